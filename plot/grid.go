@@ -162,3 +162,10 @@ func outlineRed(c draw.Canvas, r vg.Rectangle) {
 	outline(c, draw.LineStyle{Color: color.White, Width: vg.Points(2.2)}, r)
 	outline(c, draw.LineStyle{Color: red, Width: vg.Points(1.3)}, r)
 }
+
+// AxisNames are what problems of a task are long in: the first and the second length, and
+// both where they are the same.
+func AxisNames(task string) (first, second, both string) {
+	l := lengthsOf(task)
+	return l.first, l.second, l.both
+}

@@ -45,6 +45,7 @@ type verbs struct {
 	Eval       evalCmd       `cmd:"" passthrough:"" help:"Test the model of a run: exact match by length."`
 	Solve      solveCmd      `cmd:"" passthrough:"" help:"Answer problems with the model of a run."`
 	Runs       runsCmd       `cmd:"" help:"List runs: state, last values, and the settings that differ."`
+	Serve      serveCmd      `cmd:"" help:"Serve a live page of runs to a browser on this machine."`
 	Plot       plotCmd       `cmd:"" help:"Draw grids, curves and attention of runs, or print results as tables."`
 	Info       infoCmd       `cmd:"" help:"Show versions and the processor's features."`
 	Completion completionCmd `cmd:"" help:"Print a shell's completion script for mlc."`

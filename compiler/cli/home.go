@@ -163,19 +163,9 @@ var errNoRun = errors.New("which run? Say its directory first, as in mlc solve r
 
 // ofRun makes the trainer of a run from the spec in it, and becomes it.
 func (a *app) ofRun(verb, dir string, flags []string) error {
-	rec, err := recordOf(dir)
+	binary, _, err := a.trainerOf(dir, func() {})
 	if err != nil {
 		return err
-	}
-	home, err := a.home()
-	if err != nil {
-		return err
-	}
-	binary := filepath.Join(home, "bin", cacheName(rec.Name, rec.SpecHash)+exeSuffix)
-	if _, err := os.Stat(binary); err != nil { // what its spec reads need not be there any more
-		if binary, err = a.binaryOf(dir, rec.Name); err != nil {
-			return err
-		}
 	}
 	a.release()
 	return replace(binary, slices.Concat([]string{calledBy, verb}, flags), os.Environ())

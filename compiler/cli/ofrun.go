@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -70,18 +71,47 @@ func recordOf(dir string) (record.Record, error) {
 	return rec, err
 }
 
-// binaryOf builds the trainer of a run from the spec in it.
-func (a *app) binaryOf(dir, name string) (string, error) {
+// trainerOf is the trainer of a run. One that is not there is built from the spec in the run,
+// after building has been called.
+func (a *app) trainerOf(dir string, building func()) (binary string, built bool, err error) {
+	rec, err := recordOf(dir)
+	if err != nil {
+		return "", false, err
+	}
+	home, err := a.home()
+	if err != nil {
+		return "", false, err
+	}
+	binary = filepath.Join(home, "bin", cacheName(rec.Name, rec.SpecHash)+exeSuffix)
+	if _, err := os.Stat(binary); err == nil { // what its spec reads need not be there any more
+		return binary, false, nil
+	}
+	building()
+	binary, err = a.binaryOf(dir, rec.Name)
+	return binary, true, err
+}
+
+// trainingOf is the training that a run is of, from the spec in it.
+func (a *app) trainingOf(dir, name string) (training, error) {
 	spec := filepath.Join(dir, record.SpecFile)
 	all, err := a.trainings(spec, dir, nil, nil)
 	if err != nil {
-		return "", err
+		return training{}, err
 	}
 	if len(all) != 1 {
-		return "", fmt.Errorf("%s asks for several trainings, and a run is of one: it has been changed", spec)
+		return training{}, fmt.Errorf("%s asks for several trainings, and a run is of one: it has been changed", spec)
 	}
 	all[0].title = name
-	p, err := a.atHome(all[0], "")
+	return all[0], nil
+}
+
+// binaryOf builds the trainer of a run from the spec in it.
+func (a *app) binaryOf(dir, name string) (string, error) {
+	t, err := a.trainingOf(dir, name)
+	if err != nil {
+		return "", err
+	}
+	p, err := a.atHome(t, "")
 	if err == nil {
 		err = a.makeFresh(p, true)
 	}

@@ -1,0 +1,184 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"html/template"
+	"net/http"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// What may be asked: a problem of so many bytes, and so many runs of a loop.
+const (
+	longestProblem = 4096
+	mostTimes      = 1024
+)
+
+// asked is a problem for a run.
+type asked struct {
+	run     *view
+	name    string
+	problem string
+	times   int
+}
+
+// asked reads a form.
+func (s *Server) asked(w http.ResponseWriter, r *http.Request) (*asked, error) {
+	r.Body = http.MaxBytesReader(w, r.Body, 4*longestProblem)
+	if err := r.ParseForm(); err != nil {
+		return nil, problem{http.StatusRequestEntityTooLarge, "that is too long, or not a form"}
+	}
+	v, name, err := s.view(r)
+	if err != nil {
+		return nil, err
+	}
+	a := &asked{run: v, name: name, problem: strings.TrimSpace(r.PostForm.Get("problem"))}
+	switch {
+	case a.problem == "":
+		return nil, problem{http.StatusBadRequest, "Type a problem first."}
+	case len(a.problem) > longestProblem || strings.ContainsFunc(a.problem, unicode.IsControl):
+		return nil, problem{http.StatusBadRequest, "A problem is one line of at most " + strconv.Itoa(longestProblem) + " characters."}
+	}
+	if text := strings.TrimSpace(r.PostForm.Get("times")); text != "" {
+		if a.times, err = strconv.Atoi(text); err != nil || a.times < 1 || a.times > mostTimes {
+			return nil, problem{http.StatusBadRequest, "The loop can run 1 to " + strconv.Itoa(mostTimes) + " times."}
+		}
+	}
+	return a, nil
+}
+
+// part answers with a part of a page that takes a while: to the script in lines of JSON, at
+// first with what is being done; to others as a page of its own.
+func (s *Server) part(w http.ResponseWriter, r *http.Request, v *view, name string, make func(ctx context.Context, say func(string)) (template.HTML, error)) error {
+	script := r.Header.Get("X-Part") != ""
+	out := json.NewEncoder(w)
+	say := func(text string) {
+		if script {
+			out.Encode(map[string]string{"say": text})
+			http.NewResponseController(w).Flush()
+		}
+	}
+	if script {
+		w.Header().Set("Content-Type", "application/x-ndjson")
+	}
+	html, err := s.made(r.Context(), say, make)
+	if err != nil && r.Context().Err() != nil {
+		return nil
+	}
+	if script {
+		if err != nil {
+			if html, err = render("failed", err.Error()); err != nil {
+				return err
+			}
+		}
+		return out.Encode(map[string]string{"html": string(html)})
+	}
+	if err != nil {
+		return err
+	}
+	return s.write(w, http.StatusOK, page{Title: v.Title(), Place: name, Body: html})
+}
+
+func (s *Server) made(ctx context.Context, say func(string), make func(ctx context.Context, say func(string)) (template.HTML, error)) (template.HTML, error) {
+	ctx, done, err := s.turn(ctx, say)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	html, err := make(ctx, say)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = problem{http.StatusGatewayTimeout, "This took longer than " + short(s.config.Limit) + ", and was ended."}
+	}
+	return html, err
+}
+
+func (s *Server) solve(w http.ResponseWriter, r *http.Request) error {
+	if s.config.Solve == nil {
+		return errNotHere
+	}
+	a, err := s.asked(w, r)
+	if err != nil {
+		return s.refuse(w, r, err)
+	}
+	return s.part(w, r, a.run, a.name, func(ctx context.Context, say func(string)) (template.HTML, error) {
+		answer, err := s.config.Solve(ctx, a.run.Dir, a.problem, a.times, a.run.Loops(), say)
+		if err != nil {
+			return "", err
+		}
+		return render("answer", answer)
+	})
+}
+
+func (s *Server) attention(w http.ResponseWriter, r *http.Request) error {
+	if s.config.Attention == nil {
+		return errNotHere
+	}
+	a, err := s.asked(w, r)
+	if err != nil {
+		return s.refuse(w, r, err)
+	}
+	return s.part(w, r, a.run, a.name, func(ctx context.Context, say func(string)) (template.HTML, error) {
+		say("Reading the attention for this problem …")
+		found, err := s.config.Attention(ctx, a.run.Dir, a.problem)
+		if err != nil {
+			return "", err
+		}
+		return render("attention", attentionLayers(found))
+	})
+}
+
+// refuse says what is wrong with a form, to the script as a part.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) error {
+	var p problem
+	if r.Header.Get("X-Part") == "" || !errors.As(err, &p) {
+		return err
+	}
+	html, err := render("failed", p.text)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	return json.NewEncoder(w).Encode(map[string]string{"html": string(html)})
+}
+
+func (s *Server) biases(w http.ResponseWriter, r *http.Request) error {
+	if s.config.Biases == nil {
+		return errNotHere
+	}
+	v, name, err := s.view(r)
+	if err != nil {
+		return err
+	}
+	return s.part(w, r, v, name, func(ctx context.Context, say func(string)) (template.HTML, error) {
+		say("Reading what the run has learned …")
+		found, err := s.config.Biases(ctx, v.Dir)
+		if err != nil {
+			return "", err
+		}
+		return render("biases", biasFigures(found))
+	})
+}
+
+func (s *Server) explain(w http.ResponseWriter, r *http.Request) error {
+	if s.config.Explain == nil {
+		return errNotHere
+	}
+	v, name, err := s.view(r)
+	if err != nil {
+		return err
+	}
+	return s.part(w, r, v, name, func(ctx context.Context, say func(string)) (template.HTML, error) {
+		say("Compiling the spec …")
+		e, err := s.config.Explain(ctx, v.Dir)
+		if err != nil {
+			return "", err
+		}
+		return render("explained", struct {
+			*Explanation
+			Run string
+		}{e, name})
+	})
+}

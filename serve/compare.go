@@ -1,0 +1,317 @@
+package serve
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+
+	"github.com/arithlang/mlc/plot"
+	"github.com/arithlang/mlc/plot/list"
+	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/track"
+	"github.com/arithlang/mlc/serve/chart"
+)
+
+// A comparison is several runs side by side.
+type comparison struct {
+	Runs   []*view
+	Names  []string // that tell them apart
+	Each   bool     // a line for each run, also of those that differ in the seed alone
+	Seeds  bool     // some do
+	Config *Config
+	Static bool
+
+	systems []string // of each run
+}
+
+func compare(runs []*view, each bool, c *Config) *comparison {
+	out := &comparison{Runs: runs, Each: each, Config: c}
+	var plots []*plot.Run
+	for _, v := range runs {
+		plots = append(plots, v.Runs)
+	}
+	plot.Distinguish(plots)
+	out.Names = plot.Labels(plots)
+	for i, p := range plots {
+		if out.Names[i] == "" {
+			out.Names[i] = runs[i].Title()
+		}
+		if slices.Contains(out.systems, p.System()) {
+			out.Seeds = true
+		}
+		out.systems = append(out.systems, p.System())
+	}
+	return out
+}
+
+// Class is that of the line of a run.
+func (c *comparison) Class(run int) string { return chart.LineClass(c.style(run)) }
+
+// style is the number of the line of a run: that of its system where those have one.
+func (c *comparison) style(run int) int {
+	if c.Each || !c.Seeds {
+		return run
+	}
+	var seen []string
+	for _, s := range c.systems[:run+1] {
+		if !slices.Contains(seen, s) {
+			seen = append(seen, s)
+		}
+	}
+	return slices.Index(seen, c.systems[run])
+}
+
+// A setting is the values of one in all runs.
+type setting struct {
+	Path   string
+	Values []string
+}
+
+// Settings are those that differ, and what else the runs were made with that does.
+func (c *comparison) Settings() (out []setting) {
+	var runs []*list.Run
+	for _, v := range c.Runs {
+		runs = append(runs, v.Run)
+	}
+	for _, path := range list.Differing(runs) {
+		s := setting{Path: path}
+		for _, r := range runs {
+			s.Values = append(s.Values, r.Settings[path])
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// Makes are the things runs were made with that differ, all but the seed and the spec.
+func (c *comparison) Makes() (out []setting) {
+	var names []string
+	values := make([]map[string]string, len(c.Runs))
+	for i, v := range c.Runs {
+		values[i] = map[string]string{}
+		for _, f := range v.Made() {
+			values[i][f.Name] = f.Value
+			if !slices.Contains(names, f.Name) {
+				names = append(names, f.Name)
+			}
+		}
+	}
+	for _, name := range names {
+		s := setting{Path: name}
+		for i := range c.Runs {
+			s.Values = append(s.Values, values[i][name])
+		}
+		if len(slices.Compact(slices.Clone(s.Values))) > 1 && name != "spec" && name != "started" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Results are the last values of all runs, a line a quantity.
+func (c *comparison) Results() (out []setting) {
+	row := func(name string, value func(v *view) string) {
+		s := setting{Path: name}
+		some := false
+		for _, v := range c.Runs {
+			text := value(v)
+			some = some || text != ""
+			s.Values = append(s.Values, text)
+		}
+		if some {
+			out = append(out, s)
+		}
+	}
+	result := func(of func(r *eval.Result) *float64) func(v *view) string {
+		return func(v *view) string {
+			if v.Runs.Result == nil {
+				return ""
+			}
+			return percent(of(v.Runs.Result))
+		}
+	}
+	row("state", func(v *view) string { return string(v.State) })
+	row("test, trained lengths", result(func(r *eval.Result) *float64 { return r.ID }))
+	row("test, longer", result(func(r *eval.Result) *float64 { return r.OOD }))
+	row("test, above 100 digits", result(func(r *eval.Result) *float64 { return r.OOD100 }))
+	row("test, all problems", result(func(r *eval.Result) *float64 { return r.Overall }))
+	row("exact match, last report", func(v *view) string { return percent(v.ExactMatch) })
+	row("loss, last report", func(v *view) string {
+		if v.Loss == nil {
+			return ""
+		}
+		return significant(*v.Loss)
+	})
+	row("steps", func(v *view) string { return track.Thousands(v.Step) })
+	return out
+}
+
+// A sample is a curve of one run.
+type sample struct {
+	run    int
+	points []chart.Point
+}
+
+// lines draws curves of runs, those of one system as their mean, in a band, unless each is
+// to be seen.
+func (c *comparison) lines(title string, x, y chart.Axis, all []sample) []figure {
+	l := &chart.Lines{Label: title + ", several runs", X: x, Y: y}
+	var groups [][]sample
+	for _, s := range all {
+		at := slices.IndexFunc(groups, func(g []sample) bool { return c.systems[g[0].run] == c.systems[s.run] })
+		if c.Each || at < 0 {
+			groups = append(groups, []sample{s})
+		} else {
+			groups[at] = append(groups[at], s)
+		}
+	}
+	for _, g := range groups {
+		if len(g) == 1 {
+			l.Series = append(l.Series, chart.Series{Name: c.Names[g[0].run], Style: c.style(g[0].run), Points: g[0].points})
+			continue
+		}
+		var curves [][]chart.Point
+		for _, s := range g {
+			curves = append(curves, s.points)
+		}
+		l.Series = append(l.Series, spread(fmt.Sprintf("%s, mean of %d seeds", c.systems[g[0].run], len(g)), logged(curves, y.Log), c.style(g[0].run)))
+		if y.Log {
+			powers(&l.Series[len(l.Series)-1])
+		}
+	}
+	svg := l.SVG()
+	if svg == "" {
+		return nil
+	}
+	return []figure{{Title: title, Picture: svg, Legend: l.Legend(), CSV: curvesCSV("x", l.Series)}}
+}
+
+// logged are curves with the logarithms of what they say: on a logarithmic axis, means and
+// deviations are those of logarithms.
+func logged(curves [][]chart.Point, log bool) [][]chart.Point {
+	if !log {
+		return curves
+	}
+	out := make([][]chart.Point, len(curves))
+	for i, c := range curves {
+		for _, p := range c {
+			out[i] = append(out[i], chart.Point{X: p.X, Y: math.Log(p.Y)})
+		}
+	}
+	return out
+}
+
+// powers undoes logged.
+func powers(s *chart.Series) {
+	for i := range s.Points {
+		s.Points[i].Y, s.Low[i], s.High[i] = math.Exp(s.Points[i].Y), math.Exp(s.Low[i]), math.Exp(s.High[i])
+	}
+}
+
+// Curves are the reports of all runs, those of the stage that speaks for each.
+func (c *comparison) Curves() (out []figure) {
+	x := chart.Axis{Label: "training examples", Unit: "examples"}
+	for _, q := range quantities {
+		m := c.common(&q)
+		if m == nil {
+			continue
+		}
+		var all []sample
+		for i, v := range c.Runs {
+			if n := len(v.Runs.Trainings); n > 0 {
+				all = append(all, sample{i, m.points(v.Runs.Trainings[n-1].Reports, true, q.y.Percent)})
+			}
+		}
+		title := q.title
+		if m.name != "learning rate" {
+			title += " of " + m.name
+		}
+		out = append(out, c.lines(title, x, q.y, all)...)
+	}
+	return out
+}
+
+// common is the first measure of a quantity that all runs with reports have; nil if none is.
+func (c *comparison) common(q *quantity) *measure {
+	for i, m := range q.measures {
+		if !slices.ContainsFunc(c.Runs, func(v *view) bool {
+			n := len(v.Runs.Trainings)
+			return n > 0 && len(m.points(v.Runs.Trainings[n-1].Reports, false, false)) < 2
+		}) {
+			return &q.measures[i]
+		}
+	}
+	return nil
+}
+
+// Length is exact match by length of all runs.
+func (c *comparison) Length() []figure {
+	var all []sample
+	var x, y chart.Axis
+	for i, v := range c.Runs {
+		if r := v.Runs.Result; r != nil {
+			x, y = lengthAxes(v.Runs.Task, r)
+			all = append(all, sample{i, byLength(r)})
+		}
+	}
+	return c.lines("Exact match by length", x, y, all)
+}
+
+// mostGrids are as many as are shown side by side.
+const mostGrids = 12
+
+// Grids are those of all runs, then what each has more or less than the first.
+func (c *comparison) Grids() (out []figure) {
+	var first *view
+	var differences []figure
+	for i, v := range c.Runs {
+		g, err := gridOf(v.Runs.Result)
+		if g == nil || err != nil || len(out) == mostGrids {
+			continue
+		}
+		h := g.heat(v.Runs.Result, v.Runs.Task)
+		h.Small, h.Label = true, "Heat map of exact match, "+c.Names[i]
+		out = append(out, figure{Title: c.Names[i], Picture: h.SVG(), Legend: gridLegend(h.Square[0] > 0, g.whole()), CSV: gridCSV(v.Runs.Result), Small: true})
+		if first == nil {
+			first = v
+			continue
+		}
+		name := c.Names[slices.Index(c.Runs, first)]
+		d := difference(g, v.Runs.Result, first.Runs.Result, v.Runs.Task)
+		d.Label = fmt.Sprintf("Difference of exact match, %s minus %s", c.Names[i], name)
+		differences = append(differences, figure{Title: c.Names[i] + " − " + name, Picture: d.SVG(), Legend: differenceLegend(name), Small: true})
+	}
+	return append(out, differences...)
+}
+
+func differenceLegend(first string) template.HTML {
+	return chart.Bar("−100", "+100 points", true)
+}
+
+// difference is how much more of a grid is right than of another, in points.
+func difference(g *grid, r, than *eval.Result, task string) *chart.Heat {
+	other := map[eval.Pair]eval.Cell{}
+	for _, c := range than.ByCell {
+		other[c.Pair] = c
+	}
+	h := g.heat(r, task)
+	h.Lo, h.Hi, h.Middle, h.Small = -1, 1, true, true
+	for i, row := range h.Values {
+		for j := range row {
+			o, ok := other[eval.Pair{I: g.first + i, J: g.second + j}]
+			if !ok {
+				row[j] = math.NaN()
+				continue
+			}
+			row[j] -= o.Fraction()
+		}
+	}
+	h.Texts = func(i, j int) string {
+		if math.IsNaN(h.Values[i][j]) {
+			return "not tested by both"
+		}
+		return fmt.Sprintf("%+.1f points", 100*h.Values[i][j])
+	}
+	return h
+}

@@ -1,0 +1,365 @@
+package serve
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/arithlang/mlc/plot"
+	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/track"
+	"github.com/arithlang/mlc/serve/chart"
+)
+
+// A figure is a picture with its title, what its colours mean, and its numbers.
+type figure struct {
+	Title, Note string
+	Picture     template.HTML
+	Legend      template.HTML
+	CSV         string
+	Open        bool // Picture is what this is about
+	Small       bool
+}
+
+// A measure is a number of reports.
+type measure struct {
+	name  string
+	value func(*track.Report) *float64
+}
+
+// A quantity is measures in one figure.
+type quantity struct {
+	title    string
+	y        chart.Axis
+	measures []measure
+	spare    bool // the last measure is for reports without the others
+}
+
+var quantities = []quantity{
+	{"Loss", chart.Axis{Label: "nats per token", Log: true}, []measure{
+		{"held-out problems", func(r *track.Report) *float64 { return r.HeldOutLoss }},
+		{"training problems", func(r *track.Report) *float64 { return r.TrainLoss }},
+		{"training batches", func(r *track.Report) *float64 { return &r.Loss }},
+	}, true},
+	{"Exact match while training", chart.Axis{Label: "%", Percent: true}, []measure{
+		{"held-out problems", func(r *track.Report) *float64 { return r.ExactMatch }},
+		{"training problems", func(r *track.Report) *float64 { return r.TrainExactMatch }},
+	}, false},
+	{"Learning rate", chart.Axis{Label: "per step"}, []measure{
+		{"learning rate", func(r *track.Report) *float64 { return &r.LR }},
+	}, false},
+}
+
+// points are a measure over steps or examples.
+func (m *measure) points(reports []track.Report, examples, percents bool) (out []chart.Point) {
+	for i := range reports {
+		y := m.value(&reports[i])
+		if y == nil {
+			continue
+		}
+		p := chart.Point{X: float64(reports[i].Step), Y: *y}
+		if examples {
+			p.X = float64(reports[i].Examples)
+		}
+		if percents {
+			p.Y *= 100
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// measured are the measures of a quantity that reports have.
+func (q *quantity) measured(reports []track.Report) (out []measure) {
+	for i, m := range q.measures {
+		if q.spare && i == len(q.measures)-1 && len(out) > 0 {
+			break
+		}
+		if len(m.points(reports, false, false)) >= 2 {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+var stepAxis = chart.Axis{Label: "training steps", Unit: "step"}
+
+// Curves are what a run has reported, by stage.
+func (v *view) Curves() (out []figure) {
+	for _, t := range v.Runs.Trainings {
+		for _, q := range quantities {
+			c := &chart.Lines{X: stepAxis, Y: q.y}
+			name := q.title
+			if t.Stage != "" {
+				name += ", stage " + t.Stage
+			}
+			measures := q.measured(t.Reports)
+			for i, m := range measures {
+				c.Series = append(c.Series, chart.Series{Name: m.name, Style: i, Points: m.points(t.Reports, false, q.y.Percent)})
+			}
+			if len(measures) == 1 && measures[0].name != "learning rate" {
+				name += " of " + measures[0].name
+			}
+			c.Label = name + " over training steps, " + v.Title()
+			if svg := c.SVG(); svg != "" {
+				out = append(out, figure{Title: name, Picture: svg, Legend: c.Legend(), CSV: curvesCSV("step", c.Series)})
+			}
+		}
+	}
+	return out
+}
+
+// byLength is exact match along the diagonal, in per cent.
+func byLength(r *eval.Result) (out []chart.Point) {
+	for _, c := range r.ByCell {
+		if c.J == 0 || c.I == c.J {
+			out = append(out, chart.Point{X: float64(c.I), Y: 100 * c.Fraction()})
+		}
+	}
+	return out
+}
+
+// lengthAxes are the axes of exact match by length.
+func lengthAxes(task string, r *eval.Result) (x, y chart.Axis) {
+	_, _, both := plot.AxisNames(task)
+	return chart.Axis{Label: both, Unit: "length"}, chart.Axis{Label: metric(r) + ", %", Percent: true}
+}
+
+// Length is exact match by length, with the mean and standard deviation of all seeds.
+func (v *view) Length() []figure {
+	r := v.Runs.Result
+	if r == nil {
+		return nil
+	}
+	x, y := lengthAxes(v.Runs.Task, r)
+	c := &chart.Lines{Label: "Exact match by length, " + v.Title(), X: x, Y: y}
+	curves := [][]chart.Point{byLength(r)}
+	for _, s := range v.Seeds {
+		if t := s.Runs.Result; t != nil && t.Settings.Metric == r.Metric {
+			curves = append(curves, byLength(t))
+		}
+	}
+	own := chart.Series{Name: fmt.Sprintf("this run, seed %d", v.Record.Seed), Points: curves[0]}
+	if len(curves) > 1 {
+		c.Series = append(c.Series, spread(fmt.Sprintf("mean ± standard deviation of %d seeds", len(curves)), curves, 1))
+	}
+	c.Series = append(c.Series, own)
+	f := figure{Title: "Exact match by length", Legend: c.Legend()}
+	if t := r.Trained; t != nil {
+		c.Mark = float64(t[0])
+		f.Legend = legendWith(c, chart.Entry{Class: "upright", Name: fmt.Sprintf("longest in training: %d", t[0])})
+	}
+	f.Picture, f.CSV = c.SVG(), curvesCSV("length", c.Series)
+	if f.Picture == "" {
+		return nil
+	}
+	return []figure{f}
+}
+
+// legendWith is a legend of curves, of which a single one needs no name, and an entry more.
+func legendWith(c *chart.Lines, more chart.Entry) template.HTML {
+	var all []chart.Entry
+	if len(c.Series) > 1 {
+		for i := range c.Series {
+			class := chart.LineClass(c.Series[i].Style)
+			if c.Series[i].Low != nil {
+				class += " banded"
+			}
+			all = append(all, chart.Entry{Class: class, Name: c.Series[i].Name})
+		}
+	}
+	return chart.Legend(append(all, more)...)
+}
+
+// spread is the mean of curves where all have a point, in a band of one standard deviation.
+func spread(name string, curves [][]chart.Point, style int) chart.Series {
+	s := chart.Series{Name: name, Style: style}
+	at := func(c []chart.Point, x float64) int {
+		i, there := slices.BinarySearchFunc(c, x, func(p chart.Point, x float64) int {
+			switch {
+			case p.X < x:
+				return -1
+			case p.X > x:
+				return 1
+			}
+			return 0
+		})
+		if !there {
+			return -1
+		}
+		return i
+	}
+	for _, p := range curves[0] {
+		var values []float64
+		for _, c := range curves {
+			if i := at(c, p.X); i >= 0 {
+				values = append(values, c[i].Y)
+			}
+		}
+		if len(values) < len(curves) {
+			continue
+		}
+		mean, deviation := eval.Spread(values)
+		s.Points = append(s.Points, chart.Point{X: p.X, Y: mean})
+		s.Low, s.High = append(s.Low, mean-deviation), append(s.High, mean+deviation)
+	}
+	return s
+}
+
+// curvesCSV is curves as a table with a column for each, empty where one has no point.
+func curvesCSV(x string, all []chart.Series) string {
+	var xs []float64
+	at := make([]map[float64]float64, len(all))
+	var b strings.Builder
+	b.WriteString(x)
+	for i, s := range all {
+		b.WriteString("," + csvText(s.Name))
+		at[i] = map[float64]float64{}
+		for _, p := range s.Points {
+			xs = append(xs, p.X)
+			at[i][p.X] = p.Y
+		}
+	}
+	slices.Sort(xs)
+	for _, x := range slices.Compact(xs) {
+		b.WriteString("\n" + exactly(x))
+		for i := range all {
+			b.WriteByte(',')
+			if y, ok := at[i][x]; ok {
+				b.WriteString(exactly(y))
+			}
+		}
+	}
+	return b.String() + "\n"
+}
+
+// exactly is a number with the digits that tell it from others.
+func exactly(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
+
+// csvText is a text as CSV has it.
+func csvText(text string) string {
+	if strings.ContainsAny(text, ",\"\n\r") {
+		return `"` + strings.ReplaceAll(text, `"`, `""`) + `"`
+	}
+	return text
+}
+
+// A grid is the cells of a result at two lengths.
+type grid struct {
+	first, second int // the lengths of the first row and column
+	cells         [][]*eval.Cell
+}
+
+// mostCells are as many as a page shows.
+const mostCells = 40000
+
+// gridOf is the grid of a result, nil where no two lengths differ; the longest are those of
+// a cell with two.
+func gridOf(r *eval.Result) (*grid, error) {
+	if r == nil {
+		return nil, nil
+	}
+	lo, hi := eval.Pair{I: math.MaxInt, J: math.MaxInt}, eval.Pair{}
+	for _, c := range r.ByCell {
+		if c.I < 1 || c.J < 0 || c.Correct < 0 || c.Correct > c.Samples {
+			return nil, fmt.Errorf("the result of the test is damaged: %d of %d right at lengths %d and %d", c.Correct, c.Samples, c.I, c.J)
+		}
+		if c.J != 0 && c.I != c.J {
+			hi = eval.Pair{I: max(hi.I, c.I), J: max(hi.J, c.J)}
+		}
+		lo = eval.Pair{I: min(lo.I, c.I), J: min(lo.J, c.J)}
+	}
+	if hi.I == 0 {
+		return nil, nil
+	}
+	rows, cols := hi.I-lo.I+1, hi.J-lo.J+1
+	if rows > mostCells || cols > mostCells || rows*cols > mostCells {
+		return nil, fmt.Errorf("a grid of %d by %d cells is too large for a page: mlc plot draws it", rows, cols)
+	}
+	g := &grid{lo.I, lo.J, make([][]*eval.Cell, rows)}
+	for i := range rows {
+		g.cells[i] = make([]*eval.Cell, cols)
+	}
+	for i := range r.ByCell {
+		if c := &r.ByCell[i]; c.I <= hi.I && c.J <= hi.J {
+			g.cells[c.I-lo.I][c.J-lo.J] = c
+		}
+	}
+	return g, nil
+}
+
+// heat draws a grid.
+func (g *grid) heat(r *eval.Result, task string) *chart.Heat {
+	first, second, _ := plot.AxisNames(task)
+	h := &chart.Heat{
+		Lo: 0, Hi: 1,
+		Y: chart.Cells{Label: first, First: g.first}, X: chart.Cells{Label: second, First: g.second},
+		Pair: "{r} × {c}",
+		Texts: func(i, j int) string {
+			c := g.cells[i][j]
+			if c == nil {
+				return "not tested"
+			}
+			return fmt.Sprintf("%d of %d right, %s %%", c.Correct, c.Samples, track.Percent(c.Fraction()))
+		},
+	}
+	for _, row := range g.cells {
+		values := make([]float64, len(row))
+		for j, c := range row {
+			values[j] = math.NaN()
+			if c != nil {
+				values[j] = c.Fraction()
+			}
+		}
+		h.Values = append(h.Values, values)
+	}
+	if t := r.Trained; t != nil {
+		h.Square = [2]float64{float64(t[0] - g.first + 1), float64(t[1] - g.second + 1)}
+	}
+	return h
+}
+
+// whole says whether all cells of a grid were tested.
+func (g *grid) whole() bool {
+	return !slices.ContainsFunc(g.cells, func(row []*eval.Cell) bool { return slices.Contains(row, nil) })
+}
+
+// legend says what the colours of grids are.
+func gridLegend(square, all bool) template.HTML {
+	var entries []chart.Entry
+	if square {
+		entries = append(entries, chart.Entry{Class: "square", Name: "lengths of training"})
+	}
+	if !all {
+		entries = append(entries, chart.Entry{Class: "none", Name: "not tested"})
+	}
+	return chart.Bar("0", "100 %", false) + chart.Legend(entries...)
+}
+
+// Grid is the heat map of a test over both lengths.
+func (v *view) Grid() []figure {
+	r := v.Runs.Result
+	g, err := gridOf(r)
+	if err != nil {
+		return []figure{{Title: "Exact match by both lengths", Note: err.Error()}}
+	}
+	if g == nil {
+		return nil
+	}
+	h := g.heat(r, v.Runs.Task)
+	h.Label = "Heat map of exact match by both lengths, " + v.Title()
+	return []figure{{Title: "Exact match by both lengths", Picture: h.SVG(), Legend: gridLegend(r.Trained != nil, g.whole()), CSV: gridCSV(r)}}
+}
+
+// gridCSV is the cells of a result.
+func gridCSV(r *eval.Result) string {
+	var b strings.Builder
+	b.WriteString("i,j,samples,correct\n")
+	for _, c := range r.ByCell {
+		fmt.Fprintf(&b, "%d,%d,%d,%d\n", c.I, c.J, c.Samples, c.Correct)
+	}
+	return b.String()
+}

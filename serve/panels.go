@@ -1,0 +1,116 @@
+package serve
+
+import (
+	"html/template"
+	"strings"
+)
+
+// panels are the parts of the page of a run, in order, each with a template of its name. One
+// of which nothing is left but space is not shown. A new file in run directories gets a row
+// here, and a template.
+var panels = []struct {
+	name string
+	live bool // it is made again when a file of the run changes
+}{
+	{"facts", true},
+	{"curves", true},
+	{"test", true},
+	{"ask", false},
+	{"biases-panel", false},
+	{"spec", false},
+	{"made", false},
+}
+
+// parts are the panels of a run.
+func (v *view) parts() ([]part, error) {
+	var out []part
+	for _, p := range panels {
+		inner, err := render(p.name, v)
+		if err != nil {
+			return nil, err
+		}
+		class := "panel " + p.name
+		if strings.TrimSpace(string(inner)) == "" {
+			class += " empty"
+		}
+		out = append(out, newPart(p.name, "section", class, inner))
+	}
+	return out, nil
+}
+
+// page is the whole page of a run.
+func (v *view) page() (template.HTML, error) {
+	all, err := v.parts()
+	if err != nil {
+		return "", err
+	}
+	var html []template.HTML
+	for _, p := range all {
+		html = append(html, p.html)
+	}
+	return render("run", struct {
+		*view
+		Parts []template.HTML
+	}{v, html})
+}
+
+// Lines are the lines of the spec.
+func (v *view) Lines() []string {
+	if v.Spec == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(v.Spec, "\n"), "\n")
+}
+
+// Loops says whether the model has a loop, whose runs can be more or fewer.
+func (v *view) Loops() bool { return v.Settings["model.loop.times"] != "" }
+
+// Learned are the biases of a run that are known when its page is made, as in a file.
+func (v *view) Learned() []figure { return biasFigures(v.Biases) }
+
+// Example is a problem that the run may be asked.
+func (v *view) Example() string {
+	switch v.Runs.Task {
+	case "addition":
+		return "123+456"
+	case "multiplication":
+		return "12*34"
+	case "successor", "parity":
+		return "12399"
+	}
+	return ""
+}
+
+// swatch is the line of a run in a table.
+func swatch(class string) template.HTML {
+	return template.HTML(`<svg class="swatch" viewBox="0 0 18 10" aria-hidden="true"><path class="line ` + class + `" d="M0 5H18"/></svg>`)
+}
+
+// Swatch is the line that a run has in figures.
+func (c *comparison) Swatch(run int) template.HTML { return swatch(c.Class(run)) }
+
+// A beside is a table with a column for each run.
+type beside struct {
+	Of    string
+	Heads []head
+	Rows  []setting
+}
+
+// A head is that of the column of a run.
+type head struct {
+	Name, Link string
+	Swatch     template.HTML
+}
+
+// Beside is a table of all runs.
+func (c *comparison) Beside(of string, rows []setting) beside {
+	b := beside{Of: of, Rows: rows}
+	for i, v := range c.Runs {
+		h := head{Name: c.Names[i], Link: v.Key, Swatch: c.Swatch(i)}
+		if c.Static {
+			h.Link = ""
+		}
+		b.Heads = append(b.Heads, h)
+	}
+	return b
+}

@@ -1,0 +1,238 @@
+package serve
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"html/template"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/arithlang/mlc/plot/list"
+	"github.com/arithlang/mlc/runtime/track"
+	"github.com/arithlang/mlc/serve/chart"
+)
+
+// A column is one of the list of runs. Sort is what runs are ordered by: a number where it
+// is numeric; "" is last.
+type column struct {
+	Key, Name string
+	Numeric   bool
+	text      func(*row) string
+	sort      func(*row) string
+}
+
+// columns are those of every list.
+var columns = []column{
+	{"run", "run", false, func(r *row) string { return r.Dir }, func(r *row) string { return r.Dir }},
+	{"state", "state", false, func(r *row) string { return string(r.State) }, func(r *row) string { return string(r.State) }},
+	{"step", "step", true, func(r *row) string { return track.Thousands(r.Step) }, func(r *row) string { return strconv.Itoa(r.Step) }},
+	{"loss", "loss", true, func(r *row) string { return orNothing(r.Loss, significant) }, func(r *row) string { return orNothing(r.Loss, exactly) }},
+	{"exact", "exact match", true, func(r *row) string { return percent(r.ExactMatch) }, func(r *row) string { return orNothing(r.ExactMatch, exactly) }},
+	{"in", "test, trained", true, func(r *row) string { return percent(inLengths(r)) }, func(r *row) string { return orNothing(inLengths(r), exactly) }},
+	{"out", "test, longer", true, func(r *row) string { return percent(r.OOD) }, func(r *row) string { return orNothing(r.OOD, exactly) }},
+	{"started", "started", false, func(r *row) string { return started(r, "2006-01-02 15:04") }, func(r *row) string { return started(r, "2006-01-02T15:04:05") }},
+}
+
+// inLengths is the exact match at trained lengths, or of all problems of a file.
+func inLengths(r *row) *float64 { return cmp.Or(r.ID, r.Overall) }
+
+func orNothing(x *float64, write func(float64) string) string {
+	if x == nil {
+		return ""
+	}
+	return write(*x)
+}
+
+func started(r *row, layout string) string {
+	if r.Started.IsZero() {
+		return ""
+	}
+	return r.Started.UTC().Format(layout)
+}
+
+// mostSettings are as many settings as have columns; more are one column.
+const mostSettings = 5
+
+// settingColumns are those of the settings that differ.
+func settingColumns(differing []string) (out []column) {
+	if len(differing) > mostSettings {
+		all := func(r *row) string {
+			var words []string
+			for _, path := range differing {
+				if value := r.Settings[path]; value != "" {
+					words = append(words, short2(path)+" = "+value)
+				}
+			}
+			return strings.Join(words, ", ")
+		}
+		return []column{{"settings", "settings that differ", false, all, all}}
+	}
+	for _, path := range differing {
+		value := func(r *row) string { return r.Settings[path] }
+		out = append(out, column{path, path, true, value, value})
+	}
+	return out
+}
+
+// short2 are the last two words of a path.
+func short2(path string) string {
+	words := strings.Split(path, ".")
+	return strings.Join(words[max(0, len(words)-2):], ".")
+}
+
+// A line is a run as the list shows it.
+type line struct {
+	*row
+	ID    string
+	Spark template.HTML
+	Cells []cell
+	Wide  int // columns that what is wrong has
+}
+
+// A cell is one of a line.
+type cell struct {
+	Key, Name, Text, Sort string
+	Numeric               bool
+}
+
+// rowID is the id of a run's line.
+func rowID(dir string) string {
+	h := fnv.New64a()
+	h.Write([]byte(dir))
+	return fmt.Sprintf("run-%x", h.Sum64())
+}
+
+func newLine(r *row, all []column) line {
+	l := line{row: r, ID: rowID(r.Dir), Wide: len(all) - 2}
+	logs := make([]float64, len(r.Losses))
+	for i, x := range r.Losses {
+		logs[i] = math.Log(x)
+	}
+	l.Spark = chart.Spark("loss of training", logs)
+	for _, c := range all {
+		l.Cells = append(l.Cells, cell{c.Key, c.Name, c.text(r), c.sort(r), c.Numeric})
+	}
+	return l
+}
+
+// listed are the columns of a list and its lines.
+func listed(rows []*row) (all []column, lines []line) {
+	var runs []*list.Run
+	for _, r := range rows {
+		if r.State != list.Damaged {
+			runs = append(runs, r.Run)
+		}
+	}
+	all = slices.Concat(columns, settingColumns(list.Differing(runs)))
+	for _, r := range rows {
+		lines = append(lines, newLine(r, all))
+	}
+	return all, lines
+}
+
+// order sorts lines by a column, those that have nothing there last.
+func order(lines []line, all []column, key string, down bool) {
+	at := slices.IndexFunc(all, func(c column) bool { return c.Key == key })
+	if at < 0 {
+		return
+	}
+	slices.SortStableFunc(lines, func(a, b line) int {
+		x, y := a.Cells[at].Sort, b.Cells[at].Sort
+		if x == "" || y == "" {
+			return cmp.Compare(y, x) // "" is last
+		}
+		c := cmp.Compare(x, y)
+		if v, err := strconv.ParseFloat(x, 64); err == nil {
+			if w, err := strconv.ParseFloat(y, 64); err == nil {
+				c = cmp.Compare(v, w)
+			}
+		}
+		if down {
+			return -c
+		}
+		return c
+	})
+}
+
+// A count is how many runs are in a state.
+type count struct {
+	State list.State
+	N     int
+}
+
+func counted(rows []*row) (out []count) {
+	for _, s := range []list.State{list.Running, list.Stopped, list.Trained, list.Tested, list.Damaged} {
+		n := 0
+		for _, r := range rows {
+			if r.State == s {
+				n++
+			}
+		}
+		if n > 0 {
+			out = append(out, count{s, n})
+		}
+	}
+	return out
+}
+
+// list is the page of all runs.
+func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
+	rows, err := s.folder.runs()
+	if err != nil {
+		return err
+	}
+	all, lines := listed(rows)
+	key, down := r.FormValue("sort"), r.FormValue("down") != ""
+	if key != "" {
+		order(lines, all, key, down)
+	} else {
+		order(lines, all, "started", true)
+		key, down = "started", true
+	}
+	parts, err := listParts(rows)
+	if err != nil {
+		return err
+	}
+	var body []template.HTML
+	byID := map[string]template.HTML{}
+	for _, p := range parts {
+		byID[p.id] = p.html
+	}
+	for _, l := range lines {
+		body = append(body, byID[l.ID])
+	}
+	html, err := render("runs", struct {
+		Columns []column
+		Lines   []template.HTML
+		Counts  template.HTML
+		Sort    string
+		Down    bool
+		Folder  string
+	}{all, body, byID["counts"], key, down, shownPath(s.folder.root)})
+	if err != nil {
+		return err
+	}
+	return s.write(w, http.StatusOK, page{Title: "Runs", Live: "/events", Body: html})
+}
+
+// listParts are the lines of a list, and how many runs there are.
+func listParts(rows []*row) ([]part, error) {
+	_, lines := listed(rows)
+	inner, err := render("counts", counted(rows))
+	if err != nil {
+		return nil, err
+	}
+	parts := []part{newPart("counts", "p", "counts", inner)}
+	for _, l := range lines {
+		inner, err := render("line", l)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, newPart(l.ID, "tr", "run "+string(l.State), inner))
+	}
+	return parts, nil
+}

@@ -1,0 +1,356 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/arithlang/mlc/serve/chart"
+)
+
+//go:embed pages/*.html pages/style.css pages/script.js pages/icon.svg
+var files embed.FS
+
+// asset is the text of an embedded file.
+func asset(name string) string {
+	text, err := files.ReadFile("pages/" + name)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return string(text)
+}
+
+// pages are the templates of pages and of their parts.
+var pages = template.Must(template.New("").Funcs(template.FuncMap{
+	"id":  rowID,
+	"bar": chart.Bar,
+	"add": func(a, b int) int { return a + b },
+}).ParseFS(files, "pages/*.html"))
+
+// render is a template with its data.
+func render(name string, data any) (template.HTML, error) {
+	var b bytes.Buffer
+	err := pages.ExecuteTemplate(&b, name, data)
+	return template.HTML(b.String()), err
+}
+
+// page is what the layout of every page has.
+type page struct {
+	Title   string
+	Place   string // in the header, behind the name of the folder
+	Folder  string
+	Version string
+	Live    string // where news of the page come from
+	Body    template.HTML
+
+	Style  template.CSS // of a file, which has all in it
+	Script template.JS
+	Policy string
+}
+
+// policy is what pages may do: nothing but what this server gives them.
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// A Server shows the runs below a folder to browsers of this machine. It writes nothing.
+type Server struct {
+	config Config
+	folder *folder
+	mux    *http.ServeMux
+	busy   chan struct{} // is full while a trainer or the compiler works
+}
+
+// New is a server of a folder, which has to be there.
+func New(c Config) (*Server, error) {
+	f, err := openFolder(c.Folder)
+	if err != nil {
+		return nil, err
+	}
+	if c.Limit == 0 {
+		c.Limit = 5 * time.Minute
+	}
+	s := &Server{config: c, folder: f, mux: http.NewServeMux(), busy: make(chan struct{}, 1)}
+	for pattern, handle := range map[string]func(http.ResponseWriter, *http.Request) error{
+		"GET /{$}":        s.list,
+		"GET /run":        s.run,
+		"GET /compare":    s.compare,
+		"GET /events":     s.events,
+		"GET /stages":     s.stages,
+		"GET /explain":    s.explain,
+		"GET /biases":     s.biases,
+		"POST /solve":     s.solve,
+		"POST /attention": s.attention,
+		"GET /style.css":  static("style.css", "text/css; charset=utf-8"),
+		"GET /script.js":  static("script.js", "text/javascript; charset=utf-8"),
+		"GET /icon.svg":   static("icon.svg", "image/svg+xml"),
+	} {
+		s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			if err := handle(w, r); err != nil {
+				s.fail(w, r, err)
+			}
+		})
+	}
+	return s, nil
+}
+
+func static(name, kind string) func(http.ResponseWriter, *http.Request) error {
+	text := asset(name)
+	return func(w http.ResponseWriter, _ *http.Request) error {
+		w.Header().Set("Content-Type", kind)
+		_, err := w.Write([]byte(text))
+		return err
+	}
+}
+
+// ServeHTTP answers requests for this machine's own names alone: a page of another site may
+// have had its name pointed here.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	if why := foreign(r); why != "" {
+		http.Error(w, why, http.StatusForbidden)
+		return
+	}
+	s.mux.ServeHTTP(w, r)
+}
+
+// foreign says why a request is not answered, "" where it is.
+func foreign(r *http.Request) string {
+	address, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if address == nil {
+		return "the server does not know its address"
+	}
+	_, port, _ := net.SplitHostPort(address.String())
+	if !ours(r.Host, port) {
+		return "this server answers to localhost alone, by the address that mlc serve has printed"
+	}
+	origin := r.Header.Get("Origin")
+	switch {
+	case origin == "" && r.Method != http.MethodPost:
+	case !ours(strings.TrimPrefix(origin, "http://"), port) || !strings.HasPrefix(origin, "http://"):
+		return "this is asked by a page of another site"
+	}
+	if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate" {
+		return "this is asked by a page of another site"
+	}
+	return ""
+}
+
+// ours says whether host:port is this machine as its own browser calls it.
+func ours(host, port string) bool {
+	name, p, err := net.SplitHostPort(host)
+	if err != nil {
+		name, p = strings.Trim(host, "[]"), "80"
+	}
+	return p == port && (name == "localhost" || name == "127.0.0.1" || name == "::1")
+}
+
+// problem is an error that is the asker's, with its status.
+type problem struct {
+	status int
+	text   string
+}
+
+func (p problem) Error() string { return p.text }
+
+// fail writes what went wrong as a page.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	status, text := http.StatusInternalServerError, err.Error()
+	var p problem
+	switch {
+	case r.Context().Err() != nil:
+		return
+	case errors.As(err, &p):
+		status = p.status
+	case errors.Is(err, errOutside):
+		status = http.StatusForbidden
+	case errors.Is(err, fs.ErrNotExist):
+		status, text = http.StatusNotFound, "there is no such run below the folder"
+	}
+	body, bug := render("error", text)
+	if bug != nil {
+		http.Error(w, text, status)
+		return
+	}
+	s.write(w, status, page{Title: http.StatusText(status), Body: body})
+}
+
+// write writes a page in its layout.
+func (s *Server) write(w http.ResponseWriter, status int, p page) error {
+	p.Folder, p.Version = shownPath(s.folder.root), s.config.Version
+	text, err := render("layout", p)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, err = w.Write([]byte(text))
+	return err
+}
+
+// view is the run that a request asks for, with those of other seeds.
+func (s *Server) view(r *http.Request) (*view, string, error) {
+	name := r.FormValue("run")
+	if name == "" {
+		return nil, "", problem{http.StatusBadRequest, "which run? The address has no run=…"}
+	}
+	v, err := s.open(name)
+	return v, name, err
+}
+
+func (s *Server) open(name string) (*view, error) {
+	dir, err := s.folder.dir(name)
+	if err != nil {
+		return nil, err
+	}
+	v := load(dir, &s.config)
+	v.Key = name
+	return v, nil
+}
+
+// mostSeeds are as many runs of other seeds as are read.
+const mostSeeds = 30
+
+// withSeeds reads the runs of other seeds, too.
+func (s *Server) withSeeds(v *view) error {
+	rows, err := s.folder.runs()
+	if err != nil {
+		return err
+	}
+	of := *v.Run
+	of.Dir = v.Key
+	for i, other := range siblings(&of, rows) {
+		if i == mostSeeds {
+			break
+		}
+		if o, err := s.open(other.Dir); err == nil {
+			v.Seeds = append(v.Seeds, o)
+		}
+	}
+	return nil
+}
+
+func (s *Server) run(w http.ResponseWriter, r *http.Request) error {
+	v, name, err := s.view(r)
+	if err != nil {
+		return err
+	}
+	if err := s.withSeeds(v); err != nil {
+		return err
+	}
+	body, err := v.page()
+	if err != nil {
+		return err
+	}
+	return s.write(w, http.StatusOK, page{Title: v.Title(), Place: name, Live: "/events?run=" + url.QueryEscape(name), Body: body})
+}
+
+// mostCompared are as many runs as are compared.
+const mostCompared = 40
+
+func (s *Server) compare(w http.ResponseWriter, r *http.Request) error {
+	names := r.URL.Query()["run"]
+	switch {
+	case len(names) == 1:
+		http.Redirect(w, r, "/run?run="+url.QueryEscape(names[0]), http.StatusSeeOther)
+		return nil
+	case len(names) == 0:
+		return problem{http.StatusBadRequest, "which runs? Choose two or more in the list of runs."}
+	case len(names) > mostCompared:
+		return problem{http.StatusBadRequest, fmt.Sprintf("these are %d runs: choose at most %d", len(names), mostCompared)}
+	}
+	var runs []*view
+	for _, name := range names {
+		v, err := s.open(name)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		runs = append(runs, v)
+	}
+	body, err := render("compare", struct {
+		*comparison
+		Query url.Values
+	}{compare(runs, r.URL.Query().Has("each"), &s.config), r.URL.Query()})
+	if err != nil {
+		return err
+	}
+	return s.write(w, http.StatusOK, page{Title: fmt.Sprintf("%d runs compared", len(runs)), Place: "comparison", Body: body})
+}
+
+var inlineParts = regexp.MustCompile(`(?s)<(style|script)>(.*?)</(?:style|script)>`)
+
+// policyOf allows the styles and scripts that are in a page, and nothing else.
+func policyOf(html string) string {
+	allowed := map[string]string{}
+	for _, m := range inlineParts.FindAllStringSubmatch(html, -1) {
+		sum := sha256.Sum256([]byte(m[2]))
+		allowed[m[1]] += " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	policy := "default-src 'none'; base-uri 'none'; form-action 'none'"
+	for _, kind := range []string{"style", "script"} {
+		if allowed[kind] != "" {
+			policy += "; " + kind + "-src" + allowed[kind]
+		}
+	}
+	return policy
+}
+
+// stages is the page of every stage of a run's compilation.
+func (s *Server) stages(w http.ResponseWriter, r *http.Request) error {
+	v, _, err := s.view(r)
+	if err != nil {
+		return err
+	}
+	if s.config.Explain == nil {
+		return errNotHere
+	}
+	ctx, done, err := s.turn(r.Context(), func(string) {})
+	if err != nil {
+		return err
+	}
+	defer done()
+	e, err := s.config.Explain(ctx, v.Dir)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", policyOf(string(e.Page))+"; frame-ancestors 'none'")
+	_, err = w.Write(e.Page)
+	return err
+}
+
+// errNotHere is what a panel says whose function there is not.
+var errNotHere = problem{http.StatusNotImplemented, "This is not available here."}
+
+// turn waits until nobody else has a trainer or the compiler work, and gives the context
+// for it, which ends with the request and after the limit.
+func (s *Server) turn(ctx context.Context, say func(string)) (_ context.Context, done func(), err error) {
+	select {
+	case s.busy <- struct{}{}:
+	default:
+		say("Waiting for what was asked before …")
+		select {
+		case s.busy <- struct{}{}:
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.config.Limit)
+	return ctx, func() { cancel(); <-s.busy }, nil
+}
