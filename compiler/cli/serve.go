@@ -152,6 +152,12 @@ func (a *app) servable(dir string) serve.Config {
 		Explain: func(ctx context.Context, run string) (*serve.Explanation, error) {
 			return within(a, ctx, func(b *app) (*serve.Explanation, error) { return b.explanation(run) })
 		},
+		Attention: func(ctx context.Context, run, problem string) (*serve.Attention, error) {
+			return within(a, ctx, func(b *app) (*serve.Attention, error) { return b.attention(b.ctx, run, problem) })
+		},
+		Biases: func(ctx context.Context, run string) ([]serve.Bias, error) {
+			return within(a, ctx, func(b *app) ([]serve.Bias, error) { return b.biases(run) })
+		},
 	}
 }
 

@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/compiler/model"
+	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/record"
+)
+
+// untrained is a run directory of a spec whose weights are all small numbers.
+func untrained(t *testing.T, file string, set ...string) string {
+	t.Helper()
+	spec, found := check.Resolve(check.Options{Path: file, Read: os.ReadFile, Set: set})
+	if found.HasErrors() {
+		t.Fatal(found)
+	}
+	p, err := model.Build(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	rec := record.Record{Name: spec.Name, SpecHash: spec.Hash, Seed: 1}
+	if err := rec.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, record.SpecFile), []byte(spec.Resolved), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var groups []*device.Group
+	for _, g := range p.Groups {
+		groups = append(groups, (*device.Group)(g))
+	}
+	f := ckpt.File{Meta: map[string]string{"step": "1"}}
+	for _, param := range device.Flat(groups...) {
+		values := make([]float32, param.Elems())
+		for i := range values {
+			values[i] = float32(i%7+1) / 8
+		}
+		f.Tensors = append(f.Tensors, ckpt.Tensor{Name: param.Name, Shape: param.Shape, Data: values})
+	}
+	if err := os.Mkdir(filepath.Join(dir, "ckpt"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := ckpt.Write(filepath.Join(dir, "ckpt", "step-00000001.safetensors"), f); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestAttention has a map for each head of each site, with the tokens that it is between.
+func TestAttention(t *testing.T) {
+	run := untrained(t, "../../specs/successor.arith", "model.width=16")
+	a := &app{ctx: t.Context(), err: t.Output()}
+	found, err := a.attention(t.Context(), run, "129")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found.Maps) != 2*2*4 {
+		t.Fatalf("%d maps", len(found.Maps))
+	}
+	self, cross := found.Maps[0], found.Maps[4]
+	if self.Name != "decoder.0.self" || cross.Name != "decoder.0.cross" || found.Maps[5].Head != 1 {
+		t.Errorf("%s, %s, head %d", self.Name, cross.Name, found.Maps[5].Head)
+	}
+	if got := strings.Join(self.Cols, ""); got != strings.Join(self.Rows, "") || !strings.HasPrefix(got, "^031") {
+		t.Errorf("self attention of %q to %q", self.Rows, got) // 130, the last digit first
+	}
+	if got := strings.Join(cross.Cols, ""); !strings.HasSuffix(got, "129$") || len(cross.Values) != len(cross.Rows) || len(cross.Values[0]) != len(cross.Cols) {
+		t.Errorf("cross attention to %q, %d x %d", got, len(cross.Values), len(cross.Values[0]))
+	}
+	if _, err := a.attention(t.Context(), run, "12+3"); err == nil {
+		t.Error("12+3 is no number")
+	}
+	if err := os.RemoveAll(filepath.Join(run, "ckpt")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.attention(t.Context(), run, "129"); err == nil || !strings.Contains(err.Error(), "no checkpoint yet") {
+		t.Error(err)
+	}
+}
+
+// TestBiases has a curve over the distances of open cells for each head that learns a bias.
+func TestBiases(t *testing.T) {
+	run := untrained(t, "../../specs/kerple.arith", "model.width=16")
+	a := &app{ctx: t.Context(), err: t.Output()}
+	found, err := a.biases(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) != 4 { // both layers have the same
+		t.Fatalf("%d biases", len(found))
+	}
+	b := found[1]
+	if b.Name != "decoder.*.self" || b.Kind != "curve" || len(b.X) < 2 || len(b.X) != len(b.Values[0]) || b.X[len(b.X)-1] != 0 || b.X[0] != b.X[1]-1 {
+		t.Errorf("%+v", b)
+	}
+	plain, err := a.biases(untrained(t, "../../specs/successor.arith", "model.width=16"))
+	if err != nil || len(plain) > 0 {
+		t.Errorf("%d biases of a model without any: %v", len(plain), err)
+	}
+}
