@@ -209,3 +209,6 @@ func (t *Task) Runs(tokens []int32) []int32 {
 	}
 	return rows
 }
+
+// Letters are the names of entries of arrays, and what index hints are made of, in order.
+func Letters() []string { return strings.Split(letters, "") }

@@ -1,0 +1,27 @@
+package export
+
+import "github.com/arithlang/mlc/compiler/ir"
+
+// An opRow is how an op of the tensor IR is printed.
+type opRow struct {
+	python func(p *python, v *ir.Value, args []text) text
+	onnx   func(g *graph, v *ir.Value, args []tensor) tensor
+}
+
+// rows is the table of the ops that a forward pass has. Others are of training, of
+// decoding with caches, or only in expansions.
+func rows() map[ir.Op]opRow {
+	return map[ir.Op]opRow{
+		ir.Map:         {(*python).mapped, (*graph).mapped},
+		ir.MatMul:      {(*python).matmul, (*graph).matmul},
+		ir.Gather:      {(*python).gather, (*graph).gather},
+		ir.LayerNorm:   {(*python).layernorm, (*graph).layernorm},
+		ir.RMSNorm:     {(*python).rmsnorm, (*graph).rmsnorm},
+		ir.Rotate:      {(*python).rotate, (*graph).rotate},
+		ir.HeadProduct: {(*python).headProduct, (*graph).headProduct},
+		ir.BiasTable:   {(*python).biasTable, (*graph).biasTable},
+		ir.Attention:   {(*python).attention, (*graph).attention},
+		ir.Runs:        {(*python).runs, (*graph).runs},
+		ir.Noise:       {(*python).noise, (*graph).noise},
+	}
+}

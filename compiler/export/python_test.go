@@ -1,0 +1,347 @@
+package export
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/arithlang/mlc/runtime/task"
+)
+
+// python finds one that has some modules, or skips the test.
+func pythonWith(t *testing.T, modules string) string {
+	t.Helper()
+	python := os.Getenv("MLC_PYTHON")
+	if python == "" {
+		python = "python3"
+	}
+	if out, err := exec.Command(python, "-c", "import "+modules).CombinedOutput(); err != nil {
+		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+		t.Skipf("%s does not import %s (%s): install them, as with tools/install-python, and say which Python has them with MLC_PYTHON", python, modules, lines[len(lines)-1])
+	}
+	return python
+}
+
+// small are settings that make decoder-only specs small.
+func small(more ...string) []string {
+	return append([]string{"model.width=16", "model.heads=2", "model.ffn=geglu(hidden=24)", "model.head=geglu(hidden=20)"}, more...)
+}
+
+// short are those of encoder-decoders with short problems.
+func short(more ...string) []string {
+	return narrow(append([]string{"task.pad=zero(to=8, step=3)", "eval.pad=zero(to=8, step=3)", "eval.digits=[5]"}, more...)...)
+}
+
+// narrow are those of encoder-decoders.
+func narrow(more ...string) []string {
+	return append([]string{"model.width=16", "model.heads=2", "model.ffn=relu(hidden=24)", "model.decoder.layers=2"}, more...)
+}
+
+// exported are models of every architecture, scheme of positions, bias, mask and task.
+var exported = []struct {
+	name, spec, stage string
+	set               []string
+	cell              [2]int // lengths of the problems
+}{
+	{"successor", "specs/successor.arith", "", narrow(), [2]int{5, 0}},
+	{"tiny", "specs/tiny.arith", "", nil, [2]int{3, 0}},
+	{"addition_abs", "specs/bias/addition_abs.arith", "", short(), [2]int{5, 3}},
+	{"addition_rope", "specs/bias/addition_rope.arith", "", short(), [2]int{5, 5}},
+	{"addition_rpe", "specs/bias/addition_rpe.arith", "", short(), [2]int{5, 4}},
+	{"addition_alibi", "specs/bias/addition_alibi.arith", "", short(), [2]int{5, 5}},
+	{"nx1_window", "specs/bias/nx1_window.arith", "", short(), [2]int{4, 1}},
+	{"parity_abs", "specs/bias/parity_abs.arith", "", short(), [2]int{12, 0}},
+	{"parity_classify", "specs/bias/parity_classify.arith", "", narrow(`task.pad=zero(to=20, answer=1)`, `eval.pad=zero(to=20, answer=1)`, "eval.digits=[5]"), [2]int{12, 0}},
+	{"calibrated", "specs/small/successor_abc.arith", "extrapolate", nil, [2]int{5, 0}},
+	{"adder", "testdata/adder.arith", "", nil, [2]int{7, 10}},
+	{"bases", "specs/successor.arith", "", narrow("task.base=16", "task.below=none", "task.digits=1..5", "task.pad=none", "eval.pad=none", "model.encoder.layers=2", "model.encoder.times=2", "model.decoder.times=2", "model.norm=rmsnorm(place=pre)",
+		"model.embed.norm=layernorm()", "model.bias=false", "model.output=linear(tied=true)"), [2]int{4, 0}},
+	{"abacus", "specs/small/looped.arith", "", small(), [2]int{4, 5}},
+	{"fire", "specs/small/looped.arith", "", small("model.embed.position=none", "model.loop.self.bias=fire(hidden=6, c=0.1, threshold=64)"), [2]int{4, 5}},
+	{"t5", "specs/small/looped.arith", "", small("model.embed.position=none", "model.loop.self.bias=t5(buckets=8, max=16)", "model.loop.times=3"), [2]int{9, 9}},
+	{"rpe", "specs/small/looped.arith", "", small("model.embed.position=learned(max=64)", "model.loop.self.bias=rpe(clip=4)", "model.loop.layers=1"), [2]int{3, 8}},
+	{"kerple", "specs/kerple.arith", "", short(), [2]int{4, 0}},
+	{"sandwich", "specs/small/looped.arith", "", small("model.embed.position=cyclic(learned, period=5)", "model.loop.self.bias=sandwich(pairs=4) + alibi()", "model.norm=rmsnorm()"), [2]int{3, 4}},
+	{"lengths", "specs/small/looped.arith", "", small("model.embed.position=sinusoidal", "model.loop.self.bias=-0.5 * abs(I - 1 - i - j) / J", "model.loop.inject=add(before=block)"), [2]int{3, 4}},
+	{"rotary", "specs/small/sort.arith", "", small("model.loop.self.rotary=rope(base=100, fraction=50%)", "model.embed.norm=rmsnorm()"), [2]int{2, 5}},
+	{"noise", "specs/small/or.arith", "", small("model.loop.state=normal(std=0.7)", "model.loop.inject=none", "model.ffn=gelu(hidden=24)"), [2]int{5, 3}},
+	{"noise again", "specs/small/settle.arith", "", small("model.width=10", "model.loop.state=normal(std=0.7)", "model.loop.inject=add(before=every_layer)"), [2]int{5, 3}},
+	{"file", "specs/small/file.arith", "", []string{"model.width=16", "model.heads=2", "model.ffn=swiglu(hidden=24)"}, [2]int{4, 0}},
+	{"words", "testdata/words.arith", "", nil, [2]int{3, 0}},
+	{"mixed", "specs/small/mixed.arith", "", small("model.embed.position=coupling(max_offset=3, table=20, learned=false)"), [2]int{3, 4}},
+	{"multiplication", "specs/small/multiplication.arith", "", small("model.embed.position=shifted(learned, max_offset=5, max=40)"), [2]int{2, 3}},
+	{"hints", "specs/small/looped.arith", "", small("task.hints=cyclic", "task.order=reversed", "task.pad=zero(to=12)", "model.embed.position=random(learned, max=200)"), [2]int{4, 5}},
+	{"bf16", "specs/small/looped.arith", "", small("train.precision=bf16", "train.report=full()", "task.order=reversed", "task.interleave=true", "model.embed.position=random(none, max=64)", "model.loop.self.bias=-0.25 * abs(pi - pj)"), [2]int{4, 5}},
+}
+
+// A pyCase is what testdata/compare.py is given of a model.
+type pyCase struct {
+	Name     string      `json:"name"`
+	Encoder  bool        `json:"encoder"`
+	Batches  []pyBatch   `json:"batches"`
+	Problems []pyProblem `json:"problems"`
+}
+
+type pyBatch struct {
+	Source [][]int64 `json:"source"`
+	Target [][]int64 `json:"target"`
+	Times  int       `json:"times"` // 0: those of the model
+	Logits []float64 `json:"logits"`
+	Shape  []int     `json:"shape"`
+}
+
+// A pyProblem is a problem, its tokens, how many an answer may have, what the model
+// answers, and what some tokens are as an answer.
+type pyProblem struct {
+	Text   string  `json:"text"`
+	Prompt []int64 `json:"prompt"`
+	Right  []int64 `json:"right"`
+	Room   int     `json:"room"`
+	Answer string  `json:"answer"`
+	Reply  []int64 `json:"reply"`
+	Reads  string  `json:"reads"`
+}
+
+// TestAgainstPython lets PyTorch, NumPy, transformers and onnxruntime run what is
+// exported, and compares with the tensor functions in float64 and with package task.
+func TestAgainstPython(t *testing.T) {
+	python := pythonWith(t, "numpy, torch, transformers, onnxruntime")
+	dir := t.TempDir()
+	var cases []pyCase
+	for n, c := range exported {
+		start := time.Now()
+		spec := specOf(t, pathOf(c.spec), c.stage, c.set...)
+		run := randomRun(t, spec, c.stage, uint64(n))
+		m, err := New(run)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		name := strings.ReplaceAll(c.name, " ", "_")
+		writeAll(t, m, dir, name)
+		cases = append(cases, caseOf(t, m, name, c.cell))
+		t.Log(name, time.Since(start))
+	}
+	data, err := json.Marshal(cases)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "cases.json"), data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(python, "-B", "testdata/compare.py", dir)
+	cmd.Env = append(os.Environ(), "HF_HUB_OFFLINE=1", "HF_HOME="+filepath.Join(dir, "hf"), "OMP_NUM_THREADS=2")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, errOutput(err))
+	}
+	var found []struct {
+		Name, Form, Wrong string
+		Apart             float64
+	}
+	if err := json.Unmarshal(out, &found); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	compared := map[string]int{}
+	for _, f := range found {
+		compared[f.Form]++
+		if f.Wrong != "" || !(f.Apart <= tolerance) {
+			t.Errorf("%s, %s: logits are %.2g apart. %s", f.Name, f.Form, f.Apart, f.Wrong)
+		}
+		t.Logf("%-16s %-12s %.2g", f.Name, f.Form, f.Apart)
+	}
+	for _, form := range []string{"torch", "numpy", "transformers", "onnx"} {
+		if compared[form] != len(exported) {
+			t.Errorf("%s: %d models of %d were compared", form, compared[form], len(exported))
+		}
+	}
+}
+
+// tolerance is how far logits in float32 may be from those in float64, relative to the
+// largest of a batch, or to 1.
+const tolerance = 2e-5
+
+func pathOf(spec string) string {
+	if strings.HasPrefix(spec, "testdata") {
+		return "compiler/export/" + spec
+	}
+	return spec
+}
+
+func errOutput(err error) string {
+	if e, ok := err.(*exec.ExitError); ok {
+		return string(e.Stderr)
+	}
+	return ""
+}
+
+// writeAll exports a model in all forms.
+func writeAll(t *testing.T, m *Model, dir, name string) {
+	t.Helper()
+	write := func(name string, data []byte) {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, numpy := range []bool{false, true} {
+		form := PythonForm{NumPy: numpy, Path: map[bool]string{false: "torch_", true: "numpy_"}[numpy] + name + ".py", Beside: len(name)%2 == 0}
+		files, err := m.Python(form)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, f := range files {
+			write(f.Path, f.Data)
+		}
+	}
+	files, err := m.HuggingFace()
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	for _, f := range files {
+		write("hf_"+name+"/"+f.Path, f.Data)
+	}
+	model, err := m.ONNX()
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	write(name+".onnx", model)
+}
+
+// caseOf evaluates a model for problems and random tokens.
+func caseOf(t *testing.T, m *Model, name string, cell [2]int) pyCase {
+	t.Helper()
+	c := pyCase{Name: name, Encoder: m.program.memory != ""}
+	src := rand.New(rand.NewPCG(3, 4))
+	for i, p := range m.task.Cell(cell[0], cell[1], 3) {
+		if m.task.Listed() {
+			p = m.task.HeldOut(int64(i))
+		}
+		p.Fillers = nil
+		c.Problems = append(c.Problems, problemOf(t, m, p, src, i == 0))
+	}
+	b, err := m.task.One(m.task.Cell(cell[0], cell[1], 1)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, target := wide(b.Source), wide(b.Target)
+	c.Batches = append(c.Batches, m.batch(t, rowsOf(source, min(len(source), 1), nil), rowsOf(target, 1, nil), 0))
+	random := func(int) int64 { return src.Int64N(int64(m.task.Vocab())) }
+	times := 0
+	if m.Times > 0 {
+		times = m.Times + 1
+	}
+	c.Batches = append(c.Batches, m.batch(t, rowsOf(source, min(len(source), 3), random), rowsOf(target, 3, random), times))
+	return c
+}
+
+// rowsOf are copies of tokens, or as many others.
+func rowsOf(tokens []int64, n int, other func(int) int64) [][]int64 {
+	var all [][]int64
+	for range n {
+		row := slices.Clone(tokens)
+		for i := range row {
+			if other != nil {
+				row[i] = other(i)
+			}
+		}
+		all = append(all, row)
+	}
+	return all
+}
+
+func wide(tokens []int32) []int64 {
+	out := make([]int64, len(tokens))
+	for i, x := range tokens {
+		out[i] = int64(x)
+	}
+	return out
+}
+
+func (m *Model) batch(t *testing.T, source, target [][]int64, times int) pyBatch {
+	t.Helper()
+	r := m.Run
+	r.Times = times
+	x := evaluated(t, r, source, target)
+	return pyBatch{Source: source, Target: target, Times: times, Logits: x.F, Shape: x.Shape}
+}
+
+// problemOf is a problem with what package task makes of it and, if wanted, with the
+// model's answer.
+func problemOf(t *testing.T, m *Model, p task.Problem, src *rand.Rand, answered bool) pyProblem {
+	t.Helper()
+	b, err := m.task.One(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := pyProblem{Text: m.task.Text(p)}
+	first := 0
+	if out.Prompt = wide(b.Source); b.S == 0 {
+		first = m.task.Prompt(p) - 1
+		out.Prompt = wide(b.Target[:first+1])
+	}
+	right := b.Labels[first:]
+	out.Right, out.Room = wide(right[:len(right)-1]), len(right)
+	if slices.ContainsFunc(right, m.task.IsHint) {
+		out.Room++
+	}
+	reply := make([]int32, len(right)+1)
+	for i := range reply {
+		reply[i] = int32(src.IntN(m.task.Vocab()))
+		if src.IntN(2) == 0 {
+			reply[i] = right[min(i, len(right)-1)]
+		}
+	}
+	if end := slices.Index(reply, m.task.EOS()); end >= 0 {
+		reply = reply[:end]
+	}
+	out.Reply, out.Reads = wide(reply), m.task.Decode(p, reply)
+	if answered {
+		out.Answer = m.task.Decode(p, greedy(t, m, wide(b.Source), wide(b.Target[:first+1]), out.Room))
+	}
+	return out
+}
+
+// greedy decodes with all rows that an answer may have, whatever has been said.
+func greedy(t *testing.T, m *Model, source, target []int64, room int) []int32 {
+	t.Helper()
+	var reply []int32
+	first := len(target) - 1
+	all := append(slices.Clone(target), make([]int64, room)...)[:len(target)+room-1]
+	for len(reply) < room {
+		x := evaluated(t, m.Run, rowsOf(source, min(len(source), 1), nil), [][]int64{all})
+		v := x.Shape[2]
+		at := first + len(reply)
+		scores := x.F[at*v : (at+1)*v]
+		best := slices.Index(scores, slices.Max(scores))
+		reply = append(reply, int32(best))
+		if int32(best) == m.task.EOS() {
+			break
+		}
+		if at+1 < len(all) {
+			all[at+1] = int64(best)
+		}
+	}
+	return reply
+}
+
+// TestEvaluated makes sure that the oracle is no constant.
+func TestEvaluated(t *testing.T) {
+	spec := specOf(t, "specs/tiny.arith", "")
+	r := randomRun(t, spec, "", 1)
+	source := [][]int64{{16, 6, 7, 8, 9, 0}}
+	a, b := evaluated(t, r, source, [][]int64{{16, 5}}), evaluated(t, r, source, [][]int64{{16, 6}})
+	v := a.Shape[2]
+	if !slices.Equal(a.F[:v], b.F[:v]) || slices.Equal(a.F[v:], b.F[v:]) || math.IsNaN(a.F[0]) {
+		t.Error("a row has to hang on the tokens up to it, and on nothing else")
+	}
+}
