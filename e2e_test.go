@@ -12,6 +12,7 @@ import (
 	"github.com/arithlang/mlc/codegen"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/compiler/cli"
 )
 
 // TestTrainerOfTheQuickStart generates the quick start's program, trains it for a
@@ -46,7 +47,34 @@ func TestTrainerOfTheQuickStart(t *testing.T) {
 		}
 	}
 	command(t, dir, nil, "go", "test", "-v", "-run", "Allocate", ".")
-	command(t, dir, []string{"CHECKPOINT=" + train("undertrained", "--steps", "30")}, "go", "test", "-v", "-run", "Agrees", ".")
+	undertrained := train("undertrained", "--steps", "30")
+	command(t, dir, []string{"CHECKPOINT=" + undertrained}, "go", "test", "-v", "-run", "Agrees", ".")
+	t.Run("exported", func(t *testing.T) { answersInPython(t, binary, filepath.Dir(filepath.Dir(undertrained))) })
+}
+
+// answersInPython exports a run and wants the answers of its trainer.
+func answersInPython(t *testing.T, binary, run string) {
+	python := os.Getenv("MLC_PYTHON")
+	if python == "" {
+		python = "python3"
+	}
+	if err := exec.Command(python, "-c", "import numpy").Run(); err != nil {
+		t.Skipf("%s has no numpy (MLC_PYTHON names another Python)", python)
+	}
+	file := filepath.Join(t.TempDir(), "model.py")
+	var said bytes.Buffer
+	if code := cli.Run(source, []string{"export", run, "--to", "numpy", file}, &said, &said); code != 0 {
+		t.Fatalf("exit %d: %s", code, said.String())
+	}
+	problems := []string{"0", "9", "42", "1999", "123456", "999999"}
+	want, err := exec.Command(binary, append([]string{"solve", run, "--device", "cpu"}, problems...)...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := exec.Command(python, append([]string{"-B", file}, problems...)...).CombinedOutput()
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%v: Python answers\n%swant\n%s", err, got, want)
+	}
 }
 
 // TestLoopsDecodeWhatOnePassSays makes a loop of large random weights and compares decoding

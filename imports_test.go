@@ -66,6 +66,7 @@ const rules = `
 	compiler/check, codegen/host, runtime/task, runtime/ckpt, bench/rounds < bench/peers < bench;
 	runtime/track < bench;
 	compiler/model, runtime/task < compiler/probe < compiler/cli; # attention and biases of a run
+	compiler/model, compiler/opt, runtime/task, runtime/eval, runtime/ckpt < compiler/export < compiler/cli; # mlc export
 	compiler/bundle < compiler/cli; # what trainers are built from
 	runtime/cuda/sim < runtime/cuda/sim/ptxfile < compiler/cli; # mlc ptx
 	runtime/philox, runtime/cuda/simulated < prove/fragment;

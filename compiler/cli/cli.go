@@ -47,6 +47,7 @@ type verbs struct {
 	Runs       runsCmd       `cmd:"" help:"List runs: state, last values, and the settings that differ."`
 	Serve      serveCmd      `cmd:"" help:"Serve a live page of runs to a browser on this machine."`
 	Plot       plotCmd       `cmd:"" help:"Draw grids, curves and attention of runs, or print results as tables."`
+	Export     exportCmd     `cmd:"" help:"Write the model of a run for Python, transformers or ONNX."`
 	Info       infoCmd       `cmd:"" help:"Show versions and the processor's features."`
 	Completion completionCmd `cmd:"" help:"Print a shell's completion script for mlc."`
 	LSP        lspCmd        `cmd:"" name:"lsp" help:"Serve an editor on standard input and output (see docs/editor)."`

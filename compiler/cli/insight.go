@@ -2,16 +2,10 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"math"
-	"path/filepath"
 
-	"github.com/arithlang/mlc/codegen/host"
-	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/probe"
-	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/task"
-	"github.com/arithlang/mlc/runtime/train"
 	"github.com/arithlang/mlc/serve"
 )
 
@@ -24,65 +18,21 @@ type probed struct {
 
 // probe reads a run: its spec, and the weights of its newest checkpoint.
 func (a *app) probe(run string) (*probed, error) {
-	rec, err := recordOf(run)
+	t, err := a.learned(run, choice{})
 	if err != nil {
 		return nil, err
-	}
-	dir, _ := rec.Trained(run)
-	spec, err := a.specOf(run, rec.Name, filepath.Base(dir), dir != run)
-	if err != nil {
-		return nil, err
-	}
-	all, err := train.Checkpoints(dir)
-	if err != nil {
-		return nil, err
-	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("%s has no checkpoint yet", dir)
-	}
-	file, err := ckpt.Read(all[len(all)-1])
-	if err != nil {
-		return nil, err
-	}
-	weights := probe.Weights{}
-	for _, t := range file.Tensors {
-		weights[t.Name] = t.Data
 	}
 	p := &probed{}
-	if p.Model, err = probe.New(spec, weights, rec.Seed); err != nil {
+	if p.Model, err = probe.New(t.spec, t.weights, t.rec.Seed); err != nil {
 		return nil, err
 	}
-	if p.problems, err = task.New(task.Config(spec.Task.Task), rec.Seed); err != nil {
+	if p.problems, err = task.New(task.Config(t.spec.Task.Task), t.rec.Seed); err != nil {
 		return nil, err
 	}
-	p.problems = p.problems.WithPad(host.EvalConfig(spec).Pad)
-	source, target := spec.TrainedShape()
+	p.problems = p.problems.WithPad(t.spec.Eval.Pad)
+	source, target := t.spec.TrainedShape()
 	p.length = max(source, target)
 	return p, nil
-}
-
-// specOf is the spec of a run, or of one stage of it.
-func (a *app) specOf(run, name, stage string, staged bool) (*check.Spec, error) {
-	t, err := a.trainingOf(run, name)
-	if err != nil {
-		return nil, err
-	}
-	spec, found := check.Resolve(t.options())
-	if spec == nil || found.HasErrors() {
-		if err := a.findings(t.source, found); err != nil {
-			return nil, err
-		}
-		return nil, errShown
-	}
-	if !staged {
-		return spec, nil
-	}
-	for _, s := range spec.Stages {
-		if s.Name == stage && s.Spec != nil {
-			return s.Spec, nil
-		}
-	}
-	return nil, fmt.Errorf("%s has no stage %s that trains", run, stage)
 }
 
 // attention is what the model of a run pays to a problem.

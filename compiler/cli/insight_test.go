@@ -36,7 +36,7 @@ func untrained(t *testing.T, file string, set ...string) string {
 	for _, g := range p.Groups {
 		groups = append(groups, (*device.Group)(g))
 	}
-	f := ckpt.File{Meta: map[string]string{"step": "1"}}
+	f := ckpt.File{Meta: map[string]string{"step": "1", "spec_hash": spec.Hash}}
 	for _, param := range device.Flat(groups...) {
 		values := make([]float32, param.Elems())
 		for i := range values {

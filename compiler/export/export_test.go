@@ -51,7 +51,7 @@ func randomRun(t *testing.T, spec *check.Spec, stage string, seed uint64) Run {
 	for _, p := range device.Flat(groups...) {
 		x := make([]float32, p.Elems())
 		for i := range x {
-			v := 0.4 * src.NormFloat64()
+			v := 0.25 * src.NormFloat64()
 			if p.Init.Kind == "const" && p.Init.A != 0 {
 				v = p.Init.A * (1 + 0.3*v)
 			}

@@ -129,7 +129,7 @@ func (m *Model) preTokenizer() object {
 	words := object{"type": "WhitespaceSplit"}
 	switch r := m.Spec.Task.Tokens; {
 	case r == tokens.Rule{}:
-		return isolated(`(?s).`)
+		return isolated(`[\s\S]`)
 	case r.Numbers > 0:
 		return object{"type": "Sequence", "pretokenizers": []object{words, isolated(`[0-9]+`)}}
 	default:

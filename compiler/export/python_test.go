@@ -227,6 +227,12 @@ func caseOf(t *testing.T, m *Model, name string, cell [2]int) pyCase {
 			p = m.task.HeldOut(int64(i))
 		}
 		p.Fillers = nil
+		if !m.task.Listed() { // as people type it, which says nothing of the names of entries
+			var err error
+			if p, err = m.task.Parse(m.task.Text(p)); err != nil {
+				t.Fatal(err)
+			}
+		}
 		c.Problems = append(c.Problems, problemOf(t, m, p, src, i == 0))
 	}
 	b, err := m.task.One(m.task.Cell(cell[0], cell[1], 1)[0])

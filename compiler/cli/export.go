@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/arithlang/mlc/compiler/export"
+	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/flag"
+	"github.com/arithlang/mlc/runtime/track"
+)
+
+// exportCmd is the verb export.
+type exportCmd struct {
+	choice
+	Dir   string `arg:"" name:"RUN" help:"Run directory."`
+	To    string `help:"python: a file with PyTorch; numpy: a file with NumPy alone; hf: a folder for Hugging Face transformers; onnx: a file." enum:"python,numpy,hf,onnx" required:"" placeholder:"FORM"`
+	Out   string `arg:"" name:"OUT" help:"File, or for hf folder, to write."`
+	Times int    `help:"Recurrences of the loop, instead of training's." placeholder:"N"`
+	Store string `help:"Where a Python file has its weights: inside; beside, in a safetensors file; auto: inside up to 4 MiB." enum:"auto,inside,beside" default:"auto" placeholder:"auto"`
+	Force bool   `help:"Write over what is there."`
+}
+
+// Help is printed below the usage.
+func (exportCmd) Help() string {
+	return `mlc export RUN --to FORM OUT
+
+Writes the trained model of a run for other programs. Everything that a spec can say is
+exported; it needs neither Go nor the trainer.
+
+Examples:
+  mlc export runs/mine/* --to python model.py && python3 model.py 123+456
+  mlc export runs/mine/* --to hf model
+  mlc export runs/mine/* --to onnx model.onnx`
+}
+
+// Run writes an export. Every file of it appears complete or not at all.
+func (c *exportCmd) Run(a *app) error {
+	switch {
+	case c.Times < 0:
+		return usagef("--times %d: want 1 or more", c.Times)
+	case c.Store != "auto" && c.To != "python" && c.To != "numpy":
+		return usagef("--store is of Python files: leave it out with --to %s", c.To)
+	case (c.To == "python" || c.To == "numpy") && !strings.HasSuffix(c.Out, ".py"):
+		return usagef("%s: the name of a Python file ends with .py", c.Out)
+	}
+	m, err := await(a, func() (*export.Model, error) { return c.model(a) })
+	if err != nil {
+		return err
+	}
+	files, err := c.files(m)
+	if err != nil {
+		return err
+	}
+	if err := c.write(files); err != nil {
+		return err
+	}
+	a.say("wrote %s: %s parameters", c.Out, track.Thousands(m.Parameters()))
+	return nil
+}
+
+// model is the run, ready to be exported.
+func (c *exportCmd) model(a *app) (*export.Model, error) {
+	t, err := a.learned(c.Dir, c.choice)
+	if err != nil {
+		return nil, err
+	}
+	if c.Times > 0 && t.spec.Model.Loop == nil {
+		return nil, usagef("--times %d: this model has no loop, its layers are run once", c.Times)
+	}
+	return export.New(export.Run{Spec: t.spec, Stage: t.stage, Text: t.spec.Resolved, Params: t.weights, Seed: t.rec.Seed,
+		Steps: t.steps, Times: c.Times, Command: c.command()})
+}
+
+// command is what exports the run.
+func (c *exportCmd) command() string {
+	words := []string{"mlc", "export", c.Dir, "--to", c.To, c.Out}
+	if c.Times > 0 {
+		words = append(words, fmt.Sprintf("--times=%d", c.Times))
+	}
+	for _, set := range []struct {
+		is   bool
+		flag string
+	}{{c.Best, "--best"}, {c.Average, "--average"}} {
+		if set.is {
+			words = append(words, set.flag)
+		}
+	}
+	return flag.Line(words)
+}
+
+// files are what is to be written, below the folder of OUT or, of a folder, below OUT.
+func (c *exportCmd) files(m *export.Model) ([]export.File, error) {
+	switch c.To {
+	case "hf":
+		return m.HuggingFace()
+	case "onnx":
+		data, err := m.ONNX()
+		return []export.File{{Path: filepath.Base(c.Out), Data: data}}, err
+	}
+	beside := c.Store == "beside" || c.Store == "auto" && 4*m.Parameters() > export.Inside
+	return m.Python(export.PythonForm{NumPy: c.To == "numpy", Path: filepath.Base(c.Out), Beside: beside})
+}
+
+// write writes files where nothing is yet, or over what is there. A folder that is new
+// appears with all of its files.
+func (c *exportCmd) write(files []export.File) error {
+	out := filepath.Clean(c.Out)
+	folder := filepath.Dir(out)
+	if c.To == "hf" {
+		folder = out
+	}
+	if !c.Force {
+		if err := c.vacant(folder, files); err != nil {
+			return err
+		}
+	}
+	target, parent := folder, folder
+	if c.To == "hf" {
+		parent = filepath.Dir(folder)
+	}
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return fmt.Errorf("cannot write the export: %w", err)
+	}
+	if c.To == "hf" && !exists(folder) {
+		made, err := os.MkdirTemp(filepath.Dir(folder), "."+filepath.Base(folder)+".")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(made)
+		if err := os.Chmod(made, 0o755); err != nil {
+			return err
+		}
+		target = made
+	}
+	for i := range files { // what others refer to comes first
+		f := files[len(files)-1-i]
+		if err := ckpt.WriteFile(filepath.Join(target, filepath.FromSlash(f.Path)), f.Data); err != nil {
+			return fmt.Errorf("cannot write the export: %w", err)
+		}
+	}
+	if target != folder {
+		return os.Rename(target, folder)
+	}
+	return nil
+}
+
+// vacant wants nothing to be written over.
+func (c *exportCmd) vacant(folder string, files []export.File) error {
+	if c.To == "hf" {
+		found, err := os.ReadDir(folder)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case len(found) > 0:
+			return fmt.Errorf("%s is not empty: choose another folder, or write over what is in it with --force", folder)
+		}
+		return nil
+	}
+	for _, f := range files {
+		path := filepath.Join(folder, f.Path)
+		if _, err := os.Lstat(path); err == nil {
+			return fmt.Errorf("%s is there already: choose another name, or write over it with --force", path)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/config"
+	"github.com/arithlang/mlc/runtime/record"
+	"github.com/arithlang/mlc/runtime/train"
+)
+
+// A trained is what a run has learned.
+type trained struct {
+	rec     record.Record
+	spec    *check.Spec          // of the training
+	stage   string               // of a spec with stages; "" of others
+	weights map[string][]float32 // by name, row-major
+	steps   int
+}
+
+// A choice says which of the weights that a run keeps.
+type choice struct {
+	Best    bool `help:"Take the best checkpoint, which train.keep = best(…) keeps, instead of the last."`
+	Average bool `help:"Take the averaged weights, which train.average = ema(…) keeps, instead of those that were trained."`
+}
+
+// learned reads the spec of a run and the weights of a checkpoint.
+func (a *app) learned(run string, which choice) (*trained, error) {
+	rec, err := recordOf(run)
+	if err != nil {
+		return nil, err
+	}
+	dir, _ := rec.Trained(run)
+	t := &trained{rec: rec, stage: rec.Stage}
+	if dir != run {
+		t.stage = filepath.Base(dir)
+	}
+	if t.spec, err = a.specOf(run, rec.Name, t.stage); err != nil {
+		return nil, err
+	}
+	path, err := which.checkpoint(dir)
+	if err != nil {
+		return nil, err
+	}
+	file, err := ckpt.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	if says := file.Meta["spec_hash"]; says != rec.SpecHash {
+		return nil, fmt.Errorf("%s is of another run than %s: one of the two was brought here or changed", path, record.Path(run))
+	}
+	t.steps, _ = strconv.Atoi(file.Meta["step"])
+	return t, t.take(file.Tensors, which.Average)
+}
+
+// checkpoint is the path of the one that is asked for.
+func (c choice) checkpoint(dir string) (string, error) {
+	if path := train.BestPath(dir); c.Best {
+		if !exists(path) {
+			return "", fmt.Errorf("%s has no best checkpoint; train.keep = best(…) keeps one", dir)
+		}
+		return path, nil
+	}
+	all, err := train.Checkpoints(dir)
+	if err != nil {
+		return "", err
+	}
+	if len(all) == 0 {
+		return "", fmt.Errorf("%s has no checkpoint yet", dir)
+	}
+	return all[len(all)-1], nil
+}
+
+// take takes the weights of a checkpoint, or the averaged ones where there are some.
+func (t *trained) take(all []ckpt.Tensor, average bool) error {
+	t.weights = map[string][]float32{}
+	const prefix = config.AverageState + "."
+	if average && !slices.ContainsFunc(all, func(x ckpt.Tensor) bool { return strings.HasPrefix(x.Name, prefix) }) {
+		return fmt.Errorf("this run keeps no averaged weights; train.average = ema(…) does")
+	}
+	for _, x := range all {
+		t.weights[x.Name] = x.Data
+	}
+	for _, x := range all {
+		if name, is := strings.CutPrefix(x.Name, prefix); is && average {
+			t.weights[name] = x.Data
+		}
+	}
+	return nil
+}
+
+// specOf is the spec of a run, or of one stage of it.
+func (a *app) specOf(run, name, stage string) (*check.Spec, error) {
+	t, err := a.trainingOf(run, name)
+	if err != nil {
+		return nil, err
+	}
+	spec, found := check.Resolve(t.options())
+	if spec == nil || found.HasErrors() {
+		if err := a.findings(t.source, found); err != nil {
+			return nil, err
+		}
+		return nil, errShown
+	}
+	if stage == "" {
+		return spec, nil
+	}
+	for _, s := range spec.Stages {
+		if s.Name == stage && s.Spec != nil {
+			return s.Spec, nil
+		}
+	}
+	return nil, fmt.Errorf("%s has no stage %s that trains", run, stage)
+}
