@@ -124,6 +124,9 @@ func (f *folder) row(r *list.Run) *row {
 	if err := f.contained(dir); err != nil {
 		return &row{Run: &list.Run{Dir: r.Dir, State: list.Damaged, Problem: err.Error()}}
 	}
+	if r.Name == "" && r.State != list.Damaged {
+		r.State, r.Problem = list.Damaged, "its run.json names no spec: another program has written it"
+	}
 	if r.State == list.Damaged {
 		r.Problem = strings.ReplaceAll(r.Problem, f.root+string(filepath.Separator), "")
 	}

@@ -33,7 +33,7 @@ func (v *view) parts() ([]part, error) {
 		if strings.TrimSpace(string(inner)) == "" {
 			class += " empty"
 		}
-		out = append(out, newPart(p.name, "section", class, inner))
+		out = append(out, newPart(v.Prefix+p.name, "section", class, inner))
 	}
 	return out, nil
 }
