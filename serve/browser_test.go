@@ -20,6 +20,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/arithlang/mlc/runtime/lock"
 )
 
 var update = flag.Bool("update", false, "take the screenshots of docs/screenshots again")
@@ -160,13 +162,24 @@ func shownRuns(t *testing.T) string {
 		add(t, filepath.Join(dir, "embeddings/fire-1/metrics.jsonl"), reported(step, 2.5-float64(step)/1000))
 	}
 	put(t, dir, "copied/run.json", `{"name":"copi`)
+	held, err := lock.Try(filepath.Join(dir, "embeddings/fire-1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(held.Close)
 	return dir
 }
 
 // TestPages looks at every page as a phone and a desk show it, by day and by night.
 func TestPages(t *testing.T) {
 	browser := chromium(t)
-	server := served(t, faked(shownRuns(t)))
+	docs, err := filepath.Abs("../docs/screenshots")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := shownRuns(t)
+	t.Chdir(filepath.Dir(dir)) // so that the pages say no more than runs
+	server := served(t, faked(dir))
 	for _, size := range []struct {
 		name   string
 		width  int64
@@ -186,7 +199,7 @@ func TestPages(t *testing.T) {
 					}
 					b.well(server.URL)
 					if *update {
-						b.shoot(filepath.Join("..", "docs", "screenshots", name+".png"), size.width)
+						b.shoot(filepath.Join(docs, name+".png"), size.width)
 					}
 				})
 			}

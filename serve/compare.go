@@ -84,7 +84,7 @@ func (c *comparison) Settings() (out []setting) {
 	return out
 }
 
-// Makes are the things runs were made with that differ, all but the seed and the spec.
+// Makes are the things runs were made with that differ, all but what settings say.
 func (c *comparison) Makes() (out []setting) {
 	var names []string
 	values := make([]map[string]string, len(c.Runs))
@@ -102,7 +102,7 @@ func (c *comparison) Makes() (out []setting) {
 		for i := range c.Runs {
 			s.Values = append(s.Values, values[i][name])
 		}
-		if len(slices.Compact(slices.Clone(s.Values))) > 1 && name != "spec" && name != "started" {
+		if len(slices.Compact(slices.Clone(s.Values))) > 1 && !slices.Contains([]string{"spec", "started", "seed", "budget"}, name) {
 			out = append(out, s)
 		}
 	}
@@ -225,7 +225,7 @@ func (c *comparison) Curves() (out []figure) {
 		}
 		title := q.title
 		if m.name != "learning rate" {
-			title += " of " + m.name
+			title += ", " + m.name
 		}
 		out = append(out, c.lines(title, x, q.y, all)...)
 	}

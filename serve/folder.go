@@ -3,8 +3,8 @@ package serve
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -87,7 +87,7 @@ func (f *folder) contained(dir string) error {
 			return nil // what cannot be read says so where it is needed
 		}
 		if real, err := filepath.EvalSymlinks(path); err == nil && !f.has(real) {
-			return fmt.Errorf("%s is a link out of the folder of the runs, so nothing of this run is shown", filepath.Base(path))
+			return problem{http.StatusForbidden, filepath.Base(path) + " is a link out of the folder of the runs, so nothing of this run is shown"}
 		}
 		return nil
 	})
