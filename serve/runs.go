@@ -35,7 +35,7 @@ var columns = []column{
 	{"exact", "exact match", true, func(r *row) string { return percent(r.ExactMatch) }, func(r *row) string { return orNothing(r.ExactMatch, exactly) }},
 	{"in", "test, trained", true, func(r *row) string { return percent(inLengths(r)) }, func(r *row) string { return orNothing(inLengths(r), exactly) }},
 	{"out", "test, longer", true, func(r *row) string { return percent(r.OOD) }, func(r *row) string { return orNothing(r.OOD, exactly) }},
-	{"started", "started", false, func(r *row) string { return started(r, "2006-01-02 15:04") }, func(r *row) string { return started(r, "2006-01-02T15:04:05") }},
+	{"started", "started", false, func(r *row) string { return started(r, "2006-01-02") }, func(r *row) string { return started(r, "2006-01-02T15:04:05") }},
 }
 
 // inLengths is the exact match at trained lengths, or of all problems of a file.
