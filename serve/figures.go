@@ -20,7 +20,6 @@ type figure struct {
 	Picture     template.HTML
 	Legend      template.HTML
 	CSV         string
-	Open        bool // Picture is what this is about
 	Small       bool
 }
 

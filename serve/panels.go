@@ -29,7 +29,7 @@ func (v *view) parts() ([]part, error) {
 		if err != nil {
 			return nil, err
 		}
-		class := "panel " + p.name
+		class := "panel panel-" + p.name
 		if strings.TrimSpace(string(inner)) == "" {
 			class += " empty"
 		}
