@@ -2,7 +2,6 @@ package serve
 
 import (
 	"fmt"
-	"html/template"
 	"math"
 	"slices"
 
@@ -84,7 +83,7 @@ func (c *comparison) Settings() (out []setting) {
 	return out
 }
 
-// Makes are the things runs were made with that differ, all but the seed and the spec.
+// Makes are the things runs were made with that differ, all but what settings say.
 func (c *comparison) Makes() (out []setting) {
 	var names []string
 	values := make([]map[string]string, len(c.Runs))
@@ -102,7 +101,7 @@ func (c *comparison) Makes() (out []setting) {
 		for i := range c.Runs {
 			s.Values = append(s.Values, values[i][name])
 		}
-		if len(slices.Compact(slices.Clone(s.Values))) > 1 && name != "spec" && name != "started" {
+		if len(slices.Compact(slices.Clone(s.Values))) > 1 && !slices.Contains([]string{"spec", "started", "seed", "budget"}, name) {
 			out = append(out, s)
 		}
 	}
@@ -225,7 +224,7 @@ func (c *comparison) Curves() (out []figure) {
 		}
 		title := q.title
 		if m.name != "learning rate" {
-			title += " of " + m.name
+			title += ", " + m.name
 		}
 		out = append(out, c.lines(title, x, q.y, all)...)
 	}
@@ -261,10 +260,8 @@ func (c *comparison) Length() []figure {
 // mostGrids are as many as are shown side by side.
 const mostGrids = 12
 
-// Grids are those of all runs, then what each has more or less than the first.
+// Grids are those of all runs.
 func (c *comparison) Grids() (out []figure) {
-	var first *view
-	var differences []figure
 	for i, v := range c.Runs {
 		g, err := gridOf(v.Runs.Result)
 		if g == nil || err != nil || len(out) == mostGrids {
@@ -273,20 +270,32 @@ func (c *comparison) Grids() (out []figure) {
 		h := g.heat(v.Runs.Result, v.Runs.Task)
 		h.Small, h.Label = true, "Heat map of exact match, "+c.Names[i]
 		out = append(out, figure{Title: c.Names[i], Picture: h.SVG(), Legend: gridLegend(h.Square[0] > 0, g.whole()), CSV: gridCSV(v.Runs.Result), Small: true})
-		if first == nil {
-			first = v
-			continue
-		}
-		name := c.Names[slices.Index(c.Runs, first)]
-		d := difference(g, v.Runs.Result, first.Runs.Result, v.Runs.Task)
-		d.Label = fmt.Sprintf("Difference of exact match, %s minus %s", c.Names[i], name)
-		differences = append(differences, figure{Title: c.Names[i] + " − " + name, Picture: d.SVG(), Legend: differenceLegend(name), Small: true})
 	}
-	return append(out, differences...)
+	return out
 }
 
-func differenceLegend(first string) template.HTML {
-	return chart.Bar("−100", "+100 points", true)
+// differences are what grids have more or less than that of a run.
+type differences struct {
+	From    string
+	Figures []figure
+}
+
+// Differences are those from the first run that has a grid.
+func (c *comparison) Differences() (out differences) {
+	var first *eval.Result
+	for i, v := range c.Runs {
+		g, err := gridOf(v.Runs.Result)
+		switch {
+		case g == nil || err != nil || len(out.Figures) == mostGrids:
+		case first == nil:
+			first, out.From = v.Runs.Result, c.Names[i]
+		default:
+			d := difference(g, v.Runs.Result, first, v.Runs.Task)
+			d.Label = fmt.Sprintf("Difference of exact match, %s minus %s", c.Names[i], out.From)
+			out.Figures = append(out.Figures, figure{Title: c.Names[i], Picture: d.SVG(), Legend: chart.Bar("−100", "+100 points", true), Small: true})
+		}
+	}
+	return out
 }
 
 // difference is how much more of a grid is right than of another, in points.

@@ -20,7 +20,6 @@ type figure struct {
 	Picture     template.HTML
 	Legend      template.HTML
 	CSV         string
-	Open        bool // Picture is what this is about
 	Small       bool
 }
 
@@ -44,7 +43,7 @@ var quantities = []quantity{
 		{"training problems", func(r *track.Report) *float64 { return r.TrainLoss }},
 		{"training batches", func(r *track.Report) *float64 { return &r.Loss }},
 	}, true},
-	{"Exact match while training", chart.Axis{Label: "%", Percent: true}, []measure{
+	{"Exact match", chart.Axis{Label: "%", Percent: true}, []measure{
 		{"held-out problems", func(r *track.Report) *float64 { return r.ExactMatch }},
 		{"training problems", func(r *track.Report) *float64 { return r.TrainExactMatch }},
 	}, false},
@@ -101,7 +100,7 @@ func (v *view) Curves() (out []figure) {
 				c.Series = append(c.Series, chart.Series{Name: m.name, Style: i, Points: m.points(t.Reports, false, q.y.Percent)})
 			}
 			if len(measures) == 1 && measures[0].name != "learning rate" {
-				name += " of " + measures[0].name
+				name += ", " + measures[0].name
 			}
 			c.Label = name + " over training steps, " + v.Title()
 			if svg := c.SVG(); svg != "" {

@@ -3,8 +3,8 @@ package serve
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -87,7 +87,7 @@ func (f *folder) contained(dir string) error {
 			return nil // what cannot be read says so where it is needed
 		}
 		if real, err := filepath.EvalSymlinks(path); err == nil && !f.has(real) {
-			return fmt.Errorf("%s is a link out of the folder of the runs, so nothing of this run is shown", filepath.Base(path))
+			return problem{http.StatusForbidden, filepath.Base(path) + " is a link out of the folder of the runs, so nothing of this run is shown"}
 		}
 		return nil
 	})
@@ -123,6 +123,9 @@ func (f *folder) row(r *list.Run) *row {
 	dir := filepath.Join(f.root, filepath.FromSlash(r.Dir))
 	if err := f.contained(dir); err != nil {
 		return &row{Run: &list.Run{Dir: r.Dir, State: list.Damaged, Problem: err.Error()}}
+	}
+	if r.Name == "" && r.State != list.Damaged {
+		r.State, r.Problem = list.Damaged, "its run.json names no spec: another program has written it"
 	}
 	if r.State == list.Damaged {
 		r.Problem = strings.ReplaceAll(r.Problem, f.root+string(filepath.Separator), "")

@@ -29,11 +29,11 @@ func (v *view) parts() ([]part, error) {
 		if err != nil {
 			return nil, err
 		}
-		class := "panel " + p.name
+		class := "panel panel-" + p.name
 		if strings.TrimSpace(string(inner)) == "" {
 			class += " empty"
 		}
-		out = append(out, newPart(p.name, "section", class, inner))
+		out = append(out, newPart(v.Prefix+p.name, "section", class, inner))
 	}
 	return out, nil
 }

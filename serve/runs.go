@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"math"
 	"net/http"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,11 +31,11 @@ var columns = []column{
 	{"run", "run", false, func(r *row) string { return r.Dir }, func(r *row) string { return r.Dir }},
 	{"state", "state", false, func(r *row) string { return string(r.State) }, func(r *row) string { return string(r.State) }},
 	{"step", "step", true, func(r *row) string { return track.Thousands(r.Step) }, func(r *row) string { return strconv.Itoa(r.Step) }},
-	{"loss", "loss", true, func(r *row) string { return orNothing(r.Loss, significant) }, func(r *row) string { return orNothing(r.Loss, exactly) }},
+	{"loss", "loss", true, func(r *row) string { return orNothing(r.Loss, func(x float64) string { return fmt.Sprintf("%.3g", x) }) }, func(r *row) string { return orNothing(r.Loss, exactly) }},
 	{"exact", "exact match", true, func(r *row) string { return percent(r.ExactMatch) }, func(r *row) string { return orNothing(r.ExactMatch, exactly) }},
 	{"in", "test, trained", true, func(r *row) string { return percent(inLengths(r)) }, func(r *row) string { return orNothing(inLengths(r), exactly) }},
 	{"out", "test, longer", true, func(r *row) string { return percent(r.OOD) }, func(r *row) string { return orNothing(r.OOD, exactly) }},
-	{"started", "started", false, func(r *row) string { return started(r, "2006-01-02 15:04") }, func(r *row) string { return started(r, "2006-01-02T15:04:05") }},
+	{"started", "started", false, func(r *row) string { return started(r, "2006-01-02") }, func(r *row) string { return started(r, "2006-01-02T15:04:05") }},
 }
 
 // inLengths is the exact match at trained lengths, or of all problems of a file.
@@ -54,32 +55,51 @@ func started(r *row, layout string) string {
 	return r.Started.UTC().Format(layout)
 }
 
-// mostSettings are as many settings as have columns; more are one column.
-const mostSettings = 5
+// Settings are columns where at most so many differ among all runs. Else they are one column
+// of those that differ among the runs of a folder, of which so many are shown.
+const (
+	mostSettings  = 4
+	shownSettings = 4
+)
 
 // settingColumns are those of the settings that differ.
-func settingColumns(differing []string) (out []column) {
-	if len(differing) > mostSettings {
-		all := func(r *row) string {
-			var words []string
-			for _, path := range differing {
-				if value := r.Settings[path]; value != "" {
-					words = append(words, short2(path)+" = "+value)
-				}
-			}
-			return strings.Join(words, ", ")
+func settingColumns(runs []*list.Run) (out []column) {
+	differing := list.Differing(runs)
+	if len(differing) <= mostSettings {
+		for _, name := range differing {
+			value := func(r *row) string { return r.Settings[name] }
+			out = append(out, column{name, name, true, value, value})
 		}
-		return []column{{"settings", "settings that differ", false, all, all}}
+		return out
 	}
-	for _, path := range differing {
-		value := func(r *row) string { return r.Settings[path] }
-		out = append(out, column{path, path, true, value, value})
+	beside := map[string][]*list.Run{} // by the folder that they are in
+	for _, r := range runs {
+		beside[path.Dir(r.Dir)] = append(beside[path.Dir(r.Dir)], r)
 	}
-	return out
+	within := map[string][]string{}
+	for dir, some := range beside {
+		within[dir] = list.Differing(some)
+	}
+	text := func(r *row) string { return firstSettings(r, within[path.Dir(r.Dir)]) }
+	return []column{{"settings", "settings that differ", false, text, text}}
 }
 
-// short2 are the last two words of a path.
-func short2(path string) string {
+// firstSettings are the first of those that a run has.
+func firstSettings(r *row, differing []string) string {
+	var words []string
+	for _, path := range differing {
+		if value := r.Settings[path]; value != "" {
+			words = append(words, lastWords(path)+" = "+value)
+		}
+	}
+	if n := len(words) - shownSettings; n > 0 {
+		words = append(words[:shownSettings], fmt.Sprintf("and %d more", n))
+	}
+	return strings.Join(words, ", ")
+}
+
+// lastWords are the last two words of a path.
+func lastWords(path string) string {
 	words := strings.Split(path, ".")
 	return strings.Join(words[max(0, len(words)-2):], ".")
 }
@@ -127,7 +147,7 @@ func listed(rows []*row) (all []column, lines []line) {
 			runs = append(runs, r.Run)
 		}
 	}
-	all = slices.Concat(columns, settingColumns(list.Differing(runs)))
+	all = slices.Concat(columns, settingColumns(runs))
 	for _, r := range rows {
 		lines = append(lines, newLine(r, all))
 	}

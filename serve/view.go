@@ -35,6 +35,7 @@ type view struct {
 	Config   *Config
 	Static   bool // it is for a file, where nothing can be asked
 	Biases   []Bias
+	Prefix   string // of the ids of its parts, where a page has several runs
 }
 
 // load reads a run, which is below the folder.

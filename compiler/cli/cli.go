@@ -46,6 +46,7 @@ type verbs struct {
 	Solve      solveCmd      `cmd:"" passthrough:"" help:"Answer problems with the model of a run."`
 	Runs       runsCmd       `cmd:"" help:"List runs: state, last values, and the settings that differ."`
 	Serve      serveCmd      `cmd:"" help:"Serve a live page of runs to a browser on this machine."`
+	Report     reportCmd     `cmd:"" help:"Write the page of runs as one HTML file."`
 	Plot       plotCmd       `cmd:"" help:"Draw grids, curves and attention of runs, or print results as tables."`
 	Export     exportCmd     `cmd:"" help:"Write the model of a run for Python, transformers or ONNX."`
 	Info       infoCmd       `cmd:"" help:"Show versions and the processor's features."`

@@ -75,7 +75,7 @@ func whole(lo, hi int) (out []tick) {
 		out = append(out, tick{float64(lo), fmt.Sprint(lo)})
 	}
 	for n := (lo + s - 1) / s * s; n <= hi; n += s {
-		if n-lo >= (s+1)/2 || n == lo {
+		if 2*(n-lo) > s || n == lo {
 			out = append(out, tick{float64(n), fmt.Sprint(n)})
 		}
 	}

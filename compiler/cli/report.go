@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/serve"
+)
+
+// reportCmd is the verb report.
+type reportCmd struct {
+	Runs  []string `arg:"" name:"RUN" help:"Run directories."`
+	Out   string   `help:"File to write. Default: ${default}." short:"o" default:"report.html" placeholder:"FILE.html"`
+	Force bool     `help:"Replace the file if it is there."`
+}
+
+// Help is printed below the usage.
+func (reportCmd) Help() string {
+	return `Writes what mlc serve shows of a run, or of several with their comparison, as one HTML
+file that needs nothing else: pictures, their numbers, the spec, the hardware and the
+commands that make the run again. A file that is there is replaced with --force alone.
+
+Examples:
+  mlc report runs/successor/*
+  mlc report runs/embeddings/* -o embeddings.html`
+}
+
+// Run writes the report.
+func (c *reportCmd) Run(a *app) error {
+	if _, err := os.Lstat(c.Out); !c.Force && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil {
+			return err
+		}
+		return fmt.Errorf("%s is there already: choose another file with -o, or replace it with --force", c.Out)
+	}
+	text, err := await(a, func() ([]byte, error) { return serve.Report(a.ctx, a.servable("."), c.Runs) })
+	if err != nil {
+		return err
+	}
+	if err := ckpt.WriteFile(c.Out, text); err != nil {
+		return fmt.Errorf("cannot write the report: %w: choose another file with -o", err)
+	}
+	if a.json {
+		return a.printJSON(map[string]string{"file": c.Out})
+	}
+	a.say("%s  %s", c.Out, scaled(float64(len(text)), 1024, "B"))
+	return nil
+}

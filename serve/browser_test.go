@@ -1,0 +1,366 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	cdpage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/arithlang/mlc/runtime/lock"
+)
+
+var update = flag.Bool("update", false, "take the screenshots of docs/screenshots again")
+
+// A tab is one of a browser. It keeps what went wrong in it, and which addresses were asked.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu    sync.Mutex
+	wrong []string
+	asked []string
+}
+
+// chromium starts a browser, and skips a test where there is none.
+func chromium(t *testing.T) context.Context {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if found, err := exec.LookPath(name); err == nil {
+			path = found
+			break
+		}
+	}
+	if path == "" {
+		t.Skip("there is no Chromium in PATH: tools/install-chromium installs it")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
+		chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-background-networking", true))
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	if err := chromedp.Run(ctx); err != nil {
+		t.Fatalf("%s does not start: %v", path, err)
+	}
+	return ctx
+}
+
+// open is a new tab at an address.
+func open(t *testing.T, browser context.Context, address string, width, height int64, scheme string) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(browser)
+	t.Cleanup(cancel)
+	ctx, cancel = context.WithTimeout(ctx, 30*time.Second)
+	t.Cleanup(cancel)
+	b := &tab{t: t, ctx: ctx}
+	chromedp.ListenTarget(ctx, b.hear)
+	b.do(
+		network.Enable(), log.Enable(), runtime.Enable(),
+		emulation.SetDeviceMetricsOverride(width, height, 1, width < 500),
+		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{
+			{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}),
+		chromedp.Navigate(address),
+	)
+	return b
+}
+
+func (b *tab) hear(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		b.wrong = append(b.wrong, e.ExceptionDetails.Error())
+	case *runtime.EventConsoleAPICalled:
+		b.wrong = append(b.wrong, fmt.Sprint(e.Type, e.Args))
+	case *log.EventEntryAdded:
+		b.wrong = append(b.wrong, e.Entry.Text+" "+e.Entry.URL)
+	case *network.EventRequestWillBeSent:
+		b.asked = append(b.asked, e.Request.URL)
+	}
+}
+
+func (b *tab) do(actions ...chromedp.Action) {
+	b.t.Helper()
+	if err := chromedp.Run(b.ctx, actions...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// text is what an expression in the page says.
+func (b *tab) text(expression string) string {
+	b.t.Helper()
+	var out any
+	b.do(chromedp.Evaluate(expression, &out))
+	return fmt.Sprint(out)
+}
+
+// until waits for an expression to be true.
+func (b *tab) until(expression string) {
+	b.t.Helper()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if b.text("Boolean("+expression+")") == "true" {
+			return
+		}
+	}
+	b.t.Fatalf("in ten seconds, this did not become true: %s; the page says %.2000s", expression, b.text("document.body.innerText"))
+}
+
+// well wants nothing to have gone wrong, no address asked but those that begin so, and no
+// page that is wider than its window.
+func (b *tab) well(ours string) {
+	b.t.Helper()
+	if got := b.text("document.documentElement.scrollWidth - document.documentElement.clientWidth"); got != "0" {
+		b.t.Errorf("the page is %s pixels wider than its window: %s", got, b.text(`[...document.querySelectorAll("main *")].filter(e => e.getBoundingClientRect().right > innerWidth && !e.closest(".scroll, pre, .code")).slice(0, 5).map(e => e.outerHTML.slice(0, 120)).join("\n")`))
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, w := range b.wrong {
+		b.t.Errorf("the console says: %s", w)
+	}
+	for _, address := range b.asked {
+		if !strings.HasPrefix(address, ours) {
+			b.t.Errorf("the page asked %s", address)
+		}
+	}
+	if len(b.asked) == 0 {
+		b.t.Error("nothing was asked: this test sees no requests")
+	}
+}
+
+// shots are the pages that docs/screenshots shows.
+var shots = []struct{ name, path string }{
+	{"runs", "/"},
+	{"run", "/run?run=embeddings/abacus-2"},
+	{"compare", "/compare?run=embeddings/abacus-2&run=embeddings/nope-1"},
+}
+
+// shownRuns are the runs of testdata, and some in other states.
+func shownRuns(t *testing.T) string {
+	dir := runsCopy(t)
+	put(t, dir, "embeddings/fire-1/run.json", `{"name":"embeddings-fire-seed-1","seed":1,"budget":{"steps":6000},"started":"2026-11-25T11:50:00Z"}`)
+	for step := 60; step < 1500; step += 60 {
+		if step == 60 {
+			put(t, dir, "embeddings/fire-1/metrics.jsonl", reported(step, 2.5))
+			continue
+		}
+		add(t, filepath.Join(dir, "embeddings/fire-1/metrics.jsonl"), reported(step, 2.5-float64(step)/1000))
+	}
+	put(t, dir, "copied/run.json", `{"name":"copi`)
+	held, err := lock.Try(filepath.Join(dir, "embeddings/fire-1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(held.Close)
+	return dir
+}
+
+// TestPages looks at every page as a phone and a desk show it, by day and by night.
+func TestPages(t *testing.T) {
+	browser := chromium(t)
+	docs, err := filepath.Abs("../docs/screenshots")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := shownRuns(t)
+	t.Chdir(filepath.Dir(dir)) // so that the pages say no more than runs
+	server := served(t, faked(dir))
+	for _, size := range []struct {
+		name   string
+		width  int64
+		height int64
+	}{{"desk", 1280, 800}, {"phone", 390, 844}} {
+		for _, scheme := range []string{"light", "dark"} {
+			for _, s := range shots {
+				name := strings.Join([]string{s.name, size.name, scheme}, "-")
+				t.Run(name, func(t *testing.T) {
+					b := open(t, browser, server.URL+s.path, size.width, size.height, scheme)
+					if s.name == "run" {
+						b.do(chromedp.Click(`button[data-into="answer"]`))
+						b.until(`document.querySelector(".thinking")`)
+					}
+					if s.name != "compare" {
+						b.until(`document.querySelector("#link.on")`)
+					}
+					b.well(server.URL)
+					if *update {
+						b.shoot(filepath.Join(docs, name+".png"), size.width)
+					}
+				})
+			}
+		}
+	}
+}
+
+// shoot takes a picture of a page, of so much of it as says what it is.
+func (b *tab) shoot(path string, width int64) {
+	var picture []byte
+	b.do(chromedp.ActionFunc(func(ctx context.Context) (err error) {
+		_, _, _, _, _, size, err := cdpage.GetLayoutMetrics().Do(ctx)
+		if err != nil {
+			return err
+		}
+		most := 1500.0
+		if width < 500 {
+			most = 1700
+		}
+		picture, err = cdpage.CaptureScreenshot().WithCaptureBeyondViewport(true).
+			WithClip(&cdpage.Viewport{Width: float64(width), Height: min(size.Height, most), Scale: 1}).Do(ctx)
+		return err
+	}))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, picture, 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// TestKeyboard does everything without a pointer.
+func TestKeyboard(t *testing.T) {
+	browser := chromium(t)
+	server := served(t, faked(runsCopy(t)))
+	b := open(t, browser, server.URL, 1280, 800, "light")
+	b.do(chromedp.KeyEvent(kb.Tab))
+	if got := b.text(`document.activeElement.className + getComputedStyle(document.activeElement).top`); got != "skip0px" {
+		t.Errorf("the first tab stop is %s, want the link that skips to the content, in sight", got)
+	}
+	focus := func(selector string) {
+		t.Helper()
+		for range 60 {
+			if b.text(fmt.Sprintf("document.activeElement.matches(%q)", selector)) == "true" {
+				if b.text(`getComputedStyle(document.activeElement).outlineStyle`) == "none" {
+					t.Errorf("it cannot be seen that %s has the focus", selector)
+				}
+				return
+			}
+			b.do(chromedp.KeyEvent(kb.Tab))
+		}
+		t.Fatalf("no tab stop is %s", selector)
+	}
+	first := `document.querySelector("#runs tbody tr").innerText`
+	focus(`button[value="out"]`)
+	b.do(chromedp.KeyEvent(kb.Enter))
+	if got := b.text(first); !strings.Contains(got, "successor") || b.text(`document.querySelector('th[aria-sort]').getAttribute("aria-sort")`) != "descending" {
+		t.Errorf("sorted by longer lengths, the first run is %q", got)
+	}
+	b.do(chromedp.KeyEvent(kb.Enter))
+	if got := b.text(first); !strings.Contains(got, "nope-1") {
+		t.Errorf("sorted the other way, the first run is %q", got)
+	}
+	focus(`input[type=checkbox][value="embeddings/nope-1"]`)
+	b.do(chromedp.KeyEvent(" "))
+	focus(`input[type=checkbox][value="embeddings/abacus-2"]`)
+	b.do(chromedp.KeyEvent(" "), chromedp.Focus("#filter"), chromedp.KeyEvent("abacus position"))
+	b.until(`document.querySelector("#matches").textContent === "3 of 5 runs"`)
+	focus("#compare")
+	b.do(chromedp.KeyEvent(kb.Enter))
+	b.until(`location.pathname === "/compare" && document.querySelectorAll("svg.heat").length === 3`)
+
+	b = open(t, browser, server.URL+"/run?run=embeddings/abacus-2", 1280, 800, "light")
+	focus("svg.heat")
+	for range 3 {
+		b.do(chromedp.KeyEvent(kb.ArrowRight))
+	}
+	b.do(chromedp.KeyEvent(kb.ArrowDown))
+	if got := b.text(`document.querySelector("#tip").innerText`); !strings.HasPrefix(got, "2 × 4\n50 of 50 right") {
+		t.Errorf("the grid says %q of its second row and fourth column", got)
+	}
+	focus("input[name=problem]")
+	b.do(chromedp.KeyEvent(kb.Enter))
+	b.until(`document.querySelector(".answer")?.innerText.includes("579")`)
+	b.well(server.URL)
+}
+
+// TestLive sees news come without being asked for.
+func TestLive(t *testing.T) {
+	browser := chromium(t)
+	dir := runsCopy(t)
+	put(t, dir, "now/run.json", `{"name":"now","seed":1,"budget":{"steps":100}}`)
+	metrics := filepath.Join(dir, "now", "metrics.jsonl")
+	put(t, dir, "now/metrics.jsonl", reported(10, 2))
+	server := served(t, faked(dir))
+	list := open(t, browser, server.URL, 1280, 800, "light")
+	one := open(t, browser, server.URL+"/run?run=now", 1280, 800, "dark")
+	list.until(`document.querySelector("#link.on")`)
+	one.until(`document.querySelector("#link.on")`)
+	list.do(chromedp.Click(`input[value="now"]`))
+	add(t, metrics, reported(20, 1.25))
+	put(t, dir, "later/run.json", `{"name":"later","seed":2,"budget":{"steps":100}}`)
+	list.until(`document.querySelector('input[value="now"]').closest("tr").innerText.includes("1.25")`)
+	list.until(`document.querySelector('input[value="later"]')`)
+	one.until(`document.querySelector("#facts").innerText.includes("1.25") && document.querySelector("#curves svg")`)
+	if list.text(`document.querySelector('input[value="now"]').checked`) != "true" {
+		t.Error("a run that is chosen is not any more after it has changed")
+	}
+	list.well(server.URL)
+	one.well(server.URL)
+}
+
+// TestHostile opens pages of runs that are written to do harm.
+func TestHostile(t *testing.T) {
+	browser := chromium(t)
+	dir := runsCopy(t)
+	name := hostileRun(t, dir)
+	server := served(t, faked(dir))
+	for _, path := range []string{"/", "/run?run=" + queryEscape(name), "/compare?run=successor&run=" + queryEscape(name)} {
+		b := open(t, browser, server.URL+path, 390, 844, "light")
+		b.until(`document.readyState === "complete"`)
+		if got := b.text("window.hacked"); got != "<nil>" {
+			t.Errorf("%s runs what is in a run: %s", path, got)
+		}
+		if !strings.Contains(b.text("document.body.innerText"), "<script>") {
+			t.Errorf("%s does not show the run", path)
+		}
+		b.well(server.URL)
+	}
+}
+
+// TestReportPage opens a report from the disk.
+func TestReportPage(t *testing.T) {
+	browser := chromium(t)
+	dir := runsCopy(t)
+	runs := []string{filepath.Join(dir, "embeddings/abacus-2"), filepath.Join(dir, "embeddings/nope-1"), filepath.Join(dir, hostileRun(t, dir))}
+	text, err := Report(context.Background(), faked(dir), runs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const namespace = "http://www.w3.org/2000/svg" // which nobody asks for
+	if rest := bytes.ReplaceAll(text, []byte(namespace), nil); bytes.Contains(rest, []byte("://")) || bytes.Contains(rest, []byte("<link")) {
+		t.Error("the report refers to something outside")
+	}
+	file := filepath.Join(t.TempDir(), "report.html")
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, width := range []int64{1280, 390} {
+		b := open(t, browser, "file://"+file, width, 800, "dark")
+		b.until(`document.readyState === "complete"`)
+		b.well("file://" + file)
+		if b.text("window.hacked") != "<nil>" {
+			t.Error("the report runs what is in a run")
+		}
+		b.do(chromedp.Focus("svg.heat"), chromedp.KeyEvent(kb.ArrowRight))
+		b.until(`document.querySelector("#tip")?.innerText.includes("of 50 right")`)
+	}
+	b := open(t, browser, "file://"+file, 1280, 800, "light")
+	b.do(emulation.SetScriptExecutionDisabled(true), chromedp.Reload())
+	if got := b.text(`[...document.querySelectorAll("svg.chart")].filter(e => e.getBoundingClientRect().height > 80).length > 8`); got != "true" {
+		t.Error("without its script the report has no pictures")
+	}
+}

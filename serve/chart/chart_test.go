@@ -1,0 +1,144 @@
+package chart
+
+import (
+	"encoding/xml"
+	"fmt"
+	"html"
+	"math"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// wellFormed wants SVG that any parser of XML takes.
+func wellFormed(t *testing.T, svg string) {
+	t.Helper()
+	d := xml.NewDecoder(strings.NewReader(svg))
+	for {
+		if _, err := d.Token(); err != nil {
+			if err.Error() != "EOF" {
+				t.Errorf("%v in %.300s", err, svg)
+			}
+			return
+		}
+	}
+}
+
+func TestTicks(t *testing.T) {
+	texts := func(all []tick) (out []string) {
+		for _, k := range all {
+			if k.text != "" {
+				out = append(out, k.text)
+			}
+		}
+		return out
+	}
+	for _, c := range []struct {
+		got  []tick
+		want string
+	}{
+		{evenly(0, 100, 5), "0 20 40 60 80 100"},
+		{evenly(0, 6000, 5), "0 2000 4000 6000"},
+		{evenly(-0.3, 0.3, 5), "−0.2 0 0.2"},
+		{evenly(0, 768000, 5), "0 200k 400k 600k"},
+		{decades(-3, 0.3), "0.001 0.01 0.1 1"},
+		{decades(0, 1), "1 2 5 10"},
+		{whole(1, 20), "1 4 6 8 10 12 14 16 18 20"},
+		{whole(1, 8), "1 2 3 4 5 6 7 8"},
+		{whole(10, 100), "10 20 30 40 50 60 70 80 90 100"},
+	} {
+		if got := strings.Join(texts(c.got), " "); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+// TestLinesPlace reads the places of points off the path: the axes go from 0 to 100.
+func TestLinesPlace(t *testing.T) {
+	c := &Lines{Label: `a "label" <b>`, X: Axis{Label: "x"}, Y: Axis{Percent: true}, Mark: 5, Series: []Series{
+		{Name: "<one>", Points: []Point{{0, 0}, {5, 50}, {10, 100}}},
+		{Name: "short", Points: []Point{{0, 0}}},
+		{Name: "band", Style: 8, Points: []Point{{0, 40}, {10, math.NaN()}, {10, 60}}, Low: []float64{30, 0, -20}, High: []float64{50, 0, 140}},
+	}}
+	svg := string(c.SVG())
+	wellFormed(t, svg)
+	if !strings.Contains(svg, `class="line s0" d="M26.9 200L206.5 112L386 24"`) {
+		t.Errorf("the line is not where it should be: %s", svg)
+	}
+	if !strings.Contains(svg, `<path class="upright" d="M206.5 24L206.5 200"/>`) {
+		t.Error("the mark is not where it should be")
+	}
+	if !strings.Contains(svg, `class="band s1 dashed" d="M26.9 112L386 24L386 200L26.9 147.2Z"`) {
+		t.Errorf("the band does not end at the axes: %s", svg)
+	}
+	if strings.Contains(svg, "<one>") || strings.Contains(svg, "short") {
+		t.Error("a name is not escaped, or a single point is drawn")
+	}
+	if got := string(c.Legend()); strings.Count(got, "<li>") != 2 || strings.Contains(got, "<one>") {
+		t.Errorf("legend: %s", got)
+	}
+	if (&Lines{Series: []Series{{Points: []Point{{1, 1}}}}}).SVG() != "" {
+		t.Error("one point makes a figure")
+	}
+	wellFormed(t, string((&Lines{X: Axis{Log: true}, Y: Axis{Log: true}, Series: []Series{{Points: []Point{{1, 1}, {0, 2}, {10, 0}, {100, 1}}}}}).SVG()))
+}
+
+// TestHeatCells counts the area of each class, and reads what is said of a cell.
+func TestHeatCells(t *testing.T) {
+	h := &Heat{Values: [][]float64{{0, 0.5, 0.5}, {1, math.NaN(), 1}}, Lo: 0, Hi: 1, Pair: "{r} × {c}", Square: [2]float64{1, 9},
+		X: Cells{First: 4, Label: "x"}, Y: Cells{Names: []string{"<a>", "b"}, Label: "y"},
+		Texts: func(i, j int) string { return fmt.Sprint(i, j) }}
+	svg := string(h.SVG())
+	wellFormed(t, svg)
+	area := func(class string) (sum float64) {
+		for _, m := range regexp.MustCompile(`<path class="`+class+`" d="([^"]*)"`).FindAllStringSubmatch(svg, -1) {
+			for _, p := range strings.Split(strings.Trim(m[1], "Mz"), "zM") {
+				var x, y, w, h, back float64
+				if _, err := fmt.Sscanf(p, "%f %fh%fv%fh-%f", &x, &y, &w, &h, &back); err != nil {
+					t.Fatal(p, err)
+				}
+				sum += w * h / largestCell / largestCell
+			}
+		}
+		return sum
+	}
+	for class, want := range map[string]float64{"v0": 1, "v10": 2, "v20": 2, "none": 1, "v5": 0} {
+		if got := area(class); got != want {
+			t.Errorf("%s has an area of %g cells, want %g", class, got, want)
+		}
+	}
+	if !strings.Contains(html.UnescapeString(svg), `"r":["\u003ca\u003e","b"],"c":["4","5","6"],"p":"{r} × {c}","t":["0 0","0 1","0 2","1 0","1 1","1 2"]`) {
+		t.Errorf("what is said of cells: %s", svg)
+	}
+	if !strings.Contains(svg, `class="square" x="26.9" y="22" width="78" height="26"`) {
+		t.Errorf("the square goes beyond the cells: %s", svg)
+	}
+}
+
+// TestLevel keeps both ends of a scale for nothing and for all.
+func TestLevel(t *testing.T) {
+	for _, c := range []struct {
+		v      float64
+		middle bool
+		want   string
+	}{{0, false, "v0"}, {0.001, false, "v1"}, {0.5, false, "v10"}, {0.999, false, "v19"}, {1, false, "v20"}, {2, false, "v20"},
+		{math.NaN(), false, "none"}, {math.Inf(-1), true, "closed"}, {0, true, "d0"}, {0.5, true, "d10"}, {9, true, "d20"}} {
+		if got := Level(c.v, 0, 1, c.middle); got != c.want {
+			t.Errorf("%g: %s, want %s", c.v, got, c.want)
+		}
+	}
+}
+
+func TestSpark(t *testing.T) {
+	if Spark("", []float64{1, math.NaN()}) != "" {
+		t.Error("one value makes a line")
+	}
+	svg := string(Spark("loss", []float64{2, 1, 0}))
+	wellFormed(t, svg)
+	if !strings.Contains(svg, `d="M2 2L44 11L86 20"`) {
+		t.Error(svg)
+	}
+	if n := strings.Count(string(Spark("", make([]float64, 1000))), "L"); n != 59 {
+		t.Errorf("%d points", n+1)
+	}
+}

@@ -1,0 +1,92 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"html/template"
+	"path/filepath"
+	"strings"
+
+	"github.com/arithlang/mlc/runtime/record"
+)
+
+// Report is the page of a run, or of several with their comparison, as one file that refers
+// to nothing outside and says all without its script. Dirs are run directories.
+func Report(ctx context.Context, c Config, dirs []string) ([]byte, error) {
+	var runs []*view
+	for i, dir := range dirs {
+		v, err := opened(dir, &c)
+		if err != nil {
+			return nil, err
+		}
+		v.Prefix = fmt.Sprintf("run-%d-", i+1)
+		runs = append(runs, v)
+		if c.Biases == nil {
+			continue
+		}
+		if v.Biases, err = c.Biases(ctx, v.Dir); err != nil {
+			v.Problems = append(v.Problems, "its learned biases are not shown: "+err.Error())
+		}
+	}
+	for _, v := range runs {
+		v.Seeds = v.among(runs)
+	}
+	var html []template.HTML
+	for _, v := range runs {
+		one, err := v.page()
+		if err != nil {
+			return nil, err
+		}
+		html = append(html, one)
+	}
+	body, title := html[0], runs[0].Title()
+	if len(runs) > 1 {
+		of := compare(runs, false, &c)
+		of.Static = true
+		title = fmt.Sprintf("%d runs", len(runs))
+		var err error
+		if body, err = render("report", struct {
+			*comparison
+			Parts []template.HTML
+		}{of, html}); err != nil {
+			return nil, err
+		}
+	}
+	return whole(page{Title: title, Place: "report", Version: c.Version, Body: body})
+}
+
+// opened is a run for a file.
+func opened(dir string, c *Config) (*view, error) {
+	if _, err := record.Open(dir); record.Missing(err) || err != nil && strings.Contains(err.Error(), "no run directory") {
+		return nil, err
+	}
+	full, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	v := load(full, c)
+	v.Key, v.Static = filepath.ToSlash(dir), true
+	return v, nil
+}
+
+// among are those of some runs that differ from one in the seed alone.
+func (v *view) among(runs []*view) (out []*view) {
+	for _, o := range runs {
+		if o != v && len(siblings(v.Run, []*row{{Run: o.Run}})) > 0 {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// whole is a page with its style and script in it, and a policy that allows no others.
+func whole(p page) ([]byte, error) {
+	p.Style, p.Script = template.CSS(asset("style.css")), template.JS(asset("script.js"))
+	text, err := render("layout", p)
+	if err != nil {
+		return nil, err
+	}
+	p.Policy = policyOf(string(text))
+	text, err = render("layout", p)
+	return []byte(text), err
+}
