@@ -64,7 +64,7 @@ const rules = `
 	compiler/kernel < compiler/kernel/remote < codegen/cpu/cputest, compiler/diff;
 	compiler/check < docs/docgen;
 	compiler/check, codegen/host, runtime/task, runtime/ckpt, bench/rounds < bench/peers < bench;
-	runtime/track < bench;
+	runtime/track, compiler/export < bench;
 	compiler/model, runtime/task < compiler/probe < compiler/cli; # attention and biases of a run
 	compiler/model, compiler/opt, runtime/task, runtime/eval, runtime/ckpt < compiler/export < compiler/cli; # mlc export
 	compiler/bundle < compiler/cli; # what trainers are built from

@@ -32,8 +32,12 @@ type peer struct {
 var libraries = []struct{ name, module, title string }{
 	{"eager", "torch", "PyTorch %s eager"},
 	{"compile", "torch", "PyTorch %s torch.compile"},
+	{exported, "torch", "PyTorch %s, exported by mlc"},
 	{"jax", "jax", "JAX %s jit"},
 }
+
+// exported is the peer that mlc export writes. It has no dropout.
+const exported = "export"
 
 // installed are the peers that the command line asks for, with what keeps them
 // from taking part.
@@ -56,11 +60,17 @@ func (o *options) installed(ctx context.Context) []peer {
 	return all
 }
 
-// command is a call of peer.py.
+// command is a call of peer.py; the model's export lies beside its problem.
 func (p peer) command(python, root, problem string, threads int, args ...string) []string {
+	if p.Name == exported {
+		args = append(args, "--exported", exportOf(problem))
+	}
 	return peers.OnCPU(p.Name, threads).Command(python, filepath.Join(root, "bench", "peers"), problem, args...)
 }
 
 func (p peer) contestant(python, root, problem string, threads int) rounds.Contestant {
 	return rounds.Contestant{Title: p.Title, Start: rounds.Process(p.command(python, root, problem, threads)...)}
 }
+
+// exportOf is the file of the export that goes with a problem file.
+func exportOf(problem string) string { return strings.TrimSuffix(problem, ".json") + ".py" }

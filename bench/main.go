@@ -31,7 +31,7 @@ import (
 // options is the command line.
 type options struct {
 	Only    []string `help:"Cases to run, instead of all: ${cases}." placeholder:"CASE"`
-	Peers   []string `help:"Peers, if installed." default:"eager,compile,jax" enum:"eager,compile,jax"`
+	Peers   []string `help:"Peers, if installed." default:"eager,compile,export,jax" enum:"eager,compile,export,jax"`
 	Rounds  int      `help:"Rounds of each case." default:"7"`
 	Quick   bool     `help:"One round of one step, and no page."`
 	Check   bool     `help:"Compare one step of each model with its peers, and time nothing."`
@@ -135,7 +135,7 @@ func (o *options) section(ctx context.Context, b *builder, c peers.Case, install
 	}
 	var others []rounds.Contestant
 	for _, p := range installed {
-		if p.Missing == "" {
+		if p.Missing == "" && (p.Name != exported || t.spec.Model.Dropout == 0) {
 			others = append(others, p.contestant(o.Python, b.root, problem, o.Threads))
 		}
 	}

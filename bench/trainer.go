@@ -13,6 +13,7 @@ import (
 	"github.com/arithlang/mlc/bench/peers"
 	"github.com/arithlang/mlc/bench/rounds"
 	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/compiler/export"
 )
 
 // A builder makes trainers with the mlc of this checkout.
@@ -112,7 +113,31 @@ func (b *builder) problem(t *trainer, after, n int) (path string, err error) {
 		return "", err
 	}
 	path = filepath.Join(b.temp, fmt.Sprintf("%s-%d-%d.json", t.Name, after, n))
+	if err := t.export(exportOf(path)); err != nil {
+		return "", err
+	}
 	return path, p.Write(path)
+}
+
+// export writes the model as Python, with parameters that are all 0: a peer gets its own.
+func (t *trainer) export(path string) error {
+	r := export.Run{Spec: t.spec, Text: t.spec.Resolved, Params: map[string][]float32{}, Command: "go run ./bench"}
+	for _, x := range t.info.Tensors {
+		n := 1
+		for _, d := range x.Shape {
+			n *= d
+		}
+		r.Params[x.Name] = make([]float32, n)
+	}
+	m, err := export.New(r)
+	if err != nil {
+		return err
+	}
+	files, err := m.Python(export.PythonForm{Path: filepath.Base(path)})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, files[0].Data, 0o644)
 }
 
 // tensors are the shapes of the parameters.

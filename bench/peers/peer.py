@@ -1,7 +1,7 @@
 """Trains a model of the bench in PyTorch or JAX, for its time or to be compared.
 
     pip install -r bench/peers/requirements.txt
-    python bench/peers/peer.py PROBLEM.json --peer eager|compile|jax [--threads N] [--device cpu|cuda] [--precision fp32|tf32|bf16]
+    python bench/peers/peer.py PROBLEM.json --peer eager|compile|jax|export [--exported FILE] [--threads N] [--device cpu|cuda] [--precision fp32|tf32|bf16]
     python bench/peers/peer.py PROBLEM.json --peer eager --follow FROM TO
 
 The first serves as a compiled trainer does with bench --serve: it warms up, then
@@ -27,7 +27,7 @@ from models import Arrays, Model, State
 WARM_UP = 2  # steps
 
 
-def peer(kind: str, m: Model, state: State, threads: int, device: str, precision: str):
+def peer(kind: str, m: Model, state: State, threads: int, device: str, precision: str, exported: str):
     # Both libraries take as many threads as they see processors.
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
     os.environ["OMP_NUM_THREADS"] = str(threads)
@@ -40,6 +40,9 @@ def peer(kind: str, m: Model, state: State, threads: int, device: str, precision
     import torch
     import torch_peer
     torch.set_num_threads(threads)
+    if kind == "export":
+        import export_peer
+        return export_peer.Peer(m, state, exported)
     return torch_peer.Peer(m, state, kind == "compile", device, precision)
 
 
@@ -80,7 +83,8 @@ def follow(p, m: Model, first: State, last: State) -> dict:
 def main() -> None:
     args = argparse.ArgumentParser()
     args.add_argument("problem")
-    args.add_argument("--peer", choices=["eager", "compile", "jax"], required=True)
+    args.add_argument("--peer", choices=["eager", "compile", "jax", "export"], required=True)
+    args.add_argument("--exported", help="of the peer export: what mlc export has written", default="")
     args.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     args.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     args.add_argument("--precision", choices=["fp32", "tf32", "bf16"], default="fp32")
@@ -92,7 +96,7 @@ def main() -> None:
     m = models.read(a.problem)
 
     def start(state: State):
-        return peer(a.peer, m, state, a.threads, a.device, a.precision)
+        return peer(a.peer, m, state, a.threads, a.device, a.precision, a.exported)
 
     if a.follow:
         first, last = (models.checkpoint(path) for path in a.follow)
