@@ -303,8 +303,10 @@ func (r *tester) report(ctx context.Context, t *eval.Test) error {
 	if own {
 		test.Own = r.model.Eval.Cells(t.Task)
 	}
+	status := track.NewStatus(r.err, r.quiet)
+	defer status.Erase()
 	if !r.quiet {
-		test.Progress = progress(r.err)
+		test.Progress = progress(r.err, status)
 	}
 	room, largest := t.Workspace()
 	if m, onCPU := t.Machine.(*cpuMachine); onCPU {
@@ -316,6 +318,7 @@ func (r *tester) report(ctx context.Context, t *eval.Test) error {
 		return fmt.Errorf("%w: test shorter problems", err)
 	}
 	result, err := test.Run(ctx, record.Results(r.dir, folder))
+	status.Erase()
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w while testing; go on with: %s", context.Cause(ctx), r.again)
 	}
@@ -369,10 +372,15 @@ func resultFolder(spec *eval.Config, t *eval.Test) (folder string, own bool) {
 // there are many cells.
 const progressEvery = 10 * time.Second
 
-// progress tells of every cell where there are few, else now and then.
-func progress(to *os.File) func(eval.Progress) {
+// progress tells of every cell where there are few, else now and then; on a terminal in
+// one line.
+func progress(to *os.File, status *track.Status) func(eval.Progress) {
 	var last time.Time
 	return func(p eval.Progress) {
+		if status.Live() {
+			status.Testing(track.Testing{What: p.What(), Done: p.Done, Total: p.Total, Left: p.Left})
+			return
+		}
 		if p.Total > 20 && time.Since(last) < progressEvery {
 			return
 		}

@@ -303,7 +303,7 @@ func (c *trainCmd) trainer(a app, machine device.Machine, held *lock.Dir, dir st
 	t := &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Task: problems, Config: cfg, Given: b.given, Dir: dir,
 		Stage: rec.Stage, SaveEvery: c.Save, Still: held.Check,
 		Meta:  map[string]string{"name": rec.Name, "spec_hash": rec.SpecHash, "mlc_version": m.Version},
-		Match: asked.match, Score: asked.score, Tests: asked.tests(&m.Eval),
+		Match: asked.match, Score: asked.score, Tests: asked.tests(&m.Eval), Asked: asked.sizes(m, rec.Stage == ""),
 		Status: track.NewStatus(a.err, c.Quiet)}
 	t.Start()
 	path, err := newestCheckpoint(dir)

@@ -36,9 +36,17 @@ type Trainer struct {
 	Match     Match                // asked at every report
 	Score     Measure              // instead, where reports are Full
 	Tests     *Tests               // while training; nil: there are none
+	Asked     Asked
 	Status    *track.Status
 
 	stepper *stepper
+}
+
+// Asked says how large tests are, in tokens that the model reads, so that the time that
+// one takes says how long another will take.
+type Asked struct {
+	Report float64 // of a report
+	After  float64 // of the evaluation after training; 0: not known
 }
 
 // A Match tests exact match on problems first … first+n-1, of those kept from training
