@@ -34,6 +34,7 @@ type evalCmd struct {
 	Times    int        `help:"Recurrences of the loop, instead of training's." positive:"8" placeholder:"N"`
 	Metric   string     `help:"exact_match: the whole answer is right; first_token: its first token is." enum:"exact_match,first_token," default:""`
 	Mode     string     `help:"verify: one pass per problem; greedy: token by token; settle: greedy, with recurrences of the loop until the answer stays the same, at most --times." enum:"verify,greedy,settle," default:""`
+	Picture  bool       `help:"Draw exact match by length in block characters, as on a terminal."`
 	Quiet    bool       `help:"Show no progress." short:"q"`
 	JSON     bool       `help:"Print the run directory and the result as JSON." name:"json"`
 }
@@ -75,7 +76,7 @@ func (c *evalCmd) Run(a app) error {
 	}
 	ctx, cancel := a.untilInterrupt()
 	defer cancel()
-	t := tester{a, dir, a.again(), c.Quiet, c.JSON}
+	t := tester{a, dir, a.again(), c.Quiet, c.JSON, c.Picture}
 	switch {
 	case c.Mode == eval.ModeSettle:
 		return t.report(ctx, settling(test, cmp.Or(c.Times, a.model.Eval.Settle, a.model.Eval.Loop)))
@@ -271,6 +272,7 @@ type tester struct {
 	dir         string // of the run
 	again       string // the command that goes on with an interrupted test
 	quiet, json bool
+	picture     bool // draw lengths wherever the result goes, not on a terminal alone
 }
 
 // reportAll tests as the spec says: with the loop's own number of runs, then with
@@ -326,7 +328,11 @@ func (r *tester) report(ctx context.Context, t *eval.Test) error {
 		return err
 	}
 	if !r.json {
-		_, err = fmt.Fprint(r.out, result.Table(columns(r.out)))
+		text := result.Table(columns(r.out))
+		if r.picture || onTerminal(r.out) {
+			text += result.Chart(columns(r.out))
+		}
+		_, err = fmt.Fprint(r.out, text)
 		return err
 	}
 	return printJSON(r.app, printed{r.dir, result})
@@ -389,6 +395,12 @@ func progress(to *os.File, status *track.Status) func(eval.Progress) {
 	}
 }
 
+// onTerminal reports whether somebody sees what is written there.
+func onTerminal(out any) bool {
+	f, ok := out.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
 // columns is the width of a terminal, or what people can read elsewhere.
 func columns(out any) int {
 	f, ok := out.(*os.File)
@@ -396,7 +408,7 @@ func columns(out any) int {
 		return 120
 	}
 	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil || width < 40 {
+	if err != nil || width <= 0 {
 		return 120
 	}
 	return width

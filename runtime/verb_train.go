@@ -31,6 +31,7 @@ type trainCmd struct {
 	Save     time.Duration `help:"Time between checkpoints." default:"1m" placeholder:"D"`
 	Until    string        `help:"In a spec with stages: stop after this stage." placeholder:"STAGE"`
 	GoOn     bool          `help:"In a spec with stages: continue even if a stage misses the exact match that ends it."`
+	Picture  bool          `help:"Draw the result in block characters, as on a terminal."`
 	Quiet    bool          `help:"Show no progress." short:"q"`
 	JSON     bool          `help:"Print the run directory and the result as JSON." name:"json"`
 }
@@ -164,7 +165,7 @@ func (c *trainCmd) train(ctx context.Context, a app, t *train.Trainer, goOn stri
 
 // report tests, prints what comes of it and says what can be done with the run in dir.
 func (c *trainCmd) report(ctx context.Context, a app, name program, test *eval.Test, dir string) error {
-	t := tester{a, dir, fmt.Sprintf("%s eval %s", name, dir), c.Quiet, c.JSON}
+	t := tester{a, dir, fmt.Sprintf("%s eval %s", name, dir), c.Quiet, c.JSON, c.Picture}
 	if err := t.reportAll(ctx, test); err != nil {
 		return err
 	}

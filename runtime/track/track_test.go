@@ -196,7 +196,7 @@ func TestWidths(t *testing.T) {
 		{p.fields(), 60, "step 999/100000  loss 0.0010  left 83h0m0s"},
 		{p.fields(), 80, "step 999/100000  loss 0.0010  exact match  50.00 %  left 83h0m0s"},
 		{p.fields(), 85, "step 999/100000  loss 0.0010  exact match  50.00 %  at 100   0.00 %  left 83h0m0s"},
-		{p.fields(), 120, "step 999/100000  loss 0.0010  exact match  50.00 %  at 100   0.00 %  left 83h0m0s  then tests 1h0m0s"},
+		{p.fields(), 105, "step 999/100000  loss 0.0010  exact match  50.00 %  at 100   0.00 %  left 83h0m0s  then tests 1h0m0s"},
 		{p.fields(), 145, "step 999/100000  loss 0.0010  exact match  50.00 %  of training  50.00 %  at 100   0.00 %  examples/s 1234567  left 83h0m0s  then tests 1h0m0s"},
 		{p.fields(), 200, "step 999/100000  loss 0.0010  exact match  50.00 %  of training  50.00 %  at 6 100.00 %  at 20  25.00 %  at 100   0.00 %  examples/s 1234567  left 83h0m0s  then tests 1h0m0s"},
 		{testing.fields(), 20, "testing length 10 to"},
