@@ -116,11 +116,14 @@ func (p *page) summary(b *strings.Builder) {
 	var lines [][]string
 	for _, s := range p.Sections {
 		line := []string{s.Case.Name}
-		for i, r := range s.Results {
-			if i == 0 {
-				line = append(line, seconds(r))
+		if len(s.Results) > 0 {
+			line = append(line, seconds(s.Results[0]))
+		}
+		for _, title := range head[2:] {
+			if i := slices.IndexFunc(s.Results, func(r rounds.Result) bool { return r.Title == title }); i >= 0 {
+				line = append(line, ratio(s.Results[i]))
 			} else {
-				line = append(line, ratio(r))
+				line = append(line, "")
 			}
 		}
 		lines = append(lines, line)

@@ -298,3 +298,15 @@ func TestTestsFail(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestPicture draws lengths where it is asked to, and else not into a pipe.
+func TestPicture(t *testing.T) {
+	m := toyModel()
+	dir := trained(t, m)
+	for flag, want := range map[string]bool{"": false, "--picture": true} {
+		s := call(t, m, "", strings.Fields("eval -q "+dir+" "+flag)...)
+		if s.code != 0 || strings.Contains(s.out, "100 │") != want || strings.Contains(s.out, "━ lengths of training") != want {
+			t.Errorf("%q: exit %d\n%s%s", flag, s.code, s.out, s.err)
+		}
+	}
+}

@@ -8,12 +8,17 @@ import (
 )
 
 func TestFullDisk(t *testing.T) {
+	t.Run("plain", func(t *testing.T) { fullDisk(t, toyModel(), sameRun) })
+	t.Run("tested", func(t *testing.T) { fullDisk(t, testedToy(), sameTests) })
+}
+
+// fullDisk trains until there is no room, and goes on with more of it to the same bytes.
+func fullDisk(t *testing.T, m Model, same func(t *testing.T, want, got string)) {
 	disk := t.TempDir()
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=40k"); err != nil {
 		t.Skip("cannot mount a small disk: ", err)
 	}
 	defer syscall.Unmount(disk, syscall.MNT_DETACH)
-	m := toyModel()
 	s := call(t, m, "", "train", "--out", filepath.Join(disk, "run"), "--steps", "40", "--save", "1ns")
 	if s.code != 1 || !strings.Contains(s.err, "no space left") || !strings.Contains(s.err, "go on with: ./toy train --resume") {
 		t.Fatalf("exit %d\n%s", s.code, s.err)
@@ -24,5 +29,5 @@ func TestFullDisk(t *testing.T) {
 	if s := call(t, m, "", "train", "--resume", "--out", filepath.Join(disk, "run")); s.code != 0 {
 		t.Fatal(s.err)
 	}
-	sameRun(t, trained(t, m, "--steps", "40"), filepath.Join(disk, "run"))
+	same(t, trained(t, m, "--steps", "40"), filepath.Join(disk, "run"))
 }

@@ -54,5 +54,26 @@ func (q questions) tests(spec *eval.Config) *train.Tests {
 		return nil
 	}
 	during := spec.NewDuring(q.Model)
-	return &train.Tests{Every: spec.During.Every, Measure: func() ([]track.Length, error) { return during.Run(context.Background()) }}
+	return &train.Tests{Every: spec.During.Every, Tokens: during.Tokens(),
+		Measure: func() ([]track.Length, error) { return during.Run(context.Background()) }}
+}
+
+// sizes are those of a report, and of the evaluation after training, which a stage need
+// not have.
+func (q questions) sizes(m *Model, evaluates bool) (s train.Asked) {
+	source, target := q.Task.Longest()
+	s.Report = float64(m.Train.Problems() * (source + target))
+	if m.Train.Report.Full {
+		s.Report *= 2
+	}
+	if m.Eval.Greedy || !evaluates {
+		return s
+	}
+	test := eval.Test{Model: q.Model, Settings: eval.Settings{Mode: eval.ModeVerify, Samples: m.Eval.Samples}}
+	test.Task = q.Task.WithPad(m.Eval.Pad)
+	test.Cells = m.Eval.Cells(test.Task)
+	for _, times := range append([]int{m.Eval.Loop}, m.Eval.Times...) {
+		s.After += test.WithTimes(times).Tokens(m.Eval.Loop)
+	}
+	return s
 }

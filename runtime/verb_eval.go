@@ -33,6 +33,7 @@ type evalCmd struct {
 	Times    int        `help:"Recurrences of the loop, instead of training's." positive:"8" placeholder:"N"`
 	Metric   string     `help:"exact_match: the whole answer is right; first_token: its first token is." enum:"exact_match,first_token," default:""`
 	Mode     string     `help:"verify: one pass per problem; greedy: token by token; settle: greedy, with recurrences of the loop until the answer stays the same, at most --times." enum:"verify,greedy,settle," default:""`
+	Picture  bool       `help:"Draw exact match by length in block characters, as on a terminal."`
 	Quiet    bool       `help:"Show no progress." short:"q"`
 	JSON     bool       `help:"Print the run directory and the result as JSON." name:"json"`
 }
@@ -77,7 +78,7 @@ func (c *evalCmd) Run(a app) error {
 	}
 	ctx, cancel := a.untilInterrupt()
 	defer cancel()
-	t := tester{a, dir, a.again(), c.Quiet, c.JSON, c.Weights != ""}
+	t := tester{a, dir, a.again(), c.Quiet, c.JSON, c.Picture, c.Weights != ""}
 	switch {
 	case c.Mode == eval.ModeSettle:
 		return t.report(ctx, settling(test, cmp.Or(c.Times, a.model.Eval.Settle, a.model.Eval.Loop)))
@@ -214,6 +215,7 @@ type tester struct {
 	dir         string // of the run
 	again       string // the command that goes on with an interrupted test
 	quiet, json bool
+	picture     bool // draw lengths wherever the result goes, not on a terminal alone
 	weights     bool // of no run
 }
 
@@ -247,8 +249,10 @@ func (r *tester) report(ctx context.Context, t *eval.Test) error {
 	if own {
 		test.Own = r.model.Eval.Cells(t.Task)
 	}
+	status := track.NewStatus(r.err, r.quiet)
+	defer status.Erase()
 	if !r.quiet {
-		test.Progress = progress(r.err)
+		test.Progress = progress(r.err, status)
 	}
 	room, largest := t.Workspace()
 	if m, onCPU := t.Machine.(*cpuMachine); onCPU {
@@ -260,6 +264,7 @@ func (r *tester) report(ctx context.Context, t *eval.Test) error {
 		return fmt.Errorf("%w: test shorter problems", err)
 	}
 	result, err := test.Run(ctx, record.Results(r.dir, folder))
+	status.Erase()
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w while testing; go on with: %s", context.Cause(ctx), r.again)
 	}
@@ -273,7 +278,11 @@ func (r *tester) report(ctx context.Context, t *eval.Test) error {
 		return err
 	}
 	if !r.json {
-		_, err = fmt.Fprint(r.out, result.Table(columns(r.out)))
+		text := result.Table(columns(r.out))
+		if r.picture || onTerminal(r.out) {
+			text += result.Chart(columns(r.out))
+		}
+		_, err = fmt.Fprint(r.out, text)
 		return err
 	}
 	run := r.dir
@@ -323,16 +332,27 @@ func resultFolder(spec *eval.Config, t *eval.Test) (folder string, own bool) {
 // there are many cells.
 const progressEvery = 10 * time.Second
 
-// progress tells of every cell where there are few, else now and then.
-func progress(to *os.File) func(eval.Progress) {
+// progress tells of every cell where there are few, else now and then; on a terminal in
+// one line.
+func progress(to *os.File, status *track.Status) func(eval.Progress) {
 	var last time.Time
 	return func(p eval.Progress) {
+		if status.Live() {
+			status.Testing(track.Testing{What: p.What(), Done: p.Done, Total: p.Total, Left: p.Left})
+			return
+		}
 		if p.Total > 20 && time.Since(last) < progressEvery {
 			return
 		}
 		last = time.Now()
 		fmt.Fprintln(to, p)
 	}
+}
+
+// onTerminal reports whether somebody sees what is written there.
+func onTerminal(out any) bool {
+	f, ok := out.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // columns is the width of a terminal, or what people can read elsewhere.
@@ -342,7 +362,7 @@ func columns(out any) int {
 		return 120
 	}
 	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil || width < 40 {
+	if err != nil || width <= 0 {
 		return 120
 	}
 	return width

@@ -4,10 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
-
-	"golang.org/x/term"
 
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/interrupt"
@@ -156,7 +153,6 @@ func (c *solveCmd) think(a app, t *eval.Test, p task.Problem) error {
 	if c.JSON {
 		return printJSON(a, thought)
 	}
-	f, isFile := a.out.(*os.File)
-	_, err = fmt.Fprint(a.out, thought.Table(isFile && term.IsTerminal(int(f.Fd())) && track.Color()))
+	_, err = fmt.Fprint(a.out, thought.Table(onTerminal(a.out) && track.Color()))
 	return err
 }

@@ -33,6 +33,7 @@ type trainCmd struct {
 	Pause    float64       `help:"Stop, saved and without a test, once this share of the budget is used, above 0 and below 1; --resume goes on." positive:"0.25" placeholder:"SHARE"`
 	Until    string        `help:"In a spec with stages: stop after this stage." placeholder:"STAGE"`
 	GoOn     bool          `help:"In a spec with stages: continue even if a stage misses the exact match that ends it."`
+	Picture  bool          `help:"Draw the result in block characters, as on a terminal."`
 	Quiet    bool          `help:"Show no progress." short:"q"`
 	JSON     bool          `help:"Print the run directory and the result as JSON." name:"json"`
 }
@@ -191,7 +192,7 @@ func (c *trainCmd) train(ctx context.Context, a app, t *train.Trainer, goOn stri
 
 // report tests, prints what comes of it and says what can be done with the run in dir.
 func (c *trainCmd) report(ctx context.Context, a app, name program, test *eval.Test, dir string) error {
-	t := tester{a, dir, fmt.Sprintf("%s eval %s", name, dir), c.Quiet, c.JSON, false}
+	t := tester{a, dir, fmt.Sprintf("%s eval %s", name, dir), c.Quiet, c.JSON, c.Picture, false}
 	if err := t.reportAll(ctx, test); err != nil {
 		return err
 	}
@@ -331,7 +332,7 @@ func (c *trainCmd) trainer(a app, machine device.Machine, held *lock.Dir, dir st
 	t := &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Task: problems, Config: cfg, Given: b.given, Dir: dir,
 		Stage: rec.Stage, SaveEvery: c.Save, Pause: c.Pause, Still: held.Check,
 		Meta:  map[string]string{"name": rec.Name, "spec_hash": rec.SpecHash, "mlc_version": m.Version},
-		Match: asked.match, Score: asked.score, Tests: asked.tests(&m.Eval),
+		Match: asked.match, Score: asked.score, Tests: asked.tests(&m.Eval), Asked: asked.sizes(m, rec.Stage == ""),
 		Status: track.NewStatus(a.err, c.Quiet)}
 	if t.Followers, err = c.followers(a, dir, rec); err != nil {
 		return nil, err

@@ -34,7 +34,8 @@ func (plotCmd) Help() string {
   length     exact match by length
   loss       loss during training, on training and held-out problems where both were
              measured; each stage of a run has its own line
-  training   exact match during training, likewise
+  training   exact match during training, likewise; both have a line for each length
+             that eval.every tests
   attention  for each head of a calibration: the attention read, and the bias made
              from it
   table      exact match, one run per line; attention as a table: the lines that each

@@ -69,6 +69,18 @@ func (r *resultRow) columns() (heads []string, values []*float64) {
 	return []string{"trained", "longer", "over 100"}, []*float64{r.result.ID, r.result.OOD, r.result.OOD100}
 }
 
+// overall is the mean of a result's columns.
+func (r *resultRow) overall() float64 {
+	_, values := r.columns()
+	sum, n := 0.0, 0
+	for _, v := range values {
+		if v != nil {
+			sum, n = sum+*v, n+1
+		}
+	}
+	return sum / float64(max(n, 1))
+}
+
 // cells are the heads of a row's columns and its texts; no heads where there is no
 // result.
 func (r *resultRow) cells() (heads, texts []string) {

@@ -16,6 +16,7 @@ import (
 	"github.com/arithlang/mlc/runtime/flag"
 	"github.com/arithlang/mlc/runtime/interrupt"
 	"github.com/arithlang/mlc/runtime/record"
+	"github.com/arithlang/mlc/runtime/track"
 	"github.com/arithlang/mlc/runtime/train"
 )
 
@@ -128,6 +129,9 @@ func (s *series) train(i int, flags []string) error {
 	}
 	if !s.quiet {
 		s.say("training %d of %d: %s%s", i+1, len(s.jobs), j.point.Name, s.progress())
+		if so := s.soFar(); so != "" {
+			s.say("  %s", so)
+		}
 	}
 	err = attend(p.binary, p.command(flags))
 	var status exitStatus
@@ -194,6 +198,28 @@ func (s *series) progress() string {
 		text += fmt.Sprintf(", %d failed", n)
 	}
 	return text + ")"
+}
+
+// soFar says how many trainings are done and left, and which was best; "" before the first.
+func (s *series) soFar() string {
+	best, name := -1.0, ""
+	for i := range s.jobs {
+		if s.jobs[i].state != done {
+			continue
+		}
+		row, err := readResult("", s.flags.dir(&s.jobs[i]))
+		if err != nil || row.result == nil { // which the table in the end says
+			continue
+		}
+		row.lengths = s.jobs[i].tested
+		if match := row.overall(); match > best {
+			best, name = match, s.jobs[i].point.Name
+		}
+	}
+	if name == "" {
+		return ""
+	}
+	return fmt.Sprintf("%d done, %d left with this one; best so far %s, exact match %s %%", s.count(done), s.count(waiting), name, track.Percent(best))
 }
 
 // rounded leaves of a time what people want to know.

@@ -49,16 +49,22 @@ type Test struct {
 // A Progress is how far a test is.
 type Progress struct {
 	Next        []Pair
-	Done, Total int // cells
+	Done, Total int           // cells
+	Left        time.Duration // 0: not known
+}
+
+// What says what is done next.
+func (p Progress) What() string {
+	first, last := p.Next[0], p.Next[len(p.Next)-1]
+	if first == last {
+		return first.String()
+	}
+	return first.String() + " to " + last.String()
 }
 
 // String says what is done next.
 func (p Progress) String() string {
-	first, last := p.Next[0], p.Next[len(p.Next)-1]
-	what := first.String()
-	if first != last {
-		what += " to " + last.String()
-	}
+	what := p.What()
 	if p.Total > 20 {
 		what += fmt.Sprintf(", %d of %d cells done", p.Done, p.Total)
 	}
@@ -81,6 +87,8 @@ func (t *Test) Run(ctx context.Context, dir string) (*Result, error) {
 		return nil, err
 	}
 	left := slices.Clone(t.Cells)
+	var took time.Duration
+	var behind float64 // tokens
 	for n := 1; ; {
 		left = slices.DeleteFunc(left, r.has)
 		if len(left) == 0 {
@@ -88,24 +96,53 @@ func (t *Test) Run(ctx context.Context, dir string) (*Result, error) {
 		}
 		next := left[:min(n, len(left))]
 		if t.Progress != nil {
-			t.Progress(Progress{Next: next, Done: len(r.ByCell), Total: len(r.ByCell) + len(left)})
+			p := Progress{Next: next, Done: len(r.ByCell), Total: len(r.ByCell) + len(left)}
+			if behind > 0 {
+				p.Left = time.Duration(float64(took) * t.tokens(left, t.Samples) / behind)
+			}
+			t.Progress(p)
 		}
 		start := time.Now()
 		cells, err := t.cells(ctx, next, portion)
 		if err != nil {
 			return nil, err
 		}
-		took := time.Since(start)
-		if err := t.keep(r, dir, cells, took); err != nil {
+		now := time.Since(start)
+		took, behind = took+now, behind+t.tokens(next, t.Samples)
+		if err := t.keep(r, dir, cells, now); err != nil {
 			return nil, err
 		}
-		n = t.together(n, took)
+		n = t.together(n, now)
 	}
 	if err := t.keep(r, dir, nil, 0); err != nil { // what is there may be half of a result
 		return nil, err
 	}
 	t.summarise(r, t.Cells)
 	return r, nil
+}
+
+// Tokens is how many tokens the model reads in the test, in each run of its loop, of as
+// many as it has in training; 0 of a test that decodes, where passes are many.
+func (t *Test) Tokens(times int) float64 {
+	if t.Mode != ModeVerify {
+		return 0
+	}
+	return t.tokens(t.Cells, t.Samples) * float64(max(t.Runs, 1)) / float64(max(times, 1))
+}
+
+// tokens is about how many tokens so many problems of each cell have.
+func (m *Model) tokens(cells []Pair, samples int) float64 {
+	all := 0.0
+	for _, p := range cells {
+		longest := m.Task.LongestIn(p.I, p.J)
+		for _, x := range longest {
+			if width, err := m.Task.Width(x); err == nil {
+				source, target := m.Task.Shape(width)
+				all += float64(samples*(source+target)) / float64(len(longest))
+			}
+		}
+	}
+	return all
 }
 
 // Workspace is how many elements of Work and Ints a launch of the longest problems takes,

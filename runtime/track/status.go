@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 )
@@ -15,44 +17,109 @@ const (
 	plainEvery = 10 * time.Second
 )
 
-// A Progress is what the status line shows.
+// A Progress is what the status line shows of training.
 type Progress struct {
 	Report
 	Fraction float64       // of the budget that is used up
 	Total    int           // steps, 0 if not known
 	Rate     float64       // examples a second
-	Left     time.Duration // negative: not known
+	Left     time.Duration // of training; negative: not known
+	Then     time.Duration // of the test after it; 0: not known
+	Test     *Test         // the last one of lengths; nil: there is none yet
 }
 
-func (p Progress) text(dim func(string) string) string {
-	var b strings.Builder
-	field := func(name, format string, args ...any) {
-		if b.Len() > 0 {
-			b.WriteString("  ")
-		}
-		b.WriteString(dim(name) + " " + fmt.Sprintf(format, args...))
+// A Testing is what the status line shows of a test after training.
+type Testing struct {
+	What        string // is tested now
+	Done, Total int    // cells
+	Left        time.Duration
+}
+
+// A field is a part of the line. Where there is no room for all, those of the highest
+// rank are left out first.
+type field struct {
+	name, text string
+	rank       int
+}
+
+func (p *Progress) fields() []field {
+	step := field{"step", fmt.Sprintf("%d/%d", p.Step, p.Total), 0}
+	if p.Total == 0 {
+		step.text = fmt.Sprintf("%d (%.0f %%)", p.Step, 100*p.Fraction)
 	}
-	if p.Total > 0 {
-		field("step", "%d/%d", p.Step, p.Total)
-	} else {
-		field("step", "%d (%.0f %%)", p.Step, 100*p.Fraction)
-	}
-	field("loss", "%.4f", p.Loss)
+	match := func(x float64) string { return fmt.Sprintf("%6s %%", Percent(x)) }
+	all := []field{step, {"loss", fmt.Sprintf("%.4f", p.Loss), 2}}
 	if p.ExactMatch != nil {
-		field("exact match", "%6s %%", Percent(*p.ExactMatch))
+		all = append(all, field{"exact match", match(*p.ExactMatch), 3})
 	}
 	if p.TrainExactMatch != nil {
-		field("of training", "%6s %%", Percent(*p.TrainExactMatch))
+		all = append(all, field{"of training", match(*p.TrainExactMatch), 7})
 	}
-	field("examples/s", "%.0f", p.Rate)
+	if p.Test != nil {
+		for i, l := range p.Test.Lengths {
+			rank := 4 // of the longest
+			if shorter := len(p.Test.Lengths) - 1 - i; shorter > 0 {
+				rank = 7 + shorter
+			}
+			all = append(all, field{fmt.Sprintf("at %d", l.Length), match(l.ExactMatch), rank})
+		}
+	}
+	all = append(all, field{"examples/s", fmt.Sprintf("%.0f", p.Rate), 6})
 	if p.Left >= 0 {
-		field("left", "%s", p.Left.Round(time.Second))
+		all = append(all, field{"left", rounded(p.Left), 1})
 	}
-	return b.String()
+	if p.Left >= 0 && p.Then >= time.Second/2 {
+		all = append(all, field{"then tests", rounded(p.Then), 5})
+	}
+	return all
 }
 
-// A Status shows progress: one line that is written over on a terminal, a line
-// every ten seconds elsewhere.
+func (t *Testing) fields() []field {
+	all := []field{{"testing", t.What, 0}, {"cells", fmt.Sprintf("%d/%d", t.Done, t.Total), 2}}
+	if t.Left > 0 {
+		all = append(all, field{"left", rounded(t.Left), 1})
+	}
+	return all
+}
+
+// rounded leaves of a time what people want to know.
+func rounded(d time.Duration) string { return d.Round(time.Second).String() }
+
+// between is what stands between two fields.
+const between = "  "
+
+// fit is as many of the fields as there is room for in a line.
+func fit(all []field, width int) []field {
+	all = slices.Clone(all)
+	for len(all) > 1 && utf8.RuneCountInString(join(all, plain)) > width {
+		last := 0
+		for i, f := range all {
+			if f.rank > all[last].rank {
+				last = i
+			}
+		}
+		all = slices.Delete(all, last, last+1)
+	}
+	return all
+}
+
+// join writes fields, their names in a style.
+func join(all []field, style func(string) string) string {
+	parts := make([]string, len(all))
+	for i, f := range all {
+		parts[i] = style(f.name) + " " + f.text
+	}
+	return strings.Join(parts, between)
+}
+
+// Cut is as much of a line as there is room for.
+func Cut(line string, width int) string {
+	runes := []rune(line)
+	return string(runes[:min(len(runes), max(width, 0))])
+}
+
+// A Status shows progress: one line that is written over on a terminal, however narrow
+// that is, a line every ten seconds elsewhere.
 type Status struct {
 	out   io.Writer // nil: quiet
 	live  bool
@@ -79,42 +146,72 @@ func NewStatus(f *os.File, quiet bool) *Status {
 	return &Status{out: f, live: live, width: width, color: live && Color(), now: time.Now}
 }
 
+// Live reports whether a line is written over.
+func (s *Status) Live() bool { return s.out != nil && s.live }
+
 // Color says whether the user has left colours on (https://no-color.org).
 func Color() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" }
 
 // Update shows progress if it is time to; the last update of all should be final.
 func (s *Status) Update(p Progress, final bool) {
+	if s.due(final) {
+		s.show(p.fields())
+		if final {
+			s.Clear()
+		}
+	}
+}
+
+// Testing shows how far a test is, if it is time to.
+func (s *Status) Testing(t Testing) {
+	if s.due(false) {
+		s.show(t.fields())
+	}
+}
+
+// due reports whether to show something now.
+func (s *Status) due(final bool) bool {
 	every := plainEvery
 	if s.live {
 		every = liveEvery
 	}
 	now := s.now()
 	if s.out == nil || !final && now.Sub(s.last) < every {
-		return
+		return false
 	}
 	s.last = now
+	return true
+}
+
+// show writes a line, on a terminal in place of the last one. The last column stays free:
+// some terminals go to the next line behind it.
+func (s *Status) show(all []field) {
 	if !s.live {
-		fmt.Fprintln(s.out, p.text(plain))
+		fmt.Fprintln(s.out, join(all, plain))
 		return
 	}
-	text := p.text(plain)
-	switch width := s.width(); {
-	case len(text) >= width:
-		text = text[:max(width-1, 0)]
-	case s.color:
-		text = p.text(dim)
+	room := s.width() - 1
+	fields := fit(all, room)
+	text := Cut(join(fields, plain), room)
+	if s.color && text == join(fields, plain) {
+		text = join(fields, dim)
 	}
 	fmt.Fprintf(s.out, "\r%s\x1b[K", text)
 	s.shown = true
-	if final {
-		s.Clear()
-	}
 }
 
 // Clear ends the live line, so that other text can follow it.
 func (s *Status) Clear() {
 	if s.shown {
 		fmt.Fprintln(s.out)
+	}
+	s.shown = false
+}
+
+// Erase takes the live line from the screen.
+func (s *Status) Erase() {
+	if s.shown {
+		fmt.Fprint(s.out, "\r\x1b[K")
 	}
 	s.shown = false
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -77,7 +78,7 @@ func TestWithoutHeldOutProblems(t *testing.T) {
 	if diff := cmp.Diff(want, files(t, dir)); diff != "" {
 		t.Error(diff)
 	}
-	if line := (Progress{Report: r}).text(plain); strings.Contains(line, "match") {
+	if line := join((&Progress{Report: r}).fields(), plain); strings.Contains(line, "match") {
 		t.Errorf("the status line is %q", line)
 	}
 }
@@ -116,7 +117,7 @@ func TestFullReports(t *testing.T) {
 	if diff := cmp.Diff(want, files(t, dir)); diff != "" {
 		t.Error(diff)
 	}
-	if line := (Progress{Report: r}).text(plain); !strings.Contains(line, "exact match  50.00 %  of training 100.00 %") {
+	if line := join((&Progress{Report: r}).fields(), plain); !strings.Contains(line, "exact match  50.00 %  of training 100.00 %") {
 		t.Errorf("the status line is %q", line)
 	}
 }
@@ -156,8 +157,9 @@ func TestStatus(t *testing.T) {
 	}{
 		{"plain", false, false, 80, text + "\n" + text + "\n" + text + "\n"},
 		{"live", true, false, 80, strings.Repeat("\r"+text+"\x1b[K", 12) + "\n"},
-		{"narrow", true, true, 20, strings.Repeat("\r"+text[:19]+"\x1b[K", 12) + "\n"},
-		{"color", true, true, 80, strings.Repeat("\r"+progress.text(dim)+"\x1b[K", 12) + "\n"},
+		{"narrow", true, false, 20, strings.Repeat("\rstep 10/1000\x1b[K", 12) + "\n"},
+		{"very narrow", true, true, 8, strings.Repeat("\rstep 10\x1b[K", 12) + "\n"},
+		{"color", true, true, 80, strings.Repeat("\r"+join(progress.fields(), dim)+"\x1b[K", 12) + "\n"},
 	} {
 		var b bytes.Buffer
 		clock := now
@@ -171,6 +173,49 @@ func TestStatus(t *testing.T) {
 		s.Clear()
 		if diff := cmp.Diff(c.want, b.String()); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
+}
+
+// TestWidths shows at every width what is most important, in one line that leaves the last
+// column free.
+func TestWidths(t *testing.T) {
+	half := 0.5
+	p := Progress{Report: report(999), Total: 100_000, Rate: 1_234_567, Left: 83 * time.Hour, Then: time.Hour,
+		Test: &Test{Lengths: []Length{{Length: 6, ExactMatch: 1}, {Length: 20, ExactMatch: 0.25}, {Length: 100}}}}
+	p.TrainExactMatch = &half
+	testing := Testing{What: "length 10 to length 160", Done: 7, Total: 12, Left: time.Minute}
+	for _, c := range []struct {
+		fields []field
+		width  int
+		want   string
+	}{
+		{p.fields(), 10, "step 999/1"},
+		{p.fields(), 20, "step 999/100000"},
+		{p.fields(), 40, "step 999/100000  left 83h0m0s"},
+		{p.fields(), 60, "step 999/100000  loss 0.0010  left 83h0m0s"},
+		{p.fields(), 80, "step 999/100000  loss 0.0010  exact match  50.00 %  left 83h0m0s"},
+		{p.fields(), 85, "step 999/100000  loss 0.0010  exact match  50.00 %  at 100   0.00 %  left 83h0m0s"},
+		{p.fields(), 105, "step 999/100000  loss 0.0010  exact match  50.00 %  at 100   0.00 %  left 83h0m0s  then tests 1h0m0s"},
+		{p.fields(), 145, "step 999/100000  loss 0.0010  exact match  50.00 %  of training  50.00 %  at 100   0.00 %  examples/s 1234567  left 83h0m0s  then tests 1h0m0s"},
+		{p.fields(), 200, "step 999/100000  loss 0.0010  exact match  50.00 %  of training  50.00 %  at 6 100.00 %  at 20  25.00 %  at 100   0.00 %  examples/s 1234567  left 83h0m0s  then tests 1h0m0s"},
+		{testing.fields(), 20, "testing length 10 to"},
+		{testing.fields(), 50, "testing length 10 to length 160  left 1m0s"},
+		{testing.fields(), 60, "testing length 10 to length 160  cells 7/12  left 1m0s"},
+	} {
+		if got := Cut(join(fit(c.fields, c.width), plain), c.width); got != c.want {
+			t.Errorf("%d columns: %q, want %q", c.width, got, c.want)
+		}
+	}
+	for width := range 221 {
+		for _, color := range []bool{false, true} {
+			var b bytes.Buffer
+			s := &Status{out: &b, live: true, color: color, width: func() int { return width }, now: time.Now}
+			s.Update(p, true)
+			line := strings.NewReplacer("\x1b[2m", "", "\x1b[0m", "", "\x1b[K\n", "", "\r", "").Replace(b.String())
+			if n := utf8.RuneCountInString(line); n > max(width-1, 0) || strings.ContainsAny(line, "\x1b\n") {
+				t.Fatalf("in %d columns there are %d: %q", width, n, b.String())
+			}
 		}
 	}
 }

@@ -39,6 +39,9 @@ func (c *Config) StopReason() string {
 // problems is how many are asked for.
 func problems(r Report) int { return cmp.Or(r.Problems, Glance) }
 
+// Problems is how many problems a report measures, or fewer if there are no more.
+func (c *Config) Problems() int { return problems(c.Report) }
+
 // Check returns what is wrong with a Config, in the words of a spec.
 func (c *Config) Check() error {
 	fields := 0

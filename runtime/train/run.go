@@ -23,9 +23,25 @@ type run struct {
 	saved  time.Time
 	before time.Duration // trained by earlier processes
 	first  State
+	tested *tested // nil: there are no tests while training
+	asked  asked
 
 	reported float64 // seconds, by the last report
-	tested   *tested // nil: there are no tests while training
+}
+
+// asked is what tests have taken in this process, which says how long others will take.
+type asked struct {
+	tokens float64
+	took   time.Duration
+}
+
+// time is asking something of so many tokens.
+func (a *asked) time(tokens float64, ask func() error) error {
+	start := time.Now()
+	err := ask()
+	a.took += time.Since(start)
+	a.tokens += tokens
+	return err
 }
 
 func newRun(t *Trainer, log *track.Log, last *track.Report) *run {
@@ -70,7 +86,7 @@ func (r *run) advance() error {
 	}
 	r.note()
 	if due {
-		if err := r.test(); err != nil {
+		if err := r.asked.time(r.Asked.Report, r.test); err != nil {
 			return err
 		}
 		if err := r.still(); err != nil {
@@ -259,6 +275,12 @@ func (r *run) progress() track.Progress {
 	p.Rate = float64(r.State.Examples-r.first.Examples) / here.Seconds()
 	if gained := p.Fraction - r.Config.used(r.first, r.before); gained > 0 {
 		p.Left = time.Duration(float64(here) * max(1-p.Fraction, 0) / gained)
+	}
+	if r.asked.tokens > 0 {
+		p.Then = time.Duration(float64(r.asked.took) * r.Asked.After / r.asked.tokens)
+	}
+	if t := r.tested; t != nil && len(t.all) > 0 {
+		p.Test = &t.all[len(t.all)-1]
 	}
 	return p
 }

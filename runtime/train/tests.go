@@ -17,6 +17,7 @@ import (
 type Tests struct {
 	Every   Budget                         // between two, not a time; the last step is tested, too
 	Measure func() ([]track.Length, error) // with the parameters that the machine has
+	Tokens  float64                        // of one, as in Asked
 }
 
 // A Criterion says which of two tests is better.
@@ -153,9 +154,12 @@ func (r *run) testLengths() (err error) {
 		return nil
 	}
 	test := track.Test{Step: r.State.Step, Examples: r.State.Examples}
-	test.Lengths, err = t.Measure()
+	measure := func(to *[]track.Length) func() error {
+		return func() (err error) { *to, err = t.Measure(); return err }
+	}
+	err = r.asked.time(t.Tokens, measure(&test.Lengths))
 	if err == nil && r.Plan.Averages() {
-		err = r.WithAverage(func() (err error) { test.Average, err = t.Measure(); return err })
+		err = r.WithAverage(measure(&test.Average))
 	}
 	if err != nil {
 		return fmt.Errorf("the test after step %d failed: %w", r.State.Step, err)

@@ -36,6 +36,7 @@ type Trainer struct {
 	Match     Match                // asked at every report
 	Score     Measure              // instead, where reports are Full
 	Tests     *Tests               // while training; nil: there are none
+	Asked     Asked
 	Status    *track.Status
 	Pause     float64    // the share of the budget after which training pauses; 0: it does not
 	Followers []Follower // told of reports and tests after their files have them
@@ -51,6 +52,13 @@ type Follower interface {
 	// End comes last, even where Begin has failed, when so many seconds were trained: the run
 	// is done, was interrupted or has failed.
 	End(seconds float64, done bool, failed error) error
+}
+
+// Asked says how large tests are, in tokens that the model reads, so that the time that
+// one takes says how long another will take.
+type Asked struct {
+	Report float64 // of a report
+	After  float64 // of the evaluation after training; 0: not known
 }
 
 // A Match tests exact match on problems first … first+n-1, of those kept from training
