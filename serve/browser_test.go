@@ -126,7 +126,7 @@ func (b *tab) until(expression string) {
 func (b *tab) well(ours string) {
 	b.t.Helper()
 	if got := b.text("document.documentElement.scrollWidth - document.documentElement.clientWidth"); got != "0" {
-		b.t.Errorf("the page is %s pixels wider than its window: %s", got, b.text(`[...document.querySelectorAll("main *")].filter(e => e.getBoundingClientRect().right > innerWidth && !e.closest(".scroll, pre, .code")).slice(0, 5).map(e => e.outerHTML.slice(0, 120)).join("\n")`))
+		b.t.Errorf("the page is %s pixels wider than its window: %s", got, b.text(`[...document.querySelectorAll("main *")].filter(e => e.getBoundingClientRect().right > document.documentElement.clientWidth && !e.closest(".scroll, pre, .code")).slice(0, 5).map(e => e.outerHTML.slice(0, 120)).join("\n")`))
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -215,7 +215,7 @@ func (b *tab) shoot(path string, width int64) {
 		if err != nil {
 			return err
 		}
-		most := 1500.0
+		most := 1600.0
 		if width < 500 {
 			most = 1700
 		}

@@ -31,7 +31,9 @@ var columns = []column{
 	{"run", "run", false, func(r *row) string { return r.Dir }, func(r *row) string { return r.Dir }},
 	{"state", "state", false, func(r *row) string { return string(r.State) }, func(r *row) string { return string(r.State) }},
 	{"step", "step", true, func(r *row) string { return track.Thousands(r.Step) }, func(r *row) string { return strconv.Itoa(r.Step) }},
-	{"loss", "loss", true, func(r *row) string { return orNothing(r.Loss, func(x float64) string { return fmt.Sprintf("%.3g", x) }) }, func(r *row) string { return orNothing(r.Loss, exactly) }},
+	{"loss", "loss", true, func(r *row) string {
+		return orNothing(r.Loss, func(x float64) string { return fmt.Sprintf("%.3g", x) })
+	}, func(r *row) string { return orNothing(r.Loss, exactly) }},
 	{"exact", "exact match", true, func(r *row) string { return percent(r.ExactMatch) }, func(r *row) string { return orNothing(r.ExactMatch, exactly) }},
 	{"in", "test, trained", true, func(r *row) string { return percent(inLengths(r)) }, func(r *row) string { return orNothing(inLengths(r), exactly) }},
 	{"out", "test, longer", true, func(r *row) string { return percent(r.OOD) }, func(r *row) string { return orNothing(r.OOD, exactly) }},
