@@ -215,7 +215,7 @@ func (b *tab) shoot(path string, width int64) {
 		if err != nil {
 			return err
 		}
-		most := 1600.0
+		most := 1900.0
 		if width < 500 {
 			most = 1700
 		}
@@ -297,14 +297,19 @@ func TestLive(t *testing.T) {
 	server := served(t, faked(dir))
 	list := open(t, browser, server.URL, 1280, 800, "light")
 	one := open(t, browser, server.URL+"/run?run=now", 1280, 800, "dark")
-	list.until(`document.querySelector("#link.on")`)
 	one.until(`document.querySelector("#link.on")`)
+	list.do(cdpage.BringToFront()) // the other is hidden now, and does not listen
+	list.until(`document.querySelector("#link.on")`)
 	list.do(chromedp.Click(`input[value="now"]`))
 	add(t, metrics, reported(20, 1.25))
 	put(t, dir, "later/run.json", `{"name":"later","seed":2,"budget":{"steps":100}}`)
 	list.until(`document.querySelector('input[value="now"]').closest("tr").innerText.includes("1.25")`)
 	list.until(`document.querySelector('input[value="later"]')`)
+	one.do(cdpage.BringToFront())
 	one.until(`document.querySelector("#facts").innerText.includes("1.25") && document.querySelector("#curves svg")`)
+	if got := list.text(`document.querySelector("#runs tbody tr:last-child a").innerText`); got != "later" {
+		t.Errorf("the list is ordered by when runs were started, and its last is %s, not the one that does not say", got)
+	}
 	if list.text(`document.querySelector('input[value="now"]').checked`) != "true" {
 		t.Error("a run that is chosen is not any more after it has changed")
 	}
