@@ -292,7 +292,7 @@ func (c *comparison) Differences() (out differences) {
 		default:
 			d := difference(g, v.Runs.Result, first, v.Runs.Task)
 			d.Label = fmt.Sprintf("Difference of exact match, %s minus %s", c.Names[i], out.From)
-			out.Figures = append(out.Figures, figure{Title: c.Names[i], Picture: d.SVG(), Legend: chart.Bar("−100", "+100 points", true), Small: true})
+			out.Figures = append(out.Figures, figure{Title: c.Names[i], Picture: d.SVG(), Legend: chart.Bar("−100", "+100", true), Small: true})
 		}
 	}
 	return out

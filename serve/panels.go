@@ -2,6 +2,7 @@ package serve
 
 import (
 	"html/template"
+	"slices"
 	"strings"
 )
 
@@ -89,28 +90,35 @@ func swatch(class string) template.HTML {
 // Swatch is the line that a run has in figures.
 func (c *comparison) Swatch(run int) template.HTML { return swatch(c.Class(run)) }
 
-// A beside is a table with a column for each run.
-type beside struct {
-	Of    string
-	Heads []head
-	Rows  []setting
-}
-
 // A head is that of the column of a run.
 type head struct {
 	Name, Link string
 	Swatch     template.HTML
 }
 
-// Beside is a table of all runs.
-func (c *comparison) Beside(of string, rows []setting) beside {
-	b := beside{Of: of, Rows: rows}
+// Heads are those of tables with a column for each run.
+func (c *comparison) Heads() (out []head) {
 	for i, v := range c.Runs {
 		h := head{Name: c.Names[i], Link: v.Key, Swatch: c.Swatch(i)}
 		if c.Static {
 			h.Link = ""
 		}
-		b.Heads = append(b.Heads, h)
+		out = append(out, h)
 	}
-	return b
+	return out
+}
+
+// A group is rows of such a table.
+type group struct {
+	Title string
+	Rows  []setting
+}
+
+// Tables are results, and what runs were made with.
+func (c *comparison) Tables() []group {
+	all := []group{{"Results", c.Results()}, {"Settings that differ", c.Settings()}, {"Made with", c.Makes()}}
+	if len(all[1].Rows) == 0 {
+		all[1].Title = "The settings are the same"
+	}
+	return slices.DeleteFunc(all, func(g group) bool { return len(g.Rows) == 0 && g.Title == "Made with" })
 }

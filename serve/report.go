@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"html/template"
 	"path/filepath"
-	"strings"
 
 	"github.com/arithlang/mlc/runtime/record"
 )
@@ -57,8 +56,8 @@ func Report(ctx context.Context, c Config, dirs []string) ([]byte, error) {
 
 // opened is a run for a file.
 func opened(dir string, c *Config) (*view, error) {
-	if _, err := record.Open(dir); record.Missing(err) || err != nil && strings.Contains(err.Error(), "no run directory") {
-		return nil, err
+	if _, err := record.Read(dir); record.Missing(err) {
+		return nil, record.NoRun(dir)
 	}
 	full, err := filepath.Abs(dir)
 	if err != nil {

@@ -34,10 +34,15 @@ func asset(name string) string {
 
 // pages are the templates of pages and of their parts.
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"id":  rowID,
-	"bar": chart.Bar,
-	"add": func(a, b int) int { return a + b },
+	"soft": soft,
+	"bar":  chart.Bar,
+	"add":  func(a, b int) int { return a + b },
 }).ParseFS(files, "pages/*.html"))
+
+// soft is a path that may be broken behind its dots.
+func soft(path string) template.HTML {
+	return template.HTML(strings.ReplaceAll(template.HTMLEscapeString(path), ".", ".<wbr>"))
+}
 
 // render is a template with its data.
 func render(name string, data any) (template.HTML, error) {
@@ -146,8 +151,11 @@ func foreign(r *http.Request) string {
 	case !ours(strings.TrimPrefix(origin, "http://"), port) || !strings.HasPrefix(origin, "http://"):
 		return "this is asked by a page of another site"
 	}
-	if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate" {
-		return "this is asked by a page of another site"
+	switch r.Header.Get("Sec-Fetch-Site") { // of another port of this machine it is same-site
+	case "cross-site", "same-site":
+		if r.Header.Get("Sec-Fetch-Mode") != "navigate" {
+			return "this is asked by a page of another site"
+		}
 	}
 	return ""
 }

@@ -50,6 +50,9 @@ func TestForeign(t *testing.T) {
 		{"GET", "/", nil, []string{"Origin", "http://evil.example"}, 403},
 		{"GET", "/events", nil, []string{"Origin", "null"}, 403},
 		{"GET", "/explain?run=successor", nil, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors"}, 403},
+		{"GET", "/explain?run=successor", nil, []string{"Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "no-cors"}, 403},
+		{"GET", "/run?run=successor", nil, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate"}, 200},
+		{"GET", "/explain?run=successor", nil, []string{"Sec-Fetch-Site", "same-origin", "Sec-Fetch-Mode", "cors"}, 200},
 		{"POST", "/solve", form, []string{"Origin", server.URL}, 200},
 		{"POST", "/solve", form, []string{"Origin", "http://localhost:" + port}, 200},
 		{"POST", "/solve", form, nil, 403},
@@ -175,7 +178,7 @@ func TestRunPage(t *testing.T) {
 		},
 		"/run?run=successor": {"100.00 %", "--seed 0 --steps 1500", "longest in training: 7"},
 		"/compare?run=embeddings/abacus-1&run=embeddings/abacus-2&run=embeddings/nope-1": {
-			"A line for each run", "embeddings-abacus, mean of 2 seeds", "model.embed.position", "train.seed", "−100",
+			"A line for each run", "embeddings-abacus, mean of 2 seeds", "model.<wbr>embed.<wbr>position", "train.<wbr>seed", "−100",
 		},
 		"/compare?run=embeddings/abacus-1&run=embeddings/abacus-2&each=1": {"Means over seeds", "embeddings-abacus-seed-1 "},
 	} {
@@ -191,6 +194,26 @@ func TestRunPage(t *testing.T) {
 	}
 	if status, _, headers := got(t, "GET", server.URL+"/compare?run=successor", nil); status != 303 || headers.Get("Location") != "/run?run=successor" {
 		t.Errorf("one run compared: %d", status)
+	}
+}
+
+// TestStages wants curves of each training of a pipeline, and its last result.
+func TestStages(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "p/run.json", `{"name":"p","seed":1,"stages":[{"name":"first","kind":"training","budget":{"steps":20}},{"name":"look","kind":"calibration"},{"name":"second","kind":"training","budget":{"examples":5120}}]}`)
+	put(t, dir, "p/first/metrics.jsonl", reported(10, 2)+reported(20, 1))
+	put(t, dir, "p/second/metrics.jsonl", reported(10, 0.5)+reported(20, 0.25))
+	put(t, dir, "p/second/eval/result.json", `{"metric":"exact_match","by_cell":[[1,0,4,4],[2,0,4,1]],"ood":0.25}`)
+	server := served(t, faked(dir))
+	_, text, _ := got(t, "GET", server.URL+"/run?run=p", nil)
+	for _, want := range []string{"Loss, stage first, training batches", "Loss, stage second, training batches", "of 5120 examples", "25.00 %", "1,100\n2,25"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	v := load(filepath.Join(dir, "p"), &Config{})
+	if rate, left := v.pace(); rate != 128 || left != 20*time.Second || v.fraction() != 0.5 {
+		t.Errorf("20 of 40 batches of 128, one a second: %g examples a second, %v left, %g done", rate, left, v.fraction())
 	}
 }
 

@@ -64,7 +64,14 @@ func (c *serveCmd) Run(a *app) error {
 		return err
 	}
 	address := fmt.Sprintf("http://127.0.0.1:%d/", port)
-	fmt.Fprintln(a.out, address)
+	if a.json {
+		err = a.printJSON(map[string]string{"address": address})
+	} else {
+		_, err = fmt.Fprintln(a.out, address)
+	}
+	if err != nil {
+		return err
+	}
 	a.say("the runs below %s; Ctrl-C ends it", c.Dir)
 	if c.Open {
 		if err := openBrowser(address); err != nil {

@@ -102,7 +102,7 @@ func (r *Run) fill(dir string) error {
 	if trained != dir {
 		r.Stage = filepath.Base(trained)
 	}
-	spec, err := os.ReadFile(filepath.Join(dir, record.SpecFile))
+	spec, err := damage.ReadFile(filepath.Join(dir, record.SpecFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -133,6 +133,9 @@ func (r *Run) fill(dir string) error {
 // report takes over the last report. The last line may be half written.
 func (r *Run) report(dir string) error {
 	path := filepath.Join(dir, track.File)
+	if err := damage.Readable(path); err != nil {
+		return err
+	}
 	text, err := tail(path, 1<<14)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -132,24 +132,36 @@ function swap({ id, html }) {
   if (focus >= 0) $$("a, input, summary, svg[tabindex], pre", now)[focus]?.focus()
 }
 
+// A page that nobody looks at keeps no connection: a browser has six for all pages of a server.
+
 const live = document.body.dataset.live
-if (live) {
+let source = null
+function listen() {
+  source?.close()
+  source = null
+  if (document.hidden) return
   const link = $("#link")
-  const source = new EventSource(live)
   const on = yes => {
     link.classList.toggle("on", yes)
     link.textContent = yes ? "live" : "not connected"
   }
+  source = new EventSource(live)
   source.addEventListener("open", () => on(true))
   source.addEventListener("error", () => on(false))
   source.addEventListener("swap", event => {
+    const rows = $$("#runs tbody tr").length
     for (const part of JSON.parse(event.data)) swap(part)
-    if ($("#runs")) {
-      filter()
-      countChosen()
-    }
+    if (!$("#runs")) return
+    const th = $("th[aria-sort]")
+    if (th && $$("#runs tbody tr").length > rows) sortBy(th, th.getAttribute("aria-sort") === "descending")
+    filter()
+    countChosen()
   })
-  addEventListener("pagehide", () => source.close())
+}
+if (live) {
+  listen()
+  document.addEventListener("visibilitychange", listen)
+  addEventListener("pagehide", () => source?.close())
 }
 
 // What is below the pointer, or the focus and the arrow keys, in a figure.

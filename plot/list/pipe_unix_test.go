@@ -1,0 +1,28 @@
+//go:build unix
+
+package list
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestPipes wants named pipes to be damage, not something to wait for.
+func TestPipes(t *testing.T) {
+	for _, name := range []string{"spec.arith", "metrics.jsonl", "run.json"} {
+		dir := t.TempDir()
+		write(t, dir, map[string]string{"r/run.json": `{"name":"r"}`})
+		path := filepath.Join(dir, "r", name)
+		os.Remove(path)
+		if err := syscall.Mkfifo(path, 0o644); err != nil {
+			t.Skip(err)
+		}
+		runs, err := Runs(dir)
+		if err != nil || len(runs) != 1 || !strings.Contains(runs[0].Problem, "it is a named pipe") {
+			t.Errorf("%s: %+v, %v", name, runs, err)
+		}
+	}
+}
