@@ -15,6 +15,7 @@ var panels = []struct {
 }{
 	{"facts", true},
 	{"curves", true},
+	{"during", true},
 	{"test", true},
 	{"ask", false},
 	{"biases-panel", false},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -74,8 +75,10 @@ func load(dir string, c *Config) *view {
 	for _, stage := range folders {
 		reports, err := track.All(filepath.Join(dir, stage))
 		note(err)
-		if len(reports) > 0 {
-			r.Trainings = append(r.Trainings, plot.Training{Stage: stage, Reports: reports})
+		tests, err := track.Tests(filepath.Join(dir, stage), math.MaxInt)
+		note(err)
+		if len(reports)+len(tests) > 0 {
+			r.Trainings = append(r.Trainings, plot.Training{Stage: stage, Reports: reports, Tests: tests})
 		}
 	}
 	r.Result, err = eval.Load(record.Results(trained, ""))
