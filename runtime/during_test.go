@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -174,7 +175,8 @@ func TestBestIsKept(t *testing.T) {
 	m := testedToy()
 	m.Train.Best = &config.Criterion{Loss: true, At: 3}
 	m.Train.LR, m.Train.Schedule = 9, "constant" // later steps are no better
-	dir := trained(t, m, "--steps", "100")
+	dir := filepath.Join(t.TempDir(), "run")
+	s := call(t, m, "", "train", "--out", dir, "--steps", "100")
 	tests, err := track.Tests(dir, math.MaxInt)
 	if err != nil {
 		t.Fatal(err)
@@ -189,6 +191,9 @@ func TestBestIsKept(t *testing.T) {
 	if err != nil || c.State.Step != best.Step || best.Step >= 98 {
 		t.Fatalf("the best checkpoint is of step %d, the best test %d: %v", c.State.Step, best.Step, err)
 	}
+	if want := fmt.Sprintf("the best checkpoint is of step %d; test it with: ./toy eval %s --best\n", best.Step, dir); s.code != 0 || !strings.Contains(s.err, want) {
+		t.Errorf("exit %d\n%s", s.code, s.err)
+	}
 	for flags, folder := range map[string]string{"--best": "best", "--average": "average", "--best --average": "best-average"} {
 		s := call(t, m, "", append([]string{"eval", dir, "-q"}, strings.Fields(flags)...)...)
 		r, err := eval.Load(filepath.Join(dir, "eval", folder))
@@ -199,7 +204,7 @@ func TestBestIsKept(t *testing.T) {
 			t.Errorf("solve %s: exit %d\n%s%s", flags, s.code, s.out, s.err)
 		}
 	}
-	if s := call(t, m, "", "train", "--resume", "--out", dir, "--steps", "107"); s.code != 0 || strings.Contains(s.err, "best") {
+	if s := call(t, m, "", "train", "--resume", "--out", dir, "--steps", "107"); s.code != 0 || strings.Contains(s.err, "remove it") {
 		t.Errorf("exit %d\n%s", s.code, s.err)
 	}
 	if err := os.WriteFile(train.BestPath(dir), []byte("no tensors"), 0o644); err != nil {

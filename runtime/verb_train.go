@@ -196,6 +196,11 @@ func (c *trainCmd) report(ctx context.Context, a app, name program, test *eval.T
 	if err := t.reportAll(ctx, test); err != nil {
 		return err
 	}
+	if a.model.Train.Best != nil {
+		if best, err := train.Read(train.BestPath(dir)); err == nil && best.State.Examples != test.ExamplesTrained {
+			c.say(a, "the best checkpoint is of step %d; test it with: %s eval %s --best\n", best.State.Step, name, dir)
+		}
+	}
 	c.say(a, "next: %s solve %s '%s'\n", name, dir, test.Task.Text(showpiece(test)))
 	return nil
 }
