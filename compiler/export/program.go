@@ -10,6 +10,7 @@ import (
 	"github.com/arithlang/mlc/compiler/model"
 	"github.com/arithlang/mlc/compiler/opt"
 	"github.com/arithlang/mlc/compiler/plan"
+	"github.com/arithlang/mlc/runtime/config"
 )
 
 // logits is the result of the head: F32 [B, T, vocabulary].
@@ -46,6 +47,7 @@ type call struct {
 func forward(spec *check.Spec) (*plan.Plan, error) {
 	s := *spec
 	s.Train.Precision, s.Train.Report.Full, s.Capture = "f32", false, nil
+	s.Eval.During = config.During{}
 	return model.Build(&s)
 }
 

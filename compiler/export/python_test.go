@@ -78,7 +78,7 @@ var exported = []struct {
 	{"mixed", "specs/small/mixed.arith", "", small("model.embed.position=coupling(max_offset=3, table=20, learned=false)"), [2]int{3, 4}},
 	{"multiplication", "specs/small/multiplication.arith", "", small("model.embed.position=shifted(learned, max_offset=5, max=40)"), [2]int{2, 3}},
 	{"hints", "specs/small/looped.arith", "", small("task.hints=cyclic", "task.order=reversed", "task.pad=zero(to=12)", "model.embed.position=random(learned, max=200)"), [2]int{4, 5}},
-	{"bf16", "specs/small/looped.arith", "", small("train.precision=bf16", "train.report=full()", "task.order=reversed", "task.interleave=true", "model.embed.position=random(none, max=64)", "model.loop.self.bias=-0.25 * abs(pi - pj)"), [2]int{4, 5}},
+	{"bf16", "specs/small/looped.arith", "", small("train.precision=bf16", "train.report=full()", "eval.every=10steps", "train.average=ema(decay=0.9)", "task.order=reversed", "task.interleave=true", "model.embed.position=random(none, max=64)", "model.loop.self.bias=-0.25 * abs(pi - pj)"), [2]int{4, 5}},
 }
 
 // A pyCase is what testdata/compare.py is given of a model.
