@@ -122,7 +122,7 @@ func (h *Heat) SVG() template.HTML {
 		foot = 36
 	}
 	var b strings.Builder
-	svg(&b, "chart heat", h.Label, math.Max(right+8, w*0.6), bottom+foot, h.hover(left, top, side))
+	svg(&b, "chart heat", h.Label, w, bottom+foot, h.hover(left, top, side))
 	if h.Y.Label != "" {
 		write(&b, "name", 0, 12, h.Y.Label)
 	}
