@@ -60,10 +60,7 @@ func (c *Cells) ticks(n int, side float64, across bool) (out []tick) {
 	return out
 }
 
-const (
-	largestCell = 26
-	leastCells  = 8 // that a map is as wide as
-)
+const largestCell = 26
 
 // Level is the class of a value between the ends of a scale: the first and the last one
 // are the ends alone, where the scale has no middle.
