@@ -280,7 +280,9 @@ func (r *tester) report(ctx context.Context, t *eval.Test) error {
 	if !r.json {
 		text := result.Table(columns(r.out))
 		if r.picture || onTerminal(r.out) {
-			text += result.Chart(columns(r.out))
+			if chart := result.Chart(columns(r.out)); chart != "" {
+				text += "\n" + chart
+			}
 		}
 		_, err = fmt.Fprint(r.out, text)
 		return err

@@ -50,6 +50,7 @@ Examples:
   mlc plot runs/looped/*                         the runs together, into plots
   mlc plot --kind length --format svg -o figures runs/addition_*/*
   mlc plot --kind training --log-steps runs/grokking/*
+  mlc plot --kind length --format text RUN       exact match as bars of characters
   mlc plot --kind table --format markdown --digits 6,10,20,60 runs/addition_*/*
   mlc plot --kind attention --format text RUN    the lines of a calibration
   bin/looped solve RUN 123+456 --thinking --json > t.json && mlc plot t.json`

@@ -53,6 +53,11 @@ func (c *plotCmd) print(a *app, runs []*plot.Run) error {
 			return err
 		}
 	}
+	if c.Kind == "length" {
+		if err := writeCharts(a.out, runs); err != nil {
+			return err
+		}
+	}
 	return writeText(a.out, slices.DeleteFunc(wide, func(t table) bool { return t.title == "" }))
 }
 
@@ -271,6 +276,22 @@ func writeGrids(w io.Writer, runs []*plot.Run) error {
 		}
 		if _, err := fmt.Fprintf(w, "%s, seed %d\n%s", r.Name, r.Seed, r.Result.Table(gridWidth)); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// writeCharts draws exact match by length, of each run.
+func writeCharts(w io.Writer, runs []*plot.Run) error {
+	labels := plot.Labels(runs)
+	for i, r := range runs {
+		if r.Result == nil {
+			continue
+		}
+		if chart := r.Result.Chart(gridWidth); chart != "" {
+			if _, err := fmt.Fprintf(w, "\n%s\n%s", labels[i], chart); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
