@@ -63,7 +63,7 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	files, err := os.ReadDir(dir)
-	if err != nil || len(files) != 5 {
+	if err != nil || len(files) != 6 {
 		t.Errorf("%d files, %v", len(files), err)
 	}
 	for _, f := range files {

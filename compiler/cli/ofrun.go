@@ -62,9 +62,12 @@ func (a *app) verbOfRun(name string, args []string, verb *kong.Context) error {
 	return a.ofRun(name, args[0], args)
 }
 
-// recordOf is the record of a run.
+// recordOf is the record of a run, or of a stage of one, with the name of its spec.
 func recordOf(dir string) (record.Record, error) {
 	rec, err := record.Open(dir)
+	if rec.Stage != "" {
+		rec.Name = strings.TrimSuffix(rec.Name, "/"+rec.Stage)
+	}
 	if err == nil && checkName(dir, rec.Name) != nil {
 		err = fmt.Errorf("%s is damaged: its name %q is that of no spec", record.Path(dir), rec.Name)
 	}
