@@ -206,7 +206,11 @@ func TestSecondInterruptKills(t *testing.T) {
 	}
 	start := time.Now()
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
-		if strings.HasPrefix(lines.Text(), "run directory") || strings.HasPrefix(lines.Text(), "stopping after this step") {
+		switch {
+		case strings.HasPrefix(lines.Text(), "run directory"):
+			time.Sleep(interrupting) // until it is in its first step, which does not end
+			cmd.Process.Signal(syscall.SIGINT)
+		case strings.HasPrefix(lines.Text(), "stopping after this step"):
 			cmd.Process.Signal(syscall.SIGINT)
 		}
 	}

@@ -349,7 +349,7 @@ func TestEvents(t *testing.T) {
 		t.Fatal("the stream has ended")
 		return nil
 	}
-	if got := next(); !slices.Equal(got, []string{"facts", "curves", "test"}) {
+	if got := next(); !slices.Equal(got, []string{"facts", "curves", "during", "test"}) {
 		t.Errorf("first %q", got)
 	}
 	add(t, filepath.Join(dir, "now", "metrics.jsonl"), reported(20, 1))
