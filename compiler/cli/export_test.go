@@ -115,7 +115,7 @@ func TestExportPage(t *testing.T) {
 	}
 	cmd := exec.Command(python, "-B", "-c", code.String())
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "HF_HUB_OFFLINE=1", "HF_HOME="+filepath.Join(dir, "hf"))
+	cmd.Env = append(os.Environ(), "HF_HUB_OFFLINE=1", "HF_HOME="+filepath.Join(dir, "hf"), "OMP_NUM_THREADS=1")
 	out, err := cmd.Output()
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	if err != nil || len(lines) != 6 || lines[0] != "22065" || lines[1] != lines[3] || lines[2] != "torch.Size([1, 1, 17])" ||

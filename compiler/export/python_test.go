@@ -136,7 +136,7 @@ func TestAgainstPython(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(python, "-B", "testdata/compare.py", dir)
-	cmd.Env = append(os.Environ(), "HF_HUB_OFFLINE=1", "HF_HOME="+filepath.Join(dir, "hf"), "OMP_NUM_THREADS=2")
+	cmd.Env = append(os.Environ(), "HF_HUB_OFFLINE=1", "HF_HOME="+filepath.Join(dir, "hf"), "OMP_NUM_THREADS=1")
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("%v: %s", err, errOutput(err))

@@ -16,7 +16,7 @@ import torch
 import transformers
 
 FOLDER = sys.argv[1]
-torch.set_num_threads(2)
+torch.set_num_threads(1)  # models are so small that several would only wait for each other
 transformers.logging.set_verbosity_error()
 
 
@@ -122,7 +122,9 @@ def generated(case, model, code):
 
 
 def onnx(case):
-    session = onnxruntime.InferenceSession(f"{FOLDER}/{case['name']}.onnx", providers=["CPUExecutionProvider"])
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(f"{FOLDER}/{case['name']}.onnx", options, providers=["CPUExecutionProvider"])
 
     def logits(batch):
         given = {"target_tokens": np.array(batch["target"], np.int64)}
