@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -195,20 +196,34 @@ func (a *app) answer(run, problem string, times int, thinking bool, say func(str
 	if built {
 		say("Solving …")
 	}
-	args := []string{"solve", run, "--json"}
-	if thinking {
-		args = append(args, "--thinking")
-	}
+	args := []string{"--", problem}
 	if times > 0 {
-		args = append(args, "--times", strconv.Itoa(times))
+		args = append([]string{"--times", strconv.Itoa(times)}, args...)
 	}
-	cmd := a.command(binary, append(args, "--", problem)...)
+	solve := []string{"solve", run, "--json"}
+	if !thinking {
+		return a.solved(binary, append(solve, args...))
+	}
+	found, err := a.solved(binary, slices.Concat(solve, []string{"--thinking"}, args))
+	if errors.As(err, new(usageError)) { // as where nobody knows the right answer
+		found, err = a.solved(binary, append(solve, args...))
+	}
+	return found, err
+}
+
+// solved runs a trainer that answers one problem.
+func (a *app) solved(binary string, args []string) (*serve.Answer, error) {
+	cmd := a.command(binary, args...)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
-	if err := a.ended(cmd.Run()); err != nil {
-		if text := lastLine(said.String()); text != "" && a.ctx.Err() == nil {
-			err = errors.New(text)
+	err := a.ended(cmd.Run())
+	if text := lastLine(said.String()); err != nil && text != "" && a.ctx.Err() == nil {
+		err = errors.New(text)
+		if cmd.ProcessState.ExitCode() == exitUsage {
+			err = usageError{err}
 		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	return serve.ParseAnswer(out.Bytes())

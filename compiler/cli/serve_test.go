@@ -126,6 +126,11 @@ func TestAnswer(t *testing.T) {
 	if _, err := solve(context.Background(), run, "x", 0, false, silent); err == nil || err.Error() != "it is no number" {
 		t.Errorf("what the trainer says: %v", err)
 	}
+	play(`case "$*" in *--thinking*) echo 'mlc: no answer is known' >&2; exit 2;; esac
+printf '{"problem":"12","answer":"%s"}\n' "$*"`)
+	if got, err = solve(context.Background(), run, "12", 3, true, silent); err != nil || got.Answer != "solve "+run+" --json --times 3 -- 12" {
+		t.Errorf("a trainer that cannot show thinking: %+v, %v", got, err)
+	}
 	play("sleep 60")
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()

@@ -105,6 +105,7 @@ func (a *app) specOf(run, name, stage string) (*check.Spec, error) {
 		if err := a.findings(t.source, found); err != nil {
 			return nil, err
 		}
+		fmt.Fprintf(a.err, "if the spec reads files, copy them to %s\n", run)
 		return nil, errShown
 	}
 	if stage == "" {
