@@ -72,7 +72,8 @@ const rules = `
 	runtime/philox, runtime/cuda/simulated < prove/fragment;
 	runtime/eval, runtime/track, runtime/calibrate < plot < compiler/cli; # mlc plot reads what runs leave
 	runtime/damage, runtime/eval, runtime/track, runtime/record, runtime/lock < plot/list < compiler/cli; # and so does mlc runs
-	serve/chart, plot, plot/list, runtime/flag < serve < compiler/cli; # mlc serve and mlc report show it
+	plot < serve/chart < serve;
+	plot, plot/list, runtime/flag < serve < compiler/cli; # mlc serve and mlc report show it
 
 	# What checks PTX: tests, mlc diff and mlc explain.
 	runtime/abi < codegen/ptx/ptxrun, codegen/ptx/ptxtest;

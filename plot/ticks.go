@@ -23,9 +23,9 @@ func number(x float64) string {
 	return strings.Replace(text, "-", "−", 1)
 }
 
-// step is the least of 1, 2 and 5 times the powers of ten that divides a range into at
+// Step is the least of 1, 2 and 5 times the powers of ten that divides a range into at
 // most so many parts.
-func step(width float64, parts int) float64 {
+func Step(width float64, parts int) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(width/float64(parts))))
 	for _, n := range []float64{1, 2, 5} {
 		if width/(n*power) <= float64(parts)+1e-9 {
@@ -43,7 +43,7 @@ func (m numbers) Ticks(lo, hi float64) (ticks []plot.Tick) {
 	if !(hi > lo) {
 		return nil
 	}
-	s := step(hi-lo, m.most)
+	s := Step(hi-lo, m.most)
 	for n := math.Ceil(lo/s - 1e-9); n*s <= hi+1e-9*s; n++ {
 		ticks = append(ticks, plot.Tick{Value: n * s, Label: number(n*s + 0)}) // not −0
 	}
@@ -97,7 +97,7 @@ func (m cells) Ticks(lo, hi float64) (ticks []plot.Tick) {
 		lo, hi, sign = -hi, -lo, -1
 	}
 	mark := func(n float64) { ticks = append(ticks, plot.Tick{Value: sign * n, Label: fmt.Sprint(n)}) }
-	least, s := float64(m.least), max(step(hi-lo, 11), 1)
+	least, s := float64(m.least), max(Step(hi-lo, 11), 1)
 	if lo <= least && math.Mod(least, s) != 0 {
 		mark(least)
 	}

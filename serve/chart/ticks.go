@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/arithlang/mlc/plot"
 )
 
 // A tick is a mark of an axis, without a text a small one.
@@ -28,21 +30,9 @@ func Number(x float64) string {
 	return strings.Replace(text, "-", "−", 1)
 }
 
-// step is the least of 1, 2 and 5 times the powers of ten that divides a range into at
-// most so many parts.
-func step(width float64, parts int) float64 {
-	power := math.Pow(10, math.Floor(math.Log10(width/float64(parts))))
-	for _, n := range []float64{1, 2, 5} {
-		if width/(n*power) <= float64(parts)+1e-9 {
-			return n * power
-		}
-	}
-	return 10 * power
-}
-
 // evenly marks multiples of a step.
 func evenly(lo, hi float64, parts int) (out []tick) {
-	s := step(hi-lo, parts)
+	s := plot.Step(hi-lo, parts)
 	for n := math.Ceil(lo/s - 1e-9); n*s <= hi+1e-9*s; n++ {
 		out = append(out, tick{n*s + 0, Number(n*s + 0)}) // not −0
 	}
@@ -70,7 +60,7 @@ func decades(lo, hi float64) (out []tick) {
 
 // whole marks about ten of the numbers from lo to hi, lo among them.
 func whole(lo, hi int) (out []tick) {
-	s := int(max(step(math.Max(float64(hi-lo), 1), 10), 1))
+	s := int(max(plot.Step(math.Max(float64(hi-lo), 1), 10), 1))
 	if lo%s != 0 {
 		out = append(out, tick{float64(lo), fmt.Sprint(lo)})
 	}
