@@ -267,10 +267,10 @@ func (c *checker) vetDuring(s *Spec) {
 	if len(d.Digits) > 0 {
 		lengths = len(d.Digits)
 	}
-	work := float64(lengths*d.Samples) * meanTokens(s.evaluated())
-	if step := 3 * every * meanTokens(s.trained()); step > 0 && work > step {
-		c.report("V024", c.at("eval.every"), "a test takes about %s times the work of training between two", short(work/step)).
-			WithHelp("test less often, or fewer problems: eval.during_samples = %d", max(1, int(float64(d.Samples)*step/work/4)))
+	asked := float64(lengths*d.Samples) * meanTokens(s.evaluated())
+	if step := 3 * every * meanTokens(s.trained()); step > 0 && asked > step {
+		c.report("V024", c.at("eval.every"), "a test takes about %s times the work of training between two", short(asked/step)).
+			WithHelp("test less often, or fewer problems: eval.during_samples = %d", max(1, int(float64(d.Samples)*step/asked/4)))
 	}
 }
 
