@@ -54,10 +54,12 @@ const rules = `
 	runtime/train < runtime/record < runtime, plot < compiler/cli;
 	runtime/ckpt, runtime/eval, runtime/track < runtime/board < runtime; # TensorBoard
 	runtime/ckpt, runtime/track < runtime/mlflow < runtime;
+	runtime/comm < runtime/train, runtime/cuda; # many processes
 	runtime < generated/*;
 
 	# What only tests and generators are built from.
 	compiler/ir < compiler/ir/irtest;
+	runtime/comm < runtime/comm/commtest;
 	codegen/cpu < codegen/cpu/mathgen;
 	compiler/kernel < compiler/kernel/kerneltest < codegen/cpu/cputest;
 	runtime/abi, runtime/cpu, runtime/device < codegen/cpu/cputest;
