@@ -28,7 +28,7 @@ trainer. mlc train FILE --help shows the trainer's help.
 
 In a sweep, all trainings run in turn, or those that --point chooses: by values of the
 axes, by number from 1, or by name. Each has its own run directory, with --out DIR
-below DIR. --resume skips finished trainings, even if a run of the same spec under
+DIR/NAME, also where only one is chosen. --resume skips finished trainings, even if a run of the same spec under
 another name did them, and continues the rest; runs with another seed or budget do
 not count. A flag that sets what an axis sets, as --seed does train.seed, is refused.
 A table of all results comes last.
@@ -66,11 +66,17 @@ func (c *trainCmd) Run(a *app, verb *kong.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := takeFlags(line.flags).refuseAxes(all); err != nil {
+	flags := takeFlags(line.flags)
+	if err := flags.refuseAxes(all); err != nil {
 		return err
 	}
 	if len(all) > 1 {
 		return a.trainAll(where, all, line)
+	}
+	if all[0].point.Name != "" && flags.out != "" {
+		if line.flags, err = flags.inside(all[0]); err != nil {
+			return err
+		}
 	}
 	p, err := a.trainer(where, all[0], line.quiet())
 	if err != nil {
@@ -151,7 +157,7 @@ func (l trainLine) again() string {
 		words = append(words, "--point", p)
 	}
 	words = append(words, l.flags...)
-	if !slices.Contains(l.flags, "--resume") {
+	if !takeFlags(l.flags).resume {
 		words = append(words, "--resume")
 	}
 	return flag.Line(words)

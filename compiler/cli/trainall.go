@@ -154,7 +154,21 @@ func (s *series) train(i int, flags []string) error {
 
 // command is what makes one of the trainings alone.
 func (s *series) command(j *job) string {
-	return strings.TrimSpace("mlc train " + j.command() + " " + flag.Line(s.flags.of(j)))
+	f := s.flags
+	if dir := f.dir(j); f.out == "" && f.resume && dir != "" {
+		return "mlc train " + flag.Line(append([]string{"--resume", "--out", dir}, f.rest...))
+	}
+	words := slices.Clone(f.rest)
+	if j.staged {
+		words = append(words, f.stages...)
+	}
+	if f.resume {
+		words = append(words, "--resume=auto")
+	}
+	if f.out != "" {
+		words = append(words, "--out", f.out)
+	}
+	return strings.TrimSpace("mlc train " + j.command() + " " + flag.Line(words))
 }
 
 func (s *series) count(state jobState) int {

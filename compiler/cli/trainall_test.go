@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
@@ -145,6 +146,22 @@ func TestFlagsOfStages(t *testing.T) {
 	}
 }
 
+// TestResumeFlag reads the flag in all its forms, and keeps what it is not for the trainer.
+func TestResumeFlag(t *testing.T) {
+	for args, want := range map[string]trainFlags{
+		"":                        {},
+		"--resume":                {resume: true},
+		"--resume=true":           {resume: true},
+		"--resume=auto":           {resume: true, auto: true},
+		"--resume --resume=false": {},
+		"--resume=perhaps":        {rest: []string{"--resume=perhaps"}},
+	} {
+		if diff := cmp.Diff(want, takeFlags(strings.Fields(args)), cmp.AllowUnexported(trainFlags{}), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: %s", args, diff)
+		}
+	}
+}
+
 // TestRunOfTheSameSpec finds what --resume goes on with: a run of the spec, the seed and
 // the budget that are asked for.
 func TestRunOfTheSameSpec(t *testing.T) {
@@ -258,8 +275,9 @@ func TestAskedOfStages(t *testing.T) {
 // TestAgain wants the whole command line to be said, with --resume.
 func TestAgain(t *testing.T) {
 	for args, want := range map[string]string{
-		"s.arith":                     "mlc train s.arith --resume",
-		"s.arith --out o --resume -q": "mlc train s.arith --out o --resume -q",
+		"s.arith":                                   "mlc train s.arith --resume",
+		"s.arith --resume=auto":                     "mlc train s.arith --resume=auto",
+		"s.arith --out o --resume -q":               "mlc train s.arith --out o --resume -q",
 		"--set a=b s.arith --steps 5 --point=row=x": "mlc train s.arith --set a=b --point row=x --steps 5 --resume",
 		"it's.arith --set a=relu(1)":                `mlc train 'it'\''s.arith' --set 'a=relu(1)' --resume`,
 	} {
