@@ -120,13 +120,13 @@ func TestProgress(t *testing.T) {
 		want string
 	}{
 		{[]job{{work: 10}, {work: 30}}, ""},
-		{[]job{{work: 10, state: done, ending: time.Hour}, {work: 30}}, " (25 % of the work is done, about 3h0m left)"},
-		{[]job{{work: 10, state: done, begun: true, ending: time.Second}, {work: 30}}, " (25 % of the work is done)"},
-		{[]job{{work: 10, state: done, begun: true, ending: time.Hour}, {work: 10, state: done, ending: 90 * time.Minute}, {work: 20}},
+		{[]job{{work: 10, state: done, took: time.Hour}, {work: 30}}, " (25 % of the work is done, about 3h0m left)"},
+		{[]job{{work: 10, state: done, begun: true, took: time.Second}, {work: 30}}, " (25 % of the work is done)"},
+		{[]job{{work: 10, state: done, begun: true, took: time.Hour}, {work: 10, state: done, took: 30 * time.Minute}, {work: 20}},
 			" (50 % of the work is done, about 1h0m left)"},
-		{[]job{{state: failed, ending: time.Hour}, {work: 10, state: done, ending: time.Hour + 20*time.Second}, {work: 10}},
+		{[]job{{state: failed, took: time.Hour}, {work: 10, state: done, took: 20 * time.Second}, {work: 10}},
 			" (50 % of the work is done, about 20s left, 1 failed)"},
-		{[]job{{work: 10, state: done, ending: time.Hour}, {}}, ""},
+		{[]job{{work: 10, state: done, took: time.Hour}, {}}, ""},
 	} {
 		s := &series{jobs: c.jobs}
 		if got := s.progress(); got != c.want {
