@@ -44,3 +44,15 @@ type Part struct {
 func Bytes[T float32 | int32 | int64](x []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(*new(T))))
 }
+
+// GatherByParts is World.Gather by an Exchange.
+func GatherByParts(w World, all []byte, bounds []int) error {
+	of := func(rank int) []byte { return all[bounds[rank]:bounds[rank+1]] }
+	var send, receive []Part
+	for rank := range w.Size() {
+		if rank != w.Rank() {
+			send, receive = append(send, Part{rank, of(w.Rank())}), append(receive, Part{rank, of(rank)})
+		}
+	}
+	return w.Exchange(send, receive)
+}
