@@ -30,8 +30,9 @@ type World interface {
 	Barrier() error
 	// Abort ends the processes of all ranks with an exit code, this one among them.
 	Abort(code int)
-	// Close leaves, when all ranks do.
-	Close() error
+	// Close leaves, when all ranks do. It may end the process, with an exit code: some libraries
+	// tell their launcher at the very end that all is well.
+	Close(code int) error
 }
 
 // A Part is bytes that go to, or come from, a rank.

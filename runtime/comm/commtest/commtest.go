@@ -172,4 +172,4 @@ func (w *world) Abort(int) {
 	runtime.Goexit()
 }
 
-func (w *world) Close() error { return w.Barrier() }
+func (w *world) Close(int) error { return w.Barrier() }

@@ -53,12 +53,12 @@ func rank(role string) error {
 		}
 		return w.Barrier() // which never comes
 	case "panic":
-		defer func() { fmt.Println("recovered:", recover() != nil); w.Close() }()
+		defer func() { fmt.Println("recovered:", recover() != nil); w.Close(0) }()
 		var p *int
 		*p = 1
 	}
 	fmt.Printf("rank %d of %d by %s\n", w.Rank(), w.Size(), w.About())
-	return w.Close()
+	return w.Close(0)
 }
 
 // talk calls every method with data of many sizes and checks what comes.

@@ -10,6 +10,8 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/ebitengine/purego"
+
 	"github.com/arithlang/mlc/runtime/comm"
 	"github.com/arithlang/mlc/runtime/comm/launch"
 )
@@ -196,6 +198,16 @@ func (w *world) Abort(code int) {
 // grace is how long the launcher may take to end this process before it ends itself.
 const grace = 5 * time.Second
 
-func (w *world) Close() error {
-	return w.do(func() error { return w.call("MPI_Finalize") })
+// Close ends the process as C does: MPICH 5 tells its launcher in what C calls at exit that
+// this rank has not died.
+func (w *world) Close(code int) error {
+	return w.do(func() error {
+		if err := w.call("MPI_Finalize"); err != nil {
+			return err
+		}
+		if exit, err := purego.Dlsym(purego.RTLD_DEFAULT, "exit"); err == nil {
+			purego.SyscallN(exit, uintptr(code))
+		}
+		return nil
+	})
 }
