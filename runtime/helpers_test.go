@@ -12,12 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/arithlang/mlc/runtime/comm/launch"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/device"
 )
 
 // toyProcess in the environment makes the test binary a trainer: of the toy, of a
-// slow one whose first step takes a minute, or of the toy in stages.
+// slow one whose first step takes a minute, of the toy in stages, or of one whose rank 1
+// is killed.
 const toyProcess = "MLC_TEST_TOY"
 
 func TestMain(m *testing.M) {
@@ -30,6 +32,12 @@ func TestMain(m *testing.M) {
 		Main(m)
 	case "stages":
 		MainStages(toyPipeline())
+	case "rank 1 dies":
+		m := toyModel()
+		if l, _, _ := launch.Find(os.Getenv); l.Rank == 1 {
+			at(&m, 1200, func() { syscall.Kill(os.Getpid(), syscall.SIGKILL) })
+		}
+		Main(m)
 	}
 	os.Exit(m.Run())
 }
