@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	case "rank 1 dies":
 		m := toyModel()
 		if l, _, _ := launch.Find(os.Getenv); l.Rank == 1 {
-			at(&m, 1200, func() { syscall.Kill(os.Getpid(), syscall.SIGKILL) })
+			dieLater(&m)
 		}
 		Main(m)
 	}
@@ -146,6 +146,20 @@ func at(m *Model, step uint32, do func()) {
 	m.CPU[toyGradients].Run = func(w *cpu.Worker, e *device.Env, a []device.Ref) {
 		if e.Step == step {
 			once.Do(do)
+		}
+		healthy(w, e, a)
+	}
+}
+
+// dieLater has the process killed some steps after its first one.
+func dieLater(m *Model) {
+	healthy := m.CPU[toyGradients].Run
+	var once sync.Once
+	var begun uint32
+	m.CPU[toyGradients].Run = func(w *cpu.Worker, e *device.Env, a []device.Ref) {
+		once.Do(func() { begun = e.Step })
+		if e.Step == begun+50 {
+			syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		}
 		healthy(w, e, a)
 	}
