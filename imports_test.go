@@ -37,6 +37,7 @@ const rules = `
 
 	# What generated programs call.
 	runtime/device < runtime/cpu, runtime/cuda < runtime;
+	runtime/comm < runtime/cuda; # gradients of many ranks
 	runtime/calibrate < runtime;
 	runtime/lock < runtime/eval;
 	runtime/interrupt, runtime/flag < runtime, compiler/cli;
@@ -57,6 +58,7 @@ const rules = `
 	runtime < generated/*;
 
 	# What only tests and generators are built from.
+	runtime/comm < runtime/comm/commtest;
 	compiler/ir < compiler/ir/irtest;
 	codegen/cpu < codegen/cpu/mathgen;
 	compiler/kernel < compiler/kernel/kerneltest < codegen/cpu/cputest;
