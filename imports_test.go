@@ -37,7 +37,8 @@ const rules = `
 
 	# What generated programs call.
 	runtime/device < runtime/cpu, runtime/cuda < runtime;
-	runtime/comm < runtime/cuda; # gradients of many ranks
+	runtime/comm < runtime/cuda < runtime/cuda/nccl < runtime; # gradients of many ranks
+	runtime/cuda/libraries < runtime/cuda/cublaslt, runtime/cuda/nccl;
 	runtime/calibrate < runtime;
 	runtime/lock < runtime/eval;
 	runtime/interrupt, runtime/flag < runtime, compiler/cli;
