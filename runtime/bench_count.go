@@ -37,7 +37,7 @@ func (f *countFlags) openCounted(m *Model) (*count.Driver, device.Machine, error
 	if err != nil {
 		return nil, nil, err
 	}
-	machine, err := newGPU(d, m, device.About{Device: countDevice, Name: d.Info().Name, How: "nothing is computed"}, nil)
+	machine, err := newGPU(d, m, device.About{Device: countDevice, Name: d.Info().Name, How: "nothing is computed"}, nil, nil)
 	return d, machine, err
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/libcuda"
 	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
 	"github.com/arithlang/mlc/runtime/device"
@@ -51,7 +50,7 @@ func (f *deviceFlags) open(a app) (device.Machine, error) {
 	}
 	return await(a, func() (device.Machine, error) {
 		if a.ranks.leads() {
-			if err := a.ranks.tell(orderOpen, nil, int64(a.stage())); err != nil {
+			if err := a.ranks.tell(orderOpen, []byte(f.Device), int64(a.stage())); err != nil {
 				return nil, err
 			}
 		}
@@ -129,11 +128,15 @@ func (f *deviceFlags) openCPU(a app) (device.Machine, error) {
 }
 
 func (f *deviceFlags) openCUDA(a app) (device.Machine, error) {
-	driver, err := a.openGPU()
+	driver, err := f.gpu(a)
 	if err != nil {
 		return nil, fmt.Errorf("--device cuda: %w", err)
 	}
 	if err := a.model.indexed(f.trains); err != nil {
+		return nil, err
+	}
+	ranks, err := f.collective(a, driver)
+	if err != nil {
 		return nil, err
 	}
 	by, err := f.multiplier(a, driver)
@@ -145,21 +148,13 @@ func (f *deviceFlags) openCUDA(a app) (device.Machine, error) {
 		about.Gemm = by.Name()
 		about.How += ", products by " + about.Gemm
 	}
-	return newGPU(driver, &a.model, about, by)
+	return newGPU(driver, &a.model, about, by, ranks)
 }
 
 func aboutGPU(d cuda.Driver) device.About {
 	i := d.Info()
 	how := fmt.Sprintf("compute capability %d.%d, driver for CUDA %d.%d", i.Major, i.Minor, i.Version/1000, i.Version%1000/10)
 	return device.About{Device: "cuda", Name: i.Name, How: how}
-}
-
-// openGPU opens the driver of the machine, or what a test has in its place.
-func (a app) openGPU() (cuda.Driver, error) {
-	if a.gpu != nil {
-		return a.gpu()
-	}
-	return libcuda.Open(libcuda.Options{})
 }
 
 // simMemory is what the simulated GPU has: it takes several times as much of the
@@ -174,17 +169,22 @@ func (f *deviceFlags) openSim(a app) (device.Machine, error) {
 	if a.model.GPU.PTX != "" {
 		a.tell("simulating a GPU, every access checked: thousands of times slower than one\n")
 	}
-	return newGPU(driver, &a.model, device.About{Device: "sim", Name: driver.Info().Name, How: "every access checked"}, nil)
+	var ranks cuda.Collective
+	if a.ranks.several() {
+		ranks = cuda.Staged(driver, a.ranks.World)
+	}
+	return newGPU(driver, &a.model, device.About{Device: "sim", Name: driver.Info().Name, How: "every access checked"}, nil, ranks)
 }
 
-// newGPU is a machine whose products a library computes, if there is one.
-func newGPU(d cuda.Driver, m *Model, about device.About, by cuda.Multiplier) (device.Machine, error) {
+// newGPU is a machine whose products a library computes, if there is one, and whose gradients
+// are those of all ranks, if there are several.
+func newGPU(d cuda.Driver, m *Model, about device.About, by cuda.Multiplier, ranks cuda.Collective) (device.Machine, error) {
 	if m.GPU.PTX == "" {
 		return nil, fmt.Errorf("--device %s: this program has no GPU kernels: build it again with a newer mlc, or use --device cpu", about.Device)
 	}
 	about.Schedules = m.GPU.Schedules
 	machine, err := cuda.NewMachine(cuda.NewDevice(d), m.GPU, &m.Plan,
-		cuda.Options{About: about, Blocking: os.Getenv("CUDA_LAUNCH_BLOCKING") == "1", Multiplier: by})
+		cuda.Options{About: about, Blocking: os.Getenv("CUDA_LAUNCH_BLOCKING") == "1", Multiplier: by, Ranks: ranks})
 	if err != nil {
 		return nil, err // a nil *Machine is no nil interface
 	}

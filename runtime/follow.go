@@ -57,7 +57,7 @@ func (f *follower) do(o order, payload []byte, args []int64) error {
 	space := device.Space(args[0])
 	switch o {
 	case orderOpen:
-		return f.open(int(args[0]))
+		return f.open(int(args[0]), string(payload))
 	case orderTrain:
 		var t training
 		if err := json.Unmarshal(payload, &t); err != nil {
@@ -89,8 +89,8 @@ func (f *follower) do(o order, payload []byte, args []int64) error {
 	return fmt.Errorf("BUG: rank 0 has given order %d", o)
 }
 
-// open opens the machine for a model.
-func (f *follower) open(stage int) error {
+// open opens a machine for a model: a simulated model is tested on the processor.
+func (f *follower) open(stage int, device string) error {
 	if stage >= 0 {
 		f.app = f.app.of(&f.app.whole.Stages[stage])
 	}
@@ -100,7 +100,9 @@ func (f *follower) open(stage int) error {
 		}
 	}
 	f.trainer, f.tasks = nil, map[uint64]*task.Task{}
-	_, err := f.flags.open(f.app)
+	on := *f.flags
+	on.Device = device
+	_, err := on.open(f.app)
 	return err
 }
 

@@ -24,7 +24,7 @@ import (
 
 // rankFlags say whether processes that were started together train one model.
 type rankFlags struct {
-	Ranks string `help:"How processes that were started together, as by mpirun or srun, train one model: auto, mpi, none: each by itself. The bits are those of one process." enum:"auto,mpi,none" default:"auto" placeholder:"auto"`
+	Ranks string `help:"How processes that were started together, as by mpirun, srun or torchrun, train one model: auto; mpi; nccl, between GPUs; none, each by itself. The bits are those of one process." enum:"auto,mpi,nccl,none" default:"auto" placeholder:"auto"`
 }
 
 // together does what lead does, on rank 0 of all processes that were started together; the
@@ -56,20 +56,19 @@ func (f *deviceFlags) together(a app, lead func(a app) error) error {
 
 // join opens what carries bytes between the processes; nil: there is one alone.
 func (f *deviceFlags) join(a app) (comm.World, error) {
-	if a.world != nil || f.Ranks == "none" {
+	if a.world != nil || f.Ranks == ranksNone {
 		return a.world, nil
 	}
 	l, several, err := launch.Find(os.Getenv)
 	switch {
 	case err != nil:
 		return nil, err
-	case !several && f.Ranks == "mpi":
-		return nil, usagef("--ranks mpi: no launcher has started this program as one of several ranks: mpirun -n 4 %s …", a.args[0])
+	case !several && f.Ranks != ranksAuto:
+		return nil, usagef("--ranks %s: no launcher has started this program as one of several ranks: mpirun -n 4 %s …", f.Ranks, a.args[0])
 	case !several:
 		return nil, nil
-	case !l.MPI && f.Ranks != "mpi":
-		return nil, usagef("%s has started this program as rank %d of %d, without MPI, which ranks talk by: start them with mpirun or srun, "+
-			"or let each process train by itself with --ranks none", l.By, l.Rank, l.Size)
+	case !l.MPI && f.Ranks != ranksMPI:
+		return f.meet(a, l)
 	}
 	return mpi.Open(l)
 }
@@ -218,10 +217,13 @@ func (a app) opened(m device.Machine, failed error) (device.Machine, error) {
 		return m, failed
 	}
 	r.machine, r.bounds = m, nil
-	if err := a.sameBits(m); failed != nil || err != nil {
+	first, err := a.sameBits(m)
+	switch {
+	case r.Rank() > 0 && !first:
+		return nil, err // rank 0 says why it goes no further
+	case failed != nil || err != nil:
 		return nil, cmp.Or(failed, err)
-	}
-	if r.Rank() > 0 {
+	case r.Rank() > 0:
 		return m, nil
 	}
 	return r.mirror(m), nil
@@ -229,7 +231,8 @@ func (a app) opened(m device.Machine, failed error) (device.Machine, error) {
 
 // sameBits wants the machines of all ranks to compute the same bits, where that hangs on
 // them: products of rounded factors on other processors or cards, and those of a library.
-func (a app) sameBits(m device.Machine) error {
+// First says whether rank 0 has a machine.
+func (a app) sameBits(m device.Machine) (first bool, err error) {
 	r := a.ranks
 	var about device.About
 	if m != nil {
@@ -239,25 +242,29 @@ func (a app) sameBits(m device.Machine) error {
 	if about.Device == "cpu" {
 		how = about.Device + ", " + about.Schedules
 	}
-	h := sha256.Sum256([]byte(how + about.Gemm))
+	var h [sha256.Size]byte // zeros: there is no machine
+	if m != nil {
+		h = sha256.Sum256([]byte(how + about.Gemm))
+	}
 	all, bounds := make([]byte, r.Size()*len(h)), make([]int, r.Size()+1)
 	for i := range r.Size() {
 		bounds[i+1] = (i + 1) * len(h)
 	}
 	copy(all[r.Rank()*len(h):], h[:])
 	if err := r.Gather(all, bounds); err != nil {
-		return err
+		return false, err
 	}
-	if m == nil || a.model.Train.Precision == "f32" && about.Gemm == "" {
-		return nil
+	first = [sha256.Size]byte(all) != [sha256.Size]byte{}
+	if m == nil || !first || (a.model.Train.Precision == "" || a.model.Train.Precision == "f32") && about.Gemm == "" {
+		return first, nil
 	}
 	for rank := range r.Size() {
 		if string(all[rank*len(h):][:len(h)]) != string(all[:len(h)]) {
-			return fmt.Errorf("rank %d has another processor or card than rank 0 (%s), and products of %s have other bits there: "+
+			return first, fmt.Errorf("rank %d has another processor or card than rank 0 (%s), and products of %s have other bits there: "+
 				"use equal machines, or processors with --cpu avx512 or avx2, or train.precision = f32", rank, how, cmp.Or(about.Gemm, a.model.Train.Precision))
 		}
 	}
-	return nil
+	return first, nil
 }
 
 // trainRanks are those that train together; nil: there is this process alone.

@@ -22,7 +22,7 @@ import (
 type order int64
 
 const (
-	orderOpen   order = iota // a machine for the model of stage [0], -1: the only one
+	orderOpen   order = iota // the device in the payload, for the model of stage [0], -1: the only one
 	orderTrain               // be ready for the steps of the training that the payload describes
 	orderPut                 // the payload into space [0] from element [1] on
 	orderZero                // clear [2] elements of space [0] from element [1] on
@@ -45,6 +45,7 @@ type ranks struct {
 	signal func() int  // that has come to this process; 0: none
 	told   func(n int) // on rank 0: a signal has come to another
 
+	met     *met           // what ranks without MPI talk by; nil: they have MPI
 	machine device.Machine // of this rank
 	bounds  []int          // of the shards of what is trained
 

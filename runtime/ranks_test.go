@@ -1,11 +1,14 @@
 package runtime
 
 import (
+	"bytes"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,15 +27,31 @@ var late = commtest.Faults{Delay: 100 * time.Microsecond, Seed: 11}
 func onRanks(t *testing.T, size int, faults commtest.Faults, alone func() app, args ...string) said {
 	t.Helper()
 	t.Setenv(oversubscribe, "1")
-	all := make([]said, size)
+	all, errs := make([]said, size), make([]*os.File, size)
+	for rank := range all {
+		var err error
+		if errs[rank], err = os.Create(filepath.Join(t.TempDir(), "stderr")); err != nil {
+			t.Fatal(err)
+		}
+		defer errs[rank].Close()
+		all[rank].code = -1 // it was aborted
+	}
 	commtest.Run(size, faults, func(w comm.World) error {
-		a := alone()
-		a.world = w
-		all[w.Rank()] = callApp(t, a, append([]string{"./toy"}, args...))
+		a, out := alone(), new(bytes.Buffer)
+		a.world, a.out, a.err = w, out, errs[w.Rank()]
+		all[w.Rank()].code = run(a, append([]string{"./toy"}, args...))
+		all[w.Rank()].out = out.String()
 		return nil
 	})
+	for rank, file := range errs {
+		text, err := os.ReadFile(file.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[rank].err = string(text)
+	}
 	for rank, s := range all[1:] {
-		if s.code != all[0].code || s.out != "" || s.code == 0 && s.err != "" {
+		if s.code != all[0].code || s.out != "" || s.err != "" {
 			t.Errorf("%d ranks, %v: rank %d: exit %d, says %s%s", size, args, rank+1, s.code, s.out, s.err)
 		}
 	}
@@ -99,9 +118,10 @@ func TestRanksResume(t *testing.T) {
 	whole := trained(t, toyModel(), "-q")
 	for _, sizes := range [][2]int{{2, 3}, {4, 1}, {1, 4}, {3, 2}} {
 		dir := filepath.Join(t.TempDir(), "run")
+		once := sync.OnceFunc(ctrlC) // which all ranks of this process get
 		interruptedAt3 := func() app {
 			a := toyApp()
-			at(&a.model, 3, ctrlC) // a signal comes to all ranks
+			at(&a.model, 3, once)
 			return a
 		}
 		args := []string{"train", "--resume=auto", "--out", dir, "--threads", "1"}

@@ -27,10 +27,13 @@ const (
 	deviceShared       = 8
 	deviceClock        = 13
 	deviceSMs          = 16
+	devicePCIBus       = 33
+	devicePCIDevice    = 34
 	deviceMemoryClock  = 36
 	deviceBusWidth     = 37
 	deviceL2           = 38
 	deviceSMThreads    = 39
+	devicePCIDomain    = 50
 	deviceMajor        = 75
 	deviceMinor        = 76
 	deviceSMShared     = 81

@@ -230,9 +230,9 @@ func (m *member) sums(open func() (*nccl.Communicator, error)) (wrong string, er
 		}
 	}
 	if m.o.World != nil { // closed first: it lies on the driver, too
-		err = errors.Join(c.Device.Close(), m.o.World.Close())
+		err = errors.Join(c.Device.Close(), m.o.World.Close(0))
 	}
-	return wrong + "done", errors.Join(err, c.World.Close(), machine.Close(), m.nothingLeft())
+	return wrong + "done", errors.Join(err, c.World.Close(0), machine.Close(), m.nothingLeft())
 }
 
 // nothingLeft wants all freed.
@@ -257,7 +257,7 @@ func (m *member) part() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return c.World.About(), errors.Join(c.Device.Close(), c.World.Close(), m.driver.Close(), m.nothingLeft())
+	return c.World.About(), errors.Join(c.Device.Close(), c.World.Close(0), m.driver.Close(), m.nothingLeft())
 }
 
 // die is what rank 1 does after the first sum, by which the others have met.
@@ -301,7 +301,7 @@ func (m *member) talk() (string, error) {
 			return "", err
 		}
 	}
-	return "done", errors.Join(w.Close(), c.Device.Close(), m.driver.Close(), m.nothingLeft())
+	return "done", errors.Join(w.Close(0), c.Device.Close(), m.driver.Close(), m.nothingLeft())
 }
 
 // text is what rank a tells rank b in its n-th message: none has the length of another.

@@ -39,7 +39,7 @@ func TestRealLibrary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(c.World.Barrier(), c.World.Close()); err != nil {
+	if err := errors.Join(c.World.Barrier(), c.World.Close(0)); err != nil {
 		t.Error(err)
 	}
 }

@@ -197,7 +197,7 @@ func (w *world) free() error {
 }
 
 // Close frees the memory and leaves.
-func (w *world) Close() error {
+func (w *world) Close(int) error {
 	if w.gone != nil {
 		return nil
 	}

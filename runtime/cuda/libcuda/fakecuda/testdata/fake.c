@@ -291,6 +291,9 @@ result cuDeviceGetAttribute(int *v, int attribute, int d) {
 	case 81: *v = 164 << 10; return OK;
 	case 82: *v = 65536; return OK;
 	case 97: *v = 163 << 10; return OK;
+	case 33: *v = 7; return OK;
+	case 34: *v = d; return OK;
+	case 50: *v = 1; return OK;
 	case 106: *v = 32; return OK;
 	}
 	return INVALID_VALUE;
