@@ -1,0 +1,112 @@
+// Package cluster says what a step of training costs on many GPUs: which messages the ranks
+// of one training exchange to add their gradients as package device's tree, and no less than
+// how long these take on links of known speed. Before it, package count says what each GPU
+// has to compute; package runtime prints the Plan after it. Nothing is measured.
+//
+// Time is that of the model LogGP (A. Alexandrov, M. Ionescu, K. E. Schauser, C. Scheiman,
+// "LogGP: Incorporating Long Messages into the LogP Model", SPAA 1995): a port sends one
+// message after the other, each for its overhead and its bytes, and the last one is there
+// after the latency. A GPU has four ports: it sends and receives, within its machine and to
+// others, all at the same time. Nobody waits for a port that is free for it, and switches
+// carry all that ports send, so that real times are longer.
+package cluster
+
+import (
+	"iter"
+	"time"
+
+	"github.com/arithlang/mlc/runtime/cuda/card"
+	"github.com/arithlang/mlc/runtime/device"
+)
+
+// A Link is what a GPU has to reach others.
+type Link struct {
+	Latency   time.Duration // from when a message was sent until it is there
+	Overhead  time.Duration // of each message, for who sends it and for who receives it
+	Bandwidth float64       // bytes/s in each direction
+}
+
+// A Cluster is GPUs of one kind in machines, of which the last may have fewer than the others.
+type Cluster struct {
+	Card            card.Card
+	GPUs            int // ranks
+	PerMachine      int
+	Within, Between Link // machines
+}
+
+// New is a cluster of cards in machines whose GPUs have a network each.
+func New(c card.Card, gpus, perMachine int, n Network) Cluster {
+	return Cluster{Card: c, GPUs: gpus, PerMachine: perMachine, Within: within(c), Between: n.Link}
+}
+
+// Machines is how many there are.
+func (c *Cluster) Machines() int { return (c.GPUs + c.PerMachine - 1) / c.PerMachine }
+
+// A Message is bytes that a rank sends to another.
+type Message struct {
+	From, To int
+	Bytes    int64
+}
+
+// A load is what goes through a port.
+type load struct {
+	messages int
+	bytes    int64
+}
+
+func (l load) seconds(k Link) float64 {
+	if l.messages == 0 {
+		return 0
+	}
+	return (k.Latency + time.Duration(l.messages)*k.Overhead).Seconds() + float64(l.bytes)/k.Bandwidth
+}
+
+// ports of a rank: within its machine and to others, sending and receiving.
+type ports [2][2]load
+
+// pass adds how long messages take at least that may all be sent at once, and the most
+// bytes that a rank sends.
+func (c *Cluster) pass(messages iter.Seq[Message], seconds *float64, sent *int64) {
+	all := make([]ports, c.GPUs)
+	for m := range messages {
+		between := 0
+		if m.From/c.PerMachine != m.To/c.PerMachine {
+			between = 1
+		}
+		for _, l := range []*load{&all[m.From][between][0], &all[m.To][between][1]} {
+			l.messages++
+			l.bytes += m.Bytes
+		}
+	}
+	longest, most := 0.0, int64(0)
+	for _, p := range all {
+		for direction := range 2 {
+			longest = max(longest, p[0][direction].seconds(c.Within), p[1][direction].seconds(c.Between))
+		}
+		most = max(most, p[0][0].bytes+p[1][0].bytes)
+	}
+	*seconds += longest
+	*sent += most
+}
+
+// add is how long a GPU takes at least to add places of so many elements in others, which
+// it reads and writes once.
+func (c *Cluster) add(places, sums, elements int) float64 {
+	if places <= sums {
+		return 0
+	}
+	return max(card.Launch.Seconds(), float64(places+sums)*wordBytes*float64(elements)/c.Card.Bandwidth)
+}
+
+// share is how long a GPU takes at least for its part of work that all share.
+func (c *Cluster) share(seconds float64) float64 {
+	return max(min(seconds, card.Launch.Seconds()), seconds/float64(c.GPUs))
+}
+
+const wordBytes = 4
+
+// part is elements lo … hi-1 of all that one of several has.
+func part(elements, number, of int) int {
+	lo, hi := device.Deal(elements, number, of)
+	return hi - lo
+}
