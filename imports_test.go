@@ -55,11 +55,14 @@ const rules = `
 	runtime/train < runtime/record < runtime, plot < compiler/cli;
 	runtime/ckpt, runtime/eval, runtime/track < runtime/board < runtime; # TensorBoard
 	runtime/ckpt, runtime/track < runtime/mlflow < runtime;
+	runtime/comm < runtime/train, runtime/cuda; # many processes
+	runtime/comm, runtime/comm/launch < runtime/comm/mpi < runtime;
 	runtime < generated/*;
 
 	# What only tests and generators are built from.
 	compiler/ir < compiler/ir/irtest;
-	codegen/cpu < codegen/cpu/mathgen;
+	runtime/comm < runtime/comm/commtest;
+		codegen/cpu < codegen/cpu/mathgen;
 	compiler/kernel < compiler/kernel/kerneltest < codegen/cpu/cputest;
 	runtime/abi, runtime/cpu, runtime/device < codegen/cpu/cputest;
 	compiler/kernel < compiler/kernel/remote < codegen/cpu/cputest, compiler/diff;
@@ -89,7 +92,7 @@ const rules = `
 	compiler/diff, codegen/live, codegen/ptx/ptxrun, specs, runtime/interrupt < prove < compiler/cli; # mlc prove
 	codegen/live, runtime/profile < prove/timing < prove;
 	codegen/live, bench/peers, specs < prove/beside < prove;
-	NONE < compiler/bundle/gen, compiler/peertest, specs, torture, runtime/cpu/asm, codegen/ptx/asm, codegen/ptx/ptxas, runtime/cuda/libcuda/fakecuda;
+	NONE < runtime/comm/mpitest, compiler/bundle/gen, compiler/peertest, specs, torture, runtime/cpu/asm, codegen/ptx/asm, codegen/ptx/ptxas, runtime/cuda/libcuda/fakecuda;
 `
 
 // TestImports holds every import within the module to the rules.

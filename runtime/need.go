@@ -41,7 +41,7 @@ func (n need) gradients(threads int) float64 {
 	if !n.arenas {
 		return 0
 	}
-	return float64(arrays(n.chunks, threads)) * n.params
+	return float64(arrays(n.chunks, 0, threads)) * n.params
 }
 
 // all is the memory for a run with so many threads.

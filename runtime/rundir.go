@@ -52,7 +52,7 @@ func newRun(dir string, id identity, started time.Time) (_ string, held *lock.Di
 func occupy(dir string) (*lock.Dir, error) {
 	held, err := lock.Try(dir)
 	if errors.Is(err, lock.ErrTaken) {
-		return nil, fmt.Errorf("another process is training in %s: wait for its end, or choose another --out", dir)
+		return nil, fmt.Errorf("%s is training in %s: wait for its end, or choose another --out", lock.Owner(dir), dir)
 	}
 	return held, err
 }
@@ -84,7 +84,7 @@ func vacate(dir string, id identity) error {
 	}
 	for _, file := range found {
 		switch name := file.Name(); {
-		case ckpt.IsTemp(name):
+		case ckpt.IsTemp(name) || name == lock.File:
 		case name == record.SpecFile && sameText(filepath.Join(dir, name), id.spec):
 		case exists(record.Path(dir)):
 			return fmt.Errorf("%s has a run in it already: go on with it by --resume --out %s, or choose another --out", dir, dir)
@@ -155,17 +155,30 @@ func writeRecord(dir string, r record.Record) error {
 	return nil
 }
 
-// newestRun is the run directory of this spec, and of a seed if one is asked for, that
-// was begun last, whatever its name. A copy began when its original did: then the one
-// that is named after its time is the newest, the last of several. One that cannot be
-// read may be it.
+// newestRun is findRun where there has to be one.
 func newestRun(id identity, seed *uint64) (string, error) {
+	newest, err := findRun(id, seed)
+	if err != nil || newest != "" {
+		return newest, err
+	}
+	which := ""
+	if seed != nil {
+		which = fmt.Sprintf(" with seed %d", *seed)
+	}
+	return "", fmt.Errorf("there is no run of this spec%s in %s: train without --resume, or say where it is with --out", which, record.Runs(id.name))
+}
+
+// findRun is the run directory of this spec, and of a seed if one is asked for, that
+// was begun last, whatever its name; "" if there is none. A copy began when its original
+// did: then the one that is named after its time is the newest, the last of several. One
+// that cannot be read may be it.
+func findRun(id identity, seed *uint64) (newest string, err error) {
 	runs := record.Runs(id.name)
 	dirs, err := os.ReadDir(runs)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
-	newest, begun := "", time.Time{}
+	var begun time.Time
 	for _, d := range dirs {
 		dir := filepath.Join(runs, d.Name())
 		r, err := record.Read(dir)
@@ -181,13 +194,6 @@ func newestRun(id identity, seed *uint64) (string, error) {
 		if newest == "" || r.Started.After(begun) || dated && r.Started.Equal(begun) {
 			newest, begun = dir, r.Started
 		}
-	}
-	if newest == "" {
-		which := ""
-		if seed != nil {
-			which = fmt.Sprintf(" with seed %d", *seed)
-		}
-		return "", fmt.Errorf("there is no run of this spec%s in %s: train without --resume, or say where it is with --out", which, runs)
 	}
 	return newest, nil
 }

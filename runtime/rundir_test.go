@@ -99,7 +99,7 @@ func TestOneProcessARun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s := again(); s.code != 1 || !strings.Contains(s.err, "another process is training in "+dir) {
+		if s := again(); s.code != 1 || !strings.Contains(s.err, " is training in "+dir) {
 			t.Errorf("%s: exit %d\n%s", name, s.code, s.err)
 		}
 		if after, _ := os.ReadFile(filepath.Join(dir, record.File)); string(before) != string(after) {
@@ -129,7 +129,7 @@ func TestBeginsAtOnce(t *testing.T) {
 	if err := os.WriteFile(half, []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if s := call(t, m, "", "train", "--out", begun, "-q"); s.code != 1 || !strings.Contains(s.err, "another process is training in "+begun) {
+	if s := call(t, m, "", "train", "--out", begun, "-q"); s.code != 1 || !strings.Contains(s.err, " is training in "+begun) {
 		t.Errorf("exit %d\n%s", s.code, s.err)
 	}
 	if !exists(half) {
@@ -152,7 +152,7 @@ func TestBeginsAtOnce(t *testing.T) {
 		switch err := cmd.Wait(); {
 		case err == nil:
 			ended++
-		case !strings.Contains(says[i].String(), "another process is training in "+dir) && !strings.Contains(says[i].String(), dir+" has a run in it already"):
+		case !strings.Contains(says[i].String(), " is training in "+dir) && !strings.Contains(says[i].String(), dir+" has a run in it already"):
 			t.Errorf("%v\n%s", err, says[i])
 		}
 	}

@@ -177,6 +177,7 @@ func TestKillAndInterruptThenResume(t *testing.T) {
 		{syscall.SIGINT, 130, "go on with: "},
 		{syscall.SIGTERM, 143, "interrupted at step "},
 		{syscall.SIGHUP, 129, "go on with: "},
+		{syscall.SIGUSR1, 128 + int(syscall.SIGUSR1), "go on with: "},
 	} {
 		dir, code, stderr := interrupted(t, c.signal, "--steps", steps)
 		if code != c.code || !strings.Contains(stderr, c.says) {

@@ -80,7 +80,7 @@ func (c *trainCmd) runStages(a app, name program) error {
 func (j *pipelineRun) open(until int) (err error) {
 	c, p := j.cmd, j.app.whole
 	id := j.app.identity()
-	if c.Resume {
+	if c.Resume == resumes {
 		j.claim, err = c.reopen(id)
 	} else {
 		j.claim, err = j.begin(id)
@@ -94,7 +94,7 @@ func (j *pipelineRun) open(until int) (err error) {
 	if err := j.check(); err != nil {
 		return damage.In(record.Path(j.dir), err)
 	}
-	if c.Resume {
+	if c.Resume == resumes {
 		c.say(j.app, "%s", staleSpec(j.dir, id))
 	}
 	if err := j.lengthen(until); err != nil {

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +29,7 @@ type trainCmd struct {
 	Examples int64         `help:"Examples to train on." positive:"100000" xor:"budget" placeholder:"N"`
 	FLOP     float64       `help:"Floating-point operations to train for: 8e18." positive:"8e18" name:"flop" xor:"budget" placeholder:"N"`
 	Time     time.Duration `help:"Time to train for: 90s, 5m, 2h." positive:"5m" xor:"budget" placeholder:"D"`
-	Resume   bool          `help:"Continue the run in --out, or the newest run of this spec."`
+	Resume   resumption    `help:"Continue the run in --out, or the newest run of this spec; --resume=auto: if there is one, else begin."`
 	Save     time.Duration `help:"Time between checkpoints." default:"1m" placeholder:"D"`
 	Pause    float64       `help:"Stop, saved and without a test, once this share of the budget is used, above 0 and below 1; --resume goes on." positive:"0.25" placeholder:"SHARE"`
 	Until    string        `help:"In a spec with stages: stop after this stage." placeholder:"STAGE"`
@@ -66,7 +67,11 @@ func (c *trainCmd) Run(a app, name program) error {
 	if err := c.refuseAxes(a.axes()); err != nil {
 		return err
 	}
-	if err := c.initFlags.check(a, c.Resume); err != nil {
+	asked := c.Resume
+	if err := c.settle(a); err != nil {
+		return err
+	}
+	if err := c.initFlags.check(a, asked == resumes); err != nil {
 		return err
 	}
 	if c.Pause >= 1 || c.Pause > 0 && a.whole != nil {
@@ -92,7 +97,11 @@ func (c *trainCmd) Run(a app, name program) error {
 		return err
 	}
 	defer at.Close()
-	if source != "" {
+	switch {
+	case source == "":
+	case c.Resume == resumes && at.rec.Init != source:
+		return fmt.Errorf("the run in %s has begun with other weights than those of --init (%s): choose another --out", at.dir, cmp.Or(at.rec.Init, "random ones"))
+	default:
 		at.rec.Init = source
 	}
 	dir, rec := at.dir, at.rec
@@ -106,11 +115,11 @@ func (c *trainCmd) Run(a app, name program) error {
 	if err != nil {
 		return err
 	}
-	if c.Resume {
+	if c.Resume == resumes {
 		c.say(a, "%s", staleSpec(dir, a.model.identity()))
 		c.sayGemm(a, dir, rec.Gemm, machine.About().Gemm)
 	}
-	if spec := a.model.Train.Budget; c.Resume && t.Config.Budget == rec.Budget && rec.Budget != spec {
+	if spec := a.model.Train.Budget; c.Resume == resumes && t.Config.Budget == rec.Budget && rec.Budget != spec {
 		c.say(a, "%s has a budget of %s; that of the spec is %s\n", dir, rec.Training.String(), spec)
 	}
 	if done {
@@ -257,7 +266,7 @@ func (c *trainCmd) budget(b train.Budget) train.Budget {
 // of a new one is not written yet.
 func (c *trainCmd) directory(m *Model, machine device.Machine) (at claim, err error) {
 	id := m.identity()
-	if c.Resume {
+	if c.Resume == resumes {
 		return c.reopen(id)
 	}
 	at.rec = c.newRecord(id, m, machine.About())

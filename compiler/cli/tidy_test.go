@@ -26,7 +26,7 @@ func TestTidy(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	held, err := lock.Try(dir)
+	held, err := lock.TryHere(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

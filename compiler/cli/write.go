@@ -89,7 +89,7 @@ func writeTemp(dir string, data []byte) (path string, err error) {
 // tidy removes from a folder what processes that were killed have left half written, if
 // no other process is writing there. None cleans while done has not been called.
 func tidy(dir string) (done func()) {
-	held, err := lock.Try(dir)
+	held, err := lock.TryHere(dir)
 	if err != nil {
 		return func() {}
 	}

@@ -10,16 +10,13 @@ import (
 	"syscall"
 )
 
-// signals ask a program to end: Ctrl-C, kill, and a terminal that is closed.
-var signals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
-
 // Error says which signal has ended something.
 type Error struct{ Signal syscall.Signal }
 
 func (Error) Error() string { return "interrupted" }
 
 // ExitCode is what shells say of a program that the signal has ended: 130 for Ctrl-C,
-// 143 for SIGTERM, 129 for SIGHUP.
+// 143 for SIGTERM, 129 for SIGHUP, and on Linux 138 for SIGUSR1.
 func (e Error) ExitCode() int { return 128 + int(e.Signal) }
 
 // Notify sends the signals that ask a program to end. A hang-up that the program was

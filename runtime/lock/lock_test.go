@@ -86,7 +86,7 @@ func TestMoved(t *testing.T) {
 	}
 	check(true)
 	for range 20 { // a freed inode is often the next that is given out
-		os.Remove(dir)
+		os.RemoveAll(dir)
 		os.Mkdir(dir, 0o755)
 		check(false)
 	}

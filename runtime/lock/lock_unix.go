@@ -4,14 +4,21 @@ package lock
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"syscall"
 )
 
 // Try locks a directory until it is closed, or returns ErrTaken.
-func Try(path string) (*Dir, error) { return flock(path, syscall.LOCK_NB) }
+func Try(path string) (*Dir, error) { return everywhere(path, syscall.LOCK_NB, own) }
 
 // Wait locks a directory until it is closed, when nobody else has it locked.
-func Wait(path string) (*Dir, error) { return flock(path, 0) }
+func Wait(path string) (*Dir, error) { return everywhere(path, 0, own) }
+
+// TryHere is Try for processes of this machine alone. It leaves no file.
+func TryHere(path string) (*Dir, error) { return flock(path, syscall.LOCK_NB) }
 
 // Held says whether a process has a directory locked. It locks it for a moment together with
 // others that ask, so that Try may be refused meanwhile.
@@ -21,7 +28,15 @@ func Held(path string) bool {
 		return false
 	}
 	defer d.Close()
-	return syscall.Flock(int(d.file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == syscall.EWOULDBLOCK
+	if syscall.Flock(int(d.file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == syscall.EWOULDBLOCK {
+		return true
+	}
+	f, err := os.Open(filepath.Join(path, File))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return fileHeld(f)
 }
 
 func flock(path string, how int) (*Dir, error) {
@@ -36,5 +51,71 @@ func flock(path string, how int) (*Dir, error) {
 	if err == syscall.EWOULDBLOCK {
 		return nil, errors.Join(ErrTaken, d.file.Close())
 	}
-	return d, nil // with an error the file system has no locks
+	return d, nil // with an error the file system has no such locks; everywhere decides what that means
+}
+
+// A system is what is asked of file systems of several machines.
+type system struct {
+	lock    func(f *os.File, wait bool) error
+	network func(path string) string // which of them a path is on; "": on none
+}
+
+var own = system{lockFile, network}
+
+// everywhere locks a directory for this machine, and then File in it for all: file systems
+// of networks lock a directory for one machine alone, if at all.
+func everywhere(path string, how int, s system) (*Dir, error) {
+	d, err := flock(path, how)
+	if err != nil {
+		return nil, err
+	}
+	if d.lock, err = guard(path, how&syscall.LOCK_NB == 0, s.lock); err == nil {
+		return d, nil
+	}
+	kind := s.network(path)
+	if errors.Is(err, ErrTaken) || kind != "" {
+		d.file.Close()
+	}
+	switch {
+	case errors.Is(err, ErrTaken):
+		return nil, err
+	case kind != "":
+		return nil, fmt.Errorf("%s is on %s, which has no locks (%w), so another machine might write there at the same time: "+
+			"choose a folder on another file system, or have this one mounted with locks", path, kind, err)
+	}
+	return d, nil // a file system of this machine: its own lock is enough
+}
+
+// guard opens and locks File in a directory. Whoever had it before may have removed it
+// meanwhile: a lock is of the file that is there.
+func guard(dir string, wait bool, lock func(f *os.File, wait bool) error) (*os.File, error) {
+	path := filepath.Join(dir, File)
+	for {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+		if err != nil {
+			return nil, err
+		}
+		if err := lock(f, wait); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		mine, err := f.Stat()
+		if err == nil {
+			var now fs.FileInfo
+			now, err = os.Stat(path)
+			if err == nil && os.SameFile(mine, now) {
+				sign(f)
+				return f, nil
+			}
+		}
+		f.Close()
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+}
+
+// sign says who has the lock: it is only for people.
+func sign(f *os.File) {
+	_ = f.Truncate(0)
+	_, _ = f.WriteAt([]byte(me()+"\n"), 0)
 }
