@@ -3,10 +3,14 @@ package runtime
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/arithlang/mlc/runtime/comm"
+	"github.com/arithlang/mlc/runtime/comm/commtest"
 	"github.com/arithlang/mlc/runtime/cpu"
+	"github.com/arithlang/mlc/runtime/cuda/card"
 	"github.com/arithlang/mlc/runtime/cuda/cluster"
 	"github.com/arithlang/mlc/runtime/cuda/count"
 	"github.com/arithlang/mlc/runtime/device"
@@ -101,6 +105,34 @@ func TestBenchRefusesPlans(t *testing.T) {
 	} {
 		if s := call(t, longOnGPU(), "", append([]string{"bench"}, strings.Fields(args)...)...); s.code != exitUsage || s.out != "" || !strings.Contains(s.err, want) {
 			t.Errorf("%s: exit %d, no %q in\n%s%s", args, s.code, want, s.out, s.err)
+		}
+	}
+}
+
+// TestPlansWhatRanksSend compares bytes with those of ranks that train.
+func TestPlansWhatRanksSend(t *testing.T) {
+	network, err := cluster.FindNetwork("400G")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, elems := range []int{100, 4097} {
+		for chunks := 1; chunks < 20; chunks++ {
+			for _, size := range []int{2, 3, 4, 7} {
+				sent := make([]int64, size)
+				for rank, err := range commtest.Run(size, commtest.Faults{}, func(w comm.World) error {
+					m, _, err := chunkSum(w, elems, chunks, 1)
+					sent[w.Rank()] = m.ranks.took.Sent / 2 // of two sums
+					return err
+				}) {
+					if err != nil {
+						t.Fatalf("rank %d: %v", rank, err)
+					}
+				}
+				c := cluster.New(card.Card{Bandwidth: 1, Link: 1}, size, 8, network)
+				if got, want := c.Direct(cluster.Sum{Elements: elems, Chunks: chunks}).Sent, slices.Max(sent); got != want {
+					t.Errorf("%d elements, %d chunks, %d ranks: the plan has %d bytes, %d were sent", elems, chunks, size, got, want)
+				}
+			}
 		}
 	}
 }

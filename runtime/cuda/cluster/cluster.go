@@ -64,9 +64,9 @@ func (l load) seconds(k Link) float64 {
 // ports of a rank: within its machine and to others, sending and receiving.
 type ports [2][2]load
 
-// pass adds how long messages take at least that may all be sent at once, and the most
-// bytes that a rank sends.
-func (c *Cluster) pass(messages iter.Seq[Message], seconds *float64, sent *int64) {
+// pass is how long messages take at least that may all be sent at once. It adds the bytes
+// to those that each rank has sent.
+func (c *Cluster) pass(messages iter.Seq[Message], sent []int64) (seconds float64) {
 	all := make([]ports, c.GPUs)
 	for m := range messages {
 		between := 0
@@ -77,16 +77,14 @@ func (c *Cluster) pass(messages iter.Seq[Message], seconds *float64, sent *int64
 			l.messages++
 			l.bytes += m.Bytes
 		}
+		sent[m.From] += m.Bytes
 	}
-	longest, most := 0.0, int64(0)
 	for _, p := range all {
 		for direction := range 2 {
-			longest = max(longest, p[0][direction].seconds(c.Within), p[1][direction].seconds(c.Between))
+			seconds = max(seconds, p[0][direction].seconds(c.Within), p[1][direction].seconds(c.Between))
 		}
-		most = max(most, p[0][0].bytes+p[1][0].bytes)
 	}
-	*seconds += longest
-	*sent += most
+	return seconds
 }
 
 // add is how long a GPU takes at least to add places of so many elements in others, which
@@ -105,8 +103,14 @@ func (c *Cluster) share(seconds float64) float64 {
 
 const wordBytes = 4
 
-// part is elements lo … hi-1 of all that one of several has.
+// part is how many of so many elements one of several adds: slices begin where tensors can.
 func part(elements, number, of int) int {
-	lo, hi := device.Deal(elements, number, of)
-	return hi - lo
+	return bound(elements, number+1, of) - bound(elements, number, of)
+}
+
+func bound(elements, number, of int) int {
+	if number == of {
+		return elements
+	}
+	return min(elements, device.Aligned(elements*number/of))
 }

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/arithlang/mlc/runtime/device"
 )
@@ -101,9 +102,11 @@ func (c *Cluster) Direct(s Sum) (p Parts) {
 	for _, n := range r.nodes {
 		total += n
 	}
-	p.Sum = c.add(total, 1, part(s.Elements, c.GPUs-1, c.GPUs))
-	c.pass(r.exchange(c.GPUs), &p.Exchange, &p.Sent)
-	c.pass(r.gather(c.GPUs), &p.Gather, &p.Sent)
+	p.Sum = c.add(total, 1, part(s.Elements, 0, c.GPUs))
+	sent := make([]int64, c.GPUs)
+	p.Exchange = c.pass(r.exchange(c.GPUs), sent)
+	p.Gather = c.pass(r.gather(c.GPUs), sent)
+	p.Sent = slices.Max(sent)
 	return p
 }
 
@@ -129,7 +132,7 @@ func (c *Cluster) Hierarchical(s Sum) (p Parts, ok bool) {
 		return p, false
 	}
 	inside, across := c.rounds(s)
-	slice, total := part(s.Elements, c.PerMachine-1, c.PerMachine), 0
+	slice, total := part(s.Elements, 0, c.PerMachine), 0
 	for first := 0; first < c.GPUs; first += c.PerMachine {
 		places, sums := 0, across.nodes[first]
 		for _, n := range inside.nodes[first : first+c.PerMachine] {
@@ -137,11 +140,11 @@ func (c *Cluster) Hierarchical(s Sum) (p Parts, ok bool) {
 		}
 		p.Sum, total = max(p.Sum, c.add(places, sums, slice)), total+sums
 	}
-	p.Sum += c.add(total, 1, part(slice, machines-1, machines))
-	c.pass(inside.exchange(c.GPUs), &p.Exchange, &p.Sent)
-	c.pass(across.exchange(c.GPUs), &p.Exchange, &p.Sent)
-	c.pass(across.gather(c.GPUs), &p.Gather, &p.Sent)
-	c.pass(inside.gather(c.GPUs), &p.Gather, &p.Sent)
+	p.Sum += c.add(total, 1, part(slice, 0, machines))
+	sent := make([]int64, c.GPUs)
+	p.Exchange = c.pass(inside.exchange(c.GPUs), sent) + c.pass(across.exchange(c.GPUs), sent)
+	p.Gather = c.pass(across.gather(c.GPUs), sent) + c.pass(inside.gather(c.GPUs), sent)
+	p.Sent = slices.Max(sent)
 	return p, true
 }
 

@@ -81,7 +81,8 @@ func (p *Plan) Add(c Cluster, w count.Work, memory int64) {
 	s := Sum{Elements: p.Elements, Chunks: p.Chunks}
 	r := Row{GPUs: c.GPUs, Work: w, Memory: memory}
 	for rank := range c.GPUs {
-		r.Chunks = max(r.Chunks, part(p.Chunks, rank, c.GPUs))
+		lo, hi := device.Deal(p.Chunks, rank, c.GPUs)
+		r.Chunks = max(r.Chunks, hi-lo)
 		r.Nodes = max(r.Nodes, s.nodes(rank, rank+1, c.GPUs))
 	}
 	if c.GPUs == 1 {

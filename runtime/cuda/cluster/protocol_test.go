@@ -82,9 +82,15 @@ func (r *rank) nodes(lo, hi int) []device.Node {
 	return device.Nodes(first, end)
 }
 
+// slice is one of several, which begin where tensors can.
 func slice(data []float32, number, of int) []float32 {
-	lo, hi := device.Deal(len(data), number, of)
-	return data[lo:hi]
+	bound := func(number int) int {
+		if at := device.Aligned(len(data) * number / of); number < of && at < len(data) {
+			return at
+		}
+		return len(data)
+	}
+	return data[bound(number):bound(number+1)]
 }
 
 // scatter gives each of a team its slice of all nodes: those that it has itself, and those
