@@ -38,7 +38,9 @@ func simulate(c cluster.Cluster, messages []cluster.Message) float64 {
 	}
 	links := [2]cluster.Link{c.Within, c.Between}
 	pending := slices.Clone(messages)
-	slices.SortFunc(pending, func(a, b cluster.Message) int { return cmp.Or(cmp.Compare(turn(c, a), turn(c, b)), cmp.Compare(a.From, b.From)) })
+	slices.SortFunc(pending, func(a, b cluster.Message) int {
+		return cmp.Or(cmp.Compare(turn(c, a), turn(c, b)), cmp.Compare(a.From, b.From))
+	})
 	free, now, end := map[port]float64{}, 0.0, 0.0
 	for len(pending) > 0 {
 		next := math.Inf(1)
@@ -241,7 +243,7 @@ func TestPlan(t *testing.T) {
 	if len(lines) != 3 || len(lines[0]) != len(lines[1]) || len(lines[1]) != len(lines[2]) {
 		t.Errorf("rows are not aligned:\n%s", strings.Join(lines, "\n"))
 	}
-	if rows := strings.Split(strings.TrimSpace(p.Markdown()), "\n"); len(rows) != 4 || strings.Count(rows[0], "|") != strings.Count(rows[3], "|") {
-		t.Errorf("%s", p.Markdown())
+	if got, want := p.Markdown("GPUs", "nodes", "step"), "| GPUs | nodes | step |\n|---:|---:|---:|\n| 1 | 1 | 64 |\n| 4 | 2 | 24."; !strings.HasPrefix(got, want) {
+		t.Errorf("%s", got)
 	}
 }

@@ -149,7 +149,7 @@ func (c *Cluster) Hierarchical(s Sum) (p Parts, ok bool) {
 }
 
 // Ring is the seconds of an all-reduce in rings, one through the network of each GPU of a
-// machine: 2(P-1) steps, of which two for each machine leave it (P. Patarasu, X. Yuan,
+// machine: 2(P-1) steps, of which two for each machine leave it (P. Patarasuk, X. Yuan,
 // "Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations", 2009; the
 // latencies as NCCL adds them up in src/graph/tuning.cc). It adds in an order that hangs on
 // the number of ranks, and so cannot be what this project does.

@@ -166,17 +166,21 @@ func (p *Plan) table(b *strings.Builder) {
 	}
 }
 
-// Markdown is the table for a page.
-func (p *Plan) Markdown() string {
+// Markdown is columns of the table for a page, by their heads.
+func (p *Plan) Markdown(heads ...string) string {
 	var b, line strings.Builder
-	for _, c := range columns {
-		fmt.Fprintf(&b, "| %s ", c.head)
+	for _, head := range heads {
+		fmt.Fprintf(&b, "| %s ", head)
 		line.WriteString("|---:")
 	}
 	fmt.Fprintf(&b, "|\n%s|\n", line.String())
 	for i := range p.Rows {
-		for _, c := range columns {
-			fmt.Fprintf(&b, "| %s ", c.cell(&p.Rows[i]))
+		for _, head := range heads {
+			for _, c := range columns {
+				if c.head == head {
+					fmt.Fprintf(&b, "| %s ", c.cell(&p.Rows[i]))
+				}
+			}
 		}
 		b.WriteString("|\n")
 	}
