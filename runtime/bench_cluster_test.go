@@ -102,6 +102,7 @@ func TestBenchRefusesPlans(t *testing.T) {
 		"--per-machine 0: want a number above 0":        "--device count --gpus 2 --per-machine 0",
 		"--chunk 0: want a number above 0":              "--device count --gpus 2 --chunk 0",
 		`--gpus: "x": want a whole number`:              "--device count --gpus x",
+		"--serve times steps":                           "--device count --gpus 2 --serve",
 	} {
 		if s := call(t, longOnGPU(), "", append([]string{"bench"}, strings.Fields(args)...)...); s.code != exitUsage || s.out != "" || !strings.Contains(s.err, want) {
 			t.Errorf("%s: exit %d, no %q in\n%s%s", args, s.code, want, s.out, s.err)

@@ -55,8 +55,6 @@ func (c *benchCmd) Run(a app) error {
 	}
 	a.model.Task.Padded = a.model.Task.Padded || c.Padded
 	switch {
-	case c.Device == countDevice && c.clusterFlags.given():
-		return c.plan(a)
 	case c.Device == countDevice:
 		return c.count(a)
 	case c.countFlags.given():
