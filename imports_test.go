@@ -37,6 +37,8 @@ const rules = `
 
 	# What generated programs call.
 	runtime/device < runtime/cpu, runtime/cuda < runtime;
+	runtime/comm < runtime/cuda < runtime/cuda/nccl < runtime; # gradients of many ranks
+	runtime/cuda/libraries < runtime/cuda/cublaslt, runtime/cuda/nccl;
 	runtime/calibrate < runtime;
 	runtime/lock < runtime/eval;
 	runtime/interrupt, runtime/flag < runtime, compiler/cli;
@@ -60,6 +62,7 @@ const rules = `
 	runtime < generated/*;
 
 	# What only tests and generators are built from.
+	runtime/comm < runtime/comm/commtest;
 	compiler/ir < compiler/ir/irtest;
 	runtime/comm < runtime/comm/commtest;
 		codegen/cpu < codegen/cpu/mathgen;

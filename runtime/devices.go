@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	goruntime "runtime"
+	"slices"
 
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
@@ -24,6 +26,7 @@ type deviceFlags struct {
 	CPU     string `help:"Instruction set: auto, go, avx2, avx512 or avx512bf16. All give the same bits, but where avx512bf16 multiplies bf16: there a factor or a sum below 2^-126 is 0." name:"cpu" default:"auto" placeholder:"auto"`
 	Gemm    string `help:"What computes matrix products on a GPU: mlc, the program's kernels; cublaslt, NVIDIA's library, for those that are nothing else; cublaslt=PATH, that file. Bits of results depend on it." default:"mlc" placeholder:"mlc"`
 	Threads int    `help:"Number of threads, 0 for all. Any number gives the same bits." default:"0" placeholder:"N"`
+	rankFlags
 
 	trains bool // not only tests
 }
@@ -46,7 +49,31 @@ func (f *deviceFlags) open(a app) (device.Machine, error) {
 	if _, _, err := f.gemm(); err != nil {
 		return nil, err
 	}
-	return await(a, func() (device.Machine, error) { return open(f, a) })
+	return await(a, func() (device.Machine, error) {
+		if a.ranks.leads() {
+			if err := a.ranks.tell(orderOpen, nil, int64(a.stage())); err != nil {
+				return nil, err
+			}
+		}
+		m, err := open(f, a)
+		return a.opened(m, err)
+	})
+}
+
+// stage is the number of the stage that the model is of; -1: there are none.
+func (a app) stage() int {
+	if a.whole == nil {
+		return -1
+	}
+	return slices.IndexFunc(a.whole.Stages, func(s Stage) bool { return s.Model != nil && s.Model.Name == a.model.Name })
+}
+
+// closeMachine frees what a machine holds, if that is more than the host's memory.
+func closeMachine(m device.Machine) error {
+	if c, ok := m.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
 }
 
 // openAuto prefers a GPU, and says so once; without one it says nothing, unless something
@@ -82,8 +109,10 @@ func (f *deviceFlags) openCPU(a app) (device.Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	threads = a.ranks.threads(f, threads)
 	n, err := a.model.needs(f.trains)
 	if err == nil {
+		n.ranks = a.ranks.size()
 		err = a.afford(n, threads)
 	}
 	if err == nil {
@@ -92,7 +121,11 @@ func (f *deviceFlags) openCPU(a app) (device.Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewCPU(a.model.CPU, isa, threads, &a.model.Plan), nil
+	machine := newCPU(a.model.CPU, isa, threads, &a.model.Plan)
+	if a.ranks.several() {
+		machine.join(a.ranks.World)
+	}
+	return machine, nil
 }
 
 func (f *deviceFlags) openCUDA(a app) (device.Machine, error) {

@@ -25,11 +25,11 @@ type exchange struct {
 	parts   int   // that a slice is added in
 	part    func(w device.Worker, i int)
 
-	took Took
+	took sumTimes
 }
 
-// Took is how long sums over ranks took, since they were last asked for.
-type Took struct {
+// sumTimes are how long sums over ranks took, since they were last asked for.
+type sumTimes struct {
 	Waiting time.Duration // for ranks that are not through; 0 where Apart is not set
 	Slices  time.Duration // slices of nodes going to where they are added
 	Adding  time.Duration
@@ -77,7 +77,7 @@ func (e *exchange) finish(t *total, p *pool) error {
 	return err
 }
 
-func (t *Took) lap(to *time.Duration, start *time.Time) {
+func (t *sumTimes) lap(to *time.Duration, start *time.Time) {
 	now := time.Now()
 	*to += now.Sub(*start)
 	*start = now

@@ -29,6 +29,10 @@ type cpuMachine struct {
 // its plan. Main does this by itself; it is for programs that run a
 // model from their own code.
 func NewCPU(kernels []cpu.Kernel, isa cpu.ISA, threads int, plan *device.Plan) device.Machine {
+	return newCPU(kernels, isa, threads, plan)
+}
+
+func newCPU(kernels []cpu.Kernel, isa cpu.ISA, threads int, plan *device.Plan) *cpuMachine {
 	var common cpu.Memory
 	arena := func() []float32 { return make([]float32, plan.NumParams) }
 	common.F32[device.Params], common.F32[device.Grads] = arena(), arena()

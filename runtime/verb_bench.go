@@ -36,7 +36,9 @@ const warmSteps = 2
 const maxBatch = 1 << 20
 
 // Run times training steps on the spec's own shapes.
-func (c *benchCmd) Run(a app) error {
+func (c *benchCmd) Run(a app) error { return c.together(a, c.run) }
+
+func (c *benchCmd) run(a app) error {
 	if c.Steps < 0 {
 		return usagef("--steps %d must not be negative", c.Steps)
 	}
@@ -68,6 +70,9 @@ func (c *benchCmd) Run(a app) error {
 	}
 	t, err := await(a, func() (*train.Trainer, error) {
 		t, err := c.trainer(&a.model, machine)
+		if err == nil {
+			err = a.lead(t)
+		}
 		if err == nil {
 			_, err = timeSteps(t, warmSteps)
 		}
@@ -186,7 +191,7 @@ func (c *benchCmd) measure(m *Model, t *train.Trainer) (*benchResult, error) {
 	if c.Trace != "" {
 		r.trace = profile.NewTrace(m.Name+", "+t.Machine.About().String(), m.kernelNames())
 	}
-	if gpu, ok := t.Machine.(*cuda.Machine); ok {
+	if gpu, ok := local(t.Machine).(*cuda.Machine); ok {
 		err = r.onGPU(m, t, gpu)
 	} else {
 		err = c.onCPU(r, m, t)
@@ -205,6 +210,9 @@ func (c *benchCmd) onCPU(r *benchResult, m *Model, t *train.Trainer) error {
 		return err
 	}
 	r.Seconds = profile.Median(took).Seconds()
+	if r.Ranks, err = c.sums(t, r.Steps); err != nil {
+		return err
+	}
 	watch := profile.NewStopwatch(t.Machine, m.costs())
 	t.Machine, watch.Trace = watch, r.trace
 	if took, err = tracedSteps(t, r.Steps, r.trace); err != nil {

@@ -124,6 +124,8 @@ func (t *table) streamSynchronize(s stream) cuda.Code {
 	return t.call(cuStreamSynchronize, uintptr(s))
 }
 
+func (t *table) streamQuery(s stream) cuda.Code { return t.call(cuStreamQuery, uintptr(s)) }
+
 func (t *table) memAlloc(bytes int64) (cuda.Ptr, cuda.Code) {
 	var p cuda.Ptr
 	c := t.call(cuMemAlloc, uintptr(unsafe.Pointer(&p)), uintptr(bytes))
