@@ -59,7 +59,7 @@ func (c *benchCmd) plan(a app) error {
 		return usagef("--network: %w", err)
 	}
 	on, t := cluster.New(k, 1, cmp.Or(c.PerMachine, defaultPerMachine), network), &a.model.Train
-	p := cluster.NewPlan(a.model.Name, on, network.Name, t.Batch, cmp.Or(t.Chunk, t.MicroBatch), device.Trained(a.model.Params, a.model.Plan.NumParams))
+	p := cluster.NewPlan(a.model.Name, on, network.Name, t.Batch, cmp.Or(t.Chunk, t.MicroBatch), a.model.Plan.NumParams)
 	for _, on.GPUs = range c.GPUs {
 		if err := c.planned(a, p, on); err != nil {
 			return err

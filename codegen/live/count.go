@@ -51,7 +51,7 @@ func (m *Model) Count(o count.Options) (count.Report, error) {
 // CountOn plans a step that more and more of a cluster's GPUs share, from so many counted
 // steps. Equal models give equal plans.
 func (m *Model) CountOn(on cluster.Cluster, network string, gpus []int, steps int) (*cluster.Plan, error) {
-	p := cluster.NewPlan(m.Name, on, network, m.Train.Batch, cmp.Or(m.Train.Chunk, m.Train.MicroBatch), device.Trained(m.Params, m.Plan.NumParams))
+	p := cluster.NewPlan(m.Name, on, network, m.Train.Batch, cmp.Or(m.Train.Chunk, m.Train.MicroBatch), m.Plan.NumParams)
 	for _, on.GPUs = range gpus {
 		d, err := count.Open(count.Options{Card: on.Card, Program: m.GPU, Costs: m.Costs})
 		if err != nil {

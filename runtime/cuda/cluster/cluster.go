@@ -15,6 +15,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/cuda/card"
 	"github.com/arithlang/mlc/runtime/device"
 )
@@ -87,13 +88,14 @@ func (c *Cluster) pass(messages iter.Seq[Message], sent []int64) (seconds float6
 	return seconds
 }
 
-// add is how long a GPU takes at least to add places of so many elements in others, which
-// it reads and writes once.
-func (c *Cluster) add(places, sums, elements int) float64 {
-	if places <= sums {
-		return 0
+// add is how long a GPU takes at least for so many additions of elements to others: a
+// launch each, which reads two and writes one.
+func (c *Cluster) add(times, elements int) float64 {
+	launch := card.Launch
+	if times >= cuda.WorthGraph {
+		launch = card.Node
 	}
-	return max(card.Launch.Seconds(), float64(places+sums)*wordBytes*float64(elements)/c.Card.Bandwidth)
+	return float64(times) * max(launch.Seconds(), 3*wordBytes*float64(elements)/c.Card.Bandwidth)
 }
 
 // share is how long a GPU takes at least for its part of work that all share.

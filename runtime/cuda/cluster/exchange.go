@@ -102,7 +102,7 @@ func (c *Cluster) Direct(s Sum) (p Parts) {
 	for _, n := range r.nodes {
 		total += n
 	}
-	p.Sum = c.add(total, 1, part(s.Elements, 0, c.GPUs))
+	p.Sum = c.add(total-1, part(s.Elements, 0, c.GPUs))
 	sent := make([]int64, c.GPUs)
 	p.Exchange = c.pass(r.exchange(c.GPUs), sent)
 	p.Gather = c.pass(r.gather(c.GPUs), sent)
@@ -138,9 +138,9 @@ func (c *Cluster) Hierarchical(s Sum) (p Parts, ok bool) {
 		for _, n := range inside.nodes[first : first+c.PerMachine] {
 			places += n
 		}
-		p.Sum, total = max(p.Sum, c.add(places, sums, slice)), total+sums
+		p.Sum, total = max(p.Sum, c.add(places-sums, slice)), total+sums
 	}
-	p.Sum += c.add(total, 1, part(slice, 0, machines))
+	p.Sum += c.add(total-1, part(slice, 0, machines))
 	sent := make([]int64, c.GPUs)
 	p.Exchange = c.pass(inside.exchange(c.GPUs), sent) + c.pass(across.exchange(c.GPUs), sent)
 	p.Gather = c.pass(across.gather(c.GPUs), sent) + c.pass(inside.gather(c.GPUs), sent)
