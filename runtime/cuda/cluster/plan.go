@@ -20,7 +20,7 @@ type Plan struct {
 	Batch      int     `json:"batch"`
 	Chunk      int     `json:"chunk"`
 	Chunks     int     `json:"chunks"`
-	Elements   int     `json:"gradients"` // float32 numbers
+	Elements   int     `json:"gradients"` // float32 numbers, with what aligns them
 	Steps      int     `json:"steps"`     // that were counted
 	Rows       []Row   `json:"rows"`
 }
