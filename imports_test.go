@@ -49,6 +49,7 @@ const rules = `
 	runtime/ckpt, runtime/cpu, runtime/cuda/peak < runtime/profile < runtime;
 	runtime/cuda, runtime/cuda/sim < runtime/cuda/simulated < runtime;
 	runtime/cpu, runtime/cuda, runtime/cuda/card, runtime/cuda/sim/ptx < runtime/cuda/count < runtime;
+	runtime/device, runtime/cuda/count < runtime/cuda/cluster < runtime, codegen/live; # many GPUs
 	runtime/philox < runtime/cpu, runtime/task, runtime/train;
 	runtime/device, runtime/philox < runtime/task, runtime/ckpt, runtime/track;
 	runtime/config < runtime/device, compiler/plan;

@@ -19,8 +19,10 @@ import (
 type benchCmd struct {
 	deviceFlags
 	countFlags
+	clusterFlags
 	Steps  int    `help:"Steps to time or count; 0 for some seconds' worth." default:"0" placeholder:"N"`
 	Batch  int    `help:"Examples per step, instead of the spec's." positive:"64" placeholder:"N"`
+	Chunk  int    `help:"Examples of a chunk, whose gradients one worker adds up, instead of the compiler's choice." positive:"16" placeholder:"N"`
 	Padded bool   `help:"Pad all sequences to the longest, like train.lengths = padded."`
 	Serve  bool   `help:"For each number on standard input, one per line, run that many steps and print their seconds."`
 	Trace  string `help:"Write a time line of the launches to FILE, for ui.perfetto.dev or chrome://tracing." placeholder:"FILE"`
@@ -50,12 +52,17 @@ func (c *benchCmd) run(a app) error {
 	if c.Batch > 0 {
 		a.model.Train.Batch = c.Batch
 	}
+	if c.Chunk > 0 {
+		a.model.Train.Chunk, a.model.Train.MicroBatch = c.Chunk, min(a.model.Train.MicroBatch, c.Chunk)
+	}
 	a.model.Task.Padded = a.model.Task.Padded || c.Padded
 	switch {
 	case c.Device == countDevice:
 		return c.count(a)
-	case c.given():
+	case c.countFlags.given():
 		return usagef("--card and --sms choose what --device count counts for, and the device is %s", c.Device)
+	case c.clusterFlags.given():
+		return usagef("--gpus, --per-machine and --network are of what --device count plans for, and the device is %s", c.Device)
 	}
 	machine, err := c.open(a)
 	if err != nil {

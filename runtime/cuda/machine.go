@@ -67,7 +67,7 @@ func (m *Machine) Tensor(kernel int) bool { return m.kernels[kernel].Tensor }
 
 // NewMachine returns a Machine for a program, with the arenas of its plan.
 func NewMachine(d *Device, p Program, plan *device.Plan, o Options) (*Machine, error) {
-	m := &Machine{dev: d, info: d.Info(), options: o, params: plan.NumParams, uses: plan.NumUses, graphs: graphs{seed: maphash.MakeSeed()}, multiplies: o.Multiplier != nil}
+	m := &Machine{dev: d, info: d.Info(), options: o, params: plan.NumParams, uses: plan.NumUses, graphs: graphs{seed: maphash.MakeSeed(), most: MaxGraphs}, multiplies: o.Multiplier != nil}
 	m.root, m.piece = newWorker(m, &m.sums), newWorker(m, &m.own)
 	var err error
 	if m.kernels, err = d.kernels(p); err != nil {

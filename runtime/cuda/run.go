@@ -162,14 +162,21 @@ func lost(err error) bool {
 // WorthGraph is the fewest launches that a Machine makes a graph of.
 const WorthGraph = 8
 
-const maxGraphs = 32 // as many shapes as batches commonly have, twice
+// MaxGraphs is how many command lists are remembered: as many shapes as batches commonly
+// have, twice.
+const MaxGraphs = 32
 
 // graphs are the command lists that were played lately, the latest last.
 type graphs struct {
 	seed  maphash.Seed
 	plays []*played
+	most  int
 	off   bool
 }
+
+// KeepGraphs remembers so many command lists instead: those of a machine that stands for
+// several.
+func (m *Machine) KeepGraphs(n int) { m.graphs.most = n }
 
 // A played list has its text only if it has a graph: those that never come again are
 // many, and may be large.
@@ -189,7 +196,7 @@ func (g *graphs) find(s *commandList) (p *played, known bool) {
 	case i >= 0:
 		p = g.plays[i]
 		g.plays = slices.Delete(g.plays, i, i+1)
-	case len(g.plays) == maxGraphs:
+	case len(g.plays) == g.most:
 		g.plays[0].close()
 		g.plays = slices.Delete(g.plays, 0, 1)
 		fallthrough
