@@ -11,6 +11,7 @@ import (
 	"math"
 	"os"
 	goruntime "runtime"
+	"slices"
 	"strings"
 
 	"github.com/arithlang/mlc/runtime/comm"
@@ -71,6 +72,19 @@ func (f *deviceFlags) join(a app) (comm.World, error) {
 		return f.meet(a, l)
 	}
 	return mpi.Open(l)
+}
+
+// other says whether a launcher has started this process as another rank than the first.
+func (a app) other() bool {
+	l, several, err := launch.Find(os.Getenv)
+	return err == nil && several && l.Rank > 0 && a.world == nil
+}
+
+// idle says whether another rank does what the command line says: what is not shared is
+// done once.
+func (a app) idle() bool {
+	alone := strings.Contains(strings.Join(a.args, " ")+" ", "--ranks "+ranksNone+" ") || slices.Contains(a.args, "--ranks="+ranksNone)
+	return a.other() && !alone && !slices.Contains([]string{"train", "eval", "bench"}, verbOf(a.args))
 }
 
 // signalIn is the number of the signal that a process has got; 0: none.

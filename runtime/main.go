@@ -87,10 +87,17 @@ func run(a app, args []string) (code int) {
 	if asked {
 		return exitOK
 	}
-	if err != nil {
+	switch {
+	case a.idle():
+		return exitOK
+	case err != nil && a.other():
+		return exitUsage // the first rank says why
+	case err != nil:
 		err = usageError{fmt.Errorf("%w (see %s --help)", err, args[0])}
-	} else if err = checkPositive(verb.Flags()); err == nil {
-		err = profiled(v.Profile, func() error { return verb.Run() })
+	default:
+		if err = checkPositive(verb.Flags()); err == nil {
+			err = profiled(v.Profile, func() error { return verb.Run() })
+		}
 	}
 	if err != nil && !errors.As(err, new(ended)) {
 		fmt.Fprintf(a.err, "%s: %v\n", name, err)

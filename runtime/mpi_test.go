@@ -4,6 +4,7 @@ package runtime
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -72,10 +73,12 @@ func TestMPIInterrupted(t *testing.T) {
 	whole := trained(t, toyModel(), "--steps", steps, "-q")
 	for _, l := range all {
 		dir, said := "", ""
-		for range 5 { // launchers may take longer than the training
+		for range 10 { // launchers may take as long as the training
 			dir = filepath.Join(t.TempDir(), "run")
 			_, said = mpiRun(t, l, 2, "toy", dir, func(p *os.Process) { p.Signal(syscall.SIGTERM) }, "--steps", steps)
-			if strings.Contains(said, "interrupted at step") {
+			_, after, _ := strings.Cut(said, "interrupted at step ")
+			var step int
+			if n, _ := fmt.Sscan(after, &step); n == 1 && step < 1000 {
 				break
 			}
 		}
@@ -117,5 +120,27 @@ func TestMPIRefuses(t *testing.T) {
 	cmd.Env = append(cmd.Env, toyProcess+"=toy")
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), " is training in "+dir) {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestMPIOnce wants what ranks do not share to be done once.
+func TestMPIOnce(t *testing.T) {
+	dir := trained(t, toyModel(), "-q")
+	l := mpitest.Launchers(t)[0]
+	for _, c := range []struct {
+		args []string
+		says string
+		n    int
+	}{
+		{[]string{"solve", dir, "17"}, call(t, toyModel(), "", "solve", dir, "17").out, 1},
+		{[]string{"solve", dir, "17", "--ranks", "none"}, call(t, toyModel(), "", "solve", dir, "17").out, 2},
+		{[]string{"train", "--abacus"}, "unknown flag --abacus", 1},
+	} {
+		cmd := l.Command(2, os.Args[0], c.args...)
+		cmd.Env = append(cmd.Env, toyProcess+"=toy")
+		out, _ := cmd.CombinedOutput()
+		if n := strings.Count(strings.ReplaceAll(string(out), "\r", ""), c.says); n != c.n {
+			t.Errorf("%v: %d times, want %d:\n%s", c.args, n, c.n, out)
+		}
 	}
 }
