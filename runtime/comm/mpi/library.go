@@ -123,10 +123,12 @@ func (r *requests) next() uintptr {
 var errAborting = errors.New("this process ends the training of all ranks")
 
 // How long to ask without a break whether something is through: longer than most waits of
-// ranks that are equally fast. After that a core is better left to those that compute.
+// ranks that are equally fast. After that a core is better left to those that compute, for a
+// part of the time waited so far.
 const (
 	eager   = 2 * time.Millisecond
-	patient = 50 * time.Microsecond
+	part    = 40
+	longest = 2 * time.Millisecond
 )
 
 // wait returns when all is through.
@@ -141,10 +143,10 @@ func (r *requests) wait() error {
 		if r.l.aborting.Load() {
 			return errAborting
 		}
-		if time.Since(start) < eager {
+		if waited := time.Since(start); waited < eager {
 			unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
 		} else {
-			time.Sleep(patient)
+			time.Sleep(min(waited/part, longest))
 		}
 	}
 }
