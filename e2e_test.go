@@ -13,6 +13,7 @@ import (
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/cli"
+	"github.com/arithlang/mlc/runtime/comm/mpitest"
 )
 
 // TestTrainerOfTheQuickStart generates the quick start's program, trains it for a
@@ -46,10 +47,28 @@ func TestTrainerOfTheQuickStart(t *testing.T) {
 			t.Errorf("two steps with %s give another checkpoint", name)
 		}
 	}
+	t.Run("ranks", func(t *testing.T) { sameOnRanks(t, binary, first) })
 	command(t, dir, nil, "go", "test", "-v", "-run", "Allocate", ".")
 	undertrained := train("undertrained", "--steps", "30")
 	command(t, dir, []string{"CHECKPOINT=" + undertrained}, "go", "test", "-v", "-run", "Agrees", ".")
 	t.Run("exported", func(t *testing.T) { answersInPython(t, binary, filepath.Dir(filepath.Dir(undertrained))) })
+}
+
+// sameOnRanks trains two steps on several ranks and wants the checkpoint of one process.
+func sameOnRanks(t *testing.T, binary string, want []byte) {
+	for _, l := range mpitest.Launchers(t) {
+		for _, ranks := range []int{2, 3, 4} {
+			run := filepath.Join(t.TempDir(), "run")
+			out, err := l.Command(ranks, binary, "train", "--device", "cpu", "--out", run, "--steps", "2", "--threads", "1").CombinedOutput()
+			files, _ := filepath.Glob(filepath.Join(run, "ckpt", "*.safetensors"))
+			if err != nil || len(files) == 0 {
+				t.Fatalf("%s, %d ranks: %v\n%s", l, ranks, err, out)
+			}
+			if !bytes.Equal(want, read(t, files[len(files)-1])) {
+				t.Errorf("%s: two steps on %d ranks give another checkpoint", l, ranks)
+			}
+		}
+	}
 }
 
 // answersInPython exports a run and wants the answers of its trainer.

@@ -37,6 +37,8 @@ const rules = `
 
 	# What generated programs call.
 	runtime/device < runtime/cpu, runtime/cuda < runtime;
+	runtime/comm < runtime/cuda < runtime/cuda/nccl < runtime; # gradients of many ranks
+	runtime/cuda/libraries < runtime/cuda/cublaslt, runtime/cuda/nccl;
 	runtime/calibrate < runtime;
 	runtime/lock < runtime/eval;
 	runtime/interrupt, runtime/lock, runtime/flag < runtime, compiler/cli;
@@ -47,6 +49,7 @@ const rules = `
 	runtime/ckpt, runtime/cpu, runtime/cuda/peak < runtime/profile < runtime;
 	runtime/cuda, runtime/cuda/sim < runtime/cuda/simulated < runtime;
 	runtime/cpu, runtime/cuda, runtime/cuda/card, runtime/cuda/sim/ptx < runtime/cuda/count < runtime;
+	runtime/device, runtime/cuda/count < runtime/cuda/cluster < runtime, codegen/live; # many GPUs
 	runtime/philox < runtime/cpu, runtime/task, runtime/train;
 	runtime/device, runtime/philox < runtime/task, runtime/ckpt, runtime/track;
 	runtime/config < runtime/device, compiler/plan;
@@ -55,12 +58,14 @@ const rules = `
 	runtime/ckpt, runtime/eval, runtime/track < runtime/board < runtime; # TensorBoard
 	runtime/ckpt, runtime/track < runtime/mlflow < runtime;
 	runtime/comm < runtime/train, runtime/cuda; # many processes
+	runtime/comm, runtime/comm/launch < runtime/comm/mpi < runtime;
 	runtime < generated/*;
 
 	# What only tests and generators are built from.
+	runtime/comm < runtime/comm/commtest;
 	compiler/ir < compiler/ir/irtest;
 	runtime/comm < runtime/comm/commtest;
-	codegen/cpu < codegen/cpu/mathgen;
+		codegen/cpu < codegen/cpu/mathgen;
 	compiler/kernel < compiler/kernel/kerneltest < codegen/cpu/cputest;
 	runtime/abi, runtime/cpu, runtime/device < codegen/cpu/cputest;
 	compiler/kernel < compiler/kernel/remote < codegen/cpu/cputest, compiler/diff;
@@ -90,7 +95,7 @@ const rules = `
 	compiler/diff, codegen/live, codegen/ptx/ptxrun, specs, runtime/interrupt < prove < compiler/cli; # mlc prove
 	codegen/live, runtime/profile < prove/timing < prove;
 	codegen/live, bench/peers, specs < prove/beside < prove;
-	NONE < compiler/cli/slurmtest, compiler/bundle/gen, compiler/peertest, specs, torture, runtime/cpu/asm, codegen/ptx/asm, codegen/ptx/ptxas, runtime/cuda/libcuda/fakecuda;
+	NONE < compiler/cli/slurmtest, runtime/comm/mpitest, compiler/bundle/gen, compiler/peertest, specs, torture, runtime/cpu/asm, codegen/ptx/asm, codegen/ptx/ptxas, runtime/cuda/libcuda/fakecuda;
 `
 
 // TestImports holds every import within the module to the rules.

@@ -5,6 +5,7 @@
 //	go run ./bench --check          only whether the peers are the same models
 //	go run ./bench --only abs --peers eager --rounds 3
 //	go run ./bench --quick          does it all work?
+//	go run ./bench --only specs/bias/addition_abs.arith --ranks 2   ranks beside threads
 //
 // Every contestant is a process that has warmed up and answers a number of steps
 // with the seconds they took. Each peer takes turns with the trainer, so that what
@@ -18,8 +19,10 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -30,12 +33,13 @@ import (
 
 // options is the command line.
 type options struct {
-	Only    []string `help:"Cases to run, instead of all: ${cases}." placeholder:"CASE"`
+	Only    []string `help:"Cases to run, instead of all: ${cases}; with --ranks also a spec's file." placeholder:"CASE"`
 	Peers   []string `help:"Peers, if installed." default:"eager,compile,export,jax" enum:"eager,compile,export,jax"`
 	Rounds  int      `help:"Rounds of each case." default:"7"`
 	Quick   bool     `help:"One round of one step, and no page."`
 	Check   bool     `help:"Compare one step of each model with its peers, and time nothing."`
 	Threads int      `help:"Threads of every contestant." default:"${threads}"`
+	Ranks   int      `help:"Compare one process of N threads with N ranks of one thread, by each MPI that is installed, in place of the peers." placeholder:"N"`
 	Python  string   `help:"Python with the packages of bench/peers/requirements.txt." default:"python3"`
 	Out     string   `help:"File for the page, - for standard output. Default: docs/performance.md after a whole run, else -." short:"o" placeholder:"FILE"`
 }
@@ -75,6 +79,9 @@ func (o *options) run(ctx context.Context) error {
 	if o.Quick {
 		turns.Rounds, turns.Length = 1, 0
 	}
+	if o.Ranks > 0 {
+		return o.compareRanks(ctx, b, chosen, turns)
+	}
 	p := page{Date: time.Now(), Threads: o.Threads, Rounds: turns.Rounds, Quick: o.Quick, Cases: o.Only, Peers: o.installed(ctx)}
 	for _, c := range chosen {
 		s, err := o.section(ctx, b, c, p.Peers, turns)
@@ -101,6 +108,10 @@ func (o *options) cases() ([]peers.Case, error) {
 	}
 	var chosen []peers.Case
 	for _, name := range o.Only {
+		if o.Ranks > 0 && strings.HasSuffix(name, ".arith") {
+			chosen = append(chosen, peers.Case{Name: strings.TrimSuffix(filepath.Base(name), ".arith"), Title: name, Spec: name})
+			continue
+		}
 		i := slices.IndexFunc(cases, func(c peers.Case) bool { return c.Name == name })
 		if i < 0 {
 			return nil, fmt.Errorf("there is no case %s: there are %s", name, caseNames())

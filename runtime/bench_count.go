@@ -37,17 +37,20 @@ func (f *countFlags) openCounted(m *Model) (*count.Driver, device.Machine, error
 	if err != nil {
 		return nil, nil, err
 	}
-	machine, err := newGPU(d, m, device.About{Device: countDevice, Name: d.Info().Name, How: "nothing is computed"}, nil)
+	machine, err := newGPU(d, m, device.About{Device: countDevice, Name: d.Info().Name, How: "nothing is computed"}, nil, nil)
 	return d, machine, err
 }
 
-// count counts steps, and prints the report.
+// count counts steps, and prints the report, or the plan for many GPUs.
 func (c *benchCmd) count(a app) error {
 	if c.Serve {
 		return usagef("--serve times steps, and --device count has none to time")
 	}
 	if _, _, err := c.gemm(); err != nil {
 		return err
+	}
+	if c.clusterFlags.given() {
+		return c.plan(a)
 	}
 	d, machine, err := c.openCounted(&a.model)
 	if err != nil {

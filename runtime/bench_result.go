@@ -28,7 +28,8 @@ type benchResult struct {
 	Timed      float64       `json:"timed_step_seconds"` // the mean of the steps in which kernels were timed: what the rows add up to
 	Kernels    []profile.Row `json:"kernels"`
 
-	GPU *profile.GPU `json:"gpu,omitempty"` // nil: not on a GPU
+	GPU   *profile.GPU `json:"gpu,omitempty"`   // nil: not on a GPU
+	Ranks *rankTimes   `json:"ranks,omitempty"` // nil: this process is the only one
 
 	trace *profile.Trace // nil: none is asked for
 }
@@ -61,13 +62,14 @@ const mega, giga, milli = 1 << 20, 1e9, 1e-3
 // table is the result for people.
 func (r *benchResult) table() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s on %s (%s)\n", r.Name, r.Device, r.Processor)
+	fmt.Fprintf(&b, "%s on %s%s (%s)\n", r.Name, r.Ranks.each(), r.Device, r.Processor)
 	fmt.Fprintf(&b, "a step of %d examples, %s each, in chunks of %d, micro-batches of %d\n", r.Batch, r.shape(), r.Chunk, r.MicroBatch)
 	fmt.Fprintf(&b, "step  %.1f ms (median of %d), %.0f examples/s, peak memory %d MiB\n", r.Seconds/milli, r.Steps, r.Examples, r.Memory/mega)
 	if g := r.GPU; g != nil {
 		fmt.Fprintf(&b, "      by the GPU's clock; %.1f ms by the host's; the GPU works %.0f %% of the time\n", g.Host/milli, 100*g.Busy)
 		fmt.Fprintf(&b, "      %.0f launches by the plan, %.0f on the GPU, %.0f asked of the driver: a graph is one\n", g.Launches, g.Kernels, g.Driver)
 	}
+	b.WriteString(r.Ranks.table())
 	b.WriteString(r.peak())
 	fmt.Fprintf(&b, "rows  of %d further steps, %.1f ms each%s\n\n", r.Steps, r.Timed/milli, r.marked())
 	r.rows(&b)

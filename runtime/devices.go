@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	goruntime "runtime"
+	"slices"
 
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/libcuda"
 	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
 	"github.com/arithlang/mlc/runtime/device"
@@ -24,6 +25,7 @@ type deviceFlags struct {
 	CPU     string `help:"Instruction set: auto, go, avx2, avx512 or avx512bf16. All give the same bits, but where avx512bf16 multiplies bf16: there a factor or a sum below 2^-126 is 0." name:"cpu" default:"auto" placeholder:"auto"`
 	Gemm    string `help:"What computes matrix products on a GPU: mlc, the program's kernels; cublaslt, NVIDIA's library, for those that are nothing else; cublaslt=PATH, that file. Bits of results depend on it." default:"mlc" placeholder:"mlc"`
 	Threads int    `help:"Number of threads, 0 for all. Any number gives the same bits." default:"0" placeholder:"N"`
+	rankFlags
 
 	trains bool // not only tests
 }
@@ -46,7 +48,31 @@ func (f *deviceFlags) open(a app) (device.Machine, error) {
 	if _, _, err := f.gemm(); err != nil {
 		return nil, err
 	}
-	return await(a, func() (device.Machine, error) { return open(f, a) })
+	return await(a, func() (device.Machine, error) {
+		if a.ranks.leads() {
+			if err := a.ranks.tell(orderOpen, []byte(f.Device), int64(a.stage())); err != nil {
+				return nil, err
+			}
+		}
+		m, err := open(f, a)
+		return a.opened(m, err)
+	})
+}
+
+// stage is the number of the stage that the model is of; -1: there are none.
+func (a app) stage() int {
+	if a.whole == nil {
+		return -1
+	}
+	return slices.IndexFunc(a.whole.Stages, func(s Stage) bool { return s.Model != nil && s.Model.Name == a.model.Name })
+}
+
+// closeMachine frees what a machine holds, if that is more than the host's memory.
+func closeMachine(m device.Machine) error {
+	if c, ok := m.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
 }
 
 // openAuto prefers a GPU, and says so once; without one it says nothing, unless something
@@ -82,8 +108,10 @@ func (f *deviceFlags) openCPU(a app) (device.Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	threads = a.ranks.threads(f, threads)
 	n, err := a.model.needs(f.trains)
 	if err == nil {
+		n.ranks = a.ranks.size()
 		err = a.afford(n, threads)
 	}
 	if err == nil {
@@ -92,15 +120,23 @@ func (f *deviceFlags) openCPU(a app) (device.Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewCPU(a.model.CPU, isa, threads, &a.model.Plan), nil
+	machine := newCPU(a.model.CPU, isa, threads, &a.model.Plan)
+	if a.ranks.several() {
+		machine.join(a.ranks.World)
+	}
+	return machine, nil
 }
 
 func (f *deviceFlags) openCUDA(a app) (device.Machine, error) {
-	driver, err := a.openGPU()
+	driver, err := f.gpu(a)
 	if err != nil {
 		return nil, fmt.Errorf("--device cuda: %w", err)
 	}
 	if err := a.model.indexed(f.trains); err != nil {
+		return nil, err
+	}
+	ranks, err := f.collective(a, driver)
+	if err != nil {
 		return nil, err
 	}
 	by, err := f.multiplier(a, driver)
@@ -112,21 +148,13 @@ func (f *deviceFlags) openCUDA(a app) (device.Machine, error) {
 		about.Gemm = by.Name()
 		about.How += ", products by " + about.Gemm
 	}
-	return newGPU(driver, &a.model, about, by)
+	return newGPU(driver, &a.model, about, by, ranks)
 }
 
 func aboutGPU(d cuda.Driver) device.About {
 	i := d.Info()
 	how := fmt.Sprintf("compute capability %d.%d, driver for CUDA %d.%d", i.Major, i.Minor, i.Version/1000, i.Version%1000/10)
 	return device.About{Device: "cuda", Name: i.Name, How: how}
-}
-
-// openGPU opens the driver of the machine, or what a test has in its place.
-func (a app) openGPU() (cuda.Driver, error) {
-	if a.gpu != nil {
-		return a.gpu()
-	}
-	return libcuda.Open(libcuda.Options{})
 }
 
 // simMemory is what the simulated GPU has: it takes several times as much of the
@@ -141,17 +169,22 @@ func (f *deviceFlags) openSim(a app) (device.Machine, error) {
 	if a.model.GPU.PTX != "" {
 		a.tell("simulating a GPU, every access checked: thousands of times slower than one\n")
 	}
-	return newGPU(driver, &a.model, device.About{Device: "sim", Name: driver.Info().Name, How: "every access checked"}, nil)
+	var ranks cuda.Collective
+	if a.ranks.several() {
+		ranks = cuda.Staged(driver, a.ranks.World)
+	}
+	return newGPU(driver, &a.model, device.About{Device: "sim", Name: driver.Info().Name, How: "every access checked"}, nil, ranks)
 }
 
-// newGPU is a machine whose products a library computes, if there is one.
-func newGPU(d cuda.Driver, m *Model, about device.About, by cuda.Multiplier) (device.Machine, error) {
+// newGPU is a machine whose products a library computes, if there is one, and whose gradients
+// are those of all ranks, if there are several.
+func newGPU(d cuda.Driver, m *Model, about device.About, by cuda.Multiplier, ranks cuda.Collective) (device.Machine, error) {
 	if m.GPU.PTX == "" {
 		return nil, fmt.Errorf("--device %s: this program has no GPU kernels: build it again with a newer mlc, or use --device cpu", about.Device)
 	}
 	about.Schedules = m.GPU.Schedules
 	machine, err := cuda.NewMachine(cuda.NewDevice(d), m.GPU, &m.Plan,
-		cuda.Options{About: about, Blocking: os.Getenv("CUDA_LAUNCH_BLOCKING") == "1", Multiplier: by})
+		cuda.Options{About: about, Blocking: os.Getenv("CUDA_LAUNCH_BLOCKING") == "1", Multiplier: by, Ranks: ranks})
 	if err != nil {
 		return nil, err // a nil *Machine is no nil interface
 	}

@@ -15,7 +15,7 @@ func TestFullDisk(t *testing.T) {
 // fullDisk trains until there is no room, and goes on with more of it to the same bytes.
 func fullDisk(t *testing.T, m Model, same func(t *testing.T, want, got string)) {
 	disk := t.TempDir()
-	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=40k"); err != nil {
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=44k"); err != nil {
 		t.Skip("cannot mount a small disk: ", err)
 	}
 	defer syscall.Unmount(disk, syscall.MNT_DETACH)

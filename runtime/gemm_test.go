@@ -106,7 +106,7 @@ func TestGemmIsTheSameSum(t *testing.T) {
 		if by {
 			library = simulated.NewMultiplier(d)
 		}
-		machine, err := newGPU(d, &m, device.About{Device: "cuda"}, library)
+		machine, err := newGPU(d, &m, device.About{Device: "cuda"}, library, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,12 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/arithlang/mlc/runtime/comm/launch"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/device"
 )
 
 // toyProcess in the environment makes the test binary a trainer: of the toy, of a
-// slow one whose first step takes a minute, or of the toy in stages.
+// slow one whose first step takes a minute, of the toy in stages, or of one whose rank 1
+// is killed.
 const toyProcess = "MLC_TEST_TOY"
 
 func TestMain(m *testing.M) {
@@ -30,6 +32,12 @@ func TestMain(m *testing.M) {
 		Main(m)
 	case "stages":
 		MainStages(toyPipeline())
+	case "rank 1 dies":
+		m := toyModel()
+		if l, _, _ := launch.Find(os.Getenv); l.Rank == 1 {
+			dieLater(&m)
+		}
+		Main(m)
 	}
 	os.Exit(m.Run())
 }
@@ -138,6 +146,20 @@ func at(m *Model, step uint32, do func()) {
 	m.CPU[toyGradients].Run = func(w *cpu.Worker, e *device.Env, a []device.Ref) {
 		if e.Step == step {
 			once.Do(do)
+		}
+		healthy(w, e, a)
+	}
+}
+
+// dieLater has the process killed some steps after its first one.
+func dieLater(m *Model) {
+	healthy := m.CPU[toyGradients].Run
+	var once sync.Once
+	var begun uint32
+	m.CPU[toyGradients].Run = func(w *cpu.Worker, e *device.Env, a []device.Ref) {
+		once.Do(func() { begun = e.Step })
+		if e.Step == begun+50 {
+			syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		}
 		healthy(w, e, a)
 	}

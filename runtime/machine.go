@@ -7,6 +7,7 @@ import (
 	goruntime "runtime"
 	"strings"
 
+	"github.com/arithlang/mlc/runtime/comm"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/device"
 )
@@ -18,6 +19,8 @@ type cpuMachine struct {
 	shared *pool // workers whose gradients are the sum
 	total  *total
 	ranges ranges
+	ranks  *exchange // with other processes; nil: there are none
+	err    error     // the first that went wrong with them
 
 	piece, part func(w device.Worker, i int) // methods of total and ranges, kept as functions: a step allocates nothing
 }
@@ -26,6 +29,10 @@ type cpuMachine struct {
 // its plan. Main does this by itself; it is for programs that run a
 // model from their own code.
 func NewCPU(kernels []cpu.Kernel, isa cpu.ISA, threads int, plan *device.Plan) device.Machine {
+	return newCPU(kernels, isa, threads, plan)
+}
+
+func newCPU(kernels []cpu.Kernel, isa cpu.ISA, threads int, plan *device.Plan) *cpuMachine {
 	var common cpu.Memory
 	arena := func() []float32 { return make([]float32, plan.NumParams) }
 	common.F32[device.Params], common.F32[device.Grads] = arena(), arena()
@@ -59,10 +66,22 @@ func (m *cpuMachine) Repeats() bool { return false }
 func (m *cpuMachine) Examples(least, _ int, _ func(int) float64) int { return least }
 
 func (m *cpuMachine) Sum(n int, f func(w device.Worker, i int)) {
-	m.total.start(n, f)
-	m.own.run(n, m.piece)
-	m.total.finish()
+	lo, hi := 0, n
+	if m.ranks != nil {
+		lo, hi = device.Deal(n, m.ranks.world.Rank(), m.ranks.world.Size())
+	}
+	m.total.start(lo, hi, n, f)
+	m.own.run(hi-lo, m.piece)
+	switch {
+	case m.ranks == nil:
+		m.total.finish()
+	case m.err == nil:
+		m.err = m.ranks.finish(m.total, m.shared)
+	}
 }
+
+// join makes Sum that of the chunks of all ranks of a world.
+func (m *cpuMachine) join(w comm.World) { m.ranks = newExchange(w, len(m.total.sum)) }
 
 func (m *cpuMachine) Ranges(n int, f func(w device.Worker, lo, hi int)) {
 	m.ranges = ranges{n: n, parts: max(1, min(len(m.shared.workers), n/minRange)), f: f}
@@ -94,8 +113,8 @@ func (m *cpuMachine) Later(work, done func()) error {
 	return nil
 }
 
-// Err is nil: nothing can go wrong on the processor.
-func (m *cpuMachine) Err() error { return nil }
+// Err is of other processes: nothing can go wrong on the processor.
+func (m *cpuMachine) Err() error { return m.err }
 
 // cpuWorker is a cpu.Worker as a device.Worker: its memory is the host's.
 type cpuWorker struct {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/arithlang/mlc/runtime/comm"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/flag"
 	"github.com/arithlang/mlc/runtime/interrupt"
@@ -39,6 +40,8 @@ type app struct {
 	err   *os.File
 	gpu   func() (cuda.Driver, error) // nil: NVIDIA's driver
 	told  bool                        // which device is used
+	ranks *ranks                      // that do the verb together
+	world comm.World                  // in place of what the launcher has started; nil: that
 
 	library func(d cuda.Driver, path string) (cuda.Multiplier, error) // of products; nil: NVIDIA's
 	memory  func() (bytes float64, of string)                         // that is available; nil: as the system says
@@ -65,7 +68,12 @@ func run(a app, args []string) (code int) {
 	var release func()
 	a.ctx, release = interrupt.Context()
 	defer release()
-	a.args = args
+	a.args, a.ranks = args, new(ranks)
+	defer func() {
+		if a.ranks.several() {
+			a.ranks.end(code)
+		}
+	}()
 	name := a.identity().name
 	asked := false // for help, which is an answer
 	var v verbs
@@ -79,12 +87,19 @@ func run(a app, args []string) (code int) {
 	if asked {
 		return exitOK
 	}
-	if err != nil {
+	switch {
+	case a.idle():
+		return exitOK
+	case err != nil && a.other():
+		return exitUsage // the first rank says why
+	case err != nil:
 		err = usageError{fmt.Errorf("%w (see %s --help)", err, args[0])}
-	} else if err = checkPositive(verb.Flags()); err == nil {
-		err = profiled(v.Profile, func() error { return verb.Run() })
+	default:
+		if err = checkPositive(verb.Flags()); err == nil {
+			err = profiled(v.Profile, func() error { return verb.Run() })
+		}
 	}
-	if err != nil {
+	if err != nil && !errors.As(err, new(ended)) {
 		fmt.Fprintf(a.err, "%s: %v\n", name, err)
 	}
 	return exitCode(err)
@@ -130,9 +145,12 @@ func (a app) again() string { return flag.Line(a.args) }
 type program string
 
 func exitCode(err error) int {
+	var other ended
 	switch e, interrupted := interrupt.In(err); {
 	case err == nil:
 		return exitOK
+	case errors.As(err, &other):
+		return int(other)
 	case interrupted:
 		return e.ExitCode()
 	case errors.As(err, new(usageError)):
@@ -150,4 +168,13 @@ func (a app) untilInterrupt() (ctx context.Context, over func()) {
 
 // await returns what f computes or reads, or the interrupt that comes first. Then f
 // is left to itself, so it neither prints nor writes files.
-func await[T any](a app, f func() (T, error)) (T, error) { return interrupt.Await(a.ctx, f) }
+func await[T any](a app, f func() (T, error)) (T, error) {
+	if !a.ranks.several() {
+		return interrupt.Await(a.ctx, f)
+	}
+	return interrupt.Await(a.ctx, func() (T, error) {
+		a.ranks.busy.Add(1)
+		defer a.ranks.busy.Add(-1)
+		return f()
+	})
+}

@@ -21,6 +21,7 @@ type need struct {
 	batch  float64 // tokens and losses of a step
 	work   float64 // activations, saved values and the updates of matrices, of a thread
 	arenas bool    // parameters, gradients and states are still to be had
+	ranks  int     // that share the chunks; 0: there is one
 }
 
 const elemBytes = 4 // F32 and I32
@@ -41,7 +42,11 @@ func (n need) gradients(threads int) float64 {
 	if !n.arenas {
 		return 0
 	}
-	return float64(arrays(n.chunks, threads)) * n.params
+	if n.ranks < 2 {
+		return float64(arrays(n.chunks, 0, threads)) * n.params
+	}
+	most := (n.chunks + n.ranks - 1) / n.ranks
+	return float64(arrays(most, 1, threads))*n.params + received(n.params, n.chunks, n.ranks)
 }
 
 // all is the memory for a run with so many threads.
@@ -116,6 +121,12 @@ func (a app) afford(n need, threads int) error {
 	memory := a.memory
 	if memory == nil {
 		memory = func() (float64, string) { return availableMemory(os.DirFS("/")) }
+	}
+	if own := memory; a.ranks.several() {
+		memory = func() (float64, string) {
+			have, of := own()
+			return have / float64(a.ranks.local), fmt.Sprintf("a share of 1 in %d of %s", a.ranks.local, of)
+		}
 	}
 	all := n.all(threads)
 	have, of := memory()

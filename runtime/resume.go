@@ -1,10 +1,13 @@
 package runtime
 
 import (
+	"context"
 	"fmt"
+	"time"
 
 	"github.com/alecthomas/kong"
 
+	"github.com/arithlang/mlc/runtime/lock"
 	"github.com/arithlang/mlc/runtime/record"
 )
 
@@ -52,6 +55,9 @@ func (c *trainCmd) settle(a app) error {
 			return err
 		}
 	}
+	if err := c.lull(a, dir); err != nil {
+		return err
+	}
 	c.Resume = begins
 	if dir == "" || !exists(record.Path(dir)) {
 		return nil
@@ -62,4 +68,22 @@ func (c *trainCmd) settle(a app) error {
 		return err
 	}
 	return nil
+}
+
+// lulls is how long a scheduler may take to end a job that it starts again.
+const lulls = 30 * time.Second
+
+// lull waits until no process trains in a directory: one that was told to end may be about to.
+func (c *trainCmd) lull(a app, dir string) error {
+	for start, told := time.Now(), false; dir != "" && lock.Held(dir) && time.Since(start) < lulls; told = true {
+		if !told {
+			c.say(a, "%s is training in %s: waiting for its end\n", lock.Owner(dir), dir)
+		}
+		select {
+		case <-a.ctx.Done():
+			return context.Cause(a.ctx)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	return nil // who has it then is said when it is to be locked
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestResumeAuto enters one command line again and again: it begins a run, goes on with
@@ -106,5 +107,24 @@ func TestResumeValues(t *testing.T) {
 	}
 	if s := call(t, toyModel(), "", "train", "--help"); !strings.Contains(s.out, "--resume") || strings.Contains(s.out, "--[no-]resume") {
 		t.Error(s.out)
+	}
+}
+
+// TestResumeAutoWaits waits for a process that is about to end.
+func TestResumeAutoWaits(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	other := toyCommand("toy", "train", "--out", dir, "--steps", "1000", "-q")
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for !exists(filepath.Join(dir, "run.json")) {
+		time.Sleep(5 * time.Millisecond)
+	}
+	s := call(t, toyModel(), "", "train", "--resume=auto", "--out", dir, "--steps", "1000")
+	if s.code != 0 || !strings.Contains(s.err, " is training in "+dir+": waiting for its end") {
+		t.Errorf("exit %d: %s", s.code, s.err)
+	}
+	if err := other.Wait(); err != nil {
+		t.Error(err)
 	}
 }

@@ -9,12 +9,13 @@ import (
 )
 
 // A total sums the gradients of chunks as device.Tree says, so that their sum does not
-// depend on the number of workers. A worker adds what it has when the brother is there,
-// and else leaves it behind and goes on with spare memory: it waits only when there is
-// none.
+// depend on the number of workers, nor of ranks. A worker adds what it has when the brother
+// is there, and else leaves it behind and goes on with spare memory: it waits only when
+// there is none.
 type total struct {
 	sum     []float32 // of all chunks, in the end
-	n       int       // chunks
+	lo, hi  int       // the chunks of this process
+	n       int       // all chunks
 	threads int
 	f       func(w device.Worker, i int)
 
@@ -32,23 +33,27 @@ func newTotal(sum []float32, threads int) *total {
 	return t
 }
 
-// arrays is how many arrays of gradients the workers have among them. When all wait,
-// chunks 0 … i-1 are added up to one node for each bit of i: with one more somebody
-// goes on.
-func arrays(n, threads int) int {
+// arrays is how many arrays of gradients the workers have among them for n chunks. When
+// all wait, chunks are added up to at most two nodes of each size, of the tree's left side and
+// of its right: with one more somebody goes on.
+func arrays(n, first, threads int) int {
 	if n == 0 {
 		return 1
 	}
-	return max(2*threads, bits.Len(uint(n-1))+1)
+	nodes := bits.Len(uint(n - 1))
+	if first > 0 {
+		nodes *= 2
+	}
+	return max(2*threads, nodes+1)
 }
 
-// start prepares for n chunks, of which f leaves the gradients.
-func (t *total) start(n int, f func(w device.Worker, i int)) {
-	t.f, t.n, t.next = f, n, 0
+// start prepares for chunks lo … hi-1 of n, of which f leaves the gradients.
+func (t *total) start(lo, hi, n int, f func(w device.Worker, i int)) {
+	t.f, t.lo, t.hi, t.n, t.next = f, lo, hi, n, lo
 	if n == 0 {
 		clear(t.sum)
 	}
-	for ; t.made < arrays(n, t.threads); t.made++ {
+	for ; t.made < arrays(hi-lo, lo, t.threads); t.made++ {
 		t.spare = append(t.spare, make([]float32, len(t.sum)))
 	}
 	for size := 1; size <= n; size *= 2 {
@@ -77,18 +82,18 @@ func (t *total) piece(w device.Worker, _ int) {
 	t.leave(grads, i)
 }
 
-// take finds memory for the gradients of the next chunk; those of chunk 0 are where the
+// take finds memory for the gradients of the next chunk; those of the first are where the
 // sum will be. Chunks are taken in ascending order, so that 0 … i-1 are through when
 // chunk i waits and no worker is busy.
 func (t *total) take() (i int, grads []float32) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for t.next > 0 && len(t.spare) == 0 {
+	for t.next > t.lo && len(t.spare) == 0 {
 		t.freed.Wait()
 	}
 	i = t.next
 	t.next++
-	if i == 0 {
+	if i == t.lo {
 		return i, t.sum
 	}
 	last := len(t.spare) - 1
@@ -140,5 +145,27 @@ func (t *total) finish() {
 			t.add(nodes[last], right)
 		}
 		right, nodes[last] = nodes[last], nil
+	}
+}
+
+// node is the sum of a node of this process that has no brother here.
+func (t *total) node(n device.Node) []float32 {
+	return t.nodes[bits.TrailingZeros(uint(n.Size))][n.First/n.Size]
+}
+
+// release takes nodes for added elsewhere, whose memory is that of the sum, or spare again.
+func (t *total) release(nodes []device.Node) {
+	for i, n := range nodes {
+		if i > 0 {
+			t.spare = append(t.spare, t.node(n))
+		}
+	}
+	t.forget(nodes)
+}
+
+// forget takes nodes for added.
+func (t *total) forget(nodes []device.Node) {
+	for _, n := range nodes {
+		t.nodes[bits.TrailingZeros(uint(n.Size))][n.First/n.Size] = nil
 	}
 }

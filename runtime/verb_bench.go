@@ -19,8 +19,10 @@ import (
 type benchCmd struct {
 	deviceFlags
 	countFlags
+	clusterFlags
 	Steps  int    `help:"Steps to time or count; 0 for some seconds' worth." default:"0" placeholder:"N"`
 	Batch  int    `help:"Examples per step, instead of the spec's." positive:"64" placeholder:"N"`
+	Chunk  int    `help:"Examples of a chunk, whose gradients one worker adds up, instead of the compiler's choice." positive:"16" placeholder:"N"`
 	Padded bool   `help:"Pad all sequences to the longest, like train.lengths = padded."`
 	Serve  bool   `help:"For each number on standard input, one per line, run that many steps and print their seconds."`
 	Trace  string `help:"Write a time line of the launches to FILE, for ui.perfetto.dev or chrome://tracing." placeholder:"FILE"`
@@ -34,7 +36,9 @@ const warmSteps = 2
 const maxBatch = 1 << 20
 
 // Run times training steps on the spec's own shapes.
-func (c *benchCmd) Run(a app) error {
+func (c *benchCmd) Run(a app) error { return c.together(a, c.run) }
+
+func (c *benchCmd) run(a app) error {
 	if c.Steps < 0 {
 		return usagef("--steps %d must not be negative", c.Steps)
 	}
@@ -48,12 +52,17 @@ func (c *benchCmd) Run(a app) error {
 	if c.Batch > 0 {
 		a.model.Train.Batch = c.Batch
 	}
+	if c.Chunk > 0 {
+		a.model.Train.Chunk, a.model.Train.MicroBatch = c.Chunk, min(a.model.Train.MicroBatch, c.Chunk)
+	}
 	a.model.Task.Padded = a.model.Task.Padded || c.Padded
 	switch {
 	case c.Device == countDevice:
 		return c.count(a)
-	case c.given():
+	case c.countFlags.given():
 		return usagef("--card and --sms choose what --device count counts for, and the device is %s", c.Device)
+	case c.clusterFlags.given():
+		return usagef("--gpus, --per-machine and --network are of what --device count plans for, and the device is %s", c.Device)
 	}
 	machine, err := c.open(a)
 	if err != nil {
@@ -61,6 +70,9 @@ func (c *benchCmd) Run(a app) error {
 	}
 	t, err := await(a, func() (*train.Trainer, error) {
 		t, err := c.trainer(&a.model, machine)
+		if err == nil {
+			err = a.lead(t)
+		}
 		if err == nil {
 			_, err = timeSteps(t, warmSteps)
 		}
@@ -179,7 +191,7 @@ func (c *benchCmd) measure(m *Model, t *train.Trainer) (*benchResult, error) {
 	if c.Trace != "" {
 		r.trace = profile.NewTrace(m.Name+", "+t.Machine.About().String(), m.kernelNames())
 	}
-	if gpu, ok := t.Machine.(*cuda.Machine); ok {
+	if gpu, ok := local(t.Machine).(*cuda.Machine); ok {
 		err = r.onGPU(m, t, gpu)
 	} else {
 		err = c.onCPU(r, m, t)
@@ -198,6 +210,9 @@ func (c *benchCmd) onCPU(r *benchResult, m *Model, t *train.Trainer) error {
 		return err
 	}
 	r.Seconds = profile.Median(took).Seconds()
+	if r.Ranks, err = c.sums(t, r.Steps); err != nil {
+		return err
+	}
 	watch := profile.NewStopwatch(t.Machine, m.costs())
 	t.Machine, watch.Trace = watch, r.trace
 	if took, err = tracedSteps(t, r.Steps, r.trace); err != nil {

@@ -40,7 +40,9 @@ type evalCmd struct {
 
 // Run tests a trained model: once, or, if the spec says so, with several numbers
 // of runs of its loop.
-func (c *evalCmd) Run(a app) error {
+func (c *evalCmd) Run(a app) error { return c.together(a, c.run) }
+
+func (c *evalCmd) run(a app) error {
 	a, dir, err := c.place(a)
 	if err != nil {
 		return err
@@ -180,7 +182,7 @@ func newTest(a app, machine device.Machine, dir string, rec *record.Record, stat
 	pad := m.Eval.Pad
 	problems = problems.WithPad(pad)
 	t := &eval.Test{
-		Model: eval.Model{Machine: machine, Plan: &m.Plan, Task: problems, Seed: rec.Seed},
+		Model: eval.Model{Machine: machine, Plan: &m.Plan, Task: problems, Seed: rec.Seed, Ranks: a.evalRanks()},
 		Settings: eval.Settings{Name: rec.Name, SpecHash: m.SpecHash, Seed: rec.Seed, Mode: eval.ModeVerify, Metric: eval.ExactMatch,
 			ExamplesTrained: state.Examples, Samples: m.Eval.Samples, Pad: [2]int{pad.To, pad.Step}},
 		Cells: m.Eval.Cells(problems), Patience: time.Second}
@@ -255,7 +257,7 @@ func (r *tester) report(ctx context.Context, t *eval.Test) error {
 		test.Progress = progress(r.err, status)
 	}
 	room, largest := t.Workspace()
-	if m, onCPU := t.Machine.(*cpuMachine); onCPU {
+	if m, onCPU := local(t.Machine).(*cpuMachine); onCPU {
 		if err := r.afford(need{work: elemBytes * room}, len(m.own.workers)); err != nil {
 			return err
 		}

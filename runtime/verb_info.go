@@ -20,7 +20,7 @@ func (a app) devices() []string {
 	if a.model.GPU.PTX == "" {
 		return append(all, "cuda, sim: this program has no GPU kernels")
 	}
-	gpu, err := a.openGPU()
+	gpu, err := a.openGPU(0)
 	if err != nil {
 		return append(all, fmt.Sprintf("cuda: %v", err), "sim")
 	}

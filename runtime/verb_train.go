@@ -37,6 +37,8 @@ type trainCmd struct {
 	Picture  bool          `help:"Draw the result in block characters, as on a terminal."`
 	Quiet    bool          `help:"Show no progress." short:"q"`
 	JSON     bool          `help:"Print the run directory and the result as JSON." name:"json"`
+
+	ShardOptimizer bool `help:"With several ranks: each updates its part of the parameters, and parameters are exchanged, too. The bits stay the same."`
 }
 
 // refuseAxes refuses a flag that sets what an axis of a sweep sets: the run would be under
@@ -61,6 +63,11 @@ func (c *trainCmd) refuseAxes(axes []string) error {
 
 // Run trains, then tests.
 func (c *trainCmd) Run(a app, name program) error {
+	a.ranks.shards = c.ShardOptimizer
+	return c.together(a, func(a app) error { return c.run(a, name) })
+}
+
+func (c *trainCmd) run(a app, name program) error {
 	if c.Save < 0 {
 		return usagef("--save %s must not be negative", c.Save)
 	}
@@ -178,8 +185,12 @@ func goOn(name program, dir string) string {
 
 // about says what is trained, and how.
 func about(t *train.Trainer) string {
+	on := t.Machine.About().String()
+	if r, ok := t.Ranks.(*ranks); ok {
+		on = fmt.Sprintf("%d ranks (%s), each %s", r.Size(), r.World.About(), on)
+	}
 	return fmt.Sprintf("%s parameters, %s, seed %d, on %s", track.Thousands(device.Trained(t.Params, t.Plan.NumParams)), t.Config.Budget,
-		t.Config.Seed, t.Machine.About())
+		t.Config.Seed, on)
 }
 
 // train trains to the end, or says how to go on, which goOn does.
@@ -342,7 +353,7 @@ func (c *trainCmd) trainer(a app, machine device.Machine, held *lock.Dir, dir st
 	}
 	cfg := m.Train
 	cfg.Seed, cfg.Budget = rec.Seed, c.budget(rec.Budget)
-	asked := questions{eval.Model{Machine: machine, Plan: &m.Plan, Task: problems, Seed: rec.Seed, Runs: m.Eval.Loop}}
+	asked := questions{eval.Model{Machine: machine, Plan: &m.Plan, Task: problems, Seed: rec.Seed, Runs: m.Eval.Loop, Ranks: a.evalRanks()}}
 	t := &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Task: problems, Config: cfg, Given: b.given, Dir: dir,
 		Stage: rec.Stage, SaveEvery: c.Save, Pause: c.Pause, Still: held.Check,
 		Meta:  map[string]string{"name": rec.Name, "spec_hash": rec.SpecHash, "mlc_version": m.Version},
@@ -351,29 +362,37 @@ func (c *trainCmd) trainer(a app, machine device.Machine, held *lock.Dir, dir st
 	if t.Followers, err = c.followers(a, dir, rec); err != nil {
 		return nil, err
 	}
+	if err := c.begin(a, t, dir, rec, b); err != nil {
+		return nil, err
+	}
+	return t, a.lead(t)
+}
+
+// begin puts onto the machine what a training begins with, or goes on with.
+func (c *trainCmd) begin(a app, t *train.Trainer, dir string, rec *record.Record, b beginning) error {
 	t.Start()
 	path, err := newestCheckpoint(dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if path != "" {
 		from, err := readCheckpoint(path, dir, rec)
 		if err == nil {
 			err = t.Resume(from)
 		}
-		return t, badCheckpoint(dir, err)
+		return badCheckpoint(dir, err)
 	}
 	if b.weights == nil && rec.Init != "" {
-		return nil, fmt.Errorf("%s was interrupted before it had its first weights, those of %s: train with --init in another --out", dir, rec.Init)
+		return fmt.Errorf("%s was interrupted before it had its first weights, those of %s: train with --init in another --out", dir, rec.Init)
 	}
 	if b.weights == nil {
-		return t, nil
+		return nil
 	}
 	missing, err := t.Adopt(b.weights)
 	if len(missing) > 0 && err == nil {
 		c.say(a, "%s has no %s: new weights there\n", b.from, someOf(missing))
 	}
-	return t, err
+	return err
 }
 
 // someOf lists a few names.

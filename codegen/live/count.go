@@ -1,7 +1,11 @@
 package live
 
 import (
+	"cmp"
+
+	"github.com/arithlang/mlc/runtime/cuda/cluster"
 	"github.com/arithlang/mlc/runtime/cuda/count"
+	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/train"
 )
 
@@ -42,4 +46,28 @@ func (m *Model) Count(o count.Options) (count.Report, error) {
 		return count.Report{}, err
 	}
 	return d.Report(m.Name, d.Counts(), steps), machine.Close()
+}
+
+// CountOn plans a step that more and more of a cluster's GPUs share, from so many counted
+// steps. Equal models give equal plans.
+func (m *Model) CountOn(on cluster.Cluster, network string, gpus []int, steps int) (*cluster.Plan, error) {
+	p := cluster.NewPlan(m.Name, on, network, m.Train.Batch, cmp.Or(m.Train.Chunk, m.Train.MicroBatch), m.Plan.NumParams)
+	for _, on.GPUs = range gpus {
+		d, err := count.Open(count.Options{Card: on.Card, Program: m.GPU, Costs: m.Costs})
+		if err != nil {
+			return nil, err
+		}
+		machine, err := m.Machine(d)
+		if err != nil {
+			return nil, err
+		}
+		err = p.Count(on, steps, d, machine, func(r device.Machine) (func() error, error) {
+			t := &train.Trainer{Machine: r, Plan: &m.Plan, Params: m.Params, Config: m.Train, Given: m.Given}
+			return func() error { return t.Enqueue(m.Train.LR) }, t.SetTask(m.Task)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
 }

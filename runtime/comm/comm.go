@@ -30,8 +30,9 @@ type World interface {
 	Barrier() error
 	// Abort ends the processes of all ranks with an exit code, this one among them.
 	Abort(code int)
-	// Close leaves, when all ranks do.
-	Close() error
+	// Close leaves, when all ranks do. It may end the process, with an exit code: some libraries
+	// tell their launcher at the very end that all is well.
+	Close(code int) error
 }
 
 // A Part is bytes that go to, or come from, a rank.
@@ -43,4 +44,16 @@ type Part struct {
 // Bytes are the memory of numbers.
 func Bytes[T float32 | int32 | int64](x []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(*new(T))))
+}
+
+// GatherByParts is World.Gather by an Exchange.
+func GatherByParts(w World, all []byte, bounds []int) error {
+	of := func(rank int) []byte { return all[bounds[rank]:bounds[rank+1]] }
+	var send, receive []Part
+	for rank := range w.Size() {
+		if rank != w.Rank() {
+			send, receive = append(send, Part{rank, of(w.Rank())}), append(receive, Part{rank, of(rank)})
+		}
+	}
+	return w.Exchange(send, receive)
 }

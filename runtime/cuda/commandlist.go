@@ -29,12 +29,13 @@ type command struct {
 }
 
 // A commandList is what is handed over to the device in one go: a copy of the first
-// stage, commands, a copy back of the second.
+// stage, commands, and meetings of the ranks between them, a copy back of the second.
 type commandList struct {
 	commands []command
 	args     []byte
 	products []Product
-	in, out  int // words
+	meetings []meeting // of the ranks, in order
+	in, out  int       // words
 }
 
 func (s *commandList) equal(o *commandList) bool {
@@ -56,7 +57,7 @@ func (s *commandList) hash(seed maphash.Seed) uint64 {
 }
 
 func (s *commandList) clone() commandList {
-	return commandList{slices.Clone(s.commands), slices.Clone(s.args), slices.Clone(s.products), s.in, s.out}
+	return commandList{commands: slices.Clone(s.commands), args: slices.Clone(s.args), products: slices.Clone(s.products), in: s.in, out: s.out}
 }
 
 func (s *commandList) u32(words ...uint32) {
@@ -99,7 +100,8 @@ func (m *Machine) layOut() error {
 			}
 		}
 	}
-	m.list = commandList{commands: m.list.commands[:0], args: m.list.args[:0], products: m.list.products[:0], in: in, out: out}
+	m.list = commandList{commands: m.list.commands[:0], args: m.list.args[:0], products: m.list.products[:0],
+		meetings: m.list.meetings[:0], in: in, out: out}
 	if err := m.in.fit(m, m.turn, in); err != nil {
 		return err
 	}
@@ -175,6 +177,8 @@ func (m *Machine) emit(g *group) {
 			m.move(m.moves.add, to, toStep, from, fromStep, o.n, replicas)
 		case sumOp:
 			m.sum(g, refs[0], o.at)
+		case totalOp:
+			m.addUp(o.at)
 		case putOp:
 			at, step := m.address(g, refs[0])
 			m.move(m.moves.copy, at, step, m.in.word(g.in+o.at), words64(len(first.in), replicas), o.n, replicas)

@@ -24,6 +24,7 @@ type Info struct {
 	SMRegisters int // of 32 bits, of a multiprocessor
 	SMThreads   int // that a multiprocessor holds at once
 	SMBlocks    int // that a multiprocessor holds at once
+	Place       int // on the machine: number of the PCI device, bus and domain, and 1
 }
 
 // A Driver is one device and one stream of work on it. What ToDevice, ToHost,

@@ -31,6 +31,7 @@ const (
 	clearOp         // n elements
 	addOp           // n elements to others
 	sumOp           // places of gradients, at of them, in the first
+	totalOp         // all ranks' gradients of at chunks, in the first place
 	putOp           // n words of in, from at on
 	getOp           // n words to out, from at on
 	settleOp        // with the step's scalars within in, from at on

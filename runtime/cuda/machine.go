@@ -18,6 +18,8 @@ type Options struct {
 	Blocking bool
 	// Multiplier computes products, until Machine.Multiply says otherwise; nil: kernels do.
 	Multiplier Multiplier
+	// Ranks are the processes that train together: a Sum is that of all. nil: this one alone.
+	Ranks Collective
 }
 
 // A Machine is a GPU as a device.Machine.
@@ -30,11 +32,12 @@ type Machine struct {
 	params  int
 	uses    int
 
-	common memory // the spaces that are Shared
-	sums   memory // of Root; its Grads are those of all chunks of a Sum, which the first become
-	own    memory // of the replicas of a piece of work
-	root   *worker
-	piece  *worker
+	common   memory // the spaces that are Shared
+	sums     memory // of Root; its Grads are those of all chunks of a Sum, which the first become
+	own      memory // of the replicas of a piece of work
+	received region // what other ranks send for a Sum
+	root     *worker
+	piece    *worker
 
 	current *launchList // being recorded
 	by      *worker
@@ -64,7 +67,7 @@ func (m *Machine) Tensor(kernel int) bool { return m.kernels[kernel].Tensor }
 
 // NewMachine returns a Machine for a program, with the arenas of its plan.
 func NewMachine(d *Device, p Program, plan *device.Plan, o Options) (*Machine, error) {
-	m := &Machine{dev: d, info: d.Info(), options: o, params: plan.NumParams, uses: plan.NumUses, graphs: graphs{seed: maphash.MakeSeed()}, multiplies: o.Multiplier != nil}
+	m := &Machine{dev: d, info: d.Info(), options: o, params: plan.NumParams, uses: plan.NumUses, graphs: graphs{seed: maphash.MakeSeed(), most: MaxGraphs}, multiplies: o.Multiplier != nil}
 	m.root, m.piece = newWorker(m, &m.sums), newWorker(m, &m.own)
 	var err error
 	if m.kernels, err = d.kernels(p); err != nil {
@@ -105,14 +108,17 @@ func (m *Machine) Err() error {
 	return m.err
 }
 
-// Close ends the Machine, its Multiplier and the driver under them, and frees all that
-// they hold.
+// Close ends the Machine, its Ranks, its Multiplier and the driver under them, and frees
+// all that they hold.
 func (m *Machine) Close() error {
-	var err error
-	if m.options.Multiplier != nil {
-		err = m.options.Multiplier.Close()
+	var ranks, products error
+	if m.options.Ranks != nil {
+		ranks = m.options.Ranks.Close()
 	}
-	return errors.Join(err, m.dev.Close())
+	if m.options.Multiplier != nil {
+		products = m.options.Multiplier.Close()
+	}
+	return errors.Join(ranks, products, m.dev.Close())
 }
 
 func (m *Machine) fail(err error) {
@@ -143,7 +149,8 @@ func (m *Machine) Settle(e *device.Env, limit float64, after bool) {
 
 // Sum records all pieces of work. Neighbours that differ only in their data become
 // replicas, as many together as there is memory for; the others run one after another.
-// Each leaves its gradients in a place of its own, where they are summed.
+// Each leaves its gradients in a place of its own, where they are summed. Of many ranks each
+// calls f for its chunks alone, and Root's Grads become the sum of all.
 func (m *Machine) Sum(n int, f func(w device.Worker, i int)) {
 	if n == 0 {
 		m.root.Zero(device.Ref{Space: device.Grads}, m.params)
@@ -151,8 +158,9 @@ func (m *Machine) Sum(n int, f func(w device.Worker, i int)) {
 	m.close()
 	m.lists = m.lists[:0]
 	m.summing = true
+	lo, hi := m.deal(n)
 	work, ints := 0, 0
-	for i := range n {
+	for i := lo; i < hi; i++ {
 		m.open(m.piece)
 		f(m.piece, i)
 		work, ints = max(work, m.current.work), max(ints, m.current.ints)
@@ -161,12 +169,10 @@ func (m *Machine) Sum(n int, f func(w device.Worker, i int)) {
 	}
 	m.summing = false
 	if m.err == nil {
-		m.fail(m.places(n))
+		m.fail(m.places(hi - lo))
 	}
 	m.cut(m.lists, work, ints)
-	if n > 1 {
-		m.listOf(m.root).move(sumOp, device.Ref{Space: device.Grads}, m.params, n)
-	}
+	m.total(n, lo, hi)
 	m.got()
 }
 

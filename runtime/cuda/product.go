@@ -51,6 +51,8 @@ type Streamer interface {
 	// Enqueue calls queue on a thread where the context of the device is current, with the
 	// handle of the stream. The name is blamed if the device is lost.
 	Enqueue(name string, queue func(stream uintptr) error) error
+	// Busy says whether something that was asked for is not through yet.
+	Busy() (bool, error)
 }
 
 // Multiplier is what computes products instead of kernels, nil if nothing does.

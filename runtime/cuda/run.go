@@ -7,64 +7,101 @@ import (
 	"slices"
 )
 
-// play queues the command list, its kernels as a graph if they have been played before.
+// play queues the command list. Kernels between two meetings of the ranks are a graph if
+// they have been played before.
 func (m *Machine) play() error {
-	if len(m.list.commands) < WorthGraph || m.graphs.off {
-		return m.queue(nothing)
-	}
-	p, played := m.graphs.find(&m.list)
-	if !played {
-		return m.queue(nothing)
-	}
-	if p.graph == nil {
-		graph, err := m.dev.Capture(func() error { return m.launches(nothing) })
-		if err != nil {
-			if lost(err) {
-				return err
-			}
-			m.graphs.off = true // it is only faster
-			return m.queue(nothing)
-		}
-		p.graph, p.list = graph, m.list.clone()
-	}
-	m.calls.Kernels += len(m.list.commands)
-	m.calls.Driver++
 	if err := m.toDevice(nothing); err != nil {
 		return err
 	}
-	if err := p.graph.Launch(); err != nil {
+	err := m.stretches(func(lo, hi, args, argsEnd int) error {
+		s := &m.list
+		part := commandList{commands: s.commands[lo:hi], args: s.args[args:argsEnd], products: s.products, in: s.in, out: s.out}
+		return m.replay(lo, hi, &part)
+	}, nothing)
+	if err != nil {
 		return err
 	}
 	return m.toHost(nothing)
 }
 
-// queue queues the command list launch by launch and calls after as put does.
-func (m *Machine) queue(after func(c *command) error) error {
-	m.calls.Kernels += len(m.list.commands)
-	m.calls.Driver += len(m.list.commands)
-	return m.put(after)
+// replay queues commands lo … hi-1, which are part.
+func (m *Machine) replay(lo, hi int, part *commandList) error {
+	if hi-lo < WorthGraph || m.graphs.off {
+		return m.queue(lo, hi, nothing)
+	}
+	p, played := m.graphs.find(part)
+	if !played {
+		return m.queue(lo, hi, nothing)
+	}
+	if p.graph == nil {
+		graph, err := m.dev.Capture(func() error { return m.launches(lo, hi, nothing) })
+		if err != nil {
+			if lost(err) {
+				return err
+			}
+			m.graphs.off = true // it is only faster
+			return m.queue(lo, hi, nothing)
+		}
+		p.graph, p.list = graph, part.clone()
+	}
+	m.calls.Kernels += hi - lo
+	m.calls.Driver++
+	return p.graph.Launch()
+}
+
+// stretches calls queue for the commands between meetings, with the range of their
+// parameters, and has the meetings in between. It calls after behind each of those, with a
+// command of no kernel.
+func (m *Machine) stretches(queue func(lo, hi, args, argsEnd int) error, after func(c *command) error) error {
+	lo, args := 0, 0
+	for i := range m.list.meetings {
+		x := &m.list.meetings[i]
+		if err := queue(lo, x.command, args, x.args); err != nil {
+			return err
+		}
+		if err := m.meet(x); err != nil {
+			return err
+		}
+		if err := after(&command{}); err != nil {
+			return err
+		}
+		lo, args = x.command, x.args
+	}
+	return queue(lo, len(m.list.commands), args, len(m.list.args))
+}
+
+// queue queues commands lo … hi-1 one by one and calls after behind each.
+func (m *Machine) queue(lo, hi int, after func(c *command) error) error {
+	m.calls.Kernels += hi - lo
+	m.calls.Driver += hi - lo
+	return m.launches(lo, hi, after)
 }
 
 func nothing(*command) error { return nil }
 
 // walk queues the command list and waits for every command, to know which one fails.
 func (m *Machine) walk() error {
-	return m.queue(func(c *command) error {
-		err := m.dev.Synchronize()
-		if err != nil && c != nil {
-			return fmt.Errorf("kernel %s: %w", c.k.Name, err)
+	return m.put(func(c *command) error {
+		err := m.synchronize()
+		switch {
+		case err == nil || c == nil:
+			return err
+		case c.k == nil:
+			return fmt.Errorf("exchange between ranks: %w", err)
 		}
-		return err
+		return fmt.Errorf("kernel %s: %w", c.k.Name, err)
 	})
 }
 
-// put queues the command list and the copies around it. It calls after behind every
-// command, and with nil behind the copies.
+// put queues the command list launch by launch and the copies around it. It calls after
+// behind every command, with a command of no kernel behind a meeting of the ranks, and with
+// nil behind the copies.
 func (m *Machine) put(after func(c *command) error) error {
 	if err := m.toDevice(after); err != nil {
 		return err
 	}
-	if err := m.launches(after); err != nil {
+	err := m.stretches(func(lo, hi, _, _ int) error { return m.queue(lo, hi, after) }, after)
+	if err != nil {
 		return err
 	}
 	return m.toHost(after)
@@ -82,9 +119,9 @@ func (m *Machine) toDevice(after func(c *command) error) error {
 	return after(nil)
 }
 
-// launches queues the commands, or records them for a graph.
-func (m *Machine) launches(after func(c *command) error) error {
-	for i := range m.list.commands {
+// launches queues commands lo … hi-1, or records them for a graph.
+func (m *Machine) launches(lo, hi int, after func(c *command) error) error {
+	for i := lo; i < hi; i++ {
 		c := &m.list.commands[i]
 		err := m.start(c)
 		if err == nil {
@@ -125,14 +162,21 @@ func lost(err error) bool {
 // WorthGraph is the fewest launches that a Machine makes a graph of.
 const WorthGraph = 8
 
-const maxGraphs = 32 // as many shapes as batches commonly have, twice
+// MaxGraphs is how many command lists are remembered: as many shapes as batches commonly
+// have, twice.
+const MaxGraphs = 32
 
 // graphs are the command lists that were played lately, the latest last.
 type graphs struct {
 	seed  maphash.Seed
 	plays []*played
+	most  int
 	off   bool
 }
+
+// KeepGraphs remembers so many command lists instead: those of a machine that stands for
+// several.
+func (m *Machine) KeepGraphs(n int) { m.graphs.most = n }
 
 // A played list has its text only if it has a graph: those that never come again are
 // many, and may be large.
@@ -152,7 +196,7 @@ func (g *graphs) find(s *commandList) (p *played, known bool) {
 	case i >= 0:
 		p = g.plays[i]
 		g.plays = slices.Delete(g.plays, i, i+1)
-	case len(g.plays) == maxGraphs:
+	case len(g.plays) == g.most:
 		g.plays[0].close()
 		g.plays = slices.Delete(g.plays, 0, 1)
 		fallthrough

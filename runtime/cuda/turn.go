@@ -77,7 +77,11 @@ func (m *Machine) mark(t *turn) (err error) {
 // pass waits until turn i is through, if it was begun.
 func (m *Machine) pass(i int) {
 	t := &m.turns[i]
-	if t.open && m.err == nil {
+	switch {
+	case !t.open || m.err != nil:
+	case m.options.Ranks != nil:
+		m.fail(m.synchronize()) // an event would wait for ranks that are gone
+	default:
 		m.fail(t.event.Wait())
 	}
 	m.finish(i)
@@ -86,7 +90,7 @@ func (m *Machine) pass(i int) {
 // wait waits until all turns are through.
 func (m *Machine) wait() {
 	if m.err == nil && slices.ContainsFunc(m.turns[:], func(t turn) bool { return t.open }) {
-		m.fail(m.dev.Synchronize())
+		m.fail(m.synchronize())
 	}
 	for i := range m.turns {
 		m.finish((m.turn + i) % len(m.turns)) // the next one is the oldest

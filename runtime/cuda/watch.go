@@ -14,6 +14,7 @@ type Laps struct {
 	Copy, Clear, Add Lap   // the Machine's own kernels
 	Settle           Lap   // what makes the factor of the gradient, another of them
 	Transfers        Lap   // copies from and to the host
+	Ranks            Lap   // gradients on their way between ranks
 	Whole            Lap   // all that was handed over together, if launches have no marks of their own
 	Idle             Lap   // the device had nothing to do until the host asked for more
 }
@@ -26,7 +27,7 @@ type Lap struct {
 
 // Total is the time of all laps.
 func (l *Laps) Total() time.Duration {
-	sum := l.Copy.Time + l.Clear.Time + l.Add.Time + l.Settle.Time + l.Transfers.Time + l.Whole.Time + l.Idle.Time
+	sum := l.Copy.Time + l.Clear.Time + l.Add.Time + l.Settle.Time + l.Transfers.Time + l.Ranks.Time + l.Whole.Time + l.Idle.Time
 	for _, k := range l.Kernels {
 		sum += k.Time
 	}
@@ -169,13 +170,18 @@ func (w *Watch) what(of *Lap) (kernel int, other string) {
 	}
 	l := &w.laps
 	return -1, map[*Lap]string{&l.Copy: "copy", &l.Clear: "clear", &l.Add: "sum of gradients", &l.Settle: "factor of clipping",
-		&l.Transfers: "copy from or to the host", &l.Whole: "step", &l.Idle: "waiting for the host"}[of]
+		&l.Transfers: "copy from or to the host", &l.Ranks: "exchange between ranks", &l.Whole: "step", &l.Idle: "waiting for the host"}[of]
 }
 
 func (w *Watch) full() bool { return w.used+spare > len(w.events) }
 
 // read adds up the laps so far. The last mark stays, as the beginning of the next.
 func (w *Watch) read() error {
+	if w.m.options.Ranks != nil { // a mark would wait for ranks that are gone
+		if err := w.m.synchronize(); err != nil {
+			return err
+		}
+	}
 	for i := 1; i < w.used; i++ {
 		took, err := w.events[i].Since(w.events[i-1])
 		if err != nil {
@@ -211,7 +217,7 @@ func (w *Watch) run() error {
 		}
 	}
 	if err == nil {
-		err = m.dev.Synchronize()
+		err = m.synchronize()
 	}
 	if err != nil || !w.full() {
 		return err
@@ -222,11 +228,11 @@ func (w *Watch) run() error {
 // walk queues the command list with a mark behind everything.
 func (w *Watch) walk() error {
 	const transfers = 2
-	left := len(w.m.list.commands) + transfers
+	left := len(w.m.list.commands) + len(w.m.list.meetings) + transfers
 	if err := w.hold(left); err != nil {
 		return err
 	}
-	return w.m.queue(func(c *command) error {
+	return w.m.put(func(c *command) error {
 		if err := w.mark(w.lap(c)); err != nil {
 			return err
 		}
@@ -245,6 +251,8 @@ func (w *Watch) lap(c *command) *Lap {
 	switch {
 	case c == nil:
 		return &w.laps.Transfers
+	case c.k == nil:
+		return &w.laps.Ranks
 	case c.k == w.m.moves.copy:
 		return &w.laps.Copy
 	case c.k == w.m.moves.clear:

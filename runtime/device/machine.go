@@ -56,8 +56,9 @@ type Machine interface {
 	// Repeats reports whether launches cost less that differ from others in their data alone.
 	Repeats() bool
 	// Sum is Each with Grads and Uses cleared before each call; Root's Grads become the
-	// sum of all of them, added as Tree says. What GetInts and GetFloats fill within f
-	// may be there only when Sum returns.
+	// sum of all of them, added as Tree says. A machine that is one of several ranks calls f
+	// only for those that Deal gives it, and adds what the others have. What GetInts and
+	// GetFloats fill within f may be there only when Sum returns.
 	Sum(n int, f func(w Worker, i int))
 	// Ranges calls f for ranges lo … hi-1 that make up 0 … n-1, several at a time,
 	// on workers that share Root's Grads.

@@ -38,9 +38,7 @@ func (d *During) Tokens() float64 { return d.tokens(d.cells, d.samples) }
 // Run tests all lengths.
 func (d *During) Run(ctx context.Context) ([]track.Length, error) {
 	cells := d.problems()
-	problems := slices.Concat(cells...)
-	losses := make([]tally, len(problems))
-	right, err := d.verify(ctx, problems, ExactMatch, losses)
+	answers, err := d.losses(ctx, slices.Concat(cells...))
 	if err != nil {
 		return nil, err
 	}
@@ -54,9 +52,9 @@ func (d *During) Run(ctx context.Context) ([]track.Length, error) {
 		var sum tally
 		count := 0
 		for range cells[k] { // in this order, whatever the launches were
-			sum.sum += losses[at].sum
-			sum.labels += losses[at].labels
-			if right[at] {
+			sum.sum += answers[at].Loss
+			sum.labels += answers[at].Labels
+			if answers[at].Right {
 				count++
 			}
 			at++

@@ -264,17 +264,15 @@ func (t *Test) cells(ctx context.Context, pairs []Pair, portion int) ([]Cell, er
 	var problems []task.Problem
 	var of []*Cell // of each of them
 	judge := func() error {
-		right, runs, err := t.judge(ctx, problems)
+		answers, err := t.ask(ctx, Question{Mode: t.Mode, Metric: t.Metric, Runs: t.Settings.Times, Problems: problems})
 		if err != nil {
 			return err
 		}
 		for k, c := range of {
 			c.Samples++
-			if right[k] {
+			c.Runs += answers[k].Runs
+			if answers[k].Right {
 				c.Correct++
-			}
-			if runs != nil {
-				c.Runs += runs[k]
 			}
 		}
 		problems, of = problems[:0], of[:0]
@@ -292,21 +290,4 @@ func (t *Test) cells(ctx context.Context, pairs []Pair, portion int) ([]Cell, er
 		}
 	}
 	return out, judge()
-}
-
-// judge says of each problem whether its answer counts, and, of a test that settles,
-// how many runs of the loop it took.
-func (t *Test) judge(ctx context.Context, problems []task.Problem) (right []bool, runs []int, err error) {
-	switch t.Mode {
-	case ModeGreedy:
-		right, err = t.Greedy(ctx, problems, t.Metric)
-	case ModeSettle:
-		var replies [][]int32
-		if replies, runs, err = t.Settle(ctx, problems, t.Settings.Times); err == nil {
-			right, err = t.counts(problems, replies, t.Metric)
-		}
-	default:
-		right, err = t.Verify(ctx, problems, t.Metric)
-	}
-	return right, runs, err
 }

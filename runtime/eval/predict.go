@@ -16,7 +16,8 @@ type Model struct {
 	Plan    *device.Plan
 	Task    *task.Task
 	Seed    uint64
-	Runs    int // of the loop; a model without one ignores it
+	Runs    int   // of the loop; a model without one ignores it
+	Ranks   Ranks // nil: this process is the only one
 }
 
 // How many tokens, source and target, go into one launch of a processor: enough to keep
@@ -144,45 +145,14 @@ func (m *Model) env(w device.Worker, b task.Batch, rows, capacity int) *device.E
 	return e
 }
 
-// Verify says of each problem whether greedy decoding would answer it. It does
-// when at every row the most likely token, given the right ones before it, is the
-// right one: one pass shows that, without decoding. Where hints are not looked at
-// a pass may leave the answer open; those problems are decoded.
-func (m *Model) Verify(ctx context.Context, problems []task.Problem, metric string) ([]bool, error) {
-	return m.verify(ctx, problems, metric, nil)
-}
-
-// A Score is how well a model answers some problems.
-type Score struct {
-	Right int     // whole answers
-	Loss  float64 // of a label on average, in nats
-}
-
-// Score verifies whole answers in a pass that has losses: the plan's Forward has them
-// if reports do.
-func (m *Model) Score(ctx context.Context, problems []task.Problem) (Score, error) {
-	losses := make([]tally, len(problems))
-	right, err := m.verify(ctx, problems, ExactMatch, losses)
-	var s Score
-	var all tally
-	for i, ok := range right { // in this order, whatever the launches were
-		all.sum += losses[i].sum
-		all.labels += losses[i].labels
-		if ok {
-			s.Right++
-		}
-	}
-	s.Loss = all.sum / float64(max(all.labels, 1))
-	return s, err
-}
-
 // A tally is the losses of some labels.
 type tally struct {
 	sum    float64
 	labels int
 }
 
-// verify is Verify, and fills in the losses of each problem if they are wanted.
+// verify is Verify on this machine, and fills in the losses of each problem if they are
+// wanted.
 func (m *Model) verify(ctx context.Context, problems []task.Problem, metric string, losses []tally) ([]bool, error) {
 	verdicts := make([]verdict, len(problems))
 	err := m.each(ctx, problems, &m.Plan.Forward, maxTokens, func(w device.Worker, l launch, b task.Batch) {

@@ -169,6 +169,7 @@ func (r *Run) timed(ctx context.Context, g *GPU) error {
 	}{
 		{"(clearing)", laps.Clear, clearing.Launches}, {"(copies on the GPU)", laps.Copy, 0},
 		{"(sums of gradients)", laps.Add, 0}, {"(clipping's factor)", laps.Settle, 0}, {"(copies from and to the host)", laps.Transfers, 0},
+		{"(exchange between ranks)", laps.Ranks, 0},
 	} {
 		t.Add(own.name, Lap{Launches: own.plan, OnGPU: own.Times, Time: own.Time})
 	}

@@ -107,6 +107,9 @@ func (t *Task) of(p Problem) *Task {
 	return t
 }
 
+// Pad is how wide problems are.
+func (t *Task) Pad() Pad { return t.cfg.Pad }
+
 // WithPad returns the same task at another width, for problems of another length.
 func (t *Task) WithPad(p Pad) *Task {
 	u := *t

@@ -25,6 +25,7 @@ type flight struct {
 	rate     float64
 	losses   [maxPasses][]float32 // of each row of the batch, by pass
 	squares  [1]float32           // of the gradient, their sum
+	bounds   []int                // of the rows that each rank computes, where there are several
 }
 
 // A stepper is the memory of steps, all of it used again by later ones: after
@@ -39,6 +40,7 @@ type stepper struct {
 	rate      float64 // of that step
 	err       error   // of the first step that was not finite
 	batch     task.Batch
+	shards    []int   // of the arenas, where each rank updates its own: shards[r] … shards[r+1]-1
 	weight    float64 // of a label in the loss
 	examples  int     // of a launch
 	optimizer device.Env
@@ -56,6 +58,7 @@ type stepper struct {
 
 func newStepper(t *Trainer) *stepper {
 	s := &stepper{Trainer: t, stretches: t.stretches(), matrices: t.matrices()}
+	s.shard()
 	s.examples = t.launchExamples()
 	s.source = newSource(s.drawer)
 	s.runStep, s.runLanded, s.runChunk, s.runRange, s.runMatrices = s.step, s.landed, s.chunk, s.updateRange, s.updateMatrices
@@ -99,6 +102,9 @@ func (t *Trainer) Step(rate float64) (Outcome, error) {
 // is not finite, those behind it change nothing, and what comes first, a later Enqueue or
 // Wait, says so.
 func (t *Trainer) Enqueue(rate float64) error { return t.enqueue(t.Config.Batch, rate) }
+
+// Follow is Enqueue on so many examples, of a rank that does what rank 0 does.
+func (t *Trainer) Follow(examples int, rate float64) error { return t.enqueue(examples, rate) }
 
 // enqueue is Enqueue on so many examples.
 func (t *Trainer) enqueue(examples int, rate float64) error {
@@ -156,15 +162,20 @@ func (s *stepper) enqueue(examples int, rate float64) (err error) {
 			f.losses[i] = resize(f.losses[i], len(s.batch.Labels))
 		}
 	}
+	if err := s.lead(f); err != nil {
+		return err
+	}
 	s.now = f
 	s.weight = s.Config.weight(examples, f.tokens)
 	s.flights = append(s.flights, f)
 	if f.count(&ahead); s.Config.used(ahead, 0) < 1 {
 		s.source.begin(ahead.Examples, examples) // a batch that grows is drawn again
 	}
-	if err := s.Machine.Later(s.runStep, s.runLanded); err != nil || s.err != nil {
-		_, err := s.wait()
-		return err
+	if err := s.Machine.Later(s.runStep, s.runLanded); err != nil || s.err != nil || s.Ranks != nil {
+		if _, err := s.wait(); err != nil {
+			return err
+		}
+		return s.share()
 	}
 	return nil
 }
@@ -182,11 +193,14 @@ func (s *stepper) wait() (Outcome, error) {
 
 // step is what the machine is asked for.
 func (s *stepper) step() {
-	n := (s.batch.B + s.Config.chunk() - 1) / s.Config.chunk()
+	n := s.chunks()
 	s.Machine.Sum(n, s.runChunk)
 	s.norm()
 	s.update()
 }
+
+// chunks is how many the batch has.
+func (s *stepper) chunks() int { return (s.batch.B + s.Config.chunk() - 1) / s.Config.chunk() }
 
 // landed is called when the first flight is through.
 func (s *stepper) landed() {
@@ -195,6 +209,9 @@ func (s *stepper) landed() {
 	s.flights, s.spare = s.flights[:len(s.flights)-1], append(s.spare, f)
 	if s.err != nil {
 		return // it has changed nothing
+	}
+	if s.err = s.collect(f); s.err != nil {
+		return
 	}
 	s.last = Outcome{Loss: s.loss(f) / float64(f.tokens), GradNorm: math.Sqrt(float64(f.squares[0])), Tokens: f.tokens, Rows: f.rows}
 	s.rate = f.rate

@@ -40,6 +40,7 @@ type Trainer struct {
 	Status    *track.Status
 	Pause     float64    // the share of the budget after which training pauses; 0: it does not
 	Followers []Follower // told of reports and tests after their files have them
+	Ranks     Ranks      // that train together; nil: this process is the only one
 
 	stepper *stepper
 }

@@ -135,16 +135,7 @@ func (w *world) Exchange(send, receive []comm.Part) error {
 	return nil
 }
 
-func (w *world) Gather(all []byte, bounds []int) error {
-	of := func(rank int) []byte { return all[bounds[rank]:bounds[rank+1]] }
-	var send, receive []comm.Part
-	for rank := range w.size {
-		if rank != w.rank {
-			send, receive = append(send, comm.Part{Rank: rank, Data: of(w.rank)}), append(receive, comm.Part{Rank: rank, Data: of(rank)})
-		}
-	}
-	return w.Exchange(send, receive)
-}
+func (w *world) Gather(all []byte, bounds []int) error { return comm.GatherByParts(w, all, bounds) }
 
 func (w *world) Broadcast(data []byte) error {
 	if w.rank > 0 {
@@ -181,4 +172,4 @@ func (w *world) Abort(int) {
 	runtime.Goexit()
 }
 
-func (w *world) Close() error { return w.Barrier() }
+func (w *world) Close(int) error { return w.Barrier() }

@@ -26,6 +26,9 @@ type Card struct {
 	// tensor cores, without sparsity.
 	FP32, TF32, BF16 float64
 	Bandwidth        float64 // of the memory, bytes/s
+
+	Link   float64 // to the other cards of a machine, bytes/s in each direction
+	NVLink bool    // it is NVLink, through switches; else PCIe
 }
 
 // With is the card with another number of multiprocessors, each as fast as before, and the

@@ -44,6 +44,11 @@ func TestTable(t *testing.T) {
 		if c.Memory < 20e9 || c.Bandwidth < 500e9 || c.L2 < 6*mib {
 			t.Errorf("%s: memory of %d bytes, %.3g bytes/s, cache of %d", c.Name, c.Memory, c.Bandwidth, c.L2)
 		}
+		// NVLink has 12 or 18 links of 25 GB/s or, of Blackwell, 50; 16 lanes of PCIe have 2 or 4 GB/s each.
+		links := map[float64]bool{12 * 25e9: true, 18 * 25e9: true, 18 * 50e9: true, 16 * 2e9: false, 16 * 4e9: false}
+		if nvlink, ok := links[c.Link]; !ok || nvlink != c.NVLink || c.Link >= c.Bandwidth {
+			t.Errorf("%s: a link of %.3g bytes/s", c.Name, c.Link)
+		}
 	}
 }
 

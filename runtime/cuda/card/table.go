@@ -38,25 +38,29 @@ const (
 //
 // Memory of the last three is what they are sold with, in units of 10⁹ bytes: a driver
 // tells a little more.
+//
+// Links are half of what these documents give for both directions together: NVLink of the
+// SXM cards and the B200, PCIe x16 of the others, 4.0 or, of the H100, 5.0. Bridges that
+// join two cards are left out.
 func All() []Card {
 	return []Card{
 		{Name: "A100 SXM 40GB", Arch: sm80, SMs: 108, Clock: 1410e3, L2: 40 * mib, Memory: 42298834944,
-			FP32: 19.5 * tera, TF32: 156 * tera, BF16: 312 * tera, Bandwidth: 1555.2 * giga},
+			FP32: 19.5 * tera, TF32: 156 * tera, BF16: 312 * tera, Bandwidth: 1555.2 * giga, Link: 300 * giga, NVLink: true},
 		{Name: "A100 SXM 80GB", Arch: sm80, SMs: 108, Clock: 1410e3, L2: 40 * mib, Memory: 85100068864,
-			FP32: 19.5 * tera, TF32: 156 * tera, BF16: 312 * tera, Bandwidth: 2039.04 * giga},
+			FP32: 19.5 * tera, TF32: 156 * tera, BF16: 312 * tera, Bandwidth: 2039.04 * giga, Link: 300 * giga, NVLink: true},
 		{Name: "RTX 3090", Arch: sm86, SMs: 82, Clock: 1695e3, L2: 6 * mib, Memory: 24 * giga,
-			FP32: 35.6 * tera, TF32: 35.6 * tera, BF16: 71.2 * tera, Bandwidth: 936 * giga},
+			FP32: 35.6 * tera, TF32: 35.6 * tera, BF16: 71.2 * tera, Bandwidth: 936 * giga, Link: 32 * giga},
 		{Name: "RTX 4090", Arch: sm89, SMs: 128, Clock: 2520e3, L2: 72 * mib, Memory: 24 * giga,
-			FP32: 82.6 * tera, TF32: 82.6 * tera, BF16: 165.2 * tera, Bandwidth: 1008 * giga},
+			FP32: 82.6 * tera, TF32: 82.6 * tera, BF16: 165.2 * tera, Bandwidth: 1008 * giga, Link: 32 * giga},
 		{Name: "L40S", Arch: sm89, SMs: 142, Clock: 2520e3, L2: 96 * mib, Memory: 48 * giga,
-			FP32: 91.6 * tera, TF32: 183 * tera, BF16: 362.05 * tera, Bandwidth: 864 * giga},
+			FP32: 91.6 * tera, TF32: 183 * tera, BF16: 362.05 * tera, Bandwidth: 864 * giga, Link: 32 * giga},
 		{Name: "H100 SXM", Arch: sm90, SMs: 132, Clock: 1980e3, L2: 50 * mib, Memory: 84942979072,
-			FP32: 66.9 * tera, TF32: 494.7 * tera, BF16: 989.4 * tera, Bandwidth: 3352.32 * giga},
+			FP32: 66.9 * tera, TF32: 494.7 * tera, BF16: 989.4 * tera, Bandwidth: 3352.32 * giga, Link: 450 * giga, NVLink: true},
 		{Name: "H100 PCIe", Arch: sm90, SMs: 114, Clock: 1755e3, L2: 50 * mib, Memory: 84942979072,
-			FP32: 51.2 * tera, TF32: 378 * tera, BF16: 756 * tera, Bandwidth: 2039.04 * giga},
+			FP32: 51.2 * tera, TF32: 378 * tera, BF16: 756 * tera, Bandwidth: 2039.04 * giga, Link: 64 * giga},
 		{Name: "H200", Arch: sm90, SMs: 132, Clock: 1980e3, L2: 50 * mib, Memory: 151397597184,
-			FP32: 66.9 * tera, TF32: 494.7 * tera, BF16: 989.4 * tera, Bandwidth: 4800 * giga},
+			FP32: 66.9 * tera, TF32: 494.7 * tera, BF16: 989.4 * tera, Bandwidth: 4800 * giga, Link: 450 * giga, NVLink: true},
 		{Name: "B200", Arch: sm100, SMs: 148, Clock: 1965e3, L2: 132644864, Memory: 191514411008,
-			FP32: 80 * tera, TF32: 1100 * tera, BF16: 2250 * tera, Bandwidth: 7672.32 * giga},
+			FP32: 80 * tera, TF32: 1100 * tera, BF16: 2250 * tera, Bandwidth: 7672.32 * giga, Link: 900 * giga, NVLink: true},
 	}
 }

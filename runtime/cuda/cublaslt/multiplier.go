@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/cuda/libraries"
 )
 
 // workspaceBytes is what NVIDIA recommends for compute capability 9.0, and more than for
@@ -39,15 +40,15 @@ func Open(d cuda.Driver, path string) (cuda.Multiplier, error) {
 		return open(d, stream, path)
 	}
 	python, _ := exec.LookPath("python3")
-	searched := places(os.Getenv, python)
+	searched := libraries.Places(sonames, os.Getenv, python)
 	var failed []error
 	for _, place := range searched {
-		for _, candidate := range place.candidates() {
+		for _, candidate := range place.Candidates() {
 			m, err := open(d, stream, candidate)
 			if err == nil {
 				return m, nil
 			}
-			if place.names == nil || errors.As(err, new(status)) { // a name that the loader does not know is no library
+			if !place.Loader || errors.As(err, new(status)) { // a name that the loader does not know is no library
 				failed = append(failed, err)
 			}
 		}

@@ -27,10 +27,13 @@ const (
 	deviceShared       = 8
 	deviceClock        = 13
 	deviceSMs          = 16
+	devicePCIBus       = 33
+	devicePCIDevice    = 34
 	deviceMemoryClock  = 36
 	deviceBusWidth     = 37
 	deviceL2           = 38
 	deviceSMThreads    = 39
+	devicePCIDomain    = 50
 	deviceMajor        = 75
 	deviceMinor        = 76
 	deviceSMShared     = 81
@@ -123,6 +126,8 @@ func (t *table) streamDestroy(s stream) cuda.Code { return t.call(cuStreamDestro
 func (t *table) streamSynchronize(s stream) cuda.Code {
 	return t.call(cuStreamSynchronize, uintptr(s))
 }
+
+func (t *table) streamQuery(s stream) cuda.Code { return t.call(cuStreamQuery, uintptr(s)) }
 
 func (t *table) memAlloc(bytes int64) (cuda.Ptr, cuda.Code) {
 	var p cuda.Ptr

@@ -136,7 +136,7 @@ func TestFactsAreOptional(t *testing.T) {
 	lib.Fail("cuDeviceGetAttribute", 1, required)
 	d, err := libcuda.Open(libcuda.Options{Library: lib.Path})
 	ok(t, err)
-	if i := d.Info(); i.Clock != 0 || i.MemoryClock != 1215000 {
+	if i := d.Info(); i.Clock != 0 || i.MemoryClock != 1215000 || i.Place != 1<<16|7<<8+1 {
 		t.Errorf("%+v", i)
 	}
 	ok(t, d.Close())

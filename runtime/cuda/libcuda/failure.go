@@ -22,6 +22,7 @@ const (
 	driverMismatch     cuda.Code = 803
 	compatUnsupported  cuda.Code = 804
 	invalidHandle      cuda.Code = 400
+	notReady           cuda.Code = 600
 	unknown            cuda.Code = 999
 )
 

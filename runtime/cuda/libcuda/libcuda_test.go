@@ -88,7 +88,7 @@ var one = [3]int{1, 1, 1}
 func TestInfo(t *testing.T) {
 	d, _ := open(t)
 	want := cuda.Info{Name: "Fake GPU 0", Major: 8, Version: 12040, SMs: 108, Memory: 64 << 20, Shared: 48 << 10, SharedOptIn: 163 << 10,
-		Clock: 1410000, MemoryClock: 1215000, BusWidth: 5120, L2: 40 << 20, SMShared: 164 << 10, SMRegisters: 65536, SMThreads: 2048, SMBlocks: 32}
+		Clock: 1410000, MemoryClock: 1215000, BusWidth: 5120, L2: 40 << 20, SMShared: 164 << 10, SMRegisters: 65536, SMThreads: 2048, SMBlocks: 32, Place: 0x10701}
 	if got := d.Info(); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

@@ -104,12 +104,19 @@ func (d *driver) choose(ordinal int) (device, error) {
 // attribute, or no longer tells it, is as good as any other.
 func (d *driver) facts(dev device) cuda.Code {
 	i := &d.info
+	bus, slot, domain := -1, 0, 0
+	defer func() {
+		if bus >= 0 {
+			i.Place = (domain<<8|bus)<<8 | slot + 1
+		}
+	}()
 	for _, a := range []struct {
 		number int
 		value  *int
 	}{
 		{deviceClock, &i.Clock}, {deviceMemoryClock, &i.MemoryClock}, {deviceBusWidth, &i.BusWidth}, {deviceL2, &i.L2},
 		{deviceSMShared, &i.SMShared}, {deviceSMRegisters, &i.SMRegisters}, {deviceSMThreads, &i.SMThreads}, {deviceSMBlocks, &i.SMBlocks},
+		{devicePCIBus, &bus}, {devicePCIDevice, &slot}, {devicePCIDomain, &domain},
 	} {
 		v, c := d.deviceAttribute(dev, a.number)
 		switch c {

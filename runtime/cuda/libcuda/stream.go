@@ -5,6 +5,8 @@ package libcuda
 import (
 	"runtime"
 	"slices"
+
+	"github.com/arithlang/mlc/runtime/cuda"
 )
 
 // Enqueue lets another library queue work on the stream.
@@ -24,4 +26,16 @@ func (d *driver) Enqueue(name string, queue func(stream uintptr) error) error {
 		d.pending = append(d.pending, name)
 	}
 	return nil
+}
+
+// Busy asks the stream, and does not wait for it.
+func (d *driver) Busy() (busy bool, err error) {
+	err = d.wait(func() cuda.Code {
+		c := d.streamQuery(d.stream)
+		if busy = c == notReady; busy {
+			return 0
+		}
+		return c
+	}, "ask whether the GPU is through")
+	return busy, err
 }

@@ -42,3 +42,25 @@ func TestEnqueue(t *testing.T) {
 		t.Errorf("a lost device: %v", again)
 	}
 }
+
+// TestBusy asks before and after the device is through, and of a device that is lost.
+func TestBusy(t *testing.T) {
+	lib := fakecuda.Build(t)
+	d, err := libcuda.Open(libcuda.Options{Library: lib.Path})
+	ok(t, err)
+	s := d.(cuda.Streamer)
+	f := function(t, d, "none")
+	for i, queued := range []bool{false, true, false} {
+		if queued {
+			ok(t, f.Launch(one, one, 0, nil))
+		}
+		if busy, err := s.Busy(); err != nil || busy != queued {
+			t.Errorf("%d: busy %t, %v", i, busy, err)
+		}
+	}
+	lib.Poison(719)
+	ok(t, f.Launch(one, one, 0, nil))
+	if busy, err := s.Busy(); busy || err == nil || !strings.Contains(err.Error(), "LAUNCH_FAILED") {
+		t.Errorf("a lost device: busy %t, %v", busy, err)
+	}
+}

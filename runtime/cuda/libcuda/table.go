@@ -30,6 +30,7 @@ const (
 	cuStreamCreate
 	cuStreamDestroy
 	cuStreamSynchronize
+	cuStreamQuery
 	cuMemAlloc
 	cuMemFree
 	cuMemGetInfo
@@ -81,6 +82,7 @@ var names = [numSymbols]string{
 	cuStreamCreate:              "cuStreamCreate",
 	cuStreamDestroy:             "cuStreamDestroy_v2",
 	cuStreamSynchronize:         "cuStreamSynchronize",
+	cuStreamQuery:               "cuStreamQuery",
 	cuMemAlloc:                  "cuMemAlloc_v2",
 	cuMemFree:                   "cuMemFree_v2",
 	cuMemGetInfo:                "cuMemGetInfo_v2",

@@ -82,8 +82,9 @@ func (l *Library) call(name string, args ...uintptr) int {
 // Reset makes a new device and forgets the old one with all that was on it.
 func (l *Library) Reset() { l.call("fake_reset") }
 
-// Set sets what the device is: version, devices, major, minor; and fill, the byte
-// that new memory is full of.
+// Set sets what the device is: version, devices, major, minor; fill, the byte that new
+// memory is full of; and moves, 1 if it really runs the kernels of package cuda's Machine,
+// but settle.
 func (l *Library) Set(what string, value int) {
 	l.t.Helper()
 	if l.call("fake_set", uintptr(unsafe.Pointer(cString(what))), uintptr(value)) != 0 {

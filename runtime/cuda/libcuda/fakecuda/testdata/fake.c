@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef int32_t result;
 typedef uint64_t dptr;
@@ -50,15 +51,17 @@ typedef struct { char *ptx; } module;
 typedef struct { char name[64]; size_t params; int shared; } function;
 typedef struct { int ahead, passed; int64_t at; } event; // marks ahead of it, and where the clock stood at the last
 typedef struct {
-	enum { COPY, ZERO, LAUNCH, MARK } kind;
+	enum { COPY, ZERO, LAUNCH, MARK, CALL } kind;
 	char *dst; const char *src; size_t size;
 	function *f; uint32_t dims[7]; unsigned char *args;
 	event *mark;
+	int (*call)(void *);
+	void *arg;
 } op;
 typedef struct { op *at; int n; } ops;
 
 static struct {
-	int version, devices, major, minor, fill;
+	int version, devices, major, minor, fill, moves;
 	size_t memory, used;
 	int initialised, contexts, live;
 	int64_t clock; // microseconds
@@ -157,10 +160,59 @@ static void add1(const op *o) {
 	for (uint32_t i = 0; i < n; i++) words[i]++;
 }
 
-static result run(void) {
-	for (int i = 0; i < fake.queue.n && !fake.lost; i++) {
+// Of launches, the place of replica y of an array of n words in its arguments.
+static float *floats(const op *o, int at, uint32_t y, size_t n) {
+	dptr p, step;
+	memcpy(&p, o->args + at, 8);
+	memcpy(&step, o->args + at + 8, 8);
+	float *x = (float *)onDevice(p + y * step, 4 * n);
+	if (!x) fake.lost = 700;
+	return x;
+}
+
+static uint32_t word(const op *o, int at) {
+	uint32_t n;
+	return memcpy(&n, o->args + at, 4), n;
+}
+
+// tree adds places of n words, as device.Tree says.
+static void tree(const op *o, uint32_t n, uint32_t places) {
+	float *x[places];
+	for (uint32_t i = 0; i < places; i++)
+		if (!(x[i] = floats(o, 0, i, n))) return;
+	for (uint32_t size = 1; size < places; size *= 2)
+		for (uint32_t to = 0; to + 2 * size <= places; to += 2 * size)
+			for (uint32_t i = 0; i < n; i++) x[to][i] += x[to + size][i];
+	for (uint32_t last = places & (places - 1); last; last &= last - 1)
+		for (uint32_t i = 0; i < n; i++) x[last & (last - 1)][i] += x[last][i];
+}
+
+// move does what the kernels of package cuda's Machine do, but settle.
+static void move(const op *o) {
+	const char *name = o->f->name;
+	if (!strcmp(name, "sum")) tree(o, 4 * word(o, 16), word(o, 20));
+	int clear = !strcmp(name, "clear"), add = !strcmp(name, "add");
+	if (!clear && !add && strcmp(name, "copy")) return;
+	uint32_t n = word(o, clear ? 16 : 32);
+	for (uint32_t y = 0; y < o->dims[1]; y++) {
+		float *dst = floats(o, 0, y, n), *src = clear ? dst : floats(o, 16, y, n);
+		if (!dst || !src) return;
+		if (clear) memset(dst, 0, 4ull * n);
+		else if (!add) memmove(dst, src, 4ull * n);
+		else for (uint32_t i = 0; i < n; i++) dst[i] += src[i];
+	}
+}
+
+// progress does what is queued, up to what waits for others.
+static result progress(void) {
+	int i = 0;
+	for (; i < fake.queue.n && !fake.lost; i++) {
 		op *o = &fake.queue.at[i];
 		switch (o->kind) {
+		case CALL:
+			if (!o->call(o->arg)) goto waits;
+			fake.clock++;
+			break;
 		case COPY: memmove(o->dst, o->src, o->size); fake.clock++; break;
 		case ZERO: memset(o->dst, 0, o->size); fake.clock++; break;
 		case MARK: o->mark->ahead--; o->mark->passed = 1; o->mark->at = fake.clock; break;
@@ -169,9 +221,23 @@ static result run(void) {
 			append(&fake.done, *o);
 			if (fake.poison) fake.lost = fake.poison;
 			else if (!strcmp(o->f->name, "add1")) add1(o);
+			else if (fake.moves) move(o);
 		}
 	}
-	fake.queue.n = 0;
+waits:
+	if (fake.lost) i = fake.queue.n;
+	fake.queue.n -= i;
+	memmove(fake.queue.at, fake.queue.at + i, fake.queue.n * sizeof *fake.queue.at);
+	return fake.lost;
+}
+
+// run waits for all that is queued, but not for ever.
+static result run(void) {
+	const int patience = 5000; // milliseconds
+	for (int i = 0; !progress() && fake.queue.n; i++) {
+		if (i == patience) return fake.lost = 702;
+		usleep(1000);
+	}
 	return fake.lost;
 }
 
@@ -225,6 +291,9 @@ result cuDeviceGetAttribute(int *v, int attribute, int d) {
 	case 81: *v = 164 << 10; return OK;
 	case 82: *v = 65536; return OK;
 	case 97: *v = 163 << 10; return OK;
+	case 33: *v = 7; return OK;
+	case 34: *v = d; return OK;
+	case 50: *v = 1; return OK;
 	case 106: *v = 32; return OK;
 	}
 	return INVALID_VALUE;
@@ -267,6 +336,14 @@ result cuStreamDestroy_v2(void *s) {
 result cuStreamSynchronize(void *s) {
 	ENTER(NO_CAPTURE);
 	return s == &fake ? run() : INVALID_HANDLE;
+}
+
+result cuStreamQuery(void *s) {
+	ENTER(NO_CAPTURE);
+	if (s != &fake) return INVALID_HANDLE;
+	int late = fake.queue.n; // it was not through when it was asked
+	result e = progress();
+	return e ? e : late ? NOT_READY : OK;
 }
 
 result cuMemAlloc_v2(dptr *p, size_t size) {
@@ -568,6 +645,7 @@ int fake_set(const char *what, int value) {
 	else if (!strcmp(what, "major")) fake.major = value;
 	else if (!strcmp(what, "minor")) fake.minor = value;
 	else if (!strcmp(what, "fill")) fake.fill = value;
+	else if (!strcmp(what, "moves")) fake.moves = value;
 	else return -1;
 	return 0;
 }
@@ -586,6 +664,10 @@ int fake_fail(const char *name, int code, int after) {
 
 // fake_poison makes the next kernel that runs lose the device.
 void fake_poison(int code) { fake.poison = code; }
+
+// fake_call queues a call, which is made until it returns other than 0: what another library
+// does on the stream.
+void fake_call(int (*call)(void *), void *arg) { queue((op){.kind = CALL, .call = call, .arg = arg}); }
 
 // fake_live counts what was made and not freed.
 int fake_live(void) { return fake.live; }

@@ -21,7 +21,7 @@ F(cuMemsetD32Async) F(cuMemsetD32_v2) F(cuMemsetD8_v2) F(cuModuleGetGlobal_v2) F
 F(cuModuleGetTexRef) F(cuModuleLoad) F(cuModuleLoadData) F(cuModuleLoadFatBinary)
 F(cuOccupancyMaxActiveBlocksPerMultiprocessor) F(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)
 F(cuPointerGetAttribute) F(cuPointerSetAttribute) F(cuStreamAttachMemAsync) F(cuStreamCreateWithPriority)
-F(cuStreamGetFlags) F(cuStreamGetPriority) F(cuStreamQuery) F(cuStreamWaitEvent) F(cuStreamWaitValue32_v2)
+F(cuStreamGetFlags) F(cuStreamGetPriority) F(cuStreamWaitEvent) F(cuStreamWaitValue32_v2)
 F(cuStreamWriteValue32_v2) F(cuSurfRefGetArray) F(cuSurfRefSetArray) F(cuTexRefGetAddressMode)
 F(cuTexRefGetAddress_v2) F(cuTexRefGetArray) F(cuTexRefGetBorderColor) F(cuTexRefGetFilterMode)
 F(cuTexRefGetFlags) F(cuTexRefGetFormat) F(cuTexRefGetMaxAnisotropy) F(cuTexRefSetAddress2D_v3)

@@ -1,0 +1,70 @@
+package live_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/arithlang/mlc/codegen/live"
+	"github.com/arithlang/mlc/runtime/comm"
+	"github.com/arithlang/mlc/runtime/comm/commtest"
+	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/cuda/sim"
+	"github.com/arithlang/mlc/runtime/cuda/simulated"
+	"github.com/arithlang/mlc/runtime/device"
+)
+
+// TestStepsOfRanks takes two steps of a model on one simulated GPU, and on those of two and
+// three ranks that share its chunks: all have the same parameters, to the last bit.
+func TestStepsOfRanks(t *testing.T) {
+	m, err := live.New(compile(t, "tiny", []string{"train.batch=5", "train.microbatch=1"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := stepped(m, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for size := 2; size <= 3; size++ {
+		errs := commtest.Run(size, commtest.Faults{}, func(w comm.World) error {
+			got, err := stepped(m, w)
+			if err == nil && !slices.Equal(got, want) {
+				err = fmt.Errorf("rank %d of %d has other parameters than one machine", w.Rank(), size)
+			}
+			return err
+		})
+		if err := errors.Join(errs...); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// stepped is the parameters after the steps.
+func stepped(m *live.Model, w comm.World) ([]float32, error) {
+	d, err := simulated.Open(sim.Options{})
+	if err != nil {
+		return nil, err
+	}
+	var o cuda.Options
+	if w != nil {
+		o.Ranks = cuda.Staged(d, w)
+	}
+	machine, err := cuda.NewMachine(cuda.NewDevice(d), m.GPU, &m.Plan, o)
+	if err != nil {
+		return nil, err
+	}
+	defer machine.Close()
+	tr, err := m.Trainer(machine)
+	if err != nil {
+		return nil, err
+	}
+	for range 2 {
+		if _, err := tr.Step(0.01); err != nil {
+			return nil, err
+		}
+	}
+	params := make([]float32, m.Plan.NumParams)
+	machine.Root().GetFloats(params, device.Ref{Space: device.Params})
+	return params, machine.Err()
+}

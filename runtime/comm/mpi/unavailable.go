@@ -1,0 +1,16 @@
+//go:build !(linux && (amd64 || arm64))
+
+package mpi
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/arithlang/mlc/runtime/comm"
+	"github.com/arithlang/mlc/runtime/comm/launch"
+)
+
+// Open says that this program was built without support for libraries of MPI.
+func Open(launch.Launch) (comm.World, error) {
+	return nil, fmt.Errorf("this program cannot use MPI (%s/%s): it can on Linux", runtime.GOOS, runtime.GOARCH)
+}

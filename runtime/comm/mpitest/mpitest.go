@@ -1,0 +1,63 @@
+// Package mpitest starts programs as ranks, by the launchers that a machine has, for tests.
+package mpitest
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// A Launcher starts ranks.
+type Launcher struct {
+	Name string
+	Path string
+	args []string
+	env  []string
+}
+
+// launchers are Debian's names of those that can be installed side by side, and what
+// lets them start more ranks than there are cores, as root too.
+var launchers = []struct {
+	name, program string
+	args, env     []string
+}{
+	{"Open MPI", "mpiexec.openmpi", []string{"--oversubscribe", "--bind-to", "none"}, []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}},
+	{"MPICH", "mpiexec.hydra", nil, nil},
+}
+
+// Launchers are those that this machine has. A test without any is skipped.
+func Launchers(t *testing.T) (all []Launcher) {
+	t.Helper()
+	for _, l := range launchers {
+		path, err := exec.LookPath(l.program)
+		if err != nil {
+			t.Logf("%s is left out: install openmpi-bin and mpich", l.name)
+			continue
+		}
+		all = append(all, Launcher{l.name, path, l.args, l.env})
+	}
+	if extra := os.Getenv("MLC_TEST_MPIEXEC"); extra != "" { // one more, such as that of a Python package
+		l := launchers[0]
+		if text, _ := exec.Command(extra, "--version").CombinedOutput(); bytes.Contains(text, []byte("HYDRA")) {
+			l = launchers[1]
+		}
+		all = append(all, Launcher{l.name, extra, l.args, l.env})
+	}
+	if len(all) == 0 {
+		t.Skip("no MPI: install openmpi-bin or mpich")
+	}
+	return all
+}
+
+// Command starts so many ranks of a program.
+func (l Launcher) Command(ranks int, program string, args ...string) *exec.Cmd {
+	cmd := exec.Command(l.Path, append(append([]string{"-n", strconv.Itoa(ranks)}, l.args...), append([]string{program}, args...)...)...)
+	cmd.Env = append(os.Environ(), append(l.env, "MLC_OVERSUBSCRIBE=1")...)
+	return cmd
+}
+
+// String names the launcher.
+func (l Launcher) String() string { return strings.ReplaceAll(l.Name, " ", "") }

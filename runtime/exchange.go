@@ -1,0 +1,153 @@
+package runtime
+
+import (
+	"math"
+	"time"
+
+	"github.com/arithlang/mlc/runtime/comm"
+	"github.com/arithlang/mlc/runtime/cpu"
+	"github.com/arithlang/mlc/runtime/device"
+)
+
+// An exchange adds what the ranks have summed of their own chunks, in the order of
+// device.Tree: each rank gets its slice of the nodes of all ranks, adds them, and gives the
+// sum of its slice to all.
+type exchange struct {
+	world  comm.World
+	bounds []int // of the slices, in elements
+
+	all     []device.Node // of all ranks, in order
+	slices  [][]float32   // of each of them, this rank's
+	buffer  []float32     // for those of others
+	send    []comm.Part
+	receive []comm.Part
+	bytes   []int // bounds, in bytes
+	parts   int   // that a slice is added in
+	part    func(w device.Worker, i int)
+
+	took sumTimes
+}
+
+// sumTimes are how long sums over ranks took, since they were last asked for.
+type sumTimes struct {
+	Waiting time.Duration // for ranks that are not through; 0 where Apart is not set
+	Slices  time.Duration // slices of nodes going to where they are added
+	Adding  time.Duration
+	Gather  time.Duration // sums going to all
+	Sent    int64         // bytes, by this rank, of slices and of sums to each of the others
+	Apart   bool          // wait for all ranks before each sum, to tell waiting from sending
+}
+
+// newExchange is for sums of so many elements.
+func newExchange(w comm.World, n int) *exchange {
+	e := &exchange{world: w, bounds: make([]int, w.Size()+1), bytes: make([]int, w.Size()+1)}
+	for r := range w.Size() {
+		e.bounds[r+1] = min(n, device.Aligned(n*(r+1)/w.Size()))
+		e.bytes[r+1] = elemBytes * e.bounds[r+1]
+	}
+	e.bounds[w.Size()], e.bytes[w.Size()] = n, elemBytes*n
+	e.part = e.add
+	return e
+}
+
+// finish makes the sum of all ranks' chunks of what a rank has of its own.
+func (e *exchange) finish(t *total, p *pool) error {
+	if t.n == 0 {
+		return nil
+	}
+	if err := e.wait(); err != nil {
+		return err
+	}
+	own := device.Nodes(t.lo, t.hi)
+	defer t.release(own)
+	start := time.Now()
+	e.layOut(t, own)
+	if err := e.world.Exchange(e.send, e.receive); err != nil {
+		return err
+	}
+	e.took.lap(&e.took.Slices, &start)
+	me := e.world.Rank()
+	n := e.bounds[me+1] - e.bounds[me]
+	e.parts = max(1, min(len(p.workers), n/minRange))
+	p.run(e.parts, e.part)
+	copy(t.sum[e.bounds[me]:e.bounds[me+1]], e.slices[0])
+	e.took.lap(&e.took.Adding, &start)
+	err := e.world.Gather(comm.Bytes(t.sum), e.bytes)
+	e.took.lap(&e.took.Gather, &start)
+	return err
+}
+
+func (t *sumTimes) lap(to *time.Duration, start *time.Time) {
+	now := time.Now()
+	*to += now.Sub(*start)
+	*start = now
+}
+
+// wait waits for all ranks, where that is asked for.
+func (e *exchange) wait() error {
+	if !e.took.Apart {
+		return nil
+	}
+	start := time.Now()
+	err := e.world.Barrier()
+	e.took.lap(&e.took.Waiting, &start)
+	return err
+}
+
+// layOut lists what goes to whom, and where slices of others come.
+func (e *exchange) layOut(t *total, own []device.Node) {
+	me, size := e.world.Rank(), e.world.Size()
+	e.all, e.slices, e.send, e.receive = e.all[:0], e.slices[:0], e.send[:0], e.receive[:0]
+	n := e.bounds[me+1] - e.bounds[me]
+	for r := range size {
+		e.all = append(e.all, device.Nodes(device.Deal(t.n, r, size))...)
+	}
+	if need := n * (len(e.all) - len(own)); len(e.buffer) < need {
+		e.buffer = make([]float32, need)
+	}
+	free := e.buffer
+	for r := range size {
+		for _, node := range device.Nodes(device.Deal(t.n, r, size)) {
+			if r == me {
+				e.slices = append(e.slices, t.node(node)[e.bounds[me]:e.bounds[me+1]])
+				continue
+			}
+			e.slices, free = append(e.slices, free[:n]), free[n:]
+			e.receive = append(e.receive, comm.Part{Rank: r, Data: comm.Bytes(e.slices[len(e.slices)-1])})
+		}
+	}
+	for r := range size {
+		for _, node := range own {
+			if r == me {
+				continue
+			}
+			data := comm.Bytes(t.node(node)[e.bounds[r]:e.bounds[r+1]])
+			e.send = append(e.send, comm.Part{Rank: r, Data: data})
+			e.took.Sent += int64(len(data))
+		}
+	}
+	e.took.Sent += int64(size-1) * int64(elemBytes*n)
+}
+
+// add adds a part of the slices of all nodes.
+func (e *exchange) add(_ device.Worker, i int) {
+	n := len(e.slices[0])
+	lo, hi := n*i/e.parts, n*(i+1)/e.parts
+	for to, from := range device.Merge(e.all) {
+		cpu.AddTo(e.slices[to][lo:hi], e.slices[from][lo:hi])
+	}
+}
+
+// received is how many elements of other ranks' slices a rank has at a time, for sums of n
+// elements of so many chunks: at most, of any rank.
+func received(n float64, chunks, ranks int) float64 {
+	if ranks < 2 {
+		return 0
+	}
+	nodes, least := 0, math.MaxInt
+	for r := range ranks {
+		own := len(device.Nodes(device.Deal(chunks, r, ranks)))
+		nodes, least = nodes+own, min(least, own)
+	}
+	return n / float64(ranks) * float64(nodes-least)
+}

@@ -1,0 +1,138 @@
+package runtime
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc64"
+	"os"
+
+	"github.com/arithlang/mlc/runtime/comm"
+	"github.com/arithlang/mlc/runtime/comm/launch"
+	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/cuda/libcuda"
+	"github.com/arithlang/mlc/runtime/cuda/nccl"
+)
+
+// The values of --ranks.
+const (
+	ranksAuto = "auto" // by what the launcher has; between GPUs NCCL, if all ranks have it
+	ranksMPI  = "mpi"
+	ranksNCCL = "nccl"
+	ranksNone = "none"
+)
+
+// met is what ranks that have no MPI have opened to meet by: the driver of a GPU.
+type met struct {
+	driver cuda.Driver
+	by     *nccl.Communicator
+}
+
+// meet opens a GPU, and NCCL on it, where ranks have nothing else to talk by.
+func (f *deviceFlags) meet(a app, l launch.Launch) (comm.World, error) {
+	if f.Device != "auto" && f.Device != "cuda" || a.model.GPU.PTX == "" {
+		return nil, usagef("%s has started this program as rank %d of %d, without MPI, and NCCL is for GPUs: use --device cuda, "+
+			"or start ranks that compute on processors with mpirun or srun, or let each process train by itself with --ranks none", l.By, l.Rank, l.Size)
+	}
+	if a.whole != nil {
+		return nil, usagef("%s has started this program as rank %d of %d, without MPI, which specs with stages need: start it with mpirun or srun", l.By, l.Rank, l.Size)
+	}
+	at, err := nccl.Meeting(os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	driver, err := a.openGPU(max(l.Local, 0))
+	if err != nil {
+		return nil, err
+	}
+	by, err := nccl.Open(nccl.Options{Driver: driver, Rank: l.Rank, Size: l.Size, Meet: at})
+	if err != nil {
+		return nil, errors.Join(err, driver.Close())
+	}
+	a.ranks.met = &met{driver, by}
+	return by.World, nil
+}
+
+// gpu opens the GPU of this process. Where another rank cannot open its own, all fail.
+func (f *deviceFlags) gpu(a app) (cuda.Driver, error) {
+	r := a.ranks
+	switch {
+	case !r.several():
+		return a.openGPU(0)
+	case r.met != nil:
+		return r.met.driver, nil
+	}
+	driver, err := a.openGPU(r.number)
+	lost := []int64{0}
+	if err != nil {
+		lost[0] = 1
+	}
+	if failed := r.Max(lost); failed != nil {
+		return nil, failed
+	}
+	if err == nil && lost[0] > 0 {
+		err = errors.Join(fmt.Errorf("%w on the machine of another rank", cuda.ErrUnavailable), driver.Close())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return driver, r.ownGPU(driver.Info())
+}
+
+// ownGPU refuses two ranks on one GPU, where they would wait for each other's turn.
+func (r *ranks) ownGPU(i cuda.Info) error {
+	if i.Place == 0 || os.Getenv("NCCL_MULTI_RANK_GPU_ENABLE") == "1" {
+		return nil
+	}
+	all, bounds := make([]int64, 2*r.Size()), make([]int, r.Size()+1)
+	for rank := range r.Size() {
+		bounds[rank+1] = 16 * (rank + 1)
+	}
+	mine := all[2*r.Rank():][:2]
+	mine[0], mine[1] = int64(crc64.Checksum([]byte(hostname()), crc64.MakeTable(crc64.ECMA))), int64(i.Place)
+	if err := r.Gather(comm.Bytes(all), bounds); err != nil {
+		return err
+	}
+	for a := range r.Size() {
+		for b := range a {
+			if all[2*a] == all[2*b] && all[2*a+1] == all[2*b+1] {
+				return fmt.Errorf("ranks %d and %d would share one GPU: start as many ranks on a machine as it has GPUs", b, a)
+			}
+		}
+	}
+	return nil
+}
+
+// collective moves gradients between the GPUs of all ranks; nil: there is one process.
+func (f *deviceFlags) collective(a app, driver cuda.Driver) (cuda.Collective, error) {
+	r := a.ranks
+	switch {
+	case !r.several():
+		return nil, nil
+	case r.met != nil:
+		return r.met.by.Device, nil
+	case f.Ranks == ranksMPI:
+		return cuda.Staged(driver, r.World), nil
+	}
+	by, err := nccl.Open(nccl.Options{Driver: driver, World: r.World})
+	switch {
+	case err == nil:
+		return by.Device, nil
+	case f.Ranks == ranksNCCL:
+		return nil, err
+	}
+	a.tell("gradients go between GPUs by way of the host: %v\n", err)
+	return cuda.Staged(driver, r.World), nil
+}
+
+// openGPU opens the driver of the machine and a GPU by its number, or what a test has in its
+// place. Where a launcher shows each rank its own GPU alone, that has the number 0.
+func (a app) openGPU(number int) (cuda.Driver, error) {
+	if a.gpu != nil {
+		return a.gpu()
+	}
+	driver, err := libcuda.Open(libcuda.Options{Device: number})
+	if number > 0 && errors.Is(err, cuda.ErrUnavailable) {
+		return libcuda.Open(libcuda.Options{})
+	}
+	return driver, err
+}

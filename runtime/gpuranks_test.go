@@ -1,0 +1,77 @@
+package runtime
+
+import (
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/arithlang/mlc/runtime/comm"
+	"github.com/arithlang/mlc/runtime/comm/commtest"
+	"github.com/arithlang/mlc/runtime/cuda"
+)
+
+// TestRanksOnGPUs trains on several simulated GPUs, one a rank: the bytes are those of one
+// processor.
+func TestRanksOnGPUs(t *testing.T) {
+	m := toyOnGPU()
+	m.Train.Batch, m.Train.Chunk, m.Train.MicroBatch = 50, 16, 8
+	whole := trained(t, m, "--device", "cpu", "--steps", "3", "-q")
+	alone := func() app {
+		return app{model: m, in: strings.NewReader(""), gpu: func() (cuda.Driver, error) { return simulatedGPU(t), nil }}
+	}
+	for size := 1; size <= 4; size++ {
+		for _, flags := range [][]string{{"--device", "sim"}, {"--device", "cuda", "--shard-optimizer"}, {"--device", "cuda", "--ranks", "mpi"}} {
+			dir := filepath.Join(t.TempDir(), "run")
+			s := onRanks(t, size, late, alone, append([]string{"train", "--out", dir, "--steps", "3"}, flags...)...)
+			if s.code != 0 {
+				t.Fatalf("%d ranks, %v: exit %d\n%s", size, flags, s.code, s.err)
+			}
+			sameRun(t, whole, dir)
+			if noted := strings.Contains(s.err, "by way of the host"); noted != (flags[1] == "cuda" && flags[len(flags)-1] != "mpi") {
+				t.Errorf("%v: %s", flags, s.err)
+			}
+		}
+	}
+}
+
+// TestRankWithoutGPU has all ranks use processors where one has no GPU, and refuses where
+// GPUs are asked for.
+func TestRankWithoutGPU(t *testing.T) {
+	m := toyOnGPU()
+	whole := trained(t, m, "--device", "cpu", "--steps", "3", "-q")
+	var opened atomic.Int32
+	alone := func() app {
+		return app{model: m, in: strings.NewReader(""), gpu: func() (cuda.Driver, error) {
+			if opened.Add(1)%2 == 0 {
+				return nil, cuda.ErrUnavailable
+			}
+			return simulatedGPU(t), nil
+		}}
+	}
+	dir := filepath.Join(t.TempDir(), "run")
+	if s := onRanks(t, 2, late, alone, "train", "--out", dir, "--steps", "3"); s.code != 0 || !strings.Contains(s.err, "each cpu") {
+		t.Fatalf("exit %d\n%s", s.code, s.err)
+	}
+	sameRun(t, whole, dir)
+	opened.Store(0)
+	if s := onRanks(t, 2, late, alone, "train", "--out", dir+"2", "--device", "cuda"); s.code != 1 || !strings.Contains(s.err, cuda.ErrUnavailable.Error()) {
+		t.Errorf("exit %d\n%s", s.code, s.err)
+	}
+}
+
+// TestOwnGPU refuses ranks that share one.
+func TestOwnGPU(t *testing.T) {
+	for _, c := range []struct {
+		places [3]int
+		want   string
+	}{{[3]int{1, 2, 3}, ""}, {[3]int{0, 0, 0}, ""}, {[3]int{5, 7, 5}, "ranks 0 and 2 would share one GPU"}} {
+		for _, err := range commtest.Run(3, commtest.Faults{}, func(w comm.World) error {
+			return (&ranks{World: w}).ownGPU(cuda.Info{Place: c.places[w.Rank()]})
+		}) {
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("%v: %v, want %q", c.places, err, c.want)
+			}
+		}
+	}
+}

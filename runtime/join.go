@@ -1,0 +1,325 @@
+package runtime
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	goruntime "runtime"
+	"slices"
+	"strings"
+
+	"github.com/arithlang/mlc/runtime/comm"
+	"github.com/arithlang/mlc/runtime/comm/launch"
+	"github.com/arithlang/mlc/runtime/comm/mpi"
+	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/interrupt"
+	"github.com/arithlang/mlc/runtime/train"
+)
+
+// rankFlags say whether processes that were started together train one model.
+type rankFlags struct {
+	Ranks string `help:"How processes that were started together, as by mpirun, srun or torchrun, train one model: auto; mpi; nccl, between GPUs; none, each by itself. The bits are those of one process." enum:"auto,mpi,nccl,none" default:"auto" placeholder:"auto"`
+}
+
+// together does what lead does, on rank 0 of all processes that were started together; the
+// others do as it says. A process that was started alone is on its own.
+func (f *deviceFlags) together(a app, lead func(a app) error) error {
+	w, err := f.join(a)
+	if err != nil {
+		return err
+	}
+	if w == nil {
+		return lead(a)
+	}
+	r := a.ranks
+	r.World, r.signal = w, func() int { return signalIn(a) }
+	if err := r.agree(a); err != nil {
+		r.apart = true
+		if w.Rank() > 0 {
+			return ended(exitFailed) // rank 0 says why
+		}
+		return err
+	}
+	if w.Rank() > 0 {
+		a.out, a.told = io.Discard, true
+		return a.follow(f)
+	}
+	a.ctx = r.heed(a.ctx)
+	return lead(a)
+}
+
+// join opens what carries bytes between the processes; nil: there is one alone.
+func (f *deviceFlags) join(a app) (comm.World, error) {
+	if a.world != nil || f.Ranks == ranksNone {
+		return a.world, nil
+	}
+	l, several, err := launch.Find(os.Getenv)
+	switch {
+	case err != nil:
+		return nil, err
+	case !several && f.Ranks != ranksAuto:
+		return nil, usagef("--ranks %s: no launcher has started this program as one of several ranks: mpirun -n 4 %s …", f.Ranks, a.args[0])
+	case !several:
+		return nil, nil
+	case !l.MPI && f.Ranks != ranksMPI:
+		return f.meet(a, l)
+	}
+	return mpi.Open(l)
+}
+
+// other says whether a launcher has started this process as another rank than the first.
+func (a app) other() bool {
+	l, several, err := launch.Find(os.Getenv)
+	return err == nil && several && l.Rank > 0 && a.world == nil
+}
+
+// idle says whether another rank does what the command line says: what is not shared is
+// done once.
+func (a app) idle() bool {
+	alone := strings.Contains(strings.Join(a.args, " ")+" ", "--ranks "+ranksNone+" ") || slices.Contains(a.args, "--ranks="+ranksNone)
+	return a.other() && !alone && !slices.Contains([]string{"train", "eval", "bench"}, verbOf(a.args))
+}
+
+// signalIn is the number of the signal that a process has got; 0: none.
+func signalIn(a app) int {
+	if a.ctx.Err() == nil {
+		return 0
+	}
+	e, _ := interrupt.In(context.Cause(a.ctx))
+	return int(e.Signal)
+}
+
+// passportBytes is as much of each of its texts as is compared.
+const passportBytes = 64
+
+// agree wants all ranks to be of one program, and each machine to have a core for each rank.
+func (r *ranks) agree(a app) error {
+	const texts = 4
+	own := [texts]string{binaryHash(), a.identity().hash, verbOf(a.args), hostname()}
+	size := texts*passportBytes + 8
+	all, bounds := make([]byte, r.Size()*size), make([]int, r.Size()+1)
+	for i := range r.Size() {
+		bounds[i+1] = (i + 1) * size
+	}
+	for i, text := range own {
+		copy(all[r.Rank()*size+i*passportBytes:][:passportBytes], text)
+	}
+	if err := r.Gather(all, bounds); err != nil {
+		return err
+	}
+	text := func(rank, i int) string {
+		return strings.TrimRight(string(all[rank*size+i*passportBytes:][:passportBytes]), "\x00")
+	}
+	for rank := range r.Size() {
+		for i, what := range []string{"binary", "spec", "verb"} {
+			if text(rank, i) != text(0, i) {
+				return fmt.Errorf("rank %d on %s has another %s than rank 0 on %s: start the same program with the same command line on all machines",
+					rank, text(rank, 3), what, text(0, 3))
+			}
+		}
+	}
+	ranks := map[string]int{}
+	for rank := range r.Size() {
+		host := text(rank, 3)
+		if rank == r.Rank() {
+			r.number = ranks[host]
+		}
+		ranks[host]++
+	}
+	r.local = ranks[text(r.Rank(), 3)]
+	return r.crowded()
+}
+
+// oversubscribe lets a machine have more ranks than cores, for tests.
+const oversubscribe = "MLC_OVERSUBSCRIBE"
+
+// crowded refuses more ranks than cores on a machine, where they would wait for each
+// other's turn. All ranks have to say the same.
+func (r *ranks) crowded() error {
+	many := []int64{0}
+	if cores := allCores(); r.local > cores && os.Getenv(oversubscribe) == "" {
+		many[0] = int64(r.local)<<32 | int64(cores)
+	}
+	if err := r.Max(many); err != nil || many[0] == 0 {
+		return err
+	}
+	return fmt.Errorf("a machine has %d ranks and %d cores: start as many ranks as there are cores at most (or set %s=1, and wait)",
+		many[0]>>32, many[0]&math.MaxUint32, oversubscribe)
+}
+
+// binaryHash tells programs apart.
+func binaryHash() string {
+	path, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return ""
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func hostname() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "an unknown machine"
+	}
+	return name
+}
+
+// allCores is how many cores the machine has, whichever this process may use.
+func allCores() int {
+	n := 0
+	text, err := os.ReadFile("/proc/cpuinfo")
+	if err == nil {
+		n = strings.Count("\n"+string(text), "\nprocessor\t")
+	}
+	return max(n, goruntime.NumCPU())
+}
+
+// several says whether there are other processes.
+func (r *ranks) several() bool { return r != nil && r.World != nil }
+
+// verbOf is the verb of a command line.
+func verbOf(args []string) string {
+	for _, arg := range args[1:] {
+		if !strings.HasPrefix(arg, "-") {
+			return arg
+		}
+	}
+	return ""
+}
+
+// leads says whether this process tells others what to do.
+func (r *ranks) leads() bool { return r.several() && r.Rank() == 0 }
+
+// size is how many processes there are.
+func (r *ranks) size() int {
+	if !r.several() {
+		return 1
+	}
+	return r.Size()
+}
+
+// threads is how many threads this rank has where no flag says it: its share of the cores
+// that all ranks of the machine may use. A launcher that binds ranks to cores has shared
+// them out.
+func (r *ranks) threads(f *deviceFlags, all int) int {
+	if !r.several() || f.Threads > 0 || goruntime.NumCPU() < allCores() {
+		return all
+	}
+	return max(1, all/r.local)
+}
+
+// opened makes a machine that of all ranks, where all have opened theirs.
+func (a app) opened(m device.Machine, failed error) (device.Machine, error) {
+	r := a.ranks
+	if !r.several() {
+		return m, failed
+	}
+	r.machine, r.bounds = m, nil
+	first, err := a.sameBits(m)
+	switch {
+	case r.Rank() > 0 && !first:
+		return nil, err // rank 0 says why it goes no further
+	case failed != nil || err != nil:
+		return nil, cmp.Or(failed, err)
+	case r.Rank() > 0:
+		return m, nil
+	}
+	return r.mirror(m), nil
+}
+
+// sameBits wants the machines of all ranks to compute the same bits, where that hangs on
+// them: products of rounded factors on other processors or cards, and those of a library.
+// First says whether rank 0 has a machine.
+func (a app) sameBits(m device.Machine) (first bool, err error) {
+	r := a.ranks
+	var about device.About
+	if m != nil {
+		about = m.About()
+	}
+	how := about.Device + ", " + about.Name + ", " + about.Schedules
+	if about.Device == "cpu" {
+		how = about.Device + ", " + about.Schedules
+	}
+	var h [sha256.Size]byte // zeros: there is no machine
+	if m != nil {
+		h = sha256.Sum256([]byte(how + about.Gemm))
+	}
+	all, bounds := make([]byte, r.Size()*len(h)), make([]int, r.Size()+1)
+	for i := range r.Size() {
+		bounds[i+1] = (i + 1) * len(h)
+	}
+	copy(all[r.Rank()*len(h):], h[:])
+	if err := r.Gather(all, bounds); err != nil {
+		return false, err
+	}
+	first = [sha256.Size]byte(all) != [sha256.Size]byte{}
+	if m == nil || !first || (a.model.Train.Precision == "" || a.model.Train.Precision == "f32") && about.Gemm == "" {
+		return first, nil
+	}
+	for rank := range r.Size() {
+		if string(all[rank*len(h):][:len(h)]) != string(all[:len(h)]) {
+			return first, fmt.Errorf("rank %d has another processor or card than rank 0 (%s), and products of %s have other bits there: "+
+				"use equal machines, or processors with --cpu avx512 or avx2, or train.precision = f32", rank, how, cmp.Or(about.Gemm, a.model.Train.Precision))
+		}
+	}
+	return first, nil
+}
+
+// trainRanks are those that train together; nil: there is this process alone.
+func (a app) trainRanks() train.Ranks {
+	if !a.ranks.several() {
+		return nil
+	}
+	return a.ranks
+}
+
+// evalRanks are those that test together; nil: there is this process alone.
+func (a app) evalRanks() eval.Ranks {
+	if !a.ranks.several() {
+		return nil
+	}
+	return a.ranks
+}
+
+// enough wants a chunk of each batch for each rank.
+func (a app) enough(c *train.Config) error {
+	r := a.trainRanks()
+	if r == nil || r.Size() <= c.Chunks() {
+		return nil
+	}
+	return fmt.Errorf("there are %d ranks, and a batch of %d examples has %d chunks, one or more for each rank: start %d ranks at most, or make train.batch larger",
+		r.Size(), c.Batch, c.Chunks(), c.Chunks())
+}
+
+// lead has the other ranks be ready for the steps of a training.
+func (a app) lead(t *train.Trainer) error {
+	if !a.ranks.leads() {
+		return nil
+	}
+	if err := a.enough(&t.Config); err != nil {
+		return err
+	}
+	t.Ranks = a.ranks
+	a.ranks.bounds = t.Shards(a.ranks.Size())
+	payload, err := json.Marshal(training{Config: t.Config, Padded: a.model.Task.Padded, State: t.State})
+	if err != nil {
+		return fmt.Errorf("BUG: %w", err)
+	}
+	return a.ranks.tell(orderTrain, payload)
+}

@@ -1,0 +1,219 @@
+package runtime
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/arithlang/mlc/runtime/comm"
+	"github.com/arithlang/mlc/runtime/comm/commtest"
+	"github.com/arithlang/mlc/runtime/eval"
+)
+
+// late is what a fake world does to messages.
+var late = commtest.Faults{Delay: 100 * time.Microsecond, Seed: 11}
+
+// onRanks runs a command line on so many ranks, which are goroutines. It returns what rank 0
+// said; the others have to say nothing, and to end with the same code.
+func onRanks(t *testing.T, size int, faults commtest.Faults, alone func() app, args ...string) said {
+	t.Helper()
+	t.Setenv(oversubscribe, "1")
+	all, errs := make([]said, size), make([]*os.File, size)
+	for rank := range all {
+		var err error
+		if errs[rank], err = os.Create(filepath.Join(t.TempDir(), "stderr")); err != nil {
+			t.Fatal(err)
+		}
+		defer errs[rank].Close()
+		all[rank].code = -1 // it was aborted
+	}
+	commtest.Run(size, faults, func(w comm.World) error {
+		a, out := alone(), new(bytes.Buffer)
+		a.world, a.out, a.err = w, out, errs[w.Rank()]
+		all[w.Rank()].code = run(a, append([]string{"./toy"}, args...))
+		all[w.Rank()].out = out.String()
+		return nil
+	})
+	for rank, file := range errs {
+		text, err := os.ReadFile(file.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[rank].err = string(text)
+	}
+	for rank, s := range all[1:] {
+		if s.code != all[0].code || s.out != "" || s.err != "" {
+			t.Errorf("%d ranks, %v: rank %d: exit %d, says %s%s", size, args, rank+1, s.code, s.out, s.err)
+		}
+	}
+	return all[0]
+}
+
+func toyApp() app { return app{model: toyModel(), in: strings.NewReader("")} }
+
+func stagesApp() app {
+	p := toyPipeline()
+	return p.app(app{in: strings.NewReader("")})
+}
+
+// TestRanks trains, tests and resumes on one to four ranks, with optimizers that are
+// replicated and sharded: all that is left are the bytes of one process.
+func TestRanks(t *testing.T) {
+	for name, c := range map[string]struct {
+		whole string
+		alone func() app
+		same  func(t *testing.T, want, got string)
+	}{
+		"toy":    {trained(t, toyModel(), "-q"), toyApp, sameRun},
+		"stages": {travelled(t, toyPipeline(), "-q"), stagesApp, sameJourney},
+	} {
+		for size := 1; size <= 4; size++ {
+			for _, flags := range [][]string{{"--threads", "1"}, {"--threads", "3", "--shard-optimizer"}} {
+				dir := filepath.Join(t.TempDir(), "run")
+				s := onRanks(t, size, late, c.alone, append([]string{"train", "--out", dir}, flags...)...)
+				if s.code != 0 {
+					t.Fatalf("%s on %d ranks, %s: exit %d\n%s", name, size, flags, s.code, s.err)
+				}
+				if want := fmt.Sprintf("on %d ranks (a test's %d ranks)", size, size); size > 1 && !strings.Contains(s.err, want) {
+					t.Errorf("no %q in\n%s", want, s.err)
+				}
+				c.same(t, c.whole, dir)
+				sameResult(t, c.whole, dir)
+			}
+		}
+	}
+}
+
+// sameResult compares what tests have found in two runs, in every folder that has a result.
+func sameResult(t *testing.T, want, got string) {
+	t.Helper()
+	n := 0
+	for _, stage := range []string{"", "second"} {
+		a, errA := eval.Load(filepath.Join(want, stage, "eval"))
+		b, errB := eval.Load(filepath.Join(got, stage, "eval"))
+		if errA != nil || errB != nil || a == nil {
+			continue
+		}
+		n++
+		if b == nil || cmp.Diff(a.ByCell, b.ByCell) != "" || a.Settings != b.Settings {
+			t.Errorf("%s and %s have other results", want, got)
+		}
+	}
+	if n == 0 {
+		t.Errorf("%s has no result", want)
+	}
+}
+
+// TestRanksResume stops on one number of ranks and goes on with another.
+func TestRanksResume(t *testing.T) {
+	whole := trained(t, toyModel(), "-q")
+	for _, sizes := range [][2]int{{2, 3}, {4, 1}, {1, 4}, {3, 2}} {
+		dir := filepath.Join(t.TempDir(), "run")
+		once := sync.OnceFunc(ctrlC) // which all ranks of this process get
+		interruptedAt3 := func() app {
+			a := toyApp()
+			at(&a.model, 3, once)
+			return a
+		}
+		args := []string{"train", "--resume=auto", "--out", dir, "--threads", "1"}
+		if s := onRanks(t, sizes[0], late, interruptedAt3, args...); s.code != exitInterrupted || !strings.Contains(s.err, "go on with") {
+			t.Fatalf("%d ranks: exit %d\n%s", sizes[0], s.code, s.err)
+		}
+		if s := onRanks(t, sizes[1], late, toyApp, append(args, "--shard-optimizer")...); s.code != 0 {
+			t.Fatalf("%d ranks: exit %d\n%s", sizes[1], s.code, s.err)
+		}
+		sameRun(t, whole, dir)
+	}
+}
+
+// TestRanksVerbs tests and measures together.
+func TestRanksVerbs(t *testing.T) {
+	dir := trained(t, toyModel(), "-q")
+	for _, args := range [][]string{
+		{"eval", dir, "--digits", "3,7,9", "--samples", "50", "--json"},
+		{"eval", dir, "--digits", "3,7", "--samples", "50", "--mode", "greedy", "--json"},
+		{"eval", "--weights", lastCheckpoint(dir), "--digits", "4", "--json"},
+	} {
+		want := call(t, toyModel(), "", args...)
+		for _, size := range []int{2, 3} {
+			got := onRanks(t, size, late, toyApp, args...)
+			if got.code != 0 || want.code != 0 || untimed(got.out) != untimed(want.out) {
+				t.Errorf("%v on %d ranks: exit %d and %d\n%s\n%s%s", args, size, want.code, got.code, want.out, got.out, got.err)
+			}
+		}
+	}
+	if s := onRanks(t, 2, late, toyApp, "bench", "--steps", "3", "--threads", "1"); s.code != 0 || !strings.Contains(s.out, "2 ranks") {
+		t.Errorf("exit %d\n%s%s", s.code, s.out, s.err)
+	}
+}
+
+// untimed is a result without how long it took.
+func untimed(text string) string {
+	return regexp.MustCompile(`"seconds_eval":[^,]*`).ReplaceAllString(text, "")
+}
+
+// TestRanksRefuse wants an error on rank 0 alone, and all to end.
+func TestRanksRefuse(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	other := func() func() app {
+		n := 0
+		return func() app {
+			a := toyApp()
+			n++
+			a.model.SpecHash = strings.Repeat(fmt.Sprint(n), 8)
+			return a
+		}
+	}()
+	for want, c := range map[string]struct {
+		size  int
+		alone func() app
+		args  []string
+	}{
+		"5 ranks, and a batch of 50 examples has 4 chunks": {5, toyApp, []string{"train", "--out", dir}},
+		"has another spec than rank 0":                     {2, other, []string{"train", "--out", dir}},
+		"there is no such folder":                          {3, toyApp, []string{"train", "--resume", "--out", dir + "x"}},
+		"unknown device":                                   {2, toyApp, []string{"train", "--device", "abacus"}},
+	} {
+		s := onRanks(t, c.size, commtest.Faults{}, c.alone, c.args...)
+		if s.code == 0 || !strings.Contains(s.err, want) {
+			t.Errorf("exit %d, no %q in\n%s", s.code, want, s.err)
+		}
+	}
+	if found, _ := filepath.Glob(filepath.Join(dir, "ckpt", "*")); len(found) > 0 {
+		t.Errorf("%v", found)
+	}
+}
+
+// TestRankDies wants no rank to go on, nor to wait, when one fails at any time.
+func TestRankDies(t *testing.T) {
+	whole := trained(t, toyModel(), "-q")
+	for _, fail := range []int{1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144} {
+		dir := filepath.Join(t.TempDir(), "run")
+		args := []string{"train", "--resume=auto", "--out", dir, "--save", "1ms", "--threads", "1"}
+		t.Setenv(oversubscribe, "1")
+		ended := make([]bool, 3)
+		commtest.Run(3, commtest.Faults{Fail: fail}, func(w comm.World) error {
+			a := toyApp()
+			a.world = w
+			callApp(t, a, append([]string{"./toy"}, args...))
+			ended[w.Rank()] = true // else it was aborted
+			return nil
+		})
+		if slices.Contains(ended, true) && fail > 3 && fail < 60 {
+			t.Errorf("call %d: %v have ended as if nothing were", fail, ended)
+		}
+		if s := onRanks(t, 2, commtest.Faults{}, toyApp, args...); s.code != 0 {
+			t.Fatalf("call %d: exit %d\n%s", fail, s.code, s.err)
+		}
+		sameRun(t, whole, dir)
+	}
+}
