@@ -88,7 +88,7 @@ func (l *launch) pattern() string {
 const taken = 120
 
 // script is the job. The trainer is no step of it, so that it may use all cores of the job
-// in every version of Slurm; the script hands signals on to it.
+// in every version of Slurm.
 func (l *launch) script() (string, error) {
 	here, err := os.Getwd()
 	if err != nil {
@@ -129,11 +129,12 @@ func (l *launch) script() (string, error) {
 	return b.String(), nil
 }
 
-// attended runs the trainer. Bash returns from wait for a signal that is trapped, too. The
-// trainer ends with 138 when it has saved because of USR1, which comes before the limit.
+// attended runs the trainer. USR1 comes to the script alone, before the limit: the trainer
+// saves and ends with 138. TERM comes to all processes, and a second one would kill the
+// trainer before it has saved. Bash returns from wait for a signal that is trapped, too.
 const attended = `
 trap 'kill -USR1 $trainer' USR1
-trap 'kill -TERM $trainer' TERM
+trap : TERM
 "$@" &
 trainer=$!
 while wait $trainer; kill -0 $trainer 2>/dev/null; do :; done
