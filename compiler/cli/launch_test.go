@@ -152,6 +152,7 @@ func TestOwnFlags(t *testing.T) {
 	for args, want := range map[string]string{
 		"--jobs 2 --launcher slurm":      "--jobs is for this machine",
 		"--parallel=0 --launcher print":  "--parallel 0: want 1 or more",
+		"--parallel=2 --launcher print":  "as in parallel -j 2",
 		"--sbatch -tx --launcher=print":  "--sbatch is for --launcher slurm",
 		"--collect --launcher=print":     "--collect trains nothing",
 		"--launcher pbs":                 "--launcher must be one of",

@@ -61,7 +61,7 @@ spec:
       volumes:
         - name: runs
           persistentVolumeClaim:
-            claimName: "CLAIM" # CHANGE: a claim that has what is in {{.Folder}}
+            claimName: "CLAIM" # CHANGE: a claim that has what is in {{quote .Folder}}
 `))
 
 // kubernetes prints the manifest of a job of Kubernetes.

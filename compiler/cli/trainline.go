@@ -59,6 +59,8 @@ func (o *ownFlags) parse(words []string) error {
 		return usagef("--parallel %d: want 1 or more trainings at a time", o.Parallel)
 	case given("--parallel") && o.Launcher == "":
 		return usagef("--parallel is for --launcher: on this machine, --jobs %d makes trainings side by side", o.Parallel)
+	case given("--parallel") && o.Launcher == "print":
+		return usagef("--parallel: what runs the commands decides how many at a time, as in parallel -j %d", o.Parallel)
 	case given("--jobs") && o.Launcher != "":
 		return usagef("--jobs is for this machine: with --launcher, --parallel %d is the number of trainings at a time", o.Jobs)
 	case len(o.Sbatch) > 0 && o.Launcher != "slurm":
