@@ -57,7 +57,6 @@ const rules = `
 	runtime/train < runtime/record < runtime, plot < compiler/cli;
 	runtime/ckpt, runtime/eval, runtime/track < runtime/board < runtime; # TensorBoard
 	runtime/ckpt, runtime/track < runtime/mlflow < runtime;
-	runtime/comm < runtime/train, runtime/cuda; # many processes
 	runtime/comm, runtime/comm/launch < runtime/comm/mpi < runtime;
 	runtime < generated/*;
 
