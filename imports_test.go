@@ -41,7 +41,7 @@ const rules = `
 	runtime/cuda/libraries < runtime/cuda/cublaslt, runtime/cuda/nccl;
 	runtime/calibrate < runtime;
 	runtime/lock < runtime/eval;
-	runtime/interrupt, runtime/flag < runtime, compiler/cli;
+	runtime/interrupt, runtime/lock, runtime/flag < runtime, compiler/cli;
 	runtime/damage < runtime/ckpt, runtime/track < runtime/train;
 	runtime/damage < runtime/record, runtime/eval, runtime, plot;
 	runtime/cuda < runtime/cuda/libcuda, runtime/cuda/cublaslt, runtime/cuda/peak < runtime;
@@ -94,7 +94,7 @@ const rules = `
 	compiler/diff, codegen/live, codegen/ptx/ptxrun, specs, runtime/interrupt < prove < compiler/cli; # mlc prove
 	codegen/live, runtime/profile < prove/timing < prove;
 	codegen/live, bench/peers, specs < prove/beside < prove;
-	NONE < runtime/comm/mpitest, compiler/bundle/gen, compiler/peertest, specs, torture, runtime/cpu/asm, codegen/ptx/asm, codegen/ptx/ptxas, runtime/cuda/libcuda/fakecuda;
+	NONE < compiler/cli/slurmtest, runtime/comm/mpitest, compiler/bundle/gen, compiler/peertest, specs, torture, runtime/cpu/asm, codegen/ptx/asm, codegen/ptx/ptxas, runtime/cuda/libcuda/fakecuda;
 `
 
 // TestImports holds every import within the module to the rules.

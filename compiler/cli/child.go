@@ -64,7 +64,7 @@ func (s exitStatus) killed() bool { return s == 128+exitStatus(syscall.SIGKILL) 
 func interrupted(err error) bool {
 	var s exitStatus
 	if errors.As(err, &s) {
-		return s == 128+exitStatus(syscall.SIGINT) || s == 128+exitStatus(syscall.SIGTERM) || s == 128+exitStatus(syscall.SIGHUP)
+		return interrupt.Coded(int(s))
 	}
 	_, ok := interrupt.In(err)
 	return ok

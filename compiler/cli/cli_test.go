@@ -41,7 +41,7 @@ func TestSplitTrain(t *testing.T) {
 	}{
 		{"x.arith", trainLine{file: "x.arith"}},
 		{"x.arith --seed 3 -q", trainLine{file: "x.arith", flags: []string{"--seed", "3", "-q"}}},
-		{"--set a=1 x.arith --steps 2 --set=b=2 --out r", trainLine{file: "x.arith", set: []string{"a=1", "b=2"}, flags: []string{"--steps", "2", "--out", "r"}}},
+		{"--set a=1 x.arith --steps 2 --set=b=2 --out r", trainLine{file: "x.arith", own: ownFlags{Set: []string{"a=1", "b=2"}}, flags: []string{"--steps", "2", "--out", "r"}}},
 		{"x.arith --help", trainLine{file: "x.arith", flags: []string{"--help"}}},
 		{"-h", trainLine{help: true}},
 	} {

@@ -83,6 +83,9 @@ func complete(root *kong.Node, words []string) []string {
 			if i := slices.IndexFunc(verb.Children, func(n *kong.Node) bool { return n.Name == w }); i >= 0 {
 				verb = verb.Children[i]
 				flags = slices.Concat(flags, verb.Flags)
+				if verb.Name == "train" { // which reads them itself
+					flags = append(flags, ownParser(new(ownFlags)).Model.Flags...)
+				}
 			}
 		}
 	}
@@ -132,7 +135,7 @@ func findFlag(flags []*kong.Flag, word string) *kong.Flag {
 func valuesOf(v *kong.Value) []string {
 	switch {
 	case v.Enum != "":
-		return v.EnumSlice()
+		return slices.DeleteFunc(v.EnumSlice(), func(s string) bool { return s == "" })
 	case v.Name == "stage" || v.Name == "dump":
 		return stageNames()
 	}

@@ -29,10 +29,8 @@ func (s *series) halve(by check.Search) error {
 			many = ""
 		}
 		s.say("rung %d of %d: %d training%s for %s %% of the budget", rung+1, by.Rungs, len(alive), many, track.Percent(share))
-		for _, i := range alive {
-			if err := s.train(i, s.rungFlags(&s.jobs[i], rung, share)); err != nil {
-				return err
-			}
+		if err := s.each(alive, func(j *job) []string { return s.rungFlags(j, rung, share) }); err != nil {
+			return err
 		}
 		if share < 1 {
 			s.narrow(by, share)

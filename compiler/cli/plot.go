@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/plot"
+	"github.com/arithlang/mlc/plot/list"
 	"github.com/arithlang/mlc/runtime/eval"
 )
 
@@ -76,6 +77,10 @@ func (c *plotCmd) Run(a *app) error {
 			figures = append(figures, plot.Thinking(t))
 			continue
 		}
+		if len(c.Runs) > 1 && holdsNothing(path) {
+			a.say("%s has no run in it yet", path)
+			continue
+		}
 		r, err := await(a, func() (*plot.Run, error) { return plot.Load(path, c.Eval) })
 		if err != nil {
 			return err
@@ -104,6 +109,13 @@ func (c *plotCmd) Run(a *app) error {
 		return c.nothing()
 	}
 	return c.save(a, figures)
+}
+
+// holdsNothing reports whether a folder is neither a run nor has runs in it, as that of a
+// training which is about to begin, or of the programs of a launcher.
+func holdsNothing(path string) bool {
+	all, err := list.Runs(path)
+	return err == nil && len(all) == 0
 }
 
 // check finds flags that do not go together.

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/arithlang/mlc/compiler/cli/slurmtest"
 )
 
 func TestMain(m *testing.M) {
@@ -45,6 +47,7 @@ func TestScripts(t *testing.T) {
 			"quotes":     quotes,
 			"commands":   commands,
 			"await":      awaitLine,
+			"slurm":      startSlurm,
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {
@@ -52,6 +55,8 @@ func TestScripts(t *testing.T) {
 				return os.Getuid() == 0, nil
 			case "tmpfs":
 				return canMount(), nil
+			case "slurm":
+				return slurmtest.Missing() == "", nil
 			}
 			return false, fmt.Errorf("unknown condition %s", cond)
 		},
@@ -200,4 +205,14 @@ func awaitLine(ts *testscript.TestScript, neg bool, args []string) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	ts.Fatalf("%s never had %s", args[0], args[1])
+}
+
+// startSlurm starts Slurm, with so many processors in its node, until the script ends.
+func startSlurm(ts *testscript.TestScript, neg bool, args []string) {
+	cpus, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	cluster, err := slurmtest.Start(cpus)
+	ts.Check(err)
+	ts.Defer(cluster.Stop)
+	ts.Setenv("SLURM_CONF", cluster.Config)
 }

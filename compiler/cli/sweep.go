@@ -19,6 +19,7 @@ type training struct {
 	source
 	set     []string        // path=value, from the command line
 	point   check.Point     // with no name: the spec has no sweep
+	number  int             // in the sweep, from 1; 0: there is none
 	printed map[string]bool // findings that have been printed for another of the sweep
 	title   string          // of a run: what the spec is called, whose file is not
 }
@@ -93,7 +94,8 @@ func (a *app) trainings(file, root string, set, only []string) ([]training, erro
 	shown := make(map[string]bool)
 	all := make([]training, len(points))
 	for i, p := range points {
-		all[i] = training{source: s, set: set, point: p, printed: shown}
+		number := 1 + slices.IndexFunc(of.points, func(q check.Point) bool { return q.Slug == p.Slug })
+		all[i] = training{source: s, set: set, point: p, number: number, printed: shown}
 	}
 	return all, nil
 }

@@ -23,15 +23,25 @@ type trainCmd struct {
 func (trainCmd) Help() string {
 	return `mlc train [--set PATH=VALUE] [--point AXIS=VALUE,…] FILE [FLAGS OF THE TRAINER]
 
---set and --point are for mlc, wherever they stand; all else after FILE goes to the
-trainer. mlc train FILE --help shows the trainer's help.
+--set, --point and the flags below are for mlc, wherever they stand; all else after FILE
+goes to the trainer. mlc train FILE --help shows the trainer's help.
 
 In a sweep, all trainings run in turn, or those that --point chooses: by values of the
 axes, by number from 1, or by name. Each has its own run directory, with --out DIR
-below DIR. --resume skips finished trainings, even if a run of the same spec under
-another name did them, and continues the rest; runs with another seed or budget do
-not count. A flag that sets what an axis sets, as --seed does train.seed, is refused.
-A table of all results comes last.
+DIR/NAME, also where only one is chosen. --resume skips finished trainings, even if a run
+of the same spec under another name did them, continues the rest, and leaves to other
+processes what they are training; runs with another seed or budget do not count. A flag
+that sets what an axis sets, as --seed does train.seed, is refused. A table of all results
+comes last.
+
+  --jobs N          makes N trainings side by side, each with its share of the cores
+  --collect         trains nothing: prints the table, and how far the others are
+  --launcher slurm  submits one array of Slurm; --parallel K: K tasks at a time;
+                    --sbatch '-p gpu -t 4:00:00': options for sbatch
+  --launcher print  prints a command for each training, for GNU parallel and others
+  --launcher kubernetes
+                    prints the manifest of an Indexed Job
+What is launched goes on with what is there, and needs neither Go nor mlc (docs/cluster.md).
 
 Without FILE, --resume --out RUN goes on with a run, from the spec in it.
 
@@ -43,7 +53,8 @@ Examples:
   mlc train specs/successor.arith --seed 3 --steps 500 --out runs/trial
   mlc train specs/successor.arith --set model.width=32
   mlc train specs/small/embeddings.arith --point embedding=abacus,seed=1
-  mlc train specs/bias/table1.arith --resume`
+  mlc train specs/bias/table1.arith --resume
+  mlc train specs/bias/table1.arith --launcher slurm --parallel 8 --sbatch '-t 4:00:00 -c 8'`
 }
 
 // Run builds the trainer and becomes it.
@@ -62,15 +73,26 @@ func (c *trainCmd) Run(a *app, verb *kong.Context) error {
 	if line.file == "" {
 		return a.ofRun("train", line.run, line.flags)
 	}
-	all, err := a.trainings(line.file, where.root, line.set, line.point)
+	all, err := a.trainings(line.file, where.root, line.own.Set, line.own.Point)
 	if err != nil {
 		return err
 	}
-	if err := takeFlags(line.flags).refuseAxes(all); err != nil {
+	flags := takeFlags(line.flags)
+	if err := flags.refuseAxes(all); err != nil {
 		return err
 	}
-	if len(all) > 1 {
+	switch {
+	case line.own.Launcher != "":
+		return a.launch(where, all, line)
+	case line.own.Collect:
+		return a.collect(where, all, line)
+	case len(all) > 1:
 		return a.trainAll(where, all, line)
+	}
+	if all[0].point.Name != "" && flags.out != "" {
+		if line.flags, err = flags.inside(all[0]); err != nil {
+			return err
+		}
 	}
 	p, err := a.trainer(where, all[0], line.quiet())
 	if err != nil {
@@ -130,8 +152,7 @@ func callable(path string) string {
 // trainLine is the command line of the verb train.
 type trainLine struct {
 	file  string
-	set   []string
-	point []string
+	own   ownFlags
 	flags []string // for the trainer
 	run   string   // which is gone on with, where no file is named
 	help  bool
@@ -143,37 +164,28 @@ func (l trainLine) quiet() bool {
 
 // again is the command line that goes on with what this one has begun.
 func (l trainLine) again() string {
-	words := []string{"mlc", "train", l.file}
-	for _, s := range l.set {
-		words = append(words, "--set", s)
-	}
-	for _, p := range l.point {
-		words = append(words, "--point", p)
-	}
+	words := append([]string{"mlc", "train", l.file}, l.own.words()...)
 	words = append(words, l.flags...)
-	if !slices.Contains(l.flags, "--resume") {
+	if !takeFlags(l.flags).resume {
 		words = append(words, "--resume")
 	}
 	return flag.Line(words)
 }
 
 func splitTrain(args []string) (l trainLine, err error) {
-	own := map[string]struct {
-		values *[]string
-		form   string
-	}{"--set": {&l.set, "PATH=VALUE"}, "--point": {&l.point, "AXIS=VALUE"}}
+	own, mine := new(ownFlags).names(), []string(nil)
 	for len(args) > 0 {
 		arg := args[0]
 		args = args[1:]
-		name, value, given := strings.Cut(arg, "=")
-		flag, mine := own[name]
+		name, _, given := strings.Cut(arg, "=")
+		f, isOwn := own[name]
 		switch {
-		case mine && given:
-			*flag.values = append(*flag.values, value)
-		case mine && len(args) == 0:
-			return l, usagef("%s wants %s", name, flag.form)
-		case mine:
-			*flag.values = append(*flag.values, args[0])
+		case isOwn && (given || f.IsBool()):
+			mine = append(mine, arg)
+		case isOwn && len(args) == 0:
+			return l, usagef("%s wants %s", name, f.PlaceHolder)
+		case isOwn:
+			mine = append(mine, name+"="+args[0])
 			args = args[1:]
 		case l.file != "":
 			l.flags = append(l.flags, arg)
@@ -182,12 +194,15 @@ func splitTrain(args []string) (l trainLine, err error) {
 			return l, nil
 		case goesOn(append([]string{arg}, args...)):
 			l.flags = append([]string{arg}, args...)
-			return l.ofRun()
+			args = nil
 		case strings.HasPrefix(arg, "-"):
 			return l, usagef("%s comes before the spec: flags of the trainer go after it, as in mlc train FILE %s", arg, arg)
 		default:
 			l.file = arg
 		}
+	}
+	if err := l.own.parse(mine); err != nil {
+		return l, err
 	}
 	if l.file == "" {
 		return l.ofRun()
@@ -203,7 +218,7 @@ func goesOn(flags []string) bool {
 
 // ofRun is a command line without a spec, which goes on with a run.
 func (l trainLine) ofRun() (trainLine, error) {
-	if goesOn(l.flags) && len(l.set)+len(l.point) == 0 {
+	if goesOn(l.flags) && !l.own.any() {
 		l.run = takeFlags(l.flags).out
 		return l, nil
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/runtime/flag"
 	"github.com/arithlang/mlc/runtime/interrupt"
+	"github.com/arithlang/mlc/runtime/lock"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/track"
 	"github.com/arithlang/mlc/runtime/train"
@@ -26,9 +27,10 @@ type series struct {
 	where project
 	flags trainFlags
 	quiet bool
-	start time.Time
 	jobs  []job
 	ran   bool // some trainer has understood the command line
+
+	jobsAtOnce int // 0 and 1: in turn
 }
 
 // A job is one training of a series.
@@ -41,7 +43,7 @@ type job struct {
 	of     kin
 	begun  bool // before this series
 	state  jobState
-	ending time.Duration // from the start of the series
+	took   time.Duration // with the making of its trainer
 	budget train.Budget  // of the training; that of the spec, where no flag says another
 	left   string        // why a search has gone on without it; "": it has not
 }
@@ -53,13 +55,14 @@ const (
 	done
 	failed
 	left // by a search that goes on with others
+	away // another process makes it
 )
 
 // trainAll makes the trainings of a sweep in turn and ends with a table of their
 // results. One that fails does not keep the others from being made; a mistake on
 // the command line or an interrupt does.
 func (a *app) trainAll(where project, all []training, line trainLine) error {
-	s := &series{app: a, where: where, flags: takeFlags(line.flags), quiet: line.quiet(), start: time.Now()}
+	s := &series{app: a, where: where, flags: takeFlags(line.flags), quiet: line.quiet(), jobsAtOnce: line.own.Jobs}
 	if err := s.plan(all); err != nil {
 		return err
 	}
@@ -77,15 +80,33 @@ func (s *series) all(by check.Search) error {
 	if by.Kind == "halving" && len(s.jobs) > 1 {
 		return s.halve(by)
 	}
-	for i := range s.jobs {
-		if s.jobs[i].state != waiting {
+	return s.each(s.waiting(), s.flags.of)
+}
+
+// each makes some of the trainings, in turn or side by side.
+func (s *series) each(numbers []int, flags func(*job) []string) error {
+	if s.jobsAtOnce > 1 && len(numbers) > 1 {
+		return s.beside(numbers, flags)
+	}
+	for _, i := range numbers {
+		if s.elsewhere(i) {
 			continue
 		}
-		if err := s.train(i, s.flags.of(&s.jobs[i])); err != nil {
+		if err := s.train(i, flags(&s.jobs[i])); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// elsewhere finds that another process makes a training that is resumed.
+func (s *series) elsewhere(i int) bool {
+	j := &s.jobs[i]
+	if dir := s.flags.dir(j); s.flags.resume && dir != "" && lock.Held(dir) {
+		j.state = away
+		s.say("training %d of %d: %s: left to %s, which is training in %s", i+1, len(s.jobs), j.point.Name, lock.Owner(dir), dir)
+	}
+	return j.state == away
 }
 
 // plan compiles all trainings: what the compiler finds in one is said before hours
@@ -122,7 +143,7 @@ func (s *series) plan(all []training) error {
 
 // train makes one of the trainings, with flags for its trainer. An error ends the series.
 func (s *series) train(i int, flags []string) error {
-	j := &s.jobs[i]
+	j, begun := &s.jobs[i], time.Now()
 	p, err := s.trainer(s.where, j.training, true)
 	if err != nil {
 		return err
@@ -133,7 +154,12 @@ func (s *series) train(i int, flags []string) error {
 			s.say("  %s", so)
 		}
 	}
-	err = attend(p.binary, p.command(flags))
+	return s.ended(i, time.Since(begun), attend(p.binary, p.command(flags)))
+}
+
+// ended takes note of how a trainer has ended. An error ends the series.
+func (s *series) ended(i int, took time.Duration, err error) error {
+	j := &s.jobs[i]
 	var status exitStatus
 	switch {
 	case err == nil:
@@ -148,13 +174,27 @@ func (s *series) train(i int, flags []string) error {
 		s.say("training %d of %d has failed: %s", i+1, len(s.jobs), s.command(j))
 	}
 	s.ran = true
-	j.ending = time.Since(s.start)
+	j.took = took
 	return nil
 }
 
 // command is what makes one of the trainings alone.
 func (s *series) command(j *job) string {
-	return strings.TrimSpace("mlc train " + j.command() + " " + flag.Line(s.flags.of(j)))
+	f := s.flags
+	if dir := f.dir(j); f.out == "" && f.resume && dir != "" {
+		return "mlc train " + flag.Line(append([]string{"--resume", "--out", dir}, f.rest...))
+	}
+	words := slices.Clone(f.rest)
+	if j.staged {
+		words = append(words, f.stages...)
+	}
+	if f.resume {
+		words = append(words, "--resume=auto")
+	}
+	if f.out != "" {
+		words = append(words, "--out", f.out)
+	}
+	return strings.TrimSpace("mlc train " + j.command() + " " + flag.Line(words))
 }
 
 func (s *series) count(state jobState) int {
@@ -171,7 +211,7 @@ func (s *series) count(state jobState) int {
 // long as that of the trainings which were made from their beginning.
 func (s *series) progress() string {
 	var all, behind, measured float64
-	var took, last time.Duration
+	var took time.Duration
 	for _, j := range s.jobs {
 		if j.work == 0 && j.state == waiting || j.point.Search.Kind == "halving" { // which leaves work out
 			return ""
@@ -183,16 +223,16 @@ func (s *series) progress() string {
 		behind += j.work
 		if j.state == done && !j.begun {
 			measured += j.work
-			took += j.ending - last
+			took += j.took
 		}
-		last = max(last, j.ending)
 	}
 	if behind == 0 {
 		return ""
 	}
 	text := fmt.Sprintf(" (%.0f %% of the work is done", 100*behind/all)
 	if measured > 0 {
-		text += fmt.Sprintf(", about %s left", rounded(time.Duration(float64(took)*(all-behind)/measured)))
+		left := float64(took) * (all - behind) / measured
+		text += fmt.Sprintf(", about %s left", rounded(time.Duration(left/float64(max(1, min(s.jobsAtOnce, s.count(waiting)))))))
 	}
 	if n := s.count(failed); n > 0 {
 		text += fmt.Sprintf(", %d failed", n)
@@ -230,27 +270,41 @@ func rounded(d time.Duration) string {
 	return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
 }
 
+// table prints the results, and of a training without one how far it is.
+func (s *series) table() error {
+	rows := make([]resultRow, len(s.jobs))
+	for i := range s.jobs {
+		j := &s.jobs[i]
+		rows[i] = resultRow{name: cmp.Or(j.point.Name, nameOf(j.training.name)), missing: cmp.Or(j.left, "failed")}
+		switch j.state {
+		case waiting, away:
+			rows[i].missing = cmp.Or(s.flags.reached(j), "no result")
+		case done:
+			var err error
+			if rows[i], err = readResult(rows[i].name, s.flags.dir(j)); err != nil {
+				s.say("%v", err)
+			}
+			rows[i].lengths, rows[i].of = j.tested, j.of
+		}
+	}
+	return writeResults(s.out, rows)
+}
+
 // finish prints the results, and the trainings that have failed.
 func (s *series) finish() error {
 	if !slices.Contains(s.flags.rest, "--json") {
-		rows := make([]resultRow, len(s.jobs))
-		for i := range s.jobs {
-			j := &s.jobs[i]
-			rows[i] = resultRow{name: j.point.Name, missing: cmp.Or(j.left, "failed")}
-			if j.state == done {
-				var err error
-				if rows[i], err = readResult(j.point.Name, s.flags.dir(j)); err != nil {
-					s.say("%v", err)
-				}
-				rows[i].lengths, rows[i].of = j.tested, j.of
-			}
-		}
-		if err := writeResults(s.out, rows); err != nil {
+		if err := s.table(); err != nil {
 			return err
 		}
 	}
+	if n := s.count(away); n > 0 {
+		s.say("%d of %d trainings are made by other processes, and are not at their end", n, len(s.jobs))
+	}
 	n := s.count(failed)
-	if n == 0 {
+	switch {
+	case n == 0 && s.count(away) > 0:
+		return errShown
+	case n == 0:
 		return nil
 	}
 	s.say("%d of %d trainings have failed:", n, len(s.jobs))

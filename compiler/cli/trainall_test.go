@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
@@ -119,13 +120,13 @@ func TestProgress(t *testing.T) {
 		want string
 	}{
 		{[]job{{work: 10}, {work: 30}}, ""},
-		{[]job{{work: 10, state: done, ending: time.Hour}, {work: 30}}, " (25 % of the work is done, about 3h0m left)"},
-		{[]job{{work: 10, state: done, begun: true, ending: time.Second}, {work: 30}}, " (25 % of the work is done)"},
-		{[]job{{work: 10, state: done, begun: true, ending: time.Hour}, {work: 10, state: done, ending: 90 * time.Minute}, {work: 20}},
+		{[]job{{work: 10, state: done, took: time.Hour}, {work: 30}}, " (25 % of the work is done, about 3h0m left)"},
+		{[]job{{work: 10, state: done, begun: true, took: time.Second}, {work: 30}}, " (25 % of the work is done)"},
+		{[]job{{work: 10, state: done, begun: true, took: time.Hour}, {work: 10, state: done, took: 30 * time.Minute}, {work: 20}},
 			" (50 % of the work is done, about 1h0m left)"},
-		{[]job{{state: failed, ending: time.Hour}, {work: 10, state: done, ending: time.Hour + 20*time.Second}, {work: 10}},
+		{[]job{{state: failed, took: time.Hour}, {work: 10, state: done, took: 20 * time.Second}, {work: 10}},
 			" (50 % of the work is done, about 20s left, 1 failed)"},
-		{[]job{{work: 10, state: done, ending: time.Hour}, {}}, ""},
+		{[]job{{work: 10, state: done, took: time.Hour}, {}}, ""},
 	} {
 		s := &series{jobs: c.jobs}
 		if got := s.progress(); got != c.want {
@@ -141,6 +142,22 @@ func TestFlagsOfStages(t *testing.T) {
 		j := &job{training: training{point: check.Point{Slug: "a"}}, staged: staged}
 		if diff := cmp.Diff(want, f.of(j)); diff != "" {
 			t.Errorf("stages %t: %s", staged, diff)
+		}
+	}
+}
+
+// TestResumeFlag reads the flag in all its forms, and keeps what it is not for the trainer.
+func TestResumeFlag(t *testing.T) {
+	for args, want := range map[string]trainFlags{
+		"":                        {},
+		"--resume":                {resume: true},
+		"--resume=true":           {resume: true},
+		"--resume=auto":           {resume: true, auto: true},
+		"--resume --resume=false": {},
+		"--resume=perhaps":        {rest: []string{"--resume=perhaps"}},
+	} {
+		if diff := cmp.Diff(want, takeFlags(strings.Fields(args)), cmp.AllowUnexported(trainFlags{}), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: %s", args, diff)
 		}
 	}
 }
@@ -258,8 +275,9 @@ func TestAskedOfStages(t *testing.T) {
 // TestAgain wants the whole command line to be said, with --resume.
 func TestAgain(t *testing.T) {
 	for args, want := range map[string]string{
-		"s.arith":                     "mlc train s.arith --resume",
-		"s.arith --out o --resume -q": "mlc train s.arith --out o --resume -q",
+		"s.arith":                                   "mlc train s.arith --resume",
+		"s.arith --resume=auto":                     "mlc train s.arith --resume=auto",
+		"s.arith --out o --resume -q":               "mlc train s.arith --out o --resume -q",
 		"--set a=b s.arith --steps 5 --point=row=x": "mlc train s.arith --set a=b --point row=x --steps 5 --resume",
 		"it's.arith --set a=relu(1)":                `mlc train 'it'\''s.arith' --set 'a=relu(1)' --resume`,
 	} {

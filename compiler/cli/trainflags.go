@@ -18,10 +18,16 @@ import (
 // training of a sweep to the next.
 type trainFlags struct {
 	rest   []string
-	out    string // the folder of all run directories; "" is the usual one of each
-	resume bool
+	out    string   // the folder of all run directories; "" is the usual one of each
+	resume bool     // what has begun
+	auto   bool     // which --resume=auto asks for
 	until  string   // the stage to end after; "": the last one
 	stages []string // what only the trainers of specs with stages take
+}
+
+// resumes are the ways to write the flag --resume, which needs no value.
+var resumes = map[string]struct{ resume, auto bool }{
+	"--resume": {true, false}, "--resume=true": {true, false}, "--resume=auto": {true, true}, "--resume=false": {},
 }
 
 func takeFlags(flags []string) trainFlags {
@@ -34,14 +40,15 @@ func takeFlags(flags []string) trainFlags {
 			value, until = flags[next], flags[next]
 			i = next
 		}
+		resume, isResume := resumes[flags[i]]
 		switch {
 		case isOut:
 			f.out = value
 		case isUntil:
 			f.until = until
 			f.stages = append(f.stages, "--until="+until)
-		case flags[i] == "--resume":
-			f.resume = true
+		case isResume:
+			f.resume, f.auto = resume.resume, resume.auto
 		case flags[i] == "--go-on":
 			f.stages = append(f.stages, flags[i])
 		default:
@@ -180,6 +187,23 @@ func (a *asked) differs(r *record.Record) string {
 	return ""
 }
 
+// inside are the flags for one training of a sweep, made alone. It has a run directory of
+// its own below the folder of --out, as beside others.
+func (f trainFlags) inside(t training) ([]string, error) {
+	if exists(record.Path(f.out)) {
+		return nil, usagef("%s is a run itself, and trainings of a sweep are below --out, in folders of their names: choose another folder, or go on with that run by %s",
+			f.out, flag.Line([]string{"mlc", "train", "--resume", "--out", f.out}))
+	}
+	flags := slices.Concat(f.rest, f.stages)
+	switch {
+	case f.auto:
+		flags = append(flags, "--resume=auto")
+	case f.resume:
+		flags = append(flags, "--resume")
+	}
+	return append(flags, "--out", filepath.Join(f.out, t.point.Slug)), nil
+}
+
 // of are the flags for one training. What has not begun is not resumed.
 func (f trainFlags) of(j *job) []string {
 	flags, dir := slices.Clone(f.rest), f.dir(j)
@@ -187,6 +211,8 @@ func (f trainFlags) of(j *job) []string {
 		flags = append(flags, f.stages...)
 	}
 	switch {
+	case f.auto && f.out != "":
+		return append(flags, "--resume=auto", "--out", dir)
 	case f.resume && dir != "" && exists(record.Path(dir)):
 		return append(flags, "--resume", "--out", dir)
 	case f.out != "":

@@ -104,8 +104,9 @@ and the best 4 for all of it. The schedule is that of the whole budget, and what
 would be alone. Halving wants a budget in steps, examples or time.
 
 Each training has its own program, trainer and run directory, named like ` + "`FILE-deep-seed-1`" + `. ` + "`mlc explain`" + ` compares the
-trainings in a table. ` + "`mlc train`" + ` runs them in turn and ends with a table of results. ` + "`--point`" + ` chooses trainings for
-` + "`build`" + `, ` + "`train`" + `, ` + "`explain`" + ` and ` + "`diff`" + `: by values, ` + "`--point arch=wide,seed=2`" + `, by number from 1, or by name,
+trainings in a table. ` + "`mlc train`" + ` runs them in turn, with ` + "`--jobs N`" + ` side by side, or leaves them to a cluster
+([cluster.md](cluster.md)), and ends with a table of results. ` + "`--point`" + ` chooses trainings for ` + "`build`" + `, ` + "`train`" + `,
+` + "`explain`" + ` and ` + "`diff`" + `: by values, ` + "`--point arch=wide,seed=2`" + `, by number from 1, or by name,
 ` + "`--point wide-seed-2`" + `. ` + "`--set sweep.train.seed=2`" + ` gives an axis other values. Another seed also holds out other problems;
 with ` + "`task.split = 0`" + ` all seeds hold out the same.
 

@@ -83,7 +83,10 @@ func Runs(folder string) (all []*Run, err error) {
 	return all, err
 }
 
-// read reads a run directory.
+// Of reads one run directory.
+func Of(dir string) *Run { return read(dir, dir) }
+
+// read reads a run directory, and calls it by a name.
 func read(dir, name string) *Run {
 	r := &Run{Dir: name}
 	if err := r.fill(dir); err != nil {

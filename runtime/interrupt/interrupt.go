@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 )
 
@@ -18,6 +19,11 @@ func (Error) Error() string { return "interrupted" }
 // ExitCode is what shells say of a program that the signal has ended: 130 for Ctrl-C,
 // 143 for SIGTERM, 129 for SIGHUP, and on Linux 138 for SIGUSR1.
 func (e Error) ExitCode() int { return 128 + int(e.Signal) }
+
+// Coded says whether an exit code is that of a program that was asked to end.
+func Coded(code int) bool {
+	return slices.ContainsFunc(signals, func(s os.Signal) bool { return code == Error{s.(syscall.Signal)}.ExitCode() })
+}
 
 // Notify sends the signals that ask a program to end. A hang-up that the program was
 // started to ignore, as nohup does, stays ignored; Ctrl-C does not, since shells

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -130,10 +131,18 @@ type Status struct {
 	shown bool // the live line is on the screen
 }
 
+// WidthVariable is set by a program that shows the live lines of several trainers, to the
+// columns that it has for one. It reads them as a terminal would: a live line is between a
+// carriage return and the sequence that clears what is behind it.
+const WidthVariable = "MLC_STATUS_WIDTH"
+
 // NewStatus writes to a file, in the way that suits it; not at all if quiet.
 func NewStatus(f *os.File, quiet bool) *Status {
 	if quiet {
 		return &Status{now: time.Now}
+	}
+	if columns, err := strconv.Atoi(os.Getenv(WidthVariable)); err == nil && columns > 0 {
+		return &Status{out: f, live: true, width: func() int { return columns }, now: time.Now}
 	}
 	live := term.IsTerminal(int(f.Fd()))
 	width := func() int {
