@@ -58,6 +58,7 @@ const rules = `
 	runtime/ckpt, runtime/eval, runtime/track < runtime/board < runtime; # TensorBoard
 	runtime/ckpt, runtime/track < runtime/mlflow < runtime;
 	runtime/comm, runtime/comm/launch < runtime/comm/mpi < runtime;
+	runtime/comm/launch < compiler/cli; # what ranks must not do
 	runtime < generated/*;
 
 	# What only tests and generators are built from.
