@@ -8,11 +8,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/arithlang/mlc/codegen"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/cli"
+	"github.com/arithlang/mlc/compiler/cli/slurmtest"
 	"github.com/arithlang/mlc/runtime/comm/mpitest"
 )
 
@@ -48,6 +50,9 @@ func TestTrainerOfTheQuickStart(t *testing.T) {
 		}
 	}
 	t.Run("ranks", func(t *testing.T) { sameOnRanks(t, binary, first) })
+	t.Run("slurm", func(t *testing.T) {
+		sameInSlurm(t, binary, func() []byte { return read(t, train("whole", "--steps", "600")) })
+	})
 	command(t, dir, nil, "go", "test", "-v", "-run", "Allocate", ".")
 	undertrained := train("undertrained", "--steps", "30")
 	command(t, dir, []string{"CHECKPOINT=" + undertrained}, "go", "test", "-v", "-run", "Agrees", ".")
@@ -68,6 +73,53 @@ func sameOnRanks(t *testing.T, binary string, want []byte) {
 				t.Errorf("%s: two steps on %d ranks give another checkpoint", l, ranks)
 			}
 		}
+	}
+}
+
+// sameInSlurm trains on two ranks in a real Slurm, which ends them half way and begins them
+// again, and wants the checkpoint of one process.
+func sameInSlurm(t *testing.T, binary string, whole func() []byte) {
+	if why := slurmtest.Missing(); why != "" {
+		t.Skip(why)
+	}
+	if _, err := exec.LookPath("mpiexec.hydra"); err != nil {
+		t.Skip("MPICH is not installed, which srun starts ranks of")
+	}
+	c, err := slurmtest.Start(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Stop()
+	dir := t.TempDir()
+	run, said := filepath.Join(dir, "run"), filepath.Join(dir, "said")
+	script := filepath.Join(dir, "job.sh")
+	text := "#!/bin/sh\nexec srun --mpi=pmi2 " + binary + " train --resume=auto --device cpu --threads 1 --save 100ms --steps 600 --out " + run + "\n"
+	if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	job := c.Run("sbatch", "--parsable", "--requeue", "--ntasks=2", "--open-mode=append", "--output="+said, script)
+	state := func() string { return c.Run("squeue", "--noheader", "--format=%T", "--job="+job) }
+	saved := func() int {
+		files, _ := filepath.Glob(filepath.Join(run, "ckpt", "step-*.safetensors"))
+		return len(files)
+	}
+	wait := func(what string, done func() bool) {
+		for start := time.Now(); !done(); time.Sleep(50 * time.Millisecond) {
+			if time.Since(start) > 90*time.Second {
+				text, _ := os.ReadFile(said)
+				t.Fatalf("job %q: no %s, state %s:\n%s", job, what, state(), text)
+			}
+		}
+	}
+	wait("checkpoint", func() bool { return saved() > 0 })
+	c.Run("scontrol", "requeue", job)
+	wait("second start", func() bool { text, _ := os.ReadFile(said); return bytes.Count(text, []byte("training successor")) == 2 })
+	wait("end", func() bool { return c.Run("squeue", "--noheader", "--format=%T", "--job="+job) == "" })
+	if text, _ := os.ReadFile(said); !bytes.Contains(text, []byte("on 2 ranks")) || !bytes.Contains(text, []byte("interrupted at step")) {
+		t.Errorf("it says\n%s", text)
+	}
+	if got := read(t, filepath.Join(run, "ckpt", "step-00000600.safetensors")); !bytes.Equal(got, whole()) {
+		t.Error("another checkpoint than that of one process")
 	}
 }
 

@@ -57,8 +57,8 @@ const rules = `
 	runtime/train < runtime/record < runtime, plot < compiler/cli;
 	runtime/ckpt, runtime/eval, runtime/track < runtime/board < runtime; # TensorBoard
 	runtime/ckpt, runtime/track < runtime/mlflow < runtime;
-	runtime/comm < runtime/train, runtime/cuda; # many processes
 	runtime/comm, runtime/comm/launch < runtime/comm/mpi < runtime;
+	runtime/comm/launch < compiler/cli; # what ranks must not do
 	runtime < generated/*;
 
 	# What only tests and generators are built from.

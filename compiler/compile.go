@@ -57,9 +57,9 @@ var passes = []pass{
 		return err
 	}},
 	{"batches", func(p *Program) (err error) {
-		want := lower.Batches{Micro: p.Spec.Train.MicroBatch}
+		want := lower.Batches{Micro: p.Spec.Train.MicroBatch, Chunk: p.Spec.Train.Chunk}
 		if group := p.Spec.DrawGroup(); group > 0 {
-			want = lower.Batches{Group: group}
+			want.Micro, want.Group = 0, group
 		}
 		source, target := p.Spec.TrainedShape()
 		p.Batches, err = lower.Cut(p.Lowered.Entry("gradients"), p.Spec.Train.Batch, want, source, target)

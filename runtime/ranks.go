@@ -48,6 +48,7 @@ type ranks struct {
 	met     *met           // what ranks without MPI talk by; nil: they have MPI
 	machine device.Machine // of this rank
 	bounds  []int          // of the shards of what is trained
+	values  []float32      // on their way
 
 	apart bool // they do not fit together: nobody waits for orders
 	mu    sync.Mutex
@@ -137,8 +138,10 @@ func (r *ranks) Collect(arrays [][]float32, bounds []int) error {
 
 // Share is of train.Ranks, by way of the host's memory.
 func (r *ranks) Share(s device.Space, bounds []int) error {
-	all := bounds[len(bounds)-1]
-	values := make([]float32, all)
+	if all := bounds[len(bounds)-1]; len(r.values) != all {
+		r.values = make([]float32, all)
+	}
+	values := r.values
 	lo, hi := bounds[r.Rank()], bounds[r.Rank()+1]
 	root := r.machine.Root()
 	root.GetFloats(values[lo:hi], device.Ref{Space: s, Off: lo})

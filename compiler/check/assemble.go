@@ -115,6 +115,7 @@ func (c *checker) train() Train {
 		Batch:       c.int("train.batch"),
 		Ramp:        c.num("train.ramp"),
 		RampFrom:    c.int("train.ramp_from"),
+		Chunk:       c.int("train.chunk"),
 		MicroBatch:  c.int("train.microbatch"),
 		Report:      config.Report{Every: report.int("every"), Problems: report.int("problems"), Full: report.is("full")},
 		Precision:   c.word("train.precision"),

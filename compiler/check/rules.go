@@ -23,6 +23,7 @@ func (c *checker) checkRules(s *Spec) {
 		c.report("E0305", c.at("train.microbatch"), "microbatch = %d is larger than batch = %d", s.Train.MicroBatch, s.Train.Batch).
 			WithHelp("use microbatch = auto, or at most %d", s.Train.Batch)
 	}
+	c.checkChunk(s)
 	c.checkRamp(&s.Train)
 	c.checkCalibrated(s)
 	if s.Train.Warmup+s.Train.Cooldown > 1 {
@@ -32,6 +33,21 @@ func (c *checker) checkRules(s *Spec) {
 	}
 	if s.Model.Loop == nil {
 		c.checkRuns(s)
+	}
+}
+
+// checkChunk wants chunks of a batch that whole launches fill. Where a microbatch is what
+// shares draws, launches may be smaller.
+func (c *checker) checkChunk(s *Spec) {
+	const path = "train.chunk"
+	chunk, launch := s.Train.Chunk, s.Train.MicroBatch
+	switch {
+	case chunk > s.Train.Batch:
+		c.report("E0334", c.at(path), "chunk = %d is larger than batch = %d", chunk, s.Train.Batch).
+			WithHelp("use chunk = auto, or at most %d", s.Train.Batch)
+	case launch > 0 && chunk%launch != 0 && s.DrawGroup() == 0:
+		c.report("E0334", c.at(path), "chunk = %d is no multiple of microbatch = %d, the examples of a launch", chunk, launch).
+			WithHelp("use microbatch = auto, or chunk = %d", max(chunk/launch, 1)*launch)
 	}
 }
 

@@ -191,9 +191,9 @@ func (l *BiasParam) Fixed() bool { return l.Init.Kind == "file" || l.Init.Kind =
 // model, for A inputs and B outputs). A parameter of Kind "file" or "stage" is not learned.
 type Init = config.Init
 
-// Train says how. What follows from the sizes of launches (Chunk, Group, Rows and RowFLOP
-// of a program) is not in it, and MicroBatch is what the spec says: examples that share
-// draws (DrawGroup) or, without draws, a launch; 0: the compiler chooses.
+// Train says how. What follows from the sizes of launches (Group, Rows and RowFLOP of a
+// program) is not in it. Chunk and MicroBatch are what the spec says, 0: the compiler
+// chooses; MicroBatch is examples that share draws (DrawGroup) or, without draws, a launch.
 type Train struct {
 	config.Train
 	Optimizer string // a row of the table in compiler/model/optimizer.go

@@ -84,6 +84,37 @@ func TestDecayOfFire(t *testing.T) {
 	}
 }
 
+// TestChunk refuses chunks that a batch has no room for, or that whole launches do not fill.
+// Groups that share draws have no say.
+func TestChunk(t *testing.T) {
+	const loop = "model { loop {} }\n"
+	for text, want := range map[string]string{
+		"train.chunk = 128":                                      "",
+		"train.chunk = 129":                                      "chunk = 129 is larger than batch = 128",
+		"train.chunk = 0":                                        "chunk",
+		"train.batch = 7\ntrain.chunk = 3":                       "",
+		"train.microbatch = 4\ntrain.chunk = 12":                 "",
+		"train.microbatch = 4\ntrain.chunk = auto":               "",
+		"train.microbatch = 4\ntrain.chunk = 6":                  "chunk = 6 is no multiple of microbatch = 4",
+		"train.microbatch = 4\ntrain.chunk = 3":                  "chunk = 3 is no multiple of microbatch = 4",
+		loop + "train.microbatch = 4\ntrain.chunk = 6":           "",
+		loop + "train.microbatch = 4\ntrain.chunk = 1":           "",
+		loop + "train.microbatch = 4\ntrain.chunk = 200":         "chunk = 200 is larger",
+		"sweep { train.chunk = [auto, 1, 4, 128] }":              "",
+		"sweep { train.chunk = [4, 256] }":                       "chunk = 256 is larger",
+		"sweep { train.batch = [8, 16]  train.chunk = [4, 16] }": "chunk = 16 is larger than batch = 8",
+	} {
+		_, list := resolve(map[string]string{"a.arith": "arith 1\ntask addition {}\n" + text + "\n"}, "a.arith")
+		got := ""
+		for _, d := range list {
+			got += d.Message
+		}
+		if list.HasErrors() != (want != "") || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
 // TestRampFrom refuses what a batch cannot begin with.
 func TestRampFrom(t *testing.T) {
 	for text, want := range map[string]string{

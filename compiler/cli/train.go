@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+	ranks "github.com/arithlang/mlc/runtime/comm/launch"
 	"github.com/arithlang/mlc/runtime/flag"
 )
 
@@ -59,6 +60,10 @@ Examples:
 
 // Run builds the trainer and becomes it.
 func (c *trainCmd) Run(a *app, verb *kong.Context) error {
+	if l, several, err := ranks.Find(os.Getenv); err == nil && several {
+		return usagef("%s has started mlc as rank %d of %d, and each would build the trainer: run mlc build once, then start its binary as ranks, as in mpirun -n %d bin/NAME train …",
+			l.By, l.Rank, l.Size, l.Size)
+	}
 	line, err := splitTrain(c.Args)
 	if err != nil {
 		return err

@@ -1,12 +1,14 @@
 package lower
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 
 	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/runtime/config"
 )
 
 // Batches says how a batch of examples is cut. A chunk is what one worker
@@ -32,20 +34,17 @@ const (
 	// chunkRows is how many target rows make it cheap to clear the gradients of a
 	// chunk and to add them to the sum.
 	chunkRows = 1000
-	// A batch has minChunks to maxChunks chunks, a power of two: enough for the
-	// cores of a small machine, in equal shares, and few enough for the sum.
+	// Where the spec leaves it open, a batch has minChunks to maxChunks chunks, a power of
+	// two: enough for the cores of a small machine, in equal shares, and few enough for
+	// the sum.
 	minChunks, maxChunks = 4, 16
 )
 
-// Cut chooses the batches of the entry that trains. want is what the spec settles:
-// Group, and Micro, or 0 where it leaves that choice; source and target are the
-// trained lengths.
+// Cut chooses the batches of the entry that trains. want is what the spec settles: Group;
+// Chunk, and Micro, which divides it, or 0 where it leaves the choice. source and target
+// are the trained lengths.
 func Cut(e *Entry, batch int, want Batches, source, target int) (Batches, error) {
-	chunks := maxChunks
-	for chunks > minChunks && batch*target < chunks*chunkRows {
-		chunks /= 2
-	}
-	chunk, micro := ceil(batch, chunks), want.Micro
+	chunk, micro := cmp.Or(want.Chunk, chunkOf(batch, target)), want.Micro
 	if micro == 0 {
 		bytes, err := widest(e, map[string]int{"B": 1, "S": source, "T": target, "C": target, "P": 0})
 		if err != nil {
@@ -62,23 +61,36 @@ func Cut(e *Entry, batch int, want Batches, source, target int) (Batches, error)
 	return Batches{micro, ceil(chunk, micro) * micro, want.Group}, nil
 }
 
-// fit is the largest launch of at most n examples that divides the group, so that
-// all of its examples share their draws.
+// chunkOf is the compiler's chunk for batches of so many examples of so many target rows.
+func chunkOf(batch, target int) int {
+	chunks := maxChunks
+	for chunks > minChunks && batch*target < chunks*chunkRows {
+		chunks /= 2
+	}
+	return ceil(batch, chunks)
+}
+
+// whole is what launches divide: a group, so that all examples of a launch share their
+// draws, and a chunk that the spec settles. 0: there is neither.
+func (w Batches) whole() int { return config.MostLaunch(w.Chunk, w.Group) }
+
+// fit is the largest launch of at most n examples that divides the whole.
 func (w Batches) fit(n int) int {
-	for w.Group > 0 && w.Group%n != 0 {
+	for w.whole()%n != 0 {
 		n--
 	}
 	return n
 }
 
-// above is the next larger launch to be tried: twice the size or, within a group,
-// the group's next divisor.
+// above is the next larger launch to be tried: the next divisor of the whole or, without
+// one, twice the size.
 func (w Batches) above(micro int) int {
-	if w.Group == 0 {
+	whole := w.whole()
+	if whole == 0 {
 		return 2 * micro
 	}
-	for next := micro + 1; next <= w.Group; next++ {
-		if w.Group%next == 0 {
+	for next := micro + 1; next <= whole; next++ {
+		if whole%next == 0 {
 			return next
 		}
 	}

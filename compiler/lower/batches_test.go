@@ -13,26 +13,34 @@ func TestCut(t *testing.T) {
 	for _, c := range []struct {
 		entry                        *lower.Entry
 		batch, micro, source, target int
-		group                        int
+		group, chunk                 int
 		want                         lower.Batches
 	}{
-		{plain, 512, 0, 125, 62, 0, lower.Batches{Micro: 32, Chunk: 32}},
-		{plain, 512, 25, 125, 62, 0, lower.Batches{Micro: 25, Chunk: 50}},
-		{plain, 512, 0, 4000, 4000, 0, lower.Batches{Micro: 1, Chunk: 32}},
-		{biased, 512, 0, 4000, 4000, 0, lower.Batches{Micro: 8, Chunk: 32}},
-		{biased, 20, 0, 9, 8, 0, lower.Batches{Micro: 5, Chunk: 5}},
-		{plain, 4096, 0, 125, 62, 0, lower.Batches{Micro: 32, Chunk: 256}},
-		{plain, 100, 0, 9, 8, 0, lower.Batches{Micro: 16, Chunk: 32}},
-		{plain, 1, 0, 9, 8, 0, lower.Batches{Micro: 1, Chunk: 1}},
-		{plain, 3, 3, 9, 8, 0, lower.Batches{Micro: 3, Chunk: 3}},
-		{plain, 512, 0, 125, 62, 64, lower.Batches{Micro: 32, Chunk: 32, Group: 64}},
-		{plain, 512, 0, 125, 62, 50, lower.Batches{Micro: 25, Chunk: 50, Group: 50}},
-		{plain, 4096, 0, 9, 8, 6, lower.Batches{Micro: 6, Chunk: 258, Group: 6}},
-		{biased, 512, 0, 4000, 4000, 7, lower.Batches{Micro: 7, Chunk: 35, Group: 7}},
+		{plain, 512, 0, 125, 62, 0, 0, lower.Batches{Micro: 32, Chunk: 32}},
+		{plain, 512, 25, 125, 62, 0, 0, lower.Batches{Micro: 25, Chunk: 50}},
+		{plain, 512, 0, 4000, 4000, 0, 0, lower.Batches{Micro: 1, Chunk: 32}},
+		{biased, 512, 0, 4000, 4000, 0, 0, lower.Batches{Micro: 8, Chunk: 32}},
+		{biased, 20, 0, 9, 8, 0, 0, lower.Batches{Micro: 5, Chunk: 5}},
+		{plain, 4096, 0, 125, 62, 0, 0, lower.Batches{Micro: 32, Chunk: 256}},
+		{plain, 100, 0, 9, 8, 0, 0, lower.Batches{Micro: 16, Chunk: 32}},
+		{plain, 1, 0, 9, 8, 0, 0, lower.Batches{Micro: 1, Chunk: 1}},
+		{plain, 3, 3, 9, 8, 0, 0, lower.Batches{Micro: 3, Chunk: 3}},
+		{plain, 512, 0, 125, 62, 64, 0, lower.Batches{Micro: 32, Chunk: 32, Group: 64}},
+		{plain, 512, 0, 125, 62, 50, 0, lower.Batches{Micro: 25, Chunk: 50, Group: 50}},
+		{plain, 4096, 0, 9, 8, 6, 0, lower.Batches{Micro: 6, Chunk: 258, Group: 6}},
+		{biased, 512, 0, 4000, 4000, 7, 0, lower.Batches{Micro: 7, Chunk: 35, Group: 7}},
+		{plain, 512, 0, 125, 62, 0, 1, lower.Batches{Micro: 1, Chunk: 1}},
+		{plain, 512, 0, 125, 62, 0, 512, lower.Batches{Micro: 32, Chunk: 512}},
+		{plain, 512, 0, 125, 62, 0, 30, lower.Batches{Micro: 30, Chunk: 30}},
+		{plain, 512, 25, 125, 62, 0, 75, lower.Batches{Micro: 25, Chunk: 75}},
+		{biased, 512, 0, 4000, 4000, 0, 12, lower.Batches{Micro: 6, Chunk: 12}},
+		{plain, 512, 0, 125, 62, 64, 16, lower.Batches{Micro: 16, Chunk: 16, Group: 64}},
+		{plain, 512, 0, 125, 62, 64, 96, lower.Batches{Micro: 32, Chunk: 96, Group: 64}},
+		{biased, 512, 0, 4000, 4000, 7, 8, lower.Batches{Micro: 1, Chunk: 8, Group: 7}},
 	} {
-		got, err := lower.Cut(c.entry, c.batch, lower.Batches{Micro: c.micro, Group: c.group}, c.source, c.target)
+		got, err := lower.Cut(c.entry, c.batch, lower.Batches{Micro: c.micro, Chunk: c.chunk, Group: c.group}, c.source, c.target)
 		if err != nil || got != c.want {
-			t.Errorf("a batch of %d, micro %d, at %d and %d is cut as %v (%v), want %v", c.batch, c.micro, c.source, c.target, got, err, c.want)
+			t.Errorf("a batch of %d, micro %d, chunk %d, at %d and %d is cut as %v (%v), want %v", c.batch, c.micro, c.chunk, c.source, c.target, got, err, c.want)
 		}
 	}
 }

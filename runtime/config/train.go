@@ -39,6 +39,15 @@ type Train struct {
 	Seed        uint64
 }
 
+// MostLaunch is the most examples of a launch such that launches end wherever chunks and
+// groups do: the greatest common divisor of both sizes, of which 0 is none.
+func MostLaunch(chunk, group int) int {
+	for group != 0 {
+		chunk, group = group, chunk%group
+	}
+	return chunk
+}
+
 // A Budget is how long training goes on: the one field that is not 0.
 type Budget struct {
 	Steps    int           `json:"steps,omitempty"`

@@ -1,20 +1,20 @@
 package train
 
-import "github.com/arithlang/mlc/runtime/device"
+import (
+	"github.com/arithlang/mlc/runtime/config"
+	"github.com/arithlang/mlc/runtime/device"
+)
 
 // launchExamples is how many examples a launch has on this machine: a micro-batch, which
-// suits a processor's caches, or up to a whole chunk, or all that share draws, where the
-// plan allows it. Problems of several lengths that are not packed are in two launches, the
+// suits a processor's caches, or up to a whole chunk, or all of it that share draws, where
+// the plan allows it. Problems of several lengths that are not packed are in two launches, the
 // long ones and the short ones, since each computes as many rows as its longest has.
 func (t *Trainer) launchExamples() int {
 	c := &t.Config
 	if !t.Plan.AnyLaunch {
 		return c.MicroBatch
 	}
-	most := c.chunk()
-	if c.Group > 0 {
-		most = min(most, c.Group)
-	}
+	most := config.MostLaunch(c.chunk(), c.Group)
 	if half := most / 2; t.Task.Varies() && !t.Plan.Packed && most%2 == 0 && half%c.MicroBatch == 0 {
 		most = half
 	}

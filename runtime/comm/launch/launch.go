@@ -31,8 +31,7 @@ var launchers = []launcher{
 	{"torchrun", false, []string{"RANK"}, []string{"WORLD_SIZE"}, []string{"LOCAL_RANK"}},
 	{"Open MPI's mpirun", true, []string{"OMPI_COMM_WORLD_RANK"}, []string{"OMPI_COMM_WORLD_SIZE"}, []string{"OMPI_COMM_WORLD_LOCAL_RANK"}},
 	{"srun with PMIx", true, []string{"PMIX_RANK"}, []string{"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}, []string{"SLURM_LOCALID"}},
-	{"srun with PMI-2", true, []string{"PMI_RANK"}, []string{"SLURM_STEP_NUM_TASKS"}, []string{"SLURM_LOCALID"}},
-	{"MPICH's mpiexec", true, []string{"PMI_RANK"}, []string{"PMI_SIZE"}, []string{"MPI_LOCALRANKID"}},
+	{"MPICH's mpiexec or srun", true, []string{"PMI_RANK"}, []string{"PMI_SIZE"}, []string{"MPI_LOCALRANKID", "SLURM_LOCALID"}},
 	{"srun", true, []string{"SLURM_PROCID"}, []string{"SLURM_STEP_NUM_TASKS"}, []string{"SLURM_LOCALID"}},
 	{"a Job of Kubernetes", false, []string{"JOB_COMPLETION_INDEX"}, []string{"WORLD_SIZE"}, nil},
 }
