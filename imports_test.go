@@ -45,7 +45,7 @@ const rules = `
 	runtime/damage < runtime/ckpt, runtime/track < runtime/train;
 	runtime/damage < runtime/record, runtime/eval, runtime, plot;
 	runtime/cuda < runtime/cuda/libcuda, runtime/cuda/cublaslt, runtime/cuda/peak < runtime;
-	runtime/cuda/cublaslt < prove; # products to compare with
+	runtime/cuda/cublaslt, runtime/cuda/nccl < prove; # products to compare with; ranks of one GPU
 	runtime/ckpt, runtime/cpu, runtime/cuda/peak < runtime/profile < runtime;
 	runtime/cuda, runtime/cuda/sim < runtime/cuda/simulated < runtime;
 	runtime/cpu, runtime/cuda, runtime/cuda/card, runtime/cuda/sim/ptx < runtime/cuda/count < runtime;

@@ -27,6 +27,7 @@ type request struct {
 	Seed    uint64
 	Reduced bool
 	Command []string // that started this process
+	Meet    string   // where rank 0 waits, of rank 1
 	Seconds float64  // after which the part should have ended by itself
 	Grace   float64  // seconds to do so
 	Answer  string   // the file of the Part
@@ -53,7 +54,7 @@ func child(in io.Reader, table []phase, e *Env) error {
 	ctx, cancel := context.WithTimeout(context.Background(), scale(time.Second, req.Seconds))
 	defer cancel()
 	e.Device, e.Seed, e.dir = req.Device, req.Seed, filepath.Dir(req.Answer)
-	e.reduced, e.command = req.Reduced, req.Command
+	e.reduced, e.command, e.meet = req.Reduced, req.Command, req.Meet
 	done := make(chan *Part, 1)
 	go func() {
 		p := &Part{Name: req.Part}

@@ -130,6 +130,8 @@ func (p *Part) about() string {
 		return p.Steps.String()
 	case p.Fragments != nil:
 		return p.Fragments.String()
+	case p.Ranks != nil:
+		return p.Ranks.String()
 	case p.Torch != nil:
 		return fmt.Sprintf("PyTorch %s of %s", p.Torch.Version, p.Torch.Python)
 	case p.Peer != nil:

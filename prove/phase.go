@@ -34,6 +34,9 @@ type phase struct {
 	env []string
 }
 
+// ranksPhase has parts that start others of their own phase.
+const ranksPhase = "ranks"
+
 // phases is the table, in the order of running.
 func phases() []phase {
 	return []phase{
@@ -49,6 +52,8 @@ func phases() []phase {
 			fragmentParts, true, runFragments, false, nil},
 		{"timed", "every kernel of three models at training shapes, timed by the device", 0.12,
 			timedParts, false, runTimed, false, nil},
+		{ranksPhase, "three training steps by two ranks on one GPU against the processor, if NCCL is installed", 0.10,
+			rankParts, true, runRanks, false, []string{"NCCL_MULTI_RANK_GPU_ENABLE=1"}}, // or NCCL refuses
 		{"peers", "training steps of mlc and PyTorch in turn, if Python with torch is installed", 0.20,
 			peerParts, true, runPeers, true, nil},
 		{"tools", "reports of compute-sanitizer, ncu and nsys, if installed", 0.10,
@@ -71,6 +76,7 @@ type Env struct {
 
 	reduced bool     // small sizes on a fast device, too
 	command []string // starts a process that calls Child
+	meet    string   // where rank 0 waits for this process; "": it is no rank 1
 
 	dir    string                      // where a part leaves what later ones read
 	open   func() (cuda.Driver, error) // instead of the device; for tests

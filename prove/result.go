@@ -84,6 +84,7 @@ type Part struct {
 	Figures   []probe.Figure `json:"figures,omitempty"`
 	Fragments *Fragments     `json:"fragments,omitempty"`
 	Timed     *timing.Timing `json:"timed,omitempty"`
+	Ranks     *Ranks         `json:"ranks,omitempty"`
 	Torch     *Torch         `json:"torch,omitempty"`
 	Peer      *beside.Result `json:"peer,omitempty"`
 	Tool      *Tool          `json:"tool,omitempty"`

@@ -12,7 +12,7 @@ import (
 
 	"github.com/arithlang/mlc/codegen/live"
 	"github.com/arithlang/mlc/runtime/ckpt"
-	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/track"
 	"github.com/arithlang/mlc/runtime/train"
 )
@@ -125,7 +125,11 @@ func runSteps(ctx context.Context, e *Env, p *Part) error {
 	if err != nil {
 		return err
 	}
-	got, err := steps(ctx, m, d, start)
+	machine, err := m.Machine(d)
+	if err != nil {
+		return errors.Join(err, d.Close())
+	}
+	got, err := steps(ctx, m, machine, nil, start)
 	if err != nil {
 		return errors.Join(err, d.Close())
 	}
@@ -140,16 +144,13 @@ func runSteps(ctx context.Context, e *Env, p *Part) error {
 	return d.Close()
 }
 
-// steps trains as a trainer does, up to its checkpoint.
-func steps(ctx context.Context, m *live.Model, d cuda.Driver, start time.Time) (*Steps, error) {
-	machine, err := m.Machine(d)
-	if err != nil {
-		return nil, err
-	}
+// steps trains as a trainer does, up to its checkpoint: alone, or as one of some ranks.
+func steps(ctx context.Context, m *live.Model, machine device.Machine, with train.Ranks, start time.Time) (*Steps, error) {
 	t, err := m.Trainer(machine)
 	if err != nil {
 		return nil, err
 	}
+	t.Ranks = with
 	if t.Dir, err = os.MkdirTemp("", "mlc-prove-run-"); err != nil {
 		return nil, err
 	}

@@ -97,8 +97,17 @@ func (m *Model) Machine(d cuda.Driver) (*cuda.Machine, error) { return m.Multipl
 
 // Multiplied is a Machine whose products a library computes, if there is one.
 func (m *Model) Multiplied(d cuda.Driver, by cuda.Multiplier) (*cuda.Machine, error) {
-	about := device.About{Device: "cuda", Name: d.Info().Name}
-	return cuda.NewMachine(cuda.NewDevice(d), m.GPU, &m.Plan, cuda.Options{About: about, Multiplier: by})
+	return m.machine(d, cuda.Options{Multiplier: by})
+}
+
+// Ranked is the Machine of one of the processes that train together.
+func (m *Model) Ranked(d cuda.Driver, by cuda.Collective) (*cuda.Machine, error) {
+	return m.machine(d, cuda.Options{Ranks: by})
+}
+
+func (m *Model) machine(d cuda.Driver, o cuda.Options) (*cuda.Machine, error) {
+	o.About = device.About{Device: "cuda", Name: d.Info().Name}
+	return cuda.NewMachine(cuda.NewDevice(d), m.GPU, &m.Plan, o)
 }
 
 // Trainer is ready for the first step on a machine, of a run that is not kept.

@@ -46,11 +46,10 @@ func stepped(m *live.Model, w comm.World) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	var o cuda.Options
+	machine, err := m.Machine(d)
 	if w != nil {
-		o.Ranks = cuda.Staged(d, w)
+		machine, err = m.Ranked(d, cuda.Staged(d, w))
 	}
-	machine, err := cuda.NewMachine(cuda.NewDevice(d), m.GPU, &m.Plan, o)
 	if err != nil {
 		return nil, err
 	}

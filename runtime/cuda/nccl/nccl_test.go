@@ -72,6 +72,14 @@ func TestSearch(t *testing.T) {
 	if text := refuse(t, o); !strings.Contains(text, named+" is NCCL 2.7.8") || strings.Contains(text, venv) {
 		t.Error(text)
 	}
+	good := build(t, filepath.Join(root, "good.so"), "-DVERSION=23003")
+	t.Setenv("MLC_LIBNCCL", good)
+	if l, err := nccl.Find(""); err != nil || l.Path != good || l.Version != "2.30.3" {
+		t.Errorf("%+v, %v", l, err)
+	}
+	if l, err := nccl.Find(named); err == nil || !strings.Contains(err.Error(), "is NCCL 2.7.8") {
+		t.Errorf("%+v, %v", l, err)
+	}
 }
 
 // TestOpenFails wants what is no library, no GPU and no rank told apart.

@@ -26,6 +26,12 @@ type Options struct {
 	Timeout time.Duration
 }
 
+// A Library is an NCCL that Open can use.
+type Library struct {
+	Path    string // or its name, where the loader knows it
+	Version string // 2.30.3
+}
+
 // A Communicator is ranks that have met.
 type Communicator struct {
 	World  comm.World      // that of the Options, or NCCL

@@ -16,6 +16,15 @@ import (
 // sonames are what the library is called.
 var sonames = []string{"libnccl.so.2", "libnccl.so"}
 
+// Find says which library Open would open: the one at a path, or see Options.Library.
+func Find(path string) (Library, error) {
+	t, err := find(path)
+	if err != nil {
+		return Library{}, err
+	}
+	return Library{t.path, t.version()}, nil
+}
+
 // find opens the library at a path, which MLC_LIBNCCL names if the path is empty, or else the
 // first of those that are found which has what is needed.
 func find(path string) (*table, error) {

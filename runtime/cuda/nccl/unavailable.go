@@ -8,6 +8,11 @@ import (
 )
 
 // Open says that this program was built without support for the library.
-func Open(Options) (*Communicator, error) {
-	return nil, fmt.Errorf("this program cannot use NCCL (%s/%s, perhaps built with -tags nogpu): use --ranks mpi", runtime.GOOS, runtime.GOARCH)
+func Open(Options) (*Communicator, error) { return nil, unavailable() }
+
+// Find says so, too.
+func Find(string) (Library, error) { return Library{}, unavailable() }
+
+func unavailable() error {
+	return fmt.Errorf("this program cannot use NCCL (%s/%s, perhaps built with -tags nogpu): use --ranks mpi", runtime.GOOS, runtime.GOARCH)
 }

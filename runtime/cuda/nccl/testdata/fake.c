@@ -137,6 +137,12 @@ result ncclCommInitRankScalable(comm **out, int size, int rank, int ids, const u
 #endif
 result ncclCommInitRankConfig(comm **out, int size, uid id, int rank, const config *g) { ENTER(); return init(out, size, &id, rank, g); }
 
+// several says whether ranks may share a GPU.
+static int several(comm *c) {
+	const char *enabled = getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+	return enabled && atoi(enabled) == 1 && c->s->rank[0].version >= 23000;
+}
+
 // join sees whether all are there, and fit.
 static result join(comm *c) {
 	for (int r = 0; r < c->size; r++)
@@ -144,7 +150,7 @@ static result join(comm *c) {
 	for (int r = 0; r < c->size; r++) {
 		if (c->s->rank[r].version != c->s->rank[0].version) return warn(USAGE, "Mismatched NCCL version detected : rank %d", r);
 		for (int q = 0; q < r; q++)
-			if (c->s->rank[q].gpu == c->s->rank[r].gpu)
+			if (c->s->rank[q].gpu == c->s->rank[r].gpu && !several(c))
 				return warn(USAGE, "Duplicate GPU detected : rank %d and rank %d both on CUDA device 1000", r, q);
 	}
 	c->joined = 1;
