@@ -7,15 +7,15 @@ import (
 )
 
 // TestLoopedTraining trains a loop with all that training has: passes of two kinds, a
-// throttled sum over the batch, a growing batch, a budget in FLOP. It ends with the
-// same bytes on any instruction set, any number of threads and the simulated GPU.
+// throttled sum over the batch, a growing batch, chunks that are no whole groups of examples
+// that share draws, a budget in FLOP. It ends with the same bytes on any instruction set, any number of threads and the simulated GPU.
 func TestLoopedTraining(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a program")
 	}
 	dir := generateWith(t, nil, "specs/small/looped.arith", "model.width=32", "model.ffn=geglu(hidden=32)", "model.head=none",
 		"model.loop.layers=1", "model.loop.times=4", "train.schedule=constant", "task.digits=1..3", "train.loss=progressive(alpha=0.5)", "train.reduce=sum_over_batch",
-		"train.throttle=true", "train.batch=24", "train.microbatch=4", "train.ramp=60%", "train.budget=50MFLOP",
+		"train.throttle=true", "train.batch=24", "train.microbatch=4", "train.chunk=6", "train.ramp=60%", "train.budget=50MFLOP",
 		"eval.grid=[1..2,1..2]", "eval.samples=4")
 	binary := filepath.Join(t.TempDir(), "looped")
 	command(t, dir, nil, "go", "build", "-o", binary, ".")

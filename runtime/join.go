@@ -303,7 +303,7 @@ func (a app) enough(c *train.Config) error {
 	if r == nil || r.Size() <= c.Chunks() {
 		return nil
 	}
-	return fmt.Errorf("there are %d ranks, and a batch of %d examples has %d chunks, one or more for each rank: start %d ranks at most, or make train.batch larger",
+	return fmt.Errorf("there are %d ranks, and a batch of %d examples has %d chunks, one or more for each rank: start %d ranks at most, or make train.chunk smaller (or train.batch larger)",
 		r.Size(), c.Batch, c.Chunks(), c.Chunks())
 }
 

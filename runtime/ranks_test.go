@@ -179,6 +179,7 @@ func TestRanksRefuse(t *testing.T) {
 		args  []string
 	}{
 		"5 ranks, and a batch of 50 examples has 4 chunks": {5, toyApp, []string{"train", "--out", dir}},
+		"4 ranks at most, or make train.chunk smaller":     {5, toyApp, []string{"train", "--out", dir}},
 		"has another spec than rank 0":                     {2, other, []string{"train", "--out", dir}},
 		"there is no such folder":                          {3, toyApp, []string{"train", "--resume", "--out", dir + "x"}},
 		"unknown device":                                   {2, toyApp, []string{"train", "--device", "abacus"}},

@@ -22,7 +22,7 @@ type benchCmd struct {
 	clusterFlags
 	Steps  int    `help:"Steps to time or count; 0 for some seconds' worth." default:"0" placeholder:"N"`
 	Batch  int    `help:"Examples per step, instead of the spec's." positive:"64" placeholder:"N"`
-	Chunk  int    `help:"Examples of a chunk, whose gradients one worker adds up, instead of the compiler's choice." positive:"16" placeholder:"N"`
+	Chunk  int    `help:"Examples of a chunk, whose gradients one worker adds up, instead of the spec's." positive:"16" placeholder:"N"`
 	Padded bool   `help:"Pad all sequences to the longest, like train.lengths = padded."`
 	Serve  bool   `help:"For each number on standard input, one per line, run that many steps and print their seconds."`
 	Trace  string `help:"Write a time line of the launches to FILE, for ui.perfetto.dev or chrome://tracing." placeholder:"FILE"`

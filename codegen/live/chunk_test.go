@@ -1,17 +1,72 @@
 package live_test
 
 import (
+	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/arithlang/mlc/codegen/live"
 	"github.com/arithlang/mlc/runtime/device"
 )
 
+// TestChunks adds up the gradients of a batch in chunks of each size: those of auto, which a
+// spec may name as well, to the last bit, and with any other size the same numbers within
+// rounding, in another order. One model shares no draws; in the other, examples share Abacus
+// offsets, recurrences and a table of learned biases.
+func TestChunks(t *testing.T) {
+	for _, c := range []struct {
+		spec string
+		set  []string
+	}{
+		{"tiny", []string{"train.batch=7", "train.microbatch=auto"}},
+		{"small/looped", []string{"model.width=16", "model.heads=2", "model.ffn=geglu(hidden = 16)", "model.head=none", "model.loop.layers=1", "model.loop.times=3",
+			"task.digits=1..3", "train.batch=7", "train.microbatch=4", "train.loss=progressive(alpha = 0.5)", "model.loop.self.bias=fire(hidden = 4)"}},
+	} {
+		gradients := func(chunk string) ([]float32, int) {
+			m, err := live.New(compile(t, c.spec, append(slices.Clone(c.set), "train.clip=none", "train.chunk="+chunk)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			tr := simulatedTrainer(t, m)
+			if _, err := tr.Step(0.01); err != nil {
+				t.Fatal(err)
+			}
+			grads := make([]float32, device.Trained(m.Params, m.Plan.NumParams))
+			tr.Machine.Root().GetFloats(grads, device.Ref{Space: device.Grads})
+			if err := tr.Machine.Err(); err != nil {
+				t.Fatal(err)
+			}
+			return grads, m.Train.Chunk
+		}
+		auto, chosen := gradients("auto")
+		if got, _ := gradients(strconv.Itoa(chosen)); !slices.Equal(got, auto) {
+			t.Errorf("%s: chunks of auto's size %d, and not its bits: %s", c.spec, chosen, differing(got, auto))
+		}
+		most := 0.0
+		for _, g := range auto {
+			most = max(most, math.Abs(float64(g)))
+		}
+		for _, chunk := range []int{1, 3, 7} {
+			got, cut := gradients(fmt.Sprint(chunk))
+			if cut != chunk || chunk == chosen || slices.Equal(got, auto) {
+				t.Errorf("%s: chunks of %d are %d, and auto's %d", c.spec, chunk, cut, chosen)
+			}
+			for i, g := range got {
+				if d := math.Abs(float64(g) - float64(auto[i])); !(d <= 1e-5*most) {
+					t.Errorf("%s: with chunks of %d gradient %d is %g, and %g with auto", c.spec, chunk, i, g, auto[i])
+					break
+				}
+			}
+		}
+	}
+}
+
 // TestChunksBesideGroups has chunks of 6 examples, of which 4 share draws: launches as large
 // as a GPU may have leave the parameters of launches of one example.
 func TestChunksBesideGroups(t *testing.T) {
-	m, err := live.New(compile(t, "small/looped", []string{"model.width=16", "model.heads=2", "train.batch=12", "train.microbatch=4"}))
+	m, err := live.New(compile(t, "small/looped", []string{"model.width=16", "model.heads=2", "model.loop.layers=1", "train.batch=12", "train.microbatch=4"}))
 	if err != nil {
 		t.Fatal(err)
 	}

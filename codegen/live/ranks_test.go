@@ -18,7 +18,7 @@ import (
 // TestStepsOfRanks takes two steps of a model on one simulated GPU, and on those of two and
 // three ranks that share its chunks: all have the same parameters, to the last bit.
 func TestStepsOfRanks(t *testing.T) {
-	m, err := live.New(compile(t, "tiny", []string{"train.batch=5", "train.microbatch=1"}))
+	m, err := live.New(compile(t, "tiny", []string{"train.batch=5", "train.microbatch=1", "train.chunk=1"}))
 	if err != nil {
 		t.Fatal(err)
 	}

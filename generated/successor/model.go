@@ -29,7 +29,7 @@ var model = runtime.Model{
 	Params:   device.Flat(&embedGroup, &decoderGroup, &headGroup),
 	Plan:     plan,
 	Spec:     specText,
-	SpecHash: "d62f584724df561421b8fb3a302dce4490801762cc37c6140de6663b2c119823",
+	SpecHash: "0204c7f146b096eb8f74e24e2e1f86e7c664fee6b30f85642c8ff4cdf27996e2",
 	Task: task.Config{
 		Base:    10,
 		Below:   1048576,

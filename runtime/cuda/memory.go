@@ -67,7 +67,7 @@ func (m *Machine) places(chunks int) error {
 	if grown {
 		m.graphs.drop()
 	}
-	return tooLarge(err, fmt.Sprintf("the gradients of %d parts of a batch", chunks), "make the model or train.batch smaller, or end other programs on the GPU")
+	return tooLarge(err, fmt.Sprintf("the gradients of %d parts of a batch", chunks), "make the model or train.batch smaller, train.chunk larger, or end other programs on the GPU")
 }
 
 // grow makes room for so many replicas and loses what was there.
