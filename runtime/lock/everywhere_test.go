@@ -8,8 +8,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // TestFile locks only the file of a directory, as a machine does that serves it by NFS or
@@ -91,4 +93,34 @@ func TestNoLocks(t *testing.T) {
 			t.Errorf("%#x is %q, want %s", number, got, want)
 		}
 	}
+}
+
+// TestAsked locks a directory while others ask whether it is locked.
+func TestAsked(t *testing.T) {
+	dir := t.TempDir()
+	done := make(chan struct{})
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+					Held(dir)
+					time.Sleep(100 * time.Microsecond)
+				}
+			}
+		})
+	}
+	for range 200 {
+		held, err := Try(dir)
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		held.Close()
+	}
+	close(done)
+	all.Wait()
 }

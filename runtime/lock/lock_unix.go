@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 )
 
 // Try locks a directory until it is closed, or returns ErrTaken.
@@ -20,23 +21,21 @@ func Wait(path string) (*Dir, error) { return everywhere(path, 0, own) }
 // TryHere is Try for processes of this machine alone. It leaves no file.
 func TryHere(path string) (*Dir, error) { return flock(path, syscall.LOCK_NB) }
 
-// Held says whether a process has a directory locked. It locks it for a moment together with
-// others that ask, so that Try may be refused meanwhile.
+// Held says whether a process has a directory locked. It may lock it for a moment together
+// with others that ask, for which Try has patience.
 func Held(path string) bool {
 	d, err := Watch(path)
 	if err != nil {
 		return false
 	}
 	defer d.Close()
-	if syscall.Flock(int(d.file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == syscall.EWOULDBLOCK {
-		return true
+	if f, err := os.Open(filepath.Join(path, File)); err == nil {
+		defer f.Close()
+		if fileHeld(f) {
+			return true
+		}
 	}
-	f, err := os.Open(filepath.Join(path, File))
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	return fileHeld(f)
+	return syscall.Flock(int(d.file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == syscall.EWOULDBLOCK
 }
 
 func flock(path string, how int) (*Dir, error) {
@@ -45,7 +44,10 @@ func flock(path string, how int) (*Dir, error) {
 		return nil, err
 	}
 	err = syscall.EINTR
-	for err == syscall.EINTR { // a signal came while it waited
+	for tries := 0; err == syscall.EINTR || err == syscall.EWOULDBLOCK && tries < 5; tries++ { // a signal came while it waited, or Held asks
+		if err == syscall.EWOULDBLOCK {
+			time.Sleep(2 * time.Millisecond)
+		}
 		err = syscall.Flock(int(d.file.Fd()), syscall.LOCK_EX|how)
 	}
 	if err == syscall.EWOULDBLOCK {
