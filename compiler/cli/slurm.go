@@ -122,12 +122,18 @@ func (l *launch) script() (string, error) {
 		option("%s", s)
 	}
 	fmt.Fprintf(&b, "# Written by: %s\n\n%s", l.wholeLine(), l.choice("SLURM_ARRAY_TASK_ID", 0))
+	alone := ":"
 	if _, given := l.flags.value("--threads"); !given {
-		b.WriteString("set -- \"$@\" --threads=$SLURM_CPUS_ON_NODE\n")
+		alone = `set -- "$@" --threads=$SLURM_CPUS_ON_NODE`
 	}
+	fmt.Fprintf(&b, ofRanks, alone)
 	fmt.Fprintf(&b, attended, job)
 	return b.String(), nil
 }
+
+// ofRanks makes ranks of one training of the tasks of a job, where options ask for several.
+const ofRanks = `if [ "${SLURM_NTASKS:-1}" -gt 1 ]; then set -- srun "$@"; else %s; fi
+`
 
 // attended runs the trainer. USR1 comes to the script alone, before the limit: the trainer
 // saves and ends with 138. TERM comes to all processes, and a second one would kill the
