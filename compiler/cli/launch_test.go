@@ -135,7 +135,15 @@ func TestScript(t *testing.T) {
 			t.Errorf("%s: exit code %d, %q; want %d, %q", c.trainer, got, said, c.code, c.want)
 		}
 	}
+	if err := os.WriteFile(filepath.Join(dir, "srun"), []byte("#!/bin/bash\necho srun \"$@\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	script, _ := l.script()
+	cmd := exec.Command("bash", "-c", script)
+	cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "SLURM_ARRAY_TASK_ID=2", "SLURM_CPUS_ON_NODE=5", "SLURM_NTASKS=4")
+	if said, err := cmd.Output(); err != nil || string(said) != "srun "+trainer+" train\n" {
+		t.Errorf("four ranks: %v, %q", err, said)
+	}
 	for _, want := range []string{"#SBATCH --array=1-2,4%2\n", `#SBATCH --output="/runs/it's \"all\"/launch/My_sweep-%A_%a.out"` + "\n", "#SBATCH -p gpu\n"} {
 		if !strings.Contains(script, want) {
 			t.Errorf("no %s in\n%s", want, script)
