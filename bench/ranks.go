@@ -20,7 +20,7 @@ var launchers = []struct {
 	argv []string
 }{
 	{"Open MPI", []string{"mpiexec.openmpi", "--bind-to", "core"}},
-	{"MPICH", []string{"mpiexec.hydra"}},
+	{"MPICH", []string{"mpiexec.hydra", "-bind-to", "core"}},
 	{"mpiexec", []string{"mpiexec"}},
 }
 

@@ -47,6 +47,9 @@ func (f *deviceFlags) together(a app, lead func(a app) error) error {
 		}
 		return err
 	}
+	if cores := goruntime.NumCPU(); r.local > 1 && cores == allCores() && a.world == nil {
+		goruntime.GOMAXPROCS(max(1, cores/r.local)) // what draws problems would take the core of another rank
+	}
 	if w.Rank() > 0 {
 		a.out, a.told = io.Discard, true
 		return a.follow(f)
@@ -221,7 +224,7 @@ func (r *ranks) threads(f *deviceFlags, all int) int {
 	if !r.several() || f.Threads > 0 || goruntime.NumCPU() < allCores() {
 		return all
 	}
-	return max(1, all/r.local)
+	return max(1, min(all, allCores()/r.local))
 }
 
 // opened makes a machine that of all ranks, where all have opened theirs.
