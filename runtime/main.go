@@ -95,6 +95,9 @@ func run(a app, args []string) (code int) {
 	case err != nil:
 		err = usageError{fmt.Errorf("%w (see %s --help)", err, args[0])}
 	default:
+		if a.other() {
+			v.Profile = "" // of the first rank is what is asked for
+		}
 		if err = checkPositive(verb.Flags()); err == nil {
 			err = profiled(v.Profile, func() error { return verb.Run() })
 		}

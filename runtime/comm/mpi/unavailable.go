@@ -1,4 +1,4 @@
-//go:build !(linux && (amd64 || arm64))
+//go:build nogpu || !(linux && (amd64 || arm64))
 
 package mpi
 
@@ -12,5 +12,5 @@ import (
 
 // Open says that this program was built without support for libraries of MPI.
 func Open(launch.Launch) (comm.World, error) {
-	return nil, fmt.Errorf("this program cannot use MPI (%s/%s): it can on Linux", runtime.GOOS, runtime.GOARCH)
+	return nil, fmt.Errorf("this program cannot use MPI (%s/%s, perhaps built with -tags nogpu): it can on Linux", runtime.GOOS, runtime.GOARCH)
 }
