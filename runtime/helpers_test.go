@@ -18,8 +18,8 @@ import (
 )
 
 // toyProcess in the environment makes the test binary a trainer: of the toy, of a
-// slow one whose first step takes a minute, of the toy in stages, or of one whose rank 1
-// is killed.
+// slow one whose first step takes a minute, of the toy in stages, of one whose steps take some
+// milliseconds, or of one whose rank 1 is killed.
 const toyProcess = "MLC_TEST_TOY"
 
 func TestMain(m *testing.M) {
@@ -32,6 +32,14 @@ func TestMain(m *testing.M) {
 		Main(m)
 	case "stages":
 		MainStages(toyPipeline())
+	case "steady":
+		m := toyModel()
+		healthy := m.CPU[toyGradients].Run
+		m.CPU[toyGradients].Run = func(w *cpu.Worker, e *device.Env, a []device.Ref) {
+			time.Sleep(2 * time.Millisecond)
+			healthy(w, e, a)
+		}
+		Main(m)
 	case "rank 1 dies":
 		m := toyModel()
 		if l, _, _ := launch.Find(os.Getenv); l.Rank == 1 {

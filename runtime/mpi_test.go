@@ -4,7 +4,6 @@ package runtime
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -72,15 +71,10 @@ func TestMPIInterrupted(t *testing.T) {
 	all := mpitest.Launchers(t)
 	whole := trained(t, toyModel(), "--steps", steps, "-q")
 	for _, l := range all {
-		dir, said := "", ""
-		for range 10 { // launchers may take as long as the training
-			dir = filepath.Join(t.TempDir(), "run")
-			_, said = mpiRun(t, l, 2, "toy", dir, func(p *os.Process) { p.Signal(syscall.SIGTERM) }, "--steps", steps)
-			_, after, _ := strings.Cut(said, "interrupted at step ")
-			var step int
-			if n, _ := fmt.Sscan(after, &step); n == 1 && step < 1000 {
-				break
-			}
+		dir := filepath.Join(t.TempDir(), "run")
+		_, said := mpiRun(t, l, 2, "steady", dir, func(p *os.Process) { p.Signal(syscall.SIGTERM) }, "--steps", steps)
+		if !strings.Contains(said, "interrupted at step ") && l.Name == "MPICH" { // Open MPI may cut the last lines
+			t.Errorf("%s: %s", l, said)
 		}
 		named := func() bool { // by the launcher, or by a rank that waits for it; that of Open MPI 4.1 now and then stumbles
 			return slices.ContainsFunc([]string{"rank 1", "signal 9", "pending due to failure", "ORTE_ERROR_LOG"}, func(text string) bool { return strings.Contains(said, text) })
