@@ -234,9 +234,9 @@ func (a app) opened(m device.Machine, failed error) (device.Machine, error) {
 		return m, failed
 	}
 	r.machine, r.bounds = m, nil
-	first, err := a.sameBits(m)
+	goes, err := a.sameBits(m)
 	switch {
-	case r.Rank() > 0 && !first:
+	case r.Rank() > 0 && !goes:
 		return nil, err // rank 0 says why it goes no further
 	case failed != nil || err != nil:
 		return nil, cmp.Or(failed, err)
@@ -248,8 +248,8 @@ func (a app) opened(m device.Machine, failed error) (device.Machine, error) {
 
 // sameBits wants the machines of all ranks to compute the same bits, where that hangs on
 // them: products of rounded factors on other processors or cards, and those of a library.
-// First says whether rank 0 has a machine.
-func (a app) sameBits(m device.Machine) (first bool, err error) {
+// Goes says whether rank 0 goes on: it may have no machine, or an error of all, which it says.
+func (a app) sameBits(m device.Machine) (goes bool, err error) {
 	r := a.ranks
 	var about device.About
 	if m != nil {
@@ -271,17 +271,21 @@ func (a app) sameBits(m device.Machine) (first bool, err error) {
 	if err := r.Gather(all, bounds); err != nil {
 		return false, err
 	}
-	first = [sha256.Size]byte(all) != [sha256.Size]byte{}
-	if m == nil || !first || (a.model.Train.Precision == "" || a.model.Train.Precision == "f32") && about.Gemm == "" {
-		return first, nil
+	goes = [sha256.Size]byte(all) != [sha256.Size]byte{}
+	if m == nil || !goes || (a.model.Train.Precision == "" || a.model.Train.Precision == "f32") && about.Gemm == "" {
+		return goes, nil
 	}
 	for rank := range r.Size() {
-		if string(all[rank*len(h):][:len(h)]) != string(all[:len(h)]) {
-			return first, fmt.Errorf("rank %d has another processor or card than rank 0 (%s), and products of %s have other bits there: "+
+		switch {
+		case string(all[rank*len(h):][:len(h)]) == string(all[:len(h)]):
+		case r.Rank() > 0:
+			return false, nil
+		default:
+			return false, fmt.Errorf("rank %d has another processor or card than rank 0 (%s), and products of %s have other bits there: "+
 				"use equal machines, or processors with --cpu avx512 or avx2, or train.precision = f32", rank, how, cmp.Or(about.Gemm, a.model.Train.Precision))
 		}
 	}
-	return first, nil
+	return goes, nil
 }
 
 // trainRanks are those that train together; nil: there is this process alone.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/arithlang/mlc/runtime/comm"
 	"github.com/arithlang/mlc/runtime/comm/commtest"
+	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/eval"
 )
 
@@ -191,6 +192,29 @@ func TestRanksRefuse(t *testing.T) {
 	}
 	if found, _ := filepath.Glob(filepath.Join(dir, "ckpt", "*")); len(found) > 0 {
 		t.Errorf("%v", found)
+	}
+}
+
+// TestRanksOfOtherBits refuses processors whose products have other bits, where they hang on
+// them. Rank 0 alone says so.
+func TestRanksOfOtherBits(t *testing.T) {
+	if isa, err := cpu.ParseISA("auto"); err != nil || isa == cpu.Go {
+		t.Skip("this processor has one set of instructions")
+	}
+	t.Setenv(oversubscribe, "1")
+	for precision, refuses := range map[string]bool{"f32": false, "bf16": true} {
+		dir := filepath.Join(t.TempDir(), "run")
+		all := make([]said, 2)
+		commtest.Run(2, commtest.Faults{}, func(w comm.World) error {
+			a := toyApp()
+			a.world, a.model.Train.Precision = w, precision
+			isa := []string{"go", "auto"}[w.Rank()]
+			all[w.Rank()] = callApp(t, a, []string{"./toy", "train", "--out", dir, "--cpu", isa, "--threads", "1", "-q"})
+			return nil
+		})
+		if code := all[0].code; (code != 0) != refuses || all[1].code != code || all[1].err != "" || refuses && !strings.Contains(all[0].err, "rank 1 has another processor or card than rank 0 (cpu, go)") {
+			t.Errorf("%s: %+v", precision, all)
+		}
 	}
 }
 
