@@ -60,6 +60,38 @@ func TestRankWithoutGPU(t *testing.T) {
 	}
 }
 
+// TestRankWhoseGPUFails has the GPU of one rank fail in a step. No other waits for it, and
+// what was saved goes on.
+func TestRankWhoseGPUFails(t *testing.T) {
+	m := toyOnGPU()
+	whole := trained(t, m, "--device", "cpu", "--steps", "6", "-q")
+	for failing := range int32(2) {
+		dir := filepath.Join(t.TempDir(), "run")
+		var opened atomic.Int32
+		alone := func() app {
+			return app{model: m, in: strings.NewReader(""), gpu: func() (cuda.Driver, error) {
+				if opened.Add(1)-1 == failing {
+					return failsAt(t, "gradients", 5, false)()
+				}
+				return simulatedGPU(t), nil
+			}}
+		}
+		args := []string{"train", "--resume=auto", "--out", dir, "--steps", "6", "--device", "cuda", "--ranks", "mpi", "--save", "1ms"}
+		commtest.Run(2, commtest.Faults{}, func(w comm.World) error {
+			a := alone()
+			a.world = w
+			if s := callApp(t, a, append([]string{"./toy"}, args...)); s.code == 0 {
+				t.Errorf("rank %d has not noticed", w.Rank())
+			}
+			return nil
+		})
+		if s := call(t, m, "", "train", "--resume=auto", "--out", dir, "--steps", "6", "--device", "cpu", "-q"); s.code != 0 {
+			t.Fatal(s.err)
+		}
+		sameRun(t, whole, dir)
+	}
+}
+
 // TestOwnGPU refuses ranks that share one.
 func TestOwnGPU(t *testing.T) {
 	for _, c := range []struct {

@@ -91,14 +91,18 @@ func (r *ranks) hear() (o order, payload []byte, args []int64, err error) {
 	return order(head[0]), payload, head[2:], err
 }
 
-// end tells the other ranks to end with an exit code, or ends them, and leaves.
+// end tells the other ranks to end with an exit code, and leaves. Where they may wait for
+// something else it ends them.
 func (r *ranks) end(code int) {
-	if r.Rank() == 0 && !r.apart {
-		if r.tell(orderEnd, nil, int64(code)) != nil {
-			r.Abort(code)
-		}
+	if r.Rank() == 0 && !r.apart && (r.broken(code) || r.tell(orderEnd, nil, int64(code)) != nil) {
+		r.Abort(code)
 	}
 	_ = r.Close(code) // there is nobody to tell
+}
+
+// broken says whether a step may have ended on rank 0 alone.
+func (r *ranks) broken(code int) bool {
+	return code != exitOK && r.machine != nil && r.machine.Err() != nil
 }
 
 // Step is of train.Ranks.
