@@ -288,14 +288,6 @@ func (a app) sameBits(m device.Machine) (goes bool, err error) {
 	return goes, nil
 }
 
-// trainRanks are those that train together; nil: there is this process alone.
-func (a app) trainRanks() train.Ranks {
-	if !a.ranks.several() {
-		return nil
-	}
-	return a.ranks
-}
-
 // evalRanks are those that test together; nil: there is this process alone.
 func (a app) evalRanks() eval.Ranks {
 	if !a.ranks.several() {
@@ -306,8 +298,8 @@ func (a app) evalRanks() eval.Ranks {
 
 // enough wants a chunk of each batch for each rank.
 func (a app) enough(c *train.Config) error {
-	r := a.trainRanks()
-	if r == nil || r.Size() <= c.Chunks() {
+	r := a.ranks
+	if !r.several() || r.Size() <= c.Chunks() {
 		return nil
 	}
 	return fmt.Errorf("there are %d ranks, and a batch of %d examples has %d chunks, one or more for each rank: start %d ranks at most, or make train.chunk smaller (or train.batch larger)",

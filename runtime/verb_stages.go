@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -212,9 +211,7 @@ func (j *pipelineRun) on(s *Stage) (device.Machine, error) {
 
 // free gives back what the machine holds, if that is more than the host's memory.
 func (j *pipelineRun) free() {
-	if c, ok := j.machine.(io.Closer); ok {
-		c.Close()
-	}
+	closeMachine(j.machine) // what comes next says if the device is lost
 	j.machine, j.stage = nil, nil
 }
 
