@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"hash/crc64"
@@ -83,18 +84,13 @@ func (r *ranks) ownGPU(i cuda.Info) error {
 	if i.Place == 0 || os.Getenv("NCCL_MULTI_RANK_GPU_ENABLE") == "1" {
 		return nil
 	}
-	all, bounds := make([]int64, 2*r.Size()), make([]int, r.Size()+1)
-	for rank := range r.Size() {
-		bounds[rank+1] = 16 * (rank + 1)
-	}
-	mine := all[2*r.Rank():][:2]
-	mine[0], mine[1] = int64(crc64.Checksum([]byte(hostname()), crc64.MakeTable(crc64.ECMA))), int64(i.Place)
-	if err := r.Gather(comm.Bytes(all), bounds); err != nil {
+	all, err := r.each(comm.Bytes([]int64{int64(crc64.Checksum([]byte(hostname()), crc64.MakeTable(crc64.ECMA))), int64(i.Place)}))
+	if err != nil {
 		return err
 	}
 	for a := range r.Size() {
 		for b := range a {
-			if all[2*a] == all[2*b] && all[2*a+1] == all[2*b+1] {
+			if bytes.Equal(all[a], all[b]) {
 				return fmt.Errorf("ranks %d and %d would share one GPU: start as many ranks on a machine as it has GPUs", b, a)
 			}
 		}

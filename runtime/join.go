@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -99,26 +100,23 @@ func signalIn(a app) int {
 	return int(e.Signal)
 }
 
-// passportBytes is as much of each of its texts as is compared.
+// passportBytes is as much as is compared of each text that ranks have in common.
 const passportBytes = 64
 
 // agree wants all ranks to be of one program, and each machine to have a core for each rank.
 func (r *ranks) agree(a app) error {
-	const texts = 4
-	own := [texts]string{binaryHash(), a.identity().hash, verbOf(a.args), hostname()}
-	size := texts*passportBytes + 8
-	all, bounds := make([]byte, r.Size()*size), make([]int, r.Size()+1)
-	for i := range r.Size() {
-		bounds[i+1] = (i + 1) * size
+	var own []byte
+	for _, text := range []string{binaryHash(), a.identity().hash, verbOf(a.args), hostname()} {
+		field := make([]byte, passportBytes)
+		copy(field, text)
+		own = append(own, field...)
 	}
-	for i, text := range own {
-		copy(all[r.Rank()*size+i*passportBytes:][:passportBytes], text)
-	}
-	if err := r.Gather(all, bounds); err != nil {
+	all, err := r.each(own)
+	if err != nil {
 		return err
 	}
 	text := func(rank, i int) string {
-		return strings.TrimRight(string(all[rank*size+i*passportBytes:][:passportBytes]), "\x00")
+		return strings.TrimRight(string(all[rank][i*passportBytes:][:passportBytes]), "\x00")
 	}
 	for rank := range r.Size() {
 		for i, what := range []string{"binary", "spec", "verb"} {
@@ -263,21 +261,17 @@ func (a app) sameBits(m device.Machine) (goes bool, err error) {
 	if m != nil {
 		h = sha256.Sum256([]byte(how + about.Gemm))
 	}
-	all, bounds := make([]byte, r.Size()*len(h)), make([]int, r.Size()+1)
-	for i := range r.Size() {
-		bounds[i+1] = (i + 1) * len(h)
-	}
-	copy(all[r.Rank()*len(h):], h[:])
-	if err := r.Gather(all, bounds); err != nil {
+	all, err := r.each(h[:])
+	if err != nil {
 		return false, err
 	}
-	goes = [sha256.Size]byte(all) != [sha256.Size]byte{}
+	goes = [sha256.Size]byte(all[0]) != [sha256.Size]byte{}
 	if m == nil || !goes || (a.model.Train.Precision == "" || a.model.Train.Precision == "f32") && about.Gemm == "" {
 		return goes, nil
 	}
 	for rank := range r.Size() {
 		switch {
-		case string(all[rank*len(h):][:len(h)]) == string(all[:len(h)]):
+		case bytes.Equal(all[rank], all[0]):
 		case r.Rank() > 0:
 			return false, nil
 		default:

@@ -91,6 +91,18 @@ func (r *ranks) hear() (o order, payload []byte, args []int64, err error) {
 	return order(head[0]), payload, head[2:], err
 }
 
+// each is what every rank gives, as many bytes of each.
+func (r *ranks) each(own []byte) (all [][]byte, err error) {
+	n := len(own)
+	data, bounds := make([]byte, n*r.Size()), make([]int, r.Size()+1)
+	for i := range r.Size() {
+		bounds[i+1] = n * (i + 1)
+		all = append(all, data[bounds[i]:bounds[i+1]])
+	}
+	copy(all[r.Rank()], own)
+	return all, r.Gather(data, bounds)
+}
+
 // end tells the other ranks to end with an exit code, and leaves. Where they may wait for
 // something else it ends them.
 func (r *ranks) end(code int) {
