@@ -24,6 +24,8 @@ var typeWords = map[Type]string{
 	Choice:     "one of",
 	Condition:  "a condition",
 	Bias:       "a bias",
+	Table:      "a table",
+	Weight:     "a matrix",
 	Budget:     "an amount with its unit (1000steps or 30m)",
 	Steps:      "a number of steps (100steps)",
 	StageName:  "the name of a stage",

@@ -25,6 +25,8 @@ const (
 	Choice                 // one of Choices
 	Condition              // a mask
 	Bias                   // an attention bias
+	Table                  // the rows of a table, as an expression
+	Weight                 // what a matrix is made of: its own numbers, fewer of them, or another's
 	Budget                 // 1000steps, 20Mexamples, 30m, 8EFLOP
 	Steps                  // 100steps
 	StageName              // an earlier stage

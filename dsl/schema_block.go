@@ -14,6 +14,7 @@ func blocks() []BlockRow {
 		{Path: "model.decoder.cross", Common: true, Doc: "cross attention from the answer to the problem"},
 		{Path: "mask", Label: NameLabel, Doc: "a named mask"},
 		{Path: "bias", Label: NameLabel, Doc: "a named attention bias"},
+		{Path: "table", Label: NameLabel, Doc: "a table as an expression over its rows and columns"},
 		{Path: "train", Common: true, Doc: "how the model is trained"},
 		{Path: "eval", Common: true, Doc: "tests after training"},
 		{Path: "vet", Doc: "switches of the warnings"},

@@ -15,14 +15,15 @@ func modelRows() []Row {
 func widthRows() []Row {
 	return []Row{
 		{Path: "model.width", Type: Int, Default: "64", Min: 2, Max: 1 << 16, Doc: "length of a token's vector"},
-		{Path: "model.heads", Type: Int, Default: "4", Min: 1, Max: 1 << 10, Doc: "attention heads; must divide width"},
+		{Path: "model.heads", Type: Int, Default: "4", Min: 1, Max: 1 << 10, Doc: "attention heads; must divide width unless model.head_width is set"},
+		{Path: "model.head_width", Type: Int, Default: "auto", Words: "auto", Min: 1, Max: 1 << 16, Doc: "units of a head; auto: width / heads"},
 		{Path: "model.ffn", Type: Choice, Default: "relu", Doc: "feed-forward sublayer", Choices: append([]Option{
-			{Name: "relu", Args: hidden("hidden units")},
-			{Name: "gelu", Args: hidden("hidden units")},
-		}, gated()...)},
+			{Name: "relu", Args: append(hidden("hidden units"), rank("the matrices"))},
+			{Name: "gelu", Args: append(hidden("hidden units"), rank("the matrices"))},
+		}, gated(rank("the matrices"))...)},
 		{Path: "model.norm", Type: Choice, Default: "layernorm", Doc: "normalization", Choices: []Option{
-			{Name: "layernorm", Args: normArgs("1e-5")},
-			{Name: "rmsnorm", Args: normArgs("1e-6")},
+			{Name: "layernorm", Args: append(normArgs("1e-5"), gains())},
+			{Name: "rmsnorm", Args: append(normArgs("1e-6"), gains())},
 		}},
 		{Path: "model.dropout", Type: Fraction, Default: "0%", Max: 0.99, Usual: Span{0, 0.7}, Doc: "share of activations that dropout zeroes"},
 		{Path: "model.bias", Type: Bool, Default: "true", Doc: "linear layers have biases"},
@@ -33,6 +34,8 @@ func widthRows() []Row {
 			{Name: "linear", Args: []Row{
 				{Path: "adapter", Type: Bool, Default: "false", Doc: "one more linear layer"},
 				{Path: "tied", Type: Bool, Default: "false", Doc: "the token embedding is the output matrix"},
+				rank("the output matrix"),
+				{Path: "value", Type: Table, Default: "none", Words: "none", Doc: "the output matrix as an expression, a row for each token"},
 			}},
 		}},
 		{Path: "model.init", Type: Choice, Default: "xavier", Doc: "initialization of weights", Choices: []Option{
@@ -53,12 +56,25 @@ func hidden(doc string) []Row {
 
 // gated are the gated layers. Their hidden units are counted before the gate, which
 // halves them, so there are an even number.
-func gated() []Option {
-	units := hidden("units before the gate, which halves them")
+func gated(more ...Row) []Option {
+	units := append(hidden("units before the gate, which halves them"), more...)
 	return []Option{
 		{Name: "geglu", Args: units, Doc: "gated by GELU (Shazeer 2020)"},
 		{Name: "swiglu", Args: units, Doc: "gated by SiLU (Shazeer 2020)"},
 	}
+}
+
+// rank is the argument that makes matrices products of two narrow ones.
+func rank(of string) Row {
+	return Row{Path: "rank", Type: Int, Default: "none", Words: "none", Min: 1, Max: 1 << 16, Doc: "rank of " + of + ", each a product of two; none: full"}
+}
+
+// gains says which gains (and offsets) the norms of a model have.
+func gains() Row {
+	return Row{Path: "gain", Type: Choice, Default: "own", Doc: "learned gains, and of a layer norm offsets", Choices: []Option{
+		{Name: "own", Doc: "each norm has its own"},
+		{Name: "shared", Doc: "all norms have the same"},
+		{Name: "none", Doc: "no norm has any"}}}
 }
 
 func normArgs(eps string) []Row {
@@ -75,7 +91,8 @@ func embedRows() []Row {
 	return []Row{
 		{Path: "model.embed.token", Type: Choice, Default: "learned", Doc: "token embedding", Choices: []Option{
 			{Name: "learned", Args: []Row{
-				{Path: "scale", Type: Real, Default: "sqrt(width)", Above: true, Max: 1e9, Usual: Span{1e-3, 1e3}, Doc: "factor on the embedding"}}},
+				{Path: "scale", Type: Real, Default: "sqrt(width)", Above: true, Max: 1e9, Usual: Span{1e-3, 1e3}, Doc: "factor on the embedding"},
+				valueRow()}},
 		}},
 		{Path: "model.embed.position", Type: Choice, Default: "none", Doc: "position scheme", Choices: positions()},
 		{Path: "model.embed.norm", Type: Choice, Default: "none", Doc: "normalization of the embedding", Choices: []Option{
@@ -90,7 +107,8 @@ func positions() []Option {
 	return []Option{
 		{Name: "none", Doc: "no positions: tokens are a set, except for masks"},
 		{Name: "learned", Doc: "a learned vector per position", Args: []Row{
-			{Path: "max", Type: Int, Default: "512", Min: 1, Max: 1 << 20, Doc: "rows of the table"}}},
+			{Path: "max", Type: Int, Default: "512", Min: 1, Max: 1 << 20, Doc: "rows of the table"},
+			valueRow()}},
 		{Name: "sinusoidal", Doc: "Vaswani et al. 2017"},
 		{Name: "cyclic", Doc: "positions modulo a period (Duan & Shi 2023)", Args: []Row{
 			{Path: "inner", Type: Choice, Default: "sinusoidal", Choices: []Option{{Name: "sinusoidal"}, {Name: "learned"}}, Doc: "embedding of these positions"},
@@ -120,7 +138,13 @@ func placesInNumbers(first string) []Row {
 		maxOffset(),
 		{Path: "table", Type: Int, Default: "512", Min: 1, Max: 1 << 20, Doc: "rows of the table; " + first},
 		{Path: "learned", Type: Bool, Default: "true", Doc: "train the rows; otherwise they keep their random values"},
+		valueRow(),
 	}
+}
+
+// valueRow is the argument that gives a table by an expression.
+func valueRow() Row {
+	return Row{Path: "value", Type: Table, Default: "none", Words: "none", Doc: "the table as an expression, such as the name of a table block; none: each element is learned"}
 }
 
 func loopRows() []Row {
@@ -168,7 +192,19 @@ func siteRows(site string) []Row {
 				{Path: "clip", Type: Int, Default: "16", Min: 1, Max: 1 << 12, Doc: "all distances beyond it share a vector"},
 			}, Doc: "one table per layer, for keys only (Shaw et al. 2018, equation 4)"},
 		}},
-		{Path: site + ".scale", Type: Real, Default: "1 / sqrt(width / heads)", Min: 0, Max: 1e9, Usual: Span{1e-4, 1e3}, Doc: "factor on the scores"},
+		{Path: site + ".q", Type: Weight, Default: "own", Words: "own none", Doc: "query projection"},
+		{Path: site + ".k", Type: Weight, Default: "own", Words: "own none", Doc: "key projection; without it and the query projection scores are what mask and bias say"},
+		{Path: site + ".v", Type: Weight, Default: "own", Words: "own none", Doc: "value projection"},
+		{Path: site + ".o", Type: Weight, Default: "own", Words: "own none", Doc: "output projection"},
+		{Path: site + ".qk_norm", Type: Choice, Default: "none", Doc: "normalization of each head of queries and of keys, before rotary embedding (Henry et al. 2020)", Choices: []Option{
+			{Name: "none"},
+			{Name: "rmsnorm", Args: []Row{normArgs("1e-6")[0],
+				{Path: "gain", Type: Choice, Default: "own", Doc: "learned gains", Choices: []Option{
+					{Name: "own", Doc: "queries and keys have theirs"},
+					{Name: "shared", Doc: "queries and keys have the same"},
+					{Name: "none"}}}}},
+		}},
+		{Path: site + ".scale", Type: Real, Default: "auto", Words: "auto", Min: 0, Max: 1e9, Usual: Span{1e-4, 1e3}, Doc: "factor on the scores; auto: 1 / sqrt(head width)"},
 		{Path: site + ".dropout", Type: Fraction, Default: "=model.dropout", Max: 0.99, Usual: Span{0, 0.7}, Doc: "share of attention weights that dropout zeroes"},
 	}
 }

@@ -227,7 +227,7 @@ func (c *checker) parameters(path string, e *dsl.Expr) (params []string, ok bool
 
 // sketch is a mask or bias before all of them are checked; nil for an unknown name.
 func (c *checker) sketch(name string) *definition {
-	for _, kind := range []string{"mask", "bias"} {
+	for _, kind := range kinds {
 		d := newDefinition(kind, name)
 		for _, path := range c.order {
 			if n, ok := strings.CutPrefix(path, d.path()+"."); ok && len(c.settings[path].args) == 0 {

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"math"
+
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/dsl/diag"
 )
@@ -11,9 +13,12 @@ func (c *checker) model() Model {
 		Name:       c.modelName(),
 		Width:      c.int("model.width"),
 		Heads:      c.int("model.heads"),
+		HeadWidth:  c.int("model.head_width"),
 		Act:        ffn.word,
 		Hidden:     ffn.int("hidden"),
+		FFNRank:    ffn.int("rank"),
 		Norm:       norm.word,
+		Gain:       norm.arg("gain").word,
 		NormEps:    norm.num64("eps"),
 		NormPost:   norm.arg("place").is("post"),
 		Dropout:    c.num("model.dropout"),
@@ -22,6 +27,9 @@ func (c *checker) model() Model {
 		Head:       head.int("hidden"),
 		Adapter:    output.arg("adapter").is("true"),
 		Tied:       output.arg("tied").is("true"),
+		OutputRank: output.int("rank"),
+		Output:     c.tableOf("model.output", output),
+		Token:      c.tableOf("model.embed.token", c.get("model.embed.token")),
 		Init:       c.word("model.init"),
 		InitStd:    c.get("model.init").num64("std"),
 		InitBiases: c.get("model.init").arg("biases").is("uniform"),
@@ -99,6 +107,13 @@ func (c *checker) site(path string) *Site {
 	if v := c.get(path + ".rotary"); v.is("rope") {
 		s.Rotary = &Rotary{Base: v.num64("base"), Fraction: v.num64("fraction"), Input: v.arg("of").is("input")}
 	}
+	if s.Scale == 0 && c.get(path+".scale").is("auto") {
+		s.Scale = 1 / math.Sqrt(float64(max(c.headUnits(), 1)))
+	}
+	s.Weights = c.weights(path)
+	if v := c.get(path + ".qk_norm"); v.is("rmsnorm") {
+		s.QKNorm = &QKNorm{Eps: v.num64("eps"), Gain: v.arg("gain").word}
+	}
 	s.Shaw = c.get(path + ".relative").int("clip")
 	if v := c.values[path+".mask"]; v != nil {
 		s.Mask, _ = (&scope{checker: c, path: path + ".mask", mask: true}).condition(v.expr)
@@ -107,17 +122,22 @@ func (c *checker) site(path string) *Site {
 	if v == nil || v.is("none") {
 		return s
 	}
-	if s.Bias = (&scope{checker: c, path: path + ".bias"}).number(v.expr); s.Bias == nil {
-		return s
-	}
-	seen := make(map[string]bool)
-	for _, e := range expr.Elems(s.Bias) {
-		if !seen[e.Name] {
-			seen[e.Name] = true
-			s.Params = append(s.Params, *c.uses.params[e.Name])
-		}
+	if s.Bias = (&scope{checker: c, path: path + ".bias"}).number(v.expr); s.Bias != nil {
+		s.Params = c.paramsOf(s.Bias)
 	}
 	return s
+}
+
+// paramsOf lists the parameters of an expression, in order of first use.
+func (c *checker) paramsOf(x *expr.Expr) (out []BiasParam) {
+	seen := make(map[string]bool)
+	for _, e := range expr.Elems(x) {
+		if !seen[e.Name] {
+			seen[e.Name] = true
+			out = append(out, *c.uses.params[e.Name])
+		}
+	}
+	return out
 }
 
 // sitePlace is where a site was written, as a block or by its bias or mask.

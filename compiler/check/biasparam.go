@@ -236,7 +236,7 @@ func (s *scope) index(e *dsl.Expr) *expr.Expr {
 		param = s.param(s.in, base.Text)
 	}
 	if param == nil {
-		s.report("E0212", base.Range, "%s has no elements", text(base)).WithHelp("only a learned tensor of the same bias block is indexed")
+		s.report("E0212", base.Range, "%s has no elements", text(base)).WithHelp("only a learned tensor of the same block is indexed")
 		return nil
 	}
 	return s.element(param, e, e.Args[1:])

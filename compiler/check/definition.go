@@ -13,9 +13,15 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// A definition is a mask or bias block, of the spec or of the prelude.
+// kinds are what definitions define.
+var kinds = []string{"mask", "bias", "table"}
+
+// Defines reports whether blocks with a name define such a thing: mask, bias or table.
+func Defines(kind string) bool { return slices.Contains(kinds, kind) }
+
+// A definition is a mask, bias or table block, of the spec or of the prelude.
 type definition struct {
-	kind    string // mask, bias
+	kind    string // of kinds
 	name    string
 	at      diag.Range
 	names   []string // attributes, in the order in which they were first set
@@ -73,14 +79,14 @@ func names(e *dsl.Expr) []string {
 func (c *checker) collect() {
 	for _, path := range c.order {
 		parts := strings.SplitN(path, ".", 3)
-		if len(parts) == 3 && (parts[0] == "bias" || parts[0] == "mask") {
+		if len(parts) == 3 && slices.Contains(kinds, parts[0]) {
 			if d := c.declare(parts[0], parts[1]); d != nil {
 				d.add(parts[2], c.settings[path])
 			}
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(c.places)) {
-		if kind, name, ok := strings.Cut(path, "."); ok && (kind == "bias" || kind == "mask") {
+		if kind, name, ok := strings.Cut(path, "."); ok && slices.Contains(kinds, kind) {
 			c.declare(kind, name)
 		}
 	}
@@ -177,7 +183,7 @@ func (c *checker) declare(kind, name string) *definition {
 func (c *checker) probe(d *definition) {
 	p := c.separate()
 	for _, n := range d.names {
-		if taken(n) {
+		if d.taken(n) {
 			p.report("E0217", d.attrs[n].name, "the name %s has a meaning in expressions", n).WithHelp("choose another name")
 		}
 	}
@@ -234,8 +240,13 @@ func (c *checker) separate() *checker {
 	return p
 }
 
-func taken(name string) bool {
-	return slices.Contains(indices, name) || name == "true" || name == "false"
+// taken reports whether a name has a meaning in the expressions of a definition.
+func (d *definition) taken(name string) bool {
+	known := indices
+	if d.kind == "table" {
+		known = tableIndices
+	}
+	return slices.Contains(known, name) || name == "true" || name == "false"
 }
 
 // uses are the ways in which definitions are used, in order.
@@ -302,7 +313,7 @@ func (c *checker) define(in *instance, name string) *expr.Expr {
 	}
 	in.busy[name] = true
 	defer delete(in.busy, name)
-	s := &scope{checker: c, path: in.attr(name), mask: in.kind == "mask", in: in}
+	s := &scope{checker: c, path: in.attr(name), mask: in.kind == "mask", rows: in.kind == "table", in: in}
 	in.values[name] = s.attribute(name, set.value)
 	return in.values[name]
 }
@@ -344,6 +355,10 @@ func (c *checker) definition(name string) *definition {
 
 // use is the value of a definition with the arguments of e.
 func (s *scope) use(d *definition, e *dsl.Expr) *expr.Expr {
+	if s.rows != (d.kind == "table") {
+		s.report("E0209", e.Head, "%s is a %s, and does not belong in %s", e.Text, d.kind, s.path).WithHelp("%s", s.sees())
+		return nil
+	}
 	if s.mask && d.kind == "bias" {
 		s.report("E0209", e.Head, "%s is a bias, and %s is a mask", e.Text, s.path).WithHelp("a mask sees %s", indexHelp)
 		return nil

@@ -188,6 +188,10 @@ func (c *checker) span(name string) (lo, hi float64) {
 		return heads, heads
 	case "I", "J":
 		return 1, maxLength
+	case "n":
+		return 0, maxLength
+	case "c":
+		return 0, max(c.num("model.width"), 1) - 1
 	case "value", "mean", "std":
 		return math.Inf(-1), math.Inf(1)
 	}

@@ -39,7 +39,7 @@ func (w *written) of(lang *language, definition string) []*dsl.Expr {
 func (w *written) uses() map[string][]diag.Range {
 	out := make(map[string][]diag.Range)
 	for i, e := range w.values {
-		if row := w.settings[i].Row; row != nil && row.Type != dsl.Condition && row.Type != dsl.Bias && row.Type != dsl.StageName {
+		if row := w.settings[i].Row; row != nil && row.Type != dsl.Condition && row.Type != dsl.Bias && row.Type != dsl.Table && row.Type != dsl.StageName {
 			continue
 		}
 		dsl.Rewrite(e, func(e *dsl.Expr) *dsl.Expr {

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -15,6 +16,7 @@ type language struct {
 	blocks   map[string]*dsl.BlockRow
 	learned  *dsl.Option // the arguments of learned(…)
 	table    *dsl.Option // and of table(…)
+	low      *dsl.Option // and of low(…)
 	inits    *dsl.Row    // what its init may be besides a number
 	defaults map[*dsl.Row]*dsl.Expr
 	prelude  []*definition
@@ -27,6 +29,7 @@ var newLanguage = sync.OnceValue(func() *language {
 		blocks:   make(map[string]*dsl.BlockRow),
 		learned:  learnedOption(),
 		table:    tableOption(),
+		low:      lowRankOption(),
 		inits:    &dsl.Row{Type: dsl.Choice, Choices: initOptions()},
 		defaults: make(map[*dsl.Row]*dsl.Expr),
 	}
@@ -153,7 +156,7 @@ func (l *language) names(block string) []string {
 }
 
 // naming reports whether what a block holds has names of the spec's own: biases,
-// masks, stages, and the axes of a sweep and their cases.
+// masks, tables, stages, and the axes of a sweep and their cases.
 func (l *language) naming(block, name string) bool {
 	if row := l.block(block); row != nil && row.Label == dsl.NameLabel {
 		return true
@@ -165,9 +168,9 @@ func (l *language) naming(block, name string) bool {
 	return in == "sweep" && !l.root(name) && l.rows["sweep."+name] == nil || strings.Count(in, ".") == 1
 }
 
-// defines reports whether a block is one of definitions: a bias or a mask.
+// defines reports whether a block is one of definitions: a bias, a mask or a table.
 func (l *language) defines(block string) bool {
 	_, meaning := l.overlay(block)
 	kind, _, ok := strings.Cut(meaning, ".")
-	return ok && (kind == "bias" || kind == "mask")
+	return ok && slices.Contains(kinds, kind)
 }

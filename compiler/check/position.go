@@ -14,6 +14,7 @@ type Position struct {
 	Coupled   bool   // abacus: a random offset for each example, which all tokens have
 	Table     int    // abacus: rows of the table
 	Fixed     bool   // abacus: which are not trained
+	Value     *Table // the table of positions; nil: it is learned
 	Pos       diag.Pos
 }
 
@@ -80,6 +81,7 @@ func (c *checker) position() Position {
 		MaxOffset: v.int("max_offset"),
 		Table:     v.int("table"),
 		Fixed:     v.arg("learned").is("false"),
+		Value:     c.tableOf(path, v),
 		Pos:       c.place(path),
 	}
 	if p.Kind == "coupling" {

@@ -32,7 +32,7 @@ func (p *printer) spec() {
 	p.WriteString("arith 1\n")
 	for _, b := range p.lang.schema.Blocks {
 		switch {
-		case b.Path == "mask" || b.Path == "bias":
+		case slices.Contains(kinds, b.Path):
 			p.definitions(b.Path)
 		case b.Path == "vet":
 			p.switchedOff()
@@ -123,6 +123,9 @@ func (p *printer) valueText(v *value) string {
 // meaning is equal for values that are read alike.
 func (v *value) meaning() string {
 	text := fmt.Sprint(v.num, v.of, v.word, v.words, v.list)
+	if v.expr != nil {
+		text = dsl.Format(v.expr)
+	}
 	for _, name := range slices.Sorted(maps.Keys(v.args)) {
 		text += " " + name + v.args[name].meaning()
 	}

@@ -16,7 +16,9 @@ func (c *checker) checkRules(s *Spec) {
 	c.checkDuring(s)
 	c.checkBiases(s)
 	c.checkHeads(s.Model.Width, s.Model.Heads)
-	c.checkHalves()
+	c.checkProjections(&s.Model)
+	c.checkTables(&s.Model)
+	c.checkHalves(s)
 	c.checkOperands()
 	c.checkPositions(s)
 	if s.Train.MicroBatch > s.Train.Batch {
@@ -170,7 +172,7 @@ func (c *checker) atFirst(paths ...string) diag.Range {
 }
 
 func (c *checker) checkHeads(width, heads int) {
-	if width%heads == 0 {
+	if width%heads == 0 || !c.get("model.head_width").is("auto") {
 		return
 	}
 	below, above := heads, heads
@@ -201,7 +203,7 @@ func (c *checker) checkOperands() {
 
 // checkHalves wants an even number of what is split in two: the units of gated
 // layers, and the part of a head that is rotated.
-func (c *checker) checkHalves() {
+func (c *checker) checkHalves(s *Spec) {
 	for _, path := range []string{"model.ffn", "model.head"} {
 		if v := c.get(path); Activations[v.word].Gated && v.int("hidden")%2 != 0 {
 			c.report("E0316", c.at(path), "the gate halves hidden = %d, which is odd", v.int("hidden")).WithHelp("use hidden = %d", v.int("hidden")+1)
@@ -210,7 +212,7 @@ func (c *checker) checkHalves() {
 	width := c.num("model.width")
 	for _, path := range []string{"model.loop.self", "model.encoder.self", "model.decoder.self", "model.decoder.cross"} {
 		v := c.get(path + ".rotary")
-		whole, what := width/c.num("model.heads"), "head"
+		whole, what := float64(s.Model.HeadUnits()), "head"
 		if v.arg("of").is("input") {
 			whole, what = width, "vector"
 		}

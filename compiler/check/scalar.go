@@ -23,6 +23,12 @@ const (
 // indices are the variables that every mask and bias sees.
 var indices = []string{"h", "i", "j", "pi", "pj", "H", "I", "J"}
 
+// tableIndices are the variables that every table sees: its row, its column and the
+// number of columns.
+var tableIndices = []string{"n", "c", "C"}
+
+const tableHelp = "n (the row: a digit's value, a position), c (the column) and C (the number of columns)"
+
 const indexHelp = "h (head), i (query), j (key), pi and pj (their positions) and the lengths H, I, J"
 
 // A scope is where an expression stands: what its names mean.
@@ -30,6 +36,7 @@ type scope struct {
 	*checker
 	path string                // of the attribute, for messages
 	mask bool                  // learned parameters and biases are out of place
+	rows bool                  // a table, which has variables of its own
 	in   *instance             // the definition that the expression is in, if any
 	lets map[string]*expr.Expr // variables of enclosing sums
 	vars []string              // real variables in place of the indices, if any
@@ -254,7 +261,11 @@ func (s *scope) name(e *dsl.Expr) *expr.Expr {
 	switch {
 	case slices.Contains(s.vars, e.Text):
 		return expr.NewVar(e.Text, expr.F32)
-	case s.vars == nil && slices.Contains(indices, e.Text):
+	case s.rows && e.Text == "C":
+		return expr.Int(int64(s.num("model.width")))
+	case s.rows && slices.Contains(tableIndices, e.Text):
+		return expr.NewVar(e.Text, expr.I32)
+	case !s.rows && s.vars == nil && slices.Contains(indices, e.Text):
 		return expr.NewVar(e.Text, expr.I32)
 	}
 	if e.Text == "true" || e.Text == "false" {
@@ -263,7 +274,7 @@ func (s *scope) name(e *dsl.Expr) *expr.Expr {
 	if d := s.definition(e.Text); d != nil {
 		return s.use(d, e)
 	}
-	if stage, site, ok := strings.Cut(e.Text, "."); ok && s.places["stage."+stage].Start.IsValid() {
+	if stage, site, ok := strings.Cut(e.Text, "."); ok && !s.rows && s.places["stage."+stage].Start.IsValid() {
 		return s.result(e, stage, site)
 	}
 	if functionNamed(e.Text) != nil || e.Text == "sum" || e.Text == "table" {
@@ -278,12 +289,12 @@ func (s *scope) undefined(e *dsl.Expr) *expr.Expr {
 		s.report("E0209", e.Head, "%q is not defined in %s", e.Text, s.path).WithHelp("it sees %s", strings.Join(s.vars, ", "))
 		return nil
 	}
-	what, names := "a bias", append([]string(nil), indices...)
-	if s.mask {
-		what = "a mask"
+	names := slices.Clone(indices)
+	if s.rows {
+		names = slices.Clone(tableIndices)
 	}
 	for _, d := range slices.Concat(s.defined, s.lang.prelude) {
-		if !s.mask || d.kind == "mask" {
+		if s.rows == (d.kind == "table") && (!s.mask || d.kind == "mask") {
 			names = append(names, d.name)
 		}
 	}
@@ -295,10 +306,21 @@ func (s *scope) undefined(e *dsl.Expr) *expr.Expr {
 			names = append(names, f.name)
 		}
 	}
-	help := what + " sees " + indexHelp
+	help := s.sees()
 	if n := diag.Nearest(e.Text, names); n != "" {
 		help = "did you mean \"" + n + "\"?"
 	}
 	s.report("E0209", e.Head, "%q is not defined in %s", e.Text, s.path).WithHelp("%s", help)
 	return nil
+}
+
+// sees says which variables there are.
+func (s *scope) sees() string {
+	switch {
+	case s.rows:
+		return "a table sees " + tableHelp
+	case s.mask:
+		return "a mask sees " + indexHelp
+	}
+	return "a bias sees " + indexHelp
 }

@@ -82,8 +82,11 @@ type Model struct {
 	Name       string
 	Width      int
 	Heads      int
+	HeadWidth  int    // units of a head; 0: Width / Heads
 	Act        string // of Activations
 	Hidden     int    // gated: before the gate, which halves it
+	FFNRank    int    // of the matrices of ffn; 0: full
+	Gain       string // gains of the norms: own (or ""), shared, none
 	Norm       string // layernorm, rmsnorm
 	NormEps    float64
 	NormPost   bool
@@ -93,6 +96,9 @@ type Model struct {
 	Head       int    // its hidden units, before the gate; 0: there is no such layer
 	Adapter    bool   // one more linear layer before the output
 	Tied       bool   // the token table is the output matrix
+	OutputRank int    // of the output matrix; 0: full
+	Output     *Table // the output matrix, a row for each token; nil: it is learned
+	Token      *Table // the token table; nil: it is learned
 	Init       string
 	InitStd    float64 // normal
 	InitBiases bool    // xavier: linear biases start from uniform numbers, but for those of attention; else from 0
@@ -105,6 +111,16 @@ type Model struct {
 	Decoder    Stack
 	Pos        diag.Pos
 }
+
+// HeadUnits are the units of a head, and Inner those of all heads.
+func (m *Model) HeadUnits() int {
+	if m.HeadWidth > 0 {
+		return m.HeadWidth
+	}
+	return m.Width / max(m.Heads, 1)
+}
+
+func (m *Model) Inner() int { return m.Heads * m.HeadUnits() }
 
 // Loop is a decoder-only stack of layers that is run several times.
 type Loop struct {
@@ -134,6 +150,8 @@ type Site struct {
 	Bias    *expr.Expr  // F32; nil = none
 	Params  []BiasParam // parameters of Bias, in order of first use
 	Rotary  *Rotary     // nil = none
+	Weights Weights     // the projections
+	QKNorm  *QKNorm     // nil = none
 	Shaw    int         // distances up to this have a learned vector each (Shaw et al. 2018); 0: none
 	Scale   float64     // factor on q·k
 	Dropout float64

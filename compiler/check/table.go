@@ -32,6 +32,10 @@ func tableOption() *dsl.Option {
 // table translates table("x.safetensors"): cells beyond the table are those at
 // its edge.
 func (s *scope) table(e *dsl.Expr) *expr.Expr {
+	if s.rows {
+		s.report("E0209", e.Head, "table(…) is a bias, and does not belong in %s", s.path).WithHelp("%s", s.sees())
+		return nil
+	}
 	if s.mask {
 		s.report("E0209", e.Head, "table is a bias, and %s is a mask", s.path).WithHelp("a mask sees %s", indexHelp)
 		return nil

@@ -21,8 +21,10 @@ type value struct {
 	words []string          // Names
 	args  map[string]*value // of a Choice
 	list  []float64         // numbers; IntRange: first and last; Grid: of both ranges; Directions: in pairs
-	expr  *dsl.Expr         // Condition, Bias, Statistic
+	expr  *dsl.Expr         // Condition, Bias, Table, Statistic
 	given bool              // the spec says it
+
+	weight Weight // Weight
 }
 
 // is reports whether the value is a certain word.
@@ -178,6 +180,8 @@ func (c *checker) typed(row *dsl.Row, path string, e *dsl.Expr) *value {
 		return c.choice(row, path, e)
 	case dsl.StageName:
 		return c.stageName(path, e)
+	case dsl.Weight:
+		return c.weight(path, e)
 	case dsl.Directions:
 		return c.directions(path, e)
 	}

@@ -37,3 +37,32 @@ func (t *Task) Digits() (first, last int) {
 	}
 	return 5, 14
 }
+
+// TableRows is the row n of each token in the expression of a table: a digit has its value,
+// and the other tokens count on from there, in order.
+func (t *Task) TableRows() []int {
+	rows := make([]int, t.Vocab())
+	digits, first, last := 0, 0, 0
+	number := func(ids ...int) {
+		for _, id := range ids {
+			rows[id] = digits + 1
+			digits++
+		}
+	}
+	for first, last = t.Digits(); first <= last; first++ {
+		number(first)
+	}
+	if !t.Sequence && t.File == nil {
+		for k := range max(t.Base-10, 0) {
+			number(vocabSeq2seq + k)
+		}
+	}
+	next := digits
+	for id := range rows {
+		if rows[id]--; rows[id] < 0 {
+			rows[id] = next
+			next++
+		}
+	}
+	return rows
+}

@@ -1,6 +1,10 @@
 package check
 
-import "github.com/arithlang/mlc/dsl"
+import (
+	"slices"
+
+	"github.com/arithlang/mlc/dsl"
+)
 
 // A Word is a name that expressions know, for tools and documentation.
 type Word struct {
@@ -20,13 +24,16 @@ var variables = map[string]string{
 	"H":  "the number of heads",
 	"I":  "the number of queries",
 	"J":  "the number of keys",
+	"n":  "in a table: the row, from 0; of a digit its value, and other tokens count on from there",
+	"c":  "in a table: the column, from 0",
+	"C":  "in a table: the number of columns",
 }
 
 // Words lists the variables and functions of expressions in the order of their
 // tables. Masks and biases of the prelude are definitions, which Inspect lists.
 func Words() []Word {
 	var out []Word
-	for _, name := range indices {
+	for _, name := range slices.Concat(indices, tableIndices) {
 		out = append(out, Word{"variable", name, "", variables[name]})
 	}
 	for _, f := range functions {
@@ -35,7 +42,7 @@ func Words() []Word {
 	return append(out,
 		Word{"function", "sum", "m = lo..hi, x", "the sum of x for each whole number m of a constant range"},
 		Word{"function", "table", `"x.safetensors"`, "a bias that was saved before, by head, query and key"},
-		Word{"function", "learned", "shape, init = 0, min = none, shared = false", Learned().Doc + ": the whole value of an attribute of a bias"},
+		Word{"function", "learned", "shape, init = 0, min = none, shared = false", Learned().Doc + ": the whole value of an attribute of a bias or table"},
 	)
 }
 

@@ -119,7 +119,7 @@ func (o *origins) resolved(text string) []line {
 				}
 				continue
 			}
-			if e.Block.Label != nil && (at == "bias" || at == "mask" || at == "stage") {
+			if e.Block.Label != nil && (check.Defines(at) || at == "stage") {
 				at += "." + e.Block.Label.Name
 			}
 			walk(at, e.Block.Entries)

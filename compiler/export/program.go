@@ -229,7 +229,7 @@ func siteOf(v *ir.Value) site {
 	s := site{params: v.Args}
 	rows, keys := ir.Dim{}, ir.Dim{}
 	if v.Op == ir.BiasTable {
-		rows, keys = v.Type.Shape[1], v.Type.Shape[2]
+		rows, keys = ir.TableRows(v.Type), v.Type.Shape[v.Type.Rank()-1]
 	} else {
 		rows, keys = v.Args[0].Type.Shape[1], v.Args[1].Type.Shape[1]
 		_, _, s.params = v.SiteArgs()

@@ -199,6 +199,20 @@ func (b *Builder) BiasTable(a AttnAttr, rows, keys Dim, params ...*Value) *Value
 	return b.Emit(BiasTable, Attr{Attn: &a, Shape: []Dim{N(a.Heads), rows, keys}}, params...)
 }
 
+// Table is an expression over h and j at all heads and so many columns, [H, columns]:
+// the bias of a.
+func (b *Builder) Table(a AttnAttr, columns Dim, params ...*Value) *Value {
+	return b.Emit(BiasTable, Attr{Attn: &a, Shape: []Dim{N(a.Heads), columns}}, params...)
+}
+
+// TableRows are the rows of a BiasTable, or of its gradient: 1 where it has no axis of them.
+func TableRows(t Type) Dim {
+	if t.Rank() == 2 {
+		return N(1)
+	}
+	return t.Shape[1]
+}
+
 // CrossEntropy is -log softmax(logits)[label] in nats for logits [.., V] and
 // labels [..] in -1 … V-1; 0 where the label is -1.
 func (b *Builder) CrossEntropy(logits, labels *Value) *Value {

@@ -69,18 +69,23 @@ func expandAttentionGrad(b *Builder, v *Value, args []*Value) *Value {
 
 // expandBiasTable evaluates the bias at the cells of one example.
 func expandBiasTable(b *Builder, v *Value, params []*Value) *Value {
-	c := &cellular{b: b, v: v, params: params, keysDim: v.Type.Shape[2]}
+	shape := cellsOf(v.Type)
+	c := &cellular{b: b, v: v, params: params, keysDim: shape[3]}
 	c.site()
-	one := slices.Concat([]Dim{N(1)}, v.Type.Shape)
-	cell := b.MapShape(expr.F(0), one)
+	cell := b.MapShape(expr.F(0), shape)
 	return b.Reshape(c.cells(expr.New(expr.Where, c.mask, c.bias, x0), cell), v.Type.Shape...)
 }
 
+// cellsOf is the shape [1, H, T, J] of the cells of a table.
+func cellsOf(table Type) []Dim {
+	return []Dim{N(1), table.Shape[0], TableRows(table), table.Shape[table.Rank()-1]}
+}
+
 func expandBiasTableGrad(b *Builder, v *Value, args []*Value) *Value {
-	d := args[0].Type.Shape
-	c := &cellular{b: b, v: v, params: args[1:], keysDim: d[2]}
+	shape := cellsOf(args[0].Type)
+	c := &cellular{b: b, v: v, params: args[1:], keysDim: shape[3]}
 	c.site()
-	cells := b.Reshape(args[0], slices.Concat([]Dim{N(1)}, d)...)
+	cells := b.Reshape(args[0], shape...)
 	n := slices.Index(v.Attr.Attn.Params, v.Attr.Result)
 	return b.Reshape(c.paramGrad(n, cells), v.Type.Shape...)
 }

@@ -60,8 +60,8 @@ const (
 	Attention        // composite: q [B, T, H*dh], k, v [B, J, H*dh], relative scores, parameters … -> [B, T, H*dh]; of BF16 with weights that are rounded too, to F32
 	AttentionGrad    // composite: q, k, v, dout (of BF16 if these are), relative scores, parameters … -> Result "q", "k", "v", "relative", or a parameter's name: [B, H, parameter…], the part of each example and head
 	AttentionWeights // composite: q, k, relative scores, parameters … -> [B, H, T, J]: Result "weights", what softmax gives, 0 at closed cells; or "logits", what it reads, -Inf there
-	BiasTable        // composite: learned parameters … -> [H, T, J]: an attention's bias at every open cell, 0 at closed ones; Attr.Shape
-	BiasTableGrad    // composite: dtable [H, T, J], learned parameters … -> Result a parameter's name: [H, parameter…], the part of each head
+	BiasTable        // composite: learned parameters … -> [H, T, J], or [H, J] of one row: an attention's bias at every open cell, 0 at closed ones; Attr.Shape
+	BiasTableGrad    // composite: dtable [H, T, J] or [H, J], learned parameters … -> Result a parameter's name: [H, parameter…], the part of each head
 	CrossEntropy     // composite: logits [.., V], labels [..] -> [..]; rows with label -1 give 0
 	CrossEntropyGrad // composite: logits, labels, dloss [..] -> logits gradient
 	ArgMax           // [.., V] -> I32 [..]; the first of equals

@@ -39,8 +39,8 @@ var ops = [numOps]opInfo{
 	Attention:        {name: "attention", signature: attends + " v:real[B J heads*D] " + biased + " -> q", attrs: attnAttrs + " rate stream"},
 	AttentionGrad:    {name: "attention_grad", signature: attends + " v:real[B J heads*D] dout:real[B T heads*D] " + biased + " -> q k v relative table ...[B heads]", attrs: attnAttrs + " rate stream result"},
 	AttentionWeights: {name: "attention_weights", signature: attends + " " + biased + " -> weights[B heads T J] logits[B heads T J]", attrs: attnAttrs + " result"},
-	BiasTable:        {name: "bias_table", signature: "... -> table[heads T J]", attrs: "shape " + siteAttrs},
-	BiasTableGrad:    {name: "bias_table_grad", signature: "dtable[heads T J] ... -> ...[heads]", attrs: siteAttrs + " result"},
+	BiasTable:        {name: "bias_table", signature: "... -> table[heads * J]", attrs: "shape " + siteAttrs},
+	BiasTableGrad:    {name: "bias_table_grad", signature: "dtable[heads * J] ... -> ...[heads]", attrs: siteAttrs + " result"},
 
 	CrossEntropy:     {name: "cross_entropy", signature: "logits[* V] labels:i32[*] -> loss[*]"},
 	CrossEntropyGrad: {name: "cross_entropy_grad", signature: "logits[* V] labels:i32[*] dloss[*] -> logits"},

@@ -11,22 +11,29 @@ import (
 // lowerBiasTable evaluates an attention's bias for one query row of one head in
 // each cell; closed keys have 0.
 func lowerBiasTable(e *emitter, v *ir.Value) {
-	s := newSite(e, v, v.Type.Shape[1], v.Type.Shape[2], v.Args)
+	shape := v.Type.Shape
+	s := newSite(e, v, ir.TableRows(v.Type), shape[len(shape)-1], v.Args)
 	s.h = e.grid("h", size(v.Type.Shape[0]))
 	t := e.grid("t", s.rows)
-	buf := e.out(v, "table", sizes(v.Type.Shape)...)
+	buf := e.out(v, "table", sizes(shape)...)
 	i := e.let("i", queryOf(t))
-	row := func(j exprs) exprs { return exprs{s.h, t, j[0]} }
+	row := func(j exprs) exprs { return s.tableCell(v.Type, exprs{t, j[0]}) }
 	e.fill(buf, exprs{s.keys}, row, func(j exprs) *expr.Expr {
 		return whereOpen(at(s.mask, i, j[0]), at(s.bias, i, j[0]), expr.F(0))
 	})
 }
 
+// tableCell is the place in a table of a cell of the head.
+func (s *site) tableCell(table ir.Type, cell exprs) exprs {
+	return s.ofHead(cell[len(cell)+1-table.Rank():])
+}
+
 // lowerBiasTableGrad sums, for one head in each cell, the table's gradient times
 // the bias's derivative into every parameter element.
 func lowerBiasTableGrad(e *emitter, v *ir.Value) {
-	d := v.Args[0].Type.Shape
-	s := newSite(e, v, d[1], d[2], v.Args[1:])
+	table := v.Args[0].Type
+	d := table.Shape
+	s := newSite(e, v, ir.TableRows(table), d[len(d)-1], v.Args[1:])
 	s.h = e.grid("h", size(d[0]))
 	g := &paramGrads{site: s, sums: map[string]string{}, cells: map[string]string{}, within: map[string]*expr.Expr{}}
 	result := e.results()
@@ -38,7 +45,7 @@ func lowerBiasTableGrad(e *emitter, v *ir.Value) {
 		}
 	}
 	dtable := e.in(v.Args[0], "dtable", sizes(d)...)
-	g.sum(e.load("ds", expr.F32, dtable, exprs{s.rows, s.keys}, s.ofHead))
+	g.sum(e.load("ds", expr.F32, dtable, exprs{s.rows, s.keys}, func(i exprs) exprs { return s.tableCell(table, i) }))
 	for n, param := range s.attr.Params {
 		if a := result[param]; a != nil {
 			e.copyOut(g.sums[s.tiles[n]], e.out(a, "d"+paramName(param), sizes(a.Type.Shape)...), s.ofHead)

@@ -136,6 +136,7 @@ type Arg struct {
 	Param string      // of the group; FlatState: the name of the state
 	Off   int         // of the parameter within an instance; InUses: in the space
 	State int         // FlatState: its number
+	Use   int         // InGrads: how many uses of the parameter the routine has before
 }
 
 // Lower lowers a plan.

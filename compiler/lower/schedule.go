@@ -164,11 +164,16 @@ func (b *binder) params() {
 		b.arg[p] = Arg{Ref: ref}
 		byRef[ref] = p
 	}
+	uses := map[Arg]int{}
 	for _, r := range f.Results {
 		b.env.accumulate[r.Value] = r.Accumulate
 		ref, ok := b.call.Results[r.Name]
 		if !ok {
-			b.arg[r.Value] = b.weight(strings.TrimPrefix(r.Name, "d."), InGrads)
+			first := b.weight(strings.TrimPrefix(r.Name, "d."), InGrads)
+			a := first
+			a.Use = uses[first]
+			uses[first]++
+			b.arg[r.Value] = a
 			continue
 		}
 		if p, ok := byRef[ref]; ok {
@@ -180,12 +185,8 @@ func (b *binder) params() {
 
 // weight is where a parameter is: of the call's group, or of those for all layers.
 func (b *binder) weight(name string, s Space) Arg {
-	for _, group := range []string{b.call.Group, plan.Shared, plan.Fixed} {
-		if g := b.plan.Group(group); g != nil {
-			if off, ok := g.ParamOff(name); ok {
-				return Arg{Space: s, Group: g, Param: name, Off: off}
-			}
-		}
+	if g, p, off := b.plan.Find(b.call.Group, name); g != nil {
+		return Arg{Space: s, Group: g, Param: p.Name, Off: off}
 	}
 	panic(fmt.Sprintf("BUG: %s: neither group %q nor those for all layers have a parameter %s", b.call.Func.Name, b.call.Group, name))
 }

@@ -119,15 +119,17 @@ func gradientsOf(s Step) []*ir.Value {
 func unchained(e *Entry) string {
 	of := map[string]int{} // the step that uses a stack
 	for i, s := range e.Steps {
+		inRun := map[string]bool{}
 		for _, v := range gradientsOf(s) {
 			a := s.Routine.Args[v]
 			g := a.Group
 			if !chain(v) {
 				return fmt.Sprintf("the gradient of %s.%s is no sum over the rows of a launch", g.Name, a.Param)
 			}
-			if s.N > 0 && !g.Stack {
-				return fmt.Sprintf("%s.%s is used in every run of a loop", g.Name, a.Param)
+			if runs := s.N * max(s.Most, 1); runs > 1 && !g.Stack || runs > g.Layers && inRun[a.Param] {
+				return fmt.Sprintf("%s.%s is used several times in a run of a loop", g.Name, a.Param)
 			}
+			inRun[a.Param] = true
 			if first, known := of[g.Name]; g.Stack && known && first != i {
 				return fmt.Sprintf("the layers of %s are used at several places", g.Name)
 			}

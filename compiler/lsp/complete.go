@@ -71,9 +71,9 @@ func (v *view) names(p place) []proposal {
 	switch {
 	case path == "":
 		out = append(out, proposal{kind: blockProposal, label: "include", insert: `include "$0"`, detail: "another file"})
-	case (kind == "bias" || kind == "mask") && name != "" && !strings.Contains(name, "."):
+	case check.Defines(kind) && name != "" && !strings.Contains(name, "."):
 		return []proposal{attribute("value", definitionRow(kind, "value"))}
-	case path == "bias" || path == "mask" || path == "stage": // what comes has a name of its own
+	case check.Defines(path) || path == "stage": // what comes has a name of its own
 		return nil
 	}
 	for _, name := range check.Names(path) {
@@ -158,7 +158,7 @@ func (v *view) arguments(s spot) []proposal {
 			out = append(out, proposal{argumentProposal, row.Path, row.Path + " = $0", row.Takes(),
 				about(row.Path, row.Doc, row.Limit) + facts(row)})
 		}
-	} else if d := v.definition(s.call.name, "bias", "mask"); d != nil {
+	} else if d := v.definition(s.call.name, "bias", "mask", "table"); d != nil {
 		for _, a := range d.Params {
 			out = append(out, proposal{kind: argumentProposal, label: a.Name, insert: a.Name + " = $0", detail: "default " + a.Default})
 		}
@@ -168,7 +168,7 @@ func (v *view) arguments(s spot) []proposal {
 
 // expression proposes the words of masks, biases and names of stages.
 func (v *view) expression(p place, t dsl.Type) []proposal {
-	kinds := map[dsl.Type][]string{dsl.Condition: {"mask"}, dsl.Bias: {"bias", "mask"}, dsl.StageName: {"stage"}}[t]
+	kinds := map[dsl.Type][]string{dsl.Condition: {"mask"}, dsl.Bias: {"bias", "mask"}, dsl.Table: {"table"}, dsl.StageName: {"stage"}}[t]
 	if t == dsl.Bias {
 		kinds = append(kinds, "stage") // the result of a calibration
 	}
@@ -182,7 +182,7 @@ func (v *view) expression(p place, t dsl.Type) []proposal {
 				v.hoverName(d.Name, d.Kind)})
 		}
 	}
-	if t != dsl.Condition && t != dsl.Bias {
+	if t != dsl.Condition && t != dsl.Bias && t != dsl.Table {
 		return out
 	}
 	for _, s := range v.doc.Settings { // what the block defines

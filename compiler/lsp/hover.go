@@ -110,7 +110,7 @@ func (v *view) hoverArgument(s spot, name string) string {
 			return about(s.option.Name+"("+name+")", row.Doc, row.Limit) + facts(row)
 		}
 	}
-	if d := v.definition(s.call.name, "bias", "mask"); d != nil {
+	if d := v.definition(s.call.name, "bias", "mask", "table"); d != nil {
 		for _, a := range d.Params {
 			if a.Name == name {
 				return about(d.Name+"("+name+")", "an argument of the "+d.Kind, dsl.Limit{}) + "- default: " + a.Default + "\n"

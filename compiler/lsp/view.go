@@ -48,7 +48,7 @@ func row(attr string) *dsl.Row {
 		return r
 	}
 	kind, rest, _ := strings.Cut(attr, ".")
-	if _, name, ok := strings.Cut(rest, "."); ok && (kind == "bias" || kind == "mask") {
+	if _, name, ok := strings.Cut(rest, "."); ok && check.Defines(kind) {
 		return definitionRow(kind, name)
 	}
 	return nil
@@ -61,6 +61,9 @@ func definitionRow(kind, name string) *dsl.Row {
 		return &dsl.Row{Path: name, Type: dsl.Bias, Doc: "a definition, or a learned tensor, of this " + kind}
 	case kind == "mask":
 		return &dsl.Row{Path: name, Type: dsl.Condition, Doc: "which keys a query sees"}
+	}
+	if kind == "table" {
+		return &dsl.Row{Path: name, Type: dsl.Table, Doc: "what stands in row n and column c"}
 	}
 	return &dsl.Row{Path: name, Type: dsl.Bias, Doc: "what is added to the scores"}
 }

@@ -29,23 +29,26 @@ func (m *builder) hasHistory() bool { return m.spec.Model.Position.Kind == "abac
 
 // An embedding is a function of rows of tokens under construction.
 type embedding struct {
-	*builder
-	b      *ir.Builder
-	md     mode
+	*layer
+	part   string     // source or target
 	tokens *ir.Value  // I32 [B, L]
 	rows   ir.Dim     // L
 	first  *expr.Expr // index of the first row
-	stream uint32     // of the text
+	text   uint32     // its random stream
 }
 
 // embed builds tokens [B, L] -> x [B, L, D]: token embedding times its scale plus
 // position, then the norm of the embedding and dropout. Token l has index first + l.
 func (m *builder) embed(name, tokens, length string, first *expr.Expr, stream uint32, md mode) (*ir.Func, error) {
 	s := m.spec.Model
-	b := ir.NewBuilder(name, s.Pos)
+	l := m.newLayer(name, "embed", s.Pos, stream, md)
+	b := l.b
 	ids := b.Param(tokens, ir.Ints(ir.Sym("B"), ir.Sym(length)), ir.Input)
-	e := &embedding{builder: m, b: b, md: md, tokens: ids, rows: ir.Sym(length), first: first, stream: stream}
-	table := b.Param("token", ir.T(ir.N(m.spec.Task.Vocab()), ir.N(s.Width)), ir.Weight)
+	e := &embedding{layer: l, part: "target", tokens: ids, rows: ir.Sym(length), first: first, text: stream}
+	if stream == streamSource {
+		e.part = "source"
+	}
+	table := l.table(e.part, "token", m.spec.Task.Vocab())
 	b.Pos(s.Position.Pos)
 	pos := e.positions()
 	b.Pos(s.Pos)
@@ -56,21 +59,20 @@ func (m *builder) embed(name, tokens, length string, first *expr.Expr, stream ui
 	} else {
 		x = b.Map(scaled, x)
 	}
-	x = m.dropout(b, e.norm(x), stream, md)
+	x = m.dropout(b, e.normed(x), stream, md)
 	b.Result("x", x, false)
 	return b.Func()
 }
 
-// norm is the norm of the embedding, with parameters norm.gamma and, for a layer
-// norm, norm.beta.
-func (e *embedding) norm(x *ir.Value) *ir.Value {
+// normed is x after the norm of the embedding, with parameters norm.gamma and, for a
+// layer norm, norm.beta.
+func (e *embedding) normed(x *ir.Value) *ir.Value {
 	s := e.spec.Model
-	gain := func(name string) *ir.Value { return e.b.Param(name, ir.T(ir.N(s.Width)), ir.Weight) }
 	switch s.EmbedNorm {
 	case "layernorm":
-		x = e.b.LayerNorm(x, gain("norm.gamma"), gain("norm.beta"), s.EmbedEps)
-	case "rmsnorm":
-		x = e.b.RMSNorm(x, gain("norm.gamma"), s.EmbedEps)
+		x = e.b.LayerNorm(x, e.weight("norm.gamma"), e.weight("norm.beta"), s.EmbedEps)
+	case rmsnorm:
+		x = e.b.RMSNorm(x, e.weight("norm.gamma"), s.EmbedEps)
 	default:
 		return x
 	}
@@ -112,7 +114,7 @@ func (e *embedding) positions() *ir.Value {
 // as in the released code, which excludes the largest offset and begins there in tests.
 func (e *embedding) shifted() *ir.Value {
 	p, width := e.spec.Model.Position, e.spec.Model.Width
-	offset := e.b.Draw(p.MaxOffset+1, 1, streamPosition+e.stream, ir.Sym("B"), e.rows)
+	offset := e.b.Draw(p.MaxOffset+1, 1, streamPosition+e.text, ir.Sym("B"), e.rows)
 	ids := e.b.Map(expr.New(expr.Add, ir.X(0, expr.I32), ir.D(1)), offset)
 	if p.Rows() > 0 {
 		return e.look(ids)
@@ -123,15 +125,14 @@ func (e *embedding) shifted() *ir.Value {
 // look reads rows of the position table. In training each example reads those that all
 // share by itself, so that gradients are sums over examples, whatever a launch has of them.
 func (e *embedding) look(ids *ir.Value) *ir.Value {
-	role := ir.Weight
-	if e.spec.Model.Position.Fixed {
-		role = ir.Fixed
+	p := &e.spec.Model.Position
+	if p.Fixed {
+		return e.b.Gather(e.b.Param("position", e.tableShape(p.Rows()), ir.Fixed), ids)
 	}
-	if role == ir.Weight && e.md == training && ids.Type.Rank() == 1 {
+	if e.md == training && ids.Type.Rank() == 1 {
 		ids = e.b.MapShape(ir.X(0, expr.I32), []ir.Dim{ir.Sym("B"), e.rows}, ids)
 	}
-	table := e.b.Param("position", ir.T(ir.N(e.spec.Model.Position.Rows()), ir.N(e.spec.Model.Width)), role)
-	return e.b.Gather(table, ids)
+	return e.b.Gather(e.table(e.part, "position", p.Rows()), ids)
 }
 
 // abacus is the row of the position table of each token: of a digit its place in
@@ -176,19 +177,6 @@ func isDigit(t check.Task) *expr.Expr {
 		is = expr.New(expr.Or, is, between(17, 17+t.Base-11))
 	}
 	return is
-}
-
-// projected is a linear layer of rows x [B, L, D] that makes queries or keys of a
-// site: with rotary positions, turned heads, or heads of what is turned as one.
-func (l *layer) projected(x *ir.Value, name string, s *check.Site) *ir.Value {
-	switch r := s.Rotary; {
-	case r == nil:
-		return l.linear(x, name)
-	case r.Input:
-		return l.linear(l.rotated(x, 1, r), name)
-	default:
-		return l.rotated(l.linear(x, name), l.spec.Model.Heads, r)
-	}
 }
 
 // rotated turns the heads of rows x [B, L, D] by their positions, which for random

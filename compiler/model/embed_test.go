@@ -21,6 +21,7 @@ func embeddingOf(t *testing.T, p check.Position, md mode, stream uint32) *ir.Fun
 	t.Helper()
 	spec := &check.Spec{Task: check.Task{Task: config.Task{Kind: "addition", DigitsLo: 4, DigitsHi: 4, Sequence: true}}, Model: check.Model{Width: 2, TokenScale: 1, Position: p}, Train: check.Train{Train: config.Train{Batch: 8}}}
 	m := &builder{spec: spec, plan: &plan.Plan{}}
+	m.group("embed", m.embedding())
 	f, err := m.embed("embed_target", TargetTokens, "T", expr.NewVar("P", expr.I32), stream, md)
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ func (m *builder) head(md mode) (*ir.Func, error) {
 	if s.Head > 0 {
 		x = l.ffn(x, s.HeadAct)
 	}
-	x = l.norm(l.b, x, "norm")
+	x = l.norm(x, "norm")
 	if s.Adapter {
 		x = l.linear(x, "adapter")
 	}
@@ -26,13 +26,12 @@ func (m *builder) head(md mode) (*ir.Func, error) {
 
 // logits are x times the output matrix, or times the transposed token table.
 func (l *layer) logits(x *ir.Value) *ir.Value {
-	if !l.spec.Model.Tied {
-		return l.linear(x, "out")
+	s := l.spec.Model
+	switch {
+	case s.Tied && s.Token == nil:
+		return l.offset(l.product(x, l.weight("token"), true), "out")
+	case s.Tied || s.Output != nil:
+		return l.offset(l.product(x, l.table("head", "output", l.spec.Task.Vocab()), true), "out")
 	}
-	vocab := ir.N(l.spec.Task.Vocab())
-	y := l.product(x, l.b.Param("token", ir.T(vocab, ir.N(l.spec.Model.Width)), ir.Weight), true)
-	if l.spec.Model.Bias {
-		y = l.b.Add(y, l.b.Param("out.b", ir.T(vocab), ir.Weight))
-	}
-	return y
+	return l.linear(x, "out")
 }

@@ -36,6 +36,7 @@ type layer struct {
 	declared map[string]*ir.Value    // parameters by name
 	captured *check.Capture          // what attention leaves of itself; nil: nothing
 	tables   refs                    // the bias tables that it is given
+	uses     int                     // further uses of parameters so far
 	rounded  map[*ir.Value]*ir.Value // factors of products by what they are made of
 }
 
@@ -123,7 +124,7 @@ func (l *layer) cached(*ir.Value) (keys, values *ir.Value) {
 
 // memory is the keys and values of rows [B, L, D].
 func (l *layer) memory(name string, s *check.Site, rows *ir.Value) (keys, values *ir.Value) {
-	return l.factor(l.projected(rows, name+".k", s)), l.factor(l.linear(rows, name+".v"))
+	return l.factor(l.projected(rows, name, "k", s)), l.factor(l.projection(rows, name, "v", s))
 }
 
 // append appends rows to a cache and makes it a result, so that later calls see it.
@@ -150,7 +151,7 @@ func (l *layer) attend(name string, s *check.Site, x *ir.Value, read reader, sel
 	l.b.Pos(s.Pos)
 	in := l.before(x, name+".norm")
 	keys, values := read(in)
-	query := l.projected(in, name+".q", s)
+	query := l.projected(in, name, "q", s)
 	attr, params := l.biased(name, s, self, x.Type.Shape[1], keys.Type.Shape[1])
 	attr.Scale = s.Scale
 	if l.spec.Model.Loop != nil && l.rate(s.Dropout) > 0 {
@@ -159,16 +160,14 @@ func (l *layer) attend(name string, s *check.Site, x *ir.Value, read reader, sel
 	}
 	if s.Shaw > 0 {
 		attr.Relative = s.Shaw
-		w := l.shape(name + ".relative")
-		table := l.b.Param(name+".relative", ir.T(ir.N(w[0]), ir.N(w[1])), ir.Weight)
-		params = append([]*ir.Value{l.b.Relative(query, table, attr.Heads)}, params...)
+		params = append([]*ir.Value{l.b.Relative(query, l.weight(name+".relative"), attr.Heads)}, params...)
 	}
 	if l.captured != nil {
 		l.b.Result(name, l.b.AttentionWeights(l.factor(query), keys, attr, l.captured.Logits, params...), false)
 	}
 	y := l.b.Attention(l.factor(query), keys, values, attr, l.rate(s.Dropout), l.next(), params...)
 	y = l.b.Label(y, name+".attention")
-	return l.after(x, l.linear(y, name+".o"), name+".norm")
+	return l.after(x, l.projection(y, name, "o", s), name+".norm")
 }
 
 // biased describes mask and bias of a site of so many rows and keys, and gives the
@@ -289,7 +288,7 @@ func (l *layer) before(x *ir.Value, norm string) *ir.Value {
 	if l.spec.Model.NormPost {
 		return x
 	}
-	return l.norm(l.b, x, norm)
+	return l.norm(x, norm)
 }
 
 func (l *layer) after(x, y *ir.Value, norm string) *ir.Value {
@@ -297,31 +296,11 @@ func (l *layer) after(x, y *ir.Value, norm string) *ir.Value {
 	if !l.spec.Model.NormPost {
 		return sum
 	}
-	return l.norm(l.b, sum, norm)
+	return l.norm(sum, norm)
 }
 
 // dropped is x after a dropout with the next stream.
 func (l *layer) dropped(x *ir.Value) *ir.Value { return l.dropout(l.b, x, l.next(), l.md) }
-
-// linear builds x W + b for the parameters name.w and name.b.
-func (l *layer) linear(x *ir.Value, name string) *ir.Value {
-	w := l.shape(name + ".w")
-	y := l.product(x, l.b.Param(name+".w", ir.T(ir.N(w[0]), ir.N(w[1])), ir.Weight), false)
-	if l.spec.Model.Bias {
-		y = l.b.Add(y, l.b.Param(name+".b", ir.T(ir.N(w[1])), ir.Weight))
-	}
-	return l.b.Label(y, name)
-}
-
-// shape is that of a parameter of the layer's group.
-func (l *layer) shape(name string) []int {
-	for _, p := range l.plan.Group(l.group).Params {
-		if p.Name == name {
-			return p.Shape
-		}
-	}
-	panic("BUG: no parameter " + name + " in " + l.group)
-}
 
 func (l *layer) next() uint32 {
 	l.stream++
@@ -351,9 +330,9 @@ func (m *builder) rows(length string) ir.Type {
 	return ir.T(ir.Sym("B"), ir.Sym(length), ir.N(m.spec.Model.Width))
 }
 
-// factors is the type [B, L, D] of keys and values.
+// factors is the type [B, L, H*dh] of keys and values.
 func (m *builder) factors(length string) ir.Type {
-	t := m.rows(length)
+	t := ir.T(ir.Sym("B"), ir.Sym(length), ir.N(m.spec.Model.Inner()))
 	if m.rounds() {
 		t.Elem = expr.BF16
 	}
@@ -365,19 +344,4 @@ func (m *builder) dropout(b *ir.Builder, x *ir.Value, stream uint32, md mode) *i
 		return x
 	}
 	return b.Dropout(x, m.spec.Model.Dropout, stream)
-}
-
-const rmsnorm = "rmsnorm"
-
-func (m *builder) norm(b *ir.Builder, x *ir.Value, name string) *ir.Value {
-	return m.normed(b, x, name, m.spec.Model.Norm, m.spec.Model.NormEps)
-}
-
-func (m *builder) normed(b *ir.Builder, x *ir.Value, name, kind string, eps float64) *ir.Value {
-	d := ir.T(ir.N(m.spec.Model.Width))
-	gamma := b.Param(name+".gamma", d, ir.Weight)
-	if kind == rmsnorm {
-		return b.Label(b.RMSNorm(x, gamma, eps), name)
-	}
-	return b.Label(b.LayerNorm(x, gamma, b.Param(name+".beta", d, ir.Weight), eps), name)
 }

@@ -33,6 +33,7 @@ func (c *caller) loopRows(md mode) (*plan.Program, error) {
 	}
 	most := c.spec.Train.Backprop
 	last := &plan.Loop{N: n, Runs: plan.WithGrad, Most: most}
+	c.derived = c.derive()
 	tables := c.tables(*last, "loop", loop.Pos, place{"self", loop.Self, true, "T", "T"})
 	c.buffer(Labels, ir.Ints(ir.Sym("B"), ir.Sym("T")), 1)
 	c.buffer(Loss, ir.T(ir.Sym("B"), ir.Sym("T")), 1)

@@ -115,14 +115,14 @@ func (m *builder) tokens() plan.Param { return m.table("token", m.spec.Task.Voca
 func (m *builder) embedding() []plan.Param {
 	s := m.spec.Model
 	var ps []plan.Param
-	if !s.Tied {
+	if !s.Tied && s.Token == nil {
 		ps = append(ps, m.tokens())
 	}
-	if rows := s.Position.Rows(); rows > 0 && !s.Position.Fixed {
+	if rows := s.Position.Rows(); rows > 0 && !s.Position.Fixed && s.Position.Value == nil {
 		ps = append(ps, m.table("position", rows))
 	}
 	if s.EmbedNorm == "layernorm" || s.EmbedNorm == rmsnorm {
-		ps = append(ps, m.norms("norm", s.EmbedNorm)...)
+		ps = append(ps, gains("norm", s.EmbedNorm, s.Width)...)
 	}
 	return ps
 }
@@ -133,27 +133,44 @@ func (m *builder) output(gain float64) []plan.Param {
 	s := m.spec.Model
 	var ps []plan.Param
 	if s.Head > 0 {
-		ps = m.ffn(s.HeadAct, s.Head, gain)
+		ps = m.ffn(s.HeadAct, s.Head, 0, gain)
 	}
 	ps = append(ps, m.norms("norm", s.Norm)...)
 	if s.Adapter {
-		ps = append(ps, m.linear("adapter", s.Width, s.Width, m.initial(s.Width, s.Width, gain))...)
+		ps = append(ps, m.linear("adapter", check.Weight{}, s.Width, s.Width, func(in, out int) plan.Init { return m.initial(in, out, gain) })...)
 	}
-	vocab := m.spec.Task.Vocab()
-	out := m.linear("out", s.Width, vocab, m.initial(s.Width, vocab, gain))
-	out[0].Matrix = false
-	if s.Tied {
-		out = out[1:] // its matrix is the token table
+	return append(ps, m.outputMatrix(gain)...)
+}
+
+// outputMatrix lists the parameters of the projection to logits: of its matrix no more
+// than biases where that is a table of tokens.
+func (m *builder) outputMatrix(gain float64) []plan.Param {
+	s, vocab := m.spec.Model, m.spec.Task.Vocab()
+	made := m.matrix("out", check.Weight{Rank: s.OutputRank, None: s.Tied || s.Output != nil}, s.Width, vocab, func(in, out int) plan.Init { return m.initial(in, out, gain) })
+	for i := range made {
+		made[i].Matrix = false
 	}
-	return append(ps, out...)
+	return append(made, m.offsets("out", vocab, m.initialBias(s.Width))...)
 }
 
 // shared lists what several groups use: a tied token table, and the parameters that the
 // whole model has once, each once.
 func (m *builder) shared(gain float64, sites ...*check.Site) []plan.Param {
 	var ps []plan.Param
-	if m.spec.Model.Tied {
+	if m.spec.Model.Tied && m.spec.Model.Token == nil {
 		ps = append(ps, m.tokens())
+	}
+	if m.spec.Model.Gain == "shared" {
+		ps = append(ps, gains(sharedNorm, m.spec.Model.Norm, m.spec.Model.Width)...)
+	}
+	for _, t := range m.tablesOfTokens() {
+		for _, param := range t.Params {
+			p := m.biasParam(param, "", gain)
+			p.Name = param.Name
+			if !slices.ContainsFunc(ps, func(q plan.Param) bool { return q.Name == p.Name }) {
+				ps = append(ps, p)
+			}
+		}
 	}
 	for _, s := range sites {
 		if s == nil {
@@ -212,19 +229,30 @@ func biasParamName(param check.BiasParam, site string) string {
 // matrix, as in the code of arXiv:2310.11984; only deep gains tell queries and keys
 // from the rest.
 func (m *builder) site(name string, s *check.Site, gain float64) []plan.Param {
-	d := m.spec.Model.Width
-	in := map[string]plan.Init{"q": m.initial(d, d, 1), "k": m.initial(d, d, 1), "v": m.initial(d, d, gain)}
+	d, inner := m.spec.Model.Width, m.spec.Model.Inner()
 	var ps []plan.Param
-	for _, part := range []string{"q", "k", "v"} {
-		init := in[part]
-		if m.spec.Model.Init == xavier {
-			init = m.initial(d, 3*d, 1)
+	for _, part := range []string{"q", "k", "v", "o"} {
+		w, init := s.Weights[part], m.initialOf(part, gain)
+		in, out := d, inner
+		if part == "o" {
+			in, out = inner, d
 		}
-		ps = append(ps, m.affine(name+"."+part, d, d, init, plan.Init{Kind: "const"})...)
+		ps = append(ps, m.matrix(name+"."+part, w, in, out, init)...)
+		if !w.None {
+			ps = append(ps, m.offsets(name+"."+part, out, plan.Init{Kind: "const"})...)
+		}
 	}
-	ps = append(ps, m.affine(name+".o", d, d, m.initial(d, d, gain), plan.Init{Kind: "const"})...)
+	if n := s.QKNorm; n != nil && n.Gain != "none" {
+		parts := []string{"q", "k"}
+		if n.Gain == "shared" {
+			parts = []string{"qk"}
+		}
+		for _, part := range parts {
+			ps = append(ps, gains(name+"."+part+".norm", rmsnorm, m.spec.Model.Inner())...)
+		}
+	}
 	if s.Shaw > 0 {
-		rows, head := 2*s.Shaw+1, d/m.spec.Model.Heads
+		rows, head := 2*s.Shaw+1, m.spec.Model.HeadUnits()
 		ps = append(ps, plan.Param{Name: name + ".relative", Shape: []int{rows, head}, Init: m.initial(rows, head, 1), Decay: true})
 	}
 	for _, param := range s.Params {
@@ -235,36 +263,69 @@ func (m *builder) site(name string, s *check.Site, gain float64) []plan.Param {
 	return append(ps, m.norms(name+".norm", m.spec.Model.Norm)...)
 }
 
+// initialOf is how a projection of an attention starts.
+func (m *builder) initialOf(part string, gain float64) func(in, out int) plan.Init {
+	return func(in, out int) plan.Init {
+		switch {
+		case part == "o":
+			return m.initial(in, out, gain)
+		case m.spec.Model.Init == xavier:
+			return m.initial(in, 3*out, 1)
+		case part == "v":
+			return m.initial(in, out, gain)
+		}
+		return m.initial(in, out, 1)
+	}
+}
+
 func (m *builder) feedForward(gain float64) []plan.Param {
 	s := m.spec.Model
-	return append(m.ffn(s.Act, s.Hidden, gain), m.norms("ffn.norm", s.Norm)...)
+	return append(m.ffn(s.Act, s.Hidden, s.FFNRank, gain), m.norms("ffn.norm", s.Norm)...)
 }
 
 // ffn lists the matrices of a feed-forward layer with so many hidden units, before the
 // gate if it has one. Value and gate start as halves of one packed matrix.
-func (m *builder) ffn(act string, hidden int, gain float64) []plan.Param {
+func (m *builder) ffn(act string, hidden, rank int, gain float64) []plan.Param {
 	d := m.spec.Model.Width
-	in := m.initial(d, hidden, gain)
-	if !check.Activations[act].Gated {
-		return append(m.linear("ffn.in", d, hidden, in), m.linear("ffn.out", hidden, d, m.initial(hidden, d, gain))...)
+	w := check.Weight{Rank: rank}
+	into := func(in, _ int) plan.Init { return m.initial(in, hidden, gain) }
+	if rank > 0 {
+		into = func(in, out int) plan.Init { return m.initial(in, out, gain) }
 	}
-	return slices.Concat(m.linear("ffn.in.u", d, hidden/2, in), m.linear("ffn.in.g", d, hidden/2, in),
-		m.linear("ffn.out", hidden/2, d, m.initial(hidden/2, d, gain)))
+	outOf := func(in, out int) plan.Init { return m.initial(in, out, gain) }
+	if !check.Activations[act].Gated {
+		return append(m.linear("ffn.in", w, d, hidden, into), m.linear("ffn.out", w, hidden, d, outOf)...)
+	}
+	return slices.Concat(m.linear("ffn.in.u", w, d, hidden/2, into), m.linear("ffn.in.g", w, d, hidden/2, into),
+		m.linear("ffn.out", w, hidden/2, d, outOf))
 }
 
 // linear lists the parameters of a linear layer outside of attention.
-func (m *builder) linear(name string, in, out int, init plan.Init) []plan.Param {
-	return m.affine(name, in, out, init, m.initialBias(in))
+func (m *builder) linear(name string, w check.Weight, in, out int, init func(in, out int) plan.Init) []plan.Param {
+	return append(m.matrix(name, w, in, out, init), m.offsets(name, out, m.initialBias(in))...)
 }
 
-// affine lists a matrix and, where linear layers have them, its biases.
-func (m *builder) affine(name string, in, out int, weights, biases plan.Init) []plan.Param {
+// matrix lists what a matrix is made of: itself, two narrow ones, or nothing of its own.
+func (m *builder) matrix(name string, w check.Weight, in, out int, init func(in, out int) plan.Init) []plan.Param {
 	matrixwise := optimizers[m.spec.Train.Optimizer].matrix != nil
-	ps := []plan.Param{{Name: name + ".w", Shape: []int{in, out}, Init: weights, Decay: true, Matrix: matrixwise}}
-	if m.spec.Model.Bias {
-		ps = append(ps, plan.Param{Name: name + ".b", Shape: []int{out}, Init: biases})
+	param := func(name string, in, out int) plan.Param {
+		return plan.Param{Name: name, Shape: []int{in, out}, Init: init(in, out), Decay: true, Matrix: matrixwise}
 	}
-	return ps
+	switch {
+	case w.None || w.Of != "":
+		return nil
+	case w.Rank > 0:
+		return []plan.Param{param(name+".down.w", in, w.Rank), param(name+".up.w", w.Rank, out)}
+	}
+	return []plan.Param{param(name+".w", in, out)}
+}
+
+// offsets lists the biases of a linear layer, where linear layers have them.
+func (m *builder) offsets(name string, out int, init plan.Init) []plan.Param {
+	if !m.spec.Model.Bias {
+		return nil
+	}
+	return []plan.Param{{Name: name + ".b", Shape: []int{out}, Init: init}}
 }
 
 // table is an embedding of so many rows.
@@ -277,12 +338,22 @@ func (m *builder) table(name string, rows int) plan.Param {
 	return plan.Param{Name: name, Shape: []int{rows, d}, Init: init, Decay: true}
 }
 
-// norms lists the parameters of a norm.
+// sharedNorm is the name of the gains that all norms have.
+const sharedNorm = "norms"
+
+// norms lists the parameters of a norm that has its own.
 func (m *builder) norms(name, kind string) []plan.Param {
-	d := m.spec.Model.Width
-	ps := []plan.Param{{Name: name + ".gamma", Shape: []int{d}, Init: plan.Init{Kind: "const", A: 1}}}
+	if g := m.spec.Model.Gain; g == "shared" || g == "none" {
+		return nil
+	}
+	return gains(name, kind, m.spec.Model.Width)
+}
+
+// gains lists the gains of a norm over so many units and, for a layer norm, its offsets.
+func gains(name, kind string, units int) []plan.Param {
+	ps := []plan.Param{{Name: name + ".gamma", Shape: []int{units}, Init: plan.Init{Kind: "const", A: 1}}}
 	if kind != rmsnorm {
-		ps = append(ps, plan.Param{Name: name + ".beta", Shape: []int{d}, Init: plan.Init{Kind: "const"}})
+		ps = append(ps, plan.Param{Name: name + ".beta", Shape: []int{units}, Init: plan.Init{Kind: "const"}})
 	}
 	return ps
 }

@@ -76,6 +76,7 @@ func (m *builder) wholeRows(name string, md mode) (*plan.Program, error) {
 	n := depth(dec)
 	var encoder, tables refs
 	if md == training {
+		c.derived = c.derive()
 		encoder = c.tables(plan.Loop{N: depth(enc)}, "encoder", enc.Pos, place{"self", enc.Self, true, "S", "S"})
 		tables = c.tables(plan.Loop{N: n}, "decoder", dec.Pos, place{"self", dec.Self, true, "T", "T"}, place{"cross", dec.Cross, false, "T", "S"})
 	}
@@ -129,8 +130,9 @@ type refs = map[string]plan.Ref
 // A caller writes one program; the first error sticks.
 type caller struct {
 	*builder
-	p   *plan.Program
-	err error
+	p       *plan.Program
+	derived map[string]refs // in training, tables by the part of the model that reads them
+	err     error
 }
 
 func (c *caller) buffer(name string, t ir.Type, count int) {
@@ -166,7 +168,7 @@ func (c *caller) source(md mode, tables refs) plan.Ref {
 	embed := func() (*ir.Func, error) {
 		return c.embed("embed_source", SourceTokens, "S", expr.Int(0), streamSource, md)
 	}
-	c.call("embed", embed, refs{SourceTokens: plan.At(SourceTokens, 0)}, refs{"x": plan.At("source", 0)})
+	c.call("embed", embed, with(c.derived["source"], refs{SourceTokens: plan.At(SourceTokens, 0)}), refs{"x": plan.At("source", 0)})
 	if n == 0 {
 		return plan.At("source", 0)
 	}
@@ -182,7 +184,7 @@ func (c *caller) embedTarget(md mode, to plan.Ref) {
 	embed := func() (*ir.Func, error) {
 		return c.embed("embed_target", TargetTokens, "T", expr.NewVar("P", expr.I32), streamTarget, md)
 	}
-	args, results := refs{TargetTokens: plan.At(TargetTokens, 0)}, refs{"x": to}
+	args, results := with(c.derived["target"], refs{TargetTokens: plan.At(TargetTokens, 0)}), refs{"x": to}
 	if md == decoding && c.hasHistory() {
 		args[history], results[history] = plan.At(history, 0), plan.At(history, 0)
 	}
@@ -198,7 +200,7 @@ func (m *builder) scored(md mode) bool {
 // outcome predicts from the last layer's rows and, where they have labels, makes their
 // losses.
 func (c *caller) outcome(md mode, x plan.Ref) {
-	args, results := refs{"x": x}, refs{"pred": plan.At(Pred, 0)}
+	args, results := with(c.derived["head"], refs{"x": x}), refs{"pred": plan.At(Pred, 0)}
 	if c.scored(md) {
 		args["labels"] = plan.At(Labels, 0)
 		results["loss"] = plan.At(Loss, 0)
@@ -229,9 +231,9 @@ func (c *caller) built(build func() (*ir.Func, error)) *ir.Func {
 }
 
 func (m *builder) encoderNorm() (*ir.Func, error) {
-	b := ir.NewBuilder("encoder_norm", m.spec.Model.Encoder.Pos)
-	b.Result("y", m.norm(b, b.Param("x", m.rows("S"), ir.Input), "norm"), false)
-	return b.Func()
+	l := m.newLayer("encoder_norm", "encoder_norm", m.spec.Model.Encoder.Pos, 0, training)
+	l.b.Result("y", l.norm(l.b.Param("x", m.rows("S"), ir.Input), "norm"), false)
+	return l.b.Func()
 }
 
 // lossWeight is the gradient of the batch's loss, a weighted sum of rows, with

@@ -168,6 +168,11 @@ type Plan struct {
 
 	Varies bool // problems of a launch of training have several lengths
 
+	// Ties are names that functions have for further uses of parameters: by group and name,
+	// the name of the parameter, in that group or one for all layers. So each use has a
+	// gradient of its own.
+	Ties map[Tie]string
+
 	MatrixStates int // how many of them, the first ones, it keeps of a parameter that is a Matrix
 }
 
@@ -204,6 +209,28 @@ func (p *Plan) Group(name string) *Group {
 		}
 	}
 	return nil
+}
+
+// A Tie is a name for a parameter in the functions of a group.
+type Tie struct{ Group, Name string }
+
+// Find finds a parameter by the name that functions of a group have for it: in the group,
+// or among those for all layers. Off is its first element in an instance of its group g.
+func (p *Plan) Find(group, name string) (g *Group, param *Param, off int) {
+	if tied, ok := p.Ties[Tie{group, name}]; ok {
+		name = tied
+	}
+	for _, of := range []string{group, Shared, Fixed} {
+		g := p.Group(of)
+		if g == nil {
+			continue
+		}
+		if off, ok := g.ParamOff(name); ok {
+			i := slices.IndexFunc(g.Params, func(q Param) bool { return q.Name == name })
+			return g, &g.Params[i], off
+		}
+	}
+	return nil, nil, 0
 }
 
 // NumParams places the groups in the flat arena, in order, and returns its size.

@@ -37,7 +37,7 @@ func Split(p *Program) []*Program {
 	for _, s := range p.Body {
 		to := &launch
 		switch {
-		case all(s, func(c *Call) bool { return p.keeps(c.Results) }):
+		case all(s, func(c *Call) bool { return p.keeps(c.Results) && (len(c.Args) == 0 || p.keeps(c.Args)) }):
 			to = prepare
 		case all(s, func(c *Call) bool { return p.keeps(c.Args) && len(c.Results) == 0 }):
 			to = finish

@@ -156,20 +156,13 @@ func (r *runner) arg(c *plan.Call, p *ir.Value, role ir.Role, l int) (ir.Tensor,
 
 // parameter is one of layer l of a group, or one that all layers share or the spec gives.
 func (m *Model) parameter(group, name string, l int) (ir.Tensor, error) {
-	for _, g := range []*plan.Group{m.plan.Group(group), m.plan.Group(plan.Shared), m.plan.Group(plan.Fixed)} {
-		if g == nil {
-			continue
-		}
-		for _, p := range g.Params {
-			if p.Name != name {
-				continue
-			}
-			t := ir.Tensor{Shape: p.Shape, F: make([]float64, p.Elems())}
-			for i, x := range m.weights[nameOf(g, l, name)] {
-				t.F[i] = float64(x)
-			}
-			return t, nil
-		}
+	g, p, _ := m.plan.Find(group, name)
+	if g == nil {
+		return ir.Tensor{}, fmt.Errorf("BUG: no group has a parameter %s", name)
 	}
-	return ir.Tensor{}, fmt.Errorf("BUG: no group has a parameter %s", name)
+	t := ir.Tensor{Shape: p.Shape, F: make([]float64, p.Elems())}
+	for i, x := range m.weights[nameOf(g, l, p.Name)] {
+		t.F[i] = float64(x)
+	}
+	return t, nil
 }

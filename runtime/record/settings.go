@@ -1,6 +1,9 @@
 package record
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Settings reads a resolved spec line by line: the value of each attribute by its path, and
 // the paths in order. A block that has a name, as a task has, is a setting, too. The text may
@@ -30,7 +33,7 @@ func Settings(spec string) (values map[string]string, order []string) {
 				set(path, strings.Join(words[1:len(words)-1], " "))
 			}
 			blocks = append(blocks[:len(blocks):len(blocks)], words[0])
-			if words[0] == "stage" || words[0] == "bias" || words[0] == "mask" { // there may be several
+			if slices.Contains([]string{"stage", "bias", "mask", "table"}, words[0]) { // there may be several
 				blocks[len(blocks)-1] = strings.Join(words[:len(words)-1], " ")
 			}
 		case words[len(words)-1] == "{}":

@@ -1,0 +1,182 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/dsl"
+	"github.com/arithlang/mlc/dsl/diag"
+)
+
+// A Weight says what the matrix of a projection is made of. The zero Weight is a matrix
+// of its own.
+type Weight struct {
+	None       bool   // there is none: the projection is the identity
+	Rank       int    // it is a product of two matrices of its own that are so narrow; 0: full
+	Of         string // it is that of another projection of the layer, as in self.q; "": its own
+	Transposed bool   // and that transposed
+}
+
+// Weights are the projections of an attention, by name: q, k, v, o.
+type Weights map[string]Weight
+
+// projections are the names of Weights, in order.
+var projections = []string{"q", "k", "v", "o"}
+
+// QKNorm is a norm of each head of queries and keys. Gain: own, shared or none.
+type QKNorm struct {
+	Eps  float64
+	Gain string
+}
+
+// A Table is the rows of an embedding as an expression: F32 over the I32 variables n (the
+// row) and c (the column), and the elements of its parameters. Uses of one table share them.
+type Table struct {
+	Value  *expr.Expr
+	Params []BiasParam
+}
+
+const weightHelp = "write own, none, low(rank = 2), the name of another projection, as in q or self.k, or transposed(q)"
+
+// weight reads what a projection is made of.
+func (c *checker) weight(path string, e *dsl.Expr) *value {
+	v := &value{text: dsl.Format(e), word: e.Text}
+	switch {
+	case e.Kind == dsl.Name && e.Text == "own":
+	case e.Kind == dsl.Name && e.Text == "none":
+		v.weight.None = true
+	case e.Kind == dsl.Call && e.Text == "low":
+		low := c.option(c.lang.low, path, e)
+		if low == nil {
+			return nil
+		}
+		v.text, v.weight.Rank = low.text, low.int("rank")
+	case e.Kind == dsl.Call && e.Text == "transposed" && len(e.Args) == 1 && e.Arg(0).Kind == dsl.Name:
+		v.weight.Of, v.weight.Transposed = otherProjection(path, e.Arg(0).Text), true
+	case e.Kind == dsl.Name:
+		v.weight.Of = otherProjection(path, e.Text)
+	default:
+		c.report("E0206", e.Range, "%s is no matrix: %s", path, text(e)).WithHelp(weightHelp)
+		return nil
+	}
+	return v
+}
+
+// lowRankOption describes the argument of low(…).
+func lowRankOption() *dsl.Option {
+	return &dsl.Option{Name: "low", Args: []dsl.Row{{Path: "rank", Type: dsl.Int, Min: 1, Max: 1 << 16}}}
+}
+
+// otherProjection is the name of a projection in a layer, as a projection at a path calls it.
+func otherProjection(path, name string) string {
+	if strings.Contains(name, ".") {
+		return name
+	}
+	names := strings.Split(path, ".")
+	return names[len(names)-2] + "." + name
+}
+
+func (c *checker) weights(site string) Weights {
+	out := Weights{}
+	for _, name := range projections {
+		out[name] = c.get(site + "." + name).weight
+	}
+	return out
+}
+
+// headUnits are the units of a head.
+func (c *checker) headUnits() int {
+	m := Model{Width: c.int("model.width"), Heads: c.int("model.heads"), HeadWidth: c.int("model.head_width")}
+	return m.HeadUnits()
+}
+
+// tableOf is the table that an argument value gives; nil for none.
+func (c *checker) tableOf(path string, v *value) *Table {
+	of := v.arg("value")
+	if of.expr == nil || of.is("none") {
+		return nil
+	}
+	x := (&scope{checker: c, path: path + ".value", rows: true}).number(of.expr)
+	if x == nil {
+		return nil
+	}
+	return &Table{Value: x, Params: c.paramsOf(x)}
+}
+
+// checkTables wants tables that nothing else takes the place of.
+func (c *checker) checkTables(m *Model) {
+	const token, position, output = "model.embed.token", "model.embed.position", "model.output"
+	switch {
+	case m.Output != nil && m.Tied:
+		c.report("E0335", c.get(output).args["value"].at, "the output matrix is the token table, and has a value of its own").
+			WithHelp("leave out tied = true, or give the token table the value")
+	case m.Output != nil && m.OutputRank > 0, m.Tied && m.OutputRank > 0:
+		c.report("E0335", c.get(output).args["rank"].at, "rank = %d is of an output matrix that is not learned as such", m.OutputRank).WithHelp("leave out rank")
+	}
+	if m.Position.Value != nil && m.Position.Fixed {
+		c.report("E0335", c.get(position).args["value"].at, "learned = false keeps random rows, and value gives others").WithHelp("leave out learned, or value")
+	}
+}
+
+// checkProjections wants projections that are of shapes that go together.
+func (c *checker) checkProjections(m *Model) {
+	layers := []struct {
+		block string
+		sites map[string]*Site
+	}{
+		{"model.encoder.", map[string]*Site{"self": m.Encoder.Self}},
+		{"model.decoder.", map[string]*Site{"self": m.Decoder.Self, "cross": m.Decoder.Cross}},
+	}
+	if m.Loop != nil {
+		layers[0].block, layers[0].sites = "model.loop.", map[string]*Site{"self": m.Loop.Self}
+	}
+	inner := m.Inner()
+	for _, layer := range layers {
+		for _, name := range []string{"self", "cross"} {
+			site := layer.sites[name]
+			if site == nil {
+				continue
+			}
+			path := layer.block + name
+			if site.Weights["q"].None != site.Weights["k"].None {
+				c.report("E0336", c.atFirst(path+".q", path+".k"), "%s has either queries or keys alone", path).WithHelp("leave out both, for scores that are what mask and bias say, or none")
+			}
+			for _, p := range projections {
+				c.checkProjection(path+"."+p, site.Weights[p], p == "o", layer.sites, m.Width, inner)
+			}
+		}
+	}
+}
+
+// checkProjection wants another projection that is its own and has the same shape: [width,
+// inner], or out [inner, width].
+func (c *checker) checkProjection(path string, w Weight, out bool, sites map[string]*Site, width, inner int) {
+	at := func() diag.Range { return c.at(path) }
+	switch {
+	case w.None && width != inner && !strings.HasSuffix(path, ".q") && !strings.HasSuffix(path, ".k"):
+		c.report("E0336", at(), "%s = none, and heads have %d units of a width of %d", path, inner, width).
+			WithHelp("only heads as wide as the model together need no projection")
+	case w.Of == "":
+		return
+	}
+	site, name, _ := strings.Cut(w.Of, ".")
+	s := sites[site]
+	other, known := Weight{}, false
+	if s != nil {
+		other, known = s.Weights[name]
+	}
+	switch {
+	case w.Of == "":
+	case !known:
+		c.report("E0336", at(), "%s: the layer has no projection %s", path, w.Of).WithHelp(weightHelp)
+	case other.Of != "" || other.None:
+		c.report("E0336", at(), "%s is %s, which has no matrix of its own", path, w.Of).WithHelp("name a projection that has, or write own")
+	case (out == (name == "o")) == w.Transposed && width != inner:
+		turned := fmt.Sprintf("transposed(%s)", w.Of)
+		if w.Transposed {
+			turned = w.Of
+		}
+		c.report("E0336", at(), "%s cannot be %s: their shapes differ", path, c.get(path).text).WithHelp("write %s", turned)
+	}
+}

@@ -1,0 +1,139 @@
+package model
+
+import (
+	"fmt"
+
+	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/ir"
+	"github.com/arithlang/mlc/compiler/plan"
+)
+
+// linear builds x W + b for the matrix and the biases of a name.
+func (l *layer) linear(x *ir.Value, name string) *ir.Value {
+	return l.offset(l.times(x, name, false), name)
+}
+
+// times is x times the matrix of a name, or that transposed: one matrix, or two narrow ones.
+func (l *layer) times(x *ir.Value, name string, transposed bool) *ir.Value {
+	if g, _, _ := l.plan.Find(l.group, name+".w"); g != nil {
+		return l.product(x, l.weight(name+".w"), transposed)
+	}
+	first, second := l.weight(name+".down.w"), l.weight(name+".up.w")
+	if transposed {
+		first, second = second, first
+	}
+	return l.product(l.b.Label(l.product(x, first, transposed), name+".low"), second, transposed)
+}
+
+// offset adds the biases of a linear layer, where linear layers have them.
+func (l *layer) offset(y *ir.Value, name string) *ir.Value {
+	if l.spec.Model.Bias {
+		y = l.b.Add(y, l.weight(name+".b"))
+	}
+	return l.b.Label(y, name)
+}
+
+// projection is a projection of an attention site: q, k, v or o.
+func (l *layer) projection(x *ir.Value, site, part string, s *check.Site) *ir.Value {
+	name := site + "." + part
+	switch w := s.Weights[part]; {
+	case w.None:
+		return x
+	case w.Of != "":
+		return l.offset(l.times(x, w.Of, w.Transposed), name)
+	}
+	return l.linear(x, name)
+}
+
+// projected are the queries or keys of rows x [B, L, D]: normed heads, turned by rotary
+// positions, or heads of what is turned as one. Without a projection they are 0, so that
+// scores are what mask and bias say.
+func (l *layer) projected(x *ir.Value, site, part string, s *check.Site) *ir.Value {
+	if s.Weights[part].None {
+		return l.b.Zeros(x.Type.Shape[0], x.Type.Shape[1], ir.N(l.spec.Model.Inner()))
+	}
+	if r := s.Rotary; r != nil && r.Input {
+		x = l.rotated(x, 1, r)
+	}
+	y := l.projection(x, site, part, s)
+	if s.QKNorm != nil {
+		y = l.headNorm(y, site, part, s.QKNorm)
+	}
+	if r := s.Rotary; r != nil && !r.Input {
+		y = l.rotated(y, l.spec.Model.Heads, r)
+	}
+	return y
+}
+
+// headNorm norms each head of rows [B, L, H*dh] (Henry et al. 2020, arXiv:2010.04245, with
+// the root mean square in place of the length), with gains [H*dh]. Of several heads a
+// product with blocks of 1/dh makes the mean squares.
+func (l *layer) headNorm(x *ir.Value, site, part string, n *check.QKNorm) *ir.Value {
+	if n.Gain == "shared" {
+		part = "qk"
+	}
+	inner, head := ir.N(l.spec.Model.Inner()), int64(l.spec.Model.HeadUnits())
+	gamma := l.gain(site+"."+part+".norm.gamma", n.Gain != "none", inner, 1)
+	if l.spec.Model.Heads == 1 {
+		return l.b.Label(l.b.RMSNorm(x, gamma, n.Eps), site+"."+part+".norm")
+	}
+	of := func(axis int) *expr.Expr { return expr.New(expr.Div, ir.D(axis), expr.Int(head)) }
+	same := expr.New(expr.Eq, of(0), of(1))
+	blocks := l.b.MapShape(expr.New(expr.Where, same, expr.F(1/float64(head)), expr.F(0)), []ir.Dim{inner, inner})
+	squares := l.b.MatMul(l.b.Mul(x, x), blocks, false, false)
+	root := expr.New(expr.Sqrt, expr.New(expr.Add, x1, expr.F(n.Eps)))
+	return l.b.Label(l.b.Mul(l.b.Map(expr.New(expr.Div, x0, root), x, squares), gamma), site+"."+part+".norm")
+}
+
+// norm is a norm of the model, with gains of its own, those of all norms, or none.
+func (l *layer) norm(x *ir.Value, name string) *ir.Value {
+	s := l.spec.Model
+	from, width := name, ir.N(s.Width)
+	if s.Gain == "shared" {
+		from = sharedNorm
+	}
+	gamma := l.gain(from+".gamma", s.Gain != "none", width, 1)
+	if s.Norm == rmsnorm {
+		return l.b.Label(l.b.RMSNorm(x, gamma, s.NormEps), name)
+	}
+	return l.b.Label(l.b.LayerNorm(x, gamma, l.gain(from+".beta", s.Gain != "none", width, 0), s.NormEps), name)
+}
+
+const rmsnorm = "rmsnorm"
+
+// gain is a learned vector, or else a constant one.
+func (l *layer) gain(name string, learned bool, width ir.Dim, otherwise float64) *ir.Value {
+	if learned {
+		return l.weight(name)
+	}
+	return l.b.MapShape(expr.F(otherwise), []ir.Dim{width})
+}
+
+// weight is a parameter that the layer's functions know by a name. In training, further
+// uses of one have names of their own.
+func (l *layer) weight(name string) *ir.Value {
+	known := l.declared[name]
+	if known != nil && l.md != training {
+		return known
+	}
+	g, p, _ := l.plan.Find(l.group, name)
+	if g == nil {
+		panic("BUG: no parameter " + name + " in " + l.group)
+	}
+	if known != nil {
+		l.uses++
+		again := fmt.Sprintf("%s.use%d", name, l.uses+1)
+		if l.plan.Ties == nil {
+			l.plan.Ties = map[plan.Tie]string{}
+		}
+		l.plan.Ties[plan.Tie{Group: l.group, Name: again}] = name
+		name = again
+	}
+	dims := make([]ir.Dim, len(p.Shape))
+	for k, n := range p.Shape {
+		dims[k] = ir.N(n)
+	}
+	l.declared[name] = l.b.Param(name, ir.T(dims...), ir.Weight)
+	return l.declared[name]
+}
