@@ -22,8 +22,8 @@ func widthRows() []Row {
 			{Name: "gelu", Args: append(hidden("hidden units"), rank("the matrices"))},
 		}, gated(rank("the matrices"))...)},
 		{Path: "model.norm", Type: Choice, Default: "layernorm", Doc: "normalization", Choices: []Option{
-			{Name: "layernorm", Args: append(normArgs("1e-5"), gains())},
-			{Name: "rmsnorm", Args: append(normArgs("1e-6"), gains())},
+			{Name: "layernorm", Args: append(normArgs("1e-5"), gains(), normedPlaces())},
+			{Name: "rmsnorm", Args: append(normArgs("1e-6"), gains(), normedPlaces())},
 		}},
 		{Path: "model.dropout", Type: Fraction, Default: "0%", Max: 0.99, Usual: Span{0, 0.7}, Doc: "share of activations that dropout zeroes"},
 		{Path: "model.bias", Type: Bool, Default: "true", Doc: "linear layers have biases"},
@@ -75,6 +75,15 @@ func gains() Row {
 		{Name: "own", Doc: "each norm has its own"},
 		{Name: "shared", Doc: "all norms have the same"},
 		{Name: "none", Doc: "no norm has any"}}}
+}
+
+// normedPlaces says which parts of a model have a norm.
+func normedPlaces() Row {
+	return Row{Path: "at", Type: Names, Default: "[self, cross, ffn, output]", Doc: "parts that have a norm", Choices: []Option{
+		{Name: "self", Doc: "self attention"},
+		{Name: "cross", Doc: "cross attention"},
+		{Name: "ffn", Doc: "the feed-forward sublayer"},
+		{Name: "output", Doc: "what comes before the output, and ends an encoder"}}}
 }
 
 func normArgs(eps string) []Row {
@@ -192,10 +201,10 @@ func siteRows(site string) []Row {
 				{Path: "clip", Type: Int, Default: "16", Min: 1, Max: 1 << 12, Doc: "all distances beyond it share a vector"},
 			}, Doc: "one table per layer, for keys only (Shaw et al. 2018, equation 4)"},
 		}},
-		{Path: site + ".q", Type: Weight, Default: "own", Words: "own none", Doc: "query projection"},
-		{Path: site + ".k", Type: Weight, Default: "own", Words: "own none", Doc: "key projection; without it and the query projection scores are what mask and bias say"},
-		{Path: site + ".v", Type: Weight, Default: "own", Words: "own none", Doc: "value projection"},
-		{Path: site + ".o", Type: Weight, Default: "own", Words: "own none", Doc: "output projection"},
+		{Path: site + ".q", Type: Weight, Default: "own", Doc: "query projection"},
+		{Path: site + ".k", Type: Weight, Default: "own", Doc: "key projection; without it and the query projection scores are what mask and bias say"},
+		{Path: site + ".v", Type: Weight, Default: "own", Doc: "value projection"},
+		{Path: site + ".o", Type: Weight, Default: "own", Doc: "output projection"},
 		{Path: site + ".qk_norm", Type: Choice, Default: "none", Doc: "normalization of each head of queries and of keys, before rotary embedding (Henry et al. 2020)", Choices: []Option{
 			{Name: "none"},
 			{Name: "rmsnorm", Args: []Row{normArgs("1e-6")[0],

@@ -389,7 +389,11 @@ func argument(a lower.Arg) string {
 	case lower.InParams, lower.InGrads:
 		return fmt.Sprintf("%s.Plus(%s)", weightName(a), paramConst(a.Group, a.Param))
 	case lower.InUses:
-		return fmt.Sprintf("device.Ref{Space: device.Uses, Off: %d}", a.Off)
+		off := fmt.Sprint(a.Off)
+		if a.Stride > 0 {
+			off += fmt.Sprintf(" + l*%d", a.Stride)
+		}
+		return "device.Ref{Space: device.Uses, Off: " + off + "}"
 	case lower.FlatParams:
 		return arena("Params")
 	case lower.FlatGrads:

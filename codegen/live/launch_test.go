@@ -38,6 +38,9 @@ func TestLaunchesDoNotMatter(t *testing.T) {
 		{"small/looped", narrow, []string{"model.loop.self.mask=causal && i - j < 40"}, false},
 		{"small/looped", narrow, []string{"model.loop.self.relative=shaw(clip = 4)", "model.loop.self.rotary=rope()"}, false},
 		{"small/settle", narrow, []string{fire, "model.embed.position=random(learned, max = 64)"}, true},
+		{"successor", narrow[:3], []string{"table.ray.turn=learned([], init = 0.6)", "table.ray.value=cos(turn * n + c)", "model.embed.token=learned(value = ray)", "model.output=linear(tied = true)"}, true},
+		{"successor", narrow[:3], []string{"model.decoder.self.k=q", "model.decoder.self.o=transposed(v)", "model.decoder.cross.v=self.v"}, true},
+		{"small/looped", narrow, []string{"model.loop.self.q=low(2)", "model.loop.self.qk_norm=rmsnorm()"}, false},
 	} {
 		t.Run(fmt.Sprint(c.spec, c.more), func(t *testing.T) {
 			m, err := live.New(compile(t, c.spec, slices.Concat(c.set, c.more)))
@@ -91,6 +94,9 @@ func TestAnyLaunch(t *testing.T) {
 		{"small/looped", nil, ""},
 		{"small/looped", []string{"model.dropout=10%"}, ""},
 		{"small/looped", []string{"model.loop.self.bias=(i - j) / J"}, length},
+		{"small/looped", []string{"model.loop.self.k=q"}, ""},
+		{"small/settle", []string{"model.loop.self.k=q"}, "loop.self.q.w is used several times in a run of a loop"},
+		{"successor", []string{"model.norm=layernorm(gain = shared)"}, "shared.norms.gamma is used several times in a run of a loop"},
 	} {
 		p := compile(t, c.spec, c.set).Lowered
 		if why := p.WhyMicroBatches(); why != c.why || p.AnyLaunch != (why == "") {

@@ -110,7 +110,7 @@ func (r *run) place(a lower.Arg, l int) device.Ref {
 	case lower.InGrads:
 		return (*device.Group)(a.Group).Gradient(l).Plus(a.Off)
 	case lower.InUses:
-		return device.Ref{Space: device.Uses, Off: a.Off}
+		return device.Ref{Space: device.Uses, Off: a.Off + l*a.Stride}
 	case lower.FlatParams:
 		return device.Ref{Space: device.Params, Off: r.e.P}
 	case lower.FlatGrads:

@@ -2,6 +2,7 @@ package check
 
 import (
 	"math"
+	"slices"
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/dsl/diag"
@@ -19,6 +20,7 @@ func (c *checker) model() Model {
 		FFNRank:    ffn.int("rank"),
 		Norm:       norm.word,
 		Gain:       norm.arg("gain").word,
+		Unnormed:   missing([]string{"self", "cross", "ffn", "output"}, norm.arg("at").words),
 		NormEps:    norm.num64("eps"),
 		NormPost:   norm.arg("place").is("post"),
 		Dropout:    c.num("model.dropout"),
@@ -54,6 +56,11 @@ func (c *checker) model() Model {
 	m.Decoder.Self = c.causalSite("model.decoder.self")
 	m.Decoder.Cross = c.site("model.decoder.cross")
 	return m
+}
+
+// missing are those of all that some lack.
+func missing(all, some []string) []string {
+	return slices.DeleteFunc(all, func(x string) bool { return slices.Contains(some, x) })
 }
 
 func (c *checker) modelName() string {

@@ -90,6 +90,7 @@ type Model struct {
 	Norm       string // layernorm, rmsnorm
 	NormEps    float64
 	NormPost   bool
+	Unnormed   []string // parts that have no norm, of self, cross, ffn and output
 	Dropout    float64
 	Bias       bool   // biases on linear layers
 	HeadAct    string // of a gated layer before the output; none
@@ -121,6 +122,9 @@ func (m *Model) HeadUnits() int {
 }
 
 func (m *Model) Inner() int { return m.Heads * m.HeadUnits() }
+
+// Normed reports whether a part of the model has a norm: self, cross, ffn or output.
+func (m *Model) Normed(part string) bool { return !slices.Contains(m.Unnormed, part) }
 
 // Loop is a decoder-only stack of layers that is run several times.
 type Loop struct {

@@ -243,6 +243,9 @@ func argText(a lower.Arg) string {
 	case lower.InGrads:
 		return "d." + a.Group.Name + "." + a.Param
 	case lower.InUses:
+		if a.Stride > 0 {
+			return fmt.Sprintf("d.uses[%d+%d*l]", a.Off, a.Stride)
+		}
 		return fmt.Sprintf("d.uses[%d]", a.Off)
 	case lower.FlatParams:
 		return "params"

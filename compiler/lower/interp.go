@@ -187,7 +187,7 @@ func (m *Machine) Buffer(e *Entry, a Arg, l int, s kernel.Scalars) kernel.Buffer
 	first := int(s["P"])
 	switch {
 	case a.Space == InUses:
-		first = a.Off
+		first = a.Off + l*a.Stride
 	case a.Space == InGrads:
 		at, again := (*config.Group)(a.Group).Gradient(l)
 		if first = at + a.Off; again {

@@ -130,13 +130,14 @@ const (
 
 // An Arg is what a kernel's buffer is bound to.
 type Arg struct {
-	Space Space
-	Ref   plan.Ref    // InBuffer
-	Group *plan.Group // InParams, InGrads: of instance l modulo Layers in a loop, else instance 0
-	Param string      // of the group; FlatState: the name of the state
-	Off   int         // of the parameter within an instance; InUses: in the space
-	State int         // FlatState: its number
-	Use   int         // InGrads: how many uses of the parameter the routine has before
+	Space  Space
+	Ref    plan.Ref    // InBuffer
+	Group  *plan.Group // InParams, InGrads: of instance l modulo Layers in a loop, else instance 0
+	Param  string      // of the group; FlatState: the name of the state
+	Off    int         // of the parameter within an instance; InUses: in the space
+	Stride int         // InUses: from the place of a layer to that of the next, in a loop over layers
+	State  int         // FlatState: its number
+	Use    int         // InGrads: how many uses of the parameter the routine has before
 }
 
 // Lower lowers a plan.

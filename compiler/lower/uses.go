@@ -38,7 +38,7 @@ func (p *Program) separateUses() {
 			case n > 1:
 				p.repeat(a.Group, n)
 			case !first:
-				p.again(s.Routine, v)
+				p.again(s, v)
 			}
 		}
 	}
@@ -162,14 +162,21 @@ func (p *Program) repeat(g *plan.Group, uses int) {
 	}
 }
 
-// again gives a gradient of a routine a place of its own.
-func (p *Program) again(r *Routine, v *ir.Value) {
+// again gives a gradient of a step a place of its own, in a loop over layers one for each.
+func (p *Program) again(s Step, v *ir.Value) {
+	r := s.Routine
 	a := r.Args[v]
-	i := slices.IndexFunc(a.Group.Params, func(q plan.Param) bool { return q.Name == a.Param })
-	n := a.Group.Params[i].Elems()
-	to := a.Group.Off + a.Off
+	g := a.Group
+	i := slices.IndexFunc(g.Params, func(q plan.Param) bool { return q.Name == a.Param })
+	n := g.Params[i].Elems()
 	own := Arg{Space: InUses, Param: a.Param, Off: p.place(0, n)}
-	p.Folds = append(p.Folds, config.Fold{To: to, From: own.Off, N: n})
+	p.Folds = append(p.Folds, config.Fold{To: g.Off + a.Off, From: own.Off, N: n})
+	if g.Stack && s.N > 0 {
+		own.Stride = roundUp(n, line)
+		for l := 1; l < g.Layers; l++ {
+			p.Folds = append(p.Folds, config.Fold{To: g.Off + l*g.Stride + a.Off, From: p.place(0, n), N: n})
+		}
+	}
 	r.Args[v] = own
 	for _, l := range r.Launches {
 		for i := range l.Args {

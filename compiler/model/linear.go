@@ -86,9 +86,13 @@ func (l *layer) headNorm(x *ir.Value, site, part string, n *check.QKNorm) *ir.Va
 	return l.b.Label(l.b.Mul(l.b.Map(expr.New(expr.Div, x0, root), x, squares), gamma), site+"."+part+".norm")
 }
 
-// norm is a norm of the model, with gains of its own, those of all norms, or none.
+// norm is a norm of the model, with gains of its own, those of all norms, or none. Parts
+// without a norm take x as it is.
 func (l *layer) norm(x *ir.Value, name string) *ir.Value {
 	s := l.spec.Model
+	if !s.Normed(normedPart(name)) {
+		return x
+	}
 	from, width := name, ir.N(s.Width)
 	if s.Gain == "shared" {
 		from = sharedNorm

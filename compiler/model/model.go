@@ -15,6 +15,7 @@ package model
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/plan"
@@ -343,10 +344,19 @@ const sharedNorm = "norms"
 
 // norms lists the parameters of a norm that has its own.
 func (m *builder) norms(name, kind string) []plan.Param {
-	if g := m.spec.Model.Gain; g == "shared" || g == "none" {
+	if g := m.spec.Model.Gain; g == "shared" || g == "none" || !m.spec.Model.Normed(normedPart(name)) {
 		return nil
 	}
 	return gains(name, kind, m.spec.Model.Width)
+}
+
+// normedPart is the part of the model that a norm is of, by its name.
+func normedPart(name string) string {
+	part, _, ok := strings.Cut(name, ".")
+	if !ok {
+		return "output"
+	}
+	return part
 }
 
 // gains lists the gains of a norm over so many units and, for a layer norm, its offsets.

@@ -1,0 +1,248 @@
+package model_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/compiler/ir"
+	"github.com/arithlang/mlc/compiler/model"
+	"github.com/arithlang/mlc/compiler/plan"
+)
+
+const smallAddition = `arith 1
+task addition { digits = 1..3  pad = zero(to = 4)  order = reversed }
+table circle {
+  size   = 1
+  radius = learned([], init = 1.3)
+  start  = learned([], init = 0.2)
+  turn   = learned([], init = 0.6)
+  lift   = learned([2], init = uniform(0.1, 1))
+  value  = where(c == 0, size * radius * cos(start + turn * n), where(c == 1, radius * sin(start + turn * n), lift[clip(n - 10, 0, 1)]))
+}
+table line {
+  slope = learned([], init = 0.3)
+  value = slope * n * (c + 1)
+}
+model m {
+  width = 4
+  heads = 2
+  ffn   = relu(hidden = 6)
+  norm  = layernorm(place = pre)
+  encoder.layers = 0
+  decoder { layers = 2 }
+}
+train.batch = 4
+eval { digits = [2]  pad = zero(to = 4) }
+`
+
+const smallText = `arith 1
+task addition { digits = 1..3 }
+table spiral {
+  turn  = learned([], init = 0.5)
+  grow  = learned([], init = 0.1)
+  value = where(c == 0, cos(turn * n), where(c == 1, sin(turn * n), grow * n))
+}
+model m {
+  width = 4
+  heads = 2
+  ffn   = swiglu(hidden = 6)
+  norm  = rmsnorm(place = pre)
+  loop { layers = 1  times = 2  inject = add(before = block) }
+}
+train { batch = 4  microbatch = 4 }
+eval { grid = [1..2, 1..2] }
+`
+
+// TestDifferences compares the gradients of whole training programs with central
+// differences of their loss, both in float64.
+func TestDifferences(t *testing.T) {
+	for _, c := range []struct {
+		name, spec string
+		set        []string
+	}{
+		{"plain", smallAddition, nil},
+		{"table of tokens", smallAddition, []string{"model.embed.token=learned(value = circle, scale = 1)"}},
+		{"table of tokens that is tied", smallAddition, []string{"model.embed.token=learned(value = circle)", "model.output=linear(tied = true)"}},
+		{"two tables, and one of positions", smallAddition, []string{"model.embed.token=learned(value = circle + 0.5 * line)", "model.output=linear(value = line)", "model.embed.position=learned(max = 12, value = circle(size = 2))"}},
+		{"tied projections", smallAddition, []string{"model.decoder.self.k=q", "model.decoder.self.o=transposed(v)", "model.decoder.cross.q=self.q", "model.decoder.cross.v=self.v"}},
+		{"low rank", smallAddition, []string{"model.decoder.self.q=low(rank = 2)", "model.decoder.self.k=transposed(q)", "model.decoder.cross.o=low(1)", "model.ffn=relu(hidden = 6, rank = 2)", "model.output=linear(rank = 3)"}},
+		{"no projections", smallAddition, []string{"model.decoder.cross.q=none", "model.decoder.cross.k=none", "model.decoder.self.v=none", "model.decoder.self.o=none", "model.decoder.cross.mask=j == i || j == i + 5"}},
+		{"wide heads", smallAddition, []string{"model.head_width=3", "model.decoder.self.o=transposed(v)", "model.decoder.self.qk_norm=rmsnorm()"}},
+		{"shared gains", smallAddition, []string{"model.norm=layernorm(place = post, gain = shared)", "model.decoder.cross.qk_norm=rmsnorm(gain = shared)"}},
+		{"no gains", smallAddition, []string{"model.norm=rmsnorm(place = pre, gain = none)", "model.heads=1", "model.norm.at=[self, ffn]", "model.decoder.cross.qk_norm=rmsnorm(gain = none)"}},
+		{"an encoder", smallAddition, []string{"model.encoder.layers=1", "model.encoder.self.k=q", "model.norm=rmsnorm(place = pre, gain = shared)"}},
+		{"loop", smallText, nil},
+		{"loop with a table, tied projections and normed heads", smallText, []string{"model.embed.token=learned(value = spiral)", "model.embed.position=abacus(max_offset = 3, table = 12, value = spiral)",
+			"model.output=linear(tied = true)", "model.loop.self.k=q", "model.loop.self.v=q", "model.loop.self.o=transposed(q)", "model.loop.self.qk_norm=rmsnorm()", "model.loop.self.rotary=rope(base = 3)"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			spec, list := check.Resolve(check.Options{Path: "small.arith", Set: c.set, Read: func(string) ([]byte, error) { return []byte(c.spec), nil }})
+			for _, d := range list {
+				if list.HasErrors() {
+					t.Error(d)
+				}
+			}
+			if spec == nil {
+				t.FailNow()
+			}
+			p, err := model.Build(spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := newTraining(t, p)
+			r.step(r.params)
+			grads := r.grads
+			const h = 1e-5
+			for _, i := range someOf(p) {
+				at := func(by float64) float64 {
+					moved := append([]float64(nil), r.params...)
+					moved[i] += by
+					return r.step(moved)
+				}
+				want := (at(h) - at(-h)) / (2 * h)
+				if got := grads[i]; math.Abs(got-want) > 1e-6*(1+math.Abs(want)) {
+					t.Errorf("gradient of parameter %d of %d is %.8g, want %.8g", i, p.Trained(), got, want)
+				}
+			}
+		})
+	}
+}
+
+// someOf are an element of every trained parameter of each layer.
+func someOf(p *plan.Plan) (all []int) {
+	for _, g := range p.Groups {
+		for l := range g.Layers {
+			at := g.Off + l*g.Stride
+			for _, q := range g.Params {
+				if !q.Fixed {
+					all = append(all, at+q.Elems()/2)
+				}
+				at += q.Elems()
+			}
+		}
+	}
+	return all
+}
+
+// A training runs the programs of a step in float64.
+type training struct {
+	t             *testing.T
+	p             *plan.Plan
+	params, grads []float64
+	dims          map[string]int
+	inputs        map[string]ir.Tensor
+	buffers       map[string]ir.Tensor
+}
+
+func newTraining(t *testing.T, p *plan.Plan) *training {
+	const batch, source, target = 2, 8, 4
+	rng := rand.New(rand.NewPCG(1, 2))
+	r := &training{t: t, p: p, dims: map[string]int{"B": batch, "S": source, "T": target, "P": 0, "C": target}}
+	for range p.NumParams() {
+		r.params = append(r.params, 0.2+rng.NormFloat64()/2)
+	}
+	ids := func(rows int) ir.Tensor {
+		x := ir.Tensor{Shape: []int{batch, rows}}
+		for range batch * rows {
+			x.I = append(x.I, 4+rng.Int64N(11))
+		}
+		return x
+	}
+	r.inputs = map[string]ir.Tensor{model.SourceTokens: ids(source), model.TargetTokens: ids(target), model.Labels: ids(target)}
+	return r
+}
+
+// step is the loss with some parameters; it leaves the gradients.
+func (r *training) step(params []float64) float64 {
+	r.grads, r.buffers = make([]float64, len(params)), map[string]ir.Tensor{}
+	for _, p := range r.p.Programs {
+		if p.Name == "forward" {
+			break
+		}
+		for _, s := range p.Body {
+			switch s := s.(type) {
+			case *plan.Call:
+				r.call(p, s, 0, params)
+			case *plan.Loop:
+				n := s.N
+				if s.Runs == plan.WithGrad {
+					n *= 2
+				} else if s.Runs == plan.NoGrad {
+					n = 0
+				}
+				for l := range n {
+					if s.Down {
+						l = n - 1 - l
+					}
+					for _, c := range s.Body {
+						r.call(p, c, l, params)
+					}
+				}
+			}
+		}
+	}
+	loss := 0.0
+	for _, x := range r.buffers[r.key(plan.At(model.Loss, 0), 0)].F {
+		loss += x
+	}
+	return loss
+}
+
+func (r *training) key(ref plan.Ref, l int) string {
+	runs := 2
+	if ref.Runs == plan.NoGrad {
+		runs = 0
+	}
+	return fmt.Sprint(ref.Buffer, " ", ref.Index(l, runs))
+}
+
+func (r *training) call(p *plan.Program, c *plan.Call, l int, params []float64) {
+	var args []ir.Tensor
+	for i, param := range c.Func.Params {
+		name := param.Attr.Name
+		ref, passed := c.Args[name]
+		if in, ok := r.inputs[ref.Buffer]; passed && ok {
+			args = append(args, in)
+			continue
+		}
+		if passed {
+			x, there := r.buffers[r.key(ref, l)]
+			if !there {
+				r.t.Fatalf("%s reads %s", c.Func.Name, ref)
+			}
+			args = append(args, x)
+			continue
+		}
+		if role := c.Func.Roles[i]; role != ir.Weight && role != ir.Fixed {
+			r.t.Fatalf("%s has no %s", c.Func.Name, name)
+		}
+		g, q, off := r.p.Find(c.Group, name)
+		at := g.Off + l%g.Layers*g.Stride + off
+		args = append(args, ir.Tensor{Shape: q.Shape, F: params[at : at+q.Elems()]})
+	}
+	out, err := ir.Eval(c.Func, ir.Env{Dims: r.dims, Scalars: map[string]float64{"scale": 1}, Layer: l, Seed: 1}, args)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for i, result := range c.Func.Results {
+		ref, stored := c.Results[result.Name]
+		switch {
+		case !stored && result.Accumulate:
+			g, q, off := r.p.Find(c.Group, result.Name[len("d."):])
+			at := g.Off + l%g.Layers*g.Stride + off
+			for k := range q.Elems() {
+				r.grads[at+k] += out[i].F[k]
+			}
+		case !stored:
+		case result.Accumulate && r.buffers[r.key(ref, l)].F != nil:
+			for k, x := range out[i].F {
+				r.buffers[r.key(ref, l)].F[k] += x
+			}
+		default:
+			r.buffers[r.key(ref, l)] = out[i]
+		}
+	}
+}
