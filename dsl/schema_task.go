@@ -78,13 +78,17 @@ func taskRows() []Row {
 	}
 }
 
+// maxWidth is the largest width of padded numbers: with room for what the longest
+// operands of tests make.
+const maxWidth = 2 * maxDigits
+
 func padOptions() []Option {
 	return []Option{
 		{Name: "none", Doc: "each number has its own width"},
 		{Name: "zero", Doc: "leading zeros, up to the first width of to, to + step, … that everything fits in; tests leave room for the longest answer that operands of their lengths can have", Args: []Row{
-			{Path: "to", Type: Int, Min: 1, Max: 10000, Doc: "smallest width"},
-			{Path: "step", Type: Int, Default: "1", Min: 1, Max: 10000, Doc: "increment until everything fits"},
-			{Path: "answer", Type: Int, Default: "none", Words: "none", Min: 1, Max: 10000, Doc: "width of the answer if operands have width to, by default the same; its end is then learned by its place, so only tests of the same width can be right"},
+			{Path: "to", Type: Int, Min: 1, Max: maxWidth, Doc: "smallest width"},
+			{Path: "step", Type: Int, Default: "1", Min: 1, Max: maxWidth, Doc: "increment until everything fits"},
+			{Path: "answer", Type: Int, Default: "none", Words: "none", Min: 1, Max: maxWidth, Doc: "width of the answer if operands have width to, by default the same; its end is then learned by its place, so only tests of the same width can be right"},
 		}},
 	}
 }

@@ -130,13 +130,16 @@ func criterion(metric string) []Row {
 	}
 }
 
+// maxDigits is the most digits of the operands of tests, as the runtime takes them.
+const maxDigits = 1 << 15
+
 func evalRows() []Row {
 	return []Row{
 		{Path: "eval.grid", Type: Grid, Default: "none", Words: "none", Kinds: made, Min: 1, Max: 1000,
 			Doc: "digits of the first and second operand; of an array, digits and length"},
-		{Path: "eval.diagonal", Type: IntRange, Default: "none", Words: "none", Kinds: made, Min: 1, Max: 1000,
+		{Path: "eval.diagonal", Type: IntRange, Default: "none", Words: "none", Kinds: made, Min: 1, Max: maxDigits,
 			Doc: "digits of both operands, in addition to the grid"},
-		{Path: "eval.digits", Type: IntList, Default: "[6, 10, 15, 20, 60]", Unless: "eval.grid eval.diagonal", Kinds: made, Min: 1, Max: 1000,
+		{Path: "eval.digits", Type: IntList, Default: "[6, 10, 15, 20, 60]", Unless: "eval.grid eval.diagonal", Kinds: made, Min: 1, Max: maxDigits,
 			Doc: "digits of the operands"},
 		{Path: "eval.samples", Type: Int, Default: "2000", Min: 1, Max: 1 << 30, Doc: "problems per length or grid cell; of a file, at most this many held-out problems per prompt length"},
 		{Path: "eval.pad", Type: Choice, Default: "=task.pad", Kinds: made, Doc: "fixed width of test problems", Choices: padOptions()},
@@ -153,7 +156,7 @@ func evalRows() []Row {
 		{Path: "eval.settle", Type: Int, Default: "none", Words: "none", Min: 2, Max: 1 << 10,
 			Doc: "most recurrences of a further test that runs the loop on each problem until its answer stays the same"},
 		{Path: "eval.every", Type: Budget, Default: "none", Words: "none", Min: 0, Max: 1e24, Doc: "interval of tests during training: steps, examples or FLOP; the last step is tested, too"},
-		{Path: "eval.during", Type: IntList, Default: "auto", Words: "auto", Kinds: made, Min: 1, Max: 1000,
+		{Path: "eval.during", Type: IntList, Default: "auto", Words: "auto", Kinds: made, Min: 1, Max: maxDigits,
 			Doc: "digits of the operands in these tests; auto: the longest of the evaluation that training has, and three that are longer"},
 		{Path: "eval.during_samples", Type: Int, Default: "100", Min: 1, Max: 1 << 20, Doc: "problems per length in these tests"},
 	}

@@ -40,6 +40,10 @@ type Task struct {
 // Hinted reports whether letters stand before digits.
 func (t *Task) Hinted() bool { return t.Hints != "" && t.Hints != "none" }
 
+// MaxDigits is the most digits of operands in tests and questions, so that a slip asks
+// for no terabyte. Widths go twice as far.
+const MaxDigits = 1 << 15
+
 // A Pad is the fixed width that operands and answer are padded to with zeros: the
 // smallest of To, To+Step, To+2*Step, … that they fit in. To = 0: as wide as needed.
 // The answer is Less places narrower.
