@@ -63,6 +63,10 @@ func trainRows() []Row {
 			{Name: "trapezoid", Args: ramp},
 			{Name: "constant"},
 			{Name: "cosine", Args: ramp[:1]},
+			{Name: "pieces", Doc: "linear between points; before the first and after the last as there", Args: []Row{
+				{Path: "at", Type: ShareList, Default: "[0%, 10%, 50%, 100%]", Max: 1, Doc: "shares of the budget, ascending"},
+				{Path: "factor", Type: RealList, Default: "[0, 1, 1, 0.01]", Max: 1, Doc: "share of lr there"},
+			}},
 		}},
 		{Path: "train.clip", Type: Real, Default: "none", Words: "none", Min: 1e-9, Max: 1e9, Usual: Span{1e-3, 1e4}, Doc: "largest gradient norm; longer gradients are scaled down to it"},
 		{Path: "train.batch", Type: Int, Default: "128", Min: 1, Max: 1 << 20, Doc: "examples per step"},
