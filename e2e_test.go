@@ -56,7 +56,24 @@ func TestTrainerOfTheQuickStart(t *testing.T) {
 	command(t, dir, nil, "go", "test", "-v", "-run", "Allocate", ".")
 	undertrained := train("undertrained", "--steps", "30")
 	command(t, dir, []string{"CHECKPOINT=" + undertrained}, "go", "test", "-v", "-run", "Agrees", ".")
+	t.Run("long", func(t *testing.T) { longTests(t, binary, filepath.Dir(filepath.Dir(undertrained))) })
 	t.Run("exported", func(t *testing.T) { answersInPython(t, binary, filepath.Dir(filepath.Dir(undertrained))) })
+}
+
+// longTests asks the longest problems, for which windows make tensors narrow, by one pass
+// and token by token, and wants the same.
+func longTests(t *testing.T, binary, run string) {
+	var said []string
+	for _, mode := range []string{"verify", "greedy"} {
+		out, err := exec.Command(binary, "eval", run, "--device", "cpu", "--quiet", "--digits", "10000,32768", "--samples", "2", "--metric", "first_token", "--mode", mode).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		said = append(said, string(out))
+	}
+	if said[0] != said[1] || !strings.Contains(said[0], "32768         2") {
+		t.Errorf("by one pass\n%s\ntoken by token\n%s", said[0], said[1])
+	}
 }
 
 // sameOnRanks trains two steps on several ranks and wants the checkpoint of one process.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"os/exec"
 	"path/filepath"
 	"testing"
 )
@@ -38,5 +39,46 @@ func TestLoopedTraining(t *testing.T) {
 		if !bytes.Equal(want, train(flags...)) {
 			t.Errorf("%s: other bytes than one thread", name)
 		}
+	}
+}
+
+// TestCurriculumTraining trains on problems that grow, with carries that fade and a schedule
+// of pieces: the same bytes on any number of threads, with a pause, and on the simulated GPU.
+// A budget that does not say how many problems there will be is refused.
+func TestCurriculumTraining(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a program")
+	}
+	dir := generateWith(t, nil, "specs/addition.arith", "model.width=16", "model.heads=2", "model.ffn=relu(hidden=16)", "task.below=none", "task.digits=1..6",
+		"task.curriculum=digits(from=1, until=75%)", "task.carries=often", "train.schedule=pieces(at=[0%,50%,100%], factor=[0.1,1,0])",
+		"train.batch=16", "train.microbatch=4", "train.ramp=50%", "train.budget=12steps", "train.report=full(every=3steps)", "eval.digits=[6]", "eval.samples=4")
+	binary := filepath.Join(t.TempDir(), "addition")
+	command(t, dir, nil, "go", "build", "-o", binary, ".")
+	train := func(run string, flags ...string) []byte {
+		command(t, dir, nil, binary, append([]string{"train", "--quiet", "--out", run}, flags...)...)
+		files, err := filepath.Glob(filepath.Join(run, "ckpt", "*.safetensors"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%v leaves no checkpoint: %v", flags, err)
+		}
+		return append(read(t, files[len(files)-1]), times.ReplaceAll(read(t, filepath.Join(run, "metrics.jsonl")), nil)...)
+	}
+	want := train(filepath.Join(t.TempDir(), "one"), "--device", "cpu", "--threads", "1")
+	if !bytes.Equal(want, train(filepath.Join(t.TempDir(), "two"), "--device", "cpu", "--threads", "2")) {
+		t.Error("two threads: other bytes than one")
+	}
+	if !bytes.Equal(want, train(filepath.Join(t.TempDir(), "sim"), "--device", "sim")) {
+		t.Error("the simulator: other bytes than one thread")
+	}
+	run := filepath.Join(t.TempDir(), "paused")
+	train(run, "--device", "cpu", "--pause", "0.4")
+	if !bytes.Equal(want, train(run, "--device", "cpu", "--resume")) {
+		t.Error("with a pause: other bytes than without")
+	}
+	if bytes.Equal(want, train(filepath.Join(t.TempDir(), "longer"), "--device", "cpu", "--steps", "13")) {
+		t.Error("a step more changes nothing")
+	}
+	out, err := exec.Command(binary, "train", "--device", "cpu", "--out", filepath.Join(t.TempDir(), "time"), "--time", "1s").CombinedOutput()
+	if err == nil || !bytes.Contains(out, []byte("E0340")) {
+		t.Errorf("a budget of time: %v\n%s", err, out)
 	}
 }

@@ -19,6 +19,7 @@ var typeWords = map[Type]string{
 	IntRange:   "a range (1..20)",
 	IntList:    "whole numbers ([6, 10] or 1..20)",
 	RealList:   "numbers ([0.9, 0.98])",
+	ShareList:  "shares ([10%, 50%])",
 	Grid:       "two ranges ([1..20, 1..20])",
 	Names:      "a list of",
 	Choice:     "one of",
@@ -79,7 +80,7 @@ func (r *Row) Names() []string {
 func bound(t Type, x float64) string {
 	fraction, power := math.Frexp(x)
 	switch {
-	case t == Fraction:
+	case t == Fraction || t == ShareList:
 		return fmt.Sprintf("%g%%", 100*x)
 	case fraction == 0.5 && power > 13:
 		return fmt.Sprintf("2^%d", power-1)

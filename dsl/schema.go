@@ -20,6 +20,7 @@ const (
 	IntRange               // 1..20
 	IntList                // [6, 10], 1..20
 	RealList               // [0.9, 0.98]
+	ShareList              // [10%, 50%]
 	Grid                   // [1..20, 1..20]
 	Names                  // a list of Choices
 	Choice                 // one of Choices
@@ -49,6 +50,7 @@ type Row struct {
 	Len     int     // entries of a list; 0 means any
 	Choices []Option
 	Kinds   string // kinds of task that have the attribute, separated by spaces; "" means all
+	Later   bool   // it is printed only where it is not the default: specs from before it keep their hash
 	Limit          // any value but the default
 	Doc     string
 }

@@ -54,6 +54,20 @@ func taskRows() []Row {
 			{Name: "cyclic", Doc: "consecutive letters from a random one on; the first follows the last"},
 			{Name: "fixed", Doc: "consecutive letters from a random one on, none after the last"},
 		}},
+		{Path: "task.curriculum", Type: Choice, Default: "none", Kinds: numbers, Later: true, Doc: "growth of training problems over the budget, which is in steps or examples; tests, reports and held-out problems are of the whole task", Choices: []Option{
+			{Name: "none"},
+			{Name: "digits", Args: []Row{
+				{Path: "from", Type: Int, Default: "3", Min: 1, Max: 1000, Doc: "most digits of the operands at first"},
+				{Path: "until", Type: Fraction, Default: "50%", Above: true, Max: 1, Doc: "share of the budget after which they have all digits; until then each smaller bound has an equal share"},
+			}, Doc: "operands of up to from digits at first, then of one digit more at a time, up to the most of task.digits"},
+		}},
+		{Path: "task.carries", Type: Choice, Default: "none", Kinds: "addition mixed", Later: true, Doc: "training problems of addition with long carries; tests, reports and held-out problems have as many as ever", Choices: []Option{
+			{Name: "none"},
+			{Name: "often", Args: []Row{
+				{Path: "share", Type: Fraction, Default: "50%", Above: true, Max: 1, Doc: "share of the problems at first"},
+				{Path: "until", Type: Fraction, Default: "100%", Above: true, Max: 1, Doc: "share of the budget, in steps or examples, over which that falls linearly to 0"},
+			}, Doc: "digits of a place add up to base - 1 with probability 1/2, which passes a carry on, and to more with probability 1/4, which makes one; else, and where no digits do that, they are drawn freely"},
+		}},
 		{Path: "task.random_pad", Type: Fraction, Default: "0%", Max: 1, Doc: "probability of a filler before each token, in training"},
 		{Path: "task.examples", Type: Int, Default: "none", Words: "none", Kinds: made, Min: 1, Max: 1 << 50,
 			Doc: "size of the set that training repeats; none: every problem is new"},
@@ -78,13 +92,17 @@ func taskRows() []Row {
 	}
 }
 
+// maxWidth is the largest width of padded numbers: with room for what the longest
+// operands of tests make.
+const maxWidth = 2 * maxDigits
+
 func padOptions() []Option {
 	return []Option{
 		{Name: "none", Doc: "each number has its own width"},
 		{Name: "zero", Doc: "leading zeros, up to the first width of to, to + step, … that everything fits in; tests leave room for the longest answer that operands of their lengths can have", Args: []Row{
-			{Path: "to", Type: Int, Min: 1, Max: 10000, Doc: "smallest width"},
-			{Path: "step", Type: Int, Default: "1", Min: 1, Max: 10000, Doc: "increment until everything fits"},
-			{Path: "answer", Type: Int, Default: "none", Words: "none", Min: 1, Max: 10000, Doc: "width of the answer if operands have width to, by default the same; its end is then learned by its place, so only tests of the same width can be right"},
+			{Path: "to", Type: Int, Min: 1, Max: maxWidth, Doc: "smallest width"},
+			{Path: "step", Type: Int, Default: "1", Min: 1, Max: maxWidth, Doc: "increment until everything fits"},
+			{Path: "answer", Type: Int, Default: "none", Words: "none", Min: 1, Max: maxWidth, Doc: "width of the answer if operands have width to, by default the same; its end is then learned by its place, so only tests of the same width can be right"},
 		}},
 	}
 }

@@ -63,6 +63,10 @@ func trainRows() []Row {
 			{Name: "trapezoid", Args: ramp},
 			{Name: "constant"},
 			{Name: "cosine", Args: ramp[:1]},
+			{Name: "pieces", Doc: "linear between points; before the first and after the last as there", Args: []Row{
+				{Path: "at", Type: ShareList, Default: "[0%, 10%, 50%, 100%]", Max: 1, Doc: "shares of the budget, ascending"},
+				{Path: "factor", Type: RealList, Default: "[0, 1, 1, 0.01]", Max: 1, Doc: "share of lr there"},
+			}},
 		}},
 		{Path: "train.clip", Type: Real, Default: "none", Words: "none", Min: 1e-9, Max: 1e9, Usual: Span{1e-3, 1e4}, Doc: "largest gradient norm; longer gradients are scaled down to it"},
 		{Path: "train.batch", Type: Int, Default: "128", Min: 1, Max: 1 << 20, Doc: "examples per step"},
@@ -130,13 +134,16 @@ func criterion(metric string) []Row {
 	}
 }
 
+// maxDigits is the most digits of the operands of tests, as the runtime takes them.
+const maxDigits = 1 << 15
+
 func evalRows() []Row {
 	return []Row{
 		{Path: "eval.grid", Type: Grid, Default: "none", Words: "none", Kinds: made, Min: 1, Max: 1000,
 			Doc: "digits of the first and second operand; of an array, digits and length"},
-		{Path: "eval.diagonal", Type: IntRange, Default: "none", Words: "none", Kinds: made, Min: 1, Max: 1000,
+		{Path: "eval.diagonal", Type: IntRange, Default: "none", Words: "none", Kinds: made, Min: 1, Max: maxDigits,
 			Doc: "digits of both operands, in addition to the grid"},
-		{Path: "eval.digits", Type: IntList, Default: "[6, 10, 15, 20, 60]", Unless: "eval.grid eval.diagonal", Kinds: made, Min: 1, Max: 1000,
+		{Path: "eval.digits", Type: IntList, Default: "[6, 10, 15, 20, 60]", Unless: "eval.grid eval.diagonal", Kinds: made, Min: 1, Max: maxDigits,
 			Doc: "digits of the operands"},
 		{Path: "eval.samples", Type: Int, Default: "2000", Min: 1, Max: 1 << 30, Doc: "problems per length or grid cell; of a file, at most this many held-out problems per prompt length"},
 		{Path: "eval.pad", Type: Choice, Default: "=task.pad", Kinds: made, Doc: "fixed width of test problems", Choices: padOptions()},
@@ -153,7 +160,7 @@ func evalRows() []Row {
 		{Path: "eval.settle", Type: Int, Default: "none", Words: "none", Min: 2, Max: 1 << 10,
 			Doc: "most recurrences of a further test that runs the loop on each problem until its answer stays the same"},
 		{Path: "eval.every", Type: Budget, Default: "none", Words: "none", Min: 0, Max: 1e24, Doc: "interval of tests during training: steps, examples or FLOP; the last step is tested, too"},
-		{Path: "eval.during", Type: IntList, Default: "auto", Words: "auto", Kinds: made, Min: 1, Max: 1000,
+		{Path: "eval.during", Type: IntList, Default: "auto", Words: "auto", Kinds: made, Min: 1, Max: maxDigits,
 			Doc: "digits of the operands in these tests; auto: the longest of the evaluation that training has, and three that are longer"},
 		{Path: "eval.during_samples", Type: Int, Default: "100", Min: 1, Max: 1 << 20, Doc: "problems per length in these tests"},
 	}

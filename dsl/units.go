@@ -24,7 +24,7 @@ func (t Type) Units() (units []Unit, must bool) {
 	switch t {
 	case Int, IntRange, IntList, Grid:
 		return append(decimal[:3:3], binary2...), false
-	case Fraction:
+	case Fraction, ShareList:
 		return []Unit{{"%", 0.01, ""}}, true
 	case Steps:
 		return prefixed("steps", 3), true

@@ -117,7 +117,7 @@ func (f *follower) train(t training) error {
 	}
 	f.trainer = &train.Trainer{Machine: f.machine, Plan: &m.Plan, Params: m.Params, Task: problems, Config: t.Config, State: t.State, Ranks: f.ranks}
 	f.bounds = f.trainer.Shards(f.Size())
-	return t.Config.Check()
+	return f.trainer.Check()
 }
 
 // answer answers this rank's part of a question.

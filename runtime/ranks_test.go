@@ -16,6 +16,7 @@ import (
 
 	"github.com/arithlang/mlc/runtime/comm"
 	"github.com/arithlang/mlc/runtime/comm/commtest"
+	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/eval"
 )
@@ -61,6 +62,14 @@ func onRanks(t *testing.T, size int, faults commtest.Faults, alone func() app, a
 
 func toyApp() app { return app{model: toyModel(), in: strings.NewReader("")} }
 
+// growingModel is the toy on problems that grow with the share of the training that is behind.
+func growingModel() Model {
+	m := toyModel()
+	m.Task.Below, m.Task.DigitsLo, m.Task.DigitsHi = 0, 1, 6
+	m.Task.Curriculum = config.Curriculum{From: 1, Until: 1}
+	return m
+}
+
 func stagesApp() app {
 	p := toyPipeline()
 	return p.app(app{in: strings.NewReader("")})
@@ -74,8 +83,9 @@ func TestRanks(t *testing.T) {
 		alone func() app
 		same  func(t *testing.T, want, got string)
 	}{
-		"toy":    {trained(t, toyModel(), "-q"), toyApp, sameRun},
-		"stages": {travelled(t, toyPipeline(), "-q"), stagesApp, sameJourney},
+		"toy":     {trained(t, toyModel(), "-q"), toyApp, sameRun},
+		"growing": {trained(t, growingModel(), "-q"), func() app { return app{model: growingModel(), in: strings.NewReader("")} }, sameRun},
+		"stages":  {travelled(t, toyPipeline(), "-q"), stagesApp, sameJourney},
 	} {
 		for size := 1; size <= 4; size++ {
 			for _, flags := range [][]string{{"--threads", "1"}, {"--threads", "3", "--shard-optimizer"}} {

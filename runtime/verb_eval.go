@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/lock"
@@ -131,7 +132,7 @@ func (c *evalCmd) check(m *Model) error {
 const (
 	maxTimes   = 1 << 10 // as in the language: eval.times
 	maxGrid    = 1000    // as in the language: eval.grid
-	maxLength  = 10_000
+	maxLength  = config.MaxDigits
 	maxSamples = 1 << 20
 )
 

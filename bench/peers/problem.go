@@ -7,6 +7,7 @@ import (
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/task"
+	"github.com/arithlang/mlc/runtime/train"
 )
 
 // A Case is a model that the scripts know.
@@ -88,6 +89,7 @@ func Batches(s *check.Spec, after, n int) ([]Batch, error) {
 	if err != nil {
 		return nil, err
 	}
+	problems = problems.Over((*train.Config)(&s.Train.Train).Length())
 	var all []Batch
 	for step := range n {
 		drawn := make([]task.Problem, s.Train.Batch)

@@ -73,6 +73,7 @@ func (c *checker) task() Task {
 		Hints:            c.word("task.hints"),
 		RandomPad:        c.num("task.random_pad"),
 		Examples:         int64(c.num("task.examples")),
+		Curriculum:       c.curriculum(),
 		Holdout:          c.num("task.holdout"),
 		LossOnAll:        c.word("task.loss_on") == "all",
 		Scratchpad:       c.flag("task.scratchpad"),
@@ -87,6 +88,16 @@ func (c *checker) task() Task {
 	problems, tests := c.readProblems(t.Tokens)
 	t.Problems, t.Tests = problems.String(), tests.String()
 	return Task{Task: t, Path: c.word("task.path"), File: problems, TestFile: tests}
+}
+
+func (c *checker) curriculum() (k config.Curriculum) {
+	if v := c.get("task.curriculum"); v.is("digits") {
+		k.From, k.Until = v.int("from"), v.num64("until")
+	}
+	if v := c.get("task.carries"); v.is("often") {
+		k.Carries, k.Fade = v.num64("share"), v.num64("until")
+	}
+	return k
 }
 
 func (c *checker) pad(path string) config.Pad {
@@ -109,6 +120,8 @@ func (c *checker) train() Train {
 		Eps:         opt.num64("eps"),
 		Decay:       opt.num64("decay"),
 		Schedule:    sched.word,
+		At:          sched.arg("at").list,
+		Factor:      sched.arg("factor").list,
 		Warmup:      sched.num64("warmup"),
 		Cooldown:    sched.num64("cooldown"),
 		Clip:        c.num("train.clip"),

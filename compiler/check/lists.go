@@ -13,8 +13,11 @@ import (
 // item is the row of one entry of a list or end of a range.
 func item(row *dsl.Row) *dsl.Row {
 	r := dsl.Row{Type: dsl.Int, Min: row.Min, Max: row.Max}
-	if row.Type == dsl.RealList {
+	switch row.Type {
+	case dsl.RealList:
 		r.Type = dsl.Real
+	case dsl.ShareList:
+		r.Type = dsl.Fraction
 	}
 	return &r
 }

@@ -70,7 +70,7 @@ func (p *printer) block(path, indent string) {
 		sub := join(path, name)
 		if p.lang.blocks[sub] != nil {
 			inner = append(inner, sub)
-		} else if v := p.values[sub]; v != nil {
+		} else if v := p.values[sub]; v != nil && !p.unsaid(sub, v) {
 			lines = append(lines, line{name, p.valueText(v)})
 		}
 	}
@@ -82,6 +82,12 @@ func (p *printer) block(path, indent string) {
 		}
 	}
 	fmt.Fprintf(p, "%s}\n", indent)
+}
+
+// unsaid reports whether a value is not printed: what older specs do not have.
+func (p *printer) unsaid(path string, v *value) bool {
+	row := p.lang.rows[path]
+	return row.Later && v.text == row.Default
 }
 
 // has reports whether any attribute of a block has a value and an effect: an

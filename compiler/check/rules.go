@@ -28,6 +28,7 @@ func (c *checker) checkRules(s *Spec) {
 	c.checkChunk(s)
 	c.checkRamp(&s.Train)
 	c.checkCalibrated(s)
+	c.checkPieces(&s.Train)
 	if s.Train.Warmup+s.Train.Cooldown > 1 {
 		v := c.values["train.schedule"].args
 		c.report("E0310", c.at("train.schedule"), "warmup = %s and cooldown = %s exceed the budget", v["warmup"].text, v["cooldown"].text).
@@ -35,6 +36,16 @@ func (c *checker) checkRules(s *Spec) {
 	}
 	if s.Model.Loop == nil {
 		c.checkRuns(s)
+	}
+}
+
+// checkPieces wants a factor at each point of a schedule, in ascending order.
+func (c *checker) checkPieces(t *Train) {
+	const path = "train.schedule"
+	if n := len(t.At); n != len(t.Factor) {
+		c.report("E0341", c.at(path), "pieces have %s and %s", plural(n, "point"), plural(len(t.Factor), "factor")).WithHelp("give a factor for each share of the budget")
+	} else if !slices.IsSorted(t.At) || len(slices.Compact(slices.Clone(t.At))) < n {
+		c.report("E0341", c.at(path), "the points %s do not ascend", c.get(path).arg("at").text).WithHelp("list shares of the budget from the smallest to the largest, each once")
 	}
 }
 

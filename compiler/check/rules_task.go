@@ -36,7 +36,36 @@ func (c *checker) checkTask(t *Task) {
 		c.report("E0321", c.atFirst("task.holdout", "task.path"), "all lines of %s have the same prompt, and none can be held out", t.Path).
 			WithHelp("add problems, or write holdout = 0%%")
 	}
+	c.checkCurriculum(t)
 	c.limitTask(t)
+}
+
+// checkCurriculum wants problems that can change with the budget: those that are drawn
+// anew, over a budget that says how many there will be.
+func (c *checker) checkCurriculum(t *Task) {
+	for _, path := range []string{"task.curriculum", "task.carries"} {
+		v := c.get(path)
+		if v.word == "" || v.is("none") {
+			continue
+		}
+		from, budget := v.int("from"), c.get("train.budget")
+		switch {
+		case t.Below > 0:
+			c.report("E0340", v.at, "%s = %s, and task.below = %s walks all numbers, short and long", path, v.word, c.get("task.below").text).
+				WithHelp("draw operands by their length: task.digits = 1..%d", t.places(t.Below-1))
+		case t.Examples > 0:
+			c.report("E0340", v.at, "%s = %s, and task.examples = %s repeats the same problems", path, v.word, c.get("task.examples").text).
+				WithHelp("leave examples out: problems are drawn as they are needed")
+		case from > 0 && (from < t.DigitsLo || from > t.DigitsHi):
+			c.report("E0340", v.at, "operands cannot begin with up to %d digits where task.digits = %s", from, c.get("task.digits").text).
+				WithHelp("use a from between %d and %d", t.DigitsLo, t.DigitsHi)
+		case path == "task.carries" && !slices.Contains(t.kinds(), "addition"):
+			c.report("E0340", v.at, "none of the mixed tasks is addition, which task.carries is about").WithHelp("leave it out")
+		case budget.of != "steps" && budget.of != "examples":
+			c.report("E0340", v.at, "%s = %s goes by the budget, and train.budget = %s does not say how many problems there will be", path, v.word, budget.text).
+				WithHelp("give the budget in steps or examples")
+		}
+	}
 }
 
 // seq2seqKinds are the tasks that encoder-decoders learn.

@@ -170,7 +170,7 @@ func (c *checker) typed(row *dsl.Row, path string, e *dsl.Expr) *value {
 		return c.text(row, path, e)
 	case dsl.IntRange:
 		return c.interval(row, path, e)
-	case dsl.IntList, dsl.RealList:
+	case dsl.IntList, dsl.RealList, dsl.ShareList:
 		return c.numbers(row, path, e)
 	case dsl.Grid:
 		return c.grid(row, path, e)

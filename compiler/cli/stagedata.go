@@ -9,6 +9,7 @@ import (
 
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/runtime/task"
+	"github.com/arithlang/mlc/runtime/train"
 )
 
 // How many problems of each sort --stage data shows, and how many tokens a line has.
@@ -30,8 +31,9 @@ func dataText(p *compiler.Program, _ string) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "task %s, %d tokens, seed %d\n", cfg.Kind, t.Vocab(), p.Spec.Train.Seed)
 	s := sample{task: t, cfg: &cfg, out: &b}
+	trained := t.Over((*train.Config)(&p.Spec.Train.Train).Length())
 	for k := range int64(shownTrained) {
-		s.show(fmt.Sprintf("training example %d", k), t.Train(k))
+		s.show(fmt.Sprintf("training example %d", k), trained.Train(k))
 	}
 	if t.HoldsOut() {
 		for k := range int64(shownHeld) {

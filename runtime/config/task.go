@@ -27,6 +27,7 @@ type Task struct {
 	RandomPad        float64 // sequences: chance of a filler before a character, in training
 	Examples         int64   // sequences: the set that training walks, hold-out included; 0: no end
 	Holdout          float64 // fraction of the problems that training never sees
+	Curriculum       Curriculum
 	Split            *uint64 // seed of that part, and of the set of Examples; nil: that of the run
 	LossOnAll        bool    // sequences: the prompt has labels, too
 	Padded           bool    // sequences: all as long as the longest there can be, in the order drawn
@@ -37,8 +38,24 @@ type Task struct {
 	Tokens           tokens.Rule
 }
 
+// A Curriculum says how the problems of a training change with the share of it that is
+// behind them. The zero Curriculum changes nothing.
+type Curriculum struct {
+	From    int     // the most digits of operands at first; 0: DigitsHi throughout
+	Until   float64 // share of the training after which that is DigitsHi
+	Carries float64 // share of the problems of addition that have long carries at first
+	Fade    float64 // share of the training over which that falls to 0
+}
+
+// Any reports whether problems change.
+func (c Curriculum) Any() bool { return c != Curriculum{} }
+
 // Hinted reports whether letters stand before digits.
 func (t *Task) Hinted() bool { return t.Hints != "" && t.Hints != "none" }
+
+// MaxDigits is the most digits of operands in tests and questions, so that a slip asks
+// for no terabyte. Widths go twice as far.
+const MaxDigits = 1 << 15
 
 // A Pad is the fixed width that operands and answer are padded to with zeros: the
 // smallest of To, To+Step, To+2*Step, … that they fit in. To = 0: as wide as needed.

@@ -17,19 +17,21 @@ type Train struct {
 	Beta1       float64 // with Beta2 and Eps a constant of the update kernel
 	Beta2       float64
 	Eps         float64
-	Decay       float64 // weight decay of the parameters that are marked for it
-	Schedule    string  // constant, trapezoid, cosine
-	Warmup      float64 // fraction of the budget
-	Cooldown    float64 // fraction of the budget
-	Clip        float64 // largest gradient norm, 0: none
-	Batch       int     // examples a step
-	Ramp        float64 // fraction of the budget in which the batch grows to that
-	RampFrom    int     // examples that it begins with and grows by; 0: a group
-	Chunk       int     // examples whose gradients one worker adds up: a multiple of MicroBatch, which 0 stands for
-	MicroBatch  int     // examples a launch of a processor, at most Batch
-	Group       int     // examples that share random draws: a multiple of MicroBatch; 0: none do
-	Rows        int     // target rows of the longest problem
-	RowFLOP     float64 // floating-point operations that a target row takes
+	Decay       float64   // weight decay of the parameters that are marked for it
+	Schedule    string    // constant, trapezoid, cosine, pieces
+	At          []float64 // pieces: shares of the budget, ascending
+	Factor      []float64 // pieces: of LR at each of them
+	Warmup      float64   // fraction of the budget
+	Cooldown    float64   // fraction of the budget
+	Clip        float64   // largest gradient norm, 0: none
+	Batch       int       // examples a step
+	Ramp        float64   // fraction of the budget in which the batch grows to that
+	RampFrom    int       // examples that it begins with and grows by; 0: a group
+	Chunk       int       // examples whose gradients one worker adds up: a multiple of MicroBatch, which 0 stands for
+	MicroBatch  int       // examples a launch of a processor, at most Batch
+	Group       int       // examples that share random draws: a multiple of MicroBatch; 0: none do
+	Rows        int       // target rows of the longest problem
+	RowFLOP     float64   // floating-point operations that a target row takes
 	Budget      Budget
 	Stop        *Stop // nil: not before the budget is spent
 	Plateau     *Plateau

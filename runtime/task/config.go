@@ -17,6 +17,9 @@ func (c *Config) hinted() bool { return (*config.Task)(c).Hinted() }
 
 // check wants a Config that makes problems.
 func (c *Config) check() error {
+	if err := c.checkCurriculum(); err != nil {
+		return err
+	}
 	if c.Kind == "mixed" {
 		if len(c.Of) == 0 || slices.Contains(c.Of, "mixed") || slices.Contains(c.Of, "sort") || !c.Sequence {
 			return fmt.Errorf("a mix of %v: want sequences of one or more other kinds of numbers", c.Of)

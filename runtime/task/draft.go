@@ -17,6 +17,7 @@ type draft struct {
 	fillers  []byte   // how many stand before each character; none: none anywhere
 	order    []int    // of the entries of an array
 	src      philox.Source
+	carries  bool // it is to have long carries
 
 	// A sequence as written:
 	tokens []int32

@@ -14,8 +14,9 @@ import (
 // order of its own. A set is walked in one order, again and again; what is last in
 // that order is held out.
 
-// fromGrid makes example k of those that are trained on or held out.
-func (t *Task) fromGrid(d *draft, k int64, held bool) {
+// fromGrid makes example k of those that are trained on or held out, and reports whether
+// it is one of them.
+func (t *Task) fromGrid(d *draft, k int64, held bool) bool {
 	cells := t.kind.family.cells(t)
 	if t.cfg.Examples > 0 {
 		k = t.orders()[0].at(t.placeInSet(k, held))
@@ -23,11 +24,13 @@ func (t *Task) fromGrid(d *draft, k int64, held bool) {
 		t.kind.family.draw(t, d, k%cells, src)
 		t.solve(d)
 		t.decorate(d, src, held)
-		return
+		return true
 	}
-	order := t.orderBy(t.seedOf(side(held)), philox.Cells, cells, uint32(k/cells), int(side(held)-philox.Sampled))
-	cell := order.at(k % cells)
+	walked := k - t.began
+	order := t.orderBy(t.seedOf(side(held)), philox.Cells, cells, uint32(walked/cells), int(side(held)-philox.Sampled))
+	cell := order.at(walked % cells)
 	src := t.source(d, side(held), uint64(k))
+	d.carries = !held && t.carriesAt(k, src)
 	first := true
 	draw := func() {
 		if _, ok := t.kind.family.(vectors); ok && !first {
@@ -36,10 +39,13 @@ func (t *Task) fromGrid(d *draft, k int64, held bool) {
 		first = false
 		t.kind.family.draw(t, d, cell, src)
 	}
-	for n := 0; !t.sided(d, held, draw) && n < otherCells; n++ {
+	found := t.sided(d, held, draw)
+	for n := 0; !found && n < otherCells; n++ {
 		cell = int64(src.Intn(int(cells)))
+		found = t.sided(d, held, draw)
 	}
 	t.decorate(d, src, held)
+	return found
 }
 
 // otherCells is how many more are tried where one of few problems has none on the

@@ -42,6 +42,10 @@ func (f numbers) random(t *Task, d *draft, src *philox.Source, lengths ...int) {
 
 // operands draws those of a problem of numbers, each of a length.
 func (t *Task) operands(d *draft, src *philox.Source, length func(operand int) int) {
+	if d.carries {
+		t.carrying(d, src, [2]int{length(0), length(1)})
+		return
+	}
 	d.room(t.kind.arity)
 	for i, x := range d.operands {
 		if i == 1 && t.single() {

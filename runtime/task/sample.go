@@ -29,11 +29,20 @@ func (t *Task) train(d *draft, k int64) {
 			order := t.order(philox.Epochs, t.trained, epoch, operand)
 			return order.at(i)
 		})
-	case t.cfg.Sequence:
-		t.fromGrid(d, k, false)
+	case len(t.course.stages) > 0:
+		t.staged(d, k)
 	default:
-		t.drawn(d, k, false)
+		t.anew(d, k, false)
 	}
+}
+
+// anew draws example k of those that are trained on or held out, and reports whether it is
+// one of them.
+func (t *Task) anew(d *draft, k int64, held bool) bool {
+	if t.cfg.Sequence {
+		return t.fromGrid(d, k, held)
+	}
+	return t.drawn(d, k, held)
 }
 
 // HeldOut returns problem k of those that training never sees. Without a hold-out
@@ -85,10 +94,8 @@ func (t *Task) heldOut(d *draft, k int64) {
 			}
 			return t.trained + k%held
 		})
-	case t.cfg.Sequence:
-		t.fromGrid(d, k, true)
 	default:
-		t.drawn(d, k, true)
+		t.anew(d, k, true)
 	}
 }
 
@@ -148,6 +155,7 @@ func (t *Task) orderBy(seed uint64, stream philox.Stream, n int64, turn uint32, 
 // source makes a draft's random numbers those of problem k of this part of the
 // task.
 func (t *Task) source(d *draft, stream philox.Stream, k uint64) *philox.Source {
+	d.carries = false
 	d.src = *philox.NewSource(t.seedOf(stream), stream, k, uint16(t.part))
 	return &d.src
 }
@@ -161,11 +169,12 @@ func side(held bool) philox.Stream {
 }
 
 // drawn makes problem k of those with DigitsLo to DigitsHi digits,
-// on the wanted side of the hold-out if there is one.
-func (t *Task) drawn(d *draft, k int64, held bool) {
+// on the wanted side of the hold-out if there is one, and reports whether there is.
+func (t *Task) drawn(d *draft, k int64, held bool) bool {
 	src := t.source(d, side(held), uint64(k))
+	d.carries = !held && t.carriesAt(k, src)
 	lengths := t.cfg.DigitsHi - t.cfg.DigitsLo + 1
-	t.sided(d, held, func() {
+	return t.sided(d, held, func() {
 		t.operands(d, src, func(int) int { return t.cfg.DigitsLo + src.Intn(lengths) })
 	})
 }

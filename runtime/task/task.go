@@ -35,6 +35,8 @@ type Task struct {
 	trained int64                // with Below or Examples: how many of them are trained on
 	parts   []*Task              // of a mixed task
 	part    int                  // number among those, which keeps their random numbers apart
+	course  course               // of a training
+	began   int64                // the first example of this stage of a course
 }
 
 // New returns the task of a Config. All its problems are functions of the seed, but for

@@ -303,7 +303,7 @@ func TestParse(t *testing.T) {
 		{additions, "12", `found "+" 0 times; expected two numbers with a + between them, such as 123+456`},
 		{additions, "1+2+3", `found "+" 2 times`},
 		{additions, "1+", "a number is missing"},
-		{successors, strings.Repeat("1", 10_001), "10001 digits are too many, the limit is 10000"},
+		{successors, strings.Repeat("1", 32_769), "32769 digits are too many, the limit is 32768"},
 	} {
 		task := must(t, c.cfg, 0)
 		p, err := task.Parse(c.text)

@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-)
 
-// maxDigits bounds what solve takes, so that a slip does not ask for a terabyte.
-const maxDigits = 10_000
+	"github.com/arithlang/mlc/runtime/config"
+)
 
 // Text is a problem as a person writes it.
 func (t *Task) Text(p Problem) string { return strings.Join(p.Operands, t.of(p).kind.op) }
@@ -82,8 +81,8 @@ func (t *Task) Parse(text string) (Problem, error) {
 		if x == "" {
 			return fail("a number is missing")
 		}
-		if len(x) > maxDigits {
-			return fail(fmt.Sprintf("%d digits are too many, the limit is %d", len(x), maxDigits))
+		if len(x) > config.MaxDigits {
+			return fail(fmt.Sprintf("%d digits are too many, the limit is %d", len(x), config.MaxDigits))
 		}
 		x, err := t.kind.family.parse(t, x)
 		if err != nil {

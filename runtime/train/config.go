@@ -3,6 +3,7 @@ package train
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/arithlang/mlc/runtime/config"
 )
@@ -51,8 +52,10 @@ func (c *Config) Check() error {
 		}
 	}
 	switch {
-	case schedules[c.Schedule] == nil:
-		return fmt.Errorf("schedule %q: there are constant, cosine and trapezoid", c.Schedule)
+	case schedules[c.Schedule] == nil && c.Schedule != pieces:
+		return fmt.Errorf("schedule %q: there are constant, cosine, pieces and trapezoid", c.Schedule)
+	case c.Schedule == pieces && (len(c.At) == 0 || len(c.At) != len(c.Factor) || !slices.IsSorted(c.At)):
+		return fmt.Errorf("a schedule of pieces with factors %v at %v: want as many, at shares that ascend", c.Factor, c.At)
 	case fields != 1:
 		return fmt.Errorf("the budget must be a number of steps, of examples, of FLOP or a time, and more than 0")
 	case c.Budget.FLOP > 0 && c.RowFLOP <= 0:

@@ -2,6 +2,7 @@ package train
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
@@ -16,12 +17,31 @@ var schedules = map[string]shape{
 	"cosine":    func(x float64) float64 { return 0.5 - 0.5*math.Cos(math.Pi*x) },
 }
 
+// pieces is the schedule that is linear between points.
+const pieces = "pieces"
+
+// between is the factor of pieces at a point of the budget.
+func (c *Config) between(at float64) float64 {
+	n, _ := slices.BinarySearch(c.At, at)
+	switch {
+	case n == 0:
+		return c.Factor[0]
+	case n == len(c.At):
+		return c.Factor[n-1]
+	}
+	share := (at - c.At[n-1]) / (c.At[n] - c.At[n-1])
+	return float64((1-share)*c.Factor[n-1]) + float64(share*c.Factor[n])
+}
+
 // rate is the learning rate at a point of the budget, 0 to 1. A cosine without a
 // cool-down falls over all that the warm-up leaves.
 func (c *Config) rate(at float64) float64 {
 	cooldown := c.Cooldown
 	if c.Schedule == "cosine" && cooldown == 0 {
 		cooldown = 1 - c.Warmup
+	}
+	if c.Schedule == pieces {
+		return c.LR * c.between(at)
 	}
 	factor := 1.0
 	if at < c.Warmup {
@@ -95,6 +115,23 @@ func (c *Config) steps() int {
 		return int((b.Examples + int64(c.Batch) - 1) / int64(c.Batch))
 	default:
 		return b.Steps
+	}
+}
+
+// Length is the number of examples of the whole training, 0 where only time or FLOP will
+// tell. The last batch may go beyond it.
+func (c *Config) Length() int64 {
+	switch b := c.Budget; {
+	case b.Steps > 0 && c.Ramp > 0:
+		s := State{}
+		for ; c.used(s, 0) < c.Ramp; s.Step++ {
+			s.Examples += int64(c.batch(c.used(s, 0)))
+		}
+		return s.Examples + int64(b.Steps-s.Step)*int64(c.Batch)
+	case b.Steps > 0:
+		return int64(b.Steps) * int64(c.Batch)
+	default:
+		return b.Examples
 	}
 }
 

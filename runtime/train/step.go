@@ -81,7 +81,7 @@ func (s *stepper) drawer() *task.Drawer {
 
 // Drawer makes a Drawer for launches of micro-batches.
 func (t *Trainer) Drawer() *task.Drawer {
-	d := t.Task.NewDrawer(t.Config.Group, t.Config.MicroBatch)
+	d := t.Task.Over(t.Config.Length()).NewDrawer(t.Config.Group, t.Config.MicroBatch)
 	if t.Plan.Packed {
 		d.Pack()
 	}

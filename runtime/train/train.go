@@ -99,7 +99,18 @@ func (t *Trainer) SetTask(problems task.Config) (err error) {
 	if t.Task, err = task.New(problems, t.Config.Seed); err != nil {
 		return err
 	}
-	return t.Config.Check()
+	return t.Check()
+}
+
+// Check returns what is wrong with the settings and the problems, in the words of a spec.
+func (t *Trainer) Check() error {
+	if err := t.Config.Check(); err != nil {
+		return err
+	}
+	if t.Task.NeedsLength() && t.Config.Length() == 0 {
+		return fmt.Errorf("E0340: a curriculum goes by the share of the training that is behind, and a budget of %s does not say how many problems there will be: give the budget in steps or examples", t.Config.Budget)
+	}
+	return nil
 }
 
 // Start sets parameters and the optimizer's states as they are before the first step.
@@ -159,7 +170,7 @@ func (t *Trainer) Adopt(c *Checkpoint) (missing []string, err error) {
 // Done reports whether nothing is left to train: the budget is used up, or there was a
 // reason to stop.
 func (t *Trainer) Done() (bool, error) {
-	if err := t.Config.Check(); err != nil || t.State.Step == 0 {
+	if err := t.Check(); err != nil || t.State.Step == 0 {
 		return false, err
 	}
 	var last *track.Report
@@ -182,7 +193,7 @@ func (t *Trainer) still() error {
 // and saves in any case; then the error is the cause of that. It goes on from the State, and from the metrics in Dir up
 // to its step.
 func (t *Trainer) Run(ctx context.Context) (err error) {
-	if err := t.Config.Check(); err != nil {
+	if err := t.Check(); err != nil {
 		return err
 	}
 	if s := t.Config.Stop; s != nil && s.HeldOut && !t.Task.HoldsOut() {

@@ -36,6 +36,43 @@ func TestRate(t *testing.T) {
 	}
 }
 
+// TestPieces holds the schedule to its points and to the middle between them.
+func TestPieces(t *testing.T) {
+	cfg := Config{LR: 2, Schedule: "pieces", At: []float64{0.1, 0.2, 0.6, 1}, Factor: []float64{0, 1, 1, 0.01}}
+	for at, want := range map[float64]float64{0: 0, 0.1: 0, 0.15: 1, 0.2: 2, 0.4: 2, 0.6: 2, 0.8: 1.01, 1: 0.02, 1.5: 0.02} {
+		if got := cfg.rate(at); math.Abs(got-want) > 1e-12 {
+			t.Errorf("the rate at %g is %g, want %g", at, got, want)
+		}
+	}
+	cfg.Factor = cfg.Factor[:3]
+	if err := cfg.Check(); err == nil || !strings.Contains(err.Error(), "want as many") {
+		t.Errorf("three factors at four points: %v", err)
+	}
+}
+
+// TestLength holds the number of examples of a training to a count of its batches.
+func TestLength(t *testing.T) {
+	for _, c := range []Config{
+		{Batch: 32, Budget: Budget{Steps: 57}},
+		{Batch: 32, Budget: Budget{Steps: 57}, Ramp: 0.6, RampFrom: 5},
+		{Batch: 32, Budget: Budget{Steps: 57}, Ramp: 1, RampFrom: 7},
+	} {
+		var s State
+		for ; c.used(s, 0) < 1; s.Step++ {
+			s.Examples += int64(c.batch(c.used(s, 0)))
+		}
+		if got := c.Length(); got != s.Examples {
+			t.Errorf("a training of %+v has %d examples, want %d", c.Budget, got, s.Examples)
+		}
+	}
+	if got := (&Config{Batch: 32, Budget: Budget{Examples: 1000}}).Length(); got != 1000 {
+		t.Errorf("a training of 1000 examples has %d", got)
+	}
+	if got := (&Config{Batch: 32, Budget: Budget{Time: 1000}}).Length(); got != 0 {
+		t.Errorf("a training of a time has %d examples", got)
+	}
+}
+
 // TestTrapezoid pins the schedule of arXiv:2405.17399 at the points of its fact
 // sheet.
 func TestTrapezoid(t *testing.T) {

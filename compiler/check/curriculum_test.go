@@ -1,0 +1,51 @@
+package check
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/arithlang/mlc/runtime/config"
+)
+
+// TestCurricula resolves what changes over a training, and finds what cannot.
+func TestCurricula(t *testing.T) {
+	const digits = "task addition { digits = 2..6 }\n"
+	for text, want := range map[string]string{
+		digits + "task.curriculum = digits(from = 2)":                                                            "",
+		digits + "task { curriculum = digits(from = 6, until = 100%)  carries = often }":                         "",
+		digits + "task.curriculum = digits(from = 1)":                                                            "use a from between 2 and 6",
+		digits + "task.curriculum = digits(from = 7)":                                                            "use a from between 2 and 6",
+		"task addition { below = 1Mi  carries = often }":                                                         "task.digits = 1..7",
+		"task addition { digits = 1..6  examples = 100  carries = often }\nmodel.loop { layers = 1 }":            "leave examples out",
+		"task mixed { of = [subtraction, nx1]  digits = 1..6  carries = often }\nmodel.loop { layers = 1 }":      "leave it out",
+		"task mixed { of = [subtraction, addition]  digits = 1..6  carries = often }\nmodel.loop { layers = 1 }": "",
+		digits + "task.carries = often\ntrain.budget = 5m":                                                       "give the budget in steps or examples",
+		digits + "task.carries = often\ntrain.budget = 8GFLOP":                                                   "give the budget in steps or examples",
+		digits + "task.carries = often\ntrain.budget = 5kexamples":                                               "",
+		digits + "train.schedule = pieces(at = [0%, 50%, 50%], factor = [0, 1, 0])":                              "from the smallest to the largest",
+		digits + "train.schedule = pieces(at = [0%, 50%], factor = [0, 1, 0])":                                   "a factor for each share",
+		digits + "train.schedule = pieces(at = [10%, 50%], factor = [1, 0.5])":                                   "",
+	} {
+		_, found := resolve(map[string]string{"a.arith": "arith 1\n" + text}, "a.arith")
+		if want == "" && found.HasErrors() || want != "" && (len(found) != 1 || !strings.Contains(found[0].Help, want)) {
+			t.Errorf("%s: want %q, found %v", text, want, found)
+		}
+	}
+	s, found := resolve(map[string]string{"a.arith": "arith 1\n" + digits +
+		"task { curriculum = digits(from = 3, until = 40%)  carries = often(until = 80%) }\ntrain.schedule = pieces(factor = [0, 1, 1, 0.5])"}, "a.arith")
+	if found.HasErrors() {
+		t.Fatal(found)
+	}
+	if want := (config.Curriculum{From: 3, Until: 0.4, Carries: 0.5, Fade: 0.8}); s.Task.Curriculum != want {
+		t.Errorf("%+v, want %+v", s.Task.Curriculum, want)
+	}
+	for _, want := range []string{"digits(from = 3, until = 40%)", "often(share = 50%, until = 80%)", "pieces(at = [0%, 10%, 50%, 100%], factor = [0, 1, 1, 0.5])"} {
+		if !strings.Contains(s.Resolved, want) {
+			t.Errorf("no %s in\n%s", want, s.Resolved)
+		}
+	}
+	plain, _ := resolve(map[string]string{"a.arith": "arith 1\n" + digits}, "a.arith")
+	if strings.Contains(plain.Resolved, "curriculum") {
+		t.Errorf("a curriculum in\n%s", plain.Resolved)
+	}
+}

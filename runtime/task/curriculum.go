@@ -1,0 +1,154 @@
+package task
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/arithlang/mlc/runtime/philox"
+)
+
+// A course is what a Curriculum makes of a training of so many examples of a task. With it
+// a training problem is a function of the seed, its number and that length. Problems that
+// are held out and those of tests know nothing of it.
+type course struct {
+	length int64   // examples of the whole training, of this part of the task; 0: there is no course
+	stages []*Task // with more and more digits; none: all have as many
+	starts []int64 // the first example of each
+}
+
+// NeedsLength reports whether training problems hang on how many there will be.
+func (t *Task) NeedsLength() bool { return t.cfg.Curriculum.Any() }
+
+// Over is the task for a training of so many examples, whose problems change as its
+// Curriculum says. Any other task draws all training problems as at the end of it.
+func (t *Task) Over(examples int64) *Task {
+	if !t.NeedsLength() || examples <= 0 {
+		return t
+	}
+	u := *t
+	u.parts = nil
+	n := int64(len(t.parts))
+	for i, part := range t.parts {
+		u.parts = append(u.parts, part.Over((examples+n-1-int64(i))/n))
+	}
+	if n > 0 {
+		return &u
+	}
+	u.course.length = examples
+	c := t.cfg.Curriculum
+	if c.From == 0 {
+		return &u
+	}
+	stages := course{length: examples}
+	for digits := c.From; digits <= t.cfg.DigitsHi; digits++ {
+		s := u
+		s.cfg.DigitsHi = digits
+		past := float64(digits-c.From) / float64(max(t.cfg.DigitsHi-c.From, 1)) // of the share Until
+		s.began = int64(math.Ceil(c.Until * float64(examples) * past))
+		stages.stages, stages.starts = append(stages.stages, &s), append(stages.starts, s.began)
+	}
+	u.course = stages
+	return &u
+}
+
+// staged makes training example k by its stage. Where that has no problem on this side of
+// the hold-out, a later one has.
+func (t *Task) staged(d *draft, k int64) {
+	c := &t.course
+	i, found := slices.BinarySearch(c.starts, k)
+	if !found {
+		i--
+	}
+	for ; i < len(c.stages) && !c.stages[i].anew(d, k, false); i++ {
+	}
+}
+
+// carriesAt reports whether example k is to have long carries.
+func (t *Task) carriesAt(k int64, src *philox.Source) bool {
+	c := t.cfg.Curriculum
+	if c.Carries == 0 || t.course.length == 0 || t.kind.name != "addition" {
+		return false
+	}
+	share := c.Carries * (1 - float64(k)/float64(t.course.length)/c.Fade)
+	return share > 0 && src.Float64() < share
+}
+
+// carrying draws two numbers of i and j digits, place by place from the lowest on: with a
+// chance of 1/2 the digits of a place add up to the highest digit, which passes a carry on,
+// with 1/4 to more, which makes one. Else, and where no digits do that, they are any. A
+// number that has no digit at a place has 0 there.
+func (t *Task) carrying(d *draft, src *philox.Source, lengths [2]int) {
+	d.room(2)
+	for n, x := range d.operands {
+		d.operands[n] = slices.Grow(x[:0], lengths[n])[:lengths[n]]
+	}
+	top := t.cfg.Base - 1
+	for place := range max(lengths[0], lengths[1]) {
+		var lo, hi [2]int
+		for n, length := range lengths {
+			if place < length {
+				hi[n] = top
+			}
+			if place == length-1 && (length > 1 || t.cfg.Sequence) {
+				lo[n] = 1
+			}
+		}
+		least, most := 0, 2*top
+		switch src.Intn(4) {
+		case 0, 1:
+			least, most = top, top
+		case 2:
+			least = top + 1
+		}
+		pair, ok := drawPair(src, lo, hi, least, most)
+		if !ok {
+			pair, _ = drawPair(src, lo, hi, 0, 2*top)
+		}
+		for n, length := range lengths {
+			if place < length {
+				d.operands[n][length-1-place] = digits[pair[n]]
+			}
+		}
+	}
+}
+
+// drawPair draws two numbers between bounds whose sum is between least and most, each such
+// pair equally likely; not ok if there is none.
+func drawPair(src *philox.Source, lo, hi [2]int, least, most int) (pair [2]int, ok bool) {
+	seconds := func(a int) (from, n int) {
+		from = max(lo[1], least-a)
+		return from, max(min(hi[1], most-a)-from+1, 0)
+	}
+	count := 0
+	for a := lo[0]; a <= hi[0]; a++ {
+		_, n := seconds(a)
+		count += n
+	}
+	if count == 0 {
+		return pair, false
+	}
+	at := src.Intn(count)
+	for a := lo[0]; ; a++ {
+		from, n := seconds(a)
+		if at < n {
+			return [2]int{a, from + at}, true
+		}
+		at -= n
+	}
+}
+
+// checkCurriculum wants one that the problems can follow.
+func (c *Config) checkCurriculum() error {
+	k := c.Curriculum
+	switch {
+	case !k.Any():
+	case c.Below > 0 || c.Examples > 0 || c.Kind == ofFile:
+		return fmt.Errorf("a curriculum is for problems that are drawn anew, without a bound, a set of examples or a file")
+	case k.From != 0 && (k.From < c.DigitsLo || k.From > c.DigitsHi || k.Until <= 0 || k.Until > 1):
+		return fmt.Errorf("a curriculum from %d digits until %g of the training, of operands of %d to %d digits: want one of these lengths, and a share", k.From, k.Until, c.DigitsLo, c.DigitsHi)
+	case k.Carries != 0 && (k.Carries < 0 || k.Carries > 1 || k.Fade <= 0 || k.Fade > 1):
+		return fmt.Errorf("carries in %g of the problems until %g of the training: want shares", k.Carries, k.Fade)
+	}
+	return nil
+}
