@@ -59,8 +59,13 @@ func (c *checker) model() Model {
 }
 
 // missing are those of all that some lack.
-func missing(all, some []string) []string {
-	return slices.DeleteFunc(all, func(x string) bool { return slices.Contains(some, x) })
+func missing(all, some []string) (out []string) {
+	for _, x := range all {
+		if !slices.Contains(some, x) {
+			out = append(out, x)
+		}
+	}
+	return out
 }
 
 func (c *checker) modelName() string {

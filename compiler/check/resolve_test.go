@@ -98,7 +98,7 @@ func TestSuccessor(t *testing.T) {
 		Name: "successor", Hash: spec.Hash, Resolved: spec.Resolved,
 		Task: Task{Task: config.Task{Kind: "successor", Below: 1 << 20, Base: 10, Reversed: true, Pad: config.Pad{To: 7, Step: 3}, Holdout: 0.125}},
 		Model: Model{
-			Name: "seq2seq", Width: 64, Heads: 4, Act: "relu", Hidden: 256, HeadAct: "none", NormEps: 1e-5, NormPost: true,
+			Name: "seq2seq", Width: 64, Heads: 4, Act: "relu", Hidden: 256, HeadAct: "none", Gain: "own", NormEps: 1e-5, NormPost: true,
 			Norm: "layernorm", Dropout: 0.1, Bias: true, Init: "xavier", TokenScale: 8, EmbedNorm: "none",
 			Position: Position{Kind: "cyclic", Inner: "sinusoidal", Period: 3},
 			Encoder:  Stack{Times: 1},

@@ -18,8 +18,13 @@ type Weight struct {
 	Transposed bool   // and that transposed
 }
 
-// Weights are the projections of an attention, by name: q, k, v, o.
-type Weights map[string]Weight
+// Weights are the projections of an attention.
+type Weights struct{ Q, K, V, O Weight }
+
+// Of is a projection by its name: q, k, v or o.
+func (w *Weights) Of(name string) *Weight {
+	return map[string]*Weight{"q": &w.Q, "k": &w.K, "v": &w.V, "o": &w.O}[name]
+}
 
 // projections are the names of Weights, in order.
 var projections = []string{"q", "k", "v", "o"}
@@ -78,9 +83,9 @@ func otherProjection(path, name string) string {
 }
 
 func (c *checker) weights(site string) Weights {
-	out := Weights{}
+	var out Weights
 	for _, name := range projections {
-		out[name] = c.get(site + "." + name).weight
+		*out.Of(name) = c.get(site + "." + name).weight
 	}
 	return out
 }
@@ -139,11 +144,11 @@ func (c *checker) checkProjections(m *Model) {
 				continue
 			}
 			path := layer.block + name
-			if site.Weights["q"].None != site.Weights["k"].None {
+			if site.Weights.Q.None != site.Weights.K.None {
 				c.report("E0336", c.atFirst(path+".q", path+".k"), "%s has either queries or keys alone", path).WithHelp("leave out both, for scores that are what mask and bias say, or none")
 			}
 			for _, p := range projections {
-				c.checkProjection(path+"."+p, site.Weights[p], p == "o", layer.sites, m.Width, inner)
+				c.checkProjection(path+"."+p, *site.Weights.Of(p), p == "o", layer.sites, m.Width, inner)
 			}
 		}
 	}
@@ -162,13 +167,13 @@ func (c *checker) checkProjection(path string, w Weight, out bool, sites map[str
 	}
 	site, name, _ := strings.Cut(w.Of, ".")
 	s := sites[site]
-	other, known := Weight{}, false
+	var other *Weight
 	if s != nil {
-		other, known = s.Weights[name]
+		other = s.Weights.Of(name)
 	}
 	switch {
 	case w.Of == "":
-	case !known:
+	case other == nil:
 		c.report("E0336", at(), "%s: the layer has no projection %s", path, w.Of).WithHelp(weightHelp)
 	case other.Of != "" || other.None:
 		c.report("E0336", at(), "%s is %s, which has no matrix of its own", path, w.Of).WithHelp("name a projection that has, or write own")

@@ -1,14 +1,10 @@
 package check
 
-import (
-	"slices"
-
-	"github.com/arithlang/mlc/dsl"
-)
+import "github.com/arithlang/mlc/dsl"
 
 // A Word is a name that expressions know, for tools and documentation.
 type Word struct {
-	Kind string // variable, function
+	Kind string // variable (of masks and biases), table variable, function
 	Name string
 	Args string // of a function, as people write them
 	Doc  string // a phrase
@@ -24,17 +20,20 @@ var variables = map[string]string{
 	"H":  "the number of heads",
 	"I":  "the number of queries",
 	"J":  "the number of keys",
-	"n":  "in a table: the row, from 0; of a digit its value, and other tokens count on from there",
-	"c":  "in a table: the column, from 0",
-	"C":  "in a table: the number of columns",
+	"n":  "the row, from 0; of a digit its value, and other tokens count on from there",
+	"c":  "the column, from 0",
+	"C":  "the number of columns",
 }
 
 // Words lists the variables and functions of expressions in the order of their
 // tables. Masks and biases of the prelude are definitions, which Inspect lists.
 func Words() []Word {
 	var out []Word
-	for _, name := range slices.Concat(indices, tableIndices) {
+	for _, name := range indices {
 		out = append(out, Word{"variable", name, "", variables[name]})
+	}
+	for _, name := range tableIndices {
+		out = append(out, Word{"table variable", name, "", variables[name]})
 	}
 	for _, f := range functions {
 		out = append(out, Word{"function", f.name, f.args, f.doc})

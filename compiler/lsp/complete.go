@@ -192,6 +192,9 @@ func (v *view) expression(p place, t dsl.Type) []proposal {
 		}
 	}
 	for _, w := range check.Words() {
+		if w.Kind != "function" && (w.Kind == "table variable") != (t == dsl.Table) {
+			continue
+		}
 		kind, insert := variableProposal, w.Name
 		if w.Kind == "function" {
 			kind, insert = functionProposal, w.Name+"($0)"

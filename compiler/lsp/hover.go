@@ -177,7 +177,7 @@ func params(d *check.Definition) string {
 }
 
 func signature(w check.Word) string {
-	if w.Kind == "variable" {
+	if w.Kind != "function" {
 		return w.Name
 	}
 	return w.Name + "(" + w.Args + ")"

@@ -37,7 +37,7 @@ func (l *layer) offset(y *ir.Value, name string) *ir.Value {
 // projection is a projection of an attention site: q, k, v or o.
 func (l *layer) projection(x *ir.Value, site, part string, s *check.Site) *ir.Value {
 	name := site + "." + part
-	switch w := s.Weights[part]; {
+	switch w := s.Weights.Of(part); {
 	case w.None:
 		return x
 	case w.Of != "":
@@ -50,7 +50,7 @@ func (l *layer) projection(x *ir.Value, site, part string, s *check.Site) *ir.Va
 // positions, or heads of what is turned as one. Without a projection they are 0, so that
 // scores are what mask and bias say.
 func (l *layer) projected(x *ir.Value, site, part string, s *check.Site) *ir.Value {
-	if s.Weights[part].None {
+	if s.Weights.Of(part).None {
 		return l.b.Zeros(x.Type.Shape[0], x.Type.Shape[1], ir.N(l.spec.Model.Inner()))
 	}
 	if r := s.Rotary; r != nil && r.Input {

@@ -233,7 +233,7 @@ func (m *builder) site(name string, s *check.Site, gain float64) []plan.Param {
 	d, inner := m.spec.Model.Width, m.spec.Model.Inner()
 	var ps []plan.Param
 	for _, part := range []string{"q", "k", "v", "o"} {
-		w, init := s.Weights[part], m.initialOf(part, gain)
+		w, init := *s.Weights.Of(part), m.initialOf(part, gain)
 		in, out := d, inner
 		if part == "o" {
 			in, out = inner, d

@@ -92,7 +92,7 @@ func keywordsOf(s *dsl.Schema) keywords {
 		k.choices = append(k.choices, kind.Name)
 	}
 	for _, w := range check.Words() {
-		if w.Kind == "variable" {
+		if w.Kind != "function" {
 			k.variables = append(k.variables, w.Name)
 		} else {
 			k.functions = append(k.functions, w.Name)

@@ -133,6 +133,29 @@ calibrated bias has a number for each line of a head's attention and direction; 
 trained.
 `
 
+const tables = `
+### Tables and projections
+
+A block ` + "`table NAME`" + ` gives the rows of an embedding as an expression with learned parameters, over the row ` + "`n`" + ` and the
+column ` + "`c`" + `. Uses of one table share its parameters. Here three numbers are the embedding of all tokens, and the output
+matrix as well:
+
+    table circle {
+      radius = learned([], init = 1)
+      start  = learned([], init = 0)
+      turn   = learned([], init = 0.6)
+      angle  = start + turn * n
+      value  = radius * where(c == 0, cos(angle), sin(angle))
+    }
+
+    model.embed.token = learned(value = circle)
+    model.output      = linear(tied = true)
+
+The projections q, k, v and o of an attention have a matrix each. They may have less: ` + "`q = low(rank = 2)`" + ` is a product of
+two narrow matrices, ` + "`k = q`" + ` and ` + "`o = transposed(v)`" + ` have the matrix of another projection of the layer (in a decoder also
+` + "`cross.v`" + ` or ` + "`self.v`" + `), and ` + "`none`" + ` is no projection: queries and keys are then 0, values and outputs stay what they are.
+`
+
 const preludeText = `Every spec has these masks and biases without an include. A block with the name of one replaces it entirely. A path, in a
 file or on the command line, changes a part of it and keeps the rest: ` + "`mask.window.left = 2`" + `, ` + "`--set bias.t5.max=64`" + `.
 `
@@ -140,7 +163,7 @@ file or on the command line, changes a part of it and keeps the rest: ` + "`mask
 // expressions writes the words of expressions and the prelude.
 func expressions(b *strings.Builder) {
 	b.WriteString(definitions)
-	for _, kind := range []struct{ name, title string }{{"variable", "Variables"}, {"function", "Functions"}} {
+	for _, kind := range []struct{ name, title string }{{"variable", "Variables"}, {"table variable", "Variables of tables"}, {"function", "Functions"}} {
 		fmt.Fprintf(b, "\n### %s\n\n| %s | meaning |\n|---|---|\n", kind.title, kind.name)
 		for _, w := range check.Words() {
 			if w.Kind != kind.name {
@@ -153,6 +176,7 @@ func expressions(b *strings.Builder) {
 			fmt.Fprintf(b, "| `%s` | %s |\n", text, cell(w.Doc))
 		}
 	}
+	b.WriteString(tables)
 	b.WriteString("\n### Prelude\n\n" + preludeText + "\n| name | arguments | meaning |\n|---|---|---|\n")
 	for _, d := range prelude() {
 		var args []string
