@@ -55,6 +55,22 @@ func TestFixedRows(t *testing.T) {
 	}
 }
 
+// TestUsedVocabulary wants a row of the table, a column of the output and its bias less for
+// each token that no problem has.
+func TestUsedVocabulary(t *testing.T) {
+	count := func(set ...string) int {
+		p, found, err := compiler.Compile(check.Options{Path: "../specs/addition.arith", Read: os.ReadFile, Set: set})
+		if err != nil || found.HasErrors() {
+			t.Fatal(err, found)
+		}
+		return p.Lowered.NumParams
+	}
+	const width, full, used = 64, 17, 13 // 0 … 9, +, ^, $
+	if got, want := count()-count("task.vocabulary=used"), (full-used)*(2*width+1); got != want {
+		t.Errorf("%d parameters less, want %d", got, want)
+	}
+}
+
 // TestFLOPs holds the operations of a row to a count by hand of what matrices
 // multiply and attention: all that grows with the square of the width, or with the
 // length and the width. What is left out is less than a percent.

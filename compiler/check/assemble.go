@@ -66,6 +66,7 @@ func (c *checker) task() Task {
 		Released:         c.word("task.sampling") == "released",
 		Repeated:         c.word("task.epochs") == "same",
 		Base:             c.int("task.base"),
+		Used:             c.word("task.vocabulary") == "used",
 		Reversed:         order == "reversed" || order == "reversed_answer",
 		ReversedOperands: order == "reversed",
 		Interleave:       c.flag("task.interleave"),

@@ -312,7 +312,7 @@ func (m *merger) elsewhere(block, name, otherwise string) string {
 	here := m.lang.names(block)
 	if diag.Nearest(name, here) == "" {
 		for _, r := range m.lang.schema.Rows {
-			if overridable(r.Path) && diag.Nearest(name, []string{last(r.Path)}) != "" {
+			if overridable(r.Path) && len(last(r.Path)) > 1 && diag.Nearest(name, []string{last(r.Path)}) != "" {
 				return "did you mean \"" + r.Path + "\"?"
 			}
 		}

@@ -85,6 +85,7 @@ func (c *checker) limitTask(t *Task) {
 		{!t.Sequence && t.RandomPad > 0, "task.random_pad", dsl.Limit{Code: "E0404", Today: "pad = zero(to = …)"}},
 		{t.Examples > 0 && (!t.Sequence || t.Below > 0), "task.examples", dsl.Limit{Code: "E0405",
 			Today: "train.budget = 20Mexamples, which says for how long to train"}},
+		{t.Sequence && t.Used, "task.vocabulary", dsl.Limit{Code: "E0407", Today: "vocabulary = full, or an encoder-decoder"}},
 		{!t.Sequence && t.LossOnAll, "task.loss_on", dsl.Limit{Code: "E0406", Today: "loss_on = answer"}},
 	} {
 		if !l.holds {

@@ -7,6 +7,7 @@ const (
 	vocabSequence = 19 // four specials, ten digits, + - x = and the space
 	vocabHints    = 19 + hintLetters
 	vocabSort     = 19 + hintLetters - 3 // D : , are among the letters
+	marks         = 2                    // start and end
 	ownTokens     = 2                    // filler and end, before the tokens of a file, digits first
 )
 
@@ -16,6 +17,8 @@ func (t *Task) Vocab() int {
 	switch {
 	case t.File != nil:
 		return ownTokens + len(t.File.Symbols)
+	case t.Used:
+		return t.Base + min(layouts[t.Kind].operands-1, 1) + marks
 	case !t.Sequence:
 		return vocabSeq2seq + max(t.Base-10, 0)
 	case t.Kind == "sort":
@@ -32,6 +35,8 @@ func (t *Task) Digits() (first, last int) {
 	switch {
 	case t.File != nil:
 		return ownTokens, ownTokens + t.File.Digits - 1
+	case t.Used:
+		return 0, t.Base - 1
 	case t.Sequence:
 		return 4, 13
 	}
@@ -52,7 +57,7 @@ func (t *Task) TableRows() []int {
 	for first, last = t.Digits(); first <= last; first++ {
 		number(first)
 	}
-	if !t.Sequence && t.File == nil {
+	if !t.Sequence && !t.Used && t.File == nil { // digits beyond 9
 		for k := range max(t.Base-10, 0) {
 			number(vocabSeq2seq + k)
 		}

@@ -70,7 +70,8 @@ func (m *Model) hfConfig(f *pyFile) object {
 // hfTokens says which tokens begin, end and fill texts.
 func (m *Model) hfTokens(f *pyFile, c object) {
 	c["eos_token_id"], c["pad_token_id"] = f.End, 0
-	if f.Encoder {
+	if f.Encoder { // problems of a batch have one length, and what follows an end says nothing
+		c["pad_token_id"] = f.End
 		c["decoder_start_token_id"], c["bos_token_id"] = f.start(m), f.start(m)
 	}
 }
@@ -95,7 +96,7 @@ func (m *Model) hfGeneration(f *pyFile) object {
 func (m *Model) special(f *pyFile) map[int]string {
 	switch {
 	case f.Encoder:
-		return map[int]string{0: "$", f.start(m): "^"}
+		return map[int]string{int(f.End): "$", f.start(m): "^"}
 	case f.Listed:
 		return map[int]string{0: "<pad>", 1: "<eos>"}
 	}
@@ -150,7 +151,7 @@ func (m *Model) hfTokenizerConfig(f *pyFile) object {
 	c := object{"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": false,
 		"eos_token": special[int(f.End)], "pad_token": special[0], "model_input_names": []string{"input_ids"}}
 	if f.Encoder {
-		c["bos_token"] = "^"
+		c["bos_token"], c["pad_token"] = "^", "$"
 	}
 	return c
 }

@@ -63,6 +63,7 @@ var exported = []struct {
 	{"adder", "testdata/adder.arith", "", nil, [2]int{7, 10}},
 	{"bases", "specs/successor.arith", "", narrow("task.base=16", "task.below=none", "task.digits=1..5", "task.pad=none", "eval.pad=none", "model.encoder.layers=2", "model.encoder.times=2", "model.decoder.times=2", "model.norm=rmsnorm(place=pre)",
 		"model.embed.norm=layernorm()", "model.bias=false", "model.output=linear(tied=true)"), [2]int{4, 0}},
+	{"used", "specs/addition.arith", "", short("task.vocabulary=used", "model.output=linear(tied=true)"), [2]int{5, 3}},
 	{"abacus", "specs/small/looped.arith", "", small(), [2]int{4, 5}},
 	{"fire", "specs/small/looped.arith", "", small("model.embed.position=none", "model.loop.self.bias=fire(hidden=6, c=0.1, threshold=64)"), [2]int{4, 5}},
 	{"t5", "specs/small/looped.arith", "", small("model.embed.position=none", "model.loop.self.bias=t5(buckets=8, max=16)", "model.loop.times=3"), [2]int{9, 9}},

@@ -173,7 +173,7 @@ func isDigit(t check.Task) *expr.Expr {
 		return expr.New(expr.And, expr.New(expr.Le, expr.Int(int64(lo)), token), expr.New(expr.Le, token, expr.Int(int64(hi))))
 	}
 	is := between(t.Digits())
-	if !t.Sequence && t.Base > 10 {
+	if !t.Sequence && !t.Used && t.Base > 10 {
 		is = expr.New(expr.Or, is, between(17, 17+t.Base-11))
 	}
 	return is

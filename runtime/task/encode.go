@@ -21,7 +21,7 @@ func (t *Task) Encode(p Problem, width int, b Batch) {
 func (t *Task) encode(b Batch, d *draft, width int) {
 	at := 0
 	put := func(symbol byte) {
-		b.Source[at] = int32(token(symbol))
+		b.Source[at] = t.alphabet.ids[symbol]
 		at++
 	}
 	put(symbolSOS)
@@ -49,13 +49,13 @@ func (t *Task) encode(b Batch, d *draft, width int) {
 	put(symbolEOS)
 
 	width -= t.cfg.Pad.Less
-	b.Target[0], b.Labels[width] = int32(token(symbolSOS)), EOS
+	b.Target[0], b.Labels[width] = t.alphabet.ids[symbolSOS], t.EOS()
 	fill := t.kind.fill
 	if fill == 0 {
 		fill = d.answer[0]
 	}
 	for i := range width {
-		id := int32(token(widened(d.answer, width, turned(i, width, t.reversed()), fill)))
+		id := t.alphabet.ids[widened(d.answer, width, turned(i, width, t.reversed()), fill)]
 		b.Labels[i], b.Target[i+1] = id, id
 	}
 }

@@ -225,7 +225,7 @@ func TestCorrect(t *testing.T) {
 			case c.cfg.Sequence:
 				reply = append(reply, task.vocab.id(r))
 			default:
-				reply = append(reply, int32(token(byte(r))))
+				reply = append(reply, task.alphabet.ids[r])
 			}
 		}
 		if got := task.Correct(p, reply); got != c.want {

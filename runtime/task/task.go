@@ -26,17 +26,18 @@ type Problem struct {
 
 // A Task is a Config with a seed.
 type Task struct {
-	cfg     Config
-	kind    kind
-	seed    uint64
-	split   uint64               // seed of what is held out
-	vocab   *vocabulary          // of sequences
-	orders  func() []permutation // see fixedOrders
-	trained int64                // with Below or Examples: how many of them are trained on
-	parts   []*Task              // of a mixed task
-	part    int                  // number among those, which keeps their random numbers apart
-	course  course               // of a training
-	began   int64                // the first example of this stage of a course
+	cfg      Config
+	kind     kind
+	seed     uint64
+	split    uint64               // seed of what is held out
+	vocab    *vocabulary          // of sequences
+	alphabet *alphabet            // of what is no sequence
+	orders   func() []permutation // see fixedOrders
+	trained  int64                // with Below or Examples: how many of them are trained on
+	parts    []*Task              // of a mixed task
+	part     int                  // number among those, which keeps their random numbers apart
+	course   course               // of a training
+	began    int64                // the first example of this stage of a course
 }
 
 // New returns the task of a Config. All its problems are functions of the seed, but for
@@ -56,6 +57,9 @@ func New(cfg Config, seed uint64) (*Task, error) {
 		return t, t.mix()
 	}
 	t.kind, _ = kindOf(&cfg)
+	if !cfg.Sequence {
+		t.alphabet = newAlphabet(&cfg, t.kind.op)
+	}
 	if t.Listed() {
 		return t, t.readFile()
 	}

@@ -85,18 +85,37 @@ func TestEncode(t *testing.T) {
 }
 
 func TestVocabulary(t *testing.T) {
+	all := must(t, with(ranged, func(c *Config) { c.Base = 36 }), 0)
+	token := func(symbol byte) int { return int(all.alphabet.ids[symbol]) }
 	for symbol, id := range map[byte]int{'$': 0, '+': 2, '0': 5, '9': 14, '@': 15, '^': 16, 'a': 17} {
 		if got := token(symbol); got != id {
 			t.Errorf("token of %c is %d, want %d", symbol, got, id)
 		}
 	}
-	if token(symbolEOS) != EOS {
-		t.Errorf("EOS is %d", token(symbolEOS))
+	if all.EOS() != 0 {
+		t.Errorf("the end is %d", all.EOS())
 	}
 	for base, n := range map[int]int{2: 17, 10: 17, 11: 18, 36: 43} {
 		task := must(t, with(ranged, func(c *Config) { c.Base = base }), 0)
 		if got := task.Vocab(); got != n {
 			t.Errorf("base %d has %d tokens, want %d", base, got, n)
+		}
+	}
+	for kind, want := range map[string]string{"addition": "0123456789ab+^$", "nx1": "0123456789ab*^$", "successor": "0123456789ab^$"} {
+		task := must(t, with(ranged, func(c *Config) { c.Kind, c.Base, c.Used = kind, 12, true }), 0)
+		if got := strings.Join(task.Vocabulary(), ""); got != want {
+			t.Errorf("%s has the tokens %s, want %s", kind, got, want)
+		}
+		p := task.Test(3, 1)[0]
+		b, err := task.One(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := task.Decode(p, b.Labels); got != p.Answer || b.Labels[len(b.Labels)-1] != task.EOS() || !task.Correct(p, b.Labels) {
+			t.Errorf("%s: %s=%s is written %v, which decodes to %s", kind, task.Text(p), p.Answer, b.Labels, got)
+		}
+		if diff := cmp.Diff(task.Runs(b.Source), must(t, with(task.cfg, func(c *Config) { c.Used = false }), 0).Runs(other(b.Source, want))); diff != "" {
+			t.Error(diff)
 		}
 	}
 }
@@ -335,12 +354,20 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
+// other are tokens of an alphabet as those of all symbols.
+func other(ids []int32, alphabet string) (all []int32) {
+	for _, id := range ids {
+		all = append(all, int32(strings.IndexByte(symbols, alphabet[id])))
+	}
+	return all
+}
+
 func TestDecodeShowsTheModelsOwnSymbols(t *testing.T) {
 	task := must(t, successors, 0)
 	for reply, want := range map[string]string{"3100$": "13", "31+0$99": "+13", "$": "0", "123": "321"} {
 		var ids []int32
 		for _, symbol := range []byte(reply) {
-			ids = append(ids, int32(token(symbol)))
+			ids = append(ids, task.alphabet.ids[symbol])
 		}
 		if got := task.Decode(Problem{}, ids); got != want {
 			t.Errorf("%s decodes to %s, want %s", reply, got, want)

@@ -7,7 +7,7 @@ import (
 	"github.com/arithlang/mlc/runtime/tokens"
 )
 
-// symbols is the vocabulary of encoder-decoders: a token is an index into it. The
+// symbols is the whole vocabulary of encoder-decoders: a token is an index into it. The
 // first 17 are those of the released code of the attention-bias paper, in ASCII
 // order; digits beyond 9 follow for larger bases. Checkpoints depend on the order.
 const symbols = "$*+-/0123456789@^abcdefghijklmnopqrstuvwxyz"
@@ -17,7 +17,27 @@ const (
 	symbolSOS = '^'
 )
 
-func token(symbol byte) int { return strings.IndexByte(symbols, symbol) }
+// An alphabet is the tokens of an encoder-decoder: a token is an index into its symbols.
+type alphabet struct {
+	symbols string
+	ids     [128]int32
+}
+
+// newAlphabet is the symbols that there are, up to the last digit of the base, or those
+// that problems have: the digits by value, the operator, and the marks.
+func newAlphabet(c *Config, op string) *alphabet {
+	a := &alphabet{symbols: symbols[:strings.IndexByte(symbols, 'a')]}
+	switch {
+	case c.Used:
+		a.symbols = digits[:c.Base] + op + string(symbolSOS) + string(symbolEOS)
+	case c.Base > 10:
+		a.symbols = symbols[:strings.IndexByte(symbols, digits[c.Base-1])+1]
+	}
+	for id, symbol := range []byte(a.symbols) {
+		a.ids[symbol] = int32(id)
+	}
+	return a
+}
 
 // letters are what index hints are made of, in this order (McLeish et al. 2024,
 // arXiv:2405.17399, the released code): ASCII without the digits and operators,
@@ -141,13 +161,10 @@ func (v *vocabulary) letter(n int) rune { return v.hints[n%numLetters] }
 
 // Vocab is the number of tokens that a model distinguishes.
 func (t *Task) Vocab() int {
-	switch {
-	case t.vocab != nil:
+	if t.vocab != nil {
 		return len(t.vocab.symbols)
-	case t.cfg.Base <= 10:
-		return strings.IndexByte(symbols, 'a')
 	}
-	return token(digits[t.cfg.Base-1]) + 1
+	return len(t.alphabet.symbols)
 }
 
 // Vocabulary is what the tokens show as, in order.
@@ -164,17 +181,14 @@ func (t *Task) EOS() int32 {
 	if t.vocab != nil {
 		return t.vocab.eos
 	}
-	return EOS
+	return t.alphabet.ids[symbolEOS]
 }
-
-// EOS is the token that ends the answer of an encoder-decoder.
-const EOS = 0
 
 // Symbol shows a token: the end as $, a filler as _, an unknown token as ?.
 func (t *Task) Symbol(id int32) string {
 	switch {
 	case t.vocab == nil:
-		return symbols[id : id+1]
+		return t.alphabet.symbols[id : id+1]
 	case id == padID:
 		return "_"
 	}
@@ -188,7 +202,7 @@ func (t *Task) IsHint(id int32) bool { return t.cfg.hinted() && id > equalID }
 // isDigit reports whether a token is a digit of a number.
 func (t *Task) isDigit(id int32) bool {
 	if t.vocab == nil {
-		return strings.IndexByte(digits[:t.cfg.Base], symbols[id]) >= 0
+		return strings.IndexByte(digits[:t.cfg.Base], t.alphabet.symbols[id]) >= 0
 	}
 	return t.vocab.digits[0] <= id && id < t.vocab.digits[1]
 }
