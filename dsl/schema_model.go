@@ -16,7 +16,7 @@ func widthRows() []Row {
 	return []Row{
 		{Path: "model.width", Type: Int, Default: "64", Min: 2, Max: 1 << 16, Doc: "length of a token's vector"},
 		{Path: "model.heads", Type: Int, Default: "4", Min: 1, Max: 1 << 10, Doc: "attention heads; must divide width unless model.head_width is set"},
-		{Path: "model.head_width", Type: Int, Default: "auto", Words: "auto", Min: 1, Max: 1 << 16, Doc: "units of a head; auto: width / heads"},
+		{Path: "model.head_width", Type: Int, Default: "auto", Later: true, Words: "auto", Min: 1, Max: 1 << 16, Doc: "units of a head; auto: width / heads"},
 		{Path: "model.ffn", Type: Choice, Default: "relu", Doc: "feed-forward sublayer", Choices: append([]Option{
 			{Name: "relu", Args: append(hidden("hidden units"), rank("the matrices"))},
 			{Name: "gelu", Args: append(hidden("hidden units"), rank("the matrices"))},
@@ -35,7 +35,7 @@ func widthRows() []Row {
 				{Path: "adapter", Type: Bool, Default: "false", Doc: "one more linear layer"},
 				{Path: "tied", Type: Bool, Default: "false", Doc: "the token embedding is the output matrix"},
 				rank("the output matrix"),
-				{Path: "value", Type: Table, Default: "none", Words: "none", Doc: "the output matrix as an expression, a row for each token"},
+				{Path: "value", Type: Table, Default: "none", Later: true, Words: "none", Doc: "the output matrix as an expression, a row for each token"},
 			}},
 		}},
 		{Path: "model.init", Type: Choice, Default: "xavier", Doc: "initialization of weights", Choices: []Option{
@@ -66,12 +66,12 @@ func gated(more ...Row) []Option {
 
 // rank is the argument that makes matrices products of two narrow ones.
 func rank(of string) Row {
-	return Row{Path: "rank", Type: Int, Default: "none", Words: "none", Min: 1, Max: 1 << 16, Doc: "rank of " + of + ", each a product of two; none: full"}
+	return Row{Path: "rank", Type: Int, Default: "none", Later: true, Words: "none", Min: 1, Max: 1 << 16, Doc: "rank of " + of + ", each a product of two; none: full"}
 }
 
 // gains says which gains (and offsets) the norms of a model have.
 func gains() Row {
-	return Row{Path: "gain", Type: Choice, Default: "own", Doc: "learned gains, and of a layer norm offsets", Choices: []Option{
+	return Row{Path: "gain", Type: Choice, Default: "own", Later: true, Doc: "learned gains, and of a layer norm offsets", Choices: []Option{
 		{Name: "own", Doc: "each norm has its own"},
 		{Name: "shared", Doc: "all norms have the same"},
 		{Name: "none", Doc: "no norm has any"}}}
@@ -79,7 +79,7 @@ func gains() Row {
 
 // normedPlaces says which parts of a model have a norm.
 func normedPlaces() Row {
-	return Row{Path: "at", Type: Names, Default: "[self, cross, ffn, output]", Doc: "parts that have a norm", Choices: []Option{
+	return Row{Path: "at", Type: Names, Default: "[self, cross, ffn, output]", Later: true, Doc: "parts that have a norm", Choices: []Option{
 		{Name: "self", Doc: "self attention"},
 		{Name: "cross", Doc: "cross attention"},
 		{Name: "ffn", Doc: "the feed-forward sublayer"},
@@ -153,7 +153,7 @@ func placesInNumbers(first string) []Row {
 
 // valueRow is the argument that gives a table by an expression.
 func valueRow() Row {
-	return Row{Path: "value", Type: Table, Default: "none", Words: "none", Doc: "the table as an expression, such as the name of a table block; none: each element is learned"}
+	return Row{Path: "value", Type: Table, Default: "none", Later: true, Words: "none", Doc: "the table as an expression, such as the name of a table block; none: each element is learned"}
 }
 
 func loopRows() []Row {
@@ -201,11 +201,11 @@ func siteRows(site string) []Row {
 				{Path: "clip", Type: Int, Default: "16", Min: 1, Max: 1 << 12, Doc: "all distances beyond it share a vector"},
 			}, Doc: "one table per layer, for keys only (Shaw et al. 2018, equation 4)"},
 		}},
-		{Path: site + ".q", Type: Weight, Default: "own", Doc: "query projection"},
-		{Path: site + ".k", Type: Weight, Default: "own", Doc: "key projection; without it and the query projection scores are what mask and bias say"},
-		{Path: site + ".v", Type: Weight, Default: "own", Doc: "value projection"},
-		{Path: site + ".o", Type: Weight, Default: "own", Doc: "output projection"},
-		{Path: site + ".qk_norm", Type: Choice, Default: "none", Doc: "normalization of each head of queries and of keys, before rotary embedding (Henry et al. 2020)", Choices: []Option{
+		{Path: site + ".q", Type: Weight, Default: "own", Later: true, Doc: "query projection"},
+		{Path: site + ".k", Type: Weight, Default: "own", Later: true, Doc: "key projection; without it and the query projection scores are what mask and bias say"},
+		{Path: site + ".v", Type: Weight, Default: "own", Later: true, Doc: "value projection"},
+		{Path: site + ".o", Type: Weight, Default: "own", Later: true, Doc: "output projection"},
+		{Path: site + ".qk_norm", Type: Choice, Default: "none", Later: true, Doc: "normalization of each head of queries and of keys, before rotary embedding (Henry et al. 2020)", Choices: []Option{
 			{Name: "none"},
 			{Name: "rmsnorm", Args: []Row{normArgs("1e-6")[0],
 				{Path: "gain", Type: Choice, Default: "own", Doc: "learned gains", Choices: []Option{
@@ -213,7 +213,7 @@ func siteRows(site string) []Row {
 					{Name: "shared", Doc: "queries and keys have the same"},
 					{Name: "none"}}}}},
 		}},
-		{Path: site + ".scale", Type: Real, Default: "auto", Words: "auto", Min: 0, Max: 1e9, Usual: Span{1e-4, 1e3}, Doc: "factor on the scores; auto: 1 / sqrt(head width)"},
+		{Path: site + ".scale", Type: Real, Default: "1 / sqrt(width / heads)", Unless: "model.head_width", Min: 0, Max: 1e9, Usual: Span{1e-4, 1e3}, Doc: "factor on the scores; with model.head_width 1 / sqrt(head_width)"},
 		{Path: site + ".dropout", Type: Fraction, Default: "=model.dropout", Max: 0.99, Usual: Span{0, 0.7}, Doc: "share of attention weights that dropout zeroes"},
 	}
 }

@@ -41,10 +41,12 @@ func taskRows() []Row {
 			Doc: "significant digits of the operands, each length equally likely; none: below gives the operands"},
 		{Path: "task.length", Type: IntRange, Default: "1..20", Kinds: "sort", Min: 1, Max: 1000, Doc: "entries of the array"},
 		{Path: "task.base", Type: Int, Default: "10", Kinds: made, Min: 2, Max: 36, Doc: "base of written numbers"},
-		{Path: "task.vocabulary", Type: Choice, Default: "full", Kinds: "successor addition nx1 parity", Later: true, Doc: "tokens of an encoder-decoder", Choices: []Option{
-			{Name: "full", Doc: "digits, five operators and marks, and digits beyond 9 of larger bases: 17 tokens in base 10"},
-			{Name: "used", Doc: "those that problems have: the digits of the base, the operator, and the marks ^ and $, in this order"},
+		{Path: "task.vocabulary", Type: Choice, Default: "full", Kinds: "successor addition nx1 parity", Later: true, Doc: "tokens of the model", Choices: []Option{
+			{Name: "full", Doc: "digits, operators and marks, and in an encoder-decoder digits beyond 9 of larger bases: in base 10 17 tokens, of texts 19"},
+			{Name: "used", Doc: "those that problems have: the digits of the base, the operator, and the marks, in this order: ^ and $, or = and $ in a text"},
 		}},
+		{Path: "task.end", Type: Bool, Default: "true", Kinds: "successor addition subtraction multiplication parity nx1 mixed", Later: true,
+			Doc: "answers end with a mark, which counts; false: their width says where they end, and nothing is learned of it"},
 		{Path: "task.order", Type: Choice, Default: "reversed_answer", Kinds: made, Doc: "digit that a number begins with", Choices: []Option{
 			{Name: "reversed", Doc: "least significant"},
 			{Name: "reversed_answer", Doc: "least significant in the answer, most significant in operands"},

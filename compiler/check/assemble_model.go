@@ -119,7 +119,7 @@ func (c *checker) site(path string) *Site {
 	if v := c.get(path + ".rotary"); v.is("rope") {
 		s.Rotary = &Rotary{Base: v.num64("base"), Fraction: v.num64("fraction"), Input: v.arg("of").is("input")}
 	}
-	if s.Scale == 0 && c.get(path+".scale").is("auto") {
+	if c.values[path+".scale"] == nil {
 		s.Scale = 1 / math.Sqrt(float64(max(c.headUnits(), 1)))
 	}
 	s.Weights = c.weights(path)

@@ -54,7 +54,9 @@ func (c *checker) option(o *dsl.Option, path string, e *dsl.Expr) *value {
 			continue
 		}
 		v.args[row.Path] = x
-		texts = append(texts, row.Path+" = "+x.text)
+		if !row.Later || x.text != row.Default {
+			texts = append(texts, row.Path+" = "+x.text)
+		}
 	}
 	if len(texts) > 0 {
 		v.text += "(" + strings.Join(texts, ", ") + ")"

@@ -36,6 +36,10 @@ func (c *checker) checkTask(t *Task) {
 		c.report("E0321", c.atFirst("task.holdout", "task.path"), "all lines of %s have the same prompt, and none can be held out", t.Path).
 			WithHelp("add problems, or write holdout = 0%%")
 	}
+	if t.Unended && (t.Pad.To == 0 || c.pad("eval.pad").To == 0) {
+		c.report("E0337", c.at("task.end"), "end = false, and nothing says how wide an answer is").
+			WithHelp("set task.pad = zero(to = …) and the same for eval.pad, or leave end out")
+	}
 	c.checkCurriculum(t)
 	c.limitTask(t)
 }
@@ -85,7 +89,7 @@ func (c *checker) limitTask(t *Task) {
 		{!t.Sequence && t.RandomPad > 0, "task.random_pad", dsl.Limit{Code: "E0404", Today: "pad = zero(to = …)"}},
 		{t.Examples > 0 && (!t.Sequence || t.Below > 0), "task.examples", dsl.Limit{Code: "E0405",
 			Today: "train.budget = 20Mexamples, which says for how long to train"}},
-		{t.Sequence && t.Used, "task.vocabulary", dsl.Limit{Code: "E0407", Today: "vocabulary = full, or an encoder-decoder"}},
+		{t.Sequence && t.Used && (t.Hinted() || t.RandomPad > 0), "task.vocabulary", dsl.Limit{Code: "E0407", Today: "vocabulary = full, or no hints and no random_pad"}},
 		{!t.Sequence && t.LossOnAll, "task.loss_on", dsl.Limit{Code: "E0406", Today: "loss_on = answer"}},
 	} {
 		if !l.holds {

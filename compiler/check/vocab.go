@@ -7,7 +7,7 @@ const (
 	vocabSequence = 19 // four specials, ten digits, + - x = and the space
 	vocabHints    = 19 + hintLetters
 	vocabSort     = 19 + hintLetters - 3 // D : , are among the letters
-	marks         = 2                    // start and end
+	marks         = 2                    // start and end, or in a text = and the end
 	ownTokens     = 2                    // filler and end, before the tokens of a file, digits first
 )
 
@@ -17,6 +17,8 @@ func (t *Task) Vocab() int {
 	switch {
 	case t.File != nil:
 		return ownTokens + len(t.File.Symbols)
+	case t.Used && t.Sequence && t.Unended:
+		return t.Base + min(layouts[t.Kind].operands-1, 1) + marks - 1
 	case t.Used:
 		return t.Base + min(layouts[t.Kind].operands-1, 1) + marks
 	case !t.Sequence:
@@ -27,6 +29,14 @@ func (t *Task) Vocab() int {
 		return vocabHints
 	}
 	return vocabSequence
+}
+
+// Said is the number of tokens that answers may have, the first ones.
+func (t *Task) Said() int {
+	if t.Used && t.Unended {
+		return t.Base
+	}
+	return t.Vocab()
 }
 
 // Digits are the first and the last token that is a digit; there is none if last is

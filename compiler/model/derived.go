@@ -47,7 +47,7 @@ func (m *builder) tableUses() (all []tableUse) {
 	if s.Tied {
 		output = s.Token
 	}
-	add("head", "output", output, tokens)
+	add("head", "output", output, tokens[:m.said()])
 	return all
 }
 

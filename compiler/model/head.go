@@ -31,7 +31,7 @@ func (l *layer) logits(x *ir.Value) *ir.Value {
 	case s.Tied && s.Token == nil:
 		return l.offset(l.product(x, l.weight("token"), true), "out")
 	case s.Tied || s.Output != nil:
-		return l.offset(l.product(x, l.table("head", "output", l.spec.Task.Vocab()), true), "out")
+		return l.offset(l.product(x, l.table("head", "output", l.said()), true), "out")
 	}
 	return l.linear(x, "out")
 }

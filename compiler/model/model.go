@@ -146,12 +146,20 @@ func (m *builder) output(gain float64) []plan.Param {
 // outputMatrix lists the parameters of the projection to logits: of its matrix no more
 // than biases where that is a table of tokens.
 func (m *builder) outputMatrix(gain float64) []plan.Param {
-	s, vocab := m.spec.Model, m.spec.Task.Vocab()
+	s, vocab := m.spec.Model, m.said()
 	made := m.matrix("out", check.Weight{Rank: s.OutputRank, None: s.Tied || s.Output != nil}, s.Width, vocab, func(in, out int) plan.Init { return m.initial(in, out, gain) })
 	for i := range made {
 		made[i].Matrix = false
 	}
 	return append(made, m.offsets("out", vocab, m.initialBias(s.Width))...)
+}
+
+// said is the number of tokens that have a logit: a learned token table has one for each.
+func (m *builder) said() int {
+	if m.spec.Model.Tied && m.spec.Model.Token == nil {
+		return m.spec.Task.Vocab()
+	}
+	return m.spec.Task.Said()
 }
 
 // shared lists what several groups use: a tied token table, and the parameters that the

@@ -18,7 +18,8 @@ type Task struct {
 	LengthLo         int   // sort: LengthLo to LengthHi entries
 	LengthHi         int
 	Base             int
-	Used             bool // encoder-decoders: the only tokens are those that problems have
+	Used             bool // the only tokens are those that problems have
+	Unended          bool // the width of an answer says where it ends: no end is learned, and none counts
 	Sequence         bool // a problem is one text, prompt=answer, for a decoder-only model
 	Reversed         bool // the answer is written least significant digit first
 	ReversedOperands bool // so are the operands

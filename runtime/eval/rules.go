@@ -27,8 +27,11 @@ func (m *Model) rule(f form, metric string) rule {
 // limit is how many tokens are decoded for such labels: as many as the answer has,
 // and one more where a letter could take the room of a digit.
 func (r *rule) limit(labels []int32) int {
-	if r.hinted(labels) {
+	switch {
+	case r.hinted(labels):
 		return r.rows + 1
+	case !r.task.Ends():
+		return r.rows - 1
 	}
 	return r.rows
 }

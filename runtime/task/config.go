@@ -37,8 +37,10 @@ func (c *Config) check() error {
 		return fmt.Errorf("base %d: bases are 2 to %d, of sequences to 10", c.Base, len(digits))
 	case c.Interleave && k.arity != 2:
 		return fmt.Errorf("one operand cannot be interleaved")
-	case c.Sequence && c.Used:
-		return fmt.Errorf("a vocabulary of what is used is for encoder-decoders")
+	case c.Used && (c.hinted() || c.RandomPad != 0):
+		return fmt.Errorf("a vocabulary of what is used has no hints and no fillers")
+	case c.Unended && (c.Pad.To == 0 || k.arity == 0):
+		return fmt.Errorf("answers without an end are for numbers of a known width")
 	case !c.Sequence && !k.seq2seq:
 		return fmt.Errorf("encoder-decoders do not have it: use a decoder-only model")
 	case !c.Sequence && (c.hinted() || c.RandomPad != 0 || c.Examples != 0 || c.LossOnAll):

@@ -50,6 +50,9 @@ func (t *Task) encode(b Batch, d *draft, width int) {
 
 	width -= t.cfg.Pad.Less
 	b.Target[0], b.Labels[width] = t.alphabet.ids[symbolSOS], t.EOS()
+	if t.cfg.Unended {
+		b.Labels[width] = -1
+	}
 	fill := t.kind.fill
 	if fill == 0 {
 		fill = d.answer[0]

@@ -167,12 +167,16 @@ func (d *draft) lay(b Batch) {
 	if d.of.cfg.LossOnAll {
 		first = 1
 	}
+	end := len(d.tokens)
+	if d.of.cfg.Unended {
+		end--
+	}
 	for i := range b.T {
 		b.Target[i], b.Labels[i] = padID, -1
 		if i < len(d.tokens) {
 			b.Target[i] = d.tokens[i]
 		}
-		if next := i + 1; next >= first && next < len(d.tokens) && d.tokens[next] != padID {
+		if next := i + 1; next >= first && next < end && d.tokens[next] != d.of.vocab.filler {
 			b.Labels[i] = d.tokens[next]
 		}
 	}

@@ -209,7 +209,10 @@ func (t *Task) Axes() (first, second string) {
 
 // EndCounts reports whether an answer is right only with its end: not those of
 // sorting (McLeish et al. 2024, the released code).
-func (t *Task) EndCounts() bool { return t.kind.arity != 0 }
+func (t *Task) EndCounts() bool { return t.kind.arity != 0 && !t.cfg.Unended }
+
+// Ends reports whether answers have an end that a model says; else their width says it.
+func (t *Task) Ends() bool { return !t.cfg.Unended }
 
 // largest is the widest problem of training.
 func (t *Task) largest() Problem {

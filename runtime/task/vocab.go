@@ -61,6 +61,7 @@ const (
 type vocabulary struct {
 	symbols []string // by token
 	eos     int32
+	filler  int32    // -1 where there is none
 	digits  [2]int32 // the first, and the one behind the last
 	hints   []rune
 	ascii   [128]int32
@@ -72,8 +73,11 @@ type vocabulary struct {
 // code's character tokenizers for numbers, index hints and sorting; or the tokens of
 // a file.
 func newVocabulary(c *Config) *vocabulary {
-	if c.Kind == ofFile {
+	switch {
+	case c.Kind == ofFile:
 		return vocabularyOf(c)
+	case c.Used:
+		return usedVocabulary(c)
 	}
 	const specials, number = " ?^$", "0123456789"
 	v := &vocabulary{hints: []rune(letters), other: map[rune]int32{}, eos: eosID, digits: [2]int32{zeroID, zeroID + 10}}
@@ -89,6 +93,23 @@ func newVocabulary(c *Config) *vocabulary {
 		if id >= zeroID && id != spaceID { // others stand for no symbol of a text
 			v.set(r, int32(id))
 		}
+	}
+	return v
+}
+
+// usedVocabulary is the tokens that problems have: the digits of the base by value, the
+// operator, the = and, where answers have an end, that.
+func usedVocabulary(c *Config) *vocabulary {
+	v := &vocabulary{other: map[rune]int32{}, filler: -1, digits: [2]int32{0, int32(c.Base)}}
+	k, _ := kindOf(c)
+	text := digits[:c.Base] + strings.ReplaceAll(k.op, "*", "x") + "="
+	v.eos = int32(len(text))
+	if !c.Unended {
+		text += "$"
+	}
+	for id, r := range text {
+		v.symbols = append(v.symbols, string(r))
+		v.set(r, int32(id))
 	}
 	return v
 }
@@ -189,8 +210,10 @@ func (t *Task) Symbol(id int32) string {
 	switch {
 	case t.vocab == nil:
 		return t.alphabet.symbols[id : id+1]
-	case id == padID:
+	case id == t.vocab.filler:
 		return "_"
+	case int(id) == len(t.vocab.symbols): // the end of what has none
+		return "$"
 	}
 	return t.vocab.symbols[id]
 }
