@@ -18,9 +18,9 @@ func widthRows() []Row {
 		{Path: "model.heads", Type: Int, Default: "4", Min: 1, Max: 1 << 10, Doc: "attention heads; must divide width unless model.head_width is set"},
 		{Path: "model.head_width", Type: Int, Default: "auto", Later: true, Words: "auto", Min: 1, Max: 1 << 16, Doc: "units of a head; auto: width / heads"},
 		{Path: "model.ffn", Type: Choice, Default: "relu", Doc: "feed-forward sublayer", Choices: append([]Option{
-			{Name: "relu", Args: append(hidden("hidden units"), rank("the matrices"))},
-			{Name: "gelu", Args: append(hidden("hidden units"), rank("the matrices"))},
-		}, gated(rank("the matrices"))...)},
+			{Name: "relu", Args: append(hidden("hidden units"), rank("the matrices"), initRow())},
+			{Name: "gelu", Args: append(hidden("hidden units"), rank("the matrices"), initRow())},
+		}, gated(rank("the matrices"), initRow())...)},
 		{Path: "model.norm", Type: Choice, Default: "layernorm", Doc: "normalization", Choices: []Option{
 			{Name: "layernorm", Args: append(normArgs("1e-5"), gains(), normedPlaces())},
 			{Name: "rmsnorm", Args: append(normArgs("1e-6"), gains(), normedPlaces())},
@@ -67,6 +67,11 @@ func gated(more ...Row) []Option {
 // rank is the argument that makes matrices products of two narrow ones.
 func rank(of string) Row {
 	return Row{Path: "rank", Type: Int, Default: "none", Later: true, Words: "none", Min: 1, Max: 1 << 16, Doc: "rank of " + of + ", each a product of two; none: full"}
+}
+
+// initRow says how matrices start, where not all do alike.
+func initRow() Row {
+	return Row{Path: "init", Type: Any, Default: "auto", Later: true, Doc: "a number, uniform(low, high) or normal(std) that the matrices start with; auto: that of model.init"}
 }
 
 // gains says which gains (and offsets) the norms of a model have.

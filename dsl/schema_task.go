@@ -43,8 +43,10 @@ func taskRows() []Row {
 		{Path: "task.base", Type: Int, Default: "10", Kinds: made, Min: 2, Max: 36, Doc: "base of written numbers"},
 		{Path: "task.vocabulary", Type: Choice, Default: "full", Kinds: "successor addition nx1 parity", Later: true, Doc: "tokens of the model", Choices: []Option{
 			{Name: "full", Doc: "digits, operators and marks, and in an encoder-decoder digits beyond 9 of larger bases: in base 10 17 tokens, of texts 19"},
-			{Name: "used", Doc: "those that problems have: the digits of the base, the operator, and the marks, in this order: ^ and $, or = and $ in a text"},
+			{Name: "used", Doc: "those that problems have: the digits of the base, the operator, and the marks, in this order: ^ and $, or in a text ^, = and $, where it has them"},
 		}},
+		{Path: "task.start", Type: Bool, Default: "false", Kinds: "successor addition subtraction multiplication parity nx1 mixed", Later: true,
+			Doc: "a text of a decoder-only model begins with the mark ^, as the source of an encoder-decoder does"},
 		{Path: "task.end", Type: Bool, Default: "true", Kinds: "successor addition subtraction multiplication parity nx1 mixed", Later: true,
 			Doc: "answers end with a mark, which counts; false: their width says where they end, and nothing is learned of it"},
 		{Path: "task.order", Type: Choice, Default: "reversed_answer", Kinds: made, Doc: "digit that a number begins with", Choices: []Option{

@@ -67,6 +67,7 @@ func (c *checker) task() Task {
 		Repeated:         c.word("task.epochs") == "same",
 		Base:             c.int("task.base"),
 		Used:             c.word("task.vocabulary") == "used",
+		Started:          c.flag("task.start") && c.looped(),
 		Unended:          c.word("task.end") == "false",
 		Reversed:         order == "reversed" || order == "reversed_answer",
 		ReversedOperands: order == "reversed",

@@ -18,6 +18,7 @@ func (c *checker) model() Model {
 		Act:        ffn.word,
 		Hidden:     ffn.int("hidden"),
 		FFNRank:    ffn.int("rank"),
+		FFNInit:    c.initOf("model.ffn", ffn),
 		Norm:       norm.word,
 		Gain:       norm.arg("gain").word,
 		Unnormed:   missing([]string{"self", "cross", "ffn", "output"}, norm.arg("at").words),

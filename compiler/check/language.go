@@ -16,7 +16,7 @@ type language struct {
 	blocks   map[string]*dsl.BlockRow
 	learned  *dsl.Option // the arguments of learned(…)
 	table    *dsl.Option // and of table(…)
-	low      *dsl.Option // and of low(…)
+	weights  *dsl.Row    // what a projection may have of its own
 	inits    *dsl.Row    // what its init may be besides a number
 	defaults map[*dsl.Row]*dsl.Expr
 	prelude  []*definition
@@ -29,7 +29,7 @@ var newLanguage = sync.OnceValue(func() *language {
 		blocks:   make(map[string]*dsl.BlockRow),
 		learned:  learnedOption(),
 		table:    tableOption(),
-		low:      lowRankOption(),
+		weights:  weightOptions(),
 		inits:    &dsl.Row{Type: dsl.Choice, Choices: initOptions()},
 		defaults: make(map[*dsl.Row]*dsl.Expr),
 	}
@@ -52,6 +52,7 @@ var newLanguage = sync.OnceValue(func() *language {
 		}
 	}
 	l.parseDefaults(l.inits)
+	l.parseDefaults(l.weights)
 	l.prelude = parsePrelude()
 	return l
 })

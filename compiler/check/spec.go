@@ -86,6 +86,7 @@ type Model struct {
 	Act        string // of Activations
 	Hidden     int    // gated: before the gate, which halves it
 	FFNRank    int    // of the matrices of ffn; 0: full
+	FFNInit    *Init  // how they start; nil: as the model's others
 	Gain       string // gains of the norms: own (or ""), shared, none
 	Norm       string // layernorm, rmsnorm
 	NormEps    float64

@@ -17,8 +17,15 @@ func (t *Task) Vocab() int {
 	switch {
 	case t.File != nil:
 		return ownTokens + len(t.File.Symbols)
-	case t.Used && t.Sequence && t.Unended:
-		return t.Base + min(layouts[t.Kind].operands-1, 1) + marks - 1
+	case t.Used && t.Sequence:
+		n := t.Base + min(layouts[t.Kind].operands-1, 1) + marks
+		if t.Unended {
+			n--
+		}
+		if t.Started {
+			n++
+		}
+		return n
 	case t.Used:
 		return t.Base + min(layouts[t.Kind].operands-1, 1) + marks
 	case !t.Sequence:

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/arithlang/mlc/compiler/expr"
@@ -13,6 +14,8 @@ import (
 // of its own.
 type Weight struct {
 	None       bool   // there is none: the projection is the identity
+	Scalar     bool   // it is a multiple of the identity, by one number
+	Init       *Init  // how its numbers start; nil: as the model's
 	Rank       int    // it is a product of two matrices of its own that are so narrow; 0: full
 	Of         string // it is that of another projection of the layer, as in self.q; "": its own
 	Transposed bool   // and that transposed
@@ -42,21 +45,16 @@ type Table struct {
 	Params []BiasParam
 }
 
-const weightHelp = "write own, none, low(rank = 2), the name of another projection, as in q or self.k, or transposed(q)"
+const weightHelp = "write own, none, scalar, low(rank = 2), the name of another projection, as in q or self.k, or transposed(q)"
 
 // weight reads what a projection is made of.
 func (c *checker) weight(path string, e *dsl.Expr) *value {
 	v := &value{text: dsl.Format(e), word: e.Text}
 	switch {
-	case e.Kind == dsl.Name && e.Text == "own":
 	case e.Kind == dsl.Name && e.Text == "none":
 		v.weight.None = true
-	case e.Kind == dsl.Call && e.Text == "low":
-		low := c.option(c.lang.low, path, e)
-		if low == nil {
-			return nil
-		}
-		v.text, v.weight.Rank = low.text, low.int("rank")
+	case (e.Kind == dsl.Name || e.Kind == dsl.Call) && slices.Contains([]string{"own", "scalar", "low"}, e.Text):
+		return c.ownWeight(path, e)
 	case e.Kind == dsl.Call && e.Text == "transposed" && len(e.Args) == 1 && e.Arg(0).Kind == dsl.Name:
 		v.weight.Of, v.weight.Transposed = otherProjection(path, e.Arg(0).Text), true
 	case e.Kind == dsl.Name:
@@ -68,9 +66,39 @@ func (c *checker) weight(path string, e *dsl.Expr) *value {
 	return v
 }
 
-// lowRankOption describes the argument of low(…).
-func lowRankOption() *dsl.Option {
-	return &dsl.Option{Name: "low", Args: []dsl.Row{{Path: "rank", Type: dsl.Int, Min: 1, Max: 1 << 16}}}
+// weightOptions describe matrices that are a projection's own.
+func weightOptions() *dsl.Row {
+	init := dsl.Row{Path: "init", Type: dsl.Any, Default: "auto", Later: true, Doc: "a number, uniform(low, high) or normal(std); auto: that of model.init"}
+	return &dsl.Row{Type: dsl.Choice, Choices: []dsl.Option{
+		{Name: "own", Args: []dsl.Row{init}, Doc: "a matrix"},
+		{Name: "scalar", Args: []dsl.Row{init}, Doc: "a multiple of the identity, by one number"},
+		{Name: "low", Args: []dsl.Row{{Path: "rank", Type: dsl.Int, Min: 1, Max: 1 << 16}, init}, Doc: "a product of two matrices, which are so narrow"},
+	}}
+}
+
+// ownWeight reads a matrix that is a projection's own.
+func (c *checker) ownWeight(path string, e *dsl.Expr) *value {
+	v := c.choice(c.lang.weights, path, e)
+	if v == nil {
+		return nil
+	}
+	v.weight = Weight{Scalar: v.is("scalar"), Rank: v.int("rank")}
+	v.weight.Init = c.initOf(path, v)
+	return v
+}
+
+// initOf is how the numbers start that a value's argument init speaks of; nil for auto.
+func (c *checker) initOf(path string, v *value) *Init {
+	init := v.arg("init")
+	if init.expr == nil || init.expr.Kind == dsl.Name && init.expr.Text == "auto" {
+		return nil
+	}
+	start, text := c.init(path, init, nil)
+	if init.text = text; start.Kind == "xavier" {
+		c.report("E0206", init.at, "%s.init is a number, uniform(low, high) or normal(std), not %s", path, text).WithHelp("xavier is model.init")
+		return nil
+	}
+	return &start
 }
 
 // otherProjection is the name of a projection in a layer, as a projection at a path calls it.
@@ -159,9 +187,9 @@ func (c *checker) checkProjections(m *Model) {
 func (c *checker) checkProjection(path string, w Weight, out bool, sites map[string]*Site, width, inner int) {
 	at := func() diag.Range { return c.at(path) }
 	switch {
-	case w.None && width != inner && !strings.HasSuffix(path, ".q") && !strings.HasSuffix(path, ".k"):
-		c.report("E0336", at(), "%s = none, and heads have %d units of a width of %d", path, inner, width).
-			WithHelp("only heads as wide as the model together need no projection")
+	case (w.None || w.Scalar) && width != inner && !strings.HasSuffix(path, ".q") && !strings.HasSuffix(path, ".k"):
+		c.report("E0336", at(), "%s = %s, and heads have %d units of a width of %d", path, c.get(path).text, inner, width).
+			WithHelp("only heads as wide as the model together need no matrix")
 	case w.Of == "":
 		return
 	}
@@ -175,7 +203,7 @@ func (c *checker) checkProjection(path string, w Weight, out bool, sites map[str
 	case w.Of == "":
 	case other == nil:
 		c.report("E0336", at(), "%s: the layer has no projection %s", path, w.Of).WithHelp(weightHelp)
-	case other.Of != "" || other.None:
+	case other.Of != "" || other.None || other.Scalar:
 		c.report("E0336", at(), "%s is %s, which has no matrix of its own", path, w.Of).WithHelp("name a projection that has, or write own")
 	case (out == (name == "o")) == w.Transposed && width != inner:
 		turned := fmt.Sprintf("transposed(%s)", w.Of)

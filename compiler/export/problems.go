@@ -106,6 +106,9 @@ func newTask(c *config.Task, pad config.Pad, t *task.Task) pyTask {
 	p.Opens, p.Closes = "^", "$"
 	if c.Sequence {
 		p.Opens, p.Closes = "", "="
+		if c.Started {
+			p.Opens = "^"
+		}
 	}
 	p.Padding, p.To, p.Step = pad.To > 0, pad.To, max(pad.Step, 0)
 	p.Widths = p.Padding || c.Interleave || !c.Sequence

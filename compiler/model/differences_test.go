@@ -70,6 +70,7 @@ func TestDifferences(t *testing.T) {
 		{"tied projections", smallAddition, []string{"model.decoder.self.k=q", "model.decoder.self.o=transposed(v)", "model.decoder.cross.q=self.q", "model.decoder.cross.v=self.v"}},
 		{"low rank", smallAddition, []string{"model.decoder.self.q=low(rank = 2)", "model.decoder.self.k=transposed(q)", "model.decoder.cross.o=low(1)", "model.ffn=relu(hidden = 6, rank = 2)", "model.output=linear(rank = 3)"}},
 		{"no projections", smallAddition, []string{"model.decoder.cross.q=none", "model.decoder.cross.k=none", "model.decoder.self.v=none", "model.decoder.self.o=none", "model.decoder.cross.mask=j == i || j == i + 5"}},
+		{"multiples", smallAddition, []string{"model.decoder.cross.v=scalar(init = 0.7)", "model.decoder.cross.o=scalar", "model.decoder.self.q=own(init = normal(0.5))"}},
 		{"wide heads", smallAddition, []string{"model.head_width=3", "model.decoder.self.o=transposed(v)", "model.decoder.self.qk_norm=rmsnorm()"}},
 		{"shared gains", smallAddition, []string{"model.norm=layernorm(place = post, gain = shared)", "model.decoder.cross.qk_norm=rmsnorm(gain = shared)"}},
 		{"no gains", smallAddition, []string{"model.norm=rmsnorm(place = pre, gain = none)", "model.heads=1", "model.norm.at=[self, ffn]", "model.decoder.cross.qk_norm=rmsnorm(gain = none)"}},

@@ -40,6 +40,8 @@ func (l *layer) projection(x *ir.Value, site, part string, s *check.Site) *ir.Va
 	switch w := s.Weights.Of(part); {
 	case w.None:
 		return x
+	case w.Scalar:
+		return l.offset(l.b.Mul(x, l.weight(name+".scalar")), name)
 	case w.Of != "":
 		return l.offset(l.times(x, w.Of, w.Transposed), name)
 	}

@@ -134,7 +134,7 @@ func (m *builder) output(gain float64) []plan.Param {
 	s := m.spec.Model
 	var ps []plan.Param
 	if s.Head > 0 {
-		ps = m.ffn(s.HeadAct, s.Head, 0, gain)
+		ps = m.ffn(s.HeadAct, s.Head, check.Weight{}, gain)
 	}
 	ps = append(ps, m.norms("norm", s.Norm)...)
 	if s.Adapter {
@@ -289,16 +289,15 @@ func (m *builder) initialOf(part string, gain float64) func(in, out int) plan.In
 
 func (m *builder) feedForward(gain float64) []plan.Param {
 	s := m.spec.Model
-	return append(m.ffn(s.Act, s.Hidden, s.FFNRank, gain), m.norms("ffn.norm", s.Norm)...)
+	return append(m.ffn(s.Act, s.Hidden, check.Weight{Rank: s.FFNRank, Init: s.FFNInit}, gain), m.norms("ffn.norm", s.Norm)...)
 }
 
 // ffn lists the matrices of a feed-forward layer with so many hidden units, before the
 // gate if it has one. Value and gate start as halves of one packed matrix.
-func (m *builder) ffn(act string, hidden, rank int, gain float64) []plan.Param {
+func (m *builder) ffn(act string, hidden int, w check.Weight, gain float64) []plan.Param {
 	d := m.spec.Model.Width
-	w := check.Weight{Rank: rank}
 	into := func(in, _ int) plan.Init { return m.initial(in, hidden, gain) }
-	if rank > 0 {
+	if w.Rank > 0 {
 		into = func(in, out int) plan.Init { return m.initial(in, out, gain) }
 	}
 	outOf := func(in, out int) plan.Init { return m.initial(in, out, gain) }
@@ -318,11 +317,19 @@ func (m *builder) linear(name string, w check.Weight, in, out int, init func(in,
 func (m *builder) matrix(name string, w check.Weight, in, out int, init func(in, out int) plan.Init) []plan.Param {
 	matrixwise := optimizers[m.spec.Train.Optimizer].matrix != nil
 	param := func(name string, in, out int) plan.Param {
-		return plan.Param{Name: name, Shape: []int{in, out}, Init: init(in, out), Decay: true, Matrix: matrixwise}
+		p := plan.Param{Name: name, Shape: []int{in, out}, Decay: true, Matrix: matrixwise}
+		if p.Init = init(in, out); w.Init != nil {
+			p.Init = *w.Init
+		}
+		return p
 	}
 	switch {
 	case w.None || w.Of != "":
 		return nil
+	case w.Scalar:
+		p := param(name+".scalar", 1, 1)
+		p.Shape, p.Matrix = nil, false
+		return []plan.Param{p}
 	case w.Rank > 0:
 		return []plan.Param{param(name+".down.w", in, w.Rank), param(name+".up.w", w.Rank, out)}
 	}

@@ -19,6 +19,7 @@ type Task struct {
 	LengthHi         int
 	Base             int
 	Used             bool // the only tokens are those that problems have
+	Started          bool // a text begins with a mark
 	Unended          bool // the width of an answer says where it ends: no end is learned, and none counts
 	Sequence         bool // a problem is one text, prompt=answer, for a decoder-only model
 	Reversed         bool // the answer is written least significant digit first

@@ -186,6 +186,9 @@ func (d *draft) lay(b Batch) {
 func (t *Task) write(d *draft) error {
 	p := pen{draft: d, vocab: t.vocab}
 	d.tokens = d.tokens[:0]
+	if t.cfg.Started {
+		p.put(symbolSOS)
+	}
 	if f, ok := t.kind.family.(*lines); ok {
 		p.line(f)
 		return nil

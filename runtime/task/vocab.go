@@ -51,6 +51,7 @@ const (
 // the token of the symbol for a space is never made.
 const (
 	padID   = 0
+	startID = 2
 	eosID   = 3
 	zeroID  = 4 // digits are 4 to 13
 	equalID = 17
@@ -94,6 +95,9 @@ func newVocabulary(c *Config) *vocabulary {
 			v.set(r, int32(id))
 		}
 	}
+	if c.Started {
+		v.set(symbolSOS, startID)
+	}
 	return v
 }
 
@@ -102,7 +106,11 @@ func newVocabulary(c *Config) *vocabulary {
 func usedVocabulary(c *Config) *vocabulary {
 	v := &vocabulary{other: map[rune]int32{}, filler: -1, digits: [2]int32{0, int32(c.Base)}}
 	k, _ := kindOf(c)
-	text := digits[:c.Base] + strings.ReplaceAll(k.op, "*", "x") + "="
+	text := digits[:c.Base] + strings.ReplaceAll(k.op, "*", "x")
+	if c.Started {
+		text += string(symbolSOS)
+	}
+	text += "="
 	v.eos = int32(len(text))
 	if !c.Unended {
 		text += "$"
