@@ -142,13 +142,7 @@ func sameInSlurm(t *testing.T, binary string, whole func() []byte) {
 
 // answersInPython exports a run and wants the answers of its trainer.
 func answersInPython(t *testing.T, binary, run string) {
-	python := os.Getenv("MLC_PYTHON")
-	if python == "" {
-		python = "python3"
-	}
-	if err := exec.Command(python, "-c", "import numpy").Run(); err != nil {
-		t.Skipf("%s has no numpy (MLC_PYTHON names another Python)", python)
-	}
+	python := numpy(t)
 	file := filepath.Join(t.TempDir(), "model.py")
 	var said bytes.Buffer
 	if code := cli.Run(source, []string{"export", run, "--to", "numpy", file}, &said, &said); code != 0 {

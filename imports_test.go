@@ -29,6 +29,7 @@ const rules = `
 	codegen/flat, codegen/ptx/asm < codegen/ptx < codegen;
 	compiler/check, compiler/lower < codegen/host < codegen;
 	runtime/device, runtime/task, runtime/train, runtime/eval < codegen/host; # the configuration, as values
+	runtime/task < compiler/check; # problems of a task, for what mlc vet counts
 	runtime/tokens < runtime/config < compiler/check; # what a spec sets, for both sides; one tokenizer: what is counted is what is read
 	compiler/lower < compiler/diff < compiler/cli;
 	codegen, runtime/cpu, runtime/cuda, runtime/cuda/count < codegen/live < compiler/cli; # what a generated program has, as values

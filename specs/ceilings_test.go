@@ -1,6 +1,7 @@
 package specs
 
 import (
+	"fmt"
 	"hash/maphash"
 	"math"
 	"os"
@@ -67,7 +68,7 @@ func TestCeilings(t *testing.T) {
 		if warned != (c.want < 1) {
 			t.Errorf("%s with %q, of which the best is %g: the compiler warns: %t", c.file, c.set, c.want, warned)
 		}
-		got := ceiling(t, spec)
+		got := ceiling(spec, short(t, spec.Task))
 		if math.Round(got*1000)/1000 != c.want || c.want == 1 && got < 1 {
 			t.Errorf("%s with %q: the best is %.4f, want %g", c.file, c.set, got, c.want)
 		}
@@ -130,25 +131,20 @@ func interleaved(a, b string) string {
 	return string(out)
 }
 
-// ceiling is the share of the short problems that the best model answers.
-func ceiling(t *testing.T, spec *check.Spec) float64 {
-	problems := short(t, spec.Task)
-	rows, columns := len(problems[0].target), len(problems[0].source)
-	self := open(spec.Model.Decoder.Self.Mask, rows, rows)
-	cross := open(spec.Model.Decoder.Cross.Mask, rows, columns)
-	k := knowledge{seed: maphash.MakeSeed(), period: spec.Model.Position.Period}
-	if spec.Model.Position.Kind == "none" {
-		k.period = 1
-	}
+// ceiling is the share of some problems that the best model answers.
+func ceiling(spec *check.Spec, problems []problem) float64 {
+	k := knowledge{seed: maphash.MakeSeed(), spec: spec, open: make(map[string][][]int)}
 	says := make(map[uint64]map[byte]int)
 	known := make([][]uint64, len(problems))
 	for n, p := range problems {
-		known[n] = k.rows(p, self, cross, spec.Model.Decoder.Layers)
+		known[n] = k.rows(p)
 		for i, view := range known[n] {
 			if says[view] == nil {
 				says[view] = make(map[byte]int)
 			}
-			says[view][p.labels[i]]++
+			if p.labels[i] != anything {
+				says[view][p.labels[i]]++
+			}
 		}
 	}
 	right := 0
@@ -156,7 +152,8 @@ func ceiling(t *testing.T, spec *check.Spec) float64 {
 		ok := true
 		for i, view := range known[n] {
 			for label, count := range says[view] {
-				ok = ok && (count < says[view][p.labels[i]] || count == says[view][p.labels[i]] && label >= p.labels[i])
+				mine := says[view][p.labels[i]]
+				ok = ok && (p.labels[i] == anything || count < mine || count == mine && label >= p.labels[i])
 			}
 		}
 		if ok {
@@ -166,15 +163,17 @@ func ceiling(t *testing.T, spec *check.Spec) float64 {
 	return float64(right) / float64(len(problems))
 }
 
-// open lists the columns that a mask opens to each row, all of a causal one's if it
-// is nil.
-func open(mask *expr.Expr, rows, columns int) [][]int {
+// anything is the label of a row that is not asked.
+const anything = ' '
+
+// open lists the columns that a mask opens to each row of a head.
+func open(mask *expr.Expr, h, rows, columns int) [][]int {
 	out := make([][]int, rows)
-	at := expr.Bindings{"I": {I: int64(rows)}, "J": {I: int64(columns)}}
+	at := expr.Bindings{"I": {I: int64(rows)}, "J": {I: int64(columns)}, "h": {I: int64(h)}}
 	for i := range rows {
 		for j := range columns {
 			at["i"], at["j"] = expr.Value{I: int64(i)}, expr.Value{I: int64(j)}
-			if expr.Eval64(mask, at).I != 0 {
+			if mask == nil || expr.Eval64(mask, at).I != 0 {
 				out[i] = append(out[i], j)
 			}
 		}
@@ -182,30 +181,85 @@ func open(mask *expr.Expr, rows, columns int) [][]int {
 	return out
 }
 
-// knowledge tells what rows know apart. Tokens have their place modulo the period.
+// knowledge tells what rows know apart. Tokens have their place modulo the period, or in
+// their number, or none.
 type knowledge struct {
-	seed   maphash.Seed
-	period int
+	seed maphash.Seed
+	spec *check.Spec
+	open map[string][][]int // by site and shape
 }
 
-// rows is what each row of a problem knows after so many layers.
-func (k *knowledge) rows(p problem, self, cross [][]int, layers int) []uint64 {
-	know := make([]uint64, len(p.target))
-	for i := range know {
-		know[i] = uint64(p.target[i])<<8 | uint64(i%k.period)
-	}
-	source := make([]uint64, len(p.source))
-	for j := range source {
-		source[j] = uint64(p.source[j])<<8 | uint64(j%k.period)
-	}
-	for range layers {
-		next := make([]uint64, len(know))
-		for i := range next {
-			next[i] = maphash.Comparable(k.seed, [3]uint64{know[i], k.shares(know, self[i]), k.shares(source, cross[i])})
+// rows is what each row of a problem knows after all layers.
+func (k *knowledge) rows(p problem) []uint64 {
+	know, source := k.tokens(p.target), k.tokens(p.source)
+	m := k.spec.Model
+	if m.Loop != nil {
+		for range m.Loop.Layers * m.Loop.Times {
+			know = k.read(know, [][]uint64{k.views("loop", m.Loop.Self, know, know)})
 		}
-		know = next
+		return know
+	}
+	for range m.Decoder.Layers {
+		know = k.read(know, [][]uint64{k.views("self", m.Decoder.Self, know, know), k.views("cross", m.Decoder.Cross, know, source)})
 	}
 	return know
+}
+
+func (k *knowledge) tokens(text string) []uint64 {
+	out := make([]uint64, len(text))
+	run := 0
+	for i := range out {
+		run++
+		if text[i] < '0' || text[i] > '9' {
+			run = 0
+		}
+		place := 0
+		switch p := k.spec.Model.Position; p.Kind {
+		case "cyclic":
+			place = i % p.Period
+		case "abacus":
+			place = run
+		case "sinusoidal":
+			place = i
+		}
+		out[i] = uint64(text[i])<<8 | uint64(place)
+	}
+	return out
+}
+
+// read adds to what rows know what they have read.
+func (k *knowledge) read(know []uint64, views [][]uint64) []uint64 {
+	next := slices.Clone(know)
+	for _, view := range views {
+		for i := range next {
+			next[i] = maphash.Comparable(k.seed, [2]uint64{next[i], view[i]})
+		}
+	}
+	return next
+}
+
+// views is what each row reads of some elements, head by head: with their places where
+// scores hang on these.
+func (k *knowledge) views(name string, site *check.Site, rows, of []uint64) []uint64 {
+	out := make([]uint64, len(rows))
+	for h := range k.spec.Model.Heads {
+		key := fmt.Sprint(name, h, len(rows), len(of))
+		if k.open[key] == nil {
+			k.open[key] = open(site.Mask, h, len(rows), len(of))
+		}
+		for i, columns := range k.open[key] {
+			seen := [2]uint64{out[i]}
+			if site.Bias == nil && site.Rotary == nil {
+				seen[1] = k.shares(of, columns)
+			} else {
+				for _, j := range columns {
+					seen[1] = maphash.Comparable(k.seed, [4]uint64{seen[1], of[j], uint64(j), uint64(i)})
+				}
+			}
+			out[i] = maphash.Comparable(k.seed, seen)
+		}
+	}
+	return out
 }
 
 // shares is what a softmax over some elements can tell: each with its share.

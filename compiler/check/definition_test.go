@@ -105,7 +105,7 @@ func TestPreludeMasks(t *testing.T) {
 		{"antiwindow(left = 0, right = 0, step = 2)", 9, "------00- ----00--- --00----- 00-------"},
 		{"!(causal || window(0, 1))", 4, "--00 ---0 ---- ----"},
 	} {
-		spec := one(t, "task successor {}\nvet.V002 = off\nmodel.decoder.cross.mask = "+c.mask)
+		spec := one(t, "task successor {}\nvet { V002 = off  V014 = off }\nmodel.decoder.cross.mask = "+c.mask)
 		if got := draw(spec, spec.Model.Decoder.Cross.Mask, 4, c.keys); got != c.want {
 			t.Errorf("%s is %s, want %s", c.mask, got, c.want)
 		}
@@ -189,7 +189,7 @@ func TestInvented(t *testing.T) {
 // TestPreludeChanged changes parts of the prelude by their paths, and puts blocks in
 // the place of all of it. The resolved spec says the same.
 func TestPreludeChanged(t *testing.T) {
-	const use = "task successor {}\nvet.V002 = off\nmodel.decoder.cross.mask = window(right = 0)\n"
+	const use = "task successor {}\nvet { V002 = off  V014 = off }\nmodel.decoder.cross.mask = window(right = 0)\n"
 	for _, c := range []struct{ name, src, want string }{
 		{"untouched", "", "0--- 00-- -00- --00"},
 		{"by a path", "mask.window.left = 2\n", "0--- 00-- 000- -000"},
@@ -221,7 +221,7 @@ func TestPreludeChanged(t *testing.T) {
 // TestStagePrelude changes the prelude in one stage, and replaces it in another.
 func TestStagePrelude(t *testing.T) {
 	spec := one(t, `task successor {}
-vet.V002 = off
+vet { V002 = off  V014 = off }
 model.decoder.cross.mask = window
 stage plain {}
 stage wide { from = plain  mask.window.left = 2 }

@@ -57,6 +57,8 @@ type sources struct {
 	bases    map[string]*merged    // what cases of sweeps include, by their path
 	closed   map[string]*query     // answers of closedQuery
 	stray    map[string]*strayCell // answers of strayCell
+	hidden   map[string]string     // answers of view.search …
+	looked   int                   // … and the cells that they took
 	inUse    map[diag.Range]bool   // masks, biases and parameters that some training uses
 	files    map[string]*Problems  // by path, separator and tokens
 	odd      map[*Problems]oddities
@@ -106,7 +108,7 @@ func newChecker(opts Options) *checker {
 	}
 	return &checker{
 		sources: &sources{lang: newLanguage(), main: path.Clean(opts.Path), name: name, read: opts.Read, sets: opts.Set,
-			included: make(map[string]diag.Pos), bases: make(map[string]*merged), closed: make(map[string]*query), stray: make(map[string]*strayCell), inUse: make(map[diag.Range]bool), files: make(map[string]*Problems), odd: make(map[*Problems]oddities)},
+			included: make(map[string]diag.Pos), bases: make(map[string]*merged), closed: make(map[string]*query), stray: make(map[string]*strayCell), hidden: make(map[string]string), inUse: make(map[diag.Range]bool), files: make(map[string]*Problems), odd: make(map[*Problems]oddities)},
 		merged:  newMerged(),
 		found:   newFound(),
 		results: make(map[string]*Calibration),

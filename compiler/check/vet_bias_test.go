@@ -21,7 +21,7 @@ func TestStrayBiases(t *testing.T) {
 		"model.loop.self.bias = 1 / (i - 17)":                                                                "E0329 +Inf for h = 0, i = 17, j = 0",
 		"model.loop.self.bias = 0 / (i - j)":                                                                 "E0329 NaN for h = 0, i = 0, j = 0",
 		"model.loop.self.bias = 1 / (i - j)\nmodel.loop.self.mask = j < i \nvet.V002 = off":                  "",
-		"model.loop.self.bias = log(j - i)\nmodel.loop.self.mask = false\nvet.V002 = off":                    "",
+		"model.loop.self.bias = log(j - i)\nmodel.loop.self.mask = false\nvet { V002 = off  V014 = off }":    "",
 		"model.loop.self.bias = sqrt(i - j)":                                                                 "",
 		"model.loop.self.bias = 1 / (i - j - 1)":                                                             "E0329 +Inf for h = 0, i = 1, j = 0",
 		"model.embed.position = random\nmodel.loop.self.bias = exp(pi / 20)":                                 "E0329 +Inf for h = 0, i = 0, j = 0",

@@ -21,7 +21,7 @@ type exportCmd struct {
 	To    string `help:"python: a file with PyTorch; numpy: a file with NumPy alone; hf: a folder for Hugging Face transformers; onnx: a file." enum:"python,numpy,hf,onnx" required:"" placeholder:"FORM"`
 	Out   string `arg:"" name:"OUT" help:"File, or for hf folder, to write."`
 	Times int    `help:"Recurrences of the loop, instead of training's." placeholder:"N"`
-	Store string `help:"Where a Python file has its weights: inside; beside, in a safetensors file; auto: inside up to 4 MiB." enum:"auto,inside,beside" default:"auto" placeholder:"auto"`
+	Store string `help:"Where a Python file has its weights: inside; beside, in a safetensors file; literals: inside, as numbers to read; auto: inside up to 4 MiB." enum:"auto,inside,beside,literals" default:"auto" placeholder:"auto"`
 	Force bool   `help:"Write over what is there."`
 }
 
@@ -34,6 +34,7 @@ exported; it needs neither Go nor the trainer.
 
 Examples:
   mlc export runs/mine/* --to python model.py && python3 model.py 123+456
+  mlc export runs/mine/* --to numpy --store literals adder.py
   mlc export runs/mine/* --to hf model
   mlc export runs/mine/* --to onnx model.onnx`
 }
@@ -102,8 +103,14 @@ func (c *exportCmd) files(m *export.Model) ([]export.File, error) {
 		data, err := m.ONNX()
 		return []export.File{{Path: filepath.Base(c.Out), Data: data}}, err
 	}
-	beside := c.Store == "beside" || c.Store == "auto" && 4*m.Parameters() > export.Inside
-	return m.Python(export.PythonForm{NumPy: c.To == "numpy", Path: filepath.Base(c.Out), Beside: beside})
+	store := export.Store(c.Store)
+	switch {
+	case c.Store == "auto" && 4*m.Parameters() > export.Inside:
+		store = export.Beside
+	case c.Store == "auto":
+		store = export.Base64
+	}
+	return m.Python(export.PythonForm{NumPy: c.To == "numpy", Path: filepath.Base(c.Out), Store: store})
 }
 
 // write writes files where nothing is yet, or over what is there. A folder that is new

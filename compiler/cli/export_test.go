@@ -74,6 +74,7 @@ func TestExport(t *testing.T) {
 		{[]string{run, "--to", "gguf", in("x")}, 2, "--to must be one of"},
 		{[]string{run, "--to", "python", in("x.txt")}, 2, "ends with .py"},
 		{[]string{run, "--to", "onnx", in("x.onnx"), "--store", "inside"}, 2, "--store is of Python files"},
+		{[]string{run, "--to", "numpy", in("x.py"), "--store", "literals"}, 1, "the model has 22065 parameters, and at most 10000"},
 		{[]string{run, "--to", "python", in("x.py"), "--times", "3"}, 2, "this model has no loop"},
 		{[]string{run, "--to", "python", in("x.py"), "--best"}, 1, "has no best checkpoint"},
 		{[]string{run, "--to", "python", in("x.py"), "--average"}, 1, "keeps no averaged weights"},

@@ -5,12 +5,15 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/model"
 	"github.com/arithlang/mlc/compiler/plan"
+	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/device"
 )
 
@@ -181,4 +184,38 @@ func (e *evaluator) param(group string, l int, p *ir.Value) ir.Tensor {
 	}
 	e.t.Fatalf("no parameter %s", p.Attr.Name)
 	return ir.Tensor{}
+}
+
+// TestLiterals reads numbers as Python does, as float64, and wants the same bits of float32.
+func TestLiterals(t *testing.T) {
+	src := rand.New(rand.NewPCG(5, 6))
+	bits := []uint32{0, 1 << 31, 1, 1<<23 - 1, 1 << 23, 0x3f800000, 0x7f7fffff, 0xff7fffff}
+	for range 200_000 {
+		bits = append(bits, src.Uint32())
+	}
+	for _, b := range bits {
+		x := math.Float32frombits(b)
+		if x != x || math.IsInf(float64(x), 0) {
+			continue
+		}
+		text := literal(x)
+		read, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.Float32bits(float32(read)) != b || !strings.ContainsAny(text, ".e") {
+			t.Fatalf("%08x is written %s, which is %08x", b, text, math.Float32bits(float32(read)))
+		}
+	}
+}
+
+// TestLiteralsAreBounded refuses what has no short file, or no numbers.
+func TestLiteralsAreBounded(t *testing.T) {
+	for want, data := range map[string][]float32{
+		"10001 parameters, and at most 10000": make([]float32, MostLiterals+1),
+		"parameter w has NaN":                 {1, float32(math.NaN())},
+		"parameter w has +Inf":                {float32(math.Inf(1))},
+	} {
+		m := &Model{tensors: []ckpt.Tensor{{Name: "w", Shape: []int{len(data)}, Data: data}}}
+		if _, err := m.literals(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
 }

@@ -24,14 +24,18 @@ type pyKind struct {
 	Single   bool   // the second operand is a digit
 	Reversed bool   // answers are written lowest digit first
 	Repeats  bool   // answers are widened with their first digit
+	Grows    int    // how many digits the longest answer has more than the longest operand
 }
 
+// unbounded is more than numbers of one length grow by.
+const unbounded = 1 << 20
+
 var pyKinds = []pyKind{
-	{Kind: "successor", Arity: 1, Family: "numbers", Expects: "a number", Example: "99999"},
-	{Kind: "addition", Op: "+", Arity: 2, Family: "numbers", Expects: "two numbers with a + between them", Example: "123+456"},
-	{Kind: "subtraction", Op: "-", Arity: 2, Family: "numbers", Expects: "two numbers with a - between them", Example: "123-456"},
-	{Kind: "multiplication", Op: "*", Arity: 2, Family: "numbers", Expects: "two numbers with a * between them", Example: "12*34"},
-	{Kind: "nx1", Op: "*", Arity: 2, Family: "numbers", Expects: "a number and a digit with a * between them", Example: "123*4", Single: true},
+	{Kind: "successor", Arity: 1, Family: "numbers", Expects: "a number", Example: "99999", Grows: 1},
+	{Kind: "addition", Op: "+", Arity: 2, Family: "numbers", Expects: "two numbers with a + between them", Example: "123+456", Grows: 1},
+	{Kind: "subtraction", Op: "-", Arity: 2, Family: "numbers", Expects: "two numbers with a - between them", Example: "123-456", Grows: 1},
+	{Kind: "multiplication", Op: "*", Arity: 2, Family: "numbers", Expects: "two numbers with a * between them", Example: "12*34", Grows: unbounded},
+	{Kind: "nx1", Op: "*", Arity: 2, Family: "numbers", Expects: "a number and a digit with a * between them", Example: "123*4", Single: true, Grows: 1},
 	{Kind: "parity", Arity: 1, Family: "numbers", Expects: "a number", Example: "1011"},
 	{Kind: "or", Op: "+", Arity: 2, Family: "vectors", Expects: "two vectors of bits with a + between them", Example: "001+00000"},
 	{Kind: "sort", Family: "arrays", Expects: "numbers with commas between them", Example: "75946,36999,81201"},
@@ -52,6 +56,8 @@ type pyTask struct {
 	Kinds, ReversedKinds                                                          string // of a mix
 
 	Padding, Widths, Room bool
+	Blind                 bool // nothing in the file is computed from the right answer
+	Extra                 int  // Blind: places that answers may need, and operands not
 	To, Step              int
 	Less, Minus           string // what answers are narrower by
 	Trims                 bool   // zeros in front of an answer mean nothing
@@ -117,6 +123,16 @@ func newTask(c *config.Task, pad config.Pad, t *task.Task) pyTask {
 		p.Less, p.Minus = signed(pad.Less), signed(-pad.Less)
 	}
 	return p
+}
+
+// blind leaves out the right answer, if the lengths of operands alone say how wide a
+// problem is written: those of a loop, if answers never need more places.
+func (p *pyTask) blind(less int) {
+	if !p.Padding || p.Mixed || p.Hinted || p.Base == 2 { // of base 2, a digit makes no number longer
+		return
+	}
+	p.Extra = max(0, p.Each[0].Grows+less)
+	p.Blind = p.Extra == 0 || !p.Sequence
 }
 
 // listed says it of problems that a file lists.

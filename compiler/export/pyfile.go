@@ -10,6 +10,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"text/template"
 
@@ -27,10 +28,22 @@ const Inside = 4 << 20
 
 // A PythonForm says which Python is written.
 type PythonForm struct {
-	NumPy  bool   // with NumPy alone, else with PyTorch
-	Path   string // of the file
-	Beside bool   // the parameters are a safetensors file beside it
+	NumPy bool   // with NumPy alone, else with PyTorch
+	Path  string // of the file
+	Store Store
 }
+
+// A Store is where a Python file has its parameters.
+type Store string
+
+const (
+	Base64   Store = "inside"   // in it, as base64
+	Beside   Store = "beside"   // in a safetensors file beside it
+	Literals Store = "literals" // in it, as numbers that anyone can read
+)
+
+// MostLiterals is how many parameters a file may have as numbers.
+const MostLiterals = 10_000
 
 // besidePath is the file of the parameters beside a Python file.
 func besidePath(file string) string { return strings.TrimSuffix(file, path.Ext(file)) + ".safetensors" }
@@ -41,14 +54,23 @@ func (m *Model) Python(form PythonForm) ([]File, error) {
 	f := m.newPyFile(!form.NumPy)
 	f.Usage = "python3 " + path.Base(form.Path) + " " + quoteShell(f.Example) + "   prints the model's answer; see build_model, logits and answer."
 	files := []File{{Path: form.Path}}
-	if form.Beside {
+	switch form.Store {
+	case Beside:
 		f.Beside = path.Base(besidePath(form.Path))
 		data, err := m.safetensors(func(name string) string { return name })
 		if err != nil {
 			return nil, err
 		}
 		files = append(files, File{besidePath(form.Path), data})
-	} else {
+	case Literals:
+		var err error
+		if f.Literals, err = m.literals(); err != nil {
+			return nil, err
+		}
+		if f.Places == 0 { // else places of the answer's digits are counted
+			f.blind(m.task.Pad().Less)
+		}
+	default:
 		f.Base64 = m.base64()
 	}
 	parts := []string{"head.py.tmpl", "model.py.tmpl", f.class(), "task.py.tmpl", "answer.py.tmpl", "load.py.tmpl"}
@@ -78,6 +100,7 @@ type pyFile struct {
 	DigitTokens                         string
 	Shapes                              []pyShape
 	Beside, Base64                      string
+	Literals                            []pyLiteral
 
 	HF                 bool // a folder for transformers
 	Class, Auto, Plain string
@@ -86,6 +109,12 @@ type pyFile struct {
 }
 
 type pyShape struct{ Name, Shape string }
+
+// A pyLiteral is a parameter with its numbers, some in a line.
+type pyLiteral struct {
+	Name, Shape string
+	Lines       []string
+}
 
 func (f *pyFile) class() string {
 	if f.Torch {
@@ -378,6 +407,42 @@ func (m *Model) base64() string {
 		b.WriteByte('\n')
 	}
 	return b.String()
+}
+
+// literals are the parameters as the shortest numbers that Python reads as the same.
+func (m *Model) literals() ([]pyLiteral, error) {
+	if n := m.Parameters(); n > MostLiterals {
+		return nil, fmt.Errorf("the model has %d parameters, and at most %d are written as numbers: leave --store literals out", n, MostLiterals)
+	}
+	var all []pyLiteral
+	for _, t := range m.tensors {
+		p := pyLiteral{Name: t.Name, Shape: tuple(t.Shape)}
+		for row := range slices.Chunk(t.Data, 8) {
+			line := ""
+			for _, x := range row {
+				if x != x || math.IsInf(float64(x), 0) {
+					return nil, fmt.Errorf("parameter %s has %g, which Python has no number for: leave --store literals out", t.Name, x)
+				}
+				line += literal(x) + ", "
+			}
+			p.Lines = append(p.Lines, strings.TrimSuffix(line, " "))
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+// literal is a number that is x when it has been read as float64 and rounded, as NumPy
+// and PyTorch do.
+func literal(x float32) string {
+	text := strconv.FormatFloat(float64(x), 'g', -1, 32)
+	if read, err := strconv.ParseFloat(text, 64); err != nil || float32(read) != x {
+		text = strconv.FormatFloat(float64(x), 'g', -1, 64)
+	}
+	if !strings.ContainsAny(text, ".e") { // as a whole number, -0 would be 0
+		text += ".0"
+	}
+	return text
 }
 
 // safetensors is the parameters as a file of that format, under other names.

@@ -195,7 +195,11 @@ func writeAll(t *testing.T, m *Model, dir, name string) {
 		}
 	}
 	for _, numpy := range []bool{false, true} {
-		form := PythonForm{NumPy: numpy, Path: map[bool]string{false: "torch_", true: "numpy_"}[numpy] + name + ".py", Beside: len(name)%2 == 0}
+		store := []Store{Beside, Base64}[len(name)%2]
+		if numpy && m.Parameters() <= MostLiterals {
+			store = Literals
+		}
+		form := PythonForm{NumPy: numpy, Path: map[bool]string{false: "torch_", true: "numpy_"}[numpy] + name + ".py", Store: store}
 		files, err := m.Python(form)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)

@@ -68,7 +68,7 @@ def python(case, form):
             return model.logits(*args, **more)
 
     text, far = apart(case, logits)
-    count = sum(int(np.prod(s)) for n, s in code.SHAPES.items() if not n.startswith("fixed."))
+    count = sum(int(np.prod(w.shape)) for n, w in code.load().items() if not n.startswith("fixed."))
     if about["params"] != count:
         text = f"there are {count} parameters, not {about['params']}"
     return text or wrong(case, code, model), far

@@ -1,0 +1,223 @@
+package check
+
+import (
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+
+	"github.com/arithlang/mlc/runtime/task"
+)
+
+// An exercise is a problem as the task's tests have it: what a model reads, and
+// what each row is to say.
+type exercise struct {
+	of             *task.Task
+	text           string
+	prompt         string  // tells problems apart
+	source, target []int32 // tokens; a loop reads all as its target
+	labels         []int32 // -1: anything
+	asked          int     // the row that says the first of the answer
+}
+
+// How many problems of one pair of lengths are looked at, how many more digits than the
+// shortest they have, and how much of a file.
+const (
+	ofLengths = 4000
+	moreThan  = 2
+	ofFile    = 1 << 16
+)
+
+// shortProblems are short problems as training has them: simple numbers first, then those
+// of a test of each length, of a file its lines.
+func (s *Spec) shortProblems() iter.Seq[*exercise] {
+	return func(yield func(*exercise) bool) {
+		cfg := task.Config(s.Task.Task)
+		cfg.Tests, cfg.Holdout, cfg.Examples, cfg.RandomPad = "", 0, 0, 0
+		if n := strings.LastIndexByte(cfg.Problems[:min(len(cfg.Problems), ofFile)], '\n'); n > 0 {
+			cfg.Problems = cfg.Problems[:n+1]
+		}
+		t, err := task.New(cfg, 1)
+		if err != nil {
+			return // other rules say so
+		}
+		for p := range s.Task.short(t) {
+			if x := newExercise(t, p); x != nil && !yield(x) {
+				return
+			}
+		}
+	}
+}
+
+func (t *Task) short(of *task.Task) iter.Seq[task.Problem] {
+	return func(yield func(task.Problem) bool) {
+		if t.File != nil {
+			for k := range int64(t.File.Count) {
+				if !yield(of.Train(k)) {
+					return
+				}
+			}
+			return
+		}
+		for text := range t.simple() {
+			if p, err := of.Parse(text); err == nil && !yield(p) {
+				return
+			}
+		}
+		for p := range t.tests(of) {
+			if t.inTraining(p.Operands...) && !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// tests are problems of tests, the shortest first.
+func (t *Task) tests(of *task.Task) iter.Seq[task.Problem] {
+	return func(yield func(task.Problem) bool) {
+		lo, hi := t.digits()
+		first, most := lo, hi
+		if t.Kind == "sort" {
+			first, most = t.LengthLo, t.LengthHi
+		}
+		for sum := range 2*moreThan + 1 {
+			for more := range sum + 1 {
+				i, j := lo+sum-more, first+more
+				if sum-more > moreThan || more > moreThan || i > hi || j > most {
+					continue
+				}
+				for p := range of.Each(i, j, ofLengths) {
+					if !yield(p) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// signs stand between the operands of problems as people write them.
+var signs = map[string]string{"addition": "+", "subtraction": "-", "multiplication": "*", "nx1": "*"}
+
+// simple are problems of simple numbers, as people write them.
+func (t *Task) simple() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, kind := range t.kinds() {
+			switch op := signs[kind]; {
+			case op != "":
+				if !t.pairs(op, layouts[kind].single, yield) {
+					return
+				}
+			case layouts[kind].operands == 1:
+				if !t.singles(yield) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// singles are the first thousand numbers of training.
+func (t *Task) singles(yield func(string) bool) bool {
+	for n := range 1000 {
+		if x := t.atLeast(strconv.FormatInt(int64(n), t.Base)); t.inTraining(x) && !yield(x) {
+			return false
+		}
+	}
+	return true
+}
+
+// simpleNumbers have carries, repeated digits and round places.
+var simpleNumbers = strings.Fields("0 1 2 5 9 10 12 19 21 55 90 99 7 3 88 27 72 100 101 199")
+
+// pairs are simple numbers with each other, the first ones first.
+func (t *Task) pairs(op string, single bool, yield func(string) bool) bool {
+	for n := range simpleNumbers {
+		for k := range 2*n + 1 {
+			a, b := simpleNumbers[min(k, n)], simpleNumbers[min(2*n-k, n)]
+			x, y := t.atLeast(t.inBase(a)), t.inBase(b)
+			if !single {
+				y = t.atLeast(y)
+			}
+			fits := t.inTraining(x, y) || single && len(y) == 1 && t.inTraining(x)
+			if fits && !yield(x+op+y) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// inBase is a number whose digits are as far from the lowest digit, or from the highest.
+func (t *Task) inBase(decimal string) string {
+	out := make([]byte, len(decimal))
+	for i := range out {
+		d := int(decimal[i] - '0')
+		switch {
+		case d < 5:
+			d = min(d, t.Base-1)
+		case d == 5:
+			d = t.Base / 2
+		default:
+			d = max(t.Base-10+d, 0)
+		}
+		out[i] = strconv.FormatInt(int64(d), t.Base)[0]
+	}
+	return strings.TrimLeft(string(out[:len(out)-1]), "0") + string(out[len(out)-1:])
+}
+
+// atLeast is a number with a one and zeros in front, if it is shorter than those of training.
+func (t *Task) atLeast(x string) string {
+	lo, _ := t.digits()
+	if len(x) >= lo {
+		return x
+	}
+	return "1" + strings.Repeat("0", lo-1-len(x)) + x
+}
+
+// inTraining reports whether training may have these operands. A loop is never given a 0.
+func (t *Task) inTraining(operands ...string) bool {
+	lo, hi := t.digits()
+	if signs[t.Kind] == "" && t.Kind != "mixed" && layouts[t.Kind].operands != 1 {
+		return true
+	}
+	for i, x := range operands {
+		if i > 0 && layouts[t.Kind].single {
+			continue
+		}
+		if len(x) < lo || len(x) > hi || t.Sequence && x == "0" {
+			return false
+		}
+		if n, err := strconv.ParseInt(x, t.Base, 64); t.Below > 0 && (err != nil || n >= t.Below) {
+			return false
+		}
+	}
+	return true
+}
+
+// newExercise is a problem as tests have it; nil where it does not fit.
+func newExercise(t *task.Task, p task.Problem) *exercise {
+	b, err := t.One(p)
+	if err != nil {
+		return nil
+	}
+	text := t.Text(p)
+	if t.Arrays() { // with its letters
+		text, _, _ = strings.Cut(t.Written(p), "=")
+	}
+	x := &exercise{of: t, text: text, source: b.Source, target: b.Target, labels: b.Labels}
+	read := b.Source
+	if n := t.Prompt(p); n > 0 {
+		x.asked, read = n-1, b.Target[:n]
+		for i := range x.asked {
+			x.labels[i] = -1
+		}
+	}
+	x.prompt = fmt.Sprint(read)
+	for i, id := range x.labels {
+		if id >= 0 && (t.IsHint(id) || !t.EndCounts() && id == t.EOS()) { // no answer is judged by it
+			x.labels[i] = -1
+		}
+	}
+	return x
+}

@@ -1,0 +1,304 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/arithlang/mlc/compiler/expr"
+)
+
+// A view computes what rows know, as numbers that are equal only if they know the same.
+// What a row knows is its token with what positions tell of it, and what it knew a layer
+// before of the rows that it sees, each as a share of all, which is what a softmax can
+// tell. Where scores hang on places, each row is known with its place, which is more
+// than any score can tell.
+type view struct {
+	encoder, self, cross *sight // encoder and cross are nil in a loop
+	encoders, layers     int    // that are run
+	position             Position
+}
+
+// newView is the view of a model; nil where there are no windows, and where what rows see is
+// not known from masks and positions.
+func newView(s *Spec) *view {
+	m := &s.Model
+	v := &view{position: m.Position}
+	if m.Position.Inner == "none" { // reaches scores alone
+		v.position = Position{Kind: "none"}
+	}
+	if l := m.Loop; l != nil {
+		times := max(l.Times, s.Eval.Settle)
+		for _, n := range s.Eval.Times {
+			times = max(times, n)
+		}
+		v.self, v.layers = newSight(s, l.Self), l.Layers*times
+		noise := l.State != "embed" && l.Std > 0
+		shared := mentions(l.Self.Mask, "I", "J") // the rows of others in the launch
+		if noise || shared || causal(l.Self.Mask) {
+			return nil
+		}
+		return v
+	}
+	d, e := m.Decoder, m.Encoder
+	v.layers, v.encoders = d.Layers*max(d.Times, 1), e.Layers*max(e.Times, 1)
+	windows := d.Cross != nil && (d.Cross.Mask != nil || !causal(d.Self.Mask) || e.Self != nil && e.Self.Mask != nil)
+	if !windows || v.encoders > 0 && e.Self == nil {
+		return nil
+	}
+	v.self, v.cross, v.encoder = newSight(s, d.Self), newSight(s, d.Cross), newSight(s, e.Self)
+	return v
+}
+
+// causal reports whether a mask is nothing but causality.
+func causal(mask *expr.Expr) bool {
+	once := expr.New(expr.Le, expr.NewVar("j", expr.I32), expr.NewVar("i", expr.I32))
+	twice := expr.New(expr.And, once, once) // a spec may say so, too
+	return expr.Key(mask) == expr.Key(once) || expr.Key(mask) == expr.Key(twice)
+}
+
+// key tells views and their problems apart.
+func (v *view) key(s *Spec) string {
+	t := s.Task.Task
+	t.Problems, t.Tests, t.Split = "", "", nil
+	return fmt.Sprintf("%+v %p %s %s %s %d %d %+v %d", t, s.Task.File, v.self.key(), v.cross.key(), v.encoder.key(), v.layers, v.encoders, v.position, s.Model.Heads)
+}
+
+// rows is what each row of a problem knows in the end.
+func (v *view) rows(p *exercise) []uint64 {
+	know, source := v.tokens(p, p.target), v.tokens(p, p.source)
+	for range v.encoders {
+		source = v.encoder.layer(source, nil)
+	}
+	var read []uint64
+	if v.cross != nil {
+		read = v.cross.shares(len(know), source)
+	}
+	for range v.layers {
+		know = v.self.layer(know, read)
+	}
+	return know
+}
+
+// tokens is what an embedding tells.
+func (v *view) tokens(p *exercise, ids []int32) []uint64 {
+	out := make([]uint64, len(ids))
+	var places []int32
+	if v.position.Kind == "abacus" { // without the offset of training
+		places = p.of.Runs(ids)
+	}
+	for i, id := range ids {
+		place := i
+		switch v.position.Kind {
+		case "none":
+			place = 0
+		case "cyclic":
+			place = i % v.position.Period
+		case "abacus":
+			place = int(places[i])
+		}
+		out[i] = mixed(uint64(id), uint64(place))
+	}
+	return out
+}
+
+// cost is the cells of attention that rows looks at, or a bound.
+func (v *view) cost(p *exercise) int {
+	rows, keys := len(p.target), len(p.source)
+	n := v.layers * v.self.cost(rows, rows)
+	if v.cross != nil {
+		n += v.cross.cost(rows, keys) + v.encoders*v.encoder.cost(keys, keys)
+	}
+	return n
+}
+
+// A sight is an attention.
+type sight struct {
+	mask  *maskRun // nil: all is open
+	text  string   // that tells masks apart
+	near  bool     // scores hang on places
+	shape lengths  // of cells
+	cells [][][]int
+	count int // of cells
+
+	chosen []uint64 // memory of shares
+}
+
+// newSight is the sight of a site; nil without one.
+func newSight(s *Spec, site *Site) *sight {
+	if site == nil {
+		return nil
+	}
+	a := &sight{near: site.Bias != nil || site.Rotary != nil || site.Shaw > 0}
+	if site.Mask != nil {
+		a.mask, a.text = newMaskRun(s, site.Mask), expr.Key(site.Mask)
+	}
+	return a
+}
+
+func (a *sight) key() string {
+	if a == nil {
+		return "-"
+	}
+	return fmt.Sprint(a.text, a.near)
+}
+
+func (a *sight) cost(rows, keys int) int {
+	switch {
+	case a == nil:
+		return 0
+	case a.cells != nil && a.shape == lengths{keys, rows}:
+		return a.count
+	case a.mask == nil:
+		return rows * keys
+	}
+	return a.mask.heads * rows * keys
+}
+
+// open lists what is open, by head and row.
+func (a *sight) open(rows, keys int) [][][]int {
+	if l := (lengths{keys, rows}); a.cells == nil || a.shape != l {
+		a.shape, a.cells, a.count = l, a.columns(rows, keys), 0
+		for _, open := range a.cells {
+			for _, columns := range open {
+				a.count += 1 + len(columns)
+			}
+		}
+	}
+	return a.cells
+}
+
+func (a *sight) columns(rows, keys int) [][][]int {
+	if a.mask != nil {
+		return a.mask.columns(rows, keys)
+	}
+	all := make([]int, keys)
+	for j := range all {
+		all[j] = j
+	}
+	return [][][]int{slices.Repeat([][]int{all}, rows)}
+}
+
+// layer is what rows know after they have read each other, and what else they read.
+func (a *sight) layer(know, read []uint64) []uint64 {
+	next := a.shares(len(know), know)
+	for i := range next {
+		next[i] = mixed(know[i], next[i])
+		if read != nil {
+			next[i] = mixed(next[i], read[i])
+		}
+	}
+	return next
+}
+
+// shares is what each row reads.
+func (a *sight) shares(rows int, of []uint64) []uint64 {
+	out := make([]uint64, rows)
+	for _, open := range a.open(rows, len(of)) {
+		for i, columns := range open {
+			a.chosen = a.chosen[:0]
+			for _, j := range columns {
+				a.chosen = append(a.chosen, of[j])
+			}
+			if a.near {
+				out[i] = mixed(out[i], placed(i, rows, len(of), columns, a.chosen))
+			} else {
+				out[i] = mixed(out[i], shares(a.chosen))
+			}
+		}
+	}
+	return out
+}
+
+// read lists what some rows see, in ascending order.
+func (a *sight) read(rows []int, all, keys int) []int {
+	var out []int
+	for _, open := range a.open(all, keys) {
+		for _, i := range rows {
+			out = append(out, open[i]...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// reach lists what rows see of each other through so many layers, themselves among it.
+func (a *sight) reach(rows []int, all, layers int) []int {
+	for range layers {
+		rows = slices.Concat(rows, a.read(rows, all, all))
+		slices.Sort(rows)
+		rows = slices.Compact(rows)
+	}
+	return rows
+}
+
+// columns lists what a mask opens, by head and row.
+func (m *maskRun) columns(rows, keys int) [][][]int {
+	m.vars["I"].I, m.vars["J"].I = int64(rows), int64(keys)
+	out := make([][][]int, m.heads)
+	for h := range out {
+		m.vars["h"].I = int64(h)
+		out[h] = make([][]int, rows)
+		for i := range rows {
+			m.vars["i"].I, m.vars["pi"].I = int64(i), m.position(i)
+			for j := range keys {
+				m.vars["j"].I, m.vars["pj"].I = int64(j), m.position(j)
+				if m.code.Run().I != 0 {
+					out[h][i] = append(out[h][i], j)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// shares is what a softmax over some elements can tell: each with its share of them. It
+// sorts them.
+func shares(of []uint64) (sum uint64) {
+	slices.Sort(of)
+	common := 0
+	for i := 0; i < len(of); {
+		n := equal(of[i:])
+		common = divisor(n, common)
+		i += n
+	}
+	for i := 0; i < len(of); {
+		n := equal(of[i:])
+		sum = mixed(mixed(sum, of[i]), uint64(n/common))
+		i += n
+	}
+	return sum
+}
+
+// equal is how many elements at the front are equal.
+func equal(of []uint64) int {
+	n := 1
+	for n < len(of) && of[n] == of[0] {
+		n++
+	}
+	return n
+}
+
+// placed is what row i of some can tell of elements with their places among all.
+func placed(i, rows, all int, places []int, of []uint64) uint64 {
+	sum := mixed(mixed(uint64(i), uint64(rows)), uint64(all))
+	for k, j := range places {
+		sum = mixed(mixed(sum, of[k]), uint64(j))
+	}
+	return sum
+}
+
+// divisor is the greatest common one.
+func divisor(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// mixed is a hash of two numbers (the finalizer of splitmix64, Steele et al. 2014).
+func mixed(a, b uint64) uint64 {
+	x := a*0x9e3779b97f4a7c15 ^ b + 0x632be59bd9b4e019
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
