@@ -65,6 +65,9 @@ func (t *Task) shape(pad config.Pad, a, b, answer int, loop bool) lengths {
 		a, b, answer = 2*a, 2*b, 2*answer
 	}
 	source := a + b + l.operands + 1 // ^ a $ or ^ a + b $
+	if loop && t.Started {
+		source++
+	}
 	if loop {
 		return lengths{0, source + answer - 1} // a = c or a + b = c
 	}

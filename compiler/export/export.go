@@ -84,6 +84,18 @@ func New(r Run) (*Model, error) {
 	return m, err
 }
 
+// said is the number of tokens that have a logit.
+func (m *Model) said() int {
+	for _, f := range m.program.funcs {
+		for _, r := range f.Results {
+			if r.Name == logits {
+				return r.Value.Type.Shape[2].N
+			}
+		}
+	}
+	return m.task.Vocab()
+}
+
 // Parameters is the number of all that the model has, trained and fixed.
 func (m *Model) Parameters() int {
 	n := 0

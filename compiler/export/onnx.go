@@ -96,7 +96,7 @@ func (g *graph) encode(nodes, inputs []message) []byte {
 	for _, in := range inputs {
 		graph.bytes(11, in)
 	}
-	graph.bytes(12, valueInfo(logits, onnxFloat, "B", "T", m.task.Vocab()))
+	graph.bytes(12, valueInfo(logits, onnxFloat, "B", "T", m.said()))
 	whole.int(1, irVersion)
 	whole.text(2, "mlc")
 	whole.bytes(7, graph)

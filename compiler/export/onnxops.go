@@ -104,12 +104,16 @@ func (g *graph) headProduct(v *ir.Value, args []tensor) tensor {
 
 // cell is the index variables of a site.
 func (g *graph) cell(s site) []tensor {
-	return []tensor{"", g.index(s.shape[1], 3), g.index(s.shape[2], 2), g.index(s.shape[3], 1)}
+	return []tensor{"", g.index(s.shape[1], s.axes(1)), g.index(s.shape[2], 2), g.index(s.shape[3], 1)}
 }
 
 func (g *graph) biasTable(v *ir.Value, args []tensor) tensor {
 	s := siteOf(v)
-	return g.expr(s.bias, args, s.params, g.cell(s))
+	t := g.expr(s.bias, args, s.params, g.cell(s))
+	if s.flat {
+		return g.op("Expand", []tensor{t, g.shape(v.Type.Shape)})
+	}
+	return t
 }
 
 func (g *graph) attention(v *ir.Value, args []tensor) tensor {

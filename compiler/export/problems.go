@@ -57,6 +57,7 @@ type pyTask struct {
 
 	Padding, Widths, Room bool
 	Blind                 bool // nothing in the file is computed from the right answer
+	Ends                  bool // answers have an end
 	Extra                 int  // Blind: places that answers may need, and operands not
 	To, Step              int
 	Less, Minus           string // what answers are narrower by
@@ -72,9 +73,13 @@ type pyTask struct {
 func newTask(c *config.Task, pad config.Pad, t *task.Task) pyTask {
 	p := pyTask{Vocabulary: list(t.Vocabulary()), End: t.EOS(), Base: c.Base, Sequence: c.Sequence,
 		Mixed: c.Kind == "mixed", Hinted: c.Hinted(), Interleave: c.Interleave, ReversedOperands: c.ReversedOperands}
-	if c.Sequence {
-		p.Symbols = "token >= 4 and token != 18" // others are no symbols of a text
+	switch { // others are no symbols of a text
+	case c.Sequence && c.Started && !c.Used:
+		p.Symbols = "token == 2 or token >= 4 and token != 18"
+	case c.Sequence && !c.Used:
+		p.Symbols = "token >= 4 and token != 18"
 	}
+	p.Ends = !c.Unended
 	if c.Kind == "file" {
 		p.listed(c, t)
 		return p
@@ -132,7 +137,7 @@ func (p *pyTask) blind(less int) {
 		return
 	}
 	p.Extra = max(0, p.Each[0].Grows+less)
-	p.Blind = p.Extra == 0 || !p.Sequence
+	p.Blind = p.Extra == 0 || !p.Sequence || !p.Ends
 }
 
 // listed says it of problems that a file lists.

@@ -221,6 +221,7 @@ type site struct {
 	mask, bias *expr.Expr // nil: open everywhere; 0
 	params     []*ir.Value
 	shape      []ir.Dim // [B, H, T, J]
+	flat       bool     // what is made has no axis of rows: it is [H, J]
 }
 
 // siteOf is that of an attention, or of a bias table.
@@ -234,9 +235,18 @@ func siteOf(v *ir.Value) site {
 		rows, keys = v.Args[0].Type.Shape[1], v.Args[1].Type.Shape[1]
 		_, _, s.params = v.SiteArgs()
 	}
-	s.shape = []ir.Dim{ir.Sym("B"), ir.N(a.Heads), rows, keys}
+	s.shape, s.flat = []ir.Dim{ir.Sym("B"), ir.N(a.Heads), rows, keys}, v.Op == ir.BiasTable && v.Type.Rank() == 2
 	s.mask, s.bias = s.over(a, a.Mask), s.over(a, a.Guarded())
 	return s
+}
+
+// axes are how many axes the index along an axis of the shape has, the last of which have
+// the extent 1.
+func (s *site) axes(axis int) int {
+	if s.flat && axis == 1 {
+		return 2
+	}
+	return 4 - axis
 }
 
 // over makes an expression of cells one of a Map.

@@ -83,7 +83,7 @@ func (m *Model) Python(form PythonForm) ([]File, error) {
 type pyFile struct {
 	pyTask
 	Name, Command, Usage, Spec, Example string
-	Parameters, Trained, Vocab          int
+	Parameters, Trained, Vocab, Said    int
 	Torch                               bool
 	Imports                             []string
 	Prelude, Program                    string
@@ -126,7 +126,7 @@ func (f *pyFile) class() string {
 func (m *Model) newPyFile(torch bool) *pyFile {
 	c := m.Spec.Task.Task
 	f := &pyFile{pyTask: newTask(&c, m.Spec.Eval.Pad, m.task), Name: m.Name, Command: m.Command, Spec: escaped(m.Text),
-		Parameters: m.Parameters(), Trained: m.trained, Vocab: m.task.Vocab(), Torch: torch,
+		Parameters: m.Parameters(), Trained: m.trained, Vocab: m.task.Vocab(), Said: m.said(), Torch: torch,
 		Encoder: m.program.memory != "", Lengths: m.program.lengths,
 		Addition:     c.Kind == "addition" && c.Base == 10,
 		Architecture: architecture(&m.Spec.Model), Tricks: list(tricks(&m.Spec.Model, &c)),

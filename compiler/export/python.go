@@ -327,7 +327,7 @@ func (p *python) cell(s site, es ...*expr.Expr) []string {
 		for _, e := range es {
 			read = read || e != nil && expr.Depends(e, ir.D(axis).Name)
 		}
-		if value := p.index(s.shape[axis], 4-axis); read && p.cells[names[axis]] != value {
+		if value := p.index(s.shape[axis], s.axes(axis)); read && p.cells[names[axis]] != value {
 			p.cells[names[axis]] = value
 			vars, values = append(vars, names[axis]), append(values, value)
 		}
@@ -340,7 +340,11 @@ func (p *python) cell(s site, es ...*expr.Expr) []string {
 
 func (p *python) biasTable(v *ir.Value, args []text) text {
 	s := siteOf(v)
-	return p.expr(s.bias, args, p.cell(s, s.bias))
+	t := p.expr(s.bias, args, p.cell(s, s.bias))
+	if s.flat && !(expr.Depends(s.bias, ir.D(1).Name) && expr.Depends(s.bias, ir.D(3).Name)) {
+		return atom(fmt.Sprintf("broadcast(%s, (%d, %d))", t.code, v.Type.Shape[0].N, v.Type.Shape[1].N))
+	}
+	return t
 }
 
 // attention prints mask and bias of the cells, and the attention with them.
