@@ -4,5 +4,5 @@ import "embed"
 
 // Files are the specs, by their paths from here.
 //
-//go:embed *.arith base bias abacus small
+//go:embed *.arith base bias abacus small adders/*.arith
 var Files embed.FS

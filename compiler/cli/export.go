@@ -83,6 +83,9 @@ func (c *exportCmd) command() string {
 	if c.Times > 0 {
 		words = append(words, fmt.Sprintf("--times=%d", c.Times))
 	}
+	if c.Store != "auto" {
+		words = append(words, "--store="+c.Store)
+	}
 	for _, set := range []struct {
 		is   bool
 		flag string

@@ -29,7 +29,7 @@ var model = runtime.Model{
 	Params:   device.Flat(&embedGroup, &decoderGroup, &headGroup),
 	Plan:     plan,
 	Spec:     specText,
-	SpecHash: "f4b292aa4c36ecff2ff3255999a817aeb345d470f1178410c3928751d87d9260",
+	SpecHash: "0204c7f146b096eb8f74e24e2e1f86e7c664fee6b30f85642c8ff4cdf27996e2",
 	Task: task.Config{
 		Base:    10,
 		Below:   1048576,
