@@ -64,6 +64,8 @@ var exported = []struct {
 	{"bases", "specs/successor.arith", "", narrow("task.base=16", "task.below=none", "task.digits=1..5", "task.pad=none", "eval.pad=none", "model.encoder.layers=2", "model.encoder.times=2", "model.decoder.times=2", "model.norm=rmsnorm(place=pre)",
 		"model.embed.norm=layernorm()", "model.bias=false", "model.output=linear(tied=true)"), [2]int{4, 0}},
 	{"used", "specs/addition.arith", "", short("task.vocabulary=used", "model.output=linear(tied=true)"), [2]int{5, 3}},
+	{"sums", "specs/small/sum.arith", "", narrow("model.heads=4", "task.pad=zero(to=8)", "eval.digits=[5]", "model.decoder.cross.mask=added(w=9)", "model.decoder.self.mask=written(w=9)"), [2]int{5, 3}},
+	{"sum", "specs/small/sum.arith", "", short("model.heads=4", "task.scratchpad=false", "eval.operands=[3]", "model.decoder.self.mask=i - j <= 1", "model.decoder.cross.mask=mod(J - 2 - i - j, I) <= 1"), [2]int{5, 3}},
 	{"abacus", "specs/small/looped.arith", "", small(), [2]int{4, 5}},
 	{"fire", "specs/small/looped.arith", "", small("model.embed.position=none", "model.loop.self.bias=fire(hidden=6, c=0.1, threshold=64)"), [2]int{4, 5}},
 	{"t5", "specs/small/looped.arith", "", small("model.embed.position=none", "model.loop.self.bias=t5(buckets=8, max=16)", "model.loop.times=3"), [2]int{9, 9}},
