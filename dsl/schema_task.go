@@ -10,13 +10,14 @@ func taskKinds() []Option {
 		{Name: "sort", Doc: "the sorted array"},
 		{Name: "parity", Doc: "whether the number of ones is odd", Args: bits()},
 		{Name: "nx1", Doc: "a number times a digit"},
+		{Name: "sum", Doc: "the sum of several numbers", Args: []Row{{Path: "task.scratchpad", Default: "false"}, {Path: "task.pad", Default: "zero(to = 8, step = 3)"}}},
 		{Name: "mixed", Doc: "several tasks in turn"},
 		{Name: "file", Doc: "as in a file, one problem per line", Args: []Row{{Path: "task.holdout", Default: "10%"}}},
 	}
 }
 
 // made are the tasks whose problems are made, not read: of numbers, bits and arrays.
-const made = "addition successor subtraction multiplication or sort parity nx1 mixed"
+const made = "addition successor subtraction multiplication or sort parity nx1 sum mixed"
 
 // bits is the default of tasks whose digits are bits.
 func bits() []Row { return []Row{{Path: "task.base", Default: "2"}} }
@@ -39,9 +40,10 @@ func taskRows() []Row {
 		}},
 		{Path: "task.digits", Type: IntRange, Default: "1..20", Words: "none", Unless: "task.below", Kinds: made, Min: 1, Max: 1000,
 			Doc: "significant digits of the operands, each length equally likely; none: below gives the operands"},
+		{Path: "task.operands", Type: IntRange, Default: "2..5", Kinds: "sum", Min: 2, Max: maxOperands, Doc: "how many numbers are added, each number of them equally likely; those of a batch have as many"},
 		{Path: "task.length", Type: IntRange, Default: "1..20", Kinds: "sort", Min: 1, Max: 1000, Doc: "entries of the array"},
 		{Path: "task.base", Type: Int, Default: "10", Kinds: made, Min: 2, Max: 36, Doc: "base of written numbers"},
-		{Path: "task.vocabulary", Type: Choice, Default: "full", Kinds: "successor addition nx1 parity", Later: true, Doc: "tokens of the model", Choices: []Option{
+		{Path: "task.vocabulary", Type: Choice, Default: "full", Kinds: "successor addition nx1 parity sum", Later: true, Doc: "tokens of the model", Choices: []Option{
 			{Name: "full", Doc: "digits, operators and marks, and in an encoder-decoder digits beyond 9 of larger bases: in base 10 17 tokens, of texts 19"},
 			{Name: "used", Doc: "those that problems have: the digits of the base, the operator, and the marks, in this order: ^ and $, or in a text ^, = and $, where it has them"},
 		}},
@@ -62,7 +64,7 @@ func taskRows() []Row {
 			{Name: "cyclic", Doc: "consecutive letters from a random one on; the first follows the last"},
 			{Name: "fixed", Doc: "consecutive letters from a random one on, none after the last"},
 		}},
-		{Path: "task.curriculum", Type: Choice, Default: "none", Kinds: numbers, Later: true, Doc: "growth of training problems over the budget, which is in steps or examples; tests, reports and held-out problems are of the whole task", Choices: []Option{
+		{Path: "task.curriculum", Type: Choice, Default: "none", Kinds: numbers + " sum", Later: true, Doc: "growth of training problems over the budget, which is in steps or examples; tests, reports and held-out problems are of the whole task", Choices: []Option{
 			{Name: "none"},
 			{Name: "digits", Args: []Row{
 				{Path: "from", Type: Int, Default: "3", Min: 1, Max: 1000, Doc: "most digits of the operands at first"},
@@ -86,7 +88,7 @@ func taskRows() []Row {
 			{Name: "answer", Doc: "tokens of the answer"},
 			{Name: "all", Doc: "tokens of problem and answer"},
 		}},
-		{Path: "task.scratchpad", Type: Bool, Default: "true", Kinds: "parity", Doc: "the answer spells out the running parity"},
+		{Path: "task.scratchpad", Type: Bool, Default: "true", Kinds: "parity sum", Doc: "the answer spells out the running parity, or the sum of the first two numbers, of the first three, and so on, with + between them"},
 		{Path: "task.of", Type: Names, Kinds: "mixed", Choices: mixable(), Doc: "the tasks to mix, each equally often"},
 		{Path: "task.path", Type: FilePath, Kinds: "file", Doc: "problem file, UTF-8, one problem per line: prompt, separator, answer"},
 		{Path: "task.test", Type: FilePath, Kinds: "file", Doc: "test file of the same form; without one, held-out problems are tested"},
@@ -99,6 +101,9 @@ func taskRows() []Row {
 		}},
 	}
 }
+
+// maxOperands is the most numbers of a sum, as the runtime takes them.
+const maxOperands = 64
 
 // maxWidth is the largest width of padded numbers: with room for what the longest
 // operands of tests make.
@@ -119,7 +124,7 @@ func padOptions() []Option {
 func mixable() []Option {
 	var out []Option
 	for _, k := range taskKinds() {
-		if k.Name != "mixed" && k.Name != "file" && k.Name != "sort" {
+		if k.Name != "mixed" && k.Name != "file" && k.Name != "sort" && k.Name != "sum" {
 			out = append(out, Option{Name: k.Name, Doc: k.Doc})
 		}
 	}

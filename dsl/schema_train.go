@@ -145,6 +145,8 @@ func evalRows() []Row {
 			Doc: "digits of both operands, in addition to the grid"},
 		{Path: "eval.digits", Type: IntList, Default: "[6, 10, 15, 20, 60]", Unless: "eval.grid eval.diagonal", Kinds: made, Min: 1, Max: maxDigits,
 			Doc: "digits of the operands"},
+		{Path: "eval.operands", Type: IntList, Default: "auto", Words: "auto", Kinds: "sum", Min: 2, Max: maxOperands,
+			Doc: "how many numbers are added, for each of eval.digits; auto: the most of task.operands"},
 		{Path: "eval.samples", Type: Int, Default: "2000", Min: 1, Max: 1 << 30, Doc: "problems per length or grid cell; of a file, at most this many held-out problems per prompt length"},
 		{Path: "eval.pad", Type: Choice, Default: "=task.pad", Kinds: made, Doc: "fixed width of test problems", Choices: padOptions()},
 		{Path: "eval.metric", Type: Choice, Default: "exact_match", Doc: "when an answer is right", Choices: []Option{

@@ -140,6 +140,8 @@ func lengthsOf(task string) lengths {
 		return lengths{both: "length of the prompt (tokens)"}
 	case "sort":
 		return lengths{"numbers (digits)", "array (numbers)", "length of the array and of its numbers"}
+	case "sum":
+		return lengths{"numbers (digits)", "numbers that are added", "digits, and numbers that are added"}
 	case "or":
 		return operands("vector", " (bits)")
 	case "successor", "parity":

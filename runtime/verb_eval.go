@@ -30,6 +30,7 @@ type evalCmd struct {
 	Grid     *eval.Grid `help:"Lengths of both operands to test, in every pair, instead of the spec's tests." placeholder:"1..100,1..100"`
 	Diagonal *eval.Span `help:"Lengths to test with both operands equally long." placeholder:"101..160"`
 	Digits   []int      `help:"The same lengths, listed." placeholder:"6,10,20"`
+	Operands []int      `help:"Of sums: how many numbers to add, for each of these lengths, instead of the spec's." placeholder:"2,5,10"`
 	Samples  int        `help:"Problems per length or pair of lengths. If this, the metric, the mode or --times differs from the spec, the result goes to a folder below eval." positive:"1000" placeholder:"N"`
 	Times    int        `help:"Recurrences of the loop, instead of training's." positive:"8" placeholder:"N"`
 	Metric   string     `help:"exact_match: the whole answer is right; first_token: its first token is." enum:"exact_match,first_token," default:""`
@@ -58,7 +59,14 @@ func (c *evalCmd) run(a app) error {
 	if err != nil {
 		return err
 	}
-	if asked := (eval.Config{Digits: c.Digits}); c.Grid != nil || c.Diagonal != nil || c.Digits != nil {
+	asked := eval.Config{Digits: c.Digits, Operands: c.Operands}
+	if asked.Operands == nil {
+		asked.Operands = a.model.Eval.Operands
+	}
+	if c.Operands != nil && c.Digits == nil {
+		asked.Digits = a.model.Eval.Digits
+	}
+	if c.Grid != nil || c.Diagonal != nil || asked.Digits != nil {
 		if c.Grid != nil {
 			asked.Grid = *c.Grid
 		}
@@ -122,8 +130,14 @@ func (c *evalCmd) check(m *Model) error {
 	if err := c.checkSize(); err != nil {
 		return err
 	}
+	if c.Operands != nil && m.Task.OperandsHi == 0 {
+		return usagef("--operands: problems of this model are no sums of several numbers")
+	}
 	if c.Mode == eval.ModeSettle && spec.Loop == 0 {
 		return usagef("--mode settle: this model has no loop, its layers are run once")
+	}
+	if g := c.Grid; g != nil && m.Task.OperandsHi > 0 && g.Second.Lo < 2 {
+		return usagef("--grid: its second range is how many numbers are added, from 2 on")
 	}
 	return checkTimes(c.Times, spec)
 }
@@ -148,6 +162,11 @@ func (c *evalCmd) checkSize() error {
 	}
 	if g := c.Grid; g != nil && max(g.First.Hi, g.Second.Hi) > maxGrid {
 		return usagef("--grid %d..%d,%d..%d: want lengths up to %d; --diagonal and --digits take longer ones", g.First.Lo, g.First.Hi, g.Second.Lo, g.Second.Hi, maxGrid)
+	}
+	for _, n := range c.Operands {
+		if n < 2 || n > config.MaxOperands {
+			return usagef("--operands %d: want from 2 to %d numbers", n, config.MaxOperands)
+		}
 	}
 	if c.Samples > maxSamples {
 		return usagef("--samples %d: want at most %d problems a length", c.Samples, maxSamples)

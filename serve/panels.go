@@ -75,6 +75,8 @@ func (v *view) Example() string {
 	switch v.Runs.Task {
 	case "addition":
 		return "123+456"
+	case "sum":
+		return "12+34+56"
 	case "multiplication":
 		return "12*34"
 	case "successor", "parity":

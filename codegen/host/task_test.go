@@ -17,6 +17,7 @@ func TestTaskAgrees(t *testing.T) {
 	const loop = "model.loop { layers = 1 }\n"
 	for _, text := range []string{
 		"task successor {}", "task addition { below = 1Mi\n pad = zero(to = 9) }", "task parity { pad = zero(to = 30) }",
+		"task sum { digits = 1..6 }", "task sum { digits = 2..5\n operands = 3..9\n scratchpad = true\n vocabulary = used\n base = 3\n pad = zero(to = 20) }",
 		"task addition { vocabulary = used\n pad = zero(to = 9) }", "task successor { vocabulary = used\n base = 36\n digits = 1..4 }", "task nx1 { vocabulary = used\n pad = zero(to = 25) }", "task parity { vocabulary = used }",
 		"task nx1 { pad = zero(to = 25) }", "task addition { base = 16\n digits = 2..5\n pad = zero(to = 6) }",
 		loop + "task addition { digits = 3..20\n order = reversed }", loop + "task subtraction { order = reversed }", loop + "task multiplication { digits = 1..15 }",

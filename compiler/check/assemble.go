@@ -88,6 +88,10 @@ func (c *checker) task() Task {
 	}
 	t.DigitsLo, t.DigitsHi = c.pair("task.digits")
 	t.LengthLo, t.LengthHi = c.pair("task.length")
+	if c.kind == "sum" {
+		t.OperandsLo, t.OperandsHi = c.pair("task.operands")
+		t.Batch = c.int("train.batch")
+	}
 	problems, tests := c.readProblems(t.Tokens)
 	t.Problems, t.Tests = problems.String(), tests.String()
 	return Task{Task: t, Path: c.word("task.path"), File: problems, TestFile: tests}
@@ -184,6 +188,7 @@ func (v *value) criterion() config.Criterion {
 func (c *checker) eval() Eval {
 	e := config.Eval{
 		Digits:     c.ints("eval.digits"),
+		Operands:   c.ints("eval.operands"),
 		Samples:    c.int("eval.samples"),
 		Pad:        c.pad("eval.pad"),
 		FirstToken: c.get("eval.metric").is("first_token"),

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,5 +48,42 @@ func TestCurricula(t *testing.T) {
 	plain, _ := resolve(map[string]string{"a.arith": "arith 1\n" + digits}, "a.arith")
 	if strings.Contains(plain.Resolved, "curriculum") {
 		t.Errorf("a curriculum in\n%s", plain.Resolved)
+	}
+}
+
+// TestSums resolves sums of several numbers, and finds those that have no common shape.
+func TestSums(t *testing.T) {
+	for text, want := range map[string]string{
+		"task sum { digits = 1..6 }":                                                   "",
+		"task sum { digits = 1..6  pad = none }":                                       "write pad = zero(to = 8, step = 1)",
+		"task sum { scratchpad = true  pad = zero(to = 30, answer = 31) }":             "leave answer out of pad",
+		"task sum { scratchpad = true  pad = zero(to = 30) }":                          "",
+		"task sum {}\ntrain.ramp = 10%":                                                "ramp = 0%",
+		"task sum {}\neval.grid = [1..6, 1..3]":                                        "write eval.grid = [1..6, 2..3]",
+		"task sum {}\neval.grid = [1..6, 2..3]":                                        "",
+		"task addition { digits = 1..6  operands = 2..5 }":                             "it is for sum",
+		"task mixed { of = [addition, sum] }\nmodel.loop { layers = 1 }":               "",
+		"task sum { digits = 1..6  curriculum = digits(from = 2)  vocabulary = used }": "",
+	} {
+		_, found := resolve(map[string]string{"a.arith": "arith 1\n" + text + "\n"}, "a.arith")
+		if strings.Contains(text, "mixed") {
+			if !found.HasErrors() {
+				t.Errorf("%s is taken", text)
+			}
+			continue
+		}
+		if want == "" && found.HasErrors() || want != "" && (len(found) == 0 || !strings.Contains(found[0].Help, want)) {
+			t.Errorf("%s: want %q, found %v", text, want, found)
+		}
+	}
+	s, found := resolve(map[string]string{"a.arith": "arith 1\ntask sum { digits = 1..6  operands = 2..4  scratchpad = true  pad = zero(to = 62) }\neval { digits = [60]  operands = [2, 10] }"}, "a.arith")
+	if found.HasErrors() {
+		t.Fatal(found)
+	}
+	if source, target := s.TrainedShape(); source != 4*63+1 || target != 3*63 {
+		t.Errorf("training has up to %d tokens and %d rows", source, target)
+	}
+	if got := s.evaluated(); !slices.Contains(got, lengths{10*63 + 1, 9 * 63}) || !slices.Contains(got, lengths{2*63 + 1, 63}) {
+		t.Errorf("tests have the shapes %v", got)
 	}
 }

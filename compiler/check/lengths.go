@@ -146,6 +146,21 @@ func (t *Task) answerBound() int {
 	return 2 * hi
 }
 
+// summed lists the shapes of sums of so many numbers, of so many digits each, with the
+// shortest and the longest sum.
+func (t *Task) summed(pad config.Pad, digits, operands int) []lengths {
+	var out []lengths
+	for _, answer := range []int{digits, digits + t.places(int64(operands-1))} {
+		w := pad.Width(answer+pad.Less) + 1
+		l := lengths{operands*w + 1, w - pad.Less}
+		if t.Scratchpad {
+			l.target *= operands - 1
+		}
+		out = append(out, l)
+	}
+	return slices.Compact(out)
+}
+
 // trained lists the shapes of the problems of training.
 func (s *Spec) trained() []lengths {
 	if s.shapes.trained == nil {
@@ -180,6 +195,15 @@ func (s *Spec) listTrained() []lengths {
 		return t.File.shapes(s.Model.Loop != nil)
 	}
 	lo, hi := t.digits()
+	if t.Kind == "sum" {
+		var out []lengths
+		for n := t.OperandsLo; n <= t.OperandsHi; n++ {
+			for d := lo; d <= hi; d++ {
+				out = append(out, t.summed(t.Pad, d, n)...)
+			}
+		}
+		return slices.Compact(out)
+	}
 	if t.Kind == "sort" {
 		return []lengths{t.sorted(lo, t.LengthLo, s.Model.Loop != nil), t.sorted(hi, t.LengthHi, s.Model.Loop != nil)}
 	}
@@ -194,6 +218,9 @@ func (s *Spec) listEvaluated() []lengths {
 	sort := s.Task.Kind == "sort"
 	loop := s.Model.Loop != nil
 	const any = 1 << 20
+	if s.Task.Kind == "sum" {
+		return s.summedTests()
+	}
 	if g := s.Eval.Grid; g.First.Hi > 0 && sort {
 		out = append(out, s.Task.sorted(g.First.Lo, g.Second.Lo, loop), s.Task.sorted(g.First.Hi, g.Second.Hi, loop))
 	} else if g.First.Hi > 0 {
@@ -208,6 +235,30 @@ func (s *Spec) listEvaluated() []lengths {
 		} else {
 			out = append(out, s.Task.lengths(s.Eval.Pad, d, d, any, loop)...)
 		}
+	}
+	return slices.Compact(out)
+}
+
+// summedTests lists the shapes of tests of sums: of the shortest and the longest of a grid
+// or a diagonal, and of listed lengths.
+func (s *Spec) summedTests() []lengths {
+	t, e := &s.Task, &s.Eval
+	operands := e.Operands
+	if len(operands) == 0 {
+		operands = []int{t.OperandsHi}
+	}
+	digits := slices.Concat(e.Digits, e.During.Digits)
+	if e.Diagonal.Hi > 0 {
+		digits = append(digits, e.Diagonal.Lo, e.Diagonal.Hi)
+	}
+	var out []lengths
+	for _, n := range operands {
+		for _, d := range digits {
+			out = append(out, t.summed(e.Pad, d, n)...)
+		}
+	}
+	if g := e.Grid; g.First.Hi > 0 {
+		out = append(out, append(t.summed(e.Pad, g.First.Lo, max(g.Second.Lo, 2)), t.summed(e.Pad, g.First.Hi, max(g.Second.Hi, 2))...)...)
 	}
 	return slices.Compact(out)
 }

@@ -40,8 +40,28 @@ func (c *checker) checkTask(t *Task) {
 		c.report("E0337", c.at("task.end"), "end = false, and nothing says how wide an answer is").
 			WithHelp("set task.pad = zero(to = …) and the same for eval.pad, or leave end out")
 	}
+	c.checkSum(t)
 	c.checkCurriculum(t)
 	c.limitTask(t)
+}
+
+// checkSum wants sums of one shape in a batch, with places for all digits.
+func (c *checker) checkSum(t *Task) {
+	if t.Kind != "sum" {
+		return
+	}
+	if t.Pad.To == 0 {
+		c.report("E0342", c.at("task.pad"), "numbers of a sum have one width, and task.pad = none").WithHelp("write pad = zero(to = %d, step = 1)", t.DigitsHi+2)
+	}
+	if t.Scratchpad && t.Pad.Less != 0 {
+		c.report("E0342", c.at("task.pad"), "sums on the way are numbers to be added to, and pad gives the answer another width").WithHelp("leave answer out of pad")
+	}
+	if c.num("train.ramp") > 0 {
+		c.report("E0342", c.at("train.ramp"), "numbers of a sum are as many in a whole batch, and the batch grows").WithHelp("leave ramp out, or write ramp = 0%%")
+	}
+	if g := c.ints("eval.grid"); len(g) == 4 && g[2] < 2 {
+		c.report("E0342", c.at("eval.grid"), "the second range of a grid of sums is how many numbers are added, two at least").WithHelp("write eval.grid = [%d..%d, 2..%d]", g[0], g[1], max(g[3], 2))
+	}
 }
 
 // checkCurriculum wants problems that can change with the budget: those that are drawn
@@ -73,7 +93,7 @@ func (c *checker) checkCurriculum(t *Task) {
 }
 
 // seq2seqKinds are the tasks that encoder-decoders learn.
-var seq2seqKinds = []string{"successor", "addition", "nx1", "parity"}
+var seq2seqKinds = []string{"successor", "addition", "nx1", "parity", "sum"}
 
 // limitTask notes what only one of the two kinds of models can do today.
 func (c *checker) limitTask(t *Task) {
@@ -90,6 +110,7 @@ func (c *checker) limitTask(t *Task) {
 		{t.Examples > 0 && (!t.Sequence || t.Below > 0), "task.examples", dsl.Limit{Code: "E0405",
 			Today: "train.budget = 20Mexamples, which says for how long to train"}},
 		{t.Sequence && t.Used && (t.Hinted() || t.RandomPad > 0), "task.vocabulary", dsl.Limit{Code: "E0407", Today: "vocabulary = full, or no hints and no random_pad"}},
+		{t.Sequence && t.Kind == "sum", "task", dsl.Limit{Code: "E0408", Today: "an encoder-decoder"}},
 		{!t.Sequence && t.LossOnAll, "task.loss_on", dsl.Limit{Code: "E0406", Today: "loss_on = answer"}},
 	} {
 		if !l.holds {

@@ -27,7 +27,11 @@ func (t *Task) Vocab() int {
 		}
 		return n
 	case t.Used:
-		return t.Base + min(layouts[t.Kind].operands-1, 1) + marks
+		n := t.Base + marks
+		if layouts[t.Kind].operands != 1 {
+			n++ // the operator
+		}
+		return n
 	case !t.Sequence:
 		return vocabSeq2seq + max(t.Base-10, 0)
 	case t.Kind == "sort":

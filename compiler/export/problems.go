@@ -25,6 +25,7 @@ type pyKind struct {
 	Reversed bool   // answers are written lowest digit first
 	Repeats  bool   // answers are widened with their first digit
 	Grows    int    // how many digits the longest answer has more than the longest operand
+	Partial  bool   // answers are all sums on the way
 }
 
 // unbounded is more than numbers of one length grow by.
@@ -38,6 +39,7 @@ var pyKinds = []pyKind{
 	{Kind: "nx1", Op: "*", Arity: 2, Family: "numbers", Expects: "a number and a digit with a * between them", Example: "123*4", Single: true, Grows: 1},
 	{Kind: "parity", Arity: 1, Family: "numbers", Expects: "a number", Example: "1011"},
 	{Kind: "or", Op: "+", Arity: 2, Family: "vectors", Expects: "two vectors of bits with a + between them", Example: "001+00000"},
+	{Kind: "sum", Op: "+", Family: "numbers", Expects: "two or more numbers with a + between them", Example: "12+34+56"},
 	{Kind: "sort", Family: "arrays", Expects: "numbers with commas between them", Example: "75946,36999,81201"},
 }
 
@@ -98,6 +100,7 @@ func newTask(c *config.Task, pad config.Pad, t *task.Task) pyTask {
 		}
 		k.Reversed = c.Reversed && (name != "parity" || c.Scratchpad)
 		k.Repeats = name == "parity" && c.Scratchpad
+		k.Partial = name == "sum" && c.Scratchpad
 		if p.Mixed {
 			k.Suffix = "_" + name
 			if k.Reversed {

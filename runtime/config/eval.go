@@ -11,6 +11,7 @@ type Eval struct {
 	Grid       Grid  // cells, every pair of lengths
 	Diagonal   Span  // cells, both operands of one length
 	Digits     []int // the same, for lengths one by one
+	Operands   []int // sums: how many numbers, for each of Digits; none: as many as training has at most
 	Samples    int   // problems a cell
 	Pad        Pad
 	FirstToken bool  // an answer counts when its first token is right

@@ -17,6 +17,9 @@ type Task struct {
 	Released         bool  // … or, with Below, from the lists of the code that Duan & Shi 2023 released
 	LengthLo         int   // sort: LengthLo to LengthHi entries
 	LengthHi         int
+	OperandsLo       int // sum: OperandsLo to OperandsHi numbers
+	OperandsHi       int
+	Batch            int // sum: so many examples of training, one batch, have as many numbers
 	Base             int
 	Used             bool // the only tokens are those that problems have
 	Started          bool // a text begins with a mark
@@ -34,7 +37,7 @@ type Task struct {
 	Split            *uint64 // seed of that part, and of the set of Examples; nil: that of the run
 	LossOnAll        bool    // sequences: the prompt has labels, too
 	Padded           bool    // sequences: all as long as the longest there can be, in the order drawn
-	Scratchpad       bool    // parity: the answer is the parity of each prefix
+	Scratchpad       bool    // parity: the answer is the parity of each prefix; sum: all sums on the way
 	Problems         string  // file: a problem a line, each with its end: prompt, separator, answer, both as Tokens.Join has them
 	Tests            string  // file: in the same way those that are tested; "": those that are held out
 	Separator        string  // file: between prompt and answer
@@ -59,6 +62,9 @@ func (t *Task) Hinted() bool { return t.Hints != "" && t.Hints != "none" }
 // MaxDigits is the most digits of operands in tests and questions, so that a slip asks
 // for no terabyte. Widths go twice as far.
 const MaxDigits = 1 << 15
+
+// MaxOperands is the most numbers of a sum.
+const MaxOperands = 64
 
 // A Pad is the fixed width that operands and answer are padded to with zeros: the
 // smallest of To, To+Step, To+2*Step, … that they fit in. To = 0: as wide as needed.

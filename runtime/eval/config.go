@@ -48,11 +48,16 @@ func (c *Config) Cells(t *task.Task) []Pair {
 		}
 	}
 	for _, n := range slices.Concat(c.Diagonal.Lengths(), c.Digits) {
-		p := Pair{n, n}
-		if t.Arrays() { // n is of the numbers in it
-			p.J = entries
+		switch {
+		case t.Sums() && len(c.Operands) > 0:
+			for _, m := range c.Operands {
+				out = append(out, Pair{n, m})
+			}
+		case t.Many(): // n is of the numbers in it
+			out = append(out, Pair{n, entries})
+		default:
+			out = append(out, Pair{n, n})
 		}
-		out = append(out, p)
 	}
 	if t.Arity() == 1 {
 		for i := range out {
@@ -67,14 +72,14 @@ func (c *Config) Cells(t *task.Task) []Pair {
 // else the longest of Cells that training has and three longer ones, or four of a file.
 func (c *Config) duringCells(t *task.Task) []Pair {
 	if len(c.During.Digits) > 0 {
-		asked := Config{Digits: c.During.Digits}
+		asked := Config{Digits: c.During.Digits, Operands: c.Operands}
 		return asked.Cells(t)
 	}
 	all := c.Cells(t)
 	if t.Listed() {
 		return spread(all, 4)
 	}
-	if equal := slices.DeleteFunc(slices.Clone(all), func(p Pair) bool { return p.J > 0 && p.I != p.J }); len(equal) > 0 {
+	if equal := slices.DeleteFunc(slices.Clone(all), func(p Pair) bool { return p.J > 0 && p.I != p.J }); len(equal) > 0 && !t.Sums() {
 		all = equal
 	}
 	var trained Pair

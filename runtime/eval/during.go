@@ -46,7 +46,7 @@ func (d *During) Run(ctx context.Context) ([]track.Length, error) {
 	at := 0
 	for k, p := range d.cells {
 		l := track.Length{Length: p.I, Samples: len(cells[k])}
-		if d.Task.Arrays() {
+		if d.Task.Many() {
 			l.Entries = p.J
 		}
 		var sum tally

@@ -239,6 +239,9 @@ func cannotSave(err error) error { return fmt.Errorf("cannot save the result: %w
 
 // summarise fills in what follows from the cells, and the means over some of them.
 func (t *Test) summarise(r *Result, over []Pair) {
+	if t.Task.Sums() {
+		_, r.Second = t.Task.Axes()
+	}
 	r.summarise(t.Trained, over)
 	if t.Task.Listed() {
 		share := r.total().Fraction()

@@ -30,9 +30,15 @@ func TestCells(t *testing.T) {
 			[]Pair{{1, 1}, {1, 2}, {2, 1}, {1, 3}, {2, 2}, {2, 3}, {3, 3}, {4, 4}, {9, 9}}},
 		{"sort", Config{Grid: spans(1, 2, 1, 1), Digits: []int{2}}, []Pair{{1, 1}, {2, 1}, {2, 5}}},
 		{"successor", Config{Grid: spans(1, 2, 1, 3), Digits: []int{6, 2}}, []Pair{{1, 0}, {2, 0}, {6, 0}}},
+		{"sum", Config{Digits: []int{60, 6}, Operands: []int{10, 2}}, []Pair{{6, 2}, {6, 10}, {60, 2}, {60, 10}}},
+		{"sum", Config{Digits: []int{6}}, []Pair{{6, 5}}},
 		{"file", Config{Grid: spans(1, 2, 1, 3), Digits: []int{6, 2}}, []Pair{{1, 0}, {4, 0}}},
 	} {
-		tk, err := task.New(sequences[c.task], 1)
+		cfg, ok := sequences[c.task]
+		if !ok {
+			cfg = task.Config{Kind: c.task, DigitsLo: 1, DigitsHi: 6, OperandsLo: 2, OperandsHi: 5, Base: 10, Pad: task.Pad{To: 8, Step: 3}}
+		}
+		tk, err := task.New(cfg, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -41,6 +41,7 @@ type Result struct {
 	OOD          *float64           `json:"ood,omitempty"`              // out of it, up to 100 digits
 	OOD100       *float64           `json:"ood100,omitempty"`           // both of the same length, above 100 digits
 	Overall      *float64           `json:"overall,omitempty"`          // of all problems alike: where they are those of a file
+	Second       string             `json:"second,omitempty"`           // what the second length of a cell counts, where that is no length
 	Tested       string             `json:"tested,omitempty"`           // of a file: which of its problems these are, as task.Tested says
 	MeanRuns     float64            `json:"mean_runs,omitempty"`        // of the loop, over problems, where a test takes as many as an answer needs
 	ByLength     map[string]float64 `json:"by_length,omitzero"`         // where both have the same
@@ -139,7 +140,7 @@ func (r *Result) summarise(trained Pair, over []Pair) {
 	problems, runs := 0, 0
 	for _, c := range r.ByCell {
 		equal := c.J == 0 || c.I == c.J
-		if equal {
+		if equal && r.Second == "" {
 			r.ByLength[strconv.Itoa(c.I)] = c.Fraction()
 		}
 		if over != nil && !listed[c.Pair] {

@@ -61,6 +61,12 @@ func TestResultFile(t *testing.T) {
 	if text, err := json.Marshal(cells); string(text) != "[[6,6,4,4,9],[7,0,4,2]]" || err != nil {
 		t.Errorf("cells are %s, %v", text, err)
 	}
+	sums := &Result{Settings: Settings{Metric: ExactMatch}, Second: "operands", ByCell: []Cell{{Pair{6, 2}, 4, 4, 0}, {Pair{10, 10}, 4, 1, 0}}}
+	sums.summarise(Pair{6, 5}, nil)
+	table = " digits operands  problems  exact match\n      6        2         4     100.00 %\n     10       10         4      25.00 %\n"
+	if diff := cmp.Diff(table, sums.Table(80)); diff != "" || len(sums.ByLength) > 0 || *sums.ID != 1 || *sums.OOD != 0.25 {
+		t.Errorf("%s; %v", diff, sums)
+	}
 	share := 0.5
 	listed := &Result{Settings: Settings{Metric: ExactMatch}, Overall: &share, Tested: task.OfTestFile, ByCell: []Cell{{Pair{1, 0}, 1, 1, 0}, {Pair{12, 0}, 3, 1, 0}}}
 	table = " prompt length  problems  exact match\n             1         1     100.00 %\n            12         3      33.33 %\n           all         4      50.00 %\nof problems of the test file; lengths are in tokens\n"

@@ -14,7 +14,7 @@ import (
 func (r *Result) Table(width int) string {
 	var b strings.Builder
 	grid, line := r.split()
-	if len(grid) == 0 {
+	if len(grid) == 0 || r.Second != "" {
 		r.lines(&b)
 		return b.String()
 	}
@@ -38,9 +38,14 @@ func (r *Result) lines(b *strings.Builder) {
 	if r.Tested != "" {
 		what = " prompt length"
 	}
+	second := func(int) string { return "" }
+	if wide := len(r.Second); wide > 0 {
+		what += " " + r.Second
+		second = func(j int) string { return fmt.Sprintf(" %*d", wide, j) }
+	}
 	fmt.Fprintf(b, "%s %9s %12s\n", what, "problems", strings.ReplaceAll(r.Metric, "_", " "))
 	line := func(name string, c Cell) {
-		fmt.Fprintf(b, "%*s %9d %10s %%\n", len(what), name, c.Samples, track.Percent(c.Fraction()))
+		fmt.Fprintf(b, "%*s %9d %10s %%\n", len(what), name+second(c.J), c.Samples, track.Percent(c.Fraction()))
 	}
 	for _, c := range r.ByCell {
 		line(strconv.Itoa(c.I), c)

@@ -1,6 +1,9 @@
 package task
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // A Batch is problems as tokens: row-major, an example a row. A Drawer lays out
 // sequences in parts, each at a length of its own; T is the longest.
@@ -54,6 +57,9 @@ func (t *Task) Batch(problems []Problem) (Batch, error) {
 		w, err := t.tight(p)
 		if err != nil {
 			return Batch{}, err
+		}
+		if width > 0 && t.Sums() && width>>widthBits != w>>widthBits {
+			return Batch{}, fmt.Errorf("sums of %d and of %d numbers in a batch: all have as many", width>>widthBits, w>>widthBits)
 		}
 		width = max(width, w)
 	}

@@ -41,6 +41,12 @@ func (c *Config) check() error {
 		return fmt.Errorf("a vocabulary of what is used has no hints and no fillers")
 	case c.Unended && (c.Pad.To == 0 || k.arity == 0):
 		return fmt.Errorf("answers without an end are for numbers of a known width")
+	case k.family == sums{} && c.Sequence:
+		return fmt.Errorf("decoder-only models do not have it: use an encoder-decoder")
+	case k.family == sums{} && (c.OperandsLo < 2 || c.OperandsHi < c.OperandsLo || c.Below > 0 || c.Interleave || c.Pad.To == 0):
+		return fmt.Errorf("sums of %d to %d numbers: want two or more, given by their digits, padded with zeros, one behind the other", c.OperandsLo, c.OperandsHi)
+	case k.family == sums{} && c.Scratchpad && c.Pad.Less != 0:
+		return fmt.Errorf("sums on the way are as wide as operands: leave out the width of the answer")
 	case !c.Sequence && !k.seq2seq:
 		return fmt.Errorf("encoder-decoders do not have it: use a decoder-only model")
 	case !c.Sequence && (c.hinted() || c.RandomPad != 0 || c.Examples != 0 || c.LossOnAll):
@@ -49,13 +55,13 @@ func (c *Config) check() error {
 		return fmt.Errorf("operands of %d to %d digits: lengths start at 1 and ascend", c.DigitsLo, c.DigitsHi)
 	case c.Below < 0 || c.Holdout < 0 || c.Holdout >= 1 || c.RandomPad < 0 || c.RandomPad > 1:
 		return fmt.Errorf("numbers below %d, a hold-out of %g, random padding of %g: want a positive number and fractions", c.Below, c.Holdout, c.RandomPad)
-	case c.Below > 0 && (c.Examples != 0 || k.family == vectors{} || k.arity == 0):
+	case c.Below > 0 && (c.Examples != 0 || k.family == vectors{} || k.family == arrays{}):
 		return fmt.Errorf("numbers below %d are a set by themselves, and of numbers", c.Below)
 	case c.Released && (c.Below != listed || !k.seq2seq):
 		return fmt.Errorf("numbers below %d from the released lists: those are for successor, addition, nx1 and parity, and of %d numbers", c.Below, listed)
-	case (c.Pad.To > 0 || c.Interleave) && (k.family == vectors{} || k.arity == 0):
+	case (c.Pad.To > 0 || c.Interleave) && (k.family == vectors{} || k.family == arrays{}):
 		return fmt.Errorf("zeros in front are for numbers")
-	case k.arity == 0 && (c.LengthLo < 1 || c.LengthHi < c.LengthLo):
+	case k.family == arrays{} && (c.LengthLo < 1 || c.LengthHi < c.LengthLo):
 		return fmt.Errorf("arrays of %d to %d entries: lengths start at 1 and ascend", c.LengthLo, c.LengthHi)
 	}
 	return nil

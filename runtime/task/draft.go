@@ -61,7 +61,7 @@ func (t *Task) draft(p Problem) *draft {
 func (t *Task) solve(d *draft) {
 	d.of = t
 	switch {
-	case t.kind.arity == 0:
+	case t.Arrays():
 		t.arrange(d)
 	case t.kind.answer != nil:
 		d.answer = t.kind.answer(d.answer[:0], t.cfg.Base, d.operands)
@@ -78,7 +78,10 @@ func (t *Task) numbered(d *draft, value func(operand int) int64) {
 }
 
 // width is the number of places that a draft needs, padded.
-func (t *Task) width(d *draft) (int, error) { return t.fit(t.places(d)) }
+func (t *Task) width(d *draft) (int, error) {
+	w, err := t.fit(t.places(d))
+	return t.shaped(w, d), err
+}
 
 // places is the number of places that a draft needs.
 func (t *Task) places(d *draft) int {

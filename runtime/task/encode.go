@@ -19,6 +19,9 @@ func (t *Task) Encode(p Problem, width int, b Batch) {
 // encode writes tokens for an encoder-decoder: the source, the decoder's input and
 // what it is to say at each row. Numbers are padded with zeros to the width.
 func (t *Task) encode(b Batch, d *draft, width int) {
+	if t.Sums() {
+		width &= widthMask
+	}
 	at := 0
 	put := func(symbol byte) {
 		b.Source[at] = t.alphabet.ids[symbol]
@@ -48,6 +51,10 @@ func (t *Task) encode(b Batch, d *draft, width int) {
 	}
 	put(symbolEOS)
 
+	if t.Sums() && t.cfg.Scratchpad {
+		t.partial(b, d, width)
+		return
+	}
 	width -= t.cfg.Pad.Less
 	b.Target[0], b.Labels[width] = t.alphabet.ids[symbolSOS], t.EOS()
 	if t.cfg.Unended {
@@ -99,6 +106,9 @@ func (t *Task) Decode(p Problem, reply []int32) string {
 		reply = reply[:end]
 	}
 	text := u.join(slices.DeleteFunc(slices.Clone(reply), u.IsHint))
+	if u.Sums() {
+		text = text[strings.LastIndex(text, u.kind.op)+1:] // of several sums the last
+	}
 	switch {
 	case u.kind.answer == nil:
 		return text

@@ -10,7 +10,7 @@ import (
 type kind struct {
 	name    string
 	op      string // between the operands, the first symbol when they are interleaved
-	arity   int    // operands; 0: as many as an array has entries
+	arity   int    // operands; 0: any number
 	family  family
 	answer  func(dst []byte, base int, x [][]byte) []byte // appended to dst, in ordinary order; nil: no number
 	fill    byte                                          // what widens an answer: '0', or 0 for its own first digit
@@ -29,6 +29,7 @@ func kinds() []kind {
 		{"nx1", "*", 2, numbers{digit: true}, multiplication, '0', true, "a number and a digit with a * between them", "123*4"},
 		{"parity", "", 1, numbers{}, runningParity, 0, true, "a number", "1011"},
 		{"or", "+", 2, vectors{}, or, '0', false, "two vectors of bits with a + between them", "001+00000"},
+		{"sum", "+", 0, sums{}, sum, '0', true, "two or more numbers with a + between them", "12+34+56"},
 		{"sort", ",", 0, arrays{}, nil, '0', false, "numbers with commas between them", "75946,36999,81201"},
 		{ofFile, "", 1, &lines{}, nil, '0', false, "a prompt as the file has them", ""},
 	}

@@ -37,16 +37,16 @@ func (f numbers) draw(t *Task, d *draft, cell int64, src *philox.Source) {
 
 // random makes a problem of the lengths i and j.
 func (f numbers) random(t *Task, d *draft, src *philox.Source, lengths ...int) {
-	t.operands(d, src, func(operand int) int { return lengths[operand] })
+	t.operands(d, src, t.kind.arity, func(operand int) int { return lengths[operand] })
 }
 
-// operands draws those of a problem of numbers, each of a length.
-func (t *Task) operands(d *draft, src *philox.Source, length func(operand int) int) {
+// operands draws the n operands of a problem of numbers, each of a length.
+func (t *Task) operands(d *draft, src *philox.Source, n int, length func(operand int) int) {
 	if d.carries {
 		t.carrying(d, src, [2]int{length(0), length(1)})
 		return
 	}
-	d.room(t.kind.arity)
+	d.room(n)
 	for i, x := range d.operands {
 		if i == 1 && t.single() {
 			d.operands[i] = append(x[:0], digits[src.Intn(t.cfg.Base)])

@@ -173,9 +173,9 @@ func side(held bool) philox.Stream {
 func (t *Task) drawn(d *draft, k int64, held bool) bool {
 	src := t.source(d, side(held), uint64(k))
 	d.carries = !held && t.carriesAt(k, src)
-	lengths := t.cfg.DigitsHi - t.cfg.DigitsLo + 1
+	lengths, n := t.cfg.DigitsHi-t.cfg.DigitsLo+1, t.number(k, held, src)
 	return t.sided(d, held, func() {
-		t.operands(d, src, func(int) int { return t.cfg.DigitsLo + src.Intn(lengths) })
+		t.operands(d, src, n, func(int) int { return t.cfg.DigitsLo + src.Intn(lengths) })
 	})
 }
 

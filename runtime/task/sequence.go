@@ -193,14 +193,14 @@ func (t *Task) write(d *draft) error {
 		p.line(f)
 		return nil
 	}
-	if t.kind.arity == 0 {
+	if t.Arrays() {
 		p.entries()
 	} else if err := t.writeNumbers(&p); err != nil {
 		return err
 	}
 	p.put('=')
 	d.prompt = len(d.tokens)
-	if t.kind.arity == 0 {
+	if t.Arrays() {
 		p.symbols(d.answer)
 	} else {
 		p.number(t, d.answer, p.width-t.cfg.Pad.Less, t.reversed(), t.kind.fill)
@@ -377,7 +377,7 @@ func (t *Task) fillerRoom(n int) int {
 // with the last letter at the latest. The released code draws the first letter of
 // the cyclic ones twice as often as others.
 func (t *Task) hint(d *draft, src *philox.Source) {
-	if t.kind.arity == 0 {
+	if t.Arrays() {
 		return // letters of arrays are drawn with the array
 	}
 	d.start = 0

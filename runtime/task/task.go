@@ -148,7 +148,7 @@ func (t *Task) Tested() string {
 }
 
 // Arrays reports whether a problem is an array, whose second length is its entries.
-func (t *Task) Arrays() bool { return t.kind.arity == 0 }
+func (t *Task) Arrays() bool { return t.kind.family == arrays{} }
 
 // Arity is the number of operands whose lengths are told apart: two of an array,
 // whose entries and their number have one.
@@ -182,6 +182,8 @@ func (t *Task) Extent() (i, j int) {
 	switch f := t.kind.family.(type) {
 	case arrays:
 		return i, t.cfg.LengthHi
+	case sums:
+		return i, t.cfg.OperandsHi
 	case *lines:
 		return f.extent(t.cfg.Tokens), 0
 	case numbers:
@@ -197,8 +199,10 @@ func (t *Task) Extent() (i, j int) {
 func (t *Task) Axes() (first, second string) {
 	_, j := t.Extent()
 	switch {
-	case t.kind.arity == 0:
+	case t.Arrays():
 		return "digits of an entry", "entries"
+	case t.Sums():
+		return "digits", "operands"
 	case t.Listed():
 		return "tokens of the prompt", ""
 	case j == 0:
@@ -209,7 +213,7 @@ func (t *Task) Axes() (first, second string) {
 
 // EndCounts reports whether an answer is right only with its end: not those of
 // sorting (McLeish et al. 2024, the released code).
-func (t *Task) EndCounts() bool { return t.kind.arity != 0 && !t.cfg.Unended }
+func (t *Task) EndCounts() bool { return !t.Arrays() && !t.cfg.Unended }
 
 // Ends reports whether answers have an end that a model says; else their width says it.
 func (t *Task) Ends() bool { return !t.cfg.Unended }
@@ -218,8 +222,11 @@ func (t *Task) Ends() bool { return !t.cfg.Unended }
 func (t *Task) largest() Problem {
 	if t.cfg.Below == 0 {
 		j := t.cfg.DigitsHi
-		if t.kind.arity == 0 {
+		switch {
+		case t.Arrays():
 			j = t.cfg.LengthHi
+		case t.Sums():
+			j = t.cfg.OperandsHi
 		}
 		return t.longest(t.cfg.DigitsHi, j)
 	}
@@ -294,7 +301,7 @@ func (t *Task) Width(p Problem) (int, error) {
 	}
 	d := t.draft(p)
 	if need := t.room(d); t.cfg.Pad.Width(need) >= need {
-		return t.cfg.Pad.Width(need), nil
+		return t.shaped(t.cfg.Pad.Width(need), d), nil
 	}
 	return t.width(d)
 }
@@ -322,6 +329,14 @@ func (t *Task) fit(need int) (int, error) {
 func (t *Task) Shape(width int) (source, target int) {
 	if t.cfg.Sequence {
 		return 0, width
+	}
+	if n := width >> widthBits; t.Sums() {
+		width &= widthMask
+		source, target = n*(width+1)+1, width-t.cfg.Pad.Less+1
+		if t.cfg.Scratchpad {
+			target *= n - 1
+		}
+		return source, target
 	}
 	numbers := t.kind.arity * width
 	if t.single() && !t.cfg.Interleave {

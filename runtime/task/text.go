@@ -35,7 +35,10 @@ func (t *Task) Carries(n int) Problem {
 	if t.Listed() {
 		return t.HeldOut(0)
 	}
-	if t.kind.arity == 0 {
+	if t.Sums() {
+		return t.longest(n, t.cfg.OperandsHi)
+	}
+	if t.Arrays() {
 		return t.longest(min(n, t.cfg.DigitsHi), n)
 	}
 	if len(t.parts) > 0 {
@@ -73,7 +76,7 @@ func (t *Task) Parse(text string) (Problem, error) {
 	if t.kind.arity != 1 {
 		operands = strings.Split(plain, t.kind.op)
 	}
-	if t.kind.arity > 0 && len(operands) != t.kind.arity {
+	if t.kind.arity > 0 && len(operands) != t.kind.arity || t.Sums() && len(operands) < 2 {
 		return fail(fmt.Sprintf("found %q %d times", t.kind.op, len(operands)-1))
 	}
 	for i, x := range operands {

@@ -1,0 +1,167 @@
+package task
+
+import (
+	"math"
+	"math/big"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// summing are sums of two to five numbers of one to six digits.
+var summing = Config{Kind: "sum", DigitsLo: 1, DigitsHi: 6, OperandsLo: 2, OperandsHi: 5, Batch: 16, Base: 10, Reversed: true, Pad: Pad{To: 8, Step: 3}, Holdout: 0.1}
+
+// reads is what the tokens of a task stand for.
+func reads(t *Task, ids []int32) string {
+	var b strings.Builder
+	for _, id := range ids {
+		b.WriteString(t.Symbol(id))
+	}
+	return b.String()
+}
+
+func TestSumsAreEncoded(t *testing.T) {
+	partial := with(summing, func(c *Config) { c.Scratchpad, c.Used = true, true })
+	for _, c := range []struct {
+		cfg                          Config
+		text                         string
+		source, target, labels, says string
+	}{
+		{summing, "12+345+6789", "^00000012+00000345+00006789$", "^64170000", "64170000$", "7146"},
+		{summing, "99999999+1", "^00099999999+00000000001$", "^00000000100", "00000000100$", "100000000"},
+		{partial, "12+345+9", "^00000012+00000345+00000009$", "^75300000+66300000", "75300000+66300000$", "366"},
+		{partial, "5+5", "^00000005+00000005$", "^01000000", "01000000$", "10"},
+		{with(partial, func(c *Config) { c.Reversed, c.ReversedOperands = false, true }), "12+345+9", "^21000000+54300000+90000000$", "^00000357+00000366", "00000357+00000366$", "366"},
+	} {
+		task := must(t, c.cfg, 1)
+		p, err := task.Parse(c.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := task.One(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := []string{reads(task, b.Source), reads(task, b.Target), reads(task, b.Labels), p.Answer, task.Decode(p, b.Labels)}
+		if diff := cmp.Diff([]string{c.source, c.target, c.labels, c.says, c.says}, got); diff != "" {
+			t.Errorf("%s: %s", c.text, diff)
+		}
+		if wrong := append([]int32{b.Labels[1]}, b.Labels[1:]...); !task.Correct(p, b.Labels) || b.Labels[0] != b.Labels[1] && task.Correct(p, wrong) {
+			t.Errorf("%s: the right answer is wrong, or a wrong one right", c.text)
+		}
+	}
+	for _, text := range []string{"12", "12+", "1+2+x", "+"} {
+		if _, err := must(t, summing, 1).Parse(text); err == nil {
+			t.Errorf("%q is a sum", text)
+		}
+	}
+}
+
+// TestSumsAreDrawn counts how many numbers training adds, and holds answers to math/big.
+func TestSumsAreDrawn(t *testing.T) {
+	task := must(t, summing, 3)
+	const batches = 2000
+	var numbers [6]int
+	var lengths [7]int
+	all := 0
+	for batch := range int64(batches) {
+		n := len(task.Train(batch * 16).Operands)
+		numbers[n]++
+		for k := range int64(16) {
+			p := task.Train(batch*16 + k)
+			if len(p.Operands) != n {
+				t.Fatalf("problems of %d and %d numbers in a batch", n, len(p.Operands))
+			}
+			check(t, p)
+			if task.isHeldOut(task.draft(p)) {
+				t.Fatalf("%s is held out, and trained", task.Text(p))
+			}
+			for _, x := range p.Operands {
+				lengths[len(x)]++
+				all++
+			}
+		}
+	}
+	for n := 2; n <= 5; n++ {
+		if got, want := float64(numbers[n]), batches/4.0; math.Abs(got-want) > 5*math.Sqrt(want) {
+			t.Errorf("%g batches of %d numbers, want about %g", got, n, want)
+		}
+	}
+	for n := 1; n <= 6; n++ {
+		if got, want := float64(lengths[n]), float64(all)/6; math.Abs(got-want) > 5*math.Sqrt(want) {
+			t.Errorf("%g numbers of %d digits, want about %g", got, n, want)
+		}
+	}
+	held := map[int]int{}
+	for k := range int64(400) {
+		p := task.HeldOut(k)
+		check(t, p)
+		held[len(p.Operands)]++
+		if !task.isHeldOut(task.draft(p)) {
+			t.Errorf("%s is not held out", task.Text(p))
+		}
+	}
+	if len(held) != 4 {
+		t.Errorf("held-out problems have %v numbers", held)
+	}
+	if b, err := task.NewDrawer(16, 16).Train(32, 16); err != nil || b.S != len(task.Train(32).Operands)*(b.T)+1 {
+		t.Errorf("a batch of %d tokens and %d rows: %v", b.S, b.T, err)
+	}
+}
+
+// TestSumsAreTested wants as many numbers of as many digits as a test asks for.
+func TestSumsAreTested(t *testing.T) {
+	task := must(t, summing, 3)
+	for _, n := range []int{2, 5, 10, 64} {
+		for _, digits := range []int{1, 6, 60, 5000} {
+			for _, p := range task.Cell(digits, n, 3) {
+				check(t, p)
+				for _, x := range p.Operands {
+					if len(p.Operands) != n || len(x) != digits {
+						t.Errorf("%d numbers, one of %d digits, want %d of %d", len(p.Operands), len(x), n, digits)
+					}
+				}
+				width, err := task.Width(p)
+				longest, _ := task.Width(task.LongestIn(digits, n)[0])
+				if source, target := task.Shape(width); err != nil || width != longest || source != n*target+1 {
+					t.Errorf("%d numbers of %d digits: %d tokens and %d rows: %v", n, digits, source, target, err)
+				}
+			}
+		}
+	}
+	if i, j := task.Extent(); i != 6 || j != 5 {
+		t.Errorf("training has up to %d digits and %d numbers", i, j)
+	}
+}
+
+// check holds the answer of a sum to math/big.
+func check(t *testing.T, p Problem) {
+	t.Helper()
+	sum := new(big.Int)
+	for _, x := range p.Operands {
+		n, ok := new(big.Int).SetString(x, 10)
+		if !ok {
+			t.Fatalf("%s is no number", x)
+		}
+		sum.Add(sum, n)
+	}
+	if p.Answer != sum.String() {
+		t.Errorf("%v add up to %s, not %s", p.Operands, sum, p.Answer)
+	}
+}
+
+func TestBadSums(t *testing.T) {
+	for _, change := range []func(*Config){
+		func(c *Config) { c.Sequence = true },
+		func(c *Config) { c.OperandsLo = 1 },
+		func(c *Config) { c.OperandsHi = 1 },
+		func(c *Config) { c.Below = 100 },
+		func(c *Config) { c.Pad = Pad{} },
+		func(c *Config) { c.Scratchpad, c.Pad.Less = true, -1 },
+	} {
+		if _, err := New(with(summing, change), 1); err == nil {
+			t.Errorf("%+v is taken", with(summing, change))
+		}
+	}
+}
