@@ -76,7 +76,7 @@ stage two { from = one }
 		"block stage.one one",
 		"block stage.two two",
 		"train.batch: 64 = 32 (overridden)",
-		"model.ffn: gelu(hidden = 2 * width) = gelu(hidden = 2 * width, rank = none)",
+		"model.ffn: gelu(hidden = 2 * width) = gelu(hidden = 2 * width)",
 		"train.batch: 32 = 32",
 		"bias.slope.c: 0.5 = 0.5 (definition)",
 		"bias.slope.w: learned([H]) = learned([H]) (definition)",

@@ -77,8 +77,11 @@ func (t *Task) tests(of *task.Task) iter.Seq[task.Problem] {
 	return func(yield func(task.Problem) bool) {
 		lo, hi := t.digits()
 		first, most := lo, hi
-		if t.Kind == "sort" {
+		switch t.Kind { // the second length counts something
+		case "sort":
 			first, most = t.LengthLo, t.LengthHi
+		case "sum":
+			first, most = t.OperandsLo, t.OperandsHi
 		}
 		for sum := range 2*moreThan + 1 {
 			for more := range sum + 1 {
