@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -146,8 +147,11 @@ func (c *checker) vetDefinitions(trainings []*checker) {
 		for _, d := range t.defined {
 			if !used[d.path()] {
 				if d.at.Start.File == c.main && c.wanted("V017") {
-					c.report("V017", d.at, "no attention uses the %s %s", d.kind, d.name).
-						WithHelp("write %s = %s in an attention block, as model.decoder.self, or remove it", d.kind, d.name)
+					user, help := "no attention", fmt.Sprintf("write %s = %s in an attention block, as model.decoder.self, or remove it", d.kind, d.name)
+					if d.kind == "table" {
+						user, help = "no embedding and no output", fmt.Sprintf("write model.embed.token = learned(value = %s), or remove it", d.name)
+					}
+					c.report("V017", d.at, "%s uses the %s %s", user, d.kind, d.name).WithHelp("%s", help)
 				}
 				continue
 			}
