@@ -70,11 +70,20 @@ func (m *Model) hfConfig(f *pyFile) object {
 // hfTokens says which tokens begin, end and fill texts.
 func (m *Model) hfTokens(f *pyFile, c object) {
 	c["eos_token_id"], c["pad_token_id"] = f.End, 0
+	if m.Spec.Task.Used && !f.Encoder { // no token fills
+		c["pad_token_id"] = nil
+		if !m.hasEnd(f) {
+			c["eos_token_id"] = nil
+		}
+	}
 	if f.Encoder { // problems of a batch have one length, and what follows an end says nothing
 		c["pad_token_id"] = f.End
 		c["decoder_start_token_id"], c["bos_token_id"] = f.start(m), f.start(m)
 	}
 }
+
+// hasEnd reports whether the vocabulary has the token that ends answers.
+func (m *Model) hasEnd(f *pyFile) bool { return int(f.End) < m.task.Vocab() }
 
 // start is the token that the decoder of an encoder-decoder reads first.
 func (f *pyFile) start(m *Model) int {
@@ -97,6 +106,10 @@ func (m *Model) special(f *pyFile) map[int]string {
 	switch {
 	case f.Encoder:
 		return map[int]string{int(f.End): "$", f.start(m): "^"}
+	case m.Spec.Task.Used && m.hasEnd(f):
+		return map[int]string{int(f.End): "$"}
+	case m.Spec.Task.Used:
+		return nil
 	case f.Listed:
 		return map[int]string{0: "<pad>", 1: "<eos>"}
 	}
@@ -106,7 +119,7 @@ func (m *Model) special(f *pyFile) map[int]string {
 // hfTokenizer is a tokenizer of package tokenizers: each symbol of a text is a token.
 func (m *Model) hfTokenizer(f *pyFile) object {
 	vocabulary, special := object{}, m.special(f)
-	var added []object
+	added := []object{}
 	for id, symbol := range m.task.Vocabulary() {
 		if name, ok := special[id]; ok {
 			symbol = name
@@ -148,8 +161,12 @@ func (m *Model) decoder() any {
 
 func (m *Model) hfTokenizerConfig(f *pyFile) object {
 	special := m.special(f)
-	c := object{"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": false,
-		"eos_token": special[int(f.End)], "pad_token": special[0], "model_input_names": []string{"input_ids"}}
+	c := object{"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": false, "model_input_names": []string{"input_ids"}}
+	for role, id := range map[string]int{"eos_token": int(f.End), "pad_token": 0} {
+		if name, ok := special[id]; ok {
+			c[role] = name
+		}
+	}
 	if f.Encoder {
 		c["bos_token"], c["pad_token"] = "^", "$"
 	}

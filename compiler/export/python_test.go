@@ -308,6 +308,10 @@ func problemOf(t *testing.T, m *Model, p task.Problem, src *rand.Rand, answered 
 	}
 	right := b.Labels[first:]
 	out.Right, out.Room = wide(right[:len(right)-1]), len(right)
+	if !m.task.Ends() {
+		right = right[:len(right)-1]
+		out.Room--
+	}
 	if slices.ContainsFunc(right, m.task.IsHint) {
 		out.Room++
 	}
