@@ -42,7 +42,33 @@ func (c *checker) checkBiases(s *Spec) {
 				WithHelp("close such cells by the mask, or keep what is divided by, or under a logarithm, away from 0, as in log(max(…, 1))")
 		}
 	}
+	for _, x := range s.tables() {
+		if at := c.strayCell(s, x); at != nil && at.certain {
+			c.report("E0329", c.at(x.path), "the table of %s is %v for %s", x.path, at.value, at.ofTable()).
+				WithHelp("keep what is divided by, or under a logarithm, away from 0, as in log(max(n, 1))")
+		}
+	}
 }
+
+// tables are the tables that expressions give, as biases of one head that read n as i and
+// c as j.
+func (s *Spec) tables() (all []attention) {
+	m := &s.Model
+	add := func(path string, t *Table, rows int) {
+		if t == nil {
+			return
+		}
+		bias := expr.Subst(t.Value, map[string]*expr.Expr{"n": expr.NewVar("i", expr.I32), "c": expr.NewVar("j", expr.I32)})
+		all = append(all, attention{path, &Site{Bias: bias, Params: t.Params}, func(lengths) (int, int) { return rows, m.Width }})
+	}
+	add("model.embed.token", m.Token, s.Task.Vocab())
+	add("model.embed.position", m.Position.Value, m.Position.Rows())
+	add("model.output", m.Output, s.Task.Said())
+	return all
+}
+
+// ofTable is the place of the cell in a table.
+func (s *strayCell) ofTable() string { return fmt.Sprintf("n = %d, c = %d", s.i, s.j) }
 
 // vetBiases finds those that are finite only while their learned parameters stay near
 // what they begin with.
@@ -51,6 +77,12 @@ func (c *checker) vetBiases(s *Spec) {
 		if at := c.strayCell(s, x); at != nil && !at.certain {
 			c.report("V023", c.at(x.path+".bias"), "%s.bias is %v for %v, if training makes %s", x.path, at.value, at, at.params).
 				WithHelp("bound the parameter, as in learned([H], min = 0), or take its square or abs")
+		}
+	}
+	for _, x := range s.tables() {
+		if at := c.strayCell(s, x); at != nil && !at.certain {
+			c.report("V023", c.at(x.path), "the table of %s is %v for %s, if training makes %s", x.path, at.value, at.ofTable(), at.params).
+				WithHelp("bound the parameter, as in learned([], min = 0), or take its square or abs")
 		}
 	}
 }

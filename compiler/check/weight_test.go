@@ -8,35 +8,39 @@ import (
 // TestWeights reads what projections and tables are made of, and says what cannot be.
 func TestWeights(t *testing.T) {
 	for set, want := range map[string]string{
-		"model.decoder.self.k=q":                                    "",
-		"model.decoder.self.o=transposed(v)":                        "",
-		"model.decoder.cross.v=self.v":                              "",
-		"model.decoder.self.q=low(rank = 2)":                        "",
-		"model.decoder.self.q=low":                                  "E0210",
-		"model.decoder.self.q=own(init = normal(2))":                "",
-		"model.decoder.self.q=own(init = xavier())":                 "E0206",
-		"model.decoder.self.o=scalar":                               "",
-		"model.decoder.self.o=none":                                 "",
-		"model.decoder.self.q=none":                                 "E0336", // keys alone
-		"model.decoder.self.q=2":                                    "E0206",
-		"model.decoder.self.q=encoder.k":                            "E0336",
-		"model.decoder.self.q=z":                                    "E0336",
-		"model.decoder.self.o=q":                                    "", // both are square
-		"model.head_width=3 model.decoder.self.o=q":                 "E0336",
-		"model.head_width=3 model.decoder.self.v=none":              "E0336",
-		"model.head_width=3 model.decoder.self.o=scalar":            "E0336",
-		"model.head_width=3 model.heads=3":                          "",
-		"model.decoder.self.k=q model.decoder.self.v=k":             "E0336", // has no matrix of its own
-		"model.output=linear(rank = 2)":                             "",
-		"model.output=linear(tied = true, rank = 2)":                "E0335",
-		"model.output=linear(value = ray)":                          "V017",
-		"model.output=linear(tied = true, value = ray)":             "E0335",
-		"model.embed.token=learned(value = ray)":                    "",
-		"model.embed.token=learned(value = rays)":                   "E0209",
-		"model.embed.token=learned(value = alibi)":                  "E0209",
-		"model.embed.token=learned(value = i)":                      "E0209",
-		"model.decoder.self.bias=ray":                               "E0209",
-		"model.decoder.self.bias=n":                                 "E0209",
+		"model.decoder.self.k=q":                                              "",
+		"model.decoder.self.o=transposed(v)":                                  "",
+		"model.decoder.cross.v=self.v":                                        "",
+		"model.decoder.self.q=low(rank = 2)":                                  "",
+		"model.decoder.self.q=low":                                            "E0210",
+		"model.decoder.self.q=own(init = normal(2))":                          "",
+		"model.decoder.self.q=own(init = xavier())":                           "E0206",
+		"model.decoder.self.o=scalar":                                         "",
+		"model.decoder.self.o=none":                                           "",
+		"model.decoder.self.q=none":                                           "E0336", // keys alone
+		"model.decoder.self.q=2":                                              "E0206",
+		"model.decoder.self.q=encoder.k":                                      "E0336",
+		"model.decoder.self.q=z":                                              "E0336",
+		"model.decoder.self.o=q":                                              "", // both are square
+		"model.head_width=3 model.decoder.self.o=q":                           "E0336",
+		"model.head_width=3 model.decoder.self.v=none":                        "E0336",
+		"model.head_width=3 model.decoder.self.o=scalar":                      "E0336",
+		"model.head_width=3 model.heads=3":                                    "",
+		"model.decoder.self.k=q model.decoder.self.v=k":                       "E0336", // has no matrix of its own
+		"model.output=linear(rank = 2)":                                       "",
+		"model.output=linear(tied = true, rank = 2)":                          "E0335",
+		"model.output=linear(value = ray)":                                    "V017",
+		"model.output=linear(tied = true, value = ray)":                       "E0335",
+		"model.embed.token=learned(value = ray)":                              "",
+		"model.embed.token=learned(value = rays)":                             "E0209",
+		"model.embed.token=learned(value = alibi)":                            "E0209",
+		"model.embed.token=learned(value = i)":                                "E0209",
+		"model.decoder.self.bias=ray":                                         "E0209",
+		"model.decoder.self.bias=n":                                           "E0209",
+		"model.embed.token=learned(value = log(n))":                           "E0329",
+		"model.embed.token=learned(value = ray + 1/(n - c + 0.5))":            "",
+		"table.ray.w=learned([4],init=1) model.output=linear(value=log(ray))": "E0329",
+		"table.ray.w=learned([4],init=1) table.ray.value=log(w[clip(n,0,3)]) model.output=linear(value=ray)": "V023",
 		"table.ray.value=w[n]":                                      "E0303",
 		"table.ray.value=w[clip(n, 0, 3)] + C":                      "V017",
 		"model.norm=layernorm(at = [ffn, head])":                    "E0208",
@@ -45,7 +49,7 @@ func TestWeights(t *testing.T) {
 		"model.embed.position=abacus(learned = false, value = ray)": "E0335",
 	} {
 		all := strings.Fields(strings.ReplaceAll(set, " = ", "="))
-		if !strings.Contains(set, " model.") {
+		if !strings.Contains(set, " model.") && !strings.Contains(set, " table.") {
 			all = []string{set}
 		}
 		const spec = "arith 1\ntask successor {}\nmodel { width = 8  heads = 2 }\ntable ray { w = learned([4])  value = w[clip(n, 0, 3)] * c }\n"
