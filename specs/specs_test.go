@@ -260,3 +260,24 @@ func TestRowsAreSpecs(t *testing.T) {
 		}
 	}
 }
+
+// TestExportedAdders: each exported adder is of the spec of its name, as that is now.
+func TestExportedAdders(t *testing.T) {
+	files, err := fs.Glob(os.DirFS("."), "adders/*.py")
+	if err != nil || len(files) == 0 {
+		t.Fatal("there are no exported adders", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec, list := check.Resolve(check.Options{Path: strings.TrimSuffix(file, ".py") + ".arith", Read: os.ReadFile})
+		if list.HasErrors() {
+			t.Fatal(list)
+		}
+		if !strings.Contains(string(text), strings.TrimSpace(spec.Resolved)) {
+			t.Errorf("%s is of another spec: train %s again and export it by the command in the file", file, spec.Name)
+		}
+	}
+}
