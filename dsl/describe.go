@@ -26,7 +26,7 @@ var typeWords = map[Type]string{
 	Condition:  "a condition",
 	Bias:       "a bias",
 	Table:      "a table, as an expression or the name of a table block",
-	Weight:     "own, none, scalar, low(rank = 2), another projection of the layer (q, cross.v) or transposed(q)",
+	Weight:     "another projection of the layer (q, cross.v), transposed(q), low(rank = 2)",
 	Budget:     "an amount with its unit (1000steps or 30m)",
 	Steps:      "a number of steps (100steps)",
 	StageName:  "the name of a stage",

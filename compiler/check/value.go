@@ -158,7 +158,7 @@ func (c *checker) value(row *dsl.Row, path string, e *dsl.Expr) *value {
 }
 
 func (c *checker) typed(row *dsl.Row, path string, e *dsl.Expr) *value {
-	if e.Kind == dsl.Name && slices.Contains(strings.Fields(row.Words), e.Text) {
+	if e.Kind == dsl.Name && row.Type != dsl.Weight && slices.Contains(strings.Fields(row.Words), e.Text) {
 		return &value{text: e.Text, word: e.Text}
 	}
 	switch row.Type {

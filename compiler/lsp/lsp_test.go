@@ -57,6 +57,7 @@ func TestComplete(t *testing.T) {
 		"second argument":        {prefix + "model.norm = layernorm(eps = 1e-5, ‸)", "eps place"},
 		"value of an argument":   {prefix + "model.norm = layernorm(place = ‸)", "pre post -eps"},
 		"argument by place":      {prefix + "model.embed.position = cyclic(‸", "sinusoidal learned period"},
+		"a projection":           {prefix + "model.decoder.self.k = ‸", "none scalar own -true"},
 		"a boolean":              {prefix + "model.bias = ‸", "true false"},
 		"a word":                 {prefix + "train.microbatch = ‸", "auto"},
 		"units of time":          {prefix + "train.budget = 30‸", "30m 30steps 30examples"},
