@@ -26,7 +26,7 @@ var every = flag.Bool("all", false, "compile every training of every sweep")
 
 // parametersOfSpecs are what specs declare for themselves.
 var parametersOfSpecs = []string{
-	"decoder.self.kerple.r1", "decoder.self.kerple.r2", "loop.self.fire.b1", "loop.self.fire.b2", "loop.self.fire.reach", "loop.self.fire.scale", "loop.self.fire.w1", "loop.self.fire.w2", "loop.self.here.more", "loop.self.wave.height", "loop.self.wave.phase", "shared.line.rest", "shared.line.slope", "shared.parabola.bend", "shared.parabola.tilt",
+	"decoder.self.kerple.r1", "decoder.self.kerple.r2", "loop.self.fire.b1", "loop.self.fire.b2", "loop.self.fire.reach", "loop.self.fire.scale", "loop.self.fire.w1", "loop.self.fire.w2", "loop.self.here.more", "loop.self.wave.height", "loop.self.wave.phase", "shared.line.rest", "shared.line.slope", "shared.parabola.bend",
 }
 
 // tiny makes the model of a spec so small that its kernels are interpreted quickly.
