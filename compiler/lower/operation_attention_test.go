@@ -172,6 +172,14 @@ func (o *oracle) cells(f func(h, t, j int, open bool)) {
 	}
 }
 
+// cell is the place of a cell in a table, which may have no axis of queries.
+func (o *oracle) cell(table string, h, t, j int) []int {
+	if len(o.shape[table]) == 2 {
+		return []int{h, j}
+	}
+	return []int{h, t, j}
+}
+
 // biasTable holds the bias at open cells, and 0 at others.
 func (o *oracle) biasTable() {
 	o.cells(func(h, t, j int, open bool) {
@@ -179,7 +187,8 @@ func (o *oracle) biasTable() {
 		if open {
 			want = o.eval(o.k.Op.Bias)
 		}
-		o.result(o.k.Op.Result("table"), []int{h, t, j}, want, 32*unit*o.largest)
+		res := o.k.Op.Result("table")
+		o.result(res, o.cell(res.Name, h, t, j), want, 32*unit*o.largest)
 	})
 }
 
@@ -211,7 +220,8 @@ func (o *oracle) biasTableGrad() {
 				for _, e := range x.Args {
 					at = append(at, int(o.eval(e).I))
 				}
-				ds, d := o.f(op.Arg("dtable").Name, h, t, j), o.eval(slope).F
+				dtable := op.Arg("dtable").Name
+				ds, d := o.f(dtable, o.cell(dtable, h, t, j)...), o.eval(slope).F
 				off := 8*math.Abs(d-rounded[slope].Run().F) + 64*unit*math.Abs(d)
 				g.add(h*(size/o.size("h"))+o.place(param, at), ds*d, math.Abs(ds)*off)
 			}
