@@ -1,5 +1,7 @@
 package check
 
+import "slices"
+
 // The sizes of vocabularies; package task has the tokens themselves.
 const (
 	hintLetters   = 102
@@ -17,19 +19,15 @@ func (t *Task) Vocab() int {
 	switch {
 	case t.File != nil:
 		return ownTokens + len(t.File.Symbols)
-	case t.Used && t.Sequence:
-		n := t.Base + min(layouts[t.Kind].operands-1, 1) + marks
-		if t.Unended {
-			n--
-		}
-		if t.Started {
-			n++
-		}
-		return n
 	case t.Used:
 		n := t.Base + marks
-		if layouts[t.Kind].operands != 1 {
-			n++ // the operator
+		for _, more := range []bool{layouts[t.Kind].operands != 1, t.Sequence && t.Started} { // an operator, a start
+			if more {
+				n++
+			}
+		}
+		if t.Sequence && t.Unended {
+			n--
 		}
 		return n
 	case !t.Sequence:
@@ -67,28 +65,23 @@ func (t *Task) Digits() (first, last int) {
 // TableRows is the row n of each token in the expression of a table: a digit has its value,
 // and the other tokens count on from there, in order.
 func (t *Task) TableRows() []int {
-	rows := make([]int, t.Vocab())
-	digits, first, last := 0, 0, 0
-	number := func(ids ...int) {
-		for _, id := range ids {
-			rows[id] = digits + 1
-			digits++
-		}
-	}
-	for first, last = t.Digits(); first <= last; first++ {
-		number(first)
+	var order []int // tokens by row
+	for id, last := t.Digits(); id <= last; id++ {
+		order = append(order, id)
 	}
 	if !t.Sequence && !t.Used && t.File == nil { // digits beyond 9
-		for k := range max(t.Base-10, 0) {
-			number(vocabSeq2seq + k)
+		for k := range t.Base - 10 {
+			order = append(order, vocabSeq2seq+k)
 		}
 	}
-	next := digits
+	rows := make([]int, t.Vocab())
 	for id := range rows {
-		if rows[id]--; rows[id] < 0 {
-			rows[id] = next
-			next++
+		if !slices.Contains(order, id) {
+			order = append(order, id)
 		}
+	}
+	for row, id := range order {
+		rows[id] = row
 	}
 	return rows
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/dsl"
-	"github.com/arithlang/mlc/dsl/diag"
 )
 
 // A Weight says what the matrix of a projection is made of. The zero Weight is a matrix
@@ -185,11 +184,12 @@ func (c *checker) checkProjections(m *Model) {
 // checkProjection wants another projection that is its own and has the same shape: [width,
 // inner], or out [inner, width].
 func (c *checker) checkProjection(path string, w Weight, out bool, sites map[string]*Site, width, inner int) {
-	at := func() diag.Range { return c.at(path) }
+	at := c.at(path)
 	switch {
-	case (w.None || w.Scalar) && width != inner && !strings.HasSuffix(path, ".q") && !strings.HasSuffix(path, ".k"):
-		c.report("E0336", at(), "%s = %s, and heads have %d units of a width of %d", path, c.get(path).text, inner, width).
+	case width != inner && (w.Scalar || w.None && (last(path) == "v" || out)):
+		c.report("E0336", at, "%s = %s, and heads have %d units of a width of %d", path, c.get(path).text, inner, width).
 			WithHelp("only heads as wide as the model together need no matrix")
+		return
 	case w.Of == "":
 		return
 	}
@@ -200,16 +200,15 @@ func (c *checker) checkProjection(path string, w Weight, out bool, sites map[str
 		other = s.Weights.Of(name)
 	}
 	switch {
-	case w.Of == "":
 	case other == nil:
-		c.report("E0336", at(), "%s: the layer has no projection %s", path, w.Of).WithHelp(weightHelp)
+		c.report("E0336", at, "%s: the layer has no projection %s", path, w.Of).WithHelp(weightHelp)
 	case other.Of != "" || other.None || other.Scalar:
-		c.report("E0336", at(), "%s is %s, which has no matrix of its own", path, w.Of).WithHelp("name a projection that has, or write own")
+		c.report("E0336", at, "%s is %s, which has no matrix of its own", path, w.Of).WithHelp("name a projection that has, or write own")
 	case (out == (name == "o")) == w.Transposed && width != inner:
 		turned := fmt.Sprintf("transposed(%s)", w.Of)
 		if w.Transposed {
 			turned = w.Of
 		}
-		c.report("E0336", at(), "%s cannot be %s: their shapes differ", path, c.get(path).text).WithHelp("write %s", turned)
+		c.report("E0336", at, "%s cannot be %s: their shapes differ", path, c.get(path).text).WithHelp("write %s", turned)
 	}
 }

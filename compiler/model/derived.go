@@ -7,23 +7,12 @@ import (
 	"github.com/arithlang/mlc/compiler/plan"
 )
 
-// A use of a table that an expression gives: in training each has its own gradient, which
+// A tableUse is a use of a table that an expression gives: in training each has its own gradient, which
 // is a sum over the rows of a chunk, and the parameters get theirs from these sums.
 type tableUse struct {
 	part, name string // of the function that reads it: source, target or head; what that calls it
 	table      *check.Table
 	rows       []int // n of each row
-}
-
-// tablesOfTokens are the tables that expressions give.
-func (m *builder) tablesOfTokens() (all []*check.Table) {
-	s := m.spec.Model
-	for _, t := range []*check.Table{s.Token, s.Position.Value, s.Output} {
-		if t != nil {
-			all = append(all, t)
-		}
-	}
-	return all
 }
 
 // tableUses lists the uses of tables that expressions give.
@@ -70,7 +59,7 @@ func (m *builder) use(part, name string) *tableUse {
 	return nil
 }
 
-// shape is [rows, D].
+// tableShape is [rows, D].
 func (m *builder) tableShape(rows int) ir.Type { return ir.T(ir.N(rows), ir.N(m.spec.Model.Width)) }
 
 // table is a table of so many rows [rows, D] in a function of a part of the model: a

@@ -172,8 +172,8 @@ func (m *builder) shared(gain float64, sites ...*check.Site) []plan.Param {
 	if m.spec.Model.Gain == "shared" {
 		ps = append(ps, gains(sharedNorm, m.spec.Model.Norm, m.spec.Model.Width)...)
 	}
-	for _, t := range m.tablesOfTokens() {
-		for _, param := range t.Params {
+	for _, u := range m.tableUses() {
+		for _, param := range u.table.Params {
 			p := m.biasParam(param, "", gain)
 			p.Name = param.Name
 			if !slices.ContainsFunc(ps, func(q plan.Param) bool { return q.Name == p.Name }) {
