@@ -17,6 +17,8 @@ var variables = map[string]string{
 	"j":  "the key, from 0",
 	"pi": "the position of the query under the position scheme",
 	"pj": "the position of the key under the position scheme",
+	"di": "the place of the query's digit in its number, from 1 for the one that is written first; 0 for other tokens",
+	"dj": "the place of the key's digit in its number, likewise",
 	"H":  "the number of heads",
 	"I":  "the number of queries",
 	"J":  "the number of keys",

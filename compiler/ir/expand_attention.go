@@ -168,7 +168,11 @@ func (c *cellular) overCells(e *expr.Expr) *expr.Expr {
 	return expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
 		for n, name := range a.Params {
 			if e.Op == expr.Elem && e.Name == name {
-				return expr.NewElem(X(paramBase+n, expr.F32).Name, e.Type, e.Args...)
+				at := e.Args
+				if ofExamples(c.params[n].Type) {
+					at = slices.Concat([]*expr.Expr{D(0)}, at)
+				}
+				return expr.NewElem(X(paramBase+n, expr.F32).Name, e.Type, at...)
 			}
 		}
 		return e

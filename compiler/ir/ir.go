@@ -102,7 +102,7 @@ type AttnAttr struct {
 	Scale  float64
 	Mask   *expr.Expr
 	Bias   *expr.Expr
-	Params []string // names of the parameters, in the order of the trailing Args
+	Params []string // names of the parameters, in the order of the trailing Args; one of I32 [B, rows] holds a number for each row of an example, and expressions leave out the example
 	Self   bool     // keys are the target rows themselves
 	Table  bool     // the bias is the last argument, a BiasTable [H, T, J] or of more rows and keys, whose gradient is Result "table"; no Bias, no Params
 	Fixed  bool     // nothing learns the parameters, and the bias reads them within their shapes at closed cells, too

@@ -260,7 +260,7 @@ func ruleSite(v *Value, _ *Type) error {
 		if !isName(name) || slices.Contains(a.Params[:i], name) || slices.Contains(reserved, name) {
 			return fmt.Errorf("bad parameter name %q", name)
 		}
-		if t := params[i].Type; !constant(t) && !drawn(t) {
+		if t := params[i].Type; !constant(t) && !drawn(t) && !(ofExamples(t) && v.Op != BiasTable && v.Op != BiasTableGrad) {
 			return fmt.Errorf("parameter %s is %s, not F32 of constant shape or positions", name, t)
 		}
 	}
@@ -277,6 +277,10 @@ func constant(t Type) bool {
 // drawn reports whether t is that of positions, which a parameter may hold, too. They
 // have no gradient.
 func drawn(t Type) bool { return t.Elem == expr.I32 && t.Rank() == 1 }
+
+// ofExamples reports whether t is that of positions of each example, I32 [B, rows], which
+// mask and bias of an attention call by the row alone. They have no gradient.
+func ofExamples(t Type) bool { return t.Elem == expr.I32 && t.Rank() == 2 && t.Shape[0] == Sym("B") }
 
 // checkCells checks an expression over cells, if there is one.
 func checkCells(what string, e *expr.Expr, want expr.Type, s scope) error {

@@ -50,7 +50,11 @@ func attnScope(names []string, params []*Value) scope {
 			if k < 0 {
 				return Type{}, false
 			}
-			return params[k].Type, true
+			t := params[k].Type
+			if ofExamples(t) {
+				t.Shape = t.Shape[1:]
+			}
+			return t, true
 		},
 	}
 }

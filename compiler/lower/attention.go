@@ -67,6 +67,15 @@ func (a *attention) enter(b *expr.Expr) {
 	if a.keyed = a.own; keys != rows {
 		a.keyed = a.example(b, keys)
 	}
+	a.site.enter(b, func(n ir.Dim) example {
+		switch n {
+		case rows:
+			return a.own
+		case keys:
+			return a.keyed
+		}
+		return a.example(b, n)
+	})
 }
 
 // place names where one head's part of row n of an example begins, so that it is

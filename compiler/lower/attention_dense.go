@@ -39,7 +39,7 @@ func (d *dense) block(m *expr.Expr) {
 	last := sub(add(first, d.height), expr.Int(1))
 	// A bound is linear in i, so that it is extreme at the first or the last query.
 	extreme := func(op expr.Op, x *expr.Expr) *expr.Expr {
-		x = d.bound(x, nil)
+		x = d.bound(x, nil, nil)
 		return expr.New(op, at(x, first, ivar("j")), at(x, last, ivar("j")))
 	}
 	lo, hi := expr.Int(0), d.keyed.rows

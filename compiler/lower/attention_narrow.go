@@ -21,7 +21,7 @@ type narrow struct {
 }
 
 func (a *attention) narrow(w *ir.Narrow) *narrow {
-	n := &narrow{attention: a, lo: a.bound(w.Lo, nil), width: w.Width, open: a.bound(w.Rest, nil)}
+	n := &narrow{attention: a, lo: a.bound(w.Lo, nil, nil), width: w.Width, open: a.bound(w.Rest, a.tileOf, nil)}
 	n.weights = n.columns("p")
 	a.emitter.k.Op.Window = kernel.Window{Lo: n.lo, Width: n.width}
 	return n

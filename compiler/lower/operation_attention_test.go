@@ -43,6 +43,7 @@ func (o *oracle) queries(f func(a *attended)) {
 	for b := range o.size("b") {
 		first, rows := o.rowsOf(b, o.size("t"))
 		keyed, keys := o.rowsOf(b, o.size("j"))
+		o.axis("b", b)
 		for h := range o.size("h") {
 			for t := range rows {
 				o.largest = 0

@@ -19,7 +19,10 @@ type site struct {
 	heads, h   *expr.Expr
 	mask, bias *expr.Expr // nil where there is none
 	params     []*ir.Value
-	tiles      []string // of the parameters
+	bufferOf   map[string]string // of the parameters, by their names
+	tileOf     map[string]string // of the same
+	tiles      []string          // of those that all examples share
+	ofExamples []int             // the parameters that have a row for each row of an example
 }
 
 // newSite declares the parameters' buffers and tiles and binds mask and bias to them; the
@@ -30,16 +33,24 @@ func newSite(e *emitter, v *ir.Value, rows, keys ir.Dim, params []*ir.Value) *si
 	if s.attr.Self {
 		s.total = s.keys
 	}
-	buffer, tile := map[string]string{}, map[string]string{}
+	s.bufferOf, s.tileOf = map[string]string{}, map[string]string{}
 	for n, param := range s.attr.Params {
-		shape, name := sizes(params[n].Type.Shape), paramName(param)
-		buffer[param] = e.in(params[n], name+"_", shape...)
-		tile[param] = e.load(name, params[n].Type.Elem, buffer[param], shape, same)
-		s.tiles = append(s.tiles, tile[param])
+		t, name := params[n].Type, paramName(param)
+		if t.Elem == expr.I32 && t.Rank() == 2 {
+			s.bufferOf[param] = e.flat(params[n], name+"_")
+			s.ofExamples = append(s.ofExamples, n)
+			continue
+		}
+		shape := sizes(t.Shape)
+		s.bufferOf[param] = e.in(params[n], name+"_", shape...)
+		s.tileOf[param] = e.load(name, t.Elem, s.bufferOf[param], shape, same)
+		s.tiles = append(s.tiles, s.tileOf[param])
 	}
-	s.mask, s.bias = s.bind(tile)
+	if len(s.ofExamples) == 0 {
+		s.mask, s.bias = s.bind(s.tileOf, nil)
+		e.k.Op.Mask, e.k.Op.Bias = s.bind(s.bufferOf, nil)
+	}
 	op := &e.k.Op
-	op.Mask, op.Bias = s.bind(buffer)
 	if v.Attr.Rate > 0 {
 		op.Drop = kernel.Dropout{Rate: v.Attr.Rate, Stream: v.Attr.Stream}
 		if w := s.attr.Words; len(w) > 0 {
@@ -50,9 +61,34 @@ func newSite(e *emitter, v *ir.Value, rows, keys ir.Dim, params []*ir.Value) *si
 	return s
 }
 
-// bind makes mask and bias, with each parameter called by a name of its own.
-func (s *site) bind(param map[string]string) (mask, bias *expr.Expr) {
-	mask, bias = s.bound(s.attr.Mask, param), s.bound(s.attr.Guarded(), param)
+// enter binds mask and bias to example b, where they read what each example has for itself:
+// the numbers of its rows, which come into tiles. Rows says where those of an extent are.
+func (s *site) enter(b *expr.Expr, rows func(n ir.Dim) example) {
+	if len(s.ofExamples) == 0 {
+		return
+	}
+	first, loaded := map[string]*expr.Expr{}, map[string]string{}
+	for _, n := range s.ofExamples {
+		param, extent := s.attr.Params[n], s.params[n].Type.Shape[1]
+		buffer := s.bufferOf[param]
+		if first[param] = mul(b, size(extent)); s.env.rows.ragged(s.params[n].Type.Shape) {
+			first[param] = s.packed(kernel.ExampleStart, b)
+		}
+		if loaded[buffer] == "" {
+			own := rows(extent)
+			loaded[buffer] = s.load(paramName(param), expr.I32, buffer, exprs{own.rows}, from(own.first))
+		}
+		s.tileOf[param] = loaded[buffer]
+	}
+	s.mask, s.bias = s.bind(s.tileOf, nil)
+	op := &s.k.Op
+	op.Mask, op.Bias = s.bind(s.bufferOf, first)
+}
+
+// bind makes mask and bias, with each parameter called by a name of its own; first is where
+// in its buffer an example begins, for those that have their rows one after the other.
+func (s *site) bind(param map[string]string, first map[string]*expr.Expr) (mask, bias *expr.Expr) {
+	mask, bias = s.bound(s.attr.Mask, param, first), s.bound(s.attr.Guarded(), param, first)
 	if mask != nil && mask.IsConst() && mask.I != 0 {
 		mask = nil
 	}
@@ -60,12 +96,15 @@ func (s *site) bind(param map[string]string) (mask, bias *expr.Expr) {
 }
 
 // bound puts tiles and lengths into a mask or a bias.
-func (s *site) bound(x *expr.Expr, tile map[string]string) *expr.Expr {
+func (s *site) bound(x *expr.Expr, tile map[string]string, first map[string]*expr.Expr) *expr.Expr {
 	if x == nil {
 		return nil
 	}
 	x = expr.Rewrite(x, func(n *expr.Expr) *expr.Expr {
 		if t, ok := tile[n.Name]; ok && n.Op == expr.Elem {
+			if start := first[n.Name]; start != nil {
+				return s.ref(t, n.Type, add(start, n.Args[0]))
+			}
 			return s.ref(t, n.Type, n.Args...)
 		}
 		return n

@@ -66,9 +66,7 @@ func (c *caller) loopMemory() {
 	for _, name := range []string{"self_keys", "self_values"} {
 		c.p.Buffers = append(c.p.Buffers, &plan.Buffer{Name: name, Type: c.factors("C"), Count: c.spec.Model.Loop.Layers, PerTime: true})
 	}
-	if c.hasHistory() {
-		c.buffer(history, ir.Ints(ir.Sym("B"), ir.Sym("C")), 1)
-	}
+	c.history()
 }
 
 // tokens declares what every program of a loop has of rows.
@@ -102,7 +100,8 @@ func (c *caller) runs(loop *plan.Loop, name string, md mode, at plan.Ref, more r
 	}
 	next := at
 	next.Off++
-	call := &plan.Call{Func: f, Group: "loop", Args: refs{"x": at, embedded: plan.At(embedded, 0)}, Results: refs{"y": next}}
+	args := with(c.placesFor("target"), refs{"x": at, embedded: plan.At(embedded, 0)})
+	call := &plan.Call{Func: f, Group: "loop", Args: args, Results: refs{"y": next}}
 	for name, ref := range more {
 		call.Args[name] = ref
 		if md == decoding {
