@@ -18,6 +18,7 @@ func (c *checker) checkRules(s *Spec) {
 	c.checkHeads(s.Model.Width, s.Model.Heads)
 	c.checkProjections(&s.Model)
 	c.checkTables(&s.Model)
+	c.checkPlaces(s)
 	c.checkHalves(s)
 	c.checkOperands()
 	c.checkPositions(s)

@@ -343,15 +343,22 @@ func (c *checker) vetStarts(s *Spec) {
 	}
 }
 
-// vetOrder finds Abacus positions of numbers that are written most significant
-// digit first.
+// vetOrder finds Abacus positions, and masks and biases over places, of numbers that are
+// written most significant digit first.
 func (c *checker) vetOrder(s *Spec) {
 	t := &s.Task
 	numbers := t.Kind != "or" && t.Kind != "parity" && t.Kind != "file"
-	if s.Model.Position.scheme().digits && numbers && !t.ReversedOperands {
-		c.report("V011", c.at("task.order"), "Abacus positions count from the first digit, and order = %s puts another place there", c.word("task.order")).
-			WithHelp("use order = reversed, so that equal places get equal positions")
+	if !numbers || t.ReversedOperands {
+		return
 	}
+	what := "Abacus positions count"
+	if !s.Model.Position.scheme().digits {
+		if what = "di and dj count"; !slices.ContainsFunc(s.Model.sites(), (*Site).coupled) {
+			return
+		}
+	}
+	c.report("V011", c.at("task.order"), "%s from the first digit, and order = %s puts another place there", what, c.word("task.order")).
+		WithHelp("use order = reversed, so that equal places get equal positions")
 }
 
 // vetUsual finds numbers far from those that models learn with.

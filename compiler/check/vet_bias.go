@@ -224,8 +224,8 @@ func (r *biasRun) inShape(rows, keys int) (found *strayCell) {
 	for _, h := range r.heads {
 		m.vars["h"].I = int64(h)
 		for i, j := range someCells(rows, keys) {
-			m.vars["i"].I, m.vars["pi"].I = int64(i), m.position(i)
-			m.vars["j"].I, m.vars["pj"].I = int64(j), m.position(j)
+			m.query(i)
+			m.key(j)
 			if r.left--; r.left <= 0 {
 				return found
 			}

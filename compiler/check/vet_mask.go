@@ -22,7 +22,7 @@ func (c *checker) vetMasks(s *Spec) {
 		return
 	}
 	for _, x := range s.attention() {
-		if x.Mask == nil {
+		if x.Mask == nil || x.coupled() { // which keys there are is known of problems alone
 			continue
 		}
 		if at := c.closedQuery(s, x.Mask, shapes, x.size); at != nil {
@@ -107,6 +107,8 @@ type maskRun struct {
 	period int // of the positions; 0 means none
 	shift  int // of random positions
 	cells  int // looked at so far
+
+	rows, keys []int32 // places in numbers; nil: all are digits of one
 }
 
 func newMaskRun(s *Spec, mask *expr.Expr) *maskRun {
@@ -130,6 +132,23 @@ func (m *maskRun) Elem(name string, _ expr.Type) func([]int) expr.Value {
 	panic("BUG: a mask with the element " + name)
 }
 
+// query makes row i that of the next cells, and key column j.
+func (m *maskRun) query(i int) {
+	m.vars["i"].I, m.vars["pi"].I, m.vars["di"].I = int64(i), m.position(i), place(m.rows, i)
+}
+
+func (m *maskRun) key(j int) {
+	m.vars["j"].I, m.vars["pj"].I, m.vars["dj"].I = int64(j), m.position(j), place(m.keys, j)
+}
+
+// place is that of token i in its number.
+func place(places []int32, i int) int64 {
+	if places == nil {
+		return int64(i + 1)
+	}
+	return int64(places[i])
+}
+
 func (m *maskRun) position(i int) int64 {
 	if m.period > 0 {
 		return int64(i % m.period)
@@ -143,7 +162,7 @@ func (m *maskRun) closedRow(rows, keys int) (h, i int, closed bool) {
 	for h := range m.heads {
 		m.vars["h"].I = int64(h)
 		for i := range rows {
-			m.vars["i"].I, m.vars["pi"].I = int64(i), m.position(i)
+			m.query(i)
 			if m.cells > vetCells {
 				return 0, 0, false
 			}
@@ -158,7 +177,7 @@ func (m *maskRun) closedRow(rows, keys int) (h, i int, closed bool) {
 func (m *maskRun) open(keys int) bool {
 	for j := range keys {
 		m.cells++
-		m.vars["j"].I, m.vars["pj"].I = int64(j), m.position(j)
+		m.key(j)
 		if m.code.Run().I != 0 {
 			return true
 		}

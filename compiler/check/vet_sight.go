@@ -63,8 +63,16 @@ func (v *view) key(s *Spec) string {
 	return fmt.Sprintf("%+v %p %s %s %s %d %d %+v %d", t, s.Task.File, v.self.key(), v.cross.key(), v.encoder.key(), v.layers, v.encoders, v.position, s.Model.Heads)
 }
 
+// look makes a problem the one that attention by places in numbers is about.
+func (v *view) look(p *exercise) {
+	v.self.place(p, p.target, p.target)
+	v.cross.place(p, p.target, p.source)
+	v.encoder.place(p, p.source, p.source)
+}
+
 // rows is what each row of a problem knows in the end.
 func (v *view) rows(p *exercise) []uint64 {
+	v.look(p)
 	know, source := v.tokens(p, p.target), v.tokens(p, p.source)
 	for range v.encoders {
 		source = v.encoder.layer(source, nil)
@@ -115,7 +123,8 @@ func (v *view) cost(p *exercise) int {
 type sight struct {
 	mask  *maskRun // nil: all is open
 	text  string   // that tells masks apart
-	near  bool     // scores hang on places
+	near  bool     // scores hang on places of tokens
+	apart bool     // the mask hangs on places in numbers
 	shape lengths  // of cells
 	cells [][][]int
 	count int // of cells
@@ -131,8 +140,16 @@ func newSight(s *Spec, site *Site) *sight {
 	a := &sight{near: site.Bias != nil || site.Rotary != nil || site.Shaw > 0}
 	if site.Mask != nil {
 		a.mask, a.text = newMaskRun(s, site.Mask), expr.Key(site.Mask)
+		a.apart = mentions(site.Mask, "di", "dj")
 	}
 	return a
+}
+
+// place says which tokens a problem's rows and keys are, where a mask asks for that.
+func (a *sight) place(p *exercise, rows, keys []int32) {
+	if a != nil && a.apart {
+		a.mask.rows, a.mask.keys, a.cells = p.of.Runs(rows), p.of.Runs(keys), nil
+	}
 }
 
 func (a *sight) key() string {
@@ -239,9 +256,9 @@ func (m *maskRun) columns(rows, keys int) [][][]int {
 		m.vars["h"].I = int64(h)
 		out[h] = make([][]int, rows)
 		for i := range rows {
-			m.vars["i"].I, m.vars["pi"].I = int64(i), m.position(i)
+			m.query(i)
 			for j := range keys {
-				m.vars["j"].I, m.vars["pj"].I = int64(j), m.position(j)
+				m.key(j)
 				if m.code.Run().I != 0 {
 					out[h][i] = append(out[h][i], j)
 				}

@@ -129,6 +129,7 @@ func (v *view) symbols(x seen) (list []string) {
 			}
 		}
 	}
+	v.look(x.exercise)
 	rows := v.self.reach([]int{x.row}, len(x.target), v.layers)
 	add(x.target, rows)
 	if v.cross != nil && v.layers > 0 {

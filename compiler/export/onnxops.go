@@ -102,9 +102,15 @@ func (g *graph) headProduct(v *ir.Value, args []tensor) tensor {
 	return g.joined(g.op("MatMul", []tensor{g.split(args[0], v.Attr.Attn.Heads), w}))
 }
 
-// cell is the index variables of a site.
+// cell is the index variables of a site; that of examples is there where it is read.
 func (g *graph) cell(s site) []tensor {
-	return []tensor{"", g.index(s.shape[1], s.axes(1)), g.index(s.shape[2], 2), g.index(s.shape[3], 1)}
+	at := []tensor{"", g.index(s.shape[1], s.axes(1)), g.index(s.shape[2], 2), g.index(s.shape[3], 1)}
+	for _, e := range []*expr.Expr{s.mask, s.bias} {
+		if at[0] == "" && e != nil && expr.Depends(e, ir.D(0).Name) {
+			at[0] = g.index(s.shape[0], 4)
+		}
+	}
+	return at
 }
 
 func (g *graph) biasTable(v *ir.Value, args []tensor) tensor {

@@ -258,7 +258,11 @@ func (s *site) over(a *ir.AttnAttr, e *expr.Expr) *expr.Expr {
 		"H": expr.Int(int64(a.Heads)), "I": s.shape[2].Expr(), "J": s.shape[3].Expr()})
 	return expr.Simplify(expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
 		if n := slices.Index(a.Params, e.Name); e.Op == expr.Elem && n >= 0 {
-			return expr.NewElem(ir.X(n, e.Type).Name, e.Type, e.Args...)
+			at := e.Args
+			if s.params[n].Type.Rank() > len(at) { // of each example
+				at = slices.Concat([]*expr.Expr{ir.D(0)}, at)
+			}
+			return expr.NewElem(ir.X(n, e.Type).Name, e.Type, at...)
 		}
 		return e
 	}))

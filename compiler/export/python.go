@@ -320,9 +320,9 @@ func (p *python) headProduct(v *ir.Value, args []text) text {
 
 // cell names the index variables of a site that an expression reads.
 func (p *python) cell(s site, es ...*expr.Expr) []string {
-	names := []string{"", "h", "i", "j"}
+	names := []string{"b", "h", "i", "j"}
 	var vars, values []string
-	for axis := 1; axis < 4; axis++ {
+	for axis := range 4 {
 		read := false
 		for _, e := range es {
 			read = read || e != nil && expr.Depends(e, ir.D(axis).Name)

@@ -147,7 +147,7 @@ func newOracle(t *testing.T, k *kernel.Kernel, s kernel.Scalars, inputs kernelte
 func (o *oracle) Var(name string, _ expr.Type) *expr.Value {
 	if o.vars[name] == nil {
 		v, err := o.s.Value(name)
-		if err != nil && !slices.Contains([]string{"r", "e", "h", "i", "j"}, name) && !o.names(name) {
+		if err != nil && !slices.Contains([]string{"r", "e", "b", "h", "i", "j"}, name) && !o.names(name) {
 			o.Error(err)
 		}
 		o.vars[name] = &v

@@ -22,12 +22,13 @@ func (m *builder) position(index *expr.Expr) *expr.Expr {
 	return index
 }
 
-// hasHistory says whether the position of a token depends on tokens before it, so
-// that decoding keeps them: embed then has a parameter and a result `history`,
-// I32 [B, C].
-func (m *builder) hasHistory() bool {
-	return m.spec.Model.Position.Kind == "abacus" || m.hasPlaces("target")
-}
+// hasHistory says whether the position or the place of a token depends on tokens before
+// it, so that decoding keeps them.
+func (m *builder) hasHistory() bool { return m.coupled() || m.hasPlaces("target") }
+
+// coupled reports whether embeddings are of places in numbers: embed then has, when
+// decoding, a parameter and a result history, I32 [B, C].
+func (m *builder) coupled() bool { return m.spec.Model.Position.Kind == "abacus" }
 
 // An embedding is a function of rows of tokens under construction.
 type embedding struct {
@@ -37,7 +38,6 @@ type embedding struct {
 	rows   ir.Dim     // L
 	first  *expr.Expr // index of the first row
 	text   uint32     // its random stream
-	counts *ir.Value  // what runs has made
 }
 
 // embed builds tokens [B, L] -> x [B, L, D]: token embedding times its scale plus
@@ -64,7 +64,6 @@ func (m *builder) embed(name, tokens, length string, first *expr.Expr, stream ui
 	}
 	x = m.dropout(b, e.normed(x), stream, md)
 	b.Result("x", x, false)
-	e.places()
 	return b.Func()
 }
 
@@ -147,7 +146,7 @@ func (e *embedding) look(ids *ir.Value) *ir.Value {
 // number that is longer than the table stays at its last row.
 func (e *embedding) abacus() *ir.Value {
 	p := e.spec.Model.Position
-	place, args := ir.X(0, expr.I32), []*ir.Value{e.runs()}
+	place, args := ir.X(0, expr.I32), []*ir.Value{e.runs(e.tokens)}
 	row := place
 	if e.md == training && p.MaxOffset > 0 {
 		group := e.spec.DrawGroup()
@@ -161,21 +160,6 @@ func (e *embedding) abacus() *ir.Value {
 		}
 	}
 	return e.b.Map(expr.New(expr.Min, row, expr.Int(int64(p.Table-1))), args...)
-}
-
-// runs is the place of each digit in its number, from 1, and 0 of all other tokens. When
-// decoding, it counts in the tokens so far.
-func (e *embedding) runs() *ir.Value {
-	if e.counts != nil {
-		return e.counts
-	}
-	known := e.tokens
-	if e.md == decoding && e.part == "target" {
-		known = e.b.Append(e.b.Param(history, ir.Ints(ir.Sym("B"), ir.Sym("C")), ir.Input), e.tokens)
-		e.b.Result(history, known, false)
-	}
-	e.counts = e.b.Runs(known, isDigit(e.spec.Task), e.rows)
-	return e.counts
 }
 
 // isDigit says whether token x0 is a digit. Ids are those of package runtime/task.
@@ -222,7 +206,7 @@ func (l *layer) drawnPositions(bias *expr.Expr, attr *ir.AttnAttr, rows, keys ir
 		attr.Params = append(attr.Params, side.position)
 		params = append(params, l.b.Subset(p.Max, l.spec.DrawnPositions(), l.spec.DrawGroup(), streamPosition, side.rows))
 	}
-	attr.Bias = expr.Subst(attr.Bias, drawn)
+	attr.Bias = l.placed(expr.Subst(bias, drawn))
 	return params
 }
 

@@ -38,19 +38,16 @@ func (m *builder) hasPlaces(part string) bool {
 // placesType is that of the places of rows of a length.
 func placesType(length string) ir.Type { return ir.Ints(ir.Sym("B"), ir.Sym(length)) }
 
-// places makes the places of the tokens a result, if a site reads them.
-func (e *embedding) places() {
-	if !e.hasPlaces(e.part) {
-		return
+// runs is the place of each digit in its number, from 1, and 0 of all other tokens. When
+// decoding, target tokens are counted with those so far.
+func (l *layer) runs(tokens *ir.Value) *ir.Value {
+	rows := tokens.Type.Shape[1]
+	if l.md == decoding {
+		known := l.b.Append(l.b.Param(history, placesType("C"), ir.Input), tokens)
+		l.b.Result(history, known, false)
+		tokens = known
 	}
-	name, at := sourcePlaces, e.runs()
-	if e.part == "target" {
-		name = targetPlaces
-		if e.md == decoding {
-			at = e.b.Append(e.b.Param(name, placesType("C"), ir.Input), at)
-		}
-	}
-	e.b.Result(name, at, false)
+	return l.b.Runs(tokens, isDigit(l.spec.Task), rows)
 }
 
 // placeParams adds the places that mask and bias of a site read to their parameters.
@@ -86,20 +83,32 @@ func (l *layer) placeParams(s *check.Site, self bool, rows, keys ir.Dim, attr *i
 // placesOf is what the places of the source or the target are called.
 var placesOf = map[string]string{"source": sourcePlaces, "target": targetPlaces}
 
-// keepPlaces passes places on from an embedding, whose arguments and results these are. The
-// target's in decoding, rows "C", are a cache.
-func (c *caller) keepPlaces(part, rows string, args, results refs) {
+// places makes the places of the source's or the target's tokens, if a site reads them.
+func (c *caller) places(part string, md mode) {
 	if !c.hasPlaces(part) {
 		return
 	}
-	name := placesOf[part]
-	if c.p.Buffer(name) == nil {
-		c.buffer(name, placesType(rows), 1)
+	name, tokens, length := sourcePlaces, SourceTokens, "S"
+	if part == "target" {
+		name, tokens, length = targetPlaces, TargetTokens, "T"
 	}
-	results[name] = plan.At(name, 0)
-	if rows == "C" {
+	args, results := refs{tokens: plan.At(tokens, 0)}, refs{name: plan.At(name, 0)}
+	if md == decoding {
+		args[history], results[history] = plan.At(history, 0), plan.At(history, 0)
 		args[name] = plan.At(name, 0)
 	}
+	if c.p.Buffer(name) == nil {
+		c.buffer(name, placesType(length), 1)
+	}
+	c.call("embed", func() (*ir.Func, error) {
+		l := c.newLayer("places_"+part, "embed", c.spec.Model.Pos, 0, md)
+		at := l.runs(l.b.Param(tokens, placesType(length), ir.Input))
+		if md == decoding {
+			at = l.b.Append(l.b.Param(name, placesType("C"), ir.Input), at)
+		}
+		l.b.Result(name, l.b.Label(at, name), false)
+		return l.b.Func()
+	}, args, results)
 }
 
 // history declares what decoding keeps of the tokens so far, and of the source.

@@ -166,9 +166,8 @@ func (c *caller) source(md mode, tables refs) plan.Ref {
 	embed := func() (*ir.Func, error) {
 		return c.embed("embed_source", SourceTokens, "S", expr.Int(0), streamSource, md)
 	}
-	args, results := with(c.derived["source"], refs{SourceTokens: plan.At(SourceTokens, 0)}), refs{"x": plan.At("source", 0)}
-	c.keepPlaces("source", "S", args, results)
-	c.call("embed", embed, args, results)
+	c.places("source", md)
+	c.call("embed", embed, with(c.derived["source"], refs{SourceTokens: plan.At(SourceTokens, 0)}), refs{"x": plan.At("source", 0)})
 	if n == 0 {
 		return plan.At("source", 0)
 	}
@@ -185,14 +184,10 @@ func (c *caller) embedTarget(md mode, to plan.Ref) {
 		return c.embed("embed_target", TargetTokens, "T", expr.NewVar("P", expr.I32), streamTarget, md)
 	}
 	args, results := with(c.derived["target"], refs{TargetTokens: plan.At(TargetTokens, 0)}), refs{"x": to}
-	if md == decoding && c.hasHistory() {
+	if md == decoding && c.coupled() {
 		args[history], results[history] = plan.At(history, 0), plan.At(history, 0)
 	}
-	length := "T"
-	if md == decoding {
-		length = "C"
-	}
-	c.keepPlaces("target", length, args, results)
+	c.places("target", md)
 	c.call("embed", embed, args, results)
 }
 
