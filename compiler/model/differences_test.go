@@ -75,7 +75,9 @@ func TestDifferences(t *testing.T) {
 		{"shared gains", smallAddition, []string{"model.norm=layernorm(place = post, gain = shared)", "model.decoder.cross.qk_norm=rmsnorm(gain = shared)"}},
 		{"no gains", smallAddition, []string{"model.norm=rmsnorm(place = pre, gain = none)", "model.heads=1", "model.norm.at=[self, ffn]", "model.decoder.cross.qk_norm=rmsnorm(gain = none)"}},
 		{"an encoder", smallAddition, []string{"model.encoder.layers=1", "model.encoder.self.k=q", "model.norm=rmsnorm(place = pre, gain = shared)"}},
+		{"windows over places", smallAddition, []string{"model.encoder.layers=1", "model.encoder.self.mask=dj >= di", "model.decoder.self.mask=dj != di || i == j", "model.decoder.cross.mask=dj == di + h || dj == 0"}},
 		{"loop", smallText, nil},
+		{"loop with a bias over places", smallText, []string{"model.loop.self.mask=abs(dj - di) <= 1", "model.loop.self.bias=-log(1 + abs(dj - di - h))", "model.embed.position=abacus(max_offset = 3, table = 12)"}},
 		{"loop with a table, tied projections and normed heads", smallText, []string{"model.embed.token=learned(value = spiral)", "model.embed.position=abacus(max_offset = 3, table = 12, value = spiral)",
 			"model.output=linear(tied = true)", "model.loop.self.k=q", "model.loop.self.v=q", "model.loop.self.o=transposed(q)", "model.loop.self.qk_norm=rmsnorm()", "model.loop.self.rotary=rope(base = 3)"}},
 	} {
