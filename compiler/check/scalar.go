@@ -21,7 +21,7 @@ const (
 )
 
 // indices are the variables that every mask and bias sees.
-var indices = []string{"h", "i", "j", "pi", "pj", "di", "dj", "H", "I", "J"}
+var indices = []string{"h", "i", "j", "pi", "pj", "di", "dj", "ni", "nj", "H", "I", "J"}
 
 // tableIndices are the variables that every table sees: its row, its column and the
 // number of columns.
@@ -29,7 +29,7 @@ var tableIndices = []string{"n", "c", "C"}
 
 const tableHelp = "n (the row: a digit's value, a position), c (the column) and C (the number of columns)"
 
-const indexHelp = "h (head), i (query), j (key), pi and pj (their positions), di and dj (their places in numbers) and the lengths H, I, J"
+const indexHelp = "h (head), i (query), j (key), pi and pj (their positions), di and dj (their places in numbers), ni and nj (which numbers those are) and the lengths H, I, J"
 
 // A scope is where an expression stands: what its names mean.
 type scope struct {

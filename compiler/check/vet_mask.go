@@ -108,7 +108,7 @@ type maskRun struct {
 	shift  int // of random positions
 	cells  int // looked at so far
 
-	rows, keys []int32 // places in numbers; nil: all are digits of one
+	rows, keys []int32 // places in numbers; nil: all are digits of the first
 }
 
 func newMaskRun(s *Spec, mask *expr.Expr) *maskRun {
@@ -134,19 +134,26 @@ func (m *maskRun) Elem(name string, _ expr.Type) func([]int) expr.Value {
 
 // query makes row i that of the next cells, and key column j.
 func (m *maskRun) query(i int) {
-	m.vars["i"].I, m.vars["pi"].I, m.vars["di"].I = int64(i), m.position(i), place(m.rows, i)
+	m.vars["i"].I, m.vars["pi"].I = int64(i), m.position(i)
+	m.vars["di"].I, m.vars["ni"].I = counts(m.rows, i)
 }
 
 func (m *maskRun) key(j int) {
-	m.vars["j"].I, m.vars["pj"].I, m.vars["dj"].I = int64(j), m.position(j), place(m.keys, j)
+	m.vars["j"].I, m.vars["pj"].I = int64(j), m.position(j)
+	m.vars["dj"].I, m.vars["nj"].I = counts(m.keys, j)
 }
 
-// place is that of token i in its number.
-func place(places []int32, i int) int64 {
+// counts are the place of token i in its number, and which number that is.
+func counts(places []int32, i int) (place, number int64) {
 	if places == nil {
-		return int64(i + 1)
+		return int64(i + 1), 0
 	}
-	return int64(places[i])
+	for _, p := range places[:i+1] {
+		if p == 0 {
+			number++
+		}
+	}
+	return int64(places[i]), number
 }
 
 func (m *maskRun) position(i int) int64 {

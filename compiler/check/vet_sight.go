@@ -140,7 +140,7 @@ func newSight(s *Spec, site *Site) *sight {
 	a := &sight{near: site.Bias != nil || site.Rotary != nil || site.Shaw > 0}
 	if site.Mask != nil {
 		a.mask, a.text = newMaskRun(s, site.Mask), expr.Key(site.Mask)
-		a.apart = mentions(site.Mask, "di", "dj")
+		a.apart = mentions(site.Mask, counted...)
 	}
 	return a
 }

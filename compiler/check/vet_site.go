@@ -11,15 +11,18 @@ func mentions(x *expr.Expr, names ...string) bool {
 	return x != nil && slices.ContainsFunc(expr.Vars(x), func(v *expr.Expr) bool { return slices.Contains(names, v.Name) })
 }
 
-// coupled reports whether mask or bias hang on places in numbers.
-func (s *Site) coupled() bool { return mentions(s.Mask, "di", "dj") || mentions(s.Bias, "di", "dj") }
+// counted are the variables that hang on the tokens of a problem.
+var counted = []string{"di", "dj", "ni", "nj"}
 
-// checkPlaces wants no parameters of a bias where mask or bias hang on places in numbers: a
+// coupled reports whether mask or bias hang on the tokens of a problem.
+func (s *Site) coupled() bool { return mentions(s.Mask, counted...) || mentions(s.Bias, counted...) }
+
+// checkPlaces wants no parameters of a bias where mask or bias hang on the tokens of a problem: a
 // table of such a bias is one for each problem.
 func (c *checker) checkPlaces(s *Spec) {
 	for _, x := range s.attention() {
 		if x.coupled() && len(x.Params) > 0 {
-			c.report("E0345", c.at(x.path+".bias"), "%s.bias has parameters, and mask or bias read di and dj", x.path).
+			c.report("E0345", c.at(x.path+".bias"), "%s.bias has parameters, and mask or bias read di, dj, ni or nj", x.path).
 				WithHelp("write numbers in place of learned(…), or use i and j")
 		}
 	}

@@ -19,6 +19,8 @@ var variables = map[string]string{
 	"pj": "the position of the key under the position scheme",
 	"di": "the place of the query's digit in its number, from 1 for the one that is written first; 0 for other tokens",
 	"dj": "the place of the key's digit in its number, likewise",
+	"ni": "which number the query is of, or begins: how many tokens that are no digits there are up to it",
+	"nj": "which number the key is of, or begins",
 	"H":  "the number of heads",
 	"I":  "the number of queries",
 	"J":  "the number of keys",

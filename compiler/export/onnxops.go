@@ -163,6 +163,9 @@ func (g *graph) distances(scores, at tensor, s site, spans int) tensor {
 // before it that is no member.
 func (g *graph) runs(v *ir.Value, args []tensor) tensor {
 	member := g.expr(expr.Simplify(v.Attr.Expr), args, v.Args, nil)
+	if v.Attr.Total {
+		return g.op("CumSum", []tensor{g.op("Where", []tensor{member, g.int(1), g.int(0)}), g.int(1)})
+	}
 	rows := v.Type.Shape[1]
 	place := g.op("Add", []tensor{g.index(rows, 1), g.int(1)})
 	outside := g.op("Where", []tensor{member, g.int(0), place})

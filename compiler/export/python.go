@@ -386,6 +386,9 @@ func (p *python) attention(v *ir.Value, args []text) text {
 
 // runs prints the numbers of tokens in their runs.
 func (p *python) runs(v *ir.Value, args []text) text {
+	if v.Attr.Total {
+		return call_("total", p.expr(expr.Simplify(v.Attr.Expr), args, nil))
+	}
 	return call_("runs", p.expr(expr.Simplify(v.Attr.Expr), args, nil))
 }
 

@@ -21,6 +21,7 @@ var attributes = []attribute{
 	{"name", func(a *Attr, _ *AttnAttr) any { return &a.Name }},
 	{"transa", func(a *Attr, _ *AttnAttr) any { return &a.TransA }},
 	{"transb", func(a *Attr, _ *AttnAttr) any { return &a.TransB }},
+	{"total", func(a *Attr, _ *AttnAttr) any { return &a.Total }},
 	{"split", func(a *Attr, _ *AttnAttr) any { return &a.Split }},
 	{"axes", func(a *Attr, _ *AttnAttr) any { return &a.Axes }},
 	{"shape", func(a *Attr, _ *AttnAttr) any { return &a.Shape }},

@@ -18,6 +18,14 @@ func (b *Builder) Runs(tokens *Value, member *expr.Expr, rows Dim) *Value {
 	return b.Emit(Runs, Attr{Expr: member, Shape: []Dim{tokens.Type.Shape[0], rows}}, tokens)
 }
 
+// Total is I32 [B, rows]: for token P+t how many tokens up to it member holds for.
+func (b *Builder) Total(tokens *Value, member *expr.Expr, rows Dim) *Value {
+	if b.err != nil {
+		return &Value{}
+	}
+	return b.Emit(Runs, Attr{Expr: member, Total: true, Shape: []Dim{tokens.Type.Shape[0], rows}}, tokens)
+}
+
 // Draw is I32 of a shape [B, ..]: a random number of 0 … choices-1, the same at all
 // elements of group consecutive examples of a step's batch.
 func (b *Builder) Draw(choices, group int, stream uint32, shape ...Dim) *Value {

@@ -37,7 +37,10 @@ func evalRuns(m *machine, v *Value, args []Tensor, out Tensor) error {
 	for b := range out.Shape[0] {
 		n := int64(0)
 		for p := range first + rows {
-			if n++; !member[b*known+p] {
+			switch {
+			case member[b*known+p]:
+				n++
+			case !v.Attr.Total:
 				n = 0
 			}
 			if p >= first {

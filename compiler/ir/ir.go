@@ -66,7 +66,7 @@ const (
 	CrossEntropyGrad // composite: logits, labels, dloss [..] -> logits gradient
 	ArgMax           // [.., V] -> I32 [..]; the first of equals
 
-	Runs   // tokens I32 [B, K] -> I32 [B, T]: the number, from 1, of token P+t in its maximal run of tokens for which Attr.Expr holds of x0; 0 for others
+	Runs   // tokens I32 [B, K] -> I32 [B, T]: the number, from 1, of token P+t in its maximal run of tokens for which Attr.Expr holds of x0; 0 for others. With Attr.Total, how many such tokens there are up to it
 	Draw   // -> I32 Attr.Shape [B, ..]: one number below Attr.Rows for each Attr.Group examples, at all their elements; word 0 of Stream
 	Subset // -> I32 [T] or [T, 1]: the first T of Attr.Size of 0 .. Attr.Rows-1 in ascending order, all subsets alike, one for each Attr.Group examples; 0 .. T-1 where T is more; words of Stream
 	Noise  // -> F32 [B, T, D]: standard normal; random words of Stream counted by row P+t and feature
@@ -77,6 +77,7 @@ const (
 // Attr holds what an op needs besides its arguments. Unused fields are zero.
 type Attr struct {
 	Name   string     // Param: its name; others: a label for the kernel that computes the value
+	Total  bool       // Runs: runs go on over other tokens
 	Expr   *expr.Expr // Map; Runs; Dropout: the element's number within the example (expansions only)
 	Axes   []int      // Sum, Max, Transpose
 	Shape  []Dim      // Reshape, Runs, Draw, Subset, Noise; Map: the result shape (needed when indices or no args decide it)

@@ -46,7 +46,7 @@ var ops = [numOps]opInfo{
 	CrossEntropyGrad: {name: "cross_entropy_grad", signature: "logits[* V] labels:i32[*] dloss[*] -> logits"},
 	ArgMax:           {name: "argmax", signature: "logits[* V] -> y:i32[*]"},
 
-	Runs:   {name: "runs", signature: "tokens:i32[B K] -> y:i32[B T]", attrs: "expr shape", eval: evalRuns},
+	Runs:   {name: "runs", signature: "tokens:i32[B K] -> y:i32[B T]", attrs: "expr shape total", eval: evalRuns},
 	Draw:   {name: "draw", signature: "-> y:i32[examples T *]", attrs: "shape " + drawAttrs, eval: evalDraw},
 	Subset: {name: "subset", signature: "-> y:i32[T *]", attrs: "size shape " + drawAttrs, eval: evalSubset},
 	Noise:  {name: "noise", signature: "-> y[B T D]", attrs: "shape stream", eval: evalNoise, flops: flopsNoise},

@@ -25,7 +25,11 @@ func lowerRuns(e *emitter, v *ir.Value) {
 	e.set(count, expr.Int(0))
 	e.loop("p", all, func(p *expr.Expr) {
 		member := expr.Subst(v.Attr.Expr, map[string]*expr.Expr{"x0": ielem(ids, p)})
-		e.set(count, where(member, add(ielem(count), expr.Int(1)), expr.Int(0)))
+		others := expr.Int(0)
+		if v.Attr.Total {
+			others = ielem(count)
+		}
+		e.set(count, where(member, add(ielem(count), expr.Int(1)), others))
 		e.set(numbers, ielem(count), p)
 	})
 	buf := e.out(v, "runs", e.viewed(v.Type.Shape)...)

@@ -19,6 +19,7 @@ import (
 // positional are functions of positions and noise; each is lowered with its
 // backward function.
 var positional = []struct{ name, params, body string }{
+	{"totals", "v0 = param tokens input : i32[B, C]", "v9 = runs v0 {total = true; shape = [B, T]; expr = 1 <= x0 && x0 <= 2} : i32[B, T]"},
 	{"runs", "v0 = param tokens input : i32[B, C]", "v9 = runs v0 {shape = [B, T]; expr = 1 <= x0 && x0 <= 2} : i32[B, T]"},
 	{"runs with an offset", "v0 = param tokens input : i32[B, C]\nv1 = param table weight : f32[40, 6]",
 		"v2 = runs v0 {shape = [B, T]; expr = x0 == 2} : i32[B, T]\nv3 = draw {shape = [B, T]; stream = 5; rows = 7; group = 3} : i32[B, T]\n" +

@@ -22,9 +22,10 @@ func (m *builder) position(index *expr.Expr) *expr.Expr {
 	return index
 }
 
-// hasHistory says whether the position or the place of a token depends on tokens before
-// it, so that decoding keeps them.
-func (m *builder) hasHistory() bool { return m.coupled() || m.hasPlaces("target") }
+// hasHistory says whether the position or a count of a token depends on tokens before it, so that decoding keeps them.
+func (m *builder) hasHistory() bool {
+	return m.coupled() || slices.ContainsFunc(counts, func(n count) bool { return m.has(n, "target") })
+}
 
 // coupled reports whether embeddings are of places in numbers: embed then has, when
 // decoding, a parameter and a result history, I32 [B, C].
@@ -146,7 +147,7 @@ func (e *embedding) look(ids *ir.Value) *ir.Value {
 // number that is longer than the table stays at its last row.
 func (e *embedding) abacus() *ir.Value {
 	p := e.spec.Model.Position
-	place, args := ir.X(0, expr.I32), []*ir.Value{e.runs(e.tokens)}
+	place, args := ir.X(0, expr.I32), []*ir.Value{e.b.Runs(e.known(e.tokens), isDigit(e.spec.Task), e.rows)}
 	row := place
 	if e.md == training && p.MaxOffset > 0 {
 		group := e.spec.DrawGroup()

@@ -178,7 +178,7 @@ func (l *layer) biased(name string, s *check.Site, self bool, rows, keys ir.Dim)
 		return ir.AttnAttr{Heads: l.spec.Model.Heads, Self: self, Mask: l.placed(s.Mask), Table: true}, []*ir.Value{t}
 	}
 	attr, params := l.bias(name, s, self, rows, keys)
-	if attr.Fixed = lined(attr.Bias, s.Params); !attr.Fixed && tabled(attr.Bias) && !readsPlaces(s, "di", "dj") {
+	if attr.Fixed = lined(attr.Bias, s.Params); !attr.Fixed && tabled(attr.Bias) && !readsCounts(s) {
 		params = []*ir.Value{l.b.Label(l.b.BiasTable(attr, rows, keys, params...), table(name))}
 		attr.Bias, attr.Params, attr.Table = nil, nil, true
 	}
@@ -201,7 +201,7 @@ func (l *layer) bias(name string, s *check.Site, self bool, rows, keys ir.Dim) (
 		Heads: l.spec.Model.Heads, Self: self, Mask: l.placed(s.Mask), Bias: l.placed(s.Bias), Params: names,
 	}
 	params = l.drawnPositions(s.Bias, &attr, rows, keys, params)
-	return attr, l.placeParams(s, self, rows, keys, &attr, params)
+	return attr, l.countParams(s, self, rows, keys, &attr, params)
 }
 
 // longest is an extent of the longest problems of training.
@@ -319,12 +319,16 @@ func (m *builder) placed(e *expr.Expr) *expr.Expr {
 	if e == nil {
 		return nil
 	}
-	return expr.Subst(e, map[string]*expr.Expr{
+	e = expr.Subst(e, map[string]*expr.Expr{
 		"pi": m.position(expr.NewVar("i", expr.I32)),
 		"pj": m.position(expr.NewVar("j", expr.I32)),
-		"di": expr.NewElem("di", expr.I32, expr.NewVar("i", expr.I32)),
-		"dj": expr.NewElem("dj", expr.I32, expr.NewVar("j", expr.I32)),
 	})
+	at := map[string]*expr.Expr{}
+	for _, n := range counts {
+		at[n.query] = expr.NewElem(n.query, expr.I32, expr.NewVar("i", expr.I32))
+		at[n.key] = expr.NewElem(n.key, expr.I32, expr.NewVar("j", expr.I32))
+	}
+	return expr.Subst(e, at)
 }
 
 // rows is the type [B, L, D].

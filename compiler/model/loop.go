@@ -100,7 +100,7 @@ func (c *caller) runs(loop *plan.Loop, name string, md mode, at plan.Ref, more r
 	}
 	next := at
 	next.Off++
-	args := with(c.placesFor("target"), refs{"x": at, embedded: plan.At(embedded, 0)})
+	args := with(c.countsFor("target"), refs{"x": at, embedded: plan.At(embedded, 0)})
 	call := &plan.Call{Func: f, Group: "loop", Args: args, Results: refs{"y": next}}
 	for name, ref := range more {
 		call.Args[name] = ref

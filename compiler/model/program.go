@@ -53,7 +53,7 @@ func (m *builder) attention() (*plan.Program, error) {
 	c.buffer("x", m.rows("T"), n+1)
 	c.embedTarget(teacher, plan.At("x", 0))
 	c.loop(n, "decoder", func() (*ir.Func, error) { return m.decoderLayer(capturing, nil) },
-		with(c.placesFor("target", "source"), refs{"x": plan.AtLayer("x", 0), "source": source}),
+		with(c.countsFor("target", "source"), refs{"x": plan.AtLayer("x", 0), "source": source}),
 		refs{"y": plan.AtLayer("x", 1), "self": plan.At(Self, 0), "cross": plan.At(Cross, 0)})
 	return p, c.err
 }
@@ -84,7 +84,7 @@ func (m *builder) wholeRows(name string, md mode) (*plan.Program, error) {
 	c.buffer("x", m.rows("T"), n+1)
 	c.embedTarget(md, plan.At("x", 0))
 	c.loop(n, "decoder", func() (*ir.Func, error) { return m.decoderLayer(md, tables) },
-		with(c.placesFor("target", "source"), with(tables, refs{"x": plan.AtLayer("x", 0), "source": source})), refs{"y": plan.AtLayer("x", 1)})
+		with(c.countsFor("target", "source"), with(tables, refs{"x": plan.AtLayer("x", 0), "source": source})), refs{"y": plan.AtLayer("x", 1)})
 	c.outcome(md, plan.At("x", n))
 	return p, c.err
 }
@@ -115,7 +115,7 @@ func (m *builder) decode() (*plan.Program, error) {
 	}
 	n := c.caches()
 	c.embedTarget(decoding, plan.At("x", 0))
-	args, results := with(c.placesFor("target", "source"), refs{"x": plan.AtLayer("x", 0)}), refs{"y": plan.AtLayer("x", 1)}
+	args, results := with(c.countsFor("target", "source"), refs{"x": plan.AtLayer("x", 0)}), refs{"y": plan.AtLayer("x", 1)}
 	for _, cache := range []string{"self_keys", "self_values", "cross_keys", "cross_values"} {
 		args[cache] = plan.AtLayer(cache, 0)
 	}
@@ -166,13 +166,13 @@ func (c *caller) source(md mode, tables refs) plan.Ref {
 	embed := func() (*ir.Func, error) {
 		return c.embed("embed_source", SourceTokens, "S", expr.Int(0), streamSource, md)
 	}
-	c.places("source", md)
+	c.counts("source", md)
 	c.call("embed", embed, with(c.derived["source"], refs{SourceTokens: plan.At(SourceTokens, 0)}), refs{"x": plan.At("source", 0)})
 	if n == 0 {
 		return plan.At("source", 0)
 	}
 	c.loop(n, "encoder", func() (*ir.Func, error) { return c.encoderLayer(md, tables) },
-		with(c.placesFor("source"), with(tables, refs{"x": plan.AtLayer("source", 0)})), refs{"y": plan.AtLayer("source", 1)})
+		with(c.countsFor("source"), with(tables, refs{"x": plan.AtLayer("source", 0)})), refs{"y": plan.AtLayer("source", 1)})
 	c.buffer("memory", c.rows("S"), 1)
 	c.call("encoder_norm", c.encoderNorm, refs{"x": plan.At("source", n)}, refs{"y": plan.At("memory", 0)})
 	return plan.At("memory", 0)
@@ -187,7 +187,7 @@ func (c *caller) embedTarget(md mode, to plan.Ref) {
 	if md == decoding && c.coupled() {
 		args[history], results[history] = plan.At(history, 0), plan.At(history, 0)
 	}
-	c.places("target", md)
+	c.counts("target", md)
 	c.call("embed", embed, args, results)
 }
 

@@ -130,6 +130,11 @@ def runs(member):
     return where(member, place - before, 0)
 
 
+def total(member):
+    """How many members there are up to each token."""
+    return np.cumsum(member, 1)
+
+
 def words(counter, key):
     """Philox4x32-10 (Salmon et al. 2011): four random words of 32 bits for each counter."""
     low, half = np.uint64(0xFFFFFFFF), np.uint64(32)

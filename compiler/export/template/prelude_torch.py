@@ -110,6 +110,11 @@ def runs(member):
     return where(member, place - before, 0)
 
 
+def total(member):
+    """How many members there are up to each token."""
+    return member.cumsum(1)
+
+
 def words(counter, key):
     """Philox4x32-10 (Salmon et al. 2011): four random words of 32 bits for each counter."""
     low = 0xFFFFFFFF

@@ -1,0 +1,158 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/ir"
+	"github.com/arithlang/mlc/compiler/plan"
+)
+
+// A count is a number that each token has by the tokens before it, I32 [B, L]: what
+// functions make of tokens for masks and biases, which call it by two variables. When
+// decoding, those of the target are a cache.
+type count struct {
+	query, key string            // the variables
+	name       map[string]string // of buffers and parameters, by the part of the model
+	of         func(l *layer, tokens *ir.Value, rows ir.Dim) *ir.Value
+}
+
+// counts are the place of a digit in its number, from 1, and 0 of all other tokens; and how
+// many tokens there are, up to one, that are no digits.
+var counts = []count{
+	{"di", "dj", map[string]string{"target": "places", "source": "source_places"},
+		func(l *layer, tokens *ir.Value, rows ir.Dim) *ir.Value {
+			return l.b.Runs(tokens, isDigit(l.spec.Task), rows)
+		}},
+	{"ni", "nj", map[string]string{"target": "numbers", "source": "source_numbers"},
+		func(l *layer, tokens *ir.Value, rows ir.Dim) *ir.Value {
+			return l.b.Total(tokens, expr.New(expr.Not, isDigit(l.spec.Task)), rows)
+		}},
+}
+
+// readsCounts reports whether mask or bias of a site read any count.
+func readsCounts(s *check.Site) bool {
+	return slices.ContainsFunc(counts, func(n count) bool { return reads(s, n.query, n.key) })
+}
+
+// reads reports whether mask or bias of a site read one of some variables.
+func reads(s *check.Site, names ...string) bool {
+	return s != nil && slices.ContainsFunc([]*expr.Expr{s.Mask, s.Bias}, func(x *expr.Expr) bool {
+		return x != nil && slices.ContainsFunc(names, func(v string) bool { return expr.Depends(x, v) })
+	})
+}
+
+// has reports whether some site reads this count of the source, or of the target.
+func (m *builder) has(n count, part string) bool {
+	s := m.spec.Model
+	if s.Loop != nil {
+		return part == "target" && reads(s.Loop.Self, n.query, n.key)
+	}
+	if part == "source" {
+		return depth(s.Encoder) > 0 && reads(s.Encoder.Self, n.query, n.key) || reads(s.Decoder.Cross, n.key)
+	}
+	return reads(s.Decoder.Self, n.query, n.key) || reads(s.Decoder.Cross, n.query)
+}
+
+// countType is that of a count of rows of a length.
+func countType(length string) ir.Type { return ir.Ints(ir.Sym("B"), ir.Sym(length)) }
+
+// known is the tokens that count: when decoding, those of the target with those so far.
+func (l *layer) known(tokens *ir.Value) *ir.Value {
+	if l.md != decoding {
+		return tokens
+	}
+	all := l.b.Append(l.b.Param(history, countType("C"), ir.Input), tokens)
+	l.b.Result(history, all, false)
+	return all
+}
+
+// countParams adds the counts that mask and bias of a site read to their parameters.
+func (l *layer) countParams(s *check.Site, self bool, rows, keys ir.Dim, attr *ir.AttnAttr, params []*ir.Value) []*ir.Value {
+	target, source := "target", "source"
+	switch {
+	case rows.Sym == "S":
+		target = "source"
+	case self:
+		source = "target"
+	}
+	if l.md == decoding { // the target's cache has all rows
+		rows = ir.Sym("C")
+	}
+	for _, n := range counts {
+		for _, side := range []struct {
+			variable, part string
+			rows           ir.Dim
+		}{{n.query, target, rows}, {n.key, source, keys}} {
+			if !reads(s, side.variable) {
+				continue
+			}
+			name := n.name[side.part]
+			if l.declared[name] == nil {
+				l.declared[name] = l.b.Param(name, countType(side.rows.Sym), ir.Input)
+			}
+			attr.Params, params = append(attr.Params, side.variable), append(params, l.declared[name])
+		}
+	}
+	return params
+}
+
+// counts makes the counts of the source's or the target's tokens that sites read.
+func (c *caller) counts(part string, md mode) {
+	tokens, length := SourceTokens, "S"
+	if part == "target" {
+		tokens, length = TargetTokens, "T"
+	}
+	for _, n := range counts {
+		if !c.has(n, part) {
+			continue
+		}
+		name := n.name[part]
+		args, results := refs{tokens: plan.At(tokens, 0)}, refs{name: plan.At(name, 0)}
+		if md == decoding {
+			args[history], results[history] = plan.At(history, 0), plan.At(history, 0)
+			args[name] = plan.At(name, 0)
+		}
+		if c.p.Buffer(name) == nil {
+			c.buffer(name, countType(length), 1)
+		}
+		c.call("embed", func() (*ir.Func, error) {
+			l := c.newLayer("count_"+name, "embed", c.spec.Model.Pos, 0, md)
+			param := l.b.Param(tokens, countType(length), ir.Input)
+			y := n.of(l, l.known(param), param.Type.Shape[1])
+			if md == decoding {
+				y = l.b.Append(l.b.Param(name, countType("C"), ir.Input), y)
+			}
+			l.b.Result(name, l.b.Label(y, name), false)
+			return l.b.Func()
+		}, args, results)
+	}
+}
+
+// history declares what decoding keeps of the tokens so far, and of the source.
+func (c *caller) history() {
+	if c.hasHistory() {
+		c.buffer(history, ir.Ints(ir.Sym("B"), ir.Sym("C")), 1)
+	}
+	for _, n := range counts {
+		for _, side := range []struct{ part, rows string }{{"source", "S"}, {"target", "C"}} {
+			if c.has(n, side.part) {
+				c.buffer(n.name[side.part], countType(side.rows), 1)
+			}
+		}
+	}
+}
+
+// countsFor are the counts that layers of a stack read.
+func (c *caller) countsFor(parts ...string) refs {
+	all := refs{}
+	for _, n := range counts {
+		for _, part := range parts {
+			if c.has(n, part) {
+				all[n.name[part]] = plan.At(n.name[part], 0)
+			}
+		}
+	}
+	return all
+}
