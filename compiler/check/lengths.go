@@ -36,6 +36,12 @@ func (t *Task) layout(kind string) (layout, bool) {
 	if kind == "parity" && !t.Scratchpad {
 		l.answer = func(_, _ int) (int, int) { return 1, 1 }
 	}
+	if t.Kind == "multiplication" && t.Scratchpad {
+		l.answer = func(a, b int) (int, int) {
+			n := b*a + b*(b+1)/2 + b - 1 // a + 1, … a + b digits, and what is between them
+			return n, n
+		}
+	}
 	return l, ok
 }
 

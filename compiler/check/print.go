@@ -87,6 +87,11 @@ func (p *printer) block(path, indent string) {
 // unsaid reports whether a value is not printed: what older specs do not have.
 func (p *printer) unsaid(path string, v *value) bool {
 	row := p.lang.rows[path]
+	for _, k := range p.lang.schema.Kinds {
+		if i := slices.IndexFunc(k.Args, func(r dsl.Row) bool { return r.Path == path }); k.Name == p.kind && i >= 0 {
+			return k.Args[i].Later && v.text == k.Args[i].Default
+		}
+	}
 	return row.Later && v.text == row.Default
 }
 

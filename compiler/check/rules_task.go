@@ -41,8 +41,23 @@ func (c *checker) checkTask(t *Task) {
 			WithHelp("set task.pad = zero(to = …) and the same for eval.pad, or leave end out")
 	}
 	c.checkSum(t)
+	c.checkProducts(t)
 	c.checkCurriculum(t)
 	c.limitTask(t)
+}
+
+// checkProducts wants sums on the way to a product written lowest digit first, each as wide
+// as its factors.
+func (c *checker) checkProducts(t *Task) {
+	if t.Kind != "multiplication" || !t.Scratchpad {
+		return
+	}
+	for path, wrong := range map[string]bool{"task.order": !t.Reversed, "task.pad": t.Pad.To > 0, "task.interleave": t.Interleave, "task.hints": t.Hinted()} {
+		if wrong {
+			c.report("E0342", c.at(path), "sums on the way to a product are written lowest digit first, with neither padding nor hints").
+				WithHelp("write order = reversed, and leave pad, interleave and hints out")
+		}
+	}
 }
 
 // checkSum wants sums of one shape in a batch, with places for all digits.

@@ -26,6 +26,7 @@ type pyKind struct {
 	Repeats  bool   // answers are widened with their first digit
 	Grows    int    // how many digits the longest answer has more than the longest operand
 	Partial  bool   // answers are all sums on the way
+	Products bool   // to a product
 }
 
 // unbounded is more than numbers of one length grow by.
@@ -101,6 +102,7 @@ func newTask(c *config.Task, pad config.Pad, t *task.Task) pyTask {
 		k.Reversed = c.Reversed && (name != "parity" || c.Scratchpad)
 		k.Repeats = name == "parity" && c.Scratchpad
 		k.Partial = name == "sum" && c.Scratchpad
+		k.Products = c.Kind == "multiplication" && c.Scratchpad
 		if p.Mixed {
 			k.Suffix = "_" + name
 			if k.Reversed {

@@ -71,6 +71,7 @@ var exported = []struct {
 	{"sums", "specs/small/sum.arith", "", narrow("model.heads=4", "task.pad=zero(to=8)", "eval.digits=[5]", "model.decoder.cross.mask=added(w=9)", "model.decoder.self.mask=written(w=9)"), [2]int{5, 3}},
 	{"sum", "specs/small/sum.arith", "", short("model.heads=4", "task.scratchpad=false", "eval.operands=[3]", "model.decoder.self.mask=i - j <= 1", "model.decoder.cross.mask=mod(J - 2 - i - j, I) <= 1"), [2]int{5, 3}},
 	{"abacus", "specs/small/looped.arith", "", small(), [2]int{4, 5}},
+	{"products", "specs/small/nxm.arith", "", []string{"model.width=24", "model.ffn=relu(hidden=32)"}, [2]int{4, 3}},
 	{"places", "specs/small/coupled.arith", "", nil, [2]int{4, 5}},
 	{"places of source and target", "specs/addition.arith", "", short("task.order=reversed", "model.encoder.layers=1", "model.encoder.self.mask=dj <= di", "model.decoder.self.mask=true", "model.decoder.cross.mask=abs(dj - di - 1) <= 1", "model.decoder.cross.bias=-0.5 * dj * h"), [2]int{4, 3}},
 	{"fire", "specs/small/looped.arith", "", small("model.embed.position=none", "model.loop.self.bias=fire(hidden=6, c=0.1, threshold=64)"), [2]int{4, 5}},

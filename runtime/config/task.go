@@ -37,7 +37,7 @@ type Task struct {
 	Split            *uint64 // seed of that part, and of the set of Examples; nil: that of the run
 	LossOnAll        bool    // sequences: the prompt has labels, too
 	Padded           bool    // sequences: all as long as the longest there can be, in the order drawn
-	Scratchpad       bool    // parity: the answer is the parity of each prefix; sum: all sums on the way
+	Scratchpad       bool    // parity: the answer is the parity of each prefix; sum, multiplication: all sums on the way
 	Problems         string  // file: a problem a line, each with its end: prompt, separator, answer, both as Tokens.Join has them
 	Tests            string  // file: in the same way those that are tested; "": those that are held out
 	Separator        string  // file: between prompt and answer

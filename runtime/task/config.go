@@ -47,6 +47,8 @@ func (c *Config) check() error {
 		return fmt.Errorf("sums of %d to %d numbers: want two or more, given by their digits, padded with zeros, one behind the other", c.OperandsLo, c.OperandsHi)
 	case k.family == sums{} && c.Scratchpad && c.Pad.Less != 0:
 		return fmt.Errorf("sums on the way are as wide as operands: leave out the width of the answer")
+	case k.name == "multiplication" && c.Scratchpad && (!c.Reversed || c.Pad.To > 0 || c.Interleave || c.hinted()):
+		return fmt.Errorf("sums on the way to a product are written lowest digit first, without zeros in front of operands, and without hints")
 	case !c.Sequence && !k.seq2seq:
 		return fmt.Errorf("encoder-decoders do not have it: use a decoder-only model")
 	case !c.Sequence && (c.hinted() || c.RandomPad != 0 || c.Examples != 0 || c.LossOnAll):

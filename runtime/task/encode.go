@@ -106,8 +106,8 @@ func (t *Task) Decode(p Problem, reply []int32) string {
 		reply = reply[:end]
 	}
 	text := u.join(slices.DeleteFunc(slices.Clone(reply), u.IsHint))
-	if u.Sums() {
-		text = text[strings.LastIndex(text, u.kind.op)+1:] // of several sums the last
+	if u.Sums() || u.products() {
+		text = text[strings.LastIndex(text, "+")+1:] // of several sums the last
 	}
 	switch {
 	case u.kind.answer == nil:

@@ -200,9 +200,12 @@ func (t *Task) write(d *draft) error {
 	}
 	p.put('=')
 	d.prompt = len(d.tokens)
-	if t.Arrays() {
+	switch {
+	case t.Arrays():
 		p.symbols(d.answer)
-	} else {
+	case t.products():
+		p.products(t)
+	default:
 		p.number(t, d.answer, p.width-t.cfg.Pad.Less, t.reversed(), t.kind.fill)
 	}
 	d.tokens = append(d.tokens, t.vocab.eos)

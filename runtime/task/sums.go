@@ -96,3 +96,18 @@ func (t *Task) partial(b Batch, d *draft, width int) {
 	}
 	say(symbolEOS)
 }
+
+// products reports whether an answer spells out the sums on the way to a product.
+func (t *Task) products() bool { return t.kind.name == "multiplication" && t.cfg.Scratchpad }
+
+// products writes a times the lowest digit of b, the lowest two, and so on, with + between
+// them. Each is as wide as both factors together, so that no digit before says that it ends.
+func (p *pen) products(t *Task) {
+	a, b := p.operands[0], p.operands[1]
+	for n := 1; n <= len(b); n++ {
+		if n > 1 {
+			p.put('+')
+		}
+		p.number(t, mul(nil, t.cfg.Base, a, b[len(b)-n:]), len(a)+n, true, '0')
+	}
+}

@@ -165,3 +165,45 @@ func TestBadSums(t *testing.T) {
 		}
 	}
 }
+
+// TestProductsAreWritten holds the sums on the way to a product to those worked out by hand.
+func TestProductsAreWritten(t *testing.T) {
+	task := must(t, Config{Kind: "multiplication", DigitsLo: 1, DigitsHi: 3, Base: 10, Sequence: true, Reversed: true, ReversedOperands: true, Scratchpad: true}, 1)
+	for text, want := range map[string]string{
+		"321*54": "123x45=4821+43371",
+		"7*8":    "7x8=65",
+		"12*305": "21x503=060+0600+06630",
+		"9*100":  "9x001=00+000+0090",
+	} {
+		p, err := task.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := task.Written(p); got != want {
+			t.Errorf("%s is written %s, want %s", text, got, want)
+		}
+		b, err := task.One(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reply := b.Labels[task.Prompt(p)-1:]
+		if got := task.Decode(p, reply); got != p.Answer || !task.Correct(p, reply) {
+			t.Errorf("%s: the reply reads %s, want %s", text, got, p.Answer)
+		}
+		reply = append([]int32{reply[0] ^ 1}, reply[1:]...)
+		if task.Correct(p, reply) {
+			t.Errorf("%s: a wrong first digit is right", text)
+		}
+	}
+	if _, err := New(Config{Kind: "multiplication", DigitsLo: 1, DigitsHi: 3, Base: 10, Sequence: true, Scratchpad: true}, 1); err == nil {
+		t.Error("sums on the way highest digit first are let pass")
+	}
+	mixed := must(t, Config{Kind: "mixed", Of: []string{"multiplication", "addition"}, DigitsLo: 2, DigitsHi: 2, Base: 10, Sequence: true, Reversed: true, Scratchpad: true}, 1)
+	p, err := mixed.Parse("12*34")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := mixed.Written(p); got != "12x34=804" {
+		t.Errorf("a mix writes %s", got)
+	}
+}

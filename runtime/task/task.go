@@ -80,6 +80,7 @@ func (t *Task) mix() error {
 	for i, name := range t.cfg.Of {
 		cfg := t.cfg
 		cfg.Kind, cfg.Of = name, nil
+		cfg.Scratchpad = cfg.Scratchpad && name == "parity"
 		if cfg.Examples > 0 {
 			cfg.Examples = (cfg.Examples + n - 1 - int64(i)) / n
 		}
