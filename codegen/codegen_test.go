@@ -77,6 +77,8 @@ var variants = []struct {
 	{"bias/addition_rope", []string{"train.precision=bf16", "model.width=16"}},
 	{"bias/addition_rpe", []string{"train.precision=bf16", "model.width=16"}},
 	{"small/looped", []string{"train.precision=bf16", "model.width=32", "model.ffn=geglu(hidden = 24)"}},
+	{"tiny", []string{"model.heads=4", "model.decoder.self.key_heads=2", "model.decoder.cross.key_heads=1"}},
+	{"bias/addition_rope", []string{"train.precision=bf16", "model.width=16", "model.heads=2", "model.decoder.self.key_heads=1"}},
 	{"tiny", []string{"train.precision=tf32x3"}},
 	{"small/looped", []string{"train.precision=tf32x3", "model.width=32", "model.ffn=geglu(hidden = 24)"}},
 	{"tiny", []string{"model.embed.position=sinusoidal", "model.decoder.self.mask=i == j || j == 0"}},

@@ -206,6 +206,8 @@ func siteRows(site string) []Row {
 				{Path: "clip", Type: Int, Default: "16", Min: 1, Max: 1 << 12, Doc: "all distances beyond it share a vector"},
 			}, Doc: "one table per layer, for keys only (Shaw et al. 2018, equation 4)"},
 		}},
+		{Path: site + ".key_heads", Type: Int, Default: "auto", Words: "auto", Later: true, Min: 1, Max: 1 << 10,
+			Doc: "heads of keys and values, each of which serves heads / key_heads heads of queries in a row (Ainslie et al. 2023; 1: Shazeer 2019); must divide model.heads; auto: as many"},
 		{Path: site + ".q", Type: Weight, Default: "own", Words: "none scalar own", Later: true, Doc: "query projection"},
 		{Path: site + ".k", Type: Weight, Default: "own", Words: "none scalar own", Later: true, Doc: "key projection; without it and the query projection scores are what mask and bias say"},
 		{Path: site + ".v", Type: Weight, Default: "own", Words: "none scalar own", Later: true, Doc: "value projection"},

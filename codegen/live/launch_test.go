@@ -41,6 +41,7 @@ func TestLaunchesDoNotMatter(t *testing.T) {
 		{"successor", narrow[:3], []string{"table.ray.turn=learned([], init = 0.6)", "table.ray.value=cos(turn * n + c)", "model.embed.token=learned(value = ray)", "model.output=linear(tied = true)"}, true},
 		{"successor", narrow[:3], []string{"model.decoder.self.k=q", "model.decoder.self.o=transposed(v)", "model.decoder.cross.v=self.v"}, true},
 		{"small/looped", narrow, []string{"model.loop.self.q=low(2)", "model.loop.self.qk_norm=rmsnorm()"}, false},
+		{"small/looped", narrow, []string{"model.loop.self.key_heads=1", "model.loop.self.v=k"}, true},
 	} {
 		t.Run(fmt.Sprint(c.spec, c.more), func(t *testing.T) {
 			m, err := live.New(compile(t, c.spec, slices.Concat(c.set, c.more)))

@@ -127,6 +127,9 @@ func (c *checker) site(path string) *Site {
 	if v := c.get(path + ".qk_norm"); v.is("rmsnorm") {
 		s.QKNorm = &QKNorm{Eps: v.num64("eps"), Gain: v.arg("gain").word}
 	}
+	if v := c.get(path + ".key_heads"); !v.is("auto") {
+		s.KeyHeads = c.int(path + ".key_heads")
+	}
 	s.Shaw = c.get(path + ".relative").int("clip")
 	if v := c.values[path+".mask"]; v != nil {
 		s.Mask, _ = (&scope{checker: c, path: path + ".mask", mask: true}).condition(v.expr)

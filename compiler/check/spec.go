@@ -124,6 +124,28 @@ func (m *Model) HeadUnits() int {
 
 func (m *Model) Inner() int { return m.Heads * m.HeadUnits() }
 
+// KeyInner are the units of all heads of keys, or of values, of an attention.
+func (m *Model) KeyInner(s *Site) int { return m.Inner() / m.KeyGroup(s) }
+
+// KeyGroup is how many heads of queries have one head of keys and values.
+func (m *Model) KeyGroup(s *Site) int {
+	if s.KeyHeads == 0 {
+		return 1
+	}
+	return m.Heads / s.KeyHeads
+}
+
+// projection is the shape of a projection of an attention.
+func (m *Model) projection(s *Site, name string) (in, out int) {
+	switch name {
+	case "q":
+		return m.Width, m.Inner()
+	case "o":
+		return m.Inner(), m.Width
+	}
+	return m.Width, m.KeyInner(s)
+}
+
 // Normed reports whether a part of the model has a norm: self, cross, ffn or output.
 func (m *Model) Normed(part string) bool { return !slices.Contains(m.Unnormed, part) }
 
@@ -151,16 +173,17 @@ type Stack struct {
 // j, pi, pj (positions under the position scheme), H, I, J and the parameters'
 // elements (expr.Elem by parameter name).
 type Site struct {
-	Mask    *expr.Expr  // Bool; nil = open. A decoder's or loop's self mask already includes causality.
-	Bias    *expr.Expr  // F32; nil = none
-	Params  []BiasParam // parameters of Bias, in order of first use
-	Rotary  *Rotary     // nil = none
-	Weights Weights     // the projections
-	QKNorm  *QKNorm     // nil = none
-	Shaw    int         // distances up to this have a learned vector each (Shaw et al. 2018); 0: none
-	Scale   float64     // factor on q·k
-	Dropout float64
-	Pos     diag.Pos
+	Mask     *expr.Expr  // Bool; nil = open. A decoder's or loop's self mask already includes causality.
+	Bias     *expr.Expr  // F32; nil = none
+	Params   []BiasParam // parameters of Bias, in order of first use
+	Rotary   *Rotary     // nil = none
+	KeyHeads int         // heads of keys and values, which divide those of queries; 0: as many
+	Weights  Weights     // the projections
+	QKNorm   *QKNorm     // nil = none
+	Shaw     int         // distances up to this have a learned vector each (Shaw et al. 2018); 0: none
+	Scale    float64     // factor on q·k
+	Dropout  float64
+	Pos      diag.Pos
 }
 
 // Calibrated is the least numbers of queries and keys that biases have which an earlier

@@ -72,10 +72,13 @@ func TestDifferences(t *testing.T) {
 		{"no projections", smallAddition, []string{"model.decoder.cross.q=none", "model.decoder.cross.k=none", "model.decoder.self.v=none", "model.decoder.self.o=none", "model.decoder.cross.mask=j == i || j == i + 5"}},
 		{"multiples", smallAddition, []string{"model.decoder.cross.v=scalar(init = 0.7)", "model.decoder.cross.o=scalar", "model.decoder.self.q=own(init = normal(0.5))"}},
 		{"wide heads", smallAddition, []string{"model.head_width=3", "model.decoder.self.o=transposed(v)", "model.decoder.self.qk_norm=rmsnorm()"}},
+		{"few heads of keys", smallAddition, []string{"model.heads=4", "model.head_width=2", "model.decoder.self.key_heads=2", "model.decoder.cross.key_heads=1",
+			"model.decoder.self.qk_norm=rmsnorm()", "model.decoder.self.relative=shaw(clip = 2)", "model.decoder.cross.v=k", "model.decoder.self.k=low(rank = 2)"}},
 		{"shared gains", smallAddition, []string{"model.norm=layernorm(place = post, gain = shared)", "model.decoder.cross.qk_norm=rmsnorm(gain = shared)"}},
 		{"no gains", smallAddition, []string{"model.norm=rmsnorm(place = pre, gain = none)", "model.heads=1", "model.norm.at=[self, ffn]", "model.decoder.cross.qk_norm=rmsnorm(gain = none)"}},
 		{"an encoder", smallAddition, []string{"model.encoder.layers=1", "model.encoder.self.k=q", "model.norm=rmsnorm(place = pre, gain = shared)"}},
 		{"loop", smallText, nil},
+		{"loop with one head of keys", smallText, []string{"model.loop.self.key_heads=1", "model.loop.self.qk_norm=rmsnorm(gain = own)", "model.loop.self.rotary=rope(base = 3)"}},
 		{"loop with a table, tied projections and normed heads", smallText, []string{"model.embed.token=learned(value = spiral)", "model.embed.position=abacus(max_offset = 3, table = 12, value = spiral)",
 			"model.output=linear(tied = true)", "model.loop.self.k=q", "model.loop.self.v=q", "model.loop.self.o=transposed(q)", "model.loop.self.qk_norm=rmsnorm()", "model.loop.self.rotary=rope(base = 3)"}},
 	} {

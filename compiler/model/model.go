@@ -235,15 +235,18 @@ func biasParamName(param check.BiasParam, site string) string {
 
 // site lists the parameters of one attention site with its residual norm. By
 // Glorot and Bengio's rule the in-projections start as parts of one packed [D, 3D]
-// matrix, as in the code of arXiv:2310.11984; only deep gains tell queries and keys
+// matrix, of fewer columns where there are fewer heads of keys, as in the code of arXiv:2310.11984; only deep gains tell queries and keys
 // from the rest.
 func (m *builder) site(name string, s *check.Site, gain float64) []plan.Param {
-	d, inner := m.spec.Model.Width, m.spec.Model.Inner()
+	d, inner, keys := m.spec.Model.Width, m.spec.Model.Inner(), m.spec.Model.KeyInner(s)
 	var ps []plan.Param
 	for _, part := range []string{"q", "k", "v", "o"} {
-		w, init := *s.Weights.Of(part), m.initialOf(part, gain)
+		w, init := *s.Weights.Of(part), m.initialOf(part, inner+2*keys, gain)
 		in, out := d, inner
-		if part == "o" {
+		switch part {
+		case "k", "v":
+			out = keys
+		case "o":
 			in, out = inner, d
 		}
 		ps = append(ps, m.matrix(name+"."+part, w, in, out, init)...)
@@ -252,12 +255,11 @@ func (m *builder) site(name string, s *check.Site, gain float64) []plan.Param {
 		}
 	}
 	if n := s.QKNorm; n != nil && n.Gain != "none" {
-		parts := []string{"q", "k"}
 		if n.Gain == "shared" {
-			parts = []string{"qk"}
-		}
-		for _, part := range parts {
-			ps = append(ps, gains(name+"."+part+".norm", rmsnorm, m.spec.Model.Inner())...)
+			ps = append(ps, gains(name+".qk.norm", rmsnorm, inner)...)
+		} else {
+			ps = append(ps, gains(name+".q.norm", rmsnorm, inner)...)
+			ps = append(ps, gains(name+".k.norm", rmsnorm, keys)...)
 		}
 	}
 	if s.Shaw > 0 {
@@ -272,14 +274,15 @@ func (m *builder) site(name string, s *check.Site, gain float64) []plan.Param {
 	return append(ps, m.norms(name+".norm", m.spec.Model.Norm)...)
 }
 
-// initialOf is how a projection of an attention starts.
-func (m *builder) initialOf(part string, gain float64) func(in, out int) plan.Init {
+// initialOf is how a projection of an attention starts, whose in-projections have so many
+// columns together.
+func (m *builder) initialOf(part string, packed int, gain float64) func(in, out int) plan.Init {
 	return func(in, out int) plan.Init {
 		switch {
 		case part == "o":
 			return m.initial(in, out, gain)
 		case m.spec.Model.Init == xavier:
-			return m.initial(in, 3*out, 1)
+			return m.initial(in, packed, 1)
 		case part == "v":
 			return m.initial(in, out, gain)
 		}
