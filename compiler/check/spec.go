@@ -87,6 +87,7 @@ type Model struct {
 	Hidden     int    // gated: before the gate, which halves it
 	FFNRank    int    // of the matrices of ffn; 0: full
 	FFNInit    *Init  // how they start; nil: as the model's others
+	FFNTies    FFNTies
 	Gain       string // gains of the norms: own (or ""), shared, none
 	Norm       string // layernorm, rmsnorm
 	NormEps    float64
@@ -149,10 +150,17 @@ func (m *Model) projection(s *Site, name string) (in, out int) {
 // Normed reports whether a part of the model has a norm: self, cross, ffn or output.
 func (m *Model) Normed(part string) bool { return !slices.Contains(m.Unnormed, part) }
 
+// FFNTies says which matrices of a feed-forward layer are those of others.
+type FFNTies struct {
+	Out  string // that of out, transposed: in, value or gate; "": its own
+	Gate bool   // the gate's is that of what is gated
+}
+
 // Loop is a decoder-only stack of layers that is run several times.
 type Loop struct {
 	Layers int
 	Times  int
+	Share  Share
 	Inject string  // the embedded input is added again: none, block (once each time), every_layer
 	State  string  // what it starts from: embed (the embedded input), normal (noise)
 	Std    float64 // normal: standard deviation; 0 is zeros
@@ -164,9 +172,28 @@ type Loop struct {
 type Stack struct {
 	Layers int
 	Times  int // how often the stack is applied
+	Share  Share
 	Self   *Site
 	Cross  *Site
 	Pos    diag.Pos
+}
+
+// A Share says which parameters the layers of a stack have in common: "" or none, all,
+// attention or ffn.
+type Share struct {
+	Of    string
+	Group int // so many layers in a row; 0: all
+}
+
+// Span is how many layers in a row, of so many, have the same parameters.
+func (s Share) Span(layers int) int {
+	switch {
+	case s.Of == "" || s.Of == "none":
+		return 1
+	case s.Group == 0:
+		return layers
+	}
+	return s.Group
 }
 
 // Site is one kind of attention. Mask and Bias are over the I32 variables h, i,

@@ -272,24 +272,36 @@ func (l *layer) param(param check.BiasParam, site string, t ir.Type) *ir.Value {
 // feedForward builds the residual sub-layer of ffn.
 func (l *layer) feedForward(x *ir.Value) *ir.Value {
 	l.b.Pos(l.spec.Model.Pos)
-	return l.after(x, l.ffn(l.before(x, "ffn.norm"), l.spec.Model.Act), "ffn.norm")
+	return l.after(x, l.ffn(l.before(x, "ffn.norm"), l.spec.Model.Act, l.spec.Model.FFNTies), "ffn.norm")
 }
 
 // ffn builds dropout(act(x W1)) W2, or gated dropout((x U) act(x G)) W2. An activation
 // that scales comes after its dropout, which makes no difference to the result: then
 // the result is all that the gradient of a relu needs.
-func (l *layer) ffn(x *ir.Value, name string) *ir.Value {
+func (l *layer) ffn(x *ir.Value, name string, ties check.FFNTies) *ir.Value {
 	var h *ir.Value
 	switch act := check.Activations[name]; {
 	case act.Gated:
-		u, g := l.linear(x, "ffn.in.u"), l.linear(x, "ffn.in.g")
+		u, gate := l.linear(x, "ffn.in.u"), "ffn.in.g"
+		if ties.Gate {
+			gate = "ffn.in.u"
+		}
+		g := l.offset(l.times(x, gate, false), "ffn.in.g")
 		h = l.dropped(l.b.Map(expr.New(expr.Mul, x0, act.Of(x1)), u, g))
 	case act.Scales:
 		h = l.b.Map(act.Of(x0), l.dropped(l.linear(x, "ffn.in")))
 	default:
 		h = l.dropped(l.b.Map(act.Of(x0), l.linear(x, "ffn.in")))
 	}
-	return l.linear(l.b.Label(h, "ffn.hidden"), "ffn.out")
+	h = l.b.Label(h, "ffn.hidden")
+	if ties.Out == "" {
+		return l.linear(h, "ffn.out")
+	}
+	in := map[string]string{"in": "ffn.in", "value": "ffn.in.u", "gate": "ffn.in.g"}[ties.Out]
+	if ties.Gate {
+		in = "ffn.in.u"
+	}
+	return l.offset(l.times(h, in, true), "ffn.out")
 }
 
 // before is what a residual sub-layer reads, and after what it makes of its result
