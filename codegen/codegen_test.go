@@ -70,6 +70,7 @@ var variants = []struct {
 	{"tiny", []string{"train.optimizer=lion"}},
 	{"tiny", []string{"train.optimizer=muon(steps = 2)"}},
 	{"tiny", []string{"train.optimizer=muon(steps = 2)", "train.average=ema(decay = 0.3)"}}, // at step 7 of 7/16
+	{"tiny", []string{"train.optimizer=muon(steps = 2)", "train.grokfast=ema(alpha = 0.9)", "train.average=ema()"}},
 	{"tiny", []string{"model.decoder.self.bias=t5()", "model.decoder.cross.bias=fire()"}},
 	{"tiny", []string{"model.decoder.self.mask=i - j <= 4", "model.decoder.self.bias=t5()"}},
 	{"tiny", []string{"model.embed.position=shifted"}},

@@ -271,10 +271,15 @@ type Train struct {
 	config.Train
 	Optimizer string // a row of the table in compiler/model/optimizer.go
 	Muon      Muon
-	Averages  bool    // an average of the weights is kept
-	Average   float64 // its decay
+	Averages  bool      // an average of the weights is kept
+	Average   float64   // its decay
+	Grokfast  *Grokfast // nil: gradients are taken as they are
 	Pos       diag.Pos
 }
+
+// Grokfast amplifies gradients that stay: their running average of decay Alpha is added to
+// them, Lamb times.
+type Grokfast struct{ Alpha, Lamb float64 }
 
 // Muon says how that optimizer updates matrices.
 type Muon struct {

@@ -50,7 +50,7 @@ func TestWeights(t *testing.T) {
 		"model.ffn=relu(out = transposed(gate))":                                                               "E0208",
 		"model.ffn=swiglu(out = transposed(gate), gate = value)":                                               "",
 		"model.ffn=swiglu(out = transposed)":                                                                   "E0210",
-		"model.head=swiglu(gate = value)":                                                                      "E0205",
+		"model.head=swiglu(gate = value)":                                                                      "E0203",
 		"model.decoder.layers=6; model.decoder.share=ffn(group = 4)":                                           "E0346",
 		"model.decoder.layers=6; model.decoder.share=all(2)":                                                   "",
 		"model.decoder.share=norms":                                                                            "E0208",

@@ -37,6 +37,7 @@ var decidesTable = []struct {
 	{"train.reduce", inFunction("loss_weight")},
 	{"train.optimizer", inFunction("update")},
 	{"train.clip", inFunction("sum_squares")},
+	{"train.grokfast", inFunction("sum_squares")},
 }
 
 var norms = []ir.Op{ir.LayerNorm, ir.LayerNormGrad, ir.RMSNorm, ir.RMSNormGrad}

@@ -11,6 +11,9 @@ type Init struct {
 // an optimizer keeps of them.
 const AverageState = "average"
 
+// SlowState is the name of a running average of the gradients that is added to them.
+const SlowState = "slow"
+
 // A Param is one parameter: a tensor that is learned, or Fixed.
 type Param struct {
 	Name  string
