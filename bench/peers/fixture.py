@@ -41,6 +41,7 @@ SYMBOLS = "$*+-/0123456789@^"  # token ids are places in it
 ADAM = dict(lr=1e-2, betas=(0.9, 0.98), eps=1e-9)
 LION = dict(lr=1e-2, betas=(0.9, 0.99))
 LION_DECAY = 0.5  # of tables and matrices
+GROKFAST = dict(alpha=0.75, lamb=1.5)
 MUON = dict(lr=1e-2, weight_decay=0.5)  # of tables, too
 LEARNED_POSITIONS = 8
 CLIP = 2  # of Shaw's relative positions
@@ -194,6 +195,28 @@ def muon(params: Params) -> torch.optim.Optimizer:
     return Muon(params, (0.9, 0.98), 1e-9, adjust_lr_fn="match_rms_adamw")
 
 
+class Grokfast(torch.optim.AdamW):
+    """AdamW after gradfilter_ema of Lee et al. 2024 (arXiv:2405.20233): to each gradient its
+    average is added, which begins with the first one. Then their norm is clipped."""
+
+    def __init__(self, params: Params, limit: float, alpha: float, lamb: float, **options):
+        super().__init__(params.values(), **options)
+        self.all, self.limit, self.alpha, self.lamb = list(params.values()), limit, alpha, lamb
+        self.slow = None
+
+    def step(self):
+        grads = [x.grad.clone() for x in self.all]
+        self.slow = grads if self.slow is None else [self.alpha * m + (1 - self.alpha) * g for m, g in zip(self.slow, grads)]
+        for x, m in zip(self.all, self.slow):
+            x.grad += self.lamb * m
+        nn.utils.clip_grad_norm_(self.all, self.limit)
+        super().step()
+
+
+def grokfast(params: Params) -> torch.optim.Optimizer:
+    return Grokfast(params, 0.5, **GROKFAST, **ADAM, weight_decay=0)
+
+
 def original_muon(params: Params) -> torch.optim.Optimizer:
     return Muon(params, (0.8, 0.9), 1e-8, adjust_lr_fn="original", momentum=0.8, nesterov=False, ns_steps=3)
 
@@ -248,6 +271,7 @@ VARIANTS = {
     "lion": Variant(12, 0, 1, "relu", in_order, causal_self, open_cross, steps=10, optimizer=lion),
     "muon": Variant(13, 0, 1, "relu", in_order, causal_self, open_cross, steps=10, optimizer=muon),
     "original_muon": Variant(14, 1, 1, "relu", in_order, causal_self, open_cross, steps=4, optimizer=original_muon),
+    "grokfast": Variant(15, 0, 1, "relu", in_order, causal_self, open_cross, steps=10, optimizer=grokfast),
     "mixed": Variant(10, 0, 1, "relu", in_order, mixed_self, mixed_cross, KERPLE, heads=4, given=CALIBRATED),
 }
 
