@@ -19,7 +19,7 @@ import (
 )
 
 // peers are the specs in testdata/peers whose models were also trained in PyTorch.
-var peers = []string{"windows", "encoder", "kerple", "alibi", "alibi_published", "rope", "rope_input", "shaw", "lines", "mixed", "lion", "muon", "original_muon", "grokfast"}
+var peers = []string{"windows", "encoder", "kerple", "alibi", "alibi_published", "rope", "rope_input", "shaw", "lines", "mixed", "lion", "muon", "original_muon", "grokfast", "grouped"}
 
 // A peer is what training gave there, by bench/peers/fixture.py, in float64.
 type peer struct {
@@ -121,6 +121,7 @@ func TestPeersTellModelsApart(t *testing.T) {
 		{"lines", "stage.second.model.decoder.self.bias = lines.self + 0.001 * j"},
 		{"lines", "stage.second.model.decoder.cross.bias = 0.501 * lines.cross"},
 		{"lines", "stage.second.model.decoder.cross.mask = i + j >= 2"},
+		{"grouped", "model.decoder.cross.rotary = none"},
 		{"mixed", "stage.second.model.decoder.self.bias = lines.self + 0.999 * kerple"},
 		{"mixed", "stage.second.model.decoder.cross.bias = lines.cross - 0.501 * abs(J - 2 - i - j)"},
 	}

@@ -136,8 +136,8 @@ func (m *Model) KeyGroup(s *Site) int {
 	return m.Heads / s.KeyHeads
 }
 
-// projection is the shape of a projection of an attention.
-func (m *Model) projection(s *Site, name string) (in, out int) {
+// Projection is the shape of a projection of an attention.
+func (m *Model) Projection(s *Site, name string) (in, out int) {
 	switch name {
 	case "q":
 		return m.Width, m.Inner()

@@ -209,7 +209,7 @@ func (c *checker) checkKeyHeads(path string, s *Site, heads int) bool {
 func (c *checker) checkProjection(site, name string, m *Model, sites map[string]*Site, own string) {
 	path := site + "." + name
 	at, w := c.at(path), *sites[own].Weights.Of(name)
-	in, out := m.projection(sites[own], name)
+	in, out := m.Projection(sites[own], name)
 	switch {
 	case in != out && (w.Scalar || w.None && (name == "v" || name == "o")):
 		c.report("E0336", at, "%s = %s, and it leads from %d units to %d", path, c.get(path).text, in, out).
@@ -232,7 +232,7 @@ func (c *checker) checkProjection(site, name string, m *Model, sites map[string]
 		c.report("E0336", at, "%s is %s, which has no matrix of its own", path, w.Of).WithHelp("name a projection that has, or write own")
 		return
 	}
-	otherIn, otherOut := m.projection(s, part)
+	otherIn, otherOut := m.Projection(s, part)
 	if w.Transposed {
 		otherIn, otherOut = otherOut, otherIn
 	}

@@ -269,17 +269,11 @@ func biasParamName(param check.BiasParam, site string) string {
 // matrix, of fewer columns where there are fewer heads of keys, as in the code of arXiv:2310.11984; only deep gains tell queries and keys
 // from the rest.
 func (m *builder) site(name string, s *check.Site, gain float64) []plan.Param {
-	d, inner, keys := m.spec.Model.Width, m.spec.Model.Inner(), m.spec.Model.KeyInner(s)
+	inner, keys := m.spec.Model.Inner(), m.spec.Model.KeyInner(s)
 	var ps []plan.Param
 	for _, part := range []string{"q", "k", "v", "o"} {
 		w, init := *s.Weights.Of(part), m.initialOf(part, inner+2*keys, gain)
-		in, out := d, inner
-		switch part {
-		case "k", "v":
-			out = keys
-		case "o":
-			in, out = inner, d
-		}
+		in, out := m.spec.Model.Projection(s, part)
 		ps = append(ps, m.matrix(name+"."+part, w, in, out, init)...)
 		if !w.None {
 			ps = append(ps, m.offsets(name+"."+part, out, plan.Init{Kind: "const"})...)
