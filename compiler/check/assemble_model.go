@@ -102,6 +102,9 @@ func (c *checker) stack(path string) Stack {
 // share is what the layers of a stack have in common.
 func (c *checker) share(path string) Share {
 	v, layers := c.get(path+".share"), c.int(path+".layers")
+	if v.is("none") {
+		return Share{}
+	}
 	s := Share{Of: v.word, Group: v.int("group")}
 	if s.Group > 0 && layers%s.Group != 0 {
 		c.report("E0346", c.at(path+".share"), "%d layers are no groups of %d", layers, s.Group).WithHelp("use a divisor of the layers, or group = all")

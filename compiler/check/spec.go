@@ -178,8 +178,8 @@ type Stack struct {
 	Pos    diag.Pos
 }
 
-// A Share says which parameters the layers of a stack have in common: "" or none, all,
-// attention or ffn.
+// A Share says which parameters the layers of a stack have in common: all, attention,
+// ffn, or "" for nothing.
 type Share struct {
 	Of    string
 	Group int // so many layers in a row; 0: all
@@ -188,7 +188,7 @@ type Share struct {
 // Span is how many layers in a row, of so many, have the same parameters.
 func (s Share) Span(layers int) int {
 	switch {
-	case s.Of == "" || s.Of == "none":
+	case s.Of == "":
 		return 1
 	case s.Group == 0:
 		return layers
