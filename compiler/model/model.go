@@ -111,7 +111,7 @@ func (m *builder) stack(name string, layers int, share check.Share, ps []plan.Pa
 	if span := share.Span(layers); len(common) > 0 {
 		groups = append(groups, &plan.Group{Name: plan.Common(name), Stack: true, Layers: layers / span, Span: span, Params: common})
 	}
-	if len(own) == 0 {
+	if len(own) == 0 && len(groups) > 1 {
 		groups = groups[1:]
 		groups[0].Name = name
 	}
