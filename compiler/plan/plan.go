@@ -121,9 +121,10 @@ func (g *Group) IsCommon() bool { return strings.HasSuffix(g.Name, common) }
 const common = "_shared"
 
 // A Call runs a function. Weight parameters come from the group's instance for layer l
-// (instance 0 outside a loop), or that of what its layers have in common, or from the group Shared, and fixed
-// ones from the group Fixed; all others are in Args, and results in Results, by name. A result without an entry is not stored. A
-// call Unless some runs is left out when a launch has such runs.
+// (instance 0 outside a loop), or that of what its layers have in common, or from the group
+// Shared, and fixed ones from the group Fixed; all others are in Args, and results in
+// Results, by name. A result without an entry is not stored. A call Unless some runs is left
+// out when a launch has such runs.
 type Call struct {
 	Func    *ir.Func
 	Group   string
