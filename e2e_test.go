@@ -215,15 +215,16 @@ func TestOptimizers(t *testing.T) {
 	}
 	elsewhere := [][]string{{"--device", "cpu", "--cpu", "go"}, {"--device", "sim"}}
 	for _, c := range []struct {
-		spec, optimizer, average string
-		elsewhere                [][]string // flags
+		spec, optimizer, average, grokfast string
+		elsewhere                          [][]string // flags
 	}{
-		{"tiny", "lion", "none", elsewhere},
-		{"tiny", "muon", "ema()", elsewhere},
-		{"successor", "muon", "ema()", [][]string{{"--device", "cpu", "--threads", "1"}, {"--device", "cpu", "--threads", "3"}}},
+		{"tiny", "lion", "none", "none", elsewhere},
+		{"tiny", "muon", "ema()", "none", elsewhere},
+		{"tiny", "adamw", "ema()", "ema()", elsewhere},
+		{"successor", "muon", "ema()", "ema()", [][]string{{"--device", "cpu", "--threads", "1"}, {"--device", "cpu", "--threads", "3"}}},
 	} {
 		t.Run(c.spec+", "+c.optimizer, func(t *testing.T) {
-			dir := generate(t, "specs/"+c.spec+".arith", "train.batch=6", "train.microbatch=2", "train.optimizer="+c.optimizer+"(lr = 1e-2)", "train.average="+c.average,
+			dir := generate(t, "specs/"+c.spec+".arith", "train.batch=6", "train.microbatch=2", "train.optimizer="+c.optimizer+"(lr = 1e-2)", "train.average="+c.average, "train.grokfast="+c.grokfast, "train.clip=0.5",
 				"eval.every=2steps", "eval.during=[2]", "eval.during_samples=10")
 			binary := filepath.Join(t.TempDir(), c.optimizer)
 			command(t, dir, nil, "go", "build", "-o", binary, ".")

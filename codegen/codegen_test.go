@@ -70,6 +70,7 @@ var variants = []struct {
 	{"tiny", []string{"train.optimizer=lion"}},
 	{"tiny", []string{"train.optimizer=muon(steps = 2)"}},
 	{"tiny", []string{"train.optimizer=muon(steps = 2)", "train.average=ema(decay = 0.3)"}}, // at step 7 of 7/16
+	{"tiny", []string{"train.optimizer=muon(steps = 2)", "train.grokfast=ema(alpha = 0.9)", "train.average=ema()"}},
 	{"tiny", []string{"model.decoder.self.bias=t5()", "model.decoder.cross.bias=fire()"}},
 	{"tiny", []string{"model.decoder.self.mask=i - j <= 4", "model.decoder.self.bias=t5()"}},
 	{"tiny", []string{"model.embed.position=shifted"}},
@@ -77,6 +78,8 @@ var variants = []struct {
 	{"bias/addition_rope", []string{"train.precision=bf16", "model.width=16"}},
 	{"bias/addition_rpe", []string{"train.precision=bf16", "model.width=16"}},
 	{"small/looped", []string{"train.precision=bf16", "model.width=32", "model.ffn=geglu(hidden = 24)"}},
+	{"tiny", []string{"model.heads=4", "model.decoder.self.key_heads=2", "model.decoder.cross.key_heads=1"}},
+	{"bias/addition_rope", []string{"train.precision=bf16", "model.width=16", "model.heads=2", "model.decoder.self.key_heads=1"}},
 	{"tiny", []string{"train.precision=tf32x3"}},
 	{"small/looped", []string{"train.precision=tf32x3", "model.width=32", "model.ffn=geglu(hidden = 24)"}},
 	{"tiny", []string{"model.embed.position=sinusoidal", "model.decoder.self.mask=i == j || j == 0"}},

@@ -15,10 +15,11 @@ import (
 	"github.com/arithlang/mlc/compiler/lower"
 	"github.com/arithlang/mlc/compiler/model"
 	"github.com/arithlang/mlc/compiler/plan"
+	"github.com/arithlang/mlc/runtime/device"
 )
 
 // peers are the specs in testdata/peers whose models were also trained in PyTorch.
-var peers = []string{"windows", "encoder", "kerple", "alibi", "alibi_published", "rope", "rope_input", "shaw", "lines", "mixed", "lion", "muon", "original_muon"}
+var peers = []string{"windows", "encoder", "kerple", "alibi", "alibi_published", "rope", "rope_input", "shaw", "lines", "mixed", "lion", "muon", "original_muon", "grokfast", "grouped"}
 
 // A peer is what training gave there, by bench/peers/fixture.py, in float64.
 type peer struct {
@@ -120,6 +121,7 @@ func TestPeersTellModelsApart(t *testing.T) {
 		{"lines", "stage.second.model.decoder.self.bias = lines.self + 0.001 * j"},
 		{"lines", "stage.second.model.decoder.cross.bias = 0.501 * lines.cross"},
 		{"lines", "stage.second.model.decoder.cross.mask = i + j >= 2"},
+		{"grouped", "model.decoder.cross.rotary = none"},
 		{"mixed", "stage.second.model.decoder.self.bias = lines.self + 0.999 * kerple"},
 		{"mixed", "stage.second.model.decoder.cross.bias = lines.cross - 0.501 * abs(J - 2 - i - j)"},
 	}
@@ -179,6 +181,10 @@ func TestPeersTellOptimizersApart(t *testing.T) {
 		{"muon", "train.optimizer.nesterov = false"},
 		{"muon", "train.optimizer.steps = 6"},
 		{"muon", "train.optimizer.adjust = original"},
+		{"grokfast", "train.grokfast.alpha = 0.74"},
+		{"grokfast", "train.grokfast.lamb = 1.49"},
+		{"grokfast", "train.grokfast = none"},
+		{"grokfast", "train.clip = none"},
 		{"original_muon", "train.optimizer.adjust = match_rms_adamw"},
 		{"original_muon", "train.optimizer = adamw(lr = 1e-2, betas = [0.8, 0.9], eps = 1e-8, decay = 0.5)"},
 	} {
@@ -375,6 +381,10 @@ func (r *trainee) run(t *testing.T, e *lower.Entry, s kernel.Scalars) {
 func (r *trainee) update(t *testing.T, step int) {
 	t.Helper()
 	correct := func(beta float64) float64 { return 1 / (1 - math.Pow(beta, float64(step+1))) }
+	norm, all := r.program.Entry("sum_squares"), kernel.Scalars{"P": 0, "N": float64(r.trained()), "step": float64(step)}
+	r.machine.Prepare(norm, all)
+	r.run(t, norm, all)
+	clip := float64(device.Clip(r.train.Clip, r.machine.Floats(norm, "sum", 0)[0]))
 	for _, p := range r.params {
 		if p.Fixed {
 			continue
@@ -383,7 +393,7 @@ func (r *trainee) update(t *testing.T, step int) {
 		if p.Matrix {
 			e = r.program.Entry(plan.Matrices{Rows: p.Shape[0], Cols: p.Shape[1]}.Update())
 		}
-		s := kernel.Scalars{"P": float64(p.Off), "N": float64(p.Elems()), "lr": r.train.LR, "clip": 1, "decay": 0, "bound": math.Inf(-1),
+		s := kernel.Scalars{"P": float64(p.Off), "N": float64(p.Elems()), "lr": r.train.LR, "clip": clip, "decay": 0, "step": float64(step), "bound": math.Inf(-1),
 			"bias_correction1": correct(r.train.Beta1), "bias_correction2": correct(r.train.Beta2)}
 		if p.Decay {
 			s["decay"] = r.train.Decay
@@ -391,6 +401,16 @@ func (r *trainee) update(t *testing.T, step int) {
 		r.machine.Prepare(e, s)
 		r.run(t, e, s)
 	}
+}
+
+// trained is how many elements of the arena are trained.
+func (r *trainee) trained() (n int) {
+	for _, p := range r.params {
+		if !p.Fixed {
+			n = max(n, p.Off+p.Elems())
+		}
+	}
+	return n
 }
 
 // wrongGradients compares the gradients of the first step.

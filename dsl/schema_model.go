@@ -18,9 +18,9 @@ func widthRows() []Row {
 		{Path: "model.heads", Type: Int, Default: "4", Min: 1, Max: 1 << 10, Doc: "attention heads; must divide width unless model.head_width is set"},
 		{Path: "model.head_width", Type: Int, Default: "auto", Later: true, Words: "auto", Min: 1, Max: 1 << 16, Doc: "units of a head; auto: width / heads"},
 		{Path: "model.ffn", Type: Choice, Default: "relu", Doc: "feed-forward sublayer", Choices: append([]Option{
-			{Name: "relu", Args: append(hidden("hidden units"), rank("the matrices"), initRow())},
-			{Name: "gelu", Args: append(hidden("hidden units"), rank("the matrices"), initRow())},
-		}, gated(rank("the matrices"), initRow())...)},
+			{Name: "relu", Args: append(hidden("hidden units"), rank("the matrices"), initRow(), outRow(Option{Name: "in", Doc: "the one matrix into the hidden units"}))},
+			{Name: "gelu", Args: append(hidden("hidden units"), rank("the matrices"), initRow(), outRow(Option{Name: "in", Doc: "the one matrix into the hidden units"}))},
+		}, gated(rank("the matrices"), initRow(), outRow(Option{Name: "value", Doc: "the one of what is gated"}, Option{Name: "gate", Doc: "the one of the gate"}), gateRow())...)},
 		{Path: "model.norm", Type: Choice, Default: "layernorm", Doc: "normalization", Choices: []Option{
 			{Name: "layernorm", Args: append(normArgs("1e-5"), gains(), normedPlaces())},
 			{Name: "rmsnorm", Args: append(normArgs("1e-6"), gains(), normedPlaces())},
@@ -72,6 +72,19 @@ func rank(of string) Row {
 // initRow says how matrices start, where not all do alike.
 func initRow() Row {
 	return Row{Path: "init", Type: Any, Default: "auto", Later: true, Doc: "a number, uniform(low, high) or normal(std) that the matrices start with; auto: that of model.init"}
+}
+
+// outRow says what the matrix out of the hidden units is, and gateRow what that of the gate is.
+func outRow(of ...Option) Row {
+	return Row{Path: "out", Type: Choice, Default: "own", Later: true, Doc: "matrix out of the hidden units", Choices: []Option{
+		{Name: "own"},
+		{Name: "transposed", Doc: "that of another, transposed", Args: []Row{{Path: "of", Type: Choice, Choices: of, Doc: "which one"}}}}}
+}
+
+func gateRow() Row {
+	return Row{Path: "gate", Type: Choice, Default: "own", Later: true, Doc: "matrix of the gate", Choices: []Option{
+		{Name: "own"},
+		{Name: "value", Doc: "that of what is gated"}}}
 }
 
 // gains says which gains (and offsets) the norms of a model have.
@@ -165,6 +178,7 @@ func loopRows() []Row {
 	return []Row{
 		{Path: "model.loop.layers", Type: Int, Default: "2", Min: 1, Max: 1 << 10, Doc: "layers in the loop"},
 		{Path: "model.loop.times", Type: Int, Default: "1", Min: 1, Max: 1 << 10, Doc: "number of recurrences of the loop"},
+		shareRow("model.loop"),
 		{Path: "model.loop.inject", Type: Choice, Default: "none", Doc: "input injection: where the embedded input is added again", Choices: []Option{
 			{Name: "none", Doc: "nowhere"},
 			{Name: "add", Args: []Row{{Path: "before", Type: Choice, Default: "block", Doc: "places of injection", Choices: []Option{
@@ -183,7 +197,19 @@ func stackRows(block string, least float64, layers, doc string) []Row {
 	return []Row{
 		{Path: block + ".layers", Type: Int, Default: layers, Min: least, Max: 1 << 10, Doc: doc},
 		{Path: block + ".times", Type: Int, Default: "1", Min: 1, Max: 1 << 10, Doc: "number of recurrences of the stack"},
+		shareRow(block),
 	}
+}
+
+// shareRow says which parameters the layers of a stack have in common.
+func shareRow(block string) Row {
+	group := []Row{{Path: "group", Type: Int, Default: "all", Words: "all", Min: 2, Max: 1 << 10, Doc: "so many layers in a row have the same; all: every layer"}}
+	return Row{Path: block + ".share", Type: Choice, Default: "none", Later: true, Doc: "what layers have in common (Lan et al. 2020)", Choices: []Option{
+		{Name: "none", Doc: "nothing"},
+		{Name: "all", Args: group, Doc: "all parameters"},
+		{Name: "attention", Args: group, Doc: "those of attention, biases with it; norms after or before it are each layer's own"},
+		{Name: "ffn", Args: group, Doc: "those of the feed-forward sublayer but its norm"},
+	}}
 }
 
 func siteRows(site string) []Row {
@@ -206,6 +232,8 @@ func siteRows(site string) []Row {
 				{Path: "clip", Type: Int, Default: "16", Min: 1, Max: 1 << 12, Doc: "all distances beyond it share a vector"},
 			}, Doc: "one table per layer, for keys only (Shaw et al. 2018, equation 4)"},
 		}},
+		{Path: site + ".key_heads", Type: Int, Default: "auto", Words: "auto", Later: true, Min: 1, Max: 1 << 10,
+			Doc: "heads of keys and values, each of which serves heads / key_heads heads of queries in a row (Ainslie et al. 2023; 1: Shazeer 2019); must divide model.heads; auto: as many"},
 		{Path: site + ".q", Type: Weight, Default: "own", Words: "none scalar own", Later: true, Doc: "query projection"},
 		{Path: site + ".k", Type: Weight, Default: "own", Words: "none scalar own", Later: true, Doc: "key projection; without it and the query projection scores are what mask and bias say"},
 		{Path: site + ".v", Type: Weight, Default: "own", Words: "none scalar own", Later: true, Doc: "value projection"},

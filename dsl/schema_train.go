@@ -59,6 +59,13 @@ func trainRows() []Row {
 				{Path: "decay", Type: Real, Default: "0.999", Min: 0, Max: 0.999999, Usual: Span{0.5, 0.999999}, Doc: "share of the old average in the new one; after t steps it is t/(t + 9) where that is less"},
 			}, Doc: "exponential moving average (Polyak & Juditsky 1992; Tarvainen & Valpola 2017)"},
 		}},
+		{Path: "train.grokfast", Type: Choice, Default: "none", Later: true, Doc: "filter of gradients, before they are clipped: the limit is that of what the optimizer gets, and reports have that norm", Choices: []Option{
+			{Name: "none"},
+			{Name: "ema", Args: []Row{
+				{Path: "alpha", Type: Real, Default: "0.98", Min: 0, Max: 0.999999, Usual: Span{0.5, 0.999}, Doc: "share of the old average of gradients in the new one"},
+				{Path: "lamb", Type: Real, Default: "2", Min: 0, Max: 1e3, Usual: Span{0.01, 10}, Doc: "how many times that is added to a gradient"},
+			}, Doc: "amplifies what stays in gradients (Lee et al. 2024)"},
+		}},
 		{Path: "train.schedule", Type: Choice, Default: "trapezoid", Doc: "learning-rate schedule", Choices: []Option{
 			{Name: "trapezoid", Args: ramp},
 			{Name: "constant"},

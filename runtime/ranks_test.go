@@ -18,6 +18,7 @@ import (
 	"github.com/arithlang/mlc/runtime/comm/commtest"
 	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/cpu"
+	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
 )
 
@@ -70,6 +71,21 @@ func growingModel() Model {
 	return m
 }
 
+// filteringModel is the toy with a norm that reads the average of the gradients before.
+func filteringModel() Model {
+	m := toyModel()
+	m.Plan.States = []string{config.SlowState, "moment2"}
+	m.CPU[toySumSquares].Run = func(w *cpu.Worker, e *device.Env, _ []device.Ref) {
+		sum := float32(0)
+		for i, g := range w.Mem.F32[device.Grads][:e.N] {
+			g += float32(2 * w.Mem.F32[device.State][i])
+			sum += float32(g * g)
+		}
+		w.Mem.F32[device.Work][0] = sum
+	}
+	return m
+}
+
 func stagesApp() app {
 	p := toyPipeline()
 	return p.app(app{in: strings.NewReader("")})
@@ -83,9 +99,10 @@ func TestRanks(t *testing.T) {
 		alone func() app
 		same  func(t *testing.T, want, got string)
 	}{
-		"toy":     {trained(t, toyModel(), "-q"), toyApp, sameRun},
-		"growing": {trained(t, growingModel(), "-q"), func() app { return app{model: growingModel(), in: strings.NewReader("")} }, sameRun},
-		"stages":  {travelled(t, toyPipeline(), "-q"), stagesApp, sameJourney},
+		"toy":       {trained(t, toyModel(), "-q"), toyApp, sameRun},
+		"growing":   {trained(t, growingModel(), "-q"), func() app { return app{model: growingModel(), in: strings.NewReader("")} }, sameRun},
+		"filtering": {trained(t, filteringModel(), "-q"), func() app { return app{model: filteringModel(), in: strings.NewReader("")} }, sameRun},
+		"stages":    {travelled(t, toyPipeline(), "-q"), stagesApp, sameJourney},
 	} {
 		for size := 1; size <= 4; size++ {
 			for _, flags := range [][]string{{"--threads", "1"}, {"--threads", "3", "--shard-optimizer"}} {

@@ -41,6 +41,7 @@ SYMBOLS = "$*+-/0123456789@^"  # token ids are places in it
 ADAM = dict(lr=1e-2, betas=(0.9, 0.98), eps=1e-9)
 LION = dict(lr=1e-2, betas=(0.9, 0.99))
 LION_DECAY = 0.5  # of tables and matrices
+GROKFAST = dict(alpha=0.75, lamb=1.5)
 MUON = dict(lr=1e-2, weight_decay=0.5)  # of tables, too
 LEARNED_POSITIONS = 8
 CLIP = 2  # of Shaw's relative positions
@@ -194,6 +195,28 @@ def muon(params: Params) -> torch.optim.Optimizer:
     return Muon(params, (0.9, 0.98), 1e-9, adjust_lr_fn="match_rms_adamw")
 
 
+class Grokfast(torch.optim.AdamW):
+    """AdamW after gradfilter_ema of Lee et al. 2024 (arXiv:2405.20233): to each gradient its
+    average is added, which begins with the first one. Then their norm is clipped."""
+
+    def __init__(self, params: Params, limit: float, alpha: float, lamb: float, **options):
+        super().__init__(params.values(), **options)
+        self.all, self.limit, self.alpha, self.lamb = list(params.values()), limit, alpha, lamb
+        self.slow = None
+
+    def step(self):
+        grads = [x.grad.clone() for x in self.all]
+        self.slow = grads if self.slow is None else [self.alpha * m + (1 - self.alpha) * g for m, g in zip(self.slow, grads)]
+        for x, m in zip(self.all, self.slow):
+            x.grad += self.lamb * m
+        nn.utils.clip_grad_norm_(self.all, self.limit)
+        super().step()
+
+
+def grokfast(params: Params) -> torch.optim.Optimizer:
+    return Grokfast(params, 0.5, **GROKFAST, **ADAM, weight_decay=0)
+
+
 def original_muon(params: Params) -> torch.optim.Optimizer:
     return Muon(params, (0.8, 0.9), 1e-8, adjust_lr_fn="original", momentum=0.8, nesterov=False, ns_steps=3)
 
@@ -213,6 +236,7 @@ class Variant:
     given: tuple[tuple[str, Lines], ...] = ()  # sites with calibrated lines, which are not trained
     steps: int = 4
     optimizer: Callable[[Params], torch.optim.Optimizer] = adam
+    key_heads: dict[str, int] | None = None  # of keys and values, by site; None: heads
 
 
 def sinusoid(p: torch.Tensor) -> torch.Tensor:
@@ -248,6 +272,9 @@ VARIANTS = {
     "lion": Variant(12, 0, 1, "relu", in_order, causal_self, open_cross, steps=10, optimizer=lion),
     "muon": Variant(13, 0, 1, "relu", in_order, causal_self, open_cross, steps=10, optimizer=muon),
     "original_muon": Variant(14, 1, 1, "relu", in_order, causal_self, open_cross, steps=4, optimizer=original_muon),
+    "grouped": Variant(16, 0, 2, "relu", in_order, kerple_self, open_cross, KERPLE, heads=4, scheme=Scheme("heads"),
+                       key_heads={"self": 2, "cross": 1}),
+    "grokfast": Variant(15, 0, 1, "relu", in_order, causal_self, open_cross, steps=10, optimizer=grokfast),
     "mixed": Variant(10, 0, 1, "relu", in_order, mixed_self, mixed_cross, KERPLE, heads=4, given=CALIBRATED),
 }
 
@@ -262,8 +289,10 @@ def shapes(v: Variant) -> dict[str, tuple[int, ...]]:
 
     def attention(name, params=()):
         ps = {}
-        for part in "qkvo":
-            ps |= matrix(f"{name}.{part}", WIDTH, WIDTH)
+        keys = WIDTH // v.heads * (v.key_heads or {}).get(name, v.heads)
+        for part in "qkv":
+            ps |= matrix(f"{name}.{part}", WIDTH, WIDTH if part == "q" else keys)
+        ps |= matrix(f"{name}.o", WIDTH, WIDTH)
         if v.scheme.relative and name == "self":
             ps[f"{name}.relative"] = (2 * CLIP + 1, WIDTH // v.heads)
         return ps | {f"{name}.{param}": (v.heads,) for param in params} | norm(f"{name}.norm")
@@ -356,10 +385,13 @@ class Attention(nn.MultiheadAttention):
     def forward(self, query, key, value, attn_mask=None, **_):
         if self.scheme.turned == "input":
             query, key = turn(query, self.scheme.share), turn(key, self.scheme.share)
-        parts = zip((query, key, value), self.in_proj_weight.chunk(3), self.in_proj_bias.chunk(3))
-        q, k, v = (linear(*part).unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for part in parts)
+        keys = (len(self.in_proj_bias) - WIDTH) // 2  # units of the heads of keys, which may be fewer
+        split = [WIDTH, keys, keys]
+        parts = zip((query, key, value), self.in_proj_weight.split(split), self.in_proj_bias.split(split))
+        q, k, v = (linear(*part).unflatten(-1, (-1, self.head_dim)).transpose(1, 2) for part in parts)
         if self.scheme.turned == "heads":
             q, k = turn(q, self.scheme.share), turn(k, self.scheme.share)
+        k, v = (x.repeat_interleave(q.shape[1] // x.shape[1], 1) for x in (k, v))  # Ainslie et al. 2023
         keys = k[:, :, None]  # [B, H, 1, J, K]
         if self.scheme.relative:  # Shaw et al. 2018 (arXiv:1803.02155), eq. 4
             i, j = torch.arange(q.shape[2])[:, None], torch.arange(k.shape[2])

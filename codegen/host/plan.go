@@ -368,12 +368,15 @@ func (f *planner) weights(r *lower.Routine) {
 // ofAll reports whether a group is what all layers share.
 func ofAll(g *plan.Group) bool { return g.Name == plan.Shared || g.Name == plan.Fixed }
 
-// weightName is w, or dw for gradients; shared, dshared or fixed for the groups that
-// all layers share.
+// weightName is w, or dw for gradients; ws or dws for what layers of a stack have in
+// common; shared, dshared or fixed for the groups that all layers share.
 func weightName(a lower.Arg) string {
 	name := "w"
-	if ofAll(a.Group) {
+	switch {
+	case ofAll(a.Group):
 		name = a.Group.Name
+	case a.Group.IsCommon():
+		name = "ws"
 	}
 	if a.Space == lower.InGrads {
 		name = "d" + name

@@ -41,6 +41,9 @@ func TestLaunchesDoNotMatter(t *testing.T) {
 		{"successor", narrow[:3], []string{"table.ray.turn=learned([], init = 0.6)", "table.ray.value=cos(turn * n + c)", "model.embed.token=learned(value = ray)", "model.output=linear(tied = true)"}, true},
 		{"successor", narrow[:3], []string{"model.decoder.self.k=q", "model.decoder.self.o=transposed(v)", "model.decoder.cross.v=self.v"}, true},
 		{"small/looped", narrow, []string{"model.loop.self.q=low(2)", "model.loop.self.qk_norm=rmsnorm()"}, false},
+		{"small/looped", narrow, []string{"model.loop.self.key_heads=1", "model.loop.self.v=k"}, true},
+		{"kerple", narrow[:3], []string{"model.decoder.layers=4", "model.decoder.share=attention(group = 2)", "model.decoder.times=2"}, true},
+		{"small/looped", narrow, []string{"model.loop.layers=2", "model.loop.share=ffn"}, true},
 	} {
 		t.Run(fmt.Sprint(c.spec, c.more), func(t *testing.T) {
 			m, err := live.New(compile(t, c.spec, slices.Concat(c.set, c.more)))
@@ -169,4 +172,34 @@ func differing(a, b []float32) string {
 		}
 	}
 	return fmt.Sprintf("%d of %d, the first at %d", n, len(a), first)
+}
+
+// TestSharedLayersAreRuns: layers that have all parameters in common are one that is gone
+// through as often, to the bit.
+func TestSharedLayersAreRuns(t *testing.T) {
+	var trained [2][]float32
+	for i, set := range [][]string{
+		{"model.decoder.layers=3", "model.decoder.share=all"},
+		{"model.decoder.layers=1", "model.decoder.times=3"},
+	} {
+		set = append(set, "model.width=16", "model.heads=2", "train.batch=8", "model.dropout=10%", "train.seed=3")
+		m, err := live.New(compile(t, "successor", set))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr := simulatedTrainer(t, m)
+		for range 2 {
+			if _, err := tr.Step(0.01); err != nil {
+				t.Fatal(err)
+			}
+		}
+		trained[i] = make([]float32, m.Plan.NumParams)
+		tr.Machine.Root().GetFloats(trained[i], device.Ref{Space: device.Params})
+		if err := tr.Machine.Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(trained[0], trained[1]) {
+		t.Errorf("shared layers and runs of one: %s", differing(trained[0], trained[1]))
+	}
 }

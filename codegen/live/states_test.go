@@ -22,18 +22,22 @@ import (
 // of it and nothing else, and goes on from there to the same bytes.
 func TestStatesAreSaved(t *testing.T) {
 	for _, c := range []struct {
-		optimizer, average string
-		states             []string
+		optimizer, average, grokfast string
+		states                       []string
+		more                         []string
 	}{
-		{"adamw", "none", []string{"moment1", "moment2"}},
-		{"lion", "none", []string{"momentum"}},
-		{"muon", "none", []string{"moment1", "moment2"}},
-		{"lion", "ema()", []string{"average", "momentum"}},
-		{"muon", "ema()", []string{"average", "moment1", "moment2"}},
+		{"adamw", "none", "none", []string{"moment1", "moment2"}, nil},
+		{"lion", "none", "none", []string{"momentum"}, nil},
+		{"muon", "none", "none", []string{"moment1", "moment2"}, nil},
+		{"lion", "ema()", "none", []string{"average", "momentum"}, nil},
+		{"muon", "ema()", "none", []string{"average", "moment1", "moment2"}, nil},
+		{"lion", "none", "ema()", []string{"slow", "momentum"}, nil},
+		{"muon", "ema()", "ema()", []string{"slow", "average", "moment1", "moment2"}, nil},
+		{"muon", "none", "ema()", []string{"slow", "moment1", "moment2"}, []string{"model.decoder.layers=2", "model.decoder.share=attention", "model.decoder.self.key_heads=1", "model.ffn=relu(hidden = 24, out = transposed(in))"}},
 	} {
 		states := c.states
-		t.Run(c.optimizer+", "+c.average, func(t *testing.T) {
-			m, err := live.New(compile(t, "tiny", []string{"train.optimizer=" + c.optimizer, "train.average=" + c.average, "train.batch=2"}))
+		t.Run(strings.Join(append([]string{c.optimizer, c.average, c.grokfast}, c.more...), ", "), func(t *testing.T) {
+			m, err := live.New(compile(t, "tiny", append(c.more, "train.optimizer="+c.optimizer, "train.average="+c.average, "train.grokfast="+c.grokfast, "train.batch=2", "train.clip=0.1")))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -162,7 +162,7 @@ func (c *checker) train() Train {
 	}
 	muon := Muon{opt.num64("momentum"), opt.arg("nesterov").is("true"), opt.int("steps"), opt.arg("adjust").word}
 	average := c.get("train.average")
-	return Train{Train: t, Optimizer: opt.word, Muon: muon, Averages: average.is("ema"), Average: average.num64("decay"), Pos: c.place("train")}
+	return Train{Train: t, Optimizer: opt.word, Muon: muon, Averages: average.is("ema"), Average: average.num64("decay"), Grokfast: c.grokfast(), Pos: c.place("train")}
 }
 
 // budget is an amount of training.
@@ -204,4 +204,13 @@ func (c *checker) eval() Eval {
 		e.During = config.During{Every: every, Digits: c.ints("eval.during"), Samples: c.int("eval.during_samples")}
 	}
 	return Eval{Eval: e, Pos: c.place("eval")}
+}
+
+// grokfast is how gradients are filtered; nil where they are not.
+func (c *checker) grokfast() *Grokfast {
+	v := c.get("train.grokfast")
+	if !v.is("ema") {
+		return nil
+	}
+	return &Grokfast{Alpha: v.num64("alpha"), Lamb: v.num64("lamb")}
 }

@@ -19,6 +19,7 @@ func (c *checker) model() Model {
 		Hidden:     ffn.int("hidden"),
 		FFNRank:    ffn.int("rank"),
 		FFNInit:    c.initOf("model.ffn", ffn),
+		FFNTies:    FFNTies{Out: ffn.arg("out").arg("of").word, Gate: ffn.arg("gate").is("value")},
 		Norm:       norm.word,
 		Gain:       norm.arg("gain").word,
 		Unnormed:   missing([]string{"self", "cross", "ffn", "output"}, norm.arg("at").words),
@@ -81,6 +82,7 @@ func (c *checker) loop() *Loop {
 	l := &Loop{
 		Layers: c.int("model.loop.layers"),
 		Times:  c.int("model.loop.times"),
+		Share:  c.share("model.loop"),
 		Inject: "none",
 		State:  state.word,
 		Std:    state.num64("std"),
@@ -94,7 +96,20 @@ func (c *checker) loop() *Loop {
 }
 
 func (c *checker) stack(path string) Stack {
-	return Stack{Layers: c.int(path + ".layers"), Times: c.int(path + ".times"), Pos: c.place(path)}
+	return Stack{Layers: c.int(path + ".layers"), Times: c.int(path + ".times"), Share: c.share(path), Pos: c.place(path)}
+}
+
+// share is what the layers of a stack have in common.
+func (c *checker) share(path string) Share {
+	v, layers := c.get(path+".share"), c.int(path+".layers")
+	if v.is("none") {
+		return Share{}
+	}
+	s := Share{Of: v.word, Group: v.int("group")}
+	if s.Group > 0 && layers%s.Group != 0 {
+		c.report("E0346", c.at(path+".share"), "%d layers are no groups of %d", layers, s.Group).WithHelp("use a divisor of the layers, or group = all")
+	}
+	return s
 }
 
 // causalSite is a site whose queries see nothing that comes after them.
@@ -126,6 +141,9 @@ func (c *checker) site(path string) *Site {
 	s.Weights = c.weights(path)
 	if v := c.get(path + ".qk_norm"); v.is("rmsnorm") {
 		s.QKNorm = &QKNorm{Eps: v.num64("eps"), Gain: v.arg("gain").word}
+	}
+	if v := c.get(path + ".key_heads"); !v.is("auto") {
+		s.KeyHeads = c.int(path + ".key_heads")
 	}
 	s.Shaw = c.get(path + ".relative").int("clip")
 	if v := c.values[path+".mask"]; v != nil {

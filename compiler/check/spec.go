@@ -87,6 +87,7 @@ type Model struct {
 	Hidden     int    // gated: before the gate, which halves it
 	FFNRank    int    // of the matrices of ffn; 0: full
 	FFNInit    *Init  // how they start; nil: as the model's others
+	FFNTies    FFNTies
 	Gain       string // gains of the norms: own (or ""), shared, none
 	Norm       string // layernorm, rmsnorm
 	NormEps    float64
@@ -124,13 +125,42 @@ func (m *Model) HeadUnits() int {
 
 func (m *Model) Inner() int { return m.Heads * m.HeadUnits() }
 
+// KeyInner are the units of all heads of keys, or of values, of an attention.
+func (m *Model) KeyInner(s *Site) int { return m.Inner() / m.KeyGroup(s) }
+
+// KeyGroup is how many heads of queries have one head of keys and values.
+func (m *Model) KeyGroup(s *Site) int {
+	if s.KeyHeads == 0 {
+		return 1
+	}
+	return m.Heads / s.KeyHeads
+}
+
+// Projection is the shape of a projection of an attention.
+func (m *Model) Projection(s *Site, name string) (in, out int) {
+	switch name {
+	case "q":
+		return m.Width, m.Inner()
+	case "o":
+		return m.Inner(), m.Width
+	}
+	return m.Width, m.KeyInner(s)
+}
+
 // Normed reports whether a part of the model has a norm: self, cross, ffn or output.
 func (m *Model) Normed(part string) bool { return !slices.Contains(m.Unnormed, part) }
+
+// FFNTies says which matrices of a feed-forward layer are those of others.
+type FFNTies struct {
+	Out  string // that of out, transposed: in, value or gate; "": its own
+	Gate bool   // the gate's is that of what is gated
+}
 
 // Loop is a decoder-only stack of layers that is run several times.
 type Loop struct {
 	Layers int
 	Times  int
+	Share  Share
 	Inject string  // the embedded input is added again: none, block (once each time), every_layer
 	State  string  // what it starts from: embed (the embedded input), normal (noise)
 	Std    float64 // normal: standard deviation; 0 is zeros
@@ -142,25 +172,45 @@ type Loop struct {
 type Stack struct {
 	Layers int
 	Times  int // how often the stack is applied
+	Share  Share
 	Self   *Site
 	Cross  *Site
 	Pos    diag.Pos
+}
+
+// A Share says which parameters the layers of a stack have in common: all, attention,
+// ffn, or "" for nothing.
+type Share struct {
+	Of    string
+	Group int // so many layers in a row; 0: all
+}
+
+// Span is how many layers in a row, of so many, have the same parameters.
+func (s Share) Span(layers int) int {
+	switch {
+	case s.Of == "":
+		return 1
+	case s.Group == 0:
+		return layers
+	}
+	return s.Group
 }
 
 // Site is one kind of attention. Mask and Bias are over the I32 variables h, i,
 // j, pi, pj (positions under the position scheme), H, I, J and the parameters'
 // elements (expr.Elem by parameter name).
 type Site struct {
-	Mask    *expr.Expr  // Bool; nil = open. A decoder's or loop's self mask already includes causality.
-	Bias    *expr.Expr  // F32; nil = none
-	Params  []BiasParam // parameters of Bias, in order of first use
-	Rotary  *Rotary     // nil = none
-	Weights Weights     // the projections
-	QKNorm  *QKNorm     // nil = none
-	Shaw    int         // distances up to this have a learned vector each (Shaw et al. 2018); 0: none
-	Scale   float64     // factor on q·k
-	Dropout float64
-	Pos     diag.Pos
+	Mask     *expr.Expr  // Bool; nil = open. A decoder's or loop's self mask already includes causality.
+	Bias     *expr.Expr  // F32; nil = none
+	Params   []BiasParam // parameters of Bias, in order of first use
+	Rotary   *Rotary     // nil = none
+	KeyHeads int         // heads of keys and values, which divide those of queries; 0: as many
+	Weights  Weights     // the projections
+	QKNorm   *QKNorm     // nil = none
+	Shaw     int         // distances up to this have a learned vector each (Shaw et al. 2018); 0: none
+	Scale    float64     // factor on q·k
+	Dropout  float64
+	Pos      diag.Pos
 }
 
 // Calibrated is the least numbers of queries and keys that biases have which an earlier
@@ -221,10 +271,15 @@ type Train struct {
 	config.Train
 	Optimizer string // a row of the table in compiler/model/optimizer.go
 	Muon      Muon
-	Averages  bool    // an average of the weights is kept
-	Average   float64 // its decay
+	Averages  bool      // an average of the weights is kept
+	Average   float64   // its decay
+	Grokfast  *Grokfast // nil: gradients are taken as they are
 	Pos       diag.Pos
 }
+
+// Grokfast amplifies gradients that stay: their running average of decay Alpha is added to
+// them, Lamb times.
+type Grokfast struct{ Alpha, Lamb float64 }
 
 // Muon says how that optimizer updates matrices.
 type Muon struct {

@@ -151,7 +151,8 @@ func (c *checker) checkTables(m *Model) {
 	}
 }
 
-// checkProjections wants projections that are of shapes that go together.
+// checkProjections wants heads of keys that divide those of queries, and projections that
+// are of shapes that go together.
 func (c *checker) checkProjections(m *Model) {
 	layers := []struct {
 		block string
@@ -163,11 +164,14 @@ func (c *checker) checkProjections(m *Model) {
 	if m.Loop != nil {
 		layers[0].block, layers[0].sites = "model.loop.", map[string]*Site{"self": m.Loop.Self}
 	}
-	inner := m.Inner()
 	for _, layer := range layers {
+		fits := true
+		for _, name := range []string{"self", "cross"} {
+			fits = c.checkKeyHeads(layer.block+name, layer.sites[name], m.Heads) && fits
+		}
 		for _, name := range []string{"self", "cross"} {
 			site := layer.sites[name]
-			if site == nil {
+			if site == nil || !fits {
 				continue
 			}
 			path := layer.block + name
@@ -175,40 +179,71 @@ func (c *checker) checkProjections(m *Model) {
 				c.report("E0336", c.atFirst(path+".q", path+".k"), "%s has either queries or keys alone", path).WithHelp("leave out both, for scores that are what mask and bias say, or none")
 			}
 			for _, p := range projections {
-				c.checkProjection(path+"."+p, *site.Weights.Of(p), p == "o", layer.sites, m.Width, inner)
+				c.checkProjection(path, p, m, layer.sites, name)
 			}
 		}
 	}
 }
 
-// checkProjection wants another projection that is its own and has the same shape: [width,
-// inner], or out [inner, width].
-func (c *checker) checkProjection(path string, w Weight, out bool, sites map[string]*Site, width, inner int) {
-	at := c.at(path)
+// checkKeyHeads reports whether the heads of keys of an attention divide those of queries,
+// and have gains that norms of both may share.
+func (c *checker) checkKeyHeads(path string, s *Site, heads int) bool {
 	switch {
-	case width != inner && (w.Scalar || w.None && (last(path) == "v" || out)):
-		c.report("E0336", at, "%s = %s, and heads have %d units of a width of %d", path, c.get(path).text, inner, width).
+	case s == nil || s.KeyHeads == 0 || s.KeyHeads == heads:
+		return true
+	case heads%s.KeyHeads != 0:
+		below := min(s.KeyHeads, heads)
+		for heads%below != 0 {
+			below--
+		}
+		c.report("E0345", c.at(path+".key_heads"), "key_heads = %d does not divide heads = %d", s.KeyHeads, heads).WithHelp("use %d", below)
+		return false
+	case s.QKNorm != nil && s.QKNorm.Gain == "shared":
+		c.report("E0345", c.at(path+".qk_norm"), "%d heads of keys cannot share the gains of %d heads of queries", s.KeyHeads, heads).WithHelp("write gain = own")
+	}
+	return true
+}
+
+// checkProjection wants a projection without a matrix between equal widths, and another
+// projection that has one of its own of the same shape.
+func (c *checker) checkProjection(site, name string, m *Model, sites map[string]*Site, own string) {
+	path := site + "." + name
+	at, w := c.at(path), *sites[own].Weights.Of(name)
+	in, out := m.Projection(sites[own], name)
+	switch {
+	case in != out && (w.Scalar || w.None && (name == "v" || name == "o")):
+		c.report("E0336", at, "%s = %s, and it leads from %d units to %d", path, c.get(path).text, in, out).
 			WithHelp("only heads as wide as the model together need no matrix")
 		return
 	case w.Of == "":
 		return
 	}
-	site, name, _ := strings.Cut(w.Of, ".")
-	s := sites[site]
+	of, part, _ := strings.Cut(w.Of, ".")
+	s := sites[of]
 	var other *Weight
 	if s != nil {
-		other = s.Weights.Of(name)
+		other = s.Weights.Of(part)
 	}
 	switch {
 	case other == nil:
 		c.report("E0336", at, "%s: the layer has no projection %s", path, w.Of).WithHelp(weightHelp)
+		return
 	case other.Of != "" || other.None || other.Scalar:
 		c.report("E0336", at, "%s is %s, which has no matrix of its own", path, w.Of).WithHelp("name a projection that has, or write own")
-	case (out == (name == "o")) == w.Transposed && width != inner:
-		turned := fmt.Sprintf("transposed(%s)", w.Of)
-		if w.Transposed {
-			turned = w.Of
-		}
-		c.report("E0336", at, "%s cannot be %s: their shapes differ", path, c.get(path).text).WithHelp("write %s", turned)
+		return
 	}
+	otherIn, otherOut := m.Projection(s, part)
+	if w.Transposed {
+		otherIn, otherOut = otherOut, otherIn
+	}
+	if in == otherIn && out == otherOut {
+		return
+	}
+	help := "own"
+	if turned := in == otherOut && out == otherIn; turned && w.Transposed {
+		help = w.Of
+	} else if turned {
+		help = fmt.Sprintf("transposed(%s)", w.Of)
+	}
+	c.report("E0336", at, "%s cannot be %s: their shapes differ", path, c.get(path).text).WithHelp("write %s", help)
 }

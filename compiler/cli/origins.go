@@ -24,6 +24,7 @@ var decidesTable = []struct {
 	{".bias", attends},
 	{".rotary", attends},
 	{".scale", attends},
+	{".key_heads", func(_ *ir.Func, v *ir.Value) bool { return v.Op == ir.RepeatHeads || v.Op == ir.SumHeads }},
 	{".dropout", attends},
 	{"model.heads", attends},
 	{"model.dropout", func(_ *ir.Func, v *ir.Value) bool { return v.Attr.Rate > 0 }},
@@ -37,6 +38,8 @@ var decidesTable = []struct {
 	{"train.reduce", inFunction("loss_weight")},
 	{"train.optimizer", inFunction("update")},
 	{"train.clip", inFunction("sum_squares")},
+	{"train.grokfast", inFunction("sum_squares")},
+	{"train.grokfast", inFunction("update")},
 }
 
 var norms = []ir.Op{ir.LayerNorm, ir.LayerNormGrad, ir.RMSNorm, ir.RMSNormGrad}

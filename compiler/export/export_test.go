@@ -161,7 +161,7 @@ func (e *evaluator) call(c *plan.Call, l int) {
 }
 
 func (e *evaluator) param(group string, l int, p *ir.Value) ir.Tensor {
-	for _, name := range []string{group, plan.Shared, plan.Fixed} {
+	for _, name := range []string{group, plan.Common(group), plan.Shared, plan.Fixed} {
 		g := e.plan.Group(name)
 		if g == nil {
 			continue
@@ -171,7 +171,8 @@ func (e *evaluator) param(group string, l int, p *ir.Value) ir.Tensor {
 		}
 		full := g.Name + "." + p.Attr.Name
 		if g.Stack {
-			full = fmt.Sprintf("%s.%d.%s", g.Name, l%g.Layers, p.Attr.Name)
+			span := max(g.Span, 1)
+			full = fmt.Sprintf("%s.%d.%s", g.Name, l%(g.Layers*span)/span, p.Attr.Name)
 		}
 		x := ir.Tensor{Shape: []int{}}
 		for _, d := range p.Type.Shape {

@@ -8,6 +8,7 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/model"
+	"github.com/arithlang/mlc/runtime/config"
 )
 
 // The versions of ONNX that are written: of operators, and of the file.
@@ -182,10 +183,12 @@ func (g *graph) call(c *call, l int) tensor {
 // layers share.
 func (g *graph) param(c *call, l int, name string) tensor {
 	var places []string
-	if c.group != nil && c.group.Stack {
-		places = append(places, fmt.Sprintf("%s.%d.", c.group.Name, l%c.group.Layers))
-	} else if c.group != nil {
-		places = append(places, c.group.Name+".")
+	for _, of := range c.groups {
+		if of.Stack {
+			places = append(places, fmt.Sprintf("%s.%d.", of.Name, (*config.Group)(of).Instance(l)))
+		} else {
+			places = append(places, of.Name+".")
+		}
 	}
 	for _, place := range append(places, "shared.", "fixed.") {
 		if t := tensor(place + name); g.known[t] {

@@ -94,6 +94,12 @@ func (g *graph) rotate(v *ir.Value, args []tensor) tensor {
 	return g.op("Reshape", []tensor{g.op("Concat", parts, attribute{"axis", -1}), g.ints(0, 0, -1)})
 }
 
+func (g *graph) repeatHeads(v *ir.Value, args []tensor) tensor {
+	group := v.Attr.Group
+	each := g.op("Unsqueeze", []tensor{g.heads(args[0], v.Attr.Attn.Heads/group), g.ints(3)})
+	return g.op("Reshape", []tensor{g.op("Tile", []tensor{each, g.ints(1, 1, 1, group, 1)}), g.ints(0, 0, -1)})
+}
+
 func (g *graph) headProduct(v *ir.Value, args []tensor) tensor {
 	w := args[1]
 	if v.Attr.TransB {

@@ -18,6 +18,7 @@ func rows() map[ir.Op]opRow {
 		ir.LayerNorm:   {(*python).layernorm, (*graph).layernorm},
 		ir.RMSNorm:     {(*python).rmsnorm, (*graph).rmsnorm},
 		ir.Rotate:      {(*python).rotate, (*graph).rotate},
+		ir.RepeatHeads: {(*python).repeatHeads, (*graph).repeatHeads},
 		ir.HeadProduct: {(*python).headProduct, (*graph).headProduct},
 		ir.BiasTable:   {(*python).biasTable, (*graph).biasTable},
 		ir.Attention:   {(*python).attention, (*graph).attention},

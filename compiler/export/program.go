@@ -38,7 +38,7 @@ type step struct {
 // variable of its result.
 type call struct {
 	fn     *ir.Func
-	group  *plan.Group // of its parameters; nil: those that all share
+	groups []*plan.Group // of its parameters, besides those that all share
 	args   []string
 	result string
 }
@@ -100,7 +100,12 @@ func (p *program) call(built *plan.Plan, c *plan.Call) (*call, error) {
 	} else {
 		f = p.funcs[i]
 	}
-	out := &call{fn: f, group: built.Group(c.Group)}
+	out := &call{fn: f}
+	for _, name := range []string{c.Group, plan.Common(c.Group)} {
+		if g := built.Group(name); g != nil {
+			out.groups = append(out.groups, g)
+		}
+	}
 	for i, param := range f.Params {
 		if f.Roles[i] == ir.Input {
 			out.args = append(out.args, c.Args[param.Attr.Name].Buffer)

@@ -294,16 +294,22 @@ func statements(b *strings.Builder, steps []*step, signatures map[string]pyFunc,
 
 // part is the parameters of a call.
 func (c *call) part(s *step) string {
-	switch g := c.group; {
-	case g == nil:
-		return "part(weights)"
-	case !g.Stack:
-		return fmt.Sprintf("part(weights, %q)", g.Name)
-	case s.n == g.Layers && !s.times:
-		return fmt.Sprintf("part(weights, f\"%s.{layer}\")", g.Name)
-	default:
-		return fmt.Sprintf("part(weights, f\"%s.{layer %% %d}\")", g.Name, g.Layers)
+	text := "part(weights"
+	for _, g := range c.groups {
+		layer := "layer"
+		if g.Span > 1 {
+			layer = fmt.Sprintf("%s // %d", layer, g.Span)
+		}
+		if s.n != g.Layers*max(g.Span, 1) || s.times {
+			layer = fmt.Sprintf("%s %% %d", layer, g.Layers)
+		}
+		if g.Stack {
+			text += fmt.Sprintf(", f\"%s.{%s}\"", g.Name, layer)
+		} else {
+			text += fmt.Sprintf(", %q", g.Name)
+		}
 	}
+	return text + ")"
 }
 
 // file is a file of templates.

@@ -310,6 +310,11 @@ func (p *python) rotate(v *ir.Value, args []text) text {
 	return call_("rotate", args[0], args[1], args[2], number(v.Attr.Attn.Heads))
 }
 
+func (p *python) repeatHeads(v *ir.Value, args []text) text {
+	heads, group := v.Attr.Attn.Heads, v.Attr.Group
+	return call_("repeat_heads", args[0], number(heads/group), number(group))
+}
+
 func (p *python) headProduct(v *ir.Value, args []text) text {
 	w := args[1]
 	if v.Attr.TransB {

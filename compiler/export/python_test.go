@@ -89,6 +89,8 @@ var exported = []struct {
 	{"multiplication", "specs/small/multiplication.arith", "", small("model.embed.position=shifted(learned, max_offset=5, max=40)"), [2]int{2, 3}},
 	{"hints", "specs/small/looped.arith", "", small("task.hints=cyclic", "task.order=reversed", "task.pad=zero(to=12)", "model.embed.position=random(learned, max=200)"), [2]int{4, 5}},
 	{"bf16", "specs/small/looped.arith", "", small("train.precision=bf16", "train.report=full()", "eval.every=10steps", "train.average=ema(decay=0.9)", "task.order=reversed", "task.interleave=true", "model.embed.position=random(none, max=64)", "model.loop.self.bias=-0.25 * abs(pi - pj)"), [2]int{4, 5}},
+	{"heads of keys", "specs/addition.arith", "", short("model.heads=4", "model.decoder.self.key_heads=2", "model.decoder.cross.key_heads=1", "model.decoder.self.qk_norm=rmsnorm()", "model.decoder.self.rotary=rope()"), [2]int{5, 3}},
+	{"shared layers", "specs/addition.arith", "", short("model.decoder.layers=4", "model.decoder.share=attention(group = 2)", "model.encoder.layers=2", "model.encoder.share=all", "model.decoder.times=2"), [2]int{5, 3}},
 }
 
 // A pyCase is what testdata/compare.py is given of a model.

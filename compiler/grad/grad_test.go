@@ -61,6 +61,8 @@ var cases = []struct {
 	{"rmsnorm", "v0 = param p0 input : f32[B, T, 5]\nv1 = param w weight : f32[5]", "v9 = rmsnorm v0 v1 {eps = 1e-05} : f32[B, T, 5]"},
 	{"rotate", "v0 = param p0 input : f32[B, T, 10]", "v1 = map {shape = [T, 2]; expr = cos(f32((P + d0) * (d1 + 1)))} : f32[T, 2]\n" +
 		"v2 = map {shape = [T, 2]; expr = sin(f32((P + d0) * (d1 + 1)))} : f32[T, 2]\nv9 = rotate v0 v1 v2 {heads = 2} : f32[B, T, 10]"},
+	{"repeat heads", "v0 = param p0 input : f32[B, T, 6]", "v1 = repeat_heads v0 {group = 2; heads = 6} : f32[B, T, 12]\nv9 = map v1 {expr = x0 * x0} : f32[B, T, 12]"},
+	{"sum heads", "v0 = param p0 input : f32[B, T, 12]", "v1 = sum_heads v0 {group = 3; heads = 6} : f32[B, T, 4]\nv9 = map v1 {expr = x0 * x0} : f32[B, T, 4]"},
 	{"noise and drawn rows", "v0 = param p0 input : f32[B, T, 3]\nv1 = param w weight : f32[9, 3]\nv2 = param tokens input : i32[B, T]",
 		"v3 = noise {shape = [B, T, 3]; stream = 4} : f32[B, T, 3]\nv4 = runs v2 {shape = [B, T]; expr = x0 < 2} : i32[B, T]\n" +
 			"v5 = draw {shape = [B, T]; stream = 7; rows = 3; group = 2} : i32[B, T]\nv6 = subset {shape = [T]; stream = 8; rows = 5; size = 4; group = 2} : i32[T]\n" +

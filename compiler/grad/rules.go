@@ -34,6 +34,8 @@ var rules = map[ir.Op]rule{
 	ir.LayerNorm:    {"xgb", normRule(ir.LayerNormGrad)},
 	ir.RMSNorm:      {"xg", normRule(ir.RMSNormGrad)},
 	ir.Rotate:       {"x", rotateRule},
+	ir.RepeatHeads:  {"x", repeatHeadsRule},
+	ir.SumHeads:     {"x", sumHeadsRule},
 	ir.HeadProduct:  {"xw", headProductRule},
 	ir.Attention:    {"qkvr", siteRule(ir.AttentionGrad, 3)},
 	ir.BiasTable:    {"r", siteRule(ir.BiasTableGrad, 0)},
@@ -205,6 +207,14 @@ func rotateRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 	}
 	back := t.b.Map(expr.New(expr.Neg, ir.X(0, expr.F32)), args[2])
 	return []*ir.Value{t.b.Rotate(dy, args[1], back, v.Attr.Attn.Heads), nil, nil}
+}
+
+func repeatHeadsRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
+	return []*ir.Value{t.b.SumHeads(dy, v.Attr.Attn.Heads, v.Attr.Group)}
+}
+
+func sumHeadsRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
+	return []*ir.Value{t.b.RepeatHeads(dy, v.Attr.Attn.Heads, v.Attr.Group)}
 }
 
 // headProductRule is for y = x w, or x wᵀ, of each head's part.

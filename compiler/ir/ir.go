@@ -36,20 +36,22 @@ type Op uint8
 // … are the indices of the result; the launch's B T S C P N (I32), step (U32) and
 // scale lr bias_correction1 bias_correction2 clip decay bound (F32) are known too.
 const (
-	Param      Op = iota // an argument of the function
-	Map                  // Attr.Expr at every element of the result, of whose type it is
-	Dropout              // x [B, ..] * keep / (1 - Rate); random words of Stream counted by element within the example, or as Attr.Expr says; its own gradient
-	MatMul               // [.., M, K] x [K, N], or batched [.., M, K] x [.., K, N]; TransA, TransB transpose the last two axes of an operand first; operands of F32 or BF16, result of F32; with Split, a product of F32 is three of the halves of its factors: low * high, high * low, high * high
-	Outer                // a [.., K], b [.., N] -> [K, N]: the sum of outer products over all leading indices, in ascending order; the gradient of MatMul's unbatched right operand; of F32 or BF16 to F32; Split as of MatMul
-	Sum                  // over Attr.Axes (removed from the shape)
-	SegmentSum           // x [N] -> [N/1024, 1]: the sum of each Segment
-	Max                  // over Attr.Axes (removed)
-	Reshape              // to Attr.Shape, same elements in the same order
-	Transpose            // axes permuted by Attr.Axes
-	Gather               // table [V, D], ids [..] -> [.., D]
-	Scatter              // ids [..], dy [.., D] -> [V, D]: sum of dy over the rows with each id; Attr.Rows = V
-	Append               // cache [B, C, ..], row [B, T, ..], at rows P..P+T-1 -> cache; in place
-	Rotate               // x [B, T, H*dh], cos, sin [T, r] -> x, where in each of Heads the elements n and r+n, n < r, are turned by angle n of the row
+	Param       Op = iota // an argument of the function
+	Map                   // Attr.Expr at every element of the result, of whose type it is
+	Dropout               // x [B, ..] * keep / (1 - Rate); random words of Stream counted by element within the example, or as Attr.Expr says; its own gradient
+	MatMul                // [.., M, K] x [K, N], or batched [.., M, K] x [.., K, N]; TransA, TransB transpose the last two axes of an operand first; operands of F32 or BF16, result of F32; with Split, a product of F32 is three of the halves of its factors: low * high, high * low, high * high
+	Outer                 // a [.., K], b [.., N] -> [K, N]: the sum of outer products over all leading indices, in ascending order; the gradient of MatMul's unbatched right operand; of F32 or BF16 to F32; Split as of MatMul
+	Sum                   // over Attr.Axes (removed from the shape)
+	SegmentSum            // x [N] -> [N/1024, 1]: the sum of each Segment
+	Max                   // over Attr.Axes (removed)
+	Reshape               // to Attr.Shape, same elements in the same order
+	Transpose             // axes permuted by Attr.Axes
+	Gather                // table [V, D], ids [..] -> [.., D]
+	Scatter               // ids [..], dy [.., D] -> [V, D]: sum of dy over the rows with each id; Attr.Rows = V
+	Append                // cache [B, C, ..], row [B, T, ..], at rows P..P+T-1 -> cache; in place
+	Rotate                // x [B, T, H*dh], cos, sin [T, r] -> x, where in each of Heads the elements n and r+n, n < r, are turned by angle n of the row
+	RepeatHeads           // x [.., G*dh] -> [.., Heads*dh]: each of G heads Attr.Group times in a row; Heads = G Group
+	SumHeads              // x [.., Heads*dh] -> [.., G*dh]: the sum of each Attr.Group heads in a row, in ascending order; the gradient of RepeatHeads
 
 	LayerNorm        // composite: x [.., D], gamma [D], beta [D]; Attr.Eps
 	LayerNormGrad    // composite: x, gamma, dy -> Result "x", or of x "mean" or "rstd", 1 / its deviation
@@ -89,9 +91,9 @@ type Attr struct {
 	Eps    float64    // LayerNorm*, RMSNorm*
 	Rows   int        // Scatter; Draw, Subset: how many numbers to choose from
 	Size   int        // Subset: how many of them are chosen
-	Group  int        // Draw, Subset: consecutive examples of a step's batch that share what is drawn
+	Group  int        // Draw, Subset: consecutive examples of a step's batch that share what is drawn; RepeatHeads, SumHeads: consecutive heads that are one there
 	Result string     // *Grad ops, AttentionWeights: which of the results this value is
-	Attn   *AttnAttr  // Attention*; Rotate, HeadProduct, HeadOuter: Heads alone
+	Attn   *AttnAttr  // Attention*; Rotate, RepeatHeads, SumHeads, HeadProduct, HeadOuter: Heads alone
 }
 
 // AttnAttr describes an attention site. Mask and Bias see the variables h, i, j,

@@ -29,6 +29,9 @@ var ops = [numOps]opInfo{
 	Append:     {name: "append", signature: "cache:any[B C *] row:any[B T *] -> cache", eval: evalAppend},
 	Rotate:     {name: "rotate", signature: "x[B T heads*D] cos[T R] sin[T R] -> x", attrs: "heads", eval: evalRotate, flops: flopsRotate},
 
+	RepeatHeads: {name: "repeat_heads", signature: "x:any[* groups*D] -> y:any[* heads*D]", attrs: "group heads", eval: evalRepeatHeads},
+	SumHeads:    {name: "sum_heads", signature: "x[* heads*D] -> y[* groups*D]", attrs: "group heads", eval: evalSumHeads, flops: flopsReduce},
+
 	LayerNorm:     {name: "layernorm", signature: "x[* D] gamma[D] beta[D] -> x", attrs: "eps"},
 	LayerNormGrad: {name: "layernorm_grad", signature: "x[* D] gamma[D] dy[* D] -> x mean[* 1] rstd[* 1]", attrs: "eps result"},
 	RMSNorm:       {name: "rmsnorm", signature: "x[* D] gamma[D] -> x", attrs: "eps"},

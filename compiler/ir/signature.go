@@ -18,8 +18,8 @@ import (
 // A tensor is F32 or of the type behind its name, where any is the first argument's,
 // and real is that of all that are so marked, F32 or BF16.
 // Its extents are upper-case letters, the same wherever they stand; examples, which is
-// B; the attributes rows and heads, and spans, how many distances relative scores tell
-// apart; or such a number times a constant. One * is any number of axes, the same
+// B; the attributes rows and heads, groups of so many heads, and spans, how many distances
+// relative scores tell apart; or such a number times a constant. One * is any number of axes, the same
 // throughout; *? is these or none; 1 is itself. The attributes transa and transb swap the last two
 // extents of the first and the second argument.
 //
@@ -92,6 +92,12 @@ func unify(v *Value) (Type, error) {
 	b := append(make(binding, 0, 8), entry{"1", []Dim{N(1)}})
 	if v.Op.carries("heads") {
 		b = append(b, entry{"heads", []Dim{N(site(v).Heads)}}, entry{"spans", []Dim{N(2*site(v).Relative + 1)}})
+	}
+	if n := v.Attr.Group; v.Op.carries("heads") && v.Op.carries("group") {
+		if n < 1 || site(v).Heads%n != 0 {
+			return Type{}, fmt.Errorf("%d heads are no groups of %d", site(v).Heads, n)
+		}
+		b = append(b, entry{"groups", []Dim{N(site(v).Heads / n)}})
 	}
 	if v.Op.carries("rows") {
 		b = append(b, entry{"examples", []Dim{Sym("B")}}, entry{"rows", []Dim{N(v.Attr.Rows)}})

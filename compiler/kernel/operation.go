@@ -83,6 +83,8 @@ var kinds = map[string]kind{
 	"map":                {"map", "r? e", "", ""},
 	"append":             {"map", "r e", "x", "cache"},
 	"rotate":             {"map", "r e h", "x cos sin", "y"},
+	"repeat_heads":       {"map", "r e h", "x", "y"},
+	"sum_heads":          {"map", "r e h", "x", "y"},
 	"row":                {"row", "r? e", "", ""},
 	"layernorm":          {"row", "r e", "x gamma beta", "y"},
 	"layernorm_grad":     {"row", "r e", "x gamma? dy?", "x? mean? rstd?"},

@@ -194,7 +194,7 @@ func (m *Machine) Buffer(e *Entry, a Arg, l int, s kernel.Scalars) kernel.Buffer
 			arena = m.uses
 		}
 	case a.Group != nil:
-		first = a.Group.Off + l%a.Group.Layers*a.Group.Stride + a.Off
+		first = a.Group.Off + (*config.Group)(a.Group).Instance(l)*a.Group.Stride + a.Off
 	}
 	return kernel.Buffer{F: arena[first:]}
 }

@@ -43,6 +43,8 @@ var lowerings = map[ir.Op]lowering{
 	ir.Scatter:          {"scatter", lowerScatter},
 	ir.Append:           {"append", lowerAppend},
 	ir.Rotate:           {"rotate", lowerRotate},
+	ir.RepeatHeads:      {"repeat_heads", lowerRepeatHeads},
+	ir.SumHeads:         {"sum_heads", lowerSumHeads},
 	ir.Runs:             {"runs", lowerRuns},
 	ir.Subset:           {"subset", lowerSubset},
 }

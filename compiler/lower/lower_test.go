@@ -45,6 +45,11 @@ var variants = []variant{
 		s.Model.Decoder.Self.Shaw, s.Model.Decoder.Cross.Mask = 2, nil
 		s.Model.Decoder.Cross.Bias, s.Model.Decoder.Cross.Params = line()
 	}},
+	{"few heads of keys", func(s *check.Spec) {
+		s.Model.Decoder.Self.KeyHeads, s.Model.Decoder.Cross.KeyHeads = 1, 1
+		s.Model.Decoder.Self.Rotary = &check.Rotary{Base: 100, Fraction: 1}
+		s.Model.Decoder.Self.Shaw, s.Model.Decoder.Cross.Mask = 2, nil
+	}},
 	{"a bias that layers and sites share", func(s *check.Spec) {
 		bias, params := kerple()
 		for i := range params {

@@ -32,6 +32,8 @@ var positional = []struct{ name, params, body string }{
 	{"rotate", "v0 = param x input : f32[B, T, 12]", "v1 = map {shape = [T, 2]; expr = cos(f32((P + d0) * (d1 + 1)))} : f32[T, 2]\n" +
 		"v2 = map {shape = [T, 2]; expr = sin(f32((P + d0) * (d1 + 1)))} : f32[T, 2]\nv9 = rotate v0 v1 v2 {heads = 2} : f32[B, T, 12]"},
 	{"rotate whole heads", "v0 = param x input : f32[B, T, 12]", "v1 = map {shape = [T, 3]; expr = f32(P + d0) - 0.5} : f32[T, 3]\nv9 = rotate v0 v1 v1 {heads = 2} : f32[B, T, 12]"},
+	{"repeat heads", "v0 = param x input : f32[B, T, 10]\nv1 = param r input : f32[B, T, 30]", "v2 = repeat_heads v0 {group = 3; heads = 6} : f32[B, T, 30]\nv9 = map v2 v1 {expr = x0 * x1} : f32[B, T, 30]"},
+	{"sum heads", "v0 = param x input : f32[B, T, 30]\nv1 = param r input : f32[B, T, 5]", "v2 = sum_heads v0 {group = 6; heads = 6} : f32[B, T, 5]\nv9 = map v2 v1 {expr = x0 * x1} : f32[B, T, 5]"},
 	{"bias table over positions", "v0 = param r weight : f32[2]\nv2 = param x input : f32[2, T, T]", "v3 = subset {shape = [T]; stream = 4; rows = 9; size = 9; group = 2} : i32[T]\n" +
 		"v4 = bias_table v0 v3 {shape = [2, T, T]; heads = 2; self; parameters = r pi; mask = j <= i; bias = r[h] * log(1.0 + r[1] * r[1] * f32(pi[i] - pi[j]))} : f32[2, T, T]\n" +
 		"v9 = map v4 v2 {expr = x0 * x1} : f32[2, T, T]"},

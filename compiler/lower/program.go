@@ -132,7 +132,7 @@ const (
 type Arg struct {
 	Space  Space
 	Ref    plan.Ref    // InBuffer
-	Group  *plan.Group // InParams, InGrads: of instance l modulo Layers in a loop, else instance 0
+	Group  *plan.Group // InParams, InGrads: of the instance of layer l in a loop, else instance 0
 	Param  string      // of the group; FlatState: the name of the state
 	Off    int         // of the parameter within an instance; InUses: in the space
 	Stride int         // InUses: from the place of a layer to that of the next, in a loop over layers

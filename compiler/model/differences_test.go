@@ -10,6 +10,7 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/model"
 	"github.com/arithlang/mlc/compiler/plan"
+	"github.com/arithlang/mlc/runtime/config"
 )
 
 const smallAddition = `arith 1
@@ -71,13 +72,24 @@ func TestDifferences(t *testing.T) {
 		{"low rank", smallAddition, []string{"model.decoder.self.q=low(rank = 2)", "model.decoder.self.k=transposed(q)", "model.decoder.cross.o=low(1)", "model.ffn=relu(hidden = 6, rank = 2)", "model.output=linear(rank = 3)"}},
 		{"no projections", smallAddition, []string{"model.decoder.cross.q=none", "model.decoder.cross.k=none", "model.decoder.self.v=none", "model.decoder.self.o=none", "model.decoder.cross.mask=j == i || j == i + 5"}},
 		{"multiples", smallAddition, []string{"model.decoder.cross.v=scalar(init = 0.7)", "model.decoder.cross.o=scalar", "model.decoder.self.q=own(init = normal(0.5))"}},
+		{"tied ffn", smallAddition, []string{"model.ffn=gelu(hidden = 6, out = transposed(in))"}},
+		{"tied ffn of low rank", smallAddition, []string{"model.ffn=relu(hidden = 6, out = transposed(in), rank = 2)", "model.decoder.share=ffn"}},
+		{"tied gates", smallAddition, []string{"model.ffn=swiglu(hidden = 6, out = transposed(gate))"}},
+		{"gates that are what they gate", smallAddition, []string{"model.ffn=geglu(hidden = 6, out = transposed(gate), gate = value)", "model.head=swiglu(hidden = 6)"}},
 		{"wide heads", smallAddition, []string{"model.head_width=3", "model.decoder.self.o=transposed(v)", "model.decoder.self.qk_norm=rmsnorm()"}},
+		{"few heads of keys", smallAddition, []string{"model.heads=4", "model.head_width=2", "model.decoder.self.key_heads=2", "model.decoder.cross.key_heads=1",
+			"model.decoder.self.qk_norm=rmsnorm()", "model.decoder.self.relative=shaw(clip = 2)", "model.decoder.cross.v=k", "model.decoder.self.k=low(rank = 2)"}},
 		{"shared gains", smallAddition, []string{"model.norm=layernorm(place = post, gain = shared)", "model.decoder.cross.qk_norm=rmsnorm(gain = shared)"}},
 		{"no gains", smallAddition, []string{"model.norm=rmsnorm(place = pre, gain = none)", "model.heads=1", "model.norm.at=[self, ffn]", "model.decoder.cross.qk_norm=rmsnorm(gain = none)"}},
 		{"an encoder", smallAddition, []string{"model.encoder.layers=1", "model.encoder.self.k=q", "model.norm=rmsnorm(place = pre, gain = shared)"}},
 		{"windows over places", smallAddition, []string{"model.encoder.layers=1", "model.encoder.self.mask=dj >= di", "model.decoder.self.mask=dj != di || i == j", "model.decoder.cross.mask=dj == di + h || dj == 0"}},
 		{"loop", smallText, nil},
 		{"loop with a bias over places", smallText, []string{"model.loop.self.mask=abs(dj - di) <= 1", "model.loop.self.bias=-log(1 + abs(dj - di - h))", "model.embed.position=abacus(max_offset = 3, table = 12)"}},
+		{"all of two layers shared", smallAddition, []string{"model.decoder.share=all", "model.decoder.self.k=q", "model.decoder.self.bias=kerple()"}},
+		{"attention of pairs of layers shared", smallAddition, []string{"model.decoder.layers=4", "model.decoder.share=attention(group = 2)", "model.decoder.times=2", "model.decoder.self.bias=kerple()"}},
+		{"ffn of all layers shared", smallAddition, []string{"model.decoder.share=ffn", "model.encoder.layers=4", "model.encoder.share=all(group = 2)"}},
+		{"loop whose layers share attention", smallText, []string{"model.loop.layers=2", "model.loop.share=attention"}},
+		{"loop with one head of keys", smallText, []string{"model.loop.self.key_heads=1", "model.loop.self.qk_norm=rmsnorm(gain = own)", "model.loop.self.rotary=rope(base = 3)"}},
 		{"loop with a table, tied projections and normed heads", smallText, []string{"model.embed.token=learned(value = spiral)", "model.embed.position=abacus(max_offset = 3, table = 12, value = spiral)",
 			"model.output=linear(tied = true)", "model.loop.self.k=q", "model.loop.self.v=q", "model.loop.self.o=transposed(q)", "model.loop.self.qk_norm=rmsnorm()", "model.loop.self.rotary=rope(base = 3)"}},
 	} {
@@ -141,7 +153,8 @@ type training struct {
 }
 
 func newTraining(t *testing.T, p *plan.Plan) *training {
-	const batch, source, target = 2, 8, 4
+	const batch = 2
+	source, target := max(8, p.Source), max(4, p.Target)
 	rng := rand.New(rand.NewPCG(1, 2))
 	r := &training{t: t, p: p, dims: map[string]int{"B": batch, "S": source, "T": target, "P": 0, "C": target}}
 	for range p.NumParams() {
@@ -223,7 +236,7 @@ func (r *training) call(p *plan.Program, c *plan.Call, l int, params []float64) 
 			r.t.Fatalf("%s has no %s", c.Func.Name, name)
 		}
 		g, q, off := r.p.Find(c.Group, name)
-		at := g.Off + l%g.Layers*g.Stride + off
+		at := g.Off + (*config.Group)(g).Instance(l)*g.Stride + off
 		args = append(args, ir.Tensor{Shape: q.Shape, F: params[at : at+q.Elems()]})
 	}
 	out, err := ir.Eval(c.Func, ir.Env{Dims: r.dims, Scalars: map[string]float64{"scale": 1}, Layer: l, Seed: 1}, args)
@@ -235,7 +248,7 @@ func (r *training) call(p *plan.Program, c *plan.Call, l int, params []float64) 
 		switch {
 		case !stored && result.Accumulate:
 			g, q, off := r.p.Find(c.Group, result.Name[len("d."):])
-			at := g.Off + l%g.Layers*g.Stride + off
+			at := g.Off + (*config.Group)(g).Instance(l)*g.Stride + off
 			for k := range q.Elems() {
 				r.grads[at+k] += out[i].F[k]
 			}

@@ -1,6 +1,9 @@
 package model
 
-import "github.com/arithlang/mlc/compiler/ir"
+import (
+	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/compiler/ir"
+)
 
 // head builds x [B, T, D] -> pred [B, T] and, where rows are scored, loss [B, T].
 func (m *builder) head(md mode) (*ir.Func, error) {
@@ -8,7 +11,7 @@ func (m *builder) head(md mode) (*ir.Func, error) {
 	l := m.newLayer("head", "head", s.Pos, streamHead, md)
 	x := l.b.Param("x", m.rows("T"), ir.Input)
 	if s.Head > 0 {
-		x = l.ffn(x, s.HeadAct)
+		x = l.ffn(x, s.HeadAct, check.FFNTies{})
 	}
 	x = l.norm(x, "norm")
 	if s.Adapter {

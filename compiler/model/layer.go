@@ -111,7 +111,7 @@ func (l *layer) itself(s *check.Site) reader {
 	return func(x *ir.Value) (keys, values *ir.Value) {
 		keys, values = l.memory("self", s, x)
 		if l.md == decoding {
-			keys, values = l.append("self_keys", keys), l.append("self_values", values)
+			keys, values = l.append("self_keys", keys, s), l.append("self_values", values, s)
 		}
 		return keys, values
 	}
@@ -119,7 +119,8 @@ func (l *layer) itself(s *check.Site) reader {
 
 // cached reads the keys and values of the source that crossCache has left.
 func (l *layer) cached(*ir.Value) (keys, values *ir.Value) {
-	return l.b.Param("cross_keys", l.factors("S"), ir.Input), l.b.Param("cross_values", l.factors("S"), ir.Input)
+	t := l.factors("S", l.spec.Model.Decoder.Cross)
+	return l.b.Param("cross_keys", t, ir.Input), l.b.Param("cross_values", t, ir.Input)
 }
 
 // memory is the keys and values of rows [B, L, D].
@@ -128,8 +129,8 @@ func (l *layer) memory(name string, s *check.Site, rows *ir.Value) (keys, values
 }
 
 // append appends rows to a cache and makes it a result, so that later calls see it.
-func (l *layer) append(name string, rows *ir.Value) *ir.Value {
-	cache := l.b.Append(l.b.Param(name, l.factors("C"), ir.Input), rows)
+func (l *layer) append(name string, rows *ir.Value, s *check.Site) *ir.Value {
+	cache := l.b.Append(l.b.Param(name, l.factors("C", s), ir.Input), rows)
 	l.b.Result(name, cache, false)
 	return cache
 }
@@ -151,6 +152,7 @@ func (l *layer) attend(name string, s *check.Site, x *ir.Value, read reader, sel
 	l.b.Pos(s.Pos)
 	in := l.before(x, name+".norm")
 	keys, values := read(in)
+	keys, values = l.forQueries(keys, s, name+".keys"), l.forQueries(values, s, name+".values")
 	query := l.projected(in, name, "q", s)
 	attr, params := l.biased(name, s, self, x.Type.Shape[1], keys.Type.Shape[1])
 	attr.Scale = s.Scale
@@ -168,6 +170,15 @@ func (l *layer) attend(name string, s *check.Site, x *ir.Value, read reader, sel
 	y := l.b.Attention(l.factor(query), keys, values, attr, l.rate(s.Dropout), l.next(), params...)
 	y = l.b.Label(y, name+".attention")
 	return l.after(x, l.projection(y, name, "o", s), name+".norm")
+}
+
+// forQueries has a head of keys or values for each head of queries. Caches hold each once.
+func (l *layer) forQueries(x *ir.Value, s *check.Site, name string) *ir.Value {
+	group := l.spec.Model.KeyGroup(s)
+	if group == 1 {
+		return x
+	}
+	return l.b.Label(l.b.RepeatHeads(x, l.spec.Model.Heads, group), name)
 }
 
 // biased describes mask and bias of a site of so many rows and keys, and gives the
@@ -261,24 +272,36 @@ func (l *layer) param(param check.BiasParam, site string, t ir.Type) *ir.Value {
 // feedForward builds the residual sub-layer of ffn.
 func (l *layer) feedForward(x *ir.Value) *ir.Value {
 	l.b.Pos(l.spec.Model.Pos)
-	return l.after(x, l.ffn(l.before(x, "ffn.norm"), l.spec.Model.Act), "ffn.norm")
+	return l.after(x, l.ffn(l.before(x, "ffn.norm"), l.spec.Model.Act, l.spec.Model.FFNTies), "ffn.norm")
 }
 
 // ffn builds dropout(act(x W1)) W2, or gated dropout((x U) act(x G)) W2. An activation
 // that scales comes after its dropout, which makes no difference to the result: then
 // the result is all that the gradient of a relu needs.
-func (l *layer) ffn(x *ir.Value, name string) *ir.Value {
+func (l *layer) ffn(x *ir.Value, name string, ties check.FFNTies) *ir.Value {
 	var h *ir.Value
 	switch act := check.Activations[name]; {
 	case act.Gated:
-		u, g := l.linear(x, "ffn.in.u"), l.linear(x, "ffn.in.g")
+		u, gate := l.linear(x, "ffn.in.u"), "ffn.in.g"
+		if ties.Gate {
+			gate = "ffn.in.u"
+		}
+		g := l.offset(l.times(x, gate, false), "ffn.in.g")
 		h = l.dropped(l.b.Map(expr.New(expr.Mul, x0, act.Of(x1)), u, g))
 	case act.Scales:
 		h = l.b.Map(act.Of(x0), l.dropped(l.linear(x, "ffn.in")))
 	default:
 		h = l.dropped(l.b.Map(act.Of(x0), l.linear(x, "ffn.in")))
 	}
-	return l.linear(l.b.Label(h, "ffn.hidden"), "ffn.out")
+	h = l.b.Label(h, "ffn.hidden")
+	if ties.Out == "" {
+		return l.linear(h, "ffn.out")
+	}
+	in := map[string]string{"in": "ffn.in", "value": "ffn.in.u", "gate": "ffn.in.g"}[ties.Out]
+	if ties.Gate {
+		in = "ffn.in.u"
+	}
+	return l.offset(l.times(h, in, true), "ffn.out")
 }
 
 // before is what a residual sub-layer reads, and after what it makes of its result
@@ -336,9 +359,9 @@ func (m *builder) rows(length string) ir.Type {
 	return ir.T(ir.Sym("B"), ir.Sym(length), ir.N(m.spec.Model.Width))
 }
 
-// factors is the type [B, L, H*dh] of keys and values.
-func (m *builder) factors(length string) ir.Type {
-	t := ir.T(ir.Sym("B"), ir.Sym(length), ir.N(m.spec.Model.Inner()))
+// factors is the type [B, L, H*dh] of keys and values of an attention, as caches hold them.
+func (m *builder) factors(length string, s *check.Site) ir.Type {
+	t := ir.T(ir.Sym("B"), ir.Sym(length), ir.N(m.spec.Model.KeyInner(s)))
 	if m.rounds() {
 		t.Elem = expr.BF16
 	}

@@ -52,18 +52,22 @@ func (l *layer) projection(x *ir.Value, site, part string, s *check.Site) *ir.Va
 // positions, or heads of what is turned as one. Without a projection they are 0, so that
 // scores are what mask and bias say.
 func (l *layer) projected(x *ir.Value, site, part string, s *check.Site) *ir.Value {
+	heads := l.spec.Model.Heads
+	if part == "k" {
+		heads /= l.spec.Model.KeyGroup(s)
+	}
 	if s.Weights.Of(part).None {
-		return l.b.Zeros(x.Type.Shape[0], x.Type.Shape[1], ir.N(l.spec.Model.Inner()))
+		return l.b.Zeros(x.Type.Shape[0], x.Type.Shape[1], ir.N(heads*l.spec.Model.HeadUnits()))
 	}
 	if r := s.Rotary; r != nil && r.Input {
 		x = l.rotated(x, 1, r)
 	}
 	y := l.projection(x, site, part, s)
 	if s.QKNorm != nil {
-		y = l.headNorm(y, site, part, s.QKNorm)
+		y = l.headNorm(y, site, part, heads, s.QKNorm)
 	}
 	if r := s.Rotary; r != nil && !r.Input {
-		y = l.rotated(y, l.spec.Model.Heads, r)
+		y = l.rotated(y, heads, r)
 	}
 	return y
 }
@@ -71,13 +75,13 @@ func (l *layer) projected(x *ir.Value, site, part string, s *check.Site) *ir.Val
 // headNorm norms each head of rows [B, L, H*dh] (Henry et al. 2020, arXiv:2010.04245, with
 // the root mean square in place of the length), with gains [H*dh]. Of several heads a
 // product with blocks of 1/dh makes the mean squares.
-func (l *layer) headNorm(x *ir.Value, site, part string, n *check.QKNorm) *ir.Value {
+func (l *layer) headNorm(x *ir.Value, site, part string, heads int, n *check.QKNorm) *ir.Value {
 	if n.Gain == "shared" {
 		part = "qk"
 	}
-	inner, head := ir.N(l.spec.Model.Inner()), int64(l.spec.Model.HeadUnits())
+	inner, head := x.Type.Shape[2], int64(l.spec.Model.HeadUnits())
 	gamma := l.gain(site+"."+part+".norm.gamma", n.Gain != "none", inner, 1)
-	if l.spec.Model.Heads == 1 {
+	if heads == 1 {
 		return l.b.Label(l.b.RMSNorm(x, gamma, n.Eps), site+"."+part+".norm")
 	}
 	of := func(axis int) *expr.Expr { return expr.New(expr.Div, ir.D(axis), expr.Int(head)) }

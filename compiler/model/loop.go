@@ -64,7 +64,7 @@ func (c *caller) loopMemory() {
 	c.tokens("C")
 	c.buffer(state, c.rows("C"), 2)
 	for _, name := range []string{"self_keys", "self_values"} {
-		c.p.Buffers = append(c.p.Buffers, &plan.Buffer{Name: name, Type: c.factors("C"), Count: c.spec.Model.Loop.Layers, PerTime: true})
+		c.p.Buffers = append(c.p.Buffers, &plan.Buffer{Name: name, Type: c.factors("C", c.spec.Model.Loop.Self), Count: c.spec.Model.Loop.Layers, PerTime: true})
 	}
 	c.history()
 }

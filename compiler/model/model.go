@@ -79,7 +79,7 @@ func (m *builder) groups() {
 	m.group("embed", m.embedding())
 	if s.Loop != nil {
 		gain := deepDecoder(s.Loop.Layers * s.Loop.Times)
-		m.stack("loop", s.Loop.Layers, slices.Concat(m.site("self", s.Loop.Self, gain), m.feedForward(gain)))
+		m.stack("loop", s.Loop.Layers, s.Loop.Share, slices.Concat(m.site("self", s.Loop.Self, gain), m.feedForward(gain)))
 		m.group("head", m.output(gain))
 		m.group(plan.Shared, m.shared(gain, s.Loop.Self))
 		m.group(plan.Fixed, m.fixed())
@@ -88,18 +88,49 @@ func (m *builder) groups() {
 	enc, dec := s.Encoder, s.Decoder
 	inner, outer := deepEncoderDecoder(depth(enc), depth(dec))
 	if enc.Layers > 0 {
-		m.stack("encoder", enc.Layers, slices.Concat(m.site("self", enc.Self, inner), m.feedForward(inner)))
+		m.stack("encoder", enc.Layers, enc.Share, slices.Concat(m.site("self", enc.Self, inner), m.feedForward(inner)))
 		m.group("encoder_norm", m.norms("norm", s.Norm))
 	}
-	m.stack("decoder", dec.Layers, slices.Concat(m.site("self", dec.Self, outer), m.site("cross", dec.Cross, outer), m.feedForward(outer)))
+	m.stack("decoder", dec.Layers, dec.Share, slices.Concat(m.site("self", dec.Self, outer), m.site("cross", dec.Cross, outer), m.feedForward(outer)))
 	m.group("head", m.output(outer))
 	m.group(plan.Shared, m.shared(outer, enc.Self, dec.Self, dec.Cross))
 	m.group(plan.Fixed, m.fixed())
 }
 
-// stack adds the parameters of so many layers.
-func (m *builder) stack(name string, layers int, ps []plan.Param) {
-	m.plan.Groups = append(m.plan.Groups, &plan.Group{Name: name, Stack: true, Layers: layers, Params: ps})
+// stack adds the parameters of so many layers, and those that they have in common.
+func (m *builder) stack(name string, layers int, share check.Share, ps []plan.Param) {
+	var own, common []plan.Param
+	for _, p := range ps {
+		if shared(share.Of, p.Name) {
+			common = append(common, p)
+		} else {
+			own = append(own, p)
+		}
+	}
+	groups := []*plan.Group{{Name: name, Stack: true, Layers: layers, Params: own}}
+	if span := share.Span(layers); len(common) > 0 {
+		groups = append(groups, &plan.Group{Name: plan.Common(name), Stack: true, Layers: layers / span, Span: span, Params: common})
+	}
+	if len(own) == 0 && len(groups) > 1 {
+		groups = groups[1:]
+		groups[0].Name = name
+	}
+	m.plan.Groups = append(m.plan.Groups, groups...)
+}
+
+// shared reports whether layers that share so much have a parameter in common.
+func shared(of, param string) bool {
+	part, rest, _ := strings.Cut(param, ".")
+	norm := strings.HasPrefix(rest, "norm.")
+	switch of {
+	case "all":
+		return true
+	case "attention":
+		return (part == "self" || part == "cross") && !norm
+	case "ffn":
+		return part == "ffn" && !norm
+	}
+	return false
 }
 
 // group adds parameters that the model has once, if there are any.
@@ -134,7 +165,7 @@ func (m *builder) output(gain float64) []plan.Param {
 	s := m.spec.Model
 	var ps []plan.Param
 	if s.Head > 0 {
-		ps = m.ffn(s.HeadAct, s.Head, check.Weight{}, gain)
+		ps = m.ffn(s.HeadAct, s.Head, check.Weight{}, check.FFNTies{}, gain)
 	}
 	ps = append(ps, m.norms("norm", s.Norm)...)
 	if s.Adapter {
@@ -235,29 +266,25 @@ func biasParamName(param check.BiasParam, site string) string {
 
 // site lists the parameters of one attention site with its residual norm. By
 // Glorot and Bengio's rule the in-projections start as parts of one packed [D, 3D]
-// matrix, as in the code of arXiv:2310.11984; only deep gains tell queries and keys
+// matrix, of fewer columns where there are fewer heads of keys, as in the code of arXiv:2310.11984; only deep gains tell queries and keys
 // from the rest.
 func (m *builder) site(name string, s *check.Site, gain float64) []plan.Param {
-	d, inner := m.spec.Model.Width, m.spec.Model.Inner()
+	inner, keys := m.spec.Model.Inner(), m.spec.Model.KeyInner(s)
 	var ps []plan.Param
 	for _, part := range []string{"q", "k", "v", "o"} {
-		w, init := *s.Weights.Of(part), m.initialOf(part, gain)
-		in, out := d, inner
-		if part == "o" {
-			in, out = inner, d
-		}
+		w, init := *s.Weights.Of(part), m.initialOf(part, inner+2*keys, gain)
+		in, out := m.spec.Model.Projection(s, part)
 		ps = append(ps, m.matrix(name+"."+part, w, in, out, init)...)
 		if !w.None {
 			ps = append(ps, m.offsets(name+"."+part, out, plan.Init{Kind: "const"})...)
 		}
 	}
 	if n := s.QKNorm; n != nil && n.Gain != "none" {
-		parts := []string{"q", "k"}
 		if n.Gain == "shared" {
-			parts = []string{"qk"}
-		}
-		for _, part := range parts {
-			ps = append(ps, gains(name+"."+part+".norm", rmsnorm, m.spec.Model.Inner())...)
+			ps = append(ps, gains(name+".qk.norm", rmsnorm, inner)...)
+		} else {
+			ps = append(ps, gains(name+".q.norm", rmsnorm, inner)...)
+			ps = append(ps, gains(name+".k.norm", rmsnorm, keys)...)
 		}
 	}
 	if s.Shaw > 0 {
@@ -272,14 +299,15 @@ func (m *builder) site(name string, s *check.Site, gain float64) []plan.Param {
 	return append(ps, m.norms(name+".norm", m.spec.Model.Norm)...)
 }
 
-// initialOf is how a projection of an attention starts.
-func (m *builder) initialOf(part string, gain float64) func(in, out int) plan.Init {
+// initialOf is how a projection of an attention starts, whose in-projections have so many
+// columns together.
+func (m *builder) initialOf(part string, packed int, gain float64) func(in, out int) plan.Init {
 	return func(in, out int) plan.Init {
 		switch {
 		case part == "o":
 			return m.initial(in, out, gain)
 		case m.spec.Model.Init == xavier:
-			return m.initial(in, 3*out, 1)
+			return m.initial(in, packed, 1)
 		case part == "v":
 			return m.initial(in, out, gain)
 		}
@@ -289,23 +317,29 @@ func (m *builder) initialOf(part string, gain float64) func(in, out int) plan.In
 
 func (m *builder) feedForward(gain float64) []plan.Param {
 	s := m.spec.Model
-	return append(m.ffn(s.Act, s.Hidden, check.Weight{Rank: s.FFNRank, Init: s.FFNInit}, gain), m.norms("ffn.norm", s.Norm)...)
+	return append(m.ffn(s.Act, s.Hidden, check.Weight{Rank: s.FFNRank, Init: s.FFNInit}, s.FFNTies, gain), m.norms("ffn.norm", s.Norm)...)
 }
 
 // ffn lists the matrices of a feed-forward layer with so many hidden units, before the
 // gate if it has one. Value and gate start as halves of one packed matrix.
-func (m *builder) ffn(act string, hidden int, w check.Weight, gain float64) []plan.Param {
-	d := m.spec.Model.Width
+func (m *builder) ffn(act string, hidden int, w check.Weight, ties check.FFNTies, gain float64) []plan.Param {
+	d, out, gate := m.spec.Model.Width, w, w
+	if ties.Out != "" {
+		out = check.Weight{Of: ties.Out}
+	}
+	if ties.Gate {
+		gate = check.Weight{Of: "value"}
+	}
 	into := func(in, _ int) plan.Init { return m.initial(in, hidden, gain) }
 	if w.Rank > 0 {
 		into = func(in, out int) plan.Init { return m.initial(in, out, gain) }
 	}
 	outOf := func(in, out int) plan.Init { return m.initial(in, out, gain) }
 	if !check.Activations[act].Gated {
-		return append(m.linear("ffn.in", w, d, hidden, into), m.linear("ffn.out", w, hidden, d, outOf)...)
+		return append(m.linear("ffn.in", w, d, hidden, into), m.linear("ffn.out", out, hidden, d, outOf)...)
 	}
-	return slices.Concat(m.linear("ffn.in.u", w, d, hidden/2, into), m.linear("ffn.in.g", w, d, hidden/2, into),
-		m.linear("ffn.out", w, hidden/2, d, outOf))
+	return slices.Concat(m.linear("ffn.in.u", w, d, hidden/2, into), m.linear("ffn.in.g", gate, d, hidden/2, into),
+		m.linear("ffn.out", out, hidden/2, d, outOf))
 }
 
 // linear lists the parameters of a linear layer outside of attention.

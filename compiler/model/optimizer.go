@@ -9,11 +9,28 @@ import (
 
 // sumSquares builds the squared norm of a flat arena [N], as one element: the sums of its
 // segments, for which processors of a GPU do not wait for each other, in ascending order.
+// Where gradients are filtered, it is that of the result.
 func sumSquares(t check.Train) (*ir.Func, error) {
 	b := ir.NewBuilder("sum_squares", t.Pos)
-	g := b.Param("g", ir.T(ir.Sym("N")), ir.Input)
-	b.Result("sum", b.Sum(b.SegmentSum(b.Map(expr.New(expr.Mul, x0, x0), g)), 0), false)
+	of := ir.T(ir.Sym("N"))
+	x, args := x0, []*ir.Value{b.Param("g", of, ir.Input)}
+	if f := t.Grokfast; f != nil {
+		x, args = amplified(f, x0, slower(f, x1, x0)), append(args, b.Param(config.SlowState, of, ir.Input))
+	}
+	b.Result("sum", b.Sum(b.SegmentSum(b.Map(expr.New(expr.Mul, x, x), args...)), 0), false)
 	return b.Func()
+}
+
+// slower is the running average of gradients after a step (Lee et al. 2024,
+// arXiv:2405.20233, as in its code: the first is the gradient).
+func slower(f *check.Grokfast, old, grad *expr.Expr) *expr.Expr {
+	first := expr.New(expr.Eq, expr.New(expr.AsI32, expr.NewVar("step", expr.U32)), expr.Int(0))
+	return expr.New(expr.Where, first, grad, average(f.Alpha, old, grad))
+}
+
+// amplified is a gradient with its average.
+func amplified(f *check.Grokfast, grad, slow *expr.Expr) *expr.Expr {
+	return expr.New(expr.Add, grad, expr.New(expr.Mul, expr.F(f.Lamb), slow))
 }
 
 // A rule is how parameters follow gradients. It keeps states of each parameter from one
@@ -23,7 +40,9 @@ type rule struct {
 	states []string // their names
 	step   func(b *ir.Builder, t check.Train, param, grad *ir.Value, states []*ir.Value) (*ir.Value, []*ir.Value)
 
-	average bool // the first state is an average of the parameters, which step does not see
+	// What step does not see is in the first states: an average of the parameters, and one of
+	// the gradients before it.
+	average, slow bool
 }
 
 // An optimizer has a rule for each element by itself. One that is matrixwise has another
@@ -51,6 +70,9 @@ func (m *builder) optimizer() error {
 	if t.Averages {
 		o = o.averaging()
 	}
+	if t.Grokfast != nil {
+		o = o.filtering()
+	}
 	m.plan.States = o.states
 	functions := []func() (*ir.Func, error){
 		func() (*ir.Func, error) { return sumSquares(t) },
@@ -74,40 +96,57 @@ func (m *builder) optimizer() error {
 	return nil
 }
 
-// averaging is the optimizer with an average of the parameters as the first state of each
-// rule.
+// averaging is the optimizer with an average of the parameters.
 func (o optimizer) averaging() optimizer {
-	with := func(r rule) rule {
-		r.states, r.average = append([]string{config.AverageState}, r.states...), true
+	return o.with(config.AverageState, func(r *rule) { r.average = true })
+}
+
+// filtering is the optimizer on gradients to which their average is added.
+func (o optimizer) filtering() optimizer {
+	return o.with(config.SlowState, func(r *rule) { r.slow = true })
+}
+
+// with is the optimizer with one more state, the first of each rule, which it sets up.
+func (o optimizer) with(state string, set func(*rule)) optimizer {
+	extended := func(r rule) rule {
+		r.states = append([]string{state}, r.states...)
+		set(&r)
 		return r
 	}
-	o.rule = with(o.rule)
+	o.rule = extended(o.rule)
 	if o.matrix != nil {
-		o.matrix = new(with(*o.matrix))
+		o.matrix = new(extended(*o.matrix))
 	}
 	return o
 }
 
-// update builds a step on tensors of a shape, with the gradient clipped before and the
-// parameters kept above their bound after. It changes nothing where the factor of clipping
-// is not a number.
+// update builds a step on tensors of a shape, with the gradient filtered and clipped before
+// and the parameters kept above their bound after. The filter comes first, so that the limit
+// is that of what the step gets. It changes nothing where the factor of clipping is not a
+// number.
 func (r *rule) update(name string, t check.Train, shape ...ir.Dim) (*ir.Func, error) {
 	b := ir.NewBuilder(name, t.Pos)
 	of := ir.T(shape...)
 	p, g := b.Param("p", of, ir.Input), b.Param("g", of, ir.Input)
-	var old []*ir.Value
+	var old, states []*ir.Value
 	for _, name := range r.states {
 		old = append(old, b.Param(name, of, ir.Input))
 	}
 	own := old
-	if r.average {
-		own = old[1:]
+	if r.slow {
+		slow := b.Map(slower(t.Grokfast, x1, x0), g, own[0])
+		g, own, states = b.Map(amplified(t.Grokfast, x0, x1), g, slow), own[1:], append(states, slow)
 	}
-	next, states := r.step(b, t, p, b.Map(expr.New(expr.Mul, x0, scalar("clip")), g), own)
+	averages := own
+	if r.average {
+		own = own[1:]
+	}
+	next, stepped := r.step(b, t, p, b.Map(expr.New(expr.Mul, x0, scalar("clip")), g), own)
 	bounded := expr.New(expr.Where, expr.New(expr.Lt, x0, scalar("bound")), scalar("bound"), x0)
 	if r.average {
-		states = append([]*ir.Value{b.Map(averaged(t.Average, x1, bounded), next, old[0])}, states...)
+		states = append(states, b.Map(averaged(t.Average, x1, bounded), next, averages[0]))
 	}
+	states = append(states, stepped...)
 	for i, name := range r.states {
 		b.Result(name, b.Map(unlessSkipped(x0, x1), states[i], old[i]), false)
 	}

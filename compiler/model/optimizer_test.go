@@ -28,10 +28,11 @@ func TestOptimizers(t *testing.T) {
 // TestSkippedUpdates evaluates updates in float64. With a factor of clipping that is not a number
 // they leave what they get; otherwise they change it, and keep to the bound.
 func TestSkippedUpdates(t *testing.T) {
-	train := check.Train{Train: config.Train{Beta1: 0.9, Beta2: 0.99, Eps: 1e-8}, Muon: check.Muon{Steps: 2}, Average: 0.9}
+	train := check.Train{Train: config.Train{Beta1: 0.9, Beta2: 0.99, Eps: 1e-8}, Muon: check.Muon{Steps: 2}, Average: 0.9, Grokfast: &check.Grokfast{Alpha: 0.75, Lamb: 2}}
 	all := maps.Clone(optimizers)
 	for name, o := range optimizers {
 		all[name+" with an average"] = o.averaging()
+		all[name+" of filtered gradients"] = o.averaging().filtering()
 	}
 	for name, o := range all {
 		rules := map[string]*rule{name: &o.rule}
@@ -65,14 +66,56 @@ func TestSkippedUpdates(t *testing.T) {
 					switch {
 					case i == len(r.states):
 						want = max(x, 0.6)
-					case i == 0 && r.average: // a quarter is the old one
-						want = max(0.6, free[len(r.states)].F[e])*0.75 + 0.25*args[2].F[e]
+					case r.states[i] == config.AverageState: // a quarter is the old one
+						want = max(0.6, free[len(r.states)].F[e])*0.75 + 0.25*args[2+i].F[e]
 					}
 					if got := bounded[i].F[e]; got != want || i == len(r.states) && x == args[0].F[e] {
 						t.Errorf("%s: element %d of result %d becomes %g, without a bound %g", name, e, i, got, x)
 					}
 				}
 			}
+		}
+	}
+}
+
+// TestGrokfast follows two weights for some steps beside the rule of Lee et al. 2024 and
+// Lion's, and wants the norm to be that of filtered gradients.
+func TestGrokfast(t *testing.T) {
+	filter := &check.Grokfast{Alpha: 0.75, Lamb: 2}
+	train := check.Train{Train: config.Train{Beta1: 0.5, Beta2: 0.25}, Grokfast: filter}
+	norm, err := sumSquares(train)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := optimizers["lion"].filtering()
+	update, err := o.update("update", train, ir.Sym("N"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tensor := func(x ...float64) ir.Tensor { return ir.Tensor{Shape: []int{len(x)}, F: x} }
+	p, slow, momentum := tensor(1, -1), tensor(7, 7), tensor(0, 0) // before the first step there is no average
+	weights, mean, own := []float64{1, -1}, []float64{0, 0}, []float64{0, 0}
+	for step, grads := range [][]float64{{1, -2}, {-3, 0.5}, {-1, 1}, {4, -0.25}} {
+		const clip, lr = 0.5, 0.125
+		squares := 0.0
+		for e, g := range grads {
+			if mean[e] = 0.75*mean[e] + 0.25*g; step == 0 {
+				mean[e] = g
+			}
+			g += 2 * mean[e]
+			squares += g * g
+			g *= clip
+			weights[e] -= lr * math.Copysign(1, 0.5*own[e]+0.5*g)
+			own[e] = 0.25*own[e] + 0.75*g
+		}
+		env := ir.Env{Dims: map[string]int{"N": 2}, Step: uint32(step), Scalars: map[string]float64{"clip": clip, "bound": math.Inf(-1), "lr": lr, "decay": 0}}
+		if got := irtest.Eval(t, norm, env, []ir.Tensor{tensor(grads...), slow})[0].F[0]; got != squares {
+			t.Errorf("step %d: the squared norm is %g, want %g", step, got, squares)
+		}
+		out := irtest.Eval(t, update, env, []ir.Tensor{p, tensor(grads...), slow, momentum})
+		slow, momentum, p = out[0], out[1], out[2]
+		if !slices.Equal(p.F, weights) || !slices.Equal(slow.F, mean) || !slices.Equal(momentum.F, own) {
+			t.Errorf("step %d: weights %v, average %v, momentum %v; want %v, %v, %v", step, p.F, slow.F, momentum.F, weights, mean, own)
 		}
 	}
 }

@@ -146,10 +146,11 @@ func (c *caller) caches() int {
 	c.buffer(SourceTokens, ir.Ints(ir.Sym("B"), ir.Sym("S")), 1)
 	c.buffer(TargetTokens, ir.Ints(ir.Sym("B"), ir.Sym("C")), 1)
 	c.buffer(Pred, ir.Ints(ir.Sym("B"), ir.Sym("C")), 1)
-	c.buffer("cross_keys", c.factors("S"), n)
-	c.buffer("cross_values", c.factors("S"), n)
-	c.buffer("self_keys", c.factors("C"), n)
-	c.buffer("self_values", c.factors("C"), n)
+	self, cross := c.spec.Model.Decoder.Self, c.spec.Model.Decoder.Cross
+	c.buffer("cross_keys", c.factors("S", cross), n)
+	c.buffer("cross_values", c.factors("S", cross), n)
+	c.buffer("self_keys", c.factors("C", self), n)
+	c.buffer("self_values", c.factors("C", self), n)
 	c.buffer("x", c.rows("C"), n+1)
 	c.history()
 	return n

@@ -40,7 +40,7 @@ func TestRotary(t *testing.T) {
 func projection(t *testing.T, r check.Rotary, width, heads, rows, first int, x, w []float64) []float64 {
 	t.Helper()
 	m := &builder{spec: &check.Spec{Model: check.Model{Width: width, Heads: heads}}, plan: &plan.Plan{}}
-	m.stack("decoder", 1, m.matrix("self.k", check.Weight{}, width, width, func(_, _ int) plan.Init { return plan.Init{} }))
+	m.stack("decoder", 1, check.Share{}, m.matrix("self.k", check.Weight{}, width, width, func(_, _ int) plan.Init { return plan.Init{} }))
 	l := m.newLayer("keys", "decoder", m.spec.Model.Pos, streamDecoder, decoding)
 	l.b.Result("y", l.projected(l.b.Param("x", m.rows("T"), ir.Input), "self", "k", &check.Site{Rotary: &r}), false)
 	f, err := l.b.Func()

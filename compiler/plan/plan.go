@@ -111,10 +111,20 @@ const (
 	Fixed  = "fixed"
 )
 
-// A Call runs a function. Weight parameters come from instance l of the group,
-// modulo its layers (instance 0 outside a loop), or from the group Shared, and fixed
-// ones from the group Fixed; all others are in Args, and results in Results, by name. A result without an entry is not stored. A
-// call Unless some runs is left out when a launch has such runs.
+// Common is the group of what layers of a stack have in common that have parameters of
+// their own, too.
+func Common(stack string) string { return stack + common }
+
+// IsCommon reports whether a group is such a one.
+func (g *Group) IsCommon() bool { return strings.HasSuffix(g.Name, common) }
+
+const common = "_shared"
+
+// A Call runs a function. Weight parameters come from the group's instance for layer l
+// (instance 0 outside a loop), or that of what its layers have in common, or from the group
+// Shared, and fixed ones from the group Fixed; all others are in Args, and results in
+// Results, by name. A result without an entry is not stored. A call Unless some runs is left
+// out when a launch has such runs.
 type Call struct {
 	Func    *ir.Func
 	Group   string
@@ -215,12 +225,12 @@ func (p *Plan) Group(name string) *Group {
 type Tie struct{ Group, Name string }
 
 // Find finds a parameter by the name that functions of a group have for it: in the group,
-// or among those for all layers. Off is its first element in an instance of its group g.
+// among what its layers have in common, or among those for all layers. Off is its first element in an instance of its group g.
 func (p *Plan) Find(group, name string) (g *Group, param *Param, off int) {
 	if tied, ok := p.Ties[Tie{group, name}]; ok {
 		name = tied
 	}
-	for _, of := range []string{group, Shared, Fixed} {
+	for _, of := range []string{group, Common(group), Shared, Fixed} {
 		g := p.Group(of)
 		if g == nil {
 			continue

@@ -12,6 +12,7 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/model"
 	"github.com/arithlang/mlc/compiler/plan"
+	"github.com/arithlang/mlc/runtime/config"
 )
 
 // A Model is a spec and the weights that were trained of it.
@@ -54,10 +55,10 @@ func New(spec *check.Spec, weights Weights, seed uint64) (*Model, error) {
 	return m, nil
 }
 
-// nameOf is a parameter's name in checkpoints, as device.Flat gives it.
-func nameOf(g *plan.Group, layer int, name string) string {
+// nameOf is the name of a parameter of an instance in checkpoints, as device.Flat gives it.
+func nameOf(g *plan.Group, instance int, name string) string {
 	if g.Stack {
-		return fmt.Sprintf("%s.%d.%s", g.Name, layer%g.Layers, name)
+		return fmt.Sprintf("%s.%d.%s", g.Name, instance, name)
 	}
 	return g.Name + "." + name
 }
@@ -161,7 +162,7 @@ func (m *Model) parameter(group, name string, l int) (ir.Tensor, error) {
 		return ir.Tensor{}, fmt.Errorf("BUG: no group has a parameter %s", name)
 	}
 	t := ir.Tensor{Shape: p.Shape, F: make([]float64, p.Elems())}
-	for i, x := range m.weights[nameOf(g, l, p.Name)] {
+	for i, x := range m.weights[nameOf(g, (*config.Group)(g).Instance(l), p.Name)] {
 		t.F[i] = float64(x)
 	}
 	return t, nil

@@ -154,6 +154,19 @@ matrix as well:
 The projections q, k, v and o of an attention have a matrix each. They may have less: ` + "`q = low(rank = 2)`" + ` is a product of
 two narrow matrices, ` + "`k = q`" + ` and ` + "`o = transposed(v)`" + ` have the matrix of another projection of the layer (in a decoder also
 ` + "`cross.v`" + ` or ` + "`self.v`" + `), and ` + "`none`" + ` is no projection: queries and keys are then 0, values and outputs stay what they are.
+With ` + "`key_heads = 2`" + ` an attention has two heads of keys and values, each for as many heads of queries in a row. Caches hold
+them once.
+
+The matrix out of the hidden units of a feed-forward layer may be one into them, transposed, ` + "`ffn = relu(out = transposed(in))`" + `,
+and the gate's may be that of what is gated, ` + "`ffn = swiglu(gate = value)`" + `.
+
+### Shared layers
+
+` + "`share`" + ` says what the layers of a stack have in common: ` + "`all`" + `, ` + "`attention`" + ` or ` + "`ffn`" + `. With ` + "`attention(group = 2)`" + ` two layers in
+a row have the same attention. Shared parameters are there once, in the optimizer and in checkpoints, too, and their
+gradients are added in a fixed order. ` + "`layers = 6`" + ` with ` + "`share = all`" + ` is, bit for bit, ` + "`layers = 1`" + ` with ` + "`times = 6`" + `;
+groups and parts are what ` + "`times`" + ` cannot say: ` + "`layers = 4  times = 2`" + ` goes through layers 0 1 2 3 0 1 2 3, and
+` + "`layers = 8  share = all(group = 2)`" + ` through 0 0 1 1 2 2 3 3.
 `
 
 const preludeText = `Every spec has these masks and biases without an include. A block with the name of one replaces it entirely. A path, in a

@@ -34,20 +34,25 @@ var meanings = []struct {
 }
 
 // places are parts of a layer or of the whole.
-var places = map[string]string{"embed": "embedding", "encoder": "encoder", "encoder_norm": "encoder, behind its layers", "fixed": "given", "decoder": "decoder", "loop": "loop", "head": "head",
+var places = map[string]string{"embed": "embedding", "encoder": "encoder", "encoder_norm": "encoder, behind its layers", "fixed": "given", "decoder": "decoder", "loop": "loop",
+	"encoder_shared": "encoder, what layers share", "decoder_shared": "decoder, what layers share", "loop_shared": "loop, what layers share", "head": "head",
 	"self": "self attention", "cross": "cross attention", "ffn": "feed-forward part", "shared": "used in several places", "source": "of the problem", "target": "of the answer"}
 
 // Meaning is what a parameter is, by its name, which package model of the compiler has given.
 func Meaning(name string) string {
 	var where []string
+	unit := "layer "
 	rest := strings.Split(name, ".")
 	for len(rest) > 1 {
 		place, known := places[rest[0]]
 		switch {
 		case known:
 			where = append(where, place)
+			if strings.HasSuffix(rest[0], "_shared") {
+				unit = "layers of group "
+			}
 		case isNumber(rest[0]):
-			where = append(where, "layer "+rest[0])
+			where = append(where, unit+rest[0])
 		default:
 			return of(where, strings.Join(rest, "."))
 		}

@@ -11,6 +11,9 @@ type Init struct {
 // an optimizer keeps of them.
 const AverageState = "average"
 
+// SlowState is the name of a running average of the gradients that is added to them.
+const SlowState = "slow"
+
 // A Param is one parameter: a tensor that is learned, or Fixed.
 type Param struct {
 	Name  string
@@ -34,25 +37,35 @@ func (p Param) Elems() int {
 }
 
 // A Group is the parameters of one stack of layers: Layers instances of Params,
-// one after another in the flat arena, from element Off. What a model has once, such
+// one after another in the flat arena, from element Off, each for Span layers in a row. What a model has once, such
 // as its embedding, is a single instance without Stack.
 type Group struct {
 	Name   string
 	Stack  bool // layers have numbers, even one alone
 	Off    int
 	Layers int
+	Span   int // 0: 1
 	Stride int // elements of one instance
 	Uses   int // most uses of a layer in one launch that have sums of their own for its gradients; 0: one
 	Again  int // where, in the space Uses, those of the second use begin
 	Params []Param
 }
 
+// Instance is the instance of layer l, counted through all runs of a stack.
+func (g *Group) Instance(l int) int { return l / max(g.Span, 1) % g.Layers }
+
+// use counts the layers before layer l that have its instance.
+func (g *Group) use(l int) int {
+	span := max(g.Span, 1)
+	return l/(g.Layers*span)*span + l%span
+}
+
 // Gradient is where launches add the gradient of the first parameter of layer l, counted
 // through all runs of a stack: at which element of the arena of gradients or, with
 // again, of the gradients of further uses.
 func (g *Group) Gradient(l int) (off int, again bool) {
-	at := l % g.Layers * g.Stride
-	if use := l / g.Layers; use > 0 && g.Uses > 1 {
+	at := g.Instance(l) * g.Stride
+	if use := g.use(l); use > 0 && g.Uses > 1 {
 		return g.Again + (use-1)*g.UseStride() + at, true
 	}
 	return g.Off + at, false

@@ -64,12 +64,14 @@ func Aligned(n int) int { return (n + align - 1) / align * align }
 func FlatLayout(*Env) Layout { return Layout{} }
 
 // A Group is the parameters of a stack of layers: Layers instances of Params,
-// one after another from element Off of the flat arenas.
+// one after another from element Off of the flat arenas, each for Span layers in a row.
 type Group config.Group
 
 // At is the first parameter of layer l in the Params space. Layers are counted
 // through all runs of a stack that is gone through several times.
-func (g *Group) At(l int) Ref { return Ref{Params, g.Off + l%g.Layers*g.Stride} }
+func (g *Group) At(l int) Ref {
+	return Ref{Params, g.Off + (*config.Group)(g).Instance(l)*g.Stride}
+}
 
 // Gradient is where launches add the gradient of the first parameter of layer l: in
 // the Grads space, or, of a further use that has sums of its own, in Uses.

@@ -27,7 +27,7 @@ const (
 )
 
 // MaxStates is the most states that an optimizer has.
-const MaxStates = 3
+const MaxStates = 4
 
 // Shared reports whether all micro-batches see the same space.
 func (s Space) Shared() bool { return s == Params || s >= State }

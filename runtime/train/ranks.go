@@ -1,6 +1,9 @@
 package train
 
 import (
+	"slices"
+
+	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/device"
 )
 
@@ -107,10 +110,16 @@ func (s *stepper) shard() {
 	s.stretches, s.matrices = stretches, matrices
 }
 
-// share gives all ranks the parameters that each has updated.
+// share gives all ranks the parameters that each has updated, and what the norm of the next
+// gradient reads of the states.
 func (s *stepper) share() error {
 	if s.shards == nil {
 		return nil
+	}
+	if slow := slices.Index(s.Plan.States, config.SlowState); slow >= 0 {
+		if err := s.Ranks.Share(device.State+device.Space(slow), s.shards); err != nil {
+			return err
+		}
 	}
 	return s.Ranks.Share(device.Params, s.shards)
 }

@@ -123,6 +123,11 @@ def rotate(x, cos, sin, heads):
     return np.concatenate((a * cos - b * sin, b * cos + a * sin, y[..., 2 * r:]), -1).reshape(x.shape)
 
 
+def repeat_heads(x, heads, group):
+    """Each of the heads of x [B, L, heads * N] so many times in a row."""
+    return np.repeat(x.reshape(*x.shape[:2], heads, -1), group, 2).reshape(*x.shape[:2], -1)
+
+
 def runs(member):
     """The number of each member, from 1, among those that follow each other; 0 for other tokens."""
     place = index(member.shape[1]) + 1

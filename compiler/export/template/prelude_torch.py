@@ -103,6 +103,11 @@ def rotate(x, cos, sin, heads):
     return torch.cat((a * cos - b * sin, b * cos + a * sin, y[..., 2 * r:]), -1).reshape(x.shape)
 
 
+def repeat_heads(x, heads, group):
+    """Each of the heads of x [B, L, heads * N] so many times in a row."""
+    return x.reshape(*x.shape[:2], heads, -1).repeat_interleave(group, 2).flatten(2)
+
+
 def runs(member):
     """The number of each member, from 1, among those that follow each other; 0 for other tokens."""
     place = index(member.shape[1]) + 1

@@ -1,0 +1,141 @@
+package model_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/compiler/model"
+	"github.com/arithlang/mlc/compiler/plan"
+	"github.com/arithlang/mlc/runtime/config"
+)
+
+// TestKeyHeads: a model whose heads of queries share heads of keys and values is one where
+// each has its own, which are alike. Its loss is the same, and the gradient of a shared head
+// is the sum of theirs.
+func TestKeyHeads(t *testing.T) {
+	wide := []string{"model.heads=4", "model.width=8", "model.decoder.self.bias=-0.1*(h+1)*abs(i-j)", "model.decoder.self.rotary=rope(base = 3)"}
+	few := trainingOf(t, append(wide, "model.decoder.self.key_heads=2", "model.decoder.cross.key_heads=1")...)
+	all := trainingOf(t, wide...)
+	const dh = 2
+	alike(t, few, all, sharedBy(few.p, all.p, dh))
+}
+
+// TestSharedLayers: a model whose layers share parameters is one of layers that have their
+// own, which are alike.
+func TestSharedLayers(t *testing.T) {
+	for share, pair := range map[string]func(name string) bool{
+		"all":                  func(string) bool { return false },
+		"attention(group = 2)": func(name string) bool { return strings.HasPrefix(name, "self.q") || strings.HasPrefix(name, "cross.v") },
+		"ffn(group = 2)":       func(name string) bool { return strings.HasPrefix(name, "ffn.in") },
+	} {
+		t.Run(share, func(t *testing.T) {
+			deep := []string{"model.decoder.layers=4", "model.decoder.times=2", "model.decoder.self.bias=kerple()"}
+			few, all := trainingOf(t, append(deep, "model.decoder.share="+share)...), trainingOf(t, deep...)
+			var elements []sharedElement
+			seen := map[int]int{}
+			for _, g := range all.p.Groups {
+				for _, p := range g.Params {
+					of, _, off := few.p.Find(g.Name, p.Name)
+					_, _, own := all.p.Find(g.Name, p.Name)
+					instances := map[int]bool{}
+					for l := range g.Layers {
+						instance := (*config.Group)(of).Instance(l)
+						instances[instance] = true
+						for k := range p.Elems() {
+							one := of.Off + instance*of.Stride + off + k
+							if _, known := seen[one]; !known {
+								seen[one] = len(elements)
+								elements = append(elements, sharedElement{one: one})
+							}
+							e := &elements[seen[one]]
+							e.own = append(e.own, g.Off+l*g.Stride+own+k)
+						}
+					}
+					if pair(p.Name) && len(instances) != 2 {
+						t.Errorf("%s has %d instances", p.Name, len(instances))
+					}
+				}
+			}
+			if len(elements) != few.p.NumParams() {
+				t.Errorf("%d parameters of %d are in the model of all layers", len(elements), few.p.NumParams())
+			}
+			alike(t, few, all, elements)
+		})
+	}
+}
+
+func trainingOf(t *testing.T, set ...string) *training {
+	t.Helper()
+	spec, list := check.Resolve(check.Options{Path: "small.arith", Set: set, Read: func(string) ([]byte, error) { return []byte(smallAddition), nil }})
+	if spec == nil {
+		t.Fatal(list)
+	}
+	p, err := model.Build(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newTraining(t, p)
+}
+
+// alike holds the loss of a model to that of one where what it shares is there several
+// times, and its gradients to the sums of theirs.
+func alike(t *testing.T, few, all *training, elements []sharedElement) {
+	t.Helper()
+	all.inputs = few.inputs
+	for _, e := range elements {
+		for _, own := range e.own {
+			all.params[own] = few.params[e.one]
+		}
+	}
+	if got, want := few.step(few.params), all.step(all.params); math.Abs(got-want) > 1e-12*math.Abs(want) {
+		t.Errorf("the loss is %.17g, and %.17g of parameters that are alike", got, want)
+	}
+	for _, e := range elements {
+		sum := 0.0
+		for _, own := range e.own {
+			sum += all.grads[own]
+		}
+		if got := few.grads[e.one]; math.Abs(got-sum) > 1e-9*(1+math.Abs(sum)) {
+			t.Errorf("the gradient of element %d is %.17g, and the sum of those that are alike %.17g", e.one, got, sum)
+		}
+	}
+}
+
+// A sharedElement is an element of a model that shares parameters, and those that it is in
+// one where each has its own.
+type sharedElement struct {
+	one int
+	own []int
+}
+
+// sharedBy lists the elements of few, whose heads are so wide.
+func sharedBy(few, all *plan.Plan, dh int) (out []sharedElement) {
+	for _, g := range few.Groups {
+		for _, p := range g.Params {
+			_, _, off := few.Find(g.Name, p.Name)
+			of, same, first := all.Find(g.Name, p.Name)
+			wide, group := 1, 1
+			if len(p.Shape) > 0 {
+				wide = p.Shape[len(p.Shape)-1]
+				group = same.Shape[len(p.Shape)-1] / wide
+			}
+			for l := range g.Layers {
+				for k := range p.Elems() {
+					row, c := k/wide, k%wide
+					e := sharedElement{one: g.Off + l*g.Stride + off + k}
+					for copy := range group {
+						column := (c/dh*group+copy)*dh + c%dh
+						if group == 1 {
+							column = c
+						}
+						e.own = append(e.own, of.Off+l*of.Stride+first+row*wide*group+column)
+					}
+					out = append(out, e)
+				}
+			}
+		}
+	}
+	return out
+}
