@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/model"
 	"github.com/arithlang/mlc/compiler/plan"
 	"github.com/arithlang/mlc/runtime/config"
@@ -16,8 +15,8 @@ import (
 // is the sum of theirs.
 func TestKeyHeads(t *testing.T) {
 	wide := []string{"model.heads=4", "model.width=8", "model.decoder.self.bias=-0.1*(h+1)*abs(i-j)", "model.decoder.self.rotary=rope(base = 3)"}
-	few := trainingOf(t, append(wide, "model.decoder.self.key_heads=2", "model.decoder.cross.key_heads=1")...)
-	all := trainingOf(t, wide...)
+	few := trainingOf(t, smallAddition, append(wide, "model.decoder.self.key_heads=2", "model.decoder.cross.key_heads=1"))
+	all := trainingOf(t, smallAddition, wide)
 	const dh = 2
 	alike(t, few, all, sharedBy(few.p, all.p, dh))
 }
@@ -32,7 +31,7 @@ func TestSharedLayers(t *testing.T) {
 	} {
 		t.Run(share, func(t *testing.T) {
 			deep := []string{"model.decoder.layers=4", "model.decoder.times=2", "model.decoder.self.bias=kerple()"}
-			few, all := trainingOf(t, append(deep, "model.decoder.share="+share)...), trainingOf(t, deep...)
+			few, all := trainingOf(t, smallAddition, append(deep, "model.decoder.share="+share)), trainingOf(t, smallAddition, deep)
 			var elements []sharedElement
 			seen := map[int]int{}
 			for _, g := range all.p.Groups {
@@ -64,19 +63,6 @@ func TestSharedLayers(t *testing.T) {
 			alike(t, few, all, elements)
 		})
 	}
-}
-
-func trainingOf(t *testing.T, set ...string) *training {
-	t.Helper()
-	spec, list := check.Resolve(check.Options{Path: "small.arith", Set: set, Read: func(string) ([]byte, error) { return []byte(smallAddition), nil }})
-	if spec == nil {
-		t.Fatal(list)
-	}
-	p, err := model.Build(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return newTraining(t, p)
 }
 
 // alike holds the loss of a model to that of one where what it shares is there several
