@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/arithlang/mlc/compiler/model"
 	"github.com/arithlang/mlc/compiler/plan"
 	"github.com/arithlang/mlc/runtime/config"
 )
