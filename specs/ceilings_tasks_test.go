@@ -119,7 +119,7 @@ func written(task check.Task) []problem {
 
 // one is the problem of two numbers.
 func one(task check.Task, a, b int) problem {
-	answer := map[string]int{"addition": a + b, "successor": a + 1, "nx1": a * b}[task.Kind]
+	answer := map[string]int{"addition": a + b, "successor": a + 1, "nx1": a * b, "copy": a}[task.Kind]
 	width, said := task.Pad.To, task.Pad.To-task.Pad.Less
 	x, y, z := digitsOf(task, a, width), digitsOf(task, b, width), digitsOf(task, answer, said)
 	if task.Kind == "nx1" {
