@@ -41,7 +41,8 @@ func terms(e *dsl.Expr) (x config.Recurrences, ok bool) {
 		n := dsl.Unit{Factor: 1}.Value(e.Text)
 		return config.Recurrences{Plus: int(n)}, e.Unit == "" && n == math.Trunc(n) && n <= maxRecurrences
 	case dsl.Name:
-		return map[string]config.Recurrences{"digits": {Digits: 1}, "operands": {Operands: 1}, "prompt": {Prompt: 1}}[e.Text], true
+		x, ok = map[string]config.Recurrences{"digits": {Digits: 1}, "operands": {Operands: 1}, "prompt": {Prompt: 1}}[e.Text]
+		return x, ok
 	case dsl.Unary:
 		x, ok = terms(e.Arg(0))
 		return multiplied(x, -1), ok && e.Text == "-"

@@ -73,6 +73,8 @@ var exported = []struct {
 	{"abacus", "specs/small/looped.arith", "", small(), [2]int{4, 5}},
 	{"fire", "specs/small/looped.arith", "", small("model.embed.position=none", "model.loop.self.bias=fire(hidden=6, c=0.1, threshold=64)"), [2]int{4, 5}},
 	{"t5", "specs/small/looped.arith", "", small("model.embed.position=none", "model.loop.self.bias=t5(buckets=8, max=16)", "model.loop.times=3"), [2]int{9, 9}},
+	{"by length", "specs/small/parity_loop.arith", "", small("model.width=16", "model.loop.times=2 * digits + operands - 3"), [2]int{9, 0}},
+	{"copy", "specs/small/copy.arith", "", small("model.width=16", "model.loop.times=prompt + 1"), [2]int{4, 0}},
 	{"rpe", "specs/small/looped.arith", "", small("model.embed.position=learned(max=64)", "model.loop.self.bias=rpe(clip=4)", "model.loop.layers=1"), [2]int{3, 8}},
 	{"kerple", "specs/kerple.arith", "", short(), [2]int{4, 0}},
 	{"sandwich", "specs/small/looped.arith", "", small("model.embed.position=cyclic(learned, period=5)", "model.loop.self.bias=sandwich(pairs=4) + alibi()", "model.norm=rmsnorm()"), [2]int{3, 4}},
@@ -254,8 +256,8 @@ func caseOf(t *testing.T, m *Model, name string, cell [2]int) pyCase {
 	c.Batches = append(c.Batches, m.batch(t, rowsOf(source, min(len(source), 1), nil), rowsOf(target, 1, nil), 0))
 	random := func(int) int64 { return src.Int64N(int64(m.task.Vocab())) }
 	times := 0
-	if m.Times > 0 {
-		times = m.Times + 1
+	if m.runs > 0 {
+		times = m.runs + 1
 	}
 	c.Batches = append(c.Batches, m.batch(t, rowsOf(source, min(len(source), 3), random), rowsOf(target, 3, random), times))
 	return c
