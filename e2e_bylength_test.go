@@ -13,8 +13,8 @@ import (
 
 // byLength is a small loop, and what it is trained on, in settings.
 func byLength(set ...string) []string {
-	return append([]string{"model.width=16", "model.heads=2", "model.ffn=gelu(hidden=16)", "model.dropout=10%", "task.curriculum=none",
-		"train.batch=24", "train.microbatch=8", "train.chunk=16", "train.budget=6steps", "train.report=brief(every=2steps)", "eval.digits=[3]", "eval.samples=4"}, set...)
+	return append([]string{"model.width=16", "model.heads=2", "model.ffn=gelu(hidden=16)", "model.dropout=10%", "task.curriculum=none", "task.holdout=0%",
+		"train.batch=24", "train.microbatch=8", "train.chunk=16", "train.budget=6steps", "train.report=brief(every=3steps)", "eval.digits=[3]", "eval.samples=4"}, set...)
 }
 
 // TestByLengthTraining trains a loop that runs as often as the length of a problem says. It
@@ -82,7 +82,7 @@ func TestByLengthTraining(t *testing.T) {
 	})
 
 	t.Run("tests", func(t *testing.T) {
-		binary := build("specs/small/copy.arith", "task.digits=1..1", "model.loop.times=digits", "train.budget=150steps", "train.optimizer.lr=1e-2", "model.loop.self.mask=true", "model.dropout=0%", "eval.samples=200")
+		binary := build("specs/small/copy.arith", "task.digits=1..2", "model.loop.times=digits", "train.budget=150steps", "train.report=brief(every=150steps)", "train.optimizer.lr=1e-2", "model.loop.self.mask=true", "model.dropout=0%", "eval.samples=200")
 		run := filepath.Join(t.TempDir(), "run")
 		train(binary, run, "--device", "cpu", "--threads", "1")
 		ask := func(flags ...string) (out struct {
