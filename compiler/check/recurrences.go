@@ -26,7 +26,11 @@ func (c *checker) recurrences(row *dsl.Row, path string, e *dsl.Expr) *value {
 			WithHelp("write a whole number, or as digits + 1 or 2 * digits + 3")
 		return nil
 	}
-	return &value{text: dsl.Format(e), recurrences: x}
+	if n := float64(x.Plus); !x.ByLength() && (n < row.Min || n > row.Max) {
+		c.outside(row, path, e)
+		return nil
+	}
+	return &value{text: dsl.Format(e), num: float64(x.Plus), recurrences: x}
 }
 
 // linear is a sum of whole numbers and multiples of lengths, none of them negative.
@@ -61,7 +65,8 @@ func terms(e *dsl.Expr) (x config.Recurrences, ok bool) {
 			if b.ByLength() {
 				a, b = b, a
 			}
-			return multiplied(a, b.Plus), !b.ByLength()
+			x = multiplied(a, b.Plus)
+			return x, !b.ByLength() && max(x.Plus, x.Digits, x.Operands, x.Prompt) <= maxRecurrences && min(x.Plus, x.Digits, x.Operands, x.Prompt) >= -maxRecurrences
 		}
 	}
 	return x, false

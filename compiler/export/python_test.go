@@ -329,7 +329,11 @@ func problemOf(t *testing.T, m *Model, p task.Problem, src *rand.Rand, answered 
 	}
 	out.Reply, out.Reads = wide(reply), m.task.Decode(p, reply)
 	if answered {
-		out.Answer = m.task.Decode(p, greedy(t, m, wide(b.Source), wide(b.Target[:first+1]), out.Room))
+		asked := *m
+		if m.task.ByLength() {
+			asked.Times = m.task.Recurrences(p)
+		}
+		out.Answer = m.task.Decode(p, greedy(t, &asked, wide(b.Source), wide(b.Target[:first+1]), out.Room))
 	}
 	return out
 }
