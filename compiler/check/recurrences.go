@@ -88,7 +88,6 @@ func (c *checker) byLength(s *Spec) {
 		return
 	}
 	s.Task.Recurrences, s.Eval.ByLength, s.Model.Loop.Times = by, true, 1
-	s.Task.Sequence = true
 	if t, err := task.New(task.Config(s.Task.Task), 0); err == nil { // other rules say what is wrong
 		s.Model.Loop.Times = t.MostRecurrences()
 	}

@@ -210,9 +210,9 @@ func (m *Model) verify(ctx context.Context, problems []task.Problem, metric stri
 	return counts, nil
 }
 
-// predict runs the model over all rows of a batch, with so many runs of the loop, and returns what it says in each, in
-// the memory of the targets, which have been read. It fills in the losses of the rows,
-// if they are wanted.
+// predict runs the model over all rows of a batch, with so many runs of the loop, and
+// returns what it says in each, in the memory of the targets, which have been read. It
+// fills in the losses of the rows, if they are wanted.
 func (m *Model) predict(w device.Worker, b task.Batch, runs int, losses []float32) []int32 {
 	e := m.env(w, b, b.T, b.T, runs)
 	lay := m.Plan.Forward.Layout(e)

@@ -161,8 +161,8 @@ func (d *Drawer) Pack() { d.packed = true }
 
 // Train encodes the n training examples from first on: those of an encoder-decoder
 // in order, at the width of the widest; sequences group by group, of a group the
-// longest first, or those with the most recurrences of a loop, each launch at the length of its longest, unless all are to be
-// Padded. The Batch is good until the next call.
+// longest first, of a loop by length those with the most recurrences, each launch at the
+// length of its longest, unless all are to be Padded. The Batch is good until the next call.
 func (d *Drawer) Train(first int64, n int) (Batch, error) {
 	for len(d.drafts) < n {
 		d.drafts = append(d.drafts, draft{})

@@ -75,10 +75,10 @@ func (d *Drawer) sequences(n int) (Batch, error) {
 func (b *Batch) say(rows, launch int) {
 	k, p := &b.Packing, &b.Parts
 	k.Example, k.Start, k.Length = resize(k.Example, rows), k.Start[:0], k.Length[:0]
-	first := 0
+	first, end := 0, 0
 	for i, n := range p.Rows {
-		if i >= b.Launch(first, launch) {
-			first = i
+		if i >= end {
+			first, end = i, b.Launch(i, launch)
 		}
 		k.Start, k.Length = append(k.Start, int32(p.Starts[i]-p.Starts[first])), append(k.Length, int32(n))
 		for r := range n {
@@ -163,9 +163,9 @@ func (d *Drawer) join(p *Parts) {
 }
 
 // sort puts the longest of each group first, of a loop by length those with the most
-// recurrences: then a worker's memory grows but once,
-// and what is left for the end is short. It moves no example to another group, so what
-// a group draws has nothing to do with lengths.
+// recurrences: then a worker's memory grows but once, and what is left for the end is
+// short. It moves no example to another group, so what a group draws has nothing to do
+// with lengths.
 func (d *Drawer) sort(n int) {
 	group := d.group
 	if group <= 0 {
