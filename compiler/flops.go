@@ -8,8 +8,8 @@ import (
 
 // StepFLOPs is the number of floating-point operations of one step of training, on
 // average: the gradients of the whole batch, every problem as long as the longest,
-// and the optimizer. A loop counts as often as its runs are drawn on average; exp
-// or a sine counts as one.
+// and the optimizer. A loop counts as often as its runs are drawn on average, or as it
+// runs on the longest problem; exp or a sine counts as one.
 func (p *Program) StepFLOPs() (float64, error) {
 	batch, micro := p.Spec.Train.Batch, p.Batches.Micro
 	total, err := p.launchFLOPs(micro)

@@ -32,6 +32,8 @@ var typeWords = map[Type]string{
 	StageName:  "the name of a stage",
 	Directions: "a step in rows and columns ([1, -1]), or a list of steps",
 	Statistic:  "a condition over value, mean and std",
+
+	Recurrences: "a whole number",
 }
 
 // Takes says in a line how the value of an attribute or argument is written: its

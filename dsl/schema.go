@@ -10,29 +10,30 @@ type Type uint8
 
 // The types of values.
 const (
-	Any        Type = iota // not looked at
-	Int                    // 12, 1k, 1Mi
-	Real                   // 0.5, 2e-3, or arithmetic on numbers, width and heads
-	Fraction               // 10%
-	Bool                   // true, false
-	Text                   // "…"
-	FilePath               // "…", from the directory of the spec that says it
-	IntRange               // 1..20
-	IntList                // [6, 10], 1..20
-	RealList               // [0.9, 0.98]
-	ShareList              // [10%, 50%]
-	Grid                   // [1..20, 1..20]
-	Names                  // a list of Choices
-	Choice                 // one of Choices
-	Condition              // a mask
-	Bias                   // an attention bias
-	Table                  // the rows of a table, as an expression
-	Weight                 // what a matrix is made of: its own numbers, fewer of them, or another's
-	Budget                 // 1000steps, 20Mexamples, 30m, 8EFLOP
-	Steps                  // 100steps
-	StageName              // an earlier stage
-	Directions             // [1, -1], or a list of such
-	Statistic              // a condition over value, mean and std
+	Any         Type = iota // not looked at
+	Int                     // 12, 1k, 1Mi
+	Real                    // 0.5, 2e-3, or arithmetic on numbers, width and heads
+	Fraction                // 10%
+	Bool                    // true, false
+	Text                    // "…"
+	FilePath                // "…", from the directory of the spec that says it
+	IntRange                // 1..20
+	IntList                 // [6, 10], 1..20
+	RealList                // [0.9, 0.98]
+	ShareList               // [10%, 50%]
+	Grid                    // [1..20, 1..20]
+	Names                   // a list of Choices
+	Choice                  // one of Choices
+	Condition               // a mask
+	Bias                    // an attention bias
+	Table                   // the rows of a table, as an expression
+	Weight                  // what a matrix is made of: its own numbers, fewer of them, or another's
+	Budget                  // 1000steps, 20Mexamples, 30m, 8EFLOP
+	Steps                   // 100steps
+	StageName               // an earlier stage
+	Directions              // [1, -1], or a list of such
+	Statistic               // a condition over value, mean and std
+	Recurrences             // a whole number, or a sum with multiples of a problem's lengths
 )
 
 // A Row of the schema describes one attribute of a block, or one argument of a

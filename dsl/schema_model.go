@@ -177,7 +177,8 @@ func valueRow() Row {
 func loopRows() []Row {
 	return []Row{
 		{Path: "model.loop.layers", Type: Int, Default: "2", Min: 1, Max: 1 << 10, Doc: "layers in the loop"},
-		{Path: "model.loop.times", Type: Int, Default: "1", Min: 1, Max: 1 << 10, Doc: "number of recurrences of the loop"},
+		{Path: "model.loop.times", Type: Recurrences, Default: "1", Words: "digits operands prompt", Min: 1, Max: 1 << 10,
+			Doc: "number of recurrences of the loop; a sum with multiples of digits (of the longest operand), operands (or entries) and prompt (tokens up to the =), as digits + 1, gives each problem its own, in training and tests"},
 		shareRow("model.loop"),
 		{Path: "model.loop.inject", Type: Choice, Default: "none", Doc: "input injection: where the embedded input is added again", Choices: []Option{
 			{Name: "none", Doc: "nowhere"},

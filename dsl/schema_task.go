@@ -9,6 +9,7 @@ func taskKinds() []Option {
 		{Name: "or", Doc: "bitwise or of two vectors; the shorter has a single one", Args: bits()},
 		{Name: "sort", Doc: "the sorted array"},
 		{Name: "parity", Doc: "whether the number of ones is odd", Args: bits()},
+		{Name: "copy", Doc: "the number again; with order = reversed_answer backwards", Args: []Row{{Path: "task.order", Default: "plain"}}},
 		{Name: "nx1", Doc: "a number times a digit"},
 		{Name: "sum", Doc: "the sum of several numbers", Args: []Row{{Path: "task.scratchpad", Default: "false"}, {Path: "task.pad", Default: "zero(to = 8, step = 3)"}}},
 		{Name: "mixed", Doc: "several tasks in turn"},
@@ -17,14 +18,14 @@ func taskKinds() []Option {
 }
 
 // made are the tasks whose problems are made, not read: of numbers, bits and arrays.
-const made = "addition successor subtraction multiplication or sort parity nx1 sum mixed"
+const made = "addition successor subtraction multiplication or sort parity copy nx1 sum mixed"
 
 // bits is the default of tasks whose digits are bits.
 func bits() []Row { return []Row{{Path: "task.base", Default: "2"}} }
 
 func taskRows() []Row {
 	const (
-		numbers = "successor addition subtraction multiplication parity nx1 mixed"
+		numbers = "successor addition subtraction multiplication parity copy nx1 mixed"
 		binary  = "addition subtraction multiplication nx1 mixed"
 	)
 	return []Row{
@@ -43,13 +44,13 @@ func taskRows() []Row {
 		{Path: "task.operands", Type: IntRange, Default: "2..5", Kinds: "sum", Min: 2, Max: maxOperands, Doc: "how many numbers are added, each number of them equally likely; those of a batch have as many"},
 		{Path: "task.length", Type: IntRange, Default: "1..20", Kinds: "sort", Min: 1, Max: 1000, Doc: "entries of the array"},
 		{Path: "task.base", Type: Int, Default: "10", Kinds: made, Min: 2, Max: 36, Doc: "base of written numbers"},
-		{Path: "task.vocabulary", Type: Choice, Default: "full", Kinds: "successor addition nx1 parity sum", Later: true, Doc: "tokens of the model", Choices: []Option{
+		{Path: "task.vocabulary", Type: Choice, Default: "full", Kinds: "successor addition nx1 parity copy sum", Later: true, Doc: "tokens of the model", Choices: []Option{
 			{Name: "full", Doc: "digits, operators and marks, and in an encoder-decoder digits beyond 9 of larger bases: in base 10 17 tokens, of texts 19"},
 			{Name: "used", Doc: "those that problems have: the digits of the base, the operator, and the marks, in this order: ^ and $, or in a text ^, = and $, where it has them"},
 		}},
-		{Path: "task.start", Type: Bool, Default: "false", Kinds: "successor addition subtraction multiplication parity nx1 mixed", Later: true,
+		{Path: "task.start", Type: Bool, Default: "false", Kinds: "successor addition subtraction multiplication parity copy nx1 mixed", Later: true,
 			Doc: "a text of a decoder-only model begins with the mark ^, as the source of an encoder-decoder does"},
-		{Path: "task.end", Type: Bool, Default: "true", Kinds: "successor addition subtraction multiplication parity nx1 mixed", Later: true,
+		{Path: "task.end", Type: Bool, Default: "true", Kinds: "successor addition subtraction multiplication parity copy nx1 mixed", Later: true,
 			Doc: "answers end with a mark, which counts; false: their width says where they end, and nothing is learned of it"},
 		{Path: "task.order", Type: Choice, Default: "reversed_answer", Kinds: made, Doc: "digit that a number begins with", Choices: []Option{
 			{Name: "reversed", Doc: "least significant"},

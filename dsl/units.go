@@ -22,7 +22,7 @@ var (
 // have one.
 func (t Type) Units() (units []Unit, must bool) {
 	switch t {
-	case Int, IntRange, IntList, Grid:
+	case Int, IntRange, IntList, Grid, Recurrences:
 		return append(decimal[:3:3], binary2...), false
 	case Fraction, ShareList:
 		return []Unit{{"%", 0.01, ""}}, true

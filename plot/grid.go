@@ -144,7 +144,7 @@ func lengthsOf(task string) lengths {
 		return lengths{"numbers (digits)", "numbers that are added", "digits, and numbers that are added"}
 	case "or":
 		return operands("vector", " (bits)")
-	case "successor", "parity":
+	case "successor", "parity", "copy":
 		return lengths{both: "length of the number (digits)"}
 	}
 	return operands("operand", " (digits)")

@@ -72,7 +72,7 @@ func (q questions) sizes(m *Model, evaluates bool) (s train.Asked) {
 	test := eval.Test{Model: q.Model, Settings: eval.Settings{Mode: eval.ModeVerify, Samples: m.Eval.Samples}}
 	test.Task = q.Task.WithPad(m.Eval.Pad)
 	test.Cells = m.Eval.Cells(test.Task)
-	for _, times := range append([]int{m.Eval.Loop}, m.Eval.Times...) {
+	for _, times := range append([]int{m.Eval.Own()}, m.Eval.Times...) {
 		s.After += test.WithTimes(times).Tokens(m.Eval.Loop)
 	}
 	return s

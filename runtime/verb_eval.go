@@ -92,11 +92,19 @@ func (c *evalCmd) run(a app) error {
 	t := tester{a, dir, a.again(), c.Quiet, c.JSON, c.Picture, c.Weights != ""}
 	switch {
 	case c.Mode == eval.ModeSettle:
-		return t.report(ctx, settling(test, cmp.Or(c.Times, a.model.Eval.Settle, a.model.Eval.Loop)))
+		return t.report(ctx, settling(test, cmp.Or(c.Times, a.model.Eval.Settle, c.longest(test, &a.model.Eval))))
 	case c.Times > 0:
 		return t.report(ctx, test.WithTimes(c.Times))
 	}
 	return t.reportAll(ctx, test)
+}
+
+// longest is how often the loop runs on the longest problems of the test.
+func (c *evalCmd) longest(t *eval.Test, spec *eval.Config) int {
+	if spec.ByLength {
+		return max(spec.Loop, t.MostRuns())
+	}
+	return spec.Loop
 }
 
 // place is the model that is tested, and the directory where its result goes.
@@ -214,7 +222,7 @@ func newTest(a app, machine device.Machine, dir string, rec *record.Record, stat
 	}
 	t.Trained.I, t.Trained.J = problems.Extent()
 	if dir == "" {
-		return t.WithTimes(m.Eval.Loop), nil
+		return t.WithTimes(m.Eval.Own()), nil
 	}
 	watched, err := lock.Watch(dir) // until the process ends
 	if err != nil {
@@ -228,7 +236,7 @@ func newTest(a app, machine device.Machine, dir string, rec *record.Record, stat
 	if n := len(reports); n > 0 {
 		t.SecondsTrain = reports[n-1].Seconds
 	}
-	return t.WithTimes(m.Eval.Loop), nil
+	return t.WithTimes(m.Eval.Own()), nil
 }
 
 // A tester makes the tests of a run and prints what comes of them.
@@ -345,7 +353,7 @@ func resultFolder(spec *eval.Config, t *eval.Test) (folder string, own bool) {
 	case t.Mode == eval.ModeSettle:
 		other("settle-%d", times)
 		own = own && times == spec.Settle
-	case times != spec.Loop:
+	case times != spec.Own():
 		other("times-%d", times)
 		own = own && slices.Contains(spec.Times, times)
 	}

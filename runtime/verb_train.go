@@ -353,7 +353,7 @@ func (c *trainCmd) trainer(a app, machine device.Machine, held *lock.Dir, dir st
 	}
 	cfg := m.Train
 	cfg.Seed, cfg.Budget = rec.Seed, c.budget(rec.Budget)
-	asked := questions{eval.Model{Machine: machine, Plan: &m.Plan, Task: problems, Seed: rec.Seed, Runs: m.Eval.Loop, Ranks: a.evalRanks()}}
+	asked := questions{eval.Model{Machine: machine, Plan: &m.Plan, Task: problems, Seed: rec.Seed, Runs: m.Eval.Own(), Ranks: a.evalRanks()}}
 	t := &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Task: problems, Config: cfg, Given: b.given, Dir: dir,
 		Stage: rec.Stage, SaveEvery: c.Save, Pause: c.Pause, Still: held.Check,
 		Meta:  map[string]string{"name": rec.Name, "spec_hash": rec.SpecHash, "mlc_version": m.Version},

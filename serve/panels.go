@@ -79,7 +79,7 @@ func (v *view) Example() string {
 		return "12+34+56"
 	case "multiplication":
 		return "12*34"
-	case "successor", "parity":
+	case "successor", "parity", "copy":
 		return "12399"
 	}
 	return ""

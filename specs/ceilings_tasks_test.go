@@ -30,11 +30,15 @@ func TestCeilingsOfTasks(t *testing.T) {
 		bits     = "task parity { base = 2  digits = 1..8  pad = zero(to = 8)  order = reversed  scratchpad = true }\n"
 		bit      = "task parity { base = 2  digits = 1..5  pad = zero(to = 5)  scratchpad = false }\n"
 		text     = "task addition { digits = 1..2  order = reversed }\n"
+		again    = "task copy { base = 2  digits = 1..5 }\n"
+		back     = "task copy { base = 2  digits = 1..5  order = reversed_answer }\n"
+		odd      = "task parity { digits = 1..5  scratchpad = false }\n"
 		textUp   = "task addition { digits = 1..2  order = plain }\n"
 
 		one, two = "1", "2"
 		previous = "i - j <= 1"
 		itself   = "i == j"
+		shift    = "j == max(i - 1, 0)"
 		both     = "j == i + 1 || j == i + 5"                                                 // a_i, b_i where they have three places
 		heads    = "h == 0 && (j == i + 1 || j == i + 5) || h == 1 && (j == i || j == i + 4)" // and those before
 		behind   = "(j == i || j == i + 4)"
@@ -71,6 +75,10 @@ func TestCeilingsOfTasks(t *testing.T) {
 		decoder(bits, one, previous, exactly), decoder(bits, one, previous, "j == i || j == i + 2"), decoder(bit, one, previous, "true"), decoder(bit, one, previous, "j <= 4"),
 		loop(text, two, "i - j <= 3"), loop(text, two, "true", ropes), loop(text, one, "j >= 2", abacus), loop(text, two, "j >= 1", ropes), loop(textUp, two, "i - j <= 2", ropes), loop(text, two, "i - j <= 2", abacus),
 		loop(text, two, "j >= 0", abacus),
+		loop(again, one, shift, "loop.times = digits"), loop(again, one, shift, "loop.times = digits - 1"), loop(again, one, shift, "loop.times = 4"), loop(again, one, shift, "loop.times = prompt - 2"),
+		loop(again, two, previous, "loop.times = digits - 1"), loop(back, one, shift, "loop.times = 2 * digits - 1"), loop(back, one, shift, "loop.times = digits + operands"),
+		loop(odd, one, shift, "loop.times = digits"), loop(odd, one, shift, "loop.times = operands + 2"), loop(odd, one, previous, "loop.times = prompt"),
+		loop(text, one, previous, "loop.times = prompt"), loop(text, one, previous, "loop.times = 2 * digits - 1"), loop(text, one, previous, "loop.times = 2 * digits + operands - 1"),
 	} {
 		read := func(string) ([]byte, error) { return []byte("arith 1\n" + src), nil }
 		spec, list := check.Resolve(check.Options{Path: "a.arith", Read: read})
@@ -119,7 +127,7 @@ func written(task check.Task) []problem {
 
 // one is the problem of two numbers.
 func one(task check.Task, a, b int) problem {
-	answer := map[string]int{"addition": a + b, "successor": a + 1, "nx1": a * b}[task.Kind]
+	answer := map[string]int{"addition": a + b, "successor": a + 1, "nx1": a * b, "copy": a}[task.Kind]
 	width, said := task.Pad.To, task.Pad.To-task.Pad.Less
 	x, y, z := digitsOf(task, a, width), digitsOf(task, b, width), digitsOf(task, answer, said)
 	if task.Kind == "nx1" {
@@ -130,6 +138,9 @@ func one(task check.Task, a, b int) problem {
 	}
 	if task.Kind == "parity" {
 		z = parities(x, task.Scratchpad)
+		if !task.Scratchpad && task.Pad.To == 0 {
+			z = z[len(z)-1:]
+		}
 	}
 	if task.ReversedOperands {
 		x, y = backwards(x), backwards(y)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/arithlang/mlc/compiler/check"
@@ -189,12 +190,27 @@ type knowledge struct {
 	open map[string][][]int // by site and shape
 }
 
+// recurrences is how often a loop runs on a problem.
+func recurrences(spec *check.Spec, p problem) int {
+	by := spec.Task.Recurrences
+	if !by.ByLength() {
+		return spec.Model.Loop.Times
+	}
+	prompt, _, _ := strings.Cut(p.target, "=")
+	operands := strings.FieldsFunc(prompt, func(r rune) bool { return r == '+' || r == '*' })
+	digits := 0
+	for _, x := range operands {
+		digits = max(digits, len(x))
+	}
+	return max(1, by.Plus+by.Digits*digits+by.Operands*len(operands)+by.Prompt*(len(prompt)+1))
+}
+
 // rows is what each row of a problem knows after all layers.
 func (k *knowledge) rows(p problem) []uint64 {
 	know, source := k.tokens(p.target), k.tokens(p.source)
 	m := k.spec.Model
 	if m.Loop != nil {
-		for range m.Loop.Layers * m.Loop.Times {
+		for range m.Loop.Layers * recurrences(k.spec, p) {
 			know = k.read(know, [][]uint64{k.views("loop", m.Loop.Self, know, know)})
 		}
 		return know

@@ -16,10 +16,11 @@ import (
 
 // TestLaunchesDoNotMatter trains with launches of one example, of some and of a whole
 // chunk, whose problems have their own lengths or are padded: the same parameters, to the last bit. The models use parameters once; twice in
-// an encoder and a decoder; and in every run of a loop, on problems of several lengths.
+// an encoder and a decoder; and in every run of a loop, on problems of several lengths,
+// which may say how many runs there are.
 // Biases are learned through tables, of positions that are drawn for a group, too.
 func TestLaunchesDoNotMatter(t *testing.T) {
-	const fire = "model.loop.self.bias=fire(hidden = 4)"
+	const fire, byLength = "model.loop.self.bias=fire(hidden = 4)", "model.loop.times=2 * digits - 1"
 	narrow := []string{"model.width=16", "model.heads=2", "train.batch=8", "train.microbatch=4"}
 	for _, c := range []struct {
 		spec string
@@ -44,6 +45,9 @@ func TestLaunchesDoNotMatter(t *testing.T) {
 		{"small/looped", narrow, []string{"model.loop.self.key_heads=1", "model.loop.self.v=k"}, true},
 		{"kerple", narrow[:3], []string{"model.decoder.layers=4", "model.decoder.share=attention(group = 2)", "model.decoder.times=2"}, true},
 		{"small/looped", narrow, []string{"model.loop.layers=2", "model.loop.share=ffn"}, true},
+		{"small/copy", narrow, []string{byLength, "task.digits=1..4", "model.loop.self.mask=true"}, true},
+		{"small/copy", narrow, []string{byLength, "task.digits=1..4", fire, "train.lengths=padded"}, true},
+		{"small/looped", narrow, []string{byLength, "train.loss=cross_entropy", "task.digits=1..3", fire, "model.dropout=10%"}, true},
 	} {
 		t.Run(fmt.Sprint(c.spec, c.more), func(t *testing.T) {
 			m, err := live.New(compile(t, c.spec, slices.Concat(c.set, c.more)))
@@ -111,7 +115,14 @@ func TestAnyLaunch(t *testing.T) {
 // TestTestsDoNotDependOnLaunches decodes and verifies problems of several lengths with
 // launches of one form and of all: the same replies and the same losses of labels.
 func TestTestsDoNotDependOnLaunches(t *testing.T) {
-	m, err := live.New(compile(t, "small/looped", []string{"model.width=16", "model.heads=2", "train.report=full"}))
+	t.Run("equal runs", func(t *testing.T) { testsDoNotDepend(t, 2) })
+	t.Run("runs by length", func(t *testing.T) {
+		testsDoNotDepend(t, 0, "train.loss=cross_entropy", "model.loop.times=digits - 4")
+	})
+}
+
+func testsDoNotDepend(t *testing.T, runs int, set ...string) {
+	m, err := live.New(compile(t, "small/looped", append([]string{"model.width=16", "model.heads=2", "train.report=full"}, set...)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +134,7 @@ func TestTestsDoNotDependOnLaunches(t *testing.T) {
 	for _, p := range [][2]int{{2, 9}, {5, 6}, {7, 5}, {6, 6}, {10, 1}} {
 		problems = append(problems, tr.Task.Cell(p[0], p[1], 2)...)
 	}
-	asked := eval.Model{Plan: &m.Plan, Task: tr.Task, Seed: 1, Runs: 2}
+	asked := eval.Model{Plan: &m.Plan, Task: tr.Task, Seed: 1, Runs: runs}
 	ctx := context.Background()
 	var replies [][]int32
 	var score eval.Score

@@ -11,6 +11,7 @@ import (
 func (c *checker) assemble(name string) *Spec {
 	s := &Spec{Name: name, Task: c.task(), Model: c.model(), Train: c.train(), Eval: c.eval()}
 	s.Task.Sequence, s.Task.Padded = s.Model.Loop != nil, c.get("train.lengths").is("padded")
+	c.byLength(s)
 	s.Train.Times, s.Train.Backprop = s.Model.Times(), c.backprop(s)
 	if s.Model.Loop != nil {
 		s.Eval.Loop = s.Model.Loop.Times

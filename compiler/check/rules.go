@@ -38,6 +38,7 @@ func (c *checker) checkRules(s *Spec) {
 	if s.Model.Loop == nil {
 		c.checkRuns(s)
 	}
+	c.checkByLength(s)
 }
 
 // checkPieces wants a factor at each point of a schedule, in ascending order.

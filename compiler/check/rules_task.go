@@ -108,7 +108,7 @@ func (c *checker) checkCurriculum(t *Task) {
 }
 
 // seq2seqKinds are the tasks that encoder-decoders learn.
-var seq2seqKinds = []string{"successor", "addition", "nx1", "parity", "sum"}
+var seq2seqKinds = []string{"successor", "addition", "nx1", "parity", "copy", "sum"}
 
 // limitTask notes what only one of the two kinds of models can do today.
 func (c *checker) limitTask(t *Task) {

@@ -142,7 +142,7 @@ func (c *checker) fromInterval(e *dsl.Expr, axis string, by *lot) *dsl.Expr {
 		return nil
 	}
 	x := shortNumber(intervals[e.Text](lo, hi, by.unit()))
-	if row := c.lang.meaning(axis); row != nil && row.Type == dsl.Int {
+	if row := c.lang.meaning(axis); row != nil && (row.Type == dsl.Int || row.Type == dsl.Recurrences) {
 		x = strconv.FormatFloat(math.Round(intervals[e.Text](lo, hi, by.unit())), 'f', -1, 64)
 	}
 	drawn := digitsAt(x, e)

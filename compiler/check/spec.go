@@ -159,7 +159,7 @@ type FFNTies struct {
 // Loop is a decoder-only stack of layers that is run several times.
 type Loop struct {
 	Layers int
-	Times  int
+	Times  int // the most in training, where Task.Recurrences says how many a problem has
 	Share  Share
 	Inject string  // the embedded input is added again: none, block (once each time), every_layer
 	State  string  // what it starts from: embed (the embedded input), normal (noise)

@@ -9,13 +9,14 @@ import (
 
 	"github.com/arithlang/mlc/dsl"
 	"github.com/arithlang/mlc/dsl/diag"
+	"github.com/arithlang/mlc/runtime/config"
 )
 
 // A value is an attribute's or argument's value in terms of its type.
 type value struct {
 	at    diag.Range
 	text  string            // in canonical form
-	num   float64           // Int, Real, Fraction, Steps; Budget: in steps, examples, seconds, FLOP
+	num   float64           // Int, Recurrences, Real, Fraction, Steps; Budget: in steps, examples, seconds, FLOP
 	of    string            // Budget: what num counts
 	word  string            // name of a Choice or stage, Bool, a text, or one of the row's words
 	words []string          // Names
@@ -24,7 +25,8 @@ type value struct {
 	expr  *dsl.Expr         // Condition, Bias, Table, Statistic
 	given bool              // the spec says it
 
-	weight Weight // Weight
+	weight      Weight             // Weight
+	recurrences config.Recurrences // Recurrences that are by length
 }
 
 // is reports whether the value is a certain word.
@@ -158,7 +160,7 @@ func (c *checker) value(row *dsl.Row, path string, e *dsl.Expr) *value {
 }
 
 func (c *checker) typed(row *dsl.Row, path string, e *dsl.Expr) *value {
-	if e.Kind == dsl.Name && row.Type != dsl.Weight && slices.Contains(strings.Fields(row.Words), e.Text) {
+	if e.Kind == dsl.Name && row.Type != dsl.Weight && row.Type != dsl.Recurrences && slices.Contains(strings.Fields(row.Words), e.Text) {
 		return &value{text: e.Text, word: e.Text}
 	}
 	switch row.Type {
@@ -182,6 +184,8 @@ func (c *checker) typed(row *dsl.Row, path string, e *dsl.Expr) *value {
 		return c.stageName(path, e)
 	case dsl.Weight:
 		return c.weight(path, e)
+	case dsl.Recurrences:
+		return c.recurrences(row, path, e)
 	case dsl.Directions:
 		return c.directions(path, e)
 	}
@@ -211,7 +215,7 @@ func (c *checker) numeric(row *dsl.Row, path string, e *dsl.Expr) *value {
 		c.outside(row, path, e)
 		return nil
 	}
-	whole := row.Type == dsl.Int || of == "steps" || of == "examples"
+	whole := row.Type == dsl.Int || row.Type == dsl.Recurrences || of == "steps" || of == "examples"
 	if whole && x != math.Trunc(x) {
 		c.report("E0206", e.Range, "%s takes a whole number, not %s", path, text(e)).WithHelp("write %.0f or %.0f", math.Floor(x), math.Ceil(x))
 		return nil

@@ -223,7 +223,7 @@ func (t *Task) distinct() float64 {
 	all := 0.0
 	for _, k := range t.kinds() {
 		switch k {
-		case "successor", "parity":
+		case "successor", "parity", "copy":
 			all += n
 		case "nx1":
 			all += n * float64(t.Base)

@@ -18,6 +18,7 @@ type exercise struct {
 	source, target []int32 // tokens; a loop reads all as its target
 	labels         []int32 // -1: anything
 	asked          int     // the row that says the first of the answer
+	recurrences    int     // of a loop by length
 }
 
 // How many problems of one pair of lengths are looked at, how many more digits than the
@@ -209,6 +210,9 @@ func newExercise(t *task.Task, p task.Problem) *exercise {
 		text, _, _ = strings.Cut(t.Written(p), "=")
 	}
 	x := &exercise{of: t, text: text, source: b.Source, target: b.Target, labels: b.Labels}
+	if t.ByLength() {
+		x.recurrences = t.Recurrences(p)
+	}
 	read := b.Source
 	if n := t.Prompt(p); n > 0 {
 		x.asked, read = n-1, b.Target[:n]

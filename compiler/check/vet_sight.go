@@ -14,7 +14,8 @@ import (
 // than any score can tell.
 type view struct {
 	encoder, self, cross *sight // encoder and cross are nil in a loop
-	encoders, layers     int    // that are run
+	encoders, layers     int    // that are run …
+	recurring            int    // … or, if they are more, so many for each recurrence of a loop by length
 	position             Position
 }
 
@@ -27,7 +28,10 @@ func newView(s *Spec) *view {
 		v.position = Position{Kind: "none"}
 	}
 	if l := m.Loop; l != nil {
-		times := max(l.Times, s.Eval.Settle)
+		times := s.Eval.Settle
+		if v.recurring = l.Layers; !s.Task.Recurrences.ByLength() {
+			v.recurring, times = 0, max(l.Times, times)
+		}
 		for _, n := range s.Eval.Times {
 			times = max(times, n)
 		}
@@ -60,7 +64,7 @@ func causal(mask *expr.Expr) bool {
 func (v *view) key(s *Spec) string {
 	t := s.Task.Task
 	t.Problems, t.Tests, t.Split = "", "", nil
-	return fmt.Sprintf("%+v %p %s %s %s %d %d %+v %d", t, s.Task.File, v.self.key(), v.cross.key(), v.encoder.key(), v.layers, v.encoders, v.position, s.Model.Heads)
+	return fmt.Sprintf("%+v %p %s %s %s %d %d %d %+v %d", t, s.Task.File, v.self.key(), v.cross.key(), v.encoder.key(), v.layers, v.recurring, v.encoders, v.position, s.Model.Heads)
 }
 
 // look makes a problem the one that attention by places in numbers is about.
@@ -81,7 +85,7 @@ func (v *view) rows(p *exercise) []uint64 {
 	if v.cross != nil {
 		read = v.cross.shares(len(know), source)
 	}
-	for range v.layers {
+	for range max(v.layers, v.recurring*p.recurrences) {
 		know = v.self.layer(know, read)
 	}
 	return know

@@ -37,6 +37,9 @@ type step struct {
 	Source     int     `json:"source_tokens"`
 	Target     int     `json:"target_rows"`
 	FLOPs      float64 `json:"flops"` // as compiler.Program.StepFLOPs counts them
+
+	Recurrences int    `json:"recurrences,omitempty"` // of a loop by length, on the longest problems
+	ByLength    string `json:"by_length,omitempty"`   // how many others have
 }
 
 // footprint is memory in bytes of a step on the CPU.
@@ -79,6 +82,9 @@ func newSummary(p *compiler.Program) (*summary, error) {
 		s.Name += "/" + p.Stage
 	}
 	s.Step.Source, s.Step.Target = p.Spec.TrainedShape()
+	if by := p.Spec.Task.Recurrences; by.ByLength() {
+		s.Step.Recurrences, s.Step.ByLength = p.Spec.Model.Times(), by.String()
+	}
 	for _, g := range p.Plan.Groups {
 		s.Groups = append(s.Groups, group{g.Name, g.Layers, g.Stride})
 	}
@@ -161,6 +167,9 @@ func (s *summary) details() string {
 	}
 	fmt.Fprintf(&b, "step        %s on %d examples of %s, by %d\n",
 		scaled(s.Step.FLOPs, 1000, "FLOP"), s.Step.Batch, lengths(s.Step.Source, s.Step.Target), s.Step.MicroBatch)
+	if s.Step.Recurrences > 0 {
+		fmt.Fprintf(&b, "  recurrences  %d, as of the longest problems; others have %s\n", s.Step.Recurrences, s.Step.ByLength)
+	}
 	fmt.Fprintf(&b, "memory      %s, and %s for each thread\n", scaled(s.Memory.Shared, 1024, "B"), scaled(s.Memory.PerWorker, 1024, "B"))
 	total := 0
 	var families []string

@@ -28,7 +28,7 @@ type Run struct {
 	Params  map[string][]float32 // row-major, by the names of a checkpoint
 	Seed    uint64
 	Steps   int
-	Times   int    // runs of the loop; 0: those of training
+	Times   int    // runs of the loop; 0: those of training, or as the length of a problem says
 	Command string // that exports it
 }
 
@@ -42,6 +42,7 @@ type File struct {
 type Model struct {
 	Run
 	Name    string
+	runs    int // of the loop: Times, or the most in training
 	program *program
 	tensors []ckpt.Tensor // in arena order
 	trained int           // numbers that were trained, each once
@@ -55,8 +56,8 @@ func New(r Run) (*Model, error) {
 	if r.Stage != "" {
 		m.Name += "/" + r.Stage
 	}
-	if m.Times == 0 && r.Spec.Model.Loop != nil {
-		m.Times = r.Spec.Model.Loop.Times
+	if m.runs = m.Times; m.runs == 0 && r.Spec.Model.Loop != nil {
+		m.runs = r.Spec.Model.Loop.Times
 	}
 	problems, err := task.New(task.Config(r.Spec.Task.Task), r.Seed)
 	if err != nil {

@@ -60,8 +60,8 @@ func (m *Model) hfConfig(f *pyFile) object {
 		"is_encoder_decoder": f.Encoder, "tie_word_embeddings": false, "use_cache": false,
 		"name": m.Name, "command": m.Command, "seed": m.Seed, "steps": m.Steps,
 	}
-	if m.Times > 0 {
-		c["times"] = m.Times
+	if m.runs > 0 {
+		c["times"] = m.runs
 	}
 	m.hfTokens(f, c)
 	return c

@@ -69,9 +69,9 @@ func (m *Model) ONNX() ([]byte, error) {
 	ids(model.TargetTokens, "T")
 	g.size("B", model.TargetTokens, 0)
 	g.size("T", model.TargetTokens, 1)
-	if m.Times > 0 {
+	if m.runs > 0 {
 		inputs = append(inputs, valueInfo("times", onnxInt64))
-		g.inits = append(g.inits, intTensor("times", nil, []int64{int64(m.Times)}))
+		g.inits = append(g.inits, intTensor("times", nil, []int64{int64(m.runs)}))
 	}
 	for _, s := range slices.Concat(m.program.encode, m.program.decode) {
 		g.step(s)

@@ -39,6 +39,7 @@ var pyKinds = []pyKind{
 	{Kind: "multiplication", Op: "*", Arity: 2, Family: "numbers", Expects: "two numbers with a * between them", Example: "12*34", Grows: unbounded},
 	{Kind: "nx1", Op: "*", Arity: 2, Family: "numbers", Expects: "a number and a digit with a * between them", Example: "123*4", Single: true, Grows: 1},
 	{Kind: "parity", Arity: 1, Family: "numbers", Expects: "a number", Example: "1011"},
+	{Kind: "copy", Arity: 1, Family: "numbers", Expects: "a number", Example: "12345"},
 	{Kind: "or", Op: "+", Arity: 2, Family: "vectors", Expects: "two vectors of bits with a + between them", Example: "001+00000"},
 	{Kind: "sum", Op: "+", Family: "numbers", Expects: "two or more numbers with a + between them", Example: "12+34+56"},
 	{Kind: "sort", Family: "arrays", Expects: "numbers with commas between them", Example: "75946,36999,81201"},

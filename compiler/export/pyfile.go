@@ -90,6 +90,7 @@ type pyFile struct {
 	Encoder                             bool // there are sources
 	Lengths                             bool // masks or biases see how many rows there are
 	TimesDefault, TimesArg              string
+	AnswerTimes, Recurrences            string // of answers; how often a loop by length runs on a problem
 	TimesNumber                         int
 	SeedNumber                          string
 	Addition                            bool
@@ -129,12 +130,16 @@ func (m *Model) newPyFile(torch bool) *pyFile {
 		Parameters: m.Parameters(), Trained: m.trained, Vocab: m.task.Vocab(), Said: m.said(), Torch: torch,
 		Encoder: m.program.memory != "", Lengths: m.program.lengths,
 		Addition:     c.Kind == "addition" && c.Base == 10,
-		Architecture: architecture(&m.Spec.Model), Tricks: list(tricks(&m.Spec.Model, &c)),
+		Architecture: architecture(&m.Spec.Model, c.Recurrences), Tricks: list(tricks(&m.Spec.Model, &c)),
 		Tokens: m.reach.Tokens, Places: m.reach.Places, Rows: m.reach.Rows, Source: m.reach.Source}
 	f.Reach = f.Tokens+f.Places+f.Rows+f.Source > 0
 	f.Example = m.example()
-	if m.Times > 0 {
-		f.TimesNumber, f.TimesDefault, f.TimesArg = m.Times, ", times=TIMES", ", times"
+	if m.runs > 0 {
+		f.TimesNumber, f.TimesDefault, f.TimesArg = m.runs, ", times=TIMES", ", times"
+		f.AnswerTimes = f.TimesDefault
+	}
+	if by := c.Recurrences; by.ByLength() && m.Times == 0 {
+		f.Recurrences, f.AnswerTimes = by.String(), ", times=None"
 	}
 	if m.program.random {
 		f.SeedNumber = fmt.Sprint(m.Seed)
@@ -477,9 +482,13 @@ func quoteShell(s string) string {
 }
 
 // architecture says in a line what the model is.
-func architecture(s *check.Model) string {
+func architecture(s *check.Model, by config.Recurrences) string {
 	if l := s.Loop; l != nil {
-		return fmt.Sprintf("decoder-only, %d layers run %d times, width %d, %d heads, %s %d", l.Layers, l.Times, s.Width, s.Heads, s.Act, s.Hidden)
+		times := fmt.Sprintf("%d times", l.Times)
+		if by.ByLength() {
+			times = by.String() + " times"
+		}
+		return fmt.Sprintf("decoder-only, %d layers run %s, width %d, %d heads, %s %d", l.Layers, times, s.Width, s.Heads, s.Act, s.Hidden)
 	}
 	return fmt.Sprintf("encoder-decoder, %d encoder and %d decoder layers, width %d, %d heads, %s %d",
 		s.Encoder.Layers*max(s.Encoder.Times, 1), s.Decoder.Layers*max(s.Decoder.Times, 1), s.Width, s.Heads, s.Act, s.Hidden)

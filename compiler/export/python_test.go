@@ -76,6 +76,8 @@ var exported = []struct {
 	{"places of source and target", "specs/addition.arith", "", short("task.order=reversed", "model.encoder.layers=1", "model.encoder.self.mask=dj <= di", "model.decoder.self.mask=true", "model.decoder.cross.mask=abs(dj - di - 1) <= 1", "model.decoder.cross.bias=-0.5 * dj * h"), [2]int{4, 3}},
 	{"fire", "specs/small/looped.arith", "", small("model.embed.position=none", "model.loop.self.bias=fire(hidden=6, c=0.1, threshold=64)"), [2]int{4, 5}},
 	{"t5", "specs/small/looped.arith", "", small("model.embed.position=none", "model.loop.self.bias=t5(buckets=8, max=16)", "model.loop.times=3"), [2]int{9, 9}},
+	{"by length", "specs/small/parity_loop.arith", "", small("model.width=16", "model.loop.times=2 * digits + operands - 3"), [2]int{9, 0}},
+	{"copy", "specs/small/copy.arith", "", small("model.width=16", "model.loop.times=prompt + 1"), [2]int{4, 0}},
 	{"rpe", "specs/small/looped.arith", "", small("model.embed.position=learned(max=64)", "model.loop.self.bias=rpe(clip=4)", "model.loop.layers=1"), [2]int{3, 8}},
 	{"kerple", "specs/kerple.arith", "", short(), [2]int{4, 0}},
 	{"sandwich", "specs/small/looped.arith", "", small("model.embed.position=cyclic(learned, period=5)", "model.loop.self.bias=sandwich(pairs=4) + alibi()", "model.norm=rmsnorm()"), [2]int{3, 4}},
@@ -259,8 +261,8 @@ func caseOf(t *testing.T, m *Model, name string, cell [2]int) pyCase {
 	c.Batches = append(c.Batches, m.batch(t, rowsOf(source, min(len(source), 1), nil), rowsOf(target, 1, nil), 0))
 	random := func(int) int64 { return src.Int64N(int64(m.task.Vocab())) }
 	times := 0
-	if m.Times > 0 {
-		times = m.Times + 1
+	if m.runs > 0 {
+		times = m.runs + 1
 	}
 	c.Batches = append(c.Batches, m.batch(t, rowsOf(source, min(len(source), 3), random), rowsOf(target, 3, random), times))
 	return c
@@ -332,7 +334,11 @@ func problemOf(t *testing.T, m *Model, p task.Problem, src *rand.Rand, answered 
 	}
 	out.Reply, out.Reads = wide(reply), m.task.Decode(p, reply)
 	if answered {
-		out.Answer = m.task.Decode(p, greedy(t, m, wide(b.Source), wide(b.Target[:first+1]), out.Room))
+		asked := *m
+		if m.task.ByLength() {
+			asked.Times = m.task.Recurrences(p)
+		}
+		out.Answer = m.task.Decode(p, greedy(t, &asked, wide(b.Source), wide(b.Target[:first+1]), out.Room))
 	}
 	return out
 }

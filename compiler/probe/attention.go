@@ -32,6 +32,11 @@ func (m *Model) Attend(ctx context.Context, problems *task.Task, p task.Problem)
 	if err != nil {
 		return nil, err
 	}
+	if problems.ByLength() {
+		of := *m
+		of.times = problems.Recurrences(p)
+		m = &of
+	}
 	r, err := m.read(ctx, batch)
 	if err != nil {
 		return nil, err

@@ -16,7 +16,8 @@ type Eval struct {
 	Pad        Pad
 	FirstToken bool  // an answer counts when its first token is right
 	Greedy     bool  // decode row by row instead of verifying
-	Loop       int   // runs of the loop in training; 0: the model has none
+	Loop       int   // most runs of the loop in training; 0: the model has none
+	ByLength   bool  // it runs as often as the length of a problem says
 	Times      []int // runs of the loop that are tested besides
 	Settle     int   // most runs in a test besides that takes as many as an answer needs; 0: none
 	Reach      Reach // of the model's positions

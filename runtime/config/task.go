@@ -42,6 +42,7 @@ type Task struct {
 	Tests            string  // file: in the same way those that are tested; "": those that are held out
 	Separator        string  // file: between prompt and answer
 	Tokens           tokens.Rule
+	Recurrences      Recurrences // of a loop on a problem; zero: equally many on all
 }
 
 // A Curriculum says how the problems of a training change with the share of it that is

@@ -7,7 +7,7 @@ import (
 
 // A Train says how a model is trained.
 type Train struct {
-	Times       int     // runs of the model's loop, 1 without a loop
+	Times       int     // runs of the model's loop, 1 without a loop; the most where the length of a problem says how often
 	Backprop    int     // most runs that gradients go through; Times unless Progressive
 	Progressive bool    // the loss is over a random number of runs
 	Alpha       float64 // progressive: its share, beside a pass of full length

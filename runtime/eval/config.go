@@ -110,3 +110,12 @@ func spread(all []Pair, n int) []Pair {
 func (p Pair) compare(q Pair) int {
 	return cmp.Or(cmp.Compare(p.I+p.J, q.I+q.J), cmp.Compare(p.I, q.I))
 }
+
+// Own is how often the loop runs where nothing else is asked for; 0: there is none, or
+// the length of a problem says it.
+func (c *Config) Own() int {
+	if c.ByLength {
+		return 0
+	}
+	return c.Loop
+}

@@ -16,13 +16,14 @@ type During struct {
 	Model
 	cells    []Pair
 	samples  int
+	loop     int                     // most runs of it in training
 	problems func() [][]task.Problem // of each cell
 }
 
 // NewDuring is the test during training that a Config asks for, at the width of tests.
 func (c *Config) NewDuring(m Model) *During {
 	m.Task = m.Task.WithPad(c.Pad)
-	d := &During{Model: m, cells: c.duringCells(m.Task), samples: c.During.Samples}
+	d := &During{Model: m, cells: c.duringCells(m.Task), samples: c.During.Samples, loop: c.Loop}
 	d.problems = sync.OnceValue(func() (all [][]task.Problem) {
 		for _, p := range d.cells {
 			all = append(all, m.Task.Unseen(p.I, p.J, c.Samples, c.During.Samples))
@@ -32,8 +33,11 @@ func (c *Config) NewDuring(m Model) *During {
 	return d
 }
 
-// Tokens is about how many tokens the model reads in a test.
-func (d *During) Tokens() float64 { return d.tokens(d.cells, d.samples) }
+// Tokens is about how many tokens the model reads in a test, in each run of its loop, of as
+// many as it has in training.
+func (d *During) Tokens() float64 {
+	return d.tokens(d.cells, d.samples) / float64(max(d.loop, 1))
+}
 
 // Run tests all lengths.
 func (d *During) Run(ctx context.Context) ([]track.Length, error) {

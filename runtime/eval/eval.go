@@ -71,7 +71,7 @@ func (p Progress) String() string {
 	return "testing " + what
 }
 
-// WithTimes is the test with so many runs of the loop.
+// WithTimes is the test with so many runs of the loop, 0: as many as lengths say.
 func (t Test) WithTimes(n int) *Test {
 	t.Runs, t.Settings.Times = n, n
 	return &t
@@ -127,10 +127,10 @@ func (t *Test) Tokens(times int) float64 {
 	if t.Mode != ModeVerify {
 		return 0
 	}
-	return t.tokens(t.Cells, t.Samples) * float64(max(t.Runs, 1)) / float64(max(times, 1))
+	return t.tokens(t.Cells, t.Samples) / float64(max(times, 1))
 }
 
-// tokens is about how many tokens so many problems of each cell have.
+// tokens is about how many tokens so many problems of each cell have, in all runs of the loop.
 func (m *Model) tokens(cells []Pair, samples int) float64 {
 	all := 0.0
 	for _, p := range cells {
@@ -138,7 +138,7 @@ func (m *Model) tokens(cells []Pair, samples int) float64 {
 		for _, x := range longest {
 			if width, err := m.Task.Width(x); err == nil {
 				source, target := m.Task.Shape(width)
-				all += float64(samples*(source+target)) / float64(len(longest))
+				all += float64(m.runs(x)) * float64(samples*(source+target)) / float64(len(longest))
 			}
 		}
 	}
@@ -158,7 +158,7 @@ func (t *Test) Workspace() (room float64, largest int) {
 			return 0, 0
 		}
 		source, target := t.Task.Shape(width)
-		e := device.Env{T: target, S: source, C: target, Times: max(t.Runs, 1)}
+		e := device.Env{T: target, S: source, C: target, Times: t.runs(p)}
 		for most, program := range map[int]device.Program{maxTokens: t.Plan.Forward, maxTokensDecode: t.Plan.Encode} {
 			e.B = max(1, most/(source+target))
 			room = max(room, program.Workspace(e.B, e))
@@ -166,6 +166,17 @@ func (t *Test) Workspace() (room float64, largest int) {
 		}
 	}
 	return room, largest
+}
+
+// MostRuns is the most runs of the loop that the test has where lengths say how many.
+func (t *Test) MostRuns() int {
+	most := 0
+	for _, c := range t.Cells {
+		for _, p := range t.Task.LongestIn(c.I, c.J) {
+			most = max(most, t.Task.Recurrences(p))
+		}
+	}
+	return most
 }
 
 // join takes what the result in dir has of the same Settings.

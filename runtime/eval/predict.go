@@ -16,7 +16,7 @@ type Model struct {
 	Plan    *device.Plan
 	Task    *task.Task
 	Seed    uint64
-	Runs    int   // of the loop; a model without one ignores it
+	Runs    int   // of the loop; a model without one ignores it; 0: as many as the length of a problem says
 	Ranks   Ranks // nil: this process is the only one
 }
 
@@ -30,21 +30,31 @@ const (
 )
 
 // A form is how a problem lies in its row of a batch: its width, and how many tokens of it
-// are given.
-type form struct{ width, prompt int }
+// are given; and how often the loop runs on it.
+type form struct{ width, prompt, runs int }
 
 func (m *Model) form(p task.Problem) (form, error) {
 	w, err := m.Task.Width(p)
-	return form{w, m.Task.Prompt(p)}, err
+	return form{w, m.Task.Prompt(p), m.runs(p)}, err
+}
+
+// runs is how often the loop runs on a problem, 1 without a loop.
+func (m *Model) runs(p task.Problem) int {
+	if m.Runs == 0 && m.Task.ByLength() {
+		return m.Task.Recurrences(p)
+	}
+	return max(m.Runs, 1)
 }
 
 func (f form) compare(g form) int {
-	return cmp.Or(cmp.Compare(f.width, g.width), cmp.Compare(f.prompt, g.prompt))
+	return cmp.Or(cmp.Compare(f.runs, g.runs), cmp.Compare(f.width, g.width), cmp.Compare(f.prompt, g.prompt))
 }
 
-// A launch is problems that are computed together, at the width of the widest.
+// A launch is problems that are computed together, at the width of the widest, with equally
+// many runs of the loop.
 type launch struct {
 	width int
+	runs  int
 	index []int  // of the problems in the caller's list
 	forms []form // of each
 }
@@ -65,11 +75,11 @@ func (m *Model) launches(problems []task.Problem, program *device.Program, token
 	var all []launch
 	for len(forms) > 0 {
 		widest := forms[len(forms)-1]
-		room := m.room(program, widest.width, tokens, len(problems))
-		whole := launch{width: widest.width}
+		room := m.room(program, widest, tokens, len(problems))
+		whole := launch{width: widest.width, runs: widest.runs}
 		for last := len(forms) - 1; last >= 0; last-- {
 			f := forms[last]
-			if f != widest && (len(whole.index) >= room || !m.near(f.width, widest.width)) {
+			if f != widest && (len(whole.index) >= room || !m.near(f, widest)) {
 				break
 			}
 			forms = forms[:last]
@@ -82,16 +92,16 @@ func (m *Model) launches(problems []task.Problem, program *device.Program, token
 	return all, nil
 }
 
-// near reports whether a problem may share a launch of a width, of which it wastes an
+// near reports whether a problem may share the launch of a wider one, of which it wastes an
 // eighth at most, or a few rows.
-func (m *Model) near(width, launch int) bool {
-	return m.Plan.AnyLength && launch-width <= max(4, launch/8)
+func (m *Model) near(f, widest form) bool {
+	return m.Plan.AnyLength && f.runs == widest.runs && widest.width-f.width <= max(4, widest.width/8)
 }
 
-// room is how many problems of a width a launch has.
-func (m *Model) room(program *device.Program, width, tokens, problems int) int {
-	source, target := m.Task.Shape(width)
-	e := device.Env{T: target, S: source, C: target + 1, Times: max(m.Runs, 1)}
+// room is how many problems of a form a launch has.
+func (m *Model) room(program *device.Program, f form, tokens, problems int) int {
+	source, target := m.Task.Shape(f.width)
+	e := device.Env{T: target, S: source, C: target + 1, Times: f.runs}
 	least := max(1, tokens/(source+target))
 	most := least
 	for most < problems {
@@ -107,7 +117,7 @@ func (l launch) cut(most int) []launch {
 	var all []launch
 	for i := range parts {
 		lo, hi := n*i/parts, n*(i+1)/parts
-		all = append(all, launch{l.width, l.index[lo:hi], l.forms[lo:hi]})
+		all = append(all, launch{l.width, l.runs, l.index[lo:hi], l.forms[lo:hi]})
 	}
 	return all
 }
@@ -138,10 +148,11 @@ func (m *Model) each(ctx context.Context, problems []task.Problem, program *devi
 	return ctx.Err()
 }
 
-// env is the environment of a launch of T rows of the problems of a batch.
-func (m *Model) env(w device.Worker, b task.Batch, rows, capacity int) *device.Env {
+// env is the environment of a launch of T rows of the problems of a batch, with so many runs
+// of the loop.
+func (m *Model) env(w device.Worker, b task.Batch, rows, capacity, runs int) *device.Env {
 	e := w.Env()
-	*e = device.Env{B: b.B, T: rows, S: b.S, C: capacity, Times: max(m.Runs, 1), Seed: m.Seed}
+	*e = device.Env{B: b.B, T: rows, S: b.S, C: capacity, Times: runs, Seed: m.Seed}
 	return e
 }
 
@@ -160,7 +171,7 @@ func (m *Model) verify(ctx context.Context, problems []task.Problem, metric stri
 		if losses != nil {
 			ofRows = make([]float32, len(b.Labels))
 		}
-		pred := m.predict(w, b, ofRows)
+		pred := m.predict(w, b, l.runs, ofRows)
 		for row, i := range l.index {
 			r := m.rule(l.forms[row], metric)
 			lo, hi := row*b.T, row*b.T+r.first+r.rows
@@ -199,11 +210,11 @@ func (m *Model) verify(ctx context.Context, problems []task.Problem, metric stri
 	return counts, nil
 }
 
-// predict runs the model over all rows of a batch and returns what it says in each, in
-// the memory of the targets, which have been read. It fills in the losses of the rows,
-// if they are wanted.
-func (m *Model) predict(w device.Worker, b task.Batch, losses []float32) []int32 {
-	e := m.env(w, b, b.T, b.T)
+// predict runs the model over all rows of a batch, with so many runs of the loop, and
+// returns what it says in each, in the memory of the targets, which have been read. It
+// fills in the losses of the rows, if they are wanted.
+func (m *Model) predict(w device.Worker, b task.Batch, runs int, losses []float32) []int32 {
+	e := m.env(w, b, b.T, b.T, runs)
 	lay := m.Plan.Forward.Layout(e)
 	w.Fit(lay.Work, lay.Ints)
 	w.PutInts(lay.Source, b.Source)
@@ -242,7 +253,7 @@ func (m *Model) decode(w device.Worker, l launch, b task.Batch) [][]int32 {
 		limits[i] = rules[i].limit(b.Labels[i*b.T:][:b.T])
 		first, end = min(first, rules[i].first), max(end, rules[i].first+limits[i])
 	}
-	e := m.env(w, b, first+1, end)
+	e := m.env(w, b, first+1, end, l.runs)
 	lay := m.Plan.Encode.Layout(e)
 	w.Fit(lay.Work, lay.Ints)
 	w.PutInts(lay.Source, b.Source)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/task"
 )
 
@@ -92,7 +93,7 @@ func TestSortingNeedsNoEnd(t *testing.T) {
 	m := p.model()
 	for _, x := range problems {
 		b, _ := p.task.Batch([]task.Problem{x})
-		r := m.rule(form{b.T, p.task.Prompt(x)}, ExactMatch)
+		r := m.rule(form{b.T, p.task.Prompt(x), 1}, ExactMatch)
 		answer := slices.Clone(b.Labels[r.first:])
 		pred := slices.Clone(b.Labels)
 		pred[b.T-1]++
@@ -225,9 +226,57 @@ func TestRoomForALetter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := p.model().rule(form{b.T, p.task.Prompt(problems[0])}, ExactMatch)
+		r := p.model().rule(form{b.T, p.task.Prompt(problems[0]), 1}, ExactMatch)
 		if got, want := r.limit(b.Labels), b.T-p.task.Prompt(problems[0])+1+more; got != want {
 			t.Errorf("%s: %d tokens are decoded, want %d", name, got, want)
 		}
+	}
+}
+
+// TestRunsByLength answers problems among others with as many runs as their length says: as
+// alone with that number of runs.
+func TestRunsByLength(t *testing.T) {
+	ctx := context.Background()
+	cfg := sequences["addition"]
+	cfg.Recurrences = config.Recurrences{Plus: -1, Digits: 1}
+	p, problems := newPupil(t, cfg, cellsOf)
+	m := p.model()
+	m.Plan.AnyLength = true
+	m.Machine = &fakeMachine{worker: fakeWorker{pupil: p}, room: len(problems)}
+	m.Runs = 0
+	together, err := m.Decode(ctx, problems)
+	if err != nil {
+		t.Fatal(err)
+	}
+	verified, err := m.Verify(ctx, problems, ExactMatch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	differ := 0
+	for i, x := range problems {
+		alone := *m
+		alone.Runs = max(1, max(len(x.Operands[0]), len(x.Operands[1]))-1)
+		want, err := alone.Decode(ctx, []task.Problem{x})
+		if err != nil {
+			t.Fatal(err)
+		}
+		right, err := alone.Verify(ctx, []task.Problem{x}, ExactMatch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(together[i], want[0]) || verified[i] != right[0] {
+			t.Fatalf("%s: %v with others, %v alone with %d runs", p.task.Written(x), together[i], want[0], alone.Runs)
+		}
+		thought, err := m.Think(ctx, x, 0)
+		if err != nil || len(thought.After) != alone.Runs {
+			t.Fatalf("%s: %d runs are shown, want %d, %v", p.task.Written(x), len(thought.After), alone.Runs, err)
+		}
+		alone.Runs = 2
+		if other, _ := alone.Decode(ctx, []task.Problem{x}); !slices.Equal(other[0], want[0]) {
+			differ++
+		}
+	}
+	if differ == 0 {
+		t.Error("no answer hangs on the number of runs")
 	}
 }

@@ -53,11 +53,12 @@ func (t *Thinking) Table(colours bool) string {
 	return b.String()
 }
 
-// Think follows a problem through so many runs of the loop. Settled is the number
-// of runs after which nothing changes any more.
+// Think follows a problem through so many runs of the loop, or as many as its length
+// says. Settled is the number of runs after which nothing changes any more.
 func (m *Model) Think(ctx context.Context, p task.Problem, runs int) (*Thinking, error) {
 	all := *m
 	all.Runs = runs
+	runs = all.runs(p)
 	replies, err := all.Decode(ctx, []task.Problem{p})
 	if err != nil {
 		return nil, err
@@ -95,11 +96,9 @@ func (m *Model) reread(ctx context.Context, p task.Problem, reply []int32, runs 
 		b.Target = append(slices.Clone(b.Target[:first+1]), reply[:len(reply)-1]...)
 		b.T = len(b.Target)
 		for r := range said {
-			once := *m
-			once.Runs = r + 1
 			now := b
 			now.Target = slices.Clone(b.Target)
-			said[r] = once.predict(w, now, nil)[first:]
+			said[r] = m.predict(w, now, r+1, nil)[first:]
 		}
 	})
 	return said, err

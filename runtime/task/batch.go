@@ -16,6 +16,8 @@ type Batch struct {
 	At      int     // of a Slice: its first row's place in the Labels of the whole
 	Parts   Parts
 	Packing Packing // of a Drawer that packs
+
+	Recurrences []int // of a loop that runs by length, on each example; those of equal numbers are together in a group
 }
 
 // Parts are the parts of a batch of sequences. The zero value is none: all is one.
@@ -91,6 +93,18 @@ func (b Batch) Slice(lo, hi int) Batch {
 	}
 	part.T, part.Target, part.Labels, part.At = t, b.Target[start:end], b.Labels[start:end], b.At+start
 	return part
+}
+
+// Launch is the end of the launch that has example lo, of up to so many examples: where a
+// loop runs by length, all of a launch have as many recurrences.
+func (b *Batch) Launch(lo, examples int) int {
+	end := min(lo-lo%examples+examples, b.B)
+	for k := lo + 1; k < end && len(b.Recurrences) > 0; k++ {
+		if b.Recurrences[k] != b.Recurrences[lo] {
+			return k
+		}
+	}
+	return end
 }
 
 // Kept is the number of labels that the loss counts.

@@ -20,6 +20,9 @@ func (c *Config) check() error {
 	if err := c.checkCurriculum(); err != nil {
 		return err
 	}
+	if c.Recurrences.ByLength() && !c.Sequence {
+		return fmt.Errorf("recurrences by length are of a loop, which reads sequences")
+	}
 	if c.Kind == "mixed" {
 		if len(c.Of) == 0 || slices.Contains(c.Of, "mixed") || slices.Contains(c.Of, "sort") || !c.Sequence {
 			return fmt.Errorf("a mix of %v: want sequences of one or more other kinds of numbers", c.Of)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strconv"
 
+	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/philox"
 )
 
@@ -20,8 +21,10 @@ type draft struct {
 	carries  bool // it is to have long carries
 
 	// A sequence as written:
-	tokens []int32
-	prompt int // tokens up to and including =
+	tokens      []int32
+	prompt      int // tokens up to and including =
+	asked       int // the same without fillers
+	recurrences int // of a loop that runs by length
 }
 
 // room makes a draft one of n operands.
@@ -55,6 +58,15 @@ func (t *Task) draft(p Problem) *draft {
 		d.operands = append(d.operands, []byte(x))
 	}
 	return d
+}
+
+// length is what is known of a written draft without its answer.
+func (d *draft) length() config.Length {
+	l := config.Length{Operands: len(d.operands), Prompt: d.asked}
+	for _, x := range d.operands {
+		l.Digits = max(l.Digits, len(x))
+	}
+	return l
 }
 
 // solve fills in the answer, if it is not there already.
@@ -136,7 +148,12 @@ func (t *Task) NewDrawer(group, part int) *Drawer {
 // group. With every, launches that are so many apart have the length of the longest of
 // them, and as many rows, so that they can run as one. Problems, their order and Rows stay
 // as they are.
-func (d *Drawer) Launch(examples, every int) { d.launch, d.every = examples, every }
+func (d *Drawer) Launch(examples, every int) {
+	d.launch, d.every = examples, every
+	if d.task.ByLength() { // and launches are cut where that changes
+		d.every = 0
+	}
+}
 
 // Pack makes each sequence a part, so that none pads another, and says in the Packing of
 // a Batch where the rows of a launch are, which has part examples or those of Launch.
@@ -144,8 +161,8 @@ func (d *Drawer) Pack() { d.packed = true }
 
 // Train encodes the n training examples from first on: those of an encoder-decoder
 // in order, at the width of the widest; sequences group by group, of a group the
-// longest first, each launch at the length of its longest, unless all are to be
-// Padded. The Batch is good until the next call.
+// longest first, of a loop by length those with the most recurrences, each launch at the
+// length of its longest, unless all are to be Padded. The Batch is good until the next call.
 func (d *Drawer) Train(first int64, n int) (Batch, error) {
 	for len(d.drafts) < n {
 		d.drafts = append(d.drafts, draft{})

@@ -28,6 +28,7 @@ func kinds() []kind {
 		{"multiplication", "*", 2, numbers{}, multiplication, '0', false, "two numbers with a * between them", "12*34"},
 		{"nx1", "*", 2, numbers{digit: true}, multiplication, '0', true, "a number and a digit with a * between them", "123*4"},
 		{"parity", "", 1, numbers{}, runningParity, 0, true, "a number", "1011"},
+		{"copy", "", 1, numbers{}, again, '0', true, "a number", "12345"},
 		{"or", "+", 2, vectors{}, or, '0', false, "two vectors of bits with a + between them", "001+00000"},
 		{"sum", "+", 0, sums{}, sum, '0', true, "two or more numbers with a + between them", "12+34+56"},
 		{"sort", ",", 0, arrays{}, nil, '0', false, "numbers with commas between them", "75946,36999,81201"},
@@ -86,6 +87,9 @@ func runningParity(dst []byte, _ int, x [][]byte) []byte {
 func parity(dst []byte, base int, x [][]byte) []byte {
 	return runningParity(dst, base, x)[:len(dst)+1]
 }
+
+// again is the number itself.
+func again(dst []byte, _ int, x [][]byte) []byte { return append(dst, x[0]...) }
 
 // or is the union of two vectors that begin at the left.
 func or(dst []byte, _ int, x [][]byte) []byte {

@@ -17,10 +17,22 @@ func (d *Drawer) sequences(n int) (Batch, error) {
 		}
 		d.order = append(d.order, i)
 	}
-	if !d.task.cfg.Padded {
+	by := d.task.ByLength()
+	for i := range n {
+		if x := &d.drafts[i]; by {
+			x.recurrences = x.of.cfg.Recurrences.Of(x.length())
+		}
+	}
+	if by || !d.task.cfg.Padded {
 		d.sort(n)
 	}
 	b := &d.batch
+	b.Recurrences = b.Recurrences[:0]
+	for _, i := range d.order {
+		if by {
+			b.Recurrences = append(b.Recurrences, d.drafts[i].recurrences)
+		}
+	}
 	b.B, b.T, b.Rows = n, 0, 0
 	p := &b.Parts
 	p.Size, p.Rows, p.Starts = d.part, p.Rows[:0], p.Starts[:0]
@@ -50,7 +62,7 @@ func (d *Drawer) sequences(n int) (Batch, error) {
 	}
 	b.Target, b.Labels = resize(b.Target, total), resize(b.Labels, total)
 	if d.packed {
-		b.Packing.say(p, total, max(d.part, d.launch))
+		b.say(total, max(d.part, d.launch))
 	}
 	for row, i := range d.order {
 		d.drafts[i].lay(b.Slice(row, row+1))
@@ -58,15 +70,19 @@ func (d *Drawer) sequences(n int) (Batch, error) {
 	return *b, nil
 }
 
-// say says where rows are of the parts of a batch, which have so many, in launches of so
-// many examples.
-func (k *Packing) say(p *Parts, rows, launch int) {
+// say says where rows are of the parts of a packed batch, which have so many, in launches of
+// up to so many examples.
+func (b *Batch) say(rows, launch int) {
+	k, p := &b.Packing, &b.Parts
 	k.Example, k.Start, k.Length = resize(k.Example, rows), k.Start[:0], k.Length[:0]
+	first, end := 0, 0
 	for i, n := range p.Rows {
-		first := p.Starts[i-i%launch]
-		k.Start, k.Length = append(k.Start, int32(p.Starts[i]-first)), append(k.Length, int32(n))
+		if i >= end {
+			first, end = i, b.Launch(i, launch)
+		}
+		k.Start, k.Length = append(k.Start, int32(p.Starts[i]-p.Starts[first])), append(k.Length, int32(n))
 		for r := range n {
-			k.Example[p.Starts[i]+r] = int32(i % launch)
+			k.Example[p.Starts[i]+r] = int32(i - first)
 		}
 	}
 }
@@ -146,16 +162,20 @@ func (d *Drawer) join(p *Parts) {
 	}
 }
 
-// sort puts the longest of each group first: then a worker's memory grows but once,
-// and what is left for the end is short. It moves no example to another group, so what
-// a group draws has nothing to do with lengths.
+// sort puts the longest of each group first, of a loop by length those with the most
+// recurrences: then a worker's memory grows but once, and what is left for the end is
+// short. It moves no example to another group, so what a group draws has nothing to do
+// with lengths.
 func (d *Drawer) sort(n int) {
 	group := d.group
 	if group <= 0 {
 		group = n
 	}
 	for some := range slices.Chunk(d.order, max(group, 1)) {
-		slices.SortStableFunc(some, func(a, b int) int { return cmp.Compare(len(d.drafts[b].tokens), len(d.drafts[a].tokens)) })
+		slices.SortStableFunc(some, func(a, b int) int {
+			x, y := &d.drafts[b], &d.drafts[a]
+			return cmp.Or(cmp.Compare(x.recurrences, y.recurrences), cmp.Compare(len(x.tokens), len(y.tokens)))
+		})
 	}
 }
 
@@ -199,7 +219,7 @@ func (t *Task) write(d *draft) error {
 		return err
 	}
 	p.put('=')
-	d.prompt = len(d.tokens)
+	d.prompt, d.asked = len(d.tokens), p.written
 	switch {
 	case t.Arrays():
 		p.symbols(d.answer)
@@ -218,7 +238,7 @@ func (p *pen) line(f *lines) {
 	for _, id := range f.between {
 		p.add(id)
 	}
-	p.prompt = len(p.tokens)
+	p.prompt, p.asked = len(p.tokens), p.written
 	p.cut(p.answer)
 	if len(p.answer) == 0 {
 		for range f.room(p.prompt) {

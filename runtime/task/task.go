@@ -271,6 +271,28 @@ func (t *Task) Longest() (source, target int) {
 	return t.Shape(w)
 }
 
+// ByLength reports whether the length of a problem says how often a loop runs on it.
+func (t *Task) ByLength() bool { return t.cfg.Recurrences.ByLength() }
+
+// Recurrences is how often a loop by length runs on a problem.
+func (t *Task) Recurrences(p Problem) int {
+	d := t.draft(p)
+	d.of.mustWrite(d)
+	return t.cfg.Recurrences.Of(d.length())
+}
+
+// MostRecurrences is how often a loop by length runs on the longest problems of training.
+func (t *Task) MostRecurrences() int {
+	most := 0
+	for _, u := range t.parts {
+		most = max(most, u.MostRecurrences())
+	}
+	if len(t.parts) == 0 {
+		most = t.Recurrences(t.largest())
+	}
+	return most
+}
+
 // Varies says whether problems of one batch have several lengths.
 func (t *Task) Varies() bool { return t.cfg.Sequence && !t.cfg.Padded }
 

@@ -265,15 +265,25 @@ func (s *stepper) chunk(w device.Worker, i int) {
 			next := s.drawn(lo, end)
 			p := s.Config.passes(s.now.step, lo)[i]
 			s.around(w, &s.Plan.Prepare, lo, p)
-			for at := lo; at < next; at += s.examples {
-				part := s.batch.Slice(at, min(at+s.examples, next))
-				s.launch(w, at, &part, s.Config.passes(s.now.step, at)[i], i)
+			for at := lo; at < next; {
+				end := min(s.batch.Launch(at, s.examples), next)
+				part := s.batch.Slice(at, end)
+				s.launch(w, at, &part, s.pass(at, i), i)
+				at = end
 			}
 			s.around(w, &s.Plan.Finish, lo, p)
 			lo = next
 		}
 	}
 	s.Plan.Fold(w.Queue())
+}
+
+// pass is number i of those of the launch with this example.
+func (s *stepper) pass(example, i int) pass {
+	if by := s.batch.Recurrences; len(by) > 0 {
+		return pass{withGrad: by[example]}
+	}
+	return s.Config.passes(s.now.step, example)[i]
 }
 
 // drawn is the end of the examples from lo on, and before end, that share their draws.
