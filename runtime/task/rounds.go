@@ -26,11 +26,7 @@ func (t *Task) Asked(round, k int) []Problem {
 	d := draft{of: t}
 	lengths := t.cfg.Rounds.Lengths(t.cfg.DigitsHi, round)
 	t.operands(&d, src, t.kind.arity, func(int) int { return lengths.Lo + src.Intn(lengths.Hi-lengths.Lo+1) })
-	second := 0
-	if t.kind.arity > 1 {
-		second = len(d.operands[1])
-	}
-	d.answer = append(d.answer, t.longest(len(d.operands[0]), second).Answer...)
+	d.answer = t.bound(d.operands)
 	all := make([]Problem, t.cfg.Rounds.Votes)
 	for i := range all {
 		if t.cfg.Sequence {
@@ -44,12 +40,34 @@ func (t *Task) Asked(round, k int) []Problem {
 	return all
 }
 
+// bound is a number that no answer to operands of these lengths is longer than.
+func (t *Task) bound(x [][]byte) []byte {
+	n := len(x[0])
+	if t.kind.arity > 1 {
+		n = max(n, len(x[1]))
+	}
+	switch t.kind.name {
+	case "parity":
+		if !t.cfg.Scratchpad {
+			n = 1
+		}
+	case "multiplication":
+		n = len(x[0]) + len(x[1])
+	case "subtraction": // with its sign
+		return append([]byte("-1"), strings.Repeat("0", n-1)...)
+	default:
+		n++
+	}
+	return append([]byte("1"), strings.Repeat("0", n-1)...)
+}
+
 // commutes reports whether operands may change places.
 func (k *kind) commutes() bool { return k.name == "addition" || k.name == "multiplication" }
 
 // Reads is the answer to a problem that was Asked, as a reply has it; not ok where that is
 // not written as answers are.
 func (t *Task) Reads(p Problem, reply []int32) (answer string, ok bool) {
+	room, err := t.Width(p)
 	p.Answer = t.Decode(p, reply)
 	plain := p.Answer
 	if t.kind.name == "subtraction" {
@@ -58,7 +76,7 @@ func (t *Task) Reads(p Problem, reply []int32) (answer string, ok bool) {
 	if plain == "" || strings.Trim(plain, digits[:t.cfg.Base]) != "" {
 		return "", false
 	}
-	if _, err := t.Width(p); err != nil {
+	if width, err2 := t.Width(p); cmp.Or(err, err2) != nil || width > room {
 		return "", false
 	}
 	want := t.reference(p)
