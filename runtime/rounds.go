@@ -135,29 +135,9 @@ func (r *roundsRun) ask(ctx context.Context, round int) (a answers, err error) {
 	lengths := r.rounds.Lengths(r.digits, round)
 	a = answers{Name: r.rec.Name, SpecHash: r.rec.SpecHash, Seed: r.seed, Stage: r.stage.Name, Round: round + 1,
 		From: lengths.Lo, To: lengths.Hi, Step: r.trainer.State.Step, Asked: r.rounds.Samples}
-	var problems []task.Problem
-	for k := range r.rounds.Samples {
-		problems = append(problems, r.own.Asked(round, k)...)
-	}
-	m := r.stage.Model
-	asked := eval.Model{Machine: r.trainer.Machine, Plan: &m.Plan, Task: r.own, Seed: r.seed, Runs: m.Eval.Loop}
-	said, err := asked.Decode(ctx, problems)
-	if cause := context.Cause(ctx); err != nil && cause != nil {
-		if _, interrupted := interrupt.In(cause); interrupted {
-			return a, fmt.Errorf("%w; go on with: %s", cause, r.goOn())
-		}
-	}
+	replies, err := r.replies(ctx, round)
 	if err != nil {
-		return a, fmt.Errorf("round %d cannot be asked: %w", round+1, err)
-	}
-	replies := make([]task.Reply, r.rounds.Samples)
-	for i, reply := range said {
-		of := &replies[i/r.rounds.Votes]
-		if len(of.Votes) == 0 {
-			of.Problem = problems[i]
-		}
-		answer, _ := r.own.Reads(problems[i], reply)
-		of.Votes = append(of.Votes, answer)
+		return a, err
 	}
 	a.problems = task.Keep(r.rounds, replies)
 	a.Kept, a.Right = len(a.problems), r.own.Truly(a.problems)
@@ -178,6 +158,34 @@ func (r *roundsRun) ask(ctx context.Context, round int) (a answers, err error) {
 	r.cmd.say(r.app, "round %d of %d: of %d answers to problems of %s digits %d are kept, of which %d are right\n",
 		round+1, r.rounds.Count(r.digits), a.Asked, digitsOf(a), a.Kept, a.Right)
 	return a, nil
+}
+
+// replies is what the model says to the problems of a round.
+func (r *roundsRun) replies(ctx context.Context, round int) ([]task.Reply, error) {
+	var problems []task.Problem
+	for k := range r.rounds.Samples {
+		problems = append(problems, r.own.Asked(round, k)...)
+	}
+	m := r.stage.Model
+	asked := eval.Model{Machine: r.trainer.Machine, Plan: &m.Plan, Task: r.own, Seed: r.seed, Runs: m.Eval.Loop}
+	said, err := asked.Decode(ctx, problems)
+	cause := context.Cause(ctx)
+	if _, interrupted := interrupt.In(cause); err != nil && interrupted {
+		return nil, fmt.Errorf("%w; go on with: %s", cause, r.goOn())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("round %d cannot be asked: %w", round+1, err)
+	}
+	var replies []task.Reply
+	for i, reply := range said {
+		if i%r.rounds.Votes == 0 {
+			replies = append(replies, task.Reply{Problem: problems[i]})
+		}
+		of := &replies[len(replies)-1]
+		answer, _ := r.own.Reads(problems[i], reply)
+		of.Votes = append(of.Votes, answer)
+	}
+	return replies, nil
 }
 
 // digitsOf is the lengths of a round.
