@@ -27,6 +27,10 @@ import (
 // roundsFile has a row for each round.
 const roundsFile = "rounds.csv"
 
+// leastKept is the share of answers below which a round is not trained on: a few of them
+// would only be learned by heart.
+const leastKept = 0.1
+
 // answersFile is what is kept of a round, counted from 1.
 func answersFile(round int) string { return fmt.Sprintf("answers-%03d.json", round) }
 
@@ -141,9 +145,9 @@ func (r *roundsRun) ask(ctx context.Context, round int) (a answers, err error) {
 	}
 	a.problems = task.Keep(r.rounds, replies)
 	a.Kept, a.Right = len(a.problems), r.own.Truly(a.problems)
-	if a.Kept == 0 {
-		return a, fmt.Errorf("round %d: none of %d answers to problems of %s digits is kept, so there is nothing to train on. Train the stage before longer, or take a smaller step in rounds",
-			round+1, a.Asked, digitsOf(a))
+	if least := max(1, int(leastKept*float64(a.Asked))); a.Kept < least {
+		return a, fmt.Errorf("round %d: of %d answers to problems of %s digits %d are kept, of which training would learn no more than these: want %d at least. Train the stage before longer, or take a smaller step in rounds",
+			round+1, a.Asked, digitsOf(a), a.Kept, least)
 	}
 	for _, p := range a.problems {
 		a.Problems = append(a.Problems, r.own.Answered(p))

@@ -34,9 +34,9 @@ func (c *checker) longer() (r config.Rounds) {
 	if v == nil {
 		return r
 	}
-	r = config.Rounds{Until: v.int("until"), Step: v.int("step"), Samples: v.int("samples"), Votes: v.int("votes"), Short: v.int("short"), Newest: v.num64("newest")}
-	if v.arg("short").is("none") || c.kind == "subtraction" || c.kind == "parity" {
-		r.Short = -1
+	r = config.Rounds{Until: v.int("until"), Step: v.int("step"), Samples: v.int("samples"), Votes: v.int("votes"), Length: v.int("length"), Newest: v.num64("newest")}
+	if v.arg("length").is("none") || c.kind == "subtraction" || c.kind == "parity" {
+		r.Length = -1
 	}
 	return r
 }

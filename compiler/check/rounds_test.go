@@ -42,17 +42,17 @@ func TestRounds(t *testing.T) {
 			t.Errorf("%s: want %q, found %v", text, want, found)
 		}
 	}
-	spec, found := resolve(map[string]string{"a.arith": "arith 1\n" + digits + tail + "rounds.step = 2\nrounds.short = none }"}, "a.arith")
+	spec, found := resolve(map[string]string{"a.arith": "arith 1\n" + digits + tail + "rounds.step = 2\nrounds.length = none }"}, "a.arith")
 	if found.HasErrors() {
 		t.Fatal(found)
 	}
-	if got, want := spec.stage("long").Spec.Task.Rounds, (config.Rounds{Until: 9, Step: 2, Samples: 5000, Votes: 1, Short: -1, Newest: 0.5}); got != want {
+	if got, want := spec.stage("long").Spec.Task.Rounds, (config.Rounds{Until: 9, Step: 2, Samples: 5000, Votes: 1, Length: -1, Newest: 0.5}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	if spec.stage("short").Spec.Task.Rounds.Any() || spec.stage("long").Calibration != nil {
 		t.Error("another stage has rounds, or the stage calibrates")
 	}
-	if want := "rounds = longer(until = 9, step = 2, samples = 5000, short = none, votes = 1, newest = 50%)"; strings.Count(spec.Resolved, want) != 1 || strings.Count(spec.Resolved, "rounds") != 1 {
+	if want := "rounds = longer(until = 9, step = 2, samples = 5000, length = none, votes = 1, newest = 50%)"; strings.Count(spec.Resolved, want) != 1 || strings.Count(spec.Resolved, "rounds") != 1 {
 		t.Errorf("no %s, once, in\n%s", want, spec.Resolved)
 	}
 	again, found := resolve(map[string]string{"a.arith": spec.Resolved}, "a.arith")

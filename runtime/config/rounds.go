@@ -9,7 +9,7 @@ type Rounds struct {
 	Step    int     // digits that a round adds
 	Samples int     // problems that are asked in a round
 	Votes   int     // answers to each of them, of which more than half are to be the same
-	Short   int     // most digits that an answer lacks of the longest to operands as long; -1: any
+	Length  int     // most digits that an answer is longer or shorter than most to operands as long; -1: any
 	Newest  float64 // share of the examples of training that are of the last round
 }
 

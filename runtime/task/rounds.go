@@ -3,6 +3,7 @@ package task
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -96,29 +97,46 @@ type Reply struct {
 }
 
 // Keep is the problems whose answers are kept of a round, with these: those that more than
-// half of the votes are for and that are not too short beside those to operands as long.
+// half of the votes are for and that are about as long as most to operands as long. Lee et
+// al. compare with the longest, which one wrong answer is enough to be.
 func Keep(rounds config.Rounds, replies []Reply) []Problem {
-	lengths := func(p Problem) string {
-		var all []int
-		for _, x := range p.Operands {
-			all = append(all, len(x))
-		}
-		return fmt.Sprint(all)
-	}
 	var agreed []Problem
-	longest := map[string]int{}
+	lengths := map[string]map[int]int{} // how many answers have which, by the operands' lengths
 	for _, r := range replies {
-		if r.Problem.Answer = majority(r.Votes); r.Problem.Answer == "" {
+		p := r.Problem
+		if p.Answer = majority(r.Votes); p.Answer == "" {
 			continue
 		}
-		agreed = append(agreed, r.Problem)
-		of := lengths(r.Problem)
-		longest[of] = max(longest[of], len(r.Problem.Answer))
+		agreed = append(agreed, p)
+		of := shapeOf(p)
+		if lengths[of] == nil {
+			lengths[of] = map[int]int{}
+		}
+		lengths[of][len(p.Answer)]++
 	}
-	if rounds.Short < 0 {
+	if rounds.Length < 0 {
 		return agreed
 	}
-	return slices.DeleteFunc(agreed, func(p Problem) bool { return len(p.Answer) < longest[lengths(p)]-rounds.Short })
+	return slices.DeleteFunc(agreed, func(p Problem) bool {
+		off := len(p.Answer) - commonest(lengths[shapeOf(p)])
+		return max(off, -off) > rounds.Length
+	})
+}
+
+// shapeOf is the lengths of a problem's operands.
+func shapeOf(p Problem) string {
+	var all []int
+	for _, x := range p.Operands {
+		all = append(all, len(x))
+	}
+	return fmt.Sprint(all)
+}
+
+// commonest is the length that most answers have, of several the longest.
+func commonest(counts map[int]int) int {
+	return slices.MaxFunc(slices.Collect(maps.Keys(counts)), func(a, b int) int {
+		return cmp.Or(cmp.Compare(counts[a], counts[b]), cmp.Compare(a, b))
+	})
 }
 
 // majority is what more than half of the votes are for, "" if there is none.

@@ -13,7 +13,7 @@ import (
 // rounded gives a task rounds.
 func rounded(c Config) Config {
 	c.Base, c.DigitsLo, c.DigitsHi = max(c.Base, 10), 1, 3
-	c.Rounds = config.Rounds{Until: 8, Step: 2, Samples: 10, Votes: 1, Short: 1, Newest: 0.5}
+	c.Rounds = config.Rounds{Until: 8, Step: 2, Samples: 10, Votes: 1, Length: 1, Newest: 0.5}
 	return c
 }
 
@@ -26,13 +26,14 @@ func TestKeep(t *testing.T) {
 		want    []string
 	}{
 		"none":                                  {config.Rounds{}, nil, nil},
-		"no answer":                             {config.Rounds{Short: 1}, []Reply{{p("12"), []string{""}}, {p("15"), []string{"16"}}}, []string{"16"}},
-		"too short":                             {config.Rounds{Short: 1}, []Reply{{p("99"), []string{"100"}}, {p("98"), []string{"99"}}, {p("97"), []string{"8"}}}, []string{"100", "99"}},
-		"not as long at all":                    {config.Rounds{}, []Reply{{p("99"), []string{"100"}}, {p("98"), []string{"99"}}}, []string{"100"}},
-		"of any length":                         {config.Rounds{Short: -1}, []Reply{{p("99"), []string{"100"}}, {p("97"), []string{"8"}}}, []string{"100", "8"}},
-		"shorter operands have shorter answers": {config.Rounds{Short: 1}, []Reply{{p("9999"), []string{"10000"}}, {p("9"), []string{"8"}}, {p("9", "9"), []string{"1"}}}, []string{"10000", "8", "1"}},
+		"no answer":                             {config.Rounds{Length: 1}, []Reply{{p("12"), []string{""}}, {p("15"), []string{"16"}}}, []string{"16"}},
+		"too short":                             {config.Rounds{Length: 1}, []Reply{{p("999"), []string{"1000"}}, {p("980"), []string{"990"}}, {p("970"), []string{"8"}}, {p("971"), []string{"98"}}, {p("975"), []string{"981"}}}, []string{"1000", "990", "98", "981"}},
+		"too long":                              {config.Rounds{Length: 1}, []Reply{{p("99"), []string{"10000"}}, {p("98"), []string{"99"}}, {p("97"), []string{"98"}}}, []string{"99", "98"}},
+		"the longer of two":                     {config.Rounds{}, []Reply{{p("99"), []string{"100"}}, {p("98"), []string{"99"}}}, []string{"100"}},
+		"of any length":                         {config.Rounds{Length: -1}, []Reply{{p("99"), []string{"100"}}, {p("97"), []string{"8"}}}, []string{"100", "8"}},
+		"shorter operands have shorter answers": {config.Rounds{Length: 1}, []Reply{{p("9999"), []string{"10000"}}, {p("9"), []string{"8"}}, {p("9", "9"), []string{"1"}}}, []string{"10000", "8", "1"}},
 		"what none agrees on does not say how long answers are": {config.Rounds{}, []Reply{{p("98"), []string{"9999", "99", "1"}}, {p("97"), []string{"98", "98", "1"}}}, []string{"98"}},
-		"half is no majority": {config.Rounds{Short: -1}, []Reply{{p("1"), []string{"2", "3"}}, {p("2"), []string{"3", "3"}}, {p("3"), []string{"4", "", "4"}}, {p("4"), []string{"", "", "5"}}}, []string{"3", "4"}},
+		"half is no majority": {config.Rounds{Length: -1}, []Reply{{p("1"), []string{"2", "3"}}, {p("2"), []string{"3", "3"}}, {p("3"), []string{"4", "", "4"}}, {p("4"), []string{"", "", "5"}}}, []string{"3", "4"}},
 	} {
 		var got []string
 		for _, k := range Keep(c.rounds, c.replies) {
