@@ -220,3 +220,25 @@ func TestBadRounds(t *testing.T) {
 		t.Errorf("exit %d\n%s", s.code, s.err)
 	}
 }
+
+// TestRoundsOnGPU wants a GPU to give the answers that a processor gives, and to learn the
+// same of them.
+func TestRoundsOnGPU(t *testing.T) {
+	p := toyRounds()
+	for _, s := range p.Stages {
+		spec, hash, task, steps := s.Model.Spec, s.Model.SpecHash, s.Model.Task, s.Model.Train.Budget
+		*s.Model = toyOnGPU()
+		s.Model.Spec, s.Model.SpecHash, s.Model.Task, s.Model.Train.Budget, s.Model.Eval.Samples = spec, hash, task, steps, 4
+	}
+	p.Stages[1].Model.Task.Rounds.Samples = 10
+	p.Stages[1].Model.Train.Budget.Steps = 6
+	dirs := map[string]string{"cpu": filepath.Join(t.TempDir(), "run"), "sim": filepath.Join(t.TempDir(), "run")}
+	for device, dir := range dirs {
+		for _, args := range [][]string{{"--until", "first", "--device", "cpu"}, {"--resume", "--device", device}} {
+			if s := callStages(t, p, append([]string{"train", "--out", dir, "-q"}, args...)...); s.code != 0 {
+				t.Fatalf("%v: exit %d\n%s", args, s.code, s.err)
+			}
+		}
+	}
+	sameRounds(t, dirs["cpu"], dirs["sim"])
+}

@@ -139,7 +139,7 @@ A stage with ` + "`rounds`" + ` trains on the model's own answers to problems th
     }
 
 Each of the 20 rounds has an equal share of the steps. Before its first step, the weights of that moment answer new
-problems of two digits more. Answers are kept that are written as answers are, are not too short, and have enough votes;
+problems of two digits more. Answers are kept that are written as answers are, as long as most, and have enough votes;
 whether they are right is reported, and used for nothing. Then training goes on with what all rounds have kept and with
 true problems of ` + "`task.digits`" + `. The run directory has ` + "`answers-NNN.json`" + ` with the problems of each round, and ` + "`rounds.csv`" + `
 with how many were asked, kept and right.
