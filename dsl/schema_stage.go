@@ -34,13 +34,32 @@ func sweepRows() []Row {
 	}}}
 }
 
+// roundsRow is how a stage trains on its own answers.
+func roundsRow() Row {
+	return Row{Path: "stage.rounds", Type: Choice, Default: "none", Doc: "training on the model's own answers", Choices: []Option{
+		{Name: "none"},
+		{Name: "longer", Args: []Row{
+			{Path: "until", Type: Int, Min: 2, Max: 1000, Doc: "digits of the operands of the last round"},
+			{Path: "step", Type: Int, Default: "1", Min: 1, Max: 1000, Doc: "digits that a round adds"},
+			{Path: "samples", Type: Int, Default: "5000", Min: 1, Max: 1 << 20, Doc: "problems that a round asks"},
+			{Path: "length", Type: Int, Default: "1", Words: "none", Max: 1000,
+				Doc: "most digits that an answer that is kept is longer or shorter than most to operands as long; none: any; of subtraction and parity answers of any length are kept"},
+			{Path: "votes", Type: Int, Default: "1", Min: 1, Max: 99,
+				Doc: "answers to each problem, of which more than half have to be the same: with operands in either order where that changes nothing, with hints from other letters"},
+			{Path: "newest", Type: Fraction, Default: "50%", Max: 1,
+				Doc: "share of training examples that are of the last round; the others have the lengths of task.digits, with true answers, and of all rounds so far, each length equally often"},
+		}, Doc: "in each round, which has an equal share of the budget, the model answers problems that are longer by a step, and is trained on the answers that are kept, whether they are right or not (Lee et al. 2025, arXiv:2502.01612)"},
+	}}
+}
+
 // stageRows are the attributes of a stage besides overrides: stage.x stands for
-// stage.NAME.x. All but from make it a calibration (Duan & Shi 2023,
+// stage.NAME.x. All but from and rounds make it a calibration (Duan & Shi 2023,
 // arXiv:2310.11984, section 4).
 func stageRows() []Row {
 	rows := []Row{
 		{Path: "stage.from", Type: StageName, Default: "none", Words: "none",
 			Doc: "earlier stage that provides the initial weights, or the attention to read"},
+		roundsRow(),
 		{Path: "stage.samples", Type: Int, Default: "1000", Min: 1, Max: 1 << 30, Doc: "problems that attention is averaged over"},
 		{Path: "stage.layer", Type: Int, Default: "last", Words: "last", Min: 1, Max: 1000,
 			Doc: "decoder layer that attention is read from, counted from 1"},

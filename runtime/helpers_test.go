@@ -32,6 +32,8 @@ func TestMain(m *testing.M) {
 		Main(m)
 	case "stages":
 		MainStages(toyPipeline())
+	case "rounds":
+		MainStages(toyRounds())
 	case "steady":
 		m := toyModel()
 		healthy := m.CPU[toyGradients].Run

@@ -350,13 +350,24 @@ func (j *pipelineRun) train(ctx context.Context, s *Stage) error {
 	if err != nil {
 		return err
 	}
+	rounds := j.roundsOf(s, t)
+	if rounds != nil {
+		if err := rounds.check(state.Budget); err != nil {
+			return err
+		}
+	}
 	state.Change(t.Config.Budget, t.State.Step)
 	rec.Training = state.Training
 	if err := errors.Join(writeRecord(j.dir, j.rec), fillRun(dir, s.Model.identity(), rec)); err != nil {
 		return err
 	}
 	j.cmd.say(a, "training %s\n", about(t))
-	if err := j.cmd.train(ctx, a, t, j.goOn()); err != nil {
+	if rounds != nil {
+		err = rounds.train(ctx)
+	} else {
+		err = j.cmd.train(ctx, a, t, j.goOn())
+	}
+	if err != nil {
 		return err
 	}
 	return j.reached(s, t)

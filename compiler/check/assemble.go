@@ -78,6 +78,7 @@ func (c *checker) task() Task {
 		RandomPad:        c.num("task.random_pad"),
 		Examples:         int64(c.num("task.examples")),
 		Curriculum:       c.curriculum(),
+		Rounds:           c.longer(),
 		Holdout:          c.num("task.holdout"),
 		LossOnAll:        c.word("task.loss_on") == "all",
 		Scratchpad:       c.flag("task.scratchpad"),

@@ -141,9 +141,15 @@ func (t *Task) digits() (lo, hi int) {
 	return t.DigitsLo, t.DigitsHi
 }
 
+// reached is the most digits of the operands of training, of all its rounds.
+func (t *Task) reached() int {
+	_, hi := t.digits()
+	return max(hi, t.Rounds.Until)
+}
+
 // answerBound is the most digits of an answer in training.
 func (t *Task) answerBound() int {
-	_, hi := t.digits()
+	hi := t.reached()
 	switch {
 	case t.Below > 0 && t.Kind == "successor":
 		return t.places(t.Below)
@@ -201,7 +207,8 @@ func (s *Spec) listTrained() []lengths {
 	if t.File != nil {
 		return t.File.shapes(s.Model.Loop != nil)
 	}
-	lo, hi := t.digits()
+	lo, _ := t.digits()
+	hi := t.reached()
 	if t.Kind == "sum" {
 		var out []lengths
 		for n := t.OperandsLo; n <= t.OperandsHi; n++ {

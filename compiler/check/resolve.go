@@ -38,6 +38,7 @@ type checker struct {
 	earlier []string                // stages before this one
 	results map[string]*Calibration // of those that calibrate
 	stageOf map[string]*checker     // of those that train
+	rounds  *value                  // of the stage that this is; nil: it has none
 	like    *before                 // nil for the first training
 	first   *merged                 // what that says
 }

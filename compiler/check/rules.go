@@ -12,6 +12,7 @@ import (
 // checkRules wants attributes that fit each other. The spec is complete.
 func (c *checker) checkRules(s *Spec) {
 	c.checkTask(&s.Task)
+	c.checkRounds(s)
 	c.checkStop(s)
 	c.checkDuring(s)
 	c.checkBiases(s)

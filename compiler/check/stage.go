@@ -13,7 +13,7 @@ import (
 func (m *merged) apply(lang *language, all *merged, in string) *merged {
 	out := m.clone()
 	for _, meaning := range all.inside[in] {
-		if lang.rows["stage."+meaning] != nil || lang.blocks["stage."+meaning] != nil {
+		if lang.rows["stage."+meaning] != nil || lang.blocks["stage."+meaning] != nil || ofRounds(meaning) {
 			continue
 		}
 		if s := all.settings[in+"."+meaning]; s != nil {
@@ -70,6 +70,7 @@ func (c *checker) buildStages(spec *Spec) {
 		} else {
 			c.checkWeights(name, stage.From)
 			v := c.variant(c.apply(c.lang, c.merged, "stage."+name))
+			v.rounds = c.roundsOf(name)
 			stage.Spec = v.build(spec.Name)
 			stage.Spec.places = v.spans()
 			c.adopt(v)
@@ -137,7 +138,7 @@ func (c *checker) calibrates(name string) bool {
 	prefix := "stage." + name + "."
 	return slices.ContainsFunc(c.order, func(path string) bool {
 		rest, ok := strings.CutPrefix(path, prefix)
-		return ok && rest != "from" && c.lang.rows["stage."+rest] != nil
+		return ok && rest != "from" && !ofRounds(rest) && c.lang.rows["stage."+rest] != nil
 	})
 }
 

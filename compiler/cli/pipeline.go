@@ -49,7 +49,16 @@ type stageSummary struct {
 	Name        string              `json:"name"`
 	From        string              `json:"from,omitempty"`
 	Training    *summary            `json:"training,omitempty"`
+	Rounds      *roundsSummary      `json:"rounds,omitempty"`
 	Calibration *calibrationSummary `json:"calibration,omitempty"`
+}
+
+// A roundsSummary says how a training goes on by its own answers.
+type roundsSummary struct {
+	Rounds  int `json:"rounds"`
+	From    int `json:"from"` // digits of the longest problems with true answers
+	Until   int `json:"until"`
+	Samples int `json:"samples"`
 }
 
 // A calibrationSummary says what a calibration reads and what it keeps.
@@ -84,6 +93,9 @@ func newPipelineSummary(p *compiler.Program) (*pipelineSummary, error) {
 				return nil, err
 			}
 			trainings = trainings[1:]
+			if t := &s.Spec.Task; t.Rounds.Any() {
+				sum.Rounds = &roundsSummary{t.Rounds.Count(t.DigitsHi), t.DigitsHi, t.Rounds.Until, t.Rounds.Samples}
+			}
 		}
 		out.Stages = append(out.Stages, sum)
 	}
@@ -106,6 +118,9 @@ func (s *pipelineSummary) String() string {
 			fmt.Fprintf(&b, "  self      %s\n  cross     %s\n", k.Self, k.Cross)
 		case st.From != "":
 			fmt.Fprintf(&b, "stage       %s, with the weights of %s\n%s", st.Name, st.From, indented(st.Training.details()))
+			if r := st.Rounds; r != nil {
+				fmt.Fprintf(&b, "  rounds      %d, from %d digits to %d, by own answers to %d problems each\n", r.Rounds, r.From, r.Until, r.Samples)
+			}
 		default:
 			fmt.Fprintf(&b, "stage       %s\n%s", st.Name, indented(st.Training.details()))
 		}

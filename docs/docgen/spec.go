@@ -112,7 +112,7 @@ with ` + "`task.split = 0`" + ` all seeds hold out the same.
 
 Stages run in order. Each changes attributes for itself. It starts with fresh weights, or with those of the stage that
 ` + "`from`" + ` names; weights which that stage lacks, such as those of further layers, are fresh, and the trainer says so. A
-stage that sets any ` + "`stage`" + ` attribute but ` + "`from`" + ` is a calibration: it reads the attention of that stage. From then on
+stage that sets any ` + "`stage`" + ` attribute but ` + "`from` and `rounds`" + ` is a calibration: it reads the attention of that stage. From then on
 ` + "`NAME.self`" + ` and ` + "`NAME.cross`" + ` are biases.
 
     stage interpolate {}
@@ -126,6 +126,23 @@ stage that sets any ` + "`stage`" + ` attribute but ` + "`from`" + ` is a calibr
       model.decoder.self.bias  = calibrate.self
       model.decoder.cross.bias = calibrate.cross
     }
+
+A stage with ` + "`rounds`" + ` trains on the model's own answers to problems that are longer from round to round, from 10 digits to
+50 here:
+
+    stage base {}
+
+    stage longer {
+      from         = base
+      rounds       = longer(until = 50, step = 2)
+      train.budget = 4000steps
+    }
+
+Each of the 20 rounds has an equal share of the steps. Before its first step, the weights of that moment answer new
+problems of two digits more. Answers are kept that are written as answers are, as long as most, and have enough votes;
+whether they are right is reported, and used for nothing. Then training goes on with what all rounds have kept and with
+true problems of ` + "`task.digits`" + `. The run directory has ` + "`answers-NNN.json`" + ` with the problems of each round, and ` + "`rounds.csv`" + `
+with how many were asked, kept and right.
 
 All stages share one program and one run directory. ` + "`mlc train`" + ` runs them in turn, ` + "`--resume`" + ` continues where it
 stopped, and ` + "`mlc explain FILE --only extrapolate`" + ` shows one of them. The last stage trains; its model is tested. A

@@ -34,6 +34,7 @@ type Task struct {
 	Examples         int64   // sequences: the set that training walks, hold-out included; 0: no end
 	Holdout          float64 // fraction of the problems that training never sees
 	Curriculum       Curriculum
+	Rounds           Rounds
 	Split            *uint64 // seed of that part, and of the set of Examples; nil: that of the run
 	LossOnAll        bool    // sequences: the prompt has labels, too
 	Padded           bool    // sequences: all as long as the longest there can be, in the order drawn

@@ -52,6 +52,8 @@ const (
 	Shuffled                        // the order of a set of examples
 	Listed                          // numbers of lists that operands are taken from
 	Probed                          // inputs of probes of instructions
+	Asked                           // problems that a model is asked, to be trained on its own answers
+	Mixed                           // which examples of training are such
 )
 
 // A Source is a sequence of words from its beginning.

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -17,7 +18,7 @@ func (c *Config) hinted() bool { return (*config.Task)(c).Hinted() }
 
 // check wants a Config that makes problems.
 func (c *Config) check() error {
-	if err := c.checkCurriculum(); err != nil {
+	if err := cmp.Or(c.checkCurriculum(), c.checkRounds()); err != nil {
 		return err
 	}
 	if c.Recurrences.ByLength() && !c.Sequence {

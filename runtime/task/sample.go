@@ -31,6 +31,8 @@ func (t *Task) train(d *draft, k int64) {
 		})
 	case len(t.course.stages) > 0:
 		t.staged(d, k)
+	case len(t.answers) > 0:
+		t.inRounds(d, k)
 	default:
 		t.anew(d, k, false)
 	}

@@ -38,6 +38,7 @@ type Task struct {
 	part     int                  // number among those, which keeps their random numbers apart
 	course   course               // of a training
 	began    int64                // the first example of this stage of a course
+	answers  [][]Problem          // of each round so far, those that are kept
 }
 
 // New returns the task of a Config. All its problems are functions of the seed, but for
@@ -219,17 +220,18 @@ func (t *Task) EndCounts() bool { return !t.Arrays() && !t.cfg.Unended }
 // Ends reports whether answers have an end that a model says; else their width says it.
 func (t *Task) Ends() bool { return !t.cfg.Unended }
 
-// largest is the widest problem of training.
+// largest is the widest problem of training, of all its rounds if it has some.
 func (t *Task) largest() Problem {
 	if t.cfg.Below == 0 {
-		j := t.cfg.DigitsHi
+		i := max(t.cfg.DigitsHi, t.cfg.Rounds.Until)
+		j := i
 		switch {
 		case t.Arrays():
 			j = t.cfg.LengthHi
 		case t.Sums():
 			j = t.cfg.OperandsHi
 		}
-		return t.longest(t.cfg.DigitsHi, j)
+		return t.longest(i, j)
 	}
 	var d draft
 	t.numbered(&d, func(operand int) int64 {

@@ -113,6 +113,10 @@ func (t *Trainer) Check() error {
 	return nil
 }
 
+// Learn makes other problems, no longer than those so far, what the next steps are on. None
+// is under way.
+func (t *Trainer) Learn(problems *task.Task) { t.Task, t.stepper = problems, nil }
+
 // Start sets parameters and the optimizer's states as they are before the first step.
 func (t *Trainer) Start() {
 	w := t.Machine.Root()

@@ -1,0 +1,101 @@
+package check
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/arithlang/mlc/runtime/config"
+)
+
+// ofRounds reports whether an attribute of a stage is that of its rounds, or an argument
+// of it.
+func ofRounds(attr string) bool { return attr == "rounds" || strings.HasPrefix(attr, "rounds.") }
+
+// roundsOf resolves the rounds of a stage; nil: it has none.
+func (c *checker) roundsOf(name string) *value {
+	path := "stage." + name + ".rounds"
+	e := c.expression(path)
+	if e == nil {
+		return nil
+	}
+	v := c.value(c.lang.rows["stage.rounds"], path, e)
+	if v == nil || v.is("none") {
+		return nil
+	}
+	v.given, v.at = true, c.firstOf(func(p string) bool { return p == path || strings.HasPrefix(p, path+".") })
+	c.values[path] = v
+	return v
+}
+
+// longer is the rounds of the stage whose settings these are.
+func (c *checker) longer() (r config.Rounds) {
+	v := c.rounds
+	if v == nil {
+		return r
+	}
+	r = config.Rounds{Until: v.int("until"), Step: v.int("step"), Samples: v.int("samples"), Votes: v.int("votes"), Length: v.int("length"), Newest: v.num64("newest")}
+	if v.arg("length").is("none") || c.kind == "subtraction" || c.kind == "parity" {
+		r.Length = -1
+	}
+	return r
+}
+
+// checkRounds wants rounds that lead to longer problems, by the model's own answers alone.
+func (c *checker) checkRounds(s *Spec) {
+	if c.rounds == nil {
+		return
+	}
+	t, at := &s.Task, c.rounds.at
+	say := func(help, format string, args ...any) {
+		c.report("E0347", at, format, args...).WithHelp("%s", help)
+	}
+	l, known := t.layout(t.Kind)
+	_, hi := t.digits()
+	budget := c.get("train.budget")
+	switch {
+	case !known || t.Kind == "or":
+		say("they are for addition, subtraction, multiplication, nx1, parity and successor", "task %s has no longer problems to go on to in rounds", t.Kind)
+	case t.Below > 0:
+		say("draw operands by their length: task.digits = 1.."+strconv.Itoa(hi), "task.below = %s says what operands there are, and rounds ask longer ones", c.get("task.below").text)
+	case t.Examples > 0:
+		say("leave examples out: problems are drawn as they are needed", "task.examples = %s repeats the same problems, and rounds add others", c.get("task.examples").text)
+	case t.Curriculum.Any():
+		say("set it in the stage that comes before", "a curriculum changes the problems over the budget, and rounds share that out")
+	case t.Rounds.Until <= hi:
+		say("use until = "+strconv.Itoa(hi+1)+" or more", "rounds until = %d lead to no problem that is longer than task.digits = %s", t.Rounds.Until, c.get("task.digits").text)
+	case budget.of != "steps":
+		say("give the budget in steps", "rounds have equal shares of the steps, and train.budget = %s does not say how many there are", budget.text)
+	case s.Train.Budget.Steps < t.Rounds.Count(hi):
+		say("give a step at least for each, or make step in rounds larger", "there are %d rounds, and train.budget = %s", t.Rounds.Count(hi), budget.text)
+	case t.Rounds.Votes > 1 && !t.Hinted() && t.Kind != "addition" && t.Kind != "multiplication":
+		say("use votes = 1", "votes = %d on a problem of %s, which can be asked in one way only", t.Rounds.Votes, t.Kind)
+	case t.Sequence && t.widthTells(l, t.Rounds.Until):
+		_, most := l.answer(t.Rounds.Until, t.Rounds.Until)
+		help := "write pad = zero(to = 1, step = 1, answer = 2): answers have a place more than operands, always"
+		if t.Kind == "multiplication" {
+			help = fmt.Sprintf("write pad = zero(to = %d): all numbers have one width", most)
+		}
+		say(help, "numbers are as wide as operands and answer together ask for, so the width of a problem says how long its answer is, which rounds do not know")
+	}
+}
+
+// widthTells reports whether the operands of a text of up to so many digits are the wider
+// the longer the answer is.
+func (t *Task) widthTells(l layout, digits int) bool {
+	if t.Pad.To == 0 && !t.Interleave {
+		return false
+	}
+	for a := t.DigitsLo; a <= digits; a++ {
+		for _, b := range []int{t.DigitsLo, a} {
+			if l.single {
+				b = 1
+			}
+			width := func(answer int) int { return t.Pad.Width(max(a, answer+t.Pad.Less)) }
+			if least, most := l.answer(a, b); width(least) != width(most) {
+				return true
+			}
+		}
+	}
+	return false
+}
