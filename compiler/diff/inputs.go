@@ -66,6 +66,8 @@ func idsOf(in *ir.Value, values []*ir.Value) idRange {
 			case (v.Op == ir.CrossEntropy || v.Op == ir.CrossEntropyGrad) && i == 1:
 				shape := v.Args[0].Type.Shape
 				return idRange{-1, shape[len(shape)-1].N}
+			case v.Attr.Attn != nil && a.Type.Rank() == 2: // places, of which masks ask for neighbours
+				return idRange{0, 5}
 			}
 		}
 	}

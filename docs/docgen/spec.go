@@ -61,6 +61,14 @@ name or in their order. Biases add: ` + "`bias = fire + 0.5 * alibi`" + `.
 
 Sums, differences and products of ` + "`h`" + `, ` + "`i`" + `, ` + "`j`" + `, lengths and whole numbers are whole and exact. If one could leave 32
 bits at some length, it is computed as a real number of 32 bits, like quotients and fractions.
+
+The variables ` + "`" + `di` + "`" + `, ` + "`" + `dj` + "`" + `, ` + "`" + `ni` + "`" + ` and ` + "`" + `nj` + "`" + ` hang on the problem: they find a digit wherever it
+stands in a text without padding. In ` + "`" + `12+345=` + "`" + ` the tokens have the places 1 2 0 1 2 3 0 and the numbers 0 0 1 1 1 1 2.
+A site that reads them has no learned bias.
+
+    mask column { // the digits to be added next, and those before them
+      value = h == 0 && dj == di + 1 || h == 1 && dj == di && j != i
+    }
 `
 
 const trainings = `

@@ -190,6 +190,10 @@ func idRanges(shapes [][]int) []idRange {
 	return all
 }
 
+// counts are the buffers of an attention's places and numbers of tokens, which masks
+// compare: of many values few are near each other, and hardly a cell is open.
+var counts = []string{"di_", "dj_", "ni_", "nj_"}
+
 // draw makes the buffers of a launch, whose examples have these lengths if its rows are
 // packed. Those that are only written start as NaN and as an integer that no kernel makes.
 func draw(k *kernel.Kernel, shapes [][]int, inputs Kind, ids idRange, seed uint64, lengths []int32) []kernel.Buffer {
@@ -201,10 +205,14 @@ func draw(k *kernel.Kernel, shapes [][]int, inputs Kind, ids idRange, seed uint6
 			n *= extent
 		}
 		bufs[i] = kernel.NewBuffer(p.Type, n)
+		own := ids
+		if slices.Contains(counts, p.Name) {
+			own = idRange{0, 5}
+		}
 		for j := range bufs[i].I {
 			bufs[i].I[j] = unwrittenI
 			if p.Mode != kernel.Out {
-				bufs[i].I[j] = int32(ids.lo + r.IntN(ids.hi-ids.lo))
+				bufs[i].I[j] = int32(own.lo + r.IntN(own.hi-own.lo))
 			}
 		}
 		kernel.Pack(p.Name, bufs[i].I, lengths)
