@@ -89,6 +89,22 @@ func newProgram(built *plan.Plan) (*program, error) {
 	return p, nil
 }
 
+// handed is what the decoder reads of the encoder besides its memory, "" if there is nothing.
+func (p *program) handed() string {
+	for _, d := range p.decode {
+		for _, c := range d.calls {
+			for _, e := range p.encode {
+				for _, of := range e.calls {
+					if of.result != p.memory && slices.Contains(c.args, of.result) {
+						return of.result
+					}
+				}
+			}
+		}
+	}
+	return ""
+}
+
 // call makes a call of the plan one on variables.
 func (p *program) call(built *plan.Plan, c *plan.Call) (*call, error) {
 	f, err := settled(c.Func)

@@ -2,6 +2,7 @@ package export
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"encoding/base64"
 	"encoding/binary"
@@ -179,6 +180,9 @@ func tuple(shape []int) string {
 
 // print prints the functions, the prelude that they need, and the program.
 func (f *pyFile) print(m *Model) {
+	if v := m.program.handed(); v != "" && f.err == nil {
+		f.err = fmt.Errorf("cross attention reads %s of the source, by dj or nj, which files of Python do not hand on: export to onnx", strings.TrimPrefix(v, "source_"))
+	}
 	prelude := definitions(f.file(map[bool]string{true: "prelude_torch.py", false: "prelude_numpy.py"}[f.Torch]))
 	p := &python{prelude: map[string]bool{}}
 	for _, d := range prelude {
@@ -196,7 +200,7 @@ func (f *pyFile) print(m *Model) {
 	b.WriteString(functions)
 	m.program.print(&b, signatures)
 	f.Program = b.String()
-	f.err = p.err
+	f.err = cmp.Or(f.err, p.err)
 }
 
 // A definition is a function or a variable of a prelude.

@@ -73,7 +73,7 @@ var exported = []struct {
 	{"abacus", "specs/small/looped.arith", "", small(), [2]int{4, 5}},
 	{"products", "specs/small/nxm.arith", "", []string{"model.width=24", "model.ffn=relu(hidden=32)"}, [2]int{4, 3}},
 	{"places", "specs/small/coupled.arith", "", nil, [2]int{4, 5}},
-	{"places of source and target", "specs/addition.arith", "", short("task.order=reversed", "model.encoder.layers=1", "model.encoder.self.mask=dj <= di", "model.decoder.self.mask=true", "model.decoder.cross.mask=abs(dj - di - 1) <= 1", "model.decoder.cross.bias=-0.5 * dj * h"), [2]int{4, 3}},
+	{"places of source and target", "specs/addition.arith", "", short("task.order=reversed", "model.encoder.layers=1", "model.encoder.self.mask=dj <= di", "model.decoder.self.mask=true", "model.decoder.cross.mask=j <= di + 4", "model.decoder.cross.bias=-0.5 * di * j * h"), [2]int{4, 3}},
 	{"fire", "specs/small/looped.arith", "", small("model.embed.position=none", "model.loop.self.bias=fire(hidden=6, c=0.1, threshold=64)"), [2]int{4, 5}},
 	{"t5", "specs/small/looped.arith", "", small("model.embed.position=none", "model.loop.self.bias=t5(buckets=8, max=16)", "model.loop.times=3"), [2]int{9, 9}},
 	{"by length", "specs/small/parity_loop.arith", "", small("model.width=16", "model.loop.times=2 * digits + operands - 3"), [2]int{9, 0}},
@@ -93,6 +93,24 @@ var exported = []struct {
 	{"bf16", "specs/small/looped.arith", "", small("train.precision=bf16", "train.report=full()", "eval.every=10steps", "train.average=ema(decay=0.9)", "task.order=reversed", "task.interleave=true", "model.embed.position=random(none, max=64)", "model.loop.self.bias=-0.25 * abs(pi - pj)"), [2]int{4, 5}},
 	{"heads of keys", "specs/addition.arith", "", short("model.heads=4", "model.decoder.self.key_heads=2", "model.decoder.cross.key_heads=1", "model.decoder.self.qk_norm=rmsnorm()", "model.decoder.self.rotary=rope()"), [2]int{5, 3}},
 	{"shared layers", "specs/addition.arith", "", short("model.decoder.layers=4", "model.decoder.share=attention(group = 2)", "model.encoder.layers=2", "model.encoder.share=all", "model.decoder.times=2"), [2]int{5, 3}},
+}
+
+// TestHandedOn refuses files whose decoder would read counts of the encoder's tokens.
+func TestHandedOn(t *testing.T) {
+	spec := specOf(t, pathOf("specs/addition.arith"), "", short("task.order=reversed", "model.decoder.cross.mask=abs(dj - di - 1) <= 1")...)
+	m, err := New(randomRun(t, spec, "", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "cross attention reads places of the source"
+	for _, numpy := range []bool{false, true} {
+		if _, err := m.Python(PythonForm{NumPy: numpy, Path: "x.py", Store: Beside}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	if _, err := m.ONNX(); err != nil {
+		t.Error(err)
+	}
 }
 
 // A pyCase is what testdata/compare.py is given of a model.
