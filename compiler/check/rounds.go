@@ -56,6 +56,8 @@ func (c *checker) checkRounds(s *Spec) {
 	switch {
 	case !known || t.Kind == "or":
 		say("they are for addition, subtraction, multiplication, nx1, parity and successor", "task %s has no longer problems to go on to in rounds", t.Kind)
+	case t.Kind == "multiplication" && t.Scratchpad:
+		say("leave scratchpad out", "the sums on the way to a product would be made of the factors, and rounds have answers of the model alone")
 	case t.Below > 0:
 		say("draw operands by their length: task.digits = 1.."+strconv.Itoa(hi), "task.below = %s says what operands there are, and rounds ask longer ones", c.get("task.below").text)
 	case t.Examples > 0:

@@ -27,6 +27,7 @@ func TestRounds(t *testing.T) {
 		"task addition { digits = 1..6  pad = zero(to = 8) }" + tail + "}":                                           "",
 		loop("or { digits = 1..6 }") + tail + "}":                                                                    "addition, subtraction",
 		loop("addition { digits = 1..6  examples = 100 }") + tail + "}":                                              "leave examples out",
+		loop("multiplication { digits = 1..6  order = reversed  scratchpad = true }") + tail + "}":                   "leave scratchpad out",
 		loop("addition { digits = 1..6 }") + tail + "}":                                                              "",
 		loop("addition { digits = 1..6  interleave = true }") + tail + "}":                                           "answers have a place more",
 		loop("addition { digits = 1..6  pad = zero(to = 1) }") + tail + "}":                                          "answers have a place more",
