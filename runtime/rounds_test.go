@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/device"
-	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/train"
 )
 
@@ -139,33 +137,7 @@ func TestRoundsResume(t *testing.T) {
 // TestKilledRounds kills a run again and again, later and later, until it is through.
 func TestKilledRounds(t *testing.T) {
 	whole := travelled(t, toyRounds(), "-q", "--steps", "300")
-	dir := filepath.Join(t.TempDir(), "run")
-	for after := 1; ; after++ {
-		args := []string{"train", "--out", dir, "--save", "1ms", "-q", "--resume"}
-		if _, err := record.Open(dir); err != nil { // killed before there was a run
-			args = []string{"train", "--out", dir, "--save", "1ms", "-q", "--steps", "300"}
-		}
-		cmd := toyCommand("rounds", args...)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		ended := make(chan error, 1)
-		go func() { ended <- cmd.Wait() }()
-		select {
-		case err := <-ended:
-			if err != nil {
-				t.Fatalf("the resumed run fails: %v", err)
-			}
-			if after == 1 {
-				t.Error("the run was never killed")
-			}
-			sameRounds(t, whole, dir)
-			return
-		case <-time.After(time.Duration(after) * 80 * time.Millisecond):
-			cmd.Process.Kill()
-			<-ended
-		}
-	}
+	sameRounds(t, whole, killed(t, "rounds", "300"))
 }
 
 // TestBadRounds wants errors where rounds cannot go on as they began.

@@ -307,14 +307,20 @@ func TestPipelineResumes(t *testing.T) {
 // TestKilledPipeline kills a run again and again, later and later, until it is through.
 func TestKilledPipeline(t *testing.T) {
 	whole := travelled(t, toyPipeline(), "-q", "--steps", "150")
-	dir := filepath.Join(t.TempDir(), "run")
-	killed := 0
+	sameJourney(t, whole, killed(t, "stages", "150"))
+}
+
+// killed is the run of a toy with so many steps that is killed again and again, later and
+// later, until it is through.
+func killed(t *testing.T, toy, steps string) (dir string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "run")
 	for after := 1; ; after++ {
 		args := []string{"train", "--out", dir, "--save", "1ms", "-q", "--resume"}
 		if _, err := record.Open(dir); err != nil { // killed before there was a run
-			args = []string{"train", "--out", dir, "--save", "1ms", "-q", "--steps", "150"}
+			args = []string{"train", "--out", dir, "--save", "1ms", "-q", "--steps", steps}
 		}
-		cmd := toyCommand("stages", args...)
+		cmd := toyCommand(toy, args...)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -325,15 +331,13 @@ func TestKilledPipeline(t *testing.T) {
 			if err != nil {
 				t.Fatalf("the resumed run fails: %v", err)
 			}
-			if killed == 0 {
+			if after == 1 {
 				t.Error("the run was never killed")
 			}
-			sameJourney(t, whole, dir)
-			return
+			return dir
 		case <-time.After(time.Duration(after) * 80 * time.Millisecond):
 			cmd.Process.Kill()
 			<-ended
-			killed++
 		}
 	}
 }
