@@ -122,6 +122,9 @@ func (t *Task) longestNumber(pad config.Pad, a, b, atMost int) int {
 	for _, k := range t.kinds() {
 		if l, ok := t.layout(k); ok {
 			_, answer := l.answer(a, b)
+			if t.Kind == "multiplication" && t.Scratchpad { // several numbers, the last of which is the longest
+				answer = a + b
+			}
 			most = max(most, min(answer, atMost)+max(pad.Less, 0))
 		}
 	}

@@ -108,11 +108,12 @@ type maskRun struct {
 	shift  int // of random positions
 	cells  int // looked at so far
 
-	rows, keys []int32 // places in numbers; nil: all are digits of the first
+	digits     int     // of the longest number
+	rows, keys []int32 // places in numbers; nil: all numbers are as long as that
 }
 
 func newMaskRun(s *Spec, mask *expr.Expr) *maskRun {
-	m := &maskRun{vars: make(map[string]*expr.Value), heads: 1, period: s.Model.Position.Period}
+	m := &maskRun{vars: make(map[string]*expr.Value), heads: 1, period: s.Model.Position.Period, digits: max(s.trainedDigits(), s.evaluatedDigits())}
 	for _, n := range indices {
 		m.vars[n] = new(expr.Value)
 	}
@@ -135,18 +136,19 @@ func (m *maskRun) Elem(name string, _ expr.Type) func([]int) expr.Value {
 // query makes row i that of the next cells, and key column j.
 func (m *maskRun) query(i int) {
 	m.vars["i"].I, m.vars["pi"].I = int64(i), m.position(i)
-	m.vars["di"].I, m.vars["ni"].I = counts(m.rows, i)
+	m.vars["di"].I, m.vars["ni"].I = m.counts(m.rows, i)
 }
 
 func (m *maskRun) key(j int) {
 	m.vars["j"].I, m.vars["pj"].I = int64(j), m.position(j)
-	m.vars["dj"].I, m.vars["nj"].I = counts(m.keys, j)
+	m.vars["dj"].I, m.vars["nj"].I = m.counts(m.keys, j)
 }
 
 // counts are the place of token i in its number, and which number that is.
-func counts(places []int32, i int) (place, number int64) {
+func (m *maskRun) counts(places []int32, i int) (place, number int64) {
 	if places == nil {
-		return int64(i + 1), 0
+		i++
+		return int64(i % (m.digits + 1)), int64(i / (m.digits + 1))
 	}
 	for _, p := range places[:i+1] {
 		if p == 0 {

@@ -22,7 +22,8 @@ func (m *builder) position(index *expr.Expr) *expr.Expr {
 	return index
 }
 
-// hasHistory says whether the position or a count of a token depends on tokens before it, so that decoding keeps them.
+// hasHistory says whether the position or a count of a token depends on tokens before it, so
+// that decoding keeps them.
 func (m *builder) hasHistory() bool {
 	return m.coupled() || slices.ContainsFunc(counts, func(n count) bool { return m.has(n, "target") })
 }

@@ -1,0 +1,22 @@
+package check
+
+import "testing"
+
+// TestProducts wants sums on the way to a product where they can be written.
+func TestProducts(t *testing.T) {
+	for args, want := range map[string]string{
+		"order = reversed  scratchpad = true":                     "",
+		"order = reversed_answer  scratchpad = true":              "",
+		"order = plain  scratchpad = true":                        "E0342",
+		"order = reversed  pad = zero(to = 9)  scratchpad = true": "E0342",
+		"order = reversed  interleave = true  scratchpad = true":  "E0342",
+		"order = reversed  hints = cyclic  scratchpad = true":     "E0342",
+		"order = plain  hints = cyclic  scratchpad = false":       "",
+	} {
+		text := "arith 1\ntask multiplication { digits = 1..2  " + args + " }\nmodel.loop { layers = 1 }\n"
+		_, found := resolve(map[string]string{"a.arith": text}, "a.arith")
+		if found.HasErrors() != (want != "") || want != "" && found[0].Code != want {
+			t.Errorf("%s: want %q, found %v", args, want, found)
+		}
+	}
+}
