@@ -190,7 +190,7 @@ func ofData(e *expr.Expr) bool {
 // counted are the operations that are counted, transcendental functions as what
 // they expand to.
 var counted = map[expr.Op]bool{
-	expr.Add: true, expr.Sub: true, expr.Mul: true, expr.Div: true, expr.Min: true, expr.Max: true, expr.Floor: true, expr.Sqrt: true,
+	expr.Add: true, expr.Sub: true, expr.Mul: true, expr.Div: true, expr.Min: true, expr.Max: true, expr.Floor: true, expr.Sqrt: true, expr.Fma: true,
 }
 
 // operations are those of an expression, which is no such product.

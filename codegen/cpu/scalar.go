@@ -47,7 +47,7 @@ var widenings = map[expr.Type]string{expr.BF16: "WidenBF16", expr.F16: "WidenF16
 
 // calls are the other functions of the runtime on F32.
 var calls = map[expr.Op]string{
-	expr.Abs: "Abs", expr.Min: "Min", expr.Max: "Max", expr.Floor: "Floor", expr.Sqrt: "Sqrt", expr.Where: "Where",
+	expr.Abs: "Abs", expr.Min: "Min", expr.Max: "Max", expr.Floor: "Floor", expr.Sqrt: "Sqrt", expr.Fma: "Fma", expr.Where: "Where",
 	expr.ToBF16: "RoundBF16", expr.ToF16: "RoundF16", expr.ToTF32: "RoundTF32",
 	expr.Exp: "Exp", expr.Log: "Log", expr.Tanh: "Tanh", expr.Sigmoid: "Sigmoid", expr.Erf: "Erf", expr.Sin: "Sin", expr.Cos: "Cos",
 }

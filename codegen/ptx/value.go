@@ -98,7 +98,7 @@ var simple = map[key]string{
 	{expr.Abs, expr.F32}: "abs.f32", {expr.Abs, expr.I32}: "abs.s32",
 	{expr.Min, expr.I32}: "min.s32", {expr.Min, expr.U32}: "min.u32",
 	{expr.Max, expr.I32}: "max.s32", {expr.Max, expr.U32}: "max.u32",
-	{expr.Floor, expr.F32}: "cvt.rmi.f32.f32", {expr.Sqrt, expr.F32}: "sqrt.rn.f32",
+	{expr.Floor, expr.F32}: "cvt.rmi.f32.f32", {expr.Sqrt, expr.F32}: "sqrt.rn.f32", {expr.Fma, expr.F32}: "fma.rn.f32",
 	{expr.Lt, expr.F32}: "setp.lt.f32", {expr.Lt, expr.I32}: "setp.lt.s32", {expr.Lt, expr.U32}: "setp.lt.u32",
 	{expr.Le, expr.F32}: "setp.le.f32", {expr.Le, expr.I32}: "setp.le.s32", {expr.Le, expr.U32}: "setp.le.u32",
 	{expr.Eq, expr.F32}: "setp.eq.f32", {expr.Eq, expr.I32}: "setp.eq.s32", {expr.Eq, expr.U32}: "setp.eq.s32",

@@ -66,6 +66,10 @@ var derivatives = [numOps]derivative{
 	},
 	Sqrt: func(e *Expr, d []*Expr) *Expr { return over(times(F(0.5), d[0]), e) },
 
+	Fma: func(e *Expr, d []*Expr) *Expr {
+		return plus(plus(times(d[0], e.Args[1]), times(e.Args[0], d[1])), d[2])
+	},
+
 	Exp:  func(e *Expr, d []*Expr) *Expr { return times(d[0], e) },
 	Log:  func(e *Expr, d []*Expr) *Expr { return over(d[0], e.Args[0]) },
 	Tanh: func(e *Expr, d []*Expr) *Expr { return times(d[0], subtract(F(1), times(e, e))) },

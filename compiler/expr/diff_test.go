@@ -18,6 +18,7 @@ func TestDiff(t *testing.T) {
 		"tanh(x)", "tanh(x * y) * x", "sigmoid(x)", "x * sigmoid(1.702 * x)", "erf(x)", "0.5 * x * (1.0 + erf(x * 0.70710677))",
 		"sin(x)", "cos(x)", "sin(x * y) * cos(x / 2.0)",
 		"a[i] * x + a[0]",
+		"fma(x * y, sin(x), x)",
 	} {
 		e := parse(t, text)
 		x := NewVar("x", F32)

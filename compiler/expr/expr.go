@@ -27,7 +27,7 @@ const (
 type Op uint8
 
 // The operations. Arithmetic is on operands of one type; F32 arithmetic rounds
-// to nearest even after every operation and never fuses. Min(a, b) is
+// to nearest even after every operation and never fuses, but for Fma. Min(a, b) is
 // Where(a < b, a, b) and Max(a, b) is Where(a > b, a, b), for NaN and signed
 // zeros too. Integer Div and Mod truncate towards zero as in Go.
 const (
@@ -46,6 +46,7 @@ const (
 	Max
 	Floor
 	Sqrt
+	Fma // Fma(a, b, c) is a * b + c, rounded once
 
 	Lt
 	Le

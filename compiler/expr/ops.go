@@ -34,6 +34,7 @@ var ops = [numOps]row{
 
 	Floor: {"floor", 0, 1, alike(f32), impl{floorF, floorF, nil, nil, nil}},
 	Sqrt:  {"sqrt", 0, 1, alike(f32), impl{sqrt[float64], sqrt[float32], nil, nil, nil}},
+	Fma:   {"fma", 0, 3, alike(f32), impl{fmaF64, fmaF32, nil, nil, nil}},
 
 	Lt:  {"<", 3, 2, compare(f32 | i32 | u32), impl{ltF, ltF, ltI, ltI, nil}},
 	Le:  {"<=", 3, 2, compare(f32 | i32 | u32), impl{leF, leF, leI, leI, nil}},

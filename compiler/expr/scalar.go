@@ -55,6 +55,11 @@ func cast[T int32 | uint32 | uint16](a, _, _ Value) Value { return Value{I: int6
 
 func sqrt[T float32 | float64](a, _, _ Value) Value { return Value{F: float64(T(math.Sqrt(a.F)))} }
 
+func fmaF64(a, b, c Value) Value { return Value{F: math.FMA(a.F, b.F, c.F)} }
+func fmaF32(a, b, c Value) Value {
+	return Value{F: float64(FMA32(float32(a.F), float32(b.F), float32(c.F)))}
+}
+
 func negF(a, _, _ Value) Value   { return Value{F: -a.F} }
 func absF(a, _, _ Value) Value   { return Value{F: math.Abs(a.F)} }
 func floorF(a, _, _ Value) Value { return Value{F: math.Floor(a.F)} }

@@ -233,7 +233,7 @@ func TestAttention(t *testing.T) {
 						}
 						score := float32(0)
 						for d := range dim {
-							score = FMA32(row(q, r, target)[d], row(k, j, keys)[d], score)
+							score = expr.FMA32(row(q, r, target)[d], row(k, j, keys)[d], score)
 						}
 						p[j] = float32(score*0.57735026) - float32(slope[h]*float32(back))
 						top = max(top, p[j])
@@ -251,7 +251,7 @@ func TestAttention(t *testing.T) {
 						}
 						for d := range dim {
 							out := &row(want, r, target)[d]
-							*out = FMA32(p[j], row(v, j, keys)[d], *out)
+							*out = expr.FMA32(p[j], row(v, j, keys)[d], *out)
 						}
 					}
 				}

@@ -134,11 +134,11 @@ func (m *machine) chain(s *Dot, a, b side, depth int, sum float32, inFours bool)
 		if s.Split {
 			xHigh, xLow := Halves(x)
 			yHigh, yLow := Halves(y)
-			sum = FMA32(xLow, yHigh, sum)
-			sum = FMA32(xHigh, yLow, sum)
+			sum = expr.FMA32(xLow, yHigh, sum)
+			sum = expr.FMA32(xHigh, yLow, sum)
 			x, y = xHigh, yHigh
 		}
-		sum = FMA32(x, y, sum)
+		sum = expr.FMA32(x, y, sum)
 		a.at += a.steps[2]
 		b.at += b.steps[2]
 	}

@@ -7,7 +7,7 @@
 //
 // The interpreter (interp.go) defines every kernel's result to the last bit, before
 // and after each pass: F32 operations round once each and never fuse, except that
-// Dot adds its products in ascending k with a fused multiply-add, and Reduce keeps
+// fma does, and that Dot adds its products in ascending k with a fused multiply-add, and Reduce keeps
 // 32 partial values (element e goes to partial (e / 4) mod 32, ascending; one without
 // elements stays as it starts) and combines them by a xor butterfly with distances 16,
 // 8, 4, 2, 1. Four elements in a row are one load of a GPU's lane.

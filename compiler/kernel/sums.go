@@ -90,7 +90,7 @@ func fours(x []float32) []float32 {
 func (add *Sums) Add(sum float32, a, b []float32) float32 {
 	if add.flushed {
 		for i := range a {
-			sum = flush(FMA32(flush(a[i]), flush(b[i]), flush(sum)))
+			sum = flush(expr.FMA32(flush(a[i]), flush(b[i]), flush(sum)))
 		}
 		return sum
 	}

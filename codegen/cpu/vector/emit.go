@@ -2,6 +2,7 @@ package vector
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -151,6 +152,10 @@ func (b *block) run(s *step) {
 	name, ops := b.operands(s)
 	switch v.kind {
 	case compute:
+		if v.op == expr.Fma {
+			b.fma(s, strings.TrimPrefix(name, "VFMADD"), ops)
+			return
+		}
 		switch name {
 		case "":
 			b.quotient(s)
@@ -170,6 +175,23 @@ func (b *block) run(s *step) {
 		b.fold(s, ops[0].(reg.Register))
 	case set:
 		b.set(s, ops[0])
+	}
+}
+
+// fma writes x * y + sum, for operands y, sum and x. The instruction puts its result in
+// place of one that it reads, which may be any of them, or none.
+func (b *block) fma(s *step, suffix string, ops []operand.Op) {
+	y, sum, x, to := ops[0], ops[1], ops[2], b.v(s.reg)
+	switch operand.Op(to) {
+	case sum:
+		b.f.op("VFMADD231PS"+suffix, y, x, to)
+	case x:
+		b.f.op("VFMADD132PS"+suffix, y, sum, to)
+	case y:
+		b.f.op("VFMADD132PS", x, sum, to)
+	default:
+		b.f.op("VMOVAPS", sum, to)
+		b.f.op("VFMADD231PS"+suffix, y, x, to)
 	}
 }
 

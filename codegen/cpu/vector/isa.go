@@ -68,6 +68,7 @@ var common = table{
 	expr.Shl:   {"", "VPSLL", "VPSLL"},
 	expr.Shr:   {"", "VPSRA", "VPSRL"},
 	expr.Sqrt:  {"VSQRTPS"},
+	expr.Fma:   {"VFMADD"}, // with the order of operands behind it: see block.fma
 	expr.Abs:   {"", "VPABSD"},
 	expr.ToF32: {"", "VCVTDQ2PS", "VCVTUDQ2PS"},
 	expr.ToI32: {"VCVTTPS2DQ"},

@@ -130,6 +130,7 @@ func drawn(s *isa, seed uint64) *block {
 		args []expr.Type
 	}{
 		{expr.Add, []expr.Type{expr.F32, expr.F32}}, {expr.Sub, []expr.Type{expr.F32, expr.F32}}, {expr.Sqrt, []expr.Type{expr.F32}},
+		{expr.Fma, []expr.Type{expr.F32, expr.F32, expr.F32}},
 		{expr.Mul, []expr.Type{expr.I32, expr.I32}}, {expr.Div, []expr.Type{expr.I32, expr.I32}}, {expr.ToI32, []expr.Type{expr.F32}},
 		{expr.Lt, []expr.Type{expr.F32, expr.F32}}, {expr.Le, []expr.Type{expr.I32, expr.I32}}, {expr.And, []expr.Type{expr.Bool, expr.Bool}},
 		{expr.Not, []expr.Type{expr.Bool}}, {expr.Where, []expr.Type{expr.Bool, expr.F32, expr.F32}}, {expr.Elem, []expr.Type{expr.I32}},

@@ -63,6 +63,8 @@ func (a *allocator) selection(v *value) form {
 		return out
 	case expr.Where:
 		return s.where(args[0], args[1], args[2])
+	case expr.Fma:
+		return form{name: name, mem: args[1], in: []*value{x, y}}
 	case expr.Not:
 		if s == avx2 {
 			return form{name: name, first: a.f.pool.all(1<<32 - 1), in: args}

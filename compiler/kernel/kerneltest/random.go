@@ -121,7 +121,7 @@ func (g *generator) float(depth int, floats, ints []*expr.Expr) *expr.Expr {
 		}
 		return floats[g.IntN(len(floats))]
 	}
-	switch g.IntN(14) {
+	switch g.IntN(15) {
 	case 0, 1, 2:
 		op := []expr.Op{expr.Add, expr.Sub, expr.Mul}[g.IntN(3)]
 		return expr.New(op, sub(), sub())
@@ -151,6 +151,8 @@ func (g *generator) float(depth int, floats, ints []*expr.Expr) *expr.Expr {
 	case 12:
 		op := []expr.Op{expr.ToBF16, expr.ToF16}[g.IntN(2)]
 		return expr.New(expr.ToF32, expr.New(op, sub()))
+	case 13:
+		return expr.New(expr.Fma, sub(), sub(), sub())
 	}
 	return expr.New(expr.ToF32, g.int(depth-1, floats, ints))
 }

@@ -10,7 +10,7 @@ import (
 // TestRandom makes kernels of all kinds, holds them to what they print, and runs
 // them. Together they use every statement.
 func TestRandom(t *testing.T) {
-	const n = 60
+	const n = 90
 	var text strings.Builder
 	for seed := range uint64(n) {
 		k := Random(seed)
@@ -33,7 +33,7 @@ func TestRandom(t *testing.T) {
 			}
 		})
 	}
-	for _, word := range []string{"let", "tile", "var", "set", "dot", "reduce", "for", "if", "random", " for ", "exp(", "where(", "tf32(", "bf16[", "f16[", "= bf16(", "= f16(", "f32(", "; split"} {
+	for _, word := range []string{"let", "tile", "var", "set", "dot", "reduce", "for", "if", "random", " for ", "exp(", "where(", "tf32(", "bf16[", "f16[", "= bf16(", "= f16(", "f32(", "fma(", "; split"} {
 		if !strings.Contains(text.String(), word) {
 			t.Errorf("no random kernel uses %q", word)
 		}

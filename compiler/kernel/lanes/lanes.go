@@ -1,0 +1,229 @@
+// Package lanes makes of a kernel of one model a kernel of many: models that differ in
+// nothing but the values of their parameters, each in a lane of every array. It comes
+// after package lower and before the passes of a target (package codegen/flat), within
+// the kernel IR.
+//
+// Every array of F32 gets one more axis, the last; integers are those of all models. So
+// each element of one model is a row of many, whatever the shapes of the model are, and
+// each lane has the bits that the kernel of one model gives.
+package lanes
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// Own are the scalars of a launch of which each model has its own: a kernel of many takes
+// them as a buffer behind its others.
+var Own = []string{"clip"}
+
+// axis is the index of a model.
+const axis = "lane"
+
+// Of returns the kernel of n models. The error says what it depends on that models do not
+// share.
+func Of(k *kernel.Kernel, n int) (*kernel.Kernel, error) {
+	b := &builder{lanes: expr.Int(int64(n)), names: map[string]bool{}, made: map[string]bool{}, values: map[string]*expr.Expr{}}
+	out := *k
+	out.Op = kernel.Operation{Kind: k.Op.Kind}
+	out.Params = b.params(k.Params)
+	for s := range kernel.All(k.Body) {
+		for name := range kernel.Names(s) {
+			b.names[name] = true
+		}
+	}
+	out.Body = b.body(k.Body)
+	if b.err != nil {
+		return nil, fmt.Errorf("kernel %s: %w", k.Name, b.err)
+	}
+	return &out, nil
+}
+
+type builder struct {
+	lanes  *expr.Expr
+	names  map[string]bool       // in use
+	made   map[string]bool       // tiles
+	values map[string]*expr.Expr // of scalars and variables that models do not share
+	err    error
+}
+
+func (b *builder) fail(format string, args ...any) {
+	if b.err == nil {
+		b.err = fmt.Errorf(format, args...)
+	}
+}
+
+// lane is the index of the model at hand.
+func lane() *expr.Expr { return expr.NewVar(axis, expr.I32) }
+
+// all runs over the models.
+func (b *builder) all() kernel.Axis { return kernel.Axis{Var: axis, Size: b.lanes} }
+
+// params gives buffers their lanes. Scalars that models have each come behind the buffers.
+func (b *builder) params(ps []kernel.Param) []kernel.Param {
+	var buffers, own, scalars []kernel.Param
+	for _, p := range ps {
+		b.names[p.Name] = true
+		switch {
+		case p.Mode == kernel.Scalar && slices.Contains(Own, p.Name):
+			own = append(own, kernel.Param{Name: p.Name, Type: p.Type, Mode: kernel.In, Shape: []*expr.Expr{b.lanes}})
+			b.values[p.Name] = expr.NewElem(p.Name, p.Type, lane())
+		case p.Mode == kernel.Scalar:
+			scalars = append(scalars, p)
+		case p.Type == expr.F32:
+			p.Shape = append(slices.Clone(p.Shape), b.lanes)
+			buffers = append(buffers, p)
+		case p.Type.Narrow():
+			b.fail("%s has elements of 16 bits", p.Name)
+		default:
+			buffers = append(buffers, p)
+		}
+	}
+	return slices.Concat(buffers, own, scalars)
+}
+
+// fresh is a name like another that nothing has yet.
+func (b *builder) fresh(like string) string {
+	for i := 1; ; i++ {
+		if name := fmt.Sprintf("%s%d", like, i); !b.names[name] {
+			b.names[name] = true
+			return name
+		}
+	}
+}
+
+// tile makes an array with lanes.
+func (b *builder) tile(name string, shape ...*expr.Expr) *kernel.Tile {
+	return &kernel.Tile{Name: name, Type: expr.F32, Shape: append(shape, b.lanes)}
+}
+
+// own makes a tile for the values that models have of a scalar, and returns what it is of
+// the model at hand.
+func (b *builder) own(name string) (*kernel.Tile, *expr.Expr) {
+	tile := name
+	if b.made[tile] { // scalars of other bodies may have the name
+		tile = b.fresh(name)
+	}
+	b.made[tile] = true
+	b.values[name] = row(tile)
+	return b.tile(tile), row(tile)
+}
+
+// row is what is in the lanes of an array of F32 at an index.
+func row(name string, index ...*expr.Expr) *expr.Expr {
+	return expr.NewElem(name, expr.F32, append(slices.Clone(index), lane())...)
+}
+
+// expr is an expression for the model at hand.
+func (b *builder) expr(e *expr.Expr) *expr.Expr {
+	return expr.Rewrite(e, func(x *expr.Expr) *expr.Expr {
+		switch {
+		case x.Op == expr.Var && b.values[x.Name] != nil:
+			return b.values[x.Name]
+		case x.Op == expr.Elem && x.Type == expr.F32:
+			return row(x.Name, x.Args...)
+		}
+		return x
+	})
+}
+
+// shared is an expression that must not depend on the model.
+func (b *builder) shared(what string, e *expr.Expr) *expr.Expr {
+	if e == nil {
+		return nil
+	}
+	if b.differs(e) {
+		b.fail("%s, %s, may be another for each model", what, e)
+	}
+	return e
+}
+
+// differs says whether models may have different values of an expression.
+func (b *builder) differs(e *expr.Expr) bool { return expr.Depends(b.expr(e), axis) }
+
+func (b *builder) body(body []kernel.Stmt) []kernel.Stmt {
+	var out []kernel.Stmt
+	for _, s := range body {
+		out = append(out, b.stmt(s)...)
+	}
+	return out
+}
+
+func (b *builder) stmt(s kernel.Stmt) []kernel.Stmt {
+	for name := range kernel.Names(kernel.WithBody(s, nil)) {
+		delete(b.values, name) // it was that of another body
+	}
+	switch s := s.(type) {
+	case *kernel.Let:
+		return b.let(s)
+	case *kernel.Tile:
+		if s.Type == expr.F32 {
+			return []kernel.Stmt{b.tile(s.Name, slices.Clone(s.Shape)...)}
+		}
+		if s.Type.Narrow() {
+			b.fail("%s has elements of 16 bits", s.Name)
+		}
+		return []kernel.Stmt{s}
+	case *kernel.Var:
+		return b.variable(s)
+	case *kernel.Set:
+		return []kernel.Stmt{b.set(s)}
+	case *kernel.Random:
+		b.shared("the first word", s.Base)
+		return []kernel.Stmt{s}
+	case *kernel.Dot:
+		return b.dot(s)
+	case *kernel.Reduce:
+		return b.reduce(s)
+	case *kernel.For:
+		b.shared("where a loop begins", s.Lo)
+		b.shared("where a loop ends", s.Hi)
+		return []kernel.Stmt{kernel.WithBody(s, b.body(s.Body))}
+	case *kernel.If:
+		b.shared("a condition", s.Cond)
+		return []kernel.Stmt{kernel.WithBody(s, b.body(s.Body))}
+	}
+	panic(fmt.Sprintf("BUG: unknown statement %T", s))
+}
+
+// let keeps a number of each model in a tile. What is no number is computed where it is used.
+func (b *builder) let(s *kernel.Let) []kernel.Stmt {
+	e := b.expr(s.Value)
+	switch {
+	case !expr.Depends(e, axis):
+		return []kernel.Stmt{&kernel.Let{Name: s.Name, Value: e}}
+	case s.Value.Type != expr.F32:
+		b.values[s.Name] = e
+		return nil
+	}
+	tile, own := b.own(s.Name)
+	return []kernel.Stmt{tile, b.assign(own, e)}
+}
+
+// variable makes a variable of F32 a tile.
+func (b *builder) variable(s *kernel.Var) []kernel.Stmt {
+	if s.Type != expr.F32 {
+		return []kernel.Stmt{&kernel.Var{Name: s.Name, Type: s.Type, Value: b.shared("a variable", s.Value)}}
+	}
+	tile, own := b.own(s.Name)
+	if s.Value == nil {
+		return []kernel.Stmt{tile}
+	}
+	return []kernel.Stmt{tile, b.assign(own, b.expr(s.Value))}
+}
+
+// set sets the elements of all models.
+func (b *builder) set(s *kernel.Set) kernel.Stmt {
+	if s.Dst.Type != expr.F32 {
+		return &kernel.Set{Axes: s.Axes, Dst: s.Dst, Value: b.shared("what is set", s.Value)}
+	}
+	return b.assign(b.expr(s.Dst), b.expr(s.Value), s.Axes...)
+}
+
+// assign sets the lanes of an element, over axes.
+func (b *builder) assign(dst, value *expr.Expr, axes ...kernel.Axis) *kernel.Set {
+	return &kernel.Set{Axes: append(slices.Clone(axes), b.all()), Dst: dst, Value: value}
+}

@@ -1,0 +1,112 @@
+package lanes
+
+import (
+	"math"
+
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// straight is the most terms of a sum that are written as one expression.
+const straight = 16
+
+// dot writes a product as sums of each element, in ascending order, with a fused
+// multiply-add for each term.
+func (b *builder) dot(s *kernel.Dot) []kernel.Stmt {
+	if s.Split || s.A.Type != expr.F32 {
+		b.fail("factors of a product are rounded")
+		return nil
+	}
+	n := len(s.Axes) - 1
+	outer, sum := s.Axes[:n], s.Axes[n]
+	dst, x, y := b.expr(s.Dst), b.expr(s.A), b.expr(s.B)
+	if size := sum.Size; size.Op == expr.Const && size.I <= straight {
+		total := dst
+		if s.Zero {
+			total = expr.F(0)
+		}
+		for k := range size.I {
+			at := map[string]*expr.Expr{sum.Var: expr.Int(k)}
+			total = expr.New(expr.Fma, expr.Subst(x, at), expr.Subst(y, at), total)
+		}
+		return []kernel.Stmt{b.assign(dst, total, outer...)}
+	}
+	// Rows that are many go around the sum: what is added to stays near.
+	var rows *kernel.Axis
+	if n == 2 && outer[0].Size.Op != expr.Const {
+		rows, outer = &outer[0], outer[1:]
+	}
+	var out []kernel.Stmt
+	if s.Zero {
+		out = append(out, b.assign(dst, expr.F(0), outer...))
+	}
+	out = append(out, loop(sum, b.assign(dst, expr.New(expr.Fma, x, y, dst), outer...)))
+	if rows != nil {
+		return []kernel.Stmt{loop(*rows, out...)}
+	}
+	return out
+}
+
+// loop runs statements over an axis.
+func loop(a kernel.Axis, body ...kernel.Stmt) *kernel.For {
+	return &kernel.For{Var: a.Var, Lo: expr.Int(0), Hi: a.Size, Body: body}
+}
+
+// partials and neighbours are those of kernel.Reduce: element e goes to partial
+// (e / neighbours) mod partials.
+const partials, neighbours = 32, 4
+
+// starts are what partials start from.
+var starts = map[expr.Op]float64{expr.Add: 0, expr.Max: math.Inf(-1), expr.Min: math.Inf(1)}
+
+// reduce writes the sum, or the largest or smallest, of each model's values, into a tile of
+// the name.
+func (b *builder) reduce(s *kernel.Reduce) []kernel.Stmt {
+	value := b.expr(s.Value)
+	tile, own := b.own(s.Name)
+	if size := s.Axis.Size; size.Op == expr.Const && size.I <= straight {
+		return []kernel.Stmt{tile, b.assign(own, flat(s, value))}
+	}
+	parts, other := b.fresh(s.Name+"_part"), b.fresh(s.Name+"_other")
+	e, p := expr.NewVar(s.Axis.Var, expr.I32), expr.NewVar(b.fresh("part"), expr.I32)
+	to := row(parts, expr.New(expr.And, expr.New(expr.Shr, e, expr.Int(2)), expr.Int(partials-1)))
+	used := expr.Simplify(expr.New(expr.Min, expr.Int(partials),
+		expr.New(expr.Div, expr.New(expr.Add, s.Axis.Size, expr.Int(neighbours-1)), expr.Int(neighbours))))
+	first := expr.F(starts[s.Op])
+	out := []kernel.Stmt{
+		tile, b.tile(parts, expr.Int(partials)), b.tile(other),
+		b.assign(row(parts, expr.Int(0)), first), // where there is no value at all
+		loop(kernel.Axis{Var: p.Name, Size: used}, b.assign(row(parts, p), first)),
+		loop(s.Axis, b.assign(to, expr.New(s.Op, value, to))),
+	}
+	// Partials that nothing goes to stay as they start, and change nothing.
+	for half := int64(partials / 2); half > 0; half /= 2 {
+		n := expr.New(expr.Min, expr.Int(half), expr.New(expr.Sub, used, expr.Int(half)))
+		out = append(out, loop(kernel.Axis{Var: p.Name, Size: expr.Simplify(n)},
+			b.assign(row(other), row(parts, expr.New(expr.Add, p, expr.Int(half)))),
+			b.assign(row(parts, p), expr.New(s.Op, row(other), row(parts, p)))))
+	}
+	return append(out, b.assign(own, expr.New(expr.Add, row(parts, expr.Int(0)), expr.F(0))))
+}
+
+// flat is a reduction of a few values as one expression.
+func flat(s *kernel.Reduce, value *expr.Expr) *expr.Expr {
+	var parts []*expr.Expr
+	for e := range s.Axis.Size.I {
+		p := int(e / neighbours)
+		if p == len(parts) {
+			parts = append(parts, expr.F(starts[s.Op]))
+		}
+		parts[p] = expr.New(s.Op, expr.Subst(value, map[string]*expr.Expr{s.Axis.Var: expr.Int(e)}), parts[p])
+	}
+	if len(parts) == 0 {
+		parts = []*expr.Expr{expr.F(starts[s.Op])}
+	}
+	for half := partials / 2; half > 0; half /= 2 {
+		for p := range min(half, max(0, len(parts)-half)) {
+			parts[p] = expr.New(s.Op, parts[p+half], parts[p])
+		}
+		parts = parts[:min(len(parts), half)]
+	}
+	return expr.New(expr.Add, parts[0], expr.F(0))
+}
