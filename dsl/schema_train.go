@@ -102,6 +102,10 @@ func trainRows() []Row {
 				"nearly as exact as f32, and fast on the tensor cores of a GPU; attention and all else are f32"},
 		}},
 		{Path: "train.seed", Type: Int, Default: "0", Max: 1e15, Doc: "key of all random numbers; also selects held-out problems unless task.split does"},
+		{Path: "train.init_seed", Type: Int, Default: "none", Words: "none", Later: true, Max: 1e15,
+			Doc: "seed of the initial weights alone, where they are to differ and all else is not; none: train.seed"},
+		{Path: "train.lanes", Type: Int, Default: "0", Later: true, Max: 128,
+			Doc: "models that the flag --init-seed A..B trains at once, one in each lane of vectors: 8, 16, 32, 64 or 128; 0: none"},
 		{Path: "train.keep", Type: Choice, Default: "last", Doc: "checkpoints that stay", Choices: []Option{
 			{Name: "last", Doc: "the last two"},
 			{Name: "best", Args: criterion("exact_match"), Doc: "and the best by the tests of eval.every, the first of equals"},

@@ -146,6 +146,9 @@ func (c *checker) train() Train {
 	if t.Precision == "auto" {
 		t.Precision = "f32"
 	}
+	if v := c.get("train.init_seed"); v.given && !v.is("none") {
+		t.InitSeed = new(uint64(v.num))
+	}
 	if b := opt.arg("betas").list; len(b) == 2 {
 		t.Beta1, t.Beta2 = b[0], b[1]
 	}
@@ -164,7 +167,7 @@ func (c *checker) train() Train {
 	}
 	muon := Muon{opt.num64("momentum"), opt.arg("nesterov").is("true"), opt.int("steps"), opt.arg("adjust").word}
 	average := c.get("train.average")
-	return Train{Train: t, Optimizer: opt.word, Muon: muon, Averages: average.is("ema"), Average: average.num64("decay"), Grokfast: c.grokfast(), Pos: c.place("train")}
+	return Train{Train: t, Optimizer: opt.word, Muon: muon, Averages: average.is("ema"), Average: average.num64("decay"), Grokfast: c.grokfast(), Lanes: c.int("train.lanes"), Pos: c.place("train")}
 }
 
 // budget is an amount of training.

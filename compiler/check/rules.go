@@ -29,6 +29,7 @@ func (c *checker) checkRules(s *Spec) {
 	}
 	c.checkChunk(s)
 	c.checkRamp(&s.Train)
+	c.checkLanes(s)
 	c.checkCalibrated(s)
 	c.checkPieces(&s.Train)
 	if s.Train.Warmup+s.Train.Cooldown > 1 {

@@ -274,6 +274,7 @@ type Train struct {
 	Averages  bool      // an average of the weights is kept
 	Average   float64   // its decay
 	Grokfast  *Grokfast // nil: gradients are taken as they are
+	Lanes     int       // models that one training has at once; 0: one, not in lanes
 	Pos       diag.Pos
 }
 

@@ -79,6 +79,7 @@ func (c *checker) buildStages(spec *Spec) {
 		spec.Stages = append(spec.Stages, stage)
 		c.earlier = append(c.earlier, name)
 	}
+	c.checkCalibratedLanes(spec)
 	if n := len(spec.Stages); n > 1 && spec.Stages[n-1].Calibration != nil {
 		last := spec.Stages[n-1].Name
 		c.report("E0314", c.where("stage."+last), "%s calibrates, and no stage follows", last).

@@ -39,6 +39,15 @@ type Train struct {
 	Report      Report
 	Precision   string // f32, or bf16: what factors of matrix products are rounded to
 	Seed        uint64
+	InitSeed    *uint64 // of the initial weights; nil: Seed
+}
+
+// Initial is the seed of initial weights: their own, or that of all else.
+func Initial(seed uint64, own *uint64) uint64 {
+	if own != nil {
+		return *own
+	}
+	return seed
 }
 
 // MostLaunch is the most examples of a launch such that launches end wherever chunks and

@@ -1,0 +1,38 @@
+package check
+
+import "slices"
+
+// laneCounts are how many models one training can have at once: as many as the narrowest
+// vectors have lanes, and multiples.
+var laneCounts = []int{8, 16, 32, 64, 128}
+
+// checkLanes wants a training whose models differ in nothing but their weights.
+func (c *checker) checkLanes(s *Spec) {
+	const path = "train.lanes"
+	n := s.Train.Lanes
+	if n == 0 {
+		return
+	}
+	if !slices.Contains(laneCounts, n) {
+		c.report("E0355", c.at(path), "lanes = %d is none of 8, 16, 32, 64 and 128", n).WithHelp("use one of these, or 0 for one model at a time")
+	}
+	if p := s.Train.Precision; p != "f32" {
+		c.report("E0356", c.at("train.precision"), "lanes compute in f32, and precision = %s", p).WithHelp("write precision = f32, or leave lanes out")
+	}
+	if c.rounds != nil {
+		c.report("E0357", c.rounds.at, "in rounds each model would train on answers of its own, and train.lanes = %d have the same problems", n).
+			WithHelp("leave lanes out")
+	}
+}
+
+// checkCalibratedLanes wants no stage of several models at once beside one that reads the
+// attention of a single one.
+func (c *checker) checkCalibratedLanes(spec *Spec) {
+	calibrates := slices.IndexFunc(spec.Stages, func(s Stage) bool { return s.Calibration != nil })
+	trains := slices.IndexFunc(spec.Stages, func(s Stage) bool { return s.Spec != nil && s.Spec.Train.Lanes > 0 })
+	if calibrates < 0 || trains < 0 {
+		return
+	}
+	c.report("E0357", c.stageOf[spec.Stages[trains].Name].at("train.lanes"), "%s reads the attention of one model, and %s trains several in lanes",
+		spec.Stages[calibrates].Name, spec.Stages[trains].Name).WithHelp("leave lanes out")
+}
