@@ -96,7 +96,7 @@ func (u unit) training() (map[string][]byte, error) {
 		return nil, err
 	}
 	trainer := host.Trainer{Spec: u.Spec, Groups: u.Lowered.Groups, Cost: host.Cost{Batches: u.Batches, RowFLOP: flop}, Version: u.Version}
-	goFiles := map[string]gotext.File{"plan.go": host.Plan(u.Lowered), "gpu.go": gpu(module), "kernels_test.go": host.Test()}
+	goFiles := map[string]gotext.File{"plan.go": host.Plan(u.Lowered), "gpu.go": gpu(module), "kernels_test.go": host.Test(u.Lanes != nil)}
 	if u.pkg == "main" {
 		goFiles["main.go"] = host.Main(u.Spec)
 	} else {
@@ -112,7 +112,19 @@ func (u unit) training() (map[string][]byte, error) {
 	maps.Copy(files, host.DataFiles(u.Spec, comment(u.header)))
 	kernels, err := cpu.Files(u.Lowered.Kernels, cpu.Options{Package: u.pkg, Header: u.header, Reserved: host.Reserved(u.Lowered)})
 	maps.Copy(files, kernels)
-	return files, err
+	if err != nil || u.Lanes == nil {
+		return files, err
+	}
+	return files, u.lanes(files)
+}
+
+// lanes prints the kernels of a training of several models at once.
+func (u unit) lanes(files map[string][]byte) error {
+	made := slices.DeleteFunc(slices.Clone(u.Lanes), func(k *kernel.Kernel) bool { return k == nil })
+	files["lanes.kir"] = []byte(comment(u.header) + "\n" + kernel.Format(made))
+	table, err := cpu.Table(u.Lanes, cpu.Options{Package: u.pkg, Header: u.header, Reserved: host.Reserved(u.Lowered), Table: "lanes"})
+	maps.Copy(files, table)
+	return err
 }
 
 // print prints Go files beside the spec.

@@ -24,7 +24,10 @@ type Program struct {
 	Plan    *plan.Plan // functions with their gradients, optimized
 	Lowered *lower.Program
 	Batches lower.Batches // how the spec's batch is cut
-	Stages  []*Program
+	// Lanes are the kernels of a training of as many models as Spec.Train.Lanes says, by the
+	// numbers of those of one in Lowered; nil where a kernel has no part in it.
+	Lanes  []*kernel.Kernel
+	Stages []*Program
 }
 
 // Trainings lists what is trained in order: the stages, or the one program.
@@ -73,12 +76,14 @@ var passes = []pass{
 		}
 		return nil
 	}},
+	{"lanes", inLanes},
 }
 
 // passOrder lists what must come before what; a test holds passes to it.
 var passOrder = [][2]string{
 	{"model", "verify"}, {"verify", "simplify"}, {"simplify", "cse"}, {"cse", "dce"},
 	{"dce", "verify-optimized"}, {"verify-optimized", "lower"}, {"lower", "batches"}, {"lower", "verify-kernels"},
+	{"verify-kernels", "lanes"},
 }
 
 // Compile resolves the spec at opts.Path and compiles it. The list holds

@@ -26,7 +26,15 @@ type Model struct {
 	Plan     device.Plan
 	CPU      []cpu.Kernel // the kernel table, indexed by Queue.Launch's kernel
 	GPU      cuda.Program // the same kernels for GPUs; without PTX there are none
+	Lanes    Lanes        // the same kernels for several models at once
 	Given    []Table      // values of fixed parameters that were known when the program was made
+}
+
+// Lanes are the kernels of a training of N models at once, each in a lane of vectors; none
+// if N is 0.
+type Lanes struct {
+	N   int
+	CPU []cpu.Kernel // by the numbers of those of one model; a kernel that trains nothing has no Run
 }
 
 // A Table is the values of a fixed parameter.

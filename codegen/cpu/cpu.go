@@ -11,6 +11,7 @@
 package cpu
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -26,6 +27,9 @@ type Options struct {
 	Header  string // first line, without the slashes
 	// Reserved are names of the package that kernels must not take.
 	Reserved []string
+	// Table names the table of the kernels and, with .go behind it, their file; "" is
+	// kernels.
+	Table string
 }
 
 // Files prints the files of kernels, by name: kernels.go with one function a
@@ -37,23 +41,42 @@ type Options struct {
 // that the functions call, with its declarations. They are deterministic and
 // formatted.
 func Files(ks []*kernel.Kernel, opt Options) (map[string][]byte, error) {
-	funcs := newNames(append([]string{"cpu", "device", "math", "kernels", "main", "init"}, opt.Reserved...)...)
-	var b strings.Builder
-	b.WriteString("// kernels is the kernel table: a launch names a kernel by its index.\nvar kernels = []cpu.Kernel{\n")
-	for _, k := range ks {
-		b.WriteString(tableRow(k, funcs.id(k.Name), funcs.id(costName(k))))
-	}
-	b.WriteString("}\n")
+	return printed(ks, true, opt)
+}
+
+// Table is Files without costs. Where there is no kernel, but nil, the table has a row
+// without a function.
+func Table(ks []*kernel.Kernel, opt Options) (map[string][]byte, error) {
+	return printed(ks, false, opt)
+}
+
+func printed(ks []*kernel.Kernel, counts bool, opt Options) (map[string][]byte, error) {
+	table := cmp.Or(opt.Table, "kernels")
+	funcs := newNames(append([]string{"cpu", "device", "math", table, "main", "init"}, opt.Reserved...)...)
+	var rows, code strings.Builder
 	assembly := vector.NewAssembly()
+	fmt.Fprintf(&rows, "// %s is the kernel table: a launch names a kernel by its index.\nvar %[1]s = []cpu.Kernel{\n", table)
 	for _, k := range ks {
-		name := funcs.id(k.Name)
-		fmt.Fprintf(&b, "\n%s%s\n", doc(k, name), function(k, name, assembly))
+		if k == nil {
+			rows.WriteString("{},\n")
+			continue
+		}
+		name, cost := funcs.id(k.Name), ""
+		if counts {
+			cost = funcs.id(costName(k))
+		}
+		rows.WriteString(tableRow(k, name, cost))
+		fmt.Fprintf(&code, "\n%s%s\n", doc(k, name), function(k, name, assembly))
 	}
-	files, err := assembly.Files(opt.Package, opt.Header)
+	files, err := assembly.Files(opt.Package, opt.Header, table)
 	if err != nil {
 		return nil, err
 	}
-	for name, decls := range map[string]string{"kernels.go": b.String(), "costs.go": costs(ks, funcs)} {
+	texts := map[string]string{table + ".go": rows.String() + "}\n" + code.String()}
+	if counts {
+		texts["costs.go"] = costs(ks, funcs)
+	}
+	for name, decls := range texts {
 		files[name], err = gotext.File{Package: opt.Package, Header: opt.Header, Decls: decls}.Format()
 		if err != nil {
 			return nil, err
@@ -73,13 +96,17 @@ func buffers(k *kernel.Kernel) []kernel.Param {
 	return out
 }
 
-// tableRow prints a kernel's entry in the table, which finds its buffers.
+// tableRow prints a kernel's entry in the table, which finds its buffers. cost is what
+// counts what it has to do; "": nothing does.
 func tableRow(k *kernel.Kernel, name, cost string) string {
 	args := "worker, env"
 	for i, p := range buffers(k) {
 		args += fmt.Sprintf(", worker.%s(args[%d])", spaces[p.Type], i)
 	}
-	return fmt.Sprintf("{\nName: %q,\nRun: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {\n%s(%s)\n},\nCost: %s,\n},\n", k.Name, name, args, cost)
+	if cost != "" {
+		cost = "Cost: " + cost + ",\n"
+	}
+	return fmt.Sprintf("{\nName: %q,\nRun: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {\n%s(%s)\n},\n%s},\n", k.Name, name, args, cost)
 }
 
 // spaces are the Worker's methods for buffers.

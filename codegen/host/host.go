@@ -18,7 +18,7 @@ func join(parts ...string) string { return gotext.Name(strings.Join(parts, "_"))
 // Reserved lists the names that plan.go and model.go declare at package level,
 // which the kernels' functions must not take.
 func Reserved(p *lower.Program) []string {
-	names := []string{"plan", "model", "Model", "specText", "tableText", "kernelText", "gpu", "ptxText"}
+	names := []string{"plan", "model", "Model", "specText", "tableText", "kernelText", "gpu", "ptxText", "laneText", "lanes"}
 	for _, g := range p.Groups {
 		names = append(names, join(g.Name, "group"))
 		for _, param := range g.Params {

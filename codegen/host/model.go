@@ -22,11 +22,16 @@ func Main(spec *check.Spec) gotext.File {
 }
 
 // Test is kernels_test.go, which holds every kernel to the kernel IR of kernels.kir on
-// every instruction set that the processor has.
-func Test() gotext.File {
+// every instruction set that the processor has, and those of several models, where there
+// are such, to that of lanes.kir.
+func Test(lanes bool) gotext.File {
 	f := &gotext.Text{}
 	f.Embed("kernelText", "kernels.kir")
 	f.Line("func TestKernels(t *testing.T) {\ncputest.Compare(t, kernelText, kernels)\n}")
+	if lanes {
+		f.Embed("laneText", "lanes.kir")
+		f.Line("func TestLanes(t *testing.T) {\ncputest.Compare(t, laneText, lanes)\n}")
+	}
 	return gotext.File{Decls: f.String()}
 }
 
@@ -78,6 +83,9 @@ func Model(t Trainer) gotext.File {
 	fields["Train"] = gotext.Literal(TrainConfig(t.Spec, t.Cost))
 	fields["Eval"] = gotext.Literal(EvalConfig(t.Spec))
 	fields["Plan"], fields["CPU"], fields["GPU"] = "plan", "kernels", "gpu"
+	if n := t.Spec.Train.Lanes; n > 0 {
+		fields["Lanes"] = fmt.Sprintf("runtime.Lanes{N: %d, CPU: lanes}", n)
+	}
 	var groups []string
 	for _, g := range t.Groups {
 		groups = append(groups, "&"+join(g.Name, "group"))

@@ -33,8 +33,8 @@ func (p pool) globals() []*ir.Global {
 }
 
 // Files prints the assembly, its declarations, and stand-ins for other processors, by
-// name; without code there are none.
-func (a *Assembly) Files(pkg, header string) (map[string][]byte, error) {
+// names that begin with one; without code there are none.
+func (a *Assembly) Files(pkg, header, name string) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	if len(a.functions) == 0 {
 		return files, nil
@@ -51,18 +51,18 @@ func (a *Assembly) Files(pkg, header string) (map[string][]byte, error) {
 		file.AddSection(g)
 	}
 	cfg := printer.Config{Pkg: pkg}
-	for name, p := range map[string]printer.Printer{"kernels_amd64.s": printer.NewGoAsm(cfg), "kernels_amd64.go": printer.NewStubs(cfg)} {
+	for suffix, p := range map[string]printer.Printer{"_amd64.s": printer.NewGoAsm(cfg), "_amd64.go": printer.NewStubs(cfg)} {
 		text, err := p.Print(file)
 		if err != nil {
 			return nil, fmt.Errorf("BUG: printing vector kernels: %w", err)
 		}
 		_, rest, _ := bytes.Cut(text, []byte("\n"))
-		files[name] = append([]byte("// "+header+"\n"), rest...)
+		files[name+suffix] = append([]byte("// "+header+"\n"), rest...)
 	}
 	other, err := format.Source([]byte(panics.String()))
 	if err != nil {
 		return nil, fmt.Errorf("BUG: printing stand-ins: %w", err)
 	}
-	files["kernels_other.go"] = other
+	files[name+"_other.go"] = other
 	return files, nil
 }

@@ -259,7 +259,7 @@ func files(header string, ls []*Kernel) (map[string][]byte, error) {
 			return nil, err
 		}
 	}
-	return a.Files("main", header)
+	return a.Files("main", header, "kernels")
 }
 
 // write writes a program that calls vector kernels, and returns its folder.

@@ -28,13 +28,17 @@ const axis = "lane"
 func Of(k *kernel.Kernel, n int) (*kernel.Kernel, error) {
 	b := &builder{lanes: expr.Int(int64(n)), names: map[string]bool{}, made: map[string]bool{}, values: map[string]*expr.Expr{}}
 	out := *k
+	out.Name += "_lanes"
 	out.Op = kernel.Operation{Kind: k.Op.Kind}
-	out.Params = b.params(k.Params)
+	for _, p := range k.Params {
+		b.names[p.Name] = true
+	}
 	for s := range kernel.All(k.Body) {
 		for name := range kernel.Names(s) {
 			b.names[name] = true
 		}
 	}
+	out.Params = b.params(k.Params)
 	out.Body = b.body(k.Body)
 	if b.err != nil {
 		return nil, fmt.Errorf("kernel %s: %w", k.Name, b.err)
@@ -66,11 +70,11 @@ func (b *builder) all() kernel.Axis { return kernel.Axis{Var: axis, Size: b.lane
 func (b *builder) params(ps []kernel.Param) []kernel.Param {
 	var buffers, own, scalars []kernel.Param
 	for _, p := range ps {
-		b.names[p.Name] = true
 		switch {
 		case p.Mode == kernel.Scalar && slices.Contains(Own, p.Name):
-			own = append(own, kernel.Param{Name: p.Name, Type: p.Type, Mode: kernel.In, Shape: []*expr.Expr{b.lanes}})
-			b.values[p.Name] = expr.NewElem(p.Name, p.Type, lane())
+			each := b.fresh(p.Name)
+			own = append(own, kernel.Param{Name: each, Type: p.Type, Mode: kernel.In, Shape: []*expr.Expr{b.lanes}})
+			b.values[p.Name] = row(each)
 		case p.Mode == kernel.Scalar:
 			scalars = append(scalars, p)
 		case p.Type == expr.F32:
