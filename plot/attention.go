@@ -23,7 +23,7 @@ func attention(runs []*Run, _ Options) ([]*Figure, error) {
 		labels[r.label()]++
 		suffix := ""
 		if len(runs) > 1 {
-			suffix = fmt.Sprintf("-%s-seed-%d", inFileName(r.Name), r.Seed)
+			suffix = "-" + inFileName(r.Name) + "-" + inFileName(strings.ReplaceAll(r.Seeds(), ",", ""))
 		}
 		if n := labels[r.label()]; n > 1 {
 			suffix += fmt.Sprintf("-%d", n)

@@ -122,10 +122,13 @@ func TestPipeline(t *testing.T) {
 	if whole.Name != "abc" || whole.Seed != 7 || len(whole.Trainings) != 2 || len(whole.Calibrations) != 1 || whole.Result == nil {
 		t.Fatalf("%+v", whole)
 	}
+	own := *whole
+	own.InitSeed = new(uint64(3))
 	for _, c := range []struct {
 		runs       []*Run
 		kind, want string
 	}{
+		{[]*Run{&own, other}, "attention", "attention-self-abc-seed-7-init-seed-3 bias-self-abc-seed-7-init-seed-3 attention-cross-abc-seed-7-init-seed-3 bias-cross-abc-seed-7-init-seed-3"},
 		{[]*Run{whole}, "", "lengths loss training attention-self bias-self attention-cross bias-cross"},
 		{[]*Run{whole}, "length", "lengths"},
 		{load(t, filepath.Join(dir, "calibrate")), "", "attention-self bias-self attention-cross bias-cross"},

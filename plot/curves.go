@@ -26,7 +26,7 @@ const (
 // A series is what one run says of something.
 type series struct {
 	system string
-	seed   uint64
+	seed   string // what its run is called after its seeds
 	of     string // the problems it is measured on, where a figure has several
 	points plotter.XYs
 	steady bool // between two points it is what they say
@@ -161,7 +161,7 @@ func common(group []series) []float64 {
 
 // mean is the curve of some series where all of them are known.
 func mean(group []series) *curve {
-	var seeds []uint64
+	var seeds []string
 	for _, s := range group {
 		if !slices.Contains(seeds, s.seed) {
 			seeds = append(seeds, s.seed)

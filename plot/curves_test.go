@@ -18,10 +18,10 @@ import (
 // them go, of others where all have one.
 func TestMean(t *testing.T) {
 	all := []series{
-		{system: "a", seed: 1, points: plotter.XYs{{X: 1, Y: 0}, {X: 2, Y: 10}, {X: 4, Y: 30}, {X: 5, Y: 7}}},
-		{system: "b", seed: 1, points: plotter.XYs{{X: 1, Y: 5}, {X: 9, Y: 5}}},
-		{system: "a", seed: 2, points: plotter.XYs{{X: 1, Y: 2}, {X: 3, Y: 20}, {X: 4, Y: 30}}},
-		{system: "a", seed: 3, points: plotter.XYs{{X: 7, Y: 2}}}, // no line
+		{system: "a", seed: "seed 1", points: plotter.XYs{{X: 1, Y: 0}, {X: 2, Y: 10}, {X: 4, Y: 30}, {X: 5, Y: 7}}},
+		{system: "b", seed: "seed 1", points: plotter.XYs{{X: 1, Y: 5}, {X: 9, Y: 5}}},
+		{system: "a", seed: "seed 2", points: plotter.XYs{{X: 1, Y: 2}, {X: 3, Y: 20}, {X: 4, Y: 30}}},
+		{system: "a", seed: "seed 3", points: plotter.XYs{{X: 7, Y: 2}}}, // no line
 	}
 	for i := range all {
 		all[i].steady = true

@@ -74,10 +74,10 @@ const (
 // nil where lengths make no grid.
 func Grid(runs []*Run) (*Figure, error) {
 	var results []*eval.Result
-	var seeds []uint64
+	var seeds []string
 	for _, r := range runs {
 		if r.Result != nil {
-			results, seeds = append(results, r.Result), append(seeds, r.Seed)
+			results, seeds = append(results, r.Result), append(seeds, r.Seeds())
 		}
 	}
 	f, err := newField(results)
@@ -117,9 +117,9 @@ func Grid(runs []*Run) (*Figure, error) {
 }
 
 // ofSeeds says what a figure is of: one seed, or the mean of several.
-func ofSeeds(seeds []uint64) string {
+func ofSeeds(seeds []string) string {
 	if len(seeds) == 1 {
-		return fmt.Sprintf("seed %d", seeds[0])
+		return seeds[0]
 	}
 	return fmt.Sprintf("mean of %d seeds", len(seeds))
 }

@@ -17,6 +17,7 @@ func TestLabels(t *testing.T) {
 	}{
 		{func(r *Run) { r.Name = "other" }, "small other"},
 		{func(r *Run) { r.Seed = 2 }, "small, seed 1 small, seed 2"},
+		{func(r *Run) { r.InitSeed = new(uint64(2)) }, "small, seed 1 small, seed 1, init seed 2"},
 		{func(r *Run) { r.Trained = "50 steps" }, "small, 200 steps small, 50 steps"},
 		{func(r *Run) { r.Trained = "" }, "small, 200 steps small"},
 		{func(r *Run) { r.Trained = "50 steps, then 200 steps" }, "small, 200 steps small, 50 steps, then 200 steps"},
@@ -35,6 +36,21 @@ func TestLabels(t *testing.T) {
 		if got := labels[0] + " " + labels[1]; got != c.want {
 			t.Errorf("%s, want %s", got, c.want)
 		}
+	}
+}
+
+// TestInitSeedsOfASystem takes runs that differ in initial weights alone for one system.
+func TestInitSeedsOfASystem(t *testing.T) {
+	var all []series
+	for i := range uint64(3) {
+		r := &Run{Name: fmt.Sprintf("sweep-init_seed-%d-seed-1", i), Seed: 1, InitSeed: &i}
+		if got := r.System(); got != "sweep" {
+			t.Errorf("%s is one of %s", r.Name, got)
+		}
+		all = append(all, series{system: r.System(), seed: r.Seeds()})
+	}
+	if got, want := mean(all[:1]).name+"; "+ofSeeds([]string{all[0].seed, all[1].seed}), "sweep, seed 1, init seed 0; mean of 2 seeds"; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 

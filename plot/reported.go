@@ -29,7 +29,7 @@ func Lengths(runs []*Run, o Options) (*Figure, error) {
 			continue
 		}
 		c.X.Label.Text, c.Y.Label.Text = lengthsOf(r.Task).both, metric(r.Result)
-		all = append(all, series{system: called[r.System()], seed: r.Seed, points: byLength(r.Result)})
+		all = append(all, series{system: called[r.System()], seed: r.Seeds(), points: byLength(r.Result)})
 		if t := r.Result.Trained; t != nil && !slices.Contains(longest, t[0]) {
 			longest = append(longest, t[0])
 		}
@@ -135,13 +135,13 @@ func (c curves) reported(name string, runs []*Run, o Options, measures []measure
 				if before = points; len(points) == 0 || spared {
 					continue
 				}
-				all = append(all, series{system: system, seed: r.Seed, of: m.of, points: points, steady: true})
+				all = append(all, series{system: system, seed: r.Seeds(), of: m.of, points: points, steady: true})
 				if !slices.Contains(there, m.of) {
 					there = append(there, m.of)
 				}
 			}
 			for _, l := range byTest(t.Tests, ofLength, o.LogSteps) {
-				l.system, l.seed = system, r.Seed
+				l.system, l.seed = system, r.Seeds()
 				all, there = append(all, l), append(there, l.of)
 			}
 		}

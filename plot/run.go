@@ -23,6 +23,7 @@ type Run struct {
 	Dir          string
 	Name         string
 	Seed         uint64
+	InitSeed     *uint64 // of the initial weights; nil: Seed
 	SpecHash     string
 	Task         string         // the name of what it learns; "": not known
 	Trained      string         // how long, by its budget, and which stages fell short
@@ -47,7 +48,7 @@ func Load(dir, folder string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{Dir: dir, Name: rec.Name, Seed: rec.Seed, SpecHash: rec.SpecHash, Trained: rec.How()}
+	r := &Run{Dir: dir, Name: rec.Name, Seed: rec.Seed, InitSeed: rec.InitSeed, SpecHash: rec.SpecHash, Trained: rec.How()}
 	trained, _ := rec.Trained(dir)
 	if len(rec.Stages) == 0 {
 		if err := r.add("", dir); err != nil {
@@ -166,13 +167,19 @@ func (r *Run) add(stage, dir string) error {
 }
 
 // label tells a run from the others.
-func (r *Run) label() string { return fmt.Sprintf("%s, seed %d", r.System(), r.Seed) }
+func (r *Run) label() string { return r.System() + ", " + r.Seeds() }
 
-// System is what a run is one of, apart from its seed: its name, without the seed that
+// Seeds is what a run is called after its seeds.
+func (r *Run) Seeds() string { return record.Seeds(r.Seed, r.InitSeed) }
+
+// System is what a run is one of, apart from its seeds: its name, without the seeds that
 // those of a sweep have in it, and how long it was trained where that tells them apart.
 func (r *Run) System() string {
-	seed := fmt.Sprintf("-seed-%d-", r.Seed)
-	return strings.TrimSuffix(strings.Replace(r.Name+"-", seed, "-", 1), "-") + r.variant
+	name := strings.Replace(r.Name+"-", fmt.Sprintf("-seed-%d-", r.Seed), "-", 1)
+	if r.InitSeed != nil {
+		name = strings.Replace(name, fmt.Sprintf("-init_seed-%d-", *r.InitSeed), "-", 1)
+	}
+	return strings.TrimSuffix(name, "-") + r.variant
 }
 
 // Distinguish makes systems of their own of runs of one that differ in more than the
@@ -220,7 +227,7 @@ func Labels(runs []*Run) []string {
 		labels[i] = r.Name
 	}
 	for _, about := range []func(*Run) string{
-		func(r *Run) string { return fmt.Sprintf("seed %d", r.Seed) },
+		(*Run).Seeds,
 		func(r *Run) string { return r.Trained },
 		func(r *Run) string {
 			if r.Result == nil || r.Result.ExamplesTrained == 0 {

@@ -126,6 +126,7 @@ type calibration struct {
 	SpecHash string            `json:"spec_hash"`
 	Version  string            `json:"mlc_version"`
 	Seed     uint64            `json:"seed"` // of the training whose attention was read
+	InitSeed *uint64           `json:"init_seed,omitempty"`
 	Stage    string            `json:"stage"`
 	From     string            `json:"from"`
 	Samples  int               `json:"samples"`
@@ -136,8 +137,8 @@ type calibration struct {
 	Cross    *calibrate.Result `json:"cross,omitempty"`
 }
 
-func newCalibration(rec *record.Record, s *Stage, seed uint64) *calibration {
-	c := &calibration{Name: rec.Name, SpecHash: rec.SpecHash, Version: rec.Version, Seed: seed, Stage: s.Name, From: s.From,
+func newCalibration(rec *record.Record, s *Stage, from *record.Record) *calibration {
+	c := &calibration{Name: rec.Name, SpecHash: rec.SpecHash, Version: rec.Version, Seed: from.Seed, InitSeed: from.InitSeed, Stage: s.Name, From: s.From,
 		Samples: s.Calibration.Samples, Layer: s.Calibration.Layer, Of: "weights", Reduce: "sum"}
 	if s.Calibration.Logits {
 		c.Of = "logits"
@@ -168,6 +169,9 @@ func (c *calibration) sites(k *calibrate.Config, self, cross calibrate.Attention
 func (c *calibration) calibrated(dir string, p *Pipeline, k *calibrate.Config, sites []site) error {
 	meta := map[string]string{"name": c.Name, "spec_hash": c.SpecHash, "mlc_version": c.Version, "seed": strconv.FormatUint(c.Seed, 10), "stage": c.Stage, "from": c.From,
 		"samples": strconv.Itoa(c.Samples), "layer": strconv.Itoa(c.Layer), "of": c.Of}
+	if c.InitSeed != nil {
+		meta["init_seed"] = seedText(c.InitSeed)
+	}
 	read, lines := ckpt.File{Meta: meta}, ckpt.File{Meta: meta}
 	for _, s := range sites {
 		values := make([]float32, len(s.read.Values))

@@ -32,8 +32,17 @@ func readCheckpoint(path, dir string, rec *record.Record) (*train.Checkpoint, er
 		{"name", []string{rec.Name}},
 		{"spec_hash", []string{rec.SpecHash}},
 		{"seed", []string{strconv.FormatUint(rec.Seed, 10)}},
+		{"init_seed", []string{seedText(rec.InitSeed)}},
 		{"budget", rec.Budgets()},
 	})
+}
+
+// seedText is what files say of a seed of initial weights; "": there is none.
+func seedText(seed *uint64) string {
+	if seed == nil {
+		return ""
+	}
+	return strconv.FormatUint(*seed, 10)
 }
 
 // A fact is what a record says of a run: one of some values.

@@ -20,6 +20,9 @@ func (c *trainCmd) followers(a app, dir string, rec *record.Record) ([]train.Fol
 	values, _ := record.Settings(a.model.Spec)
 	maps.Copy(settings, values)
 	settings["train.seed"] = strconv.FormatUint(rec.Seed, 10) // the run's, whatever the spec says
+	if rec.InitSeed != nil {
+		settings["train.init_seed"] = strconv.FormatUint(*rec.InitSeed, 10)
+	}
 	all := []train.Follower{board.NewTraining(dir, settings, rec.Started)}
 	server, err := mlflow.FromEnvironment(rec.Name)
 	if err != nil {

@@ -37,11 +37,13 @@ func (j *pipelineRun) given(s *Stage) (map[string][]float32, error) {
 			if err != nil {
 				return nil, fmt.Errorf("stage %s has no result of %s: %w", s.Name, g.Stage, err)
 			}
+			from := j.state(j.app.whole.stage(g.Stage).From)
 			err = ofSameRun(path, f.Meta, record.Path(j.dir), []fact{
 				{"name", []string{j.rec.Name}},
 				{"spec_hash", []string{j.rec.SpecHash}},
 				{"stage", []string{g.Stage}},
-				{"seed", []string{strconv.FormatUint(j.state(j.app.whole.stage(g.Stage).From).Seed, 10)}},
+				{"seed", []string{strconv.FormatUint(from.Seed, 10)}},
+				{"init_seed", []string{seedText(from.InitSeed)}},
 			})
 			if err != nil {
 				return nil, err

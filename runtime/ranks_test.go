@@ -210,6 +210,7 @@ func TestRanksRefuse(t *testing.T) {
 		"4 ranks at most, or make train.chunk smaller":     {5, toyApp, []string{"train", "--out", dir}},
 		"has another spec than rank 0":                     {2, other, []string{"train", "--out", dir}},
 		"there is no such folder":                          {3, toyApp, []string{"train", "--resume", "--out", dir + "x"}},
+		"several ranks train one model":                    {2, toyApp, []string{"train", "--init-seed", "1..2", "--out", dir}},
 		"unknown device":                                   {2, toyApp, []string{"train", "--device", "abacus"}},
 	} {
 		s := onRanks(t, c.size, commtest.Faults{}, c.alone, c.args...)

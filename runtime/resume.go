@@ -51,7 +51,7 @@ func (c *trainCmd) settle(a app) error {
 	dir := c.Out
 	if dir == "" {
 		var err error
-		if dir, err = findRun(a.identity(), c.Seed); err != nil {
+		if dir, err = findRun(a.identity(), c.Seed, c.InitSeed); err != nil {
 			return err
 		}
 	}

@@ -39,6 +39,7 @@ type answers struct {
 	Name     string   `json:"name"`
 	SpecHash string   `json:"spec_hash"`
 	Seed     uint64   `json:"seed"`
+	InitSeed *uint64  `json:"init_seed,omitempty"`
 	Stage    string   `json:"stage"`
 	Round    int      `json:"round"` // from 1
 	From     int      `json:"from"`  // digits of the operands, the fewest
@@ -137,7 +138,7 @@ func (r *roundsRun) path(round int) string {
 // ask has the model answer the problems of a round, and writes what is kept.
 func (r *roundsRun) ask(ctx context.Context, round int) (a answers, err error) {
 	lengths := r.rounds.Lengths(r.digits, round)
-	a = answers{Name: r.rec.Name, SpecHash: r.rec.SpecHash, Seed: r.seed, Stage: r.stage.Name, Round: round + 1,
+	a = answers{Name: r.rec.Name, SpecHash: r.rec.SpecHash, Seed: r.seed, InitSeed: r.trainer.Config.InitSeed, Stage: r.stage.Name, Round: round + 1,
 		From: lengths.Lo, To: lengths.Hi, Step: r.trainer.State.Step, Asked: r.rounds.Samples}
 	replies, err := r.replies(ctx, round)
 	if err != nil {
@@ -209,14 +210,16 @@ func (r *roundsRun) read(round int) (a answers, err error) {
 		}
 		return a, err
 	}
-	err = ofSameRun(path, map[string]string{"name": a.Name, "spec_hash": a.SpecHash, "seed": strconv.FormatUint(a.Seed, 10), "stage": a.Stage, "round": strconv.Itoa(a.Round)},
-		record.Path(r.dir), []fact{
-			{"name", []string{r.rec.Name}},
-			{"spec_hash", []string{r.rec.SpecHash}},
-			{"seed", []string{strconv.FormatUint(r.seed, 10)}},
-			{"stage", []string{r.stage.Name}},
-			{"round", []string{strconv.Itoa(round + 1)}},
-		})
+	says := map[string]string{"name": a.Name, "spec_hash": a.SpecHash, "seed": strconv.FormatUint(a.Seed, 10), "init_seed": seedText(a.InitSeed),
+		"stage": a.Stage, "round": strconv.Itoa(a.Round)}
+	err = ofSameRun(path, says, record.Path(r.dir), []fact{
+		{"name", []string{r.rec.Name}},
+		{"spec_hash", []string{r.rec.SpecHash}},
+		{"seed", []string{strconv.FormatUint(r.seed, 10)}},
+		{"init_seed", []string{seedText(r.trainer.Config.InitSeed)}},
+		{"stage", []string{r.stage.Name}},
+		{"round", []string{strconv.Itoa(round + 1)}},
+	})
 	if err != nil {
 		return a, err
 	}

@@ -156,8 +156,8 @@ func writeRecord(dir string, r record.Record) error {
 }
 
 // newestRun is findRun where there has to be one.
-func newestRun(id identity, seed *uint64) (string, error) {
-	newest, err := findRun(id, seed)
+func newestRun(id identity, seed *uint64, initial seeds) (string, error) {
+	newest, err := findRun(id, seed, initial)
 	if err != nil || newest != "" {
 		return newest, err
 	}
@@ -165,14 +165,17 @@ func newestRun(id identity, seed *uint64) (string, error) {
 	if seed != nil {
 		which = fmt.Sprintf(" with seed %d", *seed)
 	}
+	if initial.Set {
+		which += fmt.Sprintf(" with init seed %s", initial)
+	}
 	return "", fmt.Errorf("there is no run of this spec%s in %s: train without --resume, or say where it is with --out", which, record.Runs(id.name))
 }
 
-// findRun is the run directory of this spec, and of a seed if one is asked for, that
+// findRun is the run directory of this spec, and of the seeds that are asked for, that
 // was begun last, whatever its name; "" if there is none. A copy began when its original
 // did: then the one that is named after its time is the newest, the last of several. One
 // that cannot be read may be it.
-func findRun(id identity, seed *uint64) (newest string, err error) {
+func findRun(id identity, seed *uint64, initial seeds) (newest string, err error) {
 	runs := record.Runs(id.name)
 	dirs, err := os.ReadDir(runs)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -187,7 +190,7 @@ func findRun(id identity, seed *uint64) (newest string, err error) {
 			continue
 		case err != nil:
 			return "", fmt.Errorf("%w\nsay which run to go on with by --out", err)
-		case r.SpecHash != id.hash || seed != nil && r.Seed != *seed:
+		case r.SpecHash != id.hash || seed != nil && r.Seed != *seed || !initial.are(&r):
 			continue
 		}
 		dated, _ := filepath.Match(record.Dated(time.Time{}, id.hash)+"*", d.Name())

@@ -182,7 +182,7 @@ func (j *pipelineRun) begin(id identity) (at claim, err error) {
 	for _, s := range p.Stages {
 		r := &record.Stage{Name: s.Name, Kind: "calibration", State: waiting, Seed: rec.Seed}
 		if s.Model != nil {
-			r.Kind, r.Budget = "training", s.Model.Train.Budget
+			r.Kind, r.Budget, r.InitSeed = "training", s.Model.Train.Budget, j.cmd.InitSeed.own(s.Model.Train.InitSeed)
 			if j.cmd.Seed == nil {
 				r.Seed = s.Model.Train.Seed
 			}
@@ -277,10 +277,12 @@ func (j *pipelineRun) record(s *Stage) (record.Record, error) {
 	if err != nil {
 		return rec, err
 	}
-	says := map[string]string{"spec_hash": rec.SpecHash, "seed": strconv.FormatUint(rec.Seed, 10)}
+	state := j.state(s.Name)
+	says := map[string]string{"spec_hash": rec.SpecHash, "seed": strconv.FormatUint(rec.Seed, 10), "init_seed": seedText(rec.InitSeed)}
 	return rec, ofSameRun(record.Path(j.place(s)), says, record.Path(j.dir), []fact{
 		{"spec_hash", []string{j.rec.SpecHash}},
-		{"seed", []string{strconv.FormatUint(j.state(s.Name).Seed, 10)}},
+		{"seed", []string{strconv.FormatUint(state.Seed, 10)}},
+		{"init_seed", []string{seedText(state.InitSeed)}},
 	})
 }
 
@@ -337,7 +339,7 @@ func (j *pipelineRun) train(ctx context.Context, s *Stage) error {
 	rec, err := j.record(s)
 	if record.Missing(err) {
 		rec = j.cmd.newRecord(s.Model.identity(), s.Model, machine.About())
-		rec.Stage, rec.Seed = s.Name, state.Seed
+		rec.Stage, rec.Seed, rec.InitSeed = s.Name, state.Seed, state.InitSeed
 	} else if err != nil {
 		return err
 	}
@@ -441,7 +443,7 @@ func (j *pipelineRun) calibrate(ctx context.Context, s *Stage) error {
 	if err := errors.Join(j.Check(), makeDir(dir)); err != nil {
 		return err
 	}
-	c := newCalibration(&j.rec, s, rec.Seed)
+	c := newCalibration(&j.rec, s, &rec)
 	c.Version = j.app.identity().version
 	sites := c.sites(k, self, cross)
 	if err := c.calibrated(dir, p, k, sites); err != nil {

@@ -25,6 +25,7 @@ type trainCmd struct {
 	initFlags
 	Out      string        `help:"Run directory, instead of runs/NAME/<time>-<hash>." placeholder:"DIR"`
 	Seed     *uint64       `help:"Seed of all random numbers, instead of the spec's." placeholder:"N"`
+	InitSeed seeds         `help:"Seed of the initial weights alone, instead of the spec's; A..B: a model for each, trained at once where train.lanes says so." placeholder:"N"`
 	Steps    int           `help:"Steps to train for, instead of the spec's budget." positive:"500" xor:"budget" placeholder:"N"`
 	Examples int64         `help:"Examples to train on." positive:"100000" xor:"budget" placeholder:"N"`
 	FLOP     float64       `help:"Floating-point operations to train for: 8e18." positive:"8e18" name:"flop" xor:"budget" placeholder:"N"`
@@ -48,7 +49,7 @@ func (c *trainCmd) refuseAxes(axes []string) error {
 		given           bool
 		flag, attribute string
 	}{
-		{c.Seed != nil, "--seed", "train.seed"}, {c.Steps > 0, "--steps", "train.budget"}, {c.Examples > 0, "--examples", "train.budget"},
+		{c.Seed != nil, "--seed", "train.seed"}, {c.InitSeed.Set, "--init-seed", "train.init_seed"}, {c.Steps > 0, "--steps", "train.budget"}, {c.Examples > 0, "--examples", "train.budget"},
 		{c.FLOP > 0, "--flop", "train.budget"}, {c.Time > 0, "--time", "train.budget"},
 	} {
 		for _, axis := range axes {
@@ -73,6 +74,12 @@ func (c *trainCmd) run(a app, name program) error {
 	}
 	if err := c.refuseAxes(a.axes()); err != nil {
 		return err
+	}
+	if err := c.checkInitSeed(a); err != nil {
+		return err
+	}
+	if c.InitSeed.several() {
+		return c.runLanes(a, name)
 	}
 	asked := c.Resume
 	if err := c.settle(a); err != nil {
@@ -189,8 +196,8 @@ func about(t *train.Trainer) string {
 	if r, ok := t.Ranks.(*ranks); ok {
 		on = fmt.Sprintf("%d ranks (%s), each %s", r.Size(), r.World.About(), on)
 	}
-	return fmt.Sprintf("%s parameters, %s, seed %d, on %s", track.Thousands(device.Trained(t.Params, t.Plan.NumParams)), t.Config.Budget,
-		t.Config.Seed, on)
+	return fmt.Sprintf("%s parameters, %s, %s, on %s", track.Thousands(device.Trained(t.Params, t.Plan.NumParams)), t.Config.Budget,
+		record.Seeds(t.Config.Seed, t.Config.InitSeed), on)
 }
 
 // train trains to the end, or says how to go on, which goOn does.
@@ -288,7 +295,7 @@ func (c *trainCmd) directory(m *Model, machine device.Machine) (at claim, err er
 
 // newRecord is the record of a run that begins now; m is the model that it is for.
 func (c *trainCmd) newRecord(id identity, m *Model, about device.About) record.Record {
-	rec := record.Record{Name: id.name, SpecHash: id.hash, Version: id.version, Device: about.Device, DeviceName: about.Name, Seed: m.Train.Seed,
+	rec := record.Record{Name: id.name, SpecHash: id.hash, Version: id.version, Device: about.Device, DeviceName: about.Name, Seed: m.Train.Seed, InitSeed: c.InitSeed.own(m.Train.InitSeed),
 		Params: device.Trained(m.Params, m.Plan.NumParams), Precision: m.Train.Precision, Schedules: about.Schedules, Gemm: about.Gemm, Started: time.Now().UTC().Truncate(time.Second), Go: goruntime.Version(), CPU: processor()}
 	if about.Device == "cpu" {
 		rec.CPU = about.How
@@ -305,7 +312,7 @@ func (c *trainCmd) reopen(id identity) (claim, error) {
 	dir := c.Out
 	if dir == "" {
 		var err error
-		if dir, err = newestRun(id, c.Seed); err != nil {
+		if dir, err = newestRun(id, c.Seed, c.InitSeed); err != nil {
 			return claim{}, err
 		}
 	}
@@ -319,6 +326,9 @@ func (c *trainCmd) reopen(id identity) (claim, error) {
 	rec, err := openRun(dir, id)
 	if err == nil && c.Seed != nil && *c.Seed != rec.Seed {
 		err = usagef("the run in %s has seed %d: resume it without --seed", dir, rec.Seed)
+	}
+	if err == nil && !c.InitSeed.are(&rec) {
+		err = usagef("the run in %s has %s: resume it without --init-seed", dir, record.Seeds(rec.Seed, rec.InitSeed))
 	}
 	if err == nil {
 		err = c.sameGemm(dir, rec.Gemm)
@@ -352,7 +362,7 @@ func (c *trainCmd) trainer(a app, machine device.Machine, held *lock.Dir, dir st
 		return nil, err
 	}
 	cfg := m.Train
-	cfg.Seed, cfg.Budget = rec.Seed, c.budget(rec.Budget)
+	cfg.Seed, cfg.InitSeed, cfg.Budget = rec.Seed, rec.InitSeed, c.budget(rec.Budget)
 	asked := questions{eval.Model{Machine: machine, Plan: &m.Plan, Task: problems, Seed: rec.Seed, Runs: m.Eval.Own(), Ranks: a.evalRanks()}}
 	t := &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Task: problems, Config: cfg, Given: b.given, Dir: dir,
 		Stage: rec.Stage, SaveEvery: c.Save, Pause: c.Pause, Still: held.Check,

@@ -518,14 +518,15 @@ func TestRecordWithoutBudget(t *testing.T) {
 // TestFlagOfAnAxis refuses what the name of a program of a sweep says otherwise.
 func TestFlagOfAnAxis(t *testing.T) {
 	m := toyModel()
-	m.Axes = []string{"train.seed", "stage.first.train.budget"}
+	m.Axes = []string{"train.seed", "stage.first.train.init_seed", "stage.first.train.budget"}
 	for flags, want := range map[string]string{
-		"--seed 5":    "--seed: an axis of the sweep that this program is of sets train.seed",
-		"--steps 2":   "--steps: an axis of the sweep that this program is of sets stage.first.train.budget",
-		"--time 1m":   "--time: an axis",
-		"--flop 1e9":  "--flop: an axis",
-		"--save 1m":   "",
-		"--threads 1": "",
+		"--seed 5":      "--seed: an axis of the sweep that this program is of sets train.seed",
+		"--init-seed 5": "--init-seed: an axis of the sweep that this program is of sets stage.first.train.init_seed",
+		"--steps 2":     "--steps: an axis of the sweep that this program is of sets stage.first.train.budget",
+		"--time 1m":     "--time: an axis",
+		"--flop 1e9":    "--flop: an axis",
+		"--save 1m":     "",
+		"--threads 1":   "",
 	} {
 		dir := filepath.Join(t.TempDir(), "run")
 		s := call(t, m, "", append([]string{"train", "--out", dir, "-q"}, strings.Fields(flags)...)...)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/arithlang/mlc/plot"
 	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/track"
 	"github.com/arithlang/mlc/serve/chart"
 )
@@ -141,7 +142,7 @@ func (v *view) Length() []figure {
 			curves = append(curves, byLength(t))
 		}
 	}
-	own := chart.Series{Name: fmt.Sprintf("this run, seed %d", v.Record.Seed), Points: curves[0]}
+	own := chart.Series{Name: "this run, " + record.Seeds(v.Record.Seed, v.Record.InitSeed), Points: curves[0]}
 	if len(curves) > 1 {
 		c.Series = append(c.Series, spread(fmt.Sprintf("mean ± standard deviation of %d seeds", len(curves)), curves, 1))
 	}

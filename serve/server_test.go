@@ -358,6 +358,34 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+// TestInitialWeights says the seed of initial weights on the page of a run, and takes runs
+// that differ in it alone for runs of other seeds.
+func TestInitialWeights(t *testing.T) {
+	dir := runsCopy(t)
+	spec, err := os.ReadFile("testdata/runs/successor/spec.arith")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, init := range map[string]string{"plain": "", "own": `"init_seed":5,`, "staged": `"init_seed":5,"stages":[{"name":"a","kind":"training"},{"name":"b","kind":"training","init_seed":5}],`} {
+		put(t, dir, name+"/run.json", `{"name":"same","seed":1,`+init+`"budget":{"steps":100}}`)
+		put(t, dir, name+"/spec.arith", string(spec))
+		put(t, dir, name+"/metrics.jsonl", strings.Repeat(reported(1, 2), 3))
+	}
+	server := served(t, faked(dir))
+	for name, want := range map[string]map[string]bool{
+		"plain":  {"init seed": false, "--init-seed": false, "Compare with 1 of other seeds": true},
+		"own":    {"init seed": true, "--seed 1 --init-seed 5": true, "Compare with 1 of other seeds": true},
+		"staged": {"init seed": true, "--init-seed": false},
+	} {
+		_, text, _ := got(t, "GET", server.URL+"/run?run="+name, nil)
+		for what, there := range want {
+			if strings.Contains(text, what) != there {
+				t.Errorf("%s: %q there: %v, want %v", name, what, !there, there)
+			}
+		}
+	}
+}
+
 // TestThousand lists a thousand runs.
 func TestThousand(t *testing.T) {
 	dir := t.TempDir()

@@ -60,7 +60,7 @@ func load(dir string, c *Config) *view {
 	note(err)
 	v.Spec = string(text)
 	r := v.Runs
-	r.Name, r.Seed, r.SpecHash, r.Trained = rec.Name, rec.Seed, rec.SpecHash, rec.How()
+	r.Name, r.Seed, r.InitSeed, r.SpecHash, r.Trained = rec.Name, rec.Seed, rec.InitSeed, rec.SpecHash, rec.How()
 	r.Seedless, _ = record.Seedless(v.Spec)
 	r.Task = v.Run.Settings["task"]
 	folders := []string{""}
@@ -104,14 +104,14 @@ func shownPath(dir string) string {
 // Title is the name of a run, or of its directory where it has none.
 func (v *view) Title() string { return cmp.Or(v.Record.Name, filepath.Base(v.Dir)) }
 
-// siblings are the runs of a list that differ from one in the seed alone.
+// siblings are the runs of a list that differ from one in the seeds alone.
 func siblings(of *list.Run, all []*row) (out []*row) {
 	mine := seedless(of.Settings)
 	if len(mine) == 0 {
 		return nil
 	}
 	for _, r := range all {
-		if r.Dir != of.Dir && r.Seed != of.Seed && r.Budget == of.Budget && maps.Equal(seedless(r.Settings), mine) {
+		if r.Dir != of.Dir && record.Seeds(r.Seed, r.InitSeed) != record.Seeds(of.Seed, of.InitSeed) && r.Budget == of.Budget && maps.Equal(seedless(r.Settings), mine) {
 			out = append(out, r)
 		}
 	}
@@ -121,7 +121,9 @@ func siblings(of *list.Run, all []*row) (out []*row) {
 // seedless are settings without seeds.
 func seedless(settings map[string]string) map[string]string {
 	out := maps.Clone(settings)
-	maps.DeleteFunc(out, func(path, _ string) bool { return path == "seed" || strings.HasSuffix(path, ".seed") })
+	maps.DeleteFunc(out, func(path, _ string) bool {
+		return path == "seed" || strings.HasSuffix(path, ".seed") || strings.HasSuffix(path, ".init_seed")
+	})
 	return out
 }
 
@@ -243,8 +245,12 @@ func (v *view) Made() []fact {
 	if r.Params > 0 {
 		parameters = track.Thousands(r.Params)
 	}
+	initial := ""
+	if r.InitSeed != nil {
+		initial = fmt.Sprint(*r.InitSeed)
+	}
 	all := []fact{
-		{"seed", fmt.Sprint(r.Seed), ""}, {"budget", v.How.String(), ""}, {"parameters", parameters, ""},
+		{"seed", fmt.Sprint(r.Seed), ""}, {"init seed", initial, "of the initial weights"}, {"budget", v.How.String(), ""}, {"parameters", parameters, ""},
 		{"device", strings.TrimSpace(r.DeviceName + " (" + r.Device + ")"), ""}, {"processor", r.CPU, ""},
 		{"precision", r.Precision, ""}, {"schedules", r.Schedules, ""}, {"products", r.Gemm, ""},
 		{"started", started, ""}, {"mlc", r.Version, ""}, {"Go", r.Go, ""}, {"spec", r.SpecHash, "hash"},
@@ -260,6 +266,11 @@ func (v *view) Commands() []command {
 	run := v.Shown
 	spec := filepath.Join(run, record.SpecFile)
 	train := []string{"mlc", "train", spec, "--seed", fmt.Sprint(v.Record.Seed)}
+	if s := v.Record.InitSeed; s != nil && !slices.ContainsFunc(v.Record.Stages, func(of *record.Stage) bool {
+		return of.Trains() && (of.InitSeed == nil || *of.InitSeed != *s) // the spec says it
+	}) {
+		train = append(train, "--init-seed", fmt.Sprint(*s))
+	}
 	switch b := v.How.Budget; {
 	case len(v.Record.Stages) > 0: // budgets are those of the spec
 	case b.Steps > 0:

@@ -73,7 +73,7 @@ func (c *exportCmd) model(a *app) (*export.Model, error) {
 	if c.Times > 0 && t.spec.Model.Loop == nil {
 		return nil, usagef("--times %d: this model has no loop, its layers are run once", c.Times)
 	}
-	return export.New(export.Run{Spec: t.spec, Stage: t.stage, Text: t.spec.Resolved, Params: t.weights, Seed: t.rec.Seed,
+	return export.New(export.Run{Spec: t.spec, Stage: t.stage, Text: t.spec.Resolved, Params: t.weights, Seed: t.rec.Seed, InitSeed: t.rec.InitSeed,
 		Steps: t.steps, Times: c.Times, Command: c.command()})
 }
 

@@ -66,7 +66,7 @@ func (c *plotCmd) resultRows(runs []*plot.Run) []resultRow {
 	var rows []resultRow
 	for i, name := range plot.Labels(runs) {
 		r := runs[i]
-		of := kin{kind: r.System(), name: r.System(), seed: fmt.Sprint(r.Seed)}
+		of := kin{kind: r.System(), name: r.System(), seed: r.Seeds()}
 		rows = append(rows, resultRow{name: name, result: r.Result, lengths: c.Digits, missing: "no result", of: of})
 	}
 	return rows
@@ -98,12 +98,20 @@ func (c *plotCmd) wideResults(runs []*plot.Run) []table {
 // longResults is all cells of all runs, a cell a line.
 func longResults(runs []*plot.Run) table {
 	t := table{heads: []string{"run", "name", "seed", "i", "j", "samples", "correct"}}
+	initial := slices.ContainsFunc(runs, func(r *plot.Run) bool { return r.InitSeed != nil })
+	if initial {
+		t.heads = append(t.heads, "init_seed")
+	}
 	for _, r := range runs {
 		if r.Result == nil {
 			continue
 		}
 		for _, c := range r.Result.ByCell {
-			t.rows = append(t.rows, []any{r.Dir, r.Name, r.Seed, c.I, c.J, c.Samples, c.Correct})
+			row := []any{r.Dir, r.Name, r.Seed, c.I, c.J, c.Samples, c.Correct}
+			if initial {
+				row = append(row, seedCell(r.InitSeed))
+			}
+			t.rows = append(t.rows, row)
 		}
 	}
 	return t
@@ -114,8 +122,8 @@ func wideLines(runs []*plot.Run) []table {
 	var all []table
 	for _, r := range runs {
 		for _, c := range r.Calibrations {
-			t := table{heads: []string{"head"}, title: fmt.Sprintf("%s, seed %d: lines that %s keeps of %s, decoder layer %d, mean of %d problems",
-				r.Name, r.Seed, c.Stage, c.From, c.Layer, c.Samples)}
+			t := table{heads: []string{"head"}, title: fmt.Sprintf("%s, %s: lines that %s keeps of %s, decoder layer %d, mean of %d problems",
+				r.Name, r.Seeds(), c.Stage, c.From, c.Layer, c.Samples)}
 			for _, s := range c.Sites {
 				for h, head := range s.Heads {
 					if h == len(t.rows) {
@@ -274,7 +282,7 @@ func writeGrids(w io.Writer, runs []*plot.Run) error {
 		if r.Result == nil {
 			continue
 		}
-		if _, err := fmt.Fprintf(w, "%s, seed %d\n%s", r.Name, r.Seed, r.Result.Table(gridWidth)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s, %s\n%s", r.Name, r.Seeds(), r.Result.Table(gridWidth)); err != nil {
 			return err
 		}
 	}

@@ -110,19 +110,35 @@ func (c *runsCmd) Run(a *app) error {
 // runsTable is the list for programs.
 func runsTable(runs []*list.Run) table {
 	differing := list.Differing(runs)
-	t := table{heads: slices.Concat([]string{"dir", "name", "state", "seed", "started", "device", "budget", "step", "loss", "exact_match", "seconds", "id", "ood", "overall"}, differing)}
+	heads := []string{"dir", "name", "state", "seed", "started", "device", "budget", "step", "loss", "exact_match", "seconds", "id", "ood", "overall"}
+	initial := slices.ContainsFunc(runs, func(r *list.Run) bool { return r.InitSeed != nil })
+	if initial {
+		heads = append(heads, "init_seed")
+	}
+	t := table{heads: append(heads, differing...)}
 	for _, r := range runs {
 		started := ""
 		if !r.Started.IsZero() {
 			started = r.Started.Format("2006-01-02T15:04:05Z07:00")
 		}
 		row := []any{r.Dir, r.Name, r.State, r.Seed, started, r.Device, r.Budget, r.Step, exactly(r.Loss), exactly(r.ExactMatch), r.Seconds, exactly(r.ID), exactly(r.OOD), exactly(r.Overall)}
+		if initial {
+			row = append(row, seedCell(r.InitSeed))
+		}
 		for _, name := range differing {
 			row = append(row, r.Settings[name])
 		}
 		t.rows = append(t.rows, row)
 	}
 	return t
+}
+
+// seedCell is a seed of initial weights, or nothing.
+func seedCell(seed *uint64) any {
+	if seed == nil {
+		return ""
+	}
+	return *seed
 }
 
 // exactly is a value with all its digits, or nothing.

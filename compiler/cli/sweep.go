@@ -163,11 +163,12 @@ func termsOf(points []check.Point) []string {
 	return all
 }
 
-// seedless is the name of a point without its seed.
+// seedless is the name of a point without its seeds.
 func seedless(name string) string {
 	rest := slices.DeleteFunc(terms(name), func(t string) bool {
 		axis, _, _ := strings.Cut(t, "=")
-		return axis == "seed" || strings.HasSuffix(axis, ".seed")
+		path := axis[strings.LastIndexByte(axis, '.')+1:]
+		return path == "seed" || path == "init_seed"
 	})
 	return strings.Join(rest, ",")
 }

@@ -15,6 +15,8 @@ import (
 
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/plot"
+	"github.com/arithlang/mlc/plot/list"
 	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/record"
@@ -93,7 +95,7 @@ row=b: mean ± deviation, n = 2  100.00 ± 0.00  50.00 ± 70.71
 	if diff := cmp.Diff(want, out.String()); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)
 	}
-	for name, want := range map[string]string{"seed=1": "", "mask=f(a, seed=2),seed=1": "mask=f(a, seed=2)", "a=1,train.seed=2,b=3": "a=1,b=3", "seeds=1": "seeds=1"} {
+	for name, want := range map[string]string{"seed=1": "", "mask=f(a, seed=2),seed=1": "mask=f(a, seed=2)", "a=1,train.seed=2,b=3": "a=1,b=3", "seeds=1": "seeds=1", "init_seed=4,seed=1": "", "a=2,stage.b.train.init_seed=4": "a=2"} {
 		if got := seedless(name); got != want {
 			t.Errorf("%s without its seed is %q, want %q", name, got, want)
 		}
@@ -263,11 +265,63 @@ func TestAskedOfStages(t *testing.T) {
 		"--until first":                 "",
 		"--until second":                "stage second: its budget is 9 steps, and 500 examples are asked for",
 		"--until=first --seed 3":        "stage first: its seed is 1, and 3 is asked for",
+		"--until first --init-seed 1":   "",
+		"--until first --init-seed 3":   "stage first: its seed of initial weights is 1, and 3 is asked for",
 		"--until first --examples=1000": "stage first: its budget is 500 examples, and 1000 examples are asked for",
 	} {
 		a := takeFlags(strings.Fields(args)).asks(p)
 		if got := a.differs(r); got != want {
 			t.Errorf("%q: %q, want %q", args, got, want)
+		}
+	}
+}
+
+// TestAskedOfInitialWeights counts runs for a training whose initial weights are those that
+// are asked for, by whichever seed they are.
+func TestAskedOfInitialWeights(t *testing.T) {
+	for _, c := range []struct {
+		spec, run *uint64
+		flags     string
+		want      string
+	}{
+		{nil, nil, "", ""},
+		{nil, new(uint64(7)), "--init-seed=7", ""},
+		{nil, new(uint64(7)), "", "its seed of initial weights is 7, and 1 is asked for"},
+		{new(uint64(7)), new(uint64(7)), "", ""},
+		{new(uint64(7)), new(uint64(9)), "--init-seed 9", ""},
+		{new(uint64(7)), new(uint64(9)), "", "its seed of initial weights is 9, and 7 is asked for"},
+		{nil, nil, "--init-seed 2", "its seed of initial weights is 1, and 2 is asked for"},
+	} {
+		p := &compiler.Program{Spec: &check.Spec{Train: check.Train{Train: config.Train{Seed: 1, InitSeed: c.spec, Budget: config.Budget{Steps: 9}}}}}
+		a := takeFlags(strings.Fields(c.flags)).asks(p)
+		if got := a.differs(&record.Record{Seed: 1, InitSeed: c.run, Training: record.Training{Budget: train.Budget{Steps: 9}}}); got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}
+
+// TestTablesOfInitialWeights says the seed of initial weights where some run has one.
+func TestTablesOfInitialWeights(t *testing.T) {
+	result := result([]int{3}, 2)
+	plain, own := &plot.Run{Name: "a", Seed: 1, Result: result}, &plot.Run{Name: "b", Seed: 1, InitSeed: new(uint64(5)), Result: result}
+	for _, c := range []struct {
+		got  table
+		want [][]any
+	}{
+		{runsTable([]*list.Run{{Seed: 1}}), [][]any{{"overall"}, {""}}},
+		{runsTable([]*list.Run{{Seed: 1}, {Seed: 1, InitSeed: new(uint64(5))}}), [][]any{{"init_seed"}, {""}, {uint64(5)}}},
+		{longResults([]*plot.Run{plain}), [][]any{{"correct"}, {2}}},
+		{longResults([]*plot.Run{plain, own}), [][]any{{"init_seed"}, {""}, {uint64(5)}}},
+	} {
+		got := [][]any{{c.got.heads[len(c.got.heads)-1]}}
+		for _, row := range c.got.rows {
+			if len(row) != len(c.got.heads) {
+				t.Errorf("%d cells below %d heads", len(row), len(c.got.heads))
+			}
+			got = append(got, row[len(row)-1:])
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Error(diff)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/compiler"
+	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/flag"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/train"
@@ -106,7 +107,7 @@ func (f trainFlags) budget(t train.Budget) train.Budget {
 // would be under a name that says something else.
 func (f trainFlags) refuseAxes(all []training) error {
 	type pair struct{ flag, attribute, unit string }
-	pairs := []pair{{"--seed", "train.seed", ""}}
+	pairs := []pair{{"--seed", "train.seed", ""}, {"--init-seed", "train.init_seed", ""}}
 	for _, b := range budgets {
 		pairs = append(pairs, pair{b.flag, "train.budget", b.unit})
 	}
@@ -140,9 +141,10 @@ type asked struct {
 }
 
 type askedStage struct {
-	name   string // "": there are no stages
-	seed   uint64
-	budget train.Budget
+	name    string // "": there are no stages
+	seed    uint64
+	initial uint64 // the seed of initial weights
+	budget  train.Budget
 }
 
 // asks is what is asked of a program with these flags.
@@ -150,9 +152,13 @@ func (f trainFlags) asks(p *compiler.Program) asked {
 	a := asked{hash: p.Spec.Hash, until: f.until}
 	for _, s := range p.Trainings() {
 		t := s.Spec.Train
-		of := askedStage{s.Stage, t.Seed, f.budget(t.Budget)}
+		of := askedStage{name: s.Stage, seed: t.Seed, budget: f.budget(t.Budget)}
 		if text, given := f.value("--seed"); given {
 			of.seed, _ = strconv.ParseUint(text, 10, 64)
+		}
+		of.initial = config.Initial(of.seed, t.InitSeed)
+		if text, given := f.value("--init-seed"); given {
+			of.initial, _ = strconv.ParseUint(text, 10, 64)
 		}
 		a.stages = append(a.stages, of)
 	}
@@ -162,13 +168,13 @@ func (f trainFlags) asks(p *compiler.Program) asked {
 // differs says what of a run of the spec is not as asked; "": nothing.
 func (a *asked) differs(r *record.Record) string {
 	for _, want := range a.stages {
-		seed, trained := r.Seed, r.Training
+		seed, initial, trained := r.Seed, r.InitSeed, r.Training
 		if want.name != "" {
 			i := slices.IndexFunc(r.Stages, func(s *record.Stage) bool { return s.Name == want.name })
 			if i < 0 {
 				return "it has no stage " + want.name
 			}
-			seed, trained = r.Stages[i].Seed, r.Stages[i].Training
+			seed, initial, trained = r.Stages[i].Seed, r.Stages[i].InitSeed, r.Stages[i].Training
 		}
 		in := ""
 		if want.name != "" {
@@ -177,6 +183,8 @@ func (a *asked) differs(r *record.Record) string {
 		switch {
 		case seed != want.seed:
 			return fmt.Sprintf("%sits seed is %d, and %d is asked for", in, seed, want.seed)
+		case config.Initial(seed, initial) != want.initial:
+			return fmt.Sprintf("%sits seed of initial weights is %d, and %d is asked for", in, config.Initial(seed, initial), want.initial)
 		case !trained.Is(want.budget):
 			return fmt.Sprintf("%sits budget is %s, and %s are asked for", in, trained.String(), want.budget)
 		}
@@ -222,7 +230,7 @@ func (f trainFlags) of(j *job) []string {
 }
 
 // dir is the run directory of a training: of those of its very spec that are named
-// after their time, with the seed and the budget that are asked for, the newest one; ""
+// after their time, with the seeds and the budget that are asked for, the newest one; ""
 // if there is none. One under another name will do to be resumed: rows of one table are
 // rows of others, too.
 func (f trainFlags) dir(j *job) string {

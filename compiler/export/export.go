@@ -22,14 +22,15 @@ import (
 
 // A Run is a trained model.
 type Run struct {
-	Spec    *check.Spec          // of the training
-	Stage   string               // of a spec with stages, which Spec is of; "" of others
-	Text    string               // the spec in the run directory
-	Params  map[string][]float32 // row-major, by the names of a checkpoint
-	Seed    uint64
-	Steps   int
-	Times   int    // runs of the loop; 0: those of training, or as the length of a problem says
-	Command string // that exports it
+	Spec     *check.Spec          // of the training
+	Stage    string               // of a spec with stages, which Spec is of; "" of others
+	Text     string               // the spec in the run directory
+	Params   map[string][]float32 // row-major, by the names of a checkpoint
+	Seed     uint64
+	InitSeed *uint64 // of the initial weights; nil: Seed
+	Steps    int
+	Times    int    // runs of the loop; 0: those of training, or as the length of a problem says
+	Command  string // that exports it
 }
 
 // A File is a file of an export.

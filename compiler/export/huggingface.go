@@ -60,6 +60,9 @@ func (m *Model) hfConfig(f *pyFile) object {
 		"is_encoder_decoder": f.Encoder, "tie_word_embeddings": false, "use_cache": false,
 		"name": m.Name, "command": m.Command, "seed": m.Seed, "steps": m.Steps,
 	}
+	if m.InitSeed != nil {
+		c["init_seed"] = *m.InitSeed
+	}
 	if m.runs > 0 {
 		c["times"] = m.runs
 	}

@@ -38,6 +38,7 @@ func TestComplete(t *testing.T) {
 		"the file":               {prefix + "‸", "task model train eval include bias mask sweep stage -width -layers"},
 		"half a block":           {prefix + "mod‸", "model"},
 		"a block":                {prefix + "model {\n  ‸\n}", "width heads encoder decoder embed -batch -model"},
+		"seeds and lanes":        {prefix + "train {\n  ‸\n}", "seed init_seed lanes -heads"},
 		"an inner block":         {prefix + "model {\n  embed {\n    ‸", "position token -width"},
 		"a dotted path":          {prefix + "model.decoder.‸", "layers self cross -width"},
 		"half a dotted path":     {prefix + "model {\n  decoder.se‸\n", "self layers -width"},

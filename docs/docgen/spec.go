@@ -116,7 +116,8 @@ trainings in a table. ` + "`mlc train`" + ` runs them in turn, with ` + "`--jobs
 ([cluster.md](cluster.md)), and ends with a table of results. ` + "`--point`" + ` chooses trainings for ` + "`build`" + `, ` + "`train`" + `,
 ` + "`explain`" + ` and ` + "`diff`" + `: by values, ` + "`--point arch=wide,seed=2`" + `, by number from 1, or by name,
 ` + "`--point wide-seed-2`" + `. ` + "`--set sweep.train.seed=2`" + ` gives an axis other values. Another seed also holds out other problems;
-with ` + "`task.split = 0`" + ` all seeds hold out the same.
+with ` + "`task.split = 0`" + ` all seeds hold out the same. ` + "`train.init_seed`" + ` and the flag ` + "`--init-seed`" + ` change the initial weights
+alone: problems, their order, dropout and all else that is drawn stay those of ` + "`train.seed`" + `.
 
 Stages run in order. Each changes attributes for itself. It starts with fresh weights, or with those of the stage that
 ` + "`from`" + ` names; weights which that stage lacks, such as those of further layers, are fresh, and the trainer says so. A

@@ -42,6 +42,7 @@ type Run struct {
 	State      State             `json:"state"`
 	Problem    string            `json:"problem,omitempty"` // of a damaged one
 	Seed       uint64            `json:"seed"`
+	InitSeed   *uint64           `json:"init_seed,omitempty"` // of the initial weights; nil: Seed
 	Started    time.Time         `json:"started,omitzero"`
 	Device     string            `json:"device,omitempty"`
 	Version    string            `json:"mlc_version,omitempty"`
@@ -101,7 +102,7 @@ func (r *Run) fill(dir string) error {
 		return err
 	}
 	trained, how := rec.Trained(dir)
-	r.Name, r.Seed, r.Started, r.Device, r.Version, r.Budget = rec.Name, rec.Seed, rec.Started, rec.DeviceName, rec.Version, how.String()
+	r.Name, r.Seed, r.InitSeed, r.Started, r.Device, r.Version, r.Budget = rec.Name, rec.Seed, rec.InitSeed, rec.Started, rec.DeviceName, rec.Version, how.String()
 	if trained != dir {
 		r.Stage = filepath.Base(trained)
 	}

@@ -25,6 +25,7 @@ type Record struct {
 	Device     string    `json:"device"`
 	DeviceName string    `json:"device_name"`
 	Seed       uint64    `json:"seed"`
+	InitSeed   *uint64   `json:"init_seed,omitempty"` // of the initial weights; none: Seed
 	Params     int       `json:"params"`
 	Precision  string    `json:"precision,omitempty"` // of the factors of products: f32, bf16 or tf32x3
 	Schedules  string    `json:"schedules,omitempty"` // of kernels on a GPU: "generic, mma, product"; a processor's instruction set: "avx512bf16"
@@ -78,10 +79,11 @@ func (t *Training) String() string {
 
 // A Stage is what a pipeline's record says of one stage.
 type Stage struct {
-	Name  string `json:"name"`
-	Kind  string `json:"kind"` // training, calibration
-	State string `json:"state"`
-	Seed  uint64 `json:"seed"`
+	Name     string  `json:"name"`
+	Kind     string  `json:"kind"` // training, calibration
+	State    string  `json:"state"`
+	Seed     uint64  `json:"seed"`
+	InitSeed *uint64 `json:"init_seed,omitempty"` // of the initial weights; none: Seed
 	Training
 	Last  string `json:"last,omitempty"`  // of a training that is done: the name of its last checkpoint
 	Short string `json:"short,omitempty"` // of one that others begin from though its exact match is below the one wanted: both

@@ -4,7 +4,7 @@ import "testing"
 
 func TestSeedless(t *testing.T) {
 	spec := func(name, seed, seeded string) string {
-		return "// from " + name + "\narith 1\n\ntrain {\n  lr = 1\n  seed       = " + seed + "\n  seeded = " + seeded + "\n}\n"
+		return "// from " + name + "\narith 1\n\ntrain {\n  lr = 1\n  seed       = " + seed + "\n  init_seed  = " + seed + "\n  seeded = " + seeded + "\n}\n"
 	}
 	one, seed1 := Seedless(spec("a", "1", "1"))
 	two, seed2 := Seedless(spec("b", "2", "1"))
@@ -14,5 +14,11 @@ func TestSeedless(t *testing.T) {
 	}
 	if other == one {
 		t.Error("another attribute is taken for a seed")
+	}
+}
+
+func TestSeeds(t *testing.T) {
+	if got := Seeds(3, nil) + "; " + Seeds(3, new(uint64(0))); got != "seed 3; seed 3, init seed 0" {
+		t.Error(got)
 	}
 }

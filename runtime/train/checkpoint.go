@@ -117,6 +117,9 @@ func (t *Trainer) write(path string) error {
 		"end":      strconv.Itoa(int(t.Task.EOS())),
 		sums:       Sums,
 	}}
+	if t.Config.InitSeed != nil {
+		f.Meta["init_seed"] = strconv.FormatUint(*t.Config.InitSeed, 10)
+	}
 	vocabulary, err := json.Marshal(t.Task.Vocabulary())
 	if err != nil {
 		return fmt.Errorf("BUG: %w", err)

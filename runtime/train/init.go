@@ -20,7 +20,7 @@ var initials = map[string]func(i device.Init, src *philox.Source) float64{
 }
 
 // initial fills x with a parameter's values before the first step. They depend on
-// the seed and on the parameter's place in the list.
+// a seed and on the parameter's place in the list.
 func initial(x []float32, p device.Param, place int, seed uint64) {
 	draw := initials[p.Init.Kind]
 	if draw == nil {

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/track"
@@ -130,7 +131,7 @@ func (t *Trainer) Start() {
 			clear(values)
 			copy(values, t.Given[p.Name])
 		} else {
-			initial(values, p, i, t.Config.Seed)
+			initial(values, p, i, config.Initial(t.Config.Seed, t.Config.InitSeed))
 		}
 		w.PutFloats(device.Ref{Space: device.Params, Off: p.Off}, values)
 	}
