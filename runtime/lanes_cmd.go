@@ -1,6 +1,285 @@
 package runtime
 
-// runLanes trains a model for each seed of a range of --init-seed.
-func (c *trainCmd) runLanes(app, program) error {
-	return usagef("--init-seed %s: this program trains one model at a time: give a single seed", c.InitSeed)
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/record"
+	"github.com/arithlang/mlc/runtime/track"
+	"github.com/arithlang/mlc/runtime/train"
+)
+
+// A member is one of several models that are trained at once, in a run directory of its own.
+type member struct {
+	seed   uint64
+	dir    string
+	steps  int // that it is trained already
+	result *eval.Result
+	loss   float64 // of the last report
+	err    error
+}
+
+// runLanes trains a model for each seed of a range of --init-seed: as many at once as the
+// program has lanes, on each core.
+func (c *trainCmd) runLanes(a app, name program) error {
+	if err := c.checkLanes(a); err != nil {
+		return err
+	}
+	out, err := c.folder(a)
+	if err != nil {
+		return err
+	}
+	members, err := c.members(a, out)
+	if err != nil {
+		return err
+	}
+	groups := inGroups(members, a.model.Lanes.N)
+	_, threads, err := c.cpu()
+	if err != nil {
+		return err
+	}
+	side := min(threads, len(groups))
+	if err := c.affordLanes(a, side, threads); err != nil {
+		return err
+	}
+	ctx, over := a.untilInterrupt()
+	defer over()
+	plan := &a.model.Plan
+	c.say(a, "training %s: %s parameters, %s, seed %d, init seeds %s, %d at once in lanes, on %d of %d threads\nrun directories in %s\n", a.model.Name,
+		track.Thousands(device.Trained(a.model.Params, plan.NumParams)), c.budget(a.model.Train.Budget), c.seed(a), c.InitSeed, min(a.model.Lanes.N, len(members)), side, threads, out)
+	c.eachGroup(groups, side, func(g []*member, first bool) { c.group(ctx, a, g, max(1, threads/side), first) })
+	if ctx.Err() != nil {
+		return fmt.Errorf("%w, saved; go on with: %s train --init-seed %s --resume --out %s", context.Cause(ctx), name, c.InitSeed, out)
+	}
+	return c.reportMembers(a, name, members)
+}
+
+// checkLanes wants what models in lanes can do.
+func (c *trainCmd) checkLanes(a app) error {
+	refuse := func(format string, args ...any) error {
+		return usagef("--init-seed %s: "+format, append([]any{c.InitSeed}, args...)...)
+	}
+	switch {
+	case a.model.Lanes.N == 0:
+		return refuse("this program trains one model at a time: give a single seed, or build it with train.lanes = 32")
+	case c.Device != "auto" && c.Device != "cpu":
+		return refuse("several models are trained on the processor alone, and not with --device %s", c.Device)
+	case c.budget(a.model.Train.Budget).Time > 0:
+		return refuse("a budget of time would be another number of steps for each: give --steps or --examples")
+	case c.Resume == resumes && c.Out == "":
+		return refuse("say with --out where the runs are that --resume goes on with")
+	}
+	return nil
+}
+
+// seed is that of all but the initial weights.
+func (c *trainCmd) seed(a app) uint64 {
+	if c.Seed != nil {
+		return *c.Seed
+	}
+	return a.model.Train.Seed
+}
+
+// folder is the directory that has those of the runs.
+func (c *trainCmd) folder(a app) (string, error) {
+	if c.Out != "" {
+		return c.Out, makeDir(c.Out)
+	}
+	return datedRun(a.identity(), time.Now().UTC())
+}
+
+// members are the models, each with what is trained of it already.
+func (c *trainCmd) members(a app, out string) ([]*member, error) {
+	var all []*member
+	for i := range c.InitSeed.Last - c.InitSeed.First + 1 {
+		m := &member{seed: c.InitSeed.First + i}
+		m.dir = filepath.Join(out, fmt.Sprintf("init-seed-%d", m.seed))
+		if c.Resume != begins && exists(record.Path(m.dir)) {
+			path, err := newestCheckpoint(m.dir)
+			if err != nil {
+				return nil, err
+			}
+			if path != "" {
+				from, err := train.Read(path)
+				if err != nil {
+					return nil, err
+				}
+				m.steps = from.State.Step
+			}
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+// inGroups deals models to trainings of n at most. Those of one are after the same number of
+// steps.
+func inGroups(members []*member, n int) [][]*member {
+	var out [][]*member
+	rest := slices.Clone(members)
+	slices.SortStableFunc(rest, func(x, y *member) int { return cmp.Compare(x.steps, y.steps) })
+	for len(rest) > 0 {
+		alike := len(rest)
+		if i := slices.IndexFunc(rest, func(m *member) bool { return m.steps != rest[0].steps }); i > 0 {
+			alike = i
+		}
+		count := (alike + n - 1) / n
+		for i := range count {
+			out = append(out, rest[alike*i/count:alike*(i+1)/count])
+		}
+		rest = rest[alike:]
+	}
+	return out
+}
+
+// eachGroup calls train for each group, side of them at a time.
+func (c *trainCmd) eachGroup(groups [][]*member, side int, train func(g []*member, first bool)) {
+	var busy sync.WaitGroup
+	room := make(chan struct{}, side)
+	for i, g := range groups {
+		room <- struct{}{}
+		busy.Go(func() {
+			train(g, i == 0)
+			<-room
+		})
+	}
+	busy.Wait()
+}
+
+// affordLanes wants enough memory for trainings side by side.
+func (c *trainCmd) affordLanes(a app, side, threads int) error {
+	n, err := a.model.needs(true)
+	if err != nil {
+		return err
+	}
+	lanes := float64(a.model.Lanes.N)
+	n.params, n.uses, n.work, n.batch = n.params*lanes*float64(side), n.uses*lanes, n.work*lanes, n.batch*lanes*float64(side)
+	if err := a.afford(n, threads); err != nil {
+		return fmt.Errorf("%w; or make train.lanes smaller", err)
+	}
+	return a.model.indexedLanes()
+}
+
+// group trains some models at once, and tests each. What goes wrong is said of each.
+func (c *trainCmd) group(ctx context.Context, a app, members []*member, threads int, first bool) {
+	isa, _, _ := c.cpu()
+	plan := &a.model.Plan
+	all := newLanes(a.model.Lanes.CPU, a.model.Lanes.N, isa, threads, plan)
+	tests := newCPU(a.model.CPU, isa, threads, plan)
+	together := &train.Together{Machine: all, Lanes: a.model.Lanes.N, Every: c.Save}
+	var runs []*laneRun
+	for _, m := range members {
+		lane := len(runs)
+		r, err := c.laneRun(a, m, newLaneView(all, lane, tests), first && lane == 0)
+		if m.err = err; err != nil {
+			continue
+		}
+		defer r.Close()
+		runs = append(runs, r)
+		together.Trainers = append(together.Trainers, r.trainer)
+	}
+	if len(runs) == 0 {
+		return
+	}
+	for i, err := range together.Run(ctx) {
+		runs[i].err = err
+	}
+	for _, r := range runs {
+		if r.err == nil && ctx.Err() == nil {
+			r.err = c.testLane(ctx, a, r)
+		}
+	}
+}
+
+// A laneRun is the training of a member.
+type laneRun struct {
+	*member
+	claim
+	trainer *train.Trainer
+	view    *laneView
+}
+
+// laneRun is ready for the next step of a member.
+func (c *trainCmd) laneRun(a app, m *member, view *laneView, shown bool) (*laneRun, error) {
+	one := *c
+	one.Out, one.InitSeed = m.dir, seeds{m.seed, m.seed, true}
+	one.Quiet = c.Quiet || !shown
+	if one.Resume = begins; c.Resume != begins && exists(record.Path(m.dir)) {
+		one.Resume = resumes
+	}
+	at, err := one.directory(&a.model, view)
+	if err != nil {
+		return nil, err
+	}
+	r := &laneRun{member: m, claim: at, view: view}
+	r.trainer, err = one.trainer(a, view, at.Dir, at.dir, &r.rec, beginning{})
+	if err == nil {
+		r.rec.Change(r.trainer.Config.Budget, r.trainer.State.Step)
+		err = fillRun(at.dir, a.model.identity(), r.rec)
+	}
+	if err != nil {
+		at.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// testLane tests what was trained as the spec says.
+func (c *trainCmd) testLane(ctx context.Context, a app, r *laneRun) error {
+	test, err := newTest(a, r.view, r.claim.dir, &r.rec, r.trainer.State)
+	if err != nil {
+		return err
+	}
+	reports, err := track.Until(r.claim.dir, r.trainer.State.Step)
+	if err != nil {
+		return err
+	}
+	if n := len(reports); n > 0 {
+		r.loss = reports[n-1].Loss
+	}
+	t := tester{app: a, dir: r.claim.dir, quiet: true}
+	r.result, err = t.test(ctx, test)
+	return err
+}
+
+// reportMembers prints what each model has come to, and which is the best.
+func (c *trainCmd) reportMembers(a app, name program, members []*member) error {
+	var failed []error
+	var best *member
+	for _, m := range members {
+		if m.err != nil {
+			failed = append(failed, fmt.Errorf("init seed %d: %w", m.seed, m.err))
+			continue
+		}
+		if best == nil || m.better(best) {
+			best = m
+		}
+		var err error
+		if c.JSON {
+			err = printJSON(a, printed{m.dir, m.result})
+		} else {
+			_, err = fmt.Fprintf(a.out, "init seed %-4d  loss %.4f  %s\n", m.seed, m.loss, m.result.Summary())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if best != nil {
+		c.say(a, "the best is that of init seed %d; test it further with: %s eval %s\n", best.seed, name, best.dir)
+	}
+	return errors.Join(failed...)
+}
+
+// better says whether a model has more right answers than another or, with as many, less loss.
+func (m *member) better(than *member) bool {
+	mine, its := m.result.Fraction(), than.result.Fraction()
+	return mine > its || mine == its && m.loss < than.loss
 }

@@ -33,8 +33,15 @@ func NewCPU(kernels []cpu.Kernel, isa cpu.ISA, threads int, plan *device.Plan) d
 }
 
 func newCPU(kernels []cpu.Kernel, isa cpu.ISA, threads int, plan *device.Plan) *cpuMachine {
+	return newLanes(kernels, 0, isa, threads, plan)
+}
+
+// newLanes is the machine of kernels of several models, or of one if lanes is 0.
+func newLanes(kernels []cpu.Kernel, lanes int, isa cpu.ISA, threads int, plan *device.Plan) *cpuMachine {
 	var common cpu.Memory
-	arena := func() []float32 { return make([]float32, plan.NumParams) }
+	models := max(lanes, 1)
+	common.F32[device.Each] = make([]float32, lanes)
+	arena := func() []float32 { return make([]float32, plan.NumParams*models) }
 	common.F32[device.Params], common.F32[device.Grads] = arena(), arena()
 	for i := range plan.States {
 		common.F32[device.State:][i] = arena()
@@ -42,10 +49,10 @@ func newCPU(kernels []cpu.Kernel, isa cpu.ISA, threads int, plan *device.Plan) *
 	own := make([]*cpuWorker, threads)
 	shared := make([]*cpuWorker, threads)
 	for i := range own {
-		shared[i] = newCPUWorker(kernels, isa, common)
+		shared[i] = newCPUWorker(kernels, lanes, isa, common)
 		mem := common
-		mem.F32[device.Grads], mem.F32[device.Uses] = nil, make([]float32, plan.NumUses) // total gives gradients
-		own[i] = newCPUWorker(kernels, isa, mem)
+		mem.F32[device.Grads], mem.F32[device.Uses] = nil, make([]float32, plan.NumUses*models) // total gives gradients
+		own[i] = newCPUWorker(kernels, lanes, isa, mem)
 	}
 	m := &cpuMachine{isa: isa, own: newPool(own), shared: newPool(shared), total: newTotal(common.F32[device.Grads], threads)}
 	m.piece, m.part = m.total.piece, m.ranges.part
@@ -101,9 +108,13 @@ func (r *ranges) part(w device.Worker, i int) { r.f(w, r.n*i/r.parts, r.n*(i+1)/
 
 func (m *cpuMachine) Root() device.Worker { return m.shared.workers[0] }
 
-// Settle knows the outcome of every step.
+// Settle knows the outcome of every step, for each of several models.
 func (m *cpuMachine) Settle(e *device.Env, limit float64, _ bool) {
-	e.Clip = device.Clip(limit, m.shared.workers[0].Mem.F32[device.Work][0])
+	mem := &m.shared.workers[0].Mem
+	e.Clip = device.Clip(limit, mem.F32[device.Work][0])
+	for lane := range mem.F32[device.Each] {
+		mem.F32[device.Each][lane] = device.Clip(limit, mem.F32[device.Work][lane])
+	}
 }
 
 // Later is at once.
@@ -123,8 +134,9 @@ type cpuWorker struct {
 	env   device.Env
 }
 
-func newCPUWorker(kernels []cpu.Kernel, isa cpu.ISA, mem cpu.Memory) *cpuWorker {
+func newCPUWorker(kernels []cpu.Kernel, lanes int, isa cpu.ISA, mem cpu.Memory) *cpuWorker {
 	w := cpu.NewWorker(kernels, isa, mem)
+	w.Lanes = lanes
 	return &cpuWorker{Worker: w, queue: device.NewQueue(w)}
 }
 
@@ -132,6 +144,7 @@ func (w *cpuWorker) Queue() device.Queue { return w.queue }
 func (w *cpuWorker) Env() *device.Env    { return &w.env }
 
 func (w *cpuWorker) Fit(work, ints int) {
+	work *= max(w.Lanes, 1)
 	if len(w.Mem.F32[device.Work]) < work {
 		w.Mem.F32[device.Work] = make([]float32, work)
 	}

@@ -107,6 +107,19 @@ func (m *Model) indexed(trains bool) error {
 	return nil
 }
 
+// indexedLanes is indexed of several models that train at once.
+func (m *Model) indexedLanes() error {
+	e, err := m.longest()
+	if err != nil {
+		return err
+	}
+	largest := max(m.Plan.NumParams, m.Plan.Gradients.Layout(&e).Largest)
+	if err := countable(m.Lanes.N*largest, "of models in lanes"); err != nil {
+		return fmt.Errorf("%w: make train.lanes smaller", err)
+	}
+	return nil
+}
+
 // countable refuses tensors whose indices would wrap: those of kernels are whole
 // numbers of 32 bits.
 func countable(n int, of string) error {

@@ -274,36 +274,7 @@ func (r *tester) reportAll(ctx context.Context, t *eval.Test) error {
 
 // report tests and prints what comes of it.
 func (r *tester) report(ctx context.Context, t *eval.Test) error {
-	test := *t
-	folder, own := resultFolder(&r.model.Eval, t)
-	if own {
-		test.Own = r.model.Eval.Cells(t.Task)
-	}
-	status := track.NewStatus(r.err, r.quiet)
-	defer status.Erase()
-	if !r.quiet {
-		test.Progress = progress(r.err, status)
-	}
-	room, largest := t.Workspace()
-	if m, onCPU := local(t.Machine).(*cpuMachine); onCPU {
-		if err := r.afford(need{work: elemBytes * room}, len(m.own.workers)); err != nil {
-			return err
-		}
-	}
-	if err := countable(largest, "of a launch of the test"); err != nil {
-		return fmt.Errorf("%w: test shorter problems", err)
-	}
-	result, err := test.Run(ctx, record.Results(r.dir, folder))
-	status.Erase()
-	if ctx.Err() != nil {
-		return fmt.Errorf("%w while testing; go on with: %s", context.Cause(ctx), r.again)
-	}
-	if err != nil {
-		return err
-	}
-	if !r.weights {
-		err = writeBoard(r.dir, folder, result)
-	}
+	result, err := r.test(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -322,6 +293,38 @@ func (r *tester) report(ctx context.Context, t *eval.Test) error {
 		run = ""
 	}
 	return printJSON(r.app, printed{run, result})
+}
+
+// test tests, and keeps the result in the run directory.
+func (r *tester) test(ctx context.Context, t *eval.Test) (*eval.Result, error) {
+	test := *t
+	folder, own := resultFolder(&r.model.Eval, t)
+	if own {
+		test.Own = r.model.Eval.Cells(t.Task)
+	}
+	status := track.NewStatus(r.err, r.quiet)
+	defer status.Erase()
+	if !r.quiet {
+		test.Progress = progress(r.err, status)
+	}
+	room, largest := t.Workspace()
+	if m, onCPU := local(t.Machine).(*cpuMachine); onCPU {
+		if err := r.afford(need{work: elemBytes * room}, len(m.own.workers)); err != nil {
+			return nil, err
+		}
+	}
+	if err := countable(largest, "of a launch of the test"); err != nil {
+		return nil, fmt.Errorf("%w: test shorter problems", err)
+	}
+	result, err := test.Run(ctx, record.Results(r.dir, folder))
+	status.Erase()
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("%w while testing; go on with: %s", context.Cause(ctx), r.again)
+	}
+	if err == nil && !r.weights {
+		err = writeBoard(r.dir, folder, result)
+	}
+	return result, err
 }
 
 // printed is a result as --json prints it.

@@ -36,6 +36,10 @@ type Memory struct {
 // device.Launcher. It must not be used from two goroutines at once.
 type Worker struct {
 	Mem Memory
+	// Lanes is how many models the kernels are of: each element of a float32 space is as
+	// many, side by side, and behind their buffers kernels get what is in the space Each.
+	// 0 is one model.
+	Lanes int
 
 	isa      ISA
 	kernels  []Kernel
@@ -70,7 +74,14 @@ func (w *Worker) Frame() *byte { return w.frame }
 // Launch runs all cells of a kernel.
 func (w *Worker) Launch(kernel int, env *device.Env, args ...device.Ref) {
 	w.Release(Mark{})
-	w.kernels[kernel].Run(w, env, args)
+	k := &w.kernels[kernel]
+	if w.Lanes > 0 {
+		if k.Run == nil {
+			return // it trains nothing
+		}
+		args = append(args, device.Ref{Space: device.Each})
+	}
+	k.Run(w, env, args)
 }
 
 // Join is a Launch.
@@ -84,14 +95,19 @@ func (w *Worker) Zero(r device.Ref, n int) {
 		clear(w.I32(r)[:n])
 		return
 	}
-	clear(w.F32(r)[:n])
+	clear(w.F32(r)[:n*max(w.Lanes, 1)])
 }
 
 // Add adds n elements of float32 to others.
-func (w *Worker) Add(to, from device.Ref, n int) { AddTo(w.F32(to)[:n], w.F32(from)[:n]) }
+func (w *Worker) Add(to, from device.Ref, n int) {
+	n *= max(w.Lanes, 1)
+	AddTo(w.F32(to)[:n], w.F32(from)[:n])
+}
 
 // F32 returns a float32 space from r to its end.
-func (w *Worker) F32(r device.Ref) []float32 { return w.Mem.F32[r.Space][r.Off:] }
+func (w *Worker) F32(r device.Ref) []float32 {
+	return w.Mem.F32[r.Space][r.Off*max(w.Lanes, 1):]
+}
 
 // U16 returns a float32 space from r to its end as elements of 16 bits, two a word.
 func (w *Worker) U16(r device.Ref) []uint16 {

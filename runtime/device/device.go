@@ -22,6 +22,7 @@ const (
 	Uses                   // float32, what is kept from launch to launch: gradients of parameters by their second and later uses, bias tables
 	Work                   // float32: activations, saved values, key/value caches
 	Ints                   // int32: tokens, labels, predictions
+	Each                   // float32, what each of several models that are trained at once has of a launch: the Clip of its Env
 	State                  // float32, laid out as Params: the optimizer's first state; State+i is number i
 	NumSpaces = State + MaxStates
 )
@@ -30,7 +31,7 @@ const (
 const MaxStates = 4
 
 // Shared reports whether all micro-batches see the same space.
-func (s Space) Shared() bool { return s == Params || s >= State }
+func (s Space) Shared() bool { return s == Params || s >= Each }
 
 // A Ref is the first element of a tensor in a space. Off counts words of 4 bytes, of
 // which an element is one, or a half: one of 16 bits.

@@ -65,6 +65,17 @@ func (r *Result) lines(b *strings.Builder) {
 	}
 }
 
+// Summary is a line: the means, or what is right of all problems where they are none.
+func (r *Result) Summary() string {
+	if s := r.means(); s != "" {
+		return s
+	}
+	return track.Percent(r.Fraction()) + " %"
+}
+
+// Fraction is the part of all problems that is right.
+func (r *Result) Fraction() float64 { return r.total().Fraction() }
+
 // means is the three means in words.
 func (r *Result) means() string {
 	var parts []string

@@ -78,7 +78,7 @@ func (r *run) advance() error {
 	r.over = r.used() >= 1 // time goes on: asked once a step, so that the last one is reported
 	due := r.ahead().Step%r.every == 0 || r.over
 	test := r.tested.due(before, r.ahead(), r.over)
-	save := r.SaveEvery > 0 && time.Since(r.saved) >= r.SaveEvery
+	save := r.saves()
 	if due || test || save {
 		if _, err := r.Wait(); err != nil {
 			return err
@@ -114,6 +114,15 @@ func (r *run) advance() error {
 	}
 	r.saved = time.Now()
 	return r.save()
+}
+
+// saves says whether it is time for a checkpoint. Models that train together are saved after
+// the same step.
+func (r *run) saves() bool {
+	if r.lane != nil {
+		return r.lane.save
+	}
+	return r.SaveEvery > 0 && time.Since(r.saved) >= r.SaveEvery
 }
 
 // begin tells followers of what was reported so far.

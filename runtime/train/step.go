@@ -23,8 +23,8 @@ type flight struct {
 	tokens   int
 	rows     int
 	rate     float64
-	losses   [maxPasses][]float32 // of each row of the batch, by pass
-	squares  [1]float32           // of the gradient, their sum
+	losses   [maxPasses][]float32 // of each row of the batch, by pass; of each model, side by side
+	squares  []float32            // of the gradient, their sum, of each model
 	bounds   []int                // of the rows that each rank computes, where there are several
 }
 
@@ -108,6 +108,9 @@ func (t *Trainer) Follow(examples int, rate float64) error { return t.enqueue(ex
 
 // enqueue is Enqueue on so many examples.
 func (t *Trainer) enqueue(examples int, rate float64) error {
+	if t.lane != nil {
+		return t.lane.step(t, examples, rate)
+	}
 	if t.stepper == nil {
 		t.stepper = newStepper(t)
 	}
@@ -159,9 +162,10 @@ func (s *stepper) enqueue(examples int, rate float64) (err error) {
 	f.step, f.examples, f.tokens, f.rows, f.rate = ahead.Step, examples, s.batch.Kept(), s.batch.Rows, rate
 	for i, share := range s.Config.shares() {
 		if share > 0 {
-			f.losses[i] = resize(f.losses[i], len(s.batch.Labels))
+			f.losses[i] = resize(f.losses[i], s.models()*len(s.batch.Labels))
 		}
 	}
+	f.squares = resize(f.squares, s.models())
 	if err := s.lead(f); err != nil {
 		return err
 	}
@@ -213,11 +217,28 @@ func (s *stepper) landed() {
 	if s.err = s.collect(f); s.err != nil {
 		return
 	}
-	s.last = Outcome{Loss: s.loss(f) / float64(f.tokens), GradNorm: math.Sqrt(float64(f.squares[0])), Tokens: f.tokens, Rows: f.rows}
-	s.rate = f.rate
+	if s.together != nil {
+		s.together.landed(s, f)
+		f.count(&s.State)
+		return
+	}
+	s.last, s.rate = s.outcome(f, 0), f.rate
 	if s.err = f.check(&s.last); s.err == nil {
 		f.count(&s.State)
 	}
+}
+
+// models is how many are trained.
+func (s *stepper) models() int {
+	if s.together != nil {
+		return s.together.Lanes
+	}
+	return 1
+}
+
+// outcome is that of a model.
+func (s *stepper) outcome(f *flight, model int) Outcome {
+	return Outcome{Loss: s.loss(f, model) / float64(f.tokens), GradNorm: math.Sqrt(float64(f.squares[model])), Tokens: f.tokens, Rows: f.rows}
 }
 
 // check is an error if the step was not finite.
@@ -234,17 +255,17 @@ func (f *flight) check(out *Outcome) error {
 	return nil
 }
 
-// loss is the sum of the labels' losses, of each pass by its share: chunks and rows are
-// added in ascending order.
-func (s *stepper) loss(f *flight) float64 {
+// loss is the sum of the labels' losses of a model, of each pass by its share: chunks and
+// rows are added in ascending order.
+func (s *stepper) loss(f *flight, model int) float64 {
 	total := 0.0
 	for i, share := range s.Config.shares() {
 		if share == 0 {
 			continue
 		}
 		sum := 0.0
-		for _, loss := range f.losses[i] {
-			sum += float64(loss)
+		for row := model; row < len(f.losses[i]); row += s.models() {
+			sum += float64(f.losses[i][row])
 		}
 		total += float64(share * sum)
 	}
@@ -327,7 +348,8 @@ func (s *stepper) launch(w device.Worker, first int, part *task.Batch, p pass, i
 		w.PutInts(lay.Length, k.Length)
 	}
 	s.Plan.Gradients.Run(w.Queue(), e)
-	w.GetFloats(s.now.losses[i][part.At:][:len(part.Labels)], lay.Loss)
+	n := s.models()
+	w.GetFloats(s.now.losses[i][n*part.At:][:n*len(part.Labels)], lay.Loss)
 }
 
 // norm leaves the squared Euclidean norm of the gradient, of all that is trained, in
@@ -349,7 +371,7 @@ func (s *stepper) update() {
 	s.optimizer = device.Env{Step: uint32(s.now.step), Seed: c.Seed, LR: float32(s.now.rate), Bound: none,
 		BiasCorrection1: float32(1 / (1 - math.Pow(c.Beta1, n))), BiasCorrection2: float32(1 / (1 - math.Pow(c.Beta2, n)))}
 	s.Machine.Settle(&s.optimizer, c.Clip, len(s.flights) > 1 || s.err != nil)
-	s.Machine.Root().GetFloats(s.now.squares[:], device.Ref{Space: device.Work}) // matrices need its place
+	s.Machine.Root().GetFloats(s.now.squares, device.Ref{Space: device.Work}) // matrices need its place
 	for _, s.stretch = range s.stretches {
 		s.Machine.Ranges(s.stretch.hi-s.stretch.lo, s.runRange)
 	}

@@ -43,7 +43,9 @@ type Trainer struct {
 	Followers []Follower // told of reports and tests after their files have them
 	Ranks     Ranks      // that train together; nil: this process is the only one
 
-	stepper *stepper
+	stepper  *stepper
+	lane     *lane     // of those that train together; nil: it trains alone
+	together *Together // of the one that steps for all of these
 }
 
 // A Follower takes what a run reports to where people look at it.

@@ -1,0 +1,123 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/arithlang/mlc/runtime/device"
+)
+
+// Together trains several models at once, whose Trainers differ in nothing but their
+// initial weights: they draw the same problems, and each step is one of the Machine, on
+// which an element of a model is one of Lanes, side by side. Each Trainer has a machine that
+// shows the lane of its number, and all else as if it trained alone: its directory gets
+// the same bytes.
+type Together struct {
+	Machine  device.Machine
+	Lanes    int
+	Trainers []*Trainer    // Lanes at most, after the same number of steps
+	Every    time.Duration // time between checkpoints, 0: only at the end
+
+	outcomes []Outcome // of the last step, by lane
+}
+
+// A lane is what a Trainer does of a training of several. It is a coroutine: it goes on
+// until it wants a step, and again when the step of all is done.
+type lane struct {
+	together *Together
+	number   int
+	want     func(wish) bool
+	save     bool  // after the next step
+	err      error // of the last step, that of all
+}
+
+// A wish is a step that a lane wants.
+type wish struct {
+	examples int
+	rate     float64
+}
+
+// errLeft is of a lane that is not gone on with.
+var errLeft = errors.New("the others have failed")
+
+// step is a step of all, and its outcome for this lane.
+func (l *lane) step(t *Trainer, examples int, rate float64) error {
+	if t.stepper == nil {
+		t.stepper = &stepper{Trainer: t}
+	}
+	if !l.want(wish{examples, rate}) {
+		return errLeft
+	}
+	if l.err != nil {
+		return l.err
+	}
+	out := l.together.outcomes[l.number]
+	f := flight{step: t.State.Step, examples: examples, tokens: out.Tokens, rows: out.Rows, rate: rate}
+	t.stepper.last, t.stepper.rate = out, rate
+	if err := f.check(&out); err != nil {
+		return err
+	}
+	f.count(&t.State)
+	return nil
+}
+
+// landed notes the outcomes of a step.
+func (g *Together) landed(s *stepper, f *flight) {
+	g.outcomes = resize(g.outcomes, g.Lanes)
+	for i := range g.outcomes {
+		g.outcomes[i] = s.outcome(f, i)
+	}
+}
+
+// Run runs all Trainers to their end, and returns the error of each: one that fails, or is
+// good enough to stop, leaves the others alone. When ctx is done all are saved after the
+// same step.
+func (g *Together) Run(ctx context.Context) []error {
+	lead := *g.Trainers[0]
+	lead.Machine, lead.together = g.Machine, g
+	until, end := context.WithCancelCause(context.Background())
+	defer end(nil)
+	errs := make([]error, len(g.Trainers))
+	lanes := make([]*lane, len(g.Trainers))
+	next := make([]func() (wish, bool), len(g.Trainers))
+	for i, t := range g.Trainers {
+		lanes[i] = &lane{together: g, number: i}
+		t.lane = lanes[i]
+		var stop func()
+		next[i], stop = iter.Pull(func(yield func(wish) bool) {
+			lanes[i].want = yield
+			errs[i] = t.Run(until)
+		})
+		defer stop()
+	}
+	saved := time.Now()
+	for {
+		if ctx.Err() != nil {
+			end(context.Cause(ctx))
+		}
+		var wanted *wish
+		for i := range lanes {
+			w, more := next[i]()
+			switch {
+			case !more:
+			case wanted == nil:
+				wanted = &w
+			case *wanted != w:
+				panic("BUG: models that train together want different steps")
+			}
+		}
+		if wanted == nil {
+			return errs
+		}
+		err := lead.enqueue(wanted.examples, wanted.rate)
+		save := g.Every > 0 && time.Since(saved) >= g.Every
+		if save {
+			saved = time.Now()
+		}
+		for _, l := range lanes {
+			l.err, l.save = err, save
+		}
+	}
+}
