@@ -107,6 +107,10 @@ func TestInitSeed(t *testing.T) {
 		if err != nil || !cmp.Equal(rec.InitSeed, want) || rec.Seed != 5 || strings.Contains(string(text), "init_seed") != (want != nil) {
 			t.Errorf("%s: %v\n%s", dir, err, text)
 		}
+		events, err := os.ReadFile(filepath.Join(dir, "events.out.tfevents.mlc"))
+		if err != nil || strings.Contains(string(events), "train.init_seed") != (want != nil) {
+			t.Errorf("%s: what TensorBoard is told: %v", dir, err)
+		}
 		f, err := ckpt.Read(lastCheckpoint(dir))
 		if err != nil || f.Meta["init_seed"] != seedText(want) || f.Meta["seed"] != "5" {
 			t.Errorf("%s: %v\n%v", dir, err, f.Meta)
@@ -213,7 +217,7 @@ func TestBadInitSeeds(t *testing.T) {
 		{"--init-seed 3..1", "want 1..3"},
 		{"--init-seed 1..3", "one model at a time"},
 		{"--init-seed x", "want " + wantSeeds},
-		{"--init-seed", "--init-seed"},
+		{"--init-seed", "--init-seed: expected seed value"},
 	} {
 		if s := call(t, toyModel(), "", append([]string{"train", "-q"}, strings.Fields(c.flags)...)...); s.code != exitUsage || !strings.Contains(s.err, c.want) {
 			t.Errorf("%s: exit %d\n%s", c.flags, s.code, s.err)
