@@ -208,6 +208,40 @@ func TestInitSeedOfStages(t *testing.T) {
 	}
 }
 
+// TestInitSeedOfRounds goes on with rounds to the same bytes, and refuses answers of a model
+// that began with other weights.
+func TestInitSeedOfRounds(t *testing.T) {
+	flags := []string{"--init-seed", "9", "-q"}
+	whole := travelled(t, toyRounds(), flags...)
+	dir, p := filepath.Join(t.TempDir(), "run"), toyRounds()
+	at(p.Stages[1].Model, 50, ctrlC)
+	args := append([]string{"train", "--out", dir}, flags...)
+	if s := callStages(t, p, args...); s.code != exitInterrupted {
+		t.Fatalf("exit %d\n%s", s.code, s.err)
+	}
+	own, err := os.ReadFile(filepath.Join(dir, "second", answersFile(1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := os.ReadFile(filepath.Join(travelled(t, toyRounds(), "-q", "--init-seed", "8"), "second", answersFile(1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "second", answersFile(1)), other, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if s := callStages(t, toyRounds(), "train", "--resume", "--out", dir, "-q"); s.code == 0 || !strings.Contains(s.err, "is of another run: its init seed is 8, that of") {
+		t.Errorf("exit %d\n%s", s.code, s.err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "second", answersFile(1)), own, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if s := callStages(t, toyRounds(), "train", "--resume", "--out", dir, "-q"); s.code != 0 {
+		t.Fatalf("exit %d\n%s", s.code, s.err)
+	}
+	sameRounds(t, whole, dir)
+}
+
 // TestBadInitSeeds refuses what a seed of initial weights does not go with.
 func TestBadInitSeeds(t *testing.T) {
 	for _, c := range []struct {
