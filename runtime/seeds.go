@@ -23,7 +23,7 @@ type seeds struct {
 // Decode reads the flag.
 func (s *seeds) Decode(ctx *kong.DecodeContext) error {
 	var text string
-	if err := ctx.Scan.PopValueInto(wantSeeds, &text); err != nil {
+	if err := ctx.Scan.PopValueInto("seed", &text); err != nil {
 		return err
 	}
 	return s.UnmarshalText([]byte(text))

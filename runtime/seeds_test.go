@@ -107,6 +107,10 @@ func TestInitSeed(t *testing.T) {
 		if err != nil || !cmp.Equal(rec.InitSeed, want) || rec.Seed != 5 || strings.Contains(string(text), "init_seed") != (want != nil) {
 			t.Errorf("%s: %v\n%s", dir, err, text)
 		}
+		events, err := os.ReadFile(filepath.Join(dir, "events.out.tfevents.mlc"))
+		if err != nil || strings.Contains(string(events), "train.init_seed") != (want != nil) {
+			t.Errorf("%s: what TensorBoard is told: %v", dir, err)
+		}
 		f, err := ckpt.Read(lastCheckpoint(dir))
 		if err != nil || f.Meta["init_seed"] != seedText(want) || f.Meta["seed"] != "5" {
 			t.Errorf("%s: %v\n%v", dir, err, f.Meta)
@@ -204,6 +208,40 @@ func TestInitSeedOfStages(t *testing.T) {
 	}
 }
 
+// TestInitSeedOfRounds goes on with rounds to the same bytes, and refuses answers of a model
+// that began with other weights.
+func TestInitSeedOfRounds(t *testing.T) {
+	flags := []string{"--init-seed", "9", "-q"}
+	whole := travelled(t, toyRounds(), flags...)
+	dir, p := filepath.Join(t.TempDir(), "run"), toyRounds()
+	at(p.Stages[1].Model, 50, ctrlC)
+	args := append([]string{"train", "--out", dir}, flags...)
+	if s := callStages(t, p, args...); s.code != exitInterrupted {
+		t.Fatalf("exit %d\n%s", s.code, s.err)
+	}
+	own, err := os.ReadFile(filepath.Join(dir, "second", answersFile(1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := os.ReadFile(filepath.Join(travelled(t, toyRounds(), "-q", "--init-seed", "8"), "second", answersFile(1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "second", answersFile(1)), other, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if s := callStages(t, toyRounds(), "train", "--resume", "--out", dir, "-q"); s.code == 0 || !strings.Contains(s.err, "is of another run: its init seed is 8, that of") {
+		t.Errorf("exit %d\n%s", s.code, s.err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "second", answersFile(1)), own, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if s := callStages(t, toyRounds(), "train", "--resume", "--out", dir, "-q"); s.code != 0 {
+		t.Fatalf("exit %d\n%s", s.code, s.err)
+	}
+	sameRounds(t, whole, dir)
+}
+
 // TestBadInitSeeds refuses what a seed of initial weights does not go with.
 func TestBadInitSeeds(t *testing.T) {
 	for _, c := range []struct {
@@ -213,7 +251,7 @@ func TestBadInitSeeds(t *testing.T) {
 		{"--init-seed 3..1", "want 1..3"},
 		{"--init-seed 1..3", "one model at a time"},
 		{"--init-seed x", "want " + wantSeeds},
-		{"--init-seed", "--init-seed"},
+		{"--init-seed", "--init-seed: expected seed value"},
 	} {
 		if s := call(t, toyModel(), "", append([]string{"train", "-q"}, strings.Fields(c.flags)...)...); s.code != exitUsage || !strings.Contains(s.err, c.want) {
 			t.Errorf("%s: exit %d\n%s", c.flags, s.code, s.err)

@@ -101,7 +101,7 @@ func (c *comparison) Makes() (out []setting) {
 		for i := range c.Runs {
 			s.Values = append(s.Values, values[i][name])
 		}
-		if len(slices.Compact(slices.Clone(s.Values))) > 1 && !slices.Contains([]string{"spec", "started", "seed", "budget"}, name) {
+		if len(slices.Compact(slices.Clone(s.Values))) > 1 && !slices.Contains([]string{"spec", "started", "seed", "init seed", "budget"}, name) {
 			out = append(out, s)
 		}
 	}

@@ -384,6 +384,26 @@ func greedy(t *testing.T, m *Model, source, target []int64, room int) []int32 {
 	return reply
 }
 
+// TestSeedsOfAFolder says the seed of initial weights where they have one of their own.
+func TestSeedsOfAFolder(t *testing.T) {
+	r := randomRun(t, specOf(t, "specs/tiny.arith", ""), "", 1)
+	for _, initial := range []*uint64{nil, new(uint64(0))} {
+		r.InitSeed = initial
+		m, err := New(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, err := m.HuggingFace()
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := slices.IndexFunc(files, func(f File) bool { return f.Path == "config.json" })
+		if text := string(files[at].Data); strings.Contains(text, `"init_seed": 0`) != (initial != nil) || !strings.Contains(text, `"seed": 7`) {
+			t.Error(text)
+		}
+	}
+}
+
 // TestEvaluated makes sure that the oracle is no constant.
 func TestEvaluated(t *testing.T) {
 	spec := specOf(t, "specs/tiny.arith", "")

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -111,6 +112,9 @@ func (r *Run) fill(dir string) error {
 		return err
 	}
 	r.Settings, r.order = record.Settings(string(spec))
+	if rec.InitSeed != nil && len(rec.Stages) == 0 {
+		r.set("train.init_seed", strconv.FormatUint(*rec.InitSeed, 10))
+	}
 	if err := r.report(trained); err != nil {
 		return err
 	}
@@ -132,6 +136,17 @@ func (r *Run) fill(dir string) error {
 		r.State = Stopped
 	}
 	return nil
+}
+
+// set is a setting that the run has instead of its spec, of which there may be none.
+func (r *Run) set(path, value string) {
+	if r.Settings == nil {
+		return
+	}
+	if _, there := r.Settings[path]; !there {
+		r.order = append(r.order, path)
+	}
+	r.Settings[path] = value
 }
 
 // report takes over the last report. The last line may be half written.

@@ -99,6 +99,26 @@ func TestDiffering(t *testing.T) {
 	}
 }
 
+// TestInitSeeds tells runs of one spec apart by the seeds of their initial weights.
+func TestInitSeeds(t *testing.T) {
+	dir := t.TempDir()
+	for name, seed := range map[string]string{"a": "", "b": `"init_seed":0,`, "c": `"init_seed":7,`} {
+		write(t, filepath.Join(dir, name), map[string]string{"run.json": `{"name":"x",` + seed + `"budget":{"steps":10}}`, "spec.arith": "train {\n seed = 1\n}\n"})
+	}
+	runs, err := Runs(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := Differing(runs); !slices.Equal(got, []string{"train.init_seed"}) {
+		t.Errorf("%q", got)
+	}
+	for i, want := range []string{"", "0", "7"} {
+		if r := runs[i]; r.Settings["train.init_seed"] != want || (r.InitSeed == nil) != (want == "") {
+			t.Errorf("%s: %q, %v", r.Dir, r.Settings["train.init_seed"], r.InitSeed)
+		}
+	}
+}
+
 // BenchmarkRuns lists a thousand runs with a grid of 400 cells each.
 func BenchmarkRuns(b *testing.B) {
 	dir, cells := b.TempDir(), ""
