@@ -122,7 +122,7 @@ func (u unit) training() (map[string][]byte, error) {
 func (u unit) lanes(files map[string][]byte) error {
 	made := slices.DeleteFunc(slices.Clone(u.Lanes), func(k *kernel.Kernel) bool { return k == nil })
 	files["lanes.kir"] = []byte(comment(u.header) + "\n" + kernel.Format(made))
-	table, err := cpu.Table(u.Lanes, cpu.Options{Package: u.pkg, Header: u.header, Reserved: host.Reserved(u.Lowered), Table: "lanes"})
+	table, err := cpu.Lanes(u.Lowered.Kernels, u.Lanes, u.Spec.Train.Lanes, cpu.Options{Package: u.pkg, Header: u.header, Reserved: host.Reserved(u.Lowered)})
 	maps.Copy(files, table)
 	return err
 }

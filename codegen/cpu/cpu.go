@@ -11,11 +11,11 @@
 package cpu
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/arithlang/mlc/codegen/cpu/vector"
+	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/codegen/gotext"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
@@ -27,9 +27,6 @@ type Options struct {
 	Header  string // first line, without the slashes
 	// Reserved are names of the package that kernels must not take.
 	Reserved []string
-	// Table names the table of the kernels and, with .go behind it, their file; "" is
-	// kernels.
-	Table string
 }
 
 // Files prints the files of kernels, by name: kernels.go with one function a
@@ -41,48 +38,72 @@ type Options struct {
 // that the functions call, with its declarations. They are deterministic and
 // formatted.
 func Files(ks []*kernel.Kernel, opt Options) (map[string][]byte, error) {
-	return printed(ks, true, opt)
-}
-
-// Table is Files without costs. Where there is no kernel, but nil, the table has a row
-// without a function.
-func Table(ks []*kernel.Kernel, opt Options) (map[string][]byte, error) {
-	return printed(ks, false, opt)
-}
-
-func printed(ks []*kernel.Kernel, counts bool, opt Options) (map[string][]byte, error) {
-	table := cmp.Or(opt.Table, "kernels")
-	funcs := newNames(append([]string{"cpu", "device", "math", table, "main", "init"}, opt.Reserved...)...)
-	var rows, code strings.Builder
-	assembly := vector.NewAssembly()
-	fmt.Fprintf(&rows, "// %s is the kernel table: a launch names a kernel by its index.\nvar %[1]s = []cpu.Kernel{\n", table)
+	t := newTable("kernels", ks, opt)
 	for _, k := range ks {
-		if k == nil {
-			rows.WriteString("{},\n")
-			continue
-		}
-		name, cost := funcs.id(k.Name), ""
-		if counts {
-			cost = funcs.id(costName(k))
-		}
-		rows.WriteString(tableRow(k, name, cost))
-		fmt.Fprintf(&code, "\n%s%s\n", doc(k, name), function(k, name, assembly))
+		t.add(k, flat.Of(k, flat.Processor()), t.funcs.id(costName(k)))
 	}
-	files, err := assembly.Files(opt.Package, opt.Header, table)
+	files, err := t.files()
 	if err != nil {
 		return nil, err
 	}
-	texts := map[string]string{table + ".go": rows.String() + "}\n" + code.String()}
-	if counts {
-		texts["costs.go"] = costs(ks, funcs)
-	}
-	for name, decls := range texts {
-		files[name], err = gotext.File{Package: opt.Package, Header: opt.Header, Decls: decls}.Format()
-		if err != nil {
-			return nil, err
+	files["costs.go"], err = t.file(costs(ks, t.funcs))
+	return files, err
+}
+
+// Lanes prints the files of the same kernels of n models at once: lanes.go, with the table
+// lanes, and its assembly. Those kernels are many, by the numbers of those of one model; where
+// there is nil the table has a row without a function.
+func Lanes(ks, many []*kernel.Kernel, n int, opt Options) (map[string][]byte, error) {
+	t := newTable("lanes", nil, opt)
+	for i, k := range many {
+		if k == nil {
+			t.rows.WriteString("{},\n")
+			continue
 		}
+		t.add(k, flat.Of(ks[i], flat.Lanes(n)), "")
 	}
-	return files, nil
+	return t.files()
+}
+
+// A table is a file of kernels that is printed.
+type table struct {
+	Options
+	name       string
+	funcs      *names
+	rows, code strings.Builder
+	assembly   *vector.Assembly
+}
+
+func newTable(name string, ks []*kernel.Kernel, opt Options) *table {
+	t := &table{Options: opt, name: name, assembly: vector.NewAssembly()}
+	t.funcs = newNames(append([]string{"cpu", "device", "math", name, "main", "init"}, opt.Reserved...)...)
+	for _, k := range ks {
+		t.funcs.id(k.Name)
+		t.funcs.id(costName(k))
+	}
+	return t
+}
+
+// add prints a kernel, which is in flat form, too.
+func (t *table) add(k, flat *kernel.Kernel, cost string) {
+	name := t.funcs.id(k.Name)
+	t.rows.WriteString(tableRow(k, name, cost))
+	fmt.Fprintf(&t.code, "\n%s%s\n", doc(k, name), function(k, flat, name, t.assembly))
+}
+
+// files are the table and its assembly.
+func (t *table) files() (map[string][]byte, error) {
+	files, err := t.assembly.Files(t.Package, t.Header, t.name)
+	if err != nil {
+		return nil, err
+	}
+	head := fmt.Sprintf("// %s is the kernel table: a launch names a kernel by its index.\nvar %[1]s = []cpu.Kernel{\n", t.name)
+	files[t.name+".go"], err = t.file(head + t.rows.String() + "}\n" + t.code.String())
+	return files, err
+}
+
+func (t *table) file(decls string) ([]byte, error) {
+	return gotext.File{Package: t.Package, Header: t.Header, Decls: decls}.Format()
 }
 
 // buffers returns the parameters of a kernel that are arguments of a launch.

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/codegen/cpu/vector"
-	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/runtime/abi"
@@ -46,11 +45,10 @@ func field(s abi.Scalar) string {
 func block(stmts []string) string { return " {\n" + strings.Join(stmts, "\n") + "\n}" }
 
 // function prints the function of a kernel, which loops over all cells, and adds the
-// vector kernels that it calls.
-func function(k *kernel.Kernel, name string, asm *vector.Assembly) string {
+// vector kernels that it calls. r is the kernel in flat form.
+func function(k, r *kernel.Kernel, name string, asm *vector.Assembly) string {
 	p := newPrinter()
 	params := p.params(k)
-	r := flat.Of(k, flat.Processor())
 	p.vars = r.Vars()
 	nodes := append(r.Once, overGrid(k.Grid, r.Body)...)
 	p.products = newProducts(k)

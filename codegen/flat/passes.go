@@ -26,6 +26,14 @@ func Processor() []Pass {
 	return schedule(Pass{Name: "widen", Why: "Go and assembly multiply F32 and BF16 alone", After: []string{"inplace", "zero"}, run: widen})
 }
 
+// Lanes are the passes of the processor's schedule for n models at once.
+func Lanes(n int) []Pass {
+	return schedule(
+		Pass{Name: "lanes", Why: "an element of many models fills vectors, whatever the shapes of one are; what copies and clears of one is gone by then", After: []string{"inplace", "zero", "through"}, run: inLanes(n)},
+		Pass{Name: "rows", Why: "a row of many models is long, and is best done with before the next", After: []string{"lanes"}, run: fuseRows},
+	)
+}
+
 // schedule are the passes of all targets, with one's own where products have their
 // places and arrays have still their indices.
 func schedule(own ...Pass) []Pass {

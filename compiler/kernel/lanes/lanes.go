@@ -185,7 +185,7 @@ func (b *builder) stmt(s kernel.Stmt) []kernel.Stmt {
 	case *kernel.For:
 		b.shared("where a loop begins", s.Lo)
 		b.shared("where a loop ends", s.Hi)
-		return []kernel.Stmt{kernel.WithBody(s, b.body(s.Body))}
+		return []kernel.Stmt{&kernel.For{Var: s.Var, Lo: s.Lo, Hi: s.Hi, Body: b.body(s.Body)}}
 	case *kernel.If:
 		b.shared("a condition", s.Cond)
 		return []kernel.Stmt{kernel.WithBody(s, b.body(s.Body))}

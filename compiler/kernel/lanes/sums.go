@@ -31,9 +31,10 @@ func (b *builder) dot(s *kernel.Dot) []kernel.Stmt {
 		}
 		return []kernel.Stmt{b.assign(dst, total, outer...)}
 	}
-	// Rows that are many go around the sum: what is added to stays near.
+	// What lies in rows of the factors is gone through once, row by row: those of the result,
+	// or those that are summed.
 	var rows *kernel.Axis
-	if n == 2 && outer[0].Size.Op != expr.Const {
+	if n == 2 && !expr.Depends(s.A.Args[0], sum.Var) {
 		rows, outer = &outer[0], outer[1:]
 	}
 	var out []kernel.Stmt
