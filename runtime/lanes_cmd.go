@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/track"
 	"github.com/arithlang/mlc/runtime/train"
@@ -56,8 +56,13 @@ func (c *trainCmd) runLanes(a app, name program) error {
 	c.say(a, "training %s: %s parameters, %s, seed %d, init seeds %s, %d at once in lanes, on %d of %d threads\nrun directories in %s\n", a.model.Name,
 		track.Thousands(device.Trained(a.model.Params, plan.NumParams)), c.budget(a.model.Train.Budget), c.seed(a), c.InitSeed, min(a.model.Lanes.N, len(members)), side, threads, out)
 	c.eachGroup(groups, side, func(g []*member, first bool) { c.group(ctx, a, g, max(1, threads/side), first) })
-	if ctx.Err() != nil {
-		return fmt.Errorf("%w, saved; go on with: %s train --init-seed %s --resume --out %s", context.Cause(ctx), name, c.InitSeed, out)
+	goOn := fmt.Sprintf("%s train --init-seed %s --resume --out %s", name, c.InitSeed, out)
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("%w, saved; go on with: %s", context.Cause(ctx), goOn)
+	case slices.ContainsFunc(members, func(m *member) bool { return errors.Is(m.err, train.ErrPaused) }):
+		c.say(a, "paused; go on with: %s\n", goOn)
+		return nil
 	}
 	return c.reportMembers(a, name, members)
 }
@@ -68,6 +73,8 @@ func (c *trainCmd) checkLanes(a app) error {
 		return usagef("--init-seed %s: "+format, append([]any{c.InitSeed}, args...)...)
 	}
 	switch {
+	case c.Pause >= 1:
+		return refuse("--pause %g: want a share of the budget below 1", c.Pause)
 	case a.model.Lanes.N == 0:
 		return refuse("this program trains one model at a time: give a single seed, or build it with train.lanes = 32")
 	case c.Device != "auto" && c.Device != "cpu":

@@ -3,6 +3,7 @@ package cpu
 import (
 	"bytes"
 	"flag"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/arithlang/mlc/codegen/cpu/vector"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
+	"github.com/arithlang/mlc/compiler/kernel/lanes"
 	"github.com/arithlang/mlc/runtime/cpu"
 )
 
@@ -80,8 +82,8 @@ func TestFrame(t *testing.T) {
 	}
 }
 
-// TestAgreesWithInterpreter builds printed kernels into a test program, which
-// holds them to the interpreter on every instruction set of this machine.
+// TestAgreesWithInterpreter builds printed kernels, and those of several models, into a test
+// program, which holds them to the interpreter on every instruction set of this machine.
 func TestAgreesWithInterpreter(t *testing.T) {
 	var ks []*kernel.Kernel
 	for _, name := range corpora {
@@ -104,7 +106,23 @@ func TestAgreesWithInterpreter(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	files["kernels.kir"], files["kernels_test.go"] = []byte(kernel.Format(ks)), program
+	const models = 9 // a vector and a part of one, or a part of one
+	var made []*kernel.Kernel
+	many := make([]*kernel.Kernel, len(ks))
+	for i := 0; i < len(ks); i += 3 {
+		if many[i], err = lanes.Of(ks[i], models); err == nil {
+			made = append(made, many[i])
+		}
+	}
+	if len(made) < len(ks)/6 {
+		t.Errorf("only %d of %d kernels are of many models", len(made), len(ks))
+	}
+	more, err := Lanes(ks, many, models, Options{Package: "main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps.Copy(files, more)
+	files["kernels.kir"], files["lanes.kir"], files["kernels_test.go"] = []byte(kernel.Format(ks)), []byte(kernel.Format(made)), program
 	for name, data := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
 			t.Fatal(err)

@@ -86,6 +86,9 @@ func (c *trainCmd) Run(a *app, verb *kong.Context) error {
 	if err := flags.refuseAxes(all); err != nil {
 		return err
 	}
+	if seeds, _ := flags.value("--init-seed"); strings.Contains(seeds, "..") && (len(all) > 1 || line.own.Launcher != "" || line.own.Collect) {
+		return usagef("--init-seed %s: a training of several models is made alone, and here are %d trainings: choose one by --point", seeds, len(all))
+	}
 	switch {
 	case line.own.Launcher != "":
 		return a.launch(where, all, line)
