@@ -25,6 +25,7 @@ const rules = `
 	compiler/ir, compiler/grad < compiler/plan < compiler/model, compiler/lower;
 	compiler/kernel, compiler/opt < compiler/lower < compiler;
 	codegen/gotext < codegen/cpu, codegen/host < codegen < compiler/cli;
+	compiler/kernel < compiler/kernel/lanes < compiler, codegen/flat;
 	compiler/kernel < compiler/kernel/depend < codegen/flat < codegen/cost, codegen/cpu/vector < codegen/cpu < codegen;
 	codegen/flat, codegen/ptx/asm < codegen/ptx < codegen;
 	compiler/check, compiler/lower < codegen/host < codegen;
