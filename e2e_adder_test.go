@@ -54,7 +54,7 @@ func TestAdder(t *testing.T) {
 		t.Skip("builds a program")
 	}
 	python := numpy(t)
-	dir := generate(t, "compiler/export/testdata/adder.arith", "train.budget=1500steps")
+	dir := generate(t, "compiler/export/testdata/adder.arith", "train.budget=300steps")
 	binary := filepath.Join(t.TempDir(), "adder")
 	command(t, dir, nil, "go", "build", "-o", binary, ".")
 	run := filepath.Join(t.TempDir(), "run")
