@@ -90,7 +90,7 @@ const rules = `
 	compiler, codegen, compiler/kernel/kerneltest, runtime/cuda/sim < codegen/ptx/ptxtest; # what programs ship
 	runtime/cuda/libcuda, runtime/cuda/simulated < codegen/ptx/ptxrun < compiler/cli;
 	codegen/ptx < codegen/ptx/mutate;
-	codegen/ptx/ptxas < compiler/cli;
+	codegen/ptx/ptxas < codegen/ptx/ptxtest, compiler/cli;
 	runtime/cuda/sim/ptx, runtime/cuda/sim/num < runtime/cuda/sim;
 	runtime/cuda/peak < prove/probe < prove;
 	prove/fragment, prove/timing, runtime/cuda/count, runtime/damage < prove;

@@ -93,15 +93,23 @@ func (r *roundsRun) train(ctx context.Context) error {
 // check wants what rounds can be made with. Asked is the budget that steps so far were for.
 func (r *roundsRun) check(asked train.Budget) error {
 	budget, n := r.trainer.Config.Budget, r.rounds.Count(r.digits)
-	switch {
-	case budget.Steps == 0:
-		return usagef("%s has rounds, each with its share of the steps, and a budget of %s: give it in steps", r.stage.Name, budget)
+	switch err := r.stage.inSteps(budget); {
+	case err != nil:
+		return err
 	case budget.Steps < n:
 		return usagef("%s has %d rounds, and a budget of %s: give a step at least for each", r.stage.Name, n, budget)
 	case r.trainer.State.Step > 0 && budget != asked:
 		return usagef("the rounds of %s have begun with a budget of %s, which says when each begins: leave %s out, or train in another --out", r.stage.Name, asked, budget)
 	case r.app.ranks.several():
 		return fmt.Errorf("%s has rounds, which one process makes alone: start one rank, with --ranks none", r.stage.Name)
+	}
+	return nil
+}
+
+// inSteps wants a budget in steps for a stage with rounds.
+func (s *Stage) inSteps(budget train.Budget) error {
+	if s.Model != nil && s.Model.Task.Rounds.Any() && budget.Steps == 0 {
+		return usagef("%s has rounds, each with its share of the steps, and a budget of %s: give it in steps", s.Name, budget)
 	}
 	return nil
 }

@@ -53,6 +53,13 @@ func (c *trainCmd) runStages(a app, name program) error {
 		}
 		return usagef("--until %s: there is no such stage; there are %s", c.Until, strings.Join(names, ", "))
 	}
+	for i := range p.Stages[:until+1] { // before others are trained
+		if s := &p.Stages[i]; s.Model != nil {
+			if err := s.inSteps(c.budget(s.Model.Train.Budget)); err != nil {
+				return err
+			}
+		}
+	}
 	ctx, cancel := a.untilInterrupt()
 	defer cancel()
 	j := &pipelineRun{cmd: c, app: a, name: name}

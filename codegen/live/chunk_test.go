@@ -66,7 +66,8 @@ func TestChunks(t *testing.T) {
 // TestChunksBesideGroups has chunks of 6 examples, of which 4 share draws: launches as large
 // as a GPU may have leave the parameters of launches of one example.
 func TestChunksBesideGroups(t *testing.T) {
-	m, err := live.New(compile(t, "small/looped", []string{"model.width=16", "model.heads=2", "model.loop.layers=1", "train.batch=12", "train.microbatch=4"}))
+	m, err := live.New(compile(t, "small/looped", []string{"model.width=16", "model.heads=2", "model.ffn=geglu(hidden = 16)", "model.head=none", "model.loop.layers=1",
+		"task.digits=1..4", "train.batch=12", "train.microbatch=4"}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func TestJoinsAreIndependent(t *testing.T) {
 // TestDependentJoinsAreFound lets each launch join the one before it that has the same
 // kernel, where the compiler did not.
 func TestDependentJoinsAreFound(t *testing.T) {
-	p := compile(t, "successor", []string{"model.width=16", "model.heads=2", "train.batch=8"})
+	p := compile(t, "successor", []string{"model.width=16", "model.heads=2", "model.ffn=relu(hidden = 16)", "train.batch=8"})
 	trials := 0
 	for _, r := range p.Lowered.Routines() {
 		for i := range r.Launches[1:] {

@@ -14,40 +14,43 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// TestLaunchesDoNotMatter trains with launches of one example, of some and of a whole
-// chunk, whose problems have their own lengths or are padded: the same parameters, to the last bit. The models use parameters once; twice in
+// TestLaunchesDoNotMatter takes a step with launches of one example, of some and of a whole
+// chunk, whose problems have their own lengths or are padded: the same gradients and the
+// same parameters, to the last bit. The models use parameters once; twice in
 // an encoder and a decoder; and in every run of a loop, on problems of several lengths,
 // which may say how many runs there are.
 // Biases are learned through tables, of positions that are drawn for a group, too.
 func TestLaunchesDoNotMatter(t *testing.T) {
 	const fire, byLength = "model.loop.self.bias=fire(hidden = 4)", "model.loop.times=2 * digits - 1"
 	narrow := []string{"model.width=16", "model.heads=2", "train.batch=8", "train.microbatch=4"}
+	short := append(slices.Clone(narrow[:3]), "model.ffn=relu(hidden = 16)")
+	looped := append(slices.Clone(narrow), "model.ffn=geglu(hidden = 16)", "model.head=geglu(hidden = 16)", "task.digits=1..4")
 	for _, c := range []struct {
 		spec string
 		set  []string
 		more []string
 		uses bool
 	}{
-		{"successor", narrow[:3], nil, true},
-		{"small/settle", narrow, nil, true},
-		{"small/looped", narrow, nil, false},
-		{"small/looped", narrow, []string{"model.dropout=10%"}, false},
-		{"successor", narrow[:3], []string{"model.decoder.times=2"}, true},
-		{"kerple", narrow[:3], nil, true},
-		{"small/looped", narrow, []string{fire, "model.dropout=10%"}, true},
-		{"small/looped", narrow, []string{"model.loop.self.mask=causal && i - j < 3", "model.dropout=10%"}, false},
-		{"small/looped", narrow, []string{"model.loop.self.mask=causal && i - j < 40"}, false},
-		{"small/looped", narrow, []string{"model.loop.self.relative=shaw(clip = 4)", "model.loop.self.rotary=rope()"}, false},
-		{"small/settle", narrow, []string{fire, "model.embed.position=random(learned, max = 64)"}, true},
-		{"successor", narrow[:3], []string{"table.ray.turn=learned([], init = 0.6)", "table.ray.value=cos(turn * n + c)", "model.embed.token=learned(value = ray)", "model.output=linear(tied = true)"}, true},
-		{"successor", narrow[:3], []string{"model.decoder.self.k=q", "model.decoder.self.o=transposed(v)", "model.decoder.cross.v=self.v"}, true},
-		{"small/looped", narrow, []string{"model.loop.self.q=low(2)", "model.loop.self.qk_norm=rmsnorm()"}, false},
-		{"small/looped", narrow, []string{"model.loop.self.key_heads=1", "model.loop.self.v=k"}, true},
-		{"kerple", narrow[:3], []string{"model.decoder.layers=4", "model.decoder.share=attention(group = 2)", "model.decoder.times=2"}, true},
-		{"small/looped", narrow, []string{"model.loop.layers=2", "model.loop.share=ffn"}, true},
+		{"successor", short, nil, true},
+		{"small/settle", looped, []string{"model.loop.times=4"}, true},
+		{"small/looped", looped, nil, false},
+		{"small/looped", looped, []string{"model.dropout=10%"}, false},
+		{"successor", short, []string{"model.decoder.times=2"}, true},
+		{"kerple", short, nil, true},
+		{"small/looped", looped, []string{fire, "model.dropout=10%"}, true},
+		{"small/looped", looped, []string{"model.loop.self.mask=causal && i - j < 3", "model.dropout=10%"}, false},
+		{"small/looped", looped, []string{"model.loop.self.mask=causal && i - j < 40"}, false},
+		{"small/looped", looped, []string{"model.loop.self.relative=shaw(clip = 4)", "model.loop.self.rotary=rope()"}, false},
+		{"small/settle", looped, []string{"model.loop.times=4", fire, "model.embed.position=random(learned, max = 64)"}, true},
+		{"successor", short, []string{"table.ray.turn=learned([], init = 0.6)", "table.ray.value=cos(turn * n + c)", "model.embed.token=learned(value = ray)", "model.output=linear(tied = true)"}, true},
+		{"successor", short, []string{"model.decoder.self.k=q", "model.decoder.self.o=transposed(v)", "model.decoder.cross.v=self.v"}, true},
+		{"small/looped", looped, []string{"model.loop.self.q=low(2)", "model.loop.self.qk_norm=rmsnorm()"}, false},
+		{"small/looped", looped, []string{"model.loop.self.key_heads=1", "model.loop.self.v=k"}, true},
+		{"kerple", short, []string{"model.decoder.layers=4", "model.decoder.share=attention(group = 2)", "model.decoder.times=2"}, true},
+		{"small/looped", looped, []string{"model.loop.layers=2", "model.loop.share=ffn"}, true},
 		{"small/copy", narrow, []string{byLength, "task.digits=1..4", "model.loop.self.mask=true"}, true},
 		{"small/copy", narrow, []string{byLength, "task.digits=1..4", fire, "train.lengths=padded"}, true},
-		{"small/looped", narrow, []string{byLength, "train.loss=cross_entropy", "task.digits=1..3", fire, "model.dropout=10%"}, true},
+		{"small/looped", looped, []string{byLength, "train.loss=cross_entropy", "task.digits=1..3", fire, "model.dropout=10%"}, true},
 	} {
 		t.Run(fmt.Sprint(c.spec, c.more), func(t *testing.T) {
 			m, err := live.New(compile(t, c.spec, slices.Concat(c.set, c.more)))
@@ -63,13 +66,13 @@ func TestLaunchesDoNotMatter(t *testing.T) {
 				tr := simulatedTrainer(t, m)
 				l.Machine = tr.Machine
 				tr.Machine = l
-				for range 2 {
-					if _, err := tr.Step(0.01); err != nil {
-						t.Fatal(err)
-					}
+				if _, err := tr.Step(0.01); err != nil {
+					t.Fatal(err)
 				}
-				got := make([]float32, m.Plan.NumParams)
-				tr.Machine.Root().GetFloats(got, device.Ref{Space: device.Params})
+				n := m.Plan.NumParams
+				got := make([]float32, 2*n)
+				tr.Machine.Root().GetFloats(got[:n], device.Ref{Space: device.Params})
+				tr.Machine.Root().GetFloats(got[n:], device.Ref{Space: device.Grads})
 				if err := tr.Machine.Err(); err != nil {
 					t.Fatal(err)
 				}
@@ -77,7 +80,7 @@ func TestLaunchesDoNotMatter(t *testing.T) {
 					want = got
 				}
 				if !slices.Equal(got, want) {
-					t.Errorf("launches of %d examples, alike: %v: other parameters than with launches of 4: %s", l.examples, l.repeats, differing(got, want))
+					t.Errorf("launches of %d examples, alike: %v: other gradients or parameters than with launches of 4: %s", l.examples, l.repeats, differing(got, want))
 				}
 			}
 		})
@@ -122,7 +125,7 @@ func TestTestsDoNotDependOnLaunches(t *testing.T) {
 }
 
 func testsDoNotDepend(t *testing.T, runs int, set ...string) {
-	m, err := live.New(compile(t, "small/looped", append([]string{"model.width=16", "model.heads=2", "train.report=full"}, set...)))
+	m, err := live.New(compile(t, "small/looped", append([]string{"model.width=16", "model.heads=2", "model.ffn=geglu(hidden = 16)", "model.head=geglu(hidden = 16)", "train.report=full"}, set...)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +196,7 @@ func TestSharedLayersAreRuns(t *testing.T) {
 		{"model.decoder.layers=3", "model.decoder.share=all"},
 		{"model.decoder.layers=1", "model.decoder.times=3"},
 	} {
-		set = append(set, "model.width=16", "model.heads=2", "train.batch=8", "model.dropout=10%", "train.seed=3")
+		set = append(set, "model.width=16", "model.heads=2", "model.ffn=relu(hidden = 16)", "train.batch=8", "model.dropout=10%", "train.seed=3")
 		m, err := live.New(compile(t, "successor", set))
 		if err != nil {
 			t.Fatal(err)

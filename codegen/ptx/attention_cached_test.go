@@ -85,5 +85,5 @@ func TestAttentionRelative(t *testing.T) {
 	alone := maps.Clone(long)
 	alone["B"], alone["T"], alone["C"], alone["P"] = 1, 137, 137, 0
 	o := ptx.Options{Aligned: always}
-	ptxtest.Compare(t, ks, o, *all, append(ptxtest.Launches(), long, alone)...)
+	ptxtest.Compare(t, ks, o, *all, append(attended(2), long, alone)...)
 }

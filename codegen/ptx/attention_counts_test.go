@@ -106,8 +106,8 @@ func TestAttentionRegisters(t *testing.T) {
 	for _, head := range []int{16, 64, 128} {
 		ks = append(ks, parsed(t, attendingOf("of_"+strconv.Itoa(head), head)))
 	}
-	twoBeside(t, ks, 0)
-	twoBeside(t, []*kernel.Kernel{parsed(t, gradingOf(grading, "widest", 128))}, 64)
+	twoBeside(t, "testdata/assembled_attention.txt", ks, 0)
+	twoBeside(t, "testdata/assembled_widest.txt", []*kernel.Kernel{parsed(t, gradingOf(grading, "widest", 128))}, 64)
 }
 
 // TestAttentionGradCounts does for gradients what TestAttentionCounts does: seven products

@@ -80,5 +80,5 @@ func TestAttentionRelativeGrad(t *testing.T) {
 	long := maps.Clone(kerneltest.Launches()[1])
 	long["B"], long["T"], long["S"], long["P"] = 1, 133, 133, 0
 	o := ptx.Options{Aligned: always}
-	ptxtest.Compare(t, ks, o, *all, append(ptxtest.Launches(), long)...)
+	ptxtest.Compare(t, ks, o, *all, append(attended(1), long)...)
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/arithlang/mlc/codegen/ptx"
 	"github.com/arithlang/mlc/codegen/ptx/ptxas"
 	"github.com/arithlang/mlc/codegen/ptx/ptxrun"
+	"github.com/arithlang/mlc/codegen/ptx/ptxtest"
+	"github.com/arithlang/mlc/compiler/ir/irtest"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/cuda/sim"
@@ -286,32 +288,41 @@ func TestMMARegisters(t *testing.T) {
 	for _, m := range inFormats() {
 		ks = append(ks, m.kernel(t))
 	}
-	twoBeside(t, ks, 0)
+	twoBeside(t, "testdata/assembled_mma.txt", ks, 0)
 }
 
-// twoBeside assembles kernels with blocks of four warps, and wants room for two blocks, with
-// so many bytes of a thread spilled at most.
-func twoBeside(t *testing.T, ks []*kernel.Kernel, spilled int) {
+// twoBeside has kernels with blocks of four warps assembled, where their PTX is not on a
+// committed list, and wants room for two blocks, with so many bytes of a thread spilled at
+// most.
+func twoBeside(t *testing.T, path string, ks []*kernel.Kernel, spilled int) {
 	t.Helper()
-	code, err := ptx.Module(ks, ptx.Options{Aligned: always})
+	list, err := ptxtest.ReadAssembled(path)
+	if errors.Is(err, ptxas.ErrMissing) {
+		t.Skip(err)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, arch := range []string{"sm_80", "sm_89", "sm_90", "sm_120"} {
-		t.Run(arch, func(t *testing.T) {
-			t.Parallel()
-			usage, err := ptxas.Assemble(code.Text, arch)
-			if errors.Is(err, ptxas.ErrMissing) {
-				t.Skip(err)
-			} else if err != nil {
-				t.Fatal(err)
-			}
-			for _, k := range ks {
-				const file, blocks = 65536, 2 // registers of a multiprocessor
-				if u := usage[k.Name]; max(u.SpillStores, u.SpillLoads, u.Stack) > spilled || blocks*128*padded(u.Registers, 8) > file || u.Shared > 48<<10 {
-					t.Errorf("%s: %+v", k.Name, u)
+	t.Run("assembled", func(t *testing.T) {
+		for _, arch := range ptxtest.Archs {
+			t.Run(arch, func(t *testing.T) {
+				t.Parallel()
+				usage, err := list.Usage(ks, ptx.Options{Aligned: always}, arch, false)
+				if err != nil {
+					t.Fatal(err)
 				}
-			}
-		})
+				for _, k := range ks {
+					const file, blocks = 65536, 2 // registers of a multiprocessor
+					if u := usage[k.Name]; max(u.SpillStores, u.SpillLoads, u.Stack) > spilled || blocks*128*padded(u.Registers, 8) > file || u.Shared > 48<<10 {
+						t.Errorf("%s: %+v", k.Name, u)
+					}
+				}
+			})
+		}
+	})
+	if irtest.Updating() {
+		if err := list.Write(); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -144,9 +144,10 @@ func (a *app) isHome(dir string) bool {
 }
 
 // homeEnv is the environment of go commands there: it needs no network, no C compiler and
-// nothing of the user's modules.
+// nothing of the user's modules. Without paths in what is compiled, the runtime that was
+// compiled in one folder serves in all, as in that of another cache or version.
 func homeEnv() []string {
-	return append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOFLAGS=-mod=vendor")
+	return append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOFLAGS=-mod=vendor -trimpath -ldflags=-w")
 }
 
 // hasRuntime says whether a module, of which this is the root, provides mlc; none does not.

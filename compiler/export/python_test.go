@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"math/rand/v2"
@@ -15,16 +16,17 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// python finds one that has some modules, or skips the test.
-func pythonWith(t *testing.T, modules string) string {
+// missing is a program that prints which modules there are not. To import them takes
+// seconds, which the tests would spend twice.
+const missing = "import importlib.util as u, sys; print(*(m for m in sys.argv[1:] if u.find_spec(m) is None))"
+
+// pythonWith finds a Python that has some modules, or skips the test.
+func pythonWith(t *testing.T, modules ...string) string {
 	t.Helper()
-	python := os.Getenv("MLC_PYTHON")
-	if python == "" {
-		python = "python3"
-	}
-	if out, err := exec.Command(python, "-c", "import "+modules).CombinedOutput(); err != nil {
-		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-		t.Skipf("%s does not import %s (%s): install them, as with tools/install-python, and say which Python has them with MLC_PYTHON", python, modules, lines[len(lines)-1])
+	python := cmp.Or(os.Getenv("MLC_PYTHON"), "python3")
+	out, err := exec.Command(python, append([]string{"-c", missing}, modules...)...).CombinedOutput()
+	if lacks := strings.TrimSpace(string(out)); err != nil || lacks != "" {
+		t.Skipf("%s lacks %s (%v): install them, as with tools/install-python, and say which Python has them with MLC_PYTHON", python, lacks, err)
 	}
 	return python
 }
@@ -144,7 +146,7 @@ type pyProblem struct {
 // TestAgainstPython lets PyTorch, NumPy, transformers and onnxruntime run what is
 // exported, and compares with the tensor functions in float64 and with package task.
 func TestAgainstPython(t *testing.T) {
-	python := pythonWith(t, "numpy, torch, transformers, onnxruntime")
+	python := pythonWith(t, "numpy", "torch", "transformers", "onnxruntime")
 	dir := t.TempDir()
 	var cases []pyCase
 	for n, c := range exported {

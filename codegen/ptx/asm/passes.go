@@ -28,40 +28,6 @@ func (f *Func) Optimize() {
 	}
 }
 
-// A place is what instructions change: a register or a memory. The zero place stands
-// for all memory, which others may have changed behind a barrier.
-type place struct {
-	value  Value
-	memory Memory
-}
-
-// sets are the places that an instruction itself changes, its results among them.
-func (i *Instr) sets() []place {
-	switch i.op {
-	case opStore, opCopy:
-		return []place{{memory: i.memory}}
-	case opBarrier, opWarpSync, opWait:
-		return []place{{}}
-	}
-	return places(i.dst)
-}
-
-// reads are the places that it depends on.
-func (i *Instr) reads() []place {
-	if i.op == opLoad {
-		return append(places(i.args), place{memory: i.memory}, place{})
-	}
-	return places(i.args)
-}
-
-func places(vs []Value) []place {
-	var out []place
-	for _, v := range vs {
-		out = append(out, place{value: v})
-	}
-	return out
-}
-
 // each visits instructions and what lies in them.
 func each(is []*Instr, visit func(i *Instr)) {
 	for _, i := range is {
@@ -86,13 +52,14 @@ func (i *Instr) costly() bool {
 // what values are copies of.
 type walk struct {
 	visit    func(i *Instr)
-	values   map[Value]int  // versions of variables, and of memories: numbers that
+	values   numbered[int]  // versions of variables, and of memories: numbers that
 	memories map[Memory]int // change whenever they may have changed
 	all      int            // of all memory
 	count    int
 	loops    int // begun and ended so far
-	copies   map[Value]operand
-	seen     []map[key]*Instr // of each region around, the instructions so far
+	copies   numbered[operand]
+	seen     map[key]*Instr // the instructions so far, of all regions around
+	seenHere []key          // of the innermost
 }
 
 // An operand is a value, and its version where it is a variable.
@@ -101,19 +68,16 @@ type operand struct {
 	version int
 }
 
-// A key is what instructions that give the same values have in common.
+// A key is what instructions that give the same values have in common. It is looked up for
+// each instruction: numbers stand beside each other, so that they are hashed at once.
 type key struct {
 	op, text string
-	class    Class
-	args     [3]operand
 	memory   Memory
-	versions [2]int // of that memory, and of all
-	bytes, n int
-	loops    int // of what is cheap: begun and ended before
+	numbers  [16]int64 // class, results, bytes, loops, versions, then those of the operands
 }
 
 func newWalk(visit func(i *Instr)) *walk {
-	return &walk{visit: visit, values: map[Value]int{}, memories: map[Memory]int{}, copies: map[Value]operand{}}
+	return &walk{visit: visit, memories: map[Memory]int{}, seen: map[key]*Instr{}}
 }
 
 // change notes what an instruction changes. What one instruction alone computes never
@@ -128,7 +92,7 @@ func (w *walk) change(i *Instr) {
 	default:
 		for _, v := range i.dst {
 			if v.kind == variable {
-				w.values[v] = w.count
+				w.values.set(v, w.count)
 			}
 		}
 	}
@@ -138,33 +102,38 @@ func (w *walk) operand(v Value) operand {
 	if v.kind != variable {
 		return operand{v, 0}
 	}
-	return operand{v, w.values[v]}
+	return operand{v, w.values.of(v)}
 }
 
 func (w *walk) key(i *Instr) key {
-	k := key{op: i.op, text: i.text, class: i.dst[0].class, memory: i.memory, bytes: i.bytes, n: len(i.dst)}
-	for n, v := range i.args {
-		k.args[n] = w.operand(v)
-	}
-	if !i.costly() {
-		k.loops = w.loops
+	k := key{op: i.op, text: i.text, memory: i.memory}
+	loops, version, all := 0, 0, 0
+	if !i.costly() { // what is cheap is not the same behind a loop
+		loops = w.loops
 	}
 	if i.op == opLoad {
-		k.versions = [2]int{w.memories[i.memory], w.all}
+		version, all = w.memories[i.memory], w.all
+	}
+	n := copy(k.numbers[:], []int64{int64(i.dst[0].class), int64(len(i.dst)), int64(i.bytes), int64(loops), int64(version), int64(all)})
+	for _, v := range i.args {
+		o := w.operand(v)
+		k.numbers[n], k.numbers[n+1], k.numbers[n+2] = int64(o.class)<<8|int64(o.kind), o.n, int64(o.version)
+		n += 3
 	}
 	return k
 }
 
 // now is a value that is the same as v here, and known for longer.
 func (w *walk) now(v Value) Value {
-	if c, ok := w.copies[v]; ok && c == w.operand(c.Value) {
+	if c := w.copies.of(v); c.Valid() && c == w.operand(c.Value) {
 		return c.Value
 	}
 	return v
 }
 
 func (w *walk) body(is []*Instr) {
-	w.seen = append(w.seen, map[key]*Instr{})
+	around := w.seenHere
+	w.seenHere = nil
 	for _, i := range is {
 		if i.op == opLoop {
 			each(i.body, w.change)
@@ -183,10 +152,13 @@ func (w *walk) body(is []*Instr) {
 		w.visit(i)
 		w.change(i)
 		if i.isMove() && i.dst[0].kind == single {
-			w.copies[i.dst[0]] = w.operand(i.args[0])
+			w.copies.set(i.dst[0], w.operand(i.args[0]))
 		}
 	}
-	w.seen = w.seen[:len(w.seen)-1]
+	for _, k := range w.seenHere {
+		delete(w.seen, k)
+	}
+	w.seenHere = around
 }
 
 // common takes what is known already instead of computing or loading it again. What
@@ -199,15 +171,13 @@ func common(f *Func) {
 			return
 		}
 		k := w.key(i)
-		for _, seen := range w.seen {
-			if same := seen[k]; same != nil {
-				for n, v := range i.dst {
-					w.copies[v] = w.operand(same.dst[n])
-				}
-				return
+		if same := w.seen[k]; same != nil {
+			for n, v := range i.dst {
+				w.copies.set(v, w.operand(same.dst[n]))
 			}
+			return
 		}
-		w.seen[len(w.seen)-1][k] = i
+		w.seen[k], w.seenHere = i, append(w.seenHere, k)
 	})
 	w.body(f.body)
 }
@@ -237,28 +207,37 @@ func lifted(is []*Instr) []*Instr {
 // than the register that it would take in this loop and those within stays, and so
 // does what not every iteration comes to.
 func leaving(body []*Instr) map[*Instr]bool {
-	inside, innermost := map[place]bool{}, true // what changes
+	var inside numbered[bool] // what changes
+	memories, innermost := map[Memory]bool{}, true
 	each(body, func(i *Instr) {
 		innermost = innermost && i.op != opLoop
-		for _, p := range i.sets() {
-			inside[p] = true
+		switch i.op {
+		case opStore, opCopy:
+			memories[i.memory] = true
+		case opBarrier, opWarpSync, opWait: // others may have changed any memory
+			memories[Memory{}] = true
+		}
+		for _, v := range i.dst {
+			inside.set(v, true)
 		}
 	})
 	var may []*Instr
 	for _, i := range body {
-		if i.movable() && !slices.ContainsFunc(i.reads(), func(p place) bool { return inside[p] }) {
+		changes := slices.ContainsFunc(i.args, inside.of) || i.op == opLoad && (memories[i.memory] || memories[Memory{}])
+		if i.movable() && !changes {
 			may = append(may, i)
-			for _, p := range i.sets() {
-				delete(inside, p)
+			for _, v := range i.dst {
+				inside.set(v, false)
 			}
 		}
 	}
-	goes, needed := map[*Instr]bool{}, map[Value]bool{}
+	goes := map[*Instr]bool{}
+	var needed numbered[bool]
 	for _, i := range slices.Backward(may) {
-		if i.costly() || i.op == opLoad && innermost || slices.ContainsFunc(i.dst, func(v Value) bool { return needed[v] }) {
+		if i.costly() || i.op == opLoad && innermost || slices.ContainsFunc(i.dst, needed.of) {
 			goes[i] = true
 			for _, v := range i.args {
-				needed[v] = true
+				needed.set(v, true)
 			}
 		}
 	}
@@ -269,19 +248,19 @@ func leaving(body []*Instr) map[*Instr]bool {
 func dead(f *Func) {
 	for n := -1; n != count(f.body); {
 		n = count(f.body)
-		sets := map[Value][]*Instr{}
+		var sets numbered[[]*Instr]
 		each(f.body, func(i *Instr) {
 			for _, v := range i.dst {
-				sets[v] = append(sets[v], i)
+				sets.set(v, append(sets.of(v), i))
 			}
 		})
-		needed := map[Value]bool{}
+		var needed numbered[bool]
 		var need func(i *Instr)
 		need = func(i *Instr) {
 			for _, v := range append(slices.Clone(i.args), i.guard) {
-				if !needed[v] {
-					needed[v] = true
-					for _, i := range sets[v] {
+				if v.kind >= single && !needed.of(v) {
+					needed.set(v, true)
+					for _, i := range sets.of(v) {
 						need(i)
 					}
 				}
@@ -305,7 +284,7 @@ func count(is []*Instr) (n int) {
 func (i *Instr) acts() bool { return pure[i.op] == nil && i.op != opLoad }
 
 // alive is what has to stay of a body where some values are needed.
-func alive(is []*Instr, needed map[Value]bool) []*Instr {
+func alive(is []*Instr, needed numbered[bool]) []*Instr {
 	var out []*Instr
 	for _, i := range is {
 		i.body = alive(i.body, needed)
@@ -314,7 +293,7 @@ func alive(is []*Instr, needed map[Value]bool) []*Instr {
 			when = i.args[0]
 		}
 		n, known := when.Const()
-		idle := !i.acts() && !slices.ContainsFunc(i.dst, func(v Value) bool { return needed[v] })
+		idle := !i.acts() && !slices.ContainsFunc(i.dst, needed.of)
 		switch never := known && n == 0; {
 		case never, idle, i.op == opIf && len(i.body) == 0:
 		case known && i.op == opIf:

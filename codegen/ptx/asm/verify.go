@@ -12,7 +12,7 @@ import (
 // they are for. What a region sets is known in it alone, and behind a loop its
 // variables are. There is no more static shared memory than any block may have.
 func Verify(f *Func) error {
-	v := verifier{known: map[Value]bool{}, made: map[Value]bool{}, reach: map[Value]reach{}}
+	var v verifier
 	if f.static > mostStatic {
 		v.err = fmt.Errorf("%d bytes of static shared memory, %d is the most", f.static, mostStatic)
 	}
@@ -34,10 +34,10 @@ const mostStatic = 48 << 10
 
 type verifier struct {
 	err     error
-	known   map[Value]bool // have a value on every path
+	known   numbered[bool] // have a value on every path
 	order   []Value        // in which they got it
-	made    map[Value]bool // an instruction sets them
-	reach   map[Value]reach
+	made    numbered[bool] // an instruction sets them
+	reach   numbered[reach]
 	changed bool
 	tid     Value
 }
@@ -63,7 +63,7 @@ func (v *verifier) values(is []*Instr) {
 		}
 		for _, x := range v.order[before:] {
 			if i.op == opIf || x.kind == single {
-				delete(v.known, x)
+				v.known.set(x, false)
 			}
 		}
 		v.sets(i)
@@ -72,7 +72,7 @@ func (v *verifier) values(is []*Instr) {
 
 func (v *verifier) uses(i *Instr) {
 	for _, x := range append(slices.Clone(i.args), i.guard) {
-		if x.kind >= single && !v.known[x] {
+		if x.kind >= single && !v.known.of(x) {
 			v.fail(i, "an operand has no value on some path")
 		}
 	}
@@ -80,15 +80,16 @@ func (v *verifier) uses(i *Instr) {
 
 func (v *verifier) sets(i *Instr) {
 	for _, x := range i.dst {
-		if x.kind == single && v.made[x] {
+		if x.kind == single && v.made.of(x) {
 			v.fail(i, "the result is set already, and no variable")
 		}
 		if x.kind == single && i.guard.Valid() {
 			v.fail(i, "the result has no value where the guard does not hold, and is no variable")
 		}
-		v.made[x] = true
-		if !i.guard.Valid() && !v.known[x] {
-			v.known[x], v.order = true, append(v.order, x)
+		v.made.set(x, true)
+		if !i.guard.Valid() && !v.known.of(x) {
+			v.known.set(x, true)
+			v.order = append(v.order, x)
 		}
 	}
 }
@@ -106,7 +107,7 @@ const (
 var meetings = map[string]reach{opBarrier: block, opWarpSync: warp, "shfl.sync.bfly.b32": warp, "shfl.sync.idx.b32": warp}
 
 // within is who comes to the body of a region.
-func (v *verifier) within(i *Instr, here reach) reach { return max(here, v.reach[i.args[0]]) }
+func (v *verifier) within(i *Instr, here reach) reach { return max(here, v.reach.of(i.args[0])) }
 
 // spread finds who agrees on values.
 func (v *verifier) spread(is []*Instr, here reach) {
@@ -114,9 +115,9 @@ func (v *verifier) spread(is []*Instr, here reach) {
 		if len(i.body) > 0 {
 			v.spread(i.body, v.within(i, here))
 		}
-		of := v.reach[i.guard]
+		of := v.reach.of(i.guard)
 		for _, x := range i.args {
-			of = max(of, v.reach[x])
+			of = max(of, v.reach.of(x))
 		}
 		switch {
 		case i.text == "%tid.x":
@@ -131,8 +132,8 @@ func (v *verifier) spread(is []*Instr, here reach) {
 			if x.kind == variable {
 				of = max(of, here)
 			}
-			v.changed = v.changed || of > v.reach[x]
-			v.reach[x] = max(of, v.reach[x])
+			v.changed = v.changed || of > v.reach.of(x)
+			v.reach.set(x, max(of, v.reach.of(x)))
 		}
 	}
 }

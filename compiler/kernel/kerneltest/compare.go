@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/arithlang/mlc/compiler/expr"
@@ -19,10 +20,17 @@ import (
 // the order of the kernel's parameters.
 type Runner func(name string, s kernel.Scalars, bufs []kernel.Buffer) error
 
+// A Backend is one of those that are held to the interpreter.
+type Backend struct {
+	Name string
+	Run  Runner
+	BF16 *kernel.Sums // how it adds products of BF16; nil: as is defined
+}
+
 // Compare checks every kernel of a text (as kernel.Format writes it) in every
-// launch, Launches if there are none, as a subtest of its own. The back end adds products
-// of 16-bit factors in an order of its own, nil: as is defined.
-func Compare(t *testing.T, text string, run Runner, add *kernel.Sums, launches ...kernel.Scalars) {
+// launch, Launches if there are none, as a subtest of its own for each back end. What the
+// interpreter makes of a launch holds for all back ends that add alike.
+func Compare(t *testing.T, text string, ends []Backend, launches ...kernel.Scalars) {
 	t.Helper()
 	ks, err := kernel.Parse(text)
 	if err != nil {
@@ -33,15 +41,64 @@ func Compare(t *testing.T, text string, run Runner, add *kernel.Sums, launches .
 	}
 	for _, k := range ks {
 		t.Run(k.Name, func(t *testing.T) {
-			for seed, s := range launches {
-				for _, inputs := range []Kind{Signed, Positive} {
-					if err := Check(k, s, inputs, uint64(seed), run, add); err != nil {
-						t.Errorf("%v inputs, launch %v: %v", inputs, s, err)
-					}
+			rounds := strings.Contains(k.String(), "bf16")
+			var known *Answers
+			for _, end := range ends {
+				if known == nil || rounds && end.BF16 != known.add {
+					known = Answer(k, end.BF16, launches...)
 				}
+				t.Run(end.Name, func(t *testing.T) {
+					if err := known.Check(end.Run); err != nil {
+						t.Error(err)
+					}
+				})
 			}
 		})
 	}
+}
+
+// Answers are what the interpreter makes of a kernel.
+type Answers struct {
+	k   *kernel.Kernel
+	add *kernel.Sums
+	all []interpreted
+}
+
+// interpreted is a launch and what the interpreter makes of it.
+type interpreted struct {
+	scalars     kernel.Scalars
+	inputs      Kind
+	start, want []kernel.Buffer
+	err         error
+}
+
+// Answer takes a kernel through launches, with inputs of two kinds. Products of 16-bit
+// factors are added as a device does it; nil: as is defined.
+func Answer(k *kernel.Kernel, add *kernel.Sums, launches ...kernel.Scalars) *Answers {
+	a := &Answers{k: k, add: add}
+	for seed, s := range launches {
+		for _, inputs := range []Kind{Signed, Positive} {
+			a.all = append(a.all, interpret(k, s, inputs, uint64(seed), add))
+		}
+	}
+	return a
+}
+
+// Check holds a back end to the answers, as the function Check does.
+func (a *Answers) Check(run Runner) error {
+	var errs []error
+	for _, i := range a.all {
+		if err := i.check(a.k, run); err != nil {
+			errs = append(errs, fmt.Errorf("%v inputs, launch %v: %w", i.inputs, i.scalars, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func interpret(k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64, add *kernel.Sums) interpreted {
+	i := interpreted{scalars: k.Suited(s), inputs: inputs}
+	i.start, i.want, i.err = Interpret(k, i.scalars, inputs, seed, add)
+	return i
 }
 
 // Launches returns scalars for small launches: of single elements, of odd sizes,
@@ -106,14 +163,18 @@ func (k Kind) draw(r *rand.Rand) float32 {
 // range; so ids lie in their tables, and labels may be -1. A launch that the kernel
 // is not for is nothing to compare.
 func Check(k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64, run Runner, add *kernel.Sums) error {
-	s = k.Suited(s)
-	start, want, err := Interpret(k, s, inputs, seed, add)
-	if errors.Is(err, ErrNotFor) {
+	i := interpret(k, s, inputs, seed, add)
+	return i.check(k, run)
+}
+
+func (i *interpreted) check(k *kernel.Kernel, run Runner) error {
+	if errors.Is(i.err, ErrNotFor) {
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("interpreter: %w", err)
+	if i.err != nil {
+		return fmt.Errorf("interpreter: %w", i.err)
 	}
+	s, start, want := i.scalars, i.start, i.want
 	padded := make([]kernel.Buffer, len(start))
 	got := make([]kernel.Buffer, len(start))
 	for i, b := range start {

@@ -41,7 +41,7 @@ func TestCompareKernels(t *testing.T) {
 		}
 		all = append(all, ks...)
 	}
-	Compare(t, kernel.Format(all), interpreter(all...), nil)
+	Compare(t, kernel.Format(all), []Backend{{Name: "interpreter", Run: interpreter(all...)}})
 }
 
 const mixed = `kernel mixed map

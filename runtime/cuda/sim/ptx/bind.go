@@ -7,39 +7,43 @@ import (
 
 // bind finds the form that an instruction has and gives its operands their types.
 func (p *kernelParser) bind(line int, words []string, raw []rawOperand) (Instr, error) {
-	var failure error
-	rank := 0 // how far the form that failed was followed
+	var failure error // of the form that was followed furthest, if any was beyond its name
+	rank := 0         // how far
 	fail := func(r int, err error) {
 		if r > rank {
 			rank, failure = r, err
 		}
 	}
-	text := strings.Join(words, ".")
-	candidates := formsByHead[words[0]]
-	fail(1, errorAt(line, "unknown instruction %q", text))
-	for _, f := range candidates {
+	named := false // some form has the name
+	for _, f := range formsByHead[words[0]] {
 		n := len(f.words)
 		if len(words) < n || !slices.Equal(words[:n], f.words) {
 			continue
 		}
-		fail(2, errorAt(line, "unknown modifiers in %q", text))
+		named = true
 		mods, ok := f.match(words[n:])
 		if !ok {
 			continue
 		}
 		if v, arch := f.since(mods); !p.mod.atLeast(v, arch) {
-			fail(3, errorAt(line, "%q needs .version %v and .target sm_%d or later", text, v, arch))
+			fail(1, errorAt(line, "%q needs .version %v and .target sm_%d or later", strings.Join(words, "."), v, arch))
 			continue
 		}
 		b := binder{kernelParser: p, in: Instr{Op: f.Op, Mods: mods, Form: f, Line: line}}
 		if err := b.bind(raw); err != nil {
-			fail(4, err)
+			fail(2, err)
 			continue
 		}
 		p.fixups = append(p.fixups, b.fixups...)
 		return b.in, nil
 	}
-	return Instr{}, failure
+	switch {
+	case failure != nil:
+		return Instr{}, failure
+	case named:
+		return Instr{}, errorAt(line, "unknown modifiers in %q", strings.Join(words, "."))
+	}
+	return Instr{}, errorAt(line, "unknown instruction %q", strings.Join(words, "."))
 }
 
 // binder ties the operands of one instruction to those of a form.
@@ -67,6 +71,7 @@ func (b *binder) bind(raw []rawOperand) error {
 	if len(raw) < least || len(raw) > len(args) {
 		return errorAt(in.Line, "%s takes %s, found %d operands", b.text(), operandCount(least, len(args)), len(raw))
 	}
+	in.Args = make([]Operand, 0, len(raw))
 	for i := range raw {
 		a, err := b.operand(&args[i], &raw[i])
 		if err != nil {

@@ -1,0 +1,151 @@
+package ptxtest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/arithlang/mlc/codegen/ptx"
+	"github.com/arithlang/mlc/codegen/ptx/ptxas"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// Archs are the architectures that every module is to run on.
+var Archs = []string{"sm_80", "sm_89", "sm_90", "sm_120"}
+
+// Assembled is a committed list of what NVIDIA's assembler said of kernels. Assembling all
+// of them takes minutes, and the same text gives the same answer: only a kernel whose text
+// is not on the list is assembled, and all are where the assembler is another one.
+type Assembled struct {
+	path, version string
+
+	mu     sync.Mutex
+	hashes map[*kernel.Kernel]string
+	known  map[string]string // by architecture and hash: the usage
+	seen   map[string]string // those that were asked for
+}
+
+// ReadAssembled reads a list, which may be missing.
+func ReadAssembled(path string) (*Assembled, error) {
+	assembler, err := ptxas.Find()
+	if err != nil {
+		return nil, err
+	}
+	said, err := exec.Command(assembler, "--version").Output()
+	if err != nil {
+		return nil, err
+	}
+	lines := strings.Split(strings.TrimSpace(string(said)), "\n")
+	a := &Assembled{path: path, version: lines[len(lines)-1], hashes: map[*kernel.Kernel]string{}, known: map[string]string{}, seen: map[string]string{}}
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if !strings.HasPrefix(string(text), a.head()) {
+		return a, nil
+	}
+	for line := range strings.Lines(string(text)) {
+		if key, usage, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); ok {
+			a.known[key] = usage
+		}
+	}
+	return a, nil
+}
+
+// Usage is what each kernel needs on an architecture. Those that are not on the list are
+// assembled, as one module; again, so are those that are.
+func (a *Assembled) Usage(ks []*kernel.Kernel, o ptx.Options, arch string, again bool) (map[string]ptxas.Usage, error) {
+	keys, all := map[string]string{}, map[string]ptxas.Usage{}
+	var fresh []*kernel.Kernel
+	for _, k := range ks {
+		hash, err := a.hash(k, o)
+		if err != nil {
+			return nil, err
+		}
+		keys[k.Name] = arch + " " + hash
+		var u ptxas.Usage
+		_, err = fmt.Sscanf(a.known[keys[k.Name]], form, &u.Registers, &u.Shared, &u.Stack, &u.SpillStores, &u.SpillLoads)
+		if err != nil || again {
+			fresh = append(fresh, k)
+		}
+		all[k.Name] = u
+	}
+	if len(fresh) > 0 {
+		code, err := ptx.Module(fresh, o)
+		if err != nil {
+			return nil, err
+		}
+		said, err := ptxas.Assemble(code.Text, arch)
+		if err != nil {
+			return nil, err
+		}
+		for _, k := range fresh {
+			u, ok := said[k.Name]
+			if !ok {
+				return nil, fmt.Errorf("ptxas says nothing of %s", k.Name)
+			}
+			if known := a.known[keys[k.Name]]; known != "" && known != row(u) {
+				return nil, fmt.Errorf("%s on %s: %s, and the list has %s", k.Name, arch, row(u), known)
+			}
+			all[k.Name] = u
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, k := range ks {
+		a.seen[keys[k.Name]] = row(all[k.Name])
+	}
+	return all, nil
+}
+
+// hash is of a kernel's text, whatever the kernel is called and wherever it comes from.
+func (a *Assembled) hash(k *kernel.Kernel, o ptx.Options) (string, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.hashes[k] == "" {
+		code, err := ptx.Module([]*kernel.Kernel{k}, o)
+		if err != nil {
+			return "", err
+		}
+		own := strings.ReplaceAll(string(origin.ReplaceAll(code.Text, nil)), k.Name, "")
+		a.hashes[k] = fmt.Sprintf("%x", sha256.Sum256([]byte(own)))[:16]
+	}
+	return a.hashes[k], nil
+}
+
+// origin is what says where a text comes from.
+var origin = regexp.MustCompile(`(?m)^(//|\.file|\t\.loc) .*\n`)
+
+// form is a row behind the architecture and the hash.
+const form = "%d %d %d %d %d"
+
+// head says by which assembler a list is.
+func (a *Assembled) head() string {
+	return "Written by go test -update, never by hand: registers, bytes of shared memory and of stack, bytes stored and loaded of spilled registers,\n" +
+		"by architecture and hash of a kernel's PTX. From " + a.version + "\n"
+}
+
+func row(u ptxas.Usage) string {
+	return fmt.Sprintf(form, u.Registers, u.Shared, u.Stack, u.SpillStores, u.SpillLoads)
+}
+
+// Write makes the list one of the kernels that were asked for.
+func (a *Assembled) Write() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var b bytes.Buffer
+	b.WriteString(a.head())
+	for _, key := range slices.Sorted(maps.Keys(a.seen)) {
+		fmt.Fprintf(&b, "%s: %s\n", key, a.seen[key])
+	}
+	return os.WriteFile(a.path, b.Bytes(), 0o644)
+}
