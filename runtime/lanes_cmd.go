@@ -109,7 +109,11 @@ func (c *trainCmd) members(a app, out string) ([]*member, error) {
 	for i := range c.InitSeed.Last - c.InitSeed.First + 1 {
 		m := &member{seed: c.InitSeed.First + i}
 		m.dir = filepath.Join(out, fmt.Sprintf("init-seed-%d", m.seed))
-		if c.Resume != begins && exists(record.Path(m.dir)) {
+		there := exists(record.Path(m.dir))
+		if there && c.Resume == begins {
+			return nil, fmt.Errorf("%s has a run of init seed %d in it already: go on with it by --resume --out %s, or choose another --out", out, m.seed, out)
+		}
+		if there {
 			path, err := newestCheckpoint(m.dir)
 			if err != nil {
 				return nil, err
