@@ -97,9 +97,12 @@ func TestAgreesWithInterpreter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := os.ReadFile("testdata/program_test.go.txt")
-	if err != nil {
-		t.Fatal(err)
+	read := func(name string) []byte {
+		data, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
 	}
 	dir, err := os.MkdirTemp("testdata", "program-")
 	if err != nil {
@@ -122,7 +125,8 @@ func TestAgreesWithInterpreter(t *testing.T) {
 		t.Fatal(err)
 	}
 	maps.Copy(files, more)
-	files["kernels.kir"], files["lanes.kir"], files["kernels_test.go"] = []byte(kernel.Format(ks)), []byte(kernel.Format(made)), program
+	files["kernels.kir"], files["kernels_test.go"] = []byte(kernel.Format(ks)), read("program_test.go.txt")
+	files["lanes.kir"], files["lanes_test.go"] = []byte(kernel.Format(made)), read("lanes_test.go.txt")
 	for name, data := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
 			t.Fatal(err)
