@@ -36,3 +36,15 @@ func (c *checker) checkCalibratedLanes(spec *Spec) {
 	c.report("E0357", c.stageOf[spec.Stages[trains].Name].at("train.lanes"), "%s reads the attention of one model, and %s trains several in lanes",
 		spec.Stages[calibrates].Name, spec.Stages[trains].Name).WithHelp("leave lanes out")
 }
+
+// laneWidth is the width up to which models train faster at once than one after another:
+// products of wider ones fill vectors by themselves (docs/results.md).
+const laneWidth = 8
+
+// vetLanes finds models that lanes make slower.
+func (c *checker) vetLanes(s *Spec) {
+	if s.Train.Lanes > 0 && s.Model.Width > laneWidth {
+		c.report("V025", c.at("train.lanes"), "models of width %d train faster one after another than in lanes: their products fill vectors by themselves", s.Model.Width).
+			WithHelp("leave lanes out above a width of about %d", laneWidth)
+	}
+}

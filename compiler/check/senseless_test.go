@@ -70,6 +70,8 @@ func TestSenseless(t *testing.T) {
 		"eval.every = 1ksteps":                                                          "",
 		"eval.every = 640examples\neval.during = [3]\neval.during_samples = 10":         "",
 		"eval.every = 640examples\neval.during = [100]\neval.during_samples = 200":      "V024",
+		"train.lanes = 8":                                                               "V025",
+		"train.lanes = 8\nmodel.width = 8":                                              "",
 		"train.clip = 1e-6":                                                             "V018",
 		"train.clip = none":                                                             "",
 		"train.stop = accuracy(at_least = 0%)":                                          "E0207",

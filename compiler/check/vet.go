@@ -32,6 +32,7 @@ var vetRules = []struct {
 	{"", (*checker).vetProblems},
 	{"V023", (*checker).vetBiases},
 	{"V024", (*checker).vetDuring},
+	{"V025", (*checker).vetLanes},
 }
 
 // vetAll warns of a spec: of each of its trainings, and of what none of them

@@ -119,7 +119,7 @@ trainings in a table. ` + "`mlc train`" + ` runs them in turn, with ` + "`--jobs
 with ` + "`task.split = 0`" + ` all seeds hold out the same. ` + "`train.init_seed`" + ` and the flag ` + "`--init-seed`" + ` change the initial weights
 alone: problems, their order, dropout and all else that is drawn stay those of ` + "`train.seed`" + `.
 
-Models that differ in nothing else can be trained at once, which is faster for small ones: with ` + "`train.lanes = 64`" + `,
+Models that differ in nothing else can be trained at once, which is faster for those of a width up to about 8: with ` + "`train.lanes = 64`" + `,
 ` + "`mlc train FILE --init-seed 0..255`" + ` trains 64 models in the lanes of vectors, on each core. Each has a run directory of
 its own, ` + "`init-seed-N`" + ` below ` + "`--out`" + `, with the bytes that it would have if it was trained alone; all verbs take it. One that
 fails leaves the others alone. The command ends with a line for each, and names the best.
