@@ -7,19 +7,7 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/depend"
-	"github.com/arithlang/mlc/compiler/kernel/lanes"
 )
-
-// inLanes is the pass that makes of a kernel one of n models, which must be possible.
-func inLanes(n int) func(k *kernel.Kernel) *kernel.Kernel {
-	return func(k *kernel.Kernel) *kernel.Kernel {
-		many, err := lanes.Of(k, n)
-		if err != nil {
-			panic("BUG: " + err.Error())
-		}
-		return many
-	}
-}
 
 // fuseRows makes one loop of neighbours over the same rows, where a row needs of the loops
 // before no more than its own: an element of many models is long, and what one loop leaves
