@@ -4,37 +4,46 @@ import (
 	"bytes"
 	"fmt"
 	"go/format"
-	"maps"
-	"slices"
 	"strings"
 
-	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/ir"
-	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/printer"
 )
 
-// globals are the sections of the constants.
-func (p pool) globals() []*ir.Global {
-	var out []*ir.Global
-	for _, size := range slices.Sorted(maps.Keys(p)) {
-		g := ir.NewGlobal(sections[size])
-		g.Attributes = attr.RODATA | attr.NOPTR
-		for words := range slices.Chunk(p[size].words, min(size, 2)) {
-			if size == 1 {
-				g.Append(operand.U32(words[0]))
-			} else {
-				g.Append(operand.U64(uint64(words[0]) | uint64(words[1])<<32))
-			}
-		}
-		out = append(out, g)
+// An amd64 is the functions for AVX-512 and AVX2, with their constants.
+type amd64 struct {
+	functions []*ir.Function
+	pool      pool
+	written   []*x86      // of the kernel at hand
+	before    map[int]int // words of the pool before it
+}
+
+func newAMD64() *amd64 { return &amd64{pool: pool{}} }
+
+func (a *amd64) machines(name, doc string) []func(*fn) machine {
+	a.written, a.before = nil, a.pool.sizes()
+	var out []func(*fn) machine
+	for _, s := range []*x86isa{avx512, avx2} {
+		out = append(out, func(f *fn) machine {
+			x := newX86(f, s, a.pool, name, doc)
+			a.written = append(a.written, x)
+			return x
+		})
 	}
 	return out
 }
 
-// Files prints the assembly, its declarations, and stand-ins for other processors, by
-// names that begin with one; without code there are none.
-func (a *Assembly) Files(pkg, header, name string) (map[string][]byte, error) {
+func (a *amd64) keep(err error) {
+	if err != nil {
+		a.pool.cut(a.before)
+		return
+	}
+	for _, x := range a.written {
+		a.functions = append(a.functions, x.out)
+	}
+}
+
+func (a *amd64) files(pkg, header, name string) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	if len(a.functions) == 0 {
 		return files, nil
@@ -47,7 +56,7 @@ func (a *Assembly) Files(pkg, header, name string) (map[string][]byte, error) {
 		file.AddSection(f)
 		fmt.Fprintf(&panics, "\n%s { panic(\"BUG: %s is assembly\") }\n", f.Stub(), f.Name)
 	}
-	for _, g := range a.constants.globals() {
+	for _, g := range a.pool.globals() {
 		file.AddSection(g)
 	}
 	cfg := printer.Config{Pkg: pkg}
