@@ -108,7 +108,7 @@ func placesForms(name, mnemonic string, word uint32, what slot, bytes int, golan
 // all of a vector.
 func structureForms() []*form {
 	var all []*form
-	for _, name := range []string{"4s", "2d", "8h", "16b", "2s"} {
+	for _, name := range []string{"4s", "2d", "8h", "16b"} {
 		a := arrangements[name]
 		place := a.q<<30 | a.size<<10
 		all = append(all, placesForms("ld1r."+name, "ld1r", 0x0D40C000|place, list(a, 1, 0), 1<<a.size, "VLD1R", Load)...)
@@ -117,6 +117,9 @@ func structureForms() []*form {
 			what, bytes := list(a, n, 0), n*8<<a.q
 			all = append(all, placesForms("ld1."+name, "ld1", 0x0C400000|opcode|place, what, bytes, "VLD1", Load)...)
 			all = append(all, placesForms("st1."+name, "st1", 0x0C000000|opcode|place, what, bytes, "VST1", Store)...)
+		}
+		if name != "4s" {
+			continue
 		}
 		for i, opcode := range []uint32{0x8000, 0x4000, 0} {
 			n := i + 2
