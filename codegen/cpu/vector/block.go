@@ -96,6 +96,7 @@ type pointer struct {
 	slice string
 	bytes int        // of an element
 	rest  *expr.Expr // interned
+	fixed bool       // elements at any index are counted from it
 	reg   int        // number among those for pointers; none: in the slot
 	off   int
 }
@@ -198,7 +199,7 @@ func (b *block) elem(e *expr.Expr) *value {
 func (b *block) fetch(e *expr.Expr) *value {
 	switch {
 	case b.axis == "" && e.Type == expr.F32:
-		return b.add(node{kind: cell, ptr: &pointer{slice: e.Name}, at: e.Args[0]})
+		return b.add(node{kind: cell, ptr: &pointer{slice: e.Name, bytes: bytesOf(e.Type)}, at: e.Args[0]})
 	case b.fixed(e):
 		return b.slotted(e)
 	}
@@ -214,6 +215,7 @@ func (b *block) fetch(e *expr.Expr) *value {
 	if e.Type.Narrow() { // a gather would read words
 		b.f.fail("what is read of %s, of 16 bits, does not lie in a row", e.Name)
 	}
+	p.fixed = true
 	return b.add(node{kind: gather, ptr: p}, index)
 }
 
@@ -304,6 +306,14 @@ func (b *block) operation(e *expr.Expr) *value {
 			lo := b.compute(expr.And, expr.U32, args[0], b.constant(1<<16-1))
 			top := b.compute(expr.Mul, expr.F32, b.compute(expr.ToF32, expr.I32, hi), b.constant(math.Float32bits(1<<16)))
 			return b.compute(expr.Add, expr.F32, top, b.compute(expr.ToF32, expr.I32, lo))
+		}
+	case expr.Min, expr.Max:
+		if !b.has(e.Op, t) {
+			less, greater := args[0], args[1]
+			if e.Op == expr.Max {
+				less, greater = greater, less
+			}
+			return b.choose(t, b.compare(expr.Lt, t, less, greater), args[0], args[1])
 		}
 	case expr.Shl, expr.Shr:
 		if args[1].kind != constant {

@@ -9,7 +9,7 @@ type step struct {
 	value  *value
 	reg    int // of the value
 	form
-	from  [2]int // registers of form.in
+	from  [3]int // registers of form.in
 	at    int    // register of form.mem; none if it is read from memory
 	temps [4]int
 }
@@ -21,6 +21,7 @@ type form struct {
 	first any      // a constant of the machine; none: nil
 	mem   *value   // read where it is, in memory or a register; none: nil
 	in    []*value // read from registers
+	onto  *value   // the operand in[0], which the result replaces; none: nil
 	early bool     // the result is written while operands are still read
 	temps int      // registers for the instruction alone
 }
@@ -83,7 +84,9 @@ func (a *allocator) run(v *value) {
 	if x := s.mem; x != nil && !a.f.m.inMemory(a, x) {
 		s.at = a.get(x)
 	}
-	if s.early {
+	replaces := s.onto != nil && a.last(s.onto)
+	early := s.early || s.onto != nil && !replaces
+	if early {
 		s.reg = a.claim(v)
 	}
 	var temps [4]value
@@ -97,7 +100,11 @@ func (a *allocator) run(v *value) {
 	for _, x := range v.operands() {
 		a.used(x)
 	}
-	if v.kind < store && !s.early { // it may take the register of an operand
+	switch {
+	case replaces:
+		s.reg = s.from[0]
+		a.held[s.reg], v.reg = v, s.reg
+	case v.kind < store && !early: // it may take the register of an operand
 		s.reg = a.claim(v)
 		a.locked = a.locked[:0]
 	}
@@ -166,6 +173,11 @@ func (a *allocator) evict(v *value) {
 		a.steps = append(a.steps, step{action: spill, value: v, reg: v.reg})
 	}
 	a.held[v.reg], v.reg = nil, none
+}
+
+// last says whether the instruction at hand is the last to use a value, which is no random word.
+func (a *allocator) last(v *value) bool {
+	return v.kind != word && v.uses[len(v.uses)-1] <= a.now
 }
 
 // used notes a use of a value as done. One without more uses gives up its register.

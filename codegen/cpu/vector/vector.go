@@ -59,7 +59,7 @@ type architecture interface {
 }
 
 // NewAssembly returns an Assembly without code.
-func NewAssembly() *Assembly { return &Assembly{[]architecture{newAMD64()}} }
+func NewAssembly() *Assembly { return &Assembly{[]architecture{newAMD64(), newARM()}} }
 
 // Add compiles a vector kernel. One that cannot be compiled leaves nothing behind.
 func (a *Assembly) Add(l *Kernel) error {

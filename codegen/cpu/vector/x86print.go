@@ -3,7 +3,6 @@ package vector
 import (
 	"bytes"
 	"fmt"
-	"go/format"
 	"strings"
 
 	"github.com/mmcloughlin/avo/ir"
@@ -44,21 +43,24 @@ func (a *amd64) keep(err error) {
 }
 
 func (a *amd64) files(pkg, header, name string) (map[string][]byte, error) {
-	files := map[string][]byte{}
 	if len(a.functions) == 0 {
-		return files, nil
+		return nil, nil
 	}
 	file := ir.NewFile()
 	file.Includes = []string{"textflag.h"}
-	var panics strings.Builder
-	fmt.Fprintf(&panics, "// %s\n\n//go:build !amd64\n\npackage %s\n", header, pkg)
+	var declared []string
 	for _, f := range a.functions {
 		file.AddSection(f)
-		fmt.Fprintf(&panics, "\n%s { panic(\"BUG: %s is assembly\") }\n", f.Stub(), f.Name)
+		declared = append(declared, strings.TrimPrefix(f.Stub(), "func "))
 	}
 	for _, g := range a.pool.globals() {
 		file.AddSection(g)
 	}
+	others, err := standIns(pkg, header, "amd64", declared)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{name + "_noamd64.go": others}
 	cfg := printer.Config{Pkg: pkg}
 	for suffix, p := range map[string]printer.Printer{"_amd64.s": printer.NewGoAsm(cfg), "_amd64.go": printer.NewStubs(cfg)} {
 		text, err := p.Print(file)
@@ -68,10 +70,5 @@ func (a *amd64) files(pkg, header, name string) (map[string][]byte, error) {
 		_, rest, _ := bytes.Cut(text, []byte("\n"))
 		files[name+suffix] = append([]byte("// "+header+"\n"), rest...)
 	}
-	other, err := format.Source([]byte(panics.String()))
-	if err != nil {
-		return nil, fmt.Errorf("BUG: printing stand-ins: %w", err)
-	}
-	files[name+"_other.go"] = other
 	return files, nil
 }
