@@ -15,6 +15,9 @@ type isa struct {
 	own, common table // instructions: own ones come before those of several sets
 }
 
+// InstructionSets are the suffixes of the functions of a vector kernel.
+func InstructionSets() []string { return []string{avx512.name, avx2.name, neon.name} }
+
 // A randomness says how random words are made in registers.
 type randomness struct {
 	streams int // that a loop carries along
