@@ -28,6 +28,7 @@ const rules = `
 	compiler/kernel < compiler/kernel/lanes < compiler, codegen/flat;
 	compiler/kernel < compiler/kernel/depend < codegen/flat < codegen/cost, codegen/cpu/vector < codegen/cpu < codegen;
 	codegen/flat, codegen/ptx/asm < codegen/ptx < codegen;
+	codegen/cpu/arm64 < codegen/cpu/vector, runtime/cpu/asm/arm; # NEON's instructions, for both that print them
 	compiler/check, compiler/lower < codegen/host < codegen;
 	runtime/device, runtime/task, runtime/train, runtime/eval < codegen/host; # the configuration, as values
 	runtime/task < compiler/check; # problems of a task, for what mlc vet counts

@@ -1,0 +1,144 @@
+package arm64
+
+import "fmt"
+
+// accessRow reads or writes one register in memory. The base word is of the form
+// with a scaled offset; the others follow from it.
+type accessRow struct {
+	name     string
+	mnemonic string // ARM's; the form with an unscaled offset has a "u" in it
+	unscaled string
+	register func(at int) slot
+	size     int // log2 of the bytes of the access
+	base     uint32
+	golang   string
+	kind     Kind
+}
+
+func scalar(width string) func(int) slot  { return func(at int) slot { return low(width, at) } }
+func general(width string) func(int) slot { return func(at int) slot { return reg(width, at) } }
+
+var accessRows = []accessRow{
+	{"ldr.q", "ldr", "ldur", scalar("q"), 4, 0x3DC00000, "FMOVQ", Load},
+	{"str.q", "str", "stur", scalar("q"), 4, 0x3D800000, "FMOVQ", Store},
+	{"ldr.d", "ldr", "ldur", scalar("d"), 3, 0xFD400000, "FMOVD", Load},
+	{"str.d", "str", "stur", scalar("d"), 3, 0xFD000000, "FMOVD", Store},
+	{"ldr.s", "ldr", "ldur", scalar("s"), 2, 0xBD400000, "FMOVS", Load},
+	{"str.s", "str", "stur", scalar("s"), 2, 0xBD000000, "FMOVS", Store},
+	{"ldr.h", "ldr", "ldur", scalar("h"), 1, 0x7D400000, "", Load},
+	{"str.h", "str", "stur", scalar("h"), 1, 0x7D000000, "", Store},
+	{"ldr.b", "ldr", "ldur", scalar("b"), 0, 0x3D400000, "", Load},
+	{"str.b", "str", "stur", scalar("b"), 0, 0x3D000000, "", Store},
+
+	{"ldr", "ldr", "ldur", general("x"), 3, 0xF9400000, "MOVD", Load},
+	{"str", "str", "stur", general("x"), 3, 0xF9000000, "MOVD", Store},
+	{"ldr.w", "ldr", "ldur", general("w"), 2, 0xB9400000, "MOVWU", Load},
+	{"str.w", "str", "stur", general("w"), 2, 0xB9000000, "MOVW", Store},
+	{"ldrsw", "ldrsw", "ldursw", general("x"), 2, 0xB9800000, "MOVW", Load},
+	{"ldrh", "ldrh", "ldurh", general("w"), 1, 0x79400000, "MOVHU", Load},
+	{"ldrsh", "ldrsh", "ldursh", general("x"), 1, 0x79800000, "MOVH", Load},
+	{"strh", "strh", "sturh", general("w"), 1, 0x79000000, "MOVH", Store},
+	{"ldrb", "ldrb", "ldurb", general("w"), 0, 0x39400000, "MOVBU", Load},
+	{"strb", "strb", "sturb", general("w"), 0, 0x39000000, "MOVB", Store},
+}
+
+// forms are the ways to say where, in the order in which they are tried.
+func (r accessRow) forms() []*form {
+	const mode = 3 << 24 // the scaled form's bit and its neighbour
+	short := r.base &^ mode
+	text := func(suffix string) string {
+		switch {
+		case r.golang == "":
+			return ""
+		case r.kind == Load:
+			return r.golang + suffix + " {1}, {0}"
+		}
+		return r.golang + suffix + " {0}, {1}"
+	}
+	all := []*form{
+		{mnemonic: r.mnemonic, base: r.base, slots: []slot{r.register(0), scaled(r.size)}, golang: text("")},
+		{mnemonic: r.unscaled, base: short, slots: []slot{r.register(0), unscaled()}, golang: text("")},
+		{mnemonic: r.mnemonic, base: short | 0x400, slots: []slot{r.register(0), post()}, golang: text(".P")},
+		{mnemonic: r.mnemonic, base: short | 0x206800, slots: []slot{r.register(0), indexed(r.size)}, golang: text("")},
+	}
+	if r.golang != "" && r.size >= 2 && r.size <= 3 {
+		all = append(all, &form{mnemonic: r.mnemonic, slots: []slot{r.register(0), parameter(1 << r.size)}, golang: text("")})
+	}
+	for _, f := range all {
+		f.name, f.kind = r.name, r.kind
+	}
+	return all
+}
+
+// pairForms read and write two vectors side by side.
+func pairForms() []*form {
+	q := func(at int) slot { return low("q", at) }
+	pair := func(name string, base uint32, post bool, golang string, kind Kind) *form {
+		return &form{name + ".q", name, base, []slot{q(0), q(10), pairOffset(4, post)}, golang, kind}
+	}
+	return []*form{
+		pair("ldp", 0xAD400000, false, "FLDPQ {2}, ({0}, {1})", Load),
+		pair("ldp", 0xACC00000, true, "FLDPQ.P {2}, ({0}, {1})", Load),
+		pair("stp", 0xAD000000, false, "FSTPQ ({0}, {1}), {2}", Store),
+		pair("stp", 0xAC800000, true, "FSTPQ.P ({0}, {1}), {2}", Store),
+	}
+}
+
+// placesForms give an access that takes a base alone, or grows it by the bytes of the
+// access or by a register.
+func placesForms(name, mnemonic string, word uint32, what slot, bytes int, golang string, kind Kind) []*form {
+	text := func(suffix string) string {
+		switch {
+		case golang == "":
+			return ""
+		case kind == Load:
+			return golang + suffix + " {1}, {0}"
+		}
+		return golang + suffix + " {0}, {1}"
+	}
+	const grows = 1 << 23
+	return []*form{
+		{name, mnemonic, word, []slot{what, base()}, text(""), kind},
+		{name, mnemonic, word | grows, []slot{what, postBytes(bytes)}, text(".P"), kind},
+		{name, mnemonic, word | grows, []slot{what, postRegister()}, text(".P"), kind},
+	}
+}
+
+// structureForms read and write lists of vectors, one element, or one element into
+// all of a vector.
+func structureForms() []*form {
+	var all []*form
+	for _, name := range []string{"4s", "2d", "8h", "16b", "2s"} {
+		a := arrangements[name]
+		place := a.q<<30 | a.size<<10
+		all = append(all, placesForms("ld1r."+name, "ld1r", 0x0D40C000|place, list(a, 1, 0), 1<<a.size, "VLD1R", Load)...)
+		for i, opcode := range []uint32{0x7000, 0xA000, 0x6000, 0x2000} {
+			n := i + 1
+			what, bytes := list(a, n, 0), n*8<<a.q
+			all = append(all, placesForms("ld1."+name, "ld1", 0x0C400000|opcode|place, what, bytes, "VLD1", Load)...)
+			all = append(all, placesForms("st1."+name, "st1", 0x0C000000|opcode|place, what, bytes, "VST1", Store)...)
+		}
+		for i, opcode := range []uint32{0x8000, 0x4000, 0} {
+			n := i + 2
+			what, bytes := list(a, n, 0), n*8<<a.q
+			all = append(all, placesForms(fmt.Sprintf("ld%d.%s", n, name), fmt.Sprintf("ld%d", n),
+				0x0C400000|opcode|place, what, bytes, fmt.Sprintf("VLD%d", n), Load)...)
+			all = append(all, placesForms(fmt.Sprintf("st%d.%s", n, name), fmt.Sprintf("st%d", n),
+				0x0C000000|opcode|place, what, bytes, fmt.Sprintf("VST%d", n), Store)...)
+		}
+	}
+	for size := range uint32(4) {
+		what := elem(size, 0, func(i uint32) uint32 {
+			i <<= size // in bytes: Q, S and the two bits of size
+			return i>>3<<30 | i>>2&1<<12 | i&3<<10
+		})
+		what.arm = func(o Operand) string {
+			e := o.(Elem)
+			return fmt.Sprintf("{v%d.%s}[%d]", e.V, letter(size), e.I)
+		}
+		opcode := []uint32{0, 0x4000, 0x8000, 0x8400}[size]
+		all = append(all, placesForms("ld1."+letter(size), "ld1", 0x0D400000|opcode, what, 1<<size, "VLD1", Load)...)
+		all = append(all, placesForms("st1."+letter(size), "st1", 0x0D000000|opcode, what, 1<<size, "VST1", Store)...)
+	}
+	return append(all, &form{"prfm.pldl1keep", "prfm pldl1keep,", 0xF9800000, []slot{scaled(3)}, "PRFM {0}, PLDL1KEEP", Other})
+}

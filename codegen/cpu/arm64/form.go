@@ -1,0 +1,106 @@
+package arm64
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Kind is what of an instruction is counted.
+type Kind uint8
+
+// The kinds of instructions.
+const (
+	Other  Kind = iota
+	Load        // reads memory, parameters included
+	Store       // writes memory
+	MulAdd      // a fused multiply-add of floating-point numbers
+	Jump        // may go elsewhere
+)
+
+// form is an instruction with operands of certain kinds.
+type form struct {
+	name     string // as Op takes it
+	mnemonic string // ARM's
+	base     uint32 // the word, less operands; 0 if only Go's assembler encodes it
+	slots    []slot
+	// golang is Go's mnemonic, whose operands are these from the last to the first,
+	// or a template of Go's text, where {i} is operand i. It is empty where Go's
+	// assembler lacks the form: then the word is printed.
+	golang string
+	kind   Kind
+}
+
+// slot is what a form takes as one of its operands.
+type slot struct {
+	takes  string               // for messages
+	fits   func(Operand) bool   // the rest is only asked of what fits
+	bits   func(Operand) uint32 // its part of the word
+	arm    func(Operand) string // in ARM's syntax
+	golang func(Operand) string // in Go's
+}
+
+func (f *form) fits(operands []Operand) bool {
+	if len(operands) != len(f.slots) {
+		return false
+	}
+	for i, o := range operands {
+		if !f.slots[i].fits(o) {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *form) takes() string {
+	var all []string
+	for _, s := range f.slots {
+		all = append(all, s.takes)
+	}
+	if len(all) == 0 {
+		return "nothing"
+	}
+	return strings.Join(all, ", ")
+}
+
+// word encodes the instruction.
+func (f *form) word(operands []Operand) uint32 {
+	w := f.base
+	for i, o := range operands {
+		w |= f.slots[i].bits(o)
+	}
+	return w
+}
+
+func (f *form) armText(operands []Operand) string {
+	var all []string
+	for i, o := range operands {
+		if t := f.slots[i].arm(o); t != "" {
+			all = append(all, t)
+		}
+	}
+	return strings.TrimSpace(f.mnemonic + " " + strings.Join(all, ", "))
+}
+
+// goText prints the instruction for Go's assembler.
+func (f *form) goText(operands []Operand) string {
+	if f.golang == "" {
+		return f.wordText(operands)
+	}
+	mnemonic, template, ok := strings.Cut(f.golang, " ")
+	if !ok {
+		var all []string
+		for i := len(operands) - 1; i >= 0; i-- {
+			all = append(all, "{"+strconv.Itoa(i)+"}")
+		}
+		template = strings.Join(all, ", ")
+	}
+	for i, o := range operands {
+		template = strings.ReplaceAll(template, "{"+strconv.Itoa(i)+"}", f.slots[i].golang(o))
+	}
+	return strings.TrimSpace(mnemonic + " " + template)
+}
+
+func (f *form) wordText(operands []Operand) string {
+	return fmt.Sprintf("WORD $0x%08x // %s", f.word(operands), f.armText(operands))
+}

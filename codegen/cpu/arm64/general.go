@@ -1,0 +1,224 @@
+package arm64
+
+import "strings"
+
+// instructions are the forms of every instruction by name. It is only read.
+var instructions = table()
+
+func table() map[string][]*form {
+	all := map[string][]*form{}
+	add := func(forms ...*form) {
+		for _, f := range forms {
+			all[f.name] = append(all[f.name], f)
+		}
+	}
+	for _, r := range vectorRows {
+		for _, name := range strings.Fields(r.arrangements) {
+			slots, more := r.shape(arrangements[name])
+			add(&form{r.name + "." + name, r.name, r.base | more, slots, r.golang, r.kind})
+		}
+	}
+	for _, r := range elemRows {
+		for i := range r.sizes {
+			size := uint32(strings.IndexByte("bhsd", r.sizes[i]))
+			slots, more := r.shape(size)
+			add(&form{r.name + "." + letter(size), r.name, r.base | more, slots, r.golang, Other})
+		}
+	}
+	for _, r := range accessRows {
+		add(r.forms()...)
+	}
+	add(pairForms()...)
+	add(structureForms()...)
+	add(scalarForms()...)
+	add(generalForms()...)
+	add(jumpForms()...)
+	return all
+}
+
+// scalarForms compute with one float.
+func scalarForms() []*form {
+	var all []*form
+	for i, width := range []string{"s", "d"} {
+		kind := uint32(i) << 22
+		add := func(name string, word uint32, golang string, k Kind, at ...int) {
+			var slots []slot
+			for _, bit := range at {
+				slots = append(slots, low(width, bit))
+			}
+			mnemonic, template, _ := strings.Cut(golang, " ")
+			golang = strings.TrimSpace(mnemonic + strings.ToUpper(width) + " " + template)
+			all = append(all, &form{name + "." + width, name, word | kind, slots, golang, k})
+		}
+		const four = " {2}, {3}, {1}, {0}"
+		add("fadd", 0x1E202800, "FADD", Other, 0, 5, 16)
+		add("fsub", 0x1E203800, "FSUB", Other, 0, 5, 16)
+		add("fmul", 0x1E200800, "FMUL", Other, 0, 5, 16)
+		add("fdiv", 0x1E201800, "FDIV", Other, 0, 5, 16)
+		add("fmin", 0x1E205800, "FMIN", Other, 0, 5, 16)
+		add("fmax", 0x1E204800, "FMAX", Other, 0, 5, 16)
+		add("fsqrt", 0x1E21C000, "FSQRT", Other, 0, 5)
+		add("fneg", 0x1E214000, "FNEG", Other, 0, 5)
+		add("fabs", 0x1E20C000, "FABS", Other, 0, 5)
+		add("fmov", 0x1E204000, "FMOV", Other, 0, 5)
+		add("fcmp", 0x1E202000, "FCMP", Other, 5, 16)
+		add("fmadd", 0x1F000000, "FMADD"+four, MulAdd, 0, 5, 16, 10)
+		add("fmsub", 0x1F008000, "FMSUB"+four, MulAdd, 0, 5, 16, 10)
+		add("fnmadd", 0x1F200000, "FNMADD"+four, MulAdd, 0, 5, 16, 10)
+		add("fnmsub", 0x1F208000, "FNMSUB"+four, MulAdd, 0, 5, 16, 10)
+	}
+	return append(all,
+		&form{"fmov.s", "fmov", 0x1E270000, []slot{low("s", 0), reg("w", 5)}, "FMOVS", Other},
+		&form{"fmov.s", "fmov", 0x1E260000, []slot{reg("w", 0), low("s", 5)}, "FMOVS", Other},
+		&form{"fmov.d", "fmov", 0x9E670000, []slot{low("d", 0), reg("x", 5)}, "FMOVD", Other},
+		&form{"fmov.d", "fmov", 0x9E660000, []slot{reg("x", 0), low("d", 5)}, "FMOVD", Other},
+		&form{"scvtf.s", "scvtf", 0x1E220000, []slot{low("s", 0), reg("w", 5)}, "SCVTFWS", Other},
+		&form{"scvtf.d", "scvtf", 0x9E620000, []slot{low("d", 0), reg("x", 5)}, "SCVTFD", Other},
+		&form{"fcvtzs.s", "fcvtzs", 0x1E380000, []slot{reg("w", 0), low("s", 5)}, "FCVTZSSW", Other},
+		&form{"fcvtzs.d", "fcvtzs", 0x9E780000, []slot{reg("x", 0), low("d", 5)}, "FCVTZSD", Other},
+		&form{"fcvt.d", "fcvt", 0x1E22C000, []slot{low("d", 0), low("s", 5)}, "FCVTSD", Other},
+		&form{"fcvt.s", "fcvt", 0x1E624000, []slot{low("s", 0), low("d", 5)}, "FCVTDS", Other},
+	)
+}
+
+// conditions are those of jumps and selections, in the order of their codes.
+var conditions = []string{"eq", "ne", "hs", "lo", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le"}
+
+// generalForms compute with general registers: 64 bits, and 32 behind ".w".
+func generalForms() []*form {
+	all := []*form{
+		{name: "mov", mnemonic: "mov", slots: []slot{reg("x", 0), constant()}, golang: "MOVD"},
+		{name: "adr", mnemonic: "adr", slots: []slot{reg("x", 0), symbol()}, golang: "MOVD"},
+		{"ldrsw", "ldrsw", 0, []slot{reg("x", 0), parameter(4)}, "MOVW {1}, {0}", Load},
+		{"mov", "mov", 0xAA0003E0, []slot{reg("x", 0), reg("x", 16)}, "MOVD", Other},
+		{"mov.w", "mov", 0x2A0003E0, []slot{reg("w", 0), reg("w", 16)}, "MOVWU", Other},
+		{"sxtw", "sxtw", 0x93407C00, []slot{reg("x", 0), reg("w", 5)}, "SXTW", Other},
+		{"uxth", "uxth", 0x53003C00, []slot{reg("w", 0), reg("w", 5)}, "UXTHW", Other},
+		{"uxtb", "uxtb", 0x53001C00, []slot{reg("w", 0), reg("w", 5)}, "UXTBW", Other},
+		{"umull", "umull", 0x9BA07C00, []slot{reg("x", 0), reg("w", 5), reg("w", 16)}, "UMULL", Other},
+		{"smull", "smull", 0x9B207C00, []slot{reg("x", 0), reg("w", 5), reg("w", 16)}, "SMULL", Other},
+		{"umulh", "umulh", 0x9BC07C00, []slot{reg("x", 0), reg("x", 5), reg("x", 16)}, "UMULH", Other},
+	}
+	for _, half := range []bool{false, true} {
+		width, wide, n := "x", uint32(1)<<31, 64
+		if half {
+			width, wide, n = "w", 0, 32
+		}
+		all = append(all, arithmeticForms(width, wide, n)...)
+		all = append(all, selectForms(width, wide)...)
+	}
+	return all
+}
+
+// suffixes are behind the names of forms of a width, ours and Go's.
+func suffixes(width string) (ours, golang string) {
+	if width == "w" {
+		return ".w", "W"
+	}
+	return "", ""
+}
+
+func arithmeticForms(width string, wide uint32, n int) []*form {
+	ours, gos := suffixes(width)
+	var all []*form
+	add := func(name string, word uint32, golang string, slots ...slot) {
+		mnemonic, template, _ := strings.Cut(golang, " ")
+		golang = strings.TrimSpace(mnemonic + gos + " " + template)
+		all = append(all, &form{name + ours, name, wide | word, slots, golang, Other})
+	}
+	r := func(at int) slot { return reg(width, at) }
+	most := int64(n - 1)
+
+	add("add", 0x0B000000, "ADD", r(0), r(5), r(16))
+	add("add", 0x0B000000, "ADD {2}<<{3}, {1}, {0}", r(0), r(5), r(16), shiftBy(most))
+	add("add", 0x11000000, "ADD", nonzero(width, 0), nonzero(width, 5), addend())
+	add("sub", 0x4B000000, "SUB", r(0), r(5), r(16))
+	add("sub", 0x4B000000, "SUB {2}<<{3}, {1}, {0}", r(0), r(5), r(16), shiftBy(most))
+	add("sub", 0x51000000, "SUB", nonzero(width, 0), nonzero(width, 5), addend())
+	add("subs", 0x6B000000, "SUBS", r(0), r(5), r(16))
+	add("subs", 0x71000000, "SUBS", r(0), nonzero(width, 5), addend())
+	add("cmp", 0x6B00001F, "CMP", r(5), r(16))
+	add("cmp", 0x7100001F, "CMP", nonzero(width, 5), addend())
+	for _, row := range []struct {
+		name       string
+		word, imms uint32
+		golang     string
+	}{
+		{"and", 0x0A000000, 0x12000000, "AND"},
+		{"orr", 0x2A000000, 0x32000000, "ORR"},
+		{"eor", 0x4A000000, 0x52000000, "EOR"},
+	} {
+		add(row.name, row.word, row.golang, r(0), r(5), r(16))
+		add(row.name, row.imms, row.golang, nonzero(width, 0), r(5), mask(n))
+	}
+	add("bic", 0x0A200000, "BIC", r(0), r(5), r(16))
+	add("orn", 0x2A200000, "ORN", r(0), r(5), r(16))
+	add("tst", 0x6A00001F, "TST", r(5), r(16))
+	add("mul", 0x1B007C00, "MUL", r(0), r(5), r(16))
+	add("madd", 0x1B000000, "MADD {2}, {3}, {1}, {0}", r(0), r(5), r(16), r(10))
+	add("msub", 0x1B008000, "MSUB {2}, {3}, {1}, {0}", r(0), r(5), r(16), r(10))
+	add("sdiv", 0x1AC00C00, "SDIV", r(0), r(5), r(16))
+	add("udiv", 0x1AC00800, "UDIV", r(0), r(5), r(16))
+	add("neg", 0x4B0003E0, "NEG", r(0), r(16))
+	add("mvn", 0x2A2003E0, "MVN", r(0), r(16))
+
+	// Shifts by constants are moves of bit fields, whose word says where the field is.
+	field := wide >> 31 << 22
+	add("lsl", 0x1AC02000, "LSL", r(0), r(5), r(16))
+	add("lsl", 0x53000000|field, "LSL", r(0), r(5), imm(0, most, func(i uint32) uint32 {
+		return uint32(-int(i))&uint32(most)<<16 | (uint32(most)-i)<<10
+	}))
+	right := imm(0, most, func(i uint32) uint32 { return i<<16 | uint32(most)<<10 })
+	add("lsr", 0x1AC02400, "LSR", r(0), r(5), r(16))
+	add("lsr", 0x53000000|field, "LSR", r(0), r(5), right)
+	add("asr", 0x1AC02800, "ASR", r(0), r(5), r(16))
+	add("asr", 0x13000000|field, "ASR", r(0), r(5), right)
+	return all
+}
+
+// selectForms choose by the condition that a comparison left.
+func selectForms(width string, wide uint32) []*form {
+	ours, gos := suffixes(width)
+	var all []*form
+	for code, c := range conditions {
+		yes, not := uint32(code)<<12, uint32(code^1)<<12
+		upper := strings.ToUpper(c)
+		r := func(at int) slot { return reg(width, at) }
+		behind := func(s slot) slot { // ARM's text has the condition behind the last register
+			text := s.arm
+			s.arm = func(o Operand) string { return text(o) + ", " + c }
+			return s
+		}
+		all = append(all,
+			&form{"csel." + c + ours, "csel", wide | 0x1A800000 | yes,
+				[]slot{r(0), r(5), behind(r(16))}, "CSEL" + gos + " " + upper + ", {1}, {2}, {0}", Other},
+			&form{"csinc." + c + ours, "csinc", wide | 0x1A800400 | yes,
+				[]slot{r(0), r(5), behind(r(16))}, "CSINC" + gos + " " + upper + ", {1}, {2}, {0}", Other},
+			&form{"cset." + c + ours, "cset", wide | 0x1A9F07E0 | not,
+				[]slot{behind(r(0))}, "CSET" + gos + " " + upper + ", {0}", Other},
+			&form{"csetm." + c + ours, "csetm", wide | 0x5A9F03E0 | not,
+				[]slot{behind(r(0))}, "CSETM" + gos + " " + upper + ", {0}", Other})
+	}
+	return all
+}
+
+// jumpForms go elsewhere. Only Go's assembler knows how far.
+func jumpForms() []*form {
+	jump := func(name, golang string, slots ...slot) *form {
+		return &form{name: name, mnemonic: name, slots: slots, golang: golang, kind: Jump}
+	}
+	all := []*form{
+		{name: "ret", mnemonic: "ret", base: 0xD65F03C0, golang: "RET", kind: Jump},
+		jump("b", "B", label()),
+		jump("cbz", "CBZ {0}, {1}", reg("x", 0), label()),
+		jump("cbnz", "CBNZ {0}, {1}", reg("x", 0), label()),
+		jump("cbz.w", "CBZW {0}, {1}", reg("w", 0), label()),
+		jump("cbnz.w", "CBNZW {0}, {1}", reg("w", 0), label()),
+		jump("tbz", "TBZ {1}, {0}, {2}", reg("x", 0), imm(0, 63, at(0)), label()),
+		jump("tbnz", "TBNZ {1}, {0}, {2}", reg("x", 0), imm(0, 63, at(0)), label()),
+	}
+	for _, c := range conditions {
+		all = append(all, jump("b."+c, "B"+strings.ToUpper(c), label()))
+	}
+	return all
+}
