@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/arithlang/mlc/codegen/cpu/cputest/emulated"
 	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
@@ -111,7 +112,11 @@ func program(ls []*Kernel, buffers map[*Kernel]int) []byte {
 			args = append(args, field)
 		}
 		list := strings.Join(args, ", ")
-		fmt.Fprintf(&b, "{Name: %q, Run: func(w *cpu.Worker, e *device.Env, a []device.Ref) {\nif w.ISA() == cpu.AVX512 {\n%sAVX512(%s)\n} else {\n%sAVX2(%s)\n}\n}},\n", l.Name, l.Name, list, l.Name, list)
+		calls := ""
+		for _, isa := range InstructionSets() {
+			calls += fmt.Sprintf("case cpu.%[2]s:\n%[1]s%[2]s(%[3]s)\n", l.Name, isa, list)
+		}
+		fmt.Fprintf(&b, "{Name: %q, Run: func(w *cpu.Worker, e *device.Env, a []device.Ref) {\nswitch w.ISA() {\n%s}\n}},\n", l.Name, calls)
 	}
 	b.WriteString("}\n")
 	return b.Bytes()
@@ -135,7 +140,7 @@ func main() {}
 
 func TestKernels(t *testing.T) {
 	var ends []kerneltest.Backend
-	for _, name := range []string{"avx2", "avx512"} {
+	for _, name := range []string{"avx2", "avx512", "neon"} {
 		if isa, err := cpu.ParseISA(name); err != nil {
 			t.Log(err)
 		} else {
@@ -244,11 +249,14 @@ func TestAgreesWithInterpreter(t *testing.T) {
 			t.Errorf("%v\n%s", err, out)
 		}
 	}
-	cmd := exec.Command("go", "vet", ".")
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOARCH=arm64")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("other processors: %v\n%s", err, out)
+	for _, arch := range []string{"arm64", "riscv64"} {
+		cmd := exec.Command("go", "vet", ".")
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOARCH="+arch)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", arch, err, out)
+		}
 	}
+	emulated.Test(t, dir)
 }
 
 // files prints vector kernels.
