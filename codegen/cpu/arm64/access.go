@@ -57,9 +57,12 @@ func (r accessRow) forms() []*form {
 	}
 	all := []*form{
 		{mnemonic: r.mnemonic, base: r.base, slots: []slot{r.register(0), scaled(r.size)}, golang: text("")},
-		{mnemonic: r.unscaled, base: short, slots: []slot{r.register(0), unscaled()}, golang: text("")},
+		{mnemonic: r.unscaled, base: short, slots: []slot{r.register(0), unscaled(r.size)}, golang: text("")},
 		{mnemonic: r.mnemonic, base: short | 0x400, slots: []slot{r.register(0), post()}, golang: text(".P")},
 		{mnemonic: r.mnemonic, base: short | 0x206800, slots: []slot{r.register(0), indexed(r.size)}, golang: text("")},
+	}
+	if r.size == 4 {
+		all[3].golang = "" // Go's assembler has no index for 16 bytes
 	}
 	if r.golang != "" && r.size >= 2 && r.size <= 3 {
 		all = append(all, &form{mnemonic: r.mnemonic, slots: []slot{r.register(0), parameter(1 << r.size)}, golang: text("")})
@@ -67,14 +70,21 @@ func (r accessRow) forms() []*form {
 	for _, f := range all {
 		f.name, f.kind = r.name, r.kind
 	}
+	all[2].unless = ownBase
 	return all
 }
+
+// ownBase says whether an access that grows its base has the base as the other
+// register, too: what it then leaves there is undefined.
+func ownBase(operands []Operand) bool { return operands[0] == Operand(operands[1].(Mem).Base) }
 
 // pairForms read and write two vectors side by side.
 func pairForms() []*form {
 	q := func(at int) slot { return low("q", at) }
 	pair := func(name string, base uint32, post bool, golang string, kind Kind) *form {
-		return &form{name + ".q", name, base, []slot{q(0), q(10), pairOffset(4, post)}, golang, kind}
+		return &form{name: name + ".q", mnemonic: name, base: base, golang: golang, kind: kind,
+			slots:  []slot{q(0), q(10), pairOffset(4, post)},
+			unless: func(o []Operand) bool { return kind == Load && o[0] == o[1] }}
 	}
 	return []*form{
 		pair("ldp", 0xAD400000, false, "FLDPQ {2}, ({0}, {1})", Load),
@@ -98,9 +108,9 @@ func placesForms(name, mnemonic string, word uint32, what slot, bytes int, golan
 	}
 	const grows = 1 << 23
 	return []*form{
-		{name, mnemonic, word, []slot{what, base()}, text(""), kind},
-		{name, mnemonic, word | grows, []slot{what, postBytes(bytes)}, text(".P"), kind},
-		{name, mnemonic, word | grows, []slot{what, postRegister()}, text(".P"), kind},
+		encoded(name, mnemonic, word, []slot{what, base()}, text(""), kind),
+		encoded(name, mnemonic, word|grows, []slot{what, postBytes(bytes)}, text(".P"), kind),
+		encoded(name, mnemonic, word|grows, []slot{what, postRegister()}, text(".P"), kind),
 	}
 }
 
@@ -143,5 +153,5 @@ func structureForms() []*form {
 		all = append(all, placesForms("ld1."+letter(size), "ld1", 0x0D400000|opcode, what, 1<<size, "VLD1", Load)...)
 		all = append(all, placesForms("st1."+letter(size), "st1", 0x0D000000|opcode, what, 1<<size, "VST1", Store)...)
 	}
-	return append(all, &form{"prfm.pldl1keep", "prfm pldl1keep,", 0xF9800000, []slot{scaled(3)}, "PRFM {0}, PLDL1KEEP", Other})
+	return append(all, encoded("prfm.pldl1keep", "prfm pldl1keep,", 0xF9800000, []slot{scaled(3)}, "PRFM {0}, PLDL1KEEP", Other))
 }

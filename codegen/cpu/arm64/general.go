@@ -15,14 +15,14 @@ func table() map[string][]*form {
 	for _, r := range vectorRows {
 		for _, name := range strings.Fields(r.arrangements) {
 			slots, more := r.shape(arrangements[name])
-			add(&form{r.name + "." + name, r.name, r.base | more, slots, r.golang, r.kind})
+			add(encoded(r.name+"."+name, r.name, r.base|more, slots, r.golang, r.kind))
 		}
 	}
 	for _, r := range elemRows {
 		for i := range r.sizes {
 			size := uint32(strings.IndexByte("bhsd", r.sizes[i]))
 			slots, more := r.shape(size)
-			add(&form{r.name + "." + letter(size), r.name, r.base | more, slots, r.golang, Other})
+			add(encoded(r.name+"."+letter(size), r.name, r.base|more, slots, r.golang, Other))
 		}
 	}
 	for _, r := range accessRows {
@@ -48,7 +48,7 @@ func scalarForms() []*form {
 			}
 			mnemonic, template, _ := strings.Cut(golang, " ")
 			golang = strings.TrimSpace(mnemonic + strings.ToUpper(width) + " " + template)
-			all = append(all, &form{name + "." + width, name, word | kind, slots, golang, k})
+			all = append(all, encoded(name+"."+width, name, word|kind, slots, golang, k))
 		}
 		const four = " {2}, {3}, {1}, {0}"
 		add("fadd", 0x1E202800, "FADD", Other, 0, 5, 16)
@@ -68,16 +68,16 @@ func scalarForms() []*form {
 		add("fnmsub", 0x1F208000, "FNMSUB"+four, MulAdd, 0, 5, 16, 10)
 	}
 	return append(all,
-		&form{"fmov.s", "fmov", 0x1E270000, []slot{low("s", 0), reg("w", 5)}, "FMOVS", Other},
-		&form{"fmov.s", "fmov", 0x1E260000, []slot{reg("w", 0), low("s", 5)}, "FMOVS", Other},
-		&form{"fmov.d", "fmov", 0x9E670000, []slot{low("d", 0), reg("x", 5)}, "FMOVD", Other},
-		&form{"fmov.d", "fmov", 0x9E660000, []slot{reg("x", 0), low("d", 5)}, "FMOVD", Other},
-		&form{"scvtf.s", "scvtf", 0x1E220000, []slot{low("s", 0), reg("w", 5)}, "SCVTFWS", Other},
-		&form{"scvtf.d", "scvtf", 0x9E620000, []slot{low("d", 0), reg("x", 5)}, "SCVTFD", Other},
-		&form{"fcvtzs.s", "fcvtzs", 0x1E380000, []slot{reg("w", 0), low("s", 5)}, "FCVTZSSW", Other},
-		&form{"fcvtzs.d", "fcvtzs", 0x9E780000, []slot{reg("x", 0), low("d", 5)}, "FCVTZSD", Other},
-		&form{"fcvt.d", "fcvt", 0x1E22C000, []slot{low("d", 0), low("s", 5)}, "FCVTSD", Other},
-		&form{"fcvt.s", "fcvt", 0x1E624000, []slot{low("s", 0), low("d", 5)}, "FCVTDS", Other},
+		encoded("fmov.s", "fmov", 0x1E270000, []slot{low("s", 0), reg("w", 5)}, "FMOVS", Other),
+		encoded("fmov.s", "fmov", 0x1E260000, []slot{reg("w", 0), low("s", 5)}, "FMOVS", Other),
+		encoded("fmov.d", "fmov", 0x9E670000, []slot{low("d", 0), reg("x", 5)}, "FMOVD", Other),
+		encoded("fmov.d", "fmov", 0x9E660000, []slot{reg("x", 0), low("d", 5)}, "FMOVD", Other),
+		encoded("scvtf.s", "scvtf", 0x1E220000, []slot{low("s", 0), reg("w", 5)}, "SCVTFWS", Other),
+		encoded("scvtf.d", "scvtf", 0x9E620000, []slot{low("d", 0), reg("x", 5)}, "SCVTFD", Other),
+		encoded("fcvtzs.s", "fcvtzs", 0x1E380000, []slot{reg("w", 0), low("s", 5)}, "FCVTZSSW", Other),
+		encoded("fcvtzs.d", "fcvtzs", 0x9E780000, []slot{reg("x", 0), low("d", 5)}, "FCVTZSD", Other),
+		encoded("fcvt.d", "fcvt", 0x1E22C000, []slot{low("d", 0), low("s", 5)}, "FCVTSD", Other),
+		encoded("fcvt.s", "fcvt", 0x1E624000, []slot{low("s", 0), low("d", 5)}, "FCVTDS", Other),
 	)
 }
 
@@ -89,15 +89,15 @@ func generalForms() []*form {
 	all := []*form{
 		{name: "mov", mnemonic: "mov", slots: []slot{reg("x", 0), constant()}, golang: "MOVD"},
 		{name: "adr", mnemonic: "adr", slots: []slot{reg("x", 0), symbol()}, golang: "MOVD"},
-		{"ldrsw", "ldrsw", 0, []slot{reg("x", 0), parameter(4)}, "MOVW {1}, {0}", Load},
-		{"mov", "mov", 0xAA0003E0, []slot{reg("x", 0), reg("x", 16)}, "MOVD", Other},
-		{"mov.w", "mov", 0x2A0003E0, []slot{reg("w", 0), reg("w", 16)}, "MOVWU", Other},
-		{"sxtw", "sxtw", 0x93407C00, []slot{reg("x", 0), reg("w", 5)}, "SXTW", Other},
-		{"uxth", "uxth", 0x53003C00, []slot{reg("w", 0), reg("w", 5)}, "UXTHW", Other},
-		{"uxtb", "uxtb", 0x53001C00, []slot{reg("w", 0), reg("w", 5)}, "UXTBW", Other},
-		{"umull", "umull", 0x9BA07C00, []slot{reg("x", 0), reg("w", 5), reg("w", 16)}, "UMULL", Other},
-		{"smull", "smull", 0x9B207C00, []slot{reg("x", 0), reg("w", 5), reg("w", 16)}, "SMULL", Other},
-		{"umulh", "umulh", 0x9BC07C00, []slot{reg("x", 0), reg("x", 5), reg("x", 16)}, "UMULH", Other},
+		encoded("ldrsw", "ldrsw", 0, []slot{reg("x", 0), parameter(4)}, "MOVW {1}, {0}", Load),
+		encoded("mov", "mov", 0xAA0003E0, []slot{reg("x", 0), reg("x", 16)}, "MOVD", Other),
+		encoded("mov.w", "mov", 0x2A0003E0, []slot{reg("w", 0), reg("w", 16)}, "MOVWU", Other),
+		encoded("sxtw", "sxtw", 0x93407C00, []slot{reg("x", 0), nonzero("w", 5)}, "SXTW", Other),
+		encoded("uxth", "uxth", 0x53003C00, []slot{reg("w", 0), nonzero("w", 5)}, "UXTHW", Other),
+		encoded("uxtb", "uxtb", 0x53001C00, []slot{reg("w", 0), nonzero("w", 5)}, "UXTBW", Other),
+		encoded("umull", "umull", 0x9BA07C00, []slot{reg("x", 0), reg("w", 5), reg("w", 16)}, "UMULL", Other),
+		encoded("smull", "smull", 0x9B207C00, []slot{reg("x", 0), reg("w", 5), reg("w", 16)}, "SMULL", Other),
+		encoded("umulh", "umulh", 0x9BC07C00, []slot{reg("x", 0), reg("x", 5), reg("x", 16)}, "UMULH", Other),
 	}
 	for _, half := range []bool{false, true} {
 		width, wide, n := "x", uint32(1)<<31, 64
@@ -124,7 +124,7 @@ func arithmeticForms(width string, wide uint32, n int) []*form {
 	add := func(name string, word uint32, golang string, slots ...slot) {
 		mnemonic, template, _ := strings.Cut(golang, " ")
 		golang = strings.TrimSpace(mnemonic + gos + " " + template)
-		all = append(all, &form{name + ours, name, wide | word, slots, golang, Other})
+		all = append(all, encoded(name+ours, name, wide|word, slots, golang, Other))
 	}
 	r := func(at int) slot { return reg(width, at) }
 	most := int64(n - 1)
@@ -136,7 +136,7 @@ func arithmeticForms(width string, wide uint32, n int) []*form {
 	add("sub", 0x4B000000, "SUB {2}<<{3}, {1}, {0}", r(0), r(5), r(16), shiftBy(most))
 	add("sub", 0x51000000, "SUB", nonzero(width, 0), nonzero(width, 5), addend())
 	add("subs", 0x6B000000, "SUBS", r(0), r(5), r(16))
-	add("subs", 0x71000000, "SUBS", r(0), nonzero(width, 5), addend())
+	add("subs", 0x71000000, "SUBS", nonzero(width, 0), nonzero(width, 5), addend())
 	add("cmp", 0x6B00001F, "CMP", r(5), r(16))
 	add("cmp", 0x7100001F, "CMP", nonzero(width, 5), addend())
 	for _, row := range []struct {
@@ -190,14 +190,14 @@ func selectForms(width string, wide uint32) []*form {
 			return s
 		}
 		all = append(all,
-			&form{"csel." + c + ours, "csel", wide | 0x1A800000 | yes,
-				[]slot{r(0), r(5), behind(r(16))}, "CSEL" + gos + " " + upper + ", {1}, {2}, {0}", Other},
-			&form{"csinc." + c + ours, "csinc", wide | 0x1A800400 | yes,
-				[]slot{r(0), r(5), behind(r(16))}, "CSINC" + gos + " " + upper + ", {1}, {2}, {0}", Other},
-			&form{"cset." + c + ours, "cset", wide | 0x1A9F07E0 | not,
-				[]slot{behind(r(0))}, "CSET" + gos + " " + upper + ", {0}", Other},
-			&form{"csetm." + c + ours, "csetm", wide | 0x5A9F03E0 | not,
-				[]slot{behind(r(0))}, "CSETM" + gos + " " + upper + ", {0}", Other})
+			encoded("csel."+c+ours, "csel", wide|0x1A800000|yes,
+				[]slot{r(0), r(5), behind(r(16))}, "CSEL"+gos+" "+upper+", {1}, {2}, {0}", Other),
+			encoded("csinc."+c+ours, "csinc", wide|0x1A800400|yes,
+				[]slot{r(0), r(5), behind(r(16))}, "CSINC"+gos+" "+upper+", {1}, {2}, {0}", Other),
+			encoded("cset."+c+ours, "cset", wide|0x1A9F07E0|not,
+				[]slot{behind(r(0))}, "CSET"+gos+" "+upper+", {0}", Other),
+			encoded("csetm."+c+ours, "csetm", wide|0x5A9F03E0|not,
+				[]slot{behind(r(0))}, "CSETM"+gos+" "+upper+", {0}", Other))
 	}
 	return all
 }

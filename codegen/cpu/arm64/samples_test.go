@@ -1,6 +1,8 @@
 package arm64
 
 import (
+	"cmp"
+	"fmt"
 	"hash/fnv"
 	"maps"
 	"slices"
@@ -32,9 +34,10 @@ func makePool() []Operand {
 	for i := range 256 {
 		all = append(all, Imm(i), Imm(i<<8), Imm(i<<16), Imm(i<<24), Imm(i<<12))
 	}
-	all = append(all, Imm(-1), Imm(-1<<32), Imm(-0xFFFF0000FFFF)-1, Imm(0x3F800000), Imm(0xC1F80000), Imm(0x3E000000), Imm(0x41F80000),
-		Imm(0x00FF00FF00FF00FF), Imm(-0xFF00FF00FF0100), Imm(0x5555555555555555), Imm(0x7FFFFFFE), Imm(0xFFFFFFFE),
-		Imm(0x3FFC000), Imm(-4), Imm(0xFFF), Imm(0x1000), Imm(0xFFF000))
+	all = append(all, Imm(-1), Imm(-1<<32), Imm(-0xFFFF0000FFFF)-1, Imm(-4),
+		Imm(0x3F800000), Imm(0xC1F80000), Imm(0x3E000000), Imm(0x41F80000), // floats
+		Imm(0x00FF00FF00FF00FF), Imm(-0xFF00FF00FF0100), Imm(0x5555555555555555),
+		Imm(0x7FFFFFFE), Imm(0xFFFFFFFE), Imm(0x3FFC000), Imm(0xFFF), Imm(0xFFF000))
 	for _, base := range []Reg{R0, R11, R26} {
 		for _, off := range []int{0, 1, -1, 255, -256, 15} {
 			all = append(all, At(base, off))
@@ -56,6 +59,19 @@ func makePool() []Operand {
 			all = append(all, AtIndex(base, index), AtScaled(base, index), PostIndex(base, index))
 		}
 	}
+	slices.SortStableFunc(all, func(a, b Operand) int {
+		if x, ok := a.(Imm); ok {
+			if y, ok := b.(Imm); ok {
+				return cmp.Compare(x, y)
+			}
+		}
+		if x, ok := a.(Mem); ok {
+			if y, ok := b.(Mem); ok {
+				return cmp.Compare(x.Off, y.Off)
+			}
+		}
+		return cmp.Compare(fmt.Sprintf("%T", a), fmt.Sprintf("%T", b))
+	})
 	return all
 }
 
@@ -85,7 +101,9 @@ func samples() []sample {
 				for j := range f.slots {
 					operands = append(operands, taken[j][pick(name, i, j, k, len(taken[j]))])
 				}
-				all = append(all, sample{f, operands})
+				if f.fits(operands) {
+					all = append(all, sample{f, operands})
+				}
 			}
 		}
 	}

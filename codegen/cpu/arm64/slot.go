@@ -126,7 +126,7 @@ func reg(width string, at int) slot {
 	}
 }
 
-// nonzero is a general register where ZR's number means the stack pointer.
+// nonzero is a general register but ZR, whose number would mean something else here.
 func nonzero(width string, at int) slot {
 	s := reg(width, at)
 	s.takes = "a register but ZR"
