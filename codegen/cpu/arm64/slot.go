@@ -169,6 +169,12 @@ func addend() slot {
 		}
 		return uint32(o.(Imm)) << 10
 	}
+	s.arm = func(o Operand) string {
+		if i := o.(Imm); i > 0xFFF {
+			return fmt.Sprintf("#%d, lsl #12", i>>12)
+		}
+		return fmt.Sprintf("#%d", o.(Imm))
+	}
 	return s
 }
 
@@ -193,6 +199,7 @@ func mask(width int) slot {
 	}
 	s.fits = func(o Operand) bool { _, ok := encode(o); return ok }
 	s.bits = func(o Operand) uint32 { w, _ := encode(o); return w }
+	s.arm = func(o Operand) string { return fmt.Sprintf("#0x%x", uint64(o.(Imm))<<(64-width)>>(64-width)) }
 	return s
 }
 
