@@ -64,7 +64,7 @@ func (r accessRow) forms() []*form {
 	if r.size == 4 {
 		all[3].golang = "" // Go's assembler has no index for 16 bytes
 	}
-	if r.golang != "" && r.size >= 2 && r.size <= 3 {
+	if r.golang != "" && r.size <= 3 {
 		all = append(all, &form{mnemonic: r.mnemonic, slots: []slot{r.register(0), parameter(1 << r.size)}, golang: text("")})
 	}
 	for _, f := range all {

@@ -89,7 +89,6 @@ func generalForms() []*form {
 	all := []*form{
 		{name: "mov", mnemonic: "mov", slots: []slot{reg("x", 0), constant()}, golang: "MOVD"},
 		{name: "adr", mnemonic: "adr", slots: []slot{reg("x", 0), symbol()}, golang: "MOVD"},
-		encoded("ldrsw", "ldrsw", 0, []slot{reg("x", 0), parameter(4)}, "MOVW {1}, {0}", Load),
 		encoded("mov", "mov", 0xAA0003E0, []slot{reg("x", 0), reg("x", 16)}, "MOVD", Other),
 		encoded("mov.w", "mov", 0x2A0003E0, []slot{reg("w", 0), reg("w", 16)}, "MOVWU", Other),
 		encoded("sxtw", "sxtw", 0x93407C00, []slot{reg("x", 0), nonzero("w", 5)}, "SXTW", Other),

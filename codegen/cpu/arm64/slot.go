@@ -249,11 +249,10 @@ func zero(arm string) slot {
 
 // label is the target of a jump, whose distance only Go's assembler knows.
 func label() slot {
+	text := func(o Operand) string { return string(o.(Label)) }
 	return slot{"a label", func(o Operand) bool { _, ok := o.(Label); return ok },
-		func(Operand) uint32 { return 0 }, name[Label], name[Label]}
+		func(Operand) uint32 { return 0 }, text, text}
 }
-
-func name[T Operand](o Operand) string { return fmt.Sprint(o) }
 
 // parameter is a parameter of so many bytes.
 func parameter(bytes int) slot {
