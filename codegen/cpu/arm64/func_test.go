@@ -46,12 +46,12 @@ func TestParameters(t *testing.T) {
 				continue
 			}
 			if got := f.places[field.Name()].off; int64(got) != offsets[i] {
-				t.Fatalf("%s: %s at %d, want %d", f.signature(), field.Name(), got, offsets[i])
+				t.Fatalf("%s: %s at %d, want %d", f.Signature(), field.Name(), got, offsets[i])
 			}
 			end = offsets[i] + sizes.Sizeof(field.Type())
 		}
 		if int64(f.area) != end {
-			t.Fatalf("%s: %d bytes of arguments, want %d", f.signature(), f.area, end)
+			t.Fatalf("%s: %d bytes of arguments, want %d", f.Signature(), f.area, end)
 		}
 	}
 }

@@ -2,40 +2,6 @@ package arm64
 
 import "strings"
 
-// instructions are the forms of every instruction by name. It is only read.
-var instructions = table()
-
-func table() map[string][]*form {
-	all := map[string][]*form{}
-	add := func(forms ...*form) {
-		for _, f := range forms {
-			all[f.name] = append(all[f.name], f)
-		}
-	}
-	for _, r := range vectorRows {
-		for _, name := range strings.Fields(r.arrangements) {
-			slots, more := r.shape(arrangements[name])
-			add(encoded(r.name+"."+name, r.name, r.base|more, slots, r.golang, r.kind))
-		}
-	}
-	for _, r := range elemRows {
-		for i := range r.sizes {
-			size := uint32(strings.IndexByte("bhsd", r.sizes[i]))
-			slots, more := r.shape(size)
-			add(encoded(r.name+"."+letter(size), r.name, r.base|more, slots, r.golang, Other))
-		}
-	}
-	for _, r := range accessRows {
-		add(r.forms()...)
-	}
-	add(pairForms()...)
-	add(structureForms()...)
-	add(scalarForms()...)
-	add(generalForms()...)
-	add(jumpForms()...)
-	return all
-}
-
 // scalarForms compute with one float.
 func scalarForms() []*form {
 	var all []*form
@@ -104,6 +70,7 @@ func generalForms() []*form {
 			width, wide, n = "w", 0, 32
 		}
 		all = append(all, arithmeticForms(width, wide, n)...)
+		all = append(all, bitForms(width, wide, n)...)
 		all = append(all, selectForms(width, wide)...)
 	}
 	return all
@@ -117,57 +84,65 @@ func suffixes(width string) (ours, golang string) {
 	return "", ""
 }
 
-func arithmeticForms(width string, wide uint32, n int) []*form {
+// adder returns a function that appends forms of a width to all.
+func adder(all *[]*form, width string, wide uint32) func(name string, word uint32, golang string, slots ...slot) {
 	ours, gos := suffixes(width)
-	var all []*form
-	add := func(name string, word uint32, golang string, slots ...slot) {
+	return func(name string, word uint32, golang string, slots ...slot) {
 		mnemonic, template, _ := strings.Cut(golang, " ")
 		golang = strings.TrimSpace(mnemonic + gos + " " + template)
-		all = append(all, encoded(name+ours, name, wide|word, slots, golang, Other))
+		*all = append(*all, encoded(name+ours, name, wide|word, slots, golang, Other))
 	}
+}
+
+func arithmeticForms(width string, wide uint32, n int) []*form {
+	var all []*form
+	add := adder(&all, width, wide)
 	r := func(at int) slot { return reg(width, at) }
-	most := int64(n - 1)
+	left := shiftBy(int64(n - 1))
 
 	add("add", 0x0B000000, "ADD", r(0), r(5), r(16))
-	add("add", 0x0B000000, "ADD {2}<<{3}, {1}, {0}", r(0), r(5), r(16), shiftBy(most))
+	add("add", 0x0B000000, "ADD {2}<<{3}, {1}, {0}", r(0), r(5), r(16), left)
 	add("add", 0x11000000, "ADD", nonzero(width, 0), nonzero(width, 5), addend())
 	add("sub", 0x4B000000, "SUB", r(0), r(5), r(16))
-	add("sub", 0x4B000000, "SUB {2}<<{3}, {1}, {0}", r(0), r(5), r(16), shiftBy(most))
+	add("sub", 0x4B000000, "SUB {2}<<{3}, {1}, {0}", r(0), r(5), r(16), left)
 	add("sub", 0x51000000, "SUB", nonzero(width, 0), nonzero(width, 5), addend())
 	add("subs", 0x6B000000, "SUBS", r(0), r(5), r(16))
 	add("subs", 0x71000000, "SUBS", nonzero(width, 0), nonzero(width, 5), addend())
 	add("cmp", 0x6B00001F, "CMP", r(5), r(16))
 	add("cmp", 0x7100001F, "CMP", nonzero(width, 5), addend())
-	for _, row := range []struct {
-		name       string
-		word, imms uint32
-		golang     string
-	}{
-		{"and", 0x0A000000, 0x12000000, "AND"},
-		{"orr", 0x2A000000, 0x32000000, "ORR"},
-		{"eor", 0x4A000000, 0x52000000, "EOR"},
-	} {
-		add(row.name, row.word, row.golang, r(0), r(5), r(16))
-		add(row.name, row.imms, row.golang, nonzero(width, 0), r(5), mask(n))
-	}
-	add("bic", 0x0A200000, "BIC", r(0), r(5), r(16))
-	add("orn", 0x2A200000, "ORN", r(0), r(5), r(16))
-	add("tst", 0x6A00001F, "TST", r(5), r(16))
+	add("neg", 0x4B0003E0, "NEG", r(0), r(16))
 	add("mul", 0x1B007C00, "MUL", r(0), r(5), r(16))
 	add("madd", 0x1B000000, "MADD {2}, {3}, {1}, {0}", r(0), r(5), r(16), r(10))
 	add("msub", 0x1B008000, "MSUB {2}, {3}, {1}, {0}", r(0), r(5), r(16), r(10))
 	add("sdiv", 0x1AC00C00, "SDIV", r(0), r(5), r(16))
 	add("udiv", 0x1AC00800, "UDIV", r(0), r(5), r(16))
-	add("neg", 0x4B0003E0, "NEG", r(0), r(16))
+	return all
+}
+
+// bitForms are logical instructions and shifts.
+func bitForms(width string, wide uint32, n int) []*form {
+	var all []*form
+	add := adder(&all, width, wide)
+	r := func(at int) slot { return reg(width, at) }
+
+	add("and", 0x0A000000, "AND", r(0), r(5), r(16))
+	add("and", 0x12000000, "AND", nonzero(width, 0), r(5), mask(n))
+	add("orr", 0x2A000000, "ORR", r(0), r(5), r(16))
+	add("orr", 0x32000000, "ORR", nonzero(width, 0), r(5), mask(n))
+	add("eor", 0x4A000000, "EOR", r(0), r(5), r(16))
+	add("eor", 0x52000000, "EOR", nonzero(width, 0), r(5), mask(n))
+	add("bic", 0x0A200000, "BIC", r(0), r(5), r(16))
+	add("orn", 0x2A200000, "ORN", r(0), r(5), r(16))
+	add("tst", 0x6A00001F, "TST", r(5), r(16))
 	add("mvn", 0x2A2003E0, "MVN", r(0), r(16))
 
 	// Shifts by constants are moves of bit fields, whose word says where the field is.
+	most := uint32(n - 1)
+	left := imm(0, int64(most), func(i uint32) uint32 { return -i&most<<16 | (most-i)<<10 })
+	right := imm(0, int64(most), func(i uint32) uint32 { return i<<16 | most<<10 })
 	field := wide >> 31 << 22
 	add("lsl", 0x1AC02000, "LSL", r(0), r(5), r(16))
-	add("lsl", 0x53000000|field, "LSL", r(0), r(5), imm(0, most, func(i uint32) uint32 {
-		return uint32(-int(i))&uint32(most)<<16 | (uint32(most)-i)<<10
-	}))
-	right := imm(0, most, func(i uint32) uint32 { return i<<16 | uint32(most)<<10 })
+	add("lsl", 0x53000000|field, "LSL", r(0), r(5), left)
 	add("lsr", 0x1AC02400, "LSR", r(0), r(5), r(16))
 	add("lsr", 0x53000000|field, "LSR", r(0), r(5), right)
 	add("asr", 0x1AC02800, "ASR", r(0), r(5), r(16))
