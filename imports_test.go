@@ -54,6 +54,7 @@ const rules = `
 	runtime/cpu, runtime/cuda, runtime/cuda/card, runtime/cuda/sim/ptx < runtime/cuda/count < runtime;
 	runtime/device, runtime/cuda/count < runtime/cuda/cluster < runtime, codegen/live; # many GPUs
 	runtime/philox < runtime/cpu, runtime/task, runtime/train;
+	runtime/elementary < runtime/train;
 	runtime/device, runtime/philox < runtime/task, runtime/ckpt, runtime/track;
 	runtime/config < runtime/device, compiler/plan;
 	runtime/task, runtime/ckpt, runtime/track < runtime/train, runtime/eval < runtime;

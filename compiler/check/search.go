@@ -119,7 +119,7 @@ func (c *checker) drawn(by searching) []point {
 // intervals are the distributions that a value can be drawn from, by name: at u from 0 to
 // below 1.
 var intervals = map[string]func(lo, hi, u float64) float64{
-	"uniform":    func(lo, hi, u float64) float64 { return lo + (hi-lo)*u },
+	"uniform":    func(lo, hi, u float64) float64 { return lo + float64((hi-lo)*u) },
 	"loguniform": func(lo, hi, u float64) float64 { return lo * math.Pow(hi/lo, u) },
 }
 

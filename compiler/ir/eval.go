@@ -156,7 +156,7 @@ func evalMatMul(m *machine, v *Value, args []Tensor, out Tensor) error {
 	for k := range out.F {
 		batch, i, j := k/(rows*cols), k/cols%rows, k%cols
 		for l := range inner {
-			out.F[k] += a.F[batch*ab+i*ar+l*ac] * b.F[batch*bb+l*br+j*bc]
+			out.F[k] += float64(a.F[batch*ab+i*ar+l*ac] * b.F[batch*bb+l*br+j*bc])
 		}
 	}
 	return nil
@@ -167,7 +167,7 @@ func evalOuter(m *machine, v *Value, args []Tensor, out Tensor) error {
 	for l := range size(args[0].Shape) / rows {
 		for i := range rows {
 			for j := range cols {
-				out.F[i*cols+j] += args[0].F[l*rows+i] * args[1].F[l*cols+j]
+				out.F[i*cols+j] += float64(args[0].F[l*rows+i] * args[1].F[l*cols+j])
 			}
 		}
 	}

@@ -118,9 +118,9 @@ func evalRotate(_ *machine, v *Value, args []Tensor, out Tensor) error {
 		t, c := k/x.Shape[2]%rows, k%x.Shape[2]%dh
 		switch angle := t*r + c%r; {
 		case c < r:
-			out.F[k] = f*cos[angle] - x.F[k+r]*sin[angle]
+			out.F[k] = float64(f*cos[angle]) - float64(x.F[k+r]*sin[angle])
 		case c < 2*r:
-			out.F[k] = f*cos[angle] + x.F[k-r]*sin[angle]
+			out.F[k] = float64(f*cos[angle]) + float64(x.F[k-r]*sin[angle])
 		default:
 			out.F[k] = f
 		}

@@ -2,22 +2,6 @@ package cpu
 
 import "math"
 
-// A widener widens numbers of BF16 on one instruction set.
-type widener struct {
-	lanes     int
-	registers func(dst *float32, src *uint16, registers int)
-}
-
-func (v widener) widen(dst []float32, src []uint16) {
-	src = src[:len(dst)]
-	n := len(dst) / v.lanes
-	if n > 0 {
-		v.registers(&dst[0], &src[0], n)
-	}
-	n *= v.lanes
-	widenGo(dst[n:], src[n:])
-}
-
 // pairLanes are the pairs of a register.
 const pairLanes = 16
 

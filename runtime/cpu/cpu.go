@@ -64,7 +64,7 @@ func NewWorker(kernels []Kernel, isa ISA, mem Memory) *Worker {
 	return &Worker{Mem: mem, isa: isa.vectors(), kernels: kernels, products: productsOf[isa.vectors()], narrow: narrowOf[isa], frame: &aligned[byte](FrameBytes)[0]}
 }
 
-// ISA returns the instruction set that kernels should use: Go, AVX2 or AVX512.
+// ISA returns the instruction set that kernels should use: Go, AVX2, AVX512 or NEON.
 func (w *Worker) ISA() ISA { return w.isa }
 
 // Frame returns FrameBytes of memory, from a 64-byte boundary on, that an assembly

@@ -44,21 +44,6 @@ const (
 	manyColumns, someColumns, longPitch = 256, 64, 1024
 )
 
-// A view is a matrix of which nothing is checked any more. Its strides are in bytes.
-type view struct {
-	p      *float32
-	rs, cs int
-}
-
-func viewOf(x matrix) view {
-	return view{unsafe.SliceData(x.data), x.rs * size, x.cs * size}
-}
-
-// from is the part of x from row i and column j on.
-func (x view) from(i, j int) view {
-	return view{(*float32)(unsafe.Add(unsafe.Pointer(x.p), i*x.rs+j*x.cs)), x.rs, x.cs}
-}
-
 // A rightOperand is B, as it lies in memory or packed: blocks of k, in these panels
 // of two registers (the last one may have one), in these consecutive rows. The view
 // of a packed one is a vector.

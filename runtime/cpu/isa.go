@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 
 	"golang.org/x/sys/cpu"
@@ -18,10 +19,11 @@ const (
 	AVX2
 	AVX512
 	AVX512BF16
+	NEON // of ARM64, where it is always there
 	numISA
 )
 
-var isaNames = [numISA]string{"go", "avx2", "avx512", "avx512bf16"}
+var isaNames = [numISA]string{"go", "avx2", "avx512", "avx512bf16", "neon"}
 
 // vectors is the instruction set of all but products of BF16.
 func (i ISA) vectors() ISA {
@@ -44,6 +46,8 @@ func (i ISA) supported() bool {
 		return x.HasAVX2 && x.HasFMA && x.HasBMI2 && x.HasAVX512F && x.HasAVX512VL && x.HasAVX512DQ && x.HasAVX512BW
 	case AVX512BF16:
 		return AVX512.supported() && x.HasAVX512BF16 && pairsAsDefined()
+	case NEON:
+		return runtime.GOARCH == "arm64"
 	}
 	return i == Go
 }
@@ -58,8 +62,8 @@ func Detect() ISA {
 	return Go
 }
 
-// ParseISA returns the ISA of a name: "go", "avx2", "avx512", "avx512bf16", or "auto"
-// for the fastest. It is an error to ask for one that this machine lacks.
+// ParseISA returns the ISA of a name: "go", "avx2", "avx512", "avx512bf16",
+// "neon", or "auto" for the fastest. It is an error to ask for one that this machine lacks.
 func ParseISA(name string) (ISA, error) {
 	if name == "auto" {
 		return Detect(), nil

@@ -1,12 +1,6 @@
 package cpu
 
-import (
-	"unsafe"
-
-	"github.com/arithlang/mlc/runtime/philox"
-)
-
-//go:generate go run ./asm -out kernels_amd64.s -stubs stubs_amd64.go -pkg cpu
+import "github.com/arithlang/mlc/runtime/philox"
 
 // randomGroup is how many words randomWords makes at a time.
 var randomGroup = [numISA]int{Go: 4, AVX2: 16, AVX512: 32}
@@ -34,9 +28,6 @@ var productsOf = [numISA]products{
 func vecFMA(k int, a []float32, as int, b []float32, bs int, c float32) float32 {
 	return dotVecFMA(k, &a[0], as*size, &b[0], bs*size, c)
 }
-
-// size is that of an element in bytes.
-const size = int(unsafe.Sizeof(float32(0)))
 
 // narrowOf are the products of BF16: of those that are paired, else of those that are widened.
 var narrowOf = [numISA]narrowProducts{

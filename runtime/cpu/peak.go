@@ -1,9 +1,12 @@
 package cpu
 
 // peakLanes is how many results a fused multiply-add has.
-var peakLanes = [numISA]int{Go: 1, AVX2: 8, AVX512: 16, AVX512BF16: 16}
+var peakLanes = [numISA]int{Go: 1, AVX2: 8, AVX512: 16, AVX512BF16: 16, NEON: 4}
 
-const chains, flopsOfFMA = 12, 2
+// chains is how many fused multiply-adds a round of saturate has: enough to wait for none.
+var chains = [numISA]int{AVX2: 12, AVX512: 12, AVX512BF16: 12, NEON: 24}
+
+const flopsOfFMA = 2
 
 // Saturate does n > 0 rounds of fused multiply-adds that wait for nothing, and
 // returns how many floating-point operations that was. Timed, it gives the most
@@ -12,7 +15,7 @@ func (i ISA) Saturate(n int) (flops int) {
 	if !saturate(i.vectors(), n) {
 		return 0
 	}
-	return n * chains * flopsOfFMA * peakLanes[i]
+	return n * chains[i] * flopsOfFMA * peakLanes[i]
 }
 
 // SaturateNarrow is Saturate with products of pairs of BF16; 0 says that there are none.
@@ -21,5 +24,5 @@ func (i ISA) SaturateNarrow(n int) (flops int) {
 	if !saturatePairs(i, n) {
 		return 0
 	}
-	return n * chains * pair * flopsOfFMA * peakLanes[i]
+	return n * chains[i] * pair * flopsOfFMA * peakLanes[i]
 }

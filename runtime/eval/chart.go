@@ -39,7 +39,7 @@ func (r *Result) Chart(width int) string {
 			all.Samples, all.Correct = all.Samples+c.Samples, all.Correct+c.Correct
 		}
 		last := group[len(group)-1]
-		filled := int(all.Fraction()*chartRows*8 + 0.5)
+		filled := int(float64(all.Fraction()*chartRows*8) + 0.5)
 		if all.Correct > 0 {
 			filled = max(filled, 1)
 		}

@@ -13,7 +13,7 @@ func Spread(x []float64) (mean, deviation float64) {
 		return mean, 0
 	}
 	for _, v := range x {
-		deviation += (v - mean) * (v - mean)
+		deviation += float64((v - mean) * (v - mean))
 	}
 	return mean, math.Sqrt(deviation / float64(len(x)-1))
 }

@@ -32,5 +32,5 @@ func Nearest(x float64, parts int) int {
 		return 0
 	}
 	const lost = 1e-9 // in computing a half
-	return min(max(int(math.Floor(float64(parts)*x+0.5+lost)), 1), parts-1)
+	return min(max(int(math.Floor(float64(float64(parts)*x)+0.5+lost)), 1), parts-1)
 }

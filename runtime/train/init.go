@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/elementary"
 	"github.com/arithlang/mlc/runtime/philox"
 )
 
@@ -14,8 +15,8 @@ var initials = map[string]func(i device.Init, src *philox.Source) float64{
 		return i.A + float64((i.B-i.A)*src.Float64())
 	},
 	"normal": func(i device.Init, src *philox.Source) float64 {
-		radius := math.Sqrt(-2 * math.Log(1-src.Float64()))
-		return i.A * radius * math.Cos(2*math.Pi*src.Float64())
+		radius := math.Sqrt(-2 * elementary.Log(1-src.Float64()))
+		return i.A * radius * elementary.Cos(2*math.Pi*src.Float64())
 	},
 }
 

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/arithlang/mlc/runtime/elementary"
 )
 
 // A shape is how a schedule falls, over x from 1 (start of the cool-down) to 0.
@@ -14,7 +16,7 @@ type shape func(x float64) float64
 var schedules = map[string]shape{
 	"constant":  func(float64) float64 { return 1 },
 	"trapezoid": func(x float64) float64 { return x },
-	"cosine":    func(x float64) float64 { return 0.5 - 0.5*math.Cos(math.Pi*x) },
+	"cosine":    func(x float64) float64 { return 0.5 - float64(0.5*elementary.Cos(math.Pi*x)) },
 }
 
 // pieces is the schedule that is linear between points.
@@ -79,7 +81,7 @@ func (c *Config) middle(s State, examples int, elapsed time.Duration) float64 {
 	case b.Steps > 0:
 		return (float64(s.Step) + 0.5) / float64(b.Steps)
 	case b.Examples > 0:
-		return (float64(s.Examples) + 0.5*float64(examples)) / float64(b.Examples)
+		return (float64(s.Examples) + float64(0.5*float64(examples))) / float64(b.Examples)
 	case b.FLOP > 0:
 		rows := float64(c.Rows) // of an example; later the mean so far
 		if s.Examples > 0 {

@@ -168,5 +168,5 @@ func (c *Cluster) Ring(s Sum) float64 {
 		moved = max(moved, through/float64(fewest)/c.Between.Bandwidth)
 	}
 	one := func(k Link) float64 { return (k.Latency + k.Overhead).Seconds() }
-	return float64(steps-leave)*one(c.Within) + float64(leave)*one(c.Between) + moved
+	return float64(float64(steps-leave)*one(c.Within)) + float64(float64(leave)*one(c.Between)) + moved
 }

@@ -58,7 +58,7 @@ func (d *driver) multiply(p *cuda.Product) error {
 			for c := range p.N {
 				sum := out(r, c)
 				for k := range p.K {
-					sum += left(r, k) * right(k, c)
+					sum += float64(left(r, k) * right(k, c))
 				}
 				bytes = appendElement(bytes, sum, p.Out.Narrow)
 			}

@@ -83,8 +83,8 @@ func (j *Jitter) round(f Format, m Mode, salt, x uint64, r float64, b bound) uin
 	}
 	_, e := math.Frexp(r)
 	ulp := math.Ldexp(1, max(e-1, f.normal())-int(formats[f].frac))
-	allowed := b.abs + b.rel*math.Abs(r) + b.ulps*ulp
-	shaken := f.fromFloat(m, r+j.unit(salt, x)*(allowed-ulp/2))
+	allowed := b.abs + float64(b.rel*math.Abs(r)) + float64(b.ulps*ulp)
+	shaken := f.fromFloat(m, r+float64(j.unit(salt, x)*(allowed-float64(ulp/2))))
 	if math.Abs(f.Float(shaken)-r) > allowed {
 		return exact
 	}

@@ -104,7 +104,7 @@ func packSum(f Format, sum int64, exp int) uint64 {
 func specialSum(fin, fc Format, c uint64, a, b []factor) uint64 {
 	s := fc.Float(c)
 	for k := range a {
-		s += fin.Float(uint64(a[k].bits)) * fin.Float(uint64(b[k].bits))
+		s += float64(fin.Float(uint64(a[k].bits)) * fin.Float(uint64(b[k].bits)))
 	}
 	switch {
 	case math.IsNaN(s):

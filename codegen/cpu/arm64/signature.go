@@ -1,0 +1,4 @@
+package arm64
+
+// Signature is the function's declaration in Go, without "func".
+func (f *Func) Signature() string { return f.signature() }

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// fused are the files with sums of products that a processor may round once instead of
+// twice, and why that changes nothing.
+var fused = map[string]string{
+	"compiler/check/train.go":      "halves are exact",
+	"compiler/check/vet.go":        "numbers that are counted, in texts",
+	"compiler/expr/fma.go":         "products of two float32 are exact in float64",
+	"compiler/expr/scalar.go":      "it is math.FMA",
+	"compiler/flops.go":            "operations that are counted, in texts",
+	"compiler/kernel/sums.go":      "products of two float32 are exact in float64",
+	"runtime/cpu/fma.go":           "products of two float32 are exact in float64",
+	"runtime/cuda/sim/float.go":    "products of two float32 are exact in float64",
+	"runtime/cuda/sim/num/fast.go": "products of two float32 are exact in float64, and math.FMA",
+	"runtime/device/device.go":     "elements that are counted",
+	"runtime/need.go":              "bytes that are counted",
+}
+
+// computing are the folders whose results have to be the same on every processor; shown are
+// packages in them from which only texts and pictures come.
+var (
+	computing = regexp.MustCompile(`^(runtime|compiler|codegen|generated)/`)
+	shown     = regexp.MustCompile(`^(compiler/(cli|diff)|runtime/board)/`)
+)
+
+// TestNothingFuses wants a float operation of Go to be rounded as it is written, on every
+// processor. The compiler makes one instruction of a product and a sum for ARM64 and others;
+// a conversion of the product keeps it from that.
+func TestNothingFuses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the module for ARM64")
+	}
+	cmd := exec.Command("go", "build", "-gcflags="+module+"/...=-S", "./runtime/...", "./compiler", "./codegen/...", "./generated/...")
+	cmd.Env = append(os.Environ(), "GOARCH=arm64", "GOOS=linux", "CGO_ENABLED=0")
+	var listing bytes.Buffer
+	cmd.Stderr = &listing
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v: %.2000s", err, listing.Bytes())
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	instruction := regexp.MustCompile(`^\t0x[0-9a-f]+ [0-9]+ \((.*):([0-9]+)\)\t(FN?M(?:ADD|SUB)[SD])\t`)
+	instructions, found := 0, map[string]bool{}
+	for line := range strings.Lines(listing.String()) {
+		instructions++
+		m := instruction.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		file, err := filepath.Rel(dir, m[1])
+		if err != nil || !computing.MatchString(file) || shown.MatchString(file) {
+			continue
+		}
+		found[file] = true
+		if fused[file] == "" {
+			t.Errorf("%s:%s: %s: convert the product, as in float64(x*y) + z, or say in fused why not", file, m[2], m[3])
+		}
+	}
+	if instructions < 100_000 {
+		t.Fatalf("only %d lines of assembly", instructions)
+	}
+	for file := range fused {
+		if !found[file] {
+			t.Errorf("%s has nothing fused: strike it from the list", file)
+		}
+	}
+}
