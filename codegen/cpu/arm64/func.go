@@ -19,7 +19,7 @@ type Func struct {
 	params    []Parameter
 	result    *Parameter
 	places    map[string]argument
-	area      int // bytes of parameters and result
+	area      int // bytes of the arguments
 	lines     []line
 	marks     map[Label]bool
 }
@@ -51,8 +51,8 @@ func NewFunc(name, doc string, params []Parameter, result *Parameter) *Func {
 	for _, p := range params {
 		f.place(p)
 	}
-	f.area = (f.area + 7) &^ 7
 	if result != nil {
+		f.area = (f.area + 7) &^ 7
 		r := *result
 		if r.Name == "" {
 			r.Name = "ret"
