@@ -85,10 +85,10 @@ func plain(text string) string {
 		return "{" + strings.Join(all, ",") + "}"
 	})
 	operands = conditionNames.Replace(operands)
-	return mnemonic + " " + operands
+	return conditionNames.Replace(mnemonic) + " " + operands
 }
 
-var conditionNames = strings.NewReplacer(",cs", ",hs", ",cc", ",lo")
+var conditionNames = strings.NewReplacer(",cs", ",hs", ",cc", ",lo", "b.cs", "b.hs", "b.cc", "b.lo")
 
 // aliases are the names by which the disassembler calls some cases of an instruction,
 // whose operands it then prints otherwise.

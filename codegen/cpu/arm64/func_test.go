@@ -70,7 +70,7 @@ func example() *File {
 	sum.Op("adr", R4, Sym{"ones", 4})
 	sum.Op("movi.2d", V0, Imm(0))
 	sum.Op("mov", R5, Imm(0x123456789))
-	sum.Op("tbz", R2, Imm(0), Label("loop"))
+	sum.Op("tbz", R2, Imm(33), Label("loop"))
 	sum.Op("tbnz", R2, Imm(63), Label("end"))
 	sum.Mark("loop")
 	sum.Op("cbz", R1, Label("end"))
