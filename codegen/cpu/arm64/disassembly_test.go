@@ -2,8 +2,7 @@ package arm64
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
+	"iter"
 	"regexp"
 	"slices"
 	"strconv"
@@ -21,30 +20,35 @@ func TestDisassembly(t *testing.T) {
 		fmt.Fprintf(&b, "\t%s\n", s.form.wordText(s.operands))
 	}
 	b.WriteString("\tRET\n")
-	dir := t.TempDir()
-	source, object := filepath.Join(dir, "x_arm64.s"), filepath.Join(dir, "x.o")
-	if err := os.WriteFile(source, []byte(b.String()), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	goTool(t, "asm", "-p", "x", "-o", object, source)
 	known := 0
-	for _, l := range strings.Split(goTool(t, "objdump", "-gnu", object), "\n") {
-		m := gnuText.FindStringSubmatch(l)
-		if m == nil {
-			continue
-		}
-		line, _ := strconv.Atoi(m[1])
-		if line -= 2; line >= len(all) {
+	for line, text := range disassemble(t, b.String()) {
+		if line -= 2; line < 0 || line >= len(all) {
 			continue
 		}
 		known++
-		text := all[line].form.armText(all[line].operands)
-		if want, have := plain(text), plain(m[2]); want != have && !alias(want, have) {
-			t.Errorf("%s is disassembled as %s", text, m[2])
+		ours := all[line].form.armText(all[line].operands)
+		if want, have := plain(ours), plain(text); want != have && !alias(want, have) {
+			t.Errorf("%s is disassembled as %s", ours, text)
 		}
 	}
 	if known < len(all) {
 		t.Errorf("%d of %d words are disassembled", known, len(all))
+	}
+}
+
+// disassemble assembles a text, and yields the lines of it and ARM's text of their words.
+func disassemble(t *testing.T, text string) iter.Seq2[int, string] {
+	t.Helper()
+	dump := goTool(t, "objdump", "-gnu", object(t, text))
+	return func(yield func(int, string) bool) {
+		for l := range strings.Lines(dump) {
+			if m := gnuText.FindStringSubmatch(strings.TrimRight(l, "\n")); m != nil {
+				line, _ := strconv.Atoi(m[1])
+				if !yield(line, m[2]) {
+					return
+				}
+			}
+		}
 	}
 }
 
@@ -81,10 +85,10 @@ func plain(text string) string {
 		return "{" + strings.Join(all, ",") + "}"
 	})
 	operands = conditionNames.Replace(operands)
-	return mnemonic + " " + operands
+	return conditionNames.Replace(mnemonic) + " " + operands
 }
 
-var conditionNames = strings.NewReplacer(",cs", ",hs", ",cc", ",lo")
+var conditionNames = strings.NewReplacer(",cs", ",hs", ",cc", ",lo", "b.cs", "b.hs", "b.cc", "b.lo")
 
 // aliases are the names by which the disassembler calls some cases of an instruction,
 // whose operands it then prints otherwise.

@@ -19,7 +19,7 @@ type Func struct {
 	params    []Parameter
 	result    *Parameter
 	places    map[string]argument
-	area      int // bytes of the arguments
+	area      int // bytes of parameters and result
 	lines     []line
 	marks     map[Label]bool
 }

@@ -179,7 +179,7 @@ func selectForms(width string, wide uint32) []*form {
 // jumpForms go elsewhere. Only Go's assembler knows how far.
 func jumpForms() []*form {
 	jump := func(name, golang string, slots ...slot) *form {
-		return &form{name: name, mnemonic: name, slots: slots, golang: golang, kind: Jump}
+		return &form{name: name, mnemonic: strings.TrimSuffix(name, ".w"), slots: slots, golang: golang, kind: Jump}
 	}
 	all := []*form{
 		{name: "ret", mnemonic: "ret", base: 0xD65F03C0, golang: "RET", kind: Jump},

@@ -54,17 +54,11 @@ func goWords(t *testing.T, lines []string) [][]uint32 {
 // dumped is a line of what objdump prints: the line of the file, and the word.
 var dumped = regexp.MustCompile(`^\s+x_arm64\.s:(\d+)\s+0x[0-9a-f]+\s+([0-9a-f]{8})\s`)
 
-// assemble runs Go's assembler, and returns the words of each line of the text.
+// assemble returns the words of each line of the text.
 func assemble(t *testing.T, text string) map[int][]uint32 {
 	t.Helper()
-	dir := t.TempDir()
-	source, object := filepath.Join(dir, "x_arm64.s"), filepath.Join(dir, "x.o")
-	if err := os.WriteFile(source, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	goTool(t, "asm", "-p", "x", "-I", filepath.Join(goRoot(t), "pkg", "include"), "-o", object, source)
 	words := map[int][]uint32{}
-	for _, l := range strings.Split(goTool(t, "objdump", object), "\n") {
+	for _, l := range strings.Split(goTool(t, "objdump", object(t, text)), "\n") {
 		if m := dumped.FindStringSubmatch(l); m != nil {
 			line, _ := strconv.Atoi(m[1])
 			word, err := strconv.ParseUint(m[2], 16, 32)
@@ -75,6 +69,18 @@ func assemble(t *testing.T, text string) map[int][]uint32 {
 		}
 	}
 	return words
+}
+
+// object runs Go's assembler, and returns the path of what it makes.
+func object(t *testing.T, text string) string {
+	t.Helper()
+	dir := t.TempDir()
+	source, object := filepath.Join(dir, "x_arm64.s"), filepath.Join(dir, "x.o")
+	if err := os.WriteFile(source, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	goTool(t, "asm", "-p", "x", "-I", filepath.Join(goRoot(t), "pkg", "include"), "-o", object, source)
+	return object
 }
 
 func goTool(t *testing.T, args ...string) string {
