@@ -1,0 +1,125 @@
+package main
+
+import (
+	"strings"
+
+	. "github.com/arithlang/mlc/codegen/cpu/arm64"
+)
+
+// registerBytes and lanes are those of a vector register.
+const (
+	registerBytes = 16
+	lanes         = 4
+)
+
+// A writer writes one function. Its parameters are in registers from R0 on.
+type writer struct {
+	*Func
+	regs map[string]Reg
+	next Reg
+}
+
+// start begins a function with parameters as Go declares them: "dst, src *float32, n int".
+func start(name, doc, params string, result *Parameter) *writer {
+	var all []Parameter
+	var open []string
+	for _, p := range strings.Split(params, ", ") {
+		name, typ, typed := strings.Cut(p, " ")
+		open = append(open, name)
+		if !typed {
+			continue
+		}
+		for _, name := range open {
+			all = append(all, Parameter{Name: name, GoType: typ, Bytes: bytesOf(typ)})
+		}
+		open = nil
+	}
+	w := &writer{Func: NewFunc(name, name+" "+doc, all, result), regs: map[string]Reg{}}
+	for _, p := range all {
+		if p.GoType != "float32" {
+			w.regs[p.Name] = w.reg()
+			w.Op("ldr", w.regs[p.Name], Param(p.Name))
+		}
+	}
+	return w
+}
+
+func bytesOf(typ string) int {
+	if typ == "float32" {
+		return 4
+	}
+	return 8
+}
+
+// reg is a register that nothing has yet.
+func (w *writer) reg() Reg {
+	w.next++
+	if w.next > R15 {
+		panic("BUG: " + w.Name + " has too many registers")
+	}
+	return w.next - 1
+}
+
+// times writes a loop that counts n > 0 down to 0.
+func (w *writer) times(label Label, n Reg, body func()) {
+	w.Mark(label)
+	body()
+	w.Op("sub", n, n, Imm(1))
+	w.Op("cbnz", n, label)
+}
+
+// byLanes writes code for 1, 2, 3 and 4 lanes, and jumps over what are not those of n.
+func (w *writer) byLanes(prefix string, n Reg, code func(lanes int)) {
+	label := func(s string) Label { return Label(prefix + s) }
+	w.Op("tbnz", n, Imm(2), label("Four"))
+	w.Op("tbnz", n, Imm(1), label("Two"))
+	code(1)
+	w.Op("b", label("End"))
+	w.Mark(label("Two"))
+	w.Op("tbnz", n, Imm(0), label("Three"))
+	code(2)
+	w.Op("b", label("End"))
+	w.Mark(label("Three"))
+	code(3)
+	w.Op("b", label("End"))
+	w.Mark(label("Four"))
+	code(4)
+	w.Mark(label("End"))
+}
+
+// An access is how registers are read or written.
+type access struct{ list, two, one, element string }
+
+var (
+	load  = access{"ld1.4s", "ldr.d", "ldr.s", "ld1.s"}
+	store = access{"st1.4s", "str.d", "str.s", "st1.s"}
+)
+
+// row reads or writes registers side by side, of the last some lanes only, and nothing
+// beyond; the others of a register that is read become 0. Then at grows by step.
+func (w *writer) row(a access, first Vec, cols, n int, at, step, temporary Reg) {
+	if n == lanes {
+		w.Op(a.list, List{First: first, N: cols}, PostIndex(at, step))
+		return
+	}
+	if cols > 1 {
+		w.Op(a.list, List{First: first, N: cols - 1}, At(at, 0))
+	}
+	last, off := first+Vec(cols-1), (cols-1)*registerBytes
+	if n == 1 {
+		w.Op(a.one, last, At(at, off))
+	} else {
+		w.Op(a.two, last, At(at, off))
+	}
+	if n == 3 {
+		w.Op("add", temporary, at, Imm(off+8))
+		w.Op(a.element, Elem{V: last, I: 2}, At(temporary, 0))
+	}
+	w.Op("add", at, at, step)
+}
+
+// constant makes a register with bits in all lanes.
+func (w *writer) constant(v Vec, bits uint32, temporary Reg) {
+	w.Op("mov", temporary, Imm(bits))
+	w.Op("dup.4s", v, temporary)
+}

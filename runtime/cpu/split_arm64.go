@@ -1,0 +1,21 @@
+package cpu
+
+// halveDownInNEON is halveDownGo on whole registers, and on the rest.
+func halveDownInNEON(low, high, again, src []float32) {
+	n := len(src) / neonLanes
+	if n > 0 {
+		halveDownNEON(&low[0], &high[0], &again[0], &src[0], n)
+	}
+	n *= neonLanes
+	halveDownGo(low[n:], high[n:], again[n:], src[n:])
+}
+
+// halveAlongInNEON is halveAlongGo on whole registers, and on the rest.
+func halveAlongInNEON(dst, src []float32, low int) {
+	n := len(src) / neonLanes
+	if n > 0 {
+		halveAlongNEON(&dst[0], &src[0], n, low)
+	}
+	n *= neonLanes
+	halveAlongGo(dst[parts*n:], src[n:], low)
+}
