@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/arithlang/mlc/codegen/cpu/vector"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
@@ -16,14 +17,17 @@ func (p *printer) vectorCall(c *call, nodes []kernel.Stmt) string {
 		p.scope(func() { code = p.calls(c, isa) })
 		return "case cpu." + isa + ":\n" + code + "\n"
 	}
-	avx512, avx2 := on("AVX512"), on("AVX2")
+	vectors := ""
+	for _, isa := range vector.InstructionSets() {
+		vectors += on(isa)
+	}
 	var plain []string
 	p.scope(func() {
 		for _, n := range nodes {
 			plain = append(plain, p.node(n)...)
 		}
 	})
-	return "switch " + p.isa + " {\n" + avx512 + avx2 + "default:\n" + strings.Join(plain, "\n") + "\n}"
+	return "switch " + p.isa + " {\n" + vectors + "default:\n" + strings.Join(plain, "\n") + "\n}"
 }
 
 // calls prints the call of a vector kernel's function, in a loop where it takes several.

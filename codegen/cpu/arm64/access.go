@@ -1,6 +1,9 @@
 package arm64
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // accessRow reads or writes one register in memory. The base word is of the form
 // with a scaled offset; the others follow from it.
@@ -46,35 +49,48 @@ var accessRows = []accessRow{
 func (r accessRow) forms() []*form {
 	const mode = 3 << 24 // the scaled form's bit and its neighbour
 	short := r.base &^ mode
-	text := func(suffix string) string {
-		switch {
-		case r.golang == "":
-			return ""
-		case r.kind == Load:
-			return r.golang + suffix + " {1}, {0}"
-		}
-		return r.golang + suffix + " {0}, {1}"
-	}
+	text := func(suffix string) string { return accessText(r.golang, suffix, r.kind) }
 	all := []*form{
 		{mnemonic: r.mnemonic, base: r.base, slots: []slot{r.register(0), scaled(r.size)}, golang: text("")},
-		{mnemonic: r.unscaled, base: short, slots: []slot{r.register(0), unscaled()}, golang: text("")},
+		{mnemonic: r.unscaled, base: short, slots: []slot{r.register(0), unscaled(r.size)}, golang: text("")},
 		{mnemonic: r.mnemonic, base: short | 0x400, slots: []slot{r.register(0), post()}, golang: text(".P")},
 		{mnemonic: r.mnemonic, base: short | 0x206800, slots: []slot{r.register(0), indexed(r.size)}, golang: text("")},
 	}
-	if r.golang != "" && r.size >= 2 && r.size <= 3 {
+	if r.size == 4 {
+		all[3].golang = "" // Go's assembler has no index for 16 bytes
+	}
+	if r.golang != "" && r.size <= 3 {
 		all = append(all, &form{mnemonic: r.mnemonic, slots: []slot{r.register(0), parameter(1 << r.size)}, golang: text("")})
 	}
 	for _, f := range all {
 		f.name, f.kind = r.name, r.kind
 	}
+	all[2].unless = ownBase
 	return all
 }
+
+// accessText is Go's text, whose order is that of a move: from, to.
+func accessText(golang, suffix string, kind Kind) string {
+	switch {
+	case golang == "":
+		return ""
+	case kind == Load:
+		return golang + suffix + " {1}, {0}"
+	}
+	return golang + suffix + " {0}, {1}"
+}
+
+// ownBase says whether an access that grows its base has the base as the other
+// register, too: what it then leaves there is undefined.
+func ownBase(operands []Operand) bool { return operands[0] == Operand(operands[1].(Mem).Base) }
 
 // pairForms read and write two vectors side by side.
 func pairForms() []*form {
 	q := func(at int) slot { return low("q", at) }
 	pair := func(name string, base uint32, post bool, golang string, kind Kind) *form {
-		return &form{name + ".q", name, base, []slot{q(0), q(10), pairOffset(4, post)}, golang, kind}
+		return &form{name: name + ".q", mnemonic: name, base: base, golang: golang, kind: kind,
+			slots:  []slot{q(0), q(10), pairOffset(4, post)},
+			unless: func(o []Operand) bool { return kind == Load && o[0] == o[1] }}
 	}
 	return []*form{
 		pair("ldp", 0xAD400000, false, "FLDPQ {2}, ({0}, {1})", Load),
@@ -87,58 +103,60 @@ func pairForms() []*form {
 // placesForms give an access that takes a base alone, or grows it by the bytes of the
 // access or by a register.
 func placesForms(name, mnemonic string, word uint32, what slot, bytes int, golang string, kind Kind) []*form {
-	text := func(suffix string) string {
-		switch {
-		case golang == "":
-			return ""
-		case kind == Load:
-			return golang + suffix + " {1}, {0}"
-		}
-		return golang + suffix + " {0}, {1}"
-	}
+	text := func(suffix string) string { return accessText(golang, suffix, kind) }
 	const grows = 1 << 23
 	return []*form{
-		{name, mnemonic, word, []slot{what, base()}, text(""), kind},
-		{name, mnemonic, word | grows, []slot{what, postBytes(bytes)}, text(".P"), kind},
-		{name, mnemonic, word | grows, []slot{what, postRegister()}, text(".P"), kind},
+		encoded(name, mnemonic, word, []slot{what, base()}, text(""), kind),
+		encoded(name, mnemonic, word|grows, []slot{what, postBytes(bytes)}, text(".P"), kind),
+		encoded(name, mnemonic, word|grows, []slot{what, postRegister()}, text(".P"), kind),
 	}
 }
 
-// structureForms read and write lists of vectors, one element, or one element into
-// all of a vector.
-func structureForms() []*form {
+// listForms read and write vectors in a row, one after the other, or (names with a
+// greater number) element by element in turn.
+func listForms() []*form {
 	var all []*form
-	for _, name := range []string{"4s", "2d", "8h", "16b", "2s"} {
-		a := arrangements[name]
-		place := a.q<<30 | a.size<<10
-		all = append(all, placesForms("ld1r."+name, "ld1r", 0x0D40C000|place, list(a, 1, 0), 1<<a.size, "VLD1R", Load)...)
+	both := func(a arrangement, times, n int, opcode uint32) {
+		name := strconv.Itoa(times)
+		word, what, bytes := a.q<<30|a.size<<10|opcode, list(a, n, 0), n*8<<a.q
+		all = append(all, placesForms("ld"+name+"."+a.name, "ld"+name, 0x0C400000|word, what, bytes, "VLD"+name, Load)...)
+		all = append(all, placesForms("st"+name+"."+a.name, "st"+name, 0x0C000000|word, what, bytes, "VST"+name, Store)...)
+	}
+	for _, name := range []string{"4s", "2d", "8h", "16b"} {
 		for i, opcode := range []uint32{0x7000, 0xA000, 0x6000, 0x2000} {
-			n := i + 1
-			what, bytes := list(a, n, 0), n*8<<a.q
-			all = append(all, placesForms("ld1."+name, "ld1", 0x0C400000|opcode|place, what, bytes, "VLD1", Load)...)
-			all = append(all, placesForms("st1."+name, "st1", 0x0C000000|opcode|place, what, bytes, "VST1", Store)...)
-		}
-		for i, opcode := range []uint32{0x8000, 0x4000, 0} {
-			n := i + 2
-			what, bytes := list(a, n, 0), n*8<<a.q
-			all = append(all, placesForms(fmt.Sprintf("ld%d.%s", n, name), fmt.Sprintf("ld%d", n),
-				0x0C400000|opcode|place, what, bytes, fmt.Sprintf("VLD%d", n), Load)...)
-			all = append(all, placesForms(fmt.Sprintf("st%d.%s", n, name), fmt.Sprintf("st%d", n),
-				0x0C000000|opcode|place, what, bytes, fmt.Sprintf("VST%d", n), Store)...)
+			both(arrangements[name], 1, i+1, opcode)
 		}
 	}
-	for size := range uint32(4) {
-		what := elem(size, 0, func(i uint32) uint32 {
+	for i, opcode := range []uint32{0x8000, 0x4000, 0} {
+		both(arrangements["4s"], i+2, i+2, opcode)
+	}
+	return all
+}
+
+// elemForms read and write one element, or read one into all elements of a vector.
+func elemForms() []*form {
+	var all []*form
+	for _, name := range []string{"4s", "2d", "8h", "16b"} {
+		a := arrangements[name]
+		all = append(all, placesForms("ld1r."+name, "ld1r", 0x0D40C000|a.q<<30|a.size<<10, list(a, 1, 0), 1<<a.size, "VLD1R", Load)...)
+	}
+	for size, opcode := range []uint32{0, 0x4000, 0x8000, 0x8400} {
+		name := letter(uint32(size))
+		what := elem(uint32(size), 0, func(i uint32) uint32 {
 			i <<= size // in bytes: Q, S and the two bits of size
 			return i>>3<<30 | i>>2&1<<12 | i&3<<10
 		})
 		what.arm = func(o Operand) string {
 			e := o.(Elem)
-			return fmt.Sprintf("{v%d.%s}[%d]", e.V, letter(size), e.I)
+			return fmt.Sprintf("{v%d.%s}[%d]", e.V, name, e.I)
 		}
-		opcode := []uint32{0, 0x4000, 0x8000, 0x8400}[size]
-		all = append(all, placesForms("ld1."+letter(size), "ld1", 0x0D400000|opcode, what, 1<<size, "VLD1", Load)...)
-		all = append(all, placesForms("st1."+letter(size), "st1", 0x0D000000|opcode, what, 1<<size, "VST1", Store)...)
+		all = append(all, placesForms("ld1."+name, "ld1", 0x0D400000|opcode, what, 1<<size, "VLD1", Load)...)
+		all = append(all, placesForms("st1."+name, "st1", 0x0D000000|opcode, what, 1<<size, "VST1", Store)...)
 	}
-	return append(all, &form{"prfm.pldl1keep", "prfm pldl1keep,", 0xF9800000, []slot{scaled(3)}, "PRFM {0}, PLDL1KEEP", Other})
+	return all
+}
+
+// prefetch asks for a line of the cache that will be read.
+func prefetch() *form {
+	return encoded("prfm.pldl1keep", "prfm pldl1keep,", 0xF9800000, []slot{scaled(3)}, "PRFM {0}, PLDL1KEEP", Other)
 }

@@ -91,6 +91,6 @@ func smallFloat(a arrangement) ([]slot, uint32) {
 		takes: "the bits of a float32 of ±16/16 to ±31/16 times 2^-3 to 2^4",
 		fits:  func(o Operand) bool { v, ok := o.(Imm); _, fits := smallBits(v); return ok && fits },
 		bits:  func(o Operand) uint32 { b, _ := smallBits(o.(Imm)); return byteBits(b) },
-		arm:   func(o Operand) string { return fmt.Sprintf("#%g", math.Float32frombits(uint32(o.(Imm)))) },
+		arm:   func(o Operand) string { return fmt.Sprintf("#%e", math.Float32frombits(uint32(o.(Imm)))) },
 	}}, a.q << 30
 }

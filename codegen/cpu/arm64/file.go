@@ -65,7 +65,7 @@ func (f *Func) check(data map[string]int) {
 }
 
 func (f *Func) print(b *bytes.Buffer) {
-	fmt.Fprintf(b, "\n// func %s\n", f.signature())
+	fmt.Fprintf(b, "\n// func %s\n", f.Signature())
 	fmt.Fprintf(b, "TEXT ·%s(SB), NOSPLIT, $0-%d\n", f.Name, f.area)
 	for _, l := range f.lines {
 		if l.label != "" {
@@ -76,7 +76,8 @@ func (f *Func) print(b *bytes.Buffer) {
 	}
 }
 
-func (f *Func) signature() string {
+// Signature is the function's declaration in Go, without its "func".
+func (f *Func) Signature() string {
 	var params []string
 	for _, p := range f.params {
 		params = append(params, p.Name+" "+p.GoType)
@@ -99,7 +100,7 @@ func (f *File) Stubs() ([]byte, error) {
 				fmt.Fprintln(&b, l)
 			}
 		}
-		fmt.Fprintf(&b, "//\n//go:noescape\nfunc %s\n", fn.signature())
+		fmt.Fprintf(&b, "//\n//go:noescape\nfunc %s\n", fn.Signature())
 	}
 	return format.Source(b.Bytes())
 }

@@ -29,6 +29,12 @@ type form struct {
 	// assembler lacks the form: then the word is printed.
 	golang string
 	kind   Kind
+	unless func([]Operand) bool // operands that fit, but not together; or nil
+}
+
+// encoded is a form whose word we know.
+func encoded(name, mnemonic string, base uint32, slots []slot, golang string, kind Kind) *form {
+	return &form{name: name, mnemonic: mnemonic, base: base, slots: slots, golang: golang, kind: kind}
 }
 
 // slot is what a form takes as one of its operands.
@@ -49,7 +55,7 @@ func (f *form) fits(operands []Operand) bool {
 			return false
 		}
 	}
-	return true
+	return f.unless == nil || !f.unless(operands)
 }
 
 func (f *form) takes() string {

@@ -51,8 +51,8 @@ func NewFunc(name, doc string, params []Parameter, result *Parameter) *Func {
 	for _, p := range params {
 		f.place(p)
 	}
-	f.area = (f.area + 7) &^ 7
 	if result != nil {
+		f.area = (f.area + 7) &^ 7
 		r := *result
 		if r.Name == "" {
 			r.Name = "ret"
@@ -110,6 +110,27 @@ func (f *Func) Insts() iter.Seq[Inst] {
 	return func(yield func(Inst) bool) {
 		for _, l := range f.lines {
 			if l.label == "" && !yield(l.inst) {
+				return
+			}
+		}
+	}
+}
+
+// Between yields the instructions between two labels: those of a loop, if its jump
+// back stands before the second.
+func (f *Func) Between(from, to Label) iter.Seq[Inst] {
+	if !f.marks[from] || !f.marks[to] {
+		panic(fmt.Sprintf("BUG: %s has no labels %s and %s", f.Name, from, to))
+	}
+	return func(yield func(Inst) bool) {
+		inside := false
+		for _, l := range f.lines {
+			switch {
+			case l.label == from:
+				inside = true
+			case l.label == to:
+				return
+			case inside && l.label == "" && !yield(l.inst):
 				return
 			}
 		}

@@ -2,40 +2,6 @@ package arm64
 
 import "strings"
 
-// instructions are the forms of every instruction by name. It is only read.
-var instructions = table()
-
-func table() map[string][]*form {
-	all := map[string][]*form{}
-	add := func(forms ...*form) {
-		for _, f := range forms {
-			all[f.name] = append(all[f.name], f)
-		}
-	}
-	for _, r := range vectorRows {
-		for _, name := range strings.Fields(r.arrangements) {
-			slots, more := r.shape(arrangements[name])
-			add(&form{r.name + "." + name, r.name, r.base | more, slots, r.golang, r.kind})
-		}
-	}
-	for _, r := range elemRows {
-		for i := range r.sizes {
-			size := uint32(strings.IndexByte("bhsd", r.sizes[i]))
-			slots, more := r.shape(size)
-			add(&form{r.name + "." + letter(size), r.name, r.base | more, slots, r.golang, Other})
-		}
-	}
-	for _, r := range accessRows {
-		add(r.forms()...)
-	}
-	add(pairForms()...)
-	add(structureForms()...)
-	add(scalarForms()...)
-	add(generalForms()...)
-	add(jumpForms()...)
-	return all
-}
-
 // scalarForms compute with one float.
 func scalarForms() []*form {
 	var all []*form
@@ -48,7 +14,7 @@ func scalarForms() []*form {
 			}
 			mnemonic, template, _ := strings.Cut(golang, " ")
 			golang = strings.TrimSpace(mnemonic + strings.ToUpper(width) + " " + template)
-			all = append(all, &form{name + "." + width, name, word | kind, slots, golang, k})
+			all = append(all, encoded(name+"."+width, name, word|kind, slots, golang, k))
 		}
 		const four = " {2}, {3}, {1}, {0}"
 		add("fadd", 0x1E202800, "FADD", Other, 0, 5, 16)
@@ -68,16 +34,16 @@ func scalarForms() []*form {
 		add("fnmsub", 0x1F208000, "FNMSUB"+four, MulAdd, 0, 5, 16, 10)
 	}
 	return append(all,
-		&form{"fmov.s", "fmov", 0x1E270000, []slot{low("s", 0), reg("w", 5)}, "FMOVS", Other},
-		&form{"fmov.s", "fmov", 0x1E260000, []slot{reg("w", 0), low("s", 5)}, "FMOVS", Other},
-		&form{"fmov.d", "fmov", 0x9E670000, []slot{low("d", 0), reg("x", 5)}, "FMOVD", Other},
-		&form{"fmov.d", "fmov", 0x9E660000, []slot{reg("x", 0), low("d", 5)}, "FMOVD", Other},
-		&form{"scvtf.s", "scvtf", 0x1E220000, []slot{low("s", 0), reg("w", 5)}, "SCVTFWS", Other},
-		&form{"scvtf.d", "scvtf", 0x9E620000, []slot{low("d", 0), reg("x", 5)}, "SCVTFD", Other},
-		&form{"fcvtzs.s", "fcvtzs", 0x1E380000, []slot{reg("w", 0), low("s", 5)}, "FCVTZSSW", Other},
-		&form{"fcvtzs.d", "fcvtzs", 0x9E780000, []slot{reg("x", 0), low("d", 5)}, "FCVTZSD", Other},
-		&form{"fcvt.d", "fcvt", 0x1E22C000, []slot{low("d", 0), low("s", 5)}, "FCVTSD", Other},
-		&form{"fcvt.s", "fcvt", 0x1E624000, []slot{low("s", 0), low("d", 5)}, "FCVTDS", Other},
+		encoded("fmov.s", "fmov", 0x1E270000, []slot{low("s", 0), reg("w", 5)}, "FMOVS", Other),
+		encoded("fmov.s", "fmov", 0x1E260000, []slot{reg("w", 0), low("s", 5)}, "FMOVS", Other),
+		encoded("fmov.d", "fmov", 0x9E670000, []slot{low("d", 0), reg("x", 5)}, "FMOVD", Other),
+		encoded("fmov.d", "fmov", 0x9E660000, []slot{reg("x", 0), low("d", 5)}, "FMOVD", Other),
+		encoded("scvtf.s", "scvtf", 0x1E220000, []slot{low("s", 0), reg("w", 5)}, "SCVTFWS", Other),
+		encoded("scvtf.d", "scvtf", 0x9E620000, []slot{low("d", 0), reg("x", 5)}, "SCVTFD", Other),
+		encoded("fcvtzs.s", "fcvtzs", 0x1E380000, []slot{reg("w", 0), low("s", 5)}, "FCVTZSSW", Other),
+		encoded("fcvtzs.d", "fcvtzs", 0x9E780000, []slot{reg("x", 0), low("d", 5)}, "FCVTZSD", Other),
+		encoded("fcvt.d", "fcvt", 0x1E22C000, []slot{low("d", 0), low("s", 5)}, "FCVTSD", Other),
+		encoded("fcvt.s", "fcvt", 0x1E624000, []slot{low("s", 0), low("d", 5)}, "FCVTDS", Other),
 	)
 }
 
@@ -89,15 +55,14 @@ func generalForms() []*form {
 	all := []*form{
 		{name: "mov", mnemonic: "mov", slots: []slot{reg("x", 0), constant()}, golang: "MOVD"},
 		{name: "adr", mnemonic: "adr", slots: []slot{reg("x", 0), symbol()}, golang: "MOVD"},
-		{"ldrsw", "ldrsw", 0, []slot{reg("x", 0), parameter(4)}, "MOVW {1}, {0}", Load},
-		{"mov", "mov", 0xAA0003E0, []slot{reg("x", 0), reg("x", 16)}, "MOVD", Other},
-		{"mov.w", "mov", 0x2A0003E0, []slot{reg("w", 0), reg("w", 16)}, "MOVWU", Other},
-		{"sxtw", "sxtw", 0x93407C00, []slot{reg("x", 0), reg("w", 5)}, "SXTW", Other},
-		{"uxth", "uxth", 0x53003C00, []slot{reg("w", 0), reg("w", 5)}, "UXTHW", Other},
-		{"uxtb", "uxtb", 0x53001C00, []slot{reg("w", 0), reg("w", 5)}, "UXTBW", Other},
-		{"umull", "umull", 0x9BA07C00, []slot{reg("x", 0), reg("w", 5), reg("w", 16)}, "UMULL", Other},
-		{"smull", "smull", 0x9B207C00, []slot{reg("x", 0), reg("w", 5), reg("w", 16)}, "SMULL", Other},
-		{"umulh", "umulh", 0x9BC07C00, []slot{reg("x", 0), reg("x", 5), reg("x", 16)}, "UMULH", Other},
+		encoded("mov", "mov", 0xAA0003E0, []slot{reg("x", 0), reg("x", 16)}, "MOVD", Other),
+		encoded("mov.w", "mov", 0x2A0003E0, []slot{reg("w", 0), reg("w", 16)}, "MOVWU", Other),
+		encoded("sxtw", "sxtw", 0x93407C00, []slot{reg("x", 0), nonzero("w", 5)}, "SXTW", Other),
+		encoded("uxth", "uxth", 0x53003C00, []slot{reg("w", 0), nonzero("w", 5)}, "UXTHW", Other),
+		encoded("uxtb", "uxtb", 0x53001C00, []slot{reg("w", 0), nonzero("w", 5)}, "UXTBW", Other),
+		encoded("umull", "umull", 0x9BA07C00, []slot{reg("x", 0), reg("w", 5), reg("w", 16)}, "UMULL", Other),
+		encoded("smull", "smull", 0x9B207C00, []slot{reg("x", 0), reg("w", 5), reg("w", 16)}, "SMULL", Other),
+		encoded("umulh", "umulh", 0x9BC07C00, []slot{reg("x", 0), reg("x", 5), reg("x", 16)}, "UMULH", Other),
 	}
 	for _, half := range []bool{false, true} {
 		width, wide, n := "x", uint32(1)<<31, 64
@@ -105,6 +70,7 @@ func generalForms() []*form {
 			width, wide, n = "w", 0, 32
 		}
 		all = append(all, arithmeticForms(width, wide, n)...)
+		all = append(all, bitForms(width, wide, n)...)
 		all = append(all, selectForms(width, wide)...)
 	}
 	return all
@@ -118,57 +84,65 @@ func suffixes(width string) (ours, golang string) {
 	return "", ""
 }
 
-func arithmeticForms(width string, wide uint32, n int) []*form {
+// adder returns a function that appends forms of a width to all.
+func adder(all *[]*form, width string, wide uint32) func(name string, word uint32, golang string, slots ...slot) {
 	ours, gos := suffixes(width)
-	var all []*form
-	add := func(name string, word uint32, golang string, slots ...slot) {
+	return func(name string, word uint32, golang string, slots ...slot) {
 		mnemonic, template, _ := strings.Cut(golang, " ")
 		golang = strings.TrimSpace(mnemonic + gos + " " + template)
-		all = append(all, &form{name + ours, name, wide | word, slots, golang, Other})
+		*all = append(*all, encoded(name+ours, name, wide|word, slots, golang, Other))
 	}
+}
+
+func arithmeticForms(width string, wide uint32, n int) []*form {
+	var all []*form
+	add := adder(&all, width, wide)
 	r := func(at int) slot { return reg(width, at) }
-	most := int64(n - 1)
+	left := shiftBy(int64(n - 1))
 
 	add("add", 0x0B000000, "ADD", r(0), r(5), r(16))
-	add("add", 0x0B000000, "ADD {2}<<{3}, {1}, {0}", r(0), r(5), r(16), shiftBy(most))
+	add("add", 0x0B000000, "ADD {2}<<{3}, {1}, {0}", r(0), r(5), r(16), left)
 	add("add", 0x11000000, "ADD", nonzero(width, 0), nonzero(width, 5), addend())
 	add("sub", 0x4B000000, "SUB", r(0), r(5), r(16))
-	add("sub", 0x4B000000, "SUB {2}<<{3}, {1}, {0}", r(0), r(5), r(16), shiftBy(most))
+	add("sub", 0x4B000000, "SUB {2}<<{3}, {1}, {0}", r(0), r(5), r(16), left)
 	add("sub", 0x51000000, "SUB", nonzero(width, 0), nonzero(width, 5), addend())
 	add("subs", 0x6B000000, "SUBS", r(0), r(5), r(16))
-	add("subs", 0x71000000, "SUBS", r(0), nonzero(width, 5), addend())
+	add("subs", 0x71000000, "SUBS", nonzero(width, 0), nonzero(width, 5), addend())
 	add("cmp", 0x6B00001F, "CMP", r(5), r(16))
 	add("cmp", 0x7100001F, "CMP", nonzero(width, 5), addend())
-	for _, row := range []struct {
-		name       string
-		word, imms uint32
-		golang     string
-	}{
-		{"and", 0x0A000000, 0x12000000, "AND"},
-		{"orr", 0x2A000000, 0x32000000, "ORR"},
-		{"eor", 0x4A000000, 0x52000000, "EOR"},
-	} {
-		add(row.name, row.word, row.golang, r(0), r(5), r(16))
-		add(row.name, row.imms, row.golang, nonzero(width, 0), r(5), mask(n))
-	}
-	add("bic", 0x0A200000, "BIC", r(0), r(5), r(16))
-	add("orn", 0x2A200000, "ORN", r(0), r(5), r(16))
-	add("tst", 0x6A00001F, "TST", r(5), r(16))
+	add("neg", 0x4B0003E0, "NEG", r(0), r(16))
 	add("mul", 0x1B007C00, "MUL", r(0), r(5), r(16))
 	add("madd", 0x1B000000, "MADD {2}, {3}, {1}, {0}", r(0), r(5), r(16), r(10))
 	add("msub", 0x1B008000, "MSUB {2}, {3}, {1}, {0}", r(0), r(5), r(16), r(10))
 	add("sdiv", 0x1AC00C00, "SDIV", r(0), r(5), r(16))
 	add("udiv", 0x1AC00800, "UDIV", r(0), r(5), r(16))
-	add("neg", 0x4B0003E0, "NEG", r(0), r(16))
+	return all
+}
+
+// bitForms are logical instructions and shifts.
+func bitForms(width string, wide uint32, n int) []*form {
+	var all []*form
+	add := adder(&all, width, wide)
+	r := func(at int) slot { return reg(width, at) }
+
+	add("and", 0x0A000000, "AND", r(0), r(5), r(16))
+	add("and", 0x12000000, "AND", nonzero(width, 0), r(5), mask(n))
+	add("orr", 0x2A000000, "ORR", r(0), r(5), r(16))
+	add("orr", 0x32000000, "ORR", nonzero(width, 0), r(5), mask(n))
+	add("eor", 0x4A000000, "EOR", r(0), r(5), r(16))
+	add("eor", 0x52000000, "EOR", nonzero(width, 0), r(5), mask(n))
+	add("bic", 0x0A200000, "BIC", r(0), r(5), r(16))
+	add("orn", 0x2A200000, "ORN", r(0), r(5), r(16))
+	add("tst", 0x6A00001F, "TST", r(5), r(16))
 	add("mvn", 0x2A2003E0, "MVN", r(0), r(16))
 
 	// Shifts by constants are moves of bit fields, whose word says where the field is.
+	most := uint32(n - 1)
+	left := imm(0, int64(most), func(i uint32) uint32 { return -i&most<<16 | (most-i)<<10 })
+	right := imm(0, int64(most), func(i uint32) uint32 { return i<<16 | most<<10 })
 	field := wide >> 31 << 22
 	add("lsl", 0x1AC02000, "LSL", r(0), r(5), r(16))
-	add("lsl", 0x53000000|field, "LSL", r(0), r(5), imm(0, most, func(i uint32) uint32 {
-		return uint32(-int(i))&uint32(most)<<16 | (uint32(most)-i)<<10
-	}))
-	right := imm(0, most, func(i uint32) uint32 { return i<<16 | uint32(most)<<10 })
+	add("lsl", 0x53000000|field, "LSL", r(0), r(5), left)
 	add("lsr", 0x1AC02400, "LSR", r(0), r(5), r(16))
 	add("lsr", 0x53000000|field, "LSR", r(0), r(5), right)
 	add("asr", 0x1AC02800, "ASR", r(0), r(5), r(16))
@@ -190,14 +164,14 @@ func selectForms(width string, wide uint32) []*form {
 			return s
 		}
 		all = append(all,
-			&form{"csel." + c + ours, "csel", wide | 0x1A800000 | yes,
-				[]slot{r(0), r(5), behind(r(16))}, "CSEL" + gos + " " + upper + ", {1}, {2}, {0}", Other},
-			&form{"csinc." + c + ours, "csinc", wide | 0x1A800400 | yes,
-				[]slot{r(0), r(5), behind(r(16))}, "CSINC" + gos + " " + upper + ", {1}, {2}, {0}", Other},
-			&form{"cset." + c + ours, "cset", wide | 0x1A9F07E0 | not,
-				[]slot{behind(r(0))}, "CSET" + gos + " " + upper + ", {0}", Other},
-			&form{"csetm." + c + ours, "csetm", wide | 0x5A9F03E0 | not,
-				[]slot{behind(r(0))}, "CSETM" + gos + " " + upper + ", {0}", Other})
+			encoded("csel."+c+ours, "csel", wide|0x1A800000|yes,
+				[]slot{r(0), r(5), behind(r(16))}, "CSEL"+gos+" "+upper+", {1}, {2}, {0}", Other),
+			encoded("csinc."+c+ours, "csinc", wide|0x1A800400|yes,
+				[]slot{r(0), r(5), behind(r(16))}, "CSINC"+gos+" "+upper+", {1}, {2}, {0}", Other),
+			encoded("cset."+c+ours, "cset", wide|0x1A9F07E0|not,
+				[]slot{behind(r(0))}, "CSET"+gos+" "+upper+", {0}", Other),
+			encoded("csetm."+c+ours, "csetm", wide|0x5A9F03E0|not,
+				[]slot{behind(r(0))}, "CSETM"+gos+" "+upper+", {0}", Other))
 	}
 	return all
 }
@@ -205,7 +179,7 @@ func selectForms(width string, wide uint32) []*form {
 // jumpForms go elsewhere. Only Go's assembler knows how far.
 func jumpForms() []*form {
 	jump := func(name, golang string, slots ...slot) *form {
-		return &form{name: name, mnemonic: name, slots: slots, golang: golang, kind: Jump}
+		return &form{name: name, mnemonic: strings.TrimSuffix(name, ".w"), slots: slots, golang: golang, kind: Jump}
 	}
 	all := []*form{
 		{name: "ret", mnemonic: "ret", base: 0xD65F03C0, golang: "RET", kind: Jump},

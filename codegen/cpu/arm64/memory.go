@@ -52,10 +52,13 @@ func scaled(size int) slot {
 		func(m Mem) uint32 { return uint32(m.Off/bytes) << 10 }, armOffset, goOffset)
 }
 
-// unscaled is base + any offset of 9 bits.
-func unscaled() slot {
+// unscaled is base + an offset of 9 bits that the scaled form does not take.
+func unscaled(size int) slot {
 	return memory("base + an offset from -256 to 255",
-		func(m Mem) bool { return !m.Post && !m.Indexed && m.Off >= -256 && m.Off <= 255 },
+		func(m Mem) bool {
+			other := m.Off < 0 || m.Off%(1<<size) != 0
+			return !m.Post && !m.Indexed && m.Off >= -256 && m.Off <= 255 && other
+		},
 		func(m Mem) uint32 { return uint32(m.Off&0x1FF) << 12 }, armOffset, goOffset)
 }
 

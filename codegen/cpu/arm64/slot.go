@@ -126,7 +126,7 @@ func reg(width string, at int) slot {
 	}
 }
 
-// nonzero is a general register where ZR's number means the stack pointer.
+// nonzero is a general register but ZR, whose number would mean something else here.
 func nonzero(width string, at int) slot {
 	s := reg(width, at)
 	s.takes = "a register but ZR"
@@ -169,6 +169,12 @@ func addend() slot {
 		}
 		return uint32(o.(Imm)) << 10
 	}
+	s.arm = func(o Operand) string {
+		if i := o.(Imm); i > 0xFFF {
+			return fmt.Sprintf("#%d, lsl #12", i>>12)
+		}
+		return fmt.Sprintf("#%d", o.(Imm))
+	}
 	return s
 }
 
@@ -193,6 +199,7 @@ func mask(width int) slot {
 	}
 	s.fits = func(o Operand) bool { _, ok := encode(o); return ok }
 	s.bits = func(o Operand) uint32 { w, _ := encode(o); return w }
+	s.arm = func(o Operand) string { return fmt.Sprintf("#0x%x", uint64(o.(Imm))<<(64-width)>>(64-width)) }
 	return s
 }
 
@@ -242,11 +249,10 @@ func zero(arm string) slot {
 
 // label is the target of a jump, whose distance only Go's assembler knows.
 func label() slot {
+	text := func(o Operand) string { return string(o.(Label)) }
 	return slot{"a label", func(o Operand) bool { _, ok := o.(Label); return ok },
-		func(Operand) uint32 { return 0 }, name[Label], name[Label]}
+		func(Operand) uint32 { return 0 }, text, text}
 }
-
-func name[T Operand](o Operand) string { return fmt.Sprint(o) }
 
 // parameter is a parameter of so many bytes.
 func parameter(bytes int) slot {

@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/mmcloughlin/avo/reg"
-
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
@@ -96,15 +94,16 @@ func (v *value) is(bits uint32) bool { return v.kind == constant && v.bits == bi
 // A pointer is the address of an element, from which a loop counts.
 type pointer struct {
 	slice string
-	bytes int            // of an element
-	rest  *expr.Expr     // interned
-	reg   reg.GPPhysical // nil: in the slot
+	bytes int        // of an element
+	rest  *expr.Expr // interned
+	fixed bool       // elements at any index are counted from it
+	reg   int        // number among those for pointers; none: in the slot
 	off   int
 }
 
 func (f *fn) newBlock(axis string, lanes int) *block {
 	return &block{
-		f: f, axis: axis, lanes: lanes, free: f.isa.regs,
+		f: f, axis: axis, lanes: lanes, free: f.regs,
 		byExpr: map[*expr.Expr]*value{},
 		byNode: map[node]*value{},
 		elems:  map[*expr.Expr]*value{},
@@ -129,8 +128,7 @@ func (b *block) add(n node, args ...*value) *value {
 func (b *block) constant(bits uint32) *value { return b.add(node{kind: constant, bits: bits}) }
 
 func (b *block) compute(op expr.Op, t expr.Type, args ...*value) *value {
-	_, comparison := predicates[op]
-	return b.add(node{kind: compute, op: op, typ: t, mask: comparison || t == expr.Bool}, args...)
+	return b.add(node{kind: compute, op: op, typ: t, mask: compares(op) || t == expr.Bool}, args...)
 }
 
 // value returns the value of an expression.
@@ -180,7 +178,7 @@ func (b *block) slot(t expr.Type, off int) *value {
 func (b *block) slotted(e *expr.Expr) *value {
 	off := b.f.slot(e.Type)
 	if allGeneral(e) {
-		b.f.integerTo(e, off)
+		b.f.m.store(e, off)
 	} else {
 		b.pending = append(b.pending, pending{e, off})
 	}
@@ -201,7 +199,7 @@ func (b *block) elem(e *expr.Expr) *value {
 func (b *block) fetch(e *expr.Expr) *value {
 	switch {
 	case b.axis == "" && e.Type == expr.F32:
-		return b.add(node{kind: cell, ptr: &pointer{slice: e.Name}, at: e.Args[0]})
+		return b.add(node{kind: cell, ptr: &pointer{slice: e.Name, bytes: bytesOf(e.Type)}, at: e.Args[0]})
 	case b.fixed(e):
 		return b.slotted(e)
 	}
@@ -217,6 +215,7 @@ func (b *block) fetch(e *expr.Expr) *value {
 	if e.Type.Narrow() { // a gather would read words
 		b.f.fail("what is read of %s, of 16 bits, does not lie in a row", e.Name)
 	}
+	p.fixed = true
 	return b.add(node{kind: gather, ptr: p}, index)
 }
 
@@ -242,7 +241,7 @@ func (b *block) pointer(e, rest *expr.Expr) *pointer {
 			return p
 		}
 	}
-	p := &pointer{slice: e.Name, bytes: bytesOf(e.Type), rest: rest}
+	p := &pointer{slice: e.Name, bytes: bytesOf(e.Type), rest: rest, reg: none}
 	b.pointers = append(b.pointers, p)
 	return p
 }
@@ -302,11 +301,19 @@ func (b *block) operation(e *expr.Expr) *value {
 			return b.divide(e, args[0])
 		}
 	case expr.ToF32:
-		if t == expr.U32 && b.f.isa == avx2 {
+		if t == expr.U32 && !b.has(e.Op, t) {
 			hi := b.compute(expr.Shr, expr.U32, args[0], b.constant(16))
 			lo := b.compute(expr.And, expr.U32, args[0], b.constant(1<<16-1))
 			top := b.compute(expr.Mul, expr.F32, b.compute(expr.ToF32, expr.I32, hi), b.constant(math.Float32bits(1<<16)))
 			return b.compute(expr.Add, expr.F32, top, b.compute(expr.ToF32, expr.I32, lo))
+		}
+	case expr.Min, expr.Max:
+		if !b.has(e.Op, t) {
+			less, greater := args[0], args[1]
+			if e.Op == expr.Max {
+				less, greater = greater, less
+			}
+			return b.choose(t, b.compare(expr.Lt, t, less, greater), args[0], args[1])
 		}
 	case expr.Shl, expr.Shr:
 		if args[1].kind != constant {
@@ -329,9 +336,12 @@ func (b *block) not(v *value) *value {
 }
 
 // negatable says whether the opposite of a comparison is one instruction too.
-func (b *block) negatable(v *value) bool { return b.f.isa == avx512 || v.typ == expr.F32 }
+func (b *block) negatable(v *value) bool { return b.has(expr.Ne, v.typ) }
 
-// compare is a comparison; AVX2 has only Lt and Eq of signed integers.
+// has says whether there is an instruction for an op.
+func (b *block) has(op expr.Op, t expr.Type) bool { return b.f.instruction(op, t) != "" }
+
+// compare is a comparison, made of others where there is no instruction.
 func (b *block) compare(op expr.Op, t expr.Type, x, y *value) *value {
 	if t == expr.Bool {
 		v := b.compute(expr.Xor, t, x, y)
@@ -340,19 +350,16 @@ func (b *block) compare(op expr.Op, t expr.Type, x, y *value) *value {
 		}
 		return v
 	}
-	if b.f.isa == avx2 && t != expr.F32 {
-		switch op {
-		case expr.Le:
-			return b.not(b.compare(expr.Lt, t, y, x))
-		case expr.Ne:
-			return b.not(b.compare(expr.Eq, t, x, y))
-		case expr.Lt:
-			if t == expr.U32 {
-				x, y, t = b.flipped(x), b.flipped(y), expr.I32
-			}
-		}
+	if b.has(op, t) {
+		return b.compute(op, t, x, y)
 	}
-	return b.compute(op, t, x, y)
+	switch op {
+	case expr.Ne:
+		return b.not(b.compare(expr.Eq, t, x, y))
+	case expr.Le: // of integers
+		return b.not(b.compare(expr.Lt, t, y, x))
+	}
+	return b.compute(expr.Lt, expr.I32, b.flipped(x), b.flipped(y))
 }
 
 // flipped changes the sign bit, which orders unsigned integers as signed ones.
@@ -408,7 +415,7 @@ func (b *block) divide(e *expr.Expr, x *value) *value {
 func (b *block) prepare() {
 	b.prune()
 	b.f.scalars(b.pending)
-	b.setPointers()
+	b.f.m.pointers(b.pointers)
 }
 
 // write writes scalar code.
@@ -431,38 +438,6 @@ func (b *block) prune() {
 	b.order = slices.DeleteFunc(b.order, func(v *value) bool { return !live[v] })
 }
 
-// setPointers computes the pointers, the first of them into registers. Others are in
-// slots, the first of those in registers too that are free in the end.
-func (b *block) setPointers() {
-	f := b.f
-	for i, p := range b.pointers {
-		if i < len(pointerRegs) && p.rest.IsConst() && p.rest.I < 1<<28 {
-			p.reg = pointerRegs[i]
-			f.sliceBase(p.slice, p.reg)
-			if p.rest.I != 0 {
-				f.op("ADDQ", imm(p.bytes*int(p.rest.I)), p.reg)
-			}
-			continue
-		}
-		d := f.integer(p.rest)
-		f.sliceBase(p.slice, tempReg)
-		if i < len(pointerRegs) {
-			p.reg = pointerRegs[i]
-			f.op("LEAQ", element(tempReg, d, p.bytes), p.reg)
-			continue
-		}
-		p.off = f.slot(expr.I32)
-		f.op("LEAQ", element(tempReg, d, p.bytes), d)
-		f.op("MOVQ", d, f.at(p.off))
-	}
-	for i, p := range b.pointers[min(len(b.pointers), len(pointerRegs)):] {
-		if i < len(evalRegs) {
-			p.reg = evalRegs[i]
-			f.op("MOVQ", f.at(p.off), p.reg)
-		}
-	}
-}
-
 // scalars computes expressions into slots, together.
 func (f *fn) scalars(es []pending) {
 	if len(es) == 0 {
@@ -478,7 +453,7 @@ func (f *fn) scalars(es []pending) {
 // scalarTo computes an expression into a slot.
 func (f *fn) scalarTo(e *expr.Expr, off int) {
 	if allGeneral(e) {
-		f.integerTo(e, off)
+		f.m.store(e, off)
 		return
 	}
 	f.scalars([]pending{{e, off}})

@@ -3,15 +3,9 @@ package vector
 import (
 	"fmt"
 	"go/token"
-	"go/types"
 	"maps"
+	"slices"
 	"strings"
-
-	"github.com/mmcloughlin/avo/attr"
-	"github.com/mmcloughlin/avo/gotypes"
-	"github.com/mmcloughlin/avo/ir"
-	"github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
@@ -32,60 +26,59 @@ type place struct {
 	off int
 }
 
-// A fn writes one function.
+// A fn writes one function: what to compute in which order, while its machine writes the
+// instructions.
 type fn struct {
-	isa      *isa
-	pool     pool
+	*isa
+	m        machine
 	stmts    []kernel.Stmt // of the vector kernel
-	out      *ir.Function
-	slices   map[string]operand.Mem // parameters
 	vars     map[string]place
 	lets     map[string]*expr.Expr // what the integers in scope stand for
 	touched  map[kernel.Stmt][]depend.Access
 	interner *expr.Interner
 	ints     int // bytes of the frame in use
 	vecs     int
-	keys     int // place of the round keys of random words
 	labels   int
 	err      error // the first reason why the vector kernel cannot be compiled
 }
 
 // compile writes the functions of a vector kernel, one for each instruction set.
-func compile(l *Kernel, p pool) ([]*ir.Function, error) {
+func compile(l *Kernel, machines []func(*fn) machine) error {
 	body := (&hoister{}).nodes(kernel.RewriteAll(l.Body, expr.Expand))
-	var out []*ir.Function
-	for _, s := range []*isa{avx512, avx2} {
-		f := newFn(l, s, p)
-		f.randomKeys(body)
+	for _, begin := range machines {
+		f := newFn(begin)
+		f.m.begin(f.parameters(l))
+		if needsRandom(body) {
+			f.m.randomKeys()
+		}
 		f.stmts = body
 		f.body(body)
-		f.op("VZEROUPPER")
-		f.op("RET")
+		f.m.end()
 		if f.err != nil {
-			return nil, f.err
+			return f.err
 		}
-		out = append(out, f.out)
 	}
-	return out, nil
+	return nil
 }
 
-// newFn begins the function of a vector kernel for an instruction set.
-func newFn(l *Kernel, s *isa, p pool) *fn {
+// newFn begins a function.
+func newFn(begin func(*fn) machine) *fn {
 	f := &fn{
-		isa: s, pool: p,
-		out:      ir.NewFunction(l.Name + s.name),
-		slices:   map[string]operand.Mem{},
 		vars:     map[string]place{},
 		lets:     map[string]*expr.Expr{},
 		touched:  map[kernel.Stmt][]depend.Access{},
 		interner: expr.NewInterner(),
 		vecs:     intBytes,
 	}
-	f.out.Attributes = attr.NOSPLIT
-	f.out.Doc = []string{f.out.Name + " " + l.Doc}
-	f.out.AddPragma("noescape")
-	f.parameters(l)
+	f.m = begin(f)
+	f.isa = f.m.describe()
 	return f
+}
+
+// needsRandom says whether statements need random words.
+func needsRandom(body []kernel.Stmt) bool {
+	isRandom := func(s kernel.Stmt) bool { _, ok := s.(*kernel.Random); return ok }
+	return slices.ContainsFunc(slices.Collect(kernel.All(body)), isRandom)
 }
 
 // fail notes why the vector kernel cannot be compiled; the code written is of no use.
@@ -95,89 +88,53 @@ func (f *fn) fail(format string, args ...any) {
 	}
 }
 
-// goTypes are the types of parameters, and the instruction that loads a value.
-var goTypes = map[expr.Type]struct {
-	value, elem types.BasicKind
-	bytes       int
-	load        string
-}{
-	expr.F32:  {types.Float32, types.Float32, 4, "VBROADCASTSS"},
-	expr.I32:  {types.Int, types.Int32, 8, "MOVQ"},
-	expr.U32:  {types.Uint32, types.Uint32, 4, "MOVL"},
-	expr.BF16: {elem: types.Uint16},
-	expr.F16:  {elem: types.Uint16},
+// A parameter is one of the Go function.
+type parameter struct {
+	name  string    // in Go
+	slice string    // the slice that it points to; "": none
+	elem  expr.Type // of the slice, or the type of the value
+	slot  int       // where the value goes
 }
 
-// parameters declares the signature, and copies scalars to the frame, where all
-// code finds them.
-func (f *fn) parameters(l *Kernel) {
-	var params []*types.Var
-	used := map[string]bool{}
-	at := 0
-	add := func(name string, t types.Type, bytes int) operand.Mem {
+// isValue says whether a parameter is a scalar.
+func (p parameter) isValue() bool { return p.slice == "" }
+
+// parameters are those behind the frame.
+func (f *fn) parameters(l *Kernel) []parameter {
+	var out []parameter
+	used := map[string]bool{"frame": true}
+	unused := func(name string) string {
 		name = strings.ReplaceAll(name, ".", "_")
 		// Registers have upper-case names, and g.
 		for used[name] || token.IsKeyword(name) || name == "g" || len(name) > 1 && strings.ToUpper(name) == name {
 			name += "_"
 		}
 		used[name] = true
-		params = append(params, types.NewParam(token.NoPos, nil, name, t))
-		at = (at + bytes - 1) &^ (bytes - 1)
-		at += bytes
-		return operand.NewParamAddr(name, at-bytes)
+		return name
 	}
-	f.op("MOVQ", add("frame", types.NewPointer(types.Typ[types.Byte]), 8), frameReg)
+	seen := map[string]bool{}
 	for _, s := range l.Slices {
-		if _, twice := f.slices[s.Name]; twice || s.Type == expr.Bool {
+		if seen[s.Name] || s.Type == expr.Bool {
 			f.fail("slice %s is no parameter", s.Name)
-			return
+			return nil
 		}
-		f.slices[s.Name] = add(s.Name, types.NewPointer(types.Typ[goTypes[s.Type].elem]), 8)
+		seen[s.Name] = true
+		out = append(out, parameter{name: unused(s.Name), slice: s.Name, elem: s.Type})
 	}
 	for _, v := range l.Values {
 		if v.Type == expr.Bool || v.Type.Narrow() {
 			f.fail("value %s is %v", v.Name, v.Type)
-			return
+			return nil
 		}
-		t := goTypes[v.Type]
-		r, store := reg.Register(tempReg), "MOVQ"
-		if v.Type == expr.F32 {
-			r, store = f.full(0), "VMOVUPS"
-		}
-		f.op(t.load, add(v.Name, types.Typ[t.value], t.bytes), r)
-		f.op(store, r, f.at(f.bind(v.Name, v.Type)))
+		out = append(out, parameter{name: unused(v.Name), elem: v.Type, slot: f.bind(v.Name, v.Type)})
 	}
-	f.out.SetSignature(gotypes.NewSignature(nil, types.NewSignatureType(nil, nil, nil, types.NewTuple(params...), nil, false)))
+	return out
 }
-
-// op writes an instruction, the destination last.
-func (f *fn) op(name string, operands ...operand.Op) {
-	f.out.AddInstruction(&ir.Instruction{Opcode: name, Operands: operands})
-}
-
-// jump writes a jump to a label.
-func (f *fn) jump(name, label string) { f.op(name, operand.LabelRef(label)) }
 
 // label returns a new label.
 func (f *fn) label(what string) string {
 	f.labels++
 	return fmt.Sprintf("%s%d", what, f.labels)
-}
-
-func (f *fn) mark(label string) { f.out.AddLabel(ir.Label(label)) }
-
-// at is a place in the frame.
-func (f *fn) at(off int) operand.Mem { return operand.Mem{Base: frameReg, Disp: off} }
-
-// full is the widest vector register n.
-func (f *fn) full(n int) reg.Register { return vec(n, f.isa.lanes) }
-
-// constant is the operand of a constant, for the suffix that broadcasts.
-func (f *fn) constant(bits uint32) operand.Mem {
-	if f.isa == avx512 {
-		return f.pool.constant(bits)
-	}
-	return f.pool.all(bits)
 }
 
 // slot takes a part of the frame.
@@ -206,13 +163,4 @@ func (f *fn) scope(write func()) {
 	vars, ints, vecs := maps.Clone(f.vars), f.ints, f.vecs
 	write()
 	f.vars, f.ints, f.vecs = vars, ints, vecs
-}
-
-// sliceBase loads the address of a slice.
-func (f *fn) sliceBase(name string, to reg.Register) {
-	m, ok := f.slices[name]
-	if !ok {
-		f.fail("%s is no slice of the vector kernel", name)
-	}
-	f.op("MOVQ", m, to)
 }

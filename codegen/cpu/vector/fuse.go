@@ -114,8 +114,8 @@ func (g *group) take(s kernel.Stmt) bool {
 	}
 	if len(g.members) == 0 {
 		g.size, g.axis = a.Size, a.Var
-		g.serial = a.Size.IsConst() && a.Size.I <= int64(g.isa.lanes)
-	} else if !expr.Equal(g.size, a.Size) || len(expr.Elems(a.Size)) > 0 || regs > 0 && g.folds+regs > g.isa.regs/2 {
+		g.serial = a.Size.IsConst() && a.Size.I <= int64(g.lanes)
+	} else if !expr.Equal(g.size, a.Size) || len(expr.Elems(a.Size)) > 0 || regs > 0 && g.folds+regs > g.regs/2 {
 		return false
 	}
 	g.folds += regs // though it may have to wait: then a later loop is there for others too
@@ -178,8 +178,8 @@ func (f *fn) over(e *expr.Expr) *expr.Expr { return expr.Simplify(expr.Subst(e, 
 func (g *group) streams(first, taken []kernel.Stmt) []kernel.Stmt {
 	return slices.DeleteFunc(first, func(s kernel.Stmt) bool {
 		r, ok := s.(*kernel.Random)
-		left := g.isa.regs - 1 - g.folds - streamRegs*(len(g.random)+1)
-		ok = ok && len(g.random) < g.isa.streams && left >= stateRegs && g.private(r, taken)
+		left := g.regs - 1 - g.folds - g.isa.random.carried()*(len(g.random)+1)
+		ok = ok && len(g.random) < g.isa.random.streams && left >= g.isa.random.state && g.private(r, taken)
 		if ok {
 			g.random = append(g.random, r)
 		}

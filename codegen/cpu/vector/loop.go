@@ -1,8 +1,6 @@
 package vector
 
 import (
-	"github.com/mmcloughlin/avo/operand"
-
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
@@ -28,7 +26,7 @@ func (f *fn) run(g *group) {
 		}
 	}
 	f.scope(func() {
-		l := &loop{block: f.newBlock(g.axis, f.isa.lanes), size: g.size, group: 1}
+		l := &loop{block: f.newBlock(g.axis, f.lanes), size: g.size, group: 1}
 		l.reserve(g.random, folds, g.folds)
 		rest := folds
 		for _, m := range g.members {
@@ -41,10 +39,10 @@ func (f *fn) run(g *group) {
 		}
 		if !l.size.IsConst() {
 			l.limit = f.slot(expr.I32)
-			f.integerTo(l.size, l.limit)
+			f.m.store(l.size, l.limit)
 		}
 		for i, r := range g.random {
-			f.startStream(l.streams[i], r)
+			f.m.startStream(l.streams[i], r)
 		}
 		l.prepare()
 		l.begin(folds)
@@ -64,21 +62,20 @@ func (f *fn) run(g *group) {
 
 // reserve gives registers to what the loop carries along.
 func (l *loop) reserve(random []*kernel.Random, folds []*folding, partials int) {
-	if l.f.isa == avx2 {
-		l.free-- // the mask of the last vector
-	}
+	l.free -= l.f.reserved
 	take := func(n int) int {
 		l.free -= n
 		return l.free
 	}
-	left := l.free - partials - (streamRegs+2)*len(random)
+	way := l.f.random
+	left := l.free - partials - (way.carried()+way.words)*len(random)
 	for _, r := range random {
 		groups := 1
-		if left >= 2*stateRegs && (!l.size.IsConst() || l.size.I > int64(2*l.lanes)) {
+		if left >= 2*way.state && (!l.size.IsConst() || l.size.I > int64(2*l.lanes)) {
 			groups = 2
 		}
-		l.group = 2 * groups
-		l.streams = append(l.streams, &stream{tile: r.Dst, groups: groups, words: take(l.group), counter: take(1)})
+		l.group = way.words * groups
+		l.streams = append(l.streams, &stream{tile: r.Dst, groups: groups, vectors: way.words * groups, words: take(l.group), counter: take(1)})
 	}
 	for _, s := range folds {
 		l.reserveFold(s)
@@ -91,10 +88,10 @@ func (l *loop) reserve(random []*kernel.Random, folds []*folding, partials int) 
 // begin sets what the loop carries along.
 func (l *loop) begin(folds []*folding) {
 	for _, s := range folds {
-		l.beginFold(s)
+		l.f.m.startPartials(s)
 	}
 	for _, s := range l.streams {
-		l.f.firstCounters(s)
+		l.f.m.firstCounters(s)
 	}
 }
 
@@ -102,25 +99,21 @@ func (l *loop) begin(folds []*folding) {
 func (l *loop) vector(in instance) {
 	in.part %= l.group
 	for _, s := range l.streams {
-		if in.part%(2*s.groups) == 0 {
-			l.f.nextWords(s)
+		if in.part%s.vectors == 0 {
+			l.f.m.nextWords(s)
 		}
 	}
 	l.emit(in)
 }
 
-// iterations writes n vectors, again and again until the index fails a comparison.
-func (l *loop) iterations(label string, n int, jump string, limit operand.Op) {
-	l.f.mark(label)
+// vectors writes n vectors behind the index.
+func (l *loop) vectors(n int) {
 	for i := range n {
 		l.vector(instance{disp: i * l.lanes, indexed: true, part: i})
 	}
 	for _, s := range l.sums {
 		l.f.turn(s)
 	}
-	l.f.op("ADDQ", imm(n*l.lanes), indexReg)
-	l.f.op("CMPQ", indexReg, limit)
-	l.f.jump(jump, label)
 }
 
 // fixed writes a loop whose length is known.
@@ -137,8 +130,11 @@ func (l *loop) fixed(n int) {
 	}
 	f := l.f
 	if looped > 0 {
-		f.op("XORL", indexReg.As32(), indexReg.As32())
-		l.iterations(f.label("loop"), unroll, "JLT", imm(looped*l.lanes))
+		f.m.startIndex()
+		again := f.label("loop")
+		f.m.mark(again)
+		l.vectors(unroll)
+		f.m.again(unroll*l.lanes, looped*l.lanes, again)
 	}
 	in := instance{indexed: looped > 0}
 	for in.part = looped; in.part < whole; in.part++ {
@@ -146,8 +142,7 @@ func (l *loop) fixed(n int) {
 		in.disp += l.lanes
 	}
 	if rest > 0 {
-		f.op("MOVL", imm(rest), countReg)
-		l.constantMask(rest)
+		f.m.firstLanes(rest)
 		in.masked = true
 		l.vector(in)
 		in.part++
@@ -160,7 +155,7 @@ func (l *loop) fixed(n int) {
 // addRest adds the first vectors of a batch to the sums.
 func (l *loop) addRest(n int) {
 	for _, s := range l.sums {
-		l.f.addRest(s, n)
+		l.f.m.addRest(s, n)
 	}
 }
 
@@ -168,27 +163,24 @@ func (l *loop) addRest(n int) {
 func (l *loop) dynamic() {
 	f := l.f
 	tail, again, end := f.label("tail"), f.label("loop"), f.label("end")
-	f.op("XORL", indexReg.As32(), indexReg.As32())
-	f.op("MOVQ", f.at(l.limit), limitReg)
-	f.op("SUBQ", imm(l.group*l.lanes), limitReg)
-	f.jump("JLT", tail)
-	l.iterations(again, l.group, "JLE", limitReg)
-	f.mark(tail)
-	f.op("MOVQ", f.at(l.limit), countReg)
-	f.op("SUBQ", indexReg, countReg)
+	f.m.startIndex()
+	f.m.whole(l.limit, l.group*l.lanes, tail)
+	f.m.mark(again)
+	l.vectors(l.group)
+	f.m.againWhole(l.group*l.lanes, again)
+	f.m.mark(tail)
 	rest := make([]string, l.group) // where the loop goes on after so many vectors
 	for i := range rest {
 		if rest[i] = end; i > 0 && len(l.sums) > 0 {
 			rest[i] = f.label("rest")
 		}
 	}
-	f.jump("JLE", end)
+	f.m.rest(l.limit, end)
 	for i := range l.group {
 		if i > 0 {
-			f.op("SUBQ", imm(l.lanes), countReg)
-			f.jump("JLE", rest[i])
+			f.m.fewer(l.lanes, rest[i])
 		}
-		l.countMask()
+		f.m.someLanes()
 		l.vector(instance{disp: i * l.lanes, indexed: true, masked: true, part: i})
 	}
 	for _, s := range l.sums {
@@ -196,46 +188,12 @@ func (l *loop) dynamic() {
 	}
 	for i, label := range rest {
 		if label != end {
-			f.jump("JMP", end)
-			f.mark(label)
+			f.m.jump(end)
+			f.m.mark(label)
 			l.addRest(i)
 		}
 	}
-	f.mark(end)
-}
-
-// someLanes is a constant of the pool: a vector from word 8-n on has n lanes set.
-func (p pool) someLanes() operand.Mem {
-	const one = 1<<32 - 1
-	return p.constant(one, one, one, one, one, one, one, one, 0, 0, 0, 0, 0, 0, 0, 0)
-}
-
-// constantMask sets the mask of the first n lanes.
-func (l *loop) constantMask(n int) {
-	f := l.f
-	if f.isa == avx512 {
-		f.op("MOVL", imm(1<<n-1), tempReg)
-		f.op("KMOVW", tempReg, f.isa.tail)
-		return
-	}
-	f.op("VMOVUPS", f.pool.someLanes().Offset(4*(8-n)), f.isa.tail)
-}
-
-// countMask sets the mask of as many lanes as countReg says, at most all.
-func (l *loop) countMask() {
-	f := l.f
-	if f.isa == avx512 {
-		f.op("MOVL", imm(-1), tempReg)
-		f.op("BZHIL", countReg, tempReg, tempReg)
-		f.op("KMOVW", tempReg, f.isa.tail)
-		return
-	}
-	f.op("MOVL", imm(l.lanes), limitReg)
-	f.op("CMPQ", countReg, limitReg)
-	f.op("CMOVQLT", countReg, limitReg)
-	f.op("NEGQ", limitReg)
-	f.op("LEAQ", f.pool.someLanes(), tempReg)
-	f.op("VMOVUPS", mem(tempReg, limitReg, 8), f.isa.tail)
+	f.m.mark(end)
 }
 
 // count writes a loop over an integer variable.
@@ -247,16 +205,10 @@ func (f *fn) count(name string, lo, hi *expr.Expr, body func()) {
 		f.scalarTo(hi, limit.off)
 		again, end := f.label("loop"), f.label("end")
 		f.vars[name] = v
-		f.op("MOVQ", f.at(v.off), tempReg)
-		f.op("CMPQ", tempReg, f.at(limit.off))
-		f.jump("JGE", end)
-		f.mark(again)
+		f.m.jumpUnlessLess(v.off, limit.off, end)
+		f.m.mark(again)
 		body()
-		f.op("MOVQ", f.at(v.off), tempReg)
-		f.op("INCQ", tempReg)
-		f.op("MOVQ", tempReg, f.at(v.off))
-		f.op("CMPQ", tempReg, f.at(limit.off))
-		f.jump("JLT", again)
-		f.mark(end)
+		f.m.next(v.off, limit.off, again)
+		f.m.mark(end)
 	})
 }

@@ -9,9 +9,21 @@ type step struct {
 	value  *value
 	reg    int // of the value
 	form
-	from  [2]int // registers of form.in
+	from  [3]int // registers of form.in
 	at    int    // register of form.mem; none if it is read from memory
 	temps [4]int
+}
+
+// A form is the instruction of a value and how it takes its operands. It is
+// written NAME first, mem, in (the last first), result.
+type form struct {
+	name  string
+	first any      // a constant of the machine; none: nil
+	mem   *value   // read where it is, in memory or a register; none: nil
+	in    []*value // read from registers
+	onto  *value   // the operand in[0], which the result replaces; none: nil
+	early bool     // the result is written while operands are still read
+	temps int      // registers for the instruction alone
 }
 
 type action uint8
@@ -37,9 +49,9 @@ type state struct {
 type allocator struct {
 	*block
 	masked bool
-	held   [firstMask + 5]*value // by register
-	locked []*value              // operands of the instruction at hand
-	now    int                   // place in the order
+	held   [firstMask + maxMasks]*value // by register
+	locked []*value                     // operands of the instruction at hand
+	now    int                          // place in the order
 	steps  []step
 }
 
@@ -65,14 +77,16 @@ func (b *block) allocate(masked bool) []step {
 
 // run gives an instruction its registers.
 func (a *allocator) run(v *value) {
-	s := step{value: v, reg: none, at: none, form: a.form(v)}
+	s := step{value: v, reg: none, at: none, form: a.f.m.form(a, v)}
 	for i, x := range s.in {
 		s.from[i] = a.get(x)
 	}
-	if x := s.mem; x != nil && !a.inMemory(x) {
+	if x := s.mem; x != nil && !a.f.m.inMemory(a, x) {
 		s.at = a.get(x)
 	}
-	if s.early {
+	replaces := s.onto != nil && a.last(s.onto)
+	early := s.early || s.onto != nil && !replaces
+	if early {
 		s.reg = a.claim(v)
 	}
 	var temps [4]value
@@ -86,7 +100,11 @@ func (a *allocator) run(v *value) {
 	for _, x := range v.operands() {
 		a.used(x)
 	}
-	if v.kind < store && !s.early { // it may take the register of an operand
+	switch {
+	case replaces:
+		s.reg = s.from[0]
+		a.held[s.reg], v.reg = v, s.reg
+	case v.kind < store && !early: // it may take the register of an operand
 		s.reg = a.claim(v)
 		a.locked = a.locked[:0]
 	}
@@ -95,8 +113,8 @@ func (a *allocator) run(v *value) {
 
 // file returns the registers that can hold a value.
 func (a *allocator) file(v *value) (first, end int) {
-	if v.mask && a.f.isa.masks > 0 {
-		return firstMask, firstMask + a.f.isa.masks
+	if v.mask && a.f.masks > 0 {
+		return firstMask, firstMask + a.f.masks
 	}
 	return 0, a.free
 }
@@ -157,6 +175,11 @@ func (a *allocator) evict(v *value) {
 	a.held[v.reg], v.reg = nil, none
 }
 
+// last says whether the instruction at hand is the last to use a value, which is no random word.
+func (a *allocator) last(v *value) bool {
+	return v.kind != word && v.uses[len(v.uses)-1] <= a.now
+}
+
 // used notes a use of a value as done. One without more uses gives up its register.
 func (a *allocator) used(v *value) {
 	for len(v.uses) > 0 && v.uses[0] <= a.now {
@@ -165,21 +188,4 @@ func (a *allocator) used(v *value) {
 	if len(v.uses) == 0 && v.reg != none {
 		a.held[v.reg], v.reg = nil, none
 	}
-}
-
-// inMemory says whether an instruction would read a value from memory: it is in no
-// register and need not be in one.
-func (a *allocator) inMemory(v *value) bool {
-	if v.reg != none || v.mask {
-		return false
-	}
-	switch v.kind {
-	case constant:
-		return true
-	case slotted:
-		return v.wide || a.f.isa == avx512
-	case load:
-		return !a.masked && len(v.uses) <= 1 && v.ptr.bytes != narrow
-	}
-	return v.spilled
 }

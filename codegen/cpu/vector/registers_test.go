@@ -90,7 +90,7 @@ func (b *block) verifyRun(s step, masked bool, held map[int]*value, stored func(
 		ok := held[s.at] == x
 		if s.at == none {
 			ok = stored(x) && !x.mask && x.kind != position && x.kind != cell && !(x.kind == load && (masked || x.ptr.bytes == narrow)) &&
-				!(x.kind == slotted && !x.wide && b.f.isa == avx2)
+				!(x.kind == slotted && !x.wide && b.f.isa == &avx2.isa)
 		}
 		if !ok {
 			return fmt.Errorf("the last operand is not in %d", s.at)
@@ -110,14 +110,15 @@ func (b *block) verifyRun(s step, masked bool, held map[int]*value, stored func(
 }
 
 // drawn is a block of random expressions, few registers being free.
-func drawn(s *isa, seed uint64) *block {
+func drawn(begin func(*fn) machine, seed uint64) *block {
 	draw := rand.New(rand.NewPCG(seed, 0))
 	l := &Kernel{
 		Name:   "vector",
 		Slices: []Slice{{"x", expr.F32}, {"y", expr.F32}, {"i", expr.I32}, {"b", expr.BF16}},
 		Values: []Value{{"a", expr.F32}, {"n", expr.I32}},
 	}
-	f := newFn(l, s, pool{})
+	f := newFn(begin)
+	f.m.begin(f.parameters(l))
 	e, n := expr.NewVar("e", expr.I32), expr.NewVar("n", expr.I32)
 	bits := expr.New(expr.AsU32, expr.NewElem("b", expr.BF16, e))
 	values := map[expr.Type][]*expr.Expr{
@@ -149,7 +150,7 @@ func drawn(s *isa, seed uint64) *block {
 		}
 		values[v.Type] = append(values[v.Type], v)
 	}
-	b := f.newBlock("e", s.lanes)
+	b := f.newBlock("e", f.lanes)
 	b.free = 6 + draw.IntN(6)
 	for i, v := range values[expr.F32] {
 		b.assign(expr.NewElem("y", expr.F32, expr.New(expr.Add, e, expr.Int(int64(100*i)))), v, false)
@@ -167,11 +168,11 @@ func drawn(s *isa, seed uint64) *block {
 func TestAllocate(t *testing.T) {
 	actions := map[action]int{}
 	for seed := range uint64(40) {
-		for _, s := range []*isa{avx512, avx2} {
-			b, masked := drawn(s, seed), seed%2 == 0
+		for _, begin := range newAMD64().machines("vector", "") {
+			b, masked := drawn(begin, seed), seed%2 == 0
 			steps := b.allocate(masked)
 			if err := b.verify(steps, masked); err != nil {
-				t.Fatalf("%s, %d: %v", s.name, seed, err)
+				t.Fatalf("%s, %d: %v", b.f.name, seed, err)
 			}
 			for i, s := range steps {
 				actions[s.action]++

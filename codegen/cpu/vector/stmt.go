@@ -32,7 +32,7 @@ func (f *fn) stmt(s kernel.Stmt) {
 	case *kernel.Set:
 		f.assign(s)
 	case *kernel.Random:
-		f.randomFill(s)
+		f.m.randomFill(s)
 	case *kernel.For:
 		f.count(s.Var, s.Lo, s.Hi, func() { f.body(s.Body) })
 	case *kernel.If:
@@ -40,10 +40,9 @@ func (f *fn) stmt(s kernel.Stmt) {
 		f.scope(func() {
 			off := f.slot(expr.Bool)
 			f.scalarTo(s.Cond, off)
-			f.op("CMPQ", f.at(off), imm(0))
-			f.jump("JEQ", end)
+			f.m.jumpIfZero(off, end)
 			f.body(s.Body)
-			f.mark(end)
+			f.m.mark(end)
 		})
 	default:
 		f.fail("%T has no place in a vector kernel", s)

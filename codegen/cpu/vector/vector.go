@@ -9,8 +9,7 @@ package vector
 
 import (
 	"fmt"
-
-	"github.com/mmcloughlin/avo/ir"
+	"maps"
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
@@ -46,23 +45,49 @@ type Value struct {
 // FrameBytes is the most that a vector kernel uses of its frame.
 const FrameBytes = 1 << 14
 
-// An Assembly is the code of vector kernels in one file.
-type Assembly struct {
-	functions []*ir.Function
-	constants pool
+// An Assembly is the code of vector kernels in one file for each architecture.
+type Assembly struct{ architectures []architecture }
+
+// An architecture collects the functions of its instruction sets.
+type architecture interface {
+	// machines are what writes the functions of a kernel, one for each instruction set.
+	machines(name, doc string) []func(*fn) machine
+	// keep takes them in, and leaves all of them out if there is an error.
+	keep(err error)
+	// files prints them.
+	files(pkg, header, name string) (map[string][]byte, error)
 }
 
 // NewAssembly returns an Assembly without code.
-func NewAssembly() *Assembly { return &Assembly{nil, pool{}} }
+func NewAssembly() *Assembly { return &Assembly{[]architecture{newAMD64(), newARM()}} }
 
 // Add compiles a vector kernel. One that cannot be compiled leaves nothing behind.
 func (a *Assembly) Add(l *Kernel) error {
-	before := a.constants.sizes()
-	fs, err := compile(l, a.constants)
+	var err error
+	for _, to := range a.architectures {
+		if err == nil {
+			err = compile(l, to.machines(l.Name, l.Doc))
+		}
+	}
+	for _, to := range a.architectures {
+		to.keep(err)
+	}
 	if err != nil {
-		a.constants.cut(before)
 		return fmt.Errorf("vector kernel %s: %w", l.Name, err)
 	}
-	a.functions = append(a.functions, fs...)
 	return nil
+}
+
+// Files prints for each architecture the assembly, its declarations, and stand-ins for other
+// processors, by names that begin with one; without code there are none.
+func (a *Assembly) Files(pkg, header, name string) (map[string][]byte, error) {
+	all := map[string][]byte{}
+	for _, from := range a.architectures {
+		files, err := from.files(pkg, header, name)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(all, files)
+	}
+	return all, nil
 }

@@ -1,39 +1,26 @@
 package vector
 
 import (
-	"github.com/mmcloughlin/avo/operand"
-
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// A form is the instruction of a value and how it takes its operands. It is
-// written NAME first, mem, in (the last first), result.
-type form struct {
-	name  string
-	first operand.Op // a constant; none: nil
-	mem   *value     // read where it is, in memory or a register; none: nil
-	in    []*value   // read from registers
-	early bool       // the result is written while operands are still read
-	temps int        // registers for the instruction alone
-}
-
 // form selects the instruction of a value.
-func (a *allocator) form(v *value) form {
+func (f *x86) form(a *allocator, v *value) form {
 	args := v.operands()
 	switch v.kind {
 	case compute:
-		return a.selection(v)
+		return f.selection(a, v)
 	case gather:
-		if a.f.isa == avx512 {
+		if f.isa == avx512 {
 			return form{in: args, early: true}
 		}
 		return form{in: args, early: true, temps: 1} // the mask
 	case store:
-		if v.ptr.bytes == narrow && a.f.isa == avx2 {
+		if v.ptr.bytes == narrow && f.isa == avx2 {
 			return form{in: args, temps: 1} // the packed words
 		}
 	case fold:
-		return a.foldForm(v)
+		return f.foldForm(a, v)
 	case set:
 		if v.typ == expr.F32 {
 			return form{in: args, temps: 1}
@@ -43,8 +30,8 @@ func (a *allocator) form(v *value) form {
 }
 
 // selection is form for the computations.
-func (a *allocator) selection(v *value) form {
-	s := a.f.isa
+func (f *x86) selection(a *allocator, v *value) form {
+	s := f.isa
 	name, args := s.instruction(v.op, v.typ), v.operands()
 	x, y := args[0], args[len(args)-1]
 	switch v.op {
@@ -67,7 +54,7 @@ func (a *allocator) selection(v *value) form {
 		return form{name: name, mem: args[1], in: []*value{x, y}}
 	case expr.Not:
 		if s == avx2 {
-			return form{name: name, first: a.f.pool.all(1<<32 - 1), in: args}
+			return form{name: name, first: f.pool.all(1<<32 - 1), in: args}
 		}
 		return form{name: name, in: args}
 	case expr.Floor:
@@ -83,19 +70,19 @@ func (a *allocator) selection(v *value) form {
 		}
 	}
 	if name == "" {
-		a.f.fail("no vector code for %v of %v", v.op, v.typ)
+		f.fail("no vector code for %v of %v", v.op, v.typ)
 	}
 	if len(args) == 1 {
 		return form{name: name, mem: x}
 	}
-	if commutes[v.op][v.typ] && a.inMemory(x) && !a.inMemory(y) {
+	if commutes[v.op][v.typ] && f.inMemory(a, x) && !f.inMemory(a, y) {
 		x, y = y, x
 	}
 	return form{name: name, mem: y, in: []*value{x}}
 }
 
 // where is c ? x : y. A zero is left out by a mask.
-func (s *isa) where(c, x, y *value) form {
+func (s *x86isa) where(c, x, y *value) form {
 	switch {
 	case s == avx512 && y.is(0):
 		return form{name: "VMOVUPS.Z", mem: x, in: []*value{c}}
@@ -107,4 +94,20 @@ func (s *isa) where(c, x, y *value) form {
 		return form{name: "VANDPS", mem: x, in: []*value{c}}
 	}
 	return form{name: "VBLENDVPS", mem: x, in: []*value{c, y}}
+}
+
+// inMemory wants a value to be in no register, and not to need one.
+func (f *x86) inMemory(a *allocator, v *value) bool {
+	if v.reg != none || v.mask {
+		return false
+	}
+	switch v.kind {
+	case constant:
+		return true
+	case slotted:
+		return v.wide || f.isa == avx512
+	case load:
+		return !a.masked && len(v.uses) <= 1 && v.ptr.bytes != narrow
+	}
+	return v.spilled
 }

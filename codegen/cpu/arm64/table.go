@@ -1,0 +1,39 @@
+package arm64
+
+import "strings"
+
+// instructions are the forms of every instruction by name. It is only read.
+var instructions = table()
+
+func table() map[string][]*form {
+	all := map[string][]*form{}
+	add := func(forms ...*form) {
+		for _, f := range forms {
+			all[f.name] = append(all[f.name], f)
+		}
+	}
+	for _, r := range vectorRows {
+		for _, name := range strings.Fields(r.arrangements) {
+			slots, more := r.shape(arrangements[name])
+			add(encoded(r.name+"."+name, r.name, r.base|more, slots, r.golang, r.kind))
+		}
+	}
+	for _, r := range elemRows {
+		for i := range r.sizes {
+			size := uint32(strings.IndexByte("bhsd", r.sizes[i]))
+			slots, more := r.shape(size)
+			add(encoded(r.name+"."+letter(size), r.name, r.base|more, slots, r.golang, Other))
+		}
+	}
+	for _, r := range accessRows {
+		add(r.forms()...)
+	}
+	add(pairForms()...)
+	add(listForms()...)
+	add(elemForms()...)
+	add(prefetch())
+	add(scalarForms()...)
+	add(generalForms()...)
+	add(jumpForms()...)
+	return all
+}
