@@ -62,6 +62,9 @@ func TestRounded(t *testing.T) {
 				{"resumed", "--steps 1 --device cpu; --resume --steps 3 --device cpu", want},
 			}
 			for isa := cpu.AVX2; isa <= cpu.Detect(); isa++ {
+				if _, err := cpu.ParseISA(isa.String()); err != nil {
+					continue
+				}
 				runs = append(runs, run{"on " + isa.String(), "--steps 3 --device cpu --cpu " + isa.String(), want})
 			}
 			for _, c := range runs {

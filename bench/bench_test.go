@@ -89,8 +89,8 @@ kernel table
 	if diff := cmp.Diff(preface+want, p.String()); diff != "" {
 		t.Error(diff)
 	}
-	p.Launches = "# Launches\n\ntable\n"
-	if _, last, _ := strings.Cut(p.String(), want); last != "\n## Launches\n\ntable\n" {
+	p.ARM64, p.Launches = "# ARM64\n\ncounts\n", "# Launches\n\ntable\n"
+	if _, last, _ := strings.Cut(p.String(), want); last != "\n## ARM64\n\ncounts\n\n## Launches\n\ntable\n" {
 		t.Errorf("behind the cases stands %q", last)
 	}
 	if err := p.disagreement(); err == nil || !strings.Contains(err.Error(), "x: JAX jit is another model") {

@@ -98,6 +98,11 @@ func (o *options) run(ctx context.Context) error {
 		return err
 	}
 	p.Launches = string(launches)
+	arm, err := os.ReadFile(b.root + "/docs/arm64.md")
+	if err != nil {
+		return err
+	}
+	_, p.ARM64, _ = strings.Cut(string(arm), "-->\n\n")
 	return o.write(b.root, p.String())
 }
 

@@ -21,6 +21,7 @@ type page struct {
 	Cases    []string // if not all
 	Peers    []peer
 	Sections []section
+	ARM64    string // instructions of products: docs/arm64.md, a page of its own; "" leaves it out
 	Launches string // of a training step on a GPU: specs/launches.md, a page of its own; "" leaves it out
 }
 
@@ -78,6 +79,9 @@ func (p *page) String() string {
 	p.summary(&b)
 	for _, s := range p.Sections {
 		s.write(&b)
+	}
+	if p.ARM64 != "" {
+		b.WriteString("\n#" + p.ARM64) // as a section: command arm writes it here, too
 	}
 	if p.Launches != "" {
 		b.WriteString("\n#" + p.Launches) // as a section, the last: a test compares the two files

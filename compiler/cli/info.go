@@ -43,6 +43,7 @@ func thisProcessor() processor {
 		{"avx2", cpu.X86.HasAVX2}, {"fma", cpu.X86.HasFMA},
 		{"avx512f", cpu.X86.HasAVX512F}, {"avx512vl", cpu.X86.HasAVX512VL},
 		{"avx512bw", cpu.X86.HasAVX512BW}, {"avx512dq", cpu.X86.HasAVX512DQ}, {"avx512bf16", cpu.X86.HasAVX512BF16},
+		{"neon", cpu.ARM64.HasASIMD},
 	} {
 		if f.has {
 			p.Features = append(p.Features, f.name)

@@ -93,7 +93,7 @@ func TestRounding(t *testing.T) {
 		func(x, y float32) float32 { return x * y },
 		func(x, y float32) float32 { return x / y },
 		func(x, _ float32) float32 { return float32(math.Sqrt(float64(x))) },
-		func(x, y float32) float32 { p := x * y; return p + x },
+		func(x, y float32) float32 { return float32(x*y) + x },
 	}
 	code := Compile32(r, New(Add, x, y), New(Sub, x, y), New(Mul, x, y), New(Div, x, y), New(Sqrt, x), New(Add, New(Mul, x, y), x))
 	for range 20000 {

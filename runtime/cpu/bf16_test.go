@@ -127,11 +127,11 @@ func TestNarrowProductsAgree(t *testing.T) {
 			p.try(t, AVX512BF16, w)
 		}
 	}
-	for range 400 {
+	for range rounds(400) {
 		try(1+r.IntN(50), 1+r.IntN(80), 1+r.IntN(40))
 	}
 	// Beyond each of the sizes at which products are cut.
-	for range 8 {
+	for range rounds(8) {
 		try(1+r.IntN(20), 1+r.IntN(40), 500+r.IntN(600))
 		try(60+r.IntN(250), 1+r.IntN(70), 1+r.IntN(20))
 		try(600+r.IntN(40), 1+r.IntN(20), 1+r.IntN(20))

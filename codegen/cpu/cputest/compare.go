@@ -14,7 +14,7 @@ import (
 func Compare(t *testing.T, text string, kernels []cpu.Kernel, launches ...kernel.Scalars) {
 	t.Helper()
 	var ends []kerneltest.Backend
-	for _, name := range []string{"go", "avx2", "avx512", "avx512bf16"} {
+	for _, name := range []string{"go", "avx2", "avx512", "avx512bf16", "neon"} {
 		isa, err := cpu.ParseISA(name)
 		if err != nil {
 			t.Logf("left out: %v", err)

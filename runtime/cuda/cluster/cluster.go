@@ -95,7 +95,7 @@ func (c *Cluster) add(times, elements int) float64 {
 	if times >= cuda.WorthGraph {
 		launch = card.Node
 	}
-	return float64(times) * max(launch.Seconds(), 3*wordBytes*float64(elements)/c.Card.Bandwidth)
+	return float64(float64(times) * max(launch.Seconds(), 3*wordBytes*float64(elements)/c.Card.Bandwidth))
 }
 
 // share is how long a GPU takes at least for its part of work that all share.
