@@ -63,12 +63,11 @@ func NewAssembly() *Assembly { return &Assembly{[]architecture{newAMD64(), newAR
 
 // Add compiles a vector kernel. One that cannot be compiled leaves nothing behind.
 func (a *Assembly) Add(l *Kernel) error {
-	var err error
+	var machines []func(*fn) machine
 	for _, to := range a.architectures {
-		if err == nil {
-			err = compile(l, to.machines(l.Name, l.Doc))
-		}
+		machines = append(machines, to.machines(l.Name, l.Doc)...)
 	}
+	err := compile(l, machines)
 	for _, to := range a.architectures {
 		to.keep(err)
 	}
