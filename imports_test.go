@@ -73,6 +73,7 @@ const rules = `
 	compiler/kernel < compiler/kernel/kerneltest < codegen/cpu/cputest;
 	runtime/abi, runtime/cpu, runtime/device < codegen/cpu/cputest;
 	compiler/kernel < compiler/kernel/remote < codegen/cpu/cputest, compiler/diff;
+	compiler/kernel/kerneltest, compiler/kernel/remote, runtime/cpu < codegen/cpu/cputest < codegen/cpu/cputest/served;
 	compiler/check < docs/docgen;
 	compiler/check, codegen/host, runtime/task, runtime/ckpt, bench/rounds < bench/peers < bench;
 	runtime/track, compiler/export < bench;

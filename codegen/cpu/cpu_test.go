@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"github.com/arithlang/mlc/codegen/cpu/cputest/served"
 	"github.com/arithlang/mlc/codegen/cpu/vector"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
@@ -82,8 +83,9 @@ func TestFrame(t *testing.T) {
 	}
 }
 
-// TestAgreesWithInterpreter builds printed kernels, and those of several models, into a test
-// program, which holds them to the interpreter on every instruction set of this machine.
+// TestAgreesWithInterpreter builds printed kernels, and those of several models, into a
+// program, and holds them to the interpreter on every instruction set of this machine and of
+// ARM64, in launches of every size, also without examples, rows or elements.
 func TestAgreesWithInterpreter(t *testing.T) {
 	var ks []*kernel.Kernel
 	for _, name := range corpora {
@@ -126,7 +128,7 @@ func TestAgreesWithInterpreter(t *testing.T) {
 	}
 	maps.Copy(files, more)
 	files["kernels.kir"], files["kernels_test.go"] = []byte(kernel.Format(ks)), read("program_test.go.txt")
-	files["lanes.kir"], files["lanes_test.go"] = []byte(kernel.Format(made)), read("lanes_test.go.txt")
+	files["main.go"] = read("main.go.txt")
 	for name, data := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
 			t.Fatal(err)
@@ -137,4 +139,13 @@ func TestAgreesWithInterpreter(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
+	ends := served.Native(t, dir, "go", "avx2", "avx512", "avx512bf16", "neon")
+	ends = append(ends, served.ARM64(t, dir, "go", "neon")...)
+	empty := kerneltest.Launches()
+	for i, name := range []string{"B", "T", "N"} {
+		empty[i][name] = 0
+	}
+	t.Run("launches", func(t *testing.T) { kerneltest.Compare(t, kernel.Format(ks), ends) })
+	t.Run("empty", func(t *testing.T) { kerneltest.Compare(t, kernel.Format(ks), ends, empty...) })
+	t.Run("lanes", func(t *testing.T) { kerneltest.Compare(t, kernel.Format(made), ends, empty...) })
 }

@@ -20,13 +20,13 @@ func Compare(t *testing.T, text string, kernels []cpu.Kernel, launches ...kernel
 			t.Logf("left out: %v", err)
 			continue
 		}
-		ends = append(ends, kerneltest.Backend{Name: name, Run: Runner(kernels, isa), BF16: sums(isa)})
+		ends = append(ends, kerneltest.Backend{Name: name, Run: Runner(kernels, isa), BF16: Sums(isa)})
 	}
 	kerneltest.Compare(t, text, ends, launches...)
 }
 
-// sums is how an instruction set adds products of BF16; nil: as is defined.
-func sums(isa cpu.ISA) *kernel.Sums {
+// Sums is how an instruction set adds products of BF16; nil: as is defined.
+func Sums(isa cpu.ISA) *kernel.Sums {
 	if isa == cpu.AVX512BF16 {
 		return kernel.Pairs()
 	}

@@ -8,13 +8,24 @@ import (
 	"github.com/arithlang/mlc/runtime/cpu"
 )
 
-// Serve is the main function of the program that mlc diff builds around generated
-// kernels: it runs launches from standard input on the best instructions that the
-// processor has, and writes what comes of them to standard output.
+// Serve is the main function of a program around generated kernels, which mlc diff and tests
+// build: it runs launches from standard input, and writes what comes of them to standard
+// output. Its argument is the instruction set, as cpu.ParseISA takes it; without one, it is
+// the best that the processor has.
 func Serve(kernels []cpu.Kernel) {
-	run := Runner(kernels, cpu.Detect())
-	if err := remote.Serve(os.Stdin, os.Stdout, remote.Runner(run)); err != nil {
+	if err := serve(kernels, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+func serve(kernels []cpu.Kernel, args []string) error {
+	isa := cpu.Detect()
+	if len(args) > 0 {
+		var err error
+		if isa, err = cpu.ParseISA(args[0]); err != nil {
+			return err
+		}
+	}
+	return remote.Serve(os.Stdin, os.Stdout, remote.Runner(Runner(kernels, isa)))
 }

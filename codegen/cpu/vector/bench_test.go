@@ -213,7 +213,7 @@ func BenchmarkRows(b *testing.B) {
 		}
 		ls = append(ls, l)
 	}
-	dir := write(b, ls, ks, buffers)
+	dir := write(b, ls, buffers)
 	if err := os.WriteFile(filepath.Join(dir, "speed_test.go"), []byte(benchmark), 0o644); err != nil {
 		b.Fatal(err)
 	}

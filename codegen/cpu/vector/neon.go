@@ -80,6 +80,11 @@ var neonTypes = map[expr.Type]struct {
 }
 
 func (f *neonMachine) begin(params []parameter) {
+	for i, p := range params {
+		if len(p.name) == 1 && 'A' <= p.name[0] && p.name[0] <= 'Z' { // Go's assembler takes some for registers
+			params[i].name += "_"
+		}
+	}
 	of := []arm64.Parameter{{Name: "frame", GoType: "*byte", Bytes: 8}}
 	for _, p := range params {
 		t := neonTypes[p.elem]

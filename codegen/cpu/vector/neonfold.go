@@ -7,8 +7,8 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// neonFolds are the instructions of reductions, for which no number is NaN.
-var neonFolds = map[expr.Op]string{expr.Add: "fadd.4s", expr.Max: "fmax.4s", expr.Min: "fmin.4s"}
+// neonFolds are the instructions of reductions. Max and Min leave out what is NaN.
+var neonFolds = map[expr.Op]string{expr.Add: "fadd.4s", expr.Max: "fmaxnm.4s", expr.Min: "fminnm.4s"}
 
 func (f *neonMachine) startPartials(s *folding) {
 	start := math.Float32bits(float32(starts[s.reduce.Op]))

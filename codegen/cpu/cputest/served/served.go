@@ -1,0 +1,105 @@
+// Package served runs generated kernels in processes of their own, also as another processor
+// does, on an emulator. The kernel interpreter is then in the test's process, which is fast,
+// and holds the kernels to all instruction sets at once.
+package served
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/arithlang/mlc/codegen/cpu/cputest"
+	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
+	"github.com/arithlang/mlc/compiler/kernel/remote"
+	"github.com/arithlang/mlc/runtime/cpu"
+)
+
+// Emulator returns what runs programs for linux/arm64; ok is false where there is none. On an
+// ARM64 processor tests need none, and there is none.
+func Emulator() (path string, ok bool) {
+	if runtime.GOARCH == "arm64" {
+		return "", false
+	}
+	for _, name := range []string{"qemu-aarch64-static", "qemu-aarch64"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, true
+		}
+	}
+	return "", false
+}
+
+// ForARM64 is the environment of builds for linux/arm64.
+func ForARM64() []string { return append(os.Environ(), "GOOS=linux", "GOARCH=arm64", "CGO_ENABLED=0") }
+
+// Native builds the main package in a folder, which ends in cputest.Serve, and starts it on
+// each of the instruction sets, as cpu.ParseISA takes them, that this machine has.
+func Native(t testing.TB, dir string, sets ...string) []kerneltest.Backend {
+	t.Helper()
+	program := build(t, dir, nil)
+	var ends []kerneltest.Backend
+	for _, name := range sets {
+		isa, err := cpu.ParseISA(name)
+		if err != nil {
+			t.Logf("left out: %v", err)
+			continue
+		}
+		ends = append(ends, kerneltest.Backend{Name: name, Run: start(t, program, name), BF16: cputest.Sums(isa)})
+	}
+	return ends
+}
+
+// ARM64 does so for linux/arm64 on an emulator, if there is one.
+func ARM64(t testing.TB, dir string, sets ...string) []kerneltest.Backend {
+	t.Helper()
+	emulator, ok := Emulator()
+	if !ok {
+		t.Log("left out: linux/arm64 needs qemu-aarch64")
+		return nil
+	}
+	program := build(t, dir, ForARM64())
+	var ends []kerneltest.Backend
+	for _, isa := range sets {
+		ends = append(ends, kerneltest.Backend{Name: "arm64/" + isa, Run: start(t, emulator, program, isa)})
+	}
+	return ends
+}
+
+func build(t testing.TB, dir string, env []string) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "kernels")
+	cmd := exec.Command("go", "build", "-o", program, ".")
+	cmd.Dir, cmd.Env = dir, env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return program
+}
+
+// start starts a program until the test ends.
+func start(t testing.TB, command ...string) kerneltest.Runner {
+	t.Helper()
+	cmd := exec.Command(command[0], command[1:]...)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%v: %v\n%s", command, err, &said)
+		}
+	})
+	return kerneltest.Runner(remote.Dial(out, in))
+}
