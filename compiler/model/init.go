@@ -39,10 +39,19 @@ func (m *builder) initialBias(in int) plan.Init {
 
 // deepDecoder is deepnorm's gain in a decoder alone whose input goes through so
 // many layers.
-func deepDecoder(layers int) float64 { return math.Pow(8*float64(layers), -0.25) }
+func deepDecoder(layers int) float64 { return 1 / root(8*float64(layers), 2) }
 
 // deepEncoderDecoder is deepnorm's gain in an encoder and in its decoder.
 func deepEncoderDecoder(encoder, decoder int) (inner, outer float64) {
 	n, m := float64(encoder), float64(decoder)
-	return 0.87 * math.Pow(n*n*n*n*m, -1.0/16), math.Pow(12*m, -0.25)
+	return 0.87 / root(n*n*n*n*m, 4), 1 / root(12*m, 2)
+}
+
+// root is the square root of the square root, and so on: unlike powers it has the same bits
+// on every processor.
+func root(x float64, times int) float64 {
+	for range times {
+		x = math.Sqrt(x)
+	}
+	return x
 }
