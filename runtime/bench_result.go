@@ -10,23 +10,24 @@ import (
 
 // benchResult is what the verb bench says. Times are seconds, for one step.
 type benchResult struct {
-	Name       string        `json:"name"`
-	Device     string        `json:"device"`
-	Processor  string        `json:"processor"`
-	Threads    int           `json:"threads"`
-	Batch      int           `json:"batch"`
-	Chunk      int           `json:"chunk"`
-	MicroBatch int           `json:"micro_batch"`
-	Source     int           `json:"source"`
-	Target     int           `json:"target"` // of the longest
-	Rows       float64       `json:"rows"`   // of the mean example, as it is computed
-	Steps      int           `json:"steps"`
-	Seconds    float64       `json:"step_seconds"` // the median, by the clock of the device
-	Examples   float64       `json:"examples_per_second"`
-	Memory     int           `json:"peak_memory_bytes"` // of the process
-	Peak       peak          `json:"peak"`
-	Timed      float64       `json:"timed_step_seconds"` // the mean of the steps in which kernels were timed: what the rows add up to
-	Kernels    []profile.Row `json:"kernels"`
+	Name       string          `json:"name"`
+	Device     string          `json:"device"`
+	Processor  string          `json:"processor"`
+	Threads    int             `json:"threads"`
+	Batch      int             `json:"batch"`
+	Chunk      int             `json:"chunk"`
+	MicroBatch int             `json:"micro_batch"`
+	Source     int             `json:"source"`
+	Target     int             `json:"target"` // of the longest
+	Rows       float64         `json:"rows"`   // of the mean example, as it is computed
+	Steps      int             `json:"steps"`
+	Seconds    float64         `json:"step_seconds"` // the median, by the clock of the device
+	Examples   float64         `json:"examples_per_second"`
+	Memory     int             `json:"peak_memory_bytes"` // of the process
+	Peak       peak            `json:"peak"`
+	Levels     []profile.Level `json:"copying,omitempty"`  // within working sets, on a processor
+	Timed      float64         `json:"timed_step_seconds"` // the mean of the steps in which kernels were timed: what the rows add up to
+	Kernels    []profile.Row   `json:"kernels"`
 
 	GPU   *profile.GPU `json:"gpu,omitempty"`   // nil: not on a GPU
 	Ranks *rankTimes   `json:"ranks,omitempty"` // nil: this process is the only one
@@ -100,8 +101,15 @@ func (r *benchResult) peak() string {
 		if p.Narrow > 0 {
 			pairs = fmt.Sprintf("%.1f of BF16, ", p.Narrow/giga)
 		}
-		return fmt.Sprintf("peak  %.1f GFLOP/s, %scopying %.1f GB/s: of each thread while all work, as are the rates below;\n"+
-			"      what stays in a cache can be faster than copying\n", p.Flops/giga, pairs, p.Bytes/giga)
+		var levels strings.Builder
+		for _, l := range r.Levels {
+			fmt.Fprintf(&levels, "%.1f within %s, ", l.Bytes/giga, l.Name())
+		}
+		return fmt.Sprintf("peak  %.1f GFLOP/s of products, %shalf as many others;\n"+
+			"      copying %s%.1f GB/s in memory: of each thread while all\n"+
+			"      work, as are the rates below. A kernel is held to the peak at which it would take longest:\n"+
+			"      that of its products, of its other operations, or of copying what a launch touches\n",
+			p.Flops/giga, pairs, &levels, p.Bytes/giga)
 	}
 }
 

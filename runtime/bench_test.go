@@ -79,7 +79,7 @@ func TestBenchTable(t *testing.T) {
 	for _, want := range []string{
 		`toy on cpu, .*\na step of 50 examples, 9 source tokens and 8 target rows each, in chunks of 16, micro-batches of 16\n`,
 		`\nstep  [0-9.]+ ms \(median of 1\), [0-9]+ examples/s, peak memory [0-9]+ MiB\n`,
-		`\nkernel +launches +ms a step +share +GFLOP/s +GB/s +of peak\n(?:.*\n)*gradients +4 +[0-9.]+ +[0-9.]+ % +0.0 +0.0 +0 % (compute|memory)\n`,
+		`\nkernel +launches +ms a step +share +GFLOP/s +GB/s +of peak\n(?:.*\n)*gradients +4 +[0-9.]+ +[0-9.]+ % +0.0 +0.0 +0 % (products|others|[0-9]+ [KM]iB|memory)\n`,
 		`\nrows  of 1 further steps, [0-9.]+ ms each\n\nkernel `,
 		`\n\(rest: .*\) +[0-9.]+ +[0-9.]+ %\n$`,
 	} {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/runtime/cpu"
+	"github.com/arithlang/mlc/runtime/profile"
 )
 
 // A peak is the most that a thread can do while all others do the same, or a GPU.
@@ -20,17 +21,40 @@ type peak struct {
 
 // measurePeak measures it for a fraction of a second.
 func measurePeak(isa cpu.ISA, threads int) peak {
-	const rounds, copied = 50_000, 64 << 20
+	const rounds, moved = 50_000, 64 << 20
 	from := make([][]byte, threads)
 	to := make([][]byte, threads)
 	for i := range threads {
-		from[i], to[i] = make([]byte, copied), make([]byte, copied)
+		from[i], to[i] = make([]byte, moved), make([]byte, moved)
 	}
 	return peak{
 		Flops:  rate(threads, 200, func(int) int { return isa.Saturate(rounds) }),
 		Narrow: rate(threads, 200, func(int) int { return isa.SaturateNarrow(rounds) }),
 		Bytes:  rate(threads, 8, func(i int) int { return 2 * copy(to[i], from[i]) }),
 	}
+}
+
+// workingSets are the sizes of working sets within which copying is measured: far below the caches
+// of any processor, and each sixteen times the one before.
+var workingSets = []int{16 << 10, 256 << 10, 4 << 20}
+
+// measureLevels measures it for a fraction of a second.
+func measureLevels(threads int) []profile.Level {
+	const moved = 4 << 20 // in a call
+	var levels []profile.Level
+	for _, size := range workingSets {
+		memory := make([][]byte, threads)
+		for i := range threads {
+			memory[i] = make([]byte, size)
+		}
+		levels = append(levels, profile.Level{Size: size, Bytes: rate(threads, 100, func(i int) (bytes int) {
+			for bytes < moved {
+				bytes += 2 * copy(memory[i][:size/2], memory[i][size/2:])
+			}
+			return bytes
+		})})
+	}
+	return levels
 }
 
 // rate calls f on all threads a number of times and returns how much it did in a

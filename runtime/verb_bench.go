@@ -222,8 +222,8 @@ func (c *benchCmd) onCPU(r *benchResult, m *Model, t *train.Trainer) error {
 	if err != nil {
 		return err
 	}
-	r.Threads, r.Peak, r.Timed = threads, measurePeak(isa, threads), profile.Mean(took)
-	table := profile.Table{Steps: r.Steps, Threads: threads, Step: r.Timed, Turns: true, Peak: gpupeak.Peak{Flops: r.Peak.Flops, Narrow: r.Peak.Narrow, Bytes: r.Peak.Bytes}}
+	r.Threads, r.Peak, r.Levels, r.Timed = threads, measurePeak(isa, threads), measureLevels(threads), profile.Mean(took)
+	table := profile.Table{Steps: r.Steps, Threads: threads, Step: r.Timed, CPU: true, Levels: r.Levels, Peak: gpupeak.Peak{Flops: r.Peak.Flops, Narrow: r.Peak.Narrow, Bytes: r.Peak.Bytes}}
 	laps, clearing := watch.Laps()
 	for i, l := range laps {
 		table.Add(m.CPU[i].Name, l)

@@ -28,18 +28,51 @@ type Loop struct {
 
 // Operations counts the floating-point operations of a kernel. A product that is split is
 // three.
-func Operations(k *kernel.Kernel) Tally { return count(k, nil) }
+func Operations(k *kernel.Kernel) Tally {
+	return count(k, weights{dot: perProduct, element: floats, reduced: 1})
+}
+
+// Products counts those of its matrix products.
+func Products(k *kernel.Kernel) Tally { return count(k, weights{dot: perProduct}) }
 
 // Narrow counts those of its products of 16-bit factors.
 func Narrow(k *kernel.Kernel) Tally {
-	return count(k, func(d *kernel.Dot) bool { return d.A.Type.Narrow() })
+	return products(k, func(d *kernel.Dot) bool { return d.A.Type.Narrow() })
 }
 
 // Split counts those of its products that are split.
-func Split(k *kernel.Kernel) Tally { return count(k, func(d *kernel.Dot) bool { return d.Split }) }
+func Split(k *kernel.Kernel) Tally { return products(k, func(d *kernel.Dot) bool { return d.Split }) }
 
-func count(k *kernel.Kernel, only func(*kernel.Dot) bool) Tally {
-	c := counter{k, map[string]*expr.Expr{}, only}
+// Others counts what a kernel does beside matrix products, of all kinds: operations on
+// elements, be it arithmetic, a comparison, a choice or a change of bits, and those that make
+// random words. A processor has an instruction for each, on as many elements as a register has.
+func Others(k *kernel.Kernel) Tally {
+	return count(k, weights{element: steps, reduced: 1, word: perWord})
+}
+
+// perWord is how many operations make a word of Philox4x32-10: ten rounds of two products, of
+// which both halves are needed, and four exclusive ors make four words.
+const perWord = 10 * (2*2 + 4) / 4
+
+// weights say what is counted.
+type weights struct {
+	dot     func(*kernel.Dot) int64 // for a product of two elements; nil: 0
+	element func(*expr.Expr) int64  // for an element's value; nil: 0
+	reduced int64                   // for an element that a reduction takes
+	word    int64                   // for a random word
+}
+
+func products(k *kernel.Kernel, only func(*kernel.Dot) bool) Tally {
+	return count(k, weights{dot: func(d *kernel.Dot) int64 {
+		if only(d) {
+			return perProduct(d)
+		}
+		return 0
+	}})
+}
+
+func count(k *kernel.Kernel, w weights) Tally {
+	c := counter{k, map[string]*expr.Expr{}, w}
 	t := c.body(c.Body)
 	for _, a := range slices.Backward(c.Grid) {
 		t = t.over(a.Var, zero, a.Size)
@@ -106,11 +139,11 @@ func (t Tally) when(cond *expr.Expr) Tally {
 	return Tally{Count: expr.New(expr.Where, cond, t.Count, zero)}
 }
 
-// A counter counts the floating-point operations of a kernel.
+// A counter counts what a kernel does.
 type counter struct {
 	*kernel.Kernel
-	lets map[string]*expr.Expr    // over scalars and loop variables
-	only func(d *kernel.Dot) bool // counts these products alone; nil: all
+	lets map[string]*expr.Expr // over scalars and loop variables
+	weights
 }
 
 func (c *counter) body(body []kernel.Stmt) Tally {
@@ -127,13 +160,13 @@ func (c *counter) body(body []kernel.Stmt) Tally {
 				t.add(c.product(n, kernel.Sizes(s.Axes)...))
 			}
 		case *kernel.Reduce:
-			if c.only == nil {
-				t.add(c.product(expr.New(expr.Add, operations(s.Value), expr.Int(1)), s.Axis.Size))
-			}
+			t.add(c.product(expr.New(expr.Add, c.operations(s.Value), expr.Int(c.reduced)), s.Axis.Size))
 		case *kernel.Dot: // a multiplication and an addition each
-			if c.only == nil || c.only(s) {
-				t.add(c.product(expr.Int(perProduct(s)), kernel.Sizes(s.Axes)...))
+			if c.dot != nil {
+				t.add(c.product(expr.Int(c.dot(s)), kernel.Sizes(s.Axes)...))
 			}
+		case *kernel.Random:
+			t.add(c.product(expr.Int(c.word), s.Size))
 		case *kernel.For:
 			lo, hi := c.known(s.Lo), c.known(s.Hi)
 			if ofData(lo) || ofData(hi) {
@@ -193,15 +226,16 @@ var counted = map[expr.Op]bool{
 	expr.Add: true, expr.Sub: true, expr.Mul: true, expr.Div: true, expr.Min: true, expr.Max: true, expr.Floor: true, expr.Sqrt: true, expr.Fma: true,
 }
 
-// operations are those of an expression, which is no such product.
+// operations are those of an expression, as they are weighed.
 func (c *counter) operations(e *expr.Expr) *expr.Expr {
-	if c.only != nil {
+	if c.element == nil {
 		return zero
 	}
-	return operations(e)
+	return expr.Int(c.element(e))
 }
 
-func operations(e *expr.Expr) *expr.Expr {
+// floats are the floating-point operations of an expression.
+func floats(e *expr.Expr) int64 {
 	n := int64(0)
 	functions := expr.ExpandBut(e, func(e *expr.Expr) bool { return !e.Op.Transcendental() })
 	expr.Walk(functions, func(e *expr.Expr) {
@@ -209,5 +243,30 @@ func operations(e *expr.Expr) *expr.Expr {
 			n++
 		}
 	})
-	return expr.Int(n)
+	return n
+}
+
+// renamed are the ops that change no bit.
+var renamed = map[expr.Op]bool{
+	expr.BitsF: true, expr.FBits: true, expr.AsU32: true, expr.AsI32: true, expr.AsBF16: true, expr.AsF16: true,
+}
+
+// steps are the operations of an expression on elements; indices are none.
+func steps(e *expr.Expr) int64 {
+	n, seen := int64(0), map[*expr.Expr]bool{}
+	var visit func(e *expr.Expr)
+	visit = func(e *expr.Expr) {
+		if seen[e] || e.Op == expr.Elem || e.Type == expr.I32 {
+			return
+		}
+		seen[e] = true
+		if len(e.Args) > 0 && !renamed[e.Op] {
+			n++
+		}
+		for _, a := range e.Args {
+			visit(a)
+		}
+	}
+	visit(expr.Expand(e))
+	return n
 }

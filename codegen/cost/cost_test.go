@@ -116,6 +116,43 @@ func TestTotals(t *testing.T) {
 	}
 }
 
+// TestOthers counts what is no product: all operations on elements, and random words.
+func TestOthers(t *testing.T) {
+	ks, err := kernel.Parse(`
+kernel drop row
+  in     x f32[T, 8]
+  out    y f32[T, 8]
+  scalar T
+  grid   t < T
+  tile   u u32[8]
+  random u[8] = 3 of as_u32(t) from t * 8
+  set    y[t, e] = where(u[e] < 1000u, x[t, 7 - e] * 2.0, 0.0) for e < 8
+end
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const rows, width = 5, 8
+	// A comparison, a choice and a product for each element; indices are none.
+	if got, want := Others(ks[0]).Total(kernel.Scalars{"T": rows}), float64(rows*width*(3+20)); got != want {
+		t.Errorf("%v operations, want %v", got, want)
+	}
+	if got := Products(ks[0]).Total(kernel.Scalars{"T": rows}); got != 0 {
+		t.Errorf("%v operations of products", got)
+	}
+	more, err := kernel.Parse(kernels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := kernel.Scalars{"B": 2, "T": 5}
+	if got, want := Products(more[0]).Total(s), float64(10*64*32*2); got != want {
+		t.Errorf("%v operations of products, want %v", got, want)
+	}
+	if got, want := Others(more[0]).Total(s), float64(10*32*2); got != want {
+		t.Errorf("%v others, want %v", got, want)
+	}
+}
+
 // TestConditionsCount counts what a condition guards only where it holds.
 func TestConditionsCount(t *testing.T) {
 	rows := Loop{Name: "t", Lo: expr.Int(0), Hi: expr.NewVar("T", expr.I32), Tally: Tally{Count: expr.NewVar("t", expr.I32)}}

@@ -35,7 +35,10 @@ func costFunction(k *kernel.Kernel, name string) string {
 	for _, of := range []struct {
 		field, variable string
 		cost.Tally
-	}{{"Narrow", "narrow", cost.Narrow(k)}, {"Split", "split", cost.Split(k)}} {
+	}{
+		{"Products", "products", cost.Products(k)}, {"Narrow", "narrow", cost.Narrow(k)}, {"Split", "split", cost.Split(k)},
+		{"Others", "others", cost.Others(k)},
+	} {
 		if n, loops := p.total(of.variable, of.Tally); n != "0" {
 			body = append(body, loops...)
 			fields += fmt.Sprintf("%s: float64(%s),\n", of.field, n)

@@ -63,9 +63,19 @@ const costsOfThem = `func linearCost(env *device.Env) cpu.Cost {
 	for m := range (B*T + 255) / 256 {
 		flops += min(B*T-m*256, 256)*4096 + min(B*T-m*256, 256)*64
 	}
+	products := 0
+	for m := range (B*T + 255) / 256 {
+		products += min(B*T-m*256, 256) * 4096
+	}
+	others := 0
+	for m := range (B*T + 255) / 256 {
+		others += min(B*T-m*256, 256) * 64
+	}
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + 8192 + B*T*128),
-		Flops: float64(flops),
+		Bytes:    float64(B*T*256 + 8192 + B*T*128),
+		Flops:    float64(flops),
+		Products: float64(products),
+		Others:   float64(others),
 	}
 }
 
@@ -77,16 +87,24 @@ func triangleCost(env *device.Env) cpu.Cost {
 			flops += cpu.WhereOf[int](j < t, 1, 0) + 17
 		}
 	}
+	others := 0
+	for t := range T {
+		for j := range t + 1 {
+			others += cpu.WhereOf[int](j < t, 1, 0) + 17
+		}
+	}
 	return cpu.Cost{
-		Bytes: float64(T*32 + T*8),
-		Flops: float64(flops),
+		Bytes:  float64(T*32 + T*8),
+		Flops:  float64(flops),
+		Others: float64(others),
 	}
 }
 
 func constantCost(_ *device.Env) cpu.Cost {
 	return cpu.Cost{
-		Bytes: float64(16),
-		Flops: float64(4),
+		Bytes:  float64(16),
+		Flops:  float64(4),
+		Others: float64(8),
 	}
 }
 `

@@ -431,6 +431,11 @@ func map64Source(worker *cpu.Worker, env *device.Env, y []float32) {
 			rTo := min(rFrom+256, S)
 			map64SourceVector1AVX2(worker.Frame(), &y[0], rFrom, rTo)
 		}
+	case cpu.NEON:
+		for rFrom := 0; rFrom < S; rFrom += 256 {
+			rTo := min(rFrom+256, S)
+			map64SourceVector1NEON(worker.Frame(), &y[0], rFrom, rTo)
+		}
 	default:
 		for r := range S {
 			t := float32(r % 3)
@@ -460,6 +465,8 @@ func gather64SourceAddDropout(worker *cpu.Worker, env *device.Env, ids []int32, 
 			gather64SourceAddDropoutVector1AVX512(worker.Frame(), &bits[0], &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, S, seed0, seed1, step, layer, example)
 		case cpu.AVX2:
 			gather64SourceAddDropoutVector1AVX2(worker.Frame(), &bits[0], &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, S, seed0, seed1, step, layer, example)
+		case cpu.NEON:
+			gather64SourceAddDropoutVector1NEON(worker.Frame(), &bits[0], &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, S, seed0, seed1, step, layer, example)
 		default:
 			d1 := r % S
 			d0 := r / S
@@ -495,6 +502,11 @@ func map64(worker *cpu.Worker, env *device.Env, y []float32) {
 			rTo := min(rFrom+256, T)
 			map64Vector1AVX2(worker.Frame(), &y[0], rFrom, rTo, P)
 		}
+	case cpu.NEON:
+		for rFrom := 0; rFrom < T; rFrom += 256 {
+			rTo := min(rFrom+256, T)
+			map64Vector1NEON(worker.Frame(), &y[0], rFrom, rTo, P)
+		}
 	default:
 		for r := range T {
 			t := float32((P + r) % 3)
@@ -524,6 +536,8 @@ func gather64AddDropout(worker *cpu.Worker, env *device.Env, ids []int32, table,
 			gather64AddDropoutVector1AVX512(worker.Frame(), &bits[0], &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, T, seed0, seed1, step, layer, example)
 		case cpu.AVX2:
 			gather64AddDropoutVector1AVX2(worker.Frame(), &bits[0], &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, T, seed0, seed1, step, layer, example)
+		case cpu.NEON:
+			gather64AddDropoutVector1NEON(worker.Frame(), &bits[0], &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, T, seed0, seed1, step, layer, example)
 		default:
 			d1 := r % T
 			d0 := r / T
@@ -559,6 +573,8 @@ func linear64x64Bias(worker *cpu.Worker, env *device.Env, x, w, bias, y []float3
 			linear64x64BiasVector1AVX512(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
 		case cpu.AVX2:
 			linear64x64BiasVector1AVX2(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+		case cpu.NEON:
+			linear64x64BiasVector1NEON(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
@@ -597,6 +613,11 @@ func attention64Window2Dropout(worker *cpu.Worker, env *device.Env, q, k, v, y [
 		for bFrom := 0; bFrom < B; bFrom += 16 {
 			bTo := min(bFrom+16, B)
 			attention64Window2DropoutVector1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
+		}
+	case cpu.NEON:
+		for bFrom := 0; bFrom < B; bFrom += 16 {
+			bTo := min(bFrom+16, B)
+			attention64Window2DropoutVector1NEON(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
 		}
 	default:
 		for b := range B {
@@ -700,6 +721,8 @@ func linear64x64BiasDropoutAdd(worker *cpu.Worker, env *device.Env, x, w, bias, 
 			linear64x64BiasDropoutAddVector1AVX512(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		case cpu.AVX2:
 			linear64x64BiasDropoutAddVector1AVX2(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+		case cpu.NEON:
+			linear64x64BiasDropoutAddVector1NEON(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		default:
 			for i := range height {
 				r := first + i
@@ -738,6 +761,11 @@ func norm64(worker *cpu.Worker, env *device.Env, x, gamma, beta, y []float32) {
 		for rFrom := 0; rFrom < B*T; rFrom += 1024 {
 			rTo := min(rFrom+1024, B*T)
 			norm64Vector1AVX2(worker.Frame(), &x[0], &y[0], &gamma[0], &beta[0], rFrom, rTo)
+		}
+	case cpu.NEON:
+		for rFrom := 0; rFrom < B*T; rFrom += 1024 {
+			rTo := min(rFrom+1024, B*T)
+			norm64Vector1NEON(worker.Frame(), &x[0], &y[0], &gamma[0], &beta[0], rFrom, rTo)
 		}
 	default:
 		for r := range B * T {
@@ -785,6 +813,8 @@ func linear64x64SourceBias(worker *cpu.Worker, env *device.Env, x, w, bias, y []
 			linear64x64SourceBiasVector1AVX512(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
 		case cpu.AVX2:
 			linear64x64SourceBiasVector1AVX2(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+		case cpu.NEON:
+			linear64x64SourceBiasVector1NEON(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
@@ -823,6 +853,11 @@ func attention64SourceWindow2Dropout(worker *cpu.Worker, env *device.Env, q, k, 
 		for bFrom := 0; bFrom < B; bFrom += 8 {
 			bTo := min(bFrom+8, B)
 			attention64SourceWindow2DropoutVector1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
+		}
+	case cpu.NEON:
+		for bFrom := 0; bFrom < B; bFrom += 8 {
+			bTo := min(bFrom+8, B)
+			attention64SourceWindow2DropoutVector1NEON(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
 		}
 	default:
 		for b := range B {
@@ -926,6 +961,8 @@ func linear64x64BiasDropoutAdd2(worker *cpu.Worker, env *device.Env, x, w, bias,
 			linear64x64BiasDropoutAdd2Vector1AVX512(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		case cpu.AVX2:
 			linear64x64BiasDropoutAdd2Vector1AVX2(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+		case cpu.NEON:
+			linear64x64BiasDropoutAdd2Vector1NEON(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		default:
 			for i := range height {
 				r := first + i
@@ -966,6 +1003,8 @@ func linear64x256BiasDropoutRelu(worker *cpu.Worker, env *device.Env, x, w, bias
 			linear64x256BiasDropoutReluVector1AVX512(worker.Frame(), &bits[0], &y[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		case cpu.AVX2:
 			linear64x256BiasDropoutReluVector1AVX2(worker.Frame(), &bits[0], &y[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+		case cpu.NEON:
+			linear64x256BiasDropoutReluVector1NEON(worker.Frame(), &bits[0], &y[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		default:
 			for i := range height {
 				r := first + i
@@ -1005,6 +1044,8 @@ func linear256x64BiasDropoutAdd(worker *cpu.Worker, env *device.Env, x, w, bias,
 			linear256x64BiasDropoutAddVector1AVX512(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		case cpu.AVX2:
 			linear256x64BiasDropoutAddVector1AVX2(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+		case cpu.NEON:
+			linear256x64BiasDropoutAddVector1NEON(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		default:
 			for i := range height {
 				r := first + i
@@ -1044,6 +1085,8 @@ func linear64x17Bias(worker *cpu.Worker, env *device.Env, x, w, bias, y []float3
 			linear64x17BiasVector1AVX512(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
 		case cpu.AVX2:
 			linear64x17BiasVector1AVX2(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+		case cpu.NEON:
+			linear64x17BiasVector1NEON(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
@@ -1077,6 +1120,11 @@ func crossEntropy(worker *cpu.Worker, env *device.Env, logits []float32, labels 
 		for rFrom := 0; rFrom < B*T; rFrom += 2048 {
 			rTo := min(rFrom+2048, B*T)
 			crossEntropyVector1AVX2(worker.Frame(), &logits[0], &labels[0], &loss[0], rFrom, rTo)
+		}
+	case cpu.NEON:
+		for rFrom := 0; rFrom < B*T; rFrom += 2048 {
+			rTo := min(rFrom+2048, B*T)
+			crossEntropyVector1NEON(worker.Frame(), &logits[0], &labels[0], &loss[0], rFrom, rTo)
 		}
 	default:
 		for r := range B * T {
@@ -1122,6 +1170,11 @@ func argmax(worker *cpu.Worker, env *device.Env, logits []float32, pred []int32)
 			rTo := min(rFrom+8192, B*T)
 			argmaxVector1AVX2(worker.Frame(), &logits[0], &pred[0], rFrom, rTo)
 		}
+	case cpu.NEON:
+		for rFrom := 0; rFrom < B*T; rFrom += 8192 {
+			rTo := min(rFrom+8192, B*T)
+			argmaxVector1NEON(worker.Frame(), &logits[0], &pred[0], rFrom, rTo)
+		}
 	default:
 		for r := range B * T {
 			part := cpu.AllLanes(float32(math.Inf(-1)))
@@ -1160,6 +1213,11 @@ func map2(worker *cpu.Worker, env *device.Env, x, y []float32) {
 			rTo := min(rFrom+2048, B)
 			map2Vector1AVX2(worker.Frame(), &y[0], &x[0], rFrom, rTo, T, scale)
 		}
+	case cpu.NEON:
+		for rFrom := 0; rFrom < B; rFrom += 2048 {
+			rTo := min(rFrom+2048, B)
+			map2Vector1NEON(worker.Frame(), &y[0], &x[0], rFrom, rTo, T, scale)
+		}
 	default:
 		for r := range B {
 			yRow := y[r*T:][:T]
@@ -1190,6 +1248,11 @@ func crossEntropyGrad17(worker *cpu.Worker, env *device.Env, logits []float32, l
 		for rFrom := 0; rFrom < B*T; rFrom += 1024 {
 			rTo := min(rFrom+1024, B*T)
 			crossEntropyGrad17Vector1AVX2(worker.Frame(), &logits[0], &y[0], &labels[0], &dloss[0], rFrom, rTo)
+		}
+	case cpu.NEON:
+		for rFrom := 0; rFrom < B*T; rFrom += 1024 {
+			rTo := min(rFrom+1024, B*T)
+			crossEntropyGrad17Vector1NEON(worker.Frame(), &logits[0], &y[0], &labels[0], &dloss[0], rFrom, rTo)
 		}
 	default:
 		for r := range B * T {
@@ -1230,6 +1293,8 @@ func sum17Acc(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 		sum17AccVector1AVX512(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
 	case cpu.AVX2:
 		sum17AccVector1AVX2(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
+	case cpu.NEON:
+		sum17AccVector1NEON(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
 	default:
 		copy(sumY, dy[:17])
 		for r := range B * T {
@@ -1281,6 +1346,11 @@ func normGrad64Dx(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y2, y3 [
 		for rFrom := 0; rFrom < B*T; rFrom += 512 {
 			rTo := min(rFrom+512, B*T)
 			normGrad64DxVector1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &y[0], &y2[0], &y3[0], rFrom, rTo)
+		}
+	case cpu.NEON:
+		for rFrom := 0; rFrom < B*T; rFrom += 512 {
+			rTo := min(rFrom+512, B*T)
+			normGrad64DxVector1NEON(worker.Frame(), &x[0], &dy[0], &gamma[0], &y[0], &y2[0], &y3[0], rFrom, rTo)
 		}
 	default:
 		for r := range B * T {
@@ -1338,6 +1408,8 @@ func sum64MulAcc(worker *cpu.Worker, env *device.Env, x, x2, x3, x4, dy, dy2 []f
 		sum64MulAccVector1AVX512(worker.Frame(), &sumY[0], &dy[0], &sumY2[0], &dy2[0], &x2[0], &x[0], &x4[0], &x3[0], B, T)
 	case cpu.AVX2:
 		sum64MulAccVector1AVX2(worker.Frame(), &sumY[0], &dy[0], &sumY2[0], &dy2[0], &x2[0], &x[0], &x4[0], &x3[0], B, T)
+	case cpu.NEON:
+		sum64MulAccVector1NEON(worker.Frame(), &sumY[0], &dy[0], &sumY2[0], &dy2[0], &x2[0], &x[0], &x4[0], &x3[0], B, T)
 	default:
 		copy(sumY, dy[:64])
 		copy(sumY2, dy2[:64])
@@ -1381,6 +1453,11 @@ func normGrad64DxDropout(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y
 		for rFrom := 0; rFrom < B*T; rFrom += 512 {
 			rTo := min(rFrom+512, B*T)
 			normGrad64DxDropoutVector1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &y2[0], &y3[0], &bits[0], &y4[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+		}
+	case cpu.NEON:
+		for rFrom := 0; rFrom < B*T; rFrom += 512 {
+			rTo := min(rFrom+512, B*T)
+			normGrad64DxDropoutVector1NEON(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &y2[0], &y3[0], &bits[0], &y4[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
 		}
 	default:
 		for r := range B * T {
@@ -1446,6 +1523,8 @@ func sum64Acc(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 		sum64AccVector1AVX512(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
 	case cpu.AVX2:
 		sum64AccVector1AVX2(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
+	case cpu.NEON:
+		sum64AccVector1NEON(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
 	default:
 		copy(sumY, dy[:64])
 		for r := range B * T {
@@ -1479,6 +1558,8 @@ func linear64x256TMul(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32
 			linear64x256TMulVector1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
 		case cpu.AVX2:
 			linear64x256TMulVector1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+		case cpu.NEON:
+			linear64x256TMulVector1NEON(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
@@ -1515,6 +1596,8 @@ func sum256Acc(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 		sum256AccVector1AVX512(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
 	case cpu.AVX2:
 		sum256AccVector1AVX2(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
+	case cpu.NEON:
+		sum256AccVector1NEON(worker.Frame(), &sumY[0], &dy[0], &x[0], B, T)
 	default:
 		copy(sumY, dy[:256])
 		for r := range B * T {
@@ -1548,6 +1631,8 @@ func linear256x64TAdd(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32
 			linear256x64TAddVector1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
 		case cpu.AVX2:
 			linear256x64TAddVector1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+		case cpu.NEON:
+			linear256x64TAddVector1NEON(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
@@ -1590,6 +1675,11 @@ func normGrad64DxDropout2(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, 
 		for rFrom := 0; rFrom < B*T; rFrom += 512 {
 			rTo := min(rFrom+512, B*T)
 			normGrad64DxDropout2Vector1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &y2[0], &y3[0], &bits[0], &y4[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+		}
+	case cpu.NEON:
+		for rFrom := 0; rFrom < B*T; rFrom += 512 {
+			rTo := min(rFrom+512, B*T)
+			normGrad64DxDropout2Vector1NEON(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &y2[0], &y3[0], &bits[0], &y4[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
 		}
 	default:
 		for r := range B * T {
@@ -1688,6 +1778,11 @@ func attentionGrad64SourceWindow2Dropout(worker *cpu.Worker, env *device.Env, q,
 		for bFrom := 0; bFrom < B; bFrom += 4 {
 			bTo := min(bFrom+4, B)
 			attentionGrad64SourceWindow2DropoutVector1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
+		}
+	case cpu.NEON:
+		for bFrom := 0; bFrom < B; bFrom += 4 {
+			bTo := min(bFrom+4, B)
+			attentionGrad64SourceWindow2DropoutVector1NEON(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
 		}
 	default:
 		for b := range B {
@@ -1863,6 +1958,8 @@ func linear64x64TAdd(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32)
 			linear64x64TAddVector1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
 		case cpu.AVX2:
 			linear64x64TAddVector1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+		case cpu.NEON:
+			linear64x64TAddVector1NEON(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
@@ -1892,6 +1989,8 @@ func sum64SourceAcc(worker *cpu.Worker, env *device.Env, x, dy []float32) {
 		sum64SourceAccVector1AVX512(worker.Frame(), &sumY[0], &dy[0], &x[0], B, S)
 	case cpu.AVX2:
 		sum64SourceAccVector1AVX2(worker.Frame(), &sumY[0], &dy[0], &x[0], B, S)
+	case cpu.NEON:
+		sum64SourceAccVector1NEON(worker.Frame(), &sumY[0], &dy[0], &x[0], B, S)
 	default:
 		copy(sumY, dy[:64])
 		for r := range B * S {
@@ -1944,6 +2043,8 @@ func linear64x64SourceTAddAcc(worker *cpu.Worker, env *device.Env, x, w, x2, y [
 			linear64x64SourceTAddAccVector1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
 		case cpu.AVX2:
 			linear64x64SourceTAddAccVector1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+		case cpu.NEON:
+			linear64x64SourceTAddAccVector1NEON(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
@@ -1979,6 +2080,11 @@ func normGrad64DxDropout3(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, 
 		for rFrom := 0; rFrom < B*T; rFrom += 512 {
 			rTo := min(rFrom+512, B*T)
 			normGrad64DxDropout3Vector1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &y2[0], &y3[0], &bits[0], &y4[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+		}
+	case cpu.NEON:
+		for rFrom := 0; rFrom < B*T; rFrom += 512 {
+			rTo := min(rFrom+512, B*T)
+			normGrad64DxDropout3Vector1NEON(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &y2[0], &y3[0], &bits[0], &y4[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
 		}
 	default:
 		for r := range B * T {
@@ -2058,6 +2164,11 @@ func attentionGrad64Window2Dropout(worker *cpu.Worker, env *device.Env, q, k, v,
 		for bFrom := 0; bFrom < B; bFrom += 4 {
 			bTo := min(bFrom+4, B)
 			attentionGrad64Window2DropoutVector1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
+		}
+	case cpu.NEON:
+		for bFrom := 0; bFrom < B; bFrom += 4 {
+			bTo := min(bFrom+4, B)
+			attentionGrad64Window2DropoutVector1NEON(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
 		}
 	default:
 		for b := range B {
@@ -2234,6 +2345,11 @@ func map64DropoutMul(worker *cpu.Worker, env *device.Env, x, y []float32) {
 			rTo := min(rFrom+1024, B*T)
 			map64DropoutMulVector1AVX2(worker.Frame(), &bits[0], &y[0], &x[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
 		}
+	case cpu.NEON:
+		for rFrom := 0; rFrom < B*T; rFrom += 1024 {
+			rTo := min(rFrom+1024, B*T)
+			map64DropoutMulVector1NEON(worker.Frame(), &bits[0], &y[0], &x[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+		}
 	default:
 		for r := range B * T {
 			d1 := r % T
@@ -2264,6 +2380,8 @@ func scatter17x64Acc(worker *cpu.Worker, env *device.Env, ids []int32, dy, dtabl
 		scatter17x64AccVector1AVX512(worker.Frame(), &a[0], &ids[0], B, T)
 	case cpu.AVX2:
 		scatter17x64AccVector1AVX2(worker.Frame(), &a[0], &ids[0], B, T)
+	case cpu.NEON:
+		scatter17x64AccVector1NEON(worker.Frame(), &a[0], &ids[0], B, T)
 	default:
 		for a1 := range 17 {
 			aRow := a[a1*(B*T):][:B*T]
@@ -2297,6 +2415,11 @@ func map64SourceDropoutMul(worker *cpu.Worker, env *device.Env, x, y []float32) 
 			rTo := min(rFrom+1024, B*S)
 			map64SourceDropoutMulVector1AVX2(worker.Frame(), &bits[0], &y[0], &x[0], rFrom, rTo, S, seed0, seed1, step, layer, example)
 		}
+	case cpu.NEON:
+		for rFrom := 0; rFrom < B*S; rFrom += 1024 {
+			rTo := min(rFrom+1024, B*S)
+			map64SourceDropoutMulVector1NEON(worker.Frame(), &bits[0], &y[0], &x[0], rFrom, rTo, S, seed0, seed1, step, layer, example)
+		}
 	default:
 		for r := range B * S {
 			d1 := r % S
@@ -2327,6 +2450,8 @@ func scatter17x64Acc2(worker *cpu.Worker, env *device.Env, ids []int32, dy, dtab
 		scatter17x64Acc2Vector1AVX512(worker.Frame(), &a[0], &ids[0], B, S)
 	case cpu.AVX2:
 		scatter17x64Acc2Vector1AVX2(worker.Frame(), &a[0], &ids[0], B, S)
+	case cpu.NEON:
+		scatter17x64Acc2Vector1NEON(worker.Frame(), &a[0], &ids[0], B, S)
 	default:
 		for a1 := range 17 {
 			aRow := a[a1*(B*S):][:B*S]
@@ -2354,6 +2479,8 @@ func gather64SourceAdd(worker *cpu.Worker, env *device.Env, ids []int32, table, 
 			gather64SourceAddVector1AVX512(worker.Frame(), &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, S)
 		case cpu.AVX2:
 			gather64SourceAddVector1AVX2(worker.Frame(), &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, S)
+		case cpu.NEON:
+			gather64SourceAddVector1NEON(worker.Frame(), &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, S)
 		default:
 			d1 := r % S
 			yRow := y[r*64:][:64]
@@ -2381,6 +2508,8 @@ func gather64Add(worker *cpu.Worker, env *device.Env, ids []int32, table, x2, y 
 			gather64AddVector1AVX512(worker.Frame(), &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, T)
 		case cpu.AVX2:
 			gather64AddVector1AVX2(worker.Frame(), &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, T)
+		case cpu.NEON:
+			gather64AddVector1NEON(worker.Frame(), &y[0], &table[int(ids[r])*64:][:64][0], &x2[0], r, T)
 		default:
 			d1 := r % T
 			yRow := y[r*64:][:64]
@@ -2415,6 +2544,11 @@ func attention64Window2(worker *cpu.Worker, env *device.Env, q, k, v, y []float3
 		for bFrom := 0; bFrom < B; bFrom += 16 {
 			bTo := min(bFrom+16, B)
 			attention64Window2Vector1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, P)
+		}
+	case cpu.NEON:
+		for bFrom := 0; bFrom < B; bFrom += 16 {
+			bTo := min(bFrom+16, B)
+			attention64Window2Vector1NEON(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, P)
 		}
 	default:
 		for b := range B {
@@ -2513,6 +2647,8 @@ func linear64x64BiasAdd(worker *cpu.Worker, env *device.Env, x, w, bias, x2, y [
 			linear64x64BiasAddVector1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], &bias[0], height, first)
 		case cpu.AVX2:
 			linear64x64BiasAddVector1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], &bias[0], height, first)
+		case cpu.NEON:
+			linear64x64BiasAddVector1NEON(worker.Frame(), &y[0], &x2[0], &c[0], &bias[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
@@ -2550,6 +2686,11 @@ func attention64SourceWindow2(worker *cpu.Worker, env *device.Env, q, k, v, y []
 		for bFrom := 0; bFrom < B; bFrom += 16 {
 			bTo := min(bFrom+16, B)
 			attention64SourceWindow2Vector1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, S, P)
+		}
+	case cpu.NEON:
+		for bFrom := 0; bFrom < B; bFrom += 16 {
+			bTo := min(bFrom+16, B)
+			attention64SourceWindow2Vector1NEON(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, S, P)
 		}
 	default:
 		for b := range B {
@@ -2648,6 +2789,8 @@ func linear64x256BiasRelu(worker *cpu.Worker, env *device.Env, x, w, bias, y []f
 			linear64x256BiasReluVector1AVX512(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
 		case cpu.AVX2:
 			linear64x256BiasReluVector1AVX2(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+		case cpu.NEON:
+			linear64x256BiasReluVector1NEON(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
@@ -2682,6 +2825,8 @@ func linear256x64BiasAdd(worker *cpu.Worker, env *device.Env, x, w, bias, x2, y 
 			linear256x64BiasAddVector1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], &bias[0], height, first)
 		case cpu.AVX2:
 			linear256x64BiasAddVector1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], &bias[0], height, first)
+		case cpu.NEON:
+			linear256x64BiasAddVector1NEON(worker.Frame(), &y[0], &x2[0], &c[0], &bias[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
@@ -2730,6 +2875,11 @@ func attention64Window22(worker *cpu.Worker, env *device.Env, q, k, v, y []float
 		for bFrom := 0; bFrom < B; bFrom += 16 {
 			bTo := min(bFrom+16, B)
 			attention64Window22Vector1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, P, C)
+		}
+	case cpu.NEON:
+		for bFrom := 0; bFrom < B; bFrom += 16 {
+			bTo := min(bFrom+16, B)
+			attention64Window22Vector1NEON(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, P, C)
 		}
 	default:
 		for b := range B {
@@ -2828,6 +2978,11 @@ func segmentSum1Mul(worker *cpu.Worker, env *device.Env, x, y []float32) {
 			rTo := min(rFrom+4096, (N+1023)/1024)
 			segmentSum1MulVector1AVX2(worker.Frame(), &x[0], &y[0], rFrom, rTo, N)
 		}
+	case cpu.NEON:
+		for rFrom := 0; rFrom < (N+1023)/1024; rFrom += 4096 {
+			rTo := min(rFrom+4096, (N+1023)/1024)
+			segmentSum1MulVector1NEON(worker.Frame(), &x[0], &y[0], rFrom, rTo, N)
+		}
 	default:
 		for r := range (N + 1023) / 1024 {
 			var part [cpu.Lanes]float32
@@ -2875,6 +3030,11 @@ func mapMulAddAdd(worker *cpu.Worker, env *device.Env, x, x2, x3, x4 []float32) 
 		for rFrom := 0; rFrom < (N+1023)/1024; rFrom += 256 {
 			rTo := min(rFrom+256, (N+1023)/1024)
 			mapMulAddAddVector1AVX2(worker.Frame(), &x22[0], &x2[0], &x32[0], &x3[0], &x[0], &x4[0], rFrom, rTo, N, clip, lr, biasCorrection1, biasCorrection2, decay, bound)
+		}
+	case cpu.NEON:
+		for rFrom := 0; rFrom < (N+1023)/1024; rFrom += 256 {
+			rTo := min(rFrom+256, (N+1023)/1024)
+			mapMulAddAddVector1NEON(worker.Frame(), &x22[0], &x2[0], &x32[0], &x3[0], &x[0], &x4[0], rFrom, rTo, N, clip, lr, biasCorrection1, biasCorrection2, decay, bound)
 		}
 	default:
 		for r := range (N + 1023) / 1024 {

@@ -7,6 +7,7 @@ package profile
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -23,8 +24,22 @@ type Row struct {
 	Share    float64 `json:"share"`                  // of a timed step
 	Flops    float64 `json:"flops_per_second,omitempty"`
 	Bytes    float64 `json:"bytes_per_second,omitempty"`
-	OfPeak   float64 `json:"of_peak,omitempty"` // of what bounds it; above 1 where memory is the cache
-	Bound    string  `json:"bound,omitempty"`   // compute, memory
+	OfPeak   float64 `json:"of_peak,omitempty"` // of what bounds it; above 1 where that is faster than was measured
+	Bound    string  `json:"bound,omitempty"`   // compute, memory; on a processor products, others, the size of a Level, memory
+}
+
+// A Level is how fast a thread copies within so many bytes, while all work: a cache, if they fit.
+type Level struct {
+	Size  int     `json:"size"`             // bytes that are read and written
+	Bytes float64 `json:"bytes_per_second"` // read and written
+}
+
+// Name is the size.
+func (l Level) Name() string {
+	if l.Size < 1<<20 {
+		return fmt.Sprintf("%d KiB", l.Size>>10)
+	}
+	return fmt.Sprintf("%d MiB", l.Size>>20)
 }
 
 // A Table makes rows of laps.
@@ -33,7 +48,8 @@ type Table struct {
 	Threads int       // that worked
 	Step    float64   // seconds of one, which the rows add up to
 	Peak    peak.Peak // of a thread
-	Turns   bool      // products of 16-bit factors take turns with all else, as on a processor
+	CPU     bool      // it is a processor: products and all else take turns
+	Levels  []Level   // of memory, the smallest first; what is larger than all is copied at the peak
 	Rows    []Row
 }
 
@@ -52,27 +68,52 @@ func (t *Table) Add(name string, l Lap) {
 	if worker > 0 {
 		r.Flops, r.Bytes = l.Flops/worker, l.Bytes/worker
 	}
-	if l.Bytes > 0 && t.Peak.Bytes > 0 {
-		r.Bound, r.OfPeak = "memory", r.Bytes/t.Peak.Bytes
+	if name, rate := t.copying(l); l.Bytes > 0 && rate > 0 {
+		r.Bound, r.OfPeak = name, r.Bytes/rate
 	}
-	if of := t.compute(l) / worker; worker > 0 && of > r.OfPeak {
-		r.Bound, r.OfPeak = "compute", of
+	if name, seconds := t.compute(l); worker > 0 && seconds/worker > r.OfPeak {
+		r.Bound, r.OfPeak = name, seconds/worker
 	}
 	t.Rows = append(t.Rows, r)
 }
 
-// compute is how many seconds a lap's operations take at the peak.
-func (t *Table) compute(l Lap) float64 {
-	if t.Peak.Flops <= 0 {
-		return 0
+// copying is how fast memory is for launches of a lap, each by the bytes that it touches.
+func (t *Table) copying(l Lap) (name string, rate float64) {
+	for _, level := range t.Levels {
+		if l.Bytes <= float64(level.Size)*float64(l.Launches) {
+			return level.Name(), level.Bytes
+		}
 	}
+	return "memory", t.Peak.Bytes
+}
+
+// compute is how many seconds a lap's operations take at the peak, and on a processor which
+// of them take longer.
+func (t *Table) compute(l Lap) (name string, seconds float64) {
+	p := t.Peak
 	switch {
-	case t.Turns && t.Peak.Narrow > 0:
-		return (l.Flops-l.Narrow)/t.Peak.Flops + l.Narrow/t.Peak.Narrow
-	case min(t.Peak.Narrow, t.Peak.TF32) <= 0:
-		return l.Flops / t.Peak.Flops
+	case p.Flops <= 0:
+		return "compute", 0
+	case t.CPU:
+		return t.onCPU(l)
+	case min(p.Narrow, p.TF32) <= 0:
+		return "compute", l.Flops / p.Flops
 	}
-	return max((l.Flops-l.Narrow-l.Split)/t.Peak.Flops, l.Narrow/t.Peak.Narrow+l.Split/t.Peak.TF32)
+	return "compute", max((l.Flops-l.Narrow-l.Split)/p.Flops, l.Narrow/p.Narrow+l.Split/p.TF32)
+}
+
+// onCPU is compute where products and all else take turns: other operations are as many a
+// second as multiply-adds, which count twice.
+func (t *Table) onCPU(l Lap) (name string, seconds float64) {
+	narrow := t.Peak.Flops
+	if t.Peak.Narrow > 0 {
+		narrow = t.Peak.Narrow
+	}
+	products, others := (l.Cost.Products-l.Narrow)/t.Peak.Flops+l.Narrow/narrow, 2*l.Others/t.Peak.Flops
+	if others > products {
+		return "others", products + others
+	}
+	return "products", products + others
 }
 
 // Finish sorts the rows, the longest first, and adds the rest of the step.

@@ -20,11 +20,6 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s on tensor cores: %g of the peak, want %g", r.Name, r.OfPeak, want)
 		}
 	}
-	pairs := Table{Steps: 1, Threads: 1, Turns: true, Peak: peak.Peak{Flops: 1000, Narrow: 4000, Bytes: 100}}
-	pairs.Add("some", Lap{Launches: 1, Time: time.Second, Cost: cpu.Cost{Flops: 1000, Narrow: 200, Bytes: 1}})
-	if r := pairs.Rows[0]; math.Abs(r.OfPeak-0.85) > 1e-9 {
-		t.Errorf("in turns: %g of the peak, want 0.85", r.OfPeak)
-	}
 	table := Table{Steps: 2, Threads: 2, Step: 0.010, Peak: peak.Peak{Flops: 1000, Bytes: 100}}
 	table.Add("nothing", Lap{Time: time.Second})
 	table.Add("small", Lap{Launches: 2, Time: 4 * time.Millisecond, Cost: cpu.Cost{Flops: 2, Bytes: 0.1}})
@@ -52,6 +47,32 @@ func TestTable(t *testing.T) {
 		}
 		if got.Name != want[i].Name || got.Bound != want[i].Bound {
 			t.Errorf("row %d: %+v, want %+v", i, got, want[i])
+		}
+	}
+}
+
+// TestProcessor holds kernels against what takes longest: products, others, or the memory
+// that the bytes of a launch fit into.
+func TestProcessor(t *testing.T) {
+	table := Table{Steps: 1, Threads: 1, CPU: true, Peak: peak.Peak{Flops: 1000, Narrow: 4000, Bytes: 100},
+		Levels: []Level{{Size: 16 << 10, Bytes: 4 << 20}, {Size: 2 << 20, Bytes: 1 << 20}}}
+	for _, c := range []struct {
+		launches int
+		cost     cpu.Cost
+		bound    string
+		ofPeak   float64
+	}{
+		{1, cpu.Cost{Flops: 1000, Products: 500, Narrow: 200, Others: 150}, "products", 0.3 + 0.05 + 0.3},
+		{1, cpu.Cost{Flops: 1000, Products: 100, Others: 300}, "others", 0.1 + 0.6},
+		{1, cpu.Cost{Bytes: 16 << 10}, "16 KiB", 1. / 256},
+		{1, cpu.Cost{Bytes: 32 << 10}, "2 MiB", 1. / 32},
+		{2, cpu.Cost{Bytes: 32 << 10}, "16 KiB", 1. / 128},
+		{1, cpu.Cost{Bytes: 4 << 20}, "memory", 4 << 20 / 100.},
+	} {
+		table.Rows = nil
+		table.Add("kernel", Lap{Launches: c.launches, Time: time.Second, Cost: c.cost})
+		if r := table.Rows[0]; r.Bound != c.bound || math.Abs(r.OfPeak-c.ofPeak) > 1e-9 {
+			t.Errorf("%+v: %g of %s, want %g of %s", c.cost, r.OfPeak, r.Bound, c.ofPeak, c.bound)
 		}
 	}
 }
