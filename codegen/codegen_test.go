@@ -136,8 +136,8 @@ func TestFilesAreSorted(t *testing.T) {
 	for _, f := range files {
 		paths = append(paths, f.Path)
 	}
-	want := []string{"costs.go", "gpu.go", "kernels.go", "kernels.kir", "kernels.ptx", "kernels_amd64.go", "kernels_amd64.s", "kernels_other.go",
-		"kernels_test.go", "main.go", "model.go", "plan.go", "spec.arith"}
+	want := []string{"costs.go", "gpu.go", "kernels.go", "kernels.kir", "kernels.ptx", "kernels_amd64.go", "kernels_amd64.s", "kernels_arm64.go", "kernels_arm64.s",
+		"kernels_noamd64.go", "kernels_noarm64.go", "kernels_test.go", "main.go", "model.go", "plan.go", "spec.arith"}
 	if !slices.Equal(paths, want) {
 		t.Errorf("files %v, want %v", paths, want)
 	}

@@ -1,5 +1,5 @@
 // Package vector compiles vector kernels, the stretches of kernels without matrix products, to
-// assembly for AVX-512 and AVX2. Package codegen/cpu cuts kernels into vector kernels, after
+// assembly for AVX-512, AVX2 and NEON. Package codegen/cpu cuts kernels into vector kernels, after
 // the passes of package flat, and prints the calls.
 //
 // The assembly computes the bits of the kernel interpreter. Scalars of the kernel
@@ -19,11 +19,11 @@ import (
 //
 //	func NAME_ISA(frame *byte, slices…, values…)
 //
-// for each instruction set, ISA being AVX512 or AVX2 and the underscore left out.
+// for each instruction set, ISA being AVX512, AVX2 or NEON and the underscore left out.
 // The frame has FrameBytes on a 64-byte boundary. No index may be out of range and
 // no index may depend on loaded data. Elements of 16 bits lie in rows.
 type Kernel struct {
-	Name   string        // Go name without the suffix AVX512 or AVX2
+	Name   string        // Go name without the suffix of the instruction set
 	Doc    string        // one line
 	Body   []kernel.Stmt // no Tile and no Dot
 	Slices []Slice       // what Body indexes, in order of the parameters
@@ -63,12 +63,11 @@ func NewAssembly() *Assembly { return &Assembly{[]architecture{newAMD64(), newAR
 
 // Add compiles a vector kernel. One that cannot be compiled leaves nothing behind.
 func (a *Assembly) Add(l *Kernel) error {
-	var err error
+	var machines []func(*fn) machine
 	for _, to := range a.architectures {
-		if err == nil {
-			err = compile(l, to.machines(l.Name, l.Doc))
-		}
+		machines = append(machines, to.machines(l.Name, l.Doc)...)
 	}
+	err := compile(l, machines)
 	for _, to := range a.architectures {
 		to.keep(err)
 	}

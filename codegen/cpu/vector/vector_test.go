@@ -264,6 +264,7 @@ func TestAdd(t *testing.T) {
 		return &kernel.Set{Axes: []kernel.Axis{{Var: "j", Size: n}}, Dst: expr.NewElem("y", expr.F32, j), Value: value}
 	}
 	good := &Kernel{Name: "good", Doc: "is a test.", Body: []kernel.Stmt{assign(expr.New(expr.Sqrt, x))}, Slices: []Slice{{"x", expr.F32}, {"y", expr.F32}}, Values: []Value{{"n", expr.I32}}}
+	other := &Kernel{Name: "other", Doc: "is a test.", Body: []kernel.Stmt{assign(expr.New(expr.Mul, x, expr.F(3)))}, Slices: good.Slices, Values: good.Values}
 	for _, c := range []struct {
 		node kernel.Stmt
 		want string
@@ -287,7 +288,9 @@ func TestAdd(t *testing.T) {
 			Slices: []Slice{{"x", expr.F32}, {"y", expr.F32}, {"u", expr.U32}},
 			Values: []Value{{"n", expr.I32}},
 		}
-		a := NewAssembly()
+		a, fresh := NewAssembly(), NewAssembly()
+		printed(t, a, other)
+		printed(t, fresh, other)
 		err := a.Add(l)
 		if c.want == "" != (err == nil) || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%T: got %v, want %q", c.node, err, c.want)
@@ -295,7 +298,7 @@ func TestAdd(t *testing.T) {
 		if err == nil {
 			continue
 		}
-		if !maps.EqualFunc(printed(t, a, good), printed(t, NewAssembly(), good), bytes.Equal) {
+		if !maps.EqualFunc(printed(t, a, good), printed(t, fresh, good), bytes.Equal) {
 			t.Errorf("%T: something is left of what has no code", c.node)
 		}
 	}

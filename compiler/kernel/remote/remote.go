@@ -10,6 +10,7 @@ import (
 	"io"
 	"sync"
 
+	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
@@ -22,6 +23,31 @@ type launch struct {
 	Kernel  string
 	Scalars kernel.Scalars
 	Buffers []kernel.Buffer
+	Types   []expr.Type // of their elements, which those without elements lose on the way
+}
+
+// typesOf are the types of elements, 16 bits being BF16.
+func typesOf(bufs []kernel.Buffer) []expr.Type {
+	types := make([]expr.Type, len(bufs))
+	for i, b := range bufs {
+		switch {
+		case b.I != nil:
+			types[i] = expr.I32
+		case b.H != nil:
+			types[i] = expr.BF16
+		}
+	}
+	return types
+}
+
+// restored are buffers as they were sent.
+func restored(bufs []kernel.Buffer, types []expr.Type) []kernel.Buffer {
+	for i, b := range bufs {
+		if len(b.F)+len(b.I)+len(b.H) == 0 {
+			bufs[i] = kernel.NewBuffer(types[i], 0)
+		}
+	}
+	return bufs
 }
 
 // An outcome is the reply: the buffers afterwards, or what went wrong.
@@ -40,6 +66,10 @@ func Serve(in io.Reader, out io.Writer, run Runner) error {
 		} else if err != nil {
 			return err
 		}
+		if len(l.Types) != len(l.Buffers) {
+			return errors.New("the other end is of another version")
+		}
+		l.Buffers = restored(l.Buffers, l.Types)
 		reply := outcome{Buffers: l.Buffers}
 		if err := attempt(l, run); err != nil {
 			reply = outcome{Err: err.Error()}
@@ -69,7 +99,7 @@ func Dial(in io.Reader, out io.Writer) Runner {
 	return func(name string, s kernel.Scalars, bufs []kernel.Buffer) error {
 		one.Lock()
 		defer one.Unlock()
-		if err := enc.Encode(launch{name, s, bufs}); err != nil {
+		if err := enc.Encode(launch{name, s, bufs, typesOf(bufs)}); err != nil {
 			return err
 		}
 		var o outcome

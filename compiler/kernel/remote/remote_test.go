@@ -75,3 +75,16 @@ func TestServerDies(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestEmptyBuffers wants buffers without elements to arrive as what they were.
+func TestEmptyBuffers(t *testing.T) {
+	run := serve(t, func(_ string, _ kernel.Scalars, bufs []kernel.Buffer) error {
+		if bufs[0].F == nil || bufs[1].I == nil || bufs[2].H == nil || bufs[2].F != nil {
+			return fmt.Errorf("got %#v", bufs)
+		}
+		return nil
+	})
+	if err := run("", nil, []kernel.Buffer{{F: []float32{}}, {I: []int32{}}, {H: []uint16{}}}); err != nil {
+		t.Error(err)
+	}
+}
