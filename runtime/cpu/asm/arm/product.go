@@ -14,8 +14,11 @@ const (
 	firstA, firstB, firstSum = arm64.V0, arm64.V2, arm64.V8
 )
 
-// unrolled is how many steps of k the main loop takes at a time.
-const unrolled = 4
+// unrolled is how many steps of k the main loop takes at a time: a power of two.
+const (
+	unrolledBits = 2
+	unrolled     = 1 << unrolledBits
+)
 
 // product writes a microkernel
 //
@@ -36,7 +39,7 @@ func product(rows, cols int) (*arm64.Func, loop) {
 	w.Mark("tile")
 	p.startSums()
 	w.Op("mov", b, w.regs["b"])
-	w.Op("lsr", n, k, arm64.Imm(2))
+	w.Op("lsr", n, k, arm64.Imm(unrolledBits))
 	w.Op("cbz", n, arm64.Label("rest"))
 	before := len(slices.Collect(w.Insts()))
 	w.times("four", n, func() {
