@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	. "github.com/arithlang/mlc/codegen/cpu/arm64"
+	"github.com/arithlang/mlc/codegen/cpu/arm64"
 )
 
 // A loop is what the main loop of a microkernel consists of.
@@ -20,13 +20,13 @@ type loop struct {
 var largest = map[int]int{1: maxRows, 2: maxRows, 3: maxRows}
 
 // loopOf counts instructions of NEON.
-func loopOf(rows, cols int, body []Inst) loop {
+func loopOf(rows, cols int, body []arm64.Inst) loop {
 	l := loop{set: "NEON", tile: tile(rows, cols, lanes), instructions: len(body)}
 	for _, i := range body {
 		switch i.Kind() {
-		case MulAdd:
+		case arm64.MulAdd:
 			l.multiplies++
-		case Load:
+		case arm64.Load:
 			l.loads += registersOf(i)
 		}
 	}
@@ -37,13 +37,13 @@ func loopOf(rows, cols int, body []Inst) loop {
 func tile(rows, cols, lanes int) string { return fmt.Sprintf("%d x %d", rows, cols*lanes) }
 
 // registersOf is how many registers an instruction reads or writes in memory.
-func registersOf(i Inst) int {
+func registersOf(i arm64.Inst) int {
 	n := 0
 	for _, o := range i.Operands {
 		switch o := o.(type) {
-		case List:
+		case arm64.List:
 			n += o.N
-		case Vec, Elem:
+		case arm64.Vec, arm64.Elem:
 			n++
 		}
 	}

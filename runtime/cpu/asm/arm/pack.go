@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	. "github.com/arithlang/mlc/codegen/cpu/arm64"
+	"github.com/arithlang/mlc/codegen/cpu/arm64"
 )
 
 // copyStrips writes
@@ -14,7 +14,7 @@ import (
 // registers of each row to each strip's part of dst, ds apart. Of the last register only the
 // first lanes elements are read, the rest becomes 0. It reads in the order of memory, which
 // is fastest where that is far away. Strides are in bytes.
-func copyStrips(cols int) *Func {
+func copyStrips(cols int) *arm64.Func {
 	w := start(fmt.Sprintf("copyStripsNEONx%d", cols), fmt.Sprintf("copies strips > 0 strips of %d registers of rows > 0 rows.", cols),
 		"dst *float32, ds int, src *float32, sn, ss, rows, strips, lanes int", nil)
 	to, from, n, temporary := w.reg(), w.reg(), w.reg(), w.reg()
@@ -24,15 +24,15 @@ func copyStrips(cols int) *Func {
 	w.Op("mov", from, src)
 	w.Op("mov", n, w.regs["strips"])
 	w.byLanes("copy", w.regs["lanes"], func(lanes int) {
-		w.times(Label(fmt.Sprintf("strip%d", lanes)), n, func() {
-			w.row(load, V0, cols, lanes, from, w.regs["sn"], temporary)
-			w.Op("st1.4s", List{First: V0, N: cols}, PostIndex(to, w.regs["ds"]))
+		w.times(arm64.Label(fmt.Sprintf("strip%d", lanes)), n, func() {
+			w.row(load, arm64.V0, cols, lanes, from, w.regs["sn"], temporary)
+			w.Op("st1.4s", arm64.List{First: arm64.V0, N: cols}, arm64.PostIndex(to, w.regs["ds"]))
 		})
 	})
 	w.Op("add", src, src, w.regs["ss"])
-	w.Op("add", dst, dst, Imm(cols*registerBytes))
-	w.Op("sub", w.regs["rows"], w.regs["rows"], Imm(1))
-	w.Op("cbnz", w.regs["rows"], Label("row"))
+	w.Op("add", dst, dst, arm64.Imm(cols*registerBytes))
+	w.Op("sub", w.regs["rows"], w.regs["rows"], arm64.Imm(1))
+	w.Op("cbnz", w.regs["rows"], arm64.Label("row"))
 	w.Op("ret")
 	return w.Func
 }
@@ -43,45 +43,47 @@ func copyStrips(cols int) *Func {
 //
 // which writes the transpose of 1 to 4 rows and columns > 0 columns: a register for each
 // column, in which what lies beyond the rows repeats the last one. Strides are in bytes.
-func transpose() *Func {
+func transpose() *arm64.Func {
 	w := start("transposeNEON", "transposes a few rows of columns > 0 columns.", "dst *float32, ds int, src *float32, ss, rows, columns int", nil)
-	var from [lanes]Reg
+	var from [lanes]arm64.Reg
 	from[0] = w.regs["src"]
 	step, n := w.reg(), w.reg()
 	for i := 1; i < lanes; i++ {
 		from[i] = w.reg()
-		w.Op("cmp", w.regs["rows"], Imm(i))
-		w.Op("csel.gt", step, w.regs["ss"], ZR)
+		w.Op("cmp", w.regs["rows"], arm64.Imm(i))
+		w.Op("csel.gt", step, w.regs["ss"], arm64.ZR)
 		w.Op("add", from[i], from[i-1], step)
 	}
-	put := func(v Vec) { w.Op("st1.4s", List{First: v, N: 1}, PostIndex(w.regs["dst"], w.regs["ds"])) }
-	w.Op("lsr", n, w.regs["columns"], Imm(2))
-	w.Op("cbz", n, Label("rest"))
+	put := func(v arm64.Vec) {
+		w.Op("st1.4s", arm64.List{First: v, N: 1}, arm64.PostIndex(w.regs["dst"], w.regs["ds"]))
+	}
+	w.Op("lsr", n, w.regs["columns"], arm64.Imm(2))
+	w.Op("cbz", n, arm64.Label("rest"))
 	w.times("four", n, func() {
 		for i, r := range from {
-			w.Op("ldr.q", V0+Vec(i), Post(r, registerBytes))
+			w.Op("ldr.q", arm64.V0+arm64.Vec(i), arm64.Post(r, registerBytes))
 		}
 		// Pairs of rows have their columns in turn, then pairs of pairs.
-		w.Op("trn1.4s", V4, V0, V1)
-		w.Op("trn2.4s", V5, V0, V1)
-		w.Op("trn1.4s", V6, V2, V3)
-		w.Op("trn2.4s", V7, V2, V3)
-		w.Op("zip1.2d", V0, V4, V6)
-		w.Op("zip1.2d", V1, V5, V7)
-		w.Op("zip2.2d", V2, V4, V6)
-		w.Op("zip2.2d", V3, V5, V7)
+		w.Op("trn1.4s", arm64.V4, arm64.V0, arm64.V1)
+		w.Op("trn2.4s", arm64.V5, arm64.V0, arm64.V1)
+		w.Op("trn1.4s", arm64.V6, arm64.V2, arm64.V3)
+		w.Op("trn2.4s", arm64.V7, arm64.V2, arm64.V3)
+		w.Op("zip1.2d", arm64.V0, arm64.V4, arm64.V6)
+		w.Op("zip1.2d", arm64.V1, arm64.V5, arm64.V7)
+		w.Op("zip2.2d", arm64.V2, arm64.V4, arm64.V6)
+		w.Op("zip2.2d", arm64.V3, arm64.V5, arm64.V7)
 		for i := range from {
-			put(V0 + Vec(i))
+			put(arm64.V0 + arm64.Vec(i))
 		}
 	})
 	w.Mark("rest")
-	w.Op("and", n, w.regs["columns"], Imm(lanes-1))
-	w.Op("cbz", n, Label("done"))
+	w.Op("and", n, w.regs["columns"], arm64.Imm(lanes-1))
+	w.Op("cbz", n, arm64.Label("done"))
 	w.times("one", n, func() {
 		for i, r := range from {
-			w.Op("ld1.s", Elem{V: V0, I: i}, Post(r, 4))
+			w.Op("ld1.s", arm64.Elem{V: arm64.V0, I: i}, arm64.Post(r, 4))
 		}
-		put(V0)
+		put(arm64.V0)
 	})
 	w.Mark("done")
 	w.Op("ret")
@@ -93,32 +95,32 @@ func transpose() *Func {
 //	func widenNEON(dst *float32, src *uint16, registers int)
 //
 // which writes the numbers that BF16 stand for: each the upper half of a word.
-func widen() *Func {
+func widen() *arm64.Func {
 	w := start("widenNEON", "widens registers > 0 registers of 8 BF16.", "dst *float32, src *uint16, registers int", nil)
-	x, zero, low, high := V0, V1, V2, V3
-	w.Op("movi.2d", zero, Imm(0))
+	x, zero, low, high := arm64.V0, arm64.V1, arm64.V2, arm64.V3
+	w.Op("movi.2d", zero, arm64.Imm(0))
 	w.times("loop", w.regs["registers"], func() {
-		w.Op("ldr.q", x, Post(w.regs["src"], registerBytes))
+		w.Op("ldr.q", x, arm64.Post(w.regs["src"], registerBytes))
 		w.Op("zip1.8h", low, zero, x)
 		w.Op("zip2.8h", high, zero, x)
-		w.Op("stp.q", low, high, Post(w.regs["dst"], 2*registerBytes))
+		w.Op("stp.q", low, high, arm64.Post(w.regs["dst"], 2*registerBytes))
 	})
 	w.Op("ret")
 	return w.Func
 }
 
 // add writes addNEON.
-func add() *Func {
+func add() *arm64.Func {
 	const registers = 4
 	w := start("addNEON", "adds n > 0 blocks of 16 elements of src to dst.", "dst, src *float32, n int", nil)
-	dst, sums, addends := w.regs["dst"], List{First: V0, N: registers}, List{First: V4, N: registers}
+	dst, sums, addends := w.regs["dst"], arm64.List{First: arm64.V0, N: registers}, arm64.List{First: arm64.V4, N: registers}
 	w.times("block", w.regs["n"], func() {
-		w.Op("ld1.4s", sums, At(dst, 0))
-		w.Op("ld1.4s", addends, Post(w.regs["src"], registers*registerBytes))
-		for i := range Vec(registers) {
-			w.Op("fadd.4s", V0+i, V0+i, V4+i)
+		w.Op("ld1.4s", sums, arm64.At(dst, 0))
+		w.Op("ld1.4s", addends, arm64.Post(w.regs["src"], registers*registerBytes))
+		for i := range arm64.Vec(registers) {
+			w.Op("fadd.4s", arm64.V0+i, arm64.V0+i, arm64.V4+i)
 		}
-		w.Op("st1.4s", sums, Post(dst, registers*registerBytes))
+		w.Op("st1.4s", sums, arm64.Post(dst, registers*registerBytes))
 	})
 	w.Op("ret")
 	return w.Func
@@ -134,15 +136,15 @@ const peakChains = maxRows * maxCols
 //
 // which does nothing but n > 0 rounds of fused multiply-adds: what products are measured
 // against.
-func peak() *Func {
+func peak() *arm64.Func {
 	w := start("peakNEON", fmt.Sprintf("does n > 0 rounds of %d fused multiply-adds.", peakChains), "n int", nil)
-	w.Op("movi.2d", V0, Imm(0))
-	for i := range Vec(peakChains) {
-		w.Op("movi.2d", firstSum+i, Imm(0))
+	w.Op("movi.2d", arm64.V0, arm64.Imm(0))
+	for i := range arm64.Vec(peakChains) {
+		w.Op("movi.2d", firstSum+i, arm64.Imm(0))
 	}
 	w.times("round", w.regs["n"], func() {
-		for i := range Vec(peakChains) {
-			w.Op("fmla.4s", firstSum+i, V0, Elem{V: V0, I: int(i) % lanes})
+		for i := range arm64.Vec(peakChains) {
+			w.Op("fmla.4s", firstSum+i, arm64.V0, arm64.Elem{V: arm64.V0, I: int(i) % lanes})
 		}
 	})
 	w.Op("ret")

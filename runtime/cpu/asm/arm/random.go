@@ -1,6 +1,6 @@
 package main
 
-import . "github.com/arithlang/mlc/codegen/cpu/arm64"
+import "github.com/arithlang/mlc/codegen/cpu/arm64"
 
 // The constants of Philox4x32-10; see package runtime/philox.
 const philoxRounds = 10
@@ -13,8 +13,8 @@ var (
 // philox writes random words of 4 counters: word i of their states is in a register each.
 type philox struct {
 	*writer
-	state          [4]Vec // consecutive registers
-	key, mul, weyl [2]Vec
+	state          [4]arm64.Vec // consecutive registers
+	key, mul, weyl [2]arm64.Vec
 }
 
 // random writes
@@ -22,23 +22,23 @@ type philox struct {
 //	func philoxNEON(dst *uint32, key *[2]uint32, ctr *[4]uint32, n int)
 //
 // which writes the random words of n > 0 groups of 4 counters from ctr on.
-func random() *Func {
+func random() *arm64.Func {
 	w := start("philoxNEON", "writes the random words of n > 0 groups of 4 counters from ctr on.",
 		"dst *uint32, key *[2]uint32, ctr *[4]uint32, n int", nil)
-	p := &philox{w, [4]Vec{V0, V1, V2, V3}, [2]Vec{V4, V5}, [2]Vec{V6, V7}, [2]Vec{V16, V17}}
+	p := &philox{w, [4]arm64.Vec{arm64.V0, arm64.V1, arm64.V2, arm64.V3}, [2]arm64.Vec{arm64.V4, arm64.V5}, [2]arm64.Vec{arm64.V6, arm64.V7}, [2]arm64.Vec{arm64.V16, arm64.V17}}
 	temporary := w.reg()
 	for i := range p.mul {
 		w.constant(p.mul[i], philoxMul[i], temporary)
 		w.constant(p.weyl[i], philoxWeyl[i], temporary)
 	}
-	counter, four := V18, V19
+	counter, four := arm64.V18, arm64.V19
 	w.constant(four, lanes, temporary)
-	w.Op("ld1r.4s", List{First: counter, N: 1}, At(w.regs["ctr"], 0))
+	w.Op("ld1r.4s", arm64.List{First: counter, N: 1}, arm64.At(w.regs["ctr"], 0))
 	for i := range lanes { // counters from the first on
-		w.Op("mov", temporary, Imm(i))
-		w.Op("ins.s", Elem{V: V20, I: i}, temporary)
+		w.Op("mov", temporary, arm64.Imm(i))
+		w.Op("ins.s", arm64.Elem{V: arm64.V20, I: i}, temporary)
 	}
-	w.Op("add.4s", counter, counter, V20)
+	w.Op("add.4s", counter, counter, arm64.V20)
 	w.times("group", w.regs["n"], func() {
 		w.Op("mov.16b", p.state[0], counter)
 		w.Op("add.4s", counter, counter, four)
@@ -52,23 +52,23 @@ func random() *Func {
 				}
 			}
 		}
-		w.Op("st4.4s", List{First: p.state[0], N: 4}, Post(w.regs["dst"], 4*registerBytes))
+		w.Op("st4.4s", arm64.List{First: p.state[0], N: 4}, arm64.Post(w.regs["dst"], 4*registerBytes))
 	})
 	w.Op("ret")
 	return w.Func
 }
 
 // spread fills registers with words side by side, each word in all lanes.
-func (w *writer) spread(to []Vec, from Reg, off int, at Reg) {
-	w.Op("add", at, from, Imm(off))
+func (w *writer) spread(to []arm64.Vec, from arm64.Reg, off int, at arm64.Reg) {
+	w.Op("add", at, from, arm64.Imm(off))
 	for _, v := range to {
-		w.Op("ld1r.4s", List{First: v, N: 1}, Post(at, 4))
+		w.Op("ld1r.4s", arm64.List{First: v, N: 1}, arm64.Post(at, 4))
 	}
 }
 
 // round writes one round of all counters.
 func (p *philox) round() {
-	products := [2][2]Vec{{V21, V22}, {V23, V24}} // of the words 0 and 2: of counters 0 and 1, and 2 and 3
+	products := [2][2]arm64.Vec{{arm64.V21, arm64.V22}, {arm64.V23, arm64.V24}} // of the words 0 and 2: of counters 0 and 1, and 2 and 3
 	for i, v := range products {
 		x := p.state[2*i]
 		p.Op("umull.2d", v[0], x, p.mul[i])

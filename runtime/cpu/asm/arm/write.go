@@ -3,7 +3,7 @@ package main
 import (
 	"strings"
 
-	. "github.com/arithlang/mlc/codegen/cpu/arm64"
+	"github.com/arithlang/mlc/codegen/cpu/arm64"
 )
 
 // registerBytes and lanes are those of a vector register.
@@ -14,14 +14,14 @@ const (
 
 // A writer writes one function. Its parameters are in registers from R0 on.
 type writer struct {
-	*Func
-	regs map[string]Reg
-	next Reg
+	*arm64.Func
+	regs map[string]arm64.Reg
+	next arm64.Reg
 }
 
 // start begins a function with parameters as Go declares them: "dst, src *float32, n int".
-func start(name, doc, params string, result *Parameter) *writer {
-	var all []Parameter
+func start(name, doc, params string, result *arm64.Parameter) *writer {
+	var all []arm64.Parameter
 	var open []string
 	for _, p := range strings.Split(params, ", ") {
 		name, typ, typed := strings.Cut(p, " ")
@@ -30,15 +30,15 @@ func start(name, doc, params string, result *Parameter) *writer {
 			continue
 		}
 		for _, name := range open {
-			all = append(all, Parameter{Name: name, GoType: typ, Bytes: bytesOf(typ)})
+			all = append(all, arm64.Parameter{Name: name, GoType: typ, Bytes: bytesOf(typ)})
 		}
 		open = nil
 	}
-	w := &writer{Func: NewFunc(name, name+" "+doc, all, result), regs: map[string]Reg{}}
+	w := &writer{Func: arm64.NewFunc(name, name+" "+doc, all, result), regs: map[string]arm64.Reg{}}
 	for _, p := range all {
 		if p.GoType != "float32" {
 			w.regs[p.Name] = w.reg()
-			w.Op("ldr", w.regs[p.Name], Param(p.Name))
+			w.Op("ldr", w.regs[p.Name], arm64.Param(p.Name))
 		}
 	}
 	return w
@@ -52,31 +52,31 @@ func bytesOf(typ string) int {
 }
 
 // reg is a register that nothing has yet.
-func (w *writer) reg() Reg {
+func (w *writer) reg() arm64.Reg {
 	w.next++
-	if w.next > R15 {
+	if w.next > arm64.R15 {
 		panic("BUG: " + w.Name + " has too many registers")
 	}
 	return w.next - 1
 }
 
 // times writes a loop that counts n > 0 down to 0.
-func (w *writer) times(label Label, n Reg, body func()) {
+func (w *writer) times(label arm64.Label, n arm64.Reg, body func()) {
 	w.Mark(label)
 	body()
-	w.Op("sub", n, n, Imm(1))
+	w.Op("sub", n, n, arm64.Imm(1))
 	w.Op("cbnz", n, label)
 }
 
 // byLanes writes code for 1, 2, 3 and 4 lanes, and jumps over what are not those of n.
-func (w *writer) byLanes(prefix string, n Reg, code func(lanes int)) {
-	label := func(s string) Label { return Label(prefix + s) }
-	w.Op("tbnz", n, Imm(2), label("Four"))
-	w.Op("tbnz", n, Imm(1), label("Two"))
+func (w *writer) byLanes(prefix string, n arm64.Reg, code func(lanes int)) {
+	label := func(s string) arm64.Label { return arm64.Label(prefix + s) }
+	w.Op("tbnz", n, arm64.Imm(2), label("Four"))
+	w.Op("tbnz", n, arm64.Imm(1), label("Two"))
 	code(1)
 	w.Op("b", label("End"))
 	w.Mark(label("Two"))
-	w.Op("tbnz", n, Imm(0), label("Three"))
+	w.Op("tbnz", n, arm64.Imm(0), label("Three"))
 	code(2)
 	w.Op("b", label("End"))
 	w.Mark(label("Three"))
@@ -97,29 +97,29 @@ var (
 
 // row reads or writes registers side by side, of the last some lanes only, and nothing
 // beyond; the others of a register that is read become 0. Then at grows by step.
-func (w *writer) row(a access, first Vec, cols, n int, at, step, temporary Reg) {
+func (w *writer) row(a access, first arm64.Vec, cols, n int, at, step, temporary arm64.Reg) {
 	if n == lanes {
-		w.Op(a.list, List{First: first, N: cols}, PostIndex(at, step))
+		w.Op(a.list, arm64.List{First: first, N: cols}, arm64.PostIndex(at, step))
 		return
 	}
 	if cols > 1 {
-		w.Op(a.list, List{First: first, N: cols - 1}, At(at, 0))
+		w.Op(a.list, arm64.List{First: first, N: cols - 1}, arm64.At(at, 0))
 	}
-	last, off := first+Vec(cols-1), (cols-1)*registerBytes
+	last, off := first+arm64.Vec(cols-1), (cols-1)*registerBytes
 	if n == 1 {
-		w.Op(a.one, last, At(at, off))
+		w.Op(a.one, last, arm64.At(at, off))
 	} else {
-		w.Op(a.two, last, At(at, off))
+		w.Op(a.two, last, arm64.At(at, off))
 	}
 	if n == 3 {
-		w.Op("add", temporary, at, Imm(off+8))
-		w.Op(a.element, Elem{V: last, I: 2}, At(temporary, 0))
+		w.Op("add", temporary, at, arm64.Imm(off+8))
+		w.Op(a.element, arm64.Elem{V: last, I: 2}, arm64.At(temporary, 0))
 	}
 	w.Op("add", at, at, step)
 }
 
 // constant makes a register with bits in all lanes.
-func (w *writer) constant(v Vec, bits uint32, temporary Reg) {
-	w.Op("mov", temporary, Imm(bits))
+func (w *writer) constant(v arm64.Vec, bits uint32, temporary arm64.Reg) {
+	w.Op("mov", temporary, arm64.Imm(bits))
 	w.Op("dup.4s", v, temporary)
 }
