@@ -10,32 +10,36 @@ import (
 func map64SourceCost(env *device.Env) cpu.Cost {
 	S := env.S
 	return cpu.Cost{
-		Bytes: float64(S * 256),
-		Flops: float64(S * 4992),
+		Bytes:  float64(S * 256),
+		Flops:  float64(S * 4992),
+		Others: float64(S * 6208),
 	}
 }
 
 func gather64SourceAddDropoutCost(env *device.Env) cpu.Cost {
 	B, S := env.B, env.S
 	return cpu.Cost{
-		Bytes: float64(B*S*4 + 4352 + S*256 + B*S*256),
-		Flops: float64(B * S * 192),
+		Bytes:  float64(B*S*4 + 4352 + S*256 + B*S*256),
+		Flops:  float64(B * S * 192),
+		Others: float64(B * S * 1600),
 	}
 }
 
 func map64Cost(env *device.Env) cpu.Cost {
 	T := env.T
 	return cpu.Cost{
-		Bytes: float64(T * 256),
-		Flops: float64(T * 4992),
+		Bytes:  float64(T * 256),
+		Flops:  float64(T * 4992),
+		Others: float64(T * 6208),
 	}
 }
 
 func gather64AddDropoutCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
-		Bytes: float64(B*T*4 + 4352 + T*256 + B*T*256),
-		Flops: float64(B * T * 192),
+		Bytes:  float64(B*T*4 + 4352 + T*256 + B*T*256),
+		Flops:  float64(B * T * 192),
+		Others: float64(B * T * 1600),
 	}
 }
 
@@ -45,17 +49,28 @@ func linear64x64BiasCost(env *device.Env) cpu.Cost {
 	for m := range (B*T + 255) / 256 {
 		flops += min(B*T-m*256, 256)*8192 + min(B*T-m*256, 256)*64
 	}
+	products := 0
+	for m := range (B*T + 255) / 256 {
+		products += min(B*T-m*256, 256) * 8192
+	}
+	others := 0
+	for m := range (B*T + 255) / 256 {
+		others += min(B*T-m*256, 256) * 64
+	}
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + 16640 + B*T*256),
-		Flops: float64(flops),
+		Bytes:    float64(B*T*256 + 16640 + B*T*256),
+		Flops:    float64(flops),
+		Products: float64(products),
+		Others:   float64(others),
 	}
 }
 
 func attention64Window2DropoutCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + B*T*256 + B*T*256 + B*T*256),
-		Flops: float64(B * ((T*66 + T + T*23 + T*23 + T*2 + T*2 + T*2 + T*64) * 4)),
+		Bytes:  float64(B*T*256 + B*T*256 + B*T*256 + B*T*256),
+		Flops:  float64(B * ((T*66 + T + T*23 + T*23 + T*2 + T*2 + T*2 + T*64) * 4)),
+		Others: float64(B * ((T*66 + T*4 + T*4 + T*3 + T*25 + T*25 + T*4 + T*20 + T*4 + T*20 + T*4 + T*64) * 4)),
 	}
 }
 
@@ -65,17 +80,28 @@ func linear64x64BiasDropoutAddCost(env *device.Env) cpu.Cost {
 	for m := range (B*T + 255) / 256 {
 		flops += min(B*T-m*256, 256)*8192 + min(B*T-m*256, 256)*192
 	}
+	products := 0
+	for m := range (B*T + 255) / 256 {
+		products += min(B*T-m*256, 256) * 8192
+	}
+	others := 0
+	for m := range (B*T + 255) / 256 {
+		others += min(B*T-m*256, 256) * 1600
+	}
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + 16640 + B*T*256 + B*T*256),
-		Flops: float64(flops),
+		Bytes:    float64(B*T*256 + 16640 + B*T*256 + B*T*256),
+		Flops:    float64(flops),
+		Products: float64(products),
+		Others:   float64(others),
 	}
 }
 
 func norm64Cost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + 512 + B*T*256),
-		Flops: float64(B * T * 517),
+		Bytes:  float64(B*T*256 + 512 + B*T*256),
+		Flops:  float64(B * T * 517),
+		Others: float64(B * T * 517),
 	}
 }
 
@@ -85,17 +111,28 @@ func linear64x64SourceBiasCost(env *device.Env) cpu.Cost {
 	for m := range (B*S + 255) / 256 {
 		flops += min(B*S-m*256, 256)*8192 + min(B*S-m*256, 256)*64
 	}
+	products := 0
+	for m := range (B*S + 255) / 256 {
+		products += min(B*S-m*256, 256) * 8192
+	}
+	others := 0
+	for m := range (B*S + 255) / 256 {
+		others += min(B*S-m*256, 256) * 64
+	}
 	return cpu.Cost{
-		Bytes: float64(B*S*256 + 16640 + B*S*256),
-		Flops: float64(flops),
+		Bytes:    float64(B*S*256 + 16640 + B*S*256),
+		Flops:    float64(flops),
+		Products: float64(products),
+		Others:   float64(others),
 	}
 }
 
 func attention64SourceWindow2DropoutCost(env *device.Env) cpu.Cost {
 	B, T, S := env.B, env.T, env.S
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + B*S*256 + B*S*256 + B*T*256),
-		Flops: float64(B * ((T*66 + T + T*23 + T*23 + T*2 + T*2 + T*2 + T*64) * 4)),
+		Bytes:  float64(B*T*256 + B*S*256 + B*S*256 + B*T*256),
+		Flops:  float64(B * ((T*66 + T + T*23 + T*23 + T*2 + T*2 + T*2 + T*64) * 4)),
+		Others: float64(B * ((T*66 + T*4 + T*4 + T*3 + T*25 + T*25 + T*4 + T*20 + T*4 + T*20 + T*4 + T*64) * 4)),
 	}
 }
 
@@ -105,9 +142,19 @@ func linear64x64BiasDropoutAdd2Cost(env *device.Env) cpu.Cost {
 	for m := range (B*T + 255) / 256 {
 		flops += min(B*T-m*256, 256)*8192 + min(B*T-m*256, 256)*192
 	}
+	products := 0
+	for m := range (B*T + 255) / 256 {
+		products += min(B*T-m*256, 256) * 8192
+	}
+	others := 0
+	for m := range (B*T + 255) / 256 {
+		others += min(B*T-m*256, 256) * 1600
+	}
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + 16640 + B*T*256 + B*T*256),
-		Flops: float64(flops),
+		Bytes:    float64(B*T*256 + 16640 + B*T*256 + B*T*256),
+		Flops:    float64(flops),
+		Products: float64(products),
+		Others:   float64(others),
 	}
 }
 
@@ -117,9 +164,19 @@ func linear64x256BiasDropoutReluCost(env *device.Env) cpu.Cost {
 	for m := range (B*T + 255) / 256 {
 		flops += min(B*T-m*256, 256)*32768 + min(B*T-m*256, 256)*768
 	}
+	products := 0
+	for m := range (B*T + 255) / 256 {
+		products += min(B*T-m*256, 256) * 32768
+	}
+	others := 0
+	for m := range (B*T + 255) / 256 {
+		others += min(B*T-m*256, 256) * 6400
+	}
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + 66560 + B*T*1024),
-		Flops: float64(flops),
+		Bytes:    float64(B*T*256 + 66560 + B*T*1024),
+		Flops:    float64(flops),
+		Products: float64(products),
+		Others:   float64(others),
 	}
 }
 
@@ -129,9 +186,19 @@ func linear256x64BiasDropoutAddCost(env *device.Env) cpu.Cost {
 	for m := range (B*T + 255) / 256 {
 		flops += min(B*T-m*256, 256)*32768 + min(B*T-m*256, 256)*192
 	}
+	products := 0
+	for m := range (B*T + 255) / 256 {
+		products += min(B*T-m*256, 256) * 32768
+	}
+	others := 0
+	for m := range (B*T + 255) / 256 {
+		others += min(B*T-m*256, 256) * 1600
+	}
 	return cpu.Cost{
-		Bytes: float64(B*T*1024 + 65792 + B*T*256 + B*T*256),
-		Flops: float64(flops),
+		Bytes:    float64(B*T*1024 + 65792 + B*T*256 + B*T*256),
+		Flops:    float64(flops),
+		Products: float64(products),
+		Others:   float64(others),
 	}
 }
 
@@ -141,49 +208,64 @@ func linear64x17BiasCost(env *device.Env) cpu.Cost {
 	for m := range (B*T + 255) / 256 {
 		flops += min(B*T-m*256, 256)*2176 + min(B*T-m*256, 256)*17
 	}
+	products := 0
+	for m := range (B*T + 255) / 256 {
+		products += min(B*T-m*256, 256) * 2176
+	}
+	others := 0
+	for m := range (B*T + 255) / 256 {
+		others += min(B*T-m*256, 256) * 17
+	}
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + 4420 + B*T*68),
-		Flops: float64(flops),
+		Bytes:    float64(B*T*256 + 4420 + B*T*68),
+		Flops:    float64(flops),
+		Products: float64(products),
+		Others:   float64(others),
 	}
 }
 
 func crossEntropyCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
-		Bytes: float64(B*T*68 + B*T*4 + B*T*4),
-		Flops: float64(B * T * 460),
+		Bytes:  float64(B*T*68 + B*T*4 + B*T*4),
+		Flops:  float64(B * T * 460),
+		Others: float64(B * T * 539),
 	}
 }
 
 func argmaxCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
-		Bytes: float64(B*T*68 + B*T*4),
-		Flops: float64(B * T * 35),
+		Bytes:  float64(B*T*68 + B*T*4),
+		Flops:  float64(B * T * 35),
+		Others: float64(B * T * 85),
 	}
 }
 
 func mapCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
-		Bytes: float64(T*(B*4) + T*(B*4)),
-		Flops: float64(0),
+		Bytes:  float64(T*(B*4) + T*(B*4)),
+		Flops:  float64(0),
+		Others: float64(B * (T * 3)),
 	}
 }
 
 func crossEntropyGrad17Cost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
-		Bytes: float64(B*T*68 + B*T*4 + B*T*4 + B*T*68),
-		Flops: float64(B * T * 867),
+		Bytes:  float64(B*T*68 + B*T*4 + B*T*4 + B*T*68),
+		Flops:  float64(B * T * 867),
+		Others: float64(B * T * 1003),
 	}
 }
 
 func sum17AccCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
-		Bytes: float64(B*T*68 + 136),
-		Flops: float64(B * T * 17),
+		Bytes:  float64(B*T*68 + 136),
+		Flops:  float64(B * T * 17),
+		Others: float64(B * T * 17),
 	}
 }
 
@@ -193,49 +275,59 @@ func linear17x64TCost(env *device.Env) cpu.Cost {
 	for m := range (B*T + 255) / 256 {
 		flops += min(B*T-m*256, 256) * 2176
 	}
+	products := 0
+	for m := range (B*T + 255) / 256 {
+		products += min(B*T-m*256, 256) * 2176
+	}
 	return cpu.Cost{
-		Bytes: float64(B*T*68 + 4352 + B*T*256),
-		Flops: float64(flops),
+		Bytes:    float64(B*T*68 + 4352 + B*T*256),
+		Flops:    float64(flops),
+		Products: float64(products),
 	}
 }
 
 func outer64x17AccCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + B*T*68 + 8704),
-		Flops: float64(B * T * 2176),
+		Bytes:    float64(B*T*256 + B*T*68 + 8704),
+		Flops:    float64(B * T * 2176),
+		Products: float64(B * T * 2176),
 	}
 }
 
 func normGrad64DxCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + 256 + B*T*256 + B*T*256 + B*T*4 + B*T*4),
-		Flops: float64(B * T * 1159),
+		Bytes:  float64(B*T*256 + 256 + B*T*256 + B*T*256 + B*T*4 + B*T*4),
+		Flops:  float64(B * T * 1159),
+		Others: float64(B * T * 1159),
 	}
 }
 
 func sum64MulAccCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + B*T*256 + B*T*4 + B*T*4 + 1024),
-		Flops: float64(B * T * 320),
+		Bytes:  float64(B*T*256 + B*T*256 + B*T*4 + B*T*4 + 1024),
+		Flops:  float64(B * T * 320),
+		Others: float64(B * T * 320),
 	}
 }
 
 func normGrad64DxDropoutCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + 256 + B*T*256 + B*T*256 + B*T*4 + B*T*4 + B*T*256),
-		Flops: float64(B * T * 1223),
+		Bytes:  float64(B*T*256 + 256 + B*T*256 + B*T*256 + B*T*4 + B*T*4 + B*T*256),
+		Flops:  float64(B * T * 1223),
+		Others: float64(B * T * 2631),
 	}
 }
 
 func sum64AccCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + 512),
-		Flops: float64(B * T * 64),
+		Bytes:  float64(B*T*256 + 512),
+		Flops:  float64(B * T * 64),
+		Others: float64(B * T * 64),
 	}
 }
 
@@ -245,25 +337,37 @@ func linear64x256TMulCost(env *device.Env) cpu.Cost {
 	for m := range (B*T + 255) / 256 {
 		flops += min(B*T-m*256, 256)*32768 + min(B*T-m*256, 256)*256
 	}
+	products := 0
+	for m := range (B*T + 255) / 256 {
+		products += min(B*T-m*256, 256) * 32768
+	}
+	others := 0
+	for m := range (B*T + 255) / 256 {
+		others += min(B*T-m*256, 256) * 768
+	}
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + 65536 + B*T*1024 + B*T*1024),
-		Flops: float64(flops),
+		Bytes:    float64(B*T*256 + 65536 + B*T*1024 + B*T*1024),
+		Flops:    float64(flops),
+		Products: float64(products),
+		Others:   float64(others),
 	}
 }
 
 func outer256x64AccCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
-		Bytes: float64(B*T*1024 + B*T*256 + 131072),
-		Flops: float64(B * T * 32768),
+		Bytes:    float64(B*T*1024 + B*T*256 + 131072),
+		Flops:    float64(B * T * 32768),
+		Products: float64(B * T * 32768),
 	}
 }
 
 func sum256AccCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
-		Bytes: float64(B*T*1024 + 2048),
-		Flops: float64(B * T * 256),
+		Bytes:  float64(B*T*1024 + 2048),
+		Flops:  float64(B * T * 256),
+		Others: float64(B * T * 256),
 	}
 }
 
@@ -273,25 +377,37 @@ func linear256x64TAddCost(env *device.Env) cpu.Cost {
 	for m := range (B*T + 255) / 256 {
 		flops += min(B*T-m*256, 256)*32768 + min(B*T-m*256, 256)*64
 	}
+	products := 0
+	for m := range (B*T + 255) / 256 {
+		products += min(B*T-m*256, 256) * 32768
+	}
+	others := 0
+	for m := range (B*T + 255) / 256 {
+		others += min(B*T-m*256, 256) * 64
+	}
 	return cpu.Cost{
-		Bytes: float64(B*T*1024 + 65536 + B*T*256 + B*T*256),
-		Flops: float64(flops),
+		Bytes:    float64(B*T*1024 + 65536 + B*T*256 + B*T*256),
+		Flops:    float64(flops),
+		Products: float64(products),
+		Others:   float64(others),
 	}
 }
 
 func outer64x256AccCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + B*T*1024 + 131072),
-		Flops: float64(B * T * 32768),
+		Bytes:    float64(B*T*256 + B*T*1024 + 131072),
+		Flops:    float64(B * T * 32768),
+		Products: float64(B * T * 32768),
 	}
 }
 
 func normGrad64DxDropout2Cost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + 256 + B*T*256 + B*T*256 + B*T*4 + B*T*4 + B*T*256),
-		Flops: float64(B * T * 1223),
+		Bytes:  float64(B*T*256 + 256 + B*T*256 + B*T*256 + B*T*4 + B*T*4 + B*T*256),
+		Flops:  float64(B * T * 1223),
+		Others: float64(B * T * 2631),
 	}
 }
 
@@ -301,25 +417,32 @@ func linear64x64TCost(env *device.Env) cpu.Cost {
 	for m := range (B*T + 255) / 256 {
 		flops += min(B*T-m*256, 256) * 8192
 	}
+	products := 0
+	for m := range (B*T + 255) / 256 {
+		products += min(B*T-m*256, 256) * 8192
+	}
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + 16384 + B*T*256),
-		Flops: float64(flops),
+		Bytes:    float64(B*T*256 + 16384 + B*T*256),
+		Flops:    float64(flops),
+		Products: float64(products),
 	}
 }
 
 func outer64x64AccCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + B*T*256 + 32768),
-		Flops: float64(B * T * 8192),
+		Bytes:    float64(B*T*256 + B*T*256 + 32768),
+		Flops:    float64(B * T * 8192),
+		Products: float64(B * T * 8192),
 	}
 }
 
 func attentionGrad64SourceWindow2DropoutCost(env *device.Env) cpu.Cost {
 	B, T, S := env.B, env.T, env.S
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + B*S*256 + B*S*256 + B*T*256 + B*T*256 + B*S*256 + B*S*256),
-		Flops: float64(B * ((T*130 + T + T*23 + T*23 + T*2 + T + T + T + T + T + T + T*3 + T*3 + T*3 + T*192) * 4)),
+		Bytes:  float64(B*T*256 + B*S*256 + B*S*256 + B*T*256 + B*T*256 + B*S*256 + B*S*256),
+		Flops:  float64(B * ((T*130 + T + T*23 + T*23 + T*2 + T + T + T + T + T + T + T*3 + T*3 + T*3 + T*192) * 4)),
+		Others: float64(B * ((T*130 + T*4 + T*4 + T*3 + T*25 + T*25 + T*4 + T + T + T*20 + T*3 + T*3 + T*20 + T*3 + T*3 + T*3 + T*3 + T*3 + T*192) * 4)),
 	}
 }
 
@@ -329,17 +452,28 @@ func linear64x64TAddCost(env *device.Env) cpu.Cost {
 	for m := range (B*T + 255) / 256 {
 		flops += min(B*T-m*256, 256)*8192 + min(B*T-m*256, 256)*64
 	}
+	products := 0
+	for m := range (B*T + 255) / 256 {
+		products += min(B*T-m*256, 256) * 8192
+	}
+	others := 0
+	for m := range (B*T + 255) / 256 {
+		others += min(B*T-m*256, 256) * 64
+	}
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + 16384 + B*T*256 + B*T*256),
-		Flops: float64(flops),
+		Bytes:    float64(B*T*256 + 16384 + B*T*256 + B*T*256),
+		Flops:    float64(flops),
+		Products: float64(products),
+		Others:   float64(others),
 	}
 }
 
 func sum64SourceAccCost(env *device.Env) cpu.Cost {
 	B, S := env.B, env.S
 	return cpu.Cost{
-		Bytes: float64(B*S*256 + 512),
-		Flops: float64(B * S * 64),
+		Bytes:  float64(B*S*256 + 512),
+		Flops:  float64(B * S * 64),
+		Others: float64(B * S * 64),
 	}
 }
 
@@ -349,17 +483,23 @@ func linear64x64SourceTCost(env *device.Env) cpu.Cost {
 	for m := range (B*S + 255) / 256 {
 		flops += min(B*S-m*256, 256) * 8192
 	}
+	products := 0
+	for m := range (B*S + 255) / 256 {
+		products += min(B*S-m*256, 256) * 8192
+	}
 	return cpu.Cost{
-		Bytes: float64(B*S*256 + 16384 + B*S*256),
-		Flops: float64(flops),
+		Bytes:    float64(B*S*256 + 16384 + B*S*256),
+		Flops:    float64(flops),
+		Products: float64(products),
 	}
 }
 
 func outer64x64Acc2Cost(env *device.Env) cpu.Cost {
 	B, S := env.B, env.S
 	return cpu.Cost{
-		Bytes: float64(B*S*256 + B*S*256 + 32768),
-		Flops: float64(B * S * 8192),
+		Bytes:    float64(B*S*256 + B*S*256 + 32768),
+		Flops:    float64(B * S * 8192),
+		Products: float64(B * S * 8192),
 	}
 }
 
@@ -369,81 +509,102 @@ func linear64x64SourceTAddAccCost(env *device.Env) cpu.Cost {
 	for m := range (B*S + 255) / 256 {
 		flops += min(B*S-m*256, 256)*8192 + min(B*S-m*256, 256)*128
 	}
+	products := 0
+	for m := range (B*S + 255) / 256 {
+		products += min(B*S-m*256, 256) * 8192
+	}
+	others := 0
+	for m := range (B*S + 255) / 256 {
+		others += min(B*S-m*256, 256) * 128
+	}
 	return cpu.Cost{
-		Bytes: float64(B*S*256 + 16384 + B*S*256 + B*S*512),
-		Flops: float64(flops),
+		Bytes:    float64(B*S*256 + 16384 + B*S*256 + B*S*512),
+		Flops:    float64(flops),
+		Products: float64(products),
+		Others:   float64(others),
 	}
 }
 
 func normGrad64DxDropout3Cost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + 256 + B*T*256 + B*T*256 + B*T*4 + B*T*4 + B*T*256),
-		Flops: float64(B * T * 1223),
+		Bytes:  float64(B*T*256 + 256 + B*T*256 + B*T*256 + B*T*4 + B*T*4 + B*T*256),
+		Flops:  float64(B * T * 1223),
+		Others: float64(B * T * 2631),
 	}
 }
 
 func attentionGrad64Window2DropoutCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + B*T*256 + B*T*256 + B*T*256 + B*T*256 + B*T*256 + B*T*256),
-		Flops: float64(B * ((T*130 + T + T*23 + T*23 + T*2 + T + T + T + T + T + T + T*3 + T*3 + T*3 + T*192) * 4)),
+		Bytes:  float64(B*T*256 + B*T*256 + B*T*256 + B*T*256 + B*T*256 + B*T*256 + B*T*256),
+		Flops:  float64(B * ((T*130 + T + T*23 + T*23 + T*2 + T + T + T + T + T + T + T*3 + T*3 + T*3 + T*192) * 4)),
+		Others: float64(B * ((T*130 + T*4 + T*4 + T*3 + T*25 + T*25 + T*4 + T + T + T*20 + T*3 + T*3 + T*20 + T*3 + T*3 + T*3 + T*3 + T*3 + T*192) * 4)),
 	}
 }
 
 func map64DropoutMulCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + B*T*256),
-		Flops: float64(B * T * 128),
+		Bytes:  float64(B*T*256 + B*T*256),
+		Flops:  float64(B * T * 128),
+		Others: float64(B * T * 1536),
 	}
 }
 
 func scatter17x64AccCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
-		Bytes: float64(B*T*4 + B*T*256 + 8704),
-		Flops: float64(B * T * 2176),
+		Bytes:    float64(B*T*4 + B*T*256 + 8704),
+		Flops:    float64(B * T * 2176),
+		Products: float64(B * T * 2176),
+		Others:   float64(B * T * 34),
 	}
 }
 
 func map64SourceDropoutMulCost(env *device.Env) cpu.Cost {
 	B, S := env.B, env.S
 	return cpu.Cost{
-		Bytes: float64(B*S*256 + B*S*256),
-		Flops: float64(B * S * 128),
+		Bytes:  float64(B*S*256 + B*S*256),
+		Flops:  float64(B * S * 128),
+		Others: float64(B * S * 1536),
 	}
 }
 
 func scatter17x64Acc2Cost(env *device.Env) cpu.Cost {
 	B, S := env.B, env.S
 	return cpu.Cost{
-		Bytes: float64(B*S*4 + B*S*256 + 8704),
-		Flops: float64(B * S * 2176),
+		Bytes:    float64(B*S*4 + B*S*256 + 8704),
+		Flops:    float64(B * S * 2176),
+		Products: float64(B * S * 2176),
+		Others:   float64(B * S * 34),
 	}
 }
 
 func gather64SourceAddCost(env *device.Env) cpu.Cost {
 	B, S := env.B, env.S
 	return cpu.Cost{
-		Bytes: float64(B*S*4 + 4352 + S*256 + B*S*256),
-		Flops: float64(B * S * 128),
+		Bytes:  float64(B*S*4 + 4352 + S*256 + B*S*256),
+		Flops:  float64(B * S * 128),
+		Others: float64(B * S * 128),
 	}
 }
 
 func gather64AddCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
-		Bytes: float64(B*T*4 + 4352 + T*256 + B*T*256),
-		Flops: float64(B * T * 128),
+		Bytes:  float64(B*T*4 + 4352 + T*256 + B*T*256),
+		Flops:  float64(B * T * 128),
+		Others: float64(B * T * 128),
 	}
 }
 
 func attention64Window2Cost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + B*T*256 + B*T*256 + B*T*256),
-		Flops: float64(B * ((T*66 + T + T*23 + T*23 + T*2 + T + T + T*64) * 4)),
+		Bytes:  float64(B*T*256 + B*T*256 + B*T*256 + B*T*256),
+		Flops:  float64(B * ((T*66 + T + T*23 + T*23 + T*2 + T + T + T*64) * 4)),
+		Others: float64(B * ((T*66 + T*4 + T*4 + T*3 + T*25 + T*25 + T*4 + T + T + T*64) * 4)),
 	}
 }
 
@@ -453,17 +614,28 @@ func linear64x64BiasAddCost(env *device.Env) cpu.Cost {
 	for m := range (B*T + 255) / 256 {
 		flops += min(B*T-m*256, 256)*8192 + min(B*T-m*256, 256)*128
 	}
+	products := 0
+	for m := range (B*T + 255) / 256 {
+		products += min(B*T-m*256, 256) * 8192
+	}
+	others := 0
+	for m := range (B*T + 255) / 256 {
+		others += min(B*T-m*256, 256) * 128
+	}
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + 16640 + B*T*256 + B*T*256),
-		Flops: float64(flops),
+		Bytes:    float64(B*T*256 + 16640 + B*T*256 + B*T*256),
+		Flops:    float64(flops),
+		Products: float64(products),
+		Others:   float64(others),
 	}
 }
 
 func attention64SourceWindow2Cost(env *device.Env) cpu.Cost {
 	B, T, S := env.B, env.T, env.S
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + B*S*256 + B*S*256 + B*T*256),
-		Flops: float64(B * ((T*66 + T + T*23 + T*23 + T*2 + T + T + T*64) * 4)),
+		Bytes:  float64(B*T*256 + B*S*256 + B*S*256 + B*T*256),
+		Flops:  float64(B * ((T*66 + T + T*23 + T*23 + T*2 + T + T + T*64) * 4)),
+		Others: float64(B * ((T*66 + T*4 + T*4 + T*3 + T*25 + T*25 + T*4 + T + T + T*64) * 4)),
 	}
 }
 
@@ -473,9 +645,19 @@ func linear64x256BiasReluCost(env *device.Env) cpu.Cost {
 	for m := range (B*T + 255) / 256 {
 		flops += min(B*T-m*256, 256)*32768 + min(B*T-m*256, 256)*512
 	}
+	products := 0
+	for m := range (B*T + 255) / 256 {
+		products += min(B*T-m*256, 256) * 32768
+	}
+	others := 0
+	for m := range (B*T + 255) / 256 {
+		others += min(B*T-m*256, 256) * 512
+	}
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + 66560 + B*T*1024),
-		Flops: float64(flops),
+		Bytes:    float64(B*T*256 + 66560 + B*T*1024),
+		Flops:    float64(flops),
+		Products: float64(products),
+		Others:   float64(others),
 	}
 }
 
@@ -485,9 +667,19 @@ func linear256x64BiasAddCost(env *device.Env) cpu.Cost {
 	for m := range (B*T + 255) / 256 {
 		flops += min(B*T-m*256, 256)*32768 + min(B*T-m*256, 256)*128
 	}
+	products := 0
+	for m := range (B*T + 255) / 256 {
+		products += min(B*T-m*256, 256) * 32768
+	}
+	others := 0
+	for m := range (B*T + 255) / 256 {
+		others += min(B*T-m*256, 256) * 128
+	}
 	return cpu.Cost{
-		Bytes: float64(B*T*1024 + 65792 + B*T*256 + B*T*256),
-		Flops: float64(flops),
+		Bytes:    float64(B*T*1024 + 65792 + B*T*256 + B*T*256),
+		Flops:    float64(flops),
+		Products: float64(products),
+		Others:   float64(others),
 	}
 }
 
@@ -502,8 +694,9 @@ func append64Cost(env *device.Env) cpu.Cost {
 func attention64Window22Cost(env *device.Env) cpu.Cost {
 	B, T, C := env.B, env.T, env.C
 	return cpu.Cost{
-		Bytes: float64(B*T*256 + B*C*256 + B*C*256 + B*T*256),
-		Flops: float64(B * ((T*66 + T + T*23 + T*23 + T*2 + T + T + T*64) * 4)),
+		Bytes:  float64(B*T*256 + B*C*256 + B*C*256 + B*T*256),
+		Flops:  float64(B * ((T*66 + T + T*23 + T*23 + T*2 + T + T + T*64) * 4)),
+		Others: float64(B * ((T*66 + T*4 + T*4 + T*3 + T*25 + T*25 + T*4 + T + T + T*64) * 4)),
 	}
 }
 
@@ -513,17 +706,23 @@ func segmentSum1MulCost(env *device.Env) cpu.Cost {
 	for r := range (N + 1023) / 1024 {
 		flops += min(N-r*1024, 1024) * 2
 	}
+	others := 0
+	for r := range (N + 1023) / 1024 {
+		others += min(N-r*1024, 1024) * 2
+	}
 	return cpu.Cost{
-		Bytes: float64(N*4 + (N+1023)/1024*4),
-		Flops: float64(flops),
+		Bytes:  float64(N*4 + (N+1023)/1024*4),
+		Flops:  float64(flops),
+		Others: float64(others),
 	}
 }
 
 func sum1Cost(env *device.Env) cpu.Cost {
 	N := env.N
 	return cpu.Cost{
-		Bytes: float64((N+1023)/1024*4 + 4),
-		Flops: float64((N + 1023) / 1024),
+		Bytes:  float64((N+1023)/1024*4 + 4),
+		Flops:  float64((N + 1023) / 1024),
+		Others: float64((N + 1023) / 1024),
 	}
 }
 
@@ -533,8 +732,13 @@ func mapMulAddAddCost(env *device.Env) cpu.Cost {
 	for r := range (N + 1023) / 1024 {
 		flops += min(N-r*1024, 1024)*4 + min(N-r*1024, 1024)*5 + min(N-r*1024, 1024)*17
 	}
+	others := 0
+	for r := range (N + 1023) / 1024 {
+		others += min(N-r*1024, 1024)*6 + min(N-r*1024, 1024)*7 + min(N-r*1024, 1024)*21
+	}
 	return cpu.Cost{
-		Bytes: float64(N*4 + N*8 + N*8 + N*8),
-		Flops: float64(flops),
+		Bytes:  float64(N*4 + N*8 + N*8 + N*8),
+		Flops:  float64(flops),
+		Others: float64(others),
 	}
 }
