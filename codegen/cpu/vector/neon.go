@@ -114,8 +114,12 @@ func (f *neonMachine) begin(params []parameter) {
 
 func (f *neonMachine) end() { f.op("ret") }
 
-// op writes an instruction, the destination first.
-func (f *neonMachine) op(name string, operands ...arm64.Operand) { f.out.Op(name, operands...) }
+// op writes an instruction, the destination first, unless the code is of no use already.
+func (f *neonMachine) op(name string, operands ...arm64.Operand) {
+	if f.err == nil {
+		f.out.Op(name, operands...)
+	}
+}
 
 func (f *neonMachine) mark(label string) { f.out.Mark(arm64.Label(label)) }
 func (f *neonMachine) jump(label string) { f.jumpIf("b", label) }

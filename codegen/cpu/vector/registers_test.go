@@ -97,7 +97,7 @@ func (b *block) verifyRun(s step, masked bool, held map[int]*value, stored func(
 		}
 	}
 	temps := slices.Clone(s.temps[:s.form.temps])
-	if s.early {
+	if s.early || s.onto != nil && s.reg != s.from[0] {
 		temps = append(temps, s.reg)
 	}
 	for _, n := range temps {
@@ -167,8 +167,8 @@ func drawn(begin func(*fn) machine, seed uint64) *block {
 // what it did to be rejected.
 func TestAllocate(t *testing.T) {
 	actions := map[action]int{}
-	for seed := range uint64(40) {
-		for _, begin := range newAMD64().machines("vector", "") {
+	for seed := range uint64(24) {
+		for _, begin := range append(newAMD64().machines("vector", ""), newARM().machines("vector", "")...) {
 			b, masked := drawn(begin, seed), seed%2 == 0
 			steps := b.allocate(masked)
 			if err := b.verify(steps, masked); err != nil {
