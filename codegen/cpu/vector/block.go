@@ -67,6 +67,7 @@ type node struct {
 	off  int        // slot
 	wide bool       // the slot holds a vector
 	ptr  *pointer   // of a row
+	plus int        // elements from it to the row
 	at   *expr.Expr // of a cell
 	fold *folding
 	args [3]*value
@@ -208,9 +209,9 @@ func (b *block) fetch(e *expr.Expr) *value {
 			return b.add(node{kind: word, off: i})
 		}
 	}
-	p, index := b.locate(e)
+	p, plus, index := b.locate(e)
 	if index == nil {
-		return b.add(node{kind: load, ptr: p})
+		return b.add(node{kind: load, ptr: p, plus: plus})
 	}
 	if e.Type.Narrow() { // a gather would read words
 		b.f.fail("what is read of %s, of 16 bits, does not lie in a row", e.Name)
@@ -219,18 +220,57 @@ func (b *block) fetch(e *expr.Expr) *value {
 	return b.add(node{kind: gather, ptr: p}, index)
 }
 
-// locate returns where an element is: elements in a row from a pointer on, or those
+// locate returns where an element is: elements in a row, so many from a pointer on, or those
 // at an index from it.
-func (b *block) locate(e *expr.Expr) (p *pointer, index *value) {
+func (b *block) locate(e *expr.Expr) (p *pointer, plus int, index *value) {
 	coef, rest, affine := expr.Affine(e.Args[0], b.axis)
 	switch {
 	case !affine:
-		return b.pointer(e, expr.Int(0)), b.value(e.Args[0])
+		return b.pointer(e, expr.Int(0)), 0, b.value(e.Args[0])
 	case expr.IsInt(coef, 1):
-		return b.pointer(e, rest), nil
+		rest, plus = constantPart(rest)
+		return b.pointer(e, rest), plus, nil
 	}
 	p = b.pointer(e, rest)
-	return p, b.value(expr.New(expr.Mul, expr.NewVar(b.axis, expr.I32), coef))
+	return p, 0, b.value(expr.New(expr.Mul, expr.NewVar(b.axis, expr.I32), coef))
+}
+
+// maxPlus bounds the constant part of an address, which an instruction holds in 32 bits, in
+// bytes.
+const maxPlus = 1 << 28
+
+// constantPart takes an index of I32 apart, so that rows that differ by a constant have the
+// same address before it.
+func constantPart(e *expr.Expr) (rest *expr.Expr, plus int) {
+	rest, n := termsOf(e)
+	if n < 0 || n >= maxPlus {
+		return e, 0
+	}
+	return expr.Simplify(rest), int(n)
+}
+
+func termsOf(e *expr.Expr) (rest *expr.Expr, plus int64) {
+	switch e.Op {
+	case expr.Const:
+		return expr.Int(0), e.I
+	case expr.Add, expr.Sub:
+		x, m := termsOf(e.Args[0])
+		y, n := termsOf(e.Args[1])
+		if e.Op == expr.Sub {
+			n = -n
+		}
+		return expr.New(e.Op, x, y), m + n
+	case expr.Mul:
+		x, y := e.Args[0], e.Args[1]
+		if x.Op == expr.Const {
+			x, y = y, x
+		}
+		if y.Op == expr.Const {
+			rest, plus = termsOf(x)
+			return expr.New(expr.Mul, rest, y), plus * y.I
+		}
+	}
+	return e, 0
 }
 
 // pointer returns the pointer to an element of the slice that e is of.
@@ -254,11 +294,11 @@ func (b *block) assign(dst, e *expr.Expr, serial bool) {
 		b.add(node{kind: put, ptr: &pointer{slice: dst.Name, bytes: bytesOf(dst.Type)}, at: dst.Args[0]}, v)
 		return
 	}
-	p, index := b.locate(dst)
+	p, plus, index := b.locate(dst)
 	if index != nil {
 		b.f.fail("what is set of %s does not lie in a row", dst.Name)
 	}
-	b.add(node{kind: store, ptr: p}, v)
+	b.add(node{kind: store, ptr: p, plus: plus}, v)
 	clear(b.byExpr)
 	if serial {
 		maps.DeleteFunc(b.elems, func(e *expr.Expr, _ *value) bool { return e.Name == dst.Name })

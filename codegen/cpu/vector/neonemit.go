@@ -25,7 +25,7 @@ func (f *neonMachine) reload(b *block, v *value, n int) {
 	case v.kind == constant:
 		f.op("ldr.q", r, f.constant(v.bits))
 	case v.kind == load:
-		f.access(neonLoads[v.ptr.bytes], v.ptr.bytes, r, f.row(b, v.ptr), b.inst.masked)
+		f.access(neonLoads[v.ptr.bytes], v.ptr.bytes, r, f.row(b, v), b.inst.masked)
 		if v.ptr.bytes == narrow {
 			f.op("uxtl.4s", r, r)
 		}
@@ -42,14 +42,23 @@ func (f *neonMachine) reload(b *block, v *value, n int) {
 }
 
 // row is the place of the vector in a row.
-func (f *neonMachine) row(b *block, p *pointer) arm64.Mem {
+func (f *neonMachine) row(b *block, v *value) arm64.Mem {
+	p := v.ptr
 	base := f.base(p)
 	if b.inst.indexed && (p.reg == none || p.fixed) {
 		f.op("add", neonTemp, base, neonIndex, shiftOf(p.bytes))
 		base = neonTemp
 	}
-	return arm64.At(base, p.bytes*b.inst.disp)
+	off := p.bytes * (v.plus + b.inst.disp)
+	if off%(neon.lanes*p.bytes) != 0 || off > maxOffset {
+		f.add(neonTemp, base, off)
+		return arm64.At(neonTemp, 0)
+	}
+	return arm64.At(base, off)
 }
+
+// maxOffset is an offset that all accesses of rows can have.
+const maxOffset = 4095
 
 // base is the address that a pointer holds.
 func (f *neonMachine) base(p *pointer) arm64.Reg {
@@ -102,7 +111,7 @@ func (f *neonMachine) run(b *block, s *step) {
 			x = arm64.Vec(s.temps[0])
 			f.op("xtn.4h", x, in[0])
 		}
-		f.access(neonStores[v.ptr.bytes], v.ptr.bytes, x, f.row(b, v.ptr), b.inst.masked)
+		f.access(neonStores[v.ptr.bytes], v.ptr.bytes, x, f.row(b, v), b.inst.masked)
 	case put:
 		f.op(neonStores[v.ptr.bytes].one, in[0], f.cell(v))
 	case fold:

@@ -40,7 +40,7 @@ func (b x86block) reload(v *value, n int) {
 	case v.is(0):
 		f.op(f.isa.instruction(expr.Xor, expr.U32), r, r, r)
 	case v.kind == load:
-		b.load(v.ptr, n)
+		b.load(v, n)
 	case v.kind == cell:
 		b.address(v)
 		f.op("VBROADCASTSS", mem(tempReg, evalRegs[0], 0), r)
@@ -68,7 +68,7 @@ func (b x86block) memory(v *value) (m operand.Mem, suffix string) {
 	case v.kind == constant:
 		return b.x.constant(v.bits), b.x.isa.broadcast
 	case v.kind == load:
-		return b.row(v.ptr), ""
+		return b.row(v), ""
 	case v.wide:
 		return b.x.at(v.off), ""
 	}
@@ -76,22 +76,22 @@ func (b x86block) memory(v *value) (m operand.Mem, suffix string) {
 }
 
 // load loads the vector in a row into register n.
-func (b x86block) load(p *pointer, n int) {
-	if p.bytes == narrow {
-		b.loadNarrow(p, n)
+func (b x86block) load(v *value, n int) {
+	if v.ptr.bytes == narrow {
+		b.loadNarrow(v, n)
 		return
 	}
-	b.move(b.x.isa.loadSome, b.row(p), b.v(n))
+	b.move(b.x.isa.loadSome, b.row(v), b.v(n))
 }
 
 // save stores the operand of a step in a row.
 func (b x86block) save(s *step) {
-	n, p := b.number(s.in[0], s.from[0]), s.value.ptr
-	if p.bytes == narrow {
+	n, v := b.number(s.in[0], s.from[0]), s.value
+	if v.ptr.bytes == narrow {
 		b.saveNarrow(s, n)
 		return
 	}
-	b.move(b.x.isa.saveSome, b.v(n), b.row(p))
+	b.move(b.x.isa.saveSome, b.v(n), b.row(v))
 }
 
 // put stores the first lane of a register in a cell, whose address is computed.
@@ -184,8 +184,9 @@ func (b x86block) operands(s *step) (name string, ops []operand.Op) {
 }
 
 // row is the place of the vector in a row.
-func (b x86block) row(p *pointer) operand.Mem {
-	m := operand.Mem{Base: b.base(p), Disp: p.bytes * b.inst.disp}
+func (b x86block) row(v *value) operand.Mem {
+	p := v.ptr
+	m := operand.Mem{Base: b.base(p), Disp: p.bytes * (v.plus + b.inst.disp)}
 	if b.inst.indexed {
 		m.Index, m.Scale = indexReg, uint8(p.bytes)
 	}

@@ -3,9 +3,9 @@ package vector
 import "github.com/mmcloughlin/avo/operand"
 
 // loadNarrow loads the elements in a row into register n.
-func (b x86block) loadNarrow(p *pointer, n int) {
+func (b x86block) loadNarrow(v *value, n int) {
 	const widen = "VPMOVZXWD"
-	f, m := b.x, b.row(p)
+	f, m := b.x, b.row(v)
 	switch {
 	case !b.inst.masked:
 		f.op(widen, m, b.v(n))
@@ -21,7 +21,7 @@ func (b x86block) loadNarrow(p *pointer, n int) {
 
 // saveNarrow stores register n in a row.
 func (b x86block) saveNarrow(s *step, n int) {
-	f, m := b.x, b.row(s.value.ptr)
+	f, m := b.x, b.row(s.value)
 	switch {
 	case f.isa == avx512 && b.inst.masked:
 		f.op("VPMOVDW", b.v(n), f.isa.tail, m)
