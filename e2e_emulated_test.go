@@ -42,7 +42,7 @@ func emulated(t *testing.T) arm64 {
 // build is a go command for ARM64, as mlc train builds: without a C compiler.
 func (arm64) build(t *testing.T, dir string, args ...string) {
 	t.Helper()
-	command(t, dir, []string{"GOARCH=arm64", "CGO_ENABLED=0"}, "go", args...)
+	command(t, dir, []string{"GOARCH=arm64", "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false -trimpath -ldflags=-w"}, "go", args...)
 }
 
 func (a arm64) command(binary string, args ...string) *exec.Cmd {

@@ -6,6 +6,7 @@ package disk
 import (
 	"errors"
 	"os"
+	"syscall"
 	"time"
 )
 
@@ -35,10 +36,14 @@ func insist(soon func(error) bool, sleep func(time.Duration), f func() error) er
 	return err
 }
 
-// Sync waits until what was written to a file is on the disk, where there is such a thing.
+// Sync waits until what was written to a file is on the disk, where there is such a thing:
+// pipes and some file systems have none.
 func Sync(f *os.File) error {
-	if err := f.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, os.ErrInvalid) {
-		return err
+	err := f.Sync()
+	for _, none := range []error{errors.ErrUnsupported, os.ErrInvalid, syscall.EINVAL, syscall.ENOTTY} {
+		if errors.Is(err, none) {
+			return nil
+		}
 	}
-	return nil
+	return err
 }
