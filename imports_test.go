@@ -45,7 +45,8 @@ const rules = `
 	runtime/calibrate < runtime;
 	runtime/lock < runtime/eval;
 	runtime/interrupt, runtime/lock, runtime/flag < runtime, compiler/cli;
-	runtime/damage < runtime/ckpt, runtime/track < runtime/train;
+	runtime/damage, runtime/disk < runtime/ckpt, runtime/track < runtime/train;
+	runtime/disk < compiler/cli;
 	runtime/damage < runtime/record, runtime/eval, runtime, plot;
 	runtime/cuda < runtime/cuda/libcuda, runtime/cuda/cublaslt, runtime/cuda/peak < runtime;
 	runtime/cuda/cublaslt, runtime/cuda/nccl < prove; # products to compare with; ranks of one GPU

@@ -164,15 +164,12 @@ func (c *checker) file(e *dsl.Expr) string {
 	if from == setFile || from == "" {
 		from = c.main
 	}
-	if path.IsAbs(e.Text) {
-		return path.Clean(e.Text)
-	}
-	return path.Join(path.Dir(from), e.Text)
+	return beside(from, e.Text)
 }
 
 // fromSpec is such a path relative to the directory of the spec.
 func (c *checker) fromSpec(file string) string {
-	if rel, err := filepath.Rel(filepath.FromSlash(path.Dir(c.main)), filepath.FromSlash(file)); err == nil && !path.IsAbs(file) {
+	if rel, err := filepath.Rel(filepath.FromSlash(path.Dir(c.main)), filepath.FromSlash(file)); err == nil && !rooted(file) {
 		return filepath.ToSlash(rel)
 	}
 	return file

@@ -66,11 +66,7 @@ func (c *checker) load(file string, stack []string, at diag.Range) {
 // that led to it are in chain.
 func (c *checker) include(e *dsl.Entry, chain []string) {
 	name := e.Include.File
-	target := name.Text
-	if !path.IsAbs(target) {
-		target = path.Join(path.Dir(name.Range.Start.File), target)
-	}
-	target = path.Clean(target)
+	target := beside(name.Range.Start.File, name.Text)
 	c.written.include(name.Range, target)
 	if _, ok := c.included[target]; !ok && !slices.Contains(chain, target) {
 		c.included[target] = e.Range.Start
@@ -106,4 +102,18 @@ func pathOf(e *dsl.Entry) string {
 		names[i] = id.Name
 	}
 	return strings.Join(names, ".")
+}
+
+// beside is the path of a file that another one names, relative to itself or whole.
+func beside(from, name string) string {
+	if rooted(name) {
+		return path.Clean(name)
+	}
+	return path.Join(path.Dir(from), name)
+}
+
+// rooted says whether a path stands for itself, as one of Windows does that begins with a drive.
+func rooted(name string) bool {
+	drive := len(name) > 2 && name[1] == ':' && name[2] == '/' && (name[0]|0x20 >= 'a' && name[0]|0x20 <= 'z')
+	return path.IsAbs(name) || drive
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/arithlang/mlc/compiler/export"
 	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/disk"
 	"github.com/arithlang/mlc/runtime/flag"
 	"github.com/arithlang/mlc/runtime/track"
 )
@@ -154,7 +155,7 @@ func (c *exportCmd) write(files []export.File) error {
 		}
 	}
 	if target != folder {
-		return os.Rename(target, folder)
+		return disk.Rename(target, folder)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/arithlang/mlc/dsl"
+	"github.com/arithlang/mlc/runtime/disk"
 )
 
 // fmtCmd is the verb fmt.
@@ -155,7 +156,7 @@ func putWhole(path string, data []byte, mode fs.FileMode) error {
 		err = os.Chmod(temp, mode)
 	}
 	if err == nil {
-		err = os.Rename(temp, path)
+		err = disk.Rename(temp, path)
 	}
 	if err != nil && temp != "" {
 		os.Remove(temp)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/arithlang/mlc/codegen"
 	"github.com/arithlang/mlc/compiler/bundle"
+	"github.com/arithlang/mlc/runtime/disk"
 )
 
 // cacheVariable names the folder that mlc keeps what it builds in.
@@ -66,7 +67,7 @@ func ensureFile(path string, data []byte) error {
 	}
 	temp, err := writeTemp(folder, data)
 	if err == nil {
-		err = os.Rename(temp, path)
+		err = disk.Rename(temp, path)
 	}
 	if err != nil && temp != "" {
 		os.Remove(temp)

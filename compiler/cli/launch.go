@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/plot/list"
+	"github.com/arithlang/mlc/runtime/disk"
 	"github.com/arithlang/mlc/runtime/flag"
 	"github.com/arithlang/mlc/runtime/record"
 )
@@ -193,7 +194,7 @@ func bring(from, to string) error {
 			return err
 		}
 	}
-	return os.Rename(name, to)
+	return disk.Rename(name, to)
 }
 
 func copyProgram(from, to string) error {

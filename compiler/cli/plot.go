@@ -12,6 +12,7 @@ import (
 
 	"github.com/arithlang/mlc/plot"
 	"github.com/arithlang/mlc/plot/list"
+	"github.com/arithlang/mlc/runtime/disk"
 	"github.com/arithlang/mlc/runtime/eval"
 )
 
@@ -237,7 +238,7 @@ func saveFigure(f *plot.Figure, path string) error {
 	temp := filepath.Join(filepath.Dir(path), unfinished+filepath.Base(path)) // whose end is the format
 	err := f.Save(temp)
 	if err == nil {
-		err = os.Rename(temp, path)
+		err = disk.Rename(temp, path)
 	}
 	if err != nil {
 		os.Remove(temp)

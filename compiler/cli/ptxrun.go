@@ -12,6 +12,7 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/sim/ptxfile"
+	"github.com/arithlang/mlc/runtime/disk"
 )
 
 // ptxRunCmd is the verb ptx run.
@@ -228,7 +229,7 @@ func writePTX(outs []ptxfile.Output) (names []string, err error) {
 		names = append(names, out.File)
 	}
 	for i, name := range names {
-		if err := os.Rename(temps[i], name); err != nil {
+		if err := disk.Rename(temps[i], name); err != nil {
 			return nil, err
 		}
 	}

@@ -19,10 +19,11 @@ func ownGroup() *syscall.SysProcAttr { return nil }
 // signalGroup ends a child: here there are no other signals.
 func signalGroup(p *os.Process, _ syscall.Signal) error { return p.Kill() }
 
-// replace runs a program with this one's terminal and returns how it exited.
-// Interrupts reach it by themselves and are for it alone.
+// replace runs a program with this one's terminal and returns how it exited. A console
+// sends Ctrl-C and its end to both. They are for the program, so they are caught here and
+// come to nothing: what is merely ignored ends a process of Windows.
 func replace(path string, argv, env []string) error {
-	signal.Ignore(os.Interrupt)
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM)
 	cmd := &exec.Cmd{Path: path, Args: argv, Env: env, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 	err := cmd.Run()
 	if exit := new(exec.ExitError); errors.As(err, &exit) {

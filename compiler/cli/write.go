@@ -14,6 +14,7 @@ import (
 
 	"github.com/arithlang/mlc/codegen"
 	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/disk"
 	"github.com/arithlang/mlc/runtime/lock"
 )
 
@@ -63,7 +64,7 @@ func writeProgram(dir string, files []codegen.File) (changed []string, err error
 			err = os.Remove(path)
 			folders = append(folders, filepath.Dir(path))
 		} else {
-			err = os.Rename(written[i], path)
+			err = disk.Rename(written[i], path)
 		}
 		if err != nil {
 			return changed, writeError(dir, err)

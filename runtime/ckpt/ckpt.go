@@ -13,13 +13,14 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"io"
 	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"regexp"
+
+	"github.com/arithlang/mlc/runtime/disk"
 )
 
 // A Tensor is a named array, row-major. A scalar has no extents.
@@ -65,15 +66,15 @@ func IsTemp(name string) bool { return tempName.MatchString(name) }
 // Clean removes from a directory what processes that were killed have left half
 // written. It must be locked.
 func Clean(dir string) error {
-	files, err := os.ReadDir(dir)
+	found, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
-	for _, f := range files {
+	for _, f := range found {
 		if !IsTemp(f.Name()) || !f.Type().IsRegular() {
 			continue
 		}
-		if err := os.Remove(filepath.Join(dir, f.Name())); err != nil {
+		if err := disk.Remove(filepath.Join(dir, f.Name())); err != nil {
 			return err
 		}
 	}
@@ -111,23 +112,10 @@ func replace(path string, write func(io.Writer) error) (err error) {
 	if err := file.Close(); err != nil {
 		return err
 	}
-	if err := os.Rename(file.Name(), path); err != nil {
+	if err := disk.Rename(file.Name(), path); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
-}
-
-// syncDir makes a rename last. Some file systems cannot; the rename is done then.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, os.ErrInvalid) {
-		return err
-	}
-	return nil
+	return disk.SyncDir(filepath.Dir(path))
 }
 
 // Encode writes a checkpoint: the same bytes for the same File.

@@ -5,20 +5,17 @@ package lock
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // TestFile locks only the file of a directory, as a machine does that serves it by NFS or
 // is another client: nobody else gets the directory then.
 func TestFile(t *testing.T) {
 	dir := t.TempDir()
-	other, err := guard(dir, false, lockFile)
+	other, err := guard(filepath.Join(dir, File), false, lockFile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,30 +47,6 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// TestKilled wants the lock of a killed process to end with it.
-func TestKilled(t *testing.T) {
-	if dir := os.Getenv("LOCK_TEST_DIR"); dir != "" {
-		if _, err := Try(dir); err != nil {
-			t.Fatal(err)
-		}
-		syscall.Kill(os.Getpid(), syscall.SIGKILL)
-	}
-	dir := t.TempDir()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestKilled$")
-	cmd.Env = append(os.Environ(), "LOCK_TEST_DIR="+dir)
-	if out, err := cmd.CombinedOutput(); err == nil {
-		t.Fatalf("it was not killed: %s", out)
-	}
-	if _, err := os.Stat(filepath.Join(dir, File)); err != nil {
-		t.Error("it had no lock")
-	}
-	held, err := Try(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	held.Close()
-}
-
 // TestNoLocks refuses a file system of several machines without locks, and takes one of this
 // machine.
 func TestNoLocks(t *testing.T) {
@@ -93,34 +66,4 @@ func TestNoLocks(t *testing.T) {
 			t.Errorf("%#x is %q, want %s", number, got, want)
 		}
 	}
-}
-
-// TestAsked locks a directory while others ask whether it is locked.
-func TestAsked(t *testing.T) {
-	dir := t.TempDir()
-	done := make(chan struct{})
-	var all sync.WaitGroup
-	for range 4 {
-		all.Go(func() {
-			for {
-				select {
-				case <-done:
-					return
-				default:
-					Held(dir)
-					time.Sleep(100 * time.Microsecond)
-				}
-			}
-		})
-	}
-	for range 200 {
-		held, err := Try(dir)
-		if err != nil {
-			t.Error(err)
-			break
-		}
-		held.Close()
-	}
-	close(done)
-	all.Wait()
 }

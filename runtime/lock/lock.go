@@ -27,6 +27,7 @@ type Dir struct {
 	path string
 	file *os.File
 	lock *os.File // File in it; nil: there is none
+	here *os.File // a file elsewhere that is locked for this machine, where directories have no locks
 }
 
 // Watch opens a directory without locking it.
@@ -40,9 +41,11 @@ func Watch(path string) (*Dir, error) {
 
 // Close ends the lock.
 func (d *Dir) Close() {
-	if d.lock != nil {
-		os.Remove(d.lock.Name()) // while it is locked: who has opened it finds that it is gone
-		d.lock.Close()
+	for _, f := range []*os.File{d.lock, d.here} {
+		if f != nil {
+			os.Remove(f.Name()) // while it is locked: who has opened it finds that it is gone
+			f.Close()
+		}
 	}
 	d.file.Close()
 }

@@ -1,15 +1,15 @@
-//go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd)
+//go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd || windows)
 
 package lock
 
-// Held is never known where there is no flock.
+// Held is never known where there are no locks.
 func Held(path string) bool { return false }
 
-// Try locks nothing where there is no flock.
+// Try locks nothing where there are no locks.
 func Try(path string) (*Dir, error) { return Watch(path) }
 
-// TryHere locks nothing where there is no flock.
+// TryHere locks nothing where there are no locks.
 func TryHere(path string) (*Dir, error) { return Watch(path) }
 
-// Wait locks nothing where there is no flock.
+// Wait locks nothing where there are no locks.
 func Wait(path string) (*Dir, error) { return Watch(path) }

@@ -4,18 +4,17 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 func TestLock(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("there are no locks")
-	}
 	dir := t.TempDir()
 	held, err := Try(dir)
 	if err != nil {
@@ -77,7 +76,9 @@ func TestMoved(t *testing.T) {
 		}
 	}
 	check(true)
-	if err := os.Rename(dir, dir+"2"); err != nil {
+	if err := os.Rename(dir, dir+"2"); err != nil && runtime.GOOS == "windows" {
+		return // it does not let a directory be moved that is open
+	} else if err != nil {
 		t.Fatal(err)
 	}
 	check(false)
@@ -97,6 +98,8 @@ func TestUnseen(t *testing.T) {
 	dir, link := t.TempDir(), filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(dir, link); err != nil {
 		t.Skip(err)
+	} else if runtime.GOOS == "windows" {
+		t.Skip("it looks at the directory, not at the link")
 	}
 	held, err := Watch(link)
 	if err != nil {
@@ -108,4 +111,90 @@ func TestUnseen(t *testing.T) {
 	if err := held.Check(); err == nil || strings.Contains(err.Error(), "removed") {
 		t.Error(err)
 	}
+}
+
+// TestHeld asks whether somebody has a directory, and who, while somebody has it, everywhere
+// or on this machine alone, and when nobody has.
+func TestHeld(t *testing.T) {
+	dir := t.TempDir()
+	for name, lock := range map[string]func(string) (*Dir, error){"everywhere": Try, "here": TryHere, "patiently": Wait} {
+		held, err := lock(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !Held(dir) {
+			t.Errorf("%s: nobody is said to have it", name)
+		}
+		if who := Owner(dir); name != "here" && who != me() {
+			t.Errorf("%s: owned by %q, want %q", name, who, me())
+		}
+		for _, again := range []func(string) (*Dir, error){Try, TryHere} {
+			if _, err := again(dir); !errors.Is(err, ErrTaken) {
+				t.Errorf("%s: a second lock: %v", name, err)
+			}
+		}
+		held.Close()
+		if Held(dir) {
+			t.Errorf("%s: somebody is said to have it", name)
+		}
+		if left, _ := os.ReadDir(dir); len(left) > 0 {
+			t.Errorf("%s: %v is left", name, left)
+		}
+	}
+}
+
+// TestKilled wants the lock of a killed process to end with it.
+func TestKilled(t *testing.T) {
+	if dir := os.Getenv("LOCK_TEST_DIR"); dir != "" {
+		if _, err := Try(dir); err != nil {
+			t.Fatal(err)
+		}
+		me, _ := os.FindProcess(os.Getpid())
+		me.Kill()
+		select {}
+	}
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestKilled$")
+	cmd.Env = append(os.Environ(), "LOCK_TEST_DIR="+dir)
+	if out, err := cmd.CombinedOutput(); err == nil {
+		t.Fatalf("it was not killed: %s", out)
+	}
+	if _, err := os.Stat(filepath.Join(dir, File)); err != nil {
+		t.Error("it had no lock")
+	}
+	held, err := Try(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held.Close()
+}
+
+// TestAsked locks a directory while others ask whether it is locked.
+func TestAsked(t *testing.T) {
+	dir := t.TempDir()
+	done := make(chan struct{})
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+					Held(dir)
+					time.Sleep(100 * time.Microsecond)
+				}
+			}
+		})
+	}
+	for range 200 {
+		held, err := Try(dir)
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		held.Close()
+	}
+	close(done)
+	all.Wait()
 }

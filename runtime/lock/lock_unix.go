@@ -5,7 +5,6 @@ package lock
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -71,7 +70,7 @@ func everywhere(path string, how int, s system) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.lock, err = guard(path, how&syscall.LOCK_NB == 0, s.lock); err == nil {
+	if d.lock, err = guard(filepath.Join(path, File), how&syscall.LOCK_NB == 0, s.lock); err == nil {
 		return d, nil
 	}
 	kind := s.network(path)
@@ -88,36 +87,14 @@ func everywhere(path string, how int, s system) (*Dir, error) {
 	return d, nil // a file system of this machine: its own lock is enough
 }
 
-// guard opens and locks File in a directory. Whoever had it before may have removed it
-// meanwhile: a lock is of the file that is there.
-func guard(dir string, wait bool, lock func(f *os.File, wait bool) error) (*os.File, error) {
-	path := filepath.Join(dir, File)
-	for {
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
-		if err != nil {
-			return nil, err
-		}
-		if err := lock(f, wait); err != nil {
-			return nil, errors.Join(err, f.Close())
-		}
-		mine, err := f.Stat()
-		if err == nil {
-			var now fs.FileInfo
-			now, err = os.Stat(path)
-			if err == nil && os.SameFile(mine, now) {
-				sign(f)
-				return f, nil
-			}
-		}
-		f.Close()
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
+// open opens File.
+func open(path string, create bool) (*os.File, error) {
+	how := os.O_RDWR
+	if create {
+		how |= os.O_CREATE
 	}
+	return os.OpenFile(path, how, 0o644)
 }
 
-// sign says who has the lock: it is only for people.
-func sign(f *os.File) {
-	_ = f.Truncate(0)
-	_, _ = f.WriteAt([]byte(me()+"\n"), 0)
-}
+// going is of no error: what is removed is gone at once.
+func going(error, int) bool { return false }

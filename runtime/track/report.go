@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"github.com/arithlang/mlc/runtime/disk"
 )
 
 // A Report is one line of metrics.jsonl.
@@ -133,15 +135,7 @@ func (l *Log) Write(r Report) error {
 // Sync waits until all reports are on the disk: a checkpoint of a step is written after
 // the reports up to it.
 func (l *Log) Sync() error {
-	return errors.Join(syncFile(l.jsonl), syncFile(l.csv))
-}
-
-// syncFile waits until what was written is on the disk, where there is such a thing.
-func syncFile(f *os.File) error {
-	if err := f.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, os.ErrInvalid) {
-		return err
-	}
-	return nil
+	return errors.Join(disk.Sync(l.jsonl), disk.Sync(l.csv))
 }
 
 // Close closes the files.

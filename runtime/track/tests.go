@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/runtime/damage"
+	"github.com/arithlang/mlc/runtime/disk"
 )
 
 // TestsFile is the name of the tests during training in a run directory: a line each, with
@@ -112,7 +113,7 @@ func (l *TestLog) Write(t Test) error {
 }
 
 // Sync waits until all tests are on the disk.
-func (l *TestLog) Sync() error { return syncFile(l.f) }
+func (l *TestLog) Sync() error { return disk.Sync(l.f) }
 
 // Close closes the file.
 func (l *TestLog) Close() error { return l.f.Close() }

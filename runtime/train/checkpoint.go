@@ -16,6 +16,7 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/disk"
 )
 
 // A State is how far training has come. With parameters and the optimizer's states it
@@ -156,7 +157,7 @@ func (t *Trainer) prune() error {
 		return err
 	}
 	for _, name := range old[:max(len(old)-keep, 0)] {
-		if err := os.Remove(name); err != nil {
+		if err := disk.Remove(name); err != nil {
 			return err
 		}
 	}
