@@ -71,11 +71,11 @@ func TestCosts(t *testing.T) {
 	}
 	const rows = 1e6 * 400
 	e := device.Env{B: 1e6, T: 400}
-	if got, want := costOf(ks[0])(&e), (cpu.Cost{Flops: rows * 64 * 32 * 2, Bytes: 4 * (rows*64 + 64*32 + rows*32)}); got != want {
+	if got, want := costOf(ks[0])(&e), (cpu.Cost{Flops: rows * 64 * 32 * 2, Products: rows * 64 * 32 * 2, Bytes: 4 * (rows*64 + 64*32 + rows*32)}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	e = device.Env{T: 5}
-	if got, want := costOf(ks[1])(&e), (cpu.Cost{Flops: 15*8*2 + 0 + 1 + 3 + 6 + 10, Bytes: 4 * (5*8 + 2*5)}); got != want {
+	if got, want := costOf(ks[1])(&e), (cpu.Cost{Flops: 15*8*2 + 0 + 1 + 3 + 6 + 10, Others: 15*8*2 + 0 + 1 + 3 + 6 + 10, Bytes: 4 * (5*8 + 2*5)}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
