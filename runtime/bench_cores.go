@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/cores"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/device"
@@ -41,7 +42,7 @@ func (c *benchCmd) simulate(a app, t *train.Trainer) error {
 	if !ok || m.ranks != nil {
 		return usagef("--cores simulates cores of one process: use --device cpu and no ranks")
 	}
-	p, err := await(a, func() (*cores.Plan, error) { return c.simulated(a.model.Name, t, m) })
+	p, err := await(a, func() (*cores.Plan, error) { return c.plans(a, t, m) })
 	if err != nil {
 		return err
 	}
@@ -52,37 +53,70 @@ func (c *benchCmd) simulate(a app, t *train.Trainer) error {
 	return err
 }
 
-// simulated times steps, and then simulates them.
-func (c *benchCmd) simulated(name string, t *train.Trainer, m *cpuMachine) (*cores.Plan, error) {
+// plans simulates the step as it is, and in the chunks that would serve as many cores.
+func (c *benchCmd) plans(a app, t *train.Trainer, m *cpuMachine) (*cores.Plan, error) {
+	about := m.About()
+	p := &cores.Plan{Name: a.model.Name, Device: about.String(), Processor: about.Name, Threads: len(m.own.workers), Batch: t.Config.Batch,
+		Gradients: len(m.total.sum), Copying: c.Copying * giga, Cores: c.Cores}
+	chunk := max(t.Config.Chunk, t.Config.MicroBatch)
+	if err := c.timeCut(p, t, m); err != nil {
+		return nil, err
+	}
+	for _, size := range cores.Others(t.Config.Batch, chunk, c.Cores) {
+		other := a.model
+		other.Train.Chunk, other.Train.MicroBatch = size, launchOf(&t.Config, size)
+		cut, err := c.trainer(&other, m)
+		if err == nil {
+			_, err = timeSteps(cut, warmSteps)
+		}
+		if err == nil {
+			err = c.timeCut(p, cut, m)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// launchOf is the micro-batch for chunks of a size: no larger than that of the spec, which is
+// what suits the caches.
+func launchOf(c *train.Config, chunk int) int {
+	whole, n := config.MostLaunch(chunk, c.Group), min(c.MicroBatch, chunk)
+	for whole%n != 0 {
+		n--
+	}
+	return n
+}
+
+// timeCut times the pieces of steps in the chunks of a trainer, and adds what they come to.
+func (c *benchCmd) timeCut(p *cores.Plan, t *train.Trainer, m *cpuMachine) error {
 	steps, err := c.howMany(t)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	watch := &pieceWatch{cpuMachine: m, trainer: t}
-	t.Machine = watch
 	draw, err := drawing(t, steps)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	about := m.About()
-	p := &cores.Plan{Name: name, Device: about.String(), Processor: about.Name, Threads: len(m.own.workers), Batch: t.Config.Batch,
-		Chunk: max(t.Config.Chunk, t.Config.MicroBatch), MicroBatch: t.Config.MicroBatch, Gradients: len(m.total.sum), Copying: c.Copying * giga}
-	common := cores.Step{Draw: draw, Clear: clearing(len(m.total.sum) + t.Plan.NumUses), Wake: waking(),
-		Add: cores.Stream{Seconds: adding(len(m.total.sum)), Bytes: 3 * elemBytes * float64(len(m.total.sum)), Parts: max(1, len(m.total.sum)/minRange)}}
+	n := len(m.total.sum)
+	common := cores.Step{Draw: draw, Wake: waking(), Add: cores.Stream{Seconds: adding(n), Bytes: float64(3 * elemBytes * n), Parts: max(1, n/minRange)}}
+	watch := &pieceWatch{cpuMachine: m, trainer: t}
+	t.Machine = watch
 	var took []time.Duration
+	var all []cores.Step
 	for range steps {
 		watch.step = common
 		one, err := timeSteps(t, 1)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		took = append(took, one[0])
 		watch.step.Rest = max(0, (one[0] - watch.known).Seconds())
-		p.Steps = append(p.Steps, watch.step)
+		all = append(all, watch.step)
 	}
-	p.Measured = profile.Median(took).Seconds()
-	p.Simulate(c.Cores)
-	return p, nil
+	p.Add(cores.Cut{Chunk: max(t.Config.Chunk, t.Config.MicroBatch), MicroBatch: t.Config.MicroBatch, Chunks: t.Config.Chunks(), Measured: profile.Median(took).Seconds()}, all)
+	return nil
 }
 
 // A pieceWatch is a processor that times the pieces of a step.
@@ -170,12 +204,6 @@ func median(do func()) float64 {
 		took = append(took, time.Since(start))
 	}
 	return profile.Median(took).Seconds()
-}
-
-// clearing is how long it takes to clear so many elements.
-func clearing(n int) float64 {
-	x := make([]float32, n)
-	return median(func() { clear(x) })
 }
 
 // adding is how long it takes to add so many elements.

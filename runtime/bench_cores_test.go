@@ -48,22 +48,28 @@ func TestBenchCores(t *testing.T) {
 	if err := json.Unmarshal([]byte(s.out), &p); err != nil || s.code != 0 {
 		t.Fatalf("exit %d, %v\n%s%s", s.code, err, s.out, s.err)
 	}
-	if p.Name != "toy" || p.Threads != 2 || p.Batch != 50 || p.Chunk != 16 || p.MicroBatch != 4 || p.Gradients != toySize || p.Timed != 5 || len(p.Rows) != 4 {
+	if p.Name != "toy" || p.Threads != 2 || p.Batch != 50 || p.Gradients != toySize || len(p.Cuts) != 3 {
 		t.Fatalf("%+v", p)
 	}
-	if p.Here.Seconds > 1.1*p.Measured || p.Here.Seconds < p.Measured/2 { // what happens between its pieces is not foretold
-		t.Errorf("measured %g s, foretold %g", p.Measured, p.Here.Seconds)
+	for i, want := range []cores.Cut{{Chunk: 16, MicroBatch: 4, Chunks: 4}, {Chunk: 5, MicroBatch: 1, Chunks: 10}, {Chunk: 1, MicroBatch: 1, Chunks: 50}} {
+		c := p.Cuts[i]
+		if c.Chunk != want.Chunk || c.MicroBatch != want.MicroBatch || c.Chunks != want.Chunks || c.Steps != 5 || len(c.Rows) != 4 {
+			t.Errorf("%+v, want %+v", c, want)
+		}
+		if c.Here.Seconds > 1.1*c.Measured || c.Here.Seconds < c.Measured/2 { // what happens between its pieces is not foretold
+			t.Errorf("chunks of %d: measured %g s, foretold %g", c.Chunk, c.Measured, c.Here.Seconds)
+		}
 	}
 	for i, at := range []float64{13, 8, 4, 4} { // chunks of 4, 4, 4 and 1 launches, of a millisecond each
-		if r := p.Rows[i]; r.Chunks < at/1000 {
+		if r := p.Cuts[0].Rows[i]; r.Chunks < at/1000 {
 			t.Errorf("chunks take %g ms on %d cores: %+v", 1000*r.Chunks, r.Cores, r)
 		}
 	}
-	if r := p.Rows[3]; r.Few < 0.5 || len(p.Other) != 4 || p.Other[1].Chunk != 4 || p.Other[1].Rows[3].Seconds > r.Seconds {
-		t.Errorf("%+v", p.Other)
+	if r := p.Cuts[0].Rows[3]; r.Few < 0.5 {
+		t.Errorf("%+v", r)
 	}
 	s = call(t, m, "", "bench", "--cores", "8", "--steps", "2")
-	for _, want := range []string{"toy on more cores: simulated, from steps timed on cpu", "50 examples in 4 chunks of 16", "\ncores      step", "8 cores: 4 chunks are too few"} {
+	for _, want := range []string{"toy on more cores: simulated, from steps timed on cpu", "50 examples in 4 chunks of 16", "\ncores  ", "8 cores: 4 chunks are too few"} {
 		if s.code != 0 || !strings.Contains(s.out, want) {
 			t.Errorf("exit %d, no %q in\n%s%s", s.code, want, s.out, s.err)
 		}

@@ -15,7 +15,6 @@ import (
 type Step struct {
 	Draw    float64   // of the next step's problems, beside this one
 	Chunks  []float64 // gradients of each, in the order in which they are taken
-	Clear   float64   // of a chunk's: its gradients, whatever its size
 	Add     Stream    // adding the gradients of one chunk to those of another
 	Norm    float64   // of the gradient, by one core
 	Updates []Stream  // one after another
@@ -120,18 +119,6 @@ func (s Stream) on(n int, wake, memory float64) float64 {
 		took = max(took, s.Bytes/memory)
 	}
 	return took
-}
-
-// Cut is the step with chunks each cut into so many.
-func (s *Step) Cut(parts int) Step {
-	cut := *s
-	cut.Chunks = nil
-	for _, c := range s.Chunks {
-		clear := min(s.Clear, c)
-		piece := clear + (c-clear)/float64(parts)
-		cut.Chunks = append(cut.Chunks, slices.Repeat([]float64{piece}, parts)...)
-	}
-	return cut
 }
 
 // Median is the step of a median of others, on n cores.
