@@ -58,25 +58,48 @@ func (c *benchCmd) plans(a app, t *train.Trainer, m *cpuMachine) (*cores.Plan, e
 	about := m.About()
 	p := &cores.Plan{Name: a.model.Name, Device: about.String(), Processor: about.Name, Threads: len(m.own.workers), Batch: t.Config.Batch,
 		Gradients: len(m.total.sum), Copying: c.Copying * giga, Cores: c.Cores}
-	chunk := max(t.Config.Chunk, t.Config.MicroBatch)
-	if err := c.timeCut(p, t, m); err != nil {
+	cuts, err := c.cuts(a, t, m)
+	if err != nil {
 		return nil, err
 	}
-	for _, size := range cores.Others(t.Config.Batch, chunk, c.Cores) {
+	steps, err := c.howMany(t)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range cuts {
+		if err := x.begin(m, steps); err != nil {
+			return nil, err
+		}
+	}
+	for range steps { // in turns: what else the machine does is in all of them
+		for _, x := range cuts {
+			if err := x.step(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, x := range cuts {
+		p.Add(cores.Cut{Chunk: max(x.Config.Chunk, x.Config.MicroBatch), MicroBatch: x.Config.MicroBatch, Chunks: x.Config.Chunks(), Measured: profile.Median(x.took).Seconds()}, x.steps)
+	}
+	return p, nil
+}
+
+// cuts are the training as it is, and in the chunks that would serve as many cores.
+func (c *benchCmd) cuts(a app, t *train.Trainer, m *cpuMachine) ([]*cut, error) {
+	cuts := []*cut{{Trainer: t}}
+	for _, size := range cores.Others(t.Config.Batch, max(t.Config.Chunk, t.Config.MicroBatch), c.Cores) {
 		other := a.model
 		other.Train.Chunk, other.Train.MicroBatch = size, launchOf(&t.Config, size)
-		cut, err := c.trainer(&other, m)
+		next, err := c.trainer(&other, m)
 		if err == nil {
-			_, err = timeSteps(cut, warmSteps)
-		}
-		if err == nil {
-			err = c.timeCut(p, cut, m)
+			_, err = timeSteps(next, warmSteps)
 		}
 		if err != nil {
 			return nil, err
 		}
+		cuts = append(cuts, &cut{Trainer: next})
 	}
-	return p, nil
+	return cuts, nil
 }
 
 // launchOf is the micro-batch for chunks of a size: no larger than that of the spec, which is
@@ -89,33 +112,34 @@ func launchOf(c *train.Config, chunk int) int {
 	return n
 }
 
-// timeCut times the pieces of steps in the chunks of a trainer, and adds what they come to.
-func (c *benchCmd) timeCut(p *cores.Plan, t *train.Trainer, m *cpuMachine) error {
-	steps, err := c.howMany(t)
-	if err != nil {
-		return err
-	}
-	draw, err := drawing(t, steps)
-	if err != nil {
-		return err
-	}
+// A cut is a training in chunks of some size, and what was timed of it.
+type cut struct {
+	*train.Trainer
+	watch  pieceWatch
+	common cores.Step // what is timed once
+	took   []time.Duration
+	steps  []cores.Step
+}
+
+// begin times what is not of single steps.
+func (x *cut) begin(m *cpuMachine, steps int) error {
+	draw, err := drawing(x.Trainer, steps)
 	n := len(m.total.sum)
-	common := cores.Step{Draw: draw, Wake: waking(), Add: cores.Stream{Seconds: adding(n), Bytes: float64(3 * elemBytes * n), Parts: max(1, n/minRange)}}
-	watch := &pieceWatch{cpuMachine: m, trainer: t}
-	t.Machine = watch
-	var took []time.Duration
-	var all []cores.Step
-	for range steps {
-		watch.step = common
-		one, err := timeSteps(t, 1)
-		if err != nil {
-			return err
-		}
-		took = append(took, one[0])
-		watch.step.Rest = max(0, (one[0] - watch.known).Seconds())
-		all = append(all, watch.step)
+	x.common = cores.Step{Draw: draw, Wake: waking(), Add: cores.Stream{Seconds: adding(n), Bytes: float64(3 * elemBytes * n), Parts: max(1, n/minRange)}}
+	x.watch = pieceWatch{cpuMachine: m, trainer: x.Trainer}
+	x.Machine = &x.watch
+	return err
+}
+
+// step times a step.
+func (x *cut) step() error {
+	x.watch.step = x.common
+	took, err := timeSteps(x.Trainer, 1)
+	if err != nil {
+		return err
 	}
-	p.Add(cores.Cut{Chunk: max(t.Config.Chunk, t.Config.MicroBatch), MicroBatch: t.Config.MicroBatch, Chunks: t.Config.Chunks(), Measured: profile.Median(took).Seconds()}, all)
+	x.watch.step.Rest = max(0, (took[0] - x.watch.known).Seconds())
+	x.took, x.steps = append(x.took, took[0]), append(x.steps, x.watch.step)
 	return nil
 }
 
