@@ -41,9 +41,10 @@ func TestTrainerOfTheQuickStart(t *testing.T) {
 	}
 	first := read(t, train("two threads", "--steps", "2", "--threads", "2"))
 	for name, flags := range map[string][]string{
-		"one thread":   {"--threads", "1"},
-		"plain go":     {"--cpu", "go"},
-		"five threads": {"--threads", "5"},
+		"one thread":       {"--threads", "1"},
+		"plain go":         {"--cpu", "go"},
+		"five threads":     {"--threads", "5"},
+		"more than chunks": {"--threads", "32"},
 	} {
 		if !bytes.Equal(first, read(t, train(name, append(flags, "--steps", "2")...))) {
 			t.Errorf("two steps with %s give another checkpoint", name)

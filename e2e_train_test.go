@@ -34,6 +34,8 @@ func TestLoopedTraining(t *testing.T) {
 	for name, flags := range map[string][]string{
 		"plain Go":      {"--device", "cpu", "--cpu", "go"},
 		"two threads":   {"--device", "cpu", "--threads", "2"},
+		"8 threads":     {"--device", "cpu", "--threads", "8"},
+		"32 threads":    {"--device", "cpu", "--threads", "32"},
 		"the simulator": {"--device", "sim"},
 	} {
 		if !bytes.Equal(want, train(flags...)) {

@@ -22,7 +22,7 @@ type cpuMachine struct {
 	ranks  *exchange // with other processes; nil: there are none
 	err    error     // the first that went wrong with them
 
-	piece, part func(w device.Worker, i int) // methods of total and ranges, kept as functions: a step allocates nothing
+	piece, rest, part func(w device.Worker, i int) // methods of total and ranges, kept as functions: a step allocates nothing
 }
 
 // NewCPU returns the processor as a machine for a model's kernels, with the arenas of
@@ -51,11 +51,11 @@ func newLanes(kernels []cpu.Kernel, lanes int, isa cpu.ISA, threads int, plan *d
 	for i := range own {
 		shared[i] = newCPUWorker(kernels, lanes, isa, common)
 		mem := common
-		mem.F32[device.Grads], mem.F32[device.Uses] = nil, make([]float32, plan.NumUses*models) // total gives gradients
+		mem.F32[device.Grads] = nil // total gives gradients
 		own[i] = newCPUWorker(kernels, lanes, isa, mem)
 	}
-	m := &cpuMachine{isa: isa, own: newPool(own), shared: newPool(shared), total: newTotal(common.F32[device.Grads], threads)}
-	m.piece, m.part = m.total.piece, m.ranges.part
+	m := &cpuMachine{isa: isa, own: newPool(own), shared: newPool(shared), total: newTotal(common.F32[device.Grads], plan.NumUses*models, threads)}
+	m.piece, m.rest, m.part = m.total.piece, m.total.part, m.ranges.part
 	return m
 }
 
@@ -79,10 +79,9 @@ func (m *cpuMachine) Sum(n int, f func(w device.Worker, i int)) {
 	}
 	m.total.start(lo, hi, n, f)
 	m.own.run(hi-lo, m.piece)
-	switch {
-	case m.ranks == nil:
-		m.total.finish()
-	case m.err == nil:
+	m.total.finish(m.ranks == nil)
+	m.shared.run(m.total.rest.parts, m.rest)
+	if m.ranks != nil && m.err == nil {
 		m.err = m.ranks.finish(m.total, m.shared)
 	}
 }

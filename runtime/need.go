@@ -14,14 +14,17 @@ import (
 // A need is memory in bytes that the processor needs for a run. Numbers are floats:
 // those of absurd models are beyond integers.
 type need struct {
-	params float64 // one arena of parameters
-	uses   float64 // gradients of further uses of parameters, of a thread
-	chunks int     // of a step
-	states float64 // how many more the optimizer has
-	batch  float64 // tokens and losses of a step
-	work   float64 // activations, saved values and the updates of matrices, of a thread
-	arenas bool    // parameters, gradients and states are still to be had
-	ranks  int     // that share the chunks; 0: there is one
+	params   float64 // one arena of parameters
+	uses     float64 // gradients of further uses of parameters, of a thread with a chunk
+	chunks   int     // of a step; 0: there is work for all threads
+	states   float64 // how many more the optimizer has
+	batch    float64 // tokens and losses of a step
+	work     float64 // activations and saved values, of a thread with a chunk
+	update   float64 // what the update of a matrix takes, of a thread
+	matrices int     // that are updated
+	arenas   bool    // parameters, gradients and states are still to be had
+	ranks    int     // that share the chunks; 0: there is one
+	side     int     // trainings side by side, among which threads are dealt out; 0: one
 }
 
 const elemBytes = 4 // F32 and I32
@@ -34,8 +37,23 @@ func (n need) shared() float64 {
 	return (1+n.states)*n.params + n.batch
 }
 
-// thread is for each thread: what a micro-batch leaves, and gradients by further uses.
-func (n need) thread() float64 { return n.uses + n.work }
+// busy is how many threads get one of so many pieces of work at a time.
+func (n need) busy(threads, pieces int) float64 {
+	return float64(min(threads, pieces*max(n.side, 1)))
+}
+
+// with is how many threads get a chunk.
+func (n need) with(threads int) float64 {
+	if n.chunks == 0 {
+		return float64(threads)
+	}
+	return n.busy(threads, n.chunks)
+}
+
+// activations are what micro-batches leave, and what updates of matrices take.
+func (n need) activations(threads int) float64 {
+	return n.with(threads)*n.work + n.busy(threads, n.matrices)*n.update
+}
 
 // gradients is for the sums of chunks.
 func (n need) gradients(threads int) float64 {
@@ -51,7 +69,7 @@ func (n need) gradients(threads int) float64 {
 
 // all is the memory for a run with so many threads.
 func (n need) all(threads int) float64 {
-	return n.shared() + n.gradients(threads) + float64(threads)*n.thread()
+	return n.shared() + n.gradients(threads) + n.with(threads)*n.uses + n.activations(threads)
 }
 
 // needs is the memory for a model, without what its examples take unless it trains.
@@ -68,11 +86,14 @@ func (m *Model) needs(trains bool) (need, error) {
 	n.chunks = m.Train.Chunks()
 	n.batch = elemBytes * float64(m.Train.Batch) * float64(e.S+3*e.T)
 	n.work = elemBytes * m.Plan.Gradients.Workspace(e.B, e)
-	update := 0.0
 	for _, x := range m.Plan.Matrices {
-		update = max(update, x.Update.Workspace(1, e))
+		n.update = max(n.update, elemBytes*x.Update.Workspace(1, e))
 	}
-	n.work += elemBytes * update
+	for _, p := range m.Params {
+		if p.Matrix {
+			n.matrices++
+		}
+	}
 	return n, nil
 }
 
@@ -155,9 +176,9 @@ func (a app) afford(n need, threads int) error {
 		what  string
 		bytes float64
 	}{
-		{"parameters, gradients and moments", n.shared() - n.batch + n.gradients(threads) + float64(threads)*n.uses},
+		{"parameters, gradients and moments", n.shared() - n.batch + n.gradients(threads) + n.with(threads)*n.uses},
 		{"a batch", n.batch},
-		{fmt.Sprintf("the activations of %d threads", threads), float64(threads) * n.work},
+		{fmt.Sprintf("the activations of %.0f threads", n.with(threads)), n.activations(threads)},
 	} {
 		if p.bytes > 0 {
 			parts = append(parts, inBytes(p.bytes)+" for "+strings.Replace(p.what, " 1 threads", " 1 thread", 1))
@@ -174,9 +195,9 @@ func (n need) advice(threads int, have float64) string {
 		}
 	}
 	switch {
-	case n.all(1)-n.batch-n.work > have:
+	case n.all(1)-n.batch-n.activations(1) > have:
 		return "make the model smaller: model.width, its layers or its tables"
-	case n.work > n.batch:
+	case n.activations(1) > n.batch:
 		return "make train.microbatch or the problems smaller, and use --threads 1"
 	}
 	return "make train.batch or the problems smaller"

@@ -57,22 +57,26 @@ func TestRangesCoverAllOnce(t *testing.T) {
 // order, with pieces that end out of order: also more of them than there are spare
 // gradients.
 func TestSumDoesNotDependOnWorkers(t *testing.T) {
-	const n, size = 60, 17
+	const n, size = 60, 2*minRange + 17 // what is left to be added has two parts
 	r := rand.New(rand.NewPCG(11, 12))
-	var values [n][size]float32
+	values := make([][]float32, n)
 	for i := range values {
+		values[i] = make([]float32, size)
 		for j := range values[i] {
 			values[i][j] = float32(r.NormFloat64()) * float32(r.IntN(1000))
 		}
 	}
-	sums := values
+	sums := make([][]float32, n)
+	for i := range sums {
+		sums[i] = slices.Clone(values[i])
+	}
 	for to, from := range device.Tree(n) {
 		for j := range sums[to] {
 			sums[to][j] += sums[from][j]
 		}
 	}
-	want := sums[0][:]
-	for _, workers := range []int{1, 2, 3, 8} {
+	want := sums[0]
+	for _, workers := range []int{1, 2, 3, 8, 32, 100} {
 		m := NewCPU(nil, cpu.Go, workers, &device.Plan{NumParams: size})
 		for range 3 {
 			m.Sum(n, func(w device.Worker, i int) {

@@ -2,7 +2,9 @@ package runtime
 
 import (
 	"math/bits"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/device"
@@ -11,13 +13,16 @@ import (
 // A total sums the gradients of chunks as device.Tree says, so that their sum does not
 // depend on the number of workers, nor of ranks. A worker adds what it has when the brother
 // is there, and else leaves it behind and goes on with spare memory: it waits only when
-// there is none.
+// there is none. Once all chunks are taken, what is left to be added waits for all workers,
+// who add a range of the elements each: else the last would add alone.
 type total struct {
 	sum     []float32 // of all chunks, in the end
+	uses    int       // elements of a worker's further uses of parameters
 	lo, hi  int       // the chunks of this process
 	n       int       // all chunks
 	threads int
 	f       func(w device.Worker, i int)
+	rest    rest
 
 	mu    sync.Mutex
 	freed sync.Cond     // of spare
@@ -25,17 +30,21 @@ type total struct {
 	nodes [][][]float32 // by level and number: sums whose brother is not there yet
 	spare [][]float32
 	made  int // arrays, sum among them
+
+	took   []time.Duration // by each chunk of this process, in the last sum
+	added  int             // arrays, before all chunks were taken
+	adding time.Duration   // these, on all workers
 }
 
-func newTotal(sum []float32, threads int) *total {
-	t := &total{sum: sum, threads: threads, made: 1}
+func newTotal(sum []float32, uses, threads int) *total {
+	t := &total{sum: sum, uses: uses, threads: threads, made: 1}
 	t.freed.L = &t.mu
 	return t
 }
 
 // arrays is how many arrays of gradients the workers have among them for n chunks. When
 // all wait, chunks are added up to at most two nodes of each size, of the tree's left side and
-// of its right: with one more somebody goes on.
+// of its right: with one more somebody goes on. No chunk wants more than one.
 func arrays(n, first, threads int) int {
 	if n == 0 {
 		return 1
@@ -44,12 +53,13 @@ func arrays(n, first, threads int) int {
 	if first > 0 {
 		nodes *= 2
 	}
-	return max(2*threads, nodes+1)
+	return min(n, max(2*threads, nodes+1))
 }
 
 // start prepares for chunks lo … hi-1 of n, of which f leaves the gradients.
 func (t *total) start(lo, hi, n int, f func(w device.Worker, i int)) {
 	t.f, t.lo, t.hi, t.n, t.next = f, lo, hi, n, lo
+	t.took, t.added, t.adding = grown(t.took, hi-lo), 0, 0
 	if n == 0 {
 		clear(t.sum)
 	}
@@ -70,13 +80,15 @@ func (t *total) start(lo, hi, n int, f func(w device.Worker, i int)) {
 // piece leaves the gradients of the next chunk and adds them to their brother's, if that
 // is there.
 func (t *total) piece(w device.Worker, _ int) {
-	worker := w.(*cpuWorker)
+	mem := &w.(*cpuWorker).Mem
 	i, grads := t.take()
-	worker.Mem.F32[device.Grads] = grads
+	start := time.Now()
+	mem.F32[device.Grads], mem.F32[device.Uses] = grads, grown(mem.F32[device.Uses], t.uses) // a worker without a chunk needs none
 	clear(grads)
-	clear(worker.Mem.F32[device.Uses])
+	clear(mem.F32[device.Uses])
 	t.f(w, i)
-	worker.Mem.F32[device.Grads] = nil
+	mem.F32[device.Grads] = nil
+	t.took[i-t.lo] = time.Since(start)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.leave(grads, i)
@@ -103,12 +115,12 @@ func (t *total) take() (i int, grads []float32) {
 }
 
 // leave adds node i of the lowest level to its brother, their sum to its brother, and so
-// on, as long as there is one. The caller holds the lock.
+// on, as long as there is one and chunks are still to be taken. The caller holds the lock.
 func (t *total) leave(grads []float32, i int) {
 	for level := 0; ; level++ {
 		nodes := t.nodes[level]
 		brother := i ^ 1
-		if brother >= t.n>>level || nodes[brother] == nil {
+		if t.next == t.hi || brother >= t.n>>level || nodes[brother] == nil {
 			nodes[i] = grads
 			return
 		}
@@ -125,26 +137,84 @@ func (t *total) leave(grads []float32, i int) {
 // add adds without the lock, which the caller holds: nobody else knows these nodes.
 func (t *total) add(to, from []float32) {
 	t.mu.Unlock()
+	start := time.Now()
 	cpu.AddTo(to, from)
+	took := time.Since(start)
 	t.mu.Lock()
+	t.added++
+	t.adding += took
 	t.spare = append(t.spare, from)
 	t.freed.Signal()
 }
 
-// finish adds the nodes without a brother, from the right, when all chunks are through.
-func (t *total) finish() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	var right []float32
-	for level, nodes := range t.nodes {
-		last := t.n>>level - 1
-		if last < 0 || nodes[last] == nil {
-			continue
+// A rest is what is left to be added when all chunks are through.
+type rest struct {
+	adds  []addition // in an order in which each sum is there before it is added
+	parts int        // that the elements are cut into
+	stack []device.Node
+}
+
+// An addition adds an array to another.
+type addition struct{ to, from []float32 }
+
+// finish lists what is left, which part does: nodes are added to their brothers and, if
+// these are all chunks that there are, those without one from the right.
+func (t *total) finish(all bool) {
+	r := &t.rest
+	r.adds, r.stack = r.adds[:0], r.stack[:0]
+	for at := t.lo; at < t.hi; {
+		n := t.largest(at)
+		at += n.Size
+		for len(r.stack) > 0 {
+			left := r.stack[len(r.stack)-1]
+			if left.Size != n.Size || left.First%(2*n.Size) != 0 {
+				break
+			}
+			n = t.join(left, n, 2*n.Size)
+			r.stack = r.stack[:len(r.stack)-1]
 		}
-		if right != nil {
-			t.add(nodes[last], right)
+		r.stack = append(r.stack, n)
+	}
+	if all {
+		for last := len(r.stack) - 1; last > 0; last-- {
+			t.join(r.stack[last-1], r.stack[last], r.stack[last-1].Size)
 		}
-		right, nodes[last] = nodes[last], nil
+		t.forget(r.stack[:min(1, len(r.stack))])
+	}
+	r.parts = 0
+	if len(r.adds) > 0 {
+		r.parts = max(1, len(t.sum)/minRange)
+	}
+}
+
+// join lists the addition of a node to the one on its left, which becomes one of a size.
+func (t *total) join(left, right device.Node, size int) device.Node {
+	to, from := t.node(left), t.node(right)
+	t.rest.adds = append(t.rest.adds, addition{to, from})
+	t.spare = append(t.spare, from)
+	t.forget([]device.Node{left, right})
+	sum := device.Node{First: left.First, Size: size}
+	t.nodes[bits.TrailingZeros(uint(size))][left.First/size] = to
+	return sum
+}
+
+// largest is the largest node that is there and begins with a chunk.
+func (t *total) largest(first int) device.Node {
+	for level := len(t.nodes) - 1; level >= 0; level-- {
+		n := device.Node{First: first, Size: 1 << level}
+		if first%n.Size == 0 && first+n.Size <= t.hi && t.node(n) != nil {
+			return n
+		}
+	}
+	panic("BUG: a chunk is through and its gradients are not there")
+}
+
+// part adds a part of the elements of all that is left.
+func (t *total) part(_ device.Worker, i int) {
+	n := len(t.sum)
+	lo, hi := n*i/t.rest.parts, n*(i+1)/t.rest.parts
+	for _, a := range t.rest.adds {
+		cpu.AddTo(a.to[lo:hi], a.from[lo:hi])
 	}
 }
 
@@ -169,3 +239,6 @@ func (t *total) forget(nodes []device.Node) {
 		t.nodes[bits.TrailingZeros(uint(n.Size))][n.First/n.Size] = nil
 	}
 }
+
+// grown is a slice of a length, with the contents of one that is not longer.
+func grown[T any](x []T, n int) []T { return slices.Grow(x, max(0, n-len(x)))[:n] }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	goruntime "runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -79,11 +80,56 @@ func TestThreadsAndInstructionsDoNotMatter(t *testing.T) {
 	m := toyModel()
 	m.Train.Budget.Steps = 60
 	want := trained(t, m, "--threads", "1", "--cpu", "go")
-	for _, threads := range []string{"2", "3", "0"} {
+	for _, threads := range []string{"2", "3", "8", "32", "0"} {
 		sameRun(t, want, trained(t, m, "--threads", threads))
 	}
 	if other, _ := final(t, trained(t, m, "--seed", "2")); bytes.Equal(other, first(final(t, want))) {
 		t.Error("another seed gives the same parameters")
+	}
+}
+
+// TestManyThreads has more threads than cores, and more than chunks: of 25, and of 4. It
+// pauses, and goes on with another number.
+func TestManyThreads(t *testing.T) {
+	for _, chunk := range []int{2, 16} {
+		m := toyModel()
+		m.Train.MicroBatch, m.Train.Chunk = 2, chunk
+		want := trained(t, m, "--threads", "1")
+		for _, threads := range [][]string{{"2", "8"}, {"8", "32"}, {"32", "1"}, {"128", "2"}} {
+			dir := filepath.Join(t.TempDir(), "run")
+			if s := call(t, m, "", "train", "--out", dir, "--threads", threads[0], "--pause", "0.5"); s.code != 0 || !strings.Contains(s.err, "paused at step 10") {
+				t.Fatalf("exit %d\n%s", s.code, s.err)
+			}
+			if s := call(t, m, "", "train", "--resume", "--out", dir, "--threads", threads[1]); s.code != 0 {
+				t.Fatal(s.err)
+			}
+			sameRun(t, want, dir)
+		}
+	}
+}
+
+// TestSaysIdleThreads wants to be told of threads without a chunk, once, and what to do.
+func TestSaysIdleThreads(t *testing.T) {
+	m := toyModel()
+	most := goruntime.GOMAXPROCS(0) + 1
+	for _, c := range []struct {
+		threads int
+		want    string
+		not     string
+	}{
+		{1, "", "threads"},
+		{4, "", "chunks"},
+		{10, "10 threads, and a step has 4 chunks of 16 examples: 6 threads wait while gradients are computed. train.chunk = 5 has work for all; it is of the spec, since sums are then added in another order. ./toy bench --cores 10 says what it gives\n", "train.batch"},
+		{64, "a batch of 50 has work for 50 threads at most, with train.chunk = 1: make train.batch larger", "train.chunk = 0"},
+		{most, fmt.Sprintf("%d threads take turns on %d cores: the bits are the same, and it is no faster\n", most, most-1), "no cores"},
+	} {
+		s := call(t, m, "", "train", "--out", filepath.Join(t.TempDir(), "run"), "--threads", fmt.Sprint(c.threads))
+		if s.code != 0 || !strings.Contains(s.err, c.want) || strings.Count(s.err, " chunks of ") > 1 || c.threads < most && strings.Contains(s.err, c.not) {
+			t.Errorf("%d threads, exit %d: no %q in\n%s", c.threads, s.code, c.want, s.err)
+		}
+	}
+	if s := call(t, m, "", "train", "--out", filepath.Join(t.TempDir(), "run"), "--threads", "64", "-q"); s.code != 0 || strings.Contains(s.err, "threads") {
+		t.Errorf("exit %d\n%s", s.code, s.err)
 	}
 }
 

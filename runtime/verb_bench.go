@@ -20,6 +20,7 @@ type benchCmd struct {
 	deviceFlags
 	countFlags
 	clusterFlags
+	coresFlags
 	Steps  int    `help:"Steps to time or count; 0 for some seconds' worth." default:"0" placeholder:"N"`
 	Batch  int    `help:"Examples per step, instead of the spec's." positive:"64" placeholder:"N"`
 	Chunk  int    `help:"Examples of a chunk, whose gradients one worker adds up, instead of the spec's." positive:"16" placeholder:"N"`
@@ -47,6 +48,14 @@ func (c *benchCmd) run(a app) error {
 	}
 	if c.Trace != "" && (c.Serve || c.Device == countDevice) {
 		return usagef("--trace is of the steps that are timed launch by launch: leave out --serve and --device count")
+	}
+	if c.coresFlags.given() {
+		if err := c.coresFlags.check(); err != nil {
+			return err
+		}
+		if c.Serve || c.Trace != "" || c.Device == countDevice {
+			return usagef("--cores simulates steps from times on the processor: leave out --serve, --trace and --device count")
+		}
 	}
 	c.trains = true
 	if c.Batch > 0 {
@@ -81,8 +90,11 @@ func (c *benchCmd) run(a app) error {
 	if err != nil {
 		return err
 	}
-	if c.Serve {
+	switch {
+	case c.Serve:
 		return serve(a, t)
+	case c.coresFlags.given():
+		return c.simulate(a, t)
 	}
 	r, err := await(a, func() (*benchResult, error) { return c.measure(&a.model, t) })
 	if err != nil {
@@ -174,15 +186,23 @@ func serve(a app, t *train.Trainer) error {
 	}
 }
 
+// howMany is how many steps are timed: some seconds' worth, unless that is said.
+func (c *benchCmd) howMany(t *train.Trainer) (int, error) {
+	if c.Steps > 0 {
+		return c.Steps, nil
+	}
+	took, err := timeSteps(t, 1)
+	if err != nil {
+		return 0, err
+	}
+	return int(min(max(3*time.Second/took[0], 3), 100)), nil
+}
+
 // measure times whole steps, and then the launches of as many.
 func (c *benchCmd) measure(m *Model, t *train.Trainer) (*benchResult, error) {
-	steps := c.Steps
-	if steps == 0 {
-		took, err := timeSteps(t, 1)
-		if err != nil {
-			return nil, err
-		}
-		steps = int(min(max(3*time.Second/took[0], 3), 100))
+	steps, err := c.howMany(t)
+	if err != nil {
+		return nil, err
 	}
 	r, err := newBenchResult(m, t, steps)
 	if err != nil {

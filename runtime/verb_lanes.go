@@ -172,7 +172,8 @@ func (c *trainCmd) affordLanes(a app, side, threads int) error {
 		return err
 	}
 	lanes := float64(a.model.Lanes.N)
-	n.params, n.uses, n.work, n.batch = n.params*lanes*float64(side), n.uses*lanes, n.work*lanes, n.batch*lanes*float64(side)
+	n.params, n.uses, n.work, n.update, n.batch = n.params*lanes*float64(side), n.uses*lanes, n.work*lanes, n.update*lanes, n.batch*lanes*float64(side)
+	n.side = side
 	if err := a.afford(n, threads); err != nil {
 		return fmt.Errorf("%w; or make train.lanes smaller", err)
 	}

@@ -371,6 +371,7 @@ func (j *pipelineRun) train(ctx context.Context, s *Stage) error {
 		return err
 	}
 	j.cmd.say(a, "training %s\n", about(t))
+	j.cmd.sayThreads(a, t, j.name)
 	if rounds != nil {
 		err = rounds.train(ctx)
 	} else {

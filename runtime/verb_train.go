@@ -149,6 +149,7 @@ func (c *trainCmd) run(a app, name program) error {
 			}
 		}
 		c.say(a, "training %s: %s\nrun directory %s\n", a.model.Name, about(t), dir)
+		c.sayThreads(a, t, name)
 		err := c.train(ctx, a, t, goOn(name, dir))
 		if errors.Is(err, train.ErrPaused) {
 			c.say(a, "paused at step %d; go on with: %s\n", t.State.Step, goOn(name, dir))

@@ -1,0 +1,92 @@
+package runtime
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/arithlang/mlc/runtime/cores"
+	"github.com/arithlang/mlc/runtime/cpu"
+	"github.com/arithlang/mlc/runtime/device"
+)
+
+// TestQueueIsAsForetold compares the queue of chunks with the one that is simulated, on more
+// threads than any machine that tests run on has: chunks sleep, which takes no core.
+func TestQueueIsAsForetold(t *testing.T) {
+	step := cores.Step{}
+	for i := range 40 {
+		step.Chunks = append(step.Chunks, float64(10+i*7%23)/1000)
+	}
+	for _, threads := range []int{1, 2, 8, 32, 128} {
+		want := step.On(threads, 0).Seconds
+		m := NewCPU(nil, cpu.Go, threads, &device.Plan{NumParams: 8})
+		best := math.Inf(1)
+		for range 5 { // the machine may be busy
+			start := time.Now()
+			m.Sum(len(step.Chunks), func(_ device.Worker, i int) {
+				time.Sleep(time.Duration(step.Chunks[i] * float64(time.Second)))
+			})
+			best = min(best, time.Since(start).Seconds())
+			if best < 1.1*want {
+				break
+			}
+		}
+		if best < want || best > 1.25*want {
+			t.Errorf("%d threads: %.1f ms, foretold were %.1f", threads, 1000*best, 1000*want)
+		}
+	}
+}
+
+// TestBenchCores has a step whose chunks take a millisecond and more, and nothing else long.
+func TestBenchCores(t *testing.T) {
+	m := costly()
+	m.Train.MicroBatch, m.Train.Chunk = 4, 16
+	var p cores.Plan
+	s := call(t, m, "", "bench", "--cores", "1,2,8,64", "--steps", "5", "--threads", "2", "--json")
+	if err := json.Unmarshal([]byte(s.out), &p); err != nil || s.code != 0 {
+		t.Fatalf("exit %d, %v\n%s%s", s.code, err, s.out, s.err)
+	}
+	if p.Name != "toy" || p.Threads != 2 || p.Batch != 50 || p.Gradients != toySize || len(p.Cuts) != 3 {
+		t.Fatalf("%+v", p)
+	}
+	for i, want := range []cores.Cut{{Chunk: 16, MicroBatch: 4, Chunks: 4}, {Chunk: 5, MicroBatch: 1, Chunks: 10}, {Chunk: 1, MicroBatch: 1, Chunks: 50}} {
+		c := p.Cuts[i]
+		if c.Chunk != want.Chunk || c.MicroBatch != want.MicroBatch || c.Chunks != want.Chunks || c.Steps != 5 || len(c.Rows) != 4 {
+			t.Errorf("%+v, want %+v", c, want)
+		}
+		if c.Here.Seconds > 1.1*c.Measured || c.Here.Seconds < c.Measured/2 { // what happens between its pieces is not foretold
+			t.Errorf("chunks of %d: measured %g s, foretold %g", c.Chunk, c.Measured, c.Here.Seconds)
+		}
+	}
+	for i, at := range []float64{13, 8, 4, 4} { // chunks of 4, 4, 4 and 1 launches, of a millisecond each
+		if r := p.Cuts[0].Rows[i]; r.Chunks < at/1000 {
+			t.Errorf("chunks take %g ms on %d cores: %+v", 1000*r.Chunks, r.Cores, r)
+		}
+	}
+	if r := p.Cuts[0].Rows[3]; r.Few < 0.5 {
+		t.Errorf("%+v", r)
+	}
+	s = call(t, m, "", "bench", "--cores", "8", "--steps", "2")
+	for _, want := range []string{"toy on more cores: simulated, from steps timed on cpu", "50 examples in 4 chunks of 16", "\ncores  ", "8 cores: 4 chunks are too few"} {
+		if s.code != 0 || !strings.Contains(s.out, want) {
+			t.Errorf("exit %d, no %q in\n%s%s", s.code, want, s.out, s.err)
+		}
+	}
+}
+
+func TestBenchRefusesCores(t *testing.T) {
+	for want, args := range map[string]string{
+		"--cores 0: want 1 to 4096":               "--cores 0",
+		"--cores 5000: want 1 to 4096":            "--cores 8,5000",
+		"say how many, such as --cores 8,32,128":  "--copying 100",
+		"--copying 0: want a number above 0":      "--cores 8 --copying 0",
+		"leave out --serve, --trace and --device": "--cores 8 --serve",
+		"use --device cpu and no ranks":           "--cores 8 --device sim",
+	} {
+		if s := call(t, toyOnGPU(), "", append([]string{"bench"}, strings.Fields(args)...)...); s.code != exitUsage || s.out != "" || !strings.Contains(s.err, want) {
+			t.Errorf("%s: exit %d, no %q in\n%s%s", args, s.code, want, s.out, s.err)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package cores
+
+// A queue is the time of a step until all chunks are through. A core that is free takes
+// the next chunk; with its gradients it adds those of the brother, if these are there and
+// chunks are still to be taken, as total does in package runtime.
+type queue struct {
+	*Step
+	cores []core
+	nodes []map[int]bool // by level: sums whose brother is not there yet
+	next  int            // the chunk that is taken next
+
+	added   int     // arrays
+	through float64 // when the last chunk is
+	drawn   float64 // when the next problems are
+}
+
+// A core is what one does next, and when.
+type core struct {
+	at          float64
+	level, node int // it has the sum of that node; level -1: none
+	draws, done bool
+}
+
+func newQueue(s *Step, n int) *queue {
+	q := &queue{Step: s}
+	for i := range min(n, len(s.Chunks)+1) {
+		q.cores = append(q.cores, core{at: float64(i) * s.Wake, level: -1})
+	}
+	for size := 1; size <= len(s.Chunks); size *= 2 {
+		q.nodes = append(q.nodes, map[int]bool{})
+	}
+	if s.Draw > 0 && len(q.cores) > 0 { // it is asked for before the chunks are
+		q.cores[0].draws, q.cores[0].at = true, s.Draw
+	}
+	return q
+}
+
+func (q *queue) run() {
+	for {
+		var first *core
+		for i := range q.cores {
+			if c := &q.cores[i]; !c.done && (first == nil || c.at < first.at) {
+				first = c
+			}
+		}
+		if first == nil {
+			return
+		}
+		q.step(first)
+	}
+}
+
+// step lets a core begin what comes next.
+func (q *queue) step(c *core) {
+	if c.draws {
+		c.draws, q.drawn = false, c.at
+	}
+	taken := q.next == len(q.Chunks)
+	if c.level >= 0 {
+		nodes, brother := q.nodes[c.level], c.node^1
+		if !taken && nodes[brother] {
+			delete(nodes, brother)
+			c.at, c.level, c.node = c.at+q.Add.Seconds, c.level+1, c.node/2
+			q.added++
+			return
+		}
+		nodes[c.node] = true
+		q.through = max(q.through, c.at)
+		c.level = -1
+	}
+	if taken {
+		c.done = true
+		return
+	}
+	c.at, c.level, c.node = c.at+q.Chunks[q.next], 0, q.next
+	q.next++
+}
