@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/runtime/calibrate"
+	"github.com/arithlang/mlc/runtime/flag"
 )
 
 // A Pipeline is a compiled spec with stages, which are done in order.
@@ -154,7 +155,7 @@ func (a app) at(dir string) (app, string, error) {
 			return a, dir, err
 		case newest != "":
 			return a, dir, fmt.Errorf("the run in %s has no checkpoint of %s yet: go on with train --resume --out %s, or name the stage that has, %s",
-				dir, s.Name, dir, trained)
+				dir, s.Name, flag.Word(dir), trained)
 		}
 	}
 	return a, dir, noCheckpoint(dir)

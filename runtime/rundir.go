@@ -10,6 +10,7 @@ import (
 
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/damage"
+	"github.com/arithlang/mlc/runtime/flag"
 	"github.com/arithlang/mlc/runtime/lock"
 	"github.com/arithlang/mlc/runtime/record"
 )
@@ -87,7 +88,7 @@ func vacate(dir string, id identity) error {
 		case ckpt.IsTemp(name) || name == lock.File:
 		case name == record.SpecFile && sameText(filepath.Join(dir, name), id.spec):
 		case exists(record.Path(dir)):
-			return fmt.Errorf("%s has a run in it already: go on with it by --resume --out %s, or choose another --out", dir, dir)
+			return fmt.Errorf("%s has a run in it already: go on with it by --resume --out %s, or choose another --out", dir, flag.Word(dir))
 		default:
 			return fmt.Errorf("%s is not empty: choose another --out", dir)
 		}

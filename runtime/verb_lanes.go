@@ -12,6 +12,7 @@ import (
 
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/flag"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/track"
 	"github.com/arithlang/mlc/runtime/train"
@@ -56,7 +57,7 @@ func (c *trainCmd) runLanes(a app, name program) error {
 	c.say(a, "training %s: %s parameters, %s, seed %d, init seeds %s, %d at once in lanes, on %d of %d threads\nrun directories in %s\n", a.model.Name,
 		track.Thousands(device.Trained(a.model.Params, plan.NumParams)), c.budget(a.model.Train.Budget), c.seed(a), c.InitSeed, min(a.model.Lanes.N, len(members)), side, threads, out)
 	c.eachGroup(groups, side, func(g []*member, first bool) { c.group(ctx, a, g, max(1, threads/side), first) })
-	goOn := fmt.Sprintf("%s train --init-seed %s --resume --out %s", name, c.InitSeed, out)
+	goOn := fmt.Sprintf("%s train --init-seed %s --resume --out %s", name, c.InitSeed, flag.Word(out))
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("%w, saved; go on with: %s", context.Cause(ctx), goOn)
@@ -111,7 +112,7 @@ func (c *trainCmd) members(a app, out string) ([]*member, error) {
 		m.dir = filepath.Join(out, fmt.Sprintf("init-seed-%d", m.seed))
 		there := exists(record.Path(m.dir))
 		if there && c.Resume == begins {
-			return nil, fmt.Errorf("%s has a run of init seed %d in it already: go on with it by --resume --out %s, or choose another --out", out, m.seed, out)
+			return nil, fmt.Errorf("%s has a run of init seed %d in it already: go on with it by --resume --out %s, or choose another --out", out, m.seed, flag.Word(out))
 		}
 		if there {
 			path, err := newestCheckpoint(m.dir)

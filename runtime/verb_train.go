@@ -11,6 +11,7 @@ import (
 
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/flag"
 	"github.com/arithlang/mlc/runtime/interrupt"
 	"github.com/arithlang/mlc/runtime/lock"
 	"github.com/arithlang/mlc/runtime/record"
@@ -188,7 +189,7 @@ func (c *trainCmd) sayDone(a app, asked train.Budget, s train.State, trained *re
 
 // goOn is the command that goes on with a run.
 func goOn(name program, dir string) string {
-	return fmt.Sprintf("%s train --resume --out %s", name, dir)
+	return fmt.Sprintf("%s train --resume --out %s", flag.Word(string(name)), flag.Word(dir))
 }
 
 // about says what is trained, and how.
@@ -229,7 +230,7 @@ func (c *trainCmd) report(ctx context.Context, a app, name program, test *eval.T
 			c.say(a, "the best checkpoint is of step %d; test it with: %s eval %s --best\n", best.State.Step, name, dir)
 		}
 	}
-	c.say(a, "next: %s solve %s '%s'\n", name, dir, test.Task.Text(showpiece(test)))
+	c.say(a, "next: %s solve %s '%s'\n", flag.Word(string(name)), flag.Word(dir), test.Task.Text(showpiece(test)))
 	return nil
 }
 

@@ -6,6 +6,7 @@ package flag
 import (
 	"fmt"
 	"reflect"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -68,13 +69,21 @@ func Line(words []string) string {
 	return strings.Join(out, " ")
 }
 
-// Word is a word as a shell takes it.
-func Word(word string) string {
+// Word is a word as the system's shell takes it.
+func Word(word string) string { return wordFor(runtime.GOOS, word) }
+
+// wordFor is a word for a shell of Unix, or for those of Windows, where paths have backslashes
+// and double quotes are the ones that each shell knows.
+func wordFor(system, word string) string {
+	plain, quote := "%+,-./:=@_", func(w string) string { return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'" }
+	if system == "windows" {
+		plain, quote = "+,-./:=@_~\\", func(w string) string { return `"` + strings.ReplaceAll(w, `"`, `\"`) + `"` }
+	}
 	special := func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("%+,-./:=@_", r)
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(plain, r)
 	}
 	if word != "" && !strings.ContainsFunc(word, special) {
 		return word
 	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return quote(word)
 }

@@ -44,3 +44,23 @@ func TestNumbers(t *testing.T) {
 		t.Errorf("%+v", line)
 	}
 }
+
+// TestWords quotes what shells would take apart, and nothing else.
+func TestWords(t *testing.T) {
+	for _, c := range []struct{ system, word, want string }{
+		{"linux", "runs/x", "runs/x"},
+		{"linux", "my runs/x", "'my runs/x'"},
+		{"linux", "it's", `'it'\''s'`},
+		{"linux", `a\b`, `'a\b'`},
+		{"darwin", "", "''"},
+		{"windows", `C:\runs\x-1`, `C:\runs\x-1`},
+		{"windows", `C:\my runs\x`, `"C:\my runs\x"`},
+		{"windows", "", `""`},
+		{"windows", "task.digits=1..3", "task.digits=1..3"},
+		{"windows", "eval.grid=[1..2]", `"eval.grid=[1..2]"`},
+	} {
+		if got := wordFor(c.system, c.word); got != c.want {
+			t.Errorf("%s, %q: %s, want %s", c.system, c.word, got, c.want)
+		}
+	}
+}
