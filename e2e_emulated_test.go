@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/arithlang/mlc/codegen/cpu/cputest/served"
 )
 
 // arm64 runs programs of linux/arm64 on this machine.
@@ -24,15 +26,11 @@ func emulated(t *testing.T) arm64 {
 	if runtime.GOOS+"/"+runtime.GOARCH != "linux/amd64" {
 		t.Skip("compares linux/amd64 with linux/arm64 under QEMU")
 	}
-	a := arm64{libraries: "/usr/aarch64-linux-gnu"}
-	for _, name := range []string{"qemu-aarch64-static", "qemu-aarch64"} {
-		if path, err := exec.LookPath(name); err == nil && a.qemu == "" {
-			a.qemu = path
-		}
-	}
-	if a.qemu == "" {
+	qemu, ok := served.Emulator()
+	if !ok {
 		t.Skip("there is no QEMU for ARM64: run tools/install-qemu")
 	}
+	a := arm64{qemu, "/usr/aarch64-linux-gnu"}
 	if _, err := os.Stat(filepath.Join(a.libraries, "lib", "ld-linux-aarch64.so.1")); err != nil {
 		t.Skip("there is no C library for ARM64: run tools/install-qemu")
 	}
