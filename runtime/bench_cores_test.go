@@ -33,7 +33,7 @@ func TestQueueIsAsForetold(t *testing.T) {
 				break
 			}
 		}
-		if best < want || best > 1.25*want {
+		if best < 0.9*want || best > 1.25*want { // who is late can by chance make all end earlier
 			t.Errorf("%d threads: %.1f ms, foretold were %.1f", threads, 1000*best, 1000*want)
 		}
 	}

@@ -147,7 +147,7 @@ func TestPlan(t *testing.T) {
 	text := p.String()
 	for _, want := range []string{
 		"toy on more cores: simulated, from steps timed on cpu, avx2, 2 threads (X)\nstep  64 examples in 4 chunks of 16, so work for 4 cores at most; micro-batches of 8\n" +
-			"here  220 ms measured (median of 3), 215 ms simulated with as many cores as threads\n",
+			"here  220 ms measured (median of 3), 215 ms simulated with as many cores as threads;\n      problems of the next step are drawn beside it, in 0 ms\n",
 		"\n    4   112       3.7     100     0    10     2.5     0   7 %  what one core does alone\n",
 		"chunks are too few\n",
 		"\ntrain.chunk  chunks  micro-batch  measured  on 1 core  on 2 cores  on 4 cores  on 16 cores  on 100 cores\n" +

@@ -30,6 +30,7 @@ type Cut struct {
 	Chunks     int      `json:"chunks"`
 	Steps      int      `json:"steps"`                  // that were timed
 	Measured   float64  `json:"measured_step_seconds"`  //
+	Draw       float64  `json:"draw_seconds"`           // of a step's problems, beside the step before it
 	Here       Result   `json:"simulated_with_threads"` // as many cores as there were threads
 	Rows       []Result `json:"simulated"`              // on Cores
 }
@@ -61,6 +62,7 @@ func Serving(batch, cores int) int {
 // Add adds a cut, of steps whose median took so long.
 func (p *Plan) Add(c Cut, steps []Step) {
 	steady(steps)
+	c.Draw = steps[0].Draw
 	c.Steps, c.Here = len(steps), Median(steps, p.Threads, p.Copying)
 	for _, n := range p.Cores {
 		c.Rows = append(c.Rows, Median(steps, n, p.Copying))
@@ -74,7 +76,7 @@ func (p *Plan) String() string {
 	c := &p.Cuts[0]
 	fmt.Fprintf(&b, "%s on more cores: simulated, from steps timed on %s (%s)\n", p.Name, p.Device, p.Processor)
 	fmt.Fprintf(&b, "step  %d examples in %d chunks of %d, so work for %d cores at most; micro-batches of %d\n", p.Batch, c.Chunks, c.Chunk, c.Chunks, c.MicroBatch)
-	fmt.Fprintf(&b, "here  %s ms measured (median of %d), %s ms simulated with as many cores as threads\n\n", ms(c.Measured), c.Steps, ms(c.Here.Seconds))
+	fmt.Fprintf(&b, "here  %s ms measured (median of %d), %s ms simulated with as many cores as threads;\n      problems of the next step are drawn beside it, in %s ms\n\n", ms(c.Measured), c.Steps, ms(c.Here.Seconds), ms(c.Draw))
 	rows := [][]string{heads()}
 	for i := range c.Rows {
 		rows = append(rows, c.Rows[i].cells())

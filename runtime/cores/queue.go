@@ -1,11 +1,13 @@
 package cores
 
+import "container/heap"
+
 // A queue is the time of a step until all chunks are through. A core that is free takes
 // the next chunk; with its gradients it adds those of the brother, if these are there and
 // chunks are still to be taken, as total does in package runtime.
 type queue struct {
 	*Step
-	cores []core
+	cores busy
 	nodes []map[int]bool // by level: sums whose brother is not there yet
 	next  int            // the chunk that is taken next
 
@@ -18,7 +20,20 @@ type queue struct {
 type core struct {
 	at          float64
 	level, node int // it has the sum of that node; level -1: none
-	draws, done bool
+	draws       bool
+}
+
+// busy are the cores that are not done, the first that is free on top.
+type busy []core
+
+func (b busy) Len() int           { return len(b) }
+func (b busy) Less(i, j int) bool { return b[i].at < b[j].at }
+func (b busy) Swap(i, j int)      { b[i], b[j] = b[j], b[i] }
+func (b *busy) Push(x any)        { *b = append(*b, x.(core)) }
+func (b *busy) Pop() any {
+	last := (*b)[len(*b)-1]
+	*b = (*b)[:len(*b)-1]
+	return last
 }
 
 func newQueue(s *Step, n int) *queue {
@@ -32,26 +47,22 @@ func newQueue(s *Step, n int) *queue {
 	if s.Draw > 0 && len(q.cores) > 0 { // it is asked for before the chunks are
 		q.cores[0].draws, q.cores[0].at = true, s.Draw
 	}
+	heap.Init(&q.cores)
 	return q
 }
 
 func (q *queue) run() {
-	for {
-		var first *core
-		for i := range q.cores {
-			if c := &q.cores[i]; !c.done && (first == nil || c.at < first.at) {
-				first = c
-			}
+	for len(q.cores) > 0 {
+		if q.step(&q.cores[0]) {
+			heap.Fix(&q.cores, 0)
+		} else {
+			heap.Pop(&q.cores)
 		}
-		if first == nil {
-			return
-		}
-		q.step(first)
 	}
 }
 
-// step lets a core begin what comes next.
-func (q *queue) step(c *core) {
+// step lets a core begin what comes next, if there is anything.
+func (q *queue) step(c *core) bool {
 	if c.draws {
 		c.draws, q.drawn = false, c.at
 	}
@@ -62,16 +73,16 @@ func (q *queue) step(c *core) {
 			delete(nodes, brother)
 			c.at, c.level, c.node = c.at+q.Add.Seconds, c.level+1, c.node/2
 			q.added++
-			return
+			return true
 		}
 		nodes[c.node] = true
 		q.through = max(q.through, c.at)
 		c.level = -1
 	}
 	if taken {
-		c.done = true
-		return
+		return false
 	}
 	c.at, c.level, c.node = c.at+q.Chunks[q.next], 0, q.next
 	q.next++
+	return true
 }
