@@ -27,10 +27,10 @@ var fused = map[string]string{
 }
 
 // computing are the folders whose results have to be the same on every processor; shown are
-// packages in them from which only texts and pictures come.
+// packages in them from which only texts, pictures and foretold times come.
 var (
 	computing = regexp.MustCompile(`^(runtime|compiler|codegen|generated)/`)
-	shown     = regexp.MustCompile(`^(compiler/(cli|diff)|runtime/board)/`)
+	shown     = regexp.MustCompile(`^(compiler/(cli|diff)|runtime/(board|cores))/`)
 )
 
 // TestNothingFuses wants a float operation of Go to be rounded as it is written, on every
