@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/arithlang/mlc/codegen/cpu/cputest/served"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
@@ -102,7 +103,7 @@ func room(t *testing.T, n int) [2][]uint16 {
 
 func TestBetween(t *testing.T) {
 	frame := cpu.NewWorker(nil, cpu.Go, cpu.Memory{}).Frame()
-	for name, calls := range map[string][]func(frame *byte, x, y *uint16, n int){"avx2": onAVX2, "avx512": onAVX512} {
+	for name, calls := range map[string][]func(frame *byte, x, y *uint16, n int){"avx2": onAVX2, "avx512": onAVX512, "neon": onNEON} {
 		if _, err := cpu.ParseISA(name); err != nil {
 			continue
 		}
@@ -148,7 +149,7 @@ func TestStaysBetween(t *testing.T) {
 		t.Fatal(err)
 	}
 	table := "package main\n\nfunc main() {}\n"
-	for _, isa := range []string{"AVX2", "AVX512"} {
+	for _, isa := range InstructionSets() {
 		table += "\nvar on" + isa + " = []func(frame *byte, x, y *uint16, n int){"
 		for _, l := range ls {
 			table += l.Name + isa + ", "
@@ -166,9 +167,21 @@ func TestStaysBetween(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command("go", "test", "-vet=off", ".")
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
+	run := func(env []string, args ...string) {
+		t.Helper()
+		cmd := exec.Command(args[0], args[1:]...)
+		cmd.Dir, cmd.Env = dir, env
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v: %v\n%s", args, err, out)
+		}
 	}
+	run(nil, "go", "test", "-vet=off", ".")
+	emulator, ok := served.Emulator()
+	if !ok {
+		t.Log("left out: linux/arm64 needs qemu-aarch64")
+		return
+	}
+	program := filepath.Join(t.TempDir(), "between")
+	run(served.ForARM64(), "go", "test", "-vet=off", "-c", "-o", program, ".")
+	run(nil, emulator, program)
 }

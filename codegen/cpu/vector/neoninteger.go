@@ -106,7 +106,7 @@ func (f *neonMachine) where(e *expr.Expr, depth int) {
 	f.op("csel.ne", x, x, y)
 }
 
-// compares is the comparison of a type.
+// neonCompares are the comparisons of types.
 var neonCompares = map[expr.Type]string{expr.I32: "cmp", expr.U32: "cmp.w", expr.Bool: "cmp"}
 
 func (f *neonMachine) binary(e *expr.Expr, depth int) {
