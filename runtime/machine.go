@@ -14,13 +14,14 @@ import (
 
 // cpuMachine is the processor as a device.Machine: a worker a thread.
 type cpuMachine struct {
-	isa    cpu.ISA
-	own    *pool // workers with gradients of their own
-	shared *pool // workers whose gradients are the sum
-	total  *total
-	ranges ranges
-	ranks  *exchange // with other processes; nil: there are none
-	err    error     // the first that went wrong with them
+	isa     cpu.ISA
+	own     *pool        // workers with gradients of their own
+	shared  *pool        // workers whose gradients are the sum
+	weights *cpu.Weights // of own workers
+	total   *total
+	ranges  ranges
+	ranks   *exchange // with other processes; nil: there are none
+	err     error     // the first that went wrong with them
 
 	piece, rest, part func(w device.Worker, i int) // methods of total and ranges, kept as functions: a step allocates nothing
 }
@@ -48,13 +49,15 @@ func newLanes(kernels []cpu.Kernel, lanes int, isa cpu.ISA, threads int, plan *d
 	}
 	own := make([]*cpuWorker, threads)
 	shared := make([]*cpuWorker, threads)
+	weights := &cpu.Weights{}
 	for i := range own {
 		shared[i] = newCPUWorker(kernels, lanes, isa, common)
 		mem := common
 		mem.F32[device.Grads] = nil // total gives gradients
 		own[i] = newCPUWorker(kernels, lanes, isa, mem)
+		own[i].Weights = weights
 	}
-	m := &cpuMachine{isa: isa, own: newPool(own), shared: newPool(shared), total: newTotal(common.F32[device.Grads], plan.NumUses*models, threads)}
+	m := &cpuMachine{isa: isa, own: newPool(own), shared: newPool(shared), weights: weights, total: newTotal(common.F32[device.Grads], plan.NumUses*models, threads)}
 	m.piece, m.rest, m.part = m.total.piece, m.total.part, m.ranges.part
 	return m
 }
@@ -64,7 +67,10 @@ func (m *cpuMachine) About() device.About {
 	return device.About{Device: "cpu", Name: processor(), How: strings.Replace(how, " 1 threads", " 1 thread", 1), Schedules: m.isa.String()}
 }
 
-func (m *cpuMachine) Each(n int, f func(w device.Worker, i int)) { m.own.run(n, f) }
+func (m *cpuMachine) Each(n int, f func(w device.Worker, i int)) {
+	m.weights.Renew()
+	m.own.run(n, f)
+}
 
 // Repeats is false: a processor starts a kernel in no time.
 func (m *cpuMachine) Repeats() bool { return false }
@@ -78,6 +84,7 @@ func (m *cpuMachine) Sum(n int, f func(w device.Worker, i int)) {
 		lo, hi = device.Deal(n, m.ranks.world.Rank(), m.ranks.world.Size())
 	}
 	m.total.start(lo, hi, n, f)
+	m.weights.Renew()
 	m.own.run(hi-lo, m.piece)
 	m.total.finish(m.ranks == nil)
 	m.shared.run(m.total.rest.parts, m.rest)

@@ -72,7 +72,7 @@ func (w *Worker) PackBF16(rows, k, n int, b []uint16, brs, bcs int) PackedBF16 {
 	}
 	p := &w.narrow
 	y := p.right(w.Tile(n*p.words(k)), strided[uint16]{b, brs, bcs}, k, n)
-	return PackedBF16{k, p.by.pack(w, rows, p.words(k), n, y)}
+	return PackedBF16{k, p.by.packed(w, rows, p.words(k), n, y)}
 }
 
 // ProductPackedBF16 is ProductPacked of BF16.

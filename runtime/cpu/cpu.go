@@ -40,6 +40,8 @@ type Worker struct {
 	// many, side by side, and behind their buffers kernels get what is in the space Each.
 	// 0 is one model.
 	Lanes int
+	// Weights keeps packed matrices of parameters; nil: each launch packs its own.
+	Weights *Weights
 
 	isa      ISA
 	kernels  []Kernel

@@ -45,9 +45,11 @@ func (x strided[T]) emptyProduct(m, n, k int) bool {
 type products struct {
 	// dot computes the m x n product of a (m x k) and b (k x n) in c.
 	dot func(w *Worker, m, n, k int, a, b, c matrix, add bool)
-	// pack prepares b (k x n) for dotPacked, which is dot.
-	pack      func(w *Worker, rows, k, n int, b matrix) Packed
-	dotPacked func(w *Worker, m int, a matrix, b Packed, c matrix, add bool)
+	// dotPacked is dot with b packed: pack writes packedSize elements. Both are nil where
+	// packing is of no use.
+	dotPacked  func(w *Worker, m int, a matrix, b Packed, c matrix, add bool)
+	packedSize func(k, n int) int
+	pack       func(to []float32, k, n int, b matrix)
 	// vec adds the product of two vectors to c.
 	vec func(k int, a []float32, as int, b []float32, bs int, c float32) float32
 	// halveDown and halveAlong split factors: see halveDownGo and halveAlongGo.
@@ -55,7 +57,7 @@ type products struct {
 	halveAlong func(dst, src []float32, low int)
 }
 
-var goProducts = products{dotGo, packGo, dotPackedGo, dotVecGo, halveDownGo, halveAlongGo}
+var goProducts = products{dotGo, dotPackedGo, nil, nil, dotVecGo, halveDownGo, halveAlongGo}
 
 // workspace is memory of products while they run, for A and for B or parts of them.
 type workspace struct{ a, b scratch[float32] }
@@ -97,13 +99,37 @@ type Packed struct {
 // Pack prepares a k x n matrix for ProductPacked and DotPacked. Rows is how many rows
 // will be multiplied by it in all, about: the more, the more preparation pays. What
 // Pack returns lives as long as a Tile taken at its place, and b must not change before.
+// A matrix of parameters is packed once for all Workers that share Weights.
 func (w *Worker) Pack(rows, k, n int, b []float32, brs, bcs int) Packed {
 	if k <= 0 || n <= 0 {
 		return Packed{k: k, n: n}
 	}
 	x := matrix{b, brs, bcs}
 	x.check(k, n)
-	return w.products.pack(w, rows, k, n, x)
+	if p := &w.products; p.packs(rows, x) {
+		if panels := w.Weights.packed(w, k, n, x); panels != nil {
+			return Packed{k: k, n: n, panels: panels}
+		}
+	}
+	return w.products.packed(w, rows, k, n, x)
+}
+
+// fewRows are not worth packing rows of B that are consecutive already.
+const fewRows = 64
+
+// packs says whether b is worth packing for as many rows.
+func (p *products) packs(rows int, b matrix) bool {
+	return p.pack != nil && (b.cs != 1 || rows >= fewRows)
+}
+
+// packed is a matrix packed in scratch, if it is worth it.
+func (p *products) packed(w *Worker, rows, k, n int, b matrix) Packed {
+	if !p.packs(rows, b) {
+		return Packed{k: k, n: n, b: b}
+	}
+	panels := w.Tile(p.packedSize(k, n))
+	p.pack(panels, k, n, b)
+	return Packed{k: k, n: n, panels: panels}
 }
 
 // ProductPacked is Product with a packed right operand, which gives n and k.
@@ -156,9 +182,6 @@ func dotGo(_ *Worker, m, n, k int, a, b, c matrix, add bool) {
 		}
 	}
 }
-
-// packGo remembers b, which plain Go reads where it is.
-func packGo(_ *Worker, _, k, n int, b matrix) Packed { return Packed{k: k, n: n, b: b} }
 
 func dotPackedGo(w *Worker, m int, a matrix, b Packed, c matrix, add bool) {
 	dotGo(w, m, b.n, b.k, a, b.b, c, add)

@@ -36,9 +36,8 @@ const (
 	// groupSize is how many elements of B are packed at a time: they stay in the
 	// second-level cache too.
 	groupSize = 1 << 16
-	// fewRows are not worth packing rows of B that are consecutive already,
 	// manyRows are worth packing all of B in advance.
-	fewRows, manyRows = 64, 400
+	manyRows = 400
 	// manyColumns of B make it worth while to pack rows of A that are columns in
 	// memory; someColumns do if those are longPitch bytes apart.
 	manyColumns, someColumns, longPitch = 256, 64, 1024
@@ -90,15 +89,8 @@ func (g *gemm) byPanel(w *Worker, m, n, k int, a, b, c view, add bool) {
 	}
 }
 
-// pack is Pack.
-func (g *gemm) pack(w *Worker, rows, k, n int, b matrix) Packed {
-	if b.cs == 1 && rows < fewRows {
-		return Packed{k: k, n: n, b: b}
-	}
-	panels := w.Tile(g.packedSize(k, n))
-	g.packInto(panels, k, n, viewOf(b))
-	return Packed{k: k, n: n, panels: panels}
-}
+// pack packs a k x n matrix.
+func (g *gemm) pack(to []float32, k, n int, b matrix) { g.packInto(to, k, n, viewOf(b)) }
 
 // dotPacked is DotPacked and ProductPacked.
 func (g *gemm) dotPacked(w *Worker, m int, a matrix, b Packed, c matrix, add bool) {

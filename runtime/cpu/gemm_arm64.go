@@ -24,8 +24,6 @@ const (
 	// groupSize is how many elements of B are packed at a time: they stay in the
 	// second-level cache too.
 	groupSize = 1 << 16
-	// fewRows are not worth packing rows of B that are consecutive already.
-	fewRows = 64
 )
 
 // A rightOperand is B, as it lies in memory or packed: blocks of k, in these panels, in
@@ -51,15 +49,8 @@ func neonDot(w *Worker, m, n, k int, a, b, c matrix, add bool) {
 	}
 }
 
-// neonPack is Pack.
-func neonPack(w *Worker, rows, k, n int, b matrix) Packed {
-	if b.cs == 1 && rows < fewRows {
-		return Packed{k: k, n: n, b: b}
-	}
-	panels := w.Tile(packedSize(k, n))
-	packInto(panels, k, n, viewOf(b))
-	return Packed{k: k, n: n, panels: panels}
-}
+// neonPack packs a k x n matrix.
+func neonPack(to []float32, k, n int, b matrix) { packInto(to, k, n, viewOf(b)) }
 
 // neonDotPacked is DotPacked and ProductPacked.
 func neonDotPacked(w *Worker, m int, a matrix, b Packed, c matrix, add bool) {

@@ -20,8 +20,8 @@ func randomWords(isa ISA, dst []uint32, key *philox.Key, ctr *[4]uint32) {
 
 var productsOf = [numISA]products{
 	Go:     goProducts,
-	AVX2:   {avx2.dot, avx2.pack, avx2.dotPacked, vecFMA, halverAVX2.halveDown, halverAVX2.halveAlong},
-	AVX512: {avx512.dot, avx512.pack, avx512.dotPacked, vecFMA, halverAVX512.halveDown, halverAVX512.halveAlong},
+	AVX2:   {avx2.dot, avx2.dotPacked, avx2.packedSize, avx2.pack, vecFMA, halverAVX2.halveDown, halverAVX2.halveAlong},
+	AVX512: {avx512.dot, avx512.dotPacked, avx512.packedSize, avx512.pack, vecFMA, halverAVX512.halveDown, halverAVX512.halveAlong},
 }
 
 // vecFMA is DotVec.
@@ -34,7 +34,7 @@ var narrowOf = [numISA]narrowProducts{
 	Go:         goNarrow,
 	AVX2:       {1, layWide(widener{8, widenAVX2}.widen), &productsOf[AVX2]},
 	AVX512:     {1, layWide(widener{16, widenAVX512}.widen), &productsOf[AVX512]},
-	AVX512BF16: {2, layPairs, &products{dot: avx512BF16.dot, pack: avx512BF16.pack, dotPacked: avx512BF16.dotPacked}},
+	AVX512BF16: {2, layPairs, &products{dot: avx512BF16.dot, dotPacked: avx512BF16.dotPacked, packedSize: avx512BF16.packedSize, pack: avx512BF16.pack}},
 }
 
 var avx2 = &gemm{

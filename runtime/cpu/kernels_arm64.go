@@ -17,7 +17,7 @@ func randomWords(isa ISA, dst []uint32, key *philox.Key, ctr *[4]uint32) {
 
 var productsOf = [numISA]products{
 	Go:   goProducts,
-	NEON: {neonDot, neonPack, neonDotPacked, neonVec, halveDownInNEON, halveAlongInNEON},
+	NEON: {neonDot, neonDotPacked, packedSize, neonPack, neonVec, halveDownInNEON, halveAlongInNEON},
 }
 
 // neonVec is DotVec.
