@@ -39,7 +39,7 @@ func pair(first, second uint16) float32 {
 // pairsAsDefined says whether the processor adds products of pairs as they are defined.
 func pairsAsDefined() bool {
 	return asDefined(func(c *[pairLanes]float32, a float32, b *[pairLanes]float32) {
-		avx512BF16.some[0](&a, 0, size, size, &b[0], 0, &c[0], 0, 1, 1, pairLanes, 1)
+		avx512BF16.some[0](&a, 0, size, size, &b[0], 0, 0, 0, &c[0], 0, 1, 1, pairLanes, 1)
 	})
 }
 

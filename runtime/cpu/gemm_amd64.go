@@ -4,7 +4,7 @@ import "unsafe"
 
 // A microkernel computes tiles blocks of C from as many rows of A and a panel of B;
 // strides are in bytes. See asm/product.go.
-type microkernel func(a *float32, next, ars, acs int, b *float32, brs int, c *float32, ldc, k, tiles, lanes, add int)
+type microkernel func(a *float32, next, ars, acs int, b *float32, brs, ahead, as int, c *float32, ldc, k, tiles, lanes, add int)
 
 // A rowCopier packs rows that are consecutive in memory, a transposer those that are
 // columns there, a stripCopier cuts long rows into strips. See asm/pack.go.
@@ -82,9 +82,13 @@ func (g *gemm) byPanel(w *Worker, m, n, k int, a, b, c view, add bool) {
 		}
 		for j := 0; j < n; j += 2 * g.lanes {
 			jn := min(2*g.lanes, n-j)
-			panel := view{&packed[0], g.registers(jn) * size, size}
-			g.packPanel(panel, kn, jn, b.from(k0, j))
-			g.panel(&x, jn, kn, panel, c.from(0, j), add || k0 > 0)
+			source := b.from(k0, j)
+			to := panel{view: view{&packed[0], g.registers(jn) * size, size}}
+			g.packPanel(to.view, kn, jn, source)
+			if b.cs == size {
+				to.ahead, to.as = to.to(source)+jn*size, source.rs
+			}
+			g.panel(&x, jn, kn, to, c.from(0, j), add || k0 > 0)
 		}
 	}
 }
@@ -172,8 +176,20 @@ func (g *gemm) packRows(w *Worker, a *leftOperand, k int) {
 	g.copyStrips(to.p, a.after, x.p, a.height*size, x.cs, k, a.smaller, a.height)
 }
 
+// A panel of B, and where what comes after it is: as many rows, as bytes apart, ahead
+// bytes from its own.
+type panel struct {
+	view
+	ahead, as int
+}
+
+// to is how many bytes it is from x to y.
+func (x view) to(y view) int {
+	return int(uintptr(unsafe.Pointer(y.p)) - uintptr(unsafe.Pointer(x.p)))
+}
+
 // panel multiplies rows by one panel, of n columns.
-func (g *gemm) panel(a *leftOperand, n, k int, b, c view, add bool) {
+func (g *gemm) panel(a *leftOperand, n, k int, b panel, c view, add bool) {
 	kernels, lanes := g.full, n-g.lanes
 	switch {
 	case lanes <= 0:
@@ -187,11 +203,11 @@ func (g *gemm) panel(a *leftOperand, n, k int, b, c view, add bool) {
 	}
 	x := a.p
 	if a.larger > 0 {
-		kernels[a.height](x, a.afterLarger, a.rs, a.cs, b.p, b.rs, c.p, c.rs, k, a.larger, lanes, adds)
+		kernels[a.height](x, a.afterLarger, a.rs, a.cs, b.p, b.rs, b.ahead, b.as, c.p, c.rs, k, a.larger, lanes, adds)
 		x = (*float32)(unsafe.Add(unsafe.Pointer(x), a.larger*a.afterLarger))
 		c = c.from(a.larger*(a.height+1), 0)
 	}
-	kernels[a.height-1](x, a.after, a.rs, a.cs, b.p, b.rs, c.p, c.rs, k, a.smaller, lanes, adds)
+	kernels[a.height-1](x, a.after, a.rs, a.cs, b.p, b.rs, b.ahead, b.as, c.p, c.rs, k, a.smaller, lanes, adds)
 }
 
 // packedSize is how much room a packed matrix takes.
@@ -201,12 +217,13 @@ func (g *gemm) packedSize(k, n int) int { return k * g.registers(n) }
 func (g *gemm) registers(n int) int { return (n + g.lanes - 1) &^ (g.lanes - 1) }
 
 // panelOf is the panel of b at row k0 and column j.
-func (g *gemm) panelOf(b rightOperand, k0, kn, j int) view {
+func (g *gemm) panelOf(b rightOperand, k0, kn, j int) panel {
 	if !b.packed {
-		return b.from(k0, j)
+		return panel{b.from(k0, j), 2 * g.lanes * size, b.rs}
 	}
 	n := g.registers(b.n)
-	return view{b.from(k0*n+j*kn, 0).p, min(2*g.lanes, n-j) * size, size}
+	row := min(2*g.lanes, n-j) * size
+	return panel{view{b.from(k0*n+j*kn, 0).p, row, size}, kn * row, row}
 }
 
 // packInto packs a k x n matrix.
@@ -215,7 +232,7 @@ func (g *gemm) packInto(to []float32, k, n int, x view) rightOperand {
 	for k0 := 0; k0 < k; k0 += kBlock {
 		kn := min(kBlock, k-k0)
 		for j := 0; j < n; j += 2 * g.lanes {
-			g.packPanel(g.panelOf(y, k0, kn, j), kn, min(2*g.lanes, n-j), x.from(k0, j))
+			g.packPanel(g.panelOf(y, k0, kn, j).view, kn, min(2*g.lanes, n-j), x.from(k0, j))
 		}
 	}
 	return y

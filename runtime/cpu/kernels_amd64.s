@@ -4,16 +4,16 @@
 
 #include "textflag.h"
 
-// func dotAVX2x1x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX2x1x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·dotAVX2x1x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX2x1x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), CX
 	MOVQ brs+40(FP), DX
 
 tile:
-	MOVQ   add+88(FP), BX
+	MOVQ   add+104(FP), BX
 	TESTQ  BX, BX
 	JNZ    add
 	VXORPS Y0, Y0, Y0
@@ -21,27 +21,34 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), BX
-	MOVQ    ldc+56(FP), SI
+	MOVQ    c+64(FP), BX
+	MOVQ    ldc+72(FP), SI
 	VMOVUPS (BX), Y0
 	VMOVUPS 32(BX), Y1
 	ADDQ    SI, BX
 
 sums:
-	MOVQ       c+48(FP), BX
-	MOVQ       ldc+56(FP), SI
+	MOVQ       c+64(FP), BX
+	MOVQ       ldc+72(FP), SI
 	IMUL3Q     $0x01, SI, DI
 	ADDQ       DI, BX
 	PREFETCHT0 (BX)
 	ADDQ       SI, BX
 	MOVQ       AX, BX
 	MOVQ       b+32(FP), SI
-	MOVQ       k+64(FP), DI
+	MOVQ       k+80(FP), DI
+	MOVQ       as+56(FP), R9
+	MOVQ       ahead+48(FP), R8
+	ADDQ       SI, R8
+	XORQ       R10, R10
+	MOVQ       R10, ahead+48(FP)
+	MOVQ       R10, as+56(FP)
 
 k:
 	VMOVUPS      (SI), Y2
 	VMOVUPS      32(SI), Y3
-	PREFETCHT0   64(SI)
+	PREFETCHT1   (R8)
+	ADDQ         R9, R8
 	ADDQ         DX, SI
 	VBROADCASTSS (BX), Y4
 	VFMADD231PS  Y4, Y2, Y0
@@ -49,32 +56,32 @@ k:
 	ADDQ         CX, BX
 	DECQ         DI
 	JNZ          k
-	MOVQ         c+48(FP), BX
-	MOVQ         ldc+56(FP), SI
+	MOVQ         c+64(FP), BX
+	MOVQ         ldc+72(FP), SI
 	VMOVUPS      Y0, (BX)
 	VMOVUPS      Y1, 32(BX)
 	ADDQ         SI, BX
-	MOVQ         BX, c+48(FP)
+	MOVQ         BX, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x1x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX2x1x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·dotAVX2x1x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX2x1x2tail(SB), NOSPLIT, $0-112
 	MOVQ    a+0(FP), AX
 	MOVQ    ars+16(FP), CX
 	MOVQ    acs+24(FP), CX
 	MOVQ    brs+40(FP), DX
-	MOVQ    lanes+80(FP), BX
+	MOVQ    lanes+96(FP), BX
 	LEAQ    laneMasks<>+0(SB), SI
 	NEGQ    BX
 	VMOVUPS 32(SI)(BX*4), Y0
 
 tile:
-	MOVQ   add+88(FP), BX
+	MOVQ   add+104(FP), BX
 	TESTQ  BX, BX
 	JNZ    add
 	VXORPS Y1, Y1, Y1
@@ -82,27 +89,34 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ       c+48(FP), BX
-	MOVQ       ldc+56(FP), SI
+	MOVQ       c+64(FP), BX
+	MOVQ       ldc+72(FP), SI
 	VMOVUPS    (BX), Y1
 	VMASKMOVPS 32(BX), Y0, Y2
 	ADDQ       SI, BX
 
 sums:
-	MOVQ       c+48(FP), BX
-	MOVQ       ldc+56(FP), SI
+	MOVQ       c+64(FP), BX
+	MOVQ       ldc+72(FP), SI
 	IMUL3Q     $0x01, SI, DI
 	ADDQ       DI, BX
 	PREFETCHT0 (BX)
 	ADDQ       SI, BX
 	MOVQ       AX, BX
 	MOVQ       b+32(FP), SI
-	MOVQ       k+64(FP), DI
+	MOVQ       k+80(FP), DI
+	MOVQ       as+56(FP), R9
+	MOVQ       ahead+48(FP), R8
+	ADDQ       SI, R8
+	XORQ       R10, R10
+	MOVQ       R10, ahead+48(FP)
+	MOVQ       R10, as+56(FP)
 
 k:
 	VMOVUPS      (SI), Y3
 	VMASKMOVPS   32(SI), Y0, Y4
-	PREFETCHT0   64(SI)
+	PREFETCHT1   (R8)
+	ADDQ         R9, R8
 	ADDQ         DX, SI
 	VBROADCASTSS (BX), Y5
 	VFMADD231PS  Y5, Y3, Y1
@@ -110,14 +124,14 @@ k:
 	ADDQ         CX, BX
 	DECQ         DI
 	JNZ          k
-	MOVQ         c+48(FP), BX
-	MOVQ         ldc+56(FP), SI
+	MOVQ         c+64(FP), BX
+	MOVQ         ldc+72(FP), SI
 	VMOVUPS      Y1, (BX)
 	VMASKMOVPS   Y2, Y0, 32(BX)
 	ADDQ         SI, BX
-	MOVQ         BX, c+48(FP)
+	MOVQ         BX, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
@@ -140,16 +154,16 @@ DATA laneMasks<>+56(SB)/4, $0x00000000
 DATA laneMasks<>+60(SB)/4, $0x00000000
 GLOBL laneMasks<>(SB), RODATA|NOPTR, $64
 
-// func dotAVX2x2x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX2x2x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·dotAVX2x2x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX2x2x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), DX
 	MOVQ brs+40(FP), BX
 
 tile:
-	MOVQ   add+88(FP), SI
+	MOVQ   add+104(FP), SI
 	TESTQ  SI, SI
 	JNZ    add
 	VXORPS Y0, Y0, Y0
@@ -159,8 +173,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), SI
-	MOVQ    ldc+56(FP), DI
+	MOVQ    c+64(FP), SI
+	MOVQ    ldc+72(FP), DI
 	VMOVUPS (SI), Y0
 	VMOVUPS 32(SI), Y1
 	ADDQ    DI, SI
@@ -169,8 +183,8 @@ add:
 	ADDQ    DI, SI
 
 sums:
-	MOVQ       c+48(FP), SI
-	MOVQ       ldc+56(FP), DI
+	MOVQ       c+64(FP), SI
+	MOVQ       ldc+72(FP), DI
 	IMUL3Q     $0x02, DI, R8
 	ADDQ       R8, SI
 	PREFETCHT0 (SI)
@@ -179,12 +193,19 @@ sums:
 	ADDQ       DI, SI
 	MOVQ       AX, SI
 	MOVQ       b+32(FP), DI
-	MOVQ       k+64(FP), R8
+	MOVQ       k+80(FP), R8
+	MOVQ       as+56(FP), R10
+	MOVQ       ahead+48(FP), R9
+	ADDQ       DI, R9
+	XORQ       R11, R11
+	MOVQ       R11, ahead+48(FP)
+	MOVQ       R11, as+56(FP)
 
 k:
 	VMOVUPS      (DI), Y4
 	VMOVUPS      32(DI), Y5
-	PREFETCHT0   64(DI)
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	ADDQ         BX, DI
 	VBROADCASTSS (SI), Y6
 	VFMADD231PS  Y6, Y4, Y0
@@ -195,35 +216,35 @@ k:
 	ADDQ         DX, SI
 	DECQ         R8
 	JNZ          k
-	MOVQ         c+48(FP), SI
-	MOVQ         ldc+56(FP), DI
+	MOVQ         c+64(FP), SI
+	MOVQ         ldc+72(FP), DI
 	VMOVUPS      Y0, (SI)
 	VMOVUPS      Y1, 32(SI)
 	ADDQ         DI, SI
 	VMOVUPS      Y2, (SI)
 	VMOVUPS      Y3, 32(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, c+48(FP)
+	MOVQ         SI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x2x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX2x2x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·dotAVX2x2x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX2x2x2tail(SB), NOSPLIT, $0-112
 	MOVQ    a+0(FP), AX
 	MOVQ    ars+16(FP), CX
 	MOVQ    acs+24(FP), DX
 	MOVQ    brs+40(FP), BX
-	MOVQ    lanes+80(FP), SI
+	MOVQ    lanes+96(FP), SI
 	LEAQ    laneMasks<>+0(SB), DI
 	NEGQ    SI
 	VMOVUPS 32(DI)(SI*4), Y0
 
 tile:
-	MOVQ   add+88(FP), SI
+	MOVQ   add+104(FP), SI
 	TESTQ  SI, SI
 	JNZ    add
 	VXORPS Y1, Y1, Y1
@@ -233,8 +254,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ       c+48(FP), SI
-	MOVQ       ldc+56(FP), DI
+	MOVQ       c+64(FP), SI
+	MOVQ       ldc+72(FP), DI
 	VMOVUPS    (SI), Y1
 	VMASKMOVPS 32(SI), Y0, Y2
 	ADDQ       DI, SI
@@ -243,8 +264,8 @@ add:
 	ADDQ       DI, SI
 
 sums:
-	MOVQ       c+48(FP), SI
-	MOVQ       ldc+56(FP), DI
+	MOVQ       c+64(FP), SI
+	MOVQ       ldc+72(FP), DI
 	IMUL3Q     $0x02, DI, R8
 	ADDQ       R8, SI
 	PREFETCHT0 (SI)
@@ -253,12 +274,19 @@ sums:
 	ADDQ       DI, SI
 	MOVQ       AX, SI
 	MOVQ       b+32(FP), DI
-	MOVQ       k+64(FP), R8
+	MOVQ       k+80(FP), R8
+	MOVQ       as+56(FP), R10
+	MOVQ       ahead+48(FP), R9
+	ADDQ       DI, R9
+	XORQ       R11, R11
+	MOVQ       R11, ahead+48(FP)
+	MOVQ       R11, as+56(FP)
 
 k:
 	VMOVUPS      (DI), Y5
 	VMASKMOVPS   32(DI), Y0, Y6
-	PREFETCHT0   64(DI)
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	ADDQ         BX, DI
 	VBROADCASTSS (SI), Y7
 	VFMADD231PS  Y7, Y5, Y1
@@ -269,31 +297,31 @@ k:
 	ADDQ         DX, SI
 	DECQ         R8
 	JNZ          k
-	MOVQ         c+48(FP), SI
-	MOVQ         ldc+56(FP), DI
+	MOVQ         c+64(FP), SI
+	MOVQ         ldc+72(FP), DI
 	VMOVUPS      Y1, (SI)
 	VMASKMOVPS   Y2, Y0, 32(SI)
 	ADDQ         DI, SI
 	VMOVUPS      Y3, (SI)
 	VMASKMOVPS   Y4, Y0, 32(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, c+48(FP)
+	MOVQ         SI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x3x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX2x3x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·dotAVX2x3x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX2x3x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), DX
 	MOVQ brs+40(FP), BX
 
 tile:
-	MOVQ   add+88(FP), SI
+	MOVQ   add+104(FP), SI
 	TESTQ  SI, SI
 	JNZ    add
 	VXORPS Y0, Y0, Y0
@@ -305,8 +333,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), SI
-	MOVQ    ldc+56(FP), DI
+	MOVQ    c+64(FP), SI
+	MOVQ    ldc+72(FP), DI
 	VMOVUPS (SI), Y0
 	VMOVUPS 32(SI), Y1
 	ADDQ    DI, SI
@@ -318,8 +346,8 @@ add:
 	ADDQ    DI, SI
 
 sums:
-	MOVQ       c+48(FP), SI
-	MOVQ       ldc+56(FP), DI
+	MOVQ       c+64(FP), SI
+	MOVQ       ldc+72(FP), DI
 	IMUL3Q     $0x03, DI, R8
 	ADDQ       R8, SI
 	PREFETCHT0 (SI)
@@ -330,12 +358,19 @@ sums:
 	ADDQ       DI, SI
 	MOVQ       AX, SI
 	MOVQ       b+32(FP), DI
-	MOVQ       k+64(FP), R8
+	MOVQ       k+80(FP), R8
+	MOVQ       as+56(FP), R10
+	MOVQ       ahead+48(FP), R9
+	ADDQ       DI, R9
+	XORQ       R11, R11
+	MOVQ       R11, ahead+48(FP)
+	MOVQ       R11, as+56(FP)
 
 k:
 	VMOVUPS      (DI), Y6
 	VMOVUPS      32(DI), Y7
-	PREFETCHT0   64(DI)
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	ADDQ         BX, DI
 	VBROADCASTSS (SI), Y8
 	VFMADD231PS  Y8, Y6, Y0
@@ -349,8 +384,8 @@ k:
 	ADDQ         DX, SI
 	DECQ         R8
 	JNZ          k
-	MOVQ         c+48(FP), SI
-	MOVQ         ldc+56(FP), DI
+	MOVQ         c+64(FP), SI
+	MOVQ         ldc+72(FP), DI
 	VMOVUPS      Y0, (SI)
 	VMOVUPS      Y1, 32(SI)
 	ADDQ         DI, SI
@@ -360,27 +395,27 @@ k:
 	VMOVUPS      Y4, (SI)
 	VMOVUPS      Y5, 32(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, c+48(FP)
+	MOVQ         SI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x3x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX2x3x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·dotAVX2x3x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX2x3x2tail(SB), NOSPLIT, $0-112
 	MOVQ    a+0(FP), AX
 	MOVQ    ars+16(FP), CX
 	MOVQ    acs+24(FP), DX
 	MOVQ    brs+40(FP), BX
-	MOVQ    lanes+80(FP), SI
+	MOVQ    lanes+96(FP), SI
 	LEAQ    laneMasks<>+0(SB), DI
 	NEGQ    SI
 	VMOVUPS 32(DI)(SI*4), Y0
 
 tile:
-	MOVQ   add+88(FP), SI
+	MOVQ   add+104(FP), SI
 	TESTQ  SI, SI
 	JNZ    add
 	VXORPS Y1, Y1, Y1
@@ -392,8 +427,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ       c+48(FP), SI
-	MOVQ       ldc+56(FP), DI
+	MOVQ       c+64(FP), SI
+	MOVQ       ldc+72(FP), DI
 	VMOVUPS    (SI), Y1
 	VMASKMOVPS 32(SI), Y0, Y2
 	ADDQ       DI, SI
@@ -405,8 +440,8 @@ add:
 	ADDQ       DI, SI
 
 sums:
-	MOVQ       c+48(FP), SI
-	MOVQ       ldc+56(FP), DI
+	MOVQ       c+64(FP), SI
+	MOVQ       ldc+72(FP), DI
 	IMUL3Q     $0x03, DI, R8
 	ADDQ       R8, SI
 	PREFETCHT0 (SI)
@@ -417,12 +452,19 @@ sums:
 	ADDQ       DI, SI
 	MOVQ       AX, SI
 	MOVQ       b+32(FP), DI
-	MOVQ       k+64(FP), R8
+	MOVQ       k+80(FP), R8
+	MOVQ       as+56(FP), R10
+	MOVQ       ahead+48(FP), R9
+	ADDQ       DI, R9
+	XORQ       R11, R11
+	MOVQ       R11, ahead+48(FP)
+	MOVQ       R11, as+56(FP)
 
 k:
 	VMOVUPS      (DI), Y7
 	VMASKMOVPS   32(DI), Y0, Y8
-	PREFETCHT0   64(DI)
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	ADDQ         BX, DI
 	VBROADCASTSS (SI), Y9
 	VFMADD231PS  Y9, Y7, Y1
@@ -436,8 +478,8 @@ k:
 	ADDQ         DX, SI
 	DECQ         R8
 	JNZ          k
-	MOVQ         c+48(FP), SI
-	MOVQ         ldc+56(FP), DI
+	MOVQ         c+64(FP), SI
+	MOVQ         ldc+72(FP), DI
 	VMOVUPS      Y1, (SI)
 	VMASKMOVPS   Y2, Y0, 32(SI)
 	ADDQ         DI, SI
@@ -447,16 +489,16 @@ k:
 	VMOVUPS      Y5, (SI)
 	VMASKMOVPS   Y6, Y0, 32(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, c+48(FP)
+	MOVQ         SI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x4x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX2x4x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·dotAVX2x4x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX2x4x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), DX
@@ -464,7 +506,7 @@ TEXT ·dotAVX2x4x2(SB), NOSPLIT, $0-96
 	LEAQ (CX)(CX*2), SI
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Y0, Y0, Y0
@@ -478,8 +520,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), DI
-	MOVQ    ldc+56(FP), R8
+	MOVQ    c+64(FP), DI
+	MOVQ    ldc+72(FP), R8
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	ADDQ    R8, DI
@@ -494,8 +536,8 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x04, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -508,12 +550,19 @@ sums:
 	ADDQ       R8, DI
 	MOVQ       AX, DI
 	MOVQ       b+32(FP), R8
-	MOVQ       k+64(FP), R9
+	MOVQ       k+80(FP), R9
+	MOVQ       as+56(FP), R11
+	MOVQ       ahead+48(FP), R10
+	ADDQ       R8, R10
+	XORQ       R12, R12
+	MOVQ       R12, ahead+48(FP)
+	MOVQ       R12, as+56(FP)
 
 k:
 	VMOVUPS      (R8), Y8
 	VMOVUPS      32(R8), Y9
-	PREFETCHT0   64(R8)
+	PREFETCHT1   (R10)
+	ADDQ         R11, R10
 	ADDQ         BX, R8
 	VBROADCASTSS (DI), Y10
 	VFMADD231PS  Y10, Y8, Y0
@@ -530,8 +579,8 @@ k:
 	ADDQ         DX, DI
 	DECQ         R9
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Y0, (DI)
 	VMOVUPS      Y1, 32(DI)
 	ADDQ         R8, DI
@@ -544,28 +593,28 @@ k:
 	VMOVUPS      Y6, (DI)
 	VMOVUPS      Y7, 32(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x4x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX2x4x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·dotAVX2x4x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX2x4x2tail(SB), NOSPLIT, $0-112
 	MOVQ    a+0(FP), AX
 	MOVQ    ars+16(FP), CX
 	MOVQ    acs+24(FP), DX
 	MOVQ    brs+40(FP), BX
 	LEAQ    (CX)(CX*2), SI
-	MOVQ    lanes+80(FP), DI
+	MOVQ    lanes+96(FP), DI
 	LEAQ    laneMasks<>+0(SB), R8
 	NEGQ    DI
 	VMOVUPS 32(R8)(DI*4), Y0
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Y1, Y1, Y1
@@ -579,8 +628,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	VMOVUPS    (DI), Y1
 	VMASKMOVPS 32(DI), Y0, Y2
 	ADDQ       R8, DI
@@ -595,8 +644,8 @@ add:
 	ADDQ       R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x04, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -609,12 +658,19 @@ sums:
 	ADDQ       R8, DI
 	MOVQ       AX, DI
 	MOVQ       b+32(FP), R8
-	MOVQ       k+64(FP), R9
+	MOVQ       k+80(FP), R9
+	MOVQ       as+56(FP), R11
+	MOVQ       ahead+48(FP), R10
+	ADDQ       R8, R10
+	XORQ       R12, R12
+	MOVQ       R12, ahead+48(FP)
+	MOVQ       R12, as+56(FP)
 
 k:
 	VMOVUPS      (R8), Y9
 	VMASKMOVPS   32(R8), Y0, Y10
-	PREFETCHT0   64(R8)
+	PREFETCHT1   (R10)
+	ADDQ         R11, R10
 	ADDQ         BX, R8
 	VBROADCASTSS (DI), Y11
 	VFMADD231PS  Y11, Y9, Y1
@@ -631,8 +687,8 @@ k:
 	ADDQ         DX, DI
 	DECQ         R9
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Y1, (DI)
 	VMASKMOVPS   Y2, Y0, 32(DI)
 	ADDQ         R8, DI
@@ -645,16 +701,16 @@ k:
 	VMOVUPS      Y7, (DI)
 	VMASKMOVPS   Y8, Y0, 32(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x5x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX2x5x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·dotAVX2x5x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX2x5x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), DX
@@ -662,7 +718,7 @@ TEXT ·dotAVX2x5x2(SB), NOSPLIT, $0-96
 	LEAQ (CX)(CX*2), SI
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Y0, Y0, Y0
@@ -678,8 +734,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), DI
-	MOVQ    ldc+56(FP), R8
+	MOVQ    c+64(FP), DI
+	MOVQ    ldc+72(FP), R8
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	ADDQ    R8, DI
@@ -697,8 +753,8 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x05, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -713,12 +769,19 @@ sums:
 	ADDQ       R8, DI
 	MOVQ       AX, DI
 	MOVQ       b+32(FP), R8
-	MOVQ       k+64(FP), R9
+	MOVQ       k+80(FP), R9
+	MOVQ       as+56(FP), R11
+	MOVQ       ahead+48(FP), R10
+	ADDQ       R8, R10
+	XORQ       R12, R12
+	MOVQ       R12, ahead+48(FP)
+	MOVQ       R12, as+56(FP)
 
 k:
 	VMOVUPS      (R8), Y10
 	VMOVUPS      32(R8), Y11
-	PREFETCHT0   64(R8)
+	PREFETCHT1   (R10)
+	ADDQ         R11, R10
 	ADDQ         BX, R8
 	VBROADCASTSS (DI), Y12
 	VFMADD231PS  Y12, Y10, Y0
@@ -738,8 +801,8 @@ k:
 	ADDQ         DX, DI
 	DECQ         R9
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Y0, (DI)
 	VMOVUPS      Y1, 32(DI)
 	ADDQ         R8, DI
@@ -755,28 +818,28 @@ k:
 	VMOVUPS      Y8, (DI)
 	VMOVUPS      Y9, 32(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x5x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX2x5x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·dotAVX2x5x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX2x5x2tail(SB), NOSPLIT, $0-112
 	MOVQ    a+0(FP), AX
 	MOVQ    ars+16(FP), CX
 	MOVQ    acs+24(FP), DX
 	MOVQ    brs+40(FP), BX
 	LEAQ    (CX)(CX*2), SI
-	MOVQ    lanes+80(FP), DI
+	MOVQ    lanes+96(FP), DI
 	LEAQ    laneMasks<>+0(SB), R8
 	NEGQ    DI
 	VMOVUPS 32(R8)(DI*4), Y0
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Y1, Y1, Y1
@@ -792,8 +855,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	VMOVUPS    (DI), Y1
 	VMASKMOVPS 32(DI), Y0, Y2
 	ADDQ       R8, DI
@@ -811,8 +874,8 @@ add:
 	ADDQ       R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x05, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -827,12 +890,19 @@ sums:
 	ADDQ       R8, DI
 	MOVQ       AX, DI
 	MOVQ       b+32(FP), R8
-	MOVQ       k+64(FP), R9
+	MOVQ       k+80(FP), R9
+	MOVQ       as+56(FP), R11
+	MOVQ       ahead+48(FP), R10
+	ADDQ       R8, R10
+	XORQ       R12, R12
+	MOVQ       R12, ahead+48(FP)
+	MOVQ       R12, as+56(FP)
 
 k:
 	VMOVUPS      (R8), Y11
 	VMASKMOVPS   32(R8), Y0, Y12
-	PREFETCHT0   64(R8)
+	PREFETCHT1   (R10)
+	ADDQ         R11, R10
 	ADDQ         BX, R8
 	VBROADCASTSS (DI), Y13
 	VFMADD231PS  Y13, Y11, Y1
@@ -852,8 +922,8 @@ k:
 	ADDQ         DX, DI
 	DECQ         R9
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Y1, (DI)
 	VMASKMOVPS   Y2, Y0, 32(DI)
 	ADDQ         R8, DI
@@ -869,16 +939,16 @@ k:
 	VMOVUPS      Y9, (DI)
 	VMASKMOVPS   Y10, Y0, 32(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x6x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX2x6x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·dotAVX2x6x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX2x6x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), DX
@@ -886,7 +956,7 @@ TEXT ·dotAVX2x6x2(SB), NOSPLIT, $0-96
 	LEAQ (CX)(CX*2), SI
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Y0, Y0, Y0
@@ -904,8 +974,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), DI
-	MOVQ    ldc+56(FP), R8
+	MOVQ    c+64(FP), DI
+	MOVQ    ldc+72(FP), R8
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	ADDQ    R8, DI
@@ -926,8 +996,8 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x06, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -946,12 +1016,19 @@ sums:
 	LEAQ       (DI)(CX*4), R8
 	ADDQ       CX, R8
 	MOVQ       b+32(FP), R9
-	MOVQ       k+64(FP), R10
+	MOVQ       k+80(FP), R10
+	MOVQ       as+56(FP), R12
+	MOVQ       ahead+48(FP), R11
+	ADDQ       R9, R11
+	XORQ       R13, R13
+	MOVQ       R13, ahead+48(FP)
+	MOVQ       R13, as+56(FP)
 
 k:
 	VMOVUPS      (R9), Y12
 	VMOVUPS      32(R9), Y13
-	PREFETCHT0   64(R9)
+	PREFETCHT1   (R11)
+	ADDQ         R12, R11
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Y14
 	VFMADD231PS  Y14, Y12, Y0
@@ -975,8 +1052,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Y0, (DI)
 	VMOVUPS      Y1, 32(DI)
 	ADDQ         R8, DI
@@ -995,28 +1072,28 @@ k:
 	VMOVUPS      Y10, (DI)
 	VMOVUPS      Y11, 32(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x6x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX2x6x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·dotAVX2x6x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX2x6x2tail(SB), NOSPLIT, $0-112
 	MOVQ    a+0(FP), AX
 	MOVQ    ars+16(FP), CX
 	MOVQ    acs+24(FP), DX
 	MOVQ    brs+40(FP), BX
 	LEAQ    (CX)(CX*2), SI
-	MOVQ    lanes+80(FP), DI
+	MOVQ    lanes+96(FP), DI
 	LEAQ    laneMasks<>+0(SB), R8
 	NEGQ    DI
 	VMOVUPS 32(R8)(DI*4), Y0
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Y1, Y1, Y1
@@ -1034,8 +1111,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	VMOVUPS    (DI), Y1
 	VMASKMOVPS 32(DI), Y0, Y2
 	ADDQ       R8, DI
@@ -1056,8 +1133,8 @@ add:
 	ADDQ       R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x06, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -1076,12 +1153,19 @@ sums:
 	LEAQ       (DI)(CX*4), R8
 	ADDQ       CX, R8
 	MOVQ       b+32(FP), R9
-	MOVQ       k+64(FP), R10
+	MOVQ       k+80(FP), R10
+	MOVQ       as+56(FP), R12
+	MOVQ       ahead+48(FP), R11
+	ADDQ       R9, R11
+	XORQ       R13, R13
+	MOVQ       R13, ahead+48(FP)
+	MOVQ       R13, as+56(FP)
 
 k:
 	VMOVUPS      (R9), Y13
 	VMASKMOVPS   32(R9), Y0, Y14
-	PREFETCHT0   64(R9)
+	PREFETCHT1   (R11)
+	ADDQ         R12, R11
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Y15
 	VFMADD231PS  Y15, Y13, Y1
@@ -1105,8 +1189,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Y1, (DI)
 	VMASKMOVPS   Y2, Y0, 32(DI)
 	ADDQ         R8, DI
@@ -1125,47 +1209,47 @@ k:
 	VMOVUPS      Y11, (DI)
 	VMASKMOVPS   Y12, Y0, 32(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x1x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX2x1x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3
-TEXT ·dotAVX2x1x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX2x1x1tail(SB), NOSPLIT, $0-112
 	MOVQ    a+0(FP), AX
 	MOVQ    ars+16(FP), CX
 	MOVQ    acs+24(FP), CX
 	MOVQ    brs+40(FP), DX
-	MOVQ    lanes+80(FP), BX
+	MOVQ    lanes+96(FP), BX
 	LEAQ    laneMasks<>+0(SB), SI
 	NEGQ    BX
 	VMOVUPS 32(SI)(BX*4), Y0
 
 tile:
-	MOVQ   add+88(FP), BX
+	MOVQ   add+104(FP), BX
 	TESTQ  BX, BX
 	JNZ    add
 	VXORPS Y1, Y1, Y1
 	JMP    sums
 
 add:
-	MOVQ       c+48(FP), BX
-	MOVQ       ldc+56(FP), SI
+	MOVQ       c+64(FP), BX
+	MOVQ       ldc+72(FP), SI
 	VMASKMOVPS (BX), Y0, Y1
 	ADDQ       SI, BX
 
 sums:
-	MOVQ   c+48(FP), BX
-	MOVQ   ldc+56(FP), SI
+	MOVQ   c+64(FP), BX
+	MOVQ   ldc+72(FP), SI
 	IMUL3Q $0x01, SI, DI
 	ADDQ   DI, BX
 	ADDQ   SI, BX
 	MOVQ   AX, BX
 	MOVQ   b+32(FP), SI
-	MOVQ   k+64(FP), DI
+	MOVQ   k+80(FP), DI
 
 k:
 	VMASKMOVPS   (SI), Y0, Y2
@@ -1175,31 +1259,31 @@ k:
 	ADDQ         CX, BX
 	DECQ         DI
 	JNZ          k
-	MOVQ         c+48(FP), BX
-	MOVQ         ldc+56(FP), SI
+	MOVQ         c+64(FP), BX
+	MOVQ         ldc+72(FP), SI
 	VMASKMOVPS   Y1, Y0, (BX)
 	ADDQ         SI, BX
-	MOVQ         BX, c+48(FP)
+	MOVQ         BX, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x2x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX2x2x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3
-TEXT ·dotAVX2x2x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX2x2x1tail(SB), NOSPLIT, $0-112
 	MOVQ    a+0(FP), AX
 	MOVQ    ars+16(FP), CX
 	MOVQ    acs+24(FP), DX
 	MOVQ    brs+40(FP), BX
-	MOVQ    lanes+80(FP), SI
+	MOVQ    lanes+96(FP), SI
 	LEAQ    laneMasks<>+0(SB), DI
 	NEGQ    SI
 	VMOVUPS 32(DI)(SI*4), Y0
 
 tile:
-	MOVQ   add+88(FP), SI
+	MOVQ   add+104(FP), SI
 	TESTQ  SI, SI
 	JNZ    add
 	VXORPS Y1, Y1, Y1
@@ -1207,23 +1291,23 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ       c+48(FP), SI
-	MOVQ       ldc+56(FP), DI
+	MOVQ       c+64(FP), SI
+	MOVQ       ldc+72(FP), DI
 	VMASKMOVPS (SI), Y0, Y1
 	ADDQ       DI, SI
 	VMASKMOVPS (SI), Y0, Y2
 	ADDQ       DI, SI
 
 sums:
-	MOVQ   c+48(FP), SI
-	MOVQ   ldc+56(FP), DI
+	MOVQ   c+64(FP), SI
+	MOVQ   ldc+72(FP), DI
 	IMUL3Q $0x02, DI, R8
 	ADDQ   R8, SI
 	ADDQ   DI, SI
 	ADDQ   DI, SI
 	MOVQ   AX, SI
 	MOVQ   b+32(FP), DI
-	MOVQ   k+64(FP), R8
+	MOVQ   k+80(FP), R8
 
 k:
 	VMASKMOVPS   (DI), Y0, Y3
@@ -1235,33 +1319,33 @@ k:
 	ADDQ         DX, SI
 	DECQ         R8
 	JNZ          k
-	MOVQ         c+48(FP), SI
-	MOVQ         ldc+56(FP), DI
+	MOVQ         c+64(FP), SI
+	MOVQ         ldc+72(FP), DI
 	VMASKMOVPS   Y1, Y0, (SI)
 	ADDQ         DI, SI
 	VMASKMOVPS   Y2, Y0, (SI)
 	ADDQ         DI, SI
-	MOVQ         SI, c+48(FP)
+	MOVQ         SI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x3x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX2x3x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3
-TEXT ·dotAVX2x3x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX2x3x1tail(SB), NOSPLIT, $0-112
 	MOVQ    a+0(FP), AX
 	MOVQ    ars+16(FP), CX
 	MOVQ    acs+24(FP), DX
 	MOVQ    brs+40(FP), BX
-	MOVQ    lanes+80(FP), SI
+	MOVQ    lanes+96(FP), SI
 	LEAQ    laneMasks<>+0(SB), DI
 	NEGQ    SI
 	VMOVUPS 32(DI)(SI*4), Y0
 
 tile:
-	MOVQ   add+88(FP), SI
+	MOVQ   add+104(FP), SI
 	TESTQ  SI, SI
 	JNZ    add
 	VXORPS Y1, Y1, Y1
@@ -1270,8 +1354,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ       c+48(FP), SI
-	MOVQ       ldc+56(FP), DI
+	MOVQ       c+64(FP), SI
+	MOVQ       ldc+72(FP), DI
 	VMASKMOVPS (SI), Y0, Y1
 	ADDQ       DI, SI
 	VMASKMOVPS (SI), Y0, Y2
@@ -1280,8 +1364,8 @@ add:
 	ADDQ       DI, SI
 
 sums:
-	MOVQ   c+48(FP), SI
-	MOVQ   ldc+56(FP), DI
+	MOVQ   c+64(FP), SI
+	MOVQ   ldc+72(FP), DI
 	IMUL3Q $0x03, DI, R8
 	ADDQ   R8, SI
 	ADDQ   DI, SI
@@ -1289,7 +1373,7 @@ sums:
 	ADDQ   DI, SI
 	MOVQ   AX, SI
 	MOVQ   b+32(FP), DI
-	MOVQ   k+64(FP), R8
+	MOVQ   k+80(FP), R8
 
 k:
 	VMASKMOVPS   (DI), Y0, Y4
@@ -1303,36 +1387,36 @@ k:
 	ADDQ         DX, SI
 	DECQ         R8
 	JNZ          k
-	MOVQ         c+48(FP), SI
-	MOVQ         ldc+56(FP), DI
+	MOVQ         c+64(FP), SI
+	MOVQ         ldc+72(FP), DI
 	VMASKMOVPS   Y1, Y0, (SI)
 	ADDQ         DI, SI
 	VMASKMOVPS   Y2, Y0, (SI)
 	ADDQ         DI, SI
 	VMASKMOVPS   Y3, Y0, (SI)
 	ADDQ         DI, SI
-	MOVQ         SI, c+48(FP)
+	MOVQ         SI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x4x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX2x4x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3
-TEXT ·dotAVX2x4x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX2x4x1tail(SB), NOSPLIT, $0-112
 	MOVQ    a+0(FP), AX
 	MOVQ    ars+16(FP), CX
 	MOVQ    acs+24(FP), DX
 	MOVQ    brs+40(FP), BX
 	LEAQ    (CX)(CX*2), SI
-	MOVQ    lanes+80(FP), DI
+	MOVQ    lanes+96(FP), DI
 	LEAQ    laneMasks<>+0(SB), R8
 	NEGQ    DI
 	VMOVUPS 32(R8)(DI*4), Y0
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Y1, Y1, Y1
@@ -1342,8 +1426,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	VMASKMOVPS (DI), Y0, Y1
 	ADDQ       R8, DI
 	VMASKMOVPS (DI), Y0, Y2
@@ -1354,8 +1438,8 @@ add:
 	ADDQ       R8, DI
 
 sums:
-	MOVQ   c+48(FP), DI
-	MOVQ   ldc+56(FP), R8
+	MOVQ   c+64(FP), DI
+	MOVQ   ldc+72(FP), R8
 	IMUL3Q $0x04, R8, R9
 	ADDQ   R9, DI
 	ADDQ   R8, DI
@@ -1364,7 +1448,7 @@ sums:
 	ADDQ   R8, DI
 	MOVQ   AX, DI
 	MOVQ   b+32(FP), R8
-	MOVQ   k+64(FP), R9
+	MOVQ   k+80(FP), R9
 
 k:
 	VMASKMOVPS   (R8), Y0, Y5
@@ -1380,8 +1464,8 @@ k:
 	ADDQ         DX, DI
 	DECQ         R9
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMASKMOVPS   Y1, Y0, (DI)
 	ADDQ         R8, DI
 	VMASKMOVPS   Y2, Y0, (DI)
@@ -1390,28 +1474,28 @@ k:
 	ADDQ         R8, DI
 	VMASKMOVPS   Y4, Y0, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x5x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX2x5x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3
-TEXT ·dotAVX2x5x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX2x5x1tail(SB), NOSPLIT, $0-112
 	MOVQ    a+0(FP), AX
 	MOVQ    ars+16(FP), CX
 	MOVQ    acs+24(FP), DX
 	MOVQ    brs+40(FP), BX
 	LEAQ    (CX)(CX*2), SI
-	MOVQ    lanes+80(FP), DI
+	MOVQ    lanes+96(FP), DI
 	LEAQ    laneMasks<>+0(SB), R8
 	NEGQ    DI
 	VMOVUPS 32(R8)(DI*4), Y0
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Y1, Y1, Y1
@@ -1422,8 +1506,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	VMASKMOVPS (DI), Y0, Y1
 	ADDQ       R8, DI
 	VMASKMOVPS (DI), Y0, Y2
@@ -1436,8 +1520,8 @@ add:
 	ADDQ       R8, DI
 
 sums:
-	MOVQ   c+48(FP), DI
-	MOVQ   ldc+56(FP), R8
+	MOVQ   c+64(FP), DI
+	MOVQ   ldc+72(FP), R8
 	IMUL3Q $0x05, R8, R9
 	ADDQ   R9, DI
 	ADDQ   R8, DI
@@ -1447,7 +1531,7 @@ sums:
 	ADDQ   R8, DI
 	MOVQ   AX, DI
 	MOVQ   b+32(FP), R8
-	MOVQ   k+64(FP), R9
+	MOVQ   k+80(FP), R9
 
 k:
 	VMASKMOVPS   (R8), Y0, Y6
@@ -1465,8 +1549,8 @@ k:
 	ADDQ         DX, DI
 	DECQ         R9
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMASKMOVPS   Y1, Y0, (DI)
 	ADDQ         R8, DI
 	VMASKMOVPS   Y2, Y0, (DI)
@@ -1477,28 +1561,28 @@ k:
 	ADDQ         R8, DI
 	VMASKMOVPS   Y5, Y0, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x6x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX2x6x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3
-TEXT ·dotAVX2x6x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX2x6x1tail(SB), NOSPLIT, $0-112
 	MOVQ    a+0(FP), AX
 	MOVQ    ars+16(FP), CX
 	MOVQ    acs+24(FP), DX
 	MOVQ    brs+40(FP), BX
 	LEAQ    (CX)(CX*2), SI
-	MOVQ    lanes+80(FP), DI
+	MOVQ    lanes+96(FP), DI
 	LEAQ    laneMasks<>+0(SB), R8
 	NEGQ    DI
 	VMOVUPS 32(R8)(DI*4), Y0
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Y1, Y1, Y1
@@ -1510,8 +1594,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	VMASKMOVPS (DI), Y0, Y1
 	ADDQ       R8, DI
 	VMASKMOVPS (DI), Y0, Y2
@@ -1526,8 +1610,8 @@ add:
 	ADDQ       R8, DI
 
 sums:
-	MOVQ   c+48(FP), DI
-	MOVQ   ldc+56(FP), R8
+	MOVQ   c+64(FP), DI
+	MOVQ   ldc+72(FP), R8
 	IMUL3Q $0x06, R8, R9
 	ADDQ   R9, DI
 	ADDQ   R8, DI
@@ -1540,7 +1624,7 @@ sums:
 	LEAQ   (DI)(CX*4), R8
 	ADDQ   CX, R8
 	MOVQ   b+32(FP), R9
-	MOVQ   k+64(FP), R10
+	MOVQ   k+80(FP), R10
 
 k:
 	VMASKMOVPS   (R9), Y0, Y7
@@ -1561,8 +1645,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMASKMOVPS   Y1, Y0, (DI)
 	ADDQ         R8, DI
 	VMASKMOVPS   Y2, Y0, (DI)
@@ -1575,28 +1659,28 @@ k:
 	ADDQ         R8, DI
 	VMASKMOVPS   Y6, Y0, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x7x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX2x7x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3
-TEXT ·dotAVX2x7x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX2x7x1tail(SB), NOSPLIT, $0-112
 	MOVQ    a+0(FP), AX
 	MOVQ    ars+16(FP), CX
 	MOVQ    acs+24(FP), DX
 	MOVQ    brs+40(FP), BX
 	LEAQ    (CX)(CX*2), SI
-	MOVQ    lanes+80(FP), DI
+	MOVQ    lanes+96(FP), DI
 	LEAQ    laneMasks<>+0(SB), R8
 	NEGQ    DI
 	VMOVUPS 32(R8)(DI*4), Y0
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Y1, Y1, Y1
@@ -1609,8 +1693,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	VMASKMOVPS (DI), Y0, Y1
 	ADDQ       R8, DI
 	VMASKMOVPS (DI), Y0, Y2
@@ -1627,8 +1711,8 @@ add:
 	ADDQ       R8, DI
 
 sums:
-	MOVQ   c+48(FP), DI
-	MOVQ   ldc+56(FP), R8
+	MOVQ   c+64(FP), DI
+	MOVQ   ldc+72(FP), R8
 	IMUL3Q $0x07, R8, R9
 	ADDQ   R9, DI
 	ADDQ   R8, DI
@@ -1642,7 +1726,7 @@ sums:
 	LEAQ   (DI)(CX*4), R8
 	ADDQ   CX, R8
 	MOVQ   b+32(FP), R9
-	MOVQ   k+64(FP), R10
+	MOVQ   k+80(FP), R10
 
 k:
 	VMASKMOVPS   (R9), Y0, Y8
@@ -1665,8 +1749,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMASKMOVPS   Y1, Y0, (DI)
 	ADDQ         R8, DI
 	VMASKMOVPS   Y2, Y0, (DI)
@@ -1681,28 +1765,28 @@ k:
 	ADDQ         R8, DI
 	VMASKMOVPS   Y7, Y0, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x8x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX2x8x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3
-TEXT ·dotAVX2x8x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX2x8x1tail(SB), NOSPLIT, $0-112
 	MOVQ    a+0(FP), AX
 	MOVQ    ars+16(FP), CX
 	MOVQ    acs+24(FP), DX
 	MOVQ    brs+40(FP), BX
 	LEAQ    (CX)(CX*2), SI
-	MOVQ    lanes+80(FP), DI
+	MOVQ    lanes+96(FP), DI
 	LEAQ    laneMasks<>+0(SB), R8
 	NEGQ    DI
 	VMOVUPS 32(R8)(DI*4), Y0
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Y1, Y1, Y1
@@ -1716,8 +1800,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	VMASKMOVPS (DI), Y0, Y1
 	ADDQ       R8, DI
 	VMASKMOVPS (DI), Y0, Y2
@@ -1736,8 +1820,8 @@ add:
 	ADDQ       R8, DI
 
 sums:
-	MOVQ   c+48(FP), DI
-	MOVQ   ldc+56(FP), R8
+	MOVQ   c+64(FP), DI
+	MOVQ   ldc+72(FP), R8
 	IMUL3Q $0x08, R8, R9
 	ADDQ   R9, DI
 	ADDQ   R8, DI
@@ -1752,7 +1836,7 @@ sums:
 	LEAQ   (DI)(CX*4), R8
 	ADDQ   CX, R8
 	MOVQ   b+32(FP), R9
-	MOVQ   k+64(FP), R10
+	MOVQ   k+80(FP), R10
 
 k:
 	VMASKMOVPS   (R9), Y0, Y9
@@ -1777,8 +1861,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMASKMOVPS   Y1, Y0, (DI)
 	ADDQ         R8, DI
 	VMASKMOVPS   Y2, Y0, (DI)
@@ -1795,28 +1879,28 @@ k:
 	ADDQ         R8, DI
 	VMASKMOVPS   Y8, Y0, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x9x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX2x9x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3
-TEXT ·dotAVX2x9x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX2x9x1tail(SB), NOSPLIT, $0-112
 	MOVQ    a+0(FP), AX
 	MOVQ    ars+16(FP), CX
 	MOVQ    acs+24(FP), DX
 	MOVQ    brs+40(FP), BX
 	LEAQ    (CX)(CX*2), SI
-	MOVQ    lanes+80(FP), DI
+	MOVQ    lanes+96(FP), DI
 	LEAQ    laneMasks<>+0(SB), R8
 	NEGQ    DI
 	VMOVUPS 32(R8)(DI*4), Y0
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Y1, Y1, Y1
@@ -1831,8 +1915,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	VMASKMOVPS (DI), Y0, Y1
 	ADDQ       R8, DI
 	VMASKMOVPS (DI), Y0, Y2
@@ -1853,8 +1937,8 @@ add:
 	ADDQ       R8, DI
 
 sums:
-	MOVQ   c+48(FP), DI
-	MOVQ   ldc+56(FP), R8
+	MOVQ   c+64(FP), DI
+	MOVQ   ldc+72(FP), R8
 	IMUL3Q $0x09, R8, R9
 	ADDQ   R9, DI
 	ADDQ   R8, DI
@@ -1870,7 +1954,7 @@ sums:
 	LEAQ   (DI)(CX*4), R8
 	ADDQ   CX, R8
 	MOVQ   b+32(FP), R9
-	MOVQ   k+64(FP), R10
+	MOVQ   k+80(FP), R10
 
 k:
 	VMASKMOVPS   (R9), Y0, Y10
@@ -1897,8 +1981,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMASKMOVPS   Y1, Y0, (DI)
 	ADDQ         R8, DI
 	VMASKMOVPS   Y2, Y0, (DI)
@@ -1917,28 +2001,28 @@ k:
 	ADDQ         R8, DI
 	VMASKMOVPS   Y9, Y0, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x10x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX2x10x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3
-TEXT ·dotAVX2x10x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX2x10x1tail(SB), NOSPLIT, $0-112
 	MOVQ    a+0(FP), AX
 	MOVQ    ars+16(FP), CX
 	MOVQ    acs+24(FP), DX
 	MOVQ    brs+40(FP), BX
 	LEAQ    (CX)(CX*2), SI
-	MOVQ    lanes+80(FP), DI
+	MOVQ    lanes+96(FP), DI
 	LEAQ    laneMasks<>+0(SB), R8
 	NEGQ    DI
 	VMOVUPS 32(R8)(DI*4), Y0
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Y1, Y1, Y1
@@ -1954,8 +2038,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	VMASKMOVPS (DI), Y0, Y1
 	ADDQ       R8, DI
 	VMASKMOVPS (DI), Y0, Y2
@@ -1978,8 +2062,8 @@ add:
 	ADDQ       R8, DI
 
 sums:
-	MOVQ   c+48(FP), DI
-	MOVQ   ldc+56(FP), R8
+	MOVQ   c+64(FP), DI
+	MOVQ   ldc+72(FP), R8
 	IMUL3Q $0x0a, R8, R9
 	ADDQ   R9, DI
 	ADDQ   R8, DI
@@ -1996,7 +2080,7 @@ sums:
 	LEAQ   (DI)(CX*4), R8
 	ADDQ   CX, R8
 	MOVQ   b+32(FP), R9
-	MOVQ   k+64(FP), R10
+	MOVQ   k+80(FP), R10
 
 k:
 	VMASKMOVPS   (R9), Y0, Y11
@@ -2025,8 +2109,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMASKMOVPS   Y1, Y0, (DI)
 	ADDQ         R8, DI
 	VMASKMOVPS   Y2, Y0, (DI)
@@ -2047,28 +2131,28 @@ k:
 	ADDQ         R8, DI
 	VMASKMOVPS   Y10, Y0, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x11x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX2x11x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3
-TEXT ·dotAVX2x11x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX2x11x1tail(SB), NOSPLIT, $0-112
 	MOVQ    a+0(FP), AX
 	MOVQ    ars+16(FP), CX
 	MOVQ    acs+24(FP), DX
 	MOVQ    brs+40(FP), BX
 	LEAQ    (CX)(CX*2), SI
-	MOVQ    lanes+80(FP), DI
+	MOVQ    lanes+96(FP), DI
 	LEAQ    laneMasks<>+0(SB), R8
 	NEGQ    DI
 	VMOVUPS 32(R8)(DI*4), Y0
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Y1, Y1, Y1
@@ -2085,8 +2169,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	VMASKMOVPS (DI), Y0, Y1
 	ADDQ       R8, DI
 	VMASKMOVPS (DI), Y0, Y2
@@ -2111,8 +2195,8 @@ add:
 	ADDQ       R8, DI
 
 sums:
-	MOVQ   c+48(FP), DI
-	MOVQ   ldc+56(FP), R8
+	MOVQ   c+64(FP), DI
+	MOVQ   ldc+72(FP), R8
 	IMUL3Q $0x0b, R8, R9
 	ADDQ   R9, DI
 	ADDQ   R8, DI
@@ -2132,7 +2216,7 @@ sums:
 	LEAQ   (R8)(CX*4), R9
 	ADDQ   CX, R9
 	MOVQ   b+32(FP), R10
-	MOVQ   k+64(FP), R11
+	MOVQ   k+80(FP), R11
 
 k:
 	VMASKMOVPS   (R10), Y0, Y12
@@ -2164,8 +2248,8 @@ k:
 	ADDQ         DX, R9
 	DECQ         R11
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMASKMOVPS   Y1, Y0, (DI)
 	ADDQ         R8, DI
 	VMASKMOVPS   Y2, Y0, (DI)
@@ -2188,28 +2272,28 @@ k:
 	ADDQ         R8, DI
 	VMASKMOVPS   Y11, Y0, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX2x12x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX2x12x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, FMA3
-TEXT ·dotAVX2x12x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX2x12x1tail(SB), NOSPLIT, $0-112
 	MOVQ    a+0(FP), AX
 	MOVQ    ars+16(FP), CX
 	MOVQ    acs+24(FP), DX
 	MOVQ    brs+40(FP), BX
 	LEAQ    (CX)(CX*2), SI
-	MOVQ    lanes+80(FP), DI
+	MOVQ    lanes+96(FP), DI
 	LEAQ    laneMasks<>+0(SB), R8
 	NEGQ    DI
 	VMOVUPS 32(R8)(DI*4), Y0
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Y1, Y1, Y1
@@ -2227,8 +2311,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	VMASKMOVPS (DI), Y0, Y1
 	ADDQ       R8, DI
 	VMASKMOVPS (DI), Y0, Y2
@@ -2255,8 +2339,8 @@ add:
 	ADDQ       R8, DI
 
 sums:
-	MOVQ   c+48(FP), DI
-	MOVQ   ldc+56(FP), R8
+	MOVQ   c+64(FP), DI
+	MOVQ   ldc+72(FP), R8
 	IMUL3Q $0x0c, R8, R9
 	ADDQ   R9, DI
 	ADDQ   R8, DI
@@ -2277,7 +2361,7 @@ sums:
 	LEAQ   (R8)(CX*4), R9
 	ADDQ   CX, R9
 	MOVQ   b+32(FP), R10
-	MOVQ   k+64(FP), R11
+	MOVQ   k+80(FP), R11
 
 k:
 	VMASKMOVPS   (R10), Y0, Y13
@@ -2311,8 +2395,8 @@ k:
 	ADDQ         DX, R9
 	DECQ         R11
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMASKMOVPS   Y1, Y0, (DI)
 	ADDQ         R8, DI
 	VMASKMOVPS   Y2, Y0, (DI)
@@ -2337,9 +2421,9 @@ k:
 	ADDQ         R8, DI
 	VMASKMOVPS   Y12, Y0, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
@@ -2826,16 +2910,16 @@ round:
 	VZEROUPPER
 	RET
 
-// func dotAVX512x1x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x1x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·dotAVX512x1x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x1x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), CX
 	MOVQ brs+40(FP), DX
 
 tile:
-	MOVQ   add+88(FP), BX
+	MOVQ   add+104(FP), BX
 	TESTQ  BX, BX
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -2843,15 +2927,15 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), BX
-	MOVQ    ldc+56(FP), SI
+	MOVQ    c+64(FP), BX
+	MOVQ    ldc+72(FP), SI
 	VMOVUPS (BX), Z0
 	VMOVUPS 64(BX), Z1
 	ADDQ    SI, BX
 
 sums:
-	MOVQ       c+48(FP), BX
-	MOVQ       ldc+56(FP), SI
+	MOVQ       c+64(FP), BX
+	MOVQ       ldc+72(FP), SI
 	IMUL3Q     $0x01, SI, DI
 	ADDQ       DI, BX
 	PREFETCHT0 (BX)
@@ -2859,13 +2943,20 @@ sums:
 	ADDQ       SI, BX
 	MOVQ       AX, BX
 	MOVQ       b+32(FP), SI
-	MOVQ       k+64(FP), DI
+	MOVQ       k+80(FP), DI
+	MOVQ       as+56(FP), R9
+	MOVQ       ahead+48(FP), R8
+	ADDQ       SI, R8
+	XORQ       R10, R10
+	MOVQ       R10, ahead+48(FP)
+	MOVQ       R10, as+56(FP)
 
 k:
 	VMOVUPS      (SI), Z2
 	VMOVUPS      64(SI), Z3
-	PREFETCHT0   128(SI)
-	PREFETCHT0   192(SI)
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	ADDQ         R9, R8
 	ADDQ         DX, SI
 	VBROADCASTSS (BX), Z4
 	VFMADD231PS  Z4, Z2, Z0
@@ -2873,32 +2964,32 @@ k:
 	ADDQ         CX, BX
 	DECQ         DI
 	JNZ          k
-	MOVQ         c+48(FP), BX
-	MOVQ         ldc+56(FP), SI
+	MOVQ         c+64(FP), BX
+	MOVQ         ldc+72(FP), SI
 	VMOVUPS      Z0, (BX)
 	VMOVUPS      Z1, 64(BX)
 	ADDQ         SI, BX
-	MOVQ         BX, c+48(FP)
+	MOVQ         BX, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x1x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x1x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x1x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x1x2tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), CX
 	MOVQ  brs+40(FP), DX
-	MOVQ  lanes+80(FP), BX
+	MOVQ  lanes+96(FP), BX
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVW SI, K1
 
 tile:
-	MOVQ   add+88(FP), BX
+	MOVQ   add+104(FP), BX
 	TESTQ  BX, BX
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -2906,15 +2997,15 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), BX
-	MOVQ      ldc+56(FP), SI
+	MOVQ      c+64(FP), BX
+	MOVQ      ldc+72(FP), SI
 	VMOVUPS   (BX), Z0
 	VMOVUPS.Z 64(BX), K1, Z1
 	ADDQ      SI, BX
 
 sums:
-	MOVQ       c+48(FP), BX
-	MOVQ       ldc+56(FP), SI
+	MOVQ       c+64(FP), BX
+	MOVQ       ldc+72(FP), SI
 	IMUL3Q     $0x01, SI, DI
 	ADDQ       DI, BX
 	PREFETCHT0 (BX)
@@ -2922,13 +3013,20 @@ sums:
 	ADDQ       SI, BX
 	MOVQ       AX, BX
 	MOVQ       b+32(FP), SI
-	MOVQ       k+64(FP), DI
+	MOVQ       k+80(FP), DI
+	MOVQ       as+56(FP), R9
+	MOVQ       ahead+48(FP), R8
+	ADDQ       SI, R8
+	XORQ       R10, R10
+	MOVQ       R10, ahead+48(FP)
+	MOVQ       R10, as+56(FP)
 
 k:
 	VMOVUPS      (SI), Z2
 	VMOVUPS.Z    64(SI), K1, Z3
-	PREFETCHT0   128(SI)
-	PREFETCHT0   192(SI)
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	ADDQ         R9, R8
 	ADDQ         DX, SI
 	VBROADCASTSS (BX), Z4
 	VFMADD231PS  Z4, Z2, Z0
@@ -2936,28 +3034,28 @@ k:
 	ADDQ         CX, BX
 	DECQ         DI
 	JNZ          k
-	MOVQ         c+48(FP), BX
-	MOVQ         ldc+56(FP), SI
+	MOVQ         c+64(FP), BX
+	MOVQ         ldc+72(FP), SI
 	VMOVUPS      Z0, (BX)
 	VMOVUPS      Z1, K1, 64(BX)
 	ADDQ         SI, BX
-	MOVQ         BX, c+48(FP)
+	MOVQ         BX, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x2x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x2x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·dotAVX512x2x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x2x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), DX
 	MOVQ brs+40(FP), BX
 
 tile:
-	MOVQ   add+88(FP), SI
+	MOVQ   add+104(FP), SI
 	TESTQ  SI, SI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -2967,8 +3065,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), SI
-	MOVQ    ldc+56(FP), DI
+	MOVQ    c+64(FP), SI
+	MOVQ    ldc+72(FP), DI
 	VMOVUPS (SI), Z0
 	VMOVUPS 64(SI), Z1
 	ADDQ    DI, SI
@@ -2977,8 +3075,8 @@ add:
 	ADDQ    DI, SI
 
 sums:
-	MOVQ       c+48(FP), SI
-	MOVQ       ldc+56(FP), DI
+	MOVQ       c+64(FP), SI
+	MOVQ       ldc+72(FP), DI
 	IMUL3Q     $0x02, DI, R8
 	ADDQ       R8, SI
 	PREFETCHT0 (SI)
@@ -2989,13 +3087,20 @@ sums:
 	ADDQ       DI, SI
 	MOVQ       AX, SI
 	MOVQ       b+32(FP), DI
-	MOVQ       k+64(FP), R8
+	MOVQ       k+80(FP), R8
+	MOVQ       as+56(FP), R10
+	MOVQ       ahead+48(FP), R9
+	ADDQ       DI, R9
+	XORQ       R11, R11
+	MOVQ       R11, ahead+48(FP)
+	MOVQ       R11, as+56(FP)
 
 k:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
-	PREFETCHT0   128(DI)
-	PREFETCHT0   192(DI)
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	ADDQ         R10, R9
 	ADDQ         BX, DI
 	VBROADCASTSS (SI), Z6
 	VFMADD231PS  Z6, Z4, Z0
@@ -3006,35 +3111,35 @@ k:
 	ADDQ         DX, SI
 	DECQ         R8
 	JNZ          k
-	MOVQ         c+48(FP), SI
-	MOVQ         ldc+56(FP), DI
+	MOVQ         c+64(FP), SI
+	MOVQ         ldc+72(FP), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, 64(SI)
 	ADDQ         DI, SI
 	VMOVUPS      Z2, (SI)
 	VMOVUPS      Z3, 64(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, c+48(FP)
+	MOVQ         SI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x2x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x2x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x2x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x2x2tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
-	MOVQ  lanes+80(FP), SI
+	MOVQ  lanes+96(FP), SI
 	MOVQ  $-1, DI
 	BZHIQ SI, DI, DI
 	KMOVW DI, K1
 
 tile:
-	MOVQ   add+88(FP), SI
+	MOVQ   add+104(FP), SI
 	TESTQ  SI, SI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -3044,8 +3149,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), SI
-	MOVQ      ldc+56(FP), DI
+	MOVQ      c+64(FP), SI
+	MOVQ      ldc+72(FP), DI
 	VMOVUPS   (SI), Z0
 	VMOVUPS.Z 64(SI), K1, Z1
 	ADDQ      DI, SI
@@ -3054,8 +3159,8 @@ add:
 	ADDQ      DI, SI
 
 sums:
-	MOVQ       c+48(FP), SI
-	MOVQ       ldc+56(FP), DI
+	MOVQ       c+64(FP), SI
+	MOVQ       ldc+72(FP), DI
 	IMUL3Q     $0x02, DI, R8
 	ADDQ       R8, SI
 	PREFETCHT0 (SI)
@@ -3066,13 +3171,20 @@ sums:
 	ADDQ       DI, SI
 	MOVQ       AX, SI
 	MOVQ       b+32(FP), DI
-	MOVQ       k+64(FP), R8
+	MOVQ       k+80(FP), R8
+	MOVQ       as+56(FP), R10
+	MOVQ       ahead+48(FP), R9
+	ADDQ       DI, R9
+	XORQ       R11, R11
+	MOVQ       R11, ahead+48(FP)
+	MOVQ       R11, as+56(FP)
 
 k:
 	VMOVUPS      (DI), Z4
 	VMOVUPS.Z    64(DI), K1, Z5
-	PREFETCHT0   128(DI)
-	PREFETCHT0   192(DI)
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	ADDQ         R10, R9
 	ADDQ         BX, DI
 	VBROADCASTSS (SI), Z6
 	VFMADD231PS  Z6, Z4, Z0
@@ -3083,31 +3195,31 @@ k:
 	ADDQ         DX, SI
 	DECQ         R8
 	JNZ          k
-	MOVQ         c+48(FP), SI
-	MOVQ         ldc+56(FP), DI
+	MOVQ         c+64(FP), SI
+	MOVQ         ldc+72(FP), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, K1, 64(SI)
 	ADDQ         DI, SI
 	VMOVUPS      Z2, (SI)
 	VMOVUPS      Z3, K1, 64(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, c+48(FP)
+	MOVQ         SI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x3x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x3x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·dotAVX512x3x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x3x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), DX
 	MOVQ brs+40(FP), BX
 
 tile:
-	MOVQ   add+88(FP), SI
+	MOVQ   add+104(FP), SI
 	TESTQ  SI, SI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -3119,8 +3231,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), SI
-	MOVQ    ldc+56(FP), DI
+	MOVQ    c+64(FP), SI
+	MOVQ    ldc+72(FP), DI
 	VMOVUPS (SI), Z0
 	VMOVUPS 64(SI), Z1
 	ADDQ    DI, SI
@@ -3132,8 +3244,8 @@ add:
 	ADDQ    DI, SI
 
 sums:
-	MOVQ       c+48(FP), SI
-	MOVQ       ldc+56(FP), DI
+	MOVQ       c+64(FP), SI
+	MOVQ       ldc+72(FP), DI
 	IMUL3Q     $0x03, DI, R8
 	ADDQ       R8, SI
 	PREFETCHT0 (SI)
@@ -3147,13 +3259,20 @@ sums:
 	ADDQ       DI, SI
 	MOVQ       AX, SI
 	MOVQ       b+32(FP), DI
-	MOVQ       k+64(FP), R8
+	MOVQ       k+80(FP), R8
+	MOVQ       as+56(FP), R10
+	MOVQ       ahead+48(FP), R9
+	ADDQ       DI, R9
+	XORQ       R11, R11
+	MOVQ       R11, ahead+48(FP)
+	MOVQ       R11, as+56(FP)
 
 k:
 	VMOVUPS      (DI), Z6
 	VMOVUPS      64(DI), Z7
-	PREFETCHT0   128(DI)
-	PREFETCHT0   192(DI)
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	ADDQ         R10, R9
 	ADDQ         BX, DI
 	VBROADCASTSS (SI), Z8
 	VFMADD231PS  Z8, Z6, Z0
@@ -3167,8 +3286,8 @@ k:
 	ADDQ         DX, SI
 	DECQ         R8
 	JNZ          k
-	MOVQ         c+48(FP), SI
-	MOVQ         ldc+56(FP), DI
+	MOVQ         c+64(FP), SI
+	MOVQ         ldc+72(FP), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, 64(SI)
 	ADDQ         DI, SI
@@ -3178,27 +3297,27 @@ k:
 	VMOVUPS      Z4, (SI)
 	VMOVUPS      Z5, 64(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, c+48(FP)
+	MOVQ         SI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x3x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x3x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x3x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x3x2tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
-	MOVQ  lanes+80(FP), SI
+	MOVQ  lanes+96(FP), SI
 	MOVQ  $-1, DI
 	BZHIQ SI, DI, DI
 	KMOVW DI, K1
 
 tile:
-	MOVQ   add+88(FP), SI
+	MOVQ   add+104(FP), SI
 	TESTQ  SI, SI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -3210,8 +3329,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), SI
-	MOVQ      ldc+56(FP), DI
+	MOVQ      c+64(FP), SI
+	MOVQ      ldc+72(FP), DI
 	VMOVUPS   (SI), Z0
 	VMOVUPS.Z 64(SI), K1, Z1
 	ADDQ      DI, SI
@@ -3223,8 +3342,8 @@ add:
 	ADDQ      DI, SI
 
 sums:
-	MOVQ       c+48(FP), SI
-	MOVQ       ldc+56(FP), DI
+	MOVQ       c+64(FP), SI
+	MOVQ       ldc+72(FP), DI
 	IMUL3Q     $0x03, DI, R8
 	ADDQ       R8, SI
 	PREFETCHT0 (SI)
@@ -3238,13 +3357,20 @@ sums:
 	ADDQ       DI, SI
 	MOVQ       AX, SI
 	MOVQ       b+32(FP), DI
-	MOVQ       k+64(FP), R8
+	MOVQ       k+80(FP), R8
+	MOVQ       as+56(FP), R10
+	MOVQ       ahead+48(FP), R9
+	ADDQ       DI, R9
+	XORQ       R11, R11
+	MOVQ       R11, ahead+48(FP)
+	MOVQ       R11, as+56(FP)
 
 k:
 	VMOVUPS      (DI), Z6
 	VMOVUPS.Z    64(DI), K1, Z7
-	PREFETCHT0   128(DI)
-	PREFETCHT0   192(DI)
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	ADDQ         R10, R9
 	ADDQ         BX, DI
 	VBROADCASTSS (SI), Z8
 	VFMADD231PS  Z8, Z6, Z0
@@ -3258,8 +3384,8 @@ k:
 	ADDQ         DX, SI
 	DECQ         R8
 	JNZ          k
-	MOVQ         c+48(FP), SI
-	MOVQ         ldc+56(FP), DI
+	MOVQ         c+64(FP), SI
+	MOVQ         ldc+72(FP), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, K1, 64(SI)
 	ADDQ         DI, SI
@@ -3269,16 +3395,16 @@ k:
 	VMOVUPS      Z4, (SI)
 	VMOVUPS      Z5, K1, 64(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, c+48(FP)
+	MOVQ         SI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x4x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x4x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·dotAVX512x4x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x4x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), DX
@@ -3286,7 +3412,7 @@ TEXT ·dotAVX512x4x2(SB), NOSPLIT, $0-96
 	LEAQ (CX)(CX*2), SI
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -3300,8 +3426,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), DI
-	MOVQ    ldc+56(FP), R8
+	MOVQ    c+64(FP), DI
+	MOVQ    ldc+72(FP), R8
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	ADDQ    R8, DI
@@ -3316,8 +3442,8 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x04, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -3334,13 +3460,20 @@ sums:
 	ADDQ       R8, DI
 	MOVQ       AX, DI
 	MOVQ       b+32(FP), R8
-	MOVQ       k+64(FP), R9
+	MOVQ       k+80(FP), R9
+	MOVQ       as+56(FP), R11
+	MOVQ       ahead+48(FP), R10
+	ADDQ       R8, R10
+	XORQ       R12, R12
+	MOVQ       R12, ahead+48(FP)
+	MOVQ       R12, as+56(FP)
 
 k:
 	VMOVUPS      (R8), Z8
 	VMOVUPS      64(R8), Z9
-	PREFETCHT0   128(R8)
-	PREFETCHT0   192(R8)
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	ADDQ         R11, R10
 	ADDQ         BX, R8
 	VBROADCASTSS (DI), Z10
 	VFMADD231PS  Z10, Z8, Z0
@@ -3357,8 +3490,8 @@ k:
 	ADDQ         DX, DI
 	DECQ         R9
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, 64(DI)
 	ADDQ         R8, DI
@@ -3371,28 +3504,28 @@ k:
 	VMOVUPS      Z6, (DI)
 	VMOVUPS      Z7, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x4x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x4x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x4x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x4x2tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -3406,8 +3539,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS   (DI), Z0
 	VMOVUPS.Z 64(DI), K1, Z1
 	ADDQ      R8, DI
@@ -3422,8 +3555,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x04, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -3440,13 +3573,20 @@ sums:
 	ADDQ       R8, DI
 	MOVQ       AX, DI
 	MOVQ       b+32(FP), R8
-	MOVQ       k+64(FP), R9
+	MOVQ       k+80(FP), R9
+	MOVQ       as+56(FP), R11
+	MOVQ       ahead+48(FP), R10
+	ADDQ       R8, R10
+	XORQ       R12, R12
+	MOVQ       R12, ahead+48(FP)
+	MOVQ       R12, as+56(FP)
 
 k:
 	VMOVUPS      (R8), Z8
 	VMOVUPS.Z    64(R8), K1, Z9
-	PREFETCHT0   128(R8)
-	PREFETCHT0   192(R8)
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	ADDQ         R11, R10
 	ADDQ         BX, R8
 	VBROADCASTSS (DI), Z10
 	VFMADD231PS  Z10, Z8, Z0
@@ -3463,8 +3603,8 @@ k:
 	ADDQ         DX, DI
 	DECQ         R9
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, K1, 64(DI)
 	ADDQ         R8, DI
@@ -3477,16 +3617,16 @@ k:
 	VMOVUPS      Z6, (DI)
 	VMOVUPS      Z7, K1, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x5x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x5x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·dotAVX512x5x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x5x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), DX
@@ -3494,7 +3634,7 @@ TEXT ·dotAVX512x5x2(SB), NOSPLIT, $0-96
 	LEAQ (CX)(CX*2), SI
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -3510,8 +3650,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), DI
-	MOVQ    ldc+56(FP), R8
+	MOVQ    c+64(FP), DI
+	MOVQ    ldc+72(FP), R8
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	ADDQ    R8, DI
@@ -3529,8 +3669,8 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x05, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -3550,13 +3690,20 @@ sums:
 	ADDQ       R8, DI
 	MOVQ       AX, DI
 	MOVQ       b+32(FP), R8
-	MOVQ       k+64(FP), R9
+	MOVQ       k+80(FP), R9
+	MOVQ       as+56(FP), R11
+	MOVQ       ahead+48(FP), R10
+	ADDQ       R8, R10
+	XORQ       R12, R12
+	MOVQ       R12, ahead+48(FP)
+	MOVQ       R12, as+56(FP)
 
 k:
 	VMOVUPS      (R8), Z10
 	VMOVUPS      64(R8), Z11
-	PREFETCHT0   128(R8)
-	PREFETCHT0   192(R8)
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	ADDQ         R11, R10
 	ADDQ         BX, R8
 	VBROADCASTSS (DI), Z12
 	VFMADD231PS  Z12, Z10, Z0
@@ -3576,8 +3723,8 @@ k:
 	ADDQ         DX, DI
 	DECQ         R9
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, 64(DI)
 	ADDQ         R8, DI
@@ -3593,28 +3740,28 @@ k:
 	VMOVUPS      Z8, (DI)
 	VMOVUPS      Z9, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x5x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x5x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x5x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x5x2tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -3630,8 +3777,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS   (DI), Z0
 	VMOVUPS.Z 64(DI), K1, Z1
 	ADDQ      R8, DI
@@ -3649,8 +3796,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x05, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -3670,13 +3817,20 @@ sums:
 	ADDQ       R8, DI
 	MOVQ       AX, DI
 	MOVQ       b+32(FP), R8
-	MOVQ       k+64(FP), R9
+	MOVQ       k+80(FP), R9
+	MOVQ       as+56(FP), R11
+	MOVQ       ahead+48(FP), R10
+	ADDQ       R8, R10
+	XORQ       R12, R12
+	MOVQ       R12, ahead+48(FP)
+	MOVQ       R12, as+56(FP)
 
 k:
 	VMOVUPS      (R8), Z10
 	VMOVUPS.Z    64(R8), K1, Z11
-	PREFETCHT0   128(R8)
-	PREFETCHT0   192(R8)
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	ADDQ         R11, R10
 	ADDQ         BX, R8
 	VBROADCASTSS (DI), Z12
 	VFMADD231PS  Z12, Z10, Z0
@@ -3696,8 +3850,8 @@ k:
 	ADDQ         DX, DI
 	DECQ         R9
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, K1, 64(DI)
 	ADDQ         R8, DI
@@ -3713,16 +3867,16 @@ k:
 	VMOVUPS      Z8, (DI)
 	VMOVUPS      Z9, K1, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x6x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x6x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·dotAVX512x6x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x6x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), DX
@@ -3730,7 +3884,7 @@ TEXT ·dotAVX512x6x2(SB), NOSPLIT, $0-96
 	LEAQ (CX)(CX*2), SI
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -3748,8 +3902,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), DI
-	MOVQ    ldc+56(FP), R8
+	MOVQ    c+64(FP), DI
+	MOVQ    ldc+72(FP), R8
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	ADDQ    R8, DI
@@ -3770,8 +3924,8 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x06, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -3796,13 +3950,20 @@ sums:
 	LEAQ       (DI)(CX*4), R8
 	ADDQ       CX, R8
 	MOVQ       b+32(FP), R9
-	MOVQ       k+64(FP), R10
+	MOVQ       k+80(FP), R10
+	MOVQ       as+56(FP), R12
+	MOVQ       ahead+48(FP), R11
+	ADDQ       R9, R11
+	XORQ       R13, R13
+	MOVQ       R13, ahead+48(FP)
+	MOVQ       R13, as+56(FP)
 
 k:
 	VMOVUPS      (R9), Z12
 	VMOVUPS      64(R9), Z13
-	PREFETCHT0   128(R9)
-	PREFETCHT0   192(R9)
+	PREFETCHT1   (R11)
+	PREFETCHT1   64(R11)
+	ADDQ         R12, R11
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Z14
 	VFMADD231PS  Z14, Z12, Z0
@@ -3826,8 +3987,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, 64(DI)
 	ADDQ         R8, DI
@@ -3846,28 +4007,28 @@ k:
 	VMOVUPS      Z10, (DI)
 	VMOVUPS      Z11, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x6x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x6x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x6x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x6x2tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -3885,8 +4046,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS   (DI), Z0
 	VMOVUPS.Z 64(DI), K1, Z1
 	ADDQ      R8, DI
@@ -3907,8 +4068,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x06, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -3933,13 +4094,20 @@ sums:
 	LEAQ       (DI)(CX*4), R8
 	ADDQ       CX, R8
 	MOVQ       b+32(FP), R9
-	MOVQ       k+64(FP), R10
+	MOVQ       k+80(FP), R10
+	MOVQ       as+56(FP), R12
+	MOVQ       ahead+48(FP), R11
+	ADDQ       R9, R11
+	XORQ       R13, R13
+	MOVQ       R13, ahead+48(FP)
+	MOVQ       R13, as+56(FP)
 
 k:
 	VMOVUPS      (R9), Z12
 	VMOVUPS.Z    64(R9), K1, Z13
-	PREFETCHT0   128(R9)
-	PREFETCHT0   192(R9)
+	PREFETCHT1   (R11)
+	PREFETCHT1   64(R11)
+	ADDQ         R12, R11
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Z14
 	VFMADD231PS  Z14, Z12, Z0
@@ -3963,8 +4131,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, K1, 64(DI)
 	ADDQ         R8, DI
@@ -3983,16 +4151,16 @@ k:
 	VMOVUPS      Z10, (DI)
 	VMOVUPS      Z11, K1, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x7x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x7x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·dotAVX512x7x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x7x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), DX
@@ -4000,7 +4168,7 @@ TEXT ·dotAVX512x7x2(SB), NOSPLIT, $0-96
 	LEAQ (CX)(CX*2), SI
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -4020,8 +4188,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), DI
-	MOVQ    ldc+56(FP), R8
+	MOVQ    c+64(FP), DI
+	MOVQ    ldc+72(FP), R8
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	ADDQ    R8, DI
@@ -4045,8 +4213,8 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x07, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -4074,13 +4242,20 @@ sums:
 	LEAQ       (DI)(CX*4), R8
 	ADDQ       CX, R8
 	MOVQ       b+32(FP), R9
-	MOVQ       k+64(FP), R10
+	MOVQ       k+80(FP), R10
+	MOVQ       as+56(FP), R12
+	MOVQ       ahead+48(FP), R11
+	ADDQ       R9, R11
+	XORQ       R13, R13
+	MOVQ       R13, ahead+48(FP)
+	MOVQ       R13, as+56(FP)
 
 k:
 	VMOVUPS      (R9), Z14
 	VMOVUPS      64(R9), Z15
-	PREFETCHT0   128(R9)
-	PREFETCHT0   192(R9)
+	PREFETCHT1   (R11)
+	PREFETCHT1   64(R11)
+	ADDQ         R12, R11
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Z16
 	VFMADD231PS  Z16, Z14, Z0
@@ -4107,8 +4282,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, 64(DI)
 	ADDQ         R8, DI
@@ -4130,28 +4305,28 @@ k:
 	VMOVUPS      Z12, (DI)
 	VMOVUPS      Z13, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x7x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x7x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x7x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x7x2tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -4171,8 +4346,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS   (DI), Z0
 	VMOVUPS.Z 64(DI), K1, Z1
 	ADDQ      R8, DI
@@ -4196,8 +4371,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x07, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -4225,13 +4400,20 @@ sums:
 	LEAQ       (DI)(CX*4), R8
 	ADDQ       CX, R8
 	MOVQ       b+32(FP), R9
-	MOVQ       k+64(FP), R10
+	MOVQ       k+80(FP), R10
+	MOVQ       as+56(FP), R12
+	MOVQ       ahead+48(FP), R11
+	ADDQ       R9, R11
+	XORQ       R13, R13
+	MOVQ       R13, ahead+48(FP)
+	MOVQ       R13, as+56(FP)
 
 k:
 	VMOVUPS      (R9), Z14
 	VMOVUPS.Z    64(R9), K1, Z15
-	PREFETCHT0   128(R9)
-	PREFETCHT0   192(R9)
+	PREFETCHT1   (R11)
+	PREFETCHT1   64(R11)
+	ADDQ         R12, R11
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Z16
 	VFMADD231PS  Z16, Z14, Z0
@@ -4258,8 +4440,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, K1, 64(DI)
 	ADDQ         R8, DI
@@ -4281,16 +4463,16 @@ k:
 	VMOVUPS      Z12, (DI)
 	VMOVUPS      Z13, K1, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x8x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x8x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·dotAVX512x8x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x8x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), DX
@@ -4298,7 +4480,7 @@ TEXT ·dotAVX512x8x2(SB), NOSPLIT, $0-96
 	LEAQ (CX)(CX*2), SI
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -4320,8 +4502,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), DI
-	MOVQ    ldc+56(FP), R8
+	MOVQ    c+64(FP), DI
+	MOVQ    ldc+72(FP), R8
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	ADDQ    R8, DI
@@ -4348,8 +4530,8 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x08, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -4380,13 +4562,20 @@ sums:
 	LEAQ       (DI)(CX*4), R8
 	ADDQ       CX, R8
 	MOVQ       b+32(FP), R9
-	MOVQ       k+64(FP), R10
+	MOVQ       k+80(FP), R10
+	MOVQ       as+56(FP), R12
+	MOVQ       ahead+48(FP), R11
+	ADDQ       R9, R11
+	XORQ       R13, R13
+	MOVQ       R13, ahead+48(FP)
+	MOVQ       R13, as+56(FP)
 
 k:
 	VMOVUPS      (R9), Z16
 	VMOVUPS      64(R9), Z17
-	PREFETCHT0   128(R9)
-	PREFETCHT0   192(R9)
+	PREFETCHT1   (R11)
+	PREFETCHT1   64(R11)
+	ADDQ         R12, R11
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Z18
 	VFMADD231PS  Z18, Z16, Z0
@@ -4416,8 +4605,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, 64(DI)
 	ADDQ         R8, DI
@@ -4442,28 +4631,28 @@ k:
 	VMOVUPS      Z14, (DI)
 	VMOVUPS      Z15, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x8x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x8x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x8x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x8x2tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -4485,8 +4674,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS   (DI), Z0
 	VMOVUPS.Z 64(DI), K1, Z1
 	ADDQ      R8, DI
@@ -4513,8 +4702,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x08, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -4545,13 +4734,20 @@ sums:
 	LEAQ       (DI)(CX*4), R8
 	ADDQ       CX, R8
 	MOVQ       b+32(FP), R9
-	MOVQ       k+64(FP), R10
+	MOVQ       k+80(FP), R10
+	MOVQ       as+56(FP), R12
+	MOVQ       ahead+48(FP), R11
+	ADDQ       R9, R11
+	XORQ       R13, R13
+	MOVQ       R13, ahead+48(FP)
+	MOVQ       R13, as+56(FP)
 
 k:
 	VMOVUPS      (R9), Z16
 	VMOVUPS.Z    64(R9), K1, Z17
-	PREFETCHT0   128(R9)
-	PREFETCHT0   192(R9)
+	PREFETCHT1   (R11)
+	PREFETCHT1   64(R11)
+	ADDQ         R12, R11
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Z18
 	VFMADD231PS  Z18, Z16, Z0
@@ -4581,8 +4777,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, K1, 64(DI)
 	ADDQ         R8, DI
@@ -4607,16 +4803,16 @@ k:
 	VMOVUPS      Z14, (DI)
 	VMOVUPS      Z15, K1, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x9x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x9x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·dotAVX512x9x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x9x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), DX
@@ -4624,7 +4820,7 @@ TEXT ·dotAVX512x9x2(SB), NOSPLIT, $0-96
 	LEAQ (CX)(CX*2), SI
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -4648,8 +4844,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), DI
-	MOVQ    ldc+56(FP), R8
+	MOVQ    c+64(FP), DI
+	MOVQ    ldc+72(FP), R8
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	ADDQ    R8, DI
@@ -4679,8 +4875,8 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x09, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -4714,13 +4910,20 @@ sums:
 	LEAQ       (DI)(CX*4), R8
 	ADDQ       CX, R8
 	MOVQ       b+32(FP), R9
-	MOVQ       k+64(FP), R10
+	MOVQ       k+80(FP), R10
+	MOVQ       as+56(FP), R12
+	MOVQ       ahead+48(FP), R11
+	ADDQ       R9, R11
+	XORQ       R13, R13
+	MOVQ       R13, ahead+48(FP)
+	MOVQ       R13, as+56(FP)
 
 k:
 	VMOVUPS      (R9), Z18
 	VMOVUPS      64(R9), Z19
-	PREFETCHT0   128(R9)
-	PREFETCHT0   192(R9)
+	PREFETCHT1   (R11)
+	PREFETCHT1   64(R11)
+	ADDQ         R12, R11
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Z20
 	VFMADD231PS  Z20, Z18, Z0
@@ -4753,8 +4956,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, 64(DI)
 	ADDQ         R8, DI
@@ -4782,28 +4985,28 @@ k:
 	VMOVUPS      Z16, (DI)
 	VMOVUPS      Z17, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x9x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x9x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x9x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x9x2tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -4827,8 +5030,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS   (DI), Z0
 	VMOVUPS.Z 64(DI), K1, Z1
 	ADDQ      R8, DI
@@ -4858,8 +5061,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x09, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -4893,13 +5096,20 @@ sums:
 	LEAQ       (DI)(CX*4), R8
 	ADDQ       CX, R8
 	MOVQ       b+32(FP), R9
-	MOVQ       k+64(FP), R10
+	MOVQ       k+80(FP), R10
+	MOVQ       as+56(FP), R12
+	MOVQ       ahead+48(FP), R11
+	ADDQ       R9, R11
+	XORQ       R13, R13
+	MOVQ       R13, ahead+48(FP)
+	MOVQ       R13, as+56(FP)
 
 k:
 	VMOVUPS      (R9), Z18
 	VMOVUPS.Z    64(R9), K1, Z19
-	PREFETCHT0   128(R9)
-	PREFETCHT0   192(R9)
+	PREFETCHT1   (R11)
+	PREFETCHT1   64(R11)
+	ADDQ         R12, R11
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Z20
 	VFMADD231PS  Z20, Z18, Z0
@@ -4932,8 +5142,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, K1, 64(DI)
 	ADDQ         R8, DI
@@ -4961,16 +5171,16 @@ k:
 	VMOVUPS      Z16, (DI)
 	VMOVUPS      Z17, K1, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x10x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x10x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·dotAVX512x10x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x10x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), DX
@@ -4978,7 +5188,7 @@ TEXT ·dotAVX512x10x2(SB), NOSPLIT, $0-96
 	LEAQ (CX)(CX*2), SI
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -5004,8 +5214,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), DI
-	MOVQ    ldc+56(FP), R8
+	MOVQ    c+64(FP), DI
+	MOVQ    ldc+72(FP), R8
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	ADDQ    R8, DI
@@ -5038,8 +5248,8 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x0a, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -5076,13 +5286,20 @@ sums:
 	LEAQ       (DI)(CX*4), R8
 	ADDQ       CX, R8
 	MOVQ       b+32(FP), R9
-	MOVQ       k+64(FP), R10
+	MOVQ       k+80(FP), R10
+	MOVQ       as+56(FP), R12
+	MOVQ       ahead+48(FP), R11
+	ADDQ       R9, R11
+	XORQ       R13, R13
+	MOVQ       R13, ahead+48(FP)
+	MOVQ       R13, as+56(FP)
 
 k:
 	VMOVUPS      (R9), Z20
 	VMOVUPS      64(R9), Z21
-	PREFETCHT0   128(R9)
-	PREFETCHT0   192(R9)
+	PREFETCHT1   (R11)
+	PREFETCHT1   64(R11)
+	ADDQ         R12, R11
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Z22
 	VFMADD231PS  Z22, Z20, Z0
@@ -5118,8 +5335,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, 64(DI)
 	ADDQ         R8, DI
@@ -5150,28 +5367,28 @@ k:
 	VMOVUPS      Z18, (DI)
 	VMOVUPS      Z19, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x10x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x10x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x10x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x10x2tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -5197,8 +5414,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS   (DI), Z0
 	VMOVUPS.Z 64(DI), K1, Z1
 	ADDQ      R8, DI
@@ -5231,8 +5448,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x0a, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -5269,13 +5486,20 @@ sums:
 	LEAQ       (DI)(CX*4), R8
 	ADDQ       CX, R8
 	MOVQ       b+32(FP), R9
-	MOVQ       k+64(FP), R10
+	MOVQ       k+80(FP), R10
+	MOVQ       as+56(FP), R12
+	MOVQ       ahead+48(FP), R11
+	ADDQ       R9, R11
+	XORQ       R13, R13
+	MOVQ       R13, ahead+48(FP)
+	MOVQ       R13, as+56(FP)
 
 k:
 	VMOVUPS      (R9), Z20
 	VMOVUPS.Z    64(R9), K1, Z21
-	PREFETCHT0   128(R9)
-	PREFETCHT0   192(R9)
+	PREFETCHT1   (R11)
+	PREFETCHT1   64(R11)
+	ADDQ         R12, R11
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Z22
 	VFMADD231PS  Z22, Z20, Z0
@@ -5311,8 +5535,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, K1, 64(DI)
 	ADDQ         R8, DI
@@ -5343,16 +5567,16 @@ k:
 	VMOVUPS      Z18, (DI)
 	VMOVUPS      Z19, K1, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x11x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x11x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·dotAVX512x11x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x11x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), DX
@@ -5360,7 +5584,7 @@ TEXT ·dotAVX512x11x2(SB), NOSPLIT, $0-96
 	LEAQ (CX)(CX*2), SI
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -5388,8 +5612,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), DI
-	MOVQ    ldc+56(FP), R8
+	MOVQ    c+64(FP), DI
+	MOVQ    ldc+72(FP), R8
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	ADDQ    R8, DI
@@ -5425,8 +5649,8 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x0b, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -5468,13 +5692,20 @@ sums:
 	LEAQ       (R8)(CX*4), R9
 	ADDQ       CX, R9
 	MOVQ       b+32(FP), R10
-	MOVQ       k+64(FP), R11
+	MOVQ       k+80(FP), R11
+	MOVQ       as+56(FP), R13
+	MOVQ       ahead+48(FP), R12
+	ADDQ       R10, R12
+	XORQ       R14, R14
+	MOVQ       R14, ahead+48(FP)
+	MOVQ       R14, as+56(FP)
 
 k:
 	VMOVUPS      (R10), Z22
 	VMOVUPS      64(R10), Z23
-	PREFETCHT0   128(R10)
-	PREFETCHT0   192(R10)
+	PREFETCHT1   (R12)
+	PREFETCHT1   64(R12)
+	ADDQ         R13, R12
 	ADDQ         BX, R10
 	VBROADCASTSS (DI), Z24
 	VFMADD231PS  Z24, Z22, Z0
@@ -5514,8 +5745,8 @@ k:
 	ADDQ         DX, R9
 	DECQ         R11
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, 64(DI)
 	ADDQ         R8, DI
@@ -5549,28 +5780,28 @@ k:
 	VMOVUPS      Z20, (DI)
 	VMOVUPS      Z21, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x11x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x11x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x11x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x11x2tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -5598,8 +5829,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS   (DI), Z0
 	VMOVUPS.Z 64(DI), K1, Z1
 	ADDQ      R8, DI
@@ -5635,8 +5866,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x0b, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -5678,13 +5909,20 @@ sums:
 	LEAQ       (R8)(CX*4), R9
 	ADDQ       CX, R9
 	MOVQ       b+32(FP), R10
-	MOVQ       k+64(FP), R11
+	MOVQ       k+80(FP), R11
+	MOVQ       as+56(FP), R13
+	MOVQ       ahead+48(FP), R12
+	ADDQ       R10, R12
+	XORQ       R14, R14
+	MOVQ       R14, ahead+48(FP)
+	MOVQ       R14, as+56(FP)
 
 k:
 	VMOVUPS      (R10), Z22
 	VMOVUPS.Z    64(R10), K1, Z23
-	PREFETCHT0   128(R10)
-	PREFETCHT0   192(R10)
+	PREFETCHT1   (R12)
+	PREFETCHT1   64(R12)
+	ADDQ         R13, R12
 	ADDQ         BX, R10
 	VBROADCASTSS (DI), Z24
 	VFMADD231PS  Z24, Z22, Z0
@@ -5724,8 +5962,8 @@ k:
 	ADDQ         DX, R9
 	DECQ         R11
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, K1, 64(DI)
 	ADDQ         R8, DI
@@ -5759,16 +5997,16 @@ k:
 	VMOVUPS      Z20, (DI)
 	VMOVUPS      Z21, K1, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x12x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x12x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·dotAVX512x12x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x12x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), DX
@@ -5776,7 +6014,7 @@ TEXT ·dotAVX512x12x2(SB), NOSPLIT, $0-96
 	LEAQ (CX)(CX*2), SI
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -5806,8 +6044,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), DI
-	MOVQ    ldc+56(FP), R8
+	MOVQ    c+64(FP), DI
+	MOVQ    ldc+72(FP), R8
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	ADDQ    R8, DI
@@ -5846,8 +6084,8 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x0c, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -5892,13 +6130,20 @@ sums:
 	LEAQ       (R8)(CX*4), R9
 	ADDQ       CX, R9
 	MOVQ       b+32(FP), R10
-	MOVQ       k+64(FP), R11
+	MOVQ       k+80(FP), R11
+	MOVQ       as+56(FP), R13
+	MOVQ       ahead+48(FP), R12
+	ADDQ       R10, R12
+	XORQ       R14, R14
+	MOVQ       R14, ahead+48(FP)
+	MOVQ       R14, as+56(FP)
 
 k:
 	VMOVUPS      (R10), Z24
 	VMOVUPS      64(R10), Z25
-	PREFETCHT0   128(R10)
-	PREFETCHT0   192(R10)
+	PREFETCHT1   (R12)
+	PREFETCHT1   64(R12)
+	ADDQ         R13, R12
 	ADDQ         BX, R10
 	VBROADCASTSS (DI), Z26
 	VFMADD231PS  Z26, Z24, Z0
@@ -5941,8 +6186,8 @@ k:
 	ADDQ         DX, R9
 	DECQ         R11
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, 64(DI)
 	ADDQ         R8, DI
@@ -5979,28 +6224,28 @@ k:
 	VMOVUPS      Z22, (DI)
 	VMOVUPS      Z23, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x12x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x12x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x12x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x12x2tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -6030,8 +6275,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS   (DI), Z0
 	VMOVUPS.Z 64(DI), K1, Z1
 	ADDQ      R8, DI
@@ -6070,8 +6315,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x0c, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -6116,13 +6361,20 @@ sums:
 	LEAQ       (R8)(CX*4), R9
 	ADDQ       CX, R9
 	MOVQ       b+32(FP), R10
-	MOVQ       k+64(FP), R11
+	MOVQ       k+80(FP), R11
+	MOVQ       as+56(FP), R13
+	MOVQ       ahead+48(FP), R12
+	ADDQ       R10, R12
+	XORQ       R14, R14
+	MOVQ       R14, ahead+48(FP)
+	MOVQ       R14, as+56(FP)
 
 k:
 	VMOVUPS      (R10), Z24
 	VMOVUPS.Z    64(R10), K1, Z25
-	PREFETCHT0   128(R10)
-	PREFETCHT0   192(R10)
+	PREFETCHT1   (R12)
+	PREFETCHT1   64(R12)
+	ADDQ         R13, R12
 	ADDQ         BX, R10
 	VBROADCASTSS (DI), Z26
 	VFMADD231PS  Z26, Z24, Z0
@@ -6165,8 +6417,8 @@ k:
 	ADDQ         DX, R9
 	DECQ         R11
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, K1, 64(DI)
 	ADDQ         R8, DI
@@ -6203,16 +6455,16 @@ k:
 	VMOVUPS      Z22, (DI)
 	VMOVUPS      Z23, K1, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x13x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x13x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·dotAVX512x13x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x13x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), DX
@@ -6220,7 +6472,7 @@ TEXT ·dotAVX512x13x2(SB), NOSPLIT, $0-96
 	LEAQ (CX)(CX*2), SI
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -6252,8 +6504,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), DI
-	MOVQ    ldc+56(FP), R8
+	MOVQ    c+64(FP), DI
+	MOVQ    ldc+72(FP), R8
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	ADDQ    R8, DI
@@ -6295,8 +6547,8 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x0d, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -6344,13 +6596,20 @@ sums:
 	LEAQ       (R8)(CX*4), R9
 	ADDQ       CX, R9
 	MOVQ       b+32(FP), R10
-	MOVQ       k+64(FP), R11
+	MOVQ       k+80(FP), R11
+	MOVQ       as+56(FP), R13
+	MOVQ       ahead+48(FP), R12
+	ADDQ       R10, R12
+	XORQ       R14, R14
+	MOVQ       R14, ahead+48(FP)
+	MOVQ       R14, as+56(FP)
 
 k:
 	VMOVUPS      (R10), Z26
 	VMOVUPS      64(R10), Z27
-	PREFETCHT0   128(R10)
-	PREFETCHT0   192(R10)
+	PREFETCHT1   (R12)
+	PREFETCHT1   64(R12)
+	ADDQ         R13, R12
 	ADDQ         BX, R10
 	VBROADCASTSS (DI), Z28
 	VFMADD231PS  Z28, Z26, Z0
@@ -6396,8 +6655,8 @@ k:
 	ADDQ         DX, R9
 	DECQ         R11
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, 64(DI)
 	ADDQ         R8, DI
@@ -6437,28 +6696,28 @@ k:
 	VMOVUPS      Z24, (DI)
 	VMOVUPS      Z25, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x13x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x13x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x13x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x13x2tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -6490,8 +6749,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS   (DI), Z0
 	VMOVUPS.Z 64(DI), K1, Z1
 	ADDQ      R8, DI
@@ -6533,8 +6792,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x0d, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -6582,13 +6841,20 @@ sums:
 	LEAQ       (R8)(CX*4), R9
 	ADDQ       CX, R9
 	MOVQ       b+32(FP), R10
-	MOVQ       k+64(FP), R11
+	MOVQ       k+80(FP), R11
+	MOVQ       as+56(FP), R13
+	MOVQ       ahead+48(FP), R12
+	ADDQ       R10, R12
+	XORQ       R14, R14
+	MOVQ       R14, ahead+48(FP)
+	MOVQ       R14, as+56(FP)
 
 k:
 	VMOVUPS      (R10), Z26
 	VMOVUPS.Z    64(R10), K1, Z27
-	PREFETCHT0   128(R10)
-	PREFETCHT0   192(R10)
+	PREFETCHT1   (R12)
+	PREFETCHT1   64(R12)
+	ADDQ         R13, R12
 	ADDQ         BX, R10
 	VBROADCASTSS (DI), Z28
 	VFMADD231PS  Z28, Z26, Z0
@@ -6634,8 +6900,8 @@ k:
 	ADDQ         DX, R9
 	DECQ         R11
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, K1, 64(DI)
 	ADDQ         R8, DI
@@ -6675,16 +6941,16 @@ k:
 	VMOVUPS      Z24, (DI)
 	VMOVUPS      Z25, K1, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x14x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x14x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·dotAVX512x14x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x14x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), DX
@@ -6692,7 +6958,7 @@ TEXT ·dotAVX512x14x2(SB), NOSPLIT, $0-96
 	LEAQ (CX)(CX*2), SI
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -6726,8 +6992,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), DI
-	MOVQ    ldc+56(FP), R8
+	MOVQ    c+64(FP), DI
+	MOVQ    ldc+72(FP), R8
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	ADDQ    R8, DI
@@ -6772,8 +7038,8 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x0e, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -6824,13 +7090,20 @@ sums:
 	LEAQ       (R8)(CX*4), R9
 	ADDQ       CX, R9
 	MOVQ       b+32(FP), R10
-	MOVQ       k+64(FP), R11
+	MOVQ       k+80(FP), R11
+	MOVQ       as+56(FP), R13
+	MOVQ       ahead+48(FP), R12
+	ADDQ       R10, R12
+	XORQ       R14, R14
+	MOVQ       R14, ahead+48(FP)
+	MOVQ       R14, as+56(FP)
 
 k:
 	VMOVUPS      (R10), Z28
 	VMOVUPS      64(R10), Z29
-	PREFETCHT0   128(R10)
-	PREFETCHT0   192(R10)
+	PREFETCHT1   (R12)
+	PREFETCHT1   64(R12)
+	ADDQ         R13, R12
 	ADDQ         BX, R10
 	VBROADCASTSS (DI), Z30
 	VFMADD231PS  Z30, Z28, Z0
@@ -6879,8 +7152,8 @@ k:
 	ADDQ         DX, R9
 	DECQ         R11
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, 64(DI)
 	ADDQ         R8, DI
@@ -6923,28 +7196,28 @@ k:
 	VMOVUPS      Z26, (DI)
 	VMOVUPS      Z27, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x14x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x14x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x14x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x14x2tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -6978,8 +7251,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS   (DI), Z0
 	VMOVUPS.Z 64(DI), K1, Z1
 	ADDQ      R8, DI
@@ -7024,8 +7297,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x0e, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -7076,13 +7349,20 @@ sums:
 	LEAQ       (R8)(CX*4), R9
 	ADDQ       CX, R9
 	MOVQ       b+32(FP), R10
-	MOVQ       k+64(FP), R11
+	MOVQ       k+80(FP), R11
+	MOVQ       as+56(FP), R13
+	MOVQ       ahead+48(FP), R12
+	ADDQ       R10, R12
+	XORQ       R14, R14
+	MOVQ       R14, ahead+48(FP)
+	MOVQ       R14, as+56(FP)
 
 k:
 	VMOVUPS      (R10), Z28
 	VMOVUPS.Z    64(R10), K1, Z29
-	PREFETCHT0   128(R10)
-	PREFETCHT0   192(R10)
+	PREFETCHT1   (R12)
+	PREFETCHT1   64(R12)
+	ADDQ         R13, R12
 	ADDQ         BX, R10
 	VBROADCASTSS (DI), Z30
 	VFMADD231PS  Z30, Z28, Z0
@@ -7131,8 +7411,8 @@ k:
 	ADDQ         DX, R9
 	DECQ         R11
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, K1, 64(DI)
 	ADDQ         R8, DI
@@ -7175,48 +7455,48 @@ k:
 	VMOVUPS      Z26, (DI)
 	VMOVUPS      Z27, K1, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x1x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x1x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x1x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x1x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), CX
 	MOVQ  brs+40(FP), DX
-	MOVQ  lanes+80(FP), BX
+	MOVQ  lanes+96(FP), BX
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVW SI, K1
 
 tile:
-	MOVQ   add+88(FP), BX
+	MOVQ   add+104(FP), BX
 	TESTQ  BX, BX
 	JNZ    add
 	VXORPS Z0, Z0, Z0
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), BX
-	MOVQ      ldc+56(FP), SI
+	MOVQ      c+64(FP), BX
+	MOVQ      ldc+72(FP), SI
 	VMOVUPS.Z (BX), K1, Z0
 	ADDQ      SI, BX
 
 sums:
-	MOVQ       c+48(FP), BX
-	MOVQ       ldc+56(FP), SI
+	MOVQ       c+64(FP), BX
+	MOVQ       ldc+72(FP), SI
 	IMUL3Q     $0x01, SI, DI
 	ADDQ       DI, BX
 	PREFETCHT0 (BX)
 	ADDQ       SI, BX
 	MOVQ       AX, BX
 	MOVQ       b+32(FP), SI
-	MOVQ       k+64(FP), DI
+	MOVQ       k+80(FP), DI
 
 k:
 	VMOVUPS.Z    (SI), K1, Z1
@@ -7226,31 +7506,31 @@ k:
 	ADDQ         CX, BX
 	DECQ         DI
 	JNZ          k
-	MOVQ         c+48(FP), BX
-	MOVQ         ldc+56(FP), SI
+	MOVQ         c+64(FP), BX
+	MOVQ         ldc+72(FP), SI
 	VMOVUPS      Z0, K1, (BX)
 	ADDQ         SI, BX
-	MOVQ         BX, c+48(FP)
+	MOVQ         BX, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x2x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x2x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x2x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x2x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
-	MOVQ  lanes+80(FP), SI
+	MOVQ  lanes+96(FP), SI
 	MOVQ  $-1, DI
 	BZHIQ SI, DI, DI
 	KMOVW DI, K1
 
 tile:
-	MOVQ   add+88(FP), SI
+	MOVQ   add+104(FP), SI
 	TESTQ  SI, SI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -7258,16 +7538,16 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), SI
-	MOVQ      ldc+56(FP), DI
+	MOVQ      c+64(FP), SI
+	MOVQ      ldc+72(FP), DI
 	VMOVUPS.Z (SI), K1, Z0
 	ADDQ      DI, SI
 	VMOVUPS.Z (SI), K1, Z1
 	ADDQ      DI, SI
 
 sums:
-	MOVQ       c+48(FP), SI
-	MOVQ       ldc+56(FP), DI
+	MOVQ       c+64(FP), SI
+	MOVQ       ldc+72(FP), DI
 	IMUL3Q     $0x02, DI, R8
 	ADDQ       R8, SI
 	PREFETCHT0 (SI)
@@ -7276,7 +7556,7 @@ sums:
 	ADDQ       DI, SI
 	MOVQ       AX, SI
 	MOVQ       b+32(FP), DI
-	MOVQ       k+64(FP), R8
+	MOVQ       k+80(FP), R8
 
 k:
 	VMOVUPS.Z    (DI), K1, Z2
@@ -7288,33 +7568,33 @@ k:
 	ADDQ         DX, SI
 	DECQ         R8
 	JNZ          k
-	MOVQ         c+48(FP), SI
-	MOVQ         ldc+56(FP), DI
+	MOVQ         c+64(FP), SI
+	MOVQ         ldc+72(FP), DI
 	VMOVUPS      Z0, K1, (SI)
 	ADDQ         DI, SI
 	VMOVUPS      Z1, K1, (SI)
 	ADDQ         DI, SI
-	MOVQ         SI, c+48(FP)
+	MOVQ         SI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x3x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x3x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x3x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x3x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
-	MOVQ  lanes+80(FP), SI
+	MOVQ  lanes+96(FP), SI
 	MOVQ  $-1, DI
 	BZHIQ SI, DI, DI
 	KMOVW DI, K1
 
 tile:
-	MOVQ   add+88(FP), SI
+	MOVQ   add+104(FP), SI
 	TESTQ  SI, SI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -7323,8 +7603,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), SI
-	MOVQ      ldc+56(FP), DI
+	MOVQ      c+64(FP), SI
+	MOVQ      ldc+72(FP), DI
 	VMOVUPS.Z (SI), K1, Z0
 	ADDQ      DI, SI
 	VMOVUPS.Z (SI), K1, Z1
@@ -7333,8 +7613,8 @@ add:
 	ADDQ      DI, SI
 
 sums:
-	MOVQ       c+48(FP), SI
-	MOVQ       ldc+56(FP), DI
+	MOVQ       c+64(FP), SI
+	MOVQ       ldc+72(FP), DI
 	IMUL3Q     $0x03, DI, R8
 	ADDQ       R8, SI
 	PREFETCHT0 (SI)
@@ -7345,7 +7625,7 @@ sums:
 	ADDQ       DI, SI
 	MOVQ       AX, SI
 	MOVQ       b+32(FP), DI
-	MOVQ       k+64(FP), R8
+	MOVQ       k+80(FP), R8
 
 k:
 	VMOVUPS.Z    (DI), K1, Z3
@@ -7359,36 +7639,36 @@ k:
 	ADDQ         DX, SI
 	DECQ         R8
 	JNZ          k
-	MOVQ         c+48(FP), SI
-	MOVQ         ldc+56(FP), DI
+	MOVQ         c+64(FP), SI
+	MOVQ         ldc+72(FP), DI
 	VMOVUPS      Z0, K1, (SI)
 	ADDQ         DI, SI
 	VMOVUPS      Z1, K1, (SI)
 	ADDQ         DI, SI
 	VMOVUPS      Z2, K1, (SI)
 	ADDQ         DI, SI
-	MOVQ         SI, c+48(FP)
+	MOVQ         SI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x4x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x4x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x4x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x4x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -7398,8 +7678,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -7410,8 +7690,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x04, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -7424,7 +7704,7 @@ sums:
 	ADDQ       R8, DI
 	MOVQ       AX, DI
 	MOVQ       b+32(FP), R8
-	MOVQ       k+64(FP), R9
+	MOVQ       k+80(FP), R9
 
 k:
 	VMOVUPS.Z    (R8), K1, Z4
@@ -7440,8 +7720,8 @@ k:
 	ADDQ         DX, DI
 	DECQ         R9
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -7450,28 +7730,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z3, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x5x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x5x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x5x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x5x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -7482,8 +7762,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -7496,8 +7776,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x05, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -7512,7 +7792,7 @@ sums:
 	ADDQ       R8, DI
 	MOVQ       AX, DI
 	MOVQ       b+32(FP), R8
-	MOVQ       k+64(FP), R9
+	MOVQ       k+80(FP), R9
 
 k:
 	VMOVUPS.Z    (R8), K1, Z5
@@ -7530,8 +7810,8 @@ k:
 	ADDQ         DX, DI
 	DECQ         R9
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -7542,28 +7822,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z4, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x6x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x6x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x6x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x6x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -7575,8 +7855,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -7591,8 +7871,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x06, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -7611,7 +7891,7 @@ sums:
 	LEAQ       (DI)(CX*4), R8
 	ADDQ       CX, R8
 	MOVQ       b+32(FP), R9
-	MOVQ       k+64(FP), R10
+	MOVQ       k+80(FP), R10
 
 k:
 	VMOVUPS.Z    (R9), K1, Z6
@@ -7632,8 +7912,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -7646,28 +7926,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z5, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x7x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x7x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x7x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x7x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -7680,8 +7960,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -7698,8 +7978,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x07, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -7720,7 +8000,7 @@ sums:
 	LEAQ       (DI)(CX*4), R8
 	ADDQ       CX, R8
 	MOVQ       b+32(FP), R9
-	MOVQ       k+64(FP), R10
+	MOVQ       k+80(FP), R10
 
 k:
 	VMOVUPS.Z    (R9), K1, Z7
@@ -7743,8 +8023,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -7759,28 +8039,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z6, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x8x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x8x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x8x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x8x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -7794,8 +8074,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -7814,8 +8094,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x08, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -7838,7 +8118,7 @@ sums:
 	LEAQ       (DI)(CX*4), R8
 	ADDQ       CX, R8
 	MOVQ       b+32(FP), R9
-	MOVQ       k+64(FP), R10
+	MOVQ       k+80(FP), R10
 
 k:
 	VMOVUPS.Z    (R9), K1, Z8
@@ -7863,8 +8143,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -7881,28 +8161,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z7, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x9x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x9x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x9x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x9x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -7917,8 +8197,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -7939,8 +8219,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x09, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -7965,7 +8245,7 @@ sums:
 	LEAQ       (DI)(CX*4), R8
 	ADDQ       CX, R8
 	MOVQ       b+32(FP), R9
-	MOVQ       k+64(FP), R10
+	MOVQ       k+80(FP), R10
 
 k:
 	VMOVUPS.Z    (R9), K1, Z9
@@ -7992,8 +8272,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -8012,28 +8292,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z8, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x10x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x10x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x10x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x10x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -8049,8 +8329,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -8073,8 +8353,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x0a, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -8101,7 +8381,7 @@ sums:
 	LEAQ       (DI)(CX*4), R8
 	ADDQ       CX, R8
 	MOVQ       b+32(FP), R9
-	MOVQ       k+64(FP), R10
+	MOVQ       k+80(FP), R10
 
 k:
 	VMOVUPS.Z    (R9), K1, Z10
@@ -8130,8 +8410,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -8152,28 +8432,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z9, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x11x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x11x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x11x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x11x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -8190,8 +8470,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -8216,8 +8496,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x0b, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -8248,7 +8528,7 @@ sums:
 	LEAQ       (R8)(CX*4), R9
 	ADDQ       CX, R9
 	MOVQ       b+32(FP), R10
-	MOVQ       k+64(FP), R11
+	MOVQ       k+80(FP), R11
 
 k:
 	VMOVUPS.Z    (R10), K1, Z11
@@ -8280,8 +8560,8 @@ k:
 	ADDQ         DX, R9
 	DECQ         R11
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -8304,28 +8584,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z10, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x12x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x12x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x12x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x12x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -8343,8 +8623,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -8371,8 +8651,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x0c, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -8405,7 +8685,7 @@ sums:
 	LEAQ       (R8)(CX*4), R9
 	ADDQ       CX, R9
 	MOVQ       b+32(FP), R10
-	MOVQ       k+64(FP), R11
+	MOVQ       k+80(FP), R11
 
 k:
 	VMOVUPS.Z    (R10), K1, Z12
@@ -8439,8 +8719,8 @@ k:
 	ADDQ         DX, R9
 	DECQ         R11
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -8465,28 +8745,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z11, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x13x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x13x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x13x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x13x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -8505,8 +8785,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -8535,8 +8815,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x0d, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -8571,7 +8851,7 @@ sums:
 	LEAQ       (R8)(CX*4), R9
 	ADDQ       CX, R9
 	MOVQ       b+32(FP), R10
-	MOVQ       k+64(FP), R11
+	MOVQ       k+80(FP), R11
 
 k:
 	VMOVUPS.Z    (R10), K1, Z13
@@ -8607,8 +8887,8 @@ k:
 	ADDQ         DX, R9
 	DECQ         R11
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -8635,28 +8915,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z12, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x14x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x14x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x14x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x14x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -8676,8 +8956,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -8708,8 +8988,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x0e, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -8746,7 +9026,7 @@ sums:
 	LEAQ       (R8)(CX*4), R9
 	ADDQ       CX, R9
 	MOVQ       b+32(FP), R10
-	MOVQ       k+64(FP), R11
+	MOVQ       k+80(FP), R11
 
 k:
 	VMOVUPS.Z    (R10), K1, Z14
@@ -8784,8 +9064,8 @@ k:
 	ADDQ         DX, R9
 	DECQ         R11
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -8814,28 +9094,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z13, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x15x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x15x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x15x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x15x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -8856,8 +9136,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -8890,8 +9170,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x0f, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -8930,7 +9210,7 @@ sums:
 	LEAQ       (R8)(CX*4), R9
 	ADDQ       CX, R9
 	MOVQ       b+32(FP), R10
-	MOVQ       k+64(FP), R11
+	MOVQ       k+80(FP), R11
 
 k:
 	VMOVUPS.Z    (R10), K1, Z15
@@ -8970,8 +9250,8 @@ k:
 	ADDQ         DX, R9
 	DECQ         R11
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -9002,28 +9282,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z14, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x16x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x16x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x16x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x16x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -9045,8 +9325,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -9081,8 +9361,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x10, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -9125,7 +9405,7 @@ sums:
 	LEAQ       (R9)(CX*4), R10
 	ADDQ       CX, R10
 	MOVQ       b+32(FP), R11
-	MOVQ       k+64(FP), R12
+	MOVQ       k+80(FP), R12
 
 k:
 	VMOVUPS.Z    (R11), K1, Z16
@@ -9168,8 +9448,8 @@ k:
 	ADDQ         DX, R10
 	DECQ         R12
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -9202,28 +9482,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z15, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x17x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x17x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x17x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x17x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -9246,8 +9526,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -9284,8 +9564,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x11, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -9330,7 +9610,7 @@ sums:
 	LEAQ       (R9)(CX*4), R10
 	ADDQ       CX, R10
 	MOVQ       b+32(FP), R11
-	MOVQ       k+64(FP), R12
+	MOVQ       k+80(FP), R12
 
 k:
 	VMOVUPS.Z    (R11), K1, Z17
@@ -9375,8 +9655,8 @@ k:
 	ADDQ         DX, R10
 	DECQ         R12
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -9411,28 +9691,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z16, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x18x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x18x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x18x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x18x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -9456,8 +9736,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -9496,8 +9776,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x12, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -9544,7 +9824,7 @@ sums:
 	LEAQ       (R9)(CX*4), R10
 	ADDQ       CX, R10
 	MOVQ       b+32(FP), R11
-	MOVQ       k+64(FP), R12
+	MOVQ       k+80(FP), R12
 
 k:
 	VMOVUPS.Z    (R11), K1, Z18
@@ -9591,8 +9871,8 @@ k:
 	ADDQ         DX, R10
 	DECQ         R12
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -9629,28 +9909,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z17, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x19x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x19x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x19x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x19x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -9675,8 +9955,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -9717,8 +9997,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x13, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -9767,7 +10047,7 @@ sums:
 	LEAQ       (R9)(CX*4), R10
 	ADDQ       CX, R10
 	MOVQ       b+32(FP), R11
-	MOVQ       k+64(FP), R12
+	MOVQ       k+80(FP), R12
 
 k:
 	VMOVUPS.Z    (R11), K1, Z19
@@ -9816,8 +10096,8 @@ k:
 	ADDQ         DX, R10
 	DECQ         R12
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -9856,28 +10136,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z18, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x20x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x20x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x20x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x20x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -9903,8 +10183,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -9947,8 +10227,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x14, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -9999,7 +10279,7 @@ sums:
 	LEAQ       (R9)(CX*4), R10
 	ADDQ       CX, R10
 	MOVQ       b+32(FP), R11
-	MOVQ       k+64(FP), R12
+	MOVQ       k+80(FP), R12
 
 k:
 	VMOVUPS.Z    (R11), K1, Z20
@@ -10050,8 +10330,8 @@ k:
 	ADDQ         DX, R10
 	DECQ         R12
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -10092,28 +10372,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z19, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x21x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x21x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x21x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x21x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -10140,8 +10420,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -10186,8 +10466,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x15, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -10242,7 +10522,7 @@ sums:
 	LEAQ       (R10)(CX*4), R11
 	ADDQ       CX, R11
 	MOVQ       b+32(FP), R12
-	MOVQ       k+64(FP), R13
+	MOVQ       k+80(FP), R13
 
 k:
 	VMOVUPS.Z    (R12), K1, Z21
@@ -10296,8 +10576,8 @@ k:
 	ADDQ         DX, R11
 	DECQ         R13
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -10340,28 +10620,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z20, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x22x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x22x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x22x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x22x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -10389,8 +10669,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -10437,8 +10717,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x16, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -10495,7 +10775,7 @@ sums:
 	LEAQ       (R10)(CX*4), R11
 	ADDQ       CX, R11
 	MOVQ       b+32(FP), R12
-	MOVQ       k+64(FP), R13
+	MOVQ       k+80(FP), R13
 
 k:
 	VMOVUPS.Z    (R12), K1, Z22
@@ -10551,8 +10831,8 @@ k:
 	ADDQ         DX, R11
 	DECQ         R13
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -10597,28 +10877,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z21, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x23x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x23x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x23x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x23x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -10647,8 +10927,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -10697,8 +10977,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x17, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -10757,7 +11037,7 @@ sums:
 	LEAQ       (R10)(CX*4), R11
 	ADDQ       CX, R11
 	MOVQ       b+32(FP), R12
-	MOVQ       k+64(FP), R13
+	MOVQ       k+80(FP), R13
 
 k:
 	VMOVUPS.Z    (R12), K1, Z23
@@ -10815,8 +11095,8 @@ k:
 	ADDQ         DX, R11
 	DECQ         R13
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -10863,28 +11143,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z22, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512x24x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512x24x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512x24x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512x24x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -10914,8 +11194,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -10966,8 +11246,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x18, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -11028,7 +11308,7 @@ sums:
 	LEAQ       (R10)(CX*4), R11
 	ADDQ       CX, R11
 	MOVQ       b+32(FP), R12
-	MOVQ       k+64(FP), R13
+	MOVQ       k+80(FP), R13
 
 k:
 	VMOVUPS.Z    (R12), K1, Z24
@@ -11088,8 +11368,8 @@ k:
 	ADDQ         DX, R11
 	DECQ         R13
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -11138,9 +11418,9 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z23, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
@@ -11715,16 +11995,16 @@ round:
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x1x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x1x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·dotAVX512BF16x1x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x1x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), CX
 	MOVQ brs+40(FP), DX
 
 tile:
-	MOVQ   add+88(FP), BX
+	MOVQ   add+104(FP), BX
 	TESTQ  BX, BX
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -11732,15 +12012,15 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), BX
-	MOVQ    ldc+56(FP), SI
+	MOVQ    c+64(FP), BX
+	MOVQ    ldc+72(FP), SI
 	VMOVUPS (BX), Z0
 	VMOVUPS 64(BX), Z1
 	ADDQ    SI, BX
 
 sums:
-	MOVQ       c+48(FP), BX
-	MOVQ       ldc+56(FP), SI
+	MOVQ       c+64(FP), BX
+	MOVQ       ldc+72(FP), SI
 	IMUL3Q     $0x01, SI, DI
 	ADDQ       DI, BX
 	PREFETCHT0 (BX)
@@ -11748,13 +12028,20 @@ sums:
 	ADDQ       SI, BX
 	MOVQ       AX, BX
 	MOVQ       b+32(FP), SI
-	MOVQ       k+64(FP), DI
+	MOVQ       k+80(FP), DI
+	MOVQ       as+56(FP), R9
+	MOVQ       ahead+48(FP), R8
+	ADDQ       SI, R8
+	XORQ       R10, R10
+	MOVQ       R10, ahead+48(FP)
+	MOVQ       R10, as+56(FP)
 
 k:
 	VMOVUPS      (SI), Z2
 	VMOVUPS      64(SI), Z3
-	PREFETCHT0   128(SI)
-	PREFETCHT0   192(SI)
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	ADDQ         R9, R8
 	ADDQ         DX, SI
 	VBROADCASTSS (BX), Z4
 	LONG         $0x486ef262
@@ -11764,32 +12051,32 @@ k:
 	ADDQ         CX, BX
 	DECQ         DI
 	JNZ          k
-	MOVQ         c+48(FP), BX
-	MOVQ         ldc+56(FP), SI
+	MOVQ         c+64(FP), BX
+	MOVQ         ldc+72(FP), SI
 	VMOVUPS      Z0, (BX)
 	VMOVUPS      Z1, 64(BX)
 	ADDQ         SI, BX
-	MOVQ         BX, c+48(FP)
+	MOVQ         BX, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x1x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x1x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x1x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x1x2tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), CX
 	MOVQ  brs+40(FP), DX
-	MOVQ  lanes+80(FP), BX
+	MOVQ  lanes+96(FP), BX
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVW SI, K1
 
 tile:
-	MOVQ   add+88(FP), BX
+	MOVQ   add+104(FP), BX
 	TESTQ  BX, BX
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -11797,15 +12084,15 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), BX
-	MOVQ      ldc+56(FP), SI
+	MOVQ      c+64(FP), BX
+	MOVQ      ldc+72(FP), SI
 	VMOVUPS   (BX), Z0
 	VMOVUPS.Z 64(BX), K1, Z1
 	ADDQ      SI, BX
 
 sums:
-	MOVQ       c+48(FP), BX
-	MOVQ       ldc+56(FP), SI
+	MOVQ       c+64(FP), BX
+	MOVQ       ldc+72(FP), SI
 	IMUL3Q     $0x01, SI, DI
 	ADDQ       DI, BX
 	PREFETCHT0 (BX)
@@ -11813,13 +12100,20 @@ sums:
 	ADDQ       SI, BX
 	MOVQ       AX, BX
 	MOVQ       b+32(FP), SI
-	MOVQ       k+64(FP), DI
+	MOVQ       k+80(FP), DI
+	MOVQ       as+56(FP), R9
+	MOVQ       ahead+48(FP), R8
+	ADDQ       SI, R8
+	XORQ       R10, R10
+	MOVQ       R10, ahead+48(FP)
+	MOVQ       R10, as+56(FP)
 
 k:
 	VMOVUPS      (SI), Z2
 	VMOVUPS.Z    64(SI), K1, Z3
-	PREFETCHT0   128(SI)
-	PREFETCHT0   192(SI)
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	ADDQ         R9, R8
 	ADDQ         DX, SI
 	VBROADCASTSS (BX), Z4
 	LONG         $0x486ef262
@@ -11829,28 +12123,28 @@ k:
 	ADDQ         CX, BX
 	DECQ         DI
 	JNZ          k
-	MOVQ         c+48(FP), BX
-	MOVQ         ldc+56(FP), SI
+	MOVQ         c+64(FP), BX
+	MOVQ         ldc+72(FP), SI
 	VMOVUPS      Z0, (BX)
 	VMOVUPS      Z1, K1, 64(BX)
 	ADDQ         SI, BX
-	MOVQ         BX, c+48(FP)
+	MOVQ         BX, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x2x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x2x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·dotAVX512BF16x2x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x2x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), DX
 	MOVQ brs+40(FP), BX
 
 tile:
-	MOVQ   add+88(FP), SI
+	MOVQ   add+104(FP), SI
 	TESTQ  SI, SI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -11860,8 +12154,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), SI
-	MOVQ    ldc+56(FP), DI
+	MOVQ    c+64(FP), SI
+	MOVQ    ldc+72(FP), DI
 	VMOVUPS (SI), Z0
 	VMOVUPS 64(SI), Z1
 	ADDQ    DI, SI
@@ -11870,8 +12164,8 @@ add:
 	ADDQ    DI, SI
 
 sums:
-	MOVQ       c+48(FP), SI
-	MOVQ       ldc+56(FP), DI
+	MOVQ       c+64(FP), SI
+	MOVQ       ldc+72(FP), DI
 	IMUL3Q     $0x02, DI, R8
 	ADDQ       R8, SI
 	PREFETCHT0 (SI)
@@ -11882,13 +12176,20 @@ sums:
 	ADDQ       DI, SI
 	MOVQ       AX, SI
 	MOVQ       b+32(FP), DI
-	MOVQ       k+64(FP), R8
+	MOVQ       k+80(FP), R8
+	MOVQ       as+56(FP), R10
+	MOVQ       ahead+48(FP), R9
+	ADDQ       DI, R9
+	XORQ       R11, R11
+	MOVQ       R11, ahead+48(FP)
+	MOVQ       R11, as+56(FP)
 
 k:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
-	PREFETCHT0   128(DI)
-	PREFETCHT0   192(DI)
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	ADDQ         R10, R9
 	ADDQ         BX, DI
 	VBROADCASTSS (SI), Z6
 	LONG         $0x485ef262
@@ -11903,35 +12204,35 @@ k:
 	ADDQ         DX, SI
 	DECQ         R8
 	JNZ          k
-	MOVQ         c+48(FP), SI
-	MOVQ         ldc+56(FP), DI
+	MOVQ         c+64(FP), SI
+	MOVQ         ldc+72(FP), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, 64(SI)
 	ADDQ         DI, SI
 	VMOVUPS      Z2, (SI)
 	VMOVUPS      Z3, 64(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, c+48(FP)
+	MOVQ         SI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x2x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x2x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x2x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x2x2tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
-	MOVQ  lanes+80(FP), SI
+	MOVQ  lanes+96(FP), SI
 	MOVQ  $-1, DI
 	BZHIQ SI, DI, DI
 	KMOVW DI, K1
 
 tile:
-	MOVQ   add+88(FP), SI
+	MOVQ   add+104(FP), SI
 	TESTQ  SI, SI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -11941,8 +12242,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), SI
-	MOVQ      ldc+56(FP), DI
+	MOVQ      c+64(FP), SI
+	MOVQ      ldc+72(FP), DI
 	VMOVUPS   (SI), Z0
 	VMOVUPS.Z 64(SI), K1, Z1
 	ADDQ      DI, SI
@@ -11951,8 +12252,8 @@ add:
 	ADDQ      DI, SI
 
 sums:
-	MOVQ       c+48(FP), SI
-	MOVQ       ldc+56(FP), DI
+	MOVQ       c+64(FP), SI
+	MOVQ       ldc+72(FP), DI
 	IMUL3Q     $0x02, DI, R8
 	ADDQ       R8, SI
 	PREFETCHT0 (SI)
@@ -11963,13 +12264,20 @@ sums:
 	ADDQ       DI, SI
 	MOVQ       AX, SI
 	MOVQ       b+32(FP), DI
-	MOVQ       k+64(FP), R8
+	MOVQ       k+80(FP), R8
+	MOVQ       as+56(FP), R10
+	MOVQ       ahead+48(FP), R9
+	ADDQ       DI, R9
+	XORQ       R11, R11
+	MOVQ       R11, ahead+48(FP)
+	MOVQ       R11, as+56(FP)
 
 k:
 	VMOVUPS      (DI), Z4
 	VMOVUPS.Z    64(DI), K1, Z5
-	PREFETCHT0   128(DI)
-	PREFETCHT0   192(DI)
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	ADDQ         R10, R9
 	ADDQ         BX, DI
 	VBROADCASTSS (SI), Z6
 	LONG         $0x485ef262
@@ -11984,31 +12292,31 @@ k:
 	ADDQ         DX, SI
 	DECQ         R8
 	JNZ          k
-	MOVQ         c+48(FP), SI
-	MOVQ         ldc+56(FP), DI
+	MOVQ         c+64(FP), SI
+	MOVQ         ldc+72(FP), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, K1, 64(SI)
 	ADDQ         DI, SI
 	VMOVUPS      Z2, (SI)
 	VMOVUPS      Z3, K1, 64(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, c+48(FP)
+	MOVQ         SI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x3x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x3x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·dotAVX512BF16x3x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x3x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), DX
 	MOVQ brs+40(FP), BX
 
 tile:
-	MOVQ   add+88(FP), SI
+	MOVQ   add+104(FP), SI
 	TESTQ  SI, SI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -12020,8 +12328,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), SI
-	MOVQ    ldc+56(FP), DI
+	MOVQ    c+64(FP), SI
+	MOVQ    ldc+72(FP), DI
 	VMOVUPS (SI), Z0
 	VMOVUPS 64(SI), Z1
 	ADDQ    DI, SI
@@ -12033,8 +12341,8 @@ add:
 	ADDQ    DI, SI
 
 sums:
-	MOVQ       c+48(FP), SI
-	MOVQ       ldc+56(FP), DI
+	MOVQ       c+64(FP), SI
+	MOVQ       ldc+72(FP), DI
 	IMUL3Q     $0x03, DI, R8
 	ADDQ       R8, SI
 	PREFETCHT0 (SI)
@@ -12048,13 +12356,20 @@ sums:
 	ADDQ       DI, SI
 	MOVQ       AX, SI
 	MOVQ       b+32(FP), DI
-	MOVQ       k+64(FP), R8
+	MOVQ       k+80(FP), R8
+	MOVQ       as+56(FP), R10
+	MOVQ       ahead+48(FP), R9
+	ADDQ       DI, R9
+	XORQ       R11, R11
+	MOVQ       R11, ahead+48(FP)
+	MOVQ       R11, as+56(FP)
 
 k:
 	VMOVUPS      (DI), Z6
 	VMOVUPS      64(DI), Z7
-	PREFETCHT0   128(DI)
-	PREFETCHT0   192(DI)
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	ADDQ         R10, R9
 	ADDQ         BX, DI
 	VBROADCASTSS (SI), Z8
 	LONG         $0x484ed262
@@ -12074,8 +12389,8 @@ k:
 	ADDQ         DX, SI
 	DECQ         R8
 	JNZ          k
-	MOVQ         c+48(FP), SI
-	MOVQ         ldc+56(FP), DI
+	MOVQ         c+64(FP), SI
+	MOVQ         ldc+72(FP), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, 64(SI)
 	ADDQ         DI, SI
@@ -12085,27 +12400,27 @@ k:
 	VMOVUPS      Z4, (SI)
 	VMOVUPS      Z5, 64(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, c+48(FP)
+	MOVQ         SI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x3x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x3x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x3x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x3x2tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
-	MOVQ  lanes+80(FP), SI
+	MOVQ  lanes+96(FP), SI
 	MOVQ  $-1, DI
 	BZHIQ SI, DI, DI
 	KMOVW DI, K1
 
 tile:
-	MOVQ   add+88(FP), SI
+	MOVQ   add+104(FP), SI
 	TESTQ  SI, SI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -12117,8 +12432,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), SI
-	MOVQ      ldc+56(FP), DI
+	MOVQ      c+64(FP), SI
+	MOVQ      ldc+72(FP), DI
 	VMOVUPS   (SI), Z0
 	VMOVUPS.Z 64(SI), K1, Z1
 	ADDQ      DI, SI
@@ -12130,8 +12445,8 @@ add:
 	ADDQ      DI, SI
 
 sums:
-	MOVQ       c+48(FP), SI
-	MOVQ       ldc+56(FP), DI
+	MOVQ       c+64(FP), SI
+	MOVQ       ldc+72(FP), DI
 	IMUL3Q     $0x03, DI, R8
 	ADDQ       R8, SI
 	PREFETCHT0 (SI)
@@ -12145,13 +12460,20 @@ sums:
 	ADDQ       DI, SI
 	MOVQ       AX, SI
 	MOVQ       b+32(FP), DI
-	MOVQ       k+64(FP), R8
+	MOVQ       k+80(FP), R8
+	MOVQ       as+56(FP), R10
+	MOVQ       ahead+48(FP), R9
+	ADDQ       DI, R9
+	XORQ       R11, R11
+	MOVQ       R11, ahead+48(FP)
+	MOVQ       R11, as+56(FP)
 
 k:
 	VMOVUPS      (DI), Z6
 	VMOVUPS.Z    64(DI), K1, Z7
-	PREFETCHT0   128(DI)
-	PREFETCHT0   192(DI)
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	ADDQ         R10, R9
 	ADDQ         BX, DI
 	VBROADCASTSS (SI), Z8
 	LONG         $0x484ed262
@@ -12171,8 +12493,8 @@ k:
 	ADDQ         DX, SI
 	DECQ         R8
 	JNZ          k
-	MOVQ         c+48(FP), SI
-	MOVQ         ldc+56(FP), DI
+	MOVQ         c+64(FP), SI
+	MOVQ         ldc+72(FP), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, K1, 64(SI)
 	ADDQ         DI, SI
@@ -12182,16 +12504,16 @@ k:
 	VMOVUPS      Z4, (SI)
 	VMOVUPS      Z5, K1, 64(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, c+48(FP)
+	MOVQ         SI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x4x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x4x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·dotAVX512BF16x4x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x4x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), DX
@@ -12199,7 +12521,7 @@ TEXT ·dotAVX512BF16x4x2(SB), NOSPLIT, $0-96
 	LEAQ (CX)(CX*2), SI
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -12213,8 +12535,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), DI
-	MOVQ    ldc+56(FP), R8
+	MOVQ    c+64(FP), DI
+	MOVQ    ldc+72(FP), R8
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	ADDQ    R8, DI
@@ -12229,8 +12551,8 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x04, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -12247,13 +12569,20 @@ sums:
 	ADDQ       R8, DI
 	MOVQ       AX, DI
 	MOVQ       b+32(FP), R8
-	MOVQ       k+64(FP), R9
+	MOVQ       k+80(FP), R9
+	MOVQ       as+56(FP), R11
+	MOVQ       ahead+48(FP), R10
+	ADDQ       R8, R10
+	XORQ       R12, R12
+	MOVQ       R12, ahead+48(FP)
+	MOVQ       R12, as+56(FP)
 
 k:
 	VMOVUPS      (R8), Z8
 	VMOVUPS      64(R8), Z9
-	PREFETCHT0   128(R8)
-	PREFETCHT0   192(R8)
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	ADDQ         R11, R10
 	ADDQ         BX, R8
 	VBROADCASTSS (DI), Z10
 	LONG         $0x483ed262
@@ -12278,8 +12607,8 @@ k:
 	ADDQ         DX, DI
 	DECQ         R9
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, 64(DI)
 	ADDQ         R8, DI
@@ -12292,28 +12621,28 @@ k:
 	VMOVUPS      Z6, (DI)
 	VMOVUPS      Z7, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x4x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x4x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x4x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x4x2tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -12327,8 +12656,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS   (DI), Z0
 	VMOVUPS.Z 64(DI), K1, Z1
 	ADDQ      R8, DI
@@ -12343,8 +12672,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x04, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -12361,13 +12690,20 @@ sums:
 	ADDQ       R8, DI
 	MOVQ       AX, DI
 	MOVQ       b+32(FP), R8
-	MOVQ       k+64(FP), R9
+	MOVQ       k+80(FP), R9
+	MOVQ       as+56(FP), R11
+	MOVQ       ahead+48(FP), R10
+	ADDQ       R8, R10
+	XORQ       R12, R12
+	MOVQ       R12, ahead+48(FP)
+	MOVQ       R12, as+56(FP)
 
 k:
 	VMOVUPS      (R8), Z8
 	VMOVUPS.Z    64(R8), K1, Z9
-	PREFETCHT0   128(R8)
-	PREFETCHT0   192(R8)
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	ADDQ         R11, R10
 	ADDQ         BX, R8
 	VBROADCASTSS (DI), Z10
 	LONG         $0x483ed262
@@ -12392,8 +12728,8 @@ k:
 	ADDQ         DX, DI
 	DECQ         R9
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, K1, 64(DI)
 	ADDQ         R8, DI
@@ -12406,16 +12742,16 @@ k:
 	VMOVUPS      Z6, (DI)
 	VMOVUPS      Z7, K1, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x5x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x5x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·dotAVX512BF16x5x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x5x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), DX
@@ -12423,7 +12759,7 @@ TEXT ·dotAVX512BF16x5x2(SB), NOSPLIT, $0-96
 	LEAQ (CX)(CX*2), SI
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -12439,8 +12775,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), DI
-	MOVQ    ldc+56(FP), R8
+	MOVQ    c+64(FP), DI
+	MOVQ    ldc+72(FP), R8
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	ADDQ    R8, DI
@@ -12458,8 +12794,8 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x05, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -12479,13 +12815,20 @@ sums:
 	ADDQ       R8, DI
 	MOVQ       AX, DI
 	MOVQ       b+32(FP), R8
-	MOVQ       k+64(FP), R9
+	MOVQ       k+80(FP), R9
+	MOVQ       as+56(FP), R11
+	MOVQ       ahead+48(FP), R10
+	ADDQ       R8, R10
+	XORQ       R12, R12
+	MOVQ       R12, ahead+48(FP)
+	MOVQ       R12, as+56(FP)
 
 k:
 	VMOVUPS      (R8), Z10
 	VMOVUPS      64(R8), Z11
-	PREFETCHT0   128(R8)
-	PREFETCHT0   192(R8)
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	ADDQ         R11, R10
 	ADDQ         BX, R8
 	VBROADCASTSS (DI), Z12
 	LONG         $0x482ed262
@@ -12515,8 +12858,8 @@ k:
 	ADDQ         DX, DI
 	DECQ         R9
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, 64(DI)
 	ADDQ         R8, DI
@@ -12532,28 +12875,28 @@ k:
 	VMOVUPS      Z8, (DI)
 	VMOVUPS      Z9, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x5x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x5x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x5x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x5x2tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -12569,8 +12912,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS   (DI), Z0
 	VMOVUPS.Z 64(DI), K1, Z1
 	ADDQ      R8, DI
@@ -12588,8 +12931,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x05, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -12609,13 +12952,20 @@ sums:
 	ADDQ       R8, DI
 	MOVQ       AX, DI
 	MOVQ       b+32(FP), R8
-	MOVQ       k+64(FP), R9
+	MOVQ       k+80(FP), R9
+	MOVQ       as+56(FP), R11
+	MOVQ       ahead+48(FP), R10
+	ADDQ       R8, R10
+	XORQ       R12, R12
+	MOVQ       R12, ahead+48(FP)
+	MOVQ       R12, as+56(FP)
 
 k:
 	VMOVUPS      (R8), Z10
 	VMOVUPS.Z    64(R8), K1, Z11
-	PREFETCHT0   128(R8)
-	PREFETCHT0   192(R8)
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	ADDQ         R11, R10
 	ADDQ         BX, R8
 	VBROADCASTSS (DI), Z12
 	LONG         $0x482ed262
@@ -12645,8 +12995,8 @@ k:
 	ADDQ         DX, DI
 	DECQ         R9
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, K1, 64(DI)
 	ADDQ         R8, DI
@@ -12662,16 +13012,16 @@ k:
 	VMOVUPS      Z8, (DI)
 	VMOVUPS      Z9, K1, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x6x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x6x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·dotAVX512BF16x6x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x6x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), DX
@@ -12679,7 +13029,7 @@ TEXT ·dotAVX512BF16x6x2(SB), NOSPLIT, $0-96
 	LEAQ (CX)(CX*2), SI
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -12697,8 +13047,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), DI
-	MOVQ    ldc+56(FP), R8
+	MOVQ    c+64(FP), DI
+	MOVQ    ldc+72(FP), R8
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	ADDQ    R8, DI
@@ -12719,8 +13069,8 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x06, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -12745,13 +13095,20 @@ sums:
 	LEAQ       (DI)(CX*4), R8
 	ADDQ       CX, R8
 	MOVQ       b+32(FP), R9
-	MOVQ       k+64(FP), R10
+	MOVQ       k+80(FP), R10
+	MOVQ       as+56(FP), R12
+	MOVQ       ahead+48(FP), R11
+	ADDQ       R9, R11
+	XORQ       R13, R13
+	MOVQ       R13, ahead+48(FP)
+	MOVQ       R13, as+56(FP)
 
 k:
 	VMOVUPS      (R9), Z12
 	VMOVUPS      64(R9), Z13
-	PREFETCHT0   128(R9)
-	PREFETCHT0   192(R9)
+	PREFETCHT1   (R11)
+	PREFETCHT1   64(R11)
+	ADDQ         R12, R11
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Z14
 	LONG         $0x481ed262
@@ -12787,8 +13144,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, 64(DI)
 	ADDQ         R8, DI
@@ -12807,28 +13164,28 @@ k:
 	VMOVUPS      Z10, (DI)
 	VMOVUPS      Z11, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x6x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x6x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x6x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x6x2tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -12846,8 +13203,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS   (DI), Z0
 	VMOVUPS.Z 64(DI), K1, Z1
 	ADDQ      R8, DI
@@ -12868,8 +13225,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x06, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -12894,13 +13251,20 @@ sums:
 	LEAQ       (DI)(CX*4), R8
 	ADDQ       CX, R8
 	MOVQ       b+32(FP), R9
-	MOVQ       k+64(FP), R10
+	MOVQ       k+80(FP), R10
+	MOVQ       as+56(FP), R12
+	MOVQ       ahead+48(FP), R11
+	ADDQ       R9, R11
+	XORQ       R13, R13
+	MOVQ       R13, ahead+48(FP)
+	MOVQ       R13, as+56(FP)
 
 k:
 	VMOVUPS      (R9), Z12
 	VMOVUPS.Z    64(R9), K1, Z13
-	PREFETCHT0   128(R9)
-	PREFETCHT0   192(R9)
+	PREFETCHT1   (R11)
+	PREFETCHT1   64(R11)
+	ADDQ         R12, R11
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Z14
 	LONG         $0x481ed262
@@ -12936,8 +13300,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, K1, 64(DI)
 	ADDQ         R8, DI
@@ -12956,16 +13320,16 @@ k:
 	VMOVUPS      Z10, (DI)
 	VMOVUPS      Z11, K1, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x7x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x7x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·dotAVX512BF16x7x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x7x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), DX
@@ -12973,7 +13337,7 @@ TEXT ·dotAVX512BF16x7x2(SB), NOSPLIT, $0-96
 	LEAQ (CX)(CX*2), SI
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -12993,8 +13357,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), DI
-	MOVQ    ldc+56(FP), R8
+	MOVQ    c+64(FP), DI
+	MOVQ    ldc+72(FP), R8
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	ADDQ    R8, DI
@@ -13018,8 +13382,8 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x07, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -13047,13 +13411,20 @@ sums:
 	LEAQ       (DI)(CX*4), R8
 	ADDQ       CX, R8
 	MOVQ       b+32(FP), R9
-	MOVQ       k+64(FP), R10
+	MOVQ       k+80(FP), R10
+	MOVQ       as+56(FP), R12
+	MOVQ       ahead+48(FP), R11
+	ADDQ       R9, R11
+	XORQ       R13, R13
+	MOVQ       R13, ahead+48(FP)
+	MOVQ       R13, as+56(FP)
 
 k:
 	VMOVUPS      (R9), Z14
 	VMOVUPS      64(R9), Z15
-	PREFETCHT0   128(R9)
-	PREFETCHT0   192(R9)
+	PREFETCHT1   (R11)
+	PREFETCHT1   64(R11)
+	ADDQ         R12, R11
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Z16
 	LONG         $0x480eb262
@@ -13094,8 +13465,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, 64(DI)
 	ADDQ         R8, DI
@@ -13117,28 +13488,28 @@ k:
 	VMOVUPS      Z12, (DI)
 	VMOVUPS      Z13, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x7x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x7x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x7x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x7x2tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -13158,8 +13529,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS   (DI), Z0
 	VMOVUPS.Z 64(DI), K1, Z1
 	ADDQ      R8, DI
@@ -13183,8 +13554,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x07, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -13212,13 +13583,20 @@ sums:
 	LEAQ       (DI)(CX*4), R8
 	ADDQ       CX, R8
 	MOVQ       b+32(FP), R9
-	MOVQ       k+64(FP), R10
+	MOVQ       k+80(FP), R10
+	MOVQ       as+56(FP), R12
+	MOVQ       ahead+48(FP), R11
+	ADDQ       R9, R11
+	XORQ       R13, R13
+	MOVQ       R13, ahead+48(FP)
+	MOVQ       R13, as+56(FP)
 
 k:
 	VMOVUPS      (R9), Z14
 	VMOVUPS.Z    64(R9), K1, Z15
-	PREFETCHT0   128(R9)
-	PREFETCHT0   192(R9)
+	PREFETCHT1   (R11)
+	PREFETCHT1   64(R11)
+	ADDQ         R12, R11
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Z16
 	LONG         $0x480eb262
@@ -13259,8 +13637,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, K1, 64(DI)
 	ADDQ         R8, DI
@@ -13282,16 +13660,16 @@ k:
 	VMOVUPS      Z12, (DI)
 	VMOVUPS      Z13, K1, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x8x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x8x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·dotAVX512BF16x8x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x8x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), DX
@@ -13299,7 +13677,7 @@ TEXT ·dotAVX512BF16x8x2(SB), NOSPLIT, $0-96
 	LEAQ (CX)(CX*2), SI
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -13321,8 +13699,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), DI
-	MOVQ    ldc+56(FP), R8
+	MOVQ    c+64(FP), DI
+	MOVQ    ldc+72(FP), R8
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	ADDQ    R8, DI
@@ -13349,8 +13727,8 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x08, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -13381,13 +13759,20 @@ sums:
 	LEAQ       (DI)(CX*4), R8
 	ADDQ       CX, R8
 	MOVQ       b+32(FP), R9
-	MOVQ       k+64(FP), R10
+	MOVQ       k+80(FP), R10
+	MOVQ       as+56(FP), R12
+	MOVQ       ahead+48(FP), R11
+	ADDQ       R9, R11
+	XORQ       R13, R13
+	MOVQ       R13, ahead+48(FP)
+	MOVQ       R13, as+56(FP)
 
 k:
 	VMOVUPS      (R9), Z16
 	VMOVUPS      64(R9), Z17
-	PREFETCHT0   128(R9)
-	PREFETCHT0   192(R9)
+	PREFETCHT1   (R11)
+	PREFETCHT1   64(R11)
+	ADDQ         R12, R11
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Z18
 	LONG         $0x407eb262
@@ -13433,8 +13818,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, 64(DI)
 	ADDQ         R8, DI
@@ -13459,28 +13844,28 @@ k:
 	VMOVUPS      Z14, (DI)
 	VMOVUPS      Z15, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x8x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x8x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x8x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x8x2tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -13502,8 +13887,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS   (DI), Z0
 	VMOVUPS.Z 64(DI), K1, Z1
 	ADDQ      R8, DI
@@ -13530,8 +13915,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x08, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -13562,13 +13947,20 @@ sums:
 	LEAQ       (DI)(CX*4), R8
 	ADDQ       CX, R8
 	MOVQ       b+32(FP), R9
-	MOVQ       k+64(FP), R10
+	MOVQ       k+80(FP), R10
+	MOVQ       as+56(FP), R12
+	MOVQ       ahead+48(FP), R11
+	ADDQ       R9, R11
+	XORQ       R13, R13
+	MOVQ       R13, ahead+48(FP)
+	MOVQ       R13, as+56(FP)
 
 k:
 	VMOVUPS      (R9), Z16
 	VMOVUPS.Z    64(R9), K1, Z17
-	PREFETCHT0   128(R9)
-	PREFETCHT0   192(R9)
+	PREFETCHT1   (R11)
+	PREFETCHT1   64(R11)
+	ADDQ         R12, R11
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Z18
 	LONG         $0x407eb262
@@ -13614,8 +14006,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, K1, 64(DI)
 	ADDQ         R8, DI
@@ -13640,16 +14032,16 @@ k:
 	VMOVUPS      Z14, (DI)
 	VMOVUPS      Z15, K1, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x9x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x9x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·dotAVX512BF16x9x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x9x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), DX
@@ -13657,7 +14049,7 @@ TEXT ·dotAVX512BF16x9x2(SB), NOSPLIT, $0-96
 	LEAQ (CX)(CX*2), SI
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -13681,8 +14073,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), DI
-	MOVQ    ldc+56(FP), R8
+	MOVQ    c+64(FP), DI
+	MOVQ    ldc+72(FP), R8
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	ADDQ    R8, DI
@@ -13712,8 +14104,8 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x09, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -13747,13 +14139,20 @@ sums:
 	LEAQ       (DI)(CX*4), R8
 	ADDQ       CX, R8
 	MOVQ       b+32(FP), R9
-	MOVQ       k+64(FP), R10
+	MOVQ       k+80(FP), R10
+	MOVQ       as+56(FP), R12
+	MOVQ       ahead+48(FP), R11
+	ADDQ       R9, R11
+	XORQ       R13, R13
+	MOVQ       R13, ahead+48(FP)
+	MOVQ       R13, as+56(FP)
 
 k:
 	VMOVUPS      (R9), Z18
 	VMOVUPS      64(R9), Z19
-	PREFETCHT0   128(R9)
-	PREFETCHT0   192(R9)
+	PREFETCHT1   (R11)
+	PREFETCHT1   64(R11)
+	ADDQ         R12, R11
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Z20
 	LONG         $0x406eb262
@@ -13804,8 +14203,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, 64(DI)
 	ADDQ         R8, DI
@@ -13833,28 +14232,28 @@ k:
 	VMOVUPS      Z16, (DI)
 	VMOVUPS      Z17, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x9x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x9x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x9x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x9x2tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -13878,8 +14277,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS   (DI), Z0
 	VMOVUPS.Z 64(DI), K1, Z1
 	ADDQ      R8, DI
@@ -13909,8 +14308,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x09, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -13944,13 +14343,20 @@ sums:
 	LEAQ       (DI)(CX*4), R8
 	ADDQ       CX, R8
 	MOVQ       b+32(FP), R9
-	MOVQ       k+64(FP), R10
+	MOVQ       k+80(FP), R10
+	MOVQ       as+56(FP), R12
+	MOVQ       ahead+48(FP), R11
+	ADDQ       R9, R11
+	XORQ       R13, R13
+	MOVQ       R13, ahead+48(FP)
+	MOVQ       R13, as+56(FP)
 
 k:
 	VMOVUPS      (R9), Z18
 	VMOVUPS.Z    64(R9), K1, Z19
-	PREFETCHT0   128(R9)
-	PREFETCHT0   192(R9)
+	PREFETCHT1   (R11)
+	PREFETCHT1   64(R11)
+	ADDQ         R12, R11
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Z20
 	LONG         $0x406eb262
@@ -14001,8 +14407,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, K1, 64(DI)
 	ADDQ         R8, DI
@@ -14030,16 +14436,16 @@ k:
 	VMOVUPS      Z16, (DI)
 	VMOVUPS      Z17, K1, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x10x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x10x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·dotAVX512BF16x10x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x10x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), DX
@@ -14047,7 +14453,7 @@ TEXT ·dotAVX512BF16x10x2(SB), NOSPLIT, $0-96
 	LEAQ (CX)(CX*2), SI
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -14073,8 +14479,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), DI
-	MOVQ    ldc+56(FP), R8
+	MOVQ    c+64(FP), DI
+	MOVQ    ldc+72(FP), R8
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	ADDQ    R8, DI
@@ -14107,8 +14513,8 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x0a, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -14145,13 +14551,20 @@ sums:
 	LEAQ       (DI)(CX*4), R8
 	ADDQ       CX, R8
 	MOVQ       b+32(FP), R9
-	MOVQ       k+64(FP), R10
+	MOVQ       k+80(FP), R10
+	MOVQ       as+56(FP), R12
+	MOVQ       ahead+48(FP), R11
+	ADDQ       R9, R11
+	XORQ       R13, R13
+	MOVQ       R13, ahead+48(FP)
+	MOVQ       R13, as+56(FP)
 
 k:
 	VMOVUPS      (R9), Z20
 	VMOVUPS      64(R9), Z21
-	PREFETCHT0   128(R9)
-	PREFETCHT0   192(R9)
+	PREFETCHT1   (R11)
+	PREFETCHT1   64(R11)
+	ADDQ         R12, R11
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Z22
 	LONG         $0x405eb262
@@ -14207,8 +14620,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, 64(DI)
 	ADDQ         R8, DI
@@ -14239,28 +14652,28 @@ k:
 	VMOVUPS      Z18, (DI)
 	VMOVUPS      Z19, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x10x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x10x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x10x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x10x2tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -14286,8 +14699,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS   (DI), Z0
 	VMOVUPS.Z 64(DI), K1, Z1
 	ADDQ      R8, DI
@@ -14320,8 +14733,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x0a, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -14358,13 +14771,20 @@ sums:
 	LEAQ       (DI)(CX*4), R8
 	ADDQ       CX, R8
 	MOVQ       b+32(FP), R9
-	MOVQ       k+64(FP), R10
+	MOVQ       k+80(FP), R10
+	MOVQ       as+56(FP), R12
+	MOVQ       ahead+48(FP), R11
+	ADDQ       R9, R11
+	XORQ       R13, R13
+	MOVQ       R13, ahead+48(FP)
+	MOVQ       R13, as+56(FP)
 
 k:
 	VMOVUPS      (R9), Z20
 	VMOVUPS.Z    64(R9), K1, Z21
-	PREFETCHT0   128(R9)
-	PREFETCHT0   192(R9)
+	PREFETCHT1   (R11)
+	PREFETCHT1   64(R11)
+	ADDQ         R12, R11
 	ADDQ         BX, R9
 	VBROADCASTSS (DI), Z22
 	LONG         $0x405eb262
@@ -14420,8 +14840,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, K1, 64(DI)
 	ADDQ         R8, DI
@@ -14452,16 +14872,16 @@ k:
 	VMOVUPS      Z18, (DI)
 	VMOVUPS      Z19, K1, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x11x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x11x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·dotAVX512BF16x11x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x11x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), DX
@@ -14469,7 +14889,7 @@ TEXT ·dotAVX512BF16x11x2(SB), NOSPLIT, $0-96
 	LEAQ (CX)(CX*2), SI
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -14497,8 +14917,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), DI
-	MOVQ    ldc+56(FP), R8
+	MOVQ    c+64(FP), DI
+	MOVQ    ldc+72(FP), R8
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	ADDQ    R8, DI
@@ -14534,8 +14954,8 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x0b, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -14577,13 +14997,20 @@ sums:
 	LEAQ       (R8)(CX*4), R9
 	ADDQ       CX, R9
 	MOVQ       b+32(FP), R10
-	MOVQ       k+64(FP), R11
+	MOVQ       k+80(FP), R11
+	MOVQ       as+56(FP), R13
+	MOVQ       ahead+48(FP), R12
+	ADDQ       R10, R12
+	XORQ       R14, R14
+	MOVQ       R14, ahead+48(FP)
+	MOVQ       R14, as+56(FP)
 
 k:
 	VMOVUPS      (R10), Z22
 	VMOVUPS      64(R10), Z23
-	PREFETCHT0   128(R10)
-	PREFETCHT0   192(R10)
+	PREFETCHT1   (R12)
+	PREFETCHT1   64(R12)
+	ADDQ         R13, R12
 	ADDQ         BX, R10
 	VBROADCASTSS (DI), Z24
 	LONG         $0x404e9262
@@ -14645,8 +15072,8 @@ k:
 	ADDQ         DX, R9
 	DECQ         R11
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, 64(DI)
 	ADDQ         R8, DI
@@ -14680,28 +15107,28 @@ k:
 	VMOVUPS      Z20, (DI)
 	VMOVUPS      Z21, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x11x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x11x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x11x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x11x2tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -14729,8 +15156,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS   (DI), Z0
 	VMOVUPS.Z 64(DI), K1, Z1
 	ADDQ      R8, DI
@@ -14766,8 +15193,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x0b, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -14809,13 +15236,20 @@ sums:
 	LEAQ       (R8)(CX*4), R9
 	ADDQ       CX, R9
 	MOVQ       b+32(FP), R10
-	MOVQ       k+64(FP), R11
+	MOVQ       k+80(FP), R11
+	MOVQ       as+56(FP), R13
+	MOVQ       ahead+48(FP), R12
+	ADDQ       R10, R12
+	XORQ       R14, R14
+	MOVQ       R14, ahead+48(FP)
+	MOVQ       R14, as+56(FP)
 
 k:
 	VMOVUPS      (R10), Z22
 	VMOVUPS.Z    64(R10), K1, Z23
-	PREFETCHT0   128(R10)
-	PREFETCHT0   192(R10)
+	PREFETCHT1   (R12)
+	PREFETCHT1   64(R12)
+	ADDQ         R13, R12
 	ADDQ         BX, R10
 	VBROADCASTSS (DI), Z24
 	LONG         $0x404e9262
@@ -14877,8 +15311,8 @@ k:
 	ADDQ         DX, R9
 	DECQ         R11
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, K1, 64(DI)
 	ADDQ         R8, DI
@@ -14912,16 +15346,16 @@ k:
 	VMOVUPS      Z20, (DI)
 	VMOVUPS      Z21, K1, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x12x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x12x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·dotAVX512BF16x12x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x12x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), DX
@@ -14929,7 +15363,7 @@ TEXT ·dotAVX512BF16x12x2(SB), NOSPLIT, $0-96
 	LEAQ (CX)(CX*2), SI
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -14959,8 +15393,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), DI
-	MOVQ    ldc+56(FP), R8
+	MOVQ    c+64(FP), DI
+	MOVQ    ldc+72(FP), R8
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	ADDQ    R8, DI
@@ -14999,8 +15433,8 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x0c, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -15045,13 +15479,20 @@ sums:
 	LEAQ       (R8)(CX*4), R9
 	ADDQ       CX, R9
 	MOVQ       b+32(FP), R10
-	MOVQ       k+64(FP), R11
+	MOVQ       k+80(FP), R11
+	MOVQ       as+56(FP), R13
+	MOVQ       ahead+48(FP), R12
+	ADDQ       R10, R12
+	XORQ       R14, R14
+	MOVQ       R14, ahead+48(FP)
+	MOVQ       R14, as+56(FP)
 
 k:
 	VMOVUPS      (R10), Z24
 	VMOVUPS      64(R10), Z25
-	PREFETCHT0   128(R10)
-	PREFETCHT0   192(R10)
+	PREFETCHT1   (R12)
+	PREFETCHT1   64(R12)
+	ADDQ         R13, R12
 	ADDQ         BX, R10
 	VBROADCASTSS (DI), Z26
 	LONG         $0x403e9262
@@ -15118,8 +15559,8 @@ k:
 	ADDQ         DX, R9
 	DECQ         R11
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, 64(DI)
 	ADDQ         R8, DI
@@ -15156,28 +15597,28 @@ k:
 	VMOVUPS      Z22, (DI)
 	VMOVUPS      Z23, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x12x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x12x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x12x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x12x2tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -15207,8 +15648,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS   (DI), Z0
 	VMOVUPS.Z 64(DI), K1, Z1
 	ADDQ      R8, DI
@@ -15247,8 +15688,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x0c, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -15293,13 +15734,20 @@ sums:
 	LEAQ       (R8)(CX*4), R9
 	ADDQ       CX, R9
 	MOVQ       b+32(FP), R10
-	MOVQ       k+64(FP), R11
+	MOVQ       k+80(FP), R11
+	MOVQ       as+56(FP), R13
+	MOVQ       ahead+48(FP), R12
+	ADDQ       R10, R12
+	XORQ       R14, R14
+	MOVQ       R14, ahead+48(FP)
+	MOVQ       R14, as+56(FP)
 
 k:
 	VMOVUPS      (R10), Z24
 	VMOVUPS.Z    64(R10), K1, Z25
-	PREFETCHT0   128(R10)
-	PREFETCHT0   192(R10)
+	PREFETCHT1   (R12)
+	PREFETCHT1   64(R12)
+	ADDQ         R13, R12
 	ADDQ         BX, R10
 	VBROADCASTSS (DI), Z26
 	LONG         $0x403e9262
@@ -15366,8 +15814,8 @@ k:
 	ADDQ         DX, R9
 	DECQ         R11
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, K1, 64(DI)
 	ADDQ         R8, DI
@@ -15404,16 +15852,16 @@ k:
 	VMOVUPS      Z22, (DI)
 	VMOVUPS      Z23, K1, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x13x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x13x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·dotAVX512BF16x13x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x13x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), DX
@@ -15421,7 +15869,7 @@ TEXT ·dotAVX512BF16x13x2(SB), NOSPLIT, $0-96
 	LEAQ (CX)(CX*2), SI
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -15453,8 +15901,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), DI
-	MOVQ    ldc+56(FP), R8
+	MOVQ    c+64(FP), DI
+	MOVQ    ldc+72(FP), R8
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	ADDQ    R8, DI
@@ -15496,8 +15944,8 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x0d, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -15545,13 +15993,20 @@ sums:
 	LEAQ       (R8)(CX*4), R9
 	ADDQ       CX, R9
 	MOVQ       b+32(FP), R10
-	MOVQ       k+64(FP), R11
+	MOVQ       k+80(FP), R11
+	MOVQ       as+56(FP), R13
+	MOVQ       ahead+48(FP), R12
+	ADDQ       R10, R12
+	XORQ       R14, R14
+	MOVQ       R14, ahead+48(FP)
+	MOVQ       R14, as+56(FP)
 
 k:
 	VMOVUPS      (R10), Z26
 	VMOVUPS      64(R10), Z27
-	PREFETCHT0   128(R10)
-	PREFETCHT0   192(R10)
+	PREFETCHT1   (R12)
+	PREFETCHT1   64(R12)
+	ADDQ         R13, R12
 	ADDQ         BX, R10
 	VBROADCASTSS (DI), Z28
 	LONG         $0x402e9262
@@ -15623,8 +16078,8 @@ k:
 	ADDQ         DX, R9
 	DECQ         R11
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, 64(DI)
 	ADDQ         R8, DI
@@ -15664,28 +16119,28 @@ k:
 	VMOVUPS      Z24, (DI)
 	VMOVUPS      Z25, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x13x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x13x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x13x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x13x2tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -15717,8 +16172,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS   (DI), Z0
 	VMOVUPS.Z 64(DI), K1, Z1
 	ADDQ      R8, DI
@@ -15760,8 +16215,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x0d, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -15809,13 +16264,20 @@ sums:
 	LEAQ       (R8)(CX*4), R9
 	ADDQ       CX, R9
 	MOVQ       b+32(FP), R10
-	MOVQ       k+64(FP), R11
+	MOVQ       k+80(FP), R11
+	MOVQ       as+56(FP), R13
+	MOVQ       ahead+48(FP), R12
+	ADDQ       R10, R12
+	XORQ       R14, R14
+	MOVQ       R14, ahead+48(FP)
+	MOVQ       R14, as+56(FP)
 
 k:
 	VMOVUPS      (R10), Z26
 	VMOVUPS.Z    64(R10), K1, Z27
-	PREFETCHT0   128(R10)
-	PREFETCHT0   192(R10)
+	PREFETCHT1   (R12)
+	PREFETCHT1   64(R12)
+	ADDQ         R13, R12
 	ADDQ         BX, R10
 	VBROADCASTSS (DI), Z28
 	LONG         $0x402e9262
@@ -15887,8 +16349,8 @@ k:
 	ADDQ         DX, R9
 	DECQ         R11
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, K1, 64(DI)
 	ADDQ         R8, DI
@@ -15928,16 +16390,16 @@ k:
 	VMOVUPS      Z24, (DI)
 	VMOVUPS      Z25, K1, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x14x2(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x14x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·dotAVX512BF16x14x2(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x14x2(SB), NOSPLIT, $0-112
 	MOVQ a+0(FP), AX
 	MOVQ ars+16(FP), CX
 	MOVQ acs+24(FP), DX
@@ -15945,7 +16407,7 @@ TEXT ·dotAVX512BF16x14x2(SB), NOSPLIT, $0-96
 	LEAQ (CX)(CX*2), SI
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -15979,8 +16441,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ    c+48(FP), DI
-	MOVQ    ldc+56(FP), R8
+	MOVQ    c+64(FP), DI
+	MOVQ    ldc+72(FP), R8
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	ADDQ    R8, DI
@@ -16025,8 +16487,8 @@ add:
 	ADDQ    R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x0e, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -16077,13 +16539,20 @@ sums:
 	LEAQ       (R8)(CX*4), R9
 	ADDQ       CX, R9
 	MOVQ       b+32(FP), R10
-	MOVQ       k+64(FP), R11
+	MOVQ       k+80(FP), R11
+	MOVQ       as+56(FP), R13
+	MOVQ       ahead+48(FP), R12
+	ADDQ       R10, R12
+	XORQ       R14, R14
+	MOVQ       R14, ahead+48(FP)
+	MOVQ       R14, as+56(FP)
 
 k:
 	VMOVUPS      (R10), Z28
 	VMOVUPS      64(R10), Z29
-	PREFETCHT0   128(R10)
-	PREFETCHT0   192(R10)
+	PREFETCHT1   (R12)
+	PREFETCHT1   64(R12)
+	ADDQ         R13, R12
 	ADDQ         BX, R10
 	VBROADCASTSS (DI), Z30
 	LONG         $0x401e9262
@@ -16160,8 +16629,8 @@ k:
 	ADDQ         DX, R9
 	DECQ         R11
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, 64(DI)
 	ADDQ         R8, DI
@@ -16204,28 +16673,28 @@ k:
 	VMOVUPS      Z26, (DI)
 	VMOVUPS      Z27, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x14x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x14x2tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x14x2tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x14x2tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -16259,8 +16728,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS   (DI), Z0
 	VMOVUPS.Z 64(DI), K1, Z1
 	ADDQ      R8, DI
@@ -16305,8 +16774,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x0e, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -16357,13 +16826,20 @@ sums:
 	LEAQ       (R8)(CX*4), R9
 	ADDQ       CX, R9
 	MOVQ       b+32(FP), R10
-	MOVQ       k+64(FP), R11
+	MOVQ       k+80(FP), R11
+	MOVQ       as+56(FP), R13
+	MOVQ       ahead+48(FP), R12
+	ADDQ       R10, R12
+	XORQ       R14, R14
+	MOVQ       R14, ahead+48(FP)
+	MOVQ       R14, as+56(FP)
 
 k:
 	VMOVUPS      (R10), Z28
 	VMOVUPS.Z    64(R10), K1, Z29
-	PREFETCHT0   128(R10)
-	PREFETCHT0   192(R10)
+	PREFETCHT1   (R12)
+	PREFETCHT1   64(R12)
+	ADDQ         R13, R12
 	ADDQ         BX, R10
 	VBROADCASTSS (DI), Z30
 	LONG         $0x401e9262
@@ -16440,8 +16916,8 @@ k:
 	ADDQ         DX, R9
 	DECQ         R11
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, (DI)
 	VMOVUPS      Z1, K1, 64(DI)
 	ADDQ         R8, DI
@@ -16484,48 +16960,48 @@ k:
 	VMOVUPS      Z26, (DI)
 	VMOVUPS      Z27, K1, 64(DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x1x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x1x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x1x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x1x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), CX
 	MOVQ  brs+40(FP), DX
-	MOVQ  lanes+80(FP), BX
+	MOVQ  lanes+96(FP), BX
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVW SI, K1
 
 tile:
-	MOVQ   add+88(FP), BX
+	MOVQ   add+104(FP), BX
 	TESTQ  BX, BX
 	JNZ    add
 	VXORPS Z0, Z0, Z0
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), BX
-	MOVQ      ldc+56(FP), SI
+	MOVQ      c+64(FP), BX
+	MOVQ      ldc+72(FP), SI
 	VMOVUPS.Z (BX), K1, Z0
 	ADDQ      SI, BX
 
 sums:
-	MOVQ       c+48(FP), BX
-	MOVQ       ldc+56(FP), SI
+	MOVQ       c+64(FP), BX
+	MOVQ       ldc+72(FP), SI
 	IMUL3Q     $0x01, SI, DI
 	ADDQ       DI, BX
 	PREFETCHT0 (BX)
 	ADDQ       SI, BX
 	MOVQ       AX, BX
 	MOVQ       b+32(FP), SI
-	MOVQ       k+64(FP), DI
+	MOVQ       k+80(FP), DI
 
 k:
 	VMOVUPS.Z    (SI), K1, Z1
@@ -16536,31 +17012,31 @@ k:
 	ADDQ         CX, BX
 	DECQ         DI
 	JNZ          k
-	MOVQ         c+48(FP), BX
-	MOVQ         ldc+56(FP), SI
+	MOVQ         c+64(FP), BX
+	MOVQ         ldc+72(FP), SI
 	VMOVUPS      Z0, K1, (BX)
 	ADDQ         SI, BX
-	MOVQ         BX, c+48(FP)
+	MOVQ         BX, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x2x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x2x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x2x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x2x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
-	MOVQ  lanes+80(FP), SI
+	MOVQ  lanes+96(FP), SI
 	MOVQ  $-1, DI
 	BZHIQ SI, DI, DI
 	KMOVW DI, K1
 
 tile:
-	MOVQ   add+88(FP), SI
+	MOVQ   add+104(FP), SI
 	TESTQ  SI, SI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -16568,16 +17044,16 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), SI
-	MOVQ      ldc+56(FP), DI
+	MOVQ      c+64(FP), SI
+	MOVQ      ldc+72(FP), DI
 	VMOVUPS.Z (SI), K1, Z0
 	ADDQ      DI, SI
 	VMOVUPS.Z (SI), K1, Z1
 	ADDQ      DI, SI
 
 sums:
-	MOVQ       c+48(FP), SI
-	MOVQ       ldc+56(FP), DI
+	MOVQ       c+64(FP), SI
+	MOVQ       ldc+72(FP), DI
 	IMUL3Q     $0x02, DI, R8
 	ADDQ       R8, SI
 	PREFETCHT0 (SI)
@@ -16586,7 +17062,7 @@ sums:
 	ADDQ       DI, SI
 	MOVQ       AX, SI
 	MOVQ       b+32(FP), DI
-	MOVQ       k+64(FP), R8
+	MOVQ       k+80(FP), R8
 
 k:
 	VMOVUPS.Z    (DI), K1, Z2
@@ -16600,33 +17076,33 @@ k:
 	ADDQ         DX, SI
 	DECQ         R8
 	JNZ          k
-	MOVQ         c+48(FP), SI
-	MOVQ         ldc+56(FP), DI
+	MOVQ         c+64(FP), SI
+	MOVQ         ldc+72(FP), DI
 	VMOVUPS      Z0, K1, (SI)
 	ADDQ         DI, SI
 	VMOVUPS      Z1, K1, (SI)
 	ADDQ         DI, SI
-	MOVQ         SI, c+48(FP)
+	MOVQ         SI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x3x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x3x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x3x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x3x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
-	MOVQ  lanes+80(FP), SI
+	MOVQ  lanes+96(FP), SI
 	MOVQ  $-1, DI
 	BZHIQ SI, DI, DI
 	KMOVW DI, K1
 
 tile:
-	MOVQ   add+88(FP), SI
+	MOVQ   add+104(FP), SI
 	TESTQ  SI, SI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -16635,8 +17111,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), SI
-	MOVQ      ldc+56(FP), DI
+	MOVQ      c+64(FP), SI
+	MOVQ      ldc+72(FP), DI
 	VMOVUPS.Z (SI), K1, Z0
 	ADDQ      DI, SI
 	VMOVUPS.Z (SI), K1, Z1
@@ -16645,8 +17121,8 @@ add:
 	ADDQ      DI, SI
 
 sums:
-	MOVQ       c+48(FP), SI
-	MOVQ       ldc+56(FP), DI
+	MOVQ       c+64(FP), SI
+	MOVQ       ldc+72(FP), DI
 	IMUL3Q     $0x03, DI, R8
 	ADDQ       R8, SI
 	PREFETCHT0 (SI)
@@ -16657,7 +17133,7 @@ sums:
 	ADDQ       DI, SI
 	MOVQ       AX, SI
 	MOVQ       b+32(FP), DI
-	MOVQ       k+64(FP), R8
+	MOVQ       k+80(FP), R8
 
 k:
 	VMOVUPS.Z    (DI), K1, Z3
@@ -16674,36 +17150,36 @@ k:
 	ADDQ         DX, SI
 	DECQ         R8
 	JNZ          k
-	MOVQ         c+48(FP), SI
-	MOVQ         ldc+56(FP), DI
+	MOVQ         c+64(FP), SI
+	MOVQ         ldc+72(FP), DI
 	VMOVUPS      Z0, K1, (SI)
 	ADDQ         DI, SI
 	VMOVUPS      Z1, K1, (SI)
 	ADDQ         DI, SI
 	VMOVUPS      Z2, K1, (SI)
 	ADDQ         DI, SI
-	MOVQ         SI, c+48(FP)
+	MOVQ         SI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x4x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x4x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x4x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x4x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -16713,8 +17189,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -16725,8 +17201,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x04, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -16739,7 +17215,7 @@ sums:
 	ADDQ       R8, DI
 	MOVQ       AX, DI
 	MOVQ       b+32(FP), R8
-	MOVQ       k+64(FP), R9
+	MOVQ       k+80(FP), R9
 
 k:
 	VMOVUPS.Z    (R8), K1, Z4
@@ -16759,8 +17235,8 @@ k:
 	ADDQ         DX, DI
 	DECQ         R9
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -16769,28 +17245,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z3, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x5x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x5x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x5x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x5x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -16801,8 +17277,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -16815,8 +17291,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x05, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -16831,7 +17307,7 @@ sums:
 	ADDQ       R8, DI
 	MOVQ       AX, DI
 	MOVQ       b+32(FP), R8
-	MOVQ       k+64(FP), R9
+	MOVQ       k+80(FP), R9
 
 k:
 	VMOVUPS.Z    (R8), K1, Z5
@@ -16854,8 +17330,8 @@ k:
 	ADDQ         DX, DI
 	DECQ         R9
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -16866,28 +17342,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z4, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x6x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x6x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x6x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x6x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -16899,8 +17375,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -16915,8 +17391,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x06, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -16935,7 +17411,7 @@ sums:
 	LEAQ       (DI)(CX*4), R8
 	ADDQ       CX, R8
 	MOVQ       b+32(FP), R9
-	MOVQ       k+64(FP), R10
+	MOVQ       k+80(FP), R10
 
 k:
 	VMOVUPS.Z    (R9), K1, Z6
@@ -16962,8 +17438,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -16976,28 +17452,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z5, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x7x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x7x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x7x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x7x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -17010,8 +17486,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -17028,8 +17504,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x07, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -17050,7 +17526,7 @@ sums:
 	LEAQ       (DI)(CX*4), R8
 	ADDQ       CX, R8
 	MOVQ       b+32(FP), R9
-	MOVQ       k+64(FP), R10
+	MOVQ       k+80(FP), R10
 
 k:
 	VMOVUPS.Z    (R9), K1, Z7
@@ -17080,8 +17556,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -17096,28 +17572,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z6, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x8x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x8x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x8x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x8x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -17131,8 +17607,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -17151,8 +17627,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x08, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -17175,7 +17651,7 @@ sums:
 	LEAQ       (DI)(CX*4), R8
 	ADDQ       CX, R8
 	MOVQ       b+32(FP), R9
-	MOVQ       k+64(FP), R10
+	MOVQ       k+80(FP), R10
 
 k:
 	VMOVUPS.Z    (R9), K1, Z8
@@ -17208,8 +17684,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -17226,28 +17702,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z7, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x9x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x9x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x9x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x9x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -17262,8 +17738,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -17284,8 +17760,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x09, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -17310,7 +17786,7 @@ sums:
 	LEAQ       (DI)(CX*4), R8
 	ADDQ       CX, R8
 	MOVQ       b+32(FP), R9
-	MOVQ       k+64(FP), R10
+	MOVQ       k+80(FP), R10
 
 k:
 	VMOVUPS.Z    (R9), K1, Z9
@@ -17346,8 +17822,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -17366,28 +17842,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z8, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x10x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x10x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x10x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x10x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -17403,8 +17879,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -17427,8 +17903,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x0a, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -17455,7 +17931,7 @@ sums:
 	LEAQ       (DI)(CX*4), R8
 	ADDQ       CX, R8
 	MOVQ       b+32(FP), R9
-	MOVQ       k+64(FP), R10
+	MOVQ       k+80(FP), R10
 
 k:
 	VMOVUPS.Z    (R9), K1, Z10
@@ -17494,8 +17970,8 @@ k:
 	ADDQ         DX, R8
 	DECQ         R10
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -17516,28 +17992,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z9, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x11x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x11x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x11x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x11x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -17554,8 +18030,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -17580,8 +18056,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x0b, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -17612,7 +18088,7 @@ sums:
 	LEAQ       (R8)(CX*4), R9
 	ADDQ       CX, R9
 	MOVQ       b+32(FP), R10
-	MOVQ       k+64(FP), R11
+	MOVQ       k+80(FP), R11
 
 k:
 	VMOVUPS.Z    (R10), K1, Z11
@@ -17655,8 +18131,8 @@ k:
 	ADDQ         DX, R9
 	DECQ         R11
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -17679,28 +18155,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z10, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x12x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x12x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x12x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x12x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -17718,8 +18194,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -17746,8 +18222,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x0c, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -17780,7 +18256,7 @@ sums:
 	LEAQ       (R8)(CX*4), R9
 	ADDQ       CX, R9
 	MOVQ       b+32(FP), R10
-	MOVQ       k+64(FP), R11
+	MOVQ       k+80(FP), R11
 
 k:
 	VMOVUPS.Z    (R10), K1, Z12
@@ -17826,8 +18302,8 @@ k:
 	ADDQ         DX, R9
 	DECQ         R11
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -17852,28 +18328,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z11, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x13x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x13x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x13x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x13x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -17892,8 +18368,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -17922,8 +18398,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x0d, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -17958,7 +18434,7 @@ sums:
 	LEAQ       (R8)(CX*4), R9
 	ADDQ       CX, R9
 	MOVQ       b+32(FP), R10
-	MOVQ       k+64(FP), R11
+	MOVQ       k+80(FP), R11
 
 k:
 	VMOVUPS.Z    (R10), K1, Z13
@@ -18007,8 +18483,8 @@ k:
 	ADDQ         DX, R9
 	DECQ         R11
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -18035,28 +18511,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z12, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x14x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x14x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x14x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x14x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -18076,8 +18552,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -18108,8 +18584,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x0e, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -18146,7 +18622,7 @@ sums:
 	LEAQ       (R8)(CX*4), R9
 	ADDQ       CX, R9
 	MOVQ       b+32(FP), R10
-	MOVQ       k+64(FP), R11
+	MOVQ       k+80(FP), R11
 
 k:
 	VMOVUPS.Z    (R10), K1, Z14
@@ -18198,8 +18674,8 @@ k:
 	ADDQ         DX, R9
 	DECQ         R11
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -18228,28 +18704,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z13, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x15x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x15x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x15x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x15x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -18270,8 +18746,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -18304,8 +18780,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x0f, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -18344,7 +18820,7 @@ sums:
 	LEAQ       (R8)(CX*4), R9
 	ADDQ       CX, R9
 	MOVQ       b+32(FP), R10
-	MOVQ       k+64(FP), R11
+	MOVQ       k+80(FP), R11
 
 k:
 	VMOVUPS.Z    (R10), K1, Z15
@@ -18399,8 +18875,8 @@ k:
 	ADDQ         DX, R9
 	DECQ         R11
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -18431,28 +18907,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z14, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x16x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x16x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x16x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x16x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -18474,8 +18950,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -18510,8 +18986,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x10, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -18554,7 +19030,7 @@ sums:
 	LEAQ       (R9)(CX*4), R10
 	ADDQ       CX, R10
 	MOVQ       b+32(FP), R11
-	MOVQ       k+64(FP), R12
+	MOVQ       k+80(FP), R12
 
 k:
 	VMOVUPS.Z    (R11), K1, Z16
@@ -18613,8 +19089,8 @@ k:
 	ADDQ         DX, R10
 	DECQ         R12
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -18647,28 +19123,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z15, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x17x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x17x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x17x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x17x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -18691,8 +19167,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -18729,8 +19205,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x11, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -18775,7 +19251,7 @@ sums:
 	LEAQ       (R9)(CX*4), R10
 	ADDQ       CX, R10
 	MOVQ       b+32(FP), R11
-	MOVQ       k+64(FP), R12
+	MOVQ       k+80(FP), R12
 
 k:
 	VMOVUPS.Z    (R11), K1, Z17
@@ -18837,8 +19313,8 @@ k:
 	ADDQ         DX, R10
 	DECQ         R12
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -18873,28 +19349,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z16, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x18x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x18x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x18x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x18x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -18918,8 +19394,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -18958,8 +19434,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x12, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -19006,7 +19482,7 @@ sums:
 	LEAQ       (R9)(CX*4), R10
 	ADDQ       CX, R10
 	MOVQ       b+32(FP), R11
-	MOVQ       k+64(FP), R12
+	MOVQ       k+80(FP), R12
 
 k:
 	VMOVUPS.Z    (R11), K1, Z18
@@ -19071,8 +19547,8 @@ k:
 	ADDQ         DX, R10
 	DECQ         R12
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -19109,28 +19585,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z17, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x19x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x19x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x19x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x19x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -19155,8 +19631,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -19197,8 +19673,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x13, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -19247,7 +19723,7 @@ sums:
 	LEAQ       (R9)(CX*4), R10
 	ADDQ       CX, R10
 	MOVQ       b+32(FP), R11
-	MOVQ       k+64(FP), R12
+	MOVQ       k+80(FP), R12
 
 k:
 	VMOVUPS.Z    (R11), K1, Z19
@@ -19315,8 +19791,8 @@ k:
 	ADDQ         DX, R10
 	DECQ         R12
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -19355,28 +19831,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z18, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x20x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x20x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x20x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x20x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -19402,8 +19878,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -19446,8 +19922,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x14, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -19498,7 +19974,7 @@ sums:
 	LEAQ       (R9)(CX*4), R10
 	ADDQ       CX, R10
 	MOVQ       b+32(FP), R11
-	MOVQ       k+64(FP), R12
+	MOVQ       k+80(FP), R12
 
 k:
 	VMOVUPS.Z    (R11), K1, Z20
@@ -19569,8 +20045,8 @@ k:
 	ADDQ         DX, R10
 	DECQ         R12
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -19611,28 +20087,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z19, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x21x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x21x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x21x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x21x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -19659,8 +20135,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -19705,8 +20181,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x15, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -19761,7 +20237,7 @@ sums:
 	LEAQ       (R10)(CX*4), R11
 	ADDQ       CX, R11
 	MOVQ       b+32(FP), R12
-	MOVQ       k+64(FP), R13
+	MOVQ       k+80(FP), R13
 
 k:
 	VMOVUPS.Z    (R12), K1, Z21
@@ -19836,8 +20312,8 @@ k:
 	ADDQ         DX, R11
 	DECQ         R13
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -19880,28 +20356,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z20, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x22x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x22x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x22x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x22x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -19929,8 +20405,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -19977,8 +20453,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x16, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -20035,7 +20511,7 @@ sums:
 	LEAQ       (R10)(CX*4), R11
 	ADDQ       CX, R11
 	MOVQ       b+32(FP), R12
-	MOVQ       k+64(FP), R13
+	MOVQ       k+80(FP), R13
 
 k:
 	VMOVUPS.Z    (R12), K1, Z22
@@ -20113,8 +20589,8 @@ k:
 	ADDQ         DX, R11
 	DECQ         R13
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -20159,28 +20635,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z21, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x23x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x23x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x23x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x23x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -20209,8 +20685,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -20259,8 +20735,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x17, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -20319,7 +20795,7 @@ sums:
 	LEAQ       (R10)(CX*4), R11
 	ADDQ       CX, R11
 	MOVQ       b+32(FP), R12
-	MOVQ       k+64(FP), R13
+	MOVQ       k+80(FP), R13
 
 k:
 	VMOVUPS.Z    (R12), K1, Z23
@@ -20400,8 +20876,8 @@ k:
 	ADDQ         DX, R11
 	DECQ         R13
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -20448,28 +20924,28 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z22, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET
 
-// func dotAVX512BF16x24x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, c *float32, ldc int, k int, tiles int, lanes int, add int)
+// func dotAVX512BF16x24x1tail(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·dotAVX512BF16x24x1tail(SB), NOSPLIT, $0-96
+TEXT ·dotAVX512BF16x24x1tail(SB), NOSPLIT, $0-112
 	MOVQ  a+0(FP), AX
 	MOVQ  ars+16(FP), CX
 	MOVQ  acs+24(FP), DX
 	MOVQ  brs+40(FP), BX
 	LEAQ  (CX)(CX*2), SI
-	MOVQ  lanes+80(FP), DI
+	MOVQ  lanes+96(FP), DI
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVW R8, K1
 
 tile:
-	MOVQ   add+88(FP), DI
+	MOVQ   add+104(FP), DI
 	TESTQ  DI, DI
 	JNZ    add
 	VXORPS Z0, Z0, Z0
@@ -20499,8 +20975,8 @@ tile:
 	JMP    sums
 
 add:
-	MOVQ      c+48(FP), DI
-	MOVQ      ldc+56(FP), R8
+	MOVQ      c+64(FP), DI
+	MOVQ      ldc+72(FP), R8
 	VMOVUPS.Z (DI), K1, Z0
 	ADDQ      R8, DI
 	VMOVUPS.Z (DI), K1, Z1
@@ -20551,8 +21027,8 @@ add:
 	ADDQ      R8, DI
 
 sums:
-	MOVQ       c+48(FP), DI
-	MOVQ       ldc+56(FP), R8
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
 	IMUL3Q     $0x18, R8, R9
 	ADDQ       R9, DI
 	PREFETCHT0 (DI)
@@ -20613,7 +21089,7 @@ sums:
 	LEAQ       (R10)(CX*4), R11
 	ADDQ       CX, R11
 	MOVQ       b+32(FP), R12
-	MOVQ       k+64(FP), R13
+	MOVQ       k+80(FP), R13
 
 k:
 	VMOVUPS.Z    (R12), K1, Z24
@@ -20697,8 +21173,8 @@ k:
 	ADDQ         DX, R11
 	DECQ         R13
 	JNZ          k
-	MOVQ         c+48(FP), DI
-	MOVQ         ldc+56(FP), R8
+	MOVQ         c+64(FP), DI
+	MOVQ         ldc+72(FP), R8
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         R8, DI
 	VMOVUPS      Z1, K1, (DI)
@@ -20747,9 +21223,9 @@ k:
 	ADDQ         R8, DI
 	VMOVUPS      Z23, K1, (DI)
 	ADDQ         R8, DI
-	MOVQ         DI, c+48(FP)
+	MOVQ         DI, c+64(FP)
 	ADDQ         next+8(FP), AX
-	DECQ         tiles+72(FP)
+	DECQ         tiles+88(FP)
 	JNZ          tile
 	VZEROUPPER
 	RET

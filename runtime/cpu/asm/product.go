@@ -47,12 +47,13 @@ func (v vectors) multiply(x, y, sum reg.VecVirtual) {
 
 // product writes a microkernel
 //
-//	func dotAVX512x14x2(a *float32, ars, acs int, b *float32, brs int, c *float32, ldc, k, tiles, lanes, add int)
+//	func dotAVX512x14x2(a *float32, next, ars, acs int, b *float32, brs, ahead, as int, c *float32, ldc, k, tiles, lanes, add int)
 //
 // which writes to tiles consecutive blocks of C, of rows x cols registers each, the
 // product of the rows of A and a panel of B, or adds it if add is not 0. Strides are
-// in bytes; next is from one block's rows of A to the next one's. With tail, only the
-// first lanes elements of the last register of a row of B and C exist.
+// in bytes; next is from one block's rows of A to the next one's. What lies ahead bytes
+// from b, in as many rows, as apart, is prefetched: it is what the next call takes. With
+// tail, only the first lanes elements of the last register of a row of B and C exist.
 //
 // The k loop keeps one chain of fused multiply-adds for each output, in ascending
 // k, or of pairs of them. Row i of A is reached from pointers to every fifth row.
@@ -61,7 +62,7 @@ func product(v vectors, rows, cols int, tail bool) {
 	if tail {
 		name += "tail"
 	}
-	TEXT(name, NOSPLIT, "func(a *float32, next, ars, acs int, b *float32, brs int, c *float32, ldc, k, tiles, lanes, add int)")
+	TEXT(name, NOSPLIT, "func(a *float32, next, ars, acs int, b *float32, brs, ahead, as int, c *float32, ldc, k, tiles, lanes, add int)")
 	Pragma("noescape")
 	Doc(fmt.Sprintf("%s computes blocks of %d rows and %d registers.", name, rows, cols))
 	p := productWriter{vectors: v, rows: rows, cols: cols}
@@ -88,6 +89,8 @@ type productWriter struct {
 	rows, cols      int
 	aTile, ars, acs reg.Register
 	ars3, brs       reg.Register
+	ahead           reg.GPVirtual // of B, with as between rows
+	as              reg.Register
 	kmask           reg.Register // AVX-512: opmask of the last register; nil without tail
 	ymask           reg.Register // AVX2: the same as a vector
 	sums            [][]reg.VecVirtual
@@ -103,6 +106,15 @@ func (p *productWriter) tile() {
 	b, k := GP64(), GP64()
 	Load(Param("b"), b)
 	Load(Param("k"), k)
+	if p.cols == 2 {
+		p.ahead, p.as = GP64(), Load(Param("as"), GP64())
+		Load(Param("ahead"), p.ahead)
+		ADDQ(b, p.ahead)
+		none := GP64()
+		XORQ(none, none)
+		MOVQ(none, variable("ahead"))
+		MOVQ(none, variable("as"))
+	}
 	p.row = nil
 	for range p.cols {
 		p.row = append(p.row, p.reg())
@@ -130,10 +142,11 @@ func (p *productWriter) step(b reg.GPVirtual) {
 	for j, r := range p.row {
 		p.load(operand.Mem{Base: b, Disp: j * p.bytes}, j, r)
 	}
-	if p.cols == 2 { // the next panel, where B is not packed
-		for j := 2 * p.bytes; j < 4*p.bytes; j += 64 {
-			PREFETCHT0(operand.Mem{Base: b, Disp: j})
+	if p.cols == 2 {
+		for j := 0; j < 2*p.bytes; j += 64 {
+			PREFETCHT1(operand.Mem{Base: p.ahead, Disp: j})
 		}
+		ADDQ(p.as, p.ahead)
 	}
 	ADDQ(p.brs, b)
 	x := p.reg()
