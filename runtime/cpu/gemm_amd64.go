@@ -29,10 +29,10 @@ const (
 	// kBlock bounds how much of k a panel of B covers, so that it stays in the
 	// first-level cache.
 	kBlock = 256
-	// rowBlock bounds the rows that go past all of B before the next ones do, so that
-	// they and their C stay in the second-level cache; largeRowBlock does where B has
-	// more than rowBlockSize elements and should not come often.
-	rowBlock, largeRowBlock, rowBlockSize = 56, 1024, 1 << 18
+	// rowsSize bounds the elements of rows that go past all of B before the next ones do,
+	// so that they and their C stay in the second-level cache; largeRowBlock bounds the
+	// rows where B has more than rowBlockSize elements and should not come often.
+	rowsSize, largeRowBlock, rowBlockSize = 1 << 14, 1024, 1 << 18
 	// groupSize is how many elements of B are packed at a time: they stay in the
 	// second-level cache too.
 	groupSize = 1 << 16
@@ -109,7 +109,7 @@ func (g *gemm) dotPacked(w *Worker, m int, a matrix, b Packed, c matrix, add boo
 
 // times multiplies by all of B, one block of rows after another.
 func (g *gemm) times(w *Worker, m int, a view, b rightOperand, c view, add bool) {
-	block := rowBlock
+	block := rowsSize / min(b.k, kBlock)
 	if b.k*b.n > rowBlockSize {
 		block = largeRowBlock
 	}
@@ -117,7 +117,7 @@ func (g *gemm) times(w *Worker, m int, a view, b rightOperand, c view, add bool)
 	for first := 0; first < m; first += rows {
 		rows = m - first
 		if rows >= 2*block {
-			rows = block / len(g.full) * len(g.full)
+			rows = max(block/len(g.full), 1) * len(g.full)
 		}
 		for k0 := 0; k0 < b.k; k0 += kBlock {
 			kn := min(kBlock, b.k-k0)

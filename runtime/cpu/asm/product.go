@@ -98,6 +98,9 @@ type productWriter struct {
 	row             []reg.VecVirtual
 }
 
+// unrolled steps make one round of the loop over k.
+const unrolled = 4
+
 // tile computes one block and steps to the next.
 func (p *productWriter) tile() {
 	p.startSums()
@@ -119,10 +122,24 @@ func (p *productWriter) tile() {
 	for range p.cols {
 		p.row = append(p.row, p.reg())
 	}
+	if p.cols == 2 && p.kmask == nil && p.ymask == nil {
+		SUBQ(operand.Imm(unrolled), k)
+		JL(operand.LabelRef("rest"))
+		Label("several")
+		for range unrolled {
+			p.step(b)
+		}
+		SUBQ(operand.Imm(unrolled), k)
+		JGE(operand.LabelRef("several"))
+		Label("rest")
+		ADDQ(operand.Imm(unrolled), k)
+		JZ(operand.LabelRef("done"))
+	}
 	Label("k")
 	p.step(b)
 	DECQ(k)
 	JNZ(operand.LabelRef("k"))
+	Label("done")
 	c := p.eachSum(p.store)
 	MOVQ(c, variable("c"))
 	ADDQ(variable("next"), p.aTile)
