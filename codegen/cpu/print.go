@@ -50,7 +50,7 @@ func function(k, r *kernel.Kernel, name string, asm *vector.Assembly) string {
 	p := newPrinter()
 	params := p.params(k)
 	p.vars = r.Vars()
-	nodes := append(r.Once, overGrid(k.Grid, r.Body)...)
+	nodes := append(r.Once, overGrid(r.Grid, r.Body)...)
 	p.products = newProducts(k)
 	p.products.find(nodes)
 	c := newCutter(name, k, nodes, asm)

@@ -23,7 +23,10 @@ type Pass struct {
 
 // Processor are the passes of the processor's schedule, in order.
 func Processor() []Pass {
-	return schedule(Pass{Name: "widen", Why: "Go and assembly multiply F32 and BF16 alone", After: []string{"inplace", "zero"}, run: widen})
+	return schedule(
+		Pass{Name: "widen", Why: "Go and assembly multiply F32 and BF16 alone", After: []string{"inplace", "zero"}, run: widen},
+		Pass{Name: "heads", Why: "where the rows of a window are is the same for all heads of a row; only tiles that are left may need one for each", After: []string{"inplace"}, run: togetherHeads},
+	)
 }
 
 // Lanes are the passes of the processor's schedule for n models at once.

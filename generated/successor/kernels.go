@@ -598,58 +598,57 @@ func attention64Window2Dropout(worker *cpu.Worker, env *device.Env, q, k, v, y [
 	if B*T == 0 {
 		isa = cpu.Go
 	}
-	p := worker.Tile(T * 2)
+	p := worker.Tile(T * 8)
 	largest := worker.Tile(T)
 	norm := worker.Tile(T)
 	bits := worker.TileU32(T)
 	bits2 := worker.TileU32(T)
 	switch isa {
 	case cpu.AVX512:
-		for bFrom := 0; bFrom < B; bFrom += 16 {
-			bTo := min(bFrom+16, B)
+		for bFrom := 0; bFrom < B; bFrom += 8 {
+			bTo := min(bFrom+8, B)
 			attention64Window2DropoutVector1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
 		}
 	case cpu.AVX2:
-		for bFrom := 0; bFrom < B; bFrom += 16 {
-			bTo := min(bFrom+16, B)
+		for bFrom := 0; bFrom < B; bFrom += 8 {
+			bTo := min(bFrom+8, B)
 			attention64Window2DropoutVector1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
 		}
 	case cpu.NEON:
-		for bFrom := 0; bFrom < B; bFrom += 16 {
-			bTo := min(bFrom+16, B)
+		for bFrom := 0; bFrom < B; bFrom += 8 {
+			bTo := min(bFrom+8, B)
 			attention64Window2DropoutVector1NEON(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &bits[0], &bits2[0], &y[0], &v[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
 		}
 	default:
 		for b := range B {
-			for h := range 4 {
-				for t := range T {
-					query := (b*T+t)*64 + h*16
-					j0 := max(min(P+t-1, T-1), 0)
-					key0 := (b*T+j0)*64 + h*16
-					j1 := max(min(P+t, T-1), 0)
-					key1 := (b*T+j1)*64 + h*16
+			for t := range T {
+				j0 := max(min(P+t-1, T-1), 0)
+				j1 := max(min(P+t, T-1), 0)
+				for h := range 4 {
 					var part [cpu.Lanes]float32
-					qRow := q[query:][:16]
-					kRow := k[key0:][:16]
+					qRow := q[(b*T+t)*64+h*16:][:16]
+					kRow := k[(b*T+j0)*64+h*16:][:16]
 					for e := range 16 {
 						part[e/cpu.Neighbours%cpu.Lanes] += float32(qRow[e] * kRow[e])
 					}
 					s0 := cpu.SumLanes(&part, 16)
-					p[t] = float32(s0 * 0.25)
+					p[h*2*T+t] = float32(s0 * 0.25)
 					var part2 [cpu.Lanes]float32
-					kRow2 := k[key1:][:16]
+					kRow2 := k[(b*T+j1)*64+h*16:][:16]
 					for e := range 16 {
 						part2[e/cpu.Neighbours%cpu.Lanes] += float32(qRow[e] * kRow2[e])
 					}
 					s1 := cpu.SumLanes(&part2, 16)
-					p[T+t] = float32(s1 * 0.25)
+					p[(h*2+1)*T+t] = float32(s1 * 0.25)
 				}
-				pRow := p[:T]
+			}
+			for h := range 4 {
+				pRow := p[h*2*T:][:T]
 				for e := range T {
 					t := P + e - 1
 					pRow[e] = cpu.Where(0 <= t && t < T, pRow[e], float32(math.Inf(-1)))
 				}
-				pRow2 := p[T:][:T]
+				pRow2 := p[(h*2+1)*T:][:T]
 				for e := range T {
 					t := P + e
 					pRow2[e] = cpu.Where(0 <= t && t < T, pRow2[e], float32(math.Inf(-1)))
@@ -680,17 +679,16 @@ func attention64Window2Dropout(worker *cpu.Worker, env *device.Env, q, k, v, y [
 				for e := range T {
 					pRow2[e] = cpu.Where(bits2Row[e] < 429496730, 0, float32(float32(pRow2[e]*normRow[e])*1.1111112))
 				}
-				for t := range T {
-					query := (b*T+t)*64 + h*16
-					j0 := max(min(P+t-1, T-1), 0)
-					key0 := (b*T+j0)*64 + h*16
-					j1 := max(min(P+t, T-1), 0)
-					key1 := (b*T+j1)*64 + h*16
-					pAt := p[t]
-					pAt2 := p[T+t]
-					yRow := y[query:][:16]
-					vRow := v[key0:][:16]
-					vRow2 := v[key1:][:16]
+			}
+			for t := range T {
+				j0 := max(min(P+t-1, T-1), 0)
+				j1 := max(min(P+t, T-1), 0)
+				for h := range 4 {
+					pAt := p[h*2*T+t]
+					pAt2 := p[(h*2+1)*T+t]
+					yRow := y[(b*T+t)*64+h*16:][:16]
+					vRow := v[(b*T+j0)*64+h*16:][:16]
+					vRow2 := v[(b*T+j1)*64+h*16:][:16]
 					for e := range 16 {
 						yRow[e] = float32(pAt*vRow[e]) + float32(pAt2*vRow2[e]) + 0
 					}
@@ -838,7 +836,7 @@ func attention64SourceWindow2Dropout(worker *cpu.Worker, env *device.Env, q, k, 
 	if B*T*S == 0 {
 		isa = cpu.Go
 	}
-	p := worker.Tile(T * 2)
+	p := worker.Tile(T * 8)
 	largest := worker.Tile(T)
 	norm := worker.Tile(T)
 	bits := worker.TileU32(T)
@@ -861,35 +859,34 @@ func attention64SourceWindow2Dropout(worker *cpu.Worker, env *device.Env, q, k, 
 		}
 	default:
 		for b := range B {
-			for h := range 4 {
-				for t := range T {
-					query := (b*T+t)*64 + h*16
-					j0 := max(min(S-(P+t)-2, S-1), 0)
-					key0 := (b*S+j0)*64 + h*16
-					j1 := max(min(S-(P+t)-1, S-1), 0)
-					key1 := (b*S+j1)*64 + h*16
+			for t := range T {
+				j0 := max(min(S-(P+t)-2, S-1), 0)
+				j1 := max(min(S-(P+t)-1, S-1), 0)
+				for h := range 4 {
 					var part [cpu.Lanes]float32
-					qRow := q[query:][:16]
-					kRow := k[key0:][:16]
+					qRow := q[(b*T+t)*64+h*16:][:16]
+					kRow := k[(b*S+j0)*64+h*16:][:16]
 					for e := range 16 {
 						part[e/cpu.Neighbours%cpu.Lanes] += float32(qRow[e] * kRow[e])
 					}
 					s0 := cpu.SumLanes(&part, 16)
-					p[t] = float32(s0 * 0.25)
+					p[h*2*T+t] = float32(s0 * 0.25)
 					var part2 [cpu.Lanes]float32
-					kRow2 := k[key1:][:16]
+					kRow2 := k[(b*S+j1)*64+h*16:][:16]
 					for e := range 16 {
 						part2[e/cpu.Neighbours%cpu.Lanes] += float32(qRow[e] * kRow2[e])
 					}
 					s1 := cpu.SumLanes(&part2, 16)
-					p[T+t] = float32(s1 * 0.25)
+					p[(h*2+1)*T+t] = float32(s1 * 0.25)
 				}
-				pRow := p[:T]
+			}
+			for h := range 4 {
+				pRow := p[h*2*T:][:T]
 				for e := range T {
 					t := S - (P + e) - 2
 					pRow[e] = cpu.Where(0 <= t && t < S, pRow[e], float32(math.Inf(-1)))
 				}
-				pRow2 := p[T:][:T]
+				pRow2 := p[(h*2+1)*T:][:T]
 				for e := range T {
 					t := S - (P + e) - 1
 					pRow2[e] = cpu.Where(0 <= t && t < S, pRow2[e], float32(math.Inf(-1)))
@@ -920,17 +917,16 @@ func attention64SourceWindow2Dropout(worker *cpu.Worker, env *device.Env, q, k, 
 				for e := range T {
 					pRow2[e] = cpu.Where(bits2Row[e] < 429496730, 0, float32(float32(pRow2[e]*normRow[e])*1.1111112))
 				}
-				for t := range T {
-					query := (b*T+t)*64 + h*16
-					j0 := max(min(S-(P+t)-2, S-1), 0)
-					key0 := (b*S+j0)*64 + h*16
-					j1 := max(min(S-(P+t)-1, S-1), 0)
-					key1 := (b*S+j1)*64 + h*16
-					pAt := p[t]
-					pAt2 := p[T+t]
-					yRow := y[query:][:16]
-					vRow := v[key0:][:16]
-					vRow2 := v[key1:][:16]
+			}
+			for t := range T {
+				j0 := max(min(S-(P+t)-2, S-1), 0)
+				j1 := max(min(S-(P+t)-1, S-1), 0)
+				for h := range 4 {
+					pAt := p[h*2*T+t]
+					pAt2 := p[(h*2+1)*T+t]
+					yRow := y[(b*T+t)*64+h*16:][:16]
+					vRow := v[(b*S+j0)*64+h*16:][:16]
+					vRow2 := v[(b*S+j1)*64+h*16:][:16]
 					for e := range 16 {
 						yRow[e] = float32(pAt*vRow[e]) + float32(pAt2*vRow2[e]) + 0
 					}
@@ -1758,78 +1754,77 @@ func attentionGrad64SourceWindow2Dropout(worker *cpu.Worker, env *device.Env, q,
 	if B*T*S == 0 {
 		isa = cpu.Go
 	}
-	p := worker.Tile(T * 2)
-	ds := worker.Tile(T * 2)
+	p := worker.Tile(T * 8)
+	ds := worker.Tile(T * 8)
 	largest := worker.Tile(T)
 	norm := worker.Tile(T)
-	weight := worker.Tile(T * 2)
+	weight := worker.Tile(T * 8)
 	bits := worker.TileU32(T)
 	bits2 := worker.TileU32(T)
 	delta := worker.Tile(T)
-	dk2 := worker.Tile(S * 16)
-	dv2 := worker.Tile(S * 16)
+	dk2 := worker.Tile(S * 64)
+	dv2 := worker.Tile(S * 64)
 	switch isa {
 	case cpu.AVX512:
-		for bFrom := 0; bFrom < B; bFrom += 4 {
-			bTo := min(bFrom+4, B)
+		for bFrom := 0; bFrom < B; bFrom += 2 {
+			bTo := min(bFrom+2, B)
 			attentionGrad64SourceWindow2DropoutVector1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
 		}
 	case cpu.AVX2:
-		for bFrom := 0; bFrom < B; bFrom += 4 {
-			bTo := min(bFrom+4, B)
+		for bFrom := 0; bFrom < B; bFrom += 2 {
+			bTo := min(bFrom+2, B)
 			attentionGrad64SourceWindow2DropoutVector1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
 		}
 	case cpu.NEON:
-		for bFrom := 0; bFrom < B; bFrom += 4 {
-			bTo := min(bFrom+4, B)
+		for bFrom := 0; bFrom < B; bFrom += 2 {
+			bTo := min(bFrom+2, B)
 			attentionGrad64SourceWindow2DropoutVector1NEON(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, S, P, seed0, seed1, step, layer, example)
 		}
 	default:
 		for b := range B {
-			for h := range 4 {
-				for t := range T {
-					query := (b*T+t)*64 + h*16
-					j0 := max(min(S-(P+t)-2, S-1), 0)
-					key0 := (b*S+j0)*64 + h*16
-					j1 := max(min(S-(P+t)-1, S-1), 0)
-					key1 := (b*S+j1)*64 + h*16
+			for t := range T {
+				j0 := max(min(S-(P+t)-2, S-1), 0)
+				j1 := max(min(S-(P+t)-1, S-1), 0)
+				for h := range 4 {
 					var part [cpu.Lanes]float32
-					qRow := q[query:][:16]
-					kRow := k[key0:][:16]
+					qRow := q[(b*T+t)*64+h*16:][:16]
+					kRow := k[(b*S+j0)*64+h*16:][:16]
 					for e := range 16 {
 						part[e/cpu.Neighbours%cpu.Lanes] += float32(qRow[e] * kRow[e])
 					}
 					s0 := cpu.SumLanes(&part, 16)
-					p[t] = float32(s0 * 0.25)
+					p[h*2*T+t] = float32(s0 * 0.25)
 					var part2 [cpu.Lanes]float32
-					kRow2 := k[key1:][:16]
+					kRow2 := k[(b*S+j1)*64+h*16:][:16]
 					for e := range 16 {
 						part2[e/cpu.Neighbours%cpu.Lanes] += float32(qRow[e] * kRow2[e])
 					}
 					s1 := cpu.SumLanes(&part2, 16)
-					p[T+t] = float32(s1 * 0.25)
+					p[(h*2+1)*T+t] = float32(s1 * 0.25)
 					var part3 [cpu.Lanes]float32
-					doutRow := dout[query:][:16]
-					vRow := v[key0:][:16]
+					doutRow := dout[(b*T+t)*64+h*16:][:16]
+					vRow := v[(b*S+j0)*64+h*16:][:16]
 					for e := range 16 {
 						part3[e/cpu.Neighbours%cpu.Lanes] += float32(doutRow[e] * vRow[e])
 					}
 					d0 := cpu.SumLanes(&part3, 16)
-					ds[t] = d0
+					ds[h*2*T+t] = d0
 					var part4 [cpu.Lanes]float32
-					vRow2 := v[key1:][:16]
+					vRow2 := v[(b*S+j1)*64+h*16:][:16]
 					for e := range 16 {
 						part4[e/cpu.Neighbours%cpu.Lanes] += float32(doutRow[e] * vRow2[e])
 					}
 					d1 := cpu.SumLanes(&part4, 16)
-					ds[T+t] = d1
+					ds[(h*2+1)*T+t] = d1
 				}
-				pRow := p[:T]
+			}
+			for h := range 4 {
+				pRow := p[h*2*T:][:T]
 				for e := range T {
 					t := S - (P + e) - 2
 					pRow[e] = cpu.Where(0 <= t && t < S, pRow[e], float32(math.Inf(-1)))
 				}
-				pRow2 := p[T:][:T]
+				pRow2 := p[(h*2+1)*T:][:T]
 				for e := range T {
 					t := S - (P + e) - 1
 					pRow2[e] = cpu.Where(0 <= t && t < S, pRow2[e], float32(math.Inf(-1)))
@@ -1857,22 +1852,22 @@ func attentionGrad64SourceWindow2Dropout(worker *cpu.Worker, env *device.Env, q,
 					pRow2[e] = float32(pRow2[e] * normRow[e])
 				}
 				worker.RandFill(bits, env, 13, example+uint32(b), h*2*((T+3)/4*4))
-				weightRow := weight[:T]
+				weightRow := weight[h*2*T:][:T]
 				bitsRow := bits[:T]
 				for e := range T {
 					weightRow[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32(pRow[e]*1.1111112))
 				}
-				dsRow := ds[:T]
+				dsRow := ds[h*2*T:][:T]
 				for e := range T {
 					dsRow[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32(dsRow[e]*1.1111112))
 				}
 				worker.RandFill(bits2, env, 13, example+uint32(b), (h*2+1)*((T+3)/4*4))
-				weightRow2 := weight[T:][:T]
+				weightRow2 := weight[(h*2+1)*T:][:T]
 				bits2Row := bits2[:T]
 				for e := range T {
 					weightRow2[e] = cpu.Where(bits2Row[e] < 429496730, 0, float32(pRow2[e]*1.1111112))
 				}
-				dsRow2 := ds[T:][:T]
+				dsRow2 := ds[(h*2+1)*T:][:T]
 				for e := range T {
 					dsRow2[e] = cpu.Where(bits2Row[e] < 429496730, 0, float32(dsRow2[e]*1.1111112))
 				}
@@ -1886,52 +1881,61 @@ func attentionGrad64SourceWindow2Dropout(worker *cpu.Worker, env *device.Env, q,
 				for e := range T {
 					dsRow2[e] = float32(float32(pRow2[e]*(dsRow2[e]-deltaRow[e])) * 0.25)
 				}
-				clear(dk2)
-				clear(dv2)
-				for t := range T {
-					query := (b*T+t)*64 + h*16
-					j0 := max(min(S-(P+t)-2, S-1), 0)
-					key0 := (b*S+j0)*64 + h*16
-					j1 := max(min(S-(P+t)-1, S-1), 0)
-					key1 := (b*S+j1)*64 + h*16
-					dsAt := ds[t]
-					dsAt2 := ds[T+t]
-					dqRow := dq[query:][:16]
-					kRow := k[key0:][:16]
-					kRow2 := k[key1:][:16]
+			}
+			for a1 := range S {
+				for h := range 4 {
+					clear(dk2[(h*S+a1)*16:][:16])
+				}
+			}
+			for a1 := range S {
+				for h := range 4 {
+					clear(dv2[(h*S+a1)*16:][:16])
+				}
+			}
+			for t := range T {
+				j0 := max(min(S-(P+t)-2, S-1), 0)
+				j1 := max(min(S-(P+t)-1, S-1), 0)
+				for h := range 4 {
+					dsAt := ds[h*2*T+t]
+					dsAt2 := ds[(h*2+1)*T+t]
+					dqRow := dq[(b*T+t)*64+h*16:][:16]
+					kRow := k[(b*S+j0)*64+h*16:][:16]
+					kRow2 := k[(b*S+j1)*64+h*16:][:16]
 					for e := range 16 {
 						dqRow[e] = float32(dsAt*kRow[e]) + float32(dsAt2*kRow2[e]) + 0
 					}
-					dsAt3 := ds[t]
-					dkRow := dk2[j0*16:][:16]
-					qRow := q[query:][:16]
+					dsAt3 := ds[h*2*T+t]
+					dkRow := dk2[(h*S+j0)*16:][:16]
+					qRow := q[(b*T+t)*64+h*16:][:16]
 					for e := range 16 {
 						dkRow[e] = dkRow[e] + float32(dsAt3*qRow[e])
 					}
-					dsAt4 := ds[T+t]
-					dkRow2 := dk2[j1*16:][:16]
+					dsAt4 := ds[(h*2+1)*T+t]
+					dkRow2 := dk2[(h*S+j1)*16:][:16]
 					for e := range 16 {
 						dkRow2[e] = dkRow2[e] + float32(dsAt4*qRow[e])
 					}
-					weightAt := weight[t]
-					dvRow := dv2[j0*16:][:16]
-					doutRow := dout[query:][:16]
+					weightAt := weight[h*2*T+t]
+					dvRow := dv2[(h*S+j0)*16:][:16]
+					doutRow := dout[(b*T+t)*64+h*16:][:16]
 					for e := range 16 {
 						dvRow[e] = dvRow[e] + float32(weightAt*doutRow[e])
 					}
-					weightAt2 := weight[T+t]
-					dvRow2 := dv2[j1*16:][:16]
+					weightAt2 := weight[(h*2+1)*T+t]
+					dvRow2 := dv2[(h*S+j1)*16:][:16]
 					for e := range 16 {
 						dvRow2[e] = dvRow2[e] + float32(weightAt2*doutRow[e])
 					}
 				}
-				allK := b*S*64 + h*16
-				for a1 := range S {
-					copy(dk[allK+a1*64:][:16], dk2[a1*16:][:16])
+			}
+			for a1 := range S {
+				for h := range 4 {
+					copy(dk[b*S*64+h*16+a1*64:][:16], dk2[(h*S+a1)*16:][:16])
 				}
-				allV := b*S*64 + h*16
-				for a1 := range S {
-					copy(dv[allV+a1*64:][:16], dv2[a1*16:][:16])
+			}
+			for a1 := range S {
+				for h := range 4 {
+					copy(dv[b*S*64+h*16+a1*64:][:16], dv2[(h*S+a1)*16:][:16])
 				}
 			}
 		}
@@ -2144,78 +2148,77 @@ func attentionGrad64Window2Dropout(worker *cpu.Worker, env *device.Env, q, k, v,
 	if B*T == 0 {
 		isa = cpu.Go
 	}
-	p := worker.Tile(T * 2)
-	ds := worker.Tile(T * 2)
+	p := worker.Tile(T * 8)
+	ds := worker.Tile(T * 8)
 	largest := worker.Tile(T)
 	norm := worker.Tile(T)
-	weight := worker.Tile(T * 2)
+	weight := worker.Tile(T * 8)
 	bits := worker.TileU32(T)
 	bits2 := worker.TileU32(T)
 	delta := worker.Tile(T)
-	dk2 := worker.Tile(T * 16)
-	dv2 := worker.Tile(T * 16)
+	dk2 := worker.Tile(T * 64)
+	dv2 := worker.Tile(T * 64)
 	switch isa {
 	case cpu.AVX512:
-		for bFrom := 0; bFrom < B; bFrom += 4 {
-			bTo := min(bFrom+4, B)
+		for bFrom := 0; bFrom < B; bFrom += 2 {
+			bTo := min(bFrom+2, B)
 			attentionGrad64Window2DropoutVector1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
 		}
 	case cpu.AVX2:
-		for bFrom := 0; bFrom < B; bFrom += 4 {
-			bTo := min(bFrom+4, B)
+		for bFrom := 0; bFrom < B; bFrom += 2 {
+			bTo := min(bFrom+2, B)
 			attentionGrad64Window2DropoutVector1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
 		}
 	case cpu.NEON:
-		for bFrom := 0; bFrom < B; bFrom += 4 {
-			bTo := min(bFrom+4, B)
+		for bFrom := 0; bFrom < B; bFrom += 2 {
+			bTo := min(bFrom+2, B)
 			attentionGrad64Window2DropoutVector1NEON(worker.Frame(), &q[0], &k[0], &p[0], &dout[0], &v[0], &ds[0], &largest[0], &norm[0], &bits[0], &weight[0], &bits2[0], &delta[0], &dk2[0], &dv2[0], &dq[0], &dk[0], &dv[0], bFrom, bTo, T, P, seed0, seed1, step, layer, example)
 		}
 	default:
 		for b := range B {
-			for h := range 4 {
-				for t := range T {
-					query := (b*T+t)*64 + h*16
-					j0 := max(min(P+t-1, T-1), 0)
-					key0 := (b*T+j0)*64 + h*16
-					j1 := max(min(P+t, T-1), 0)
-					key1 := (b*T+j1)*64 + h*16
+			for t := range T {
+				j0 := max(min(P+t-1, T-1), 0)
+				j1 := max(min(P+t, T-1), 0)
+				for h := range 4 {
 					var part [cpu.Lanes]float32
-					qRow := q[query:][:16]
-					kRow := k[key0:][:16]
+					qRow := q[(b*T+t)*64+h*16:][:16]
+					kRow := k[(b*T+j0)*64+h*16:][:16]
 					for e := range 16 {
 						part[e/cpu.Neighbours%cpu.Lanes] += float32(qRow[e] * kRow[e])
 					}
 					s0 := cpu.SumLanes(&part, 16)
-					p[t] = float32(s0 * 0.25)
+					p[h*2*T+t] = float32(s0 * 0.25)
 					var part2 [cpu.Lanes]float32
-					kRow2 := k[key1:][:16]
+					kRow2 := k[(b*T+j1)*64+h*16:][:16]
 					for e := range 16 {
 						part2[e/cpu.Neighbours%cpu.Lanes] += float32(qRow[e] * kRow2[e])
 					}
 					s1 := cpu.SumLanes(&part2, 16)
-					p[T+t] = float32(s1 * 0.25)
+					p[(h*2+1)*T+t] = float32(s1 * 0.25)
 					var part3 [cpu.Lanes]float32
-					doutRow := dout[query:][:16]
-					vRow := v[key0:][:16]
+					doutRow := dout[(b*T+t)*64+h*16:][:16]
+					vRow := v[(b*T+j0)*64+h*16:][:16]
 					for e := range 16 {
 						part3[e/cpu.Neighbours%cpu.Lanes] += float32(doutRow[e] * vRow[e])
 					}
 					d0 := cpu.SumLanes(&part3, 16)
-					ds[t] = d0
+					ds[h*2*T+t] = d0
 					var part4 [cpu.Lanes]float32
-					vRow2 := v[key1:][:16]
+					vRow2 := v[(b*T+j1)*64+h*16:][:16]
 					for e := range 16 {
 						part4[e/cpu.Neighbours%cpu.Lanes] += float32(doutRow[e] * vRow2[e])
 					}
 					d1 := cpu.SumLanes(&part4, 16)
-					ds[T+t] = d1
+					ds[(h*2+1)*T+t] = d1
 				}
-				pRow := p[:T]
+			}
+			for h := range 4 {
+				pRow := p[h*2*T:][:T]
 				for e := range T {
 					t := P + e - 1
 					pRow[e] = cpu.Where(0 <= t && t < T, pRow[e], float32(math.Inf(-1)))
 				}
-				pRow2 := p[T:][:T]
+				pRow2 := p[(h*2+1)*T:][:T]
 				for e := range T {
 					t := P + e
 					pRow2[e] = cpu.Where(0 <= t && t < T, pRow2[e], float32(math.Inf(-1)))
@@ -2243,22 +2246,22 @@ func attentionGrad64Window2Dropout(worker *cpu.Worker, env *device.Env, q, k, v,
 					pRow2[e] = float32(pRow2[e] * normRow[e])
 				}
 				worker.RandFill(bits, env, 11, example+uint32(b), h*2*((T+3)/4*4))
-				weightRow := weight[:T]
+				weightRow := weight[h*2*T:][:T]
 				bitsRow := bits[:T]
 				for e := range T {
 					weightRow[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32(pRow[e]*1.1111112))
 				}
-				dsRow := ds[:T]
+				dsRow := ds[h*2*T:][:T]
 				for e := range T {
 					dsRow[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32(dsRow[e]*1.1111112))
 				}
 				worker.RandFill(bits2, env, 11, example+uint32(b), (h*2+1)*((T+3)/4*4))
-				weightRow2 := weight[T:][:T]
+				weightRow2 := weight[(h*2+1)*T:][:T]
 				bits2Row := bits2[:T]
 				for e := range T {
 					weightRow2[e] = cpu.Where(bits2Row[e] < 429496730, 0, float32(pRow2[e]*1.1111112))
 				}
-				dsRow2 := ds[T:][:T]
+				dsRow2 := ds[(h*2+1)*T:][:T]
 				for e := range T {
 					dsRow2[e] = cpu.Where(bits2Row[e] < 429496730, 0, float32(dsRow2[e]*1.1111112))
 				}
@@ -2272,52 +2275,61 @@ func attentionGrad64Window2Dropout(worker *cpu.Worker, env *device.Env, q, k, v,
 				for e := range T {
 					dsRow2[e] = float32(float32(pRow2[e]*(dsRow2[e]-deltaRow[e])) * 0.25)
 				}
-				clear(dk2)
-				clear(dv2)
-				for t := range T {
-					query := (b*T+t)*64 + h*16
-					j0 := max(min(P+t-1, T-1), 0)
-					key0 := (b*T+j0)*64 + h*16
-					j1 := max(min(P+t, T-1), 0)
-					key1 := (b*T+j1)*64 + h*16
-					dsAt := ds[t]
-					dsAt2 := ds[T+t]
-					dqRow := dq[query:][:16]
-					kRow := k[key0:][:16]
-					kRow2 := k[key1:][:16]
+			}
+			for a1 := range T {
+				for h := range 4 {
+					clear(dk2[(h*T+a1)*16:][:16])
+				}
+			}
+			for a1 := range T {
+				for h := range 4 {
+					clear(dv2[(h*T+a1)*16:][:16])
+				}
+			}
+			for t := range T {
+				j0 := max(min(P+t-1, T-1), 0)
+				j1 := max(min(P+t, T-1), 0)
+				for h := range 4 {
+					dsAt := ds[h*2*T+t]
+					dsAt2 := ds[(h*2+1)*T+t]
+					dqRow := dq[(b*T+t)*64+h*16:][:16]
+					kRow := k[(b*T+j0)*64+h*16:][:16]
+					kRow2 := k[(b*T+j1)*64+h*16:][:16]
 					for e := range 16 {
 						dqRow[e] = float32(dsAt*kRow[e]) + float32(dsAt2*kRow2[e]) + 0
 					}
-					dsAt3 := ds[t]
-					dkRow := dk2[j0*16:][:16]
-					qRow := q[query:][:16]
+					dsAt3 := ds[h*2*T+t]
+					dkRow := dk2[(h*T+j0)*16:][:16]
+					qRow := q[(b*T+t)*64+h*16:][:16]
 					for e := range 16 {
 						dkRow[e] = dkRow[e] + float32(dsAt3*qRow[e])
 					}
-					dsAt4 := ds[T+t]
-					dkRow2 := dk2[j1*16:][:16]
+					dsAt4 := ds[(h*2+1)*T+t]
+					dkRow2 := dk2[(h*T+j1)*16:][:16]
 					for e := range 16 {
 						dkRow2[e] = dkRow2[e] + float32(dsAt4*qRow[e])
 					}
-					weightAt := weight[t]
-					dvRow := dv2[j0*16:][:16]
-					doutRow := dout[query:][:16]
+					weightAt := weight[h*2*T+t]
+					dvRow := dv2[(h*T+j0)*16:][:16]
+					doutRow := dout[(b*T+t)*64+h*16:][:16]
 					for e := range 16 {
 						dvRow[e] = dvRow[e] + float32(weightAt*doutRow[e])
 					}
-					weightAt2 := weight[T+t]
-					dvRow2 := dv2[j1*16:][:16]
+					weightAt2 := weight[(h*2+1)*T+t]
+					dvRow2 := dv2[(h*T+j1)*16:][:16]
 					for e := range 16 {
 						dvRow2[e] = dvRow2[e] + float32(weightAt2*doutRow[e])
 					}
 				}
-				allK := b*T*64 + h*16
-				for a1 := range T {
-					copy(dk[allK+a1*64:][:16], dk2[a1*16:][:16])
+			}
+			for a1 := range T {
+				for h := range 4 {
+					copy(dk[b*T*64+h*16+a1*64:][:16], dk2[(h*T+a1)*16:][:16])
 				}
-				allV := b*T*64 + h*16
-				for a1 := range T {
-					copy(dv[allV+a1*64:][:16], dv2[a1*16:][:16])
+			}
+			for a1 := range T {
+				for h := range 4 {
+					copy(dv[b*T*64+h*16+a1*64:][:16], dv2[(h*T+a1)*16:][:16])
 				}
 			}
 		}
@@ -2531,56 +2543,55 @@ func attention64Window2(worker *cpu.Worker, env *device.Env, q, k, v, y []float3
 	if B*T == 0 {
 		isa = cpu.Go
 	}
-	p := worker.Tile(T * 2)
+	p := worker.Tile(T * 8)
 	largest := worker.Tile(T)
 	norm := worker.Tile(T)
 	switch isa {
 	case cpu.AVX512:
-		for bFrom := 0; bFrom < B; bFrom += 16 {
-			bTo := min(bFrom+16, B)
+		for bFrom := 0; bFrom < B; bFrom += 8 {
+			bTo := min(bFrom+8, B)
 			attention64Window2Vector1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, P)
 		}
 	case cpu.AVX2:
-		for bFrom := 0; bFrom < B; bFrom += 16 {
-			bTo := min(bFrom+16, B)
+		for bFrom := 0; bFrom < B; bFrom += 8 {
+			bTo := min(bFrom+8, B)
 			attention64Window2Vector1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, P)
 		}
 	case cpu.NEON:
-		for bFrom := 0; bFrom < B; bFrom += 16 {
-			bTo := min(bFrom+16, B)
+		for bFrom := 0; bFrom < B; bFrom += 8 {
+			bTo := min(bFrom+8, B)
 			attention64Window2Vector1NEON(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, P)
 		}
 	default:
 		for b := range B {
-			for h := range 4 {
-				for t := range T {
-					query := (b*T+t)*64 + h*16
-					j0 := max(min(P+t-1, T-1), 0)
-					key0 := (b*T+j0)*64 + h*16
-					j1 := max(min(P+t, T-1), 0)
-					key1 := (b*T+j1)*64 + h*16
+			for t := range T {
+				j0 := max(min(P+t-1, T-1), 0)
+				j1 := max(min(P+t, T-1), 0)
+				for h := range 4 {
 					var part [cpu.Lanes]float32
-					qRow := q[query:][:16]
-					kRow := k[key0:][:16]
+					qRow := q[(b*T+t)*64+h*16:][:16]
+					kRow := k[(b*T+j0)*64+h*16:][:16]
 					for e := range 16 {
 						part[e/cpu.Neighbours%cpu.Lanes] += float32(qRow[e] * kRow[e])
 					}
 					s0 := cpu.SumLanes(&part, 16)
-					p[t] = float32(s0 * 0.25)
+					p[h*2*T+t] = float32(s0 * 0.25)
 					var part2 [cpu.Lanes]float32
-					kRow2 := k[key1:][:16]
+					kRow2 := k[(b*T+j1)*64+h*16:][:16]
 					for e := range 16 {
 						part2[e/cpu.Neighbours%cpu.Lanes] += float32(qRow[e] * kRow2[e])
 					}
 					s1 := cpu.SumLanes(&part2, 16)
-					p[T+t] = float32(s1 * 0.25)
+					p[(h*2+1)*T+t] = float32(s1 * 0.25)
 				}
-				pRow := p[:T]
+			}
+			for h := range 4 {
+				pRow := p[h*2*T:][:T]
 				for e := range T {
 					t := P + e - 1
 					pRow[e] = cpu.Where(0 <= t && t < T, pRow[e], float32(math.Inf(-1)))
 				}
-				pRow2 := p[T:][:T]
+				pRow2 := p[(h*2+1)*T:][:T]
 				for e := range T {
 					t := P + e
 					pRow2[e] = cpu.Where(0 <= t && t < T, pRow2[e], float32(math.Inf(-1)))
@@ -2607,17 +2618,16 @@ func attention64Window2(worker *cpu.Worker, env *device.Env, q, k, v, y []float3
 				for e := range T {
 					pRow2[e] = float32(pRow2[e] * normRow[e])
 				}
-				for t := range T {
-					query := (b*T+t)*64 + h*16
-					j0 := max(min(P+t-1, T-1), 0)
-					key0 := (b*T+j0)*64 + h*16
-					j1 := max(min(P+t, T-1), 0)
-					key1 := (b*T+j1)*64 + h*16
-					pAt := p[t]
-					pAt2 := p[T+t]
-					yRow := y[query:][:16]
-					vRow := v[key0:][:16]
-					vRow2 := v[key1:][:16]
+			}
+			for t := range T {
+				j0 := max(min(P+t-1, T-1), 0)
+				j1 := max(min(P+t, T-1), 0)
+				for h := range 4 {
+					pAt := p[h*2*T+t]
+					pAt2 := p[(h*2+1)*T+t]
+					yRow := y[(b*T+t)*64+h*16:][:16]
+					vRow := v[(b*T+j0)*64+h*16:][:16]
+					vRow2 := v[(b*T+j1)*64+h*16:][:16]
 					for e := range 16 {
 						yRow[e] = float32(pAt*vRow[e]) + float32(pAt2*vRow2[e]) + 0
 					}
@@ -2673,56 +2683,55 @@ func attention64SourceWindow2(worker *cpu.Worker, env *device.Env, q, k, v, y []
 	if B*T*S == 0 {
 		isa = cpu.Go
 	}
-	p := worker.Tile(T * 2)
+	p := worker.Tile(T * 8)
 	largest := worker.Tile(T)
 	norm := worker.Tile(T)
 	switch isa {
 	case cpu.AVX512:
-		for bFrom := 0; bFrom < B; bFrom += 16 {
-			bTo := min(bFrom+16, B)
+		for bFrom := 0; bFrom < B; bFrom += 8 {
+			bTo := min(bFrom+8, B)
 			attention64SourceWindow2Vector1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, S, P)
 		}
 	case cpu.AVX2:
-		for bFrom := 0; bFrom < B; bFrom += 16 {
-			bTo := min(bFrom+16, B)
+		for bFrom := 0; bFrom < B; bFrom += 8 {
+			bTo := min(bFrom+8, B)
 			attention64SourceWindow2Vector1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, S, P)
 		}
 	case cpu.NEON:
-		for bFrom := 0; bFrom < B; bFrom += 16 {
-			bTo := min(bFrom+16, B)
+		for bFrom := 0; bFrom < B; bFrom += 8 {
+			bTo := min(bFrom+8, B)
 			attention64SourceWindow2Vector1NEON(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, S, P)
 		}
 	default:
 		for b := range B {
-			for h := range 4 {
-				for t := range T {
-					query := (b*T+t)*64 + h*16
-					j0 := max(min(S-(P+t)-2, S-1), 0)
-					key0 := (b*S+j0)*64 + h*16
-					j1 := max(min(S-(P+t)-1, S-1), 0)
-					key1 := (b*S+j1)*64 + h*16
+			for t := range T {
+				j0 := max(min(S-(P+t)-2, S-1), 0)
+				j1 := max(min(S-(P+t)-1, S-1), 0)
+				for h := range 4 {
 					var part [cpu.Lanes]float32
-					qRow := q[query:][:16]
-					kRow := k[key0:][:16]
+					qRow := q[(b*T+t)*64+h*16:][:16]
+					kRow := k[(b*S+j0)*64+h*16:][:16]
 					for e := range 16 {
 						part[e/cpu.Neighbours%cpu.Lanes] += float32(qRow[e] * kRow[e])
 					}
 					s0 := cpu.SumLanes(&part, 16)
-					p[t] = float32(s0 * 0.25)
+					p[h*2*T+t] = float32(s0 * 0.25)
 					var part2 [cpu.Lanes]float32
-					kRow2 := k[key1:][:16]
+					kRow2 := k[(b*S+j1)*64+h*16:][:16]
 					for e := range 16 {
 						part2[e/cpu.Neighbours%cpu.Lanes] += float32(qRow[e] * kRow2[e])
 					}
 					s1 := cpu.SumLanes(&part2, 16)
-					p[T+t] = float32(s1 * 0.25)
+					p[(h*2+1)*T+t] = float32(s1 * 0.25)
 				}
-				pRow := p[:T]
+			}
+			for h := range 4 {
+				pRow := p[h*2*T:][:T]
 				for e := range T {
 					t := S - (P + e) - 2
 					pRow[e] = cpu.Where(0 <= t && t < S, pRow[e], float32(math.Inf(-1)))
 				}
-				pRow2 := p[T:][:T]
+				pRow2 := p[(h*2+1)*T:][:T]
 				for e := range T {
 					t := S - (P + e) - 1
 					pRow2[e] = cpu.Where(0 <= t && t < S, pRow2[e], float32(math.Inf(-1)))
@@ -2749,17 +2758,16 @@ func attention64SourceWindow2(worker *cpu.Worker, env *device.Env, q, k, v, y []
 				for e := range T {
 					pRow2[e] = float32(pRow2[e] * normRow[e])
 				}
-				for t := range T {
-					query := (b*T+t)*64 + h*16
-					j0 := max(min(S-(P+t)-2, S-1), 0)
-					key0 := (b*S+j0)*64 + h*16
-					j1 := max(min(S-(P+t)-1, S-1), 0)
-					key1 := (b*S+j1)*64 + h*16
-					pAt := p[t]
-					pAt2 := p[T+t]
-					yRow := y[query:][:16]
-					vRow := v[key0:][:16]
-					vRow2 := v[key1:][:16]
+			}
+			for t := range T {
+				j0 := max(min(S-(P+t)-2, S-1), 0)
+				j1 := max(min(S-(P+t)-1, S-1), 0)
+				for h := range 4 {
+					pAt := p[h*2*T+t]
+					pAt2 := p[(h*2+1)*T+t]
+					yRow := y[(b*T+t)*64+h*16:][:16]
+					vRow := v[(b*S+j0)*64+h*16:][:16]
+					vRow2 := v[(b*S+j1)*64+h*16:][:16]
 					for e := range 16 {
 						yRow[e] = float32(pAt*vRow[e]) + float32(pAt2*vRow2[e]) + 0
 					}
@@ -2862,56 +2870,55 @@ func attention64Window22(worker *cpu.Worker, env *device.Env, q, k, v, y []float
 	if B*T*C == 0 {
 		isa = cpu.Go
 	}
-	p := worker.Tile(T * 2)
+	p := worker.Tile(T * 8)
 	largest := worker.Tile(T)
 	norm := worker.Tile(T)
 	switch isa {
 	case cpu.AVX512:
-		for bFrom := 0; bFrom < B; bFrom += 16 {
-			bTo := min(bFrom+16, B)
+		for bFrom := 0; bFrom < B; bFrom += 8 {
+			bTo := min(bFrom+8, B)
 			attention64Window22Vector1AVX512(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, P, C)
 		}
 	case cpu.AVX2:
-		for bFrom := 0; bFrom < B; bFrom += 16 {
-			bTo := min(bFrom+16, B)
+		for bFrom := 0; bFrom < B; bFrom += 8 {
+			bTo := min(bFrom+8, B)
 			attention64Window22Vector1AVX2(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, P, C)
 		}
 	case cpu.NEON:
-		for bFrom := 0; bFrom < B; bFrom += 16 {
-			bTo := min(bFrom+16, B)
+		for bFrom := 0; bFrom < B; bFrom += 8 {
+			bTo := min(bFrom+8, B)
 			attention64Window22Vector1NEON(worker.Frame(), &q[0], &k[0], &p[0], &largest[0], &norm[0], &y[0], &v[0], bFrom, bTo, T, P, C)
 		}
 	default:
 		for b := range B {
-			for h := range 4 {
-				for t := range T {
-					query := (b*T+t)*64 + h*16
-					j0 := max(min(P+t-1, C-1), 0)
-					key0 := (b*C+j0)*64 + h*16
-					j1 := max(min(P+t, C-1), 0)
-					key1 := (b*C+j1)*64 + h*16
+			for t := range T {
+				j0 := max(min(P+t-1, C-1), 0)
+				j1 := max(min(P+t, C-1), 0)
+				for h := range 4 {
 					var part [cpu.Lanes]float32
-					qRow := q[query:][:16]
-					kRow := k[key0:][:16]
+					qRow := q[(b*T+t)*64+h*16:][:16]
+					kRow := k[(b*C+j0)*64+h*16:][:16]
 					for e := range 16 {
 						part[e/cpu.Neighbours%cpu.Lanes] += float32(qRow[e] * kRow[e])
 					}
 					s0 := cpu.SumLanes(&part, 16)
-					p[t] = float32(s0 * 0.25)
+					p[h*2*T+t] = float32(s0 * 0.25)
 					var part2 [cpu.Lanes]float32
-					kRow2 := k[key1:][:16]
+					kRow2 := k[(b*C+j1)*64+h*16:][:16]
 					for e := range 16 {
 						part2[e/cpu.Neighbours%cpu.Lanes] += float32(qRow[e] * kRow2[e])
 					}
 					s1 := cpu.SumLanes(&part2, 16)
-					p[T+t] = float32(s1 * 0.25)
+					p[(h*2+1)*T+t] = float32(s1 * 0.25)
 				}
-				pRow := p[:T]
+			}
+			for h := range 4 {
+				pRow := p[h*2*T:][:T]
 				for e := range T {
 					t := P + e - 1
 					pRow[e] = cpu.Where(0 <= t && t < C, pRow[e], float32(math.Inf(-1)))
 				}
-				pRow2 := p[T:][:T]
+				pRow2 := p[(h*2+1)*T:][:T]
 				for e := range T {
 					t := P + e
 					pRow2[e] = cpu.Where(0 <= t && t < C, pRow2[e], float32(math.Inf(-1)))
@@ -2938,17 +2945,16 @@ func attention64Window22(worker *cpu.Worker, env *device.Env, q, k, v, y []float
 				for e := range T {
 					pRow2[e] = float32(pRow2[e] * normRow[e])
 				}
-				for t := range T {
-					query := (b*T+t)*64 + h*16
-					j0 := max(min(P+t-1, C-1), 0)
-					key0 := (b*C+j0)*64 + h*16
-					j1 := max(min(P+t, C-1), 0)
-					key1 := (b*C+j1)*64 + h*16
-					pAt := p[t]
-					pAt2 := p[T+t]
-					yRow := y[query:][:16]
-					vRow := v[key0:][:16]
-					vRow2 := v[key1:][:16]
+			}
+			for t := range T {
+				j0 := max(min(P+t-1, C-1), 0)
+				j1 := max(min(P+t, C-1), 0)
+				for h := range 4 {
+					pAt := p[h*2*T+t]
+					pAt2 := p[(h*2+1)*T+t]
+					yRow := y[(b*T+t)*64+h*16:][:16]
+					vRow := v[(b*C+j0)*64+h*16:][:16]
+					vRow2 := v[(b*C+j1)*64+h*16:][:16]
 					for e := range 16 {
 						yRow[e] = float32(pAt*vRow[e]) + float32(pAt2*vRow2[e]) + 0
 					}

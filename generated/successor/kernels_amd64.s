@@ -1749,23 +1749,17 @@ TEXT ·attention64Window2DropoutVector1AVX512(SB), NOSPLIT, $0-140
 	ADDL $0xbb67ae85, AX
 	MOVQ AX, 2200(DI)
 	ADDL $0xbb67ae85, AX
-	MOVQ 16(DI), R8
-	SHLQ $+6, R8
-	MOVQ R8, 72(DI)
 	MOVQ 24(DI), R8
+	SUBQ $+1, R8
+	MOVQ R8, 72(DI)
+	MOVQ 16(DI), R8
 	SUBQ $+1, R8
 	MOVQ R8, 80(DI)
 	MOVQ 16(DI), R8
-	SUBQ $+1, R8
+	SHLQ $+6, R8
 	MOVQ R8, 88(DI)
 	MOVQ 16(DI), R8
-	ADDQ $+3, R8
-	MOVQ R8, AX
-	SARQ $+63, AX
-	ANDQ $+3, AX
-	ADDQ AX, R8
-	SARQ $+2, R8
-	SHLQ $+3, R8
+	SHLQ $+1, R8
 	MOVQ R8, 96(DI)
 	MOVQ 16(DI), R8
 	ADDQ $+3, R8
@@ -1774,91 +1768,106 @@ TEXT ·attention64Window2DropoutVector1AVX512(SB), NOSPLIT, $0-140
 	ANDQ $+3, AX
 	ADDQ AX, R8
 	SARQ $+2, R8
-	SHLQ $+2, R8
+	SHLQ $+3, R8
 	MOVQ R8, 104(DI)
-	MOVQ (DI), R8
-	MOVQ R8, 120(DI)
-	MOVQ 8(DI), R8
+	MOVQ 16(DI), R8
+	ADDQ $+3, R8
+	MOVQ R8, AX
+	SARQ $+63, AX
+	ANDQ $+3, AX
+	ADDQ AX, R8
+	SARQ $+2, R8
+	SHLQ $+2, R8
 	MOVQ R8, 112(DI)
-	MOVQ 120(DI), AX
-	CMPQ AX, 112(DI)
+	MOVQ (DI), R8
+	MOVQ R8, 128(DI)
+	MOVQ 8(DI), R8
+	MOVQ R8, 120(DI)
+	MOVQ 128(DI), AX
+	CMPQ AX, 120(DI)
 	JGE  end2
 
 loop1:
-	MOVQ  120(DI), R8
-	IMULQ 72(DI), R8
-	MOVQ  R8, 128(DI)
-	MOVQ  64(DI), R8
-	MOVQ  120(DI), R9
-	MOVL  R9, R9
-	ADDL  R9, R8
+	MOVQ  128(DI), R8
+	IMULQ 88(DI), R8
 	MOVQ  R8, 136(DI)
 	MOVQ  $+0, R8
 	MOVQ  R8, 152(DI)
-	MOVQ  $+4, R8
+	MOVQ  16(DI), R8
 	MOVQ  R8, 144(DI)
 	MOVQ  152(DI), AX
 	CMPQ  AX, 144(DI)
 	JGE   end4
 
 loop3:
-	MOVQ 152(DI), R8
-	SHLQ $+4, R8
-	ADDQ 128(DI), R8
-	MOVQ R8, 160(DI)
-	MOVQ $+0, R8
-	MOVQ R8, 176(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 168(DI)
-	MOVQ 176(DI), AX
-	CMPQ AX, 168(DI)
-	JGE  end6
-
-loop5:
-	MOVQ          176(DI), R8
-	SHLQ          $+6, R8
-	ADDQ          160(DI), R8
-	MOVQ          R8, 184(DI)
-	MOVQ          176(DI), R8
-	ADDQ          80(DI), R8
-	CMPQ          R8, 88(DI)
-	CMOVQGT       88(DI), R8
+	MOVQ          152(DI), R8
+	ADDQ          72(DI), R8
+	CMPQ          R8, 80(DI)
+	CMOVQGT       80(DI), R8
 	MOVQ          $+0, AX
 	CMPQ          R8, AX
 	CMOVQLT       AX, R8
-	MOVQ          R8, 192(DI)
-	MOVQ          192(DI), R8
-	SHLQ          $+6, R8
-	ADDQ          160(DI), R8
-	MOVQ          R8, 200(DI)
+	MOVQ          R8, 160(DI)
 	MOVQ          24(DI), R8
-	ADDQ          176(DI), R8
-	CMPQ          R8, 88(DI)
-	CMOVQGT       88(DI), R8
+	ADDQ          152(DI), R8
+	CMPQ          R8, 80(DI)
+	CMOVQGT       80(DI), R8
 	MOVQ          $+0, AX
 	CMPQ          R8, AX
 	CMOVQLT       AX, R8
-	MOVQ          R8, 208(DI)
-	MOVQ          208(DI), R8
+	MOVQ          R8, 168(DI)
+	MOVQ          152(DI), R8
 	SHLQ          $+6, R8
-	ADDQ          160(DI), R8
-	MOVQ          R8, 216(DI)
-	MOVQ          184(DI), R8
+	ADDQ          136(DI), R8
+	MOVQ          R8, 176(DI)
+	MOVQ          160(DI), R8
+	SHLQ          $+6, R8
+	ADDQ          136(DI), R8
+	MOVQ          R8, 184(DI)
+	MOVQ          168(DI), R8
+	SHLQ          $+6, R8
+	ADDQ          136(DI), R8
+	MOVQ          R8, 192(DI)
+	MOVQ          152(DI), R8
+	ADDQ          16(DI), R8
+	MOVQ          R8, 200(DI)
+	MOVQ          176(DI), R8
 	MOVQ          q+8(FP), AX
 	LEAQ          (AX)(R8*4), SI
-	MOVQ          200(DI), R8
+	MOVQ          184(DI), R8
 	MOVQ          k+16(FP), AX
 	LEAQ          (AX)(R8*4), R12
-	MOVQ          216(DI), R8
+	MOVQ          192(DI), R8
 	MOVQ          k+16(FP), AX
 	LEAQ          (AX)(R8*4), R13
 	VPXORD        Z30, Z30, Z30
 	VPXORD        Z28, Z28, Z28
+	VPXORD        Z26, Z26, Z26
+	VPXORD        Z24, Z24, Z24
+	VPXORD        Z22, Z22, Z22
+	VPXORD        Z20, Z20, Z20
+	VPXORD        Z18, Z18, Z18
+	VPXORD        Z16, Z16, Z16
 	VMOVUPS       (SI), Z0
 	VMULPS        (R12), Z0, Z1
 	VMOVUPS       Z1, Z31
 	VMULPS        (R13), Z0, Z0
 	VMOVUPS       Z0, Z29
+	VMOVUPS       64(SI), Z0
+	VMULPS        64(R12), Z0, Z1
+	VMOVUPS       Z1, Z27
+	VMULPS        64(R13), Z0, Z0
+	VMOVUPS       Z0, Z25
+	VMOVUPS       128(SI), Z0
+	VMULPS        128(R12), Z0, Z1
+	VMOVUPS       Z1, Z23
+	VMULPS        128(R13), Z0, Z0
+	VMOVUPS       Z0, Z21
+	VMOVUPS       192(SI), Z0
+	VMULPS        192(R12), Z0, Z1
+	VMOVUPS       Z1, Z19
+	VMULPS        192(R13), Z0, Z0
+	VMOVUPS       Z0, Z17
 	VPERMILPS     $+0, Z31, Z0
 	VADDPS        Z0, Z30, Z30
 	VPERMILPS     $+85, Z31, Z0
@@ -1875,6 +1884,54 @@ loop5:
 	VADDPS        Z0, Z28, Z28
 	VPERMILPS     $+255, Z29, Z0
 	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+0, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+85, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+170, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+255, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+0, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+85, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+170, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+255, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+0, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+85, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+170, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+255, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+0, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+85, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+170, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+255, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+0, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+85, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+170, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+255, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+0, Z17, Z0
+	VADDPS        Z0, Z16, Z16
+	VPERMILPS     $+85, Z17, Z0
+	VADDPS        Z0, Z16, Z16
+	VPERMILPS     $+170, Z17, Z0
+	VADDPS        Z0, Z16, Z16
+	VPERMILPS     $+255, Z17, Z0
+	VADDPS        Z0, Z16, Z16
 	VEXTRACTF64X4 $+1, Z30, Y0
 	VADDPS        Y0, Y30, Y30
 	VEXTRACTF32X4 $+1, Y30, X0
@@ -1887,38 +1944,125 @@ loop5:
 	VADDPS        X0, X28, X28
 	VBROADCASTSS  X28, Z28
 	VMOVUPS       Z28, 2304(DI)
+	VEXTRACTF64X4 $+1, Z26, Y0
+	VADDPS        Y0, Y26, Y26
+	VEXTRACTF32X4 $+1, Y26, X0
+	VADDPS        X0, X26, X26
+	VBROADCASTSS  X26, Z26
+	VMOVUPS       Z26, 2368(DI)
+	VEXTRACTF64X4 $+1, Z24, Y0
+	VADDPS        Y0, Y24, Y24
+	VEXTRACTF32X4 $+1, Y24, X0
+	VADDPS        X0, X24, X24
+	VBROADCASTSS  X24, Z24
+	VMOVUPS       Z24, 2432(DI)
+	VEXTRACTF64X4 $+1, Z22, Y0
+	VADDPS        Y0, Y22, Y22
+	VEXTRACTF32X4 $+1, Y22, X0
+	VADDPS        X0, X22, X22
+	VBROADCASTSS  X22, Z22
+	VMOVUPS       Z22, 2496(DI)
+	VEXTRACTF64X4 $+1, Z20, Y0
+	VADDPS        Y0, Y20, Y20
+	VEXTRACTF32X4 $+1, Y20, X0
+	VADDPS        X0, X20, X20
+	VBROADCASTSS  X20, Z20
+	VMOVUPS       Z20, 2560(DI)
+	VEXTRACTF64X4 $+1, Z18, Y0
+	VADDPS        Y0, Y18, Y18
+	VEXTRACTF32X4 $+1, Y18, X0
+	VADDPS        X0, X18, X18
+	VBROADCASTSS  X18, Z18
+	VMOVUPS       Z18, 2624(DI)
+	VEXTRACTF64X4 $+1, Z16, Y0
+	VADDPS        Y0, Y16, Y16
+	VEXTRACTF32X4 $+1, Y16, X0
+	VADDPS        X0, X16, X16
+	VBROADCASTSS  X16, Z16
+	VMOVUPS       Z16, 2688(DI)
 	VMOVUPS       2240(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          176(DI), R8
+	MOVQ          152(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2304(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          16(DI), R8
-	ADDQ          176(DI), R8
+	MOVQ          200(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
-	MOVQ          176(DI), AX
+	VMOVUPS       2368(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          152(DI), R8
+	ADDQ          96(DI), R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2432(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          96(DI), R8
+	ADDQ          200(DI), R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2496(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          152(DI), R8
+	MOVQ          96(DI), R9
+	SHLQ          $+1, R9
+	ADDQ          R9, R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2560(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          96(DI), R8
+	SHLQ          $+1, R8
+	ADDQ          200(DI), R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2624(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          152(DI), R8
+	MOVQ          96(DI), R9
+	IMULQ         $+3, R9
+	ADDQ          R9, R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2688(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          96(DI), R8
+	IMULQ         $+3, R8
+	ADDQ          200(DI), R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	MOVQ          152(DI), AX
 	INCQ          AX
-	MOVQ          AX, 176(DI)
-	CMPQ          AX, 168(DI)
-	JLT           loop5
+	MOVQ          AX, 152(DI)
+	CMPQ          AX, 144(DI)
+	JLT           loop3
 
-end6:
-	MOVQ         152(DI), R8
-	SHLQ         $+4, R8
-	ADDQ         128(DI), R8
-	MOVQ         R8, 168(DI)
+end4:
+	MOVQ 64(DI), R8
+	MOVQ 128(DI), R9
+	MOVL R9, R9
+	ADDL R9, R8
+	MOVQ R8, 144(DI)
+	MOVQ $+0, R8
+	MOVQ R8, 160(DI)
+	MOVQ $+4, R8
+	MOVQ R8, 152(DI)
+	MOVQ 160(DI), AX
+	CMPQ AX, 152(DI)
+	JGE  end6
+
+loop5:
 	MOVQ         16(DI), R8
 	MOVQ         R8, 176(DI)
-	MOVQ         152(DI), R8
-	IMULQ        96(DI), R8
+	MOVQ         160(DI), R8
+	IMULQ        104(DI), R8
 	MOVQ         R8, AX
 	ANDQ         $+3, AX
 	MOVQ         AX, 192(DI)
 	SHRQ         $+2, R8
 	MOVQ         R8, 184(DI)
-	MOVQ         136(DI), R8
+	MOVQ         144(DI), R8
 	MOVL         48(DI), AX
 	MOVL         $0xcd9e8d57, CX
 	MULL         CX
@@ -1937,50 +2081,19 @@ end6:
 	MOVQ         DX, 2368(DI)
 	XORL         2088(DI), AX
 	MOVQ         AX, 2432(DI)
-	MOVQ         152(DI), R8
-	IMULQ        96(DI), R8
-	ADDQ         104(DI), R8
-	MOVQ         R8, AX
-	ANDQ         $+3, AX
-	MOVQ         AX, 208(DI)
-	SHRQ         $+2, R8
-	MOVQ         R8, 200(DI)
-	MOVQ         136(DI), R8
-	MOVL         48(DI), AX
-	MOVL         $0xcd9e8d57, CX
-	MULL         CX
-	XORL         2048(DI), DX
-	XORL         R8, DX
-	XORL         2064(DI), AX
-	MOVQ         AX, 2560(DI)
-	MOVL         56(DI), AX
-	ADDL         $0x000b0000, AX
-	XORL         2056(DI), AX
-	MOVQ         AX, 2496(DI)
-	MOVL         DX, AX
-	MOVL         $0xd2511f53, CX
-	MULL         CX
-	XORL         2072(DI), DX
-	MOVQ         DX, 2624(DI)
-	XORL         2088(DI), AX
-	MOVQ         AX, 2688(DI)
-	MOVQ         p+24(FP), SI
-	MOVQ         16(DI), R8
-	MOVQ         p+24(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         largest+32(FP), R13
-	MOVQ         norm+40(FP), R14
-	VPBROADCASTD 184(DI), Z27
-	VPADDD       vectorWideVectors<>+64(SB), Z27, Z27
-	VPBROADCASTD 200(DI), Z22
-	VPADDD       vectorWideVectors<>+64(SB), Z22, Z22
+	VPBROADCASTD 184(DI), Z20
+	VPADDD       vectorWideVectors<>+64(SB), Z20, Z20
+	MOVQ         192(DI), AX
+	ADDQ         AX, 176(DI)
+	MOVQ         bits+48(FP), SI
+	NEGQ         AX
+	LEAQ         (SI)(AX*4), SI
+	NOTQ         AX
+	MOVQ         AX, 168(DI)
 	XORL         BX, BX
-	MOVQ         176(DI), DX
-	SUBQ         $+64, DX
-	JLT          tail7
 
-loop8:
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
+words7:
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z20, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
 	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
@@ -1993,7 +2106,7 @@ loop8:
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z20, Z8
 	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
@@ -2007,7 +2120,7 @@ loop8:
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z27
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z20
 	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
 	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
@@ -2095,511 +2208,82 @@ loop8:
 	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z28
-	VPUNPCKHQDQ     Z3, Z1, Z29
+	VPUNPCKLQDQ     Z3, Z1, Z16
+	VPUNPCKHQDQ     Z3, Z1, Z17
 	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z30
-	VPUNPCKHQDQ     Z9, Z12, Z31
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z22, Z0
-	VMOVSHDUP       Z0, Z1
-	VPXORD.BCST     2496(DI), Z1, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
-	VMOVSHDUP       Z2, Z3
-	VPXORD.BCST     2560(DI), Z3, Z3
-	VPXORD.BCST     2624(DI), Z0, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
-	VMOVSHDUP       Z5, Z6
-	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
-	VPSRLQ          $+32, Z4, Z7
-	VPXORD.BCST     2688(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z22, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
-	VMOVSHDUP       Z9, Z10
-	VPXORD.BCST     2496(DI), Z10, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
-	VMOVSHDUP       Z11, Z12
-	VPXORD.BCST     2560(DI), Z12, Z12
-	VPXORD.BCST     2624(DI), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
-	VMOVSHDUP       Z14, Z15
-	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
-	VPSRLQ          $+32, Z13, Z10
-	VPXORD.BCST     2688(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z22
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
-	VMOVSHDUP       Z3, Z0
-	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
-	VPSRLQ          $+32, Z1, Z2
-	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
-	VMOVSHDUP       Z9, Z11
-	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
-	VPSRLQ          $+32, Z12, Z8
-	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
-	VMOVSHDUP       Z7, Z5
-	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
-	VPSRLQ          $+32, Z6, Z4
-	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
-	VMOVSHDUP       Z10, Z14
-	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
-	VPSRLQ          $+32, Z15, Z13
-	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
-	VMOVSHDUP       Z2, Z3
-	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
-	VPSRLQ          $+32, Z0, Z1
-	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
-	VMOVSHDUP       Z8, Z9
-	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
-	VPSRLQ          $+32, Z11, Z12
-	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
-	VMOVSHDUP       Z4, Z7
-	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
-	VPSRLQ          $+32, Z5, Z6
-	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
-	VMOVSHDUP       Z13, Z10
-	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
-	VPSRLQ          $+32, Z14, Z15
-	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
-	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
-	VPSRLQ          $+32, Z3, Z0
-	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
-	VMOVSHDUP       Z12, Z8
-	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
-	VPSRLQ          $+32, Z9, Z11
-	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
-	VMOVSHDUP       Z6, Z4
-	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
-	VPSRLQ          $+32, Z7, Z5
-	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
-	VMOVSHDUP       Z15, Z13
-	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
-	VPSRLQ          $+32, Z10, Z14
-	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
-	VMOVSHDUP       Z0, Z1
-	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
-	VPSRLQ          $+32, Z2, Z3
-	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
-	VMOVSHDUP       Z11, Z12
-	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
-	VPSRLQ          $+32, Z8, Z9
-	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z0, K6, Z1
-	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z23
-	VPUNPCKHQDQ     Z3, Z1, Z24
-	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z11, K6, Z12
-	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z25
-	VPUNPCKHQDQ     Z9, Z12, Z26
+	VPUNPCKLQDQ     Z9, Z12, Z18
+	VPUNPCKHQDQ     Z9, Z12, Z19
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPADDD.BCST     80(DI), Z0, Z1
-	VPXORD          Z2, Z2, Z2
-	VPCMPD          $+2, Z1, Z2, K1
-	VPCMPD.BCST     $+1, 16(DI), Z1, K2
-	KANDW           K2, K1, K1
-	VPBROADCASTD    vectorWords<>+140(SB), Z1
-	VBLENDMPS       (SI)(BX*4), Z1, K1, Z3
-	VMOVUPS         Z3, (SI)(BX*4)
-	VPADDD.BCST     24(DI), Z0, Z0
-	VPCMPD          $+2, Z0, Z2, K1
-	VPCMPD.BCST     $+1, 16(DI), Z0, K2
-	KANDW           K2, K1, K1
-	VBLENDMPS       (R12)(BX*4), Z1, K1, Z0
-	VMOVUPS         Z0, (R12)(BX*4)
-	VMAXPS          Z0, Z3, Z4
-	VCMPPS          $+4, Z1, Z4, K1
-	VMOVUPS.Z       Z4, K1, Z1
-	VMOVUPS         Z1, (R13)(BX*4)
-	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    vectorWords<>+12(SB), Z4
-	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    vectorWords<>+16(SB), Z5
-	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
-	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
-	VSUBPS          Z7, Z3, Z3
-	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
-	VMULPS          Z8, Z7, Z7
-	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
-	VPSLLD          $+23, Z6, Z6
-	VMULPS          Z6, Z3, Z3
-	VMOVUPS         Z3, (SI)(BX*4)
-	VSUBPS          Z1, Z0, Z0
-	VMINPS          Z0, Z4, Z0
-	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
-	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
-	VSUBPS          Z4, Z0, Z0
-	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
-	VMULPS          Z5, Z4, Z4
-	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
-	VPSLLD          $+23, Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, (R12)(BX*4)
-	VADDPS          Z0, Z3, Z1
-	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    vectorWords<>+56(SB), Z4
-	VDIVPS          Z1, Z4, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, (R14)(BX*4)
-	VMULPS          Z1, Z3, Z3
-	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z3
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
-	VMOVUPS.Z       Z3, K1, Z3
-	VMOVUPS         Z3, (SI)(BX*4)
-	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z23, K1
-	VMOVUPS.Z       Z0, K1, Z0
-	VMOVUPS         Z0, (R12)(BX*4)
+	VPCMPD.BCST     $+6, 168(DI), Z0, K7
+	VPCMPD.BCST     $+1, 176(DI), Z0, K7, K6
+	VMOVUPS         Z16, K6, (SI)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPADDD.BCST     80(DI), Z0, Z1
-	VPXORD          Z2, Z2, Z2
-	VPCMPD          $+2, Z1, Z2, K1
-	VPCMPD.BCST     $+1, 16(DI), Z1, K2
-	KANDW           K2, K1, K1
-	VPBROADCASTD    vectorWords<>+140(SB), Z1
-	VBLENDMPS       64(SI)(BX*4), Z1, K1, Z3
-	VMOVUPS         Z3, 64(SI)(BX*4)
-	VPADDD.BCST     24(DI), Z0, Z0
-	VPCMPD          $+2, Z0, Z2, K1
-	VPCMPD.BCST     $+1, 16(DI), Z0, K2
-	KANDW           K2, K1, K1
-	VBLENDMPS       64(R12)(BX*4), Z1, K1, Z0
-	VMOVUPS         Z0, 64(R12)(BX*4)
-	VMAXPS          Z0, Z3, Z4
-	VCMPPS          $+4, Z1, Z4, K1
-	VMOVUPS.Z       Z4, K1, Z1
-	VMOVUPS         Z1, 64(R13)(BX*4)
-	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    vectorWords<>+12(SB), Z4
-	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    vectorWords<>+16(SB), Z5
-	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
-	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
-	VSUBPS          Z7, Z3, Z3
-	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
-	VMULPS          Z8, Z7, Z7
-	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
-	VPSLLD          $+23, Z6, Z6
-	VMULPS          Z6, Z3, Z3
-	VMOVUPS         Z3, 64(SI)(BX*4)
-	VSUBPS          Z1, Z0, Z0
-	VMINPS          Z0, Z4, Z0
-	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
-	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
-	VSUBPS          Z4, Z0, Z0
-	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
-	VMULPS          Z5, Z4, Z4
-	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
-	VPSLLD          $+23, Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, 64(R12)(BX*4)
-	VADDPS          Z0, Z3, Z1
-	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    vectorWords<>+56(SB), Z4
-	VDIVPS          Z1, Z4, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, 64(R14)(BX*4)
-	VMULPS          Z1, Z3, Z3
-	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z3
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
-	VMOVUPS.Z       Z3, K1, Z3
-	VMOVUPS         Z3, 64(SI)(BX*4)
-	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z24, K1
-	VMOVUPS.Z       Z0, K1, Z0
-	VMOVUPS         Z0, 64(R12)(BX*4)
+	VPCMPD.BCST     $+6, 168(DI), Z0, K7
+	VPCMPD.BCST     $+1, 176(DI), Z0, K7, K6
+	VMOVUPS         Z17, K6, 64(SI)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPADDD.BCST     80(DI), Z0, Z1
-	VPXORD          Z2, Z2, Z2
-	VPCMPD          $+2, Z1, Z2, K1
-	VPCMPD.BCST     $+1, 16(DI), Z1, K2
-	KANDW           K2, K1, K1
-	VPBROADCASTD    vectorWords<>+140(SB), Z1
-	VBLENDMPS       128(SI)(BX*4), Z1, K1, Z3
-	VMOVUPS         Z3, 128(SI)(BX*4)
-	VPADDD.BCST     24(DI), Z0, Z0
-	VPCMPD          $+2, Z0, Z2, K1
-	VPCMPD.BCST     $+1, 16(DI), Z0, K2
-	KANDW           K2, K1, K1
-	VBLENDMPS       128(R12)(BX*4), Z1, K1, Z0
-	VMOVUPS         Z0, 128(R12)(BX*4)
-	VMAXPS          Z0, Z3, Z4
-	VCMPPS          $+4, Z1, Z4, K1
-	VMOVUPS.Z       Z4, K1, Z1
-	VMOVUPS         Z1, 128(R13)(BX*4)
-	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    vectorWords<>+12(SB), Z4
-	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    vectorWords<>+16(SB), Z5
-	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
-	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
-	VSUBPS          Z7, Z3, Z3
-	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
-	VMULPS          Z8, Z7, Z7
-	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
-	VPSLLD          $+23, Z6, Z6
-	VMULPS          Z6, Z3, Z3
-	VMOVUPS         Z3, 128(SI)(BX*4)
-	VSUBPS          Z1, Z0, Z0
-	VMINPS          Z0, Z4, Z0
-	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
-	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
-	VSUBPS          Z4, Z0, Z0
-	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
-	VMULPS          Z5, Z4, Z4
-	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
-	VPSLLD          $+23, Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, 128(R12)(BX*4)
-	VADDPS          Z0, Z3, Z1
-	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    vectorWords<>+56(SB), Z4
-	VDIVPS          Z1, Z4, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, 128(R14)(BX*4)
-	VMULPS          Z1, Z3, Z3
-	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z3
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
-	VMOVUPS.Z       Z3, K1, Z3
-	VMOVUPS         Z3, 128(SI)(BX*4)
-	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z25, K1
-	VMOVUPS.Z       Z0, K1, Z0
-	VMOVUPS         Z0, 128(R12)(BX*4)
+	VPCMPD.BCST     $+6, 168(DI), Z0, K7
+	VPCMPD.BCST     $+1, 176(DI), Z0, K7, K6
+	VMOVUPS         Z18, K6, 128(SI)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPADDD.BCST     80(DI), Z0, Z1
-	VPXORD          Z2, Z2, Z2
-	VPCMPD          $+2, Z1, Z2, K1
-	VPCMPD.BCST     $+1, 16(DI), Z1, K2
-	KANDW           K2, K1, K1
-	VPBROADCASTD    vectorWords<>+140(SB), Z1
-	VBLENDMPS       192(SI)(BX*4), Z1, K1, Z3
-	VMOVUPS         Z3, 192(SI)(BX*4)
-	VPADDD.BCST     24(DI), Z0, Z0
-	VPCMPD          $+2, Z0, Z2, K1
-	VPCMPD.BCST     $+1, 16(DI), Z0, K2
-	KANDW           K2, K1, K1
-	VBLENDMPS       192(R12)(BX*4), Z1, K1, Z0
-	VMOVUPS         Z0, 192(R12)(BX*4)
-	VMAXPS          Z0, Z3, Z4
-	VCMPPS          $+4, Z1, Z4, K1
-	VMOVUPS.Z       Z4, K1, Z1
-	VMOVUPS         Z1, 192(R13)(BX*4)
-	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    vectorWords<>+12(SB), Z4
-	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    vectorWords<>+16(SB), Z5
-	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
-	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
-	VSUBPS          Z7, Z3, Z3
-	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
-	VMULPS          Z8, Z7, Z7
-	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
-	VPSLLD          $+23, Z6, Z6
-	VMULPS          Z6, Z3, Z3
-	VMOVUPS         Z3, 192(SI)(BX*4)
-	VSUBPS          Z1, Z0, Z0
-	VMINPS          Z0, Z4, Z0
-	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
-	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
-	VSUBPS          Z4, Z0, Z0
-	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
-	VMULPS          Z5, Z4, Z4
-	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
-	VPSLLD          $+23, Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, 192(R12)(BX*4)
-	VADDPS          Z0, Z3, Z1
-	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    vectorWords<>+56(SB), Z4
-	VDIVPS          Z1, Z4, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, 192(R14)(BX*4)
-	VMULPS          Z1, Z3, Z3
-	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z3
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
-	VMOVUPS.Z       Z3, K1, Z3
-	VMOVUPS         Z3, 192(SI)(BX*4)
-	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z26, K1
-	VMOVUPS.Z       Z0, K1, Z0
-	VMOVUPS         Z0, 192(R12)(BX*4)
+	VPCMPD.BCST     $+6, 168(DI), Z0, K7
+	VPCMPD.BCST     $+1, 176(DI), Z0, K7, K6
+	VMOVUPS         Z19, K6, 192(SI)(BX*4)
 	ADDQ            $+64, BX
-	CMPQ            BX, DX
-	JLE             loop8
+	CMPQ            BX, 176(DI)
+	JLT             words7
+	MOVQ            16(DI), R8
+	MOVQ            R8, 176(DI)
+	MOVQ            160(DI), R8
+	IMULQ           104(DI), R8
+	ADDQ            112(DI), R8
+	MOVQ            R8, AX
+	ANDQ            $+3, AX
+	MOVQ            AX, 192(DI)
+	SHRQ            $+2, R8
+	MOVQ            R8, 184(DI)
+	MOVQ            144(DI), R8
+	MOVL            48(DI), AX
+	MOVL            $0xcd9e8d57, CX
+	MULL            CX
+	XORL            2048(DI), DX
+	XORL            R8, DX
+	XORL            2064(DI), AX
+	MOVQ            AX, 2304(DI)
+	MOVL            56(DI), AX
+	ADDL            $0x000b0000, AX
+	XORL            2056(DI), AX
+	MOVQ            AX, 2240(DI)
+	MOVL            DX, AX
+	MOVL            $0xd2511f53, CX
+	MULL            CX
+	XORL            2072(DI), DX
+	MOVQ            DX, 2368(DI)
+	XORL            2088(DI), AX
+	MOVQ            AX, 2432(DI)
+	VPBROADCASTD    184(DI), Z20
+	VPADDD          vectorWideVectors<>+64(SB), Z20, Z20
+	MOVQ            192(DI), AX
+	ADDQ            AX, 176(DI)
+	MOVQ            bits2+56(FP), SI
+	NEGQ            AX
+	LEAQ            (SI)(AX*4), SI
+	NOTQ            AX
+	MOVQ            AX, 168(DI)
+	XORL            BX, BX
 
-tail7:
-	MOVQ            176(DI), CX
-	SUBQ            BX, CX
-	JLE             end9
-	MOVL            $-1, AX
-	BZHIL           CX, AX, AX
-	KMOVW           AX, K7
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
+words8:
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z20, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
 	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
@@ -2612,7 +2296,7 @@ tail7:
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z20, Z8
 	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
@@ -2626,7 +2310,7 @@ tail7:
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z27
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z20
 	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
 	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
@@ -2714,576 +2398,477 @@ tail7:
 	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z28
-	VPUNPCKHQDQ     Z3, Z1, Z29
+	VPUNPCKLQDQ     Z3, Z1, Z16
+	VPUNPCKHQDQ     Z3, Z1, Z17
 	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z30
-	VPUNPCKHQDQ     Z9, Z12, Z31
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z22, Z0
-	VMOVSHDUP       Z0, Z1
-	VPXORD.BCST     2496(DI), Z1, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
-	VMOVSHDUP       Z2, Z3
-	VPXORD.BCST     2560(DI), Z3, Z3
-	VPXORD.BCST     2624(DI), Z0, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
-	VMOVSHDUP       Z5, Z6
-	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
-	VPSRLQ          $+32, Z4, Z7
-	VPXORD.BCST     2688(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z22, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
-	VMOVSHDUP       Z9, Z10
-	VPXORD.BCST     2496(DI), Z10, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
-	VMOVSHDUP       Z11, Z12
-	VPXORD.BCST     2560(DI), Z12, Z12
-	VPXORD.BCST     2624(DI), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
-	VMOVSHDUP       Z14, Z15
-	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
-	VPSRLQ          $+32, Z13, Z10
-	VPXORD.BCST     2688(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z22
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
-	VMOVSHDUP       Z3, Z0
-	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
-	VPSRLQ          $+32, Z1, Z2
-	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
-	VMOVSHDUP       Z9, Z11
-	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
-	VPSRLQ          $+32, Z12, Z8
-	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
-	VMOVSHDUP       Z7, Z5
-	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
-	VPSRLQ          $+32, Z6, Z4
-	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
-	VMOVSHDUP       Z10, Z14
-	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
-	VPSRLQ          $+32, Z15, Z13
-	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
-	VMOVSHDUP       Z2, Z3
-	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
-	VPSRLQ          $+32, Z0, Z1
-	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
-	VMOVSHDUP       Z8, Z9
-	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
-	VPSRLQ          $+32, Z11, Z12
-	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
-	VMOVSHDUP       Z4, Z7
-	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
-	VPSRLQ          $+32, Z5, Z6
-	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
-	VMOVSHDUP       Z13, Z10
-	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
-	VPSRLQ          $+32, Z14, Z15
-	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
-	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
-	VPSRLQ          $+32, Z3, Z0
-	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
-	VMOVSHDUP       Z12, Z8
-	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
-	VPSRLQ          $+32, Z9, Z11
-	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
-	VMOVSHDUP       Z6, Z4
-	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
-	VPSRLQ          $+32, Z7, Z5
-	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
-	VMOVSHDUP       Z15, Z13
-	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
-	VPSRLQ          $+32, Z10, Z14
-	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
-	VMOVSHDUP       Z0, Z1
-	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
-	VPSRLQ          $+32, Z2, Z3
-	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
-	VMOVSHDUP       Z11, Z12
-	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
-	VPSRLQ          $+32, Z8, Z9
-	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z0, K6, Z1
-	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z23
-	VPUNPCKHQDQ     Z3, Z1, Z24
-	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z11, K6, Z12
-	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z25
-	VPUNPCKHQDQ     Z9, Z12, Z26
+	VPUNPCKLQDQ     Z9, Z12, Z18
+	VPUNPCKHQDQ     Z9, Z12, Z19
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPADDD.BCST     80(DI), Z0, Z1
-	VPXORD          Z2, Z2, Z2
-	VPCMPD          $+2, Z1, Z2, K1
-	VPCMPD.BCST     $+1, 16(DI), Z1, K2
-	KANDW           K2, K1, K1
-	VPBROADCASTD    vectorWords<>+140(SB), Z1
-	VMOVUPS.Z       (SI)(BX*4), K7, Z3
-	VBLENDMPS       Z3, Z1, K1, Z3
-	VMOVUPS         Z3, K7, (SI)(BX*4)
-	VPADDD.BCST     24(DI), Z0, Z0
-	VPCMPD          $+2, Z0, Z2, K1
-	VPCMPD.BCST     $+1, 16(DI), Z0, K2
-	KANDW           K2, K1, K1
-	VMOVUPS.Z       (R12)(BX*4), K7, Z0
-	VBLENDMPS       Z0, Z1, K1, Z0
-	VMOVUPS         Z0, K7, (R12)(BX*4)
-	VMAXPS          Z0, Z3, Z4
-	VCMPPS          $+4, Z1, Z4, K1
-	VMOVUPS.Z       Z4, K1, Z1
-	VMOVUPS         Z1, K7, (R13)(BX*4)
-	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    vectorWords<>+12(SB), Z4
-	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    vectorWords<>+16(SB), Z5
-	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
-	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
-	VSUBPS          Z7, Z3, Z3
-	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
-	VMULPS          Z8, Z7, Z7
-	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
-	VPSLLD          $+23, Z6, Z6
-	VMULPS          Z6, Z3, Z3
-	VMOVUPS         Z3, K7, (SI)(BX*4)
-	VSUBPS          Z1, Z0, Z0
-	VMINPS          Z0, Z4, Z0
-	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
-	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
-	VSUBPS          Z4, Z0, Z0
-	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
-	VMULPS          Z5, Z4, Z4
-	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
-	VPSLLD          $+23, Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, K7, (R12)(BX*4)
-	VADDPS          Z0, Z3, Z1
-	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    vectorWords<>+56(SB), Z4
-	VDIVPS          Z1, Z4, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, K7, (R14)(BX*4)
-	VMULPS          Z1, Z3, Z3
-	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z3
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
-	VMOVUPS.Z       Z3, K1, Z3
-	VMOVUPS         Z3, K7, (SI)(BX*4)
-	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z23, K1
-	VMOVUPS.Z       Z0, K1, Z0
-	VMOVUPS         Z0, K7, (R12)(BX*4)
-	SUBQ            $+16, CX
-	JLE             end9
-	MOVL            $-1, AX
-	BZHIL           CX, AX, AX
-	KMOVW           AX, K7
+	VPCMPD.BCST     $+6, 168(DI), Z0, K7
+	VPCMPD.BCST     $+1, 176(DI), Z0, K7, K6
+	VMOVUPS         Z16, K6, (SI)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPADDD.BCST     80(DI), Z0, Z1
-	VPXORD          Z2, Z2, Z2
-	VPCMPD          $+2, Z1, Z2, K1
-	VPCMPD.BCST     $+1, 16(DI), Z1, K2
-	KANDW           K2, K1, K1
-	VPBROADCASTD    vectorWords<>+140(SB), Z1
-	VMOVUPS.Z       64(SI)(BX*4), K7, Z3
-	VBLENDMPS       Z3, Z1, K1, Z3
-	VMOVUPS         Z3, K7, 64(SI)(BX*4)
-	VPADDD.BCST     24(DI), Z0, Z0
-	VPCMPD          $+2, Z0, Z2, K1
-	VPCMPD.BCST     $+1, 16(DI), Z0, K2
-	KANDW           K2, K1, K1
-	VMOVUPS.Z       64(R12)(BX*4), K7, Z0
-	VBLENDMPS       Z0, Z1, K1, Z0
-	VMOVUPS         Z0, K7, 64(R12)(BX*4)
-	VMAXPS          Z0, Z3, Z4
-	VCMPPS          $+4, Z1, Z4, K1
-	VMOVUPS.Z       Z4, K1, Z1
-	VMOVUPS         Z1, K7, 64(R13)(BX*4)
-	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    vectorWords<>+12(SB), Z4
-	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    vectorWords<>+16(SB), Z5
-	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
-	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
-	VSUBPS          Z7, Z3, Z3
-	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
-	VMULPS          Z8, Z7, Z7
-	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
-	VPSLLD          $+23, Z6, Z6
-	VMULPS          Z6, Z3, Z3
-	VMOVUPS         Z3, K7, 64(SI)(BX*4)
-	VSUBPS          Z1, Z0, Z0
-	VMINPS          Z0, Z4, Z0
-	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
-	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
-	VSUBPS          Z4, Z0, Z0
-	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
-	VMULPS          Z5, Z4, Z4
-	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
-	VPSLLD          $+23, Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, K7, 64(R12)(BX*4)
-	VADDPS          Z0, Z3, Z1
-	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    vectorWords<>+56(SB), Z4
-	VDIVPS          Z1, Z4, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, K7, 64(R14)(BX*4)
-	VMULPS          Z1, Z3, Z3
-	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z3
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
-	VMOVUPS.Z       Z3, K1, Z3
-	VMOVUPS         Z3, K7, 64(SI)(BX*4)
-	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z24, K1
-	VMOVUPS.Z       Z0, K1, Z0
-	VMOVUPS         Z0, K7, 64(R12)(BX*4)
-	SUBQ            $+16, CX
-	JLE             end9
-	MOVL            $-1, AX
-	BZHIL           CX, AX, AX
-	KMOVW           AX, K7
+	VPCMPD.BCST     $+6, 168(DI), Z0, K7
+	VPCMPD.BCST     $+1, 176(DI), Z0, K7, K6
+	VMOVUPS         Z17, K6, 64(SI)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPADDD.BCST     80(DI), Z0, Z1
-	VPXORD          Z2, Z2, Z2
-	VPCMPD          $+2, Z1, Z2, K1
-	VPCMPD.BCST     $+1, 16(DI), Z1, K2
-	KANDW           K2, K1, K1
-	VPBROADCASTD    vectorWords<>+140(SB), Z1
-	VMOVUPS.Z       128(SI)(BX*4), K7, Z3
-	VBLENDMPS       Z3, Z1, K1, Z3
-	VMOVUPS         Z3, K7, 128(SI)(BX*4)
-	VPADDD.BCST     24(DI), Z0, Z0
-	VPCMPD          $+2, Z0, Z2, K1
-	VPCMPD.BCST     $+1, 16(DI), Z0, K2
-	KANDW           K2, K1, K1
-	VMOVUPS.Z       128(R12)(BX*4), K7, Z0
-	VBLENDMPS       Z0, Z1, K1, Z0
-	VMOVUPS         Z0, K7, 128(R12)(BX*4)
-	VMAXPS          Z0, Z3, Z4
-	VCMPPS          $+4, Z1, Z4, K1
-	VMOVUPS.Z       Z4, K1, Z1
-	VMOVUPS         Z1, K7, 128(R13)(BX*4)
-	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    vectorWords<>+12(SB), Z4
-	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    vectorWords<>+16(SB), Z5
-	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
-	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
-	VSUBPS          Z7, Z3, Z3
-	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
-	VMULPS          Z8, Z7, Z7
-	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
-	VPSLLD          $+23, Z6, Z6
-	VMULPS          Z6, Z3, Z3
-	VMOVUPS         Z3, K7, 128(SI)(BX*4)
-	VSUBPS          Z1, Z0, Z0
-	VMINPS          Z0, Z4, Z0
-	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
-	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
-	VSUBPS          Z4, Z0, Z0
-	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
-	VMULPS          Z5, Z4, Z4
-	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
-	VPSLLD          $+23, Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, K7, 128(R12)(BX*4)
-	VADDPS          Z0, Z3, Z1
-	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    vectorWords<>+56(SB), Z4
-	VDIVPS          Z1, Z4, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, K7, 128(R14)(BX*4)
-	VMULPS          Z1, Z3, Z3
-	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z3
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
-	VMOVUPS.Z       Z3, K1, Z3
-	VMOVUPS         Z3, K7, 128(SI)(BX*4)
-	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z25, K1
-	VMOVUPS.Z       Z0, K1, Z0
-	VMOVUPS         Z0, K7, 128(R12)(BX*4)
-	SUBQ            $+16, CX
-	JLE             end9
-	MOVL            $-1, AX
-	BZHIL           CX, AX, AX
-	KMOVW           AX, K7
+	VPCMPD.BCST     $+6, 168(DI), Z0, K7
+	VPCMPD.BCST     $+1, 176(DI), Z0, K7, K6
+	VMOVUPS         Z18, K6, 128(SI)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPADDD.BCST     80(DI), Z0, Z1
-	VPXORD          Z2, Z2, Z2
-	VPCMPD          $+2, Z1, Z2, K1
-	VPCMPD.BCST     $+1, 16(DI), Z1, K2
-	KANDW           K2, K1, K1
-	VPBROADCASTD    vectorWords<>+140(SB), Z1
-	VMOVUPS.Z       192(SI)(BX*4), K7, Z3
-	VBLENDMPS       Z3, Z1, K1, Z3
-	VMOVUPS         Z3, K7, 192(SI)(BX*4)
-	VPADDD.BCST     24(DI), Z0, Z0
-	VPCMPD          $+2, Z0, Z2, K1
-	VPCMPD.BCST     $+1, 16(DI), Z0, K2
-	KANDW           K2, K1, K1
-	VMOVUPS.Z       192(R12)(BX*4), K7, Z0
-	VBLENDMPS       Z0, Z1, K1, Z0
-	VMOVUPS         Z0, K7, 192(R12)(BX*4)
-	VMAXPS          Z0, Z3, Z4
-	VCMPPS          $+4, Z1, Z4, K1
-	VMOVUPS.Z       Z4, K1, Z1
-	VMOVUPS         Z1, K7, 192(R13)(BX*4)
-	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    vectorWords<>+12(SB), Z4
-	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    vectorWords<>+16(SB), Z5
-	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
-	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
-	VSUBPS          Z7, Z3, Z3
-	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
-	VMULPS          Z8, Z7, Z7
-	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
-	VPSLLD          $+23, Z6, Z6
-	VMULPS          Z6, Z3, Z3
-	VMOVUPS         Z3, K7, 192(SI)(BX*4)
-	VSUBPS          Z1, Z0, Z0
-	VMINPS          Z0, Z4, Z0
-	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
-	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
-	VSUBPS          Z4, Z0, Z0
-	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
-	VMULPS          Z5, Z4, Z4
-	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
-	VPSLLD          $+23, Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, K7, 192(R12)(BX*4)
-	VADDPS          Z0, Z3, Z1
-	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    vectorWords<>+56(SB), Z4
-	VDIVPS          Z1, Z4, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, K7, 192(R14)(BX*4)
-	VMULPS          Z1, Z3, Z3
-	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z3
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
-	VMOVUPS.Z       Z3, K1, Z3
-	VMOVUPS         Z3, K7, 192(SI)(BX*4)
-	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z26, K1
-	VMOVUPS.Z       Z0, K1, Z0
-	VMOVUPS         Z0, K7, 192(R12)(BX*4)
-
-end9:
-	MOVQ $+0, R8
-	MOVQ R8, 184(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 176(DI)
-	MOVQ 184(DI), AX
-	CMPQ AX, 176(DI)
-	JGE  end11
+	VPCMPD.BCST     $+6, 168(DI), Z0, K7
+	VPCMPD.BCST     $+1, 176(DI), Z0, K7, K6
+	VMOVUPS         Z19, K6, 192(SI)(BX*4)
+	ADDQ            $+64, BX
+	CMPQ            BX, 176(DI)
+	JLT             words8
+	MOVQ            16(DI), R8
+	MOVQ            R8, 168(DI)
+	MOVQ            160(DI), R8
+	IMULQ           96(DI), R8
+	MOVQ            p+24(FP), AX
+	LEAQ            (AX)(R8*4), SI
+	XORL            BX, BX
+	MOVQ            168(DI), DX
+	SUBQ            $+16, DX
+	JLT             tail9
 
 loop10:
-	MOVQ         184(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         168(DI), R8
-	MOVQ         R8, 192(DI)
-	MOVQ         184(DI), R8
-	ADDQ         80(DI), R8
-	CMPQ         R8, 88(DI)
-	CMOVQGT      88(DI), R8
+	LEAQ         (BX), AX
+	VPBROADCASTD AX, Z0
+	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
+	VPADDD.BCST  72(DI), Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPCMPD       $+2, Z0, Z1, K1
+	VPCMPD.BCST  $+1, 16(DI), Z0, K2
+	KANDW        K2, K1, K1
+	VPBROADCASTD vectorWords<>+140(SB), Z0
+	VBLENDMPS    (SI)(BX*4), Z0, K1, Z0
+	VMOVUPS      Z0, (SI)(BX*4)
+	ADDQ         $+16, BX
+	CMPQ         BX, DX
+	JLE          loop10
+
+tail9:
+	MOVQ         168(DI), CX
+	SUBQ         BX, CX
+	JLE          end11
+	MOVL         $-1, AX
+	BZHIL        CX, AX, AX
+	KMOVW        AX, K7
+	LEAQ         (BX), AX
+	VPBROADCASTD AX, Z0
+	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
+	VPADDD.BCST  72(DI), Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPCMPD       $+2, Z0, Z1, K1
+	VPCMPD.BCST  $+1, 16(DI), Z0, K2
+	KANDW        K2, K1, K1
+	VPBROADCASTD vectorWords<>+140(SB), Z0
+	VMOVUPS.Z    (SI)(BX*4), K7, Z1
+	VBLENDMPS    Z1, Z0, K1, Z0
+	VMOVUPS      Z0, K7, (SI)(BX*4)
+
+end11:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 168(DI)
+	MOVQ  160(DI), R8
+	IMULQ 96(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  160(DI), R8
+	IMULQ 96(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R12
+	MOVQ  largest+32(FP), R13
+	XORL  BX, BX
+	MOVQ  168(DI), DX
+	SUBQ  $+16, DX
+	JLT   tail12
+
+loop13:
+	LEAQ         (BX), AX
+	VPBROADCASTD AX, Z0
+	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
+	VPADDD.BCST  24(DI), Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPCMPD       $+2, Z0, Z1, K1
+	VPCMPD.BCST  $+1, 16(DI), Z0, K2
+	KANDW        K2, K1, K1
+	VPBROADCASTD vectorWords<>+140(SB), Z0
+	VBLENDMPS    (SI)(BX*4), Z0, K1, Z2
+	VMOVUPS      Z2, (SI)(BX*4)
+	VMOVUPS      (R12)(BX*4), Z3
+	VMAXPS       Z2, Z3, Z2
+	VCMPPS       $+4, Z0, Z2, K1
+	VMOVUPS.Z    Z2, K1, Z0
+	VMOVUPS      Z0, (R13)(BX*4)
+	VSUBPS       Z0, Z3, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VPBROADCASTD vectorWords<>+16(SB), Z1
+	VMAXPS       Z0, Z1, Z0
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST  vectorWords<>+28(SB), Z2, Z3
+	VSUBPS       Z3, Z0, Z0
+	VMULPS.BCST  vectorWords<>+32(SB), Z2, Z2
+	VSUBPS       Z2, Z0, Z0
+	VMULPS       Z0, Z0, Z2
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z3
+	VADDPS.BCST  vectorWords<>+40(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+44(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+48(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+52(SB), Z3, Z3
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z2, Z0, Z0
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
+	VPSLLD       $+23, Z1, Z1
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, (R12)(BX*4)
+	ADDQ         $+16, BX
+	CMPQ         BX, DX
+	JLE          loop13
+
+tail12:
+	MOVQ         168(DI), CX
+	SUBQ         BX, CX
+	JLE          end14
+	MOVL         $-1, AX
+	BZHIL        CX, AX, AX
+	KMOVW        AX, K7
+	LEAQ         (BX), AX
+	VPBROADCASTD AX, Z0
+	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
+	VPADDD.BCST  24(DI), Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPCMPD       $+2, Z0, Z1, K1
+	VPCMPD.BCST  $+1, 16(DI), Z0, K2
+	KANDW        K2, K1, K1
+	VPBROADCASTD vectorWords<>+140(SB), Z0
+	VMOVUPS.Z    (SI)(BX*4), K7, Z2
+	VBLENDMPS    Z2, Z0, K1, Z2
+	VMOVUPS      Z2, K7, (SI)(BX*4)
+	VMOVUPS.Z    (R12)(BX*4), K7, Z3
+	VMAXPS       Z2, Z3, Z2
+	VCMPPS       $+4, Z0, Z2, K1
+	VMOVUPS.Z    Z2, K1, Z0
+	VMOVUPS      Z0, K7, (R13)(BX*4)
+	VSUBPS       Z0, Z3, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VPBROADCASTD vectorWords<>+16(SB), Z1
+	VMAXPS       Z0, Z1, Z0
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST  vectorWords<>+28(SB), Z2, Z3
+	VSUBPS       Z3, Z0, Z0
+	VMULPS.BCST  vectorWords<>+32(SB), Z2, Z2
+	VSUBPS       Z2, Z0, Z0
+	VMULPS       Z0, Z0, Z2
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z3
+	VADDPS.BCST  vectorWords<>+40(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+44(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+48(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+52(SB), Z3, Z3
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z2, Z0, Z0
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
+	VPSLLD       $+23, Z1, Z1
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, K7, (R12)(BX*4)
+
+end14:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 168(DI)
+	MOVQ  160(DI), R8
+	IMULQ 96(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  largest+32(FP), R12
+	MOVQ  160(DI), R8
+	IMULQ 96(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R13
+	MOVQ  norm+40(FP), R14
+	MOVQ  bits+48(FP), R15
+	XORL  BX, BX
+	MOVQ  168(DI), DX
+	SUBQ  $+16, DX
+	JLT   tail15
+
+loop16:
+	VMOVUPS      (SI)(BX*4), Z0
+	VSUBPS       (R12)(BX*4), Z0, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VPBROADCASTD vectorWords<>+16(SB), Z1
+	VMAXPS       Z0, Z1, Z0
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST  vectorWords<>+28(SB), Z2, Z3
+	VSUBPS       Z3, Z0, Z0
+	VMULPS.BCST  vectorWords<>+32(SB), Z2, Z2
+	VSUBPS       Z2, Z0, Z0
+	VMULPS       Z0, Z0, Z2
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z3
+	VADDPS.BCST  vectorWords<>+40(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+44(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+48(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+52(SB), Z3, Z3
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z2, Z0, Z0
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
+	VPSLLD       $+23, Z1, Z1
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, (SI)(BX*4)
+	VMOVUPS      (R13)(BX*4), Z1
+	VADDPS       Z0, Z1, Z0
+	VPXORD       Z2, Z2, Z2
+	VCMPPS       $+1, Z0, Z2, K1
+	VPBROADCASTD vectorWords<>+56(SB), Z3
+	VDIVPS       Z0, Z3, Z0
+	VMOVUPS.Z    Z0, K1, Z0
+	VMOVUPS      Z0, (R14)(BX*4)
+	VMULPS       Z0, Z1, Z0
+	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z0
+	VMOVUPS      (R15)(BX*4), Z1
+	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z1, K1
+	VMOVUPS.Z    Z0, K1, Z0
+	VMOVUPS      Z0, (R13)(BX*4)
+	ADDQ         $+16, BX
+	CMPQ         BX, DX
+	JLE          loop16
+
+tail15:
+	MOVQ         168(DI), CX
+	SUBQ         BX, CX
+	JLE          end17
+	MOVL         $-1, AX
+	BZHIL        CX, AX, AX
+	KMOVW        AX, K7
+	VMOVUPS.Z    (SI)(BX*4), K7, Z0
+	VMOVUPS.Z    (R12)(BX*4), K7, Z1
+	VSUBPS       Z1, Z0, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VPBROADCASTD vectorWords<>+16(SB), Z1
+	VMAXPS       Z0, Z1, Z0
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST  vectorWords<>+28(SB), Z2, Z3
+	VSUBPS       Z3, Z0, Z0
+	VMULPS.BCST  vectorWords<>+32(SB), Z2, Z2
+	VSUBPS       Z2, Z0, Z0
+	VMULPS       Z0, Z0, Z2
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z3
+	VADDPS.BCST  vectorWords<>+40(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+44(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+48(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+52(SB), Z3, Z3
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z2, Z0, Z0
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
+	VPSLLD       $+23, Z1, Z1
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, K7, (SI)(BX*4)
+	VMOVUPS.Z    (R13)(BX*4), K7, Z1
+	VADDPS       Z0, Z1, Z0
+	VPXORD       Z2, Z2, Z2
+	VCMPPS       $+1, Z0, Z2, K1
+	VPBROADCASTD vectorWords<>+56(SB), Z3
+	VDIVPS       Z0, Z3, Z0
+	VMOVUPS.Z    Z0, K1, Z0
+	VMOVUPS      Z0, K7, (R14)(BX*4)
+	VMULPS       Z0, Z1, Z0
+	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z0
+	VMOVUPS.Z    (R15)(BX*4), K7, Z1
+	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z1, K1
+	VMOVUPS.Z    Z0, K1, Z0
+	VMOVUPS      Z0, K7, (R13)(BX*4)
+
+end17:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 168(DI)
+	MOVQ  bits2+56(FP), SI
+	MOVQ  160(DI), R8
+	IMULQ 96(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R12
+	MOVQ  norm+40(FP), R13
+	XORL  BX, BX
+	MOVQ  168(DI), DX
+	SUBQ  $+16, DX
+	JLT   tail18
+
+loop19:
+	VMOVUPS      (R12)(BX*4), Z0
+	VMULPS       (R13)(BX*4), Z0, Z0
+	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z0
+	VMOVUPS      (SI)(BX*4), Z1
+	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z1, K1
+	VMOVUPS.Z    Z0, K1, Z0
+	VMOVUPS      Z0, (R12)(BX*4)
+	ADDQ         $+16, BX
+	CMPQ         BX, DX
+	JLE          loop19
+
+tail18:
+	MOVQ         168(DI), CX
+	SUBQ         BX, CX
+	JLE          end20
+	MOVL         $-1, AX
+	BZHIL        CX, AX, AX
+	KMOVW        AX, K7
+	VMOVUPS.Z    (R12)(BX*4), K7, Z0
+	VMOVUPS.Z    (R13)(BX*4), K7, Z1
+	VMULPS       Z1, Z0, Z0
+	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z0
+	VMOVUPS.Z    (SI)(BX*4), K7, Z1
+	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z1, K1
+	VMOVUPS.Z    Z0, K1, Z0
+	VMOVUPS      Z0, K7, (R12)(BX*4)
+
+end20:
+	MOVQ 160(DI), AX
+	INCQ AX
+	MOVQ AX, 160(DI)
+	CMPQ AX, 152(DI)
+	JLT  loop5
+
+end6:
+	MOVQ  128(DI), R8
+	IMULQ 88(DI), R8
+	MOVQ  R8, 152(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 168(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 160(DI)
+	MOVQ  168(DI), AX
+	CMPQ  AX, 160(DI)
+	JGE   end22
+
+loop21:
+	MOVQ         168(DI), R8
+	ADDQ         72(DI), R8
+	CMPQ         R8, 80(DI)
+	CMOVQGT      80(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 200(DI)
-	MOVQ         200(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         168(DI), R8
-	MOVQ         R8, 208(DI)
+	MOVQ         R8, 176(DI)
 	MOVQ         24(DI), R8
-	ADDQ         184(DI), R8
-	CMPQ         R8, 88(DI)
-	CMOVQGT      88(DI), R8
+	ADDQ         168(DI), R8
+	CMPQ         R8, 80(DI)
+	CMOVQGT      80(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 216(DI)
-	MOVQ         216(DI), R8
+	MOVQ         R8, 184(DI)
+	MOVQ         168(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         168(DI), R8
-	MOVQ         R8, 224(DI)
+	ADDQ         152(DI), R8
+	MOVQ         R8, 192(DI)
+	MOVQ         176(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         152(DI), R8
+	MOVQ         R8, 200(DI)
+	MOVQ         168(DI), R8
+	ADDQ         16(DI), R8
+	MOVQ         R8, 208(DI)
 	MOVQ         184(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         152(DI), R8
+	MOVQ         R8, 216(DI)
+	MOVQ         168(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2240(DI)
-	MOVQ         16(DI), R8
-	ADDQ         184(DI), R8
+	MOVQ         208(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2304(DI)
-	MOVQ         208(DI), R8
+	MOVQ         168(DI), R8
+	ADDQ         96(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2368(DI)
+	MOVQ         96(DI), R8
+	ADDQ         208(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2432(DI)
+	MOVQ         168(DI), R8
+	MOVQ         96(DI), R9
+	SHLQ         $+1, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2496(DI)
+	MOVQ         96(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         208(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2560(DI)
+	MOVQ         168(DI), R8
+	MOVQ         96(DI), R9
+	IMULQ        $+3, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2624(DI)
+	MOVQ         96(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         208(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2688(DI)
+	MOVQ         200(DI), R8
 	MOVQ         v+72(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         224(DI), R8
+	MOVQ         216(DI), R8
 	MOVQ         v+72(FP), AX
 	LEAQ         (AX)(R8*4), R12
 	MOVQ         192(DI), R8
@@ -3296,24 +2881,38 @@ loop10:
 	VADDPS       Z1, Z0, Z0
 	VADDPS.BCST  vectorWords<>+4(SB), Z0, Z0
 	VMOVUPS      Z0, (R13)
-	MOVQ         184(DI), AX
+	VMOVUPS      2368(DI), Z0
+	VMULPS       64(SI), Z0, Z0
+	VMOVUPS      2432(DI), Z1
+	VMULPS       64(R12), Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VADDPS.BCST  vectorWords<>+4(SB), Z0, Z0
+	VMOVUPS      Z0, 64(R13)
+	VMOVUPS      2496(DI), Z0
+	VMULPS       128(SI), Z0, Z0
+	VMOVUPS      2560(DI), Z1
+	VMULPS       128(R12), Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VADDPS.BCST  vectorWords<>+4(SB), Z0, Z0
+	VMOVUPS      Z0, 128(R13)
+	VMOVUPS      2624(DI), Z0
+	VMULPS       192(SI), Z0, Z0
+	VMOVUPS      2688(DI), Z1
+	VMULPS       192(R12), Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VADDPS.BCST  vectorWords<>+4(SB), Z0, Z0
+	VMOVUPS      Z0, 192(R13)
+	MOVQ         168(DI), AX
 	INCQ         AX
-	MOVQ         AX, 184(DI)
-	CMPQ         AX, 176(DI)
-	JLT          loop10
+	MOVQ         AX, 168(DI)
+	CMPQ         AX, 160(DI)
+	JLT          loop21
 
-end11:
-	MOVQ 152(DI), AX
+end22:
+	MOVQ 128(DI), AX
 	INCQ AX
-	MOVQ AX, 152(DI)
-	CMPQ AX, 144(DI)
-	JLT  loop3
-
-end4:
-	MOVQ 120(DI), AX
-	INCQ AX
-	MOVQ AX, 120(DI)
-	CMPQ AX, 112(DI)
+	MOVQ AX, 128(DI)
+	CMPQ AX, 120(DI)
 	JLT  loop1
 
 end2:
@@ -3423,23 +3022,17 @@ TEXT ·attention64Window2DropoutVector1AVX2(SB), NOSPLIT, $0-140
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2656(DI)
 	ADDL         $0xbb67ae85, AX
-	MOVQ         16(DI), R8
-	SHLQ         $+6, R8
-	MOVQ         R8, 72(DI)
 	MOVQ         24(DI), R8
+	SUBQ         $+1, R8
+	MOVQ         R8, 72(DI)
+	MOVQ         16(DI), R8
 	SUBQ         $+1, R8
 	MOVQ         R8, 80(DI)
 	MOVQ         16(DI), R8
-	SUBQ         $+1, R8
+	SHLQ         $+6, R8
 	MOVQ         R8, 88(DI)
 	MOVQ         16(DI), R8
-	ADDQ         $+3, R8
-	MOVQ         R8, AX
-	SARQ         $+63, AX
-	ANDQ         $+3, AX
-	ADDQ         AX, R8
-	SARQ         $+2, R8
-	SHLQ         $+3, R8
+	SHLQ         $+1, R8
 	MOVQ         R8, 96(DI)
 	MOVQ         16(DI), R8
 	ADDQ         $+3, R8
@@ -3448,82 +3041,76 @@ TEXT ·attention64Window2DropoutVector1AVX2(SB), NOSPLIT, $0-140
 	ANDQ         $+3, AX
 	ADDQ         AX, R8
 	SARQ         $+2, R8
-	SHLQ         $+2, R8
+	SHLQ         $+3, R8
 	MOVQ         R8, 104(DI)
-	MOVQ         (DI), R8
-	MOVQ         R8, 120(DI)
-	MOVQ         8(DI), R8
+	MOVQ         16(DI), R8
+	ADDQ         $+3, R8
+	MOVQ         R8, AX
+	SARQ         $+63, AX
+	ANDQ         $+3, AX
+	ADDQ         AX, R8
+	SARQ         $+2, R8
+	SHLQ         $+2, R8
 	MOVQ         R8, 112(DI)
-	MOVQ         120(DI), AX
-	CMPQ         AX, 112(DI)
+	MOVQ         (DI), R8
+	MOVQ         R8, 128(DI)
+	MOVQ         8(DI), R8
+	MOVQ         R8, 120(DI)
+	MOVQ         128(DI), AX
+	CMPQ         AX, 120(DI)
 	JGE          end2
 
 loop1:
-	MOVQ  120(DI), R8
-	IMULQ 72(DI), R8
-	MOVQ  R8, 128(DI)
-	MOVQ  64(DI), R8
-	MOVQ  120(DI), R9
-	MOVL  R9, R9
-	ADDL  R9, R8
+	MOVQ  128(DI), R8
+	IMULQ 88(DI), R8
 	MOVQ  R8, 136(DI)
 	MOVQ  $+0, R8
 	MOVQ  R8, 152(DI)
-	MOVQ  $+4, R8
+	MOVQ  16(DI), R8
 	MOVQ  R8, 144(DI)
 	MOVQ  152(DI), AX
 	CMPQ  AX, 144(DI)
 	JGE   end4
 
 loop3:
-	MOVQ 152(DI), R8
-	SHLQ $+4, R8
-	ADDQ 128(DI), R8
-	MOVQ R8, 160(DI)
-	MOVQ $+0, R8
-	MOVQ R8, 176(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 168(DI)
-	MOVQ 176(DI), AX
-	CMPQ AX, 168(DI)
-	JGE  end6
-
-loop5:
-	MOVQ         176(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         160(DI), R8
-	MOVQ         R8, 184(DI)
-	MOVQ         176(DI), R8
-	ADDQ         80(DI), R8
-	CMPQ         R8, 88(DI)
-	CMOVQGT      88(DI), R8
+	MOVQ         152(DI), R8
+	ADDQ         72(DI), R8
+	CMPQ         R8, 80(DI)
+	CMOVQGT      80(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 192(DI)
-	MOVQ         192(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         160(DI), R8
-	MOVQ         R8, 200(DI)
+	MOVQ         R8, 160(DI)
 	MOVQ         24(DI), R8
-	ADDQ         176(DI), R8
-	CMPQ         R8, 88(DI)
-	CMOVQGT      88(DI), R8
+	ADDQ         152(DI), R8
+	CMPQ         R8, 80(DI)
+	CMOVQGT      80(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 208(DI)
-	MOVQ         208(DI), R8
+	MOVQ         R8, 168(DI)
+	MOVQ         152(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         160(DI), R8
-	MOVQ         R8, 216(DI)
-	MOVQ         184(DI), R8
+	ADDQ         136(DI), R8
+	MOVQ         R8, 176(DI)
+	MOVQ         160(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         136(DI), R8
+	MOVQ         R8, 184(DI)
+	MOVQ         168(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         136(DI), R8
+	MOVQ         R8, 192(DI)
+	MOVQ         152(DI), R8
+	ADDQ         16(DI), R8
+	MOVQ         R8, 200(DI)
+	MOVQ         176(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         200(DI), R8
+	MOVQ         184(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         216(DI), R8
+	MOVQ         192(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VPXOR        Y12, Y12, Y12
@@ -3568,33 +3155,234 @@ loop5:
 	VMOVUPS      Y9, 2752(DI)
 	VMOVUPS      2688(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         176(DI), R8
+	MOVQ         152(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2752(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         16(DI), R8
-	ADDQ         176(DI), R8
+	MOVQ         200(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         176(DI), AX
+	MOVQ         176(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         184(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         192(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
+	VMOVUPS      64(SI), Y0
+	VMULPS       64(R12), Y0, Y1
+	VMOVUPS      Y1, Y13
+	VMULPS       64(R13), Y0, Y0
+	VMOVUPS      Y0, Y10
+	VMOVUPS      96(SI), Y0
+	VMULPS       96(R12), Y0, Y1
+	VMOVUPS      Y1, Y14
+	VMULPS       96(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 2816(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 2880(DI)
+	VMOVUPS      2816(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         152(DI), R8
+	ADDQ         96(DI), R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	VMOVUPS      2880(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         96(DI), R8
+	ADDQ         200(DI), R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         176(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         184(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         192(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
+	VMOVUPS      128(SI), Y0
+	VMULPS       128(R12), Y0, Y1
+	VMOVUPS      Y1, Y13
+	VMULPS       128(R13), Y0, Y0
+	VMOVUPS      Y0, Y10
+	VMOVUPS      160(SI), Y0
+	VMULPS       160(R12), Y0, Y1
+	VMOVUPS      Y1, Y14
+	VMULPS       160(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 2944(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 3008(DI)
+	VMOVUPS      2944(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         152(DI), R8
+	MOVQ         96(DI), R9
+	SHLQ         $+1, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	VMOVUPS      3008(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         96(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         200(DI), R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         176(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         184(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         192(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
+	VMOVUPS      192(SI), Y0
+	VMULPS       192(R12), Y0, Y1
+	VMOVUPS      Y1, Y13
+	VMULPS       192(R13), Y0, Y0
+	VMOVUPS      Y0, Y10
+	VMOVUPS      224(SI), Y0
+	VMULPS       224(R12), Y0, Y1
+	VMOVUPS      Y1, Y14
+	VMULPS       224(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 3072(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 3136(DI)
+	VMOVUPS      3072(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         152(DI), R8
+	MOVQ         96(DI), R9
+	IMULQ        $+3, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	VMOVUPS      3136(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         96(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         200(DI), R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         152(DI), AX
 	INCQ         AX
-	MOVQ         AX, 176(DI)
-	CMPQ         AX, 168(DI)
-	JLT          loop5
+	MOVQ         AX, 152(DI)
+	CMPQ         AX, 144(DI)
+	JLT          loop3
 
-end6:
+end4:
+	MOVQ 64(DI), R8
+	MOVQ 128(DI), R9
+	MOVL R9, R9
+	ADDL R9, R8
+	MOVQ R8, 144(DI)
+	MOVQ $+0, R8
+	MOVQ R8, 160(DI)
+	MOVQ $+4, R8
+	MOVQ R8, 152(DI)
+	MOVQ 160(DI), AX
+	CMPQ AX, 152(DI)
+	JGE  end6
+
+loop5:
 	MOVQ         16(DI), R8
 	MOVQ         R8, 176(DI)
-	MOVQ         152(DI), R8
-	IMULQ        96(DI), R8
-	ADDQ         104(DI), R8
+	MOVQ         160(DI), R8
+	IMULQ        104(DI), R8
 	MOVQ         R8, AX
 	ANDQ         $+3, AX
 	MOVQ         AX, 192(DI)
 	SHRQ         $+2, R8
 	MOVQ         R8, 184(DI)
-	MOVQ         136(DI), R8
+	MOVQ         144(DI), R8
 	MOVL         48(DI), AX
 	MOVL         $0xcd9e8d57, CX
 	MULL         CX
@@ -3625,7 +3413,7 @@ end6:
 	VPADDD       vectorVectors<>+992(SB), Y10, Y10
 	MOVQ         192(DI), AX
 	ADDQ         AX, 176(DI)
-	MOVQ         bits2+56(FP), SI
+	MOVQ         bits+48(FP), SI
 	NEGQ         AX
 	LEAQ         (SI)(AX*4), SI
 	NOTQ         AX
@@ -3733,20 +3521,17 @@ words7:
 	ADDQ         $+16, BX
 	CMPQ         BX, 176(DI)
 	JLT          words7
-	MOVQ         152(DI), R8
-	SHLQ         $+4, R8
-	ADDQ         128(DI), R8
-	MOVQ         R8, 168(DI)
 	MOVQ         16(DI), R8
 	MOVQ         R8, 176(DI)
-	MOVQ         152(DI), R8
-	IMULQ        96(DI), R8
+	MOVQ         160(DI), R8
+	IMULQ        104(DI), R8
+	ADDQ         112(DI), R8
 	MOVQ         R8, AX
 	ANDQ         $+3, AX
 	MOVQ         AX, 192(DI)
 	SHRQ         $+2, R8
 	MOVQ         R8, 184(DI)
-	MOVQ         136(DI), R8
+	MOVQ         144(DI), R8
 	MOVL         48(DI), AX
 	MOVL         $0xcd9e8d57, CX
 	MULL         CX
@@ -3773,22 +3558,19 @@ words7:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
-	MOVQ         p+24(FP), SI
-	MOVQ         16(DI), R8
-	MOVQ         p+24(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         largest+32(FP), R13
-	MOVQ         norm+40(FP), R14
-	MOVQ         bits2+56(FP), R15
-	VPBROADCASTD 184(DI), Y12
-	VPADDD       vectorVectors<>+992(SB), Y12, Y12
+	VPBROADCASTD 184(DI), Y10
+	VPADDD       vectorVectors<>+992(SB), Y10, Y10
+	MOVQ         192(DI), AX
+	ADDQ         AX, 176(DI)
+	MOVQ         bits2+56(FP), SI
+	NEGQ         AX
+	LEAQ         (SI)(AX*4), SI
+	NOTQ         AX
+	MOVQ         AX, 168(DI)
 	XORL         BX, BX
-	MOVQ         176(DI), DX
-	SUBQ         $+16, DX
-	JLT          tail8
 
-loop9:
-	VPMULUDQ     vectorVectors<>+928(SB), Y12, Y0
+words8:
+	VPMULUDQ     vectorVectors<>+928(SB), Y10, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
 	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
@@ -3802,7 +3584,7 @@ loop9:
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       vectorVectors<>+1024(SB), Y12, Y12
+	VPADDD       vectorVectors<>+1024(SB), Y10, Y10
 	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
 	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
@@ -3863,569 +3645,462 @@ loop9:
 	VPBLENDD     $+170, Y0, Y1, Y1
 	VPSLLQ       $+32, Y2, Y2
 	VPBLENDD     $+170, Y2, Y3, Y3
-	VPUNPCKLQDQ  Y3, Y1, Y13
-	VPUNPCKHQDQ  Y3, Y1, Y14
+	VPUNPCKLQDQ  Y3, Y1, Y8
+	VPUNPCKHQDQ  Y3, Y1, Y9
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 80(DI), Y1
-	VPADDD       Y1, Y0, Y1
-	VPXOR        Y2, Y2, Y2
-	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
-	VPBROADCASTD 16(DI), Y4
-	VPCMPGTD     Y1, Y4, Y1
-	VPAND        Y1, Y3, Y1
-	VMOVUPS      vectorVectors<>+1248(SB), Y3
-	VBLENDVPS    Y1, (SI)(BX*4), Y3, Y1
-	VMOVUPS      Y1, (SI)(BX*4)
-	VPBROADCASTD 24(DI), Y5
-	VPADDD       Y0, Y5, Y0
-	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
-	VPCMPGTD     Y0, Y4, Y0
-	VPAND        Y0, Y5, Y0
-	VBLENDVPS    Y0, (R12)(BX*4), Y3, Y0
-	VMOVUPS      Y0, (R12)(BX*4)
-	VMAXPS       Y0, Y1, Y4
-	VCMPPS       $+4, Y3, Y4, Y3
-	VANDPS       Y4, Y3, Y3
-	VMOVUPS      Y3, (R13)(BX*4)
-	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      vectorVectors<>+96(SB), Y4
-	VMINPS       Y1, Y4, Y1
-	VMOVUPS      vectorVectors<>+128(SB), Y5
-	VMAXPS       Y1, Y5, Y1
-	VMULPS       vectorVectors<>+160(SB), Y1, Y6
-	VADDPS       vectorVectors<>+192(SB), Y6, Y6
-	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
-	VMULPS       vectorVectors<>+224(SB), Y7, Y8
-	VSUBPS       Y8, Y1, Y1
-	VMULPS       vectorVectors<>+256(SB), Y7, Y7
-	VSUBPS       Y7, Y1, Y1
-	VMULPS       Y1, Y1, Y7
-	VMULPS       vectorVectors<>+288(SB), Y1, Y8
-	VADDPS       vectorVectors<>+320(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+352(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+384(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+416(SB), Y8, Y8
-	VMULPS       Y8, Y7, Y7
-	VADDPS       Y7, Y1, Y1
-	VADDPS       vectorVectors<>+448(SB), Y1, Y1
-	VPADDD       vectorVectors<>+480(SB), Y6, Y6
-	VPSLLD       $+23, Y6, Y6
-	VMULPS       Y6, Y1, Y1
-	VMOVUPS      Y1, (SI)(BX*4)
-	VSUBPS       Y3, Y0, Y0
-	VMINPS       Y0, Y4, Y0
-	VMAXPS       Y0, Y5, Y0
-	VMULPS       vectorVectors<>+160(SB), Y0, Y3
-	VADDPS       vectorVectors<>+192(SB), Y3, Y3
-	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
-	VMULPS       vectorVectors<>+224(SB), Y4, Y5
-	VSUBPS       Y5, Y0, Y0
-	VMULPS       vectorVectors<>+256(SB), Y4, Y4
-	VSUBPS       Y4, Y0, Y0
-	VMULPS       Y0, Y0, Y4
-	VMULPS       vectorVectors<>+288(SB), Y0, Y5
-	VADDPS       vectorVectors<>+320(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+352(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+384(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+416(SB), Y5, Y5
-	VMULPS       Y5, Y4, Y4
-	VADDPS       Y4, Y0, Y0
-	VADDPS       vectorVectors<>+448(SB), Y0, Y0
-	VPADDD       vectorVectors<>+480(SB), Y3, Y3
-	VPSLLD       $+23, Y3, Y3
-	VMULPS       Y3, Y0, Y0
-	VMOVUPS      Y0, (R12)(BX*4)
-	VADDPS       Y0, Y1, Y3
-	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      vectorVectors<>+448(SB), Y5
-	VDIVPS       Y3, Y5, Y3
-	VANDPS       Y3, Y4, Y3
-	VMOVUPS      Y3, (R14)(BX*4)
-	VPXOR        vectorVectors<>+1056(SB), Y13, Y4
-	VMOVUPS      vectorVectors<>+1088(SB), Y5
-	VPCMPGTD     Y4, Y5, Y4
-	VMULPS       Y3, Y1, Y1
-	VMULPS       vectorVectors<>+1152(SB), Y1, Y1
-	VANDNPS      Y1, Y4, Y1
-	VMOVUPS      Y1, (SI)(BX*4)
-	VMOVUPS      (R15)(BX*4), Y1
-	VPXOR        vectorVectors<>+1056(SB), Y1, Y1
-	VPCMPGTD     Y1, Y5, Y1
-	VMULPS       Y3, Y0, Y0
-	VMULPS       vectorVectors<>+1152(SB), Y0, Y0
-	VANDNPS      Y0, Y1, Y0
-	VMOVUPS      Y0, (R12)(BX*4)
+	VPBROADCASTD 168(DI), Y1
+	VPCMPGTD     Y1, Y0, Y1
+	VPBROADCASTD 176(DI), Y2
+	VPCMPGTD     Y0, Y2, Y2
+	VPAND        Y1, Y2, Y1
+	VMASKMOVPS   Y8, Y1, (SI)(BX*4)
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 80(DI), Y1
-	VPADDD       Y1, Y0, Y1
-	VPXOR        Y2, Y2, Y2
-	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
-	VPBROADCASTD 16(DI), Y4
-	VPCMPGTD     Y1, Y4, Y1
-	VPAND        Y1, Y3, Y1
-	VMOVUPS      vectorVectors<>+1248(SB), Y3
-	VBLENDVPS    Y1, 32(SI)(BX*4), Y3, Y1
-	VMOVUPS      Y1, 32(SI)(BX*4)
-	VPBROADCASTD 24(DI), Y5
-	VPADDD       Y0, Y5, Y0
-	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
-	VPCMPGTD     Y0, Y4, Y0
-	VPAND        Y0, Y5, Y0
-	VBLENDVPS    Y0, 32(R12)(BX*4), Y3, Y0
-	VMOVUPS      Y0, 32(R12)(BX*4)
-	VMAXPS       Y0, Y1, Y4
-	VCMPPS       $+4, Y3, Y4, Y3
-	VANDPS       Y4, Y3, Y3
-	VMOVUPS      Y3, 32(R13)(BX*4)
-	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      vectorVectors<>+96(SB), Y4
-	VMINPS       Y1, Y4, Y1
-	VMOVUPS      vectorVectors<>+128(SB), Y5
-	VMAXPS       Y1, Y5, Y1
-	VMULPS       vectorVectors<>+160(SB), Y1, Y6
-	VADDPS       vectorVectors<>+192(SB), Y6, Y6
-	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
-	VMULPS       vectorVectors<>+224(SB), Y7, Y8
-	VSUBPS       Y8, Y1, Y1
-	VMULPS       vectorVectors<>+256(SB), Y7, Y7
-	VSUBPS       Y7, Y1, Y1
-	VMULPS       Y1, Y1, Y7
-	VMULPS       vectorVectors<>+288(SB), Y1, Y8
-	VADDPS       vectorVectors<>+320(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+352(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+384(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+416(SB), Y8, Y8
-	VMULPS       Y8, Y7, Y7
-	VADDPS       Y7, Y1, Y1
-	VADDPS       vectorVectors<>+448(SB), Y1, Y1
-	VPADDD       vectorVectors<>+480(SB), Y6, Y6
-	VPSLLD       $+23, Y6, Y6
-	VMULPS       Y6, Y1, Y1
-	VMOVUPS      Y1, 32(SI)(BX*4)
-	VSUBPS       Y3, Y0, Y0
-	VMINPS       Y0, Y4, Y0
-	VMAXPS       Y0, Y5, Y0
-	VMULPS       vectorVectors<>+160(SB), Y0, Y3
-	VADDPS       vectorVectors<>+192(SB), Y3, Y3
-	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
-	VMULPS       vectorVectors<>+224(SB), Y4, Y5
-	VSUBPS       Y5, Y0, Y0
-	VMULPS       vectorVectors<>+256(SB), Y4, Y4
-	VSUBPS       Y4, Y0, Y0
-	VMULPS       Y0, Y0, Y4
-	VMULPS       vectorVectors<>+288(SB), Y0, Y5
-	VADDPS       vectorVectors<>+320(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+352(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+384(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+416(SB), Y5, Y5
-	VMULPS       Y5, Y4, Y4
-	VADDPS       Y4, Y0, Y0
-	VADDPS       vectorVectors<>+448(SB), Y0, Y0
-	VPADDD       vectorVectors<>+480(SB), Y3, Y3
-	VPSLLD       $+23, Y3, Y3
-	VMULPS       Y3, Y0, Y0
-	VMOVUPS      Y0, 32(R12)(BX*4)
-	VADDPS       Y0, Y1, Y3
-	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      vectorVectors<>+448(SB), Y5
-	VDIVPS       Y3, Y5, Y3
-	VANDPS       Y3, Y4, Y3
-	VMOVUPS      Y3, 32(R14)(BX*4)
-	VPXOR        vectorVectors<>+1056(SB), Y14, Y4
-	VMOVUPS      vectorVectors<>+1088(SB), Y5
-	VPCMPGTD     Y4, Y5, Y4
-	VMULPS       Y3, Y1, Y1
-	VMULPS       vectorVectors<>+1152(SB), Y1, Y1
-	VANDNPS      Y1, Y4, Y1
-	VMOVUPS      Y1, 32(SI)(BX*4)
-	VMOVUPS      32(R15)(BX*4), Y1
-	VPXOR        vectorVectors<>+1056(SB), Y1, Y1
-	VPCMPGTD     Y1, Y5, Y1
-	VMULPS       Y3, Y0, Y0
-	VMULPS       vectorVectors<>+1152(SB), Y0, Y0
-	VANDNPS      Y0, Y1, Y0
-	VMOVUPS      Y0, 32(R12)(BX*4)
+	VPBROADCASTD 168(DI), Y1
+	VPCMPGTD     Y1, Y0, Y1
+	VPBROADCASTD 176(DI), Y2
+	VPCMPGTD     Y0, Y2, Y2
+	VPAND        Y1, Y2, Y1
+	VMASKMOVPS   Y9, Y1, 32(SI)(BX*4)
 	ADDQ         $+16, BX
-	CMPQ         BX, DX
-	JLE          loop9
+	CMPQ         BX, 176(DI)
+	JLT          words8
+	MOVQ         16(DI), R8
+	MOVQ         R8, 168(DI)
+	MOVQ         160(DI), R8
+	IMULQ        96(DI), R8
+	MOVQ         p+24(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	XORL         BX, BX
+	MOVQ         168(DI), DX
+	SUBQ         $+8, DX
+	JLT          tail9
 
-tail8:
-	MOVQ         176(DI), CX
-	SUBQ         BX, CX
-	JLE          end10
-	MOVL         $+8, DX
-	CMPQ         CX, DX
-	CMOVQLT      CX, DX
-	NEGQ         DX
-	LEAQ         vectorWideVectors<>+128(SB), AX
-	VMOVUPS      32(AX)(DX*4), Y15
-	VPMULUDQ     vectorVectors<>+928(SB), Y12, Y0
-	VMOVSHDUP    Y0, Y1
-	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
-	VMOVSHDUP    Y2, Y3
-	VPXOR        2752(DI), Y3, Y3
-	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y4
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y5
-	VMOVSHDUP    Y5, Y6
-	VPXOR        Y2, Y6, Y6
-	VPXOR        2176(DI), Y6, Y6
-	VPSRLQ       $+32, Y4, Y7
-	VPXOR        2880(DI), Y7, Y7
-	VPADDD       vectorVectors<>+1024(SB), Y12, Y12
-	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
-	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
-	VMOVSHDUP    Y3, Y0
-	VPXOR        Y5, Y0, Y0
-	VPXOR        2240(DI), Y0, Y0
-	VPSRLQ       $+32, Y1, Y2
-	VPXOR        Y4, Y2, Y2
-	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     vectorVectors<>+928(SB), Y0, Y6
-	VPMULUDQ     vectorVectors<>+960(SB), Y2, Y7
-	VMOVSHDUP    Y7, Y5
-	VPXOR        Y3, Y5, Y5
-	VPXOR        2304(DI), Y5, Y5
-	VPSRLQ       $+32, Y6, Y4
-	VPXOR        Y1, Y4, Y4
-	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     vectorVectors<>+928(SB), Y5, Y0
-	VPMULUDQ     vectorVectors<>+960(SB), Y4, Y2
-	VMOVSHDUP    Y2, Y3
-	VPXOR        Y7, Y3, Y3
-	VPXOR        2368(DI), Y3, Y3
-	VPSRLQ       $+32, Y0, Y1
-	VPXOR        Y6, Y1, Y1
-	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y5
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y4
-	VMOVSHDUP    Y4, Y7
-	VPXOR        Y2, Y7, Y7
-	VPXOR        2432(DI), Y7, Y7
-	VPSRLQ       $+32, Y5, Y6
-	VPXOR        Y0, Y6, Y6
-	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y3
-	VPMULUDQ     vectorVectors<>+960(SB), Y6, Y1
-	VMOVSHDUP    Y1, Y2
-	VPXOR        Y4, Y2, Y2
-	VPXOR        2496(DI), Y2, Y2
-	VPSRLQ       $+32, Y3, Y0
-	VPXOR        Y5, Y0, Y0
-	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y7
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y6
-	VMOVSHDUP    Y6, Y4
-	VPXOR        Y1, Y4, Y4
-	VPXOR        2560(DI), Y4, Y4
-	VPSRLQ       $+32, Y7, Y5
-	VPXOR        Y3, Y5, Y5
-	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y2
-	VPMULUDQ     vectorVectors<>+960(SB), Y5, Y0
-	VMOVSHDUP    Y0, Y1
-	VPXOR        Y6, Y1, Y1
-	VPXOR        2624(DI), Y1, Y1
-	VPSRLQ       $+32, Y2, Y3
-	VPXOR        Y7, Y3, Y3
-	VPXOR        2656(DI), Y3, Y3
-	VPSLLQ       $+32, Y0, Y0
-	VPBLENDD     $+170, Y0, Y1, Y1
-	VPSLLQ       $+32, Y2, Y2
-	VPBLENDD     $+170, Y2, Y3, Y3
-	VPUNPCKLQDQ  Y3, Y1, Y13
-	VPUNPCKHQDQ  Y3, Y1, Y14
+loop10:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 80(DI), Y1
-	VPADDD       Y1, Y0, Y1
-	VPXOR        Y2, Y2, Y2
-	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
-	VPBROADCASTD 16(DI), Y4
-	VPCMPGTD     Y1, Y4, Y1
-	VPAND        Y1, Y3, Y1
-	VMOVUPS      vectorVectors<>+1248(SB), Y3
-	VMASKMOVPS   (SI)(BX*4), Y15, Y5
-	VBLENDVPS    Y1, Y5, Y3, Y1
-	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
-	VPBROADCASTD 24(DI), Y5
-	VPADDD       Y0, Y5, Y0
-	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
-	VPCMPGTD     Y0, Y4, Y0
-	VPAND        Y0, Y5, Y0
-	VMASKMOVPS   (R12)(BX*4), Y15, Y4
-	VBLENDVPS    Y0, Y4, Y3, Y0
-	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
-	VMAXPS       Y0, Y1, Y4
-	VCMPPS       $+4, Y3, Y4, Y3
-	VANDPS       Y4, Y3, Y3
-	VMASKMOVPS   Y3, Y15, (R13)(BX*4)
-	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      vectorVectors<>+96(SB), Y4
-	VMINPS       Y1, Y4, Y1
-	VMOVUPS      vectorVectors<>+128(SB), Y5
-	VMAXPS       Y1, Y5, Y1
-	VMULPS       vectorVectors<>+160(SB), Y1, Y6
-	VADDPS       vectorVectors<>+192(SB), Y6, Y6
-	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
-	VMULPS       vectorVectors<>+224(SB), Y7, Y8
-	VSUBPS       Y8, Y1, Y1
-	VMULPS       vectorVectors<>+256(SB), Y7, Y7
-	VSUBPS       Y7, Y1, Y1
-	VMULPS       Y1, Y1, Y7
-	VMULPS       vectorVectors<>+288(SB), Y1, Y8
-	VADDPS       vectorVectors<>+320(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+352(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+384(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+416(SB), Y8, Y8
-	VMULPS       Y8, Y7, Y7
-	VADDPS       Y7, Y1, Y1
-	VADDPS       vectorVectors<>+448(SB), Y1, Y1
-	VPADDD       vectorVectors<>+480(SB), Y6, Y6
-	VPSLLD       $+23, Y6, Y6
-	VMULPS       Y6, Y1, Y1
-	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
-	VSUBPS       Y3, Y0, Y0
-	VMINPS       Y0, Y4, Y0
-	VMAXPS       Y0, Y5, Y0
-	VMULPS       vectorVectors<>+160(SB), Y0, Y3
-	VADDPS       vectorVectors<>+192(SB), Y3, Y3
-	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
-	VMULPS       vectorVectors<>+224(SB), Y4, Y5
-	VSUBPS       Y5, Y0, Y0
-	VMULPS       vectorVectors<>+256(SB), Y4, Y4
-	VSUBPS       Y4, Y0, Y0
-	VMULPS       Y0, Y0, Y4
-	VMULPS       vectorVectors<>+288(SB), Y0, Y5
-	VADDPS       vectorVectors<>+320(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+352(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+384(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+416(SB), Y5, Y5
-	VMULPS       Y5, Y4, Y4
-	VADDPS       Y4, Y0, Y0
-	VADDPS       vectorVectors<>+448(SB), Y0, Y0
-	VPADDD       vectorVectors<>+480(SB), Y3, Y3
-	VPSLLD       $+23, Y3, Y3
-	VMULPS       Y3, Y0, Y0
-	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
-	VADDPS       Y0, Y1, Y3
-	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      vectorVectors<>+448(SB), Y5
-	VDIVPS       Y3, Y5, Y3
-	VANDPS       Y3, Y4, Y3
-	VMASKMOVPS   Y3, Y15, (R14)(BX*4)
-	VPXOR        vectorVectors<>+1056(SB), Y13, Y4
-	VMOVUPS      vectorVectors<>+1088(SB), Y5
-	VPCMPGTD     Y4, Y5, Y4
-	VMULPS       Y3, Y1, Y1
-	VMULPS       vectorVectors<>+1152(SB), Y1, Y1
-	VANDNPS      Y1, Y4, Y1
-	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
-	VMASKMOVPS   (R15)(BX*4), Y15, Y1
-	VPXOR        vectorVectors<>+1056(SB), Y1, Y1
-	VPCMPGTD     Y1, Y5, Y1
-	VMULPS       Y3, Y0, Y0
-	VMULPS       vectorVectors<>+1152(SB), Y0, Y0
-	VANDNPS      Y0, Y1, Y0
-	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
-	SUBQ         $+8, CX
-	JLE          end10
+	VPBROADCASTD 72(DI), Y1
+	VPADDD       Y1, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTD     Y0, Y1, Y1
+	VPXOR        vectorVectors<>+1216(SB), Y1, Y1
+	VPBROADCASTD 16(DI), Y2
+	VPCMPGTD     Y0, Y2, Y0
+	VPAND        Y0, Y1, Y0
+	VMOVUPS      vectorVectors<>+1248(SB), Y1
+	VBLENDVPS    Y0, (SI)(BX*4), Y1, Y0
+	VMOVUPS      Y0, (SI)(BX*4)
+	ADDQ         $+8, BX
+	CMPQ         BX, DX
+	JLE          loop10
+
+tail9:
+	MOVQ         168(DI), CX
+	SUBQ         BX, CX
+	JLE          end11
 	MOVL         $+8, DX
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
 	NEGQ         DX
 	LEAQ         vectorWideVectors<>+128(SB), AX
 	VMOVUPS      32(AX)(DX*4), Y15
-	LEAQ         8(BX), AX
+	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 80(DI), Y1
-	VPADDD       Y1, Y0, Y1
-	VPXOR        Y2, Y2, Y2
-	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
-	VPBROADCASTD 16(DI), Y4
-	VPCMPGTD     Y1, Y4, Y1
-	VPAND        Y1, Y3, Y1
-	VMOVUPS      vectorVectors<>+1248(SB), Y3
-	VMASKMOVPS   32(SI)(BX*4), Y15, Y5
-	VBLENDVPS    Y1, Y5, Y3, Y1
-	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
-	VPBROADCASTD 24(DI), Y5
-	VPADDD       Y0, Y5, Y0
-	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
-	VPCMPGTD     Y0, Y4, Y0
-	VPAND        Y0, Y5, Y0
-	VMASKMOVPS   32(R12)(BX*4), Y15, Y4
-	VBLENDVPS    Y0, Y4, Y3, Y0
-	VMASKMOVPS   Y0, Y15, 32(R12)(BX*4)
-	VMAXPS       Y0, Y1, Y4
-	VCMPPS       $+4, Y3, Y4, Y3
-	VANDPS       Y4, Y3, Y3
-	VMASKMOVPS   Y3, Y15, 32(R13)(BX*4)
-	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      vectorVectors<>+96(SB), Y4
-	VMINPS       Y1, Y4, Y1
-	VMOVUPS      vectorVectors<>+128(SB), Y5
-	VMAXPS       Y1, Y5, Y1
-	VMULPS       vectorVectors<>+160(SB), Y1, Y6
-	VADDPS       vectorVectors<>+192(SB), Y6, Y6
-	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
-	VMULPS       vectorVectors<>+224(SB), Y7, Y8
-	VSUBPS       Y8, Y1, Y1
-	VMULPS       vectorVectors<>+256(SB), Y7, Y7
-	VSUBPS       Y7, Y1, Y1
-	VMULPS       Y1, Y1, Y7
-	VMULPS       vectorVectors<>+288(SB), Y1, Y8
-	VADDPS       vectorVectors<>+320(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+352(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+384(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+416(SB), Y8, Y8
-	VMULPS       Y8, Y7, Y7
-	VADDPS       Y7, Y1, Y1
-	VADDPS       vectorVectors<>+448(SB), Y1, Y1
-	VPADDD       vectorVectors<>+480(SB), Y6, Y6
-	VPSLLD       $+23, Y6, Y6
-	VMULPS       Y6, Y1, Y1
-	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
+	VPBROADCASTD 72(DI), Y1
+	VPADDD       Y1, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTD     Y0, Y1, Y1
+	VPXOR        vectorVectors<>+1216(SB), Y1, Y1
+	VPBROADCASTD 16(DI), Y2
+	VPCMPGTD     Y0, Y2, Y0
+	VPAND        Y0, Y1, Y0
+	VMOVUPS      vectorVectors<>+1248(SB), Y1
+	VMASKMOVPS   (SI)(BX*4), Y15, Y2
+	VBLENDVPS    Y0, Y2, Y1, Y0
+	VMASKMOVPS   Y0, Y15, (SI)(BX*4)
+
+end11:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 168(DI)
+	MOVQ  160(DI), R8
+	IMULQ 96(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  160(DI), R8
+	IMULQ 96(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R12
+	MOVQ  largest+32(FP), R13
+	XORL  BX, BX
+	MOVQ  168(DI), DX
+	SUBQ  $+8, DX
+	JLT   tail12
+
+loop13:
+	VPBROADCASTD 24(DI), Y0
+	LEAQ         (BX), AX
+	VMOVD        AX, X1
+	VPBROADCASTD X1, Y1
+	VPADDD       vectorWideVectors<>+0(SB), Y1, Y1
+	VPADDD       Y1, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTD     Y0, Y1, Y2
+	VPXOR        vectorVectors<>+1216(SB), Y2, Y2
+	VPBROADCASTD 16(DI), Y3
+	VPCMPGTD     Y0, Y3, Y0
+	VPAND        Y0, Y2, Y0
+	VMOVUPS      vectorVectors<>+1248(SB), Y2
+	VBLENDVPS    Y0, (SI)(BX*4), Y2, Y0
+	VMOVUPS      Y0, (SI)(BX*4)
+	VMOVUPS      (R12)(BX*4), Y3
+	VMAXPS       Y0, Y3, Y0
+	VCMPPS       $+4, Y2, Y0, Y2
+	VANDPS       Y0, Y2, Y0
+	VMOVUPS      Y0, (R13)(BX*4)
+	VSUBPS       Y0, Y3, Y0
+	VMOVUPS      vectorVectors<>+96(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMOVUPS      vectorVectors<>+128(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMULPS       vectorVectors<>+160(SB), Y0, Y1
+	VADDPS       vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS       vectorVectors<>+192(SB), Y1, Y2
+	VMULPS       vectorVectors<>+224(SB), Y2, Y3
 	VSUBPS       Y3, Y0, Y0
-	VMINPS       Y0, Y4, Y0
-	VMAXPS       Y0, Y5, Y0
-	VMULPS       vectorVectors<>+160(SB), Y0, Y3
-	VADDPS       vectorVectors<>+192(SB), Y3, Y3
-	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
-	VMULPS       vectorVectors<>+224(SB), Y4, Y5
-	VSUBPS       Y5, Y0, Y0
-	VMULPS       vectorVectors<>+256(SB), Y4, Y4
-	VSUBPS       Y4, Y0, Y0
-	VMULPS       Y0, Y0, Y4
-	VMULPS       vectorVectors<>+288(SB), Y0, Y5
-	VADDPS       vectorVectors<>+320(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+352(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+384(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+416(SB), Y5, Y5
-	VMULPS       Y5, Y4, Y4
-	VADDPS       Y4, Y0, Y0
+	VMULPS       vectorVectors<>+256(SB), Y2, Y2
+	VSUBPS       Y2, Y0, Y0
+	VMULPS       Y0, Y0, Y2
+	VMULPS       vectorVectors<>+288(SB), Y0, Y3
+	VADDPS       vectorVectors<>+320(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+352(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+384(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+416(SB), Y3, Y3
+	VMULPS       Y3, Y2, Y2
+	VADDPS       Y2, Y0, Y0
 	VADDPS       vectorVectors<>+448(SB), Y0, Y0
-	VPADDD       vectorVectors<>+480(SB), Y3, Y3
-	VPSLLD       $+23, Y3, Y3
-	VMULPS       Y3, Y0, Y0
-	VMASKMOVPS   Y0, Y15, 32(R12)(BX*4)
-	VADDPS       Y0, Y1, Y3
-	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      vectorVectors<>+448(SB), Y5
-	VDIVPS       Y3, Y5, Y3
-	VANDPS       Y3, Y4, Y3
-	VMASKMOVPS   Y3, Y15, 32(R14)(BX*4)
-	VPXOR        vectorVectors<>+1056(SB), Y14, Y4
-	VMOVUPS      vectorVectors<>+1088(SB), Y5
-	VPCMPGTD     Y4, Y5, Y4
-	VMULPS       Y3, Y1, Y1
-	VMULPS       vectorVectors<>+1152(SB), Y1, Y1
-	VANDNPS      Y1, Y4, Y1
-	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
-	VMASKMOVPS   32(R15)(BX*4), Y15, Y1
-	VPXOR        vectorVectors<>+1056(SB), Y1, Y1
-	VPCMPGTD     Y1, Y5, Y1
-	VMULPS       Y3, Y0, Y0
-	VMULPS       vectorVectors<>+1152(SB), Y0, Y0
-	VANDNPS      Y0, Y1, Y0
-	VMASKMOVPS   Y0, Y15, 32(R12)(BX*4)
+	VPADDD       vectorVectors<>+480(SB), Y1, Y1
+	VPSLLD       $+23, Y1, Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (R12)(BX*4)
+	ADDQ         $+8, BX
+	CMPQ         BX, DX
+	JLE          loop13
 
-end10:
-	MOVQ $+0, R8
-	MOVQ R8, 184(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 176(DI)
-	MOVQ 184(DI), AX
-	CMPQ AX, 176(DI)
-	JGE  end12
+tail12:
+	MOVQ         168(DI), CX
+	SUBQ         BX, CX
+	JLE          end14
+	MOVL         $+8, DX
+	CMPQ         CX, DX
+	CMOVQLT      CX, DX
+	NEGQ         DX
+	LEAQ         vectorWideVectors<>+128(SB), AX
+	VMOVUPS      32(AX)(DX*4), Y15
+	VPBROADCASTD 24(DI), Y0
+	LEAQ         (BX), AX
+	VMOVD        AX, X1
+	VPBROADCASTD X1, Y1
+	VPADDD       vectorWideVectors<>+0(SB), Y1, Y1
+	VPADDD       Y1, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTD     Y0, Y1, Y2
+	VPXOR        vectorVectors<>+1216(SB), Y2, Y2
+	VPBROADCASTD 16(DI), Y3
+	VPCMPGTD     Y0, Y3, Y0
+	VPAND        Y0, Y2, Y0
+	VMOVUPS      vectorVectors<>+1248(SB), Y2
+	VMASKMOVPS   (SI)(BX*4), Y15, Y3
+	VBLENDVPS    Y0, Y3, Y2, Y0
+	VMASKMOVPS   Y0, Y15, (SI)(BX*4)
+	VMASKMOVPS   (R12)(BX*4), Y15, Y3
+	VMAXPS       Y0, Y3, Y0
+	VCMPPS       $+4, Y2, Y0, Y2
+	VANDPS       Y0, Y2, Y0
+	VMASKMOVPS   Y0, Y15, (R13)(BX*4)
+	VSUBPS       Y0, Y3, Y0
+	VMOVUPS      vectorVectors<>+96(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMOVUPS      vectorVectors<>+128(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMULPS       vectorVectors<>+160(SB), Y0, Y1
+	VADDPS       vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS       vectorVectors<>+192(SB), Y1, Y2
+	VMULPS       vectorVectors<>+224(SB), Y2, Y3
+	VSUBPS       Y3, Y0, Y0
+	VMULPS       vectorVectors<>+256(SB), Y2, Y2
+	VSUBPS       Y2, Y0, Y0
+	VMULPS       Y0, Y0, Y2
+	VMULPS       vectorVectors<>+288(SB), Y0, Y3
+	VADDPS       vectorVectors<>+320(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+352(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+384(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+416(SB), Y3, Y3
+	VMULPS       Y3, Y2, Y2
+	VADDPS       Y2, Y0, Y0
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y1, Y1
+	VPSLLD       $+23, Y1, Y1
+	VMULPS       Y1, Y0, Y0
+	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
 
-loop11:
-	MOVQ         184(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         168(DI), R8
-	MOVQ         R8, 192(DI)
-	MOVQ         184(DI), R8
-	ADDQ         80(DI), R8
-	CMPQ         R8, 88(DI)
-	CMOVQGT      88(DI), R8
+end14:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 168(DI)
+	MOVQ  160(DI), R8
+	IMULQ 96(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  largest+32(FP), R12
+	MOVQ  160(DI), R8
+	IMULQ 96(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R13
+	MOVQ  norm+40(FP), R14
+	MOVQ  bits+48(FP), R15
+	XORL  BX, BX
+	MOVQ  168(DI), DX
+	SUBQ  $+8, DX
+	JLT   tail15
+
+loop16:
+	VMOVUPS  (SI)(BX*4), Y0
+	VSUBPS   (R12)(BX*4), Y0, Y0
+	VMOVUPS  vectorVectors<>+96(SB), Y1
+	VMINPS   Y0, Y1, Y0
+	VMOVUPS  vectorVectors<>+128(SB), Y1
+	VMAXPS   Y0, Y1, Y0
+	VMULPS   vectorVectors<>+160(SB), Y0, Y1
+	VADDPS   vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS   vectorVectors<>+192(SB), Y1, Y2
+	VMULPS   vectorVectors<>+224(SB), Y2, Y3
+	VSUBPS   Y3, Y0, Y0
+	VMULPS   vectorVectors<>+256(SB), Y2, Y2
+	VSUBPS   Y2, Y0, Y0
+	VMULPS   Y0, Y0, Y2
+	VMULPS   vectorVectors<>+288(SB), Y0, Y3
+	VADDPS   vectorVectors<>+320(SB), Y3, Y3
+	VMULPS   Y0, Y3, Y3
+	VADDPS   vectorVectors<>+352(SB), Y3, Y3
+	VMULPS   Y0, Y3, Y3
+	VADDPS   vectorVectors<>+384(SB), Y3, Y3
+	VMULPS   Y0, Y3, Y3
+	VADDPS   vectorVectors<>+416(SB), Y3, Y3
+	VMULPS   Y3, Y2, Y2
+	VADDPS   Y2, Y0, Y0
+	VADDPS   vectorVectors<>+448(SB), Y0, Y0
+	VPADDD   vectorVectors<>+480(SB), Y1, Y1
+	VPSLLD   $+23, Y1, Y1
+	VMULPS   Y1, Y0, Y0
+	VMOVUPS  Y0, (SI)(BX*4)
+	VMOVUPS  (R13)(BX*4), Y1
+	VADDPS   Y0, Y1, Y0
+	VPXOR    Y2, Y2, Y2
+	VCMPPS   $+1, Y0, Y2, Y3
+	VMOVUPS  vectorVectors<>+448(SB), Y4
+	VDIVPS   Y0, Y4, Y0
+	VANDPS   Y0, Y3, Y0
+	VMOVUPS  Y0, (R14)(BX*4)
+	VMOVUPS  (R15)(BX*4), Y3
+	VPXOR    vectorVectors<>+1056(SB), Y3, Y3
+	VMOVUPS  vectorVectors<>+1088(SB), Y4
+	VPCMPGTD Y3, Y4, Y3
+	VMULPS   Y0, Y1, Y0
+	VMULPS   vectorVectors<>+1152(SB), Y0, Y0
+	VANDNPS  Y0, Y3, Y0
+	VMOVUPS  Y0, (R13)(BX*4)
+	ADDQ     $+8, BX
+	CMPQ     BX, DX
+	JLE      loop16
+
+tail15:
+	MOVQ       168(DI), CX
+	SUBQ       BX, CX
+	JLE        end17
+	MOVL       $+8, DX
+	CMPQ       CX, DX
+	CMOVQLT    CX, DX
+	NEGQ       DX
+	LEAQ       vectorWideVectors<>+128(SB), AX
+	VMOVUPS    32(AX)(DX*4), Y15
+	VMASKMOVPS (SI)(BX*4), Y15, Y0
+	VMASKMOVPS (R12)(BX*4), Y15, Y1
+	VSUBPS     Y1, Y0, Y0
+	VMOVUPS    vectorVectors<>+96(SB), Y1
+	VMINPS     Y0, Y1, Y0
+	VMOVUPS    vectorVectors<>+128(SB), Y1
+	VMAXPS     Y0, Y1, Y0
+	VMULPS     vectorVectors<>+160(SB), Y0, Y1
+	VADDPS     vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS     vectorVectors<>+192(SB), Y1, Y2
+	VMULPS     vectorVectors<>+224(SB), Y2, Y3
+	VSUBPS     Y3, Y0, Y0
+	VMULPS     vectorVectors<>+256(SB), Y2, Y2
+	VSUBPS     Y2, Y0, Y0
+	VMULPS     Y0, Y0, Y2
+	VMULPS     vectorVectors<>+288(SB), Y0, Y3
+	VADDPS     vectorVectors<>+320(SB), Y3, Y3
+	VMULPS     Y0, Y3, Y3
+	VADDPS     vectorVectors<>+352(SB), Y3, Y3
+	VMULPS     Y0, Y3, Y3
+	VADDPS     vectorVectors<>+384(SB), Y3, Y3
+	VMULPS     Y0, Y3, Y3
+	VADDPS     vectorVectors<>+416(SB), Y3, Y3
+	VMULPS     Y3, Y2, Y2
+	VADDPS     Y2, Y0, Y0
+	VADDPS     vectorVectors<>+448(SB), Y0, Y0
+	VPADDD     vectorVectors<>+480(SB), Y1, Y1
+	VPSLLD     $+23, Y1, Y1
+	VMULPS     Y1, Y0, Y0
+	VMASKMOVPS Y0, Y15, (SI)(BX*4)
+	VMASKMOVPS (R13)(BX*4), Y15, Y1
+	VADDPS     Y0, Y1, Y0
+	VPXOR      Y2, Y2, Y2
+	VCMPPS     $+1, Y0, Y2, Y3
+	VMOVUPS    vectorVectors<>+448(SB), Y4
+	VDIVPS     Y0, Y4, Y0
+	VANDPS     Y0, Y3, Y0
+	VMASKMOVPS Y0, Y15, (R14)(BX*4)
+	VMASKMOVPS (R15)(BX*4), Y15, Y3
+	VPXOR      vectorVectors<>+1056(SB), Y3, Y3
+	VMOVUPS    vectorVectors<>+1088(SB), Y4
+	VPCMPGTD   Y3, Y4, Y3
+	VMULPS     Y0, Y1, Y0
+	VMULPS     vectorVectors<>+1152(SB), Y0, Y0
+	VANDNPS    Y0, Y3, Y0
+	VMASKMOVPS Y0, Y15, (R13)(BX*4)
+
+end17:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 168(DI)
+	MOVQ  bits2+56(FP), SI
+	MOVQ  160(DI), R8
+	IMULQ 96(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R12
+	MOVQ  norm+40(FP), R13
+	XORL  BX, BX
+	MOVQ  168(DI), DX
+	SUBQ  $+8, DX
+	JLT   tail18
+
+loop19:
+	VMOVUPS  (SI)(BX*4), Y0
+	VPXOR    vectorVectors<>+1056(SB), Y0, Y0
+	VMOVUPS  vectorVectors<>+1088(SB), Y1
+	VPCMPGTD Y0, Y1, Y0
+	VMOVUPS  (R12)(BX*4), Y1
+	VMULPS   (R13)(BX*4), Y1, Y1
+	VMULPS   vectorVectors<>+1152(SB), Y1, Y1
+	VANDNPS  Y1, Y0, Y0
+	VMOVUPS  Y0, (R12)(BX*4)
+	ADDQ     $+8, BX
+	CMPQ     BX, DX
+	JLE      loop19
+
+tail18:
+	MOVQ       168(DI), CX
+	SUBQ       BX, CX
+	JLE        end20
+	MOVL       $+8, DX
+	CMPQ       CX, DX
+	CMOVQLT    CX, DX
+	NEGQ       DX
+	LEAQ       vectorWideVectors<>+128(SB), AX
+	VMOVUPS    32(AX)(DX*4), Y15
+	VMASKMOVPS (SI)(BX*4), Y15, Y0
+	VPXOR      vectorVectors<>+1056(SB), Y0, Y0
+	VMOVUPS    vectorVectors<>+1088(SB), Y1
+	VPCMPGTD   Y0, Y1, Y0
+	VMASKMOVPS (R12)(BX*4), Y15, Y1
+	VMASKMOVPS (R13)(BX*4), Y15, Y2
+	VMULPS     Y2, Y1, Y1
+	VMULPS     vectorVectors<>+1152(SB), Y1, Y1
+	VANDNPS    Y1, Y0, Y0
+	VMASKMOVPS Y0, Y15, (R12)(BX*4)
+
+end20:
+	MOVQ 160(DI), AX
+	INCQ AX
+	MOVQ AX, 160(DI)
+	CMPQ AX, 152(DI)
+	JLT  loop5
+
+end6:
+	MOVQ  128(DI), R8
+	IMULQ 88(DI), R8
+	MOVQ  R8, 152(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 168(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 160(DI)
+	MOVQ  168(DI), AX
+	CMPQ  AX, 160(DI)
+	JGE   end22
+
+loop21:
+	MOVQ         168(DI), R8
+	ADDQ         72(DI), R8
+	CMPQ         R8, 80(DI)
+	CMOVQGT      80(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 200(DI)
-	MOVQ         200(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         168(DI), R8
-	MOVQ         R8, 208(DI)
+	MOVQ         R8, 176(DI)
 	MOVQ         24(DI), R8
-	ADDQ         184(DI), R8
-	CMPQ         R8, 88(DI)
-	CMOVQGT      88(DI), R8
+	ADDQ         168(DI), R8
+	CMPQ         R8, 80(DI)
+	CMOVQGT      80(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 216(DI)
-	MOVQ         216(DI), R8
+	MOVQ         R8, 184(DI)
+	MOVQ         168(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         168(DI), R8
-	MOVQ         R8, 224(DI)
+	ADDQ         152(DI), R8
+	MOVQ         R8, 192(DI)
+	MOVQ         176(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         152(DI), R8
+	MOVQ         R8, 200(DI)
+	MOVQ         168(DI), R8
+	ADDQ         16(DI), R8
+	MOVQ         R8, 208(DI)
 	MOVQ         184(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         152(DI), R8
+	MOVQ         R8, 216(DI)
+	MOVQ         168(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2688(DI)
-	MOVQ         16(DI), R8
-	ADDQ         184(DI), R8
+	MOVQ         208(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         208(DI), R8
+	MOVQ         200(DI), R8
 	MOVQ         v+72(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         224(DI), R8
+	MOVQ         216(DI), R8
 	MOVQ         v+72(FP), AX
 	LEAQ         (AX)(R8*4), R12
 	MOVQ         192(DI), R8
@@ -4445,24 +4120,128 @@ loop11:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, 32(R13)
-	MOVQ         184(DI), AX
+	MOVQ         168(DI), R8
+	ADDQ         96(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2688(DI)
+	MOVQ         96(DI), R8
+	ADDQ         208(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2752(DI)
+	MOVQ         200(DI), R8
+	MOVQ         v+72(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         216(DI), R8
+	MOVQ         v+72(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         192(DI), R8
+	MOVQ         y+64(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VMOVUPS      2688(DI), Y0
+	VMULPS       64(SI), Y0, Y0
+	VMOVUPS      2752(DI), Y1
+	VMULPS       64(R12), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 64(R13)
+	VMOVUPS      2688(DI), Y0
+	VMULPS       96(SI), Y0, Y0
+	VMOVUPS      2752(DI), Y1
+	VMULPS       96(R12), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 96(R13)
+	MOVQ         168(DI), R8
+	MOVQ         96(DI), R9
+	SHLQ         $+1, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2688(DI)
+	MOVQ         96(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         208(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2752(DI)
+	MOVQ         200(DI), R8
+	MOVQ         v+72(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         216(DI), R8
+	MOVQ         v+72(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         192(DI), R8
+	MOVQ         y+64(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VMOVUPS      2688(DI), Y0
+	VMULPS       128(SI), Y0, Y0
+	VMOVUPS      2752(DI), Y1
+	VMULPS       128(R12), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 128(R13)
+	VMOVUPS      2688(DI), Y0
+	VMULPS       160(SI), Y0, Y0
+	VMOVUPS      2752(DI), Y1
+	VMULPS       160(R12), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 160(R13)
+	MOVQ         168(DI), R8
+	MOVQ         96(DI), R9
+	IMULQ        $+3, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2688(DI)
+	MOVQ         96(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         208(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2752(DI)
+	MOVQ         200(DI), R8
+	MOVQ         v+72(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         216(DI), R8
+	MOVQ         v+72(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         192(DI), R8
+	MOVQ         y+64(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VMOVUPS      2688(DI), Y0
+	VMULPS       192(SI), Y0, Y0
+	VMOVUPS      2752(DI), Y1
+	VMULPS       192(R12), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 192(R13)
+	VMOVUPS      2688(DI), Y0
+	VMULPS       224(SI), Y0, Y0
+	VMOVUPS      2752(DI), Y1
+	VMULPS       224(R12), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 224(R13)
+	MOVQ         168(DI), AX
 	INCQ         AX
-	MOVQ         AX, 184(DI)
-	CMPQ         AX, 176(DI)
-	JLT          loop11
+	MOVQ         AX, 168(DI)
+	CMPQ         AX, 160(DI)
+	JLT          loop21
 
-end12:
-	MOVQ 152(DI), AX
+end22:
+	MOVQ 128(DI), AX
 	INCQ AX
-	MOVQ AX, 152(DI)
-	CMPQ AX, 144(DI)
-	JLT  loop3
-
-end4:
-	MOVQ 120(DI), AX
-	INCQ AX
-	MOVQ AX, 120(DI)
-	CMPQ AX, 112(DI)
+	MOVQ AX, 128(DI)
+	CMPQ AX, 120(DI)
 	JLT  loop1
 
 end2:
@@ -5589,31 +5368,25 @@ TEXT ·attention64SourceWindow2DropoutVector1AVX512(SB), NOSPLIT, $0-148
 	ADDL $0xbb67ae85, AX
 	MOVQ AX, 2200(DI)
 	ADDL $0xbb67ae85, AX
-	MOVQ 16(DI), R8
-	SHLQ $+6, R8
-	MOVQ R8, 80(DI)
 	MOVQ 24(DI), R8
 	SUBQ 32(DI), R8
 	SUBQ $+2, R8
-	MOVQ R8, 88(DI)
+	MOVQ R8, 80(DI)
 	MOVQ 24(DI), R8
 	SUBQ $+1, R8
-	MOVQ R8, 96(DI)
-	MOVQ 24(DI), R8
-	SHLQ $+6, R8
-	MOVQ R8, 104(DI)
+	MOVQ R8, 88(DI)
 	MOVQ 24(DI), R8
 	SUBQ 32(DI), R8
 	SUBQ $+1, R8
+	MOVQ R8, 96(DI)
+	MOVQ 16(DI), R8
+	SHLQ $+6, R8
+	MOVQ R8, 104(DI)
+	MOVQ 24(DI), R8
+	SHLQ $+6, R8
 	MOVQ R8, 112(DI)
 	MOVQ 16(DI), R8
-	ADDQ $+3, R8
-	MOVQ R8, AX
-	SARQ $+63, AX
-	ANDQ $+3, AX
-	ADDQ AX, R8
-	SARQ $+2, R8
-	SHLQ $+3, R8
+	SHLQ $+1, R8
 	MOVQ R8, 120(DI)
 	MOVQ 16(DI), R8
 	ADDQ $+3, R8
@@ -5622,100 +5395,111 @@ TEXT ·attention64SourceWindow2DropoutVector1AVX512(SB), NOSPLIT, $0-148
 	ANDQ $+3, AX
 	ADDQ AX, R8
 	SARQ $+2, R8
-	SHLQ $+2, R8
+	SHLQ $+3, R8
 	MOVQ R8, 128(DI)
-	MOVQ (DI), R8
-	MOVQ R8, 144(DI)
-	MOVQ 8(DI), R8
+	MOVQ 16(DI), R8
+	ADDQ $+3, R8
+	MOVQ R8, AX
+	SARQ $+63, AX
+	ANDQ $+3, AX
+	ADDQ AX, R8
+	SARQ $+2, R8
+	SHLQ $+2, R8
 	MOVQ R8, 136(DI)
-	MOVQ 144(DI), AX
-	CMPQ AX, 136(DI)
+	MOVQ (DI), R8
+	MOVQ R8, 152(DI)
+	MOVQ 8(DI), R8
+	MOVQ R8, 144(DI)
+	MOVQ 152(DI), AX
+	CMPQ AX, 144(DI)
 	JGE  end2
 
 loop1:
-	MOVQ  144(DI), R8
-	IMULQ 80(DI), R8
-	MOVQ  R8, 152(DI)
-	MOVQ  144(DI), R8
+	MOVQ  152(DI), R8
 	IMULQ 104(DI), R8
 	MOVQ  R8, 160(DI)
-	MOVQ  72(DI), R8
-	MOVQ  144(DI), R9
-	MOVL  R9, R9
-	ADDL  R9, R8
+	MOVQ  152(DI), R8
+	IMULQ 112(DI), R8
 	MOVQ  R8, 168(DI)
 	MOVQ  $+0, R8
 	MOVQ  R8, 184(DI)
-	MOVQ  $+4, R8
+	MOVQ  16(DI), R8
 	MOVQ  R8, 176(DI)
 	MOVQ  184(DI), AX
 	CMPQ  AX, 176(DI)
 	JGE   end4
 
 loop3:
-	MOVQ 184(DI), R8
-	SHLQ $+4, R8
-	ADDQ 152(DI), R8
-	MOVQ R8, 192(DI)
-	MOVQ 184(DI), R8
-	SHLQ $+4, R8
-	ADDQ 160(DI), R8
-	MOVQ R8, 200(DI)
-	MOVQ $+0, R8
-	MOVQ R8, 216(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 208(DI)
-	MOVQ 216(DI), AX
-	CMPQ AX, 208(DI)
-	JGE  end6
-
-loop5:
-	MOVQ          216(DI), R8
+	MOVQ          184(DI), R8
+	IMULQ         $-1, R8
+	ADDQ          80(DI), R8
+	CMPQ          R8, 88(DI)
+	CMOVQGT       88(DI), R8
+	MOVQ          $+0, AX
+	CMPQ          R8, AX
+	CMOVQLT       AX, R8
+	MOVQ          R8, 192(DI)
+	MOVQ          184(DI), R8
+	IMULQ         $-1, R8
+	ADDQ          96(DI), R8
+	CMPQ          R8, 88(DI)
+	CMOVQGT       88(DI), R8
+	MOVQ          $+0, AX
+	CMPQ          R8, AX
+	CMOVQLT       AX, R8
+	MOVQ          R8, 200(DI)
+	MOVQ          184(DI), R8
 	SHLQ          $+6, R8
-	ADDQ          192(DI), R8
+	ADDQ          160(DI), R8
+	MOVQ          R8, 208(DI)
+	MOVQ          192(DI), R8
+	SHLQ          $+6, R8
+	ADDQ          168(DI), R8
+	MOVQ          R8, 216(DI)
+	MOVQ          200(DI), R8
+	SHLQ          $+6, R8
+	ADDQ          168(DI), R8
 	MOVQ          R8, 224(DI)
-	MOVQ          216(DI), R8
-	IMULQ         $-1, R8
-	ADDQ          88(DI), R8
-	CMPQ          R8, 96(DI)
-	CMOVQGT       96(DI), R8
-	MOVQ          $+0, AX
-	CMPQ          R8, AX
-	CMOVQLT       AX, R8
+	MOVQ          184(DI), R8
+	ADDQ          16(DI), R8
 	MOVQ          R8, 232(DI)
-	MOVQ          232(DI), R8
-	SHLQ          $+6, R8
-	ADDQ          200(DI), R8
-	MOVQ          R8, 240(DI)
-	MOVQ          216(DI), R8
-	IMULQ         $-1, R8
-	ADDQ          112(DI), R8
-	CMPQ          R8, 96(DI)
-	CMOVQGT       96(DI), R8
-	MOVQ          $+0, AX
-	CMPQ          R8, AX
-	CMOVQLT       AX, R8
-	MOVQ          R8, 248(DI)
-	MOVQ          248(DI), R8
-	SHLQ          $+6, R8
-	ADDQ          200(DI), R8
-	MOVQ          R8, 256(DI)
-	MOVQ          224(DI), R8
+	MOVQ          208(DI), R8
 	MOVQ          q+8(FP), AX
 	LEAQ          (AX)(R8*4), SI
-	MOVQ          240(DI), R8
+	MOVQ          216(DI), R8
 	MOVQ          k+16(FP), AX
 	LEAQ          (AX)(R8*4), R12
-	MOVQ          256(DI), R8
+	MOVQ          224(DI), R8
 	MOVQ          k+16(FP), AX
 	LEAQ          (AX)(R8*4), R13
 	VPXORD        Z30, Z30, Z30
 	VPXORD        Z28, Z28, Z28
+	VPXORD        Z26, Z26, Z26
+	VPXORD        Z24, Z24, Z24
+	VPXORD        Z22, Z22, Z22
+	VPXORD        Z20, Z20, Z20
+	VPXORD        Z18, Z18, Z18
+	VPXORD        Z16, Z16, Z16
 	VMOVUPS       (SI), Z0
 	VMULPS        (R12), Z0, Z1
 	VMOVUPS       Z1, Z31
 	VMULPS        (R13), Z0, Z0
 	VMOVUPS       Z0, Z29
+	VMOVUPS       64(SI), Z0
+	VMULPS        64(R12), Z0, Z1
+	VMOVUPS       Z1, Z27
+	VMULPS        64(R13), Z0, Z0
+	VMOVUPS       Z0, Z25
+	VMOVUPS       128(SI), Z0
+	VMULPS        128(R12), Z0, Z1
+	VMOVUPS       Z1, Z23
+	VMULPS        128(R13), Z0, Z0
+	VMOVUPS       Z0, Z21
+	VMOVUPS       192(SI), Z0
+	VMULPS        192(R12), Z0, Z1
+	VMOVUPS       Z1, Z19
+	VMULPS        192(R13), Z0, Z0
+	VMOVUPS       Z0, Z17
 	VPERMILPS     $+0, Z31, Z0
 	VADDPS        Z0, Z30, Z30
 	VPERMILPS     $+85, Z31, Z0
@@ -5732,6 +5516,54 @@ loop5:
 	VADDPS        Z0, Z28, Z28
 	VPERMILPS     $+255, Z29, Z0
 	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+0, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+85, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+170, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+255, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+0, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+85, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+170, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+255, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+0, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+85, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+170, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+255, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+0, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+85, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+170, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+255, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+0, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+85, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+170, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+255, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+0, Z17, Z0
+	VADDPS        Z0, Z16, Z16
+	VPERMILPS     $+85, Z17, Z0
+	VADDPS        Z0, Z16, Z16
+	VPERMILPS     $+170, Z17, Z0
+	VADDPS        Z0, Z16, Z16
+	VPERMILPS     $+255, Z17, Z0
+	VADDPS        Z0, Z16, Z16
 	VEXTRACTF64X4 $+1, Z30, Y0
 	VADDPS        Y0, Y30, Y30
 	VEXTRACTF32X4 $+1, Y30, X0
@@ -5744,42 +5576,125 @@ loop5:
 	VADDPS        X0, X28, X28
 	VBROADCASTSS  X28, Z28
 	VMOVUPS       Z28, 2304(DI)
+	VEXTRACTF64X4 $+1, Z26, Y0
+	VADDPS        Y0, Y26, Y26
+	VEXTRACTF32X4 $+1, Y26, X0
+	VADDPS        X0, X26, X26
+	VBROADCASTSS  X26, Z26
+	VMOVUPS       Z26, 2368(DI)
+	VEXTRACTF64X4 $+1, Z24, Y0
+	VADDPS        Y0, Y24, Y24
+	VEXTRACTF32X4 $+1, Y24, X0
+	VADDPS        X0, X24, X24
+	VBROADCASTSS  X24, Z24
+	VMOVUPS       Z24, 2432(DI)
+	VEXTRACTF64X4 $+1, Z22, Y0
+	VADDPS        Y0, Y22, Y22
+	VEXTRACTF32X4 $+1, Y22, X0
+	VADDPS        X0, X22, X22
+	VBROADCASTSS  X22, Z22
+	VMOVUPS       Z22, 2496(DI)
+	VEXTRACTF64X4 $+1, Z20, Y0
+	VADDPS        Y0, Y20, Y20
+	VEXTRACTF32X4 $+1, Y20, X0
+	VADDPS        X0, X20, X20
+	VBROADCASTSS  X20, Z20
+	VMOVUPS       Z20, 2560(DI)
+	VEXTRACTF64X4 $+1, Z18, Y0
+	VADDPS        Y0, Y18, Y18
+	VEXTRACTF32X4 $+1, Y18, X0
+	VADDPS        X0, X18, X18
+	VBROADCASTSS  X18, Z18
+	VMOVUPS       Z18, 2624(DI)
+	VEXTRACTF64X4 $+1, Z16, Y0
+	VADDPS        Y0, Y16, Y16
+	VEXTRACTF32X4 $+1, Y16, X0
+	VADDPS        X0, X16, X16
+	VBROADCASTSS  X16, Z16
+	VMOVUPS       Z16, 2688(DI)
 	VMOVUPS       2240(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          216(DI), R8
+	MOVQ          184(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2304(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          16(DI), R8
-	ADDQ          216(DI), R8
+	MOVQ          232(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
-	MOVQ          216(DI), AX
+	VMOVUPS       2368(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          184(DI), R8
+	ADDQ          120(DI), R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2432(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          120(DI), R8
+	ADDQ          232(DI), R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2496(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          184(DI), R8
+	MOVQ          120(DI), R9
+	SHLQ          $+1, R9
+	ADDQ          R9, R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2560(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          120(DI), R8
+	SHLQ          $+1, R8
+	ADDQ          232(DI), R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2624(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          184(DI), R8
+	MOVQ          120(DI), R9
+	IMULQ         $+3, R9
+	ADDQ          R9, R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2688(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          120(DI), R8
+	IMULQ         $+3, R8
+	ADDQ          232(DI), R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	MOVQ          184(DI), AX
 	INCQ          AX
-	MOVQ          AX, 216(DI)
-	CMPQ          AX, 208(DI)
-	JLT           loop5
+	MOVQ          AX, 184(DI)
+	CMPQ          AX, 176(DI)
+	JLT           loop3
 
-end6:
-	MOVQ         184(DI), R8
-	SHLQ         $+4, R8
-	ADDQ         152(DI), R8
-	MOVQ         R8, 208(DI)
-	MOVQ         184(DI), R8
-	SHLQ         $+4, R8
-	ADDQ         160(DI), R8
-	MOVQ         R8, 216(DI)
+end4:
+	MOVQ 72(DI), R8
+	MOVQ 152(DI), R9
+	MOVL R9, R9
+	ADDL R9, R8
+	MOVQ R8, 176(DI)
+	MOVQ $+0, R8
+	MOVQ R8, 192(DI)
+	MOVQ $+4, R8
+	MOVQ R8, 184(DI)
+	MOVQ 192(DI), AX
+	CMPQ AX, 184(DI)
+	JGE  end6
+
+loop5:
 	MOVQ         16(DI), R8
-	MOVQ         R8, 224(DI)
-	MOVQ         184(DI), R8
-	IMULQ        120(DI), R8
+	MOVQ         R8, 208(DI)
+	MOVQ         192(DI), R8
+	IMULQ        128(DI), R8
 	MOVQ         R8, AX
 	ANDQ         $+3, AX
-	MOVQ         AX, 240(DI)
+	MOVQ         AX, 224(DI)
 	SHRQ         $+2, R8
-	MOVQ         R8, 232(DI)
-	MOVQ         168(DI), R8
+	MOVQ         R8, 216(DI)
+	MOVQ         176(DI), R8
 	MOVL         56(DI), AX
 	MOVL         $0xcd9e8d57, CX
 	MULL         CX
@@ -5798,50 +5713,19 @@ end6:
 	MOVQ         DX, 2368(DI)
 	XORL         2088(DI), AX
 	MOVQ         AX, 2432(DI)
-	MOVQ         184(DI), R8
-	IMULQ        120(DI), R8
-	ADDQ         128(DI), R8
-	MOVQ         R8, AX
-	ANDQ         $+3, AX
-	MOVQ         AX, 256(DI)
-	SHRQ         $+2, R8
-	MOVQ         R8, 248(DI)
-	MOVQ         168(DI), R8
-	MOVL         56(DI), AX
-	MOVL         $0xcd9e8d57, CX
-	MULL         CX
-	XORL         2048(DI), DX
-	XORL         R8, DX
-	XORL         2064(DI), AX
-	MOVQ         AX, 2560(DI)
-	MOVL         64(DI), AX
-	ADDL         $0x000d0000, AX
-	XORL         2056(DI), AX
-	MOVQ         AX, 2496(DI)
-	MOVL         DX, AX
-	MOVL         $0xd2511f53, CX
-	MULL         CX
-	XORL         2072(DI), DX
-	MOVQ         DX, 2624(DI)
-	XORL         2088(DI), AX
-	MOVQ         AX, 2688(DI)
-	MOVQ         p+24(FP), SI
-	MOVQ         16(DI), R8
-	MOVQ         p+24(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         largest+32(FP), R13
-	MOVQ         norm+40(FP), R14
-	VPBROADCASTD 232(DI), Z27
-	VPADDD       vectorWideVectors<>+64(SB), Z27, Z27
-	VPBROADCASTD 248(DI), Z22
-	VPADDD       vectorWideVectors<>+64(SB), Z22, Z22
+	VPBROADCASTD 216(DI), Z20
+	VPADDD       vectorWideVectors<>+64(SB), Z20, Z20
+	MOVQ         224(DI), AX
+	ADDQ         AX, 208(DI)
+	MOVQ         bits+48(FP), SI
+	NEGQ         AX
+	LEAQ         (SI)(AX*4), SI
+	NOTQ         AX
+	MOVQ         AX, 200(DI)
 	XORL         BX, BX
-	MOVQ         224(DI), DX
-	SUBQ         $+64, DX
-	JLT          tail7
 
-loop8:
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
+words7:
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z20, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
 	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
@@ -5854,7 +5738,7 @@ loop8:
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z20, Z8
 	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
@@ -5868,7 +5752,7 @@ loop8:
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z27
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z20
 	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
 	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
@@ -5956,515 +5840,82 @@ loop8:
 	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z28
-	VPUNPCKHQDQ     Z3, Z1, Z29
+	VPUNPCKLQDQ     Z3, Z1, Z16
+	VPUNPCKHQDQ     Z3, Z1, Z17
 	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z30
-	VPUNPCKHQDQ     Z9, Z12, Z31
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z22, Z0
-	VMOVSHDUP       Z0, Z1
-	VPXORD.BCST     2496(DI), Z1, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
-	VMOVSHDUP       Z2, Z3
-	VPXORD.BCST     2560(DI), Z3, Z3
-	VPXORD.BCST     2624(DI), Z0, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
-	VMOVSHDUP       Z5, Z6
-	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
-	VPSRLQ          $+32, Z4, Z7
-	VPXORD.BCST     2688(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z22, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
-	VMOVSHDUP       Z9, Z10
-	VPXORD.BCST     2496(DI), Z10, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
-	VMOVSHDUP       Z11, Z12
-	VPXORD.BCST     2560(DI), Z12, Z12
-	VPXORD.BCST     2624(DI), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
-	VMOVSHDUP       Z14, Z15
-	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
-	VPSRLQ          $+32, Z13, Z10
-	VPXORD.BCST     2688(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z22
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
-	VMOVSHDUP       Z3, Z0
-	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
-	VPSRLQ          $+32, Z1, Z2
-	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
-	VMOVSHDUP       Z9, Z11
-	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
-	VPSRLQ          $+32, Z12, Z8
-	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
-	VMOVSHDUP       Z7, Z5
-	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
-	VPSRLQ          $+32, Z6, Z4
-	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
-	VMOVSHDUP       Z10, Z14
-	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
-	VPSRLQ          $+32, Z15, Z13
-	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
-	VMOVSHDUP       Z2, Z3
-	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
-	VPSRLQ          $+32, Z0, Z1
-	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
-	VMOVSHDUP       Z8, Z9
-	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
-	VPSRLQ          $+32, Z11, Z12
-	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
-	VMOVSHDUP       Z4, Z7
-	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
-	VPSRLQ          $+32, Z5, Z6
-	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
-	VMOVSHDUP       Z13, Z10
-	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
-	VPSRLQ          $+32, Z14, Z15
-	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
-	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
-	VPSRLQ          $+32, Z3, Z0
-	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
-	VMOVSHDUP       Z12, Z8
-	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
-	VPSRLQ          $+32, Z9, Z11
-	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
-	VMOVSHDUP       Z6, Z4
-	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
-	VPSRLQ          $+32, Z7, Z5
-	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
-	VMOVSHDUP       Z15, Z13
-	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
-	VPSRLQ          $+32, Z10, Z14
-	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
-	VMOVSHDUP       Z0, Z1
-	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
-	VPSRLQ          $+32, Z2, Z3
-	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
-	VMOVSHDUP       Z11, Z12
-	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
-	VPSRLQ          $+32, Z8, Z9
-	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z0, K6, Z1
-	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z23
-	VPUNPCKHQDQ     Z3, Z1, Z24
-	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z11, K6, Z12
-	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z25
-	VPUNPCKHQDQ     Z9, Z12, Z26
+	VPUNPCKLQDQ     Z9, Z12, Z18
+	VPUNPCKHQDQ     Z9, Z12, Z19
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST    vectorWords<>+152(SB), Z0, Z0
-	VPADDD.BCST     88(DI), Z0, Z1
-	VPXORD          Z2, Z2, Z2
-	VPCMPD          $+2, Z1, Z2, K1
-	VPCMPD.BCST     $+1, 24(DI), Z1, K2
-	KANDW           K2, K1, K1
-	VPBROADCASTD    vectorWords<>+140(SB), Z1
-	VBLENDMPS       (SI)(BX*4), Z1, K1, Z3
-	VMOVUPS         Z3, (SI)(BX*4)
-	VPADDD.BCST     112(DI), Z0, Z0
-	VPCMPD          $+2, Z0, Z2, K1
-	VPCMPD.BCST     $+1, 24(DI), Z0, K2
-	KANDW           K2, K1, K1
-	VBLENDMPS       (R12)(BX*4), Z1, K1, Z0
-	VMOVUPS         Z0, (R12)(BX*4)
-	VMAXPS          Z0, Z3, Z4
-	VCMPPS          $+4, Z1, Z4, K1
-	VMOVUPS.Z       Z4, K1, Z1
-	VMOVUPS         Z1, (R13)(BX*4)
-	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    vectorWords<>+12(SB), Z4
-	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    vectorWords<>+16(SB), Z5
-	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
-	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
-	VSUBPS          Z7, Z3, Z3
-	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
-	VMULPS          Z8, Z7, Z7
-	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
-	VPSLLD          $+23, Z6, Z6
-	VMULPS          Z6, Z3, Z3
-	VMOVUPS         Z3, (SI)(BX*4)
-	VSUBPS          Z1, Z0, Z0
-	VMINPS          Z0, Z4, Z0
-	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
-	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
-	VSUBPS          Z4, Z0, Z0
-	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
-	VMULPS          Z5, Z4, Z4
-	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
-	VPSLLD          $+23, Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, (R12)(BX*4)
-	VADDPS          Z0, Z3, Z1
-	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    vectorWords<>+56(SB), Z4
-	VDIVPS          Z1, Z4, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, (R14)(BX*4)
-	VMULPS          Z1, Z3, Z3
-	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z3
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
-	VMOVUPS.Z       Z3, K1, Z3
-	VMOVUPS         Z3, (SI)(BX*4)
-	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z23, K1
-	VMOVUPS.Z       Z0, K1, Z0
-	VMOVUPS         Z0, (R12)(BX*4)
+	VPCMPD.BCST     $+6, 200(DI), Z0, K7
+	VPCMPD.BCST     $+1, 208(DI), Z0, K7, K6
+	VMOVUPS         Z16, K6, (SI)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST    vectorWords<>+152(SB), Z0, Z0
-	VPADDD.BCST     88(DI), Z0, Z1
-	VPXORD          Z2, Z2, Z2
-	VPCMPD          $+2, Z1, Z2, K1
-	VPCMPD.BCST     $+1, 24(DI), Z1, K2
-	KANDW           K2, K1, K1
-	VPBROADCASTD    vectorWords<>+140(SB), Z1
-	VBLENDMPS       64(SI)(BX*4), Z1, K1, Z3
-	VMOVUPS         Z3, 64(SI)(BX*4)
-	VPADDD.BCST     112(DI), Z0, Z0
-	VPCMPD          $+2, Z0, Z2, K1
-	VPCMPD.BCST     $+1, 24(DI), Z0, K2
-	KANDW           K2, K1, K1
-	VBLENDMPS       64(R12)(BX*4), Z1, K1, Z0
-	VMOVUPS         Z0, 64(R12)(BX*4)
-	VMAXPS          Z0, Z3, Z4
-	VCMPPS          $+4, Z1, Z4, K1
-	VMOVUPS.Z       Z4, K1, Z1
-	VMOVUPS         Z1, 64(R13)(BX*4)
-	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    vectorWords<>+12(SB), Z4
-	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    vectorWords<>+16(SB), Z5
-	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
-	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
-	VSUBPS          Z7, Z3, Z3
-	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
-	VMULPS          Z8, Z7, Z7
-	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
-	VPSLLD          $+23, Z6, Z6
-	VMULPS          Z6, Z3, Z3
-	VMOVUPS         Z3, 64(SI)(BX*4)
-	VSUBPS          Z1, Z0, Z0
-	VMINPS          Z0, Z4, Z0
-	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
-	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
-	VSUBPS          Z4, Z0, Z0
-	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
-	VMULPS          Z5, Z4, Z4
-	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
-	VPSLLD          $+23, Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, 64(R12)(BX*4)
-	VADDPS          Z0, Z3, Z1
-	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    vectorWords<>+56(SB), Z4
-	VDIVPS          Z1, Z4, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, 64(R14)(BX*4)
-	VMULPS          Z1, Z3, Z3
-	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z3
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
-	VMOVUPS.Z       Z3, K1, Z3
-	VMOVUPS         Z3, 64(SI)(BX*4)
-	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z24, K1
-	VMOVUPS.Z       Z0, K1, Z0
-	VMOVUPS         Z0, 64(R12)(BX*4)
+	VPCMPD.BCST     $+6, 200(DI), Z0, K7
+	VPCMPD.BCST     $+1, 208(DI), Z0, K7, K6
+	VMOVUPS         Z17, K6, 64(SI)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST    vectorWords<>+152(SB), Z0, Z0
-	VPADDD.BCST     88(DI), Z0, Z1
-	VPXORD          Z2, Z2, Z2
-	VPCMPD          $+2, Z1, Z2, K1
-	VPCMPD.BCST     $+1, 24(DI), Z1, K2
-	KANDW           K2, K1, K1
-	VPBROADCASTD    vectorWords<>+140(SB), Z1
-	VBLENDMPS       128(SI)(BX*4), Z1, K1, Z3
-	VMOVUPS         Z3, 128(SI)(BX*4)
-	VPADDD.BCST     112(DI), Z0, Z0
-	VPCMPD          $+2, Z0, Z2, K1
-	VPCMPD.BCST     $+1, 24(DI), Z0, K2
-	KANDW           K2, K1, K1
-	VBLENDMPS       128(R12)(BX*4), Z1, K1, Z0
-	VMOVUPS         Z0, 128(R12)(BX*4)
-	VMAXPS          Z0, Z3, Z4
-	VCMPPS          $+4, Z1, Z4, K1
-	VMOVUPS.Z       Z4, K1, Z1
-	VMOVUPS         Z1, 128(R13)(BX*4)
-	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    vectorWords<>+12(SB), Z4
-	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    vectorWords<>+16(SB), Z5
-	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
-	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
-	VSUBPS          Z7, Z3, Z3
-	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
-	VMULPS          Z8, Z7, Z7
-	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
-	VPSLLD          $+23, Z6, Z6
-	VMULPS          Z6, Z3, Z3
-	VMOVUPS         Z3, 128(SI)(BX*4)
-	VSUBPS          Z1, Z0, Z0
-	VMINPS          Z0, Z4, Z0
-	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
-	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
-	VSUBPS          Z4, Z0, Z0
-	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
-	VMULPS          Z5, Z4, Z4
-	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
-	VPSLLD          $+23, Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, 128(R12)(BX*4)
-	VADDPS          Z0, Z3, Z1
-	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    vectorWords<>+56(SB), Z4
-	VDIVPS          Z1, Z4, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, 128(R14)(BX*4)
-	VMULPS          Z1, Z3, Z3
-	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z3
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
-	VMOVUPS.Z       Z3, K1, Z3
-	VMOVUPS         Z3, 128(SI)(BX*4)
-	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z25, K1
-	VMOVUPS.Z       Z0, K1, Z0
-	VMOVUPS         Z0, 128(R12)(BX*4)
+	VPCMPD.BCST     $+6, 200(DI), Z0, K7
+	VPCMPD.BCST     $+1, 208(DI), Z0, K7, K6
+	VMOVUPS         Z18, K6, 128(SI)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST    vectorWords<>+152(SB), Z0, Z0
-	VPADDD.BCST     88(DI), Z0, Z1
-	VPXORD          Z2, Z2, Z2
-	VPCMPD          $+2, Z1, Z2, K1
-	VPCMPD.BCST     $+1, 24(DI), Z1, K2
-	KANDW           K2, K1, K1
-	VPBROADCASTD    vectorWords<>+140(SB), Z1
-	VBLENDMPS       192(SI)(BX*4), Z1, K1, Z3
-	VMOVUPS         Z3, 192(SI)(BX*4)
-	VPADDD.BCST     112(DI), Z0, Z0
-	VPCMPD          $+2, Z0, Z2, K1
-	VPCMPD.BCST     $+1, 24(DI), Z0, K2
-	KANDW           K2, K1, K1
-	VBLENDMPS       192(R12)(BX*4), Z1, K1, Z0
-	VMOVUPS         Z0, 192(R12)(BX*4)
-	VMAXPS          Z0, Z3, Z4
-	VCMPPS          $+4, Z1, Z4, K1
-	VMOVUPS.Z       Z4, K1, Z1
-	VMOVUPS         Z1, 192(R13)(BX*4)
-	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    vectorWords<>+12(SB), Z4
-	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    vectorWords<>+16(SB), Z5
-	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
-	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
-	VSUBPS          Z7, Z3, Z3
-	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
-	VMULPS          Z8, Z7, Z7
-	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
-	VPSLLD          $+23, Z6, Z6
-	VMULPS          Z6, Z3, Z3
-	VMOVUPS         Z3, 192(SI)(BX*4)
-	VSUBPS          Z1, Z0, Z0
-	VMINPS          Z0, Z4, Z0
-	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
-	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
-	VSUBPS          Z4, Z0, Z0
-	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
-	VMULPS          Z5, Z4, Z4
-	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
-	VPSLLD          $+23, Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, 192(R12)(BX*4)
-	VADDPS          Z0, Z3, Z1
-	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    vectorWords<>+56(SB), Z4
-	VDIVPS          Z1, Z4, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, 192(R14)(BX*4)
-	VMULPS          Z1, Z3, Z3
-	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z3
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
-	VMOVUPS.Z       Z3, K1, Z3
-	VMOVUPS         Z3, 192(SI)(BX*4)
-	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z26, K1
-	VMOVUPS.Z       Z0, K1, Z0
-	VMOVUPS         Z0, 192(R12)(BX*4)
+	VPCMPD.BCST     $+6, 200(DI), Z0, K7
+	VPCMPD.BCST     $+1, 208(DI), Z0, K7, K6
+	VMOVUPS         Z19, K6, 192(SI)(BX*4)
 	ADDQ            $+64, BX
-	CMPQ            BX, DX
-	JLE             loop8
+	CMPQ            BX, 208(DI)
+	JLT             words7
+	MOVQ            16(DI), R8
+	MOVQ            R8, 208(DI)
+	MOVQ            192(DI), R8
+	IMULQ           128(DI), R8
+	ADDQ            136(DI), R8
+	MOVQ            R8, AX
+	ANDQ            $+3, AX
+	MOVQ            AX, 224(DI)
+	SHRQ            $+2, R8
+	MOVQ            R8, 216(DI)
+	MOVQ            176(DI), R8
+	MOVL            56(DI), AX
+	MOVL            $0xcd9e8d57, CX
+	MULL            CX
+	XORL            2048(DI), DX
+	XORL            R8, DX
+	XORL            2064(DI), AX
+	MOVQ            AX, 2304(DI)
+	MOVL            64(DI), AX
+	ADDL            $0x000d0000, AX
+	XORL            2056(DI), AX
+	MOVQ            AX, 2240(DI)
+	MOVL            DX, AX
+	MOVL            $0xd2511f53, CX
+	MULL            CX
+	XORL            2072(DI), DX
+	MOVQ            DX, 2368(DI)
+	XORL            2088(DI), AX
+	MOVQ            AX, 2432(DI)
+	VPBROADCASTD    216(DI), Z20
+	VPADDD          vectorWideVectors<>+64(SB), Z20, Z20
+	MOVQ            224(DI), AX
+	ADDQ            AX, 208(DI)
+	MOVQ            bits2+56(FP), SI
+	NEGQ            AX
+	LEAQ            (SI)(AX*4), SI
+	NOTQ            AX
+	MOVQ            AX, 200(DI)
+	XORL            BX, BX
 
-tail7:
-	MOVQ            224(DI), CX
-	SUBQ            BX, CX
-	JLE             end9
-	MOVL            $-1, AX
-	BZHIL           CX, AX, AX
-	KMOVW           AX, K7
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
+words8:
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z20, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
 	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
@@ -6477,7 +5928,7 @@ tail7:
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z20, Z8
 	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
@@ -6491,7 +5942,7 @@ tail7:
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z27
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z20
 	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
 	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
@@ -6579,585 +6030,489 @@ tail7:
 	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z28
-	VPUNPCKHQDQ     Z3, Z1, Z29
+	VPUNPCKLQDQ     Z3, Z1, Z16
+	VPUNPCKHQDQ     Z3, Z1, Z17
 	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z30
-	VPUNPCKHQDQ     Z9, Z12, Z31
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z22, Z0
-	VMOVSHDUP       Z0, Z1
-	VPXORD.BCST     2496(DI), Z1, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
-	VMOVSHDUP       Z2, Z3
-	VPXORD.BCST     2560(DI), Z3, Z3
-	VPXORD.BCST     2624(DI), Z0, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
-	VMOVSHDUP       Z5, Z6
-	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
-	VPSRLQ          $+32, Z4, Z7
-	VPXORD.BCST     2688(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z22, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
-	VMOVSHDUP       Z9, Z10
-	VPXORD.BCST     2496(DI), Z10, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
-	VMOVSHDUP       Z11, Z12
-	VPXORD.BCST     2560(DI), Z12, Z12
-	VPXORD.BCST     2624(DI), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
-	VMOVSHDUP       Z14, Z15
-	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
-	VPSRLQ          $+32, Z13, Z10
-	VPXORD.BCST     2688(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z22
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
-	VMOVSHDUP       Z3, Z0
-	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
-	VPSRLQ          $+32, Z1, Z2
-	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
-	VMOVSHDUP       Z9, Z11
-	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
-	VPSRLQ          $+32, Z12, Z8
-	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
-	VMOVSHDUP       Z7, Z5
-	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
-	VPSRLQ          $+32, Z6, Z4
-	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
-	VMOVSHDUP       Z10, Z14
-	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
-	VPSRLQ          $+32, Z15, Z13
-	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
-	VMOVSHDUP       Z2, Z3
-	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
-	VPSRLQ          $+32, Z0, Z1
-	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
-	VMOVSHDUP       Z8, Z9
-	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
-	VPSRLQ          $+32, Z11, Z12
-	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
-	VMOVSHDUP       Z4, Z7
-	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
-	VPSRLQ          $+32, Z5, Z6
-	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
-	VMOVSHDUP       Z13, Z10
-	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
-	VPSRLQ          $+32, Z14, Z15
-	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
-	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
-	VPSRLQ          $+32, Z3, Z0
-	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
-	VMOVSHDUP       Z12, Z8
-	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
-	VPSRLQ          $+32, Z9, Z11
-	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
-	VMOVSHDUP       Z6, Z4
-	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
-	VPSRLQ          $+32, Z7, Z5
-	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
-	VMOVSHDUP       Z15, Z13
-	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
-	VPSRLQ          $+32, Z10, Z14
-	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
-	VMOVSHDUP       Z0, Z1
-	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
-	VPSRLQ          $+32, Z2, Z3
-	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
-	VMOVSHDUP       Z11, Z12
-	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
-	VPSRLQ          $+32, Z8, Z9
-	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z0, K6, Z1
-	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z23
-	VPUNPCKHQDQ     Z3, Z1, Z24
-	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z11, K6, Z12
-	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z25
-	VPUNPCKHQDQ     Z9, Z12, Z26
+	VPUNPCKLQDQ     Z9, Z12, Z18
+	VPUNPCKHQDQ     Z9, Z12, Z19
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST    vectorWords<>+152(SB), Z0, Z0
-	VPADDD.BCST     88(DI), Z0, Z1
-	VPXORD          Z2, Z2, Z2
-	VPCMPD          $+2, Z1, Z2, K1
-	VPCMPD.BCST     $+1, 24(DI), Z1, K2
-	KANDW           K2, K1, K1
-	VPBROADCASTD    vectorWords<>+140(SB), Z1
-	VMOVUPS.Z       (SI)(BX*4), K7, Z3
-	VBLENDMPS       Z3, Z1, K1, Z3
-	VMOVUPS         Z3, K7, (SI)(BX*4)
-	VPADDD.BCST     112(DI), Z0, Z0
-	VPCMPD          $+2, Z0, Z2, K1
-	VPCMPD.BCST     $+1, 24(DI), Z0, K2
-	KANDW           K2, K1, K1
-	VMOVUPS.Z       (R12)(BX*4), K7, Z0
-	VBLENDMPS       Z0, Z1, K1, Z0
-	VMOVUPS         Z0, K7, (R12)(BX*4)
-	VMAXPS          Z0, Z3, Z4
-	VCMPPS          $+4, Z1, Z4, K1
-	VMOVUPS.Z       Z4, K1, Z1
-	VMOVUPS         Z1, K7, (R13)(BX*4)
-	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    vectorWords<>+12(SB), Z4
-	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    vectorWords<>+16(SB), Z5
-	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
-	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
-	VSUBPS          Z7, Z3, Z3
-	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
-	VMULPS          Z8, Z7, Z7
-	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
-	VPSLLD          $+23, Z6, Z6
-	VMULPS          Z6, Z3, Z3
-	VMOVUPS         Z3, K7, (SI)(BX*4)
-	VSUBPS          Z1, Z0, Z0
-	VMINPS          Z0, Z4, Z0
-	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
-	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
-	VSUBPS          Z4, Z0, Z0
-	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
-	VMULPS          Z5, Z4, Z4
-	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
-	VPSLLD          $+23, Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, K7, (R12)(BX*4)
-	VADDPS          Z0, Z3, Z1
-	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    vectorWords<>+56(SB), Z4
-	VDIVPS          Z1, Z4, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, K7, (R14)(BX*4)
-	VMULPS          Z1, Z3, Z3
-	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z3
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
-	VMOVUPS.Z       Z3, K1, Z3
-	VMOVUPS         Z3, K7, (SI)(BX*4)
-	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z23, K1
-	VMOVUPS.Z       Z0, K1, Z0
-	VMOVUPS         Z0, K7, (R12)(BX*4)
-	SUBQ            $+16, CX
-	JLE             end9
-	MOVL            $-1, AX
-	BZHIL           CX, AX, AX
-	KMOVW           AX, K7
+	VPCMPD.BCST     $+6, 200(DI), Z0, K7
+	VPCMPD.BCST     $+1, 208(DI), Z0, K7, K6
+	VMOVUPS         Z16, K6, (SI)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST    vectorWords<>+152(SB), Z0, Z0
-	VPADDD.BCST     88(DI), Z0, Z1
-	VPXORD          Z2, Z2, Z2
-	VPCMPD          $+2, Z1, Z2, K1
-	VPCMPD.BCST     $+1, 24(DI), Z1, K2
-	KANDW           K2, K1, K1
-	VPBROADCASTD    vectorWords<>+140(SB), Z1
-	VMOVUPS.Z       64(SI)(BX*4), K7, Z3
-	VBLENDMPS       Z3, Z1, K1, Z3
-	VMOVUPS         Z3, K7, 64(SI)(BX*4)
-	VPADDD.BCST     112(DI), Z0, Z0
-	VPCMPD          $+2, Z0, Z2, K1
-	VPCMPD.BCST     $+1, 24(DI), Z0, K2
-	KANDW           K2, K1, K1
-	VMOVUPS.Z       64(R12)(BX*4), K7, Z0
-	VBLENDMPS       Z0, Z1, K1, Z0
-	VMOVUPS         Z0, K7, 64(R12)(BX*4)
-	VMAXPS          Z0, Z3, Z4
-	VCMPPS          $+4, Z1, Z4, K1
-	VMOVUPS.Z       Z4, K1, Z1
-	VMOVUPS         Z1, K7, 64(R13)(BX*4)
-	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    vectorWords<>+12(SB), Z4
-	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    vectorWords<>+16(SB), Z5
-	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
-	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
-	VSUBPS          Z7, Z3, Z3
-	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
-	VMULPS          Z8, Z7, Z7
-	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
-	VPSLLD          $+23, Z6, Z6
-	VMULPS          Z6, Z3, Z3
-	VMOVUPS         Z3, K7, 64(SI)(BX*4)
-	VSUBPS          Z1, Z0, Z0
-	VMINPS          Z0, Z4, Z0
-	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
-	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
-	VSUBPS          Z4, Z0, Z0
-	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
-	VMULPS          Z5, Z4, Z4
-	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
-	VPSLLD          $+23, Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, K7, 64(R12)(BX*4)
-	VADDPS          Z0, Z3, Z1
-	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    vectorWords<>+56(SB), Z4
-	VDIVPS          Z1, Z4, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, K7, 64(R14)(BX*4)
-	VMULPS          Z1, Z3, Z3
-	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z3
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
-	VMOVUPS.Z       Z3, K1, Z3
-	VMOVUPS         Z3, K7, 64(SI)(BX*4)
-	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z24, K1
-	VMOVUPS.Z       Z0, K1, Z0
-	VMOVUPS         Z0, K7, 64(R12)(BX*4)
-	SUBQ            $+16, CX
-	JLE             end9
-	MOVL            $-1, AX
-	BZHIL           CX, AX, AX
-	KMOVW           AX, K7
+	VPCMPD.BCST     $+6, 200(DI), Z0, K7
+	VPCMPD.BCST     $+1, 208(DI), Z0, K7, K6
+	VMOVUPS         Z17, K6, 64(SI)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST    vectorWords<>+152(SB), Z0, Z0
-	VPADDD.BCST     88(DI), Z0, Z1
-	VPXORD          Z2, Z2, Z2
-	VPCMPD          $+2, Z1, Z2, K1
-	VPCMPD.BCST     $+1, 24(DI), Z1, K2
-	KANDW           K2, K1, K1
-	VPBROADCASTD    vectorWords<>+140(SB), Z1
-	VMOVUPS.Z       128(SI)(BX*4), K7, Z3
-	VBLENDMPS       Z3, Z1, K1, Z3
-	VMOVUPS         Z3, K7, 128(SI)(BX*4)
-	VPADDD.BCST     112(DI), Z0, Z0
-	VPCMPD          $+2, Z0, Z2, K1
-	VPCMPD.BCST     $+1, 24(DI), Z0, K2
-	KANDW           K2, K1, K1
-	VMOVUPS.Z       128(R12)(BX*4), K7, Z0
-	VBLENDMPS       Z0, Z1, K1, Z0
-	VMOVUPS         Z0, K7, 128(R12)(BX*4)
-	VMAXPS          Z0, Z3, Z4
-	VCMPPS          $+4, Z1, Z4, K1
-	VMOVUPS.Z       Z4, K1, Z1
-	VMOVUPS         Z1, K7, 128(R13)(BX*4)
-	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    vectorWords<>+12(SB), Z4
-	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    vectorWords<>+16(SB), Z5
-	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
-	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
-	VSUBPS          Z7, Z3, Z3
-	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
-	VMULPS          Z8, Z7, Z7
-	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
-	VPSLLD          $+23, Z6, Z6
-	VMULPS          Z6, Z3, Z3
-	VMOVUPS         Z3, K7, 128(SI)(BX*4)
-	VSUBPS          Z1, Z0, Z0
-	VMINPS          Z0, Z4, Z0
-	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
-	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
-	VSUBPS          Z4, Z0, Z0
-	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
-	VMULPS          Z5, Z4, Z4
-	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
-	VPSLLD          $+23, Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, K7, 128(R12)(BX*4)
-	VADDPS          Z0, Z3, Z1
-	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    vectorWords<>+56(SB), Z4
-	VDIVPS          Z1, Z4, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, K7, 128(R14)(BX*4)
-	VMULPS          Z1, Z3, Z3
-	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z3
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
-	VMOVUPS.Z       Z3, K1, Z3
-	VMOVUPS         Z3, K7, 128(SI)(BX*4)
-	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z25, K1
-	VMOVUPS.Z       Z0, K1, Z0
-	VMOVUPS         Z0, K7, 128(R12)(BX*4)
-	SUBQ            $+16, CX
-	JLE             end9
-	MOVL            $-1, AX
-	BZHIL           CX, AX, AX
-	KMOVW           AX, K7
+	VPCMPD.BCST     $+6, 200(DI), Z0, K7
+	VPCMPD.BCST     $+1, 208(DI), Z0, K7, K6
+	VMOVUPS         Z18, K6, 128(SI)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST    vectorWords<>+152(SB), Z0, Z0
-	VPADDD.BCST     88(DI), Z0, Z1
-	VPXORD          Z2, Z2, Z2
-	VPCMPD          $+2, Z1, Z2, K1
-	VPCMPD.BCST     $+1, 24(DI), Z1, K2
-	KANDW           K2, K1, K1
-	VPBROADCASTD    vectorWords<>+140(SB), Z1
-	VMOVUPS.Z       192(SI)(BX*4), K7, Z3
-	VBLENDMPS       Z3, Z1, K1, Z3
-	VMOVUPS         Z3, K7, 192(SI)(BX*4)
-	VPADDD.BCST     112(DI), Z0, Z0
-	VPCMPD          $+2, Z0, Z2, K1
-	VPCMPD.BCST     $+1, 24(DI), Z0, K2
-	KANDW           K2, K1, K1
-	VMOVUPS.Z       192(R12)(BX*4), K7, Z0
-	VBLENDMPS       Z0, Z1, K1, Z0
-	VMOVUPS         Z0, K7, 192(R12)(BX*4)
-	VMAXPS          Z0, Z3, Z4
-	VCMPPS          $+4, Z1, Z4, K1
-	VMOVUPS.Z       Z4, K1, Z1
-	VMOVUPS         Z1, K7, 192(R13)(BX*4)
-	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    vectorWords<>+12(SB), Z4
-	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    vectorWords<>+16(SB), Z5
-	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
-	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
-	VSUBPS          Z7, Z3, Z3
-	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
-	VMULPS          Z8, Z7, Z7
-	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
-	VPSLLD          $+23, Z6, Z6
-	VMULPS          Z6, Z3, Z3
-	VMOVUPS         Z3, K7, 192(SI)(BX*4)
-	VSUBPS          Z1, Z0, Z0
-	VMINPS          Z0, Z4, Z0
-	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
-	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
-	VSUBPS          Z4, Z0, Z0
-	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
-	VMULPS          Z5, Z4, Z4
-	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
-	VPSLLD          $+23, Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, K7, 192(R12)(BX*4)
-	VADDPS          Z0, Z3, Z1
-	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    vectorWords<>+56(SB), Z4
-	VDIVPS          Z1, Z4, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, K7, 192(R14)(BX*4)
-	VMULPS          Z1, Z3, Z3
-	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z3
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
-	VMOVUPS.Z       Z3, K1, Z3
-	VMOVUPS         Z3, K7, 192(SI)(BX*4)
-	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z26, K1
-	VMOVUPS.Z       Z0, K1, Z0
-	VMOVUPS         Z0, K7, 192(R12)(BX*4)
-
-end9:
-	MOVQ $+0, R8
-	MOVQ R8, 232(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 224(DI)
-	MOVQ 232(DI), AX
-	CMPQ AX, 224(DI)
-	JGE  end11
+	VPCMPD.BCST     $+6, 200(DI), Z0, K7
+	VPCMPD.BCST     $+1, 208(DI), Z0, K7, K6
+	VMOVUPS         Z19, K6, 192(SI)(BX*4)
+	ADDQ            $+64, BX
+	CMPQ            BX, 208(DI)
+	JLT             words8
+	MOVQ            16(DI), R8
+	MOVQ            R8, 200(DI)
+	MOVQ            192(DI), R8
+	IMULQ           120(DI), R8
+	MOVQ            p+24(FP), AX
+	LEAQ            (AX)(R8*4), SI
+	XORL            BX, BX
+	MOVQ            200(DI), DX
+	SUBQ            $+16, DX
+	JLT             tail9
 
 loop10:
-	MOVQ         232(DI), R8
+	LEAQ         (BX), AX
+	VPBROADCASTD AX, Z0
+	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
+	VPMULLD.BCST vectorWords<>+152(SB), Z0, Z0
+	VPADDD.BCST  80(DI), Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPCMPD       $+2, Z0, Z1, K1
+	VPCMPD.BCST  $+1, 24(DI), Z0, K2
+	KANDW        K2, K1, K1
+	VPBROADCASTD vectorWords<>+140(SB), Z0
+	VBLENDMPS    (SI)(BX*4), Z0, K1, Z0
+	VMOVUPS      Z0, (SI)(BX*4)
+	ADDQ         $+16, BX
+	CMPQ         BX, DX
+	JLE          loop10
+
+tail9:
+	MOVQ         200(DI), CX
+	SUBQ         BX, CX
+	JLE          end11
+	MOVL         $-1, AX
+	BZHIL        CX, AX, AX
+	KMOVW        AX, K7
+	LEAQ         (BX), AX
+	VPBROADCASTD AX, Z0
+	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
+	VPMULLD.BCST vectorWords<>+152(SB), Z0, Z0
+	VPADDD.BCST  80(DI), Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPCMPD       $+2, Z0, Z1, K1
+	VPCMPD.BCST  $+1, 24(DI), Z0, K2
+	KANDW        K2, K1, K1
+	VPBROADCASTD vectorWords<>+140(SB), Z0
+	VMOVUPS.Z    (SI)(BX*4), K7, Z1
+	VBLENDMPS    Z1, Z0, K1, Z0
+	VMOVUPS      Z0, K7, (SI)(BX*4)
+
+end11:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 200(DI)
+	MOVQ  192(DI), R8
+	IMULQ 120(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  192(DI), R8
+	IMULQ 120(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R12
+	MOVQ  largest+32(FP), R13
+	XORL  BX, BX
+	MOVQ  200(DI), DX
+	SUBQ  $+16, DX
+	JLT   tail12
+
+loop13:
+	LEAQ         (BX), AX
+	VPBROADCASTD AX, Z0
+	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
+	VPMULLD.BCST vectorWords<>+152(SB), Z0, Z0
+	VPADDD.BCST  96(DI), Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPCMPD       $+2, Z0, Z1, K1
+	VPCMPD.BCST  $+1, 24(DI), Z0, K2
+	KANDW        K2, K1, K1
+	VPBROADCASTD vectorWords<>+140(SB), Z0
+	VBLENDMPS    (SI)(BX*4), Z0, K1, Z2
+	VMOVUPS      Z2, (SI)(BX*4)
+	VMOVUPS      (R12)(BX*4), Z3
+	VMAXPS       Z2, Z3, Z2
+	VCMPPS       $+4, Z0, Z2, K1
+	VMOVUPS.Z    Z2, K1, Z0
+	VMOVUPS      Z0, (R13)(BX*4)
+	VSUBPS       Z0, Z3, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VPBROADCASTD vectorWords<>+16(SB), Z1
+	VMAXPS       Z0, Z1, Z0
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST  vectorWords<>+28(SB), Z2, Z3
+	VSUBPS       Z3, Z0, Z0
+	VMULPS.BCST  vectorWords<>+32(SB), Z2, Z2
+	VSUBPS       Z2, Z0, Z0
+	VMULPS       Z0, Z0, Z2
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z3
+	VADDPS.BCST  vectorWords<>+40(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+44(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+48(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+52(SB), Z3, Z3
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z2, Z0, Z0
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
+	VPSLLD       $+23, Z1, Z1
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, (R12)(BX*4)
+	ADDQ         $+16, BX
+	CMPQ         BX, DX
+	JLE          loop13
+
+tail12:
+	MOVQ         200(DI), CX
+	SUBQ         BX, CX
+	JLE          end14
+	MOVL         $-1, AX
+	BZHIL        CX, AX, AX
+	KMOVW        AX, K7
+	LEAQ         (BX), AX
+	VPBROADCASTD AX, Z0
+	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
+	VPMULLD.BCST vectorWords<>+152(SB), Z0, Z0
+	VPADDD.BCST  96(DI), Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPCMPD       $+2, Z0, Z1, K1
+	VPCMPD.BCST  $+1, 24(DI), Z0, K2
+	KANDW        K2, K1, K1
+	VPBROADCASTD vectorWords<>+140(SB), Z0
+	VMOVUPS.Z    (SI)(BX*4), K7, Z2
+	VBLENDMPS    Z2, Z0, K1, Z2
+	VMOVUPS      Z2, K7, (SI)(BX*4)
+	VMOVUPS.Z    (R12)(BX*4), K7, Z3
+	VMAXPS       Z2, Z3, Z2
+	VCMPPS       $+4, Z0, Z2, K1
+	VMOVUPS.Z    Z2, K1, Z0
+	VMOVUPS      Z0, K7, (R13)(BX*4)
+	VSUBPS       Z0, Z3, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VPBROADCASTD vectorWords<>+16(SB), Z1
+	VMAXPS       Z0, Z1, Z0
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST  vectorWords<>+28(SB), Z2, Z3
+	VSUBPS       Z3, Z0, Z0
+	VMULPS.BCST  vectorWords<>+32(SB), Z2, Z2
+	VSUBPS       Z2, Z0, Z0
+	VMULPS       Z0, Z0, Z2
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z3
+	VADDPS.BCST  vectorWords<>+40(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+44(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+48(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+52(SB), Z3, Z3
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z2, Z0, Z0
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
+	VPSLLD       $+23, Z1, Z1
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, K7, (R12)(BX*4)
+
+end14:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 200(DI)
+	MOVQ  192(DI), R8
+	IMULQ 120(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  largest+32(FP), R12
+	MOVQ  192(DI), R8
+	IMULQ 120(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R13
+	MOVQ  norm+40(FP), R14
+	MOVQ  bits+48(FP), R15
+	XORL  BX, BX
+	MOVQ  200(DI), DX
+	SUBQ  $+16, DX
+	JLT   tail15
+
+loop16:
+	VMOVUPS      (SI)(BX*4), Z0
+	VSUBPS       (R12)(BX*4), Z0, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VPBROADCASTD vectorWords<>+16(SB), Z1
+	VMAXPS       Z0, Z1, Z0
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST  vectorWords<>+28(SB), Z2, Z3
+	VSUBPS       Z3, Z0, Z0
+	VMULPS.BCST  vectorWords<>+32(SB), Z2, Z2
+	VSUBPS       Z2, Z0, Z0
+	VMULPS       Z0, Z0, Z2
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z3
+	VADDPS.BCST  vectorWords<>+40(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+44(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+48(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+52(SB), Z3, Z3
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z2, Z0, Z0
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
+	VPSLLD       $+23, Z1, Z1
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, (SI)(BX*4)
+	VMOVUPS      (R13)(BX*4), Z1
+	VADDPS       Z0, Z1, Z0
+	VPXORD       Z2, Z2, Z2
+	VCMPPS       $+1, Z0, Z2, K1
+	VPBROADCASTD vectorWords<>+56(SB), Z3
+	VDIVPS       Z0, Z3, Z0
+	VMOVUPS.Z    Z0, K1, Z0
+	VMOVUPS      Z0, (R14)(BX*4)
+	VMULPS       Z0, Z1, Z0
+	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z0
+	VMOVUPS      (R15)(BX*4), Z1
+	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z1, K1
+	VMOVUPS.Z    Z0, K1, Z0
+	VMOVUPS      Z0, (R13)(BX*4)
+	ADDQ         $+16, BX
+	CMPQ         BX, DX
+	JLE          loop16
+
+tail15:
+	MOVQ         200(DI), CX
+	SUBQ         BX, CX
+	JLE          end17
+	MOVL         $-1, AX
+	BZHIL        CX, AX, AX
+	KMOVW        AX, K7
+	VMOVUPS.Z    (SI)(BX*4), K7, Z0
+	VMOVUPS.Z    (R12)(BX*4), K7, Z1
+	VSUBPS       Z1, Z0, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VPBROADCASTD vectorWords<>+16(SB), Z1
+	VMAXPS       Z0, Z1, Z0
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST  vectorWords<>+28(SB), Z2, Z3
+	VSUBPS       Z3, Z0, Z0
+	VMULPS.BCST  vectorWords<>+32(SB), Z2, Z2
+	VSUBPS       Z2, Z0, Z0
+	VMULPS       Z0, Z0, Z2
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z3
+	VADDPS.BCST  vectorWords<>+40(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+44(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+48(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+52(SB), Z3, Z3
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z2, Z0, Z0
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
+	VPSLLD       $+23, Z1, Z1
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, K7, (SI)(BX*4)
+	VMOVUPS.Z    (R13)(BX*4), K7, Z1
+	VADDPS       Z0, Z1, Z0
+	VPXORD       Z2, Z2, Z2
+	VCMPPS       $+1, Z0, Z2, K1
+	VPBROADCASTD vectorWords<>+56(SB), Z3
+	VDIVPS       Z0, Z3, Z0
+	VMOVUPS.Z    Z0, K1, Z0
+	VMOVUPS      Z0, K7, (R14)(BX*4)
+	VMULPS       Z0, Z1, Z0
+	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z0
+	VMOVUPS.Z    (R15)(BX*4), K7, Z1
+	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z1, K1
+	VMOVUPS.Z    Z0, K1, Z0
+	VMOVUPS      Z0, K7, (R13)(BX*4)
+
+end17:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 200(DI)
+	MOVQ  bits2+56(FP), SI
+	MOVQ  192(DI), R8
+	IMULQ 120(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R12
+	MOVQ  norm+40(FP), R13
+	XORL  BX, BX
+	MOVQ  200(DI), DX
+	SUBQ  $+16, DX
+	JLT   tail18
+
+loop19:
+	VMOVUPS      (R12)(BX*4), Z0
+	VMULPS       (R13)(BX*4), Z0, Z0
+	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z0
+	VMOVUPS      (SI)(BX*4), Z1
+	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z1, K1
+	VMOVUPS.Z    Z0, K1, Z0
+	VMOVUPS      Z0, (R12)(BX*4)
+	ADDQ         $+16, BX
+	CMPQ         BX, DX
+	JLE          loop19
+
+tail18:
+	MOVQ         200(DI), CX
+	SUBQ         BX, CX
+	JLE          end20
+	MOVL         $-1, AX
+	BZHIL        CX, AX, AX
+	KMOVW        AX, K7
+	VMOVUPS.Z    (R12)(BX*4), K7, Z0
+	VMOVUPS.Z    (R13)(BX*4), K7, Z1
+	VMULPS       Z1, Z0, Z0
+	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z0
+	VMOVUPS.Z    (SI)(BX*4), K7, Z1
+	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z1, K1
+	VMOVUPS.Z    Z0, K1, Z0
+	VMOVUPS      Z0, K7, (R12)(BX*4)
+
+end20:
+	MOVQ 192(DI), AX
+	INCQ AX
+	MOVQ AX, 192(DI)
+	CMPQ AX, 184(DI)
+	JLT  loop5
+
+end6:
+	MOVQ  152(DI), R8
+	IMULQ 104(DI), R8
+	MOVQ  R8, 184(DI)
+	MOVQ  152(DI), R8
+	IMULQ 112(DI), R8
+	MOVQ  R8, 192(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 208(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 200(DI)
+	MOVQ  208(DI), AX
+	CMPQ  AX, 200(DI)
+	JGE   end22
+
+loop21:
+	MOVQ         208(DI), R8
+	IMULQ        $-1, R8
+	ADDQ         80(DI), R8
+	CMPQ         R8, 88(DI)
+	CMOVQGT      88(DI), R8
+	MOVQ         $+0, AX
+	CMPQ         R8, AX
+	CMOVQLT      AX, R8
+	MOVQ         R8, 216(DI)
+	MOVQ         208(DI), R8
+	IMULQ        $-1, R8
+	ADDQ         96(DI), R8
+	CMPQ         R8, 88(DI)
+	CMOVQGT      88(DI), R8
+	MOVQ         $+0, AX
+	CMPQ         R8, AX
+	CMOVQLT      AX, R8
+	MOVQ         R8, 224(DI)
+	MOVQ         208(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         208(DI), R8
+	ADDQ         184(DI), R8
+	MOVQ         R8, 232(DI)
+	MOVQ         216(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         192(DI), R8
 	MOVQ         R8, 240(DI)
-	MOVQ         232(DI), R8
-	IMULQ        $-1, R8
-	ADDQ         88(DI), R8
-	CMPQ         R8, 96(DI)
-	CMOVQGT      96(DI), R8
-	MOVQ         $+0, AX
-	CMPQ         R8, AX
-	CMOVQLT      AX, R8
+	MOVQ         208(DI), R8
+	ADDQ         16(DI), R8
 	MOVQ         R8, 248(DI)
-	MOVQ         248(DI), R8
+	MOVQ         224(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         216(DI), R8
+	ADDQ         192(DI), R8
 	MOVQ         R8, 256(DI)
-	MOVQ         232(DI), R8
-	IMULQ        $-1, R8
-	ADDQ         112(DI), R8
-	CMPQ         R8, 96(DI)
-	CMOVQGT      96(DI), R8
-	MOVQ         $+0, AX
-	CMPQ         R8, AX
-	CMOVQLT      AX, R8
-	MOVQ         R8, 264(DI)
-	MOVQ         264(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         216(DI), R8
-	MOVQ         R8, 272(DI)
-	MOVQ         232(DI), R8
+	MOVQ         208(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2240(DI)
-	MOVQ         16(DI), R8
-	ADDQ         232(DI), R8
+	MOVQ         248(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2304(DI)
-	MOVQ         256(DI), R8
+	MOVQ         208(DI), R8
+	ADDQ         120(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2368(DI)
+	MOVQ         120(DI), R8
+	ADDQ         248(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2432(DI)
+	MOVQ         208(DI), R8
+	MOVQ         120(DI), R9
+	SHLQ         $+1, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2496(DI)
+	MOVQ         120(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         248(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2560(DI)
+	MOVQ         208(DI), R8
+	MOVQ         120(DI), R9
+	IMULQ        $+3, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2624(DI)
+	MOVQ         120(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         248(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2688(DI)
+	MOVQ         240(DI), R8
 	MOVQ         v+72(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         272(DI), R8
+	MOVQ         256(DI), R8
 	MOVQ         v+72(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         240(DI), R8
+	MOVQ         232(DI), R8
 	MOVQ         y+64(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VMOVUPS      2240(DI), Z0
@@ -7167,24 +6522,38 @@ loop10:
 	VADDPS       Z1, Z0, Z0
 	VADDPS.BCST  vectorWords<>+4(SB), Z0, Z0
 	VMOVUPS      Z0, (R13)
-	MOVQ         232(DI), AX
+	VMOVUPS      2368(DI), Z0
+	VMULPS       64(SI), Z0, Z0
+	VMOVUPS      2432(DI), Z1
+	VMULPS       64(R12), Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VADDPS.BCST  vectorWords<>+4(SB), Z0, Z0
+	VMOVUPS      Z0, 64(R13)
+	VMOVUPS      2496(DI), Z0
+	VMULPS       128(SI), Z0, Z0
+	VMOVUPS      2560(DI), Z1
+	VMULPS       128(R12), Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VADDPS.BCST  vectorWords<>+4(SB), Z0, Z0
+	VMOVUPS      Z0, 128(R13)
+	VMOVUPS      2624(DI), Z0
+	VMULPS       192(SI), Z0, Z0
+	VMOVUPS      2688(DI), Z1
+	VMULPS       192(R12), Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VADDPS.BCST  vectorWords<>+4(SB), Z0, Z0
+	VMOVUPS      Z0, 192(R13)
+	MOVQ         208(DI), AX
 	INCQ         AX
-	MOVQ         AX, 232(DI)
-	CMPQ         AX, 224(DI)
-	JLT          loop10
+	MOVQ         AX, 208(DI)
+	CMPQ         AX, 200(DI)
+	JLT          loop21
 
-end11:
-	MOVQ 184(DI), AX
+end22:
+	MOVQ 152(DI), AX
 	INCQ AX
-	MOVQ AX, 184(DI)
-	CMPQ AX, 176(DI)
-	JLT  loop3
-
-end4:
-	MOVQ 144(DI), AX
-	INCQ AX
-	MOVQ AX, 144(DI)
-	CMPQ AX, 136(DI)
+	MOVQ AX, 152(DI)
+	CMPQ AX, 144(DI)
 	JLT  loop1
 
 end2:
@@ -7296,31 +6665,25 @@ TEXT ·attention64SourceWindow2DropoutVector1AVX2(SB), NOSPLIT, $0-148
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2656(DI)
 	ADDL         $0xbb67ae85, AX
-	MOVQ         16(DI), R8
-	SHLQ         $+6, R8
-	MOVQ         R8, 80(DI)
 	MOVQ         24(DI), R8
 	SUBQ         32(DI), R8
 	SUBQ         $+2, R8
-	MOVQ         R8, 88(DI)
+	MOVQ         R8, 80(DI)
 	MOVQ         24(DI), R8
 	SUBQ         $+1, R8
-	MOVQ         R8, 96(DI)
-	MOVQ         24(DI), R8
-	SHLQ         $+6, R8
-	MOVQ         R8, 104(DI)
+	MOVQ         R8, 88(DI)
 	MOVQ         24(DI), R8
 	SUBQ         32(DI), R8
 	SUBQ         $+1, R8
+	MOVQ         R8, 96(DI)
+	MOVQ         16(DI), R8
+	SHLQ         $+6, R8
+	MOVQ         R8, 104(DI)
+	MOVQ         24(DI), R8
+	SHLQ         $+6, R8
 	MOVQ         R8, 112(DI)
 	MOVQ         16(DI), R8
-	ADDQ         $+3, R8
-	MOVQ         R8, AX
-	SARQ         $+63, AX
-	ANDQ         $+3, AX
-	ADDQ         AX, R8
-	SARQ         $+2, R8
-	SHLQ         $+3, R8
+	SHLQ         $+1, R8
 	MOVQ         R8, 120(DI)
 	MOVQ         16(DI), R8
 	ADDQ         $+3, R8
@@ -7329,91 +6692,81 @@ TEXT ·attention64SourceWindow2DropoutVector1AVX2(SB), NOSPLIT, $0-148
 	ANDQ         $+3, AX
 	ADDQ         AX, R8
 	SARQ         $+2, R8
-	SHLQ         $+2, R8
+	SHLQ         $+3, R8
 	MOVQ         R8, 128(DI)
-	MOVQ         (DI), R8
-	MOVQ         R8, 144(DI)
-	MOVQ         8(DI), R8
+	MOVQ         16(DI), R8
+	ADDQ         $+3, R8
+	MOVQ         R8, AX
+	SARQ         $+63, AX
+	ANDQ         $+3, AX
+	ADDQ         AX, R8
+	SARQ         $+2, R8
+	SHLQ         $+2, R8
 	MOVQ         R8, 136(DI)
-	MOVQ         144(DI), AX
-	CMPQ         AX, 136(DI)
+	MOVQ         (DI), R8
+	MOVQ         R8, 152(DI)
+	MOVQ         8(DI), R8
+	MOVQ         R8, 144(DI)
+	MOVQ         152(DI), AX
+	CMPQ         AX, 144(DI)
 	JGE          end2
 
 loop1:
-	MOVQ  144(DI), R8
-	IMULQ 80(DI), R8
-	MOVQ  R8, 152(DI)
-	MOVQ  144(DI), R8
+	MOVQ  152(DI), R8
 	IMULQ 104(DI), R8
 	MOVQ  R8, 160(DI)
-	MOVQ  72(DI), R8
-	MOVQ  144(DI), R9
-	MOVL  R9, R9
-	ADDL  R9, R8
+	MOVQ  152(DI), R8
+	IMULQ 112(DI), R8
 	MOVQ  R8, 168(DI)
 	MOVQ  $+0, R8
 	MOVQ  R8, 184(DI)
-	MOVQ  $+4, R8
+	MOVQ  16(DI), R8
 	MOVQ  R8, 176(DI)
 	MOVQ  184(DI), AX
 	CMPQ  AX, 176(DI)
 	JGE   end4
 
 loop3:
-	MOVQ 184(DI), R8
-	SHLQ $+4, R8
-	ADDQ 152(DI), R8
-	MOVQ R8, 192(DI)
-	MOVQ 184(DI), R8
-	SHLQ $+4, R8
-	ADDQ 160(DI), R8
-	MOVQ R8, 200(DI)
-	MOVQ $+0, R8
-	MOVQ R8, 216(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 208(DI)
-	MOVQ 216(DI), AX
-	CMPQ AX, 208(DI)
-	JGE  end6
-
-loop5:
-	MOVQ         216(DI), R8
+	MOVQ         184(DI), R8
+	IMULQ        $-1, R8
+	ADDQ         80(DI), R8
+	CMPQ         R8, 88(DI)
+	CMOVQGT      88(DI), R8
+	MOVQ         $+0, AX
+	CMPQ         R8, AX
+	CMOVQLT      AX, R8
+	MOVQ         R8, 192(DI)
+	MOVQ         184(DI), R8
+	IMULQ        $-1, R8
+	ADDQ         96(DI), R8
+	CMPQ         R8, 88(DI)
+	CMOVQGT      88(DI), R8
+	MOVQ         $+0, AX
+	CMPQ         R8, AX
+	CMOVQLT      AX, R8
+	MOVQ         R8, 200(DI)
+	MOVQ         184(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         192(DI), R8
+	ADDQ         160(DI), R8
+	MOVQ         R8, 208(DI)
+	MOVQ         192(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         168(DI), R8
+	MOVQ         R8, 216(DI)
+	MOVQ         200(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         168(DI), R8
 	MOVQ         R8, 224(DI)
-	MOVQ         216(DI), R8
-	IMULQ        $-1, R8
-	ADDQ         88(DI), R8
-	CMPQ         R8, 96(DI)
-	CMOVQGT      96(DI), R8
-	MOVQ         $+0, AX
-	CMPQ         R8, AX
-	CMOVQLT      AX, R8
+	MOVQ         184(DI), R8
+	ADDQ         16(DI), R8
 	MOVQ         R8, 232(DI)
-	MOVQ         232(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         200(DI), R8
-	MOVQ         R8, 240(DI)
-	MOVQ         216(DI), R8
-	IMULQ        $-1, R8
-	ADDQ         112(DI), R8
-	CMPQ         R8, 96(DI)
-	CMOVQGT      96(DI), R8
-	MOVQ         $+0, AX
-	CMPQ         R8, AX
-	CMOVQLT      AX, R8
-	MOVQ         R8, 248(DI)
-	MOVQ         248(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         200(DI), R8
-	MOVQ         R8, 256(DI)
-	MOVQ         224(DI), R8
+	MOVQ         208(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         240(DI), R8
+	MOVQ         216(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         256(DI), R8
+	MOVQ         224(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VPXOR        Y12, Y12, Y12
@@ -7458,33 +6811,234 @@ loop5:
 	VMOVUPS      Y9, 2752(DI)
 	VMOVUPS      2688(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         216(DI), R8
+	MOVQ         184(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2752(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         16(DI), R8
-	ADDQ         216(DI), R8
+	MOVQ         232(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         216(DI), AX
-	INCQ         AX
-	MOVQ         AX, 216(DI)
-	CMPQ         AX, 208(DI)
-	JLT          loop5
-
-end6:
-	MOVQ         16(DI), R8
-	MOVQ         R8, 216(DI)
+	MOVQ         208(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         216(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         224(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
+	VMOVUPS      64(SI), Y0
+	VMULPS       64(R12), Y0, Y1
+	VMOVUPS      Y1, Y13
+	VMULPS       64(R13), Y0, Y0
+	VMOVUPS      Y0, Y10
+	VMOVUPS      96(SI), Y0
+	VMULPS       96(R12), Y0, Y1
+	VMOVUPS      Y1, Y14
+	VMULPS       96(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 2816(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 2880(DI)
+	VMOVUPS      2816(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         184(DI), R8
-	IMULQ        120(DI), R8
-	ADDQ         128(DI), R8
+	ADDQ         120(DI), R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	VMOVUPS      2880(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         120(DI), R8
+	ADDQ         232(DI), R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         208(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         216(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         224(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
+	VMOVUPS      128(SI), Y0
+	VMULPS       128(R12), Y0, Y1
+	VMOVUPS      Y1, Y13
+	VMULPS       128(R13), Y0, Y0
+	VMOVUPS      Y0, Y10
+	VMOVUPS      160(SI), Y0
+	VMULPS       160(R12), Y0, Y1
+	VMOVUPS      Y1, Y14
+	VMULPS       160(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 2944(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 3008(DI)
+	VMOVUPS      2944(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         184(DI), R8
+	MOVQ         120(DI), R9
+	SHLQ         $+1, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	VMOVUPS      3008(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         120(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         232(DI), R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         208(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         216(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         224(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
+	VMOVUPS      192(SI), Y0
+	VMULPS       192(R12), Y0, Y1
+	VMOVUPS      Y1, Y13
+	VMULPS       192(R13), Y0, Y0
+	VMOVUPS      Y0, Y10
+	VMOVUPS      224(SI), Y0
+	VMULPS       224(R12), Y0, Y1
+	VMOVUPS      Y1, Y14
+	VMULPS       224(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 3072(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 3136(DI)
+	VMOVUPS      3072(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         184(DI), R8
+	MOVQ         120(DI), R9
+	IMULQ        $+3, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	VMOVUPS      3136(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         120(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         232(DI), R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         184(DI), AX
+	INCQ         AX
+	MOVQ         AX, 184(DI)
+	CMPQ         AX, 176(DI)
+	JLT          loop3
+
+end4:
+	MOVQ 72(DI), R8
+	MOVQ 152(DI), R9
+	MOVL R9, R9
+	ADDL R9, R8
+	MOVQ R8, 176(DI)
+	MOVQ $+0, R8
+	MOVQ R8, 192(DI)
+	MOVQ $+4, R8
+	MOVQ R8, 184(DI)
+	MOVQ 192(DI), AX
+	CMPQ AX, 184(DI)
+	JGE  end6
+
+loop5:
+	MOVQ         16(DI), R8
+	MOVQ         R8, 208(DI)
+	MOVQ         192(DI), R8
+	IMULQ        128(DI), R8
 	MOVQ         R8, AX
 	ANDQ         $+3, AX
-	MOVQ         AX, 232(DI)
+	MOVQ         AX, 224(DI)
 	SHRQ         $+2, R8
-	MOVQ         R8, 224(DI)
-	MOVQ         168(DI), R8
+	MOVQ         R8, 216(DI)
+	MOVQ         176(DI), R8
 	MOVL         56(DI), AX
 	MOVL         $0xcd9e8d57, CX
 	MULL         CX
@@ -7511,15 +7065,15 @@ end6:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
-	VPBROADCASTD 224(DI), Y10
+	VPBROADCASTD 216(DI), Y10
 	VPADDD       vectorVectors<>+992(SB), Y10, Y10
-	MOVQ         232(DI), AX
-	ADDQ         AX, 216(DI)
-	MOVQ         bits2+56(FP), SI
+	MOVQ         224(DI), AX
+	ADDQ         AX, 208(DI)
+	MOVQ         bits+48(FP), SI
 	NEGQ         AX
 	LEAQ         (SI)(AX*4), SI
 	NOTQ         AX
-	MOVQ         AX, 208(DI)
+	MOVQ         AX, 200(DI)
 	XORL         BX, BX
 
 words7:
@@ -7604,9 +7158,9 @@ words7:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 208(DI), Y1
+	VPBROADCASTD 200(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
-	VPBROADCASTD 216(DI), Y2
+	VPBROADCASTD 208(DI), Y2
 	VPCMPGTD     Y0, Y2, Y2
 	VPAND        Y1, Y2, Y1
 	VMASKMOVPS   Y8, Y1, (SI)(BX*4)
@@ -7614,33 +7168,26 @@ words7:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 208(DI), Y1
+	VPBROADCASTD 200(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
-	VPBROADCASTD 216(DI), Y2
+	VPBROADCASTD 208(DI), Y2
 	VPCMPGTD     Y0, Y2, Y2
 	VPAND        Y1, Y2, Y1
 	VMASKMOVPS   Y9, Y1, 32(SI)(BX*4)
 	ADDQ         $+16, BX
-	CMPQ         BX, 216(DI)
+	CMPQ         BX, 208(DI)
 	JLT          words7
-	MOVQ         184(DI), R8
-	SHLQ         $+4, R8
-	ADDQ         152(DI), R8
-	MOVQ         R8, 208(DI)
-	MOVQ         184(DI), R8
-	SHLQ         $+4, R8
-	ADDQ         160(DI), R8
-	MOVQ         R8, 216(DI)
 	MOVQ         16(DI), R8
-	MOVQ         R8, 224(DI)
-	MOVQ         184(DI), R8
-	IMULQ        120(DI), R8
+	MOVQ         R8, 208(DI)
+	MOVQ         192(DI), R8
+	IMULQ        128(DI), R8
+	ADDQ         136(DI), R8
 	MOVQ         R8, AX
 	ANDQ         $+3, AX
-	MOVQ         AX, 240(DI)
+	MOVQ         AX, 224(DI)
 	SHRQ         $+2, R8
-	MOVQ         R8, 232(DI)
-	MOVQ         168(DI), R8
+	MOVQ         R8, 216(DI)
+	MOVQ         176(DI), R8
 	MOVL         56(DI), AX
 	MOVL         $0xcd9e8d57, CX
 	MULL         CX
@@ -7667,22 +7214,19 @@ words7:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
-	MOVQ         p+24(FP), SI
-	MOVQ         16(DI), R8
-	MOVQ         p+24(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         largest+32(FP), R13
-	MOVQ         norm+40(FP), R14
-	MOVQ         bits2+56(FP), R15
-	VPBROADCASTD 232(DI), Y12
-	VPADDD       vectorVectors<>+992(SB), Y12, Y12
+	VPBROADCASTD 216(DI), Y10
+	VPADDD       vectorVectors<>+992(SB), Y10, Y10
+	MOVQ         224(DI), AX
+	ADDQ         AX, 208(DI)
+	MOVQ         bits2+56(FP), SI
+	NEGQ         AX
+	LEAQ         (SI)(AX*4), SI
+	NOTQ         AX
+	MOVQ         AX, 200(DI)
 	XORL         BX, BX
-	MOVQ         224(DI), DX
-	SUBQ         $+16, DX
-	JLT          tail8
 
-loop9:
-	VPMULUDQ     vectorVectors<>+928(SB), Y12, Y0
+words8:
+	VPMULUDQ     vectorVectors<>+928(SB), Y10, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
 	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
@@ -7696,7 +7240,7 @@ loop9:
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       vectorVectors<>+1024(SB), Y12, Y12
+	VPADDD       vectorVectors<>+1024(SB), Y10, Y10
 	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
 	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
@@ -7757,578 +7301,474 @@ loop9:
 	VPBLENDD     $+170, Y0, Y1, Y1
 	VPSLLQ       $+32, Y2, Y2
 	VPBLENDD     $+170, Y2, Y3, Y3
-	VPUNPCKLQDQ  Y3, Y1, Y13
-	VPUNPCKHQDQ  Y3, Y1, Y14
+	VPUNPCKLQDQ  Y3, Y1, Y8
+	VPUNPCKHQDQ  Y3, Y1, Y9
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPMULLD      vectorVectors<>+1216(SB), Y0, Y0
-	VPBROADCASTD 88(DI), Y1
-	VPADDD       Y1, Y0, Y1
-	VPXOR        Y2, Y2, Y2
-	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
-	VPBROADCASTD 24(DI), Y4
-	VPCMPGTD     Y1, Y4, Y1
-	VPAND        Y1, Y3, Y1
-	VMOVUPS      vectorVectors<>+1248(SB), Y3
-	VBLENDVPS    Y1, (SI)(BX*4), Y3, Y1
-	VMOVUPS      Y1, (SI)(BX*4)
-	VPBROADCASTD 112(DI), Y5
-	VPADDD       Y5, Y0, Y0
-	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
-	VPCMPGTD     Y0, Y4, Y0
-	VPAND        Y0, Y5, Y0
-	VBLENDVPS    Y0, (R12)(BX*4), Y3, Y0
-	VMOVUPS      Y0, (R12)(BX*4)
-	VMAXPS       Y0, Y1, Y4
-	VCMPPS       $+4, Y3, Y4, Y3
-	VANDPS       Y4, Y3, Y3
-	VMOVUPS      Y3, (R13)(BX*4)
-	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      vectorVectors<>+96(SB), Y4
-	VMINPS       Y1, Y4, Y1
-	VMOVUPS      vectorVectors<>+128(SB), Y5
-	VMAXPS       Y1, Y5, Y1
-	VMULPS       vectorVectors<>+160(SB), Y1, Y6
-	VADDPS       vectorVectors<>+192(SB), Y6, Y6
-	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
-	VMULPS       vectorVectors<>+224(SB), Y7, Y8
-	VSUBPS       Y8, Y1, Y1
-	VMULPS       vectorVectors<>+256(SB), Y7, Y7
-	VSUBPS       Y7, Y1, Y1
-	VMULPS       Y1, Y1, Y7
-	VMULPS       vectorVectors<>+288(SB), Y1, Y8
-	VADDPS       vectorVectors<>+320(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+352(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+384(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+416(SB), Y8, Y8
-	VMULPS       Y8, Y7, Y7
-	VADDPS       Y7, Y1, Y1
-	VADDPS       vectorVectors<>+448(SB), Y1, Y1
-	VPADDD       vectorVectors<>+480(SB), Y6, Y6
-	VPSLLD       $+23, Y6, Y6
-	VMULPS       Y6, Y1, Y1
-	VMOVUPS      Y1, (SI)(BX*4)
-	VSUBPS       Y3, Y0, Y0
-	VMINPS       Y0, Y4, Y0
-	VMAXPS       Y0, Y5, Y0
-	VMULPS       vectorVectors<>+160(SB), Y0, Y3
-	VADDPS       vectorVectors<>+192(SB), Y3, Y3
-	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
-	VMULPS       vectorVectors<>+224(SB), Y4, Y5
-	VSUBPS       Y5, Y0, Y0
-	VMULPS       vectorVectors<>+256(SB), Y4, Y4
-	VSUBPS       Y4, Y0, Y0
-	VMULPS       Y0, Y0, Y4
-	VMULPS       vectorVectors<>+288(SB), Y0, Y5
-	VADDPS       vectorVectors<>+320(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+352(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+384(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+416(SB), Y5, Y5
-	VMULPS       Y5, Y4, Y4
-	VADDPS       Y4, Y0, Y0
-	VADDPS       vectorVectors<>+448(SB), Y0, Y0
-	VPADDD       vectorVectors<>+480(SB), Y3, Y3
-	VPSLLD       $+23, Y3, Y3
-	VMULPS       Y3, Y0, Y0
-	VMOVUPS      Y0, (R12)(BX*4)
-	VADDPS       Y0, Y1, Y3
-	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      vectorVectors<>+448(SB), Y5
-	VDIVPS       Y3, Y5, Y3
-	VANDPS       Y3, Y4, Y3
-	VMOVUPS      Y3, (R14)(BX*4)
-	VPXOR        vectorVectors<>+1056(SB), Y13, Y4
-	VMOVUPS      vectorVectors<>+1088(SB), Y5
-	VPCMPGTD     Y4, Y5, Y4
-	VMULPS       Y3, Y1, Y1
-	VMULPS       vectorVectors<>+1152(SB), Y1, Y1
-	VANDNPS      Y1, Y4, Y1
-	VMOVUPS      Y1, (SI)(BX*4)
-	VMOVUPS      (R15)(BX*4), Y1
-	VPXOR        vectorVectors<>+1056(SB), Y1, Y1
-	VPCMPGTD     Y1, Y5, Y1
-	VMULPS       Y3, Y0, Y0
-	VMULPS       vectorVectors<>+1152(SB), Y0, Y0
-	VANDNPS      Y0, Y1, Y0
-	VMOVUPS      Y0, (R12)(BX*4)
+	VPBROADCASTD 200(DI), Y1
+	VPCMPGTD     Y1, Y0, Y1
+	VPBROADCASTD 208(DI), Y2
+	VPCMPGTD     Y0, Y2, Y2
+	VPAND        Y1, Y2, Y1
+	VMASKMOVPS   Y8, Y1, (SI)(BX*4)
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPMULLD      vectorVectors<>+1216(SB), Y0, Y0
-	VPBROADCASTD 88(DI), Y1
-	VPADDD       Y1, Y0, Y1
-	VPXOR        Y2, Y2, Y2
-	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
-	VPBROADCASTD 24(DI), Y4
-	VPCMPGTD     Y1, Y4, Y1
-	VPAND        Y1, Y3, Y1
-	VMOVUPS      vectorVectors<>+1248(SB), Y3
-	VBLENDVPS    Y1, 32(SI)(BX*4), Y3, Y1
-	VMOVUPS      Y1, 32(SI)(BX*4)
-	VPBROADCASTD 112(DI), Y5
-	VPADDD       Y5, Y0, Y0
-	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
-	VPCMPGTD     Y0, Y4, Y0
-	VPAND        Y0, Y5, Y0
-	VBLENDVPS    Y0, 32(R12)(BX*4), Y3, Y0
-	VMOVUPS      Y0, 32(R12)(BX*4)
-	VMAXPS       Y0, Y1, Y4
-	VCMPPS       $+4, Y3, Y4, Y3
-	VANDPS       Y4, Y3, Y3
-	VMOVUPS      Y3, 32(R13)(BX*4)
-	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      vectorVectors<>+96(SB), Y4
-	VMINPS       Y1, Y4, Y1
-	VMOVUPS      vectorVectors<>+128(SB), Y5
-	VMAXPS       Y1, Y5, Y1
-	VMULPS       vectorVectors<>+160(SB), Y1, Y6
-	VADDPS       vectorVectors<>+192(SB), Y6, Y6
-	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
-	VMULPS       vectorVectors<>+224(SB), Y7, Y8
-	VSUBPS       Y8, Y1, Y1
-	VMULPS       vectorVectors<>+256(SB), Y7, Y7
-	VSUBPS       Y7, Y1, Y1
-	VMULPS       Y1, Y1, Y7
-	VMULPS       vectorVectors<>+288(SB), Y1, Y8
-	VADDPS       vectorVectors<>+320(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+352(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+384(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+416(SB), Y8, Y8
-	VMULPS       Y8, Y7, Y7
-	VADDPS       Y7, Y1, Y1
-	VADDPS       vectorVectors<>+448(SB), Y1, Y1
-	VPADDD       vectorVectors<>+480(SB), Y6, Y6
-	VPSLLD       $+23, Y6, Y6
-	VMULPS       Y6, Y1, Y1
-	VMOVUPS      Y1, 32(SI)(BX*4)
-	VSUBPS       Y3, Y0, Y0
-	VMINPS       Y0, Y4, Y0
-	VMAXPS       Y0, Y5, Y0
-	VMULPS       vectorVectors<>+160(SB), Y0, Y3
-	VADDPS       vectorVectors<>+192(SB), Y3, Y3
-	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
-	VMULPS       vectorVectors<>+224(SB), Y4, Y5
-	VSUBPS       Y5, Y0, Y0
-	VMULPS       vectorVectors<>+256(SB), Y4, Y4
-	VSUBPS       Y4, Y0, Y0
-	VMULPS       Y0, Y0, Y4
-	VMULPS       vectorVectors<>+288(SB), Y0, Y5
-	VADDPS       vectorVectors<>+320(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+352(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+384(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+416(SB), Y5, Y5
-	VMULPS       Y5, Y4, Y4
-	VADDPS       Y4, Y0, Y0
-	VADDPS       vectorVectors<>+448(SB), Y0, Y0
-	VPADDD       vectorVectors<>+480(SB), Y3, Y3
-	VPSLLD       $+23, Y3, Y3
-	VMULPS       Y3, Y0, Y0
-	VMOVUPS      Y0, 32(R12)(BX*4)
-	VADDPS       Y0, Y1, Y3
-	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      vectorVectors<>+448(SB), Y5
-	VDIVPS       Y3, Y5, Y3
-	VANDPS       Y3, Y4, Y3
-	VMOVUPS      Y3, 32(R14)(BX*4)
-	VPXOR        vectorVectors<>+1056(SB), Y14, Y4
-	VMOVUPS      vectorVectors<>+1088(SB), Y5
-	VPCMPGTD     Y4, Y5, Y4
-	VMULPS       Y3, Y1, Y1
-	VMULPS       vectorVectors<>+1152(SB), Y1, Y1
-	VANDNPS      Y1, Y4, Y1
-	VMOVUPS      Y1, 32(SI)(BX*4)
-	VMOVUPS      32(R15)(BX*4), Y1
-	VPXOR        vectorVectors<>+1056(SB), Y1, Y1
-	VPCMPGTD     Y1, Y5, Y1
-	VMULPS       Y3, Y0, Y0
-	VMULPS       vectorVectors<>+1152(SB), Y0, Y0
-	VANDNPS      Y0, Y1, Y0
-	VMOVUPS      Y0, 32(R12)(BX*4)
+	VPBROADCASTD 200(DI), Y1
+	VPCMPGTD     Y1, Y0, Y1
+	VPBROADCASTD 208(DI), Y2
+	VPCMPGTD     Y0, Y2, Y2
+	VPAND        Y1, Y2, Y1
+	VMASKMOVPS   Y9, Y1, 32(SI)(BX*4)
 	ADDQ         $+16, BX
-	CMPQ         BX, DX
-	JLE          loop9
+	CMPQ         BX, 208(DI)
+	JLT          words8
+	MOVQ         16(DI), R8
+	MOVQ         R8, 200(DI)
+	MOVQ         192(DI), R8
+	IMULQ        120(DI), R8
+	MOVQ         p+24(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	XORL         BX, BX
+	MOVQ         200(DI), DX
+	SUBQ         $+8, DX
+	JLT          tail9
 
-tail8:
-	MOVQ         224(DI), CX
-	SUBQ         BX, CX
-	JLE          end10
-	MOVL         $+8, DX
-	CMPQ         CX, DX
-	CMOVQLT      CX, DX
-	NEGQ         DX
-	LEAQ         vectorWideVectors<>+128(SB), AX
-	VMOVUPS      32(AX)(DX*4), Y15
-	VPMULUDQ     vectorVectors<>+928(SB), Y12, Y0
-	VMOVSHDUP    Y0, Y1
-	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
-	VMOVSHDUP    Y2, Y3
-	VPXOR        2752(DI), Y3, Y3
-	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y4
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y5
-	VMOVSHDUP    Y5, Y6
-	VPXOR        Y2, Y6, Y6
-	VPXOR        2176(DI), Y6, Y6
-	VPSRLQ       $+32, Y4, Y7
-	VPXOR        2880(DI), Y7, Y7
-	VPADDD       vectorVectors<>+1024(SB), Y12, Y12
-	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
-	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
-	VMOVSHDUP    Y3, Y0
-	VPXOR        Y5, Y0, Y0
-	VPXOR        2240(DI), Y0, Y0
-	VPSRLQ       $+32, Y1, Y2
-	VPXOR        Y4, Y2, Y2
-	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     vectorVectors<>+928(SB), Y0, Y6
-	VPMULUDQ     vectorVectors<>+960(SB), Y2, Y7
-	VMOVSHDUP    Y7, Y5
-	VPXOR        Y3, Y5, Y5
-	VPXOR        2304(DI), Y5, Y5
-	VPSRLQ       $+32, Y6, Y4
-	VPXOR        Y1, Y4, Y4
-	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     vectorVectors<>+928(SB), Y5, Y0
-	VPMULUDQ     vectorVectors<>+960(SB), Y4, Y2
-	VMOVSHDUP    Y2, Y3
-	VPXOR        Y7, Y3, Y3
-	VPXOR        2368(DI), Y3, Y3
-	VPSRLQ       $+32, Y0, Y1
-	VPXOR        Y6, Y1, Y1
-	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y5
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y4
-	VMOVSHDUP    Y4, Y7
-	VPXOR        Y2, Y7, Y7
-	VPXOR        2432(DI), Y7, Y7
-	VPSRLQ       $+32, Y5, Y6
-	VPXOR        Y0, Y6, Y6
-	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y3
-	VPMULUDQ     vectorVectors<>+960(SB), Y6, Y1
-	VMOVSHDUP    Y1, Y2
-	VPXOR        Y4, Y2, Y2
-	VPXOR        2496(DI), Y2, Y2
-	VPSRLQ       $+32, Y3, Y0
-	VPXOR        Y5, Y0, Y0
-	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y7
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y6
-	VMOVSHDUP    Y6, Y4
-	VPXOR        Y1, Y4, Y4
-	VPXOR        2560(DI), Y4, Y4
-	VPSRLQ       $+32, Y7, Y5
-	VPXOR        Y3, Y5, Y5
-	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y2
-	VPMULUDQ     vectorVectors<>+960(SB), Y5, Y0
-	VMOVSHDUP    Y0, Y1
-	VPXOR        Y6, Y1, Y1
-	VPXOR        2624(DI), Y1, Y1
-	VPSRLQ       $+32, Y2, Y3
-	VPXOR        Y7, Y3, Y3
-	VPXOR        2656(DI), Y3, Y3
-	VPSLLQ       $+32, Y0, Y0
-	VPBLENDD     $+170, Y0, Y1, Y1
-	VPSLLQ       $+32, Y2, Y2
-	VPBLENDD     $+170, Y2, Y3, Y3
-	VPUNPCKLQDQ  Y3, Y1, Y13
-	VPUNPCKHQDQ  Y3, Y1, Y14
+loop10:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPMULLD      vectorVectors<>+1216(SB), Y0, Y0
-	VPBROADCASTD 88(DI), Y1
-	VPADDD       Y1, Y0, Y1
-	VPXOR        Y2, Y2, Y2
-	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
-	VPBROADCASTD 24(DI), Y4
-	VPCMPGTD     Y1, Y4, Y1
-	VPAND        Y1, Y3, Y1
-	VMOVUPS      vectorVectors<>+1248(SB), Y3
-	VMASKMOVPS   (SI)(BX*4), Y15, Y5
-	VBLENDVPS    Y1, Y5, Y3, Y1
-	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
-	VPBROADCASTD 112(DI), Y5
-	VPADDD       Y5, Y0, Y0
-	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
-	VPCMPGTD     Y0, Y4, Y0
-	VPAND        Y0, Y5, Y0
-	VMASKMOVPS   (R12)(BX*4), Y15, Y4
-	VBLENDVPS    Y0, Y4, Y3, Y0
-	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
-	VMAXPS       Y0, Y1, Y4
-	VCMPPS       $+4, Y3, Y4, Y3
-	VANDPS       Y4, Y3, Y3
-	VMASKMOVPS   Y3, Y15, (R13)(BX*4)
-	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      vectorVectors<>+96(SB), Y4
-	VMINPS       Y1, Y4, Y1
-	VMOVUPS      vectorVectors<>+128(SB), Y5
-	VMAXPS       Y1, Y5, Y1
-	VMULPS       vectorVectors<>+160(SB), Y1, Y6
-	VADDPS       vectorVectors<>+192(SB), Y6, Y6
-	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
-	VMULPS       vectorVectors<>+224(SB), Y7, Y8
-	VSUBPS       Y8, Y1, Y1
-	VMULPS       vectorVectors<>+256(SB), Y7, Y7
-	VSUBPS       Y7, Y1, Y1
-	VMULPS       Y1, Y1, Y7
-	VMULPS       vectorVectors<>+288(SB), Y1, Y8
-	VADDPS       vectorVectors<>+320(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+352(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+384(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+416(SB), Y8, Y8
-	VMULPS       Y8, Y7, Y7
-	VADDPS       Y7, Y1, Y1
-	VADDPS       vectorVectors<>+448(SB), Y1, Y1
-	VPADDD       vectorVectors<>+480(SB), Y6, Y6
-	VPSLLD       $+23, Y6, Y6
-	VMULPS       Y6, Y1, Y1
-	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
-	VSUBPS       Y3, Y0, Y0
-	VMINPS       Y0, Y4, Y0
-	VMAXPS       Y0, Y5, Y0
-	VMULPS       vectorVectors<>+160(SB), Y0, Y3
-	VADDPS       vectorVectors<>+192(SB), Y3, Y3
-	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
-	VMULPS       vectorVectors<>+224(SB), Y4, Y5
-	VSUBPS       Y5, Y0, Y0
-	VMULPS       vectorVectors<>+256(SB), Y4, Y4
-	VSUBPS       Y4, Y0, Y0
-	VMULPS       Y0, Y0, Y4
-	VMULPS       vectorVectors<>+288(SB), Y0, Y5
-	VADDPS       vectorVectors<>+320(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+352(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+384(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+416(SB), Y5, Y5
-	VMULPS       Y5, Y4, Y4
-	VADDPS       Y4, Y0, Y0
-	VADDPS       vectorVectors<>+448(SB), Y0, Y0
-	VPADDD       vectorVectors<>+480(SB), Y3, Y3
-	VPSLLD       $+23, Y3, Y3
-	VMULPS       Y3, Y0, Y0
-	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
-	VADDPS       Y0, Y1, Y3
-	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      vectorVectors<>+448(SB), Y5
-	VDIVPS       Y3, Y5, Y3
-	VANDPS       Y3, Y4, Y3
-	VMASKMOVPS   Y3, Y15, (R14)(BX*4)
-	VPXOR        vectorVectors<>+1056(SB), Y13, Y4
-	VMOVUPS      vectorVectors<>+1088(SB), Y5
-	VPCMPGTD     Y4, Y5, Y4
-	VMULPS       Y3, Y1, Y1
-	VMULPS       vectorVectors<>+1152(SB), Y1, Y1
-	VANDNPS      Y1, Y4, Y1
-	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
-	VMASKMOVPS   (R15)(BX*4), Y15, Y1
-	VPXOR        vectorVectors<>+1056(SB), Y1, Y1
-	VPCMPGTD     Y1, Y5, Y1
-	VMULPS       Y3, Y0, Y0
-	VMULPS       vectorVectors<>+1152(SB), Y0, Y0
-	VANDNPS      Y0, Y1, Y0
-	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
-	SUBQ         $+8, CX
-	JLE          end10
+	VPBROADCASTD 80(DI), Y1
+	VPADDD       Y1, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTD     Y0, Y1, Y1
+	VPXOR        vectorVectors<>+1216(SB), Y1, Y1
+	VPBROADCASTD 24(DI), Y2
+	VPCMPGTD     Y0, Y2, Y0
+	VPAND        Y0, Y1, Y0
+	VMOVUPS      vectorVectors<>+1248(SB), Y1
+	VBLENDVPS    Y0, (SI)(BX*4), Y1, Y0
+	VMOVUPS      Y0, (SI)(BX*4)
+	ADDQ         $+8, BX
+	CMPQ         BX, DX
+	JLE          loop10
+
+tail9:
+	MOVQ         200(DI), CX
+	SUBQ         BX, CX
+	JLE          end11
 	MOVL         $+8, DX
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
 	NEGQ         DX
 	LEAQ         vectorWideVectors<>+128(SB), AX
 	VMOVUPS      32(AX)(DX*4), Y15
-	LEAQ         8(BX), AX
+	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPMULLD      vectorVectors<>+1216(SB), Y0, Y0
-	VPBROADCASTD 88(DI), Y1
-	VPADDD       Y1, Y0, Y1
-	VPXOR        Y2, Y2, Y2
-	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
-	VPBROADCASTD 24(DI), Y4
-	VPCMPGTD     Y1, Y4, Y1
-	VPAND        Y1, Y3, Y1
-	VMOVUPS      vectorVectors<>+1248(SB), Y3
-	VMASKMOVPS   32(SI)(BX*4), Y15, Y5
-	VBLENDVPS    Y1, Y5, Y3, Y1
-	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
-	VPBROADCASTD 112(DI), Y5
-	VPADDD       Y5, Y0, Y0
-	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
-	VPCMPGTD     Y0, Y4, Y0
-	VPAND        Y0, Y5, Y0
-	VMASKMOVPS   32(R12)(BX*4), Y15, Y4
-	VBLENDVPS    Y0, Y4, Y3, Y0
-	VMASKMOVPS   Y0, Y15, 32(R12)(BX*4)
-	VMAXPS       Y0, Y1, Y4
-	VCMPPS       $+4, Y3, Y4, Y3
-	VANDPS       Y4, Y3, Y3
-	VMASKMOVPS   Y3, Y15, 32(R13)(BX*4)
-	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      vectorVectors<>+96(SB), Y4
-	VMINPS       Y1, Y4, Y1
-	VMOVUPS      vectorVectors<>+128(SB), Y5
-	VMAXPS       Y1, Y5, Y1
-	VMULPS       vectorVectors<>+160(SB), Y1, Y6
-	VADDPS       vectorVectors<>+192(SB), Y6, Y6
-	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
-	VMULPS       vectorVectors<>+224(SB), Y7, Y8
-	VSUBPS       Y8, Y1, Y1
-	VMULPS       vectorVectors<>+256(SB), Y7, Y7
-	VSUBPS       Y7, Y1, Y1
-	VMULPS       Y1, Y1, Y7
-	VMULPS       vectorVectors<>+288(SB), Y1, Y8
-	VADDPS       vectorVectors<>+320(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+352(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+384(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+416(SB), Y8, Y8
-	VMULPS       Y8, Y7, Y7
-	VADDPS       Y7, Y1, Y1
-	VADDPS       vectorVectors<>+448(SB), Y1, Y1
-	VPADDD       vectorVectors<>+480(SB), Y6, Y6
-	VPSLLD       $+23, Y6, Y6
-	VMULPS       Y6, Y1, Y1
-	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
+	VPBROADCASTD 80(DI), Y1
+	VPADDD       Y1, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTD     Y0, Y1, Y1
+	VPXOR        vectorVectors<>+1216(SB), Y1, Y1
+	VPBROADCASTD 24(DI), Y2
+	VPCMPGTD     Y0, Y2, Y0
+	VPAND        Y0, Y1, Y0
+	VMOVUPS      vectorVectors<>+1248(SB), Y1
+	VMASKMOVPS   (SI)(BX*4), Y15, Y2
+	VBLENDVPS    Y0, Y2, Y1, Y0
+	VMASKMOVPS   Y0, Y15, (SI)(BX*4)
+
+end11:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 200(DI)
+	MOVQ  192(DI), R8
+	IMULQ 120(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  192(DI), R8
+	IMULQ 120(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R12
+	MOVQ  largest+32(FP), R13
+	XORL  BX, BX
+	MOVQ  200(DI), DX
+	SUBQ  $+8, DX
+	JLT   tail12
+
+loop13:
+	LEAQ         (BX), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
+	VPMULLD      vectorVectors<>+1216(SB), Y0, Y0
+	VPBROADCASTD 96(DI), Y1
+	VPADDD       Y1, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTD     Y0, Y1, Y2
+	VPXOR        vectorVectors<>+1216(SB), Y2, Y2
+	VPBROADCASTD 24(DI), Y3
+	VPCMPGTD     Y0, Y3, Y0
+	VPAND        Y0, Y2, Y0
+	VMOVUPS      vectorVectors<>+1248(SB), Y2
+	VBLENDVPS    Y0, (SI)(BX*4), Y2, Y0
+	VMOVUPS      Y0, (SI)(BX*4)
+	VMOVUPS      (R12)(BX*4), Y3
+	VMAXPS       Y0, Y3, Y0
+	VCMPPS       $+4, Y2, Y0, Y2
+	VANDPS       Y0, Y2, Y0
+	VMOVUPS      Y0, (R13)(BX*4)
+	VSUBPS       Y0, Y3, Y0
+	VMOVUPS      vectorVectors<>+96(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMOVUPS      vectorVectors<>+128(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMULPS       vectorVectors<>+160(SB), Y0, Y1
+	VADDPS       vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS       vectorVectors<>+192(SB), Y1, Y2
+	VMULPS       vectorVectors<>+224(SB), Y2, Y3
 	VSUBPS       Y3, Y0, Y0
-	VMINPS       Y0, Y4, Y0
-	VMAXPS       Y0, Y5, Y0
-	VMULPS       vectorVectors<>+160(SB), Y0, Y3
-	VADDPS       vectorVectors<>+192(SB), Y3, Y3
-	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
-	VMULPS       vectorVectors<>+224(SB), Y4, Y5
-	VSUBPS       Y5, Y0, Y0
-	VMULPS       vectorVectors<>+256(SB), Y4, Y4
-	VSUBPS       Y4, Y0, Y0
-	VMULPS       Y0, Y0, Y4
-	VMULPS       vectorVectors<>+288(SB), Y0, Y5
-	VADDPS       vectorVectors<>+320(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+352(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+384(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+416(SB), Y5, Y5
-	VMULPS       Y5, Y4, Y4
-	VADDPS       Y4, Y0, Y0
+	VMULPS       vectorVectors<>+256(SB), Y2, Y2
+	VSUBPS       Y2, Y0, Y0
+	VMULPS       Y0, Y0, Y2
+	VMULPS       vectorVectors<>+288(SB), Y0, Y3
+	VADDPS       vectorVectors<>+320(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+352(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+384(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+416(SB), Y3, Y3
+	VMULPS       Y3, Y2, Y2
+	VADDPS       Y2, Y0, Y0
 	VADDPS       vectorVectors<>+448(SB), Y0, Y0
-	VPADDD       vectorVectors<>+480(SB), Y3, Y3
-	VPSLLD       $+23, Y3, Y3
-	VMULPS       Y3, Y0, Y0
-	VMASKMOVPS   Y0, Y15, 32(R12)(BX*4)
-	VADDPS       Y0, Y1, Y3
-	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      vectorVectors<>+448(SB), Y5
-	VDIVPS       Y3, Y5, Y3
-	VANDPS       Y3, Y4, Y3
-	VMASKMOVPS   Y3, Y15, 32(R14)(BX*4)
-	VPXOR        vectorVectors<>+1056(SB), Y14, Y4
-	VMOVUPS      vectorVectors<>+1088(SB), Y5
-	VPCMPGTD     Y4, Y5, Y4
-	VMULPS       Y3, Y1, Y1
-	VMULPS       vectorVectors<>+1152(SB), Y1, Y1
-	VANDNPS      Y1, Y4, Y1
-	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
-	VMASKMOVPS   32(R15)(BX*4), Y15, Y1
-	VPXOR        vectorVectors<>+1056(SB), Y1, Y1
-	VPCMPGTD     Y1, Y5, Y1
-	VMULPS       Y3, Y0, Y0
-	VMULPS       vectorVectors<>+1152(SB), Y0, Y0
-	VANDNPS      Y0, Y1, Y0
-	VMASKMOVPS   Y0, Y15, 32(R12)(BX*4)
+	VPADDD       vectorVectors<>+480(SB), Y1, Y1
+	VPSLLD       $+23, Y1, Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (R12)(BX*4)
+	ADDQ         $+8, BX
+	CMPQ         BX, DX
+	JLE          loop13
 
-end10:
-	MOVQ $+0, R8
-	MOVQ R8, 232(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 224(DI)
-	MOVQ 232(DI), AX
-	CMPQ AX, 224(DI)
-	JGE  end12
+tail12:
+	MOVQ         200(DI), CX
+	SUBQ         BX, CX
+	JLE          end14
+	MOVL         $+8, DX
+	CMPQ         CX, DX
+	CMOVQLT      CX, DX
+	NEGQ         DX
+	LEAQ         vectorWideVectors<>+128(SB), AX
+	VMOVUPS      32(AX)(DX*4), Y15
+	LEAQ         (BX), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
+	VPMULLD      vectorVectors<>+1216(SB), Y0, Y0
+	VPBROADCASTD 96(DI), Y1
+	VPADDD       Y1, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTD     Y0, Y1, Y2
+	VPXOR        vectorVectors<>+1216(SB), Y2, Y2
+	VPBROADCASTD 24(DI), Y3
+	VPCMPGTD     Y0, Y3, Y0
+	VPAND        Y0, Y2, Y0
+	VMOVUPS      vectorVectors<>+1248(SB), Y2
+	VMASKMOVPS   (SI)(BX*4), Y15, Y3
+	VBLENDVPS    Y0, Y3, Y2, Y0
+	VMASKMOVPS   Y0, Y15, (SI)(BX*4)
+	VMASKMOVPS   (R12)(BX*4), Y15, Y3
+	VMAXPS       Y0, Y3, Y0
+	VCMPPS       $+4, Y2, Y0, Y2
+	VANDPS       Y0, Y2, Y0
+	VMASKMOVPS   Y0, Y15, (R13)(BX*4)
+	VSUBPS       Y0, Y3, Y0
+	VMOVUPS      vectorVectors<>+96(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMOVUPS      vectorVectors<>+128(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMULPS       vectorVectors<>+160(SB), Y0, Y1
+	VADDPS       vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS       vectorVectors<>+192(SB), Y1, Y2
+	VMULPS       vectorVectors<>+224(SB), Y2, Y3
+	VSUBPS       Y3, Y0, Y0
+	VMULPS       vectorVectors<>+256(SB), Y2, Y2
+	VSUBPS       Y2, Y0, Y0
+	VMULPS       Y0, Y0, Y2
+	VMULPS       vectorVectors<>+288(SB), Y0, Y3
+	VADDPS       vectorVectors<>+320(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+352(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+384(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+416(SB), Y3, Y3
+	VMULPS       Y3, Y2, Y2
+	VADDPS       Y2, Y0, Y0
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y1, Y1
+	VPSLLD       $+23, Y1, Y1
+	VMULPS       Y1, Y0, Y0
+	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
 
-loop11:
-	MOVQ         232(DI), R8
+end14:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 200(DI)
+	MOVQ  192(DI), R8
+	IMULQ 120(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  largest+32(FP), R12
+	MOVQ  192(DI), R8
+	IMULQ 120(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R13
+	MOVQ  norm+40(FP), R14
+	MOVQ  bits+48(FP), R15
+	XORL  BX, BX
+	MOVQ  200(DI), DX
+	SUBQ  $+8, DX
+	JLT   tail15
+
+loop16:
+	VMOVUPS  (SI)(BX*4), Y0
+	VSUBPS   (R12)(BX*4), Y0, Y0
+	VMOVUPS  vectorVectors<>+96(SB), Y1
+	VMINPS   Y0, Y1, Y0
+	VMOVUPS  vectorVectors<>+128(SB), Y1
+	VMAXPS   Y0, Y1, Y0
+	VMULPS   vectorVectors<>+160(SB), Y0, Y1
+	VADDPS   vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS   vectorVectors<>+192(SB), Y1, Y2
+	VMULPS   vectorVectors<>+224(SB), Y2, Y3
+	VSUBPS   Y3, Y0, Y0
+	VMULPS   vectorVectors<>+256(SB), Y2, Y2
+	VSUBPS   Y2, Y0, Y0
+	VMULPS   Y0, Y0, Y2
+	VMULPS   vectorVectors<>+288(SB), Y0, Y3
+	VADDPS   vectorVectors<>+320(SB), Y3, Y3
+	VMULPS   Y0, Y3, Y3
+	VADDPS   vectorVectors<>+352(SB), Y3, Y3
+	VMULPS   Y0, Y3, Y3
+	VADDPS   vectorVectors<>+384(SB), Y3, Y3
+	VMULPS   Y0, Y3, Y3
+	VADDPS   vectorVectors<>+416(SB), Y3, Y3
+	VMULPS   Y3, Y2, Y2
+	VADDPS   Y2, Y0, Y0
+	VADDPS   vectorVectors<>+448(SB), Y0, Y0
+	VPADDD   vectorVectors<>+480(SB), Y1, Y1
+	VPSLLD   $+23, Y1, Y1
+	VMULPS   Y1, Y0, Y0
+	VMOVUPS  Y0, (SI)(BX*4)
+	VMOVUPS  (R13)(BX*4), Y1
+	VADDPS   Y0, Y1, Y0
+	VPXOR    Y2, Y2, Y2
+	VCMPPS   $+1, Y0, Y2, Y3
+	VMOVUPS  vectorVectors<>+448(SB), Y4
+	VDIVPS   Y0, Y4, Y0
+	VANDPS   Y0, Y3, Y0
+	VMOVUPS  Y0, (R14)(BX*4)
+	VMOVUPS  (R15)(BX*4), Y3
+	VPXOR    vectorVectors<>+1056(SB), Y3, Y3
+	VMOVUPS  vectorVectors<>+1088(SB), Y4
+	VPCMPGTD Y3, Y4, Y3
+	VMULPS   Y0, Y1, Y0
+	VMULPS   vectorVectors<>+1152(SB), Y0, Y0
+	VANDNPS  Y0, Y3, Y0
+	VMOVUPS  Y0, (R13)(BX*4)
+	ADDQ     $+8, BX
+	CMPQ     BX, DX
+	JLE      loop16
+
+tail15:
+	MOVQ       200(DI), CX
+	SUBQ       BX, CX
+	JLE        end17
+	MOVL       $+8, DX
+	CMPQ       CX, DX
+	CMOVQLT    CX, DX
+	NEGQ       DX
+	LEAQ       vectorWideVectors<>+128(SB), AX
+	VMOVUPS    32(AX)(DX*4), Y15
+	VMASKMOVPS (SI)(BX*4), Y15, Y0
+	VMASKMOVPS (R12)(BX*4), Y15, Y1
+	VSUBPS     Y1, Y0, Y0
+	VMOVUPS    vectorVectors<>+96(SB), Y1
+	VMINPS     Y0, Y1, Y0
+	VMOVUPS    vectorVectors<>+128(SB), Y1
+	VMAXPS     Y0, Y1, Y0
+	VMULPS     vectorVectors<>+160(SB), Y0, Y1
+	VADDPS     vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS     vectorVectors<>+192(SB), Y1, Y2
+	VMULPS     vectorVectors<>+224(SB), Y2, Y3
+	VSUBPS     Y3, Y0, Y0
+	VMULPS     vectorVectors<>+256(SB), Y2, Y2
+	VSUBPS     Y2, Y0, Y0
+	VMULPS     Y0, Y0, Y2
+	VMULPS     vectorVectors<>+288(SB), Y0, Y3
+	VADDPS     vectorVectors<>+320(SB), Y3, Y3
+	VMULPS     Y0, Y3, Y3
+	VADDPS     vectorVectors<>+352(SB), Y3, Y3
+	VMULPS     Y0, Y3, Y3
+	VADDPS     vectorVectors<>+384(SB), Y3, Y3
+	VMULPS     Y0, Y3, Y3
+	VADDPS     vectorVectors<>+416(SB), Y3, Y3
+	VMULPS     Y3, Y2, Y2
+	VADDPS     Y2, Y0, Y0
+	VADDPS     vectorVectors<>+448(SB), Y0, Y0
+	VPADDD     vectorVectors<>+480(SB), Y1, Y1
+	VPSLLD     $+23, Y1, Y1
+	VMULPS     Y1, Y0, Y0
+	VMASKMOVPS Y0, Y15, (SI)(BX*4)
+	VMASKMOVPS (R13)(BX*4), Y15, Y1
+	VADDPS     Y0, Y1, Y0
+	VPXOR      Y2, Y2, Y2
+	VCMPPS     $+1, Y0, Y2, Y3
+	VMOVUPS    vectorVectors<>+448(SB), Y4
+	VDIVPS     Y0, Y4, Y0
+	VANDPS     Y0, Y3, Y0
+	VMASKMOVPS Y0, Y15, (R14)(BX*4)
+	VMASKMOVPS (R15)(BX*4), Y15, Y3
+	VPXOR      vectorVectors<>+1056(SB), Y3, Y3
+	VMOVUPS    vectorVectors<>+1088(SB), Y4
+	VPCMPGTD   Y3, Y4, Y3
+	VMULPS     Y0, Y1, Y0
+	VMULPS     vectorVectors<>+1152(SB), Y0, Y0
+	VANDNPS    Y0, Y3, Y0
+	VMASKMOVPS Y0, Y15, (R13)(BX*4)
+
+end17:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 200(DI)
+	MOVQ  bits2+56(FP), SI
+	MOVQ  192(DI), R8
+	IMULQ 120(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R12
+	MOVQ  norm+40(FP), R13
+	XORL  BX, BX
+	MOVQ  200(DI), DX
+	SUBQ  $+8, DX
+	JLT   tail18
+
+loop19:
+	VMOVUPS  (SI)(BX*4), Y0
+	VPXOR    vectorVectors<>+1056(SB), Y0, Y0
+	VMOVUPS  vectorVectors<>+1088(SB), Y1
+	VPCMPGTD Y0, Y1, Y0
+	VMOVUPS  (R12)(BX*4), Y1
+	VMULPS   (R13)(BX*4), Y1, Y1
+	VMULPS   vectorVectors<>+1152(SB), Y1, Y1
+	VANDNPS  Y1, Y0, Y0
+	VMOVUPS  Y0, (R12)(BX*4)
+	ADDQ     $+8, BX
+	CMPQ     BX, DX
+	JLE      loop19
+
+tail18:
+	MOVQ       200(DI), CX
+	SUBQ       BX, CX
+	JLE        end20
+	MOVL       $+8, DX
+	CMPQ       CX, DX
+	CMOVQLT    CX, DX
+	NEGQ       DX
+	LEAQ       vectorWideVectors<>+128(SB), AX
+	VMOVUPS    32(AX)(DX*4), Y15
+	VMASKMOVPS (SI)(BX*4), Y15, Y0
+	VPXOR      vectorVectors<>+1056(SB), Y0, Y0
+	VMOVUPS    vectorVectors<>+1088(SB), Y1
+	VPCMPGTD   Y0, Y1, Y0
+	VMASKMOVPS (R12)(BX*4), Y15, Y1
+	VMASKMOVPS (R13)(BX*4), Y15, Y2
+	VMULPS     Y2, Y1, Y1
+	VMULPS     vectorVectors<>+1152(SB), Y1, Y1
+	VANDNPS    Y1, Y0, Y0
+	VMASKMOVPS Y0, Y15, (R12)(BX*4)
+
+end20:
+	MOVQ 192(DI), AX
+	INCQ AX
+	MOVQ AX, 192(DI)
+	CMPQ AX, 184(DI)
+	JLT  loop5
+
+end6:
+	MOVQ  152(DI), R8
+	IMULQ 104(DI), R8
+	MOVQ  R8, 184(DI)
+	MOVQ  152(DI), R8
+	IMULQ 112(DI), R8
+	MOVQ  R8, 192(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 208(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 200(DI)
+	MOVQ  208(DI), AX
+	CMPQ  AX, 200(DI)
+	JGE   end22
+
+loop21:
+	MOVQ         208(DI), R8
+	IMULQ        $-1, R8
+	ADDQ         80(DI), R8
+	CMPQ         R8, 88(DI)
+	CMOVQGT      88(DI), R8
+	MOVQ         $+0, AX
+	CMPQ         R8, AX
+	CMOVQLT      AX, R8
+	MOVQ         R8, 216(DI)
+	MOVQ         208(DI), R8
+	IMULQ        $-1, R8
+	ADDQ         96(DI), R8
+	CMPQ         R8, 88(DI)
+	CMOVQGT      88(DI), R8
+	MOVQ         $+0, AX
+	CMPQ         R8, AX
+	CMOVQLT      AX, R8
+	MOVQ         R8, 224(DI)
+	MOVQ         208(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         208(DI), R8
+	ADDQ         184(DI), R8
+	MOVQ         R8, 232(DI)
+	MOVQ         216(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         192(DI), R8
 	MOVQ         R8, 240(DI)
-	MOVQ         232(DI), R8
-	IMULQ        $-1, R8
-	ADDQ         88(DI), R8
-	CMPQ         R8, 96(DI)
-	CMOVQGT      96(DI), R8
-	MOVQ         $+0, AX
-	CMPQ         R8, AX
-	CMOVQLT      AX, R8
+	MOVQ         208(DI), R8
+	ADDQ         16(DI), R8
 	MOVQ         R8, 248(DI)
-	MOVQ         248(DI), R8
+	MOVQ         224(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         216(DI), R8
+	ADDQ         192(DI), R8
 	MOVQ         R8, 256(DI)
-	MOVQ         232(DI), R8
-	IMULQ        $-1, R8
-	ADDQ         112(DI), R8
-	CMPQ         R8, 96(DI)
-	CMOVQGT      96(DI), R8
-	MOVQ         $+0, AX
-	CMPQ         R8, AX
-	CMOVQLT      AX, R8
-	MOVQ         R8, 264(DI)
-	MOVQ         264(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         216(DI), R8
-	MOVQ         R8, 272(DI)
-	MOVQ         232(DI), R8
+	MOVQ         208(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2688(DI)
-	MOVQ         16(DI), R8
-	ADDQ         232(DI), R8
+	MOVQ         248(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         256(DI), R8
+	MOVQ         240(DI), R8
 	MOVQ         v+72(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         272(DI), R8
+	MOVQ         256(DI), R8
 	MOVQ         v+72(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         240(DI), R8
+	MOVQ         232(DI), R8
 	MOVQ         y+64(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VMOVUPS      2688(DI), Y0
@@ -8345,24 +7785,128 @@ loop11:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, 32(R13)
-	MOVQ         232(DI), AX
+	MOVQ         208(DI), R8
+	ADDQ         120(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2688(DI)
+	MOVQ         120(DI), R8
+	ADDQ         248(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2752(DI)
+	MOVQ         240(DI), R8
+	MOVQ         v+72(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         256(DI), R8
+	MOVQ         v+72(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         232(DI), R8
+	MOVQ         y+64(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VMOVUPS      2688(DI), Y0
+	VMULPS       64(SI), Y0, Y0
+	VMOVUPS      2752(DI), Y1
+	VMULPS       64(R12), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 64(R13)
+	VMOVUPS      2688(DI), Y0
+	VMULPS       96(SI), Y0, Y0
+	VMOVUPS      2752(DI), Y1
+	VMULPS       96(R12), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 96(R13)
+	MOVQ         208(DI), R8
+	MOVQ         120(DI), R9
+	SHLQ         $+1, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2688(DI)
+	MOVQ         120(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         248(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2752(DI)
+	MOVQ         240(DI), R8
+	MOVQ         v+72(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         256(DI), R8
+	MOVQ         v+72(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         232(DI), R8
+	MOVQ         y+64(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VMOVUPS      2688(DI), Y0
+	VMULPS       128(SI), Y0, Y0
+	VMOVUPS      2752(DI), Y1
+	VMULPS       128(R12), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 128(R13)
+	VMOVUPS      2688(DI), Y0
+	VMULPS       160(SI), Y0, Y0
+	VMOVUPS      2752(DI), Y1
+	VMULPS       160(R12), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 160(R13)
+	MOVQ         208(DI), R8
+	MOVQ         120(DI), R9
+	IMULQ        $+3, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2688(DI)
+	MOVQ         120(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         248(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2752(DI)
+	MOVQ         240(DI), R8
+	MOVQ         v+72(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         256(DI), R8
+	MOVQ         v+72(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         232(DI), R8
+	MOVQ         y+64(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VMOVUPS      2688(DI), Y0
+	VMULPS       192(SI), Y0, Y0
+	VMOVUPS      2752(DI), Y1
+	VMULPS       192(R12), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 192(R13)
+	VMOVUPS      2688(DI), Y0
+	VMULPS       224(SI), Y0, Y0
+	VMOVUPS      2752(DI), Y1
+	VMULPS       224(R12), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 224(R13)
+	MOVQ         208(DI), AX
 	INCQ         AX
-	MOVQ         AX, 232(DI)
-	CMPQ         AX, 224(DI)
-	JLT          loop11
+	MOVQ         AX, 208(DI)
+	CMPQ         AX, 200(DI)
+	JLT          loop21
 
-end12:
-	MOVQ 184(DI), AX
+end22:
+	MOVQ 152(DI), AX
 	INCQ AX
-	MOVQ AX, 184(DI)
-	CMPQ AX, 176(DI)
-	JLT  loop3
-
-end4:
-	MOVQ 144(DI), AX
-	INCQ AX
-	MOVQ AX, 144(DI)
-	CMPQ AX, 136(DI)
+	MOVQ AX, 152(DI)
+	CMPQ AX, 144(DI)
 	JLT  loop1
 
 end2:
@@ -16102,31 +15646,25 @@ TEXT ·attentionGrad64SourceWindow2DropoutVector1AVX512(SB), NOSPLIT, $0-212
 	ADDL $0xbb67ae85, AX
 	MOVQ AX, 2200(DI)
 	ADDL $0xbb67ae85, AX
-	MOVQ 16(DI), R8
-	SHLQ $+6, R8
-	MOVQ R8, 80(DI)
 	MOVQ 24(DI), R8
 	SUBQ 32(DI), R8
 	SUBQ $+2, R8
-	MOVQ R8, 88(DI)
+	MOVQ R8, 80(DI)
 	MOVQ 24(DI), R8
 	SUBQ $+1, R8
-	MOVQ R8, 96(DI)
-	MOVQ 24(DI), R8
-	SHLQ $+6, R8
-	MOVQ R8, 104(DI)
+	MOVQ R8, 88(DI)
 	MOVQ 24(DI), R8
 	SUBQ 32(DI), R8
 	SUBQ $+1, R8
+	MOVQ R8, 96(DI)
+	MOVQ 16(DI), R8
+	SHLQ $+6, R8
+	MOVQ R8, 104(DI)
+	MOVQ 24(DI), R8
+	SHLQ $+6, R8
 	MOVQ R8, 112(DI)
 	MOVQ 16(DI), R8
-	ADDQ $+3, R8
-	MOVQ R8, AX
-	SARQ $+63, AX
-	ANDQ $+3, AX
-	ADDQ AX, R8
-	SARQ $+2, R8
-	SHLQ $+3, R8
+	SHLQ $+1, R8
 	MOVQ R8, 120(DI)
 	MOVQ 16(DI), R8
 	ADDQ $+3, R8
@@ -16135,111 +15673,105 @@ TEXT ·attentionGrad64SourceWindow2DropoutVector1AVX512(SB), NOSPLIT, $0-212
 	ANDQ $+3, AX
 	ADDQ AX, R8
 	SARQ $+2, R8
-	SHLQ $+2, R8
+	SHLQ $+3, R8
 	MOVQ R8, 128(DI)
+	MOVQ 16(DI), R8
+	ADDQ $+3, R8
+	MOVQ R8, AX
+	SARQ $+63, AX
+	ANDQ $+3, AX
+	ADDQ AX, R8
+	SARQ $+2, R8
+	SHLQ $+2, R8
+	MOVQ R8, 136(DI)
 	MOVQ 24(DI), R8
 	SHLQ $+4, R8
-	MOVQ R8, 136(DI)
-	MOVQ (DI), R8
-	MOVQ R8, 152(DI)
-	MOVQ 8(DI), R8
 	MOVQ R8, 144(DI)
-	MOVQ 152(DI), AX
-	CMPQ AX, 144(DI)
+	MOVQ (DI), R8
+	MOVQ R8, 160(DI)
+	MOVQ 8(DI), R8
+	MOVQ R8, 152(DI)
+	MOVQ 160(DI), AX
+	CMPQ AX, 152(DI)
 	JGE  end2
 
 loop1:
-	MOVQ  152(DI), R8
-	IMULQ 80(DI), R8
-	MOVQ  R8, 160(DI)
-	MOVQ  152(DI), R8
+	MOVQ  160(DI), R8
 	IMULQ 104(DI), R8
 	MOVQ  R8, 168(DI)
-	MOVQ  72(DI), R8
-	MOVQ  152(DI), R9
-	MOVL  R9, R9
-	ADDL  R9, R8
+	MOVQ  160(DI), R8
+	IMULQ 112(DI), R8
 	MOVQ  R8, 176(DI)
 	MOVQ  $+0, R8
 	MOVQ  R8, 192(DI)
-	MOVQ  $+4, R8
+	MOVQ  16(DI), R8
 	MOVQ  R8, 184(DI)
 	MOVQ  192(DI), AX
 	CMPQ  AX, 184(DI)
 	JGE   end4
 
 loop3:
-	MOVQ 192(DI), R8
-	SHLQ $+4, R8
-	ADDQ 160(DI), R8
-	MOVQ R8, 200(DI)
-	MOVQ 192(DI), R8
-	SHLQ $+4, R8
-	ADDQ 168(DI), R8
-	MOVQ R8, 208(DI)
-	MOVQ $+0, R8
-	MOVQ R8, 224(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 216(DI)
-	MOVQ 224(DI), AX
-	CMPQ AX, 216(DI)
-	JGE  end6
-
-loop5:
-	MOVQ          224(DI), R8
+	MOVQ          192(DI), R8
+	IMULQ         $-1, R8
+	ADDQ          80(DI), R8
+	CMPQ          R8, 88(DI)
+	CMOVQGT       88(DI), R8
+	MOVQ          $+0, AX
+	CMPQ          R8, AX
+	CMOVQLT       AX, R8
+	MOVQ          R8, 200(DI)
+	MOVQ          192(DI), R8
+	IMULQ         $-1, R8
+	ADDQ          96(DI), R8
+	CMPQ          R8, 88(DI)
+	CMOVQGT       88(DI), R8
+	MOVQ          $+0, AX
+	CMPQ          R8, AX
+	CMOVQLT       AX, R8
+	MOVQ          R8, 208(DI)
+	MOVQ          192(DI), R8
 	SHLQ          $+6, R8
-	ADDQ          200(DI), R8
+	ADDQ          168(DI), R8
+	MOVQ          R8, 216(DI)
+	MOVQ          200(DI), R8
+	SHLQ          $+6, R8
+	ADDQ          176(DI), R8
+	MOVQ          R8, 224(DI)
+	MOVQ          208(DI), R8
+	SHLQ          $+6, R8
+	ADDQ          176(DI), R8
 	MOVQ          R8, 232(DI)
-	MOVQ          224(DI), R8
-	IMULQ         $-1, R8
-	ADDQ          88(DI), R8
-	CMPQ          R8, 96(DI)
-	CMOVQGT       96(DI), R8
-	MOVQ          $+0, AX
-	CMPQ          R8, AX
-	CMOVQLT       AX, R8
+	MOVQ          192(DI), R8
+	ADDQ          16(DI), R8
 	MOVQ          R8, 240(DI)
-	MOVQ          240(DI), R8
-	SHLQ          $+6, R8
-	ADDQ          208(DI), R8
-	MOVQ          R8, 248(DI)
-	MOVQ          224(DI), R8
-	IMULQ         $-1, R8
-	ADDQ          112(DI), R8
-	CMPQ          R8, 96(DI)
-	CMOVQGT       96(DI), R8
-	MOVQ          $+0, AX
-	CMPQ          R8, AX
-	CMOVQLT       AX, R8
-	MOVQ          R8, 256(DI)
-	MOVQ          256(DI), R8
-	SHLQ          $+6, R8
-	ADDQ          208(DI), R8
-	MOVQ          R8, 264(DI)
-	MOVQ          232(DI), R8
+	MOVQ          216(DI), R8
 	MOVQ          q+8(FP), AX
 	LEAQ          (AX)(R8*4), SI
-	MOVQ          248(DI), R8
+	MOVQ          224(DI), R8
 	MOVQ          k+16(FP), AX
 	LEAQ          (AX)(R8*4), R12
-	MOVQ          264(DI), R8
+	MOVQ          232(DI), R8
 	MOVQ          k+16(FP), AX
 	LEAQ          (AX)(R8*4), R13
-	MOVQ          232(DI), R8
+	MOVQ          216(DI), R8
 	MOVQ          dout+32(FP), AX
 	LEAQ          (AX)(R8*4), R14
-	MOVQ          248(DI), R8
+	MOVQ          224(DI), R8
 	MOVQ          v+40(FP), AX
 	LEAQ          (AX)(R8*4), R15
-	MOVQ          264(DI), R8
+	MOVQ          232(DI), R8
 	MOVQ          v+40(FP), AX
 	LEAQ          (AX)(R8*4), R8
-	MOVQ          R8, 272(DI)
-	MOVQ          272(DI), R8
+	MOVQ          R8, 248(DI)
+	MOVQ          248(DI), R8
 	VPXORD        Z30, Z30, Z30
 	VPXORD        Z28, Z28, Z28
 	VPXORD        Z26, Z26, Z26
 	VPXORD        Z24, Z24, Z24
+	VPXORD        Z22, Z22, Z22
+	VPXORD        Z20, Z20, Z20
+	VPXORD        Z18, Z18, Z18
+	VPXORD        Z16, Z16, Z16
 	VMOVUPS       (SI), Z0
 	VMULPS        (R12), Z0, Z1
 	VMOVUPS       Z1, Z31
@@ -16250,6 +15782,16 @@ loop5:
 	VMOVUPS       Z1, Z27
 	VMULPS        (R8), Z0, Z0
 	VMOVUPS       Z0, Z25
+	VMOVUPS       64(SI), Z0
+	VMULPS        64(R12), Z0, Z1
+	VMOVUPS       Z1, Z23
+	VMULPS        64(R13), Z0, Z0
+	VMOVUPS       Z0, Z21
+	VMOVUPS       64(R14), Z0
+	VMULPS        64(R15), Z0, Z1
+	VMOVUPS       Z1, Z19
+	VMULPS        64(R8), Z0, Z0
+	VMOVUPS       Z0, Z17
 	VPERMILPS     $+0, Z31, Z0
 	VADDPS        Z0, Z30, Z30
 	VPERMILPS     $+85, Z31, Z0
@@ -16282,6 +15824,38 @@ loop5:
 	VADDPS        Z0, Z24, Z24
 	VPERMILPS     $+255, Z25, Z0
 	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+0, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+85, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+170, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+255, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+0, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+85, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+170, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+255, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+0, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+85, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+170, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+255, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+0, Z17, Z0
+	VADDPS        Z0, Z16, Z16
+	VPERMILPS     $+85, Z17, Z0
+	VADDPS        Z0, Z16, Z16
+	VPERMILPS     $+170, Z17, Z0
+	VADDPS        Z0, Z16, Z16
+	VPERMILPS     $+255, Z17, Z0
+	VADDPS        Z0, Z16, Z16
 	VEXTRACTF64X4 $+1, Z30, Y0
 	VADDPS        Y0, Y30, Y30
 	VEXTRACTF32X4 $+1, Y30, X0
@@ -16306,51 +15880,317 @@ loop5:
 	VADDPS        X0, X24, X24
 	VBROADCASTSS  X24, Z24
 	VMOVUPS       Z24, 2432(DI)
+	VEXTRACTF64X4 $+1, Z22, Y0
+	VADDPS        Y0, Y22, Y22
+	VEXTRACTF32X4 $+1, Y22, X0
+	VADDPS        X0, X22, X22
+	VBROADCASTSS  X22, Z22
+	VMOVUPS       Z22, 2496(DI)
+	VEXTRACTF64X4 $+1, Z20, Y0
+	VADDPS        Y0, Y20, Y20
+	VEXTRACTF32X4 $+1, Y20, X0
+	VADDPS        X0, X20, X20
+	VBROADCASTSS  X20, Z20
+	VMOVUPS       Z20, 2560(DI)
+	VEXTRACTF64X4 $+1, Z18, Y0
+	VADDPS        Y0, Y18, Y18
+	VEXTRACTF32X4 $+1, Y18, X0
+	VADDPS        X0, X18, X18
+	VBROADCASTSS  X18, Z18
+	VMOVUPS       Z18, 2624(DI)
+	VEXTRACTF64X4 $+1, Z16, Y0
+	VADDPS        Y0, Y16, Y16
+	VEXTRACTF32X4 $+1, Y16, X0
+	VADDPS        X0, X16, X16
+	VBROADCASTSS  X16, Z16
+	VMOVUPS       Z16, 2688(DI)
 	VMOVUPS       2240(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          224(DI), R8
+	MOVQ          192(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2304(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          16(DI), R8
-	ADDQ          224(DI), R8
+	MOVQ          240(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2368(DI), X0
-	MOVQ          224(DI), R8
+	MOVQ          192(DI), R8
 	MOVQ          ds+48(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2432(DI), X0
-	MOVQ          16(DI), R8
-	ADDQ          224(DI), R8
+	MOVQ          240(DI), R8
 	MOVQ          ds+48(FP), AX
 	VMOVD         X0, (AX)(R8*4)
-	MOVQ          224(DI), AX
+	VMOVUPS       2496(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          192(DI), R8
+	ADDQ          120(DI), R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2560(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          120(DI), R8
+	ADDQ          240(DI), R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2624(DI), X0
+	MOVQ          192(DI), R8
+	ADDQ          120(DI), R8
+	MOVQ          ds+48(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2688(DI), X0
+	MOVQ          120(DI), R8
+	ADDQ          240(DI), R8
+	MOVQ          ds+48(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	MOVQ          216(DI), R8
+	MOVQ          q+8(FP), AX
+	LEAQ          (AX)(R8*4), SI
+	MOVQ          224(DI), R8
+	MOVQ          k+16(FP), AX
+	LEAQ          (AX)(R8*4), R12
+	MOVQ          232(DI), R8
+	MOVQ          k+16(FP), AX
+	LEAQ          (AX)(R8*4), R13
+	MOVQ          216(DI), R8
+	MOVQ          dout+32(FP), AX
+	LEAQ          (AX)(R8*4), R14
+	MOVQ          224(DI), R8
+	MOVQ          v+40(FP), AX
+	LEAQ          (AX)(R8*4), R15
+	MOVQ          232(DI), R8
+	MOVQ          v+40(FP), AX
+	LEAQ          (AX)(R8*4), R8
+	MOVQ          R8, 248(DI)
+	MOVQ          248(DI), R8
+	VPXORD        Z30, Z30, Z30
+	VPXORD        Z28, Z28, Z28
+	VPXORD        Z26, Z26, Z26
+	VPXORD        Z24, Z24, Z24
+	VPXORD        Z22, Z22, Z22
+	VPXORD        Z20, Z20, Z20
+	VPXORD        Z18, Z18, Z18
+	VPXORD        Z16, Z16, Z16
+	VMOVUPS       128(SI), Z0
+	VMULPS        128(R12), Z0, Z1
+	VMOVUPS       Z1, Z31
+	VMULPS        128(R13), Z0, Z0
+	VMOVUPS       Z0, Z29
+	VMOVUPS       128(R14), Z0
+	VMULPS        128(R15), Z0, Z1
+	VMOVUPS       Z1, Z27
+	VMULPS        128(R8), Z0, Z0
+	VMOVUPS       Z0, Z25
+	VMOVUPS       192(SI), Z0
+	VMULPS        192(R12), Z0, Z1
+	VMOVUPS       Z1, Z23
+	VMULPS        192(R13), Z0, Z0
+	VMOVUPS       Z0, Z21
+	VMOVUPS       192(R14), Z0
+	VMULPS        192(R15), Z0, Z1
+	VMOVUPS       Z1, Z19
+	VMULPS        192(R8), Z0, Z0
+	VMOVUPS       Z0, Z17
+	VPERMILPS     $+0, Z31, Z0
+	VADDPS        Z0, Z30, Z30
+	VPERMILPS     $+85, Z31, Z0
+	VADDPS        Z0, Z30, Z30
+	VPERMILPS     $+170, Z31, Z0
+	VADDPS        Z0, Z30, Z30
+	VPERMILPS     $+255, Z31, Z0
+	VADDPS        Z0, Z30, Z30
+	VPERMILPS     $+0, Z29, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+85, Z29, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+170, Z29, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+255, Z29, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+0, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+85, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+170, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+255, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+0, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+85, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+170, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+255, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+0, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+85, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+170, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+255, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+0, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+85, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+170, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+255, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+0, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+85, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+170, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+255, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+0, Z17, Z0
+	VADDPS        Z0, Z16, Z16
+	VPERMILPS     $+85, Z17, Z0
+	VADDPS        Z0, Z16, Z16
+	VPERMILPS     $+170, Z17, Z0
+	VADDPS        Z0, Z16, Z16
+	VPERMILPS     $+255, Z17, Z0
+	VADDPS        Z0, Z16, Z16
+	VEXTRACTF64X4 $+1, Z30, Y0
+	VADDPS        Y0, Y30, Y30
+	VEXTRACTF32X4 $+1, Y30, X0
+	VADDPS        X0, X30, X30
+	VBROADCASTSS  X30, Z30
+	VMOVUPS       Z30, 2752(DI)
+	VEXTRACTF64X4 $+1, Z28, Y0
+	VADDPS        Y0, Y28, Y28
+	VEXTRACTF32X4 $+1, Y28, X0
+	VADDPS        X0, X28, X28
+	VBROADCASTSS  X28, Z28
+	VMOVUPS       Z28, 2816(DI)
+	VEXTRACTF64X4 $+1, Z26, Y0
+	VADDPS        Y0, Y26, Y26
+	VEXTRACTF32X4 $+1, Y26, X0
+	VADDPS        X0, X26, X26
+	VBROADCASTSS  X26, Z26
+	VMOVUPS       Z26, 2880(DI)
+	VEXTRACTF64X4 $+1, Z24, Y0
+	VADDPS        Y0, Y24, Y24
+	VEXTRACTF32X4 $+1, Y24, X0
+	VADDPS        X0, X24, X24
+	VBROADCASTSS  X24, Z24
+	VMOVUPS       Z24, 2944(DI)
+	VEXTRACTF64X4 $+1, Z22, Y0
+	VADDPS        Y0, Y22, Y22
+	VEXTRACTF32X4 $+1, Y22, X0
+	VADDPS        X0, X22, X22
+	VBROADCASTSS  X22, Z22
+	VMOVUPS       Z22, 3008(DI)
+	VEXTRACTF64X4 $+1, Z20, Y0
+	VADDPS        Y0, Y20, Y20
+	VEXTRACTF32X4 $+1, Y20, X0
+	VADDPS        X0, X20, X20
+	VBROADCASTSS  X20, Z20
+	VMOVUPS       Z20, 3072(DI)
+	VEXTRACTF64X4 $+1, Z18, Y0
+	VADDPS        Y0, Y18, Y18
+	VEXTRACTF32X4 $+1, Y18, X0
+	VADDPS        X0, X18, X18
+	VBROADCASTSS  X18, Z18
+	VMOVUPS       Z18, 3136(DI)
+	VEXTRACTF64X4 $+1, Z16, Y0
+	VADDPS        Y0, Y16, Y16
+	VEXTRACTF32X4 $+1, Y16, X0
+	VADDPS        X0, X16, X16
+	VBROADCASTSS  X16, Z16
+	VMOVUPS       Z16, 3200(DI)
+	VMOVUPS       2752(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          192(DI), R8
+	MOVQ          120(DI), R9
+	SHLQ          $+1, R9
+	ADDQ          R9, R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2816(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          120(DI), R8
+	SHLQ          $+1, R8
+	ADDQ          240(DI), R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2880(DI), X0
+	MOVQ          192(DI), R8
+	MOVQ          120(DI), R9
+	SHLQ          $+1, R9
+	ADDQ          R9, R8
+	MOVQ          ds+48(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2944(DI), X0
+	MOVQ          120(DI), R8
+	SHLQ          $+1, R8
+	ADDQ          240(DI), R8
+	MOVQ          ds+48(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       3008(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          192(DI), R8
+	MOVQ          120(DI), R9
+	IMULQ         $+3, R9
+	ADDQ          R9, R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       3072(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          120(DI), R8
+	IMULQ         $+3, R8
+	ADDQ          240(DI), R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       3136(DI), X0
+	MOVQ          192(DI), R8
+	MOVQ          120(DI), R9
+	IMULQ         $+3, R9
+	ADDQ          R9, R8
+	MOVQ          ds+48(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       3200(DI), X0
+	MOVQ          120(DI), R8
+	IMULQ         $+3, R8
+	ADDQ          240(DI), R8
+	MOVQ          ds+48(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	MOVQ          192(DI), AX
 	INCQ          AX
-	MOVQ          AX, 224(DI)
-	CMPQ          AX, 216(DI)
-	JLT           loop5
+	MOVQ          AX, 192(DI)
+	CMPQ          AX, 184(DI)
+	JLT           loop3
 
-end6:
-	MOVQ         192(DI), R8
-	SHLQ         $+4, R8
-	ADDQ         160(DI), R8
-	MOVQ         R8, 216(DI)
-	MOVQ         192(DI), R8
-	SHLQ         $+4, R8
-	ADDQ         168(DI), R8
-	MOVQ         R8, 224(DI)
+end4:
+	MOVQ 72(DI), R8
+	MOVQ 160(DI), R9
+	MOVL R9, R9
+	ADDL R9, R8
+	MOVQ R8, 184(DI)
+	MOVQ $+0, R8
+	MOVQ R8, 200(DI)
+	MOVQ $+4, R8
+	MOVQ R8, 192(DI)
+	MOVQ 200(DI), AX
+	CMPQ AX, 192(DI)
+	JGE  end6
+
+loop5:
 	MOVQ         16(DI), R8
-	MOVQ         R8, 232(DI)
-	MOVQ         192(DI), R8
-	IMULQ        120(DI), R8
+	MOVQ         R8, 216(DI)
+	MOVQ         200(DI), R8
+	IMULQ        128(DI), R8
 	MOVQ         R8, AX
 	ANDQ         $+3, AX
-	MOVQ         AX, 248(DI)
+	MOVQ         AX, 232(DI)
 	SHRQ         $+2, R8
-	MOVQ         R8, 240(DI)
-	MOVQ         176(DI), R8
+	MOVQ         R8, 224(DI)
+	MOVQ         184(DI), R8
 	MOVL         56(DI), AX
 	MOVL         $0xcd9e8d57, CX
 	MULL         CX
@@ -16369,71 +16209,19 @@ end6:
 	MOVQ         DX, 2368(DI)
 	XORL         2088(DI), AX
 	MOVQ         AX, 2432(DI)
-	MOVQ         192(DI), R8
-	IMULQ        120(DI), R8
-	ADDQ         128(DI), R8
-	MOVQ         R8, AX
-	ANDQ         $+3, AX
-	MOVQ         AX, 264(DI)
-	SHRQ         $+2, R8
-	MOVQ         R8, 256(DI)
-	MOVQ         176(DI), R8
-	MOVL         56(DI), AX
-	MOVL         $0xcd9e8d57, CX
-	MULL         CX
-	XORL         2048(DI), DX
-	XORL         R8, DX
-	XORL         2064(DI), AX
-	MOVQ         AX, 2560(DI)
-	MOVL         64(DI), AX
-	ADDL         $0x000d0000, AX
-	XORL         2056(DI), AX
-	MOVQ         AX, 2496(DI)
-	MOVL         DX, AX
-	MOVL         $0xd2511f53, CX
-	MULL         CX
-	XORL         2072(DI), DX
-	MOVQ         DX, 2624(DI)
-	XORL         2088(DI), AX
-	MOVQ         AX, 2688(DI)
-	MOVQ         p+24(FP), SI
-	MOVQ         16(DI), R8
-	MOVQ         p+24(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         largest+56(FP), R13
-	MOVQ         norm+64(FP), R14
-	MOVQ         weight+80(FP), R15
-	MOVQ         $+0, R8
-	MOVQ         ds+48(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 272(DI)
-	MOVQ         16(DI), R8
-	MOVQ         weight+80(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 280(DI)
-	MOVQ         16(DI), R8
-	MOVQ         ds+48(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 288(DI)
-	MOVQ         $+0, R8
-	MOVQ         delta+96(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 296(DI)
-	MOVQ         272(DI), R8
-	MOVQ         280(DI), R9
-	MOVQ         288(DI), R10
-	MOVQ         296(DI), R11
-	VPBROADCASTD 240(DI), Z27
-	VPADDD       vectorWideVectors<>+64(SB), Z27, Z27
-	VPBROADCASTD 256(DI), Z22
-	VPADDD       vectorWideVectors<>+64(SB), Z22, Z22
+	VPBROADCASTD 224(DI), Z20
+	VPADDD       vectorWideVectors<>+64(SB), Z20, Z20
+	MOVQ         232(DI), AX
+	ADDQ         AX, 216(DI)
+	MOVQ         bits+72(FP), SI
+	NEGQ         AX
+	LEAQ         (SI)(AX*4), SI
+	NOTQ         AX
+	MOVQ         AX, 208(DI)
 	XORL         BX, BX
-	MOVQ         232(DI), DX
-	SUBQ         $+64, DX
-	JLT          tail7
 
-loop8:
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
+words7:
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z20, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
 	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
@@ -16446,7 +16234,7 @@ loop8:
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z20, Z8
 	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
@@ -16460,7 +16248,7 @@ loop8:
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z27
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z20
 	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
 	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
@@ -16548,603 +16336,82 @@ loop8:
 	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z28
-	VPUNPCKHQDQ     Z3, Z1, Z29
+	VPUNPCKLQDQ     Z3, Z1, Z16
+	VPUNPCKHQDQ     Z3, Z1, Z17
 	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z30
-	VPUNPCKHQDQ     Z9, Z12, Z31
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z22, Z0
-	VMOVSHDUP       Z0, Z1
-	VPXORD.BCST     2496(DI), Z1, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
-	VMOVSHDUP       Z2, Z3
-	VPXORD.BCST     2560(DI), Z3, Z3
-	VPXORD.BCST     2624(DI), Z0, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
-	VMOVSHDUP       Z5, Z6
-	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
-	VPSRLQ          $+32, Z4, Z7
-	VPXORD.BCST     2688(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z22, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
-	VMOVSHDUP       Z9, Z10
-	VPXORD.BCST     2496(DI), Z10, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
-	VMOVSHDUP       Z11, Z12
-	VPXORD.BCST     2560(DI), Z12, Z12
-	VPXORD.BCST     2624(DI), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
-	VMOVSHDUP       Z14, Z15
-	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
-	VPSRLQ          $+32, Z13, Z10
-	VPXORD.BCST     2688(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z22
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
-	VMOVSHDUP       Z3, Z0
-	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
-	VPSRLQ          $+32, Z1, Z2
-	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
-	VMOVSHDUP       Z9, Z11
-	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
-	VPSRLQ          $+32, Z12, Z8
-	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
-	VMOVSHDUP       Z7, Z5
-	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
-	VPSRLQ          $+32, Z6, Z4
-	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
-	VMOVSHDUP       Z10, Z14
-	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
-	VPSRLQ          $+32, Z15, Z13
-	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
-	VMOVSHDUP       Z2, Z3
-	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
-	VPSRLQ          $+32, Z0, Z1
-	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
-	VMOVSHDUP       Z8, Z9
-	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
-	VPSRLQ          $+32, Z11, Z12
-	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
-	VMOVSHDUP       Z4, Z7
-	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
-	VPSRLQ          $+32, Z5, Z6
-	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
-	VMOVSHDUP       Z13, Z10
-	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
-	VPSRLQ          $+32, Z14, Z15
-	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
-	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
-	VPSRLQ          $+32, Z3, Z0
-	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
-	VMOVSHDUP       Z12, Z8
-	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
-	VPSRLQ          $+32, Z9, Z11
-	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
-	VMOVSHDUP       Z6, Z4
-	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
-	VPSRLQ          $+32, Z7, Z5
-	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
-	VMOVSHDUP       Z15, Z13
-	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
-	VPSRLQ          $+32, Z10, Z14
-	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
-	VMOVSHDUP       Z0, Z1
-	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
-	VPSRLQ          $+32, Z2, Z3
-	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
-	VMOVSHDUP       Z11, Z12
-	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
-	VPSRLQ          $+32, Z8, Z9
-	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z0, K6, Z1
-	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z23
-	VPUNPCKHQDQ     Z3, Z1, Z24
-	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z11, K6, Z12
-	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z25
-	VPUNPCKHQDQ     Z9, Z12, Z26
+	VPUNPCKLQDQ     Z9, Z12, Z18
+	VPUNPCKHQDQ     Z9, Z12, Z19
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST    vectorWords<>+152(SB), Z0, Z0
-	VPADDD.BCST     88(DI), Z0, Z1
-	VPXORD          Z2, Z2, Z2
-	VPCMPD          $+2, Z1, Z2, K1
-	VPCMPD.BCST     $+1, 24(DI), Z1, K2
-	KANDW           K2, K1, K1
-	VPBROADCASTD    vectorWords<>+140(SB), Z1
-	VBLENDMPS       (SI)(BX*4), Z1, K1, Z3
-	VMOVUPS         Z3, (SI)(BX*4)
-	VPADDD.BCST     112(DI), Z0, Z0
-	VPCMPD          $+2, Z0, Z2, K1
-	VPCMPD.BCST     $+1, 24(DI), Z0, K2
-	KANDW           K2, K1, K1
-	VBLENDMPS       (R12)(BX*4), Z1, K1, Z0
-	VMOVUPS         Z0, (R12)(BX*4)
-	VMAXPS          Z0, Z3, Z4
-	VCMPPS          $+4, Z1, Z4, K1
-	VMOVUPS.Z       Z4, K1, Z1
-	VMOVUPS         Z1, (R13)(BX*4)
-	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    vectorWords<>+12(SB), Z4
-	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    vectorWords<>+16(SB), Z5
-	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
-	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
-	VSUBPS          Z7, Z3, Z3
-	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
-	VMULPS          Z8, Z7, Z7
-	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
-	VPSLLD          $+23, Z6, Z6
-	VMULPS          Z6, Z3, Z3
-	VMOVUPS         Z3, (SI)(BX*4)
-	VSUBPS          Z1, Z0, Z0
-	VMINPS          Z0, Z4, Z0
-	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
-	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
-	VSUBPS          Z4, Z0, Z0
-	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
-	VMULPS          Z5, Z4, Z4
-	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
-	VPSLLD          $+23, Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, (R12)(BX*4)
-	VADDPS          Z0, Z3, Z1
-	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    vectorWords<>+56(SB), Z4
-	VDIVPS          Z1, Z4, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, (R14)(BX*4)
-	VMULPS          Z1, Z3, Z3
-	VMOVUPS         Z3, (SI)(BX*4)
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, (R12)(BX*4)
-	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z1
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, (R15)(BX*4)
-	VMOVUPS         (R8)(BX*4), Z1
-	VMULPS.BCST     vectorWords<>+128(SB), Z1, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, (R8)(BX*4)
-	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z4
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z23, K1
-	VMOVUPS.Z       Z4, K1, Z4
-	VMOVUPS         Z4, (R9)(BX*4)
-	VMOVUPS         (R10)(BX*4), Z4
-	VMULPS.BCST     vectorWords<>+128(SB), Z4, Z4
-	VMOVUPS.Z       Z4, K1, Z2
-	VMOVUPS         Z2, (R10)(BX*4)
-	VMULPS          Z1, Z3, Z4
-	VMULPS          Z2, Z0, Z5
-	VADDPS          Z5, Z4, Z4
-	VMOVUPS         Z4, (R11)(BX*4)
-	VSUBPS          Z4, Z1, Z1
-	VMULPS          Z1, Z3, Z1
-	VMULPS.BCST     vectorWords<>+136(SB), Z1, Z1
-	VMOVUPS         Z1, (R8)(BX*4)
-	VSUBPS          Z4, Z2, Z1
-	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     vectorWords<>+136(SB), Z0, Z0
-	VMOVUPS         Z0, (R10)(BX*4)
+	VPCMPD.BCST     $+6, 208(DI), Z0, K7
+	VPCMPD.BCST     $+1, 216(DI), Z0, K7, K6
+	VMOVUPS         Z16, K6, (SI)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST    vectorWords<>+152(SB), Z0, Z0
-	VPADDD.BCST     88(DI), Z0, Z1
-	VPXORD          Z2, Z2, Z2
-	VPCMPD          $+2, Z1, Z2, K1
-	VPCMPD.BCST     $+1, 24(DI), Z1, K2
-	KANDW           K2, K1, K1
-	VPBROADCASTD    vectorWords<>+140(SB), Z1
-	VBLENDMPS       64(SI)(BX*4), Z1, K1, Z3
-	VMOVUPS         Z3, 64(SI)(BX*4)
-	VPADDD.BCST     112(DI), Z0, Z0
-	VPCMPD          $+2, Z0, Z2, K1
-	VPCMPD.BCST     $+1, 24(DI), Z0, K2
-	KANDW           K2, K1, K1
-	VBLENDMPS       64(R12)(BX*4), Z1, K1, Z0
-	VMOVUPS         Z0, 64(R12)(BX*4)
-	VMAXPS          Z0, Z3, Z4
-	VCMPPS          $+4, Z1, Z4, K1
-	VMOVUPS.Z       Z4, K1, Z1
-	VMOVUPS         Z1, 64(R13)(BX*4)
-	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    vectorWords<>+12(SB), Z4
-	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    vectorWords<>+16(SB), Z5
-	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
-	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
-	VSUBPS          Z7, Z3, Z3
-	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
-	VMULPS          Z8, Z7, Z7
-	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
-	VPSLLD          $+23, Z6, Z6
-	VMULPS          Z6, Z3, Z3
-	VMOVUPS         Z3, 64(SI)(BX*4)
-	VSUBPS          Z1, Z0, Z0
-	VMINPS          Z0, Z4, Z0
-	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
-	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
-	VSUBPS          Z4, Z0, Z0
-	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
-	VMULPS          Z5, Z4, Z4
-	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
-	VPSLLD          $+23, Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, 64(R12)(BX*4)
-	VADDPS          Z0, Z3, Z1
-	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    vectorWords<>+56(SB), Z4
-	VDIVPS          Z1, Z4, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, 64(R14)(BX*4)
-	VMULPS          Z1, Z3, Z3
-	VMOVUPS         Z3, 64(SI)(BX*4)
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, 64(R12)(BX*4)
-	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z1
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, 64(R15)(BX*4)
-	VMOVUPS         64(R8)(BX*4), Z1
-	VMULPS.BCST     vectorWords<>+128(SB), Z1, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, 64(R8)(BX*4)
-	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z4
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z24, K1
-	VMOVUPS.Z       Z4, K1, Z4
-	VMOVUPS         Z4, 64(R9)(BX*4)
-	VMOVUPS         64(R10)(BX*4), Z4
-	VMULPS.BCST     vectorWords<>+128(SB), Z4, Z4
-	VMOVUPS.Z       Z4, K1, Z2
-	VMOVUPS         Z2, 64(R10)(BX*4)
-	VMULPS          Z1, Z3, Z4
-	VMULPS          Z2, Z0, Z5
-	VADDPS          Z5, Z4, Z4
-	VMOVUPS         Z4, 64(R11)(BX*4)
-	VSUBPS          Z4, Z1, Z1
-	VMULPS          Z1, Z3, Z1
-	VMULPS.BCST     vectorWords<>+136(SB), Z1, Z1
-	VMOVUPS         Z1, 64(R8)(BX*4)
-	VSUBPS          Z4, Z2, Z1
-	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     vectorWords<>+136(SB), Z0, Z0
-	VMOVUPS         Z0, 64(R10)(BX*4)
+	VPCMPD.BCST     $+6, 208(DI), Z0, K7
+	VPCMPD.BCST     $+1, 216(DI), Z0, K7, K6
+	VMOVUPS         Z17, K6, 64(SI)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST    vectorWords<>+152(SB), Z0, Z0
-	VPADDD.BCST     88(DI), Z0, Z1
-	VPXORD          Z2, Z2, Z2
-	VPCMPD          $+2, Z1, Z2, K1
-	VPCMPD.BCST     $+1, 24(DI), Z1, K2
-	KANDW           K2, K1, K1
-	VPBROADCASTD    vectorWords<>+140(SB), Z1
-	VBLENDMPS       128(SI)(BX*4), Z1, K1, Z3
-	VMOVUPS         Z3, 128(SI)(BX*4)
-	VPADDD.BCST     112(DI), Z0, Z0
-	VPCMPD          $+2, Z0, Z2, K1
-	VPCMPD.BCST     $+1, 24(DI), Z0, K2
-	KANDW           K2, K1, K1
-	VBLENDMPS       128(R12)(BX*4), Z1, K1, Z0
-	VMOVUPS         Z0, 128(R12)(BX*4)
-	VMAXPS          Z0, Z3, Z4
-	VCMPPS          $+4, Z1, Z4, K1
-	VMOVUPS.Z       Z4, K1, Z1
-	VMOVUPS         Z1, 128(R13)(BX*4)
-	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    vectorWords<>+12(SB), Z4
-	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    vectorWords<>+16(SB), Z5
-	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
-	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
-	VSUBPS          Z7, Z3, Z3
-	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
-	VMULPS          Z8, Z7, Z7
-	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
-	VPSLLD          $+23, Z6, Z6
-	VMULPS          Z6, Z3, Z3
-	VMOVUPS         Z3, 128(SI)(BX*4)
-	VSUBPS          Z1, Z0, Z0
-	VMINPS          Z0, Z4, Z0
-	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
-	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
-	VSUBPS          Z4, Z0, Z0
-	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
-	VMULPS          Z5, Z4, Z4
-	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
-	VPSLLD          $+23, Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, 128(R12)(BX*4)
-	VADDPS          Z0, Z3, Z1
-	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    vectorWords<>+56(SB), Z4
-	VDIVPS          Z1, Z4, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, 128(R14)(BX*4)
-	VMULPS          Z1, Z3, Z3
-	VMOVUPS         Z3, 128(SI)(BX*4)
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, 128(R12)(BX*4)
-	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z1
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, 128(R15)(BX*4)
-	VMOVUPS         128(R8)(BX*4), Z1
-	VMULPS.BCST     vectorWords<>+128(SB), Z1, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, 128(R8)(BX*4)
-	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z4
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z25, K1
-	VMOVUPS.Z       Z4, K1, Z4
-	VMOVUPS         Z4, 128(R9)(BX*4)
-	VMOVUPS         128(R10)(BX*4), Z4
-	VMULPS.BCST     vectorWords<>+128(SB), Z4, Z4
-	VMOVUPS.Z       Z4, K1, Z2
-	VMOVUPS         Z2, 128(R10)(BX*4)
-	VMULPS          Z1, Z3, Z4
-	VMULPS          Z2, Z0, Z5
-	VADDPS          Z5, Z4, Z4
-	VMOVUPS         Z4, 128(R11)(BX*4)
-	VSUBPS          Z4, Z1, Z1
-	VMULPS          Z1, Z3, Z1
-	VMULPS.BCST     vectorWords<>+136(SB), Z1, Z1
-	VMOVUPS         Z1, 128(R8)(BX*4)
-	VSUBPS          Z4, Z2, Z1
-	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     vectorWords<>+136(SB), Z0, Z0
-	VMOVUPS         Z0, 128(R10)(BX*4)
+	VPCMPD.BCST     $+6, 208(DI), Z0, K7
+	VPCMPD.BCST     $+1, 216(DI), Z0, K7, K6
+	VMOVUPS         Z18, K6, 128(SI)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST    vectorWords<>+152(SB), Z0, Z0
-	VPADDD.BCST     88(DI), Z0, Z1
-	VPXORD          Z2, Z2, Z2
-	VPCMPD          $+2, Z1, Z2, K1
-	VPCMPD.BCST     $+1, 24(DI), Z1, K2
-	KANDW           K2, K1, K1
-	VPBROADCASTD    vectorWords<>+140(SB), Z1
-	VBLENDMPS       192(SI)(BX*4), Z1, K1, Z3
-	VMOVUPS         Z3, 192(SI)(BX*4)
-	VPADDD.BCST     112(DI), Z0, Z0
-	VPCMPD          $+2, Z0, Z2, K1
-	VPCMPD.BCST     $+1, 24(DI), Z0, K2
-	KANDW           K2, K1, K1
-	VBLENDMPS       192(R12)(BX*4), Z1, K1, Z0
-	VMOVUPS         Z0, 192(R12)(BX*4)
-	VMAXPS          Z0, Z3, Z4
-	VCMPPS          $+4, Z1, Z4, K1
-	VMOVUPS.Z       Z4, K1, Z1
-	VMOVUPS         Z1, 192(R13)(BX*4)
-	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    vectorWords<>+12(SB), Z4
-	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    vectorWords<>+16(SB), Z5
-	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
-	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
-	VSUBPS          Z7, Z3, Z3
-	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
-	VMULPS          Z8, Z7, Z7
-	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
-	VPSLLD          $+23, Z6, Z6
-	VMULPS          Z6, Z3, Z3
-	VMOVUPS         Z3, 192(SI)(BX*4)
-	VSUBPS          Z1, Z0, Z0
-	VMINPS          Z0, Z4, Z0
-	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
-	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
-	VSUBPS          Z4, Z0, Z0
-	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
-	VMULPS          Z5, Z4, Z4
-	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
-	VPSLLD          $+23, Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, 192(R12)(BX*4)
-	VADDPS          Z0, Z3, Z1
-	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    vectorWords<>+56(SB), Z4
-	VDIVPS          Z1, Z4, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, 192(R14)(BX*4)
-	VMULPS          Z1, Z3, Z3
-	VMOVUPS         Z3, 192(SI)(BX*4)
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, 192(R12)(BX*4)
-	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z1
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, 192(R15)(BX*4)
-	VMOVUPS         192(R8)(BX*4), Z1
-	VMULPS.BCST     vectorWords<>+128(SB), Z1, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, 192(R8)(BX*4)
-	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z4
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z26, K1
-	VMOVUPS.Z       Z4, K1, Z4
-	VMOVUPS         Z4, 192(R9)(BX*4)
-	VMOVUPS         192(R10)(BX*4), Z4
-	VMULPS.BCST     vectorWords<>+128(SB), Z4, Z4
-	VMOVUPS.Z       Z4, K1, Z2
-	VMOVUPS         Z2, 192(R10)(BX*4)
-	VMULPS          Z1, Z3, Z4
-	VMULPS          Z2, Z0, Z5
-	VADDPS          Z5, Z4, Z4
-	VMOVUPS         Z4, 192(R11)(BX*4)
-	VSUBPS          Z4, Z1, Z1
-	VMULPS          Z1, Z3, Z1
-	VMULPS.BCST     vectorWords<>+136(SB), Z1, Z1
-	VMOVUPS         Z1, 192(R8)(BX*4)
-	VSUBPS          Z4, Z2, Z1
-	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     vectorWords<>+136(SB), Z0, Z0
-	VMOVUPS         Z0, 192(R10)(BX*4)
+	VPCMPD.BCST     $+6, 208(DI), Z0, K7
+	VPCMPD.BCST     $+1, 216(DI), Z0, K7, K6
+	VMOVUPS         Z19, K6, 192(SI)(BX*4)
 	ADDQ            $+64, BX
-	CMPQ            BX, DX
-	JLE             loop8
+	CMPQ            BX, 216(DI)
+	JLT             words7
+	MOVQ            16(DI), R8
+	MOVQ            R8, 216(DI)
+	MOVQ            200(DI), R8
+	IMULQ           128(DI), R8
+	ADDQ            136(DI), R8
+	MOVQ            R8, AX
+	ANDQ            $+3, AX
+	MOVQ            AX, 232(DI)
+	SHRQ            $+2, R8
+	MOVQ            R8, 224(DI)
+	MOVQ            184(DI), R8
+	MOVL            56(DI), AX
+	MOVL            $0xcd9e8d57, CX
+	MULL            CX
+	XORL            2048(DI), DX
+	XORL            R8, DX
+	XORL            2064(DI), AX
+	MOVQ            AX, 2304(DI)
+	MOVL            64(DI), AX
+	ADDL            $0x000d0000, AX
+	XORL            2056(DI), AX
+	MOVQ            AX, 2240(DI)
+	MOVL            DX, AX
+	MOVL            $0xd2511f53, CX
+	MULL            CX
+	XORL            2072(DI), DX
+	MOVQ            DX, 2368(DI)
+	XORL            2088(DI), AX
+	MOVQ            AX, 2432(DI)
+	VPBROADCASTD    224(DI), Z20
+	VPADDD          vectorWideVectors<>+64(SB), Z20, Z20
+	MOVQ            232(DI), AX
+	ADDQ            AX, 216(DI)
+	MOVQ            bits2+88(FP), SI
+	NEGQ            AX
+	LEAQ            (SI)(AX*4), SI
+	NOTQ            AX
+	MOVQ            AX, 208(DI)
+	XORL            BX, BX
 
-tail7:
-	MOVQ            232(DI), CX
-	SUBQ            BX, CX
-	JLE             end9
-	MOVL            $-1, AX
-	BZHIL           CX, AX, AX
-	KMOVW           AX, K7
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
+words8:
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z20, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
 	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
@@ -17157,7 +16424,7 @@ tail7:
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z20, Z8
 	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
@@ -17171,7 +16438,7 @@ tail7:
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z27
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z20
 	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
 	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
@@ -17259,741 +16526,857 @@ tail7:
 	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z28
-	VPUNPCKHQDQ     Z3, Z1, Z29
+	VPUNPCKLQDQ     Z3, Z1, Z16
+	VPUNPCKHQDQ     Z3, Z1, Z17
 	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z30
-	VPUNPCKHQDQ     Z9, Z12, Z31
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z22, Z0
-	VMOVSHDUP       Z0, Z1
-	VPXORD.BCST     2496(DI), Z1, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
-	VMOVSHDUP       Z2, Z3
-	VPXORD.BCST     2560(DI), Z3, Z3
-	VPXORD.BCST     2624(DI), Z0, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
-	VMOVSHDUP       Z5, Z6
-	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
-	VPSRLQ          $+32, Z4, Z7
-	VPXORD.BCST     2688(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z22, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
-	VMOVSHDUP       Z9, Z10
-	VPXORD.BCST     2496(DI), Z10, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
-	VMOVSHDUP       Z11, Z12
-	VPXORD.BCST     2560(DI), Z12, Z12
-	VPXORD.BCST     2624(DI), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
-	VMOVSHDUP       Z14, Z15
-	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
-	VPSRLQ          $+32, Z13, Z10
-	VPXORD.BCST     2688(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z22
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
-	VMOVSHDUP       Z3, Z0
-	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
-	VPSRLQ          $+32, Z1, Z2
-	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
-	VMOVSHDUP       Z9, Z11
-	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
-	VPSRLQ          $+32, Z12, Z8
-	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
-	VMOVSHDUP       Z7, Z5
-	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
-	VPSRLQ          $+32, Z6, Z4
-	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
-	VMOVSHDUP       Z10, Z14
-	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
-	VPSRLQ          $+32, Z15, Z13
-	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
-	VMOVSHDUP       Z2, Z3
-	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
-	VPSRLQ          $+32, Z0, Z1
-	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
-	VMOVSHDUP       Z8, Z9
-	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
-	VPSRLQ          $+32, Z11, Z12
-	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
-	VMOVSHDUP       Z4, Z7
-	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
-	VPSRLQ          $+32, Z5, Z6
-	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
-	VMOVSHDUP       Z13, Z10
-	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
-	VPSRLQ          $+32, Z14, Z15
-	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
-	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
-	VPSRLQ          $+32, Z3, Z0
-	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
-	VMOVSHDUP       Z12, Z8
-	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
-	VPSRLQ          $+32, Z9, Z11
-	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
-	VMOVSHDUP       Z6, Z4
-	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
-	VPSRLQ          $+32, Z7, Z5
-	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
-	VMOVSHDUP       Z15, Z13
-	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
-	VPSRLQ          $+32, Z10, Z14
-	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
-	VMOVSHDUP       Z0, Z1
-	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
-	VPSRLQ          $+32, Z2, Z3
-	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
-	VMOVSHDUP       Z11, Z12
-	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
-	VPSRLQ          $+32, Z8, Z9
-	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z0, K6, Z1
-	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z23
-	VPUNPCKHQDQ     Z3, Z1, Z24
-	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z11, K6, Z12
-	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z25
-	VPUNPCKHQDQ     Z9, Z12, Z26
+	VPUNPCKLQDQ     Z9, Z12, Z18
+	VPUNPCKHQDQ     Z9, Z12, Z19
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST    vectorWords<>+152(SB), Z0, Z0
-	VPADDD.BCST     88(DI), Z0, Z1
-	VPXORD          Z2, Z2, Z2
-	VPCMPD          $+2, Z1, Z2, K1
-	VPCMPD.BCST     $+1, 24(DI), Z1, K2
-	KANDW           K2, K1, K1
-	VPBROADCASTD    vectorWords<>+140(SB), Z1
-	VMOVUPS.Z       (SI)(BX*4), K7, Z3
-	VBLENDMPS       Z3, Z1, K1, Z3
-	VMOVUPS         Z3, K7, (SI)(BX*4)
-	VPADDD.BCST     112(DI), Z0, Z0
-	VPCMPD          $+2, Z0, Z2, K1
-	VPCMPD.BCST     $+1, 24(DI), Z0, K2
-	KANDW           K2, K1, K1
-	VMOVUPS.Z       (R12)(BX*4), K7, Z0
-	VBLENDMPS       Z0, Z1, K1, Z0
-	VMOVUPS         Z0, K7, (R12)(BX*4)
-	VMAXPS          Z0, Z3, Z4
-	VCMPPS          $+4, Z1, Z4, K1
-	VMOVUPS.Z       Z4, K1, Z1
-	VMOVUPS         Z1, K7, (R13)(BX*4)
-	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    vectorWords<>+12(SB), Z4
-	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    vectorWords<>+16(SB), Z5
-	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
-	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
-	VSUBPS          Z7, Z3, Z3
-	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
-	VMULPS          Z8, Z7, Z7
-	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
-	VPSLLD          $+23, Z6, Z6
-	VMULPS          Z6, Z3, Z3
-	VMOVUPS         Z3, K7, (SI)(BX*4)
-	VSUBPS          Z1, Z0, Z0
-	VMINPS          Z0, Z4, Z0
-	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
-	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
-	VSUBPS          Z4, Z0, Z0
-	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
-	VMULPS          Z5, Z4, Z4
-	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
-	VPSLLD          $+23, Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, K7, (R12)(BX*4)
-	VADDPS          Z0, Z3, Z1
-	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    vectorWords<>+56(SB), Z4
-	VDIVPS          Z1, Z4, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, K7, (R14)(BX*4)
-	VMULPS          Z1, Z3, Z3
-	VMOVUPS         Z3, K7, (SI)(BX*4)
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, K7, (R12)(BX*4)
-	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z1
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, K7, (R15)(BX*4)
-	VMOVUPS.Z       (R8)(BX*4), K7, Z1
-	VMULPS.BCST     vectorWords<>+128(SB), Z1, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, K7, (R8)(BX*4)
-	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z4
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z23, K1
-	VMOVUPS.Z       Z4, K1, Z4
-	VMOVUPS         Z4, K7, (R9)(BX*4)
-	VMOVUPS.Z       (R10)(BX*4), K7, Z4
-	VMULPS.BCST     vectorWords<>+128(SB), Z4, Z4
-	VMOVUPS.Z       Z4, K1, Z2
-	VMOVUPS         Z2, K7, (R10)(BX*4)
-	VMULPS          Z1, Z3, Z4
-	VMULPS          Z2, Z0, Z5
-	VADDPS          Z5, Z4, Z4
-	VMOVUPS         Z4, K7, (R11)(BX*4)
-	VSUBPS          Z4, Z1, Z1
-	VMULPS          Z1, Z3, Z1
-	VMULPS.BCST     vectorWords<>+136(SB), Z1, Z1
-	VMOVUPS         Z1, K7, (R8)(BX*4)
-	VSUBPS          Z4, Z2, Z1
-	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     vectorWords<>+136(SB), Z0, Z0
-	VMOVUPS         Z0, K7, (R10)(BX*4)
-	SUBQ            $+16, CX
-	JLE             end9
-	MOVL            $-1, AX
-	BZHIL           CX, AX, AX
-	KMOVW           AX, K7
+	VPCMPD.BCST     $+6, 208(DI), Z0, K7
+	VPCMPD.BCST     $+1, 216(DI), Z0, K7, K6
+	VMOVUPS         Z16, K6, (SI)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST    vectorWords<>+152(SB), Z0, Z0
-	VPADDD.BCST     88(DI), Z0, Z1
-	VPXORD          Z2, Z2, Z2
-	VPCMPD          $+2, Z1, Z2, K1
-	VPCMPD.BCST     $+1, 24(DI), Z1, K2
-	KANDW           K2, K1, K1
-	VPBROADCASTD    vectorWords<>+140(SB), Z1
-	VMOVUPS.Z       64(SI)(BX*4), K7, Z3
-	VBLENDMPS       Z3, Z1, K1, Z3
-	VMOVUPS         Z3, K7, 64(SI)(BX*4)
-	VPADDD.BCST     112(DI), Z0, Z0
-	VPCMPD          $+2, Z0, Z2, K1
-	VPCMPD.BCST     $+1, 24(DI), Z0, K2
-	KANDW           K2, K1, K1
-	VMOVUPS.Z       64(R12)(BX*4), K7, Z0
-	VBLENDMPS       Z0, Z1, K1, Z0
-	VMOVUPS         Z0, K7, 64(R12)(BX*4)
-	VMAXPS          Z0, Z3, Z4
-	VCMPPS          $+4, Z1, Z4, K1
-	VMOVUPS.Z       Z4, K1, Z1
-	VMOVUPS         Z1, K7, 64(R13)(BX*4)
-	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    vectorWords<>+12(SB), Z4
-	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    vectorWords<>+16(SB), Z5
-	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
-	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
-	VSUBPS          Z7, Z3, Z3
-	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
-	VMULPS          Z8, Z7, Z7
-	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
-	VPSLLD          $+23, Z6, Z6
-	VMULPS          Z6, Z3, Z3
-	VMOVUPS         Z3, K7, 64(SI)(BX*4)
-	VSUBPS          Z1, Z0, Z0
-	VMINPS          Z0, Z4, Z0
-	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
-	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
-	VSUBPS          Z4, Z0, Z0
-	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
-	VMULPS          Z5, Z4, Z4
-	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
-	VPSLLD          $+23, Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, K7, 64(R12)(BX*4)
-	VADDPS          Z0, Z3, Z1
-	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    vectorWords<>+56(SB), Z4
-	VDIVPS          Z1, Z4, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, K7, 64(R14)(BX*4)
-	VMULPS          Z1, Z3, Z3
-	VMOVUPS         Z3, K7, 64(SI)(BX*4)
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, K7, 64(R12)(BX*4)
-	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z1
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, K7, 64(R15)(BX*4)
-	VMOVUPS.Z       64(R8)(BX*4), K7, Z1
-	VMULPS.BCST     vectorWords<>+128(SB), Z1, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, K7, 64(R8)(BX*4)
-	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z4
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z24, K1
-	VMOVUPS.Z       Z4, K1, Z4
-	VMOVUPS         Z4, K7, 64(R9)(BX*4)
-	VMOVUPS.Z       64(R10)(BX*4), K7, Z4
-	VMULPS.BCST     vectorWords<>+128(SB), Z4, Z4
-	VMOVUPS.Z       Z4, K1, Z2
-	VMOVUPS         Z2, K7, 64(R10)(BX*4)
-	VMULPS          Z1, Z3, Z4
-	VMULPS          Z2, Z0, Z5
-	VADDPS          Z5, Z4, Z4
-	VMOVUPS         Z4, K7, 64(R11)(BX*4)
-	VSUBPS          Z4, Z1, Z1
-	VMULPS          Z1, Z3, Z1
-	VMULPS.BCST     vectorWords<>+136(SB), Z1, Z1
-	VMOVUPS         Z1, K7, 64(R8)(BX*4)
-	VSUBPS          Z4, Z2, Z1
-	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     vectorWords<>+136(SB), Z0, Z0
-	VMOVUPS         Z0, K7, 64(R10)(BX*4)
-	SUBQ            $+16, CX
-	JLE             end9
-	MOVL            $-1, AX
-	BZHIL           CX, AX, AX
-	KMOVW           AX, K7
+	VPCMPD.BCST     $+6, 208(DI), Z0, K7
+	VPCMPD.BCST     $+1, 216(DI), Z0, K7, K6
+	VMOVUPS         Z17, K6, 64(SI)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST    vectorWords<>+152(SB), Z0, Z0
-	VPADDD.BCST     88(DI), Z0, Z1
-	VPXORD          Z2, Z2, Z2
-	VPCMPD          $+2, Z1, Z2, K1
-	VPCMPD.BCST     $+1, 24(DI), Z1, K2
-	KANDW           K2, K1, K1
-	VPBROADCASTD    vectorWords<>+140(SB), Z1
-	VMOVUPS.Z       128(SI)(BX*4), K7, Z3
-	VBLENDMPS       Z3, Z1, K1, Z3
-	VMOVUPS         Z3, K7, 128(SI)(BX*4)
-	VPADDD.BCST     112(DI), Z0, Z0
-	VPCMPD          $+2, Z0, Z2, K1
-	VPCMPD.BCST     $+1, 24(DI), Z0, K2
-	KANDW           K2, K1, K1
-	VMOVUPS.Z       128(R12)(BX*4), K7, Z0
-	VBLENDMPS       Z0, Z1, K1, Z0
-	VMOVUPS         Z0, K7, 128(R12)(BX*4)
-	VMAXPS          Z0, Z3, Z4
-	VCMPPS          $+4, Z1, Z4, K1
-	VMOVUPS.Z       Z4, K1, Z1
-	VMOVUPS         Z1, K7, 128(R13)(BX*4)
-	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    vectorWords<>+12(SB), Z4
-	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    vectorWords<>+16(SB), Z5
-	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
-	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
-	VSUBPS          Z7, Z3, Z3
-	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
-	VMULPS          Z8, Z7, Z7
-	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
-	VPSLLD          $+23, Z6, Z6
-	VMULPS          Z6, Z3, Z3
-	VMOVUPS         Z3, K7, 128(SI)(BX*4)
-	VSUBPS          Z1, Z0, Z0
-	VMINPS          Z0, Z4, Z0
-	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
-	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
-	VSUBPS          Z4, Z0, Z0
-	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
-	VMULPS          Z5, Z4, Z4
-	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
-	VPSLLD          $+23, Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, K7, 128(R12)(BX*4)
-	VADDPS          Z0, Z3, Z1
-	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    vectorWords<>+56(SB), Z4
-	VDIVPS          Z1, Z4, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, K7, 128(R14)(BX*4)
-	VMULPS          Z1, Z3, Z3
-	VMOVUPS         Z3, K7, 128(SI)(BX*4)
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, K7, 128(R12)(BX*4)
-	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z1
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, K7, 128(R15)(BX*4)
-	VMOVUPS.Z       128(R8)(BX*4), K7, Z1
-	VMULPS.BCST     vectorWords<>+128(SB), Z1, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, K7, 128(R8)(BX*4)
-	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z4
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z25, K1
-	VMOVUPS.Z       Z4, K1, Z4
-	VMOVUPS         Z4, K7, 128(R9)(BX*4)
-	VMOVUPS.Z       128(R10)(BX*4), K7, Z4
-	VMULPS.BCST     vectorWords<>+128(SB), Z4, Z4
-	VMOVUPS.Z       Z4, K1, Z2
-	VMOVUPS         Z2, K7, 128(R10)(BX*4)
-	VMULPS          Z1, Z3, Z4
-	VMULPS          Z2, Z0, Z5
-	VADDPS          Z5, Z4, Z4
-	VMOVUPS         Z4, K7, 128(R11)(BX*4)
-	VSUBPS          Z4, Z1, Z1
-	VMULPS          Z1, Z3, Z1
-	VMULPS.BCST     vectorWords<>+136(SB), Z1, Z1
-	VMOVUPS         Z1, K7, 128(R8)(BX*4)
-	VSUBPS          Z4, Z2, Z1
-	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     vectorWords<>+136(SB), Z0, Z0
-	VMOVUPS         Z0, K7, 128(R10)(BX*4)
-	SUBQ            $+16, CX
-	JLE             end9
-	MOVL            $-1, AX
-	BZHIL           CX, AX, AX
-	KMOVW           AX, K7
+	VPCMPD.BCST     $+6, 208(DI), Z0, K7
+	VPCMPD.BCST     $+1, 216(DI), Z0, K7, K6
+	VMOVUPS         Z18, K6, 128(SI)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPMULLD.BCST    vectorWords<>+152(SB), Z0, Z0
-	VPADDD.BCST     88(DI), Z0, Z1
-	VPXORD          Z2, Z2, Z2
-	VPCMPD          $+2, Z1, Z2, K1
-	VPCMPD.BCST     $+1, 24(DI), Z1, K2
-	KANDW           K2, K1, K1
-	VPBROADCASTD    vectorWords<>+140(SB), Z1
-	VMOVUPS.Z       192(SI)(BX*4), K7, Z3
-	VBLENDMPS       Z3, Z1, K1, Z3
-	VMOVUPS         Z3, K7, 192(SI)(BX*4)
-	VPADDD.BCST     112(DI), Z0, Z0
-	VPCMPD          $+2, Z0, Z2, K1
-	VPCMPD.BCST     $+1, 24(DI), Z0, K2
-	KANDW           K2, K1, K1
-	VMOVUPS.Z       192(R12)(BX*4), K7, Z0
-	VBLENDMPS       Z0, Z1, K1, Z0
-	VMOVUPS         Z0, K7, 192(R12)(BX*4)
-	VMAXPS          Z0, Z3, Z4
-	VCMPPS          $+4, Z1, Z4, K1
-	VMOVUPS.Z       Z4, K1, Z1
-	VMOVUPS         Z1, K7, 192(R13)(BX*4)
-	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    vectorWords<>+12(SB), Z4
-	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    vectorWords<>+16(SB), Z5
-	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
-	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
-	VSUBPS          Z7, Z3, Z3
-	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
-	VMULPS          Z8, Z7, Z7
-	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
-	VPSLLD          $+23, Z6, Z6
-	VMULPS          Z6, Z3, Z3
-	VMOVUPS         Z3, K7, 192(SI)(BX*4)
-	VSUBPS          Z1, Z0, Z0
-	VMINPS          Z0, Z4, Z0
-	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
-	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
-	VSUBPS          Z4, Z0, Z0
-	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
-	VMULPS          Z5, Z4, Z4
-	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
-	VPSLLD          $+23, Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, K7, 192(R12)(BX*4)
-	VADDPS          Z0, Z3, Z1
-	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    vectorWords<>+56(SB), Z4
-	VDIVPS          Z1, Z4, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, K7, 192(R14)(BX*4)
-	VMULPS          Z1, Z3, Z3
-	VMOVUPS         Z3, K7, 192(SI)(BX*4)
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, K7, 192(R12)(BX*4)
-	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z1
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, K7, 192(R15)(BX*4)
-	VMOVUPS.Z       192(R8)(BX*4), K7, Z1
-	VMULPS.BCST     vectorWords<>+128(SB), Z1, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, K7, 192(R8)(BX*4)
-	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z4
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z26, K1
-	VMOVUPS.Z       Z4, K1, Z4
-	VMOVUPS         Z4, K7, 192(R9)(BX*4)
-	VMOVUPS.Z       192(R10)(BX*4), K7, Z4
-	VMULPS.BCST     vectorWords<>+128(SB), Z4, Z4
-	VMOVUPS.Z       Z4, K1, Z2
-	VMOVUPS         Z2, K7, 192(R10)(BX*4)
-	VMULPS          Z1, Z3, Z4
-	VMULPS          Z2, Z0, Z5
-	VADDPS          Z5, Z4, Z4
-	VMOVUPS         Z4, K7, 192(R11)(BX*4)
-	VSUBPS          Z4, Z1, Z1
-	VMULPS          Z1, Z3, Z1
-	VMULPS.BCST     vectorWords<>+136(SB), Z1, Z1
-	VMOVUPS         Z1, K7, 192(R8)(BX*4)
-	VSUBPS          Z4, Z2, Z1
-	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     vectorWords<>+136(SB), Z0, Z0
-	VMOVUPS         Z0, K7, 192(R10)(BX*4)
+	VPCMPD.BCST     $+6, 208(DI), Z0, K7
+	VPCMPD.BCST     $+1, 216(DI), Z0, K7, K6
+	VMOVUPS         Z19, K6, 192(SI)(BX*4)
+	ADDQ            $+64, BX
+	CMPQ            BX, 216(DI)
+	JLT             words8
+	MOVQ            16(DI), R8
+	MOVQ            R8, 208(DI)
+	MOVQ            200(DI), R8
+	IMULQ           120(DI), R8
+	MOVQ            p+24(FP), AX
+	LEAQ            (AX)(R8*4), SI
+	MOVQ            bits+72(FP), R12
+	MOVQ            200(DI), R8
+	IMULQ           120(DI), R8
+	MOVQ            ds+48(FP), AX
+	LEAQ            (AX)(R8*4), R13
+	XORL            BX, BX
+	MOVQ            208(DI), DX
+	SUBQ            $+16, DX
+	JLT             tail9
 
-end9:
-	MOVQ 136(DI), R8
-	MOVQ R8, 232(DI)
-	MOVQ dk_+104(FP), SI
-	MOVQ dv_+112(FP), R12
-	XORL BX, BX
-	MOVQ 232(DI), DX
-	SUBQ $+16, DX
-	JLT  tail10
+loop10:
+	LEAQ         (BX), AX
+	VPBROADCASTD AX, Z0
+	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
+	VPMULLD.BCST vectorWords<>+152(SB), Z0, Z0
+	VPADDD.BCST  80(DI), Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPCMPD       $+2, Z0, Z1, K1
+	VPCMPD.BCST  $+1, 24(DI), Z0, K2
+	KANDW        K2, K1, K1
+	VPBROADCASTD vectorWords<>+140(SB), Z0
+	VBLENDMPS    (SI)(BX*4), Z0, K1, Z0
+	VMOVUPS      Z0, (SI)(BX*4)
+	VMOVUPS      (R13)(BX*4), Z0
+	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z0
+	VMOVUPS      (R12)(BX*4), Z2
+	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z2, K1
+	VMOVUPS.Z    Z0, K1, Z0
+	VMOVUPS      Z0, (R13)(BX*4)
+	ADDQ         $+16, BX
+	CMPQ         BX, DX
+	JLE          loop10
 
-loop11:
-	VPXORD  Z0, Z0, Z0
-	VMOVUPS Z0, (SI)(BX*4)
-	VMOVUPS Z0, (R12)(BX*4)
-	ADDQ    $+16, BX
-	CMPQ    BX, DX
-	JLE     loop11
+tail9:
+	MOVQ         208(DI), CX
+	SUBQ         BX, CX
+	JLE          end11
+	MOVL         $-1, AX
+	BZHIL        CX, AX, AX
+	KMOVW        AX, K7
+	LEAQ         (BX), AX
+	VPBROADCASTD AX, Z0
+	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
+	VPMULLD.BCST vectorWords<>+152(SB), Z0, Z0
+	VPADDD.BCST  80(DI), Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPCMPD       $+2, Z0, Z1, K1
+	VPCMPD.BCST  $+1, 24(DI), Z0, K2
+	KANDW        K2, K1, K1
+	VPBROADCASTD vectorWords<>+140(SB), Z0
+	VMOVUPS.Z    (SI)(BX*4), K7, Z2
+	VBLENDMPS    Z2, Z0, K1, Z0
+	VMOVUPS      Z0, K7, (SI)(BX*4)
+	VMOVUPS.Z    (R13)(BX*4), K7, Z0
+	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z0
+	VMOVUPS.Z    (R12)(BX*4), K7, Z2
+	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z2, K1
+	VMOVUPS.Z    Z0, K1, Z0
+	VMOVUPS      Z0, K7, (R13)(BX*4)
 
-tail10:
-	MOVQ    232(DI), CX
-	SUBQ    BX, CX
-	JLE     end12
-	MOVL    $-1, AX
-	BZHIL   CX, AX, AX
-	KMOVW   AX, K7
-	VPXORD  Z0, Z0, Z0
-	VMOVUPS Z0, K7, (SI)(BX*4)
-	VMOVUPS Z0, K7, (R12)(BX*4)
-
-end12:
-	MOVQ $+0, R8
-	MOVQ R8, 240(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 232(DI)
-	MOVQ 240(DI), AX
-	CMPQ AX, 232(DI)
-	JGE  end14
+end11:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 208(DI)
+	MOVQ  200(DI), R8
+	IMULQ 120(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  200(DI), R8
+	IMULQ 120(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R12
+	MOVQ  largest+56(FP), R13
+	MOVQ  bits2+88(FP), R14
+	MOVQ  200(DI), R8
+	IMULQ 120(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  ds+48(FP), AX
+	LEAQ  (AX)(R8*4), R15
+	XORL  BX, BX
+	MOVQ  208(DI), DX
+	SUBQ  $+16, DX
+	JLT   tail12
 
 loop13:
-	MOVQ         240(DI), R8
+	LEAQ         (BX), AX
+	VPBROADCASTD AX, Z0
+	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
+	VPMULLD.BCST vectorWords<>+152(SB), Z0, Z0
+	VPADDD.BCST  96(DI), Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPCMPD       $+2, Z0, Z1, K1
+	VPCMPD.BCST  $+1, 24(DI), Z0, K2
+	KANDW        K2, K1, K1
+	VPBROADCASTD vectorWords<>+140(SB), Z0
+	VBLENDMPS    (SI)(BX*4), Z0, K1, Z2
+	VMOVUPS      Z2, (SI)(BX*4)
+	VMOVUPS      (R12)(BX*4), Z3
+	VMAXPS       Z2, Z3, Z2
+	VCMPPS       $+4, Z0, Z2, K1
+	VMOVUPS.Z    Z2, K1, Z0
+	VMOVUPS      Z0, (R13)(BX*4)
+	VSUBPS       Z0, Z3, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z2
+	VMINPS       Z0, Z2, Z0
+	VPBROADCASTD vectorWords<>+16(SB), Z2
+	VMAXPS       Z0, Z2, Z0
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z2
+	VADDPS.BCST  vectorWords<>+24(SB), Z2, Z2
+	VSUBPS.BCST  vectorWords<>+24(SB), Z2, Z3
+	VMULPS.BCST  vectorWords<>+28(SB), Z3, Z4
+	VSUBPS       Z4, Z0, Z0
+	VMULPS.BCST  vectorWords<>+32(SB), Z3, Z3
+	VSUBPS       Z3, Z0, Z0
+	VMULPS       Z0, Z0, Z3
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z4
+	VADDPS.BCST  vectorWords<>+40(SB), Z4, Z4
+	VMULPS       Z0, Z4, Z4
+	VADDPS.BCST  vectorWords<>+44(SB), Z4, Z4
+	VMULPS       Z0, Z4, Z4
+	VADDPS.BCST  vectorWords<>+48(SB), Z4, Z4
+	VMULPS       Z0, Z4, Z4
+	VADDPS.BCST  vectorWords<>+52(SB), Z4, Z4
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z2, Z2
+	VPSLLD       $+23, Z2, Z2
+	VMULPS       Z2, Z0, Z0
+	VMOVUPS      Z0, (R12)(BX*4)
+	VMOVUPS      (R15)(BX*4), Z0
+	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z0
+	VMOVUPS      (R14)(BX*4), Z2
+	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z2, K1
+	VMOVUPS.Z    Z0, K1, Z0
+	VMOVUPS      Z0, (R15)(BX*4)
+	ADDQ         $+16, BX
+	CMPQ         BX, DX
+	JLE          loop13
+
+tail12:
+	MOVQ         208(DI), CX
+	SUBQ         BX, CX
+	JLE          end14
+	MOVL         $-1, AX
+	BZHIL        CX, AX, AX
+	KMOVW        AX, K7
+	LEAQ         (BX), AX
+	VPBROADCASTD AX, Z0
+	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
+	VPMULLD.BCST vectorWords<>+152(SB), Z0, Z0
+	VPADDD.BCST  96(DI), Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPCMPD       $+2, Z0, Z1, K1
+	VPCMPD.BCST  $+1, 24(DI), Z0, K2
+	KANDW        K2, K1, K1
+	VPBROADCASTD vectorWords<>+140(SB), Z0
+	VMOVUPS.Z    (SI)(BX*4), K7, Z2
+	VBLENDMPS    Z2, Z0, K1, Z2
+	VMOVUPS      Z2, K7, (SI)(BX*4)
+	VMOVUPS.Z    (R12)(BX*4), K7, Z3
+	VMAXPS       Z2, Z3, Z2
+	VCMPPS       $+4, Z0, Z2, K1
+	VMOVUPS.Z    Z2, K1, Z0
+	VMOVUPS      Z0, K7, (R13)(BX*4)
+	VSUBPS       Z0, Z3, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z2
+	VMINPS       Z0, Z2, Z0
+	VPBROADCASTD vectorWords<>+16(SB), Z2
+	VMAXPS       Z0, Z2, Z0
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z2
+	VADDPS.BCST  vectorWords<>+24(SB), Z2, Z2
+	VSUBPS.BCST  vectorWords<>+24(SB), Z2, Z3
+	VMULPS.BCST  vectorWords<>+28(SB), Z3, Z4
+	VSUBPS       Z4, Z0, Z0
+	VMULPS.BCST  vectorWords<>+32(SB), Z3, Z3
+	VSUBPS       Z3, Z0, Z0
+	VMULPS       Z0, Z0, Z3
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z4
+	VADDPS.BCST  vectorWords<>+40(SB), Z4, Z4
+	VMULPS       Z0, Z4, Z4
+	VADDPS.BCST  vectorWords<>+44(SB), Z4, Z4
+	VMULPS       Z0, Z4, Z4
+	VADDPS.BCST  vectorWords<>+48(SB), Z4, Z4
+	VMULPS       Z0, Z4, Z4
+	VADDPS.BCST  vectorWords<>+52(SB), Z4, Z4
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z2, Z2
+	VPSLLD       $+23, Z2, Z2
+	VMULPS       Z2, Z0, Z0
+	VMOVUPS      Z0, K7, (R12)(BX*4)
+	VMOVUPS.Z    (R15)(BX*4), K7, Z0
+	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z0
+	VMOVUPS.Z    (R14)(BX*4), K7, Z2
+	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z2, K1
+	VMOVUPS.Z    Z0, K1, Z0
+	VMOVUPS      Z0, K7, (R15)(BX*4)
+
+end14:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 208(DI)
+	MOVQ  200(DI), R8
+	IMULQ 120(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  largest+56(FP), R12
+	MOVQ  200(DI), R8
+	IMULQ 120(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R13
+	MOVQ  norm+64(FP), R14
+	XORL  BX, BX
+	MOVQ  208(DI), DX
+	SUBQ  $+16, DX
+	JLT   tail15
+
+loop16:
+	VMOVUPS      (SI)(BX*4), Z0
+	VSUBPS       (R12)(BX*4), Z0, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VPBROADCASTD vectorWords<>+16(SB), Z1
+	VMAXPS       Z0, Z1, Z0
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST  vectorWords<>+28(SB), Z2, Z3
+	VSUBPS       Z3, Z0, Z0
+	VMULPS.BCST  vectorWords<>+32(SB), Z2, Z2
+	VSUBPS       Z2, Z0, Z0
+	VMULPS       Z0, Z0, Z2
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z3
+	VADDPS.BCST  vectorWords<>+40(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+44(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+48(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+52(SB), Z3, Z3
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z2, Z0, Z0
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
+	VPSLLD       $+23, Z1, Z1
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, (SI)(BX*4)
+	VMOVUPS      (R13)(BX*4), Z1
+	VADDPS       Z0, Z1, Z0
+	VPXORD       Z2, Z2, Z2
+	VCMPPS       $+1, Z0, Z2, K1
+	VPBROADCASTD vectorWords<>+56(SB), Z3
+	VDIVPS       Z0, Z3, Z0
+	VMOVUPS.Z    Z0, K1, Z0
+	VMOVUPS      Z0, (R14)(BX*4)
+	VMULPS       Z0, Z1, Z0
+	VMOVUPS      Z0, (R13)(BX*4)
+	ADDQ         $+16, BX
+	CMPQ         BX, DX
+	JLE          loop16
+
+tail15:
+	MOVQ         208(DI), CX
+	SUBQ         BX, CX
+	JLE          end17
+	MOVL         $-1, AX
+	BZHIL        CX, AX, AX
+	KMOVW        AX, K7
+	VMOVUPS.Z    (SI)(BX*4), K7, Z0
+	VMOVUPS.Z    (R12)(BX*4), K7, Z1
+	VSUBPS       Z1, Z0, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VPBROADCASTD vectorWords<>+16(SB), Z1
+	VMAXPS       Z0, Z1, Z0
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST  vectorWords<>+28(SB), Z2, Z3
+	VSUBPS       Z3, Z0, Z0
+	VMULPS.BCST  vectorWords<>+32(SB), Z2, Z2
+	VSUBPS       Z2, Z0, Z0
+	VMULPS       Z0, Z0, Z2
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z3
+	VADDPS.BCST  vectorWords<>+40(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+44(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+48(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+52(SB), Z3, Z3
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z2, Z0, Z0
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
+	VPSLLD       $+23, Z1, Z1
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, K7, (SI)(BX*4)
+	VMOVUPS.Z    (R13)(BX*4), K7, Z1
+	VADDPS       Z0, Z1, Z0
+	VPXORD       Z2, Z2, Z2
+	VCMPPS       $+1, Z0, Z2, K1
+	VPBROADCASTD vectorWords<>+56(SB), Z3
+	VDIVPS       Z0, Z3, Z0
+	VMOVUPS.Z    Z0, K1, Z0
+	VMOVUPS      Z0, K7, (R14)(BX*4)
+	VMULPS       Z0, Z1, Z0
+	VMOVUPS      Z0, K7, (R13)(BX*4)
+
+end17:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 208(DI)
+	MOVQ  200(DI), R8
+	IMULQ 120(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  norm+64(FP), R12
+	MOVQ  bits+72(FP), R13
+	MOVQ  200(DI), R8
+	IMULQ 120(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R14
+	MOVQ  200(DI), R8
+	IMULQ 120(DI), R8
+	MOVQ  weight+80(FP), AX
+	LEAQ  (AX)(R8*4), R15
+	MOVQ  200(DI), R8
+	IMULQ 120(DI), R8
+	MOVQ  ds+48(FP), AX
+	LEAQ  (AX)(R8*4), R8
+	MOVQ  R8, 216(DI)
+	MOVQ  200(DI), R8
+	IMULQ 120(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  ds+48(FP), AX
+	LEAQ  (AX)(R8*4), R8
+	MOVQ  R8, 224(DI)
+	MOVQ  $+0, R8
+	MOVQ  delta+96(FP), AX
+	LEAQ  (AX)(R8*4), R8
+	MOVQ  R8, 232(DI)
+	MOVQ  216(DI), R8
+	MOVQ  224(DI), R9
+	MOVQ  232(DI), R10
+	XORL  BX, BX
+	MOVQ  208(DI), DX
+	SUBQ  $+16, DX
+	JLT   tail18
+
+loop19:
+	VMOVUPS      (SI)(BX*4), Z0
+	VMULPS       (R12)(BX*4), Z0, Z0
+	VMOVUPS      Z0, (SI)(BX*4)
+	VMOVUPS      (R14)(BX*4), Z1
+	VMULPS.BCST  vectorWords<>+128(SB), Z1, Z2
+	VMOVUPS      (R13)(BX*4), Z3
+	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z3, K1
+	VMOVUPS.Z    Z2, K1, Z2
+	VMOVUPS      Z2, (R15)(BX*4)
+	VMOVUPS      (R8)(BX*4), Z2
+	VMULPS       Z2, Z1, Z3
+	VMULPS       (R9)(BX*4), Z0, Z0
+	VADDPS       Z0, Z3, Z0
+	VMOVUPS      Z0, (R10)(BX*4)
+	VSUBPS       Z0, Z2, Z0
+	VMULPS       Z0, Z1, Z0
+	VMULPS.BCST  vectorWords<>+136(SB), Z0, Z0
+	VMOVUPS      Z0, (R8)(BX*4)
+	ADDQ         $+16, BX
+	CMPQ         BX, DX
+	JLE          loop19
+
+tail18:
+	MOVQ         208(DI), CX
+	SUBQ         BX, CX
+	JLE          end20
+	MOVL         $-1, AX
+	BZHIL        CX, AX, AX
+	KMOVW        AX, K7
+	VMOVUPS.Z    (SI)(BX*4), K7, Z0
+	VMOVUPS.Z    (R12)(BX*4), K7, Z1
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, K7, (SI)(BX*4)
+	VMOVUPS.Z    (R14)(BX*4), K7, Z1
+	VMULPS.BCST  vectorWords<>+128(SB), Z1, Z2
+	VMOVUPS.Z    (R13)(BX*4), K7, Z3
+	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z3, K1
+	VMOVUPS.Z    Z2, K1, Z2
+	VMOVUPS      Z2, K7, (R15)(BX*4)
+	VMOVUPS.Z    (R8)(BX*4), K7, Z2
+	VMULPS       Z2, Z1, Z3
+	VMOVUPS.Z    (R9)(BX*4), K7, Z4
+	VMULPS       Z4, Z0, Z0
+	VADDPS       Z0, Z3, Z0
+	VMOVUPS      Z0, K7, (R10)(BX*4)
+	VSUBPS       Z0, Z2, Z0
+	VMULPS       Z0, Z1, Z0
+	VMULPS.BCST  vectorWords<>+136(SB), Z0, Z0
+	VMOVUPS      Z0, K7, (R8)(BX*4)
+
+end20:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 208(DI)
+	MOVQ  bits2+88(FP), SI
+	MOVQ  200(DI), R8
+	IMULQ 120(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R12
+	MOVQ  200(DI), R8
+	IMULQ 120(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  weight+80(FP), AX
+	LEAQ  (AX)(R8*4), R13
+	MOVQ  200(DI), R8
+	IMULQ 120(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  ds+48(FP), AX
+	LEAQ  (AX)(R8*4), R14
+	MOVQ  delta+96(FP), R15
+	XORL  BX, BX
+	MOVQ  208(DI), DX
+	SUBQ  $+16, DX
+	JLT   tail21
+
+loop22:
+	VMOVUPS      (R12)(BX*4), Z0
+	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z1
+	VMOVUPS      (SI)(BX*4), Z2
+	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z2, K1
+	VMOVUPS.Z    Z1, K1, Z1
+	VMOVUPS      Z1, (R13)(BX*4)
+	VMOVUPS      (R14)(BX*4), Z1
+	VSUBPS       (R15)(BX*4), Z1, Z1
+	VMULPS       Z1, Z0, Z0
+	VMULPS.BCST  vectorWords<>+136(SB), Z0, Z0
+	VMOVUPS      Z0, (R14)(BX*4)
+	ADDQ         $+16, BX
+	CMPQ         BX, DX
+	JLE          loop22
+
+tail21:
+	MOVQ         208(DI), CX
+	SUBQ         BX, CX
+	JLE          end23
+	MOVL         $-1, AX
+	BZHIL        CX, AX, AX
+	KMOVW        AX, K7
+	VMOVUPS.Z    (R12)(BX*4), K7, Z0
+	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z1
+	VMOVUPS.Z    (SI)(BX*4), K7, Z2
+	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z2, K1
+	VMOVUPS.Z    Z1, K1, Z1
+	VMOVUPS      Z1, K7, (R13)(BX*4)
+	VMOVUPS.Z    (R14)(BX*4), K7, Z1
+	VMOVUPS.Z    (R15)(BX*4), K7, Z2
+	VSUBPS       Z2, Z1, Z1
+	VMULPS       Z1, Z0, Z0
+	VMULPS.BCST  vectorWords<>+136(SB), Z0, Z0
+	VMOVUPS      Z0, K7, (R14)(BX*4)
+
+end23:
+	MOVQ 200(DI), AX
+	INCQ AX
+	MOVQ AX, 200(DI)
+	CMPQ AX, 192(DI)
+	JLT  loop5
+
+end6:
+	MOVQ $+0, R8
+	MOVQ R8, 200(DI)
+	MOVQ 24(DI), R8
+	MOVQ R8, 192(DI)
+	MOVQ 200(DI), AX
+	CMPQ AX, 192(DI)
+	JGE  end25
+
+loop24:
+	MOVQ    200(DI), R8
+	SHLQ    $+4, R8
+	MOVQ    R8, 208(DI)
+	MOVQ    208(DI), R8
+	MOVQ    dk_+104(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    144(DI), R8
+	ADDQ    208(DI), R8
+	MOVQ    dk_+104(FP), AX
+	LEAQ    (AX)(R8*4), R12
+	MOVQ    144(DI), R8
+	SHLQ    $+1, R8
+	ADDQ    208(DI), R8
+	MOVQ    dk_+104(FP), AX
+	LEAQ    (AX)(R8*4), R13
+	MOVQ    144(DI), R8
+	IMULQ   $+3, R8
+	ADDQ    208(DI), R8
+	MOVQ    dk_+104(FP), AX
+	LEAQ    (AX)(R8*4), R14
+	VPXORD  Z0, Z0, Z0
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z0, (R12)
+	VMOVUPS Z0, (R13)
+	VMOVUPS Z0, (R14)
+	MOVQ    200(DI), AX
+	INCQ    AX
+	MOVQ    AX, 200(DI)
+	CMPQ    AX, 192(DI)
+	JLT     loop24
+
+end25:
+	MOVQ $+0, R8
+	MOVQ R8, 200(DI)
+	MOVQ 24(DI), R8
+	MOVQ R8, 192(DI)
+	MOVQ 200(DI), AX
+	CMPQ AX, 192(DI)
+	JGE  end27
+
+loop26:
+	MOVQ    200(DI), R8
+	SHLQ    $+4, R8
+	MOVQ    R8, 208(DI)
+	MOVQ    208(DI), R8
+	MOVQ    dv_+112(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    144(DI), R8
+	ADDQ    208(DI), R8
+	MOVQ    dv_+112(FP), AX
+	LEAQ    (AX)(R8*4), R12
+	MOVQ    144(DI), R8
+	SHLQ    $+1, R8
+	ADDQ    208(DI), R8
+	MOVQ    dv_+112(FP), AX
+	LEAQ    (AX)(R8*4), R13
+	MOVQ    144(DI), R8
+	IMULQ   $+3, R8
+	ADDQ    208(DI), R8
+	MOVQ    dv_+112(FP), AX
+	LEAQ    (AX)(R8*4), R14
+	VPXORD  Z0, Z0, Z0
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z0, (R12)
+	VMOVUPS Z0, (R13)
+	VMOVUPS Z0, (R14)
+	MOVQ    200(DI), AX
+	INCQ    AX
+	MOVQ    AX, 200(DI)
+	CMPQ    AX, 192(DI)
+	JLT     loop26
+
+end27:
+	MOVQ  160(DI), R8
+	IMULQ 104(DI), R8
+	MOVQ  R8, 192(DI)
+	MOVQ  160(DI), R8
+	IMULQ 112(DI), R8
+	MOVQ  R8, 200(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 216(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 208(DI)
+	MOVQ  216(DI), AX
+	CMPQ  AX, 208(DI)
+	JGE   end29
+
+loop28:
+	MOVQ         216(DI), R8
+	IMULQ        $-1, R8
+	ADDQ         80(DI), R8
+	CMPQ         R8, 88(DI)
+	CMOVQGT      88(DI), R8
+	MOVQ         $+0, AX
+	CMPQ         R8, AX
+	CMOVQLT      AX, R8
+	MOVQ         R8, 224(DI)
+	MOVQ         216(DI), R8
+	IMULQ        $-1, R8
+	ADDQ         96(DI), R8
+	CMPQ         R8, 88(DI)
+	CMOVQGT      88(DI), R8
+	MOVQ         $+0, AX
+	CMPQ         R8, AX
+	CMOVQLT      AX, R8
+	MOVQ         R8, 232(DI)
+	MOVQ         216(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         216(DI), R8
+	ADDQ         192(DI), R8
+	MOVQ         R8, 240(DI)
+	MOVQ         224(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         200(DI), R8
 	MOVQ         R8, 248(DI)
-	MOVQ         240(DI), R8
-	IMULQ        $-1, R8
-	ADDQ         88(DI), R8
-	CMPQ         R8, 96(DI)
-	CMOVQGT      96(DI), R8
-	MOVQ         $+0, AX
-	CMPQ         R8, AX
-	CMOVQLT      AX, R8
+	MOVQ         216(DI), R8
+	ADDQ         16(DI), R8
 	MOVQ         R8, 256(DI)
-	MOVQ         256(DI), R8
+	MOVQ         232(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         224(DI), R8
+	ADDQ         200(DI), R8
 	MOVQ         R8, 264(DI)
-	MOVQ         240(DI), R8
-	IMULQ        $-1, R8
-	ADDQ         112(DI), R8
-	CMPQ         R8, 96(DI)
-	CMOVQGT      96(DI), R8
-	MOVQ         $+0, AX
-	CMPQ         R8, AX
-	CMOVQLT      AX, R8
+	MOVQ         224(DI), R8
+	SHLQ         $+4, R8
 	MOVQ         R8, 272(DI)
-	MOVQ         272(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         224(DI), R8
+	MOVQ         232(DI), R8
+	SHLQ         $+4, R8
 	MOVQ         R8, 280(DI)
-	MOVQ         240(DI), R8
+	MOVQ         216(DI), R8
 	MOVQ         ds+48(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2240(DI)
-	MOVQ         16(DI), R8
-	ADDQ         240(DI), R8
+	MOVQ         256(DI), R8
 	MOVQ         ds+48(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2304(DI)
-	MOVQ         240(DI), R8
+	MOVQ         216(DI), R8
 	MOVQ         weight+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2368(DI)
-	MOVQ         16(DI), R8
-	ADDQ         240(DI), R8
+	MOVQ         256(DI), R8
 	MOVQ         weight+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2432(DI)
-	MOVQ         264(DI), R8
+	MOVQ         216(DI), R8
+	ADDQ         120(DI), R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2496(DI)
+	MOVQ         120(DI), R8
+	ADDQ         256(DI), R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2560(DI)
+	MOVQ         216(DI), R8
+	ADDQ         120(DI), R8
+	MOVQ         weight+80(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2624(DI)
+	MOVQ         120(DI), R8
+	ADDQ         256(DI), R8
+	MOVQ         weight+80(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2688(DI)
+	MOVQ         216(DI), R8
+	MOVQ         120(DI), R9
+	SHLQ         $+1, R9
+	ADDQ         R9, R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2752(DI)
+	MOVQ         120(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         256(DI), R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2816(DI)
+	MOVQ         216(DI), R8
+	MOVQ         120(DI), R9
+	SHLQ         $+1, R9
+	ADDQ         R9, R8
+	MOVQ         weight+80(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2880(DI)
+	MOVQ         120(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         256(DI), R8
+	MOVQ         weight+80(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2944(DI)
+	MOVQ         216(DI), R8
+	MOVQ         120(DI), R9
+	IMULQ        $+3, R9
+	ADDQ         R9, R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 3008(DI)
+	MOVQ         120(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         256(DI), R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 3072(DI)
+	MOVQ         216(DI), R8
+	MOVQ         120(DI), R9
+	IMULQ        $+3, R9
+	ADDQ         R9, R8
+	MOVQ         weight+80(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 3136(DI)
+	MOVQ         120(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         256(DI), R8
+	MOVQ         weight+80(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 3200(DI)
+	MOVQ         248(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         280(DI), R8
+	MOVQ         264(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         248(DI), R8
+	MOVQ         240(DI), R8
 	MOVQ         dq+120(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	MOVQ         256(DI), R8
-	SHLQ         $+4, R8
+	MOVQ         272(DI), R8
 	MOVQ         dk_+104(FP), AX
 	LEAQ         (AX)(R8*4), R14
-	MOVQ         248(DI), R8
+	MOVQ         240(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), R15
-	MOVQ         272(DI), R8
-	SHLQ         $+4, R8
+	MOVQ         280(DI), R8
 	MOVQ         dk_+104(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 288(DI)
-	MOVQ         256(DI), R8
-	SHLQ         $+4, R8
+	MOVQ         272(DI), R8
 	MOVQ         dv_+112(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 296(DI)
-	MOVQ         248(DI), R8
+	MOVQ         240(DI), R8
 	MOVQ         dout+32(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 304(DI)
-	MOVQ         272(DI), R8
-	SHLQ         $+4, R8
+	MOVQ         280(DI), R8
 	MOVQ         dv_+112(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 312(DI)
+	MOVQ         144(DI), R8
+	ADDQ         272(DI), R8
+	MOVQ         dk_+104(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 320(DI)
+	MOVQ         144(DI), R8
+	ADDQ         280(DI), R8
+	MOVQ         dk_+104(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 328(DI)
+	MOVQ         144(DI), R8
+	ADDQ         272(DI), R8
+	MOVQ         dv_+112(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 336(DI)
+	MOVQ         144(DI), R8
+	ADDQ         280(DI), R8
+	MOVQ         dv_+112(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 344(DI)
+	MOVQ         144(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         272(DI), R8
+	MOVQ         dk_+104(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 352(DI)
+	MOVQ         144(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         280(DI), R8
+	MOVQ         dk_+104(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 360(DI)
+	MOVQ         144(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         272(DI), R8
+	MOVQ         dv_+112(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 368(DI)
+	MOVQ         144(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         280(DI), R8
+	MOVQ         dv_+112(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 376(DI)
+	MOVQ         144(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         272(DI), R8
+	MOVQ         dk_+104(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 384(DI)
+	MOVQ         144(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         280(DI), R8
+	MOVQ         dk_+104(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 392(DI)
+	MOVQ         144(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         272(DI), R8
+	MOVQ         dv_+112(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 400(DI)
+	MOVQ         144(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         280(DI), R8
+	MOVQ         dv_+112(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 408(DI)
 	MOVQ         288(DI), R8
 	MOVQ         296(DI), R9
 	MOVQ         304(DI), R10
@@ -18019,88 +17402,212 @@ loop13:
 	VMULPS       2432(DI), Z0, Z0
 	VADDPS       (R11), Z0, Z0
 	VMOVUPS      Z0, (R11)
-	MOVQ         240(DI), AX
+	VMOVUPS      2496(DI), Z0
+	VMULPS       64(SI), Z0, Z1
+	VMOVUPS      2560(DI), Z2
+	VMULPS       64(R12), Z2, Z3
+	VADDPS       Z3, Z1, Z1
+	VADDPS.BCST  vectorWords<>+4(SB), Z1, Z1
+	VMOVUPS      Z1, 64(R13)
+	VMOVUPS      64(R15), Z1
+	VMULPS       Z1, Z0, Z0
+	MOVQ         320(DI), AX
+	VADDPS       (AX), Z0, Z0
+	MOVQ         320(DI), AX
+	VMOVUPS      Z0, (AX)
+	VMULPS       Z1, Z2, Z0
+	MOVQ         328(DI), AX
+	VADDPS       (AX), Z0, Z0
+	MOVQ         328(DI), AX
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(R10), Z0
+	VMULPS       2624(DI), Z0, Z1
+	MOVQ         336(DI), AX
+	VADDPS       (AX), Z1, Z1
+	MOVQ         336(DI), AX
+	VMOVUPS      Z1, (AX)
+	VMULPS       2688(DI), Z0, Z0
+	MOVQ         344(DI), AX
+	VADDPS       (AX), Z0, Z0
+	MOVQ         344(DI), AX
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      2752(DI), Z0
+	VMULPS       128(SI), Z0, Z1
+	VMOVUPS      2816(DI), Z2
+	VMULPS       128(R12), Z2, Z3
+	VADDPS       Z3, Z1, Z1
+	VADDPS.BCST  vectorWords<>+4(SB), Z1, Z1
+	VMOVUPS      Z1, 128(R13)
+	VMOVUPS      128(R15), Z1
+	VMULPS       Z1, Z0, Z0
+	MOVQ         352(DI), AX
+	VADDPS       (AX), Z0, Z0
+	MOVQ         352(DI), AX
+	VMOVUPS      Z0, (AX)
+	VMULPS       Z1, Z2, Z0
+	MOVQ         360(DI), AX
+	VADDPS       (AX), Z0, Z0
+	MOVQ         360(DI), AX
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      128(R10), Z0
+	VMULPS       2880(DI), Z0, Z1
+	MOVQ         368(DI), AX
+	VADDPS       (AX), Z1, Z1
+	MOVQ         368(DI), AX
+	VMOVUPS      Z1, (AX)
+	VMULPS       2944(DI), Z0, Z0
+	MOVQ         376(DI), AX
+	VADDPS       (AX), Z0, Z0
+	MOVQ         376(DI), AX
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      3008(DI), Z0
+	VMULPS       192(SI), Z0, Z1
+	VMOVUPS      3072(DI), Z2
+	VMULPS       192(R12), Z2, Z3
+	VADDPS       Z3, Z1, Z1
+	VADDPS.BCST  vectorWords<>+4(SB), Z1, Z1
+	VMOVUPS      Z1, 192(R13)
+	VMOVUPS      192(R15), Z1
+	VMULPS       Z1, Z0, Z0
+	MOVQ         384(DI), AX
+	VADDPS       (AX), Z0, Z0
+	MOVQ         384(DI), AX
+	VMOVUPS      Z0, (AX)
+	VMULPS       Z1, Z2, Z0
+	MOVQ         392(DI), AX
+	VADDPS       (AX), Z0, Z0
+	MOVQ         392(DI), AX
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      192(R10), Z0
+	VMULPS       3136(DI), Z0, Z1
+	MOVQ         400(DI), AX
+	VADDPS       (AX), Z1, Z1
+	MOVQ         400(DI), AX
+	VMOVUPS      Z1, (AX)
+	VMULPS       3200(DI), Z0, Z0
+	MOVQ         408(DI), AX
+	VADDPS       (AX), Z0, Z0
+	MOVQ         408(DI), AX
+	VMOVUPS      Z0, (AX)
+	MOVQ         216(DI), AX
 	INCQ         AX
-	MOVQ         AX, 240(DI)
-	CMPQ         AX, 232(DI)
-	JLT          loop13
+	MOVQ         AX, 216(DI)
+	CMPQ         AX, 208(DI)
+	JLT          loop28
 
-end14:
-	MOVQ 192(DI), R8
-	SHLQ $+4, R8
-	ADDQ 168(DI), R8
-	MOVQ R8, 232(DI)
-	MOVQ $+0, R8
-	MOVQ R8, 248(DI)
-	MOVQ 24(DI), R8
-	MOVQ R8, 240(DI)
-	MOVQ 248(DI), AX
-	CMPQ AX, 240(DI)
-	JGE  end16
+end29:
+	MOVQ  160(DI), R8
+	IMULQ 112(DI), R8
+	MOVQ  R8, 208(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 224(DI)
+	MOVQ  24(DI), R8
+	MOVQ  R8, 216(DI)
+	MOVQ  224(DI), AX
+	CMPQ  AX, 216(DI)
+	JGE   end31
 
-loop15:
-	MOVQ    248(DI), R8
+loop30:
+	MOVQ    224(DI), R8
+	SHLQ    $+6, R8
+	ADDQ    208(DI), R8
+	MOVQ    R8, 232(DI)
+	MOVQ    224(DI), R8
 	SHLQ    $+4, R8
+	MOVQ    R8, 240(DI)
+	MOVQ    240(DI), R8
 	MOVQ    dk_+104(FP), AX
 	LEAQ    (AX)(R8*4), SI
 	MOVQ    232(DI), R8
-	MOVQ    248(DI), R9
-	SHLQ    $+6, R9
-	ADDQ    R9, R8
 	MOVQ    dk+128(FP), AX
 	LEAQ    (AX)(R8*4), R12
+	MOVQ    144(DI), R8
+	ADDQ    240(DI), R8
+	MOVQ    dk_+104(FP), AX
+	LEAQ    (AX)(R8*4), R13
+	MOVQ    144(DI), R8
+	SHLQ    $+1, R8
+	ADDQ    240(DI), R8
+	MOVQ    dk_+104(FP), AX
+	LEAQ    (AX)(R8*4), R14
+	MOVQ    144(DI), R8
+	IMULQ   $+3, R8
+	ADDQ    240(DI), R8
+	MOVQ    dk_+104(FP), AX
+	LEAQ    (AX)(R8*4), R15
 	VMOVUPS (SI), Z0
 	VMOVUPS Z0, (R12)
-	MOVQ    248(DI), AX
+	VMOVUPS (R13), Z0
+	VMOVUPS Z0, 64(R12)
+	VMOVUPS (R14), Z0
+	VMOVUPS Z0, 128(R12)
+	VMOVUPS (R15), Z0
+	VMOVUPS Z0, 192(R12)
+	MOVQ    224(DI), AX
 	INCQ    AX
-	MOVQ    AX, 248(DI)
-	CMPQ    AX, 240(DI)
-	JLT     loop15
+	MOVQ    AX, 224(DI)
+	CMPQ    AX, 216(DI)
+	JLT     loop30
 
-end16:
-	MOVQ 192(DI), R8
-	SHLQ $+4, R8
-	ADDQ 168(DI), R8
-	MOVQ R8, 240(DI)
-	MOVQ $+0, R8
-	MOVQ R8, 256(DI)
-	MOVQ 24(DI), R8
-	MOVQ R8, 248(DI)
-	MOVQ 256(DI), AX
-	CMPQ AX, 248(DI)
-	JGE  end18
+end31:
+	MOVQ  160(DI), R8
+	IMULQ 112(DI), R8
+	MOVQ  R8, 216(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 232(DI)
+	MOVQ  24(DI), R8
+	MOVQ  R8, 224(DI)
+	MOVQ  232(DI), AX
+	CMPQ  AX, 224(DI)
+	JGE   end33
 
-loop17:
-	MOVQ    256(DI), R8
+loop32:
+	MOVQ    232(DI), R8
+	SHLQ    $+6, R8
+	ADDQ    216(DI), R8
+	MOVQ    R8, 240(DI)
+	MOVQ    232(DI), R8
 	SHLQ    $+4, R8
+	MOVQ    R8, 248(DI)
+	MOVQ    248(DI), R8
 	MOVQ    dv_+112(FP), AX
 	LEAQ    (AX)(R8*4), SI
 	MOVQ    240(DI), R8
-	MOVQ    256(DI), R9
-	SHLQ    $+6, R9
-	ADDQ    R9, R8
 	MOVQ    dv+136(FP), AX
 	LEAQ    (AX)(R8*4), R12
+	MOVQ    144(DI), R8
+	ADDQ    248(DI), R8
+	MOVQ    dv_+112(FP), AX
+	LEAQ    (AX)(R8*4), R13
+	MOVQ    144(DI), R8
+	SHLQ    $+1, R8
+	ADDQ    248(DI), R8
+	MOVQ    dv_+112(FP), AX
+	LEAQ    (AX)(R8*4), R14
+	MOVQ    144(DI), R8
+	IMULQ   $+3, R8
+	ADDQ    248(DI), R8
+	MOVQ    dv_+112(FP), AX
+	LEAQ    (AX)(R8*4), R15
 	VMOVUPS (SI), Z0
 	VMOVUPS Z0, (R12)
-	MOVQ    256(DI), AX
+	VMOVUPS (R13), Z0
+	VMOVUPS Z0, 64(R12)
+	VMOVUPS (R14), Z0
+	VMOVUPS Z0, 128(R12)
+	VMOVUPS (R15), Z0
+	VMOVUPS Z0, 192(R12)
+	MOVQ    232(DI), AX
 	INCQ    AX
-	MOVQ    AX, 256(DI)
-	CMPQ    AX, 248(DI)
-	JLT     loop17
+	MOVQ    AX, 232(DI)
+	CMPQ    AX, 224(DI)
+	JLT     loop32
 
-end18:
-	MOVQ 192(DI), AX
+end33:
+	MOVQ 160(DI), AX
 	INCQ AX
-	MOVQ AX, 192(DI)
-	CMPQ AX, 184(DI)
-	JLT  loop3
-
-end4:
-	MOVQ 152(DI), AX
-	INCQ AX
-	MOVQ AX, 152(DI)
-	CMPQ AX, 144(DI)
+	MOVQ AX, 160(DI)
+	CMPQ AX, 152(DI)
 	JLT  loop1
 
 end2:
@@ -18212,31 +17719,25 @@ TEXT ·attentionGrad64SourceWindow2DropoutVector1AVX2(SB), NOSPLIT, $0-212
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2656(DI)
 	ADDL         $0xbb67ae85, AX
-	MOVQ         16(DI), R8
-	SHLQ         $+6, R8
-	MOVQ         R8, 80(DI)
 	MOVQ         24(DI), R8
 	SUBQ         32(DI), R8
 	SUBQ         $+2, R8
-	MOVQ         R8, 88(DI)
+	MOVQ         R8, 80(DI)
 	MOVQ         24(DI), R8
 	SUBQ         $+1, R8
-	MOVQ         R8, 96(DI)
-	MOVQ         24(DI), R8
-	SHLQ         $+6, R8
-	MOVQ         R8, 104(DI)
+	MOVQ         R8, 88(DI)
 	MOVQ         24(DI), R8
 	SUBQ         32(DI), R8
 	SUBQ         $+1, R8
+	MOVQ         R8, 96(DI)
+	MOVQ         16(DI), R8
+	SHLQ         $+6, R8
+	MOVQ         R8, 104(DI)
+	MOVQ         24(DI), R8
+	SHLQ         $+6, R8
 	MOVQ         R8, 112(DI)
 	MOVQ         16(DI), R8
-	ADDQ         $+3, R8
-	MOVQ         R8, AX
-	SARQ         $+63, AX
-	ANDQ         $+3, AX
-	ADDQ         AX, R8
-	SARQ         $+2, R8
-	SHLQ         $+3, R8
+	SHLQ         $+1, R8
 	MOVQ         R8, 120(DI)
 	MOVQ         16(DI), R8
 	ADDQ         $+3, R8
@@ -18245,94 +17746,84 @@ TEXT ·attentionGrad64SourceWindow2DropoutVector1AVX2(SB), NOSPLIT, $0-212
 	ANDQ         $+3, AX
 	ADDQ         AX, R8
 	SARQ         $+2, R8
-	SHLQ         $+2, R8
+	SHLQ         $+3, R8
 	MOVQ         R8, 128(DI)
+	MOVQ         16(DI), R8
+	ADDQ         $+3, R8
+	MOVQ         R8, AX
+	SARQ         $+63, AX
+	ANDQ         $+3, AX
+	ADDQ         AX, R8
+	SARQ         $+2, R8
+	SHLQ         $+2, R8
+	MOVQ         R8, 136(DI)
 	MOVQ         24(DI), R8
 	SHLQ         $+4, R8
-	MOVQ         R8, 136(DI)
-	MOVQ         (DI), R8
-	MOVQ         R8, 152(DI)
-	MOVQ         8(DI), R8
 	MOVQ         R8, 144(DI)
-	MOVQ         152(DI), AX
-	CMPQ         AX, 144(DI)
+	MOVQ         (DI), R8
+	MOVQ         R8, 160(DI)
+	MOVQ         8(DI), R8
+	MOVQ         R8, 152(DI)
+	MOVQ         160(DI), AX
+	CMPQ         AX, 152(DI)
 	JGE          end2
 
 loop1:
-	MOVQ  152(DI), R8
-	IMULQ 80(DI), R8
-	MOVQ  R8, 160(DI)
-	MOVQ  152(DI), R8
+	MOVQ  160(DI), R8
 	IMULQ 104(DI), R8
 	MOVQ  R8, 168(DI)
-	MOVQ  72(DI), R8
-	MOVQ  152(DI), R9
-	MOVL  R9, R9
-	ADDL  R9, R8
+	MOVQ  160(DI), R8
+	IMULQ 112(DI), R8
 	MOVQ  R8, 176(DI)
 	MOVQ  $+0, R8
 	MOVQ  R8, 192(DI)
-	MOVQ  $+4, R8
+	MOVQ  16(DI), R8
 	MOVQ  R8, 184(DI)
 	MOVQ  192(DI), AX
 	CMPQ  AX, 184(DI)
 	JGE   end4
 
 loop3:
-	MOVQ 192(DI), R8
-	SHLQ $+4, R8
-	ADDQ 160(DI), R8
-	MOVQ R8, 200(DI)
-	MOVQ 192(DI), R8
-	SHLQ $+4, R8
-	ADDQ 168(DI), R8
-	MOVQ R8, 208(DI)
-	MOVQ $+0, R8
-	MOVQ R8, 224(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 216(DI)
-	MOVQ 224(DI), AX
-	CMPQ AX, 216(DI)
-	JGE  end6
-
-loop5:
-	MOVQ         224(DI), R8
+	MOVQ         192(DI), R8
+	IMULQ        $-1, R8
+	ADDQ         80(DI), R8
+	CMPQ         R8, 88(DI)
+	CMOVQGT      88(DI), R8
+	MOVQ         $+0, AX
+	CMPQ         R8, AX
+	CMOVQLT      AX, R8
+	MOVQ         R8, 200(DI)
+	MOVQ         192(DI), R8
+	IMULQ        $-1, R8
+	ADDQ         96(DI), R8
+	CMPQ         R8, 88(DI)
+	CMOVQGT      88(DI), R8
+	MOVQ         $+0, AX
+	CMPQ         R8, AX
+	CMOVQLT      AX, R8
+	MOVQ         R8, 208(DI)
+	MOVQ         192(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         200(DI), R8
+	ADDQ         168(DI), R8
+	MOVQ         R8, 216(DI)
+	MOVQ         200(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         176(DI), R8
+	MOVQ         R8, 224(DI)
+	MOVQ         208(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         176(DI), R8
 	MOVQ         R8, 232(DI)
-	MOVQ         224(DI), R8
-	IMULQ        $-1, R8
-	ADDQ         88(DI), R8
-	CMPQ         R8, 96(DI)
-	CMOVQGT      96(DI), R8
-	MOVQ         $+0, AX
-	CMPQ         R8, AX
-	CMOVQLT      AX, R8
+	MOVQ         192(DI), R8
+	ADDQ         16(DI), R8
 	MOVQ         R8, 240(DI)
-	MOVQ         240(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         208(DI), R8
-	MOVQ         R8, 248(DI)
-	MOVQ         224(DI), R8
-	IMULQ        $-1, R8
-	ADDQ         112(DI), R8
-	CMPQ         R8, 96(DI)
-	CMOVQGT      96(DI), R8
-	MOVQ         $+0, AX
-	CMPQ         R8, AX
-	CMOVQLT      AX, R8
-	MOVQ         R8, 256(DI)
-	MOVQ         256(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         208(DI), R8
-	MOVQ         R8, 264(DI)
-	MOVQ         232(DI), R8
+	MOVQ         216(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         248(DI), R8
+	MOVQ         224(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         264(DI), R8
+	MOVQ         232(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VPXOR        Y12, Y12, Y12
@@ -18377,22 +17868,21 @@ loop5:
 	VMOVUPS      Y9, 2752(DI)
 	VMOVUPS      2688(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         224(DI), R8
+	MOVQ         192(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2752(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         16(DI), R8
-	ADDQ         224(DI), R8
+	MOVQ         240(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         232(DI), R8
+	MOVQ         216(DI), R8
 	MOVQ         dout+32(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         248(DI), R8
+	MOVQ         224(DI), R8
 	MOVQ         v+40(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         264(DI), R8
+	MOVQ         232(DI), R8
 	MOVQ         v+40(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VPXOR        Y12, Y12, Y12
@@ -18436,32 +17926,416 @@ loop5:
 	VBROADCASTSS X9, Y9
 	VMOVUPS      Y9, 2880(DI)
 	VMOVUPS      2816(DI), X0
-	MOVQ         224(DI), R8
+	MOVQ         192(DI), R8
 	MOVQ         ds+48(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2880(DI), X0
-	MOVQ         16(DI), R8
-	ADDQ         224(DI), R8
+	MOVQ         240(DI), R8
 	MOVQ         ds+48(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         224(DI), AX
-	INCQ         AX
-	MOVQ         AX, 224(DI)
-	CMPQ         AX, 216(DI)
-	JLT          loop5
-
-end6:
-	MOVQ         16(DI), R8
-	MOVQ         R8, 224(DI)
+	MOVQ         216(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         224(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         232(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
+	VMOVUPS      64(SI), Y0
+	VMULPS       64(R12), Y0, Y1
+	VMOVUPS      Y1, Y13
+	VMULPS       64(R13), Y0, Y0
+	VMOVUPS      Y0, Y10
+	VMOVUPS      96(SI), Y0
+	VMULPS       96(R12), Y0, Y1
+	VMOVUPS      Y1, Y14
+	VMULPS       96(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 2944(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 3008(DI)
+	VMOVUPS      2944(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         192(DI), R8
-	IMULQ        120(DI), R8
-	ADDQ         128(DI), R8
+	ADDQ         120(DI), R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	VMOVUPS      3008(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         120(DI), R8
+	ADDQ         240(DI), R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         216(DI), R8
+	MOVQ         dout+32(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         224(DI), R8
+	MOVQ         v+40(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         232(DI), R8
+	MOVQ         v+40(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
+	VMOVUPS      64(SI), Y0
+	VMULPS       64(R12), Y0, Y1
+	VMOVUPS      Y1, Y13
+	VMULPS       64(R13), Y0, Y0
+	VMOVUPS      Y0, Y10
+	VMOVUPS      96(SI), Y0
+	VMULPS       96(R12), Y0, Y1
+	VMOVUPS      Y1, Y14
+	VMULPS       96(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 3072(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 3136(DI)
+	VMOVUPS      3072(DI), X0
+	MOVQ         192(DI), R8
+	ADDQ         120(DI), R8
+	MOVQ         ds+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	VMOVUPS      3136(DI), X0
+	MOVQ         120(DI), R8
+	ADDQ         240(DI), R8
+	MOVQ         ds+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         216(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         224(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         232(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
+	VMOVUPS      128(SI), Y0
+	VMULPS       128(R12), Y0, Y1
+	VMOVUPS      Y1, Y13
+	VMULPS       128(R13), Y0, Y0
+	VMOVUPS      Y0, Y10
+	VMOVUPS      160(SI), Y0
+	VMULPS       160(R12), Y0, Y1
+	VMOVUPS      Y1, Y14
+	VMULPS       160(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 3200(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 3264(DI)
+	VMOVUPS      3200(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         192(DI), R8
+	MOVQ         120(DI), R9
+	SHLQ         $+1, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	VMOVUPS      3264(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         120(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         240(DI), R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         216(DI), R8
+	MOVQ         dout+32(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         224(DI), R8
+	MOVQ         v+40(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         232(DI), R8
+	MOVQ         v+40(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
+	VMOVUPS      128(SI), Y0
+	VMULPS       128(R12), Y0, Y1
+	VMOVUPS      Y1, Y13
+	VMULPS       128(R13), Y0, Y0
+	VMOVUPS      Y0, Y10
+	VMOVUPS      160(SI), Y0
+	VMULPS       160(R12), Y0, Y1
+	VMOVUPS      Y1, Y14
+	VMULPS       160(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 3328(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 3392(DI)
+	VMOVUPS      3328(DI), X0
+	MOVQ         192(DI), R8
+	MOVQ         120(DI), R9
+	SHLQ         $+1, R9
+	ADDQ         R9, R8
+	MOVQ         ds+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	VMOVUPS      3392(DI), X0
+	MOVQ         120(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         240(DI), R8
+	MOVQ         ds+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         216(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         224(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         232(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
+	VMOVUPS      192(SI), Y0
+	VMULPS       192(R12), Y0, Y1
+	VMOVUPS      Y1, Y13
+	VMULPS       192(R13), Y0, Y0
+	VMOVUPS      Y0, Y10
+	VMOVUPS      224(SI), Y0
+	VMULPS       224(R12), Y0, Y1
+	VMOVUPS      Y1, Y14
+	VMULPS       224(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 3456(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 3520(DI)
+	VMOVUPS      3456(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         192(DI), R8
+	MOVQ         120(DI), R9
+	IMULQ        $+3, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	VMOVUPS      3520(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         120(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         240(DI), R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         216(DI), R8
+	MOVQ         dout+32(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         224(DI), R8
+	MOVQ         v+40(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         232(DI), R8
+	MOVQ         v+40(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
+	VMOVUPS      192(SI), Y0
+	VMULPS       192(R12), Y0, Y1
+	VMOVUPS      Y1, Y13
+	VMULPS       192(R13), Y0, Y0
+	VMOVUPS      Y0, Y10
+	VMOVUPS      224(SI), Y0
+	VMULPS       224(R12), Y0, Y1
+	VMOVUPS      Y1, Y14
+	VMULPS       224(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 3584(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 3648(DI)
+	VMOVUPS      3584(DI), X0
+	MOVQ         192(DI), R8
+	MOVQ         120(DI), R9
+	IMULQ        $+3, R9
+	ADDQ         R9, R8
+	MOVQ         ds+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	VMOVUPS      3648(DI), X0
+	MOVQ         120(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         240(DI), R8
+	MOVQ         ds+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         192(DI), AX
+	INCQ         AX
+	MOVQ         AX, 192(DI)
+	CMPQ         AX, 184(DI)
+	JLT          loop3
+
+end4:
+	MOVQ 72(DI), R8
+	MOVQ 160(DI), R9
+	MOVL R9, R9
+	ADDL R9, R8
+	MOVQ R8, 184(DI)
+	MOVQ $+0, R8
+	MOVQ R8, 200(DI)
+	MOVQ $+4, R8
+	MOVQ R8, 192(DI)
+	MOVQ 200(DI), AX
+	CMPQ AX, 192(DI)
+	JGE  end6
+
+loop5:
+	MOVQ         16(DI), R8
+	MOVQ         R8, 216(DI)
+	MOVQ         200(DI), R8
+	IMULQ        128(DI), R8
 	MOVQ         R8, AX
 	ANDQ         $+3, AX
-	MOVQ         AX, 240(DI)
+	MOVQ         AX, 232(DI)
 	SHRQ         $+2, R8
-	MOVQ         R8, 232(DI)
-	MOVQ         176(DI), R8
+	MOVQ         R8, 224(DI)
+	MOVQ         184(DI), R8
 	MOVL         56(DI), AX
 	MOVL         $0xcd9e8d57, CX
 	MULL         CX
@@ -18488,15 +18362,15 @@ end6:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
-	VPBROADCASTD 232(DI), Y10
+	VPBROADCASTD 224(DI), Y10
 	VPADDD       vectorVectors<>+992(SB), Y10, Y10
-	MOVQ         240(DI), AX
-	ADDQ         AX, 224(DI)
-	MOVQ         bits2+88(FP), SI
+	MOVQ         232(DI), AX
+	ADDQ         AX, 216(DI)
+	MOVQ         bits+72(FP), SI
 	NEGQ         AX
 	LEAQ         (SI)(AX*4), SI
 	NOTQ         AX
-	MOVQ         AX, 216(DI)
+	MOVQ         AX, 208(DI)
 	XORL         BX, BX
 
 words7:
@@ -18581,9 +18455,9 @@ words7:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 216(DI), Y1
+	VPBROADCASTD 208(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
-	VPBROADCASTD 224(DI), Y2
+	VPBROADCASTD 216(DI), Y2
 	VPCMPGTD     Y0, Y2, Y2
 	VPAND        Y1, Y2, Y1
 	VMASKMOVPS   Y8, Y1, (SI)(BX*4)
@@ -18591,33 +18465,26 @@ words7:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 216(DI), Y1
+	VPBROADCASTD 208(DI), Y1
 	VPCMPGTD     Y1, Y0, Y1
-	VPBROADCASTD 224(DI), Y2
+	VPBROADCASTD 216(DI), Y2
 	VPCMPGTD     Y0, Y2, Y2
 	VPAND        Y1, Y2, Y1
 	VMASKMOVPS   Y9, Y1, 32(SI)(BX*4)
 	ADDQ         $+16, BX
-	CMPQ         BX, 224(DI)
+	CMPQ         BX, 216(DI)
 	JLT          words7
-	MOVQ         192(DI), R8
-	SHLQ         $+4, R8
-	ADDQ         160(DI), R8
-	MOVQ         R8, 216(DI)
-	MOVQ         192(DI), R8
-	SHLQ         $+4, R8
-	ADDQ         168(DI), R8
-	MOVQ         R8, 224(DI)
 	MOVQ         16(DI), R8
-	MOVQ         R8, 232(DI)
-	MOVQ         192(DI), R8
-	IMULQ        120(DI), R8
+	MOVQ         R8, 216(DI)
+	MOVQ         200(DI), R8
+	IMULQ        128(DI), R8
+	ADDQ         136(DI), R8
 	MOVQ         R8, AX
 	ANDQ         $+3, AX
-	MOVQ         AX, 248(DI)
+	MOVQ         AX, 232(DI)
 	SHRQ         $+2, R8
-	MOVQ         R8, 240(DI)
-	MOVQ         176(DI), R8
+	MOVQ         R8, 224(DI)
+	MOVQ         184(DI), R8
 	MOVL         56(DI), AX
 	MOVL         $0xcd9e8d57, CX
 	MULL         CX
@@ -18644,46 +18511,19 @@ words7:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
-	MOVQ         p+24(FP), SI
-	MOVQ         16(DI), R8
-	MOVQ         p+24(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         largest+56(FP), R13
-	MOVQ         norm+64(FP), R14
-	MOVQ         weight+80(FP), R15
-	MOVQ         $+0, R8
-	MOVQ         ds+48(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 256(DI)
-	MOVQ         $+0, R8
-	MOVQ         bits2+88(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 264(DI)
-	MOVQ         16(DI), R8
-	MOVQ         weight+80(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 272(DI)
-	MOVQ         16(DI), R8
-	MOVQ         ds+48(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 280(DI)
-	MOVQ         $+0, R8
-	MOVQ         delta+96(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 288(DI)
-	MOVQ         256(DI), R8
-	MOVQ         264(DI), R9
-	MOVQ         272(DI), R10
-	MOVQ         280(DI), R11
-	VPBROADCASTD 240(DI), Y12
-	VPADDD       vectorVectors<>+992(SB), Y12, Y12
+	VPBROADCASTD 224(DI), Y10
+	VPADDD       vectorVectors<>+992(SB), Y10, Y10
+	MOVQ         232(DI), AX
+	ADDQ         AX, 216(DI)
+	MOVQ         bits2+88(FP), SI
+	NEGQ         AX
+	LEAQ         (SI)(AX*4), SI
+	NOTQ         AX
+	MOVQ         AX, 208(DI)
 	XORL         BX, BX
-	MOVQ         232(DI), DX
-	SUBQ         $+16, DX
-	JLT          tail8
 
-loop9:
-	VPMULUDQ     vectorVectors<>+928(SB), Y12, Y0
+words8:
+	VPMULUDQ     vectorVectors<>+928(SB), Y10, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
 	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
@@ -18697,7 +18537,7 @@ loop9:
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       vectorVectors<>+1024(SB), Y12, Y12
+	VPADDD       vectorVectors<>+1024(SB), Y10, Y10
 	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
 	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
@@ -18758,722 +18598,749 @@ loop9:
 	VPBLENDD     $+170, Y0, Y1, Y1
 	VPSLLQ       $+32, Y2, Y2
 	VPBLENDD     $+170, Y2, Y3, Y3
-	VPUNPCKLQDQ  Y3, Y1, Y13
-	VPUNPCKHQDQ  Y3, Y1, Y14
+	VPUNPCKLQDQ  Y3, Y1, Y8
+	VPUNPCKHQDQ  Y3, Y1, Y9
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPMULLD      vectorVectors<>+1216(SB), Y0, Y0
-	VPBROADCASTD 88(DI), Y1
-	VPADDD       Y1, Y0, Y1
-	VPXOR        Y2, Y2, Y2
-	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
-	VPBROADCASTD 24(DI), Y4
-	VPCMPGTD     Y1, Y4, Y1
-	VPAND        Y1, Y3, Y1
-	VMOVUPS      vectorVectors<>+1248(SB), Y3
-	VBLENDVPS    Y1, (SI)(BX*4), Y3, Y1
-	VMOVUPS      Y1, (SI)(BX*4)
-	VPBROADCASTD 112(DI), Y5
-	VPADDD       Y5, Y0, Y0
-	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
-	VPCMPGTD     Y0, Y4, Y0
-	VPAND        Y0, Y5, Y0
-	VBLENDVPS    Y0, (R12)(BX*4), Y3, Y0
-	VMOVUPS      Y0, (R12)(BX*4)
-	VMAXPS       Y0, Y1, Y4
-	VCMPPS       $+4, Y3, Y4, Y3
-	VANDPS       Y4, Y3, Y3
-	VMOVUPS      Y3, (R13)(BX*4)
-	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      vectorVectors<>+96(SB), Y4
-	VMINPS       Y1, Y4, Y1
-	VMOVUPS      vectorVectors<>+128(SB), Y5
-	VMAXPS       Y1, Y5, Y1
-	VMULPS       vectorVectors<>+160(SB), Y1, Y6
-	VADDPS       vectorVectors<>+192(SB), Y6, Y6
-	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
-	VMULPS       vectorVectors<>+224(SB), Y7, Y8
-	VSUBPS       Y8, Y1, Y1
-	VMULPS       vectorVectors<>+256(SB), Y7, Y7
-	VSUBPS       Y7, Y1, Y1
-	VMULPS       Y1, Y1, Y7
-	VMULPS       vectorVectors<>+288(SB), Y1, Y8
-	VADDPS       vectorVectors<>+320(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+352(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+384(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+416(SB), Y8, Y8
-	VMULPS       Y8, Y7, Y7
-	VADDPS       Y7, Y1, Y1
-	VADDPS       vectorVectors<>+448(SB), Y1, Y1
-	VPADDD       vectorVectors<>+480(SB), Y6, Y6
-	VPSLLD       $+23, Y6, Y6
-	VMULPS       Y6, Y1, Y1
-	VMOVUPS      Y1, (SI)(BX*4)
-	VSUBPS       Y3, Y0, Y0
-	VMINPS       Y0, Y4, Y0
-	VMAXPS       Y0, Y5, Y0
-	VMULPS       vectorVectors<>+160(SB), Y0, Y3
-	VADDPS       vectorVectors<>+192(SB), Y3, Y3
-	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
-	VMULPS       vectorVectors<>+224(SB), Y4, Y5
-	VSUBPS       Y5, Y0, Y0
-	VMULPS       vectorVectors<>+256(SB), Y4, Y4
-	VSUBPS       Y4, Y0, Y0
-	VMULPS       Y0, Y0, Y4
-	VMULPS       vectorVectors<>+288(SB), Y0, Y5
-	VADDPS       vectorVectors<>+320(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+352(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+384(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+416(SB), Y5, Y5
-	VMULPS       Y5, Y4, Y4
-	VADDPS       Y4, Y0, Y0
-	VADDPS       vectorVectors<>+448(SB), Y0, Y0
-	VPADDD       vectorVectors<>+480(SB), Y3, Y3
-	VPSLLD       $+23, Y3, Y3
-	VMULPS       Y3, Y0, Y0
-	VMOVUPS      Y0, (R12)(BX*4)
-	VADDPS       Y0, Y1, Y3
-	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      vectorVectors<>+448(SB), Y5
-	VDIVPS       Y3, Y5, Y3
-	VANDPS       Y3, Y4, Y3
-	VMOVUPS      Y3, (R14)(BX*4)
-	VMULPS       Y3, Y1, Y1
-	VMOVUPS      Y1, (SI)(BX*4)
-	VMULPS       Y3, Y0, Y0
-	VMOVUPS      Y0, (R12)(BX*4)
-	VPXOR        vectorVectors<>+1056(SB), Y13, Y3
-	VMOVUPS      vectorVectors<>+1088(SB), Y4
-	VPCMPGTD     Y3, Y4, Y3
-	VMULPS       vectorVectors<>+1152(SB), Y1, Y5
-	VANDNPS      Y5, Y3, Y5
-	VMOVUPS      Y5, (R15)(BX*4)
-	VMOVUPS      (R8)(BX*4), Y5
-	VMULPS       vectorVectors<>+1152(SB), Y5, Y5
-	VANDNPS      Y5, Y3, Y3
-	VMOVUPS      Y3, (R8)(BX*4)
-	VMOVUPS      (R9)(BX*4), Y5
-	VPXOR        vectorVectors<>+1056(SB), Y5, Y5
-	VPCMPGTD     Y5, Y4, Y4
-	VMULPS       vectorVectors<>+1152(SB), Y0, Y5
-	VANDNPS      Y5, Y4, Y5
-	VMOVUPS      Y5, (R10)(BX*4)
-	VMOVUPS      (R11)(BX*4), Y5
-	VMULPS       vectorVectors<>+1152(SB), Y5, Y5
-	VANDNPS      Y5, Y4, Y2
-	VMOVUPS      Y2, (R11)(BX*4)
-	VMULPS       Y3, Y1, Y4
-	VMULPS       Y2, Y0, Y5
-	VADDPS       Y5, Y4, Y4
-	MOVQ         288(DI), AX
-	VMOVUPS      Y4, (AX)(BX*4)
-	VSUBPS       Y4, Y3, Y3
-	VMULPS       Y3, Y1, Y1
-	VMULPS       vectorVectors<>+1184(SB), Y1, Y1
-	VMOVUPS      Y1, (R8)(BX*4)
-	VSUBPS       Y4, Y2, Y1
-	VMULPS       Y1, Y0, Y0
-	VMULPS       vectorVectors<>+1184(SB), Y0, Y0
-	VMOVUPS      Y0, (R11)(BX*4)
+	VPBROADCASTD 208(DI), Y1
+	VPCMPGTD     Y1, Y0, Y1
+	VPBROADCASTD 216(DI), Y2
+	VPCMPGTD     Y0, Y2, Y2
+	VPAND        Y1, Y2, Y1
+	VMASKMOVPS   Y8, Y1, (SI)(BX*4)
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPMULLD      vectorVectors<>+1216(SB), Y0, Y0
-	VPBROADCASTD 88(DI), Y1
-	VPADDD       Y1, Y0, Y1
-	VPXOR        Y2, Y2, Y2
-	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
-	VPBROADCASTD 24(DI), Y4
-	VPCMPGTD     Y1, Y4, Y1
-	VPAND        Y1, Y3, Y1
-	VMOVUPS      vectorVectors<>+1248(SB), Y3
-	VBLENDVPS    Y1, 32(SI)(BX*4), Y3, Y1
-	VMOVUPS      Y1, 32(SI)(BX*4)
-	VPBROADCASTD 112(DI), Y5
-	VPADDD       Y5, Y0, Y0
-	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
-	VPCMPGTD     Y0, Y4, Y0
-	VPAND        Y0, Y5, Y0
-	VBLENDVPS    Y0, 32(R12)(BX*4), Y3, Y0
-	VMOVUPS      Y0, 32(R12)(BX*4)
-	VMAXPS       Y0, Y1, Y4
-	VCMPPS       $+4, Y3, Y4, Y3
-	VANDPS       Y4, Y3, Y3
-	VMOVUPS      Y3, 32(R13)(BX*4)
-	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      vectorVectors<>+96(SB), Y4
-	VMINPS       Y1, Y4, Y1
-	VMOVUPS      vectorVectors<>+128(SB), Y5
-	VMAXPS       Y1, Y5, Y1
-	VMULPS       vectorVectors<>+160(SB), Y1, Y6
-	VADDPS       vectorVectors<>+192(SB), Y6, Y6
-	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
-	VMULPS       vectorVectors<>+224(SB), Y7, Y8
-	VSUBPS       Y8, Y1, Y1
-	VMULPS       vectorVectors<>+256(SB), Y7, Y7
-	VSUBPS       Y7, Y1, Y1
-	VMULPS       Y1, Y1, Y7
-	VMULPS       vectorVectors<>+288(SB), Y1, Y8
-	VADDPS       vectorVectors<>+320(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+352(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+384(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+416(SB), Y8, Y8
-	VMULPS       Y8, Y7, Y7
-	VADDPS       Y7, Y1, Y1
-	VADDPS       vectorVectors<>+448(SB), Y1, Y1
-	VPADDD       vectorVectors<>+480(SB), Y6, Y6
-	VPSLLD       $+23, Y6, Y6
-	VMULPS       Y6, Y1, Y1
-	VMOVUPS      Y1, 32(SI)(BX*4)
-	VSUBPS       Y3, Y0, Y0
-	VMINPS       Y0, Y4, Y0
-	VMAXPS       Y0, Y5, Y0
-	VMULPS       vectorVectors<>+160(SB), Y0, Y3
-	VADDPS       vectorVectors<>+192(SB), Y3, Y3
-	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
-	VMULPS       vectorVectors<>+224(SB), Y4, Y5
-	VSUBPS       Y5, Y0, Y0
-	VMULPS       vectorVectors<>+256(SB), Y4, Y4
-	VSUBPS       Y4, Y0, Y0
-	VMULPS       Y0, Y0, Y4
-	VMULPS       vectorVectors<>+288(SB), Y0, Y5
-	VADDPS       vectorVectors<>+320(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+352(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+384(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+416(SB), Y5, Y5
-	VMULPS       Y5, Y4, Y4
-	VADDPS       Y4, Y0, Y0
-	VADDPS       vectorVectors<>+448(SB), Y0, Y0
-	VPADDD       vectorVectors<>+480(SB), Y3, Y3
-	VPSLLD       $+23, Y3, Y3
-	VMULPS       Y3, Y0, Y0
-	VMOVUPS      Y0, 32(R12)(BX*4)
-	VADDPS       Y0, Y1, Y3
-	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      vectorVectors<>+448(SB), Y5
-	VDIVPS       Y3, Y5, Y3
-	VANDPS       Y3, Y4, Y3
-	VMOVUPS      Y3, 32(R14)(BX*4)
-	VMULPS       Y3, Y1, Y1
-	VMOVUPS      Y1, 32(SI)(BX*4)
-	VMULPS       Y3, Y0, Y0
-	VMOVUPS      Y0, 32(R12)(BX*4)
-	VPXOR        vectorVectors<>+1056(SB), Y14, Y3
-	VMOVUPS      vectorVectors<>+1088(SB), Y4
-	VPCMPGTD     Y3, Y4, Y3
-	VMULPS       vectorVectors<>+1152(SB), Y1, Y5
-	VANDNPS      Y5, Y3, Y5
-	VMOVUPS      Y5, 32(R15)(BX*4)
-	VMOVUPS      32(R8)(BX*4), Y5
-	VMULPS       vectorVectors<>+1152(SB), Y5, Y5
-	VANDNPS      Y5, Y3, Y3
-	VMOVUPS      Y3, 32(R8)(BX*4)
-	VMOVUPS      32(R9)(BX*4), Y5
-	VPXOR        vectorVectors<>+1056(SB), Y5, Y5
-	VPCMPGTD     Y5, Y4, Y4
-	VMULPS       vectorVectors<>+1152(SB), Y0, Y5
-	VANDNPS      Y5, Y4, Y5
-	VMOVUPS      Y5, 32(R10)(BX*4)
-	VMOVUPS      32(R11)(BX*4), Y5
-	VMULPS       vectorVectors<>+1152(SB), Y5, Y5
-	VANDNPS      Y5, Y4, Y2
-	VMOVUPS      Y2, 32(R11)(BX*4)
-	VMULPS       Y3, Y1, Y4
-	VMULPS       Y2, Y0, Y5
-	VADDPS       Y5, Y4, Y4
-	MOVQ         288(DI), AX
-	VMOVUPS      Y4, 32(AX)(BX*4)
-	VSUBPS       Y4, Y3, Y3
-	VMULPS       Y3, Y1, Y1
-	VMULPS       vectorVectors<>+1184(SB), Y1, Y1
-	VMOVUPS      Y1, 32(R8)(BX*4)
-	VSUBPS       Y4, Y2, Y1
-	VMULPS       Y1, Y0, Y0
-	VMULPS       vectorVectors<>+1184(SB), Y0, Y0
-	VMOVUPS      Y0, 32(R11)(BX*4)
+	VPBROADCASTD 208(DI), Y1
+	VPCMPGTD     Y1, Y0, Y1
+	VPBROADCASTD 216(DI), Y2
+	VPCMPGTD     Y0, Y2, Y2
+	VPAND        Y1, Y2, Y1
+	VMASKMOVPS   Y9, Y1, 32(SI)(BX*4)
 	ADDQ         $+16, BX
-	CMPQ         BX, DX
-	JLE          loop9
+	CMPQ         BX, 216(DI)
+	JLT          words8
+	MOVQ         16(DI), R8
+	MOVQ         R8, 208(DI)
+	MOVQ         200(DI), R8
+	IMULQ        120(DI), R8
+	MOVQ         p+24(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         bits+72(FP), R12
+	MOVQ         200(DI), R8
+	IMULQ        120(DI), R8
+	MOVQ         ds+48(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	XORL         BX, BX
+	MOVQ         208(DI), DX
+	SUBQ         $+8, DX
+	JLT          tail9
 
-tail8:
-	MOVQ         232(DI), CX
-	SUBQ         BX, CX
-	JLE          end10
-	MOVL         $+8, DX
-	CMPQ         CX, DX
-	CMOVQLT      CX, DX
-	NEGQ         DX
-	LEAQ         vectorWideVectors<>+128(SB), AX
-	VMOVUPS      32(AX)(DX*4), Y15
-	VPMULUDQ     vectorVectors<>+928(SB), Y12, Y0
-	VMOVSHDUP    Y0, Y1
-	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
-	VMOVSHDUP    Y2, Y3
-	VPXOR        2752(DI), Y3, Y3
-	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y4
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y5
-	VMOVSHDUP    Y5, Y6
-	VPXOR        Y2, Y6, Y6
-	VPXOR        2176(DI), Y6, Y6
-	VPSRLQ       $+32, Y4, Y7
-	VPXOR        2880(DI), Y7, Y7
-	VPADDD       vectorVectors<>+1024(SB), Y12, Y12
-	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
-	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
-	VMOVSHDUP    Y3, Y0
-	VPXOR        Y5, Y0, Y0
-	VPXOR        2240(DI), Y0, Y0
-	VPSRLQ       $+32, Y1, Y2
-	VPXOR        Y4, Y2, Y2
-	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     vectorVectors<>+928(SB), Y0, Y6
-	VPMULUDQ     vectorVectors<>+960(SB), Y2, Y7
-	VMOVSHDUP    Y7, Y5
-	VPXOR        Y3, Y5, Y5
-	VPXOR        2304(DI), Y5, Y5
-	VPSRLQ       $+32, Y6, Y4
-	VPXOR        Y1, Y4, Y4
-	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     vectorVectors<>+928(SB), Y5, Y0
-	VPMULUDQ     vectorVectors<>+960(SB), Y4, Y2
-	VMOVSHDUP    Y2, Y3
-	VPXOR        Y7, Y3, Y3
-	VPXOR        2368(DI), Y3, Y3
-	VPSRLQ       $+32, Y0, Y1
-	VPXOR        Y6, Y1, Y1
-	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y5
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y4
-	VMOVSHDUP    Y4, Y7
-	VPXOR        Y2, Y7, Y7
-	VPXOR        2432(DI), Y7, Y7
-	VPSRLQ       $+32, Y5, Y6
-	VPXOR        Y0, Y6, Y6
-	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y3
-	VPMULUDQ     vectorVectors<>+960(SB), Y6, Y1
-	VMOVSHDUP    Y1, Y2
-	VPXOR        Y4, Y2, Y2
-	VPXOR        2496(DI), Y2, Y2
-	VPSRLQ       $+32, Y3, Y0
-	VPXOR        Y5, Y0, Y0
-	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y7
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y6
-	VMOVSHDUP    Y6, Y4
-	VPXOR        Y1, Y4, Y4
-	VPXOR        2560(DI), Y4, Y4
-	VPSRLQ       $+32, Y7, Y5
-	VPXOR        Y3, Y5, Y5
-	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y2
-	VPMULUDQ     vectorVectors<>+960(SB), Y5, Y0
-	VMOVSHDUP    Y0, Y1
-	VPXOR        Y6, Y1, Y1
-	VPXOR        2624(DI), Y1, Y1
-	VPSRLQ       $+32, Y2, Y3
-	VPXOR        Y7, Y3, Y3
-	VPXOR        2656(DI), Y3, Y3
-	VPSLLQ       $+32, Y0, Y0
-	VPBLENDD     $+170, Y0, Y1, Y1
-	VPSLLQ       $+32, Y2, Y2
-	VPBLENDD     $+170, Y2, Y3, Y3
-	VPUNPCKLQDQ  Y3, Y1, Y13
-	VPUNPCKHQDQ  Y3, Y1, Y14
+loop10:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPMULLD      vectorVectors<>+1216(SB), Y0, Y0
-	VPBROADCASTD 88(DI), Y1
-	VPADDD       Y1, Y0, Y1
-	VPXOR        Y2, Y2, Y2
-	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
-	VPBROADCASTD 24(DI), Y4
-	VPCMPGTD     Y1, Y4, Y1
-	VPAND        Y1, Y3, Y1
-	VMOVUPS      vectorVectors<>+1248(SB), Y3
-	VMASKMOVPS   (SI)(BX*4), Y15, Y5
-	VBLENDVPS    Y1, Y5, Y3, Y1
-	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
-	VPBROADCASTD 112(DI), Y5
-	VPADDD       Y5, Y0, Y0
-	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
-	VPCMPGTD     Y0, Y4, Y0
-	VPAND        Y0, Y5, Y0
-	VMASKMOVPS   (R12)(BX*4), Y15, Y4
-	VBLENDVPS    Y0, Y4, Y3, Y0
-	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
-	VMAXPS       Y0, Y1, Y4
-	VCMPPS       $+4, Y3, Y4, Y3
-	VANDPS       Y4, Y3, Y3
-	VMASKMOVPS   Y3, Y15, (R13)(BX*4)
-	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      vectorVectors<>+96(SB), Y4
-	VMINPS       Y1, Y4, Y1
-	VMOVUPS      vectorVectors<>+128(SB), Y5
-	VMAXPS       Y1, Y5, Y1
-	VMULPS       vectorVectors<>+160(SB), Y1, Y6
-	VADDPS       vectorVectors<>+192(SB), Y6, Y6
-	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
-	VMULPS       vectorVectors<>+224(SB), Y7, Y8
-	VSUBPS       Y8, Y1, Y1
-	VMULPS       vectorVectors<>+256(SB), Y7, Y7
-	VSUBPS       Y7, Y1, Y1
-	VMULPS       Y1, Y1, Y7
-	VMULPS       vectorVectors<>+288(SB), Y1, Y8
-	VADDPS       vectorVectors<>+320(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+352(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+384(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+416(SB), Y8, Y8
-	VMULPS       Y8, Y7, Y7
-	VADDPS       Y7, Y1, Y1
-	VADDPS       vectorVectors<>+448(SB), Y1, Y1
-	VPADDD       vectorVectors<>+480(SB), Y6, Y6
-	VPSLLD       $+23, Y6, Y6
-	VMULPS       Y6, Y1, Y1
-	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
-	VSUBPS       Y3, Y0, Y0
-	VMINPS       Y0, Y4, Y0
-	VMAXPS       Y0, Y5, Y0
-	VMULPS       vectorVectors<>+160(SB), Y0, Y3
-	VADDPS       vectorVectors<>+192(SB), Y3, Y3
-	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
-	VMULPS       vectorVectors<>+224(SB), Y4, Y5
-	VSUBPS       Y5, Y0, Y0
-	VMULPS       vectorVectors<>+256(SB), Y4, Y4
-	VSUBPS       Y4, Y0, Y0
-	VMULPS       Y0, Y0, Y4
-	VMULPS       vectorVectors<>+288(SB), Y0, Y5
-	VADDPS       vectorVectors<>+320(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+352(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+384(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+416(SB), Y5, Y5
-	VMULPS       Y5, Y4, Y4
-	VADDPS       Y4, Y0, Y0
-	VADDPS       vectorVectors<>+448(SB), Y0, Y0
-	VPADDD       vectorVectors<>+480(SB), Y3, Y3
-	VPSLLD       $+23, Y3, Y3
-	VMULPS       Y3, Y0, Y0
-	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
-	VADDPS       Y0, Y1, Y3
-	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      vectorVectors<>+448(SB), Y5
-	VDIVPS       Y3, Y5, Y3
-	VANDPS       Y3, Y4, Y3
-	VMASKMOVPS   Y3, Y15, (R14)(BX*4)
-	VMULPS       Y3, Y1, Y1
-	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
-	VMULPS       Y3, Y0, Y0
-	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
-	VPXOR        vectorVectors<>+1056(SB), Y13, Y3
-	VMOVUPS      vectorVectors<>+1088(SB), Y4
-	VPCMPGTD     Y3, Y4, Y3
-	VMULPS       vectorVectors<>+1152(SB), Y1, Y5
-	VANDNPS      Y5, Y3, Y5
-	VMASKMOVPS   Y5, Y15, (R15)(BX*4)
-	VMASKMOVPS   (R8)(BX*4), Y15, Y5
-	VMULPS       vectorVectors<>+1152(SB), Y5, Y5
-	VANDNPS      Y5, Y3, Y3
-	VMASKMOVPS   Y3, Y15, (R8)(BX*4)
-	VMASKMOVPS   (R9)(BX*4), Y15, Y5
-	VPXOR        vectorVectors<>+1056(SB), Y5, Y5
-	VPCMPGTD     Y5, Y4, Y4
-	VMULPS       vectorVectors<>+1152(SB), Y0, Y5
-	VANDNPS      Y5, Y4, Y5
-	VMASKMOVPS   Y5, Y15, (R10)(BX*4)
-	VMASKMOVPS   (R11)(BX*4), Y15, Y5
-	VMULPS       vectorVectors<>+1152(SB), Y5, Y5
-	VANDNPS      Y5, Y4, Y2
-	VMASKMOVPS   Y2, Y15, (R11)(BX*4)
-	VMULPS       Y3, Y1, Y4
-	VMULPS       Y2, Y0, Y5
-	VADDPS       Y5, Y4, Y4
-	MOVQ         288(DI), AX
-	VMASKMOVPS   Y4, Y15, (AX)(BX*4)
-	VSUBPS       Y4, Y3, Y3
-	VMULPS       Y3, Y1, Y1
-	VMULPS       vectorVectors<>+1184(SB), Y1, Y1
-	VMASKMOVPS   Y1, Y15, (R8)(BX*4)
-	VSUBPS       Y4, Y2, Y1
-	VMULPS       Y1, Y0, Y0
-	VMULPS       vectorVectors<>+1184(SB), Y0, Y0
-	VMASKMOVPS   Y0, Y15, (R11)(BX*4)
-	SUBQ         $+8, CX
-	JLE          end10
+	VPBROADCASTD 80(DI), Y1
+	VPADDD       Y1, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTD     Y0, Y1, Y2
+	VPXOR        vectorVectors<>+1216(SB), Y2, Y2
+	VPBROADCASTD 24(DI), Y3
+	VPCMPGTD     Y0, Y3, Y0
+	VPAND        Y0, Y2, Y0
+	VMOVUPS      vectorVectors<>+1248(SB), Y2
+	VBLENDVPS    Y0, (SI)(BX*4), Y2, Y0
+	VMOVUPS      Y0, (SI)(BX*4)
+	VMOVUPS      (R12)(BX*4), Y0
+	VPXOR        vectorVectors<>+1056(SB), Y0, Y0
+	VMOVUPS      vectorVectors<>+1088(SB), Y2
+	VPCMPGTD     Y0, Y2, Y0
+	VMOVUPS      (R13)(BX*4), Y2
+	VMULPS       vectorVectors<>+1152(SB), Y2, Y2
+	VANDNPS      Y2, Y0, Y0
+	VMOVUPS      Y0, (R13)(BX*4)
+	ADDQ         $+8, BX
+	CMPQ         BX, DX
+	JLE          loop10
+
+tail9:
+	MOVQ         208(DI), CX
+	SUBQ         BX, CX
+	JLE          end11
 	MOVL         $+8, DX
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
 	NEGQ         DX
 	LEAQ         vectorWideVectors<>+128(SB), AX
 	VMOVUPS      32(AX)(DX*4), Y15
-	LEAQ         8(BX), AX
+	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPMULLD      vectorVectors<>+1216(SB), Y0, Y0
-	VPBROADCASTD 88(DI), Y1
-	VPADDD       Y1, Y0, Y1
-	VPXOR        Y2, Y2, Y2
-	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
-	VPBROADCASTD 24(DI), Y4
-	VPCMPGTD     Y1, Y4, Y1
-	VPAND        Y1, Y3, Y1
-	VMOVUPS      vectorVectors<>+1248(SB), Y3
-	VMASKMOVPS   32(SI)(BX*4), Y15, Y5
-	VBLENDVPS    Y1, Y5, Y3, Y1
-	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
-	VPBROADCASTD 112(DI), Y5
-	VPADDD       Y5, Y0, Y0
-	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
-	VPCMPGTD     Y0, Y4, Y0
-	VPAND        Y0, Y5, Y0
-	VMASKMOVPS   32(R12)(BX*4), Y15, Y4
-	VBLENDVPS    Y0, Y4, Y3, Y0
-	VMASKMOVPS   Y0, Y15, 32(R12)(BX*4)
-	VMAXPS       Y0, Y1, Y4
-	VCMPPS       $+4, Y3, Y4, Y3
-	VANDPS       Y4, Y3, Y3
-	VMASKMOVPS   Y3, Y15, 32(R13)(BX*4)
-	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      vectorVectors<>+96(SB), Y4
-	VMINPS       Y1, Y4, Y1
-	VMOVUPS      vectorVectors<>+128(SB), Y5
-	VMAXPS       Y1, Y5, Y1
-	VMULPS       vectorVectors<>+160(SB), Y1, Y6
-	VADDPS       vectorVectors<>+192(SB), Y6, Y6
-	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
-	VMULPS       vectorVectors<>+224(SB), Y7, Y8
-	VSUBPS       Y8, Y1, Y1
-	VMULPS       vectorVectors<>+256(SB), Y7, Y7
-	VSUBPS       Y7, Y1, Y1
-	VMULPS       Y1, Y1, Y7
-	VMULPS       vectorVectors<>+288(SB), Y1, Y8
-	VADDPS       vectorVectors<>+320(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+352(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+384(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+416(SB), Y8, Y8
-	VMULPS       Y8, Y7, Y7
-	VADDPS       Y7, Y1, Y1
-	VADDPS       vectorVectors<>+448(SB), Y1, Y1
-	VPADDD       vectorVectors<>+480(SB), Y6, Y6
-	VPSLLD       $+23, Y6, Y6
-	VMULPS       Y6, Y1, Y1
-	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
-	VSUBPS       Y3, Y0, Y0
-	VMINPS       Y0, Y4, Y0
-	VMAXPS       Y0, Y5, Y0
-	VMULPS       vectorVectors<>+160(SB), Y0, Y3
-	VADDPS       vectorVectors<>+192(SB), Y3, Y3
-	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
-	VMULPS       vectorVectors<>+224(SB), Y4, Y5
-	VSUBPS       Y5, Y0, Y0
-	VMULPS       vectorVectors<>+256(SB), Y4, Y4
+	VPBROADCASTD 80(DI), Y1
+	VPADDD       Y1, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTD     Y0, Y1, Y2
+	VPXOR        vectorVectors<>+1216(SB), Y2, Y2
+	VPBROADCASTD 24(DI), Y3
+	VPCMPGTD     Y0, Y3, Y0
+	VPAND        Y0, Y2, Y0
+	VMOVUPS      vectorVectors<>+1248(SB), Y2
+	VMASKMOVPS   (SI)(BX*4), Y15, Y3
+	VBLENDVPS    Y0, Y3, Y2, Y0
+	VMASKMOVPS   Y0, Y15, (SI)(BX*4)
+	VMASKMOVPS   (R12)(BX*4), Y15, Y0
+	VPXOR        vectorVectors<>+1056(SB), Y0, Y0
+	VMOVUPS      vectorVectors<>+1088(SB), Y2
+	VPCMPGTD     Y0, Y2, Y0
+	VMASKMOVPS   (R13)(BX*4), Y15, Y2
+	VMULPS       vectorVectors<>+1152(SB), Y2, Y2
+	VANDNPS      Y2, Y0, Y0
+	VMASKMOVPS   Y0, Y15, (R13)(BX*4)
+
+end11:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 208(DI)
+	MOVQ  200(DI), R8
+	IMULQ 120(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  200(DI), R8
+	IMULQ 120(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R12
+	MOVQ  largest+56(FP), R13
+	MOVQ  bits2+88(FP), R14
+	MOVQ  200(DI), R8
+	IMULQ 120(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  ds+48(FP), AX
+	LEAQ  (AX)(R8*4), R15
+	XORL  BX, BX
+	MOVQ  208(DI), DX
+	SUBQ  $+8, DX
+	JLT   tail12
+
+loop13:
+	LEAQ         (BX), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
+	VPMULLD      vectorVectors<>+1216(SB), Y0, Y0
+	VPBROADCASTD 96(DI), Y1
+	VPADDD       Y1, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTD     Y0, Y1, Y2
+	VPXOR        vectorVectors<>+1216(SB), Y2, Y2
+	VPBROADCASTD 24(DI), Y3
+	VPCMPGTD     Y0, Y3, Y0
+	VPAND        Y0, Y2, Y0
+	VMOVUPS      vectorVectors<>+1248(SB), Y2
+	VBLENDVPS    Y0, (SI)(BX*4), Y2, Y0
+	VMOVUPS      Y0, (SI)(BX*4)
+	VMOVUPS      (R12)(BX*4), Y3
+	VMAXPS       Y0, Y3, Y0
+	VCMPPS       $+4, Y2, Y0, Y2
+	VANDPS       Y0, Y2, Y0
+	VMOVUPS      Y0, (R13)(BX*4)
+	VSUBPS       Y0, Y3, Y0
+	VMOVUPS      vectorVectors<>+96(SB), Y2
+	VMINPS       Y0, Y2, Y0
+	VMOVUPS      vectorVectors<>+128(SB), Y2
+	VMAXPS       Y0, Y2, Y0
+	VMULPS       vectorVectors<>+160(SB), Y0, Y2
+	VADDPS       vectorVectors<>+192(SB), Y2, Y2
+	VSUBPS       vectorVectors<>+192(SB), Y2, Y3
+	VMULPS       vectorVectors<>+224(SB), Y3, Y4
 	VSUBPS       Y4, Y0, Y0
-	VMULPS       Y0, Y0, Y4
-	VMULPS       vectorVectors<>+288(SB), Y0, Y5
-	VADDPS       vectorVectors<>+320(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+352(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+384(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+416(SB), Y5, Y5
-	VMULPS       Y5, Y4, Y4
-	VADDPS       Y4, Y0, Y0
+	VMULPS       vectorVectors<>+256(SB), Y3, Y3
+	VSUBPS       Y3, Y0, Y0
+	VMULPS       Y0, Y0, Y3
+	VMULPS       vectorVectors<>+288(SB), Y0, Y4
+	VADDPS       vectorVectors<>+320(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y4
+	VADDPS       vectorVectors<>+352(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y4
+	VADDPS       vectorVectors<>+384(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y4
+	VADDPS       vectorVectors<>+416(SB), Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VADDPS       Y3, Y0, Y0
 	VADDPS       vectorVectors<>+448(SB), Y0, Y0
-	VPADDD       vectorVectors<>+480(SB), Y3, Y3
-	VPSLLD       $+23, Y3, Y3
-	VMULPS       Y3, Y0, Y0
-	VMASKMOVPS   Y0, Y15, 32(R12)(BX*4)
-	VADDPS       Y0, Y1, Y3
-	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      vectorVectors<>+448(SB), Y5
-	VDIVPS       Y3, Y5, Y3
-	VANDPS       Y3, Y4, Y3
-	VMASKMOVPS   Y3, Y15, 32(R14)(BX*4)
-	VMULPS       Y3, Y1, Y1
-	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
-	VMULPS       Y3, Y0, Y0
-	VMASKMOVPS   Y0, Y15, 32(R12)(BX*4)
-	VPXOR        vectorVectors<>+1056(SB), Y14, Y3
-	VMOVUPS      vectorVectors<>+1088(SB), Y4
-	VPCMPGTD     Y3, Y4, Y3
-	VMULPS       vectorVectors<>+1152(SB), Y1, Y5
-	VANDNPS      Y5, Y3, Y5
-	VMASKMOVPS   Y5, Y15, 32(R15)(BX*4)
-	VMASKMOVPS   32(R8)(BX*4), Y15, Y5
-	VMULPS       vectorVectors<>+1152(SB), Y5, Y5
-	VANDNPS      Y5, Y3, Y3
-	VMASKMOVPS   Y3, Y15, 32(R8)(BX*4)
-	VMASKMOVPS   32(R9)(BX*4), Y15, Y5
-	VPXOR        vectorVectors<>+1056(SB), Y5, Y5
-	VPCMPGTD     Y5, Y4, Y4
-	VMULPS       vectorVectors<>+1152(SB), Y0, Y5
-	VANDNPS      Y5, Y4, Y5
-	VMASKMOVPS   Y5, Y15, 32(R10)(BX*4)
-	VMASKMOVPS   32(R11)(BX*4), Y15, Y5
-	VMULPS       vectorVectors<>+1152(SB), Y5, Y5
-	VANDNPS      Y5, Y4, Y2
-	VMASKMOVPS   Y2, Y15, 32(R11)(BX*4)
-	VMULPS       Y3, Y1, Y4
-	VMULPS       Y2, Y0, Y5
-	VADDPS       Y5, Y4, Y4
-	MOVQ         288(DI), AX
-	VMASKMOVPS   Y4, Y15, 32(AX)(BX*4)
-	VSUBPS       Y4, Y3, Y3
-	VMULPS       Y3, Y1, Y1
-	VMULPS       vectorVectors<>+1184(SB), Y1, Y1
-	VMASKMOVPS   Y1, Y15, 32(R8)(BX*4)
-	VSUBPS       Y4, Y2, Y1
-	VMULPS       Y1, Y0, Y0
-	VMULPS       vectorVectors<>+1184(SB), Y0, Y0
-	VMASKMOVPS   Y0, Y15, 32(R11)(BX*4)
+	VPADDD       vectorVectors<>+480(SB), Y2, Y2
+	VPSLLD       $+23, Y2, Y2
+	VMULPS       Y2, Y0, Y0
+	VMOVUPS      Y0, (R12)(BX*4)
+	VMOVUPS      (R14)(BX*4), Y0
+	VPXOR        vectorVectors<>+1056(SB), Y0, Y0
+	VMOVUPS      vectorVectors<>+1088(SB), Y2
+	VPCMPGTD     Y0, Y2, Y0
+	VMOVUPS      (R15)(BX*4), Y2
+	VMULPS       vectorVectors<>+1152(SB), Y2, Y2
+	VANDNPS      Y2, Y0, Y0
+	VMOVUPS      Y0, (R15)(BX*4)
+	ADDQ         $+8, BX
+	CMPQ         BX, DX
+	JLE          loop13
 
-end10:
-	MOVQ 136(DI), R8
-	MOVQ R8, 232(DI)
-	MOVQ dk_+104(FP), SI
-	MOVQ dv_+112(FP), R12
-	XORL BX, BX
-	MOVQ 232(DI), DX
-	SUBQ $+8, DX
-	JLT  tail11
+tail12:
+	MOVQ         208(DI), CX
+	SUBQ         BX, CX
+	JLE          end14
+	MOVL         $+8, DX
+	CMPQ         CX, DX
+	CMOVQLT      CX, DX
+	NEGQ         DX
+	LEAQ         vectorWideVectors<>+128(SB), AX
+	VMOVUPS      32(AX)(DX*4), Y15
+	LEAQ         (BX), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
+	VPMULLD      vectorVectors<>+1216(SB), Y0, Y0
+	VPBROADCASTD 96(DI), Y1
+	VPADDD       Y1, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTD     Y0, Y1, Y2
+	VPXOR        vectorVectors<>+1216(SB), Y2, Y2
+	VPBROADCASTD 24(DI), Y3
+	VPCMPGTD     Y0, Y3, Y0
+	VPAND        Y0, Y2, Y0
+	VMOVUPS      vectorVectors<>+1248(SB), Y2
+	VMASKMOVPS   (SI)(BX*4), Y15, Y3
+	VBLENDVPS    Y0, Y3, Y2, Y0
+	VMASKMOVPS   Y0, Y15, (SI)(BX*4)
+	VMASKMOVPS   (R12)(BX*4), Y15, Y3
+	VMAXPS       Y0, Y3, Y0
+	VCMPPS       $+4, Y2, Y0, Y2
+	VANDPS       Y0, Y2, Y0
+	VMASKMOVPS   Y0, Y15, (R13)(BX*4)
+	VSUBPS       Y0, Y3, Y0
+	VMOVUPS      vectorVectors<>+96(SB), Y2
+	VMINPS       Y0, Y2, Y0
+	VMOVUPS      vectorVectors<>+128(SB), Y2
+	VMAXPS       Y0, Y2, Y0
+	VMULPS       vectorVectors<>+160(SB), Y0, Y2
+	VADDPS       vectorVectors<>+192(SB), Y2, Y2
+	VSUBPS       vectorVectors<>+192(SB), Y2, Y3
+	VMULPS       vectorVectors<>+224(SB), Y3, Y4
+	VSUBPS       Y4, Y0, Y0
+	VMULPS       vectorVectors<>+256(SB), Y3, Y3
+	VSUBPS       Y3, Y0, Y0
+	VMULPS       Y0, Y0, Y3
+	VMULPS       vectorVectors<>+288(SB), Y0, Y4
+	VADDPS       vectorVectors<>+320(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y4
+	VADDPS       vectorVectors<>+352(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y4
+	VADDPS       vectorVectors<>+384(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y4
+	VADDPS       vectorVectors<>+416(SB), Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VADDPS       Y3, Y0, Y0
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y2, Y2
+	VPSLLD       $+23, Y2, Y2
+	VMULPS       Y2, Y0, Y0
+	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
+	VMASKMOVPS   (R14)(BX*4), Y15, Y0
+	VPXOR        vectorVectors<>+1056(SB), Y0, Y0
+	VMOVUPS      vectorVectors<>+1088(SB), Y2
+	VPCMPGTD     Y0, Y2, Y0
+	VMASKMOVPS   (R15)(BX*4), Y15, Y2
+	VMULPS       vectorVectors<>+1152(SB), Y2, Y2
+	VANDNPS      Y2, Y0, Y0
+	VMASKMOVPS   Y0, Y15, (R15)(BX*4)
 
-loop12:
-	VPXOR   Y0, Y0, Y0
+end14:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 208(DI)
+	MOVQ  200(DI), R8
+	IMULQ 120(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  largest+56(FP), R12
+	MOVQ  200(DI), R8
+	IMULQ 120(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R13
+	MOVQ  norm+64(FP), R14
+	XORL  BX, BX
+	MOVQ  208(DI), DX
+	SUBQ  $+8, DX
+	JLT   tail15
+
+loop16:
+	VMOVUPS (SI)(BX*4), Y0
+	VSUBPS  (R12)(BX*4), Y0, Y0
+	VMOVUPS vectorVectors<>+96(SB), Y1
+	VMINPS  Y0, Y1, Y0
+	VMOVUPS vectorVectors<>+128(SB), Y1
+	VMAXPS  Y0, Y1, Y0
+	VMULPS  vectorVectors<>+160(SB), Y0, Y1
+	VADDPS  vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS  vectorVectors<>+192(SB), Y1, Y2
+	VMULPS  vectorVectors<>+224(SB), Y2, Y3
+	VSUBPS  Y3, Y0, Y0
+	VMULPS  vectorVectors<>+256(SB), Y2, Y2
+	VSUBPS  Y2, Y0, Y0
+	VMULPS  Y0, Y0, Y2
+	VMULPS  vectorVectors<>+288(SB), Y0, Y3
+	VADDPS  vectorVectors<>+320(SB), Y3, Y3
+	VMULPS  Y0, Y3, Y3
+	VADDPS  vectorVectors<>+352(SB), Y3, Y3
+	VMULPS  Y0, Y3, Y3
+	VADDPS  vectorVectors<>+384(SB), Y3, Y3
+	VMULPS  Y0, Y3, Y3
+	VADDPS  vectorVectors<>+416(SB), Y3, Y3
+	VMULPS  Y3, Y2, Y2
+	VADDPS  Y2, Y0, Y0
+	VADDPS  vectorVectors<>+448(SB), Y0, Y0
+	VPADDD  vectorVectors<>+480(SB), Y1, Y1
+	VPSLLD  $+23, Y1, Y1
+	VMULPS  Y1, Y0, Y0
 	VMOVUPS Y0, (SI)(BX*4)
-	VMOVUPS Y0, (R12)(BX*4)
+	VMOVUPS (R13)(BX*4), Y1
+	VADDPS  Y0, Y1, Y0
+	VPXOR   Y2, Y2, Y2
+	VCMPPS  $+1, Y0, Y2, Y3
+	VMOVUPS vectorVectors<>+448(SB), Y4
+	VDIVPS  Y0, Y4, Y0
+	VANDPS  Y0, Y3, Y0
+	VMOVUPS Y0, (R14)(BX*4)
+	VMULPS  Y0, Y1, Y0
+	VMOVUPS Y0, (R13)(BX*4)
 	ADDQ    $+8, BX
 	CMPQ    BX, DX
-	JLE     loop12
+	JLE     loop16
 
-tail11:
-	MOVQ       232(DI), CX
+tail15:
+	MOVQ       208(DI), CX
 	SUBQ       BX, CX
-	JLE        end13
+	JLE        end17
 	MOVL       $+8, DX
 	CMPQ       CX, DX
 	CMOVQLT    CX, DX
 	NEGQ       DX
 	LEAQ       vectorWideVectors<>+128(SB), AX
 	VMOVUPS    32(AX)(DX*4), Y15
-	VPXOR      Y0, Y0, Y0
+	VMASKMOVPS (SI)(BX*4), Y15, Y0
+	VMASKMOVPS (R12)(BX*4), Y15, Y1
+	VSUBPS     Y1, Y0, Y0
+	VMOVUPS    vectorVectors<>+96(SB), Y1
+	VMINPS     Y0, Y1, Y0
+	VMOVUPS    vectorVectors<>+128(SB), Y1
+	VMAXPS     Y0, Y1, Y0
+	VMULPS     vectorVectors<>+160(SB), Y0, Y1
+	VADDPS     vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS     vectorVectors<>+192(SB), Y1, Y2
+	VMULPS     vectorVectors<>+224(SB), Y2, Y3
+	VSUBPS     Y3, Y0, Y0
+	VMULPS     vectorVectors<>+256(SB), Y2, Y2
+	VSUBPS     Y2, Y0, Y0
+	VMULPS     Y0, Y0, Y2
+	VMULPS     vectorVectors<>+288(SB), Y0, Y3
+	VADDPS     vectorVectors<>+320(SB), Y3, Y3
+	VMULPS     Y0, Y3, Y3
+	VADDPS     vectorVectors<>+352(SB), Y3, Y3
+	VMULPS     Y0, Y3, Y3
+	VADDPS     vectorVectors<>+384(SB), Y3, Y3
+	VMULPS     Y0, Y3, Y3
+	VADDPS     vectorVectors<>+416(SB), Y3, Y3
+	VMULPS     Y3, Y2, Y2
+	VADDPS     Y2, Y0, Y0
+	VADDPS     vectorVectors<>+448(SB), Y0, Y0
+	VPADDD     vectorVectors<>+480(SB), Y1, Y1
+	VPSLLD     $+23, Y1, Y1
+	VMULPS     Y1, Y0, Y0
 	VMASKMOVPS Y0, Y15, (SI)(BX*4)
-	VMASKMOVPS Y0, Y15, (R12)(BX*4)
+	VMASKMOVPS (R13)(BX*4), Y15, Y1
+	VADDPS     Y0, Y1, Y0
+	VPXOR      Y2, Y2, Y2
+	VCMPPS     $+1, Y0, Y2, Y3
+	VMOVUPS    vectorVectors<>+448(SB), Y4
+	VDIVPS     Y0, Y4, Y0
+	VANDPS     Y0, Y3, Y0
+	VMASKMOVPS Y0, Y15, (R14)(BX*4)
+	VMULPS     Y0, Y1, Y0
+	VMASKMOVPS Y0, Y15, (R13)(BX*4)
 
-end13:
+end17:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 208(DI)
+	MOVQ  200(DI), R8
+	IMULQ 120(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  norm+64(FP), R12
+	MOVQ  bits+72(FP), R13
+	MOVQ  200(DI), R8
+	IMULQ 120(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R14
+	MOVQ  200(DI), R8
+	IMULQ 120(DI), R8
+	MOVQ  weight+80(FP), AX
+	LEAQ  (AX)(R8*4), R15
+	MOVQ  200(DI), R8
+	IMULQ 120(DI), R8
+	MOVQ  ds+48(FP), AX
+	LEAQ  (AX)(R8*4), R8
+	MOVQ  R8, 216(DI)
+	MOVQ  200(DI), R8
+	IMULQ 120(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  ds+48(FP), AX
+	LEAQ  (AX)(R8*4), R8
+	MOVQ  R8, 224(DI)
+	MOVQ  $+0, R8
+	MOVQ  delta+96(FP), AX
+	LEAQ  (AX)(R8*4), R8
+	MOVQ  R8, 232(DI)
+	MOVQ  216(DI), R8
+	MOVQ  224(DI), R9
+	MOVQ  232(DI), R10
+	XORL  BX, BX
+	MOVQ  208(DI), DX
+	SUBQ  $+8, DX
+	JLT   tail18
+
+loop19:
+	VMOVUPS  (SI)(BX*4), Y0
+	VMULPS   (R12)(BX*4), Y0, Y0
+	VMOVUPS  Y0, (SI)(BX*4)
+	VMOVUPS  (R13)(BX*4), Y1
+	VPXOR    vectorVectors<>+1056(SB), Y1, Y1
+	VMOVUPS  vectorVectors<>+1088(SB), Y2
+	VPCMPGTD Y1, Y2, Y1
+	VMOVUPS  (R14)(BX*4), Y2
+	VMULPS   vectorVectors<>+1152(SB), Y2, Y3
+	VANDNPS  Y3, Y1, Y1
+	VMOVUPS  Y1, (R15)(BX*4)
+	VMOVUPS  (R8)(BX*4), Y1
+	VMULPS   Y1, Y2, Y3
+	VMULPS   (R9)(BX*4), Y0, Y0
+	VADDPS   Y0, Y3, Y0
+	VMOVUPS  Y0, (R10)(BX*4)
+	VSUBPS   Y0, Y1, Y0
+	VMULPS   Y0, Y2, Y0
+	VMULPS   vectorVectors<>+1184(SB), Y0, Y0
+	VMOVUPS  Y0, (R8)(BX*4)
+	ADDQ     $+8, BX
+	CMPQ     BX, DX
+	JLE      loop19
+
+tail18:
+	MOVQ       208(DI), CX
+	SUBQ       BX, CX
+	JLE        end20
+	MOVL       $+8, DX
+	CMPQ       CX, DX
+	CMOVQLT    CX, DX
+	NEGQ       DX
+	LEAQ       vectorWideVectors<>+128(SB), AX
+	VMOVUPS    32(AX)(DX*4), Y15
+	VMASKMOVPS (SI)(BX*4), Y15, Y0
+	VMASKMOVPS (R12)(BX*4), Y15, Y1
+	VMULPS     Y1, Y0, Y0
+	VMASKMOVPS Y0, Y15, (SI)(BX*4)
+	VMASKMOVPS (R13)(BX*4), Y15, Y1
+	VPXOR      vectorVectors<>+1056(SB), Y1, Y1
+	VMOVUPS    vectorVectors<>+1088(SB), Y2
+	VPCMPGTD   Y1, Y2, Y1
+	VMASKMOVPS (R14)(BX*4), Y15, Y2
+	VMULPS     vectorVectors<>+1152(SB), Y2, Y3
+	VANDNPS    Y3, Y1, Y1
+	VMASKMOVPS Y1, Y15, (R15)(BX*4)
+	VMASKMOVPS (R8)(BX*4), Y15, Y1
+	VMULPS     Y1, Y2, Y3
+	VMASKMOVPS (R9)(BX*4), Y15, Y4
+	VMULPS     Y4, Y0, Y0
+	VADDPS     Y0, Y3, Y0
+	VMASKMOVPS Y0, Y15, (R10)(BX*4)
+	VSUBPS     Y0, Y1, Y0
+	VMULPS     Y0, Y2, Y0
+	VMULPS     vectorVectors<>+1184(SB), Y0, Y0
+	VMASKMOVPS Y0, Y15, (R8)(BX*4)
+
+end20:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 208(DI)
+	MOVQ  bits2+88(FP), SI
+	MOVQ  200(DI), R8
+	IMULQ 120(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R12
+	MOVQ  200(DI), R8
+	IMULQ 120(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  weight+80(FP), AX
+	LEAQ  (AX)(R8*4), R13
+	MOVQ  200(DI), R8
+	IMULQ 120(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  ds+48(FP), AX
+	LEAQ  (AX)(R8*4), R14
+	MOVQ  delta+96(FP), R15
+	XORL  BX, BX
+	MOVQ  208(DI), DX
+	SUBQ  $+8, DX
+	JLT   tail21
+
+loop22:
+	VMOVUPS  (SI)(BX*4), Y0
+	VPXOR    vectorVectors<>+1056(SB), Y0, Y0
+	VMOVUPS  vectorVectors<>+1088(SB), Y1
+	VPCMPGTD Y0, Y1, Y0
+	VMOVUPS  (R12)(BX*4), Y1
+	VMULPS   vectorVectors<>+1152(SB), Y1, Y2
+	VANDNPS  Y2, Y0, Y0
+	VMOVUPS  Y0, (R13)(BX*4)
+	VMOVUPS  (R14)(BX*4), Y0
+	VSUBPS   (R15)(BX*4), Y0, Y0
+	VMULPS   Y0, Y1, Y0
+	VMULPS   vectorVectors<>+1184(SB), Y0, Y0
+	VMOVUPS  Y0, (R14)(BX*4)
+	ADDQ     $+8, BX
+	CMPQ     BX, DX
+	JLE      loop22
+
+tail21:
+	MOVQ       208(DI), CX
+	SUBQ       BX, CX
+	JLE        end23
+	MOVL       $+8, DX
+	CMPQ       CX, DX
+	CMOVQLT    CX, DX
+	NEGQ       DX
+	LEAQ       vectorWideVectors<>+128(SB), AX
+	VMOVUPS    32(AX)(DX*4), Y15
+	VMASKMOVPS (SI)(BX*4), Y15, Y0
+	VPXOR      vectorVectors<>+1056(SB), Y0, Y0
+	VMOVUPS    vectorVectors<>+1088(SB), Y1
+	VPCMPGTD   Y0, Y1, Y0
+	VMASKMOVPS (R12)(BX*4), Y15, Y1
+	VMULPS     vectorVectors<>+1152(SB), Y1, Y2
+	VANDNPS    Y2, Y0, Y0
+	VMASKMOVPS Y0, Y15, (R13)(BX*4)
+	VMASKMOVPS (R14)(BX*4), Y15, Y0
+	VMASKMOVPS (R15)(BX*4), Y15, Y2
+	VSUBPS     Y2, Y0, Y0
+	VMULPS     Y0, Y1, Y0
+	VMULPS     vectorVectors<>+1184(SB), Y0, Y0
+	VMASKMOVPS Y0, Y15, (R14)(BX*4)
+
+end23:
+	MOVQ 200(DI), AX
+	INCQ AX
+	MOVQ AX, 200(DI)
+	CMPQ AX, 192(DI)
+	JLT  loop5
+
+end6:
 	MOVQ $+0, R8
-	MOVQ R8, 240(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 232(DI)
-	MOVQ 240(DI), AX
-	CMPQ AX, 232(DI)
-	JGE  end15
+	MOVQ R8, 200(DI)
+	MOVQ 24(DI), R8
+	MOVQ R8, 192(DI)
+	MOVQ 200(DI), AX
+	CMPQ AX, 192(DI)
+	JGE  end25
 
-loop14:
-	MOVQ         240(DI), R8
+loop24:
+	MOVQ    200(DI), R8
+	SHLQ    $+4, R8
+	MOVQ    R8, 208(DI)
+	MOVQ    208(DI), R8
+	MOVQ    dk_+104(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, (SI)
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, 32(SI)
+	MOVQ    144(DI), R8
+	ADDQ    208(DI), R8
+	MOVQ    dk_+104(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, (SI)
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, 32(SI)
+	MOVQ    144(DI), R8
+	SHLQ    $+1, R8
+	ADDQ    208(DI), R8
+	MOVQ    dk_+104(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, (SI)
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, 32(SI)
+	MOVQ    144(DI), R8
+	IMULQ   $+3, R8
+	ADDQ    208(DI), R8
+	MOVQ    dk_+104(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, (SI)
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, 32(SI)
+	MOVQ    200(DI), AX
+	INCQ    AX
+	MOVQ    AX, 200(DI)
+	CMPQ    AX, 192(DI)
+	JLT     loop24
+
+end25:
+	MOVQ $+0, R8
+	MOVQ R8, 200(DI)
+	MOVQ 24(DI), R8
+	MOVQ R8, 192(DI)
+	MOVQ 200(DI), AX
+	CMPQ AX, 192(DI)
+	JGE  end27
+
+loop26:
+	MOVQ    200(DI), R8
+	SHLQ    $+4, R8
+	MOVQ    R8, 208(DI)
+	MOVQ    208(DI), R8
+	MOVQ    dv_+112(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, (SI)
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, 32(SI)
+	MOVQ    144(DI), R8
+	ADDQ    208(DI), R8
+	MOVQ    dv_+112(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, (SI)
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, 32(SI)
+	MOVQ    144(DI), R8
+	SHLQ    $+1, R8
+	ADDQ    208(DI), R8
+	MOVQ    dv_+112(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, (SI)
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, 32(SI)
+	MOVQ    144(DI), R8
+	IMULQ   $+3, R8
+	ADDQ    208(DI), R8
+	MOVQ    dv_+112(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, (SI)
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, 32(SI)
+	MOVQ    200(DI), AX
+	INCQ    AX
+	MOVQ    AX, 200(DI)
+	CMPQ    AX, 192(DI)
+	JLT     loop26
+
+end27:
+	MOVQ  160(DI), R8
+	IMULQ 104(DI), R8
+	MOVQ  R8, 192(DI)
+	MOVQ  160(DI), R8
+	IMULQ 112(DI), R8
+	MOVQ  R8, 200(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 216(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 208(DI)
+	MOVQ  216(DI), AX
+	CMPQ  AX, 208(DI)
+	JGE   end29
+
+loop28:
+	MOVQ         216(DI), R8
+	IMULQ        $-1, R8
+	ADDQ         80(DI), R8
+	CMPQ         R8, 88(DI)
+	CMOVQGT      88(DI), R8
+	MOVQ         $+0, AX
+	CMPQ         R8, AX
+	CMOVQLT      AX, R8
+	MOVQ         R8, 224(DI)
+	MOVQ         216(DI), R8
+	IMULQ        $-1, R8
+	ADDQ         96(DI), R8
+	CMPQ         R8, 88(DI)
+	CMOVQGT      88(DI), R8
+	MOVQ         $+0, AX
+	CMPQ         R8, AX
+	CMOVQLT      AX, R8
+	MOVQ         R8, 232(DI)
+	MOVQ         216(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         216(DI), R8
+	ADDQ         192(DI), R8
+	MOVQ         R8, 240(DI)
+	MOVQ         224(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         200(DI), R8
 	MOVQ         R8, 248(DI)
-	MOVQ         240(DI), R8
-	IMULQ        $-1, R8
-	ADDQ         88(DI), R8
-	CMPQ         R8, 96(DI)
-	CMOVQGT      96(DI), R8
-	MOVQ         $+0, AX
-	CMPQ         R8, AX
-	CMOVQLT      AX, R8
+	MOVQ         216(DI), R8
+	ADDQ         16(DI), R8
 	MOVQ         R8, 256(DI)
-	MOVQ         256(DI), R8
+	MOVQ         232(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         224(DI), R8
+	ADDQ         200(DI), R8
 	MOVQ         R8, 264(DI)
-	MOVQ         240(DI), R8
-	IMULQ        $-1, R8
-	ADDQ         112(DI), R8
-	CMPQ         R8, 96(DI)
-	CMOVQGT      96(DI), R8
-	MOVQ         $+0, AX
-	CMPQ         R8, AX
-	CMOVQLT      AX, R8
+	MOVQ         224(DI), R8
+	SHLQ         $+4, R8
 	MOVQ         R8, 272(DI)
-	MOVQ         272(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         224(DI), R8
+	MOVQ         232(DI), R8
+	SHLQ         $+4, R8
 	MOVQ         R8, 280(DI)
-	MOVQ         240(DI), R8
+	MOVQ         216(DI), R8
 	MOVQ         ds+48(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2688(DI)
-	MOVQ         16(DI), R8
-	ADDQ         240(DI), R8
+	MOVQ         256(DI), R8
 	MOVQ         ds+48(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         240(DI), R8
+	MOVQ         216(DI), R8
 	MOVQ         weight+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2816(DI)
-	MOVQ         264(DI), R8
+	MOVQ         248(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         280(DI), R8
+	MOVQ         264(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         248(DI), R8
+	MOVQ         240(DI), R8
 	MOVQ         dq+120(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	MOVQ         256(DI), R8
-	SHLQ         $+4, R8
+	MOVQ         272(DI), R8
 	MOVQ         dk_+104(FP), AX
 	LEAQ         (AX)(R8*4), R14
-	MOVQ         248(DI), R8
+	MOVQ         240(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), R15
-	MOVQ         256(DI), R8
-	SHLQ         $+4, R8
+	MOVQ         272(DI), R8
 	MOVQ         dv_+112(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 288(DI)
-	MOVQ         248(DI), R8
+	MOVQ         240(DI), R8
 	MOVQ         dout+32(FP), AX
 	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 296(DI)
@@ -19507,32 +19374,53 @@ loop14:
 	VMULPS       32(R9), Y0, Y0
 	VADDPS       32(R8), Y0, Y0
 	VMOVUPS      Y0, 32(R8)
-	MOVQ         16(DI), R8
-	ADDQ         240(DI), R8
+	MOVQ         256(DI), R8
 	MOVQ         ds+48(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2688(DI)
-	MOVQ         16(DI), R8
-	ADDQ         240(DI), R8
+	MOVQ         256(DI), R8
 	MOVQ         weight+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         272(DI), R8
-	SHLQ         $+4, R8
+	MOVQ         216(DI), R8
+	ADDQ         120(DI), R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2816(DI)
+	MOVQ         120(DI), R8
+	ADDQ         256(DI), R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2880(DI)
+	MOVQ         280(DI), R8
 	MOVQ         dk_+104(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         248(DI), R8
+	MOVQ         240(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         272(DI), R8
-	SHLQ         $+4, R8
+	MOVQ         280(DI), R8
 	MOVQ         dv_+112(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	MOVQ         248(DI), R8
+	MOVQ         240(DI), R8
 	MOVQ         dout+32(FP), AX
 	LEAQ         (AX)(R8*4), R14
+	MOVQ         248(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R15
+	MOVQ         264(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 288(DI)
+	MOVQ         240(DI), R8
+	MOVQ         dq+120(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 296(DI)
+	MOVQ         288(DI), R8
+	MOVQ         296(DI), R9
 	VMOVUPS      2688(DI), Y0
 	VMULPS       (R12), Y0, Y0
 	VADDPS       (SI), Y0, Y0
@@ -19541,6 +19429,13 @@ loop14:
 	VMULPS       (R14), Y0, Y0
 	VADDPS       (R13), Y0, Y0
 	VMOVUPS      Y0, (R13)
+	VMOVUPS      2816(DI), Y0
+	VMULPS       64(R15), Y0, Y0
+	VMOVUPS      2880(DI), Y1
+	VMULPS       64(R8), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 64(R9)
 	VMOVUPS      2688(DI), Y0
 	VMULPS       32(R12), Y0, Y0
 	VADDPS       32(SI), Y0, Y0
@@ -19549,92 +19444,522 @@ loop14:
 	VMULPS       32(R14), Y0, Y0
 	VADDPS       32(R13), Y0, Y0
 	VMOVUPS      Y0, 32(R13)
-	MOVQ         240(DI), AX
+	VMOVUPS      2816(DI), Y0
+	VMULPS       96(R15), Y0, Y0
+	VMOVUPS      2880(DI), Y1
+	VMULPS       96(R8), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 96(R9)
+	MOVQ         216(DI), R8
+	ADDQ         120(DI), R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2688(DI)
+	MOVQ         216(DI), R8
+	ADDQ         120(DI), R8
+	MOVQ         weight+80(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2752(DI)
+	MOVQ         216(DI), R8
+	MOVQ         120(DI), R9
+	SHLQ         $+1, R9
+	ADDQ         R9, R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2816(DI)
+	MOVQ         120(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         256(DI), R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2880(DI)
+	MOVQ         144(DI), R8
+	ADDQ         272(DI), R8
+	MOVQ         dk_+104(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         240(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         144(DI), R8
+	ADDQ         272(DI), R8
+	MOVQ         dv_+112(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	MOVQ         240(DI), R8
+	MOVQ         dout+32(FP), AX
+	LEAQ         (AX)(R8*4), R14
+	MOVQ         248(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R15
+	MOVQ         264(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 288(DI)
+	MOVQ         240(DI), R8
+	MOVQ         dq+120(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 296(DI)
+	MOVQ         288(DI), R8
+	MOVQ         296(DI), R9
+	VMOVUPS      2688(DI), Y0
+	VMULPS       64(R12), Y0, Y0
+	VADDPS       (SI), Y0, Y0
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      2752(DI), Y0
+	VMULPS       64(R14), Y0, Y0
+	VADDPS       (R13), Y0, Y0
+	VMOVUPS      Y0, (R13)
+	VMOVUPS      2816(DI), Y0
+	VMULPS       128(R15), Y0, Y0
+	VMOVUPS      2880(DI), Y1
+	VMULPS       128(R8), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 128(R9)
+	VMOVUPS      2688(DI), Y0
+	VMULPS       96(R12), Y0, Y0
+	VADDPS       32(SI), Y0, Y0
+	VMOVUPS      Y0, 32(SI)
+	VMOVUPS      2752(DI), Y0
+	VMULPS       96(R14), Y0, Y0
+	VADDPS       32(R13), Y0, Y0
+	VMOVUPS      Y0, 32(R13)
+	VMOVUPS      2816(DI), Y0
+	VMULPS       160(R15), Y0, Y0
+	VMOVUPS      2880(DI), Y1
+	VMULPS       160(R8), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 160(R9)
+	MOVQ         120(DI), R8
+	ADDQ         256(DI), R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2688(DI)
+	MOVQ         120(DI), R8
+	ADDQ         256(DI), R8
+	MOVQ         weight+80(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2752(DI)
+	MOVQ         216(DI), R8
+	MOVQ         120(DI), R9
+	IMULQ        $+3, R9
+	ADDQ         R9, R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2816(DI)
+	MOVQ         120(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         256(DI), R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2880(DI)
+	MOVQ         144(DI), R8
+	ADDQ         280(DI), R8
+	MOVQ         dk_+104(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         240(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         144(DI), R8
+	ADDQ         280(DI), R8
+	MOVQ         dv_+112(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	MOVQ         240(DI), R8
+	MOVQ         dout+32(FP), AX
+	LEAQ         (AX)(R8*4), R14
+	MOVQ         248(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R15
+	MOVQ         264(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 288(DI)
+	MOVQ         240(DI), R8
+	MOVQ         dq+120(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 296(DI)
+	MOVQ         288(DI), R8
+	MOVQ         296(DI), R9
+	VMOVUPS      2688(DI), Y0
+	VMULPS       64(R12), Y0, Y0
+	VADDPS       (SI), Y0, Y0
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      2752(DI), Y0
+	VMULPS       64(R14), Y0, Y0
+	VADDPS       (R13), Y0, Y0
+	VMOVUPS      Y0, (R13)
+	VMOVUPS      2816(DI), Y0
+	VMULPS       192(R15), Y0, Y0
+	VMOVUPS      2880(DI), Y1
+	VMULPS       192(R8), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 192(R9)
+	VMOVUPS      2688(DI), Y0
+	VMULPS       96(R12), Y0, Y0
+	VADDPS       32(SI), Y0, Y0
+	VMOVUPS      Y0, 32(SI)
+	VMOVUPS      2752(DI), Y0
+	VMULPS       96(R14), Y0, Y0
+	VADDPS       32(R13), Y0, Y0
+	VMOVUPS      Y0, 32(R13)
+	VMOVUPS      2816(DI), Y0
+	VMULPS       224(R15), Y0, Y0
+	VMOVUPS      2880(DI), Y1
+	VMULPS       224(R8), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 224(R9)
+	MOVQ         216(DI), R8
+	MOVQ         120(DI), R9
+	SHLQ         $+1, R9
+	ADDQ         R9, R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2688(DI)
+	MOVQ         216(DI), R8
+	MOVQ         120(DI), R9
+	SHLQ         $+1, R9
+	ADDQ         R9, R8
+	MOVQ         weight+80(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2752(DI)
+	MOVQ         144(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         272(DI), R8
+	MOVQ         dk_+104(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         240(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         144(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         272(DI), R8
+	MOVQ         dv_+112(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	MOVQ         240(DI), R8
+	MOVQ         dout+32(FP), AX
+	LEAQ         (AX)(R8*4), R14
+	VMOVUPS      2688(DI), Y0
+	VMULPS       128(R12), Y0, Y0
+	VADDPS       (SI), Y0, Y0
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      2752(DI), Y0
+	VMULPS       128(R14), Y0, Y0
+	VADDPS       (R13), Y0, Y0
+	VMOVUPS      Y0, (R13)
+	VMOVUPS      2688(DI), Y0
+	VMULPS       160(R12), Y0, Y0
+	VADDPS       32(SI), Y0, Y0
+	VMOVUPS      Y0, 32(SI)
+	VMOVUPS      2752(DI), Y0
+	VMULPS       160(R14), Y0, Y0
+	VADDPS       32(R13), Y0, Y0
+	VMOVUPS      Y0, 32(R13)
+	MOVQ         120(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         256(DI), R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2688(DI)
+	MOVQ         120(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         256(DI), R8
+	MOVQ         weight+80(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2752(DI)
+	MOVQ         144(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         280(DI), R8
+	MOVQ         dk_+104(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         240(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         144(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         280(DI), R8
+	MOVQ         dv_+112(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	MOVQ         240(DI), R8
+	MOVQ         dout+32(FP), AX
+	LEAQ         (AX)(R8*4), R14
+	VMOVUPS      2688(DI), Y0
+	VMULPS       128(R12), Y0, Y0
+	VADDPS       (SI), Y0, Y0
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      2752(DI), Y0
+	VMULPS       128(R14), Y0, Y0
+	VADDPS       (R13), Y0, Y0
+	VMOVUPS      Y0, (R13)
+	VMOVUPS      2688(DI), Y0
+	VMULPS       160(R12), Y0, Y0
+	VADDPS       32(SI), Y0, Y0
+	VMOVUPS      Y0, 32(SI)
+	VMOVUPS      2752(DI), Y0
+	VMULPS       160(R14), Y0, Y0
+	VADDPS       32(R13), Y0, Y0
+	VMOVUPS      Y0, 32(R13)
+	MOVQ         216(DI), R8
+	MOVQ         120(DI), R9
+	IMULQ        $+3, R9
+	ADDQ         R9, R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2688(DI)
+	MOVQ         216(DI), R8
+	MOVQ         120(DI), R9
+	IMULQ        $+3, R9
+	ADDQ         R9, R8
+	MOVQ         weight+80(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2752(DI)
+	MOVQ         144(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         272(DI), R8
+	MOVQ         dk_+104(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         240(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         144(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         272(DI), R8
+	MOVQ         dv_+112(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	MOVQ         240(DI), R8
+	MOVQ         dout+32(FP), AX
+	LEAQ         (AX)(R8*4), R14
+	VMOVUPS      2688(DI), Y0
+	VMULPS       192(R12), Y0, Y0
+	VADDPS       (SI), Y0, Y0
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      2752(DI), Y0
+	VMULPS       192(R14), Y0, Y0
+	VADDPS       (R13), Y0, Y0
+	VMOVUPS      Y0, (R13)
+	VMOVUPS      2688(DI), Y0
+	VMULPS       224(R12), Y0, Y0
+	VADDPS       32(SI), Y0, Y0
+	VMOVUPS      Y0, 32(SI)
+	VMOVUPS      2752(DI), Y0
+	VMULPS       224(R14), Y0, Y0
+	VADDPS       32(R13), Y0, Y0
+	VMOVUPS      Y0, 32(R13)
+	MOVQ         120(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         256(DI), R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2688(DI)
+	MOVQ         120(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         256(DI), R8
+	MOVQ         weight+80(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2752(DI)
+	MOVQ         144(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         280(DI), R8
+	MOVQ         dk_+104(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         240(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         144(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         280(DI), R8
+	MOVQ         dv_+112(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	MOVQ         240(DI), R8
+	MOVQ         dout+32(FP), AX
+	LEAQ         (AX)(R8*4), R14
+	VMOVUPS      2688(DI), Y0
+	VMULPS       192(R12), Y0, Y0
+	VADDPS       (SI), Y0, Y0
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      2752(DI), Y0
+	VMULPS       192(R14), Y0, Y0
+	VADDPS       (R13), Y0, Y0
+	VMOVUPS      Y0, (R13)
+	VMOVUPS      2688(DI), Y0
+	VMULPS       224(R12), Y0, Y0
+	VADDPS       32(SI), Y0, Y0
+	VMOVUPS      Y0, 32(SI)
+	VMOVUPS      2752(DI), Y0
+	VMULPS       224(R14), Y0, Y0
+	VADDPS       32(R13), Y0, Y0
+	VMOVUPS      Y0, 32(R13)
+	MOVQ         216(DI), AX
 	INCQ         AX
-	MOVQ         AX, 240(DI)
-	CMPQ         AX, 232(DI)
-	JLT          loop14
+	MOVQ         AX, 216(DI)
+	CMPQ         AX, 208(DI)
+	JLT          loop28
 
-end15:
-	MOVQ 192(DI), R8
-	SHLQ $+4, R8
-	ADDQ 168(DI), R8
-	MOVQ R8, 232(DI)
-	MOVQ $+0, R8
-	MOVQ R8, 248(DI)
-	MOVQ 24(DI), R8
-	MOVQ R8, 240(DI)
-	MOVQ 248(DI), AX
-	CMPQ AX, 240(DI)
-	JGE  end17
+end29:
+	MOVQ  160(DI), R8
+	IMULQ 112(DI), R8
+	MOVQ  R8, 208(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 224(DI)
+	MOVQ  24(DI), R8
+	MOVQ  R8, 216(DI)
+	MOVQ  224(DI), AX
+	CMPQ  AX, 216(DI)
+	JGE   end31
 
-loop16:
-	MOVQ    248(DI), R8
+loop30:
+	MOVQ    224(DI), R8
+	SHLQ    $+6, R8
+	ADDQ    208(DI), R8
+	MOVQ    R8, 232(DI)
+	MOVQ    224(DI), R8
 	SHLQ    $+4, R8
+	MOVQ    R8, 240(DI)
+	MOVQ    240(DI), R8
 	MOVQ    dk_+104(FP), AX
 	LEAQ    (AX)(R8*4), SI
 	MOVQ    232(DI), R8
-	MOVQ    248(DI), R9
-	SHLQ    $+6, R9
-	ADDQ    R9, R8
 	MOVQ    dk+128(FP), AX
 	LEAQ    (AX)(R8*4), R12
 	VMOVUPS (SI), Y0
 	VMOVUPS Y0, (R12)
 	VMOVUPS 32(SI), Y0
 	VMOVUPS Y0, 32(R12)
-	MOVQ    248(DI), AX
+	MOVQ    144(DI), R8
+	ADDQ    240(DI), R8
+	MOVQ    dk_+104(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    232(DI), R8
+	MOVQ    dk+128(FP), AX
+	LEAQ    (AX)(R8*4), R12
+	VMOVUPS (SI), Y0
+	VMOVUPS Y0, 64(R12)
+	VMOVUPS 32(SI), Y0
+	VMOVUPS Y0, 96(R12)
+	MOVQ    144(DI), R8
+	SHLQ    $+1, R8
+	ADDQ    240(DI), R8
+	MOVQ    dk_+104(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    232(DI), R8
+	MOVQ    dk+128(FP), AX
+	LEAQ    (AX)(R8*4), R12
+	VMOVUPS (SI), Y0
+	VMOVUPS Y0, 128(R12)
+	VMOVUPS 32(SI), Y0
+	VMOVUPS Y0, 160(R12)
+	MOVQ    144(DI), R8
+	IMULQ   $+3, R8
+	ADDQ    240(DI), R8
+	MOVQ    dk_+104(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    232(DI), R8
+	MOVQ    dk+128(FP), AX
+	LEAQ    (AX)(R8*4), R12
+	VMOVUPS (SI), Y0
+	VMOVUPS Y0, 192(R12)
+	VMOVUPS 32(SI), Y0
+	VMOVUPS Y0, 224(R12)
+	MOVQ    224(DI), AX
 	INCQ    AX
-	MOVQ    AX, 248(DI)
-	CMPQ    AX, 240(DI)
-	JLT     loop16
+	MOVQ    AX, 224(DI)
+	CMPQ    AX, 216(DI)
+	JLT     loop30
 
-end17:
-	MOVQ 192(DI), R8
-	SHLQ $+4, R8
-	ADDQ 168(DI), R8
-	MOVQ R8, 240(DI)
-	MOVQ $+0, R8
-	MOVQ R8, 256(DI)
-	MOVQ 24(DI), R8
-	MOVQ R8, 248(DI)
-	MOVQ 256(DI), AX
-	CMPQ AX, 248(DI)
-	JGE  end19
+end31:
+	MOVQ  160(DI), R8
+	IMULQ 112(DI), R8
+	MOVQ  R8, 216(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 232(DI)
+	MOVQ  24(DI), R8
+	MOVQ  R8, 224(DI)
+	MOVQ  232(DI), AX
+	CMPQ  AX, 224(DI)
+	JGE   end33
 
-loop18:
-	MOVQ    256(DI), R8
+loop32:
+	MOVQ    232(DI), R8
+	SHLQ    $+6, R8
+	ADDQ    216(DI), R8
+	MOVQ    R8, 240(DI)
+	MOVQ    232(DI), R8
 	SHLQ    $+4, R8
+	MOVQ    R8, 248(DI)
+	MOVQ    248(DI), R8
 	MOVQ    dv_+112(FP), AX
 	LEAQ    (AX)(R8*4), SI
 	MOVQ    240(DI), R8
-	MOVQ    256(DI), R9
-	SHLQ    $+6, R9
-	ADDQ    R9, R8
 	MOVQ    dv+136(FP), AX
 	LEAQ    (AX)(R8*4), R12
 	VMOVUPS (SI), Y0
 	VMOVUPS Y0, (R12)
 	VMOVUPS 32(SI), Y0
 	VMOVUPS Y0, 32(R12)
-	MOVQ    256(DI), AX
+	MOVQ    144(DI), R8
+	ADDQ    248(DI), R8
+	MOVQ    dv_+112(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    240(DI), R8
+	MOVQ    dv+136(FP), AX
+	LEAQ    (AX)(R8*4), R12
+	VMOVUPS (SI), Y0
+	VMOVUPS Y0, 64(R12)
+	VMOVUPS 32(SI), Y0
+	VMOVUPS Y0, 96(R12)
+	MOVQ    144(DI), R8
+	SHLQ    $+1, R8
+	ADDQ    248(DI), R8
+	MOVQ    dv_+112(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    240(DI), R8
+	MOVQ    dv+136(FP), AX
+	LEAQ    (AX)(R8*4), R12
+	VMOVUPS (SI), Y0
+	VMOVUPS Y0, 128(R12)
+	VMOVUPS 32(SI), Y0
+	VMOVUPS Y0, 160(R12)
+	MOVQ    144(DI), R8
+	IMULQ   $+3, R8
+	ADDQ    248(DI), R8
+	MOVQ    dv_+112(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    240(DI), R8
+	MOVQ    dv+136(FP), AX
+	LEAQ    (AX)(R8*4), R12
+	VMOVUPS (SI), Y0
+	VMOVUPS Y0, 192(R12)
+	VMOVUPS 32(SI), Y0
+	VMOVUPS Y0, 224(R12)
+	MOVQ    232(DI), AX
 	INCQ    AX
-	MOVQ    AX, 256(DI)
-	CMPQ    AX, 248(DI)
-	JLT     loop18
+	MOVQ    AX, 232(DI)
+	CMPQ    AX, 224(DI)
+	JLT     loop32
 
-end19:
-	MOVQ 192(DI), AX
+end33:
+	MOVQ 160(DI), AX
 	INCQ AX
-	MOVQ AX, 192(DI)
-	CMPQ AX, 184(DI)
-	JLT  loop3
-
-end4:
-	MOVQ 152(DI), AX
-	INCQ AX
-	MOVQ AX, 152(DI)
-	CMPQ AX, 144(DI)
+	MOVQ AX, 160(DI)
+	CMPQ AX, 152(DI)
 	JLT  loop1
 
 end2:
@@ -21325,23 +21650,17 @@ TEXT ·attentionGrad64Window2DropoutVector1AVX512(SB), NOSPLIT, $0-204
 	ADDL $0xbb67ae85, AX
 	MOVQ AX, 2200(DI)
 	ADDL $0xbb67ae85, AX
-	MOVQ 16(DI), R8
-	SHLQ $+6, R8
-	MOVQ R8, 72(DI)
 	MOVQ 24(DI), R8
+	SUBQ $+1, R8
+	MOVQ R8, 72(DI)
+	MOVQ 16(DI), R8
 	SUBQ $+1, R8
 	MOVQ R8, 80(DI)
 	MOVQ 16(DI), R8
-	SUBQ $+1, R8
+	SHLQ $+6, R8
 	MOVQ R8, 88(DI)
 	MOVQ 16(DI), R8
-	ADDQ $+3, R8
-	MOVQ R8, AX
-	SARQ $+63, AX
-	ANDQ $+3, AX
-	ADDQ AX, R8
-	SARQ $+2, R8
-	SHLQ $+3, R8
+	SHLQ $+1, R8
 	MOVQ R8, 96(DI)
 	MOVQ 16(DI), R8
 	ADDQ $+3, R8
@@ -21350,102 +21669,100 @@ TEXT ·attentionGrad64Window2DropoutVector1AVX512(SB), NOSPLIT, $0-204
 	ANDQ $+3, AX
 	ADDQ AX, R8
 	SARQ $+2, R8
-	SHLQ $+2, R8
+	SHLQ $+3, R8
 	MOVQ R8, 104(DI)
 	MOVQ 16(DI), R8
-	SHLQ $+4, R8
+	ADDQ $+3, R8
+	MOVQ R8, AX
+	SARQ $+63, AX
+	ANDQ $+3, AX
+	ADDQ AX, R8
+	SARQ $+2, R8
+	SHLQ $+2, R8
 	MOVQ R8, 112(DI)
-	MOVQ (DI), R8
-	MOVQ R8, 128(DI)
-	MOVQ 8(DI), R8
+	MOVQ 16(DI), R8
+	SHLQ $+4, R8
 	MOVQ R8, 120(DI)
-	MOVQ 128(DI), AX
-	CMPQ AX, 120(DI)
+	MOVQ (DI), R8
+	MOVQ R8, 136(DI)
+	MOVQ 8(DI), R8
+	MOVQ R8, 128(DI)
+	MOVQ 136(DI), AX
+	CMPQ AX, 128(DI)
 	JGE  end2
 
 loop1:
-	MOVQ  128(DI), R8
-	IMULQ 72(DI), R8
-	MOVQ  R8, 136(DI)
-	MOVQ  64(DI), R8
-	MOVQ  128(DI), R9
-	MOVL  R9, R9
-	ADDL  R9, R8
+	MOVQ  136(DI), R8
+	IMULQ 88(DI), R8
 	MOVQ  R8, 144(DI)
 	MOVQ  $+0, R8
 	MOVQ  R8, 160(DI)
-	MOVQ  $+4, R8
+	MOVQ  16(DI), R8
 	MOVQ  R8, 152(DI)
 	MOVQ  160(DI), AX
 	CMPQ  AX, 152(DI)
 	JGE   end4
 
 loop3:
-	MOVQ 160(DI), R8
-	SHLQ $+4, R8
-	ADDQ 136(DI), R8
-	MOVQ R8, 168(DI)
-	MOVQ $+0, R8
-	MOVQ R8, 184(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 176(DI)
-	MOVQ 184(DI), AX
-	CMPQ AX, 176(DI)
-	JGE  end6
-
-loop5:
-	MOVQ          184(DI), R8
-	SHLQ          $+6, R8
-	ADDQ          168(DI), R8
-	MOVQ          R8, 192(DI)
-	MOVQ          184(DI), R8
-	ADDQ          80(DI), R8
-	CMPQ          R8, 88(DI)
-	CMOVQGT       88(DI), R8
+	MOVQ          160(DI), R8
+	ADDQ          72(DI), R8
+	CMPQ          R8, 80(DI)
+	CMOVQGT       80(DI), R8
 	MOVQ          $+0, AX
 	CMPQ          R8, AX
 	CMOVQLT       AX, R8
-	MOVQ          R8, 200(DI)
-	MOVQ          200(DI), R8
-	SHLQ          $+6, R8
-	ADDQ          168(DI), R8
-	MOVQ          R8, 208(DI)
+	MOVQ          R8, 168(DI)
 	MOVQ          24(DI), R8
-	ADDQ          184(DI), R8
-	CMPQ          R8, 88(DI)
-	CMOVQGT       88(DI), R8
+	ADDQ          160(DI), R8
+	CMPQ          R8, 80(DI)
+	CMOVQGT       80(DI), R8
 	MOVQ          $+0, AX
 	CMPQ          R8, AX
 	CMOVQLT       AX, R8
-	MOVQ          R8, 216(DI)
-	MOVQ          216(DI), R8
+	MOVQ          R8, 176(DI)
+	MOVQ          160(DI), R8
 	SHLQ          $+6, R8
-	ADDQ          168(DI), R8
-	MOVQ          R8, 224(DI)
-	MOVQ          192(DI), R8
+	ADDQ          144(DI), R8
+	MOVQ          R8, 184(DI)
+	MOVQ          168(DI), R8
+	SHLQ          $+6, R8
+	ADDQ          144(DI), R8
+	MOVQ          R8, 192(DI)
+	MOVQ          176(DI), R8
+	SHLQ          $+6, R8
+	ADDQ          144(DI), R8
+	MOVQ          R8, 200(DI)
+	MOVQ          160(DI), R8
+	ADDQ          16(DI), R8
+	MOVQ          R8, 208(DI)
+	MOVQ          184(DI), R8
 	MOVQ          q+8(FP), AX
 	LEAQ          (AX)(R8*4), SI
-	MOVQ          208(DI), R8
+	MOVQ          192(DI), R8
 	MOVQ          k+16(FP), AX
 	LEAQ          (AX)(R8*4), R12
-	MOVQ          224(DI), R8
+	MOVQ          200(DI), R8
 	MOVQ          k+16(FP), AX
 	LEAQ          (AX)(R8*4), R13
-	MOVQ          192(DI), R8
+	MOVQ          184(DI), R8
 	MOVQ          dout+32(FP), AX
 	LEAQ          (AX)(R8*4), R14
-	MOVQ          208(DI), R8
+	MOVQ          192(DI), R8
 	MOVQ          v+40(FP), AX
 	LEAQ          (AX)(R8*4), R15
-	MOVQ          224(DI), R8
+	MOVQ          200(DI), R8
 	MOVQ          v+40(FP), AX
 	LEAQ          (AX)(R8*4), R8
-	MOVQ          R8, 232(DI)
-	MOVQ          232(DI), R8
+	MOVQ          R8, 216(DI)
+	MOVQ          216(DI), R8
 	VPXORD        Z30, Z30, Z30
 	VPXORD        Z28, Z28, Z28
 	VPXORD        Z26, Z26, Z26
 	VPXORD        Z24, Z24, Z24
+	VPXORD        Z22, Z22, Z22
+	VPXORD        Z20, Z20, Z20
+	VPXORD        Z18, Z18, Z18
+	VPXORD        Z16, Z16, Z16
 	VMOVUPS       (SI), Z0
 	VMULPS        (R12), Z0, Z1
 	VMOVUPS       Z1, Z31
@@ -21456,6 +21773,16 @@ loop5:
 	VMOVUPS       Z1, Z27
 	VMULPS        (R8), Z0, Z0
 	VMOVUPS       Z0, Z25
+	VMOVUPS       64(SI), Z0
+	VMULPS        64(R12), Z0, Z1
+	VMOVUPS       Z1, Z23
+	VMULPS        64(R13), Z0, Z0
+	VMOVUPS       Z0, Z21
+	VMOVUPS       64(R14), Z0
+	VMULPS        64(R15), Z0, Z1
+	VMOVUPS       Z1, Z19
+	VMULPS        64(R8), Z0, Z0
+	VMOVUPS       Z0, Z17
 	VPERMILPS     $+0, Z31, Z0
 	VADDPS        Z0, Z30, Z30
 	VPERMILPS     $+85, Z31, Z0
@@ -21488,6 +21815,38 @@ loop5:
 	VADDPS        Z0, Z24, Z24
 	VPERMILPS     $+255, Z25, Z0
 	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+0, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+85, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+170, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+255, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+0, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+85, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+170, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+255, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+0, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+85, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+170, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+255, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+0, Z17, Z0
+	VADDPS        Z0, Z16, Z16
+	VPERMILPS     $+85, Z17, Z0
+	VADDPS        Z0, Z16, Z16
+	VPERMILPS     $+170, Z17, Z0
+	VADDPS        Z0, Z16, Z16
+	VPERMILPS     $+255, Z17, Z0
+	VADDPS        Z0, Z16, Z16
 	VEXTRACTF64X4 $+1, Z30, Y0
 	VADDPS        Y0, Y30, Y30
 	VEXTRACTF32X4 $+1, Y30, X0
@@ -21512,47 +21871,317 @@ loop5:
 	VADDPS        X0, X24, X24
 	VBROADCASTSS  X24, Z24
 	VMOVUPS       Z24, 2432(DI)
+	VEXTRACTF64X4 $+1, Z22, Y0
+	VADDPS        Y0, Y22, Y22
+	VEXTRACTF32X4 $+1, Y22, X0
+	VADDPS        X0, X22, X22
+	VBROADCASTSS  X22, Z22
+	VMOVUPS       Z22, 2496(DI)
+	VEXTRACTF64X4 $+1, Z20, Y0
+	VADDPS        Y0, Y20, Y20
+	VEXTRACTF32X4 $+1, Y20, X0
+	VADDPS        X0, X20, X20
+	VBROADCASTSS  X20, Z20
+	VMOVUPS       Z20, 2560(DI)
+	VEXTRACTF64X4 $+1, Z18, Y0
+	VADDPS        Y0, Y18, Y18
+	VEXTRACTF32X4 $+1, Y18, X0
+	VADDPS        X0, X18, X18
+	VBROADCASTSS  X18, Z18
+	VMOVUPS       Z18, 2624(DI)
+	VEXTRACTF64X4 $+1, Z16, Y0
+	VADDPS        Y0, Y16, Y16
+	VEXTRACTF32X4 $+1, Y16, X0
+	VADDPS        X0, X16, X16
+	VBROADCASTSS  X16, Z16
+	VMOVUPS       Z16, 2688(DI)
 	VMOVUPS       2240(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          184(DI), R8
+	MOVQ          160(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2304(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          16(DI), R8
-	ADDQ          184(DI), R8
+	MOVQ          208(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2368(DI), X0
-	MOVQ          184(DI), R8
+	MOVQ          160(DI), R8
 	MOVQ          ds+48(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2432(DI), X0
-	MOVQ          16(DI), R8
-	ADDQ          184(DI), R8
+	MOVQ          208(DI), R8
 	MOVQ          ds+48(FP), AX
 	VMOVD         X0, (AX)(R8*4)
-	MOVQ          184(DI), AX
+	VMOVUPS       2496(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          160(DI), R8
+	ADDQ          96(DI), R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2560(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          96(DI), R8
+	ADDQ          208(DI), R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2624(DI), X0
+	MOVQ          160(DI), R8
+	ADDQ          96(DI), R8
+	MOVQ          ds+48(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2688(DI), X0
+	MOVQ          96(DI), R8
+	ADDQ          208(DI), R8
+	MOVQ          ds+48(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	MOVQ          184(DI), R8
+	MOVQ          q+8(FP), AX
+	LEAQ          (AX)(R8*4), SI
+	MOVQ          192(DI), R8
+	MOVQ          k+16(FP), AX
+	LEAQ          (AX)(R8*4), R12
+	MOVQ          200(DI), R8
+	MOVQ          k+16(FP), AX
+	LEAQ          (AX)(R8*4), R13
+	MOVQ          184(DI), R8
+	MOVQ          dout+32(FP), AX
+	LEAQ          (AX)(R8*4), R14
+	MOVQ          192(DI), R8
+	MOVQ          v+40(FP), AX
+	LEAQ          (AX)(R8*4), R15
+	MOVQ          200(DI), R8
+	MOVQ          v+40(FP), AX
+	LEAQ          (AX)(R8*4), R8
+	MOVQ          R8, 216(DI)
+	MOVQ          216(DI), R8
+	VPXORD        Z30, Z30, Z30
+	VPXORD        Z28, Z28, Z28
+	VPXORD        Z26, Z26, Z26
+	VPXORD        Z24, Z24, Z24
+	VPXORD        Z22, Z22, Z22
+	VPXORD        Z20, Z20, Z20
+	VPXORD        Z18, Z18, Z18
+	VPXORD        Z16, Z16, Z16
+	VMOVUPS       128(SI), Z0
+	VMULPS        128(R12), Z0, Z1
+	VMOVUPS       Z1, Z31
+	VMULPS        128(R13), Z0, Z0
+	VMOVUPS       Z0, Z29
+	VMOVUPS       128(R14), Z0
+	VMULPS        128(R15), Z0, Z1
+	VMOVUPS       Z1, Z27
+	VMULPS        128(R8), Z0, Z0
+	VMOVUPS       Z0, Z25
+	VMOVUPS       192(SI), Z0
+	VMULPS        192(R12), Z0, Z1
+	VMOVUPS       Z1, Z23
+	VMULPS        192(R13), Z0, Z0
+	VMOVUPS       Z0, Z21
+	VMOVUPS       192(R14), Z0
+	VMULPS        192(R15), Z0, Z1
+	VMOVUPS       Z1, Z19
+	VMULPS        192(R8), Z0, Z0
+	VMOVUPS       Z0, Z17
+	VPERMILPS     $+0, Z31, Z0
+	VADDPS        Z0, Z30, Z30
+	VPERMILPS     $+85, Z31, Z0
+	VADDPS        Z0, Z30, Z30
+	VPERMILPS     $+170, Z31, Z0
+	VADDPS        Z0, Z30, Z30
+	VPERMILPS     $+255, Z31, Z0
+	VADDPS        Z0, Z30, Z30
+	VPERMILPS     $+0, Z29, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+85, Z29, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+170, Z29, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+255, Z29, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+0, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+85, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+170, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+255, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+0, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+85, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+170, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+255, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+0, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+85, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+170, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+255, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+0, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+85, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+170, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+255, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+0, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+85, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+170, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+255, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+0, Z17, Z0
+	VADDPS        Z0, Z16, Z16
+	VPERMILPS     $+85, Z17, Z0
+	VADDPS        Z0, Z16, Z16
+	VPERMILPS     $+170, Z17, Z0
+	VADDPS        Z0, Z16, Z16
+	VPERMILPS     $+255, Z17, Z0
+	VADDPS        Z0, Z16, Z16
+	VEXTRACTF64X4 $+1, Z30, Y0
+	VADDPS        Y0, Y30, Y30
+	VEXTRACTF32X4 $+1, Y30, X0
+	VADDPS        X0, X30, X30
+	VBROADCASTSS  X30, Z30
+	VMOVUPS       Z30, 2752(DI)
+	VEXTRACTF64X4 $+1, Z28, Y0
+	VADDPS        Y0, Y28, Y28
+	VEXTRACTF32X4 $+1, Y28, X0
+	VADDPS        X0, X28, X28
+	VBROADCASTSS  X28, Z28
+	VMOVUPS       Z28, 2816(DI)
+	VEXTRACTF64X4 $+1, Z26, Y0
+	VADDPS        Y0, Y26, Y26
+	VEXTRACTF32X4 $+1, Y26, X0
+	VADDPS        X0, X26, X26
+	VBROADCASTSS  X26, Z26
+	VMOVUPS       Z26, 2880(DI)
+	VEXTRACTF64X4 $+1, Z24, Y0
+	VADDPS        Y0, Y24, Y24
+	VEXTRACTF32X4 $+1, Y24, X0
+	VADDPS        X0, X24, X24
+	VBROADCASTSS  X24, Z24
+	VMOVUPS       Z24, 2944(DI)
+	VEXTRACTF64X4 $+1, Z22, Y0
+	VADDPS        Y0, Y22, Y22
+	VEXTRACTF32X4 $+1, Y22, X0
+	VADDPS        X0, X22, X22
+	VBROADCASTSS  X22, Z22
+	VMOVUPS       Z22, 3008(DI)
+	VEXTRACTF64X4 $+1, Z20, Y0
+	VADDPS        Y0, Y20, Y20
+	VEXTRACTF32X4 $+1, Y20, X0
+	VADDPS        X0, X20, X20
+	VBROADCASTSS  X20, Z20
+	VMOVUPS       Z20, 3072(DI)
+	VEXTRACTF64X4 $+1, Z18, Y0
+	VADDPS        Y0, Y18, Y18
+	VEXTRACTF32X4 $+1, Y18, X0
+	VADDPS        X0, X18, X18
+	VBROADCASTSS  X18, Z18
+	VMOVUPS       Z18, 3136(DI)
+	VEXTRACTF64X4 $+1, Z16, Y0
+	VADDPS        Y0, Y16, Y16
+	VEXTRACTF32X4 $+1, Y16, X0
+	VADDPS        X0, X16, X16
+	VBROADCASTSS  X16, Z16
+	VMOVUPS       Z16, 3200(DI)
+	VMOVUPS       2752(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          160(DI), R8
+	MOVQ          96(DI), R9
+	SHLQ          $+1, R9
+	ADDQ          R9, R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2816(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          96(DI), R8
+	SHLQ          $+1, R8
+	ADDQ          208(DI), R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2880(DI), X0
+	MOVQ          160(DI), R8
+	MOVQ          96(DI), R9
+	SHLQ          $+1, R9
+	ADDQ          R9, R8
+	MOVQ          ds+48(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2944(DI), X0
+	MOVQ          96(DI), R8
+	SHLQ          $+1, R8
+	ADDQ          208(DI), R8
+	MOVQ          ds+48(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       3008(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          160(DI), R8
+	MOVQ          96(DI), R9
+	IMULQ         $+3, R9
+	ADDQ          R9, R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       3072(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          96(DI), R8
+	IMULQ         $+3, R8
+	ADDQ          208(DI), R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       3136(DI), X0
+	MOVQ          160(DI), R8
+	MOVQ          96(DI), R9
+	IMULQ         $+3, R9
+	ADDQ          R9, R8
+	MOVQ          ds+48(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       3200(DI), X0
+	MOVQ          96(DI), R8
+	IMULQ         $+3, R8
+	ADDQ          208(DI), R8
+	MOVQ          ds+48(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	MOVQ          160(DI), AX
 	INCQ          AX
-	MOVQ          AX, 184(DI)
-	CMPQ          AX, 176(DI)
-	JLT           loop5
+	MOVQ          AX, 160(DI)
+	CMPQ          AX, 152(DI)
+	JLT           loop3
 
-end6:
-	MOVQ         160(DI), R8
-	SHLQ         $+4, R8
-	ADDQ         136(DI), R8
-	MOVQ         R8, 176(DI)
+end4:
+	MOVQ 64(DI), R8
+	MOVQ 136(DI), R9
+	MOVL R9, R9
+	ADDL R9, R8
+	MOVQ R8, 152(DI)
+	MOVQ $+0, R8
+	MOVQ R8, 168(DI)
+	MOVQ $+4, R8
+	MOVQ R8, 160(DI)
+	MOVQ 168(DI), AX
+	CMPQ AX, 160(DI)
+	JGE  end6
+
+loop5:
 	MOVQ         16(DI), R8
 	MOVQ         R8, 184(DI)
-	MOVQ         160(DI), R8
-	IMULQ        96(DI), R8
+	MOVQ         168(DI), R8
+	IMULQ        104(DI), R8
 	MOVQ         R8, AX
 	ANDQ         $+3, AX
 	MOVQ         AX, 200(DI)
 	SHRQ         $+2, R8
 	MOVQ         R8, 192(DI)
-	MOVQ         144(DI), R8
+	MOVQ         152(DI), R8
 	MOVL         48(DI), AX
 	MOVL         $0xcd9e8d57, CX
 	MULL         CX
@@ -21571,71 +22200,19 @@ end6:
 	MOVQ         DX, 2368(DI)
 	XORL         2088(DI), AX
 	MOVQ         AX, 2432(DI)
-	MOVQ         160(DI), R8
-	IMULQ        96(DI), R8
-	ADDQ         104(DI), R8
-	MOVQ         R8, AX
-	ANDQ         $+3, AX
-	MOVQ         AX, 216(DI)
-	SHRQ         $+2, R8
-	MOVQ         R8, 208(DI)
-	MOVQ         144(DI), R8
-	MOVL         48(DI), AX
-	MOVL         $0xcd9e8d57, CX
-	MULL         CX
-	XORL         2048(DI), DX
-	XORL         R8, DX
-	XORL         2064(DI), AX
-	MOVQ         AX, 2560(DI)
-	MOVL         56(DI), AX
-	ADDL         $0x000b0000, AX
-	XORL         2056(DI), AX
-	MOVQ         AX, 2496(DI)
-	MOVL         DX, AX
-	MOVL         $0xd2511f53, CX
-	MULL         CX
-	XORL         2072(DI), DX
-	MOVQ         DX, 2624(DI)
-	XORL         2088(DI), AX
-	MOVQ         AX, 2688(DI)
-	MOVQ         p+24(FP), SI
-	MOVQ         16(DI), R8
-	MOVQ         p+24(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         largest+56(FP), R13
-	MOVQ         norm+64(FP), R14
-	MOVQ         weight+80(FP), R15
-	MOVQ         $+0, R8
-	MOVQ         ds+48(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 224(DI)
-	MOVQ         16(DI), R8
-	MOVQ         weight+80(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 232(DI)
-	MOVQ         16(DI), R8
-	MOVQ         ds+48(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 240(DI)
-	MOVQ         $+0, R8
-	MOVQ         delta+96(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 248(DI)
-	MOVQ         224(DI), R8
-	MOVQ         232(DI), R9
-	MOVQ         240(DI), R10
-	MOVQ         248(DI), R11
-	VPBROADCASTD 192(DI), Z27
-	VPADDD       vectorWideVectors<>+64(SB), Z27, Z27
-	VPBROADCASTD 208(DI), Z22
-	VPADDD       vectorWideVectors<>+64(SB), Z22, Z22
+	VPBROADCASTD 192(DI), Z20
+	VPADDD       vectorWideVectors<>+64(SB), Z20, Z20
+	MOVQ         200(DI), AX
+	ADDQ         AX, 184(DI)
+	MOVQ         bits+72(FP), SI
+	NEGQ         AX
+	LEAQ         (SI)(AX*4), SI
+	NOTQ         AX
+	MOVQ         AX, 176(DI)
 	XORL         BX, BX
-	MOVQ         184(DI), DX
-	SUBQ         $+64, DX
-	JLT          tail7
 
-loop8:
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
+words7:
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z20, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
 	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
@@ -21648,7 +22225,7 @@ loop8:
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z20, Z8
 	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
@@ -21662,7 +22239,7 @@ loop8:
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z27
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z20
 	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
 	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
@@ -21750,599 +22327,82 @@ loop8:
 	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z28
-	VPUNPCKHQDQ     Z3, Z1, Z29
+	VPUNPCKLQDQ     Z3, Z1, Z16
+	VPUNPCKHQDQ     Z3, Z1, Z17
 	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z30
-	VPUNPCKHQDQ     Z9, Z12, Z31
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z22, Z0
-	VMOVSHDUP       Z0, Z1
-	VPXORD.BCST     2496(DI), Z1, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
-	VMOVSHDUP       Z2, Z3
-	VPXORD.BCST     2560(DI), Z3, Z3
-	VPXORD.BCST     2624(DI), Z0, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
-	VMOVSHDUP       Z5, Z6
-	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
-	VPSRLQ          $+32, Z4, Z7
-	VPXORD.BCST     2688(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z22, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
-	VMOVSHDUP       Z9, Z10
-	VPXORD.BCST     2496(DI), Z10, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
-	VMOVSHDUP       Z11, Z12
-	VPXORD.BCST     2560(DI), Z12, Z12
-	VPXORD.BCST     2624(DI), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
-	VMOVSHDUP       Z14, Z15
-	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
-	VPSRLQ          $+32, Z13, Z10
-	VPXORD.BCST     2688(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z22
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
-	VMOVSHDUP       Z3, Z0
-	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
-	VPSRLQ          $+32, Z1, Z2
-	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
-	VMOVSHDUP       Z9, Z11
-	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
-	VPSRLQ          $+32, Z12, Z8
-	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
-	VMOVSHDUP       Z7, Z5
-	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
-	VPSRLQ          $+32, Z6, Z4
-	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
-	VMOVSHDUP       Z10, Z14
-	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
-	VPSRLQ          $+32, Z15, Z13
-	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
-	VMOVSHDUP       Z2, Z3
-	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
-	VPSRLQ          $+32, Z0, Z1
-	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
-	VMOVSHDUP       Z8, Z9
-	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
-	VPSRLQ          $+32, Z11, Z12
-	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
-	VMOVSHDUP       Z4, Z7
-	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
-	VPSRLQ          $+32, Z5, Z6
-	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
-	VMOVSHDUP       Z13, Z10
-	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
-	VPSRLQ          $+32, Z14, Z15
-	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
-	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
-	VPSRLQ          $+32, Z3, Z0
-	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
-	VMOVSHDUP       Z12, Z8
-	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
-	VPSRLQ          $+32, Z9, Z11
-	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
-	VMOVSHDUP       Z6, Z4
-	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
-	VPSRLQ          $+32, Z7, Z5
-	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
-	VMOVSHDUP       Z15, Z13
-	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
-	VPSRLQ          $+32, Z10, Z14
-	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
-	VMOVSHDUP       Z0, Z1
-	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
-	VPSRLQ          $+32, Z2, Z3
-	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
-	VMOVSHDUP       Z11, Z12
-	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
-	VPSRLQ          $+32, Z8, Z9
-	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z0, K6, Z1
-	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z23
-	VPUNPCKHQDQ     Z3, Z1, Z24
-	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z11, K6, Z12
-	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z25
-	VPUNPCKHQDQ     Z9, Z12, Z26
+	VPUNPCKLQDQ     Z9, Z12, Z18
+	VPUNPCKHQDQ     Z9, Z12, Z19
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPADDD.BCST     80(DI), Z0, Z1
-	VPXORD          Z2, Z2, Z2
-	VPCMPD          $+2, Z1, Z2, K1
-	VPCMPD.BCST     $+1, 16(DI), Z1, K2
-	KANDW           K2, K1, K1
-	VPBROADCASTD    vectorWords<>+140(SB), Z1
-	VBLENDMPS       (SI)(BX*4), Z1, K1, Z3
-	VMOVUPS         Z3, (SI)(BX*4)
-	VPADDD.BCST     24(DI), Z0, Z0
-	VPCMPD          $+2, Z0, Z2, K1
-	VPCMPD.BCST     $+1, 16(DI), Z0, K2
-	KANDW           K2, K1, K1
-	VBLENDMPS       (R12)(BX*4), Z1, K1, Z0
-	VMOVUPS         Z0, (R12)(BX*4)
-	VMAXPS          Z0, Z3, Z4
-	VCMPPS          $+4, Z1, Z4, K1
-	VMOVUPS.Z       Z4, K1, Z1
-	VMOVUPS         Z1, (R13)(BX*4)
-	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    vectorWords<>+12(SB), Z4
-	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    vectorWords<>+16(SB), Z5
-	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
-	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
-	VSUBPS          Z7, Z3, Z3
-	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
-	VMULPS          Z8, Z7, Z7
-	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
-	VPSLLD          $+23, Z6, Z6
-	VMULPS          Z6, Z3, Z3
-	VMOVUPS         Z3, (SI)(BX*4)
-	VSUBPS          Z1, Z0, Z0
-	VMINPS          Z0, Z4, Z0
-	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
-	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
-	VSUBPS          Z4, Z0, Z0
-	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
-	VMULPS          Z5, Z4, Z4
-	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
-	VPSLLD          $+23, Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, (R12)(BX*4)
-	VADDPS          Z0, Z3, Z1
-	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    vectorWords<>+56(SB), Z4
-	VDIVPS          Z1, Z4, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, (R14)(BX*4)
-	VMULPS          Z1, Z3, Z3
-	VMOVUPS         Z3, (SI)(BX*4)
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, (R12)(BX*4)
-	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z1
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, (R15)(BX*4)
-	VMOVUPS         (R8)(BX*4), Z1
-	VMULPS.BCST     vectorWords<>+128(SB), Z1, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, (R8)(BX*4)
-	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z4
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z23, K1
-	VMOVUPS.Z       Z4, K1, Z4
-	VMOVUPS         Z4, (R9)(BX*4)
-	VMOVUPS         (R10)(BX*4), Z4
-	VMULPS.BCST     vectorWords<>+128(SB), Z4, Z4
-	VMOVUPS.Z       Z4, K1, Z2
-	VMOVUPS         Z2, (R10)(BX*4)
-	VMULPS          Z1, Z3, Z4
-	VMULPS          Z2, Z0, Z5
-	VADDPS          Z5, Z4, Z4
-	VMOVUPS         Z4, (R11)(BX*4)
-	VSUBPS          Z4, Z1, Z1
-	VMULPS          Z1, Z3, Z1
-	VMULPS.BCST     vectorWords<>+136(SB), Z1, Z1
-	VMOVUPS         Z1, (R8)(BX*4)
-	VSUBPS          Z4, Z2, Z1
-	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     vectorWords<>+136(SB), Z0, Z0
-	VMOVUPS         Z0, (R10)(BX*4)
+	VPCMPD.BCST     $+6, 176(DI), Z0, K7
+	VPCMPD.BCST     $+1, 184(DI), Z0, K7, K6
+	VMOVUPS         Z16, K6, (SI)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPADDD.BCST     80(DI), Z0, Z1
-	VPXORD          Z2, Z2, Z2
-	VPCMPD          $+2, Z1, Z2, K1
-	VPCMPD.BCST     $+1, 16(DI), Z1, K2
-	KANDW           K2, K1, K1
-	VPBROADCASTD    vectorWords<>+140(SB), Z1
-	VBLENDMPS       64(SI)(BX*4), Z1, K1, Z3
-	VMOVUPS         Z3, 64(SI)(BX*4)
-	VPADDD.BCST     24(DI), Z0, Z0
-	VPCMPD          $+2, Z0, Z2, K1
-	VPCMPD.BCST     $+1, 16(DI), Z0, K2
-	KANDW           K2, K1, K1
-	VBLENDMPS       64(R12)(BX*4), Z1, K1, Z0
-	VMOVUPS         Z0, 64(R12)(BX*4)
-	VMAXPS          Z0, Z3, Z4
-	VCMPPS          $+4, Z1, Z4, K1
-	VMOVUPS.Z       Z4, K1, Z1
-	VMOVUPS         Z1, 64(R13)(BX*4)
-	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    vectorWords<>+12(SB), Z4
-	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    vectorWords<>+16(SB), Z5
-	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
-	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
-	VSUBPS          Z7, Z3, Z3
-	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
-	VMULPS          Z8, Z7, Z7
-	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
-	VPSLLD          $+23, Z6, Z6
-	VMULPS          Z6, Z3, Z3
-	VMOVUPS         Z3, 64(SI)(BX*4)
-	VSUBPS          Z1, Z0, Z0
-	VMINPS          Z0, Z4, Z0
-	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
-	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
-	VSUBPS          Z4, Z0, Z0
-	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
-	VMULPS          Z5, Z4, Z4
-	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
-	VPSLLD          $+23, Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, 64(R12)(BX*4)
-	VADDPS          Z0, Z3, Z1
-	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    vectorWords<>+56(SB), Z4
-	VDIVPS          Z1, Z4, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, 64(R14)(BX*4)
-	VMULPS          Z1, Z3, Z3
-	VMOVUPS         Z3, 64(SI)(BX*4)
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, 64(R12)(BX*4)
-	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z1
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, 64(R15)(BX*4)
-	VMOVUPS         64(R8)(BX*4), Z1
-	VMULPS.BCST     vectorWords<>+128(SB), Z1, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, 64(R8)(BX*4)
-	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z4
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z24, K1
-	VMOVUPS.Z       Z4, K1, Z4
-	VMOVUPS         Z4, 64(R9)(BX*4)
-	VMOVUPS         64(R10)(BX*4), Z4
-	VMULPS.BCST     vectorWords<>+128(SB), Z4, Z4
-	VMOVUPS.Z       Z4, K1, Z2
-	VMOVUPS         Z2, 64(R10)(BX*4)
-	VMULPS          Z1, Z3, Z4
-	VMULPS          Z2, Z0, Z5
-	VADDPS          Z5, Z4, Z4
-	VMOVUPS         Z4, 64(R11)(BX*4)
-	VSUBPS          Z4, Z1, Z1
-	VMULPS          Z1, Z3, Z1
-	VMULPS.BCST     vectorWords<>+136(SB), Z1, Z1
-	VMOVUPS         Z1, 64(R8)(BX*4)
-	VSUBPS          Z4, Z2, Z1
-	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     vectorWords<>+136(SB), Z0, Z0
-	VMOVUPS         Z0, 64(R10)(BX*4)
+	VPCMPD.BCST     $+6, 176(DI), Z0, K7
+	VPCMPD.BCST     $+1, 184(DI), Z0, K7, K6
+	VMOVUPS         Z17, K6, 64(SI)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPADDD.BCST     80(DI), Z0, Z1
-	VPXORD          Z2, Z2, Z2
-	VPCMPD          $+2, Z1, Z2, K1
-	VPCMPD.BCST     $+1, 16(DI), Z1, K2
-	KANDW           K2, K1, K1
-	VPBROADCASTD    vectorWords<>+140(SB), Z1
-	VBLENDMPS       128(SI)(BX*4), Z1, K1, Z3
-	VMOVUPS         Z3, 128(SI)(BX*4)
-	VPADDD.BCST     24(DI), Z0, Z0
-	VPCMPD          $+2, Z0, Z2, K1
-	VPCMPD.BCST     $+1, 16(DI), Z0, K2
-	KANDW           K2, K1, K1
-	VBLENDMPS       128(R12)(BX*4), Z1, K1, Z0
-	VMOVUPS         Z0, 128(R12)(BX*4)
-	VMAXPS          Z0, Z3, Z4
-	VCMPPS          $+4, Z1, Z4, K1
-	VMOVUPS.Z       Z4, K1, Z1
-	VMOVUPS         Z1, 128(R13)(BX*4)
-	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    vectorWords<>+12(SB), Z4
-	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    vectorWords<>+16(SB), Z5
-	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
-	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
-	VSUBPS          Z7, Z3, Z3
-	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
-	VMULPS          Z8, Z7, Z7
-	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
-	VPSLLD          $+23, Z6, Z6
-	VMULPS          Z6, Z3, Z3
-	VMOVUPS         Z3, 128(SI)(BX*4)
-	VSUBPS          Z1, Z0, Z0
-	VMINPS          Z0, Z4, Z0
-	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
-	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
-	VSUBPS          Z4, Z0, Z0
-	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
-	VMULPS          Z5, Z4, Z4
-	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
-	VPSLLD          $+23, Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, 128(R12)(BX*4)
-	VADDPS          Z0, Z3, Z1
-	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    vectorWords<>+56(SB), Z4
-	VDIVPS          Z1, Z4, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, 128(R14)(BX*4)
-	VMULPS          Z1, Z3, Z3
-	VMOVUPS         Z3, 128(SI)(BX*4)
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, 128(R12)(BX*4)
-	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z1
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, 128(R15)(BX*4)
-	VMOVUPS         128(R8)(BX*4), Z1
-	VMULPS.BCST     vectorWords<>+128(SB), Z1, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, 128(R8)(BX*4)
-	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z4
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z25, K1
-	VMOVUPS.Z       Z4, K1, Z4
-	VMOVUPS         Z4, 128(R9)(BX*4)
-	VMOVUPS         128(R10)(BX*4), Z4
-	VMULPS.BCST     vectorWords<>+128(SB), Z4, Z4
-	VMOVUPS.Z       Z4, K1, Z2
-	VMOVUPS         Z2, 128(R10)(BX*4)
-	VMULPS          Z1, Z3, Z4
-	VMULPS          Z2, Z0, Z5
-	VADDPS          Z5, Z4, Z4
-	VMOVUPS         Z4, 128(R11)(BX*4)
-	VSUBPS          Z4, Z1, Z1
-	VMULPS          Z1, Z3, Z1
-	VMULPS.BCST     vectorWords<>+136(SB), Z1, Z1
-	VMOVUPS         Z1, 128(R8)(BX*4)
-	VSUBPS          Z4, Z2, Z1
-	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     vectorWords<>+136(SB), Z0, Z0
-	VMOVUPS         Z0, 128(R10)(BX*4)
+	VPCMPD.BCST     $+6, 176(DI), Z0, K7
+	VPCMPD.BCST     $+1, 184(DI), Z0, K7, K6
+	VMOVUPS         Z18, K6, 128(SI)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPADDD.BCST     80(DI), Z0, Z1
-	VPXORD          Z2, Z2, Z2
-	VPCMPD          $+2, Z1, Z2, K1
-	VPCMPD.BCST     $+1, 16(DI), Z1, K2
-	KANDW           K2, K1, K1
-	VPBROADCASTD    vectorWords<>+140(SB), Z1
-	VBLENDMPS       192(SI)(BX*4), Z1, K1, Z3
-	VMOVUPS         Z3, 192(SI)(BX*4)
-	VPADDD.BCST     24(DI), Z0, Z0
-	VPCMPD          $+2, Z0, Z2, K1
-	VPCMPD.BCST     $+1, 16(DI), Z0, K2
-	KANDW           K2, K1, K1
-	VBLENDMPS       192(R12)(BX*4), Z1, K1, Z0
-	VMOVUPS         Z0, 192(R12)(BX*4)
-	VMAXPS          Z0, Z3, Z4
-	VCMPPS          $+4, Z1, Z4, K1
-	VMOVUPS.Z       Z4, K1, Z1
-	VMOVUPS         Z1, 192(R13)(BX*4)
-	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    vectorWords<>+12(SB), Z4
-	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    vectorWords<>+16(SB), Z5
-	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
-	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
-	VSUBPS          Z7, Z3, Z3
-	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
-	VMULPS          Z8, Z7, Z7
-	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
-	VPSLLD          $+23, Z6, Z6
-	VMULPS          Z6, Z3, Z3
-	VMOVUPS         Z3, 192(SI)(BX*4)
-	VSUBPS          Z1, Z0, Z0
-	VMINPS          Z0, Z4, Z0
-	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
-	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
-	VSUBPS          Z4, Z0, Z0
-	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
-	VMULPS          Z5, Z4, Z4
-	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
-	VPSLLD          $+23, Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, 192(R12)(BX*4)
-	VADDPS          Z0, Z3, Z1
-	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    vectorWords<>+56(SB), Z4
-	VDIVPS          Z1, Z4, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, 192(R14)(BX*4)
-	VMULPS          Z1, Z3, Z3
-	VMOVUPS         Z3, 192(SI)(BX*4)
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, 192(R12)(BX*4)
-	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z1
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, 192(R15)(BX*4)
-	VMOVUPS         192(R8)(BX*4), Z1
-	VMULPS.BCST     vectorWords<>+128(SB), Z1, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, 192(R8)(BX*4)
-	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z4
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z26, K1
-	VMOVUPS.Z       Z4, K1, Z4
-	VMOVUPS         Z4, 192(R9)(BX*4)
-	VMOVUPS         192(R10)(BX*4), Z4
-	VMULPS.BCST     vectorWords<>+128(SB), Z4, Z4
-	VMOVUPS.Z       Z4, K1, Z2
-	VMOVUPS         Z2, 192(R10)(BX*4)
-	VMULPS          Z1, Z3, Z4
-	VMULPS          Z2, Z0, Z5
-	VADDPS          Z5, Z4, Z4
-	VMOVUPS         Z4, 192(R11)(BX*4)
-	VSUBPS          Z4, Z1, Z1
-	VMULPS          Z1, Z3, Z1
-	VMULPS.BCST     vectorWords<>+136(SB), Z1, Z1
-	VMOVUPS         Z1, 192(R8)(BX*4)
-	VSUBPS          Z4, Z2, Z1
-	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     vectorWords<>+136(SB), Z0, Z0
-	VMOVUPS         Z0, 192(R10)(BX*4)
+	VPCMPD.BCST     $+6, 176(DI), Z0, K7
+	VPCMPD.BCST     $+1, 184(DI), Z0, K7, K6
+	VMOVUPS         Z19, K6, 192(SI)(BX*4)
 	ADDQ            $+64, BX
-	CMPQ            BX, DX
-	JLE             loop8
+	CMPQ            BX, 184(DI)
+	JLT             words7
+	MOVQ            16(DI), R8
+	MOVQ            R8, 184(DI)
+	MOVQ            168(DI), R8
+	IMULQ           104(DI), R8
+	ADDQ            112(DI), R8
+	MOVQ            R8, AX
+	ANDQ            $+3, AX
+	MOVQ            AX, 200(DI)
+	SHRQ            $+2, R8
+	MOVQ            R8, 192(DI)
+	MOVQ            152(DI), R8
+	MOVL            48(DI), AX
+	MOVL            $0xcd9e8d57, CX
+	MULL            CX
+	XORL            2048(DI), DX
+	XORL            R8, DX
+	XORL            2064(DI), AX
+	MOVQ            AX, 2304(DI)
+	MOVL            56(DI), AX
+	ADDL            $0x000b0000, AX
+	XORL            2056(DI), AX
+	MOVQ            AX, 2240(DI)
+	MOVL            DX, AX
+	MOVL            $0xd2511f53, CX
+	MULL            CX
+	XORL            2072(DI), DX
+	MOVQ            DX, 2368(DI)
+	XORL            2088(DI), AX
+	MOVQ            AX, 2432(DI)
+	VPBROADCASTD    192(DI), Z20
+	VPADDD          vectorWideVectors<>+64(SB), Z20, Z20
+	MOVQ            200(DI), AX
+	ADDQ            AX, 184(DI)
+	MOVQ            bits2+88(FP), SI
+	NEGQ            AX
+	LEAQ            (SI)(AX*4), SI
+	NOTQ            AX
+	MOVQ            AX, 176(DI)
+	XORL            BX, BX
 
-tail7:
-	MOVQ            184(DI), CX
-	SUBQ            BX, CX
-	JLE             end9
-	MOVL            $-1, AX
-	BZHIL           CX, AX, AX
-	KMOVW           AX, K7
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
+words8:
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z20, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
 	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
@@ -22355,7 +22415,7 @@ tail7:
 	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
 	VPSRLQ          $+32, Z4, Z7
 	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z20, Z8
 	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
 	VMOVSHDUP       Z9, Z10
 	VPXORD.BCST     2240(DI), Z10, Z10
@@ -22369,7 +22429,7 @@ tail7:
 	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
 	VPSRLQ          $+32, Z13, Z10
 	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z27
+	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z20
 	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
 	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
 	VMOVSHDUP       Z3, Z0
@@ -22457,739 +22517,852 @@ tail7:
 	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z0, K6, Z1
 	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z28
-	VPUNPCKHQDQ     Z3, Z1, Z29
+	VPUNPCKLQDQ     Z3, Z1, Z16
+	VPUNPCKHQDQ     Z3, Z1, Z17
 	KMOVW           vectorWords<>+120(SB), K6
 	VMOVSLDUP       Z11, K6, Z12
 	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z30
-	VPUNPCKHQDQ     Z9, Z12, Z31
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z22, Z0
-	VMOVSHDUP       Z0, Z1
-	VPXORD.BCST     2496(DI), Z1, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
-	VMOVSHDUP       Z2, Z3
-	VPXORD.BCST     2560(DI), Z3, Z3
-	VPXORD.BCST     2624(DI), Z0, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
-	VMOVSHDUP       Z5, Z6
-	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
-	VPSRLQ          $+32, Z4, Z7
-	VPXORD.BCST     2688(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z22, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
-	VMOVSHDUP       Z9, Z10
-	VPXORD.BCST     2496(DI), Z10, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
-	VMOVSHDUP       Z11, Z12
-	VPXORD.BCST     2560(DI), Z12, Z12
-	VPXORD.BCST     2624(DI), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
-	VMOVSHDUP       Z14, Z15
-	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
-	VPSRLQ          $+32, Z13, Z10
-	VPXORD.BCST     2688(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z22
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
-	VMOVSHDUP       Z3, Z0
-	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
-	VPSRLQ          $+32, Z1, Z2
-	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
-	VMOVSHDUP       Z9, Z11
-	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
-	VPSRLQ          $+32, Z12, Z8
-	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
-	VMOVSHDUP       Z7, Z5
-	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
-	VPSRLQ          $+32, Z6, Z4
-	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
-	VMOVSHDUP       Z10, Z14
-	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
-	VPSRLQ          $+32, Z15, Z13
-	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
-	VMOVSHDUP       Z2, Z3
-	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
-	VPSRLQ          $+32, Z0, Z1
-	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
-	VMOVSHDUP       Z8, Z9
-	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
-	VPSRLQ          $+32, Z11, Z12
-	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
-	VMOVSHDUP       Z4, Z7
-	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
-	VPSRLQ          $+32, Z5, Z6
-	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
-	VMOVSHDUP       Z13, Z10
-	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
-	VPSRLQ          $+32, Z14, Z15
-	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
-	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
-	VPSRLQ          $+32, Z3, Z0
-	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
-	VMOVSHDUP       Z12, Z8
-	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
-	VPSRLQ          $+32, Z9, Z11
-	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
-	VMOVSHDUP       Z6, Z4
-	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
-	VPSRLQ          $+32, Z7, Z5
-	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
-	VMOVSHDUP       Z15, Z13
-	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
-	VPSRLQ          $+32, Z10, Z14
-	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
-	VMOVSHDUP       Z0, Z1
-	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
-	VPSRLQ          $+32, Z2, Z3
-	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
-	VMOVSHDUP       Z11, Z12
-	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
-	VPSRLQ          $+32, Z8, Z9
-	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z0, K6, Z1
-	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z23
-	VPUNPCKHQDQ     Z3, Z1, Z24
-	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z11, K6, Z12
-	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z25
-	VPUNPCKHQDQ     Z9, Z12, Z26
+	VPUNPCKLQDQ     Z9, Z12, Z18
+	VPUNPCKHQDQ     Z9, Z12, Z19
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPADDD.BCST     80(DI), Z0, Z1
-	VPXORD          Z2, Z2, Z2
-	VPCMPD          $+2, Z1, Z2, K1
-	VPCMPD.BCST     $+1, 16(DI), Z1, K2
-	KANDW           K2, K1, K1
-	VPBROADCASTD    vectorWords<>+140(SB), Z1
-	VMOVUPS.Z       (SI)(BX*4), K7, Z3
-	VBLENDMPS       Z3, Z1, K1, Z3
-	VMOVUPS         Z3, K7, (SI)(BX*4)
-	VPADDD.BCST     24(DI), Z0, Z0
-	VPCMPD          $+2, Z0, Z2, K1
-	VPCMPD.BCST     $+1, 16(DI), Z0, K2
-	KANDW           K2, K1, K1
-	VMOVUPS.Z       (R12)(BX*4), K7, Z0
-	VBLENDMPS       Z0, Z1, K1, Z0
-	VMOVUPS         Z0, K7, (R12)(BX*4)
-	VMAXPS          Z0, Z3, Z4
-	VCMPPS          $+4, Z1, Z4, K1
-	VMOVUPS.Z       Z4, K1, Z1
-	VMOVUPS         Z1, K7, (R13)(BX*4)
-	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    vectorWords<>+12(SB), Z4
-	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    vectorWords<>+16(SB), Z5
-	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
-	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
-	VSUBPS          Z7, Z3, Z3
-	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
-	VMULPS          Z8, Z7, Z7
-	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
-	VPSLLD          $+23, Z6, Z6
-	VMULPS          Z6, Z3, Z3
-	VMOVUPS         Z3, K7, (SI)(BX*4)
-	VSUBPS          Z1, Z0, Z0
-	VMINPS          Z0, Z4, Z0
-	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
-	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
-	VSUBPS          Z4, Z0, Z0
-	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
-	VMULPS          Z5, Z4, Z4
-	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
-	VPSLLD          $+23, Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, K7, (R12)(BX*4)
-	VADDPS          Z0, Z3, Z1
-	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    vectorWords<>+56(SB), Z4
-	VDIVPS          Z1, Z4, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, K7, (R14)(BX*4)
-	VMULPS          Z1, Z3, Z3
-	VMOVUPS         Z3, K7, (SI)(BX*4)
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, K7, (R12)(BX*4)
-	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z1
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, K7, (R15)(BX*4)
-	VMOVUPS.Z       (R8)(BX*4), K7, Z1
-	VMULPS.BCST     vectorWords<>+128(SB), Z1, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, K7, (R8)(BX*4)
-	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z4
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z23, K1
-	VMOVUPS.Z       Z4, K1, Z4
-	VMOVUPS         Z4, K7, (R9)(BX*4)
-	VMOVUPS.Z       (R10)(BX*4), K7, Z4
-	VMULPS.BCST     vectorWords<>+128(SB), Z4, Z4
-	VMOVUPS.Z       Z4, K1, Z2
-	VMOVUPS         Z2, K7, (R10)(BX*4)
-	VMULPS          Z1, Z3, Z4
-	VMULPS          Z2, Z0, Z5
-	VADDPS          Z5, Z4, Z4
-	VMOVUPS         Z4, K7, (R11)(BX*4)
-	VSUBPS          Z4, Z1, Z1
-	VMULPS          Z1, Z3, Z1
-	VMULPS.BCST     vectorWords<>+136(SB), Z1, Z1
-	VMOVUPS         Z1, K7, (R8)(BX*4)
-	VSUBPS          Z4, Z2, Z1
-	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     vectorWords<>+136(SB), Z0, Z0
-	VMOVUPS         Z0, K7, (R10)(BX*4)
-	SUBQ            $+16, CX
-	JLE             end9
-	MOVL            $-1, AX
-	BZHIL           CX, AX, AX
-	KMOVW           AX, K7
+	VPCMPD.BCST     $+6, 176(DI), Z0, K7
+	VPCMPD.BCST     $+1, 184(DI), Z0, K7, K6
+	VMOVUPS         Z16, K6, (SI)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPADDD.BCST     80(DI), Z0, Z1
-	VPXORD          Z2, Z2, Z2
-	VPCMPD          $+2, Z1, Z2, K1
-	VPCMPD.BCST     $+1, 16(DI), Z1, K2
-	KANDW           K2, K1, K1
-	VPBROADCASTD    vectorWords<>+140(SB), Z1
-	VMOVUPS.Z       64(SI)(BX*4), K7, Z3
-	VBLENDMPS       Z3, Z1, K1, Z3
-	VMOVUPS         Z3, K7, 64(SI)(BX*4)
-	VPADDD.BCST     24(DI), Z0, Z0
-	VPCMPD          $+2, Z0, Z2, K1
-	VPCMPD.BCST     $+1, 16(DI), Z0, K2
-	KANDW           K2, K1, K1
-	VMOVUPS.Z       64(R12)(BX*4), K7, Z0
-	VBLENDMPS       Z0, Z1, K1, Z0
-	VMOVUPS         Z0, K7, 64(R12)(BX*4)
-	VMAXPS          Z0, Z3, Z4
-	VCMPPS          $+4, Z1, Z4, K1
-	VMOVUPS.Z       Z4, K1, Z1
-	VMOVUPS         Z1, K7, 64(R13)(BX*4)
-	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    vectorWords<>+12(SB), Z4
-	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    vectorWords<>+16(SB), Z5
-	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
-	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
-	VSUBPS          Z7, Z3, Z3
-	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
-	VMULPS          Z8, Z7, Z7
-	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
-	VPSLLD          $+23, Z6, Z6
-	VMULPS          Z6, Z3, Z3
-	VMOVUPS         Z3, K7, 64(SI)(BX*4)
-	VSUBPS          Z1, Z0, Z0
-	VMINPS          Z0, Z4, Z0
-	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
-	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
-	VSUBPS          Z4, Z0, Z0
-	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
-	VMULPS          Z5, Z4, Z4
-	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
-	VPSLLD          $+23, Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, K7, 64(R12)(BX*4)
-	VADDPS          Z0, Z3, Z1
-	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    vectorWords<>+56(SB), Z4
-	VDIVPS          Z1, Z4, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, K7, 64(R14)(BX*4)
-	VMULPS          Z1, Z3, Z3
-	VMOVUPS         Z3, K7, 64(SI)(BX*4)
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, K7, 64(R12)(BX*4)
-	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z1
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, K7, 64(R15)(BX*4)
-	VMOVUPS.Z       64(R8)(BX*4), K7, Z1
-	VMULPS.BCST     vectorWords<>+128(SB), Z1, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, K7, 64(R8)(BX*4)
-	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z4
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z24, K1
-	VMOVUPS.Z       Z4, K1, Z4
-	VMOVUPS         Z4, K7, 64(R9)(BX*4)
-	VMOVUPS.Z       64(R10)(BX*4), K7, Z4
-	VMULPS.BCST     vectorWords<>+128(SB), Z4, Z4
-	VMOVUPS.Z       Z4, K1, Z2
-	VMOVUPS         Z2, K7, 64(R10)(BX*4)
-	VMULPS          Z1, Z3, Z4
-	VMULPS          Z2, Z0, Z5
-	VADDPS          Z5, Z4, Z4
-	VMOVUPS         Z4, K7, 64(R11)(BX*4)
-	VSUBPS          Z4, Z1, Z1
-	VMULPS          Z1, Z3, Z1
-	VMULPS.BCST     vectorWords<>+136(SB), Z1, Z1
-	VMOVUPS         Z1, K7, 64(R8)(BX*4)
-	VSUBPS          Z4, Z2, Z1
-	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     vectorWords<>+136(SB), Z0, Z0
-	VMOVUPS         Z0, K7, 64(R10)(BX*4)
-	SUBQ            $+16, CX
-	JLE             end9
-	MOVL            $-1, AX
-	BZHIL           CX, AX, AX
-	KMOVW           AX, K7
+	VPCMPD.BCST     $+6, 176(DI), Z0, K7
+	VPCMPD.BCST     $+1, 184(DI), Z0, K7, K6
+	VMOVUPS         Z17, K6, 64(SI)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPADDD.BCST     80(DI), Z0, Z1
-	VPXORD          Z2, Z2, Z2
-	VPCMPD          $+2, Z1, Z2, K1
-	VPCMPD.BCST     $+1, 16(DI), Z1, K2
-	KANDW           K2, K1, K1
-	VPBROADCASTD    vectorWords<>+140(SB), Z1
-	VMOVUPS.Z       128(SI)(BX*4), K7, Z3
-	VBLENDMPS       Z3, Z1, K1, Z3
-	VMOVUPS         Z3, K7, 128(SI)(BX*4)
-	VPADDD.BCST     24(DI), Z0, Z0
-	VPCMPD          $+2, Z0, Z2, K1
-	VPCMPD.BCST     $+1, 16(DI), Z0, K2
-	KANDW           K2, K1, K1
-	VMOVUPS.Z       128(R12)(BX*4), K7, Z0
-	VBLENDMPS       Z0, Z1, K1, Z0
-	VMOVUPS         Z0, K7, 128(R12)(BX*4)
-	VMAXPS          Z0, Z3, Z4
-	VCMPPS          $+4, Z1, Z4, K1
-	VMOVUPS.Z       Z4, K1, Z1
-	VMOVUPS         Z1, K7, 128(R13)(BX*4)
-	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    vectorWords<>+12(SB), Z4
-	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    vectorWords<>+16(SB), Z5
-	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
-	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
-	VSUBPS          Z7, Z3, Z3
-	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
-	VMULPS          Z8, Z7, Z7
-	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
-	VPSLLD          $+23, Z6, Z6
-	VMULPS          Z6, Z3, Z3
-	VMOVUPS         Z3, K7, 128(SI)(BX*4)
-	VSUBPS          Z1, Z0, Z0
-	VMINPS          Z0, Z4, Z0
-	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
-	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
-	VSUBPS          Z4, Z0, Z0
-	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
-	VMULPS          Z5, Z4, Z4
-	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
-	VPSLLD          $+23, Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, K7, 128(R12)(BX*4)
-	VADDPS          Z0, Z3, Z1
-	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    vectorWords<>+56(SB), Z4
-	VDIVPS          Z1, Z4, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, K7, 128(R14)(BX*4)
-	VMULPS          Z1, Z3, Z3
-	VMOVUPS         Z3, K7, 128(SI)(BX*4)
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, K7, 128(R12)(BX*4)
-	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z1
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, K7, 128(R15)(BX*4)
-	VMOVUPS.Z       128(R8)(BX*4), K7, Z1
-	VMULPS.BCST     vectorWords<>+128(SB), Z1, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, K7, 128(R8)(BX*4)
-	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z4
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z25, K1
-	VMOVUPS.Z       Z4, K1, Z4
-	VMOVUPS         Z4, K7, 128(R9)(BX*4)
-	VMOVUPS.Z       128(R10)(BX*4), K7, Z4
-	VMULPS.BCST     vectorWords<>+128(SB), Z4, Z4
-	VMOVUPS.Z       Z4, K1, Z2
-	VMOVUPS         Z2, K7, 128(R10)(BX*4)
-	VMULPS          Z1, Z3, Z4
-	VMULPS          Z2, Z0, Z5
-	VADDPS          Z5, Z4, Z4
-	VMOVUPS         Z4, K7, 128(R11)(BX*4)
-	VSUBPS          Z4, Z1, Z1
-	VMULPS          Z1, Z3, Z1
-	VMULPS.BCST     vectorWords<>+136(SB), Z1, Z1
-	VMOVUPS         Z1, K7, 128(R8)(BX*4)
-	VSUBPS          Z4, Z2, Z1
-	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     vectorWords<>+136(SB), Z0, Z0
-	VMOVUPS         Z0, K7, 128(R10)(BX*4)
-	SUBQ            $+16, CX
-	JLE             end9
-	MOVL            $-1, AX
-	BZHIL           CX, AX, AX
-	KMOVW           AX, K7
+	VPCMPD.BCST     $+6, 176(DI), Z0, K7
+	VPCMPD.BCST     $+1, 184(DI), Z0, K7, K6
+	VMOVUPS         Z18, K6, 128(SI)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPADDD.BCST     80(DI), Z0, Z1
-	VPXORD          Z2, Z2, Z2
-	VPCMPD          $+2, Z1, Z2, K1
-	VPCMPD.BCST     $+1, 16(DI), Z1, K2
-	KANDW           K2, K1, K1
-	VPBROADCASTD    vectorWords<>+140(SB), Z1
-	VMOVUPS.Z       192(SI)(BX*4), K7, Z3
-	VBLENDMPS       Z3, Z1, K1, Z3
-	VMOVUPS         Z3, K7, 192(SI)(BX*4)
-	VPADDD.BCST     24(DI), Z0, Z0
-	VPCMPD          $+2, Z0, Z2, K1
-	VPCMPD.BCST     $+1, 16(DI), Z0, K2
-	KANDW           K2, K1, K1
-	VMOVUPS.Z       192(R12)(BX*4), K7, Z0
-	VBLENDMPS       Z0, Z1, K1, Z0
-	VMOVUPS         Z0, K7, 192(R12)(BX*4)
-	VMAXPS          Z0, Z3, Z4
-	VCMPPS          $+4, Z1, Z4, K1
-	VMOVUPS.Z       Z4, K1, Z1
-	VMOVUPS         Z1, K7, 192(R13)(BX*4)
-	VSUBPS          Z1, Z3, Z3
-	VPBROADCASTD    vectorWords<>+12(SB), Z4
-	VMINPS          Z3, Z4, Z3
-	VPBROADCASTD    vectorWords<>+16(SB), Z5
-	VMAXPS          Z3, Z5, Z3
-	VMULPS.BCST     vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST     vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST     vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST     vectorWords<>+28(SB), Z7, Z8
-	VSUBPS          Z8, Z3, Z3
-	VMULPS.BCST     vectorWords<>+32(SB), Z7, Z7
-	VSUBPS          Z7, Z3, Z3
-	VMULPS          Z3, Z3, Z7
-	VMULPS.BCST     vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST     vectorWords<>+40(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+44(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+48(SB), Z8, Z8
-	VMULPS          Z3, Z8, Z8
-	VADDPS.BCST     vectorWords<>+52(SB), Z8, Z8
-	VMULPS          Z8, Z7, Z7
-	VADDPS          Z7, Z3, Z3
-	VADDPS.BCST     vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST     vectorWords<>+60(SB), Z6, Z6
-	VPSLLD          $+23, Z6, Z6
-	VMULPS          Z6, Z3, Z3
-	VMOVUPS         Z3, K7, 192(SI)(BX*4)
-	VSUBPS          Z1, Z0, Z0
-	VMINPS          Z0, Z4, Z0
-	VMAXPS          Z0, Z5, Z0
-	VMULPS.BCST     vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST     vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST     vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST     vectorWords<>+28(SB), Z4, Z5
-	VSUBPS          Z5, Z0, Z0
-	VMULPS.BCST     vectorWords<>+32(SB), Z4, Z4
-	VSUBPS          Z4, Z0, Z0
-	VMULPS          Z0, Z0, Z4
-	VMULPS.BCST     vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST     vectorWords<>+40(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+44(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+48(SB), Z5, Z5
-	VMULPS          Z0, Z5, Z5
-	VADDPS.BCST     vectorWords<>+52(SB), Z5, Z5
-	VMULPS          Z5, Z4, Z4
-	VADDPS          Z4, Z0, Z0
-	VADDPS.BCST     vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST     vectorWords<>+60(SB), Z1, Z1
-	VPSLLD          $+23, Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, K7, 192(R12)(BX*4)
-	VADDPS          Z0, Z3, Z1
-	VCMPPS          $+1, Z1, Z2, K1
-	VPBROADCASTD    vectorWords<>+56(SB), Z4
-	VDIVPS          Z1, Z4, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, K7, 192(R14)(BX*4)
-	VMULPS          Z1, Z3, Z3
-	VMOVUPS         Z3, K7, 192(SI)(BX*4)
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, K7, 192(R12)(BX*4)
-	VMULPS.BCST     vectorWords<>+128(SB), Z3, Z1
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, K7, 192(R15)(BX*4)
-	VMOVUPS.Z       192(R8)(BX*4), K7, Z1
-	VMULPS.BCST     vectorWords<>+128(SB), Z1, Z1
-	VMOVUPS.Z       Z1, K1, Z1
-	VMOVUPS         Z1, K7, 192(R8)(BX*4)
-	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z4
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z26, K1
-	VMOVUPS.Z       Z4, K1, Z4
-	VMOVUPS         Z4, K7, 192(R9)(BX*4)
-	VMOVUPS.Z       192(R10)(BX*4), K7, Z4
-	VMULPS.BCST     vectorWords<>+128(SB), Z4, Z4
-	VMOVUPS.Z       Z4, K1, Z2
-	VMOVUPS         Z2, K7, 192(R10)(BX*4)
-	VMULPS          Z1, Z3, Z4
-	VMULPS          Z2, Z0, Z5
-	VADDPS          Z5, Z4, Z4
-	VMOVUPS         Z4, K7, 192(R11)(BX*4)
-	VSUBPS          Z4, Z1, Z1
-	VMULPS          Z1, Z3, Z1
-	VMULPS.BCST     vectorWords<>+136(SB), Z1, Z1
-	VMOVUPS         Z1, K7, 192(R8)(BX*4)
-	VSUBPS          Z4, Z2, Z1
-	VMULPS          Z1, Z0, Z0
-	VMULPS.BCST     vectorWords<>+136(SB), Z0, Z0
-	VMOVUPS         Z0, K7, 192(R10)(BX*4)
+	VPCMPD.BCST     $+6, 176(DI), Z0, K7
+	VPCMPD.BCST     $+1, 184(DI), Z0, K7, K6
+	VMOVUPS         Z19, K6, 192(SI)(BX*4)
+	ADDQ            $+64, BX
+	CMPQ            BX, 184(DI)
+	JLT             words8
+	MOVQ            16(DI), R8
+	MOVQ            R8, 176(DI)
+	MOVQ            168(DI), R8
+	IMULQ           96(DI), R8
+	MOVQ            p+24(FP), AX
+	LEAQ            (AX)(R8*4), SI
+	MOVQ            bits+72(FP), R12
+	MOVQ            168(DI), R8
+	IMULQ           96(DI), R8
+	MOVQ            ds+48(FP), AX
+	LEAQ            (AX)(R8*4), R13
+	XORL            BX, BX
+	MOVQ            176(DI), DX
+	SUBQ            $+16, DX
+	JLT             tail9
 
-end9:
-	MOVQ 112(DI), R8
-	MOVQ R8, 184(DI)
-	MOVQ dk_+104(FP), SI
-	MOVQ dv_+112(FP), R12
-	XORL BX, BX
-	MOVQ 184(DI), DX
-	SUBQ $+16, DX
-	JLT  tail10
+loop10:
+	LEAQ         (BX), AX
+	VPBROADCASTD AX, Z0
+	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
+	VPADDD.BCST  72(DI), Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPCMPD       $+2, Z0, Z1, K1
+	VPCMPD.BCST  $+1, 16(DI), Z0, K2
+	KANDW        K2, K1, K1
+	VPBROADCASTD vectorWords<>+140(SB), Z0
+	VBLENDMPS    (SI)(BX*4), Z0, K1, Z0
+	VMOVUPS      Z0, (SI)(BX*4)
+	VMOVUPS      (R13)(BX*4), Z0
+	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z0
+	VMOVUPS      (R12)(BX*4), Z2
+	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z2, K1
+	VMOVUPS.Z    Z0, K1, Z0
+	VMOVUPS      Z0, (R13)(BX*4)
+	ADDQ         $+16, BX
+	CMPQ         BX, DX
+	JLE          loop10
 
-loop11:
-	VPXORD  Z0, Z0, Z0
-	VMOVUPS Z0, (SI)(BX*4)
-	VMOVUPS Z0, (R12)(BX*4)
-	ADDQ    $+16, BX
-	CMPQ    BX, DX
-	JLE     loop11
+tail9:
+	MOVQ         176(DI), CX
+	SUBQ         BX, CX
+	JLE          end11
+	MOVL         $-1, AX
+	BZHIL        CX, AX, AX
+	KMOVW        AX, K7
+	LEAQ         (BX), AX
+	VPBROADCASTD AX, Z0
+	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
+	VPADDD.BCST  72(DI), Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPCMPD       $+2, Z0, Z1, K1
+	VPCMPD.BCST  $+1, 16(DI), Z0, K2
+	KANDW        K2, K1, K1
+	VPBROADCASTD vectorWords<>+140(SB), Z0
+	VMOVUPS.Z    (SI)(BX*4), K7, Z2
+	VBLENDMPS    Z2, Z0, K1, Z0
+	VMOVUPS      Z0, K7, (SI)(BX*4)
+	VMOVUPS.Z    (R13)(BX*4), K7, Z0
+	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z0
+	VMOVUPS.Z    (R12)(BX*4), K7, Z2
+	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z2, K1
+	VMOVUPS.Z    Z0, K1, Z0
+	VMOVUPS      Z0, K7, (R13)(BX*4)
 
-tail10:
-	MOVQ    184(DI), CX
-	SUBQ    BX, CX
-	JLE     end12
-	MOVL    $-1, AX
-	BZHIL   CX, AX, AX
-	KMOVW   AX, K7
-	VPXORD  Z0, Z0, Z0
-	VMOVUPS Z0, K7, (SI)(BX*4)
-	VMOVUPS Z0, K7, (R12)(BX*4)
-
-end12:
-	MOVQ $+0, R8
-	MOVQ R8, 192(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 184(DI)
-	MOVQ 192(DI), AX
-	CMPQ AX, 184(DI)
-	JGE  end14
+end11:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 176(DI)
+	MOVQ  168(DI), R8
+	IMULQ 96(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  168(DI), R8
+	IMULQ 96(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R12
+	MOVQ  largest+56(FP), R13
+	MOVQ  bits2+88(FP), R14
+	MOVQ  168(DI), R8
+	IMULQ 96(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  ds+48(FP), AX
+	LEAQ  (AX)(R8*4), R15
+	XORL  BX, BX
+	MOVQ  176(DI), DX
+	SUBQ  $+16, DX
+	JLT   tail12
 
 loop13:
-	MOVQ         192(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         176(DI), R8
-	MOVQ         R8, 200(DI)
-	MOVQ         192(DI), R8
-	ADDQ         80(DI), R8
-	CMPQ         R8, 88(DI)
-	CMOVQGT      88(DI), R8
+	LEAQ         (BX), AX
+	VPBROADCASTD AX, Z0
+	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
+	VPADDD.BCST  24(DI), Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPCMPD       $+2, Z0, Z1, K1
+	VPCMPD.BCST  $+1, 16(DI), Z0, K2
+	KANDW        K2, K1, K1
+	VPBROADCASTD vectorWords<>+140(SB), Z0
+	VBLENDMPS    (SI)(BX*4), Z0, K1, Z2
+	VMOVUPS      Z2, (SI)(BX*4)
+	VMOVUPS      (R12)(BX*4), Z3
+	VMAXPS       Z2, Z3, Z2
+	VCMPPS       $+4, Z0, Z2, K1
+	VMOVUPS.Z    Z2, K1, Z0
+	VMOVUPS      Z0, (R13)(BX*4)
+	VSUBPS       Z0, Z3, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z2
+	VMINPS       Z0, Z2, Z0
+	VPBROADCASTD vectorWords<>+16(SB), Z2
+	VMAXPS       Z0, Z2, Z0
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z2
+	VADDPS.BCST  vectorWords<>+24(SB), Z2, Z2
+	VSUBPS.BCST  vectorWords<>+24(SB), Z2, Z3
+	VMULPS.BCST  vectorWords<>+28(SB), Z3, Z4
+	VSUBPS       Z4, Z0, Z0
+	VMULPS.BCST  vectorWords<>+32(SB), Z3, Z3
+	VSUBPS       Z3, Z0, Z0
+	VMULPS       Z0, Z0, Z3
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z4
+	VADDPS.BCST  vectorWords<>+40(SB), Z4, Z4
+	VMULPS       Z0, Z4, Z4
+	VADDPS.BCST  vectorWords<>+44(SB), Z4, Z4
+	VMULPS       Z0, Z4, Z4
+	VADDPS.BCST  vectorWords<>+48(SB), Z4, Z4
+	VMULPS       Z0, Z4, Z4
+	VADDPS.BCST  vectorWords<>+52(SB), Z4, Z4
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z2, Z2
+	VPSLLD       $+23, Z2, Z2
+	VMULPS       Z2, Z0, Z0
+	VMOVUPS      Z0, (R12)(BX*4)
+	VMOVUPS      (R15)(BX*4), Z0
+	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z0
+	VMOVUPS      (R14)(BX*4), Z2
+	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z2, K1
+	VMOVUPS.Z    Z0, K1, Z0
+	VMOVUPS      Z0, (R15)(BX*4)
+	ADDQ         $+16, BX
+	CMPQ         BX, DX
+	JLE          loop13
+
+tail12:
+	MOVQ         176(DI), CX
+	SUBQ         BX, CX
+	JLE          end14
+	MOVL         $-1, AX
+	BZHIL        CX, AX, AX
+	KMOVW        AX, K7
+	LEAQ         (BX), AX
+	VPBROADCASTD AX, Z0
+	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
+	VPADDD.BCST  24(DI), Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPCMPD       $+2, Z0, Z1, K1
+	VPCMPD.BCST  $+1, 16(DI), Z0, K2
+	KANDW        K2, K1, K1
+	VPBROADCASTD vectorWords<>+140(SB), Z0
+	VMOVUPS.Z    (SI)(BX*4), K7, Z2
+	VBLENDMPS    Z2, Z0, K1, Z2
+	VMOVUPS      Z2, K7, (SI)(BX*4)
+	VMOVUPS.Z    (R12)(BX*4), K7, Z3
+	VMAXPS       Z2, Z3, Z2
+	VCMPPS       $+4, Z0, Z2, K1
+	VMOVUPS.Z    Z2, K1, Z0
+	VMOVUPS      Z0, K7, (R13)(BX*4)
+	VSUBPS       Z0, Z3, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z2
+	VMINPS       Z0, Z2, Z0
+	VPBROADCASTD vectorWords<>+16(SB), Z2
+	VMAXPS       Z0, Z2, Z0
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z2
+	VADDPS.BCST  vectorWords<>+24(SB), Z2, Z2
+	VSUBPS.BCST  vectorWords<>+24(SB), Z2, Z3
+	VMULPS.BCST  vectorWords<>+28(SB), Z3, Z4
+	VSUBPS       Z4, Z0, Z0
+	VMULPS.BCST  vectorWords<>+32(SB), Z3, Z3
+	VSUBPS       Z3, Z0, Z0
+	VMULPS       Z0, Z0, Z3
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z4
+	VADDPS.BCST  vectorWords<>+40(SB), Z4, Z4
+	VMULPS       Z0, Z4, Z4
+	VADDPS.BCST  vectorWords<>+44(SB), Z4, Z4
+	VMULPS       Z0, Z4, Z4
+	VADDPS.BCST  vectorWords<>+48(SB), Z4, Z4
+	VMULPS       Z0, Z4, Z4
+	VADDPS.BCST  vectorWords<>+52(SB), Z4, Z4
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z2, Z2
+	VPSLLD       $+23, Z2, Z2
+	VMULPS       Z2, Z0, Z0
+	VMOVUPS      Z0, K7, (R12)(BX*4)
+	VMOVUPS.Z    (R15)(BX*4), K7, Z0
+	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z0
+	VMOVUPS.Z    (R14)(BX*4), K7, Z2
+	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z2, K1
+	VMOVUPS.Z    Z0, K1, Z0
+	VMOVUPS      Z0, K7, (R15)(BX*4)
+
+end14:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 176(DI)
+	MOVQ  168(DI), R8
+	IMULQ 96(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  largest+56(FP), R12
+	MOVQ  168(DI), R8
+	IMULQ 96(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R13
+	MOVQ  norm+64(FP), R14
+	XORL  BX, BX
+	MOVQ  176(DI), DX
+	SUBQ  $+16, DX
+	JLT   tail15
+
+loop16:
+	VMOVUPS      (SI)(BX*4), Z0
+	VSUBPS       (R12)(BX*4), Z0, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VPBROADCASTD vectorWords<>+16(SB), Z1
+	VMAXPS       Z0, Z1, Z0
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST  vectorWords<>+28(SB), Z2, Z3
+	VSUBPS       Z3, Z0, Z0
+	VMULPS.BCST  vectorWords<>+32(SB), Z2, Z2
+	VSUBPS       Z2, Z0, Z0
+	VMULPS       Z0, Z0, Z2
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z3
+	VADDPS.BCST  vectorWords<>+40(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+44(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+48(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+52(SB), Z3, Z3
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z2, Z0, Z0
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
+	VPSLLD       $+23, Z1, Z1
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, (SI)(BX*4)
+	VMOVUPS      (R13)(BX*4), Z1
+	VADDPS       Z0, Z1, Z0
+	VPXORD       Z2, Z2, Z2
+	VCMPPS       $+1, Z0, Z2, K1
+	VPBROADCASTD vectorWords<>+56(SB), Z3
+	VDIVPS       Z0, Z3, Z0
+	VMOVUPS.Z    Z0, K1, Z0
+	VMOVUPS      Z0, (R14)(BX*4)
+	VMULPS       Z0, Z1, Z0
+	VMOVUPS      Z0, (R13)(BX*4)
+	ADDQ         $+16, BX
+	CMPQ         BX, DX
+	JLE          loop16
+
+tail15:
+	MOVQ         176(DI), CX
+	SUBQ         BX, CX
+	JLE          end17
+	MOVL         $-1, AX
+	BZHIL        CX, AX, AX
+	KMOVW        AX, K7
+	VMOVUPS.Z    (SI)(BX*4), K7, Z0
+	VMOVUPS.Z    (R12)(BX*4), K7, Z1
+	VSUBPS       Z1, Z0, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VPBROADCASTD vectorWords<>+16(SB), Z1
+	VMAXPS       Z0, Z1, Z0
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST  vectorWords<>+28(SB), Z2, Z3
+	VSUBPS       Z3, Z0, Z0
+	VMULPS.BCST  vectorWords<>+32(SB), Z2, Z2
+	VSUBPS       Z2, Z0, Z0
+	VMULPS       Z0, Z0, Z2
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z3
+	VADDPS.BCST  vectorWords<>+40(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+44(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+48(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+52(SB), Z3, Z3
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z2, Z0, Z0
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
+	VPSLLD       $+23, Z1, Z1
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, K7, (SI)(BX*4)
+	VMOVUPS.Z    (R13)(BX*4), K7, Z1
+	VADDPS       Z0, Z1, Z0
+	VPXORD       Z2, Z2, Z2
+	VCMPPS       $+1, Z0, Z2, K1
+	VPBROADCASTD vectorWords<>+56(SB), Z3
+	VDIVPS       Z0, Z3, Z0
+	VMOVUPS.Z    Z0, K1, Z0
+	VMOVUPS      Z0, K7, (R14)(BX*4)
+	VMULPS       Z0, Z1, Z0
+	VMOVUPS      Z0, K7, (R13)(BX*4)
+
+end17:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 176(DI)
+	MOVQ  168(DI), R8
+	IMULQ 96(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  norm+64(FP), R12
+	MOVQ  bits+72(FP), R13
+	MOVQ  168(DI), R8
+	IMULQ 96(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R14
+	MOVQ  168(DI), R8
+	IMULQ 96(DI), R8
+	MOVQ  weight+80(FP), AX
+	LEAQ  (AX)(R8*4), R15
+	MOVQ  168(DI), R8
+	IMULQ 96(DI), R8
+	MOVQ  ds+48(FP), AX
+	LEAQ  (AX)(R8*4), R8
+	MOVQ  R8, 184(DI)
+	MOVQ  168(DI), R8
+	IMULQ 96(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  ds+48(FP), AX
+	LEAQ  (AX)(R8*4), R8
+	MOVQ  R8, 192(DI)
+	MOVQ  $+0, R8
+	MOVQ  delta+96(FP), AX
+	LEAQ  (AX)(R8*4), R8
+	MOVQ  R8, 200(DI)
+	MOVQ  184(DI), R8
+	MOVQ  192(DI), R9
+	MOVQ  200(DI), R10
+	XORL  BX, BX
+	MOVQ  176(DI), DX
+	SUBQ  $+16, DX
+	JLT   tail18
+
+loop19:
+	VMOVUPS      (SI)(BX*4), Z0
+	VMULPS       (R12)(BX*4), Z0, Z0
+	VMOVUPS      Z0, (SI)(BX*4)
+	VMOVUPS      (R14)(BX*4), Z1
+	VMULPS.BCST  vectorWords<>+128(SB), Z1, Z2
+	VMOVUPS      (R13)(BX*4), Z3
+	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z3, K1
+	VMOVUPS.Z    Z2, K1, Z2
+	VMOVUPS      Z2, (R15)(BX*4)
+	VMOVUPS      (R8)(BX*4), Z2
+	VMULPS       Z2, Z1, Z3
+	VMULPS       (R9)(BX*4), Z0, Z0
+	VADDPS       Z0, Z3, Z0
+	VMOVUPS      Z0, (R10)(BX*4)
+	VSUBPS       Z0, Z2, Z0
+	VMULPS       Z0, Z1, Z0
+	VMULPS.BCST  vectorWords<>+136(SB), Z0, Z0
+	VMOVUPS      Z0, (R8)(BX*4)
+	ADDQ         $+16, BX
+	CMPQ         BX, DX
+	JLE          loop19
+
+tail18:
+	MOVQ         176(DI), CX
+	SUBQ         BX, CX
+	JLE          end20
+	MOVL         $-1, AX
+	BZHIL        CX, AX, AX
+	KMOVW        AX, K7
+	VMOVUPS.Z    (SI)(BX*4), K7, Z0
+	VMOVUPS.Z    (R12)(BX*4), K7, Z1
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, K7, (SI)(BX*4)
+	VMOVUPS.Z    (R14)(BX*4), K7, Z1
+	VMULPS.BCST  vectorWords<>+128(SB), Z1, Z2
+	VMOVUPS.Z    (R13)(BX*4), K7, Z3
+	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z3, K1
+	VMOVUPS.Z    Z2, K1, Z2
+	VMOVUPS      Z2, K7, (R15)(BX*4)
+	VMOVUPS.Z    (R8)(BX*4), K7, Z2
+	VMULPS       Z2, Z1, Z3
+	VMOVUPS.Z    (R9)(BX*4), K7, Z4
+	VMULPS       Z4, Z0, Z0
+	VADDPS       Z0, Z3, Z0
+	VMOVUPS      Z0, K7, (R10)(BX*4)
+	VSUBPS       Z0, Z2, Z0
+	VMULPS       Z0, Z1, Z0
+	VMULPS.BCST  vectorWords<>+136(SB), Z0, Z0
+	VMOVUPS      Z0, K7, (R8)(BX*4)
+
+end20:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 176(DI)
+	MOVQ  bits2+88(FP), SI
+	MOVQ  168(DI), R8
+	IMULQ 96(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R12
+	MOVQ  168(DI), R8
+	IMULQ 96(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  weight+80(FP), AX
+	LEAQ  (AX)(R8*4), R13
+	MOVQ  168(DI), R8
+	IMULQ 96(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  ds+48(FP), AX
+	LEAQ  (AX)(R8*4), R14
+	MOVQ  delta+96(FP), R15
+	XORL  BX, BX
+	MOVQ  176(DI), DX
+	SUBQ  $+16, DX
+	JLT   tail21
+
+loop22:
+	VMOVUPS      (R12)(BX*4), Z0
+	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z1
+	VMOVUPS      (SI)(BX*4), Z2
+	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z2, K1
+	VMOVUPS.Z    Z1, K1, Z1
+	VMOVUPS      Z1, (R13)(BX*4)
+	VMOVUPS      (R14)(BX*4), Z1
+	VSUBPS       (R15)(BX*4), Z1, Z1
+	VMULPS       Z1, Z0, Z0
+	VMULPS.BCST  vectorWords<>+136(SB), Z0, Z0
+	VMOVUPS      Z0, (R14)(BX*4)
+	ADDQ         $+16, BX
+	CMPQ         BX, DX
+	JLE          loop22
+
+tail21:
+	MOVQ         176(DI), CX
+	SUBQ         BX, CX
+	JLE          end23
+	MOVL         $-1, AX
+	BZHIL        CX, AX, AX
+	KMOVW        AX, K7
+	VMOVUPS.Z    (R12)(BX*4), K7, Z0
+	VMULPS.BCST  vectorWords<>+128(SB), Z0, Z1
+	VMOVUPS.Z    (SI)(BX*4), K7, Z2
+	VPCMPUD.BCST $+5, vectorWords<>+132(SB), Z2, K1
+	VMOVUPS.Z    Z1, K1, Z1
+	VMOVUPS      Z1, K7, (R13)(BX*4)
+	VMOVUPS.Z    (R14)(BX*4), K7, Z1
+	VMOVUPS.Z    (R15)(BX*4), K7, Z2
+	VSUBPS       Z2, Z1, Z1
+	VMULPS       Z1, Z0, Z0
+	VMULPS.BCST  vectorWords<>+136(SB), Z0, Z0
+	VMOVUPS      Z0, K7, (R14)(BX*4)
+
+end23:
+	MOVQ 168(DI), AX
+	INCQ AX
+	MOVQ AX, 168(DI)
+	CMPQ AX, 160(DI)
+	JLT  loop5
+
+end6:
+	MOVQ $+0, R8
+	MOVQ R8, 168(DI)
+	MOVQ 16(DI), R8
+	MOVQ R8, 160(DI)
+	MOVQ 168(DI), AX
+	CMPQ AX, 160(DI)
+	JGE  end25
+
+loop24:
+	MOVQ    168(DI), R8
+	SHLQ    $+4, R8
+	MOVQ    R8, 176(DI)
+	MOVQ    176(DI), R8
+	MOVQ    dk_+104(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    120(DI), R8
+	ADDQ    176(DI), R8
+	MOVQ    dk_+104(FP), AX
+	LEAQ    (AX)(R8*4), R12
+	MOVQ    120(DI), R8
+	SHLQ    $+1, R8
+	ADDQ    176(DI), R8
+	MOVQ    dk_+104(FP), AX
+	LEAQ    (AX)(R8*4), R13
+	MOVQ    120(DI), R8
+	IMULQ   $+3, R8
+	ADDQ    176(DI), R8
+	MOVQ    dk_+104(FP), AX
+	LEAQ    (AX)(R8*4), R14
+	VPXORD  Z0, Z0, Z0
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z0, (R12)
+	VMOVUPS Z0, (R13)
+	VMOVUPS Z0, (R14)
+	MOVQ    168(DI), AX
+	INCQ    AX
+	MOVQ    AX, 168(DI)
+	CMPQ    AX, 160(DI)
+	JLT     loop24
+
+end25:
+	MOVQ $+0, R8
+	MOVQ R8, 168(DI)
+	MOVQ 16(DI), R8
+	MOVQ R8, 160(DI)
+	MOVQ 168(DI), AX
+	CMPQ AX, 160(DI)
+	JGE  end27
+
+loop26:
+	MOVQ    168(DI), R8
+	SHLQ    $+4, R8
+	MOVQ    R8, 176(DI)
+	MOVQ    176(DI), R8
+	MOVQ    dv_+112(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    120(DI), R8
+	ADDQ    176(DI), R8
+	MOVQ    dv_+112(FP), AX
+	LEAQ    (AX)(R8*4), R12
+	MOVQ    120(DI), R8
+	SHLQ    $+1, R8
+	ADDQ    176(DI), R8
+	MOVQ    dv_+112(FP), AX
+	LEAQ    (AX)(R8*4), R13
+	MOVQ    120(DI), R8
+	IMULQ   $+3, R8
+	ADDQ    176(DI), R8
+	MOVQ    dv_+112(FP), AX
+	LEAQ    (AX)(R8*4), R14
+	VPXORD  Z0, Z0, Z0
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z0, (R12)
+	VMOVUPS Z0, (R13)
+	VMOVUPS Z0, (R14)
+	MOVQ    168(DI), AX
+	INCQ    AX
+	MOVQ    AX, 168(DI)
+	CMPQ    AX, 160(DI)
+	JLT     loop26
+
+end27:
+	MOVQ  136(DI), R8
+	IMULQ 88(DI), R8
+	MOVQ  R8, 160(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 176(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 168(DI)
+	MOVQ  176(DI), AX
+	CMPQ  AX, 168(DI)
+	JGE   end29
+
+loop28:
+	MOVQ         176(DI), R8
+	ADDQ         72(DI), R8
+	CMPQ         R8, 80(DI)
+	CMOVQGT      80(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 208(DI)
-	MOVQ         208(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         176(DI), R8
-	MOVQ         R8, 216(DI)
+	MOVQ         R8, 184(DI)
 	MOVQ         24(DI), R8
-	ADDQ         192(DI), R8
-	CMPQ         R8, 88(DI)
-	CMOVQGT      88(DI), R8
+	ADDQ         176(DI), R8
+	CMPQ         R8, 80(DI)
+	CMOVQGT      80(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 224(DI)
-	MOVQ         224(DI), R8
+	MOVQ         R8, 192(DI)
+	MOVQ         176(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         176(DI), R8
+	ADDQ         160(DI), R8
+	MOVQ         R8, 200(DI)
+	MOVQ         184(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         160(DI), R8
+	MOVQ         R8, 208(DI)
+	MOVQ         176(DI), R8
+	ADDQ         16(DI), R8
+	MOVQ         R8, 216(DI)
+	MOVQ         192(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         160(DI), R8
+	MOVQ         R8, 224(DI)
+	MOVQ         184(DI), R8
+	SHLQ         $+4, R8
 	MOVQ         R8, 232(DI)
 	MOVQ         192(DI), R8
+	SHLQ         $+4, R8
+	MOVQ         R8, 240(DI)
+	MOVQ         176(DI), R8
 	MOVQ         ds+48(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2240(DI)
-	MOVQ         16(DI), R8
-	ADDQ         192(DI), R8
+	MOVQ         216(DI), R8
 	MOVQ         ds+48(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2304(DI)
-	MOVQ         192(DI), R8
+	MOVQ         176(DI), R8
 	MOVQ         weight+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2368(DI)
-	MOVQ         16(DI), R8
-	ADDQ         192(DI), R8
+	MOVQ         216(DI), R8
 	MOVQ         weight+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2432(DI)
-	MOVQ         216(DI), R8
+	MOVQ         176(DI), R8
+	ADDQ         96(DI), R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2496(DI)
+	MOVQ         96(DI), R8
+	ADDQ         216(DI), R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2560(DI)
+	MOVQ         176(DI), R8
+	ADDQ         96(DI), R8
+	MOVQ         weight+80(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2624(DI)
+	MOVQ         96(DI), R8
+	ADDQ         216(DI), R8
+	MOVQ         weight+80(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2688(DI)
+	MOVQ         176(DI), R8
+	MOVQ         96(DI), R9
+	SHLQ         $+1, R9
+	ADDQ         R9, R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2752(DI)
+	MOVQ         96(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         216(DI), R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2816(DI)
+	MOVQ         176(DI), R8
+	MOVQ         96(DI), R9
+	SHLQ         $+1, R9
+	ADDQ         R9, R8
+	MOVQ         weight+80(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2880(DI)
+	MOVQ         96(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         216(DI), R8
+	MOVQ         weight+80(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2944(DI)
+	MOVQ         176(DI), R8
+	MOVQ         96(DI), R9
+	IMULQ        $+3, R9
+	ADDQ         R9, R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 3008(DI)
+	MOVQ         96(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         216(DI), R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 3072(DI)
+	MOVQ         176(DI), R8
+	MOVQ         96(DI), R9
+	IMULQ        $+3, R9
+	ADDQ         R9, R8
+	MOVQ         weight+80(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 3136(DI)
+	MOVQ         96(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         216(DI), R8
+	MOVQ         weight+80(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 3200(DI)
+	MOVQ         208(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         232(DI), R8
+	MOVQ         224(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R12
 	MOVQ         200(DI), R8
 	MOVQ         dq+120(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	MOVQ         208(DI), R8
-	SHLQ         $+4, R8
+	MOVQ         232(DI), R8
 	MOVQ         dk_+104(FP), AX
 	LEAQ         (AX)(R8*4), R14
 	MOVQ         200(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), R15
-	MOVQ         224(DI), R8
-	SHLQ         $+4, R8
+	MOVQ         240(DI), R8
 	MOVQ         dk_+104(FP), AX
 	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 240(DI)
-	MOVQ         208(DI), R8
-	SHLQ         $+4, R8
+	MOVQ         R8, 248(DI)
+	MOVQ         232(DI), R8
 	MOVQ         dv_+112(FP), AX
 	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 248(DI)
+	MOVQ         R8, 256(DI)
 	MOVQ         200(DI), R8
 	MOVQ         dout+32(FP), AX
 	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 256(DI)
-	MOVQ         224(DI), R8
-	SHLQ         $+4, R8
-	MOVQ         dv_+112(FP), AX
-	LEAQ         (AX)(R8*4), R8
 	MOVQ         R8, 264(DI)
 	MOVQ         240(DI), R8
-	MOVQ         248(DI), R9
-	MOVQ         256(DI), R10
-	MOVQ         264(DI), R11
+	MOVQ         dv_+112(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 272(DI)
+	MOVQ         120(DI), R8
+	ADDQ         232(DI), R8
+	MOVQ         dk_+104(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 280(DI)
+	MOVQ         120(DI), R8
+	ADDQ         240(DI), R8
+	MOVQ         dk_+104(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 288(DI)
+	MOVQ         120(DI), R8
+	ADDQ         232(DI), R8
+	MOVQ         dv_+112(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 296(DI)
+	MOVQ         120(DI), R8
+	ADDQ         240(DI), R8
+	MOVQ         dv_+112(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 304(DI)
+	MOVQ         120(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         232(DI), R8
+	MOVQ         dk_+104(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 312(DI)
+	MOVQ         120(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         240(DI), R8
+	MOVQ         dk_+104(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 320(DI)
+	MOVQ         120(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         232(DI), R8
+	MOVQ         dv_+112(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 328(DI)
+	MOVQ         120(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         240(DI), R8
+	MOVQ         dv_+112(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 336(DI)
+	MOVQ         120(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         232(DI), R8
+	MOVQ         dk_+104(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 344(DI)
+	MOVQ         120(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         240(DI), R8
+	MOVQ         dk_+104(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 352(DI)
+	MOVQ         120(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         232(DI), R8
+	MOVQ         dv_+112(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 360(DI)
+	MOVQ         120(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         240(DI), R8
+	MOVQ         dv_+112(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 368(DI)
+	MOVQ         248(DI), R8
+	MOVQ         256(DI), R9
+	MOVQ         264(DI), R10
+	MOVQ         272(DI), R11
 	VMOVUPS      2240(DI), Z0
 	VMULPS       (SI), Z0, Z1
 	VMOVUPS      2304(DI), Z2
@@ -23211,88 +23384,212 @@ loop13:
 	VMULPS       2432(DI), Z0, Z0
 	VADDPS       (R11), Z0, Z0
 	VMOVUPS      Z0, (R11)
-	MOVQ         192(DI), AX
+	VMOVUPS      2496(DI), Z0
+	VMULPS       64(SI), Z0, Z1
+	VMOVUPS      2560(DI), Z2
+	VMULPS       64(R12), Z2, Z3
+	VADDPS       Z3, Z1, Z1
+	VADDPS.BCST  vectorWords<>+4(SB), Z1, Z1
+	VMOVUPS      Z1, 64(R13)
+	VMOVUPS      64(R15), Z1
+	VMULPS       Z1, Z0, Z0
+	MOVQ         280(DI), AX
+	VADDPS       (AX), Z0, Z0
+	MOVQ         280(DI), AX
+	VMOVUPS      Z0, (AX)
+	VMULPS       Z1, Z2, Z0
+	MOVQ         288(DI), AX
+	VADDPS       (AX), Z0, Z0
+	MOVQ         288(DI), AX
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(R10), Z0
+	VMULPS       2624(DI), Z0, Z1
+	MOVQ         296(DI), AX
+	VADDPS       (AX), Z1, Z1
+	MOVQ         296(DI), AX
+	VMOVUPS      Z1, (AX)
+	VMULPS       2688(DI), Z0, Z0
+	MOVQ         304(DI), AX
+	VADDPS       (AX), Z0, Z0
+	MOVQ         304(DI), AX
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      2752(DI), Z0
+	VMULPS       128(SI), Z0, Z1
+	VMOVUPS      2816(DI), Z2
+	VMULPS       128(R12), Z2, Z3
+	VADDPS       Z3, Z1, Z1
+	VADDPS.BCST  vectorWords<>+4(SB), Z1, Z1
+	VMOVUPS      Z1, 128(R13)
+	VMOVUPS      128(R15), Z1
+	VMULPS       Z1, Z0, Z0
+	MOVQ         312(DI), AX
+	VADDPS       (AX), Z0, Z0
+	MOVQ         312(DI), AX
+	VMOVUPS      Z0, (AX)
+	VMULPS       Z1, Z2, Z0
+	MOVQ         320(DI), AX
+	VADDPS       (AX), Z0, Z0
+	MOVQ         320(DI), AX
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      128(R10), Z0
+	VMULPS       2880(DI), Z0, Z1
+	MOVQ         328(DI), AX
+	VADDPS       (AX), Z1, Z1
+	MOVQ         328(DI), AX
+	VMOVUPS      Z1, (AX)
+	VMULPS       2944(DI), Z0, Z0
+	MOVQ         336(DI), AX
+	VADDPS       (AX), Z0, Z0
+	MOVQ         336(DI), AX
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      3008(DI), Z0
+	VMULPS       192(SI), Z0, Z1
+	VMOVUPS      3072(DI), Z2
+	VMULPS       192(R12), Z2, Z3
+	VADDPS       Z3, Z1, Z1
+	VADDPS.BCST  vectorWords<>+4(SB), Z1, Z1
+	VMOVUPS      Z1, 192(R13)
+	VMOVUPS      192(R15), Z1
+	VMULPS       Z1, Z0, Z0
+	MOVQ         344(DI), AX
+	VADDPS       (AX), Z0, Z0
+	MOVQ         344(DI), AX
+	VMOVUPS      Z0, (AX)
+	VMULPS       Z1, Z2, Z0
+	MOVQ         352(DI), AX
+	VADDPS       (AX), Z0, Z0
+	MOVQ         352(DI), AX
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      192(R10), Z0
+	VMULPS       3136(DI), Z0, Z1
+	MOVQ         360(DI), AX
+	VADDPS       (AX), Z1, Z1
+	MOVQ         360(DI), AX
+	VMOVUPS      Z1, (AX)
+	VMULPS       3200(DI), Z0, Z0
+	MOVQ         368(DI), AX
+	VADDPS       (AX), Z0, Z0
+	MOVQ         368(DI), AX
+	VMOVUPS      Z0, (AX)
+	MOVQ         176(DI), AX
 	INCQ         AX
-	MOVQ         AX, 192(DI)
-	CMPQ         AX, 184(DI)
-	JLT          loop13
+	MOVQ         AX, 176(DI)
+	CMPQ         AX, 168(DI)
+	JLT          loop28
 
-end14:
-	MOVQ 160(DI), R8
-	SHLQ $+4, R8
-	ADDQ 136(DI), R8
-	MOVQ R8, 184(DI)
-	MOVQ $+0, R8
-	MOVQ R8, 200(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 192(DI)
-	MOVQ 200(DI), AX
-	CMPQ AX, 192(DI)
-	JGE  end16
+end29:
+	MOVQ  136(DI), R8
+	IMULQ 88(DI), R8
+	MOVQ  R8, 168(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 184(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 176(DI)
+	MOVQ  184(DI), AX
+	CMPQ  AX, 176(DI)
+	JGE   end31
 
-loop15:
-	MOVQ    200(DI), R8
+loop30:
+	MOVQ    184(DI), R8
+	SHLQ    $+6, R8
+	ADDQ    168(DI), R8
+	MOVQ    R8, 192(DI)
+	MOVQ    184(DI), R8
 	SHLQ    $+4, R8
+	MOVQ    R8, 200(DI)
+	MOVQ    200(DI), R8
 	MOVQ    dk_+104(FP), AX
 	LEAQ    (AX)(R8*4), SI
-	MOVQ    184(DI), R8
-	MOVQ    200(DI), R9
-	SHLQ    $+6, R9
-	ADDQ    R9, R8
+	MOVQ    192(DI), R8
 	MOVQ    dk+128(FP), AX
 	LEAQ    (AX)(R8*4), R12
+	MOVQ    120(DI), R8
+	ADDQ    200(DI), R8
+	MOVQ    dk_+104(FP), AX
+	LEAQ    (AX)(R8*4), R13
+	MOVQ    120(DI), R8
+	SHLQ    $+1, R8
+	ADDQ    200(DI), R8
+	MOVQ    dk_+104(FP), AX
+	LEAQ    (AX)(R8*4), R14
+	MOVQ    120(DI), R8
+	IMULQ   $+3, R8
+	ADDQ    200(DI), R8
+	MOVQ    dk_+104(FP), AX
+	LEAQ    (AX)(R8*4), R15
 	VMOVUPS (SI), Z0
 	VMOVUPS Z0, (R12)
-	MOVQ    200(DI), AX
+	VMOVUPS (R13), Z0
+	VMOVUPS Z0, 64(R12)
+	VMOVUPS (R14), Z0
+	VMOVUPS Z0, 128(R12)
+	VMOVUPS (R15), Z0
+	VMOVUPS Z0, 192(R12)
+	MOVQ    184(DI), AX
 	INCQ    AX
-	MOVQ    AX, 200(DI)
-	CMPQ    AX, 192(DI)
-	JLT     loop15
+	MOVQ    AX, 184(DI)
+	CMPQ    AX, 176(DI)
+	JLT     loop30
 
-end16:
-	MOVQ 160(DI), R8
-	SHLQ $+4, R8
-	ADDQ 136(DI), R8
-	MOVQ R8, 192(DI)
-	MOVQ $+0, R8
-	MOVQ R8, 208(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 200(DI)
-	MOVQ 208(DI), AX
-	CMPQ AX, 200(DI)
-	JGE  end18
+end31:
+	MOVQ  136(DI), R8
+	IMULQ 88(DI), R8
+	MOVQ  R8, 176(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 192(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 184(DI)
+	MOVQ  192(DI), AX
+	CMPQ  AX, 184(DI)
+	JGE   end33
 
-loop17:
-	MOVQ    208(DI), R8
+loop32:
+	MOVQ    192(DI), R8
+	SHLQ    $+6, R8
+	ADDQ    176(DI), R8
+	MOVQ    R8, 200(DI)
+	MOVQ    192(DI), R8
 	SHLQ    $+4, R8
+	MOVQ    R8, 208(DI)
+	MOVQ    208(DI), R8
 	MOVQ    dv_+112(FP), AX
 	LEAQ    (AX)(R8*4), SI
-	MOVQ    192(DI), R8
-	MOVQ    208(DI), R9
-	SHLQ    $+6, R9
-	ADDQ    R9, R8
+	MOVQ    200(DI), R8
 	MOVQ    dv+136(FP), AX
 	LEAQ    (AX)(R8*4), R12
+	MOVQ    120(DI), R8
+	ADDQ    208(DI), R8
+	MOVQ    dv_+112(FP), AX
+	LEAQ    (AX)(R8*4), R13
+	MOVQ    120(DI), R8
+	SHLQ    $+1, R8
+	ADDQ    208(DI), R8
+	MOVQ    dv_+112(FP), AX
+	LEAQ    (AX)(R8*4), R14
+	MOVQ    120(DI), R8
+	IMULQ   $+3, R8
+	ADDQ    208(DI), R8
+	MOVQ    dv_+112(FP), AX
+	LEAQ    (AX)(R8*4), R15
 	VMOVUPS (SI), Z0
 	VMOVUPS Z0, (R12)
-	MOVQ    208(DI), AX
+	VMOVUPS (R13), Z0
+	VMOVUPS Z0, 64(R12)
+	VMOVUPS (R14), Z0
+	VMOVUPS Z0, 128(R12)
+	VMOVUPS (R15), Z0
+	VMOVUPS Z0, 192(R12)
+	MOVQ    192(DI), AX
 	INCQ    AX
-	MOVQ    AX, 208(DI)
-	CMPQ    AX, 200(DI)
-	JLT     loop17
+	MOVQ    AX, 192(DI)
+	CMPQ    AX, 184(DI)
+	JLT     loop32
 
-end18:
-	MOVQ 160(DI), AX
+end33:
+	MOVQ 136(DI), AX
 	INCQ AX
-	MOVQ AX, 160(DI)
-	CMPQ AX, 152(DI)
-	JLT  loop3
-
-end4:
-	MOVQ 128(DI), AX
-	INCQ AX
-	MOVQ AX, 128(DI)
-	CMPQ AX, 120(DI)
+	MOVQ AX, 136(DI)
+	CMPQ AX, 128(DI)
 	JLT  loop1
 
 end2:
@@ -23402,23 +23699,17 @@ TEXT ·attentionGrad64Window2DropoutVector1AVX2(SB), NOSPLIT, $0-204
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2656(DI)
 	ADDL         $0xbb67ae85, AX
-	MOVQ         16(DI), R8
-	SHLQ         $+6, R8
-	MOVQ         R8, 72(DI)
 	MOVQ         24(DI), R8
+	SUBQ         $+1, R8
+	MOVQ         R8, 72(DI)
+	MOVQ         16(DI), R8
 	SUBQ         $+1, R8
 	MOVQ         R8, 80(DI)
 	MOVQ         16(DI), R8
-	SUBQ         $+1, R8
+	SHLQ         $+6, R8
 	MOVQ         R8, 88(DI)
 	MOVQ         16(DI), R8
-	ADDQ         $+3, R8
-	MOVQ         R8, AX
-	SARQ         $+63, AX
-	ANDQ         $+3, AX
-	ADDQ         AX, R8
-	SARQ         $+2, R8
-	SHLQ         $+3, R8
+	SHLQ         $+1, R8
 	MOVQ         R8, 96(DI)
 	MOVQ         16(DI), R8
 	ADDQ         $+3, R8
@@ -23427,85 +23718,79 @@ TEXT ·attentionGrad64Window2DropoutVector1AVX2(SB), NOSPLIT, $0-204
 	ANDQ         $+3, AX
 	ADDQ         AX, R8
 	SARQ         $+2, R8
-	SHLQ         $+2, R8
+	SHLQ         $+3, R8
 	MOVQ         R8, 104(DI)
 	MOVQ         16(DI), R8
-	SHLQ         $+4, R8
+	ADDQ         $+3, R8
+	MOVQ         R8, AX
+	SARQ         $+63, AX
+	ANDQ         $+3, AX
+	ADDQ         AX, R8
+	SARQ         $+2, R8
+	SHLQ         $+2, R8
 	MOVQ         R8, 112(DI)
-	MOVQ         (DI), R8
-	MOVQ         R8, 128(DI)
-	MOVQ         8(DI), R8
+	MOVQ         16(DI), R8
+	SHLQ         $+4, R8
 	MOVQ         R8, 120(DI)
-	MOVQ         128(DI), AX
-	CMPQ         AX, 120(DI)
+	MOVQ         (DI), R8
+	MOVQ         R8, 136(DI)
+	MOVQ         8(DI), R8
+	MOVQ         R8, 128(DI)
+	MOVQ         136(DI), AX
+	CMPQ         AX, 128(DI)
 	JGE          end2
 
 loop1:
-	MOVQ  128(DI), R8
-	IMULQ 72(DI), R8
-	MOVQ  R8, 136(DI)
-	MOVQ  64(DI), R8
-	MOVQ  128(DI), R9
-	MOVL  R9, R9
-	ADDL  R9, R8
+	MOVQ  136(DI), R8
+	IMULQ 88(DI), R8
 	MOVQ  R8, 144(DI)
 	MOVQ  $+0, R8
 	MOVQ  R8, 160(DI)
-	MOVQ  $+4, R8
+	MOVQ  16(DI), R8
 	MOVQ  R8, 152(DI)
 	MOVQ  160(DI), AX
 	CMPQ  AX, 152(DI)
 	JGE   end4
 
 loop3:
-	MOVQ 160(DI), R8
-	SHLQ $+4, R8
-	ADDQ 136(DI), R8
-	MOVQ R8, 168(DI)
-	MOVQ $+0, R8
-	MOVQ R8, 184(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 176(DI)
-	MOVQ 184(DI), AX
-	CMPQ AX, 176(DI)
-	JGE  end6
-
-loop5:
-	MOVQ         184(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         168(DI), R8
-	MOVQ         R8, 192(DI)
-	MOVQ         184(DI), R8
-	ADDQ         80(DI), R8
-	CMPQ         R8, 88(DI)
-	CMOVQGT      88(DI), R8
+	MOVQ         160(DI), R8
+	ADDQ         72(DI), R8
+	CMPQ         R8, 80(DI)
+	CMOVQGT      80(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 200(DI)
-	MOVQ         200(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         168(DI), R8
-	MOVQ         R8, 208(DI)
+	MOVQ         R8, 168(DI)
 	MOVQ         24(DI), R8
-	ADDQ         184(DI), R8
-	CMPQ         R8, 88(DI)
-	CMOVQGT      88(DI), R8
+	ADDQ         160(DI), R8
+	CMPQ         R8, 80(DI)
+	CMOVQGT      80(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 216(DI)
-	MOVQ         216(DI), R8
+	MOVQ         R8, 176(DI)
+	MOVQ         160(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         168(DI), R8
-	MOVQ         R8, 224(DI)
-	MOVQ         192(DI), R8
+	ADDQ         144(DI), R8
+	MOVQ         R8, 184(DI)
+	MOVQ         168(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         144(DI), R8
+	MOVQ         R8, 192(DI)
+	MOVQ         176(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         144(DI), R8
+	MOVQ         R8, 200(DI)
+	MOVQ         160(DI), R8
+	ADDQ         16(DI), R8
+	MOVQ         R8, 208(DI)
+	MOVQ         184(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         208(DI), R8
+	MOVQ         192(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         224(DI), R8
+	MOVQ         200(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VPXOR        Y12, Y12, Y12
@@ -23550,22 +23835,21 @@ loop5:
 	VMOVUPS      Y9, 2752(DI)
 	VMOVUPS      2688(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         184(DI), R8
+	MOVQ         160(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2752(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         16(DI), R8
-	ADDQ         184(DI), R8
+	MOVQ         208(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         192(DI), R8
+	MOVQ         184(DI), R8
 	MOVQ         dout+32(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         208(DI), R8
+	MOVQ         192(DI), R8
 	MOVQ         v+40(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         224(DI), R8
+	MOVQ         200(DI), R8
 	MOVQ         v+40(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VPXOR        Y12, Y12, Y12
@@ -23609,32 +23893,416 @@ loop5:
 	VBROADCASTSS X9, Y9
 	VMOVUPS      Y9, 2880(DI)
 	VMOVUPS      2816(DI), X0
-	MOVQ         184(DI), R8
+	MOVQ         160(DI), R8
 	MOVQ         ds+48(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2880(DI), X0
-	MOVQ         16(DI), R8
-	ADDQ         184(DI), R8
+	MOVQ         208(DI), R8
 	MOVQ         ds+48(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         184(DI), AX
+	MOVQ         184(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         192(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         200(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
+	VMOVUPS      64(SI), Y0
+	VMULPS       64(R12), Y0, Y1
+	VMOVUPS      Y1, Y13
+	VMULPS       64(R13), Y0, Y0
+	VMOVUPS      Y0, Y10
+	VMOVUPS      96(SI), Y0
+	VMULPS       96(R12), Y0, Y1
+	VMOVUPS      Y1, Y14
+	VMULPS       96(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 2944(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 3008(DI)
+	VMOVUPS      2944(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         160(DI), R8
+	ADDQ         96(DI), R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	VMOVUPS      3008(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         96(DI), R8
+	ADDQ         208(DI), R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         184(DI), R8
+	MOVQ         dout+32(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         192(DI), R8
+	MOVQ         v+40(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         200(DI), R8
+	MOVQ         v+40(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
+	VMOVUPS      64(SI), Y0
+	VMULPS       64(R12), Y0, Y1
+	VMOVUPS      Y1, Y13
+	VMULPS       64(R13), Y0, Y0
+	VMOVUPS      Y0, Y10
+	VMOVUPS      96(SI), Y0
+	VMULPS       96(R12), Y0, Y1
+	VMOVUPS      Y1, Y14
+	VMULPS       96(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 3072(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 3136(DI)
+	VMOVUPS      3072(DI), X0
+	MOVQ         160(DI), R8
+	ADDQ         96(DI), R8
+	MOVQ         ds+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	VMOVUPS      3136(DI), X0
+	MOVQ         96(DI), R8
+	ADDQ         208(DI), R8
+	MOVQ         ds+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         184(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         192(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         200(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
+	VMOVUPS      128(SI), Y0
+	VMULPS       128(R12), Y0, Y1
+	VMOVUPS      Y1, Y13
+	VMULPS       128(R13), Y0, Y0
+	VMOVUPS      Y0, Y10
+	VMOVUPS      160(SI), Y0
+	VMULPS       160(R12), Y0, Y1
+	VMOVUPS      Y1, Y14
+	VMULPS       160(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 3200(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 3264(DI)
+	VMOVUPS      3200(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         160(DI), R8
+	MOVQ         96(DI), R9
+	SHLQ         $+1, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	VMOVUPS      3264(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         96(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         208(DI), R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         184(DI), R8
+	MOVQ         dout+32(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         192(DI), R8
+	MOVQ         v+40(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         200(DI), R8
+	MOVQ         v+40(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
+	VMOVUPS      128(SI), Y0
+	VMULPS       128(R12), Y0, Y1
+	VMOVUPS      Y1, Y13
+	VMULPS       128(R13), Y0, Y0
+	VMOVUPS      Y0, Y10
+	VMOVUPS      160(SI), Y0
+	VMULPS       160(R12), Y0, Y1
+	VMOVUPS      Y1, Y14
+	VMULPS       160(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 3328(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 3392(DI)
+	VMOVUPS      3328(DI), X0
+	MOVQ         160(DI), R8
+	MOVQ         96(DI), R9
+	SHLQ         $+1, R9
+	ADDQ         R9, R8
+	MOVQ         ds+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	VMOVUPS      3392(DI), X0
+	MOVQ         96(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         208(DI), R8
+	MOVQ         ds+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         184(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         192(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         200(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
+	VMOVUPS      192(SI), Y0
+	VMULPS       192(R12), Y0, Y1
+	VMOVUPS      Y1, Y13
+	VMULPS       192(R13), Y0, Y0
+	VMOVUPS      Y0, Y10
+	VMOVUPS      224(SI), Y0
+	VMULPS       224(R12), Y0, Y1
+	VMOVUPS      Y1, Y14
+	VMULPS       224(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 3456(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 3520(DI)
+	VMOVUPS      3456(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         160(DI), R8
+	MOVQ         96(DI), R9
+	IMULQ        $+3, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	VMOVUPS      3520(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         96(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         208(DI), R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         184(DI), R8
+	MOVQ         dout+32(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         192(DI), R8
+	MOVQ         v+40(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         200(DI), R8
+	MOVQ         v+40(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
+	VMOVUPS      192(SI), Y0
+	VMULPS       192(R12), Y0, Y1
+	VMOVUPS      Y1, Y13
+	VMULPS       192(R13), Y0, Y0
+	VMOVUPS      Y0, Y10
+	VMOVUPS      224(SI), Y0
+	VMULPS       224(R12), Y0, Y1
+	VMOVUPS      Y1, Y14
+	VMULPS       224(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 3584(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 3648(DI)
+	VMOVUPS      3584(DI), X0
+	MOVQ         160(DI), R8
+	MOVQ         96(DI), R9
+	IMULQ        $+3, R9
+	ADDQ         R9, R8
+	MOVQ         ds+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	VMOVUPS      3648(DI), X0
+	MOVQ         96(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         208(DI), R8
+	MOVQ         ds+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         160(DI), AX
 	INCQ         AX
-	MOVQ         AX, 184(DI)
-	CMPQ         AX, 176(DI)
-	JLT          loop5
+	MOVQ         AX, 160(DI)
+	CMPQ         AX, 152(DI)
+	JLT          loop3
 
-end6:
+end4:
+	MOVQ 64(DI), R8
+	MOVQ 136(DI), R9
+	MOVL R9, R9
+	ADDL R9, R8
+	MOVQ R8, 152(DI)
+	MOVQ $+0, R8
+	MOVQ R8, 168(DI)
+	MOVQ $+4, R8
+	MOVQ R8, 160(DI)
+	MOVQ 168(DI), AX
+	CMPQ AX, 160(DI)
+	JGE  end6
+
+loop5:
 	MOVQ         16(DI), R8
 	MOVQ         R8, 184(DI)
-	MOVQ         160(DI), R8
-	IMULQ        96(DI), R8
-	ADDQ         104(DI), R8
+	MOVQ         168(DI), R8
+	IMULQ        104(DI), R8
 	MOVQ         R8, AX
 	ANDQ         $+3, AX
 	MOVQ         AX, 200(DI)
 	SHRQ         $+2, R8
 	MOVQ         R8, 192(DI)
-	MOVQ         144(DI), R8
+	MOVQ         152(DI), R8
 	MOVL         48(DI), AX
 	MOVL         $0xcd9e8d57, CX
 	MULL         CX
@@ -23665,7 +24333,7 @@ end6:
 	VPADDD       vectorVectors<>+992(SB), Y10, Y10
 	MOVQ         200(DI), AX
 	ADDQ         AX, 184(DI)
-	MOVQ         bits2+88(FP), SI
+	MOVQ         bits+72(FP), SI
 	NEGQ         AX
 	LEAQ         (SI)(AX*4), SI
 	NOTQ         AX
@@ -23773,20 +24441,17 @@ words7:
 	ADDQ         $+16, BX
 	CMPQ         BX, 184(DI)
 	JLT          words7
-	MOVQ         160(DI), R8
-	SHLQ         $+4, R8
-	ADDQ         136(DI), R8
-	MOVQ         R8, 176(DI)
 	MOVQ         16(DI), R8
 	MOVQ         R8, 184(DI)
-	MOVQ         160(DI), R8
-	IMULQ        96(DI), R8
+	MOVQ         168(DI), R8
+	IMULQ        104(DI), R8
+	ADDQ         112(DI), R8
 	MOVQ         R8, AX
 	ANDQ         $+3, AX
 	MOVQ         AX, 200(DI)
 	SHRQ         $+2, R8
 	MOVQ         R8, 192(DI)
-	MOVQ         144(DI), R8
+	MOVQ         152(DI), R8
 	MOVL         48(DI), AX
 	MOVL         $0xcd9e8d57, CX
 	MULL         CX
@@ -23813,46 +24478,19 @@ words7:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
-	MOVQ         p+24(FP), SI
-	MOVQ         16(DI), R8
-	MOVQ         p+24(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         largest+56(FP), R13
-	MOVQ         norm+64(FP), R14
-	MOVQ         weight+80(FP), R15
-	MOVQ         $+0, R8
-	MOVQ         ds+48(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 208(DI)
-	MOVQ         $+0, R8
-	MOVQ         bits2+88(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 216(DI)
-	MOVQ         16(DI), R8
-	MOVQ         weight+80(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 224(DI)
-	MOVQ         16(DI), R8
-	MOVQ         ds+48(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 232(DI)
-	MOVQ         $+0, R8
-	MOVQ         delta+96(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 240(DI)
-	MOVQ         208(DI), R8
-	MOVQ         216(DI), R9
-	MOVQ         224(DI), R10
-	MOVQ         232(DI), R11
-	VPBROADCASTD 192(DI), Y12
-	VPADDD       vectorVectors<>+992(SB), Y12, Y12
+	VPBROADCASTD 192(DI), Y10
+	VPADDD       vectorVectors<>+992(SB), Y10, Y10
+	MOVQ         200(DI), AX
+	ADDQ         AX, 184(DI)
+	MOVQ         bits2+88(FP), SI
+	NEGQ         AX
+	LEAQ         (SI)(AX*4), SI
+	NOTQ         AX
+	MOVQ         AX, 176(DI)
 	XORL         BX, BX
-	MOVQ         184(DI), DX
-	SUBQ         $+16, DX
-	JLT          tail8
 
-loop9:
-	VPMULUDQ     vectorVectors<>+928(SB), Y12, Y0
+words8:
+	VPMULUDQ     vectorVectors<>+928(SB), Y10, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
 	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
@@ -23866,7 +24504,7 @@ loop9:
 	VPXOR        2176(DI), Y6, Y6
 	VPSRLQ       $+32, Y4, Y7
 	VPXOR        2880(DI), Y7, Y7
-	VPADDD       vectorVectors<>+1024(SB), Y12, Y12
+	VPADDD       vectorVectors<>+1024(SB), Y10, Y10
 	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
 	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
 	VMOVSHDUP    Y3, Y0
@@ -23927,721 +24565,745 @@ loop9:
 	VPBLENDD     $+170, Y0, Y1, Y1
 	VPSLLQ       $+32, Y2, Y2
 	VPBLENDD     $+170, Y2, Y3, Y3
-	VPUNPCKLQDQ  Y3, Y1, Y13
-	VPUNPCKHQDQ  Y3, Y1, Y14
+	VPUNPCKLQDQ  Y3, Y1, Y8
+	VPUNPCKHQDQ  Y3, Y1, Y9
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 80(DI), Y1
-	VPADDD       Y1, Y0, Y1
-	VPXOR        Y2, Y2, Y2
-	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
-	VPBROADCASTD 16(DI), Y4
-	VPCMPGTD     Y1, Y4, Y1
-	VPAND        Y1, Y3, Y1
-	VMOVUPS      vectorVectors<>+1248(SB), Y3
-	VBLENDVPS    Y1, (SI)(BX*4), Y3, Y1
-	VMOVUPS      Y1, (SI)(BX*4)
-	VPBROADCASTD 24(DI), Y5
-	VPADDD       Y0, Y5, Y0
-	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
-	VPCMPGTD     Y0, Y4, Y0
-	VPAND        Y0, Y5, Y0
-	VBLENDVPS    Y0, (R12)(BX*4), Y3, Y0
-	VMOVUPS      Y0, (R12)(BX*4)
-	VMAXPS       Y0, Y1, Y4
-	VCMPPS       $+4, Y3, Y4, Y3
-	VANDPS       Y4, Y3, Y3
-	VMOVUPS      Y3, (R13)(BX*4)
-	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      vectorVectors<>+96(SB), Y4
-	VMINPS       Y1, Y4, Y1
-	VMOVUPS      vectorVectors<>+128(SB), Y5
-	VMAXPS       Y1, Y5, Y1
-	VMULPS       vectorVectors<>+160(SB), Y1, Y6
-	VADDPS       vectorVectors<>+192(SB), Y6, Y6
-	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
-	VMULPS       vectorVectors<>+224(SB), Y7, Y8
-	VSUBPS       Y8, Y1, Y1
-	VMULPS       vectorVectors<>+256(SB), Y7, Y7
-	VSUBPS       Y7, Y1, Y1
-	VMULPS       Y1, Y1, Y7
-	VMULPS       vectorVectors<>+288(SB), Y1, Y8
-	VADDPS       vectorVectors<>+320(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+352(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+384(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+416(SB), Y8, Y8
-	VMULPS       Y8, Y7, Y7
-	VADDPS       Y7, Y1, Y1
-	VADDPS       vectorVectors<>+448(SB), Y1, Y1
-	VPADDD       vectorVectors<>+480(SB), Y6, Y6
-	VPSLLD       $+23, Y6, Y6
-	VMULPS       Y6, Y1, Y1
-	VMOVUPS      Y1, (SI)(BX*4)
-	VSUBPS       Y3, Y0, Y0
-	VMINPS       Y0, Y4, Y0
-	VMAXPS       Y0, Y5, Y0
-	VMULPS       vectorVectors<>+160(SB), Y0, Y3
-	VADDPS       vectorVectors<>+192(SB), Y3, Y3
-	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
-	VMULPS       vectorVectors<>+224(SB), Y4, Y5
-	VSUBPS       Y5, Y0, Y0
-	VMULPS       vectorVectors<>+256(SB), Y4, Y4
-	VSUBPS       Y4, Y0, Y0
-	VMULPS       Y0, Y0, Y4
-	VMULPS       vectorVectors<>+288(SB), Y0, Y5
-	VADDPS       vectorVectors<>+320(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+352(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+384(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+416(SB), Y5, Y5
-	VMULPS       Y5, Y4, Y4
-	VADDPS       Y4, Y0, Y0
-	VADDPS       vectorVectors<>+448(SB), Y0, Y0
-	VPADDD       vectorVectors<>+480(SB), Y3, Y3
-	VPSLLD       $+23, Y3, Y3
-	VMULPS       Y3, Y0, Y0
-	VMOVUPS      Y0, (R12)(BX*4)
-	VADDPS       Y0, Y1, Y3
-	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      vectorVectors<>+448(SB), Y5
-	VDIVPS       Y3, Y5, Y3
-	VANDPS       Y3, Y4, Y3
-	VMOVUPS      Y3, (R14)(BX*4)
-	VMULPS       Y3, Y1, Y1
-	VMOVUPS      Y1, (SI)(BX*4)
-	VMULPS       Y3, Y0, Y0
-	VMOVUPS      Y0, (R12)(BX*4)
-	VPXOR        vectorVectors<>+1056(SB), Y13, Y3
-	VMOVUPS      vectorVectors<>+1088(SB), Y4
-	VPCMPGTD     Y3, Y4, Y3
-	VMULPS       vectorVectors<>+1152(SB), Y1, Y5
-	VANDNPS      Y5, Y3, Y5
-	VMOVUPS      Y5, (R15)(BX*4)
-	VMOVUPS      (R8)(BX*4), Y5
-	VMULPS       vectorVectors<>+1152(SB), Y5, Y5
-	VANDNPS      Y5, Y3, Y3
-	VMOVUPS      Y3, (R8)(BX*4)
-	VMOVUPS      (R9)(BX*4), Y5
-	VPXOR        vectorVectors<>+1056(SB), Y5, Y5
-	VPCMPGTD     Y5, Y4, Y4
-	VMULPS       vectorVectors<>+1152(SB), Y0, Y5
-	VANDNPS      Y5, Y4, Y5
-	VMOVUPS      Y5, (R10)(BX*4)
-	VMOVUPS      (R11)(BX*4), Y5
-	VMULPS       vectorVectors<>+1152(SB), Y5, Y5
-	VANDNPS      Y5, Y4, Y2
-	VMOVUPS      Y2, (R11)(BX*4)
-	VMULPS       Y3, Y1, Y4
-	VMULPS       Y2, Y0, Y5
-	VADDPS       Y5, Y4, Y4
-	MOVQ         240(DI), AX
-	VMOVUPS      Y4, (AX)(BX*4)
-	VSUBPS       Y4, Y3, Y3
-	VMULPS       Y3, Y1, Y1
-	VMULPS       vectorVectors<>+1184(SB), Y1, Y1
-	VMOVUPS      Y1, (R8)(BX*4)
-	VSUBPS       Y4, Y2, Y1
-	VMULPS       Y1, Y0, Y0
-	VMULPS       vectorVectors<>+1184(SB), Y0, Y0
-	VMOVUPS      Y0, (R11)(BX*4)
+	VPBROADCASTD 176(DI), Y1
+	VPCMPGTD     Y1, Y0, Y1
+	VPBROADCASTD 184(DI), Y2
+	VPCMPGTD     Y0, Y2, Y2
+	VPAND        Y1, Y2, Y1
+	VMASKMOVPS   Y8, Y1, (SI)(BX*4)
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 80(DI), Y1
-	VPADDD       Y1, Y0, Y1
-	VPXOR        Y2, Y2, Y2
-	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
-	VPBROADCASTD 16(DI), Y4
-	VPCMPGTD     Y1, Y4, Y1
-	VPAND        Y1, Y3, Y1
-	VMOVUPS      vectorVectors<>+1248(SB), Y3
-	VBLENDVPS    Y1, 32(SI)(BX*4), Y3, Y1
-	VMOVUPS      Y1, 32(SI)(BX*4)
-	VPBROADCASTD 24(DI), Y5
-	VPADDD       Y0, Y5, Y0
-	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
-	VPCMPGTD     Y0, Y4, Y0
-	VPAND        Y0, Y5, Y0
-	VBLENDVPS    Y0, 32(R12)(BX*4), Y3, Y0
-	VMOVUPS      Y0, 32(R12)(BX*4)
-	VMAXPS       Y0, Y1, Y4
-	VCMPPS       $+4, Y3, Y4, Y3
-	VANDPS       Y4, Y3, Y3
-	VMOVUPS      Y3, 32(R13)(BX*4)
-	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      vectorVectors<>+96(SB), Y4
-	VMINPS       Y1, Y4, Y1
-	VMOVUPS      vectorVectors<>+128(SB), Y5
-	VMAXPS       Y1, Y5, Y1
-	VMULPS       vectorVectors<>+160(SB), Y1, Y6
-	VADDPS       vectorVectors<>+192(SB), Y6, Y6
-	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
-	VMULPS       vectorVectors<>+224(SB), Y7, Y8
-	VSUBPS       Y8, Y1, Y1
-	VMULPS       vectorVectors<>+256(SB), Y7, Y7
-	VSUBPS       Y7, Y1, Y1
-	VMULPS       Y1, Y1, Y7
-	VMULPS       vectorVectors<>+288(SB), Y1, Y8
-	VADDPS       vectorVectors<>+320(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+352(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+384(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+416(SB), Y8, Y8
-	VMULPS       Y8, Y7, Y7
-	VADDPS       Y7, Y1, Y1
-	VADDPS       vectorVectors<>+448(SB), Y1, Y1
-	VPADDD       vectorVectors<>+480(SB), Y6, Y6
-	VPSLLD       $+23, Y6, Y6
-	VMULPS       Y6, Y1, Y1
-	VMOVUPS      Y1, 32(SI)(BX*4)
-	VSUBPS       Y3, Y0, Y0
-	VMINPS       Y0, Y4, Y0
-	VMAXPS       Y0, Y5, Y0
-	VMULPS       vectorVectors<>+160(SB), Y0, Y3
-	VADDPS       vectorVectors<>+192(SB), Y3, Y3
-	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
-	VMULPS       vectorVectors<>+224(SB), Y4, Y5
-	VSUBPS       Y5, Y0, Y0
-	VMULPS       vectorVectors<>+256(SB), Y4, Y4
-	VSUBPS       Y4, Y0, Y0
-	VMULPS       Y0, Y0, Y4
-	VMULPS       vectorVectors<>+288(SB), Y0, Y5
-	VADDPS       vectorVectors<>+320(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+352(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+384(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+416(SB), Y5, Y5
-	VMULPS       Y5, Y4, Y4
-	VADDPS       Y4, Y0, Y0
-	VADDPS       vectorVectors<>+448(SB), Y0, Y0
-	VPADDD       vectorVectors<>+480(SB), Y3, Y3
-	VPSLLD       $+23, Y3, Y3
-	VMULPS       Y3, Y0, Y0
-	VMOVUPS      Y0, 32(R12)(BX*4)
-	VADDPS       Y0, Y1, Y3
-	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      vectorVectors<>+448(SB), Y5
-	VDIVPS       Y3, Y5, Y3
-	VANDPS       Y3, Y4, Y3
-	VMOVUPS      Y3, 32(R14)(BX*4)
-	VMULPS       Y3, Y1, Y1
-	VMOVUPS      Y1, 32(SI)(BX*4)
-	VMULPS       Y3, Y0, Y0
-	VMOVUPS      Y0, 32(R12)(BX*4)
-	VPXOR        vectorVectors<>+1056(SB), Y14, Y3
-	VMOVUPS      vectorVectors<>+1088(SB), Y4
-	VPCMPGTD     Y3, Y4, Y3
-	VMULPS       vectorVectors<>+1152(SB), Y1, Y5
-	VANDNPS      Y5, Y3, Y5
-	VMOVUPS      Y5, 32(R15)(BX*4)
-	VMOVUPS      32(R8)(BX*4), Y5
-	VMULPS       vectorVectors<>+1152(SB), Y5, Y5
-	VANDNPS      Y5, Y3, Y3
-	VMOVUPS      Y3, 32(R8)(BX*4)
-	VMOVUPS      32(R9)(BX*4), Y5
-	VPXOR        vectorVectors<>+1056(SB), Y5, Y5
-	VPCMPGTD     Y5, Y4, Y4
-	VMULPS       vectorVectors<>+1152(SB), Y0, Y5
-	VANDNPS      Y5, Y4, Y5
-	VMOVUPS      Y5, 32(R10)(BX*4)
-	VMOVUPS      32(R11)(BX*4), Y5
-	VMULPS       vectorVectors<>+1152(SB), Y5, Y5
-	VANDNPS      Y5, Y4, Y2
-	VMOVUPS      Y2, 32(R11)(BX*4)
-	VMULPS       Y3, Y1, Y4
-	VMULPS       Y2, Y0, Y5
-	VADDPS       Y5, Y4, Y4
-	MOVQ         240(DI), AX
-	VMOVUPS      Y4, 32(AX)(BX*4)
-	VSUBPS       Y4, Y3, Y3
-	VMULPS       Y3, Y1, Y1
-	VMULPS       vectorVectors<>+1184(SB), Y1, Y1
-	VMOVUPS      Y1, 32(R8)(BX*4)
-	VSUBPS       Y4, Y2, Y1
-	VMULPS       Y1, Y0, Y0
-	VMULPS       vectorVectors<>+1184(SB), Y0, Y0
-	VMOVUPS      Y0, 32(R11)(BX*4)
+	VPBROADCASTD 176(DI), Y1
+	VPCMPGTD     Y1, Y0, Y1
+	VPBROADCASTD 184(DI), Y2
+	VPCMPGTD     Y0, Y2, Y2
+	VPAND        Y1, Y2, Y1
+	VMASKMOVPS   Y9, Y1, 32(SI)(BX*4)
 	ADDQ         $+16, BX
-	CMPQ         BX, DX
-	JLE          loop9
+	CMPQ         BX, 184(DI)
+	JLT          words8
+	MOVQ         16(DI), R8
+	MOVQ         R8, 176(DI)
+	MOVQ         168(DI), R8
+	IMULQ        96(DI), R8
+	MOVQ         p+24(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         bits+72(FP), R12
+	MOVQ         168(DI), R8
+	IMULQ        96(DI), R8
+	MOVQ         ds+48(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	XORL         BX, BX
+	MOVQ         176(DI), DX
+	SUBQ         $+8, DX
+	JLT          tail9
 
-tail8:
-	MOVQ         184(DI), CX
-	SUBQ         BX, CX
-	JLE          end10
-	MOVL         $+8, DX
-	CMPQ         CX, DX
-	CMOVQLT      CX, DX
-	NEGQ         DX
-	LEAQ         vectorWideVectors<>+128(SB), AX
-	VMOVUPS      32(AX)(DX*4), Y15
-	VPMULUDQ     vectorVectors<>+928(SB), Y12, Y0
-	VMOVSHDUP    Y0, Y1
-	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
-	VMOVSHDUP    Y2, Y3
-	VPXOR        2752(DI), Y3, Y3
-	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y4
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y5
-	VMOVSHDUP    Y5, Y6
-	VPXOR        Y2, Y6, Y6
-	VPXOR        2176(DI), Y6, Y6
-	VPSRLQ       $+32, Y4, Y7
-	VPXOR        2880(DI), Y7, Y7
-	VPADDD       vectorVectors<>+1024(SB), Y12, Y12
-	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
-	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
-	VMOVSHDUP    Y3, Y0
-	VPXOR        Y5, Y0, Y0
-	VPXOR        2240(DI), Y0, Y0
-	VPSRLQ       $+32, Y1, Y2
-	VPXOR        Y4, Y2, Y2
-	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     vectorVectors<>+928(SB), Y0, Y6
-	VPMULUDQ     vectorVectors<>+960(SB), Y2, Y7
-	VMOVSHDUP    Y7, Y5
-	VPXOR        Y3, Y5, Y5
-	VPXOR        2304(DI), Y5, Y5
-	VPSRLQ       $+32, Y6, Y4
-	VPXOR        Y1, Y4, Y4
-	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     vectorVectors<>+928(SB), Y5, Y0
-	VPMULUDQ     vectorVectors<>+960(SB), Y4, Y2
-	VMOVSHDUP    Y2, Y3
-	VPXOR        Y7, Y3, Y3
-	VPXOR        2368(DI), Y3, Y3
-	VPSRLQ       $+32, Y0, Y1
-	VPXOR        Y6, Y1, Y1
-	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y5
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y4
-	VMOVSHDUP    Y4, Y7
-	VPXOR        Y2, Y7, Y7
-	VPXOR        2432(DI), Y7, Y7
-	VPSRLQ       $+32, Y5, Y6
-	VPXOR        Y0, Y6, Y6
-	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y3
-	VPMULUDQ     vectorVectors<>+960(SB), Y6, Y1
-	VMOVSHDUP    Y1, Y2
-	VPXOR        Y4, Y2, Y2
-	VPXOR        2496(DI), Y2, Y2
-	VPSRLQ       $+32, Y3, Y0
-	VPXOR        Y5, Y0, Y0
-	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y7
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y6
-	VMOVSHDUP    Y6, Y4
-	VPXOR        Y1, Y4, Y4
-	VPXOR        2560(DI), Y4, Y4
-	VPSRLQ       $+32, Y7, Y5
-	VPXOR        Y3, Y5, Y5
-	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y2
-	VPMULUDQ     vectorVectors<>+960(SB), Y5, Y0
-	VMOVSHDUP    Y0, Y1
-	VPXOR        Y6, Y1, Y1
-	VPXOR        2624(DI), Y1, Y1
-	VPSRLQ       $+32, Y2, Y3
-	VPXOR        Y7, Y3, Y3
-	VPXOR        2656(DI), Y3, Y3
-	VPSLLQ       $+32, Y0, Y0
-	VPBLENDD     $+170, Y0, Y1, Y1
-	VPSLLQ       $+32, Y2, Y2
-	VPBLENDD     $+170, Y2, Y3, Y3
-	VPUNPCKLQDQ  Y3, Y1, Y13
-	VPUNPCKHQDQ  Y3, Y1, Y14
+loop10:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 80(DI), Y1
-	VPADDD       Y1, Y0, Y1
-	VPXOR        Y2, Y2, Y2
-	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
-	VPBROADCASTD 16(DI), Y4
-	VPCMPGTD     Y1, Y4, Y1
-	VPAND        Y1, Y3, Y1
-	VMOVUPS      vectorVectors<>+1248(SB), Y3
-	VMASKMOVPS   (SI)(BX*4), Y15, Y5
-	VBLENDVPS    Y1, Y5, Y3, Y1
-	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
-	VPBROADCASTD 24(DI), Y5
-	VPADDD       Y0, Y5, Y0
-	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
-	VPCMPGTD     Y0, Y4, Y0
-	VPAND        Y0, Y5, Y0
-	VMASKMOVPS   (R12)(BX*4), Y15, Y4
-	VBLENDVPS    Y0, Y4, Y3, Y0
-	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
-	VMAXPS       Y0, Y1, Y4
-	VCMPPS       $+4, Y3, Y4, Y3
-	VANDPS       Y4, Y3, Y3
-	VMASKMOVPS   Y3, Y15, (R13)(BX*4)
-	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      vectorVectors<>+96(SB), Y4
-	VMINPS       Y1, Y4, Y1
-	VMOVUPS      vectorVectors<>+128(SB), Y5
-	VMAXPS       Y1, Y5, Y1
-	VMULPS       vectorVectors<>+160(SB), Y1, Y6
-	VADDPS       vectorVectors<>+192(SB), Y6, Y6
-	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
-	VMULPS       vectorVectors<>+224(SB), Y7, Y8
-	VSUBPS       Y8, Y1, Y1
-	VMULPS       vectorVectors<>+256(SB), Y7, Y7
-	VSUBPS       Y7, Y1, Y1
-	VMULPS       Y1, Y1, Y7
-	VMULPS       vectorVectors<>+288(SB), Y1, Y8
-	VADDPS       vectorVectors<>+320(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+352(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+384(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+416(SB), Y8, Y8
-	VMULPS       Y8, Y7, Y7
-	VADDPS       Y7, Y1, Y1
-	VADDPS       vectorVectors<>+448(SB), Y1, Y1
-	VPADDD       vectorVectors<>+480(SB), Y6, Y6
-	VPSLLD       $+23, Y6, Y6
-	VMULPS       Y6, Y1, Y1
-	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
-	VSUBPS       Y3, Y0, Y0
-	VMINPS       Y0, Y4, Y0
-	VMAXPS       Y0, Y5, Y0
-	VMULPS       vectorVectors<>+160(SB), Y0, Y3
-	VADDPS       vectorVectors<>+192(SB), Y3, Y3
-	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
-	VMULPS       vectorVectors<>+224(SB), Y4, Y5
-	VSUBPS       Y5, Y0, Y0
-	VMULPS       vectorVectors<>+256(SB), Y4, Y4
-	VSUBPS       Y4, Y0, Y0
-	VMULPS       Y0, Y0, Y4
-	VMULPS       vectorVectors<>+288(SB), Y0, Y5
-	VADDPS       vectorVectors<>+320(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+352(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+384(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+416(SB), Y5, Y5
-	VMULPS       Y5, Y4, Y4
-	VADDPS       Y4, Y0, Y0
-	VADDPS       vectorVectors<>+448(SB), Y0, Y0
-	VPADDD       vectorVectors<>+480(SB), Y3, Y3
-	VPSLLD       $+23, Y3, Y3
-	VMULPS       Y3, Y0, Y0
-	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
-	VADDPS       Y0, Y1, Y3
-	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      vectorVectors<>+448(SB), Y5
-	VDIVPS       Y3, Y5, Y3
-	VANDPS       Y3, Y4, Y3
-	VMASKMOVPS   Y3, Y15, (R14)(BX*4)
-	VMULPS       Y3, Y1, Y1
-	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
-	VMULPS       Y3, Y0, Y0
-	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
-	VPXOR        vectorVectors<>+1056(SB), Y13, Y3
-	VMOVUPS      vectorVectors<>+1088(SB), Y4
-	VPCMPGTD     Y3, Y4, Y3
-	VMULPS       vectorVectors<>+1152(SB), Y1, Y5
-	VANDNPS      Y5, Y3, Y5
-	VMASKMOVPS   Y5, Y15, (R15)(BX*4)
-	VMASKMOVPS   (R8)(BX*4), Y15, Y5
-	VMULPS       vectorVectors<>+1152(SB), Y5, Y5
-	VANDNPS      Y5, Y3, Y3
-	VMASKMOVPS   Y3, Y15, (R8)(BX*4)
-	VMASKMOVPS   (R9)(BX*4), Y15, Y5
-	VPXOR        vectorVectors<>+1056(SB), Y5, Y5
-	VPCMPGTD     Y5, Y4, Y4
-	VMULPS       vectorVectors<>+1152(SB), Y0, Y5
-	VANDNPS      Y5, Y4, Y5
-	VMASKMOVPS   Y5, Y15, (R10)(BX*4)
-	VMASKMOVPS   (R11)(BX*4), Y15, Y5
-	VMULPS       vectorVectors<>+1152(SB), Y5, Y5
-	VANDNPS      Y5, Y4, Y2
-	VMASKMOVPS   Y2, Y15, (R11)(BX*4)
-	VMULPS       Y3, Y1, Y4
-	VMULPS       Y2, Y0, Y5
-	VADDPS       Y5, Y4, Y4
-	MOVQ         240(DI), AX
-	VMASKMOVPS   Y4, Y15, (AX)(BX*4)
-	VSUBPS       Y4, Y3, Y3
-	VMULPS       Y3, Y1, Y1
-	VMULPS       vectorVectors<>+1184(SB), Y1, Y1
-	VMASKMOVPS   Y1, Y15, (R8)(BX*4)
-	VSUBPS       Y4, Y2, Y1
-	VMULPS       Y1, Y0, Y0
-	VMULPS       vectorVectors<>+1184(SB), Y0, Y0
-	VMASKMOVPS   Y0, Y15, (R11)(BX*4)
-	SUBQ         $+8, CX
-	JLE          end10
+	VPBROADCASTD 72(DI), Y1
+	VPADDD       Y1, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTD     Y0, Y1, Y2
+	VPXOR        vectorVectors<>+1216(SB), Y2, Y2
+	VPBROADCASTD 16(DI), Y3
+	VPCMPGTD     Y0, Y3, Y0
+	VPAND        Y0, Y2, Y0
+	VMOVUPS      vectorVectors<>+1248(SB), Y2
+	VBLENDVPS    Y0, (SI)(BX*4), Y2, Y0
+	VMOVUPS      Y0, (SI)(BX*4)
+	VMOVUPS      (R12)(BX*4), Y0
+	VPXOR        vectorVectors<>+1056(SB), Y0, Y0
+	VMOVUPS      vectorVectors<>+1088(SB), Y2
+	VPCMPGTD     Y0, Y2, Y0
+	VMOVUPS      (R13)(BX*4), Y2
+	VMULPS       vectorVectors<>+1152(SB), Y2, Y2
+	VANDNPS      Y2, Y0, Y0
+	VMOVUPS      Y0, (R13)(BX*4)
+	ADDQ         $+8, BX
+	CMPQ         BX, DX
+	JLE          loop10
+
+tail9:
+	MOVQ         176(DI), CX
+	SUBQ         BX, CX
+	JLE          end11
 	MOVL         $+8, DX
 	CMPQ         CX, DX
 	CMOVQLT      CX, DX
 	NEGQ         DX
 	LEAQ         vectorWideVectors<>+128(SB), AX
 	VMOVUPS      32(AX)(DX*4), Y15
-	LEAQ         8(BX), AX
+	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 80(DI), Y1
-	VPADDD       Y1, Y0, Y1
-	VPXOR        Y2, Y2, Y2
-	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
-	VPBROADCASTD 16(DI), Y4
-	VPCMPGTD     Y1, Y4, Y1
-	VPAND        Y1, Y3, Y1
-	VMOVUPS      vectorVectors<>+1248(SB), Y3
-	VMASKMOVPS   32(SI)(BX*4), Y15, Y5
-	VBLENDVPS    Y1, Y5, Y3, Y1
-	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
-	VPBROADCASTD 24(DI), Y5
-	VPADDD       Y0, Y5, Y0
-	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
-	VPCMPGTD     Y0, Y4, Y0
-	VPAND        Y0, Y5, Y0
-	VMASKMOVPS   32(R12)(BX*4), Y15, Y4
-	VBLENDVPS    Y0, Y4, Y3, Y0
-	VMASKMOVPS   Y0, Y15, 32(R12)(BX*4)
-	VMAXPS       Y0, Y1, Y4
-	VCMPPS       $+4, Y3, Y4, Y3
-	VANDPS       Y4, Y3, Y3
-	VMASKMOVPS   Y3, Y15, 32(R13)(BX*4)
-	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      vectorVectors<>+96(SB), Y4
-	VMINPS       Y1, Y4, Y1
-	VMOVUPS      vectorVectors<>+128(SB), Y5
-	VMAXPS       Y1, Y5, Y1
-	VMULPS       vectorVectors<>+160(SB), Y1, Y6
-	VADDPS       vectorVectors<>+192(SB), Y6, Y6
-	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
-	VMULPS       vectorVectors<>+224(SB), Y7, Y8
-	VSUBPS       Y8, Y1, Y1
-	VMULPS       vectorVectors<>+256(SB), Y7, Y7
-	VSUBPS       Y7, Y1, Y1
-	VMULPS       Y1, Y1, Y7
-	VMULPS       vectorVectors<>+288(SB), Y1, Y8
-	VADDPS       vectorVectors<>+320(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+352(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+384(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+416(SB), Y8, Y8
-	VMULPS       Y8, Y7, Y7
-	VADDPS       Y7, Y1, Y1
-	VADDPS       vectorVectors<>+448(SB), Y1, Y1
-	VPADDD       vectorVectors<>+480(SB), Y6, Y6
-	VPSLLD       $+23, Y6, Y6
-	VMULPS       Y6, Y1, Y1
-	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
-	VSUBPS       Y3, Y0, Y0
-	VMINPS       Y0, Y4, Y0
-	VMAXPS       Y0, Y5, Y0
-	VMULPS       vectorVectors<>+160(SB), Y0, Y3
-	VADDPS       vectorVectors<>+192(SB), Y3, Y3
-	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
-	VMULPS       vectorVectors<>+224(SB), Y4, Y5
-	VSUBPS       Y5, Y0, Y0
-	VMULPS       vectorVectors<>+256(SB), Y4, Y4
+	VPBROADCASTD 72(DI), Y1
+	VPADDD       Y1, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTD     Y0, Y1, Y2
+	VPXOR        vectorVectors<>+1216(SB), Y2, Y2
+	VPBROADCASTD 16(DI), Y3
+	VPCMPGTD     Y0, Y3, Y0
+	VPAND        Y0, Y2, Y0
+	VMOVUPS      vectorVectors<>+1248(SB), Y2
+	VMASKMOVPS   (SI)(BX*4), Y15, Y3
+	VBLENDVPS    Y0, Y3, Y2, Y0
+	VMASKMOVPS   Y0, Y15, (SI)(BX*4)
+	VMASKMOVPS   (R12)(BX*4), Y15, Y0
+	VPXOR        vectorVectors<>+1056(SB), Y0, Y0
+	VMOVUPS      vectorVectors<>+1088(SB), Y2
+	VPCMPGTD     Y0, Y2, Y0
+	VMASKMOVPS   (R13)(BX*4), Y15, Y2
+	VMULPS       vectorVectors<>+1152(SB), Y2, Y2
+	VANDNPS      Y2, Y0, Y0
+	VMASKMOVPS   Y0, Y15, (R13)(BX*4)
+
+end11:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 176(DI)
+	MOVQ  168(DI), R8
+	IMULQ 96(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  168(DI), R8
+	IMULQ 96(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R12
+	MOVQ  largest+56(FP), R13
+	MOVQ  bits2+88(FP), R14
+	MOVQ  168(DI), R8
+	IMULQ 96(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  ds+48(FP), AX
+	LEAQ  (AX)(R8*4), R15
+	XORL  BX, BX
+	MOVQ  176(DI), DX
+	SUBQ  $+8, DX
+	JLT   tail12
+
+loop13:
+	VPBROADCASTD 24(DI), Y0
+	LEAQ         (BX), AX
+	VMOVD        AX, X1
+	VPBROADCASTD X1, Y1
+	VPADDD       vectorWideVectors<>+0(SB), Y1, Y1
+	VPADDD       Y1, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTD     Y0, Y1, Y2
+	VPXOR        vectorVectors<>+1216(SB), Y2, Y2
+	VPBROADCASTD 16(DI), Y3
+	VPCMPGTD     Y0, Y3, Y0
+	VPAND        Y0, Y2, Y0
+	VMOVUPS      vectorVectors<>+1248(SB), Y2
+	VBLENDVPS    Y0, (SI)(BX*4), Y2, Y0
+	VMOVUPS      Y0, (SI)(BX*4)
+	VMOVUPS      (R12)(BX*4), Y3
+	VMAXPS       Y0, Y3, Y0
+	VCMPPS       $+4, Y2, Y0, Y2
+	VANDPS       Y0, Y2, Y0
+	VMOVUPS      Y0, (R13)(BX*4)
+	VSUBPS       Y0, Y3, Y0
+	VMOVUPS      vectorVectors<>+96(SB), Y2
+	VMINPS       Y0, Y2, Y0
+	VMOVUPS      vectorVectors<>+128(SB), Y2
+	VMAXPS       Y0, Y2, Y0
+	VMULPS       vectorVectors<>+160(SB), Y0, Y2
+	VADDPS       vectorVectors<>+192(SB), Y2, Y2
+	VSUBPS       vectorVectors<>+192(SB), Y2, Y3
+	VMULPS       vectorVectors<>+224(SB), Y3, Y4
 	VSUBPS       Y4, Y0, Y0
-	VMULPS       Y0, Y0, Y4
-	VMULPS       vectorVectors<>+288(SB), Y0, Y5
-	VADDPS       vectorVectors<>+320(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+352(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+384(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+416(SB), Y5, Y5
-	VMULPS       Y5, Y4, Y4
-	VADDPS       Y4, Y0, Y0
+	VMULPS       vectorVectors<>+256(SB), Y3, Y3
+	VSUBPS       Y3, Y0, Y0
+	VMULPS       Y0, Y0, Y3
+	VMULPS       vectorVectors<>+288(SB), Y0, Y4
+	VADDPS       vectorVectors<>+320(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y4
+	VADDPS       vectorVectors<>+352(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y4
+	VADDPS       vectorVectors<>+384(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y4
+	VADDPS       vectorVectors<>+416(SB), Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VADDPS       Y3, Y0, Y0
 	VADDPS       vectorVectors<>+448(SB), Y0, Y0
-	VPADDD       vectorVectors<>+480(SB), Y3, Y3
-	VPSLLD       $+23, Y3, Y3
-	VMULPS       Y3, Y0, Y0
-	VMASKMOVPS   Y0, Y15, 32(R12)(BX*4)
-	VADDPS       Y0, Y1, Y3
-	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      vectorVectors<>+448(SB), Y5
-	VDIVPS       Y3, Y5, Y3
-	VANDPS       Y3, Y4, Y3
-	VMASKMOVPS   Y3, Y15, 32(R14)(BX*4)
-	VMULPS       Y3, Y1, Y1
-	VMASKMOVPS   Y1, Y15, 32(SI)(BX*4)
-	VMULPS       Y3, Y0, Y0
-	VMASKMOVPS   Y0, Y15, 32(R12)(BX*4)
-	VPXOR        vectorVectors<>+1056(SB), Y14, Y3
-	VMOVUPS      vectorVectors<>+1088(SB), Y4
-	VPCMPGTD     Y3, Y4, Y3
-	VMULPS       vectorVectors<>+1152(SB), Y1, Y5
-	VANDNPS      Y5, Y3, Y5
-	VMASKMOVPS   Y5, Y15, 32(R15)(BX*4)
-	VMASKMOVPS   32(R8)(BX*4), Y15, Y5
-	VMULPS       vectorVectors<>+1152(SB), Y5, Y5
-	VANDNPS      Y5, Y3, Y3
-	VMASKMOVPS   Y3, Y15, 32(R8)(BX*4)
-	VMASKMOVPS   32(R9)(BX*4), Y15, Y5
-	VPXOR        vectorVectors<>+1056(SB), Y5, Y5
-	VPCMPGTD     Y5, Y4, Y4
-	VMULPS       vectorVectors<>+1152(SB), Y0, Y5
-	VANDNPS      Y5, Y4, Y5
-	VMASKMOVPS   Y5, Y15, 32(R10)(BX*4)
-	VMASKMOVPS   32(R11)(BX*4), Y15, Y5
-	VMULPS       vectorVectors<>+1152(SB), Y5, Y5
-	VANDNPS      Y5, Y4, Y2
-	VMASKMOVPS   Y2, Y15, 32(R11)(BX*4)
-	VMULPS       Y3, Y1, Y4
-	VMULPS       Y2, Y0, Y5
-	VADDPS       Y5, Y4, Y4
-	MOVQ         240(DI), AX
-	VMASKMOVPS   Y4, Y15, 32(AX)(BX*4)
-	VSUBPS       Y4, Y3, Y3
-	VMULPS       Y3, Y1, Y1
-	VMULPS       vectorVectors<>+1184(SB), Y1, Y1
-	VMASKMOVPS   Y1, Y15, 32(R8)(BX*4)
-	VSUBPS       Y4, Y2, Y1
-	VMULPS       Y1, Y0, Y0
-	VMULPS       vectorVectors<>+1184(SB), Y0, Y0
-	VMASKMOVPS   Y0, Y15, 32(R11)(BX*4)
+	VPADDD       vectorVectors<>+480(SB), Y2, Y2
+	VPSLLD       $+23, Y2, Y2
+	VMULPS       Y2, Y0, Y0
+	VMOVUPS      Y0, (R12)(BX*4)
+	VMOVUPS      (R14)(BX*4), Y0
+	VPXOR        vectorVectors<>+1056(SB), Y0, Y0
+	VMOVUPS      vectorVectors<>+1088(SB), Y2
+	VPCMPGTD     Y0, Y2, Y0
+	VMOVUPS      (R15)(BX*4), Y2
+	VMULPS       vectorVectors<>+1152(SB), Y2, Y2
+	VANDNPS      Y2, Y0, Y0
+	VMOVUPS      Y0, (R15)(BX*4)
+	ADDQ         $+8, BX
+	CMPQ         BX, DX
+	JLE          loop13
 
-end10:
-	MOVQ 112(DI), R8
-	MOVQ R8, 184(DI)
-	MOVQ dk_+104(FP), SI
-	MOVQ dv_+112(FP), R12
-	XORL BX, BX
-	MOVQ 184(DI), DX
-	SUBQ $+8, DX
-	JLT  tail11
+tail12:
+	MOVQ         176(DI), CX
+	SUBQ         BX, CX
+	JLE          end14
+	MOVL         $+8, DX
+	CMPQ         CX, DX
+	CMOVQLT      CX, DX
+	NEGQ         DX
+	LEAQ         vectorWideVectors<>+128(SB), AX
+	VMOVUPS      32(AX)(DX*4), Y15
+	VPBROADCASTD 24(DI), Y0
+	LEAQ         (BX), AX
+	VMOVD        AX, X1
+	VPBROADCASTD X1, Y1
+	VPADDD       vectorWideVectors<>+0(SB), Y1, Y1
+	VPADDD       Y1, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTD     Y0, Y1, Y2
+	VPXOR        vectorVectors<>+1216(SB), Y2, Y2
+	VPBROADCASTD 16(DI), Y3
+	VPCMPGTD     Y0, Y3, Y0
+	VPAND        Y0, Y2, Y0
+	VMOVUPS      vectorVectors<>+1248(SB), Y2
+	VMASKMOVPS   (SI)(BX*4), Y15, Y3
+	VBLENDVPS    Y0, Y3, Y2, Y0
+	VMASKMOVPS   Y0, Y15, (SI)(BX*4)
+	VMASKMOVPS   (R12)(BX*4), Y15, Y3
+	VMAXPS       Y0, Y3, Y0
+	VCMPPS       $+4, Y2, Y0, Y2
+	VANDPS       Y0, Y2, Y0
+	VMASKMOVPS   Y0, Y15, (R13)(BX*4)
+	VSUBPS       Y0, Y3, Y0
+	VMOVUPS      vectorVectors<>+96(SB), Y2
+	VMINPS       Y0, Y2, Y0
+	VMOVUPS      vectorVectors<>+128(SB), Y2
+	VMAXPS       Y0, Y2, Y0
+	VMULPS       vectorVectors<>+160(SB), Y0, Y2
+	VADDPS       vectorVectors<>+192(SB), Y2, Y2
+	VSUBPS       vectorVectors<>+192(SB), Y2, Y3
+	VMULPS       vectorVectors<>+224(SB), Y3, Y4
+	VSUBPS       Y4, Y0, Y0
+	VMULPS       vectorVectors<>+256(SB), Y3, Y3
+	VSUBPS       Y3, Y0, Y0
+	VMULPS       Y0, Y0, Y3
+	VMULPS       vectorVectors<>+288(SB), Y0, Y4
+	VADDPS       vectorVectors<>+320(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y4
+	VADDPS       vectorVectors<>+352(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y4
+	VADDPS       vectorVectors<>+384(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y4
+	VADDPS       vectorVectors<>+416(SB), Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VADDPS       Y3, Y0, Y0
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y2, Y2
+	VPSLLD       $+23, Y2, Y2
+	VMULPS       Y2, Y0, Y0
+	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
+	VMASKMOVPS   (R14)(BX*4), Y15, Y0
+	VPXOR        vectorVectors<>+1056(SB), Y0, Y0
+	VMOVUPS      vectorVectors<>+1088(SB), Y2
+	VPCMPGTD     Y0, Y2, Y0
+	VMASKMOVPS   (R15)(BX*4), Y15, Y2
+	VMULPS       vectorVectors<>+1152(SB), Y2, Y2
+	VANDNPS      Y2, Y0, Y0
+	VMASKMOVPS   Y0, Y15, (R15)(BX*4)
 
-loop12:
-	VPXOR   Y0, Y0, Y0
+end14:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 176(DI)
+	MOVQ  168(DI), R8
+	IMULQ 96(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  largest+56(FP), R12
+	MOVQ  168(DI), R8
+	IMULQ 96(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R13
+	MOVQ  norm+64(FP), R14
+	XORL  BX, BX
+	MOVQ  176(DI), DX
+	SUBQ  $+8, DX
+	JLT   tail15
+
+loop16:
+	VMOVUPS (SI)(BX*4), Y0
+	VSUBPS  (R12)(BX*4), Y0, Y0
+	VMOVUPS vectorVectors<>+96(SB), Y1
+	VMINPS  Y0, Y1, Y0
+	VMOVUPS vectorVectors<>+128(SB), Y1
+	VMAXPS  Y0, Y1, Y0
+	VMULPS  vectorVectors<>+160(SB), Y0, Y1
+	VADDPS  vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS  vectorVectors<>+192(SB), Y1, Y2
+	VMULPS  vectorVectors<>+224(SB), Y2, Y3
+	VSUBPS  Y3, Y0, Y0
+	VMULPS  vectorVectors<>+256(SB), Y2, Y2
+	VSUBPS  Y2, Y0, Y0
+	VMULPS  Y0, Y0, Y2
+	VMULPS  vectorVectors<>+288(SB), Y0, Y3
+	VADDPS  vectorVectors<>+320(SB), Y3, Y3
+	VMULPS  Y0, Y3, Y3
+	VADDPS  vectorVectors<>+352(SB), Y3, Y3
+	VMULPS  Y0, Y3, Y3
+	VADDPS  vectorVectors<>+384(SB), Y3, Y3
+	VMULPS  Y0, Y3, Y3
+	VADDPS  vectorVectors<>+416(SB), Y3, Y3
+	VMULPS  Y3, Y2, Y2
+	VADDPS  Y2, Y0, Y0
+	VADDPS  vectorVectors<>+448(SB), Y0, Y0
+	VPADDD  vectorVectors<>+480(SB), Y1, Y1
+	VPSLLD  $+23, Y1, Y1
+	VMULPS  Y1, Y0, Y0
 	VMOVUPS Y0, (SI)(BX*4)
-	VMOVUPS Y0, (R12)(BX*4)
+	VMOVUPS (R13)(BX*4), Y1
+	VADDPS  Y0, Y1, Y0
+	VPXOR   Y2, Y2, Y2
+	VCMPPS  $+1, Y0, Y2, Y3
+	VMOVUPS vectorVectors<>+448(SB), Y4
+	VDIVPS  Y0, Y4, Y0
+	VANDPS  Y0, Y3, Y0
+	VMOVUPS Y0, (R14)(BX*4)
+	VMULPS  Y0, Y1, Y0
+	VMOVUPS Y0, (R13)(BX*4)
 	ADDQ    $+8, BX
 	CMPQ    BX, DX
-	JLE     loop12
+	JLE     loop16
 
-tail11:
-	MOVQ       184(DI), CX
+tail15:
+	MOVQ       176(DI), CX
 	SUBQ       BX, CX
-	JLE        end13
+	JLE        end17
 	MOVL       $+8, DX
 	CMPQ       CX, DX
 	CMOVQLT    CX, DX
 	NEGQ       DX
 	LEAQ       vectorWideVectors<>+128(SB), AX
 	VMOVUPS    32(AX)(DX*4), Y15
-	VPXOR      Y0, Y0, Y0
+	VMASKMOVPS (SI)(BX*4), Y15, Y0
+	VMASKMOVPS (R12)(BX*4), Y15, Y1
+	VSUBPS     Y1, Y0, Y0
+	VMOVUPS    vectorVectors<>+96(SB), Y1
+	VMINPS     Y0, Y1, Y0
+	VMOVUPS    vectorVectors<>+128(SB), Y1
+	VMAXPS     Y0, Y1, Y0
+	VMULPS     vectorVectors<>+160(SB), Y0, Y1
+	VADDPS     vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS     vectorVectors<>+192(SB), Y1, Y2
+	VMULPS     vectorVectors<>+224(SB), Y2, Y3
+	VSUBPS     Y3, Y0, Y0
+	VMULPS     vectorVectors<>+256(SB), Y2, Y2
+	VSUBPS     Y2, Y0, Y0
+	VMULPS     Y0, Y0, Y2
+	VMULPS     vectorVectors<>+288(SB), Y0, Y3
+	VADDPS     vectorVectors<>+320(SB), Y3, Y3
+	VMULPS     Y0, Y3, Y3
+	VADDPS     vectorVectors<>+352(SB), Y3, Y3
+	VMULPS     Y0, Y3, Y3
+	VADDPS     vectorVectors<>+384(SB), Y3, Y3
+	VMULPS     Y0, Y3, Y3
+	VADDPS     vectorVectors<>+416(SB), Y3, Y3
+	VMULPS     Y3, Y2, Y2
+	VADDPS     Y2, Y0, Y0
+	VADDPS     vectorVectors<>+448(SB), Y0, Y0
+	VPADDD     vectorVectors<>+480(SB), Y1, Y1
+	VPSLLD     $+23, Y1, Y1
+	VMULPS     Y1, Y0, Y0
 	VMASKMOVPS Y0, Y15, (SI)(BX*4)
-	VMASKMOVPS Y0, Y15, (R12)(BX*4)
+	VMASKMOVPS (R13)(BX*4), Y15, Y1
+	VADDPS     Y0, Y1, Y0
+	VPXOR      Y2, Y2, Y2
+	VCMPPS     $+1, Y0, Y2, Y3
+	VMOVUPS    vectorVectors<>+448(SB), Y4
+	VDIVPS     Y0, Y4, Y0
+	VANDPS     Y0, Y3, Y0
+	VMASKMOVPS Y0, Y15, (R14)(BX*4)
+	VMULPS     Y0, Y1, Y0
+	VMASKMOVPS Y0, Y15, (R13)(BX*4)
 
-end13:
+end17:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 176(DI)
+	MOVQ  168(DI), R8
+	IMULQ 96(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  norm+64(FP), R12
+	MOVQ  bits+72(FP), R13
+	MOVQ  168(DI), R8
+	IMULQ 96(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R14
+	MOVQ  168(DI), R8
+	IMULQ 96(DI), R8
+	MOVQ  weight+80(FP), AX
+	LEAQ  (AX)(R8*4), R15
+	MOVQ  168(DI), R8
+	IMULQ 96(DI), R8
+	MOVQ  ds+48(FP), AX
+	LEAQ  (AX)(R8*4), R8
+	MOVQ  R8, 184(DI)
+	MOVQ  168(DI), R8
+	IMULQ 96(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  ds+48(FP), AX
+	LEAQ  (AX)(R8*4), R8
+	MOVQ  R8, 192(DI)
+	MOVQ  $+0, R8
+	MOVQ  delta+96(FP), AX
+	LEAQ  (AX)(R8*4), R8
+	MOVQ  R8, 200(DI)
+	MOVQ  184(DI), R8
+	MOVQ  192(DI), R9
+	MOVQ  200(DI), R10
+	XORL  BX, BX
+	MOVQ  176(DI), DX
+	SUBQ  $+8, DX
+	JLT   tail18
+
+loop19:
+	VMOVUPS  (SI)(BX*4), Y0
+	VMULPS   (R12)(BX*4), Y0, Y0
+	VMOVUPS  Y0, (SI)(BX*4)
+	VMOVUPS  (R13)(BX*4), Y1
+	VPXOR    vectorVectors<>+1056(SB), Y1, Y1
+	VMOVUPS  vectorVectors<>+1088(SB), Y2
+	VPCMPGTD Y1, Y2, Y1
+	VMOVUPS  (R14)(BX*4), Y2
+	VMULPS   vectorVectors<>+1152(SB), Y2, Y3
+	VANDNPS  Y3, Y1, Y1
+	VMOVUPS  Y1, (R15)(BX*4)
+	VMOVUPS  (R8)(BX*4), Y1
+	VMULPS   Y1, Y2, Y3
+	VMULPS   (R9)(BX*4), Y0, Y0
+	VADDPS   Y0, Y3, Y0
+	VMOVUPS  Y0, (R10)(BX*4)
+	VSUBPS   Y0, Y1, Y0
+	VMULPS   Y0, Y2, Y0
+	VMULPS   vectorVectors<>+1184(SB), Y0, Y0
+	VMOVUPS  Y0, (R8)(BX*4)
+	ADDQ     $+8, BX
+	CMPQ     BX, DX
+	JLE      loop19
+
+tail18:
+	MOVQ       176(DI), CX
+	SUBQ       BX, CX
+	JLE        end20
+	MOVL       $+8, DX
+	CMPQ       CX, DX
+	CMOVQLT    CX, DX
+	NEGQ       DX
+	LEAQ       vectorWideVectors<>+128(SB), AX
+	VMOVUPS    32(AX)(DX*4), Y15
+	VMASKMOVPS (SI)(BX*4), Y15, Y0
+	VMASKMOVPS (R12)(BX*4), Y15, Y1
+	VMULPS     Y1, Y0, Y0
+	VMASKMOVPS Y0, Y15, (SI)(BX*4)
+	VMASKMOVPS (R13)(BX*4), Y15, Y1
+	VPXOR      vectorVectors<>+1056(SB), Y1, Y1
+	VMOVUPS    vectorVectors<>+1088(SB), Y2
+	VPCMPGTD   Y1, Y2, Y1
+	VMASKMOVPS (R14)(BX*4), Y15, Y2
+	VMULPS     vectorVectors<>+1152(SB), Y2, Y3
+	VANDNPS    Y3, Y1, Y1
+	VMASKMOVPS Y1, Y15, (R15)(BX*4)
+	VMASKMOVPS (R8)(BX*4), Y15, Y1
+	VMULPS     Y1, Y2, Y3
+	VMASKMOVPS (R9)(BX*4), Y15, Y4
+	VMULPS     Y4, Y0, Y0
+	VADDPS     Y0, Y3, Y0
+	VMASKMOVPS Y0, Y15, (R10)(BX*4)
+	VSUBPS     Y0, Y1, Y0
+	VMULPS     Y0, Y2, Y0
+	VMULPS     vectorVectors<>+1184(SB), Y0, Y0
+	VMASKMOVPS Y0, Y15, (R8)(BX*4)
+
+end20:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 176(DI)
+	MOVQ  bits2+88(FP), SI
+	MOVQ  168(DI), R8
+	IMULQ 96(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R12
+	MOVQ  168(DI), R8
+	IMULQ 96(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  weight+80(FP), AX
+	LEAQ  (AX)(R8*4), R13
+	MOVQ  168(DI), R8
+	IMULQ 96(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  ds+48(FP), AX
+	LEAQ  (AX)(R8*4), R14
+	MOVQ  delta+96(FP), R15
+	XORL  BX, BX
+	MOVQ  176(DI), DX
+	SUBQ  $+8, DX
+	JLT   tail21
+
+loop22:
+	VMOVUPS  (SI)(BX*4), Y0
+	VPXOR    vectorVectors<>+1056(SB), Y0, Y0
+	VMOVUPS  vectorVectors<>+1088(SB), Y1
+	VPCMPGTD Y0, Y1, Y0
+	VMOVUPS  (R12)(BX*4), Y1
+	VMULPS   vectorVectors<>+1152(SB), Y1, Y2
+	VANDNPS  Y2, Y0, Y0
+	VMOVUPS  Y0, (R13)(BX*4)
+	VMOVUPS  (R14)(BX*4), Y0
+	VSUBPS   (R15)(BX*4), Y0, Y0
+	VMULPS   Y0, Y1, Y0
+	VMULPS   vectorVectors<>+1184(SB), Y0, Y0
+	VMOVUPS  Y0, (R14)(BX*4)
+	ADDQ     $+8, BX
+	CMPQ     BX, DX
+	JLE      loop22
+
+tail21:
+	MOVQ       176(DI), CX
+	SUBQ       BX, CX
+	JLE        end23
+	MOVL       $+8, DX
+	CMPQ       CX, DX
+	CMOVQLT    CX, DX
+	NEGQ       DX
+	LEAQ       vectorWideVectors<>+128(SB), AX
+	VMOVUPS    32(AX)(DX*4), Y15
+	VMASKMOVPS (SI)(BX*4), Y15, Y0
+	VPXOR      vectorVectors<>+1056(SB), Y0, Y0
+	VMOVUPS    vectorVectors<>+1088(SB), Y1
+	VPCMPGTD   Y0, Y1, Y0
+	VMASKMOVPS (R12)(BX*4), Y15, Y1
+	VMULPS     vectorVectors<>+1152(SB), Y1, Y2
+	VANDNPS    Y2, Y0, Y0
+	VMASKMOVPS Y0, Y15, (R13)(BX*4)
+	VMASKMOVPS (R14)(BX*4), Y15, Y0
+	VMASKMOVPS (R15)(BX*4), Y15, Y2
+	VSUBPS     Y2, Y0, Y0
+	VMULPS     Y0, Y1, Y0
+	VMULPS     vectorVectors<>+1184(SB), Y0, Y0
+	VMASKMOVPS Y0, Y15, (R14)(BX*4)
+
+end23:
+	MOVQ 168(DI), AX
+	INCQ AX
+	MOVQ AX, 168(DI)
+	CMPQ AX, 160(DI)
+	JLT  loop5
+
+end6:
 	MOVQ $+0, R8
-	MOVQ R8, 192(DI)
+	MOVQ R8, 168(DI)
 	MOVQ 16(DI), R8
-	MOVQ R8, 184(DI)
-	MOVQ 192(DI), AX
-	CMPQ AX, 184(DI)
-	JGE  end15
+	MOVQ R8, 160(DI)
+	MOVQ 168(DI), AX
+	CMPQ AX, 160(DI)
+	JGE  end25
 
-loop14:
-	MOVQ         192(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         176(DI), R8
-	MOVQ         R8, 200(DI)
-	MOVQ         192(DI), R8
-	ADDQ         80(DI), R8
-	CMPQ         R8, 88(DI)
-	CMOVQGT      88(DI), R8
+loop24:
+	MOVQ    168(DI), R8
+	SHLQ    $+4, R8
+	MOVQ    R8, 176(DI)
+	MOVQ    176(DI), R8
+	MOVQ    dk_+104(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, (SI)
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, 32(SI)
+	MOVQ    120(DI), R8
+	ADDQ    176(DI), R8
+	MOVQ    dk_+104(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, (SI)
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, 32(SI)
+	MOVQ    120(DI), R8
+	SHLQ    $+1, R8
+	ADDQ    176(DI), R8
+	MOVQ    dk_+104(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, (SI)
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, 32(SI)
+	MOVQ    120(DI), R8
+	IMULQ   $+3, R8
+	ADDQ    176(DI), R8
+	MOVQ    dk_+104(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, (SI)
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, 32(SI)
+	MOVQ    168(DI), AX
+	INCQ    AX
+	MOVQ    AX, 168(DI)
+	CMPQ    AX, 160(DI)
+	JLT     loop24
+
+end25:
+	MOVQ $+0, R8
+	MOVQ R8, 168(DI)
+	MOVQ 16(DI), R8
+	MOVQ R8, 160(DI)
+	MOVQ 168(DI), AX
+	CMPQ AX, 160(DI)
+	JGE  end27
+
+loop26:
+	MOVQ    168(DI), R8
+	SHLQ    $+4, R8
+	MOVQ    R8, 176(DI)
+	MOVQ    176(DI), R8
+	MOVQ    dv_+112(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, (SI)
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, 32(SI)
+	MOVQ    120(DI), R8
+	ADDQ    176(DI), R8
+	MOVQ    dv_+112(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, (SI)
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, 32(SI)
+	MOVQ    120(DI), R8
+	SHLQ    $+1, R8
+	ADDQ    176(DI), R8
+	MOVQ    dv_+112(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, (SI)
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, 32(SI)
+	MOVQ    120(DI), R8
+	IMULQ   $+3, R8
+	ADDQ    176(DI), R8
+	MOVQ    dv_+112(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, (SI)
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, 32(SI)
+	MOVQ    168(DI), AX
+	INCQ    AX
+	MOVQ    AX, 168(DI)
+	CMPQ    AX, 160(DI)
+	JLT     loop26
+
+end27:
+	MOVQ  136(DI), R8
+	IMULQ 88(DI), R8
+	MOVQ  R8, 160(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 176(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 168(DI)
+	MOVQ  176(DI), AX
+	CMPQ  AX, 168(DI)
+	JGE   end29
+
+loop28:
+	MOVQ         176(DI), R8
+	ADDQ         72(DI), R8
+	CMPQ         R8, 80(DI)
+	CMOVQGT      80(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 208(DI)
-	MOVQ         208(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         176(DI), R8
-	MOVQ         R8, 216(DI)
+	MOVQ         R8, 184(DI)
 	MOVQ         24(DI), R8
-	ADDQ         192(DI), R8
-	CMPQ         R8, 88(DI)
-	CMOVQGT      88(DI), R8
+	ADDQ         176(DI), R8
+	CMPQ         R8, 80(DI)
+	CMOVQGT      80(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 224(DI)
-	MOVQ         224(DI), R8
+	MOVQ         R8, 192(DI)
+	MOVQ         176(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         176(DI), R8
+	ADDQ         160(DI), R8
+	MOVQ         R8, 200(DI)
+	MOVQ         184(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         160(DI), R8
+	MOVQ         R8, 208(DI)
+	MOVQ         176(DI), R8
+	ADDQ         16(DI), R8
+	MOVQ         R8, 216(DI)
+	MOVQ         192(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         160(DI), R8
+	MOVQ         R8, 224(DI)
+	MOVQ         184(DI), R8
+	SHLQ         $+4, R8
 	MOVQ         R8, 232(DI)
 	MOVQ         192(DI), R8
+	SHLQ         $+4, R8
+	MOVQ         R8, 240(DI)
+	MOVQ         176(DI), R8
 	MOVQ         ds+48(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2688(DI)
-	MOVQ         16(DI), R8
-	ADDQ         192(DI), R8
+	MOVQ         216(DI), R8
 	MOVQ         ds+48(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         192(DI), R8
+	MOVQ         176(DI), R8
 	MOVQ         weight+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2816(DI)
-	MOVQ         216(DI), R8
+	MOVQ         208(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         232(DI), R8
+	MOVQ         224(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R12
 	MOVQ         200(DI), R8
 	MOVQ         dq+120(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	MOVQ         208(DI), R8
-	SHLQ         $+4, R8
+	MOVQ         232(DI), R8
 	MOVQ         dk_+104(FP), AX
 	LEAQ         (AX)(R8*4), R14
 	MOVQ         200(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), R15
-	MOVQ         208(DI), R8
-	SHLQ         $+4, R8
+	MOVQ         232(DI), R8
 	MOVQ         dv_+112(FP), AX
 	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 240(DI)
+	MOVQ         R8, 248(DI)
 	MOVQ         200(DI), R8
 	MOVQ         dout+32(FP), AX
 	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 248(DI)
-	MOVQ         240(DI), R8
-	MOVQ         248(DI), R9
+	MOVQ         R8, 256(DI)
+	MOVQ         248(DI), R8
+	MOVQ         256(DI), R9
 	VMOVUPS      2688(DI), Y0
 	VMULPS       (SI), Y0, Y1
 	VMOVUPS      2752(DI), Y2
@@ -24670,32 +25332,53 @@ loop14:
 	VMULPS       32(R9), Y0, Y0
 	VADDPS       32(R8), Y0, Y0
 	VMOVUPS      Y0, 32(R8)
-	MOVQ         16(DI), R8
-	ADDQ         192(DI), R8
+	MOVQ         216(DI), R8
 	MOVQ         ds+48(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2688(DI)
-	MOVQ         16(DI), R8
-	ADDQ         192(DI), R8
+	MOVQ         216(DI), R8
 	MOVQ         weight+80(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         224(DI), R8
-	SHLQ         $+4, R8
+	MOVQ         176(DI), R8
+	ADDQ         96(DI), R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2816(DI)
+	MOVQ         96(DI), R8
+	ADDQ         216(DI), R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2880(DI)
+	MOVQ         240(DI), R8
 	MOVQ         dk_+104(FP), AX
 	LEAQ         (AX)(R8*4), SI
 	MOVQ         200(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         224(DI), R8
-	SHLQ         $+4, R8
+	MOVQ         240(DI), R8
 	MOVQ         dv_+112(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	MOVQ         200(DI), R8
 	MOVQ         dout+32(FP), AX
 	LEAQ         (AX)(R8*4), R14
+	MOVQ         208(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R15
+	MOVQ         224(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 248(DI)
+	MOVQ         200(DI), R8
+	MOVQ         dq+120(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 256(DI)
+	MOVQ         248(DI), R8
+	MOVQ         256(DI), R9
 	VMOVUPS      2688(DI), Y0
 	VMULPS       (R12), Y0, Y0
 	VADDPS       (SI), Y0, Y0
@@ -24704,6 +25387,13 @@ loop14:
 	VMULPS       (R14), Y0, Y0
 	VADDPS       (R13), Y0, Y0
 	VMOVUPS      Y0, (R13)
+	VMOVUPS      2816(DI), Y0
+	VMULPS       64(R15), Y0, Y0
+	VMOVUPS      2880(DI), Y1
+	VMULPS       64(R8), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 64(R9)
 	VMOVUPS      2688(DI), Y0
 	VMULPS       32(R12), Y0, Y0
 	VADDPS       32(SI), Y0, Y0
@@ -24712,92 +25402,522 @@ loop14:
 	VMULPS       32(R14), Y0, Y0
 	VADDPS       32(R13), Y0, Y0
 	VMOVUPS      Y0, 32(R13)
-	MOVQ         192(DI), AX
+	VMOVUPS      2816(DI), Y0
+	VMULPS       96(R15), Y0, Y0
+	VMOVUPS      2880(DI), Y1
+	VMULPS       96(R8), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 96(R9)
+	MOVQ         176(DI), R8
+	ADDQ         96(DI), R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2688(DI)
+	MOVQ         176(DI), R8
+	ADDQ         96(DI), R8
+	MOVQ         weight+80(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2752(DI)
+	MOVQ         176(DI), R8
+	MOVQ         96(DI), R9
+	SHLQ         $+1, R9
+	ADDQ         R9, R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2816(DI)
+	MOVQ         96(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         216(DI), R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2880(DI)
+	MOVQ         120(DI), R8
+	ADDQ         232(DI), R8
+	MOVQ         dk_+104(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         200(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         120(DI), R8
+	ADDQ         232(DI), R8
+	MOVQ         dv_+112(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	MOVQ         200(DI), R8
+	MOVQ         dout+32(FP), AX
+	LEAQ         (AX)(R8*4), R14
+	MOVQ         208(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R15
+	MOVQ         224(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 248(DI)
+	MOVQ         200(DI), R8
+	MOVQ         dq+120(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 256(DI)
+	MOVQ         248(DI), R8
+	MOVQ         256(DI), R9
+	VMOVUPS      2688(DI), Y0
+	VMULPS       64(R12), Y0, Y0
+	VADDPS       (SI), Y0, Y0
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      2752(DI), Y0
+	VMULPS       64(R14), Y0, Y0
+	VADDPS       (R13), Y0, Y0
+	VMOVUPS      Y0, (R13)
+	VMOVUPS      2816(DI), Y0
+	VMULPS       128(R15), Y0, Y0
+	VMOVUPS      2880(DI), Y1
+	VMULPS       128(R8), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 128(R9)
+	VMOVUPS      2688(DI), Y0
+	VMULPS       96(R12), Y0, Y0
+	VADDPS       32(SI), Y0, Y0
+	VMOVUPS      Y0, 32(SI)
+	VMOVUPS      2752(DI), Y0
+	VMULPS       96(R14), Y0, Y0
+	VADDPS       32(R13), Y0, Y0
+	VMOVUPS      Y0, 32(R13)
+	VMOVUPS      2816(DI), Y0
+	VMULPS       160(R15), Y0, Y0
+	VMOVUPS      2880(DI), Y1
+	VMULPS       160(R8), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 160(R9)
+	MOVQ         96(DI), R8
+	ADDQ         216(DI), R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2688(DI)
+	MOVQ         96(DI), R8
+	ADDQ         216(DI), R8
+	MOVQ         weight+80(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2752(DI)
+	MOVQ         176(DI), R8
+	MOVQ         96(DI), R9
+	IMULQ        $+3, R9
+	ADDQ         R9, R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2816(DI)
+	MOVQ         96(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         216(DI), R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2880(DI)
+	MOVQ         120(DI), R8
+	ADDQ         240(DI), R8
+	MOVQ         dk_+104(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         200(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         120(DI), R8
+	ADDQ         240(DI), R8
+	MOVQ         dv_+112(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	MOVQ         200(DI), R8
+	MOVQ         dout+32(FP), AX
+	LEAQ         (AX)(R8*4), R14
+	MOVQ         208(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R15
+	MOVQ         224(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 248(DI)
+	MOVQ         200(DI), R8
+	MOVQ         dq+120(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 256(DI)
+	MOVQ         248(DI), R8
+	MOVQ         256(DI), R9
+	VMOVUPS      2688(DI), Y0
+	VMULPS       64(R12), Y0, Y0
+	VADDPS       (SI), Y0, Y0
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      2752(DI), Y0
+	VMULPS       64(R14), Y0, Y0
+	VADDPS       (R13), Y0, Y0
+	VMOVUPS      Y0, (R13)
+	VMOVUPS      2816(DI), Y0
+	VMULPS       192(R15), Y0, Y0
+	VMOVUPS      2880(DI), Y1
+	VMULPS       192(R8), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 192(R9)
+	VMOVUPS      2688(DI), Y0
+	VMULPS       96(R12), Y0, Y0
+	VADDPS       32(SI), Y0, Y0
+	VMOVUPS      Y0, 32(SI)
+	VMOVUPS      2752(DI), Y0
+	VMULPS       96(R14), Y0, Y0
+	VADDPS       32(R13), Y0, Y0
+	VMOVUPS      Y0, 32(R13)
+	VMOVUPS      2816(DI), Y0
+	VMULPS       224(R15), Y0, Y0
+	VMOVUPS      2880(DI), Y1
+	VMULPS       224(R8), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 224(R9)
+	MOVQ         176(DI), R8
+	MOVQ         96(DI), R9
+	SHLQ         $+1, R9
+	ADDQ         R9, R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2688(DI)
+	MOVQ         176(DI), R8
+	MOVQ         96(DI), R9
+	SHLQ         $+1, R9
+	ADDQ         R9, R8
+	MOVQ         weight+80(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2752(DI)
+	MOVQ         120(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         232(DI), R8
+	MOVQ         dk_+104(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         200(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         120(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         232(DI), R8
+	MOVQ         dv_+112(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	MOVQ         200(DI), R8
+	MOVQ         dout+32(FP), AX
+	LEAQ         (AX)(R8*4), R14
+	VMOVUPS      2688(DI), Y0
+	VMULPS       128(R12), Y0, Y0
+	VADDPS       (SI), Y0, Y0
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      2752(DI), Y0
+	VMULPS       128(R14), Y0, Y0
+	VADDPS       (R13), Y0, Y0
+	VMOVUPS      Y0, (R13)
+	VMOVUPS      2688(DI), Y0
+	VMULPS       160(R12), Y0, Y0
+	VADDPS       32(SI), Y0, Y0
+	VMOVUPS      Y0, 32(SI)
+	VMOVUPS      2752(DI), Y0
+	VMULPS       160(R14), Y0, Y0
+	VADDPS       32(R13), Y0, Y0
+	VMOVUPS      Y0, 32(R13)
+	MOVQ         96(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         216(DI), R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2688(DI)
+	MOVQ         96(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         216(DI), R8
+	MOVQ         weight+80(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2752(DI)
+	MOVQ         120(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         240(DI), R8
+	MOVQ         dk_+104(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         200(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         120(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         240(DI), R8
+	MOVQ         dv_+112(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	MOVQ         200(DI), R8
+	MOVQ         dout+32(FP), AX
+	LEAQ         (AX)(R8*4), R14
+	VMOVUPS      2688(DI), Y0
+	VMULPS       128(R12), Y0, Y0
+	VADDPS       (SI), Y0, Y0
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      2752(DI), Y0
+	VMULPS       128(R14), Y0, Y0
+	VADDPS       (R13), Y0, Y0
+	VMOVUPS      Y0, (R13)
+	VMOVUPS      2688(DI), Y0
+	VMULPS       160(R12), Y0, Y0
+	VADDPS       32(SI), Y0, Y0
+	VMOVUPS      Y0, 32(SI)
+	VMOVUPS      2752(DI), Y0
+	VMULPS       160(R14), Y0, Y0
+	VADDPS       32(R13), Y0, Y0
+	VMOVUPS      Y0, 32(R13)
+	MOVQ         176(DI), R8
+	MOVQ         96(DI), R9
+	IMULQ        $+3, R9
+	ADDQ         R9, R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2688(DI)
+	MOVQ         176(DI), R8
+	MOVQ         96(DI), R9
+	IMULQ        $+3, R9
+	ADDQ         R9, R8
+	MOVQ         weight+80(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2752(DI)
+	MOVQ         120(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         232(DI), R8
+	MOVQ         dk_+104(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         200(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         120(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         232(DI), R8
+	MOVQ         dv_+112(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	MOVQ         200(DI), R8
+	MOVQ         dout+32(FP), AX
+	LEAQ         (AX)(R8*4), R14
+	VMOVUPS      2688(DI), Y0
+	VMULPS       192(R12), Y0, Y0
+	VADDPS       (SI), Y0, Y0
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      2752(DI), Y0
+	VMULPS       192(R14), Y0, Y0
+	VADDPS       (R13), Y0, Y0
+	VMOVUPS      Y0, (R13)
+	VMOVUPS      2688(DI), Y0
+	VMULPS       224(R12), Y0, Y0
+	VADDPS       32(SI), Y0, Y0
+	VMOVUPS      Y0, 32(SI)
+	VMOVUPS      2752(DI), Y0
+	VMULPS       224(R14), Y0, Y0
+	VADDPS       32(R13), Y0, Y0
+	VMOVUPS      Y0, 32(R13)
+	MOVQ         96(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         216(DI), R8
+	MOVQ         ds+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2688(DI)
+	MOVQ         96(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         216(DI), R8
+	MOVQ         weight+80(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2752(DI)
+	MOVQ         120(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         240(DI), R8
+	MOVQ         dk_+104(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         200(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         120(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         240(DI), R8
+	MOVQ         dv_+112(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	MOVQ         200(DI), R8
+	MOVQ         dout+32(FP), AX
+	LEAQ         (AX)(R8*4), R14
+	VMOVUPS      2688(DI), Y0
+	VMULPS       192(R12), Y0, Y0
+	VADDPS       (SI), Y0, Y0
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      2752(DI), Y0
+	VMULPS       192(R14), Y0, Y0
+	VADDPS       (R13), Y0, Y0
+	VMOVUPS      Y0, (R13)
+	VMOVUPS      2688(DI), Y0
+	VMULPS       224(R12), Y0, Y0
+	VADDPS       32(SI), Y0, Y0
+	VMOVUPS      Y0, 32(SI)
+	VMOVUPS      2752(DI), Y0
+	VMULPS       224(R14), Y0, Y0
+	VADDPS       32(R13), Y0, Y0
+	VMOVUPS      Y0, 32(R13)
+	MOVQ         176(DI), AX
 	INCQ         AX
-	MOVQ         AX, 192(DI)
-	CMPQ         AX, 184(DI)
-	JLT          loop14
+	MOVQ         AX, 176(DI)
+	CMPQ         AX, 168(DI)
+	JLT          loop28
 
-end15:
-	MOVQ 160(DI), R8
-	SHLQ $+4, R8
-	ADDQ 136(DI), R8
-	MOVQ R8, 184(DI)
-	MOVQ $+0, R8
-	MOVQ R8, 200(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 192(DI)
-	MOVQ 200(DI), AX
-	CMPQ AX, 192(DI)
-	JGE  end17
+end29:
+	MOVQ  136(DI), R8
+	IMULQ 88(DI), R8
+	MOVQ  R8, 168(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 184(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 176(DI)
+	MOVQ  184(DI), AX
+	CMPQ  AX, 176(DI)
+	JGE   end31
 
-loop16:
-	MOVQ    200(DI), R8
+loop30:
+	MOVQ    184(DI), R8
+	SHLQ    $+6, R8
+	ADDQ    168(DI), R8
+	MOVQ    R8, 192(DI)
+	MOVQ    184(DI), R8
 	SHLQ    $+4, R8
+	MOVQ    R8, 200(DI)
+	MOVQ    200(DI), R8
 	MOVQ    dk_+104(FP), AX
 	LEAQ    (AX)(R8*4), SI
-	MOVQ    184(DI), R8
-	MOVQ    200(DI), R9
-	SHLQ    $+6, R9
-	ADDQ    R9, R8
+	MOVQ    192(DI), R8
 	MOVQ    dk+128(FP), AX
 	LEAQ    (AX)(R8*4), R12
 	VMOVUPS (SI), Y0
 	VMOVUPS Y0, (R12)
 	VMOVUPS 32(SI), Y0
 	VMOVUPS Y0, 32(R12)
-	MOVQ    200(DI), AX
-	INCQ    AX
-	MOVQ    AX, 200(DI)
-	CMPQ    AX, 192(DI)
-	JLT     loop16
-
-end17:
-	MOVQ 160(DI), R8
-	SHLQ $+4, R8
-	ADDQ 136(DI), R8
-	MOVQ R8, 192(DI)
-	MOVQ $+0, R8
-	MOVQ R8, 208(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 200(DI)
-	MOVQ 208(DI), AX
-	CMPQ AX, 200(DI)
-	JGE  end19
-
-loop18:
-	MOVQ    208(DI), R8
-	SHLQ    $+4, R8
-	MOVQ    dv_+112(FP), AX
+	MOVQ    120(DI), R8
+	ADDQ    200(DI), R8
+	MOVQ    dk_+104(FP), AX
 	LEAQ    (AX)(R8*4), SI
 	MOVQ    192(DI), R8
-	MOVQ    208(DI), R9
-	SHLQ    $+6, R9
-	ADDQ    R9, R8
+	MOVQ    dk+128(FP), AX
+	LEAQ    (AX)(R8*4), R12
+	VMOVUPS (SI), Y0
+	VMOVUPS Y0, 64(R12)
+	VMOVUPS 32(SI), Y0
+	VMOVUPS Y0, 96(R12)
+	MOVQ    120(DI), R8
+	SHLQ    $+1, R8
+	ADDQ    200(DI), R8
+	MOVQ    dk_+104(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    192(DI), R8
+	MOVQ    dk+128(FP), AX
+	LEAQ    (AX)(R8*4), R12
+	VMOVUPS (SI), Y0
+	VMOVUPS Y0, 128(R12)
+	VMOVUPS 32(SI), Y0
+	VMOVUPS Y0, 160(R12)
+	MOVQ    120(DI), R8
+	IMULQ   $+3, R8
+	ADDQ    200(DI), R8
+	MOVQ    dk_+104(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    192(DI), R8
+	MOVQ    dk+128(FP), AX
+	LEAQ    (AX)(R8*4), R12
+	VMOVUPS (SI), Y0
+	VMOVUPS Y0, 192(R12)
+	VMOVUPS 32(SI), Y0
+	VMOVUPS Y0, 224(R12)
+	MOVQ    184(DI), AX
+	INCQ    AX
+	MOVQ    AX, 184(DI)
+	CMPQ    AX, 176(DI)
+	JLT     loop30
+
+end31:
+	MOVQ  136(DI), R8
+	IMULQ 88(DI), R8
+	MOVQ  R8, 176(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 192(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 184(DI)
+	MOVQ  192(DI), AX
+	CMPQ  AX, 184(DI)
+	JGE   end33
+
+loop32:
+	MOVQ    192(DI), R8
+	SHLQ    $+6, R8
+	ADDQ    176(DI), R8
+	MOVQ    R8, 200(DI)
+	MOVQ    192(DI), R8
+	SHLQ    $+4, R8
+	MOVQ    R8, 208(DI)
+	MOVQ    208(DI), R8
+	MOVQ    dv_+112(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    200(DI), R8
 	MOVQ    dv+136(FP), AX
 	LEAQ    (AX)(R8*4), R12
 	VMOVUPS (SI), Y0
 	VMOVUPS Y0, (R12)
 	VMOVUPS 32(SI), Y0
 	VMOVUPS Y0, 32(R12)
-	MOVQ    208(DI), AX
+	MOVQ    120(DI), R8
+	ADDQ    208(DI), R8
+	MOVQ    dv_+112(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    200(DI), R8
+	MOVQ    dv+136(FP), AX
+	LEAQ    (AX)(R8*4), R12
+	VMOVUPS (SI), Y0
+	VMOVUPS Y0, 64(R12)
+	VMOVUPS 32(SI), Y0
+	VMOVUPS Y0, 96(R12)
+	MOVQ    120(DI), R8
+	SHLQ    $+1, R8
+	ADDQ    208(DI), R8
+	MOVQ    dv_+112(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    200(DI), R8
+	MOVQ    dv+136(FP), AX
+	LEAQ    (AX)(R8*4), R12
+	VMOVUPS (SI), Y0
+	VMOVUPS Y0, 128(R12)
+	VMOVUPS 32(SI), Y0
+	VMOVUPS Y0, 160(R12)
+	MOVQ    120(DI), R8
+	IMULQ   $+3, R8
+	ADDQ    208(DI), R8
+	MOVQ    dv_+112(FP), AX
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    200(DI), R8
+	MOVQ    dv+136(FP), AX
+	LEAQ    (AX)(R8*4), R12
+	VMOVUPS (SI), Y0
+	VMOVUPS Y0, 192(R12)
+	VMOVUPS 32(SI), Y0
+	VMOVUPS Y0, 224(R12)
+	MOVQ    192(DI), AX
 	INCQ    AX
-	MOVQ    AX, 208(DI)
-	CMPQ    AX, 200(DI)
-	JLT     loop18
+	MOVQ    AX, 192(DI)
+	CMPQ    AX, 184(DI)
+	JLT     loop32
 
-end19:
-	MOVQ 160(DI), AX
+end33:
+	MOVQ 136(DI), AX
 	INCQ AX
-	MOVQ AX, 160(DI)
-	CMPQ AX, 152(DI)
-	JLT  loop3
-
-end4:
-	MOVQ 128(DI), AX
-	INCQ AX
-	MOVQ AX, 128(DI)
-	CMPQ AX, 120(DI)
+	MOVQ AX, 136(DI)
+	CMPQ AX, 128(DI)
 	JLT  loop1
 
 end2:
@@ -26383,93 +27503,107 @@ TEXT ·attention64Window2Vector1AVX512(SB), NOSPLIT, $0-96
 	MOVQ AX, 16(DI)
 	MOVQ P+88(FP), AX
 	MOVQ AX, 24(DI)
-	MOVQ 16(DI), R8
-	SHLQ $+6, R8
-	MOVQ R8, 32(DI)
 	MOVQ 24(DI), R8
+	SUBQ $+1, R8
+	MOVQ R8, 32(DI)
+	MOVQ 16(DI), R8
 	SUBQ $+1, R8
 	MOVQ R8, 40(DI)
 	MOVQ 16(DI), R8
-	SUBQ $+1, R8
+	SHLQ $+6, R8
 	MOVQ R8, 48(DI)
-	MOVQ (DI), R8
-	MOVQ R8, 64(DI)
-	MOVQ 8(DI), R8
+	MOVQ 16(DI), R8
+	SHLQ $+1, R8
 	MOVQ R8, 56(DI)
-	MOVQ 64(DI), AX
-	CMPQ AX, 56(DI)
+	MOVQ (DI), R8
+	MOVQ R8, 72(DI)
+	MOVQ 8(DI), R8
+	MOVQ R8, 64(DI)
+	MOVQ 72(DI), AX
+	CMPQ AX, 64(DI)
 	JGE  end2
 
 loop1:
-	MOVQ  64(DI), R8
-	IMULQ 32(DI), R8
-	MOVQ  R8, 72(DI)
-	MOVQ  $+0, R8
-	MOVQ  R8, 88(DI)
-	MOVQ  $+4, R8
+	MOVQ  72(DI), R8
+	IMULQ 48(DI), R8
 	MOVQ  R8, 80(DI)
-	MOVQ  88(DI), AX
-	CMPQ  AX, 80(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 96(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 88(DI)
+	MOVQ  96(DI), AX
+	CMPQ  AX, 88(DI)
 	JGE   end4
 
 loop3:
-	MOVQ 88(DI), R8
-	SHLQ $+4, R8
-	ADDQ 72(DI), R8
-	MOVQ R8, 96(DI)
-	MOVQ $+0, R8
-	MOVQ R8, 112(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 104(DI)
-	MOVQ 112(DI), AX
-	CMPQ AX, 104(DI)
-	JGE  end6
-
-loop5:
-	MOVQ          112(DI), R8
-	SHLQ          $+6, R8
-	ADDQ          96(DI), R8
-	MOVQ          R8, 120(DI)
-	MOVQ          112(DI), R8
-	ADDQ          40(DI), R8
-	CMPQ          R8, 48(DI)
-	CMOVQGT       48(DI), R8
+	MOVQ          96(DI), R8
+	ADDQ          32(DI), R8
+	CMPQ          R8, 40(DI)
+	CMOVQGT       40(DI), R8
 	MOVQ          $+0, AX
 	CMPQ          R8, AX
 	CMOVQLT       AX, R8
-	MOVQ          R8, 128(DI)
-	MOVQ          128(DI), R8
-	SHLQ          $+6, R8
-	ADDQ          96(DI), R8
-	MOVQ          R8, 136(DI)
+	MOVQ          R8, 104(DI)
 	MOVQ          24(DI), R8
-	ADDQ          112(DI), R8
-	CMPQ          R8, 48(DI)
-	CMOVQGT       48(DI), R8
+	ADDQ          96(DI), R8
+	CMPQ          R8, 40(DI)
+	CMOVQGT       40(DI), R8
 	MOVQ          $+0, AX
 	CMPQ          R8, AX
 	CMOVQLT       AX, R8
-	MOVQ          R8, 144(DI)
-	MOVQ          144(DI), R8
+	MOVQ          R8, 112(DI)
+	MOVQ          96(DI), R8
 	SHLQ          $+6, R8
-	ADDQ          96(DI), R8
-	MOVQ          R8, 152(DI)
+	ADDQ          80(DI), R8
+	MOVQ          R8, 120(DI)
+	MOVQ          104(DI), R8
+	SHLQ          $+6, R8
+	ADDQ          80(DI), R8
+	MOVQ          R8, 128(DI)
+	MOVQ          112(DI), R8
+	SHLQ          $+6, R8
+	ADDQ          80(DI), R8
+	MOVQ          R8, 136(DI)
+	MOVQ          96(DI), R8
+	ADDQ          16(DI), R8
+	MOVQ          R8, 144(DI)
 	MOVQ          120(DI), R8
 	MOVQ          q+8(FP), AX
 	LEAQ          (AX)(R8*4), SI
-	MOVQ          136(DI), R8
+	MOVQ          128(DI), R8
 	MOVQ          k+16(FP), AX
 	LEAQ          (AX)(R8*4), R12
-	MOVQ          152(DI), R8
+	MOVQ          136(DI), R8
 	MOVQ          k+16(FP), AX
 	LEAQ          (AX)(R8*4), R13
 	VPXORD        Z30, Z30, Z30
 	VPXORD        Z28, Z28, Z28
+	VPXORD        Z26, Z26, Z26
+	VPXORD        Z24, Z24, Z24
+	VPXORD        Z22, Z22, Z22
+	VPXORD        Z20, Z20, Z20
+	VPXORD        Z18, Z18, Z18
+	VPXORD        Z16, Z16, Z16
 	VMOVUPS       (SI), Z0
 	VMULPS        (R12), Z0, Z1
 	VMOVUPS       Z1, Z31
 	VMULPS        (R13), Z0, Z0
 	VMOVUPS       Z0, Z29
+	VMOVUPS       64(SI), Z0
+	VMULPS        64(R12), Z0, Z1
+	VMOVUPS       Z1, Z27
+	VMULPS        64(R13), Z0, Z0
+	VMOVUPS       Z0, Z25
+	VMOVUPS       128(SI), Z0
+	VMULPS        128(R12), Z0, Z1
+	VMOVUPS       Z1, Z23
+	VMULPS        128(R13), Z0, Z0
+	VMOVUPS       Z0, Z21
+	VMOVUPS       192(SI), Z0
+	VMULPS        192(R12), Z0, Z1
+	VMOVUPS       Z1, Z19
+	VMULPS        192(R13), Z0, Z0
+	VMOVUPS       Z0, Z17
 	VPERMILPS     $+0, Z31, Z0
 	VADDPS        Z0, Z30, Z30
 	VPERMILPS     $+85, Z31, Z0
@@ -26486,6 +27620,54 @@ loop5:
 	VADDPS        Z0, Z28, Z28
 	VPERMILPS     $+255, Z29, Z0
 	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+0, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+85, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+170, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+255, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+0, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+85, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+170, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+255, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+0, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+85, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+170, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+255, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+0, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+85, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+170, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+255, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+0, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+85, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+170, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+255, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+0, Z17, Z0
+	VADDPS        Z0, Z16, Z16
+	VPERMILPS     $+85, Z17, Z0
+	VADDPS        Z0, Z16, Z16
+	VPERMILPS     $+170, Z17, Z0
+	VADDPS        Z0, Z16, Z16
+	VPERMILPS     $+255, Z17, Z0
+	VADDPS        Z0, Z16, Z16
 	VEXTRACTF64X4 $+1, Z30, Y0
 	VADDPS        Y0, Y30, Y30
 	VEXTRACTF32X4 $+1, Y30, X0
@@ -26498,133 +27680,139 @@ loop5:
 	VADDPS        X0, X28, X28
 	VBROADCASTSS  X28, Z28
 	VMOVUPS       Z28, 2112(DI)
+	VEXTRACTF64X4 $+1, Z26, Y0
+	VADDPS        Y0, Y26, Y26
+	VEXTRACTF32X4 $+1, Y26, X0
+	VADDPS        X0, X26, X26
+	VBROADCASTSS  X26, Z26
+	VMOVUPS       Z26, 2176(DI)
+	VEXTRACTF64X4 $+1, Z24, Y0
+	VADDPS        Y0, Y24, Y24
+	VEXTRACTF32X4 $+1, Y24, X0
+	VADDPS        X0, X24, X24
+	VBROADCASTSS  X24, Z24
+	VMOVUPS       Z24, 2240(DI)
+	VEXTRACTF64X4 $+1, Z22, Y0
+	VADDPS        Y0, Y22, Y22
+	VEXTRACTF32X4 $+1, Y22, X0
+	VADDPS        X0, X22, X22
+	VBROADCASTSS  X22, Z22
+	VMOVUPS       Z22, 2304(DI)
+	VEXTRACTF64X4 $+1, Z20, Y0
+	VADDPS        Y0, Y20, Y20
+	VEXTRACTF32X4 $+1, Y20, X0
+	VADDPS        X0, X20, X20
+	VBROADCASTSS  X20, Z20
+	VMOVUPS       Z20, 2368(DI)
+	VEXTRACTF64X4 $+1, Z18, Y0
+	VADDPS        Y0, Y18, Y18
+	VEXTRACTF32X4 $+1, Y18, X0
+	VADDPS        X0, X18, X18
+	VBROADCASTSS  X18, Z18
+	VMOVUPS       Z18, 2432(DI)
+	VEXTRACTF64X4 $+1, Z16, Y0
+	VADDPS        Y0, Y16, Y16
+	VEXTRACTF32X4 $+1, Y16, X0
+	VADDPS        X0, X16, X16
+	VBROADCASTSS  X16, Z16
+	VMOVUPS       Z16, 2496(DI)
 	VMOVUPS       2048(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          112(DI), R8
+	MOVQ          96(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2112(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          16(DI), R8
-	ADDQ          112(DI), R8
+	MOVQ          144(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
-	MOVQ          112(DI), AX
+	VMOVUPS       2176(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          96(DI), R8
+	ADDQ          56(DI), R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2240(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          56(DI), R8
+	ADDQ          144(DI), R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2304(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          96(DI), R8
+	MOVQ          56(DI), R9
+	SHLQ          $+1, R9
+	ADDQ          R9, R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2368(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          56(DI), R8
+	SHLQ          $+1, R8
+	ADDQ          144(DI), R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2432(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          96(DI), R8
+	MOVQ          56(DI), R9
+	IMULQ         $+3, R9
+	ADDQ          R9, R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2496(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          56(DI), R8
+	IMULQ         $+3, R8
+	ADDQ          144(DI), R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	MOVQ          96(DI), AX
 	INCQ          AX
-	MOVQ          AX, 112(DI)
-	CMPQ          AX, 104(DI)
-	JLT           loop5
+	MOVQ          AX, 96(DI)
+	CMPQ          AX, 88(DI)
+	JLT           loop3
 
-end6:
-	MOVQ 88(DI), R8
-	SHLQ $+4, R8
-	ADDQ 72(DI), R8
-	MOVQ R8, 104(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 112(DI)
-	MOVQ p+24(FP), SI
-	MOVQ 16(DI), R8
-	MOVQ p+24(FP), AX
-	LEAQ (AX)(R8*4), R12
-	MOVQ largest+32(FP), R13
-	MOVQ norm+40(FP), R14
-	XORL BX, BX
-	MOVQ 112(DI), DX
-	SUBQ $+16, DX
-	JLT  tail7
+end4:
+	MOVQ $+0, R8
+	MOVQ R8, 96(DI)
+	MOVQ $+4, R8
+	MOVQ R8, 88(DI)
+	MOVQ 96(DI), AX
+	CMPQ AX, 88(DI)
+	JGE  end6
+
+loop5:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 104(DI)
+	MOVQ  96(DI), R8
+	IMULQ 56(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	XORL  BX, BX
+	MOVQ  104(DI), DX
+	SUBQ  $+16, DX
+	JLT   tail7
 
 loop8:
 	LEAQ         (BX), AX
 	VPBROADCASTD AX, Z0
 	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
-	VPADDD.BCST  40(DI), Z0, Z1
-	VPXORD       Z2, Z2, Z2
-	VPCMPD       $+2, Z1, Z2, K1
-	VPCMPD.BCST  $+1, 16(DI), Z1, K2
-	KANDW        K2, K1, K1
-	VPBROADCASTD vectorWords<>+140(SB), Z1
-	VBLENDMPS    (SI)(BX*4), Z1, K1, Z3
-	VMOVUPS      Z3, (SI)(BX*4)
-	VPADDD.BCST  24(DI), Z0, Z0
-	VPCMPD       $+2, Z0, Z2, K1
+	VPADDD.BCST  32(DI), Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPCMPD       $+2, Z0, Z1, K1
 	VPCMPD.BCST  $+1, 16(DI), Z0, K2
 	KANDW        K2, K1, K1
-	VBLENDMPS    (R12)(BX*4), Z1, K1, Z0
-	VMOVUPS      Z0, (R12)(BX*4)
-	VMAXPS       Z0, Z3, Z4
-	VCMPPS       $+4, Z1, Z4, K1
-	VMOVUPS.Z    Z4, K1, Z1
-	VMOVUPS      Z1, (R13)(BX*4)
-	VSUBPS       Z1, Z3, Z3
-	VPBROADCASTD vectorWords<>+12(SB), Z4
-	VMINPS       Z3, Z4, Z3
-	VPBROADCASTD vectorWords<>+16(SB), Z5
-	VMAXPS       Z3, Z5, Z3
-	VMULPS.BCST  vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST  vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST  vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST  vectorWords<>+28(SB), Z7, Z8
-	VSUBPS       Z8, Z3, Z3
-	VMULPS.BCST  vectorWords<>+32(SB), Z7, Z7
-	VSUBPS       Z7, Z3, Z3
-	VMULPS       Z3, Z3, Z7
-	VMULPS.BCST  vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST  vectorWords<>+40(SB), Z8, Z8
-	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  vectorWords<>+44(SB), Z8, Z8
-	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  vectorWords<>+48(SB), Z8, Z8
-	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  vectorWords<>+52(SB), Z8, Z8
-	VMULPS       Z8, Z7, Z7
-	VADDPS       Z7, Z3, Z3
-	VADDPS.BCST  vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST  vectorWords<>+60(SB), Z6, Z6
-	VPSLLD       $+23, Z6, Z6
-	VMULPS       Z6, Z3, Z3
-	VMOVUPS      Z3, (SI)(BX*4)
-	VSUBPS       Z1, Z0, Z0
-	VMINPS       Z0, Z4, Z0
-	VMAXPS       Z0, Z5, Z0
-	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST  vectorWords<>+28(SB), Z4, Z5
-	VSUBPS       Z5, Z0, Z0
-	VMULPS.BCST  vectorWords<>+32(SB), Z4, Z4
-	VSUBPS       Z4, Z0, Z0
-	VMULPS       Z0, Z0, Z4
-	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST  vectorWords<>+40(SB), Z5, Z5
-	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  vectorWords<>+44(SB), Z5, Z5
-	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  vectorWords<>+48(SB), Z5, Z5
-	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  vectorWords<>+52(SB), Z5, Z5
-	VMULPS       Z5, Z4, Z4
-	VADDPS       Z4, Z0, Z0
-	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
-	VPSLLD       $+23, Z1, Z1
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, (R12)(BX*4)
-	VADDPS       Z0, Z3, Z1
-	VCMPPS       $+1, Z1, Z2, K1
-	VPBROADCASTD vectorWords<>+56(SB), Z4
-	VDIVPS       Z1, Z4, Z1
-	VMOVUPS.Z    Z1, K1, Z1
-	VMOVUPS      Z1, (R14)(BX*4)
-	VMULPS       Z1, Z3, Z2
-	VMOVUPS      Z2, (SI)(BX*4)
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, (R12)(BX*4)
+	VPBROADCASTD vectorWords<>+140(SB), Z0
+	VBLENDMPS    (SI)(BX*4), Z0, K1, Z0
+	VMOVUPS      Z0, (SI)(BX*4)
 	ADDQ         $+16, BX
 	CMPQ         BX, DX
 	JLE          loop8
 
 tail7:
-	MOVQ         112(DI), CX
+	MOVQ         104(DI), CX
 	SUBQ         BX, CX
 	JLE          end9
 	MOVL         $-1, AX
@@ -26633,144 +27821,388 @@ tail7:
 	LEAQ         (BX), AX
 	VPBROADCASTD AX, Z0
 	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
-	VPADDD.BCST  40(DI), Z0, Z1
-	VPXORD       Z2, Z2, Z2
-	VPCMPD       $+2, Z1, Z2, K1
-	VPCMPD.BCST  $+1, 16(DI), Z1, K2
-	KANDW        K2, K1, K1
-	VPBROADCASTD vectorWords<>+140(SB), Z1
-	VMOVUPS.Z    (SI)(BX*4), K7, Z3
-	VBLENDMPS    Z3, Z1, K1, Z3
-	VMOVUPS      Z3, K7, (SI)(BX*4)
-	VPADDD.BCST  24(DI), Z0, Z0
-	VPCMPD       $+2, Z0, Z2, K1
+	VPADDD.BCST  32(DI), Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPCMPD       $+2, Z0, Z1, K1
 	VPCMPD.BCST  $+1, 16(DI), Z0, K2
 	KANDW        K2, K1, K1
-	VMOVUPS.Z    (R12)(BX*4), K7, Z0
-	VBLENDMPS    Z0, Z1, K1, Z0
-	VMOVUPS      Z0, K7, (R12)(BX*4)
-	VMAXPS       Z0, Z3, Z4
-	VCMPPS       $+4, Z1, Z4, K1
-	VMOVUPS.Z    Z4, K1, Z1
-	VMOVUPS      Z1, K7, (R13)(BX*4)
-	VSUBPS       Z1, Z3, Z3
-	VPBROADCASTD vectorWords<>+12(SB), Z4
-	VMINPS       Z3, Z4, Z3
-	VPBROADCASTD vectorWords<>+16(SB), Z5
-	VMAXPS       Z3, Z5, Z3
-	VMULPS.BCST  vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST  vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST  vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST  vectorWords<>+28(SB), Z7, Z8
-	VSUBPS       Z8, Z3, Z3
-	VMULPS.BCST  vectorWords<>+32(SB), Z7, Z7
-	VSUBPS       Z7, Z3, Z3
-	VMULPS       Z3, Z3, Z7
-	VMULPS.BCST  vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST  vectorWords<>+40(SB), Z8, Z8
-	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  vectorWords<>+44(SB), Z8, Z8
-	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  vectorWords<>+48(SB), Z8, Z8
-	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  vectorWords<>+52(SB), Z8, Z8
-	VMULPS       Z8, Z7, Z7
-	VADDPS       Z7, Z3, Z3
-	VADDPS.BCST  vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST  vectorWords<>+60(SB), Z6, Z6
-	VPSLLD       $+23, Z6, Z6
-	VMULPS       Z6, Z3, Z3
-	VMOVUPS      Z3, K7, (SI)(BX*4)
-	VSUBPS       Z1, Z0, Z0
-	VMINPS       Z0, Z4, Z0
-	VMAXPS       Z0, Z5, Z0
+	VPBROADCASTD vectorWords<>+140(SB), Z0
+	VMOVUPS.Z    (SI)(BX*4), K7, Z1
+	VBLENDMPS    Z1, Z0, K1, Z0
+	VMOVUPS      Z0, K7, (SI)(BX*4)
+
+end9:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 104(DI)
+	MOVQ  96(DI), R8
+	IMULQ 56(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  96(DI), R8
+	IMULQ 56(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R12
+	MOVQ  largest+32(FP), R13
+	XORL  BX, BX
+	MOVQ  104(DI), DX
+	SUBQ  $+16, DX
+	JLT   tail10
+
+loop11:
+	LEAQ         (BX), AX
+	VPBROADCASTD AX, Z0
+	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
+	VPADDD.BCST  24(DI), Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPCMPD       $+2, Z0, Z1, K1
+	VPCMPD.BCST  $+1, 16(DI), Z0, K2
+	KANDW        K2, K1, K1
+	VPBROADCASTD vectorWords<>+140(SB), Z0
+	VBLENDMPS    (SI)(BX*4), Z0, K1, Z2
+	VMOVUPS      Z2, (SI)(BX*4)
+	VMOVUPS      (R12)(BX*4), Z3
+	VMAXPS       Z2, Z3, Z2
+	VCMPPS       $+4, Z0, Z2, K1
+	VMOVUPS.Z    Z2, K1, Z0
+	VMOVUPS      Z0, (R13)(BX*4)
+	VSUBPS       Z0, Z3, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VPBROADCASTD vectorWords<>+16(SB), Z1
+	VMAXPS       Z0, Z1, Z0
 	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
 	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST  vectorWords<>+28(SB), Z4, Z5
-	VSUBPS       Z5, Z0, Z0
-	VMULPS.BCST  vectorWords<>+32(SB), Z4, Z4
-	VSUBPS       Z4, Z0, Z0
-	VMULPS       Z0, Z0, Z4
-	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST  vectorWords<>+40(SB), Z5, Z5
-	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  vectorWords<>+44(SB), Z5, Z5
-	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  vectorWords<>+48(SB), Z5, Z5
-	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  vectorWords<>+52(SB), Z5, Z5
-	VMULPS       Z5, Z4, Z4
-	VADDPS       Z4, Z0, Z0
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST  vectorWords<>+28(SB), Z2, Z3
+	VSUBPS       Z3, Z0, Z0
+	VMULPS.BCST  vectorWords<>+32(SB), Z2, Z2
+	VSUBPS       Z2, Z0, Z0
+	VMULPS       Z0, Z0, Z2
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z3
+	VADDPS.BCST  vectorWords<>+40(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+44(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+48(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+52(SB), Z3, Z3
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z2, Z0, Z0
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
+	VPSLLD       $+23, Z1, Z1
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, (R12)(BX*4)
+	ADDQ         $+16, BX
+	CMPQ         BX, DX
+	JLE          loop11
+
+tail10:
+	MOVQ         104(DI), CX
+	SUBQ         BX, CX
+	JLE          end12
+	MOVL         $-1, AX
+	BZHIL        CX, AX, AX
+	KMOVW        AX, K7
+	LEAQ         (BX), AX
+	VPBROADCASTD AX, Z0
+	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
+	VPADDD.BCST  24(DI), Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPCMPD       $+2, Z0, Z1, K1
+	VPCMPD.BCST  $+1, 16(DI), Z0, K2
+	KANDW        K2, K1, K1
+	VPBROADCASTD vectorWords<>+140(SB), Z0
+	VMOVUPS.Z    (SI)(BX*4), K7, Z2
+	VBLENDMPS    Z2, Z0, K1, Z2
+	VMOVUPS      Z2, K7, (SI)(BX*4)
+	VMOVUPS.Z    (R12)(BX*4), K7, Z3
+	VMAXPS       Z2, Z3, Z2
+	VCMPPS       $+4, Z0, Z2, K1
+	VMOVUPS.Z    Z2, K1, Z0
+	VMOVUPS      Z0, K7, (R13)(BX*4)
+	VSUBPS       Z0, Z3, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VPBROADCASTD vectorWords<>+16(SB), Z1
+	VMAXPS       Z0, Z1, Z0
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST  vectorWords<>+28(SB), Z2, Z3
+	VSUBPS       Z3, Z0, Z0
+	VMULPS.BCST  vectorWords<>+32(SB), Z2, Z2
+	VSUBPS       Z2, Z0, Z0
+	VMULPS       Z0, Z0, Z2
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z3
+	VADDPS.BCST  vectorWords<>+40(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+44(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+48(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+52(SB), Z3, Z3
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z2, Z0, Z0
 	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
 	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
 	VPSLLD       $+23, Z1, Z1
 	VMULPS       Z1, Z0, Z0
 	VMOVUPS      Z0, K7, (R12)(BX*4)
-	VADDPS       Z0, Z3, Z1
-	VCMPPS       $+1, Z1, Z2, K1
-	VPBROADCASTD vectorWords<>+56(SB), Z4
-	VDIVPS       Z1, Z4, Z1
-	VMOVUPS.Z    Z1, K1, Z1
-	VMOVUPS      Z1, K7, (R14)(BX*4)
-	VMULPS       Z1, Z3, Z2
-	VMOVUPS      Z2, K7, (SI)(BX*4)
+
+end12:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 104(DI)
+	MOVQ  96(DI), R8
+	IMULQ 56(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  largest+32(FP), R12
+	MOVQ  96(DI), R8
+	IMULQ 56(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R13
+	MOVQ  norm+40(FP), R14
+	XORL  BX, BX
+	MOVQ  104(DI), DX
+	SUBQ  $+16, DX
+	JLT   tail13
+
+loop14:
+	VMOVUPS      (SI)(BX*4), Z0
+	VSUBPS       (R12)(BX*4), Z0, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VPBROADCASTD vectorWords<>+16(SB), Z1
+	VMAXPS       Z0, Z1, Z0
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST  vectorWords<>+28(SB), Z2, Z3
+	VSUBPS       Z3, Z0, Z0
+	VMULPS.BCST  vectorWords<>+32(SB), Z2, Z2
+	VSUBPS       Z2, Z0, Z0
+	VMULPS       Z0, Z0, Z2
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z3
+	VADDPS.BCST  vectorWords<>+40(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+44(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+48(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+52(SB), Z3, Z3
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z2, Z0, Z0
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
+	VPSLLD       $+23, Z1, Z1
 	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, K7, (R12)(BX*4)
+	VMOVUPS      Z0, (SI)(BX*4)
+	VMOVUPS      (R13)(BX*4), Z1
+	VADDPS       Z0, Z1, Z0
+	VPXORD       Z2, Z2, Z2
+	VCMPPS       $+1, Z0, Z2, K1
+	VPBROADCASTD vectorWords<>+56(SB), Z3
+	VDIVPS       Z0, Z3, Z0
+	VMOVUPS.Z    Z0, K1, Z0
+	VMOVUPS      Z0, (R14)(BX*4)
+	VMULPS       Z0, Z1, Z0
+	VMOVUPS      Z0, (R13)(BX*4)
+	ADDQ         $+16, BX
+	CMPQ         BX, DX
+	JLE          loop14
 
-end9:
-	MOVQ $+0, R8
-	MOVQ R8, 120(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 112(DI)
-	MOVQ 120(DI), AX
-	CMPQ AX, 112(DI)
-	JGE  end11
+tail13:
+	MOVQ         104(DI), CX
+	SUBQ         BX, CX
+	JLE          end15
+	MOVL         $-1, AX
+	BZHIL        CX, AX, AX
+	KMOVW        AX, K7
+	VMOVUPS.Z    (SI)(BX*4), K7, Z0
+	VMOVUPS.Z    (R12)(BX*4), K7, Z1
+	VSUBPS       Z1, Z0, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VPBROADCASTD vectorWords<>+16(SB), Z1
+	VMAXPS       Z0, Z1, Z0
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST  vectorWords<>+28(SB), Z2, Z3
+	VSUBPS       Z3, Z0, Z0
+	VMULPS.BCST  vectorWords<>+32(SB), Z2, Z2
+	VSUBPS       Z2, Z0, Z0
+	VMULPS       Z0, Z0, Z2
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z3
+	VADDPS.BCST  vectorWords<>+40(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+44(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+48(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+52(SB), Z3, Z3
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z2, Z0, Z0
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
+	VPSLLD       $+23, Z1, Z1
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, K7, (SI)(BX*4)
+	VMOVUPS.Z    (R13)(BX*4), K7, Z1
+	VADDPS       Z0, Z1, Z0
+	VPXORD       Z2, Z2, Z2
+	VCMPPS       $+1, Z0, Z2, K1
+	VPBROADCASTD vectorWords<>+56(SB), Z3
+	VDIVPS       Z0, Z3, Z0
+	VMOVUPS.Z    Z0, K1, Z0
+	VMOVUPS      Z0, K7, (R14)(BX*4)
+	VMULPS       Z0, Z1, Z0
+	VMOVUPS      Z0, K7, (R13)(BX*4)
 
-loop10:
-	MOVQ         120(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         104(DI), R8
-	MOVQ         R8, 128(DI)
-	MOVQ         120(DI), R8
-	ADDQ         40(DI), R8
-	CMPQ         R8, 48(DI)
-	CMOVQGT      48(DI), R8
+end15:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 104(DI)
+	MOVQ  96(DI), R8
+	IMULQ 56(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  norm+40(FP), R12
+	XORL  BX, BX
+	MOVQ  104(DI), DX
+	SUBQ  $+16, DX
+	JLT   tail16
+
+loop17:
+	VMOVUPS (SI)(BX*4), Z0
+	VMULPS  (R12)(BX*4), Z0, Z0
+	VMOVUPS Z0, (SI)(BX*4)
+	ADDQ    $+16, BX
+	CMPQ    BX, DX
+	JLE     loop17
+
+tail16:
+	MOVQ      104(DI), CX
+	SUBQ      BX, CX
+	JLE       end18
+	MOVL      $-1, AX
+	BZHIL     CX, AX, AX
+	KMOVW     AX, K7
+	VMOVUPS.Z (SI)(BX*4), K7, Z0
+	VMOVUPS.Z (R12)(BX*4), K7, Z1
+	VMULPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K7, (SI)(BX*4)
+
+end18:
+	MOVQ 96(DI), AX
+	INCQ AX
+	MOVQ AX, 96(DI)
+	CMPQ AX, 88(DI)
+	JLT  loop5
+
+end6:
+	MOVQ  72(DI), R8
+	IMULQ 48(DI), R8
+	MOVQ  R8, 88(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 104(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 96(DI)
+	MOVQ  104(DI), AX
+	CMPQ  AX, 96(DI)
+	JGE   end20
+
+loop19:
+	MOVQ         104(DI), R8
+	ADDQ         32(DI), R8
+	CMPQ         R8, 40(DI)
+	CMOVQGT      40(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 136(DI)
-	MOVQ         136(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         104(DI), R8
-	MOVQ         R8, 144(DI)
+	MOVQ         R8, 112(DI)
 	MOVQ         24(DI), R8
-	ADDQ         120(DI), R8
-	CMPQ         R8, 48(DI)
-	CMOVQGT      48(DI), R8
+	ADDQ         104(DI), R8
+	CMPQ         R8, 40(DI)
+	CMOVQGT      40(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 152(DI)
-	MOVQ         152(DI), R8
+	MOVQ         R8, 120(DI)
+	MOVQ         104(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         104(DI), R8
-	MOVQ         R8, 160(DI)
+	ADDQ         88(DI), R8
+	MOVQ         R8, 128(DI)
+	MOVQ         112(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         88(DI), R8
+	MOVQ         R8, 136(DI)
+	MOVQ         104(DI), R8
+	ADDQ         16(DI), R8
+	MOVQ         R8, 144(DI)
 	MOVQ         120(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         88(DI), R8
+	MOVQ         R8, 152(DI)
+	MOVQ         104(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2048(DI)
-	MOVQ         16(DI), R8
-	ADDQ         120(DI), R8
+	MOVQ         144(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2112(DI)
-	MOVQ         144(DI), R8
+	MOVQ         104(DI), R8
+	ADDQ         56(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2176(DI)
+	MOVQ         56(DI), R8
+	ADDQ         144(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2240(DI)
+	MOVQ         104(DI), R8
+	MOVQ         56(DI), R9
+	SHLQ         $+1, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2304(DI)
+	MOVQ         56(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         144(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2368(DI)
+	MOVQ         104(DI), R8
+	MOVQ         56(DI), R9
+	IMULQ        $+3, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2432(DI)
+	MOVQ         56(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         144(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2496(DI)
+	MOVQ         136(DI), R8
 	MOVQ         v+56(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         160(DI), R8
+	MOVQ         152(DI), R8
 	MOVQ         v+56(FP), AX
 	LEAQ         (AX)(R8*4), R12
 	MOVQ         128(DI), R8
@@ -26783,24 +28215,38 @@ loop10:
 	VADDPS       Z1, Z0, Z0
 	VADDPS.BCST  vectorWords<>+4(SB), Z0, Z0
 	VMOVUPS      Z0, (R13)
-	MOVQ         120(DI), AX
+	VMOVUPS      2176(DI), Z0
+	VMULPS       64(SI), Z0, Z0
+	VMOVUPS      2240(DI), Z1
+	VMULPS       64(R12), Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VADDPS.BCST  vectorWords<>+4(SB), Z0, Z0
+	VMOVUPS      Z0, 64(R13)
+	VMOVUPS      2304(DI), Z0
+	VMULPS       128(SI), Z0, Z0
+	VMOVUPS      2368(DI), Z1
+	VMULPS       128(R12), Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VADDPS.BCST  vectorWords<>+4(SB), Z0, Z0
+	VMOVUPS      Z0, 128(R13)
+	VMOVUPS      2432(DI), Z0
+	VMULPS       192(SI), Z0, Z0
+	VMOVUPS      2496(DI), Z1
+	VMULPS       192(R12), Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VADDPS.BCST  vectorWords<>+4(SB), Z0, Z0
+	VMOVUPS      Z0, 192(R13)
+	MOVQ         104(DI), AX
 	INCQ         AX
-	MOVQ         AX, 120(DI)
-	CMPQ         AX, 112(DI)
-	JLT          loop10
+	MOVQ         AX, 104(DI)
+	CMPQ         AX, 96(DI)
+	JLT          loop19
 
-end11:
-	MOVQ 88(DI), AX
+end20:
+	MOVQ 72(DI), AX
 	INCQ AX
-	MOVQ AX, 88(DI)
-	CMPQ AX, 80(DI)
-	JLT  loop3
-
-end4:
-	MOVQ 64(DI), AX
-	INCQ AX
-	MOVQ AX, 64(DI)
-	CMPQ AX, 56(DI)
+	MOVQ AX, 72(DI)
+	CMPQ AX, 64(DI)
 	JLT  loop1
 
 end2:
@@ -26818,84 +28264,77 @@ TEXT ·attention64Window2Vector1AVX2(SB), NOSPLIT, $0-96
 	MOVQ AX, 16(DI)
 	MOVQ P+88(FP), AX
 	MOVQ AX, 24(DI)
-	MOVQ 16(DI), R8
-	SHLQ $+6, R8
-	MOVQ R8, 32(DI)
 	MOVQ 24(DI), R8
+	SUBQ $+1, R8
+	MOVQ R8, 32(DI)
+	MOVQ 16(DI), R8
 	SUBQ $+1, R8
 	MOVQ R8, 40(DI)
 	MOVQ 16(DI), R8
-	SUBQ $+1, R8
+	SHLQ $+6, R8
 	MOVQ R8, 48(DI)
-	MOVQ (DI), R8
-	MOVQ R8, 64(DI)
-	MOVQ 8(DI), R8
+	MOVQ 16(DI), R8
+	SHLQ $+1, R8
 	MOVQ R8, 56(DI)
-	MOVQ 64(DI), AX
-	CMPQ AX, 56(DI)
+	MOVQ (DI), R8
+	MOVQ R8, 72(DI)
+	MOVQ 8(DI), R8
+	MOVQ R8, 64(DI)
+	MOVQ 72(DI), AX
+	CMPQ AX, 64(DI)
 	JGE  end2
 
 loop1:
-	MOVQ  64(DI), R8
-	IMULQ 32(DI), R8
-	MOVQ  R8, 72(DI)
-	MOVQ  $+0, R8
-	MOVQ  R8, 88(DI)
-	MOVQ  $+4, R8
+	MOVQ  72(DI), R8
+	IMULQ 48(DI), R8
 	MOVQ  R8, 80(DI)
-	MOVQ  88(DI), AX
-	CMPQ  AX, 80(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 96(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 88(DI)
+	MOVQ  96(DI), AX
+	CMPQ  AX, 88(DI)
 	JGE   end4
 
 loop3:
-	MOVQ 88(DI), R8
-	SHLQ $+4, R8
-	ADDQ 72(DI), R8
-	MOVQ R8, 96(DI)
-	MOVQ $+0, R8
-	MOVQ R8, 112(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 104(DI)
-	MOVQ 112(DI), AX
-	CMPQ AX, 104(DI)
-	JGE  end6
-
-loop5:
-	MOVQ         112(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         96(DI), R8
-	MOVQ         R8, 120(DI)
-	MOVQ         112(DI), R8
-	ADDQ         40(DI), R8
-	CMPQ         R8, 48(DI)
-	CMOVQGT      48(DI), R8
+	MOVQ         96(DI), R8
+	ADDQ         32(DI), R8
+	CMPQ         R8, 40(DI)
+	CMOVQGT      40(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 128(DI)
-	MOVQ         128(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         96(DI), R8
-	MOVQ         R8, 136(DI)
+	MOVQ         R8, 104(DI)
 	MOVQ         24(DI), R8
-	ADDQ         112(DI), R8
-	CMPQ         R8, 48(DI)
-	CMOVQGT      48(DI), R8
+	ADDQ         96(DI), R8
+	CMPQ         R8, 40(DI)
+	CMOVQGT      40(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 144(DI)
-	MOVQ         144(DI), R8
+	MOVQ         R8, 112(DI)
+	MOVQ         96(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         96(DI), R8
-	MOVQ         R8, 152(DI)
+	ADDQ         80(DI), R8
+	MOVQ         R8, 120(DI)
+	MOVQ         104(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         80(DI), R8
+	MOVQ         R8, 128(DI)
+	MOVQ         112(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         80(DI), R8
+	MOVQ         R8, 136(DI)
+	MOVQ         96(DI), R8
+	ADDQ         16(DI), R8
+	MOVQ         R8, 144(DI)
 	MOVQ         120(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         136(DI), R8
+	MOVQ         128(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         152(DI), R8
+	MOVQ         136(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VPXOR        Y12, Y12, Y12
@@ -26940,137 +28379,252 @@ loop5:
 	VMOVUPS      Y9, 2112(DI)
 	VMOVUPS      2048(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         112(DI), R8
+	MOVQ         96(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2112(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         16(DI), R8
-	ADDQ         112(DI), R8
+	MOVQ         144(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         112(DI), AX
+	MOVQ         120(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         128(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         136(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
+	VMOVUPS      64(SI), Y0
+	VMULPS       64(R12), Y0, Y1
+	VMOVUPS      Y1, Y13
+	VMULPS       64(R13), Y0, Y0
+	VMOVUPS      Y0, Y10
+	VMOVUPS      96(SI), Y0
+	VMULPS       96(R12), Y0, Y1
+	VMOVUPS      Y1, Y14
+	VMULPS       96(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 2176(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 2240(DI)
+	VMOVUPS      2176(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         96(DI), R8
+	ADDQ         56(DI), R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	VMOVUPS      2240(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         56(DI), R8
+	ADDQ         144(DI), R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         120(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         128(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         136(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
+	VMOVUPS      128(SI), Y0
+	VMULPS       128(R12), Y0, Y1
+	VMOVUPS      Y1, Y13
+	VMULPS       128(R13), Y0, Y0
+	VMOVUPS      Y0, Y10
+	VMOVUPS      160(SI), Y0
+	VMULPS       160(R12), Y0, Y1
+	VMOVUPS      Y1, Y14
+	VMULPS       160(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 2304(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 2368(DI)
+	VMOVUPS      2304(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         96(DI), R8
+	MOVQ         56(DI), R9
+	SHLQ         $+1, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	VMOVUPS      2368(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         56(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         144(DI), R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         120(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         128(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         136(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
+	VMOVUPS      192(SI), Y0
+	VMULPS       192(R12), Y0, Y1
+	VMOVUPS      Y1, Y13
+	VMULPS       192(R13), Y0, Y0
+	VMOVUPS      Y0, Y10
+	VMOVUPS      224(SI), Y0
+	VMULPS       224(R12), Y0, Y1
+	VMOVUPS      Y1, Y14
+	VMULPS       224(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 2432(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 2496(DI)
+	VMOVUPS      2432(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         96(DI), R8
+	MOVQ         56(DI), R9
+	IMULQ        $+3, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	VMOVUPS      2496(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         56(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         144(DI), R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         96(DI), AX
 	INCQ         AX
-	MOVQ         AX, 112(DI)
-	CMPQ         AX, 104(DI)
-	JLT          loop5
+	MOVQ         AX, 96(DI)
+	CMPQ         AX, 88(DI)
+	JLT          loop3
 
-end6:
-	MOVQ 88(DI), R8
-	SHLQ $+4, R8
-	ADDQ 72(DI), R8
-	MOVQ R8, 104(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 112(DI)
-	MOVQ p+24(FP), SI
-	MOVQ 16(DI), R8
-	MOVQ p+24(FP), AX
-	LEAQ (AX)(R8*4), R12
-	MOVQ largest+32(FP), R13
-	MOVQ norm+40(FP), R14
-	XORL BX, BX
-	MOVQ 112(DI), DX
-	SUBQ $+8, DX
-	JLT  tail7
+end4:
+	MOVQ $+0, R8
+	MOVQ R8, 96(DI)
+	MOVQ $+4, R8
+	MOVQ R8, 88(DI)
+	MOVQ 96(DI), AX
+	CMPQ AX, 88(DI)
+	JGE  end6
+
+loop5:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 104(DI)
+	MOVQ  96(DI), R8
+	IMULQ 56(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	XORL  BX, BX
+	MOVQ  104(DI), DX
+	SUBQ  $+8, DX
+	JLT   tail7
 
 loop8:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 40(DI), Y1
-	VPADDD       Y1, Y0, Y1
-	VPXOR        Y2, Y2, Y2
-	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
-	VPBROADCASTD 16(DI), Y4
-	VPCMPGTD     Y1, Y4, Y1
-	VPAND        Y1, Y3, Y1
-	VMOVUPS      vectorVectors<>+1248(SB), Y3
-	VBLENDVPS    Y1, (SI)(BX*4), Y3, Y1
-	VMOVUPS      Y1, (SI)(BX*4)
-	VPBROADCASTD 24(DI), Y5
-	VPADDD       Y0, Y5, Y0
-	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
-	VPCMPGTD     Y0, Y4, Y0
-	VPAND        Y0, Y5, Y0
-	VBLENDVPS    Y0, (R12)(BX*4), Y3, Y0
-	VMOVUPS      Y0, (R12)(BX*4)
-	VMAXPS       Y0, Y1, Y4
-	VCMPPS       $+4, Y3, Y4, Y3
-	VANDPS       Y4, Y3, Y3
-	VMOVUPS      Y3, (R13)(BX*4)
-	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      vectorVectors<>+96(SB), Y4
-	VMINPS       Y1, Y4, Y1
-	VMOVUPS      vectorVectors<>+128(SB), Y5
-	VMAXPS       Y1, Y5, Y1
-	VMULPS       vectorVectors<>+160(SB), Y1, Y6
-	VADDPS       vectorVectors<>+192(SB), Y6, Y6
-	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
-	VMULPS       vectorVectors<>+224(SB), Y7, Y8
-	VSUBPS       Y8, Y1, Y1
-	VMULPS       vectorVectors<>+256(SB), Y7, Y7
-	VSUBPS       Y7, Y1, Y1
-	VMULPS       Y1, Y1, Y7
-	VMULPS       vectorVectors<>+288(SB), Y1, Y8
-	VADDPS       vectorVectors<>+320(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+352(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+384(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+416(SB), Y8, Y8
-	VMULPS       Y8, Y7, Y7
-	VADDPS       Y7, Y1, Y1
-	VADDPS       vectorVectors<>+448(SB), Y1, Y1
-	VPADDD       vectorVectors<>+480(SB), Y6, Y6
-	VPSLLD       $+23, Y6, Y6
-	VMULPS       Y6, Y1, Y1
-	VMOVUPS      Y1, (SI)(BX*4)
-	VSUBPS       Y3, Y0, Y0
-	VMINPS       Y0, Y4, Y0
-	VMAXPS       Y0, Y5, Y0
-	VMULPS       vectorVectors<>+160(SB), Y0, Y3
-	VADDPS       vectorVectors<>+192(SB), Y3, Y3
-	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
-	VMULPS       vectorVectors<>+224(SB), Y4, Y5
-	VSUBPS       Y5, Y0, Y0
-	VMULPS       vectorVectors<>+256(SB), Y4, Y4
-	VSUBPS       Y4, Y0, Y0
-	VMULPS       Y0, Y0, Y4
-	VMULPS       vectorVectors<>+288(SB), Y0, Y5
-	VADDPS       vectorVectors<>+320(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+352(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+384(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+416(SB), Y5, Y5
-	VMULPS       Y5, Y4, Y4
-	VADDPS       Y4, Y0, Y0
-	VADDPS       vectorVectors<>+448(SB), Y0, Y0
-	VPADDD       vectorVectors<>+480(SB), Y3, Y3
-	VPSLLD       $+23, Y3, Y3
-	VMULPS       Y3, Y0, Y0
-	VMOVUPS      Y0, (R12)(BX*4)
-	VADDPS       Y0, Y1, Y3
-	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      vectorVectors<>+448(SB), Y5
-	VDIVPS       Y3, Y5, Y3
-	VANDPS       Y3, Y4, Y2
-	VMOVUPS      Y2, (R14)(BX*4)
-	VMULPS       Y2, Y1, Y1
-	VMOVUPS      Y1, (SI)(BX*4)
-	VMULPS       Y2, Y0, Y0
-	VMOVUPS      Y0, (R12)(BX*4)
+	VPBROADCASTD 32(DI), Y1
+	VPADDD       Y1, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTD     Y0, Y1, Y1
+	VPXOR        vectorVectors<>+1216(SB), Y1, Y1
+	VPBROADCASTD 16(DI), Y2
+	VPCMPGTD     Y0, Y2, Y0
+	VPAND        Y0, Y1, Y0
+	VMOVUPS      vectorVectors<>+1248(SB), Y1
+	VBLENDVPS    Y0, (SI)(BX*4), Y1, Y0
+	VMOVUPS      Y0, (SI)(BX*4)
 	ADDQ         $+8, BX
 	CMPQ         BX, DX
 	JLE          loop8
 
 tail7:
-	MOVQ         112(DI), CX
+	MOVQ         104(DI), CX
 	SUBQ         BX, CX
 	JLE          end9
 	MOVL         $+8, DX
@@ -27083,149 +28637,366 @@ tail7:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 40(DI), Y1
-	VPADDD       Y1, Y0, Y1
-	VPXOR        Y2, Y2, Y2
-	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
-	VPBROADCASTD 16(DI), Y4
-	VPCMPGTD     Y1, Y4, Y1
-	VPAND        Y1, Y3, Y1
-	VMOVUPS      vectorVectors<>+1248(SB), Y3
-	VMASKMOVPS   (SI)(BX*4), Y15, Y5
-	VBLENDVPS    Y1, Y5, Y3, Y1
-	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
-	VPBROADCASTD 24(DI), Y5
-	VPADDD       Y0, Y5, Y0
-	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
-	VPCMPGTD     Y0, Y4, Y0
-	VPAND        Y0, Y5, Y0
-	VMASKMOVPS   (R12)(BX*4), Y15, Y4
-	VBLENDVPS    Y0, Y4, Y3, Y0
-	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
-	VMAXPS       Y0, Y1, Y4
-	VCMPPS       $+4, Y3, Y4, Y3
-	VANDPS       Y4, Y3, Y3
-	VMASKMOVPS   Y3, Y15, (R13)(BX*4)
-	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      vectorVectors<>+96(SB), Y4
-	VMINPS       Y1, Y4, Y1
-	VMOVUPS      vectorVectors<>+128(SB), Y5
-	VMAXPS       Y1, Y5, Y1
-	VMULPS       vectorVectors<>+160(SB), Y1, Y6
-	VADDPS       vectorVectors<>+192(SB), Y6, Y6
-	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
-	VMULPS       vectorVectors<>+224(SB), Y7, Y8
-	VSUBPS       Y8, Y1, Y1
-	VMULPS       vectorVectors<>+256(SB), Y7, Y7
-	VSUBPS       Y7, Y1, Y1
-	VMULPS       Y1, Y1, Y7
-	VMULPS       vectorVectors<>+288(SB), Y1, Y8
-	VADDPS       vectorVectors<>+320(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+352(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+384(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+416(SB), Y8, Y8
-	VMULPS       Y8, Y7, Y7
-	VADDPS       Y7, Y1, Y1
-	VADDPS       vectorVectors<>+448(SB), Y1, Y1
-	VPADDD       vectorVectors<>+480(SB), Y6, Y6
-	VPSLLD       $+23, Y6, Y6
-	VMULPS       Y6, Y1, Y1
-	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
-	VSUBPS       Y3, Y0, Y0
-	VMINPS       Y0, Y4, Y0
-	VMAXPS       Y0, Y5, Y0
-	VMULPS       vectorVectors<>+160(SB), Y0, Y3
-	VADDPS       vectorVectors<>+192(SB), Y3, Y3
-	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
-	VMULPS       vectorVectors<>+224(SB), Y4, Y5
-	VSUBPS       Y5, Y0, Y0
-	VMULPS       vectorVectors<>+256(SB), Y4, Y4
-	VSUBPS       Y4, Y0, Y0
-	VMULPS       Y0, Y0, Y4
-	VMULPS       vectorVectors<>+288(SB), Y0, Y5
-	VADDPS       vectorVectors<>+320(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+352(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+384(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+416(SB), Y5, Y5
-	VMULPS       Y5, Y4, Y4
-	VADDPS       Y4, Y0, Y0
-	VADDPS       vectorVectors<>+448(SB), Y0, Y0
-	VPADDD       vectorVectors<>+480(SB), Y3, Y3
-	VPSLLD       $+23, Y3, Y3
-	VMULPS       Y3, Y0, Y0
-	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
-	VADDPS       Y0, Y1, Y3
-	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      vectorVectors<>+448(SB), Y5
-	VDIVPS       Y3, Y5, Y3
-	VANDPS       Y3, Y4, Y2
-	VMASKMOVPS   Y2, Y15, (R14)(BX*4)
-	VMULPS       Y2, Y1, Y1
-	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
-	VMULPS       Y2, Y0, Y0
-	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
+	VPBROADCASTD 32(DI), Y1
+	VPADDD       Y1, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTD     Y0, Y1, Y1
+	VPXOR        vectorVectors<>+1216(SB), Y1, Y1
+	VPBROADCASTD 16(DI), Y2
+	VPCMPGTD     Y0, Y2, Y0
+	VPAND        Y0, Y1, Y0
+	VMOVUPS      vectorVectors<>+1248(SB), Y1
+	VMASKMOVPS   (SI)(BX*4), Y15, Y2
+	VBLENDVPS    Y0, Y2, Y1, Y0
+	VMASKMOVPS   Y0, Y15, (SI)(BX*4)
 
 end9:
-	MOVQ $+0, R8
-	MOVQ R8, 120(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 112(DI)
-	MOVQ 120(DI), AX
-	CMPQ AX, 112(DI)
-	JGE  end11
+	MOVQ  16(DI), R8
+	MOVQ  R8, 104(DI)
+	MOVQ  96(DI), R8
+	IMULQ 56(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  96(DI), R8
+	IMULQ 56(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R12
+	MOVQ  largest+32(FP), R13
+	XORL  BX, BX
+	MOVQ  104(DI), DX
+	SUBQ  $+8, DX
+	JLT   tail10
 
-loop10:
-	MOVQ         120(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         104(DI), R8
-	MOVQ         R8, 128(DI)
-	MOVQ         120(DI), R8
-	ADDQ         40(DI), R8
-	CMPQ         R8, 48(DI)
-	CMOVQGT      48(DI), R8
+loop11:
+	VPBROADCASTD 24(DI), Y0
+	LEAQ         (BX), AX
+	VMOVD        AX, X1
+	VPBROADCASTD X1, Y1
+	VPADDD       vectorWideVectors<>+0(SB), Y1, Y1
+	VPADDD       Y1, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTD     Y0, Y1, Y2
+	VPXOR        vectorVectors<>+1216(SB), Y2, Y2
+	VPBROADCASTD 16(DI), Y3
+	VPCMPGTD     Y0, Y3, Y0
+	VPAND        Y0, Y2, Y0
+	VMOVUPS      vectorVectors<>+1248(SB), Y2
+	VBLENDVPS    Y0, (SI)(BX*4), Y2, Y0
+	VMOVUPS      Y0, (SI)(BX*4)
+	VMOVUPS      (R12)(BX*4), Y3
+	VMAXPS       Y0, Y3, Y0
+	VCMPPS       $+4, Y2, Y0, Y2
+	VANDPS       Y0, Y2, Y0
+	VMOVUPS      Y0, (R13)(BX*4)
+	VSUBPS       Y0, Y3, Y0
+	VMOVUPS      vectorVectors<>+96(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMOVUPS      vectorVectors<>+128(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMULPS       vectorVectors<>+160(SB), Y0, Y1
+	VADDPS       vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS       vectorVectors<>+192(SB), Y1, Y2
+	VMULPS       vectorVectors<>+224(SB), Y2, Y3
+	VSUBPS       Y3, Y0, Y0
+	VMULPS       vectorVectors<>+256(SB), Y2, Y2
+	VSUBPS       Y2, Y0, Y0
+	VMULPS       Y0, Y0, Y2
+	VMULPS       vectorVectors<>+288(SB), Y0, Y3
+	VADDPS       vectorVectors<>+320(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+352(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+384(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+416(SB), Y3, Y3
+	VMULPS       Y3, Y2, Y2
+	VADDPS       Y2, Y0, Y0
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y1, Y1
+	VPSLLD       $+23, Y1, Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (R12)(BX*4)
+	ADDQ         $+8, BX
+	CMPQ         BX, DX
+	JLE          loop11
+
+tail10:
+	MOVQ         104(DI), CX
+	SUBQ         BX, CX
+	JLE          end12
+	MOVL         $+8, DX
+	CMPQ         CX, DX
+	CMOVQLT      CX, DX
+	NEGQ         DX
+	LEAQ         vectorWideVectors<>+128(SB), AX
+	VMOVUPS      32(AX)(DX*4), Y15
+	VPBROADCASTD 24(DI), Y0
+	LEAQ         (BX), AX
+	VMOVD        AX, X1
+	VPBROADCASTD X1, Y1
+	VPADDD       vectorWideVectors<>+0(SB), Y1, Y1
+	VPADDD       Y1, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTD     Y0, Y1, Y2
+	VPXOR        vectorVectors<>+1216(SB), Y2, Y2
+	VPBROADCASTD 16(DI), Y3
+	VPCMPGTD     Y0, Y3, Y0
+	VPAND        Y0, Y2, Y0
+	VMOVUPS      vectorVectors<>+1248(SB), Y2
+	VMASKMOVPS   (SI)(BX*4), Y15, Y3
+	VBLENDVPS    Y0, Y3, Y2, Y0
+	VMASKMOVPS   Y0, Y15, (SI)(BX*4)
+	VMASKMOVPS   (R12)(BX*4), Y15, Y3
+	VMAXPS       Y0, Y3, Y0
+	VCMPPS       $+4, Y2, Y0, Y2
+	VANDPS       Y0, Y2, Y0
+	VMASKMOVPS   Y0, Y15, (R13)(BX*4)
+	VSUBPS       Y0, Y3, Y0
+	VMOVUPS      vectorVectors<>+96(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMOVUPS      vectorVectors<>+128(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMULPS       vectorVectors<>+160(SB), Y0, Y1
+	VADDPS       vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS       vectorVectors<>+192(SB), Y1, Y2
+	VMULPS       vectorVectors<>+224(SB), Y2, Y3
+	VSUBPS       Y3, Y0, Y0
+	VMULPS       vectorVectors<>+256(SB), Y2, Y2
+	VSUBPS       Y2, Y0, Y0
+	VMULPS       Y0, Y0, Y2
+	VMULPS       vectorVectors<>+288(SB), Y0, Y3
+	VADDPS       vectorVectors<>+320(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+352(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+384(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+416(SB), Y3, Y3
+	VMULPS       Y3, Y2, Y2
+	VADDPS       Y2, Y0, Y0
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y1, Y1
+	VPSLLD       $+23, Y1, Y1
+	VMULPS       Y1, Y0, Y0
+	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
+
+end12:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 104(DI)
+	MOVQ  96(DI), R8
+	IMULQ 56(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  largest+32(FP), R12
+	MOVQ  96(DI), R8
+	IMULQ 56(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R13
+	MOVQ  norm+40(FP), R14
+	XORL  BX, BX
+	MOVQ  104(DI), DX
+	SUBQ  $+8, DX
+	JLT   tail13
+
+loop14:
+	VMOVUPS (SI)(BX*4), Y0
+	VSUBPS  (R12)(BX*4), Y0, Y0
+	VMOVUPS vectorVectors<>+96(SB), Y1
+	VMINPS  Y0, Y1, Y0
+	VMOVUPS vectorVectors<>+128(SB), Y1
+	VMAXPS  Y0, Y1, Y0
+	VMULPS  vectorVectors<>+160(SB), Y0, Y1
+	VADDPS  vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS  vectorVectors<>+192(SB), Y1, Y2
+	VMULPS  vectorVectors<>+224(SB), Y2, Y3
+	VSUBPS  Y3, Y0, Y0
+	VMULPS  vectorVectors<>+256(SB), Y2, Y2
+	VSUBPS  Y2, Y0, Y0
+	VMULPS  Y0, Y0, Y2
+	VMULPS  vectorVectors<>+288(SB), Y0, Y3
+	VADDPS  vectorVectors<>+320(SB), Y3, Y3
+	VMULPS  Y0, Y3, Y3
+	VADDPS  vectorVectors<>+352(SB), Y3, Y3
+	VMULPS  Y0, Y3, Y3
+	VADDPS  vectorVectors<>+384(SB), Y3, Y3
+	VMULPS  Y0, Y3, Y3
+	VADDPS  vectorVectors<>+416(SB), Y3, Y3
+	VMULPS  Y3, Y2, Y2
+	VADDPS  Y2, Y0, Y0
+	VADDPS  vectorVectors<>+448(SB), Y0, Y0
+	VPADDD  vectorVectors<>+480(SB), Y1, Y1
+	VPSLLD  $+23, Y1, Y1
+	VMULPS  Y1, Y0, Y0
+	VMOVUPS Y0, (SI)(BX*4)
+	VMOVUPS (R13)(BX*4), Y1
+	VADDPS  Y0, Y1, Y0
+	VPXOR   Y2, Y2, Y2
+	VCMPPS  $+1, Y0, Y2, Y3
+	VMOVUPS vectorVectors<>+448(SB), Y4
+	VDIVPS  Y0, Y4, Y0
+	VANDPS  Y0, Y3, Y0
+	VMOVUPS Y0, (R14)(BX*4)
+	VMULPS  Y0, Y1, Y0
+	VMOVUPS Y0, (R13)(BX*4)
+	ADDQ    $+8, BX
+	CMPQ    BX, DX
+	JLE     loop14
+
+tail13:
+	MOVQ       104(DI), CX
+	SUBQ       BX, CX
+	JLE        end15
+	MOVL       $+8, DX
+	CMPQ       CX, DX
+	CMOVQLT    CX, DX
+	NEGQ       DX
+	LEAQ       vectorWideVectors<>+128(SB), AX
+	VMOVUPS    32(AX)(DX*4), Y15
+	VMASKMOVPS (SI)(BX*4), Y15, Y0
+	VMASKMOVPS (R12)(BX*4), Y15, Y1
+	VSUBPS     Y1, Y0, Y0
+	VMOVUPS    vectorVectors<>+96(SB), Y1
+	VMINPS     Y0, Y1, Y0
+	VMOVUPS    vectorVectors<>+128(SB), Y1
+	VMAXPS     Y0, Y1, Y0
+	VMULPS     vectorVectors<>+160(SB), Y0, Y1
+	VADDPS     vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS     vectorVectors<>+192(SB), Y1, Y2
+	VMULPS     vectorVectors<>+224(SB), Y2, Y3
+	VSUBPS     Y3, Y0, Y0
+	VMULPS     vectorVectors<>+256(SB), Y2, Y2
+	VSUBPS     Y2, Y0, Y0
+	VMULPS     Y0, Y0, Y2
+	VMULPS     vectorVectors<>+288(SB), Y0, Y3
+	VADDPS     vectorVectors<>+320(SB), Y3, Y3
+	VMULPS     Y0, Y3, Y3
+	VADDPS     vectorVectors<>+352(SB), Y3, Y3
+	VMULPS     Y0, Y3, Y3
+	VADDPS     vectorVectors<>+384(SB), Y3, Y3
+	VMULPS     Y0, Y3, Y3
+	VADDPS     vectorVectors<>+416(SB), Y3, Y3
+	VMULPS     Y3, Y2, Y2
+	VADDPS     Y2, Y0, Y0
+	VADDPS     vectorVectors<>+448(SB), Y0, Y0
+	VPADDD     vectorVectors<>+480(SB), Y1, Y1
+	VPSLLD     $+23, Y1, Y1
+	VMULPS     Y1, Y0, Y0
+	VMASKMOVPS Y0, Y15, (SI)(BX*4)
+	VMASKMOVPS (R13)(BX*4), Y15, Y1
+	VADDPS     Y0, Y1, Y0
+	VPXOR      Y2, Y2, Y2
+	VCMPPS     $+1, Y0, Y2, Y3
+	VMOVUPS    vectorVectors<>+448(SB), Y4
+	VDIVPS     Y0, Y4, Y0
+	VANDPS     Y0, Y3, Y0
+	VMASKMOVPS Y0, Y15, (R14)(BX*4)
+	VMULPS     Y0, Y1, Y0
+	VMASKMOVPS Y0, Y15, (R13)(BX*4)
+
+end15:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 104(DI)
+	MOVQ  96(DI), R8
+	IMULQ 56(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  norm+40(FP), R12
+	XORL  BX, BX
+	MOVQ  104(DI), DX
+	SUBQ  $+8, DX
+	JLT   tail16
+
+loop17:
+	VMOVUPS (SI)(BX*4), Y0
+	VMULPS  (R12)(BX*4), Y0, Y0
+	VMOVUPS Y0, (SI)(BX*4)
+	ADDQ    $+8, BX
+	CMPQ    BX, DX
+	JLE     loop17
+
+tail16:
+	MOVQ       104(DI), CX
+	SUBQ       BX, CX
+	JLE        end18
+	MOVL       $+8, DX
+	CMPQ       CX, DX
+	CMOVQLT    CX, DX
+	NEGQ       DX
+	LEAQ       vectorWideVectors<>+128(SB), AX
+	VMOVUPS    32(AX)(DX*4), Y15
+	VMASKMOVPS (SI)(BX*4), Y15, Y0
+	VMASKMOVPS (R12)(BX*4), Y15, Y1
+	VMULPS     Y1, Y0, Y0
+	VMASKMOVPS Y0, Y15, (SI)(BX*4)
+
+end18:
+	MOVQ 96(DI), AX
+	INCQ AX
+	MOVQ AX, 96(DI)
+	CMPQ AX, 88(DI)
+	JLT  loop5
+
+end6:
+	MOVQ  72(DI), R8
+	IMULQ 48(DI), R8
+	MOVQ  R8, 88(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 104(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 96(DI)
+	MOVQ  104(DI), AX
+	CMPQ  AX, 96(DI)
+	JGE   end20
+
+loop19:
+	MOVQ         104(DI), R8
+	ADDQ         32(DI), R8
+	CMPQ         R8, 40(DI)
+	CMOVQGT      40(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 136(DI)
-	MOVQ         136(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         104(DI), R8
-	MOVQ         R8, 144(DI)
+	MOVQ         R8, 112(DI)
 	MOVQ         24(DI), R8
-	ADDQ         120(DI), R8
-	CMPQ         R8, 48(DI)
-	CMOVQGT      48(DI), R8
+	ADDQ         104(DI), R8
+	CMPQ         R8, 40(DI)
+	CMOVQGT      40(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 152(DI)
-	MOVQ         152(DI), R8
+	MOVQ         R8, 120(DI)
+	MOVQ         104(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         104(DI), R8
-	MOVQ         R8, 160(DI)
+	ADDQ         88(DI), R8
+	MOVQ         R8, 128(DI)
+	MOVQ         112(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         88(DI), R8
+	MOVQ         R8, 136(DI)
+	MOVQ         104(DI), R8
+	ADDQ         16(DI), R8
+	MOVQ         R8, 144(DI)
 	MOVQ         120(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         88(DI), R8
+	MOVQ         R8, 152(DI)
+	MOVQ         104(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2048(DI)
-	MOVQ         16(DI), R8
-	ADDQ         120(DI), R8
+	MOVQ         144(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2112(DI)
-	MOVQ         144(DI), R8
+	MOVQ         136(DI), R8
 	MOVQ         v+56(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         160(DI), R8
+	MOVQ         152(DI), R8
 	MOVQ         v+56(FP), AX
 	LEAQ         (AX)(R8*4), R12
 	MOVQ         128(DI), R8
@@ -27245,24 +29016,128 @@ loop10:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, 32(R13)
-	MOVQ         120(DI), AX
+	MOVQ         104(DI), R8
+	ADDQ         56(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2048(DI)
+	MOVQ         56(DI), R8
+	ADDQ         144(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2112(DI)
+	MOVQ         136(DI), R8
+	MOVQ         v+56(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         152(DI), R8
+	MOVQ         v+56(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         128(DI), R8
+	MOVQ         y+48(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VMOVUPS      2048(DI), Y0
+	VMULPS       64(SI), Y0, Y0
+	VMOVUPS      2112(DI), Y1
+	VMULPS       64(R12), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 64(R13)
+	VMOVUPS      2048(DI), Y0
+	VMULPS       96(SI), Y0, Y0
+	VMOVUPS      2112(DI), Y1
+	VMULPS       96(R12), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 96(R13)
+	MOVQ         104(DI), R8
+	MOVQ         56(DI), R9
+	SHLQ         $+1, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2048(DI)
+	MOVQ         56(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         144(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2112(DI)
+	MOVQ         136(DI), R8
+	MOVQ         v+56(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         152(DI), R8
+	MOVQ         v+56(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         128(DI), R8
+	MOVQ         y+48(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VMOVUPS      2048(DI), Y0
+	VMULPS       128(SI), Y0, Y0
+	VMOVUPS      2112(DI), Y1
+	VMULPS       128(R12), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 128(R13)
+	VMOVUPS      2048(DI), Y0
+	VMULPS       160(SI), Y0, Y0
+	VMOVUPS      2112(DI), Y1
+	VMULPS       160(R12), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 160(R13)
+	MOVQ         104(DI), R8
+	MOVQ         56(DI), R9
+	IMULQ        $+3, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2048(DI)
+	MOVQ         56(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         144(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2112(DI)
+	MOVQ         136(DI), R8
+	MOVQ         v+56(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         152(DI), R8
+	MOVQ         v+56(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         128(DI), R8
+	MOVQ         y+48(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VMOVUPS      2048(DI), Y0
+	VMULPS       192(SI), Y0, Y0
+	VMOVUPS      2112(DI), Y1
+	VMULPS       192(R12), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 192(R13)
+	VMOVUPS      2048(DI), Y0
+	VMULPS       224(SI), Y0, Y0
+	VMOVUPS      2112(DI), Y1
+	VMULPS       224(R12), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 224(R13)
+	MOVQ         104(DI), AX
 	INCQ         AX
-	MOVQ         AX, 120(DI)
-	CMPQ         AX, 112(DI)
-	JLT          loop10
+	MOVQ         AX, 104(DI)
+	CMPQ         AX, 96(DI)
+	JLT          loop19
 
-end11:
-	MOVQ 88(DI), AX
+end20:
+	MOVQ 72(DI), AX
 	INCQ AX
-	MOVQ AX, 88(DI)
-	CMPQ AX, 80(DI)
-	JLT  loop3
-
-end4:
-	MOVQ 64(DI), AX
-	INCQ AX
-	MOVQ AX, 64(DI)
-	CMPQ AX, 56(DI)
+	MOVQ AX, 72(DI)
+	CMPQ AX, 64(DI)
 	JLT  loop1
 
 end2:
@@ -27414,110 +29289,120 @@ TEXT ·attention64SourceWindow2Vector1AVX512(SB), NOSPLIT, $0-104
 	MOVQ AX, 24(DI)
 	MOVQ P+96(FP), AX
 	MOVQ AX, 32(DI)
-	MOVQ 16(DI), R8
-	SHLQ $+6, R8
-	MOVQ R8, 40(DI)
 	MOVQ 24(DI), R8
 	SUBQ 32(DI), R8
 	SUBQ $+2, R8
-	MOVQ R8, 48(DI)
+	MOVQ R8, 40(DI)
 	MOVQ 24(DI), R8
 	SUBQ $+1, R8
-	MOVQ R8, 56(DI)
-	MOVQ 24(DI), R8
-	SHLQ $+6, R8
-	MOVQ R8, 64(DI)
+	MOVQ R8, 48(DI)
 	MOVQ 24(DI), R8
 	SUBQ 32(DI), R8
 	SUBQ $+1, R8
+	MOVQ R8, 56(DI)
+	MOVQ 16(DI), R8
+	SHLQ $+6, R8
+	MOVQ R8, 64(DI)
+	MOVQ 24(DI), R8
+	SHLQ $+6, R8
 	MOVQ R8, 72(DI)
-	MOVQ (DI), R8
-	MOVQ R8, 88(DI)
-	MOVQ 8(DI), R8
+	MOVQ 16(DI), R8
+	SHLQ $+1, R8
 	MOVQ R8, 80(DI)
-	MOVQ 88(DI), AX
-	CMPQ AX, 80(DI)
+	MOVQ (DI), R8
+	MOVQ R8, 96(DI)
+	MOVQ 8(DI), R8
+	MOVQ R8, 88(DI)
+	MOVQ 96(DI), AX
+	CMPQ AX, 88(DI)
 	JGE  end2
 
 loop1:
-	MOVQ  88(DI), R8
-	IMULQ 40(DI), R8
-	MOVQ  R8, 96(DI)
-	MOVQ  88(DI), R8
+	MOVQ  96(DI), R8
 	IMULQ 64(DI), R8
 	MOVQ  R8, 104(DI)
-	MOVQ  $+0, R8
-	MOVQ  R8, 120(DI)
-	MOVQ  $+4, R8
+	MOVQ  96(DI), R8
+	IMULQ 72(DI), R8
 	MOVQ  R8, 112(DI)
-	MOVQ  120(DI), AX
-	CMPQ  AX, 112(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 128(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 120(DI)
+	MOVQ  128(DI), AX
+	CMPQ  AX, 120(DI)
 	JGE   end4
 
 loop3:
-	MOVQ 120(DI), R8
-	SHLQ $+4, R8
-	ADDQ 96(DI), R8
-	MOVQ R8, 128(DI)
-	MOVQ 120(DI), R8
-	SHLQ $+4, R8
-	ADDQ 104(DI), R8
-	MOVQ R8, 136(DI)
-	MOVQ $+0, R8
-	MOVQ R8, 152(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 144(DI)
-	MOVQ 152(DI), AX
-	CMPQ AX, 144(DI)
-	JGE  end6
-
-loop5:
-	MOVQ          152(DI), R8
-	SHLQ          $+6, R8
-	ADDQ          128(DI), R8
-	MOVQ          R8, 160(DI)
-	MOVQ          152(DI), R8
+	MOVQ          128(DI), R8
 	IMULQ         $-1, R8
-	ADDQ          48(DI), R8
-	CMPQ          R8, 56(DI)
-	CMOVQGT       56(DI), R8
+	ADDQ          40(DI), R8
+	CMPQ          R8, 48(DI)
+	CMOVQGT       48(DI), R8
 	MOVQ          $+0, AX
 	CMPQ          R8, AX
 	CMOVQLT       AX, R8
-	MOVQ          R8, 168(DI)
-	MOVQ          168(DI), R8
+	MOVQ          R8, 136(DI)
+	MOVQ          128(DI), R8
+	IMULQ         $-1, R8
+	ADDQ          56(DI), R8
+	CMPQ          R8, 48(DI)
+	CMOVQGT       48(DI), R8
+	MOVQ          $+0, AX
+	CMPQ          R8, AX
+	CMOVQLT       AX, R8
+	MOVQ          R8, 144(DI)
+	MOVQ          128(DI), R8
 	SHLQ          $+6, R8
-	ADDQ          136(DI), R8
+	ADDQ          104(DI), R8
+	MOVQ          R8, 152(DI)
+	MOVQ          136(DI), R8
+	SHLQ          $+6, R8
+	ADDQ          112(DI), R8
+	MOVQ          R8, 160(DI)
+	MOVQ          144(DI), R8
+	SHLQ          $+6, R8
+	ADDQ          112(DI), R8
+	MOVQ          R8, 168(DI)
+	MOVQ          128(DI), R8
+	ADDQ          16(DI), R8
 	MOVQ          R8, 176(DI)
 	MOVQ          152(DI), R8
-	IMULQ         $-1, R8
-	ADDQ          72(DI), R8
-	CMPQ          R8, 56(DI)
-	CMOVQGT       56(DI), R8
-	MOVQ          $+0, AX
-	CMPQ          R8, AX
-	CMOVQLT       AX, R8
-	MOVQ          R8, 184(DI)
-	MOVQ          184(DI), R8
-	SHLQ          $+6, R8
-	ADDQ          136(DI), R8
-	MOVQ          R8, 192(DI)
-	MOVQ          160(DI), R8
 	MOVQ          q+8(FP), AX
 	LEAQ          (AX)(R8*4), SI
-	MOVQ          176(DI), R8
+	MOVQ          160(DI), R8
 	MOVQ          k+16(FP), AX
 	LEAQ          (AX)(R8*4), R12
-	MOVQ          192(DI), R8
+	MOVQ          168(DI), R8
 	MOVQ          k+16(FP), AX
 	LEAQ          (AX)(R8*4), R13
 	VPXORD        Z30, Z30, Z30
 	VPXORD        Z28, Z28, Z28
+	VPXORD        Z26, Z26, Z26
+	VPXORD        Z24, Z24, Z24
+	VPXORD        Z22, Z22, Z22
+	VPXORD        Z20, Z20, Z20
+	VPXORD        Z18, Z18, Z18
+	VPXORD        Z16, Z16, Z16
 	VMOVUPS       (SI), Z0
 	VMULPS        (R12), Z0, Z1
 	VMOVUPS       Z1, Z31
 	VMULPS        (R13), Z0, Z0
 	VMOVUPS       Z0, Z29
+	VMOVUPS       64(SI), Z0
+	VMULPS        64(R12), Z0, Z1
+	VMOVUPS       Z1, Z27
+	VMULPS        64(R13), Z0, Z0
+	VMOVUPS       Z0, Z25
+	VMOVUPS       128(SI), Z0
+	VMULPS        128(R12), Z0, Z1
+	VMOVUPS       Z1, Z23
+	VMULPS        128(R13), Z0, Z0
+	VMOVUPS       Z0, Z21
+	VMOVUPS       192(SI), Z0
+	VMULPS        192(R12), Z0, Z1
+	VMOVUPS       Z1, Z19
+	VMULPS        192(R13), Z0, Z0
+	VMOVUPS       Z0, Z17
 	VPERMILPS     $+0, Z31, Z0
 	VADDPS        Z0, Z30, Z30
 	VPERMILPS     $+85, Z31, Z0
@@ -27534,6 +29419,54 @@ loop5:
 	VADDPS        Z0, Z28, Z28
 	VPERMILPS     $+255, Z29, Z0
 	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+0, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+85, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+170, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+255, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+0, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+85, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+170, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+255, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+0, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+85, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+170, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+255, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+0, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+85, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+170, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+255, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+0, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+85, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+170, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+255, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+0, Z17, Z0
+	VADDPS        Z0, Z16, Z16
+	VPERMILPS     $+85, Z17, Z0
+	VADDPS        Z0, Z16, Z16
+	VPERMILPS     $+170, Z17, Z0
+	VADDPS        Z0, Z16, Z16
+	VPERMILPS     $+255, Z17, Z0
+	VADDPS        Z0, Z16, Z16
 	VEXTRACTF64X4 $+1, Z30, Y0
 	VADDPS        Y0, Y30, Y30
 	VEXTRACTF32X4 $+1, Y30, X0
@@ -27546,138 +29479,140 @@ loop5:
 	VADDPS        X0, X28, X28
 	VBROADCASTSS  X28, Z28
 	VMOVUPS       Z28, 2112(DI)
+	VEXTRACTF64X4 $+1, Z26, Y0
+	VADDPS        Y0, Y26, Y26
+	VEXTRACTF32X4 $+1, Y26, X0
+	VADDPS        X0, X26, X26
+	VBROADCASTSS  X26, Z26
+	VMOVUPS       Z26, 2176(DI)
+	VEXTRACTF64X4 $+1, Z24, Y0
+	VADDPS        Y0, Y24, Y24
+	VEXTRACTF32X4 $+1, Y24, X0
+	VADDPS        X0, X24, X24
+	VBROADCASTSS  X24, Z24
+	VMOVUPS       Z24, 2240(DI)
+	VEXTRACTF64X4 $+1, Z22, Y0
+	VADDPS        Y0, Y22, Y22
+	VEXTRACTF32X4 $+1, Y22, X0
+	VADDPS        X0, X22, X22
+	VBROADCASTSS  X22, Z22
+	VMOVUPS       Z22, 2304(DI)
+	VEXTRACTF64X4 $+1, Z20, Y0
+	VADDPS        Y0, Y20, Y20
+	VEXTRACTF32X4 $+1, Y20, X0
+	VADDPS        X0, X20, X20
+	VBROADCASTSS  X20, Z20
+	VMOVUPS       Z20, 2368(DI)
+	VEXTRACTF64X4 $+1, Z18, Y0
+	VADDPS        Y0, Y18, Y18
+	VEXTRACTF32X4 $+1, Y18, X0
+	VADDPS        X0, X18, X18
+	VBROADCASTSS  X18, Z18
+	VMOVUPS       Z18, 2432(DI)
+	VEXTRACTF64X4 $+1, Z16, Y0
+	VADDPS        Y0, Y16, Y16
+	VEXTRACTF32X4 $+1, Y16, X0
+	VADDPS        X0, X16, X16
+	VBROADCASTSS  X16, Z16
+	VMOVUPS       Z16, 2496(DI)
 	VMOVUPS       2048(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          152(DI), R8
+	MOVQ          128(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2112(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          16(DI), R8
-	ADDQ          152(DI), R8
+	MOVQ          176(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
-	MOVQ          152(DI), AX
+	VMOVUPS       2176(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          128(DI), R8
+	ADDQ          80(DI), R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2240(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          80(DI), R8
+	ADDQ          176(DI), R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2304(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          128(DI), R8
+	MOVQ          80(DI), R9
+	SHLQ          $+1, R9
+	ADDQ          R9, R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2368(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          80(DI), R8
+	SHLQ          $+1, R8
+	ADDQ          176(DI), R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2432(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          128(DI), R8
+	MOVQ          80(DI), R9
+	IMULQ         $+3, R9
+	ADDQ          R9, R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2496(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          80(DI), R8
+	IMULQ         $+3, R8
+	ADDQ          176(DI), R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	MOVQ          128(DI), AX
 	INCQ          AX
-	MOVQ          AX, 152(DI)
-	CMPQ          AX, 144(DI)
-	JLT           loop5
+	MOVQ          AX, 128(DI)
+	CMPQ          AX, 120(DI)
+	JLT           loop3
 
-end6:
-	MOVQ 120(DI), R8
-	SHLQ $+4, R8
-	ADDQ 96(DI), R8
-	MOVQ R8, 144(DI)
-	MOVQ 120(DI), R8
-	SHLQ $+4, R8
-	ADDQ 104(DI), R8
-	MOVQ R8, 152(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 160(DI)
-	MOVQ p+24(FP), SI
-	MOVQ 16(DI), R8
-	MOVQ p+24(FP), AX
-	LEAQ (AX)(R8*4), R12
-	MOVQ largest+32(FP), R13
-	MOVQ norm+40(FP), R14
-	XORL BX, BX
-	MOVQ 160(DI), DX
-	SUBQ $+16, DX
-	JLT  tail7
+end4:
+	MOVQ $+0, R8
+	MOVQ R8, 128(DI)
+	MOVQ $+4, R8
+	MOVQ R8, 120(DI)
+	MOVQ 128(DI), AX
+	CMPQ AX, 120(DI)
+	JGE  end6
+
+loop5:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 136(DI)
+	MOVQ  128(DI), R8
+	IMULQ 80(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	XORL  BX, BX
+	MOVQ  136(DI), DX
+	SUBQ  $+16, DX
+	JLT   tail7
 
 loop8:
 	LEAQ         (BX), AX
 	VPBROADCASTD AX, Z0
 	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
 	VPMULLD.BCST vectorWords<>+152(SB), Z0, Z0
-	VPADDD.BCST  48(DI), Z0, Z1
-	VPXORD       Z2, Z2, Z2
-	VPCMPD       $+2, Z1, Z2, K1
-	VPCMPD.BCST  $+1, 24(DI), Z1, K2
-	KANDW        K2, K1, K1
-	VPBROADCASTD vectorWords<>+140(SB), Z1
-	VBLENDMPS    (SI)(BX*4), Z1, K1, Z3
-	VMOVUPS      Z3, (SI)(BX*4)
-	VPADDD.BCST  72(DI), Z0, Z0
-	VPCMPD       $+2, Z0, Z2, K1
+	VPADDD.BCST  40(DI), Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPCMPD       $+2, Z0, Z1, K1
 	VPCMPD.BCST  $+1, 24(DI), Z0, K2
 	KANDW        K2, K1, K1
-	VBLENDMPS    (R12)(BX*4), Z1, K1, Z0
-	VMOVUPS      Z0, (R12)(BX*4)
-	VMAXPS       Z0, Z3, Z4
-	VCMPPS       $+4, Z1, Z4, K1
-	VMOVUPS.Z    Z4, K1, Z1
-	VMOVUPS      Z1, (R13)(BX*4)
-	VSUBPS       Z1, Z3, Z3
-	VPBROADCASTD vectorWords<>+12(SB), Z4
-	VMINPS       Z3, Z4, Z3
-	VPBROADCASTD vectorWords<>+16(SB), Z5
-	VMAXPS       Z3, Z5, Z3
-	VMULPS.BCST  vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST  vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST  vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST  vectorWords<>+28(SB), Z7, Z8
-	VSUBPS       Z8, Z3, Z3
-	VMULPS.BCST  vectorWords<>+32(SB), Z7, Z7
-	VSUBPS       Z7, Z3, Z3
-	VMULPS       Z3, Z3, Z7
-	VMULPS.BCST  vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST  vectorWords<>+40(SB), Z8, Z8
-	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  vectorWords<>+44(SB), Z8, Z8
-	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  vectorWords<>+48(SB), Z8, Z8
-	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  vectorWords<>+52(SB), Z8, Z8
-	VMULPS       Z8, Z7, Z7
-	VADDPS       Z7, Z3, Z3
-	VADDPS.BCST  vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST  vectorWords<>+60(SB), Z6, Z6
-	VPSLLD       $+23, Z6, Z6
-	VMULPS       Z6, Z3, Z3
-	VMOVUPS      Z3, (SI)(BX*4)
-	VSUBPS       Z1, Z0, Z0
-	VMINPS       Z0, Z4, Z0
-	VMAXPS       Z0, Z5, Z0
-	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST  vectorWords<>+28(SB), Z4, Z5
-	VSUBPS       Z5, Z0, Z0
-	VMULPS.BCST  vectorWords<>+32(SB), Z4, Z4
-	VSUBPS       Z4, Z0, Z0
-	VMULPS       Z0, Z0, Z4
-	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST  vectorWords<>+40(SB), Z5, Z5
-	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  vectorWords<>+44(SB), Z5, Z5
-	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  vectorWords<>+48(SB), Z5, Z5
-	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  vectorWords<>+52(SB), Z5, Z5
-	VMULPS       Z5, Z4, Z4
-	VADDPS       Z4, Z0, Z0
-	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
-	VPSLLD       $+23, Z1, Z1
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, (R12)(BX*4)
-	VADDPS       Z0, Z3, Z1
-	VCMPPS       $+1, Z1, Z2, K1
-	VPBROADCASTD vectorWords<>+56(SB), Z4
-	VDIVPS       Z1, Z4, Z1
-	VMOVUPS.Z    Z1, K1, Z1
-	VMOVUPS      Z1, (R14)(BX*4)
-	VMULPS       Z1, Z3, Z2
-	VMOVUPS      Z2, (SI)(BX*4)
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, (R12)(BX*4)
+	VPBROADCASTD vectorWords<>+140(SB), Z0
+	VBLENDMPS    (SI)(BX*4), Z0, K1, Z0
+	VMOVUPS      Z0, (SI)(BX*4)
 	ADDQ         $+16, BX
 	CMPQ         BX, DX
 	JLE          loop8
 
 tail7:
-	MOVQ         160(DI), CX
+	MOVQ         136(DI), CX
 	SUBQ         BX, CX
 	JLE          end9
 	MOVL         $-1, AX
@@ -27687,149 +29622,398 @@ tail7:
 	VPBROADCASTD AX, Z0
 	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
 	VPMULLD.BCST vectorWords<>+152(SB), Z0, Z0
-	VPADDD.BCST  48(DI), Z0, Z1
-	VPXORD       Z2, Z2, Z2
-	VPCMPD       $+2, Z1, Z2, K1
-	VPCMPD.BCST  $+1, 24(DI), Z1, K2
-	KANDW        K2, K1, K1
-	VPBROADCASTD vectorWords<>+140(SB), Z1
-	VMOVUPS.Z    (SI)(BX*4), K7, Z3
-	VBLENDMPS    Z3, Z1, K1, Z3
-	VMOVUPS      Z3, K7, (SI)(BX*4)
-	VPADDD.BCST  72(DI), Z0, Z0
-	VPCMPD       $+2, Z0, Z2, K1
+	VPADDD.BCST  40(DI), Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPCMPD       $+2, Z0, Z1, K1
 	VPCMPD.BCST  $+1, 24(DI), Z0, K2
 	KANDW        K2, K1, K1
-	VMOVUPS.Z    (R12)(BX*4), K7, Z0
-	VBLENDMPS    Z0, Z1, K1, Z0
-	VMOVUPS      Z0, K7, (R12)(BX*4)
-	VMAXPS       Z0, Z3, Z4
-	VCMPPS       $+4, Z1, Z4, K1
-	VMOVUPS.Z    Z4, K1, Z1
-	VMOVUPS      Z1, K7, (R13)(BX*4)
-	VSUBPS       Z1, Z3, Z3
-	VPBROADCASTD vectorWords<>+12(SB), Z4
-	VMINPS       Z3, Z4, Z3
-	VPBROADCASTD vectorWords<>+16(SB), Z5
-	VMAXPS       Z3, Z5, Z3
-	VMULPS.BCST  vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST  vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST  vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST  vectorWords<>+28(SB), Z7, Z8
-	VSUBPS       Z8, Z3, Z3
-	VMULPS.BCST  vectorWords<>+32(SB), Z7, Z7
-	VSUBPS       Z7, Z3, Z3
-	VMULPS       Z3, Z3, Z7
-	VMULPS.BCST  vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST  vectorWords<>+40(SB), Z8, Z8
-	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  vectorWords<>+44(SB), Z8, Z8
-	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  vectorWords<>+48(SB), Z8, Z8
-	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  vectorWords<>+52(SB), Z8, Z8
-	VMULPS       Z8, Z7, Z7
-	VADDPS       Z7, Z3, Z3
-	VADDPS.BCST  vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST  vectorWords<>+60(SB), Z6, Z6
-	VPSLLD       $+23, Z6, Z6
-	VMULPS       Z6, Z3, Z3
-	VMOVUPS      Z3, K7, (SI)(BX*4)
-	VSUBPS       Z1, Z0, Z0
-	VMINPS       Z0, Z4, Z0
-	VMAXPS       Z0, Z5, Z0
+	VPBROADCASTD vectorWords<>+140(SB), Z0
+	VMOVUPS.Z    (SI)(BX*4), K7, Z1
+	VBLENDMPS    Z1, Z0, K1, Z0
+	VMOVUPS      Z0, K7, (SI)(BX*4)
+
+end9:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 136(DI)
+	MOVQ  128(DI), R8
+	IMULQ 80(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  128(DI), R8
+	IMULQ 80(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R12
+	MOVQ  largest+32(FP), R13
+	XORL  BX, BX
+	MOVQ  136(DI), DX
+	SUBQ  $+16, DX
+	JLT   tail10
+
+loop11:
+	LEAQ         (BX), AX
+	VPBROADCASTD AX, Z0
+	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
+	VPMULLD.BCST vectorWords<>+152(SB), Z0, Z0
+	VPADDD.BCST  56(DI), Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPCMPD       $+2, Z0, Z1, K1
+	VPCMPD.BCST  $+1, 24(DI), Z0, K2
+	KANDW        K2, K1, K1
+	VPBROADCASTD vectorWords<>+140(SB), Z0
+	VBLENDMPS    (SI)(BX*4), Z0, K1, Z2
+	VMOVUPS      Z2, (SI)(BX*4)
+	VMOVUPS      (R12)(BX*4), Z3
+	VMAXPS       Z2, Z3, Z2
+	VCMPPS       $+4, Z0, Z2, K1
+	VMOVUPS.Z    Z2, K1, Z0
+	VMOVUPS      Z0, (R13)(BX*4)
+	VSUBPS       Z0, Z3, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VPBROADCASTD vectorWords<>+16(SB), Z1
+	VMAXPS       Z0, Z1, Z0
 	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
 	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST  vectorWords<>+28(SB), Z4, Z5
-	VSUBPS       Z5, Z0, Z0
-	VMULPS.BCST  vectorWords<>+32(SB), Z4, Z4
-	VSUBPS       Z4, Z0, Z0
-	VMULPS       Z0, Z0, Z4
-	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST  vectorWords<>+40(SB), Z5, Z5
-	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  vectorWords<>+44(SB), Z5, Z5
-	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  vectorWords<>+48(SB), Z5, Z5
-	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  vectorWords<>+52(SB), Z5, Z5
-	VMULPS       Z5, Z4, Z4
-	VADDPS       Z4, Z0, Z0
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST  vectorWords<>+28(SB), Z2, Z3
+	VSUBPS       Z3, Z0, Z0
+	VMULPS.BCST  vectorWords<>+32(SB), Z2, Z2
+	VSUBPS       Z2, Z0, Z0
+	VMULPS       Z0, Z0, Z2
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z3
+	VADDPS.BCST  vectorWords<>+40(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+44(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+48(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+52(SB), Z3, Z3
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z2, Z0, Z0
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
+	VPSLLD       $+23, Z1, Z1
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, (R12)(BX*4)
+	ADDQ         $+16, BX
+	CMPQ         BX, DX
+	JLE          loop11
+
+tail10:
+	MOVQ         136(DI), CX
+	SUBQ         BX, CX
+	JLE          end12
+	MOVL         $-1, AX
+	BZHIL        CX, AX, AX
+	KMOVW        AX, K7
+	LEAQ         (BX), AX
+	VPBROADCASTD AX, Z0
+	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
+	VPMULLD.BCST vectorWords<>+152(SB), Z0, Z0
+	VPADDD.BCST  56(DI), Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPCMPD       $+2, Z0, Z1, K1
+	VPCMPD.BCST  $+1, 24(DI), Z0, K2
+	KANDW        K2, K1, K1
+	VPBROADCASTD vectorWords<>+140(SB), Z0
+	VMOVUPS.Z    (SI)(BX*4), K7, Z2
+	VBLENDMPS    Z2, Z0, K1, Z2
+	VMOVUPS      Z2, K7, (SI)(BX*4)
+	VMOVUPS.Z    (R12)(BX*4), K7, Z3
+	VMAXPS       Z2, Z3, Z2
+	VCMPPS       $+4, Z0, Z2, K1
+	VMOVUPS.Z    Z2, K1, Z0
+	VMOVUPS      Z0, K7, (R13)(BX*4)
+	VSUBPS       Z0, Z3, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VPBROADCASTD vectorWords<>+16(SB), Z1
+	VMAXPS       Z0, Z1, Z0
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST  vectorWords<>+28(SB), Z2, Z3
+	VSUBPS       Z3, Z0, Z0
+	VMULPS.BCST  vectorWords<>+32(SB), Z2, Z2
+	VSUBPS       Z2, Z0, Z0
+	VMULPS       Z0, Z0, Z2
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z3
+	VADDPS.BCST  vectorWords<>+40(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+44(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+48(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+52(SB), Z3, Z3
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z2, Z0, Z0
 	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
 	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
 	VPSLLD       $+23, Z1, Z1
 	VMULPS       Z1, Z0, Z0
 	VMOVUPS      Z0, K7, (R12)(BX*4)
-	VADDPS       Z0, Z3, Z1
-	VCMPPS       $+1, Z1, Z2, K1
-	VPBROADCASTD vectorWords<>+56(SB), Z4
-	VDIVPS       Z1, Z4, Z1
-	VMOVUPS.Z    Z1, K1, Z1
-	VMOVUPS      Z1, K7, (R14)(BX*4)
-	VMULPS       Z1, Z3, Z2
-	VMOVUPS      Z2, K7, (SI)(BX*4)
+
+end12:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 136(DI)
+	MOVQ  128(DI), R8
+	IMULQ 80(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  largest+32(FP), R12
+	MOVQ  128(DI), R8
+	IMULQ 80(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R13
+	MOVQ  norm+40(FP), R14
+	XORL  BX, BX
+	MOVQ  136(DI), DX
+	SUBQ  $+16, DX
+	JLT   tail13
+
+loop14:
+	VMOVUPS      (SI)(BX*4), Z0
+	VSUBPS       (R12)(BX*4), Z0, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VPBROADCASTD vectorWords<>+16(SB), Z1
+	VMAXPS       Z0, Z1, Z0
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST  vectorWords<>+28(SB), Z2, Z3
+	VSUBPS       Z3, Z0, Z0
+	VMULPS.BCST  vectorWords<>+32(SB), Z2, Z2
+	VSUBPS       Z2, Z0, Z0
+	VMULPS       Z0, Z0, Z2
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z3
+	VADDPS.BCST  vectorWords<>+40(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+44(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+48(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+52(SB), Z3, Z3
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z2, Z0, Z0
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
+	VPSLLD       $+23, Z1, Z1
 	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, K7, (R12)(BX*4)
+	VMOVUPS      Z0, (SI)(BX*4)
+	VMOVUPS      (R13)(BX*4), Z1
+	VADDPS       Z0, Z1, Z0
+	VPXORD       Z2, Z2, Z2
+	VCMPPS       $+1, Z0, Z2, K1
+	VPBROADCASTD vectorWords<>+56(SB), Z3
+	VDIVPS       Z0, Z3, Z0
+	VMOVUPS.Z    Z0, K1, Z0
+	VMOVUPS      Z0, (R14)(BX*4)
+	VMULPS       Z0, Z1, Z0
+	VMOVUPS      Z0, (R13)(BX*4)
+	ADDQ         $+16, BX
+	CMPQ         BX, DX
+	JLE          loop14
 
-end9:
-	MOVQ $+0, R8
-	MOVQ R8, 168(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 160(DI)
-	MOVQ 168(DI), AX
-	CMPQ AX, 160(DI)
-	JGE  end11
+tail13:
+	MOVQ         136(DI), CX
+	SUBQ         BX, CX
+	JLE          end15
+	MOVL         $-1, AX
+	BZHIL        CX, AX, AX
+	KMOVW        AX, K7
+	VMOVUPS.Z    (SI)(BX*4), K7, Z0
+	VMOVUPS.Z    (R12)(BX*4), K7, Z1
+	VSUBPS       Z1, Z0, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VPBROADCASTD vectorWords<>+16(SB), Z1
+	VMAXPS       Z0, Z1, Z0
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST  vectorWords<>+28(SB), Z2, Z3
+	VSUBPS       Z3, Z0, Z0
+	VMULPS.BCST  vectorWords<>+32(SB), Z2, Z2
+	VSUBPS       Z2, Z0, Z0
+	VMULPS       Z0, Z0, Z2
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z3
+	VADDPS.BCST  vectorWords<>+40(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+44(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+48(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+52(SB), Z3, Z3
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z2, Z0, Z0
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
+	VPSLLD       $+23, Z1, Z1
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, K7, (SI)(BX*4)
+	VMOVUPS.Z    (R13)(BX*4), K7, Z1
+	VADDPS       Z0, Z1, Z0
+	VPXORD       Z2, Z2, Z2
+	VCMPPS       $+1, Z0, Z2, K1
+	VPBROADCASTD vectorWords<>+56(SB), Z3
+	VDIVPS       Z0, Z3, Z0
+	VMOVUPS.Z    Z0, K1, Z0
+	VMOVUPS      Z0, K7, (R14)(BX*4)
+	VMULPS       Z0, Z1, Z0
+	VMOVUPS      Z0, K7, (R13)(BX*4)
 
-loop10:
-	MOVQ         168(DI), R8
+end15:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 136(DI)
+	MOVQ  128(DI), R8
+	IMULQ 80(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  norm+40(FP), R12
+	XORL  BX, BX
+	MOVQ  136(DI), DX
+	SUBQ  $+16, DX
+	JLT   tail16
+
+loop17:
+	VMOVUPS (SI)(BX*4), Z0
+	VMULPS  (R12)(BX*4), Z0, Z0
+	VMOVUPS Z0, (SI)(BX*4)
+	ADDQ    $+16, BX
+	CMPQ    BX, DX
+	JLE     loop17
+
+tail16:
+	MOVQ      136(DI), CX
+	SUBQ      BX, CX
+	JLE       end18
+	MOVL      $-1, AX
+	BZHIL     CX, AX, AX
+	KMOVW     AX, K7
+	VMOVUPS.Z (SI)(BX*4), K7, Z0
+	VMOVUPS.Z (R12)(BX*4), K7, Z1
+	VMULPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K7, (SI)(BX*4)
+
+end18:
+	MOVQ 128(DI), AX
+	INCQ AX
+	MOVQ AX, 128(DI)
+	CMPQ AX, 120(DI)
+	JLT  loop5
+
+end6:
+	MOVQ  96(DI), R8
+	IMULQ 64(DI), R8
+	MOVQ  R8, 120(DI)
+	MOVQ  96(DI), R8
+	IMULQ 72(DI), R8
+	MOVQ  R8, 128(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 144(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 136(DI)
+	MOVQ  144(DI), AX
+	CMPQ  AX, 136(DI)
+	JGE   end20
+
+loop19:
+	MOVQ         144(DI), R8
+	IMULQ        $-1, R8
+	ADDQ         40(DI), R8
+	CMPQ         R8, 48(DI)
+	CMOVQGT      48(DI), R8
+	MOVQ         $+0, AX
+	CMPQ         R8, AX
+	CMOVQLT      AX, R8
+	MOVQ         R8, 152(DI)
+	MOVQ         144(DI), R8
+	IMULQ        $-1, R8
+	ADDQ         56(DI), R8
+	CMPQ         R8, 48(DI)
+	CMOVQGT      48(DI), R8
+	MOVQ         $+0, AX
+	CMPQ         R8, AX
+	CMOVQLT      AX, R8
+	MOVQ         R8, 160(DI)
+	MOVQ         144(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         144(DI), R8
+	ADDQ         120(DI), R8
+	MOVQ         R8, 168(DI)
+	MOVQ         152(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         128(DI), R8
 	MOVQ         R8, 176(DI)
-	MOVQ         168(DI), R8
-	IMULQ        $-1, R8
-	ADDQ         48(DI), R8
-	CMPQ         R8, 56(DI)
-	CMOVQGT      56(DI), R8
-	MOVQ         $+0, AX
-	CMPQ         R8, AX
-	CMOVQLT      AX, R8
+	MOVQ         144(DI), R8
+	ADDQ         16(DI), R8
 	MOVQ         R8, 184(DI)
-	MOVQ         184(DI), R8
+	MOVQ         160(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         152(DI), R8
+	ADDQ         128(DI), R8
 	MOVQ         R8, 192(DI)
-	MOVQ         168(DI), R8
-	IMULQ        $-1, R8
-	ADDQ         72(DI), R8
-	CMPQ         R8, 56(DI)
-	CMOVQGT      56(DI), R8
-	MOVQ         $+0, AX
-	CMPQ         R8, AX
-	CMOVQLT      AX, R8
-	MOVQ         R8, 200(DI)
-	MOVQ         200(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         152(DI), R8
-	MOVQ         R8, 208(DI)
-	MOVQ         168(DI), R8
+	MOVQ         144(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2048(DI)
-	MOVQ         16(DI), R8
-	ADDQ         168(DI), R8
+	MOVQ         184(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2112(DI)
-	MOVQ         192(DI), R8
+	MOVQ         144(DI), R8
+	ADDQ         80(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2176(DI)
+	MOVQ         80(DI), R8
+	ADDQ         184(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2240(DI)
+	MOVQ         144(DI), R8
+	MOVQ         80(DI), R9
+	SHLQ         $+1, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2304(DI)
+	MOVQ         80(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         184(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2368(DI)
+	MOVQ         144(DI), R8
+	MOVQ         80(DI), R9
+	IMULQ        $+3, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2432(DI)
+	MOVQ         80(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         184(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2496(DI)
+	MOVQ         176(DI), R8
 	MOVQ         v+56(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         208(DI), R8
+	MOVQ         192(DI), R8
 	MOVQ         v+56(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         176(DI), R8
+	MOVQ         168(DI), R8
 	MOVQ         y+48(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VMOVUPS      2048(DI), Z0
@@ -27839,24 +30023,38 @@ loop10:
 	VADDPS       Z1, Z0, Z0
 	VADDPS.BCST  vectorWords<>+4(SB), Z0, Z0
 	VMOVUPS      Z0, (R13)
-	MOVQ         168(DI), AX
+	VMOVUPS      2176(DI), Z0
+	VMULPS       64(SI), Z0, Z0
+	VMOVUPS      2240(DI), Z1
+	VMULPS       64(R12), Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VADDPS.BCST  vectorWords<>+4(SB), Z0, Z0
+	VMOVUPS      Z0, 64(R13)
+	VMOVUPS      2304(DI), Z0
+	VMULPS       128(SI), Z0, Z0
+	VMOVUPS      2368(DI), Z1
+	VMULPS       128(R12), Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VADDPS.BCST  vectorWords<>+4(SB), Z0, Z0
+	VMOVUPS      Z0, 128(R13)
+	VMOVUPS      2432(DI), Z0
+	VMULPS       192(SI), Z0, Z0
+	VMOVUPS      2496(DI), Z1
+	VMULPS       192(R12), Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VADDPS.BCST  vectorWords<>+4(SB), Z0, Z0
+	VMOVUPS      Z0, 192(R13)
+	MOVQ         144(DI), AX
 	INCQ         AX
-	MOVQ         AX, 168(DI)
-	CMPQ         AX, 160(DI)
-	JLT          loop10
+	MOVQ         AX, 144(DI)
+	CMPQ         AX, 136(DI)
+	JLT          loop19
 
-end11:
-	MOVQ 120(DI), AX
+end20:
+	MOVQ 96(DI), AX
 	INCQ AX
-	MOVQ AX, 120(DI)
-	CMPQ AX, 112(DI)
-	JLT  loop3
-
-end4:
-	MOVQ 88(DI), AX
-	INCQ AX
-	MOVQ AX, 88(DI)
-	CMPQ AX, 80(DI)
+	MOVQ AX, 96(DI)
+	CMPQ AX, 88(DI)
 	JLT  loop1
 
 end2:
@@ -27876,101 +30074,90 @@ TEXT ·attention64SourceWindow2Vector1AVX2(SB), NOSPLIT, $0-104
 	MOVQ AX, 24(DI)
 	MOVQ P+96(FP), AX
 	MOVQ AX, 32(DI)
-	MOVQ 16(DI), R8
-	SHLQ $+6, R8
-	MOVQ R8, 40(DI)
 	MOVQ 24(DI), R8
 	SUBQ 32(DI), R8
 	SUBQ $+2, R8
-	MOVQ R8, 48(DI)
+	MOVQ R8, 40(DI)
 	MOVQ 24(DI), R8
 	SUBQ $+1, R8
-	MOVQ R8, 56(DI)
-	MOVQ 24(DI), R8
-	SHLQ $+6, R8
-	MOVQ R8, 64(DI)
+	MOVQ R8, 48(DI)
 	MOVQ 24(DI), R8
 	SUBQ 32(DI), R8
 	SUBQ $+1, R8
+	MOVQ R8, 56(DI)
+	MOVQ 16(DI), R8
+	SHLQ $+6, R8
+	MOVQ R8, 64(DI)
+	MOVQ 24(DI), R8
+	SHLQ $+6, R8
 	MOVQ R8, 72(DI)
-	MOVQ (DI), R8
-	MOVQ R8, 88(DI)
-	MOVQ 8(DI), R8
+	MOVQ 16(DI), R8
+	SHLQ $+1, R8
 	MOVQ R8, 80(DI)
-	MOVQ 88(DI), AX
-	CMPQ AX, 80(DI)
+	MOVQ (DI), R8
+	MOVQ R8, 96(DI)
+	MOVQ 8(DI), R8
+	MOVQ R8, 88(DI)
+	MOVQ 96(DI), AX
+	CMPQ AX, 88(DI)
 	JGE  end2
 
 loop1:
-	MOVQ  88(DI), R8
-	IMULQ 40(DI), R8
-	MOVQ  R8, 96(DI)
-	MOVQ  88(DI), R8
+	MOVQ  96(DI), R8
 	IMULQ 64(DI), R8
 	MOVQ  R8, 104(DI)
-	MOVQ  $+0, R8
-	MOVQ  R8, 120(DI)
-	MOVQ  $+4, R8
+	MOVQ  96(DI), R8
+	IMULQ 72(DI), R8
 	MOVQ  R8, 112(DI)
-	MOVQ  120(DI), AX
-	CMPQ  AX, 112(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 128(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 120(DI)
+	MOVQ  128(DI), AX
+	CMPQ  AX, 120(DI)
 	JGE   end4
 
 loop3:
-	MOVQ 120(DI), R8
-	SHLQ $+4, R8
-	ADDQ 96(DI), R8
-	MOVQ R8, 128(DI)
-	MOVQ 120(DI), R8
-	SHLQ $+4, R8
-	ADDQ 104(DI), R8
-	MOVQ R8, 136(DI)
-	MOVQ $+0, R8
-	MOVQ R8, 152(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 144(DI)
-	MOVQ 152(DI), AX
-	CMPQ AX, 144(DI)
-	JGE  end6
-
-loop5:
-	MOVQ         152(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         128(DI), R8
-	MOVQ         R8, 160(DI)
-	MOVQ         152(DI), R8
+	MOVQ         128(DI), R8
 	IMULQ        $-1, R8
-	ADDQ         48(DI), R8
-	CMPQ         R8, 56(DI)
-	CMOVQGT      56(DI), R8
+	ADDQ         40(DI), R8
+	CMPQ         R8, 48(DI)
+	CMOVQGT      48(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 168(DI)
-	MOVQ         168(DI), R8
+	MOVQ         R8, 136(DI)
+	MOVQ         128(DI), R8
+	IMULQ        $-1, R8
+	ADDQ         56(DI), R8
+	CMPQ         R8, 48(DI)
+	CMOVQGT      48(DI), R8
+	MOVQ         $+0, AX
+	CMPQ         R8, AX
+	CMOVQLT      AX, R8
+	MOVQ         R8, 144(DI)
+	MOVQ         128(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         136(DI), R8
+	ADDQ         104(DI), R8
+	MOVQ         R8, 152(DI)
+	MOVQ         136(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         112(DI), R8
+	MOVQ         R8, 160(DI)
+	MOVQ         144(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         112(DI), R8
+	MOVQ         R8, 168(DI)
+	MOVQ         128(DI), R8
+	ADDQ         16(DI), R8
 	MOVQ         R8, 176(DI)
 	MOVQ         152(DI), R8
-	IMULQ        $-1, R8
-	ADDQ         72(DI), R8
-	CMPQ         R8, 56(DI)
-	CMOVQGT      56(DI), R8
-	MOVQ         $+0, AX
-	CMPQ         R8, AX
-	CMOVQLT      AX, R8
-	MOVQ         R8, 184(DI)
-	MOVQ         184(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         136(DI), R8
-	MOVQ         R8, 192(DI)
-	MOVQ         160(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         176(DI), R8
+	MOVQ         160(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         192(DI), R8
+	MOVQ         168(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VPXOR        Y12, Y12, Y12
@@ -28015,42 +30202,229 @@ loop5:
 	VMOVUPS      Y9, 2112(DI)
 	VMOVUPS      2048(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         152(DI), R8
+	MOVQ         128(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2112(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         16(DI), R8
-	ADDQ         152(DI), R8
+	MOVQ         176(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         152(DI), AX
+	MOVQ         152(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         160(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         168(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
+	VMOVUPS      64(SI), Y0
+	VMULPS       64(R12), Y0, Y1
+	VMOVUPS      Y1, Y13
+	VMULPS       64(R13), Y0, Y0
+	VMOVUPS      Y0, Y10
+	VMOVUPS      96(SI), Y0
+	VMULPS       96(R12), Y0, Y1
+	VMOVUPS      Y1, Y14
+	VMULPS       96(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 2176(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 2240(DI)
+	VMOVUPS      2176(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         128(DI), R8
+	ADDQ         80(DI), R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	VMOVUPS      2240(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         80(DI), R8
+	ADDQ         176(DI), R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         152(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         160(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         168(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
+	VMOVUPS      128(SI), Y0
+	VMULPS       128(R12), Y0, Y1
+	VMOVUPS      Y1, Y13
+	VMULPS       128(R13), Y0, Y0
+	VMOVUPS      Y0, Y10
+	VMOVUPS      160(SI), Y0
+	VMULPS       160(R12), Y0, Y1
+	VMOVUPS      Y1, Y14
+	VMULPS       160(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 2304(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 2368(DI)
+	VMOVUPS      2304(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         128(DI), R8
+	MOVQ         80(DI), R9
+	SHLQ         $+1, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	VMOVUPS      2368(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         80(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         176(DI), R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         152(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         160(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         168(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
+	VMOVUPS      192(SI), Y0
+	VMULPS       192(R12), Y0, Y1
+	VMOVUPS      Y1, Y13
+	VMULPS       192(R13), Y0, Y0
+	VMOVUPS      Y0, Y10
+	VMOVUPS      224(SI), Y0
+	VMULPS       224(R12), Y0, Y1
+	VMOVUPS      Y1, Y14
+	VMULPS       224(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 2432(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 2496(DI)
+	VMOVUPS      2432(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         128(DI), R8
+	MOVQ         80(DI), R9
+	IMULQ        $+3, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	VMOVUPS      2496(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         80(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         176(DI), R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         128(DI), AX
 	INCQ         AX
-	MOVQ         AX, 152(DI)
-	CMPQ         AX, 144(DI)
-	JLT          loop5
+	MOVQ         AX, 128(DI)
+	CMPQ         AX, 120(DI)
+	JLT          loop3
 
-end6:
-	MOVQ 120(DI), R8
-	SHLQ $+4, R8
-	ADDQ 96(DI), R8
-	MOVQ R8, 144(DI)
-	MOVQ 120(DI), R8
-	SHLQ $+4, R8
-	ADDQ 104(DI), R8
-	MOVQ R8, 152(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 160(DI)
-	MOVQ p+24(FP), SI
-	MOVQ 16(DI), R8
-	MOVQ p+24(FP), AX
-	LEAQ (AX)(R8*4), R12
-	MOVQ largest+32(FP), R13
-	MOVQ norm+40(FP), R14
-	XORL BX, BX
-	MOVQ 160(DI), DX
-	SUBQ $+8, DX
-	JLT  tail7
+end4:
+	MOVQ $+0, R8
+	MOVQ R8, 128(DI)
+	MOVQ $+4, R8
+	MOVQ R8, 120(DI)
+	MOVQ 128(DI), AX
+	CMPQ AX, 120(DI)
+	JGE  end6
+
+loop5:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 136(DI)
+	MOVQ  128(DI), R8
+	IMULQ 80(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	XORL  BX, BX
+	MOVQ  136(DI), DX
+	SUBQ  $+8, DX
+	JLT   tail7
 
 loop8:
 	LEAQ         (BX), AX
@@ -28058,99 +30432,23 @@ loop8:
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPMULLD      vectorVectors<>+1216(SB), Y0, Y0
-	VPBROADCASTD 48(DI), Y1
-	VPADDD       Y1, Y0, Y1
-	VPXOR        Y2, Y2, Y2
-	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
-	VPBROADCASTD 24(DI), Y4
-	VPCMPGTD     Y1, Y4, Y1
-	VPAND        Y1, Y3, Y1
-	VMOVUPS      vectorVectors<>+1248(SB), Y3
-	VBLENDVPS    Y1, (SI)(BX*4), Y3, Y1
-	VMOVUPS      Y1, (SI)(BX*4)
-	VPBROADCASTD 72(DI), Y5
-	VPADDD       Y5, Y0, Y0
-	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
-	VPCMPGTD     Y0, Y4, Y0
-	VPAND        Y0, Y5, Y0
-	VBLENDVPS    Y0, (R12)(BX*4), Y3, Y0
-	VMOVUPS      Y0, (R12)(BX*4)
-	VMAXPS       Y0, Y1, Y4
-	VCMPPS       $+4, Y3, Y4, Y3
-	VANDPS       Y4, Y3, Y3
-	VMOVUPS      Y3, (R13)(BX*4)
-	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      vectorVectors<>+96(SB), Y4
-	VMINPS       Y1, Y4, Y1
-	VMOVUPS      vectorVectors<>+128(SB), Y5
-	VMAXPS       Y1, Y5, Y1
-	VMULPS       vectorVectors<>+160(SB), Y1, Y6
-	VADDPS       vectorVectors<>+192(SB), Y6, Y6
-	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
-	VMULPS       vectorVectors<>+224(SB), Y7, Y8
-	VSUBPS       Y8, Y1, Y1
-	VMULPS       vectorVectors<>+256(SB), Y7, Y7
-	VSUBPS       Y7, Y1, Y1
-	VMULPS       Y1, Y1, Y7
-	VMULPS       vectorVectors<>+288(SB), Y1, Y8
-	VADDPS       vectorVectors<>+320(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+352(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+384(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+416(SB), Y8, Y8
-	VMULPS       Y8, Y7, Y7
-	VADDPS       Y7, Y1, Y1
-	VADDPS       vectorVectors<>+448(SB), Y1, Y1
-	VPADDD       vectorVectors<>+480(SB), Y6, Y6
-	VPSLLD       $+23, Y6, Y6
-	VMULPS       Y6, Y1, Y1
-	VMOVUPS      Y1, (SI)(BX*4)
-	VSUBPS       Y3, Y0, Y0
-	VMINPS       Y0, Y4, Y0
-	VMAXPS       Y0, Y5, Y0
-	VMULPS       vectorVectors<>+160(SB), Y0, Y3
-	VADDPS       vectorVectors<>+192(SB), Y3, Y3
-	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
-	VMULPS       vectorVectors<>+224(SB), Y4, Y5
-	VSUBPS       Y5, Y0, Y0
-	VMULPS       vectorVectors<>+256(SB), Y4, Y4
-	VSUBPS       Y4, Y0, Y0
-	VMULPS       Y0, Y0, Y4
-	VMULPS       vectorVectors<>+288(SB), Y0, Y5
-	VADDPS       vectorVectors<>+320(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+352(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+384(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+416(SB), Y5, Y5
-	VMULPS       Y5, Y4, Y4
-	VADDPS       Y4, Y0, Y0
-	VADDPS       vectorVectors<>+448(SB), Y0, Y0
-	VPADDD       vectorVectors<>+480(SB), Y3, Y3
-	VPSLLD       $+23, Y3, Y3
-	VMULPS       Y3, Y0, Y0
-	VMOVUPS      Y0, (R12)(BX*4)
-	VADDPS       Y0, Y1, Y3
-	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      vectorVectors<>+448(SB), Y5
-	VDIVPS       Y3, Y5, Y3
-	VANDPS       Y3, Y4, Y2
-	VMOVUPS      Y2, (R14)(BX*4)
-	VMULPS       Y2, Y1, Y1
-	VMOVUPS      Y1, (SI)(BX*4)
-	VMULPS       Y2, Y0, Y0
-	VMOVUPS      Y0, (R12)(BX*4)
+	VPBROADCASTD 40(DI), Y1
+	VPADDD       Y1, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTD     Y0, Y1, Y1
+	VPXOR        vectorVectors<>+1216(SB), Y1, Y1
+	VPBROADCASTD 24(DI), Y2
+	VPCMPGTD     Y0, Y2, Y0
+	VPAND        Y0, Y1, Y0
+	VMOVUPS      vectorVectors<>+1248(SB), Y1
+	VBLENDVPS    Y0, (SI)(BX*4), Y1, Y0
+	VMOVUPS      Y0, (SI)(BX*4)
 	ADDQ         $+8, BX
 	CMPQ         BX, DX
 	JLE          loop8
 
 tail7:
-	MOVQ         160(DI), CX
+	MOVQ         136(DI), CX
 	SUBQ         BX, CX
 	JLE          end9
 	MOVL         $+8, DX
@@ -28164,154 +30462,376 @@ tail7:
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
 	VPMULLD      vectorVectors<>+1216(SB), Y0, Y0
-	VPBROADCASTD 48(DI), Y1
-	VPADDD       Y1, Y0, Y1
-	VPXOR        Y2, Y2, Y2
-	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
-	VPBROADCASTD 24(DI), Y4
-	VPCMPGTD     Y1, Y4, Y1
-	VPAND        Y1, Y3, Y1
-	VMOVUPS      vectorVectors<>+1248(SB), Y3
-	VMASKMOVPS   (SI)(BX*4), Y15, Y5
-	VBLENDVPS    Y1, Y5, Y3, Y1
-	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
-	VPBROADCASTD 72(DI), Y5
-	VPADDD       Y5, Y0, Y0
-	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
-	VPCMPGTD     Y0, Y4, Y0
-	VPAND        Y0, Y5, Y0
-	VMASKMOVPS   (R12)(BX*4), Y15, Y4
-	VBLENDVPS    Y0, Y4, Y3, Y0
-	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
-	VMAXPS       Y0, Y1, Y4
-	VCMPPS       $+4, Y3, Y4, Y3
-	VANDPS       Y4, Y3, Y3
-	VMASKMOVPS   Y3, Y15, (R13)(BX*4)
-	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      vectorVectors<>+96(SB), Y4
-	VMINPS       Y1, Y4, Y1
-	VMOVUPS      vectorVectors<>+128(SB), Y5
-	VMAXPS       Y1, Y5, Y1
-	VMULPS       vectorVectors<>+160(SB), Y1, Y6
-	VADDPS       vectorVectors<>+192(SB), Y6, Y6
-	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
-	VMULPS       vectorVectors<>+224(SB), Y7, Y8
-	VSUBPS       Y8, Y1, Y1
-	VMULPS       vectorVectors<>+256(SB), Y7, Y7
-	VSUBPS       Y7, Y1, Y1
-	VMULPS       Y1, Y1, Y7
-	VMULPS       vectorVectors<>+288(SB), Y1, Y8
-	VADDPS       vectorVectors<>+320(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+352(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+384(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+416(SB), Y8, Y8
-	VMULPS       Y8, Y7, Y7
-	VADDPS       Y7, Y1, Y1
-	VADDPS       vectorVectors<>+448(SB), Y1, Y1
-	VPADDD       vectorVectors<>+480(SB), Y6, Y6
-	VPSLLD       $+23, Y6, Y6
-	VMULPS       Y6, Y1, Y1
-	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
-	VSUBPS       Y3, Y0, Y0
-	VMINPS       Y0, Y4, Y0
-	VMAXPS       Y0, Y5, Y0
-	VMULPS       vectorVectors<>+160(SB), Y0, Y3
-	VADDPS       vectorVectors<>+192(SB), Y3, Y3
-	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
-	VMULPS       vectorVectors<>+224(SB), Y4, Y5
-	VSUBPS       Y5, Y0, Y0
-	VMULPS       vectorVectors<>+256(SB), Y4, Y4
-	VSUBPS       Y4, Y0, Y0
-	VMULPS       Y0, Y0, Y4
-	VMULPS       vectorVectors<>+288(SB), Y0, Y5
-	VADDPS       vectorVectors<>+320(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+352(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+384(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+416(SB), Y5, Y5
-	VMULPS       Y5, Y4, Y4
-	VADDPS       Y4, Y0, Y0
-	VADDPS       vectorVectors<>+448(SB), Y0, Y0
-	VPADDD       vectorVectors<>+480(SB), Y3, Y3
-	VPSLLD       $+23, Y3, Y3
-	VMULPS       Y3, Y0, Y0
-	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
-	VADDPS       Y0, Y1, Y3
-	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      vectorVectors<>+448(SB), Y5
-	VDIVPS       Y3, Y5, Y3
-	VANDPS       Y3, Y4, Y2
-	VMASKMOVPS   Y2, Y15, (R14)(BX*4)
-	VMULPS       Y2, Y1, Y1
-	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
-	VMULPS       Y2, Y0, Y0
-	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
+	VPBROADCASTD 40(DI), Y1
+	VPADDD       Y1, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTD     Y0, Y1, Y1
+	VPXOR        vectorVectors<>+1216(SB), Y1, Y1
+	VPBROADCASTD 24(DI), Y2
+	VPCMPGTD     Y0, Y2, Y0
+	VPAND        Y0, Y1, Y0
+	VMOVUPS      vectorVectors<>+1248(SB), Y1
+	VMASKMOVPS   (SI)(BX*4), Y15, Y2
+	VBLENDVPS    Y0, Y2, Y1, Y0
+	VMASKMOVPS   Y0, Y15, (SI)(BX*4)
 
 end9:
-	MOVQ $+0, R8
-	MOVQ R8, 168(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 160(DI)
-	MOVQ 168(DI), AX
-	CMPQ AX, 160(DI)
-	JGE  end11
+	MOVQ  16(DI), R8
+	MOVQ  R8, 136(DI)
+	MOVQ  128(DI), R8
+	IMULQ 80(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  128(DI), R8
+	IMULQ 80(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R12
+	MOVQ  largest+32(FP), R13
+	XORL  BX, BX
+	MOVQ  136(DI), DX
+	SUBQ  $+8, DX
+	JLT   tail10
 
-loop10:
-	MOVQ         168(DI), R8
+loop11:
+	LEAQ         (BX), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
+	VPMULLD      vectorVectors<>+1216(SB), Y0, Y0
+	VPBROADCASTD 56(DI), Y1
+	VPADDD       Y1, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTD     Y0, Y1, Y2
+	VPXOR        vectorVectors<>+1216(SB), Y2, Y2
+	VPBROADCASTD 24(DI), Y3
+	VPCMPGTD     Y0, Y3, Y0
+	VPAND        Y0, Y2, Y0
+	VMOVUPS      vectorVectors<>+1248(SB), Y2
+	VBLENDVPS    Y0, (SI)(BX*4), Y2, Y0
+	VMOVUPS      Y0, (SI)(BX*4)
+	VMOVUPS      (R12)(BX*4), Y3
+	VMAXPS       Y0, Y3, Y0
+	VCMPPS       $+4, Y2, Y0, Y2
+	VANDPS       Y0, Y2, Y0
+	VMOVUPS      Y0, (R13)(BX*4)
+	VSUBPS       Y0, Y3, Y0
+	VMOVUPS      vectorVectors<>+96(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMOVUPS      vectorVectors<>+128(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMULPS       vectorVectors<>+160(SB), Y0, Y1
+	VADDPS       vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS       vectorVectors<>+192(SB), Y1, Y2
+	VMULPS       vectorVectors<>+224(SB), Y2, Y3
+	VSUBPS       Y3, Y0, Y0
+	VMULPS       vectorVectors<>+256(SB), Y2, Y2
+	VSUBPS       Y2, Y0, Y0
+	VMULPS       Y0, Y0, Y2
+	VMULPS       vectorVectors<>+288(SB), Y0, Y3
+	VADDPS       vectorVectors<>+320(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+352(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+384(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+416(SB), Y3, Y3
+	VMULPS       Y3, Y2, Y2
+	VADDPS       Y2, Y0, Y0
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y1, Y1
+	VPSLLD       $+23, Y1, Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (R12)(BX*4)
+	ADDQ         $+8, BX
+	CMPQ         BX, DX
+	JLE          loop11
+
+tail10:
+	MOVQ         136(DI), CX
+	SUBQ         BX, CX
+	JLE          end12
+	MOVL         $+8, DX
+	CMPQ         CX, DX
+	CMOVQLT      CX, DX
+	NEGQ         DX
+	LEAQ         vectorWideVectors<>+128(SB), AX
+	VMOVUPS      32(AX)(DX*4), Y15
+	LEAQ         (BX), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
+	VPMULLD      vectorVectors<>+1216(SB), Y0, Y0
+	VPBROADCASTD 56(DI), Y1
+	VPADDD       Y1, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTD     Y0, Y1, Y2
+	VPXOR        vectorVectors<>+1216(SB), Y2, Y2
+	VPBROADCASTD 24(DI), Y3
+	VPCMPGTD     Y0, Y3, Y0
+	VPAND        Y0, Y2, Y0
+	VMOVUPS      vectorVectors<>+1248(SB), Y2
+	VMASKMOVPS   (SI)(BX*4), Y15, Y3
+	VBLENDVPS    Y0, Y3, Y2, Y0
+	VMASKMOVPS   Y0, Y15, (SI)(BX*4)
+	VMASKMOVPS   (R12)(BX*4), Y15, Y3
+	VMAXPS       Y0, Y3, Y0
+	VCMPPS       $+4, Y2, Y0, Y2
+	VANDPS       Y0, Y2, Y0
+	VMASKMOVPS   Y0, Y15, (R13)(BX*4)
+	VSUBPS       Y0, Y3, Y0
+	VMOVUPS      vectorVectors<>+96(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMOVUPS      vectorVectors<>+128(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMULPS       vectorVectors<>+160(SB), Y0, Y1
+	VADDPS       vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS       vectorVectors<>+192(SB), Y1, Y2
+	VMULPS       vectorVectors<>+224(SB), Y2, Y3
+	VSUBPS       Y3, Y0, Y0
+	VMULPS       vectorVectors<>+256(SB), Y2, Y2
+	VSUBPS       Y2, Y0, Y0
+	VMULPS       Y0, Y0, Y2
+	VMULPS       vectorVectors<>+288(SB), Y0, Y3
+	VADDPS       vectorVectors<>+320(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+352(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+384(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+416(SB), Y3, Y3
+	VMULPS       Y3, Y2, Y2
+	VADDPS       Y2, Y0, Y0
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y1, Y1
+	VPSLLD       $+23, Y1, Y1
+	VMULPS       Y1, Y0, Y0
+	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
+
+end12:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 136(DI)
+	MOVQ  128(DI), R8
+	IMULQ 80(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  largest+32(FP), R12
+	MOVQ  128(DI), R8
+	IMULQ 80(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R13
+	MOVQ  norm+40(FP), R14
+	XORL  BX, BX
+	MOVQ  136(DI), DX
+	SUBQ  $+8, DX
+	JLT   tail13
+
+loop14:
+	VMOVUPS (SI)(BX*4), Y0
+	VSUBPS  (R12)(BX*4), Y0, Y0
+	VMOVUPS vectorVectors<>+96(SB), Y1
+	VMINPS  Y0, Y1, Y0
+	VMOVUPS vectorVectors<>+128(SB), Y1
+	VMAXPS  Y0, Y1, Y0
+	VMULPS  vectorVectors<>+160(SB), Y0, Y1
+	VADDPS  vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS  vectorVectors<>+192(SB), Y1, Y2
+	VMULPS  vectorVectors<>+224(SB), Y2, Y3
+	VSUBPS  Y3, Y0, Y0
+	VMULPS  vectorVectors<>+256(SB), Y2, Y2
+	VSUBPS  Y2, Y0, Y0
+	VMULPS  Y0, Y0, Y2
+	VMULPS  vectorVectors<>+288(SB), Y0, Y3
+	VADDPS  vectorVectors<>+320(SB), Y3, Y3
+	VMULPS  Y0, Y3, Y3
+	VADDPS  vectorVectors<>+352(SB), Y3, Y3
+	VMULPS  Y0, Y3, Y3
+	VADDPS  vectorVectors<>+384(SB), Y3, Y3
+	VMULPS  Y0, Y3, Y3
+	VADDPS  vectorVectors<>+416(SB), Y3, Y3
+	VMULPS  Y3, Y2, Y2
+	VADDPS  Y2, Y0, Y0
+	VADDPS  vectorVectors<>+448(SB), Y0, Y0
+	VPADDD  vectorVectors<>+480(SB), Y1, Y1
+	VPSLLD  $+23, Y1, Y1
+	VMULPS  Y1, Y0, Y0
+	VMOVUPS Y0, (SI)(BX*4)
+	VMOVUPS (R13)(BX*4), Y1
+	VADDPS  Y0, Y1, Y0
+	VPXOR   Y2, Y2, Y2
+	VCMPPS  $+1, Y0, Y2, Y3
+	VMOVUPS vectorVectors<>+448(SB), Y4
+	VDIVPS  Y0, Y4, Y0
+	VANDPS  Y0, Y3, Y0
+	VMOVUPS Y0, (R14)(BX*4)
+	VMULPS  Y0, Y1, Y0
+	VMOVUPS Y0, (R13)(BX*4)
+	ADDQ    $+8, BX
+	CMPQ    BX, DX
+	JLE     loop14
+
+tail13:
+	MOVQ       136(DI), CX
+	SUBQ       BX, CX
+	JLE        end15
+	MOVL       $+8, DX
+	CMPQ       CX, DX
+	CMOVQLT    CX, DX
+	NEGQ       DX
+	LEAQ       vectorWideVectors<>+128(SB), AX
+	VMOVUPS    32(AX)(DX*4), Y15
+	VMASKMOVPS (SI)(BX*4), Y15, Y0
+	VMASKMOVPS (R12)(BX*4), Y15, Y1
+	VSUBPS     Y1, Y0, Y0
+	VMOVUPS    vectorVectors<>+96(SB), Y1
+	VMINPS     Y0, Y1, Y0
+	VMOVUPS    vectorVectors<>+128(SB), Y1
+	VMAXPS     Y0, Y1, Y0
+	VMULPS     vectorVectors<>+160(SB), Y0, Y1
+	VADDPS     vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS     vectorVectors<>+192(SB), Y1, Y2
+	VMULPS     vectorVectors<>+224(SB), Y2, Y3
+	VSUBPS     Y3, Y0, Y0
+	VMULPS     vectorVectors<>+256(SB), Y2, Y2
+	VSUBPS     Y2, Y0, Y0
+	VMULPS     Y0, Y0, Y2
+	VMULPS     vectorVectors<>+288(SB), Y0, Y3
+	VADDPS     vectorVectors<>+320(SB), Y3, Y3
+	VMULPS     Y0, Y3, Y3
+	VADDPS     vectorVectors<>+352(SB), Y3, Y3
+	VMULPS     Y0, Y3, Y3
+	VADDPS     vectorVectors<>+384(SB), Y3, Y3
+	VMULPS     Y0, Y3, Y3
+	VADDPS     vectorVectors<>+416(SB), Y3, Y3
+	VMULPS     Y3, Y2, Y2
+	VADDPS     Y2, Y0, Y0
+	VADDPS     vectorVectors<>+448(SB), Y0, Y0
+	VPADDD     vectorVectors<>+480(SB), Y1, Y1
+	VPSLLD     $+23, Y1, Y1
+	VMULPS     Y1, Y0, Y0
+	VMASKMOVPS Y0, Y15, (SI)(BX*4)
+	VMASKMOVPS (R13)(BX*4), Y15, Y1
+	VADDPS     Y0, Y1, Y0
+	VPXOR      Y2, Y2, Y2
+	VCMPPS     $+1, Y0, Y2, Y3
+	VMOVUPS    vectorVectors<>+448(SB), Y4
+	VDIVPS     Y0, Y4, Y0
+	VANDPS     Y0, Y3, Y0
+	VMASKMOVPS Y0, Y15, (R14)(BX*4)
+	VMULPS     Y0, Y1, Y0
+	VMASKMOVPS Y0, Y15, (R13)(BX*4)
+
+end15:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 136(DI)
+	MOVQ  128(DI), R8
+	IMULQ 80(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  norm+40(FP), R12
+	XORL  BX, BX
+	MOVQ  136(DI), DX
+	SUBQ  $+8, DX
+	JLT   tail16
+
+loop17:
+	VMOVUPS (SI)(BX*4), Y0
+	VMULPS  (R12)(BX*4), Y0, Y0
+	VMOVUPS Y0, (SI)(BX*4)
+	ADDQ    $+8, BX
+	CMPQ    BX, DX
+	JLE     loop17
+
+tail16:
+	MOVQ       136(DI), CX
+	SUBQ       BX, CX
+	JLE        end18
+	MOVL       $+8, DX
+	CMPQ       CX, DX
+	CMOVQLT    CX, DX
+	NEGQ       DX
+	LEAQ       vectorWideVectors<>+128(SB), AX
+	VMOVUPS    32(AX)(DX*4), Y15
+	VMASKMOVPS (SI)(BX*4), Y15, Y0
+	VMASKMOVPS (R12)(BX*4), Y15, Y1
+	VMULPS     Y1, Y0, Y0
+	VMASKMOVPS Y0, Y15, (SI)(BX*4)
+
+end18:
+	MOVQ 128(DI), AX
+	INCQ AX
+	MOVQ AX, 128(DI)
+	CMPQ AX, 120(DI)
+	JLT  loop5
+
+end6:
+	MOVQ  96(DI), R8
+	IMULQ 64(DI), R8
+	MOVQ  R8, 120(DI)
+	MOVQ  96(DI), R8
+	IMULQ 72(DI), R8
+	MOVQ  R8, 128(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 144(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 136(DI)
+	MOVQ  144(DI), AX
+	CMPQ  AX, 136(DI)
+	JGE   end20
+
+loop19:
+	MOVQ         144(DI), R8
+	IMULQ        $-1, R8
+	ADDQ         40(DI), R8
+	CMPQ         R8, 48(DI)
+	CMOVQGT      48(DI), R8
+	MOVQ         $+0, AX
+	CMPQ         R8, AX
+	CMOVQLT      AX, R8
+	MOVQ         R8, 152(DI)
+	MOVQ         144(DI), R8
+	IMULQ        $-1, R8
+	ADDQ         56(DI), R8
+	CMPQ         R8, 48(DI)
+	CMOVQGT      48(DI), R8
+	MOVQ         $+0, AX
+	CMPQ         R8, AX
+	CMOVQLT      AX, R8
+	MOVQ         R8, 160(DI)
+	MOVQ         144(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         144(DI), R8
+	ADDQ         120(DI), R8
+	MOVQ         R8, 168(DI)
+	MOVQ         152(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         128(DI), R8
 	MOVQ         R8, 176(DI)
-	MOVQ         168(DI), R8
-	IMULQ        $-1, R8
-	ADDQ         48(DI), R8
-	CMPQ         R8, 56(DI)
-	CMOVQGT      56(DI), R8
-	MOVQ         $+0, AX
-	CMPQ         R8, AX
-	CMOVQLT      AX, R8
+	MOVQ         144(DI), R8
+	ADDQ         16(DI), R8
 	MOVQ         R8, 184(DI)
-	MOVQ         184(DI), R8
+	MOVQ         160(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         152(DI), R8
+	ADDQ         128(DI), R8
 	MOVQ         R8, 192(DI)
-	MOVQ         168(DI), R8
-	IMULQ        $-1, R8
-	ADDQ         72(DI), R8
-	CMPQ         R8, 56(DI)
-	CMOVQGT      56(DI), R8
-	MOVQ         $+0, AX
-	CMPQ         R8, AX
-	CMOVQLT      AX, R8
-	MOVQ         R8, 200(DI)
-	MOVQ         200(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         152(DI), R8
-	MOVQ         R8, 208(DI)
-	MOVQ         168(DI), R8
+	MOVQ         144(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2048(DI)
-	MOVQ         16(DI), R8
-	ADDQ         168(DI), R8
+	MOVQ         184(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2112(DI)
-	MOVQ         192(DI), R8
+	MOVQ         176(DI), R8
 	MOVQ         v+56(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         208(DI), R8
+	MOVQ         192(DI), R8
 	MOVQ         v+56(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         176(DI), R8
+	MOVQ         168(DI), R8
 	MOVQ         y+48(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VMOVUPS      2048(DI), Y0
@@ -28328,24 +30848,128 @@ loop10:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, 32(R13)
-	MOVQ         168(DI), AX
+	MOVQ         144(DI), R8
+	ADDQ         80(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2048(DI)
+	MOVQ         80(DI), R8
+	ADDQ         184(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2112(DI)
+	MOVQ         176(DI), R8
+	MOVQ         v+56(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         192(DI), R8
+	MOVQ         v+56(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         168(DI), R8
+	MOVQ         y+48(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VMOVUPS      2048(DI), Y0
+	VMULPS       64(SI), Y0, Y0
+	VMOVUPS      2112(DI), Y1
+	VMULPS       64(R12), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 64(R13)
+	VMOVUPS      2048(DI), Y0
+	VMULPS       96(SI), Y0, Y0
+	VMOVUPS      2112(DI), Y1
+	VMULPS       96(R12), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 96(R13)
+	MOVQ         144(DI), R8
+	MOVQ         80(DI), R9
+	SHLQ         $+1, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2048(DI)
+	MOVQ         80(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         184(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2112(DI)
+	MOVQ         176(DI), R8
+	MOVQ         v+56(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         192(DI), R8
+	MOVQ         v+56(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         168(DI), R8
+	MOVQ         y+48(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VMOVUPS      2048(DI), Y0
+	VMULPS       128(SI), Y0, Y0
+	VMOVUPS      2112(DI), Y1
+	VMULPS       128(R12), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 128(R13)
+	VMOVUPS      2048(DI), Y0
+	VMULPS       160(SI), Y0, Y0
+	VMOVUPS      2112(DI), Y1
+	VMULPS       160(R12), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 160(R13)
+	MOVQ         144(DI), R8
+	MOVQ         80(DI), R9
+	IMULQ        $+3, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2048(DI)
+	MOVQ         80(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         184(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2112(DI)
+	MOVQ         176(DI), R8
+	MOVQ         v+56(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         192(DI), R8
+	MOVQ         v+56(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         168(DI), R8
+	MOVQ         y+48(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VMOVUPS      2048(DI), Y0
+	VMULPS       192(SI), Y0, Y0
+	VMOVUPS      2112(DI), Y1
+	VMULPS       192(R12), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 192(R13)
+	VMOVUPS      2048(DI), Y0
+	VMULPS       224(SI), Y0, Y0
+	VMOVUPS      2112(DI), Y1
+	VMULPS       224(R12), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 224(R13)
+	MOVQ         144(DI), AX
 	INCQ         AX
-	MOVQ         AX, 168(DI)
-	CMPQ         AX, 160(DI)
-	JLT          loop10
+	MOVQ         AX, 144(DI)
+	CMPQ         AX, 136(DI)
+	JLT          loop19
 
-end11:
-	MOVQ 120(DI), AX
+end20:
+	MOVQ 96(DI), AX
 	INCQ AX
-	MOVQ AX, 120(DI)
-	CMPQ AX, 112(DI)
-	JLT  loop3
-
-end4:
-	MOVQ 88(DI), AX
-	INCQ AX
-	MOVQ AX, 88(DI)
-	CMPQ AX, 80(DI)
+	MOVQ AX, 96(DI)
+	CMPQ AX, 88(DI)
 	JLT  loop1
 
 end2:
@@ -28659,103 +31283,113 @@ TEXT ·attention64Window22Vector1AVX512(SB), NOSPLIT, $0-104
 	MOVQ AX, 24(DI)
 	MOVQ C+96(FP), AX
 	MOVQ AX, 32(DI)
-	MOVQ 16(DI), R8
-	SHLQ $+6, R8
-	MOVQ R8, 40(DI)
 	MOVQ 24(DI), R8
 	SUBQ $+1, R8
-	MOVQ R8, 48(DI)
+	MOVQ R8, 40(DI)
 	MOVQ 32(DI), R8
 	SUBQ $+1, R8
+	MOVQ R8, 48(DI)
+	MOVQ 16(DI), R8
+	SHLQ $+6, R8
 	MOVQ R8, 56(DI)
 	MOVQ 32(DI), R8
 	SHLQ $+6, R8
 	MOVQ R8, 64(DI)
-	MOVQ (DI), R8
-	MOVQ R8, 80(DI)
-	MOVQ 8(DI), R8
+	MOVQ 16(DI), R8
+	SHLQ $+1, R8
 	MOVQ R8, 72(DI)
-	MOVQ 80(DI), AX
-	CMPQ AX, 72(DI)
+	MOVQ (DI), R8
+	MOVQ R8, 88(DI)
+	MOVQ 8(DI), R8
+	MOVQ R8, 80(DI)
+	MOVQ 88(DI), AX
+	CMPQ AX, 80(DI)
 	JGE  end2
 
 loop1:
-	MOVQ  80(DI), R8
-	IMULQ 40(DI), R8
-	MOVQ  R8, 88(DI)
-	MOVQ  80(DI), R8
-	IMULQ 64(DI), R8
+	MOVQ  88(DI), R8
+	IMULQ 56(DI), R8
 	MOVQ  R8, 96(DI)
-	MOVQ  $+0, R8
-	MOVQ  R8, 112(DI)
-	MOVQ  $+4, R8
+	MOVQ  88(DI), R8
+	IMULQ 64(DI), R8
 	MOVQ  R8, 104(DI)
-	MOVQ  112(DI), AX
-	CMPQ  AX, 104(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 120(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 112(DI)
+	MOVQ  120(DI), AX
+	CMPQ  AX, 112(DI)
 	JGE   end4
 
 loop3:
-	MOVQ 112(DI), R8
-	SHLQ $+4, R8
-	ADDQ 88(DI), R8
-	MOVQ R8, 120(DI)
-	MOVQ 112(DI), R8
-	SHLQ $+4, R8
-	ADDQ 96(DI), R8
-	MOVQ R8, 128(DI)
-	MOVQ $+0, R8
-	MOVQ R8, 144(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 136(DI)
-	MOVQ 144(DI), AX
-	CMPQ AX, 136(DI)
-	JGE  end6
-
-loop5:
-	MOVQ          144(DI), R8
-	SHLQ          $+6, R8
-	ADDQ          120(DI), R8
-	MOVQ          R8, 152(DI)
-	MOVQ          144(DI), R8
-	ADDQ          48(DI), R8
-	CMPQ          R8, 56(DI)
-	CMOVQGT       56(DI), R8
+	MOVQ          120(DI), R8
+	ADDQ          40(DI), R8
+	CMPQ          R8, 48(DI)
+	CMOVQGT       48(DI), R8
 	MOVQ          $+0, AX
 	CMPQ          R8, AX
 	CMOVQLT       AX, R8
-	MOVQ          R8, 160(DI)
-	MOVQ          160(DI), R8
-	SHLQ          $+6, R8
-	ADDQ          128(DI), R8
-	MOVQ          R8, 168(DI)
+	MOVQ          R8, 128(DI)
 	MOVQ          24(DI), R8
-	ADDQ          144(DI), R8
-	CMPQ          R8, 56(DI)
-	CMOVQGT       56(DI), R8
+	ADDQ          120(DI), R8
+	CMPQ          R8, 48(DI)
+	CMOVQGT       48(DI), R8
 	MOVQ          $+0, AX
 	CMPQ          R8, AX
 	CMOVQLT       AX, R8
-	MOVQ          R8, 176(DI)
-	MOVQ          176(DI), R8
+	MOVQ          R8, 136(DI)
+	MOVQ          120(DI), R8
 	SHLQ          $+6, R8
-	ADDQ          128(DI), R8
-	MOVQ          R8, 184(DI)
-	MOVQ          152(DI), R8
+	ADDQ          96(DI), R8
+	MOVQ          R8, 144(DI)
+	MOVQ          128(DI), R8
+	SHLQ          $+6, R8
+	ADDQ          104(DI), R8
+	MOVQ          R8, 152(DI)
+	MOVQ          136(DI), R8
+	SHLQ          $+6, R8
+	ADDQ          104(DI), R8
+	MOVQ          R8, 160(DI)
+	MOVQ          120(DI), R8
+	ADDQ          16(DI), R8
+	MOVQ          R8, 168(DI)
+	MOVQ          144(DI), R8
 	MOVQ          q+8(FP), AX
 	LEAQ          (AX)(R8*4), SI
-	MOVQ          168(DI), R8
+	MOVQ          152(DI), R8
 	MOVQ          k+16(FP), AX
 	LEAQ          (AX)(R8*4), R12
-	MOVQ          184(DI), R8
+	MOVQ          160(DI), R8
 	MOVQ          k+16(FP), AX
 	LEAQ          (AX)(R8*4), R13
 	VPXORD        Z30, Z30, Z30
 	VPXORD        Z28, Z28, Z28
+	VPXORD        Z26, Z26, Z26
+	VPXORD        Z24, Z24, Z24
+	VPXORD        Z22, Z22, Z22
+	VPXORD        Z20, Z20, Z20
+	VPXORD        Z18, Z18, Z18
+	VPXORD        Z16, Z16, Z16
 	VMOVUPS       (SI), Z0
 	VMULPS        (R12), Z0, Z1
 	VMOVUPS       Z1, Z31
 	VMULPS        (R13), Z0, Z0
 	VMOVUPS       Z0, Z29
+	VMOVUPS       64(SI), Z0
+	VMULPS        64(R12), Z0, Z1
+	VMOVUPS       Z1, Z27
+	VMULPS        64(R13), Z0, Z0
+	VMOVUPS       Z0, Z25
+	VMOVUPS       128(SI), Z0
+	VMULPS        128(R12), Z0, Z1
+	VMOVUPS       Z1, Z23
+	VMULPS        128(R13), Z0, Z0
+	VMOVUPS       Z0, Z21
+	VMOVUPS       192(SI), Z0
+	VMULPS        192(R12), Z0, Z1
+	VMOVUPS       Z1, Z19
+	VMULPS        192(R13), Z0, Z0
+	VMOVUPS       Z0, Z17
 	VPERMILPS     $+0, Z31, Z0
 	VADDPS        Z0, Z30, Z30
 	VPERMILPS     $+85, Z31, Z0
@@ -28772,6 +31406,54 @@ loop5:
 	VADDPS        Z0, Z28, Z28
 	VPERMILPS     $+255, Z29, Z0
 	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+0, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+85, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+170, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+255, Z27, Z0
+	VADDPS        Z0, Z26, Z26
+	VPERMILPS     $+0, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+85, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+170, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+255, Z25, Z0
+	VADDPS        Z0, Z24, Z24
+	VPERMILPS     $+0, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+85, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+170, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+255, Z23, Z0
+	VADDPS        Z0, Z22, Z22
+	VPERMILPS     $+0, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+85, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+170, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+255, Z21, Z0
+	VADDPS        Z0, Z20, Z20
+	VPERMILPS     $+0, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+85, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+170, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+255, Z19, Z0
+	VADDPS        Z0, Z18, Z18
+	VPERMILPS     $+0, Z17, Z0
+	VADDPS        Z0, Z16, Z16
+	VPERMILPS     $+85, Z17, Z0
+	VADDPS        Z0, Z16, Z16
+	VPERMILPS     $+170, Z17, Z0
+	VADDPS        Z0, Z16, Z16
+	VPERMILPS     $+255, Z17, Z0
+	VADDPS        Z0, Z16, Z16
 	VEXTRACTF64X4 $+1, Z30, Y0
 	VADDPS        Y0, Y30, Y30
 	VEXTRACTF32X4 $+1, Y30, X0
@@ -28784,137 +31466,139 @@ loop5:
 	VADDPS        X0, X28, X28
 	VBROADCASTSS  X28, Z28
 	VMOVUPS       Z28, 2112(DI)
+	VEXTRACTF64X4 $+1, Z26, Y0
+	VADDPS        Y0, Y26, Y26
+	VEXTRACTF32X4 $+1, Y26, X0
+	VADDPS        X0, X26, X26
+	VBROADCASTSS  X26, Z26
+	VMOVUPS       Z26, 2176(DI)
+	VEXTRACTF64X4 $+1, Z24, Y0
+	VADDPS        Y0, Y24, Y24
+	VEXTRACTF32X4 $+1, Y24, X0
+	VADDPS        X0, X24, X24
+	VBROADCASTSS  X24, Z24
+	VMOVUPS       Z24, 2240(DI)
+	VEXTRACTF64X4 $+1, Z22, Y0
+	VADDPS        Y0, Y22, Y22
+	VEXTRACTF32X4 $+1, Y22, X0
+	VADDPS        X0, X22, X22
+	VBROADCASTSS  X22, Z22
+	VMOVUPS       Z22, 2304(DI)
+	VEXTRACTF64X4 $+1, Z20, Y0
+	VADDPS        Y0, Y20, Y20
+	VEXTRACTF32X4 $+1, Y20, X0
+	VADDPS        X0, X20, X20
+	VBROADCASTSS  X20, Z20
+	VMOVUPS       Z20, 2368(DI)
+	VEXTRACTF64X4 $+1, Z18, Y0
+	VADDPS        Y0, Y18, Y18
+	VEXTRACTF32X4 $+1, Y18, X0
+	VADDPS        X0, X18, X18
+	VBROADCASTSS  X18, Z18
+	VMOVUPS       Z18, 2432(DI)
+	VEXTRACTF64X4 $+1, Z16, Y0
+	VADDPS        Y0, Y16, Y16
+	VEXTRACTF32X4 $+1, Y16, X0
+	VADDPS        X0, X16, X16
+	VBROADCASTSS  X16, Z16
+	VMOVUPS       Z16, 2496(DI)
 	VMOVUPS       2048(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          144(DI), R8
+	MOVQ          120(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
 	VMOVUPS       2112(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
-	MOVQ          16(DI), R8
-	ADDQ          144(DI), R8
+	MOVQ          168(DI), R8
 	MOVQ          p+24(FP), AX
 	VMOVD         X0, (AX)(R8*4)
-	MOVQ          144(DI), AX
+	VMOVUPS       2176(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          120(DI), R8
+	ADDQ          72(DI), R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2240(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          72(DI), R8
+	ADDQ          168(DI), R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2304(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          120(DI), R8
+	MOVQ          72(DI), R9
+	SHLQ          $+1, R9
+	ADDQ          R9, R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2368(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          72(DI), R8
+	SHLQ          $+1, R8
+	ADDQ          168(DI), R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2432(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          120(DI), R8
+	MOVQ          72(DI), R9
+	IMULQ         $+3, R9
+	ADDQ          R9, R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2496(DI), X0
+	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
+	MOVQ          72(DI), R8
+	IMULQ         $+3, R8
+	ADDQ          168(DI), R8
+	MOVQ          p+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	MOVQ          120(DI), AX
 	INCQ          AX
-	MOVQ          AX, 144(DI)
-	CMPQ          AX, 136(DI)
-	JLT           loop5
+	MOVQ          AX, 120(DI)
+	CMPQ          AX, 112(DI)
+	JLT           loop3
 
-end6:
-	MOVQ 112(DI), R8
-	SHLQ $+4, R8
-	ADDQ 88(DI), R8
-	MOVQ R8, 136(DI)
-	MOVQ 112(DI), R8
-	SHLQ $+4, R8
-	ADDQ 96(DI), R8
-	MOVQ R8, 144(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 152(DI)
-	MOVQ p+24(FP), SI
-	MOVQ 16(DI), R8
-	MOVQ p+24(FP), AX
-	LEAQ (AX)(R8*4), R12
-	MOVQ largest+32(FP), R13
-	MOVQ norm+40(FP), R14
-	XORL BX, BX
-	MOVQ 152(DI), DX
-	SUBQ $+16, DX
-	JLT  tail7
+end4:
+	MOVQ $+0, R8
+	MOVQ R8, 120(DI)
+	MOVQ $+4, R8
+	MOVQ R8, 112(DI)
+	MOVQ 120(DI), AX
+	CMPQ AX, 112(DI)
+	JGE  end6
+
+loop5:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 128(DI)
+	MOVQ  120(DI), R8
+	IMULQ 72(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	XORL  BX, BX
+	MOVQ  128(DI), DX
+	SUBQ  $+16, DX
+	JLT   tail7
 
 loop8:
 	LEAQ         (BX), AX
 	VPBROADCASTD AX, Z0
 	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
-	VPADDD.BCST  48(DI), Z0, Z1
-	VPXORD       Z2, Z2, Z2
-	VPCMPD       $+2, Z1, Z2, K1
-	VPCMPD.BCST  $+1, 32(DI), Z1, K2
-	KANDW        K2, K1, K1
-	VPBROADCASTD vectorWords<>+140(SB), Z1
-	VBLENDMPS    (SI)(BX*4), Z1, K1, Z3
-	VMOVUPS      Z3, (SI)(BX*4)
-	VPADDD.BCST  24(DI), Z0, Z0
-	VPCMPD       $+2, Z0, Z2, K1
+	VPADDD.BCST  40(DI), Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPCMPD       $+2, Z0, Z1, K1
 	VPCMPD.BCST  $+1, 32(DI), Z0, K2
 	KANDW        K2, K1, K1
-	VBLENDMPS    (R12)(BX*4), Z1, K1, Z0
-	VMOVUPS      Z0, (R12)(BX*4)
-	VMAXPS       Z0, Z3, Z4
-	VCMPPS       $+4, Z1, Z4, K1
-	VMOVUPS.Z    Z4, K1, Z1
-	VMOVUPS      Z1, (R13)(BX*4)
-	VSUBPS       Z1, Z3, Z3
-	VPBROADCASTD vectorWords<>+12(SB), Z4
-	VMINPS       Z3, Z4, Z3
-	VPBROADCASTD vectorWords<>+16(SB), Z5
-	VMAXPS       Z3, Z5, Z3
-	VMULPS.BCST  vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST  vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST  vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST  vectorWords<>+28(SB), Z7, Z8
-	VSUBPS       Z8, Z3, Z3
-	VMULPS.BCST  vectorWords<>+32(SB), Z7, Z7
-	VSUBPS       Z7, Z3, Z3
-	VMULPS       Z3, Z3, Z7
-	VMULPS.BCST  vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST  vectorWords<>+40(SB), Z8, Z8
-	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  vectorWords<>+44(SB), Z8, Z8
-	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  vectorWords<>+48(SB), Z8, Z8
-	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  vectorWords<>+52(SB), Z8, Z8
-	VMULPS       Z8, Z7, Z7
-	VADDPS       Z7, Z3, Z3
-	VADDPS.BCST  vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST  vectorWords<>+60(SB), Z6, Z6
-	VPSLLD       $+23, Z6, Z6
-	VMULPS       Z6, Z3, Z3
-	VMOVUPS      Z3, (SI)(BX*4)
-	VSUBPS       Z1, Z0, Z0
-	VMINPS       Z0, Z4, Z0
-	VMAXPS       Z0, Z5, Z0
-	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
-	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST  vectorWords<>+28(SB), Z4, Z5
-	VSUBPS       Z5, Z0, Z0
-	VMULPS.BCST  vectorWords<>+32(SB), Z4, Z4
-	VSUBPS       Z4, Z0, Z0
-	VMULPS       Z0, Z0, Z4
-	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST  vectorWords<>+40(SB), Z5, Z5
-	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  vectorWords<>+44(SB), Z5, Z5
-	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  vectorWords<>+48(SB), Z5, Z5
-	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  vectorWords<>+52(SB), Z5, Z5
-	VMULPS       Z5, Z4, Z4
-	VADDPS       Z4, Z0, Z0
-	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
-	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
-	VPSLLD       $+23, Z1, Z1
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, (R12)(BX*4)
-	VADDPS       Z0, Z3, Z1
-	VCMPPS       $+1, Z1, Z2, K1
-	VPBROADCASTD vectorWords<>+56(SB), Z4
-	VDIVPS       Z1, Z4, Z1
-	VMOVUPS.Z    Z1, K1, Z1
-	VMOVUPS      Z1, (R14)(BX*4)
-	VMULPS       Z1, Z3, Z2
-	VMOVUPS      Z2, (SI)(BX*4)
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, (R12)(BX*4)
+	VPBROADCASTD vectorWords<>+140(SB), Z0
+	VBLENDMPS    (SI)(BX*4), Z0, K1, Z0
+	VMOVUPS      Z0, (SI)(BX*4)
 	ADDQ         $+16, BX
 	CMPQ         BX, DX
 	JLE          loop8
 
 tail7:
-	MOVQ         152(DI), CX
+	MOVQ         128(DI), CX
 	SUBQ         BX, CX
 	JLE          end9
 	MOVL         $-1, AX
@@ -28923,147 +31607,394 @@ tail7:
 	LEAQ         (BX), AX
 	VPBROADCASTD AX, Z0
 	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
-	VPADDD.BCST  48(DI), Z0, Z1
-	VPXORD       Z2, Z2, Z2
-	VPCMPD       $+2, Z1, Z2, K1
-	VPCMPD.BCST  $+1, 32(DI), Z1, K2
-	KANDW        K2, K1, K1
-	VPBROADCASTD vectorWords<>+140(SB), Z1
-	VMOVUPS.Z    (SI)(BX*4), K7, Z3
-	VBLENDMPS    Z3, Z1, K1, Z3
-	VMOVUPS      Z3, K7, (SI)(BX*4)
-	VPADDD.BCST  24(DI), Z0, Z0
-	VPCMPD       $+2, Z0, Z2, K1
+	VPADDD.BCST  40(DI), Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPCMPD       $+2, Z0, Z1, K1
 	VPCMPD.BCST  $+1, 32(DI), Z0, K2
 	KANDW        K2, K1, K1
-	VMOVUPS.Z    (R12)(BX*4), K7, Z0
-	VBLENDMPS    Z0, Z1, K1, Z0
-	VMOVUPS      Z0, K7, (R12)(BX*4)
-	VMAXPS       Z0, Z3, Z4
-	VCMPPS       $+4, Z1, Z4, K1
-	VMOVUPS.Z    Z4, K1, Z1
-	VMOVUPS      Z1, K7, (R13)(BX*4)
-	VSUBPS       Z1, Z3, Z3
-	VPBROADCASTD vectorWords<>+12(SB), Z4
-	VMINPS       Z3, Z4, Z3
-	VPBROADCASTD vectorWords<>+16(SB), Z5
-	VMAXPS       Z3, Z5, Z3
-	VMULPS.BCST  vectorWords<>+20(SB), Z3, Z6
-	VADDPS.BCST  vectorWords<>+24(SB), Z6, Z6
-	VSUBPS.BCST  vectorWords<>+24(SB), Z6, Z7
-	VMULPS.BCST  vectorWords<>+28(SB), Z7, Z8
-	VSUBPS       Z8, Z3, Z3
-	VMULPS.BCST  vectorWords<>+32(SB), Z7, Z7
-	VSUBPS       Z7, Z3, Z3
-	VMULPS       Z3, Z3, Z7
-	VMULPS.BCST  vectorWords<>+36(SB), Z3, Z8
-	VADDPS.BCST  vectorWords<>+40(SB), Z8, Z8
-	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  vectorWords<>+44(SB), Z8, Z8
-	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  vectorWords<>+48(SB), Z8, Z8
-	VMULPS       Z3, Z8, Z8
-	VADDPS.BCST  vectorWords<>+52(SB), Z8, Z8
-	VMULPS       Z8, Z7, Z7
-	VADDPS       Z7, Z3, Z3
-	VADDPS.BCST  vectorWords<>+56(SB), Z3, Z3
-	VPADDD.BCST  vectorWords<>+60(SB), Z6, Z6
-	VPSLLD       $+23, Z6, Z6
-	VMULPS       Z6, Z3, Z3
-	VMOVUPS      Z3, K7, (SI)(BX*4)
-	VSUBPS       Z1, Z0, Z0
-	VMINPS       Z0, Z4, Z0
-	VMAXPS       Z0, Z5, Z0
+	VPBROADCASTD vectorWords<>+140(SB), Z0
+	VMOVUPS.Z    (SI)(BX*4), K7, Z1
+	VBLENDMPS    Z1, Z0, K1, Z0
+	VMOVUPS      Z0, K7, (SI)(BX*4)
+
+end9:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 128(DI)
+	MOVQ  120(DI), R8
+	IMULQ 72(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  120(DI), R8
+	IMULQ 72(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R12
+	MOVQ  largest+32(FP), R13
+	XORL  BX, BX
+	MOVQ  128(DI), DX
+	SUBQ  $+16, DX
+	JLT   tail10
+
+loop11:
+	LEAQ         (BX), AX
+	VPBROADCASTD AX, Z0
+	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
+	VPADDD.BCST  24(DI), Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPCMPD       $+2, Z0, Z1, K1
+	VPCMPD.BCST  $+1, 32(DI), Z0, K2
+	KANDW        K2, K1, K1
+	VPBROADCASTD vectorWords<>+140(SB), Z0
+	VBLENDMPS    (SI)(BX*4), Z0, K1, Z2
+	VMOVUPS      Z2, (SI)(BX*4)
+	VMOVUPS      (R12)(BX*4), Z3
+	VMAXPS       Z2, Z3, Z2
+	VCMPPS       $+4, Z0, Z2, K1
+	VMOVUPS.Z    Z2, K1, Z0
+	VMOVUPS      Z0, (R13)(BX*4)
+	VSUBPS       Z0, Z3, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VPBROADCASTD vectorWords<>+16(SB), Z1
+	VMAXPS       Z0, Z1, Z0
 	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
 	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
-	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z4
-	VMULPS.BCST  vectorWords<>+28(SB), Z4, Z5
-	VSUBPS       Z5, Z0, Z0
-	VMULPS.BCST  vectorWords<>+32(SB), Z4, Z4
-	VSUBPS       Z4, Z0, Z0
-	VMULPS       Z0, Z0, Z4
-	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z5
-	VADDPS.BCST  vectorWords<>+40(SB), Z5, Z5
-	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  vectorWords<>+44(SB), Z5, Z5
-	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  vectorWords<>+48(SB), Z5, Z5
-	VMULPS       Z0, Z5, Z5
-	VADDPS.BCST  vectorWords<>+52(SB), Z5, Z5
-	VMULPS       Z5, Z4, Z4
-	VADDPS       Z4, Z0, Z0
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST  vectorWords<>+28(SB), Z2, Z3
+	VSUBPS       Z3, Z0, Z0
+	VMULPS.BCST  vectorWords<>+32(SB), Z2, Z2
+	VSUBPS       Z2, Z0, Z0
+	VMULPS       Z0, Z0, Z2
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z3
+	VADDPS.BCST  vectorWords<>+40(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+44(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+48(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+52(SB), Z3, Z3
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z2, Z0, Z0
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
+	VPSLLD       $+23, Z1, Z1
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, (R12)(BX*4)
+	ADDQ         $+16, BX
+	CMPQ         BX, DX
+	JLE          loop11
+
+tail10:
+	MOVQ         128(DI), CX
+	SUBQ         BX, CX
+	JLE          end12
+	MOVL         $-1, AX
+	BZHIL        CX, AX, AX
+	KMOVW        AX, K7
+	LEAQ         (BX), AX
+	VPBROADCASTD AX, Z0
+	VPADDD       vectorWideVectors<>+0(SB), Z0, Z0
+	VPADDD.BCST  24(DI), Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPCMPD       $+2, Z0, Z1, K1
+	VPCMPD.BCST  $+1, 32(DI), Z0, K2
+	KANDW        K2, K1, K1
+	VPBROADCASTD vectorWords<>+140(SB), Z0
+	VMOVUPS.Z    (SI)(BX*4), K7, Z2
+	VBLENDMPS    Z2, Z0, K1, Z2
+	VMOVUPS      Z2, K7, (SI)(BX*4)
+	VMOVUPS.Z    (R12)(BX*4), K7, Z3
+	VMAXPS       Z2, Z3, Z2
+	VCMPPS       $+4, Z0, Z2, K1
+	VMOVUPS.Z    Z2, K1, Z0
+	VMOVUPS      Z0, K7, (R13)(BX*4)
+	VSUBPS       Z0, Z3, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VPBROADCASTD vectorWords<>+16(SB), Z1
+	VMAXPS       Z0, Z1, Z0
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST  vectorWords<>+28(SB), Z2, Z3
+	VSUBPS       Z3, Z0, Z0
+	VMULPS.BCST  vectorWords<>+32(SB), Z2, Z2
+	VSUBPS       Z2, Z0, Z0
+	VMULPS       Z0, Z0, Z2
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z3
+	VADDPS.BCST  vectorWords<>+40(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+44(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+48(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+52(SB), Z3, Z3
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z2, Z0, Z0
 	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
 	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
 	VPSLLD       $+23, Z1, Z1
 	VMULPS       Z1, Z0, Z0
 	VMOVUPS      Z0, K7, (R12)(BX*4)
-	VADDPS       Z0, Z3, Z1
-	VCMPPS       $+1, Z1, Z2, K1
-	VPBROADCASTD vectorWords<>+56(SB), Z4
-	VDIVPS       Z1, Z4, Z1
-	VMOVUPS.Z    Z1, K1, Z1
-	VMOVUPS      Z1, K7, (R14)(BX*4)
-	VMULPS       Z1, Z3, Z2
-	VMOVUPS      Z2, K7, (SI)(BX*4)
+
+end12:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 128(DI)
+	MOVQ  120(DI), R8
+	IMULQ 72(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  largest+32(FP), R12
+	MOVQ  120(DI), R8
+	IMULQ 72(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R13
+	MOVQ  norm+40(FP), R14
+	XORL  BX, BX
+	MOVQ  128(DI), DX
+	SUBQ  $+16, DX
+	JLT   tail13
+
+loop14:
+	VMOVUPS      (SI)(BX*4), Z0
+	VSUBPS       (R12)(BX*4), Z0, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VPBROADCASTD vectorWords<>+16(SB), Z1
+	VMAXPS       Z0, Z1, Z0
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST  vectorWords<>+28(SB), Z2, Z3
+	VSUBPS       Z3, Z0, Z0
+	VMULPS.BCST  vectorWords<>+32(SB), Z2, Z2
+	VSUBPS       Z2, Z0, Z0
+	VMULPS       Z0, Z0, Z2
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z3
+	VADDPS.BCST  vectorWords<>+40(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+44(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+48(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+52(SB), Z3, Z3
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z2, Z0, Z0
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
+	VPSLLD       $+23, Z1, Z1
 	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, K7, (R12)(BX*4)
+	VMOVUPS      Z0, (SI)(BX*4)
+	VMOVUPS      (R13)(BX*4), Z1
+	VADDPS       Z0, Z1, Z0
+	VPXORD       Z2, Z2, Z2
+	VCMPPS       $+1, Z0, Z2, K1
+	VPBROADCASTD vectorWords<>+56(SB), Z3
+	VDIVPS       Z0, Z3, Z0
+	VMOVUPS.Z    Z0, K1, Z0
+	VMOVUPS      Z0, (R14)(BX*4)
+	VMULPS       Z0, Z1, Z0
+	VMOVUPS      Z0, (R13)(BX*4)
+	ADDQ         $+16, BX
+	CMPQ         BX, DX
+	JLE          loop14
 
-end9:
-	MOVQ $+0, R8
-	MOVQ R8, 160(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 152(DI)
-	MOVQ 160(DI), AX
-	CMPQ AX, 152(DI)
-	JGE  end11
+tail13:
+	MOVQ         128(DI), CX
+	SUBQ         BX, CX
+	JLE          end15
+	MOVL         $-1, AX
+	BZHIL        CX, AX, AX
+	KMOVW        AX, K7
+	VMOVUPS.Z    (SI)(BX*4), K7, Z0
+	VMOVUPS.Z    (R12)(BX*4), K7, Z1
+	VSUBPS       Z1, Z0, Z0
+	VPBROADCASTD vectorWords<>+12(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VPBROADCASTD vectorWords<>+16(SB), Z1
+	VMAXPS       Z0, Z1, Z0
+	VMULPS.BCST  vectorWords<>+20(SB), Z0, Z1
+	VADDPS.BCST  vectorWords<>+24(SB), Z1, Z1
+	VSUBPS.BCST  vectorWords<>+24(SB), Z1, Z2
+	VMULPS.BCST  vectorWords<>+28(SB), Z2, Z3
+	VSUBPS       Z3, Z0, Z0
+	VMULPS.BCST  vectorWords<>+32(SB), Z2, Z2
+	VSUBPS       Z2, Z0, Z0
+	VMULPS       Z0, Z0, Z2
+	VMULPS.BCST  vectorWords<>+36(SB), Z0, Z3
+	VADDPS.BCST  vectorWords<>+40(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+44(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+48(SB), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS.BCST  vectorWords<>+52(SB), Z3, Z3
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z2, Z0, Z0
+	VADDPS.BCST  vectorWords<>+56(SB), Z0, Z0
+	VPADDD.BCST  vectorWords<>+60(SB), Z1, Z1
+	VPSLLD       $+23, Z1, Z1
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, K7, (SI)(BX*4)
+	VMOVUPS.Z    (R13)(BX*4), K7, Z1
+	VADDPS       Z0, Z1, Z0
+	VPXORD       Z2, Z2, Z2
+	VCMPPS       $+1, Z0, Z2, K1
+	VPBROADCASTD vectorWords<>+56(SB), Z3
+	VDIVPS       Z0, Z3, Z0
+	VMOVUPS.Z    Z0, K1, Z0
+	VMOVUPS      Z0, K7, (R14)(BX*4)
+	VMULPS       Z0, Z1, Z0
+	VMOVUPS      Z0, K7, (R13)(BX*4)
 
-loop10:
-	MOVQ         160(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         136(DI), R8
-	MOVQ         R8, 168(DI)
-	MOVQ         160(DI), R8
-	ADDQ         48(DI), R8
-	CMPQ         R8, 56(DI)
-	CMOVQGT      56(DI), R8
+end15:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 128(DI)
+	MOVQ  120(DI), R8
+	IMULQ 72(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  norm+40(FP), R12
+	XORL  BX, BX
+	MOVQ  128(DI), DX
+	SUBQ  $+16, DX
+	JLT   tail16
+
+loop17:
+	VMOVUPS (SI)(BX*4), Z0
+	VMULPS  (R12)(BX*4), Z0, Z0
+	VMOVUPS Z0, (SI)(BX*4)
+	ADDQ    $+16, BX
+	CMPQ    BX, DX
+	JLE     loop17
+
+tail16:
+	MOVQ      128(DI), CX
+	SUBQ      BX, CX
+	JLE       end18
+	MOVL      $-1, AX
+	BZHIL     CX, AX, AX
+	KMOVW     AX, K7
+	VMOVUPS.Z (SI)(BX*4), K7, Z0
+	VMOVUPS.Z (R12)(BX*4), K7, Z1
+	VMULPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K7, (SI)(BX*4)
+
+end18:
+	MOVQ 120(DI), AX
+	INCQ AX
+	MOVQ AX, 120(DI)
+	CMPQ AX, 112(DI)
+	JLT  loop5
+
+end6:
+	MOVQ  88(DI), R8
+	IMULQ 56(DI), R8
+	MOVQ  R8, 112(DI)
+	MOVQ  88(DI), R8
+	IMULQ 64(DI), R8
+	MOVQ  R8, 120(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 136(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 128(DI)
+	MOVQ  136(DI), AX
+	CMPQ  AX, 128(DI)
+	JGE   end20
+
+loop19:
+	MOVQ         136(DI), R8
+	ADDQ         40(DI), R8
+	CMPQ         R8, 48(DI)
+	CMOVQGT      48(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 176(DI)
-	MOVQ         176(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         144(DI), R8
-	MOVQ         R8, 184(DI)
+	MOVQ         R8, 144(DI)
 	MOVQ         24(DI), R8
-	ADDQ         160(DI), R8
-	CMPQ         R8, 56(DI)
-	CMOVQGT      56(DI), R8
+	ADDQ         136(DI), R8
+	CMPQ         R8, 48(DI)
+	CMOVQGT      48(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 192(DI)
-	MOVQ         192(DI), R8
+	MOVQ         R8, 152(DI)
+	MOVQ         136(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         144(DI), R8
-	MOVQ         R8, 200(DI)
-	MOVQ         160(DI), R8
+	ADDQ         112(DI), R8
+	MOVQ         R8, 160(DI)
+	MOVQ         144(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         120(DI), R8
+	MOVQ         R8, 168(DI)
+	MOVQ         136(DI), R8
+	ADDQ         16(DI), R8
+	MOVQ         R8, 176(DI)
+	MOVQ         152(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         120(DI), R8
+	MOVQ         R8, 184(DI)
+	MOVQ         136(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2048(DI)
-	MOVQ         16(DI), R8
-	ADDQ         160(DI), R8
+	MOVQ         176(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Z1
 	VMOVUPS      Z1, 2112(DI)
-	MOVQ         184(DI), R8
+	MOVQ         136(DI), R8
+	ADDQ         72(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2176(DI)
+	MOVQ         72(DI), R8
+	ADDQ         176(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2240(DI)
+	MOVQ         136(DI), R8
+	MOVQ         72(DI), R9
+	SHLQ         $+1, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2304(DI)
+	MOVQ         72(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         176(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2368(DI)
+	MOVQ         136(DI), R8
+	MOVQ         72(DI), R9
+	IMULQ        $+3, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2432(DI)
+	MOVQ         72(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         176(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Z1
+	VMOVUPS      Z1, 2496(DI)
+	MOVQ         168(DI), R8
 	MOVQ         v+56(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         200(DI), R8
+	MOVQ         184(DI), R8
 	MOVQ         v+56(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         168(DI), R8
+	MOVQ         160(DI), R8
 	MOVQ         y+48(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VMOVUPS      2048(DI), Z0
@@ -29073,24 +32004,38 @@ loop10:
 	VADDPS       Z1, Z0, Z0
 	VADDPS.BCST  vectorWords<>+4(SB), Z0, Z0
 	VMOVUPS      Z0, (R13)
-	MOVQ         160(DI), AX
+	VMOVUPS      2176(DI), Z0
+	VMULPS       64(SI), Z0, Z0
+	VMOVUPS      2240(DI), Z1
+	VMULPS       64(R12), Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VADDPS.BCST  vectorWords<>+4(SB), Z0, Z0
+	VMOVUPS      Z0, 64(R13)
+	VMOVUPS      2304(DI), Z0
+	VMULPS       128(SI), Z0, Z0
+	VMOVUPS      2368(DI), Z1
+	VMULPS       128(R12), Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VADDPS.BCST  vectorWords<>+4(SB), Z0, Z0
+	VMOVUPS      Z0, 128(R13)
+	VMOVUPS      2432(DI), Z0
+	VMULPS       192(SI), Z0, Z0
+	VMOVUPS      2496(DI), Z1
+	VMULPS       192(R12), Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VADDPS.BCST  vectorWords<>+4(SB), Z0, Z0
+	VMOVUPS      Z0, 192(R13)
+	MOVQ         136(DI), AX
 	INCQ         AX
-	MOVQ         AX, 160(DI)
-	CMPQ         AX, 152(DI)
-	JLT          loop10
+	MOVQ         AX, 136(DI)
+	CMPQ         AX, 128(DI)
+	JLT          loop19
 
-end11:
-	MOVQ 112(DI), AX
+end20:
+	MOVQ 88(DI), AX
 	INCQ AX
-	MOVQ AX, 112(DI)
-	CMPQ AX, 104(DI)
-	JLT  loop3
-
-end4:
-	MOVQ 80(DI), AX
-	INCQ AX
-	MOVQ AX, 80(DI)
-	CMPQ AX, 72(DI)
+	MOVQ AX, 88(DI)
+	CMPQ AX, 80(DI)
 	JLT  loop1
 
 end2:
@@ -29110,94 +32055,83 @@ TEXT ·attention64Window22Vector1AVX2(SB), NOSPLIT, $0-104
 	MOVQ AX, 24(DI)
 	MOVQ C+96(FP), AX
 	MOVQ AX, 32(DI)
-	MOVQ 16(DI), R8
-	SHLQ $+6, R8
-	MOVQ R8, 40(DI)
 	MOVQ 24(DI), R8
 	SUBQ $+1, R8
-	MOVQ R8, 48(DI)
+	MOVQ R8, 40(DI)
 	MOVQ 32(DI), R8
 	SUBQ $+1, R8
+	MOVQ R8, 48(DI)
+	MOVQ 16(DI), R8
+	SHLQ $+6, R8
 	MOVQ R8, 56(DI)
 	MOVQ 32(DI), R8
 	SHLQ $+6, R8
 	MOVQ R8, 64(DI)
-	MOVQ (DI), R8
-	MOVQ R8, 80(DI)
-	MOVQ 8(DI), R8
+	MOVQ 16(DI), R8
+	SHLQ $+1, R8
 	MOVQ R8, 72(DI)
-	MOVQ 80(DI), AX
-	CMPQ AX, 72(DI)
+	MOVQ (DI), R8
+	MOVQ R8, 88(DI)
+	MOVQ 8(DI), R8
+	MOVQ R8, 80(DI)
+	MOVQ 88(DI), AX
+	CMPQ AX, 80(DI)
 	JGE  end2
 
 loop1:
-	MOVQ  80(DI), R8
-	IMULQ 40(DI), R8
-	MOVQ  R8, 88(DI)
-	MOVQ  80(DI), R8
-	IMULQ 64(DI), R8
+	MOVQ  88(DI), R8
+	IMULQ 56(DI), R8
 	MOVQ  R8, 96(DI)
-	MOVQ  $+0, R8
-	MOVQ  R8, 112(DI)
-	MOVQ  $+4, R8
+	MOVQ  88(DI), R8
+	IMULQ 64(DI), R8
 	MOVQ  R8, 104(DI)
-	MOVQ  112(DI), AX
-	CMPQ  AX, 104(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 120(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 112(DI)
+	MOVQ  120(DI), AX
+	CMPQ  AX, 112(DI)
 	JGE   end4
 
 loop3:
-	MOVQ 112(DI), R8
-	SHLQ $+4, R8
-	ADDQ 88(DI), R8
-	MOVQ R8, 120(DI)
-	MOVQ 112(DI), R8
-	SHLQ $+4, R8
-	ADDQ 96(DI), R8
-	MOVQ R8, 128(DI)
-	MOVQ $+0, R8
-	MOVQ R8, 144(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 136(DI)
-	MOVQ 144(DI), AX
-	CMPQ AX, 136(DI)
-	JGE  end6
-
-loop5:
-	MOVQ         144(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         120(DI), R8
-	MOVQ         R8, 152(DI)
-	MOVQ         144(DI), R8
-	ADDQ         48(DI), R8
-	CMPQ         R8, 56(DI)
-	CMOVQGT      56(DI), R8
+	MOVQ         120(DI), R8
+	ADDQ         40(DI), R8
+	CMPQ         R8, 48(DI)
+	CMOVQGT      48(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 160(DI)
-	MOVQ         160(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         128(DI), R8
-	MOVQ         R8, 168(DI)
+	MOVQ         R8, 128(DI)
 	MOVQ         24(DI), R8
-	ADDQ         144(DI), R8
-	CMPQ         R8, 56(DI)
-	CMOVQGT      56(DI), R8
+	ADDQ         120(DI), R8
+	CMPQ         R8, 48(DI)
+	CMOVQGT      48(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 176(DI)
-	MOVQ         176(DI), R8
+	MOVQ         R8, 136(DI)
+	MOVQ         120(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         128(DI), R8
-	MOVQ         R8, 184(DI)
-	MOVQ         152(DI), R8
+	ADDQ         96(DI), R8
+	MOVQ         R8, 144(DI)
+	MOVQ         128(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         104(DI), R8
+	MOVQ         R8, 152(DI)
+	MOVQ         136(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         104(DI), R8
+	MOVQ         R8, 160(DI)
+	MOVQ         120(DI), R8
+	ADDQ         16(DI), R8
+	MOVQ         R8, 168(DI)
+	MOVQ         144(DI), R8
 	MOVQ         q+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         168(DI), R8
+	MOVQ         152(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         184(DI), R8
+	MOVQ         160(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VPXOR        Y12, Y12, Y12
@@ -29242,141 +32176,252 @@ loop5:
 	VMOVUPS      Y9, 2112(DI)
 	VMOVUPS      2048(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         144(DI), R8
+	MOVQ         120(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
 	VMOVUPS      2112(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
-	MOVQ         16(DI), R8
-	ADDQ         144(DI), R8
+	MOVQ         168(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         144(DI), AX
+	MOVQ         144(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         152(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         160(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
+	VMOVUPS      64(SI), Y0
+	VMULPS       64(R12), Y0, Y1
+	VMOVUPS      Y1, Y13
+	VMULPS       64(R13), Y0, Y0
+	VMOVUPS      Y0, Y10
+	VMOVUPS      96(SI), Y0
+	VMULPS       96(R12), Y0, Y1
+	VMOVUPS      Y1, Y14
+	VMULPS       96(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 2176(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 2240(DI)
+	VMOVUPS      2176(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         120(DI), R8
+	ADDQ         72(DI), R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	VMOVUPS      2240(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         72(DI), R8
+	ADDQ         168(DI), R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         144(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         152(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         160(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
+	VMOVUPS      128(SI), Y0
+	VMULPS       128(R12), Y0, Y1
+	VMOVUPS      Y1, Y13
+	VMULPS       128(R13), Y0, Y0
+	VMOVUPS      Y0, Y10
+	VMOVUPS      160(SI), Y0
+	VMULPS       160(R12), Y0, Y1
+	VMOVUPS      Y1, Y14
+	VMULPS       160(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 2304(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 2368(DI)
+	VMOVUPS      2304(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         120(DI), R8
+	MOVQ         72(DI), R9
+	SHLQ         $+1, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	VMOVUPS      2368(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         72(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         168(DI), R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         144(DI), R8
+	MOVQ         q+8(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         152(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         160(DI), R8
+	MOVQ         k+16(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y9, Y9, Y9
+	VMOVUPS      192(SI), Y0
+	VMULPS       192(R12), Y0, Y1
+	VMOVUPS      Y1, Y13
+	VMULPS       192(R13), Y0, Y0
+	VMOVUPS      Y0, Y10
+	VMOVUPS      224(SI), Y0
+	VMULPS       224(R12), Y0, Y1
+	VMOVUPS      Y1, Y14
+	VMULPS       224(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VUNPCKLPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKHPS    Y14, Y13, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y12, Y12
+	VUNPCKLPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VUNPCKHPS    Y11, Y10, Y0
+	VADDPS       Y0, Y9, Y9
+	VPERMILPS    $+14, Y0, Y1
+	VADDPS       Y1, Y9, Y9
+	VPERMILPS    $+1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $+1, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      Y12, 2432(DI)
+	VPERMILPS    $+1, Y9, Y0
+	VADDPS       Y0, Y9, Y9
+	VEXTRACTF128 $+1, Y9, X0
+	VADDPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VMOVUPS      Y9, 2496(DI)
+	VMOVUPS      2432(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         120(DI), R8
+	MOVQ         72(DI), R9
+	IMULQ        $+3, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	VMOVUPS      2496(DI), X0
+	VMULPS       vectorVectors<>+1184(SB), X0, X0
+	MOVQ         72(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         168(DI), R8
+	MOVQ         p+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         120(DI), AX
 	INCQ         AX
-	MOVQ         AX, 144(DI)
-	CMPQ         AX, 136(DI)
-	JLT          loop5
+	MOVQ         AX, 120(DI)
+	CMPQ         AX, 112(DI)
+	JLT          loop3
 
-end6:
-	MOVQ 112(DI), R8
-	SHLQ $+4, R8
-	ADDQ 88(DI), R8
-	MOVQ R8, 136(DI)
-	MOVQ 112(DI), R8
-	SHLQ $+4, R8
-	ADDQ 96(DI), R8
-	MOVQ R8, 144(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 152(DI)
-	MOVQ p+24(FP), SI
-	MOVQ 16(DI), R8
-	MOVQ p+24(FP), AX
-	LEAQ (AX)(R8*4), R12
-	MOVQ largest+32(FP), R13
-	MOVQ norm+40(FP), R14
-	XORL BX, BX
-	MOVQ 152(DI), DX
-	SUBQ $+8, DX
-	JLT  tail7
+end4:
+	MOVQ $+0, R8
+	MOVQ R8, 120(DI)
+	MOVQ $+4, R8
+	MOVQ R8, 112(DI)
+	MOVQ 120(DI), AX
+	CMPQ AX, 112(DI)
+	JGE  end6
+
+loop5:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 128(DI)
+	MOVQ  120(DI), R8
+	IMULQ 72(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	XORL  BX, BX
+	MOVQ  128(DI), DX
+	SUBQ  $+8, DX
+	JLT   tail7
 
 loop8:
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 48(DI), Y1
-	VPADDD       Y1, Y0, Y1
-	VPXOR        Y2, Y2, Y2
-	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
-	VPBROADCASTD 32(DI), Y4
-	VPCMPGTD     Y1, Y4, Y1
-	VPAND        Y1, Y3, Y1
-	VMOVUPS      vectorVectors<>+1248(SB), Y3
-	VBLENDVPS    Y1, (SI)(BX*4), Y3, Y1
-	VMOVUPS      Y1, (SI)(BX*4)
-	VPBROADCASTD 24(DI), Y5
-	VPADDD       Y0, Y5, Y0
-	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
-	VPCMPGTD     Y0, Y4, Y0
-	VPAND        Y0, Y5, Y0
-	VBLENDVPS    Y0, (R12)(BX*4), Y3, Y0
-	VMOVUPS      Y0, (R12)(BX*4)
-	VMAXPS       Y0, Y1, Y4
-	VCMPPS       $+4, Y3, Y4, Y3
-	VANDPS       Y4, Y3, Y3
-	VMOVUPS      Y3, (R13)(BX*4)
-	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      vectorVectors<>+96(SB), Y4
-	VMINPS       Y1, Y4, Y1
-	VMOVUPS      vectorVectors<>+128(SB), Y5
-	VMAXPS       Y1, Y5, Y1
-	VMULPS       vectorVectors<>+160(SB), Y1, Y6
-	VADDPS       vectorVectors<>+192(SB), Y6, Y6
-	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
-	VMULPS       vectorVectors<>+224(SB), Y7, Y8
-	VSUBPS       Y8, Y1, Y1
-	VMULPS       vectorVectors<>+256(SB), Y7, Y7
-	VSUBPS       Y7, Y1, Y1
-	VMULPS       Y1, Y1, Y7
-	VMULPS       vectorVectors<>+288(SB), Y1, Y8
-	VADDPS       vectorVectors<>+320(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+352(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+384(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+416(SB), Y8, Y8
-	VMULPS       Y8, Y7, Y7
-	VADDPS       Y7, Y1, Y1
-	VADDPS       vectorVectors<>+448(SB), Y1, Y1
-	VPADDD       vectorVectors<>+480(SB), Y6, Y6
-	VPSLLD       $+23, Y6, Y6
-	VMULPS       Y6, Y1, Y1
-	VMOVUPS      Y1, (SI)(BX*4)
-	VSUBPS       Y3, Y0, Y0
-	VMINPS       Y0, Y4, Y0
-	VMAXPS       Y0, Y5, Y0
-	VMULPS       vectorVectors<>+160(SB), Y0, Y3
-	VADDPS       vectorVectors<>+192(SB), Y3, Y3
-	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
-	VMULPS       vectorVectors<>+224(SB), Y4, Y5
-	VSUBPS       Y5, Y0, Y0
-	VMULPS       vectorVectors<>+256(SB), Y4, Y4
-	VSUBPS       Y4, Y0, Y0
-	VMULPS       Y0, Y0, Y4
-	VMULPS       vectorVectors<>+288(SB), Y0, Y5
-	VADDPS       vectorVectors<>+320(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+352(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+384(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+416(SB), Y5, Y5
-	VMULPS       Y5, Y4, Y4
-	VADDPS       Y4, Y0, Y0
-	VADDPS       vectorVectors<>+448(SB), Y0, Y0
-	VPADDD       vectorVectors<>+480(SB), Y3, Y3
-	VPSLLD       $+23, Y3, Y3
-	VMULPS       Y3, Y0, Y0
-	VMOVUPS      Y0, (R12)(BX*4)
-	VADDPS       Y0, Y1, Y3
-	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      vectorVectors<>+448(SB), Y5
-	VDIVPS       Y3, Y5, Y3
-	VANDPS       Y3, Y4, Y2
-	VMOVUPS      Y2, (R14)(BX*4)
-	VMULPS       Y2, Y1, Y1
-	VMOVUPS      Y1, (SI)(BX*4)
-	VMULPS       Y2, Y0, Y0
-	VMOVUPS      Y0, (R12)(BX*4)
+	VPBROADCASTD 40(DI), Y1
+	VPADDD       Y1, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTD     Y0, Y1, Y1
+	VPXOR        vectorVectors<>+1216(SB), Y1, Y1
+	VPBROADCASTD 32(DI), Y2
+	VPCMPGTD     Y0, Y2, Y0
+	VPAND        Y0, Y1, Y0
+	VMOVUPS      vectorVectors<>+1248(SB), Y1
+	VBLENDVPS    Y0, (SI)(BX*4), Y1, Y0
+	VMOVUPS      Y0, (SI)(BX*4)
 	ADDQ         $+8, BX
 	CMPQ         BX, DX
 	JLE          loop8
 
 tail7:
-	MOVQ         152(DI), CX
+	MOVQ         128(DI), CX
 	SUBQ         BX, CX
 	JLE          end9
 	MOVL         $+8, DX
@@ -29389,152 +32434,372 @@ tail7:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 48(DI), Y1
-	VPADDD       Y1, Y0, Y1
-	VPXOR        Y2, Y2, Y2
-	VPCMPGTD     Y1, Y2, Y3
-	VPXOR        vectorVectors<>+1216(SB), Y3, Y3
-	VPBROADCASTD 32(DI), Y4
-	VPCMPGTD     Y1, Y4, Y1
-	VPAND        Y1, Y3, Y1
-	VMOVUPS      vectorVectors<>+1248(SB), Y3
-	VMASKMOVPS   (SI)(BX*4), Y15, Y5
-	VBLENDVPS    Y1, Y5, Y3, Y1
-	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
-	VPBROADCASTD 24(DI), Y5
-	VPADDD       Y0, Y5, Y0
-	VPCMPGTD     Y0, Y2, Y5
-	VPXOR        vectorVectors<>+1216(SB), Y5, Y5
-	VPCMPGTD     Y0, Y4, Y0
-	VPAND        Y0, Y5, Y0
-	VMASKMOVPS   (R12)(BX*4), Y15, Y4
-	VBLENDVPS    Y0, Y4, Y3, Y0
-	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
-	VMAXPS       Y0, Y1, Y4
-	VCMPPS       $+4, Y3, Y4, Y3
-	VANDPS       Y4, Y3, Y3
-	VMASKMOVPS   Y3, Y15, (R13)(BX*4)
-	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      vectorVectors<>+96(SB), Y4
-	VMINPS       Y1, Y4, Y1
-	VMOVUPS      vectorVectors<>+128(SB), Y5
-	VMAXPS       Y1, Y5, Y1
-	VMULPS       vectorVectors<>+160(SB), Y1, Y6
-	VADDPS       vectorVectors<>+192(SB), Y6, Y6
-	VSUBPS       vectorVectors<>+192(SB), Y6, Y7
-	VMULPS       vectorVectors<>+224(SB), Y7, Y8
-	VSUBPS       Y8, Y1, Y1
-	VMULPS       vectorVectors<>+256(SB), Y7, Y7
-	VSUBPS       Y7, Y1, Y1
-	VMULPS       Y1, Y1, Y7
-	VMULPS       vectorVectors<>+288(SB), Y1, Y8
-	VADDPS       vectorVectors<>+320(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+352(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+384(SB), Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VADDPS       vectorVectors<>+416(SB), Y8, Y8
-	VMULPS       Y8, Y7, Y7
-	VADDPS       Y7, Y1, Y1
-	VADDPS       vectorVectors<>+448(SB), Y1, Y1
-	VPADDD       vectorVectors<>+480(SB), Y6, Y6
-	VPSLLD       $+23, Y6, Y6
-	VMULPS       Y6, Y1, Y1
-	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
-	VSUBPS       Y3, Y0, Y0
-	VMINPS       Y0, Y4, Y0
-	VMAXPS       Y0, Y5, Y0
-	VMULPS       vectorVectors<>+160(SB), Y0, Y3
-	VADDPS       vectorVectors<>+192(SB), Y3, Y3
-	VSUBPS       vectorVectors<>+192(SB), Y3, Y4
-	VMULPS       vectorVectors<>+224(SB), Y4, Y5
-	VSUBPS       Y5, Y0, Y0
-	VMULPS       vectorVectors<>+256(SB), Y4, Y4
-	VSUBPS       Y4, Y0, Y0
-	VMULPS       Y0, Y0, Y4
-	VMULPS       vectorVectors<>+288(SB), Y0, Y5
-	VADDPS       vectorVectors<>+320(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+352(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+384(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VADDPS       vectorVectors<>+416(SB), Y5, Y5
-	VMULPS       Y5, Y4, Y4
-	VADDPS       Y4, Y0, Y0
-	VADDPS       vectorVectors<>+448(SB), Y0, Y0
-	VPADDD       vectorVectors<>+480(SB), Y3, Y3
-	VPSLLD       $+23, Y3, Y3
-	VMULPS       Y3, Y0, Y0
-	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
-	VADDPS       Y0, Y1, Y3
-	VCMPPS       $+1, Y3, Y2, Y4
-	VMOVUPS      vectorVectors<>+448(SB), Y5
-	VDIVPS       Y3, Y5, Y3
-	VANDPS       Y3, Y4, Y2
-	VMASKMOVPS   Y2, Y15, (R14)(BX*4)
-	VMULPS       Y2, Y1, Y1
-	VMASKMOVPS   Y1, Y15, (SI)(BX*4)
-	VMULPS       Y2, Y0, Y0
-	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
+	VPBROADCASTD 40(DI), Y1
+	VPADDD       Y1, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTD     Y0, Y1, Y1
+	VPXOR        vectorVectors<>+1216(SB), Y1, Y1
+	VPBROADCASTD 32(DI), Y2
+	VPCMPGTD     Y0, Y2, Y0
+	VPAND        Y0, Y1, Y0
+	VMOVUPS      vectorVectors<>+1248(SB), Y1
+	VMASKMOVPS   (SI)(BX*4), Y15, Y2
+	VBLENDVPS    Y0, Y2, Y1, Y0
+	VMASKMOVPS   Y0, Y15, (SI)(BX*4)
 
 end9:
-	MOVQ $+0, R8
-	MOVQ R8, 160(DI)
-	MOVQ 16(DI), R8
-	MOVQ R8, 152(DI)
-	MOVQ 160(DI), AX
-	CMPQ AX, 152(DI)
-	JGE  end11
+	MOVQ  16(DI), R8
+	MOVQ  R8, 128(DI)
+	MOVQ  120(DI), R8
+	IMULQ 72(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  120(DI), R8
+	IMULQ 72(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R12
+	MOVQ  largest+32(FP), R13
+	XORL  BX, BX
+	MOVQ  128(DI), DX
+	SUBQ  $+8, DX
+	JLT   tail10
 
-loop10:
-	MOVQ         160(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         136(DI), R8
-	MOVQ         R8, 168(DI)
-	MOVQ         160(DI), R8
-	ADDQ         48(DI), R8
-	CMPQ         R8, 56(DI)
-	CMOVQGT      56(DI), R8
+loop11:
+	VPBROADCASTD 24(DI), Y0
+	LEAQ         (BX), AX
+	VMOVD        AX, X1
+	VPBROADCASTD X1, Y1
+	VPADDD       vectorWideVectors<>+0(SB), Y1, Y1
+	VPADDD       Y1, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTD     Y0, Y1, Y2
+	VPXOR        vectorVectors<>+1216(SB), Y2, Y2
+	VPBROADCASTD 32(DI), Y3
+	VPCMPGTD     Y0, Y3, Y0
+	VPAND        Y0, Y2, Y0
+	VMOVUPS      vectorVectors<>+1248(SB), Y2
+	VBLENDVPS    Y0, (SI)(BX*4), Y2, Y0
+	VMOVUPS      Y0, (SI)(BX*4)
+	VMOVUPS      (R12)(BX*4), Y3
+	VMAXPS       Y0, Y3, Y0
+	VCMPPS       $+4, Y2, Y0, Y2
+	VANDPS       Y0, Y2, Y0
+	VMOVUPS      Y0, (R13)(BX*4)
+	VSUBPS       Y0, Y3, Y0
+	VMOVUPS      vectorVectors<>+96(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMOVUPS      vectorVectors<>+128(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMULPS       vectorVectors<>+160(SB), Y0, Y1
+	VADDPS       vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS       vectorVectors<>+192(SB), Y1, Y2
+	VMULPS       vectorVectors<>+224(SB), Y2, Y3
+	VSUBPS       Y3, Y0, Y0
+	VMULPS       vectorVectors<>+256(SB), Y2, Y2
+	VSUBPS       Y2, Y0, Y0
+	VMULPS       Y0, Y0, Y2
+	VMULPS       vectorVectors<>+288(SB), Y0, Y3
+	VADDPS       vectorVectors<>+320(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+352(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+384(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+416(SB), Y3, Y3
+	VMULPS       Y3, Y2, Y2
+	VADDPS       Y2, Y0, Y0
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y1, Y1
+	VPSLLD       $+23, Y1, Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (R12)(BX*4)
+	ADDQ         $+8, BX
+	CMPQ         BX, DX
+	JLE          loop11
+
+tail10:
+	MOVQ         128(DI), CX
+	SUBQ         BX, CX
+	JLE          end12
+	MOVL         $+8, DX
+	CMPQ         CX, DX
+	CMOVQLT      CX, DX
+	NEGQ         DX
+	LEAQ         vectorWideVectors<>+128(SB), AX
+	VMOVUPS      32(AX)(DX*4), Y15
+	VPBROADCASTD 24(DI), Y0
+	LEAQ         (BX), AX
+	VMOVD        AX, X1
+	VPBROADCASTD X1, Y1
+	VPADDD       vectorWideVectors<>+0(SB), Y1, Y1
+	VPADDD       Y1, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTD     Y0, Y1, Y2
+	VPXOR        vectorVectors<>+1216(SB), Y2, Y2
+	VPBROADCASTD 32(DI), Y3
+	VPCMPGTD     Y0, Y3, Y0
+	VPAND        Y0, Y2, Y0
+	VMOVUPS      vectorVectors<>+1248(SB), Y2
+	VMASKMOVPS   (SI)(BX*4), Y15, Y3
+	VBLENDVPS    Y0, Y3, Y2, Y0
+	VMASKMOVPS   Y0, Y15, (SI)(BX*4)
+	VMASKMOVPS   (R12)(BX*4), Y15, Y3
+	VMAXPS       Y0, Y3, Y0
+	VCMPPS       $+4, Y2, Y0, Y2
+	VANDPS       Y0, Y2, Y0
+	VMASKMOVPS   Y0, Y15, (R13)(BX*4)
+	VSUBPS       Y0, Y3, Y0
+	VMOVUPS      vectorVectors<>+96(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMOVUPS      vectorVectors<>+128(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMULPS       vectorVectors<>+160(SB), Y0, Y1
+	VADDPS       vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS       vectorVectors<>+192(SB), Y1, Y2
+	VMULPS       vectorVectors<>+224(SB), Y2, Y3
+	VSUBPS       Y3, Y0, Y0
+	VMULPS       vectorVectors<>+256(SB), Y2, Y2
+	VSUBPS       Y2, Y0, Y0
+	VMULPS       Y0, Y0, Y2
+	VMULPS       vectorVectors<>+288(SB), Y0, Y3
+	VADDPS       vectorVectors<>+320(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+352(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+384(SB), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VADDPS       vectorVectors<>+416(SB), Y3, Y3
+	VMULPS       Y3, Y2, Y2
+	VADDPS       Y2, Y0, Y0
+	VADDPS       vectorVectors<>+448(SB), Y0, Y0
+	VPADDD       vectorVectors<>+480(SB), Y1, Y1
+	VPSLLD       $+23, Y1, Y1
+	VMULPS       Y1, Y0, Y0
+	VMASKMOVPS   Y0, Y15, (R12)(BX*4)
+
+end12:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 128(DI)
+	MOVQ  120(DI), R8
+	IMULQ 72(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  largest+32(FP), R12
+	MOVQ  120(DI), R8
+	IMULQ 72(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), R13
+	MOVQ  norm+40(FP), R14
+	XORL  BX, BX
+	MOVQ  128(DI), DX
+	SUBQ  $+8, DX
+	JLT   tail13
+
+loop14:
+	VMOVUPS (SI)(BX*4), Y0
+	VSUBPS  (R12)(BX*4), Y0, Y0
+	VMOVUPS vectorVectors<>+96(SB), Y1
+	VMINPS  Y0, Y1, Y0
+	VMOVUPS vectorVectors<>+128(SB), Y1
+	VMAXPS  Y0, Y1, Y0
+	VMULPS  vectorVectors<>+160(SB), Y0, Y1
+	VADDPS  vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS  vectorVectors<>+192(SB), Y1, Y2
+	VMULPS  vectorVectors<>+224(SB), Y2, Y3
+	VSUBPS  Y3, Y0, Y0
+	VMULPS  vectorVectors<>+256(SB), Y2, Y2
+	VSUBPS  Y2, Y0, Y0
+	VMULPS  Y0, Y0, Y2
+	VMULPS  vectorVectors<>+288(SB), Y0, Y3
+	VADDPS  vectorVectors<>+320(SB), Y3, Y3
+	VMULPS  Y0, Y3, Y3
+	VADDPS  vectorVectors<>+352(SB), Y3, Y3
+	VMULPS  Y0, Y3, Y3
+	VADDPS  vectorVectors<>+384(SB), Y3, Y3
+	VMULPS  Y0, Y3, Y3
+	VADDPS  vectorVectors<>+416(SB), Y3, Y3
+	VMULPS  Y3, Y2, Y2
+	VADDPS  Y2, Y0, Y0
+	VADDPS  vectorVectors<>+448(SB), Y0, Y0
+	VPADDD  vectorVectors<>+480(SB), Y1, Y1
+	VPSLLD  $+23, Y1, Y1
+	VMULPS  Y1, Y0, Y0
+	VMOVUPS Y0, (SI)(BX*4)
+	VMOVUPS (R13)(BX*4), Y1
+	VADDPS  Y0, Y1, Y0
+	VPXOR   Y2, Y2, Y2
+	VCMPPS  $+1, Y0, Y2, Y3
+	VMOVUPS vectorVectors<>+448(SB), Y4
+	VDIVPS  Y0, Y4, Y0
+	VANDPS  Y0, Y3, Y0
+	VMOVUPS Y0, (R14)(BX*4)
+	VMULPS  Y0, Y1, Y0
+	VMOVUPS Y0, (R13)(BX*4)
+	ADDQ    $+8, BX
+	CMPQ    BX, DX
+	JLE     loop14
+
+tail13:
+	MOVQ       128(DI), CX
+	SUBQ       BX, CX
+	JLE        end15
+	MOVL       $+8, DX
+	CMPQ       CX, DX
+	CMOVQLT    CX, DX
+	NEGQ       DX
+	LEAQ       vectorWideVectors<>+128(SB), AX
+	VMOVUPS    32(AX)(DX*4), Y15
+	VMASKMOVPS (SI)(BX*4), Y15, Y0
+	VMASKMOVPS (R12)(BX*4), Y15, Y1
+	VSUBPS     Y1, Y0, Y0
+	VMOVUPS    vectorVectors<>+96(SB), Y1
+	VMINPS     Y0, Y1, Y0
+	VMOVUPS    vectorVectors<>+128(SB), Y1
+	VMAXPS     Y0, Y1, Y0
+	VMULPS     vectorVectors<>+160(SB), Y0, Y1
+	VADDPS     vectorVectors<>+192(SB), Y1, Y1
+	VSUBPS     vectorVectors<>+192(SB), Y1, Y2
+	VMULPS     vectorVectors<>+224(SB), Y2, Y3
+	VSUBPS     Y3, Y0, Y0
+	VMULPS     vectorVectors<>+256(SB), Y2, Y2
+	VSUBPS     Y2, Y0, Y0
+	VMULPS     Y0, Y0, Y2
+	VMULPS     vectorVectors<>+288(SB), Y0, Y3
+	VADDPS     vectorVectors<>+320(SB), Y3, Y3
+	VMULPS     Y0, Y3, Y3
+	VADDPS     vectorVectors<>+352(SB), Y3, Y3
+	VMULPS     Y0, Y3, Y3
+	VADDPS     vectorVectors<>+384(SB), Y3, Y3
+	VMULPS     Y0, Y3, Y3
+	VADDPS     vectorVectors<>+416(SB), Y3, Y3
+	VMULPS     Y3, Y2, Y2
+	VADDPS     Y2, Y0, Y0
+	VADDPS     vectorVectors<>+448(SB), Y0, Y0
+	VPADDD     vectorVectors<>+480(SB), Y1, Y1
+	VPSLLD     $+23, Y1, Y1
+	VMULPS     Y1, Y0, Y0
+	VMASKMOVPS Y0, Y15, (SI)(BX*4)
+	VMASKMOVPS (R13)(BX*4), Y15, Y1
+	VADDPS     Y0, Y1, Y0
+	VPXOR      Y2, Y2, Y2
+	VCMPPS     $+1, Y0, Y2, Y3
+	VMOVUPS    vectorVectors<>+448(SB), Y4
+	VDIVPS     Y0, Y4, Y0
+	VANDPS     Y0, Y3, Y0
+	VMASKMOVPS Y0, Y15, (R14)(BX*4)
+	VMULPS     Y0, Y1, Y0
+	VMASKMOVPS Y0, Y15, (R13)(BX*4)
+
+end15:
+	MOVQ  16(DI), R8
+	MOVQ  R8, 128(DI)
+	MOVQ  120(DI), R8
+	IMULQ 72(DI), R8
+	ADDQ  16(DI), R8
+	MOVQ  p+24(FP), AX
+	LEAQ  (AX)(R8*4), SI
+	MOVQ  norm+40(FP), R12
+	XORL  BX, BX
+	MOVQ  128(DI), DX
+	SUBQ  $+8, DX
+	JLT   tail16
+
+loop17:
+	VMOVUPS (SI)(BX*4), Y0
+	VMULPS  (R12)(BX*4), Y0, Y0
+	VMOVUPS Y0, (SI)(BX*4)
+	ADDQ    $+8, BX
+	CMPQ    BX, DX
+	JLE     loop17
+
+tail16:
+	MOVQ       128(DI), CX
+	SUBQ       BX, CX
+	JLE        end18
+	MOVL       $+8, DX
+	CMPQ       CX, DX
+	CMOVQLT    CX, DX
+	NEGQ       DX
+	LEAQ       vectorWideVectors<>+128(SB), AX
+	VMOVUPS    32(AX)(DX*4), Y15
+	VMASKMOVPS (SI)(BX*4), Y15, Y0
+	VMASKMOVPS (R12)(BX*4), Y15, Y1
+	VMULPS     Y1, Y0, Y0
+	VMASKMOVPS Y0, Y15, (SI)(BX*4)
+
+end18:
+	MOVQ 120(DI), AX
+	INCQ AX
+	MOVQ AX, 120(DI)
+	CMPQ AX, 112(DI)
+	JLT  loop5
+
+end6:
+	MOVQ  88(DI), R8
+	IMULQ 56(DI), R8
+	MOVQ  R8, 112(DI)
+	MOVQ  88(DI), R8
+	IMULQ 64(DI), R8
+	MOVQ  R8, 120(DI)
+	MOVQ  $+0, R8
+	MOVQ  R8, 136(DI)
+	MOVQ  16(DI), R8
+	MOVQ  R8, 128(DI)
+	MOVQ  136(DI), AX
+	CMPQ  AX, 128(DI)
+	JGE   end20
+
+loop19:
+	MOVQ         136(DI), R8
+	ADDQ         40(DI), R8
+	CMPQ         R8, 48(DI)
+	CMOVQGT      48(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 176(DI)
-	MOVQ         176(DI), R8
-	SHLQ         $+6, R8
-	ADDQ         144(DI), R8
-	MOVQ         R8, 184(DI)
+	MOVQ         R8, 144(DI)
 	MOVQ         24(DI), R8
-	ADDQ         160(DI), R8
-	CMPQ         R8, 56(DI)
-	CMOVQGT      56(DI), R8
+	ADDQ         136(DI), R8
+	CMPQ         R8, 48(DI)
+	CMOVQGT      48(DI), R8
 	MOVQ         $+0, AX
 	CMPQ         R8, AX
 	CMOVQLT      AX, R8
-	MOVQ         R8, 192(DI)
-	MOVQ         192(DI), R8
+	MOVQ         R8, 152(DI)
+	MOVQ         136(DI), R8
 	SHLQ         $+6, R8
-	ADDQ         144(DI), R8
-	MOVQ         R8, 200(DI)
-	MOVQ         160(DI), R8
+	ADDQ         112(DI), R8
+	MOVQ         R8, 160(DI)
+	MOVQ         144(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         120(DI), R8
+	MOVQ         R8, 168(DI)
+	MOVQ         136(DI), R8
+	ADDQ         16(DI), R8
+	MOVQ         R8, 176(DI)
+	MOVQ         152(DI), R8
+	SHLQ         $+6, R8
+	ADDQ         120(DI), R8
+	MOVQ         R8, 184(DI)
+	MOVQ         136(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2048(DI)
-	MOVQ         16(DI), R8
-	ADDQ         160(DI), R8
+	MOVQ         176(DI), R8
 	MOVQ         p+24(FP), AX
 	VBROADCASTSS (AX)(R8*4), X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2112(DI)
-	MOVQ         184(DI), R8
+	MOVQ         168(DI), R8
 	MOVQ         v+56(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         200(DI), R8
+	MOVQ         184(DI), R8
 	MOVQ         v+56(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	MOVQ         168(DI), R8
+	MOVQ         160(DI), R8
 	MOVQ         y+48(FP), AX
 	LEAQ         (AX)(R8*4), R13
 	VMOVUPS      2048(DI), Y0
@@ -29551,24 +32816,128 @@ loop10:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       vectorVectors<>+32(SB), Y0, Y0
 	VMOVUPS      Y0, 32(R13)
-	MOVQ         160(DI), AX
+	MOVQ         136(DI), R8
+	ADDQ         72(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2048(DI)
+	MOVQ         72(DI), R8
+	ADDQ         176(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2112(DI)
+	MOVQ         168(DI), R8
+	MOVQ         v+56(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         184(DI), R8
+	MOVQ         v+56(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         160(DI), R8
+	MOVQ         y+48(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VMOVUPS      2048(DI), Y0
+	VMULPS       64(SI), Y0, Y0
+	VMOVUPS      2112(DI), Y1
+	VMULPS       64(R12), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 64(R13)
+	VMOVUPS      2048(DI), Y0
+	VMULPS       96(SI), Y0, Y0
+	VMOVUPS      2112(DI), Y1
+	VMULPS       96(R12), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 96(R13)
+	MOVQ         136(DI), R8
+	MOVQ         72(DI), R9
+	SHLQ         $+1, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2048(DI)
+	MOVQ         72(DI), R8
+	SHLQ         $+1, R8
+	ADDQ         176(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2112(DI)
+	MOVQ         168(DI), R8
+	MOVQ         v+56(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         184(DI), R8
+	MOVQ         v+56(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         160(DI), R8
+	MOVQ         y+48(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VMOVUPS      2048(DI), Y0
+	VMULPS       128(SI), Y0, Y0
+	VMOVUPS      2112(DI), Y1
+	VMULPS       128(R12), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 128(R13)
+	VMOVUPS      2048(DI), Y0
+	VMULPS       160(SI), Y0, Y0
+	VMOVUPS      2112(DI), Y1
+	VMULPS       160(R12), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 160(R13)
+	MOVQ         136(DI), R8
+	MOVQ         72(DI), R9
+	IMULQ        $+3, R9
+	ADDQ         R9, R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2048(DI)
+	MOVQ         72(DI), R8
+	IMULQ        $+3, R8
+	ADDQ         176(DI), R8
+	MOVQ         p+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2112(DI)
+	MOVQ         168(DI), R8
+	MOVQ         v+56(FP), AX
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         184(DI), R8
+	MOVQ         v+56(FP), AX
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         160(DI), R8
+	MOVQ         y+48(FP), AX
+	LEAQ         (AX)(R8*4), R13
+	VMOVUPS      2048(DI), Y0
+	VMULPS       192(SI), Y0, Y0
+	VMOVUPS      2112(DI), Y1
+	VMULPS       192(R12), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 192(R13)
+	VMOVUPS      2048(DI), Y0
+	VMULPS       224(SI), Y0, Y0
+	VMOVUPS      2112(DI), Y1
+	VMULPS       224(R12), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VADDPS       vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS      Y0, 224(R13)
+	MOVQ         136(DI), AX
 	INCQ         AX
-	MOVQ         AX, 160(DI)
-	CMPQ         AX, 152(DI)
-	JLT          loop10
+	MOVQ         AX, 136(DI)
+	CMPQ         AX, 128(DI)
+	JLT          loop19
 
-end11:
-	MOVQ 112(DI), AX
+end20:
+	MOVQ 88(DI), AX
 	INCQ AX
-	MOVQ AX, 112(DI)
-	CMPQ AX, 104(DI)
-	JLT  loop3
-
-end4:
-	MOVQ 80(DI), AX
-	INCQ AX
-	MOVQ AX, 80(DI)
-	CMPQ AX, 72(DI)
+	MOVQ AX, 88(DI)
+	CMPQ AX, 80(DI)
 	JLT  loop1
 
 end2:

@@ -34,7 +34,11 @@ func (f *fn) stmt(s kernel.Stmt) {
 	case *kernel.Random:
 		f.m.randomFill(s)
 	case *kernel.For:
-		f.count(s.Var, s.Lo, s.Hi, func() { f.body(s.Body) })
+		if all := unrolled(s); all != nil {
+			f.scope(func() { f.body(all) })
+		} else {
+			f.count(s.Var, s.Lo, s.Hi, func() { f.body(s.Body) })
+		}
 	case *kernel.If:
 		end := f.label("end")
 		f.scope(func() {
