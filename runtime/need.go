@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/task"
 )
@@ -15,6 +16,7 @@ import (
 // those of absurd models are beyond integers.
 type need struct {
 	params   float64 // one arena of parameters
+	packed   float64 // matrices of them as products take them
 	uses     float64 // gradients of further uses of parameters, of a thread with a chunk
 	chunks   int     // of a step; 0: there is work for all threads
 	states   float64 // how many more the optimizer has
@@ -32,9 +34,9 @@ const elemBytes = 4 // F32 and I32
 // shared is for all threads: parameters and the optimizer's states.
 func (n need) shared() float64 {
 	if !n.arenas {
-		return n.batch
+		return n.packed + n.batch
 	}
-	return (1+n.states)*n.params + n.batch
+	return (1+n.states)*n.params + n.packed + n.batch
 }
 
 // busy is how many threads get one of so many pieces of work at a time.
@@ -74,7 +76,9 @@ func (n need) all(threads int) float64 {
 
 // needs is the memory for a model, without what its examples take unless it trains.
 func (m *Model) needs(trains bool) (need, error) {
+	const ways = 2 // of a matrix and of its transpose
 	n := need{params: elemBytes * float64(m.Plan.NumParams), states: float64(len(m.Plan.States)), arenas: true}
+	n.packed = min(ways*n.params, cpu.MostKept)
 	if !trains {
 		return n, nil
 	}

@@ -74,10 +74,10 @@ func TestTooLittleMemory(t *testing.T) {
 	}{
 		{768 * gib / 32, 2, 0, 22 * gib, []string{"train", "--out", dir, "--threads", "1"}, // 3 + 5 arenas of 4 bytes: of 16 chunks 4 levels and one
 			[]string{"this needs 768 GiB of memory, and the machine has 22 GiB available: 768 GiB for parameters, gradients and moments", "for the activations of 1 thread;", "make the model smaller: model.width"}},
-		{gib / 4, 2, gib / 4, 12 * gib, []string{"train", "--out", dir, "--threads", "16"}, []string{"19 GiB for parameters", "16 GiB for the activations", "it fits with --threads 2"}},
-		{gib / 4, 2, 0, 12 * gib, []string{"train", "--out", dir, "--threads", "16"}, []string{"19 GiB for parameters", "it fits with --threads 4"}},
-		{gib / 4, 2, 0, 12 * gib, []string{"train", "--out", dir, "--threads", "1024"}, []string{"19 GiB for parameters", "the activations of 16 threads", "it fits with --threads 4"}}, // no more have a chunk
-		{gib / 4, 1, 0, 12 * gib, []string{"train", "--out", dir, "--threads", "16"}, []string{"18 GiB for parameters", "it fits with --threads 4"}},
+		{gib / 4, 2, gib / 4, 12 * gib, []string{"train", "--out", dir, "--threads", "16"}, []string{"19.2 GiB for parameters", "16 GiB for the activations", "it fits with --threads 2"}},
+		{gib / 4, 2, 0, 12 * gib, []string{"train", "--out", dir, "--threads", "16"}, []string{"19.2 GiB for parameters", "it fits with --threads 4"}},
+		{gib / 4, 2, 0, 12 * gib, []string{"train", "--out", dir, "--threads", "1024"}, []string{"19.2 GiB for parameters", "the activations of 16 threads", "it fits with --threads 4"}}, // no more have a chunk
+		{gib / 4, 1, 0, 12 * gib, []string{"train", "--out", dir, "--threads", "16"}, []string{"18.2 GiB for parameters", "it fits with --threads 4"}},
 		{1 << 60, 2, 0, 22 * gib, []string{"bench", "--threads", "1024"}, []string{"make the model smaller"}},
 		{1 << 60, 2, 0, 22 * gib, []string{"eval", trained(t, m, "-q")}, []string{"make the model smaller"}},
 		{small, 2, 0, 1 << 10, []string{"train", "--out", dir}, []string{"the machine has 1 KiB available: "}},
@@ -166,7 +166,7 @@ func TestNeeds(t *testing.T) {
 	if got := elemBytes * float64(len(mem.F32[device.Work])+len(mem.Ints)); got != n.work {
 		t.Errorf("a worker has %v bytes, foretold were %v", got, n.work)
 	}
-	if want := elemBytes * float64(m.Plan.NumParams); n.params != want || n.shared() != 3*want+n.batch || n.gradients(1) != 3*want || n.activations(1) != n.work {
+	if want := elemBytes * float64(m.Plan.NumParams); n.params != want || n.packed != 2*want || n.shared() != 5*want+n.batch || n.gradients(1) != 3*want || n.activations(1) != n.work {
 		t.Errorf("needs %+v", n)
 	}
 }
