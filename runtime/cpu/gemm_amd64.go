@@ -83,12 +83,12 @@ func (g *gemm) byPanel(w *Worker, m, n, k int, a, b, c view, add bool) {
 		for j := 0; j < n; j += 2 * g.lanes {
 			jn := min(2*g.lanes, n-j)
 			source := b.from(k0, j)
-			to := panel{view: view{&packed[0], g.registers(jn) * size, size}}
-			g.packPanel(to.view, kn, jn, source)
+			y := panel{view: view{&packed[0], g.registers(jn) * size, size}}
+			g.packPanel(y.view, kn, jn, source)
 			if b.cs == size {
-				to.ahead, to.as = to.to(source)+jn*size, source.rs
+				y.ahead, y.as = y.bytesTo(source)+jn*size, source.rs
 			}
-			g.panel(&x, jn, kn, to, c.from(0, j), add || k0 > 0)
+			g.panel(&x, jn, kn, y, c.from(0, j), add || k0 > 0)
 		}
 	}
 }
@@ -183,8 +183,8 @@ type panel struct {
 	ahead, as int
 }
 
-// to is how many bytes it is from x to y.
-func (x view) to(y view) int {
+// bytesTo is how far y is from x.
+func (x view) bytesTo(y view) int {
 	return int(uintptr(unsafe.Pointer(y.p)) - uintptr(unsafe.Pointer(x.p)))
 }
 

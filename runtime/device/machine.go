@@ -48,7 +48,7 @@ func (a About) String() string { return a.Device + ", " + a.How }
 // Machine does one thing at a time: its methods must not be called together.
 type Machine interface {
 	About() About
-	// Each calls f for i = 0 … n-1, several at a time.
+	// Each calls f for i = 0 … n-1, several at a time. It leaves Params as they are.
 	Each(n int, f func(w Worker, i int))
 	// Examples is how many examples a launch should have that needs so many bytes for its
 	// memory: from least to most, a multiple of least that divides most.
