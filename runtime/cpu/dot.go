@@ -45,7 +45,7 @@ func (x strided[T]) emptyProduct(m, n, k int) bool {
 type products struct {
 	// dot computes the m x n product of a (m x k) and b (k x n) in c.
 	dot func(w *Worker, m, n, k int, a, b, c matrix, add bool)
-	// dotPacked is dot with b packed: pack writes packedSize elements. Both are nil where
+	// dotPacked is dot with b packed. pack writes packedSize elements; there is neither where
 	// packing is of no use.
 	dotPacked  func(w *Worker, m int, a matrix, b Packed, c matrix, add bool)
 	packedSize func(k, n int) int
