@@ -119,8 +119,8 @@ func timedLines(t *timing.Timing) []string {
 		return []string{fmt.Sprintf("%d examples a step, %.0f launches, %.0f of them on the device: not measured here", t.Batch, t.Launches, t.Kernels)}
 	}
 	lines := []string{
-		fmt.Sprintf("%d examples in %.3f ms, the device at work for %.0f %%; %.0f launches, %.0f of them on the device",
-			t.Batch, 1e3*t.Seconds, 100*t.Busy, t.Launches, t.Kernels),
+		fmt.Sprintf("%d examples in %.3f ms as in training; alone %.3f ms, the device at work for %.0f %%; %.0f launches, %.0f of them on the device",
+			t.Batch, 1e3*t.Ahead, 1e3*t.Seconds, 100*t.Busy, t.Launches, t.Kernels),
 		fmt.Sprintf("%-28s %9s %10s %7s %8s", "kernel", "launches", "µs each", "step", "of peak"),
 	}
 	if t.Products != nil {

@@ -62,7 +62,7 @@ func (c *benchCmd) count(a app) error {
 			return count.Report{}, err
 		}
 		return d.Steps(a.model.Name, machine, c.Steps, func() error {
-			return t.Enqueue(t.Config.LR / 100)
+			return t.Enqueue(slow(t))
 		})
 	})
 	if err != nil {

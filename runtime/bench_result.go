@@ -21,7 +21,7 @@ type benchResult struct {
 	Target     int             `json:"target"` // of the longest
 	Rows       float64         `json:"rows"`   // of the mean example, as it is computed
 	Steps      int             `json:"steps"`
-	Seconds    float64         `json:"step_seconds"` // the median, by the clock of the device
+	Seconds    float64         `json:"step_seconds"` // the median; on a GPU the mean of steps that do not wait for each other, as in training
 	Examples   float64         `json:"examples_per_second"`
 	Memory     int             `json:"peak_memory_bytes"` // of the process
 	Peak       peak            `json:"peak"`
@@ -65,9 +65,10 @@ func (r *benchResult) table() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s on %s%s (%s)\n", r.Name, r.Ranks.each(), r.Device, r.Processor)
 	fmt.Fprintf(&b, "a step of %d examples, %s each, in chunks of %d, micro-batches of %d\n", r.Batch, r.shape(), r.Chunk, r.MicroBatch)
-	fmt.Fprintf(&b, "step  %.1f ms (median of %d), %.0f examples/s, peak memory %d MiB\n", r.Seconds/milli, r.Steps, r.Examples, r.Memory/mega)
+	fmt.Fprintf(&b, "step  %.*f ms (%s of %d), %.0f examples/s, peak memory %d MiB\n", r.decimals()-1, r.Seconds/milli, r.average(), r.Steps, r.Examples, r.Memory/mega)
 	if g := r.GPU; g != nil {
-		fmt.Fprintf(&b, "      by the GPU's clock; %.1f ms by the host's; the GPU works %.0f %% of the time\n", g.Host/milli, 100*g.Busy)
+		fmt.Fprintf(&b, "      as in training, where no step waits for the one before; alone %.2f ms by the GPU's clock, %.2f ms by the\n"+
+			"      host's, of which the GPU works %.0f %%\n", g.Seconds/milli, g.Host/milli, 100*g.Busy)
 		fmt.Fprintf(&b, "      %.0f launches by the plan, %.0f on the GPU, %.0f asked of the driver: a graph is one\n", g.Launches, g.Kernels, g.Driver)
 	}
 	b.WriteString(r.Ranks.table())
@@ -78,6 +79,14 @@ func (r *benchResult) table() string {
 		b.WriteString("\n" + r.GPU.Products.Table())
 	}
 	return b.String()
+}
+
+// average is what the time of a step is.
+func (r *benchResult) average() string {
+	if r.GPU != nil {
+		return "mean"
+	}
+	return "median"
 }
 
 // marked says what differs in steps whose kernels are timed.

@@ -165,7 +165,7 @@ func TestBenchOnGPU(t *testing.T) {
 	s := call(t, toyOnGPU(), "", "bench", "--steps", "2", "--device", "sim")
 	for _, want := range []string{
 		`toy on sim, every access checked \(simulated sm_80\)\na step of 50 examples`,
-		`\n      by the GPU's clock; [0-9.]+ ms by the host's; the GPU works [0-9]+ % of the time\n      7 launches by the plan, 16 on the GPU, 1 asked of the driver: a graph is one\n`,
+		`\nstep  [0-9.]+ ms \(mean of 2\), .*\n      as in training, .* alone [0-9.]+ ms by the GPU's clock, [0-9.]+ ms by the\n      host's, of which the GPU works [0-9]+ %\n      7 launches by the plan, 16 on the GPU, 1 asked of the driver: a graph is one\n`,
 		`\npeak  [0-9.]+ GFLOP/s, on tensor cores [0-9.]+ of bf16 and [0-9.]+ of TF32, copying [0-9.]+ GB/s, as measured;\n      what stays in a cache can be faster than copying\n`,
 		`\nrows  of 2 further steps, [0-9.]+ ms each: without graphs, each launch timed\n      from the end of what came before to its own\n\nkernel +launches +on GPU +µs each +ms a step `,
 		`\ngradients +4 +2 +[0-9.]*[1-9][0-9.]* +[0-9.]*[1-9][0-9.]* +[0-9.]+ %\n`,

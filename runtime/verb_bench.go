@@ -136,13 +136,18 @@ func (c *benchCmd) newTrainer(m *Model, machine device.Machine) *train.Trainer {
 	return &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Config: m.Train, Given: m.tables()}
 }
 
-// timeSteps runs steps and returns how long each took. They learn slowly: there is
-// no warm-up.
+// slow is the learning rate of steps that are timed: there is no warm-up.
+func slow(t *train.Trainer) float64 {
+	const slower = 100
+	return t.Config.LR / slower
+}
+
+// timeSteps runs steps and returns how long each took.
 func timeSteps(t *train.Trainer, n int) ([]time.Duration, error) {
 	took := make([]time.Duration, n)
 	for i := range took {
 		start := time.Now()
-		if _, err := t.Step(t.Config.LR / 100); err != nil {
+		if _, err := t.Step(slow(t)); err != nil {
 			return nil, err
 		}
 		took[i] = time.Since(start)
@@ -177,7 +182,7 @@ func serve(a app, t *train.Trainer) error {
 			return usagef("%.60q is no number of steps", lines.Text())
 		}
 		start := time.Now()
-		if _, err := await(a, func() ([]time.Duration, error) { return timeSteps(t, n) }); err != nil {
+		if _, err := await(a, func() (train.Outcome, error) { return t.Steps(n, slow(t)) }); err != nil {
 			return err
 		}
 		if _, err := fmt.Fprintf(a.out, "%.6f\n", time.Since(start).Seconds()); err != nil {
@@ -254,17 +259,21 @@ func (c *benchCmd) onCPU(r *benchResult, m *Model, t *train.Trainer) error {
 	return nil
 }
 
-// onGPU measures by the clock of the GPU.
+// onGPU measures steps as they are in training, and what is in them by the clock of the GPU.
 func (r *benchResult) onGPU(m *Model, t *train.Trainer, gpu *cuda.Machine) (err error) {
 	run := profile.Run{Machine: gpu, Names: m.kernelNames(), Costs: m.costs(), Steps: r.Steps, Trace: r.trace, Step: func(on device.Machine) error {
 		t.Machine = on
 		_, err := timeSteps(t, 1)
 		return err
+	}, Ahead: func(n int) error {
+		t.Machine = gpu
+		_, err := t.Steps(n, slow(t))
+		return err
 	}}
 	if r.GPU, err = run.Measure(context.Background()); err != nil {
 		return err
 	}
-	r.Seconds, r.Timed, r.Peak = r.GPU.Seconds, r.GPU.Timed, peak(r.GPU.Peak)
+	r.Seconds, r.Timed, r.Peak = r.GPU.Ahead, r.GPU.Timed, peak(r.GPU.Peak)
 	r.Kernels, r.GPU.Rows = r.GPU.Rows, nil
 	return nil
 }

@@ -231,7 +231,8 @@ func start(ctx context.Context, m *live.Model, d cuda.Driver) (rounds.Runner, er
 	return w, err
 }
 
-// Run waits until everything is done, as the peers do.
+// Run asks for steps as the trainer does, none waiting for the one before, and waits until
+// everything is done, as the peers do.
 func (t *trainee) Run(steps int) (float64, error) {
 	begin := time.Now()
 	for range steps {
@@ -239,11 +240,11 @@ func (t *trainee) Run(steps int) (float64, error) {
 			return 0, context.Cause(t.ctx)
 		}
 		const little = 100 // what is learned does not matter, only that numbers stay finite
-		if _, err := t.Step(t.Config.LR / little); err != nil {
+		if err := t.Enqueue(t.Config.LR / little); err != nil {
 			return 0, err
 		}
 	}
-	err := t.Machine.Err()
+	_, err := t.Wait()
 	return time.Since(begin).Seconds(), err
 }
 

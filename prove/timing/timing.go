@@ -33,6 +33,10 @@ type Timing struct {
 	NoLibrary string `json:"no_library,omitempty"` // why there is none to compare products with
 }
 
+// little divides the learning rate: what is learned does not matter, only that numbers
+// stay finite.
+const little = 100
+
 // Measure trains a model on a device: steps until everything has its memory and is a
 // graph, steps that are timed whole, and steps whose kernels are timed one by one. The
 // driver and the library are not closed. Nothing says whether the results are right.
@@ -52,7 +56,6 @@ func Measure(ctx context.Context, m *live.Model, d cuda.Driver, o Options) (*Tim
 		return nil, err
 	}
 	step := func(on device.Machine) error {
-		const little = 100 // what is learned does not matter, only that numbers stay finite
 		t.Machine = on
 		_, err := t.Step(t.Config.LR / little)
 		return err
@@ -67,7 +70,11 @@ func Measure(ctx context.Context, m *live.Model, d cuda.Driver, o Options) (*Tim
 		}
 		out.Warm++
 	}
-	run := profile.Run{Machine: machine, Costs: m.Costs, Step: step, Steps: o.Steps, End: o.End}
+	run := profile.Run{Machine: machine, Costs: m.Costs, Step: step, Steps: o.Steps, End: o.End, Ahead: func(n int) error {
+		t.Machine = machine
+		_, err := t.Steps(n, t.Config.LR/little)
+		return err
+	}}
 	for _, k := range m.GPU.Kernels {
 		run.Names = append(run.Names, k.Name)
 	}

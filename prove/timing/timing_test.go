@@ -53,7 +53,7 @@ func TestOnTheSimulator(t *testing.T) {
 	if got.Name != "tiny" || got.Batch != 4 || got.MicroBatch > 4 || got.Warm != 1 || got.Steps != 2 || got.Marked != 2 || got.Reason != "" {
 		t.Errorf("%+v", got)
 	}
-	if got.Seconds <= 0 || got.Host <= 0 || got.Busy <= 0 || got.Busy > 1 || got.Peak.Flops <= 0 || got.Peak.Bytes <= 0 {
+	if got.Seconds <= 0 || got.Host <= 0 || got.Ahead <= 0 || got.Busy <= 0 || got.Busy > 1 || got.Peak.Flops <= 0 || got.Peak.Bytes <= 0 {
 		t.Errorf("%+v", got)
 	}
 	sum, launches, named := 0.0, 0.0, map[string]bool{}
@@ -97,7 +97,7 @@ func TestWithoutAClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Reason == "" || got.Seconds != 0 || got.Timed != 0 || got.Peak.Flops != 0 || got.Steps != 3 || got.Kernels < 10 || got.Driver >= got.Kernels {
+	if got.Reason == "" || got.Seconds != 0 || got.Ahead != 0 || got.Timed != 0 || got.Peak.Flops != 0 || got.Steps != 3 || got.Kernels < 10 || got.Driver >= got.Kernels {
 		t.Errorf("%+v", got)
 	}
 	for _, r := range got.Rows {

@@ -15,18 +15,20 @@ type Run struct {
 	Names   []string // of kernels, by number
 	Costs   []Cost   // by number
 	Step    func(m device.Machine) error
-	Steps   int       // whole ones, and as many kernel by kernel
-	Trace   *Trace    // of the steps that are timed kernel by kernel; nil: none is kept
-	End     time.Time // of the whole steps at half of the time left, of all; none: no end
+	Ahead   func(n int) error // n steps, each asked for as soon as the machine takes it, as in training; waits for the last
+	Steps   int               // whole ones, as many ahead, and as many kernel by kernel
+	Trace   *Trace            // of the steps that are timed kernel by kernel; nil: none is kept
+	End     time.Time         // of all; whole steps end at a third of the time that is left; none: no end
 }
 
 // GPU is what a step of a model takes on a GPU. Times are seconds, by the GPU's clock
 // where nothing else is said, and 0 if it has none.
 type GPU struct {
-	Steps    int       `json:"steps"`        // that were timed whole
-	Seconds  float64   `json:"step_seconds"` // the median of a whole one
-	Host     float64   `json:"host_seconds"` // the median of a whole one, by the host's clock
-	Busy     float64   `json:"busy"`         // the share of the time that the GPU worked; else it waited for the host
+	Steps    int       `json:"steps"`         // that were timed whole
+	Seconds  float64   `json:"step_seconds"`  // the median of a whole one
+	Host     float64   `json:"host_seconds"`  // the median of a whole one, by the host's clock
+	Ahead    float64   `json:"ahead_seconds"` // the mean of steps of which only the last is waited for, as in training, by the host's clock
+	Busy     float64   `json:"busy"`          // the share of the time that the GPU worked; else it waited for the host
 	Launches float64   `json:"plan_launches"`
 	Kernels  float64   `json:"gpu_launches"`    // on the GPU: what differs only in its data is one
 	Driver   float64   `json:"driver_launches"` // that the driver was asked for: a graph is one
@@ -39,12 +41,16 @@ type GPU struct {
 	Products *Products `json:"products,omitempty"` // nil: no library computes any
 }
 
-// Measure times whole steps as they are in training, then steps with a mark behind
-// every launch, and in between what is possible at best. There is at least one of
-// either, and the context is asked between two.
+// Measure times whole steps one by one, then as many as they are in training, none
+// waiting for the one before, then steps with a mark behind every launch, and before those
+// what is possible at best. There is at least one of each, and the context is asked
+// between two.
 func (r *Run) Measure(ctx context.Context) (*GPU, error) {
 	g := &GPU{}
 	if err := r.whole(ctx, g); err != nil {
+		return nil, err
+	}
+	if err := r.ahead(g); err != nil {
 		return nil, err
 	}
 	var err error
@@ -61,7 +67,7 @@ func (r *Run) Measure(ctx context.Context) (*GPU, error) {
 		g.Products = &Products{Library: r.Machine.Multiplier().Name(), Failed: err.Error()} // what was timed before is as good
 	}
 	if g.Timed == 0 {
-		g.Reason = "the device has no clock"
+		g.Reason, g.Ahead = "the device has no clock", 0
 	}
 	return g, nil
 }
@@ -86,12 +92,12 @@ func (r *Run) steps(ctx context.Context, share float64, do func() error) (n int,
 
 // whole times steps one by one, with marks only around what is handed over together.
 func (r *Run) whole(ctx context.Context, g *GPU) error {
-	const half = 0.5
+	const third = 1. / 3
 	before := r.Machine.Calls()
 	var host, device []time.Duration
 	busy := 0.0
 	err := r.watched(false, func(w *cuda.Watch) (err error) {
-		g.Steps, err = r.steps(ctx, half, func() error {
+		g.Steps, err = r.steps(ctx, third, func() error {
 			start := time.Now()
 			if err := r.Step(r.Machine); err != nil {
 				return err
@@ -113,6 +119,22 @@ func (r *Run) whole(ctx context.Context, g *GPU) error {
 		g.Busy = busy / all
 	}
 	g.Kernels, g.Driver = float64(calls.Kernels-before.Kernels)/n, float64(calls.Driver-before.Driver)/n
+	return nil
+}
+
+// ahead times as many steps as whole has, in rounds, of which the median counts. A round
+// that is long is not repeated.
+func (r *Run) ahead(g *GPU) error {
+	const rounds, long = 3, time.Second
+	var took []time.Duration
+	for len(took) == 0 || len(took) < rounds && took[0] < long {
+		start := time.Now()
+		if err := r.Ahead(g.Steps); err != nil {
+			return err
+		}
+		took = append(took, time.Since(start))
+	}
+	g.Ahead = Median(took).Seconds() / float64(g.Steps)
 	return nil
 }
 

@@ -98,6 +98,17 @@ func (t *Trainer) Step(rate float64) (Outcome, error) {
 	return t.Wait()
 }
 
+// Steps is Step n times, n > 0, with the outcome of the last: each is asked for as soon as
+// the machine takes it, and only the last is waited for.
+func (t *Trainer) Steps(n int, rate float64) (Outcome, error) {
+	for range n {
+		if err := t.Enqueue(rate); err != nil {
+			return Outcome{}, err
+		}
+	}
+	return t.Wait()
+}
+
 // Enqueue is Step without its outcome, which may not be known before Wait. Where a step
 // is not finite, those behind it change nothing, and what comes first, a later Enqueue or
 // Wait, says so.
