@@ -50,7 +50,7 @@ func phases() []phase {
 			probeParts, true, runProbe, false, nil},
 		{"fragments", "single instructions on thousands of inputs: recorded, and compared with the simulator", 0.10,
 			fragmentParts, true, runFragments, false, nil},
-		{"timed", "every kernel of three models at training shapes, timed by the device", 0.12,
+		{"timed", "every kernel of five models at training shapes, timed by the device", 0.12,
 			timedParts, false, runTimed, false, nil},
 		{ranksPhase, "three training steps by two ranks on one GPU against the processor, if NCCL is installed", 0.10,
 			rankParts, true, runRanks, false, []string{"NCCL_MULTI_RANK_GPU_ENABLE=1"}}, // or NCCL refuses

@@ -21,15 +21,17 @@ type race struct {
 	fewer []string // on a slow device, instead
 }
 
-// races are an encoder-decoder, a small loop, and the largest model. A step of that is
-// minutes: it is given one launch's worth of examples, as at the start of its training.
+// races are an encoder-decoder, a small loop, and the largest model in each precision. A
+// step of that is seconds: it is given one launch's worth of examples, as at the start of
+// its training.
 func races() []race {
 	all := trials()
-	return []race{
-		{all[1].model, 0, all[1].fewer}, {all[4].model, 0, all[4].fewer},
-		{model{name: "looped8x2"}, 512, []string{"train.batch=2", "train.microbatch=2", "model.width=32", "model.heads=2",
-			"model.ffn=geglu(hidden = 32)", "model.head=geglu(hidden = 32)"}},
+	out := []race{{all[1].model, 0, all[1].fewer}, {all[4].model, 0, all[4].fewer}}
+	for _, set := range [][]string{nil, narrow, split} {
+		out = append(out, race{model{"looped8x2", set}, 512, []string{"train.batch=2", "train.microbatch=2", "model.width=32", "model.heads=2",
+			"model.ffn=geglu(hidden = 32)", "model.head=geglu(hidden = 32)"}})
 	}
+	return out
 }
 
 // How many steps are timed, if there is time.

@@ -11,7 +11,13 @@ import (
 func Value(x *expr.Expr, s kernel.Scalars) int { return Compile(x, scalar)(s) }
 
 // Total is the number that a tally stands for in a launch.
-func (t Tally) Total(s kernel.Scalars) float64 { return float64(t.compile()(s)) }
+func (t Tally) Total(s kernel.Scalars) float64 { return t.Compile()(s) }
+
+// Compile is Total for many launches.
+func (t Tally) Compile() func(kernel.Scalars) float64 {
+	total := t.compile()
+	return func(s kernel.Scalars) float64 { return float64(total(s)) }
+}
 
 func scalar(name string) func(kernel.Scalars) int {
 	return func(s kernel.Scalars) int { return int(s[name]) }

@@ -118,13 +118,13 @@ func (m *Model) Trainer(machine device.Machine) (*train.Trainer, error) {
 
 // costOf counts what a launch of a kernel has to do.
 func costOf(k *kernel.Kernel) func(e *device.Env) cpu.Cost {
-	operations, products, others := cost.Operations(k), cost.Products(k), cost.Others(k)
-	narrow, split, bytes := cost.Narrow(k), cost.Split(k), ofLaunch(expr.Simplify(cost.Bytes(k)))
+	operations, products, others := cost.Operations(k).Compile(), cost.Products(k).Compile(), cost.Others(k).Compile()
+	narrow, split, bytes := cost.Narrow(k).Compile(), cost.Split(k).Compile(), ofLaunch(expr.Simplify(cost.Bytes(k)))
 	return func(e *device.Env) cpu.Cost {
 		s := scalars(e)
 		return cpu.Cost{
-			Flops: operations.Total(s), Bytes: float64(bytes(e)), Products: products.Total(s),
-			Narrow: narrow.Total(s), Split: split.Total(s), Others: others.Total(s),
+			Flops: operations(s), Bytes: float64(bytes(e)), Products: products(s),
+			Narrow: narrow(s), Split: split(s), Others: others(s),
 		}
 	}
 }
