@@ -82,6 +82,14 @@ func (s *Source) Uint32() uint32 {
 	return s.word[s.next-1]
 }
 
+// Skip leaves out so many words of a Source that has given none.
+func (s *Source) Skip(words uint64) {
+	s.ctr[0] += uint32(words / 4)
+	for range words % 4 {
+		s.Uint32()
+	}
+}
+
 // Intn returns a number in [0, n), n > 0, every one equally likely.
 func (s *Source) Intn(n int) int {
 	limit := uint32(n)

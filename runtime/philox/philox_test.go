@@ -50,3 +50,14 @@ func TestSourcesDiffer(t *testing.T) {
 		}
 	}
 }
+
+func TestSkip(t *testing.T) {
+	all := NewSource(7, Init, 3, 1)
+	for n := range uint64(23) {
+		some := NewSource(7, Init, 3, 1)
+		some.Skip(n)
+		if got, want := some.Uint32(), all.Uint32(); got != want {
+			t.Errorf("behind %d words is %#x, want %#x", n, got, want)
+		}
+	}
+}

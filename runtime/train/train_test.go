@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/philox"
 	"github.com/arithlang/mlc/runtime/task"
 )
 
@@ -222,7 +223,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestInitial(t *testing.T) {
-	const n = 20_000
+	const n = 40_000 // more than one goroutine has
 	params := []device.Param{
 		{Name: "c", Init: device.Init{Kind: "const", A: 0.5}},
 		{Name: "u", Shape: []int{n / 2, 2}, Off: 1, Init: device.Init{Kind: "uniform", A: -1, B: 3}},
@@ -236,6 +237,12 @@ func TestInitial(t *testing.T) {
 		return x
 	}
 	a := starts(params, 5)
+	src := philox.NewSource(5, philox.Init, 1, 0)
+	for e := range n { // one after another
+		if want := float32(initials["uniform"].draw(params[1].Init, src)); a[1+e] != want {
+			t.Fatalf("element %d of u is %g, want %g", e, a[1+e], want)
+		}
+	}
 	if a[0] != 0.5 {
 		t.Errorf("the constant is %g", a[0])
 	}
