@@ -60,6 +60,18 @@ func machineParts(e *Env) ([]string, string) {
 	return append([]string{thisDevice}, names(load)...), ""
 }
 
+// machineNeeds are what loading a module takes on a GPU: the driver compiles it, products
+// on tensor cores longest.
+func machineNeeds(part string) time.Duration {
+	switch {
+	case part == thisDevice:
+		return leastPart
+	case strings.Contains(part, narrow[0]):
+		return 8 * time.Second
+	}
+	return 4 * time.Second
+}
+
 func runMachine(ctx context.Context, e *Env, p *Part) error {
 	if p.Name == thisDevice {
 		return e.describe(ctx, p)
@@ -102,7 +114,7 @@ func (e *Env) load(p *Part) error {
 		return err
 	}
 	t := program.Trainings()[0]
-	code, err := e.module(t.Lowered)
+	code, err := e.module(t.Lowered, t.Lowered.Kernels)
 	if err != nil {
 		return err
 	}

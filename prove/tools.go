@@ -76,7 +76,7 @@ func runTool(ctx context.Context, e *Env, p *Part) error {
 	}
 	defer os.RemoveAll(dir)
 	request, err := json.Marshal(request{Phase: "kernels", Part: watched, Device: e.Device, Seed: e.Seed, Reduced: true,
-		Seconds: left(ctx).Seconds(), Answer: filepath.Join(dir, "part.json")})
+		End: time.Now().Add(left(ctx)), Answer: filepath.Join(dir, "part.json")})
 	if err != nil {
 		return err
 	}
