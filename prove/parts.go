@@ -41,7 +41,7 @@ func (j *job) parts(ctx context.Context, p phase, names []string, until time.Tim
 		if ctx.Err() != nil {
 			continue
 		}
-		none := s.place == 0 && s.Verdict == Skipped
+		none := p.beside && s.place == 0 && s.Verdict != Pass
 		if p.beside && s.Verdict == Cut {
 			s.Verdict = Skipped
 		}
@@ -52,7 +52,7 @@ func (j *job) parts(ctx context.Context, p phase, names []string, until time.Tim
 		switch {
 		case s.Verdict == Unavailable:
 			j.missing, stop = s.Reason, true
-		case p.beside && none:
+		case none:
 			why, stop = s.Reason, true
 		default:
 			j.opened = true
@@ -71,8 +71,8 @@ func trusted(parts []*Part) (places []int) {
 	return places
 }
 
-// mostAbreast is the most parts that run at once. With all cores, a part takes up to 1.5
-// GiB of the host's memory, and half a GiB of the GPU's for the driver's context alone.
+// mostAbreast is the most parts that run at once. The interpreter of the largest model
+// takes 0.7 GiB on 16 cores, and the driver some more; on the GPU each has a context.
 const mostAbreast = 8
 
 // abreast is how many parts of a phase run at once. A part has two cores: most of its time

@@ -66,6 +66,14 @@ func lanes() []phase {
 			p.Reason = fmt.Sprint("before: ", e.before)
 			return nil
 		}},
+		// There is time for the first.
+		{name: "half", doc: "half", share: 0.3, parts: parts, run: func(ctx context.Context, e *Env, p *Part) error {
+			if e.place == 0 {
+				return nil
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		}},
 		{name: "device", doc: "device", share: 1, parts: parts, abreast: true, run: func(_ context.Context, e *Env, p *Part) error {
 			if _, err := os.Stat(mark(e, "begun", 0)); e.place > 0 || !errors.Is(err, fs.ErrNotExist) {
 				return errors.New("the first part is not alone")

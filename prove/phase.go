@@ -28,8 +28,8 @@ type phase struct {
 	// context ends it may return with what it has; otherwise it is left, and that is
 	// lost. Its error is what kept it from going on.
 	run func(ctx context.Context, e *Env, p *Part) error
-	// beside says that nothing is proven by the phase: where its first part is skipped
-	// there is nothing to do, and what there is no time for is left out.
+	// beside says that nothing is proven by the phase: unless its first part passes there
+	// is nothing to do, and what there is no time for is left out.
 	beside bool
 	// abreast says that parts may run at the same time: they measure nothing that this
 	// would change.
@@ -87,7 +87,7 @@ func phases() []phase {
 			parts: rankParts, computes: true, run: runRanks, needs: seconds(8),
 			env: []string{"NCCL_MULTI_RANK_GPU_ENABLE=1"}}, // or NCCL refuses
 		{name: "peers", doc: "training steps of mlc and PyTorch in turn, if Python with torch is installed", share: 0.45,
-			parts: peerParts, computes: true, run: runPeers, beside: true},
+			parts: peerParts, computes: true, run: runPeers, beside: true, needs: peerNeeds},
 		{name: "tools", doc: "reports of compute-sanitizer, ncu and nsys, if installed", share: 0.12,
 			parts: toolParts, run: runTool, needs: seconds(5)},
 	}
