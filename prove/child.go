@@ -2,6 +2,7 @@ package prove
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -180,16 +181,26 @@ func exitText(err error) string {
 }
 
 // A tail is the last bytes that were written.
-type tail struct{ last []byte }
+type tail struct {
+	last []byte
+	most int // bytes; 0: maxTail
+}
 
 const maxTail = 4 << 10
 
 func (t *tail) Write(p []byte) (int, error) {
 	t.last = append(t.last, p...)
-	if n := len(t.last) - maxTail; n > 0 {
+	if n := len(t.last) - cmp.Or(t.most, maxTail); n > 0 {
 		t.last = t.last[n:]
 	}
 	return len(p), nil
 }
 
 func (t *tail) String() string { return strings.ToValidUTF8(string(bytes.TrimSpace(t.last)), "?") }
+
+// end is the last bytes of a text.
+func end(text string) string {
+	var t tail
+	t.Write([]byte(text))
+	return t.String()
+}

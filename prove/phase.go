@@ -89,7 +89,7 @@ func phases() []phase {
 		{name: "peers", doc: "training steps of mlc and PyTorch in turn, if Python with torch is installed", share: 0.45,
 			parts: peerParts, computes: true, run: runPeers, beside: true, needs: peerNeeds},
 		{name: "tools", doc: "reports of compute-sanitizer, ncu and nsys, if installed", share: 0.12,
-			parts: toolParts, run: runTool, needs: seconds(5)},
+			parts: toolParts, run: runTool, needs: toolNeeds},
 	}
 }
 
