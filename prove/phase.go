@@ -81,7 +81,7 @@ func phases() []phase {
 			parts: probeParts, computes: true, run: runProbe, needs: seconds(2)},
 		{name: "fragments", doc: "single instructions on thousands of inputs: recorded, and compared with the simulator", share: 0.06,
 			parts: fragmentParts, computes: true, run: runFragments, abreast: true, needs: seconds(3)},
-		{name: "timed", doc: "every kernel of three models at training shapes, timed by the device", share: 0.15,
+		{name: "timed", doc: "every kernel of three models at training shapes, timed by the device", share: 0.25,
 			parts: timedParts, run: runTimed, needs: seconds(8)},
 		{name: ranksPhase, doc: "three training steps by two ranks on one GPU against the processor, if NCCL is installed", share: 0.08,
 			parts: rankParts, computes: true, run: runRanks, needs: seconds(8),
