@@ -28,8 +28,8 @@ func (j *job) parts(ctx context.Context, p phase, names []string, until time.Tim
 	for {
 		for !stop && ctx.Err() == nil && begun < len(names) && running < j.abreast(p) {
 			req := request{Phase: p.name, Part: names[begun], Place: begun, Before: trusted(all[:begun])}
-			limit := j.limit(p, req, until, len(names)-begun)
-			go func() { ended <- slot{req.Place, j.part(ctx, p, req, limit)} }()
+			limit, env := j.limit(p, req, until, len(names)-begun), j.env(p)
+			go func() { ended <- slot{req.Place, j.part(ctx, p, req, env, limit)} }()
 			begun++
 			running++
 		}
@@ -71,9 +71,10 @@ func trusted(parts []*Part) (places []int) {
 	return places
 }
 
-// mostAbreast is the most parts that run at once. The interpreter of the largest model
-// takes 0.7 GiB on 16 cores, and the driver some more; on the GPU each has a context.
-const mostAbreast = 8
+// mostAbreast is the most parts that run at once, and mostCores the most cores that each
+// of them uses: with 16 cores the interpreter takes 3 GiB for the largest model, a share for
+// each. So they need some 12 GiB at the most, and a context each on the GPU.
+const mostAbreast, mostCores = 8, 8
 
 // abreast is how many parts of a phase run at once. A part has two cores: most of its time
 // one compiles, in the driver, and the others interpret. The very first is alone: it finds
@@ -83,6 +84,14 @@ func (j *job) abreast(p phase) int {
 		return 1
 	}
 	return max(1, min(j.cores/2, mostAbreast))
+}
+
+// env is what the environment of a part has besides this process's own.
+func (j *job) env(p phase) []string {
+	if j.abreast(p) == 1 {
+		return p.env
+	}
+	return append(slices.Clone(p.env), fmt.Sprint("GOMAXPROCS=", max(2, min(j.cores/2, mostCores))))
 }
 
 // limit is the time for a part, the first of n that are left in a phase that has time
@@ -116,7 +125,7 @@ func overrun(left, needs time.Duration) time.Duration {
 var errLimit = errors.New("it took longer than it was given")
 
 // part runs a part in a process of its own and says what became of it.
-func (j *job) part(ctx context.Context, p phase, req request, limit time.Duration) *Part {
+func (j *job) part(ctx context.Context, p phase, req request, env []string, limit time.Duration) *Part {
 	start := time.Now()
 	out := &Part{Name: req.Part}
 	if limit < p.least(j.Device, req.Part) {
@@ -129,7 +138,7 @@ func (j *job) part(ctx context.Context, p phase, req request, limit time.Duratio
 	req.Device, req.Seed, req.Command = j.Device, j.Seed, j.Command
 	req.End, req.Grace = start.Add(limit-grace), grace.Seconds()/2
 	req.Answer = filepath.Join(j.dir, fmt.Sprintf("%s-%d.json", p.name, req.Place))
-	said, err := j.ask(ctx, req, p.env)
+	said, err := j.ask(ctx, req, env)
 	found, bad := answer(req.Answer)
 	if found != nil && found.Name == req.Part {
 		out = found

@@ -146,8 +146,12 @@ func TestHowMany(t *testing.T) {
 	} {
 		j := job{opened: c.opened}
 		j.cores = c.cores
-		if got := j.abreast(phase{abreast: c.abreast}); got != c.want {
+		p := phase{abreast: c.abreast, env: []string{"A=1"}}
+		if got := j.abreast(p); got != c.want {
 			t.Errorf("%+v: %d", c, got)
+		}
+		if got := strings.Join(j.env(p), " "); !strings.HasPrefix(got, "A=1") || strings.Contains(got, "GOMAXPROCS=") != (c.want > 1) {
+			t.Errorf("%+v: %s", c, got)
 		}
 	}
 }

@@ -73,7 +73,7 @@ func phases() []phase {
 		{name: "machine", doc: "card, driver, and time to load modules", share: 0.08,
 			parts: machineParts, run: runMachine, abreast: true, needs: machineNeeds,
 			env: []string{"CUDA_CACHE_DISABLE=1"}}, // or only the first loading compiles
-		{name: "kernels", doc: "every kernel of the specs against the kernel interpreter, bit for bit", share: 0.32,
+		{name: "kernels", doc: "every kernel of the specs against the kernel interpreter, bit for bit", share: 0.36,
 			parts: kernelParts, computes: true, run: runKernels, abreast: true, needs: seconds(5)},
 		{name: "steps", doc: "three training steps of five specs against the processor", share: 0.08,
 			parts: stepParts, run: runSteps, abreast: true, needs: seconds(5)},
