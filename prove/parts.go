@@ -146,7 +146,9 @@ func (j *job) part(ctx context.Context, p phase, req request, env []string, limi
 	out.Seconds, out.Limit = time.Since(start).Seconds(), limit.Seconds()
 	switch {
 	case err != nil && errors.Is(context.Cause(ctx), errLimit):
-		out.Verdict, out.Reason = late(limit)
+		if verdict, why := late(limit); verdict == Fail || out != found { // it may have ended but for its process
+			out.Verdict, out.Reason = verdict, why
+		}
 	case err != nil:
 		out.Verdict, out.Reason = Fail, "its process did not end well: "+firstLine(err.Error())
 	case bad != nil:
