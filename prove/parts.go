@@ -72,9 +72,12 @@ func trusted(parts []*Part) (places []int) {
 }
 
 // mostAbreast is the most parts that run at once, and mostCores the most cores that each
-// of them uses: with 16 cores the interpreter takes 3 GiB for the largest model, a share for
-// each. So they need some 12 GiB at the most, and a context each on the GPU.
-const mostAbreast, mostCores = 8, 8
+// of them uses. partMemory is the memory that there has to be for each: the kernels of most
+// specs take less than 1 GiB of the host's, but those of a few 5.
+const (
+	mostAbreast, mostCores = 8, 8
+	partMemory             = 2 << 30
+)
 
 // abreast is how many parts of a phase run at once. A part has two cores: most of its time
 // one compiles, in the driver, and the others interpret. The very first is alone: it finds
@@ -83,7 +86,7 @@ func (j *job) abreast(p phase) int {
 	if !p.abreast || !j.opened {
 		return 1
 	}
-	return max(1, min(j.cores/2, mostAbreast))
+	return max(1, min(j.cores/2, int(min(mostAbreast, j.memory/partMemory))))
 }
 
 // env is what the environment of a part has besides this process's own.

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/arithlang/mlc/runtime/cuda"
@@ -89,7 +91,7 @@ func proveLanes(t *testing.T, cores int, only ...string) (*Result, []string) {
 	t.Helper()
 	t.Setenv(asChild, "1")
 	var said []string
-	o := Options{Device: "sim", Budget: time.Minute, Only: only, Command: []string{os.Args[0]}, cores: cores}
+	o := Options{Device: "sim", Budget: time.Minute, Only: only, Command: []string{os.Args[0]}, cores: cores, memory: math.Inf(1)}
 	o.Say = func(_ string, p *Part) { said = append(said, p.Name) }
 	r, err := run(t.Context(), o, append(faults(), lanes()...))
 	if err != nil {
@@ -139,19 +141,42 @@ func TestTrusted(t *testing.T) {
 func TestHowMany(t *testing.T) {
 	for _, c := range []struct {
 		cores           int
+		gib             float64
 		abreast, opened bool
 		want            int
 	}{
-		{16, true, true, 8}, {64, true, true, mostAbreast}, {6, true, true, 3}, {1, true, true, 1}, {16, true, false, 1}, {16, false, true, 1},
+		{16, 64, true, true, 8}, {64, math.Inf(1), true, true, mostAbreast}, {6, 64, true, true, 3}, {1, 64, true, true, 1},
+		{16, 7, true, true, 3}, {16, 0, true, true, 1}, {16, 64, true, false, 1}, {16, 64, false, true, 1},
 	} {
 		j := job{opened: c.opened}
-		j.cores = c.cores
+		j.cores, j.memory = c.cores, c.gib*(1<<30)
 		p := phase{abreast: c.abreast, env: []string{"A=1"}}
 		if got := j.abreast(p); got != c.want {
 			t.Errorf("%+v: %d", c, got)
 		}
 		if got := strings.Join(j.env(p), " "); !strings.HasPrefix(got, "A=1") || strings.Contains(got, "GOMAXPROCS=") != (c.want > 1) {
 			t.Errorf("%+v: %s", c, got)
+		}
+	}
+}
+
+// TestFreeMemory reads what a machine and its control group say.
+func TestFreeMemory(t *testing.T) {
+	for _, c := range []struct {
+		files map[string]string
+		want  float64
+	}{
+		{nil, math.Inf(1)},
+		{map[string]string{"proc/meminfo": "MemTotal:  100 kB\nMemAvailable:   50 kB\n"}, 51200},
+		{map[string]string{"proc/meminfo": "MemAvailable: 50 kB\n", "sys/fs/cgroup/memory.max": "max\n", "sys/fs/cgroup/memory.current": "7\n"}, 51200},
+		{map[string]string{"proc/meminfo": "MemAvailable: 50 kB\n", "sys/fs/cgroup/memory.max": "1000\n", "sys/fs/cgroup/memory.current": "700\n"}, 300},
+	} {
+		root := fstest.MapFS{}
+		for name, text := range c.files {
+			root[name] = &fstest.MapFile{Data: []byte(text)}
+		}
+		if got := freeMemory(root); got != c.want {
+			t.Errorf("%v: %g", c.files, got)
 		}
 	}
 }
@@ -179,7 +204,7 @@ func TestLimits(t *testing.T) {
 		{"cuda", true, 0, 9, 0, 200, 10},
 		{"cuda", true, 0, 9, 0, 39, 0},
 	} {
-		j := job{Options: Options{Device: c.device, cores: 16}, opened: true, end: time.Now().Add(c.all * time.Second)}
+		j := job{Options: Options{Device: c.device, cores: 16, memory: math.Inf(1)}, opened: true, end: time.Now().Add(c.all * time.Second)}
 		j.end = j.end.Add(time.Second / 2)
 		got := j.limit(phase{abreast: c.abreast, needs: seconds(10)}, request{Place: c.place}, time.Now().Add(c.phase*time.Second), c.n)
 		if got.Round(time.Second) != c.want*time.Second {

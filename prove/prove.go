@@ -34,7 +34,8 @@ type Options struct {
 	Keep func(*Result) error
 	Say  func(phase string, p *Part)
 
-	cores int // of this machine; 0: as many as it has; for tests
+	cores  int     // of this machine; 0: as many as it has; for tests
+	memory float64 // bytes; the same
 }
 
 // Devices are what can be proved.
@@ -99,7 +100,7 @@ func run(ctx context.Context, o Options, table []phase) (*Result, error) {
 		return len(o.Only) > 0 && !slices.Contains(o.Only, p.name)
 	})
 	j := job{Options: o, dir: dir, end: start.Add(o.Budget - reserve(o.Budget))}
-	j.cores = cmp.Or(o.cores, runtime.GOMAXPROCS(0))
+	j.cores, j.memory = cmp.Or(o.cores, runtime.GOMAXPROCS(0)), cmp.Or(o.memory, freeMemory(os.DirFS("/")))
 	for i, p := range chosen {
 		r.Phases = append(r.Phases, j.phase(ctx, p, chosen[i:]))
 		if ctx.Err() != nil {
