@@ -108,12 +108,12 @@ func (p *Part) conclude(ctx context.Context, err error) {
 		p.Verdict, p.Reason = Fail, err.Error()
 	case len(p.Wrong) > 0:
 		p.Verdict = Fail
-	case ctx.Err() != nil || err != nil:
+	case err != nil || ctx.Err() != nil && !p.whole:
 		p.Verdict = Cut
 	default:
 		p.Verdict = Pass
 	}
-	if ctx.Err() != nil && p.Reason == "" {
+	if ctx.Err() != nil && p.Reason == "" && p.Verdict != Pass {
 		p.Reason = outOfTime
 	}
 }

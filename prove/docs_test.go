@@ -25,6 +25,9 @@ func fieldsOf(t reflect.Type, path string) (paths []string) {
 			return []string{path}
 		}
 		for f := range t.Fields() {
+			if !f.IsExported() && !f.Anonymous {
+				continue
+			}
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			if f.Anonymous {
 				paths = append(paths, fieldsOf(f.Type, path)...)

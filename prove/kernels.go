@@ -71,6 +71,7 @@ func runKernels(ctx context.Context, e *Env, p *Part) error {
 			return err
 		}
 	}
+	p.whole = true
 	return nil
 }
 

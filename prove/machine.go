@@ -76,7 +76,9 @@ func runMachine(ctx context.Context, e *Env, p *Part) error {
 	if p.Name == thisDevice {
 		return e.describe(ctx, p)
 	}
-	return e.load(p)
+	err := e.load(p)
+	p.whole = err == nil
+	return err
 }
 
 // describe asks the driver and nvidia-smi.

@@ -72,11 +72,11 @@ func trusted(parts []*Part) (places []int) {
 }
 
 // mostAbreast is the most parts that run at once, and mostCores the most cores that each
-// of them uses. partMemory is the memory that there has to be for each: the kernels of most
-// specs take less than 1 GiB of the host's, but those of a few 5.
+// of them uses. partMemory is the memory that there has to be for each: float64 results of the kernels
+// take up to 5 GiB for four specs, and less than 1 for most.
 const (
 	mostAbreast, mostCores = 8, 8
-	partMemory             = 2 << 30
+	partMemory             = 3 << 30
 )
 
 // abreast is how many parts of a phase run at once. A part has two cores: most of its time

@@ -146,7 +146,7 @@ func TestHowMany(t *testing.T) {
 		want            int
 	}{
 		{16, 64, true, true, 8}, {64, math.Inf(1), true, true, mostAbreast}, {6, 64, true, true, 3}, {1, 64, true, true, 1},
-		{16, 7, true, true, 3}, {16, 0, true, true, 1}, {16, 64, true, false, 1}, {16, 64, false, true, 1},
+		{16, 11, true, true, 3}, {16, 0, true, true, 1}, {16, 64, true, false, 1}, {16, 64, false, true, 1},
 	} {
 		j := job{opened: c.opened}
 		j.cores, j.memory = c.cores, c.gib*(1<<30)
@@ -234,6 +234,23 @@ func TestLateEnd(t *testing.T) {
 	}
 	if v, why := late(generous); v != Fail || why != "it took longer than it was given, 20.0 seconds, and was ended" {
 		t.Errorf("%s, %s", v, why)
+	}
+}
+
+// TestWhole wants a part that has done everything to pass, though its time has ended.
+func TestWhole(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
+	e := &Env{Device: "sim", models: []model{{name: "tiny"}}, dir: t.TempDir()}
+	p := &Part{Name: "tiny"}
+	p.conclude(ctx, runMachine(ctx, e, p))
+	if p.Verdict != Pass || p.Reason != "" || p.Module == nil {
+		t.Errorf("%+v", p)
+	}
+	p = &Part{Name: "tiny"}
+	p.conclude(ctx, runKernels(ctx, e, p))
+	if p.Verdict != Cut || !strings.HasPrefix(p.Reason, outOfTime) || p.Kernels.Compared == p.Kernels.Kernels {
+		t.Errorf("%+v, %+v", p, p.Kernels)
 	}
 }
 
