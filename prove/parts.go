@@ -72,8 +72,8 @@ func trusted(parts []*Part) (places []int) {
 }
 
 // mostAbreast is the most parts that run at once, and mostCores the most cores that each
-// of them uses. partMemory is the memory that there has to be for each: float64 results of the kernels
-// take up to 5 GiB for four specs, and less than 1 for most.
+// of them uses. partMemory is the memory that there has to be for each: what kernels are
+// compared with takes up to 5 GiB for some specs, and less than 1 for most.
 const (
 	mostAbreast, mostCores = 8, 8
 	partMemory             = 3 << 30
