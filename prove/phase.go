@@ -70,7 +70,7 @@ func seconds(n float64) func(string) time.Duration {
 // phases is the table, in the order of running.
 func phases() []phase {
 	return []phase{
-		{name: "machine", doc: "card, driver, and time to load modules", share: 0.08,
+		{name: "machine", doc: "card, driver, and time to load modules", share: 0.12,
 			parts: machineParts, run: runMachine, abreast: true, needs: machineNeeds,
 			env: []string{"CUDA_CACHE_DISABLE=1"}}, // or only the first loading compiles
 		{name: "kernels", doc: "every kernel of the specs against the kernel interpreter, bit for bit", share: 0.36,
