@@ -2,6 +2,7 @@ package prove
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,14 +24,16 @@ import (
 type request struct {
 	Phase   string
 	Part    string
+	Place   int   // of the part in its phase
+	Before  []int // places of parts that have begun, and not ended badly
 	Device  string
 	Seed    uint64
 	Reduced bool
-	Command []string // that started this process
-	Meet    string   // where rank 0 waits, of rank 1
-	Seconds float64  // after which the part should have ended by itself
-	Grace   float64  // seconds to do so
-	Answer  string   // the file of the Part
+	Command []string  // that started this process
+	Meet    string    // where rank 0 waits, of rank 1
+	End     time.Time // when the part should have ended by itself
+	Grace   float64   // seconds to do so
+	Answer  string    // the file of the Part
 }
 
 // Child does one part: it reads from in what is asked for, and writes what it finds. It
@@ -51,10 +54,10 @@ func child(in io.Reader, table []phase, e *Env) error {
 	if i < 0 {
 		return fmt.Errorf("BUG: no phase %q", req.Phase)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), scale(time.Second, req.Seconds))
+	ctx, cancel := context.WithDeadline(context.Background(), req.End)
 	defer cancel()
 	e.Device, e.Seed, e.dir = req.Device, req.Seed, filepath.Dir(req.Answer)
-	e.reduced, e.command, e.meet = req.Reduced, req.Command, req.Meet
+	e.reduced, e.command, e.meet, e.place, e.before = req.Reduced, req.Command, req.Meet, req.Place, req.Before
 	done := make(chan *Part, 1)
 	go func() {
 		p := &Part{Name: req.Part}
@@ -105,59 +108,18 @@ func (p *Part) conclude(ctx context.Context, err error) {
 		p.Verdict, p.Reason = Fail, err.Error()
 	case len(p.Wrong) > 0:
 		p.Verdict = Fail
-	case ctx.Err() != nil || err != nil:
+	case err != nil || ctx.Err() != nil && !p.whole:
 		p.Verdict = Cut
 	default:
 		p.Verdict = Pass
 	}
-	if ctx.Err() != nil && p.Reason == "" {
+	if ctx.Err() != nil && p.Reason == "" && p.Verdict != Pass {
 		p.Reason = outOfTime
 	}
 }
 
 // outOfTime is the reason of what the budget has cut.
 const outOfTime = "budget"
-
-// leastPart is a time in which no part is worth starting.
-const leastPart = time.Second
-
-// errLimit ends a process that takes longer than it was given.
-var errLimit = errors.New("it took longer than it was given")
-
-// part runs a part in a process of its own and says what became of it.
-func (j *job) part(ctx context.Context, p phase, name string, limit time.Duration) *Part {
-	start := time.Now()
-	out := &Part{Name: name}
-	if limit < leastPart {
-		out.Verdict, out.Reason = Cut, outOfTime
-		return out
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errLimit)
-	defer cancel()
-	grace := min(2*time.Second, limit/3)
-	req := request{
-		Phase: p.name, Part: name, Device: j.Device, Seed: j.Seed, Command: j.Command, Answer: filepath.Join(j.dir, "part.json"),
-		Seconds: (limit - grace).Seconds(), Grace: grace.Seconds() / 2,
-	}
-	said, err := j.ask(ctx, req, p.env)
-	found, bad := answer(req.Answer)
-	if found != nil && found.Name == name {
-		out = found
-	}
-	out.Seconds, out.Limit = time.Since(start).Seconds(), limit.Seconds()
-	switch {
-	case err != nil && errors.Is(context.Cause(ctx), errLimit):
-		out.Verdict, out.Reason = Fail, fmt.Sprintf("%v, %.1f seconds, and was ended", errLimit, limit.Seconds())
-	case err != nil:
-		out.Verdict, out.Reason = Fail, "its process did not end well: "+firstLine(err.Error())
-	case bad != nil:
-		out.Verdict, out.Reason = Fail, fmt.Sprintf("its process left no result: %v", bad)
-	default:
-		return out
-	}
-	out.Exit, out.Stderr = exitText(err), said
-	return out
-}
 
 // ask starts the process, and waits for its end. It returns the end of what it said.
 func (j *job) ask(ctx context.Context, req request, env []string) (said string, err error) {
@@ -219,16 +181,26 @@ func exitText(err error) string {
 }
 
 // A tail is the last bytes that were written.
-type tail struct{ last []byte }
+type tail struct {
+	last []byte
+	most int // bytes; 0: maxTail
+}
 
 const maxTail = 4 << 10
 
 func (t *tail) Write(p []byte) (int, error) {
 	t.last = append(t.last, p...)
-	if n := len(t.last) - maxTail; n > 0 {
+	if n := len(t.last) - cmp.Or(t.most, maxTail); n > 0 {
 		t.last = t.last[n:]
 	}
 	return len(p), nil
 }
 
 func (t *tail) String() string { return strings.ToValidUTF8(string(bytes.TrimSpace(t.last)), "?") }
+
+// end is the last bytes of a text.
+func end(text string) string {
+	var t tail
+	t.Write([]byte(text))
+	return t.String()
+}

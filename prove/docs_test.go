@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/arithlang/mlc/prove/fragment"
 )
@@ -24,6 +25,9 @@ func fieldsOf(t reflect.Type, path string) (paths []string) {
 			return []string{path}
 		}
 		for f := range t.Fields() {
+			if !f.IsExported() && !f.Anonymous {
+				continue
+			}
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			if f.Anonymous {
 				paths = append(paths, fieldsOf(f.Type, path)...)
@@ -34,6 +38,25 @@ func fieldsOf(t reflect.Type, path string) (paths []string) {
 		return paths
 	}
 	return []string{path}
+}
+
+// shares is the table of the budget.
+func shares() string {
+	rows := "| phase | share of the budget | least seconds of a part |\n|---|---:|---|\n"
+	for _, p := range phases() {
+		names, _ := p.parts(&Env{Device: "cuda"})
+		var least []time.Duration
+		for _, name := range names {
+			least = append(least, p.least("cuda", name))
+		}
+		from, to := slices.Min(least).Seconds(), slices.Max(least).Seconds()
+		text := fmt.Sprint(from)
+		if to > from {
+			text += fmt.Sprint(" to ", to)
+		}
+		rows += fmt.Sprintf("| `%s` | %.2f | %s |\n", p.name, p.share, text)
+	}
+	return rows
 }
 
 // TestSchema wants docs/gpu.md to say what each field of the file is, and no other.
@@ -66,6 +89,9 @@ func TestSchema(t *testing.T) {
 		if !strings.Contains(string(page), fmt.Sprintf("\n| `%s` |", p.name)) {
 			t.Errorf("docs/gpu.md has no row of the phase %s", p.name)
 		}
+	}
+	if !strings.Contains(string(page), "\n"+shares()+"\n") {
+		t.Errorf("docs/gpu.md has not this table:\n%s", shares())
 	}
 	for _, v := range ranks {
 		if !strings.Contains(string(page), fmt.Sprintf("\n| `%s` |", v)) {

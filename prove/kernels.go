@@ -6,12 +6,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
-	"os"
-	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/arithlang/mlc/codegen"
 	"github.com/arithlang/mlc/codegen/ptx"
@@ -20,6 +19,7 @@ import (
 	"github.com/arithlang/mlc/compiler/diff"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/remote"
+	"github.com/arithlang/mlc/compiler/lower"
 )
 
 // Kernels is what came of the kernels of one spec.
@@ -42,7 +42,7 @@ const examples = 2
 
 func kernelParts(e *Env) ([]string, string) { return names(e.chosen()), "" }
 
-// runKernels compares the kernels of one spec that no earlier part has compared.
+// runKernels compares the kernels of one spec that no earlier spec has.
 func runKernels(ctx context.Context, e *Env, p *Part) error {
 	m, err := find(e.chosen(), p.Name)
 	if err != nil {
@@ -54,50 +54,49 @@ func runKernels(ctx context.Context, e *Env, p *Part) error {
 	}
 	k := &comparisons{Kernels: &Kernels{}, env: e, part: p}
 	p.Kernels = k.Kernels
-	if err := k.remember(); err != nil {
+	var mine []string
+	for _, t := range program.Trainings() {
+		one, err := newTraining(t)
+		if err != nil {
+			return err
+		}
+		k.trainings = append(k.trainings, one)
+		mine = slices.AppendSeq(mine, maps.Values(one.hashes))
+	}
+	if k.done, err = e.claim(ctx, mine); err != nil {
 		return err
 	}
-	for _, t := range program.Trainings() {
+	for _, t := range k.trainings {
 		if err := k.training(ctx, t); err != nil {
 			return err
 		}
 	}
+	p.whole = true
 	return nil
 }
 
 // comparisons is the work of a part.
 type comparisons struct {
 	*Kernels
-	env  *Env
-	part *Part
-	done map[string]bool // hashes of what was compared, by earlier parts too
-
-	hashes map[*diff.Case]string // of a training
+	env       *Env
+	part      *Part
+	trainings []*training
+	done      map[string]bool // hashes of what others have compared, or will, and of what was compared here
 }
 
-// memory is the file that tells a part what earlier ones have compared.
-const memory = "kernels.done"
-
-func (k *comparisons) remember() error {
-	k.done = map[string]bool{}
-	text, err := os.ReadFile(filepath.Join(k.env.dir, memory))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	for _, hash := range strings.Fields(string(text)) {
-		k.done[hash] = true
-	}
-	return nil
+// A training is a program of a spec, and what is to be compared of it.
+type training struct {
+	*lower.Program
+	cases  []*diff.Case
+	hashes map[*diff.Case]string
 }
 
-// note tells later parts what was compared.
-func (k *comparisons) note(hash string) error {
-	f, err := os.OpenFile(filepath.Join(k.env.dir, memory), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+func newTraining(p *compiler.Program) (*training, error) {
+	cases, err := diff.Cases(p.Lowered)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = f.WriteString(hash + "\n")
-	return errors.Join(err, f.Close())
+	return &training{p.Lowered, cases, hashes(cases, codegen.ModuleOptions(p.Lowered))}, nil
 }
 
 // hashes names what is compared: the kernels, what they stand for, and how they are
@@ -120,26 +119,22 @@ func hashes(cases []*diff.Case, o ptx.Options) map[*diff.Case]string {
 	return all
 }
 
-func (k *comparisons) training(ctx context.Context, t *compiler.Program) error {
-	cases, err := diff.Cases(t.Lowered)
-	if err != nil {
-		return err
-	}
-	k.Kernels.Kernels += len(cases)
-	k.hashes = hashes(cases, codegen.ModuleOptions(t.Lowered))
+func (k *comparisons) training(ctx context.Context, t *training) error {
+	k.Kernels.Kernels += len(t.cases)
 	var news []*diff.Case
-	for _, c := range cases {
-		if hash := k.hashes[c]; k.done[hash] {
+	var kernels []*kernel.Kernel
+	for _, c := range t.cases {
+		if hash := t.hashes[c]; k.done[hash] {
 			k.Same++
 		} else {
 			k.done[hash] = true
-			news = append(news, c)
+			news, kernels = append(news, c), append(kernels, c.Kernel)
 		}
 	}
 	if len(news) == 0 {
 		return nil
 	}
-	code, err := k.env.module(t.Lowered)
+	code, err := k.env.module(t.Program, kernels)
 	if err != nil {
 		return err
 	}
@@ -150,7 +145,7 @@ func (k *comparisons) training(ctx context.Context, t *compiler.Program) error {
 	for _, c := range news {
 		c.Sums = machine.Sums(c.Kernel.Name)
 	}
-	err = k.compare(ctx, news, machine)
+	err = k.compare(ctx, t, news, machine)
 	if ctx.Err() != nil {
 		return err // a comparison may be under way
 	}
@@ -165,7 +160,7 @@ type outcome struct {
 }
 
 // compare compares on all cores until the context ends.
-func (k *comparisons) compare(ctx context.Context, cases []*diff.Case, machine *ptxrun.Machine) error {
+func (k *comparisons) compare(ctx context.Context, t *training, cases []*diff.Case, machine *ptxrun.Machine) error {
 	work, done := make(chan *diff.Case), make(chan outcome, len(cases))
 	for range min(runtime.GOMAXPROCS(0), len(cases)) {
 		go func() {
@@ -189,7 +184,7 @@ func (k *comparisons) compare(ctx context.Context, cases []*diff.Case, machine *
 		case o := <-done:
 			k.judge(o)
 			if o.err == nil {
-				if err := k.note(k.hashes[o.Case]); err != nil {
+				if err := k.env.note(t.hashes[o.Case]); err != nil {
 					return err
 				}
 			}

@@ -60,11 +60,25 @@ func machineParts(e *Env) ([]string, string) {
 	return append([]string{thisDevice}, names(load)...), ""
 }
 
+// machineNeeds are what loading a module takes on a GPU: the driver compiles it, products
+// on tensor cores longest.
+func machineNeeds(part string) time.Duration {
+	switch {
+	case part == thisDevice:
+		return 3 * time.Second
+	case strings.Contains(part, narrow[0]):
+		return 8 * time.Second
+	}
+	return 4 * time.Second
+}
+
 func runMachine(ctx context.Context, e *Env, p *Part) error {
 	if p.Name == thisDevice {
 		return e.describe(ctx, p)
 	}
-	return e.load(p)
+	err := e.load(p)
+	p.whole = err == nil
+	return err
 }
 
 // describe asks the driver and nvidia-smi.
@@ -102,7 +116,7 @@ func (e *Env) load(p *Part) error {
 		return err
 	}
 	t := program.Trainings()[0]
-	code, err := e.module(t.Lowered)
+	code, err := e.module(t.Lowered, t.Lowered.Kernels)
 	if err != nil {
 		return err
 	}

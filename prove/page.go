@@ -99,6 +99,11 @@ func (p *Part) lines() []string {
 			lines = append(lines, "  "+line)
 		}
 	}
+	if p.Tool != nil {
+		for _, line := range p.Tool.lines() {
+			lines = append(lines, "  "+line)
+		}
+	}
 	for _, f := range p.Figures {
 		lines = append(lines, "  "+figure(f))
 	}
@@ -120,6 +125,8 @@ func indent(text string) string { return strings.ReplaceAll(text, "\n", "\n     
 // about is what a part has measured.
 func (p *Part) about() string {
 	switch {
+	case p.Tool != nil:
+		return p.Tool.about(p)
 	case p.Machine != nil:
 		return p.Machine.String()
 	case p.Module != nil:
@@ -136,8 +143,6 @@ func (p *Part) about() string {
 		return fmt.Sprintf("PyTorch %s of %s", p.Torch.Version, p.Torch.Python)
 	case p.Peer != nil:
 		return peerText(p.Peer)
-	case p.Tool != nil:
-		return fmt.Sprintf("%s: %s", p.Tool.Version, p.Tool.Exit)
 	}
 	return ""
 }

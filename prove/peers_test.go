@@ -3,8 +3,10 @@
 package prove
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 // fakePython says that it has PyTorch, and answers numbers of steps with seconds.
 const fakePython = `#!/bin/sh
 if [ "$1" = -c ]; then echo 2.7.1+cu128 True; exit; fi
+echo "$TORCHINDUCTOR_CACHE_DIR $TRITON_CACHE_DIR" >"$PROVE_TEST_CACHES"
 [ -n "$PROVE_TEST_GIVES_UP" ] && { echo "CUDA out of memory" >&2; exit 1; }
 while read n; do echo 0.5; done
 `
@@ -25,14 +28,23 @@ func TestPeers(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := &Env{Device: "cuda", reduced: true, open: (&Env{Device: "sim"}).Open}
+	caches := filepath.Join(t.TempDir(), "caches")
+	t.Setenv("PROVE_TEST_CACHES", caches)
+	if p := conclude(t, runPeers, e, "successor eager fp32"); p.Verdict != Skipped || p.Reason != "no PyTorch was found" {
+		t.Errorf("before it was looked for: %+v", p)
+	}
 	t.Setenv("MLC_PYTHON", python)
 	p := conclude(t, runPeers, e, torch)
 	if p.Verdict != Pass || p.Torch == nil || p.Torch.Version != "2.7.1" || !strings.Contains(p.Summary(), "PyTorch 2.7.1 of "+python) {
 		t.Errorf("%+v", p)
 	}
+	t.Setenv("MLC_PYTHON", "/no/such/python") // it is not looked for again
 	p = conclude(t, runPeers, e, "successor eager fp32")
 	if p.Verdict != Pass || p.Peer.Rounds != 1 || p.Peer.Peers == 0 || p.Peer.Ours == 0 || !strings.Contains(p.Summary(), "PyTorch 2.7.1 in ") {
 		t.Errorf("%+v, %+v", p, p.Peer)
+	}
+	if got, err := os.ReadFile(caches); err != nil || string(got) != e.dir+"/inductor "+e.dir+"/triton\n" {
+		t.Errorf("what is compiled is kept in %q, %v", got, err)
 	}
 	t.Setenv("PROVE_TEST_GIVES_UP", "1")
 	if p := conclude(t, runPeers, e, "successor eager fp32"); p.Verdict != Skipped || !strings.Contains(p.Reason, "PyTorch gave up") || p.Peer.Failed == "" {
@@ -44,11 +56,34 @@ func TestPeers(t *testing.T) {
 		t.Errorf("without Python: %+v", p)
 	}
 	names, _ := peerParts(e)
-	if len(names) != 19 || !strings.Contains(names[1], " eager ") || !strings.Contains(names[18], " compile ") {
+	want := []string{torch, "successor compile tf32", "successor compile bf16", "successor eager fp32", "abs compile tf32"}
+	if len(names) != 19 || !slices.Equal(names[:len(want)], want) || names[9] != "abs-no-dropout eager fp32" || slices.Contains(names[10:], "abs eager fp32") {
 		t.Errorf("the parts are %v", names)
+	}
+	for _, n := range names {
+		if (peerNeeds(n) > 30*time.Second) != strings.Contains(n, "compile") {
+			t.Errorf("%s needs %v", n, peerNeeds(n))
+		}
 	}
 	if _, why := peerParts(&Env{Device: "sim"}); why == "" {
 		t.Error("PyTorch takes turns with a simulator")
+	}
+}
+
+// TestTorchIsSlow wants the budget to be the reason where there was no time to find
+// PyTorch.
+func TestTorchIsSlow(t *testing.T) {
+	python := filepath.Join(t.TempDir(), "python")
+	if err := os.WriteFile(python, []byte("#!/bin/sh\nexec sleep 600\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("MLC_PYTHON", python)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	p := &Part{Name: torch}
+	p.conclude(ctx, runPeers(ctx, &Env{Device: "cuda", dir: t.TempDir()}, p))
+	if p.Verdict != Cut || p.Reason != "budget: PyTorch was being looked for" {
+		t.Errorf("%+v", p)
 	}
 }
 
@@ -56,10 +91,10 @@ func TestPeers(t *testing.T) {
 // skipped, and to take nothing from the verdict where there is no time for it.
 func TestBeside(t *testing.T) {
 	t.Setenv(asChild, "1")
-	table := faults()
+	table := append(faults(), lanes()...)
 	var chosen []phase
 	for _, p := range table {
-		if p.name == "right" || p.name == "absent" || p.name == "slow" {
+		if p.name == "right" || p.name == "absent" || p.name == "slow" || p.name == "half" {
 			p.beside = p.name != "right"
 			name := p.name
 			p.parts = func(*Env) ([]string, string) { return []string{name + " 1", name + " 2"}, "" }
@@ -70,11 +105,14 @@ func TestBeside(t *testing.T) {
 	if err != nil || !r.Proven() {
 		t.Fatalf("%v\n%s", err, r.Page())
 	}
-	absent, slow := r.Phases[1], r.Phases[2]
+	absent, slow, half := r.Phases[1], r.Phases[2], r.Phases[3]
 	if len(absent.Parts) != 1 || absent.Verdict != Skipped || absent.Reason == "" {
 		t.Errorf("%+v", absent)
 	}
-	if len(slow.Parts) != 2 || slow.Verdict != Skipped || !strings.Contains(slow.Parts[0].Reason, "budget") {
+	if len(slow.Parts) != 1 || slow.Verdict != Skipped || !strings.Contains(slow.Reason, "budget") {
 		t.Errorf("%+v", slow)
+	}
+	if len(half.Parts) != 2 || half.Verdict != Pass || half.Parts[1].Verdict != Skipped || !strings.Contains(half.Parts[1].Reason, "budget") {
+		t.Errorf("%+v", half)
 	}
 }

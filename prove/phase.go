@@ -3,6 +3,7 @@ package prove
 import (
 	"context"
 	"runtime"
+	"time"
 
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/cuda/card"
@@ -27,9 +28,15 @@ type phase struct {
 	// context ends it may return with what it has; otherwise it is left, and that is
 	// lost. Its error is what kept it from going on.
 	run func(ctx context.Context, e *Env, p *Part) error
-	// beside says that nothing is proven by the phase: where its first part is skipped
-	// there is nothing to do, and what there is no time for is left out.
+	// beside says that nothing is proven by the phase: unless its first part passes there
+	// is nothing to do, and what there is no time for is left out.
 	beside bool
+	// abreast says that parts may run at the same time: they measure nothing that this
+	// would change.
+	abreast bool
+	// needs is the time in which a part can do something on a GPU: with less it is not
+	// started.
+	needs func(part string) time.Duration
 	// env is added to the environment of the process.
 	env []string
 }
@@ -37,27 +44,52 @@ type phase struct {
 // ranksPhase has parts that start others of their own phase.
 const ranksPhase = "ranks"
 
+// todo names the parts for a device, or says why there are none.
+func (p *phase) todo(device string) (names []string, why string) {
+	env := &Env{Device: device}
+	if names, why = p.parts(env); why == "" && p.computes && env.counts() {
+		return nil, "the device computes nothing, it only counts"
+	}
+	return names, why
+}
+
+// least is the time in which a part can do something. Nobody knows how slow a device is
+// that is no GPU: parts do what they can.
+func (p *phase) least(device, part string) time.Duration {
+	if device != "cuda" || p.needs == nil {
+		return leastPart
+	}
+	return p.needs(part)
+}
+
+// seconds are what every part of a phase needs.
+func seconds(n float64) func(string) time.Duration {
+	return func(string) time.Duration { return scale(time.Second, n) }
+}
+
 // phases is the table, in the order of running.
 func phases() []phase {
 	return []phase{
-		{"machine", "card, driver, and time to load modules", 0.10,
-			machineParts, false, runMachine, false, []string{"CUDA_CACHE_DISABLE=1"}}, // or only the first loading compiles
-		{"kernels", "every kernel of the specs against the kernel interpreter, bit for bit", 0.45,
-			kernelParts, true, runKernels, false, nil},
-		{"steps", "three training steps of five specs against the processor", 0.15,
-			stepParts, false, runSteps, false, nil},
-		{"probes", "best performance of the device: arithmetic, tensor cores, copies, latencies", 0.05,
-			probeParts, true, runProbe, false, nil},
-		{"fragments", "single instructions on thousands of inputs: recorded, and compared with the simulator", 0.10,
-			fragmentParts, true, runFragments, false, nil},
-		{"timed", "every kernel of five models at training shapes, timed by the device", 0.12,
-			timedParts, false, runTimed, false, nil},
-		{ranksPhase, "three training steps by two ranks on one GPU against the processor, if NCCL is installed", 0.10,
-			rankParts, true, runRanks, false, []string{"NCCL_MULTI_RANK_GPU_ENABLE=1"}}, // or NCCL refuses
-		{"peers", "training steps of mlc and PyTorch in turn, if Python with torch is installed", 0.20,
-			peerParts, true, runPeers, true, nil},
-		{"tools", "reports of compute-sanitizer, ncu and nsys, if installed", 0.10,
-			toolParts, false, runTool, false, nil},
+		{name: "machine", doc: "card, driver, and time to load modules", share: 0.12,
+			parts: machineParts, run: runMachine, abreast: true, needs: machineNeeds,
+			env: []string{"CUDA_CACHE_DISABLE=1"}}, // or only the first loading compiles
+		{name: "kernels", doc: "every kernel of the specs against the kernel interpreter, bit for bit", share: 0.36,
+			parts: kernelParts, computes: true, run: runKernels, abreast: true, needs: seconds(5)},
+		{name: "steps", doc: "three training steps of five specs against the processor", share: 0.08,
+			parts: stepParts, run: runSteps, abreast: true, needs: seconds(5)},
+		{name: "probes", doc: "best performance of the device: arithmetic, tensor cores, copies, latencies", share: 0.04,
+			parts: probeParts, computes: true, run: runProbe, needs: seconds(2)},
+		{name: "fragments", doc: "single instructions on thousands of inputs: recorded, and compared with the simulator", share: 0.06,
+			parts: fragmentParts, computes: true, run: runFragments, abreast: true, needs: seconds(3)},
+		{name: "timed", doc: "every kernel of five models at training shapes, timed by the device", share: 0.25,
+			parts: timedParts, run: runTimed, needs: seconds(8)},
+		{name: ranksPhase, doc: "three training steps by two ranks on one GPU against the processor, if NCCL is installed", share: 0.08,
+			parts: rankParts, computes: true, run: runRanks, needs: seconds(8),
+			env: []string{"NCCL_MULTI_RANK_GPU_ENABLE=1"}}, // or NCCL refuses
+		{name: "peers", doc: "training steps of mlc and PyTorch in turn, if Python with torch is installed", share: 0.45,
+			parts: peerParts, computes: true, run: runPeers, beside: true, needs: peerNeeds},
+		{name: "tools", doc: "reports of compute-sanitizer, ncu and nsys, if installed", share: 0.12,
+			parts: toolParts, run: runTool, needs: toolNeeds},
 	}
 }
 
@@ -77,6 +109,9 @@ type Env struct {
 	reduced bool     // small sizes on a fast device, too
 	command []string // starts a process that calls Child
 	meet    string   // where rank 0 waits for this process; "": it is no rank 1
+
+	place  int   // of the part in its phase
+	before []int // places of parts that have begun, and not ended badly
 
 	dir    string                      // where a part leaves what later ones read
 	open   func() (cuda.Driver, error) // instead of the device; for tests

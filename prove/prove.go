@@ -33,6 +33,9 @@ type Options struct {
 	// Keep is called before the first phase and after every one; Say after every part.
 	Keep func(*Result) error
 	Say  func(phase string, p *Part)
+
+	cores  int     // of this machine; 0: as many as it has; for tests
+	memory float64 // bytes; the same
 }
 
 // Devices are what can be proved.
@@ -97,6 +100,7 @@ func run(ctx context.Context, o Options, table []phase) (*Result, error) {
 		return len(o.Only) > 0 && !slices.Contains(o.Only, p.name)
 	})
 	j := job{Options: o, dir: dir, end: start.Add(o.Budget - reserve(o.Budget))}
+	j.cores, j.memory = cmp.Or(o.cores, runtime.GOMAXPROCS(0)), cmp.Or(o.memory, freeMemory(os.DirFS("/")))
 	for i, p := range chosen {
 		r.Phases = append(r.Phases, j.phase(ctx, p, chosen[i:]))
 		if ctx.Err() != nil {
@@ -122,6 +126,7 @@ type job struct {
 	Options
 	dir     string // for the files of parts
 	end     time.Time
+	opened  bool   // a part has found the device
 	missing string // says why there is no device
 }
 
@@ -130,43 +135,23 @@ func (j *job) phase(ctx context.Context, p phase, left []phase) *Phase {
 	start := time.Now()
 	out := &Phase{Name: p.name}
 	defer func() { out.Seconds = time.Since(start).Seconds() }()
-	env := &Env{Device: j.Device}
-	switch names, why := p.parts(env); {
+	names, why := p.todo(j.Device)
+	switch {
 	case j.missing != "":
 		out.Verdict, out.Reason = Unavailable, "there is no device"
 		return out
 	case why != "":
 		out.Verdict, out.Reason = Skipped, why
 		return out
-	case p.computes && env.counts():
-		out.Verdict, out.Reason = Skipped, "the device computes nothing, it only counts"
-		return out
-	default:
-		until := start.Add(share(time.Until(j.end), left))
-		for i, name := range names {
-			part := j.part(ctx, p, name, max(limit(time.Until(until), len(names)-i), least(time.Until(j.end))))
-			if ctx.Err() != nil {
-				return out
-			}
-			none := i == 0 && part.Verdict == Skipped
-			if p.beside && part.Verdict == Cut {
-				part.Verdict = Skipped
-			}
-			out.Parts = append(out.Parts, part)
-			if j.Say != nil {
-				j.Say(p.name, part)
-			}
-			if part.Verdict == Unavailable {
-				j.missing = part.Reason
-				break
-			}
-			if p.beside && none {
-				out.Reason = part.Reason
-				break
-			}
-		}
 	}
-	out.judge()
+	left = slices.DeleteFunc(slices.Clone(left), func(p phase) bool {
+		_, why := p.todo(j.Device)
+		return why != ""
+	})
+	out.Parts, out.Reason = j.parts(ctx, p, names, start.Add(share(time.Until(j.end), left)))
+	if ctx.Err() == nil {
+		out.judge()
+	}
 	return out
 }
 
@@ -178,20 +163,6 @@ func share(time time.Duration, left []phase) time.Duration {
 		all += p.share
 	}
 	return max(0, min(time, scale(time, left[0].share/all)))
-}
-
-// limit is the time for the first of n parts that are left: at least its share, and half
-// of all that there is, since parts differ in what they take.
-func limit(left time.Duration, n int) time.Duration { return left / time.Duration(min(n, 2)) }
-
-// least is the time for a part whose phase has used its share: that in which a quick one
-// ends, as long as others have several times as much of all that is left.
-func least(left time.Duration) time.Duration {
-	const others = 4
-	if left < others*leastPart {
-		return 0
-	}
-	return leastPart
 }
 
 func scale(d time.Duration, by float64) time.Duration { return time.Duration(float64(d) * by) }

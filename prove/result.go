@@ -75,6 +75,7 @@ type Part struct {
 	Exit    string   `json:"exit,omitempty"`   // how the process ended, where it did not end well
 	Stderr  string   `json:"stderr,omitempty"` // the end of what it said then
 	Wrong   []string `json:"wrong,omitempty"`  // each thing that is not as it should be
+	whole   bool     // it has done everything, though its time has ended since
 
 	Machine *Machine `json:"machine,omitempty"`
 	Module  *Module  `json:"module,omitempty"`

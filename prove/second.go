@@ -121,7 +121,7 @@ func (e *Env) second(ctx context.Context, name, meet string) ending {
 	defer os.RemoveAll(dir)
 	j := job{Options: Options{Command: e.command}}
 	req := request{Phase: ranksPhase, Part: name, Device: e.Device, Seed: e.Seed, Reduced: e.reduced, Meet: meet,
-		Seconds: left(ctx).Seconds(), Answer: filepath.Join(dir, "part.json")}
+		End: time.Now().Add(left(ctx)), Answer: filepath.Join(dir, "part.json")}
 	said, err := j.ask(ctx, req, nil)
 	found, bad := answer(req.Answer)
 	switch {

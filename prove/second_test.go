@@ -137,7 +137,7 @@ func ranked(t *testing.T, limit time.Duration) *Part {
 	j := job{Options: Options{Device: "cuda", Seed: 1, Command: command}, dir: t.TempDir()}
 	table := phases()
 	i := slices.IndexFunc(table, func(p phase) bool { return p.name == ranksPhase })
-	return j.part(t.Context(), table[i], "tiny", limit)
+	return j.part(t.Context(), table[i], request{Phase: ranksPhase, Part: "tiny"}, table[i].env, limit)
 }
 
 // TestRanks has two processes train by a fake NCCL on fake GPUs, which compute nothing, so

@@ -13,6 +13,7 @@ import (
 	"github.com/arithlang/mlc/codegen/ptx"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/lower"
 	"github.com/arithlang/mlc/specs"
 )
@@ -111,9 +112,9 @@ func (m model) compile(set ...string) (*compiler.Program, error) {
 	return p, nil
 }
 
-// module prints the kernels of a program.
-func (e *Env) module(p *lower.Program) (ptx.Output, error) {
-	code, err := codegen.Module(p, "")
+// module prints kernels of a program.
+func (e *Env) module(p *lower.Program, kernels []*kernel.Kernel) (ptx.Output, error) {
+	code, err := ptx.Module(kernels, codegen.ModuleOptions(p))
 	if err == nil && e.ptx != nil {
 		code.Text = e.ptx(code.Text)
 	}

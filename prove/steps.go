@@ -133,6 +133,7 @@ func runSteps(ctx context.Context, e *Env, p *Part) error {
 	if err != nil {
 		return errors.Join(err, d.Close())
 	}
+	p.whole = true
 	if p.Steps = got; e.counts() {
 		got.Hash, got.Loss = "", 0 // nothing was computed: what was checked is that the host has no objection
 		return d.Close()

@@ -2,6 +2,7 @@ package prove
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,12 +15,13 @@ import (
 	"time"
 )
 
-// Tool is what a tool of NVIDIA's said while it watched the kernels of a small spec.
+// Tool is what a tool of NVIDIA's said while it watched a part of another phase.
 type Tool struct {
-	Command []string `json:"command"`
-	Version string   `json:"version"`
-	Exit    string   `json:"exit"`
-	Said    string   `json:"said"` // the end of it
+	Command []string  `json:"command"`
+	Version string    `json:"version"`
+	Exit    string    `json:"exit"`
+	Said    string    `json:"said"` // the end of it
+	Kernels []Watched `json:"kernels,omitempty"`
 }
 
 // A tool watches a process.
@@ -27,29 +29,41 @@ type tool struct {
 	name    string // of the part
 	program string
 	args    []string
+	needs   time.Duration // on a GPU
+	watched request       // the part
 	// found finds mistakes in what it said; nil: it only measures, and where it cannot
 	// that is nobody's mistake.
 	found *regexp.Regexp
+	// kernels reads what it has measured of kernels, if it does.
+	kernels func(said string) []Watched
 }
 
-// tools is the table. NVIDIA's documents of the programs describe the flags.
+// tools is the table. NVIDIA's documents of the programs describe the flags. Sanitizers
+// watch small launches of all kernels of a spec, the others a few steps of training.
 func tools() []tool {
+	kernels := request{Phase: "kernels", Part: "tiny", Reduced: true}
+	steps := request{Phase: "steps", Part: "successor"}
 	sanitizer := func(name string) tool {
-		return tool{name, "compute-sanitizer", []string{"--tool", name}, regexp.MustCompile(`(?m)(ERROR SUMMARY|RACECHECK SUMMARY): .*[1-9]\d* (error|hazard)`)}
+		return tool{name, "compute-sanitizer", []string{"--tool", name}, 5 * time.Second, kernels,
+			regexp.MustCompile(`(?m)(ERROR SUMMARY|RACECHECK SUMMARY): .*[1-9]\d* (error|hazard)`), nil}
 	}
 	return []tool{
 		sanitizer("memcheck"), sanitizer("racecheck"),
-		{"ncu", "ncu", []string{"--csv", "--launch-count", "50", "--metrics",
-			"gpu__time_duration.sum,sm__throughput.avg.pct_of_peak_sustained_elapsed,dram__throughput.avg.pct_of_peak_sustained_elapsed"}, nil},
-		{"nsys", "nsys", []string{"profile", "--stats=true", "--force-overwrite=true", "--output=profile"}, nil},
+		{"ncu", "ncu", ncuArgs, 12 * time.Second, steps, nil, ncuKernels},
+		{"nsys", "nsys", []string{"profile", "--stats=true", "--force-overwrite=true", "--output=profile"}, 12 * time.Second, steps, nil, nil},
 	}
+}
+
+func toolNeeds(part string) time.Duration {
+	t, err := find(tools(), part)
+	if err != nil {
+		return leastPart
+	}
+	return t.needs
 }
 
 // folders are where the tools are, where the path does not lead there.
 var folders = []string{"/usr/local/cuda/bin", "/usr/local/cuda/compute-sanitizer"}
-
-// watched is the spec whose kernels the tools watch.
-const watched = "tiny"
 
 func (t tool) String() string { return t.name }
 
@@ -60,7 +74,7 @@ func toolParts(e *Env) ([]string, string) {
 	return names(tools()), ""
 }
 
-// runTool lets a tool watch a process that compares kernels.
+// runTool lets a tool watch a process that does a part.
 func runTool(ctx context.Context, e *Env, p *Part) error {
 	tool, err := find(tools(), p.Name)
 	if err != nil {
@@ -75,35 +89,50 @@ func runTool(ctx context.Context, e *Env, p *Part) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	request, err := json.Marshal(request{Phase: "kernels", Part: watched, Device: e.Device, Seed: e.Seed, Reduced: true,
-		Seconds: left(ctx).Seconds(), Answer: filepath.Join(dir, "part.json")})
+	req := tool.watched
+	req.Device, req.Seed, req.End, req.Answer = e.Device, e.Seed, time.Now().Add(left(ctx)), filepath.Join(dir, "part.json")
+	request, err := json.Marshal(req)
 	if err != nil {
 		return err
 	}
 	args := slices.Concat(tool.args, e.command)
 	p.Tool = &Tool{Command: append([]string{path}, args...), Version: version(ctx, path)}
 	said, failed := watch(ctx, dir, path, args, request)
-	p.Tool.Exit, p.Tool.Said = exitText(failed), said
+	p.Tool.Exit, p.Tool.Said = exitText(failed), end(said)
+	if tool.kernels != nil {
+		p.Tool.Kernels = tool.kernels(said)
+	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	inner, bad := answer(filepath.Join(dir, "part.json"))
+	inner, bad := answer(req.Answer)
+	if inner != nil {
+		p.Kernels, p.Steps = inner.Kernels, inner.Steps
+	}
 	switch found := tool.found; {
 	case found != nil && found.MatchString(said):
 		p.wrong("%s: %s", p.Name, found.FindString(said))
 	case inner != nil && inner.Verdict == Fail:
-		p.wrong("kernels are wrong under %s: %s", p.Name, firstLine(inner.Reason+fmt.Sprint(inner.Wrong)))
-	case found == nil && (failed != nil || bad != nil):
-		return skipf("%s cannot watch here: %s", p.Name, p.Tool.Exit)
+		p.wrong("%s %s are wrong under %s: %s", req.Phase, req.Part, p.Name, firstLine(inner.Reason+fmt.Sprint(inner.Wrong)))
+	case found == nil && (failed != nil || bad != nil || tool.kernels != nil && p.Tool.Kernels == nil):
+		return skipf("%s cannot watch here: %s", p.Name, cmp.Or(complaint.FindString(said), p.Tool.Exit))
 	case bad != nil:
 		return fmt.Errorf("the process that %s watched left no result: %w", p.Name, bad)
+	case inner.Verdict == Cut:
+		p.Reason = outOfTime + ": what it watched was under way"
+		return context.DeadlineExceeded
+	case inner.Verdict != Pass:
+		return skipf("what %s watches cannot be done: %s", p.Name, inner.Reason)
 	}
 	return nil
 }
 
+// complaint is the line in which a tool of NVIDIA's says what keeps it from working.
+var complaint = regexp.MustCompile(`==ERROR== .*`)
+
 // watch runs a tool around a part, whose request it reads.
 func watch(ctx context.Context, dir, path string, args []string, request []byte) (said string, err error) {
-	var out tail
+	out := tail{most: maxSaid}
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &out
 	cmd.WaitDelay = time.Second
@@ -119,6 +148,10 @@ func watch(ctx context.Context, dir, path string, args []string, request []byte)
 	err = cmd.Wait()
 	return out.String(), err
 }
+
+// maxSaid is the most that is read of what a tool says: many times what it is told to
+// measure.
+const maxSaid = 1 << 20
 
 // lookFor finds a program.
 func lookFor(program string) (string, error) {

@@ -3,10 +3,13 @@
 package prove
 
 import (
+	"context"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // fakeTool runs what it watches, and says of it what it is told to.
@@ -20,6 +23,19 @@ while [ "$1" != "$PROVE_TEST_SELF" ]; do shift; done
 [ -n "$PROVE_TEST_NO_PERMISSION" ] && { echo "ERR_NVGPUCTRPERM"; exit 1; }
 "$@"
 echo "========= $PROVE_TEST_SAYS"
+`
+
+// ncuTable is written after what NVIDIA documents of ncu --csv --page raw: a line of names
+// and one of units come first.
+const ncuTable = `
+==PROF== Connected to process 1
+==PROF== Disconnected from process 1
+"ID","Process ID","Kernel Name","Block Size","dram__throughput.avg.pct_of_peak_sustained_elapsed","gpu__time_duration.sum","sm__warps_active.avg.pct_of_peak_sustained_active"
+"","","","","%","ns","%"
+"0","1","linear_64x64","(128, 1, 1)","2.00","5,504","12.50"
+"1","1","norm_64","(32, 1, 1)","1.00","9,000","3.00"
+"2","1","linear_64x64","(128, 1, 1)","3.00","6,496","13.50"
+"3","1","broken","(32, 1, 1)","n/a","9,000","3.00"
 `
 
 // TestTools lets tools that are scripts watch a part, and wants what they find.
@@ -50,13 +66,23 @@ func TestTools(t *testing.T) {
 		{"memcheck", "ERROR SUMMARY: 10 errors", Fail, "memcheck: ERROR SUMMARY: 10 error"},
 		{"racecheck", "RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)", Pass, ""},
 		{"racecheck", "RACECHECK SUMMARY: 2 hazards displayed (2 errors, 0 warnings)", Fail, "racecheck: RACECHECK SUMMARY: 2 hazard"},
-		{"ncu", "12.5", Pass, ""},
+		{"ncu", "", Skipped, "ncu cannot watch here: exit status 0"},
+		{"ncu", "==ERROR== no permission", Skipped, "ncu cannot watch here: ==ERROR== no permission"},
+		{"ncu", ncuTable, Pass, "linear_64x64                              2        6.5       14 %      3 %"},
 	} {
 		t.Setenv("PROVE_TEST_SAYS", c.says)
 		p := conclude(t, runTool, e, c.tool)
-		if page := strings.Join(p.lines(), "\n"); p.Verdict != c.verdict || !strings.Contains(page, c.want) || !strings.Contains(p.Tool.Said, c.says) {
+		if page := strings.Join(p.lines(), "\n"); p.Verdict != c.verdict || !strings.Contains(page, c.want) || !strings.Contains(p.Tool.Said, strings.TrimSpace(c.says)) {
 			t.Errorf("%s, %s: %s\n%+v", c.tool, c.says, page, p.Tool)
 		}
+	}
+	t.Setenv("PROVE_TEST_SAYS", "ERROR SUMMARY: 0 errors")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	p := &Part{Name: "memcheck"}
+	p.conclude(ctx, runTool(ctx, e, p))
+	if p.Verdict != Cut || !strings.HasPrefix(p.Reason, outOfTime) {
+		t.Errorf("what is watched had too little time: %+v", p)
 	}
 	t.Setenv("PROVE_TEST_NO_PERMISSION", "1")
 	if p := conclude(t, runTool, e, "ncu"); p.Verdict != Skipped || !strings.Contains(p.Tool.Said, "ERR_NVGPUCTRPERM") {
@@ -64,5 +90,34 @@ func TestTools(t *testing.T) {
 	}
 	if p := conclude(t, runTool, e, "memcheck"); p.Verdict != Fail || !strings.Contains(p.Reason, "left no result") {
 		t.Errorf("a sanitizer that runs nothing: %+v", p)
+	}
+}
+
+// TestNcu reads tables of other columns, of none, and cut short.
+func TestNcu(t *testing.T) {
+	got := ncuKernels(ncuTable)
+	want := []Watched{{"linear_64x64", 2, 6.496, 0.135, 0.03}, {"norm_64", 1, 9, 0.03, 0.01}}
+	if len(got) != len(want) {
+		t.Fatalf("%+v", got)
+	}
+	for i := range want {
+		if g, w := got[i], want[i]; g.Name != w.Name || g.Launches != w.Launches || math.Abs(g.Microseconds-w.Microseconds) > 1e-9 ||
+			math.Abs(g.Occupancy-w.Occupancy) > 1e-9 || math.Abs(g.Memory-w.Memory) > 1e-9 {
+			t.Errorf("%+v, want %+v", g, w)
+		}
+	}
+	at := strings.Index(ncuTable, `"1","1","norm`)
+	if got := ncuKernels(ncuTable[:at+9]); len(got) != 1 || got[0].Launches != 1 {
+		t.Errorf("of a table that is cut short: %+v", got)
+	}
+	for _, text := range []string{"", "==PROF== nothing", `"ID","Kernel Name"` + "\n\"0\",\"a\"\n", `"ID","` + "\n"} {
+		if got := ncuKernels(text); got != nil {
+			t.Errorf("%q: %+v", text, got)
+		}
+	}
+	for _, metric := range ncuMetrics {
+		if !strings.Contains(strings.Join(ncuArgs, " "), metric) {
+			t.Errorf("ncu is not asked for %s", metric)
+		}
 	}
 }

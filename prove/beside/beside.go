@@ -111,6 +111,7 @@ type Options struct {
 	Set    []string      // on top of the case's, for both: fewer examples on a slow device
 	Rounds int           // that each has
 	Length time.Duration // of a turn, about; a step at least
+	Cache  string        // a folder for what PyTorch has compiled; "": PyTorch's own
 	Say    func(format string, args ...any)
 }
 
@@ -150,9 +151,17 @@ func Run(ctx context.Context, c Contest, t *Torch, d cuda.Driver, o Options) (*R
 	}
 	both := rounds.Measure(ctx, []rounds.Contestant{
 		{Title: "mlc", Start: func(ctx context.Context) (rounds.Runner, error) { return start(ctx, m, d) }},
-		{Title: c.String(), Start: rounds.Process(c.Way.Command(t.Python, dir, problem)...)},
+		{Title: c.String(), Start: rounds.Process(append(o.cached(), c.Way.Command(t.Python, dir, problem)...)...)},
 	}, rounds.Options{Rounds: o.Rounds, Length: o.Length, Say: o.Say})
 	return conclude(ctx, both[0], both[1], &Result{Torch: t.Version, Python: t.Python, Batch: m.Train.Batch}, o.Rounds)
+}
+
+// cached begins a command that leaves what PyTorch compiles in the folder for it.
+func (o *Options) cached() []string {
+	if o.Cache == "" {
+		return nil
+	}
+	return []string{"env", "TORCHINDUCTOR_CACHE_DIR=" + filepath.Join(o.Cache, "inductor"), "TRITON_CACHE_DIR=" + filepath.Join(o.Cache, "triton")}
 }
 
 // conclude compares the rounds that both have finished.

@@ -1,0 +1,291 @@
+package prove
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/arithlang/mlc/runtime/cuda"
+)
+
+// crowd is how many parts the phases of lanes have.
+const crowd = 5
+
+// lanes is a table of phases whose parts look for each other.
+func lanes() []phase {
+	parts := func(*Env) (names []string, why string) {
+		for i := range crowd {
+			names = append(names, fmt.Sprint("part ", i))
+		}
+		return names, ""
+	}
+	mark := func(e *Env, what string, place int) string {
+		return filepath.Join(e.dir, fmt.Sprint(what, "-", place))
+	}
+	awaitFile := func(ctx context.Context, path string) error {
+		for ctx.Err() == nil {
+			if _, err := os.Stat(path); err == nil {
+				return nil
+			}
+			time.Sleep(time.Millisecond)
+		}
+		return fmt.Errorf("no %s", filepath.Base(path))
+	}
+	return []phase{
+		// Each part ends after the one behind it: all must have begun.
+		{name: "abreast", doc: "abreast", share: 1, parts: parts, abreast: true, run: func(ctx context.Context, e *Env, p *Part) error {
+			if next := e.place + 1; next < crowd {
+				if err := awaitFile(ctx, mark(e, "end", next)); err != nil {
+					return err
+				}
+			}
+			return os.WriteFile(mark(e, "end", e.place), nil, 0o600)
+		}},
+		// No part meets another.
+		{name: "alone", doc: "alone", share: 1, parts: parts, run: func(_ context.Context, e *Env, p *Part) error {
+			path := mark(e, "alone", 0)
+			f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL, 0o600)
+			if err != nil {
+				return err
+			}
+			time.Sleep(20 * time.Millisecond)
+			return errors.Join(f.Close(), os.Remove(path))
+		}},
+		// The second dies: those behind it may not count on it, if they begin later.
+		{name: "dying", doc: "dying", share: 1, parts: parts, abreast: true, run: func(ctx context.Context, e *Env, p *Part) error {
+			if e.place == 1 {
+				os.Exit(3)
+			}
+			p.Reason = fmt.Sprint("before: ", e.before)
+			return nil
+		}},
+		// There is time for the first.
+		{name: "half", doc: "half", share: 0.3, parts: parts, run: func(ctx context.Context, e *Env, p *Part) error {
+			if e.place == 0 {
+				return nil
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		}},
+		{name: "device", doc: "device", share: 1, parts: parts, abreast: true, run: func(_ context.Context, e *Env, p *Part) error {
+			if _, err := os.Stat(mark(e, "begun", 0)); e.place > 0 || !errors.Is(err, fs.ErrNotExist) {
+				return errors.New("the first part is not alone")
+			}
+			return errors.Join(os.WriteFile(mark(e, "begun", 0), nil, 0o600), cuda.ErrUnavailable)
+		}},
+	}
+}
+
+// proveLanes runs phases of lanes on a machine of so many cores, and gives the names of
+// parts in the order of their ends.
+func proveLanes(t *testing.T, cores int, only ...string) (*Result, []string) {
+	t.Helper()
+	t.Setenv(asChild, "1")
+	var said []string
+	o := Options{Device: "sim", Budget: time.Minute, Only: only, Command: []string{os.Args[0]}, cores: cores, memory: math.Inf(1)}
+	o.Say = func(_ string, p *Part) { said = append(said, p.Name) }
+	r, err := run(t.Context(), o, append(faults(), lanes()...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, said
+}
+
+// TestAbreast wants parts to run at once, once one has found the device, and to be
+// reported in their order; and parts that measure time to be alone.
+func TestAbreast(t *testing.T) {
+	r, said := proveLanes(t, 2*crowd, "right", "abreast", "alone")
+	if r.Verdict != Pass {
+		t.Errorf("%s", r.Page())
+	}
+	want, _ := lanes()[0].parts(nil)
+	for _, p := range r.Phases[1:] {
+		var got []string
+		for _, part := range p.Parts {
+			got = append(got, part.Name)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: the parts are %v", p.Name, got)
+		}
+	}
+	if said = said[1 : 1+crowd]; !slices.Equal(slices.Sorted(slices.Values(said)), want) {
+		t.Errorf("they have ended as %v", said)
+	}
+	r, said = proveLanes(t, 2*crowd, "device")
+	if r.Verdict != Unavailable || len(said) != 1 || len(r.Phases[0].Parts) != 1 {
+		t.Errorf("without a device: %v\n%s", said, r.Page())
+	}
+}
+
+// TestTrusted wants parts to be told of those before them that have not ended badly.
+func TestTrusted(t *testing.T) {
+	r, _ := proveLanes(t, 2, "dying") // one after the other
+	for i, p := range r.Phases[0].Parts {
+		want := []string{"before: []", "", "before: [0]", "before: [0 2]", "before: [0 2 3]"}[i]
+		if p.Reason != want && i != 1 || i == 1 && p.Verdict != Fail {
+			t.Errorf("%s: %s, %q, want %q", p.Name, p.Verdict, p.Reason, want)
+		}
+	}
+}
+
+// TestHowMany counts the parts that run at once.
+func TestHowMany(t *testing.T) {
+	for _, c := range []struct {
+		cores           int
+		gib             float64
+		abreast, opened bool
+		want            int
+	}{
+		{16, 64, true, true, 8}, {64, math.Inf(1), true, true, mostAbreast}, {6, 64, true, true, 3}, {1, 64, true, true, 1},
+		{16, 11, true, true, 3}, {16, 0, true, true, 1}, {16, 64, true, false, 1}, {16, 64, false, true, 1},
+	} {
+		j := job{opened: c.opened}
+		j.cores, j.memory = c.cores, c.gib*(1<<30)
+		p := phase{abreast: c.abreast, env: []string{"A=1"}}
+		if got := j.abreast(p); got != c.want {
+			t.Errorf("%+v: %d", c, got)
+		}
+		if got := strings.Join(j.env(p), " "); !strings.HasPrefix(got, "A=1") || strings.Contains(got, "GOMAXPROCS=") != (c.want > 1) {
+			t.Errorf("%+v: %s", c, got)
+		}
+	}
+}
+
+// TestFreeMemory reads what a machine and its control group say.
+func TestFreeMemory(t *testing.T) {
+	for _, c := range []struct {
+		files map[string]string
+		want  float64
+	}{
+		{nil, math.Inf(1)},
+		{map[string]string{"proc/meminfo": "MemTotal:  100 kB\nMemAvailable:   50 kB\n"}, 51200},
+		{map[string]string{"proc/meminfo": "MemAvailable: 50 kB\n", "sys/fs/cgroup/memory.max": "max\n", "sys/fs/cgroup/memory.current": "7\n"}, 51200},
+		{map[string]string{"proc/meminfo": "MemAvailable: 50 kB\n", "sys/fs/cgroup/memory.max": "1000\n", "sys/fs/cgroup/memory.current": "700\n"}, 300},
+	} {
+		root := fstest.MapFS{}
+		for name, text := range c.files {
+			root[name] = &fstest.MapFile{Data: []byte(text)}
+		}
+		if got := freeMemory(root); got != c.want {
+			t.Errorf("%v: %g", c.files, got)
+		}
+	}
+}
+
+// TestLimits gives a part that others wait for half the time of its phase, but twice what
+// it needs; one whose phase has no time left gets some where there is plenty.
+func TestLimits(t *testing.T) {
+	for _, c := range []struct {
+		device   string
+		abreast  bool
+		place, n int
+		phase    time.Duration // that it has left
+		all      time.Duration
+		want     time.Duration
+	}{
+		{"sim", false, 0, 9, 80, 200, 40},
+		{"sim", false, 8, 1, 80, 200, 80},
+		{"sim", true, 3, 6, 80, 200, 80},
+		{"sim", true, 3, 6, 0, 200, 1},
+		{"sim", true, 3, 6, 0, 3, 0},
+		{"cuda", false, 1, 9, 80, 200, 40},
+		{"cuda", false, 1, 9, 14, 200, 14},
+		{"cuda", false, 1, 9, 30, 200, 20},
+		{"cuda", true, 1, 9, 0, 200, 0},
+		{"cuda", true, 0, 9, 0, 200, 10},
+		{"cuda", true, 0, 9, 0, 39, 0},
+	} {
+		j := job{Options: Options{Device: c.device, cores: 16, memory: math.Inf(1)}, opened: true, end: time.Now().Add(c.all * time.Second)}
+		j.end = j.end.Add(time.Second / 2)
+		got := j.limit(phase{abreast: c.abreast, needs: seconds(10)}, request{Place: c.place}, time.Now().Add(c.phase*time.Second), c.n)
+		if got.Round(time.Second) != c.want*time.Second {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+// TestNeeds does not start parts that could do nothing.
+func TestNeeds(t *testing.T) {
+	table := faults()[:1]
+	table[0].needs = seconds(10)
+	started := false
+	o := Options{Device: "cuda", Budget: 8 * time.Second, Command: []string{"/nowhere/at/all"}}
+	o.Say = func(_ string, p *Part) { started = p.Limit > 0 }
+	r, err := run(t.Context(), o, table)
+	if err != nil || started || r.Verdict != Cut || !strings.Contains(r.Page(), "for 1 of 1 there was no time") {
+		t.Errorf("%v\n%s", err, r.Page())
+	}
+}
+
+// TestLateEnd wants a part that had to be ended to be a failure only if it had plenty of
+// time.
+func TestLateEnd(t *testing.T) {
+	if v, why := late(time.Second); v != Cut || why != "budget: it was ended after 1.0 seconds" {
+		t.Errorf("%s, %s", v, why)
+	}
+	if v, why := late(generous); v != Fail || why != "it took longer than it was given, 20.0 seconds, and was ended" {
+		t.Errorf("%s, %s", v, why)
+	}
+}
+
+// TestWhole wants a part that has done everything to pass, though its time has ended.
+func TestWhole(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
+	e := &Env{Device: "sim", models: []model{{name: "tiny"}}, dir: t.TempDir()}
+	p := &Part{Name: "tiny"}
+	p.conclude(ctx, runMachine(ctx, e, p))
+	if p.Verdict != Pass || p.Reason != "" || p.Module == nil {
+		t.Errorf("%+v", p)
+	}
+	p = &Part{Name: "tiny"}
+	p.conclude(ctx, runKernels(ctx, e, p))
+	if p.Verdict != Cut || !strings.HasPrefix(p.Reason, outOfTime) || p.Kernels.Compared == p.Kernels.Kernels {
+		t.Errorf("%+v, %+v", p, p.Kernels)
+	}
+}
+
+// TestShared wants the kernels of two specs compared by the first in the table, though
+// both are compared at once, unless that has ended badly.
+func TestShared(t *testing.T) {
+	models := []model{{name: "tiny"}, {"tiny", []string{"train.seed=2"}}}
+	e := func(dir string, place int, before ...int) *Env {
+		return &Env{Device: "sim", models: models, dir: dir, place: place, before: before}
+	}
+	dir := t.TempDir()
+	second := make(chan *Part)
+	go func() {
+		p := &Part{Name: models[1].String()}
+		p.conclude(t.Context(), runKernels(t.Context(), e(dir, 1, 0), p))
+		second <- p
+	}()
+	first := conclude(t, runKernels, e(dir, 0), models[0].String())
+	if p := <-second; p.Verdict != Pass || p.Kernels.Compared != 0 || p.Kernels.Same != p.Kernels.Kernels || p.Kernels.Kernels == 0 {
+		t.Errorf("the second compares again: %+v, %+v", p, p.Kernels)
+	}
+	if first.Verdict != Pass || first.Kernels.Compared != first.Kernels.Kernels {
+		t.Errorf("the first leaves out: %+v, %+v", first, first.Kernels)
+	}
+	dir = t.TempDir()
+	if _, err := e(dir, 0).claim(t.Context(), []string{"a", "b"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := e(dir, 0).note("a"); err != nil {
+		t.Fatal(err)
+	}
+	for want, env := range map[string]*Env{"a b": e(dir, 1, 0), "a": e(dir, 1)} {
+		theirs, err := env.claim(t.Context(), []string{"b", "c"})
+		if err != nil || len(theirs) != len(strings.Fields(want)) || !theirs["a"] || theirs["b"] != strings.Contains(want, "b") {
+			t.Errorf("%v, %v, want %s", theirs, err, want)
+		}
+	}
+}
