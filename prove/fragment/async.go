@@ -196,7 +196,7 @@ func boxProbes() []*Probe {
 			tileWords, tileWords+1)
 		all = append(all, &Probe{Name: fmt.Sprintf("cp.async.bulk.tensor.2d.shared.global box %d %d swizzle %d", box.Elements, box.Rows, box.Swizzle),
 			Group: "tma", Doc: "a copy of a box of rows, perhaps beyond the edges of what there is",
-			Claim: Unknown, Target: "sm_90", Version: "8.0", Threads: warp,
+			Claim: Unknown, Target: "sm_90", Version: "8.3", Threads: warp,
 			In: repeat(typesOf("bf16x2")[0], tileWords, typesOf("s32")[0], 2), Out: repeat(typesOf("u32")[0], 3, typesOf("b32")[0], tileWords),
 			draw: draw{"box", corners}, thin: 2, box: &box, body: arriving(fmt.Sprint(2*box.Elements*box.Rows), copies)})
 	}
