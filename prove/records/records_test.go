@@ -57,7 +57,7 @@ func TestRecords(t *testing.T) {
 				if row.Claim != fragment.Unknown {
 					compared++
 				}
-				if row.Claim != fragment.Unknown && row.Results == 0 {
+				if row.Claim != fragment.Unknown && row.Results == 0 && row.Error == "" {
 					t.Errorf("nothing was compared of %s", row.Probe)
 				}
 			}
@@ -66,6 +66,65 @@ func TestRecords(t *testing.T) {
 			}
 			t.Logf("%d of %d probes compared", compared, len(report.Rows))
 		})
+	}
+}
+
+// recordings are all that a result has.
+func recordings(r *prove.Result) []*fragment.Recording {
+	var all []*fragment.Recording
+	for _, p := range r.Phases {
+		for _, part := range p.Parts {
+			if part.Fragments != nil {
+				all = append(all, part.Fragments.Recording)
+			}
+		}
+	}
+	return all
+}
+
+// TestModels changes a bit of a result of every probe that a model has, and wants it
+// found.
+func TestModels(t *testing.T) {
+	r, err := prove.Load("h100-2026-11-26.json.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := prove.Replay(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims := map[string]fragment.Claim{}
+	for _, row := range report.Rows {
+		claims[row.Probe] = row.Claim
+	}
+	changed := map[string]bool{}
+	for _, recording := range recordings(r) {
+		recording.Probes = slices.DeleteFunc(recording.Probes, func(one *fragment.Recorded) bool {
+			return claims[one.Name] != fragment.Modelled || one.Error != ""
+		})
+		for _, one := range recording.Probes {
+			one.Outputs[len(one.Outputs)/2] ^= 1
+			changed[one.Name] = true
+		}
+	}
+	report, err = prove.Replay(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range report.Differences {
+		if !changed[d.Probe] {
+			t.Errorf("found besides: %s", d)
+		}
+		delete(changed, d.Probe)
+	}
+	if len(changed) > 0 || len(report.Differences) < 40 {
+		t.Errorf("%d differences are found, none of %v", len(report.Differences), changed)
+	}
+	for _, recording := range recordings(r) {
+		recording.Capability = "10.0" // tensor cores of another generation
+	}
+	if report, err = prove.Replay(t.Context(), r); err != nil || len(report.Differences) > 0 {
+		t.Errorf("models are held against compute capability 10.0: %v, %v", report.Differences, err)
 	}
 }
 
