@@ -1,9 +1,12 @@
 package prove
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -180,7 +183,23 @@ func read(text []byte, r *Result) error {
 // maxResult is the most bytes that a file may have.
 const maxResult = 1 << 30
 
-// Load reads the file of a result.
+// expand undoes gzip, where a text begins as a file of gzip does and no JSON can.
+func expand(text []byte) ([]byte, error) {
+	if !bytes.HasPrefix(text, []byte{0x1f, 0x8b}) {
+		return text, nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	text, err = io.ReadAll(io.LimitReader(z, maxResult+1))
+	if err == nil && len(text) > maxResult {
+		err = fmt.Errorf("want at most %d bytes", maxResult)
+	}
+	return text, err
+}
+
+// Load reads the file of a result, which may be compressed by gzip.
 func Load(path string) (*Result, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -192,6 +211,9 @@ func Load(path string) (*Result, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
+	}
+	if text, err = expand(text); err != nil {
+		return nil, fmt.Errorf("%s is no result of mlc prove: %w", path, err)
 	}
 	var r Result
 	if err := read(text, &r); err != nil {

@@ -37,7 +37,7 @@ func approxProbes() []*Probe {
 		{pattern: "div.approx{,.ftz}.f32", in: "2*f32", out: "f32",
 			doc: "a quotient within 2 ulp, of divisors from 2^-126 to 2^126", bound: divisorBound, draw: quotients},
 		{pattern: "ex2.approx.f16x2", in: "f16x2", out: "f16x2",
-			doc: "2^x in half precision within 2^-9.9, relative", bound: always(tolerance{rel: math.Exp2(-9.9)}), draw: within(-25, 16)},
+			doc: "2^x in half precision within 2^-9.9, relative", bound: halfExponentBound, draw: within(-25, 16)},
 		{pattern: "tanh.approx.f16x2", in: "f16x2", out: "f16x2",
 			doc: "tanh x in half precision within 2^-10.987", bound: always(tolerance{abs: math.Exp2(-10.987)}), draw: within(-5, 5)},
 		{pattern: "ex2.approx.ftz.bf16x2", in: "bf16x2", out: "bf16x2", target: "sm_90",
@@ -47,6 +47,17 @@ func approxProbes() []*Probe {
 		{pattern: "{rcp.approx.ftz,rsqrt.approx,rsqrt.approx.ftz}.f64", in: "f64", out: "f64", claim: Unknown,
 			doc: "a first approximation in double precision, of no promised accuracy", draw: within(1, 4)},
 	})
+}
+
+// halfExponentBound allows subnormal results to be cut instead of rounded, half a unit
+// more: the manual gives only a relative error, which no subnormal number can keep, and
+// an H100 cuts them.
+func halfExponentBound(in []float64) (tolerance, bool) {
+	t := tolerance{rel: math.Exp2(-9.9)}
+	if in[0] < -14 {
+		t.abs = 0x1p-25
+	}
+	return t, true
 }
 
 func logBound(in []float64) (tolerance, bool) {

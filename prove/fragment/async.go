@@ -20,12 +20,12 @@ func asyncProbes() []*Probe {
 		{"cp.async.bulk.shared.global", "a bulk copy to shared memory that arrives at a barrier", bulkIn(1)},
 		{"cp.async.bulk.shared.global twice", "two bulk copies that arrive at one barrier", bulkIn(2)},
 	} {
-		p := &Probe{Name: f.name, Group: "tma", Doc: f.doc, Claim: Unknown, Target: "sm_90", Version: "8.0", Threads: warp,
+		p := &Probe{Name: f.name, Group: "tma", Doc: f.doc, model: bulkInModel, Target: "sm_90", Version: "8.0", Threads: warp,
 			In: in, Out: append(typesOf("3*u32"), out...), draw: sizes, body: f.body, thin: 2}
 		all = append(all, p)
 	}
 	all = append(all, &Probe{Name: "cp.async.bulk.global.shared", Group: "tma", Doc: "a bulk copy from shared memory",
-		Claim: Unknown, Target: "sm_90", Version: "8.0", Threads: warp, In: in, Out: out, draw: sizes, body: bulkOut(), image: true, thin: 2})
+		model: bulkOutModel, Target: "sm_90", Version: "8.0", Threads: warp, In: in, Out: out, draw: sizes, body: bulkOut(), image: true, thin: 2})
 	all = append(all, boxProbes()...)
 	for _, p := range all {
 		p.complete()
@@ -69,7 +69,7 @@ func scriptProbe(name, target, version string, operations int, doc string) *Prob
 			line("mbarrier.test_wait.parity.shared.b64 %%p, [%%bar], %d;\nselp.u32 %%what, %d, 0, %%p;\nor.b32 %%d%d, %%d%d, %%what;", parity, 1<<parity, i, i)
 		}
 	}
-	return &Probe{Name: name, Group: "mbarrier", Doc: doc, Claim: Unknown, Target: target, Version: version, Threads: 1,
+	return &Probe{Name: name, Group: "mbarrier", Doc: doc, model: scriptModel, Target: target, Version: version, Threads: 1,
 		In: repeat(typesOf("u32")[0], 1+scriptSteps), Out: repeat(typesOf("b32")[0], scriptSteps), body: b.String(),
 		draw: draw{fmt.Sprintf("script of %d", operations), func(p *Probe, s *source, number int, in [][]uint64) { script(s, operations, in) }}}
 }
@@ -196,7 +196,7 @@ func boxProbes() []*Probe {
 			tileWords, tileWords+1)
 		all = append(all, &Probe{Name: fmt.Sprintf("cp.async.bulk.tensor.2d.shared.global box %d %d swizzle %d", box.Elements, box.Rows, box.Swizzle),
 			Group: "tma", Doc: "a copy of a box of rows, perhaps beyond the edges of what there is",
-			Claim: Unknown, Target: "sm_90", Version: "8.0", Threads: warp,
+			Claim: Unknown, Target: "sm_90", Version: "8.3", Threads: warp,
 			In: repeat(typesOf("bf16x2")[0], tileWords, typesOf("s32")[0], 2), Out: repeat(typesOf("u32")[0], 3, typesOf("b32")[0], tileWords),
 			draw: draw{"box", corners}, thin: 2, box: &box, body: arriving(fmt.Sprint(2*box.Elements*box.Rows), copies)})
 	}

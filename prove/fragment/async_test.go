@@ -66,8 +66,8 @@ func (d *describer) Describe(t cuda.Tensor) (r [128]byte, err error) {
 	return r, nil
 }
 
-// TestBoxes wants the descriptor of all inputs where the kernel's third parameter
-// lies, and boxes that begin within reach of their case.
+// TestBoxes wants the descriptor of all inputs in memory, its address as the third
+// parameter of the kernel, and boxes that begin within reach of their case.
 func TestBoxes(t *testing.T) {
 	p, err := choose([]string{"cp.async.bulk.tensor.2d.shared.global box 32 8 swizzle 64"})
 	if err != nil {
@@ -75,19 +75,45 @@ func TestBoxes(t *testing.T) {
 	}
 	r := &Recording{Inputs: map[string][]byte{}}
 	one := p[0].prepare(r, Options{Cases: 2048})
-	d := &describer{}
-	args, err := arguments(d, one, 0x1000, 0x2000, len(r.Inputs[one.Inputs]))
+	if !strings.Contains(one.PTX, ".param .u64 inputs, .param .u64 outputs, .param .u64 map)") {
+		t.Errorf("the kernel has other parameters:\n%s", one.PTX)
+	}
+	const instead = `.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry probe(.param .u64 inputs, .param .u64 outputs, .param .u64 map)
+{
+	.reg .b32 %x, %y;
+	.reg .b64 %a, %out;
+	.reg .pred %other;
+	mov.u32 %x, %tid.x;
+	mov.u32 %y, %ctaid.x;
+	or.b32 %x, %x, %y;
+	setp.ne.u32 %other, %x, 0;
+	@%other ret;
+	ld.param.u64 %out, [outputs];
+	ld.param.u64 %a, [inputs];
+	st.global.u64 [%out], %a;
+	ld.param.u64 %a, [map];
+	st.global.u64 [%out+8], %a;
+	ld.global.u64 %a, [%a+120];
+	st.global.u64 [%out+16], %a;
+	ret;
+}`
+	d := &describer{Driver: another{open(t, 90), func(string) (string, error) { return instead, nil }}}
+	out, err := run(d, one, r.Inputs[one.Inputs])
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := cuda.Tensor{Address: 0x1000, Element: 9, Size: [2]int{64, 320}, Stride: 128, Box: [2]int{32, 8}, Swizzle: 64}
+	word := func(i int) uint64 { return binary.LittleEndian.Uint64(out[8*i:]) }
+	if word(1)%128 != 0 || word(2) != 0xabababababababab {
+		t.Errorf("the kernel sees a descriptor at %#x that ends with %#x", word(1), word(2))
+	}
+	want := cuda.Tensor{Address: cuda.Ptr(word(0)), Element: 9, Size: [2]int{64, 320}, Stride: 128, Box: [2]int{32, 8}, Swizzle: 64}
 	if d.told != want {
 		t.Errorf("%+v is described, want %+v", d.told, want)
 	}
-	if len(args) != 192 || binary.LittleEndian.Uint64(args[8:]) != 0x2000 || args[63] != 0 || args[64] != 0xab || args[191] != 0xab {
-		t.Errorf("parameters are %x", args)
-	}
-	if _, err := arguments(struct{ cuda.Driver }{}, one, 0, 0, 0); err == nil || !strings.Contains(err.Error(), "tensors") {
+	if _, err := describe(struct{ cuda.Driver }{}, d.told); err == nil || !strings.Contains(err.Error(), "tensors") {
 		t.Error(err)
 	}
 	before := 0

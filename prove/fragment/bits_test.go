@@ -18,7 +18,10 @@ func bit(x uint64, i int) uint64 { return x >> i & 1 }
 // field is bfe and bfi, bit by bit as the manual writes them.
 func field(words []string, width int, in []uint64) uint64 {
 	last := len(in) - 1
-	pos, length := int(in[last-1]&255), int(in[last]&255)
+	pos, length := int(in[last-1]), int(in[last])
+	if width == 32 {
+		pos, length = pos&255, length&255
+	}
 	if words[0] == "bfi" {
 		r := in[1]
 		for i := 0; i < length && pos+i < width; i++ {
@@ -81,6 +84,9 @@ func findNth(mask uint64, base, n int) uint64 {
 			return uint64(base)
 		}
 		return 0xffffffff
+	}
+	if n == -1<<31 {
+		return 0
 	}
 	step, left := 1, n
 	if n < 0 {
@@ -240,6 +246,11 @@ func changed(name string, t Type, in []uint64) uint64 {
 		m := "add.rn"
 		if t.width == 32 && words[1] == "global" {
 			m = "add.rn.ftz"
+		}
+		for _, nan := range []uint64{x, old} { // which stays as it is
+			if t.width == 64 && words[1] == "global" && t.isNaN(nan) {
+				return nan
+			}
 		}
 		var elements []uint64
 		for e := range t.count {

@@ -93,7 +93,11 @@ func convertProbes() []*Probe {
 		{pattern: "cvt.rn.f64.s64", in: "s64", out: "f64", doc: "an integer rounded to a double"},
 		{pattern: "cvt.sat.{s8,s16}.s32", in: "s32", out: "s32", doc: "an integer clamped to a shorter one"},
 		{pattern: "cvt.sat.{u8,u16}.s32", in: "s32", out: "u32", doc: "an integer clamped to a shorter one"},
-		{pattern: "cvt.rn.satfinite{,.relu}.{e4m3x2,e5m2x2}.f32", in: "2*f32", out: "b16", target: "sm_89", version: "8.4", claim: Unknown,
-			doc: "two singles rounded to a pair of 8 bits each"},
+		bytePair("e4m3", ""), bytePair("e5m2", ""), bytePair("e4m3", ".relu"), bytePair("e5m2", ".relu"),
 	})
+}
+
+func bytePair(to, relu string) row {
+	return row{pattern: "cvt.rn.satfinite" + relu + "." + to + "x2.f32", in: "2*f32", out: "b16", target: "sm_89", version: "8.4",
+		doc: "two singles rounded to a pair of 8 bits each", model: bytePairModel(registerType(to), relu != "")}
 }

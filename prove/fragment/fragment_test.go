@@ -32,8 +32,7 @@ func record(t *testing.T, arch int, o Options) *Recording {
 
 // eachCase compares what the simulator gives with an oracle, in all cases of the
 // probes of a group that the simulator knows exactly. The oracle has all operands
-// of a case and gives the results of a thread. A NaN of double precision may be
-// any.
+// of a case and gives the results of a thread.
 func eachCase(t *testing.T, group string, want func(p *Probe, in [][]uint64, thread int) []uint64) {
 	t.Helper()
 	known := map[string]*Probe{}
@@ -59,7 +58,7 @@ func eachCase(t *testing.T, group string, want func(p *Probe, in [][]uint64, thr
 			for thread := range one.Threads {
 				for k, x := range want(p, in, thread) {
 					ot := one.Out[k]
-					if got := out[k][thread]; got != x && !(ot.name == "f64" && ot.isNaN(got) && ot.isNaN(x)) {
+					if got := out[k][thread]; got != x {
 						if wrong++; wrong < 4 {
 							var operands []string
 							for k, it := range one.In {

@@ -6,7 +6,8 @@ import (
 )
 
 // PTX is the module of the probe. Its one entry, probe, has two parameters: where
-// the inputs lie and where the outputs go. In the body %a0, %a1.. are the operands
+// the inputs lie and where the outputs go; a box has a third one, where the descriptor
+// of the inputs lies. In the body %a0, %a1.. are the operands
 // of the thread, %d0, %d1.. its results, %in and %out the memory of its case, and
 // %thread its number there.
 func (p *Probe) PTX() string {
@@ -19,7 +20,7 @@ func (p *Probe) PTX() string {
 	line(".version %s\n.target %s\n.address_size 64\n", p.Version, p.Target)
 	parameters := ".param .u64 inputs, .param .u64 outputs"
 	if p.box != nil {
-		parameters += ", .param .align 64 .b8 map[128]"
+		parameters += ", .param .u64 map"
 	}
 	line(".visible .entry probe(%s)\n{", parameters)
 	line("\t.reg .b32 %%thread, %%case;\n\t.reg .b64 %%in, %%out, %%skip;")
@@ -30,7 +31,8 @@ func (p *Probe) PTX() string {
 	line("\tld.param.u64 %%in, [inputs];\n\tmul.wide.u32 %%skip, %%case, %d;\n\tadd.u64 %%in, %%in, %%skip;", inBytes)
 	line("\tld.param.u64 %%out, [outputs];\n\tmul.wide.u32 %%skip, %%case, %d;\n\tadd.u64 %%out, %%out, %%skip;", outBytes)
 	if p.box != nil {
-		line("\t.reg .b64 %%map;\n\tmov.b64 %%map, map;\n\tcvta.param.u64 %%map, %%map;")
+		// The host has written the descriptor, so that the fence is of the whole system.
+		line("\t.reg .b64 %%map;\n\tld.param.u64 %%map, [map];\n\tfence.proxy.tensormap::generic.acquire.sys [%%map], 128;")
 	}
 	if !p.image {
 		p.move(line, "ld", "a", "in", p.In, inAt)

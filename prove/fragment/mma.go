@@ -42,7 +42,7 @@ type mmaForm struct {
 	d, a, b, c      string
 	after           string // behind the types
 	target, version string
-	claim           Claim
+	model           model
 }
 
 // registerTypes are the types of registers that hold elements of a type.
@@ -73,8 +73,8 @@ var mmaForms = []mmaForm{
 	{shapes: "m16n8k64", mods: ".satfinite", d: "s32", a: "u4", b: "s4", c: "s32"},
 	{shapes: "m8n8k128 m16n8k256", d: "s32", a: "b1", b: "b1", c: "s32", after: ".xor.popc"},
 	{shapes: "m16n8k256", d: "s32", a: "b1", b: "b1", c: "s32", after: ".and.popc"},
-	{shapes: "m16n8k32", d: "f32", a: "e4m3", b: "e4m3", c: "f32", target: "sm_89", version: "8.4", claim: Unknown},
-	{shapes: "m16n8k32", d: "f32", a: "e5m2", b: "e4m3", c: "f32", target: "sm_89", version: "8.4", claim: Unknown},
+	{shapes: "m16n8k32", d: "f32", a: "e4m3", b: "e4m3", c: "f32", target: "sm_89", version: "8.4", model: products(mmaBytesDot)},
+	{shapes: "m16n8k32", d: "f32", a: "e5m2", b: "e4m3", c: "f32", target: "sm_89", version: "8.4", model: products(mmaBytesDot)},
 }
 
 func mmaProbes() []*Probe {
@@ -94,7 +94,7 @@ func mmaProbes() []*Probe {
 func (f *mmaForm) probe(shape string, x *product) *Probe {
 	tail := fmt.Sprintf("%s.row.col%s.%s.%s.%s.%s%s", shape, f.mods, f.d, f.a, f.b, f.c, f.after)
 	na, nb, nc, nd := x.m*x.k/(warp*x.a.count), x.n*x.k/(warp*x.b.count), x.m*x.n/(warp*x.c.count), x.m*x.n/(warp*x.d.count)
-	p := &Probe{Name: "mma." + tail, Group: "mma", Doc: "a product of matrices in registers, added to a third", Claim: f.claim,
+	p := &Probe{Name: "mma." + tail, Group: "mma", Doc: "a product of matrices in registers, added to a third", model: f.model,
 		Target: f.target, Version: f.version, Threads: warp,
 		In: repeat(x.a, na, x.b, nb, x.c, nc), Out: repeat(x.d, nd), product: x, draw: productDraw(x), thin: 2}
 	p.body = fmt.Sprintf("mma.sync.aligned.%s %s, %s, %s, %s;", tail,

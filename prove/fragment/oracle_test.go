@@ -16,6 +16,7 @@ type mode struct {
 	round          string // rn, rz, rm, rp or rna
 	ftz, sat, relu bool
 	satfinite      bool
+	ftzIn          bool // of a conversion: the operand is flushed
 }
 
 func modeOf(words []string) mode {
@@ -111,7 +112,7 @@ func (m mode) finish(t Type, x uint64) uint64 {
 // nan is the NaN that instructions make.
 func nan(t Type) uint64 {
 	if t.width == 64 {
-		return math.Float64bits(math.NaN())
+		return 0xfff8 << 48
 	}
 	return t.mask() &^ t.sign()
 }
@@ -125,6 +126,13 @@ func (m mode) flush(t Type, x uint64) uint64 {
 
 func rat(t Type, x uint64) *big.Rat { return new(big.Rat).SetFloat64(t.value(x)) }
 
+// nanOrder has the operands whose NaN an instruction in double precision passes on, the
+// preferred one first.
+var nanOrder = map[string][]int{"add": {1, 0}, "sub": {1, 0}, "mul": {1, 0}, "fma": {1, 0, 2}, "div": {0, 1}, "rcp": {1}, "sqrt": {0}}
+
+// quiet is a NaN of double precision that is quiet.
+func quiet(x uint64) uint64 { return x | 1<<51 }
+
 // arithmetic is the result of an instruction on elements of one float type.
 func arithmetic(name string, t Type, in []uint64) uint64 {
 	words := strings.Split(name, ".")
@@ -136,7 +144,17 @@ func arithmetic(name string, t Type, in []uint64) uint64 {
 		v = append(v, t.value(in[i]))
 		finite = finite && !math.IsInf(v[i], 0) && !math.IsNaN(v[i])
 	}
-	special := func(x float64) uint64 { return m.finish(t, t.nearest(x)) }
+	special := func(x float64) uint64 {
+		for _, i := range nanOrder[words[0]] {
+			if t.width == 64 && math.IsNaN(v[i]) {
+				return quiet(in[i])
+			}
+		}
+		if math.IsNaN(x) {
+			return m.finish(t, nan(t))
+		}
+		return m.finish(t, t.nearest(x))
+	}
 	neg := func(i int) bool { return in[i]&t.sign() != 0 }
 	switch words[0] {
 	case "add", "sub", "fma":
@@ -166,7 +184,11 @@ func arithmetic(name string, t Type, in []uint64) uint64 {
 		if !finite || v[1] == 0 {
 			return special(v[0] / v[1])
 		}
-		return m.pack(t, new(big.Rat).Quo(rat(t, in[0]), rat(t, in[1])), neg(0) != neg(1))
+		q := new(big.Rat).Quo(rat(t, in[0]), rat(t, in[1]))
+		if words[0] == "rcp" && m.ftz && new(big.Rat).Abs(q).Cmp(power(-126)) < 0 {
+			return in[1] & t.sign()
+		}
+		return m.pack(t, q, neg(1) != neg(0))
 	case "sqrt":
 		if !finite || v[0] < 0 {
 			return special(math.Sqrt(v[0]))
@@ -199,8 +221,10 @@ func extreme(words []string, t Type, in []uint64) uint64 {
 	}
 	r := a
 	switch {
+	case t.isNaN(a) && t.isNaN(b) && t.width == 64:
+		return quiet(b)
 	case slices.Contains(words, "NaN") && (t.isNaN(a) || t.isNaN(b)), t.isNaN(a) && t.isNaN(b):
-		r = nan(t)
+		return nan(t)
 	case t.isNaN(a):
 		r = b
 	case t.isNaN(b):
@@ -251,6 +275,7 @@ func conversion(name, to, from string, x uint64) uint64 {
 	}
 	if source.kind == 'f' && source.width == 32 {
 		x = m.flush(source, x)
+		m.ftzIn = m.ftz
 	}
 	if to != "f32" {
 		m.ftz = false
@@ -261,11 +286,10 @@ func conversion(name, to, from string, x uint64) uint64 {
 		return convertFloat(m, t, source, x, strings.HasSuffix(words[1], "i"))
 	case "tf32":
 		short := Type{"tf32", 'f', 19, 1, 10, 8}
-		r := convertFloat(m, short, source, x, false)
-		if short.isNaN(r) {
-			return 0x7fffffff
+		if source.isNaN(x) && m.round == "rna" {
+			return x >> 13 << 13
 		}
-		return r << 13
+		return convertFloat(m, short, source, x, false) << 13
 	}
 	return convertInteger(m, to, source, x)
 }
@@ -281,8 +305,10 @@ func convertFloat(m mode, t, source Type, x uint64, integral bool) uint64 {
 	neg := x&source.sign() != 0
 	v := source.value(x)
 	switch {
+	case math.IsNaN(v) && !m.sat:
+		return convertNaN(m, t, source, x)
 	case math.IsNaN(v):
-		return m.finish(t, nan(t))
+		return 0
 	case math.IsInf(v, 0):
 		r := t.inf()
 		if neg {
@@ -298,6 +324,24 @@ func convertFloat(m mode, t, source Type, x uint64, integral bool) uint64 {
 		}
 	}
 	return m.pack(t, r, neg)
+}
+
+// convertNaN is a NaN in another type: the bits that both have, in conversions that
+// pass it on. Between singles and doubles of a flushed single it is the one that
+// instructions make.
+func convertNaN(m mode, t, source Type, x uint64) uint64 {
+	if source.width == 32 && m.ftzIn {
+		x = nan(source)
+	}
+	top := x << (64 - source.width) // sign, exponent and payload from the top bit on
+	sign, payload := top>>63<<(t.width-1), top<<(1+source.exp)>>(1+t.exp)>>(64-t.width)
+	switch {
+	case source.name == "bf16" && t.name == "f32":
+		return x << 16
+	case source.width == 64 || t.width == 64:
+		return sign | t.inf() | 1<<(t.frac-1) | payload
+	}
+	return nan(t)
 }
 
 func convertInteger(m mode, to string, source Type, x uint64) uint64 {

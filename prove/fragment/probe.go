@@ -3,7 +3,8 @@
 // probes on thousands of inputs, drawn from a seed, and keeps inputs and whole
 // outputs; Compare runs what was recorded on the simulator, on a machine without a
 // GPU, and names every difference. Some probes are of instructions that the
-// simulator does not know: they are recorded as what it has to do one day.
+// simulator does not know: they are compared with a model of their own, or recorded as
+// what it has to do one day.
 //
 // Before it are runtime/cuda, whose Driver is the GPU, and runtime/cuda/simulated,
 // which is the simulator as one; after it is package prove.
@@ -23,10 +24,14 @@ type Claim string
 
 // The claims.
 const (
-	Exact   Claim = "exact"   // every bit
-	Bounded Claim = "bounded" // results of a GPU are as near to the simulator's as PTX promises
-	Unknown Claim = "unknown" // what a GPU does is recorded only
+	Exact    Claim = "exact"    // every bit
+	Bounded  Claim = "bounded"  // results of a GPU are as near to the simulator's as PTX promises
+	Modelled Claim = "modelled" // it does not run the instruction; a model here has every bit
+	Unknown  Claim = "unknown"  // what a GPU does is recorded only
 )
+
+// Simulated says whether the simulator runs the instruction.
+func (c Claim) Simulated() bool { return c == Exact || c == Bounded }
 
 // A Probe is an instruction, and a kernel that runs it on operands from memory.
 type Probe struct {
@@ -46,6 +51,7 @@ type Probe struct {
 	box     *Box     // what the inputs are described as to the kernel, if they are
 	thin    int      // one of so many cases is enough; 0 means all
 	bound   bound    // of a claim that is Bounded
+	model   model    // of a claim that is Modelled
 }
 
 // draw fills the inputs of one case: in has the operands thread by thread within
@@ -158,10 +164,11 @@ type row struct {
 	doc     string
 	draw    draw
 	bound   bound  // nil: the simulator knows every bit
+	model   model  // nil: the simulator, if anything, runs it
 	target  string // "" means sm_80
 	version string // "" means 7.8
 	body    string // "" means the instruction with all operands
-	claim   Claim  // "" means Bounded with a bound, and else Exact
+	claim   Claim  // "" means Bounded with a bound, Modelled with a model, and else Exact
 }
 
 // family makes the probes of rows, of so many threads a case.
@@ -170,7 +177,7 @@ func family(group string, threads int, rows []row) []*Probe {
 	for _, r := range rows {
 		for _, name := range expand(r.pattern) {
 			p := &Probe{Name: name, Group: group, Doc: r.doc, Claim: r.claim, Target: r.target, Version: r.version, Threads: threads,
-				In: typesOf(r.in), Out: typesOf(r.out), body: r.body, draw: r.draw, bound: r.bound}
+				In: typesOf(r.in), Out: typesOf(r.out), body: r.body, draw: r.draw, bound: r.bound, model: r.model}
 			p.complete()
 			all = append(all, p)
 		}
@@ -182,10 +189,14 @@ func family(group string, threads int, rows []row) []*Probe {
 func (p *Probe) complete() {
 	p.Target = cmp.Or(p.Target, "sm_80")
 	p.Version = cmp.Or(p.Version, "7.8")
-	if p.Claim == "" {
-		if p.Claim = Exact; p.bound != nil {
-			p.Claim = Bounded
-		}
+	switch {
+	case p.Claim != "":
+	case p.model != nil:
+		p.Claim = Modelled
+	case p.bound != nil:
+		p.Claim = Bounded
+	default:
+		p.Claim = Exact
 	}
 	if p.draw.fill == nil {
 		p.draw = values

@@ -147,9 +147,15 @@ func run(d cuda.Driver, one *Recorded, inputs []byte) (outputs []byte, err error
 	if err := d.Zero(out, int64(len(outputs))); err != nil {
 		return nil, err
 	}
-	args, err := arguments(d, one, in, out, len(inputs))
-	if err != nil {
-		return nil, err
+	args := binary.LittleEndian.AppendUint64(nil, uint64(in))
+	args = binary.LittleEndian.AppendUint64(args, uint64(out))
+	if one.Box != nil {
+		at, err := describe(d, one.Box.tensor(in, len(inputs)))
+		if err != nil {
+			return nil, err
+		}
+		defer func() { keep(d.Free(at)) }()
+		args = binary.LittleEndian.AppendUint64(args, uint64(at))
 	}
 	grid, block := one.grid()
 	if err := f.Launch([3]int{grid, 1, 1}, [3]int{block, 1, 1}, 0, args); err != nil {
@@ -161,20 +167,26 @@ func run(d cuda.Driver, one *Recorded, inputs []byte) (outputs []byte, err error
 	return outputs, d.Synchronize()
 }
 
-// arguments are the parameters of a probe's kernel.
-func arguments(d cuda.Driver, one *Recorded, in, out cuda.Ptr, bytes int) ([]byte, error) {
-	args := binary.LittleEndian.AppendUint64(nil, uint64(in))
-	args = binary.LittleEndian.AppendUint64(args, uint64(out))
-	if one.Box == nil {
-		return args, nil
-	}
+// describe puts the descriptor of a tensor into memory of its own. It is no parameter of
+// the kernel: the assembler aligns one of 64 bytes by its address among the constants of
+// the GPU (on sm_90 they begin at 0x210, so that it is 48 bytes behind the first one),
+// and a launch whose bytes of parameters are others fails for want of resources.
+func describe(d cuda.Driver, x cuda.Tensor) (at cuda.Ptr, err error) {
 	describer, ok := d.(cuda.Describer)
 	if !ok {
-		return nil, errors.New("this driver does not describe tensors")
+		return 0, errors.New("this driver does not describe tensors")
 	}
-	descriptor, err := describer.Describe(one.Box.tensor(in, bytes))
-	args = append(args, make([]byte, 64-len(args))...)
-	return append(args, descriptor[:]...), err
+	descriptor, err := describer.Describe(x)
+	if err != nil {
+		return 0, err
+	}
+	if at, err = d.Alloc(int64(len(descriptor))); err != nil {
+		return 0, err
+	}
+	if err := d.ToDevice(at, descriptor[:]); err != nil {
+		return 0, errors.Join(err, d.Free(at))
+	}
+	return at, nil
 }
 
 // grid is how many blocks, of how many threads, all cases take.

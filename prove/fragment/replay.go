@@ -18,7 +18,7 @@ type Difference struct {
 	Result    int      `json:"result"`              // of the thread
 	Inputs    []string `json:"inputs,omitempty"`    // patterns and what they stand for
 	Card      string   `json:"card,omitempty"`      // what the device gave
-	Simulator string   `json:"simulator,omitempty"` // what the simulator gives
+	Simulator string   `json:"simulator,omitempty"` // what the simulator gives, or the probe's model
 	ULPs      uint64   `json:"ulps,omitempty"`      // between the two, where they are floats and numbers
 	Problem   string   `json:"problem,omitempty"`   // why there is nothing to compare
 }
@@ -49,7 +49,7 @@ type Row struct {
 // simulator says nothing of.
 func (r Row) String() string {
 	switch {
-	case r.Claim == Unknown && r.Error != "":
+	case !r.Claim.Simulated() && r.Error != "":
 		return r.Probe + ": not recorded: " + r.Error
 	case r.Claim == Unknown:
 		return r.Probe + ": recorded only"
@@ -67,9 +67,9 @@ type Report struct {
 	Differences []Difference `json:"differences"`
 }
 
-// Compare runs what was recorded on the simulator of the same architecture, and gives
-// a row for each probe and every difference that goes against what the simulator
-// claims. It runs the PTX of the recording, not that of this program.
+// Compare runs what was recorded on the simulator of the same architecture, or by the
+// model of a probe, and gives a row for each probe and every difference that goes against
+// what they claim. It runs the PTX of the recording, not that of this program.
 func Compare(r *Recording) (*Report, error) {
 	arch, err := r.arch()
 	if err != nil {
@@ -85,7 +85,13 @@ func Compare(r *Recording) (*Report, error) {
 		if p := known[one.Name]; p != nil && p.matches(one) {
 			c.probe, c.row.Claim = p, p.Claim
 		}
-		if c.row.Claim != Unknown {
+		if c.row.Claim == Modelled && r.Capability != modelled {
+			c.row.Claim = Unknown
+		}
+		switch {
+		case c.row.Claim == Modelled && one.Error == "":
+			c.model()
+		case c.row.Claim.Simulated():
 			if err := c.replay(arch); err != nil {
 				return nil, err
 			}
@@ -95,6 +101,10 @@ func Compare(r *Recording) (*Report, error) {
 	}
 	return report, nil
 }
+
+// modelled is the compute capability that models are of: tensor cores of others add
+// otherwise.
+const modelled = "9.0"
 
 // matches says whether a recorded probe has the operands that it has in this
 // program.
@@ -153,6 +163,18 @@ func (c *comparison) replay(arch int) error {
 		c.compareCase(number, c.one.Outputs[at:at+size], outputs[at:at+size])
 	}
 	return nil
+}
+
+// model compares with the probe's model.
+func (c *comparison) model() {
+	_, size := layout(c.one.Out, c.one.Threads)
+	_, inSize := layout(c.one.In, c.one.Threads)
+	results := make([]byte, size)
+	for number := range c.one.Cases {
+		in := read(c.inputs[number*inSize:], c.one.In, c.one.Threads)
+		write(results, c.one.Out, c.one.Threads, c.probe.model(c.probe, in))
+		c.compareCase(number, c.one.Outputs[number*size:][:size], results)
+	}
 }
 
 func (c *comparison) problem(text string) {

@@ -69,8 +69,10 @@ func matrixProbes() []*Probe {
 		all = append(all,
 			row{pattern: fmt.Sprintf("ldmatrix.m8n8.x%d{,.trans}.shared.b16", n), in: "4*b16x2 u32", out: fmt.Sprintf("%d*b16x2", n), draw: rows,
 				doc: "matrices from rows anywhere in shared memory", body: loadMatrix(n)},
-			row{pattern: fmt.Sprintf("stmatrix.m8n8.x%d{,.trans}.shared.b16", n), in: fmt.Sprintf("%d*b16x2 u32", n), out: "4*b16x2", draw: permuted,
-				target: "sm_90", claim: Unknown, doc: "matrices to rows anywhere in shared memory", body: storeMatrix(n)})
+			row{pattern: fmt.Sprintf("stmatrix.m8n8.x%d.shared.b16", n), in: fmt.Sprintf("%d*b16x2 u32", n), out: "4*b16x2", draw: permuted,
+				target: "sm_90", doc: "matrices to rows anywhere in shared memory", body: storeMatrix(n), model: storeMatrixModel(false)},
+			row{pattern: fmt.Sprintf("stmatrix.m8n8.x%d.trans.shared.b16", n), in: fmt.Sprintf("%d*b16x2 u32", n), out: "4*b16x2", draw: permuted,
+				target: "sm_90", doc: "matrices to rows anywhere in shared memory", body: storeMatrix(n), model: storeMatrixModel(true)})
 	}
 	all = append(all, row{pattern: "movmatrix.m8n8.trans.b16", in: "b16x2", out: "b16x2", doc: "a matrix in registers, transposed",
 		body: "movmatrix.sync.aligned.m8n8.trans.b16 %d0, %a0;"})

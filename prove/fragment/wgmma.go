@@ -65,7 +65,7 @@ func (f *imageForm) probe() *Probe {
 	p := &Probe{
 		Name: fmt.Sprintf("wgmma.m64n8k16.f32.bf16.bf16 swizzle %d start %d trans %d%d strides %d %d, %d %d",
 			f.swizzle, f.start, f.transA, f.transB, f.leading, f.stride, f.bLeading, f.bStride),
-		Group: "wgmma", Doc: "which elements of shared memory a product takes, by its descriptors", Claim: Unknown, Target: "sm_90a", Version: "8.0",
+		Group: "wgmma", Doc: "which elements of shared memory a product takes, by its descriptors", model: f.model, Target: "sm_90a", Version: "8.0",
 		Threads: group, In: repeat(typesOf("bf16x2")[0], words), Out: typesOf("4*f32"), thin: 4, draw: draw{"small integers", integers},
 	}
 	p.body = wgmmaShared(imageBytes, 0, words) + matrixAddress("da", f.start, descriptor(f.leading, f.stride, f.swizzle)) +
@@ -114,8 +114,11 @@ func (f *groupForm) probe() *Probe {
 	nd := x.m * x.n / (group * x.d.count)
 	name := fmt.Sprintf("m64n8k%d.%s.%s.%s", f.k, f.d, f.a, f.b)
 	p := &Probe{Name: "wgmma." + name + strings.ReplaceAll(f.scales, ", ", " "), Group: "wgmma",
-		Doc: "a product of a matrix in registers and one in shared memory, added to a third", Claim: Unknown, Target: "sm_90a", Version: "8.0",
+		Doc: "a product of a matrix in registers and one in shared memory, added to a third", model: products(wgmmaDot), Target: "sm_90a", Version: "8.0",
 		Threads: group, In: repeat(x.a, 4, x.b, 1, x.c, nd), Out: repeat(x.d, nd), thin: 2, product: x, draw: productDraw(x)}
+	if strings.HasPrefix(f.scales, ", -1") {
+		p.model = products(negated(wgmmaDot))
+	}
 	p.body = wgmmaShared(4*group, 4, 1) + matrixAddress("db", 0, descriptor(128, 256, 0))
 	for i := range nd {
 		p.body += fmt.Sprintf("mov.b32 %%d%d, %%a%d;\n", i, 5+i)

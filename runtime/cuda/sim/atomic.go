@@ -38,10 +38,9 @@ func (d *decoder) atom() exec {
 	if a.f = update(name, d.typ(0)); a.f == nil {
 		return nil
 	}
-	if name == "add" && d.typ(0) == ptx.F32 {
-		// Global memory flushes, shared memory does not.
+	if f := globalAdd(d.typ(0)); name == "add" && f != nil {
 		global := a
-		global.f = func(old, b, _ uint64) uint64 { return num.F32.Add(num.Mode{Ftz: true}, old, b) }
+		global.f = f
 		return func(w *warp, m uint32) {
 			first := a.addr.of(w, bits.TrailingZeros32(m))
 			if a.addr.space == ptx.Global || a.addr.space == ptx.Generic && first >= globalBase {
@@ -52,6 +51,28 @@ func (d *decoder) atom() exec {
 		}
 	}
 	return a.run
+}
+
+// globalAdd is an addition that global memory does itself, and otherwise than
+// arithmetic does: single precision is flushed, and in double precision a NaN stays as
+// it is, also where it is not quiet. Shared memory adds by
+// arithmetic (both recorded on an H100).
+func globalAdd(t ptx.Type) func(old, b, c uint64) uint64 {
+	switch t {
+	case ptx.F32:
+		return func(old, b, _ uint64) uint64 { return num.F32.Add(num.Mode{Ftz: true}, old, b) }
+	case ptx.F64:
+		return func(old, b, _ uint64) uint64 {
+			switch {
+			case num.F64.IsNaN(b):
+				return b
+			case num.F64.IsNaN(old):
+				return old
+			}
+			return num.F64.Add(num.Mode{}, old, b)
+		}
+	}
+	return nil
 }
 
 // order is what the modifiers of a memory instruction say.

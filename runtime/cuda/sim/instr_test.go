@@ -421,7 +421,12 @@ var instrTests = []instrTest{
 		return toInt(math.Floor(f64(a)), -1<<31, 1<<31-1)
 	}},
 	{"cvt.rpi.f32.f32 D, A", []int{32, 32}, func(a, _, _ uint64) uint64 { return o32(float32(math.Ceil(float64(f32(a))))) }},
-	{"cvt.rn.f32.f64 D, A", []int{32, 64}, func(a, _, _ uint64) uint64 { return o32(float32(f64(a))) }},
+	{"cvt.rn.f32.f64 D, A", []int{32, 64}, func(a, _, _ uint64) uint64 {
+		if f64(a) != f64(a) { // sign and payload go along
+			return a>>63<<31 | 0x7fc00000 | a>>29&0x3fffff
+		}
+		return o32(float32(f64(a)))
+	}},
 	{"cvt.rn.bf16x2.f32 D, A, B; and.b32 D, D, 0xffff0000", []int{32, 32, 32}, func(a, _, _ uint64) uint64 { return bf16(a) << 16 }},
 	{"cvt.rn.bf16.f32 D, A", []int{16, 32}, func(a, _, _ uint64) uint64 { return bf16(a) }},
 }

@@ -124,13 +124,7 @@ func (d *decoder) conversion(to, from ptx.Type) func(a uint64) uint64 {
 	switch {
 	case to == ptx.TF32:
 		relu := d.in.Has("relu")
-		return func(a uint64) uint64 {
-			r := uint64(num.ToTF32(m, uint32(a)))
-			if relu {
-				r = num.F32.Relu(r)
-			}
-			return r
-		}
+		return func(a uint64) uint64 { return uint64(num.ToTF32(m, relu, uint32(a))) }
 	case isFloat(to) && isFloat(from):
 		return d.cvtFloat(ft, fs, m, keep)
 	case isFloat(to):

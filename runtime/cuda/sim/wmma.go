@@ -211,16 +211,25 @@ func (d *decoder) wmma(out *instr) {
 	d.together(out, -1, x.run)
 }
 
-func (x *wmmaProduct) floats(arch int, from, sum, first ptx.Type) {
+// floats multiplies floats. The accumulators are singles if C or D is of singles; D is
+// rounded at the end (recorded on an H100).
+func (x *wmmaProduct) floats(arch int, from, last, first ptx.Type) {
 	in, _ := formatOf(from)
-	acc, _ := formatOf(sum)
+	end, _ := formatOf(last)
 	start, _ := formatOf(first)
+	acc := num.F32
+	if start == num.F16 && end == num.F16 {
+		acc = num.F16
+	}
 	x.multiply = func(f *fragments) {
 		c := f.c[:x.m*x.n]
 		for i, v := range c {
 			c[i] = num.Convert(acc, start, num.Mode{}, v)
 		}
-		num.Mma(arch, in, acc, x.k, f.a[:x.m*x.k], f.b[:x.n*x.k], c)
+		num.Wmma(arch, in, acc, x.k, f.a[:x.m*x.k], f.b[:x.n*x.k], c)
+		for i, v := range c {
+			c[i] = num.Convert(end, acc, num.Mode{}, v)
+		}
 	}
 }
 

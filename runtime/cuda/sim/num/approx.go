@@ -77,6 +77,11 @@ func (p approximation) apply(f Format, x uint64, ftz bool, j *Jitter, b bound) u
 
 // round rounds a result, shaken as far as the rounding leaves it within its bound.
 func (j *Jitter) round(f Format, m Mode, salt, x uint64, r float64, b bound) uint64 {
+	return f.flushIf(m.Ftz, j.roundKept(f, m, salt, x, r, b))
+}
+
+// roundKept is round, where conversions flush no number.
+func (j *Jitter) roundKept(f Format, m Mode, salt, x uint64, r float64, b bound) uint64 {
 	exact := f.fromFloat(m, r)
 	if j == nil || r == 0 || math.IsNaN(r) || math.IsInf(r, 0) {
 		return exact
@@ -97,6 +102,9 @@ func (f Format) Float(x uint64) float64 {
 }
 
 func (f Format) fromFloat(m Mode, v float64) uint64 {
+	if math.IsNaN(v) {
+		return f.NaN()
+	}
 	return Convert(f, F64, m, math.Float64bits(v))
 }
 

@@ -199,6 +199,10 @@ func TestHalfApproximations(t *testing.T) {
 	if got := F16.TanhHalf(1, j); got != 1 {
 		t.Errorf("tanh of the smallest half = %x", got)
 	}
+	const below = 0xc300 // -128 in bf16
+	if kept, flushed := BF16.Ex2Half(below, false, nil), BF16.Ex2Half(below, true, nil); kept != 0x20 || flushed != 0 {
+		t.Errorf("2^-128 in bf16 = %x, and flushed %x", kept, flushed)
+	}
 }
 
 func TestGrossApproximations(t *testing.T) {

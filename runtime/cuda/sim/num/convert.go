@@ -1,10 +1,14 @@
 package num
 
 // Convert changes the format of a value. Ftz flushes single-precision patterns
-// only, on whichever side they are.
+// only, on whichever side they are. Flushing an operand is an instruction of its
+// own, which leaves the one NaN of single precision (recorded on an H100).
 func Convert(dst, src Format, m Mode, x uint64) uint64 {
-	if src == F32 {
-		x = src.flushIf(m.Ftz, x)
+	if src == F32 && m.Ftz {
+		x = src.Flush(x)
+		if src.IsNaN(x) {
+			x = src.NaN()
+		}
 	}
 	m.Ftz = m.Ftz && dst == F32
 	switch {
@@ -16,14 +20,19 @@ func Convert(dst, src Format, m Mode, x uint64) uint64 {
 	return dst.pack(m, src.unpack(x))
 }
 
-// nanFrom is the NaN of a conversion: one of double precision takes the sign and
-// the payload along, every other format has a single one.
+// nanFrom is the NaN of a conversion. To and from double precision, sign and the
+// upper bits of the payload go along, and the NaN becomes quiet; from BF16 to single
+// precision the pattern stays; every other conversion has a single NaN. All of it is
+// recorded on an H100.
 func (f Format) nanFrom(src Format, x uint64) uint64 {
-	if f != F64 {
+	switch {
+	case src == BF16 && f == F32:
+		return x << (formats[F32].frac - formats[BF16].frac)
+	case src != F64 && f != F64:
 		return f.NaN()
 	}
-	payload := x & (1<<formats[src].frac - 1) << (formats[F64].frac - formats[src].frac)
-	r := f.inf() | payload | 1<<(formats[F64].frac-1)
+	payload := x & (1<<formats[src].frac - 1) << (formats[F64].frac - formats[src].frac) // as in double precision
+	r := f.inf() | payload>>(formats[F64].frac-formats[f].frac) | 1<<(formats[f].frac-1)
 	if x&src.sign() != 0 {
 		r |= f.sign()
 	}
@@ -39,13 +48,20 @@ func (f Format) FiniteMax(r uint64) uint64 {
 	return r
 }
 
-// ToTF32 rounds a single to the 10 fraction bits of tf32, in the layout of f32.
-func ToTF32(m Mode, x uint32) uint32 {
+// ToTF32 rounds a single to the 10 fraction bits of tf32, in the layout of f32, and
+// with relu makes negative values 0. A NaN becomes that of tf32, all ones but for the
+// sign and the low bits; by RNA it only loses its low bits, so that one may become an
+// infinity (both recorded on an H100).
+func ToTF32(m Mode, relu bool, x uint32) uint32 {
 	const drop = 13
 	a := uint64(x)
 	switch {
+	case F32.IsNaN(a) && m.Round == RNA:
+		return x &^ (1<<drop - 1)
 	case F32.IsNaN(a):
-		return uint32(F32.NaN())
+		return 1<<31 - 1<<drop
+	case relu && a&F32.sign() != 0:
+		return 0
 	case F32.IsInf(a):
 		return x
 	}

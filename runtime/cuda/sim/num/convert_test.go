@@ -35,7 +35,7 @@ func checkConvert(t *testing.T, to, from Format, m Mode, x uint64) {
 	case nan && m.Sat:
 		want = 0
 	case nan:
-		if !to.IsNaN(got) || to != F64 && got != to.NaN() {
+		if passes := to == F64 || from == F64 || to == F32 && from == BF16; !to.IsNaN(got) || !passes && got != to.NaN() {
 			t.Fatalf("NaN %x became %x", x, got)
 		}
 		return
@@ -81,7 +81,12 @@ func TestConvertFlush(t *testing.T) {
 		{"f64 to f32", Convert(F32, F64, m, math.Float64bits(-0x1p-130)), negZero},
 		{"f32 to f64", Convert(F64, F32, m, tiny), 0},
 		{"f16 to f32", Convert(F32, F16, m, 1), 0x33800000},
-		{"f32 to f64, a NaN", Convert(F64, F32, m, someNaN), 0xfff82468a0000000},
+		{"f32 to f64, a NaN", Convert(F64, F32, Mode{}, someNaN), 0xfff82468a0000000},
+		{"f32 to f64, a NaN that is flushed", Convert(F64, F32, m, someNaN), 0x7fffffffe0000000},
+		{"f64 to f32, a NaN", Convert(F32, F64, m, 0xfff0000020000001), 0xffc00001},
+		{"f64 to f16, a NaN", Convert(F16, F64, Mode{}, 0x7ff0040000000000), 0x7e01},
+		{"f64 to f32, a NaN, saturated", Convert(F32, F64, Mode{Sat: true}, 0xfff0000020000001), 0},
+		{"bf16 to f32, a NaN", Convert(F32, BF16, Mode{}, 0xff81), 0xff810000},
 		{"f16 to f64, a NaN", Convert(F64, F16, m, 0x7c01), 0x7ff8040000000000},
 		{"f64 to f64, a NaN", Convert(F64, F64, m, 0x7ff0000000000001), 0x7ff8000000000001},
 		{"satfinite", F16.FiniteMax(Convert(F16, F32, Mode{}, negInf)), 0xfbff},
@@ -99,8 +104,10 @@ func TestToTF32(t *testing.T) {
 	for range 3000 {
 		x := uint32(F32.pattern(r))
 		if F32.IsNaN(uint64(x)) {
-			if got := ToTF32(Mode{}, x); got != nan32 {
-				t.Fatalf("NaN %x became %x", x, got)
+			for round, want := range map[Round]uint32{RN: 0x7fffe000, RZ: 0x7fffe000, RNA: x >> 13 << 13} {
+				if got := ToTF32(Mode{Round: round}, round == RZ, x); got != want {
+					t.Fatalf("NaN %x became %x with rounding %d, want %x", x, got, round, want)
+				}
 			}
 			continue
 		}
@@ -115,8 +122,14 @@ func TestToTF32(t *testing.T) {
 			if up && !math.IsInf(v, 0) {
 				want += 1 << 13
 			}
-			if got := ToTF32(Mode{Round: round}, x); got != want {
+			if got := ToTF32(Mode{Round: round}, false, x); got != want {
 				t.Fatalf("%x with rounding %d became %x, want %x", x, round, got, want)
+			}
+			if x>>31 == 1 {
+				want = 0
+			}
+			if got := ToTF32(Mode{Round: round}, true, x); got != want {
+				t.Fatalf("%x with relu and rounding %d became %x, want %x", x, round, got, want)
 			}
 		}
 	}

@@ -1,6 +1,9 @@
 package num
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // MulWide returns the product in twice the width.
 func MulWide(width int, signed bool, a, b uint64) uint64 {
@@ -137,10 +140,20 @@ func Shf(right, wrap bool, a, b, c uint32) uint32 {
 	return uint32(x << n >> 32)
 }
 
+// fieldOf reads a position and a length. The manual promises results up to 255. Words
+// of 32 bits take the low byte of greater ones, words of 64 bits all of them (recorded
+// on an H100).
+func fieldOf(width int, pos, n uint32) (p, l int) {
+	if width == 32 {
+		return int(pos & 0xff), int(n & 0xff)
+	}
+	return int(min(pos, 0xff)), int(min(n, 0xff))
+}
+
 // Bfe extracts the field of length n at pos, extended by its top bit if signed;
 // beyond the top of a, that bit is a's own.
 func Bfe(width int, signed bool, a uint64, pos, n uint32) uint64 {
-	p, l := int(pos&0xff), int(n&0xff)
+	p, l := fieldOf(width, pos, n)
 	mask := widthMask(width)
 	a &= mask
 	if l == 0 {
@@ -160,7 +173,7 @@ func Bfe(width int, signed bool, a uint64, pos, n uint32) uint64 {
 
 // Bfi inserts the low n bits of a into b at pos.
 func Bfi(width int, a, b uint64, pos, n uint32) uint64 {
-	p, l := pos&0xff, n&0xff
+	p, l := fieldOf(width, pos, n)
 	field := (uint64(1)<<l - 1) << p & widthMask(width)
 	return b&^field | a<<p&field
 }
@@ -193,7 +206,8 @@ func Popc(width int, a uint64) uint32 {
 func Brev(width int, a uint64) uint64 { return bits.Reverse64(a) >> (64 - width) }
 
 // Fns finds the n-th set bit from base on, upwards for a positive n and
-// downwards for a negative one; n = 0 tests the bit itself. All ones is none.
+// downwards for a negative one; n = 0 tests the bit itself. All ones is none. The
+// least integer, whose magnitude is none, gives 0 (recorded on an H100).
 func Fns(mask, base uint32, n int32) uint32 {
 	const none = ^uint32(0)
 	if base > 31 {
@@ -206,6 +220,8 @@ func Fns(mask, base uint32, n int32) uint32 {
 			return base
 		}
 		return none
+	case n == math.MinInt32:
+		return 0
 	case n < 0:
 		step, left = -1, -left
 	}

@@ -9,7 +9,8 @@ import (
 // products, unnormalised, are aligned to the greatest exponent and cut to some
 // fraction bits; the exact sum of what is left is rounded once. Which steps an
 // instruction consists of and how many bits are kept differ by architecture.
-// The model is that of Xie et al., "MMA-Sim", validated there on hardware.
+// The model is that of Xie et al., "MMA-Sim", validated there on hardware; that of
+// sm_90 has every bit of the products that prove/records has of an H100.
 
 // factor is sig * 2^(exp-frac): a number with its leading bit at frac, or a
 // subnormal one below it.
@@ -24,14 +25,20 @@ type factor struct {
 const noTerm = -126
 
 // tensorCore is how an architecture adds up: kept fraction bits, and how many
-// products of 16-bit factors make one step.
+// products make one step.
 type tensorCore struct{ kept, step int }
 
-func tensorCoreOf(arch int) tensorCore {
+// tensorCoreOf is that of mma, for factors of a format. Of tf32 a step has half as
+// many as of 16 bits.
+func tensorCoreOf(arch int, fin Format) tensorCore {
+	t := tensorCore{24, 8}
 	if arch >= 90 {
-		return tensorCore{25, 16}
+		t = tensorCore{25, 16}
 	}
-	return tensorCore{24, 8}
+	if fin == F32 {
+		t.step /= 2
+	}
+	return t
 }
 
 // mostProducts is the longest step.
@@ -118,21 +125,30 @@ func specialSum(fin, fc Format, c uint64, a, b []factor) uint64 {
 // dot takes the products of an element in steps.
 func (t tensorCore) dot(fin, fc Format, c uint64, a, b []factor) uint64 {
 	step := min(t.step, len(a))
-	if fin == F32 {
-		step = min(t.step/2, len(a))
-	}
 	for k := 0; k < len(a); k += step {
 		c = t.sum(fin, fc, c, a[k:k+step], b[k:k+step])
 	}
 	return c
 }
 
-// Mma computes a*b + c as the tensor cores of an architecture do. It takes the
-// rows of a and the columns of b, each k patterns of the format fin, and in c the
+// Mma computes a*b + c as mma does on the tensor cores of an architecture. It takes
+// the rows of a and the columns of b, each k patterns of the format fin, and in c the
 // accumulators of the format fc row by row, which it replaces by the result. Of
 // single precision factors it takes what tf32 has.
 func Mma(arch int, fin, fc Format, k int, a, b, c []uint64) {
-	t := tensorCoreOf(arch)
+	tensorCoreOf(arch, fin).products(fin, fc, k, a, b, c)
+}
+
+// Wmma is Mma as wmma does it: tf32 in steps of 4 everywhere (recorded on an H100).
+func Wmma(arch int, fin, fc Format, k int, a, b, c []uint64) {
+	t := tensorCoreOf(arch, fin)
+	if fin == F32 {
+		t.step = 4
+	}
+	t.products(fin, fc, k, a, b, c)
+}
+
+func (t tensorCore) products(fin, fc Format, k int, a, b, c []uint64) {
 	var rows, cols [mostFactors]factor
 	x, y := factors(fin, a, rows[:0]), factors(fin, b, cols[:0])
 	n := len(b) / k

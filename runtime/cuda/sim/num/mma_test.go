@@ -88,7 +88,7 @@ func narrow[T uint16 | uint32](xs []uint64) []T {
 
 func dot[T uint16 | uint32](arch int, fin, fc Format, c uint64, a, b []T) uint64 {
 	var x, y [mostProducts]factor
-	return tensorCoreOf(arch).dot(fin, fc, c, factors(fin, a, x[:0]), factors(fin, b, y[:0]))
+	return tensorCoreOf(arch, fin).dot(fin, fc, c, factors(fin, a, x[:0]), factors(fin, b, y[:0]))
 }
 
 // Dot16 is an element of mma with operands of 16 bits, bf16 if bf, and single
@@ -222,6 +222,40 @@ func TestMma(t *testing.T) {
 		Mma(80, F16, fc, k, a, b, c)
 		if !slices.Equal(c, want) {
 			t.Errorf("the product is %x, want %x", c, want)
+		}
+	}
+}
+
+// TestWmma multiplies by single steps of mma: of tf32 wmma has two of 4 products on every
+// architecture, of other factors it is mma.
+func TestWmma(t *testing.T) {
+	r := rand.New(rand.NewPCG(12, 3))
+	for range 300 {
+		var a, b []uint64
+		for range 16 {
+			a, b = append(a, F16.draw(r)), append(b, F16.draw(r))
+		}
+		c := F32.draw(r)
+		for _, arch := range []int{80, 90} {
+			got := []uint64{c}
+			Wmma(arch, F16, F32, 16, a, b, got)
+			want := []uint64{c}
+			if Mma(arch, F16, F32, 16, a, b, want); !slices.Equal(got, want) {
+				t.Fatalf("sm_%d f16 %x + %x * %x = %x, want %x", arch, c, a, b, got, want)
+			}
+		}
+		a, b = nil, nil
+		for range 8 {
+			a, b = append(a, F32.draw(r)), append(b, F32.draw(r))
+		}
+		for _, arch := range []int{80, 90} {
+			got := []uint64{c}
+			Wmma(arch, F32, F32, 8, a, b, got)
+			want := []uint64{c}
+			Mma(arch, F32, F32, 4, a[:4], b[:4], want)
+			if Mma(arch, F32, F32, 4, a[4:], b[4:], want); !slices.Equal(got, want) {
+				t.Fatalf("sm_%d tf32 %x + %x * %x = %x, want %x", arch, c, a, b, got, want)
+			}
 		}
 	}
 }

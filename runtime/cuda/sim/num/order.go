@@ -18,7 +18,8 @@ func (f Format) order(a uint64) int64 {
 }
 
 // Min returns the smaller value, with -0 below +0. Of a NaN and a number it
-// returns the number, or with nan the NaN.
+// returns the number, or with nan the NaN. Of two NaNs in double precision it
+// returns b (recorded on an H100).
 func (f Format) Min(ftz, nan bool, a, b uint64) uint64 {
 	return f.choose(ftz, nan, a, b, true)
 }
@@ -32,6 +33,9 @@ func (f Format) choose(ftz, nan bool, a, b uint64, least bool) uint64 {
 	aNaN, bNaN := f.IsNaN(a), f.IsNaN(b)
 	a, b = f.flushIf(ftz, a), f.flushIf(ftz, b)
 	switch {
+	case aNaN && bNaN && f == F64:
+		r, _ := f.special(Mode{}, b)
+		return r
 	case aNaN && bNaN || nan && (aNaN || bNaN):
 		return f.NaN()
 	case aNaN:
@@ -48,8 +52,11 @@ func (f Format) choose(ftz, nan bool, a, b uint64, least bool) uint64 {
 }
 
 // XorSign gives r the sign a ^ b, as min.xorsign.abs does with the result for
-// the magnitudes.
+// the magnitudes; a NaN stays the format's own (recorded on an H100).
 func (f Format) XorSign(r, a, b uint64) uint64 {
+	if f.IsNaN(r) {
+		return f.NaN()
+	}
 	return r&f.abs() | (a^b)&f.sign()
 }
 

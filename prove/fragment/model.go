@@ -1,0 +1,204 @@
+package fragment
+
+import "math"
+
+// A model computes the results of one case of a probe that the simulator cannot run:
+// operand by operand, thread by thread within. Each has all the results of an H100 that
+// prove/records has.
+type model func(p *Probe, in [][]uint64) [][]uint64
+
+// results makes room for those of a case.
+func (p *Probe) results() [][]uint64 {
+	out := make([][]uint64, len(p.Out))
+	for k := range out {
+		out[k] = make([]uint64, p.Threads)
+	}
+	return out
+}
+
+// dot is an element of D: an element of C, a row of A and a column of B.
+type dot func(x *product, c uint64, a, b []uint64) uint64
+
+// products is the model of a matrix product.
+func products(d dot) model {
+	return func(p *Probe, in [][]uint64) [][]uint64 {
+		x, out := p.product, p.results()
+		a, b := make([]uint64, x.k), make([]uint64, x.k)
+		for row := range x.m {
+			for col := range x.n {
+				for l := range x.k {
+					a[l], b[l] = x.get(in, 'a', row, l), x.get(in, 'b', l, col)
+				}
+				operand, thread, e := x.place(x, 'd', row, col)
+				out[operand][thread] |= d(x, x.get(in, 'c', row, col), a, b) << (e * x.d.width)
+			}
+		}
+		return out
+	}
+}
+
+// wgmmaDot is an element of wgmma. Floats are one sum of C and all products, of 25
+// fraction bits below the greatest exponent, as mma has it on sm_90; where factors have
+// 8 bits it is 13, of which results in single precision have no more either.
+func wgmmaDot(x *product, c uint64, a, b []uint64) uint64 {
+	if x.a.kind != 'f' {
+		sum := c
+		for l := range a {
+			sum += uint64(int64(x.a.value(a[l]) * x.b.value(b[l])))
+		}
+		return sum & x.d.mask()
+	}
+	kept, frac := 25, 23
+	if x.a.width == 8 {
+		kept, frac = 13, 13
+	}
+	sum := alignedSum(kept, x.c, c, x.a, a, x.b, b)
+	if x.d.width == 32 {
+		return cutSingle(sum, frac)
+	}
+	if math.IsNaN(sum) {
+		return x.d.mask() &^ x.d.sign()
+	}
+	return x.d.nearest(sum + 0) // no -0
+}
+
+// negated is a product of -A.
+func negated(d dot) dot {
+	return func(x *product, c uint64, a, b []uint64) uint64 {
+		minus := make([]uint64, len(a))
+		for l := range a {
+			minus[l] = a[l] ^ x.a.sign()
+		}
+		return d(x, c, minus, b)
+	}
+}
+
+// mmaBytesDot is an element of mma with factors of 8 bits, which an H100 does by two
+// steps of mma with halves, of the lower and then of the upper two bytes of each
+// register. They begin with 0, and C is added by an ordinary addition.
+func mmaBytesDot(x *product, c uint64, a, b []uint64) uint64 {
+	single := registerType("f32")
+	var sum uint64
+	for half := range 2 {
+		var p, q []uint64
+		for l := range a {
+			if l%4/2 == half {
+				p, q = append(p, a[l]), append(q, b[l])
+			}
+		}
+		sum = cutSingle(alignedSum(25, single, sum, x.a, p, x.b, q), 23)
+	}
+	r := math.Float32frombits(uint32(c)) + math.Float32frombits(uint32(sum))
+	if r != r {
+		return 0x7fffffff
+	}
+	return uint64(math.Float32bits(r))
+}
+
+// alignedSum adds C and products as tensor cores do: all are cut to so many fraction
+// bits below the greatest exponent, that of a product being the sum of its factors'.
+// Double precision holds every number here exactly.
+func alignedSum(kept int, ct Type, c uint64, at Type, a []uint64, bt Type, b []uint64) float64 {
+	const least = -126
+	v := ct.value(c)
+	top, special := least, math.IsNaN(v) || math.IsInf(v, 0)
+	if v != 0 {
+		top = max(top, ct.exponent(c))
+	}
+	terms := make([]float64, len(a))
+	all := v
+	for l := range a {
+		terms[l] = at.factor(a[l]) * bt.factor(b[l])
+		all += terms[l]
+		if terms[l] != 0 {
+			top = max(top, at.exponent(a[l])+bt.exponent(b[l]))
+		}
+		special = special || math.IsNaN(terms[l]) || math.IsInf(terms[l], 0)
+	}
+	if special {
+		return all
+	}
+	sum := math.Trunc(math.Ldexp(v, kept-top))
+	for _, t := range terms {
+		sum += math.Trunc(math.Ldexp(t, kept-top))
+	}
+	return math.Ldexp(sum, top-kept)
+}
+
+// factor is the value of a factor: tf32 has no more than 10 fraction bits.
+func (t Type) factor(x uint64) float64 {
+	if t.name == "tf32" {
+		x = x >> 13 << 13
+	}
+	return t.value(x)
+}
+
+// exponent is that of an element of a float type, whose subnormal numbers have the least
+// one.
+func (t Type) exponent(x uint64) int {
+	return max(int(x>>t.frac&(1<<t.exp-1)), 1) - t.bias()
+}
+
+// cutSingle is a number cut to a single with so many fraction bits, or an infinity where
+// it is too large.
+func cutSingle(v float64, frac int) uint64 {
+	var sign uint64
+	if v < 0 {
+		sign, v = 1<<31, -v
+	}
+	_, e := math.Frexp(v)
+	e = max(e-1, -126)
+	switch {
+	case math.IsNaN(v):
+		return 0x7fffffff
+	case v == 0:
+		return 0
+	case math.IsInf(v, 0) || e > 127:
+		return sign | 0x7f800000
+	}
+	return sign | uint64(math.Ldexp(v, frac-e))<<(23-frac) + uint64(e+126)<<23
+}
+
+// model of an imageForm reads both matrices where the descriptors say that they lie.
+func (f *imageForm) model(p *Probe, in [][]uint64) [][]uint64 {
+	t := p.In[0]
+	element := func(at int) float64 { // of shared memory, by bytes
+		word := in[at/(4*group)][at/4%group]
+		return t.value(t.element(word, at/2%2))
+	}
+	out := p.results()
+	for row := range 64 {
+		for col := range 8 {
+			sum := 0.0
+			for k := range 16 {
+				sum += element(swizzled(f.swizzle, f.start+matrixOffset(f.swizzle, f.leading, f.stride, f.transA, row, k))) *
+					element(swizzled(f.swizzle, bAt+f.start+matrixOffset(f.swizzle, f.bLeading, f.bStride, f.transB, col, k)))
+			}
+			operand, lane, _ := accumulatorPlace(p.Out[0], row%16, col)
+			out[operand][row/16*warp+lane] = uint64(math.Float32bits(float32(sum)))
+		}
+	}
+	return out
+}
+
+// matrixOffset is where an element of 16 bits lies, in bytes before it is swizzled:
+// row i of A, or column i of B, and place k in it. Without a swizzle the parts are 8 by
+// 8, in both orders the leading stride is between those along k and the other one
+// between those along i. With a swizzle a part is 8 runs of as many bytes; in the order
+// by i (trans) the strides change places.
+func matrixOffset(swizzle, leading, stride, trans, i, k int) int {
+	width := max(swizzle, 16) / 2 // elements that are neighbours
+	switch {
+	case trans == 0:
+		return i/8*stride + k/width*leading + i%8*2*width + k%width*2
+	case swizzle == 0:
+		return i/8*stride + k/8*leading + k%8*16 + i%8*2
+	}
+	return i/width*leading + k/8*stride + k%8*2*width + i%width*2
+}
+
+// swizzled exchanges the chunks of 16 bytes of an address, by the number of its run of
+// 128 bytes.
+func swizzled(swizzle, at int) int {
+	return at ^ at>>7&(max(swizzle, 16)/16-1)<<4
+}
