@@ -19,6 +19,28 @@ func (t Tally) Compile() func(kernel.Scalars) float64 {
 	return func(s kernel.Scalars) float64 { return float64(total(s)) }
 }
 
+// Vars are the names of scalars that tallies depend on, and of the variables of their loops.
+func Vars(tallies ...Tally) map[string]bool {
+	names := map[string]bool{}
+	add := func(es ...*expr.Expr) {
+		for _, e := range es {
+			if e != nil {
+				for _, v := range expr.Vars(e) {
+					names[v.Name] = true
+				}
+			}
+		}
+	}
+	for _, t := range tallies {
+		add(t.Count)
+		for _, l := range t.Loops {
+			add(l.Lo, l.Hi, l.Cond)
+			maps.Copy(names, Vars(l.Tally))
+		}
+	}
+	return names
+}
+
 func scalar(name string) func(kernel.Scalars) int {
 	return func(s kernel.Scalars) int { return int(s[name]) }
 }

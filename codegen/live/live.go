@@ -8,6 +8,10 @@ package live
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
 
 	"github.com/arithlang/mlc/codegen"
 	"github.com/arithlang/mlc/codegen/cost"
@@ -116,15 +120,27 @@ func (m *Model) Trainer(machine device.Machine) (*train.Trainer, error) {
 	return t, t.Prepare(m.Task)
 }
 
-// costOf counts what a launch of a kernel has to do.
+// costOf counts what a launch of a kernel has to do. Launches are of few sizes, and a count
+// may be a loop over rows: it is kept for each.
 func costOf(k *kernel.Kernel) func(e *device.Env) cpu.Cost {
-	operations, products, others := cost.Operations(k).Compile(), cost.Products(k).Compile(), cost.Others(k).Compile()
-	narrow, split, bytes := cost.Narrow(k).Compile(), cost.Split(k).Compile(), ofLaunch(expr.Simplify(cost.Bytes(k)))
+	tallies := []cost.Tally{cost.Operations(k), cost.Products(k), cost.Narrow(k), cost.Split(k), cost.Others(k), {Count: expr.Simplify(cost.Bytes(k))}}
+	names := slices.Sorted(maps.Keys(cost.Vars(tallies...)))
+	var count []func(kernel.Scalars) float64
+	for _, t := range tallies {
+		count = append(count, t.Compile())
+	}
+	var kept sync.Map // of cpu.Cost, by the scalars that it depends on
 	return func(e *device.Env) cpu.Cost {
 		s := scalars(e)
-		return cpu.Cost{
-			Flops: operations(s), Bytes: float64(bytes(e)), Products: products(s),
-			Narrow: narrow(s), Split: split(s), Others: others(s),
+		var key []byte
+		for _, name := range names {
+			key = strconv.AppendFloat(append(key, ' '), s[name], 'g', -1, 64)
 		}
+		if c, known := kept.Load(string(key)); known {
+			return c.(cpu.Cost)
+		}
+		c := cpu.Cost{Flops: count[0](s), Products: count[1](s), Narrow: count[2](s), Split: count[3](s), Others: count[4](s), Bytes: count[5](s)}
+		kept.Store(string(key), c)
+		return c
 	}
 }

@@ -30,12 +30,14 @@ type column struct {
 	name string // "": there is one column
 }
 
+// columnTurns are how many rows are staged at a time, by the number of sums: what static
+// shared memory has room for twice, so that few turns wait for memory.
+var columnTurns = [...]int{1: 128, 2: 64}
+
 const (
-	columnsWide    = warpThreads // of a block
-	columnsThreads = 256
-	columnRows     = 64 // that are staged at a time
-	columnSums     = 2  // at most, so that what is staged fits into static shared memory
-	columnsBeside  = 2  // blocks: 128 registers are enough for two norms of 8 rows
+	columnsWide   = warpThreads // of a block
+	columnRows    = 8           // of a warp that are read at a time
+	columnThreads = 512         // of a multiprocessor: 128 registers are enough for two norms of 8 rows
 )
 
 // notColumns says why a kernel is not one of columns.
@@ -46,7 +48,7 @@ func notColumns(k *kernel.Kernel, _ map[string]bool) string {
 
 func columnsOf(k *kernel.Kernel) (c columns, why string) {
 	n := len(k.Body) / 2
-	if len(k.Grid) > 0 || len(k.Body) != 2*n+1 || n < 1 || n > columnSums {
+	if len(k.Grid) > 0 || len(k.Body) != 2*n+1 || n < 1 || n >= len(columnTurns) {
 		return c, "it is not a loop over rows between the begin and the end of few sums"
 	}
 	var ok bool
@@ -187,19 +189,28 @@ func elements(l *kernel.For) map[*expr.Expr]bool {
 	return all
 }
 
-func columnsBlock(*kernel.Kernel) (n int, whole bool) { return columnsThreads, true }
+// turn is how many rows are staged at a time.
+func (c *columns) turn() int { return columnTurns[len(c.sums)] }
 
-func columnsPieces(*kernel.Kernel) string {
-	return fmt.Sprintf("%d columns, %d threads, %d rows a turn", columnsWide, columnsThreads, columnRows)
+func (c *columns) threads() int { return c.turn() / columnRows * warpThreads }
+
+func columnsBlock(k *kernel.Kernel) (n int, whole bool) {
+	c, _ := columnsOf(k)
+	return c.threads(), true
+}
+
+func columnsPieces(k *kernel.Kernel) string {
+	c, _ := columnsOf(k)
+	return fmt.Sprintf("%d columns, %d threads, %d rows a turn", columnsWide, c.threads(), c.turn())
 }
 
 // columns are columnsWide columns each.
 func (p *printer) columns(k *kernel.Kernel) (cells, error) {
 	c, _ := columnsOf(k)
-	f := p.f
-	bytes := kernel.Bytes(expr.F32) * columnsWide * columnRows * 2 * len(c.sums)
+	f, turn := p.f, c.turn()
+	bytes := kernel.Bytes(expr.F32) * columnsWide * turn * 2 * len(c.sums)
 	p.entry.Static += bytes
-	p.f.Beside = columnsBeside
+	p.f.Beside = columnThreads / c.threads()
 	stage := address{asm.Shared.At(stageName, f.SharedArray(stageName, bytes)), expr.F32}
 	half := f.Variable(asm.Int(0)) // where the elements that are staged now begin
 	return cells{ceilDiv(c.width, columnsWide), func(cell asm.Value) {
@@ -213,23 +224,23 @@ func (p *printer) columns(k *kernel.Kernel) (cells, error) {
 		}
 		p.bounds.Enter(c.rows)
 		rows := p.value(c.rows.Hi)
-		p.count(asm.Int(0), rows, asm.Int(columnRows), func(base asm.Value) {
+		p.count(asm.Int(0), rows, asm.Int(turn), func(base asm.Value) {
 			to := p.element(stage, f.Do("add.s32", half, f.Do("mad.lo.s32", p.warp, asm.Int(columnsWide), p.lane)))
 			for j, terms := range p.terms(&c, base, rows, at) {
 				for i, v := range terms {
-					f.Store(to.plus((2*i*columnRows+j*p.warps)*columnsWide).Address, v)
+					f.Store(to.plus((2*i*turn+j*p.warps)*columnsWide).Address, v)
 				}
 			}
 			f.Barrier()
 			from := p.element(stage, f.Do("add.s32", half, p.lane))
 			for i, acc := range accs {
 				f.If(f.Do("setp.eq.s32", p.warp, asm.Int(i)), func() {
-					for r := range columnRows {
-						f.Into(acc, "add.rn.f32", acc, p.load(from.plus((2*i*columnRows+r)*columnsWide), 1)[0])
+					for r := range turn {
+						f.Into(acc, "add.rn.f32", acc, p.load(from.plus((2*i*turn+r)*columnsWide), 1)[0])
 					}
 				})
 			}
-			f.Into(half, "xor.b32", half, asm.Int(columnRows*columnsWide))
+			f.Into(half, "sub.s32", asm.Int(turn*columnsWide), half)
 		})
 		for i, s := range c.sums {
 			f.If(f.Do("and.pred", f.Do("setp.eq.s32", p.warp, asm.Int(i)), f.Do("setp.lt.s32", col, width)), func() {
@@ -243,7 +254,7 @@ func (p *printer) columns(k *kernel.Kernel) (cells, error) {
 // terms are what is added of each of a warp's rows, those from base on, to each sum: -0,
 // which changes no sum, where there are no more rows.
 func (p *printer) terms(c *columns, base, rows, col asm.Value) [][]asm.Value {
-	f, mine := p.f, make([]map[string]asm.Value, columnRows/p.warps)
+	f, mine := p.f, make([]map[string]asm.Value, columnRows)
 	last := f.Do("add.s32", rows, asm.Int(-1))
 	row := f.Do("add.s32", base, p.warp)
 	for j := range mine {

@@ -30,15 +30,36 @@ const vectorMost = 4
 // neighbours computes an expression for v values of a variable, the first of which is a
 // multiple of v. The elements of arrays that are in registers are given.
 func (p *printer) neighbours(value *expr.Expr, name string, first asm.Value, v int, given map[string][]asm.Value) []asm.Value {
-	p.vars[name] = first
-	loaded := map[*expr.Expr][]asm.Value{} // elements that lie side by side
+	loaded := elementsOf(value, given)
+	p.loadBeside(value, name, first, v, loaded)
+	return p.across(value, name, first, v, loaded)
+}
+
+// elementsOf are the elements of an expression whose arrays are given.
+func elementsOf(value *expr.Expr, given map[string][]asm.Value) map[*expr.Expr][]asm.Value {
+	all := map[*expr.Expr][]asm.Value{}
 	for _, e := range expr.Elems(value) {
 		if vs, ok := given[e.Name]; ok {
-			loaded[e] = vs
-		} else if v > 1 && aligned(e, name, v, p.aligned) {
+			all[e] = vs
+		}
+	}
+	return all
+}
+
+// loadBeside loads the other elements of an expression of which v, for as many values of a
+// variable, lie side by side.
+func (p *printer) loadBeside(value *expr.Expr, name string, first asm.Value, v int, loaded map[*expr.Expr][]asm.Value) {
+	p.vars[name] = first
+	for _, e := range expr.Elems(value) {
+		if _, has := loaded[e]; !has && v > 1 && aligned(e, name, v, p.aligned) {
 			loaded[e] = p.load(p.at(e, known{}), v)
 		}
 	}
+}
+
+// across computes an expression for v values of a variable from first on, of which some
+// elements are loaded.
+func (p *printer) across(value *expr.Expr, name string, first asm.Value, v int, loaded map[*expr.Expr][]asm.Value) []asm.Value {
 	var vs []asm.Value
 	for i := range v {
 		so := known{}

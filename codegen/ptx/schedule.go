@@ -34,6 +34,7 @@ var schedules = []schedule{
 	{"attention_grad", flat.GPU(blockRows), notAttentionGrad, attentionGradThreads, attentionGradPieces, (*printer).attentionGrads, isNarrow, true},
 	{"product", flat.GPUProduct(), notTiled, tileThreads, tilePieces, (*printer).tiles, nil, false},
 	{"columns", flat.GPU(blockRows), notColumns, columnsBlock, columnsPieces, (*printer).columns, nil, false},
+	{"pointwise", flat.GPU(blockRows), notPointwise, pointsBlock, pointsPieces, (*printer).points, nil, false},
 	{"generic", flat.GPU(blockRows), func(*kernel.Kernel, map[string]bool) string { return "" }, gridThreads, gridPieces, (*printer).grid, nil, false},
 }
 

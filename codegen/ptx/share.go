@@ -1,6 +1,8 @@
 package ptx
 
 import (
+	"slices"
+
 	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/codegen/ptx/asm"
 	"github.com/arithlang/mlc/compiler/expr"
@@ -70,47 +72,102 @@ func (s *share) output(row, col asm.Value, do func(i, j, n int, at address)) {
 // follow computes what comes after the product of each output, the first of which is at
 // a row and a column.
 func (s *share) follow(t tiled, acc [][]asm.Value, row, col asm.Value) {
-	f, n := s.f, 1
+	n := 1
 	if s.wide%vectorMost == 0 && expr.IsMultiple(s.n.N, expr.Int(vectorMost)) {
 		n = vectorMost
 	}
+	if n > 1 && s.long(t) {
+		s.inTurn(t, acc, row, col)
+		return
+	}
 	for i := range acc {
-		r := f.Do("add.s32", row, asm.Int(i*s.down))
-		s.when(s.below(r, s.sizeM, s.rows), func() {
-			s.vars[t.rows.Var] = r
-			for _, st := range t.rows.Body {
-				if let, ok := st.(*kernel.Let); ok {
-					s.vars[let.Name] = s.value(let.Value)
-				}
-			}
-			for j := 0; j < s.wide; j += n {
-				c := f.Do("add.s32", col, asm.Int(s.across(j)))
-				s.when(s.below(c, s.sizeN, s.cols), func() {
-					s.segment(t, c, map[string][]asm.Value{t.Dst.Name: acc[i][j : j+n]})
-				})
-			}
-		})
+		s.after(t, acc[i], n, s.f.Do("add.s32", row, asm.Int(i*s.down)), col)
 	}
 }
 
-// segment computes what comes after some outputs side by side, from a column on. Values
-// of tiles stay in registers.
-func (p *printer) segment(t tiled, col asm.Value, tiles map[string][]asm.Value) {
-	n := len(tiles[t.Dst.Name])
-	for _, s := range t.rows.Body {
-		switch s := s.(type) {
-		case *kernel.Random:
-			counter := p.f.Do("add.s32", p.value(expr.New(expr.Div, s.Base, expr.Int(philoxWords))), p.f.Do("shr.u32", col, asm.Int(2)))
-			words := p.wordsOf(s)(counter)
-			tiles[s.Dst] = words[:]
-		case *kernel.Set:
-			name := s.Axes[0].Var
-			vs := p.neighbours(p.own(s.Value), name, col, n, tiles)
-			if _, buffer := p.slices[s.Dst.Name]; !buffer {
-				tiles[s.Dst.Name] = vs
-				continue
-			}
-			p.storeFrom(s.Dst, name, col, vs)
+// longest is how many operations may come after the product of a thread's outputs before
+// they are a loop: written out they would be more than a cache of instructions has.
+const longest = 2048
+
+// long says whether what comes after a product is a loop.
+func (s *share) long(t tiled) bool {
+	n := 0
+	for _, st := range t.rows.Body {
+		for _, e := range kernel.Reads(st) {
+			expr.Walk(s.own(e), func(e *expr.Expr) {
+				if e.Type == expr.F32 && len(e.Args) > 0 && e.Op != expr.Elem {
+					n++
+				}
+			})
+		}
+		if _, random := st.(*kernel.Random); random {
+			n += philoxOps / philoxWords
 		}
 	}
+	return n*s.high*s.wide > longest
+}
+
+// philoxOps is about how many operations random words of a counter take.
+const philoxOps = 100
+
+// turnOutputs are how many outputs a turn of a long loop has. The others move up to their
+// registers meanwhile, since registers have no index.
+const turnOutputs = 4 * vectorMost
+
+// inTurn is follow as a loop.
+func (s *share) inTurn(t tiled, acc [][]asm.Value, row, col asm.Value) {
+	f, part := s.f, min(turnOutputs, s.wide)
+	var all []asm.Value
+	for _, v := range slices.Concat(acc...) {
+		all = append(all, f.Variable(v))
+	}
+	s.count(asm.Int(0), asm.Int(len(all)/part), asm.Int(1), func(i asm.Value) {
+		f.Rolled()
+		down, right := s.divide(i, asm.Int(s.wide/part))
+		s.after(t, all[:part], vectorMost, f.Do("mad.lo.s32", down, asm.Int(s.down), row), f.Do("mad.lo.s32", right, asm.Int(s.across(part)), col))
+		for j := range all[part:] {
+			f.Move(all[j], all[part+j])
+		}
+	})
+}
+
+// loadsAhead is how many registers take elements that are read before others are written:
+// a load is not moved across a store, and each alone would be waited for.
+const loadsAhead = 32
+
+// after computes what comes after outputs of a row, segments of n side by side from a
+// column on.
+func (s *share) after(t tiled, outputs []asm.Value, n int, row, col asm.Value) {
+	s.when(s.below(row, s.sizeM, s.rows), func() {
+		s.vars[t.rows.Var] = row
+		for _, st := range t.rows.Body {
+			if let, ok := st.(*kernel.Let); ok {
+				s.vars[let.Name] = s.value(let.Value)
+			}
+		}
+		at := func(j int) segment {
+			c := s.f.Do("add.s32", col, asm.Int(s.across(j)))
+			return segment{col: c, n: n, tiles: map[string][]asm.Value{t.Dst.Name: outputs[j : j+n]}}
+		}
+		if !whole(s.sizeN, s.cols) {
+			for j := 0; j < len(outputs); j += n {
+				one := at(j)
+				s.when(s.below(one.col, s.sizeN, s.cols), func() { s.segment(t.rows.Body, one) })
+			}
+			return
+		}
+		var ready []*segment
+		registers := 0
+		for j := 0; j < len(outputs); j += n {
+			one := at(j)
+			ready, registers = append(ready, &one), registers+s.readAhead(t.rows.Body, &one)
+			if registers < loadsAhead && j+n < len(outputs) {
+				continue
+			}
+			for _, x := range ready {
+				s.segment(t.rows.Body, *x)
+			}
+			ready, registers = nil, 0
+		}
+	})
 }

@@ -126,7 +126,7 @@ func (t *tiled) elementwise(buffers map[string]bool) string {
 		}
 		t.made[name] = place
 	}
-	return t.reads(buffers)
+	return readsPlaces(l.Body, buffers, t.made, t.Dst.Name)
 }
 
 // at is the flat index of an element, over other variables.
@@ -136,28 +136,6 @@ func at(e *expr.Expr, vars map[string]string) *expr.Expr {
 		to[from] = expr.NewVar(name, expr.I32)
 	}
 	return expr.Simplify(expr.Subst(e.Args[0], to))
-}
-
-// reads says which array the rows read where an output has no element that it has
-// written itself.
-func (t *tiled) reads(buffers map[string]bool) string {
-	filled := map[string]bool{t.Dst.Name: true}
-	for _, s := range t.rows.Body {
-		vars := map[string]string{}
-		for _, a := range kernel.Axes(s) {
-			vars[a.Var] = colVar
-		}
-		for _, e := range expr.Elems(kernel.Reads(s)...) {
-			if place := t.made[e.Name]; place != nil && !expr.Equal(place, at(e, vars)) {
-				return "it reads other elements of " + e.Name + " than it writes"
-			}
-			if !buffers[e.Name] && !filled[e.Name] {
-				return "it reads " + e.Name + " before it writes it"
-			}
-		}
-		filled[kernel.Written(s)] = true
-	}
-	return ""
 }
 
 // besideThreads share the registers of a multiprocessor: 168 each are enough for the

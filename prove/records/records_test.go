@@ -4,6 +4,7 @@ package records
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/arithlang/mlc/prove"
 	"github.com/arithlang/mlc/prove/fragment"
+	"github.com/arithlang/mlc/runtime/profile"
 )
 
 // notRun are the probes that a record holds an error of: they have never run on that
@@ -66,6 +68,32 @@ func TestRecords(t *testing.T) {
 			}
 			t.Logf("%d of %d probes compared", compared, len(report.Rows))
 		})
+	}
+}
+
+// TestResults reads the results without recordings.
+func TestResults(t *testing.T) {
+	files, err := filepath.Glob("*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no results: %v", err)
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file, ".bench.json") {
+			var bench struct {
+				Name    string        `json:"name"`
+				GPU     profile.GPU   `json:"gpu"`
+				Kernels []profile.Row `json:"kernels"`
+			}
+			text, err := os.ReadFile(file)
+			if err != nil || json.Unmarshal(text, &bench) != nil || bench.Name != "looped8x2" || bench.GPU.Ahead <= 0 || len(bench.Kernels) < 20 {
+				t.Errorf("%s: %v, %+v", file, err, bench)
+			}
+			continue
+		}
+		r, err := prove.Load(file)
+		if err != nil || r.Device != "cuda" || len(r.Phases) != 1 || len(r.Phases[0].Parts) == 0 {
+			t.Errorf("%s: %v, %+v", file, err, r)
+		}
 	}
 }
 

@@ -17,9 +17,9 @@ type ElementType int
 // TensorBF16 is bf16.
 const TensorBF16 ElementType = 9
 
-// A Describer is a Driver that writes the descriptor of a tensor, which kernels get
-// as a parameter aligned to 64 bytes. What is in it is NVIDIA's secret. What lies
-// outside of the tensor is copied as zeros.
+// A Describer is a Driver that writes the descriptor of a tensor, which kernels read at a
+// multiple of 64 bytes of global memory. What is in it is NVIDIA's secret. What lies outside
+// of the tensor is copied as zeros.
 type Describer interface {
 	Describe(Tensor) (descriptor [128]byte, err error)
 }

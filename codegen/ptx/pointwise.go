@@ -1,0 +1,112 @@
+package ptx
+
+import (
+	"fmt"
+
+	"github.com/arithlang/mlc/codegen/ptx/asm"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// A pointwise is a kernel whose statements set the same range of elements, and of what they
+// write read the element alone that they are at: an optimizer's update of a range of
+// parameters and moments. A thread takes four elements through all statements in registers.
+type pointwise struct {
+	size    *expr.Expr // of the range, in a cell
+	sets    []*kernel.Set
+	buffers map[string]bool
+}
+
+const pointThreads = 256
+
+// notPointwise says why a kernel is not a pointwise one.
+func notPointwise(k *kernel.Kernel, _ map[string]bool) string {
+	_, why := pointwiseOf(k)
+	return why
+}
+
+func pointwiseOf(k *kernel.Kernel) (t pointwise, why string) {
+	t.buffers = arrays(k)
+	places := map[string]*expr.Expr{}
+	for _, s := range k.Body {
+		s, ok := s.(*kernel.Set)
+		if !ok || len(s.Axes) != 1 {
+			return t, "it does more than setting elements of ranges"
+		}
+		if t.size == nil {
+			t.size = s.Axes[0].Size
+		}
+		if !expr.Equal(t.size, s.Axes[0].Size) {
+			return t, "its ranges differ"
+		}
+		place := at(s.Dst, map[string]string{s.Axes[0].Var: colVar})
+		if before := places[s.Dst.Name]; before != nil && !expr.Equal(before, place) {
+			return t, "it writes " + s.Dst.Name + " at two places"
+		}
+		places[s.Dst.Name], t.sets = place, append(t.sets, s)
+	}
+	if len(k.Body) == 1 && t.size.IsConst() {
+		return t, "it has one statement, on a range whose size is known"
+	}
+	return t, readsPlaces(k.Body, t.buffers, places)
+}
+
+func pointsBlock(*kernel.Kernel) (n int, whole bool) { return pointThreads, true }
+
+func pointsPieces(*kernel.Kernel) string {
+	return fmt.Sprintf("a cell, %d threads of %d elements a turn", pointThreads, vectorMost)
+}
+
+// points are the ranges of a pointwise kernel.
+func (p *printer) points(k *kernel.Kernel) (cells, error) {
+	t, _ := pointwiseOf(k)
+	f, turn := p.f, asm.Int(vectorMost*pointThreads)
+	wide := t.wide(p.aligned)
+	return cells{kernel.Elements(kernel.Sizes(k.Grid)), func(cell asm.Value) {
+		p.set(k.Grid, cell)
+		size := p.value(t.size)
+		p.count(asm.Int(0), size, turn, func(base asm.Value) {
+			full := f.Do("setp.le.s32", f.Do("add.s32", base, turn), size)
+			f.If(full, func() {
+				if wide {
+					p.point(k.Body, vectorMost, f.Do("mad.lo.s32", p.group.id, asm.Int(vectorMost), base))
+					return
+				}
+				var each []asm.Value
+				for i := range vectorMost {
+					each = append(each, f.Do("add.s32", f.Do("add.s32", base, asm.Int(i*pointThreads)), p.group.id))
+				}
+				p.point(k.Body, 1, each...)
+			})
+			f.If(f.Do("not.pred", full), func() {
+				p.count(f.Do("add.s32", base, p.group.id), size, asm.Int(pointThreads), func(i asm.Value) { p.point(k.Body, 1, i) })
+			})
+		})
+	}}, nil
+}
+
+// wide says whether all elements lie in fours at multiples of their size.
+func (t pointwise) wide(known map[string]bool) bool {
+	for _, s := range t.sets {
+		for _, e := range append(expr.Elems(s.Value), s.Dst) {
+			if t.buffers[e.Name] && !aligned(e, s.Axes[0].Var, vectorMost, known) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// point computes segments of n elements, and reads what it can of all of them before it
+// writes.
+func (p *printer) point(body []kernel.Stmt, n int, firsts ...asm.Value) {
+	var all []segment
+	for _, first := range firsts {
+		x := segment{col: first, n: n, tiles: map[string][]asm.Value{}}
+		p.readAhead(body, &x)
+		all = append(all, x)
+	}
+	for _, x := range all {
+		p.segment(body, x)
+	}
+}
