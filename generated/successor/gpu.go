@@ -179,12 +179,12 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B := env.B
-				return (B + 3) / 4
+				return B
 			},
 			Name:    "map",
 			Scalars: []string{"B", "T"},
 			Step:    true,
-			Threads: 128,
+			Threads: 256,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -201,7 +201,7 @@ var gpu = cuda.Program{
 			},
 			Name:    "sum_17_acc",
 			Scalars: []string{"B", "T"},
-			Threads: 256,
+			Threads: 512,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -275,7 +275,7 @@ var gpu = cuda.Program{
 			Name:    "sum_64_acc",
 			Scalars: []string{"B", "T"},
 			Sets:    7,
-			Threads: 256,
+			Threads: 512,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -310,7 +310,7 @@ var gpu = cuda.Program{
 			},
 			Name:    "sum_256_acc",
 			Scalars: []string{"B", "T"},
-			Threads: 256,
+			Threads: 512,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -437,7 +437,7 @@ var gpu = cuda.Program{
 			Name:    "sum_64_source_acc",
 			Scalars: []string{"B", "S"},
 			Sets:    2,
-			Threads: 256,
+			Threads: 512,
 		},
 		{
 			Blocks: func(env *device.Env) int {
@@ -655,22 +655,19 @@ var gpu = cuda.Program{
 			},
 			Name:    "sum_1",
 			Scalars: []string{"N"},
-			Threads: 256,
+			Threads: 512,
 		},
 		{
 			Blocks: func(env *device.Env) int {
 				N := env.N
-				return ((N+1023)/1024 + 3) / 4
+				return (N + 1023) / 1024
 			},
-			Name: "map_mul_add_add",
-			Scratch: func(_ *device.Env) int {
-				return 16384
-			},
+			Name:    "map_mul_add_add",
 			Scalars: []string{"N", "decay", "bound"},
 			Step:    true,
-			Threads: 128,
+			Threads: 256,
 		},
 	},
 	PTX:       ptxText,
-	Schedules: "product, columns, generic",
+	Schedules: "product, columns, pointwise, generic",
 }
