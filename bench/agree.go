@@ -55,7 +55,7 @@ var small = []string{"train.batch=8", "train.schedule=constant", "model.dropout=
 // agreements compares a case's second step with that of each library: the first
 // has left no parameter where it is 0 or 1.
 func (o *options) agreements(ctx context.Context, b *builder, c peers.Case, installed []peer) ([]agreement, error) {
-	t, err := b.build(ctx, c, small)
+	t, err := b.build(ctx, c, append(c.Certain[:len(c.Certain):len(c.Certain)], small...))
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (o *options) agreements(ctx context.Context, b *builder, c peers.Case, inst
 	}
 	var all []agreement
 	for _, p := range installed {
-		if p.Missing != "" || p.Name == "compile" { // which is eager's code
+		if !p.has(c) || p.Name == "compile" { // which is eager's code
 			continue
 		}
 		argv := p.command(o.Python, b.root, problem, o.Threads, "--follow", checkpoint(run, 1), checkpoint(run, 2))

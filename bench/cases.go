@@ -4,14 +4,15 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/arithlang/mlc/bench/peers"
 	"github.com/arithlang/mlc/bench/rounds"
 )
 
-// cases are the models that are timed.
-var cases = peers.Cases()
+// cases are the models that are timed: those that are not too much for a processor.
+var cases = slices.DeleteFunc(peers.Cases(), func(c peers.Case) bool { return c.GPU })
 
 func caseNames() string {
 	var names []string
@@ -38,6 +39,11 @@ var libraries = []struct{ name, module, title string }{
 
 // exported is the peer that mlc export writes. It has no dropout.
 const exported = "export"
+
+// has says whether a peer takes part in a case.
+func (p peer) has(c peers.Case) bool {
+	return p.Missing == "" && (!c.Torch || p.Name == "eager" || p.Name == "compile")
+}
 
 // installed are the peers that the command line asks for, with what keeps them
 // from taking part.

@@ -151,7 +151,7 @@ func (o *options) section(ctx context.Context, b *builder, c peers.Case, install
 	}
 	var others []rounds.Contestant
 	for _, p := range installed {
-		if p.Missing == "" && (p.Name != exported || t.spec.Model.Dropout == 0) {
+		if p.has(c) && (p.Name != exported || t.spec.Model.Dropout == 0) {
 			others = append(others, p.contestant(o.Python, b.root, problem, o.Threads))
 		}
 	}

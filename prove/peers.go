@@ -30,8 +30,9 @@ const torch = "torch"
 // many operations as ours.
 var telling = []string{"compile tf32", "compile bf16", "eager fp32"}
 
-// contestOrder are the cases, the quickest first.
-var contestOrder = []string{"successor", "abs", "abs-no-dropout"}
+// contestOrder are the cases: the largest in the precision that a GPU is for, and the others, the
+// quickest first.
+var contestOrder = []string{"looped8x2-bf16", "successor", "abs", "looped8x2", "looped", "abs-no-dropout"}
 
 // contests are all, in the order in which they tell something: first what tells most, of
 // one case after the other.

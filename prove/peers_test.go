@@ -56,8 +56,8 @@ func TestPeers(t *testing.T) {
 		t.Errorf("without Python: %+v", p)
 	}
 	names, _ := peerParts(e)
-	want := []string{torch, "successor compile tf32", "successor compile bf16", "successor eager fp32", "abs compile tf32"}
-	if len(names) != 19 || !slices.Equal(names[:len(want)], want) || names[9] != "abs-no-dropout eager fp32" || slices.Contains(names[10:], "abs eager fp32") {
+	want := []string{torch, "looped8x2-bf16 compile bf16", "successor compile tf32", "successor compile bf16", "successor eager fp32", "abs compile tf32"}
+	if len(names) != 33 || !slices.Equal(names[:len(want)], want) || names[16] != "abs-no-dropout eager fp32" || slices.Contains(names[17:], "abs eager fp32") {
 		t.Errorf("the parts are %v", names)
 	}
 	for _, n := range names {

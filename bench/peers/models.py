@@ -22,7 +22,9 @@ Arrays = dict[str, np.ndarray]
 FIRE_HIDDEN, FIRE_THRESHOLD, FIRE_SCALE = 32, 512, 0.1
 
 # Of a layer: what is packed, and of what.
-PACKS = {"self.qkv": ("self.q", "self.k", "self.v"), "cross.kv": ("cross.k", "cross.v")}
+PACKS = {"self.qkv": ("self.q", "self.k", "self.v"), "cross.kv": ("cross.k", "cross.v"), "ffn.gated": ("ffn.in.u", "ffn.in.g")}
+
+FIRST_DIGIT = 4  # of the tokens of sequences
 
 
 def causal(i, j):
@@ -57,7 +59,21 @@ KINDS = {
     "abs": Kind(window, addition_cross, 3, False),
     "successor": Kind(window, successor_cross, 3, False),
     "fire": Kind(causal, None, 0, True),
+    "looped": Kind(causal, None, 0, False),
 }
+
+
+@dataclass
+class Loop:
+    """What a looped model has (McLeish et al. 2024, arXiv:2405.17399)."""
+
+    layers: int
+    times: int
+    with_grad: int  # recurrences with gradients, behind a random number without; 0: all have them
+    noise: float  # standard deviation of what the loop starts from
+    max_offset: int  # of Abacus embeddings: one random offset a step
+    table: int  # rows of these
+    norm_eps: float
 
 
 @dataclass
@@ -78,6 +94,7 @@ class Model:
     dropout: float
     adam: dict[str, float]  # lr, beta1, beta2, eps
     batches: list[Batch]
+    loop: Loop | None  # None: an encoder and a decoder
 
     @property
     def rows(self) -> int:
@@ -112,9 +129,10 @@ class Model:
 def read(path: str) -> Model:
     """The model of a problem file, whose parameters must be those of the program."""
     text = json.loads(Path(path).read_text())
-    batches = [Batch(*(np.array(b[k], np.int32) for k in ("source", "target", "labels"))) for b in text["batches"]]
+    batches = [Batch(*(np.array(b[k] or [], np.int32) for k in ("source", "target", "labels"))) for b in text["batches"]]
     names = ("width", "heads", "hidden", "layers", "vocab", "dropout", "adam")
-    model = Model(KINDS[text["kind"]], batches=batches, **{name: text[name] for name in names})
+    loop = Loop(**text["loop"]) if "loop" in text else None
+    model = Model(KINDS[text["kind"]], batches=batches, loop=loop, **{name: text[name] for name in names})
     theirs = {name: tuple(shape) for name, shape in text["tensors"].items()}
     if theirs != shapes(model):
         different = sorted(theirs.items() ^ shapes(model).items())
@@ -122,7 +140,34 @@ def read(path: str) -> Model:
     return model
 
 
+def abacus_rows(tokens: np.ndarray) -> np.ndarray:
+    """[B, T] tokens -> [B, T] rows: the place of a digit in its number, from 1 on, and 0 of
+    what is no digit."""
+    rows = np.zeros_like(tokens)
+    is_digit = (FIRST_DIGIT <= tokens) & (tokens < FIRST_DIGIT + 10)
+    place = np.zeros(len(tokens), tokens.dtype)
+    for t in range(tokens.shape[1]):
+        place = np.where(is_digit[:, t], place + 1, 0)
+        rows[:, t] = place
+    return rows
+
+
+def looped_shapes(m: Model) -> dict[str, tuple[int, ...]]:
+    w, half = m.width, m.hidden // 2
+    norm = {"norm.gamma": (w,), "norm.beta": (w,)}
+    ffn = {"ffn.in.u.w": (w, half), "ffn.in.g.w": (w, half), "ffn.out.w": (half, w)}
+    layer = {f"self.{part}.w": (w, w) for part in "qkvo"} | {f"self.{name}": s for name, s in norm.items()}
+    layer |= ffn | {f"ffn.{name}": s for name, s in norm.items()}
+    every = {"embed.token": (m.vocab, w), "embed.position": (m.loop.table, w)} | {f"embed.{name}": s for name, s in norm.items()}
+    every |= {f"loop.{l}.{name}": s for l in range(m.loop.layers) for name, s in layer.items()}
+    head = ffn | norm | {"adapter.w": (w, w), "out.w": (w, m.vocab)}
+    return every | {f"head.{name}": s for name, s in head.items()}
+
+
 def shapes(m: Model) -> dict[str, tuple[int, ...]]:
+    if m.loop:
+        return looped_shapes(m)
+
     def linear(name, n_in, n_out):
         return {f"{name}.w": (n_in, n_out), f"{name}.b": (n_out,)}
 

@@ -17,7 +17,7 @@ import (
 	"github.com/arithlang/mlc/bench/rounds"
 )
 
-//go:embed peer.py models.py torch_peer.py export_peer.py jax_peer.py requirements.txt
+//go:embed peer.py models.py torch_peer.py looped_torch.py export_peer.py jax_peer.py requirements.txt
 var scripts embed.FS
 
 // Write writes the scripts, and what they require, into a folder.

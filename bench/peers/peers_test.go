@@ -16,10 +16,14 @@ import (
 
 // TestProblems holds what peers are told to the experiments that the cases are.
 func TestProblems(t *testing.T) {
+	const looped8x2 = "B 512, S 0, T 63, 16 heads of 1024, hidden 2048, 0 layers, dropout 0, lr 0.001, 8 looped 2 times, 1 with gradients, from noise of 0.02, offsets to 100 of 128 rows"
 	want := map[string]string{
 		"abs":            "B 512, S 125, T 62, 8 heads of 128, hidden 512, 6 layers, dropout 0.3, lr 0.0001",
 		"abs-no-dropout": "B 512, S 125, T 62, 8 heads of 128, hidden 512, 6 layers, dropout 0, lr 0.0001",
 		"successor":      "B 128, S 9, T 8, 4 heads of 64, hidden 256, 2 layers, dropout 0.1, lr 0.003",
+		"looped":         "B 128, S 0, T 33, 2 heads of 128, hidden 256, 0 layers, dropout 0, lr 0.001, 2 looped 2 times, 1 with gradients, from noise of 0.02, offsets to 16 of 128 rows",
+		"looped8x2":      looped8x2,
+		"looped8x2-bf16": looped8x2,
 		"fire-40":        "B 64, S 41, T 40, 8 heads of 256, hidden 1024, 4 layers, dropout 0, lr 0.001",
 		"fire-80":        "B 64, S 81, T 80, 8 heads of 256, hidden 1024, 4 layers, dropout 0, lr 0.001",
 	}
@@ -29,7 +33,7 @@ func TestProblems(t *testing.T) {
 		if found.HasErrors() {
 			t.Fatal(found)
 		}
-		p := NewProblem(c.Kind, spec, map[string][]int{"embed.token": {17, spec.Model.Width}})
+		p := NewProblem(c.Kind, spec, map[string][]int{"embed.token": {17, spec.Model.Width}, "embed.position": {128, spec.Model.Width}})
 		var err error
 		if p.Batches, err = Batches(spec, 0, 2); err != nil {
 			t.Fatal(err)
@@ -38,8 +42,15 @@ func TestProblems(t *testing.T) {
 			t.Errorf("%s: kind %s, %d tokens", c.Name, p.Kind, p.Vocab)
 		}
 		b := p.Batches[1]
-		got := fmt.Sprintf("B %d, S %d, T %d, %d heads of %d, hidden %d, %d layers, dropout %g, lr %g", len(b.Source), len(b.Source[0]),
+		source := 0
+		if len(b.Source) > 0 {
+			source = len(b.Source[0])
+		}
+		got := fmt.Sprintf("B %d, S %d, T %d, %d heads of %d, hidden %d, %d layers, dropout %g, lr %g", len(b.Target), source,
 			len(b.Target[0]), p.Heads, p.Width, p.Hidden, p.Layers, p.Dropout, p.Adam["lr"])
+		if l := p.Loop; l != nil {
+			got += fmt.Sprintf(", %d looped %d times, %d with gradients, from noise of %g, offsets to %d of %d rows", l.Layers, l.Times, l.WithGrad, l.Noise, l.MaxOffset, l.Table)
+		}
 		if got != want[c.Name] {
 			t.Errorf("%s: %s\nwant %s", c.Name, got, want[c.Name])
 		}
@@ -63,7 +74,7 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	files, err := os.ReadDir(dir)
-	if err != nil || len(files) != 6 {
+	if err != nil || len(files) != 7 {
 		t.Errorf("%d files, %v", len(files), err)
 	}
 	for _, f := range files {

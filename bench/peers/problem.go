@@ -18,11 +18,25 @@ type Case struct {
 	Spec    string // in the repository
 	Set     []string
 	Kernels bool // command bench lists its kernels one by one
+
+	// Certain are settings, for both, of a step that is compared: nothing in it is random.
+	Certain []string
+	Torch   bool // only PyTorch has it
+	GPU     bool // a step is too much for a processor
 }
 
 // paper are the problems, batches and rate of arXiv:2310.11984.
 var paper = []string{"task.pad=zero(to = 61)", "train.batch=512",
 	"train.optimizer=adam(lr = 1e-4, betas = [0.9, 0.98], eps = 1e-9)", "train.schedule=constant"}
+
+var (
+	// simple are a loop's settings that scripts have: no decay of weights, and no clipping.
+	simple = []string{"train.optimizer=adam(lr = 1e-3, betas = [0.9, 0.98], eps = 1e-9)", "train.clip=none"}
+	// certain leave out offsets, noise and random recurrences.
+	certain = []string{"train.loss=cross_entropy", "model.embed.position=abacus(max_offset = 0, table = 128)", "model.loop.state=normal(std = 0)", "train.microbatch=8"}
+	// large is one group of draws, in chunks that are launches of a GPU.
+	large = []string{"train.batch=512", "train.chunk=512"}
+)
 
 // Cases are all of them.
 func Cases() []Case {
@@ -35,6 +49,12 @@ func Cases() []Case {
 			Title: "the quick start"},
 		{Name: "fire-40", Kind: "fire", Spec: "bench/specs/fire.arith",
 			Title: "decoder with FIRE, 40 rows"},
+		{Name: "looped", Kind: "looped", Spec: "specs/small/looped.arith", Set: append([]string{"train.microbatch=128"}, simple...), Certain: certain, Torch: true, Kernels: true,
+			Title: "a small looped transformer, one draw a step"},
+		{Name: "looped8x2", Kind: "looped", Spec: "specs/looped8x2.arith", Set: append(large[:len(large):len(large)], simple...), Certain: certain, Torch: true, GPU: true,
+			Title: "8 layers applied twice, 512 examples"},
+		{Name: "looped8x2-bf16", Kind: "looped", Spec: "specs/looped8x2.arith", Set: append(append(large[:len(large):len(large)], "train.precision=bf16"), simple...), Certain: certain, Torch: true, GPU: true,
+			Title: "the same in bf16"},
 		{Name: "fire-80", Kind: "fire", Spec: "bench/specs/fire.arith", Set: []string{"task.pad=zero(to = 79)"}, Kernels: true,
 			Title: "decoder with FIRE, 80 rows"},
 	}
@@ -50,8 +70,20 @@ type Problem struct {
 	Vocab   int                `json:"vocab"`
 	Dropout float64            `json:"dropout"`
 	Adam    map[string]float64 `json:"adam"`
+	Loop    *Loop              `json:"loop,omitempty"`
 	Tensors map[string][]int   `json:"tensors"`
 	Batches []Batch            `json:"batches"`
+}
+
+// A Loop is what scripts are told of a looped model.
+type Loop struct {
+	Layers    int     `json:"layers"`
+	Times     int     `json:"times"`
+	WithGrad  int     `json:"with_grad"` // recurrences with gradients at most; 0: all have them
+	Noise     float64 `json:"noise"`     // standard deviation of what the loop starts from
+	MaxOffset int     `json:"max_offset"`
+	Table     int     `json:"table"` // rows of positions
+	NormEps   float64 `json:"norm_eps"`
 }
 
 // A Batch is tokens, an example a row.
@@ -65,9 +97,15 @@ type Batch struct {
 // batches.
 func NewProblem(kind string, spec *check.Spec, tensors map[string][]int) Problem {
 	m, o := &spec.Model, &spec.Train
-	p := Problem{Kind: kind, Width: m.Width, Heads: m.Heads, Hidden: m.Hidden, Layers: m.Decoder.Layers, Dropout: m.Dropout,
+	p := Problem{Kind: kind, Width: m.Width, Heads: m.Heads, Hidden: m.Hidden, Dropout: m.Dropout,
 		Adam:    map[string]float64{"lr": o.LR, "beta1": o.Beta1, "beta2": o.Beta2, "eps": o.Eps},
 		Tensors: tensors}
+	if l := m.Loop; l != nil {
+		p.Loop = &Loop{Layers: l.Layers, Times: l.Times, WithGrad: o.Backprop, Noise: l.Std, MaxOffset: m.Position.MaxOffset,
+			Table: tensors["embed.position"][0], NormEps: m.NormEps}
+	} else {
+		p.Layers = m.Decoder.Layers
+	}
 	if shape := tensors["embed.token"]; len(shape) > 0 {
 		p.Vocab = shape[0]
 	}

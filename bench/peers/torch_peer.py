@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import models
+from looped_torch import Looped
 from models import Model, State
 
 
@@ -92,6 +93,10 @@ class Seq2Seq(nn.Module):
         self.head = nn.ModuleDict({"norm": nn.LayerNorm(m.width), "out": nn.Linear(m.width, m.vocab)})
         self.register_buffer("positions", torch.from_numpy(m.positions(max(m.rows, m.keys))), persistent=False)
 
+    @staticmethod
+    def inputs(b: models.Batch) -> tuple[np.ndarray, ...]:
+        return b.source, b.target, b.labels
+
     def embedded(self, tokens: torch.Tensor) -> torch.Tensor:
         x = self.embed["token"](tokens) * self.scale + self.positions[:tokens.shape[1]]
         return F.dropout(x, self.dropout)
@@ -106,7 +111,8 @@ class Seq2Seq(nn.Module):
 
 
 # What ends a name in a checkpoint, and there.
-ENDS = {".w": ".weight", ".b": ".bias", ".gamma": ".weight", ".beta": ".bias", ".token": ".token.weight"}
+ENDS = {".w": ".weight", ".b": ".bias", ".gamma": ".weight", ".beta": ".bias", ".token": ".token.weight",
+        ".position": ".position.weight"}
 
 
 # What float32 products are made of; matters on a GPU only.
@@ -120,14 +126,15 @@ class Peer:
     def __init__(self, m: Model, state: State, compiled: bool, device: str = "cpu", precision: str = "fp32"):
         torch.set_float32_matmul_precision(PRODUCTS[precision])
         self.device, self.precision = device, precision
-        self.module = Seq2Seq(m).to(device)
+        self.module = (Looped(m) if m.loop else Seq2Seq(m)).to(device)
         self.params = dict(self.module.named_parameters())
         adam = m.adam
         self.optimizer = torch.optim.Adam(self.params.values(), lr=adam["lr"], betas=(adam["beta1"], adam["beta2"]),
                                           eps=adam["eps"], fused=True)
         self.load(state)
-        self.loss = torch.compile(self.module) if compiled else self.module
-        self.batches = [[torch.from_numpy(x).long().to(device) for x in (b.source, b.target, b.labels)] for b in m.batches]
+        if compiled:
+            self.module.compile()
+        self.batches = [[torch.from_numpy(x).long().to(device) for x in self.module.inputs(b)] for b in m.batches]
         self.done = 0
 
     def load(self, state: State) -> None:
@@ -157,7 +164,7 @@ class Peer:
         """Trains, waits until everything is done, and returns the last step's loss."""
         for _ in range(steps):
             with torch.autocast(self.device, torch.bfloat16, enabled=self.precision == "bf16"):
-                loss = self.loss(*self.batches[self.done % len(self.batches)])
+                loss = self.module(*self.batches[self.done % len(self.batches)])
             self.optimizer.zero_grad()
             loss.backward()
             self.optimizer.step()

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -82,15 +83,20 @@ type Contest struct {
 }
 
 // Contests are all of them on a device: the cases whose specs are shipped, eager and
-// compiled, in each precision that products may have there. Ours have fp32 always.
+// compiled, in each precision that products may have there. Ours have fp32, but for cases
+// in bf16, which the others have in nothing else.
 func Contests(on string, threads int) (all []Contest) {
 	precisions := []string{"fp32", "tf32", "bf16"}
 	if on == "cpu" {
 		precisions = []string{"fp32", "bf16"}
 	}
 	for _, c := range peers.Cases() {
-		if !strings.HasPrefix(c.Spec, shipped) {
+		if !strings.HasPrefix(c.Spec, shipped) || c.GPU && on == "cpu" {
 			continue
+		}
+		precisions := precisions
+		if slices.Contains(c.Set, "train.precision=bf16") {
+			precisions = []string{"bf16"}
 		}
 		for _, peer := range []string{"eager", "compile"} {
 			for _, p := range precisions {

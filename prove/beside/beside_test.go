@@ -69,10 +69,10 @@ func TestContests(t *testing.T) {
 			t.Errorf("%v: %v", c, err)
 		}
 	}
-	if len(names) != 18 || !names["abs eager tf32"] || !names["successor compile bf16"] {
+	if len(names) != 32 || !names["abs eager tf32"] || !names["successor compile bf16"] || !names["looped8x2-bf16 eager bf16"] || names["looped8x2-bf16 eager fp32"] {
 		t.Errorf("%v", names)
 	}
-	if n := len(Contests("cpu", 2)); n != 12 {
+	if n := len(Contests("cpu", 2)); n != 16 {
 		t.Errorf("%d contests on a processor", n)
 	}
 }
