@@ -30,11 +30,9 @@ type column struct {
 	name string // "": there is one column
 }
 
-// columnTurns are how many rows are staged at a time, by the number of sums: what static
-// shared memory has room for twice, so that few turns wait for memory.
-var columnTurns = [...]int{1: 128, 2: 64}
-
 const (
+	columnTurn    = 64          // rows that are staged at a time
+	columnSums    = 2           // at most, so that what is staged fits into static shared memory
 	columnsWide   = warpThreads // of a block
 	columnRows    = 8           // of a warp that are read at a time
 	columnThreads = 512         // of a multiprocessor: 128 registers are enough for two norms of 8 rows
@@ -48,7 +46,7 @@ func notColumns(k *kernel.Kernel, _ map[string]bool) string {
 
 func columnsOf(k *kernel.Kernel) (c columns, why string) {
 	n := len(k.Body) / 2
-	if len(k.Grid) > 0 || len(k.Body) != 2*n+1 || n < 1 || n >= len(columnTurns) {
+	if len(k.Grid) > 0 || len(k.Body) != 2*n+1 || n < 1 || n > columnSums {
 		return c, "it is not a loop over rows between the begin and the end of few sums"
 	}
 	var ok bool
@@ -189,8 +187,20 @@ func elements(l *kernel.For) map[*expr.Expr]bool {
 	return all
 }
 
-// turn is how many rows are staged at a time.
-func (c *columns) turn() int { return columnTurns[len(c.sums)] }
+// turn is how many rows are staged at a time: of one sum there is room for twice as many, and
+// half as often is memory waited for. Rows behind the last are read as that is, which must
+// cost little.
+func (c *columns) turn() int {
+	if len(c.sums) == 1 && !has(c.rows.Body, isReduce) {
+		return 2 * columnTurn
+	}
+	return columnTurn
+}
+
+func isReduce(s kernel.Stmt) bool {
+	_, is := s.(*kernel.Reduce)
+	return is
+}
 
 func (c *columns) threads() int { return c.turn() / columnRows * warpThreads }
 
