@@ -43,6 +43,7 @@ const rules = `
 	runtime/comm < runtime/cuda < runtime/cuda/nccl < runtime; # gradients of many ranks
 	runtime/cuda/libraries < runtime/cuda/cublaslt, runtime/cuda/nccl;
 	runtime/calibrate, runtime/cores < runtime;
+	runtime/available < runtime, prove;
 	runtime/lock < runtime/eval;
 	runtime/interrupt, runtime/lock, runtime/flag < runtime, compiler/cli;
 	runtime/damage, runtime/disk < runtime/ckpt, runtime/track < runtime/train;

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/arithlang/mlc/runtime/cuda"
@@ -156,27 +155,6 @@ func TestHowMany(t *testing.T) {
 		}
 		if got := strings.Join(j.env(p), " "); !strings.HasPrefix(got, "A=1") || strings.Contains(got, "GOMAXPROCS=") != (c.want > 1) {
 			t.Errorf("%+v: %s", c, got)
-		}
-	}
-}
-
-// TestFreeMemory reads what a machine and its control group say.
-func TestFreeMemory(t *testing.T) {
-	for _, c := range []struct {
-		files map[string]string
-		want  float64
-	}{
-		{nil, math.Inf(1)},
-		{map[string]string{"proc/meminfo": "MemTotal:  100 kB\nMemAvailable:   50 kB\n"}, 51200},
-		{map[string]string{"proc/meminfo": "MemAvailable: 50 kB\n", "sys/fs/cgroup/memory.max": "max\n", "sys/fs/cgroup/memory.current": "7\n"}, 51200},
-		{map[string]string{"proc/meminfo": "MemAvailable: 50 kB\n", "sys/fs/cgroup/memory.max": "1000\n", "sys/fs/cgroup/memory.current": "700\n"}, 300},
-	} {
-		root := fstest.MapFS{}
-		for name, text := range c.files {
-			root[name] = &fstest.MapFile{Data: []byte(text)}
-		}
-		if got := freeMemory(root); got != c.want {
-			t.Errorf("%v: %g", c.files, got)
 		}
 	}
 }

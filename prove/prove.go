@@ -19,6 +19,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/arithlang/mlc/runtime/available"
 )
 
 // Options say what is proved, on what, and in what time.
@@ -100,7 +102,10 @@ func run(ctx context.Context, o Options, table []phase) (*Result, error) {
 		return len(o.Only) > 0 && !slices.Contains(o.Only, p.name)
 	})
 	j := job{Options: o, dir: dir, end: start.Add(o.Budget - reserve(o.Budget))}
-	j.cores, j.memory = cmp.Or(o.cores, runtime.GOMAXPROCS(0)), cmp.Or(o.memory, freeMemory(os.DirFS("/")))
+	j.cores, j.memory = cmp.Or(o.cores, runtime.GOMAXPROCS(0)), o.memory
+	if j.memory == 0 {
+		j.memory, _ = available.Memory(os.DirFS("/"))
+	}
 	for i, p := range chosen {
 		r.Phases = append(r.Phases, j.phase(ctx, p, chosen[i:]))
 		if ctx.Err() != nil {

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/arithlang/mlc/runtime/available"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/task"
@@ -158,7 +159,7 @@ func countable(n int, of string) error {
 func (a app) afford(n need, threads int) error {
 	memory := a.memory
 	if memory == nil {
-		memory = func() (float64, string) { return availableMemory(os.DirFS("/")) }
+		memory = func() (float64, string) { return available.Memory(os.DirFS("/")) }
 	}
 	if own := memory; a.ranks.several() {
 		memory = func() (float64, string) {

@@ -1,4 +1,6 @@
-package runtime
+// Package available says how much memory a process may still take. Package runtime asks
+// it before a run, and package prove before it starts processes beside each other.
+package available
 
 import (
 	"io/fs"
@@ -8,11 +10,11 @@ import (
 	"strings"
 )
 
-// availableMemory is how many bytes the process may still take, and who says so: the
+// Memory is how many bytes the process may still take, and who says so: the
 // machine (proc(5), MemAvailable), or a control group that it is in, or one around
 // that (cgroup v2: memory.max; v1: memory.limit_in_bytes). The caches of a group's
 // files count as free. It is infinite where the system does not tell.
-func availableMemory(root fs.FS) (bytes float64, of string) {
+func Memory(root fs.FS) (bytes float64, of string) {
 	bytes, of = math.Inf(1), "the machine"
 	if kib, ok := field(root, "proc/meminfo", "MemAvailable:"); ok {
 		bytes = kib * 1024
