@@ -46,7 +46,7 @@ func (j *job) parts(ctx context.Context, p phase, names []string, until time.Tim
 			s.Verdict = Skipped
 		}
 		all[s.place] = s.Part
-		if j.Say != nil {
+		if j.Say != nil && s.Limit > 0 {
 			j.Say(p.name, s.Part)
 		}
 		switch {
@@ -54,7 +54,7 @@ func (j *job) parts(ctx context.Context, p phase, names []string, until time.Tim
 			j.missing, stop = s.Reason, true
 		case none:
 			why, stop = s.Reason, true
-		default:
+		case s.Limit > 0:
 			j.opened = true
 		}
 	}
@@ -102,7 +102,7 @@ func (j *job) env(p phase) []string {
 // half of it if they do, since parts differ in what they take; but twice what the part
 // needs if there is so much.
 func (j *job) limit(p phase, req request, until time.Time, n int) time.Duration {
-	least, left := p.least(j.Device, req.Part), time.Until(until)
+	least, left := j.least(p, req.Part), time.Until(until)
 	limit := left
 	if n > 1 && j.abreast(p) == 1 {
 		limit = max(left/2, min(left, 2*least))
@@ -111,6 +111,15 @@ func (j *job) limit(p phase, req request, until time.Time, n int) time.Duration 
 		return limit
 	}
 	return max(limit, overrun(time.Until(j.end), least))
+}
+
+// least is what a part needs. The first of all, which finds out whether there is a device,
+// is tried in any case.
+func (j *job) least(p phase, part string) time.Duration {
+	if !j.opened {
+		return leastPart
+	}
+	return p.least(j.Device, part)
 }
 
 // overrun is the time for a part whose phase has used its share: what it needs, as long
@@ -131,7 +140,7 @@ var errLimit = errors.New("it took longer than it was given")
 func (j *job) part(ctx context.Context, p phase, req request, env []string, limit time.Duration) *Part {
 	start := time.Now()
 	out := &Part{Name: req.Part}
-	if limit < p.least(j.Device, req.Part) {
+	if limit < j.least(p, req.Part) {
 		out.Verdict, out.Reason = Cut, outOfTime
 		return out
 	}

@@ -195,11 +195,20 @@ func TestLimits(t *testing.T) {
 func TestNeeds(t *testing.T) {
 	table := faults()[:1]
 	table[0].needs = seconds(10)
-	started := false
-	o := Options{Device: "cuda", Budget: 8 * time.Second, Command: []string{"/nowhere/at/all"}}
-	o.Say = func(_ string, p *Part) { started = p.Limit > 0 }
-	r, err := run(t.Context(), o, table)
-	if err != nil || started || r.Verdict != Cut || !strings.Contains(r.Page(), "for 1 of 1 there was no time") {
+	said := 0
+	j := job{Options: Options{Device: "cuda", Command: []string{"/nowhere/at/all"}, Say: func(string, *Part) { said++ }}, opened: true, end: time.Now().Add(8 * time.Second)}
+	r := &Result{Phases: []*Phase{j.phase(t.Context(), table[0], table)}}
+	if r.judge(); said > 0 || r.Verdict != Cut || !strings.Contains(r.Page(), "for 1 of 1 there was no time") {
+		t.Errorf("%d said\n%s", said, r.Page())
+	}
+}
+
+// TestLittleTime finds out that there is no GPU, however little time there is.
+func TestLittleTime(t *testing.T) {
+	t.Setenv(asChild, "1")
+	t.Setenv("MLC_LIBCUDA", "/nowhere/at/all")
+	r, err := run(t.Context(), Options{Device: "cuda", Budget: 6 * time.Second, Command: []string{os.Args[0]}}, phases())
+	if err != nil || r.Verdict != Unavailable {
 		t.Errorf("%v\n%s", err, r.Page())
 	}
 }
