@@ -19,11 +19,11 @@ func TestFollow(t *testing.T) {
 	var ks []*kernel.Kernel
 	for _, c := range []struct {
 		name, schedule, text string
-		stores               int
+		stores, ahead        int // of all; loads of fours before the first, those of the factors included
 	}{
-		{"ahead", "mma", wide.Replace(short.Replace(narrow)), 2 * 16},
-		{"long", "mma", long.Replace(wide.Replace(narrow)), 2 * 4},
-		{"plain_long", "product", strings.NewReplacer("bf16[", "f32[", "f32(res[r, e])", "res[r, e]", "bf16(", "2.0 * (").Replace(long.Replace(wide.Replace(narrow))), 2},
+		{"ahead", "mma", wide.Replace(short.Replace(narrow)), 2 * 16, 3 * 3},
+		{"long", "mma", long.Replace(wide.Replace(narrow)), 2 * 4, 3 * 3},
+		{"plain_long", "product", strings.NewReplacer("bf16[", "f32[", "f32(res[r, e])", "res[r, e]", "bf16(", "2.0 * (").Replace(long.Replace(wide.Replace(narrow))), 2, 3 + 6},
 	} {
 		k := parsed(t, strings.Replace(c.text, "kernel narrow", "kernel "+c.name, 1))
 		o := ptx.Options{Aligned: always}
@@ -36,6 +36,10 @@ func TestFollow(t *testing.T) {
 		}
 		if n := strings.Count(string(code.Text), "st.global."); n != c.stores {
 			t.Errorf("%s has %d stores, want %d", c.name, n, c.stores)
+		}
+		before, _, _ := strings.Cut(string(code.Text), "st.global.")
+		if n := strings.Count(before, "ld.global.v4"); n != c.ahead {
+			t.Errorf("%s has %d loads before the first store, want %d", c.name, n, c.ahead)
 		}
 		ks = append(ks, k)
 	}
