@@ -1,0 +1,113 @@
+package flat
+
+import (
+	"slices"
+
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// finish lets products compute in the buffer where each element of their output goes by way
+// of that element alone: the steps after the product are done where it is.
+func finish(k *kernel.Kernel) *kernel.Kernel {
+	f := &finisher{&writer{k, k.TileShapes()}, map[string]bool{}, map[string]bool{}}
+	for _, p := range k.Params {
+		f.results[p.Name] = p.Mode == kernel.Out && p.Type == expr.F32
+	}
+	out := withBody(k, f.body(k.Body))
+	out.Params = slices.Clone(k.Params)
+	for i, p := range k.Params {
+		if f.finished[p.Name] {
+			out.Params[i].Mode = kernel.InOut // it reads what it has written
+		}
+	}
+	return out
+}
+
+type finisher struct {
+	*writer
+	results  map[string]bool // buffers of F32 that the kernel does not read
+	finished map[string]bool // those where products compute
+}
+
+func (f *finisher) body(body []kernel.Stmt) []kernel.Stmt {
+	body = slices.Clone(body)
+	for i, s := range body {
+		body[i] = within(s, f.body)
+		d, ok := s.(*kernel.Dot)
+		if !ok || len(d.Axes) < 3 || !d.Zero || !whole(d, f.shapes[d.Dst.Name]) || f.users(d.Dst.Name) != 2 {
+			continue
+		}
+		after := slices.IndexFunc(body[i+1:], func(s kernel.Stmt) bool { return kernel.Uses(s, d.Dst.Name) })
+		if after < 0 {
+			continue
+		}
+		if to, steps := f.steps(body[i+1+after], d); to != nil {
+			through := *d
+			through.Dst = to
+			f.finished[to.Name] = true
+			body[i], body[i+1+after] = &through, steps
+		}
+	}
+	return body
+}
+
+// steps are what a statement, or one in a loop over rows, makes of a product's output, computed
+// where they put it, and that place over the axes of the product; nil if there is none.
+func (f *finisher) steps(s kernel.Stmt, d *kernel.Dot) (to *expr.Expr, steps kernel.Stmt) {
+	loop, ok := s.(*kernel.For)
+	if !ok {
+		set, _ := s.(*kernel.Set)
+		return f.inBuffer(set, set, d)
+	}
+	if !expr.IsInt(loop.Lo, 0) {
+		return nil, nil
+	}
+	lets := map[string]*expr.Expr{}
+	for i, s := range loop.Body {
+		switch s := s.(type) {
+		case *kernel.Let:
+			lets[s.Name] = expr.Subst(s.Value, lets)
+		case *kernel.Set:
+			if !kernel.Uses(s, d.Dst.Name) {
+				continue
+			}
+			of := func(e *expr.Expr) *expr.Expr { return expr.Simplify(expr.Subst(e, lets)) }
+			rows := append([]kernel.Axis{{Var: loop.Var, Size: loop.Hi}}, s.Axes...)
+			to, set := f.inBuffer(s, &kernel.Set{Axes: rows, Dst: of(s.Dst), Value: s.Value}, d)
+			if to == nil {
+				return nil, nil
+			}
+			body := slices.Clone(loop.Body)
+			body[i] = set
+			return to, kernel.WithBody(loop, body)
+		}
+	}
+	return nil, nil
+}
+
+// inBuffer is a statement, which over all axes is another, that reads a product's output in
+// the buffer that it sets.
+func (f *finisher) inBuffer(s, all *kernel.Set, d *kernel.Dot) (to *expr.Expr, in kernel.Stmt) {
+	if s == nil || !f.results[s.Dst.Name] || f.users(s.Dst.Name) != 1 {
+		return nil, nil
+	}
+	for _, x := range expr.Elems(s.Value) {
+		if x.Name != d.Dst.Name {
+			continue
+		}
+		if to = corresponding(all, x, all.Dst, d); to == nil {
+			return nil, nil
+		}
+	}
+	if to == nil {
+		return nil, nil
+	}
+	value := expr.Rewrite(s.Value, func(e *expr.Expr) *expr.Expr {
+		if e.Op == expr.Elem && e.Name == d.Dst.Name {
+			return s.Dst
+		}
+		return e
+	})
+	return to, &kernel.Set{Axes: s.Axes, Dst: s.Dst, Value: value}
+}
