@@ -70,8 +70,11 @@ func (l *loop) reserve(random []*kernel.Random, folds []*folding, partials int) 
 	way := l.f.random
 	left := l.free - partials - (way.carried()+way.words)*len(random)
 	for _, r := range random {
-		groups := 1
-		if left >= 2*way.state && (!l.size.IsConst() || l.size.I > int64(2*l.lanes)) {
+		groups, two := 1, 2*way.state
+		if !l.size.IsConst() {
+			two = 3 * way.state // a loop that may be short does not pay with registers that it needs
+		}
+		if left >= two && (!l.size.IsConst() || l.size.I > int64(2*l.lanes)) {
 			groups = 2
 		}
 		l.group = way.words * groups

@@ -9,7 +9,7 @@ import (
 )
 
 // x86State is how many registers the words of a group are made in.
-const x86State = 8
+const x86State = 5
 
 // key is the place of a round key in the frame.
 func (f *x86) key(round, half int) int { return f.keys + (2*round+half)*f.isa.shared }
@@ -89,7 +89,7 @@ func (f *x86) firstCounters(s *stream) {
 }
 
 // nextWords writes the words of the next groups of counters. Nothing else may be in
-// the first eight registers for each group.
+// the first registers, x86State for each group.
 func (f *x86) nextWords(s *stream) {
 	step := f.constant(uint32(f.isa.lanes / 2))
 	add := "VPADDD" + f.isa.broadcast
@@ -148,6 +148,12 @@ func (p *philox) multiply(i, word int) int {
 	return p.to("VPMULUDQ"+p.isa.broadcast, p.pool.all(philoxMul[i]), p.full(word))
 }
 
+// multiplyLast does so where the word is not used any more.
+func (p *philox) multiplyLast(i, word int) int {
+	p.op("VPMULUDQ"+p.isa.broadcast, p.pool.all(philoxMul[i]), p.full(word), p.full(word))
+	return word
+}
+
 // high writes the high words of products; shifts, which round takes for half of
 // them, and shuffles use different ports.
 func (p *philox) high(product int) int { return p.to("VMOVSHDUP", p.full(product)) }
@@ -185,8 +191,7 @@ func (p *philox) firstRounds(s *stream, counter int) {
 // round writes a round. The last word of the state is the same for all lanes where it
 // has no register, and in the stream together with its key.
 func (p *philox) round(r int, s *stream) {
-	even, odd := p.multiply(0, p.c[0]), p.multiply(1, p.c[2])
-	p.give(p.c[0], p.c[2])
+	even, odd := p.multiplyLast(0, p.c[0]), p.multiplyLast(1, p.c[2])
 	c0 := p.high(odd)
 	p.mix(c0, p.c[1], p.key(r, 0))
 	p.give(p.c[1])
@@ -223,9 +228,9 @@ func (p *philox) interleave(words int) {
 // first word where that is none of a counter's first.
 func (f *x86) randomFill(r *kernel.Random) {
 	f.scope(func() {
-		s := &stream{groups: 1, vectors: 2, words: 8, counter: 10}
+		s := &stream{groups: 1, vectors: 2, words: x86State, counter: x86State + 2}
 		if f.isa == avx512 {
-			s = &stream{groups: 2, vectors: 4, words: 16, counter: 20}
+			s = &stream{groups: 2, vectors: 4, words: 2 * x86State, counter: 2*x86State + 4}
 		}
 		before, end := f.slot(expr.I32), f.slot(expr.I32)
 		f.store(r.Size, end)
