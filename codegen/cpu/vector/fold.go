@@ -27,6 +27,8 @@ type folding struct {
 	places      int   // in 128 bits that have partials
 	next        int   // register of partials for the batch
 	off         int
+	together    int   // sums that are made side by side, of which each batch has a vector each; 0: it is one
+	offs        []int // slots of their results
 }
 
 // starts are what partials start from.
@@ -97,5 +99,9 @@ func (f *fn) combine(s *folding) {
 			f.m.meet(s, s.first+i+d, s.first+i)
 		}
 	}
-	f.m.across(s)
+	if s.together > 0 {
+		f.m.acrossBeside(s)
+	} else {
+		f.m.across(s)
+	}
 }

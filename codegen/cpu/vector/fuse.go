@@ -16,7 +16,8 @@ type group struct {
 	serial  bool // the loop is one vector, so that statements run one after another
 	random  []*kernel.Random
 	members []member
-	folds   int // registers of reductions
+	counted []*kernel.Reduce
+	folds   int // registers of those
 }
 
 // A member is an assignment, or a reduction where dst is nil, over the group's axis.
@@ -100,7 +101,7 @@ func (f *fn) accesses(s kernel.Stmt) []depend.Access {
 func (g *group) take(s kernel.Stmt) bool {
 	var m member
 	var a kernel.Axis
-	regs := 0
+	var reduces []*kernel.Reduce
 	switch s := s.(type) {
 	case *kernel.Set:
 		if len(s.Axes) != 1 {
@@ -109,16 +110,17 @@ func (g *group) take(s kernel.Stmt) bool {
 		a, m.dst, m.value = s.Axes[0], s.Dst, s.Value
 	case *kernel.Reduce:
 		a, m.reduce, m.value = s.Axis, s, s.Value
-		own, waiting := g.foldRegs(s)
-		regs = own + waiting
+		reduces = append(g.counted[:len(g.counted):len(g.counted)], s)
 	}
 	if len(g.members) == 0 {
 		g.size, g.axis = a.Size, a.Var
 		g.serial = a.Size.IsConst() && a.Size.I <= int64(g.lanes)
-	} else if !expr.Equal(g.size, a.Size) || len(expr.Elems(a.Size)) > 0 || regs > 0 && g.folds+regs > g.regs/2 {
+	} else if !expr.Equal(g.size, a.Size) || len(expr.Elems(a.Size)) > 0 || g.allRegs(reduces) > g.regs/2 {
 		return false
 	}
-	g.folds += regs // though it may have to wait: then a later loop is there for others too
+	if m.reduce != nil { // though it may have to wait: then a later loop is there for others too
+		g.counted, g.folds = reduces, g.allRegs(reduces)
+	}
 	m.accesses = g.accesses(s)
 	m.dst, m.value = g.renamed(m.dst, a.Var), g.renamed(m.value, a.Var)
 	if a.Var != g.axis {

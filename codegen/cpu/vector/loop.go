@@ -1,6 +1,8 @@
 package vector
 
 import (
+	"slices"
+
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
@@ -19,22 +21,24 @@ type loop struct {
 
 // run writes the loop of a group.
 func (f *fn) run(g *group) {
-	var folds []*folding
-	for _, m := range g.members {
-		if m.reduce != nil {
-			folds = append(folds, &folding{reduce: m.reduce, off: f.slot(expr.F32)})
-		}
+	of := g.foldings()
+	folds := slices.Compact(slices.Clone(of))
+	results := make([]int, len(of))
+	for i, s := range of {
+		results[i] = f.slot(expr.F32)
+		s.off = results[i]
+		s.offs = append(s.offs, results[i])
 	}
 	f.scope(func() {
 		l := &loop{block: f.newBlock(g.axis, f.lanes), size: g.size, group: 1}
 		l.reserve(g.random, folds, g.folds)
-		rest := folds
+		i := 0
 		for _, m := range g.members {
 			if m.dst != nil {
 				l.assign(m.dst, m.value, g.serial)
 			} else {
-				l.add(node{kind: fold, fold: rest[0]}, l.value(m.value))
-				rest = rest[1:]
+				l.add(node{kind: fold, fold: of[i], off: slices.Index(of[i].offs, results[i])}, l.value(m.value))
+				i++
 			}
 		}
 		if !l.size.IsConst() {
@@ -55,8 +59,12 @@ func (f *fn) run(g *group) {
 			f.combine(s)
 		}
 	})
-	for _, s := range folds {
-		f.vars[s.reduce.Name] = place{expr.F32, s.off}
+	i := 0
+	for _, m := range g.members {
+		if m.reduce != nil {
+			f.vars[m.reduce.Name] = place{expr.F32, results[i]}
+			i++
+		}
 	}
 }
 
@@ -80,7 +88,12 @@ func (l *loop) reserve(random []*kernel.Random, folds []*folding, partials int) 
 		l.group = way.words * groups
 		l.streams = append(l.streams, &stream{tile: r.Dst, groups: groups, vectors: way.words * groups, words: take(l.group), counter: take(1)})
 	}
+	var waiting []int
 	for _, s := range folds {
+		if s.together > 0 {
+			waiting = l.reserveBeside(s, waiting)
+			continue
+		}
 		l.reserveFold(s)
 		if sums(s.reduce) {
 			l.sums = append(l.sums, s)

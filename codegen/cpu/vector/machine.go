@@ -63,6 +63,8 @@ type machine interface {
 	meet(s *folding, from, to int)
 	addRest(s *folding, vectors int)
 	across(s *folding)
+	// acrossBeside does so for sums that are made side by side, each with a slot.
+	acrossBeside(s *folding)
 
 	// Random words.
 	randomKeys()

@@ -24,7 +24,11 @@ func (f *neonMachine) startPartials(s *folding) {
 // fold takes a vector into the partials.
 func (f *neonMachine) fold(b *block, s *step, x arm64.Vec) {
 	to, part := s.value.fold, b.inst.part
-	if sums(to.reduce) {
+	switch {
+	case to.together > 0:
+		f.sumBeside(s, x, part)
+		return
+	case sums(to.reduce):
 		f.sum(b, s, x, part%batch)
 		return
 	}
@@ -54,6 +58,18 @@ func (f *neonMachine) sum(b *block, s *step, x arm64.Vec, part int) {
 	}
 	f.addBatch(to, append(neonWaiting(to, part), x), s.temps)
 	to.next = (to.next + 1) % to.regs
+}
+
+// sumBeside lets a vector wait, or adds the batch that it completes: to the partials of its
+// place in the rows.
+func (f *neonMachine) sumBeside(s *step, x arm64.Vec, part int) {
+	to, n := s.value.fold, s.value.off
+	if n < to.together-1 {
+		f.op("mov.16b", arm64.Vec(to.waiting[n]), x)
+		return
+	}
+	to.next = part
+	f.addBatch(to, append(neonWaiting(to, n), x), s.temps)
 }
 
 // neonWaiting are the first registers of those that wait.
@@ -126,4 +142,11 @@ func (f *neonMachine) across(s *folding) {
 	}
 	f.op("dup.4s", own, arm64.Elem{V: own})
 	f.op("str.q", own, f.at(s.off))
+}
+
+func (f *neonMachine) acrossBeside(s *folding) {
+	for i, off := range s.offs {
+		f.op("dup.4s", neonScratch, arm64.Elem{V: arm64.Vec(s.first), I: i})
+		f.op("str.q", neonScratch, f.at(off))
+	}
 }

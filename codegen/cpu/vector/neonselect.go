@@ -32,6 +32,12 @@ func (f *neonMachine) form(a *allocator, v *value) form {
 			out.temps = 1
 		}
 	case fold:
+		if v.fold.together > 0 {
+			if v.off == v.fold.together-1 {
+				out.temps = batch - 1
+			}
+			return out
+		}
 		if sums(v.fold.reduce) && len(v.fold.waiting) == batch-1 {
 			out.temps = batch - 1
 		}

@@ -178,6 +178,11 @@ func TestAgreesWithInterpreter(t *testing.T) {
 		}
 		ks = append(ks, more...)
 	}
+	for _, elements := range []int{4, 8, 12, 16, 24, 32, 64, 128} {
+		for sums := 1; sums <= 9; sums++ {
+			ks = append(ks, sumsBeside(t, sums, elements, false), sumsBeside(t, sums, elements, true))
+		}
+	}
 	for seed := range uint64(100) {
 		ks = append(ks, kerneltest.Random(seed))
 	}

@@ -22,6 +22,12 @@ func (f *x86) startPartials(s *folding) {
 // foldForm is the form of the instructions that take a vector.
 func (f *x86) foldForm(a *allocator, v *value) form {
 	out := form{name: f.isa.instruction(v.fold.reduce.Op, expr.F32), in: v.operands()}
+	if v.fold.together > 0 {
+		if v.off == v.fold.together-1 {
+			out.temps = batch
+		}
+		return out
+	}
 	if sums(v.fold.reduce) && len(v.fold.waiting) == batch-1 {
 		out.temps = batch - 1
 	}
@@ -34,7 +40,11 @@ func (f *x86) foldForm(a *allocator, v *value) form {
 // fold takes the vector in register x into the partials.
 func (b x86block) fold(s *step, x reg.Register) {
 	f, to := b.x, s.value.fold
-	if sums(to.reduce) {
+	switch {
+	case to.together > 0:
+		b.sumBeside(s, x)
+		return
+	case sums(to.reduce):
 		b.sum(s, x)
 		return
 	}
@@ -70,6 +80,18 @@ func (b x86block) sum(s *step, x reg.Register) {
 	}
 	f.addBatch(to, append(f.waiting(to, part), x), s.temps)
 	to.next = (to.next + 1) % to.regs
+}
+
+// sumBeside lets the vector in register x wait, or adds the batch that it completes: to the
+// partials of these places in the rows.
+func (b x86block) sumBeside(s *step, x reg.Register) {
+	f, to, n := b.x, s.value.fold, s.value.off
+	if n < to.together-1 {
+		f.op("VMOVUPS", x, f.full(to.waiting[n]))
+		return
+	}
+	to.next = b.inst.part
+	f.addBatch(to, append(f.waiting(to, n), x), s.temps)
 }
 
 // waiting are the first registers of those that wait.
@@ -152,4 +174,24 @@ func (f *x86) across(s *folding) {
 	}
 	f.op("VBROADCASTSS", vec(own, 4), f.full(own))
 	f.op("VMOVUPS", f.full(own), f.at(s.off))
+}
+
+func (f *x86) acrossBeside(s *folding) {
+	own, other := s.first, 0
+	fold := func(name string, from, to int) {
+		f.op(name, imm(1), vec(own, from), vec(other, to))
+		f.op("VADDPS", vec(other, to), vec(own, to), vec(own, to))
+	}
+	if f.isa == avx512 {
+		fold("VEXTRACTF64X4", 16, 8)
+		fold("VEXTRACTF32X4", 8, 4)
+		f.op("VSHUFF32X4", imm(0), f.full(own), f.full(own), f.full(own))
+	} else {
+		fold("VEXTRACTF128", 8, 4)
+		f.op("VINSERTF128", imm(1), vec(own, 4), f.full(own), f.full(own))
+	}
+	for i, off := range s.offs {
+		f.op("VPERMILPS", imm(0x55*i), f.full(own), f.full(other))
+		f.op("VMOVUPS", f.full(other), f.at(off))
+	}
 }
