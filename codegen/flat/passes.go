@@ -26,6 +26,7 @@ func Processor() []Pass {
 	return schedule(
 		Pass{Name: "widen", Why: "Go and assembly multiply F32 and BF16 alone", After: []string{"inplace", "zero"}, run: widen},
 		Pass{Name: "heads", Why: "where the rows of a window are is the same for all heads of a row; only tiles that are left may need one for each", After: []string{"inplace"}, run: togetherHeads},
+		Pass{Name: "strips", Why: "behind a row's random words a processor does not see the next row's reductions", After: []string{"heads"}, run: strips},
 		Pass{Name: "finish", Why: "a tile between a product and its buffer would take the place of both in a cache", After: []string{"inplace", "zero", "through"}, run: finish},
 	)
 }

@@ -10,18 +10,7 @@ import (
 // widen lets products have no factors of F16: a tile of these that nothing else reads is
 // made as wide as F32, any other factor is copied to a tile.
 func widen(k *kernel.Kernel) *kernel.Kernel {
-	w := &widener{map[string]bool{}, factorTiles(k.Body)}
-	for _, p := range k.Params {
-		w.taken[p.Name] = true
-	}
-	for _, a := range k.Grid {
-		w.taken[a.Var] = true
-	}
-	for s := range kernel.All(k.Body) {
-		for name := range kernel.Names(s) {
-			w.taken[name] = true
-		}
-	}
+	w := &widener{namesOf(k), factorTiles(k.Body)}
 	return withBody(k, w.body(k.Body))
 }
 
@@ -49,7 +38,7 @@ func factorTiles(body []kernel.Stmt) map[string]bool {
 }
 
 type widener struct {
-	taken map[string]bool // names
+	taken taken
 	wide  map[string]bool // tiles that become F32
 }
 
