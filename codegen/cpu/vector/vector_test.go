@@ -32,7 +32,7 @@ func kernelOf(k *kernel.Kernel) *Kernel {
 	r := flat.Of(k, flat.Processor())
 	body := l.withoutTiles(r.Body)
 	l.withoutTiles(r.Once)
-	for _, a := range slices.Backward(k.Grid) {
+	for _, a := range slices.Backward(r.Grid) {
 		body = []kernel.Stmt{&kernel.For{Var: a.Var, Lo: expr.Int(0), Hi: a.Size, Body: body}}
 	}
 	l.Body = body
