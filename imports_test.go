@@ -44,6 +44,7 @@ const rules = `
 	runtime/cuda/libraries < runtime/cuda/cublaslt, runtime/cuda/nccl;
 	runtime/calibrate, runtime/cores < runtime;
 	runtime/available < runtime, prove;
+	runtime/pages < runtime;
 	runtime/lock < runtime/eval;
 	runtime/interrupt, runtime/lock, runtime/flag < runtime, compiler/cli;
 	runtime/damage, runtime/disk < runtime/ckpt, runtime/track < runtime/train;

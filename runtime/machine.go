@@ -10,6 +10,7 @@ import (
 	"github.com/arithlang/mlc/runtime/comm"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/pages"
 )
 
 // cpuMachine is the processor as a device.Machine: a worker a thread.
@@ -42,7 +43,7 @@ func newLanes(kernels []cpu.Kernel, lanes int, isa cpu.ISA, threads int, plan *d
 	var common cpu.Memory
 	models := max(lanes, 1)
 	common.F32[device.Each] = make([]float32, lanes)
-	arena := func() []float32 { return make([]float32, plan.NumParams*models) }
+	arena := func() []float32 { return pages.Floats(plan.NumParams*models) }
 	common.F32[device.Params], common.F32[device.Grads] = arena(), arena()
 	for i := range plan.States {
 		common.F32[device.State:][i] = arena()
@@ -152,7 +153,7 @@ func (w *cpuWorker) Env() *device.Env    { return &w.env }
 func (w *cpuWorker) Fit(work, ints int) {
 	work *= max(w.Lanes, 1)
 	if len(w.Mem.F32[device.Work]) < work {
-		w.Mem.F32[device.Work] = make([]float32, work)
+		w.Mem.F32[device.Work] = pages.Floats(work)
 	}
 	if len(w.Mem.Ints) < ints {
 		w.Mem.Ints = make([]int32, ints)

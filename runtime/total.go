@@ -8,6 +8,7 @@ import (
 
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/pages"
 )
 
 // A total sums the gradients of chunks as device.Tree says, so that their sum does not
@@ -64,7 +65,7 @@ func (t *total) start(lo, hi, n int, f func(w device.Worker, i int)) {
 		clear(t.sum)
 	}
 	for ; t.made < arrays(hi-lo, lo, t.threads); t.made++ {
-		t.spare = append(t.spare, make([]float32, len(t.sum)))
+		t.spare = append(t.spare, pages.Floats(len(t.sum)))
 	}
 	for size := 1; size <= n; size *= 2 {
 		level := bits.Len(uint(size)) - 1
