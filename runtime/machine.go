@@ -43,7 +43,7 @@ func newLanes(kernels []cpu.Kernel, lanes int, isa cpu.ISA, threads int, plan *d
 	var common cpu.Memory
 	models := max(lanes, 1)
 	common.F32[device.Each] = make([]float32, lanes)
-	arena := func() []float32 { return pages.Floats(plan.NumParams*models) }
+	arena := func() []float32 { return pages.Floats(plan.NumParams * models) }
 	common.F32[device.Params], common.F32[device.Grads] = arena(), arena()
 	for i := range plan.States {
 		common.F32[device.State:][i] = arena()
