@@ -26,7 +26,7 @@ const rules = `
 	compiler/kernel, compiler/opt < compiler/lower < compiler;
 	codegen/gotext < codegen/cpu, codegen/host < codegen < compiler/cli;
 	compiler/kernel < compiler/kernel/lanes < compiler, codegen/flat;
-	compiler/kernel < compiler/kernel/depend < codegen/flat < codegen/cost, codegen/cpu/vector < codegen/cpu < codegen;
+	compiler/kernel < compiler/kernel/depend < codegen/flat < codegen/cost < codegen/cpu/vector < codegen/cpu < codegen;
 	codegen/flat, codegen/ptx/asm < codegen/ptx < codegen;
 	codegen/cpu/arm64 < codegen/cpu/vector, runtime/cpu/asm/arm; # NEON's instructions, for both that print them
 	compiler/check, compiler/lower < codegen/host < codegen;

@@ -25,8 +25,9 @@ type benchResult struct {
 	Examples   float64         `json:"examples_per_second"`
 	Memory     int             `json:"peak_memory_bytes"` // of the process
 	Peak       peak            `json:"peak"`
-	Levels     []profile.Level `json:"copying,omitempty"`  // within working sets, on a processor
-	Timed      float64         `json:"timed_step_seconds"` // the mean of the steps in which kernels were timed: what the rows add up to
+	Levels     []profile.Level `json:"copying,omitempty"`                 // within working sets, on a processor
+	Begun      float64         `json:"instructions_per_second,omitempty"` // that a thread of a processor can begin
+	Timed      float64         `json:"timed_step_seconds"`                // the mean of the steps in which kernels were timed: what the rows add up to
 	Kernels    []profile.Row   `json:"kernels"`
 
 	GPU   *profile.GPU `json:"gpu,omitempty"`   // nil: not on a GPU
@@ -114,11 +115,16 @@ func (r *benchResult) peak() string {
 		for _, l := range r.Levels {
 			fmt.Fprintf(&levels, "%.1f within %s, ", l.Bytes/giga, l.Name())
 		}
-		return fmt.Sprintf("peak  %.1f GFLOP/s of products, %shalf as many others;\n"+
+		begun := ""
+		if r.Begun > 0 {
+			begun = fmt.Sprintf(" in %.1f G instructions/s", r.Begun/giga)
+		}
+		return fmt.Sprintf("peak  %.1f GFLOP/s of products, %shalf as many others%s;\n"+
 			"      copying %s%.1f GB/s in memory: of each thread while all\n"+
 			"      work, as are the rates below. A kernel is held to the peak at which it would take longest:\n"+
-			"      that of its products, of its other operations, or of copying what a launch touches\n",
-			p.Flops/giga, pairs, &levels, p.Bytes/giga)
+			"      that of its products, of its other operations, of the instructions for these, which the front\n"+
+			"      end begins, or of copying what a launch touches\n",
+			p.Flops/giga, pairs, begun, &levels, p.Bytes/giga)
 	}
 }
 

@@ -34,6 +34,11 @@ func measurePeak(isa cpu.ISA, threads int) peak {
 	}
 }
 
+// measureBegun is how many instructions a thread begins in a second while all others do the same.
+func measureBegun(isa cpu.ISA, threads int) float64 {
+	return rate(threads, 100, func(int) int { return isa.Begin(50_000) })
+}
+
 // workingSets are the sizes of working sets within which copying is measured: far below the caches
 // of any processor, and each sixteen times the one before.
 var workingSets = []int{16 << 10, 256 << 10, 4 << 20}

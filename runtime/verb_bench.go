@@ -248,7 +248,8 @@ func (c *benchCmd) onCPU(r *benchResult, m *Model, t *train.Trainer) error {
 		return err
 	}
 	r.Threads, r.Peak, r.Levels, r.Timed = threads, measurePeak(isa, threads), measureLevels(threads), profile.Mean(took)
-	table := profile.Table{Steps: r.Steps, Threads: threads, Step: r.Timed, CPU: true, Levels: r.Levels, Peak: gpupeak.Peak{Flops: r.Peak.Flops, Narrow: r.Peak.Narrow, Bytes: r.Peak.Bytes}}
+	r.Begun = measureBegun(isa, threads)
+	table := profile.Table{Steps: r.Steps, Threads: threads, Step: r.Timed, CPU: true, ISA: isa, Begun: r.Begun, Levels: r.Levels, Peak: gpupeak.Peak{Flops: r.Peak.Flops, Narrow: r.Peak.Narrow, Bytes: r.Peak.Bytes}}
 	laps, clearing := watch.Laps()
 	for i, l := range laps {
 		table.Add(m.CPU[i].Name, l)

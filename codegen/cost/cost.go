@@ -72,10 +72,10 @@ func products(k *kernel.Kernel, only func(*kernel.Dot) bool) Tally {
 }
 
 func count(k *kernel.Kernel, w weights) Tally {
-	c := counter{k, map[string]*expr.Expr{}, w}
+	c := counter{k, Scope{}, w}
 	t := c.body(c.Body)
 	for _, a := range slices.Backward(c.Grid) {
-		t = t.over(a.Var, zero, a.Size)
+		t = t.Over(a.Var, zero, a.Size)
 	}
 	return t
 }
@@ -103,18 +103,23 @@ func Bytes(k *kernel.Kernel) *expr.Expr {
 
 var zero = expr.Int(0)
 
-func (t *Tally) add(n *expr.Expr) { t.Count = expr.New(expr.Add, t.Count, n) }
+// None is a tally of nothing.
+func None() Tally { return Tally{Count: zero} }
 
-func (t *Tally) join(o Tally) {
-	t.add(o.Count)
+// Add counts more.
+func (t *Tally) Add(n *expr.Expr) { t.Count = expr.New(expr.Add, t.Count, n) }
+
+// Join counts what another tally does.
+func (t *Tally) Join(o Tally) {
+	t.Add(o.Count)
 	t.Loops = append(t.Loops, o.Loops...)
 }
 
 // empty says whether there is nothing to count.
 func (t Tally) empty() bool { return len(t.Loops) == 0 && expr.IsInt(expr.Simplify(t.Count), 0) }
 
-// over is the tally of a loop.
-func (t Tally) over(name string, lo, hi *expr.Expr) Tally {
+// Over is the tally of a loop.
+func (t Tally) Over(name string, lo, hi *expr.Expr) Tally {
 	if t.empty() {
 		return t
 	}
@@ -128,8 +133,8 @@ func (t Tally) over(name string, lo, hi *expr.Expr) Tally {
 	return Tally{Count: expr.New(expr.Mul, rounds, t.Count)}
 }
 
-// when is the tally of a condition.
-func (t Tally) when(cond *expr.Expr) Tally {
+// When is the tally of a condition.
+func (t Tally) When(cond *expr.Expr) Tally {
 	if t.empty() {
 		return t
 	}
@@ -142,43 +147,34 @@ func (t Tally) when(cond *expr.Expr) Tally {
 // A counter counts what a kernel does.
 type counter struct {
 	*kernel.Kernel
-	lets map[string]*expr.Expr // over scalars and loop variables
+	Scope
 	weights
 }
 
 func (c *counter) body(body []kernel.Stmt) Tally {
-	t := Tally{Count: zero}
+	t := None()
 	for _, s := range body {
+		c.Enter(s)
 		switch s := s.(type) {
 		case *kernel.Let:
-			c.lets[s.Name] = alike(c.known(s.Value))
-			t.add(c.operations(s.Value))
-		case *kernel.Var:
-			c.lets[s.Name] = expr.NewElem(s.Name, s.Type) // it is data, whatever it holds
+			t.Add(c.operations(s.Value))
 		case *kernel.Set:
 			if n := c.operations(s.Value); !expr.IsInt(n, 0) {
-				t.add(c.product(n, kernel.Sizes(s.Axes)...))
+				t.Add(c.product(n, kernel.Sizes(s.Axes)...))
 			}
 		case *kernel.Reduce:
-			t.add(c.product(expr.New(expr.Add, c.operations(s.Value), expr.Int(c.reduced)), s.Axis.Size))
+			t.Add(c.product(expr.New(expr.Add, c.operations(s.Value), expr.Int(c.reduced)), s.Axis.Size))
 		case *kernel.Dot: // a multiplication and an addition each
 			if c.dot != nil {
-				t.add(c.product(expr.Int(c.dot(s)), kernel.Sizes(s.Axes)...))
+				t.Add(c.product(expr.Int(c.dot(s)), kernel.Sizes(s.Axes)...))
 			}
 		case *kernel.Random:
-			t.add(c.product(expr.Int(c.word), s.Size))
+			t.Add(c.product(expr.Int(c.word), s.Size))
 		case *kernel.For:
-			lo, hi := c.known(s.Lo), c.known(s.Hi)
-			if ofData(lo) || ofData(hi) {
-				lo, hi = zero, expr.Int(1) // nobody knows
-			}
-			t.join(c.body(s.Body).over(s.Var, lo, hi))
+			lo, hi := c.Bounds(s.Lo, s.Hi)
+			t.Join(c.body(s.Body).Over(s.Var, lo, hi))
 		case *kernel.If:
-			inner := c.body(s.Body)
-			if cond := c.known(s.Cond); !ofData(cond) {
-				inner = inner.when(cond)
-			}
-			t.join(inner)
+			t.Join(c.Whether(s.Cond, c.body(s.Body)))
 		}
 	}
 	return t
@@ -194,13 +190,10 @@ func perProduct(d *kernel.Dot) int64 {
 
 func (c *counter) product(n *expr.Expr, factors ...*expr.Expr) *expr.Expr {
 	for _, f := range factors {
-		n = expr.New(expr.Mul, c.known(f), n)
+		n = expr.New(expr.Mul, c.Known(f), n)
 	}
 	return n
 }
-
-// known puts their values in the place of lets.
-func (c *counter) known(e *expr.Expr) *expr.Expr { return expr.Subst(e, c.lets) }
 
 // alike is a value as it is where the examples of packed rows have as many rows each:
 // those that do not have no fewer operations together.

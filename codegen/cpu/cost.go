@@ -14,15 +14,15 @@ func costName(k *kernel.Kernel) string { return k.Name + ".cost" }
 
 // costs prints costs.go: for each kernel a function of the launch that counts what
 // it has to do. The trainer's benchmark holds its timings against that.
-func costs(ks []*kernel.Kernel, funcs *names) string {
+func (t *table) costs(ks []*kernel.Kernel) string {
 	var b strings.Builder
 	for _, k := range ks {
-		b.WriteString(costFunction(k, funcs.id(costName(k))) + "\n\n")
+		b.WriteString(costFunction(k, t.funcs.id(costName(k)), t.instructions[k]) + "\n\n")
 	}
 	return b.String()
 }
 
-func costFunction(k *kernel.Kernel, name string) string {
+func costFunction(k *kernel.Kernel, name string, instructions map[string]cost.Tally) string {
 	p := newPrinter()
 	for _, s := range k.Params {
 		if s.Mode == kernel.Scalar {
@@ -44,7 +44,9 @@ func costFunction(k *kernel.Kernel, name string) string {
 			fields += fmt.Sprintf("%s: float64(%s),\n", of.field, n)
 		}
 	}
-	body = append(body, "return cpu.Cost{\n"+fields+"}")
+	field, loops := p.instructionFields(instructions)
+	fields += field
+	body = append(append(body, loops...), "return cpu.Cost{\n"+fields+"}")
 	return "func " + name + p.ofEnv("cpu.Cost", body)
 }
 

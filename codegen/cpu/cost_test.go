@@ -114,7 +114,7 @@ func TestCosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := gotext.File{Package: "main", Decls: costs(ks, newNames())}.Format()
+	data, err := gotext.File{Package: "main", Decls: newTable("kernels", nil, Options{}).costs(ks)}.Format()
 	if err != nil {
 		t.Fatal(err)
 	}

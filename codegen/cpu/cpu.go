@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/arithlang/mlc/codegen/cost"
 	"github.com/arithlang/mlc/codegen/cpu/vector"
 	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/codegen/gotext"
@@ -46,7 +47,7 @@ func Files(ks []*kernel.Kernel, opt Options) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	files["costs.go"], err = t.file(costs(ks, t.funcs))
+	files["costs.go"], err = t.file(t.costs(ks))
 	return files, err
 }
 
@@ -68,14 +69,15 @@ func Lanes(ks, many []*kernel.Kernel, n int, opt Options) (map[string][]byte, er
 // A table is a file of kernels that is printed.
 type table struct {
 	Options
-	name       string
-	funcs      *names
-	rows, code strings.Builder
-	assembly   *vector.Assembly
+	name         string
+	funcs        *names
+	rows, code   strings.Builder
+	assembly     *vector.Assembly
+	instructions map[*kernel.Kernel]map[string]cost.Tally
 }
 
 func newTable(name string, ks []*kernel.Kernel, opt Options) *table {
-	t := &table{Options: opt, name: name, assembly: vector.NewAssembly()}
+	t := &table{Options: opt, name: name, assembly: vector.NewAssembly(), instructions: map[*kernel.Kernel]map[string]cost.Tally{}}
 	t.funcs = newNames(append([]string{"cpu", "device", "math", name, "main", "init"}, opt.Reserved...)...)
 	for _, k := range ks {
 		t.funcs.id(k.Name)
@@ -85,10 +87,12 @@ func newTable(name string, ks []*kernel.Kernel, opt Options) *table {
 }
 
 // add prints a kernel, which is in flat form, too.
-func (t *table) add(k, flat *kernel.Kernel, cost string) {
+func (t *table) add(k, flat *kernel.Kernel, count string) {
 	name := t.funcs.id(k.Name)
-	t.rows.WriteString(tableRow(k, name, cost))
-	fmt.Fprintf(&t.code, "\n%s%s\n", doc(k, name), function(k, flat, name, t.assembly))
+	t.rows.WriteString(tableRow(k, name, count))
+	code, counts := function(k, flat, name, t.assembly)
+	t.instructions[k] = counts
+	fmt.Fprintf(&t.code, "\n%s%s\n", doc(k, name), code)
 }
 
 // files are the table and its assembly.

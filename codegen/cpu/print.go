@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/arithlang/mlc/codegen/cost"
 	"github.com/arithlang/mlc/codegen/cpu/vector"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
@@ -45,8 +46,8 @@ func field(s abi.Scalar) string {
 func block(stmts []string) string { return " {\n" + strings.Join(stmts, "\n") + "\n}" }
 
 // function prints the function of a kernel, which loops over all cells, and adds the
-// vector kernels that it calls. r is the kernel in flat form.
-func function(k, r *kernel.Kernel, name string, asm *vector.Assembly) string {
+// vector kernels that it calls, whose instructions it counts. r is the kernel in flat form.
+func function(k, r *kernel.Kernel, name string, asm *vector.Assembly) (code string, counts map[string]cost.Tally) {
 	p := newPrinter()
 	params := p.params(k)
 	p.vars = r.Vars()
@@ -62,7 +63,7 @@ func function(k, r *kernel.Kernel, name string, asm *vector.Assembly) string {
 		prepare = p.prepare(r, c)
 	}
 	body := append(prepare, p.nodes(nodes)...)
-	return "func " + name + "(" + params + ")" + block(append(p.bindScalars(), body...))
+	return "func " + name + "(" + params + ")" + block(append(p.bindScalars(), body...)), instructions(nodes, c.calls)
 }
 
 // params prints the parameters of a kernel's function, and names the scalars that

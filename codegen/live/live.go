@@ -120,7 +120,7 @@ func (m *Model) Trainer(machine device.Machine) (*train.Trainer, error) {
 	return t, t.Prepare(m.Task)
 }
 
-// costOf counts what a launch of a kernel has to do. Launches are of few sizes, and a count
+// costOf counts what a launch of a kernel has to do, its instructions on a processor left out. Launches are of few sizes, and a count
 // may be a loop over rows: it is kept for each.
 func costOf(k *kernel.Kernel) func(e *device.Env) cpu.Cost {
 	tallies := []cost.Tally{cost.Operations(k), cost.Products(k), cost.Narrow(k), cost.Split(k), cost.Others(k), {Count: expr.Simplify(cost.Bytes(k))}}

@@ -13,6 +13,11 @@ func map64SourceCost(env *device.Env) cpu.Cost {
 		Bytes:  float64(S * 256),
 		Flops:  float64(S * 4992),
 		Others: float64(S * 6208),
+		Instructions: cpu.Instructions{
+			AVX512: float64(max(S, 0)*356 + 14),
+			AVX2:   float64(max(S, 0)*701 + 14),
+			NEON:   float64(max(S, 0)*1877 + 15),
+		},
 	}
 }
 
@@ -22,6 +27,11 @@ func gather64SourceAddDropoutCost(env *device.Env) cpu.Cost {
 		Bytes:  float64(B*S*4 + 4352 + S*256 + B*S*256),
 		Flops:  float64(B * S * 192),
 		Others: float64(B * S * 1600),
+		Instructions: cpu.Instructions{
+			AVX512: float64(B * S * 261),
+			AVX2:   float64(B * S * 546),
+			NEON:   float64(B * S * 934),
+		},
 	}
 }
 
@@ -31,6 +41,11 @@ func map64Cost(env *device.Env) cpu.Cost {
 		Bytes:  float64(T * 256),
 		Flops:  float64(T * 4992),
 		Others: float64(T * 6208),
+		Instructions: cpu.Instructions{
+			AVX512: float64(max(T, 0)*357 + 16),
+			AVX2:   float64(max(T, 0)*702 + 16),
+			NEON:   float64(max(T, 0)*1879 + 17),
+		},
 	}
 }
 
@@ -40,6 +55,11 @@ func gather64AddDropoutCost(env *device.Env) cpu.Cost {
 		Bytes:  float64(B*T*4 + 4352 + T*256 + B*T*256),
 		Flops:  float64(B * T * 192),
 		Others: float64(B * T * 1600),
+		Instructions: cpu.Instructions{
+			AVX512: float64(B * T * 261),
+			AVX2:   float64(B * T * 546),
+			NEON:   float64(B * T * 934),
+		},
 	}
 }
 
@@ -57,11 +77,28 @@ func linear64x64BiasCost(env *device.Env) cpu.Cost {
 	for m := range (B*T + 255) / 256 {
 		others += min(B*T-m*256, 256) * 64
 	}
+	onAVX512 := 0
+	for m := range (B*T + 255) / 256 {
+		onAVX512 += min(B*T-m*256, 256)*25 + 14
+	}
+	onAVX2 := 0
+	for m := range (B*T + 255) / 256 {
+		onAVX2 += min(B*T-m*256, 256)*37 + 14
+	}
+	onNEON := 0
+	for m := range (B*T + 255) / 256 {
+		onNEON += min(B*T-m*256, 256)*79 + 15
+	}
 	return cpu.Cost{
 		Bytes:    float64(B*T*256 + 16640 + B*T*256),
 		Flops:    float64(flops),
 		Products: float64(products),
 		Others:   float64(others),
+		Instructions: cpu.Instructions{
+			AVX512: float64(onAVX512),
+			AVX2:   float64(onAVX2),
+			NEON:   float64(onNEON),
+		},
 	}
 }
 
@@ -71,6 +108,11 @@ func attention64Window2DropoutCost(env *device.Env) cpu.Cost {
 		Bytes:  float64(B*T*256 + B*T*256 + B*T*256 + B*T*256),
 		Flops:  float64(B * ((T*66 + T + T*23 + T*23 + T*2 + T*2 + T*2 + T*64) * 4)),
 		Others: float64(B * ((T*66 + T*4 + T*4 + T*3 + T*25 + T*25 + T*4 + T*20 + T*4 + T*20 + T*4 + T*64) * 4)),
+		Instructions: cpu.Instructions{
+			AVX512: float64(max(B, 0)*(T*167+22+((T+63)/64*149+77+(T+63)/64*149+10+T/16*14+3+(T%16+15)/16*15+16+T/16*47+3+(T%16+15)/16*48+18+T/16*46+3+(T%16+15)/16*47+13+T/16*10+3+(T%16+15)/16*11+5)*4+10+T*125+5) + 100),
+			AVX2:   float64(max(B, 0)*(T*209+22+((T+15)/16*100+93+(T+15)/16*100+10+T/8*18+3+(T%8+7)/8*22+16+T/8*51+3+(T%8+7)/8*55+18+T/8*48+3+(T%8+7)/8*52+13+T/8*12+3+(T%8+7)/8*16+5)*4+10+T*180+5) + 140),
+			NEON:   float64(max(B, 0)*(T*358+25+((T+15)/16*194+62+(T+15)/16*194+12+T/4*21+4+(T%4+3)/4*37+20+T/4*70+4+(T%4+3)/4*114+22+T/4*66+4+(T%4+3)/4*128+16+T/4*16+4+(T%4+3)/4*50+6)*4+12+T*307+6) + 121),
+		},
 	}
 }
 
@@ -88,11 +130,28 @@ func linear64x64BiasDropoutAddCost(env *device.Env) cpu.Cost {
 	for m := range (B*T + 255) / 256 {
 		others += min(B*T-m*256, 256) * 1600
 	}
+	onAVX512 := 0
+	for m := range (B*T + 255) / 256 {
+		onAVX512 += min(B*T-m*256, 256)*210 + 68
+	}
+	onAVX2 := 0
+	for m := range (B*T + 255) / 256 {
+		onAVX2 += min(B*T-m*256, 256)*455 + 108
+	}
+	onNEON := 0
+	for m := range (B*T + 255) / 256 {
+		onNEON += min(B*T-m*256, 256)*863 + 91
+	}
 	return cpu.Cost{
 		Bytes:    float64(B*T*256 + 16640 + B*T*256 + B*T*256),
 		Flops:    float64(flops),
 		Products: float64(products),
 		Others:   float64(others),
+		Instructions: cpu.Instructions{
+			AVX512: float64(onAVX512),
+			AVX2:   float64(onAVX2),
+			NEON:   float64(onNEON),
+		},
 	}
 }
 
@@ -102,6 +161,11 @@ func norm64Cost(env *device.Env) cpu.Cost {
 		Bytes:  float64(B*T*256 + 512 + B*T*256),
 		Flops:  float64(B * T * 517),
 		Others: float64(B * T * 517),
+		Instructions: cpu.Instructions{
+			AVX512: float64(max(B*T, 0)*127 + 14),
+			AVX2:   float64(max(B*T, 0)*197 + 14),
+			NEON:   float64(max(B*T, 0)*425 + 15),
+		},
 	}
 }
 
@@ -119,11 +183,28 @@ func linear64x64SourceBiasCost(env *device.Env) cpu.Cost {
 	for m := range (B*S + 255) / 256 {
 		others += min(B*S-m*256, 256) * 64
 	}
+	onAVX512 := 0
+	for m := range (B*S + 255) / 256 {
+		onAVX512 += min(B*S-m*256, 256)*25 + 14
+	}
+	onAVX2 := 0
+	for m := range (B*S + 255) / 256 {
+		onAVX2 += min(B*S-m*256, 256)*37 + 14
+	}
+	onNEON := 0
+	for m := range (B*S + 255) / 256 {
+		onNEON += min(B*S-m*256, 256)*79 + 15
+	}
 	return cpu.Cost{
 		Bytes:    float64(B*S*256 + 16640 + B*S*256),
 		Flops:    float64(flops),
 		Products: float64(products),
 		Others:   float64(others),
+		Instructions: cpu.Instructions{
+			AVX512: float64(onAVX512),
+			AVX2:   float64(onAVX2),
+			NEON:   float64(onNEON),
+		},
 	}
 }
 
@@ -133,6 +214,11 @@ func attention64SourceWindow2DropoutCost(env *device.Env) cpu.Cost {
 		Bytes:  float64(B*T*256 + B*S*256 + B*S*256 + B*T*256),
 		Flops:  float64(B * ((T*66 + T + T*23 + T*23 + T*2 + T*2 + T*2 + T*64) * 4)),
 		Others: float64(B * ((T*66 + T*4 + T*4 + T*3 + T*25 + T*25 + T*4 + T*20 + T*4 + T*20 + T*4 + T*64) * 4)),
+		Instructions: cpu.Instructions{
+			AVX512: float64(max(B, 0)*(T*169+25+((T+63)/64*149+77+(T+63)/64*149+10+T/16*15+3+(T%16+15)/16*16+16+T/16*48+3+(T%16+15)/16*49+18+T/16*46+3+(T%16+15)/16*47+13+T/16*10+3+(T%16+15)/16*11+5)*4+13+T*127+5) + 110),
+			AVX2:   float64(max(B, 0)*(T*211+25+((T+15)/16*100+93+(T+15)/16*100+10+T/8*19+3+(T%8+7)/8*23+16+T/8*52+3+(T%8+7)/8*56+18+T/8*48+3+(T%8+7)/8*52+13+T/8*12+3+(T%8+7)/8*16+5)*4+13+T*182+5) + 150),
+			NEON:   float64(max(B, 0)*(T*362+29+((T+15)/16*194+62+(T+15)/16*194+12+T/4*23+4+(T%4+3)/4*39+20+T/4*72+4+(T%4+3)/4*116+22+T/4*66+4+(T%4+3)/4*128+16+T/4*16+4+(T%4+3)/4*50+6)*4+16+T*311+6) + 134),
+		},
 	}
 }
 
@@ -150,11 +236,28 @@ func linear64x64BiasDropoutAdd2Cost(env *device.Env) cpu.Cost {
 	for m := range (B*T + 255) / 256 {
 		others += min(B*T-m*256, 256) * 1600
 	}
+	onAVX512 := 0
+	for m := range (B*T + 255) / 256 {
+		onAVX512 += min(B*T-m*256, 256)*210 + 68
+	}
+	onAVX2 := 0
+	for m := range (B*T + 255) / 256 {
+		onAVX2 += min(B*T-m*256, 256)*455 + 108
+	}
+	onNEON := 0
+	for m := range (B*T + 255) / 256 {
+		onNEON += min(B*T-m*256, 256)*863 + 91
+	}
 	return cpu.Cost{
 		Bytes:    float64(B*T*256 + 16640 + B*T*256 + B*T*256),
 		Flops:    float64(flops),
 		Products: float64(products),
 		Others:   float64(others),
+		Instructions: cpu.Instructions{
+			AVX512: float64(onAVX512),
+			AVX2:   float64(onAVX2),
+			NEON:   float64(onNEON),
+		},
 	}
 }
 
@@ -172,11 +275,28 @@ func linear64x256BiasDropoutReluCost(env *device.Env) cpu.Cost {
 	for m := range (B*T + 255) / 256 {
 		others += min(B*T-m*256, 256) * 6400
 	}
+	onAVX512 := 0
+	for m := range (B*T + 255) / 256 {
+		onAVX512 += min(B*T-m*256, 256)*669 + 68
+	}
+	onAVX2 := 0
+	for m := range (B*T + 255) / 256 {
+		onAVX2 += min(B*T-m*256, 256)*1609 + 108
+	}
+	onNEON := 0
+	for m := range (B*T + 255) / 256 {
+		onNEON += min(B*T-m*256, 256)*3345 + 91
+	}
 	return cpu.Cost{
 		Bytes:    float64(B*T*256 + 66560 + B*T*1024),
 		Flops:    float64(flops),
 		Products: float64(products),
 		Others:   float64(others),
+		Instructions: cpu.Instructions{
+			AVX512: float64(onAVX512),
+			AVX2:   float64(onAVX2),
+			NEON:   float64(onNEON),
+		},
 	}
 }
 
@@ -194,11 +314,28 @@ func linear256x64BiasDropoutAddCost(env *device.Env) cpu.Cost {
 	for m := range (B*T + 255) / 256 {
 		others += min(B*T-m*256, 256) * 1600
 	}
+	onAVX512 := 0
+	for m := range (B*T + 255) / 256 {
+		onAVX512 += min(B*T-m*256, 256)*210 + 68
+	}
+	onAVX2 := 0
+	for m := range (B*T + 255) / 256 {
+		onAVX2 += min(B*T-m*256, 256)*455 + 108
+	}
+	onNEON := 0
+	for m := range (B*T + 255) / 256 {
+		onNEON += min(B*T-m*256, 256)*863 + 91
+	}
 	return cpu.Cost{
 		Bytes:    float64(B*T*1024 + 65792 + B*T*256 + B*T*256),
 		Flops:    float64(flops),
 		Products: float64(products),
 		Others:   float64(others),
+		Instructions: cpu.Instructions{
+			AVX512: float64(onAVX512),
+			AVX2:   float64(onAVX2),
+			NEON:   float64(onNEON),
+		},
 	}
 }
 
@@ -216,11 +353,28 @@ func linear64x17BiasCost(env *device.Env) cpu.Cost {
 	for m := range (B*T + 255) / 256 {
 		others += min(B*T-m*256, 256) * 17
 	}
+	onAVX512 := 0
+	for m := range (B*T + 255) / 256 {
+		onAVX512 += min(B*T-m*256, 256)*23 + 14
+	}
+	onAVX2 := 0
+	for m := range (B*T + 255) / 256 {
+		onAVX2 += min(B*T-m*256, 256)*25 + 14
+	}
+	onNEON := 0
+	for m := range (B*T + 255) / 256 {
+		onNEON += min(B*T-m*256, 256)*36 + 15
+	}
 	return cpu.Cost{
 		Bytes:    float64(B*T*256 + 4420 + B*T*68),
 		Flops:    float64(flops),
 		Products: float64(products),
 		Others:   float64(others),
+		Instructions: cpu.Instructions{
+			AVX512: float64(onAVX512),
+			AVX2:   float64(onAVX2),
+			NEON:   float64(onNEON),
+		},
 	}
 }
 
@@ -230,6 +384,11 @@ func crossEntropyCost(env *device.Env) cpu.Cost {
 		Bytes:  float64(B*T*68 + B*T*4 + B*T*4),
 		Flops:  float64(B * T * 460),
 		Others: float64(B * T * 539),
+		Instructions: cpu.Instructions{
+			AVX512: float64(max(B*T, 0)*193 + 14),
+			AVX2:   float64(max(B*T, 0)*246 + 14),
+			NEON:   float64(max(B*T, 0)*441 + 15),
+		},
 	}
 }
 
@@ -239,6 +398,11 @@ func argmaxCost(env *device.Env) cpu.Cost {
 		Bytes:  float64(B*T*68 + B*T*4),
 		Flops:  float64(B * T * 35),
 		Others: float64(B * T * 85),
+		Instructions: cpu.Instructions{
+			AVX512: float64(max(B*T, 0)*77 + 14),
+			AVX2:   float64(max(B*T, 0)*94 + 14),
+			NEON:   float64(max(B*T, 0)*138 + 15),
+		},
 	}
 }
 
@@ -248,6 +412,11 @@ func mapCost(env *device.Env) cpu.Cost {
 		Bytes:  float64(T*(B*4) + T*(B*4)),
 		Flops:  float64(0),
 		Others: float64(B * (T * 3)),
+		Instructions: cpu.Instructions{
+			AVX512: float64(max(B, 0)*(T/16*9+17+(T%16+15)/16*9+5) + 18),
+			AVX2:   float64(max(B, 0)*(T/8*9+17+(T%8+7)/8*12+5) + 18),
+			NEON:   float64(max(B, 0)*(T/4*14+21+(T%4+3)/4*29+6) + 20),
+		},
 	}
 }
 
@@ -257,6 +426,11 @@ func crossEntropyGrad17Cost(env *device.Env) cpu.Cost {
 		Bytes:  float64(B*T*68 + B*T*4 + B*T*4 + B*T*68),
 		Flops:  float64(B * T * 867),
 		Others: float64(B * T * 1003),
+		Instructions: cpu.Instructions{
+			AVX512: float64(max(B*T, 0)*219 + 14),
+			AVX2:   float64(max(B*T, 0)*299 + 14),
+			NEON:   float64(max(B*T, 0)*644 + 15),
+		},
 	}
 }
 
@@ -266,6 +440,11 @@ func sum17AccCost(env *device.Env) cpu.Cost {
 		Bytes:  float64(B*T*68 + 136),
 		Flops:  float64(B * T * 17),
 		Others: float64(B * T * 17),
+		Instructions: cpu.Instructions{
+			AVX512: float64(B*T*20 + 33),
+			AVX2:   float64(B*T*22 + 35),
+			NEON:   float64(B*T*32 + 41),
+		},
 	}
 }
 
@@ -301,6 +480,11 @@ func normGrad64DxCost(env *device.Env) cpu.Cost {
 		Bytes:  float64(B*T*256 + 256 + B*T*256 + B*T*256 + B*T*4 + B*T*4),
 		Flops:  float64(B * T * 1159),
 		Others: float64(B * T * 1159),
+		Instructions: cpu.Instructions{
+			AVX512: float64(max(B*T, 0)*260 + 14),
+			AVX2:   float64(max(B*T, 0)*408 + 14),
+			NEON:   float64(max(B*T, 0)*1047 + 15),
+		},
 	}
 }
 
@@ -310,15 +494,37 @@ func sum64MulAccCost(env *device.Env) cpu.Cost {
 		Bytes:  float64(B*T*256 + B*T*256 + B*T*4 + B*T*4 + 1024),
 		Flops:  float64(B * T * 320),
 		Others: float64(B * T * 320),
+		Instructions: cpu.Instructions{
+			AVX512: float64(B*T*61 + 55),
+			AVX2:   float64(B*T*97 + 87),
+			NEON:   float64(B*T*293 + 153),
+		},
 	}
 }
 
 func normGrad64DxDropoutCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
+	onAVX512 := 73
+	for rStrip := range (B*T + 15) / 16 {
+		onAVX512 += min(rStrip*-16+B*T, 16)*218 + 24 + min(rStrip*-16+B*T, 16)*281 + 5
+	}
+	onAVX2 := 113
+	for rStrip := range (B*T + 15) / 16 {
+		onAVX2 += min(rStrip*-16+B*T, 16)*326 + 24 + min(rStrip*-16+B*T, 16)*558 + 5
+	}
+	onNEON := 97
+	for rStrip := range (B*T + 15) / 16 {
+		onNEON += min(rStrip*-16+B*T, 16)*751 + 28 + min(rStrip*-16+B*T, 16)*1088 + 6
+	}
 	return cpu.Cost{
 		Bytes:  float64(B*T*256 + 256 + B*T*256 + B*T*256 + B*T*4 + B*T*4 + B*T*256),
 		Flops:  float64(B * T * 1223),
 		Others: float64(B * T * 2631),
+		Instructions: cpu.Instructions{
+			AVX512: float64(onAVX512),
+			AVX2:   float64(onAVX2),
+			NEON:   float64(onNEON),
+		},
 	}
 }
 
@@ -328,6 +534,11 @@ func sum64AccCost(env *device.Env) cpu.Cost {
 		Bytes:  float64(B*T*256 + 512),
 		Flops:  float64(B * T * 64),
 		Others: float64(B * T * 64),
+		Instructions: cpu.Instructions{
+			AVX512: float64(B*T*22 + 35),
+			AVX2:   float64(B*T*34 + 51),
+			NEON:   float64(B*T*75 + 85),
+		},
 	}
 }
 
@@ -345,11 +556,28 @@ func linear64x256TMulCost(env *device.Env) cpu.Cost {
 	for m := range (B*T + 255) / 256 {
 		others += min(B*T-m*256, 256) * 768
 	}
+	onAVX512 := 0
+	for m := range (B*T + 255) / 256 {
+		onAVX512 += min(B*T-m*256, 256)*96 + 14
+	}
+	onAVX2 := 0
+	for m := range (B*T + 255) / 256 {
+		onAVX2 += min(B*T-m*256, 256)*225 + 14
+	}
+	onNEON := 0
+	for m := range (B*T + 255) / 256 {
+		onNEON += min(B*T-m*256, 256)*691 + 15
+	}
 	return cpu.Cost{
 		Bytes:    float64(B*T*256 + 65536 + B*T*1024 + B*T*1024),
 		Flops:    float64(flops),
 		Products: float64(products),
 		Others:   float64(others),
+		Instructions: cpu.Instructions{
+			AVX512: float64(onAVX512),
+			AVX2:   float64(onAVX2),
+			NEON:   float64(onNEON),
+		},
 	}
 }
 
@@ -368,6 +596,11 @@ func sum256AccCost(env *device.Env) cpu.Cost {
 		Bytes:  float64(B*T*1024 + 2048),
 		Flops:  float64(B * T * 256),
 		Others: float64(B * T * 256),
+		Instructions: cpu.Instructions{
+			AVX512: float64(B*T*58 + 83),
+			AVX2:   float64(B*T*106 + 147),
+			NEON:   float64(B*T*348 + 277),
+		},
 	}
 }
 
@@ -385,11 +618,28 @@ func linear256x64TAddCost(env *device.Env) cpu.Cost {
 	for m := range (B*T + 255) / 256 {
 		others += min(B*T-m*256, 256) * 64
 	}
+	onAVX512 := 0
+	for m := range (B*T + 255) / 256 {
+		onAVX512 += min(B*T-m*256, 256)*28 + 14
+	}
+	onAVX2 := 0
+	for m := range (B*T + 255) / 256 {
+		onAVX2 += min(B*T-m*256, 256)*40 + 14
+	}
+	onNEON := 0
+	for m := range (B*T + 255) / 256 {
+		onNEON += min(B*T-m*256, 256)*82 + 15
+	}
 	return cpu.Cost{
 		Bytes:    float64(B*T*1024 + 65536 + B*T*256 + B*T*256),
 		Flops:    float64(flops),
 		Products: float64(products),
 		Others:   float64(others),
+		Instructions: cpu.Instructions{
+			AVX512: float64(onAVX512),
+			AVX2:   float64(onAVX2),
+			NEON:   float64(onNEON),
+		},
 	}
 }
 
@@ -404,10 +654,27 @@ func outer64x256AccCost(env *device.Env) cpu.Cost {
 
 func normGrad64DxDropout2Cost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
+	onAVX512 := 73
+	for rStrip := range (B*T + 15) / 16 {
+		onAVX512 += min(rStrip*-16+B*T, 16)*218 + 24 + min(rStrip*-16+B*T, 16)*281 + 5
+	}
+	onAVX2 := 113
+	for rStrip := range (B*T + 15) / 16 {
+		onAVX2 += min(rStrip*-16+B*T, 16)*326 + 24 + min(rStrip*-16+B*T, 16)*558 + 5
+	}
+	onNEON := 97
+	for rStrip := range (B*T + 15) / 16 {
+		onNEON += min(rStrip*-16+B*T, 16)*751 + 28 + min(rStrip*-16+B*T, 16)*1088 + 6
+	}
 	return cpu.Cost{
 		Bytes:  float64(B*T*256 + 256 + B*T*256 + B*T*256 + B*T*4 + B*T*4 + B*T*256),
 		Flops:  float64(B * T * 1223),
 		Others: float64(B * T * 2631),
+		Instructions: cpu.Instructions{
+			AVX512: float64(onAVX512),
+			AVX2:   float64(onAVX2),
+			NEON:   float64(onNEON),
+		},
 	}
 }
 
@@ -443,6 +710,11 @@ func attentionGrad64SourceWindow2DropoutCost(env *device.Env) cpu.Cost {
 		Bytes:  float64(B*T*256 + B*S*256 + B*S*256 + B*T*256 + B*T*256 + B*S*256 + B*S*256),
 		Flops:  float64(B * ((T*130 + T + T*23 + T*23 + T*2 + T + T + T + T + T + T + T*3 + T*3 + T*3 + T*192) * 4)),
 		Others: float64(B * ((T*130 + T*4 + T*4 + T*3 + T*25 + T*25 + T*4 + T + T + T*20 + T*3 + T*3 + T*20 + T*3 + T*3 + T*3 + T*3 + T*3 + T*192) * 4)),
+		Instructions: cpu.Instructions{
+			AVX512: float64(max(B, 0)*(T*294+25+((T+63)/64*149+77+(T+63)/64*149+15+T/16*21+3+(T%16+15)/16*22+22+T/16*54+3+(T%16+15)/16*55+17+T/16*42+3+(T%16+15)/16*43+39+T/16*21+3+(T%16+15)/16*23+23+T/16*14+3+(T%16+15)/16*15+5)*4+7+S*30+7+S*30+13+T*359+10+S*40+10+S*40+5) + 113),
+			AVX2:   float64(max(B, 0)*(T*398+25+((T+15)/16*100+93+(T+15)/16*100+15+T/8*27+3+(T%8+7)/8*31+22+T/8*60+3+(T%8+7)/8*64+17+T/8*42+3+(T%8+7)/8*46+39+T/8*23+3+(T%8+7)/8*28+23+T/8*16+3+(T%8+7)/8*20+5)*4+7+S*41+7+S*41+13+T*545+10+S*57+10+S*57+5) + 153),
+			NEON:   float64(max(B, 0)*(T*677+29+((T+15)/16*194+62+(T+15)/16*194+18+T/4*33+4+(T%4+3)/4*77+28+T/4*82+4+(T%4+3)/4*154+21+T/4*59+4+(T%4+3)/4*112+39+T/4*34+4+(T%4+3)/4*123+30+T/4*23+4+(T%4+3)/4*75+6)*4+8+S*62+8+S*62+16+T*955+12+S*79+12+S*79+6) + 137),
+		},
 	}
 }
 
@@ -460,11 +732,28 @@ func linear64x64TAddCost(env *device.Env) cpu.Cost {
 	for m := range (B*T + 255) / 256 {
 		others += min(B*T-m*256, 256) * 64
 	}
+	onAVX512 := 0
+	for m := range (B*T + 255) / 256 {
+		onAVX512 += min(B*T-m*256, 256)*28 + 14
+	}
+	onAVX2 := 0
+	for m := range (B*T + 255) / 256 {
+		onAVX2 += min(B*T-m*256, 256)*40 + 14
+	}
+	onNEON := 0
+	for m := range (B*T + 255) / 256 {
+		onNEON += min(B*T-m*256, 256)*82 + 15
+	}
 	return cpu.Cost{
 		Bytes:    float64(B*T*256 + 16384 + B*T*256 + B*T*256),
 		Flops:    float64(flops),
 		Products: float64(products),
 		Others:   float64(others),
+		Instructions: cpu.Instructions{
+			AVX512: float64(onAVX512),
+			AVX2:   float64(onAVX2),
+			NEON:   float64(onNEON),
+		},
 	}
 }
 
@@ -474,6 +763,11 @@ func sum64SourceAccCost(env *device.Env) cpu.Cost {
 		Bytes:  float64(B*S*256 + 512),
 		Flops:  float64(B * S * 64),
 		Others: float64(B * S * 64),
+		Instructions: cpu.Instructions{
+			AVX512: float64(B*S*22 + 35),
+			AVX2:   float64(B*S*34 + 51),
+			NEON:   float64(B*S*75 + 85),
+		},
 	}
 }
 
@@ -517,20 +811,54 @@ func linear64x64SourceTAddAccCost(env *device.Env) cpu.Cost {
 	for m := range (B*S + 255) / 256 {
 		others += min(B*S-m*256, 256) * 128
 	}
+	onAVX512 := 0
+	for m := range (B*S + 255) / 256 {
+		onAVX512 += min(B*S-m*256, 256)*36 + 14
+	}
+	onAVX2 := 0
+	for m := range (B*S + 255) / 256 {
+		onAVX2 += min(B*S-m*256, 256)*52 + 14
+	}
+	onNEON := 0
+	for m := range (B*S + 255) / 256 {
+		onNEON += min(B*S-m*256, 256)*118 + 15
+	}
 	return cpu.Cost{
 		Bytes:    float64(B*S*256 + 16384 + B*S*256 + B*S*512),
 		Flops:    float64(flops),
 		Products: float64(products),
 		Others:   float64(others),
+		Instructions: cpu.Instructions{
+			AVX512: float64(onAVX512),
+			AVX2:   float64(onAVX2),
+			NEON:   float64(onNEON),
+		},
 	}
 }
 
 func normGrad64DxDropout3Cost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
+	onAVX512 := 73
+	for rStrip := range (B*T + 15) / 16 {
+		onAVX512 += min(rStrip*-16+B*T, 16)*218 + 24 + min(rStrip*-16+B*T, 16)*281 + 5
+	}
+	onAVX2 := 113
+	for rStrip := range (B*T + 15) / 16 {
+		onAVX2 += min(rStrip*-16+B*T, 16)*326 + 24 + min(rStrip*-16+B*T, 16)*558 + 5
+	}
+	onNEON := 97
+	for rStrip := range (B*T + 15) / 16 {
+		onNEON += min(rStrip*-16+B*T, 16)*751 + 28 + min(rStrip*-16+B*T, 16)*1088 + 6
+	}
 	return cpu.Cost{
 		Bytes:  float64(B*T*256 + 256 + B*T*256 + B*T*256 + B*T*4 + B*T*4 + B*T*256),
 		Flops:  float64(B * T * 1223),
 		Others: float64(B * T * 2631),
+		Instructions: cpu.Instructions{
+			AVX512: float64(onAVX512),
+			AVX2:   float64(onAVX2),
+			NEON:   float64(onNEON),
+		},
 	}
 }
 
@@ -540,6 +868,11 @@ func attentionGrad64Window2DropoutCost(env *device.Env) cpu.Cost {
 		Bytes:  float64(B*T*256 + B*T*256 + B*T*256 + B*T*256 + B*T*256 + B*T*256 + B*T*256),
 		Flops:  float64(B * ((T*130 + T + T*23 + T*23 + T*2 + T + T + T + T + T + T + T*3 + T*3 + T*3 + T*192) * 4)),
 		Others: float64(B * ((T*130 + T*4 + T*4 + T*3 + T*25 + T*25 + T*4 + T + T + T*20 + T*3 + T*3 + T*20 + T*3 + T*3 + T*3 + T*3 + T*3 + T*192) * 4)),
+		Instructions: cpu.Instructions{
+			AVX512: float64(max(B, 0)*(T*292+22+((T+63)/64*149+77+(T+63)/64*149+15+T/16*20+3+(T%16+15)/16*21+22+T/16*53+3+(T%16+15)/16*54+17+T/16*42+3+(T%16+15)/16*43+39+T/16*21+3+(T%16+15)/16*23+23+T/16*14+3+(T%16+15)/16*15+5)*4+7+T*30+7+T*30+10+T*357+10+T*40+10+T*40+5) + 103),
+			AVX2:   float64(max(B, 0)*(T*396+22+((T+15)/16*100+93+(T+15)/16*100+15+T/8*26+3+(T%8+7)/8*30+22+T/8*59+3+(T%8+7)/8*63+17+T/8*42+3+(T%8+7)/8*46+39+T/8*23+3+(T%8+7)/8*28+23+T/8*16+3+(T%8+7)/8*20+5)*4+7+T*41+7+T*41+10+T*543+10+T*57+10+T*57+5) + 143),
+			NEON:   float64(max(B, 0)*(T*673+25+((T+15)/16*194+62+(T+15)/16*194+18+T/4*31+4+(T%4+3)/4*75+28+T/4*80+4+(T%4+3)/4*152+21+T/4*59+4+(T%4+3)/4*112+39+T/4*34+4+(T%4+3)/4*123+30+T/4*23+4+(T%4+3)/4*75+6)*4+8+T*62+8+T*62+12+T*951+12+T*79+12+T*79+6) + 124),
+		},
 	}
 }
 
@@ -549,6 +882,11 @@ func map64DropoutMulCost(env *device.Env) cpu.Cost {
 		Bytes:  float64(B*T*256 + B*T*256),
 		Flops:  float64(B * T * 128),
 		Others: float64(B * T * 1536),
+		Instructions: cpu.Instructions{
+			AVX512: float64(max(B*T, 0)*202 + 68),
+			AVX2:   float64(max(B*T, 0)*443 + 108),
+			NEON:   float64(max(B*T, 0)*824 + 91),
+		},
 	}
 }
 
@@ -559,6 +897,11 @@ func scatter17x64AccCost(env *device.Env) cpu.Cost {
 		Flops:    float64(B * T * 2176),
 		Products: float64(B * T * 2176),
 		Others:   float64(B * T * 34),
+		Instructions: cpu.Instructions{
+			AVX512: float64((B*T/16*7+17+(B*T%16+15)/16*7+5)*17 + 14),
+			AVX2:   float64((B*T/8*8+17+(B*T%8+7)/8*11+5)*17 + 14),
+			NEON:   float64((B*T/4*12+21+(B*T%4+3)/4*27+6)*17 + 15),
+		},
 	}
 }
 
@@ -568,6 +911,11 @@ func map64SourceDropoutMulCost(env *device.Env) cpu.Cost {
 		Bytes:  float64(B*S*256 + B*S*256),
 		Flops:  float64(B * S * 128),
 		Others: float64(B * S * 1536),
+		Instructions: cpu.Instructions{
+			AVX512: float64(max(B*S, 0)*202 + 68),
+			AVX2:   float64(max(B*S, 0)*443 + 108),
+			NEON:   float64(max(B*S, 0)*824 + 91),
+		},
 	}
 }
 
@@ -578,6 +926,11 @@ func scatter17x64Acc2Cost(env *device.Env) cpu.Cost {
 		Flops:    float64(B * S * 2176),
 		Products: float64(B * S * 2176),
 		Others:   float64(B * S * 34),
+		Instructions: cpu.Instructions{
+			AVX512: float64((B*S/16*7+17+(B*S%16+15)/16*7+5)*17 + 14),
+			AVX2:   float64((B*S/8*8+17+(B*S%8+7)/8*11+5)*17 + 14),
+			NEON:   float64((B*S/4*12+21+(B*S%4+3)/4*27+6)*17 + 15),
+		},
 	}
 }
 
@@ -587,6 +940,11 @@ func gather64SourceAddCost(env *device.Env) cpu.Cost {
 		Bytes:  float64(B*S*4 + 4352 + S*256 + B*S*256),
 		Flops:  float64(B * S * 128),
 		Others: float64(B * S * 128),
+		Instructions: cpu.Instructions{
+			AVX512: float64(B * S * 38),
+			AVX2:   float64(B * S * 54),
+			NEON:   float64(B * S * 117),
+		},
 	}
 }
 
@@ -596,6 +954,11 @@ func gather64AddCost(env *device.Env) cpu.Cost {
 		Bytes:  float64(B*T*4 + 4352 + T*256 + B*T*256),
 		Flops:  float64(B * T * 128),
 		Others: float64(B * T * 128),
+		Instructions: cpu.Instructions{
+			AVX512: float64(B * T * 38),
+			AVX2:   float64(B * T * 54),
+			NEON:   float64(B * T * 117),
+		},
 	}
 }
 
@@ -605,6 +968,11 @@ func attention64Window2Cost(env *device.Env) cpu.Cost {
 		Bytes:  float64(B*T*256 + B*T*256 + B*T*256 + B*T*256),
 		Flops:  float64(B * ((T*66 + T + T*23 + T*23 + T*2 + T + T + T*64) * 4)),
 		Others: float64(B * ((T*66 + T*4 + T*4 + T*3 + T*25 + T*25 + T*4 + T + T + T*64) * 4)),
+		Instructions: cpu.Instructions{
+			AVX512: float64(max(B, 0)*(T*167+17+(T/16*14+13+(T%16+15)/16*15+16+T/16*47+3+(T%16+15)/16*48+17+T/16*42+3+(T%16+15)/16*43+12+T/16*6+3+(T%16+15)/16*7+5)*4+10+T*125+5) + 30),
+			AVX2:   float64(max(B, 0)*(T*209+17+(T/8*18+13+(T%8+7)/8*22+16+T/8*51+3+(T%8+7)/8*55+17+T/8*42+3+(T%8+7)/8*46+12+T/8*6+3+(T%8+7)/8*10+5)*4+10+T*180+5) + 30),
+			NEON:   float64(max(B, 0)*(T*358+20+(T/4*21+16+(T%4+3)/4*37+20+T/4*70+4+(T%4+3)/4*114+21+T/4*59+4+(T%4+3)/4*112+15+T/4*9+4+(T%4+3)/4*34+6)*4+12+T*307+6) + 33),
+		},
 	}
 }
 
@@ -622,11 +990,28 @@ func linear64x64BiasAddCost(env *device.Env) cpu.Cost {
 	for m := range (B*T + 255) / 256 {
 		others += min(B*T-m*256, 256) * 128
 	}
+	onAVX512 := 0
+	for m := range (B*T + 255) / 256 {
+		onAVX512 += min(B*T-m*256, 256)*33 + 14
+	}
+	onAVX2 := 0
+	for m := range (B*T + 255) / 256 {
+		onAVX2 += min(B*T-m*256, 256)*49 + 14
+	}
+	onNEON := 0
+	for m := range (B*T + 255) / 256 {
+		onNEON += min(B*T-m*256, 256)*115 + 15
+	}
 	return cpu.Cost{
 		Bytes:    float64(B*T*256 + 16640 + B*T*256 + B*T*256),
 		Flops:    float64(flops),
 		Products: float64(products),
 		Others:   float64(others),
+		Instructions: cpu.Instructions{
+			AVX512: float64(onAVX512),
+			AVX2:   float64(onAVX2),
+			NEON:   float64(onNEON),
+		},
 	}
 }
 
@@ -636,6 +1021,11 @@ func attention64SourceWindow2Cost(env *device.Env) cpu.Cost {
 		Bytes:  float64(B*T*256 + B*S*256 + B*S*256 + B*T*256),
 		Flops:  float64(B * ((T*66 + T + T*23 + T*23 + T*2 + T + T + T*64) * 4)),
 		Others: float64(B * ((T*66 + T*4 + T*4 + T*3 + T*25 + T*25 + T*4 + T + T + T*64) * 4)),
+		Instructions: cpu.Instructions{
+			AVX512: float64(max(B, 0)*(T*169+20+(T/16*15+13+(T%16+15)/16*16+16+T/16*48+3+(T%16+15)/16*49+17+T/16*42+3+(T%16+15)/16*43+12+T/16*6+3+(T%16+15)/16*7+5)*4+13+T*127+5) + 40),
+			AVX2:   float64(max(B, 0)*(T*211+20+(T/8*19+13+(T%8+7)/8*23+16+T/8*52+3+(T%8+7)/8*56+17+T/8*42+3+(T%8+7)/8*46+12+T/8*6+3+(T%8+7)/8*10+5)*4+13+T*182+5) + 40),
+			NEON:   float64(max(B, 0)*(T*362+24+(T/4*23+16+(T%4+3)/4*39+20+T/4*72+4+(T%4+3)/4*116+21+T/4*59+4+(T%4+3)/4*112+15+T/4*9+4+(T%4+3)/4*34+6)*4+16+T*311+6) + 46),
+		},
 	}
 }
 
@@ -653,11 +1043,28 @@ func linear64x256BiasReluCost(env *device.Env) cpu.Cost {
 	for m := range (B*T + 255) / 256 {
 		others += min(B*T-m*256, 256) * 512
 	}
+	onAVX512 := 0
+	for m := range (B*T + 255) / 256 {
+		onAVX512 += min(B*T-m*256, 256)*77 + 14
+	}
+	onAVX2 := 0
+	for m := range (B*T + 255) / 256 {
+		onAVX2 += min(B*T-m*256, 256)*166 + 14
+	}
+	onNEON := 0
+	for m := range (B*T + 255) / 256 {
+		onNEON += min(B*T-m*256, 256)*544 + 15
+	}
 	return cpu.Cost{
 		Bytes:    float64(B*T*256 + 66560 + B*T*1024),
 		Flops:    float64(flops),
 		Products: float64(products),
 		Others:   float64(others),
+		Instructions: cpu.Instructions{
+			AVX512: float64(onAVX512),
+			AVX2:   float64(onAVX2),
+			NEON:   float64(onNEON),
+		},
 	}
 }
 
@@ -675,11 +1082,28 @@ func linear256x64BiasAddCost(env *device.Env) cpu.Cost {
 	for m := range (B*T + 255) / 256 {
 		others += min(B*T-m*256, 256) * 128
 	}
+	onAVX512 := 0
+	for m := range (B*T + 255) / 256 {
+		onAVX512 += min(B*T-m*256, 256)*33 + 14
+	}
+	onAVX2 := 0
+	for m := range (B*T + 255) / 256 {
+		onAVX2 += min(B*T-m*256, 256)*49 + 14
+	}
+	onNEON := 0
+	for m := range (B*T + 255) / 256 {
+		onNEON += min(B*T-m*256, 256)*115 + 15
+	}
 	return cpu.Cost{
 		Bytes:    float64(B*T*1024 + 65792 + B*T*256 + B*T*256),
 		Flops:    float64(flops),
 		Products: float64(products),
 		Others:   float64(others),
+		Instructions: cpu.Instructions{
+			AVX512: float64(onAVX512),
+			AVX2:   float64(onAVX2),
+			NEON:   float64(onNEON),
+		},
 	}
 }
 
@@ -697,6 +1121,11 @@ func attention64Window22Cost(env *device.Env) cpu.Cost {
 		Bytes:  float64(B*T*256 + B*C*256 + B*C*256 + B*T*256),
 		Flops:  float64(B * ((T*66 + T + T*23 + T*23 + T*2 + T + T + T*64) * 4)),
 		Others: float64(B * ((T*66 + T*4 + T*4 + T*3 + T*25 + T*25 + T*4 + T + T + T*64) * 4)),
+		Instructions: cpu.Instructions{
+			AVX512: float64(max(B, 0)*(T*167+20+(T/16*14+13+(T%16+15)/16*15+16+T/16*47+3+(T%16+15)/16*48+17+T/16*42+3+(T%16+15)/16*43+12+T/16*6+3+(T%16+15)/16*7+5)*4+13+T*125+5) + 35),
+			AVX2:   float64(max(B, 0)*(T*209+20+(T/8*18+13+(T%8+7)/8*22+16+T/8*51+3+(T%8+7)/8*55+17+T/8*42+3+(T%8+7)/8*46+12+T/8*6+3+(T%8+7)/8*10+5)*4+13+T*180+5) + 35),
+			NEON:   float64(max(B, 0)*(T*358+24+(T/4*21+16+(T%4+3)/4*37+20+T/4*70+4+(T%4+3)/4*114+21+T/4*59+4+(T%4+3)/4*112+15+T/4*9+4+(T%4+3)/4*34+6)*4+16+T*307+6) + 38),
+		},
 	}
 }
 
@@ -710,10 +1139,27 @@ func segmentSum1MulCost(env *device.Env) cpu.Cost {
 	for r := range (N + 1023) / 1024 {
 		others += min(N-r*1024, 1024) * 2
 	}
+	onAVX512 := 16
+	for r := range (N + 1023) / 1024 {
+		onAVX512 += min(N-r*1024, 1024)/64*29 + 21 + (min(N-r*1024, 1024)%64+15)/16*11 + 30
+	}
+	onAVX2 := 16
+	for r := range (N + 1023) / 1024 {
+		onAVX2 += min(N-r*1024, 1024)/32*31 + 23 + (min(N-r*1024, 1024)%32+7)/8*14 + 30
+	}
+	onNEON := 17
+	for r := range (N + 1023) / 1024 {
+		onNEON += min(N-r*1024, 1024)/16*36 + 29 + (min(N-r*1024, 1024)%16+3)/4*22 + 34
+	}
 	return cpu.Cost{
 		Bytes:  float64(N*4 + (N+1023)/1024*4),
 		Flops:  float64(flops),
 		Others: float64(others),
+		Instructions: cpu.Instructions{
+			AVX512: float64(onAVX512),
+			AVX2:   float64(onAVX2),
+			NEON:   float64(onNEON),
+		},
 	}
 }
 
@@ -736,9 +1182,26 @@ func mapMulAddAddCost(env *device.Env) cpu.Cost {
 	for r := range (N + 1023) / 1024 {
 		others += min(N-r*1024, 1024)*6 + min(N-r*1024, 1024)*7 + min(N-r*1024, 1024)*21
 	}
+	onAVX512 := 34
+	for r := range (N + 1023) / 1024 {
+		onAVX512 += min(N-r*1024, 1024)/16*35 + 35 + (min(N-r*1024, 1024)%16+15)/16*35 + 5
+	}
+	onAVX2 := 33
+	for r := range (N + 1023) / 1024 {
+		onAVX2 += min(N-r*1024, 1024)/8*35 + 35 + (min(N-r*1024, 1024)%8+7)/8*38 + 5
+	}
+	onNEON := 41
+	for r := range (N + 1023) / 1024 {
+		onNEON += min(N-r*1024, 1024)/4*53 + 35 + (min(N-r*1024, 1024)%4+3)/4*134 + 6
+	}
 	return cpu.Cost{
 		Bytes:  float64(N*4 + N*8 + N*8 + N*8),
 		Flops:  float64(flops),
 		Others: float64(others),
+		Instructions: cpu.Instructions{
+			AVX512: float64(onAVX512),
+			AVX2:   float64(onAVX2),
+			NEON:   float64(onNEON),
+		},
 	}
 }

@@ -562,27 +562,25 @@ func linear64x64Bias(worker *cpu.Worker, env *device.Env, x, w, bias, y []float3
 	if B*T == 0 {
 		isa = cpu.Go
 	}
-	c := worker.Tile(16384)
 	wPacked := worker.Pack(B*T, 64, 64, w, 64, 1)
 	for m := range (B*T + 255) / 256 {
 		first := m * 256
 		height := min(B*T-first, 256)
-		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 64)
+		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, y[first*64:], 64)
 		switch isa {
 		case cpu.AVX512:
-			linear64x64BiasVector1AVX512(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+			linear64x64BiasVector1AVX512(worker.Frame(), &y[0], &bias[0], height, first)
 		case cpu.AVX2:
-			linear64x64BiasVector1AVX2(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+			linear64x64BiasVector1AVX2(worker.Frame(), &y[0], &bias[0], height, first)
 		case cpu.NEON:
-			linear64x64BiasVector1NEON(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+			linear64x64BiasVector1NEON(worker.Frame(), &y[0], &bias[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
 				yRow := y[r*64:][:64]
-				cRow := c[i*64:][:64]
 				biasRow := bias[:64]
 				for e := range 64 {
-					yRow[e] = cRow[e] + biasRow[e]
+					yRow[e] = yRow[e] + biasRow[e]
 				}
 			}
 		}
@@ -708,19 +706,18 @@ func linear64x64BiasDropoutAdd(worker *cpu.Worker, env *device.Env, x, w, bias, 
 		isa = cpu.Go
 	}
 	bits := worker.TileU32(64)
-	c := worker.Tile(16384)
 	wPacked := worker.Pack(B*T, 64, 64, w, 64, 1)
 	for m := range (B*T + 255) / 256 {
 		first := m * 256
 		height := min(B*T-first, 256)
-		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 64)
+		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, y[first*64:], 64)
 		switch isa {
 		case cpu.AVX512:
-			linear64x64BiasDropoutAddVector1AVX512(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+			linear64x64BiasDropoutAddVector1AVX512(worker.Frame(), &bits[0], &y[0], &x2[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		case cpu.AVX2:
-			linear64x64BiasDropoutAddVector1AVX2(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+			linear64x64BiasDropoutAddVector1AVX2(worker.Frame(), &bits[0], &y[0], &x2[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		case cpu.NEON:
-			linear64x64BiasDropoutAddVector1NEON(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+			linear64x64BiasDropoutAddVector1NEON(worker.Frame(), &bits[0], &y[0], &x2[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		default:
 			for i := range height {
 				r := first + i
@@ -730,10 +727,9 @@ func linear64x64BiasDropoutAdd(worker *cpu.Worker, env *device.Env, x, w, bias, 
 				yRow := y[r*64:][:64]
 				x2Row := x2[r*64:][:64]
 				bitsRow := bits[:64]
-				cRow := c[i*64:][:64]
 				biasRow := bias[:64]
 				for e := range 64 {
-					yRow[e] = x2Row[e] + cpu.Where(bitsRow[e] < 429496730, 0, float32((cRow[e]+biasRow[e])*1.1111112))
+					yRow[e] = x2Row[e] + cpu.Where(bitsRow[e] < 429496730, 0, float32((yRow[e]+biasRow[e])*1.1111112))
 				}
 			}
 		}
@@ -800,27 +796,25 @@ func linear64x64SourceBias(worker *cpu.Worker, env *device.Env, x, w, bias, y []
 	if B*S == 0 {
 		isa = cpu.Go
 	}
-	c := worker.Tile(16384)
 	wPacked := worker.Pack(B*S, 64, 64, w, 64, 1)
 	for m := range (B*S + 255) / 256 {
 		first := m * 256
 		height := min(B*S-first, 256)
-		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 64)
+		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, y[first*64:], 64)
 		switch isa {
 		case cpu.AVX512:
-			linear64x64SourceBiasVector1AVX512(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+			linear64x64SourceBiasVector1AVX512(worker.Frame(), &y[0], &bias[0], height, first)
 		case cpu.AVX2:
-			linear64x64SourceBiasVector1AVX2(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+			linear64x64SourceBiasVector1AVX2(worker.Frame(), &y[0], &bias[0], height, first)
 		case cpu.NEON:
-			linear64x64SourceBiasVector1NEON(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+			linear64x64SourceBiasVector1NEON(worker.Frame(), &y[0], &bias[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
 				yRow := y[r*64:][:64]
-				cRow := c[i*64:][:64]
 				biasRow := bias[:64]
 				for e := range 64 {
-					yRow[e] = cRow[e] + biasRow[e]
+					yRow[e] = yRow[e] + biasRow[e]
 				}
 			}
 		}
@@ -946,19 +940,18 @@ func linear64x64BiasDropoutAdd2(worker *cpu.Worker, env *device.Env, x, w, bias,
 		isa = cpu.Go
 	}
 	bits := worker.TileU32(64)
-	c := worker.Tile(16384)
 	wPacked := worker.Pack(B*T, 64, 64, w, 64, 1)
 	for m := range (B*T + 255) / 256 {
 		first := m * 256
 		height := min(B*T-first, 256)
-		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 64)
+		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, y[first*64:], 64)
 		switch isa {
 		case cpu.AVX512:
-			linear64x64BiasDropoutAdd2Vector1AVX512(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+			linear64x64BiasDropoutAdd2Vector1AVX512(worker.Frame(), &bits[0], &y[0], &x2[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		case cpu.AVX2:
-			linear64x64BiasDropoutAdd2Vector1AVX2(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+			linear64x64BiasDropoutAdd2Vector1AVX2(worker.Frame(), &bits[0], &y[0], &x2[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		case cpu.NEON:
-			linear64x64BiasDropoutAdd2Vector1NEON(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+			linear64x64BiasDropoutAdd2Vector1NEON(worker.Frame(), &bits[0], &y[0], &x2[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		default:
 			for i := range height {
 				r := first + i
@@ -968,10 +961,9 @@ func linear64x64BiasDropoutAdd2(worker *cpu.Worker, env *device.Env, x, w, bias,
 				yRow := y[r*64:][:64]
 				x2Row := x2[r*64:][:64]
 				bitsRow := bits[:64]
-				cRow := c[i*64:][:64]
 				biasRow := bias[:64]
 				for e := range 64 {
-					yRow[e] = x2Row[e] + cpu.Where(bitsRow[e] < 429496730, 0, float32((cRow[e]+biasRow[e])*1.1111112))
+					yRow[e] = x2Row[e] + cpu.Where(bitsRow[e] < 429496730, 0, float32((yRow[e]+biasRow[e])*1.1111112))
 				}
 			}
 		}
@@ -988,19 +980,18 @@ func linear64x256BiasDropoutRelu(worker *cpu.Worker, env *device.Env, x, w, bias
 		isa = cpu.Go
 	}
 	bits := worker.TileU32(256)
-	c := worker.Tile(65536)
 	wPacked := worker.Pack(B*T, 64, 256, w, 256, 1)
 	for m := range (B*T + 255) / 256 {
 		first := m * 256
 		height := min(B*T-first, 256)
-		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 256)
+		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, y[first*256:], 256)
 		switch isa {
 		case cpu.AVX512:
-			linear64x256BiasDropoutReluVector1AVX512(worker.Frame(), &bits[0], &y[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+			linear64x256BiasDropoutReluVector1AVX512(worker.Frame(), &bits[0], &y[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		case cpu.AVX2:
-			linear64x256BiasDropoutReluVector1AVX2(worker.Frame(), &bits[0], &y[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+			linear64x256BiasDropoutReluVector1AVX2(worker.Frame(), &bits[0], &y[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		case cpu.NEON:
-			linear64x256BiasDropoutReluVector1NEON(worker.Frame(), &bits[0], &y[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+			linear64x256BiasDropoutReluVector1NEON(worker.Frame(), &bits[0], &y[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		default:
 			for i := range height {
 				r := first + i
@@ -1009,10 +1000,9 @@ func linear64x256BiasDropoutRelu(worker *cpu.Worker, env *device.Env, x, w, bias
 				worker.RandFill(bits, env, 15, example+uint32(d0), d1*256)
 				yRow := y[r*256:][:256]
 				bitsRow := bits[:256]
-				cRow := c[i*256:][:256]
 				biasRow := bias[:256]
 				for e := range 256 {
-					yRow[e] = cpu.Max(cpu.Where(bitsRow[e] < 429496730, 0, float32((cRow[e]+biasRow[e])*1.1111112)), 0)
+					yRow[e] = cpu.Max(cpu.Where(bitsRow[e] < 429496730, 0, float32((yRow[e]+biasRow[e])*1.1111112)), 0)
 				}
 			}
 		}
@@ -1029,19 +1019,18 @@ func linear256x64BiasDropoutAdd(worker *cpu.Worker, env *device.Env, x, w, bias,
 		isa = cpu.Go
 	}
 	bits := worker.TileU32(64)
-	c := worker.Tile(16384)
 	wPacked := worker.Pack(B*T, 256, 64, w, 64, 1)
 	for m := range (B*T + 255) / 256 {
 		first := m * 256
 		height := min(B*T-first, 256)
-		worker.ProductPacked(height, x[first*256:], 256, 1, wPacked, c, 64)
+		worker.ProductPacked(height, x[first*256:], 256, 1, wPacked, y[first*64:], 64)
 		switch isa {
 		case cpu.AVX512:
-			linear256x64BiasDropoutAddVector1AVX512(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+			linear256x64BiasDropoutAddVector1AVX512(worker.Frame(), &bits[0], &y[0], &x2[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		case cpu.AVX2:
-			linear256x64BiasDropoutAddVector1AVX2(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+			linear256x64BiasDropoutAddVector1AVX2(worker.Frame(), &bits[0], &y[0], &x2[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		case cpu.NEON:
-			linear256x64BiasDropoutAddVector1NEON(worker.Frame(), &bits[0], &y[0], &x2[0], &c[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
+			linear256x64BiasDropoutAddVector1NEON(worker.Frame(), &bits[0], &y[0], &x2[0], &bias[0], height, first, T, seed0, seed1, step, layer, example)
 		default:
 			for i := range height {
 				r := first + i
@@ -1051,10 +1040,9 @@ func linear256x64BiasDropoutAdd(worker *cpu.Worker, env *device.Env, x, w, bias,
 				yRow := y[r*64:][:64]
 				x2Row := x2[r*64:][:64]
 				bitsRow := bits[:64]
-				cRow := c[i*64:][:64]
 				biasRow := bias[:64]
 				for e := range 64 {
-					yRow[e] = x2Row[e] + cpu.Where(bitsRow[e] < 429496730, 0, float32((cRow[e]+biasRow[e])*1.1111112))
+					yRow[e] = x2Row[e] + cpu.Where(bitsRow[e] < 429496730, 0, float32((yRow[e]+biasRow[e])*1.1111112))
 				}
 			}
 		}
@@ -1070,27 +1058,25 @@ func linear64x17Bias(worker *cpu.Worker, env *device.Env, x, w, bias, y []float3
 	if B*T == 0 {
 		isa = cpu.Go
 	}
-	c := worker.Tile(4352)
 	wPacked := worker.Pack(B*T, 64, 17, w, 17, 1)
 	for m := range (B*T + 255) / 256 {
 		first := m * 256
 		height := min(B*T-first, 256)
-		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 17)
+		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, y[first*17:], 17)
 		switch isa {
 		case cpu.AVX512:
-			linear64x17BiasVector1AVX512(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+			linear64x17BiasVector1AVX512(worker.Frame(), &y[0], &bias[0], height, first)
 		case cpu.AVX2:
-			linear64x17BiasVector1AVX2(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+			linear64x17BiasVector1AVX2(worker.Frame(), &y[0], &bias[0], height, first)
 		case cpu.NEON:
-			linear64x17BiasVector1NEON(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+			linear64x17BiasVector1NEON(worker.Frame(), &y[0], &bias[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
 				yRow := y[r*17:][:17]
-				cRow := c[i*17:][:17]
 				biasRow := bias[:17]
 				for e := range 17 {
-					yRow[e] = cRow[e] + biasRow[e]
+					yRow[e] = yRow[e] + biasRow[e]
 				}
 			}
 		}
@@ -1439,66 +1425,89 @@ func normGrad64DxDropout(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, y
 	}
 	t := worker.Tile(64)
 	bits := worker.TileU32(64)
+	meanRows := worker.Tile(16)
+	rstdRows := worker.Tile(16)
+	m1Rows := worker.Tile(16)
+	m2Rows := worker.Tile(16)
 	switch isa {
 	case cpu.AVX512:
-		for rFrom := 0; rFrom < B*T; rFrom += 512 {
-			rTo := min(rFrom+512, B*T)
-			normGrad64DxDropoutVector1AVX512(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &y2[0], &y3[0], &bits[0], &y4[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+		for rStripFrom := 0; rStripFrom < (B*T+15)/16; rStripFrom += 8 {
+			rStripTo := min(rStripFrom+8, (B*T+15)/16)
+			normGrad64DxDropoutVector1AVX512(worker.Frame(), &x[0], &meanRows[0], &rstdRows[0], &dy[0], &gamma[0], &m1Rows[0], &m2Rows[0], &t[0], &y[0], &y2[0], &y3[0], &bits[0], &y4[0], rStripFrom, rStripTo, B, T, seed0, seed1, step, layer, example)
 		}
 	case cpu.AVX2:
-		for rFrom := 0; rFrom < B*T; rFrom += 512 {
-			rTo := min(rFrom+512, B*T)
-			normGrad64DxDropoutVector1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &y2[0], &y3[0], &bits[0], &y4[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+		for rStripFrom := 0; rStripFrom < (B*T+15)/16; rStripFrom += 8 {
+			rStripTo := min(rStripFrom+8, (B*T+15)/16)
+			normGrad64DxDropoutVector1AVX2(worker.Frame(), &x[0], &meanRows[0], &rstdRows[0], &dy[0], &gamma[0], &m1Rows[0], &m2Rows[0], &t[0], &y[0], &y2[0], &y3[0], &bits[0], &y4[0], rStripFrom, rStripTo, B, T, seed0, seed1, step, layer, example)
 		}
 	case cpu.NEON:
-		for rFrom := 0; rFrom < B*T; rFrom += 512 {
-			rTo := min(rFrom+512, B*T)
-			normGrad64DxDropoutVector1NEON(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &y2[0], &y3[0], &bits[0], &y4[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+		for rStripFrom := 0; rStripFrom < (B*T+15)/16; rStripFrom += 8 {
+			rStripTo := min(rStripFrom+8, (B*T+15)/16)
+			normGrad64DxDropoutVector1NEON(worker.Frame(), &x[0], &meanRows[0], &rstdRows[0], &dy[0], &gamma[0], &m1Rows[0], &m2Rows[0], &t[0], &y[0], &y2[0], &y3[0], &bits[0], &y4[0], rStripFrom, rStripTo, B, T, seed0, seed1, step, layer, example)
 		}
 	default:
-		for r := range B * T {
-			var part [cpu.Lanes]float32
-			xRow := x[r*64:][:64]
-			for e := range 64 {
-				part[e/cpu.Neighbours%cpu.Lanes] += xRow[e]
+		for rStrip := range (B*T + 15) / 16 {
+			first := rStrip * 16
+			height := min(B*T-first, 16)
+			for rRow := range height {
+				r := first + rRow
+				var part [cpu.Lanes]float32
+				xRow := x[r*64:][:64]
+				for e := range 64 {
+					part[e/cpu.Neighbours%cpu.Lanes] += xRow[e]
+				}
+				sum := cpu.SumLanes(&part, 64)
+				mean := float32(sum * 0.015625)
+				meanRows[rRow] = mean
+				var part2 [cpu.Lanes]float32
+				for e := range 64 {
+					t2 := xRow[e] - mean
+					part2[e/cpu.Neighbours%cpu.Lanes] += float32(t2 * t2)
+				}
+				squares := cpu.SumLanes(&part2, 64)
+				rstd := 1 / cpu.Sqrt(float32(squares*0.015625)+1e-05)
+				rstdRows[rRow] = rstd
+				var part3 [cpu.Lanes]float32
+				dyRow := dy[r*64:][:64]
+				gammaRow := gamma[:64]
+				for e := range 64 {
+					part3[e/cpu.Neighbours%cpu.Lanes] += float32(dyRow[e] * gammaRow[e])
+				}
+				sum1 := cpu.SumLanes(&part3, 64)
+				m1 := float32(sum1 * 0.015625)
+				m1Rows[rRow] = m1
+				var part4 [cpu.Lanes]float32
+				for e := range 64 {
+					part4[e/cpu.Neighbours%cpu.Lanes] += float32(float32(dyRow[e]*gammaRow[e]) * float32((xRow[e]-mean)*rstd))
+				}
+				sum2 := cpu.SumLanes(&part4, 64)
+				m2 := float32(sum2 * 0.015625)
+				m2Rows[rRow] = m2
 			}
-			sum := cpu.SumLanes(&part, 64)
-			mean := float32(sum * 0.015625)
-			var part2 [cpu.Lanes]float32
-			for e := range 64 {
-				t2 := xRow[e] - mean
-				part2[e/cpu.Neighbours%cpu.Lanes] += float32(t2 * t2)
-			}
-			squares := cpu.SumLanes(&part2, 64)
-			rstd := 1 / cpu.Sqrt(float32(squares*0.015625)+1e-05)
-			var part3 [cpu.Lanes]float32
-			dyRow := dy[r*64:][:64]
-			gammaRow := gamma[:64]
-			for e := range 64 {
-				part3[e/cpu.Neighbours%cpu.Lanes] += float32(dyRow[e] * gammaRow[e])
-			}
-			sum1 := cpu.SumLanes(&part3, 64)
-			m1 := float32(sum1 * 0.015625)
-			var part4 [cpu.Lanes]float32
-			for e := range 64 {
-				part4[e/cpu.Neighbours%cpu.Lanes] += float32(float32(dyRow[e]*gammaRow[e]) * float32((xRow[e]-mean)*rstd))
-			}
-			sum2 := cpu.SumLanes(&part4, 64)
-			m2 := float32(sum2 * 0.015625)
-			tRow := t[:64]
-			for e := range 64 {
-				tRow[e] = float32(rstd * (float32(dyRow[e]*gammaRow[e]) - m1 - float32(float32((xRow[e]-mean)*rstd)*m2)))
-			}
-			copy(y[r*64:][:64], t)
-			y2[r] = rstd
-			y3[r] = mean
-			d1 := r % T
-			d0 := r / T
-			worker.RandFill(bits, env, 16, example+uint32(d0), d1*64)
-			y4Row := y4[r*64:][:64]
-			bitsRow := bits[:64]
-			for e := range 64 {
-				y4Row[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32(tRow[e]*1.1111112))
+			for rRow := range height {
+				r := first + rRow
+				mean := meanRows[rRow]
+				rstd := rstdRows[rRow]
+				m1 := m1Rows[rRow]
+				m2 := m2Rows[rRow]
+				tRow := t[:64]
+				dyRow := dy[r*64:][:64]
+				gammaRow := gamma[:64]
+				xRow := x[r*64:][:64]
+				for e := range 64 {
+					tRow[e] = float32(rstd * (float32(dyRow[e]*gammaRow[e]) - m1 - float32(float32((xRow[e]-mean)*rstd)*m2)))
+				}
+				copy(y[r*64:][:64], t)
+				y2[r] = rstd
+				y3[r] = mean
+				d1 := r % T
+				d0 := r / T
+				worker.RandFill(bits, env, 16, example+uint32(d0), d1*64)
+				y4Row := y4[r*64:][:64]
+				bitsRow := bits[:64]
+				for e := range 64 {
+					y4Row[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32(tRow[e]*1.1111112))
+				}
 			}
 		}
 	}
@@ -1543,27 +1552,25 @@ func linear64x256TMul(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32
 	if B*T == 0 {
 		isa = cpu.Go
 	}
-	c := worker.Tile(65536)
 	wPacked := worker.Pack(B*T, 64, 256, w, 1, 64)
 	for m := range (B*T + 255) / 256 {
 		first := m * 256
 		height := min(B*T-first, 256)
-		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 256)
+		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, y[first*256:], 256)
 		switch isa {
 		case cpu.AVX512:
-			linear64x256TMulVector1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+			linear64x256TMulVector1AVX512(worker.Frame(), &y[0], &x2[0], height, first)
 		case cpu.AVX2:
-			linear64x256TMulVector1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+			linear64x256TMulVector1AVX2(worker.Frame(), &y[0], &x2[0], height, first)
 		case cpu.NEON:
-			linear64x256TMulVector1NEON(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+			linear64x256TMulVector1NEON(worker.Frame(), &y[0], &x2[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
 				yRow := y[r*256:][:256]
 				x2Row := x2[r*256:][:256]
-				cRow := c[i*256:][:256]
 				for e := range 256 {
-					yRow[e] = float32(cpu.Where(0 < x2Row[e], cRow[e], 0) * 1.1111112)
+					yRow[e] = float32(cpu.Where(0 < x2Row[e], yRow[e], 0) * 1.1111112)
 				}
 			}
 		}
@@ -1616,27 +1623,25 @@ func linear256x64TAdd(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32
 	if B*T == 0 {
 		isa = cpu.Go
 	}
-	c := worker.Tile(16384)
 	wPacked := worker.Pack(B*T, 256, 64, w, 1, 256)
 	for m := range (B*T + 255) / 256 {
 		first := m * 256
 		height := min(B*T-first, 256)
-		worker.ProductPacked(height, x[first*256:], 256, 1, wPacked, c, 64)
+		worker.ProductPacked(height, x[first*256:], 256, 1, wPacked, y[first*64:], 64)
 		switch isa {
 		case cpu.AVX512:
-			linear256x64TAddVector1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+			linear256x64TAddVector1AVX512(worker.Frame(), &y[0], &x2[0], height, first)
 		case cpu.AVX2:
-			linear256x64TAddVector1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+			linear256x64TAddVector1AVX2(worker.Frame(), &y[0], &x2[0], height, first)
 		case cpu.NEON:
-			linear256x64TAddVector1NEON(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+			linear256x64TAddVector1NEON(worker.Frame(), &y[0], &x2[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
 				yRow := y[r*64:][:64]
 				x2Row := x2[r*64:][:64]
-				cRow := c[i*64:][:64]
 				for e := range 64 {
-					yRow[e] = x2Row[e] + cRow[e]
+					yRow[e] = x2Row[e] + yRow[e]
 				}
 			}
 		}
@@ -1661,66 +1666,89 @@ func normGrad64DxDropout2(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, 
 	}
 	t := worker.Tile(64)
 	bits := worker.TileU32(64)
+	meanRows := worker.Tile(16)
+	rstdRows := worker.Tile(16)
+	m1Rows := worker.Tile(16)
+	m2Rows := worker.Tile(16)
 	switch isa {
 	case cpu.AVX512:
-		for rFrom := 0; rFrom < B*T; rFrom += 512 {
-			rTo := min(rFrom+512, B*T)
-			normGrad64DxDropout2Vector1AVX512(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &y2[0], &y3[0], &bits[0], &y4[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+		for rStripFrom := 0; rStripFrom < (B*T+15)/16; rStripFrom += 8 {
+			rStripTo := min(rStripFrom+8, (B*T+15)/16)
+			normGrad64DxDropout2Vector1AVX512(worker.Frame(), &x[0], &meanRows[0], &rstdRows[0], &dy[0], &gamma[0], &m1Rows[0], &m2Rows[0], &t[0], &y[0], &y2[0], &y3[0], &bits[0], &y4[0], rStripFrom, rStripTo, B, T, seed0, seed1, step, layer, example)
 		}
 	case cpu.AVX2:
-		for rFrom := 0; rFrom < B*T; rFrom += 512 {
-			rTo := min(rFrom+512, B*T)
-			normGrad64DxDropout2Vector1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &y2[0], &y3[0], &bits[0], &y4[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+		for rStripFrom := 0; rStripFrom < (B*T+15)/16; rStripFrom += 8 {
+			rStripTo := min(rStripFrom+8, (B*T+15)/16)
+			normGrad64DxDropout2Vector1AVX2(worker.Frame(), &x[0], &meanRows[0], &rstdRows[0], &dy[0], &gamma[0], &m1Rows[0], &m2Rows[0], &t[0], &y[0], &y2[0], &y3[0], &bits[0], &y4[0], rStripFrom, rStripTo, B, T, seed0, seed1, step, layer, example)
 		}
 	case cpu.NEON:
-		for rFrom := 0; rFrom < B*T; rFrom += 512 {
-			rTo := min(rFrom+512, B*T)
-			normGrad64DxDropout2Vector1NEON(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &y2[0], &y3[0], &bits[0], &y4[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+		for rStripFrom := 0; rStripFrom < (B*T+15)/16; rStripFrom += 8 {
+			rStripTo := min(rStripFrom+8, (B*T+15)/16)
+			normGrad64DxDropout2Vector1NEON(worker.Frame(), &x[0], &meanRows[0], &rstdRows[0], &dy[0], &gamma[0], &m1Rows[0], &m2Rows[0], &t[0], &y[0], &y2[0], &y3[0], &bits[0], &y4[0], rStripFrom, rStripTo, B, T, seed0, seed1, step, layer, example)
 		}
 	default:
-		for r := range B * T {
-			var part [cpu.Lanes]float32
-			xRow := x[r*64:][:64]
-			for e := range 64 {
-				part[e/cpu.Neighbours%cpu.Lanes] += xRow[e]
+		for rStrip := range (B*T + 15) / 16 {
+			first := rStrip * 16
+			height := min(B*T-first, 16)
+			for rRow := range height {
+				r := first + rRow
+				var part [cpu.Lanes]float32
+				xRow := x[r*64:][:64]
+				for e := range 64 {
+					part[e/cpu.Neighbours%cpu.Lanes] += xRow[e]
+				}
+				sum := cpu.SumLanes(&part, 64)
+				mean := float32(sum * 0.015625)
+				meanRows[rRow] = mean
+				var part2 [cpu.Lanes]float32
+				for e := range 64 {
+					t2 := xRow[e] - mean
+					part2[e/cpu.Neighbours%cpu.Lanes] += float32(t2 * t2)
+				}
+				squares := cpu.SumLanes(&part2, 64)
+				rstd := 1 / cpu.Sqrt(float32(squares*0.015625)+1e-05)
+				rstdRows[rRow] = rstd
+				var part3 [cpu.Lanes]float32
+				dyRow := dy[r*64:][:64]
+				gammaRow := gamma[:64]
+				for e := range 64 {
+					part3[e/cpu.Neighbours%cpu.Lanes] += float32(dyRow[e] * gammaRow[e])
+				}
+				sum1 := cpu.SumLanes(&part3, 64)
+				m1 := float32(sum1 * 0.015625)
+				m1Rows[rRow] = m1
+				var part4 [cpu.Lanes]float32
+				for e := range 64 {
+					part4[e/cpu.Neighbours%cpu.Lanes] += float32(float32(dyRow[e]*gammaRow[e]) * float32((xRow[e]-mean)*rstd))
+				}
+				sum2 := cpu.SumLanes(&part4, 64)
+				m2 := float32(sum2 * 0.015625)
+				m2Rows[rRow] = m2
 			}
-			sum := cpu.SumLanes(&part, 64)
-			mean := float32(sum * 0.015625)
-			var part2 [cpu.Lanes]float32
-			for e := range 64 {
-				t2 := xRow[e] - mean
-				part2[e/cpu.Neighbours%cpu.Lanes] += float32(t2 * t2)
-			}
-			squares := cpu.SumLanes(&part2, 64)
-			rstd := 1 / cpu.Sqrt(float32(squares*0.015625)+1e-05)
-			var part3 [cpu.Lanes]float32
-			dyRow := dy[r*64:][:64]
-			gammaRow := gamma[:64]
-			for e := range 64 {
-				part3[e/cpu.Neighbours%cpu.Lanes] += float32(dyRow[e] * gammaRow[e])
-			}
-			sum1 := cpu.SumLanes(&part3, 64)
-			m1 := float32(sum1 * 0.015625)
-			var part4 [cpu.Lanes]float32
-			for e := range 64 {
-				part4[e/cpu.Neighbours%cpu.Lanes] += float32(float32(dyRow[e]*gammaRow[e]) * float32((xRow[e]-mean)*rstd))
-			}
-			sum2 := cpu.SumLanes(&part4, 64)
-			m2 := float32(sum2 * 0.015625)
-			tRow := t[:64]
-			for e := range 64 {
-				tRow[e] = float32(rstd * (float32(dyRow[e]*gammaRow[e]) - m1 - float32(float32((xRow[e]-mean)*rstd)*m2)))
-			}
-			copy(y[r*64:][:64], t)
-			y2[r] = rstd
-			y3[r] = mean
-			d1 := r % T
-			d0 := r / T
-			worker.RandFill(bits, env, 14, example+uint32(d0), d1*64)
-			y4Row := y4[r*64:][:64]
-			bitsRow := bits[:64]
-			for e := range 64 {
-				y4Row[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32(tRow[e]*1.1111112))
+			for rRow := range height {
+				r := first + rRow
+				mean := meanRows[rRow]
+				rstd := rstdRows[rRow]
+				m1 := m1Rows[rRow]
+				m2 := m2Rows[rRow]
+				tRow := t[:64]
+				dyRow := dy[r*64:][:64]
+				gammaRow := gamma[:64]
+				xRow := x[r*64:][:64]
+				for e := range 64 {
+					tRow[e] = float32(rstd * (float32(dyRow[e]*gammaRow[e]) - m1 - float32(float32((xRow[e]-mean)*rstd)*m2)))
+				}
+				copy(y[r*64:][:64], t)
+				y2[r] = rstd
+				y3[r] = mean
+				d1 := r % T
+				d0 := r / T
+				worker.RandFill(bits, env, 14, example+uint32(d0), d1*64)
+				y4Row := y4[r*64:][:64]
+				bitsRow := bits[:64]
+				for e := range 64 {
+					y4Row[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32(tRow[e]*1.1111112))
+				}
 			}
 		}
 	}
@@ -1951,27 +1979,25 @@ func linear64x64TAdd(worker *cpu.Worker, env *device.Env, x, w, x2, y []float32)
 	if B*T == 0 {
 		isa = cpu.Go
 	}
-	c := worker.Tile(16384)
 	wPacked := worker.Pack(B*T, 64, 64, w, 1, 64)
 	for m := range (B*T + 255) / 256 {
 		first := m * 256
 		height := min(B*T-first, 256)
-		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 64)
+		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, y[first*64:], 64)
 		switch isa {
 		case cpu.AVX512:
-			linear64x64TAddVector1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+			linear64x64TAddVector1AVX512(worker.Frame(), &y[0], &x2[0], height, first)
 		case cpu.AVX2:
-			linear64x64TAddVector1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+			linear64x64TAddVector1AVX2(worker.Frame(), &y[0], &x2[0], height, first)
 		case cpu.NEON:
-			linear64x64TAddVector1NEON(worker.Frame(), &y[0], &x2[0], &c[0], height, first)
+			linear64x64TAddVector1NEON(worker.Frame(), &y[0], &x2[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
 				yRow := y[r*64:][:64]
 				x2Row := x2[r*64:][:64]
-				cRow := c[i*64:][:64]
 				for e := range 64 {
-					yRow[e] = x2Row[e] + cRow[e]
+					yRow[e] = x2Row[e] + yRow[e]
 				}
 			}
 		}
@@ -2074,66 +2100,89 @@ func normGrad64DxDropout3(worker *cpu.Worker, env *device.Env, x, gamma, dy, y, 
 	}
 	t := worker.Tile(64)
 	bits := worker.TileU32(64)
+	meanRows := worker.Tile(16)
+	rstdRows := worker.Tile(16)
+	m1Rows := worker.Tile(16)
+	m2Rows := worker.Tile(16)
 	switch isa {
 	case cpu.AVX512:
-		for rFrom := 0; rFrom < B*T; rFrom += 512 {
-			rTo := min(rFrom+512, B*T)
-			normGrad64DxDropout3Vector1AVX512(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &y2[0], &y3[0], &bits[0], &y4[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+		for rStripFrom := 0; rStripFrom < (B*T+15)/16; rStripFrom += 8 {
+			rStripTo := min(rStripFrom+8, (B*T+15)/16)
+			normGrad64DxDropout3Vector1AVX512(worker.Frame(), &x[0], &meanRows[0], &rstdRows[0], &dy[0], &gamma[0], &m1Rows[0], &m2Rows[0], &t[0], &y[0], &y2[0], &y3[0], &bits[0], &y4[0], rStripFrom, rStripTo, B, T, seed0, seed1, step, layer, example)
 		}
 	case cpu.AVX2:
-		for rFrom := 0; rFrom < B*T; rFrom += 512 {
-			rTo := min(rFrom+512, B*T)
-			normGrad64DxDropout3Vector1AVX2(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &y2[0], &y3[0], &bits[0], &y4[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+		for rStripFrom := 0; rStripFrom < (B*T+15)/16; rStripFrom += 8 {
+			rStripTo := min(rStripFrom+8, (B*T+15)/16)
+			normGrad64DxDropout3Vector1AVX2(worker.Frame(), &x[0], &meanRows[0], &rstdRows[0], &dy[0], &gamma[0], &m1Rows[0], &m2Rows[0], &t[0], &y[0], &y2[0], &y3[0], &bits[0], &y4[0], rStripFrom, rStripTo, B, T, seed0, seed1, step, layer, example)
 		}
 	case cpu.NEON:
-		for rFrom := 0; rFrom < B*T; rFrom += 512 {
-			rTo := min(rFrom+512, B*T)
-			normGrad64DxDropout3Vector1NEON(worker.Frame(), &x[0], &dy[0], &gamma[0], &t[0], &y[0], &y2[0], &y3[0], &bits[0], &y4[0], rFrom, rTo, T, seed0, seed1, step, layer, example)
+		for rStripFrom := 0; rStripFrom < (B*T+15)/16; rStripFrom += 8 {
+			rStripTo := min(rStripFrom+8, (B*T+15)/16)
+			normGrad64DxDropout3Vector1NEON(worker.Frame(), &x[0], &meanRows[0], &rstdRows[0], &dy[0], &gamma[0], &m1Rows[0], &m2Rows[0], &t[0], &y[0], &y2[0], &y3[0], &bits[0], &y4[0], rStripFrom, rStripTo, B, T, seed0, seed1, step, layer, example)
 		}
 	default:
-		for r := range B * T {
-			var part [cpu.Lanes]float32
-			xRow := x[r*64:][:64]
-			for e := range 64 {
-				part[e/cpu.Neighbours%cpu.Lanes] += xRow[e]
+		for rStrip := range (B*T + 15) / 16 {
+			first := rStrip * 16
+			height := min(B*T-first, 16)
+			for rRow := range height {
+				r := first + rRow
+				var part [cpu.Lanes]float32
+				xRow := x[r*64:][:64]
+				for e := range 64 {
+					part[e/cpu.Neighbours%cpu.Lanes] += xRow[e]
+				}
+				sum := cpu.SumLanes(&part, 64)
+				mean := float32(sum * 0.015625)
+				meanRows[rRow] = mean
+				var part2 [cpu.Lanes]float32
+				for e := range 64 {
+					t2 := xRow[e] - mean
+					part2[e/cpu.Neighbours%cpu.Lanes] += float32(t2 * t2)
+				}
+				squares := cpu.SumLanes(&part2, 64)
+				rstd := 1 / cpu.Sqrt(float32(squares*0.015625)+1e-05)
+				rstdRows[rRow] = rstd
+				var part3 [cpu.Lanes]float32
+				dyRow := dy[r*64:][:64]
+				gammaRow := gamma[:64]
+				for e := range 64 {
+					part3[e/cpu.Neighbours%cpu.Lanes] += float32(dyRow[e] * gammaRow[e])
+				}
+				sum1 := cpu.SumLanes(&part3, 64)
+				m1 := float32(sum1 * 0.015625)
+				m1Rows[rRow] = m1
+				var part4 [cpu.Lanes]float32
+				for e := range 64 {
+					part4[e/cpu.Neighbours%cpu.Lanes] += float32(float32(dyRow[e]*gammaRow[e]) * float32((xRow[e]-mean)*rstd))
+				}
+				sum2 := cpu.SumLanes(&part4, 64)
+				m2 := float32(sum2 * 0.015625)
+				m2Rows[rRow] = m2
 			}
-			sum := cpu.SumLanes(&part, 64)
-			mean := float32(sum * 0.015625)
-			var part2 [cpu.Lanes]float32
-			for e := range 64 {
-				t2 := xRow[e] - mean
-				part2[e/cpu.Neighbours%cpu.Lanes] += float32(t2 * t2)
-			}
-			squares := cpu.SumLanes(&part2, 64)
-			rstd := 1 / cpu.Sqrt(float32(squares*0.015625)+1e-05)
-			var part3 [cpu.Lanes]float32
-			dyRow := dy[r*64:][:64]
-			gammaRow := gamma[:64]
-			for e := range 64 {
-				part3[e/cpu.Neighbours%cpu.Lanes] += float32(dyRow[e] * gammaRow[e])
-			}
-			sum1 := cpu.SumLanes(&part3, 64)
-			m1 := float32(sum1 * 0.015625)
-			var part4 [cpu.Lanes]float32
-			for e := range 64 {
-				part4[e/cpu.Neighbours%cpu.Lanes] += float32(float32(dyRow[e]*gammaRow[e]) * float32((xRow[e]-mean)*rstd))
-			}
-			sum2 := cpu.SumLanes(&part4, 64)
-			m2 := float32(sum2 * 0.015625)
-			tRow := t[:64]
-			for e := range 64 {
-				tRow[e] = float32(rstd * (float32(dyRow[e]*gammaRow[e]) - m1 - float32(float32((xRow[e]-mean)*rstd)*m2)))
-			}
-			copy(y[r*64:][:64], t)
-			y2[r] = rstd
-			y3[r] = mean
-			d1 := r % T
-			d0 := r / T
-			worker.RandFill(bits, env, 12, example+uint32(d0), d1*64)
-			y4Row := y4[r*64:][:64]
-			bitsRow := bits[:64]
-			for e := range 64 {
-				y4Row[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32(tRow[e]*1.1111112))
+			for rRow := range height {
+				r := first + rRow
+				mean := meanRows[rRow]
+				rstd := rstdRows[rRow]
+				m1 := m1Rows[rRow]
+				m2 := m2Rows[rRow]
+				tRow := t[:64]
+				dyRow := dy[r*64:][:64]
+				gammaRow := gamma[:64]
+				xRow := x[r*64:][:64]
+				for e := range 64 {
+					tRow[e] = float32(rstd * (float32(dyRow[e]*gammaRow[e]) - m1 - float32(float32((xRow[e]-mean)*rstd)*m2)))
+				}
+				copy(y[r*64:][:64], t)
+				y2[r] = rstd
+				y3[r] = mean
+				d1 := r % T
+				d0 := r / T
+				worker.RandFill(bits, env, 12, example+uint32(d0), d1*64)
+				y4Row := y4[r*64:][:64]
+				bitsRow := bits[:64]
+				for e := range 64 {
+					y4Row[e] = cpu.Where(bitsRow[e] < 429496730, 0, float32(tRow[e]*1.1111112))
+				}
 			}
 		}
 	}
@@ -2646,28 +2695,26 @@ func linear64x64BiasAdd(worker *cpu.Worker, env *device.Env, x, w, bias, x2, y [
 	if B*T == 0 {
 		isa = cpu.Go
 	}
-	c := worker.Tile(16384)
 	wPacked := worker.Pack(B*T, 64, 64, w, 64, 1)
 	for m := range (B*T + 255) / 256 {
 		first := m * 256
 		height := min(B*T-first, 256)
-		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 64)
+		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, y[first*64:], 64)
 		switch isa {
 		case cpu.AVX512:
-			linear64x64BiasAddVector1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], &bias[0], height, first)
+			linear64x64BiasAddVector1AVX512(worker.Frame(), &y[0], &x2[0], &bias[0], height, first)
 		case cpu.AVX2:
-			linear64x64BiasAddVector1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], &bias[0], height, first)
+			linear64x64BiasAddVector1AVX2(worker.Frame(), &y[0], &x2[0], &bias[0], height, first)
 		case cpu.NEON:
-			linear64x64BiasAddVector1NEON(worker.Frame(), &y[0], &x2[0], &c[0], &bias[0], height, first)
+			linear64x64BiasAddVector1NEON(worker.Frame(), &y[0], &x2[0], &bias[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
 				yRow := y[r*64:][:64]
 				x2Row := x2[r*64:][:64]
-				cRow := c[i*64:][:64]
 				biasRow := bias[:64]
 				for e := range 64 {
-					yRow[e] = x2Row[e] + (cRow[e] + biasRow[e])
+					yRow[e] = x2Row[e] + (yRow[e] + biasRow[e])
 				}
 			}
 		}
@@ -2786,27 +2833,25 @@ func linear64x256BiasRelu(worker *cpu.Worker, env *device.Env, x, w, bias, y []f
 	if B*T == 0 {
 		isa = cpu.Go
 	}
-	c := worker.Tile(65536)
 	wPacked := worker.Pack(B*T, 64, 256, w, 256, 1)
 	for m := range (B*T + 255) / 256 {
 		first := m * 256
 		height := min(B*T-first, 256)
-		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, c, 256)
+		worker.ProductPacked(height, x[first*64:], 64, 1, wPacked, y[first*256:], 256)
 		switch isa {
 		case cpu.AVX512:
-			linear64x256BiasReluVector1AVX512(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+			linear64x256BiasReluVector1AVX512(worker.Frame(), &y[0], &bias[0], height, first)
 		case cpu.AVX2:
-			linear64x256BiasReluVector1AVX2(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+			linear64x256BiasReluVector1AVX2(worker.Frame(), &y[0], &bias[0], height, first)
 		case cpu.NEON:
-			linear64x256BiasReluVector1NEON(worker.Frame(), &y[0], &c[0], &bias[0], height, first)
+			linear64x256BiasReluVector1NEON(worker.Frame(), &y[0], &bias[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
 				yRow := y[r*256:][:256]
-				cRow := c[i*256:][:256]
 				biasRow := bias[:256]
 				for e := range 256 {
-					yRow[e] = cpu.Max(cRow[e]+biasRow[e], 0)
+					yRow[e] = cpu.Max(yRow[e]+biasRow[e], 0)
 				}
 			}
 		}
@@ -2822,28 +2867,26 @@ func linear256x64BiasAdd(worker *cpu.Worker, env *device.Env, x, w, bias, x2, y 
 	if B*T == 0 {
 		isa = cpu.Go
 	}
-	c := worker.Tile(16384)
 	wPacked := worker.Pack(B*T, 256, 64, w, 64, 1)
 	for m := range (B*T + 255) / 256 {
 		first := m * 256
 		height := min(B*T-first, 256)
-		worker.ProductPacked(height, x[first*256:], 256, 1, wPacked, c, 64)
+		worker.ProductPacked(height, x[first*256:], 256, 1, wPacked, y[first*64:], 64)
 		switch isa {
 		case cpu.AVX512:
-			linear256x64BiasAddVector1AVX512(worker.Frame(), &y[0], &x2[0], &c[0], &bias[0], height, first)
+			linear256x64BiasAddVector1AVX512(worker.Frame(), &y[0], &x2[0], &bias[0], height, first)
 		case cpu.AVX2:
-			linear256x64BiasAddVector1AVX2(worker.Frame(), &y[0], &x2[0], &c[0], &bias[0], height, first)
+			linear256x64BiasAddVector1AVX2(worker.Frame(), &y[0], &x2[0], &bias[0], height, first)
 		case cpu.NEON:
-			linear256x64BiasAddVector1NEON(worker.Frame(), &y[0], &x2[0], &c[0], &bias[0], height, first)
+			linear256x64BiasAddVector1NEON(worker.Frame(), &y[0], &x2[0], &bias[0], height, first)
 		default:
 			for i := range height {
 				r := first + i
 				yRow := y[r*64:][:64]
 				x2Row := x2[r*64:][:64]
-				cRow := c[i*64:][:64]
 				biasRow := bias[:64]
 				for e := range 64 {
-					yRow[e] = x2Row[e] + (cRow[e] + biasRow[e])
+					yRow[e] = x2Row[e] + (yRow[e] + biasRow[e])
 				}
 			}
 		}

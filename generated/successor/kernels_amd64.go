@@ -45,12 +45,12 @@ func gather64AddDropoutVector1AVX2(frame *uint8, bits *uint32, y *float32, table
 // linear64x64BiasVector1AVX512 linear64x64BiasVector1 is a part of kernel linear64x64Bias.
 //
 //go:noescape
-func linear64x64BiasVector1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+func linear64x64BiasVector1AVX512(frame *uint8, y *float32, bias *float32, height int, first int)
 
 // linear64x64BiasVector1AVX2 linear64x64BiasVector1 is a part of kernel linear64x64Bias.
 //
 //go:noescape
-func linear64x64BiasVector1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+func linear64x64BiasVector1AVX2(frame *uint8, y *float32, bias *float32, height int, first int)
 
 // attention64Window2DropoutVector1AVX512 attention64Window2DropoutVector1 is a part of kernel attention64Window2Dropout.
 //
@@ -65,12 +65,12 @@ func attention64Window2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, 
 // linear64x64BiasDropoutAddVector1AVX512 linear64x64BiasDropoutAddVector1 is a part of kernel linear64x64BiasDropoutAdd.
 //
 //go:noescape
-func linear64x64BiasDropoutAddVector1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func linear64x64BiasDropoutAddVector1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // linear64x64BiasDropoutAddVector1AVX2 linear64x64BiasDropoutAddVector1 is a part of kernel linear64x64BiasDropoutAdd.
 //
 //go:noescape
-func linear64x64BiasDropoutAddVector1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func linear64x64BiasDropoutAddVector1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // norm64Vector1AVX512 norm64Vector1 is a part of kernel norm64.
 //
@@ -85,12 +85,12 @@ func norm64Vector1AVX2(frame *uint8, x *float32, y *float32, gamma *float32, bet
 // linear64x64SourceBiasVector1AVX512 linear64x64SourceBiasVector1 is a part of kernel linear64x64SourceBias.
 //
 //go:noescape
-func linear64x64SourceBiasVector1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+func linear64x64SourceBiasVector1AVX512(frame *uint8, y *float32, bias *float32, height int, first int)
 
 // linear64x64SourceBiasVector1AVX2 linear64x64SourceBiasVector1 is a part of kernel linear64x64SourceBias.
 //
 //go:noescape
-func linear64x64SourceBiasVector1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+func linear64x64SourceBiasVector1AVX2(frame *uint8, y *float32, bias *float32, height int, first int)
 
 // attention64SourceWindow2DropoutVector1AVX512 attention64SourceWindow2DropoutVector1 is a part of kernel attention64SourceWindow2Dropout.
 //
@@ -105,42 +105,42 @@ func attention64SourceWindow2DropoutVector1AVX2(frame *uint8, q *float32, k *flo
 // linear64x64BiasDropoutAdd2Vector1AVX512 linear64x64BiasDropoutAdd2Vector1 is a part of kernel linear64x64BiasDropoutAdd2.
 //
 //go:noescape
-func linear64x64BiasDropoutAdd2Vector1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func linear64x64BiasDropoutAdd2Vector1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // linear64x64BiasDropoutAdd2Vector1AVX2 linear64x64BiasDropoutAdd2Vector1 is a part of kernel linear64x64BiasDropoutAdd2.
 //
 //go:noescape
-func linear64x64BiasDropoutAdd2Vector1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func linear64x64BiasDropoutAdd2Vector1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // linear64x256BiasDropoutReluVector1AVX512 linear64x256BiasDropoutReluVector1 is a part of kernel linear64x256BiasDropoutRelu.
 //
 //go:noescape
-func linear64x256BiasDropoutReluVector1AVX512(frame *uint8, bits *uint32, y *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func linear64x256BiasDropoutReluVector1AVX512(frame *uint8, bits *uint32, y *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // linear64x256BiasDropoutReluVector1AVX2 linear64x256BiasDropoutReluVector1 is a part of kernel linear64x256BiasDropoutRelu.
 //
 //go:noescape
-func linear64x256BiasDropoutReluVector1AVX2(frame *uint8, bits *uint32, y *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func linear64x256BiasDropoutReluVector1AVX2(frame *uint8, bits *uint32, y *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // linear256x64BiasDropoutAddVector1AVX512 linear256x64BiasDropoutAddVector1 is a part of kernel linear256x64BiasDropoutAdd.
 //
 //go:noescape
-func linear256x64BiasDropoutAddVector1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func linear256x64BiasDropoutAddVector1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // linear256x64BiasDropoutAddVector1AVX2 linear256x64BiasDropoutAddVector1 is a part of kernel linear256x64BiasDropoutAdd.
 //
 //go:noescape
-func linear256x64BiasDropoutAddVector1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func linear256x64BiasDropoutAddVector1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // linear64x17BiasVector1AVX512 linear64x17BiasVector1 is a part of kernel linear64x17Bias.
 //
 //go:noescape
-func linear64x17BiasVector1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+func linear64x17BiasVector1AVX512(frame *uint8, y *float32, bias *float32, height int, first int)
 
 // linear64x17BiasVector1AVX2 linear64x17BiasVector1 is a part of kernel linear64x17Bias.
 //
 //go:noescape
-func linear64x17BiasVector1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+func linear64x17BiasVector1AVX2(frame *uint8, y *float32, bias *float32, height int, first int)
 
 // crossEntropyVector1AVX512 crossEntropyVector1 is a part of kernel crossEntropy.
 //
@@ -215,12 +215,12 @@ func sum64MulAccVector1AVX2(frame *uint8, sum_y *float32, dy *float32, sum_y2 *f
 // normGrad64DxDropoutVector1AVX512 normGrad64DxDropoutVector1 is a part of kernel normGrad64DxDropout.
 //
 //go:noescape
-func normGrad64DxDropoutVector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func normGrad64DxDropoutVector1AVX512(frame *uint8, x *float32, mean_rows *float32, rstd_rows *float32, dy *float32, gamma *float32, m1_rows *float32, m2_rows *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_strip_from int, r_strip_to int, B int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // normGrad64DxDropoutVector1AVX2 normGrad64DxDropoutVector1 is a part of kernel normGrad64DxDropout.
 //
 //go:noescape
-func normGrad64DxDropoutVector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func normGrad64DxDropoutVector1AVX2(frame *uint8, x *float32, mean_rows *float32, rstd_rows *float32, dy *float32, gamma *float32, m1_rows *float32, m2_rows *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_strip_from int, r_strip_to int, B int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // sum64AccVector1AVX512 sum64AccVector1 is a part of kernel sum64Acc.
 //
@@ -235,12 +235,12 @@ func sum64AccVector1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, 
 // linear64x256TMulVector1AVX512 linear64x256TMulVector1 is a part of kernel linear64x256TMul.
 //
 //go:noescape
-func linear64x256TMulVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+func linear64x256TMulVector1AVX512(frame *uint8, y *float32, x2 *float32, height int, first int)
 
 // linear64x256TMulVector1AVX2 linear64x256TMulVector1 is a part of kernel linear64x256TMul.
 //
 //go:noescape
-func linear64x256TMulVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+func linear64x256TMulVector1AVX2(frame *uint8, y *float32, x2 *float32, height int, first int)
 
 // sum256AccVector1AVX512 sum256AccVector1 is a part of kernel sum256Acc.
 //
@@ -255,22 +255,22 @@ func sum256AccVector1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32,
 // linear256x64TAddVector1AVX512 linear256x64TAddVector1 is a part of kernel linear256x64TAdd.
 //
 //go:noescape
-func linear256x64TAddVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+func linear256x64TAddVector1AVX512(frame *uint8, y *float32, x2 *float32, height int, first int)
 
 // linear256x64TAddVector1AVX2 linear256x64TAddVector1 is a part of kernel linear256x64TAdd.
 //
 //go:noescape
-func linear256x64TAddVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+func linear256x64TAddVector1AVX2(frame *uint8, y *float32, x2 *float32, height int, first int)
 
 // normGrad64DxDropout2Vector1AVX512 normGrad64DxDropout2Vector1 is a part of kernel normGrad64DxDropout2.
 //
 //go:noescape
-func normGrad64DxDropout2Vector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func normGrad64DxDropout2Vector1AVX512(frame *uint8, x *float32, mean_rows *float32, rstd_rows *float32, dy *float32, gamma *float32, m1_rows *float32, m2_rows *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_strip_from int, r_strip_to int, B int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // normGrad64DxDropout2Vector1AVX2 normGrad64DxDropout2Vector1 is a part of kernel normGrad64DxDropout2.
 //
 //go:noescape
-func normGrad64DxDropout2Vector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func normGrad64DxDropout2Vector1AVX2(frame *uint8, x *float32, mean_rows *float32, rstd_rows *float32, dy *float32, gamma *float32, m1_rows *float32, m2_rows *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_strip_from int, r_strip_to int, B int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // attentionGrad64SourceWindow2DropoutVector1AVX512 attentionGrad64SourceWindow2DropoutVector1 is a part of kernel attentionGrad64SourceWindow2Dropout.
 //
@@ -285,12 +285,12 @@ func attentionGrad64SourceWindow2DropoutVector1AVX2(frame *uint8, q *float32, k 
 // linear64x64TAddVector1AVX512 linear64x64TAddVector1 is a part of kernel linear64x64TAdd.
 //
 //go:noescape
-func linear64x64TAddVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+func linear64x64TAddVector1AVX512(frame *uint8, y *float32, x2 *float32, height int, first int)
 
 // linear64x64TAddVector1AVX2 linear64x64TAddVector1 is a part of kernel linear64x64TAdd.
 //
 //go:noescape
-func linear64x64TAddVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
+func linear64x64TAddVector1AVX2(frame *uint8, y *float32, x2 *float32, height int, first int)
 
 // sum64SourceAccVector1AVX512 sum64SourceAccVector1 is a part of kernel sum64SourceAcc.
 //
@@ -315,12 +315,12 @@ func linear64x64SourceTAddAccVector1AVX2(frame *uint8, y *float32, x2 *float32, 
 // normGrad64DxDropout3Vector1AVX512 normGrad64DxDropout3Vector1 is a part of kernel normGrad64DxDropout3.
 //
 //go:noescape
-func normGrad64DxDropout3Vector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func normGrad64DxDropout3Vector1AVX512(frame *uint8, x *float32, mean_rows *float32, rstd_rows *float32, dy *float32, gamma *float32, m1_rows *float32, m2_rows *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_strip_from int, r_strip_to int, B int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // normGrad64DxDropout3Vector1AVX2 normGrad64DxDropout3Vector1 is a part of kernel normGrad64DxDropout3.
 //
 //go:noescape
-func normGrad64DxDropout3Vector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func normGrad64DxDropout3Vector1AVX2(frame *uint8, x *float32, mean_rows *float32, rstd_rows *float32, dy *float32, gamma *float32, m1_rows *float32, m2_rows *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_strip_from int, r_strip_to int, B int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // attentionGrad64Window2DropoutVector1AVX512 attentionGrad64Window2DropoutVector1 is a part of kernel attentionGrad64Window2Dropout.
 //
@@ -405,12 +405,12 @@ func attention64Window2Vector1AVX2(frame *uint8, q *float32, k *float32, p *floa
 // linear64x64BiasAddVector1AVX512 linear64x64BiasAddVector1 is a part of kernel linear64x64BiasAdd.
 //
 //go:noescape
-func linear64x64BiasAddVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
+func linear64x64BiasAddVector1AVX512(frame *uint8, y *float32, x2 *float32, bias *float32, height int, first int)
 
 // linear64x64BiasAddVector1AVX2 linear64x64BiasAddVector1 is a part of kernel linear64x64BiasAdd.
 //
 //go:noescape
-func linear64x64BiasAddVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
+func linear64x64BiasAddVector1AVX2(frame *uint8, y *float32, x2 *float32, bias *float32, height int, first int)
 
 // attention64SourceWindow2Vector1AVX512 attention64SourceWindow2Vector1 is a part of kernel attention64SourceWindow2.
 //
@@ -425,22 +425,22 @@ func attention64SourceWindow2Vector1AVX2(frame *uint8, q *float32, k *float32, p
 // linear64x256BiasReluVector1AVX512 linear64x256BiasReluVector1 is a part of kernel linear64x256BiasRelu.
 //
 //go:noescape
-func linear64x256BiasReluVector1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+func linear64x256BiasReluVector1AVX512(frame *uint8, y *float32, bias *float32, height int, first int)
 
 // linear64x256BiasReluVector1AVX2 linear64x256BiasReluVector1 is a part of kernel linear64x256BiasRelu.
 //
 //go:noescape
-func linear64x256BiasReluVector1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
+func linear64x256BiasReluVector1AVX2(frame *uint8, y *float32, bias *float32, height int, first int)
 
 // linear256x64BiasAddVector1AVX512 linear256x64BiasAddVector1 is a part of kernel linear256x64BiasAdd.
 //
 //go:noescape
-func linear256x64BiasAddVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
+func linear256x64BiasAddVector1AVX512(frame *uint8, y *float32, x2 *float32, bias *float32, height int, first int)
 
 // linear256x64BiasAddVector1AVX2 linear256x64BiasAddVector1 is a part of kernel linear256x64BiasAdd.
 //
 //go:noescape
-func linear256x64BiasAddVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
+func linear256x64BiasAddVector1AVX2(frame *uint8, y *float32, x2 *float32, bias *float32, height int, first int)
 
 // attention64Window22Vector1AVX512 attention64Window22Vector1 is a part of kernel attention64Window22.
 //

@@ -376,121 +376,121 @@ TEXT ·gather64SourceAddDropoutVector1AVX512(SB), NOSPLIT, $0-84
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
-	VMOVSHDUP       Z5, Z6
-	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
-	VPSRLQ          $+32, Z4, Z7
-	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
-	VMOVSHDUP       Z9, Z10
-	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
-	VMOVSHDUP       Z11, Z12
-	VPXORD.BCST     2304(DI), Z12, Z12
-	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
-	VMOVSHDUP       Z14, Z15
-	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
-	VPSRLQ          $+32, Z13, Z10
-	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
-	VMOVSHDUP       Z3, Z0
-	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
-	VPSRLQ          $+32, Z1, Z2
-	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
-	VMOVSHDUP       Z9, Z11
-	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
-	VPSRLQ          $+32, Z12, Z8
-	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
-	VMOVSHDUP       Z7, Z5
-	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
-	VPSRLQ          $+32, Z6, Z4
-	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
-	VMOVSHDUP       Z10, Z14
-	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
-	VPSRLQ          $+32, Z15, Z13
-	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
-	VMOVSHDUP       Z2, Z3
-	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
-	VPSRLQ          $+32, Z0, Z1
-	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPXORD.BCST     2432(DI), Z1, Z1
+	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z6
+	VMOVSHDUP       Z6, Z7
+	VPXORD.BCST     2240(DI), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z8
 	VMOVSHDUP       Z8, Z9
-	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
-	VPSRLQ          $+32, Z11, Z12
-	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
-	VMOVSHDUP       Z4, Z7
-	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
-	VPSRLQ          $+32, Z5, Z6
-	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
-	VMOVSHDUP       Z13, Z10
-	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
-	VPSRLQ          $+32, Z14, Z15
-	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
+	VPXORD.BCST     2304(DI), Z9, Z9
+	VPXORD.BCST     2368(DI), Z6, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2080(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPXORD.BCST     2432(DI), Z8, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z5, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
 	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
+	VPTERNLOGD.BCST $+150, 2096(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2104(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2096(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2104(DI), Z9, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z3
+	VPTERNLOGD.BCST $+150, 2112(DI), Z1, Z3
+	VPSRLQ          $+32, Z2, Z1
+	VPTERNLOGD.BCST $+150, 2120(DI), Z4, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z9
+	VPTERNLOGD.BCST $+150, 2112(DI), Z8, Z9
+	VPSRLQ          $+32, Z5, Z8
+	VPTERNLOGD.BCST $+150, 2120(DI), Z7, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z4
+	VPTERNLOGD.BCST $+150, 2128(DI), Z0, Z4
 	VPSRLQ          $+32, Z3, Z0
-	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
-	VMOVSHDUP       Z12, Z8
-	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
-	VPSRLQ          $+32, Z9, Z11
-	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
-	VMOVSHDUP       Z6, Z4
+	VPTERNLOGD.BCST $+150, 2136(DI), Z2, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z7
+	VPTERNLOGD.BCST $+150, 2128(DI), Z6, Z7
+	VPSRLQ          $+32, Z9, Z6
+	VPTERNLOGD.BCST $+150, 2136(DI), Z5, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z2
+	VPTERNLOGD.BCST $+150, 2144(DI), Z1, Z2
+	VPSRLQ          $+32, Z4, Z1
+	VPTERNLOGD.BCST $+150, 2152(DI), Z3, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z5
+	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z5
+	VPSRLQ          $+32, Z7, Z8
+	VPTERNLOGD.BCST $+150, 2152(DI), Z9, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z3
+	VPTERNLOGD.BCST $+150, 2160(DI), Z0, Z3
+	VPSRLQ          $+32, Z2, Z0
+	VPTERNLOGD.BCST $+150, 2168(DI), Z4, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z9
+	VPTERNLOGD.BCST $+150, 2160(DI), Z6, Z9
+	VPSRLQ          $+32, Z5, Z6
+	VPTERNLOGD.BCST $+150, 2168(DI), Z7, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
-	VPSRLQ          $+32, Z7, Z5
-	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
-	VMOVSHDUP       Z15, Z13
-	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
-	VPSRLQ          $+32, Z10, Z14
-	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
-	VMOVSHDUP       Z0, Z1
-	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
-	VPSRLQ          $+32, Z2, Z3
-	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
-	VMOVSHDUP       Z11, Z12
-	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
-	VPSRLQ          $+32, Z8, Z9
-	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
+	VPSRLQ          $+32, Z3, Z1
+	VPTERNLOGD.BCST $+150, 2184(DI), Z2, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2176(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPTERNLOGD.BCST $+150, 2184(DI), Z5, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2192(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2200(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2200(DI), Z9, Z6
 	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z0, K6, Z1
-	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z28
-	VPUNPCKHQDQ     Z3, Z1, Z29
+	VMOVSLDUP       Z1, K6, Z2
+	VMOVSLDUP       Z4, K6, Z0
+	VPUNPCKLQDQ     Z0, Z2, Z28
+	VPUNPCKHQDQ     Z0, Z2, Z29
 	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z11, K6, Z12
-	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z30
-	VPUNPCKHQDQ     Z9, Z12, Z31
+	VMOVSLDUP       Z8, K6, Z5
+	VMOVSLDUP       Z7, K6, Z6
+	VPUNPCKLQDQ     Z6, Z5, Z30
+	VPUNPCKHQDQ     Z6, Z5, Z31
 	VMOVUPS         (SI), Z0
 	VMULPS.BCST     vectorWords<>+124(SB), Z0, Z0
 	VADDPS          (R12), Z0, Z0
@@ -679,89 +679,166 @@ TEXT ·gather64SourceAddDropoutVector1AVX2(SB), NOSPLIT, $0-84
 	SHLQ         $+6, R8
 	MOVQ         y+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	VPBROADCASTD 72(DI), Y12
-	VPADDD       vectorVectors<>+992(SB), Y12, Y12
+	VPBROADCASTD 72(DI), Y10
+	VPADDD       vectorVectors<>+992(SB), Y10, Y10
 	XORL         BX, BX
 
 loop1:
-	VPMULUDQ    vectorVectors<>+928(SB), Y12, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y10, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       2688(DI), Y1, Y1
 	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       2752(DI), Y3, Y3
 	VPXOR       2816(DI), Y0, Y0
-	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y4
-	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y5
-	VMOVSHDUP   Y5, Y6
-	VPXOR       Y2, Y6, Y6
-	VPXOR       2176(DI), Y6, Y6
-	VPSRLQ      $+32, Y4, Y7
-	VPXOR       2880(DI), Y7, Y7
-	VPADDD      vectorVectors<>+1024(SB), Y12, Y12
-	VPMULUDQ    vectorVectors<>+928(SB), Y6, Y1
-	VPMULUDQ    vectorVectors<>+960(SB), Y7, Y3
-	VMOVSHDUP   Y3, Y0
-	VPXOR       Y5, Y0, Y0
-	VPXOR       2240(DI), Y0, Y0
-	VPSRLQ      $+32, Y1, Y2
-	VPXOR       Y4, Y2, Y2
-	VPXOR       2272(DI), Y2, Y2
-	VPMULUDQ    vectorVectors<>+928(SB), Y0, Y6
-	VPMULUDQ    vectorVectors<>+960(SB), Y2, Y7
-	VMOVSHDUP   Y7, Y5
-	VPXOR       Y3, Y5, Y5
-	VPXOR       2304(DI), Y5, Y5
-	VPSRLQ      $+32, Y6, Y4
-	VPXOR       Y1, Y4, Y4
-	VPXOR       2336(DI), Y4, Y4
-	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y0
-	VPMULUDQ    vectorVectors<>+960(SB), Y4, Y2
-	VMOVSHDUP   Y2, Y3
-	VPXOR       Y7, Y3, Y3
-	VPXOR       2368(DI), Y3, Y3
-	VPSRLQ      $+32, Y0, Y1
-	VPXOR       Y6, Y1, Y1
-	VPXOR       2400(DI), Y1, Y1
-	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y5
-	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y4
-	VMOVSHDUP   Y4, Y7
-	VPXOR       Y2, Y7, Y7
-	VPXOR       2432(DI), Y7, Y7
-	VPSRLQ      $+32, Y5, Y6
-	VPXOR       Y0, Y6, Y6
-	VPXOR       2464(DI), Y6, Y6
-	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y3
-	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y4
+	VPXOR       Y2, Y4, Y4
+	VPXOR       2176(DI), Y4, Y4
+	VPSRLQ      $+32, Y3, Y1
+	VPXOR       2880(DI), Y1, Y1
+	VPADDD      vectorVectors<>+1024(SB), Y10, Y5
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       2688(DI), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y7, Y8
+	VMOVSHDUP   Y8, Y9
+	VPXOR       2752(DI), Y9, Y9
+	VPXOR       2816(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       Y8, Y7, Y7
+	VPXOR       2176(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y8
+	VPXOR       2880(DI), Y8, Y8
+	VPADDD      vectorVectors<>+1024(SB), Y5, Y10
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
 	VMOVSHDUP   Y1, Y2
-	VPXOR       Y4, Y2, Y2
-	VPXOR       2496(DI), Y2, Y2
+	VPXOR       Y0, Y2, Y2
+	VPXOR       2240(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y0
+	VPXOR       Y3, Y0, Y0
+	VPXOR       2272(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y5
+	VPXOR       Y6, Y5, Y5
+	VPXOR       2240(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y6
+	VPXOR       Y9, Y6, Y6
+	VPXOR       2272(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y3
+	VPXOR       Y1, Y3, Y3
+	VPXOR       2304(DI), Y3, Y3
+	VPSRLQ      $+32, Y2, Y1
+	VPXOR       Y4, Y1, Y1
+	VPXOR       2336(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y5
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y9
+	VPXOR       Y8, Y9, Y9
+	VPXOR       2304(DI), Y9, Y9
+	VPSRLQ      $+32, Y5, Y8
+	VPXOR       Y7, Y8, Y8
+	VPXOR       2336(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y4
+	VPXOR       Y0, Y4, Y4
+	VPXOR       2368(DI), Y4, Y4
 	VPSRLQ      $+32, Y3, Y0
-	VPXOR       Y5, Y0, Y0
+	VPXOR       Y2, Y0, Y0
+	VPXOR       2400(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y7
+	VPXOR       Y6, Y7, Y7
+	VPXOR       2368(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y6
+	VPXOR       Y5, Y6, Y6
+	VPXOR       2400(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y2
+	VPXOR       Y1, Y2, Y2
+	VPXOR       2432(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y1
+	VPXOR       Y3, Y1, Y1
+	VPXOR       2464(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y5
+	VPXOR       Y8, Y5, Y5
+	VPXOR       2432(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y8
+	VPXOR       Y9, Y8, Y8
+	VPXOR       2464(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y3
+	VPXOR       Y0, Y3, Y3
+	VPXOR       2496(DI), Y3, Y3
+	VPSRLQ      $+32, Y2, Y0
+	VPXOR       Y4, Y0, Y0
 	VPXOR       2528(DI), Y0, Y0
-	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y7
-	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y6
-	VMOVSHDUP   Y6, Y4
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y5
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y9
+	VPXOR       Y6, Y9, Y9
+	VPXOR       2496(DI), Y9, Y9
+	VPSRLQ      $+32, Y5, Y6
+	VPXOR       Y7, Y6, Y6
+	VPXOR       2528(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2560(DI), Y4, Y4
-	VPSRLQ      $+32, Y7, Y5
-	VPXOR       Y3, Y5, Y5
-	VPXOR       2592(DI), Y5, Y5
-	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y2
-	VPMULUDQ    vectorVectors<>+960(SB), Y5, Y0
-	VMOVSHDUP   Y0, Y1
-	VPXOR       Y6, Y1, Y1
-	VPXOR       2624(DI), Y1, Y1
-	VPSRLQ      $+32, Y2, Y3
-	VPXOR       Y7, Y3, Y3
-	VPXOR       2656(DI), Y3, Y3
-	VPSLLQ      $+32, Y0, Y0
-	VPBLENDD    $+170, Y0, Y1, Y1
-	VPSLLQ      $+32, Y2, Y2
-	VPBLENDD    $+170, Y2, Y3, Y3
-	VPUNPCKLQDQ Y3, Y1, Y13
-	VPUNPCKHQDQ Y3, Y1, Y14
-	VPXOR       vectorVectors<>+1056(SB), Y13, Y0
+	VPSRLQ      $+32, Y3, Y1
+	VPXOR       Y2, Y1, Y1
+	VPXOR       2592(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       Y8, Y7, Y7
+	VPXOR       2560(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y8
+	VPXOR       Y5, Y8, Y8
+	VPXOR       2592(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y2
+	VPXOR       Y0, Y2, Y2
+	VPXOR       2624(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y0
+	VPXOR       Y3, Y0, Y0
+	VPXOR       2656(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y5
+	VPXOR       Y6, Y5, Y5
+	VPXOR       2624(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y6
+	VPXOR       Y9, Y6, Y6
+	VPXOR       2656(DI), Y6, Y6
+	VPSLLQ      $+32, Y1, Y1
+	VPBLENDD    $+170, Y1, Y2, Y2
+	VPSLLQ      $+32, Y4, Y4
+	VPBLENDD    $+170, Y4, Y0, Y0
+	VPUNPCKLQDQ Y0, Y2, Y11
+	VPUNPCKHQDQ Y0, Y2, Y12
+	VPSLLQ      $+32, Y8, Y8
+	VPBLENDD    $+170, Y8, Y5, Y5
+	VPSLLQ      $+32, Y7, Y7
+	VPBLENDD    $+170, Y7, Y6, Y6
+	VPUNPCKLQDQ Y6, Y5, Y13
+	VPUNPCKHQDQ Y6, Y5, Y14
+	VPXOR       vectorVectors<>+1056(SB), Y11, Y0
 	VMOVUPS     vectorVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     (SI)(BX*4), Y1
@@ -770,7 +847,7 @@ loop1:
 	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
 	VMOVUPS     Y0, (R13)(BX*4)
-	VPXOR       vectorVectors<>+1056(SB), Y14, Y0
+	VPXOR       vectorVectors<>+1056(SB), Y12, Y0
 	VMOVUPS     vectorVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     32(SI)(BX*4), Y1
@@ -779,7 +856,25 @@ loop1:
 	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
 	VMOVUPS     Y0, 32(R13)(BX*4)
-	ADDQ        $+16, BX
+	VPXOR       vectorVectors<>+1056(SB), Y13, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
+	VPCMPGTD    Y0, Y1, Y0
+	VMOVUPS     64(SI)(BX*4), Y1
+	VMULPS      vectorVectors<>+1120(SB), Y1, Y1
+	VADDPS      64(R12)(BX*4), Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
+	VANDNPS     Y1, Y0, Y0
+	VMOVUPS     Y0, 64(R13)(BX*4)
+	VPXOR       vectorVectors<>+1056(SB), Y14, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
+	VPCMPGTD    Y0, Y1, Y0
+	VMOVUPS     96(SI)(BX*4), Y1
+	VMULPS      vectorVectors<>+1120(SB), Y1, Y1
+	VADDPS      96(R12)(BX*4), Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
+	VANDNPS     Y1, Y0, Y0
+	VMOVUPS     Y0, 96(R13)(BX*4)
+	ADDQ        $+32, BX
 	CMPQ        BX, $+64
 	JLT         loop1
 	VZEROUPPER
@@ -1165,121 +1260,121 @@ TEXT ·gather64AddDropoutVector1AVX512(SB), NOSPLIT, $0-84
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
-	VMOVSHDUP       Z5, Z6
-	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
-	VPSRLQ          $+32, Z4, Z7
-	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
-	VMOVSHDUP       Z9, Z10
-	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
-	VMOVSHDUP       Z11, Z12
-	VPXORD.BCST     2304(DI), Z12, Z12
-	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
-	VMOVSHDUP       Z14, Z15
-	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
-	VPSRLQ          $+32, Z13, Z10
-	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
-	VMOVSHDUP       Z3, Z0
-	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
-	VPSRLQ          $+32, Z1, Z2
-	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
-	VMOVSHDUP       Z9, Z11
-	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
-	VPSRLQ          $+32, Z12, Z8
-	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
-	VMOVSHDUP       Z7, Z5
-	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
-	VPSRLQ          $+32, Z6, Z4
-	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
-	VMOVSHDUP       Z10, Z14
-	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
-	VPSRLQ          $+32, Z15, Z13
-	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
-	VMOVSHDUP       Z2, Z3
-	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
-	VPSRLQ          $+32, Z0, Z1
-	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPXORD.BCST     2432(DI), Z1, Z1
+	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z6
+	VMOVSHDUP       Z6, Z7
+	VPXORD.BCST     2240(DI), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z8
 	VMOVSHDUP       Z8, Z9
-	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
-	VPSRLQ          $+32, Z11, Z12
-	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
-	VMOVSHDUP       Z4, Z7
-	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
-	VPSRLQ          $+32, Z5, Z6
-	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
-	VMOVSHDUP       Z13, Z10
-	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
-	VPSRLQ          $+32, Z14, Z15
-	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
+	VPXORD.BCST     2304(DI), Z9, Z9
+	VPXORD.BCST     2368(DI), Z6, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2080(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPXORD.BCST     2432(DI), Z8, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z5, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
 	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
+	VPTERNLOGD.BCST $+150, 2096(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2104(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2096(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2104(DI), Z9, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z3
+	VPTERNLOGD.BCST $+150, 2112(DI), Z1, Z3
+	VPSRLQ          $+32, Z2, Z1
+	VPTERNLOGD.BCST $+150, 2120(DI), Z4, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z9
+	VPTERNLOGD.BCST $+150, 2112(DI), Z8, Z9
+	VPSRLQ          $+32, Z5, Z8
+	VPTERNLOGD.BCST $+150, 2120(DI), Z7, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z4
+	VPTERNLOGD.BCST $+150, 2128(DI), Z0, Z4
 	VPSRLQ          $+32, Z3, Z0
-	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
-	VMOVSHDUP       Z12, Z8
-	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
-	VPSRLQ          $+32, Z9, Z11
-	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
-	VMOVSHDUP       Z6, Z4
+	VPTERNLOGD.BCST $+150, 2136(DI), Z2, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z7
+	VPTERNLOGD.BCST $+150, 2128(DI), Z6, Z7
+	VPSRLQ          $+32, Z9, Z6
+	VPTERNLOGD.BCST $+150, 2136(DI), Z5, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z2
+	VPTERNLOGD.BCST $+150, 2144(DI), Z1, Z2
+	VPSRLQ          $+32, Z4, Z1
+	VPTERNLOGD.BCST $+150, 2152(DI), Z3, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z5
+	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z5
+	VPSRLQ          $+32, Z7, Z8
+	VPTERNLOGD.BCST $+150, 2152(DI), Z9, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z3
+	VPTERNLOGD.BCST $+150, 2160(DI), Z0, Z3
+	VPSRLQ          $+32, Z2, Z0
+	VPTERNLOGD.BCST $+150, 2168(DI), Z4, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z9
+	VPTERNLOGD.BCST $+150, 2160(DI), Z6, Z9
+	VPSRLQ          $+32, Z5, Z6
+	VPTERNLOGD.BCST $+150, 2168(DI), Z7, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
-	VPSRLQ          $+32, Z7, Z5
-	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
-	VMOVSHDUP       Z15, Z13
-	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
-	VPSRLQ          $+32, Z10, Z14
-	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
-	VMOVSHDUP       Z0, Z1
-	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
-	VPSRLQ          $+32, Z2, Z3
-	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
-	VMOVSHDUP       Z11, Z12
-	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
-	VPSRLQ          $+32, Z8, Z9
-	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
+	VPSRLQ          $+32, Z3, Z1
+	VPTERNLOGD.BCST $+150, 2184(DI), Z2, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2176(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPTERNLOGD.BCST $+150, 2184(DI), Z5, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2192(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2200(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2200(DI), Z9, Z6
 	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z0, K6, Z1
-	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z28
-	VPUNPCKHQDQ     Z3, Z1, Z29
+	VMOVSLDUP       Z1, K6, Z2
+	VMOVSLDUP       Z4, K6, Z0
+	VPUNPCKLQDQ     Z0, Z2, Z28
+	VPUNPCKHQDQ     Z0, Z2, Z29
 	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z11, K6, Z12
-	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z30
-	VPUNPCKHQDQ     Z9, Z12, Z31
+	VMOVSLDUP       Z8, K6, Z5
+	VMOVSLDUP       Z7, K6, Z6
+	VPUNPCKLQDQ     Z6, Z5, Z30
+	VPUNPCKHQDQ     Z6, Z5, Z31
 	VMOVUPS         (SI), Z0
 	VMULPS.BCST     vectorWords<>+124(SB), Z0, Z0
 	VADDPS          (R12), Z0, Z0
@@ -1468,89 +1563,166 @@ TEXT ·gather64AddDropoutVector1AVX2(SB), NOSPLIT, $0-84
 	SHLQ         $+6, R8
 	MOVQ         y+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	VPBROADCASTD 72(DI), Y12
-	VPADDD       vectorVectors<>+992(SB), Y12, Y12
+	VPBROADCASTD 72(DI), Y10
+	VPADDD       vectorVectors<>+992(SB), Y10, Y10
 	XORL         BX, BX
 
 loop1:
-	VPMULUDQ    vectorVectors<>+928(SB), Y12, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y10, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       2688(DI), Y1, Y1
 	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       2752(DI), Y3, Y3
 	VPXOR       2816(DI), Y0, Y0
-	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y4
-	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y5
-	VMOVSHDUP   Y5, Y6
-	VPXOR       Y2, Y6, Y6
-	VPXOR       2176(DI), Y6, Y6
-	VPSRLQ      $+32, Y4, Y7
-	VPXOR       2880(DI), Y7, Y7
-	VPADDD      vectorVectors<>+1024(SB), Y12, Y12
-	VPMULUDQ    vectorVectors<>+928(SB), Y6, Y1
-	VPMULUDQ    vectorVectors<>+960(SB), Y7, Y3
-	VMOVSHDUP   Y3, Y0
-	VPXOR       Y5, Y0, Y0
-	VPXOR       2240(DI), Y0, Y0
-	VPSRLQ      $+32, Y1, Y2
-	VPXOR       Y4, Y2, Y2
-	VPXOR       2272(DI), Y2, Y2
-	VPMULUDQ    vectorVectors<>+928(SB), Y0, Y6
-	VPMULUDQ    vectorVectors<>+960(SB), Y2, Y7
-	VMOVSHDUP   Y7, Y5
-	VPXOR       Y3, Y5, Y5
-	VPXOR       2304(DI), Y5, Y5
-	VPSRLQ      $+32, Y6, Y4
-	VPXOR       Y1, Y4, Y4
-	VPXOR       2336(DI), Y4, Y4
-	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y0
-	VPMULUDQ    vectorVectors<>+960(SB), Y4, Y2
-	VMOVSHDUP   Y2, Y3
-	VPXOR       Y7, Y3, Y3
-	VPXOR       2368(DI), Y3, Y3
-	VPSRLQ      $+32, Y0, Y1
-	VPXOR       Y6, Y1, Y1
-	VPXOR       2400(DI), Y1, Y1
-	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y5
-	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y4
-	VMOVSHDUP   Y4, Y7
-	VPXOR       Y2, Y7, Y7
-	VPXOR       2432(DI), Y7, Y7
-	VPSRLQ      $+32, Y5, Y6
-	VPXOR       Y0, Y6, Y6
-	VPXOR       2464(DI), Y6, Y6
-	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y3
-	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y4
+	VPXOR       Y2, Y4, Y4
+	VPXOR       2176(DI), Y4, Y4
+	VPSRLQ      $+32, Y3, Y1
+	VPXOR       2880(DI), Y1, Y1
+	VPADDD      vectorVectors<>+1024(SB), Y10, Y5
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       2688(DI), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y7, Y8
+	VMOVSHDUP   Y8, Y9
+	VPXOR       2752(DI), Y9, Y9
+	VPXOR       2816(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       Y8, Y7, Y7
+	VPXOR       2176(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y8
+	VPXOR       2880(DI), Y8, Y8
+	VPADDD      vectorVectors<>+1024(SB), Y5, Y10
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
 	VMOVSHDUP   Y1, Y2
-	VPXOR       Y4, Y2, Y2
-	VPXOR       2496(DI), Y2, Y2
+	VPXOR       Y0, Y2, Y2
+	VPXOR       2240(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y0
+	VPXOR       Y3, Y0, Y0
+	VPXOR       2272(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y5
+	VPXOR       Y6, Y5, Y5
+	VPXOR       2240(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y6
+	VPXOR       Y9, Y6, Y6
+	VPXOR       2272(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y3
+	VPXOR       Y1, Y3, Y3
+	VPXOR       2304(DI), Y3, Y3
+	VPSRLQ      $+32, Y2, Y1
+	VPXOR       Y4, Y1, Y1
+	VPXOR       2336(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y5
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y9
+	VPXOR       Y8, Y9, Y9
+	VPXOR       2304(DI), Y9, Y9
+	VPSRLQ      $+32, Y5, Y8
+	VPXOR       Y7, Y8, Y8
+	VPXOR       2336(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y4
+	VPXOR       Y0, Y4, Y4
+	VPXOR       2368(DI), Y4, Y4
 	VPSRLQ      $+32, Y3, Y0
-	VPXOR       Y5, Y0, Y0
+	VPXOR       Y2, Y0, Y0
+	VPXOR       2400(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y7
+	VPXOR       Y6, Y7, Y7
+	VPXOR       2368(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y6
+	VPXOR       Y5, Y6, Y6
+	VPXOR       2400(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y2
+	VPXOR       Y1, Y2, Y2
+	VPXOR       2432(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y1
+	VPXOR       Y3, Y1, Y1
+	VPXOR       2464(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y5
+	VPXOR       Y8, Y5, Y5
+	VPXOR       2432(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y8
+	VPXOR       Y9, Y8, Y8
+	VPXOR       2464(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y3
+	VPXOR       Y0, Y3, Y3
+	VPXOR       2496(DI), Y3, Y3
+	VPSRLQ      $+32, Y2, Y0
+	VPXOR       Y4, Y0, Y0
 	VPXOR       2528(DI), Y0, Y0
-	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y7
-	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y6
-	VMOVSHDUP   Y6, Y4
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y5
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y9
+	VPXOR       Y6, Y9, Y9
+	VPXOR       2496(DI), Y9, Y9
+	VPSRLQ      $+32, Y5, Y6
+	VPXOR       Y7, Y6, Y6
+	VPXOR       2528(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2560(DI), Y4, Y4
-	VPSRLQ      $+32, Y7, Y5
-	VPXOR       Y3, Y5, Y5
-	VPXOR       2592(DI), Y5, Y5
-	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y2
-	VPMULUDQ    vectorVectors<>+960(SB), Y5, Y0
-	VMOVSHDUP   Y0, Y1
-	VPXOR       Y6, Y1, Y1
-	VPXOR       2624(DI), Y1, Y1
-	VPSRLQ      $+32, Y2, Y3
-	VPXOR       Y7, Y3, Y3
-	VPXOR       2656(DI), Y3, Y3
-	VPSLLQ      $+32, Y0, Y0
-	VPBLENDD    $+170, Y0, Y1, Y1
-	VPSLLQ      $+32, Y2, Y2
-	VPBLENDD    $+170, Y2, Y3, Y3
-	VPUNPCKLQDQ Y3, Y1, Y13
-	VPUNPCKHQDQ Y3, Y1, Y14
-	VPXOR       vectorVectors<>+1056(SB), Y13, Y0
+	VPSRLQ      $+32, Y3, Y1
+	VPXOR       Y2, Y1, Y1
+	VPXOR       2592(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       Y8, Y7, Y7
+	VPXOR       2560(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y8
+	VPXOR       Y5, Y8, Y8
+	VPXOR       2592(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y2
+	VPXOR       Y0, Y2, Y2
+	VPXOR       2624(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y0
+	VPXOR       Y3, Y0, Y0
+	VPXOR       2656(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y5
+	VPXOR       Y6, Y5, Y5
+	VPXOR       2624(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y6
+	VPXOR       Y9, Y6, Y6
+	VPXOR       2656(DI), Y6, Y6
+	VPSLLQ      $+32, Y1, Y1
+	VPBLENDD    $+170, Y1, Y2, Y2
+	VPSLLQ      $+32, Y4, Y4
+	VPBLENDD    $+170, Y4, Y0, Y0
+	VPUNPCKLQDQ Y0, Y2, Y11
+	VPUNPCKHQDQ Y0, Y2, Y12
+	VPSLLQ      $+32, Y8, Y8
+	VPBLENDD    $+170, Y8, Y5, Y5
+	VPSLLQ      $+32, Y7, Y7
+	VPBLENDD    $+170, Y7, Y6, Y6
+	VPUNPCKLQDQ Y6, Y5, Y13
+	VPUNPCKHQDQ Y6, Y5, Y14
+	VPXOR       vectorVectors<>+1056(SB), Y11, Y0
 	VMOVUPS     vectorVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     (SI)(BX*4), Y1
@@ -1559,7 +1731,7 @@ loop1:
 	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
 	VMOVUPS     Y0, (R13)(BX*4)
-	VPXOR       vectorVectors<>+1056(SB), Y14, Y0
+	VPXOR       vectorVectors<>+1056(SB), Y12, Y0
 	VMOVUPS     vectorVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     32(SI)(BX*4), Y1
@@ -1568,18 +1740,36 @@ loop1:
 	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
 	VMOVUPS     Y0, 32(R13)(BX*4)
-	ADDQ        $+16, BX
+	VPXOR       vectorVectors<>+1056(SB), Y13, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
+	VPCMPGTD    Y0, Y1, Y0
+	VMOVUPS     64(SI)(BX*4), Y1
+	VMULPS      vectorVectors<>+1120(SB), Y1, Y1
+	VADDPS      64(R12)(BX*4), Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
+	VANDNPS     Y1, Y0, Y0
+	VMOVUPS     Y0, 64(R13)(BX*4)
+	VPXOR       vectorVectors<>+1056(SB), Y14, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
+	VPCMPGTD    Y0, Y1, Y0
+	VMOVUPS     96(SI)(BX*4), Y1
+	VMULPS      vectorVectors<>+1120(SB), Y1, Y1
+	VADDPS      96(R12)(BX*4), Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
+	VANDNPS     Y1, Y0, Y0
+	VMOVUPS     Y0, 96(R13)(BX*4)
+	ADDQ        $+32, BX
 	CMPQ        BX, $+64
 	JLT         loop1
 	VZEROUPPER
 	RET
 
-// func linear64x64BiasVector1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x64BiasVector1AVX512(SB), NOSPLIT, $0-48
+// func linear64x64BiasVector1AVX512(frame *uint8, y *float32, bias *float32, height int, first int)
+TEXT ·linear64x64BiasVector1AVX512(SB), NOSPLIT, $0-40
 	MOVQ frame+0(FP), DI
-	MOVQ height+32(FP), AX
+	MOVQ height+24(FP), AX
 	MOVQ AX, (DI)
-	MOVQ first+40(FP), AX
+	MOVQ first+32(FP), AX
 	MOVQ AX, 8(DI)
 	MOVQ $+0, R8
 	MOVQ R8, 24(DI)
@@ -1593,27 +1783,23 @@ loop1:
 	MOVQ    8(DI), R8
 	ADDQ    24(DI), R8
 	MOVQ    R8, 32(DI)
-	MOVQ    24(DI), R8
-	SHLQ    $+6, R8
-	MOVQ    c+16(FP), AX
-	LEAQ    (AX)(R8*4), SI
-	MOVQ    bias+24(FP), R12
 	MOVQ    32(DI), R8
 	SHLQ    $+6, R8
 	MOVQ    y+8(FP), AX
-	LEAQ    (AX)(R8*4), R13
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    bias+16(FP), R12
 	VMOVUPS (SI), Z0
 	VADDPS  (R12), Z0, Z0
-	VMOVUPS Z0, (R13)
+	VMOVUPS Z0, (SI)
 	VMOVUPS 64(SI), Z0
 	VADDPS  64(R12), Z0, Z0
-	VMOVUPS Z0, 64(R13)
+	VMOVUPS Z0, 64(SI)
 	VMOVUPS 128(SI), Z0
 	VADDPS  128(R12), Z0, Z0
-	VMOVUPS Z0, 128(R13)
+	VMOVUPS Z0, 128(SI)
 	VMOVUPS 192(SI), Z0
 	VADDPS  192(R12), Z0, Z0
-	VMOVUPS Z0, 192(R13)
+	VMOVUPS Z0, 192(SI)
 	MOVQ    24(DI), AX
 	INCQ    AX
 	MOVQ    AX, 24(DI)
@@ -1624,12 +1810,12 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64BiasVector1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x64BiasVector1AVX2(SB), NOSPLIT, $0-48
+// func linear64x64BiasVector1AVX2(frame *uint8, y *float32, bias *float32, height int, first int)
+TEXT ·linear64x64BiasVector1AVX2(SB), NOSPLIT, $0-40
 	MOVQ frame+0(FP), DI
-	MOVQ height+32(FP), AX
+	MOVQ height+24(FP), AX
 	MOVQ AX, (DI)
-	MOVQ first+40(FP), AX
+	MOVQ first+32(FP), AX
 	MOVQ AX, 8(DI)
 	MOVQ $+0, R8
 	MOVQ R8, 24(DI)
@@ -1643,39 +1829,35 @@ loop1:
 	MOVQ    8(DI), R8
 	ADDQ    24(DI), R8
 	MOVQ    R8, 32(DI)
-	MOVQ    24(DI), R8
-	SHLQ    $+6, R8
-	MOVQ    c+16(FP), AX
-	LEAQ    (AX)(R8*4), SI
-	MOVQ    bias+24(FP), R12
 	MOVQ    32(DI), R8
 	SHLQ    $+6, R8
 	MOVQ    y+8(FP), AX
-	LEAQ    (AX)(R8*4), R13
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    bias+16(FP), R12
 	VMOVUPS (SI), Y0
 	VADDPS  (R12), Y0, Y0
-	VMOVUPS Y0, (R13)
+	VMOVUPS Y0, (SI)
 	VMOVUPS 32(SI), Y0
 	VADDPS  32(R12), Y0, Y0
-	VMOVUPS Y0, 32(R13)
+	VMOVUPS Y0, 32(SI)
 	VMOVUPS 64(SI), Y0
 	VADDPS  64(R12), Y0, Y0
-	VMOVUPS Y0, 64(R13)
+	VMOVUPS Y0, 64(SI)
 	VMOVUPS 96(SI), Y0
 	VADDPS  96(R12), Y0, Y0
-	VMOVUPS Y0, 96(R13)
+	VMOVUPS Y0, 96(SI)
 	VMOVUPS 128(SI), Y0
 	VADDPS  128(R12), Y0, Y0
-	VMOVUPS Y0, 128(R13)
+	VMOVUPS Y0, 128(SI)
 	VMOVUPS 160(SI), Y0
 	VADDPS  160(R12), Y0, Y0
-	VMOVUPS Y0, 160(R13)
+	VMOVUPS Y0, 160(SI)
 	VMOVUPS 192(SI), Y0
 	VADDPS  192(R12), Y0, Y0
-	VMOVUPS Y0, 192(R13)
+	VMOVUPS Y0, 192(SI)
 	VMOVUPS 224(SI), Y0
 	VADDPS  224(R12), Y0, Y0
-	VMOVUPS Y0, 224(R13)
+	VMOVUPS Y0, 224(SI)
 	MOVQ    24(DI), AX
 	INCQ    AX
 	MOVQ    AX, 24(DI)
@@ -1840,146 +2022,76 @@ loop3:
 	MOVQ          192(DI), R8
 	MOVQ          k+16(FP), AX
 	LEAQ          (AX)(R8*4), R13
-	VPXORD        Z30, Z30, Z30
-	VPXORD        Z28, Z28, Z28
-	VPXORD        Z26, Z26, Z26
-	VPXORD        Z24, Z24, Z24
-	VPXORD        Z22, Z22, Z22
-	VPXORD        Z20, Z20, Z20
-	VPXORD        Z18, Z18, Z18
-	VPXORD        Z16, Z16, Z16
+	VPXORD        Z31, Z31, Z31
+	VPXORD        Z27, Z27, Z27
 	VMOVUPS       (SI), Z0
 	VMULPS        (R12), Z0, Z1
-	VMOVUPS       Z1, Z31
+	VMOVUPS       Z1, Z28
 	VMULPS        (R13), Z0, Z0
 	VMOVUPS       Z0, Z29
 	VMOVUPS       64(SI), Z0
 	VMULPS        64(R12), Z0, Z1
-	VMOVUPS       Z1, Z27
+	VMOVUPS       Z1, Z30
 	VMULPS        64(R13), Z0, Z0
-	VMOVUPS       Z0, Z25
+	VUNPCKLPS     Z29, Z28, Z1
+	VUNPCKLPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z31, Z31
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z31, Z31
+	VUNPCKHPS     Z29, Z28, Z1
+	VUNPCKHPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z31, Z31
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z31, Z31
 	VMOVUPS       128(SI), Z0
 	VMULPS        128(R12), Z0, Z1
-	VMOVUPS       Z1, Z23
+	VMOVUPS       Z1, Z28
 	VMULPS        128(R13), Z0, Z0
-	VMOVUPS       Z0, Z21
+	VMOVUPS       Z0, Z29
 	VMOVUPS       192(SI), Z0
 	VMULPS        192(R12), Z0, Z1
-	VMOVUPS       Z1, Z19
+	VMOVUPS       Z1, Z30
 	VMULPS        192(R13), Z0, Z0
-	VMOVUPS       Z0, Z17
+	VUNPCKLPS     Z29, Z28, Z1
+	VUNPCKLPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z27, Z27
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z27, Z27
+	VUNPCKHPS     Z29, Z28, Z1
+	VUNPCKHPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z27, Z27
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z27, Z27
+	VEXTRACTF64X4 $+1, Z31, Y0
+	VADDPS        Y0, Y31, Y31
+	VEXTRACTF32X4 $+1, Y31, X0
+	VADDPS        X0, X31, X31
+	VSHUFF32X4    $+0, Z31, Z31, Z31
 	VPERMILPS     $+0, Z31, Z0
-	VADDPS        Z0, Z30, Z30
+	VMOVUPS       Z0, 2240(DI)
 	VPERMILPS     $+85, Z31, Z0
-	VADDPS        Z0, Z30, Z30
+	VMOVUPS       Z0, 2304(DI)
 	VPERMILPS     $+170, Z31, Z0
-	VADDPS        Z0, Z30, Z30
+	VMOVUPS       Z0, 2368(DI)
 	VPERMILPS     $+255, Z31, Z0
-	VADDPS        Z0, Z30, Z30
-	VPERMILPS     $+0, Z29, Z0
-	VADDPS        Z0, Z28, Z28
-	VPERMILPS     $+85, Z29, Z0
-	VADDPS        Z0, Z28, Z28
-	VPERMILPS     $+170, Z29, Z0
-	VADDPS        Z0, Z28, Z28
-	VPERMILPS     $+255, Z29, Z0
-	VADDPS        Z0, Z28, Z28
+	VMOVUPS       Z0, 2432(DI)
+	VEXTRACTF64X4 $+1, Z27, Y0
+	VADDPS        Y0, Y27, Y27
+	VEXTRACTF32X4 $+1, Y27, X0
+	VADDPS        X0, X27, X27
+	VSHUFF32X4    $+0, Z27, Z27, Z27
 	VPERMILPS     $+0, Z27, Z0
-	VADDPS        Z0, Z26, Z26
+	VMOVUPS       Z0, 2496(DI)
 	VPERMILPS     $+85, Z27, Z0
-	VADDPS        Z0, Z26, Z26
+	VMOVUPS       Z0, 2560(DI)
 	VPERMILPS     $+170, Z27, Z0
-	VADDPS        Z0, Z26, Z26
+	VMOVUPS       Z0, 2624(DI)
 	VPERMILPS     $+255, Z27, Z0
-	VADDPS        Z0, Z26, Z26
-	VPERMILPS     $+0, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+85, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+170, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+255, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+0, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+85, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+170, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+255, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+0, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+85, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+170, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+255, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+0, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+85, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+170, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+255, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+0, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VPERMILPS     $+85, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VPERMILPS     $+170, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VPERMILPS     $+255, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VEXTRACTF64X4 $+1, Z30, Y0
-	VADDPS        Y0, Y30, Y30
-	VEXTRACTF32X4 $+1, Y30, X0
-	VADDPS        X0, X30, X30
-	VBROADCASTSS  X30, Z30
-	VMOVUPS       Z30, 2240(DI)
-	VEXTRACTF64X4 $+1, Z28, Y0
-	VADDPS        Y0, Y28, Y28
-	VEXTRACTF32X4 $+1, Y28, X0
-	VADDPS        X0, X28, X28
-	VBROADCASTSS  X28, Z28
-	VMOVUPS       Z28, 2304(DI)
-	VEXTRACTF64X4 $+1, Z26, Y0
-	VADDPS        Y0, Y26, Y26
-	VEXTRACTF32X4 $+1, Y26, X0
-	VADDPS        X0, X26, X26
-	VBROADCASTSS  X26, Z26
-	VMOVUPS       Z26, 2368(DI)
-	VEXTRACTF64X4 $+1, Z24, Y0
-	VADDPS        Y0, Y24, Y24
-	VEXTRACTF32X4 $+1, Y24, X0
-	VADDPS        X0, X24, X24
-	VBROADCASTSS  X24, Z24
-	VMOVUPS       Z24, 2432(DI)
-	VEXTRACTF64X4 $+1, Z22, Y0
-	VADDPS        Y0, Y22, Y22
-	VEXTRACTF32X4 $+1, Y22, X0
-	VADDPS        X0, X22, X22
-	VBROADCASTSS  X22, Z22
-	VMOVUPS       Z22, 2496(DI)
-	VEXTRACTF64X4 $+1, Z20, Y0
-	VADDPS        Y0, Y20, Y20
-	VEXTRACTF32X4 $+1, Y20, X0
-	VADDPS        X0, X20, X20
-	VBROADCASTSS  X20, Z20
-	VMOVUPS       Z20, 2560(DI)
-	VEXTRACTF64X4 $+1, Z18, Y0
-	VADDPS        Y0, Y18, Y18
-	VEXTRACTF32X4 $+1, Y18, X0
-	VADDPS        X0, X18, X18
-	VBROADCASTSS  X18, Z18
-	VMOVUPS       Z18, 2624(DI)
-	VEXTRACTF64X4 $+1, Z16, Y0
-	VADDPS        Y0, Y16, Y16
-	VEXTRACTF32X4 $+1, Y16, X0
-	VADDPS        X0, X16, X16
-	VBROADCASTSS  X16, Z16
-	VMOVUPS       Z16, 2688(DI)
+	VMOVUPS       Z0, 2688(DI)
 	VMOVUPS       2240(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          152(DI), R8
@@ -2081,8 +2193,8 @@ loop5:
 	MOVQ         DX, 2368(DI)
 	XORL         2088(DI), AX
 	MOVQ         AX, 2432(DI)
-	VPBROADCASTD 184(DI), Z20
-	VPADDD       vectorWideVectors<>+64(SB), Z20, Z20
+	VPBROADCASTD 184(DI), Z14
+	VPADDD       vectorWideVectors<>+64(SB), Z14, Z14
 	MOVQ         192(DI), AX
 	ADDQ         AX, 176(DI)
 	MOVQ         bits+48(FP), SI
@@ -2093,152 +2205,152 @@ loop5:
 	XORL         BX, BX
 
 words7:
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z20, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
 	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
-	VMOVSHDUP       Z5, Z6
-	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
-	VPSRLQ          $+32, Z4, Z7
-	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z20, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
-	VMOVSHDUP       Z9, Z10
-	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
-	VMOVSHDUP       Z11, Z12
-	VPXORD.BCST     2304(DI), Z12, Z12
-	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
-	VMOVSHDUP       Z14, Z15
-	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
-	VPSRLQ          $+32, Z13, Z10
-	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z20
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
-	VMOVSHDUP       Z3, Z0
-	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
-	VPSRLQ          $+32, Z1, Z2
-	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
-	VMOVSHDUP       Z9, Z11
-	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
-	VPSRLQ          $+32, Z12, Z8
-	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
-	VMOVSHDUP       Z7, Z5
-	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
-	VPSRLQ          $+32, Z6, Z4
-	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
-	VMOVSHDUP       Z10, Z14
-	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
-	VPSRLQ          $+32, Z15, Z13
-	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
-	VMOVSHDUP       Z2, Z3
-	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
-	VPSRLQ          $+32, Z0, Z1
-	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPXORD.BCST     2432(DI), Z1, Z1
+	VPADDD.BCST     vectorWords<>+116(SB), Z14, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z6
+	VMOVSHDUP       Z6, Z7
+	VPXORD.BCST     2240(DI), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z8
 	VMOVSHDUP       Z8, Z9
-	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
-	VPSRLQ          $+32, Z11, Z12
-	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
-	VMOVSHDUP       Z4, Z7
-	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
-	VPSRLQ          $+32, Z5, Z6
-	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
-	VMOVSHDUP       Z13, Z10
-	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
-	VPSRLQ          $+32, Z14, Z15
-	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
+	VPXORD.BCST     2304(DI), Z9, Z9
+	VPXORD.BCST     2368(DI), Z6, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2080(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPXORD.BCST     2432(DI), Z8, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z5, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
 	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
+	VPTERNLOGD.BCST $+150, 2096(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2104(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2096(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2104(DI), Z9, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z3
+	VPTERNLOGD.BCST $+150, 2112(DI), Z1, Z3
+	VPSRLQ          $+32, Z2, Z1
+	VPTERNLOGD.BCST $+150, 2120(DI), Z4, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z9
+	VPTERNLOGD.BCST $+150, 2112(DI), Z8, Z9
+	VPSRLQ          $+32, Z5, Z8
+	VPTERNLOGD.BCST $+150, 2120(DI), Z7, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z4
+	VPTERNLOGD.BCST $+150, 2128(DI), Z0, Z4
 	VPSRLQ          $+32, Z3, Z0
-	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
-	VMOVSHDUP       Z12, Z8
-	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
-	VPSRLQ          $+32, Z9, Z11
-	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
-	VMOVSHDUP       Z6, Z4
+	VPTERNLOGD.BCST $+150, 2136(DI), Z2, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z7
+	VPTERNLOGD.BCST $+150, 2128(DI), Z6, Z7
+	VPSRLQ          $+32, Z9, Z6
+	VPTERNLOGD.BCST $+150, 2136(DI), Z5, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z2
+	VPTERNLOGD.BCST $+150, 2144(DI), Z1, Z2
+	VPSRLQ          $+32, Z4, Z1
+	VPTERNLOGD.BCST $+150, 2152(DI), Z3, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z5
+	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z5
+	VPSRLQ          $+32, Z7, Z8
+	VPTERNLOGD.BCST $+150, 2152(DI), Z9, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z3
+	VPTERNLOGD.BCST $+150, 2160(DI), Z0, Z3
+	VPSRLQ          $+32, Z2, Z0
+	VPTERNLOGD.BCST $+150, 2168(DI), Z4, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z9
+	VPTERNLOGD.BCST $+150, 2160(DI), Z6, Z9
+	VPSRLQ          $+32, Z5, Z6
+	VPTERNLOGD.BCST $+150, 2168(DI), Z7, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
-	VPSRLQ          $+32, Z7, Z5
-	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
-	VMOVSHDUP       Z15, Z13
-	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
-	VPSRLQ          $+32, Z10, Z14
-	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
-	VMOVSHDUP       Z0, Z1
-	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
-	VPSRLQ          $+32, Z2, Z3
-	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
-	VMOVSHDUP       Z11, Z12
-	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
-	VPSRLQ          $+32, Z8, Z9
-	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
+	VPSRLQ          $+32, Z3, Z1
+	VPTERNLOGD.BCST $+150, 2184(DI), Z2, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2176(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPTERNLOGD.BCST $+150, 2184(DI), Z5, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2192(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2200(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2200(DI), Z9, Z6
 	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z0, K6, Z1
-	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z16
-	VPUNPCKHQDQ     Z3, Z1, Z17
+	VMOVSLDUP       Z1, K6, Z2
+	VMOVSLDUP       Z4, K6, Z0
+	VPUNPCKLQDQ     Z0, Z2, Z10
+	VPUNPCKHQDQ     Z0, Z2, Z11
 	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z11, K6, Z12
-	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z18
-	VPUNPCKHQDQ     Z9, Z12, Z19
+	VMOVSLDUP       Z8, K6, Z5
+	VMOVSLDUP       Z7, K6, Z6
+	VPUNPCKLQDQ     Z6, Z5, Z12
+	VPUNPCKHQDQ     Z6, Z5, Z13
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 168(DI), Z0, K7
 	VPCMPD.BCST     $+1, 176(DI), Z0, K7, K6
-	VMOVUPS         Z16, K6, (SI)(BX*4)
+	VMOVUPS         Z10, K6, (SI)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 168(DI), Z0, K7
 	VPCMPD.BCST     $+1, 176(DI), Z0, K7, K6
-	VMOVUPS         Z17, K6, 64(SI)(BX*4)
+	VMOVUPS         Z11, K6, 64(SI)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 168(DI), Z0, K7
 	VPCMPD.BCST     $+1, 176(DI), Z0, K7, K6
-	VMOVUPS         Z18, K6, 128(SI)(BX*4)
+	VMOVUPS         Z12, K6, 128(SI)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 168(DI), Z0, K7
 	VPCMPD.BCST     $+1, 176(DI), Z0, K7, K6
-	VMOVUPS         Z19, K6, 192(SI)(BX*4)
+	VMOVUPS         Z13, K6, 192(SI)(BX*4)
 	ADDQ            $+64, BX
 	CMPQ            BX, 176(DI)
 	JLT             words7
@@ -2271,8 +2383,8 @@ words7:
 	MOVQ            DX, 2368(DI)
 	XORL            2088(DI), AX
 	MOVQ            AX, 2432(DI)
-	VPBROADCASTD    184(DI), Z20
-	VPADDD          vectorWideVectors<>+64(SB), Z20, Z20
+	VPBROADCASTD    184(DI), Z14
+	VPADDD          vectorWideVectors<>+64(SB), Z14, Z14
 	MOVQ            192(DI), AX
 	ADDQ            AX, 176(DI)
 	MOVQ            bits2+56(FP), SI
@@ -2283,152 +2395,152 @@ words7:
 	XORL            BX, BX
 
 words8:
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z20, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
 	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
-	VMOVSHDUP       Z5, Z6
-	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
-	VPSRLQ          $+32, Z4, Z7
-	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z20, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
-	VMOVSHDUP       Z9, Z10
-	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
-	VMOVSHDUP       Z11, Z12
-	VPXORD.BCST     2304(DI), Z12, Z12
-	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
-	VMOVSHDUP       Z14, Z15
-	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
-	VPSRLQ          $+32, Z13, Z10
-	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z20
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
-	VMOVSHDUP       Z3, Z0
-	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
-	VPSRLQ          $+32, Z1, Z2
-	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
-	VMOVSHDUP       Z9, Z11
-	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
-	VPSRLQ          $+32, Z12, Z8
-	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
-	VMOVSHDUP       Z7, Z5
-	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
-	VPSRLQ          $+32, Z6, Z4
-	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
-	VMOVSHDUP       Z10, Z14
-	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
-	VPSRLQ          $+32, Z15, Z13
-	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
-	VMOVSHDUP       Z2, Z3
-	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
-	VPSRLQ          $+32, Z0, Z1
-	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPXORD.BCST     2432(DI), Z1, Z1
+	VPADDD.BCST     vectorWords<>+116(SB), Z14, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z6
+	VMOVSHDUP       Z6, Z7
+	VPXORD.BCST     2240(DI), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z8
 	VMOVSHDUP       Z8, Z9
-	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
-	VPSRLQ          $+32, Z11, Z12
-	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
-	VMOVSHDUP       Z4, Z7
-	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
-	VPSRLQ          $+32, Z5, Z6
-	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
-	VMOVSHDUP       Z13, Z10
-	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
-	VPSRLQ          $+32, Z14, Z15
-	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
+	VPXORD.BCST     2304(DI), Z9, Z9
+	VPXORD.BCST     2368(DI), Z6, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2080(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPXORD.BCST     2432(DI), Z8, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z5, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
 	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
+	VPTERNLOGD.BCST $+150, 2096(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2104(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2096(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2104(DI), Z9, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z3
+	VPTERNLOGD.BCST $+150, 2112(DI), Z1, Z3
+	VPSRLQ          $+32, Z2, Z1
+	VPTERNLOGD.BCST $+150, 2120(DI), Z4, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z9
+	VPTERNLOGD.BCST $+150, 2112(DI), Z8, Z9
+	VPSRLQ          $+32, Z5, Z8
+	VPTERNLOGD.BCST $+150, 2120(DI), Z7, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z4
+	VPTERNLOGD.BCST $+150, 2128(DI), Z0, Z4
 	VPSRLQ          $+32, Z3, Z0
-	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
-	VMOVSHDUP       Z12, Z8
-	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
-	VPSRLQ          $+32, Z9, Z11
-	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
-	VMOVSHDUP       Z6, Z4
+	VPTERNLOGD.BCST $+150, 2136(DI), Z2, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z7
+	VPTERNLOGD.BCST $+150, 2128(DI), Z6, Z7
+	VPSRLQ          $+32, Z9, Z6
+	VPTERNLOGD.BCST $+150, 2136(DI), Z5, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z2
+	VPTERNLOGD.BCST $+150, 2144(DI), Z1, Z2
+	VPSRLQ          $+32, Z4, Z1
+	VPTERNLOGD.BCST $+150, 2152(DI), Z3, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z5
+	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z5
+	VPSRLQ          $+32, Z7, Z8
+	VPTERNLOGD.BCST $+150, 2152(DI), Z9, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z3
+	VPTERNLOGD.BCST $+150, 2160(DI), Z0, Z3
+	VPSRLQ          $+32, Z2, Z0
+	VPTERNLOGD.BCST $+150, 2168(DI), Z4, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z9
+	VPTERNLOGD.BCST $+150, 2160(DI), Z6, Z9
+	VPSRLQ          $+32, Z5, Z6
+	VPTERNLOGD.BCST $+150, 2168(DI), Z7, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
-	VPSRLQ          $+32, Z7, Z5
-	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
-	VMOVSHDUP       Z15, Z13
-	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
-	VPSRLQ          $+32, Z10, Z14
-	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
-	VMOVSHDUP       Z0, Z1
-	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
-	VPSRLQ          $+32, Z2, Z3
-	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
-	VMOVSHDUP       Z11, Z12
-	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
-	VPSRLQ          $+32, Z8, Z9
-	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
+	VPSRLQ          $+32, Z3, Z1
+	VPTERNLOGD.BCST $+150, 2184(DI), Z2, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2176(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPTERNLOGD.BCST $+150, 2184(DI), Z5, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2192(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2200(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2200(DI), Z9, Z6
 	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z0, K6, Z1
-	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z16
-	VPUNPCKHQDQ     Z3, Z1, Z17
+	VMOVSLDUP       Z1, K6, Z2
+	VMOVSLDUP       Z4, K6, Z0
+	VPUNPCKLQDQ     Z0, Z2, Z10
+	VPUNPCKHQDQ     Z0, Z2, Z11
 	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z11, K6, Z12
-	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z18
-	VPUNPCKHQDQ     Z9, Z12, Z19
+	VMOVSLDUP       Z8, K6, Z5
+	VMOVSLDUP       Z7, K6, Z6
+	VPUNPCKLQDQ     Z6, Z5, Z12
+	VPUNPCKHQDQ     Z6, Z5, Z13
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 168(DI), Z0, K7
 	VPCMPD.BCST     $+1, 176(DI), Z0, K7, K6
-	VMOVUPS         Z16, K6, (SI)(BX*4)
+	VMOVUPS         Z10, K6, (SI)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 168(DI), Z0, K7
 	VPCMPD.BCST     $+1, 176(DI), Z0, K7, K6
-	VMOVUPS         Z17, K6, 64(SI)(BX*4)
+	VMOVUPS         Z11, K6, 64(SI)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 168(DI), Z0, K7
 	VPCMPD.BCST     $+1, 176(DI), Z0, K7, K6
-	VMOVUPS         Z18, K6, 128(SI)(BX*4)
+	VMOVUPS         Z12, K6, 128(SI)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 168(DI), Z0, K7
 	VPCMPD.BCST     $+1, 176(DI), Z0, K7, K6
-	VMOVUPS         Z19, K6, 192(SI)(BX*4)
+	VMOVUPS         Z13, K6, 192(SI)(BX*4)
 	ADDQ            $+64, BX
 	CMPQ            BX, 176(DI)
 	JLT             words8
@@ -3113,46 +3225,118 @@ loop3:
 	MOVQ         192(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
+	VPXOR        Y13, Y13, Y13
+	VPXOR        Y14, Y14, Y14
+	VPXOR        Y8, Y8, Y8
 	VPXOR        Y9, Y9, Y9
 	VMOVUPS      (SI), Y0
 	VMULPS       (R12), Y0, Y1
-	VMOVUPS      Y1, Y13
+	VMOVUPS      Y1, Y10
 	VMULPS       (R13), Y0, Y0
-	VMOVUPS      Y0, Y10
+	VMOVUPS      Y0, Y11
+	VMOVUPS      64(SI), Y0
+	VMULPS       64(R12), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       64(R13), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      128(SI), Y0
+	VMULPS       128(R12), Y0, Y1
+	VMOVUPS      Y1, Y10
+	VMULPS       128(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VMOVUPS      192(SI), Y0
+	VMULPS       192(R12), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       192(R13), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y8, Y8
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y8, Y8
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y8, Y8
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y8, Y8
 	VMOVUPS      32(SI), Y0
 	VMULPS       32(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
+	VMOVUPS      Y1, Y10
 	VMULPS       32(R13), Y0, Y0
 	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
+	VMOVUPS      96(SI), Y0
+	VMULPS       96(R12), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       96(R13), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      160(SI), Y0
+	VMULPS       160(R12), Y0, Y1
+	VMOVUPS      Y1, Y10
+	VMULPS       160(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VMOVUPS      224(SI), Y0
+	VMULPS       224(R12), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       224(R13), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y9, Y9
+	VUNPCKHPD    Y2, Y1, Y1
 	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y9, Y9
+	VUNPCKHPD    Y2, Y1, Y1
 	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 2688(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 2752(DI)
+	VADDPS       Y14, Y13, Y13
+	VEXTRACTF128 $+1, Y13, X0
+	VADDPS       X0, X13, X13
+	VINSERTF128  $+1, X13, Y13, Y13
+	VPERMILPS    $+0, Y13, Y0
+	VMOVUPS      Y0, 2688(DI)
+	VPERMILPS    $+85, Y13, Y0
+	VMOVUPS      Y0, 2752(DI)
+	VPERMILPS    $+170, Y13, Y0
+	VMOVUPS      Y0, 2816(DI)
+	VPERMILPS    $+255, Y13, Y0
+	VMOVUPS      Y0, 2880(DI)
+	VADDPS       Y9, Y8, Y8
+	VEXTRACTF128 $+1, Y8, X0
+	VADDPS       X0, X8, X8
+	VINSERTF128  $+1, X8, Y8, Y8
+	VPERMILPS    $+0, Y8, Y0
+	VMOVUPS      Y0, 2944(DI)
+	VPERMILPS    $+85, Y8, Y0
+	VMOVUPS      Y0, 3008(DI)
+	VPERMILPS    $+170, Y8, Y0
+	VMOVUPS      Y0, 3072(DI)
+	VPERMILPS    $+255, Y8, Y0
+	VMOVUPS      Y0, 3136(DI)
 	VMOVUPS      2688(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         152(DI), R8
@@ -3163,55 +3347,6 @@ loop3:
 	MOVQ         200(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         176(DI), R8
-	MOVQ         q+8(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	MOVQ         184(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         192(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y9, Y9, Y9
-	VMOVUPS      64(SI), Y0
-	VMULPS       64(R12), Y0, Y1
-	VMOVUPS      Y1, Y13
-	VMULPS       64(R13), Y0, Y0
-	VMOVUPS      Y0, Y10
-	VMOVUPS      96(SI), Y0
-	VMULPS       96(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
-	VMULPS       96(R13), Y0, Y0
-	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 2816(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 2880(DI)
 	VMOVUPS      2816(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         152(DI), R8
@@ -3224,55 +3359,6 @@ loop3:
 	ADDQ         200(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         176(DI), R8
-	MOVQ         q+8(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	MOVQ         184(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         192(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y9, Y9, Y9
-	VMOVUPS      128(SI), Y0
-	VMULPS       128(R12), Y0, Y1
-	VMOVUPS      Y1, Y13
-	VMULPS       128(R13), Y0, Y0
-	VMOVUPS      Y0, Y10
-	VMOVUPS      160(SI), Y0
-	VMULPS       160(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
-	VMULPS       160(R13), Y0, Y0
-	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 2944(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 3008(DI)
 	VMOVUPS      2944(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         152(DI), R8
@@ -3288,55 +3374,6 @@ loop3:
 	ADDQ         200(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         176(DI), R8
-	MOVQ         q+8(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	MOVQ         184(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         192(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y9, Y9, Y9
-	VMOVUPS      192(SI), Y0
-	VMULPS       192(R12), Y0, Y1
-	VMOVUPS      Y1, Y13
-	VMULPS       192(R13), Y0, Y0
-	VMOVUPS      Y0, Y10
-	VMOVUPS      224(SI), Y0
-	VMULPS       224(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
-	VMULPS       224(R13), Y0, Y0
-	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 3072(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 3136(DI)
 	VMOVUPS      3072(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         152(DI), R8
@@ -3409,8 +3446,8 @@ loop5:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
-	VPBROADCASTD 184(DI), Y10
-	VPADDD       vectorVectors<>+992(SB), Y10, Y10
+	VPBROADCASTD 184(DI), Y7
+	VPADDD       vectorVectors<>+992(SB), Y7, Y7
 	MOVQ         192(DI), AX
 	ADDQ         AX, 176(DI)
 	MOVQ         bits+48(FP), SI
@@ -3421,83 +3458,83 @@ loop5:
 	XORL         BX, BX
 
 words7:
-	VPMULUDQ     vectorVectors<>+928(SB), Y10, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
 	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y4
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y5
-	VMOVSHDUP    Y5, Y6
-	VPXOR        Y2, Y6, Y6
-	VPXOR        2176(DI), Y6, Y6
-	VPSRLQ       $+32, Y4, Y7
-	VPXOR        2880(DI), Y7, Y7
-	VPADDD       vectorVectors<>+1024(SB), Y10, Y10
-	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
-	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
-	VMOVSHDUP    Y3, Y0
-	VPXOR        Y5, Y0, Y0
-	VPXOR        2240(DI), Y0, Y0
-	VPSRLQ       $+32, Y1, Y2
-	VPXOR        Y4, Y2, Y2
-	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     vectorVectors<>+928(SB), Y0, Y6
-	VPMULUDQ     vectorVectors<>+960(SB), Y2, Y7
-	VMOVSHDUP    Y7, Y5
-	VPXOR        Y3, Y5, Y5
-	VPXOR        2304(DI), Y5, Y5
-	VPSRLQ       $+32, Y6, Y4
-	VPXOR        Y1, Y4, Y4
-	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     vectorVectors<>+928(SB), Y5, Y0
-	VPMULUDQ     vectorVectors<>+960(SB), Y4, Y2
-	VMOVSHDUP    Y2, Y3
-	VPXOR        Y7, Y3, Y3
-	VPXOR        2368(DI), Y3, Y3
-	VPSRLQ       $+32, Y0, Y1
-	VPXOR        Y6, Y1, Y1
-	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y5
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y4
-	VMOVSHDUP    Y4, Y7
-	VPXOR        Y2, Y7, Y7
-	VPXOR        2432(DI), Y7, Y7
-	VPSRLQ       $+32, Y5, Y6
-	VPXOR        Y0, Y6, Y6
-	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y3
-	VPMULUDQ     vectorVectors<>+960(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y4
+	VPXOR        Y2, Y4, Y4
+	VPXOR        2176(DI), Y4, Y4
+	VPSRLQ       $+32, Y3, Y1
+	VPXOR        2880(DI), Y1, Y1
+	VPADDD       vectorVectors<>+1024(SB), Y7, Y7
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
 	VMOVSHDUP    Y1, Y2
-	VPXOR        Y4, Y2, Y2
-	VPXOR        2496(DI), Y2, Y2
+	VPXOR        Y0, Y2, Y2
+	VPXOR        2240(DI), Y2, Y2
+	VPSRLQ       $+32, Y4, Y0
+	VPXOR        Y3, Y0, Y0
+	VPXOR        2272(DI), Y0, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y3
+	VPXOR        Y1, Y3, Y3
+	VPXOR        2304(DI), Y3, Y3
+	VPSRLQ       $+32, Y2, Y1
+	VPXOR        Y4, Y1, Y1
+	VPXOR        2336(DI), Y1, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP    Y1, Y4
+	VPXOR        Y0, Y4, Y4
+	VPXOR        2368(DI), Y4, Y4
 	VPSRLQ       $+32, Y3, Y0
-	VPXOR        Y5, Y0, Y0
+	VPXOR        Y2, Y0, Y0
+	VPXOR        2400(DI), Y0, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y2
+	VPXOR        Y1, Y2, Y2
+	VPXOR        2432(DI), Y2, Y2
+	VPSRLQ       $+32, Y4, Y1
+	VPXOR        Y3, Y1, Y1
+	VPXOR        2464(DI), Y1, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP    Y1, Y3
+	VPXOR        Y0, Y3, Y3
+	VPXOR        2496(DI), Y3, Y3
+	VPSRLQ       $+32, Y2, Y0
+	VPXOR        Y4, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y7
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y6
-	VMOVSHDUP    Y6, Y4
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
-	VPSRLQ       $+32, Y7, Y5
-	VPXOR        Y3, Y5, Y5
-	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y2
-	VPMULUDQ     vectorVectors<>+960(SB), Y5, Y0
-	VMOVSHDUP    Y0, Y1
-	VPXOR        Y6, Y1, Y1
-	VPXOR        2624(DI), Y1, Y1
-	VPSRLQ       $+32, Y2, Y3
-	VPXOR        Y7, Y3, Y3
-	VPXOR        2656(DI), Y3, Y3
-	VPSLLQ       $+32, Y0, Y0
-	VPBLENDD     $+170, Y0, Y1, Y1
-	VPSLLQ       $+32, Y2, Y2
-	VPBLENDD     $+170, Y2, Y3, Y3
-	VPUNPCKLQDQ  Y3, Y1, Y8
-	VPUNPCKHQDQ  Y3, Y1, Y9
+	VPSRLQ       $+32, Y3, Y1
+	VPXOR        Y2, Y1, Y1
+	VPXOR        2592(DI), Y1, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP    Y1, Y2
+	VPXOR        Y0, Y2, Y2
+	VPXOR        2624(DI), Y2, Y2
+	VPSRLQ       $+32, Y4, Y0
+	VPXOR        Y3, Y0, Y0
+	VPXOR        2656(DI), Y0, Y0
+	VPSLLQ       $+32, Y1, Y1
+	VPBLENDD     $+170, Y1, Y2, Y2
+	VPSLLQ       $+32, Y4, Y4
+	VPBLENDD     $+170, Y4, Y0, Y0
+	VPUNPCKLQDQ  Y0, Y2, Y5
+	VPUNPCKHQDQ  Y0, Y2, Y6
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
@@ -3507,7 +3544,7 @@ words7:
 	VPBROADCASTD 176(DI), Y2
 	VPCMPGTD     Y0, Y2, Y2
 	VPAND        Y1, Y2, Y1
-	VMASKMOVPS   Y8, Y1, (SI)(BX*4)
+	VMASKMOVPS   Y5, Y1, (SI)(BX*4)
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
@@ -3517,7 +3554,7 @@ words7:
 	VPBROADCASTD 176(DI), Y2
 	VPCMPGTD     Y0, Y2, Y2
 	VPAND        Y1, Y2, Y1
-	VMASKMOVPS   Y9, Y1, 32(SI)(BX*4)
+	VMASKMOVPS   Y6, Y1, 32(SI)(BX*4)
 	ADDQ         $+16, BX
 	CMPQ         BX, 176(DI)
 	JLT          words7
@@ -3558,8 +3595,8 @@ words7:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
-	VPBROADCASTD 184(DI), Y10
-	VPADDD       vectorVectors<>+992(SB), Y10, Y10
+	VPBROADCASTD 184(DI), Y7
+	VPADDD       vectorVectors<>+992(SB), Y7, Y7
 	MOVQ         192(DI), AX
 	ADDQ         AX, 176(DI)
 	MOVQ         bits2+56(FP), SI
@@ -3570,83 +3607,83 @@ words7:
 	XORL         BX, BX
 
 words8:
-	VPMULUDQ     vectorVectors<>+928(SB), Y10, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
 	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y4
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y5
-	VMOVSHDUP    Y5, Y6
-	VPXOR        Y2, Y6, Y6
-	VPXOR        2176(DI), Y6, Y6
-	VPSRLQ       $+32, Y4, Y7
-	VPXOR        2880(DI), Y7, Y7
-	VPADDD       vectorVectors<>+1024(SB), Y10, Y10
-	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
-	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
-	VMOVSHDUP    Y3, Y0
-	VPXOR        Y5, Y0, Y0
-	VPXOR        2240(DI), Y0, Y0
-	VPSRLQ       $+32, Y1, Y2
-	VPXOR        Y4, Y2, Y2
-	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     vectorVectors<>+928(SB), Y0, Y6
-	VPMULUDQ     vectorVectors<>+960(SB), Y2, Y7
-	VMOVSHDUP    Y7, Y5
-	VPXOR        Y3, Y5, Y5
-	VPXOR        2304(DI), Y5, Y5
-	VPSRLQ       $+32, Y6, Y4
-	VPXOR        Y1, Y4, Y4
-	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     vectorVectors<>+928(SB), Y5, Y0
-	VPMULUDQ     vectorVectors<>+960(SB), Y4, Y2
-	VMOVSHDUP    Y2, Y3
-	VPXOR        Y7, Y3, Y3
-	VPXOR        2368(DI), Y3, Y3
-	VPSRLQ       $+32, Y0, Y1
-	VPXOR        Y6, Y1, Y1
-	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y5
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y4
-	VMOVSHDUP    Y4, Y7
-	VPXOR        Y2, Y7, Y7
-	VPXOR        2432(DI), Y7, Y7
-	VPSRLQ       $+32, Y5, Y6
-	VPXOR        Y0, Y6, Y6
-	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y3
-	VPMULUDQ     vectorVectors<>+960(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y4
+	VPXOR        Y2, Y4, Y4
+	VPXOR        2176(DI), Y4, Y4
+	VPSRLQ       $+32, Y3, Y1
+	VPXOR        2880(DI), Y1, Y1
+	VPADDD       vectorVectors<>+1024(SB), Y7, Y7
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
 	VMOVSHDUP    Y1, Y2
-	VPXOR        Y4, Y2, Y2
-	VPXOR        2496(DI), Y2, Y2
+	VPXOR        Y0, Y2, Y2
+	VPXOR        2240(DI), Y2, Y2
+	VPSRLQ       $+32, Y4, Y0
+	VPXOR        Y3, Y0, Y0
+	VPXOR        2272(DI), Y0, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y3
+	VPXOR        Y1, Y3, Y3
+	VPXOR        2304(DI), Y3, Y3
+	VPSRLQ       $+32, Y2, Y1
+	VPXOR        Y4, Y1, Y1
+	VPXOR        2336(DI), Y1, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP    Y1, Y4
+	VPXOR        Y0, Y4, Y4
+	VPXOR        2368(DI), Y4, Y4
 	VPSRLQ       $+32, Y3, Y0
-	VPXOR        Y5, Y0, Y0
+	VPXOR        Y2, Y0, Y0
+	VPXOR        2400(DI), Y0, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y2
+	VPXOR        Y1, Y2, Y2
+	VPXOR        2432(DI), Y2, Y2
+	VPSRLQ       $+32, Y4, Y1
+	VPXOR        Y3, Y1, Y1
+	VPXOR        2464(DI), Y1, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP    Y1, Y3
+	VPXOR        Y0, Y3, Y3
+	VPXOR        2496(DI), Y3, Y3
+	VPSRLQ       $+32, Y2, Y0
+	VPXOR        Y4, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y7
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y6
-	VMOVSHDUP    Y6, Y4
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
-	VPSRLQ       $+32, Y7, Y5
-	VPXOR        Y3, Y5, Y5
-	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y2
-	VPMULUDQ     vectorVectors<>+960(SB), Y5, Y0
-	VMOVSHDUP    Y0, Y1
-	VPXOR        Y6, Y1, Y1
-	VPXOR        2624(DI), Y1, Y1
-	VPSRLQ       $+32, Y2, Y3
-	VPXOR        Y7, Y3, Y3
-	VPXOR        2656(DI), Y3, Y3
-	VPSLLQ       $+32, Y0, Y0
-	VPBLENDD     $+170, Y0, Y1, Y1
-	VPSLLQ       $+32, Y2, Y2
-	VPBLENDD     $+170, Y2, Y3, Y3
-	VPUNPCKLQDQ  Y3, Y1, Y8
-	VPUNPCKHQDQ  Y3, Y1, Y9
+	VPSRLQ       $+32, Y3, Y1
+	VPXOR        Y2, Y1, Y1
+	VPXOR        2592(DI), Y1, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP    Y1, Y2
+	VPXOR        Y0, Y2, Y2
+	VPXOR        2624(DI), Y2, Y2
+	VPSRLQ       $+32, Y4, Y0
+	VPXOR        Y3, Y0, Y0
+	VPXOR        2656(DI), Y0, Y0
+	VPSLLQ       $+32, Y1, Y1
+	VPBLENDD     $+170, Y1, Y2, Y2
+	VPSLLQ       $+32, Y4, Y4
+	VPBLENDD     $+170, Y4, Y0, Y0
+	VPUNPCKLQDQ  Y0, Y2, Y5
+	VPUNPCKHQDQ  Y0, Y2, Y6
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
@@ -3656,7 +3693,7 @@ words8:
 	VPBROADCASTD 176(DI), Y2
 	VPCMPGTD     Y0, Y2, Y2
 	VPAND        Y1, Y2, Y1
-	VMASKMOVPS   Y8, Y1, (SI)(BX*4)
+	VMASKMOVPS   Y5, Y1, (SI)(BX*4)
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
@@ -3666,7 +3703,7 @@ words8:
 	VPBROADCASTD 176(DI), Y2
 	VPCMPGTD     Y0, Y2, Y2
 	VPAND        Y1, Y2, Y1
-	VMASKMOVPS   Y9, Y1, 32(SI)(BX*4)
+	VMASKMOVPS   Y6, Y1, 32(SI)(BX*4)
 	ADDQ         $+16, BX
 	CMPQ         BX, 176(DI)
 	JLT          words8
@@ -4248,24 +4285,24 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64BiasDropoutAddVector1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·linear64x64BiasDropoutAddVector1AVX512(SB), NOSPLIT, $0-100
+// func linear64x64BiasDropoutAddVector1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·linear64x64BiasDropoutAddVector1AVX512(SB), NOSPLIT, $0-92
 	MOVQ frame+0(FP), DI
-	MOVQ height+48(FP), AX
+	MOVQ height+40(FP), AX
 	MOVQ AX, (DI)
-	MOVQ first+56(FP), AX
+	MOVQ first+48(FP), AX
 	MOVQ AX, 8(DI)
-	MOVQ T+64(FP), AX
+	MOVQ T+56(FP), AX
 	MOVQ AX, 16(DI)
-	MOVL seed0+72(FP), AX
+	MOVL seed0+64(FP), AX
 	MOVQ AX, 24(DI)
-	MOVL seed1+76(FP), AX
+	MOVL seed1+68(FP), AX
 	MOVQ AX, 32(DI)
-	MOVL step+80(FP), AX
+	MOVL step+72(FP), AX
 	MOVQ AX, 40(DI)
-	MOVQ layer+88(FP), AX
+	MOVQ layer+80(FP), AX
 	MOVQ AX, 48(DI)
-	MOVL example+96(FP), AX
+	MOVL example+88(FP), AX
 	MOVQ AX, 56(DI)
 	MOVQ 24(DI), AX
 	MOVQ AX, 2048(DI)
@@ -4366,15 +4403,11 @@ loop1:
 	SHLQ            $+6, R8
 	MOVQ            x2+24(FP), AX
 	LEAQ            (AX)(R8*4), SI
-	MOVQ            72(DI), R8
-	SHLQ            $+6, R8
-	MOVQ            c+32(FP), AX
-	LEAQ            (AX)(R8*4), R12
-	MOVQ            bias+40(FP), R13
 	MOVQ            80(DI), R8
 	SHLQ            $+6, R8
 	MOVQ            y+16(FP), AX
-	LEAQ            (AX)(R8*4), R14
+	LEAQ            (AX)(R8*4), R12
+	MOVQ            bias+32(FP), R13
 	VPBROADCASTD    104(DI), Z27
 	VPADDD          vectorWideVectors<>+64(SB), Z27, Z27
 	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
@@ -4384,149 +4417,149 @@ loop1:
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
-	VMOVSHDUP       Z5, Z6
-	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
-	VPSRLQ          $+32, Z4, Z7
-	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
-	VMOVSHDUP       Z9, Z10
-	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
-	VMOVSHDUP       Z11, Z12
-	VPXORD.BCST     2304(DI), Z12, Z12
-	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
-	VMOVSHDUP       Z14, Z15
-	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
-	VPSRLQ          $+32, Z13, Z10
-	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
-	VMOVSHDUP       Z3, Z0
-	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
-	VPSRLQ          $+32, Z1, Z2
-	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
-	VMOVSHDUP       Z9, Z11
-	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
-	VPSRLQ          $+32, Z12, Z8
-	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
-	VMOVSHDUP       Z7, Z5
-	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
-	VPSRLQ          $+32, Z6, Z4
-	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
-	VMOVSHDUP       Z10, Z14
-	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
-	VPSRLQ          $+32, Z15, Z13
-	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
-	VMOVSHDUP       Z2, Z3
-	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
-	VPSRLQ          $+32, Z0, Z1
-	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPXORD.BCST     2432(DI), Z1, Z1
+	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z6
+	VMOVSHDUP       Z6, Z7
+	VPXORD.BCST     2240(DI), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z8
 	VMOVSHDUP       Z8, Z9
-	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
-	VPSRLQ          $+32, Z11, Z12
-	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
-	VMOVSHDUP       Z4, Z7
-	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
-	VPSRLQ          $+32, Z5, Z6
-	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
-	VMOVSHDUP       Z13, Z10
-	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
-	VPSRLQ          $+32, Z14, Z15
-	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
+	VPXORD.BCST     2304(DI), Z9, Z9
+	VPXORD.BCST     2368(DI), Z6, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2080(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPXORD.BCST     2432(DI), Z8, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z5, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
 	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
+	VPTERNLOGD.BCST $+150, 2096(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2104(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2096(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2104(DI), Z9, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z3
+	VPTERNLOGD.BCST $+150, 2112(DI), Z1, Z3
+	VPSRLQ          $+32, Z2, Z1
+	VPTERNLOGD.BCST $+150, 2120(DI), Z4, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z9
+	VPTERNLOGD.BCST $+150, 2112(DI), Z8, Z9
+	VPSRLQ          $+32, Z5, Z8
+	VPTERNLOGD.BCST $+150, 2120(DI), Z7, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z4
+	VPTERNLOGD.BCST $+150, 2128(DI), Z0, Z4
 	VPSRLQ          $+32, Z3, Z0
-	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
-	VMOVSHDUP       Z12, Z8
-	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
-	VPSRLQ          $+32, Z9, Z11
-	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
-	VMOVSHDUP       Z6, Z4
+	VPTERNLOGD.BCST $+150, 2136(DI), Z2, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z7
+	VPTERNLOGD.BCST $+150, 2128(DI), Z6, Z7
+	VPSRLQ          $+32, Z9, Z6
+	VPTERNLOGD.BCST $+150, 2136(DI), Z5, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z2
+	VPTERNLOGD.BCST $+150, 2144(DI), Z1, Z2
+	VPSRLQ          $+32, Z4, Z1
+	VPTERNLOGD.BCST $+150, 2152(DI), Z3, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z5
+	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z5
+	VPSRLQ          $+32, Z7, Z8
+	VPTERNLOGD.BCST $+150, 2152(DI), Z9, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z3
+	VPTERNLOGD.BCST $+150, 2160(DI), Z0, Z3
+	VPSRLQ          $+32, Z2, Z0
+	VPTERNLOGD.BCST $+150, 2168(DI), Z4, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z9
+	VPTERNLOGD.BCST $+150, 2160(DI), Z6, Z9
+	VPSRLQ          $+32, Z5, Z6
+	VPTERNLOGD.BCST $+150, 2168(DI), Z7, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
-	VPSRLQ          $+32, Z7, Z5
-	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
-	VMOVSHDUP       Z15, Z13
-	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
-	VPSRLQ          $+32, Z10, Z14
-	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
-	VMOVSHDUP       Z0, Z1
-	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
-	VPSRLQ          $+32, Z2, Z3
-	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
-	VMOVSHDUP       Z11, Z12
-	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
-	VPSRLQ          $+32, Z8, Z9
-	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
+	VPSRLQ          $+32, Z3, Z1
+	VPTERNLOGD.BCST $+150, 2184(DI), Z2, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2176(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPTERNLOGD.BCST $+150, 2184(DI), Z5, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2192(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2200(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2200(DI), Z9, Z6
 	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z0, K6, Z1
-	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z28
-	VPUNPCKHQDQ     Z3, Z1, Z29
+	VMOVSLDUP       Z1, K6, Z2
+	VMOVSLDUP       Z4, K6, Z0
+	VPUNPCKLQDQ     Z0, Z2, Z28
+	VPUNPCKHQDQ     Z0, Z2, Z29
 	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z11, K6, Z12
-	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z30
-	VPUNPCKHQDQ     Z9, Z12, Z31
+	VMOVSLDUP       Z8, K6, Z5
+	VMOVSLDUP       Z7, K6, Z6
+	VPUNPCKLQDQ     Z6, Z5, Z30
+	VPUNPCKHQDQ     Z6, Z5, Z31
 	VMOVUPS         (R12), Z0
 	VADDPS          (R13), Z0, Z0
 	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
 	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VADDPS          (SI), Z0, Z0
-	VMOVUPS         Z0, (R14)
+	VMOVUPS         Z0, (R12)
 	VMOVUPS         64(R12), Z0
 	VADDPS          64(R13), Z0, Z0
 	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
 	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VADDPS          64(SI), Z0, Z0
-	VMOVUPS         Z0, 64(R14)
+	VMOVUPS         Z0, 64(R12)
 	VMOVUPS         128(R12), Z0
 	VADDPS          128(R13), Z0, Z0
 	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
 	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VADDPS          128(SI), Z0, Z0
-	VMOVUPS         Z0, 128(R14)
+	VMOVUPS         Z0, 128(R12)
 	VMOVUPS         192(R12), Z0
 	VADDPS          192(R13), Z0, Z0
 	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
 	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VADDPS          192(SI), Z0, Z0
-	VMOVUPS         Z0, 192(R14)
+	VMOVUPS         Z0, 192(R12)
 	MOVQ            72(DI), AX
 	INCQ            AX
 	MOVQ            AX, 72(DI)
@@ -4537,24 +4570,24 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64BiasDropoutAddVector1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·linear64x64BiasDropoutAddVector1AVX2(SB), NOSPLIT, $0-100
+// func linear64x64BiasDropoutAddVector1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·linear64x64BiasDropoutAddVector1AVX2(SB), NOSPLIT, $0-92
 	MOVQ         frame+0(FP), DI
-	MOVQ         height+48(FP), AX
+	MOVQ         height+40(FP), AX
 	MOVQ         AX, (DI)
-	MOVQ         first+56(FP), AX
+	MOVQ         first+48(FP), AX
 	MOVQ         AX, 8(DI)
-	MOVQ         T+64(FP), AX
+	MOVQ         T+56(FP), AX
 	MOVQ         AX, 16(DI)
-	MOVL         seed0+72(FP), AX
+	MOVL         seed0+64(FP), AX
 	MOVQ         AX, 24(DI)
-	MOVL         seed1+76(FP), AX
+	MOVL         seed1+68(FP), AX
 	MOVQ         AX, 32(DI)
-	MOVL         step+80(FP), AX
+	MOVL         step+72(FP), AX
 	MOVQ         AX, 40(DI)
-	MOVQ         layer+88(FP), AX
+	MOVQ         layer+80(FP), AX
 	MOVQ         AX, 48(DI)
-	MOVL         example+96(FP), AX
+	MOVL         example+88(FP), AX
 	MOVQ         AX, 56(DI)
 	MOVQ         24(DI), AX
 	VMOVD        AX, X0
@@ -4703,98 +4736,171 @@ loop1:
 	SHLQ         $+6, R8
 	MOVQ         x2+24(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         72(DI), R8
-	SHLQ         $+6, R8
-	MOVQ         c+32(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         bias+40(FP), R13
 	MOVQ         80(DI), R8
 	SHLQ         $+6, R8
 	MOVQ         y+16(FP), AX
-	LEAQ         (AX)(R8*4), R14
-	VPBROADCASTD 104(DI), Y12
-	VPADDD       vectorVectors<>+992(SB), Y12, Y12
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         bias+32(FP), R13
+	VPBROADCASTD 104(DI), Y10
+	VPADDD       vectorVectors<>+992(SB), Y10, Y10
 	XORL         BX, BX
 
 loop3:
-	VPMULUDQ    vectorVectors<>+928(SB), Y12, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y10, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       2688(DI), Y1, Y1
 	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       2752(DI), Y3, Y3
 	VPXOR       2816(DI), Y0, Y0
-	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y4
-	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y5
-	VMOVSHDUP   Y5, Y6
-	VPXOR       Y2, Y6, Y6
-	VPXOR       2176(DI), Y6, Y6
-	VPSRLQ      $+32, Y4, Y7
-	VPXOR       2880(DI), Y7, Y7
-	VPADDD      vectorVectors<>+1024(SB), Y12, Y12
-	VPMULUDQ    vectorVectors<>+928(SB), Y6, Y1
-	VPMULUDQ    vectorVectors<>+960(SB), Y7, Y3
-	VMOVSHDUP   Y3, Y0
-	VPXOR       Y5, Y0, Y0
-	VPXOR       2240(DI), Y0, Y0
-	VPSRLQ      $+32, Y1, Y2
-	VPXOR       Y4, Y2, Y2
-	VPXOR       2272(DI), Y2, Y2
-	VPMULUDQ    vectorVectors<>+928(SB), Y0, Y6
-	VPMULUDQ    vectorVectors<>+960(SB), Y2, Y7
-	VMOVSHDUP   Y7, Y5
-	VPXOR       Y3, Y5, Y5
-	VPXOR       2304(DI), Y5, Y5
-	VPSRLQ      $+32, Y6, Y4
-	VPXOR       Y1, Y4, Y4
-	VPXOR       2336(DI), Y4, Y4
-	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y0
-	VPMULUDQ    vectorVectors<>+960(SB), Y4, Y2
-	VMOVSHDUP   Y2, Y3
-	VPXOR       Y7, Y3, Y3
-	VPXOR       2368(DI), Y3, Y3
-	VPSRLQ      $+32, Y0, Y1
-	VPXOR       Y6, Y1, Y1
-	VPXOR       2400(DI), Y1, Y1
-	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y5
-	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y4
-	VMOVSHDUP   Y4, Y7
-	VPXOR       Y2, Y7, Y7
-	VPXOR       2432(DI), Y7, Y7
-	VPSRLQ      $+32, Y5, Y6
-	VPXOR       Y0, Y6, Y6
-	VPXOR       2464(DI), Y6, Y6
-	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y3
-	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y4
+	VPXOR       Y2, Y4, Y4
+	VPXOR       2176(DI), Y4, Y4
+	VPSRLQ      $+32, Y3, Y1
+	VPXOR       2880(DI), Y1, Y1
+	VPADDD      vectorVectors<>+1024(SB), Y10, Y5
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       2688(DI), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y7, Y8
+	VMOVSHDUP   Y8, Y9
+	VPXOR       2752(DI), Y9, Y9
+	VPXOR       2816(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       Y8, Y7, Y7
+	VPXOR       2176(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y8
+	VPXOR       2880(DI), Y8, Y8
+	VPADDD      vectorVectors<>+1024(SB), Y5, Y10
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
 	VMOVSHDUP   Y1, Y2
-	VPXOR       Y4, Y2, Y2
-	VPXOR       2496(DI), Y2, Y2
+	VPXOR       Y0, Y2, Y2
+	VPXOR       2240(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y0
+	VPXOR       Y3, Y0, Y0
+	VPXOR       2272(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y5
+	VPXOR       Y6, Y5, Y5
+	VPXOR       2240(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y6
+	VPXOR       Y9, Y6, Y6
+	VPXOR       2272(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y3
+	VPXOR       Y1, Y3, Y3
+	VPXOR       2304(DI), Y3, Y3
+	VPSRLQ      $+32, Y2, Y1
+	VPXOR       Y4, Y1, Y1
+	VPXOR       2336(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y5
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y9
+	VPXOR       Y8, Y9, Y9
+	VPXOR       2304(DI), Y9, Y9
+	VPSRLQ      $+32, Y5, Y8
+	VPXOR       Y7, Y8, Y8
+	VPXOR       2336(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y4
+	VPXOR       Y0, Y4, Y4
+	VPXOR       2368(DI), Y4, Y4
 	VPSRLQ      $+32, Y3, Y0
-	VPXOR       Y5, Y0, Y0
+	VPXOR       Y2, Y0, Y0
+	VPXOR       2400(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y7
+	VPXOR       Y6, Y7, Y7
+	VPXOR       2368(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y6
+	VPXOR       Y5, Y6, Y6
+	VPXOR       2400(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y2
+	VPXOR       Y1, Y2, Y2
+	VPXOR       2432(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y1
+	VPXOR       Y3, Y1, Y1
+	VPXOR       2464(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y5
+	VPXOR       Y8, Y5, Y5
+	VPXOR       2432(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y8
+	VPXOR       Y9, Y8, Y8
+	VPXOR       2464(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y3
+	VPXOR       Y0, Y3, Y3
+	VPXOR       2496(DI), Y3, Y3
+	VPSRLQ      $+32, Y2, Y0
+	VPXOR       Y4, Y0, Y0
 	VPXOR       2528(DI), Y0, Y0
-	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y7
-	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y6
-	VMOVSHDUP   Y6, Y4
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y5
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y9
+	VPXOR       Y6, Y9, Y9
+	VPXOR       2496(DI), Y9, Y9
+	VPSRLQ      $+32, Y5, Y6
+	VPXOR       Y7, Y6, Y6
+	VPXOR       2528(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2560(DI), Y4, Y4
-	VPSRLQ      $+32, Y7, Y5
-	VPXOR       Y3, Y5, Y5
-	VPXOR       2592(DI), Y5, Y5
-	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y2
-	VPMULUDQ    vectorVectors<>+960(SB), Y5, Y0
-	VMOVSHDUP   Y0, Y1
-	VPXOR       Y6, Y1, Y1
-	VPXOR       2624(DI), Y1, Y1
-	VPSRLQ      $+32, Y2, Y3
-	VPXOR       Y7, Y3, Y3
-	VPXOR       2656(DI), Y3, Y3
-	VPSLLQ      $+32, Y0, Y0
-	VPBLENDD    $+170, Y0, Y1, Y1
-	VPSLLQ      $+32, Y2, Y2
-	VPBLENDD    $+170, Y2, Y3, Y3
-	VPUNPCKLQDQ Y3, Y1, Y13
-	VPUNPCKHQDQ Y3, Y1, Y14
-	VPXOR       vectorVectors<>+1056(SB), Y13, Y0
+	VPSRLQ      $+32, Y3, Y1
+	VPXOR       Y2, Y1, Y1
+	VPXOR       2592(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       Y8, Y7, Y7
+	VPXOR       2560(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y8
+	VPXOR       Y5, Y8, Y8
+	VPXOR       2592(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y2
+	VPXOR       Y0, Y2, Y2
+	VPXOR       2624(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y0
+	VPXOR       Y3, Y0, Y0
+	VPXOR       2656(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y5
+	VPXOR       Y6, Y5, Y5
+	VPXOR       2624(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y6
+	VPXOR       Y9, Y6, Y6
+	VPXOR       2656(DI), Y6, Y6
+	VPSLLQ      $+32, Y1, Y1
+	VPBLENDD    $+170, Y1, Y2, Y2
+	VPSLLQ      $+32, Y4, Y4
+	VPBLENDD    $+170, Y4, Y0, Y0
+	VPUNPCKLQDQ Y0, Y2, Y11
+	VPUNPCKHQDQ Y0, Y2, Y12
+	VPSLLQ      $+32, Y8, Y8
+	VPBLENDD    $+170, Y8, Y5, Y5
+	VPSLLQ      $+32, Y7, Y7
+	VPBLENDD    $+170, Y7, Y6, Y6
+	VPUNPCKLQDQ Y6, Y5, Y13
+	VPUNPCKHQDQ Y6, Y5, Y14
+	VPXOR       vectorVectors<>+1056(SB), Y11, Y0
 	VMOVUPS     vectorVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     (R12)(BX*4), Y1
@@ -4802,8 +4908,8 @@ loop3:
 	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
 	VADDPS      (SI)(BX*4), Y0, Y0
-	VMOVUPS     Y0, (R14)(BX*4)
-	VPXOR       vectorVectors<>+1056(SB), Y14, Y0
+	VMOVUPS     Y0, (R12)(BX*4)
+	VPXOR       vectorVectors<>+1056(SB), Y12, Y0
 	VMOVUPS     vectorVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     32(R12)(BX*4), Y1
@@ -4811,8 +4917,26 @@ loop3:
 	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
 	VADDPS      32(SI)(BX*4), Y0, Y0
-	VMOVUPS     Y0, 32(R14)(BX*4)
-	ADDQ        $+16, BX
+	VMOVUPS     Y0, 32(R12)(BX*4)
+	VPXOR       vectorVectors<>+1056(SB), Y13, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
+	VPCMPGTD    Y0, Y1, Y0
+	VMOVUPS     64(R12)(BX*4), Y1
+	VADDPS      64(R13)(BX*4), Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
+	VANDNPS     Y1, Y0, Y0
+	VADDPS      64(SI)(BX*4), Y0, Y0
+	VMOVUPS     Y0, 64(R12)(BX*4)
+	VPXOR       vectorVectors<>+1056(SB), Y14, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
+	VPCMPGTD    Y0, Y1, Y0
+	VMOVUPS     96(R12)(BX*4), Y1
+	VADDPS      96(R13)(BX*4), Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
+	VANDNPS     Y1, Y0, Y0
+	VADDPS      96(SI)(BX*4), Y0, Y0
+	VMOVUPS     Y0, 96(R12)(BX*4)
+	ADDQ        $+32, BX
 	CMPQ        BX, $+64
 	JLT         loop3
 	MOVQ        72(DI), AX
@@ -5191,12 +5315,12 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64SourceBiasVector1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x64SourceBiasVector1AVX512(SB), NOSPLIT, $0-48
+// func linear64x64SourceBiasVector1AVX512(frame *uint8, y *float32, bias *float32, height int, first int)
+TEXT ·linear64x64SourceBiasVector1AVX512(SB), NOSPLIT, $0-40
 	MOVQ frame+0(FP), DI
-	MOVQ height+32(FP), AX
+	MOVQ height+24(FP), AX
 	MOVQ AX, (DI)
-	MOVQ first+40(FP), AX
+	MOVQ first+32(FP), AX
 	MOVQ AX, 8(DI)
 	MOVQ $+0, R8
 	MOVQ R8, 24(DI)
@@ -5210,27 +5334,23 @@ loop1:
 	MOVQ    8(DI), R8
 	ADDQ    24(DI), R8
 	MOVQ    R8, 32(DI)
-	MOVQ    24(DI), R8
-	SHLQ    $+6, R8
-	MOVQ    c+16(FP), AX
-	LEAQ    (AX)(R8*4), SI
-	MOVQ    bias+24(FP), R12
 	MOVQ    32(DI), R8
 	SHLQ    $+6, R8
 	MOVQ    y+8(FP), AX
-	LEAQ    (AX)(R8*4), R13
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    bias+16(FP), R12
 	VMOVUPS (SI), Z0
 	VADDPS  (R12), Z0, Z0
-	VMOVUPS Z0, (R13)
+	VMOVUPS Z0, (SI)
 	VMOVUPS 64(SI), Z0
 	VADDPS  64(R12), Z0, Z0
-	VMOVUPS Z0, 64(R13)
+	VMOVUPS Z0, 64(SI)
 	VMOVUPS 128(SI), Z0
 	VADDPS  128(R12), Z0, Z0
-	VMOVUPS Z0, 128(R13)
+	VMOVUPS Z0, 128(SI)
 	VMOVUPS 192(SI), Z0
 	VADDPS  192(R12), Z0, Z0
-	VMOVUPS Z0, 192(R13)
+	VMOVUPS Z0, 192(SI)
 	MOVQ    24(DI), AX
 	INCQ    AX
 	MOVQ    AX, 24(DI)
@@ -5241,12 +5361,12 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64SourceBiasVector1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x64SourceBiasVector1AVX2(SB), NOSPLIT, $0-48
+// func linear64x64SourceBiasVector1AVX2(frame *uint8, y *float32, bias *float32, height int, first int)
+TEXT ·linear64x64SourceBiasVector1AVX2(SB), NOSPLIT, $0-40
 	MOVQ frame+0(FP), DI
-	MOVQ height+32(FP), AX
+	MOVQ height+24(FP), AX
 	MOVQ AX, (DI)
-	MOVQ first+40(FP), AX
+	MOVQ first+32(FP), AX
 	MOVQ AX, 8(DI)
 	MOVQ $+0, R8
 	MOVQ R8, 24(DI)
@@ -5260,39 +5380,35 @@ loop1:
 	MOVQ    8(DI), R8
 	ADDQ    24(DI), R8
 	MOVQ    R8, 32(DI)
-	MOVQ    24(DI), R8
-	SHLQ    $+6, R8
-	MOVQ    c+16(FP), AX
-	LEAQ    (AX)(R8*4), SI
-	MOVQ    bias+24(FP), R12
 	MOVQ    32(DI), R8
 	SHLQ    $+6, R8
 	MOVQ    y+8(FP), AX
-	LEAQ    (AX)(R8*4), R13
+	LEAQ    (AX)(R8*4), SI
+	MOVQ    bias+16(FP), R12
 	VMOVUPS (SI), Y0
 	VADDPS  (R12), Y0, Y0
-	VMOVUPS Y0, (R13)
+	VMOVUPS Y0, (SI)
 	VMOVUPS 32(SI), Y0
 	VADDPS  32(R12), Y0, Y0
-	VMOVUPS Y0, 32(R13)
+	VMOVUPS Y0, 32(SI)
 	VMOVUPS 64(SI), Y0
 	VADDPS  64(R12), Y0, Y0
-	VMOVUPS Y0, 64(R13)
+	VMOVUPS Y0, 64(SI)
 	VMOVUPS 96(SI), Y0
 	VADDPS  96(R12), Y0, Y0
-	VMOVUPS Y0, 96(R13)
+	VMOVUPS Y0, 96(SI)
 	VMOVUPS 128(SI), Y0
 	VADDPS  128(R12), Y0, Y0
-	VMOVUPS Y0, 128(R13)
+	VMOVUPS Y0, 128(SI)
 	VMOVUPS 160(SI), Y0
 	VADDPS  160(R12), Y0, Y0
-	VMOVUPS Y0, 160(R13)
+	VMOVUPS Y0, 160(SI)
 	VMOVUPS 192(SI), Y0
 	VADDPS  192(R12), Y0, Y0
-	VMOVUPS Y0, 192(R13)
+	VMOVUPS Y0, 192(SI)
 	VMOVUPS 224(SI), Y0
 	VADDPS  224(R12), Y0, Y0
-	VMOVUPS Y0, 224(R13)
+	VMOVUPS Y0, 224(SI)
 	MOVQ    24(DI), AX
 	INCQ    AX
 	MOVQ    AX, 24(DI)
@@ -5472,146 +5588,76 @@ loop3:
 	MOVQ          224(DI), R8
 	MOVQ          k+16(FP), AX
 	LEAQ          (AX)(R8*4), R13
-	VPXORD        Z30, Z30, Z30
-	VPXORD        Z28, Z28, Z28
-	VPXORD        Z26, Z26, Z26
-	VPXORD        Z24, Z24, Z24
-	VPXORD        Z22, Z22, Z22
-	VPXORD        Z20, Z20, Z20
-	VPXORD        Z18, Z18, Z18
-	VPXORD        Z16, Z16, Z16
+	VPXORD        Z31, Z31, Z31
+	VPXORD        Z27, Z27, Z27
 	VMOVUPS       (SI), Z0
 	VMULPS        (R12), Z0, Z1
-	VMOVUPS       Z1, Z31
+	VMOVUPS       Z1, Z28
 	VMULPS        (R13), Z0, Z0
 	VMOVUPS       Z0, Z29
 	VMOVUPS       64(SI), Z0
 	VMULPS        64(R12), Z0, Z1
-	VMOVUPS       Z1, Z27
+	VMOVUPS       Z1, Z30
 	VMULPS        64(R13), Z0, Z0
-	VMOVUPS       Z0, Z25
+	VUNPCKLPS     Z29, Z28, Z1
+	VUNPCKLPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z31, Z31
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z31, Z31
+	VUNPCKHPS     Z29, Z28, Z1
+	VUNPCKHPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z31, Z31
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z31, Z31
 	VMOVUPS       128(SI), Z0
 	VMULPS        128(R12), Z0, Z1
-	VMOVUPS       Z1, Z23
+	VMOVUPS       Z1, Z28
 	VMULPS        128(R13), Z0, Z0
-	VMOVUPS       Z0, Z21
+	VMOVUPS       Z0, Z29
 	VMOVUPS       192(SI), Z0
 	VMULPS        192(R12), Z0, Z1
-	VMOVUPS       Z1, Z19
+	VMOVUPS       Z1, Z30
 	VMULPS        192(R13), Z0, Z0
-	VMOVUPS       Z0, Z17
+	VUNPCKLPS     Z29, Z28, Z1
+	VUNPCKLPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z27, Z27
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z27, Z27
+	VUNPCKHPS     Z29, Z28, Z1
+	VUNPCKHPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z27, Z27
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z27, Z27
+	VEXTRACTF64X4 $+1, Z31, Y0
+	VADDPS        Y0, Y31, Y31
+	VEXTRACTF32X4 $+1, Y31, X0
+	VADDPS        X0, X31, X31
+	VSHUFF32X4    $+0, Z31, Z31, Z31
 	VPERMILPS     $+0, Z31, Z0
-	VADDPS        Z0, Z30, Z30
+	VMOVUPS       Z0, 2240(DI)
 	VPERMILPS     $+85, Z31, Z0
-	VADDPS        Z0, Z30, Z30
+	VMOVUPS       Z0, 2304(DI)
 	VPERMILPS     $+170, Z31, Z0
-	VADDPS        Z0, Z30, Z30
+	VMOVUPS       Z0, 2368(DI)
 	VPERMILPS     $+255, Z31, Z0
-	VADDPS        Z0, Z30, Z30
-	VPERMILPS     $+0, Z29, Z0
-	VADDPS        Z0, Z28, Z28
-	VPERMILPS     $+85, Z29, Z0
-	VADDPS        Z0, Z28, Z28
-	VPERMILPS     $+170, Z29, Z0
-	VADDPS        Z0, Z28, Z28
-	VPERMILPS     $+255, Z29, Z0
-	VADDPS        Z0, Z28, Z28
+	VMOVUPS       Z0, 2432(DI)
+	VEXTRACTF64X4 $+1, Z27, Y0
+	VADDPS        Y0, Y27, Y27
+	VEXTRACTF32X4 $+1, Y27, X0
+	VADDPS        X0, X27, X27
+	VSHUFF32X4    $+0, Z27, Z27, Z27
 	VPERMILPS     $+0, Z27, Z0
-	VADDPS        Z0, Z26, Z26
+	VMOVUPS       Z0, 2496(DI)
 	VPERMILPS     $+85, Z27, Z0
-	VADDPS        Z0, Z26, Z26
+	VMOVUPS       Z0, 2560(DI)
 	VPERMILPS     $+170, Z27, Z0
-	VADDPS        Z0, Z26, Z26
+	VMOVUPS       Z0, 2624(DI)
 	VPERMILPS     $+255, Z27, Z0
-	VADDPS        Z0, Z26, Z26
-	VPERMILPS     $+0, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+85, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+170, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+255, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+0, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+85, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+170, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+255, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+0, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+85, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+170, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+255, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+0, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+85, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+170, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+255, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+0, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VPERMILPS     $+85, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VPERMILPS     $+170, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VPERMILPS     $+255, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VEXTRACTF64X4 $+1, Z30, Y0
-	VADDPS        Y0, Y30, Y30
-	VEXTRACTF32X4 $+1, Y30, X0
-	VADDPS        X0, X30, X30
-	VBROADCASTSS  X30, Z30
-	VMOVUPS       Z30, 2240(DI)
-	VEXTRACTF64X4 $+1, Z28, Y0
-	VADDPS        Y0, Y28, Y28
-	VEXTRACTF32X4 $+1, Y28, X0
-	VADDPS        X0, X28, X28
-	VBROADCASTSS  X28, Z28
-	VMOVUPS       Z28, 2304(DI)
-	VEXTRACTF64X4 $+1, Z26, Y0
-	VADDPS        Y0, Y26, Y26
-	VEXTRACTF32X4 $+1, Y26, X0
-	VADDPS        X0, X26, X26
-	VBROADCASTSS  X26, Z26
-	VMOVUPS       Z26, 2368(DI)
-	VEXTRACTF64X4 $+1, Z24, Y0
-	VADDPS        Y0, Y24, Y24
-	VEXTRACTF32X4 $+1, Y24, X0
-	VADDPS        X0, X24, X24
-	VBROADCASTSS  X24, Z24
-	VMOVUPS       Z24, 2432(DI)
-	VEXTRACTF64X4 $+1, Z22, Y0
-	VADDPS        Y0, Y22, Y22
-	VEXTRACTF32X4 $+1, Y22, X0
-	VADDPS        X0, X22, X22
-	VBROADCASTSS  X22, Z22
-	VMOVUPS       Z22, 2496(DI)
-	VEXTRACTF64X4 $+1, Z20, Y0
-	VADDPS        Y0, Y20, Y20
-	VEXTRACTF32X4 $+1, Y20, X0
-	VADDPS        X0, X20, X20
-	VBROADCASTSS  X20, Z20
-	VMOVUPS       Z20, 2560(DI)
-	VEXTRACTF64X4 $+1, Z18, Y0
-	VADDPS        Y0, Y18, Y18
-	VEXTRACTF32X4 $+1, Y18, X0
-	VADDPS        X0, X18, X18
-	VBROADCASTSS  X18, Z18
-	VMOVUPS       Z18, 2624(DI)
-	VEXTRACTF64X4 $+1, Z16, Y0
-	VADDPS        Y0, Y16, Y16
-	VEXTRACTF32X4 $+1, Y16, X0
-	VADDPS        X0, X16, X16
-	VBROADCASTSS  X16, Z16
-	VMOVUPS       Z16, 2688(DI)
+	VMOVUPS       Z0, 2688(DI)
 	VMOVUPS       2240(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          184(DI), R8
@@ -5713,8 +5759,8 @@ loop5:
 	MOVQ         DX, 2368(DI)
 	XORL         2088(DI), AX
 	MOVQ         AX, 2432(DI)
-	VPBROADCASTD 216(DI), Z20
-	VPADDD       vectorWideVectors<>+64(SB), Z20, Z20
+	VPBROADCASTD 216(DI), Z14
+	VPADDD       vectorWideVectors<>+64(SB), Z14, Z14
 	MOVQ         224(DI), AX
 	ADDQ         AX, 208(DI)
 	MOVQ         bits+48(FP), SI
@@ -5725,152 +5771,152 @@ loop5:
 	XORL         BX, BX
 
 words7:
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z20, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
 	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
-	VMOVSHDUP       Z5, Z6
-	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
-	VPSRLQ          $+32, Z4, Z7
-	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z20, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
-	VMOVSHDUP       Z9, Z10
-	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
-	VMOVSHDUP       Z11, Z12
-	VPXORD.BCST     2304(DI), Z12, Z12
-	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
-	VMOVSHDUP       Z14, Z15
-	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
-	VPSRLQ          $+32, Z13, Z10
-	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z20
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
-	VMOVSHDUP       Z3, Z0
-	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
-	VPSRLQ          $+32, Z1, Z2
-	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
-	VMOVSHDUP       Z9, Z11
-	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
-	VPSRLQ          $+32, Z12, Z8
-	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
-	VMOVSHDUP       Z7, Z5
-	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
-	VPSRLQ          $+32, Z6, Z4
-	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
-	VMOVSHDUP       Z10, Z14
-	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
-	VPSRLQ          $+32, Z15, Z13
-	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
-	VMOVSHDUP       Z2, Z3
-	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
-	VPSRLQ          $+32, Z0, Z1
-	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPXORD.BCST     2432(DI), Z1, Z1
+	VPADDD.BCST     vectorWords<>+116(SB), Z14, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z6
+	VMOVSHDUP       Z6, Z7
+	VPXORD.BCST     2240(DI), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z8
 	VMOVSHDUP       Z8, Z9
-	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
-	VPSRLQ          $+32, Z11, Z12
-	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
-	VMOVSHDUP       Z4, Z7
-	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
-	VPSRLQ          $+32, Z5, Z6
-	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
-	VMOVSHDUP       Z13, Z10
-	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
-	VPSRLQ          $+32, Z14, Z15
-	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
+	VPXORD.BCST     2304(DI), Z9, Z9
+	VPXORD.BCST     2368(DI), Z6, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2080(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPXORD.BCST     2432(DI), Z8, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z5, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
 	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
+	VPTERNLOGD.BCST $+150, 2096(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2104(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2096(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2104(DI), Z9, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z3
+	VPTERNLOGD.BCST $+150, 2112(DI), Z1, Z3
+	VPSRLQ          $+32, Z2, Z1
+	VPTERNLOGD.BCST $+150, 2120(DI), Z4, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z9
+	VPTERNLOGD.BCST $+150, 2112(DI), Z8, Z9
+	VPSRLQ          $+32, Z5, Z8
+	VPTERNLOGD.BCST $+150, 2120(DI), Z7, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z4
+	VPTERNLOGD.BCST $+150, 2128(DI), Z0, Z4
 	VPSRLQ          $+32, Z3, Z0
-	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
-	VMOVSHDUP       Z12, Z8
-	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
-	VPSRLQ          $+32, Z9, Z11
-	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
-	VMOVSHDUP       Z6, Z4
+	VPTERNLOGD.BCST $+150, 2136(DI), Z2, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z7
+	VPTERNLOGD.BCST $+150, 2128(DI), Z6, Z7
+	VPSRLQ          $+32, Z9, Z6
+	VPTERNLOGD.BCST $+150, 2136(DI), Z5, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z2
+	VPTERNLOGD.BCST $+150, 2144(DI), Z1, Z2
+	VPSRLQ          $+32, Z4, Z1
+	VPTERNLOGD.BCST $+150, 2152(DI), Z3, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z5
+	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z5
+	VPSRLQ          $+32, Z7, Z8
+	VPTERNLOGD.BCST $+150, 2152(DI), Z9, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z3
+	VPTERNLOGD.BCST $+150, 2160(DI), Z0, Z3
+	VPSRLQ          $+32, Z2, Z0
+	VPTERNLOGD.BCST $+150, 2168(DI), Z4, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z9
+	VPTERNLOGD.BCST $+150, 2160(DI), Z6, Z9
+	VPSRLQ          $+32, Z5, Z6
+	VPTERNLOGD.BCST $+150, 2168(DI), Z7, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
-	VPSRLQ          $+32, Z7, Z5
-	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
-	VMOVSHDUP       Z15, Z13
-	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
-	VPSRLQ          $+32, Z10, Z14
-	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
-	VMOVSHDUP       Z0, Z1
-	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
-	VPSRLQ          $+32, Z2, Z3
-	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
-	VMOVSHDUP       Z11, Z12
-	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
-	VPSRLQ          $+32, Z8, Z9
-	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
+	VPSRLQ          $+32, Z3, Z1
+	VPTERNLOGD.BCST $+150, 2184(DI), Z2, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2176(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPTERNLOGD.BCST $+150, 2184(DI), Z5, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2192(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2200(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2200(DI), Z9, Z6
 	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z0, K6, Z1
-	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z16
-	VPUNPCKHQDQ     Z3, Z1, Z17
+	VMOVSLDUP       Z1, K6, Z2
+	VMOVSLDUP       Z4, K6, Z0
+	VPUNPCKLQDQ     Z0, Z2, Z10
+	VPUNPCKHQDQ     Z0, Z2, Z11
 	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z11, K6, Z12
-	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z18
-	VPUNPCKHQDQ     Z9, Z12, Z19
+	VMOVSLDUP       Z8, K6, Z5
+	VMOVSLDUP       Z7, K6, Z6
+	VPUNPCKLQDQ     Z6, Z5, Z12
+	VPUNPCKHQDQ     Z6, Z5, Z13
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 200(DI), Z0, K7
 	VPCMPD.BCST     $+1, 208(DI), Z0, K7, K6
-	VMOVUPS         Z16, K6, (SI)(BX*4)
+	VMOVUPS         Z10, K6, (SI)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 200(DI), Z0, K7
 	VPCMPD.BCST     $+1, 208(DI), Z0, K7, K6
-	VMOVUPS         Z17, K6, 64(SI)(BX*4)
+	VMOVUPS         Z11, K6, 64(SI)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 200(DI), Z0, K7
 	VPCMPD.BCST     $+1, 208(DI), Z0, K7, K6
-	VMOVUPS         Z18, K6, 128(SI)(BX*4)
+	VMOVUPS         Z12, K6, 128(SI)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 200(DI), Z0, K7
 	VPCMPD.BCST     $+1, 208(DI), Z0, K7, K6
-	VMOVUPS         Z19, K6, 192(SI)(BX*4)
+	VMOVUPS         Z13, K6, 192(SI)(BX*4)
 	ADDQ            $+64, BX
 	CMPQ            BX, 208(DI)
 	JLT             words7
@@ -5903,8 +5949,8 @@ words7:
 	MOVQ            DX, 2368(DI)
 	XORL            2088(DI), AX
 	MOVQ            AX, 2432(DI)
-	VPBROADCASTD    216(DI), Z20
-	VPADDD          vectorWideVectors<>+64(SB), Z20, Z20
+	VPBROADCASTD    216(DI), Z14
+	VPADDD          vectorWideVectors<>+64(SB), Z14, Z14
 	MOVQ            224(DI), AX
 	ADDQ            AX, 208(DI)
 	MOVQ            bits2+56(FP), SI
@@ -5915,152 +5961,152 @@ words7:
 	XORL            BX, BX
 
 words8:
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z20, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
 	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
-	VMOVSHDUP       Z5, Z6
-	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
-	VPSRLQ          $+32, Z4, Z7
-	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z20, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
-	VMOVSHDUP       Z9, Z10
-	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
-	VMOVSHDUP       Z11, Z12
-	VPXORD.BCST     2304(DI), Z12, Z12
-	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
-	VMOVSHDUP       Z14, Z15
-	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
-	VPSRLQ          $+32, Z13, Z10
-	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z20
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
-	VMOVSHDUP       Z3, Z0
-	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
-	VPSRLQ          $+32, Z1, Z2
-	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
-	VMOVSHDUP       Z9, Z11
-	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
-	VPSRLQ          $+32, Z12, Z8
-	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
-	VMOVSHDUP       Z7, Z5
-	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
-	VPSRLQ          $+32, Z6, Z4
-	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
-	VMOVSHDUP       Z10, Z14
-	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
-	VPSRLQ          $+32, Z15, Z13
-	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
-	VMOVSHDUP       Z2, Z3
-	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
-	VPSRLQ          $+32, Z0, Z1
-	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPXORD.BCST     2432(DI), Z1, Z1
+	VPADDD.BCST     vectorWords<>+116(SB), Z14, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z6
+	VMOVSHDUP       Z6, Z7
+	VPXORD.BCST     2240(DI), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z8
 	VMOVSHDUP       Z8, Z9
-	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
-	VPSRLQ          $+32, Z11, Z12
-	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
-	VMOVSHDUP       Z4, Z7
-	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
-	VPSRLQ          $+32, Z5, Z6
-	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
-	VMOVSHDUP       Z13, Z10
-	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
-	VPSRLQ          $+32, Z14, Z15
-	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
+	VPXORD.BCST     2304(DI), Z9, Z9
+	VPXORD.BCST     2368(DI), Z6, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2080(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPXORD.BCST     2432(DI), Z8, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z5, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
 	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
+	VPTERNLOGD.BCST $+150, 2096(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2104(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2096(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2104(DI), Z9, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z3
+	VPTERNLOGD.BCST $+150, 2112(DI), Z1, Z3
+	VPSRLQ          $+32, Z2, Z1
+	VPTERNLOGD.BCST $+150, 2120(DI), Z4, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z9
+	VPTERNLOGD.BCST $+150, 2112(DI), Z8, Z9
+	VPSRLQ          $+32, Z5, Z8
+	VPTERNLOGD.BCST $+150, 2120(DI), Z7, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z4
+	VPTERNLOGD.BCST $+150, 2128(DI), Z0, Z4
 	VPSRLQ          $+32, Z3, Z0
-	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
-	VMOVSHDUP       Z12, Z8
-	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
-	VPSRLQ          $+32, Z9, Z11
-	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
-	VMOVSHDUP       Z6, Z4
+	VPTERNLOGD.BCST $+150, 2136(DI), Z2, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z7
+	VPTERNLOGD.BCST $+150, 2128(DI), Z6, Z7
+	VPSRLQ          $+32, Z9, Z6
+	VPTERNLOGD.BCST $+150, 2136(DI), Z5, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z2
+	VPTERNLOGD.BCST $+150, 2144(DI), Z1, Z2
+	VPSRLQ          $+32, Z4, Z1
+	VPTERNLOGD.BCST $+150, 2152(DI), Z3, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z5
+	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z5
+	VPSRLQ          $+32, Z7, Z8
+	VPTERNLOGD.BCST $+150, 2152(DI), Z9, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z3
+	VPTERNLOGD.BCST $+150, 2160(DI), Z0, Z3
+	VPSRLQ          $+32, Z2, Z0
+	VPTERNLOGD.BCST $+150, 2168(DI), Z4, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z9
+	VPTERNLOGD.BCST $+150, 2160(DI), Z6, Z9
+	VPSRLQ          $+32, Z5, Z6
+	VPTERNLOGD.BCST $+150, 2168(DI), Z7, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
-	VPSRLQ          $+32, Z7, Z5
-	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
-	VMOVSHDUP       Z15, Z13
-	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
-	VPSRLQ          $+32, Z10, Z14
-	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
-	VMOVSHDUP       Z0, Z1
-	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
-	VPSRLQ          $+32, Z2, Z3
-	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
-	VMOVSHDUP       Z11, Z12
-	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
-	VPSRLQ          $+32, Z8, Z9
-	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
+	VPSRLQ          $+32, Z3, Z1
+	VPTERNLOGD.BCST $+150, 2184(DI), Z2, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2176(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPTERNLOGD.BCST $+150, 2184(DI), Z5, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2192(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2200(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2200(DI), Z9, Z6
 	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z0, K6, Z1
-	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z16
-	VPUNPCKHQDQ     Z3, Z1, Z17
+	VMOVSLDUP       Z1, K6, Z2
+	VMOVSLDUP       Z4, K6, Z0
+	VPUNPCKLQDQ     Z0, Z2, Z10
+	VPUNPCKHQDQ     Z0, Z2, Z11
 	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z11, K6, Z12
-	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z18
-	VPUNPCKHQDQ     Z9, Z12, Z19
+	VMOVSLDUP       Z8, K6, Z5
+	VMOVSLDUP       Z7, K6, Z6
+	VPUNPCKLQDQ     Z6, Z5, Z12
+	VPUNPCKHQDQ     Z6, Z5, Z13
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 200(DI), Z0, K7
 	VPCMPD.BCST     $+1, 208(DI), Z0, K7, K6
-	VMOVUPS         Z16, K6, (SI)(BX*4)
+	VMOVUPS         Z10, K6, (SI)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 200(DI), Z0, K7
 	VPCMPD.BCST     $+1, 208(DI), Z0, K7, K6
-	VMOVUPS         Z17, K6, 64(SI)(BX*4)
+	VMOVUPS         Z11, K6, 64(SI)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 200(DI), Z0, K7
 	VPCMPD.BCST     $+1, 208(DI), Z0, K7, K6
-	VMOVUPS         Z18, K6, 128(SI)(BX*4)
+	VMOVUPS         Z12, K6, 128(SI)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 200(DI), Z0, K7
 	VPCMPD.BCST     $+1, 208(DI), Z0, K7, K6
-	VMOVUPS         Z19, K6, 192(SI)(BX*4)
+	VMOVUPS         Z13, K6, 192(SI)(BX*4)
 	ADDQ            $+64, BX
 	CMPQ            BX, 208(DI)
 	JLT             words8
@@ -6769,46 +6815,118 @@ loop3:
 	MOVQ         224(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
+	VPXOR        Y13, Y13, Y13
+	VPXOR        Y14, Y14, Y14
+	VPXOR        Y8, Y8, Y8
 	VPXOR        Y9, Y9, Y9
 	VMOVUPS      (SI), Y0
 	VMULPS       (R12), Y0, Y1
-	VMOVUPS      Y1, Y13
+	VMOVUPS      Y1, Y10
 	VMULPS       (R13), Y0, Y0
-	VMOVUPS      Y0, Y10
+	VMOVUPS      Y0, Y11
+	VMOVUPS      64(SI), Y0
+	VMULPS       64(R12), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       64(R13), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      128(SI), Y0
+	VMULPS       128(R12), Y0, Y1
+	VMOVUPS      Y1, Y10
+	VMULPS       128(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VMOVUPS      192(SI), Y0
+	VMULPS       192(R12), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       192(R13), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y8, Y8
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y8, Y8
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y8, Y8
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y8, Y8
 	VMOVUPS      32(SI), Y0
 	VMULPS       32(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
+	VMOVUPS      Y1, Y10
 	VMULPS       32(R13), Y0, Y0
 	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
+	VMOVUPS      96(SI), Y0
+	VMULPS       96(R12), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       96(R13), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      160(SI), Y0
+	VMULPS       160(R12), Y0, Y1
+	VMOVUPS      Y1, Y10
+	VMULPS       160(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VMOVUPS      224(SI), Y0
+	VMULPS       224(R12), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       224(R13), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y9, Y9
+	VUNPCKHPD    Y2, Y1, Y1
 	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y9, Y9
+	VUNPCKHPD    Y2, Y1, Y1
 	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 2688(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 2752(DI)
+	VADDPS       Y14, Y13, Y13
+	VEXTRACTF128 $+1, Y13, X0
+	VADDPS       X0, X13, X13
+	VINSERTF128  $+1, X13, Y13, Y13
+	VPERMILPS    $+0, Y13, Y0
+	VMOVUPS      Y0, 2688(DI)
+	VPERMILPS    $+85, Y13, Y0
+	VMOVUPS      Y0, 2752(DI)
+	VPERMILPS    $+170, Y13, Y0
+	VMOVUPS      Y0, 2816(DI)
+	VPERMILPS    $+255, Y13, Y0
+	VMOVUPS      Y0, 2880(DI)
+	VADDPS       Y9, Y8, Y8
+	VEXTRACTF128 $+1, Y8, X0
+	VADDPS       X0, X8, X8
+	VINSERTF128  $+1, X8, Y8, Y8
+	VPERMILPS    $+0, Y8, Y0
+	VMOVUPS      Y0, 2944(DI)
+	VPERMILPS    $+85, Y8, Y0
+	VMOVUPS      Y0, 3008(DI)
+	VPERMILPS    $+170, Y8, Y0
+	VMOVUPS      Y0, 3072(DI)
+	VPERMILPS    $+255, Y8, Y0
+	VMOVUPS      Y0, 3136(DI)
 	VMOVUPS      2688(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         184(DI), R8
@@ -6819,55 +6937,6 @@ loop3:
 	MOVQ         232(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         208(DI), R8
-	MOVQ         q+8(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	MOVQ         216(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         224(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y9, Y9, Y9
-	VMOVUPS      64(SI), Y0
-	VMULPS       64(R12), Y0, Y1
-	VMOVUPS      Y1, Y13
-	VMULPS       64(R13), Y0, Y0
-	VMOVUPS      Y0, Y10
-	VMOVUPS      96(SI), Y0
-	VMULPS       96(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
-	VMULPS       96(R13), Y0, Y0
-	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 2816(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 2880(DI)
 	VMOVUPS      2816(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         184(DI), R8
@@ -6880,55 +6949,6 @@ loop3:
 	ADDQ         232(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         208(DI), R8
-	MOVQ         q+8(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	MOVQ         216(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         224(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y9, Y9, Y9
-	VMOVUPS      128(SI), Y0
-	VMULPS       128(R12), Y0, Y1
-	VMOVUPS      Y1, Y13
-	VMULPS       128(R13), Y0, Y0
-	VMOVUPS      Y0, Y10
-	VMOVUPS      160(SI), Y0
-	VMULPS       160(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
-	VMULPS       160(R13), Y0, Y0
-	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 2944(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 3008(DI)
 	VMOVUPS      2944(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         184(DI), R8
@@ -6944,55 +6964,6 @@ loop3:
 	ADDQ         232(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         208(DI), R8
-	MOVQ         q+8(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	MOVQ         216(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         224(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y9, Y9, Y9
-	VMOVUPS      192(SI), Y0
-	VMULPS       192(R12), Y0, Y1
-	VMOVUPS      Y1, Y13
-	VMULPS       192(R13), Y0, Y0
-	VMOVUPS      Y0, Y10
-	VMOVUPS      224(SI), Y0
-	VMULPS       224(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
-	VMULPS       224(R13), Y0, Y0
-	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 3072(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 3136(DI)
 	VMOVUPS      3072(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         184(DI), R8
@@ -7065,8 +7036,8 @@ loop5:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
-	VPBROADCASTD 216(DI), Y10
-	VPADDD       vectorVectors<>+992(SB), Y10, Y10
+	VPBROADCASTD 216(DI), Y7
+	VPADDD       vectorVectors<>+992(SB), Y7, Y7
 	MOVQ         224(DI), AX
 	ADDQ         AX, 208(DI)
 	MOVQ         bits+48(FP), SI
@@ -7077,83 +7048,83 @@ loop5:
 	XORL         BX, BX
 
 words7:
-	VPMULUDQ     vectorVectors<>+928(SB), Y10, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
 	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y4
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y5
-	VMOVSHDUP    Y5, Y6
-	VPXOR        Y2, Y6, Y6
-	VPXOR        2176(DI), Y6, Y6
-	VPSRLQ       $+32, Y4, Y7
-	VPXOR        2880(DI), Y7, Y7
-	VPADDD       vectorVectors<>+1024(SB), Y10, Y10
-	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
-	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
-	VMOVSHDUP    Y3, Y0
-	VPXOR        Y5, Y0, Y0
-	VPXOR        2240(DI), Y0, Y0
-	VPSRLQ       $+32, Y1, Y2
-	VPXOR        Y4, Y2, Y2
-	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     vectorVectors<>+928(SB), Y0, Y6
-	VPMULUDQ     vectorVectors<>+960(SB), Y2, Y7
-	VMOVSHDUP    Y7, Y5
-	VPXOR        Y3, Y5, Y5
-	VPXOR        2304(DI), Y5, Y5
-	VPSRLQ       $+32, Y6, Y4
-	VPXOR        Y1, Y4, Y4
-	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     vectorVectors<>+928(SB), Y5, Y0
-	VPMULUDQ     vectorVectors<>+960(SB), Y4, Y2
-	VMOVSHDUP    Y2, Y3
-	VPXOR        Y7, Y3, Y3
-	VPXOR        2368(DI), Y3, Y3
-	VPSRLQ       $+32, Y0, Y1
-	VPXOR        Y6, Y1, Y1
-	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y5
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y4
-	VMOVSHDUP    Y4, Y7
-	VPXOR        Y2, Y7, Y7
-	VPXOR        2432(DI), Y7, Y7
-	VPSRLQ       $+32, Y5, Y6
-	VPXOR        Y0, Y6, Y6
-	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y3
-	VPMULUDQ     vectorVectors<>+960(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y4
+	VPXOR        Y2, Y4, Y4
+	VPXOR        2176(DI), Y4, Y4
+	VPSRLQ       $+32, Y3, Y1
+	VPXOR        2880(DI), Y1, Y1
+	VPADDD       vectorVectors<>+1024(SB), Y7, Y7
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
 	VMOVSHDUP    Y1, Y2
-	VPXOR        Y4, Y2, Y2
-	VPXOR        2496(DI), Y2, Y2
+	VPXOR        Y0, Y2, Y2
+	VPXOR        2240(DI), Y2, Y2
+	VPSRLQ       $+32, Y4, Y0
+	VPXOR        Y3, Y0, Y0
+	VPXOR        2272(DI), Y0, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y3
+	VPXOR        Y1, Y3, Y3
+	VPXOR        2304(DI), Y3, Y3
+	VPSRLQ       $+32, Y2, Y1
+	VPXOR        Y4, Y1, Y1
+	VPXOR        2336(DI), Y1, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP    Y1, Y4
+	VPXOR        Y0, Y4, Y4
+	VPXOR        2368(DI), Y4, Y4
 	VPSRLQ       $+32, Y3, Y0
-	VPXOR        Y5, Y0, Y0
+	VPXOR        Y2, Y0, Y0
+	VPXOR        2400(DI), Y0, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y2
+	VPXOR        Y1, Y2, Y2
+	VPXOR        2432(DI), Y2, Y2
+	VPSRLQ       $+32, Y4, Y1
+	VPXOR        Y3, Y1, Y1
+	VPXOR        2464(DI), Y1, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP    Y1, Y3
+	VPXOR        Y0, Y3, Y3
+	VPXOR        2496(DI), Y3, Y3
+	VPSRLQ       $+32, Y2, Y0
+	VPXOR        Y4, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y7
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y6
-	VMOVSHDUP    Y6, Y4
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
-	VPSRLQ       $+32, Y7, Y5
-	VPXOR        Y3, Y5, Y5
-	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y2
-	VPMULUDQ     vectorVectors<>+960(SB), Y5, Y0
-	VMOVSHDUP    Y0, Y1
-	VPXOR        Y6, Y1, Y1
-	VPXOR        2624(DI), Y1, Y1
-	VPSRLQ       $+32, Y2, Y3
-	VPXOR        Y7, Y3, Y3
-	VPXOR        2656(DI), Y3, Y3
-	VPSLLQ       $+32, Y0, Y0
-	VPBLENDD     $+170, Y0, Y1, Y1
-	VPSLLQ       $+32, Y2, Y2
-	VPBLENDD     $+170, Y2, Y3, Y3
-	VPUNPCKLQDQ  Y3, Y1, Y8
-	VPUNPCKHQDQ  Y3, Y1, Y9
+	VPSRLQ       $+32, Y3, Y1
+	VPXOR        Y2, Y1, Y1
+	VPXOR        2592(DI), Y1, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP    Y1, Y2
+	VPXOR        Y0, Y2, Y2
+	VPXOR        2624(DI), Y2, Y2
+	VPSRLQ       $+32, Y4, Y0
+	VPXOR        Y3, Y0, Y0
+	VPXOR        2656(DI), Y0, Y0
+	VPSLLQ       $+32, Y1, Y1
+	VPBLENDD     $+170, Y1, Y2, Y2
+	VPSLLQ       $+32, Y4, Y4
+	VPBLENDD     $+170, Y4, Y0, Y0
+	VPUNPCKLQDQ  Y0, Y2, Y5
+	VPUNPCKHQDQ  Y0, Y2, Y6
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
@@ -7163,7 +7134,7 @@ words7:
 	VPBROADCASTD 208(DI), Y2
 	VPCMPGTD     Y0, Y2, Y2
 	VPAND        Y1, Y2, Y1
-	VMASKMOVPS   Y8, Y1, (SI)(BX*4)
+	VMASKMOVPS   Y5, Y1, (SI)(BX*4)
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
@@ -7173,7 +7144,7 @@ words7:
 	VPBROADCASTD 208(DI), Y2
 	VPCMPGTD     Y0, Y2, Y2
 	VPAND        Y1, Y2, Y1
-	VMASKMOVPS   Y9, Y1, 32(SI)(BX*4)
+	VMASKMOVPS   Y6, Y1, 32(SI)(BX*4)
 	ADDQ         $+16, BX
 	CMPQ         BX, 208(DI)
 	JLT          words7
@@ -7214,8 +7185,8 @@ words7:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
-	VPBROADCASTD 216(DI), Y10
-	VPADDD       vectorVectors<>+992(SB), Y10, Y10
+	VPBROADCASTD 216(DI), Y7
+	VPADDD       vectorVectors<>+992(SB), Y7, Y7
 	MOVQ         224(DI), AX
 	ADDQ         AX, 208(DI)
 	MOVQ         bits2+56(FP), SI
@@ -7226,83 +7197,83 @@ words7:
 	XORL         BX, BX
 
 words8:
-	VPMULUDQ     vectorVectors<>+928(SB), Y10, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
 	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y4
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y5
-	VMOVSHDUP    Y5, Y6
-	VPXOR        Y2, Y6, Y6
-	VPXOR        2176(DI), Y6, Y6
-	VPSRLQ       $+32, Y4, Y7
-	VPXOR        2880(DI), Y7, Y7
-	VPADDD       vectorVectors<>+1024(SB), Y10, Y10
-	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
-	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
-	VMOVSHDUP    Y3, Y0
-	VPXOR        Y5, Y0, Y0
-	VPXOR        2240(DI), Y0, Y0
-	VPSRLQ       $+32, Y1, Y2
-	VPXOR        Y4, Y2, Y2
-	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     vectorVectors<>+928(SB), Y0, Y6
-	VPMULUDQ     vectorVectors<>+960(SB), Y2, Y7
-	VMOVSHDUP    Y7, Y5
-	VPXOR        Y3, Y5, Y5
-	VPXOR        2304(DI), Y5, Y5
-	VPSRLQ       $+32, Y6, Y4
-	VPXOR        Y1, Y4, Y4
-	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     vectorVectors<>+928(SB), Y5, Y0
-	VPMULUDQ     vectorVectors<>+960(SB), Y4, Y2
-	VMOVSHDUP    Y2, Y3
-	VPXOR        Y7, Y3, Y3
-	VPXOR        2368(DI), Y3, Y3
-	VPSRLQ       $+32, Y0, Y1
-	VPXOR        Y6, Y1, Y1
-	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y5
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y4
-	VMOVSHDUP    Y4, Y7
-	VPXOR        Y2, Y7, Y7
-	VPXOR        2432(DI), Y7, Y7
-	VPSRLQ       $+32, Y5, Y6
-	VPXOR        Y0, Y6, Y6
-	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y3
-	VPMULUDQ     vectorVectors<>+960(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y4
+	VPXOR        Y2, Y4, Y4
+	VPXOR        2176(DI), Y4, Y4
+	VPSRLQ       $+32, Y3, Y1
+	VPXOR        2880(DI), Y1, Y1
+	VPADDD       vectorVectors<>+1024(SB), Y7, Y7
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
 	VMOVSHDUP    Y1, Y2
-	VPXOR        Y4, Y2, Y2
-	VPXOR        2496(DI), Y2, Y2
+	VPXOR        Y0, Y2, Y2
+	VPXOR        2240(DI), Y2, Y2
+	VPSRLQ       $+32, Y4, Y0
+	VPXOR        Y3, Y0, Y0
+	VPXOR        2272(DI), Y0, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y3
+	VPXOR        Y1, Y3, Y3
+	VPXOR        2304(DI), Y3, Y3
+	VPSRLQ       $+32, Y2, Y1
+	VPXOR        Y4, Y1, Y1
+	VPXOR        2336(DI), Y1, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP    Y1, Y4
+	VPXOR        Y0, Y4, Y4
+	VPXOR        2368(DI), Y4, Y4
 	VPSRLQ       $+32, Y3, Y0
-	VPXOR        Y5, Y0, Y0
+	VPXOR        Y2, Y0, Y0
+	VPXOR        2400(DI), Y0, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y2
+	VPXOR        Y1, Y2, Y2
+	VPXOR        2432(DI), Y2, Y2
+	VPSRLQ       $+32, Y4, Y1
+	VPXOR        Y3, Y1, Y1
+	VPXOR        2464(DI), Y1, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP    Y1, Y3
+	VPXOR        Y0, Y3, Y3
+	VPXOR        2496(DI), Y3, Y3
+	VPSRLQ       $+32, Y2, Y0
+	VPXOR        Y4, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y7
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y6
-	VMOVSHDUP    Y6, Y4
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
-	VPSRLQ       $+32, Y7, Y5
-	VPXOR        Y3, Y5, Y5
-	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y2
-	VPMULUDQ     vectorVectors<>+960(SB), Y5, Y0
-	VMOVSHDUP    Y0, Y1
-	VPXOR        Y6, Y1, Y1
-	VPXOR        2624(DI), Y1, Y1
-	VPSRLQ       $+32, Y2, Y3
-	VPXOR        Y7, Y3, Y3
-	VPXOR        2656(DI), Y3, Y3
-	VPSLLQ       $+32, Y0, Y0
-	VPBLENDD     $+170, Y0, Y1, Y1
-	VPSLLQ       $+32, Y2, Y2
-	VPBLENDD     $+170, Y2, Y3, Y3
-	VPUNPCKLQDQ  Y3, Y1, Y8
-	VPUNPCKHQDQ  Y3, Y1, Y9
+	VPSRLQ       $+32, Y3, Y1
+	VPXOR        Y2, Y1, Y1
+	VPXOR        2592(DI), Y1, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP    Y1, Y2
+	VPXOR        Y0, Y2, Y2
+	VPXOR        2624(DI), Y2, Y2
+	VPSRLQ       $+32, Y4, Y0
+	VPXOR        Y3, Y0, Y0
+	VPXOR        2656(DI), Y0, Y0
+	VPSLLQ       $+32, Y1, Y1
+	VPBLENDD     $+170, Y1, Y2, Y2
+	VPSLLQ       $+32, Y4, Y4
+	VPBLENDD     $+170, Y4, Y0, Y0
+	VPUNPCKLQDQ  Y0, Y2, Y5
+	VPUNPCKHQDQ  Y0, Y2, Y6
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
@@ -7312,7 +7283,7 @@ words8:
 	VPBROADCASTD 208(DI), Y2
 	VPCMPGTD     Y0, Y2, Y2
 	VPAND        Y1, Y2, Y1
-	VMASKMOVPS   Y8, Y1, (SI)(BX*4)
+	VMASKMOVPS   Y5, Y1, (SI)(BX*4)
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
@@ -7322,7 +7293,7 @@ words8:
 	VPBROADCASTD 208(DI), Y2
 	VPCMPGTD     Y0, Y2, Y2
 	VPAND        Y1, Y2, Y1
-	VMASKMOVPS   Y9, Y1, 32(SI)(BX*4)
+	VMASKMOVPS   Y6, Y1, 32(SI)(BX*4)
 	ADDQ         $+16, BX
 	CMPQ         BX, 208(DI)
 	JLT          words8
@@ -7913,24 +7884,24 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64BiasDropoutAdd2Vector1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·linear64x64BiasDropoutAdd2Vector1AVX512(SB), NOSPLIT, $0-100
+// func linear64x64BiasDropoutAdd2Vector1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·linear64x64BiasDropoutAdd2Vector1AVX512(SB), NOSPLIT, $0-92
 	MOVQ frame+0(FP), DI
-	MOVQ height+48(FP), AX
+	MOVQ height+40(FP), AX
 	MOVQ AX, (DI)
-	MOVQ first+56(FP), AX
+	MOVQ first+48(FP), AX
 	MOVQ AX, 8(DI)
-	MOVQ T+64(FP), AX
+	MOVQ T+56(FP), AX
 	MOVQ AX, 16(DI)
-	MOVL seed0+72(FP), AX
+	MOVL seed0+64(FP), AX
 	MOVQ AX, 24(DI)
-	MOVL seed1+76(FP), AX
+	MOVL seed1+68(FP), AX
 	MOVQ AX, 32(DI)
-	MOVL step+80(FP), AX
+	MOVL step+72(FP), AX
 	MOVQ AX, 40(DI)
-	MOVQ layer+88(FP), AX
+	MOVQ layer+80(FP), AX
 	MOVQ AX, 48(DI)
-	MOVL example+96(FP), AX
+	MOVL example+88(FP), AX
 	MOVQ AX, 56(DI)
 	MOVQ 24(DI), AX
 	MOVQ AX, 2048(DI)
@@ -8031,15 +8002,11 @@ loop1:
 	SHLQ            $+6, R8
 	MOVQ            x2+24(FP), AX
 	LEAQ            (AX)(R8*4), SI
-	MOVQ            72(DI), R8
-	SHLQ            $+6, R8
-	MOVQ            c+32(FP), AX
-	LEAQ            (AX)(R8*4), R12
-	MOVQ            bias+40(FP), R13
 	MOVQ            80(DI), R8
 	SHLQ            $+6, R8
 	MOVQ            y+16(FP), AX
-	LEAQ            (AX)(R8*4), R14
+	LEAQ            (AX)(R8*4), R12
+	MOVQ            bias+32(FP), R13
 	VPBROADCASTD    104(DI), Z27
 	VPADDD          vectorWideVectors<>+64(SB), Z27, Z27
 	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
@@ -8049,149 +8016,149 @@ loop1:
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
-	VMOVSHDUP       Z5, Z6
-	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
-	VPSRLQ          $+32, Z4, Z7
-	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
-	VMOVSHDUP       Z9, Z10
-	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
-	VMOVSHDUP       Z11, Z12
-	VPXORD.BCST     2304(DI), Z12, Z12
-	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
-	VMOVSHDUP       Z14, Z15
-	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
-	VPSRLQ          $+32, Z13, Z10
-	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
-	VMOVSHDUP       Z3, Z0
-	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
-	VPSRLQ          $+32, Z1, Z2
-	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
-	VMOVSHDUP       Z9, Z11
-	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
-	VPSRLQ          $+32, Z12, Z8
-	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
-	VMOVSHDUP       Z7, Z5
-	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
-	VPSRLQ          $+32, Z6, Z4
-	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
-	VMOVSHDUP       Z10, Z14
-	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
-	VPSRLQ          $+32, Z15, Z13
-	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
-	VMOVSHDUP       Z2, Z3
-	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
-	VPSRLQ          $+32, Z0, Z1
-	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPXORD.BCST     2432(DI), Z1, Z1
+	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z6
+	VMOVSHDUP       Z6, Z7
+	VPXORD.BCST     2240(DI), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z8
 	VMOVSHDUP       Z8, Z9
-	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
-	VPSRLQ          $+32, Z11, Z12
-	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
-	VMOVSHDUP       Z4, Z7
-	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
-	VPSRLQ          $+32, Z5, Z6
-	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
-	VMOVSHDUP       Z13, Z10
-	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
-	VPSRLQ          $+32, Z14, Z15
-	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
+	VPXORD.BCST     2304(DI), Z9, Z9
+	VPXORD.BCST     2368(DI), Z6, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2080(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPXORD.BCST     2432(DI), Z8, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z5, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
 	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
+	VPTERNLOGD.BCST $+150, 2096(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2104(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2096(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2104(DI), Z9, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z3
+	VPTERNLOGD.BCST $+150, 2112(DI), Z1, Z3
+	VPSRLQ          $+32, Z2, Z1
+	VPTERNLOGD.BCST $+150, 2120(DI), Z4, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z9
+	VPTERNLOGD.BCST $+150, 2112(DI), Z8, Z9
+	VPSRLQ          $+32, Z5, Z8
+	VPTERNLOGD.BCST $+150, 2120(DI), Z7, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z4
+	VPTERNLOGD.BCST $+150, 2128(DI), Z0, Z4
 	VPSRLQ          $+32, Z3, Z0
-	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
-	VMOVSHDUP       Z12, Z8
-	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
-	VPSRLQ          $+32, Z9, Z11
-	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
-	VMOVSHDUP       Z6, Z4
+	VPTERNLOGD.BCST $+150, 2136(DI), Z2, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z7
+	VPTERNLOGD.BCST $+150, 2128(DI), Z6, Z7
+	VPSRLQ          $+32, Z9, Z6
+	VPTERNLOGD.BCST $+150, 2136(DI), Z5, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z2
+	VPTERNLOGD.BCST $+150, 2144(DI), Z1, Z2
+	VPSRLQ          $+32, Z4, Z1
+	VPTERNLOGD.BCST $+150, 2152(DI), Z3, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z5
+	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z5
+	VPSRLQ          $+32, Z7, Z8
+	VPTERNLOGD.BCST $+150, 2152(DI), Z9, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z3
+	VPTERNLOGD.BCST $+150, 2160(DI), Z0, Z3
+	VPSRLQ          $+32, Z2, Z0
+	VPTERNLOGD.BCST $+150, 2168(DI), Z4, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z9
+	VPTERNLOGD.BCST $+150, 2160(DI), Z6, Z9
+	VPSRLQ          $+32, Z5, Z6
+	VPTERNLOGD.BCST $+150, 2168(DI), Z7, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
-	VPSRLQ          $+32, Z7, Z5
-	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
-	VMOVSHDUP       Z15, Z13
-	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
-	VPSRLQ          $+32, Z10, Z14
-	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
-	VMOVSHDUP       Z0, Z1
-	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
-	VPSRLQ          $+32, Z2, Z3
-	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
-	VMOVSHDUP       Z11, Z12
-	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
-	VPSRLQ          $+32, Z8, Z9
-	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
+	VPSRLQ          $+32, Z3, Z1
+	VPTERNLOGD.BCST $+150, 2184(DI), Z2, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2176(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPTERNLOGD.BCST $+150, 2184(DI), Z5, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2192(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2200(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2200(DI), Z9, Z6
 	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z0, K6, Z1
-	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z28
-	VPUNPCKHQDQ     Z3, Z1, Z29
+	VMOVSLDUP       Z1, K6, Z2
+	VMOVSLDUP       Z4, K6, Z0
+	VPUNPCKLQDQ     Z0, Z2, Z28
+	VPUNPCKHQDQ     Z0, Z2, Z29
 	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z11, K6, Z12
-	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z30
-	VPUNPCKHQDQ     Z9, Z12, Z31
+	VMOVSLDUP       Z8, K6, Z5
+	VMOVSLDUP       Z7, K6, Z6
+	VPUNPCKLQDQ     Z6, Z5, Z30
+	VPUNPCKHQDQ     Z6, Z5, Z31
 	VMOVUPS         (R12), Z0
 	VADDPS          (R13), Z0, Z0
 	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
 	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VADDPS          (SI), Z0, Z0
-	VMOVUPS         Z0, (R14)
+	VMOVUPS         Z0, (R12)
 	VMOVUPS         64(R12), Z0
 	VADDPS          64(R13), Z0, Z0
 	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
 	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VADDPS          64(SI), Z0, Z0
-	VMOVUPS         Z0, 64(R14)
+	VMOVUPS         Z0, 64(R12)
 	VMOVUPS         128(R12), Z0
 	VADDPS          128(R13), Z0, Z0
 	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
 	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VADDPS          128(SI), Z0, Z0
-	VMOVUPS         Z0, 128(R14)
+	VMOVUPS         Z0, 128(R12)
 	VMOVUPS         192(R12), Z0
 	VADDPS          192(R13), Z0, Z0
 	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
 	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VADDPS          192(SI), Z0, Z0
-	VMOVUPS         Z0, 192(R14)
+	VMOVUPS         Z0, 192(R12)
 	MOVQ            72(DI), AX
 	INCQ            AX
 	MOVQ            AX, 72(DI)
@@ -8202,24 +8169,24 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64BiasDropoutAdd2Vector1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·linear64x64BiasDropoutAdd2Vector1AVX2(SB), NOSPLIT, $0-100
+// func linear64x64BiasDropoutAdd2Vector1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·linear64x64BiasDropoutAdd2Vector1AVX2(SB), NOSPLIT, $0-92
 	MOVQ         frame+0(FP), DI
-	MOVQ         height+48(FP), AX
+	MOVQ         height+40(FP), AX
 	MOVQ         AX, (DI)
-	MOVQ         first+56(FP), AX
+	MOVQ         first+48(FP), AX
 	MOVQ         AX, 8(DI)
-	MOVQ         T+64(FP), AX
+	MOVQ         T+56(FP), AX
 	MOVQ         AX, 16(DI)
-	MOVL         seed0+72(FP), AX
+	MOVL         seed0+64(FP), AX
 	MOVQ         AX, 24(DI)
-	MOVL         seed1+76(FP), AX
+	MOVL         seed1+68(FP), AX
 	MOVQ         AX, 32(DI)
-	MOVL         step+80(FP), AX
+	MOVL         step+72(FP), AX
 	MOVQ         AX, 40(DI)
-	MOVQ         layer+88(FP), AX
+	MOVQ         layer+80(FP), AX
 	MOVQ         AX, 48(DI)
-	MOVL         example+96(FP), AX
+	MOVL         example+88(FP), AX
 	MOVQ         AX, 56(DI)
 	MOVQ         24(DI), AX
 	VMOVD        AX, X0
@@ -8368,98 +8335,171 @@ loop1:
 	SHLQ         $+6, R8
 	MOVQ         x2+24(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         72(DI), R8
-	SHLQ         $+6, R8
-	MOVQ         c+32(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         bias+40(FP), R13
 	MOVQ         80(DI), R8
 	SHLQ         $+6, R8
 	MOVQ         y+16(FP), AX
-	LEAQ         (AX)(R8*4), R14
-	VPBROADCASTD 104(DI), Y12
-	VPADDD       vectorVectors<>+992(SB), Y12, Y12
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         bias+32(FP), R13
+	VPBROADCASTD 104(DI), Y10
+	VPADDD       vectorVectors<>+992(SB), Y10, Y10
 	XORL         BX, BX
 
 loop3:
-	VPMULUDQ    vectorVectors<>+928(SB), Y12, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y10, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       2688(DI), Y1, Y1
 	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       2752(DI), Y3, Y3
 	VPXOR       2816(DI), Y0, Y0
-	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y4
-	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y5
-	VMOVSHDUP   Y5, Y6
-	VPXOR       Y2, Y6, Y6
-	VPXOR       2176(DI), Y6, Y6
-	VPSRLQ      $+32, Y4, Y7
-	VPXOR       2880(DI), Y7, Y7
-	VPADDD      vectorVectors<>+1024(SB), Y12, Y12
-	VPMULUDQ    vectorVectors<>+928(SB), Y6, Y1
-	VPMULUDQ    vectorVectors<>+960(SB), Y7, Y3
-	VMOVSHDUP   Y3, Y0
-	VPXOR       Y5, Y0, Y0
-	VPXOR       2240(DI), Y0, Y0
-	VPSRLQ      $+32, Y1, Y2
-	VPXOR       Y4, Y2, Y2
-	VPXOR       2272(DI), Y2, Y2
-	VPMULUDQ    vectorVectors<>+928(SB), Y0, Y6
-	VPMULUDQ    vectorVectors<>+960(SB), Y2, Y7
-	VMOVSHDUP   Y7, Y5
-	VPXOR       Y3, Y5, Y5
-	VPXOR       2304(DI), Y5, Y5
-	VPSRLQ      $+32, Y6, Y4
-	VPXOR       Y1, Y4, Y4
-	VPXOR       2336(DI), Y4, Y4
-	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y0
-	VPMULUDQ    vectorVectors<>+960(SB), Y4, Y2
-	VMOVSHDUP   Y2, Y3
-	VPXOR       Y7, Y3, Y3
-	VPXOR       2368(DI), Y3, Y3
-	VPSRLQ      $+32, Y0, Y1
-	VPXOR       Y6, Y1, Y1
-	VPXOR       2400(DI), Y1, Y1
-	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y5
-	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y4
-	VMOVSHDUP   Y4, Y7
-	VPXOR       Y2, Y7, Y7
-	VPXOR       2432(DI), Y7, Y7
-	VPSRLQ      $+32, Y5, Y6
-	VPXOR       Y0, Y6, Y6
-	VPXOR       2464(DI), Y6, Y6
-	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y3
-	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y4
+	VPXOR       Y2, Y4, Y4
+	VPXOR       2176(DI), Y4, Y4
+	VPSRLQ      $+32, Y3, Y1
+	VPXOR       2880(DI), Y1, Y1
+	VPADDD      vectorVectors<>+1024(SB), Y10, Y5
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       2688(DI), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y7, Y8
+	VMOVSHDUP   Y8, Y9
+	VPXOR       2752(DI), Y9, Y9
+	VPXOR       2816(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       Y8, Y7, Y7
+	VPXOR       2176(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y8
+	VPXOR       2880(DI), Y8, Y8
+	VPADDD      vectorVectors<>+1024(SB), Y5, Y10
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
 	VMOVSHDUP   Y1, Y2
-	VPXOR       Y4, Y2, Y2
-	VPXOR       2496(DI), Y2, Y2
+	VPXOR       Y0, Y2, Y2
+	VPXOR       2240(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y0
+	VPXOR       Y3, Y0, Y0
+	VPXOR       2272(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y5
+	VPXOR       Y6, Y5, Y5
+	VPXOR       2240(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y6
+	VPXOR       Y9, Y6, Y6
+	VPXOR       2272(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y3
+	VPXOR       Y1, Y3, Y3
+	VPXOR       2304(DI), Y3, Y3
+	VPSRLQ      $+32, Y2, Y1
+	VPXOR       Y4, Y1, Y1
+	VPXOR       2336(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y5
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y9
+	VPXOR       Y8, Y9, Y9
+	VPXOR       2304(DI), Y9, Y9
+	VPSRLQ      $+32, Y5, Y8
+	VPXOR       Y7, Y8, Y8
+	VPXOR       2336(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y4
+	VPXOR       Y0, Y4, Y4
+	VPXOR       2368(DI), Y4, Y4
 	VPSRLQ      $+32, Y3, Y0
-	VPXOR       Y5, Y0, Y0
+	VPXOR       Y2, Y0, Y0
+	VPXOR       2400(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y7
+	VPXOR       Y6, Y7, Y7
+	VPXOR       2368(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y6
+	VPXOR       Y5, Y6, Y6
+	VPXOR       2400(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y2
+	VPXOR       Y1, Y2, Y2
+	VPXOR       2432(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y1
+	VPXOR       Y3, Y1, Y1
+	VPXOR       2464(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y5
+	VPXOR       Y8, Y5, Y5
+	VPXOR       2432(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y8
+	VPXOR       Y9, Y8, Y8
+	VPXOR       2464(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y3
+	VPXOR       Y0, Y3, Y3
+	VPXOR       2496(DI), Y3, Y3
+	VPSRLQ      $+32, Y2, Y0
+	VPXOR       Y4, Y0, Y0
 	VPXOR       2528(DI), Y0, Y0
-	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y7
-	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y6
-	VMOVSHDUP   Y6, Y4
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y5
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y9
+	VPXOR       Y6, Y9, Y9
+	VPXOR       2496(DI), Y9, Y9
+	VPSRLQ      $+32, Y5, Y6
+	VPXOR       Y7, Y6, Y6
+	VPXOR       2528(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2560(DI), Y4, Y4
-	VPSRLQ      $+32, Y7, Y5
-	VPXOR       Y3, Y5, Y5
-	VPXOR       2592(DI), Y5, Y5
-	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y2
-	VPMULUDQ    vectorVectors<>+960(SB), Y5, Y0
-	VMOVSHDUP   Y0, Y1
-	VPXOR       Y6, Y1, Y1
-	VPXOR       2624(DI), Y1, Y1
-	VPSRLQ      $+32, Y2, Y3
-	VPXOR       Y7, Y3, Y3
-	VPXOR       2656(DI), Y3, Y3
-	VPSLLQ      $+32, Y0, Y0
-	VPBLENDD    $+170, Y0, Y1, Y1
-	VPSLLQ      $+32, Y2, Y2
-	VPBLENDD    $+170, Y2, Y3, Y3
-	VPUNPCKLQDQ Y3, Y1, Y13
-	VPUNPCKHQDQ Y3, Y1, Y14
-	VPXOR       vectorVectors<>+1056(SB), Y13, Y0
+	VPSRLQ      $+32, Y3, Y1
+	VPXOR       Y2, Y1, Y1
+	VPXOR       2592(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       Y8, Y7, Y7
+	VPXOR       2560(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y8
+	VPXOR       Y5, Y8, Y8
+	VPXOR       2592(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y2
+	VPXOR       Y0, Y2, Y2
+	VPXOR       2624(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y0
+	VPXOR       Y3, Y0, Y0
+	VPXOR       2656(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y5
+	VPXOR       Y6, Y5, Y5
+	VPXOR       2624(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y6
+	VPXOR       Y9, Y6, Y6
+	VPXOR       2656(DI), Y6, Y6
+	VPSLLQ      $+32, Y1, Y1
+	VPBLENDD    $+170, Y1, Y2, Y2
+	VPSLLQ      $+32, Y4, Y4
+	VPBLENDD    $+170, Y4, Y0, Y0
+	VPUNPCKLQDQ Y0, Y2, Y11
+	VPUNPCKHQDQ Y0, Y2, Y12
+	VPSLLQ      $+32, Y8, Y8
+	VPBLENDD    $+170, Y8, Y5, Y5
+	VPSLLQ      $+32, Y7, Y7
+	VPBLENDD    $+170, Y7, Y6, Y6
+	VPUNPCKLQDQ Y6, Y5, Y13
+	VPUNPCKHQDQ Y6, Y5, Y14
+	VPXOR       vectorVectors<>+1056(SB), Y11, Y0
 	VMOVUPS     vectorVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     (R12)(BX*4), Y1
@@ -8467,8 +8507,8 @@ loop3:
 	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
 	VADDPS      (SI)(BX*4), Y0, Y0
-	VMOVUPS     Y0, (R14)(BX*4)
-	VPXOR       vectorVectors<>+1056(SB), Y14, Y0
+	VMOVUPS     Y0, (R12)(BX*4)
+	VPXOR       vectorVectors<>+1056(SB), Y12, Y0
 	VMOVUPS     vectorVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     32(R12)(BX*4), Y1
@@ -8476,8 +8516,26 @@ loop3:
 	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
 	VADDPS      32(SI)(BX*4), Y0, Y0
-	VMOVUPS     Y0, 32(R14)(BX*4)
-	ADDQ        $+16, BX
+	VMOVUPS     Y0, 32(R12)(BX*4)
+	VPXOR       vectorVectors<>+1056(SB), Y13, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
+	VPCMPGTD    Y0, Y1, Y0
+	VMOVUPS     64(R12)(BX*4), Y1
+	VADDPS      64(R13)(BX*4), Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
+	VANDNPS     Y1, Y0, Y0
+	VADDPS      64(SI)(BX*4), Y0, Y0
+	VMOVUPS     Y0, 64(R12)(BX*4)
+	VPXOR       vectorVectors<>+1056(SB), Y14, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
+	VPCMPGTD    Y0, Y1, Y0
+	VMOVUPS     96(R12)(BX*4), Y1
+	VADDPS      96(R13)(BX*4), Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
+	VANDNPS     Y1, Y0, Y0
+	VADDPS      96(SI)(BX*4), Y0, Y0
+	VMOVUPS     Y0, 96(R12)(BX*4)
+	ADDQ        $+32, BX
 	CMPQ        BX, $+64
 	JLT         loop3
 	MOVQ        72(DI), AX
@@ -8490,24 +8548,24 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x256BiasDropoutReluVector1AVX512(frame *uint8, bits *uint32, y *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·linear64x256BiasDropoutReluVector1AVX512(SB), NOSPLIT, $0-92
+// func linear64x256BiasDropoutReluVector1AVX512(frame *uint8, bits *uint32, y *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·linear64x256BiasDropoutReluVector1AVX512(SB), NOSPLIT, $0-84
 	MOVQ frame+0(FP), DI
-	MOVQ height+40(FP), AX
+	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
-	MOVQ first+48(FP), AX
+	MOVQ first+40(FP), AX
 	MOVQ AX, 8(DI)
-	MOVQ T+56(FP), AX
+	MOVQ T+48(FP), AX
 	MOVQ AX, 16(DI)
-	MOVL seed0+64(FP), AX
+	MOVL seed0+56(FP), AX
 	MOVQ AX, 24(DI)
-	MOVL seed1+68(FP), AX
+	MOVL seed1+60(FP), AX
 	MOVQ AX, 32(DI)
-	MOVL step+72(FP), AX
+	MOVL step+64(FP), AX
 	MOVQ AX, 40(DI)
-	MOVQ layer+80(FP), AX
+	MOVQ layer+72(FP), AX
 	MOVQ AX, 48(DI)
-	MOVL example+88(FP), AX
+	MOVL example+80(FP), AX
 	MOVQ AX, 56(DI)
 	MOVQ 24(DI), AX
 	MOVQ AX, 2048(DI)
@@ -8604,15 +8662,11 @@ loop1:
 	MOVQ         DX, 2368(DI)
 	XORL         2088(DI), AX
 	MOVQ         AX, 2432(DI)
-	MOVQ         72(DI), R8
-	SHLQ         $+8, R8
-	MOVQ         c+24(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	MOVQ         bias+32(FP), R12
 	MOVQ         80(DI), R8
 	SHLQ         $+8, R8
 	MOVQ         y+16(FP), AX
-	LEAQ         (AX)(R8*4), R13
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         bias+24(FP), R12
 	VPBROADCASTD 104(DI), Z27
 	VPADDD       vectorWideVectors<>+64(SB), Z27, Z27
 	XORL         BX, BX
@@ -8625,149 +8679,149 @@ loop3:
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
-	VMOVSHDUP       Z5, Z6
-	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
-	VPSRLQ          $+32, Z4, Z7
-	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
-	VMOVSHDUP       Z9, Z10
-	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
-	VMOVSHDUP       Z11, Z12
-	VPXORD.BCST     2304(DI), Z12, Z12
-	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
-	VMOVSHDUP       Z14, Z15
-	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
-	VPSRLQ          $+32, Z13, Z10
-	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
-	VMOVSHDUP       Z3, Z0
-	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
-	VPSRLQ          $+32, Z1, Z2
-	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
-	VMOVSHDUP       Z9, Z11
-	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
-	VPSRLQ          $+32, Z12, Z8
-	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
-	VMOVSHDUP       Z7, Z5
-	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
-	VPSRLQ          $+32, Z6, Z4
-	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
-	VMOVSHDUP       Z10, Z14
-	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
-	VPSRLQ          $+32, Z15, Z13
-	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
-	VMOVSHDUP       Z2, Z3
-	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
-	VPSRLQ          $+32, Z0, Z1
-	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPXORD.BCST     2432(DI), Z1, Z1
+	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z6
+	VMOVSHDUP       Z6, Z7
+	VPXORD.BCST     2240(DI), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z8
 	VMOVSHDUP       Z8, Z9
-	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
-	VPSRLQ          $+32, Z11, Z12
-	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
-	VMOVSHDUP       Z4, Z7
-	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
-	VPSRLQ          $+32, Z5, Z6
-	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
-	VMOVSHDUP       Z13, Z10
-	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
-	VPSRLQ          $+32, Z14, Z15
-	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
+	VPXORD.BCST     2304(DI), Z9, Z9
+	VPXORD.BCST     2368(DI), Z6, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2080(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPXORD.BCST     2432(DI), Z8, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z5, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
 	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
+	VPTERNLOGD.BCST $+150, 2096(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2104(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2096(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2104(DI), Z9, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z3
+	VPTERNLOGD.BCST $+150, 2112(DI), Z1, Z3
+	VPSRLQ          $+32, Z2, Z1
+	VPTERNLOGD.BCST $+150, 2120(DI), Z4, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z9
+	VPTERNLOGD.BCST $+150, 2112(DI), Z8, Z9
+	VPSRLQ          $+32, Z5, Z8
+	VPTERNLOGD.BCST $+150, 2120(DI), Z7, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z4
+	VPTERNLOGD.BCST $+150, 2128(DI), Z0, Z4
 	VPSRLQ          $+32, Z3, Z0
-	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
-	VMOVSHDUP       Z12, Z8
-	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
-	VPSRLQ          $+32, Z9, Z11
-	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
-	VMOVSHDUP       Z6, Z4
+	VPTERNLOGD.BCST $+150, 2136(DI), Z2, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z7
+	VPTERNLOGD.BCST $+150, 2128(DI), Z6, Z7
+	VPSRLQ          $+32, Z9, Z6
+	VPTERNLOGD.BCST $+150, 2136(DI), Z5, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z2
+	VPTERNLOGD.BCST $+150, 2144(DI), Z1, Z2
+	VPSRLQ          $+32, Z4, Z1
+	VPTERNLOGD.BCST $+150, 2152(DI), Z3, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z5
+	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z5
+	VPSRLQ          $+32, Z7, Z8
+	VPTERNLOGD.BCST $+150, 2152(DI), Z9, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z3
+	VPTERNLOGD.BCST $+150, 2160(DI), Z0, Z3
+	VPSRLQ          $+32, Z2, Z0
+	VPTERNLOGD.BCST $+150, 2168(DI), Z4, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z9
+	VPTERNLOGD.BCST $+150, 2160(DI), Z6, Z9
+	VPSRLQ          $+32, Z5, Z6
+	VPTERNLOGD.BCST $+150, 2168(DI), Z7, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
-	VPSRLQ          $+32, Z7, Z5
-	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
-	VMOVSHDUP       Z15, Z13
-	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
-	VPSRLQ          $+32, Z10, Z14
-	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
-	VMOVSHDUP       Z0, Z1
-	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
-	VPSRLQ          $+32, Z2, Z3
-	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
-	VMOVSHDUP       Z11, Z12
-	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
-	VPSRLQ          $+32, Z8, Z9
-	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
+	VPSRLQ          $+32, Z3, Z1
+	VPTERNLOGD.BCST $+150, 2184(DI), Z2, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2176(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPTERNLOGD.BCST $+150, 2184(DI), Z5, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2192(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2200(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2200(DI), Z9, Z6
 	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z0, K6, Z1
-	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z28
-	VPUNPCKHQDQ     Z3, Z1, Z29
+	VMOVSLDUP       Z1, K6, Z2
+	VMOVSLDUP       Z4, K6, Z0
+	VPUNPCKLQDQ     Z0, Z2, Z28
+	VPUNPCKHQDQ     Z0, Z2, Z29
 	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z11, K6, Z12
-	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z30
-	VPUNPCKHQDQ     Z9, Z12, Z31
+	VMOVSLDUP       Z8, K6, Z5
+	VMOVSLDUP       Z7, K6, Z6
+	VPUNPCKLQDQ     Z6, Z5, Z30
+	VPUNPCKHQDQ     Z6, Z5, Z31
 	VMOVUPS         (SI)(BX*4), Z0
 	VADDPS          (R12)(BX*4), Z0, Z0
 	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
 	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMAXPS.BCST     vectorWords<>+4(SB), Z0, Z0
-	VMOVUPS         Z0, (R13)(BX*4)
+	VMOVUPS         Z0, (SI)(BX*4)
 	VMOVUPS         64(SI)(BX*4), Z0
 	VADDPS          64(R12)(BX*4), Z0, Z0
 	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
 	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMAXPS.BCST     vectorWords<>+4(SB), Z0, Z0
-	VMOVUPS         Z0, 64(R13)(BX*4)
+	VMOVUPS         Z0, 64(SI)(BX*4)
 	VMOVUPS         128(SI)(BX*4), Z0
 	VADDPS          128(R12)(BX*4), Z0, Z0
 	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
 	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMAXPS.BCST     vectorWords<>+4(SB), Z0, Z0
-	VMOVUPS         Z0, 128(R13)(BX*4)
+	VMOVUPS         Z0, 128(SI)(BX*4)
 	VMOVUPS         192(SI)(BX*4), Z0
 	VADDPS          192(R12)(BX*4), Z0, Z0
 	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
 	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VMAXPS.BCST     vectorWords<>+4(SB), Z0, Z0
-	VMOVUPS         Z0, 192(R13)(BX*4)
+	VMOVUPS         Z0, 192(SI)(BX*4)
 	ADDQ            $+64, BX
 	CMPQ            BX, $+256
 	JLT             loop3
@@ -8781,24 +8835,24 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x256BiasDropoutReluVector1AVX2(frame *uint8, bits *uint32, y *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·linear64x256BiasDropoutReluVector1AVX2(SB), NOSPLIT, $0-92
+// func linear64x256BiasDropoutReluVector1AVX2(frame *uint8, bits *uint32, y *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·linear64x256BiasDropoutReluVector1AVX2(SB), NOSPLIT, $0-84
 	MOVQ         frame+0(FP), DI
-	MOVQ         height+40(FP), AX
+	MOVQ         height+32(FP), AX
 	MOVQ         AX, (DI)
-	MOVQ         first+48(FP), AX
+	MOVQ         first+40(FP), AX
 	MOVQ         AX, 8(DI)
-	MOVQ         T+56(FP), AX
+	MOVQ         T+48(FP), AX
 	MOVQ         AX, 16(DI)
-	MOVL         seed0+64(FP), AX
+	MOVL         seed0+56(FP), AX
 	MOVQ         AX, 24(DI)
-	MOVL         seed1+68(FP), AX
+	MOVL         seed1+60(FP), AX
 	MOVQ         AX, 32(DI)
-	MOVL         step+72(FP), AX
+	MOVL         step+64(FP), AX
 	MOVQ         AX, 40(DI)
-	MOVQ         layer+80(FP), AX
+	MOVQ         layer+72(FP), AX
 	MOVQ         AX, 48(DI)
-	MOVL         example+88(FP), AX
+	MOVL         example+80(FP), AX
 	MOVQ         AX, 56(DI)
 	MOVQ         24(DI), AX
 	VMOVD        AX, X0
@@ -8943,98 +8997,171 @@ loop1:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
-	MOVQ         72(DI), R8
-	SHLQ         $+8, R8
-	MOVQ         c+24(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	MOVQ         bias+32(FP), R12
 	MOVQ         80(DI), R8
 	SHLQ         $+8, R8
 	MOVQ         y+16(FP), AX
-	LEAQ         (AX)(R8*4), R13
-	VPBROADCASTD 104(DI), Y12
-	VPADDD       vectorVectors<>+992(SB), Y12, Y12
+	LEAQ         (AX)(R8*4), SI
+	MOVQ         bias+24(FP), R12
+	VPBROADCASTD 104(DI), Y10
+	VPADDD       vectorVectors<>+992(SB), Y10, Y10
 	XORL         BX, BX
 
 loop3:
-	VPMULUDQ    vectorVectors<>+928(SB), Y12, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y10, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       2688(DI), Y1, Y1
 	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       2752(DI), Y3, Y3
 	VPXOR       2816(DI), Y0, Y0
-	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y4
-	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y5
-	VMOVSHDUP   Y5, Y6
-	VPXOR       Y2, Y6, Y6
-	VPXOR       2176(DI), Y6, Y6
-	VPSRLQ      $+32, Y4, Y7
-	VPXOR       2880(DI), Y7, Y7
-	VPADDD      vectorVectors<>+1024(SB), Y12, Y12
-	VPMULUDQ    vectorVectors<>+928(SB), Y6, Y1
-	VPMULUDQ    vectorVectors<>+960(SB), Y7, Y3
-	VMOVSHDUP   Y3, Y0
-	VPXOR       Y5, Y0, Y0
-	VPXOR       2240(DI), Y0, Y0
-	VPSRLQ      $+32, Y1, Y2
-	VPXOR       Y4, Y2, Y2
-	VPXOR       2272(DI), Y2, Y2
-	VPMULUDQ    vectorVectors<>+928(SB), Y0, Y6
-	VPMULUDQ    vectorVectors<>+960(SB), Y2, Y7
-	VMOVSHDUP   Y7, Y5
-	VPXOR       Y3, Y5, Y5
-	VPXOR       2304(DI), Y5, Y5
-	VPSRLQ      $+32, Y6, Y4
-	VPXOR       Y1, Y4, Y4
-	VPXOR       2336(DI), Y4, Y4
-	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y0
-	VPMULUDQ    vectorVectors<>+960(SB), Y4, Y2
-	VMOVSHDUP   Y2, Y3
-	VPXOR       Y7, Y3, Y3
-	VPXOR       2368(DI), Y3, Y3
-	VPSRLQ      $+32, Y0, Y1
-	VPXOR       Y6, Y1, Y1
-	VPXOR       2400(DI), Y1, Y1
-	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y5
-	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y4
-	VMOVSHDUP   Y4, Y7
-	VPXOR       Y2, Y7, Y7
-	VPXOR       2432(DI), Y7, Y7
-	VPSRLQ      $+32, Y5, Y6
-	VPXOR       Y0, Y6, Y6
-	VPXOR       2464(DI), Y6, Y6
-	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y3
-	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y4
+	VPXOR       Y2, Y4, Y4
+	VPXOR       2176(DI), Y4, Y4
+	VPSRLQ      $+32, Y3, Y1
+	VPXOR       2880(DI), Y1, Y1
+	VPADDD      vectorVectors<>+1024(SB), Y10, Y5
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       2688(DI), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y7, Y8
+	VMOVSHDUP   Y8, Y9
+	VPXOR       2752(DI), Y9, Y9
+	VPXOR       2816(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       Y8, Y7, Y7
+	VPXOR       2176(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y8
+	VPXOR       2880(DI), Y8, Y8
+	VPADDD      vectorVectors<>+1024(SB), Y5, Y10
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
 	VMOVSHDUP   Y1, Y2
-	VPXOR       Y4, Y2, Y2
-	VPXOR       2496(DI), Y2, Y2
+	VPXOR       Y0, Y2, Y2
+	VPXOR       2240(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y0
+	VPXOR       Y3, Y0, Y0
+	VPXOR       2272(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y5
+	VPXOR       Y6, Y5, Y5
+	VPXOR       2240(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y6
+	VPXOR       Y9, Y6, Y6
+	VPXOR       2272(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y3
+	VPXOR       Y1, Y3, Y3
+	VPXOR       2304(DI), Y3, Y3
+	VPSRLQ      $+32, Y2, Y1
+	VPXOR       Y4, Y1, Y1
+	VPXOR       2336(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y5
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y9
+	VPXOR       Y8, Y9, Y9
+	VPXOR       2304(DI), Y9, Y9
+	VPSRLQ      $+32, Y5, Y8
+	VPXOR       Y7, Y8, Y8
+	VPXOR       2336(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y4
+	VPXOR       Y0, Y4, Y4
+	VPXOR       2368(DI), Y4, Y4
 	VPSRLQ      $+32, Y3, Y0
-	VPXOR       Y5, Y0, Y0
+	VPXOR       Y2, Y0, Y0
+	VPXOR       2400(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y7
+	VPXOR       Y6, Y7, Y7
+	VPXOR       2368(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y6
+	VPXOR       Y5, Y6, Y6
+	VPXOR       2400(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y2
+	VPXOR       Y1, Y2, Y2
+	VPXOR       2432(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y1
+	VPXOR       Y3, Y1, Y1
+	VPXOR       2464(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y5
+	VPXOR       Y8, Y5, Y5
+	VPXOR       2432(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y8
+	VPXOR       Y9, Y8, Y8
+	VPXOR       2464(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y3
+	VPXOR       Y0, Y3, Y3
+	VPXOR       2496(DI), Y3, Y3
+	VPSRLQ      $+32, Y2, Y0
+	VPXOR       Y4, Y0, Y0
 	VPXOR       2528(DI), Y0, Y0
-	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y7
-	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y6
-	VMOVSHDUP   Y6, Y4
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y5
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y9
+	VPXOR       Y6, Y9, Y9
+	VPXOR       2496(DI), Y9, Y9
+	VPSRLQ      $+32, Y5, Y6
+	VPXOR       Y7, Y6, Y6
+	VPXOR       2528(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2560(DI), Y4, Y4
-	VPSRLQ      $+32, Y7, Y5
-	VPXOR       Y3, Y5, Y5
-	VPXOR       2592(DI), Y5, Y5
-	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y2
-	VPMULUDQ    vectorVectors<>+960(SB), Y5, Y0
-	VMOVSHDUP   Y0, Y1
-	VPXOR       Y6, Y1, Y1
-	VPXOR       2624(DI), Y1, Y1
-	VPSRLQ      $+32, Y2, Y3
-	VPXOR       Y7, Y3, Y3
-	VPXOR       2656(DI), Y3, Y3
-	VPSLLQ      $+32, Y0, Y0
-	VPBLENDD    $+170, Y0, Y1, Y1
-	VPSLLQ      $+32, Y2, Y2
-	VPBLENDD    $+170, Y2, Y3, Y3
-	VPUNPCKLQDQ Y3, Y1, Y13
-	VPUNPCKHQDQ Y3, Y1, Y14
-	VPXOR       vectorVectors<>+1056(SB), Y13, Y0
+	VPSRLQ      $+32, Y3, Y1
+	VPXOR       Y2, Y1, Y1
+	VPXOR       2592(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       Y8, Y7, Y7
+	VPXOR       2560(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y8
+	VPXOR       Y5, Y8, Y8
+	VPXOR       2592(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y2
+	VPXOR       Y0, Y2, Y2
+	VPXOR       2624(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y0
+	VPXOR       Y3, Y0, Y0
+	VPXOR       2656(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y5
+	VPXOR       Y6, Y5, Y5
+	VPXOR       2624(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y6
+	VPXOR       Y9, Y6, Y6
+	VPXOR       2656(DI), Y6, Y6
+	VPSLLQ      $+32, Y1, Y1
+	VPBLENDD    $+170, Y1, Y2, Y2
+	VPSLLQ      $+32, Y4, Y4
+	VPBLENDD    $+170, Y4, Y0, Y0
+	VPUNPCKLQDQ Y0, Y2, Y11
+	VPUNPCKHQDQ Y0, Y2, Y12
+	VPSLLQ      $+32, Y8, Y8
+	VPBLENDD    $+170, Y8, Y5, Y5
+	VPSLLQ      $+32, Y7, Y7
+	VPBLENDD    $+170, Y7, Y6, Y6
+	VPUNPCKLQDQ Y6, Y5, Y13
+	VPUNPCKHQDQ Y6, Y5, Y14
+	VPXOR       vectorVectors<>+1056(SB), Y11, Y0
 	VMOVUPS     vectorVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     (SI)(BX*4), Y1
@@ -9042,8 +9169,8 @@ loop3:
 	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
 	VMAXPS      vectorVectors<>+32(SB), Y0, Y0
-	VMOVUPS     Y0, (R13)(BX*4)
-	VPXOR       vectorVectors<>+1056(SB), Y14, Y0
+	VMOVUPS     Y0, (SI)(BX*4)
+	VPXOR       vectorVectors<>+1056(SB), Y12, Y0
 	VMOVUPS     vectorVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     32(SI)(BX*4), Y1
@@ -9051,8 +9178,26 @@ loop3:
 	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
 	VMAXPS      vectorVectors<>+32(SB), Y0, Y0
-	VMOVUPS     Y0, 32(R13)(BX*4)
-	ADDQ        $+16, BX
+	VMOVUPS     Y0, 32(SI)(BX*4)
+	VPXOR       vectorVectors<>+1056(SB), Y13, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
+	VPCMPGTD    Y0, Y1, Y0
+	VMOVUPS     64(SI)(BX*4), Y1
+	VADDPS      64(R12)(BX*4), Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
+	VANDNPS     Y1, Y0, Y0
+	VMAXPS      vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS     Y0, 64(SI)(BX*4)
+	VPXOR       vectorVectors<>+1056(SB), Y14, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
+	VPCMPGTD    Y0, Y1, Y0
+	VMOVUPS     96(SI)(BX*4), Y1
+	VADDPS      96(R12)(BX*4), Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
+	VANDNPS     Y1, Y0, Y0
+	VMAXPS      vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS     Y0, 96(SI)(BX*4)
+	ADDQ        $+32, BX
 	CMPQ        BX, $+256
 	JLT         loop3
 	MOVQ        72(DI), AX
@@ -9065,24 +9210,24 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear256x64BiasDropoutAddVector1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·linear256x64BiasDropoutAddVector1AVX512(SB), NOSPLIT, $0-100
+// func linear256x64BiasDropoutAddVector1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·linear256x64BiasDropoutAddVector1AVX512(SB), NOSPLIT, $0-92
 	MOVQ frame+0(FP), DI
-	MOVQ height+48(FP), AX
+	MOVQ height+40(FP), AX
 	MOVQ AX, (DI)
-	MOVQ first+56(FP), AX
+	MOVQ first+48(FP), AX
 	MOVQ AX, 8(DI)
-	MOVQ T+64(FP), AX
+	MOVQ T+56(FP), AX
 	MOVQ AX, 16(DI)
-	MOVL seed0+72(FP), AX
+	MOVL seed0+64(FP), AX
 	MOVQ AX, 24(DI)
-	MOVL seed1+76(FP), AX
+	MOVL seed1+68(FP), AX
 	MOVQ AX, 32(DI)
-	MOVL step+80(FP), AX
+	MOVL step+72(FP), AX
 	MOVQ AX, 40(DI)
-	MOVQ layer+88(FP), AX
+	MOVQ layer+80(FP), AX
 	MOVQ AX, 48(DI)
-	MOVL example+96(FP), AX
+	MOVL example+88(FP), AX
 	MOVQ AX, 56(DI)
 	MOVQ 24(DI), AX
 	MOVQ AX, 2048(DI)
@@ -9183,15 +9328,11 @@ loop1:
 	SHLQ            $+6, R8
 	MOVQ            x2+24(FP), AX
 	LEAQ            (AX)(R8*4), SI
-	MOVQ            72(DI), R8
-	SHLQ            $+6, R8
-	MOVQ            c+32(FP), AX
-	LEAQ            (AX)(R8*4), R12
-	MOVQ            bias+40(FP), R13
 	MOVQ            80(DI), R8
 	SHLQ            $+6, R8
 	MOVQ            y+16(FP), AX
-	LEAQ            (AX)(R8*4), R14
+	LEAQ            (AX)(R8*4), R12
+	MOVQ            bias+32(FP), R13
 	VPBROADCASTD    104(DI), Z27
 	VPADDD          vectorWideVectors<>+64(SB), Z27, Z27
 	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
@@ -9201,149 +9342,149 @@ loop1:
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
-	VMOVSHDUP       Z5, Z6
-	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
-	VPSRLQ          $+32, Z4, Z7
-	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
-	VMOVSHDUP       Z9, Z10
-	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
-	VMOVSHDUP       Z11, Z12
-	VPXORD.BCST     2304(DI), Z12, Z12
-	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
-	VMOVSHDUP       Z14, Z15
-	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
-	VPSRLQ          $+32, Z13, Z10
-	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
-	VMOVSHDUP       Z3, Z0
-	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
-	VPSRLQ          $+32, Z1, Z2
-	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
-	VMOVSHDUP       Z9, Z11
-	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
-	VPSRLQ          $+32, Z12, Z8
-	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
-	VMOVSHDUP       Z7, Z5
-	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
-	VPSRLQ          $+32, Z6, Z4
-	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
-	VMOVSHDUP       Z10, Z14
-	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
-	VPSRLQ          $+32, Z15, Z13
-	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
-	VMOVSHDUP       Z2, Z3
-	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
-	VPSRLQ          $+32, Z0, Z1
-	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPXORD.BCST     2432(DI), Z1, Z1
+	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z6
+	VMOVSHDUP       Z6, Z7
+	VPXORD.BCST     2240(DI), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z8
 	VMOVSHDUP       Z8, Z9
-	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
-	VPSRLQ          $+32, Z11, Z12
-	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
-	VMOVSHDUP       Z4, Z7
-	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
-	VPSRLQ          $+32, Z5, Z6
-	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
-	VMOVSHDUP       Z13, Z10
-	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
-	VPSRLQ          $+32, Z14, Z15
-	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
+	VPXORD.BCST     2304(DI), Z9, Z9
+	VPXORD.BCST     2368(DI), Z6, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2080(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPXORD.BCST     2432(DI), Z8, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z5, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
 	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
+	VPTERNLOGD.BCST $+150, 2096(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2104(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2096(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2104(DI), Z9, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z3
+	VPTERNLOGD.BCST $+150, 2112(DI), Z1, Z3
+	VPSRLQ          $+32, Z2, Z1
+	VPTERNLOGD.BCST $+150, 2120(DI), Z4, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z9
+	VPTERNLOGD.BCST $+150, 2112(DI), Z8, Z9
+	VPSRLQ          $+32, Z5, Z8
+	VPTERNLOGD.BCST $+150, 2120(DI), Z7, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z4
+	VPTERNLOGD.BCST $+150, 2128(DI), Z0, Z4
 	VPSRLQ          $+32, Z3, Z0
-	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
-	VMOVSHDUP       Z12, Z8
-	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
-	VPSRLQ          $+32, Z9, Z11
-	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
-	VMOVSHDUP       Z6, Z4
+	VPTERNLOGD.BCST $+150, 2136(DI), Z2, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z7
+	VPTERNLOGD.BCST $+150, 2128(DI), Z6, Z7
+	VPSRLQ          $+32, Z9, Z6
+	VPTERNLOGD.BCST $+150, 2136(DI), Z5, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z2
+	VPTERNLOGD.BCST $+150, 2144(DI), Z1, Z2
+	VPSRLQ          $+32, Z4, Z1
+	VPTERNLOGD.BCST $+150, 2152(DI), Z3, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z5
+	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z5
+	VPSRLQ          $+32, Z7, Z8
+	VPTERNLOGD.BCST $+150, 2152(DI), Z9, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z3
+	VPTERNLOGD.BCST $+150, 2160(DI), Z0, Z3
+	VPSRLQ          $+32, Z2, Z0
+	VPTERNLOGD.BCST $+150, 2168(DI), Z4, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z9
+	VPTERNLOGD.BCST $+150, 2160(DI), Z6, Z9
+	VPSRLQ          $+32, Z5, Z6
+	VPTERNLOGD.BCST $+150, 2168(DI), Z7, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
-	VPSRLQ          $+32, Z7, Z5
-	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
-	VMOVSHDUP       Z15, Z13
-	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
-	VPSRLQ          $+32, Z10, Z14
-	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
-	VMOVSHDUP       Z0, Z1
-	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
-	VPSRLQ          $+32, Z2, Z3
-	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
-	VMOVSHDUP       Z11, Z12
-	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
-	VPSRLQ          $+32, Z8, Z9
-	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
+	VPSRLQ          $+32, Z3, Z1
+	VPTERNLOGD.BCST $+150, 2184(DI), Z2, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2176(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPTERNLOGD.BCST $+150, 2184(DI), Z5, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2192(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2200(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2200(DI), Z9, Z6
 	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z0, K6, Z1
-	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z28
-	VPUNPCKHQDQ     Z3, Z1, Z29
+	VMOVSLDUP       Z1, K6, Z2
+	VMOVSLDUP       Z4, K6, Z0
+	VPUNPCKLQDQ     Z0, Z2, Z28
+	VPUNPCKHQDQ     Z0, Z2, Z29
 	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z11, K6, Z12
-	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z30
-	VPUNPCKHQDQ     Z9, Z12, Z31
+	VMOVSLDUP       Z8, K6, Z5
+	VMOVSLDUP       Z7, K6, Z6
+	VPUNPCKLQDQ     Z6, Z5, Z30
+	VPUNPCKHQDQ     Z6, Z5, Z31
 	VMOVUPS         (R12), Z0
 	VADDPS          (R13), Z0, Z0
 	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
 	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VADDPS          (SI), Z0, Z0
-	VMOVUPS         Z0, (R14)
+	VMOVUPS         Z0, (R12)
 	VMOVUPS         64(R12), Z0
 	VADDPS          64(R13), Z0, Z0
 	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
 	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VADDPS          64(SI), Z0, Z0
-	VMOVUPS         Z0, 64(R14)
+	VMOVUPS         Z0, 64(R12)
 	VMOVUPS         128(R12), Z0
 	VADDPS          128(R13), Z0, Z0
 	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
 	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VADDPS          128(SI), Z0, Z0
-	VMOVUPS         Z0, 128(R14)
+	VMOVUPS         Z0, 128(R12)
 	VMOVUPS         192(R12), Z0
 	VADDPS          192(R13), Z0, Z0
 	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
 	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
 	VMOVUPS.Z       Z0, K1, Z0
 	VADDPS          192(SI), Z0, Z0
-	VMOVUPS         Z0, 192(R14)
+	VMOVUPS         Z0, 192(R12)
 	MOVQ            72(DI), AX
 	INCQ            AX
 	MOVQ            AX, 72(DI)
@@ -9354,24 +9495,24 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear256x64BiasDropoutAddVector1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·linear256x64BiasDropoutAddVector1AVX2(SB), NOSPLIT, $0-100
+// func linear256x64BiasDropoutAddVector1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·linear256x64BiasDropoutAddVector1AVX2(SB), NOSPLIT, $0-92
 	MOVQ         frame+0(FP), DI
-	MOVQ         height+48(FP), AX
+	MOVQ         height+40(FP), AX
 	MOVQ         AX, (DI)
-	MOVQ         first+56(FP), AX
+	MOVQ         first+48(FP), AX
 	MOVQ         AX, 8(DI)
-	MOVQ         T+64(FP), AX
+	MOVQ         T+56(FP), AX
 	MOVQ         AX, 16(DI)
-	MOVL         seed0+72(FP), AX
+	MOVL         seed0+64(FP), AX
 	MOVQ         AX, 24(DI)
-	MOVL         seed1+76(FP), AX
+	MOVL         seed1+68(FP), AX
 	MOVQ         AX, 32(DI)
-	MOVL         step+80(FP), AX
+	MOVL         step+72(FP), AX
 	MOVQ         AX, 40(DI)
-	MOVQ         layer+88(FP), AX
+	MOVQ         layer+80(FP), AX
 	MOVQ         AX, 48(DI)
-	MOVL         example+96(FP), AX
+	MOVL         example+88(FP), AX
 	MOVQ         AX, 56(DI)
 	MOVQ         24(DI), AX
 	VMOVD        AX, X0
@@ -9520,98 +9661,171 @@ loop1:
 	SHLQ         $+6, R8
 	MOVQ         x2+24(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         72(DI), R8
-	SHLQ         $+6, R8
-	MOVQ         c+32(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         bias+40(FP), R13
 	MOVQ         80(DI), R8
 	SHLQ         $+6, R8
 	MOVQ         y+16(FP), AX
-	LEAQ         (AX)(R8*4), R14
-	VPBROADCASTD 104(DI), Y12
-	VPADDD       vectorVectors<>+992(SB), Y12, Y12
+	LEAQ         (AX)(R8*4), R12
+	MOVQ         bias+32(FP), R13
+	VPBROADCASTD 104(DI), Y10
+	VPADDD       vectorVectors<>+992(SB), Y10, Y10
 	XORL         BX, BX
 
 loop3:
-	VPMULUDQ    vectorVectors<>+928(SB), Y12, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y10, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       2688(DI), Y1, Y1
 	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       2752(DI), Y3, Y3
 	VPXOR       2816(DI), Y0, Y0
-	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y4
-	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y5
-	VMOVSHDUP   Y5, Y6
-	VPXOR       Y2, Y6, Y6
-	VPXOR       2176(DI), Y6, Y6
-	VPSRLQ      $+32, Y4, Y7
-	VPXOR       2880(DI), Y7, Y7
-	VPADDD      vectorVectors<>+1024(SB), Y12, Y12
-	VPMULUDQ    vectorVectors<>+928(SB), Y6, Y1
-	VPMULUDQ    vectorVectors<>+960(SB), Y7, Y3
-	VMOVSHDUP   Y3, Y0
-	VPXOR       Y5, Y0, Y0
-	VPXOR       2240(DI), Y0, Y0
-	VPSRLQ      $+32, Y1, Y2
-	VPXOR       Y4, Y2, Y2
-	VPXOR       2272(DI), Y2, Y2
-	VPMULUDQ    vectorVectors<>+928(SB), Y0, Y6
-	VPMULUDQ    vectorVectors<>+960(SB), Y2, Y7
-	VMOVSHDUP   Y7, Y5
-	VPXOR       Y3, Y5, Y5
-	VPXOR       2304(DI), Y5, Y5
-	VPSRLQ      $+32, Y6, Y4
-	VPXOR       Y1, Y4, Y4
-	VPXOR       2336(DI), Y4, Y4
-	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y0
-	VPMULUDQ    vectorVectors<>+960(SB), Y4, Y2
-	VMOVSHDUP   Y2, Y3
-	VPXOR       Y7, Y3, Y3
-	VPXOR       2368(DI), Y3, Y3
-	VPSRLQ      $+32, Y0, Y1
-	VPXOR       Y6, Y1, Y1
-	VPXOR       2400(DI), Y1, Y1
-	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y5
-	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y4
-	VMOVSHDUP   Y4, Y7
-	VPXOR       Y2, Y7, Y7
-	VPXOR       2432(DI), Y7, Y7
-	VPSRLQ      $+32, Y5, Y6
-	VPXOR       Y0, Y6, Y6
-	VPXOR       2464(DI), Y6, Y6
-	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y3
-	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y4
+	VPXOR       Y2, Y4, Y4
+	VPXOR       2176(DI), Y4, Y4
+	VPSRLQ      $+32, Y3, Y1
+	VPXOR       2880(DI), Y1, Y1
+	VPADDD      vectorVectors<>+1024(SB), Y10, Y5
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       2688(DI), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y7, Y8
+	VMOVSHDUP   Y8, Y9
+	VPXOR       2752(DI), Y9, Y9
+	VPXOR       2816(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       Y8, Y7, Y7
+	VPXOR       2176(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y8
+	VPXOR       2880(DI), Y8, Y8
+	VPADDD      vectorVectors<>+1024(SB), Y5, Y10
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
 	VMOVSHDUP   Y1, Y2
-	VPXOR       Y4, Y2, Y2
-	VPXOR       2496(DI), Y2, Y2
+	VPXOR       Y0, Y2, Y2
+	VPXOR       2240(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y0
+	VPXOR       Y3, Y0, Y0
+	VPXOR       2272(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y5
+	VPXOR       Y6, Y5, Y5
+	VPXOR       2240(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y6
+	VPXOR       Y9, Y6, Y6
+	VPXOR       2272(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y3
+	VPXOR       Y1, Y3, Y3
+	VPXOR       2304(DI), Y3, Y3
+	VPSRLQ      $+32, Y2, Y1
+	VPXOR       Y4, Y1, Y1
+	VPXOR       2336(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y5
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y9
+	VPXOR       Y8, Y9, Y9
+	VPXOR       2304(DI), Y9, Y9
+	VPSRLQ      $+32, Y5, Y8
+	VPXOR       Y7, Y8, Y8
+	VPXOR       2336(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y4
+	VPXOR       Y0, Y4, Y4
+	VPXOR       2368(DI), Y4, Y4
 	VPSRLQ      $+32, Y3, Y0
-	VPXOR       Y5, Y0, Y0
+	VPXOR       Y2, Y0, Y0
+	VPXOR       2400(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y7
+	VPXOR       Y6, Y7, Y7
+	VPXOR       2368(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y6
+	VPXOR       Y5, Y6, Y6
+	VPXOR       2400(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y2
+	VPXOR       Y1, Y2, Y2
+	VPXOR       2432(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y1
+	VPXOR       Y3, Y1, Y1
+	VPXOR       2464(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y5
+	VPXOR       Y8, Y5, Y5
+	VPXOR       2432(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y8
+	VPXOR       Y9, Y8, Y8
+	VPXOR       2464(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y3
+	VPXOR       Y0, Y3, Y3
+	VPXOR       2496(DI), Y3, Y3
+	VPSRLQ      $+32, Y2, Y0
+	VPXOR       Y4, Y0, Y0
 	VPXOR       2528(DI), Y0, Y0
-	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y7
-	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y6
-	VMOVSHDUP   Y6, Y4
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y5
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y9
+	VPXOR       Y6, Y9, Y9
+	VPXOR       2496(DI), Y9, Y9
+	VPSRLQ      $+32, Y5, Y6
+	VPXOR       Y7, Y6, Y6
+	VPXOR       2528(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2560(DI), Y4, Y4
-	VPSRLQ      $+32, Y7, Y5
-	VPXOR       Y3, Y5, Y5
-	VPXOR       2592(DI), Y5, Y5
-	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y2
-	VPMULUDQ    vectorVectors<>+960(SB), Y5, Y0
-	VMOVSHDUP   Y0, Y1
-	VPXOR       Y6, Y1, Y1
-	VPXOR       2624(DI), Y1, Y1
-	VPSRLQ      $+32, Y2, Y3
-	VPXOR       Y7, Y3, Y3
-	VPXOR       2656(DI), Y3, Y3
-	VPSLLQ      $+32, Y0, Y0
-	VPBLENDD    $+170, Y0, Y1, Y1
-	VPSLLQ      $+32, Y2, Y2
-	VPBLENDD    $+170, Y2, Y3, Y3
-	VPUNPCKLQDQ Y3, Y1, Y13
-	VPUNPCKHQDQ Y3, Y1, Y14
-	VPXOR       vectorVectors<>+1056(SB), Y13, Y0
+	VPSRLQ      $+32, Y3, Y1
+	VPXOR       Y2, Y1, Y1
+	VPXOR       2592(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       Y8, Y7, Y7
+	VPXOR       2560(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y8
+	VPXOR       Y5, Y8, Y8
+	VPXOR       2592(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y2
+	VPXOR       Y0, Y2, Y2
+	VPXOR       2624(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y0
+	VPXOR       Y3, Y0, Y0
+	VPXOR       2656(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y5
+	VPXOR       Y6, Y5, Y5
+	VPXOR       2624(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y6
+	VPXOR       Y9, Y6, Y6
+	VPXOR       2656(DI), Y6, Y6
+	VPSLLQ      $+32, Y1, Y1
+	VPBLENDD    $+170, Y1, Y2, Y2
+	VPSLLQ      $+32, Y4, Y4
+	VPBLENDD    $+170, Y4, Y0, Y0
+	VPUNPCKLQDQ Y0, Y2, Y11
+	VPUNPCKHQDQ Y0, Y2, Y12
+	VPSLLQ      $+32, Y8, Y8
+	VPBLENDD    $+170, Y8, Y5, Y5
+	VPSLLQ      $+32, Y7, Y7
+	VPBLENDD    $+170, Y7, Y6, Y6
+	VPUNPCKLQDQ Y6, Y5, Y13
+	VPUNPCKHQDQ Y6, Y5, Y14
+	VPXOR       vectorVectors<>+1056(SB), Y11, Y0
 	VMOVUPS     vectorVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     (R12)(BX*4), Y1
@@ -9619,8 +9833,8 @@ loop3:
 	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
 	VADDPS      (SI)(BX*4), Y0, Y0
-	VMOVUPS     Y0, (R14)(BX*4)
-	VPXOR       vectorVectors<>+1056(SB), Y14, Y0
+	VMOVUPS     Y0, (R12)(BX*4)
+	VPXOR       vectorVectors<>+1056(SB), Y12, Y0
 	VMOVUPS     vectorVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     32(R12)(BX*4), Y1
@@ -9628,8 +9842,26 @@ loop3:
 	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
 	VANDNPS     Y1, Y0, Y0
 	VADDPS      32(SI)(BX*4), Y0, Y0
-	VMOVUPS     Y0, 32(R14)(BX*4)
-	ADDQ        $+16, BX
+	VMOVUPS     Y0, 32(R12)(BX*4)
+	VPXOR       vectorVectors<>+1056(SB), Y13, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
+	VPCMPGTD    Y0, Y1, Y0
+	VMOVUPS     64(R12)(BX*4), Y1
+	VADDPS      64(R13)(BX*4), Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
+	VANDNPS     Y1, Y0, Y0
+	VADDPS      64(SI)(BX*4), Y0, Y0
+	VMOVUPS     Y0, 64(R12)(BX*4)
+	VPXOR       vectorVectors<>+1056(SB), Y14, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
+	VPCMPGTD    Y0, Y1, Y0
+	VMOVUPS     96(R12)(BX*4), Y1
+	VADDPS      96(R13)(BX*4), Y1, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
+	VANDNPS     Y1, Y0, Y0
+	VADDPS      96(SI)(BX*4), Y0, Y0
+	VMOVUPS     Y0, 96(R12)(BX*4)
+	ADDQ        $+32, BX
 	CMPQ        BX, $+64
 	JLT         loop3
 	MOVQ        72(DI), AX
@@ -9642,12 +9874,12 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x17BiasVector1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x17BiasVector1AVX512(SB), NOSPLIT, $0-48
+// func linear64x17BiasVector1AVX512(frame *uint8, y *float32, bias *float32, height int, first int)
+TEXT ·linear64x17BiasVector1AVX512(SB), NOSPLIT, $0-40
 	MOVQ frame+0(FP), DI
-	MOVQ height+32(FP), AX
+	MOVQ height+24(FP), AX
 	MOVQ AX, (DI)
-	MOVQ first+40(FP), AX
+	MOVQ first+32(FP), AX
 	MOVQ AX, 8(DI)
 	MOVQ $+0, R8
 	MOVQ R8, 24(DI)
@@ -9661,25 +9893,21 @@ loop1:
 	MOVQ      8(DI), R8
 	ADDQ      24(DI), R8
 	MOVQ      R8, 32(DI)
-	MOVQ      24(DI), R8
-	IMULQ     $+17, R8
-	MOVQ      c+16(FP), AX
-	LEAQ      (AX)(R8*4), SI
-	MOVQ      bias+24(FP), R12
 	MOVQ      32(DI), R8
 	IMULQ     $+17, R8
 	MOVQ      y+8(FP), AX
-	LEAQ      (AX)(R8*4), R13
+	LEAQ      (AX)(R8*4), SI
+	MOVQ      bias+16(FP), R12
 	VMOVUPS   (SI), Z0
 	VADDPS    (R12), Z0, Z0
-	VMOVUPS   Z0, (R13)
+	VMOVUPS   Z0, (SI)
 	MOVL      $+1, CX
 	MOVL      $+1, AX
 	KMOVW     AX, K7
 	VMOVUPS.Z 64(SI), K7, Z0
 	VMOVUPS.Z 64(R12), K7, Z1
 	VADDPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K7, 64(R13)
+	VMOVUPS   Z0, K7, 64(SI)
 	MOVQ      24(DI), AX
 	INCQ      AX
 	MOVQ      AX, 24(DI)
@@ -9690,12 +9918,12 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x17BiasVector1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x17BiasVector1AVX2(SB), NOSPLIT, $0-48
+// func linear64x17BiasVector1AVX2(frame *uint8, y *float32, bias *float32, height int, first int)
+TEXT ·linear64x17BiasVector1AVX2(SB), NOSPLIT, $0-40
 	MOVQ frame+0(FP), DI
-	MOVQ height+32(FP), AX
+	MOVQ height+24(FP), AX
 	MOVQ AX, (DI)
-	MOVQ first+40(FP), AX
+	MOVQ first+32(FP), AX
 	MOVQ AX, 8(DI)
 	MOVQ $+0, R8
 	MOVQ R8, 24(DI)
@@ -9709,27 +9937,23 @@ loop1:
 	MOVQ       8(DI), R8
 	ADDQ       24(DI), R8
 	MOVQ       R8, 32(DI)
-	MOVQ       24(DI), R8
-	IMULQ      $+17, R8
-	MOVQ       c+16(FP), AX
-	LEAQ       (AX)(R8*4), SI
-	MOVQ       bias+24(FP), R12
 	MOVQ       32(DI), R8
 	IMULQ      $+17, R8
 	MOVQ       y+8(FP), AX
-	LEAQ       (AX)(R8*4), R13
+	LEAQ       (AX)(R8*4), SI
+	MOVQ       bias+16(FP), R12
 	VMOVUPS    (SI), Y0
 	VADDPS     (R12), Y0, Y0
-	VMOVUPS    Y0, (R13)
+	VMOVUPS    Y0, (SI)
 	VMOVUPS    32(SI), Y0
 	VADDPS     32(R12), Y0, Y0
-	VMOVUPS    Y0, 32(R13)
+	VMOVUPS    Y0, 32(SI)
 	MOVL       $+1, CX
 	VMOVUPS    vectorWideVectors<>+156(SB), Y15
 	VMASKMOVPS 64(SI), Y15, Y0
 	VMASKMOVPS 64(R12), Y15, Y1
 	VADDPS     Y1, Y0, Y0
-	VMASKMOVPS Y0, Y15, 64(R13)
+	VMASKMOVPS Y0, Y15, 64(SI)
 	MOVQ       24(DI), AX
 	INCQ       AX
 	MOVQ       AX, 24(DI)
@@ -11289,69 +11513,69 @@ loop1:
 	LEAQ          (AX)(R8*4), R12
 	MOVQ          gamma+24(FP), R13
 	VPXORD        Z28, Z28, Z28
-	VPXORD        Z24, Z24, Z24
+	VPXORD        Z29, Z29, Z29
+	VPXORD        Z30, Z30, Z30
+	VPXORD        Z31, Z31, Z31
 	VMOVUPS       (SI), Z0
-	VMOVUPS       Z0, Z29
+	VMOVUPS       Z0, Z27
 	VMOVUPS       (R12), Z0
 	VMULPS        (R13), Z0, Z0
-	VMOVUPS       Z0, Z25
+	VUNPCKLPS     Z0, Z27, Z1
+	VADDPS        Z1, Z28, Z28
+	VPERMILPS     $+14, Z1, Z2
+	VADDPS        Z2, Z28, Z28
+	VUNPCKHPS     Z0, Z27, Z1
+	VADDPS        Z1, Z28, Z28
+	VPERMILPS     $+14, Z1, Z2
+	VADDPS        Z2, Z28, Z28
 	VMOVUPS       64(SI), Z0
-	VMOVUPS       Z0, Z30
+	VMOVUPS       Z0, Z27
 	VMOVUPS       64(R12), Z0
 	VMULPS        64(R13), Z0, Z0
-	VMOVUPS       Z0, Z26
+	VUNPCKLPS     Z0, Z27, Z1
+	VADDPS        Z1, Z29, Z29
+	VPERMILPS     $+14, Z1, Z2
+	VADDPS        Z2, Z29, Z29
+	VUNPCKHPS     Z0, Z27, Z1
+	VADDPS        Z1, Z29, Z29
+	VPERMILPS     $+14, Z1, Z2
+	VADDPS        Z2, Z29, Z29
 	VMOVUPS       128(SI), Z0
-	VMOVUPS       Z0, Z31
+	VMOVUPS       Z0, Z27
 	VMOVUPS       128(R12), Z0
 	VMULPS        128(R13), Z0, Z0
-	VMOVUPS       Z0, Z27
+	VUNPCKLPS     Z0, Z27, Z1
+	VADDPS        Z1, Z30, Z30
+	VPERMILPS     $+14, Z1, Z2
+	VADDPS        Z2, Z30, Z30
+	VUNPCKHPS     Z0, Z27, Z1
+	VADDPS        Z1, Z30, Z30
+	VPERMILPS     $+14, Z1, Z2
+	VADDPS        Z2, Z30, Z30
 	VMOVUPS       192(SI), Z0
-	VUNPCKLPS     Z30, Z29, Z1
-	VUNPCKLPS     Z0, Z31, Z2
-	VUNPCKLPD     Z2, Z1, Z3
-	VADDPS        Z3, Z28, Z28
-	VUNPCKHPD     Z2, Z1, Z1
-	VADDPS        Z1, Z28, Z28
-	VUNPCKHPS     Z30, Z29, Z1
-	VUNPCKHPS     Z0, Z31, Z2
-	VUNPCKLPD     Z2, Z1, Z3
-	VADDPS        Z3, Z28, Z28
-	VUNPCKHPD     Z2, Z1, Z1
-	VADDPS        Z1, Z28, Z28
+	VMOVUPS       Z0, Z27
 	VMOVUPS       192(R12), Z0
 	VMULPS        192(R13), Z0, Z0
-	VUNPCKLPS     Z26, Z25, Z1
-	VUNPCKLPS     Z0, Z27, Z2
-	VUNPCKLPD     Z2, Z1, Z3
-	VADDPS        Z3, Z24, Z24
-	VUNPCKHPD     Z2, Z1, Z1
-	VADDPS        Z1, Z24, Z24
-	VUNPCKHPS     Z26, Z25, Z1
-	VUNPCKHPS     Z0, Z27, Z2
-	VUNPCKLPD     Z2, Z1, Z3
-	VADDPS        Z3, Z24, Z24
-	VUNPCKHPD     Z2, Z1, Z1
-	VADDPS        Z1, Z24, Z24
-	VPERMILPS     $+14, Z28, Z0
-	VADDPS        Z0, Z28, Z28
-	VPERMILPS     $+1, Z28, Z0
-	VADDPS        Z0, Z28, Z28
+	VUNPCKLPS     Z0, Z27, Z1
+	VADDPS        Z1, Z31, Z31
+	VPERMILPS     $+14, Z1, Z2
+	VADDPS        Z2, Z31, Z31
+	VUNPCKHPS     Z0, Z27, Z1
+	VADDPS        Z1, Z31, Z31
+	VPERMILPS     $+14, Z1, Z2
+	VADDPS        Z2, Z31, Z31
+	VADDPS        Z30, Z28, Z28
+	VADDPS        Z31, Z29, Z29
+	VADDPS        Z29, Z28, Z28
 	VEXTRACTF64X4 $+1, Z28, Y0
 	VADDPS        Y0, Y28, Y28
 	VEXTRACTF32X4 $+1, Y28, X0
 	VADDPS        X0, X28, X28
-	VBROADCASTSS  X28, Z28
-	VMOVUPS       Z28, 2048(DI)
-	VPERMILPS     $+14, Z24, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+1, Z24, Z0
-	VADDPS        Z0, Z24, Z24
-	VEXTRACTF64X4 $+1, Z24, Y0
-	VADDPS        Y0, Y24, Y24
-	VEXTRACTF32X4 $+1, Y24, X0
-	VADDPS        X0, X24, X24
-	VBROADCASTSS  X24, Z24
-	VMOVUPS       Z24, 2112(DI)
+	VSHUFF32X4    $+0, Z28, Z28, Z28
+	VPERMILPS     $+0, Z28, Z0
+	VMOVUPS       Z0, 2048(DI)
+	VPERMILPS     $+85, Z28, Z0
+	VMOVUPS       Z0, 2112(DI)
 	VMOVUPS       2048(DI), X0
 	VMULPS.BCST   vectorWords<>+144(SB), X0, X0
 	VBROADCASTSS  X0, Z1
@@ -12287,601 +12511,644 @@ end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64DxDropoutVector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·normGrad64DxDropoutVector1AVX512(SB), NOSPLIT, $0-132
-	MOVQ frame+0(FP), DI
-	MOVQ r_from+80(FP), AX
-	MOVQ AX, (DI)
-	MOVQ r_to+88(FP), AX
-	MOVQ AX, 8(DI)
-	MOVQ T+96(FP), AX
-	MOVQ AX, 16(DI)
-	MOVL seed0+104(FP), AX
-	MOVQ AX, 24(DI)
-	MOVL seed1+108(FP), AX
-	MOVQ AX, 32(DI)
-	MOVL step+112(FP), AX
-	MOVQ AX, 40(DI)
-	MOVQ layer+120(FP), AX
-	MOVQ AX, 48(DI)
-	MOVL example+128(FP), AX
-	MOVQ AX, 56(DI)
-	MOVQ 24(DI), AX
-	MOVQ AX, 2048(DI)
-	ADDL $0x9e3779b9, AX
-	MOVQ AX, 2064(DI)
-	ADDL $0x9e3779b9, AX
-	MOVQ AX, 2080(DI)
-	ADDL $0x9e3779b9, AX
-	MOVQ AX, 2096(DI)
-	ADDL $0x9e3779b9, AX
-	MOVQ AX, 2112(DI)
-	ADDL $0x9e3779b9, AX
-	MOVQ AX, 2128(DI)
-	ADDL $0x9e3779b9, AX
-	MOVQ AX, 2144(DI)
-	ADDL $0x9e3779b9, AX
-	MOVQ AX, 2160(DI)
-	ADDL $0x9e3779b9, AX
-	MOVQ AX, 2176(DI)
-	ADDL $0x9e3779b9, AX
-	MOVQ AX, 2192(DI)
-	ADDL $0x9e3779b9, AX
-	MOVQ 32(DI), AX
-	MOVQ AX, 2056(DI)
-	ADDL $0xbb67ae85, AX
-	MOVQ AX, 2072(DI)
-	ADDL $0xbb67ae85, AX
-	MOVQ AX, 2088(DI)
-	ADDL $0xbb67ae85, AX
-	MOVQ AX, 2104(DI)
-	ADDL $0xbb67ae85, AX
-	MOVQ AX, 2120(DI)
-	ADDL $0xbb67ae85, AX
-	MOVQ AX, 2136(DI)
-	ADDL $0xbb67ae85, AX
-	MOVQ AX, 2152(DI)
-	ADDL $0xbb67ae85, AX
-	MOVQ AX, 2168(DI)
-	ADDL $0xbb67ae85, AX
-	MOVQ AX, 2184(DI)
-	ADDL $0xbb67ae85, AX
-	MOVQ AX, 2200(DI)
-	ADDL $0xbb67ae85, AX
-	MOVQ (DI), R8
-	MOVQ R8, 72(DI)
-	MOVQ 8(DI), R8
-	MOVQ R8, 64(DI)
-	MOVQ 72(DI), AX
-	CMPQ AX, 64(DI)
-	JGE  end2
+// func normGrad64DxDropoutVector1AVX512(frame *uint8, x *float32, mean_rows *float32, rstd_rows *float32, dy *float32, gamma *float32, m1_rows *float32, m2_rows *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_strip_from int, r_strip_to int, B int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·normGrad64DxDropoutVector1AVX512(SB), NOSPLIT, $0-172
+	MOVQ  frame+0(FP), DI
+	MOVQ  r_strip_from+112(FP), AX
+	MOVQ  AX, (DI)
+	MOVQ  r_strip_to+120(FP), AX
+	MOVQ  AX, 8(DI)
+	MOVQ  B+128(FP), AX
+	MOVQ  AX, 16(DI)
+	MOVQ  T+136(FP), AX
+	MOVQ  AX, 24(DI)
+	MOVL  seed0+144(FP), AX
+	MOVQ  AX, 32(DI)
+	MOVL  seed1+148(FP), AX
+	MOVQ  AX, 40(DI)
+	MOVL  step+152(FP), AX
+	MOVQ  AX, 48(DI)
+	MOVQ  layer+160(FP), AX
+	MOVQ  AX, 56(DI)
+	MOVL  example+168(FP), AX
+	MOVQ  AX, 64(DI)
+	MOVQ  32(DI), AX
+	MOVQ  AX, 2048(DI)
+	ADDL  $0x9e3779b9, AX
+	MOVQ  AX, 2064(DI)
+	ADDL  $0x9e3779b9, AX
+	MOVQ  AX, 2080(DI)
+	ADDL  $0x9e3779b9, AX
+	MOVQ  AX, 2096(DI)
+	ADDL  $0x9e3779b9, AX
+	MOVQ  AX, 2112(DI)
+	ADDL  $0x9e3779b9, AX
+	MOVQ  AX, 2128(DI)
+	ADDL  $0x9e3779b9, AX
+	MOVQ  AX, 2144(DI)
+	ADDL  $0x9e3779b9, AX
+	MOVQ  AX, 2160(DI)
+	ADDL  $0x9e3779b9, AX
+	MOVQ  AX, 2176(DI)
+	ADDL  $0x9e3779b9, AX
+	MOVQ  AX, 2192(DI)
+	ADDL  $0x9e3779b9, AX
+	MOVQ  40(DI), AX
+	MOVQ  AX, 2056(DI)
+	ADDL  $0xbb67ae85, AX
+	MOVQ  AX, 2072(DI)
+	ADDL  $0xbb67ae85, AX
+	MOVQ  AX, 2088(DI)
+	ADDL  $0xbb67ae85, AX
+	MOVQ  AX, 2104(DI)
+	ADDL  $0xbb67ae85, AX
+	MOVQ  AX, 2120(DI)
+	ADDL  $0xbb67ae85, AX
+	MOVQ  AX, 2136(DI)
+	ADDL  $0xbb67ae85, AX
+	MOVQ  AX, 2152(DI)
+	ADDL  $0xbb67ae85, AX
+	MOVQ  AX, 2168(DI)
+	ADDL  $0xbb67ae85, AX
+	MOVQ  AX, 2184(DI)
+	ADDL  $0xbb67ae85, AX
+	MOVQ  AX, 2200(DI)
+	ADDL  $0xbb67ae85, AX
+	MOVQ  16(DI), R8
+	IMULQ 24(DI), R8
+	MOVQ  R8, 72(DI)
+	MOVQ  (DI), R8
+	MOVQ  R8, 88(DI)
+	MOVQ  8(DI), R8
+	MOVQ  R8, 80(DI)
+	MOVQ  88(DI), AX
+	CMPQ  AX, 80(DI)
+	JGE   end2
 
 loop1:
-	MOVQ         72(DI), R8
-	MOVQ         R8, AX
-	CDQ
-	IDIVL        16(DI)
-	MOVLQSX      DX, R8
-	MOVQ         R8, 80(DI)
-	MOVQ         72(DI), R8
-	MOVQ         R8, AX
-	CDQ
-	IDIVL        16(DI)
-	MOVLQSX      AX, R8
-	MOVQ         R8, 88(DI)
-	MOVQ         $+64, R8
-	MOVQ         R8, 104(DI)
-	MOVQ         80(DI), R8
-	SHLQ         $+6, R8
-	MOVQ         R8, AX
-	ANDQ         $+3, AX
-	MOVQ         AX, 120(DI)
-	SHRQ         $+2, R8
-	MOVQ         R8, 112(DI)
-	MOVQ         56(DI), R8
-	MOVQ         88(DI), R9
-	MOVL         R9, R9
-	ADDL         R9, R8
-	MOVL         40(DI), AX
-	MOVL         $0xcd9e8d57, CX
-	MULL         CX
-	XORL         2048(DI), DX
-	XORL         R8, DX
-	XORL         2064(DI), AX
-	MOVQ         AX, 2304(DI)
-	MOVL         48(DI), AX
-	ADDL         $0x00100000, AX
-	XORL         2056(DI), AX
-	MOVQ         AX, 2240(DI)
-	MOVL         DX, AX
-	MOVL         $0xd2511f53, CX
-	MULL         CX
-	XORL         2072(DI), DX
-	MOVQ         DX, 2368(DI)
-	XORL         2088(DI), AX
-	MOVQ         AX, 2432(DI)
-	VPBROADCASTD 112(DI), Z20
-	VPADDD       vectorWideVectors<>+64(SB), Z20, Z20
-	MOVQ         120(DI), AX
-	ADDQ         AX, 104(DI)
-	MOVQ         bits+64(FP), SI
-	NEGQ         AX
-	LEAQ         (SI)(AX*4), SI
-	NOTQ         AX
-	MOVQ         AX, 96(DI)
-	XORL         BX, BX
+	MOVQ    88(DI), R8
+	SHLQ    $+4, R8
+	MOVQ    R8, 96(DI)
+	MOVQ    96(DI), R8
+	IMULQ   $-1, R8
+	ADDQ    72(DI), R8
+	MOVQ    $+16, AX
+	CMPQ    R8, AX
+	CMOVQGT AX, R8
+	MOVQ    R8, 104(DI)
+	MOVQ    $+0, R8
+	MOVQ    R8, 120(DI)
+	MOVQ    104(DI), R8
+	MOVQ    R8, 112(DI)
+	MOVQ    120(DI), AX
+	CMPQ    AX, 112(DI)
+	JGE     end4
 
-words3:
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z20, Z0
-	VMOVSHDUP       Z0, Z1
-	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
-	VMOVSHDUP       Z2, Z3
-	VPXORD.BCST     2304(DI), Z3, Z3
-	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
-	VMOVSHDUP       Z5, Z6
-	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
-	VPSRLQ          $+32, Z4, Z7
-	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z20, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
-	VMOVSHDUP       Z9, Z10
-	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
-	VMOVSHDUP       Z11, Z12
-	VPXORD.BCST     2304(DI), Z12, Z12
-	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
-	VMOVSHDUP       Z14, Z15
-	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
-	VPSRLQ          $+32, Z13, Z10
-	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z20
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
-	VMOVSHDUP       Z3, Z0
-	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
-	VPSRLQ          $+32, Z1, Z2
-	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
-	VMOVSHDUP       Z9, Z11
-	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
-	VPSRLQ          $+32, Z12, Z8
-	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
-	VMOVSHDUP       Z7, Z5
-	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
-	VPSRLQ          $+32, Z6, Z4
-	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
-	VMOVSHDUP       Z10, Z14
-	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
-	VPSRLQ          $+32, Z15, Z13
-	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
-	VMOVSHDUP       Z2, Z3
-	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
-	VPSRLQ          $+32, Z0, Z1
-	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
-	VMOVSHDUP       Z8, Z9
-	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
-	VPSRLQ          $+32, Z11, Z12
-	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
-	VMOVSHDUP       Z4, Z7
-	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
-	VPSRLQ          $+32, Z5, Z6
-	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
-	VMOVSHDUP       Z13, Z10
-	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
-	VPSRLQ          $+32, Z14, Z15
-	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
-	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
-	VPSRLQ          $+32, Z3, Z0
-	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
-	VMOVSHDUP       Z12, Z8
-	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
-	VPSRLQ          $+32, Z9, Z11
-	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
-	VMOVSHDUP       Z6, Z4
-	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
-	VPSRLQ          $+32, Z7, Z5
-	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
-	VMOVSHDUP       Z15, Z13
-	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
-	VPSRLQ          $+32, Z10, Z14
-	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
-	VMOVSHDUP       Z0, Z1
-	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
-	VPSRLQ          $+32, Z2, Z3
-	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
-	VMOVSHDUP       Z11, Z12
-	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
-	VPSRLQ          $+32, Z8, Z9
-	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z0, K6, Z1
-	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z16
-	VPUNPCKHQDQ     Z3, Z1, Z17
-	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z11, K6, Z12
-	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z18
-	VPUNPCKHQDQ     Z9, Z12, Z19
-	LEAQ            (BX), AX
-	VPBROADCASTD    AX, Z0
-	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 96(DI), Z0, K7
-	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
-	VMOVUPS         Z16, K6, (SI)(BX*4)
-	LEAQ            16(BX), AX
-	VPBROADCASTD    AX, Z0
-	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 96(DI), Z0, K7
-	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
-	VMOVUPS         Z17, K6, 64(SI)(BX*4)
-	LEAQ            32(BX), AX
-	VPBROADCASTD    AX, Z0
-	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 96(DI), Z0, K7
-	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
-	VMOVUPS         Z18, K6, 128(SI)(BX*4)
-	LEAQ            48(BX), AX
-	VPBROADCASTD    AX, Z0
-	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 96(DI), Z0, K7
-	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
-	VMOVUPS         Z19, K6, 192(SI)(BX*4)
-	ADDQ            $+64, BX
-	CMPQ            BX, 104(DI)
-	JLT             words3
-	MOVQ            72(DI), R8
-	SHLQ            $+6, R8
-	MOVQ            x+8(FP), AX
-	LEAQ            (AX)(R8*4), SI
-	MOVQ            72(DI), R8
-	SHLQ            $+6, R8
-	MOVQ            dy+16(FP), AX
-	LEAQ            (AX)(R8*4), R12
-	MOVQ            gamma+24(FP), R13
-	VPXORD          Z28, Z28, Z28
-	VPXORD          Z24, Z24, Z24
-	VMOVUPS         (SI), Z0
-	VMOVUPS         Z0, Z29
-	VMOVUPS         (R12), Z0
-	VMULPS          (R13), Z0, Z0
-	VMOVUPS         Z0, Z25
-	VMOVUPS         64(SI), Z0
-	VMOVUPS         Z0, Z30
-	VMOVUPS         64(R12), Z0
-	VMULPS          64(R13), Z0, Z0
-	VMOVUPS         Z0, Z26
-	VMOVUPS         128(SI), Z0
-	VMOVUPS         Z0, Z31
-	VMOVUPS         128(R12), Z0
-	VMULPS          128(R13), Z0, Z0
-	VMOVUPS         Z0, Z27
-	VMOVUPS         192(SI), Z0
-	VUNPCKLPS       Z30, Z29, Z1
-	VUNPCKLPS       Z0, Z31, Z2
-	VUNPCKLPD       Z2, Z1, Z3
-	VADDPS          Z3, Z28, Z28
-	VUNPCKHPD       Z2, Z1, Z1
-	VADDPS          Z1, Z28, Z28
-	VUNPCKHPS       Z30, Z29, Z1
-	VUNPCKHPS       Z0, Z31, Z2
-	VUNPCKLPD       Z2, Z1, Z3
-	VADDPS          Z3, Z28, Z28
-	VUNPCKHPD       Z2, Z1, Z1
-	VADDPS          Z1, Z28, Z28
-	VMOVUPS         192(R12), Z0
-	VMULPS          192(R13), Z0, Z0
-	VUNPCKLPS       Z26, Z25, Z1
-	VUNPCKLPS       Z0, Z27, Z2
-	VUNPCKLPD       Z2, Z1, Z3
-	VADDPS          Z3, Z24, Z24
-	VUNPCKHPD       Z2, Z1, Z1
-	VADDPS          Z1, Z24, Z24
-	VUNPCKHPS       Z26, Z25, Z1
-	VUNPCKHPS       Z0, Z27, Z2
-	VUNPCKLPD       Z2, Z1, Z3
-	VADDPS          Z3, Z24, Z24
-	VUNPCKHPD       Z2, Z1, Z1
-	VADDPS          Z1, Z24, Z24
-	VPERMILPS       $+14, Z28, Z0
-	VADDPS          Z0, Z28, Z28
-	VPERMILPS       $+1, Z28, Z0
-	VADDPS          Z0, Z28, Z28
-	VEXTRACTF64X4   $+1, Z28, Y0
-	VADDPS          Y0, Y28, Y28
-	VEXTRACTF32X4   $+1, Y28, X0
-	VADDPS          X0, X28, X28
-	VBROADCASTSS    X28, Z28
-	VMOVUPS         Z28, 2240(DI)
-	VPERMILPS       $+14, Z24, Z0
-	VADDPS          Z0, Z24, Z24
-	VPERMILPS       $+1, Z24, Z0
-	VADDPS          Z0, Z24, Z24
-	VEXTRACTF64X4   $+1, Z24, Y0
-	VADDPS          Y0, Y24, Y24
-	VEXTRACTF32X4   $+1, Y24, X0
-	VADDPS          X0, X24, X24
-	VBROADCASTSS    X24, Z24
-	VMOVUPS         Z24, 2304(DI)
-	VMOVUPS         2240(DI), X0
-	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
+loop3:
+	MOVQ          96(DI), R8
+	ADDQ          120(DI), R8
+	MOVQ          R8, 128(DI)
+	MOVQ          128(DI), R8
+	SHLQ          $+6, R8
+	MOVQ          x+8(FP), AX
+	LEAQ          (AX)(R8*4), SI
+	MOVQ          128(DI), R8
+	SHLQ          $+6, R8
+	MOVQ          dy+32(FP), AX
+	LEAQ          (AX)(R8*4), R12
+	MOVQ          gamma+40(FP), R13
+	VPXORD        Z28, Z28, Z28
+	VPXORD        Z29, Z29, Z29
+	VPXORD        Z30, Z30, Z30
+	VPXORD        Z31, Z31, Z31
+	VMOVUPS       (SI), Z0
+	VMOVUPS       Z0, Z27
+	VMOVUPS       (R12), Z0
+	VMULPS        (R13), Z0, Z0
+	VUNPCKLPS     Z0, Z27, Z1
+	VADDPS        Z1, Z28, Z28
+	VPERMILPS     $+14, Z1, Z2
+	VADDPS        Z2, Z28, Z28
+	VUNPCKHPS     Z0, Z27, Z1
+	VADDPS        Z1, Z28, Z28
+	VPERMILPS     $+14, Z1, Z2
+	VADDPS        Z2, Z28, Z28
+	VMOVUPS       64(SI), Z0
+	VMOVUPS       Z0, Z27
+	VMOVUPS       64(R12), Z0
+	VMULPS        64(R13), Z0, Z0
+	VUNPCKLPS     Z0, Z27, Z1
+	VADDPS        Z1, Z29, Z29
+	VPERMILPS     $+14, Z1, Z2
+	VADDPS        Z2, Z29, Z29
+	VUNPCKHPS     Z0, Z27, Z1
+	VADDPS        Z1, Z29, Z29
+	VPERMILPS     $+14, Z1, Z2
+	VADDPS        Z2, Z29, Z29
+	VMOVUPS       128(SI), Z0
+	VMOVUPS       Z0, Z27
+	VMOVUPS       128(R12), Z0
+	VMULPS        128(R13), Z0, Z0
+	VUNPCKLPS     Z0, Z27, Z1
+	VADDPS        Z1, Z30, Z30
+	VPERMILPS     $+14, Z1, Z2
+	VADDPS        Z2, Z30, Z30
+	VUNPCKHPS     Z0, Z27, Z1
+	VADDPS        Z1, Z30, Z30
+	VPERMILPS     $+14, Z1, Z2
+	VADDPS        Z2, Z30, Z30
+	VMOVUPS       192(SI), Z0
+	VMOVUPS       Z0, Z27
+	VMOVUPS       192(R12), Z0
+	VMULPS        192(R13), Z0, Z0
+	VUNPCKLPS     Z0, Z27, Z1
+	VADDPS        Z1, Z31, Z31
+	VPERMILPS     $+14, Z1, Z2
+	VADDPS        Z2, Z31, Z31
+	VUNPCKHPS     Z0, Z27, Z1
+	VADDPS        Z1, Z31, Z31
+	VPERMILPS     $+14, Z1, Z2
+	VADDPS        Z2, Z31, Z31
+	VADDPS        Z30, Z28, Z28
+	VADDPS        Z31, Z29, Z29
+	VADDPS        Z29, Z28, Z28
+	VEXTRACTF64X4 $+1, Z28, Y0
+	VADDPS        Y0, Y28, Y28
+	VEXTRACTF32X4 $+1, Y28, X0
+	VADDPS        X0, X28, X28
+	VSHUFF32X4    $+0, Z28, Z28, Z28
+	VPERMILPS     $+0, Z28, Z0
+	VMOVUPS       Z0, 2240(DI)
+	VPERMILPS     $+85, Z28, Z0
+	VMOVUPS       Z0, 2304(DI)
+	VMOVUPS       2240(DI), X0
+	VMULPS.BCST   vectorWords<>+144(SB), X0, X0
+	VBROADCASTSS  X0, Z1
+	VMOVUPS       Z1, 2368(DI)
+	VMOVUPS       2368(DI), X0
+	MOVQ          120(DI), R8
+	MOVQ          mean_rows+16(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2304(DI), X0
+	VMULPS.BCST   vectorWords<>+144(SB), X0, X0
+	VBROADCASTSS  X0, Z1
+	VMOVUPS       Z1, 2432(DI)
+	MOVQ          128(DI), R8
+	SHLQ          $+6, R8
+	MOVQ          x+8(FP), AX
+	LEAQ          (AX)(R8*4), SI
+	VPXORD        Z28, Z28, Z28
+	VMOVUPS       (SI), Z0
+	VSUBPS        2368(DI), Z0, Z0
+	VMULPS        Z0, Z0, Z0
+	VMOVUPS       Z0, Z29
+	VMOVUPS       64(SI), Z0
+	VSUBPS        2368(DI), Z0, Z0
+	VMULPS        Z0, Z0, Z0
+	VMOVUPS       Z0, Z30
+	VMOVUPS       128(SI), Z0
+	VSUBPS        2368(DI), Z0, Z0
+	VMULPS        Z0, Z0, Z0
+	VMOVUPS       Z0, Z31
+	VMOVUPS       192(SI), Z0
+	VSUBPS        2368(DI), Z0, Z0
+	VMULPS        Z0, Z0, Z0
+	VUNPCKLPS     Z30, Z29, Z1
+	VUNPCKLPS     Z0, Z31, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z28, Z28
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z28, Z28
+	VUNPCKHPS     Z30, Z29, Z1
+	VUNPCKHPS     Z0, Z31, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z28, Z28
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z28, Z28
+	VPERMILPS     $+14, Z28, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+1, Z28, Z0
+	VADDPS        Z0, Z28, Z28
+	VEXTRACTF64X4 $+1, Z28, Y0
+	VADDPS        Y0, Y28, Y28
+	VEXTRACTF32X4 $+1, Y28, X0
+	VADDPS        X0, X28, X28
+	VBROADCASTSS  X28, Z28
+	VMOVUPS       Z28, 2496(DI)
+	VMOVUPS       2496(DI), X0
+	VMULPS.BCST   vectorWords<>+144(SB), X0, X0
+	VADDPS.BCST   vectorWords<>+148(SB), X0, X0
+	VSQRTPS       X0, X0
+	VPBROADCASTD  vectorWords<>+56(SB), X1
+	VDIVPS        X0, X1, X0
+	VBROADCASTSS  X0, Z1
+	VMOVUPS       Z1, 2560(DI)
+	VMOVUPS       2560(DI), X0
+	MOVQ          120(DI), R8
+	MOVQ          rstd_rows+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2432(DI), X0
+	MOVQ          120(DI), R8
+	MOVQ          m1_rows+48(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	MOVQ          128(DI), R8
+	SHLQ          $+6, R8
+	MOVQ          dy+32(FP), AX
+	LEAQ          (AX)(R8*4), SI
+	MOVQ          gamma+40(FP), R12
+	MOVQ          128(DI), R8
+	SHLQ          $+6, R8
+	MOVQ          x+8(FP), AX
+	LEAQ          (AX)(R8*4), R13
+	VPXORD        Z28, Z28, Z28
+	VMOVUPS       (SI), Z0
+	VMULPS        (R12), Z0, Z0
+	VMOVUPS       (R13), Z1
+	VSUBPS        2368(DI), Z1, Z1
+	VMULPS        2560(DI), Z1, Z1
+	VMULPS        Z1, Z0, Z0
+	VMOVUPS       Z0, Z29
+	VMOVUPS       64(SI), Z0
+	VMULPS        64(R12), Z0, Z0
+	VMOVUPS       64(R13), Z1
+	VSUBPS        2368(DI), Z1, Z1
+	VMULPS        2560(DI), Z1, Z1
+	VMULPS        Z1, Z0, Z0
+	VMOVUPS       Z0, Z30
+	VMOVUPS       128(SI), Z0
+	VMULPS        128(R12), Z0, Z0
+	VMOVUPS       128(R13), Z1
+	VSUBPS        2368(DI), Z1, Z1
+	VMULPS        2560(DI), Z1, Z1
+	VMULPS        Z1, Z0, Z0
+	VMOVUPS       Z0, Z31
+	VMOVUPS       192(SI), Z0
+	VMULPS        192(R12), Z0, Z0
+	VMOVUPS       192(R13), Z1
+	VSUBPS        2368(DI), Z1, Z1
+	VMULPS        2560(DI), Z1, Z1
+	VMULPS        Z1, Z0, Z0
+	VUNPCKLPS     Z30, Z29, Z1
+	VUNPCKLPS     Z0, Z31, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z28, Z28
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z28, Z28
+	VUNPCKHPS     Z30, Z29, Z1
+	VUNPCKHPS     Z0, Z31, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z28, Z28
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z28, Z28
+	VPERMILPS     $+14, Z28, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+1, Z28, Z0
+	VADDPS        Z0, Z28, Z28
+	VEXTRACTF64X4 $+1, Z28, Y0
+	VADDPS        Y0, Y28, Y28
+	VEXTRACTF32X4 $+1, Y28, X0
+	VADDPS        X0, X28, X28
+	VBROADCASTSS  X28, Z28
+	VMOVUPS       Z28, 2624(DI)
+	VMOVUPS       2624(DI), X0
+	VMULPS.BCST   vectorWords<>+144(SB), X0, X0
+	VBROADCASTSS  X0, Z1
+	VMOVUPS       Z1, 2688(DI)
+	VMOVUPS       2688(DI), X0
+	MOVQ          120(DI), R8
+	MOVQ          m2_rows+56(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	MOVQ          120(DI), AX
+	INCQ          AX
+	MOVQ          AX, 120(DI)
+	CMPQ          AX, 112(DI)
+	JLT           loop3
+
+end4:
+	MOVQ $+0, R8
+	MOVQ R8, 120(DI)
+	MOVQ 104(DI), R8
+	MOVQ R8, 112(DI)
+	MOVQ 120(DI), AX
+	CMPQ AX, 112(DI)
+	JGE  end6
+
+loop5:
+	MOVQ            96(DI), R8
+	ADDQ            120(DI), R8
+	MOVQ            R8, 128(DI)
+	MOVQ            120(DI), R8
+	MOVQ            mean_rows+16(FP), AX
+	VBROADCASTSS    (AX)(R8*4), X0
+	VBROADCASTSS    X0, Z1
+	VMOVUPS         Z1, 2240(DI)
+	MOVQ            120(DI), R8
+	MOVQ            rstd_rows+24(FP), AX
+	VBROADCASTSS    (AX)(R8*4), X0
+	VBROADCASTSS    X0, Z1
+	VMOVUPS         Z1, 2304(DI)
+	MOVQ            120(DI), R8
+	MOVQ            m1_rows+48(FP), AX
+	VBROADCASTSS    (AX)(R8*4), X0
 	VBROADCASTSS    X0, Z1
 	VMOVUPS         Z1, 2368(DI)
-	VMOVUPS         2304(DI), X0
-	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
+	MOVQ            120(DI), R8
+	MOVQ            m2_rows+56(FP), AX
+	VBROADCASTSS    (AX)(R8*4), X0
 	VBROADCASTSS    X0, Z1
 	VMOVUPS         Z1, 2432(DI)
-	MOVQ            72(DI), R8
+	MOVQ            128(DI), R8
+	MOVQ            R8, AX
+	CDQ
+	IDIVL           24(DI)
+	MOVLQSX         DX, R8
+	MOVQ            R8, 136(DI)
+	MOVQ            128(DI), R8
+	MOVQ            R8, AX
+	CDQ
+	IDIVL           24(DI)
+	MOVLQSX         AX, R8
+	MOVQ            R8, 144(DI)
+	MOVQ            136(DI), R8
 	SHLQ            $+6, R8
-	MOVQ            x+8(FP), AX
-	LEAQ            (AX)(R8*4), SI
-	VPXORD          Z28, Z28, Z28
-	VMOVUPS         (SI), Z0
-	VSUBPS          2368(DI), Z0, Z0
-	VMULPS          Z0, Z0, Z0
-	VMOVUPS         Z0, Z29
-	VMOVUPS         64(SI), Z0
-	VSUBPS          2368(DI), Z0, Z0
-	VMULPS          Z0, Z0, Z0
-	VMOVUPS         Z0, Z30
-	VMOVUPS         128(SI), Z0
-	VSUBPS          2368(DI), Z0, Z0
-	VMULPS          Z0, Z0, Z0
-	VMOVUPS         Z0, Z31
-	VMOVUPS         192(SI), Z0
-	VSUBPS          2368(DI), Z0, Z0
-	VMULPS          Z0, Z0, Z0
-	VUNPCKLPS       Z30, Z29, Z1
-	VUNPCKLPS       Z0, Z31, Z2
-	VUNPCKLPD       Z2, Z1, Z3
-	VADDPS          Z3, Z28, Z28
-	VUNPCKHPD       Z2, Z1, Z1
-	VADDPS          Z1, Z28, Z28
-	VUNPCKHPS       Z30, Z29, Z1
-	VUNPCKHPS       Z0, Z31, Z2
-	VUNPCKLPD       Z2, Z1, Z3
-	VADDPS          Z3, Z28, Z28
-	VUNPCKHPD       Z2, Z1, Z1
-	VADDPS          Z1, Z28, Z28
-	VPERMILPS       $+14, Z28, Z0
-	VADDPS          Z0, Z28, Z28
-	VPERMILPS       $+1, Z28, Z0
-	VADDPS          Z0, Z28, Z28
-	VEXTRACTF64X4   $+1, Z28, Y0
-	VADDPS          Y0, Y28, Y28
-	VEXTRACTF32X4   $+1, Y28, X0
-	VADDPS          X0, X28, X28
-	VBROADCASTSS    X28, Z28
-	VMOVUPS         Z28, 2496(DI)
-	VMOVUPS         2496(DI), X0
-	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
-	VADDPS.BCST     vectorWords<>+148(SB), X0, X0
-	VSQRTPS         X0, X0
-	VPBROADCASTD    vectorWords<>+56(SB), X1
-	VDIVPS          X0, X1, X0
-	VBROADCASTSS    X0, Z1
-	VMOVUPS         Z1, 2560(DI)
-	MOVQ            72(DI), R8
+	MOVQ            R8, AX
+	ANDQ            $+3, AX
+	MOVQ            AX, 160(DI)
+	SHRQ            $+2, R8
+	MOVQ            R8, 152(DI)
+	MOVQ            64(DI), R8
+	MOVQ            144(DI), R9
+	MOVL            R9, R9
+	ADDL            R9, R8
+	MOVL            48(DI), AX
+	MOVL            $0xcd9e8d57, CX
+	MULL            CX
+	XORL            2048(DI), DX
+	XORL            R8, DX
+	XORL            2064(DI), AX
+	MOVQ            AX, 2560(DI)
+	MOVL            56(DI), AX
+	ADDL            $0x00100000, AX
+	XORL            2056(DI), AX
+	MOVQ            AX, 2496(DI)
+	MOVL            DX, AX
+	MOVL            $0xd2511f53, CX
+	MULL            CX
+	XORL            2072(DI), DX
+	MOVQ            DX, 2624(DI)
+	XORL            2088(DI), AX
+	MOVQ            AX, 2688(DI)
+	MOVQ            128(DI), R8
 	SHLQ            $+6, R8
-	MOVQ            dy+16(FP), AX
+	MOVQ            dy+32(FP), AX
 	LEAQ            (AX)(R8*4), SI
-	MOVQ            gamma+24(FP), R12
-	MOVQ            72(DI), R8
+	MOVQ            gamma+40(FP), R12
+	MOVQ            128(DI), R8
 	SHLQ            $+6, R8
 	MOVQ            x+8(FP), AX
 	LEAQ            (AX)(R8*4), R13
-	VPXORD          Z28, Z28, Z28
-	VMOVUPS         (SI), Z0
-	VMULPS          (R12), Z0, Z0
-	VMOVUPS         (R13), Z1
-	VSUBPS          2368(DI), Z1, Z1
-	VMULPS          2560(DI), Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, Z29
-	VMOVUPS         64(SI), Z0
-	VMULPS          64(R12), Z0, Z0
-	VMOVUPS         64(R13), Z1
-	VSUBPS          2368(DI), Z1, Z1
-	VMULPS          2560(DI), Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, Z30
-	VMOVUPS         128(SI), Z0
-	VMULPS          128(R12), Z0, Z0
-	VMOVUPS         128(R13), Z1
-	VSUBPS          2368(DI), Z1, Z1
-	VMULPS          2560(DI), Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, Z31
-	VMOVUPS         192(SI), Z0
-	VMULPS          192(R12), Z0, Z0
-	VMOVUPS         192(R13), Z1
-	VSUBPS          2368(DI), Z1, Z1
-	VMULPS          2560(DI), Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VUNPCKLPS       Z30, Z29, Z1
-	VUNPCKLPS       Z0, Z31, Z2
-	VUNPCKLPD       Z2, Z1, Z3
-	VADDPS          Z3, Z28, Z28
-	VUNPCKHPD       Z2, Z1, Z1
-	VADDPS          Z1, Z28, Z28
-	VUNPCKHPS       Z30, Z29, Z1
-	VUNPCKHPS       Z0, Z31, Z2
-	VUNPCKLPD       Z2, Z1, Z3
-	VADDPS          Z3, Z28, Z28
-	VUNPCKHPD       Z2, Z1, Z1
-	VADDPS          Z1, Z28, Z28
-	VPERMILPS       $+14, Z28, Z0
-	VADDPS          Z0, Z28, Z28
-	VPERMILPS       $+1, Z28, Z0
-	VADDPS          Z0, Z28, Z28
-	VEXTRACTF64X4   $+1, Z28, Y0
-	VADDPS          Y0, Y28, Y28
-	VEXTRACTF32X4   $+1, Y28, X0
-	VADDPS          X0, X28, X28
-	VBROADCASTSS    X28, Z28
-	VMOVUPS         Z28, 2624(DI)
-	VMOVUPS         2624(DI), X0
-	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
-	VBROADCASTSS    X0, Z1
-	VMOVUPS         Z1, 2688(DI)
-	MOVQ            72(DI), R8
+	MOVQ            t+64(FP), R14
+	MOVQ            128(DI), R8
 	SHLQ            $+6, R8
-	MOVQ            dy+16(FP), AX
-	LEAQ            (AX)(R8*4), SI
-	MOVQ            gamma+24(FP), R12
-	MOVQ            72(DI), R8
-	SHLQ            $+6, R8
-	MOVQ            x+8(FP), AX
-	LEAQ            (AX)(R8*4), R13
-	MOVQ            t+32(FP), R14
-	MOVQ            72(DI), R8
-	SHLQ            $+6, R8
-	MOVQ            y+40(FP), AX
+	MOVQ            y+72(FP), AX
 	LEAQ            (AX)(R8*4), R15
-	MOVQ            $+0, R8
-	MOVQ            bits+64(FP), AX
-	LEAQ            (AX)(R8*4), R8
-	MOVQ            R8, 96(DI)
-	MOVQ            72(DI), R8
+	MOVQ            128(DI), R8
 	SHLQ            $+6, R8
-	MOVQ            y4+72(FP), AX
+	MOVQ            y4+104(FP), AX
 	LEAQ            (AX)(R8*4), R8
-	MOVQ            R8, 104(DI)
-	MOVQ            96(DI), R8
-	MOVQ            104(DI), R9
+	MOVQ            R8, 168(DI)
+	MOVQ            168(DI), R8
+	VPBROADCASTD    152(DI), Z27
+	VPADDD          vectorWideVectors<>+64(SB), Z27, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
+	VMOVSHDUP       Z0, Z1
+	VPXORD.BCST     2496(DI), Z1, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
+	VMOVSHDUP       Z2, Z3
+	VPXORD.BCST     2560(DI), Z3, Z3
+	VPXORD.BCST     2624(DI), Z0, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPXORD.BCST     2688(DI), Z1, Z1
+	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z6
+	VMOVSHDUP       Z6, Z7
+	VPXORD.BCST     2496(DI), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z8
+	VMOVSHDUP       Z8, Z9
+	VPXORD.BCST     2560(DI), Z9, Z9
+	VPXORD.BCST     2624(DI), Z6, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2080(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPXORD.BCST     2688(DI), Z8, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z5, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2096(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2104(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2096(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2104(DI), Z9, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z3
+	VPTERNLOGD.BCST $+150, 2112(DI), Z1, Z3
+	VPSRLQ          $+32, Z2, Z1
+	VPTERNLOGD.BCST $+150, 2120(DI), Z4, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z9
+	VPTERNLOGD.BCST $+150, 2112(DI), Z8, Z9
+	VPSRLQ          $+32, Z5, Z8
+	VPTERNLOGD.BCST $+150, 2120(DI), Z7, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z4
+	VPTERNLOGD.BCST $+150, 2128(DI), Z0, Z4
+	VPSRLQ          $+32, Z3, Z0
+	VPTERNLOGD.BCST $+150, 2136(DI), Z2, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z7
+	VPTERNLOGD.BCST $+150, 2128(DI), Z6, Z7
+	VPSRLQ          $+32, Z9, Z6
+	VPTERNLOGD.BCST $+150, 2136(DI), Z5, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z2
+	VPTERNLOGD.BCST $+150, 2144(DI), Z1, Z2
+	VPSRLQ          $+32, Z4, Z1
+	VPTERNLOGD.BCST $+150, 2152(DI), Z3, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z5
+	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z5
+	VPSRLQ          $+32, Z7, Z8
+	VPTERNLOGD.BCST $+150, 2152(DI), Z9, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z3
+	VPTERNLOGD.BCST $+150, 2160(DI), Z0, Z3
+	VPSRLQ          $+32, Z2, Z0
+	VPTERNLOGD.BCST $+150, 2168(DI), Z4, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z9
+	VPTERNLOGD.BCST $+150, 2160(DI), Z6, Z9
+	VPSRLQ          $+32, Z5, Z6
+	VPTERNLOGD.BCST $+150, 2168(DI), Z7, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPTERNLOGD.BCST $+150, 2184(DI), Z2, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2176(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPTERNLOGD.BCST $+150, 2184(DI), Z5, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2192(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2200(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2200(DI), Z9, Z6
+	KMOVW           vectorWords<>+120(SB), K6
+	VMOVSLDUP       Z1, K6, Z2
+	VMOVSLDUP       Z4, K6, Z0
+	VPUNPCKLQDQ     Z0, Z2, Z28
+	VPUNPCKHQDQ     Z0, Z2, Z29
+	KMOVW           vectorWords<>+120(SB), K6
+	VMOVSLDUP       Z8, K6, Z5
+	VMOVSLDUP       Z7, K6, Z6
+	VPUNPCKLQDQ     Z6, Z5, Z30
+	VPUNPCKHQDQ     Z6, Z5, Z31
 	VMOVUPS         (SI), Z0
 	VMULPS          (R12), Z0, Z0
-	VSUBPS          2432(DI), Z0, Z0
+	VSUBPS          2368(DI), Z0, Z0
 	VMOVUPS         (R13), Z1
-	VSUBPS          2368(DI), Z1, Z1
-	VMULPS          2560(DI), Z1, Z1
-	VMULPS          2688(DI), Z1, Z1
+	VSUBPS          2240(DI), Z1, Z1
+	VMULPS          2304(DI), Z1, Z1
+	VMULPS          2432(DI), Z1, Z1
 	VSUBPS          Z1, Z0, Z0
-	VMULPS          2560(DI), Z0, Z0
+	VMULPS          2304(DI), Z0, Z0
 	VMOVUPS         Z0, (R14)
 	VMOVUPS         Z0, (R15)
 	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS         (R8), Z1
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z1, K1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
 	VMOVUPS.Z       Z0, K1, Z0
-	VMOVUPS         Z0, (R9)
+	VMOVUPS         Z0, (R8)
 	VMOVUPS         64(SI), Z0
 	VMULPS          64(R12), Z0, Z0
-	VSUBPS          2432(DI), Z0, Z0
+	VSUBPS          2368(DI), Z0, Z0
 	VMOVUPS         64(R13), Z1
-	VSUBPS          2368(DI), Z1, Z1
-	VMULPS          2560(DI), Z1, Z1
-	VMULPS          2688(DI), Z1, Z1
+	VSUBPS          2240(DI), Z1, Z1
+	VMULPS          2304(DI), Z1, Z1
+	VMULPS          2432(DI), Z1, Z1
 	VSUBPS          Z1, Z0, Z0
-	VMULPS          2560(DI), Z0, Z0
+	VMULPS          2304(DI), Z0, Z0
 	VMOVUPS         Z0, 64(R14)
 	VMOVUPS         Z0, 64(R15)
 	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS         64(R8), Z1
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z1, K1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
 	VMOVUPS.Z       Z0, K1, Z0
-	VMOVUPS         Z0, 64(R9)
+	VMOVUPS         Z0, 64(R8)
 	VMOVUPS         128(SI), Z0
 	VMULPS          128(R12), Z0, Z0
-	VSUBPS          2432(DI), Z0, Z0
+	VSUBPS          2368(DI), Z0, Z0
 	VMOVUPS         128(R13), Z1
-	VSUBPS          2368(DI), Z1, Z1
-	VMULPS          2560(DI), Z1, Z1
-	VMULPS          2688(DI), Z1, Z1
+	VSUBPS          2240(DI), Z1, Z1
+	VMULPS          2304(DI), Z1, Z1
+	VMULPS          2432(DI), Z1, Z1
 	VSUBPS          Z1, Z0, Z0
-	VMULPS          2560(DI), Z0, Z0
+	VMULPS          2304(DI), Z0, Z0
 	VMOVUPS         Z0, 128(R14)
 	VMOVUPS         Z0, 128(R15)
 	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS         128(R8), Z1
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z1, K1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
 	VMOVUPS.Z       Z0, K1, Z0
-	VMOVUPS         Z0, 128(R9)
+	VMOVUPS         Z0, 128(R8)
 	VMOVUPS         192(SI), Z0
 	VMULPS          192(R12), Z0, Z0
-	VSUBPS          2432(DI), Z0, Z0
+	VSUBPS          2368(DI), Z0, Z0
 	VMOVUPS         192(R13), Z1
-	VSUBPS          2368(DI), Z1, Z1
-	VMULPS          2560(DI), Z1, Z1
-	VMULPS          2688(DI), Z1, Z1
+	VSUBPS          2240(DI), Z1, Z1
+	VMULPS          2304(DI), Z1, Z1
+	VMULPS          2432(DI), Z1, Z1
 	VSUBPS          Z1, Z0, Z0
-	VMULPS          2560(DI), Z0, Z0
+	VMULPS          2304(DI), Z0, Z0
 	VMOVUPS         Z0, 192(R14)
 	VMOVUPS         Z0, 192(R15)
 	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS         192(R8), Z1
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z1, K1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
 	VMOVUPS.Z       Z0, K1, Z0
-	VMOVUPS         Z0, 192(R9)
-	VMOVUPS         2560(DI), X0
-	MOVQ            72(DI), R8
-	MOVQ            y2+48(FP), AX
+	VMOVUPS         Z0, 192(R8)
+	VMOVUPS         2304(DI), X0
+	MOVQ            128(DI), R8
+	MOVQ            y2+80(FP), AX
 	VMOVD           X0, (AX)(R8*4)
-	VMOVUPS         2368(DI), X0
-	MOVQ            72(DI), R8
-	MOVQ            y3+56(FP), AX
+	VMOVUPS         2240(DI), X0
+	MOVQ            128(DI), R8
+	MOVQ            y3+88(FP), AX
 	VMOVD           X0, (AX)(R8*4)
-	MOVQ            72(DI), AX
+	MOVQ            120(DI), AX
 	INCQ            AX
-	MOVQ            AX, 72(DI)
-	CMPQ            AX, 64(DI)
-	JLT             loop1
+	MOVQ            AX, 120(DI)
+	CMPQ            AX, 112(DI)
+	JLT             loop5
+
+end6:
+	MOVQ 88(DI), AX
+	INCQ AX
+	MOVQ AX, 88(DI)
+	CMPQ AX, 80(DI)
+	JLT  loop1
 
 end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64DxDropoutVector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·normGrad64DxDropoutVector1AVX2(SB), NOSPLIT, $0-132
+// func normGrad64DxDropoutVector1AVX2(frame *uint8, x *float32, mean_rows *float32, rstd_rows *float32, dy *float32, gamma *float32, m1_rows *float32, m2_rows *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_strip_from int, r_strip_to int, B int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·normGrad64DxDropoutVector1AVX2(SB), NOSPLIT, $0-172
 	MOVQ         frame+0(FP), DI
-	MOVQ         r_from+80(FP), AX
+	MOVQ         r_strip_from+112(FP), AX
 	MOVQ         AX, (DI)
-	MOVQ         r_to+88(FP), AX
+	MOVQ         r_strip_to+120(FP), AX
 	MOVQ         AX, 8(DI)
-	MOVQ         T+96(FP), AX
+	MOVQ         B+128(FP), AX
 	MOVQ         AX, 16(DI)
-	MOVL         seed0+104(FP), AX
+	MOVQ         T+136(FP), AX
 	MOVQ         AX, 24(DI)
-	MOVL         seed1+108(FP), AX
+	MOVL         seed0+144(FP), AX
 	MOVQ         AX, 32(DI)
-	MOVL         step+112(FP), AX
+	MOVL         seed1+148(FP), AX
 	MOVQ         AX, 40(DI)
-	MOVQ         layer+120(FP), AX
+	MOVL         step+152(FP), AX
 	MOVQ         AX, 48(DI)
-	MOVL         example+128(FP), AX
+	MOVQ         layer+160(FP), AX
 	MOVQ         AX, 56(DI)
-	MOVQ         24(DI), AX
+	MOVL         example+168(FP), AX
+	MOVQ         AX, 64(DI)
+	MOVQ         32(DI), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2048(DI)
@@ -12922,7 +13189,7 @@ TEXT ·normGrad64DxDropoutVector1AVX2(SB), NOSPLIT, $0-132
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2624(DI)
 	ADDL         $0x9e3779b9, AX
-	MOVQ         32(DI), AX
+	MOVQ         40(DI), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2080(DI)
@@ -12963,179 +13230,41 @@ TEXT ·normGrad64DxDropoutVector1AVX2(SB), NOSPLIT, $0-132
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2656(DI)
 	ADDL         $0xbb67ae85, AX
-	MOVQ         (DI), R8
+	MOVQ         16(DI), R8
+	IMULQ        24(DI), R8
 	MOVQ         R8, 72(DI)
+	MOVQ         (DI), R8
+	MOVQ         R8, 88(DI)
 	MOVQ         8(DI), R8
-	MOVQ         R8, 64(DI)
-	MOVQ         72(DI), AX
-	CMPQ         AX, 64(DI)
+	MOVQ         R8, 80(DI)
+	MOVQ         88(DI), AX
+	CMPQ         AX, 80(DI)
 	JGE          end2
 
 loop1:
-	MOVQ         72(DI), R8
-	MOVQ         R8, AX
-	CDQ
-	IDIVL        16(DI)
-	MOVLQSX      DX, R8
-	MOVQ         R8, 80(DI)
-	MOVQ         72(DI), R8
-	MOVQ         R8, AX
-	CDQ
-	IDIVL        16(DI)
-	MOVLQSX      AX, R8
-	MOVQ         R8, 88(DI)
-	MOVQ         $+64, R8
-	MOVQ         R8, 104(DI)
-	MOVQ         80(DI), R8
-	SHLQ         $+6, R8
-	MOVQ         R8, AX
-	ANDQ         $+3, AX
-	MOVQ         AX, 120(DI)
-	SHRQ         $+2, R8
-	MOVQ         R8, 112(DI)
-	MOVQ         56(DI), R8
-	MOVQ         88(DI), R9
-	MOVL         R9, R9
-	ADDL         R9, R8
-	MOVL         40(DI), AX
-	MOVL         $0xcd9e8d57, CX
-	MULL         CX
-	XORL         2048(DI), DX
-	XORL         R8, DX
-	XORL         2112(DI), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VMOVUPS      Y0, 2752(DI)
-	MOVL         48(DI), AX
-	ADDL         $0x00100000, AX
-	XORL         2080(DI), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VMOVUPS      Y0, 2688(DI)
-	MOVL         DX, AX
-	MOVL         $0xd2511f53, CX
-	MULL         CX
-	XORL         2144(DI), DX
-	VMOVD        DX, X0
-	VPBROADCASTD X0, Y0
-	VMOVUPS      Y0, 2816(DI)
-	XORL         2208(DI), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VMOVUPS      Y0, 2880(DI)
-	VPBROADCASTD 112(DI), Y10
-	VPADDD       vectorVectors<>+992(SB), Y10, Y10
-	MOVQ         120(DI), AX
-	ADDQ         AX, 104(DI)
-	MOVQ         bits+64(FP), SI
-	NEGQ         AX
-	LEAQ         (SI)(AX*4), SI
-	NOTQ         AX
-	MOVQ         AX, 96(DI)
-	XORL         BX, BX
+	MOVQ    88(DI), R8
+	SHLQ    $+4, R8
+	MOVQ    R8, 96(DI)
+	MOVQ    96(DI), R8
+	IMULQ   $-1, R8
+	ADDQ    72(DI), R8
+	MOVQ    $+16, AX
+	CMPQ    R8, AX
+	CMOVQGT AX, R8
+	MOVQ    R8, 104(DI)
+	MOVQ    $+0, R8
+	MOVQ    R8, 120(DI)
+	MOVQ    104(DI), R8
+	MOVQ    R8, 112(DI)
+	MOVQ    120(DI), AX
+	CMPQ    AX, 112(DI)
+	JGE     end4
 
-words3:
-	VPMULUDQ     vectorVectors<>+928(SB), Y10, Y0
-	VMOVSHDUP    Y0, Y1
-	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
-	VMOVSHDUP    Y2, Y3
-	VPXOR        2752(DI), Y3, Y3
-	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y4
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y5
-	VMOVSHDUP    Y5, Y6
-	VPXOR        Y2, Y6, Y6
-	VPXOR        2176(DI), Y6, Y6
-	VPSRLQ       $+32, Y4, Y7
-	VPXOR        2880(DI), Y7, Y7
-	VPADDD       vectorVectors<>+1024(SB), Y10, Y10
-	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
-	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
-	VMOVSHDUP    Y3, Y0
-	VPXOR        Y5, Y0, Y0
-	VPXOR        2240(DI), Y0, Y0
-	VPSRLQ       $+32, Y1, Y2
-	VPXOR        Y4, Y2, Y2
-	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     vectorVectors<>+928(SB), Y0, Y6
-	VPMULUDQ     vectorVectors<>+960(SB), Y2, Y7
-	VMOVSHDUP    Y7, Y5
-	VPXOR        Y3, Y5, Y5
-	VPXOR        2304(DI), Y5, Y5
-	VPSRLQ       $+32, Y6, Y4
-	VPXOR        Y1, Y4, Y4
-	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     vectorVectors<>+928(SB), Y5, Y0
-	VPMULUDQ     vectorVectors<>+960(SB), Y4, Y2
-	VMOVSHDUP    Y2, Y3
-	VPXOR        Y7, Y3, Y3
-	VPXOR        2368(DI), Y3, Y3
-	VPSRLQ       $+32, Y0, Y1
-	VPXOR        Y6, Y1, Y1
-	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y5
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y4
-	VMOVSHDUP    Y4, Y7
-	VPXOR        Y2, Y7, Y7
-	VPXOR        2432(DI), Y7, Y7
-	VPSRLQ       $+32, Y5, Y6
-	VPXOR        Y0, Y6, Y6
-	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y3
-	VPMULUDQ     vectorVectors<>+960(SB), Y6, Y1
-	VMOVSHDUP    Y1, Y2
-	VPXOR        Y4, Y2, Y2
-	VPXOR        2496(DI), Y2, Y2
-	VPSRLQ       $+32, Y3, Y0
-	VPXOR        Y5, Y0, Y0
-	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y7
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y6
-	VMOVSHDUP    Y6, Y4
-	VPXOR        Y1, Y4, Y4
-	VPXOR        2560(DI), Y4, Y4
-	VPSRLQ       $+32, Y7, Y5
-	VPXOR        Y3, Y5, Y5
-	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y2
-	VPMULUDQ     vectorVectors<>+960(SB), Y5, Y0
-	VMOVSHDUP    Y0, Y1
-	VPXOR        Y6, Y1, Y1
-	VPXOR        2624(DI), Y1, Y1
-	VPSRLQ       $+32, Y2, Y3
-	VPXOR        Y7, Y3, Y3
-	VPXOR        2656(DI), Y3, Y3
-	VPSLLQ       $+32, Y0, Y0
-	VPBLENDD     $+170, Y0, Y1, Y1
-	VPSLLQ       $+32, Y2, Y2
-	VPBLENDD     $+170, Y2, Y3, Y3
-	VPUNPCKLQDQ  Y3, Y1, Y8
-	VPUNPCKHQDQ  Y3, Y1, Y9
-	LEAQ         (BX), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 96(DI), Y1
-	VPCMPGTD     Y1, Y0, Y1
-	VPBROADCASTD 104(DI), Y2
-	VPCMPGTD     Y0, Y2, Y2
-	VPAND        Y1, Y2, Y1
-	VMASKMOVPS   Y8, Y1, (SI)(BX*4)
-	LEAQ         8(BX), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 96(DI), Y1
-	VPCMPGTD     Y1, Y0, Y1
-	VPBROADCASTD 104(DI), Y2
-	VPCMPGTD     Y0, Y2, Y2
-	VPAND        Y1, Y2, Y1
-	VMASKMOVPS   Y9, Y1, 32(SI)(BX*4)
-	ADDQ         $+16, BX
-	CMPQ         BX, 104(DI)
-	JLT          words3
-	MOVQ         72(DI), R8
+loop3:
+	MOVQ         96(DI), R8
+	ADDQ         120(DI), R8
+	MOVQ         R8, 128(DI)
+	MOVQ         128(DI), R8
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
@@ -13192,7 +13321,11 @@ words3:
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         72(DI), R8
+	VMOVUPS      2752(DI), X0
+	MOVQ         120(DI), R8
+	MOVQ         mean_rows+16(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         128(DI), R8
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
@@ -13269,11 +13402,15 @@ words3:
 	VDIVPS       X0, X1, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2880(DI)
-	MOVQ         72(DI), R8
+	VMOVUPS      2880(DI), X0
+	MOVQ         120(DI), R8
+	MOVQ         rstd_rows+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         128(DI), R8
 	SHLQ         $+6, R8
-	MOVQ         dy+16(FP), AX
+	MOVQ         dy+32(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         gamma+24(FP), R12
+	MOVQ         gamma+40(FP), R12
 	VPXOR        Y10, Y10, Y10
 	VPXOR        Y11, Y11, Y11
 	VMOVUPS      (SI), Y0
@@ -13335,12 +13472,16 @@ words3:
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 3008(DI)
-	MOVQ         72(DI), R8
+	VMOVUPS      3008(DI), X0
+	MOVQ         120(DI), R8
+	MOVQ         m1_rows+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         128(DI), R8
 	SHLQ         $+6, R8
-	MOVQ         dy+16(FP), AX
+	MOVQ         dy+32(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         gamma+24(FP), R12
-	MOVQ         72(DI), R8
+	MOVQ         gamma+40(FP), R12
+	MOVQ         128(DI), R8
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), R13
@@ -13437,68 +13578,368 @@ words3:
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 3136(DI)
-	MOVQ         72(DI), R8
+	VMOVUPS      3136(DI), X0
+	MOVQ         120(DI), R8
+	MOVQ         m2_rows+56(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         120(DI), AX
+	INCQ         AX
+	MOVQ         AX, 120(DI)
+	CMPQ         AX, 112(DI)
+	JLT          loop3
+
+end4:
+	MOVQ $+0, R8
+	MOVQ R8, 120(DI)
+	MOVQ 104(DI), R8
+	MOVQ R8, 112(DI)
+	MOVQ 120(DI), AX
+	CMPQ AX, 112(DI)
+	JGE  end6
+
+loop5:
+	MOVQ         96(DI), R8
+	ADDQ         120(DI), R8
+	MOVQ         R8, 128(DI)
+	MOVQ         120(DI), R8
+	MOVQ         mean_rows+16(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2688(DI)
+	MOVQ         120(DI), R8
+	MOVQ         rstd_rows+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2752(DI)
+	MOVQ         120(DI), R8
+	MOVQ         m1_rows+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2816(DI)
+	MOVQ         120(DI), R8
+	MOVQ         m2_rows+56(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2880(DI)
+	MOVQ         128(DI), R8
+	MOVQ         R8, AX
+	CDQ
+	IDIVL        24(DI)
+	MOVLQSX      DX, R8
+	MOVQ         R8, 136(DI)
+	MOVQ         128(DI), R8
+	MOVQ         R8, AX
+	CDQ
+	IDIVL        24(DI)
+	MOVLQSX      AX, R8
+	MOVQ         R8, 144(DI)
+	MOVQ         136(DI), R8
 	SHLQ         $+6, R8
-	MOVQ         dy+16(FP), AX
+	MOVQ         R8, AX
+	ANDQ         $+3, AX
+	MOVQ         AX, 160(DI)
+	SHRQ         $+2, R8
+	MOVQ         R8, 152(DI)
+	MOVQ         64(DI), R8
+	MOVQ         144(DI), R9
+	MOVL         R9, R9
+	ADDL         R9, R8
+	MOVL         48(DI), AX
+	MOVL         $0xcd9e8d57, CX
+	MULL         CX
+	XORL         2048(DI), DX
+	XORL         R8, DX
+	XORL         2112(DI), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VMOVUPS      Y0, 3008(DI)
+	MOVL         56(DI), AX
+	ADDL         $0x00100000, AX
+	XORL         2080(DI), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VMOVUPS      Y0, 2944(DI)
+	MOVL         DX, AX
+	MOVL         $0xd2511f53, CX
+	MULL         CX
+	XORL         2144(DI), DX
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Y0
+	VMOVUPS      Y0, 3072(DI)
+	XORL         2208(DI), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VMOVUPS      Y0, 3136(DI)
+	MOVQ         128(DI), R8
+	SHLQ         $+6, R8
+	MOVQ         dy+32(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         gamma+24(FP), R12
-	MOVQ         72(DI), R8
+	MOVQ         gamma+40(FP), R12
+	MOVQ         128(DI), R8
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	MOVQ         t+32(FP), R14
-	MOVQ         72(DI), R8
+	MOVQ         t+64(FP), R14
+	MOVQ         128(DI), R8
 	SHLQ         $+6, R8
-	MOVQ         y+40(FP), AX
+	MOVQ         y+72(FP), AX
 	LEAQ         (AX)(R8*4), R15
-	MOVQ         $+0, R8
-	MOVQ         bits+64(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 96(DI)
-	MOVQ         72(DI), R8
+	MOVQ         128(DI), R8
 	SHLQ         $+6, R8
-	MOVQ         y4+72(FP), AX
+	MOVQ         y4+104(FP), AX
 	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 104(DI)
-	MOVQ         96(DI), R8
-	MOVQ         104(DI), R9
+	MOVQ         R8, 168(DI)
+	MOVQ         168(DI), R8
+	VPBROADCASTD 152(DI), Y10
+	VPADDD       vectorVectors<>+992(SB), Y10, Y10
 	XORL         BX, BX
 
-loop4:
-	VMOVUPS  (SI)(BX*4), Y0
-	VMULPS   (R12)(BX*4), Y0, Y0
-	VSUBPS   3008(DI), Y0, Y0
-	VMOVUPS  (R13)(BX*4), Y1
-	VSUBPS   2752(DI), Y1, Y1
-	VMULPS   2880(DI), Y1, Y1
-	VMULPS   3136(DI), Y1, Y1
-	VSUBPS   Y1, Y0, Y0
-	VMULPS   2880(DI), Y0, Y0
-	VMOVUPS  Y0, (R14)(BX*4)
-	VMOVUPS  Y0, (R15)(BX*4)
-	VMOVUPS  (R8)(BX*4), Y1
-	VPXOR    vectorVectors<>+1056(SB), Y1, Y1
-	VMOVUPS  vectorVectors<>+1088(SB), Y2
-	VPCMPGTD Y1, Y2, Y1
-	VMULPS   vectorVectors<>+1152(SB), Y0, Y0
-	VANDNPS  Y0, Y1, Y0
-	VMOVUPS  Y0, (R9)(BX*4)
-	ADDQ     $+8, BX
-	CMPQ     BX, $+64
-	JLT      loop4
-	VMOVUPS  2880(DI), X0
-	MOVQ     72(DI), R8
-	MOVQ     y2+48(FP), AX
-	VMOVD    X0, (AX)(R8*4)
-	VMOVUPS  2752(DI), X0
-	MOVQ     72(DI), R8
-	MOVQ     y3+56(FP), AX
-	VMOVD    X0, (AX)(R8*4)
-	MOVQ     72(DI), AX
-	INCQ     AX
-	MOVQ     AX, 72(DI)
-	CMPQ     AX, 64(DI)
-	JLT      loop1
+loop7:
+	VPMULUDQ    vectorVectors<>+928(SB), Y10, Y0
+	VMOVSHDUP   Y0, Y1
+	VPXOR       2944(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y2
+	VMOVSHDUP   Y2, Y3
+	VPXOR       3008(DI), Y3, Y3
+	VPXOR       3072(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y4
+	VPXOR       Y2, Y4, Y4
+	VPXOR       2176(DI), Y4, Y4
+	VPSRLQ      $+32, Y3, Y1
+	VPXOR       3136(DI), Y1, Y1
+	VPADDD      vectorVectors<>+1024(SB), Y10, Y5
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       2944(DI), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y7, Y8
+	VMOVSHDUP   Y8, Y9
+	VPXOR       3008(DI), Y9, Y9
+	VPXOR       3072(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       Y8, Y7, Y7
+	VPXOR       2176(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y8
+	VPXOR       3136(DI), Y8, Y8
+	VPADDD      vectorVectors<>+1024(SB), Y5, Y10
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y2
+	VPXOR       Y0, Y2, Y2
+	VPXOR       2240(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y0
+	VPXOR       Y3, Y0, Y0
+	VPXOR       2272(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y5
+	VPXOR       Y6, Y5, Y5
+	VPXOR       2240(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y6
+	VPXOR       Y9, Y6, Y6
+	VPXOR       2272(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y3
+	VPXOR       Y1, Y3, Y3
+	VPXOR       2304(DI), Y3, Y3
+	VPSRLQ      $+32, Y2, Y1
+	VPXOR       Y4, Y1, Y1
+	VPXOR       2336(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y5
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y9
+	VPXOR       Y8, Y9, Y9
+	VPXOR       2304(DI), Y9, Y9
+	VPSRLQ      $+32, Y5, Y8
+	VPXOR       Y7, Y8, Y8
+	VPXOR       2336(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y4
+	VPXOR       Y0, Y4, Y4
+	VPXOR       2368(DI), Y4, Y4
+	VPSRLQ      $+32, Y3, Y0
+	VPXOR       Y2, Y0, Y0
+	VPXOR       2400(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y7
+	VPXOR       Y6, Y7, Y7
+	VPXOR       2368(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y6
+	VPXOR       Y5, Y6, Y6
+	VPXOR       2400(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y2
+	VPXOR       Y1, Y2, Y2
+	VPXOR       2432(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y1
+	VPXOR       Y3, Y1, Y1
+	VPXOR       2464(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y5
+	VPXOR       Y8, Y5, Y5
+	VPXOR       2432(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y8
+	VPXOR       Y9, Y8, Y8
+	VPXOR       2464(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y3
+	VPXOR       Y0, Y3, Y3
+	VPXOR       2496(DI), Y3, Y3
+	VPSRLQ      $+32, Y2, Y0
+	VPXOR       Y4, Y0, Y0
+	VPXOR       2528(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y5
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y9
+	VPXOR       Y6, Y9, Y9
+	VPXOR       2496(DI), Y9, Y9
+	VPSRLQ      $+32, Y5, Y6
+	VPXOR       Y7, Y6, Y6
+	VPXOR       2528(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y4
+	VPXOR       Y1, Y4, Y4
+	VPXOR       2560(DI), Y4, Y4
+	VPSRLQ      $+32, Y3, Y1
+	VPXOR       Y2, Y1, Y1
+	VPXOR       2592(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       Y8, Y7, Y7
+	VPXOR       2560(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y8
+	VPXOR       Y5, Y8, Y8
+	VPXOR       2592(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y2
+	VPXOR       Y0, Y2, Y2
+	VPXOR       2624(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y0
+	VPXOR       Y3, Y0, Y0
+	VPXOR       2656(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y5
+	VPXOR       Y6, Y5, Y5
+	VPXOR       2624(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y6
+	VPXOR       Y9, Y6, Y6
+	VPXOR       2656(DI), Y6, Y6
+	VPSLLQ      $+32, Y1, Y1
+	VPBLENDD    $+170, Y1, Y2, Y2
+	VPSLLQ      $+32, Y4, Y4
+	VPBLENDD    $+170, Y4, Y0, Y0
+	VPUNPCKLQDQ Y0, Y2, Y11
+	VPUNPCKHQDQ Y0, Y2, Y12
+	VPSLLQ      $+32, Y8, Y8
+	VPBLENDD    $+170, Y8, Y5, Y5
+	VPSLLQ      $+32, Y7, Y7
+	VPBLENDD    $+170, Y7, Y6, Y6
+	VPUNPCKLQDQ Y6, Y5, Y13
+	VPUNPCKHQDQ Y6, Y5, Y14
+	VMOVUPS     (SI)(BX*4), Y0
+	VMULPS      (R12)(BX*4), Y0, Y0
+	VSUBPS      2816(DI), Y0, Y0
+	VMOVUPS     (R13)(BX*4), Y1
+	VSUBPS      2688(DI), Y1, Y1
+	VMULPS      2752(DI), Y1, Y1
+	VMULPS      2880(DI), Y1, Y1
+	VSUBPS      Y1, Y0, Y0
+	VMULPS      2752(DI), Y0, Y0
+	VMOVUPS     Y0, (R14)(BX*4)
+	VMOVUPS     Y0, (R15)(BX*4)
+	VPXOR       vectorVectors<>+1056(SB), Y11, Y1
+	VMOVUPS     vectorVectors<>+1088(SB), Y2
+	VPCMPGTD    Y1, Y2, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y0, Y0
+	VANDNPS     Y0, Y1, Y0
+	VMOVUPS     Y0, (R8)(BX*4)
+	VMOVUPS     32(SI)(BX*4), Y0
+	VMULPS      32(R12)(BX*4), Y0, Y0
+	VSUBPS      2816(DI), Y0, Y0
+	VMOVUPS     32(R13)(BX*4), Y1
+	VSUBPS      2688(DI), Y1, Y1
+	VMULPS      2752(DI), Y1, Y1
+	VMULPS      2880(DI), Y1, Y1
+	VSUBPS      Y1, Y0, Y0
+	VMULPS      2752(DI), Y0, Y0
+	VMOVUPS     Y0, 32(R14)(BX*4)
+	VMOVUPS     Y0, 32(R15)(BX*4)
+	VPXOR       vectorVectors<>+1056(SB), Y12, Y1
+	VMOVUPS     vectorVectors<>+1088(SB), Y2
+	VPCMPGTD    Y1, Y2, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y0, Y0
+	VANDNPS     Y0, Y1, Y0
+	VMOVUPS     Y0, 32(R8)(BX*4)
+	VMOVUPS     64(SI)(BX*4), Y0
+	VMULPS      64(R12)(BX*4), Y0, Y0
+	VSUBPS      2816(DI), Y0, Y0
+	VMOVUPS     64(R13)(BX*4), Y1
+	VSUBPS      2688(DI), Y1, Y1
+	VMULPS      2752(DI), Y1, Y1
+	VMULPS      2880(DI), Y1, Y1
+	VSUBPS      Y1, Y0, Y0
+	VMULPS      2752(DI), Y0, Y0
+	VMOVUPS     Y0, 64(R14)(BX*4)
+	VMOVUPS     Y0, 64(R15)(BX*4)
+	VPXOR       vectorVectors<>+1056(SB), Y13, Y1
+	VMOVUPS     vectorVectors<>+1088(SB), Y2
+	VPCMPGTD    Y1, Y2, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y0, Y0
+	VANDNPS     Y0, Y1, Y0
+	VMOVUPS     Y0, 64(R8)(BX*4)
+	VMOVUPS     96(SI)(BX*4), Y0
+	VMULPS      96(R12)(BX*4), Y0, Y0
+	VSUBPS      2816(DI), Y0, Y0
+	VMOVUPS     96(R13)(BX*4), Y1
+	VSUBPS      2688(DI), Y1, Y1
+	VMULPS      2752(DI), Y1, Y1
+	VMULPS      2880(DI), Y1, Y1
+	VSUBPS      Y1, Y0, Y0
+	VMULPS      2752(DI), Y0, Y0
+	VMOVUPS     Y0, 96(R14)(BX*4)
+	VMOVUPS     Y0, 96(R15)(BX*4)
+	VPXOR       vectorVectors<>+1056(SB), Y14, Y1
+	VMOVUPS     vectorVectors<>+1088(SB), Y2
+	VPCMPGTD    Y1, Y2, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y0, Y0
+	VANDNPS     Y0, Y1, Y0
+	VMOVUPS     Y0, 96(R8)(BX*4)
+	ADDQ        $+32, BX
+	CMPQ        BX, $+64
+	JLT         loop7
+	VMOVUPS     2752(DI), X0
+	MOVQ        128(DI), R8
+	MOVQ        y2+80(FP), AX
+	VMOVD       X0, (AX)(R8*4)
+	VMOVUPS     2688(DI), X0
+	MOVQ        128(DI), R8
+	MOVQ        y3+88(FP), AX
+	VMOVD       X0, (AX)(R8*4)
+	MOVQ        120(DI), AX
+	INCQ        AX
+	MOVQ        AX, 120(DI)
+	CMPQ        AX, 112(DI)
+	JLT         loop5
+
+end6:
+	MOVQ 88(DI), AX
+	INCQ AX
+	MOVQ AX, 88(DI)
+	CMPQ AX, 80(DI)
+	JLT  loop1
 
 end2:
 	VZEROUPPER
@@ -13660,12 +14101,12 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x256TMulVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
-TEXT ·linear64x256TMulVector1AVX512(SB), NOSPLIT, $0-48
+// func linear64x256TMulVector1AVX512(frame *uint8, y *float32, x2 *float32, height int, first int)
+TEXT ·linear64x256TMulVector1AVX512(SB), NOSPLIT, $0-40
 	MOVQ frame+0(FP), DI
-	MOVQ height+32(FP), AX
+	MOVQ height+24(FP), AX
 	MOVQ AX, (DI)
-	MOVQ first+40(FP), AX
+	MOVQ first+32(FP), AX
 	MOVQ AX, 8(DI)
 	MOVQ $+0, R8
 	MOVQ R8, 24(DI)
@@ -13683,94 +14124,90 @@ loop1:
 	SHLQ        $+8, R8
 	MOVQ        x2+16(FP), AX
 	LEAQ        (AX)(R8*4), SI
-	MOVQ        24(DI), R8
-	SHLQ        $+8, R8
-	MOVQ        c+24(FP), AX
-	LEAQ        (AX)(R8*4), R12
 	MOVQ        32(DI), R8
 	SHLQ        $+8, R8
 	MOVQ        y+8(FP), AX
-	LEAQ        (AX)(R8*4), R13
+	LEAQ        (AX)(R8*4), R12
 	VPXORD      Z0, Z0, Z0
 	VCMPPS      $+1, (SI), Z0, K1
 	VMOVUPS.Z   (R12), K1, Z0
 	VMULPS.BCST vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS     Z0, (R13)
+	VMOVUPS     Z0, (R12)
 	VPXORD      Z0, Z0, Z0
 	VCMPPS      $+1, 64(SI), Z0, K1
 	VMOVUPS.Z   64(R12), K1, Z0
 	VMULPS.BCST vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS     Z0, 64(R13)
+	VMOVUPS     Z0, 64(R12)
 	VPXORD      Z0, Z0, Z0
 	VCMPPS      $+1, 128(SI), Z0, K1
 	VMOVUPS.Z   128(R12), K1, Z0
 	VMULPS.BCST vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS     Z0, 128(R13)
+	VMOVUPS     Z0, 128(R12)
 	VPXORD      Z0, Z0, Z0
 	VCMPPS      $+1, 192(SI), Z0, K1
 	VMOVUPS.Z   192(R12), K1, Z0
 	VMULPS.BCST vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS     Z0, 192(R13)
+	VMOVUPS     Z0, 192(R12)
 	VPXORD      Z0, Z0, Z0
 	VCMPPS      $+1, 256(SI), Z0, K1
 	VMOVUPS.Z   256(R12), K1, Z0
 	VMULPS.BCST vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS     Z0, 256(R13)
+	VMOVUPS     Z0, 256(R12)
 	VPXORD      Z0, Z0, Z0
 	VCMPPS      $+1, 320(SI), Z0, K1
 	VMOVUPS.Z   320(R12), K1, Z0
 	VMULPS.BCST vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS     Z0, 320(R13)
+	VMOVUPS     Z0, 320(R12)
 	VPXORD      Z0, Z0, Z0
 	VCMPPS      $+1, 384(SI), Z0, K1
 	VMOVUPS.Z   384(R12), K1, Z0
 	VMULPS.BCST vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS     Z0, 384(R13)
+	VMOVUPS     Z0, 384(R12)
 	VPXORD      Z0, Z0, Z0
 	VCMPPS      $+1, 448(SI), Z0, K1
 	VMOVUPS.Z   448(R12), K1, Z0
 	VMULPS.BCST vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS     Z0, 448(R13)
+	VMOVUPS     Z0, 448(R12)
 	VPXORD      Z0, Z0, Z0
 	VCMPPS      $+1, 512(SI), Z0, K1
 	VMOVUPS.Z   512(R12), K1, Z0
 	VMULPS.BCST vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS     Z0, 512(R13)
+	VMOVUPS     Z0, 512(R12)
 	VPXORD      Z0, Z0, Z0
 	VCMPPS      $+1, 576(SI), Z0, K1
 	VMOVUPS.Z   576(R12), K1, Z0
 	VMULPS.BCST vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS     Z0, 576(R13)
+	VMOVUPS     Z0, 576(R12)
 	VPXORD      Z0, Z0, Z0
 	VCMPPS      $+1, 640(SI), Z0, K1
 	VMOVUPS.Z   640(R12), K1, Z0
 	VMULPS.BCST vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS     Z0, 640(R13)
+	VMOVUPS     Z0, 640(R12)
 	VPXORD      Z0, Z0, Z0
 	VCMPPS      $+1, 704(SI), Z0, K1
 	VMOVUPS.Z   704(R12), K1, Z0
 	VMULPS.BCST vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS     Z0, 704(R13)
+	VMOVUPS     Z0, 704(R12)
 	VPXORD      Z0, Z0, Z0
 	VCMPPS      $+1, 768(SI), Z0, K1
 	VMOVUPS.Z   768(R12), K1, Z0
 	VMULPS.BCST vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS     Z0, 768(R13)
+	VMOVUPS     Z0, 768(R12)
 	VPXORD      Z0, Z0, Z0
 	VCMPPS      $+1, 832(SI), Z0, K1
 	VMOVUPS.Z   832(R12), K1, Z0
 	VMULPS.BCST vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS     Z0, 832(R13)
+	VMOVUPS     Z0, 832(R12)
 	VPXORD      Z0, Z0, Z0
 	VCMPPS      $+1, 896(SI), Z0, K1
 	VMOVUPS.Z   896(R12), K1, Z0
 	VMULPS.BCST vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS     Z0, 896(R13)
+	VMOVUPS     Z0, 896(R12)
 	VPXORD      Z0, Z0, Z0
 	VCMPPS      $+1, 960(SI), Z0, K1
 	VMOVUPS.Z   960(R12), K1, Z0
 	VMULPS.BCST vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS     Z0, 960(R13)
+	VMOVUPS     Z0, 960(R12)
 	MOVQ        24(DI), AX
 	INCQ        AX
 	MOVQ        AX, 24(DI)
@@ -13781,12 +14218,12 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x256TMulVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
-TEXT ·linear64x256TMulVector1AVX2(SB), NOSPLIT, $0-48
+// func linear64x256TMulVector1AVX2(frame *uint8, y *float32, x2 *float32, height int, first int)
+TEXT ·linear64x256TMulVector1AVX2(SB), NOSPLIT, $0-40
 	MOVQ frame+0(FP), DI
-	MOVQ height+32(FP), AX
+	MOVQ height+24(FP), AX
 	MOVQ AX, (DI)
-	MOVQ first+40(FP), AX
+	MOVQ first+32(FP), AX
 	MOVQ AX, 8(DI)
 	MOVQ $+0, R8
 	MOVQ R8, 24(DI)
@@ -13804,14 +14241,10 @@ loop1:
 	SHLQ $+8, R8
 	MOVQ x2+16(FP), AX
 	LEAQ (AX)(R8*4), SI
-	MOVQ 24(DI), R8
-	SHLQ $+8, R8
-	MOVQ c+24(FP), AX
-	LEAQ (AX)(R8*4), R12
 	MOVQ 32(DI), R8
 	SHLQ $+8, R8
 	MOVQ y+8(FP), AX
-	LEAQ (AX)(R8*4), R13
+	LEAQ (AX)(R8*4), R12
 	XORL BX, BX
 
 loop3:
@@ -13819,12 +14252,12 @@ loop3:
 	VCMPPS  $+1, (SI)(BX*4), Y0, Y1
 	VANDPS  (R12)(BX*4), Y1, Y0
 	VMULPS  vectorVectors<>+1152(SB), Y0, Y0
-	VMOVUPS Y0, (R13)(BX*4)
+	VMOVUPS Y0, (R12)(BX*4)
 	VPXOR   Y0, Y0, Y0
 	VCMPPS  $+1, 32(SI)(BX*4), Y0, Y1
 	VANDPS  32(R12)(BX*4), Y1, Y0
 	VMULPS  vectorVectors<>+1152(SB), Y0, Y0
-	VMOVUPS Y0, 32(R13)(BX*4)
+	VMOVUPS Y0, 32(R12)(BX*4)
 	ADDQ    $+16, BX
 	CMPQ    BX, $+256
 	JLT     loop3
@@ -14246,12 +14679,12 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear256x64TAddVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
-TEXT ·linear256x64TAddVector1AVX512(SB), NOSPLIT, $0-48
+// func linear256x64TAddVector1AVX512(frame *uint8, y *float32, x2 *float32, height int, first int)
+TEXT ·linear256x64TAddVector1AVX512(SB), NOSPLIT, $0-40
 	MOVQ frame+0(FP), DI
-	MOVQ height+32(FP), AX
+	MOVQ height+24(FP), AX
 	MOVQ AX, (DI)
-	MOVQ first+40(FP), AX
+	MOVQ first+32(FP), AX
 	MOVQ AX, 8(DI)
 	MOVQ $+0, R8
 	MOVQ R8, 24(DI)
@@ -14269,26 +14702,22 @@ loop1:
 	SHLQ    $+6, R8
 	MOVQ    x2+16(FP), AX
 	LEAQ    (AX)(R8*4), SI
-	MOVQ    24(DI), R8
-	SHLQ    $+6, R8
-	MOVQ    c+24(FP), AX
-	LEAQ    (AX)(R8*4), R12
 	MOVQ    32(DI), R8
 	SHLQ    $+6, R8
 	MOVQ    y+8(FP), AX
-	LEAQ    (AX)(R8*4), R13
+	LEAQ    (AX)(R8*4), R12
 	VMOVUPS (SI), Z0
 	VADDPS  (R12), Z0, Z0
-	VMOVUPS Z0, (R13)
+	VMOVUPS Z0, (R12)
 	VMOVUPS 64(SI), Z0
 	VADDPS  64(R12), Z0, Z0
-	VMOVUPS Z0, 64(R13)
+	VMOVUPS Z0, 64(R12)
 	VMOVUPS 128(SI), Z0
 	VADDPS  128(R12), Z0, Z0
-	VMOVUPS Z0, 128(R13)
+	VMOVUPS Z0, 128(R12)
 	VMOVUPS 192(SI), Z0
 	VADDPS  192(R12), Z0, Z0
-	VMOVUPS Z0, 192(R13)
+	VMOVUPS Z0, 192(R12)
 	MOVQ    24(DI), AX
 	INCQ    AX
 	MOVQ    AX, 24(DI)
@@ -14299,12 +14728,12 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear256x64TAddVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
-TEXT ·linear256x64TAddVector1AVX2(SB), NOSPLIT, $0-48
+// func linear256x64TAddVector1AVX2(frame *uint8, y *float32, x2 *float32, height int, first int)
+TEXT ·linear256x64TAddVector1AVX2(SB), NOSPLIT, $0-40
 	MOVQ frame+0(FP), DI
-	MOVQ height+32(FP), AX
+	MOVQ height+24(FP), AX
 	MOVQ AX, (DI)
-	MOVQ first+40(FP), AX
+	MOVQ first+32(FP), AX
 	MOVQ AX, 8(DI)
 	MOVQ $+0, R8
 	MOVQ R8, 24(DI)
@@ -14322,38 +14751,34 @@ loop1:
 	SHLQ    $+6, R8
 	MOVQ    x2+16(FP), AX
 	LEAQ    (AX)(R8*4), SI
-	MOVQ    24(DI), R8
-	SHLQ    $+6, R8
-	MOVQ    c+24(FP), AX
-	LEAQ    (AX)(R8*4), R12
 	MOVQ    32(DI), R8
 	SHLQ    $+6, R8
 	MOVQ    y+8(FP), AX
-	LEAQ    (AX)(R8*4), R13
+	LEAQ    (AX)(R8*4), R12
 	VMOVUPS (SI), Y0
 	VADDPS  (R12), Y0, Y0
-	VMOVUPS Y0, (R13)
+	VMOVUPS Y0, (R12)
 	VMOVUPS 32(SI), Y0
 	VADDPS  32(R12), Y0, Y0
-	VMOVUPS Y0, 32(R13)
+	VMOVUPS Y0, 32(R12)
 	VMOVUPS 64(SI), Y0
 	VADDPS  64(R12), Y0, Y0
-	VMOVUPS Y0, 64(R13)
+	VMOVUPS Y0, 64(R12)
 	VMOVUPS 96(SI), Y0
 	VADDPS  96(R12), Y0, Y0
-	VMOVUPS Y0, 96(R13)
+	VMOVUPS Y0, 96(R12)
 	VMOVUPS 128(SI), Y0
 	VADDPS  128(R12), Y0, Y0
-	VMOVUPS Y0, 128(R13)
+	VMOVUPS Y0, 128(R12)
 	VMOVUPS 160(SI), Y0
 	VADDPS  160(R12), Y0, Y0
-	VMOVUPS Y0, 160(R13)
+	VMOVUPS Y0, 160(R12)
 	VMOVUPS 192(SI), Y0
 	VADDPS  192(R12), Y0, Y0
-	VMOVUPS Y0, 192(R13)
+	VMOVUPS Y0, 192(R12)
 	VMOVUPS 224(SI), Y0
 	VADDPS  224(R12), Y0, Y0
-	VMOVUPS Y0, 224(R13)
+	VMOVUPS Y0, 224(R12)
 	MOVQ    24(DI), AX
 	INCQ    AX
 	MOVQ    AX, 24(DI)
@@ -14364,601 +14789,644 @@ end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64DxDropout2Vector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·normGrad64DxDropout2Vector1AVX512(SB), NOSPLIT, $0-132
-	MOVQ frame+0(FP), DI
-	MOVQ r_from+80(FP), AX
-	MOVQ AX, (DI)
-	MOVQ r_to+88(FP), AX
-	MOVQ AX, 8(DI)
-	MOVQ T+96(FP), AX
-	MOVQ AX, 16(DI)
-	MOVL seed0+104(FP), AX
-	MOVQ AX, 24(DI)
-	MOVL seed1+108(FP), AX
-	MOVQ AX, 32(DI)
-	MOVL step+112(FP), AX
-	MOVQ AX, 40(DI)
-	MOVQ layer+120(FP), AX
-	MOVQ AX, 48(DI)
-	MOVL example+128(FP), AX
-	MOVQ AX, 56(DI)
-	MOVQ 24(DI), AX
-	MOVQ AX, 2048(DI)
-	ADDL $0x9e3779b9, AX
-	MOVQ AX, 2064(DI)
-	ADDL $0x9e3779b9, AX
-	MOVQ AX, 2080(DI)
-	ADDL $0x9e3779b9, AX
-	MOVQ AX, 2096(DI)
-	ADDL $0x9e3779b9, AX
-	MOVQ AX, 2112(DI)
-	ADDL $0x9e3779b9, AX
-	MOVQ AX, 2128(DI)
-	ADDL $0x9e3779b9, AX
-	MOVQ AX, 2144(DI)
-	ADDL $0x9e3779b9, AX
-	MOVQ AX, 2160(DI)
-	ADDL $0x9e3779b9, AX
-	MOVQ AX, 2176(DI)
-	ADDL $0x9e3779b9, AX
-	MOVQ AX, 2192(DI)
-	ADDL $0x9e3779b9, AX
-	MOVQ 32(DI), AX
-	MOVQ AX, 2056(DI)
-	ADDL $0xbb67ae85, AX
-	MOVQ AX, 2072(DI)
-	ADDL $0xbb67ae85, AX
-	MOVQ AX, 2088(DI)
-	ADDL $0xbb67ae85, AX
-	MOVQ AX, 2104(DI)
-	ADDL $0xbb67ae85, AX
-	MOVQ AX, 2120(DI)
-	ADDL $0xbb67ae85, AX
-	MOVQ AX, 2136(DI)
-	ADDL $0xbb67ae85, AX
-	MOVQ AX, 2152(DI)
-	ADDL $0xbb67ae85, AX
-	MOVQ AX, 2168(DI)
-	ADDL $0xbb67ae85, AX
-	MOVQ AX, 2184(DI)
-	ADDL $0xbb67ae85, AX
-	MOVQ AX, 2200(DI)
-	ADDL $0xbb67ae85, AX
-	MOVQ (DI), R8
-	MOVQ R8, 72(DI)
-	MOVQ 8(DI), R8
-	MOVQ R8, 64(DI)
-	MOVQ 72(DI), AX
-	CMPQ AX, 64(DI)
-	JGE  end2
+// func normGrad64DxDropout2Vector1AVX512(frame *uint8, x *float32, mean_rows *float32, rstd_rows *float32, dy *float32, gamma *float32, m1_rows *float32, m2_rows *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_strip_from int, r_strip_to int, B int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·normGrad64DxDropout2Vector1AVX512(SB), NOSPLIT, $0-172
+	MOVQ  frame+0(FP), DI
+	MOVQ  r_strip_from+112(FP), AX
+	MOVQ  AX, (DI)
+	MOVQ  r_strip_to+120(FP), AX
+	MOVQ  AX, 8(DI)
+	MOVQ  B+128(FP), AX
+	MOVQ  AX, 16(DI)
+	MOVQ  T+136(FP), AX
+	MOVQ  AX, 24(DI)
+	MOVL  seed0+144(FP), AX
+	MOVQ  AX, 32(DI)
+	MOVL  seed1+148(FP), AX
+	MOVQ  AX, 40(DI)
+	MOVL  step+152(FP), AX
+	MOVQ  AX, 48(DI)
+	MOVQ  layer+160(FP), AX
+	MOVQ  AX, 56(DI)
+	MOVL  example+168(FP), AX
+	MOVQ  AX, 64(DI)
+	MOVQ  32(DI), AX
+	MOVQ  AX, 2048(DI)
+	ADDL  $0x9e3779b9, AX
+	MOVQ  AX, 2064(DI)
+	ADDL  $0x9e3779b9, AX
+	MOVQ  AX, 2080(DI)
+	ADDL  $0x9e3779b9, AX
+	MOVQ  AX, 2096(DI)
+	ADDL  $0x9e3779b9, AX
+	MOVQ  AX, 2112(DI)
+	ADDL  $0x9e3779b9, AX
+	MOVQ  AX, 2128(DI)
+	ADDL  $0x9e3779b9, AX
+	MOVQ  AX, 2144(DI)
+	ADDL  $0x9e3779b9, AX
+	MOVQ  AX, 2160(DI)
+	ADDL  $0x9e3779b9, AX
+	MOVQ  AX, 2176(DI)
+	ADDL  $0x9e3779b9, AX
+	MOVQ  AX, 2192(DI)
+	ADDL  $0x9e3779b9, AX
+	MOVQ  40(DI), AX
+	MOVQ  AX, 2056(DI)
+	ADDL  $0xbb67ae85, AX
+	MOVQ  AX, 2072(DI)
+	ADDL  $0xbb67ae85, AX
+	MOVQ  AX, 2088(DI)
+	ADDL  $0xbb67ae85, AX
+	MOVQ  AX, 2104(DI)
+	ADDL  $0xbb67ae85, AX
+	MOVQ  AX, 2120(DI)
+	ADDL  $0xbb67ae85, AX
+	MOVQ  AX, 2136(DI)
+	ADDL  $0xbb67ae85, AX
+	MOVQ  AX, 2152(DI)
+	ADDL  $0xbb67ae85, AX
+	MOVQ  AX, 2168(DI)
+	ADDL  $0xbb67ae85, AX
+	MOVQ  AX, 2184(DI)
+	ADDL  $0xbb67ae85, AX
+	MOVQ  AX, 2200(DI)
+	ADDL  $0xbb67ae85, AX
+	MOVQ  16(DI), R8
+	IMULQ 24(DI), R8
+	MOVQ  R8, 72(DI)
+	MOVQ  (DI), R8
+	MOVQ  R8, 88(DI)
+	MOVQ  8(DI), R8
+	MOVQ  R8, 80(DI)
+	MOVQ  88(DI), AX
+	CMPQ  AX, 80(DI)
+	JGE   end2
 
 loop1:
-	MOVQ         72(DI), R8
-	MOVQ         R8, AX
-	CDQ
-	IDIVL        16(DI)
-	MOVLQSX      DX, R8
-	MOVQ         R8, 80(DI)
-	MOVQ         72(DI), R8
-	MOVQ         R8, AX
-	CDQ
-	IDIVL        16(DI)
-	MOVLQSX      AX, R8
-	MOVQ         R8, 88(DI)
-	MOVQ         $+64, R8
-	MOVQ         R8, 104(DI)
-	MOVQ         80(DI), R8
-	SHLQ         $+6, R8
-	MOVQ         R8, AX
-	ANDQ         $+3, AX
-	MOVQ         AX, 120(DI)
-	SHRQ         $+2, R8
-	MOVQ         R8, 112(DI)
-	MOVQ         56(DI), R8
-	MOVQ         88(DI), R9
-	MOVL         R9, R9
-	ADDL         R9, R8
-	MOVL         40(DI), AX
-	MOVL         $0xcd9e8d57, CX
-	MULL         CX
-	XORL         2048(DI), DX
-	XORL         R8, DX
-	XORL         2064(DI), AX
-	MOVQ         AX, 2304(DI)
-	MOVL         48(DI), AX
-	ADDL         $0x000e0000, AX
-	XORL         2056(DI), AX
-	MOVQ         AX, 2240(DI)
-	MOVL         DX, AX
-	MOVL         $0xd2511f53, CX
-	MULL         CX
-	XORL         2072(DI), DX
-	MOVQ         DX, 2368(DI)
-	XORL         2088(DI), AX
-	MOVQ         AX, 2432(DI)
-	VPBROADCASTD 112(DI), Z20
-	VPADDD       vectorWideVectors<>+64(SB), Z20, Z20
-	MOVQ         120(DI), AX
-	ADDQ         AX, 104(DI)
-	MOVQ         bits+64(FP), SI
-	NEGQ         AX
-	LEAQ         (SI)(AX*4), SI
-	NOTQ         AX
-	MOVQ         AX, 96(DI)
-	XORL         BX, BX
+	MOVQ    88(DI), R8
+	SHLQ    $+4, R8
+	MOVQ    R8, 96(DI)
+	MOVQ    96(DI), R8
+	IMULQ   $-1, R8
+	ADDQ    72(DI), R8
+	MOVQ    $+16, AX
+	CMPQ    R8, AX
+	CMOVQGT AX, R8
+	MOVQ    R8, 104(DI)
+	MOVQ    $+0, R8
+	MOVQ    R8, 120(DI)
+	MOVQ    104(DI), R8
+	MOVQ    R8, 112(DI)
+	MOVQ    120(DI), AX
+	CMPQ    AX, 112(DI)
+	JGE     end4
 
-words3:
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z20, Z0
-	VMOVSHDUP       Z0, Z1
-	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
-	VMOVSHDUP       Z2, Z3
-	VPXORD.BCST     2304(DI), Z3, Z3
-	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
-	VMOVSHDUP       Z5, Z6
-	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
-	VPSRLQ          $+32, Z4, Z7
-	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z20, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
-	VMOVSHDUP       Z9, Z10
-	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
-	VMOVSHDUP       Z11, Z12
-	VPXORD.BCST     2304(DI), Z12, Z12
-	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
-	VMOVSHDUP       Z14, Z15
-	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
-	VPSRLQ          $+32, Z13, Z10
-	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z20
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
-	VMOVSHDUP       Z3, Z0
-	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
-	VPSRLQ          $+32, Z1, Z2
-	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
-	VMOVSHDUP       Z9, Z11
-	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
-	VPSRLQ          $+32, Z12, Z8
-	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
-	VMOVSHDUP       Z7, Z5
-	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
-	VPSRLQ          $+32, Z6, Z4
-	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
-	VMOVSHDUP       Z10, Z14
-	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
-	VPSRLQ          $+32, Z15, Z13
-	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
-	VMOVSHDUP       Z2, Z3
-	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
-	VPSRLQ          $+32, Z0, Z1
-	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
-	VMOVSHDUP       Z8, Z9
-	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
-	VPSRLQ          $+32, Z11, Z12
-	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
-	VMOVSHDUP       Z4, Z7
-	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
-	VPSRLQ          $+32, Z5, Z6
-	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
-	VMOVSHDUP       Z13, Z10
-	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
-	VPSRLQ          $+32, Z14, Z15
-	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
-	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
-	VPSRLQ          $+32, Z3, Z0
-	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
-	VMOVSHDUP       Z12, Z8
-	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
-	VPSRLQ          $+32, Z9, Z11
-	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
-	VMOVSHDUP       Z6, Z4
-	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
-	VPSRLQ          $+32, Z7, Z5
-	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
-	VMOVSHDUP       Z15, Z13
-	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
-	VPSRLQ          $+32, Z10, Z14
-	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
-	VMOVSHDUP       Z0, Z1
-	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
-	VPSRLQ          $+32, Z2, Z3
-	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
-	VMOVSHDUP       Z11, Z12
-	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
-	VPSRLQ          $+32, Z8, Z9
-	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z0, K6, Z1
-	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z16
-	VPUNPCKHQDQ     Z3, Z1, Z17
-	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z11, K6, Z12
-	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z18
-	VPUNPCKHQDQ     Z9, Z12, Z19
-	LEAQ            (BX), AX
-	VPBROADCASTD    AX, Z0
-	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 96(DI), Z0, K7
-	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
-	VMOVUPS         Z16, K6, (SI)(BX*4)
-	LEAQ            16(BX), AX
-	VPBROADCASTD    AX, Z0
-	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 96(DI), Z0, K7
-	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
-	VMOVUPS         Z17, K6, 64(SI)(BX*4)
-	LEAQ            32(BX), AX
-	VPBROADCASTD    AX, Z0
-	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 96(DI), Z0, K7
-	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
-	VMOVUPS         Z18, K6, 128(SI)(BX*4)
-	LEAQ            48(BX), AX
-	VPBROADCASTD    AX, Z0
-	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 96(DI), Z0, K7
-	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
-	VMOVUPS         Z19, K6, 192(SI)(BX*4)
-	ADDQ            $+64, BX
-	CMPQ            BX, 104(DI)
-	JLT             words3
-	MOVQ            72(DI), R8
-	SHLQ            $+6, R8
-	MOVQ            x+8(FP), AX
-	LEAQ            (AX)(R8*4), SI
-	MOVQ            72(DI), R8
-	SHLQ            $+6, R8
-	MOVQ            dy+16(FP), AX
-	LEAQ            (AX)(R8*4), R12
-	MOVQ            gamma+24(FP), R13
-	VPXORD          Z28, Z28, Z28
-	VPXORD          Z24, Z24, Z24
-	VMOVUPS         (SI), Z0
-	VMOVUPS         Z0, Z29
-	VMOVUPS         (R12), Z0
-	VMULPS          (R13), Z0, Z0
-	VMOVUPS         Z0, Z25
-	VMOVUPS         64(SI), Z0
-	VMOVUPS         Z0, Z30
-	VMOVUPS         64(R12), Z0
-	VMULPS          64(R13), Z0, Z0
-	VMOVUPS         Z0, Z26
-	VMOVUPS         128(SI), Z0
-	VMOVUPS         Z0, Z31
-	VMOVUPS         128(R12), Z0
-	VMULPS          128(R13), Z0, Z0
-	VMOVUPS         Z0, Z27
-	VMOVUPS         192(SI), Z0
-	VUNPCKLPS       Z30, Z29, Z1
-	VUNPCKLPS       Z0, Z31, Z2
-	VUNPCKLPD       Z2, Z1, Z3
-	VADDPS          Z3, Z28, Z28
-	VUNPCKHPD       Z2, Z1, Z1
-	VADDPS          Z1, Z28, Z28
-	VUNPCKHPS       Z30, Z29, Z1
-	VUNPCKHPS       Z0, Z31, Z2
-	VUNPCKLPD       Z2, Z1, Z3
-	VADDPS          Z3, Z28, Z28
-	VUNPCKHPD       Z2, Z1, Z1
-	VADDPS          Z1, Z28, Z28
-	VMOVUPS         192(R12), Z0
-	VMULPS          192(R13), Z0, Z0
-	VUNPCKLPS       Z26, Z25, Z1
-	VUNPCKLPS       Z0, Z27, Z2
-	VUNPCKLPD       Z2, Z1, Z3
-	VADDPS          Z3, Z24, Z24
-	VUNPCKHPD       Z2, Z1, Z1
-	VADDPS          Z1, Z24, Z24
-	VUNPCKHPS       Z26, Z25, Z1
-	VUNPCKHPS       Z0, Z27, Z2
-	VUNPCKLPD       Z2, Z1, Z3
-	VADDPS          Z3, Z24, Z24
-	VUNPCKHPD       Z2, Z1, Z1
-	VADDPS          Z1, Z24, Z24
-	VPERMILPS       $+14, Z28, Z0
-	VADDPS          Z0, Z28, Z28
-	VPERMILPS       $+1, Z28, Z0
-	VADDPS          Z0, Z28, Z28
-	VEXTRACTF64X4   $+1, Z28, Y0
-	VADDPS          Y0, Y28, Y28
-	VEXTRACTF32X4   $+1, Y28, X0
-	VADDPS          X0, X28, X28
-	VBROADCASTSS    X28, Z28
-	VMOVUPS         Z28, 2240(DI)
-	VPERMILPS       $+14, Z24, Z0
-	VADDPS          Z0, Z24, Z24
-	VPERMILPS       $+1, Z24, Z0
-	VADDPS          Z0, Z24, Z24
-	VEXTRACTF64X4   $+1, Z24, Y0
-	VADDPS          Y0, Y24, Y24
-	VEXTRACTF32X4   $+1, Y24, X0
-	VADDPS          X0, X24, X24
-	VBROADCASTSS    X24, Z24
-	VMOVUPS         Z24, 2304(DI)
-	VMOVUPS         2240(DI), X0
-	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
+loop3:
+	MOVQ          96(DI), R8
+	ADDQ          120(DI), R8
+	MOVQ          R8, 128(DI)
+	MOVQ          128(DI), R8
+	SHLQ          $+6, R8
+	MOVQ          x+8(FP), AX
+	LEAQ          (AX)(R8*4), SI
+	MOVQ          128(DI), R8
+	SHLQ          $+6, R8
+	MOVQ          dy+32(FP), AX
+	LEAQ          (AX)(R8*4), R12
+	MOVQ          gamma+40(FP), R13
+	VPXORD        Z28, Z28, Z28
+	VPXORD        Z29, Z29, Z29
+	VPXORD        Z30, Z30, Z30
+	VPXORD        Z31, Z31, Z31
+	VMOVUPS       (SI), Z0
+	VMOVUPS       Z0, Z27
+	VMOVUPS       (R12), Z0
+	VMULPS        (R13), Z0, Z0
+	VUNPCKLPS     Z0, Z27, Z1
+	VADDPS        Z1, Z28, Z28
+	VPERMILPS     $+14, Z1, Z2
+	VADDPS        Z2, Z28, Z28
+	VUNPCKHPS     Z0, Z27, Z1
+	VADDPS        Z1, Z28, Z28
+	VPERMILPS     $+14, Z1, Z2
+	VADDPS        Z2, Z28, Z28
+	VMOVUPS       64(SI), Z0
+	VMOVUPS       Z0, Z27
+	VMOVUPS       64(R12), Z0
+	VMULPS        64(R13), Z0, Z0
+	VUNPCKLPS     Z0, Z27, Z1
+	VADDPS        Z1, Z29, Z29
+	VPERMILPS     $+14, Z1, Z2
+	VADDPS        Z2, Z29, Z29
+	VUNPCKHPS     Z0, Z27, Z1
+	VADDPS        Z1, Z29, Z29
+	VPERMILPS     $+14, Z1, Z2
+	VADDPS        Z2, Z29, Z29
+	VMOVUPS       128(SI), Z0
+	VMOVUPS       Z0, Z27
+	VMOVUPS       128(R12), Z0
+	VMULPS        128(R13), Z0, Z0
+	VUNPCKLPS     Z0, Z27, Z1
+	VADDPS        Z1, Z30, Z30
+	VPERMILPS     $+14, Z1, Z2
+	VADDPS        Z2, Z30, Z30
+	VUNPCKHPS     Z0, Z27, Z1
+	VADDPS        Z1, Z30, Z30
+	VPERMILPS     $+14, Z1, Z2
+	VADDPS        Z2, Z30, Z30
+	VMOVUPS       192(SI), Z0
+	VMOVUPS       Z0, Z27
+	VMOVUPS       192(R12), Z0
+	VMULPS        192(R13), Z0, Z0
+	VUNPCKLPS     Z0, Z27, Z1
+	VADDPS        Z1, Z31, Z31
+	VPERMILPS     $+14, Z1, Z2
+	VADDPS        Z2, Z31, Z31
+	VUNPCKHPS     Z0, Z27, Z1
+	VADDPS        Z1, Z31, Z31
+	VPERMILPS     $+14, Z1, Z2
+	VADDPS        Z2, Z31, Z31
+	VADDPS        Z30, Z28, Z28
+	VADDPS        Z31, Z29, Z29
+	VADDPS        Z29, Z28, Z28
+	VEXTRACTF64X4 $+1, Z28, Y0
+	VADDPS        Y0, Y28, Y28
+	VEXTRACTF32X4 $+1, Y28, X0
+	VADDPS        X0, X28, X28
+	VSHUFF32X4    $+0, Z28, Z28, Z28
+	VPERMILPS     $+0, Z28, Z0
+	VMOVUPS       Z0, 2240(DI)
+	VPERMILPS     $+85, Z28, Z0
+	VMOVUPS       Z0, 2304(DI)
+	VMOVUPS       2240(DI), X0
+	VMULPS.BCST   vectorWords<>+144(SB), X0, X0
+	VBROADCASTSS  X0, Z1
+	VMOVUPS       Z1, 2368(DI)
+	VMOVUPS       2368(DI), X0
+	MOVQ          120(DI), R8
+	MOVQ          mean_rows+16(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2304(DI), X0
+	VMULPS.BCST   vectorWords<>+144(SB), X0, X0
+	VBROADCASTSS  X0, Z1
+	VMOVUPS       Z1, 2432(DI)
+	MOVQ          128(DI), R8
+	SHLQ          $+6, R8
+	MOVQ          x+8(FP), AX
+	LEAQ          (AX)(R8*4), SI
+	VPXORD        Z28, Z28, Z28
+	VMOVUPS       (SI), Z0
+	VSUBPS        2368(DI), Z0, Z0
+	VMULPS        Z0, Z0, Z0
+	VMOVUPS       Z0, Z29
+	VMOVUPS       64(SI), Z0
+	VSUBPS        2368(DI), Z0, Z0
+	VMULPS        Z0, Z0, Z0
+	VMOVUPS       Z0, Z30
+	VMOVUPS       128(SI), Z0
+	VSUBPS        2368(DI), Z0, Z0
+	VMULPS        Z0, Z0, Z0
+	VMOVUPS       Z0, Z31
+	VMOVUPS       192(SI), Z0
+	VSUBPS        2368(DI), Z0, Z0
+	VMULPS        Z0, Z0, Z0
+	VUNPCKLPS     Z30, Z29, Z1
+	VUNPCKLPS     Z0, Z31, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z28, Z28
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z28, Z28
+	VUNPCKHPS     Z30, Z29, Z1
+	VUNPCKHPS     Z0, Z31, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z28, Z28
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z28, Z28
+	VPERMILPS     $+14, Z28, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+1, Z28, Z0
+	VADDPS        Z0, Z28, Z28
+	VEXTRACTF64X4 $+1, Z28, Y0
+	VADDPS        Y0, Y28, Y28
+	VEXTRACTF32X4 $+1, Y28, X0
+	VADDPS        X0, X28, X28
+	VBROADCASTSS  X28, Z28
+	VMOVUPS       Z28, 2496(DI)
+	VMOVUPS       2496(DI), X0
+	VMULPS.BCST   vectorWords<>+144(SB), X0, X0
+	VADDPS.BCST   vectorWords<>+148(SB), X0, X0
+	VSQRTPS       X0, X0
+	VPBROADCASTD  vectorWords<>+56(SB), X1
+	VDIVPS        X0, X1, X0
+	VBROADCASTSS  X0, Z1
+	VMOVUPS       Z1, 2560(DI)
+	VMOVUPS       2560(DI), X0
+	MOVQ          120(DI), R8
+	MOVQ          rstd_rows+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2432(DI), X0
+	MOVQ          120(DI), R8
+	MOVQ          m1_rows+48(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	MOVQ          128(DI), R8
+	SHLQ          $+6, R8
+	MOVQ          dy+32(FP), AX
+	LEAQ          (AX)(R8*4), SI
+	MOVQ          gamma+40(FP), R12
+	MOVQ          128(DI), R8
+	SHLQ          $+6, R8
+	MOVQ          x+8(FP), AX
+	LEAQ          (AX)(R8*4), R13
+	VPXORD        Z28, Z28, Z28
+	VMOVUPS       (SI), Z0
+	VMULPS        (R12), Z0, Z0
+	VMOVUPS       (R13), Z1
+	VSUBPS        2368(DI), Z1, Z1
+	VMULPS        2560(DI), Z1, Z1
+	VMULPS        Z1, Z0, Z0
+	VMOVUPS       Z0, Z29
+	VMOVUPS       64(SI), Z0
+	VMULPS        64(R12), Z0, Z0
+	VMOVUPS       64(R13), Z1
+	VSUBPS        2368(DI), Z1, Z1
+	VMULPS        2560(DI), Z1, Z1
+	VMULPS        Z1, Z0, Z0
+	VMOVUPS       Z0, Z30
+	VMOVUPS       128(SI), Z0
+	VMULPS        128(R12), Z0, Z0
+	VMOVUPS       128(R13), Z1
+	VSUBPS        2368(DI), Z1, Z1
+	VMULPS        2560(DI), Z1, Z1
+	VMULPS        Z1, Z0, Z0
+	VMOVUPS       Z0, Z31
+	VMOVUPS       192(SI), Z0
+	VMULPS        192(R12), Z0, Z0
+	VMOVUPS       192(R13), Z1
+	VSUBPS        2368(DI), Z1, Z1
+	VMULPS        2560(DI), Z1, Z1
+	VMULPS        Z1, Z0, Z0
+	VUNPCKLPS     Z30, Z29, Z1
+	VUNPCKLPS     Z0, Z31, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z28, Z28
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z28, Z28
+	VUNPCKHPS     Z30, Z29, Z1
+	VUNPCKHPS     Z0, Z31, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z28, Z28
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z28, Z28
+	VPERMILPS     $+14, Z28, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+1, Z28, Z0
+	VADDPS        Z0, Z28, Z28
+	VEXTRACTF64X4 $+1, Z28, Y0
+	VADDPS        Y0, Y28, Y28
+	VEXTRACTF32X4 $+1, Y28, X0
+	VADDPS        X0, X28, X28
+	VBROADCASTSS  X28, Z28
+	VMOVUPS       Z28, 2624(DI)
+	VMOVUPS       2624(DI), X0
+	VMULPS.BCST   vectorWords<>+144(SB), X0, X0
+	VBROADCASTSS  X0, Z1
+	VMOVUPS       Z1, 2688(DI)
+	VMOVUPS       2688(DI), X0
+	MOVQ          120(DI), R8
+	MOVQ          m2_rows+56(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	MOVQ          120(DI), AX
+	INCQ          AX
+	MOVQ          AX, 120(DI)
+	CMPQ          AX, 112(DI)
+	JLT           loop3
+
+end4:
+	MOVQ $+0, R8
+	MOVQ R8, 120(DI)
+	MOVQ 104(DI), R8
+	MOVQ R8, 112(DI)
+	MOVQ 120(DI), AX
+	CMPQ AX, 112(DI)
+	JGE  end6
+
+loop5:
+	MOVQ            96(DI), R8
+	ADDQ            120(DI), R8
+	MOVQ            R8, 128(DI)
+	MOVQ            120(DI), R8
+	MOVQ            mean_rows+16(FP), AX
+	VBROADCASTSS    (AX)(R8*4), X0
+	VBROADCASTSS    X0, Z1
+	VMOVUPS         Z1, 2240(DI)
+	MOVQ            120(DI), R8
+	MOVQ            rstd_rows+24(FP), AX
+	VBROADCASTSS    (AX)(R8*4), X0
+	VBROADCASTSS    X0, Z1
+	VMOVUPS         Z1, 2304(DI)
+	MOVQ            120(DI), R8
+	MOVQ            m1_rows+48(FP), AX
+	VBROADCASTSS    (AX)(R8*4), X0
 	VBROADCASTSS    X0, Z1
 	VMOVUPS         Z1, 2368(DI)
-	VMOVUPS         2304(DI), X0
-	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
+	MOVQ            120(DI), R8
+	MOVQ            m2_rows+56(FP), AX
+	VBROADCASTSS    (AX)(R8*4), X0
 	VBROADCASTSS    X0, Z1
 	VMOVUPS         Z1, 2432(DI)
-	MOVQ            72(DI), R8
+	MOVQ            128(DI), R8
+	MOVQ            R8, AX
+	CDQ
+	IDIVL           24(DI)
+	MOVLQSX         DX, R8
+	MOVQ            R8, 136(DI)
+	MOVQ            128(DI), R8
+	MOVQ            R8, AX
+	CDQ
+	IDIVL           24(DI)
+	MOVLQSX         AX, R8
+	MOVQ            R8, 144(DI)
+	MOVQ            136(DI), R8
 	SHLQ            $+6, R8
-	MOVQ            x+8(FP), AX
-	LEAQ            (AX)(R8*4), SI
-	VPXORD          Z28, Z28, Z28
-	VMOVUPS         (SI), Z0
-	VSUBPS          2368(DI), Z0, Z0
-	VMULPS          Z0, Z0, Z0
-	VMOVUPS         Z0, Z29
-	VMOVUPS         64(SI), Z0
-	VSUBPS          2368(DI), Z0, Z0
-	VMULPS          Z0, Z0, Z0
-	VMOVUPS         Z0, Z30
-	VMOVUPS         128(SI), Z0
-	VSUBPS          2368(DI), Z0, Z0
-	VMULPS          Z0, Z0, Z0
-	VMOVUPS         Z0, Z31
-	VMOVUPS         192(SI), Z0
-	VSUBPS          2368(DI), Z0, Z0
-	VMULPS          Z0, Z0, Z0
-	VUNPCKLPS       Z30, Z29, Z1
-	VUNPCKLPS       Z0, Z31, Z2
-	VUNPCKLPD       Z2, Z1, Z3
-	VADDPS          Z3, Z28, Z28
-	VUNPCKHPD       Z2, Z1, Z1
-	VADDPS          Z1, Z28, Z28
-	VUNPCKHPS       Z30, Z29, Z1
-	VUNPCKHPS       Z0, Z31, Z2
-	VUNPCKLPD       Z2, Z1, Z3
-	VADDPS          Z3, Z28, Z28
-	VUNPCKHPD       Z2, Z1, Z1
-	VADDPS          Z1, Z28, Z28
-	VPERMILPS       $+14, Z28, Z0
-	VADDPS          Z0, Z28, Z28
-	VPERMILPS       $+1, Z28, Z0
-	VADDPS          Z0, Z28, Z28
-	VEXTRACTF64X4   $+1, Z28, Y0
-	VADDPS          Y0, Y28, Y28
-	VEXTRACTF32X4   $+1, Y28, X0
-	VADDPS          X0, X28, X28
-	VBROADCASTSS    X28, Z28
-	VMOVUPS         Z28, 2496(DI)
-	VMOVUPS         2496(DI), X0
-	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
-	VADDPS.BCST     vectorWords<>+148(SB), X0, X0
-	VSQRTPS         X0, X0
-	VPBROADCASTD    vectorWords<>+56(SB), X1
-	VDIVPS          X0, X1, X0
-	VBROADCASTSS    X0, Z1
-	VMOVUPS         Z1, 2560(DI)
-	MOVQ            72(DI), R8
+	MOVQ            R8, AX
+	ANDQ            $+3, AX
+	MOVQ            AX, 160(DI)
+	SHRQ            $+2, R8
+	MOVQ            R8, 152(DI)
+	MOVQ            64(DI), R8
+	MOVQ            144(DI), R9
+	MOVL            R9, R9
+	ADDL            R9, R8
+	MOVL            48(DI), AX
+	MOVL            $0xcd9e8d57, CX
+	MULL            CX
+	XORL            2048(DI), DX
+	XORL            R8, DX
+	XORL            2064(DI), AX
+	MOVQ            AX, 2560(DI)
+	MOVL            56(DI), AX
+	ADDL            $0x000e0000, AX
+	XORL            2056(DI), AX
+	MOVQ            AX, 2496(DI)
+	MOVL            DX, AX
+	MOVL            $0xd2511f53, CX
+	MULL            CX
+	XORL            2072(DI), DX
+	MOVQ            DX, 2624(DI)
+	XORL            2088(DI), AX
+	MOVQ            AX, 2688(DI)
+	MOVQ            128(DI), R8
 	SHLQ            $+6, R8
-	MOVQ            dy+16(FP), AX
+	MOVQ            dy+32(FP), AX
 	LEAQ            (AX)(R8*4), SI
-	MOVQ            gamma+24(FP), R12
-	MOVQ            72(DI), R8
+	MOVQ            gamma+40(FP), R12
+	MOVQ            128(DI), R8
 	SHLQ            $+6, R8
 	MOVQ            x+8(FP), AX
 	LEAQ            (AX)(R8*4), R13
-	VPXORD          Z28, Z28, Z28
-	VMOVUPS         (SI), Z0
-	VMULPS          (R12), Z0, Z0
-	VMOVUPS         (R13), Z1
-	VSUBPS          2368(DI), Z1, Z1
-	VMULPS          2560(DI), Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, Z29
-	VMOVUPS         64(SI), Z0
-	VMULPS          64(R12), Z0, Z0
-	VMOVUPS         64(R13), Z1
-	VSUBPS          2368(DI), Z1, Z1
-	VMULPS          2560(DI), Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, Z30
-	VMOVUPS         128(SI), Z0
-	VMULPS          128(R12), Z0, Z0
-	VMOVUPS         128(R13), Z1
-	VSUBPS          2368(DI), Z1, Z1
-	VMULPS          2560(DI), Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, Z31
-	VMOVUPS         192(SI), Z0
-	VMULPS          192(R12), Z0, Z0
-	VMOVUPS         192(R13), Z1
-	VSUBPS          2368(DI), Z1, Z1
-	VMULPS          2560(DI), Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VUNPCKLPS       Z30, Z29, Z1
-	VUNPCKLPS       Z0, Z31, Z2
-	VUNPCKLPD       Z2, Z1, Z3
-	VADDPS          Z3, Z28, Z28
-	VUNPCKHPD       Z2, Z1, Z1
-	VADDPS          Z1, Z28, Z28
-	VUNPCKHPS       Z30, Z29, Z1
-	VUNPCKHPS       Z0, Z31, Z2
-	VUNPCKLPD       Z2, Z1, Z3
-	VADDPS          Z3, Z28, Z28
-	VUNPCKHPD       Z2, Z1, Z1
-	VADDPS          Z1, Z28, Z28
-	VPERMILPS       $+14, Z28, Z0
-	VADDPS          Z0, Z28, Z28
-	VPERMILPS       $+1, Z28, Z0
-	VADDPS          Z0, Z28, Z28
-	VEXTRACTF64X4   $+1, Z28, Y0
-	VADDPS          Y0, Y28, Y28
-	VEXTRACTF32X4   $+1, Y28, X0
-	VADDPS          X0, X28, X28
-	VBROADCASTSS    X28, Z28
-	VMOVUPS         Z28, 2624(DI)
-	VMOVUPS         2624(DI), X0
-	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
-	VBROADCASTSS    X0, Z1
-	VMOVUPS         Z1, 2688(DI)
-	MOVQ            72(DI), R8
+	MOVQ            t+64(FP), R14
+	MOVQ            128(DI), R8
 	SHLQ            $+6, R8
-	MOVQ            dy+16(FP), AX
-	LEAQ            (AX)(R8*4), SI
-	MOVQ            gamma+24(FP), R12
-	MOVQ            72(DI), R8
-	SHLQ            $+6, R8
-	MOVQ            x+8(FP), AX
-	LEAQ            (AX)(R8*4), R13
-	MOVQ            t+32(FP), R14
-	MOVQ            72(DI), R8
-	SHLQ            $+6, R8
-	MOVQ            y+40(FP), AX
+	MOVQ            y+72(FP), AX
 	LEAQ            (AX)(R8*4), R15
-	MOVQ            $+0, R8
-	MOVQ            bits+64(FP), AX
-	LEAQ            (AX)(R8*4), R8
-	MOVQ            R8, 96(DI)
-	MOVQ            72(DI), R8
+	MOVQ            128(DI), R8
 	SHLQ            $+6, R8
-	MOVQ            y4+72(FP), AX
+	MOVQ            y4+104(FP), AX
 	LEAQ            (AX)(R8*4), R8
-	MOVQ            R8, 104(DI)
-	MOVQ            96(DI), R8
-	MOVQ            104(DI), R9
+	MOVQ            R8, 168(DI)
+	MOVQ            168(DI), R8
+	VPBROADCASTD    152(DI), Z27
+	VPADDD          vectorWideVectors<>+64(SB), Z27, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
+	VMOVSHDUP       Z0, Z1
+	VPXORD.BCST     2496(DI), Z1, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
+	VMOVSHDUP       Z2, Z3
+	VPXORD.BCST     2560(DI), Z3, Z3
+	VPXORD.BCST     2624(DI), Z0, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPXORD.BCST     2688(DI), Z1, Z1
+	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z6
+	VMOVSHDUP       Z6, Z7
+	VPXORD.BCST     2496(DI), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z8
+	VMOVSHDUP       Z8, Z9
+	VPXORD.BCST     2560(DI), Z9, Z9
+	VPXORD.BCST     2624(DI), Z6, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2080(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPXORD.BCST     2688(DI), Z8, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z5, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2096(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2104(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2096(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2104(DI), Z9, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z3
+	VPTERNLOGD.BCST $+150, 2112(DI), Z1, Z3
+	VPSRLQ          $+32, Z2, Z1
+	VPTERNLOGD.BCST $+150, 2120(DI), Z4, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z9
+	VPTERNLOGD.BCST $+150, 2112(DI), Z8, Z9
+	VPSRLQ          $+32, Z5, Z8
+	VPTERNLOGD.BCST $+150, 2120(DI), Z7, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z4
+	VPTERNLOGD.BCST $+150, 2128(DI), Z0, Z4
+	VPSRLQ          $+32, Z3, Z0
+	VPTERNLOGD.BCST $+150, 2136(DI), Z2, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z7
+	VPTERNLOGD.BCST $+150, 2128(DI), Z6, Z7
+	VPSRLQ          $+32, Z9, Z6
+	VPTERNLOGD.BCST $+150, 2136(DI), Z5, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z2
+	VPTERNLOGD.BCST $+150, 2144(DI), Z1, Z2
+	VPSRLQ          $+32, Z4, Z1
+	VPTERNLOGD.BCST $+150, 2152(DI), Z3, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z5
+	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z5
+	VPSRLQ          $+32, Z7, Z8
+	VPTERNLOGD.BCST $+150, 2152(DI), Z9, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z3
+	VPTERNLOGD.BCST $+150, 2160(DI), Z0, Z3
+	VPSRLQ          $+32, Z2, Z0
+	VPTERNLOGD.BCST $+150, 2168(DI), Z4, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z9
+	VPTERNLOGD.BCST $+150, 2160(DI), Z6, Z9
+	VPSRLQ          $+32, Z5, Z6
+	VPTERNLOGD.BCST $+150, 2168(DI), Z7, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPTERNLOGD.BCST $+150, 2184(DI), Z2, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2176(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPTERNLOGD.BCST $+150, 2184(DI), Z5, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2192(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2200(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2200(DI), Z9, Z6
+	KMOVW           vectorWords<>+120(SB), K6
+	VMOVSLDUP       Z1, K6, Z2
+	VMOVSLDUP       Z4, K6, Z0
+	VPUNPCKLQDQ     Z0, Z2, Z28
+	VPUNPCKHQDQ     Z0, Z2, Z29
+	KMOVW           vectorWords<>+120(SB), K6
+	VMOVSLDUP       Z8, K6, Z5
+	VMOVSLDUP       Z7, K6, Z6
+	VPUNPCKLQDQ     Z6, Z5, Z30
+	VPUNPCKHQDQ     Z6, Z5, Z31
 	VMOVUPS         (SI), Z0
 	VMULPS          (R12), Z0, Z0
-	VSUBPS          2432(DI), Z0, Z0
+	VSUBPS          2368(DI), Z0, Z0
 	VMOVUPS         (R13), Z1
-	VSUBPS          2368(DI), Z1, Z1
-	VMULPS          2560(DI), Z1, Z1
-	VMULPS          2688(DI), Z1, Z1
+	VSUBPS          2240(DI), Z1, Z1
+	VMULPS          2304(DI), Z1, Z1
+	VMULPS          2432(DI), Z1, Z1
 	VSUBPS          Z1, Z0, Z0
-	VMULPS          2560(DI), Z0, Z0
+	VMULPS          2304(DI), Z0, Z0
 	VMOVUPS         Z0, (R14)
 	VMOVUPS         Z0, (R15)
 	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS         (R8), Z1
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z1, K1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
 	VMOVUPS.Z       Z0, K1, Z0
-	VMOVUPS         Z0, (R9)
+	VMOVUPS         Z0, (R8)
 	VMOVUPS         64(SI), Z0
 	VMULPS          64(R12), Z0, Z0
-	VSUBPS          2432(DI), Z0, Z0
+	VSUBPS          2368(DI), Z0, Z0
 	VMOVUPS         64(R13), Z1
-	VSUBPS          2368(DI), Z1, Z1
-	VMULPS          2560(DI), Z1, Z1
-	VMULPS          2688(DI), Z1, Z1
+	VSUBPS          2240(DI), Z1, Z1
+	VMULPS          2304(DI), Z1, Z1
+	VMULPS          2432(DI), Z1, Z1
 	VSUBPS          Z1, Z0, Z0
-	VMULPS          2560(DI), Z0, Z0
+	VMULPS          2304(DI), Z0, Z0
 	VMOVUPS         Z0, 64(R14)
 	VMOVUPS         Z0, 64(R15)
 	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS         64(R8), Z1
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z1, K1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
 	VMOVUPS.Z       Z0, K1, Z0
-	VMOVUPS         Z0, 64(R9)
+	VMOVUPS         Z0, 64(R8)
 	VMOVUPS         128(SI), Z0
 	VMULPS          128(R12), Z0, Z0
-	VSUBPS          2432(DI), Z0, Z0
+	VSUBPS          2368(DI), Z0, Z0
 	VMOVUPS         128(R13), Z1
-	VSUBPS          2368(DI), Z1, Z1
-	VMULPS          2560(DI), Z1, Z1
-	VMULPS          2688(DI), Z1, Z1
+	VSUBPS          2240(DI), Z1, Z1
+	VMULPS          2304(DI), Z1, Z1
+	VMULPS          2432(DI), Z1, Z1
 	VSUBPS          Z1, Z0, Z0
-	VMULPS          2560(DI), Z0, Z0
+	VMULPS          2304(DI), Z0, Z0
 	VMOVUPS         Z0, 128(R14)
 	VMOVUPS         Z0, 128(R15)
 	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS         128(R8), Z1
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z1, K1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
 	VMOVUPS.Z       Z0, K1, Z0
-	VMOVUPS         Z0, 128(R9)
+	VMOVUPS         Z0, 128(R8)
 	VMOVUPS         192(SI), Z0
 	VMULPS          192(R12), Z0, Z0
-	VSUBPS          2432(DI), Z0, Z0
+	VSUBPS          2368(DI), Z0, Z0
 	VMOVUPS         192(R13), Z1
-	VSUBPS          2368(DI), Z1, Z1
-	VMULPS          2560(DI), Z1, Z1
-	VMULPS          2688(DI), Z1, Z1
+	VSUBPS          2240(DI), Z1, Z1
+	VMULPS          2304(DI), Z1, Z1
+	VMULPS          2432(DI), Z1, Z1
 	VSUBPS          Z1, Z0, Z0
-	VMULPS          2560(DI), Z0, Z0
+	VMULPS          2304(DI), Z0, Z0
 	VMOVUPS         Z0, 192(R14)
 	VMOVUPS         Z0, 192(R15)
 	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS         192(R8), Z1
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z1, K1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
 	VMOVUPS.Z       Z0, K1, Z0
-	VMOVUPS         Z0, 192(R9)
-	VMOVUPS         2560(DI), X0
-	MOVQ            72(DI), R8
-	MOVQ            y2+48(FP), AX
+	VMOVUPS         Z0, 192(R8)
+	VMOVUPS         2304(DI), X0
+	MOVQ            128(DI), R8
+	MOVQ            y2+80(FP), AX
 	VMOVD           X0, (AX)(R8*4)
-	VMOVUPS         2368(DI), X0
-	MOVQ            72(DI), R8
-	MOVQ            y3+56(FP), AX
+	VMOVUPS         2240(DI), X0
+	MOVQ            128(DI), R8
+	MOVQ            y3+88(FP), AX
 	VMOVD           X0, (AX)(R8*4)
-	MOVQ            72(DI), AX
+	MOVQ            120(DI), AX
 	INCQ            AX
-	MOVQ            AX, 72(DI)
-	CMPQ            AX, 64(DI)
-	JLT             loop1
+	MOVQ            AX, 120(DI)
+	CMPQ            AX, 112(DI)
+	JLT             loop5
+
+end6:
+	MOVQ 88(DI), AX
+	INCQ AX
+	MOVQ AX, 88(DI)
+	CMPQ AX, 80(DI)
+	JLT  loop1
 
 end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64DxDropout2Vector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·normGrad64DxDropout2Vector1AVX2(SB), NOSPLIT, $0-132
+// func normGrad64DxDropout2Vector1AVX2(frame *uint8, x *float32, mean_rows *float32, rstd_rows *float32, dy *float32, gamma *float32, m1_rows *float32, m2_rows *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_strip_from int, r_strip_to int, B int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·normGrad64DxDropout2Vector1AVX2(SB), NOSPLIT, $0-172
 	MOVQ         frame+0(FP), DI
-	MOVQ         r_from+80(FP), AX
+	MOVQ         r_strip_from+112(FP), AX
 	MOVQ         AX, (DI)
-	MOVQ         r_to+88(FP), AX
+	MOVQ         r_strip_to+120(FP), AX
 	MOVQ         AX, 8(DI)
-	MOVQ         T+96(FP), AX
+	MOVQ         B+128(FP), AX
 	MOVQ         AX, 16(DI)
-	MOVL         seed0+104(FP), AX
+	MOVQ         T+136(FP), AX
 	MOVQ         AX, 24(DI)
-	MOVL         seed1+108(FP), AX
+	MOVL         seed0+144(FP), AX
 	MOVQ         AX, 32(DI)
-	MOVL         step+112(FP), AX
+	MOVL         seed1+148(FP), AX
 	MOVQ         AX, 40(DI)
-	MOVQ         layer+120(FP), AX
+	MOVL         step+152(FP), AX
 	MOVQ         AX, 48(DI)
-	MOVL         example+128(FP), AX
+	MOVQ         layer+160(FP), AX
 	MOVQ         AX, 56(DI)
-	MOVQ         24(DI), AX
+	MOVL         example+168(FP), AX
+	MOVQ         AX, 64(DI)
+	MOVQ         32(DI), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2048(DI)
@@ -14999,7 +15467,7 @@ TEXT ·normGrad64DxDropout2Vector1AVX2(SB), NOSPLIT, $0-132
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2624(DI)
 	ADDL         $0x9e3779b9, AX
-	MOVQ         32(DI), AX
+	MOVQ         40(DI), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2080(DI)
@@ -15040,179 +15508,41 @@ TEXT ·normGrad64DxDropout2Vector1AVX2(SB), NOSPLIT, $0-132
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2656(DI)
 	ADDL         $0xbb67ae85, AX
-	MOVQ         (DI), R8
+	MOVQ         16(DI), R8
+	IMULQ        24(DI), R8
 	MOVQ         R8, 72(DI)
+	MOVQ         (DI), R8
+	MOVQ         R8, 88(DI)
 	MOVQ         8(DI), R8
-	MOVQ         R8, 64(DI)
-	MOVQ         72(DI), AX
-	CMPQ         AX, 64(DI)
+	MOVQ         R8, 80(DI)
+	MOVQ         88(DI), AX
+	CMPQ         AX, 80(DI)
 	JGE          end2
 
 loop1:
-	MOVQ         72(DI), R8
-	MOVQ         R8, AX
-	CDQ
-	IDIVL        16(DI)
-	MOVLQSX      DX, R8
-	MOVQ         R8, 80(DI)
-	MOVQ         72(DI), R8
-	MOVQ         R8, AX
-	CDQ
-	IDIVL        16(DI)
-	MOVLQSX      AX, R8
-	MOVQ         R8, 88(DI)
-	MOVQ         $+64, R8
-	MOVQ         R8, 104(DI)
-	MOVQ         80(DI), R8
-	SHLQ         $+6, R8
-	MOVQ         R8, AX
-	ANDQ         $+3, AX
-	MOVQ         AX, 120(DI)
-	SHRQ         $+2, R8
-	MOVQ         R8, 112(DI)
-	MOVQ         56(DI), R8
-	MOVQ         88(DI), R9
-	MOVL         R9, R9
-	ADDL         R9, R8
-	MOVL         40(DI), AX
-	MOVL         $0xcd9e8d57, CX
-	MULL         CX
-	XORL         2048(DI), DX
-	XORL         R8, DX
-	XORL         2112(DI), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VMOVUPS      Y0, 2752(DI)
-	MOVL         48(DI), AX
-	ADDL         $0x000e0000, AX
-	XORL         2080(DI), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VMOVUPS      Y0, 2688(DI)
-	MOVL         DX, AX
-	MOVL         $0xd2511f53, CX
-	MULL         CX
-	XORL         2144(DI), DX
-	VMOVD        DX, X0
-	VPBROADCASTD X0, Y0
-	VMOVUPS      Y0, 2816(DI)
-	XORL         2208(DI), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VMOVUPS      Y0, 2880(DI)
-	VPBROADCASTD 112(DI), Y10
-	VPADDD       vectorVectors<>+992(SB), Y10, Y10
-	MOVQ         120(DI), AX
-	ADDQ         AX, 104(DI)
-	MOVQ         bits+64(FP), SI
-	NEGQ         AX
-	LEAQ         (SI)(AX*4), SI
-	NOTQ         AX
-	MOVQ         AX, 96(DI)
-	XORL         BX, BX
+	MOVQ    88(DI), R8
+	SHLQ    $+4, R8
+	MOVQ    R8, 96(DI)
+	MOVQ    96(DI), R8
+	IMULQ   $-1, R8
+	ADDQ    72(DI), R8
+	MOVQ    $+16, AX
+	CMPQ    R8, AX
+	CMOVQGT AX, R8
+	MOVQ    R8, 104(DI)
+	MOVQ    $+0, R8
+	MOVQ    R8, 120(DI)
+	MOVQ    104(DI), R8
+	MOVQ    R8, 112(DI)
+	MOVQ    120(DI), AX
+	CMPQ    AX, 112(DI)
+	JGE     end4
 
-words3:
-	VPMULUDQ     vectorVectors<>+928(SB), Y10, Y0
-	VMOVSHDUP    Y0, Y1
-	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
-	VMOVSHDUP    Y2, Y3
-	VPXOR        2752(DI), Y3, Y3
-	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y4
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y5
-	VMOVSHDUP    Y5, Y6
-	VPXOR        Y2, Y6, Y6
-	VPXOR        2176(DI), Y6, Y6
-	VPSRLQ       $+32, Y4, Y7
-	VPXOR        2880(DI), Y7, Y7
-	VPADDD       vectorVectors<>+1024(SB), Y10, Y10
-	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
-	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
-	VMOVSHDUP    Y3, Y0
-	VPXOR        Y5, Y0, Y0
-	VPXOR        2240(DI), Y0, Y0
-	VPSRLQ       $+32, Y1, Y2
-	VPXOR        Y4, Y2, Y2
-	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     vectorVectors<>+928(SB), Y0, Y6
-	VPMULUDQ     vectorVectors<>+960(SB), Y2, Y7
-	VMOVSHDUP    Y7, Y5
-	VPXOR        Y3, Y5, Y5
-	VPXOR        2304(DI), Y5, Y5
-	VPSRLQ       $+32, Y6, Y4
-	VPXOR        Y1, Y4, Y4
-	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     vectorVectors<>+928(SB), Y5, Y0
-	VPMULUDQ     vectorVectors<>+960(SB), Y4, Y2
-	VMOVSHDUP    Y2, Y3
-	VPXOR        Y7, Y3, Y3
-	VPXOR        2368(DI), Y3, Y3
-	VPSRLQ       $+32, Y0, Y1
-	VPXOR        Y6, Y1, Y1
-	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y5
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y4
-	VMOVSHDUP    Y4, Y7
-	VPXOR        Y2, Y7, Y7
-	VPXOR        2432(DI), Y7, Y7
-	VPSRLQ       $+32, Y5, Y6
-	VPXOR        Y0, Y6, Y6
-	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y3
-	VPMULUDQ     vectorVectors<>+960(SB), Y6, Y1
-	VMOVSHDUP    Y1, Y2
-	VPXOR        Y4, Y2, Y2
-	VPXOR        2496(DI), Y2, Y2
-	VPSRLQ       $+32, Y3, Y0
-	VPXOR        Y5, Y0, Y0
-	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y7
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y6
-	VMOVSHDUP    Y6, Y4
-	VPXOR        Y1, Y4, Y4
-	VPXOR        2560(DI), Y4, Y4
-	VPSRLQ       $+32, Y7, Y5
-	VPXOR        Y3, Y5, Y5
-	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y2
-	VPMULUDQ     vectorVectors<>+960(SB), Y5, Y0
-	VMOVSHDUP    Y0, Y1
-	VPXOR        Y6, Y1, Y1
-	VPXOR        2624(DI), Y1, Y1
-	VPSRLQ       $+32, Y2, Y3
-	VPXOR        Y7, Y3, Y3
-	VPXOR        2656(DI), Y3, Y3
-	VPSLLQ       $+32, Y0, Y0
-	VPBLENDD     $+170, Y0, Y1, Y1
-	VPSLLQ       $+32, Y2, Y2
-	VPBLENDD     $+170, Y2, Y3, Y3
-	VPUNPCKLQDQ  Y3, Y1, Y8
-	VPUNPCKHQDQ  Y3, Y1, Y9
-	LEAQ         (BX), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 96(DI), Y1
-	VPCMPGTD     Y1, Y0, Y1
-	VPBROADCASTD 104(DI), Y2
-	VPCMPGTD     Y0, Y2, Y2
-	VPAND        Y1, Y2, Y1
-	VMASKMOVPS   Y8, Y1, (SI)(BX*4)
-	LEAQ         8(BX), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 96(DI), Y1
-	VPCMPGTD     Y1, Y0, Y1
-	VPBROADCASTD 104(DI), Y2
-	VPCMPGTD     Y0, Y2, Y2
-	VPAND        Y1, Y2, Y1
-	VMASKMOVPS   Y9, Y1, 32(SI)(BX*4)
-	ADDQ         $+16, BX
-	CMPQ         BX, 104(DI)
-	JLT          words3
-	MOVQ         72(DI), R8
+loop3:
+	MOVQ         96(DI), R8
+	ADDQ         120(DI), R8
+	MOVQ         R8, 128(DI)
+	MOVQ         128(DI), R8
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
@@ -15269,7 +15599,11 @@ words3:
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         72(DI), R8
+	VMOVUPS      2752(DI), X0
+	MOVQ         120(DI), R8
+	MOVQ         mean_rows+16(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         128(DI), R8
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
@@ -15346,11 +15680,15 @@ words3:
 	VDIVPS       X0, X1, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2880(DI)
-	MOVQ         72(DI), R8
+	VMOVUPS      2880(DI), X0
+	MOVQ         120(DI), R8
+	MOVQ         rstd_rows+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         128(DI), R8
 	SHLQ         $+6, R8
-	MOVQ         dy+16(FP), AX
+	MOVQ         dy+32(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         gamma+24(FP), R12
+	MOVQ         gamma+40(FP), R12
 	VPXOR        Y10, Y10, Y10
 	VPXOR        Y11, Y11, Y11
 	VMOVUPS      (SI), Y0
@@ -15412,12 +15750,16 @@ words3:
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 3008(DI)
-	MOVQ         72(DI), R8
+	VMOVUPS      3008(DI), X0
+	MOVQ         120(DI), R8
+	MOVQ         m1_rows+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         128(DI), R8
 	SHLQ         $+6, R8
-	MOVQ         dy+16(FP), AX
+	MOVQ         dy+32(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         gamma+24(FP), R12
-	MOVQ         72(DI), R8
+	MOVQ         gamma+40(FP), R12
+	MOVQ         128(DI), R8
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), R13
@@ -15514,68 +15856,368 @@ words3:
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 3136(DI)
-	MOVQ         72(DI), R8
+	VMOVUPS      3136(DI), X0
+	MOVQ         120(DI), R8
+	MOVQ         m2_rows+56(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         120(DI), AX
+	INCQ         AX
+	MOVQ         AX, 120(DI)
+	CMPQ         AX, 112(DI)
+	JLT          loop3
+
+end4:
+	MOVQ $+0, R8
+	MOVQ R8, 120(DI)
+	MOVQ 104(DI), R8
+	MOVQ R8, 112(DI)
+	MOVQ 120(DI), AX
+	CMPQ AX, 112(DI)
+	JGE  end6
+
+loop5:
+	MOVQ         96(DI), R8
+	ADDQ         120(DI), R8
+	MOVQ         R8, 128(DI)
+	MOVQ         120(DI), R8
+	MOVQ         mean_rows+16(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2688(DI)
+	MOVQ         120(DI), R8
+	MOVQ         rstd_rows+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2752(DI)
+	MOVQ         120(DI), R8
+	MOVQ         m1_rows+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2816(DI)
+	MOVQ         120(DI), R8
+	MOVQ         m2_rows+56(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2880(DI)
+	MOVQ         128(DI), R8
+	MOVQ         R8, AX
+	CDQ
+	IDIVL        24(DI)
+	MOVLQSX      DX, R8
+	MOVQ         R8, 136(DI)
+	MOVQ         128(DI), R8
+	MOVQ         R8, AX
+	CDQ
+	IDIVL        24(DI)
+	MOVLQSX      AX, R8
+	MOVQ         R8, 144(DI)
+	MOVQ         136(DI), R8
 	SHLQ         $+6, R8
-	MOVQ         dy+16(FP), AX
+	MOVQ         R8, AX
+	ANDQ         $+3, AX
+	MOVQ         AX, 160(DI)
+	SHRQ         $+2, R8
+	MOVQ         R8, 152(DI)
+	MOVQ         64(DI), R8
+	MOVQ         144(DI), R9
+	MOVL         R9, R9
+	ADDL         R9, R8
+	MOVL         48(DI), AX
+	MOVL         $0xcd9e8d57, CX
+	MULL         CX
+	XORL         2048(DI), DX
+	XORL         R8, DX
+	XORL         2112(DI), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VMOVUPS      Y0, 3008(DI)
+	MOVL         56(DI), AX
+	ADDL         $0x000e0000, AX
+	XORL         2080(DI), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VMOVUPS      Y0, 2944(DI)
+	MOVL         DX, AX
+	MOVL         $0xd2511f53, CX
+	MULL         CX
+	XORL         2144(DI), DX
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Y0
+	VMOVUPS      Y0, 3072(DI)
+	XORL         2208(DI), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VMOVUPS      Y0, 3136(DI)
+	MOVQ         128(DI), R8
+	SHLQ         $+6, R8
+	MOVQ         dy+32(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         gamma+24(FP), R12
-	MOVQ         72(DI), R8
+	MOVQ         gamma+40(FP), R12
+	MOVQ         128(DI), R8
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	MOVQ         t+32(FP), R14
-	MOVQ         72(DI), R8
+	MOVQ         t+64(FP), R14
+	MOVQ         128(DI), R8
 	SHLQ         $+6, R8
-	MOVQ         y+40(FP), AX
+	MOVQ         y+72(FP), AX
 	LEAQ         (AX)(R8*4), R15
-	MOVQ         $+0, R8
-	MOVQ         bits+64(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 96(DI)
-	MOVQ         72(DI), R8
+	MOVQ         128(DI), R8
 	SHLQ         $+6, R8
-	MOVQ         y4+72(FP), AX
+	MOVQ         y4+104(FP), AX
 	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 104(DI)
-	MOVQ         96(DI), R8
-	MOVQ         104(DI), R9
+	MOVQ         R8, 168(DI)
+	MOVQ         168(DI), R8
+	VPBROADCASTD 152(DI), Y10
+	VPADDD       vectorVectors<>+992(SB), Y10, Y10
 	XORL         BX, BX
 
-loop4:
-	VMOVUPS  (SI)(BX*4), Y0
-	VMULPS   (R12)(BX*4), Y0, Y0
-	VSUBPS   3008(DI), Y0, Y0
-	VMOVUPS  (R13)(BX*4), Y1
-	VSUBPS   2752(DI), Y1, Y1
-	VMULPS   2880(DI), Y1, Y1
-	VMULPS   3136(DI), Y1, Y1
-	VSUBPS   Y1, Y0, Y0
-	VMULPS   2880(DI), Y0, Y0
-	VMOVUPS  Y0, (R14)(BX*4)
-	VMOVUPS  Y0, (R15)(BX*4)
-	VMOVUPS  (R8)(BX*4), Y1
-	VPXOR    vectorVectors<>+1056(SB), Y1, Y1
-	VMOVUPS  vectorVectors<>+1088(SB), Y2
-	VPCMPGTD Y1, Y2, Y1
-	VMULPS   vectorVectors<>+1152(SB), Y0, Y0
-	VANDNPS  Y0, Y1, Y0
-	VMOVUPS  Y0, (R9)(BX*4)
-	ADDQ     $+8, BX
-	CMPQ     BX, $+64
-	JLT      loop4
-	VMOVUPS  2880(DI), X0
-	MOVQ     72(DI), R8
-	MOVQ     y2+48(FP), AX
-	VMOVD    X0, (AX)(R8*4)
-	VMOVUPS  2752(DI), X0
-	MOVQ     72(DI), R8
-	MOVQ     y3+56(FP), AX
-	VMOVD    X0, (AX)(R8*4)
-	MOVQ     72(DI), AX
-	INCQ     AX
-	MOVQ     AX, 72(DI)
-	CMPQ     AX, 64(DI)
-	JLT      loop1
+loop7:
+	VPMULUDQ    vectorVectors<>+928(SB), Y10, Y0
+	VMOVSHDUP   Y0, Y1
+	VPXOR       2944(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y2
+	VMOVSHDUP   Y2, Y3
+	VPXOR       3008(DI), Y3, Y3
+	VPXOR       3072(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y4
+	VPXOR       Y2, Y4, Y4
+	VPXOR       2176(DI), Y4, Y4
+	VPSRLQ      $+32, Y3, Y1
+	VPXOR       3136(DI), Y1, Y1
+	VPADDD      vectorVectors<>+1024(SB), Y10, Y5
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       2944(DI), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y7, Y8
+	VMOVSHDUP   Y8, Y9
+	VPXOR       3008(DI), Y9, Y9
+	VPXOR       3072(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       Y8, Y7, Y7
+	VPXOR       2176(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y8
+	VPXOR       3136(DI), Y8, Y8
+	VPADDD      vectorVectors<>+1024(SB), Y5, Y10
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y2
+	VPXOR       Y0, Y2, Y2
+	VPXOR       2240(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y0
+	VPXOR       Y3, Y0, Y0
+	VPXOR       2272(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y5
+	VPXOR       Y6, Y5, Y5
+	VPXOR       2240(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y6
+	VPXOR       Y9, Y6, Y6
+	VPXOR       2272(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y3
+	VPXOR       Y1, Y3, Y3
+	VPXOR       2304(DI), Y3, Y3
+	VPSRLQ      $+32, Y2, Y1
+	VPXOR       Y4, Y1, Y1
+	VPXOR       2336(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y5
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y9
+	VPXOR       Y8, Y9, Y9
+	VPXOR       2304(DI), Y9, Y9
+	VPSRLQ      $+32, Y5, Y8
+	VPXOR       Y7, Y8, Y8
+	VPXOR       2336(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y4
+	VPXOR       Y0, Y4, Y4
+	VPXOR       2368(DI), Y4, Y4
+	VPSRLQ      $+32, Y3, Y0
+	VPXOR       Y2, Y0, Y0
+	VPXOR       2400(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y7
+	VPXOR       Y6, Y7, Y7
+	VPXOR       2368(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y6
+	VPXOR       Y5, Y6, Y6
+	VPXOR       2400(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y2
+	VPXOR       Y1, Y2, Y2
+	VPXOR       2432(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y1
+	VPXOR       Y3, Y1, Y1
+	VPXOR       2464(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y5
+	VPXOR       Y8, Y5, Y5
+	VPXOR       2432(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y8
+	VPXOR       Y9, Y8, Y8
+	VPXOR       2464(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y3
+	VPXOR       Y0, Y3, Y3
+	VPXOR       2496(DI), Y3, Y3
+	VPSRLQ      $+32, Y2, Y0
+	VPXOR       Y4, Y0, Y0
+	VPXOR       2528(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y5
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y9
+	VPXOR       Y6, Y9, Y9
+	VPXOR       2496(DI), Y9, Y9
+	VPSRLQ      $+32, Y5, Y6
+	VPXOR       Y7, Y6, Y6
+	VPXOR       2528(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y4
+	VPXOR       Y1, Y4, Y4
+	VPXOR       2560(DI), Y4, Y4
+	VPSRLQ      $+32, Y3, Y1
+	VPXOR       Y2, Y1, Y1
+	VPXOR       2592(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       Y8, Y7, Y7
+	VPXOR       2560(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y8
+	VPXOR       Y5, Y8, Y8
+	VPXOR       2592(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y2
+	VPXOR       Y0, Y2, Y2
+	VPXOR       2624(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y0
+	VPXOR       Y3, Y0, Y0
+	VPXOR       2656(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y5
+	VPXOR       Y6, Y5, Y5
+	VPXOR       2624(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y6
+	VPXOR       Y9, Y6, Y6
+	VPXOR       2656(DI), Y6, Y6
+	VPSLLQ      $+32, Y1, Y1
+	VPBLENDD    $+170, Y1, Y2, Y2
+	VPSLLQ      $+32, Y4, Y4
+	VPBLENDD    $+170, Y4, Y0, Y0
+	VPUNPCKLQDQ Y0, Y2, Y11
+	VPUNPCKHQDQ Y0, Y2, Y12
+	VPSLLQ      $+32, Y8, Y8
+	VPBLENDD    $+170, Y8, Y5, Y5
+	VPSLLQ      $+32, Y7, Y7
+	VPBLENDD    $+170, Y7, Y6, Y6
+	VPUNPCKLQDQ Y6, Y5, Y13
+	VPUNPCKHQDQ Y6, Y5, Y14
+	VMOVUPS     (SI)(BX*4), Y0
+	VMULPS      (R12)(BX*4), Y0, Y0
+	VSUBPS      2816(DI), Y0, Y0
+	VMOVUPS     (R13)(BX*4), Y1
+	VSUBPS      2688(DI), Y1, Y1
+	VMULPS      2752(DI), Y1, Y1
+	VMULPS      2880(DI), Y1, Y1
+	VSUBPS      Y1, Y0, Y0
+	VMULPS      2752(DI), Y0, Y0
+	VMOVUPS     Y0, (R14)(BX*4)
+	VMOVUPS     Y0, (R15)(BX*4)
+	VPXOR       vectorVectors<>+1056(SB), Y11, Y1
+	VMOVUPS     vectorVectors<>+1088(SB), Y2
+	VPCMPGTD    Y1, Y2, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y0, Y0
+	VANDNPS     Y0, Y1, Y0
+	VMOVUPS     Y0, (R8)(BX*4)
+	VMOVUPS     32(SI)(BX*4), Y0
+	VMULPS      32(R12)(BX*4), Y0, Y0
+	VSUBPS      2816(DI), Y0, Y0
+	VMOVUPS     32(R13)(BX*4), Y1
+	VSUBPS      2688(DI), Y1, Y1
+	VMULPS      2752(DI), Y1, Y1
+	VMULPS      2880(DI), Y1, Y1
+	VSUBPS      Y1, Y0, Y0
+	VMULPS      2752(DI), Y0, Y0
+	VMOVUPS     Y0, 32(R14)(BX*4)
+	VMOVUPS     Y0, 32(R15)(BX*4)
+	VPXOR       vectorVectors<>+1056(SB), Y12, Y1
+	VMOVUPS     vectorVectors<>+1088(SB), Y2
+	VPCMPGTD    Y1, Y2, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y0, Y0
+	VANDNPS     Y0, Y1, Y0
+	VMOVUPS     Y0, 32(R8)(BX*4)
+	VMOVUPS     64(SI)(BX*4), Y0
+	VMULPS      64(R12)(BX*4), Y0, Y0
+	VSUBPS      2816(DI), Y0, Y0
+	VMOVUPS     64(R13)(BX*4), Y1
+	VSUBPS      2688(DI), Y1, Y1
+	VMULPS      2752(DI), Y1, Y1
+	VMULPS      2880(DI), Y1, Y1
+	VSUBPS      Y1, Y0, Y0
+	VMULPS      2752(DI), Y0, Y0
+	VMOVUPS     Y0, 64(R14)(BX*4)
+	VMOVUPS     Y0, 64(R15)(BX*4)
+	VPXOR       vectorVectors<>+1056(SB), Y13, Y1
+	VMOVUPS     vectorVectors<>+1088(SB), Y2
+	VPCMPGTD    Y1, Y2, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y0, Y0
+	VANDNPS     Y0, Y1, Y0
+	VMOVUPS     Y0, 64(R8)(BX*4)
+	VMOVUPS     96(SI)(BX*4), Y0
+	VMULPS      96(R12)(BX*4), Y0, Y0
+	VSUBPS      2816(DI), Y0, Y0
+	VMOVUPS     96(R13)(BX*4), Y1
+	VSUBPS      2688(DI), Y1, Y1
+	VMULPS      2752(DI), Y1, Y1
+	VMULPS      2880(DI), Y1, Y1
+	VSUBPS      Y1, Y0, Y0
+	VMULPS      2752(DI), Y0, Y0
+	VMOVUPS     Y0, 96(R14)(BX*4)
+	VMOVUPS     Y0, 96(R15)(BX*4)
+	VPXOR       vectorVectors<>+1056(SB), Y14, Y1
+	VMOVUPS     vectorVectors<>+1088(SB), Y2
+	VPCMPGTD    Y1, Y2, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y0, Y0
+	VANDNPS     Y0, Y1, Y0
+	VMOVUPS     Y0, 96(R8)(BX*4)
+	ADDQ        $+32, BX
+	CMPQ        BX, $+64
+	JLT         loop7
+	VMOVUPS     2752(DI), X0
+	MOVQ        128(DI), R8
+	MOVQ        y2+80(FP), AX
+	VMOVD       X0, (AX)(R8*4)
+	VMOVUPS     2688(DI), X0
+	MOVQ        128(DI), R8
+	MOVQ        y3+88(FP), AX
+	VMOVD       X0, (AX)(R8*4)
+	MOVQ        120(DI), AX
+	INCQ        AX
+	MOVQ        AX, 120(DI)
+	CMPQ        AX, 112(DI)
+	JLT         loop5
+
+end6:
+	MOVQ 88(DI), AX
+	INCQ AX
+	MOVQ AX, 88(DI)
+	CMPQ AX, 80(DI)
+	JLT  loop1
 
 end2:
 	VZEROUPPER
@@ -15764,146 +16406,146 @@ loop3:
 	LEAQ          (AX)(R8*4), R8
 	MOVQ          R8, 248(DI)
 	MOVQ          248(DI), R8
-	VPXORD        Z30, Z30, Z30
-	VPXORD        Z28, Z28, Z28
+	VPXORD        Z31, Z31, Z31
+	VPXORD        Z27, Z27, Z27
 	VPXORD        Z26, Z26, Z26
-	VPXORD        Z24, Z24, Z24
-	VPXORD        Z22, Z22, Z22
-	VPXORD        Z20, Z20, Z20
-	VPXORD        Z18, Z18, Z18
-	VPXORD        Z16, Z16, Z16
+	VPXORD        Z25, Z25, Z25
 	VMOVUPS       (SI), Z0
 	VMULPS        (R12), Z0, Z1
-	VMOVUPS       Z1, Z31
+	VMOVUPS       Z1, Z28
 	VMULPS        (R13), Z0, Z0
 	VMOVUPS       Z0, Z29
 	VMOVUPS       (R14), Z0
 	VMULPS        (R15), Z0, Z1
-	VMOVUPS       Z1, Z27
+	VMOVUPS       Z1, Z30
 	VMULPS        (R8), Z0, Z0
-	VMOVUPS       Z0, Z25
+	VUNPCKLPS     Z29, Z28, Z1
+	VUNPCKLPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z31, Z31
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z31, Z31
+	VUNPCKHPS     Z29, Z28, Z1
+	VUNPCKHPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z31, Z31
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z31, Z31
 	VMOVUPS       64(SI), Z0
 	VMULPS        64(R12), Z0, Z1
-	VMOVUPS       Z1, Z23
+	VMOVUPS       Z1, Z28
 	VMULPS        64(R13), Z0, Z0
-	VMOVUPS       Z0, Z21
+	VMOVUPS       Z0, Z29
 	VMOVUPS       64(R14), Z0
 	VMULPS        64(R15), Z0, Z1
-	VMOVUPS       Z1, Z19
+	VMOVUPS       Z1, Z30
 	VMULPS        64(R8), Z0, Z0
-	VMOVUPS       Z0, Z17
+	VUNPCKLPS     Z29, Z28, Z1
+	VUNPCKLPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z27, Z27
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z27, Z27
+	VUNPCKHPS     Z29, Z28, Z1
+	VUNPCKHPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z27, Z27
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z27, Z27
+	VMOVUPS       128(SI), Z0
+	VMULPS        128(R12), Z0, Z1
+	VMOVUPS       Z1, Z28
+	VMULPS        128(R13), Z0, Z0
+	VMOVUPS       Z0, Z29
+	VMOVUPS       128(R14), Z0
+	VMULPS        128(R15), Z0, Z1
+	VMOVUPS       Z1, Z30
+	VMULPS        128(R8), Z0, Z0
+	VUNPCKLPS     Z29, Z28, Z1
+	VUNPCKLPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z26, Z26
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z26, Z26
+	VUNPCKHPS     Z29, Z28, Z1
+	VUNPCKHPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z26, Z26
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z26, Z26
+	VMOVUPS       192(SI), Z0
+	VMULPS        192(R12), Z0, Z1
+	VMOVUPS       Z1, Z28
+	VMULPS        192(R13), Z0, Z0
+	VMOVUPS       Z0, Z29
+	VMOVUPS       192(R14), Z0
+	VMULPS        192(R15), Z0, Z1
+	VMOVUPS       Z1, Z30
+	VMULPS        192(R8), Z0, Z0
+	VUNPCKLPS     Z29, Z28, Z1
+	VUNPCKLPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z25, Z25
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z25, Z25
+	VUNPCKHPS     Z29, Z28, Z1
+	VUNPCKHPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z25, Z25
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z25, Z25
+	VEXTRACTF64X4 $+1, Z31, Y0
+	VADDPS        Y0, Y31, Y31
+	VEXTRACTF32X4 $+1, Y31, X0
+	VADDPS        X0, X31, X31
+	VSHUFF32X4    $+0, Z31, Z31, Z31
 	VPERMILPS     $+0, Z31, Z0
-	VADDPS        Z0, Z30, Z30
+	VMOVUPS       Z0, 2240(DI)
 	VPERMILPS     $+85, Z31, Z0
-	VADDPS        Z0, Z30, Z30
+	VMOVUPS       Z0, 2304(DI)
 	VPERMILPS     $+170, Z31, Z0
-	VADDPS        Z0, Z30, Z30
+	VMOVUPS       Z0, 2368(DI)
 	VPERMILPS     $+255, Z31, Z0
-	VADDPS        Z0, Z30, Z30
-	VPERMILPS     $+0, Z29, Z0
-	VADDPS        Z0, Z28, Z28
-	VPERMILPS     $+85, Z29, Z0
-	VADDPS        Z0, Z28, Z28
-	VPERMILPS     $+170, Z29, Z0
-	VADDPS        Z0, Z28, Z28
-	VPERMILPS     $+255, Z29, Z0
-	VADDPS        Z0, Z28, Z28
+	VMOVUPS       Z0, 2432(DI)
+	VEXTRACTF64X4 $+1, Z27, Y0
+	VADDPS        Y0, Y27, Y27
+	VEXTRACTF32X4 $+1, Y27, X0
+	VADDPS        X0, X27, X27
+	VSHUFF32X4    $+0, Z27, Z27, Z27
 	VPERMILPS     $+0, Z27, Z0
-	VADDPS        Z0, Z26, Z26
+	VMOVUPS       Z0, 2496(DI)
 	VPERMILPS     $+85, Z27, Z0
-	VADDPS        Z0, Z26, Z26
+	VMOVUPS       Z0, 2560(DI)
 	VPERMILPS     $+170, Z27, Z0
-	VADDPS        Z0, Z26, Z26
+	VMOVUPS       Z0, 2624(DI)
 	VPERMILPS     $+255, Z27, Z0
-	VADDPS        Z0, Z26, Z26
-	VPERMILPS     $+0, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+85, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+170, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+255, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+0, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+85, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+170, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+255, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+0, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+85, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+170, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+255, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+0, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+85, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+170, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+255, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+0, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VPERMILPS     $+85, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VPERMILPS     $+170, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VPERMILPS     $+255, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VEXTRACTF64X4 $+1, Z30, Y0
-	VADDPS        Y0, Y30, Y30
-	VEXTRACTF32X4 $+1, Y30, X0
-	VADDPS        X0, X30, X30
-	VBROADCASTSS  X30, Z30
-	VMOVUPS       Z30, 2240(DI)
-	VEXTRACTF64X4 $+1, Z28, Y0
-	VADDPS        Y0, Y28, Y28
-	VEXTRACTF32X4 $+1, Y28, X0
-	VADDPS        X0, X28, X28
-	VBROADCASTSS  X28, Z28
-	VMOVUPS       Z28, 2304(DI)
+	VMOVUPS       Z0, 2688(DI)
 	VEXTRACTF64X4 $+1, Z26, Y0
 	VADDPS        Y0, Y26, Y26
 	VEXTRACTF32X4 $+1, Y26, X0
 	VADDPS        X0, X26, X26
-	VBROADCASTSS  X26, Z26
-	VMOVUPS       Z26, 2368(DI)
-	VEXTRACTF64X4 $+1, Z24, Y0
-	VADDPS        Y0, Y24, Y24
-	VEXTRACTF32X4 $+1, Y24, X0
-	VADDPS        X0, X24, X24
-	VBROADCASTSS  X24, Z24
-	VMOVUPS       Z24, 2432(DI)
-	VEXTRACTF64X4 $+1, Z22, Y0
-	VADDPS        Y0, Y22, Y22
-	VEXTRACTF32X4 $+1, Y22, X0
-	VADDPS        X0, X22, X22
-	VBROADCASTSS  X22, Z22
-	VMOVUPS       Z22, 2496(DI)
-	VEXTRACTF64X4 $+1, Z20, Y0
-	VADDPS        Y0, Y20, Y20
-	VEXTRACTF32X4 $+1, Y20, X0
-	VADDPS        X0, X20, X20
-	VBROADCASTSS  X20, Z20
-	VMOVUPS       Z20, 2560(DI)
-	VEXTRACTF64X4 $+1, Z18, Y0
-	VADDPS        Y0, Y18, Y18
-	VEXTRACTF32X4 $+1, Y18, X0
-	VADDPS        X0, X18, X18
-	VBROADCASTSS  X18, Z18
-	VMOVUPS       Z18, 2624(DI)
-	VEXTRACTF64X4 $+1, Z16, Y0
-	VADDPS        Y0, Y16, Y16
-	VEXTRACTF32X4 $+1, Y16, X0
-	VADDPS        X0, X16, X16
-	VBROADCASTSS  X16, Z16
-	VMOVUPS       Z16, 2688(DI)
+	VSHUFF32X4    $+0, Z26, Z26, Z26
+	VPERMILPS     $+0, Z26, Z0
+	VMOVUPS       Z0, 2752(DI)
+	VPERMILPS     $+85, Z26, Z0
+	VMOVUPS       Z0, 2816(DI)
+	VPERMILPS     $+170, Z26, Z0
+	VMOVUPS       Z0, 2880(DI)
+	VPERMILPS     $+255, Z26, Z0
+	VMOVUPS       Z0, 2944(DI)
+	VEXTRACTF64X4 $+1, Z25, Y0
+	VADDPS        Y0, Y25, Y25
+	VEXTRACTF32X4 $+1, Y25, X0
+	VADDPS        X0, X25, X25
+	VSHUFF32X4    $+0, Z25, Z25, Z25
+	VPERMILPS     $+0, Z25, Z0
+	VMOVUPS       Z0, 3008(DI)
+	VPERMILPS     $+85, Z25, Z0
+	VMOVUPS       Z0, 3072(DI)
+	VPERMILPS     $+170, Z25, Z0
+	VMOVUPS       Z0, 3136(DI)
+	VPERMILPS     $+255, Z25, Z0
+	VMOVUPS       Z0, 3200(DI)
 	VMOVUPS       2240(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          192(DI), R8
@@ -15944,166 +16586,6 @@ loop3:
 	ADDQ          240(DI), R8
 	MOVQ          ds+48(FP), AX
 	VMOVD         X0, (AX)(R8*4)
-	MOVQ          216(DI), R8
-	MOVQ          q+8(FP), AX
-	LEAQ          (AX)(R8*4), SI
-	MOVQ          224(DI), R8
-	MOVQ          k+16(FP), AX
-	LEAQ          (AX)(R8*4), R12
-	MOVQ          232(DI), R8
-	MOVQ          k+16(FP), AX
-	LEAQ          (AX)(R8*4), R13
-	MOVQ          216(DI), R8
-	MOVQ          dout+32(FP), AX
-	LEAQ          (AX)(R8*4), R14
-	MOVQ          224(DI), R8
-	MOVQ          v+40(FP), AX
-	LEAQ          (AX)(R8*4), R15
-	MOVQ          232(DI), R8
-	MOVQ          v+40(FP), AX
-	LEAQ          (AX)(R8*4), R8
-	MOVQ          R8, 248(DI)
-	MOVQ          248(DI), R8
-	VPXORD        Z30, Z30, Z30
-	VPXORD        Z28, Z28, Z28
-	VPXORD        Z26, Z26, Z26
-	VPXORD        Z24, Z24, Z24
-	VPXORD        Z22, Z22, Z22
-	VPXORD        Z20, Z20, Z20
-	VPXORD        Z18, Z18, Z18
-	VPXORD        Z16, Z16, Z16
-	VMOVUPS       128(SI), Z0
-	VMULPS        128(R12), Z0, Z1
-	VMOVUPS       Z1, Z31
-	VMULPS        128(R13), Z0, Z0
-	VMOVUPS       Z0, Z29
-	VMOVUPS       128(R14), Z0
-	VMULPS        128(R15), Z0, Z1
-	VMOVUPS       Z1, Z27
-	VMULPS        128(R8), Z0, Z0
-	VMOVUPS       Z0, Z25
-	VMOVUPS       192(SI), Z0
-	VMULPS        192(R12), Z0, Z1
-	VMOVUPS       Z1, Z23
-	VMULPS        192(R13), Z0, Z0
-	VMOVUPS       Z0, Z21
-	VMOVUPS       192(R14), Z0
-	VMULPS        192(R15), Z0, Z1
-	VMOVUPS       Z1, Z19
-	VMULPS        192(R8), Z0, Z0
-	VMOVUPS       Z0, Z17
-	VPERMILPS     $+0, Z31, Z0
-	VADDPS        Z0, Z30, Z30
-	VPERMILPS     $+85, Z31, Z0
-	VADDPS        Z0, Z30, Z30
-	VPERMILPS     $+170, Z31, Z0
-	VADDPS        Z0, Z30, Z30
-	VPERMILPS     $+255, Z31, Z0
-	VADDPS        Z0, Z30, Z30
-	VPERMILPS     $+0, Z29, Z0
-	VADDPS        Z0, Z28, Z28
-	VPERMILPS     $+85, Z29, Z0
-	VADDPS        Z0, Z28, Z28
-	VPERMILPS     $+170, Z29, Z0
-	VADDPS        Z0, Z28, Z28
-	VPERMILPS     $+255, Z29, Z0
-	VADDPS        Z0, Z28, Z28
-	VPERMILPS     $+0, Z27, Z0
-	VADDPS        Z0, Z26, Z26
-	VPERMILPS     $+85, Z27, Z0
-	VADDPS        Z0, Z26, Z26
-	VPERMILPS     $+170, Z27, Z0
-	VADDPS        Z0, Z26, Z26
-	VPERMILPS     $+255, Z27, Z0
-	VADDPS        Z0, Z26, Z26
-	VPERMILPS     $+0, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+85, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+170, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+255, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+0, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+85, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+170, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+255, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+0, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+85, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+170, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+255, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+0, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+85, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+170, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+255, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+0, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VPERMILPS     $+85, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VPERMILPS     $+170, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VPERMILPS     $+255, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VEXTRACTF64X4 $+1, Z30, Y0
-	VADDPS        Y0, Y30, Y30
-	VEXTRACTF32X4 $+1, Y30, X0
-	VADDPS        X0, X30, X30
-	VBROADCASTSS  X30, Z30
-	VMOVUPS       Z30, 2752(DI)
-	VEXTRACTF64X4 $+1, Z28, Y0
-	VADDPS        Y0, Y28, Y28
-	VEXTRACTF32X4 $+1, Y28, X0
-	VADDPS        X0, X28, X28
-	VBROADCASTSS  X28, Z28
-	VMOVUPS       Z28, 2816(DI)
-	VEXTRACTF64X4 $+1, Z26, Y0
-	VADDPS        Y0, Y26, Y26
-	VEXTRACTF32X4 $+1, Y26, X0
-	VADDPS        X0, X26, X26
-	VBROADCASTSS  X26, Z26
-	VMOVUPS       Z26, 2880(DI)
-	VEXTRACTF64X4 $+1, Z24, Y0
-	VADDPS        Y0, Y24, Y24
-	VEXTRACTF32X4 $+1, Y24, X0
-	VADDPS        X0, X24, X24
-	VBROADCASTSS  X24, Z24
-	VMOVUPS       Z24, 2944(DI)
-	VEXTRACTF64X4 $+1, Z22, Y0
-	VADDPS        Y0, Y22, Y22
-	VEXTRACTF32X4 $+1, Y22, X0
-	VADDPS        X0, X22, X22
-	VBROADCASTSS  X22, Z22
-	VMOVUPS       Z22, 3008(DI)
-	VEXTRACTF64X4 $+1, Z20, Y0
-	VADDPS        Y0, Y20, Y20
-	VEXTRACTF32X4 $+1, Y20, X0
-	VADDPS        X0, X20, X20
-	VBROADCASTSS  X20, Z20
-	VMOVUPS       Z20, 3072(DI)
-	VEXTRACTF64X4 $+1, Z18, Y0
-	VADDPS        Y0, Y18, Y18
-	VEXTRACTF32X4 $+1, Y18, X0
-	VADDPS        X0, X18, X18
-	VBROADCASTSS  X18, Z18
-	VMOVUPS       Z18, 3136(DI)
-	VEXTRACTF64X4 $+1, Z16, Y0
-	VADDPS        Y0, Y16, Y16
-	VEXTRACTF32X4 $+1, Y16, X0
-	VADDPS        X0, X16, X16
-	VBROADCASTSS  X16, Z16
-	VMOVUPS       Z16, 3200(DI)
 	VMOVUPS       2752(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          192(DI), R8
@@ -16209,8 +16691,8 @@ loop5:
 	MOVQ         DX, 2368(DI)
 	XORL         2088(DI), AX
 	MOVQ         AX, 2432(DI)
-	VPBROADCASTD 224(DI), Z20
-	VPADDD       vectorWideVectors<>+64(SB), Z20, Z20
+	VPBROADCASTD 224(DI), Z14
+	VPADDD       vectorWideVectors<>+64(SB), Z14, Z14
 	MOVQ         232(DI), AX
 	ADDQ         AX, 216(DI)
 	MOVQ         bits+72(FP), SI
@@ -16221,152 +16703,152 @@ loop5:
 	XORL         BX, BX
 
 words7:
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z20, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
 	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
-	VMOVSHDUP       Z5, Z6
-	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
-	VPSRLQ          $+32, Z4, Z7
-	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z20, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
-	VMOVSHDUP       Z9, Z10
-	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
-	VMOVSHDUP       Z11, Z12
-	VPXORD.BCST     2304(DI), Z12, Z12
-	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
-	VMOVSHDUP       Z14, Z15
-	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
-	VPSRLQ          $+32, Z13, Z10
-	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z20
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
-	VMOVSHDUP       Z3, Z0
-	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
-	VPSRLQ          $+32, Z1, Z2
-	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
-	VMOVSHDUP       Z9, Z11
-	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
-	VPSRLQ          $+32, Z12, Z8
-	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
-	VMOVSHDUP       Z7, Z5
-	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
-	VPSRLQ          $+32, Z6, Z4
-	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
-	VMOVSHDUP       Z10, Z14
-	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
-	VPSRLQ          $+32, Z15, Z13
-	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
-	VMOVSHDUP       Z2, Z3
-	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
-	VPSRLQ          $+32, Z0, Z1
-	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPXORD.BCST     2432(DI), Z1, Z1
+	VPADDD.BCST     vectorWords<>+116(SB), Z14, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z6
+	VMOVSHDUP       Z6, Z7
+	VPXORD.BCST     2240(DI), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z8
 	VMOVSHDUP       Z8, Z9
-	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
-	VPSRLQ          $+32, Z11, Z12
-	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
-	VMOVSHDUP       Z4, Z7
-	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
-	VPSRLQ          $+32, Z5, Z6
-	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
-	VMOVSHDUP       Z13, Z10
-	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
-	VPSRLQ          $+32, Z14, Z15
-	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
+	VPXORD.BCST     2304(DI), Z9, Z9
+	VPXORD.BCST     2368(DI), Z6, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2080(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPXORD.BCST     2432(DI), Z8, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z5, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
 	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
+	VPTERNLOGD.BCST $+150, 2096(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2104(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2096(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2104(DI), Z9, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z3
+	VPTERNLOGD.BCST $+150, 2112(DI), Z1, Z3
+	VPSRLQ          $+32, Z2, Z1
+	VPTERNLOGD.BCST $+150, 2120(DI), Z4, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z9
+	VPTERNLOGD.BCST $+150, 2112(DI), Z8, Z9
+	VPSRLQ          $+32, Z5, Z8
+	VPTERNLOGD.BCST $+150, 2120(DI), Z7, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z4
+	VPTERNLOGD.BCST $+150, 2128(DI), Z0, Z4
 	VPSRLQ          $+32, Z3, Z0
-	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
-	VMOVSHDUP       Z12, Z8
-	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
-	VPSRLQ          $+32, Z9, Z11
-	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
-	VMOVSHDUP       Z6, Z4
+	VPTERNLOGD.BCST $+150, 2136(DI), Z2, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z7
+	VPTERNLOGD.BCST $+150, 2128(DI), Z6, Z7
+	VPSRLQ          $+32, Z9, Z6
+	VPTERNLOGD.BCST $+150, 2136(DI), Z5, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z2
+	VPTERNLOGD.BCST $+150, 2144(DI), Z1, Z2
+	VPSRLQ          $+32, Z4, Z1
+	VPTERNLOGD.BCST $+150, 2152(DI), Z3, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z5
+	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z5
+	VPSRLQ          $+32, Z7, Z8
+	VPTERNLOGD.BCST $+150, 2152(DI), Z9, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z3
+	VPTERNLOGD.BCST $+150, 2160(DI), Z0, Z3
+	VPSRLQ          $+32, Z2, Z0
+	VPTERNLOGD.BCST $+150, 2168(DI), Z4, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z9
+	VPTERNLOGD.BCST $+150, 2160(DI), Z6, Z9
+	VPSRLQ          $+32, Z5, Z6
+	VPTERNLOGD.BCST $+150, 2168(DI), Z7, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
-	VPSRLQ          $+32, Z7, Z5
-	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
-	VMOVSHDUP       Z15, Z13
-	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
-	VPSRLQ          $+32, Z10, Z14
-	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
-	VMOVSHDUP       Z0, Z1
-	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
-	VPSRLQ          $+32, Z2, Z3
-	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
-	VMOVSHDUP       Z11, Z12
-	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
-	VPSRLQ          $+32, Z8, Z9
-	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
+	VPSRLQ          $+32, Z3, Z1
+	VPTERNLOGD.BCST $+150, 2184(DI), Z2, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2176(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPTERNLOGD.BCST $+150, 2184(DI), Z5, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2192(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2200(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2200(DI), Z9, Z6
 	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z0, K6, Z1
-	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z16
-	VPUNPCKHQDQ     Z3, Z1, Z17
+	VMOVSLDUP       Z1, K6, Z2
+	VMOVSLDUP       Z4, K6, Z0
+	VPUNPCKLQDQ     Z0, Z2, Z10
+	VPUNPCKHQDQ     Z0, Z2, Z11
 	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z11, K6, Z12
-	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z18
-	VPUNPCKHQDQ     Z9, Z12, Z19
+	VMOVSLDUP       Z8, K6, Z5
+	VMOVSLDUP       Z7, K6, Z6
+	VPUNPCKLQDQ     Z6, Z5, Z12
+	VPUNPCKHQDQ     Z6, Z5, Z13
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 208(DI), Z0, K7
 	VPCMPD.BCST     $+1, 216(DI), Z0, K7, K6
-	VMOVUPS         Z16, K6, (SI)(BX*4)
+	VMOVUPS         Z10, K6, (SI)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 208(DI), Z0, K7
 	VPCMPD.BCST     $+1, 216(DI), Z0, K7, K6
-	VMOVUPS         Z17, K6, 64(SI)(BX*4)
+	VMOVUPS         Z11, K6, 64(SI)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 208(DI), Z0, K7
 	VPCMPD.BCST     $+1, 216(DI), Z0, K7, K6
-	VMOVUPS         Z18, K6, 128(SI)(BX*4)
+	VMOVUPS         Z12, K6, 128(SI)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 208(DI), Z0, K7
 	VPCMPD.BCST     $+1, 216(DI), Z0, K7, K6
-	VMOVUPS         Z19, K6, 192(SI)(BX*4)
+	VMOVUPS         Z13, K6, 192(SI)(BX*4)
 	ADDQ            $+64, BX
 	CMPQ            BX, 216(DI)
 	JLT             words7
@@ -16399,8 +16881,8 @@ words7:
 	MOVQ            DX, 2368(DI)
 	XORL            2088(DI), AX
 	MOVQ            AX, 2432(DI)
-	VPBROADCASTD    224(DI), Z20
-	VPADDD          vectorWideVectors<>+64(SB), Z20, Z20
+	VPBROADCASTD    224(DI), Z14
+	VPADDD          vectorWideVectors<>+64(SB), Z14, Z14
 	MOVQ            232(DI), AX
 	ADDQ            AX, 216(DI)
 	MOVQ            bits2+88(FP), SI
@@ -16411,152 +16893,152 @@ words7:
 	XORL            BX, BX
 
 words8:
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z20, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
 	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
-	VMOVSHDUP       Z5, Z6
-	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
-	VPSRLQ          $+32, Z4, Z7
-	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z20, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
-	VMOVSHDUP       Z9, Z10
-	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
-	VMOVSHDUP       Z11, Z12
-	VPXORD.BCST     2304(DI), Z12, Z12
-	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
-	VMOVSHDUP       Z14, Z15
-	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
-	VPSRLQ          $+32, Z13, Z10
-	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z20
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
-	VMOVSHDUP       Z3, Z0
-	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
-	VPSRLQ          $+32, Z1, Z2
-	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
-	VMOVSHDUP       Z9, Z11
-	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
-	VPSRLQ          $+32, Z12, Z8
-	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
-	VMOVSHDUP       Z7, Z5
-	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
-	VPSRLQ          $+32, Z6, Z4
-	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
-	VMOVSHDUP       Z10, Z14
-	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
-	VPSRLQ          $+32, Z15, Z13
-	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
-	VMOVSHDUP       Z2, Z3
-	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
-	VPSRLQ          $+32, Z0, Z1
-	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPXORD.BCST     2432(DI), Z1, Z1
+	VPADDD.BCST     vectorWords<>+116(SB), Z14, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z6
+	VMOVSHDUP       Z6, Z7
+	VPXORD.BCST     2240(DI), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z8
 	VMOVSHDUP       Z8, Z9
-	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
-	VPSRLQ          $+32, Z11, Z12
-	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
-	VMOVSHDUP       Z4, Z7
-	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
-	VPSRLQ          $+32, Z5, Z6
-	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
-	VMOVSHDUP       Z13, Z10
-	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
-	VPSRLQ          $+32, Z14, Z15
-	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
+	VPXORD.BCST     2304(DI), Z9, Z9
+	VPXORD.BCST     2368(DI), Z6, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2080(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPXORD.BCST     2432(DI), Z8, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z5, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
 	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
+	VPTERNLOGD.BCST $+150, 2096(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2104(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2096(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2104(DI), Z9, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z3
+	VPTERNLOGD.BCST $+150, 2112(DI), Z1, Z3
+	VPSRLQ          $+32, Z2, Z1
+	VPTERNLOGD.BCST $+150, 2120(DI), Z4, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z9
+	VPTERNLOGD.BCST $+150, 2112(DI), Z8, Z9
+	VPSRLQ          $+32, Z5, Z8
+	VPTERNLOGD.BCST $+150, 2120(DI), Z7, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z4
+	VPTERNLOGD.BCST $+150, 2128(DI), Z0, Z4
 	VPSRLQ          $+32, Z3, Z0
-	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
-	VMOVSHDUP       Z12, Z8
-	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
-	VPSRLQ          $+32, Z9, Z11
-	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
-	VMOVSHDUP       Z6, Z4
+	VPTERNLOGD.BCST $+150, 2136(DI), Z2, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z7
+	VPTERNLOGD.BCST $+150, 2128(DI), Z6, Z7
+	VPSRLQ          $+32, Z9, Z6
+	VPTERNLOGD.BCST $+150, 2136(DI), Z5, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z2
+	VPTERNLOGD.BCST $+150, 2144(DI), Z1, Z2
+	VPSRLQ          $+32, Z4, Z1
+	VPTERNLOGD.BCST $+150, 2152(DI), Z3, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z5
+	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z5
+	VPSRLQ          $+32, Z7, Z8
+	VPTERNLOGD.BCST $+150, 2152(DI), Z9, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z3
+	VPTERNLOGD.BCST $+150, 2160(DI), Z0, Z3
+	VPSRLQ          $+32, Z2, Z0
+	VPTERNLOGD.BCST $+150, 2168(DI), Z4, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z9
+	VPTERNLOGD.BCST $+150, 2160(DI), Z6, Z9
+	VPSRLQ          $+32, Z5, Z6
+	VPTERNLOGD.BCST $+150, 2168(DI), Z7, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
-	VPSRLQ          $+32, Z7, Z5
-	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
-	VMOVSHDUP       Z15, Z13
-	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
-	VPSRLQ          $+32, Z10, Z14
-	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
-	VMOVSHDUP       Z0, Z1
-	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
-	VPSRLQ          $+32, Z2, Z3
-	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
-	VMOVSHDUP       Z11, Z12
-	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
-	VPSRLQ          $+32, Z8, Z9
-	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
+	VPSRLQ          $+32, Z3, Z1
+	VPTERNLOGD.BCST $+150, 2184(DI), Z2, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2176(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPTERNLOGD.BCST $+150, 2184(DI), Z5, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2192(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2200(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2200(DI), Z9, Z6
 	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z0, K6, Z1
-	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z16
-	VPUNPCKHQDQ     Z3, Z1, Z17
+	VMOVSLDUP       Z1, K6, Z2
+	VMOVSLDUP       Z4, K6, Z0
+	VPUNPCKLQDQ     Z0, Z2, Z10
+	VPUNPCKHQDQ     Z0, Z2, Z11
 	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z11, K6, Z12
-	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z18
-	VPUNPCKHQDQ     Z9, Z12, Z19
+	VMOVSLDUP       Z8, K6, Z5
+	VMOVSLDUP       Z7, K6, Z6
+	VPUNPCKLQDQ     Z6, Z5, Z12
+	VPUNPCKHQDQ     Z6, Z5, Z13
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 208(DI), Z0, K7
 	VPCMPD.BCST     $+1, 216(DI), Z0, K7, K6
-	VMOVUPS         Z16, K6, (SI)(BX*4)
+	VMOVUPS         Z10, K6, (SI)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 208(DI), Z0, K7
 	VPCMPD.BCST     $+1, 216(DI), Z0, K7, K6
-	VMOVUPS         Z17, K6, 64(SI)(BX*4)
+	VMOVUPS         Z11, K6, 64(SI)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 208(DI), Z0, K7
 	VPCMPD.BCST     $+1, 216(DI), Z0, K7, K6
-	VMOVUPS         Z18, K6, 128(SI)(BX*4)
+	VMOVUPS         Z12, K6, 128(SI)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 208(DI), Z0, K7
 	VPCMPD.BCST     $+1, 216(DI), Z0, K7, K6
-	VMOVUPS         Z19, K6, 192(SI)(BX*4)
+	VMOVUPS         Z13, K6, 192(SI)(BX*4)
 	ADDQ            $+64, BX
 	CMPQ            BX, 216(DI)
 	JLT             words8
@@ -17826,46 +18308,129 @@ loop3:
 	MOVQ         232(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
+	MOVQ         216(DI), R8
+	MOVQ         dout+32(FP), AX
+	LEAQ         (AX)(R8*4), R14
+	MOVQ         224(DI), R8
+	MOVQ         v+40(FP), AX
+	LEAQ         (AX)(R8*4), R15
+	MOVQ         232(DI), R8
+	MOVQ         v+40(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 248(DI)
+	MOVQ         248(DI), R8
+	VPXOR        Y13, Y13, Y13
+	VPXOR        Y14, Y14, Y14
+	VPXOR        Y8, Y8, Y8
 	VPXOR        Y9, Y9, Y9
 	VMOVUPS      (SI), Y0
 	VMULPS       (R12), Y0, Y1
-	VMOVUPS      Y1, Y13
+	VMOVUPS      Y1, Y10
 	VMULPS       (R13), Y0, Y0
-	VMOVUPS      Y0, Y10
+	VMOVUPS      Y0, Y11
+	VMOVUPS      (R14), Y0
+	VMULPS       (R15), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       (R8), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      64(SI), Y0
+	VMULPS       64(R12), Y0, Y1
+	VMOVUPS      Y1, Y10
+	VMULPS       64(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VMOVUPS      64(R14), Y0
+	VMULPS       64(R15), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       64(R8), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y8, Y8
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y8, Y8
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y8, Y8
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y8, Y8
 	VMOVUPS      32(SI), Y0
 	VMULPS       32(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
+	VMOVUPS      Y1, Y10
 	VMULPS       32(R13), Y0, Y0
 	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
+	VMOVUPS      32(R14), Y0
+	VMULPS       32(R15), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       32(R8), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      96(SI), Y0
+	VMULPS       96(R12), Y0, Y1
+	VMOVUPS      Y1, Y10
+	VMULPS       96(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VMOVUPS      96(R14), Y0
+	VMULPS       96(R15), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       96(R8), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y9, Y9
+	VUNPCKHPD    Y2, Y1, Y1
 	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y9, Y9
+	VUNPCKHPD    Y2, Y1, Y1
 	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 2688(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 2752(DI)
+	VADDPS       Y14, Y13, Y13
+	VEXTRACTF128 $+1, Y13, X0
+	VADDPS       X0, X13, X13
+	VINSERTF128  $+1, X13, Y13, Y13
+	VPERMILPS    $+0, Y13, Y0
+	VMOVUPS      Y0, 2688(DI)
+	VPERMILPS    $+85, Y13, Y0
+	VMOVUPS      Y0, 2752(DI)
+	VPERMILPS    $+170, Y13, Y0
+	VMOVUPS      Y0, 2816(DI)
+	VPERMILPS    $+255, Y13, Y0
+	VMOVUPS      Y0, 2880(DI)
+	VADDPS       Y9, Y8, Y8
+	VEXTRACTF128 $+1, Y8, X0
+	VADDPS       X0, X8, X8
+	VINSERTF128  $+1, X8, Y8, Y8
+	VPERMILPS    $+0, Y8, Y0
+	VMOVUPS      Y0, 2944(DI)
+	VPERMILPS    $+85, Y8, Y0
+	VMOVUPS      Y0, 3008(DI)
+	VPERMILPS    $+170, Y8, Y0
+	VMOVUPS      Y0, 3072(DI)
+	VPERMILPS    $+255, Y8, Y0
+	VMOVUPS      Y0, 3136(DI)
 	VMOVUPS      2688(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         192(DI), R8
@@ -17876,55 +18441,6 @@ loop3:
 	MOVQ         240(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         216(DI), R8
-	MOVQ         dout+32(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	MOVQ         224(DI), R8
-	MOVQ         v+40(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         232(DI), R8
-	MOVQ         v+40(FP), AX
-	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y9, Y9, Y9
-	VMOVUPS      (SI), Y0
-	VMULPS       (R12), Y0, Y1
-	VMOVUPS      Y1, Y13
-	VMULPS       (R13), Y0, Y0
-	VMOVUPS      Y0, Y10
-	VMOVUPS      32(SI), Y0
-	VMULPS       32(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
-	VMULPS       32(R13), Y0, Y0
-	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 2816(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 2880(DI)
 	VMOVUPS      2816(DI), X0
 	MOVQ         192(DI), R8
 	MOVQ         ds+48(FP), AX
@@ -17933,55 +18449,6 @@ loop3:
 	MOVQ         240(DI), R8
 	MOVQ         ds+48(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         216(DI), R8
-	MOVQ         q+8(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	MOVQ         224(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         232(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y9, Y9, Y9
-	VMOVUPS      64(SI), Y0
-	VMULPS       64(R12), Y0, Y1
-	VMOVUPS      Y1, Y13
-	VMULPS       64(R13), Y0, Y0
-	VMOVUPS      Y0, Y10
-	VMOVUPS      96(SI), Y0
-	VMULPS       96(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
-	VMULPS       96(R13), Y0, Y0
-	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 2944(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 3008(DI)
 	VMOVUPS      2944(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         192(DI), R8
@@ -17994,55 +18461,6 @@ loop3:
 	ADDQ         240(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         216(DI), R8
-	MOVQ         dout+32(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	MOVQ         224(DI), R8
-	MOVQ         v+40(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         232(DI), R8
-	MOVQ         v+40(FP), AX
-	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y9, Y9, Y9
-	VMOVUPS      64(SI), Y0
-	VMULPS       64(R12), Y0, Y1
-	VMOVUPS      Y1, Y13
-	VMULPS       64(R13), Y0, Y0
-	VMOVUPS      Y0, Y10
-	VMOVUPS      96(SI), Y0
-	VMULPS       96(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
-	VMULPS       96(R13), Y0, Y0
-	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 3072(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 3136(DI)
 	VMOVUPS      3072(DI), X0
 	MOVQ         192(DI), R8
 	ADDQ         120(DI), R8
@@ -18062,46 +18480,129 @@ loop3:
 	MOVQ         232(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
+	MOVQ         216(DI), R8
+	MOVQ         dout+32(FP), AX
+	LEAQ         (AX)(R8*4), R14
+	MOVQ         224(DI), R8
+	MOVQ         v+40(FP), AX
+	LEAQ         (AX)(R8*4), R15
+	MOVQ         232(DI), R8
+	MOVQ         v+40(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 248(DI)
+	MOVQ         248(DI), R8
+	VPXOR        Y13, Y13, Y13
+	VPXOR        Y14, Y14, Y14
+	VPXOR        Y8, Y8, Y8
 	VPXOR        Y9, Y9, Y9
 	VMOVUPS      128(SI), Y0
 	VMULPS       128(R12), Y0, Y1
-	VMOVUPS      Y1, Y13
+	VMOVUPS      Y1, Y10
 	VMULPS       128(R13), Y0, Y0
-	VMOVUPS      Y0, Y10
+	VMOVUPS      Y0, Y11
+	VMOVUPS      128(R14), Y0
+	VMULPS       128(R15), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       128(R8), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      192(SI), Y0
+	VMULPS       192(R12), Y0, Y1
+	VMOVUPS      Y1, Y10
+	VMULPS       192(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VMOVUPS      192(R14), Y0
+	VMULPS       192(R15), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       192(R8), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y8, Y8
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y8, Y8
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y8, Y8
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y8, Y8
 	VMOVUPS      160(SI), Y0
 	VMULPS       160(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
+	VMOVUPS      Y1, Y10
 	VMULPS       160(R13), Y0, Y0
 	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
+	VMOVUPS      160(R14), Y0
+	VMULPS       160(R15), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       160(R8), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      224(SI), Y0
+	VMULPS       224(R12), Y0, Y1
+	VMOVUPS      Y1, Y10
+	VMULPS       224(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VMOVUPS      224(R14), Y0
+	VMULPS       224(R15), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       224(R8), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y9, Y9
+	VUNPCKHPD    Y2, Y1, Y1
 	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y9, Y9
+	VUNPCKHPD    Y2, Y1, Y1
 	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 3200(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 3264(DI)
+	VADDPS       Y14, Y13, Y13
+	VEXTRACTF128 $+1, Y13, X0
+	VADDPS       X0, X13, X13
+	VINSERTF128  $+1, X13, Y13, Y13
+	VPERMILPS    $+0, Y13, Y0
+	VMOVUPS      Y0, 3200(DI)
+	VPERMILPS    $+85, Y13, Y0
+	VMOVUPS      Y0, 3264(DI)
+	VPERMILPS    $+170, Y13, Y0
+	VMOVUPS      Y0, 3328(DI)
+	VPERMILPS    $+255, Y13, Y0
+	VMOVUPS      Y0, 3392(DI)
+	VADDPS       Y9, Y8, Y8
+	VEXTRACTF128 $+1, Y8, X0
+	VADDPS       X0, X8, X8
+	VINSERTF128  $+1, X8, Y8, Y8
+	VPERMILPS    $+0, Y8, Y0
+	VMOVUPS      Y0, 3456(DI)
+	VPERMILPS    $+85, Y8, Y0
+	VMOVUPS      Y0, 3520(DI)
+	VPERMILPS    $+170, Y8, Y0
+	VMOVUPS      Y0, 3584(DI)
+	VPERMILPS    $+255, Y8, Y0
+	VMOVUPS      Y0, 3648(DI)
 	VMOVUPS      3200(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         192(DI), R8
@@ -18117,55 +18618,6 @@ loop3:
 	ADDQ         240(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         216(DI), R8
-	MOVQ         dout+32(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	MOVQ         224(DI), R8
-	MOVQ         v+40(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         232(DI), R8
-	MOVQ         v+40(FP), AX
-	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y9, Y9, Y9
-	VMOVUPS      128(SI), Y0
-	VMULPS       128(R12), Y0, Y1
-	VMOVUPS      Y1, Y13
-	VMULPS       128(R13), Y0, Y0
-	VMOVUPS      Y0, Y10
-	VMOVUPS      160(SI), Y0
-	VMULPS       160(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
-	VMULPS       160(R13), Y0, Y0
-	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 3328(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 3392(DI)
 	VMOVUPS      3328(DI), X0
 	MOVQ         192(DI), R8
 	MOVQ         120(DI), R9
@@ -18179,55 +18631,6 @@ loop3:
 	ADDQ         240(DI), R8
 	MOVQ         ds+48(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         216(DI), R8
-	MOVQ         q+8(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	MOVQ         224(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         232(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y9, Y9, Y9
-	VMOVUPS      192(SI), Y0
-	VMULPS       192(R12), Y0, Y1
-	VMOVUPS      Y1, Y13
-	VMULPS       192(R13), Y0, Y0
-	VMOVUPS      Y0, Y10
-	VMOVUPS      224(SI), Y0
-	VMULPS       224(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
-	VMULPS       224(R13), Y0, Y0
-	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 3456(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 3520(DI)
 	VMOVUPS      3456(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         192(DI), R8
@@ -18243,55 +18646,6 @@ loop3:
 	ADDQ         240(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         216(DI), R8
-	MOVQ         dout+32(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	MOVQ         224(DI), R8
-	MOVQ         v+40(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         232(DI), R8
-	MOVQ         v+40(FP), AX
-	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y9, Y9, Y9
-	VMOVUPS      192(SI), Y0
-	VMULPS       192(R12), Y0, Y1
-	VMOVUPS      Y1, Y13
-	VMULPS       192(R13), Y0, Y0
-	VMOVUPS      Y0, Y10
-	VMOVUPS      224(SI), Y0
-	VMULPS       224(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
-	VMULPS       224(R13), Y0, Y0
-	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 3584(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 3648(DI)
 	VMOVUPS      3584(DI), X0
 	MOVQ         192(DI), R8
 	MOVQ         120(DI), R9
@@ -18362,8 +18716,8 @@ loop5:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
-	VPBROADCASTD 224(DI), Y10
-	VPADDD       vectorVectors<>+992(SB), Y10, Y10
+	VPBROADCASTD 224(DI), Y7
+	VPADDD       vectorVectors<>+992(SB), Y7, Y7
 	MOVQ         232(DI), AX
 	ADDQ         AX, 216(DI)
 	MOVQ         bits+72(FP), SI
@@ -18374,83 +18728,83 @@ loop5:
 	XORL         BX, BX
 
 words7:
-	VPMULUDQ     vectorVectors<>+928(SB), Y10, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
 	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y4
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y5
-	VMOVSHDUP    Y5, Y6
-	VPXOR        Y2, Y6, Y6
-	VPXOR        2176(DI), Y6, Y6
-	VPSRLQ       $+32, Y4, Y7
-	VPXOR        2880(DI), Y7, Y7
-	VPADDD       vectorVectors<>+1024(SB), Y10, Y10
-	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
-	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
-	VMOVSHDUP    Y3, Y0
-	VPXOR        Y5, Y0, Y0
-	VPXOR        2240(DI), Y0, Y0
-	VPSRLQ       $+32, Y1, Y2
-	VPXOR        Y4, Y2, Y2
-	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     vectorVectors<>+928(SB), Y0, Y6
-	VPMULUDQ     vectorVectors<>+960(SB), Y2, Y7
-	VMOVSHDUP    Y7, Y5
-	VPXOR        Y3, Y5, Y5
-	VPXOR        2304(DI), Y5, Y5
-	VPSRLQ       $+32, Y6, Y4
-	VPXOR        Y1, Y4, Y4
-	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     vectorVectors<>+928(SB), Y5, Y0
-	VPMULUDQ     vectorVectors<>+960(SB), Y4, Y2
-	VMOVSHDUP    Y2, Y3
-	VPXOR        Y7, Y3, Y3
-	VPXOR        2368(DI), Y3, Y3
-	VPSRLQ       $+32, Y0, Y1
-	VPXOR        Y6, Y1, Y1
-	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y5
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y4
-	VMOVSHDUP    Y4, Y7
-	VPXOR        Y2, Y7, Y7
-	VPXOR        2432(DI), Y7, Y7
-	VPSRLQ       $+32, Y5, Y6
-	VPXOR        Y0, Y6, Y6
-	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y3
-	VPMULUDQ     vectorVectors<>+960(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y4
+	VPXOR        Y2, Y4, Y4
+	VPXOR        2176(DI), Y4, Y4
+	VPSRLQ       $+32, Y3, Y1
+	VPXOR        2880(DI), Y1, Y1
+	VPADDD       vectorVectors<>+1024(SB), Y7, Y7
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
 	VMOVSHDUP    Y1, Y2
-	VPXOR        Y4, Y2, Y2
-	VPXOR        2496(DI), Y2, Y2
+	VPXOR        Y0, Y2, Y2
+	VPXOR        2240(DI), Y2, Y2
+	VPSRLQ       $+32, Y4, Y0
+	VPXOR        Y3, Y0, Y0
+	VPXOR        2272(DI), Y0, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y3
+	VPXOR        Y1, Y3, Y3
+	VPXOR        2304(DI), Y3, Y3
+	VPSRLQ       $+32, Y2, Y1
+	VPXOR        Y4, Y1, Y1
+	VPXOR        2336(DI), Y1, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP    Y1, Y4
+	VPXOR        Y0, Y4, Y4
+	VPXOR        2368(DI), Y4, Y4
 	VPSRLQ       $+32, Y3, Y0
-	VPXOR        Y5, Y0, Y0
+	VPXOR        Y2, Y0, Y0
+	VPXOR        2400(DI), Y0, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y2
+	VPXOR        Y1, Y2, Y2
+	VPXOR        2432(DI), Y2, Y2
+	VPSRLQ       $+32, Y4, Y1
+	VPXOR        Y3, Y1, Y1
+	VPXOR        2464(DI), Y1, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP    Y1, Y3
+	VPXOR        Y0, Y3, Y3
+	VPXOR        2496(DI), Y3, Y3
+	VPSRLQ       $+32, Y2, Y0
+	VPXOR        Y4, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y7
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y6
-	VMOVSHDUP    Y6, Y4
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
-	VPSRLQ       $+32, Y7, Y5
-	VPXOR        Y3, Y5, Y5
-	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y2
-	VPMULUDQ     vectorVectors<>+960(SB), Y5, Y0
-	VMOVSHDUP    Y0, Y1
-	VPXOR        Y6, Y1, Y1
-	VPXOR        2624(DI), Y1, Y1
-	VPSRLQ       $+32, Y2, Y3
-	VPXOR        Y7, Y3, Y3
-	VPXOR        2656(DI), Y3, Y3
-	VPSLLQ       $+32, Y0, Y0
-	VPBLENDD     $+170, Y0, Y1, Y1
-	VPSLLQ       $+32, Y2, Y2
-	VPBLENDD     $+170, Y2, Y3, Y3
-	VPUNPCKLQDQ  Y3, Y1, Y8
-	VPUNPCKHQDQ  Y3, Y1, Y9
+	VPSRLQ       $+32, Y3, Y1
+	VPXOR        Y2, Y1, Y1
+	VPXOR        2592(DI), Y1, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP    Y1, Y2
+	VPXOR        Y0, Y2, Y2
+	VPXOR        2624(DI), Y2, Y2
+	VPSRLQ       $+32, Y4, Y0
+	VPXOR        Y3, Y0, Y0
+	VPXOR        2656(DI), Y0, Y0
+	VPSLLQ       $+32, Y1, Y1
+	VPBLENDD     $+170, Y1, Y2, Y2
+	VPSLLQ       $+32, Y4, Y4
+	VPBLENDD     $+170, Y4, Y0, Y0
+	VPUNPCKLQDQ  Y0, Y2, Y5
+	VPUNPCKHQDQ  Y0, Y2, Y6
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
@@ -18460,7 +18814,7 @@ words7:
 	VPBROADCASTD 216(DI), Y2
 	VPCMPGTD     Y0, Y2, Y2
 	VPAND        Y1, Y2, Y1
-	VMASKMOVPS   Y8, Y1, (SI)(BX*4)
+	VMASKMOVPS   Y5, Y1, (SI)(BX*4)
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
@@ -18470,7 +18824,7 @@ words7:
 	VPBROADCASTD 216(DI), Y2
 	VPCMPGTD     Y0, Y2, Y2
 	VPAND        Y1, Y2, Y1
-	VMASKMOVPS   Y9, Y1, 32(SI)(BX*4)
+	VMASKMOVPS   Y6, Y1, 32(SI)(BX*4)
 	ADDQ         $+16, BX
 	CMPQ         BX, 216(DI)
 	JLT          words7
@@ -18511,8 +18865,8 @@ words7:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
-	VPBROADCASTD 224(DI), Y10
-	VPADDD       vectorVectors<>+992(SB), Y10, Y10
+	VPBROADCASTD 224(DI), Y7
+	VPADDD       vectorVectors<>+992(SB), Y7, Y7
 	MOVQ         232(DI), AX
 	ADDQ         AX, 216(DI)
 	MOVQ         bits2+88(FP), SI
@@ -18523,83 +18877,83 @@ words7:
 	XORL         BX, BX
 
 words8:
-	VPMULUDQ     vectorVectors<>+928(SB), Y10, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
 	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y4
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y5
-	VMOVSHDUP    Y5, Y6
-	VPXOR        Y2, Y6, Y6
-	VPXOR        2176(DI), Y6, Y6
-	VPSRLQ       $+32, Y4, Y7
-	VPXOR        2880(DI), Y7, Y7
-	VPADDD       vectorVectors<>+1024(SB), Y10, Y10
-	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
-	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
-	VMOVSHDUP    Y3, Y0
-	VPXOR        Y5, Y0, Y0
-	VPXOR        2240(DI), Y0, Y0
-	VPSRLQ       $+32, Y1, Y2
-	VPXOR        Y4, Y2, Y2
-	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     vectorVectors<>+928(SB), Y0, Y6
-	VPMULUDQ     vectorVectors<>+960(SB), Y2, Y7
-	VMOVSHDUP    Y7, Y5
-	VPXOR        Y3, Y5, Y5
-	VPXOR        2304(DI), Y5, Y5
-	VPSRLQ       $+32, Y6, Y4
-	VPXOR        Y1, Y4, Y4
-	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     vectorVectors<>+928(SB), Y5, Y0
-	VPMULUDQ     vectorVectors<>+960(SB), Y4, Y2
-	VMOVSHDUP    Y2, Y3
-	VPXOR        Y7, Y3, Y3
-	VPXOR        2368(DI), Y3, Y3
-	VPSRLQ       $+32, Y0, Y1
-	VPXOR        Y6, Y1, Y1
-	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y5
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y4
-	VMOVSHDUP    Y4, Y7
-	VPXOR        Y2, Y7, Y7
-	VPXOR        2432(DI), Y7, Y7
-	VPSRLQ       $+32, Y5, Y6
-	VPXOR        Y0, Y6, Y6
-	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y3
-	VPMULUDQ     vectorVectors<>+960(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y4
+	VPXOR        Y2, Y4, Y4
+	VPXOR        2176(DI), Y4, Y4
+	VPSRLQ       $+32, Y3, Y1
+	VPXOR        2880(DI), Y1, Y1
+	VPADDD       vectorVectors<>+1024(SB), Y7, Y7
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
 	VMOVSHDUP    Y1, Y2
-	VPXOR        Y4, Y2, Y2
-	VPXOR        2496(DI), Y2, Y2
+	VPXOR        Y0, Y2, Y2
+	VPXOR        2240(DI), Y2, Y2
+	VPSRLQ       $+32, Y4, Y0
+	VPXOR        Y3, Y0, Y0
+	VPXOR        2272(DI), Y0, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y3
+	VPXOR        Y1, Y3, Y3
+	VPXOR        2304(DI), Y3, Y3
+	VPSRLQ       $+32, Y2, Y1
+	VPXOR        Y4, Y1, Y1
+	VPXOR        2336(DI), Y1, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP    Y1, Y4
+	VPXOR        Y0, Y4, Y4
+	VPXOR        2368(DI), Y4, Y4
 	VPSRLQ       $+32, Y3, Y0
-	VPXOR        Y5, Y0, Y0
+	VPXOR        Y2, Y0, Y0
+	VPXOR        2400(DI), Y0, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y2
+	VPXOR        Y1, Y2, Y2
+	VPXOR        2432(DI), Y2, Y2
+	VPSRLQ       $+32, Y4, Y1
+	VPXOR        Y3, Y1, Y1
+	VPXOR        2464(DI), Y1, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP    Y1, Y3
+	VPXOR        Y0, Y3, Y3
+	VPXOR        2496(DI), Y3, Y3
+	VPSRLQ       $+32, Y2, Y0
+	VPXOR        Y4, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y7
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y6
-	VMOVSHDUP    Y6, Y4
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
-	VPSRLQ       $+32, Y7, Y5
-	VPXOR        Y3, Y5, Y5
-	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y2
-	VPMULUDQ     vectorVectors<>+960(SB), Y5, Y0
-	VMOVSHDUP    Y0, Y1
-	VPXOR        Y6, Y1, Y1
-	VPXOR        2624(DI), Y1, Y1
-	VPSRLQ       $+32, Y2, Y3
-	VPXOR        Y7, Y3, Y3
-	VPXOR        2656(DI), Y3, Y3
-	VPSLLQ       $+32, Y0, Y0
-	VPBLENDD     $+170, Y0, Y1, Y1
-	VPSLLQ       $+32, Y2, Y2
-	VPBLENDD     $+170, Y2, Y3, Y3
-	VPUNPCKLQDQ  Y3, Y1, Y8
-	VPUNPCKHQDQ  Y3, Y1, Y9
+	VPSRLQ       $+32, Y3, Y1
+	VPXOR        Y2, Y1, Y1
+	VPXOR        2592(DI), Y1, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP    Y1, Y2
+	VPXOR        Y0, Y2, Y2
+	VPXOR        2624(DI), Y2, Y2
+	VPSRLQ       $+32, Y4, Y0
+	VPXOR        Y3, Y0, Y0
+	VPXOR        2656(DI), Y0, Y0
+	VPSLLQ       $+32, Y1, Y1
+	VPBLENDD     $+170, Y1, Y2, Y2
+	VPSLLQ       $+32, Y4, Y4
+	VPBLENDD     $+170, Y4, Y0, Y0
+	VPUNPCKLQDQ  Y0, Y2, Y5
+	VPUNPCKHQDQ  Y0, Y2, Y6
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
@@ -18609,7 +18963,7 @@ words8:
 	VPBROADCASTD 216(DI), Y2
 	VPCMPGTD     Y0, Y2, Y2
 	VPAND        Y1, Y2, Y1
-	VMASKMOVPS   Y8, Y1, (SI)(BX*4)
+	VMASKMOVPS   Y5, Y1, (SI)(BX*4)
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
@@ -18619,7 +18973,7 @@ words8:
 	VPBROADCASTD 216(DI), Y2
 	VPCMPGTD     Y0, Y2, Y2
 	VPAND        Y1, Y2, Y1
-	VMASKMOVPS   Y9, Y1, 32(SI)(BX*4)
+	VMASKMOVPS   Y6, Y1, 32(SI)(BX*4)
 	ADDQ         $+16, BX
 	CMPQ         BX, 216(DI)
 	JLT          words8
@@ -19966,12 +20320,12 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64TAddVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
-TEXT ·linear64x64TAddVector1AVX512(SB), NOSPLIT, $0-48
+// func linear64x64TAddVector1AVX512(frame *uint8, y *float32, x2 *float32, height int, first int)
+TEXT ·linear64x64TAddVector1AVX512(SB), NOSPLIT, $0-40
 	MOVQ frame+0(FP), DI
-	MOVQ height+32(FP), AX
+	MOVQ height+24(FP), AX
 	MOVQ AX, (DI)
-	MOVQ first+40(FP), AX
+	MOVQ first+32(FP), AX
 	MOVQ AX, 8(DI)
 	MOVQ $+0, R8
 	MOVQ R8, 24(DI)
@@ -19989,26 +20343,22 @@ loop1:
 	SHLQ    $+6, R8
 	MOVQ    x2+16(FP), AX
 	LEAQ    (AX)(R8*4), SI
-	MOVQ    24(DI), R8
-	SHLQ    $+6, R8
-	MOVQ    c+24(FP), AX
-	LEAQ    (AX)(R8*4), R12
 	MOVQ    32(DI), R8
 	SHLQ    $+6, R8
 	MOVQ    y+8(FP), AX
-	LEAQ    (AX)(R8*4), R13
+	LEAQ    (AX)(R8*4), R12
 	VMOVUPS (SI), Z0
 	VADDPS  (R12), Z0, Z0
-	VMOVUPS Z0, (R13)
+	VMOVUPS Z0, (R12)
 	VMOVUPS 64(SI), Z0
 	VADDPS  64(R12), Z0, Z0
-	VMOVUPS Z0, 64(R13)
+	VMOVUPS Z0, 64(R12)
 	VMOVUPS 128(SI), Z0
 	VADDPS  128(R12), Z0, Z0
-	VMOVUPS Z0, 128(R13)
+	VMOVUPS Z0, 128(R12)
 	VMOVUPS 192(SI), Z0
 	VADDPS  192(R12), Z0, Z0
-	VMOVUPS Z0, 192(R13)
+	VMOVUPS Z0, 192(R12)
 	MOVQ    24(DI), AX
 	INCQ    AX
 	MOVQ    AX, 24(DI)
@@ -20019,12 +20369,12 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64TAddVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int)
-TEXT ·linear64x64TAddVector1AVX2(SB), NOSPLIT, $0-48
+// func linear64x64TAddVector1AVX2(frame *uint8, y *float32, x2 *float32, height int, first int)
+TEXT ·linear64x64TAddVector1AVX2(SB), NOSPLIT, $0-40
 	MOVQ frame+0(FP), DI
-	MOVQ height+32(FP), AX
+	MOVQ height+24(FP), AX
 	MOVQ AX, (DI)
-	MOVQ first+40(FP), AX
+	MOVQ first+32(FP), AX
 	MOVQ AX, 8(DI)
 	MOVQ $+0, R8
 	MOVQ R8, 24(DI)
@@ -20042,38 +20392,34 @@ loop1:
 	SHLQ    $+6, R8
 	MOVQ    x2+16(FP), AX
 	LEAQ    (AX)(R8*4), SI
-	MOVQ    24(DI), R8
-	SHLQ    $+6, R8
-	MOVQ    c+24(FP), AX
-	LEAQ    (AX)(R8*4), R12
 	MOVQ    32(DI), R8
 	SHLQ    $+6, R8
 	MOVQ    y+8(FP), AX
-	LEAQ    (AX)(R8*4), R13
+	LEAQ    (AX)(R8*4), R12
 	VMOVUPS (SI), Y0
 	VADDPS  (R12), Y0, Y0
-	VMOVUPS Y0, (R13)
+	VMOVUPS Y0, (R12)
 	VMOVUPS 32(SI), Y0
 	VADDPS  32(R12), Y0, Y0
-	VMOVUPS Y0, 32(R13)
+	VMOVUPS Y0, 32(R12)
 	VMOVUPS 64(SI), Y0
 	VADDPS  64(R12), Y0, Y0
-	VMOVUPS Y0, 64(R13)
+	VMOVUPS Y0, 64(R12)
 	VMOVUPS 96(SI), Y0
 	VADDPS  96(R12), Y0, Y0
-	VMOVUPS Y0, 96(R13)
+	VMOVUPS Y0, 96(R12)
 	VMOVUPS 128(SI), Y0
 	VADDPS  128(R12), Y0, Y0
-	VMOVUPS Y0, 128(R13)
+	VMOVUPS Y0, 128(R12)
 	VMOVUPS 160(SI), Y0
 	VADDPS  160(R12), Y0, Y0
-	VMOVUPS Y0, 160(R13)
+	VMOVUPS Y0, 160(R12)
 	VMOVUPS 192(SI), Y0
 	VADDPS  192(R12), Y0, Y0
-	VMOVUPS Y0, 192(R13)
+	VMOVUPS Y0, 192(R12)
 	VMOVUPS 224(SI), Y0
 	VADDPS  224(R12), Y0, Y0
-	VMOVUPS Y0, 224(R13)
+	VMOVUPS Y0, 224(R12)
 	MOVQ    24(DI), AX
 	INCQ    AX
 	MOVQ    AX, 24(DI)
@@ -20370,601 +20716,644 @@ end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64DxDropout3Vector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·normGrad64DxDropout3Vector1AVX512(SB), NOSPLIT, $0-132
-	MOVQ frame+0(FP), DI
-	MOVQ r_from+80(FP), AX
-	MOVQ AX, (DI)
-	MOVQ r_to+88(FP), AX
-	MOVQ AX, 8(DI)
-	MOVQ T+96(FP), AX
-	MOVQ AX, 16(DI)
-	MOVL seed0+104(FP), AX
-	MOVQ AX, 24(DI)
-	MOVL seed1+108(FP), AX
-	MOVQ AX, 32(DI)
-	MOVL step+112(FP), AX
-	MOVQ AX, 40(DI)
-	MOVQ layer+120(FP), AX
-	MOVQ AX, 48(DI)
-	MOVL example+128(FP), AX
-	MOVQ AX, 56(DI)
-	MOVQ 24(DI), AX
-	MOVQ AX, 2048(DI)
-	ADDL $0x9e3779b9, AX
-	MOVQ AX, 2064(DI)
-	ADDL $0x9e3779b9, AX
-	MOVQ AX, 2080(DI)
-	ADDL $0x9e3779b9, AX
-	MOVQ AX, 2096(DI)
-	ADDL $0x9e3779b9, AX
-	MOVQ AX, 2112(DI)
-	ADDL $0x9e3779b9, AX
-	MOVQ AX, 2128(DI)
-	ADDL $0x9e3779b9, AX
-	MOVQ AX, 2144(DI)
-	ADDL $0x9e3779b9, AX
-	MOVQ AX, 2160(DI)
-	ADDL $0x9e3779b9, AX
-	MOVQ AX, 2176(DI)
-	ADDL $0x9e3779b9, AX
-	MOVQ AX, 2192(DI)
-	ADDL $0x9e3779b9, AX
-	MOVQ 32(DI), AX
-	MOVQ AX, 2056(DI)
-	ADDL $0xbb67ae85, AX
-	MOVQ AX, 2072(DI)
-	ADDL $0xbb67ae85, AX
-	MOVQ AX, 2088(DI)
-	ADDL $0xbb67ae85, AX
-	MOVQ AX, 2104(DI)
-	ADDL $0xbb67ae85, AX
-	MOVQ AX, 2120(DI)
-	ADDL $0xbb67ae85, AX
-	MOVQ AX, 2136(DI)
-	ADDL $0xbb67ae85, AX
-	MOVQ AX, 2152(DI)
-	ADDL $0xbb67ae85, AX
-	MOVQ AX, 2168(DI)
-	ADDL $0xbb67ae85, AX
-	MOVQ AX, 2184(DI)
-	ADDL $0xbb67ae85, AX
-	MOVQ AX, 2200(DI)
-	ADDL $0xbb67ae85, AX
-	MOVQ (DI), R8
-	MOVQ R8, 72(DI)
-	MOVQ 8(DI), R8
-	MOVQ R8, 64(DI)
-	MOVQ 72(DI), AX
-	CMPQ AX, 64(DI)
-	JGE  end2
+// func normGrad64DxDropout3Vector1AVX512(frame *uint8, x *float32, mean_rows *float32, rstd_rows *float32, dy *float32, gamma *float32, m1_rows *float32, m2_rows *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_strip_from int, r_strip_to int, B int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·normGrad64DxDropout3Vector1AVX512(SB), NOSPLIT, $0-172
+	MOVQ  frame+0(FP), DI
+	MOVQ  r_strip_from+112(FP), AX
+	MOVQ  AX, (DI)
+	MOVQ  r_strip_to+120(FP), AX
+	MOVQ  AX, 8(DI)
+	MOVQ  B+128(FP), AX
+	MOVQ  AX, 16(DI)
+	MOVQ  T+136(FP), AX
+	MOVQ  AX, 24(DI)
+	MOVL  seed0+144(FP), AX
+	MOVQ  AX, 32(DI)
+	MOVL  seed1+148(FP), AX
+	MOVQ  AX, 40(DI)
+	MOVL  step+152(FP), AX
+	MOVQ  AX, 48(DI)
+	MOVQ  layer+160(FP), AX
+	MOVQ  AX, 56(DI)
+	MOVL  example+168(FP), AX
+	MOVQ  AX, 64(DI)
+	MOVQ  32(DI), AX
+	MOVQ  AX, 2048(DI)
+	ADDL  $0x9e3779b9, AX
+	MOVQ  AX, 2064(DI)
+	ADDL  $0x9e3779b9, AX
+	MOVQ  AX, 2080(DI)
+	ADDL  $0x9e3779b9, AX
+	MOVQ  AX, 2096(DI)
+	ADDL  $0x9e3779b9, AX
+	MOVQ  AX, 2112(DI)
+	ADDL  $0x9e3779b9, AX
+	MOVQ  AX, 2128(DI)
+	ADDL  $0x9e3779b9, AX
+	MOVQ  AX, 2144(DI)
+	ADDL  $0x9e3779b9, AX
+	MOVQ  AX, 2160(DI)
+	ADDL  $0x9e3779b9, AX
+	MOVQ  AX, 2176(DI)
+	ADDL  $0x9e3779b9, AX
+	MOVQ  AX, 2192(DI)
+	ADDL  $0x9e3779b9, AX
+	MOVQ  40(DI), AX
+	MOVQ  AX, 2056(DI)
+	ADDL  $0xbb67ae85, AX
+	MOVQ  AX, 2072(DI)
+	ADDL  $0xbb67ae85, AX
+	MOVQ  AX, 2088(DI)
+	ADDL  $0xbb67ae85, AX
+	MOVQ  AX, 2104(DI)
+	ADDL  $0xbb67ae85, AX
+	MOVQ  AX, 2120(DI)
+	ADDL  $0xbb67ae85, AX
+	MOVQ  AX, 2136(DI)
+	ADDL  $0xbb67ae85, AX
+	MOVQ  AX, 2152(DI)
+	ADDL  $0xbb67ae85, AX
+	MOVQ  AX, 2168(DI)
+	ADDL  $0xbb67ae85, AX
+	MOVQ  AX, 2184(DI)
+	ADDL  $0xbb67ae85, AX
+	MOVQ  AX, 2200(DI)
+	ADDL  $0xbb67ae85, AX
+	MOVQ  16(DI), R8
+	IMULQ 24(DI), R8
+	MOVQ  R8, 72(DI)
+	MOVQ  (DI), R8
+	MOVQ  R8, 88(DI)
+	MOVQ  8(DI), R8
+	MOVQ  R8, 80(DI)
+	MOVQ  88(DI), AX
+	CMPQ  AX, 80(DI)
+	JGE   end2
 
 loop1:
-	MOVQ         72(DI), R8
-	MOVQ         R8, AX
-	CDQ
-	IDIVL        16(DI)
-	MOVLQSX      DX, R8
-	MOVQ         R8, 80(DI)
-	MOVQ         72(DI), R8
-	MOVQ         R8, AX
-	CDQ
-	IDIVL        16(DI)
-	MOVLQSX      AX, R8
-	MOVQ         R8, 88(DI)
-	MOVQ         $+64, R8
-	MOVQ         R8, 104(DI)
-	MOVQ         80(DI), R8
-	SHLQ         $+6, R8
-	MOVQ         R8, AX
-	ANDQ         $+3, AX
-	MOVQ         AX, 120(DI)
-	SHRQ         $+2, R8
-	MOVQ         R8, 112(DI)
-	MOVQ         56(DI), R8
-	MOVQ         88(DI), R9
-	MOVL         R9, R9
-	ADDL         R9, R8
-	MOVL         40(DI), AX
-	MOVL         $0xcd9e8d57, CX
-	MULL         CX
-	XORL         2048(DI), DX
-	XORL         R8, DX
-	XORL         2064(DI), AX
-	MOVQ         AX, 2304(DI)
-	MOVL         48(DI), AX
-	ADDL         $0x000c0000, AX
-	XORL         2056(DI), AX
-	MOVQ         AX, 2240(DI)
-	MOVL         DX, AX
-	MOVL         $0xd2511f53, CX
-	MULL         CX
-	XORL         2072(DI), DX
-	MOVQ         DX, 2368(DI)
-	XORL         2088(DI), AX
-	MOVQ         AX, 2432(DI)
-	VPBROADCASTD 112(DI), Z20
-	VPADDD       vectorWideVectors<>+64(SB), Z20, Z20
-	MOVQ         120(DI), AX
-	ADDQ         AX, 104(DI)
-	MOVQ         bits+64(FP), SI
-	NEGQ         AX
-	LEAQ         (SI)(AX*4), SI
-	NOTQ         AX
-	MOVQ         AX, 96(DI)
-	XORL         BX, BX
+	MOVQ    88(DI), R8
+	SHLQ    $+4, R8
+	MOVQ    R8, 96(DI)
+	MOVQ    96(DI), R8
+	IMULQ   $-1, R8
+	ADDQ    72(DI), R8
+	MOVQ    $+16, AX
+	CMPQ    R8, AX
+	CMOVQGT AX, R8
+	MOVQ    R8, 104(DI)
+	MOVQ    $+0, R8
+	MOVQ    R8, 120(DI)
+	MOVQ    104(DI), R8
+	MOVQ    R8, 112(DI)
+	MOVQ    120(DI), AX
+	CMPQ    AX, 112(DI)
+	JGE     end4
 
-words3:
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z20, Z0
-	VMOVSHDUP       Z0, Z1
-	VPXORD.BCST     2240(DI), Z1, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
-	VMOVSHDUP       Z2, Z3
-	VPXORD.BCST     2304(DI), Z3, Z3
-	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
-	VMOVSHDUP       Z5, Z6
-	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
-	VPSRLQ          $+32, Z4, Z7
-	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z20, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
-	VMOVSHDUP       Z9, Z10
-	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
-	VMOVSHDUP       Z11, Z12
-	VPXORD.BCST     2304(DI), Z12, Z12
-	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
-	VMOVSHDUP       Z14, Z15
-	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
-	VPSRLQ          $+32, Z13, Z10
-	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z20
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
-	VMOVSHDUP       Z3, Z0
-	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
-	VPSRLQ          $+32, Z1, Z2
-	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
-	VMOVSHDUP       Z9, Z11
-	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
-	VPSRLQ          $+32, Z12, Z8
-	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
-	VMOVSHDUP       Z7, Z5
-	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
-	VPSRLQ          $+32, Z6, Z4
-	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
-	VMOVSHDUP       Z10, Z14
-	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
-	VPSRLQ          $+32, Z15, Z13
-	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
-	VMOVSHDUP       Z2, Z3
-	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
-	VPSRLQ          $+32, Z0, Z1
-	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
-	VMOVSHDUP       Z8, Z9
-	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
-	VPSRLQ          $+32, Z11, Z12
-	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
-	VMOVSHDUP       Z4, Z7
-	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
-	VPSRLQ          $+32, Z5, Z6
-	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
-	VMOVSHDUP       Z13, Z10
-	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
-	VPSRLQ          $+32, Z14, Z15
-	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
-	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
-	VPSRLQ          $+32, Z3, Z0
-	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
-	VMOVSHDUP       Z12, Z8
-	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
-	VPSRLQ          $+32, Z9, Z11
-	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
-	VMOVSHDUP       Z6, Z4
-	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
-	VPSRLQ          $+32, Z7, Z5
-	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
-	VMOVSHDUP       Z15, Z13
-	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
-	VPSRLQ          $+32, Z10, Z14
-	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
-	VMOVSHDUP       Z0, Z1
-	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
-	VPSRLQ          $+32, Z2, Z3
-	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
-	VMOVSHDUP       Z11, Z12
-	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
-	VPSRLQ          $+32, Z8, Z9
-	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
-	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z0, K6, Z1
-	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z16
-	VPUNPCKHQDQ     Z3, Z1, Z17
-	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z11, K6, Z12
-	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z18
-	VPUNPCKHQDQ     Z9, Z12, Z19
-	LEAQ            (BX), AX
-	VPBROADCASTD    AX, Z0
-	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 96(DI), Z0, K7
-	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
-	VMOVUPS         Z16, K6, (SI)(BX*4)
-	LEAQ            16(BX), AX
-	VPBROADCASTD    AX, Z0
-	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 96(DI), Z0, K7
-	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
-	VMOVUPS         Z17, K6, 64(SI)(BX*4)
-	LEAQ            32(BX), AX
-	VPBROADCASTD    AX, Z0
-	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 96(DI), Z0, K7
-	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
-	VMOVUPS         Z18, K6, 128(SI)(BX*4)
-	LEAQ            48(BX), AX
-	VPBROADCASTD    AX, Z0
-	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
-	VPCMPD.BCST     $+6, 96(DI), Z0, K7
-	VPCMPD.BCST     $+1, 104(DI), Z0, K7, K6
-	VMOVUPS         Z19, K6, 192(SI)(BX*4)
-	ADDQ            $+64, BX
-	CMPQ            BX, 104(DI)
-	JLT             words3
-	MOVQ            72(DI), R8
-	SHLQ            $+6, R8
-	MOVQ            x+8(FP), AX
-	LEAQ            (AX)(R8*4), SI
-	MOVQ            72(DI), R8
-	SHLQ            $+6, R8
-	MOVQ            dy+16(FP), AX
-	LEAQ            (AX)(R8*4), R12
-	MOVQ            gamma+24(FP), R13
-	VPXORD          Z28, Z28, Z28
-	VPXORD          Z24, Z24, Z24
-	VMOVUPS         (SI), Z0
-	VMOVUPS         Z0, Z29
-	VMOVUPS         (R12), Z0
-	VMULPS          (R13), Z0, Z0
-	VMOVUPS         Z0, Z25
-	VMOVUPS         64(SI), Z0
-	VMOVUPS         Z0, Z30
-	VMOVUPS         64(R12), Z0
-	VMULPS          64(R13), Z0, Z0
-	VMOVUPS         Z0, Z26
-	VMOVUPS         128(SI), Z0
-	VMOVUPS         Z0, Z31
-	VMOVUPS         128(R12), Z0
-	VMULPS          128(R13), Z0, Z0
-	VMOVUPS         Z0, Z27
-	VMOVUPS         192(SI), Z0
-	VUNPCKLPS       Z30, Z29, Z1
-	VUNPCKLPS       Z0, Z31, Z2
-	VUNPCKLPD       Z2, Z1, Z3
-	VADDPS          Z3, Z28, Z28
-	VUNPCKHPD       Z2, Z1, Z1
-	VADDPS          Z1, Z28, Z28
-	VUNPCKHPS       Z30, Z29, Z1
-	VUNPCKHPS       Z0, Z31, Z2
-	VUNPCKLPD       Z2, Z1, Z3
-	VADDPS          Z3, Z28, Z28
-	VUNPCKHPD       Z2, Z1, Z1
-	VADDPS          Z1, Z28, Z28
-	VMOVUPS         192(R12), Z0
-	VMULPS          192(R13), Z0, Z0
-	VUNPCKLPS       Z26, Z25, Z1
-	VUNPCKLPS       Z0, Z27, Z2
-	VUNPCKLPD       Z2, Z1, Z3
-	VADDPS          Z3, Z24, Z24
-	VUNPCKHPD       Z2, Z1, Z1
-	VADDPS          Z1, Z24, Z24
-	VUNPCKHPS       Z26, Z25, Z1
-	VUNPCKHPS       Z0, Z27, Z2
-	VUNPCKLPD       Z2, Z1, Z3
-	VADDPS          Z3, Z24, Z24
-	VUNPCKHPD       Z2, Z1, Z1
-	VADDPS          Z1, Z24, Z24
-	VPERMILPS       $+14, Z28, Z0
-	VADDPS          Z0, Z28, Z28
-	VPERMILPS       $+1, Z28, Z0
-	VADDPS          Z0, Z28, Z28
-	VEXTRACTF64X4   $+1, Z28, Y0
-	VADDPS          Y0, Y28, Y28
-	VEXTRACTF32X4   $+1, Y28, X0
-	VADDPS          X0, X28, X28
-	VBROADCASTSS    X28, Z28
-	VMOVUPS         Z28, 2240(DI)
-	VPERMILPS       $+14, Z24, Z0
-	VADDPS          Z0, Z24, Z24
-	VPERMILPS       $+1, Z24, Z0
-	VADDPS          Z0, Z24, Z24
-	VEXTRACTF64X4   $+1, Z24, Y0
-	VADDPS          Y0, Y24, Y24
-	VEXTRACTF32X4   $+1, Y24, X0
-	VADDPS          X0, X24, X24
-	VBROADCASTSS    X24, Z24
-	VMOVUPS         Z24, 2304(DI)
-	VMOVUPS         2240(DI), X0
-	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
+loop3:
+	MOVQ          96(DI), R8
+	ADDQ          120(DI), R8
+	MOVQ          R8, 128(DI)
+	MOVQ          128(DI), R8
+	SHLQ          $+6, R8
+	MOVQ          x+8(FP), AX
+	LEAQ          (AX)(R8*4), SI
+	MOVQ          128(DI), R8
+	SHLQ          $+6, R8
+	MOVQ          dy+32(FP), AX
+	LEAQ          (AX)(R8*4), R12
+	MOVQ          gamma+40(FP), R13
+	VPXORD        Z28, Z28, Z28
+	VPXORD        Z29, Z29, Z29
+	VPXORD        Z30, Z30, Z30
+	VPXORD        Z31, Z31, Z31
+	VMOVUPS       (SI), Z0
+	VMOVUPS       Z0, Z27
+	VMOVUPS       (R12), Z0
+	VMULPS        (R13), Z0, Z0
+	VUNPCKLPS     Z0, Z27, Z1
+	VADDPS        Z1, Z28, Z28
+	VPERMILPS     $+14, Z1, Z2
+	VADDPS        Z2, Z28, Z28
+	VUNPCKHPS     Z0, Z27, Z1
+	VADDPS        Z1, Z28, Z28
+	VPERMILPS     $+14, Z1, Z2
+	VADDPS        Z2, Z28, Z28
+	VMOVUPS       64(SI), Z0
+	VMOVUPS       Z0, Z27
+	VMOVUPS       64(R12), Z0
+	VMULPS        64(R13), Z0, Z0
+	VUNPCKLPS     Z0, Z27, Z1
+	VADDPS        Z1, Z29, Z29
+	VPERMILPS     $+14, Z1, Z2
+	VADDPS        Z2, Z29, Z29
+	VUNPCKHPS     Z0, Z27, Z1
+	VADDPS        Z1, Z29, Z29
+	VPERMILPS     $+14, Z1, Z2
+	VADDPS        Z2, Z29, Z29
+	VMOVUPS       128(SI), Z0
+	VMOVUPS       Z0, Z27
+	VMOVUPS       128(R12), Z0
+	VMULPS        128(R13), Z0, Z0
+	VUNPCKLPS     Z0, Z27, Z1
+	VADDPS        Z1, Z30, Z30
+	VPERMILPS     $+14, Z1, Z2
+	VADDPS        Z2, Z30, Z30
+	VUNPCKHPS     Z0, Z27, Z1
+	VADDPS        Z1, Z30, Z30
+	VPERMILPS     $+14, Z1, Z2
+	VADDPS        Z2, Z30, Z30
+	VMOVUPS       192(SI), Z0
+	VMOVUPS       Z0, Z27
+	VMOVUPS       192(R12), Z0
+	VMULPS        192(R13), Z0, Z0
+	VUNPCKLPS     Z0, Z27, Z1
+	VADDPS        Z1, Z31, Z31
+	VPERMILPS     $+14, Z1, Z2
+	VADDPS        Z2, Z31, Z31
+	VUNPCKHPS     Z0, Z27, Z1
+	VADDPS        Z1, Z31, Z31
+	VPERMILPS     $+14, Z1, Z2
+	VADDPS        Z2, Z31, Z31
+	VADDPS        Z30, Z28, Z28
+	VADDPS        Z31, Z29, Z29
+	VADDPS        Z29, Z28, Z28
+	VEXTRACTF64X4 $+1, Z28, Y0
+	VADDPS        Y0, Y28, Y28
+	VEXTRACTF32X4 $+1, Y28, X0
+	VADDPS        X0, X28, X28
+	VSHUFF32X4    $+0, Z28, Z28, Z28
+	VPERMILPS     $+0, Z28, Z0
+	VMOVUPS       Z0, 2240(DI)
+	VPERMILPS     $+85, Z28, Z0
+	VMOVUPS       Z0, 2304(DI)
+	VMOVUPS       2240(DI), X0
+	VMULPS.BCST   vectorWords<>+144(SB), X0, X0
+	VBROADCASTSS  X0, Z1
+	VMOVUPS       Z1, 2368(DI)
+	VMOVUPS       2368(DI), X0
+	MOVQ          120(DI), R8
+	MOVQ          mean_rows+16(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2304(DI), X0
+	VMULPS.BCST   vectorWords<>+144(SB), X0, X0
+	VBROADCASTSS  X0, Z1
+	VMOVUPS       Z1, 2432(DI)
+	MOVQ          128(DI), R8
+	SHLQ          $+6, R8
+	MOVQ          x+8(FP), AX
+	LEAQ          (AX)(R8*4), SI
+	VPXORD        Z28, Z28, Z28
+	VMOVUPS       (SI), Z0
+	VSUBPS        2368(DI), Z0, Z0
+	VMULPS        Z0, Z0, Z0
+	VMOVUPS       Z0, Z29
+	VMOVUPS       64(SI), Z0
+	VSUBPS        2368(DI), Z0, Z0
+	VMULPS        Z0, Z0, Z0
+	VMOVUPS       Z0, Z30
+	VMOVUPS       128(SI), Z0
+	VSUBPS        2368(DI), Z0, Z0
+	VMULPS        Z0, Z0, Z0
+	VMOVUPS       Z0, Z31
+	VMOVUPS       192(SI), Z0
+	VSUBPS        2368(DI), Z0, Z0
+	VMULPS        Z0, Z0, Z0
+	VUNPCKLPS     Z30, Z29, Z1
+	VUNPCKLPS     Z0, Z31, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z28, Z28
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z28, Z28
+	VUNPCKHPS     Z30, Z29, Z1
+	VUNPCKHPS     Z0, Z31, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z28, Z28
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z28, Z28
+	VPERMILPS     $+14, Z28, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+1, Z28, Z0
+	VADDPS        Z0, Z28, Z28
+	VEXTRACTF64X4 $+1, Z28, Y0
+	VADDPS        Y0, Y28, Y28
+	VEXTRACTF32X4 $+1, Y28, X0
+	VADDPS        X0, X28, X28
+	VBROADCASTSS  X28, Z28
+	VMOVUPS       Z28, 2496(DI)
+	VMOVUPS       2496(DI), X0
+	VMULPS.BCST   vectorWords<>+144(SB), X0, X0
+	VADDPS.BCST   vectorWords<>+148(SB), X0, X0
+	VSQRTPS       X0, X0
+	VPBROADCASTD  vectorWords<>+56(SB), X1
+	VDIVPS        X0, X1, X0
+	VBROADCASTSS  X0, Z1
+	VMOVUPS       Z1, 2560(DI)
+	VMOVUPS       2560(DI), X0
+	MOVQ          120(DI), R8
+	MOVQ          rstd_rows+24(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	VMOVUPS       2432(DI), X0
+	MOVQ          120(DI), R8
+	MOVQ          m1_rows+48(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	MOVQ          128(DI), R8
+	SHLQ          $+6, R8
+	MOVQ          dy+32(FP), AX
+	LEAQ          (AX)(R8*4), SI
+	MOVQ          gamma+40(FP), R12
+	MOVQ          128(DI), R8
+	SHLQ          $+6, R8
+	MOVQ          x+8(FP), AX
+	LEAQ          (AX)(R8*4), R13
+	VPXORD        Z28, Z28, Z28
+	VMOVUPS       (SI), Z0
+	VMULPS        (R12), Z0, Z0
+	VMOVUPS       (R13), Z1
+	VSUBPS        2368(DI), Z1, Z1
+	VMULPS        2560(DI), Z1, Z1
+	VMULPS        Z1, Z0, Z0
+	VMOVUPS       Z0, Z29
+	VMOVUPS       64(SI), Z0
+	VMULPS        64(R12), Z0, Z0
+	VMOVUPS       64(R13), Z1
+	VSUBPS        2368(DI), Z1, Z1
+	VMULPS        2560(DI), Z1, Z1
+	VMULPS        Z1, Z0, Z0
+	VMOVUPS       Z0, Z30
+	VMOVUPS       128(SI), Z0
+	VMULPS        128(R12), Z0, Z0
+	VMOVUPS       128(R13), Z1
+	VSUBPS        2368(DI), Z1, Z1
+	VMULPS        2560(DI), Z1, Z1
+	VMULPS        Z1, Z0, Z0
+	VMOVUPS       Z0, Z31
+	VMOVUPS       192(SI), Z0
+	VMULPS        192(R12), Z0, Z0
+	VMOVUPS       192(R13), Z1
+	VSUBPS        2368(DI), Z1, Z1
+	VMULPS        2560(DI), Z1, Z1
+	VMULPS        Z1, Z0, Z0
+	VUNPCKLPS     Z30, Z29, Z1
+	VUNPCKLPS     Z0, Z31, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z28, Z28
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z28, Z28
+	VUNPCKHPS     Z30, Z29, Z1
+	VUNPCKHPS     Z0, Z31, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z28, Z28
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z28, Z28
+	VPERMILPS     $+14, Z28, Z0
+	VADDPS        Z0, Z28, Z28
+	VPERMILPS     $+1, Z28, Z0
+	VADDPS        Z0, Z28, Z28
+	VEXTRACTF64X4 $+1, Z28, Y0
+	VADDPS        Y0, Y28, Y28
+	VEXTRACTF32X4 $+1, Y28, X0
+	VADDPS        X0, X28, X28
+	VBROADCASTSS  X28, Z28
+	VMOVUPS       Z28, 2624(DI)
+	VMOVUPS       2624(DI), X0
+	VMULPS.BCST   vectorWords<>+144(SB), X0, X0
+	VBROADCASTSS  X0, Z1
+	VMOVUPS       Z1, 2688(DI)
+	VMOVUPS       2688(DI), X0
+	MOVQ          120(DI), R8
+	MOVQ          m2_rows+56(FP), AX
+	VMOVD         X0, (AX)(R8*4)
+	MOVQ          120(DI), AX
+	INCQ          AX
+	MOVQ          AX, 120(DI)
+	CMPQ          AX, 112(DI)
+	JLT           loop3
+
+end4:
+	MOVQ $+0, R8
+	MOVQ R8, 120(DI)
+	MOVQ 104(DI), R8
+	MOVQ R8, 112(DI)
+	MOVQ 120(DI), AX
+	CMPQ AX, 112(DI)
+	JGE  end6
+
+loop5:
+	MOVQ            96(DI), R8
+	ADDQ            120(DI), R8
+	MOVQ            R8, 128(DI)
+	MOVQ            120(DI), R8
+	MOVQ            mean_rows+16(FP), AX
+	VBROADCASTSS    (AX)(R8*4), X0
+	VBROADCASTSS    X0, Z1
+	VMOVUPS         Z1, 2240(DI)
+	MOVQ            120(DI), R8
+	MOVQ            rstd_rows+24(FP), AX
+	VBROADCASTSS    (AX)(R8*4), X0
+	VBROADCASTSS    X0, Z1
+	VMOVUPS         Z1, 2304(DI)
+	MOVQ            120(DI), R8
+	MOVQ            m1_rows+48(FP), AX
+	VBROADCASTSS    (AX)(R8*4), X0
 	VBROADCASTSS    X0, Z1
 	VMOVUPS         Z1, 2368(DI)
-	VMOVUPS         2304(DI), X0
-	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
+	MOVQ            120(DI), R8
+	MOVQ            m2_rows+56(FP), AX
+	VBROADCASTSS    (AX)(R8*4), X0
 	VBROADCASTSS    X0, Z1
 	VMOVUPS         Z1, 2432(DI)
-	MOVQ            72(DI), R8
+	MOVQ            128(DI), R8
+	MOVQ            R8, AX
+	CDQ
+	IDIVL           24(DI)
+	MOVLQSX         DX, R8
+	MOVQ            R8, 136(DI)
+	MOVQ            128(DI), R8
+	MOVQ            R8, AX
+	CDQ
+	IDIVL           24(DI)
+	MOVLQSX         AX, R8
+	MOVQ            R8, 144(DI)
+	MOVQ            136(DI), R8
 	SHLQ            $+6, R8
-	MOVQ            x+8(FP), AX
-	LEAQ            (AX)(R8*4), SI
-	VPXORD          Z28, Z28, Z28
-	VMOVUPS         (SI), Z0
-	VSUBPS          2368(DI), Z0, Z0
-	VMULPS          Z0, Z0, Z0
-	VMOVUPS         Z0, Z29
-	VMOVUPS         64(SI), Z0
-	VSUBPS          2368(DI), Z0, Z0
-	VMULPS          Z0, Z0, Z0
-	VMOVUPS         Z0, Z30
-	VMOVUPS         128(SI), Z0
-	VSUBPS          2368(DI), Z0, Z0
-	VMULPS          Z0, Z0, Z0
-	VMOVUPS         Z0, Z31
-	VMOVUPS         192(SI), Z0
-	VSUBPS          2368(DI), Z0, Z0
-	VMULPS          Z0, Z0, Z0
-	VUNPCKLPS       Z30, Z29, Z1
-	VUNPCKLPS       Z0, Z31, Z2
-	VUNPCKLPD       Z2, Z1, Z3
-	VADDPS          Z3, Z28, Z28
-	VUNPCKHPD       Z2, Z1, Z1
-	VADDPS          Z1, Z28, Z28
-	VUNPCKHPS       Z30, Z29, Z1
-	VUNPCKHPS       Z0, Z31, Z2
-	VUNPCKLPD       Z2, Z1, Z3
-	VADDPS          Z3, Z28, Z28
-	VUNPCKHPD       Z2, Z1, Z1
-	VADDPS          Z1, Z28, Z28
-	VPERMILPS       $+14, Z28, Z0
-	VADDPS          Z0, Z28, Z28
-	VPERMILPS       $+1, Z28, Z0
-	VADDPS          Z0, Z28, Z28
-	VEXTRACTF64X4   $+1, Z28, Y0
-	VADDPS          Y0, Y28, Y28
-	VEXTRACTF32X4   $+1, Y28, X0
-	VADDPS          X0, X28, X28
-	VBROADCASTSS    X28, Z28
-	VMOVUPS         Z28, 2496(DI)
-	VMOVUPS         2496(DI), X0
-	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
-	VADDPS.BCST     vectorWords<>+148(SB), X0, X0
-	VSQRTPS         X0, X0
-	VPBROADCASTD    vectorWords<>+56(SB), X1
-	VDIVPS          X0, X1, X0
-	VBROADCASTSS    X0, Z1
-	VMOVUPS         Z1, 2560(DI)
-	MOVQ            72(DI), R8
+	MOVQ            R8, AX
+	ANDQ            $+3, AX
+	MOVQ            AX, 160(DI)
+	SHRQ            $+2, R8
+	MOVQ            R8, 152(DI)
+	MOVQ            64(DI), R8
+	MOVQ            144(DI), R9
+	MOVL            R9, R9
+	ADDL            R9, R8
+	MOVL            48(DI), AX
+	MOVL            $0xcd9e8d57, CX
+	MULL            CX
+	XORL            2048(DI), DX
+	XORL            R8, DX
+	XORL            2064(DI), AX
+	MOVQ            AX, 2560(DI)
+	MOVL            56(DI), AX
+	ADDL            $0x000c0000, AX
+	XORL            2056(DI), AX
+	MOVQ            AX, 2496(DI)
+	MOVL            DX, AX
+	MOVL            $0xd2511f53, CX
+	MULL            CX
+	XORL            2072(DI), DX
+	MOVQ            DX, 2624(DI)
+	XORL            2088(DI), AX
+	MOVQ            AX, 2688(DI)
+	MOVQ            128(DI), R8
 	SHLQ            $+6, R8
-	MOVQ            dy+16(FP), AX
+	MOVQ            dy+32(FP), AX
 	LEAQ            (AX)(R8*4), SI
-	MOVQ            gamma+24(FP), R12
-	MOVQ            72(DI), R8
+	MOVQ            gamma+40(FP), R12
+	MOVQ            128(DI), R8
 	SHLQ            $+6, R8
 	MOVQ            x+8(FP), AX
 	LEAQ            (AX)(R8*4), R13
-	VPXORD          Z28, Z28, Z28
-	VMOVUPS         (SI), Z0
-	VMULPS          (R12), Z0, Z0
-	VMOVUPS         (R13), Z1
-	VSUBPS          2368(DI), Z1, Z1
-	VMULPS          2560(DI), Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, Z29
-	VMOVUPS         64(SI), Z0
-	VMULPS          64(R12), Z0, Z0
-	VMOVUPS         64(R13), Z1
-	VSUBPS          2368(DI), Z1, Z1
-	VMULPS          2560(DI), Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, Z30
-	VMOVUPS         128(SI), Z0
-	VMULPS          128(R12), Z0, Z0
-	VMOVUPS         128(R13), Z1
-	VSUBPS          2368(DI), Z1, Z1
-	VMULPS          2560(DI), Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VMOVUPS         Z0, Z31
-	VMOVUPS         192(SI), Z0
-	VMULPS          192(R12), Z0, Z0
-	VMOVUPS         192(R13), Z1
-	VSUBPS          2368(DI), Z1, Z1
-	VMULPS          2560(DI), Z1, Z1
-	VMULPS          Z1, Z0, Z0
-	VUNPCKLPS       Z30, Z29, Z1
-	VUNPCKLPS       Z0, Z31, Z2
-	VUNPCKLPD       Z2, Z1, Z3
-	VADDPS          Z3, Z28, Z28
-	VUNPCKHPD       Z2, Z1, Z1
-	VADDPS          Z1, Z28, Z28
-	VUNPCKHPS       Z30, Z29, Z1
-	VUNPCKHPS       Z0, Z31, Z2
-	VUNPCKLPD       Z2, Z1, Z3
-	VADDPS          Z3, Z28, Z28
-	VUNPCKHPD       Z2, Z1, Z1
-	VADDPS          Z1, Z28, Z28
-	VPERMILPS       $+14, Z28, Z0
-	VADDPS          Z0, Z28, Z28
-	VPERMILPS       $+1, Z28, Z0
-	VADDPS          Z0, Z28, Z28
-	VEXTRACTF64X4   $+1, Z28, Y0
-	VADDPS          Y0, Y28, Y28
-	VEXTRACTF32X4   $+1, Y28, X0
-	VADDPS          X0, X28, X28
-	VBROADCASTSS    X28, Z28
-	VMOVUPS         Z28, 2624(DI)
-	VMOVUPS         2624(DI), X0
-	VMULPS.BCST     vectorWords<>+144(SB), X0, X0
-	VBROADCASTSS    X0, Z1
-	VMOVUPS         Z1, 2688(DI)
-	MOVQ            72(DI), R8
+	MOVQ            t+64(FP), R14
+	MOVQ            128(DI), R8
 	SHLQ            $+6, R8
-	MOVQ            dy+16(FP), AX
-	LEAQ            (AX)(R8*4), SI
-	MOVQ            gamma+24(FP), R12
-	MOVQ            72(DI), R8
-	SHLQ            $+6, R8
-	MOVQ            x+8(FP), AX
-	LEAQ            (AX)(R8*4), R13
-	MOVQ            t+32(FP), R14
-	MOVQ            72(DI), R8
-	SHLQ            $+6, R8
-	MOVQ            y+40(FP), AX
+	MOVQ            y+72(FP), AX
 	LEAQ            (AX)(R8*4), R15
-	MOVQ            $+0, R8
-	MOVQ            bits+64(FP), AX
-	LEAQ            (AX)(R8*4), R8
-	MOVQ            R8, 96(DI)
-	MOVQ            72(DI), R8
+	MOVQ            128(DI), R8
 	SHLQ            $+6, R8
-	MOVQ            y4+72(FP), AX
+	MOVQ            y4+104(FP), AX
 	LEAQ            (AX)(R8*4), R8
-	MOVQ            R8, 104(DI)
-	MOVQ            96(DI), R8
-	MOVQ            104(DI), R9
+	MOVQ            R8, 168(DI)
+	MOVQ            168(DI), R8
+	VPBROADCASTD    152(DI), Z27
+	VPADDD          vectorWideVectors<>+64(SB), Z27, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z27, Z0
+	VMOVSHDUP       Z0, Z1
+	VPXORD.BCST     2496(DI), Z1, Z1
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
+	VMOVSHDUP       Z2, Z3
+	VPXORD.BCST     2560(DI), Z3, Z3
+	VPXORD.BCST     2624(DI), Z0, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPXORD.BCST     2688(DI), Z1, Z1
+	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z6
+	VMOVSHDUP       Z6, Z7
+	VPXORD.BCST     2496(DI), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z8
+	VMOVSHDUP       Z8, Z9
+	VPXORD.BCST     2560(DI), Z9, Z9
+	VPXORD.BCST     2624(DI), Z6, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2080(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPXORD.BCST     2688(DI), Z8, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z5, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2096(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2104(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2096(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2104(DI), Z9, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z3
+	VPTERNLOGD.BCST $+150, 2112(DI), Z1, Z3
+	VPSRLQ          $+32, Z2, Z1
+	VPTERNLOGD.BCST $+150, 2120(DI), Z4, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z9
+	VPTERNLOGD.BCST $+150, 2112(DI), Z8, Z9
+	VPSRLQ          $+32, Z5, Z8
+	VPTERNLOGD.BCST $+150, 2120(DI), Z7, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z4
+	VPTERNLOGD.BCST $+150, 2128(DI), Z0, Z4
+	VPSRLQ          $+32, Z3, Z0
+	VPTERNLOGD.BCST $+150, 2136(DI), Z2, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z7
+	VPTERNLOGD.BCST $+150, 2128(DI), Z6, Z7
+	VPSRLQ          $+32, Z9, Z6
+	VPTERNLOGD.BCST $+150, 2136(DI), Z5, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z2
+	VPTERNLOGD.BCST $+150, 2144(DI), Z1, Z2
+	VPSRLQ          $+32, Z4, Z1
+	VPTERNLOGD.BCST $+150, 2152(DI), Z3, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z5
+	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z5
+	VPSRLQ          $+32, Z7, Z8
+	VPTERNLOGD.BCST $+150, 2152(DI), Z9, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z3
+	VPTERNLOGD.BCST $+150, 2160(DI), Z0, Z3
+	VPSRLQ          $+32, Z2, Z0
+	VPTERNLOGD.BCST $+150, 2168(DI), Z4, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z9
+	VPTERNLOGD.BCST $+150, 2160(DI), Z6, Z9
+	VPSRLQ          $+32, Z5, Z6
+	VPTERNLOGD.BCST $+150, 2168(DI), Z7, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPTERNLOGD.BCST $+150, 2184(DI), Z2, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2176(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPTERNLOGD.BCST $+150, 2184(DI), Z5, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2192(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2200(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2200(DI), Z9, Z6
+	KMOVW           vectorWords<>+120(SB), K6
+	VMOVSLDUP       Z1, K6, Z2
+	VMOVSLDUP       Z4, K6, Z0
+	VPUNPCKLQDQ     Z0, Z2, Z28
+	VPUNPCKHQDQ     Z0, Z2, Z29
+	KMOVW           vectorWords<>+120(SB), K6
+	VMOVSLDUP       Z8, K6, Z5
+	VMOVSLDUP       Z7, K6, Z6
+	VPUNPCKLQDQ     Z6, Z5, Z30
+	VPUNPCKHQDQ     Z6, Z5, Z31
 	VMOVUPS         (SI), Z0
 	VMULPS          (R12), Z0, Z0
-	VSUBPS          2432(DI), Z0, Z0
+	VSUBPS          2368(DI), Z0, Z0
 	VMOVUPS         (R13), Z1
-	VSUBPS          2368(DI), Z1, Z1
-	VMULPS          2560(DI), Z1, Z1
-	VMULPS          2688(DI), Z1, Z1
+	VSUBPS          2240(DI), Z1, Z1
+	VMULPS          2304(DI), Z1, Z1
+	VMULPS          2432(DI), Z1, Z1
 	VSUBPS          Z1, Z0, Z0
-	VMULPS          2560(DI), Z0, Z0
+	VMULPS          2304(DI), Z0, Z0
 	VMOVUPS         Z0, (R14)
 	VMOVUPS         Z0, (R15)
 	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS         (R8), Z1
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z1, K1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
 	VMOVUPS.Z       Z0, K1, Z0
-	VMOVUPS         Z0, (R9)
+	VMOVUPS         Z0, (R8)
 	VMOVUPS         64(SI), Z0
 	VMULPS          64(R12), Z0, Z0
-	VSUBPS          2432(DI), Z0, Z0
+	VSUBPS          2368(DI), Z0, Z0
 	VMOVUPS         64(R13), Z1
-	VSUBPS          2368(DI), Z1, Z1
-	VMULPS          2560(DI), Z1, Z1
-	VMULPS          2688(DI), Z1, Z1
+	VSUBPS          2240(DI), Z1, Z1
+	VMULPS          2304(DI), Z1, Z1
+	VMULPS          2432(DI), Z1, Z1
 	VSUBPS          Z1, Z0, Z0
-	VMULPS          2560(DI), Z0, Z0
+	VMULPS          2304(DI), Z0, Z0
 	VMOVUPS         Z0, 64(R14)
 	VMOVUPS         Z0, 64(R15)
 	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS         64(R8), Z1
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z1, K1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z29, K1
 	VMOVUPS.Z       Z0, K1, Z0
-	VMOVUPS         Z0, 64(R9)
+	VMOVUPS         Z0, 64(R8)
 	VMOVUPS         128(SI), Z0
 	VMULPS          128(R12), Z0, Z0
-	VSUBPS          2432(DI), Z0, Z0
+	VSUBPS          2368(DI), Z0, Z0
 	VMOVUPS         128(R13), Z1
-	VSUBPS          2368(DI), Z1, Z1
-	VMULPS          2560(DI), Z1, Z1
-	VMULPS          2688(DI), Z1, Z1
+	VSUBPS          2240(DI), Z1, Z1
+	VMULPS          2304(DI), Z1, Z1
+	VMULPS          2432(DI), Z1, Z1
 	VSUBPS          Z1, Z0, Z0
-	VMULPS          2560(DI), Z0, Z0
+	VMULPS          2304(DI), Z0, Z0
 	VMOVUPS         Z0, 128(R14)
 	VMOVUPS         Z0, 128(R15)
 	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS         128(R8), Z1
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z1, K1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z30, K1
 	VMOVUPS.Z       Z0, K1, Z0
-	VMOVUPS         Z0, 128(R9)
+	VMOVUPS         Z0, 128(R8)
 	VMOVUPS         192(SI), Z0
 	VMULPS          192(R12), Z0, Z0
-	VSUBPS          2432(DI), Z0, Z0
+	VSUBPS          2368(DI), Z0, Z0
 	VMOVUPS         192(R13), Z1
-	VSUBPS          2368(DI), Z1, Z1
-	VMULPS          2560(DI), Z1, Z1
-	VMULPS          2688(DI), Z1, Z1
+	VSUBPS          2240(DI), Z1, Z1
+	VMULPS          2304(DI), Z1, Z1
+	VMULPS          2432(DI), Z1, Z1
 	VSUBPS          Z1, Z0, Z0
-	VMULPS          2560(DI), Z0, Z0
+	VMULPS          2304(DI), Z0, Z0
 	VMOVUPS         Z0, 192(R14)
 	VMOVUPS         Z0, 192(R15)
 	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
-	VMOVUPS         192(R8), Z1
-	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z1, K1
+	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z31, K1
 	VMOVUPS.Z       Z0, K1, Z0
-	VMOVUPS         Z0, 192(R9)
-	VMOVUPS         2560(DI), X0
-	MOVQ            72(DI), R8
-	MOVQ            y2+48(FP), AX
+	VMOVUPS         Z0, 192(R8)
+	VMOVUPS         2304(DI), X0
+	MOVQ            128(DI), R8
+	MOVQ            y2+80(FP), AX
 	VMOVD           X0, (AX)(R8*4)
-	VMOVUPS         2368(DI), X0
-	MOVQ            72(DI), R8
-	MOVQ            y3+56(FP), AX
+	VMOVUPS         2240(DI), X0
+	MOVQ            128(DI), R8
+	MOVQ            y3+88(FP), AX
 	VMOVD           X0, (AX)(R8*4)
-	MOVQ            72(DI), AX
+	MOVQ            120(DI), AX
 	INCQ            AX
-	MOVQ            AX, 72(DI)
-	CMPQ            AX, 64(DI)
-	JLT             loop1
+	MOVQ            AX, 120(DI)
+	CMPQ            AX, 112(DI)
+	JLT             loop5
+
+end6:
+	MOVQ 88(DI), AX
+	INCQ AX
+	MOVQ AX, 88(DI)
+	CMPQ AX, 80(DI)
+	JLT  loop1
 
 end2:
 	VZEROUPPER
 	RET
 
-// func normGrad64DxDropout3Vector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·normGrad64DxDropout3Vector1AVX2(SB), NOSPLIT, $0-132
+// func normGrad64DxDropout3Vector1AVX2(frame *uint8, x *float32, mean_rows *float32, rstd_rows *float32, dy *float32, gamma *float32, m1_rows *float32, m2_rows *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_strip_from int, r_strip_to int, B int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·normGrad64DxDropout3Vector1AVX2(SB), NOSPLIT, $0-172
 	MOVQ         frame+0(FP), DI
-	MOVQ         r_from+80(FP), AX
+	MOVQ         r_strip_from+112(FP), AX
 	MOVQ         AX, (DI)
-	MOVQ         r_to+88(FP), AX
+	MOVQ         r_strip_to+120(FP), AX
 	MOVQ         AX, 8(DI)
-	MOVQ         T+96(FP), AX
+	MOVQ         B+128(FP), AX
 	MOVQ         AX, 16(DI)
-	MOVL         seed0+104(FP), AX
+	MOVQ         T+136(FP), AX
 	MOVQ         AX, 24(DI)
-	MOVL         seed1+108(FP), AX
+	MOVL         seed0+144(FP), AX
 	MOVQ         AX, 32(DI)
-	MOVL         step+112(FP), AX
+	MOVL         seed1+148(FP), AX
 	MOVQ         AX, 40(DI)
-	MOVQ         layer+120(FP), AX
+	MOVL         step+152(FP), AX
 	MOVQ         AX, 48(DI)
-	MOVL         example+128(FP), AX
+	MOVQ         layer+160(FP), AX
 	MOVQ         AX, 56(DI)
-	MOVQ         24(DI), AX
+	MOVL         example+168(FP), AX
+	MOVQ         AX, 64(DI)
+	MOVQ         32(DI), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2048(DI)
@@ -21005,7 +21394,7 @@ TEXT ·normGrad64DxDropout3Vector1AVX2(SB), NOSPLIT, $0-132
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2624(DI)
 	ADDL         $0x9e3779b9, AX
-	MOVQ         32(DI), AX
+	MOVQ         40(DI), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2080(DI)
@@ -21046,179 +21435,41 @@ TEXT ·normGrad64DxDropout3Vector1AVX2(SB), NOSPLIT, $0-132
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2656(DI)
 	ADDL         $0xbb67ae85, AX
-	MOVQ         (DI), R8
+	MOVQ         16(DI), R8
+	IMULQ        24(DI), R8
 	MOVQ         R8, 72(DI)
+	MOVQ         (DI), R8
+	MOVQ         R8, 88(DI)
 	MOVQ         8(DI), R8
-	MOVQ         R8, 64(DI)
-	MOVQ         72(DI), AX
-	CMPQ         AX, 64(DI)
+	MOVQ         R8, 80(DI)
+	MOVQ         88(DI), AX
+	CMPQ         AX, 80(DI)
 	JGE          end2
 
 loop1:
-	MOVQ         72(DI), R8
-	MOVQ         R8, AX
-	CDQ
-	IDIVL        16(DI)
-	MOVLQSX      DX, R8
-	MOVQ         R8, 80(DI)
-	MOVQ         72(DI), R8
-	MOVQ         R8, AX
-	CDQ
-	IDIVL        16(DI)
-	MOVLQSX      AX, R8
-	MOVQ         R8, 88(DI)
-	MOVQ         $+64, R8
-	MOVQ         R8, 104(DI)
-	MOVQ         80(DI), R8
-	SHLQ         $+6, R8
-	MOVQ         R8, AX
-	ANDQ         $+3, AX
-	MOVQ         AX, 120(DI)
-	SHRQ         $+2, R8
-	MOVQ         R8, 112(DI)
-	MOVQ         56(DI), R8
-	MOVQ         88(DI), R9
-	MOVL         R9, R9
-	ADDL         R9, R8
-	MOVL         40(DI), AX
-	MOVL         $0xcd9e8d57, CX
-	MULL         CX
-	XORL         2048(DI), DX
-	XORL         R8, DX
-	XORL         2112(DI), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VMOVUPS      Y0, 2752(DI)
-	MOVL         48(DI), AX
-	ADDL         $0x000c0000, AX
-	XORL         2080(DI), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VMOVUPS      Y0, 2688(DI)
-	MOVL         DX, AX
-	MOVL         $0xd2511f53, CX
-	MULL         CX
-	XORL         2144(DI), DX
-	VMOVD        DX, X0
-	VPBROADCASTD X0, Y0
-	VMOVUPS      Y0, 2816(DI)
-	XORL         2208(DI), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VMOVUPS      Y0, 2880(DI)
-	VPBROADCASTD 112(DI), Y10
-	VPADDD       vectorVectors<>+992(SB), Y10, Y10
-	MOVQ         120(DI), AX
-	ADDQ         AX, 104(DI)
-	MOVQ         bits+64(FP), SI
-	NEGQ         AX
-	LEAQ         (SI)(AX*4), SI
-	NOTQ         AX
-	MOVQ         AX, 96(DI)
-	XORL         BX, BX
+	MOVQ    88(DI), R8
+	SHLQ    $+4, R8
+	MOVQ    R8, 96(DI)
+	MOVQ    96(DI), R8
+	IMULQ   $-1, R8
+	ADDQ    72(DI), R8
+	MOVQ    $+16, AX
+	CMPQ    R8, AX
+	CMOVQGT AX, R8
+	MOVQ    R8, 104(DI)
+	MOVQ    $+0, R8
+	MOVQ    R8, 120(DI)
+	MOVQ    104(DI), R8
+	MOVQ    R8, 112(DI)
+	MOVQ    120(DI), AX
+	CMPQ    AX, 112(DI)
+	JGE     end4
 
-words3:
-	VPMULUDQ     vectorVectors<>+928(SB), Y10, Y0
-	VMOVSHDUP    Y0, Y1
-	VPXOR        2688(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
-	VMOVSHDUP    Y2, Y3
-	VPXOR        2752(DI), Y3, Y3
-	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y4
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y5
-	VMOVSHDUP    Y5, Y6
-	VPXOR        Y2, Y6, Y6
-	VPXOR        2176(DI), Y6, Y6
-	VPSRLQ       $+32, Y4, Y7
-	VPXOR        2880(DI), Y7, Y7
-	VPADDD       vectorVectors<>+1024(SB), Y10, Y10
-	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
-	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
-	VMOVSHDUP    Y3, Y0
-	VPXOR        Y5, Y0, Y0
-	VPXOR        2240(DI), Y0, Y0
-	VPSRLQ       $+32, Y1, Y2
-	VPXOR        Y4, Y2, Y2
-	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     vectorVectors<>+928(SB), Y0, Y6
-	VPMULUDQ     vectorVectors<>+960(SB), Y2, Y7
-	VMOVSHDUP    Y7, Y5
-	VPXOR        Y3, Y5, Y5
-	VPXOR        2304(DI), Y5, Y5
-	VPSRLQ       $+32, Y6, Y4
-	VPXOR        Y1, Y4, Y4
-	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     vectorVectors<>+928(SB), Y5, Y0
-	VPMULUDQ     vectorVectors<>+960(SB), Y4, Y2
-	VMOVSHDUP    Y2, Y3
-	VPXOR        Y7, Y3, Y3
-	VPXOR        2368(DI), Y3, Y3
-	VPSRLQ       $+32, Y0, Y1
-	VPXOR        Y6, Y1, Y1
-	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y5
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y4
-	VMOVSHDUP    Y4, Y7
-	VPXOR        Y2, Y7, Y7
-	VPXOR        2432(DI), Y7, Y7
-	VPSRLQ       $+32, Y5, Y6
-	VPXOR        Y0, Y6, Y6
-	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y3
-	VPMULUDQ     vectorVectors<>+960(SB), Y6, Y1
-	VMOVSHDUP    Y1, Y2
-	VPXOR        Y4, Y2, Y2
-	VPXOR        2496(DI), Y2, Y2
-	VPSRLQ       $+32, Y3, Y0
-	VPXOR        Y5, Y0, Y0
-	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y7
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y6
-	VMOVSHDUP    Y6, Y4
-	VPXOR        Y1, Y4, Y4
-	VPXOR        2560(DI), Y4, Y4
-	VPSRLQ       $+32, Y7, Y5
-	VPXOR        Y3, Y5, Y5
-	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y2
-	VPMULUDQ     vectorVectors<>+960(SB), Y5, Y0
-	VMOVSHDUP    Y0, Y1
-	VPXOR        Y6, Y1, Y1
-	VPXOR        2624(DI), Y1, Y1
-	VPSRLQ       $+32, Y2, Y3
-	VPXOR        Y7, Y3, Y3
-	VPXOR        2656(DI), Y3, Y3
-	VPSLLQ       $+32, Y0, Y0
-	VPBLENDD     $+170, Y0, Y1, Y1
-	VPSLLQ       $+32, Y2, Y2
-	VPBLENDD     $+170, Y2, Y3, Y3
-	VPUNPCKLQDQ  Y3, Y1, Y8
-	VPUNPCKHQDQ  Y3, Y1, Y9
-	LEAQ         (BX), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 96(DI), Y1
-	VPCMPGTD     Y1, Y0, Y1
-	VPBROADCASTD 104(DI), Y2
-	VPCMPGTD     Y0, Y2, Y2
-	VPAND        Y1, Y2, Y1
-	VMASKMOVPS   Y8, Y1, (SI)(BX*4)
-	LEAQ         8(BX), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Y0
-	VPADDD       vectorWideVectors<>+0(SB), Y0, Y0
-	VPBROADCASTD 96(DI), Y1
-	VPCMPGTD     Y1, Y0, Y1
-	VPBROADCASTD 104(DI), Y2
-	VPCMPGTD     Y0, Y2, Y2
-	VPAND        Y1, Y2, Y1
-	VMASKMOVPS   Y9, Y1, 32(SI)(BX*4)
-	ADDQ         $+16, BX
-	CMPQ         BX, 104(DI)
-	JLT          words3
-	MOVQ         72(DI), R8
+loop3:
+	MOVQ         96(DI), R8
+	ADDQ         120(DI), R8
+	MOVQ         R8, 128(DI)
+	MOVQ         128(DI), R8
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
@@ -21275,7 +21526,11 @@ words3:
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2752(DI)
-	MOVQ         72(DI), R8
+	VMOVUPS      2752(DI), X0
+	MOVQ         120(DI), R8
+	MOVQ         mean_rows+16(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         128(DI), R8
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), SI
@@ -21352,11 +21607,15 @@ words3:
 	VDIVPS       X0, X1, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 2880(DI)
-	MOVQ         72(DI), R8
+	VMOVUPS      2880(DI), X0
+	MOVQ         120(DI), R8
+	MOVQ         rstd_rows+24(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         128(DI), R8
 	SHLQ         $+6, R8
-	MOVQ         dy+16(FP), AX
+	MOVQ         dy+32(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         gamma+24(FP), R12
+	MOVQ         gamma+40(FP), R12
 	VPXOR        Y10, Y10, Y10
 	VPXOR        Y11, Y11, Y11
 	VMOVUPS      (SI), Y0
@@ -21418,12 +21677,16 @@ words3:
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 3008(DI)
-	MOVQ         72(DI), R8
+	VMOVUPS      3008(DI), X0
+	MOVQ         120(DI), R8
+	MOVQ         m1_rows+48(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         128(DI), R8
 	SHLQ         $+6, R8
-	MOVQ         dy+16(FP), AX
+	MOVQ         dy+32(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         gamma+24(FP), R12
-	MOVQ         72(DI), R8
+	MOVQ         gamma+40(FP), R12
+	MOVQ         128(DI), R8
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), R13
@@ -21520,68 +21783,368 @@ words3:
 	VMULPS       vectorVectors<>+1280(SB), X0, X0
 	VBROADCASTSS X0, Y1
 	VMOVUPS      Y1, 3136(DI)
-	MOVQ         72(DI), R8
+	VMOVUPS      3136(DI), X0
+	MOVQ         120(DI), R8
+	MOVQ         m2_rows+56(FP), AX
+	VMOVD        X0, (AX)(R8*4)
+	MOVQ         120(DI), AX
+	INCQ         AX
+	MOVQ         AX, 120(DI)
+	CMPQ         AX, 112(DI)
+	JLT          loop3
+
+end4:
+	MOVQ $+0, R8
+	MOVQ R8, 120(DI)
+	MOVQ 104(DI), R8
+	MOVQ R8, 112(DI)
+	MOVQ 120(DI), AX
+	CMPQ AX, 112(DI)
+	JGE  end6
+
+loop5:
+	MOVQ         96(DI), R8
+	ADDQ         120(DI), R8
+	MOVQ         R8, 128(DI)
+	MOVQ         120(DI), R8
+	MOVQ         mean_rows+16(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2688(DI)
+	MOVQ         120(DI), R8
+	MOVQ         rstd_rows+24(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2752(DI)
+	MOVQ         120(DI), R8
+	MOVQ         m1_rows+48(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2816(DI)
+	MOVQ         120(DI), R8
+	MOVQ         m2_rows+56(FP), AX
+	VBROADCASTSS (AX)(R8*4), X0
+	VBROADCASTSS X0, Y1
+	VMOVUPS      Y1, 2880(DI)
+	MOVQ         128(DI), R8
+	MOVQ         R8, AX
+	CDQ
+	IDIVL        24(DI)
+	MOVLQSX      DX, R8
+	MOVQ         R8, 136(DI)
+	MOVQ         128(DI), R8
+	MOVQ         R8, AX
+	CDQ
+	IDIVL        24(DI)
+	MOVLQSX      AX, R8
+	MOVQ         R8, 144(DI)
+	MOVQ         136(DI), R8
 	SHLQ         $+6, R8
-	MOVQ         dy+16(FP), AX
+	MOVQ         R8, AX
+	ANDQ         $+3, AX
+	MOVQ         AX, 160(DI)
+	SHRQ         $+2, R8
+	MOVQ         R8, 152(DI)
+	MOVQ         64(DI), R8
+	MOVQ         144(DI), R9
+	MOVL         R9, R9
+	ADDL         R9, R8
+	MOVL         48(DI), AX
+	MOVL         $0xcd9e8d57, CX
+	MULL         CX
+	XORL         2048(DI), DX
+	XORL         R8, DX
+	XORL         2112(DI), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VMOVUPS      Y0, 3008(DI)
+	MOVL         56(DI), AX
+	ADDL         $0x000c0000, AX
+	XORL         2080(DI), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VMOVUPS      Y0, 2944(DI)
+	MOVL         DX, AX
+	MOVL         $0xd2511f53, CX
+	MULL         CX
+	XORL         2144(DI), DX
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Y0
+	VMOVUPS      Y0, 3072(DI)
+	XORL         2208(DI), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VMOVUPS      Y0, 3136(DI)
+	MOVQ         128(DI), R8
+	SHLQ         $+6, R8
+	MOVQ         dy+32(FP), AX
 	LEAQ         (AX)(R8*4), SI
-	MOVQ         gamma+24(FP), R12
-	MOVQ         72(DI), R8
+	MOVQ         gamma+40(FP), R12
+	MOVQ         128(DI), R8
 	SHLQ         $+6, R8
 	MOVQ         x+8(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	MOVQ         t+32(FP), R14
-	MOVQ         72(DI), R8
+	MOVQ         t+64(FP), R14
+	MOVQ         128(DI), R8
 	SHLQ         $+6, R8
-	MOVQ         y+40(FP), AX
+	MOVQ         y+72(FP), AX
 	LEAQ         (AX)(R8*4), R15
-	MOVQ         $+0, R8
-	MOVQ         bits+64(FP), AX
-	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 96(DI)
-	MOVQ         72(DI), R8
+	MOVQ         128(DI), R8
 	SHLQ         $+6, R8
-	MOVQ         y4+72(FP), AX
+	MOVQ         y4+104(FP), AX
 	LEAQ         (AX)(R8*4), R8
-	MOVQ         R8, 104(DI)
-	MOVQ         96(DI), R8
-	MOVQ         104(DI), R9
+	MOVQ         R8, 168(DI)
+	MOVQ         168(DI), R8
+	VPBROADCASTD 152(DI), Y10
+	VPADDD       vectorVectors<>+992(SB), Y10, Y10
 	XORL         BX, BX
 
-loop4:
-	VMOVUPS  (SI)(BX*4), Y0
-	VMULPS   (R12)(BX*4), Y0, Y0
-	VSUBPS   3008(DI), Y0, Y0
-	VMOVUPS  (R13)(BX*4), Y1
-	VSUBPS   2752(DI), Y1, Y1
-	VMULPS   2880(DI), Y1, Y1
-	VMULPS   3136(DI), Y1, Y1
-	VSUBPS   Y1, Y0, Y0
-	VMULPS   2880(DI), Y0, Y0
-	VMOVUPS  Y0, (R14)(BX*4)
-	VMOVUPS  Y0, (R15)(BX*4)
-	VMOVUPS  (R8)(BX*4), Y1
-	VPXOR    vectorVectors<>+1056(SB), Y1, Y1
-	VMOVUPS  vectorVectors<>+1088(SB), Y2
-	VPCMPGTD Y1, Y2, Y1
-	VMULPS   vectorVectors<>+1152(SB), Y0, Y0
-	VANDNPS  Y0, Y1, Y0
-	VMOVUPS  Y0, (R9)(BX*4)
-	ADDQ     $+8, BX
-	CMPQ     BX, $+64
-	JLT      loop4
-	VMOVUPS  2880(DI), X0
-	MOVQ     72(DI), R8
-	MOVQ     y2+48(FP), AX
-	VMOVD    X0, (AX)(R8*4)
-	VMOVUPS  2752(DI), X0
-	MOVQ     72(DI), R8
-	MOVQ     y3+56(FP), AX
-	VMOVD    X0, (AX)(R8*4)
-	MOVQ     72(DI), AX
-	INCQ     AX
-	MOVQ     AX, 72(DI)
-	CMPQ     AX, 64(DI)
-	JLT      loop1
+loop7:
+	VPMULUDQ    vectorVectors<>+928(SB), Y10, Y0
+	VMOVSHDUP   Y0, Y1
+	VPXOR       2944(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y2
+	VMOVSHDUP   Y2, Y3
+	VPXOR       3008(DI), Y3, Y3
+	VPXOR       3072(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y4
+	VPXOR       Y2, Y4, Y4
+	VPXOR       2176(DI), Y4, Y4
+	VPSRLQ      $+32, Y3, Y1
+	VPXOR       3136(DI), Y1, Y1
+	VPADDD      vectorVectors<>+1024(SB), Y10, Y5
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       2944(DI), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y7, Y8
+	VMOVSHDUP   Y8, Y9
+	VPXOR       3008(DI), Y9, Y9
+	VPXOR       3072(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       Y8, Y7, Y7
+	VPXOR       2176(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y8
+	VPXOR       3136(DI), Y8, Y8
+	VPADDD      vectorVectors<>+1024(SB), Y5, Y10
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y2
+	VPXOR       Y0, Y2, Y2
+	VPXOR       2240(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y0
+	VPXOR       Y3, Y0, Y0
+	VPXOR       2272(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y5
+	VPXOR       Y6, Y5, Y5
+	VPXOR       2240(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y6
+	VPXOR       Y9, Y6, Y6
+	VPXOR       2272(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y3
+	VPXOR       Y1, Y3, Y3
+	VPXOR       2304(DI), Y3, Y3
+	VPSRLQ      $+32, Y2, Y1
+	VPXOR       Y4, Y1, Y1
+	VPXOR       2336(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y5
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y9
+	VPXOR       Y8, Y9, Y9
+	VPXOR       2304(DI), Y9, Y9
+	VPSRLQ      $+32, Y5, Y8
+	VPXOR       Y7, Y8, Y8
+	VPXOR       2336(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y4
+	VPXOR       Y0, Y4, Y4
+	VPXOR       2368(DI), Y4, Y4
+	VPSRLQ      $+32, Y3, Y0
+	VPXOR       Y2, Y0, Y0
+	VPXOR       2400(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y7
+	VPXOR       Y6, Y7, Y7
+	VPXOR       2368(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y6
+	VPXOR       Y5, Y6, Y6
+	VPXOR       2400(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y2
+	VPXOR       Y1, Y2, Y2
+	VPXOR       2432(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y1
+	VPXOR       Y3, Y1, Y1
+	VPXOR       2464(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y5
+	VPXOR       Y8, Y5, Y5
+	VPXOR       2432(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y8
+	VPXOR       Y9, Y8, Y8
+	VPXOR       2464(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y3
+	VPXOR       Y0, Y3, Y3
+	VPXOR       2496(DI), Y3, Y3
+	VPSRLQ      $+32, Y2, Y0
+	VPXOR       Y4, Y0, Y0
+	VPXOR       2528(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y5
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y9
+	VPXOR       Y6, Y9, Y9
+	VPXOR       2496(DI), Y9, Y9
+	VPSRLQ      $+32, Y5, Y6
+	VPXOR       Y7, Y6, Y6
+	VPXOR       2528(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y4
+	VPXOR       Y1, Y4, Y4
+	VPXOR       2560(DI), Y4, Y4
+	VPSRLQ      $+32, Y3, Y1
+	VPXOR       Y2, Y1, Y1
+	VPXOR       2592(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       Y8, Y7, Y7
+	VPXOR       2560(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y8
+	VPXOR       Y5, Y8, Y8
+	VPXOR       2592(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y2
+	VPXOR       Y0, Y2, Y2
+	VPXOR       2624(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y0
+	VPXOR       Y3, Y0, Y0
+	VPXOR       2656(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y5
+	VPXOR       Y6, Y5, Y5
+	VPXOR       2624(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y6
+	VPXOR       Y9, Y6, Y6
+	VPXOR       2656(DI), Y6, Y6
+	VPSLLQ      $+32, Y1, Y1
+	VPBLENDD    $+170, Y1, Y2, Y2
+	VPSLLQ      $+32, Y4, Y4
+	VPBLENDD    $+170, Y4, Y0, Y0
+	VPUNPCKLQDQ Y0, Y2, Y11
+	VPUNPCKHQDQ Y0, Y2, Y12
+	VPSLLQ      $+32, Y8, Y8
+	VPBLENDD    $+170, Y8, Y5, Y5
+	VPSLLQ      $+32, Y7, Y7
+	VPBLENDD    $+170, Y7, Y6, Y6
+	VPUNPCKLQDQ Y6, Y5, Y13
+	VPUNPCKHQDQ Y6, Y5, Y14
+	VMOVUPS     (SI)(BX*4), Y0
+	VMULPS      (R12)(BX*4), Y0, Y0
+	VSUBPS      2816(DI), Y0, Y0
+	VMOVUPS     (R13)(BX*4), Y1
+	VSUBPS      2688(DI), Y1, Y1
+	VMULPS      2752(DI), Y1, Y1
+	VMULPS      2880(DI), Y1, Y1
+	VSUBPS      Y1, Y0, Y0
+	VMULPS      2752(DI), Y0, Y0
+	VMOVUPS     Y0, (R14)(BX*4)
+	VMOVUPS     Y0, (R15)(BX*4)
+	VPXOR       vectorVectors<>+1056(SB), Y11, Y1
+	VMOVUPS     vectorVectors<>+1088(SB), Y2
+	VPCMPGTD    Y1, Y2, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y0, Y0
+	VANDNPS     Y0, Y1, Y0
+	VMOVUPS     Y0, (R8)(BX*4)
+	VMOVUPS     32(SI)(BX*4), Y0
+	VMULPS      32(R12)(BX*4), Y0, Y0
+	VSUBPS      2816(DI), Y0, Y0
+	VMOVUPS     32(R13)(BX*4), Y1
+	VSUBPS      2688(DI), Y1, Y1
+	VMULPS      2752(DI), Y1, Y1
+	VMULPS      2880(DI), Y1, Y1
+	VSUBPS      Y1, Y0, Y0
+	VMULPS      2752(DI), Y0, Y0
+	VMOVUPS     Y0, 32(R14)(BX*4)
+	VMOVUPS     Y0, 32(R15)(BX*4)
+	VPXOR       vectorVectors<>+1056(SB), Y12, Y1
+	VMOVUPS     vectorVectors<>+1088(SB), Y2
+	VPCMPGTD    Y1, Y2, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y0, Y0
+	VANDNPS     Y0, Y1, Y0
+	VMOVUPS     Y0, 32(R8)(BX*4)
+	VMOVUPS     64(SI)(BX*4), Y0
+	VMULPS      64(R12)(BX*4), Y0, Y0
+	VSUBPS      2816(DI), Y0, Y0
+	VMOVUPS     64(R13)(BX*4), Y1
+	VSUBPS      2688(DI), Y1, Y1
+	VMULPS      2752(DI), Y1, Y1
+	VMULPS      2880(DI), Y1, Y1
+	VSUBPS      Y1, Y0, Y0
+	VMULPS      2752(DI), Y0, Y0
+	VMOVUPS     Y0, 64(R14)(BX*4)
+	VMOVUPS     Y0, 64(R15)(BX*4)
+	VPXOR       vectorVectors<>+1056(SB), Y13, Y1
+	VMOVUPS     vectorVectors<>+1088(SB), Y2
+	VPCMPGTD    Y1, Y2, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y0, Y0
+	VANDNPS     Y0, Y1, Y0
+	VMOVUPS     Y0, 64(R8)(BX*4)
+	VMOVUPS     96(SI)(BX*4), Y0
+	VMULPS      96(R12)(BX*4), Y0, Y0
+	VSUBPS      2816(DI), Y0, Y0
+	VMOVUPS     96(R13)(BX*4), Y1
+	VSUBPS      2688(DI), Y1, Y1
+	VMULPS      2752(DI), Y1, Y1
+	VMULPS      2880(DI), Y1, Y1
+	VSUBPS      Y1, Y0, Y0
+	VMULPS      2752(DI), Y0, Y0
+	VMOVUPS     Y0, 96(R14)(BX*4)
+	VMOVUPS     Y0, 96(R15)(BX*4)
+	VPXOR       vectorVectors<>+1056(SB), Y14, Y1
+	VMOVUPS     vectorVectors<>+1088(SB), Y2
+	VPCMPGTD    Y1, Y2, Y1
+	VMULPS      vectorVectors<>+1152(SB), Y0, Y0
+	VANDNPS     Y0, Y1, Y0
+	VMOVUPS     Y0, 96(R8)(BX*4)
+	ADDQ        $+32, BX
+	CMPQ        BX, $+64
+	JLT         loop7
+	VMOVUPS     2752(DI), X0
+	MOVQ        128(DI), R8
+	MOVQ        y2+80(FP), AX
+	VMOVD       X0, (AX)(R8*4)
+	VMOVUPS     2688(DI), X0
+	MOVQ        128(DI), R8
+	MOVQ        y3+88(FP), AX
+	VMOVD       X0, (AX)(R8*4)
+	MOVQ        120(DI), AX
+	INCQ        AX
+	MOVQ        AX, 120(DI)
+	CMPQ        AX, 112(DI)
+	JLT         loop5
+
+end6:
+	MOVQ 88(DI), AX
+	INCQ AX
+	MOVQ AX, 88(DI)
+	CMPQ AX, 80(DI)
+	JLT  loop1
 
 end2:
 	VZEROUPPER
@@ -21755,146 +22318,146 @@ loop3:
 	LEAQ          (AX)(R8*4), R8
 	MOVQ          R8, 216(DI)
 	MOVQ          216(DI), R8
-	VPXORD        Z30, Z30, Z30
-	VPXORD        Z28, Z28, Z28
+	VPXORD        Z31, Z31, Z31
+	VPXORD        Z27, Z27, Z27
 	VPXORD        Z26, Z26, Z26
-	VPXORD        Z24, Z24, Z24
-	VPXORD        Z22, Z22, Z22
-	VPXORD        Z20, Z20, Z20
-	VPXORD        Z18, Z18, Z18
-	VPXORD        Z16, Z16, Z16
+	VPXORD        Z25, Z25, Z25
 	VMOVUPS       (SI), Z0
 	VMULPS        (R12), Z0, Z1
-	VMOVUPS       Z1, Z31
+	VMOVUPS       Z1, Z28
 	VMULPS        (R13), Z0, Z0
 	VMOVUPS       Z0, Z29
 	VMOVUPS       (R14), Z0
 	VMULPS        (R15), Z0, Z1
-	VMOVUPS       Z1, Z27
+	VMOVUPS       Z1, Z30
 	VMULPS        (R8), Z0, Z0
-	VMOVUPS       Z0, Z25
+	VUNPCKLPS     Z29, Z28, Z1
+	VUNPCKLPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z31, Z31
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z31, Z31
+	VUNPCKHPS     Z29, Z28, Z1
+	VUNPCKHPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z31, Z31
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z31, Z31
 	VMOVUPS       64(SI), Z0
 	VMULPS        64(R12), Z0, Z1
-	VMOVUPS       Z1, Z23
+	VMOVUPS       Z1, Z28
 	VMULPS        64(R13), Z0, Z0
-	VMOVUPS       Z0, Z21
+	VMOVUPS       Z0, Z29
 	VMOVUPS       64(R14), Z0
 	VMULPS        64(R15), Z0, Z1
-	VMOVUPS       Z1, Z19
+	VMOVUPS       Z1, Z30
 	VMULPS        64(R8), Z0, Z0
-	VMOVUPS       Z0, Z17
+	VUNPCKLPS     Z29, Z28, Z1
+	VUNPCKLPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z27, Z27
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z27, Z27
+	VUNPCKHPS     Z29, Z28, Z1
+	VUNPCKHPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z27, Z27
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z27, Z27
+	VMOVUPS       128(SI), Z0
+	VMULPS        128(R12), Z0, Z1
+	VMOVUPS       Z1, Z28
+	VMULPS        128(R13), Z0, Z0
+	VMOVUPS       Z0, Z29
+	VMOVUPS       128(R14), Z0
+	VMULPS        128(R15), Z0, Z1
+	VMOVUPS       Z1, Z30
+	VMULPS        128(R8), Z0, Z0
+	VUNPCKLPS     Z29, Z28, Z1
+	VUNPCKLPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z26, Z26
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z26, Z26
+	VUNPCKHPS     Z29, Z28, Z1
+	VUNPCKHPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z26, Z26
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z26, Z26
+	VMOVUPS       192(SI), Z0
+	VMULPS        192(R12), Z0, Z1
+	VMOVUPS       Z1, Z28
+	VMULPS        192(R13), Z0, Z0
+	VMOVUPS       Z0, Z29
+	VMOVUPS       192(R14), Z0
+	VMULPS        192(R15), Z0, Z1
+	VMOVUPS       Z1, Z30
+	VMULPS        192(R8), Z0, Z0
+	VUNPCKLPS     Z29, Z28, Z1
+	VUNPCKLPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z25, Z25
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z25, Z25
+	VUNPCKHPS     Z29, Z28, Z1
+	VUNPCKHPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z25, Z25
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z25, Z25
+	VEXTRACTF64X4 $+1, Z31, Y0
+	VADDPS        Y0, Y31, Y31
+	VEXTRACTF32X4 $+1, Y31, X0
+	VADDPS        X0, X31, X31
+	VSHUFF32X4    $+0, Z31, Z31, Z31
 	VPERMILPS     $+0, Z31, Z0
-	VADDPS        Z0, Z30, Z30
+	VMOVUPS       Z0, 2240(DI)
 	VPERMILPS     $+85, Z31, Z0
-	VADDPS        Z0, Z30, Z30
+	VMOVUPS       Z0, 2304(DI)
 	VPERMILPS     $+170, Z31, Z0
-	VADDPS        Z0, Z30, Z30
+	VMOVUPS       Z0, 2368(DI)
 	VPERMILPS     $+255, Z31, Z0
-	VADDPS        Z0, Z30, Z30
-	VPERMILPS     $+0, Z29, Z0
-	VADDPS        Z0, Z28, Z28
-	VPERMILPS     $+85, Z29, Z0
-	VADDPS        Z0, Z28, Z28
-	VPERMILPS     $+170, Z29, Z0
-	VADDPS        Z0, Z28, Z28
-	VPERMILPS     $+255, Z29, Z0
-	VADDPS        Z0, Z28, Z28
+	VMOVUPS       Z0, 2432(DI)
+	VEXTRACTF64X4 $+1, Z27, Y0
+	VADDPS        Y0, Y27, Y27
+	VEXTRACTF32X4 $+1, Y27, X0
+	VADDPS        X0, X27, X27
+	VSHUFF32X4    $+0, Z27, Z27, Z27
 	VPERMILPS     $+0, Z27, Z0
-	VADDPS        Z0, Z26, Z26
+	VMOVUPS       Z0, 2496(DI)
 	VPERMILPS     $+85, Z27, Z0
-	VADDPS        Z0, Z26, Z26
+	VMOVUPS       Z0, 2560(DI)
 	VPERMILPS     $+170, Z27, Z0
-	VADDPS        Z0, Z26, Z26
+	VMOVUPS       Z0, 2624(DI)
 	VPERMILPS     $+255, Z27, Z0
-	VADDPS        Z0, Z26, Z26
-	VPERMILPS     $+0, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+85, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+170, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+255, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+0, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+85, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+170, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+255, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+0, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+85, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+170, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+255, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+0, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+85, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+170, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+255, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+0, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VPERMILPS     $+85, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VPERMILPS     $+170, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VPERMILPS     $+255, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VEXTRACTF64X4 $+1, Z30, Y0
-	VADDPS        Y0, Y30, Y30
-	VEXTRACTF32X4 $+1, Y30, X0
-	VADDPS        X0, X30, X30
-	VBROADCASTSS  X30, Z30
-	VMOVUPS       Z30, 2240(DI)
-	VEXTRACTF64X4 $+1, Z28, Y0
-	VADDPS        Y0, Y28, Y28
-	VEXTRACTF32X4 $+1, Y28, X0
-	VADDPS        X0, X28, X28
-	VBROADCASTSS  X28, Z28
-	VMOVUPS       Z28, 2304(DI)
+	VMOVUPS       Z0, 2688(DI)
 	VEXTRACTF64X4 $+1, Z26, Y0
 	VADDPS        Y0, Y26, Y26
 	VEXTRACTF32X4 $+1, Y26, X0
 	VADDPS        X0, X26, X26
-	VBROADCASTSS  X26, Z26
-	VMOVUPS       Z26, 2368(DI)
-	VEXTRACTF64X4 $+1, Z24, Y0
-	VADDPS        Y0, Y24, Y24
-	VEXTRACTF32X4 $+1, Y24, X0
-	VADDPS        X0, X24, X24
-	VBROADCASTSS  X24, Z24
-	VMOVUPS       Z24, 2432(DI)
-	VEXTRACTF64X4 $+1, Z22, Y0
-	VADDPS        Y0, Y22, Y22
-	VEXTRACTF32X4 $+1, Y22, X0
-	VADDPS        X0, X22, X22
-	VBROADCASTSS  X22, Z22
-	VMOVUPS       Z22, 2496(DI)
-	VEXTRACTF64X4 $+1, Z20, Y0
-	VADDPS        Y0, Y20, Y20
-	VEXTRACTF32X4 $+1, Y20, X0
-	VADDPS        X0, X20, X20
-	VBROADCASTSS  X20, Z20
-	VMOVUPS       Z20, 2560(DI)
-	VEXTRACTF64X4 $+1, Z18, Y0
-	VADDPS        Y0, Y18, Y18
-	VEXTRACTF32X4 $+1, Y18, X0
-	VADDPS        X0, X18, X18
-	VBROADCASTSS  X18, Z18
-	VMOVUPS       Z18, 2624(DI)
-	VEXTRACTF64X4 $+1, Z16, Y0
-	VADDPS        Y0, Y16, Y16
-	VEXTRACTF32X4 $+1, Y16, X0
-	VADDPS        X0, X16, X16
-	VBROADCASTSS  X16, Z16
-	VMOVUPS       Z16, 2688(DI)
+	VSHUFF32X4    $+0, Z26, Z26, Z26
+	VPERMILPS     $+0, Z26, Z0
+	VMOVUPS       Z0, 2752(DI)
+	VPERMILPS     $+85, Z26, Z0
+	VMOVUPS       Z0, 2816(DI)
+	VPERMILPS     $+170, Z26, Z0
+	VMOVUPS       Z0, 2880(DI)
+	VPERMILPS     $+255, Z26, Z0
+	VMOVUPS       Z0, 2944(DI)
+	VEXTRACTF64X4 $+1, Z25, Y0
+	VADDPS        Y0, Y25, Y25
+	VEXTRACTF32X4 $+1, Y25, X0
+	VADDPS        X0, X25, X25
+	VSHUFF32X4    $+0, Z25, Z25, Z25
+	VPERMILPS     $+0, Z25, Z0
+	VMOVUPS       Z0, 3008(DI)
+	VPERMILPS     $+85, Z25, Z0
+	VMOVUPS       Z0, 3072(DI)
+	VPERMILPS     $+170, Z25, Z0
+	VMOVUPS       Z0, 3136(DI)
+	VPERMILPS     $+255, Z25, Z0
+	VMOVUPS       Z0, 3200(DI)
 	VMOVUPS       2240(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          160(DI), R8
@@ -21935,166 +22498,6 @@ loop3:
 	ADDQ          208(DI), R8
 	MOVQ          ds+48(FP), AX
 	VMOVD         X0, (AX)(R8*4)
-	MOVQ          184(DI), R8
-	MOVQ          q+8(FP), AX
-	LEAQ          (AX)(R8*4), SI
-	MOVQ          192(DI), R8
-	MOVQ          k+16(FP), AX
-	LEAQ          (AX)(R8*4), R12
-	MOVQ          200(DI), R8
-	MOVQ          k+16(FP), AX
-	LEAQ          (AX)(R8*4), R13
-	MOVQ          184(DI), R8
-	MOVQ          dout+32(FP), AX
-	LEAQ          (AX)(R8*4), R14
-	MOVQ          192(DI), R8
-	MOVQ          v+40(FP), AX
-	LEAQ          (AX)(R8*4), R15
-	MOVQ          200(DI), R8
-	MOVQ          v+40(FP), AX
-	LEAQ          (AX)(R8*4), R8
-	MOVQ          R8, 216(DI)
-	MOVQ          216(DI), R8
-	VPXORD        Z30, Z30, Z30
-	VPXORD        Z28, Z28, Z28
-	VPXORD        Z26, Z26, Z26
-	VPXORD        Z24, Z24, Z24
-	VPXORD        Z22, Z22, Z22
-	VPXORD        Z20, Z20, Z20
-	VPXORD        Z18, Z18, Z18
-	VPXORD        Z16, Z16, Z16
-	VMOVUPS       128(SI), Z0
-	VMULPS        128(R12), Z0, Z1
-	VMOVUPS       Z1, Z31
-	VMULPS        128(R13), Z0, Z0
-	VMOVUPS       Z0, Z29
-	VMOVUPS       128(R14), Z0
-	VMULPS        128(R15), Z0, Z1
-	VMOVUPS       Z1, Z27
-	VMULPS        128(R8), Z0, Z0
-	VMOVUPS       Z0, Z25
-	VMOVUPS       192(SI), Z0
-	VMULPS        192(R12), Z0, Z1
-	VMOVUPS       Z1, Z23
-	VMULPS        192(R13), Z0, Z0
-	VMOVUPS       Z0, Z21
-	VMOVUPS       192(R14), Z0
-	VMULPS        192(R15), Z0, Z1
-	VMOVUPS       Z1, Z19
-	VMULPS        192(R8), Z0, Z0
-	VMOVUPS       Z0, Z17
-	VPERMILPS     $+0, Z31, Z0
-	VADDPS        Z0, Z30, Z30
-	VPERMILPS     $+85, Z31, Z0
-	VADDPS        Z0, Z30, Z30
-	VPERMILPS     $+170, Z31, Z0
-	VADDPS        Z0, Z30, Z30
-	VPERMILPS     $+255, Z31, Z0
-	VADDPS        Z0, Z30, Z30
-	VPERMILPS     $+0, Z29, Z0
-	VADDPS        Z0, Z28, Z28
-	VPERMILPS     $+85, Z29, Z0
-	VADDPS        Z0, Z28, Z28
-	VPERMILPS     $+170, Z29, Z0
-	VADDPS        Z0, Z28, Z28
-	VPERMILPS     $+255, Z29, Z0
-	VADDPS        Z0, Z28, Z28
-	VPERMILPS     $+0, Z27, Z0
-	VADDPS        Z0, Z26, Z26
-	VPERMILPS     $+85, Z27, Z0
-	VADDPS        Z0, Z26, Z26
-	VPERMILPS     $+170, Z27, Z0
-	VADDPS        Z0, Z26, Z26
-	VPERMILPS     $+255, Z27, Z0
-	VADDPS        Z0, Z26, Z26
-	VPERMILPS     $+0, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+85, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+170, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+255, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+0, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+85, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+170, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+255, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+0, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+85, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+170, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+255, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+0, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+85, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+170, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+255, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+0, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VPERMILPS     $+85, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VPERMILPS     $+170, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VPERMILPS     $+255, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VEXTRACTF64X4 $+1, Z30, Y0
-	VADDPS        Y0, Y30, Y30
-	VEXTRACTF32X4 $+1, Y30, X0
-	VADDPS        X0, X30, X30
-	VBROADCASTSS  X30, Z30
-	VMOVUPS       Z30, 2752(DI)
-	VEXTRACTF64X4 $+1, Z28, Y0
-	VADDPS        Y0, Y28, Y28
-	VEXTRACTF32X4 $+1, Y28, X0
-	VADDPS        X0, X28, X28
-	VBROADCASTSS  X28, Z28
-	VMOVUPS       Z28, 2816(DI)
-	VEXTRACTF64X4 $+1, Z26, Y0
-	VADDPS        Y0, Y26, Y26
-	VEXTRACTF32X4 $+1, Y26, X0
-	VADDPS        X0, X26, X26
-	VBROADCASTSS  X26, Z26
-	VMOVUPS       Z26, 2880(DI)
-	VEXTRACTF64X4 $+1, Z24, Y0
-	VADDPS        Y0, Y24, Y24
-	VEXTRACTF32X4 $+1, Y24, X0
-	VADDPS        X0, X24, X24
-	VBROADCASTSS  X24, Z24
-	VMOVUPS       Z24, 2944(DI)
-	VEXTRACTF64X4 $+1, Z22, Y0
-	VADDPS        Y0, Y22, Y22
-	VEXTRACTF32X4 $+1, Y22, X0
-	VADDPS        X0, X22, X22
-	VBROADCASTSS  X22, Z22
-	VMOVUPS       Z22, 3008(DI)
-	VEXTRACTF64X4 $+1, Z20, Y0
-	VADDPS        Y0, Y20, Y20
-	VEXTRACTF32X4 $+1, Y20, X0
-	VADDPS        X0, X20, X20
-	VBROADCASTSS  X20, Z20
-	VMOVUPS       Z20, 3072(DI)
-	VEXTRACTF64X4 $+1, Z18, Y0
-	VADDPS        Y0, Y18, Y18
-	VEXTRACTF32X4 $+1, Y18, X0
-	VADDPS        X0, X18, X18
-	VBROADCASTSS  X18, Z18
-	VMOVUPS       Z18, 3136(DI)
-	VEXTRACTF64X4 $+1, Z16, Y0
-	VADDPS        Y0, Y16, Y16
-	VEXTRACTF32X4 $+1, Y16, X0
-	VADDPS        X0, X16, X16
-	VBROADCASTSS  X16, Z16
-	VMOVUPS       Z16, 3200(DI)
 	VMOVUPS       2752(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          160(DI), R8
@@ -22200,8 +22603,8 @@ loop5:
 	MOVQ         DX, 2368(DI)
 	XORL         2088(DI), AX
 	MOVQ         AX, 2432(DI)
-	VPBROADCASTD 192(DI), Z20
-	VPADDD       vectorWideVectors<>+64(SB), Z20, Z20
+	VPBROADCASTD 192(DI), Z14
+	VPADDD       vectorWideVectors<>+64(SB), Z14, Z14
 	MOVQ         200(DI), AX
 	ADDQ         AX, 184(DI)
 	MOVQ         bits+72(FP), SI
@@ -22212,152 +22615,152 @@ loop5:
 	XORL         BX, BX
 
 words7:
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z20, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
 	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
-	VMOVSHDUP       Z5, Z6
-	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
-	VPSRLQ          $+32, Z4, Z7
-	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z20, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
-	VMOVSHDUP       Z9, Z10
-	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
-	VMOVSHDUP       Z11, Z12
-	VPXORD.BCST     2304(DI), Z12, Z12
-	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
-	VMOVSHDUP       Z14, Z15
-	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
-	VPSRLQ          $+32, Z13, Z10
-	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z20
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
-	VMOVSHDUP       Z3, Z0
-	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
-	VPSRLQ          $+32, Z1, Z2
-	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
-	VMOVSHDUP       Z9, Z11
-	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
-	VPSRLQ          $+32, Z12, Z8
-	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
-	VMOVSHDUP       Z7, Z5
-	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
-	VPSRLQ          $+32, Z6, Z4
-	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
-	VMOVSHDUP       Z10, Z14
-	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
-	VPSRLQ          $+32, Z15, Z13
-	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
-	VMOVSHDUP       Z2, Z3
-	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
-	VPSRLQ          $+32, Z0, Z1
-	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPXORD.BCST     2432(DI), Z1, Z1
+	VPADDD.BCST     vectorWords<>+116(SB), Z14, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z6
+	VMOVSHDUP       Z6, Z7
+	VPXORD.BCST     2240(DI), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z8
 	VMOVSHDUP       Z8, Z9
-	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
-	VPSRLQ          $+32, Z11, Z12
-	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
-	VMOVSHDUP       Z4, Z7
-	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
-	VPSRLQ          $+32, Z5, Z6
-	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
-	VMOVSHDUP       Z13, Z10
-	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
-	VPSRLQ          $+32, Z14, Z15
-	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
+	VPXORD.BCST     2304(DI), Z9, Z9
+	VPXORD.BCST     2368(DI), Z6, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2080(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPXORD.BCST     2432(DI), Z8, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z5, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
 	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
+	VPTERNLOGD.BCST $+150, 2096(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2104(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2096(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2104(DI), Z9, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z3
+	VPTERNLOGD.BCST $+150, 2112(DI), Z1, Z3
+	VPSRLQ          $+32, Z2, Z1
+	VPTERNLOGD.BCST $+150, 2120(DI), Z4, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z9
+	VPTERNLOGD.BCST $+150, 2112(DI), Z8, Z9
+	VPSRLQ          $+32, Z5, Z8
+	VPTERNLOGD.BCST $+150, 2120(DI), Z7, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z4
+	VPTERNLOGD.BCST $+150, 2128(DI), Z0, Z4
 	VPSRLQ          $+32, Z3, Z0
-	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
-	VMOVSHDUP       Z12, Z8
-	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
-	VPSRLQ          $+32, Z9, Z11
-	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
-	VMOVSHDUP       Z6, Z4
+	VPTERNLOGD.BCST $+150, 2136(DI), Z2, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z7
+	VPTERNLOGD.BCST $+150, 2128(DI), Z6, Z7
+	VPSRLQ          $+32, Z9, Z6
+	VPTERNLOGD.BCST $+150, 2136(DI), Z5, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z2
+	VPTERNLOGD.BCST $+150, 2144(DI), Z1, Z2
+	VPSRLQ          $+32, Z4, Z1
+	VPTERNLOGD.BCST $+150, 2152(DI), Z3, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z5
+	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z5
+	VPSRLQ          $+32, Z7, Z8
+	VPTERNLOGD.BCST $+150, 2152(DI), Z9, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z3
+	VPTERNLOGD.BCST $+150, 2160(DI), Z0, Z3
+	VPSRLQ          $+32, Z2, Z0
+	VPTERNLOGD.BCST $+150, 2168(DI), Z4, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z9
+	VPTERNLOGD.BCST $+150, 2160(DI), Z6, Z9
+	VPSRLQ          $+32, Z5, Z6
+	VPTERNLOGD.BCST $+150, 2168(DI), Z7, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
-	VPSRLQ          $+32, Z7, Z5
-	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
-	VMOVSHDUP       Z15, Z13
-	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
-	VPSRLQ          $+32, Z10, Z14
-	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
-	VMOVSHDUP       Z0, Z1
-	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
-	VPSRLQ          $+32, Z2, Z3
-	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
-	VMOVSHDUP       Z11, Z12
-	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
-	VPSRLQ          $+32, Z8, Z9
-	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
+	VPSRLQ          $+32, Z3, Z1
+	VPTERNLOGD.BCST $+150, 2184(DI), Z2, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2176(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPTERNLOGD.BCST $+150, 2184(DI), Z5, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2192(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2200(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2200(DI), Z9, Z6
 	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z0, K6, Z1
-	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z16
-	VPUNPCKHQDQ     Z3, Z1, Z17
+	VMOVSLDUP       Z1, K6, Z2
+	VMOVSLDUP       Z4, K6, Z0
+	VPUNPCKLQDQ     Z0, Z2, Z10
+	VPUNPCKHQDQ     Z0, Z2, Z11
 	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z11, K6, Z12
-	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z18
-	VPUNPCKHQDQ     Z9, Z12, Z19
+	VMOVSLDUP       Z8, K6, Z5
+	VMOVSLDUP       Z7, K6, Z6
+	VPUNPCKLQDQ     Z6, Z5, Z12
+	VPUNPCKHQDQ     Z6, Z5, Z13
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 176(DI), Z0, K7
 	VPCMPD.BCST     $+1, 184(DI), Z0, K7, K6
-	VMOVUPS         Z16, K6, (SI)(BX*4)
+	VMOVUPS         Z10, K6, (SI)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 176(DI), Z0, K7
 	VPCMPD.BCST     $+1, 184(DI), Z0, K7, K6
-	VMOVUPS         Z17, K6, 64(SI)(BX*4)
+	VMOVUPS         Z11, K6, 64(SI)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 176(DI), Z0, K7
 	VPCMPD.BCST     $+1, 184(DI), Z0, K7, K6
-	VMOVUPS         Z18, K6, 128(SI)(BX*4)
+	VMOVUPS         Z12, K6, 128(SI)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 176(DI), Z0, K7
 	VPCMPD.BCST     $+1, 184(DI), Z0, K7, K6
-	VMOVUPS         Z19, K6, 192(SI)(BX*4)
+	VMOVUPS         Z13, K6, 192(SI)(BX*4)
 	ADDQ            $+64, BX
 	CMPQ            BX, 184(DI)
 	JLT             words7
@@ -22390,8 +22793,8 @@ words7:
 	MOVQ            DX, 2368(DI)
 	XORL            2088(DI), AX
 	MOVQ            AX, 2432(DI)
-	VPBROADCASTD    192(DI), Z20
-	VPADDD          vectorWideVectors<>+64(SB), Z20, Z20
+	VPBROADCASTD    192(DI), Z14
+	VPADDD          vectorWideVectors<>+64(SB), Z14, Z14
 	MOVQ            200(DI), AX
 	ADDQ            AX, 184(DI)
 	MOVQ            bits2+88(FP), SI
@@ -22402,152 +22805,152 @@ words7:
 	XORL            BX, BX
 
 words8:
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z20, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z0
 	VMOVSHDUP       Z0, Z1
 	VPXORD.BCST     2240(DI), Z1, Z1
 	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z2
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
-	VMOVSHDUP       Z5, Z6
-	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
-	VPSRLQ          $+32, Z4, Z7
-	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z20, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
-	VMOVSHDUP       Z9, Z10
-	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
-	VMOVSHDUP       Z11, Z12
-	VPXORD.BCST     2304(DI), Z12, Z12
-	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
-	VMOVSHDUP       Z14, Z15
-	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
-	VPSRLQ          $+32, Z13, Z10
-	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z20
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
-	VMOVSHDUP       Z3, Z0
-	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
-	VPSRLQ          $+32, Z1, Z2
-	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
-	VMOVSHDUP       Z9, Z11
-	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
-	VPSRLQ          $+32, Z12, Z8
-	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
-	VMOVSHDUP       Z7, Z5
-	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
-	VPSRLQ          $+32, Z6, Z4
-	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
-	VMOVSHDUP       Z10, Z14
-	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
-	VPSRLQ          $+32, Z15, Z13
-	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
-	VMOVSHDUP       Z2, Z3
-	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
-	VPSRLQ          $+32, Z0, Z1
-	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPXORD.BCST     2432(DI), Z1, Z1
+	VPADDD.BCST     vectorWords<>+116(SB), Z14, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z6
+	VMOVSHDUP       Z6, Z7
+	VPXORD.BCST     2240(DI), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z8
 	VMOVSHDUP       Z8, Z9
-	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
-	VPSRLQ          $+32, Z11, Z12
-	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
-	VMOVSHDUP       Z4, Z7
-	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
-	VPSRLQ          $+32, Z5, Z6
-	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
-	VMOVSHDUP       Z13, Z10
-	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
-	VPSRLQ          $+32, Z14, Z15
-	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
+	VPXORD.BCST     2304(DI), Z9, Z9
+	VPXORD.BCST     2368(DI), Z6, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2080(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPXORD.BCST     2432(DI), Z8, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z5, Z14
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
 	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
+	VPTERNLOGD.BCST $+150, 2096(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2104(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2096(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2104(DI), Z9, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z3
+	VPTERNLOGD.BCST $+150, 2112(DI), Z1, Z3
+	VPSRLQ          $+32, Z2, Z1
+	VPTERNLOGD.BCST $+150, 2120(DI), Z4, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z9
+	VPTERNLOGD.BCST $+150, 2112(DI), Z8, Z9
+	VPSRLQ          $+32, Z5, Z8
+	VPTERNLOGD.BCST $+150, 2120(DI), Z7, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z4
+	VPTERNLOGD.BCST $+150, 2128(DI), Z0, Z4
 	VPSRLQ          $+32, Z3, Z0
-	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
-	VMOVSHDUP       Z12, Z8
-	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
-	VPSRLQ          $+32, Z9, Z11
-	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
-	VMOVSHDUP       Z6, Z4
+	VPTERNLOGD.BCST $+150, 2136(DI), Z2, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z7
+	VPTERNLOGD.BCST $+150, 2128(DI), Z6, Z7
+	VPSRLQ          $+32, Z9, Z6
+	VPTERNLOGD.BCST $+150, 2136(DI), Z5, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z2
+	VPTERNLOGD.BCST $+150, 2144(DI), Z1, Z2
+	VPSRLQ          $+32, Z4, Z1
+	VPTERNLOGD.BCST $+150, 2152(DI), Z3, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z5
+	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z5
+	VPSRLQ          $+32, Z7, Z8
+	VPTERNLOGD.BCST $+150, 2152(DI), Z9, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z3
+	VPTERNLOGD.BCST $+150, 2160(DI), Z0, Z3
+	VPSRLQ          $+32, Z2, Z0
+	VPTERNLOGD.BCST $+150, 2168(DI), Z4, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z9
+	VPTERNLOGD.BCST $+150, 2160(DI), Z6, Z9
+	VPSRLQ          $+32, Z5, Z6
+	VPTERNLOGD.BCST $+150, 2168(DI), Z7, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
-	VPSRLQ          $+32, Z7, Z5
-	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
-	VMOVSHDUP       Z15, Z13
-	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
-	VPSRLQ          $+32, Z10, Z14
-	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
-	VMOVSHDUP       Z0, Z1
-	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
-	VPSRLQ          $+32, Z2, Z3
-	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
-	VMOVSHDUP       Z11, Z12
-	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
-	VPSRLQ          $+32, Z8, Z9
-	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
+	VPSRLQ          $+32, Z3, Z1
+	VPTERNLOGD.BCST $+150, 2184(DI), Z2, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2176(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPTERNLOGD.BCST $+150, 2184(DI), Z5, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2192(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2200(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2200(DI), Z9, Z6
 	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z0, K6, Z1
-	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z16
-	VPUNPCKHQDQ     Z3, Z1, Z17
+	VMOVSLDUP       Z1, K6, Z2
+	VMOVSLDUP       Z4, K6, Z0
+	VPUNPCKLQDQ     Z0, Z2, Z10
+	VPUNPCKHQDQ     Z0, Z2, Z11
 	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z11, K6, Z12
-	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z18
-	VPUNPCKHQDQ     Z9, Z12, Z19
+	VMOVSLDUP       Z8, K6, Z5
+	VMOVSLDUP       Z7, K6, Z6
+	VPUNPCKLQDQ     Z6, Z5, Z12
+	VPUNPCKHQDQ     Z6, Z5, Z13
 	LEAQ            (BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 176(DI), Z0, K7
 	VPCMPD.BCST     $+1, 184(DI), Z0, K7, K6
-	VMOVUPS         Z16, K6, (SI)(BX*4)
+	VMOVUPS         Z10, K6, (SI)(BX*4)
 	LEAQ            16(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 176(DI), Z0, K7
 	VPCMPD.BCST     $+1, 184(DI), Z0, K7, K6
-	VMOVUPS         Z17, K6, 64(SI)(BX*4)
+	VMOVUPS         Z11, K6, 64(SI)(BX*4)
 	LEAQ            32(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 176(DI), Z0, K7
 	VPCMPD.BCST     $+1, 184(DI), Z0, K7, K6
-	VMOVUPS         Z18, K6, 128(SI)(BX*4)
+	VMOVUPS         Z12, K6, 128(SI)(BX*4)
 	LEAQ            48(BX), AX
 	VPBROADCASTD    AX, Z0
 	VPADDD          vectorWideVectors<>+0(SB), Z0, Z0
 	VPCMPD.BCST     $+6, 176(DI), Z0, K7
 	VPCMPD.BCST     $+1, 184(DI), Z0, K7, K6
-	VMOVUPS         Z19, K6, 192(SI)(BX*4)
+	VMOVUPS         Z13, K6, 192(SI)(BX*4)
 	ADDQ            $+64, BX
 	CMPQ            BX, 184(DI)
 	JLT             words8
@@ -23793,46 +24196,129 @@ loop3:
 	MOVQ         200(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
+	MOVQ         184(DI), R8
+	MOVQ         dout+32(FP), AX
+	LEAQ         (AX)(R8*4), R14
+	MOVQ         192(DI), R8
+	MOVQ         v+40(FP), AX
+	LEAQ         (AX)(R8*4), R15
+	MOVQ         200(DI), R8
+	MOVQ         v+40(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 216(DI)
+	MOVQ         216(DI), R8
+	VPXOR        Y13, Y13, Y13
+	VPXOR        Y14, Y14, Y14
+	VPXOR        Y8, Y8, Y8
 	VPXOR        Y9, Y9, Y9
 	VMOVUPS      (SI), Y0
 	VMULPS       (R12), Y0, Y1
-	VMOVUPS      Y1, Y13
+	VMOVUPS      Y1, Y10
 	VMULPS       (R13), Y0, Y0
-	VMOVUPS      Y0, Y10
+	VMOVUPS      Y0, Y11
+	VMOVUPS      (R14), Y0
+	VMULPS       (R15), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       (R8), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      64(SI), Y0
+	VMULPS       64(R12), Y0, Y1
+	VMOVUPS      Y1, Y10
+	VMULPS       64(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VMOVUPS      64(R14), Y0
+	VMULPS       64(R15), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       64(R8), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y8, Y8
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y8, Y8
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y8, Y8
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y8, Y8
 	VMOVUPS      32(SI), Y0
 	VMULPS       32(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
+	VMOVUPS      Y1, Y10
 	VMULPS       32(R13), Y0, Y0
 	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
+	VMOVUPS      32(R14), Y0
+	VMULPS       32(R15), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       32(R8), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      96(SI), Y0
+	VMULPS       96(R12), Y0, Y1
+	VMOVUPS      Y1, Y10
+	VMULPS       96(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VMOVUPS      96(R14), Y0
+	VMULPS       96(R15), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       96(R8), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y9, Y9
+	VUNPCKHPD    Y2, Y1, Y1
 	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y9, Y9
+	VUNPCKHPD    Y2, Y1, Y1
 	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 2688(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 2752(DI)
+	VADDPS       Y14, Y13, Y13
+	VEXTRACTF128 $+1, Y13, X0
+	VADDPS       X0, X13, X13
+	VINSERTF128  $+1, X13, Y13, Y13
+	VPERMILPS    $+0, Y13, Y0
+	VMOVUPS      Y0, 2688(DI)
+	VPERMILPS    $+85, Y13, Y0
+	VMOVUPS      Y0, 2752(DI)
+	VPERMILPS    $+170, Y13, Y0
+	VMOVUPS      Y0, 2816(DI)
+	VPERMILPS    $+255, Y13, Y0
+	VMOVUPS      Y0, 2880(DI)
+	VADDPS       Y9, Y8, Y8
+	VEXTRACTF128 $+1, Y8, X0
+	VADDPS       X0, X8, X8
+	VINSERTF128  $+1, X8, Y8, Y8
+	VPERMILPS    $+0, Y8, Y0
+	VMOVUPS      Y0, 2944(DI)
+	VPERMILPS    $+85, Y8, Y0
+	VMOVUPS      Y0, 3008(DI)
+	VPERMILPS    $+170, Y8, Y0
+	VMOVUPS      Y0, 3072(DI)
+	VPERMILPS    $+255, Y8, Y0
+	VMOVUPS      Y0, 3136(DI)
 	VMOVUPS      2688(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         160(DI), R8
@@ -23843,55 +24329,6 @@ loop3:
 	MOVQ         208(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         184(DI), R8
-	MOVQ         dout+32(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	MOVQ         192(DI), R8
-	MOVQ         v+40(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         200(DI), R8
-	MOVQ         v+40(FP), AX
-	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y9, Y9, Y9
-	VMOVUPS      (SI), Y0
-	VMULPS       (R12), Y0, Y1
-	VMOVUPS      Y1, Y13
-	VMULPS       (R13), Y0, Y0
-	VMOVUPS      Y0, Y10
-	VMOVUPS      32(SI), Y0
-	VMULPS       32(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
-	VMULPS       32(R13), Y0, Y0
-	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 2816(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 2880(DI)
 	VMOVUPS      2816(DI), X0
 	MOVQ         160(DI), R8
 	MOVQ         ds+48(FP), AX
@@ -23900,55 +24337,6 @@ loop3:
 	MOVQ         208(DI), R8
 	MOVQ         ds+48(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         184(DI), R8
-	MOVQ         q+8(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	MOVQ         192(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         200(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y9, Y9, Y9
-	VMOVUPS      64(SI), Y0
-	VMULPS       64(R12), Y0, Y1
-	VMOVUPS      Y1, Y13
-	VMULPS       64(R13), Y0, Y0
-	VMOVUPS      Y0, Y10
-	VMOVUPS      96(SI), Y0
-	VMULPS       96(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
-	VMULPS       96(R13), Y0, Y0
-	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 2944(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 3008(DI)
 	VMOVUPS      2944(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         160(DI), R8
@@ -23961,55 +24349,6 @@ loop3:
 	ADDQ         208(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         184(DI), R8
-	MOVQ         dout+32(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	MOVQ         192(DI), R8
-	MOVQ         v+40(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         200(DI), R8
-	MOVQ         v+40(FP), AX
-	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y9, Y9, Y9
-	VMOVUPS      64(SI), Y0
-	VMULPS       64(R12), Y0, Y1
-	VMOVUPS      Y1, Y13
-	VMULPS       64(R13), Y0, Y0
-	VMOVUPS      Y0, Y10
-	VMOVUPS      96(SI), Y0
-	VMULPS       96(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
-	VMULPS       96(R13), Y0, Y0
-	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 3072(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 3136(DI)
 	VMOVUPS      3072(DI), X0
 	MOVQ         160(DI), R8
 	ADDQ         96(DI), R8
@@ -24029,46 +24368,129 @@ loop3:
 	MOVQ         200(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
+	MOVQ         184(DI), R8
+	MOVQ         dout+32(FP), AX
+	LEAQ         (AX)(R8*4), R14
+	MOVQ         192(DI), R8
+	MOVQ         v+40(FP), AX
+	LEAQ         (AX)(R8*4), R15
+	MOVQ         200(DI), R8
+	MOVQ         v+40(FP), AX
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         R8, 216(DI)
+	MOVQ         216(DI), R8
+	VPXOR        Y13, Y13, Y13
+	VPXOR        Y14, Y14, Y14
+	VPXOR        Y8, Y8, Y8
 	VPXOR        Y9, Y9, Y9
 	VMOVUPS      128(SI), Y0
 	VMULPS       128(R12), Y0, Y1
-	VMOVUPS      Y1, Y13
+	VMOVUPS      Y1, Y10
 	VMULPS       128(R13), Y0, Y0
-	VMOVUPS      Y0, Y10
+	VMOVUPS      Y0, Y11
+	VMOVUPS      128(R14), Y0
+	VMULPS       128(R15), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       128(R8), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      192(SI), Y0
+	VMULPS       192(R12), Y0, Y1
+	VMOVUPS      Y1, Y10
+	VMULPS       192(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VMOVUPS      192(R14), Y0
+	VMULPS       192(R15), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       192(R8), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y8, Y8
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y8, Y8
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y8, Y8
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y8, Y8
 	VMOVUPS      160(SI), Y0
 	VMULPS       160(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
+	VMOVUPS      Y1, Y10
 	VMULPS       160(R13), Y0, Y0
 	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
+	VMOVUPS      160(R14), Y0
+	VMULPS       160(R15), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       160(R8), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      224(SI), Y0
+	VMULPS       224(R12), Y0, Y1
+	VMOVUPS      Y1, Y10
+	VMULPS       224(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VMOVUPS      224(R14), Y0
+	VMULPS       224(R15), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       224(R8), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y9, Y9
+	VUNPCKHPD    Y2, Y1, Y1
 	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y9, Y9
+	VUNPCKHPD    Y2, Y1, Y1
 	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 3200(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 3264(DI)
+	VADDPS       Y14, Y13, Y13
+	VEXTRACTF128 $+1, Y13, X0
+	VADDPS       X0, X13, X13
+	VINSERTF128  $+1, X13, Y13, Y13
+	VPERMILPS    $+0, Y13, Y0
+	VMOVUPS      Y0, 3200(DI)
+	VPERMILPS    $+85, Y13, Y0
+	VMOVUPS      Y0, 3264(DI)
+	VPERMILPS    $+170, Y13, Y0
+	VMOVUPS      Y0, 3328(DI)
+	VPERMILPS    $+255, Y13, Y0
+	VMOVUPS      Y0, 3392(DI)
+	VADDPS       Y9, Y8, Y8
+	VEXTRACTF128 $+1, Y8, X0
+	VADDPS       X0, X8, X8
+	VINSERTF128  $+1, X8, Y8, Y8
+	VPERMILPS    $+0, Y8, Y0
+	VMOVUPS      Y0, 3456(DI)
+	VPERMILPS    $+85, Y8, Y0
+	VMOVUPS      Y0, 3520(DI)
+	VPERMILPS    $+170, Y8, Y0
+	VMOVUPS      Y0, 3584(DI)
+	VPERMILPS    $+255, Y8, Y0
+	VMOVUPS      Y0, 3648(DI)
 	VMOVUPS      3200(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         160(DI), R8
@@ -24084,55 +24506,6 @@ loop3:
 	ADDQ         208(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         184(DI), R8
-	MOVQ         dout+32(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	MOVQ         192(DI), R8
-	MOVQ         v+40(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         200(DI), R8
-	MOVQ         v+40(FP), AX
-	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y9, Y9, Y9
-	VMOVUPS      128(SI), Y0
-	VMULPS       128(R12), Y0, Y1
-	VMOVUPS      Y1, Y13
-	VMULPS       128(R13), Y0, Y0
-	VMOVUPS      Y0, Y10
-	VMOVUPS      160(SI), Y0
-	VMULPS       160(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
-	VMULPS       160(R13), Y0, Y0
-	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 3328(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 3392(DI)
 	VMOVUPS      3328(DI), X0
 	MOVQ         160(DI), R8
 	MOVQ         96(DI), R9
@@ -24146,55 +24519,6 @@ loop3:
 	ADDQ         208(DI), R8
 	MOVQ         ds+48(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         184(DI), R8
-	MOVQ         q+8(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	MOVQ         192(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         200(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y9, Y9, Y9
-	VMOVUPS      192(SI), Y0
-	VMULPS       192(R12), Y0, Y1
-	VMOVUPS      Y1, Y13
-	VMULPS       192(R13), Y0, Y0
-	VMOVUPS      Y0, Y10
-	VMOVUPS      224(SI), Y0
-	VMULPS       224(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
-	VMULPS       224(R13), Y0, Y0
-	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 3456(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 3520(DI)
 	VMOVUPS      3456(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         160(DI), R8
@@ -24210,55 +24534,6 @@ loop3:
 	ADDQ         208(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         184(DI), R8
-	MOVQ         dout+32(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	MOVQ         192(DI), R8
-	MOVQ         v+40(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         200(DI), R8
-	MOVQ         v+40(FP), AX
-	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y9, Y9, Y9
-	VMOVUPS      192(SI), Y0
-	VMULPS       192(R12), Y0, Y1
-	VMOVUPS      Y1, Y13
-	VMULPS       192(R13), Y0, Y0
-	VMOVUPS      Y0, Y10
-	VMOVUPS      224(SI), Y0
-	VMULPS       224(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
-	VMULPS       224(R13), Y0, Y0
-	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 3584(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 3648(DI)
 	VMOVUPS      3584(DI), X0
 	MOVQ         160(DI), R8
 	MOVQ         96(DI), R9
@@ -24329,8 +24604,8 @@ loop5:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
-	VPBROADCASTD 192(DI), Y10
-	VPADDD       vectorVectors<>+992(SB), Y10, Y10
+	VPBROADCASTD 192(DI), Y7
+	VPADDD       vectorVectors<>+992(SB), Y7, Y7
 	MOVQ         200(DI), AX
 	ADDQ         AX, 184(DI)
 	MOVQ         bits+72(FP), SI
@@ -24341,83 +24616,83 @@ loop5:
 	XORL         BX, BX
 
 words7:
-	VPMULUDQ     vectorVectors<>+928(SB), Y10, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
 	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y4
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y5
-	VMOVSHDUP    Y5, Y6
-	VPXOR        Y2, Y6, Y6
-	VPXOR        2176(DI), Y6, Y6
-	VPSRLQ       $+32, Y4, Y7
-	VPXOR        2880(DI), Y7, Y7
-	VPADDD       vectorVectors<>+1024(SB), Y10, Y10
-	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
-	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
-	VMOVSHDUP    Y3, Y0
-	VPXOR        Y5, Y0, Y0
-	VPXOR        2240(DI), Y0, Y0
-	VPSRLQ       $+32, Y1, Y2
-	VPXOR        Y4, Y2, Y2
-	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     vectorVectors<>+928(SB), Y0, Y6
-	VPMULUDQ     vectorVectors<>+960(SB), Y2, Y7
-	VMOVSHDUP    Y7, Y5
-	VPXOR        Y3, Y5, Y5
-	VPXOR        2304(DI), Y5, Y5
-	VPSRLQ       $+32, Y6, Y4
-	VPXOR        Y1, Y4, Y4
-	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     vectorVectors<>+928(SB), Y5, Y0
-	VPMULUDQ     vectorVectors<>+960(SB), Y4, Y2
-	VMOVSHDUP    Y2, Y3
-	VPXOR        Y7, Y3, Y3
-	VPXOR        2368(DI), Y3, Y3
-	VPSRLQ       $+32, Y0, Y1
-	VPXOR        Y6, Y1, Y1
-	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y5
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y4
-	VMOVSHDUP    Y4, Y7
-	VPXOR        Y2, Y7, Y7
-	VPXOR        2432(DI), Y7, Y7
-	VPSRLQ       $+32, Y5, Y6
-	VPXOR        Y0, Y6, Y6
-	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y3
-	VPMULUDQ     vectorVectors<>+960(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y4
+	VPXOR        Y2, Y4, Y4
+	VPXOR        2176(DI), Y4, Y4
+	VPSRLQ       $+32, Y3, Y1
+	VPXOR        2880(DI), Y1, Y1
+	VPADDD       vectorVectors<>+1024(SB), Y7, Y7
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
 	VMOVSHDUP    Y1, Y2
-	VPXOR        Y4, Y2, Y2
-	VPXOR        2496(DI), Y2, Y2
+	VPXOR        Y0, Y2, Y2
+	VPXOR        2240(DI), Y2, Y2
+	VPSRLQ       $+32, Y4, Y0
+	VPXOR        Y3, Y0, Y0
+	VPXOR        2272(DI), Y0, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y3
+	VPXOR        Y1, Y3, Y3
+	VPXOR        2304(DI), Y3, Y3
+	VPSRLQ       $+32, Y2, Y1
+	VPXOR        Y4, Y1, Y1
+	VPXOR        2336(DI), Y1, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP    Y1, Y4
+	VPXOR        Y0, Y4, Y4
+	VPXOR        2368(DI), Y4, Y4
 	VPSRLQ       $+32, Y3, Y0
-	VPXOR        Y5, Y0, Y0
+	VPXOR        Y2, Y0, Y0
+	VPXOR        2400(DI), Y0, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y2
+	VPXOR        Y1, Y2, Y2
+	VPXOR        2432(DI), Y2, Y2
+	VPSRLQ       $+32, Y4, Y1
+	VPXOR        Y3, Y1, Y1
+	VPXOR        2464(DI), Y1, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP    Y1, Y3
+	VPXOR        Y0, Y3, Y3
+	VPXOR        2496(DI), Y3, Y3
+	VPSRLQ       $+32, Y2, Y0
+	VPXOR        Y4, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y7
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y6
-	VMOVSHDUP    Y6, Y4
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
-	VPSRLQ       $+32, Y7, Y5
-	VPXOR        Y3, Y5, Y5
-	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y2
-	VPMULUDQ     vectorVectors<>+960(SB), Y5, Y0
-	VMOVSHDUP    Y0, Y1
-	VPXOR        Y6, Y1, Y1
-	VPXOR        2624(DI), Y1, Y1
-	VPSRLQ       $+32, Y2, Y3
-	VPXOR        Y7, Y3, Y3
-	VPXOR        2656(DI), Y3, Y3
-	VPSLLQ       $+32, Y0, Y0
-	VPBLENDD     $+170, Y0, Y1, Y1
-	VPSLLQ       $+32, Y2, Y2
-	VPBLENDD     $+170, Y2, Y3, Y3
-	VPUNPCKLQDQ  Y3, Y1, Y8
-	VPUNPCKHQDQ  Y3, Y1, Y9
+	VPSRLQ       $+32, Y3, Y1
+	VPXOR        Y2, Y1, Y1
+	VPXOR        2592(DI), Y1, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP    Y1, Y2
+	VPXOR        Y0, Y2, Y2
+	VPXOR        2624(DI), Y2, Y2
+	VPSRLQ       $+32, Y4, Y0
+	VPXOR        Y3, Y0, Y0
+	VPXOR        2656(DI), Y0, Y0
+	VPSLLQ       $+32, Y1, Y1
+	VPBLENDD     $+170, Y1, Y2, Y2
+	VPSLLQ       $+32, Y4, Y4
+	VPBLENDD     $+170, Y4, Y0, Y0
+	VPUNPCKLQDQ  Y0, Y2, Y5
+	VPUNPCKHQDQ  Y0, Y2, Y6
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
@@ -24427,7 +24702,7 @@ words7:
 	VPBROADCASTD 184(DI), Y2
 	VPCMPGTD     Y0, Y2, Y2
 	VPAND        Y1, Y2, Y1
-	VMASKMOVPS   Y8, Y1, (SI)(BX*4)
+	VMASKMOVPS   Y5, Y1, (SI)(BX*4)
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
@@ -24437,7 +24712,7 @@ words7:
 	VPBROADCASTD 184(DI), Y2
 	VPCMPGTD     Y0, Y2, Y2
 	VPAND        Y1, Y2, Y1
-	VMASKMOVPS   Y9, Y1, 32(SI)(BX*4)
+	VMASKMOVPS   Y6, Y1, 32(SI)(BX*4)
 	ADDQ         $+16, BX
 	CMPQ         BX, 184(DI)
 	JLT          words7
@@ -24478,8 +24753,8 @@ words7:
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
 	VMOVUPS      Y0, 2880(DI)
-	VPBROADCASTD 192(DI), Y10
-	VPADDD       vectorVectors<>+992(SB), Y10, Y10
+	VPBROADCASTD 192(DI), Y7
+	VPADDD       vectorVectors<>+992(SB), Y7, Y7
 	MOVQ         200(DI), AX
 	ADDQ         AX, 184(DI)
 	MOVQ         bits2+88(FP), SI
@@ -24490,83 +24765,83 @@ words7:
 	XORL         BX, BX
 
 words8:
-	VPMULUDQ     vectorVectors<>+928(SB), Y10, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y0
 	VMOVSHDUP    Y0, Y1
 	VPXOR        2688(DI), Y1, Y1
 	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP    Y2, Y3
 	VPXOR        2752(DI), Y3, Y3
 	VPXOR        2816(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y4
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y5
-	VMOVSHDUP    Y5, Y6
-	VPXOR        Y2, Y6, Y6
-	VPXOR        2176(DI), Y6, Y6
-	VPSRLQ       $+32, Y4, Y7
-	VPXOR        2880(DI), Y7, Y7
-	VPADDD       vectorVectors<>+1024(SB), Y10, Y10
-	VPMULUDQ     vectorVectors<>+928(SB), Y6, Y1
-	VPMULUDQ     vectorVectors<>+960(SB), Y7, Y3
-	VMOVSHDUP    Y3, Y0
-	VPXOR        Y5, Y0, Y0
-	VPXOR        2240(DI), Y0, Y0
-	VPSRLQ       $+32, Y1, Y2
-	VPXOR        Y4, Y2, Y2
-	VPXOR        2272(DI), Y2, Y2
-	VPMULUDQ     vectorVectors<>+928(SB), Y0, Y6
-	VPMULUDQ     vectorVectors<>+960(SB), Y2, Y7
-	VMOVSHDUP    Y7, Y5
-	VPXOR        Y3, Y5, Y5
-	VPXOR        2304(DI), Y5, Y5
-	VPSRLQ       $+32, Y6, Y4
-	VPXOR        Y1, Y4, Y4
-	VPXOR        2336(DI), Y4, Y4
-	VPMULUDQ     vectorVectors<>+928(SB), Y5, Y0
-	VPMULUDQ     vectorVectors<>+960(SB), Y4, Y2
-	VMOVSHDUP    Y2, Y3
-	VPXOR        Y7, Y3, Y3
-	VPXOR        2368(DI), Y3, Y3
-	VPSRLQ       $+32, Y0, Y1
-	VPXOR        Y6, Y1, Y1
-	VPXOR        2400(DI), Y1, Y1
-	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y5
-	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y4
-	VMOVSHDUP    Y4, Y7
-	VPXOR        Y2, Y7, Y7
-	VPXOR        2432(DI), Y7, Y7
-	VPSRLQ       $+32, Y5, Y6
-	VPXOR        Y0, Y6, Y6
-	VPXOR        2464(DI), Y6, Y6
-	VPMULUDQ     vectorVectors<>+928(SB), Y7, Y3
-	VPMULUDQ     vectorVectors<>+960(SB), Y6, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y4
+	VPXOR        Y2, Y4, Y4
+	VPXOR        2176(DI), Y4, Y4
+	VPSRLQ       $+32, Y3, Y1
+	VPXOR        2880(DI), Y1, Y1
+	VPADDD       vectorVectors<>+1024(SB), Y7, Y7
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
 	VMOVSHDUP    Y1, Y2
-	VPXOR        Y4, Y2, Y2
-	VPXOR        2496(DI), Y2, Y2
+	VPXOR        Y0, Y2, Y2
+	VPXOR        2240(DI), Y2, Y2
+	VPSRLQ       $+32, Y4, Y0
+	VPXOR        Y3, Y0, Y0
+	VPXOR        2272(DI), Y0, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y3
+	VPXOR        Y1, Y3, Y3
+	VPXOR        2304(DI), Y3, Y3
+	VPSRLQ       $+32, Y2, Y1
+	VPXOR        Y4, Y1, Y1
+	VPXOR        2336(DI), Y1, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP    Y1, Y4
+	VPXOR        Y0, Y4, Y4
+	VPXOR        2368(DI), Y4, Y4
 	VPSRLQ       $+32, Y3, Y0
-	VPXOR        Y5, Y0, Y0
+	VPXOR        Y2, Y0, Y0
+	VPXOR        2400(DI), Y0, Y0
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y2
+	VPXOR        Y1, Y2, Y2
+	VPXOR        2432(DI), Y2, Y2
+	VPSRLQ       $+32, Y4, Y1
+	VPXOR        Y3, Y1, Y1
+	VPXOR        2464(DI), Y1, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP    Y1, Y3
+	VPXOR        Y0, Y3, Y3
+	VPXOR        2496(DI), Y3, Y3
+	VPSRLQ       $+32, Y2, Y0
+	VPXOR        Y4, Y0, Y0
 	VPXOR        2528(DI), Y0, Y0
-	VPMULUDQ     vectorVectors<>+928(SB), Y2, Y7
-	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y6
-	VMOVSHDUP    Y6, Y4
+	VPMULUDQ     vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ     vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP    Y0, Y4
 	VPXOR        Y1, Y4, Y4
 	VPXOR        2560(DI), Y4, Y4
-	VPSRLQ       $+32, Y7, Y5
-	VPXOR        Y3, Y5, Y5
-	VPXOR        2592(DI), Y5, Y5
-	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y2
-	VPMULUDQ     vectorVectors<>+960(SB), Y5, Y0
-	VMOVSHDUP    Y0, Y1
-	VPXOR        Y6, Y1, Y1
-	VPXOR        2624(DI), Y1, Y1
-	VPSRLQ       $+32, Y2, Y3
-	VPXOR        Y7, Y3, Y3
-	VPXOR        2656(DI), Y3, Y3
-	VPSLLQ       $+32, Y0, Y0
-	VPBLENDD     $+170, Y0, Y1, Y1
-	VPSLLQ       $+32, Y2, Y2
-	VPBLENDD     $+170, Y2, Y3, Y3
-	VPUNPCKLQDQ  Y3, Y1, Y8
-	VPUNPCKHQDQ  Y3, Y1, Y9
+	VPSRLQ       $+32, Y3, Y1
+	VPXOR        Y2, Y1, Y1
+	VPXOR        2592(DI), Y1, Y1
+	VPMULUDQ     vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ     vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP    Y1, Y2
+	VPXOR        Y0, Y2, Y2
+	VPXOR        2624(DI), Y2, Y2
+	VPSRLQ       $+32, Y4, Y0
+	VPXOR        Y3, Y0, Y0
+	VPXOR        2656(DI), Y0, Y0
+	VPSLLQ       $+32, Y1, Y1
+	VPBLENDD     $+170, Y1, Y2, Y2
+	VPSLLQ       $+32, Y4, Y4
+	VPBLENDD     $+170, Y4, Y0, Y0
+	VPUNPCKLQDQ  Y0, Y2, Y5
+	VPUNPCKHQDQ  Y0, Y2, Y6
 	LEAQ         (BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
@@ -24576,7 +24851,7 @@ words8:
 	VPBROADCASTD 184(DI), Y2
 	VPCMPGTD     Y0, Y2, Y2
 	VPAND        Y1, Y2, Y1
-	VMASKMOVPS   Y8, Y1, (SI)(BX*4)
+	VMASKMOVPS   Y5, Y1, (SI)(BX*4)
 	LEAQ         8(BX), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
@@ -24586,7 +24861,7 @@ words8:
 	VPBROADCASTD 184(DI), Y2
 	VPCMPGTD     Y0, Y2, Y2
 	VPAND        Y1, Y2, Y1
-	VMASKMOVPS   Y9, Y1, 32(SI)(BX*4)
+	VMASKMOVPS   Y6, Y1, 32(SI)(BX*4)
 	ADDQ         $+16, BX
 	CMPQ         BX, 184(DI)
 	JLT          words8
@@ -26052,121 +26327,121 @@ loop1:
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
-	VMOVSHDUP       Z5, Z6
-	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
-	VPSRLQ          $+32, Z4, Z7
-	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
-	VMOVSHDUP       Z9, Z10
-	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
-	VMOVSHDUP       Z11, Z12
-	VPXORD.BCST     2304(DI), Z12, Z12
-	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
-	VMOVSHDUP       Z14, Z15
-	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
-	VPSRLQ          $+32, Z13, Z10
-	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
-	VMOVSHDUP       Z3, Z0
-	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
-	VPSRLQ          $+32, Z1, Z2
-	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
-	VMOVSHDUP       Z9, Z11
-	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
-	VPSRLQ          $+32, Z12, Z8
-	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
-	VMOVSHDUP       Z7, Z5
-	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
-	VPSRLQ          $+32, Z6, Z4
-	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
-	VMOVSHDUP       Z10, Z14
-	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
-	VPSRLQ          $+32, Z15, Z13
-	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
-	VMOVSHDUP       Z2, Z3
-	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
-	VPSRLQ          $+32, Z0, Z1
-	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPXORD.BCST     2432(DI), Z1, Z1
+	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z6
+	VMOVSHDUP       Z6, Z7
+	VPXORD.BCST     2240(DI), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z8
 	VMOVSHDUP       Z8, Z9
-	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
-	VPSRLQ          $+32, Z11, Z12
-	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
-	VMOVSHDUP       Z4, Z7
-	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
-	VPSRLQ          $+32, Z5, Z6
-	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
-	VMOVSHDUP       Z13, Z10
-	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
-	VPSRLQ          $+32, Z14, Z15
-	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
+	VPXORD.BCST     2304(DI), Z9, Z9
+	VPXORD.BCST     2368(DI), Z6, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2080(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPXORD.BCST     2432(DI), Z8, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z5, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
 	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
+	VPTERNLOGD.BCST $+150, 2096(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2104(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2096(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2104(DI), Z9, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z3
+	VPTERNLOGD.BCST $+150, 2112(DI), Z1, Z3
+	VPSRLQ          $+32, Z2, Z1
+	VPTERNLOGD.BCST $+150, 2120(DI), Z4, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z9
+	VPTERNLOGD.BCST $+150, 2112(DI), Z8, Z9
+	VPSRLQ          $+32, Z5, Z8
+	VPTERNLOGD.BCST $+150, 2120(DI), Z7, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z4
+	VPTERNLOGD.BCST $+150, 2128(DI), Z0, Z4
 	VPSRLQ          $+32, Z3, Z0
-	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
-	VMOVSHDUP       Z12, Z8
-	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
-	VPSRLQ          $+32, Z9, Z11
-	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
-	VMOVSHDUP       Z6, Z4
+	VPTERNLOGD.BCST $+150, 2136(DI), Z2, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z7
+	VPTERNLOGD.BCST $+150, 2128(DI), Z6, Z7
+	VPSRLQ          $+32, Z9, Z6
+	VPTERNLOGD.BCST $+150, 2136(DI), Z5, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z2
+	VPTERNLOGD.BCST $+150, 2144(DI), Z1, Z2
+	VPSRLQ          $+32, Z4, Z1
+	VPTERNLOGD.BCST $+150, 2152(DI), Z3, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z5
+	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z5
+	VPSRLQ          $+32, Z7, Z8
+	VPTERNLOGD.BCST $+150, 2152(DI), Z9, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z3
+	VPTERNLOGD.BCST $+150, 2160(DI), Z0, Z3
+	VPSRLQ          $+32, Z2, Z0
+	VPTERNLOGD.BCST $+150, 2168(DI), Z4, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z9
+	VPTERNLOGD.BCST $+150, 2160(DI), Z6, Z9
+	VPSRLQ          $+32, Z5, Z6
+	VPTERNLOGD.BCST $+150, 2168(DI), Z7, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
-	VPSRLQ          $+32, Z7, Z5
-	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
-	VMOVSHDUP       Z15, Z13
-	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
-	VPSRLQ          $+32, Z10, Z14
-	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
-	VMOVSHDUP       Z0, Z1
-	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
-	VPSRLQ          $+32, Z2, Z3
-	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
-	VMOVSHDUP       Z11, Z12
-	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
-	VPSRLQ          $+32, Z8, Z9
-	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
+	VPSRLQ          $+32, Z3, Z1
+	VPTERNLOGD.BCST $+150, 2184(DI), Z2, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2176(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPTERNLOGD.BCST $+150, 2184(DI), Z5, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2192(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2200(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2200(DI), Z9, Z6
 	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z0, K6, Z1
-	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z28
-	VPUNPCKHQDQ     Z3, Z1, Z29
+	VMOVSLDUP       Z1, K6, Z2
+	VMOVSLDUP       Z4, K6, Z0
+	VPUNPCKLQDQ     Z0, Z2, Z28
+	VPUNPCKHQDQ     Z0, Z2, Z29
 	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z11, K6, Z12
-	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z30
-	VPUNPCKHQDQ     Z9, Z12, Z31
+	VMOVSLDUP       Z8, K6, Z5
+	VMOVSLDUP       Z7, K6, Z6
+	VPUNPCKLQDQ     Z6, Z5, Z30
+	VPUNPCKHQDQ     Z6, Z5, Z31
 	VMOVUPS         (SI), Z0
 	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
 	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
@@ -26368,89 +26643,166 @@ loop1:
 	SHLQ         $+6, R8
 	MOVQ         y+16(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	VPBROADCASTD 96(DI), Y12
-	VPADDD       vectorVectors<>+992(SB), Y12, Y12
+	VPBROADCASTD 96(DI), Y10
+	VPADDD       vectorVectors<>+992(SB), Y10, Y10
 	XORL         BX, BX
 
 loop3:
-	VPMULUDQ    vectorVectors<>+928(SB), Y12, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y10, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       2688(DI), Y1, Y1
 	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       2752(DI), Y3, Y3
 	VPXOR       2816(DI), Y0, Y0
-	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y4
-	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y5
-	VMOVSHDUP   Y5, Y6
-	VPXOR       Y2, Y6, Y6
-	VPXOR       2176(DI), Y6, Y6
-	VPSRLQ      $+32, Y4, Y7
-	VPXOR       2880(DI), Y7, Y7
-	VPADDD      vectorVectors<>+1024(SB), Y12, Y12
-	VPMULUDQ    vectorVectors<>+928(SB), Y6, Y1
-	VPMULUDQ    vectorVectors<>+960(SB), Y7, Y3
-	VMOVSHDUP   Y3, Y0
-	VPXOR       Y5, Y0, Y0
-	VPXOR       2240(DI), Y0, Y0
-	VPSRLQ      $+32, Y1, Y2
-	VPXOR       Y4, Y2, Y2
-	VPXOR       2272(DI), Y2, Y2
-	VPMULUDQ    vectorVectors<>+928(SB), Y0, Y6
-	VPMULUDQ    vectorVectors<>+960(SB), Y2, Y7
-	VMOVSHDUP   Y7, Y5
-	VPXOR       Y3, Y5, Y5
-	VPXOR       2304(DI), Y5, Y5
-	VPSRLQ      $+32, Y6, Y4
-	VPXOR       Y1, Y4, Y4
-	VPXOR       2336(DI), Y4, Y4
-	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y0
-	VPMULUDQ    vectorVectors<>+960(SB), Y4, Y2
-	VMOVSHDUP   Y2, Y3
-	VPXOR       Y7, Y3, Y3
-	VPXOR       2368(DI), Y3, Y3
-	VPSRLQ      $+32, Y0, Y1
-	VPXOR       Y6, Y1, Y1
-	VPXOR       2400(DI), Y1, Y1
-	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y5
-	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y4
-	VMOVSHDUP   Y4, Y7
-	VPXOR       Y2, Y7, Y7
-	VPXOR       2432(DI), Y7, Y7
-	VPSRLQ      $+32, Y5, Y6
-	VPXOR       Y0, Y6, Y6
-	VPXOR       2464(DI), Y6, Y6
-	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y3
-	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y4
+	VPXOR       Y2, Y4, Y4
+	VPXOR       2176(DI), Y4, Y4
+	VPSRLQ      $+32, Y3, Y1
+	VPXOR       2880(DI), Y1, Y1
+	VPADDD      vectorVectors<>+1024(SB), Y10, Y5
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       2688(DI), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y7, Y8
+	VMOVSHDUP   Y8, Y9
+	VPXOR       2752(DI), Y9, Y9
+	VPXOR       2816(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       Y8, Y7, Y7
+	VPXOR       2176(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y8
+	VPXOR       2880(DI), Y8, Y8
+	VPADDD      vectorVectors<>+1024(SB), Y5, Y10
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
 	VMOVSHDUP   Y1, Y2
-	VPXOR       Y4, Y2, Y2
-	VPXOR       2496(DI), Y2, Y2
+	VPXOR       Y0, Y2, Y2
+	VPXOR       2240(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y0
+	VPXOR       Y3, Y0, Y0
+	VPXOR       2272(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y5
+	VPXOR       Y6, Y5, Y5
+	VPXOR       2240(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y6
+	VPXOR       Y9, Y6, Y6
+	VPXOR       2272(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y3
+	VPXOR       Y1, Y3, Y3
+	VPXOR       2304(DI), Y3, Y3
+	VPSRLQ      $+32, Y2, Y1
+	VPXOR       Y4, Y1, Y1
+	VPXOR       2336(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y5
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y9
+	VPXOR       Y8, Y9, Y9
+	VPXOR       2304(DI), Y9, Y9
+	VPSRLQ      $+32, Y5, Y8
+	VPXOR       Y7, Y8, Y8
+	VPXOR       2336(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y4
+	VPXOR       Y0, Y4, Y4
+	VPXOR       2368(DI), Y4, Y4
 	VPSRLQ      $+32, Y3, Y0
-	VPXOR       Y5, Y0, Y0
+	VPXOR       Y2, Y0, Y0
+	VPXOR       2400(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y7
+	VPXOR       Y6, Y7, Y7
+	VPXOR       2368(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y6
+	VPXOR       Y5, Y6, Y6
+	VPXOR       2400(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y2
+	VPXOR       Y1, Y2, Y2
+	VPXOR       2432(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y1
+	VPXOR       Y3, Y1, Y1
+	VPXOR       2464(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y5
+	VPXOR       Y8, Y5, Y5
+	VPXOR       2432(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y8
+	VPXOR       Y9, Y8, Y8
+	VPXOR       2464(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y3
+	VPXOR       Y0, Y3, Y3
+	VPXOR       2496(DI), Y3, Y3
+	VPSRLQ      $+32, Y2, Y0
+	VPXOR       Y4, Y0, Y0
 	VPXOR       2528(DI), Y0, Y0
-	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y7
-	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y6
-	VMOVSHDUP   Y6, Y4
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y5
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y9
+	VPXOR       Y6, Y9, Y9
+	VPXOR       2496(DI), Y9, Y9
+	VPSRLQ      $+32, Y5, Y6
+	VPXOR       Y7, Y6, Y6
+	VPXOR       2528(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2560(DI), Y4, Y4
-	VPSRLQ      $+32, Y7, Y5
-	VPXOR       Y3, Y5, Y5
-	VPXOR       2592(DI), Y5, Y5
-	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y2
-	VPMULUDQ    vectorVectors<>+960(SB), Y5, Y0
-	VMOVSHDUP   Y0, Y1
-	VPXOR       Y6, Y1, Y1
-	VPXOR       2624(DI), Y1, Y1
-	VPSRLQ      $+32, Y2, Y3
-	VPXOR       Y7, Y3, Y3
-	VPXOR       2656(DI), Y3, Y3
-	VPSLLQ      $+32, Y0, Y0
-	VPBLENDD    $+170, Y0, Y1, Y1
-	VPSLLQ      $+32, Y2, Y2
-	VPBLENDD    $+170, Y2, Y3, Y3
-	VPUNPCKLQDQ Y3, Y1, Y13
-	VPUNPCKHQDQ Y3, Y1, Y14
-	VPXOR       vectorVectors<>+1056(SB), Y13, Y0
+	VPSRLQ      $+32, Y3, Y1
+	VPXOR       Y2, Y1, Y1
+	VPXOR       2592(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       Y8, Y7, Y7
+	VPXOR       2560(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y8
+	VPXOR       Y5, Y8, Y8
+	VPXOR       2592(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y2
+	VPXOR       Y0, Y2, Y2
+	VPXOR       2624(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y0
+	VPXOR       Y3, Y0, Y0
+	VPXOR       2656(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y5
+	VPXOR       Y6, Y5, Y5
+	VPXOR       2624(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y6
+	VPXOR       Y9, Y6, Y6
+	VPXOR       2656(DI), Y6, Y6
+	VPSLLQ      $+32, Y1, Y1
+	VPBLENDD    $+170, Y1, Y2, Y2
+	VPSLLQ      $+32, Y4, Y4
+	VPBLENDD    $+170, Y4, Y0, Y0
+	VPUNPCKLQDQ Y0, Y2, Y11
+	VPUNPCKHQDQ Y0, Y2, Y12
+	VPSLLQ      $+32, Y8, Y8
+	VPBLENDD    $+170, Y8, Y5, Y5
+	VPSLLQ      $+32, Y7, Y7
+	VPBLENDD    $+170, Y7, Y6, Y6
+	VPUNPCKLQDQ Y6, Y5, Y13
+	VPUNPCKHQDQ Y6, Y5, Y14
+	VPXOR       vectorVectors<>+1056(SB), Y11, Y0
 	VMOVUPS     vectorVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     (SI)(BX*4), Y1
@@ -26458,7 +26810,7 @@ loop3:
 	VANDNPS     Y1, Y0, Y0
 	VMULPS      vectorVectors<>+1120(SB), Y0, Y0
 	VMOVUPS     Y0, (R12)(BX*4)
-	VPXOR       vectorVectors<>+1056(SB), Y14, Y0
+	VPXOR       vectorVectors<>+1056(SB), Y12, Y0
 	VMOVUPS     vectorVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     32(SI)(BX*4), Y1
@@ -26466,7 +26818,23 @@ loop3:
 	VANDNPS     Y1, Y0, Y0
 	VMULPS      vectorVectors<>+1120(SB), Y0, Y0
 	VMOVUPS     Y0, 32(R12)(BX*4)
-	ADDQ        $+16, BX
+	VPXOR       vectorVectors<>+1056(SB), Y13, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
+	VPCMPGTD    Y0, Y1, Y0
+	VMOVUPS     64(SI)(BX*4), Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
+	VANDNPS     Y1, Y0, Y0
+	VMULPS      vectorVectors<>+1120(SB), Y0, Y0
+	VMOVUPS     Y0, 64(R12)(BX*4)
+	VPXOR       vectorVectors<>+1056(SB), Y14, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
+	VPCMPGTD    Y0, Y1, Y0
+	VMOVUPS     96(SI)(BX*4), Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
+	VANDNPS     Y1, Y0, Y0
+	VMULPS      vectorVectors<>+1120(SB), Y0, Y0
+	VMOVUPS     Y0, 96(R12)(BX*4)
+	ADDQ        $+32, BX
 	CMPQ        BX, $+64
 	JLT         loop3
 	MOVQ        72(DI), AX
@@ -26738,121 +27106,121 @@ loop1:
 	VMOVSHDUP       Z2, Z3
 	VPXORD.BCST     2304(DI), Z3, Z3
 	VPXORD.BCST     2368(DI), Z0, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z4
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z5
-	VMOVSHDUP       Z5, Z6
-	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z6
-	VPSRLQ          $+32, Z4, Z7
-	VPXORD.BCST     2432(DI), Z7, Z7
-	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z9
-	VMOVSHDUP       Z9, Z10
-	VPXORD.BCST     2240(DI), Z10, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z11
-	VMOVSHDUP       Z11, Z12
-	VPXORD.BCST     2304(DI), Z12, Z12
-	VPXORD.BCST     2368(DI), Z9, Z9
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z9, Z14
-	VMOVSHDUP       Z14, Z15
-	VPTERNLOGD.BCST $+150, 2080(DI), Z11, Z15
-	VPSRLQ          $+32, Z13, Z10
-	VPXORD.BCST     2432(DI), Z10, Z10
-	VPADDD.BCST     vectorWords<>+116(SB), Z8, Z27
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z3
-	VMOVSHDUP       Z3, Z0
-	VPTERNLOGD.BCST $+150, 2096(DI), Z5, Z0
-	VPSRLQ          $+32, Z1, Z2
-	VPTERNLOGD.BCST $+150, 2104(DI), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z10, Z9
-	VMOVSHDUP       Z9, Z11
-	VPTERNLOGD.BCST $+150, 2096(DI), Z14, Z11
-	VPSRLQ          $+32, Z12, Z8
-	VPTERNLOGD.BCST $+150, 2104(DI), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z2, Z7
-	VMOVSHDUP       Z7, Z5
-	VPTERNLOGD.BCST $+150, 2112(DI), Z3, Z5
-	VPSRLQ          $+32, Z6, Z4
-	VPTERNLOGD.BCST $+150, 2120(DI), Z1, Z4
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z10
-	VMOVSHDUP       Z10, Z14
-	VPTERNLOGD.BCST $+150, 2112(DI), Z9, Z14
-	VPSRLQ          $+32, Z15, Z13
-	VPTERNLOGD.BCST $+150, 2120(DI), Z12, Z13
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z4, Z2
-	VMOVSHDUP       Z2, Z3
-	VPTERNLOGD.BCST $+150, 2128(DI), Z7, Z3
-	VPSRLQ          $+32, Z0, Z1
-	VPTERNLOGD.BCST $+150, 2136(DI), Z6, Z1
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z13, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
+	VPTERNLOGD.BCST $+150, 2080(DI), Z2, Z4
+	VPSRLQ          $+32, Z3, Z1
+	VPXORD.BCST     2432(DI), Z1, Z1
+	VPADDD.BCST     vectorWords<>+116(SB), Z27, Z5
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z6
+	VMOVSHDUP       Z6, Z7
+	VPXORD.BCST     2240(DI), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z7, Z8
 	VMOVSHDUP       Z8, Z9
-	VPTERNLOGD.BCST $+150, 2128(DI), Z10, Z9
-	VPSRLQ          $+32, Z11, Z12
-	VPTERNLOGD.BCST $+150, 2136(DI), Z15, Z12
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z4
-	VMOVSHDUP       Z4, Z7
-	VPTERNLOGD.BCST $+150, 2144(DI), Z2, Z7
-	VPSRLQ          $+32, Z5, Z6
-	VPTERNLOGD.BCST $+150, 2152(DI), Z0, Z6
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z12, Z13
-	VMOVSHDUP       Z13, Z10
-	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z10
-	VPSRLQ          $+32, Z14, Z15
-	VPTERNLOGD.BCST $+150, 2152(DI), Z11, Z15
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z1
+	VPXORD.BCST     2304(DI), Z9, Z9
+	VPXORD.BCST     2368(DI), Z6, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2080(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPXORD.BCST     2432(DI), Z8, Z8
+	VPADDD.BCST     vectorWords<>+116(SB), Z5, Z27
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
 	VMOVSHDUP       Z1, Z2
-	VPTERNLOGD.BCST $+150, 2160(DI), Z4, Z2
+	VPTERNLOGD.BCST $+150, 2096(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2104(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2096(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2104(DI), Z9, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z3
+	VPTERNLOGD.BCST $+150, 2112(DI), Z1, Z3
+	VPSRLQ          $+32, Z2, Z1
+	VPTERNLOGD.BCST $+150, 2120(DI), Z4, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z9
+	VPTERNLOGD.BCST $+150, 2112(DI), Z8, Z9
+	VPSRLQ          $+32, Z5, Z8
+	VPTERNLOGD.BCST $+150, 2120(DI), Z7, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z4
+	VPTERNLOGD.BCST $+150, 2128(DI), Z0, Z4
 	VPSRLQ          $+32, Z3, Z0
-	VPTERNLOGD.BCST $+150, 2168(DI), Z5, Z0
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z10, Z9
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z15, Z12
-	VMOVSHDUP       Z12, Z8
-	VPTERNLOGD.BCST $+150, 2160(DI), Z13, Z8
-	VPSRLQ          $+32, Z9, Z11
-	VPTERNLOGD.BCST $+150, 2168(DI), Z14, Z11
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z7
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z6
-	VMOVSHDUP       Z6, Z4
+	VPTERNLOGD.BCST $+150, 2136(DI), Z2, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z7
+	VPTERNLOGD.BCST $+150, 2128(DI), Z6, Z7
+	VPSRLQ          $+32, Z9, Z6
+	VPTERNLOGD.BCST $+150, 2136(DI), Z5, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z2
+	VPTERNLOGD.BCST $+150, 2144(DI), Z1, Z2
+	VPSRLQ          $+32, Z4, Z1
+	VPTERNLOGD.BCST $+150, 2152(DI), Z3, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z5
+	VPTERNLOGD.BCST $+150, 2144(DI), Z8, Z5
+	VPSRLQ          $+32, Z7, Z8
+	VPTERNLOGD.BCST $+150, 2152(DI), Z9, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z2, Z2
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z3
+	VPTERNLOGD.BCST $+150, 2160(DI), Z0, Z3
+	VPSRLQ          $+32, Z2, Z0
+	VPTERNLOGD.BCST $+150, 2168(DI), Z4, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z5, Z5
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z9
+	VPTERNLOGD.BCST $+150, 2160(DI), Z6, Z9
+	VPSRLQ          $+32, Z5, Z6
+	VPTERNLOGD.BCST $+150, 2168(DI), Z7, Z6
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z3, Z3
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z0, Z0
+	VMOVSHDUP       Z0, Z4
 	VPTERNLOGD.BCST $+150, 2176(DI), Z1, Z4
-	VPSRLQ          $+32, Z7, Z5
-	VPTERNLOGD.BCST $+150, 2184(DI), Z3, Z5
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z8, Z10
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z11, Z15
-	VMOVSHDUP       Z15, Z13
-	VPTERNLOGD.BCST $+150, 2176(DI), Z12, Z13
-	VPSRLQ          $+32, Z10, Z14
-	VPTERNLOGD.BCST $+150, 2184(DI), Z9, Z14
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z2
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z5, Z0
-	VMOVSHDUP       Z0, Z1
-	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z1
-	VPSRLQ          $+32, Z2, Z3
-	VPTERNLOGD.BCST $+150, 2200(DI), Z7, Z3
-	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z13, Z8
-	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z14, Z11
-	VMOVSHDUP       Z11, Z12
-	VPTERNLOGD.BCST $+150, 2192(DI), Z15, Z12
-	VPSRLQ          $+32, Z8, Z9
-	VPTERNLOGD.BCST $+150, 2200(DI), Z10, Z9
+	VPSRLQ          $+32, Z3, Z1
+	VPTERNLOGD.BCST $+150, 2184(DI), Z2, Z1
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z9, Z9
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z6, Z6
+	VMOVSHDUP       Z6, Z7
+	VPTERNLOGD.BCST $+150, 2176(DI), Z8, Z7
+	VPSRLQ          $+32, Z9, Z8
+	VPTERNLOGD.BCST $+150, 2184(DI), Z5, Z8
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z4, Z4
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z1, Z1
+	VMOVSHDUP       Z1, Z2
+	VPTERNLOGD.BCST $+150, 2192(DI), Z0, Z2
+	VPSRLQ          $+32, Z4, Z0
+	VPTERNLOGD.BCST $+150, 2200(DI), Z3, Z0
+	VPMULUDQ.BCST   vectorVectors<>+928(SB), Z7, Z7
+	VPMULUDQ.BCST   vectorVectors<>+960(SB), Z8, Z8
+	VMOVSHDUP       Z8, Z5
+	VPTERNLOGD.BCST $+150, 2192(DI), Z6, Z5
+	VPSRLQ          $+32, Z7, Z6
+	VPTERNLOGD.BCST $+150, 2200(DI), Z9, Z6
 	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z0, K6, Z1
-	VMOVSLDUP       Z2, K6, Z3
-	VPUNPCKLQDQ     Z3, Z1, Z28
-	VPUNPCKHQDQ     Z3, Z1, Z29
+	VMOVSLDUP       Z1, K6, Z2
+	VMOVSLDUP       Z4, K6, Z0
+	VPUNPCKLQDQ     Z0, Z2, Z28
+	VPUNPCKHQDQ     Z0, Z2, Z29
 	KMOVW           vectorWords<>+120(SB), K6
-	VMOVSLDUP       Z11, K6, Z12
-	VMOVSLDUP       Z8, K6, Z9
-	VPUNPCKLQDQ     Z9, Z12, Z30
-	VPUNPCKHQDQ     Z9, Z12, Z31
+	VMOVSLDUP       Z8, K6, Z5
+	VMOVSLDUP       Z7, K6, Z6
+	VPUNPCKLQDQ     Z6, Z5, Z30
+	VPUNPCKHQDQ     Z6, Z5, Z31
 	VMOVUPS         (SI), Z0
 	VMULPS.BCST     vectorWords<>+128(SB), Z0, Z0
 	VPCMPUD.BCST    $+5, vectorWords<>+132(SB), Z28, K1
@@ -27054,89 +27422,166 @@ loop1:
 	SHLQ         $+6, R8
 	MOVQ         y+16(FP), AX
 	LEAQ         (AX)(R8*4), R12
-	VPBROADCASTD 96(DI), Y12
-	VPADDD       vectorVectors<>+992(SB), Y12, Y12
+	VPBROADCASTD 96(DI), Y10
+	VPADDD       vectorVectors<>+992(SB), Y10, Y10
 	XORL         BX, BX
 
 loop3:
-	VPMULUDQ    vectorVectors<>+928(SB), Y12, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y10, Y0
 	VMOVSHDUP   Y0, Y1
 	VPXOR       2688(DI), Y1, Y1
 	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y2
 	VMOVSHDUP   Y2, Y3
 	VPXOR       2752(DI), Y3, Y3
 	VPXOR       2816(DI), Y0, Y0
-	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y4
-	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y5
-	VMOVSHDUP   Y5, Y6
-	VPXOR       Y2, Y6, Y6
-	VPXOR       2176(DI), Y6, Y6
-	VPSRLQ      $+32, Y4, Y7
-	VPXOR       2880(DI), Y7, Y7
-	VPADDD      vectorVectors<>+1024(SB), Y12, Y12
-	VPMULUDQ    vectorVectors<>+928(SB), Y6, Y1
-	VPMULUDQ    vectorVectors<>+960(SB), Y7, Y3
-	VMOVSHDUP   Y3, Y0
-	VPXOR       Y5, Y0, Y0
-	VPXOR       2240(DI), Y0, Y0
-	VPSRLQ      $+32, Y1, Y2
-	VPXOR       Y4, Y2, Y2
-	VPXOR       2272(DI), Y2, Y2
-	VPMULUDQ    vectorVectors<>+928(SB), Y0, Y6
-	VPMULUDQ    vectorVectors<>+960(SB), Y2, Y7
-	VMOVSHDUP   Y7, Y5
-	VPXOR       Y3, Y5, Y5
-	VPXOR       2304(DI), Y5, Y5
-	VPSRLQ      $+32, Y6, Y4
-	VPXOR       Y1, Y4, Y4
-	VPXOR       2336(DI), Y4, Y4
-	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y0
-	VPMULUDQ    vectorVectors<>+960(SB), Y4, Y2
-	VMOVSHDUP   Y2, Y3
-	VPXOR       Y7, Y3, Y3
-	VPXOR       2368(DI), Y3, Y3
-	VPSRLQ      $+32, Y0, Y1
-	VPXOR       Y6, Y1, Y1
-	VPXOR       2400(DI), Y1, Y1
-	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y5
-	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y4
-	VMOVSHDUP   Y4, Y7
-	VPXOR       Y2, Y7, Y7
-	VPXOR       2432(DI), Y7, Y7
-	VPSRLQ      $+32, Y5, Y6
-	VPXOR       Y0, Y6, Y6
-	VPXOR       2464(DI), Y6, Y6
-	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y3
-	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y4
+	VPXOR       Y2, Y4, Y4
+	VPXOR       2176(DI), Y4, Y4
+	VPSRLQ      $+32, Y3, Y1
+	VPXOR       2880(DI), Y1, Y1
+	VPADDD      vectorVectors<>+1024(SB), Y10, Y5
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       2688(DI), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y7, Y8
+	VMOVSHDUP   Y8, Y9
+	VPXOR       2752(DI), Y9, Y9
+	VPXOR       2816(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       Y8, Y7, Y7
+	VPXOR       2176(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y8
+	VPXOR       2880(DI), Y8, Y8
+	VPADDD      vectorVectors<>+1024(SB), Y5, Y10
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
 	VMOVSHDUP   Y1, Y2
-	VPXOR       Y4, Y2, Y2
-	VPXOR       2496(DI), Y2, Y2
+	VPXOR       Y0, Y2, Y2
+	VPXOR       2240(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y0
+	VPXOR       Y3, Y0, Y0
+	VPXOR       2272(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y5
+	VPXOR       Y6, Y5, Y5
+	VPXOR       2240(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y6
+	VPXOR       Y9, Y6, Y6
+	VPXOR       2272(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y3
+	VPXOR       Y1, Y3, Y3
+	VPXOR       2304(DI), Y3, Y3
+	VPSRLQ      $+32, Y2, Y1
+	VPXOR       Y4, Y1, Y1
+	VPXOR       2336(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y5
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y9
+	VPXOR       Y8, Y9, Y9
+	VPXOR       2304(DI), Y9, Y9
+	VPSRLQ      $+32, Y5, Y8
+	VPXOR       Y7, Y8, Y8
+	VPXOR       2336(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y4
+	VPXOR       Y0, Y4, Y4
+	VPXOR       2368(DI), Y4, Y4
 	VPSRLQ      $+32, Y3, Y0
-	VPXOR       Y5, Y0, Y0
+	VPXOR       Y2, Y0, Y0
+	VPXOR       2400(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y7
+	VPXOR       Y6, Y7, Y7
+	VPXOR       2368(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y6
+	VPXOR       Y5, Y6, Y6
+	VPXOR       2400(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y2
+	VPXOR       Y1, Y2, Y2
+	VPXOR       2432(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y1
+	VPXOR       Y3, Y1, Y1
+	VPXOR       2464(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y5
+	VPXOR       Y8, Y5, Y5
+	VPXOR       2432(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y8
+	VPXOR       Y9, Y8, Y8
+	VPXOR       2464(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y2
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y3
+	VPXOR       Y0, Y3, Y3
+	VPXOR       2496(DI), Y3, Y3
+	VPSRLQ      $+32, Y2, Y0
+	VPXOR       Y4, Y0, Y0
 	VPXOR       2528(DI), Y0, Y0
-	VPMULUDQ    vectorVectors<>+928(SB), Y2, Y7
-	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y6
-	VMOVSHDUP   Y6, Y4
+	VPMULUDQ    vectorVectors<>+928(SB), Y5, Y5
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y9
+	VPXOR       Y6, Y9, Y9
+	VPXOR       2496(DI), Y9, Y9
+	VPSRLQ      $+32, Y5, Y6
+	VPXOR       Y7, Y6, Y6
+	VPXOR       2528(DI), Y6, Y6
+	VPMULUDQ    vectorVectors<>+928(SB), Y3, Y3
+	VPMULUDQ    vectorVectors<>+960(SB), Y0, Y0
+	VMOVSHDUP   Y0, Y4
 	VPXOR       Y1, Y4, Y4
 	VPXOR       2560(DI), Y4, Y4
-	VPSRLQ      $+32, Y7, Y5
-	VPXOR       Y3, Y5, Y5
-	VPXOR       2592(DI), Y5, Y5
-	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y2
-	VPMULUDQ    vectorVectors<>+960(SB), Y5, Y0
-	VMOVSHDUP   Y0, Y1
-	VPXOR       Y6, Y1, Y1
-	VPXOR       2624(DI), Y1, Y1
-	VPSRLQ      $+32, Y2, Y3
-	VPXOR       Y7, Y3, Y3
-	VPXOR       2656(DI), Y3, Y3
-	VPSLLQ      $+32, Y0, Y0
-	VPBLENDD    $+170, Y0, Y1, Y1
-	VPSLLQ      $+32, Y2, Y2
-	VPBLENDD    $+170, Y2, Y3, Y3
-	VPUNPCKLQDQ Y3, Y1, Y13
-	VPUNPCKHQDQ Y3, Y1, Y14
-	VPXOR       vectorVectors<>+1056(SB), Y13, Y0
+	VPSRLQ      $+32, Y3, Y1
+	VPXOR       Y2, Y1, Y1
+	VPXOR       2592(DI), Y1, Y1
+	VPMULUDQ    vectorVectors<>+928(SB), Y9, Y9
+	VPMULUDQ    vectorVectors<>+960(SB), Y6, Y6
+	VMOVSHDUP   Y6, Y7
+	VPXOR       Y8, Y7, Y7
+	VPXOR       2560(DI), Y7, Y7
+	VPSRLQ      $+32, Y9, Y8
+	VPXOR       Y5, Y8, Y8
+	VPXOR       2592(DI), Y8, Y8
+	VPMULUDQ    vectorVectors<>+928(SB), Y4, Y4
+	VPMULUDQ    vectorVectors<>+960(SB), Y1, Y1
+	VMOVSHDUP   Y1, Y2
+	VPXOR       Y0, Y2, Y2
+	VPXOR       2624(DI), Y2, Y2
+	VPSRLQ      $+32, Y4, Y0
+	VPXOR       Y3, Y0, Y0
+	VPXOR       2656(DI), Y0, Y0
+	VPMULUDQ    vectorVectors<>+928(SB), Y7, Y7
+	VPMULUDQ    vectorVectors<>+960(SB), Y8, Y8
+	VMOVSHDUP   Y8, Y5
+	VPXOR       Y6, Y5, Y5
+	VPXOR       2624(DI), Y5, Y5
+	VPSRLQ      $+32, Y7, Y6
+	VPXOR       Y9, Y6, Y6
+	VPXOR       2656(DI), Y6, Y6
+	VPSLLQ      $+32, Y1, Y1
+	VPBLENDD    $+170, Y1, Y2, Y2
+	VPSLLQ      $+32, Y4, Y4
+	VPBLENDD    $+170, Y4, Y0, Y0
+	VPUNPCKLQDQ Y0, Y2, Y11
+	VPUNPCKHQDQ Y0, Y2, Y12
+	VPSLLQ      $+32, Y8, Y8
+	VPBLENDD    $+170, Y8, Y5, Y5
+	VPSLLQ      $+32, Y7, Y7
+	VPBLENDD    $+170, Y7, Y6, Y6
+	VPUNPCKLQDQ Y6, Y5, Y13
+	VPUNPCKHQDQ Y6, Y5, Y14
+	VPXOR       vectorVectors<>+1056(SB), Y11, Y0
 	VMOVUPS     vectorVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     (SI)(BX*4), Y1
@@ -27144,7 +27589,7 @@ loop3:
 	VANDNPS     Y1, Y0, Y0
 	VMULPS      vectorVectors<>+1120(SB), Y0, Y0
 	VMOVUPS     Y0, (R12)(BX*4)
-	VPXOR       vectorVectors<>+1056(SB), Y14, Y0
+	VPXOR       vectorVectors<>+1056(SB), Y12, Y0
 	VMOVUPS     vectorVectors<>+1088(SB), Y1
 	VPCMPGTD    Y0, Y1, Y0
 	VMOVUPS     32(SI)(BX*4), Y1
@@ -27152,7 +27597,23 @@ loop3:
 	VANDNPS     Y1, Y0, Y0
 	VMULPS      vectorVectors<>+1120(SB), Y0, Y0
 	VMOVUPS     Y0, 32(R12)(BX*4)
-	ADDQ        $+16, BX
+	VPXOR       vectorVectors<>+1056(SB), Y13, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
+	VPCMPGTD    Y0, Y1, Y0
+	VMOVUPS     64(SI)(BX*4), Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
+	VANDNPS     Y1, Y0, Y0
+	VMULPS      vectorVectors<>+1120(SB), Y0, Y0
+	VMOVUPS     Y0, 64(R12)(BX*4)
+	VPXOR       vectorVectors<>+1056(SB), Y14, Y0
+	VMOVUPS     vectorVectors<>+1088(SB), Y1
+	VPCMPGTD    Y0, Y1, Y0
+	VMOVUPS     96(SI)(BX*4), Y1
+	VMULPS      vectorVectors<>+1152(SB), Y1, Y1
+	VANDNPS     Y1, Y0, Y0
+	VMULPS      vectorVectors<>+1120(SB), Y0, Y0
+	VMOVUPS     Y0, 96(R12)(BX*4)
+	ADDQ        $+32, BX
 	CMPQ        BX, $+64
 	JLT         loop3
 	MOVQ        72(DI), AX
@@ -27576,146 +28037,76 @@ loop3:
 	MOVQ          136(DI), R8
 	MOVQ          k+16(FP), AX
 	LEAQ          (AX)(R8*4), R13
-	VPXORD        Z30, Z30, Z30
-	VPXORD        Z28, Z28, Z28
-	VPXORD        Z26, Z26, Z26
-	VPXORD        Z24, Z24, Z24
-	VPXORD        Z22, Z22, Z22
-	VPXORD        Z20, Z20, Z20
-	VPXORD        Z18, Z18, Z18
-	VPXORD        Z16, Z16, Z16
+	VPXORD        Z31, Z31, Z31
+	VPXORD        Z27, Z27, Z27
 	VMOVUPS       (SI), Z0
 	VMULPS        (R12), Z0, Z1
-	VMOVUPS       Z1, Z31
+	VMOVUPS       Z1, Z28
 	VMULPS        (R13), Z0, Z0
 	VMOVUPS       Z0, Z29
 	VMOVUPS       64(SI), Z0
 	VMULPS        64(R12), Z0, Z1
-	VMOVUPS       Z1, Z27
+	VMOVUPS       Z1, Z30
 	VMULPS        64(R13), Z0, Z0
-	VMOVUPS       Z0, Z25
+	VUNPCKLPS     Z29, Z28, Z1
+	VUNPCKLPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z31, Z31
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z31, Z31
+	VUNPCKHPS     Z29, Z28, Z1
+	VUNPCKHPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z31, Z31
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z31, Z31
 	VMOVUPS       128(SI), Z0
 	VMULPS        128(R12), Z0, Z1
-	VMOVUPS       Z1, Z23
+	VMOVUPS       Z1, Z28
 	VMULPS        128(R13), Z0, Z0
-	VMOVUPS       Z0, Z21
+	VMOVUPS       Z0, Z29
 	VMOVUPS       192(SI), Z0
 	VMULPS        192(R12), Z0, Z1
-	VMOVUPS       Z1, Z19
+	VMOVUPS       Z1, Z30
 	VMULPS        192(R13), Z0, Z0
-	VMOVUPS       Z0, Z17
+	VUNPCKLPS     Z29, Z28, Z1
+	VUNPCKLPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z27, Z27
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z27, Z27
+	VUNPCKHPS     Z29, Z28, Z1
+	VUNPCKHPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z27, Z27
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z27, Z27
+	VEXTRACTF64X4 $+1, Z31, Y0
+	VADDPS        Y0, Y31, Y31
+	VEXTRACTF32X4 $+1, Y31, X0
+	VADDPS        X0, X31, X31
+	VSHUFF32X4    $+0, Z31, Z31, Z31
 	VPERMILPS     $+0, Z31, Z0
-	VADDPS        Z0, Z30, Z30
+	VMOVUPS       Z0, 2048(DI)
 	VPERMILPS     $+85, Z31, Z0
-	VADDPS        Z0, Z30, Z30
+	VMOVUPS       Z0, 2112(DI)
 	VPERMILPS     $+170, Z31, Z0
-	VADDPS        Z0, Z30, Z30
+	VMOVUPS       Z0, 2176(DI)
 	VPERMILPS     $+255, Z31, Z0
-	VADDPS        Z0, Z30, Z30
-	VPERMILPS     $+0, Z29, Z0
-	VADDPS        Z0, Z28, Z28
-	VPERMILPS     $+85, Z29, Z0
-	VADDPS        Z0, Z28, Z28
-	VPERMILPS     $+170, Z29, Z0
-	VADDPS        Z0, Z28, Z28
-	VPERMILPS     $+255, Z29, Z0
-	VADDPS        Z0, Z28, Z28
+	VMOVUPS       Z0, 2240(DI)
+	VEXTRACTF64X4 $+1, Z27, Y0
+	VADDPS        Y0, Y27, Y27
+	VEXTRACTF32X4 $+1, Y27, X0
+	VADDPS        X0, X27, X27
+	VSHUFF32X4    $+0, Z27, Z27, Z27
 	VPERMILPS     $+0, Z27, Z0
-	VADDPS        Z0, Z26, Z26
+	VMOVUPS       Z0, 2304(DI)
 	VPERMILPS     $+85, Z27, Z0
-	VADDPS        Z0, Z26, Z26
+	VMOVUPS       Z0, 2368(DI)
 	VPERMILPS     $+170, Z27, Z0
-	VADDPS        Z0, Z26, Z26
+	VMOVUPS       Z0, 2432(DI)
 	VPERMILPS     $+255, Z27, Z0
-	VADDPS        Z0, Z26, Z26
-	VPERMILPS     $+0, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+85, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+170, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+255, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+0, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+85, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+170, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+255, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+0, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+85, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+170, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+255, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+0, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+85, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+170, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+255, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+0, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VPERMILPS     $+85, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VPERMILPS     $+170, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VPERMILPS     $+255, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VEXTRACTF64X4 $+1, Z30, Y0
-	VADDPS        Y0, Y30, Y30
-	VEXTRACTF32X4 $+1, Y30, X0
-	VADDPS        X0, X30, X30
-	VBROADCASTSS  X30, Z30
-	VMOVUPS       Z30, 2048(DI)
-	VEXTRACTF64X4 $+1, Z28, Y0
-	VADDPS        Y0, Y28, Y28
-	VEXTRACTF32X4 $+1, Y28, X0
-	VADDPS        X0, X28, X28
-	VBROADCASTSS  X28, Z28
-	VMOVUPS       Z28, 2112(DI)
-	VEXTRACTF64X4 $+1, Z26, Y0
-	VADDPS        Y0, Y26, Y26
-	VEXTRACTF32X4 $+1, Y26, X0
-	VADDPS        X0, X26, X26
-	VBROADCASTSS  X26, Z26
-	VMOVUPS       Z26, 2176(DI)
-	VEXTRACTF64X4 $+1, Z24, Y0
-	VADDPS        Y0, Y24, Y24
-	VEXTRACTF32X4 $+1, Y24, X0
-	VADDPS        X0, X24, X24
-	VBROADCASTSS  X24, Z24
-	VMOVUPS       Z24, 2240(DI)
-	VEXTRACTF64X4 $+1, Z22, Y0
-	VADDPS        Y0, Y22, Y22
-	VEXTRACTF32X4 $+1, Y22, X0
-	VADDPS        X0, X22, X22
-	VBROADCASTSS  X22, Z22
-	VMOVUPS       Z22, 2304(DI)
-	VEXTRACTF64X4 $+1, Z20, Y0
-	VADDPS        Y0, Y20, Y20
-	VEXTRACTF32X4 $+1, Y20, X0
-	VADDPS        X0, X20, X20
-	VBROADCASTSS  X20, Z20
-	VMOVUPS       Z20, 2368(DI)
-	VEXTRACTF64X4 $+1, Z18, Y0
-	VADDPS        Y0, Y18, Y18
-	VEXTRACTF32X4 $+1, Y18, X0
-	VADDPS        X0, X18, X18
-	VBROADCASTSS  X18, Z18
-	VMOVUPS       Z18, 2432(DI)
-	VEXTRACTF64X4 $+1, Z16, Y0
-	VADDPS        Y0, Y16, Y16
-	VEXTRACTF32X4 $+1, Y16, X0
-	VADDPS        X0, X16, X16
-	VBROADCASTSS  X16, Z16
-	VMOVUPS       Z16, 2496(DI)
+	VMOVUPS       Z0, 2496(DI)
 	VMOVUPS       2048(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          96(DI), R8
@@ -28337,46 +28728,118 @@ loop3:
 	MOVQ         136(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
+	VPXOR        Y13, Y13, Y13
+	VPXOR        Y14, Y14, Y14
+	VPXOR        Y8, Y8, Y8
 	VPXOR        Y9, Y9, Y9
 	VMOVUPS      (SI), Y0
 	VMULPS       (R12), Y0, Y1
-	VMOVUPS      Y1, Y13
+	VMOVUPS      Y1, Y10
 	VMULPS       (R13), Y0, Y0
-	VMOVUPS      Y0, Y10
+	VMOVUPS      Y0, Y11
+	VMOVUPS      64(SI), Y0
+	VMULPS       64(R12), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       64(R13), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      128(SI), Y0
+	VMULPS       128(R12), Y0, Y1
+	VMOVUPS      Y1, Y10
+	VMULPS       128(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VMOVUPS      192(SI), Y0
+	VMULPS       192(R12), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       192(R13), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y8, Y8
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y8, Y8
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y8, Y8
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y8, Y8
 	VMOVUPS      32(SI), Y0
 	VMULPS       32(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
+	VMOVUPS      Y1, Y10
 	VMULPS       32(R13), Y0, Y0
 	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
+	VMOVUPS      96(SI), Y0
+	VMULPS       96(R12), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       96(R13), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      160(SI), Y0
+	VMULPS       160(R12), Y0, Y1
+	VMOVUPS      Y1, Y10
+	VMULPS       160(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VMOVUPS      224(SI), Y0
+	VMULPS       224(R12), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       224(R13), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y9, Y9
+	VUNPCKHPD    Y2, Y1, Y1
 	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y9, Y9
+	VUNPCKHPD    Y2, Y1, Y1
 	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 2048(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 2112(DI)
+	VADDPS       Y14, Y13, Y13
+	VEXTRACTF128 $+1, Y13, X0
+	VADDPS       X0, X13, X13
+	VINSERTF128  $+1, X13, Y13, Y13
+	VPERMILPS    $+0, Y13, Y0
+	VMOVUPS      Y0, 2048(DI)
+	VPERMILPS    $+85, Y13, Y0
+	VMOVUPS      Y0, 2112(DI)
+	VPERMILPS    $+170, Y13, Y0
+	VMOVUPS      Y0, 2176(DI)
+	VPERMILPS    $+255, Y13, Y0
+	VMOVUPS      Y0, 2240(DI)
+	VADDPS       Y9, Y8, Y8
+	VEXTRACTF128 $+1, Y8, X0
+	VADDPS       X0, X8, X8
+	VINSERTF128  $+1, X8, Y8, Y8
+	VPERMILPS    $+0, Y8, Y0
+	VMOVUPS      Y0, 2304(DI)
+	VPERMILPS    $+85, Y8, Y0
+	VMOVUPS      Y0, 2368(DI)
+	VPERMILPS    $+170, Y8, Y0
+	VMOVUPS      Y0, 2432(DI)
+	VPERMILPS    $+255, Y8, Y0
+	VMOVUPS      Y0, 2496(DI)
 	VMOVUPS      2048(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         96(DI), R8
@@ -28387,55 +28850,6 @@ loop3:
 	MOVQ         144(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         120(DI), R8
-	MOVQ         q+8(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	MOVQ         128(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         136(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y9, Y9, Y9
-	VMOVUPS      64(SI), Y0
-	VMULPS       64(R12), Y0, Y1
-	VMOVUPS      Y1, Y13
-	VMULPS       64(R13), Y0, Y0
-	VMOVUPS      Y0, Y10
-	VMOVUPS      96(SI), Y0
-	VMULPS       96(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
-	VMULPS       96(R13), Y0, Y0
-	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 2176(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 2240(DI)
 	VMOVUPS      2176(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         96(DI), R8
@@ -28448,55 +28862,6 @@ loop3:
 	ADDQ         144(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         120(DI), R8
-	MOVQ         q+8(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	MOVQ         128(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         136(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y9, Y9, Y9
-	VMOVUPS      128(SI), Y0
-	VMULPS       128(R12), Y0, Y1
-	VMOVUPS      Y1, Y13
-	VMULPS       128(R13), Y0, Y0
-	VMOVUPS      Y0, Y10
-	VMOVUPS      160(SI), Y0
-	VMULPS       160(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
-	VMULPS       160(R13), Y0, Y0
-	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 2304(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 2368(DI)
 	VMOVUPS      2304(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         96(DI), R8
@@ -28512,55 +28877,6 @@ loop3:
 	ADDQ         144(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         120(DI), R8
-	MOVQ         q+8(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	MOVQ         128(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         136(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y9, Y9, Y9
-	VMOVUPS      192(SI), Y0
-	VMULPS       192(R12), Y0, Y1
-	VMOVUPS      Y1, Y13
-	VMULPS       192(R13), Y0, Y0
-	VMOVUPS      Y0, Y10
-	VMOVUPS      224(SI), Y0
-	VMULPS       224(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
-	VMULPS       224(R13), Y0, Y0
-	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 2432(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 2496(DI)
 	VMOVUPS      2432(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         96(DI), R8
@@ -29144,12 +29460,12 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64BiasAddVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x64BiasAddVector1AVX512(SB), NOSPLIT, $0-56
+// func linear64x64BiasAddVector1AVX512(frame *uint8, y *float32, x2 *float32, bias *float32, height int, first int)
+TEXT ·linear64x64BiasAddVector1AVX512(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
-	MOVQ height+40(FP), AX
+	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
-	MOVQ first+48(FP), AX
+	MOVQ first+40(FP), AX
 	MOVQ AX, 8(DI)
 	MOVQ $+0, R8
 	MOVQ R8, 24(DI)
@@ -29167,31 +29483,27 @@ loop1:
 	SHLQ    $+6, R8
 	MOVQ    x2+16(FP), AX
 	LEAQ    (AX)(R8*4), SI
-	MOVQ    24(DI), R8
-	SHLQ    $+6, R8
-	MOVQ    c+24(FP), AX
-	LEAQ    (AX)(R8*4), R12
-	MOVQ    bias+32(FP), R13
 	MOVQ    32(DI), R8
 	SHLQ    $+6, R8
 	MOVQ    y+8(FP), AX
-	LEAQ    (AX)(R8*4), R14
+	LEAQ    (AX)(R8*4), R12
+	MOVQ    bias+24(FP), R13
 	VMOVUPS (R12), Z0
 	VADDPS  (R13), Z0, Z0
 	VADDPS  (SI), Z0, Z0
-	VMOVUPS Z0, (R14)
+	VMOVUPS Z0, (R12)
 	VMOVUPS 64(R12), Z0
 	VADDPS  64(R13), Z0, Z0
 	VADDPS  64(SI), Z0, Z0
-	VMOVUPS Z0, 64(R14)
+	VMOVUPS Z0, 64(R12)
 	VMOVUPS 128(R12), Z0
 	VADDPS  128(R13), Z0, Z0
 	VADDPS  128(SI), Z0, Z0
-	VMOVUPS Z0, 128(R14)
+	VMOVUPS Z0, 128(R12)
 	VMOVUPS 192(R12), Z0
 	VADDPS  192(R13), Z0, Z0
 	VADDPS  192(SI), Z0, Z0
-	VMOVUPS Z0, 192(R14)
+	VMOVUPS Z0, 192(R12)
 	MOVQ    24(DI), AX
 	INCQ    AX
 	MOVQ    AX, 24(DI)
@@ -29202,12 +29514,12 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x64BiasAddVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x64BiasAddVector1AVX2(SB), NOSPLIT, $0-56
+// func linear64x64BiasAddVector1AVX2(frame *uint8, y *float32, x2 *float32, bias *float32, height int, first int)
+TEXT ·linear64x64BiasAddVector1AVX2(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
-	MOVQ height+40(FP), AX
+	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
-	MOVQ first+48(FP), AX
+	MOVQ first+40(FP), AX
 	MOVQ AX, 8(DI)
 	MOVQ $+0, R8
 	MOVQ R8, 24(DI)
@@ -29225,47 +29537,43 @@ loop1:
 	SHLQ    $+6, R8
 	MOVQ    x2+16(FP), AX
 	LEAQ    (AX)(R8*4), SI
-	MOVQ    24(DI), R8
-	SHLQ    $+6, R8
-	MOVQ    c+24(FP), AX
-	LEAQ    (AX)(R8*4), R12
-	MOVQ    bias+32(FP), R13
 	MOVQ    32(DI), R8
 	SHLQ    $+6, R8
 	MOVQ    y+8(FP), AX
-	LEAQ    (AX)(R8*4), R14
+	LEAQ    (AX)(R8*4), R12
+	MOVQ    bias+24(FP), R13
 	VMOVUPS (R12), Y0
 	VADDPS  (R13), Y0, Y0
 	VADDPS  (SI), Y0, Y0
-	VMOVUPS Y0, (R14)
+	VMOVUPS Y0, (R12)
 	VMOVUPS 32(R12), Y0
 	VADDPS  32(R13), Y0, Y0
 	VADDPS  32(SI), Y0, Y0
-	VMOVUPS Y0, 32(R14)
+	VMOVUPS Y0, 32(R12)
 	VMOVUPS 64(R12), Y0
 	VADDPS  64(R13), Y0, Y0
 	VADDPS  64(SI), Y0, Y0
-	VMOVUPS Y0, 64(R14)
+	VMOVUPS Y0, 64(R12)
 	VMOVUPS 96(R12), Y0
 	VADDPS  96(R13), Y0, Y0
 	VADDPS  96(SI), Y0, Y0
-	VMOVUPS Y0, 96(R14)
+	VMOVUPS Y0, 96(R12)
 	VMOVUPS 128(R12), Y0
 	VADDPS  128(R13), Y0, Y0
 	VADDPS  128(SI), Y0, Y0
-	VMOVUPS Y0, 128(R14)
+	VMOVUPS Y0, 128(R12)
 	VMOVUPS 160(R12), Y0
 	VADDPS  160(R13), Y0, Y0
 	VADDPS  160(SI), Y0, Y0
-	VMOVUPS Y0, 160(R14)
+	VMOVUPS Y0, 160(R12)
 	VMOVUPS 192(R12), Y0
 	VADDPS  192(R13), Y0, Y0
 	VADDPS  192(SI), Y0, Y0
-	VMOVUPS Y0, 192(R14)
+	VMOVUPS Y0, 192(R12)
 	VMOVUPS 224(R12), Y0
 	VADDPS  224(R13), Y0, Y0
 	VADDPS  224(SI), Y0, Y0
-	VMOVUPS Y0, 224(R14)
+	VMOVUPS Y0, 224(R12)
 	MOVQ    24(DI), AX
 	INCQ    AX
 	MOVQ    AX, 24(DI)
@@ -29375,146 +29683,76 @@ loop3:
 	MOVQ          168(DI), R8
 	MOVQ          k+16(FP), AX
 	LEAQ          (AX)(R8*4), R13
-	VPXORD        Z30, Z30, Z30
-	VPXORD        Z28, Z28, Z28
-	VPXORD        Z26, Z26, Z26
-	VPXORD        Z24, Z24, Z24
-	VPXORD        Z22, Z22, Z22
-	VPXORD        Z20, Z20, Z20
-	VPXORD        Z18, Z18, Z18
-	VPXORD        Z16, Z16, Z16
+	VPXORD        Z31, Z31, Z31
+	VPXORD        Z27, Z27, Z27
 	VMOVUPS       (SI), Z0
 	VMULPS        (R12), Z0, Z1
-	VMOVUPS       Z1, Z31
+	VMOVUPS       Z1, Z28
 	VMULPS        (R13), Z0, Z0
 	VMOVUPS       Z0, Z29
 	VMOVUPS       64(SI), Z0
 	VMULPS        64(R12), Z0, Z1
-	VMOVUPS       Z1, Z27
+	VMOVUPS       Z1, Z30
 	VMULPS        64(R13), Z0, Z0
-	VMOVUPS       Z0, Z25
+	VUNPCKLPS     Z29, Z28, Z1
+	VUNPCKLPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z31, Z31
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z31, Z31
+	VUNPCKHPS     Z29, Z28, Z1
+	VUNPCKHPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z31, Z31
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z31, Z31
 	VMOVUPS       128(SI), Z0
 	VMULPS        128(R12), Z0, Z1
-	VMOVUPS       Z1, Z23
+	VMOVUPS       Z1, Z28
 	VMULPS        128(R13), Z0, Z0
-	VMOVUPS       Z0, Z21
+	VMOVUPS       Z0, Z29
 	VMOVUPS       192(SI), Z0
 	VMULPS        192(R12), Z0, Z1
-	VMOVUPS       Z1, Z19
+	VMOVUPS       Z1, Z30
 	VMULPS        192(R13), Z0, Z0
-	VMOVUPS       Z0, Z17
+	VUNPCKLPS     Z29, Z28, Z1
+	VUNPCKLPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z27, Z27
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z27, Z27
+	VUNPCKHPS     Z29, Z28, Z1
+	VUNPCKHPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z27, Z27
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z27, Z27
+	VEXTRACTF64X4 $+1, Z31, Y0
+	VADDPS        Y0, Y31, Y31
+	VEXTRACTF32X4 $+1, Y31, X0
+	VADDPS        X0, X31, X31
+	VSHUFF32X4    $+0, Z31, Z31, Z31
 	VPERMILPS     $+0, Z31, Z0
-	VADDPS        Z0, Z30, Z30
+	VMOVUPS       Z0, 2048(DI)
 	VPERMILPS     $+85, Z31, Z0
-	VADDPS        Z0, Z30, Z30
+	VMOVUPS       Z0, 2112(DI)
 	VPERMILPS     $+170, Z31, Z0
-	VADDPS        Z0, Z30, Z30
+	VMOVUPS       Z0, 2176(DI)
 	VPERMILPS     $+255, Z31, Z0
-	VADDPS        Z0, Z30, Z30
-	VPERMILPS     $+0, Z29, Z0
-	VADDPS        Z0, Z28, Z28
-	VPERMILPS     $+85, Z29, Z0
-	VADDPS        Z0, Z28, Z28
-	VPERMILPS     $+170, Z29, Z0
-	VADDPS        Z0, Z28, Z28
-	VPERMILPS     $+255, Z29, Z0
-	VADDPS        Z0, Z28, Z28
+	VMOVUPS       Z0, 2240(DI)
+	VEXTRACTF64X4 $+1, Z27, Y0
+	VADDPS        Y0, Y27, Y27
+	VEXTRACTF32X4 $+1, Y27, X0
+	VADDPS        X0, X27, X27
+	VSHUFF32X4    $+0, Z27, Z27, Z27
 	VPERMILPS     $+0, Z27, Z0
-	VADDPS        Z0, Z26, Z26
+	VMOVUPS       Z0, 2304(DI)
 	VPERMILPS     $+85, Z27, Z0
-	VADDPS        Z0, Z26, Z26
+	VMOVUPS       Z0, 2368(DI)
 	VPERMILPS     $+170, Z27, Z0
-	VADDPS        Z0, Z26, Z26
+	VMOVUPS       Z0, 2432(DI)
 	VPERMILPS     $+255, Z27, Z0
-	VADDPS        Z0, Z26, Z26
-	VPERMILPS     $+0, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+85, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+170, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+255, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+0, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+85, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+170, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+255, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+0, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+85, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+170, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+255, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+0, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+85, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+170, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+255, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+0, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VPERMILPS     $+85, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VPERMILPS     $+170, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VPERMILPS     $+255, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VEXTRACTF64X4 $+1, Z30, Y0
-	VADDPS        Y0, Y30, Y30
-	VEXTRACTF32X4 $+1, Y30, X0
-	VADDPS        X0, X30, X30
-	VBROADCASTSS  X30, Z30
-	VMOVUPS       Z30, 2048(DI)
-	VEXTRACTF64X4 $+1, Z28, Y0
-	VADDPS        Y0, Y28, Y28
-	VEXTRACTF32X4 $+1, Y28, X0
-	VADDPS        X0, X28, X28
-	VBROADCASTSS  X28, Z28
-	VMOVUPS       Z28, 2112(DI)
-	VEXTRACTF64X4 $+1, Z26, Y0
-	VADDPS        Y0, Y26, Y26
-	VEXTRACTF32X4 $+1, Y26, X0
-	VADDPS        X0, X26, X26
-	VBROADCASTSS  X26, Z26
-	VMOVUPS       Z26, 2176(DI)
-	VEXTRACTF64X4 $+1, Z24, Y0
-	VADDPS        Y0, Y24, Y24
-	VEXTRACTF32X4 $+1, Y24, X0
-	VADDPS        X0, X24, X24
-	VBROADCASTSS  X24, Z24
-	VMOVUPS       Z24, 2240(DI)
-	VEXTRACTF64X4 $+1, Z22, Y0
-	VADDPS        Y0, Y22, Y22
-	VEXTRACTF32X4 $+1, Y22, X0
-	VADDPS        X0, X22, X22
-	VBROADCASTSS  X22, Z22
-	VMOVUPS       Z22, 2304(DI)
-	VEXTRACTF64X4 $+1, Z20, Y0
-	VADDPS        Y0, Y20, Y20
-	VEXTRACTF32X4 $+1, Y20, X0
-	VADDPS        X0, X20, X20
-	VBROADCASTSS  X20, Z20
-	VMOVUPS       Z20, 2368(DI)
-	VEXTRACTF64X4 $+1, Z18, Y0
-	VADDPS        Y0, Y18, Y18
-	VEXTRACTF32X4 $+1, Y18, X0
-	VADDPS        X0, X18, X18
-	VBROADCASTSS  X18, Z18
-	VMOVUPS       Z18, 2432(DI)
-	VEXTRACTF64X4 $+1, Z16, Y0
-	VADDPS        Y0, Y16, Y16
-	VEXTRACTF32X4 $+1, Y16, X0
-	VADDPS        X0, X16, X16
-	VBROADCASTSS  X16, Z16
-	VMOVUPS       Z16, 2496(DI)
+	VMOVUPS       Z0, 2496(DI)
 	VMOVUPS       2048(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          128(DI), R8
@@ -30160,46 +30398,118 @@ loop3:
 	MOVQ         168(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
+	VPXOR        Y13, Y13, Y13
+	VPXOR        Y14, Y14, Y14
+	VPXOR        Y8, Y8, Y8
 	VPXOR        Y9, Y9, Y9
 	VMOVUPS      (SI), Y0
 	VMULPS       (R12), Y0, Y1
-	VMOVUPS      Y1, Y13
+	VMOVUPS      Y1, Y10
 	VMULPS       (R13), Y0, Y0
-	VMOVUPS      Y0, Y10
+	VMOVUPS      Y0, Y11
+	VMOVUPS      64(SI), Y0
+	VMULPS       64(R12), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       64(R13), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      128(SI), Y0
+	VMULPS       128(R12), Y0, Y1
+	VMOVUPS      Y1, Y10
+	VMULPS       128(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VMOVUPS      192(SI), Y0
+	VMULPS       192(R12), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       192(R13), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y8, Y8
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y8, Y8
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y8, Y8
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y8, Y8
 	VMOVUPS      32(SI), Y0
 	VMULPS       32(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
+	VMOVUPS      Y1, Y10
 	VMULPS       32(R13), Y0, Y0
 	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
+	VMOVUPS      96(SI), Y0
+	VMULPS       96(R12), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       96(R13), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      160(SI), Y0
+	VMULPS       160(R12), Y0, Y1
+	VMOVUPS      Y1, Y10
+	VMULPS       160(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VMOVUPS      224(SI), Y0
+	VMULPS       224(R12), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       224(R13), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y9, Y9
+	VUNPCKHPD    Y2, Y1, Y1
 	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y9, Y9
+	VUNPCKHPD    Y2, Y1, Y1
 	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 2048(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 2112(DI)
+	VADDPS       Y14, Y13, Y13
+	VEXTRACTF128 $+1, Y13, X0
+	VADDPS       X0, X13, X13
+	VINSERTF128  $+1, X13, Y13, Y13
+	VPERMILPS    $+0, Y13, Y0
+	VMOVUPS      Y0, 2048(DI)
+	VPERMILPS    $+85, Y13, Y0
+	VMOVUPS      Y0, 2112(DI)
+	VPERMILPS    $+170, Y13, Y0
+	VMOVUPS      Y0, 2176(DI)
+	VPERMILPS    $+255, Y13, Y0
+	VMOVUPS      Y0, 2240(DI)
+	VADDPS       Y9, Y8, Y8
+	VEXTRACTF128 $+1, Y8, X0
+	VADDPS       X0, X8, X8
+	VINSERTF128  $+1, X8, Y8, Y8
+	VPERMILPS    $+0, Y8, Y0
+	VMOVUPS      Y0, 2304(DI)
+	VPERMILPS    $+85, Y8, Y0
+	VMOVUPS      Y0, 2368(DI)
+	VPERMILPS    $+170, Y8, Y0
+	VMOVUPS      Y0, 2432(DI)
+	VPERMILPS    $+255, Y8, Y0
+	VMOVUPS      Y0, 2496(DI)
 	VMOVUPS      2048(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         128(DI), R8
@@ -30210,55 +30520,6 @@ loop3:
 	MOVQ         176(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         152(DI), R8
-	MOVQ         q+8(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	MOVQ         160(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         168(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y9, Y9, Y9
-	VMOVUPS      64(SI), Y0
-	VMULPS       64(R12), Y0, Y1
-	VMOVUPS      Y1, Y13
-	VMULPS       64(R13), Y0, Y0
-	VMOVUPS      Y0, Y10
-	VMOVUPS      96(SI), Y0
-	VMULPS       96(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
-	VMULPS       96(R13), Y0, Y0
-	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 2176(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 2240(DI)
 	VMOVUPS      2176(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         128(DI), R8
@@ -30271,55 +30532,6 @@ loop3:
 	ADDQ         176(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         152(DI), R8
-	MOVQ         q+8(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	MOVQ         160(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         168(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y9, Y9, Y9
-	VMOVUPS      128(SI), Y0
-	VMULPS       128(R12), Y0, Y1
-	VMOVUPS      Y1, Y13
-	VMULPS       128(R13), Y0, Y0
-	VMOVUPS      Y0, Y10
-	VMOVUPS      160(SI), Y0
-	VMULPS       160(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
-	VMULPS       160(R13), Y0, Y0
-	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 2304(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 2368(DI)
 	VMOVUPS      2304(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         128(DI), R8
@@ -30335,55 +30547,6 @@ loop3:
 	ADDQ         176(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         152(DI), R8
-	MOVQ         q+8(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	MOVQ         160(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         168(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y9, Y9, Y9
-	VMOVUPS      192(SI), Y0
-	VMULPS       192(R12), Y0, Y1
-	VMOVUPS      Y1, Y13
-	VMULPS       192(R13), Y0, Y0
-	VMOVUPS      Y0, Y10
-	VMOVUPS      224(SI), Y0
-	VMULPS       224(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
-	VMULPS       224(R13), Y0, Y0
-	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 2432(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 2496(DI)
 	VMOVUPS      2432(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         128(DI), R8
@@ -30976,12 +31139,12 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x256BiasReluVector1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x256BiasReluVector1AVX512(SB), NOSPLIT, $0-48
+// func linear64x256BiasReluVector1AVX512(frame *uint8, y *float32, bias *float32, height int, first int)
+TEXT ·linear64x256BiasReluVector1AVX512(SB), NOSPLIT, $0-40
 	MOVQ frame+0(FP), DI
-	MOVQ height+32(FP), AX
+	MOVQ height+24(FP), AX
 	MOVQ AX, (DI)
-	MOVQ first+40(FP), AX
+	MOVQ first+32(FP), AX
 	MOVQ AX, 8(DI)
 	MOVQ $+0, R8
 	MOVQ R8, 24(DI)
@@ -30995,79 +31158,75 @@ loop1:
 	MOVQ        8(DI), R8
 	ADDQ        24(DI), R8
 	MOVQ        R8, 32(DI)
-	MOVQ        24(DI), R8
-	SHLQ        $+8, R8
-	MOVQ        c+16(FP), AX
-	LEAQ        (AX)(R8*4), SI
-	MOVQ        bias+24(FP), R12
 	MOVQ        32(DI), R8
 	SHLQ        $+8, R8
 	MOVQ        y+8(FP), AX
-	LEAQ        (AX)(R8*4), R13
+	LEAQ        (AX)(R8*4), SI
+	MOVQ        bias+16(FP), R12
 	VMOVUPS     (SI), Z0
 	VADDPS      (R12), Z0, Z0
 	VMAXPS.BCST vectorWords<>+4(SB), Z0, Z0
-	VMOVUPS     Z0, (R13)
+	VMOVUPS     Z0, (SI)
 	VMOVUPS     64(SI), Z0
 	VADDPS      64(R12), Z0, Z0
 	VMAXPS.BCST vectorWords<>+4(SB), Z0, Z0
-	VMOVUPS     Z0, 64(R13)
+	VMOVUPS     Z0, 64(SI)
 	VMOVUPS     128(SI), Z0
 	VADDPS      128(R12), Z0, Z0
 	VMAXPS.BCST vectorWords<>+4(SB), Z0, Z0
-	VMOVUPS     Z0, 128(R13)
+	VMOVUPS     Z0, 128(SI)
 	VMOVUPS     192(SI), Z0
 	VADDPS      192(R12), Z0, Z0
 	VMAXPS.BCST vectorWords<>+4(SB), Z0, Z0
-	VMOVUPS     Z0, 192(R13)
+	VMOVUPS     Z0, 192(SI)
 	VMOVUPS     256(SI), Z0
 	VADDPS      256(R12), Z0, Z0
 	VMAXPS.BCST vectorWords<>+4(SB), Z0, Z0
-	VMOVUPS     Z0, 256(R13)
+	VMOVUPS     Z0, 256(SI)
 	VMOVUPS     320(SI), Z0
 	VADDPS      320(R12), Z0, Z0
 	VMAXPS.BCST vectorWords<>+4(SB), Z0, Z0
-	VMOVUPS     Z0, 320(R13)
+	VMOVUPS     Z0, 320(SI)
 	VMOVUPS     384(SI), Z0
 	VADDPS      384(R12), Z0, Z0
 	VMAXPS.BCST vectorWords<>+4(SB), Z0, Z0
-	VMOVUPS     Z0, 384(R13)
+	VMOVUPS     Z0, 384(SI)
 	VMOVUPS     448(SI), Z0
 	VADDPS      448(R12), Z0, Z0
 	VMAXPS.BCST vectorWords<>+4(SB), Z0, Z0
-	VMOVUPS     Z0, 448(R13)
+	VMOVUPS     Z0, 448(SI)
 	VMOVUPS     512(SI), Z0
 	VADDPS      512(R12), Z0, Z0
 	VMAXPS.BCST vectorWords<>+4(SB), Z0, Z0
-	VMOVUPS     Z0, 512(R13)
+	VMOVUPS     Z0, 512(SI)
 	VMOVUPS     576(SI), Z0
 	VADDPS      576(R12), Z0, Z0
 	VMAXPS.BCST vectorWords<>+4(SB), Z0, Z0
-	VMOVUPS     Z0, 576(R13)
+	VMOVUPS     Z0, 576(SI)
 	VMOVUPS     640(SI), Z0
 	VADDPS      640(R12), Z0, Z0
 	VMAXPS.BCST vectorWords<>+4(SB), Z0, Z0
-	VMOVUPS     Z0, 640(R13)
+	VMOVUPS     Z0, 640(SI)
 	VMOVUPS     704(SI), Z0
 	VADDPS      704(R12), Z0, Z0
 	VMAXPS.BCST vectorWords<>+4(SB), Z0, Z0
-	VMOVUPS     Z0, 704(R13)
+	VMOVUPS     Z0, 704(SI)
 	VMOVUPS     768(SI), Z0
 	VADDPS      768(R12), Z0, Z0
 	VMAXPS.BCST vectorWords<>+4(SB), Z0, Z0
-	VMOVUPS     Z0, 768(R13)
+	VMOVUPS     Z0, 768(SI)
 	VMOVUPS     832(SI), Z0
 	VADDPS      832(R12), Z0, Z0
 	VMAXPS.BCST vectorWords<>+4(SB), Z0, Z0
-	VMOVUPS     Z0, 832(R13)
+	VMOVUPS     Z0, 832(SI)
 	VMOVUPS     896(SI), Z0
 	VADDPS      896(R12), Z0, Z0
 	VMAXPS.BCST vectorWords<>+4(SB), Z0, Z0
-	VMOVUPS     Z0, 896(R13)
+	VMOVUPS     Z0, 896(SI)
 	VMOVUPS     960(SI), Z0
 	VADDPS      960(R12), Z0, Z0
 	VMAXPS.BCST vectorWords<>+4(SB), Z0, Z0
-	VMOVUPS     Z0, 960(R13)
+	VMOVUPS     Z0, 960(SI)
 	MOVQ        24(DI), AX
 	INCQ        AX
 	MOVQ        AX, 24(DI)
@@ -31078,8 +31237,64 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear64x256BiasReluVector1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x256BiasReluVector1AVX2(SB), NOSPLIT, $0-48
+// func linear64x256BiasReluVector1AVX2(frame *uint8, y *float32, bias *float32, height int, first int)
+TEXT ·linear64x256BiasReluVector1AVX2(SB), NOSPLIT, $0-40
+	MOVQ frame+0(FP), DI
+	MOVQ height+24(FP), AX
+	MOVQ AX, (DI)
+	MOVQ first+32(FP), AX
+	MOVQ AX, 8(DI)
+	MOVQ $+0, R8
+	MOVQ R8, 24(DI)
+	MOVQ (DI), R8
+	MOVQ R8, 16(DI)
+	MOVQ 24(DI), AX
+	CMPQ AX, 16(DI)
+	JGE  end2
+
+loop1:
+	MOVQ 8(DI), R8
+	ADDQ 24(DI), R8
+	MOVQ R8, 32(DI)
+	MOVQ 32(DI), R8
+	SHLQ $+8, R8
+	MOVQ y+8(FP), AX
+	LEAQ (AX)(R8*4), SI
+	MOVQ bias+16(FP), R12
+	XORL BX, BX
+
+loop3:
+	VMOVUPS (SI)(BX*4), Y0
+	VADDPS  (R12)(BX*4), Y0, Y0
+	VMAXPS  vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS Y0, (SI)(BX*4)
+	VMOVUPS 32(SI)(BX*4), Y0
+	VADDPS  32(R12)(BX*4), Y0, Y0
+	VMAXPS  vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS Y0, 32(SI)(BX*4)
+	VMOVUPS 64(SI)(BX*4), Y0
+	VADDPS  64(R12)(BX*4), Y0, Y0
+	VMAXPS  vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS Y0, 64(SI)(BX*4)
+	VMOVUPS 96(SI)(BX*4), Y0
+	VADDPS  96(R12)(BX*4), Y0, Y0
+	VMAXPS  vectorVectors<>+32(SB), Y0, Y0
+	VMOVUPS Y0, 96(SI)(BX*4)
+	ADDQ    $+32, BX
+	CMPQ    BX, $+256
+	JLT     loop3
+	MOVQ    24(DI), AX
+	INCQ    AX
+	MOVQ    AX, 24(DI)
+	CMPQ    AX, 16(DI)
+	JLT     loop1
+
+end2:
+	VZEROUPPER
+	RET
+
+// func linear256x64BiasAddVector1AVX512(frame *uint8, y *float32, x2 *float32, bias *float32, height int, first int)
+TEXT ·linear256x64BiasAddVector1AVX512(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
 	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
@@ -31094,66 +31309,6 @@ TEXT ·linear64x256BiasReluVector1AVX2(SB), NOSPLIT, $0-48
 	JGE  end2
 
 loop1:
-	MOVQ 8(DI), R8
-	ADDQ 24(DI), R8
-	MOVQ R8, 32(DI)
-	MOVQ 24(DI), R8
-	SHLQ $+8, R8
-	MOVQ c+16(FP), AX
-	LEAQ (AX)(R8*4), SI
-	MOVQ bias+24(FP), R12
-	MOVQ 32(DI), R8
-	SHLQ $+8, R8
-	MOVQ y+8(FP), AX
-	LEAQ (AX)(R8*4), R13
-	XORL BX, BX
-
-loop3:
-	VMOVUPS (SI)(BX*4), Y0
-	VADDPS  (R12)(BX*4), Y0, Y0
-	VMAXPS  vectorVectors<>+32(SB), Y0, Y0
-	VMOVUPS Y0, (R13)(BX*4)
-	VMOVUPS 32(SI)(BX*4), Y0
-	VADDPS  32(R12)(BX*4), Y0, Y0
-	VMAXPS  vectorVectors<>+32(SB), Y0, Y0
-	VMOVUPS Y0, 32(R13)(BX*4)
-	VMOVUPS 64(SI)(BX*4), Y0
-	VADDPS  64(R12)(BX*4), Y0, Y0
-	VMAXPS  vectorVectors<>+32(SB), Y0, Y0
-	VMOVUPS Y0, 64(R13)(BX*4)
-	VMOVUPS 96(SI)(BX*4), Y0
-	VADDPS  96(R12)(BX*4), Y0, Y0
-	VMAXPS  vectorVectors<>+32(SB), Y0, Y0
-	VMOVUPS Y0, 96(R13)(BX*4)
-	ADDQ    $+32, BX
-	CMPQ    BX, $+256
-	JLT     loop3
-	MOVQ    24(DI), AX
-	INCQ    AX
-	MOVQ    AX, 24(DI)
-	CMPQ    AX, 16(DI)
-	JLT     loop1
-
-end2:
-	VZEROUPPER
-	RET
-
-// func linear256x64BiasAddVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear256x64BiasAddVector1AVX512(SB), NOSPLIT, $0-56
-	MOVQ frame+0(FP), DI
-	MOVQ height+40(FP), AX
-	MOVQ AX, (DI)
-	MOVQ first+48(FP), AX
-	MOVQ AX, 8(DI)
-	MOVQ $+0, R8
-	MOVQ R8, 24(DI)
-	MOVQ (DI), R8
-	MOVQ R8, 16(DI)
-	MOVQ 24(DI), AX
-	CMPQ AX, 16(DI)
-	JGE  end2
-
-loop1:
 	MOVQ    8(DI), R8
 	ADDQ    24(DI), R8
 	MOVQ    R8, 32(DI)
@@ -31161,31 +31316,27 @@ loop1:
 	SHLQ    $+6, R8
 	MOVQ    x2+16(FP), AX
 	LEAQ    (AX)(R8*4), SI
-	MOVQ    24(DI), R8
-	SHLQ    $+6, R8
-	MOVQ    c+24(FP), AX
-	LEAQ    (AX)(R8*4), R12
-	MOVQ    bias+32(FP), R13
 	MOVQ    32(DI), R8
 	SHLQ    $+6, R8
 	MOVQ    y+8(FP), AX
-	LEAQ    (AX)(R8*4), R14
+	LEAQ    (AX)(R8*4), R12
+	MOVQ    bias+24(FP), R13
 	VMOVUPS (R12), Z0
 	VADDPS  (R13), Z0, Z0
 	VADDPS  (SI), Z0, Z0
-	VMOVUPS Z0, (R14)
+	VMOVUPS Z0, (R12)
 	VMOVUPS 64(R12), Z0
 	VADDPS  64(R13), Z0, Z0
 	VADDPS  64(SI), Z0, Z0
-	VMOVUPS Z0, 64(R14)
+	VMOVUPS Z0, 64(R12)
 	VMOVUPS 128(R12), Z0
 	VADDPS  128(R13), Z0, Z0
 	VADDPS  128(SI), Z0, Z0
-	VMOVUPS Z0, 128(R14)
+	VMOVUPS Z0, 128(R12)
 	VMOVUPS 192(R12), Z0
 	VADDPS  192(R13), Z0, Z0
 	VADDPS  192(SI), Z0, Z0
-	VMOVUPS Z0, 192(R14)
+	VMOVUPS Z0, 192(R12)
 	MOVQ    24(DI), AX
 	INCQ    AX
 	MOVQ    AX, 24(DI)
@@ -31196,12 +31347,12 @@ end2:
 	VZEROUPPER
 	RET
 
-// func linear256x64BiasAddVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear256x64BiasAddVector1AVX2(SB), NOSPLIT, $0-56
+// func linear256x64BiasAddVector1AVX2(frame *uint8, y *float32, x2 *float32, bias *float32, height int, first int)
+TEXT ·linear256x64BiasAddVector1AVX2(SB), NOSPLIT, $0-48
 	MOVQ frame+0(FP), DI
-	MOVQ height+40(FP), AX
+	MOVQ height+32(FP), AX
 	MOVQ AX, (DI)
-	MOVQ first+48(FP), AX
+	MOVQ first+40(FP), AX
 	MOVQ AX, 8(DI)
 	MOVQ $+0, R8
 	MOVQ R8, 24(DI)
@@ -31219,47 +31370,43 @@ loop1:
 	SHLQ    $+6, R8
 	MOVQ    x2+16(FP), AX
 	LEAQ    (AX)(R8*4), SI
-	MOVQ    24(DI), R8
-	SHLQ    $+6, R8
-	MOVQ    c+24(FP), AX
-	LEAQ    (AX)(R8*4), R12
-	MOVQ    bias+32(FP), R13
 	MOVQ    32(DI), R8
 	SHLQ    $+6, R8
 	MOVQ    y+8(FP), AX
-	LEAQ    (AX)(R8*4), R14
+	LEAQ    (AX)(R8*4), R12
+	MOVQ    bias+24(FP), R13
 	VMOVUPS (R12), Y0
 	VADDPS  (R13), Y0, Y0
 	VADDPS  (SI), Y0, Y0
-	VMOVUPS Y0, (R14)
+	VMOVUPS Y0, (R12)
 	VMOVUPS 32(R12), Y0
 	VADDPS  32(R13), Y0, Y0
 	VADDPS  32(SI), Y0, Y0
-	VMOVUPS Y0, 32(R14)
+	VMOVUPS Y0, 32(R12)
 	VMOVUPS 64(R12), Y0
 	VADDPS  64(R13), Y0, Y0
 	VADDPS  64(SI), Y0, Y0
-	VMOVUPS Y0, 64(R14)
+	VMOVUPS Y0, 64(R12)
 	VMOVUPS 96(R12), Y0
 	VADDPS  96(R13), Y0, Y0
 	VADDPS  96(SI), Y0, Y0
-	VMOVUPS Y0, 96(R14)
+	VMOVUPS Y0, 96(R12)
 	VMOVUPS 128(R12), Y0
 	VADDPS  128(R13), Y0, Y0
 	VADDPS  128(SI), Y0, Y0
-	VMOVUPS Y0, 128(R14)
+	VMOVUPS Y0, 128(R12)
 	VMOVUPS 160(R12), Y0
 	VADDPS  160(R13), Y0, Y0
 	VADDPS  160(SI), Y0, Y0
-	VMOVUPS Y0, 160(R14)
+	VMOVUPS Y0, 160(R12)
 	VMOVUPS 192(R12), Y0
 	VADDPS  192(R13), Y0, Y0
 	VADDPS  192(SI), Y0, Y0
-	VMOVUPS Y0, 192(R14)
+	VMOVUPS Y0, 192(R12)
 	VMOVUPS 224(R12), Y0
 	VADDPS  224(R13), Y0, Y0
 	VADDPS  224(SI), Y0, Y0
-	VMOVUPS Y0, 224(R14)
+	VMOVUPS Y0, 224(R12)
 	MOVQ    24(DI), AX
 	INCQ    AX
 	MOVQ    AX, 24(DI)
@@ -31362,146 +31509,76 @@ loop3:
 	MOVQ          160(DI), R8
 	MOVQ          k+16(FP), AX
 	LEAQ          (AX)(R8*4), R13
-	VPXORD        Z30, Z30, Z30
-	VPXORD        Z28, Z28, Z28
-	VPXORD        Z26, Z26, Z26
-	VPXORD        Z24, Z24, Z24
-	VPXORD        Z22, Z22, Z22
-	VPXORD        Z20, Z20, Z20
-	VPXORD        Z18, Z18, Z18
-	VPXORD        Z16, Z16, Z16
+	VPXORD        Z31, Z31, Z31
+	VPXORD        Z27, Z27, Z27
 	VMOVUPS       (SI), Z0
 	VMULPS        (R12), Z0, Z1
-	VMOVUPS       Z1, Z31
+	VMOVUPS       Z1, Z28
 	VMULPS        (R13), Z0, Z0
 	VMOVUPS       Z0, Z29
 	VMOVUPS       64(SI), Z0
 	VMULPS        64(R12), Z0, Z1
-	VMOVUPS       Z1, Z27
+	VMOVUPS       Z1, Z30
 	VMULPS        64(R13), Z0, Z0
-	VMOVUPS       Z0, Z25
+	VUNPCKLPS     Z29, Z28, Z1
+	VUNPCKLPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z31, Z31
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z31, Z31
+	VUNPCKHPS     Z29, Z28, Z1
+	VUNPCKHPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z31, Z31
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z31, Z31
 	VMOVUPS       128(SI), Z0
 	VMULPS        128(R12), Z0, Z1
-	VMOVUPS       Z1, Z23
+	VMOVUPS       Z1, Z28
 	VMULPS        128(R13), Z0, Z0
-	VMOVUPS       Z0, Z21
+	VMOVUPS       Z0, Z29
 	VMOVUPS       192(SI), Z0
 	VMULPS        192(R12), Z0, Z1
-	VMOVUPS       Z1, Z19
+	VMOVUPS       Z1, Z30
 	VMULPS        192(R13), Z0, Z0
-	VMOVUPS       Z0, Z17
+	VUNPCKLPS     Z29, Z28, Z1
+	VUNPCKLPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z27, Z27
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z27, Z27
+	VUNPCKHPS     Z29, Z28, Z1
+	VUNPCKHPS     Z0, Z30, Z2
+	VUNPCKLPD     Z2, Z1, Z3
+	VADDPS        Z3, Z27, Z27
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z1, Z27, Z27
+	VEXTRACTF64X4 $+1, Z31, Y0
+	VADDPS        Y0, Y31, Y31
+	VEXTRACTF32X4 $+1, Y31, X0
+	VADDPS        X0, X31, X31
+	VSHUFF32X4    $+0, Z31, Z31, Z31
 	VPERMILPS     $+0, Z31, Z0
-	VADDPS        Z0, Z30, Z30
+	VMOVUPS       Z0, 2048(DI)
 	VPERMILPS     $+85, Z31, Z0
-	VADDPS        Z0, Z30, Z30
+	VMOVUPS       Z0, 2112(DI)
 	VPERMILPS     $+170, Z31, Z0
-	VADDPS        Z0, Z30, Z30
+	VMOVUPS       Z0, 2176(DI)
 	VPERMILPS     $+255, Z31, Z0
-	VADDPS        Z0, Z30, Z30
-	VPERMILPS     $+0, Z29, Z0
-	VADDPS        Z0, Z28, Z28
-	VPERMILPS     $+85, Z29, Z0
-	VADDPS        Z0, Z28, Z28
-	VPERMILPS     $+170, Z29, Z0
-	VADDPS        Z0, Z28, Z28
-	VPERMILPS     $+255, Z29, Z0
-	VADDPS        Z0, Z28, Z28
+	VMOVUPS       Z0, 2240(DI)
+	VEXTRACTF64X4 $+1, Z27, Y0
+	VADDPS        Y0, Y27, Y27
+	VEXTRACTF32X4 $+1, Y27, X0
+	VADDPS        X0, X27, X27
+	VSHUFF32X4    $+0, Z27, Z27, Z27
 	VPERMILPS     $+0, Z27, Z0
-	VADDPS        Z0, Z26, Z26
+	VMOVUPS       Z0, 2304(DI)
 	VPERMILPS     $+85, Z27, Z0
-	VADDPS        Z0, Z26, Z26
+	VMOVUPS       Z0, 2368(DI)
 	VPERMILPS     $+170, Z27, Z0
-	VADDPS        Z0, Z26, Z26
+	VMOVUPS       Z0, 2432(DI)
 	VPERMILPS     $+255, Z27, Z0
-	VADDPS        Z0, Z26, Z26
-	VPERMILPS     $+0, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+85, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+170, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+255, Z25, Z0
-	VADDPS        Z0, Z24, Z24
-	VPERMILPS     $+0, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+85, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+170, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+255, Z23, Z0
-	VADDPS        Z0, Z22, Z22
-	VPERMILPS     $+0, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+85, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+170, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+255, Z21, Z0
-	VADDPS        Z0, Z20, Z20
-	VPERMILPS     $+0, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+85, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+170, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+255, Z19, Z0
-	VADDPS        Z0, Z18, Z18
-	VPERMILPS     $+0, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VPERMILPS     $+85, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VPERMILPS     $+170, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VPERMILPS     $+255, Z17, Z0
-	VADDPS        Z0, Z16, Z16
-	VEXTRACTF64X4 $+1, Z30, Y0
-	VADDPS        Y0, Y30, Y30
-	VEXTRACTF32X4 $+1, Y30, X0
-	VADDPS        X0, X30, X30
-	VBROADCASTSS  X30, Z30
-	VMOVUPS       Z30, 2048(DI)
-	VEXTRACTF64X4 $+1, Z28, Y0
-	VADDPS        Y0, Y28, Y28
-	VEXTRACTF32X4 $+1, Y28, X0
-	VADDPS        X0, X28, X28
-	VBROADCASTSS  X28, Z28
-	VMOVUPS       Z28, 2112(DI)
-	VEXTRACTF64X4 $+1, Z26, Y0
-	VADDPS        Y0, Y26, Y26
-	VEXTRACTF32X4 $+1, Y26, X0
-	VADDPS        X0, X26, X26
-	VBROADCASTSS  X26, Z26
-	VMOVUPS       Z26, 2176(DI)
-	VEXTRACTF64X4 $+1, Z24, Y0
-	VADDPS        Y0, Y24, Y24
-	VEXTRACTF32X4 $+1, Y24, X0
-	VADDPS        X0, X24, X24
-	VBROADCASTSS  X24, Z24
-	VMOVUPS       Z24, 2240(DI)
-	VEXTRACTF64X4 $+1, Z22, Y0
-	VADDPS        Y0, Y22, Y22
-	VEXTRACTF32X4 $+1, Y22, X0
-	VADDPS        X0, X22, X22
-	VBROADCASTSS  X22, Z22
-	VMOVUPS       Z22, 2304(DI)
-	VEXTRACTF64X4 $+1, Z20, Y0
-	VADDPS        Y0, Y20, Y20
-	VEXTRACTF32X4 $+1, Y20, X0
-	VADDPS        X0, X20, X20
-	VBROADCASTSS  X20, Z20
-	VMOVUPS       Z20, 2368(DI)
-	VEXTRACTF64X4 $+1, Z18, Y0
-	VADDPS        Y0, Y18, Y18
-	VEXTRACTF32X4 $+1, Y18, X0
-	VADDPS        X0, X18, X18
-	VBROADCASTSS  X18, Z18
-	VMOVUPS       Z18, 2432(DI)
-	VEXTRACTF64X4 $+1, Z16, Y0
-	VADDPS        Y0, Y16, Y16
-	VEXTRACTF32X4 $+1, Y16, X0
-	VADDPS        X0, X16, X16
-	VBROADCASTSS  X16, Z16
-	VMOVUPS       Z16, 2496(DI)
+	VMOVUPS       Z0, 2496(DI)
 	VMOVUPS       2048(DI), X0
 	VMULPS.BCST   vectorWords<>+136(SB), X0, X0
 	MOVQ          120(DI), R8
@@ -32134,46 +32211,118 @@ loop3:
 	MOVQ         160(DI), R8
 	MOVQ         k+16(FP), AX
 	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
+	VPXOR        Y13, Y13, Y13
+	VPXOR        Y14, Y14, Y14
+	VPXOR        Y8, Y8, Y8
 	VPXOR        Y9, Y9, Y9
 	VMOVUPS      (SI), Y0
 	VMULPS       (R12), Y0, Y1
-	VMOVUPS      Y1, Y13
+	VMOVUPS      Y1, Y10
 	VMULPS       (R13), Y0, Y0
-	VMOVUPS      Y0, Y10
+	VMOVUPS      Y0, Y11
+	VMOVUPS      64(SI), Y0
+	VMULPS       64(R12), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       64(R13), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y13, Y13
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y13, Y13
+	VMOVUPS      128(SI), Y0
+	VMULPS       128(R12), Y0, Y1
+	VMOVUPS      Y1, Y10
+	VMULPS       128(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VMOVUPS      192(SI), Y0
+	VMULPS       192(R12), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       192(R13), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y8, Y8
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y8, Y8
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y8, Y8
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y8, Y8
 	VMOVUPS      32(SI), Y0
 	VMULPS       32(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
+	VMOVUPS      Y1, Y10
 	VMULPS       32(R13), Y0, Y0
 	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
+	VMOVUPS      96(SI), Y0
+	VMULPS       96(R12), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       96(R13), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y14, Y14
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y1, Y14, Y14
+	VMOVUPS      160(SI), Y0
+	VMULPS       160(R12), Y0, Y1
+	VMOVUPS      Y1, Y10
+	VMULPS       160(R13), Y0, Y0
+	VMOVUPS      Y0, Y11
+	VMOVUPS      224(SI), Y0
+	VMULPS       224(R12), Y0, Y1
+	VMOVUPS      Y1, Y12
+	VMULPS       224(R13), Y0, Y0
+	VUNPCKLPS    Y11, Y10, Y1
+	VUNPCKLPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y9, Y9
+	VUNPCKHPD    Y2, Y1, Y1
 	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
+	VUNPCKHPS    Y11, Y10, Y1
+	VUNPCKHPS    Y0, Y12, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VADDPS       Y3, Y9, Y9
+	VUNPCKHPD    Y2, Y1, Y1
 	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 2048(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 2112(DI)
+	VADDPS       Y14, Y13, Y13
+	VEXTRACTF128 $+1, Y13, X0
+	VADDPS       X0, X13, X13
+	VINSERTF128  $+1, X13, Y13, Y13
+	VPERMILPS    $+0, Y13, Y0
+	VMOVUPS      Y0, 2048(DI)
+	VPERMILPS    $+85, Y13, Y0
+	VMOVUPS      Y0, 2112(DI)
+	VPERMILPS    $+170, Y13, Y0
+	VMOVUPS      Y0, 2176(DI)
+	VPERMILPS    $+255, Y13, Y0
+	VMOVUPS      Y0, 2240(DI)
+	VADDPS       Y9, Y8, Y8
+	VEXTRACTF128 $+1, Y8, X0
+	VADDPS       X0, X8, X8
+	VINSERTF128  $+1, X8, Y8, Y8
+	VPERMILPS    $+0, Y8, Y0
+	VMOVUPS      Y0, 2304(DI)
+	VPERMILPS    $+85, Y8, Y0
+	VMOVUPS      Y0, 2368(DI)
+	VPERMILPS    $+170, Y8, Y0
+	VMOVUPS      Y0, 2432(DI)
+	VPERMILPS    $+255, Y8, Y0
+	VMOVUPS      Y0, 2496(DI)
 	VMOVUPS      2048(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         120(DI), R8
@@ -32184,55 +32333,6 @@ loop3:
 	MOVQ         168(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         144(DI), R8
-	MOVQ         q+8(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	MOVQ         152(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         160(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y9, Y9, Y9
-	VMOVUPS      64(SI), Y0
-	VMULPS       64(R12), Y0, Y1
-	VMOVUPS      Y1, Y13
-	VMULPS       64(R13), Y0, Y0
-	VMOVUPS      Y0, Y10
-	VMOVUPS      96(SI), Y0
-	VMULPS       96(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
-	VMULPS       96(R13), Y0, Y0
-	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 2176(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 2240(DI)
 	VMOVUPS      2176(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         120(DI), R8
@@ -32245,55 +32345,6 @@ loop3:
 	ADDQ         168(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         144(DI), R8
-	MOVQ         q+8(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	MOVQ         152(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         160(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y9, Y9, Y9
-	VMOVUPS      128(SI), Y0
-	VMULPS       128(R12), Y0, Y1
-	VMOVUPS      Y1, Y13
-	VMULPS       128(R13), Y0, Y0
-	VMOVUPS      Y0, Y10
-	VMOVUPS      160(SI), Y0
-	VMULPS       160(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
-	VMULPS       160(R13), Y0, Y0
-	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 2304(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 2368(DI)
 	VMOVUPS      2304(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         120(DI), R8
@@ -32309,55 +32360,6 @@ loop3:
 	ADDQ         168(DI), R8
 	MOVQ         p+24(FP), AX
 	VMOVD        X0, (AX)(R8*4)
-	MOVQ         144(DI), R8
-	MOVQ         q+8(FP), AX
-	LEAQ         (AX)(R8*4), SI
-	MOVQ         152(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R12
-	MOVQ         160(DI), R8
-	MOVQ         k+16(FP), AX
-	LEAQ         (AX)(R8*4), R13
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y9, Y9, Y9
-	VMOVUPS      192(SI), Y0
-	VMULPS       192(R12), Y0, Y1
-	VMOVUPS      Y1, Y13
-	VMULPS       192(R13), Y0, Y0
-	VMOVUPS      Y0, Y10
-	VMOVUPS      224(SI), Y0
-	VMULPS       224(R12), Y0, Y1
-	VMOVUPS      Y1, Y14
-	VMULPS       224(R13), Y0, Y0
-	VMOVUPS      Y0, Y11
-	VUNPCKLPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKHPS    Y14, Y13, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y12, Y12
-	VUNPCKLPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VUNPCKHPS    Y11, Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VPERMILPS    $+14, Y0, Y1
-	VADDPS       Y1, Y9, Y9
-	VPERMILPS    $+1, Y12, Y0
-	VADDPS       Y0, Y12, Y12
-	VEXTRACTF128 $+1, Y12, X0
-	VADDPS       X0, X12, X12
-	VBROADCASTSS X12, Y12
-	VMOVUPS      Y12, 2432(DI)
-	VPERMILPS    $+1, Y9, Y0
-	VADDPS       Y0, Y9, Y9
-	VEXTRACTF128 $+1, Y9, X0
-	VADDPS       X0, X9, X9
-	VBROADCASTSS X9, Y9
-	VMOVUPS      Y9, 2496(DI)
 	VMOVUPS      2432(DI), X0
 	VMULPS       vectorVectors<>+1184(SB), X0, X0
 	MOVQ         120(DI), R8

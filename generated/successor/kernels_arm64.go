@@ -27,7 +27,7 @@ func gather64AddDropoutVector1NEON(frame *byte, bits *uint32, y *float32, table_
 // linear64x64BiasVector1NEON linear64x64BiasVector1 is a part of kernel linear64x64Bias.
 //
 //go:noescape
-func linear64x64BiasVector1NEON(frame *byte, y *float32, c *float32, bias *float32, height int, first int)
+func linear64x64BiasVector1NEON(frame *byte, y *float32, bias *float32, height int, first int)
 
 // attention64Window2DropoutVector1NEON attention64Window2DropoutVector1 is a part of kernel attention64Window2Dropout.
 //
@@ -37,7 +37,7 @@ func attention64Window2DropoutVector1NEON(frame *byte, q *float32, k *float32, p
 // linear64x64BiasDropoutAddVector1NEON linear64x64BiasDropoutAddVector1 is a part of kernel linear64x64BiasDropoutAdd.
 //
 //go:noescape
-func linear64x64BiasDropoutAddVector1NEON(frame *byte, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func linear64x64BiasDropoutAddVector1NEON(frame *byte, bits *uint32, y *float32, x2 *float32, bias *float32, height int, first int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // norm64Vector1NEON norm64Vector1 is a part of kernel norm64.
 //
@@ -47,7 +47,7 @@ func norm64Vector1NEON(frame *byte, x *float32, y *float32, gamma *float32, beta
 // linear64x64SourceBiasVector1NEON linear64x64SourceBiasVector1 is a part of kernel linear64x64SourceBias.
 //
 //go:noescape
-func linear64x64SourceBiasVector1NEON(frame *byte, y *float32, c *float32, bias *float32, height int, first int)
+func linear64x64SourceBiasVector1NEON(frame *byte, y *float32, bias *float32, height int, first int)
 
 // attention64SourceWindow2DropoutVector1NEON attention64SourceWindow2DropoutVector1 is a part of kernel attention64SourceWindow2Dropout.
 //
@@ -57,22 +57,22 @@ func attention64SourceWindow2DropoutVector1NEON(frame *byte, q *float32, k *floa
 // linear64x64BiasDropoutAdd2Vector1NEON linear64x64BiasDropoutAdd2Vector1 is a part of kernel linear64x64BiasDropoutAdd2.
 //
 //go:noescape
-func linear64x64BiasDropoutAdd2Vector1NEON(frame *byte, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func linear64x64BiasDropoutAdd2Vector1NEON(frame *byte, bits *uint32, y *float32, x2 *float32, bias *float32, height int, first int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // linear64x256BiasDropoutReluVector1NEON linear64x256BiasDropoutReluVector1 is a part of kernel linear64x256BiasDropoutRelu.
 //
 //go:noescape
-func linear64x256BiasDropoutReluVector1NEON(frame *byte, bits *uint32, y *float32, c *float32, bias *float32, height int, first int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func linear64x256BiasDropoutReluVector1NEON(frame *byte, bits *uint32, y *float32, bias *float32, height int, first int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // linear256x64BiasDropoutAddVector1NEON linear256x64BiasDropoutAddVector1 is a part of kernel linear256x64BiasDropoutAdd.
 //
 //go:noescape
-func linear256x64BiasDropoutAddVector1NEON(frame *byte, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func linear256x64BiasDropoutAddVector1NEON(frame *byte, bits *uint32, y *float32, x2 *float32, bias *float32, height int, first int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // linear64x17BiasVector1NEON linear64x17BiasVector1 is a part of kernel linear64x17Bias.
 //
 //go:noescape
-func linear64x17BiasVector1NEON(frame *byte, y *float32, c *float32, bias *float32, height int, first int)
+func linear64x17BiasVector1NEON(frame *byte, y *float32, bias *float32, height int, first int)
 
 // crossEntropyVector1NEON crossEntropyVector1 is a part of kernel crossEntropy.
 //
@@ -112,7 +112,7 @@ func sum64MulAccVector1NEON(frame *byte, sum_y *float32, dy *float32, sum_y2 *fl
 // normGrad64DxDropoutVector1NEON normGrad64DxDropoutVector1 is a part of kernel normGrad64DxDropout.
 //
 //go:noescape
-func normGrad64DxDropoutVector1NEON(frame *byte, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func normGrad64DxDropoutVector1NEON(frame *byte, x *float32, mean_rows *float32, rstd_rows *float32, dy *float32, gamma *float32, m1_rows *float32, m2_rows *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_strip_from int, r_strip_to int, B_ int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // sum64AccVector1NEON sum64AccVector1 is a part of kernel sum64Acc.
 //
@@ -122,7 +122,7 @@ func sum64AccVector1NEON(frame *byte, sum_y *float32, dy *float32, x *float32, B
 // linear64x256TMulVector1NEON linear64x256TMulVector1 is a part of kernel linear64x256TMul.
 //
 //go:noescape
-func linear64x256TMulVector1NEON(frame *byte, y *float32, x2 *float32, c *float32, height int, first int)
+func linear64x256TMulVector1NEON(frame *byte, y *float32, x2 *float32, height int, first int)
 
 // sum256AccVector1NEON sum256AccVector1 is a part of kernel sum256Acc.
 //
@@ -132,12 +132,12 @@ func sum256AccVector1NEON(frame *byte, sum_y *float32, dy *float32, x *float32, 
 // linear256x64TAddVector1NEON linear256x64TAddVector1 is a part of kernel linear256x64TAdd.
 //
 //go:noescape
-func linear256x64TAddVector1NEON(frame *byte, y *float32, x2 *float32, c *float32, height int, first int)
+func linear256x64TAddVector1NEON(frame *byte, y *float32, x2 *float32, height int, first int)
 
 // normGrad64DxDropout2Vector1NEON normGrad64DxDropout2Vector1 is a part of kernel normGrad64DxDropout2.
 //
 //go:noescape
-func normGrad64DxDropout2Vector1NEON(frame *byte, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func normGrad64DxDropout2Vector1NEON(frame *byte, x *float32, mean_rows *float32, rstd_rows *float32, dy *float32, gamma *float32, m1_rows *float32, m2_rows *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_strip_from int, r_strip_to int, B_ int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // attentionGrad64SourceWindow2DropoutVector1NEON attentionGrad64SourceWindow2DropoutVector1 is a part of kernel attentionGrad64SourceWindow2Dropout.
 //
@@ -147,7 +147,7 @@ func attentionGrad64SourceWindow2DropoutVector1NEON(frame *byte, q *float32, k *
 // linear64x64TAddVector1NEON linear64x64TAddVector1 is a part of kernel linear64x64TAdd.
 //
 //go:noescape
-func linear64x64TAddVector1NEON(frame *byte, y *float32, x2 *float32, c *float32, height int, first int)
+func linear64x64TAddVector1NEON(frame *byte, y *float32, x2 *float32, height int, first int)
 
 // sum64SourceAccVector1NEON sum64SourceAccVector1 is a part of kernel sum64SourceAcc.
 //
@@ -162,7 +162,7 @@ func linear64x64SourceTAddAccVector1NEON(frame *byte, y *float32, x2 *float32, c
 // normGrad64DxDropout3Vector1NEON normGrad64DxDropout3Vector1 is a part of kernel normGrad64DxDropout3.
 //
 //go:noescape
-func normGrad64DxDropout3Vector1NEON(frame *byte, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+func normGrad64DxDropout3Vector1NEON(frame *byte, x *float32, mean_rows *float32, rstd_rows *float32, dy *float32, gamma *float32, m1_rows *float32, m2_rows *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_strip_from int, r_strip_to int, B_ int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
 
 // attentionGrad64Window2DropoutVector1NEON attentionGrad64Window2DropoutVector1 is a part of kernel attentionGrad64Window2Dropout.
 //
@@ -207,7 +207,7 @@ func attention64Window2Vector1NEON(frame *byte, q *float32, k *float32, p *float
 // linear64x64BiasAddVector1NEON linear64x64BiasAddVector1 is a part of kernel linear64x64BiasAdd.
 //
 //go:noescape
-func linear64x64BiasAddVector1NEON(frame *byte, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
+func linear64x64BiasAddVector1NEON(frame *byte, y *float32, x2 *float32, bias *float32, height int, first int)
 
 // attention64SourceWindow2Vector1NEON attention64SourceWindow2Vector1 is a part of kernel attention64SourceWindow2.
 //
@@ -217,12 +217,12 @@ func attention64SourceWindow2Vector1NEON(frame *byte, q *float32, k *float32, p 
 // linear64x256BiasReluVector1NEON linear64x256BiasReluVector1 is a part of kernel linear64x256BiasRelu.
 //
 //go:noescape
-func linear64x256BiasReluVector1NEON(frame *byte, y *float32, c *float32, bias *float32, height int, first int)
+func linear64x256BiasReluVector1NEON(frame *byte, y *float32, bias *float32, height int, first int)
 
 // linear256x64BiasAddVector1NEON linear256x64BiasAddVector1 is a part of kernel linear256x64BiasAdd.
 //
 //go:noescape
-func linear256x64BiasAddVector1NEON(frame *byte, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
+func linear256x64BiasAddVector1NEON(frame *byte, y *float32, x2 *float32, bias *float32, height int, first int)
 
 // attention64Window22Vector1NEON attention64Window22Vector1 is a part of kernel attention64Window22.
 //

@@ -1616,13 +1616,13 @@ loop1:
 	BLT loop1
 	RET
 
-// func linear64x64BiasVector1NEON(frame *byte, y *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x64BiasVector1NEON(SB), NOSPLIT, $0-48
+// func linear64x64BiasVector1NEON(frame *byte, y *float32, bias *float32, height int, first int)
+TEXT ·linear64x64BiasVector1NEON(SB), NOSPLIT, $0-40
 	MOVD frame+0(FP), R0
 	MOVD $vectorConstants<>+0(SB), R12
-	MOVD height+32(FP), R4
+	MOVD height+24(FP), R4
 	MOVD R4, (R0)
-	MOVD first+40(FP), R4
+	MOVD first+32(FP), R4
 	MOVD R4, 8(R0)
 	MOVD $0, R6
 	MOVD R6, 24(R0)
@@ -1637,79 +1637,75 @@ loop1:
 	MOVD 24(R0), R7
 	ADD R7, R6, R6
 	MOVD R6, 32(R0)
-	MOVD 24(R0), R6
-	LSL $6, R6, R6
-	MOVD c+16(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD bias+24(FP), R14
 	MOVD 32(R0), R6
 	LSL $6, R6, R6
-	MOVD y+8(FP), R15
-	ADD R6<<2, R15, R15
+	MOVD y+8(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD bias+16(FP), R14
 	FMOVQ (R13), F0
 	FMOVQ (R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, (R15)
+	FMOVQ F0, (R13)
 	FMOVQ 16(R13), F0
 	FMOVQ 16(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 16(R15)
+	FMOVQ F0, 16(R13)
 	FMOVQ 32(R13), F0
 	FMOVQ 32(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 32(R15)
+	FMOVQ F0, 32(R13)
 	FMOVQ 48(R13), F0
 	FMOVQ 48(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 48(R15)
+	FMOVQ F0, 48(R13)
 	FMOVQ 64(R13), F0
 	FMOVQ 64(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 64(R15)
+	FMOVQ F0, 64(R13)
 	FMOVQ 80(R13), F0
 	FMOVQ 80(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 80(R15)
+	FMOVQ F0, 80(R13)
 	FMOVQ 96(R13), F0
 	FMOVQ 96(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 96(R15)
+	FMOVQ F0, 96(R13)
 	FMOVQ 112(R13), F0
 	FMOVQ 112(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 112(R15)
+	FMOVQ F0, 112(R13)
 	FMOVQ 128(R13), F0
 	FMOVQ 128(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 128(R15)
+	FMOVQ F0, 128(R13)
 	FMOVQ 144(R13), F0
 	FMOVQ 144(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 144(R15)
+	FMOVQ F0, 144(R13)
 	FMOVQ 160(R13), F0
 	FMOVQ 160(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 160(R15)
+	FMOVQ F0, 160(R13)
 	FMOVQ 176(R13), F0
 	FMOVQ 176(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 176(R15)
+	FMOVQ F0, 176(R13)
 	FMOVQ 192(R13), F0
 	FMOVQ 192(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 192(R15)
+	FMOVQ F0, 192(R13)
 	FMOVQ 208(R13), F0
 	FMOVQ 208(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 208(R15)
+	FMOVQ F0, 208(R13)
 	FMOVQ 224(R13), F0
 	FMOVQ 224(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 224(R15)
+	FMOVQ F0, 224(R13)
 	FMOVQ 240(R13), F0
 	FMOVQ 240(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 240(R15)
+	FMOVQ F0, 240(R13)
 	MOVD 24(R0), R4
 	ADD $1, R4, R4
 	MOVD R4, 24(R0)
@@ -1904,57 +1900,200 @@ loop3:
 	MOVD k+16(FP), R15
 	ADD R6<<2, R15, R15
 	WORD $0x4f00041b // movi v27.4s, #0
+	WORD $0x4f00041c // movi v28.4s, #0
+	WORD $0x4f00041d // movi v29.4s, #0
+	WORD $0x4f00041e // movi v30.4s, #0
+	WORD $0x4f000414 // movi v20.4s, #0
+	WORD $0x4f000415 // movi v21.4s, #0
+	WORD $0x4f000416 // movi v22.4s, #0
 	WORD $0x4f000417 // movi v23.4s, #0
-	WORD $0x4f000413 // movi v19.4s, #0
 	FMOVQ (R13), F0
 	FMOVQ (R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V28.B16
+	VMOV V1.B16, V24.B16
 	FMOVQ (R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V24.B16
+	VMOV V0.B16, V25.B16
 	FMOVQ 64(R13), F0
 	FMOVQ 64(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 64(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V20.B16
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
+	FMOVQ 128(R13), F0
+	FMOVQ 128(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 128(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 192(R13), F0
+	FMOVQ 192(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 192(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d694 // fadd v20.4s, v20.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d694 // fadd v20.4s, v20.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d694 // fadd v20.4s, v20.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d694 // fadd v20.4s, v20.4s, v1.4s
 	FMOVQ 16(R13), F0
 	FMOVQ 16(R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V29.B16
+	VMOV V1.B16, V24.B16
 	FMOVQ 16(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	VMOV V0.B16, V25.B16
 	FMOVQ 80(R13), F0
 	FMOVQ 80(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 80(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V21.B16
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d79c // fadd v28.4s, v28.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d79c // fadd v28.4s, v28.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d79c // fadd v28.4s, v28.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d79c // fadd v28.4s, v28.4s, v1.4s
+	FMOVQ 144(R13), F0
+	FMOVQ 144(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 144(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 208(R13), F0
+	FMOVQ 208(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 208(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d6b5 // fadd v21.4s, v21.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d6b5 // fadd v21.4s, v21.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d6b5 // fadd v21.4s, v21.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d6b5 // fadd v21.4s, v21.4s, v1.4s
 	FMOVQ 32(R13), F0
 	FMOVQ 32(R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V30.B16
+	VMOV V1.B16, V24.B16
 	FMOVQ 32(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V26.B16
+	VMOV V0.B16, V25.B16
 	FMOVQ 96(R13), F0
 	FMOVQ 96(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 96(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V22.B16
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d7bd // fadd v29.4s, v29.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d7bd // fadd v29.4s, v29.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d7bd // fadd v29.4s, v29.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d7bd // fadd v29.4s, v29.4s, v1.4s
+	FMOVQ 160(R13), F0
+	FMOVQ 160(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 160(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 224(R13), F0
+	FMOVQ 224(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 224(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d6d6 // fadd v22.4s, v22.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d6d6 // fadd v22.4s, v22.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d6d6 // fadd v22.4s, v22.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d6d6 // fadd v22.4s, v22.4s, v1.4s
 	FMOVQ 48(R13), F0
 	FMOVQ 48(R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VZIP1 V29.S4, V28.S4, V2.S4
-	VZIP1 V1.S4, V30.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
-	VZIP2 V29.S4, V28.S4, V2.S4
-	VZIP2 V1.S4, V30.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
+	VMOV V1.B16, V24.B16
 	FMOVQ 48(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 112(R13), F0
+	FMOVQ 112(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 112(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d7de // fadd v30.4s, v30.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d7de // fadd v30.4s, v30.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d7de // fadd v30.4s, v30.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d7de // fadd v30.4s, v30.4s, v1.4s
+	FMOVQ 176(R13), F0
+	FMOVQ 176(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 176(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 240(R13), F0
+	FMOVQ 240(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 240(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	VZIP1 V25.S4, V24.S4, V1.S4
 	VZIP1 V0.S4, V26.S4, V2.S4
@@ -1968,39 +2107,28 @@ loop3:
 	WORD $0x4e23d6f7 // fadd v23.4s, v23.4s, v3.4s
 	VZIP2 V2.D2, V1.D2, V1.D2
 	WORD $0x4e21d6f7 // fadd v23.4s, v23.4s, v1.4s
-	FMOVQ 112(R13), F0
-	FMOVQ 112(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V21.S4, V20.S4, V1.S4
-	VZIP1 V0.S4, V22.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VZIP2 V21.S4, V20.S4, V1.S4
-	VZIP2 V0.S4, V22.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VEXT $8, V27.B16, V27.B16, V31.B16
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
+	WORD $0x4e3dd77b // fadd v27.4s, v27.4s, v29.4s
+	WORD $0x4e3ed79c // fadd v28.4s, v28.4s, v30.4s
+	WORD $0x4e3cd77b // fadd v27.4s, v27.4s, v28.4s
+	VDUP V27.S[0], V31.S4
+	FMOVQ F31, 2368(R0)
 	VDUP V27.S[1], V31.S4
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[0], V27.S4
-	FMOVQ F27, 2368(R0)
-	VEXT $8, V23.B16, V23.B16, V31.B16
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[1], V31.S4
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[0], V23.S4
-	FMOVQ F23, 2432(R0)
-	VEXT $8, V19.B16, V19.B16, V31.B16
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[1], V31.S4
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[0], V19.S4
-	FMOVQ F19, 2496(R0)
+	FMOVQ F31, 2432(R0)
+	VDUP V27.S[2], V31.S4
+	FMOVQ F31, 2496(R0)
+	VDUP V27.S[3], V31.S4
+	FMOVQ F31, 2560(R0)
+	WORD $0x4e36d694 // fadd v20.4s, v20.4s, v22.4s
+	WORD $0x4e37d6b5 // fadd v21.4s, v21.4s, v23.4s
+	WORD $0x4e35d694 // fadd v20.4s, v20.4s, v21.4s
+	VDUP V20.S[0], V31.S4
+	FMOVQ F31, 2624(R0)
+	VDUP V20.S[1], V31.S4
+	FMOVQ F31, 2688(R0)
+	VDUP V20.S[2], V31.S4
+	FMOVQ F31, 2752(R0)
+	VDUP V20.S[3], V31.S4
+	FMOVQ F31, 2816(R0)
 	FMOVQ 2368(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
@@ -2024,113 +2152,6 @@ loop3:
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
-	MOVD 176(R0), R6
-	MOVD q+8(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 192(R0), R6
-	MOVD k+16(FP), R14
-	ADD R6<<2, R14, R14
-	MOVD 184(R0), R6
-	MOVD k+16(FP), R15
-	ADD R6<<2, R15, R15
-	WORD $0x4f00041b // movi v27.4s, #0
-	WORD $0x4f000417 // movi v23.4s, #0
-	WORD $0x4f000413 // movi v19.4s, #0
-	FMOVQ 64(R13), F0
-	FMOVQ 64(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V28.B16
-	FMOVQ 128(R13), F0
-	FMOVQ 128(R15), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V24.B16
-	FMOVQ 128(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V20.B16
-	FMOVQ 80(R13), F0
-	FMOVQ 80(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V29.B16
-	FMOVQ 144(R13), F0
-	FMOVQ 144(R15), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V25.B16
-	FMOVQ 144(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V21.B16
-	FMOVQ 96(R13), F0
-	FMOVQ 96(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V30.B16
-	FMOVQ 160(R13), F0
-	FMOVQ 160(R15), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V26.B16
-	FMOVQ 160(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V22.B16
-	FMOVQ 112(R13), F0
-	FMOVQ 112(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V29.S4, V28.S4, V1.S4
-	VZIP1 V0.S4, V30.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
-	VZIP2 V29.S4, V28.S4, V1.S4
-	VZIP2 V0.S4, V30.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
-	FMOVQ 176(R13), F0
-	FMOVQ 176(R15), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VZIP1 V25.S4, V24.S4, V2.S4
-	VZIP1 V1.S4, V26.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d6f7 // fadd v23.4s, v23.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d6f7 // fadd v23.4s, v23.4s, v2.4s
-	VZIP2 V25.S4, V24.S4, V2.S4
-	VZIP2 V1.S4, V26.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d6f7 // fadd v23.4s, v23.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d6f7 // fadd v23.4s, v23.4s, v2.4s
-	FMOVQ 176(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V21.S4, V20.S4, V1.S4
-	VZIP1 V0.S4, V22.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VZIP2 V21.S4, V20.S4, V1.S4
-	VZIP2 V0.S4, V22.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VEXT $8, V27.B16, V27.B16, V31.B16
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[1], V31.S4
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[0], V27.S4
-	FMOVQ F27, 2560(R0)
-	VEXT $8, V23.B16, V23.B16, V31.B16
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[1], V31.S4
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[0], V23.S4
-	FMOVQ F23, 2624(R0)
-	VEXT $8, V19.B16, V19.B16, V31.B16
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[1], V31.S4
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[0], V19.S4
-	FMOVQ F19, 2688(R0)
 	FMOVQ 2560(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
@@ -2160,79 +2181,6 @@ loop3:
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
-	MOVD 176(R0), R6
-	MOVD q+8(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 184(R0), R6
-	MOVD k+16(FP), R14
-	ADD R6<<2, R14, R14
-	MOVD 192(R0), R6
-	MOVD k+16(FP), R15
-	ADD R6<<2, R15, R15
-	WORD $0x4f00041b // movi v27.4s, #0
-	WORD $0x4f000417 // movi v23.4s, #0
-	FMOVQ 192(R13), F0
-	FMOVQ 192(R14), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V28.B16
-	FMOVQ 192(R15), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V24.B16
-	FMOVQ 208(R13), F0
-	FMOVQ 208(R14), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V29.B16
-	FMOVQ 208(R15), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V25.B16
-	FMOVQ 224(R13), F0
-	FMOVQ 224(R14), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V30.B16
-	FMOVQ 224(R15), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V26.B16
-	FMOVQ 240(R13), F0
-	FMOVQ 240(R14), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VZIP1 V29.S4, V28.S4, V2.S4
-	VZIP1 V1.S4, V30.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
-	VZIP2 V29.S4, V28.S4, V2.S4
-	VZIP2 V1.S4, V30.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
-	FMOVQ 240(R15), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V25.S4, V24.S4, V1.S4
-	VZIP1 V0.S4, V26.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d6f7 // fadd v23.4s, v23.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d6f7 // fadd v23.4s, v23.4s, v1.4s
-	VZIP2 V25.S4, V24.S4, V1.S4
-	VZIP2 V0.S4, V26.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d6f7 // fadd v23.4s, v23.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d6f7 // fadd v23.4s, v23.4s, v1.4s
-	VEXT $8, V27.B16, V27.B16, V31.B16
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[1], V31.S4
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[0], V27.S4
-	FMOVQ F27, 2752(R0)
-	VEXT $8, V23.B16, V23.B16, V31.B16
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[1], V31.S4
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[0], V23.S4
-	FMOVQ F23, 2816(R0)
 	FMOVQ 2752(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
@@ -3991,25 +3939,25 @@ end124:
 end2:
 	RET
 
-// func linear64x64BiasDropoutAddVector1NEON(frame *byte, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·linear64x64BiasDropoutAddVector1NEON(SB), NOSPLIT, $0-100
+// func linear64x64BiasDropoutAddVector1NEON(frame *byte, bits *uint32, y *float32, x2 *float32, bias *float32, height int, first int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·linear64x64BiasDropoutAddVector1NEON(SB), NOSPLIT, $0-92
 	MOVD frame+0(FP), R0
 	MOVD $vectorConstants<>+0(SB), R12
-	MOVD height+48(FP), R4
+	MOVD height+40(FP), R4
 	MOVD R4, (R0)
-	MOVD first+56(FP), R4
+	MOVD first+48(FP), R4
 	MOVD R4, 8(R0)
-	MOVD T_+64(FP), R4
+	MOVD T_+56(FP), R4
 	MOVD R4, 16(R0)
-	MOVWU seed0+72(FP), R4
+	MOVWU seed0+64(FP), R4
 	MOVD R4, 24(R0)
-	MOVWU seed1+76(FP), R4
+	MOVWU seed1+68(FP), R4
 	MOVD R4, 32(R0)
-	MOVWU step+80(FP), R4
+	MOVWU step+72(FP), R4
 	MOVD R4, 40(R0)
-	MOVD layer+88(FP), R4
+	MOVD layer+80(FP), R4
 	MOVD R4, 48(R0)
-	MOVWU example+96(FP), R4
+	MOVWU example+88(FP), R4
 	MOVD R4, 56(R0)
 	MOVD 24(R0), R4
 	MOVD $2654435769, R5
@@ -4121,15 +4069,11 @@ loop1:
 	LSL $6, R6, R6
 	MOVD x2+24(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 72(R0), R6
-	LSL $6, R6, R6
-	MOVD c+32(FP), R14
-	ADD R6<<2, R14, R14
-	MOVD bias+40(FP), R15
 	MOVD 80(R0), R6
 	LSL $6, R6, R6
-	MOVD y+16(FP), R16
-	ADD R6<<2, R16, R16
+	MOVD y+16(FP), R14
+	ADD R6<<2, R14, R14
+	MOVD bias+32(FP), R15
 	MOVD 104(R0), R4
 	VDUP R4, V22.S4
 	FMOVQ (R12), F31
@@ -4457,7 +4401,7 @@ loop3:
 	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
 	FMOVQ (R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, (R16)
+	FMOVQ F0, (R14)
 	FMOVQ 512(R12), F0
 	WORD $0x6eb83400 // cmhi v0.4s, v0.4s, v24.4s
 	FMOVQ 16(R14), F1
@@ -4468,7 +4412,7 @@ loop3:
 	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
 	FMOVQ 16(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 16(R16)
+	FMOVQ F0, 16(R14)
 	FMOVQ 512(R12), F0
 	WORD $0x6eb93400 // cmhi v0.4s, v0.4s, v25.4s
 	FMOVQ 32(R14), F1
@@ -4479,7 +4423,7 @@ loop3:
 	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
 	FMOVQ 32(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 32(R16)
+	FMOVQ F0, 32(R14)
 	FMOVQ 512(R12), F0
 	WORD $0x6eba3400 // cmhi v0.4s, v0.4s, v26.4s
 	FMOVQ 48(R14), F1
@@ -4490,7 +4434,7 @@ loop3:
 	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
 	FMOVQ 48(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 48(R16)
+	FMOVQ F0, 48(R14)
 	FMOVQ 512(R12), F0
 	WORD $0x6ebb3400 // cmhi v0.4s, v0.4s, v27.4s
 	FMOVQ 64(R14), F1
@@ -4501,7 +4445,7 @@ loop3:
 	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
 	FMOVQ 64(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 64(R16)
+	FMOVQ F0, 64(R14)
 	FMOVQ 512(R12), F0
 	WORD $0x6ebc3400 // cmhi v0.4s, v0.4s, v28.4s
 	FMOVQ 80(R14), F1
@@ -4512,7 +4456,7 @@ loop3:
 	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
 	FMOVQ 80(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 80(R16)
+	FMOVQ F0, 80(R14)
 	FMOVQ 512(R12), F0
 	WORD $0x6ebd3400 // cmhi v0.4s, v0.4s, v29.4s
 	FMOVQ 96(R14), F1
@@ -4523,7 +4467,7 @@ loop3:
 	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
 	FMOVQ 96(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 96(R16)
+	FMOVQ F0, 96(R14)
 	FMOVQ 512(R12), F0
 	WORD $0x6ebe3400 // cmhi v0.4s, v0.4s, v30.4s
 	FMOVQ 112(R14), F1
@@ -4534,12 +4478,11 @@ loop3:
 	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
 	FMOVQ 112(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 112(R16)
+	FMOVQ F0, 112(R14)
 	ADD $32, R1, R1
 	ADD $128, R13, R13
 	ADD $128, R14, R14
 	ADD $128, R15, R15
-	ADD $128, R16, R16
 	CMP $64, R1
 	BLT loop3
 	MOVD 72(R0), R4
@@ -4996,13 +4939,13 @@ loop1:
 end2:
 	RET
 
-// func linear64x64SourceBiasVector1NEON(frame *byte, y *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x64SourceBiasVector1NEON(SB), NOSPLIT, $0-48
+// func linear64x64SourceBiasVector1NEON(frame *byte, y *float32, bias *float32, height int, first int)
+TEXT ·linear64x64SourceBiasVector1NEON(SB), NOSPLIT, $0-40
 	MOVD frame+0(FP), R0
 	MOVD $vectorConstants<>+0(SB), R12
-	MOVD height+32(FP), R4
+	MOVD height+24(FP), R4
 	MOVD R4, (R0)
-	MOVD first+40(FP), R4
+	MOVD first+32(FP), R4
 	MOVD R4, 8(R0)
 	MOVD $0, R6
 	MOVD R6, 24(R0)
@@ -5017,79 +4960,75 @@ loop1:
 	MOVD 24(R0), R7
 	ADD R7, R6, R6
 	MOVD R6, 32(R0)
-	MOVD 24(R0), R6
-	LSL $6, R6, R6
-	MOVD c+16(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD bias+24(FP), R14
 	MOVD 32(R0), R6
 	LSL $6, R6, R6
-	MOVD y+8(FP), R15
-	ADD R6<<2, R15, R15
+	MOVD y+8(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD bias+16(FP), R14
 	FMOVQ (R13), F0
 	FMOVQ (R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, (R15)
+	FMOVQ F0, (R13)
 	FMOVQ 16(R13), F0
 	FMOVQ 16(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 16(R15)
+	FMOVQ F0, 16(R13)
 	FMOVQ 32(R13), F0
 	FMOVQ 32(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 32(R15)
+	FMOVQ F0, 32(R13)
 	FMOVQ 48(R13), F0
 	FMOVQ 48(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 48(R15)
+	FMOVQ F0, 48(R13)
 	FMOVQ 64(R13), F0
 	FMOVQ 64(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 64(R15)
+	FMOVQ F0, 64(R13)
 	FMOVQ 80(R13), F0
 	FMOVQ 80(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 80(R15)
+	FMOVQ F0, 80(R13)
 	FMOVQ 96(R13), F0
 	FMOVQ 96(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 96(R15)
+	FMOVQ F0, 96(R13)
 	FMOVQ 112(R13), F0
 	FMOVQ 112(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 112(R15)
+	FMOVQ F0, 112(R13)
 	FMOVQ 128(R13), F0
 	FMOVQ 128(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 128(R15)
+	FMOVQ F0, 128(R13)
 	FMOVQ 144(R13), F0
 	FMOVQ 144(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 144(R15)
+	FMOVQ F0, 144(R13)
 	FMOVQ 160(R13), F0
 	FMOVQ 160(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 160(R15)
+	FMOVQ F0, 160(R13)
 	FMOVQ 176(R13), F0
 	FMOVQ 176(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 176(R15)
+	FMOVQ F0, 176(R13)
 	FMOVQ 192(R13), F0
 	FMOVQ 192(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 192(R15)
+	FMOVQ F0, 192(R13)
 	FMOVQ 208(R13), F0
 	FMOVQ 208(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 208(R15)
+	FMOVQ F0, 208(R13)
 	FMOVQ 224(R13), F0
 	FMOVQ 224(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 224(R15)
+	FMOVQ F0, 224(R13)
 	FMOVQ 240(R13), F0
 	FMOVQ 240(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 240(R15)
+	FMOVQ F0, 240(R13)
 	MOVD 24(R0), R4
 	ADD $1, R4, R4
 	MOVD R4, 24(R0)
@@ -5305,57 +5244,200 @@ loop3:
 	MOVD k+16(FP), R15
 	ADD R6<<2, R15, R15
 	WORD $0x4f00041b // movi v27.4s, #0
+	WORD $0x4f00041c // movi v28.4s, #0
+	WORD $0x4f00041d // movi v29.4s, #0
+	WORD $0x4f00041e // movi v30.4s, #0
+	WORD $0x4f000414 // movi v20.4s, #0
+	WORD $0x4f000415 // movi v21.4s, #0
+	WORD $0x4f000416 // movi v22.4s, #0
 	WORD $0x4f000417 // movi v23.4s, #0
-	WORD $0x4f000413 // movi v19.4s, #0
 	FMOVQ (R13), F0
 	FMOVQ (R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V28.B16
+	VMOV V1.B16, V24.B16
 	FMOVQ (R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V24.B16
+	VMOV V0.B16, V25.B16
 	FMOVQ 64(R13), F0
 	FMOVQ 64(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 64(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V20.B16
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
+	FMOVQ 128(R13), F0
+	FMOVQ 128(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 128(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 192(R13), F0
+	FMOVQ 192(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 192(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d694 // fadd v20.4s, v20.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d694 // fadd v20.4s, v20.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d694 // fadd v20.4s, v20.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d694 // fadd v20.4s, v20.4s, v1.4s
 	FMOVQ 16(R13), F0
 	FMOVQ 16(R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V29.B16
+	VMOV V1.B16, V24.B16
 	FMOVQ 16(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	VMOV V0.B16, V25.B16
 	FMOVQ 80(R13), F0
 	FMOVQ 80(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 80(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V21.B16
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d79c // fadd v28.4s, v28.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d79c // fadd v28.4s, v28.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d79c // fadd v28.4s, v28.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d79c // fadd v28.4s, v28.4s, v1.4s
+	FMOVQ 144(R13), F0
+	FMOVQ 144(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 144(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 208(R13), F0
+	FMOVQ 208(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 208(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d6b5 // fadd v21.4s, v21.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d6b5 // fadd v21.4s, v21.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d6b5 // fadd v21.4s, v21.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d6b5 // fadd v21.4s, v21.4s, v1.4s
 	FMOVQ 32(R13), F0
 	FMOVQ 32(R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V30.B16
+	VMOV V1.B16, V24.B16
 	FMOVQ 32(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V26.B16
+	VMOV V0.B16, V25.B16
 	FMOVQ 96(R13), F0
 	FMOVQ 96(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 96(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V22.B16
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d7bd // fadd v29.4s, v29.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d7bd // fadd v29.4s, v29.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d7bd // fadd v29.4s, v29.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d7bd // fadd v29.4s, v29.4s, v1.4s
+	FMOVQ 160(R13), F0
+	FMOVQ 160(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 160(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 224(R13), F0
+	FMOVQ 224(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 224(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d6d6 // fadd v22.4s, v22.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d6d6 // fadd v22.4s, v22.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d6d6 // fadd v22.4s, v22.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d6d6 // fadd v22.4s, v22.4s, v1.4s
 	FMOVQ 48(R13), F0
 	FMOVQ 48(R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VZIP1 V29.S4, V28.S4, V2.S4
-	VZIP1 V1.S4, V30.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
-	VZIP2 V29.S4, V28.S4, V2.S4
-	VZIP2 V1.S4, V30.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
+	VMOV V1.B16, V24.B16
 	FMOVQ 48(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 112(R13), F0
+	FMOVQ 112(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 112(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d7de // fadd v30.4s, v30.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d7de // fadd v30.4s, v30.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d7de // fadd v30.4s, v30.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d7de // fadd v30.4s, v30.4s, v1.4s
+	FMOVQ 176(R13), F0
+	FMOVQ 176(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 176(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 240(R13), F0
+	FMOVQ 240(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 240(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	VZIP1 V25.S4, V24.S4, V1.S4
 	VZIP1 V0.S4, V26.S4, V2.S4
@@ -5369,39 +5451,28 @@ loop3:
 	WORD $0x4e23d6f7 // fadd v23.4s, v23.4s, v3.4s
 	VZIP2 V2.D2, V1.D2, V1.D2
 	WORD $0x4e21d6f7 // fadd v23.4s, v23.4s, v1.4s
-	FMOVQ 112(R13), F0
-	FMOVQ 112(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V21.S4, V20.S4, V1.S4
-	VZIP1 V0.S4, V22.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VZIP2 V21.S4, V20.S4, V1.S4
-	VZIP2 V0.S4, V22.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VEXT $8, V27.B16, V27.B16, V31.B16
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
+	WORD $0x4e3dd77b // fadd v27.4s, v27.4s, v29.4s
+	WORD $0x4e3ed79c // fadd v28.4s, v28.4s, v30.4s
+	WORD $0x4e3cd77b // fadd v27.4s, v27.4s, v28.4s
+	VDUP V27.S[0], V31.S4
+	FMOVQ F31, 2368(R0)
 	VDUP V27.S[1], V31.S4
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[0], V27.S4
-	FMOVQ F27, 2368(R0)
-	VEXT $8, V23.B16, V23.B16, V31.B16
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[1], V31.S4
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[0], V23.S4
-	FMOVQ F23, 2432(R0)
-	VEXT $8, V19.B16, V19.B16, V31.B16
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[1], V31.S4
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[0], V19.S4
-	FMOVQ F19, 2496(R0)
+	FMOVQ F31, 2432(R0)
+	VDUP V27.S[2], V31.S4
+	FMOVQ F31, 2496(R0)
+	VDUP V27.S[3], V31.S4
+	FMOVQ F31, 2560(R0)
+	WORD $0x4e36d694 // fadd v20.4s, v20.4s, v22.4s
+	WORD $0x4e37d6b5 // fadd v21.4s, v21.4s, v23.4s
+	WORD $0x4e35d694 // fadd v20.4s, v20.4s, v21.4s
+	VDUP V20.S[0], V31.S4
+	FMOVQ F31, 2624(R0)
+	VDUP V20.S[1], V31.S4
+	FMOVQ F31, 2688(R0)
+	VDUP V20.S[2], V31.S4
+	FMOVQ F31, 2752(R0)
+	VDUP V20.S[3], V31.S4
+	FMOVQ F31, 2816(R0)
 	FMOVQ 2368(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
@@ -5425,113 +5496,6 @@ loop3:
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
-	MOVD 208(R0), R6
-	MOVD q+8(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 224(R0), R6
-	MOVD k+16(FP), R14
-	ADD R6<<2, R14, R14
-	MOVD 216(R0), R6
-	MOVD k+16(FP), R15
-	ADD R6<<2, R15, R15
-	WORD $0x4f00041b // movi v27.4s, #0
-	WORD $0x4f000417 // movi v23.4s, #0
-	WORD $0x4f000413 // movi v19.4s, #0
-	FMOVQ 64(R13), F0
-	FMOVQ 64(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V28.B16
-	FMOVQ 128(R13), F0
-	FMOVQ 128(R15), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V24.B16
-	FMOVQ 128(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V20.B16
-	FMOVQ 80(R13), F0
-	FMOVQ 80(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V29.B16
-	FMOVQ 144(R13), F0
-	FMOVQ 144(R15), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V25.B16
-	FMOVQ 144(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V21.B16
-	FMOVQ 96(R13), F0
-	FMOVQ 96(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V30.B16
-	FMOVQ 160(R13), F0
-	FMOVQ 160(R15), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V26.B16
-	FMOVQ 160(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V22.B16
-	FMOVQ 112(R13), F0
-	FMOVQ 112(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V29.S4, V28.S4, V1.S4
-	VZIP1 V0.S4, V30.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
-	VZIP2 V29.S4, V28.S4, V1.S4
-	VZIP2 V0.S4, V30.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
-	FMOVQ 176(R13), F0
-	FMOVQ 176(R15), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VZIP1 V25.S4, V24.S4, V2.S4
-	VZIP1 V1.S4, V26.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d6f7 // fadd v23.4s, v23.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d6f7 // fadd v23.4s, v23.4s, v2.4s
-	VZIP2 V25.S4, V24.S4, V2.S4
-	VZIP2 V1.S4, V26.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d6f7 // fadd v23.4s, v23.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d6f7 // fadd v23.4s, v23.4s, v2.4s
-	FMOVQ 176(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V21.S4, V20.S4, V1.S4
-	VZIP1 V0.S4, V22.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VZIP2 V21.S4, V20.S4, V1.S4
-	VZIP2 V0.S4, V22.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VEXT $8, V27.B16, V27.B16, V31.B16
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[1], V31.S4
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[0], V27.S4
-	FMOVQ F27, 2560(R0)
-	VEXT $8, V23.B16, V23.B16, V31.B16
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[1], V31.S4
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[0], V23.S4
-	FMOVQ F23, 2624(R0)
-	VEXT $8, V19.B16, V19.B16, V31.B16
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[1], V31.S4
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[0], V19.S4
-	FMOVQ F19, 2688(R0)
 	FMOVQ 2560(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
@@ -5561,79 +5525,6 @@ loop3:
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
-	MOVD 208(R0), R6
-	MOVD q+8(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 216(R0), R6
-	MOVD k+16(FP), R14
-	ADD R6<<2, R14, R14
-	MOVD 224(R0), R6
-	MOVD k+16(FP), R15
-	ADD R6<<2, R15, R15
-	WORD $0x4f00041b // movi v27.4s, #0
-	WORD $0x4f000417 // movi v23.4s, #0
-	FMOVQ 192(R13), F0
-	FMOVQ 192(R14), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V28.B16
-	FMOVQ 192(R15), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V24.B16
-	FMOVQ 208(R13), F0
-	FMOVQ 208(R14), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V29.B16
-	FMOVQ 208(R15), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V25.B16
-	FMOVQ 224(R13), F0
-	FMOVQ 224(R14), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V30.B16
-	FMOVQ 224(R15), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V26.B16
-	FMOVQ 240(R13), F0
-	FMOVQ 240(R14), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VZIP1 V29.S4, V28.S4, V2.S4
-	VZIP1 V1.S4, V30.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
-	VZIP2 V29.S4, V28.S4, V2.S4
-	VZIP2 V1.S4, V30.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
-	FMOVQ 240(R15), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V25.S4, V24.S4, V1.S4
-	VZIP1 V0.S4, V26.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d6f7 // fadd v23.4s, v23.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d6f7 // fadd v23.4s, v23.4s, v1.4s
-	VZIP2 V25.S4, V24.S4, V1.S4
-	VZIP2 V0.S4, V26.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d6f7 // fadd v23.4s, v23.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d6f7 // fadd v23.4s, v23.4s, v1.4s
-	VEXT $8, V27.B16, V27.B16, V31.B16
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[1], V31.S4
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[0], V27.S4
-	FMOVQ F27, 2752(R0)
-	VEXT $8, V23.B16, V23.B16, V31.B16
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[1], V31.S4
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[0], V23.S4
-	FMOVQ F23, 2816(R0)
 	FMOVQ 2752(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
@@ -7408,25 +7299,25 @@ end124:
 end2:
 	RET
 
-// func linear64x64BiasDropoutAdd2Vector1NEON(frame *byte, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·linear64x64BiasDropoutAdd2Vector1NEON(SB), NOSPLIT, $0-100
+// func linear64x64BiasDropoutAdd2Vector1NEON(frame *byte, bits *uint32, y *float32, x2 *float32, bias *float32, height int, first int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·linear64x64BiasDropoutAdd2Vector1NEON(SB), NOSPLIT, $0-92
 	MOVD frame+0(FP), R0
 	MOVD $vectorConstants<>+0(SB), R12
-	MOVD height+48(FP), R4
+	MOVD height+40(FP), R4
 	MOVD R4, (R0)
-	MOVD first+56(FP), R4
+	MOVD first+48(FP), R4
 	MOVD R4, 8(R0)
-	MOVD T_+64(FP), R4
+	MOVD T_+56(FP), R4
 	MOVD R4, 16(R0)
-	MOVWU seed0+72(FP), R4
+	MOVWU seed0+64(FP), R4
 	MOVD R4, 24(R0)
-	MOVWU seed1+76(FP), R4
+	MOVWU seed1+68(FP), R4
 	MOVD R4, 32(R0)
-	MOVWU step+80(FP), R4
+	MOVWU step+72(FP), R4
 	MOVD R4, 40(R0)
-	MOVD layer+88(FP), R4
+	MOVD layer+80(FP), R4
 	MOVD R4, 48(R0)
-	MOVWU example+96(FP), R4
+	MOVWU example+88(FP), R4
 	MOVD R4, 56(R0)
 	MOVD 24(R0), R4
 	MOVD $2654435769, R5
@@ -7538,15 +7429,11 @@ loop1:
 	LSL $6, R6, R6
 	MOVD x2+24(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 72(R0), R6
-	LSL $6, R6, R6
-	MOVD c+32(FP), R14
-	ADD R6<<2, R14, R14
-	MOVD bias+40(FP), R15
 	MOVD 80(R0), R6
 	LSL $6, R6, R6
-	MOVD y+16(FP), R16
-	ADD R6<<2, R16, R16
+	MOVD y+16(FP), R14
+	ADD R6<<2, R14, R14
+	MOVD bias+32(FP), R15
 	MOVD 104(R0), R4
 	VDUP R4, V22.S4
 	FMOVQ (R12), F31
@@ -7874,7 +7761,7 @@ loop3:
 	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
 	FMOVQ (R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, (R16)
+	FMOVQ F0, (R14)
 	FMOVQ 512(R12), F0
 	WORD $0x6eb83400 // cmhi v0.4s, v0.4s, v24.4s
 	FMOVQ 16(R14), F1
@@ -7885,7 +7772,7 @@ loop3:
 	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
 	FMOVQ 16(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 16(R16)
+	FMOVQ F0, 16(R14)
 	FMOVQ 512(R12), F0
 	WORD $0x6eb93400 // cmhi v0.4s, v0.4s, v25.4s
 	FMOVQ 32(R14), F1
@@ -7896,7 +7783,7 @@ loop3:
 	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
 	FMOVQ 32(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 32(R16)
+	FMOVQ F0, 32(R14)
 	FMOVQ 512(R12), F0
 	WORD $0x6eba3400 // cmhi v0.4s, v0.4s, v26.4s
 	FMOVQ 48(R14), F1
@@ -7907,7 +7794,7 @@ loop3:
 	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
 	FMOVQ 48(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 48(R16)
+	FMOVQ F0, 48(R14)
 	FMOVQ 512(R12), F0
 	WORD $0x6ebb3400 // cmhi v0.4s, v0.4s, v27.4s
 	FMOVQ 64(R14), F1
@@ -7918,7 +7805,7 @@ loop3:
 	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
 	FMOVQ 64(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 64(R16)
+	FMOVQ F0, 64(R14)
 	FMOVQ 512(R12), F0
 	WORD $0x6ebc3400 // cmhi v0.4s, v0.4s, v28.4s
 	FMOVQ 80(R14), F1
@@ -7929,7 +7816,7 @@ loop3:
 	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
 	FMOVQ 80(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 80(R16)
+	FMOVQ F0, 80(R14)
 	FMOVQ 512(R12), F0
 	WORD $0x6ebd3400 // cmhi v0.4s, v0.4s, v29.4s
 	FMOVQ 96(R14), F1
@@ -7940,7 +7827,7 @@ loop3:
 	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
 	FMOVQ 96(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 96(R16)
+	FMOVQ F0, 96(R14)
 	FMOVQ 512(R12), F0
 	WORD $0x6ebe3400 // cmhi v0.4s, v0.4s, v30.4s
 	FMOVQ 112(R14), F1
@@ -7951,12 +7838,11 @@ loop3:
 	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
 	FMOVQ 112(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 112(R16)
+	FMOVQ F0, 112(R14)
 	ADD $32, R1, R1
 	ADD $128, R13, R13
 	ADD $128, R14, R14
 	ADD $128, R15, R15
-	ADD $128, R16, R16
 	CMP $64, R1
 	BLT loop3
 	MOVD 72(R0), R4
@@ -7968,25 +7854,25 @@ loop3:
 end2:
 	RET
 
-// func linear64x256BiasDropoutReluVector1NEON(frame *byte, bits *uint32, y *float32, c *float32, bias *float32, height int, first int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·linear64x256BiasDropoutReluVector1NEON(SB), NOSPLIT, $0-92
+// func linear64x256BiasDropoutReluVector1NEON(frame *byte, bits *uint32, y *float32, bias *float32, height int, first int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·linear64x256BiasDropoutReluVector1NEON(SB), NOSPLIT, $0-84
 	MOVD frame+0(FP), R0
 	MOVD $vectorConstants<>+0(SB), R12
-	MOVD height+40(FP), R4
+	MOVD height+32(FP), R4
 	MOVD R4, (R0)
-	MOVD first+48(FP), R4
+	MOVD first+40(FP), R4
 	MOVD R4, 8(R0)
-	MOVD T_+56(FP), R4
+	MOVD T_+48(FP), R4
 	MOVD R4, 16(R0)
-	MOVWU seed0+64(FP), R4
+	MOVWU seed0+56(FP), R4
 	MOVD R4, 24(R0)
-	MOVWU seed1+68(FP), R4
+	MOVWU seed1+60(FP), R4
 	MOVD R4, 32(R0)
-	MOVWU step+72(FP), R4
+	MOVWU step+64(FP), R4
 	MOVD R4, 40(R0)
-	MOVD layer+80(FP), R4
+	MOVD layer+72(FP), R4
 	MOVD R4, 48(R0)
-	MOVWU example+88(FP), R4
+	MOVWU example+80(FP), R4
 	MOVD R4, 56(R0)
 	MOVD 24(R0), R4
 	MOVD $2654435769, R5
@@ -8094,15 +7980,11 @@ loop1:
 	ADDW R5, R4, R4
 	VDUP R4, V31.S4
 	FMOVQ F31, 2496(R0)
-	MOVD 72(R0), R6
-	LSL $8, R6, R6
-	MOVD c+24(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD bias+32(FP), R14
 	MOVD 80(R0), R6
 	LSL $8, R6, R6
-	MOVD y+16(FP), R15
-	ADD R6<<2, R15, R15
+	MOVD y+16(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD bias+24(FP), R14
 	MOVD 104(R0), R4
 	VDUP R4, V22.S4
 	FMOVQ (R12), F31
@@ -8431,7 +8313,7 @@ loop3:
 	WORD $0x4f000401 // movi v1.4s, #0
 	WORD $0x6ea1e402 // fcmgt v2.4s, v0.4s, v1.4s
 	VAND V2.B16, V0.B16, V0.B16
-	FMOVQ F0, (R15)
+	FMOVQ F0, (R13)
 	FMOVQ 512(R12), F0
 	WORD $0x6eb83400 // cmhi v0.4s, v0.4s, v24.4s
 	FMOVQ 16(R13), F1
@@ -8443,7 +8325,7 @@ loop3:
 	WORD $0x4f000401 // movi v1.4s, #0
 	WORD $0x6ea1e402 // fcmgt v2.4s, v0.4s, v1.4s
 	VAND V2.B16, V0.B16, V0.B16
-	FMOVQ F0, 16(R15)
+	FMOVQ F0, 16(R13)
 	FMOVQ 512(R12), F0
 	WORD $0x6eb93400 // cmhi v0.4s, v0.4s, v25.4s
 	FMOVQ 32(R13), F1
@@ -8455,7 +8337,7 @@ loop3:
 	WORD $0x4f000401 // movi v1.4s, #0
 	WORD $0x6ea1e402 // fcmgt v2.4s, v0.4s, v1.4s
 	VAND V2.B16, V0.B16, V0.B16
-	FMOVQ F0, 32(R15)
+	FMOVQ F0, 32(R13)
 	FMOVQ 512(R12), F0
 	WORD $0x6eba3400 // cmhi v0.4s, v0.4s, v26.4s
 	FMOVQ 48(R13), F1
@@ -8467,7 +8349,7 @@ loop3:
 	WORD $0x4f000401 // movi v1.4s, #0
 	WORD $0x6ea1e402 // fcmgt v2.4s, v0.4s, v1.4s
 	VAND V2.B16, V0.B16, V0.B16
-	FMOVQ F0, 48(R15)
+	FMOVQ F0, 48(R13)
 	FMOVQ 512(R12), F0
 	WORD $0x6ebb3400 // cmhi v0.4s, v0.4s, v27.4s
 	FMOVQ 64(R13), F1
@@ -8479,7 +8361,7 @@ loop3:
 	WORD $0x4f000401 // movi v1.4s, #0
 	WORD $0x6ea1e402 // fcmgt v2.4s, v0.4s, v1.4s
 	VAND V2.B16, V0.B16, V0.B16
-	FMOVQ F0, 64(R15)
+	FMOVQ F0, 64(R13)
 	FMOVQ 512(R12), F0
 	WORD $0x6ebc3400 // cmhi v0.4s, v0.4s, v28.4s
 	FMOVQ 80(R13), F1
@@ -8491,7 +8373,7 @@ loop3:
 	WORD $0x4f000401 // movi v1.4s, #0
 	WORD $0x6ea1e402 // fcmgt v2.4s, v0.4s, v1.4s
 	VAND V2.B16, V0.B16, V0.B16
-	FMOVQ F0, 80(R15)
+	FMOVQ F0, 80(R13)
 	FMOVQ 512(R12), F0
 	WORD $0x6ebd3400 // cmhi v0.4s, v0.4s, v29.4s
 	FMOVQ 96(R13), F1
@@ -8503,7 +8385,7 @@ loop3:
 	WORD $0x4f000401 // movi v1.4s, #0
 	WORD $0x6ea1e402 // fcmgt v2.4s, v0.4s, v1.4s
 	VAND V2.B16, V0.B16, V0.B16
-	FMOVQ F0, 96(R15)
+	FMOVQ F0, 96(R13)
 	FMOVQ 512(R12), F0
 	WORD $0x6ebe3400 // cmhi v0.4s, v0.4s, v30.4s
 	FMOVQ 112(R13), F1
@@ -8515,11 +8397,10 @@ loop3:
 	WORD $0x4f000401 // movi v1.4s, #0
 	WORD $0x6ea1e402 // fcmgt v2.4s, v0.4s, v1.4s
 	VAND V2.B16, V0.B16, V0.B16
-	FMOVQ F0, 112(R15)
+	FMOVQ F0, 112(R13)
 	ADD $32, R1, R1
 	ADD $128, R13, R13
 	ADD $128, R14, R14
-	ADD $128, R15, R15
 	CMP $256, R1
 	BLT loop3
 	MOVD 72(R0), R4
@@ -8531,25 +8412,25 @@ loop3:
 end2:
 	RET
 
-// func linear256x64BiasDropoutAddVector1NEON(frame *byte, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·linear256x64BiasDropoutAddVector1NEON(SB), NOSPLIT, $0-100
+// func linear256x64BiasDropoutAddVector1NEON(frame *byte, bits *uint32, y *float32, x2 *float32, bias *float32, height int, first int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·linear256x64BiasDropoutAddVector1NEON(SB), NOSPLIT, $0-92
 	MOVD frame+0(FP), R0
 	MOVD $vectorConstants<>+0(SB), R12
-	MOVD height+48(FP), R4
+	MOVD height+40(FP), R4
 	MOVD R4, (R0)
-	MOVD first+56(FP), R4
+	MOVD first+48(FP), R4
 	MOVD R4, 8(R0)
-	MOVD T_+64(FP), R4
+	MOVD T_+56(FP), R4
 	MOVD R4, 16(R0)
-	MOVWU seed0+72(FP), R4
+	MOVWU seed0+64(FP), R4
 	MOVD R4, 24(R0)
-	MOVWU seed1+76(FP), R4
+	MOVWU seed1+68(FP), R4
 	MOVD R4, 32(R0)
-	MOVWU step+80(FP), R4
+	MOVWU step+72(FP), R4
 	MOVD R4, 40(R0)
-	MOVD layer+88(FP), R4
+	MOVD layer+80(FP), R4
 	MOVD R4, 48(R0)
-	MOVWU example+96(FP), R4
+	MOVWU example+88(FP), R4
 	MOVD R4, 56(R0)
 	MOVD 24(R0), R4
 	MOVD $2654435769, R5
@@ -8661,15 +8542,11 @@ loop1:
 	LSL $6, R6, R6
 	MOVD x2+24(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 72(R0), R6
-	LSL $6, R6, R6
-	MOVD c+32(FP), R14
-	ADD R6<<2, R14, R14
-	MOVD bias+40(FP), R15
 	MOVD 80(R0), R6
 	LSL $6, R6, R6
-	MOVD y+16(FP), R16
-	ADD R6<<2, R16, R16
+	MOVD y+16(FP), R14
+	ADD R6<<2, R14, R14
+	MOVD bias+32(FP), R15
 	MOVD 104(R0), R4
 	VDUP R4, V22.S4
 	FMOVQ (R12), F31
@@ -8997,7 +8874,7 @@ loop3:
 	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
 	FMOVQ (R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, (R16)
+	FMOVQ F0, (R14)
 	FMOVQ 512(R12), F0
 	WORD $0x6eb83400 // cmhi v0.4s, v0.4s, v24.4s
 	FMOVQ 16(R14), F1
@@ -9008,7 +8885,7 @@ loop3:
 	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
 	FMOVQ 16(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 16(R16)
+	FMOVQ F0, 16(R14)
 	FMOVQ 512(R12), F0
 	WORD $0x6eb93400 // cmhi v0.4s, v0.4s, v25.4s
 	FMOVQ 32(R14), F1
@@ -9019,7 +8896,7 @@ loop3:
 	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
 	FMOVQ 32(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 32(R16)
+	FMOVQ F0, 32(R14)
 	FMOVQ 512(R12), F0
 	WORD $0x6eba3400 // cmhi v0.4s, v0.4s, v26.4s
 	FMOVQ 48(R14), F1
@@ -9030,7 +8907,7 @@ loop3:
 	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
 	FMOVQ 48(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 48(R16)
+	FMOVQ F0, 48(R14)
 	FMOVQ 512(R12), F0
 	WORD $0x6ebb3400 // cmhi v0.4s, v0.4s, v27.4s
 	FMOVQ 64(R14), F1
@@ -9041,7 +8918,7 @@ loop3:
 	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
 	FMOVQ 64(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 64(R16)
+	FMOVQ F0, 64(R14)
 	FMOVQ 512(R12), F0
 	WORD $0x6ebc3400 // cmhi v0.4s, v0.4s, v28.4s
 	FMOVQ 80(R14), F1
@@ -9052,7 +8929,7 @@ loop3:
 	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
 	FMOVQ 80(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 80(R16)
+	FMOVQ F0, 80(R14)
 	FMOVQ 512(R12), F0
 	WORD $0x6ebd3400 // cmhi v0.4s, v0.4s, v29.4s
 	FMOVQ 96(R14), F1
@@ -9063,7 +8940,7 @@ loop3:
 	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
 	FMOVQ 96(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 96(R16)
+	FMOVQ F0, 96(R14)
 	FMOVQ 512(R12), F0
 	WORD $0x6ebe3400 // cmhi v0.4s, v0.4s, v30.4s
 	FMOVQ 112(R14), F1
@@ -9074,12 +8951,11 @@ loop3:
 	WORD $0x4e601c20 // bic v0.16b, v1.16b, v0.16b
 	FMOVQ 112(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 112(R16)
+	FMOVQ F0, 112(R14)
 	ADD $32, R1, R1
 	ADD $128, R13, R13
 	ADD $128, R14, R14
 	ADD $128, R15, R15
-	ADD $128, R16, R16
 	CMP $64, R1
 	BLT loop3
 	MOVD 72(R0), R4
@@ -9091,13 +8967,13 @@ loop3:
 end2:
 	RET
 
-// func linear64x17BiasVector1NEON(frame *byte, y *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x17BiasVector1NEON(SB), NOSPLIT, $0-48
+// func linear64x17BiasVector1NEON(frame *byte, y *float32, bias *float32, height int, first int)
+TEXT ·linear64x17BiasVector1NEON(SB), NOSPLIT, $0-40
 	MOVD frame+0(FP), R0
 	MOVD $vectorConstants<>+0(SB), R12
-	MOVD height+32(FP), R4
+	MOVD height+24(FP), R4
 	MOVD R4, (R0)
-	MOVD first+40(FP), R4
+	MOVD first+32(FP), R4
 	MOVD R4, 8(R0)
 	MOVD $0, R6
 	MOVD R6, 24(R0)
@@ -9112,37 +8988,32 @@ loop1:
 	MOVD 24(R0), R7
 	ADD R7, R6, R6
 	MOVD R6, 32(R0)
-	MOVD 24(R0), R6
-	MOVD $17, R7
-	MUL R7, R6, R6
-	MOVD c+16(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD bias+24(FP), R14
 	MOVD 32(R0), R6
 	MOVD $17, R7
 	MUL R7, R6, R6
-	MOVD y+8(FP), R15
-	ADD R6<<2, R15, R15
+	MOVD y+8(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD bias+16(FP), R14
 	FMOVQ (R13), F0
 	FMOVQ (R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, (R15)
+	FMOVQ F0, (R13)
 	FMOVQ 16(R13), F0
 	FMOVQ 16(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 16(R15)
+	FMOVQ F0, 16(R13)
 	FMOVQ 32(R13), F0
 	FMOVQ 32(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 32(R15)
+	FMOVQ F0, 32(R13)
 	FMOVQ 48(R13), F0
 	FMOVQ 48(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 48(R15)
+	FMOVQ F0, 48(R13)
 	FMOVS 64(R13), F0
 	FMOVS 64(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVS F0, 64(R15)
+	FMOVS F0, 64(R13)
 	MOVD 24(R0), R4
 	ADD $1, R4, R4
 	MOVD R4, 24(R0)
@@ -11086,27 +10957,29 @@ end2:
 	FMOVQ F0, 240(R16)
 	RET
 
-// func normGrad64DxDropoutVector1NEON(frame *byte, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·normGrad64DxDropoutVector1NEON(SB), NOSPLIT, $0-132
+// func normGrad64DxDropoutVector1NEON(frame *byte, x *float32, mean_rows *float32, rstd_rows *float32, dy *float32, gamma *float32, m1_rows *float32, m2_rows *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_strip_from int, r_strip_to int, B_ int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·normGrad64DxDropoutVector1NEON(SB), NOSPLIT, $0-172
 	MOVD frame+0(FP), R0
 	MOVD $vectorConstants<>+0(SB), R12
-	MOVD r_from+80(FP), R4
+	MOVD r_strip_from+112(FP), R4
 	MOVD R4, (R0)
-	MOVD r_to+88(FP), R4
+	MOVD r_strip_to+120(FP), R4
 	MOVD R4, 8(R0)
-	MOVD T_+96(FP), R4
+	MOVD B_+128(FP), R4
 	MOVD R4, 16(R0)
-	MOVWU seed0+104(FP), R4
+	MOVD T_+136(FP), R4
 	MOVD R4, 24(R0)
-	MOVWU seed1+108(FP), R4
+	MOVWU seed0+144(FP), R4
 	MOVD R4, 32(R0)
-	MOVWU step+112(FP), R4
+	MOVWU seed1+148(FP), R4
 	MOVD R4, 40(R0)
-	MOVD layer+120(FP), R4
+	MOVWU step+152(FP), R4
 	MOVD R4, 48(R0)
-	MOVWU example+128(FP), R4
+	MOVD layer+160(FP), R4
 	MOVD R4, 56(R0)
-	MOVD 24(R0), R4
+	MOVWU example+168(FP), R4
+	MOVD R4, 64(R0)
+	MOVD 32(R0), R4
 	MOVD $2654435769, R5
 	VDUP R4, V31.S4
 	FMOVQ F31, 2048(R0)
@@ -11138,7 +11011,7 @@ TEXT ·normGrad64DxDropoutVector1NEON(SB), NOSPLIT, $0-132
 	VDUP R4, V31.S4
 	FMOVQ F31, 2336(R0)
 	ADDW R5, R4, R4
-	MOVD 32(R0), R4
+	MOVD 40(R0), R4
 	MOVD $3144134277, R5
 	VDUP R4, V31.S4
 	FMOVQ F31, 2064(R0)
@@ -11170,396 +11043,53 @@ TEXT ·normGrad64DxDropoutVector1NEON(SB), NOSPLIT, $0-132
 	VDUP R4, V31.S4
 	FMOVQ F31, 2352(R0)
 	ADDW R5, R4, R4
-	MOVD (R0), R6
+	MOVD 16(R0), R6
+	MOVD 24(R0), R7
+	MUL R7, R6, R6
 	MOVD R6, 72(R0)
+	MOVD (R0), R6
+	MOVD R6, 88(R0)
 	MOVD 8(R0), R6
-	MOVD R6, 64(R0)
-	MOVD 72(R0), R4
-	MOVD 64(R0), R5
+	MOVD R6, 80(R0)
+	MOVD 88(R0), R4
+	MOVD 80(R0), R5
 	CMP R5, R4
 	BGE end2
 loop1:
-	MOVD 72(R0), R6
-	MOVD 16(R0), R7
-	SDIV R7, R6, R5
-	MSUB R7, R6, R5, R6
-	MOVD R6, 80(R0)
-	MOVD 72(R0), R6
-	MOVD 16(R0), R7
-	SDIV R7, R6, R6
-	MOVD R6, 88(R0)
-	MOVD $64, R6
+	MOVD 88(R0), R6
+	LSL $4, R6, R6
 	MOVD R6, 96(R0)
-	MOVD 80(R0), R6
-	LSL $6, R6, R6
-	AND $3, R6, R4
-	MOVD R4, 112(R0)
-	LSR $2, R6, R6
+	MOVD 96(R0), R6
+	MOVD $-1, R7
+	MUL R7, R6, R6
+	MOVD 72(R0), R7
+	ADD R7, R6, R6
+	MOVD $16, R7
+	CMP R7, R6
+	CSEL LT, R6, R7, R6
 	MOVD R6, 104(R0)
-	MOVD 56(R0), R6
-	MOVD 88(R0), R7
-	MOVWU R7, R7
-	ADDW R7, R6, R6
-	VDUP R6, V31.S4
-	FMOVQ F31, 2368(R0)
-	MOVD 40(R0), R4
-	VDUP R4, V31.S4
-	FMOVQ F31, 2432(R0)
-	MOVD 48(R0), R4
-	MOVD $1048576, R5
-	ADDW R5, R4, R4
-	VDUP R4, V31.S4
-	FMOVQ F31, 2496(R0)
-	MOVD 104(R0), R4
-	VDUP R4, V24.S4
-	FMOVQ (R12), F31
-	VADD V31.S4, V24.S4, V24.S4
-	MOVD 112(R0), R3
-	MOVD 96(R0), R2
-	ADD R3, R2, R2
-	MOVD bits+64(FP), R13
-	SUB R3<<2, R13, R13
-	MOVD $0, R1
-words3:
-	FMOVQ 464(R12), F31
-	FMOVQ 480(R12), F8
-	FMOVQ 496(R12), F9
-	VMOV V24.B16, V0.B16
-	VADD V31.S4, V24.S4, V24.S4
-	FMOVQ 2368(R0), F1
-	FMOVQ 2432(R0), F2
-	FMOVQ 2496(R0), F3
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2048(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2064(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2080(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2096(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2112(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2128(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2144(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2160(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2176(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2192(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2208(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2224(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2240(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2256(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2272(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2288(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2304(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2320(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2336(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2352(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	VZIP1 V1.S4, V0.S4, V4.S4
-	VZIP1 V3.S4, V2.S4, V5.S4
-	VZIP2 V1.S4, V0.S4, V6.S4
-	VZIP2 V3.S4, V2.S4, V7.S4
-	VZIP1 V5.D2, V4.D2, V16.D2
-	VZIP2 V5.D2, V4.D2, V17.D2
-	VZIP1 V7.D2, V6.D2, V18.D2
-	VZIP2 V7.D2, V6.D2, V19.D2
-	CMP R3, R1
-	BLT some4
-	ADD $4, R1, R4
-	CMP R2, R4
-	BGT some4
-	FMOVQ F16, (R13)
-	B end5
-some4:
-	ADD $0, R1, R4
-	CMP R3, R4
-	BLT next6
-	CMP R2, R4
-	BGE next6
-	ADD $0, R13, R4
-	VST1 V16.S[0], (R4)
-next6:
-	ADD $1, R1, R4
-	CMP R3, R4
-	BLT next7
-	CMP R2, R4
-	BGE next7
-	ADD $4, R13, R4
-	VST1 V16.S[1], (R4)
-next7:
-	ADD $2, R1, R4
-	CMP R3, R4
-	BLT next8
-	CMP R2, R4
-	BGE next8
-	ADD $8, R13, R4
-	VST1 V16.S[2], (R4)
-next8:
-	ADD $3, R1, R4
-	CMP R3, R4
-	BLT next9
-	CMP R2, R4
-	BGE next9
-	ADD $12, R13, R4
-	VST1 V16.S[3], (R4)
-next9:
-end5:
-	ADD $16, R13, R13
-	ADD $4, R1, R1
-	CMP R3, R1
-	BLT some10
-	ADD $4, R1, R4
-	CMP R2, R4
-	BGT some10
-	FMOVQ F17, (R13)
-	B end11
-some10:
-	ADD $0, R1, R4
-	CMP R3, R4
-	BLT next12
-	CMP R2, R4
-	BGE next12
-	ADD $0, R13, R4
-	VST1 V17.S[0], (R4)
-next12:
-	ADD $1, R1, R4
-	CMP R3, R4
-	BLT next13
-	CMP R2, R4
-	BGE next13
-	ADD $4, R13, R4
-	VST1 V17.S[1], (R4)
-next13:
-	ADD $2, R1, R4
-	CMP R3, R4
-	BLT next14
-	CMP R2, R4
-	BGE next14
-	ADD $8, R13, R4
-	VST1 V17.S[2], (R4)
-next14:
-	ADD $3, R1, R4
-	CMP R3, R4
-	BLT next15
-	CMP R2, R4
-	BGE next15
-	ADD $12, R13, R4
-	VST1 V17.S[3], (R4)
-next15:
-end11:
-	ADD $16, R13, R13
-	ADD $4, R1, R1
-	CMP R3, R1
-	BLT some16
-	ADD $4, R1, R4
-	CMP R2, R4
-	BGT some16
-	FMOVQ F18, (R13)
-	B end17
-some16:
-	ADD $0, R1, R4
-	CMP R3, R4
-	BLT next18
-	CMP R2, R4
-	BGE next18
-	ADD $0, R13, R4
-	VST1 V18.S[0], (R4)
-next18:
-	ADD $1, R1, R4
-	CMP R3, R4
-	BLT next19
-	CMP R2, R4
-	BGE next19
-	ADD $4, R13, R4
-	VST1 V18.S[1], (R4)
-next19:
-	ADD $2, R1, R4
-	CMP R3, R4
-	BLT next20
-	CMP R2, R4
-	BGE next20
-	ADD $8, R13, R4
-	VST1 V18.S[2], (R4)
-next20:
-	ADD $3, R1, R4
-	CMP R3, R4
-	BLT next21
-	CMP R2, R4
-	BGE next21
-	ADD $12, R13, R4
-	VST1 V18.S[3], (R4)
-next21:
-end17:
-	ADD $16, R13, R13
-	ADD $4, R1, R1
-	CMP R3, R1
-	BLT some22
-	ADD $4, R1, R4
-	CMP R2, R4
-	BGT some22
-	FMOVQ F19, (R13)
-	B end23
-some22:
-	ADD $0, R1, R4
-	CMP R3, R4
-	BLT next24
-	CMP R2, R4
-	BGE next24
-	ADD $0, R13, R4
-	VST1 V19.S[0], (R4)
-next24:
-	ADD $1, R1, R4
-	CMP R3, R4
-	BLT next25
-	CMP R2, R4
-	BGE next25
-	ADD $4, R13, R4
-	VST1 V19.S[1], (R4)
-next25:
-	ADD $2, R1, R4
-	CMP R3, R4
-	BLT next26
-	CMP R2, R4
-	BGE next26
-	ADD $8, R13, R4
-	VST1 V19.S[2], (R4)
-next26:
-	ADD $3, R1, R4
-	CMP R3, R4
-	BLT next27
-	CMP R2, R4
-	BGE next27
-	ADD $12, R13, R4
-	VST1 V19.S[3], (R4)
-next27:
-end23:
-	ADD $16, R13, R13
-	ADD $4, R1, R1
-	CMP R2, R1
-	BLT words3
-	MOVD 72(R0), R6
+	MOVD $0, R6
+	MOVD R6, 120(R0)
+	MOVD 104(R0), R6
+	MOVD R6, 112(R0)
+	MOVD 120(R0), R4
+	MOVD 112(R0), R5
+	CMP R5, R4
+	BGE end4
+loop3:
+	MOVD 96(R0), R6
+	MOVD 120(R0), R7
+	ADD R7, R6, R6
+	MOVD R6, 128(R0)
+	MOVD 128(R0), R6
 	LSL $6, R6, R6
 	MOVD x+8(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 72(R0), R6
+	MOVD 128(R0), R6
 	LSL $6, R6, R6
-	MOVD dy+16(FP), R14
+	MOVD dy+32(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD gamma+24(FP), R15
+	MOVD gamma+40(FP), R15
 	WORD $0x4f000418 // movi v24.4s, #0
 	WORD $0x4f000419 // movi v25.4s, #0
 	WORD $0x4f00041a // movi v26.4s, #0
@@ -11569,7 +11099,7 @@ end23:
 	WORD $0x4f000413 // movi v19.4s, #0
 	WORD $0x4f000414 // movi v20.4s, #0
 	MOVD $0, R1
-loop28:
+loop5:
 	FMOVQ (R13), F0
 	VMOV V0.B16, V28.B16
 	FMOVQ (R14), F0
@@ -11631,7 +11161,7 @@ loop28:
 	ADD $64, R14, R14
 	ADD $64, R15, R15
 	CMP $64, R1
-	BLT loop28
+	BLT loop5
 	WORD $0x4e3ad718 // fadd v24.4s, v24.4s, v26.4s
 	WORD $0x4e3bd739 // fadd v25.4s, v25.4s, v27.4s
 	WORD $0x4e39d718 // fadd v24.4s, v24.4s, v25.4s
@@ -11655,12 +11185,17 @@ loop28:
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2496(R0)
+	FMOVQ 2496(R0), F0
+	MOVD 120(R0), R6
+	MOVD mean_rows+16(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
 	FMOVQ 2432(R0), F0
 	FMOVQ 592(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2560(R0)
-	MOVD 72(R0), R6
+	MOVD 128(R0), R6
 	LSL $6, R6, R6
 	MOVD x+8(FP), R13
 	ADD R6<<2, R13, R13
@@ -11811,12 +11346,22 @@ loop28:
 	WORD $0x6e20fc20 // fdiv v0.4s, v1.4s, v0.4s
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2688(R0)
-	MOVD 72(R0), R6
+	FMOVQ 2688(R0), F0
+	MOVD 120(R0), R6
+	MOVD rstd_rows+24(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	FMOVQ 2560(R0), F0
+	MOVD 120(R0), R6
+	MOVD m1_rows+48(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	MOVD 128(R0), R6
 	LSL $6, R6, R6
-	MOVD dy+16(FP), R13
+	MOVD dy+32(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD gamma+24(FP), R14
-	MOVD 72(R0), R6
+	MOVD gamma+40(FP), R14
+	MOVD 128(R0), R6
 	LSL $6, R6, R6
 	MOVD x+8(FP), R15
 	ADD R6<<2, R15, R15
@@ -11825,7 +11370,7 @@ loop28:
 	WORD $0x4f00041a // movi v26.4s, #0
 	WORD $0x4f00041b // movi v27.4s, #0
 	MOVD $0, R1
-loop29:
+loop6:
 	FMOVQ (R13), F0
 	FMOVQ (R14), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
@@ -11887,7 +11432,7 @@ loop29:
 	ADD $64, R14, R14
 	ADD $64, R15, R15
 	CMP $64, R1
-	BLT loop29
+	BLT loop6
 	WORD $0x4e3ad718 // fadd v24.4s, v24.4s, v26.4s
 	WORD $0x4e3bd739 // fadd v25.4s, v25.4s, v27.4s
 	WORD $0x4e39d718 // fadd v24.4s, v24.4s, v25.4s
@@ -11902,74 +11447,625 @@ loop29:
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2816(R0)
-	MOVD 72(R0), R6
+	FMOVQ 2816(R0), F0
+	MOVD 120(R0), R6
+	MOVD m2_rows+56(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	MOVD 120(R0), R4
+	ADD $1, R4, R4
+	MOVD R4, 120(R0)
+	MOVD 112(R0), R5
+	CMP R5, R4
+	BLT loop3
+end4:
+	MOVD $0, R6
+	MOVD R6, 120(R0)
+	MOVD 104(R0), R6
+	MOVD R6, 112(R0)
+	MOVD 120(R0), R4
+	MOVD 112(R0), R5
+	CMP R5, R4
+	BGE end8
+loop7:
+	MOVD 96(R0), R6
+	MOVD 120(R0), R7
+	ADD R7, R6, R6
+	MOVD R6, 128(R0)
+	MOVD 120(R0), R6
+	MOVD mean_rows+16(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	VDUP V0.S[0], V31.S4
+	FMOVQ F31, 2368(R0)
+	MOVD 120(R0), R6
+	MOVD rstd_rows+24(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	VDUP V0.S[0], V31.S4
+	FMOVQ F31, 2432(R0)
+	MOVD 120(R0), R6
+	MOVD m1_rows+48(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	VDUP V0.S[0], V31.S4
+	FMOVQ F31, 2496(R0)
+	MOVD 120(R0), R6
+	MOVD m2_rows+56(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	VDUP V0.S[0], V31.S4
+	FMOVQ F31, 2560(R0)
+	MOVD 128(R0), R6
+	MOVD 24(R0), R7
+	SDIV R7, R6, R5
+	MSUB R7, R6, R5, R6
+	MOVD R6, 136(R0)
+	MOVD 128(R0), R6
+	MOVD 24(R0), R7
+	SDIV R7, R6, R6
+	MOVD R6, 144(R0)
+	MOVD 136(R0), R6
 	LSL $6, R6, R6
-	MOVD dy+16(FP), R13
+	AND $3, R6, R4
+	MOVD R4, 160(R0)
+	LSR $2, R6, R6
+	MOVD R6, 152(R0)
+	MOVD 64(R0), R6
+	MOVD 144(R0), R7
+	MOVWU R7, R7
+	ADDW R7, R6, R6
+	VDUP R6, V31.S4
+	FMOVQ F31, 2624(R0)
+	MOVD 48(R0), R4
+	VDUP R4, V31.S4
+	FMOVQ F31, 2688(R0)
+	MOVD 56(R0), R4
+	MOVD $1048576, R5
+	ADDW R5, R4, R4
+	VDUP R4, V31.S4
+	FMOVQ F31, 2752(R0)
+	MOVD 128(R0), R6
+	LSL $6, R6, R6
+	MOVD dy+32(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD gamma+24(FP), R14
-	MOVD 72(R0), R6
+	MOVD gamma+40(FP), R14
+	MOVD 128(R0), R6
 	LSL $6, R6, R6
 	MOVD x+8(FP), R15
 	ADD R6<<2, R15, R15
-	MOVD t+32(FP), R16
-	MOVD 72(R0), R6
+	MOVD t+64(FP), R16
+	MOVD 128(R0), R6
 	LSL $6, R6, R6
-	MOVD y+40(FP), R17
+	MOVD y+72(FP), R17
 	ADD R6<<2, R17, R17
-	MOVD bits+64(FP), R19
-	MOVD 72(R0), R6
+	MOVD 128(R0), R6
 	LSL $6, R6, R6
-	MOVD y4+72(FP), R20
-	ADD R6<<2, R20, R20
+	MOVD y4+104(FP), R19
+	ADD R6<<2, R19, R19
+	MOVD 152(R0), R4
+	VDUP R4, V22.S4
+	FMOVQ (R12), F31
+	VADD V31.S4, V22.S4, V22.S4
 	MOVD $0, R1
-loop30:
+loop9:
+	FMOVQ 464(R12), F31
+	FMOVQ 480(R12), F8
+	FMOVQ 496(R12), F9
+	VMOV V22.B16, V0.B16
+	VADD V31.S4, V22.S4, V22.S4
+	FMOVQ 2624(R0), F1
+	FMOVQ 2688(R0), F2
+	FMOVQ 2752(R0), F3
+	FMOVQ 480(R12), F18
+	FMOVQ 496(R12), F19
+	VMOV V22.B16, V10.B16
+	VADD V31.S4, V22.S4, V22.S4
+	FMOVQ 2624(R0), F11
+	FMOVQ 2688(R0), F12
+	FMOVQ 2752(R0), F13
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2048(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2064(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2eb2c14e // umull v14.2d, v10.2s, v18.2s
+	WORD $0x6eb2c14f // umull2 v15.2d, v10.4s, v18.4s
+	WORD $0x2eb3c190 // umull v16.2d, v12.2s, v19.2s
+	WORD $0x6eb3c191 // umull2 v17.2d, v12.4s, v19.4s
+	FMOVQ 2048(R0), F31
+	VUZP2 V17.S4, V16.S4, V10.S4
+	VEOR V11.B16, V10.B16, V10.B16
+	VEOR V31.B16, V10.B16, V10.B16
+	VUZP1 V17.S4, V16.S4, V11.S4
+	FMOVQ 2064(R0), F31
+	VUZP2 V15.S4, V14.S4, V12.S4
+	VEOR V13.B16, V12.B16, V12.B16
+	VEOR V31.B16, V12.B16, V12.B16
+	VUZP1 V15.S4, V14.S4, V13.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2080(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2096(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2eb2c14e // umull v14.2d, v10.2s, v18.2s
+	WORD $0x6eb2c14f // umull2 v15.2d, v10.4s, v18.4s
+	WORD $0x2eb3c190 // umull v16.2d, v12.2s, v19.2s
+	WORD $0x6eb3c191 // umull2 v17.2d, v12.4s, v19.4s
+	FMOVQ 2080(R0), F31
+	VUZP2 V17.S4, V16.S4, V10.S4
+	VEOR V11.B16, V10.B16, V10.B16
+	VEOR V31.B16, V10.B16, V10.B16
+	VUZP1 V17.S4, V16.S4, V11.S4
+	FMOVQ 2096(R0), F31
+	VUZP2 V15.S4, V14.S4, V12.S4
+	VEOR V13.B16, V12.B16, V12.B16
+	VEOR V31.B16, V12.B16, V12.B16
+	VUZP1 V15.S4, V14.S4, V13.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2112(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2128(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2eb2c14e // umull v14.2d, v10.2s, v18.2s
+	WORD $0x6eb2c14f // umull2 v15.2d, v10.4s, v18.4s
+	WORD $0x2eb3c190 // umull v16.2d, v12.2s, v19.2s
+	WORD $0x6eb3c191 // umull2 v17.2d, v12.4s, v19.4s
+	FMOVQ 2112(R0), F31
+	VUZP2 V17.S4, V16.S4, V10.S4
+	VEOR V11.B16, V10.B16, V10.B16
+	VEOR V31.B16, V10.B16, V10.B16
+	VUZP1 V17.S4, V16.S4, V11.S4
+	FMOVQ 2128(R0), F31
+	VUZP2 V15.S4, V14.S4, V12.S4
+	VEOR V13.B16, V12.B16, V12.B16
+	VEOR V31.B16, V12.B16, V12.B16
+	VUZP1 V15.S4, V14.S4, V13.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2144(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2160(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2eb2c14e // umull v14.2d, v10.2s, v18.2s
+	WORD $0x6eb2c14f // umull2 v15.2d, v10.4s, v18.4s
+	WORD $0x2eb3c190 // umull v16.2d, v12.2s, v19.2s
+	WORD $0x6eb3c191 // umull2 v17.2d, v12.4s, v19.4s
+	FMOVQ 2144(R0), F31
+	VUZP2 V17.S4, V16.S4, V10.S4
+	VEOR V11.B16, V10.B16, V10.B16
+	VEOR V31.B16, V10.B16, V10.B16
+	VUZP1 V17.S4, V16.S4, V11.S4
+	FMOVQ 2160(R0), F31
+	VUZP2 V15.S4, V14.S4, V12.S4
+	VEOR V13.B16, V12.B16, V12.B16
+	VEOR V31.B16, V12.B16, V12.B16
+	VUZP1 V15.S4, V14.S4, V13.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2176(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2192(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2eb2c14e // umull v14.2d, v10.2s, v18.2s
+	WORD $0x6eb2c14f // umull2 v15.2d, v10.4s, v18.4s
+	WORD $0x2eb3c190 // umull v16.2d, v12.2s, v19.2s
+	WORD $0x6eb3c191 // umull2 v17.2d, v12.4s, v19.4s
+	FMOVQ 2176(R0), F31
+	VUZP2 V17.S4, V16.S4, V10.S4
+	VEOR V11.B16, V10.B16, V10.B16
+	VEOR V31.B16, V10.B16, V10.B16
+	VUZP1 V17.S4, V16.S4, V11.S4
+	FMOVQ 2192(R0), F31
+	VUZP2 V15.S4, V14.S4, V12.S4
+	VEOR V13.B16, V12.B16, V12.B16
+	VEOR V31.B16, V12.B16, V12.B16
+	VUZP1 V15.S4, V14.S4, V13.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2208(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2224(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2eb2c14e // umull v14.2d, v10.2s, v18.2s
+	WORD $0x6eb2c14f // umull2 v15.2d, v10.4s, v18.4s
+	WORD $0x2eb3c190 // umull v16.2d, v12.2s, v19.2s
+	WORD $0x6eb3c191 // umull2 v17.2d, v12.4s, v19.4s
+	FMOVQ 2208(R0), F31
+	VUZP2 V17.S4, V16.S4, V10.S4
+	VEOR V11.B16, V10.B16, V10.B16
+	VEOR V31.B16, V10.B16, V10.B16
+	VUZP1 V17.S4, V16.S4, V11.S4
+	FMOVQ 2224(R0), F31
+	VUZP2 V15.S4, V14.S4, V12.S4
+	VEOR V13.B16, V12.B16, V12.B16
+	VEOR V31.B16, V12.B16, V12.B16
+	VUZP1 V15.S4, V14.S4, V13.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2240(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2256(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2eb2c14e // umull v14.2d, v10.2s, v18.2s
+	WORD $0x6eb2c14f // umull2 v15.2d, v10.4s, v18.4s
+	WORD $0x2eb3c190 // umull v16.2d, v12.2s, v19.2s
+	WORD $0x6eb3c191 // umull2 v17.2d, v12.4s, v19.4s
+	FMOVQ 2240(R0), F31
+	VUZP2 V17.S4, V16.S4, V10.S4
+	VEOR V11.B16, V10.B16, V10.B16
+	VEOR V31.B16, V10.B16, V10.B16
+	VUZP1 V17.S4, V16.S4, V11.S4
+	FMOVQ 2256(R0), F31
+	VUZP2 V15.S4, V14.S4, V12.S4
+	VEOR V13.B16, V12.B16, V12.B16
+	VEOR V31.B16, V12.B16, V12.B16
+	VUZP1 V15.S4, V14.S4, V13.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2272(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2288(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2eb2c14e // umull v14.2d, v10.2s, v18.2s
+	WORD $0x6eb2c14f // umull2 v15.2d, v10.4s, v18.4s
+	WORD $0x2eb3c190 // umull v16.2d, v12.2s, v19.2s
+	WORD $0x6eb3c191 // umull2 v17.2d, v12.4s, v19.4s
+	FMOVQ 2272(R0), F31
+	VUZP2 V17.S4, V16.S4, V10.S4
+	VEOR V11.B16, V10.B16, V10.B16
+	VEOR V31.B16, V10.B16, V10.B16
+	VUZP1 V17.S4, V16.S4, V11.S4
+	FMOVQ 2288(R0), F31
+	VUZP2 V15.S4, V14.S4, V12.S4
+	VEOR V13.B16, V12.B16, V12.B16
+	VEOR V31.B16, V12.B16, V12.B16
+	VUZP1 V15.S4, V14.S4, V13.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2304(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2320(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2eb2c14e // umull v14.2d, v10.2s, v18.2s
+	WORD $0x6eb2c14f // umull2 v15.2d, v10.4s, v18.4s
+	WORD $0x2eb3c190 // umull v16.2d, v12.2s, v19.2s
+	WORD $0x6eb3c191 // umull2 v17.2d, v12.4s, v19.4s
+	FMOVQ 2304(R0), F31
+	VUZP2 V17.S4, V16.S4, V10.S4
+	VEOR V11.B16, V10.B16, V10.B16
+	VEOR V31.B16, V10.B16, V10.B16
+	VUZP1 V17.S4, V16.S4, V11.S4
+	FMOVQ 2320(R0), F31
+	VUZP2 V15.S4, V14.S4, V12.S4
+	VEOR V13.B16, V12.B16, V12.B16
+	VEOR V31.B16, V12.B16, V12.B16
+	VUZP1 V15.S4, V14.S4, V13.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2336(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2352(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2eb2c14e // umull v14.2d, v10.2s, v18.2s
+	WORD $0x6eb2c14f // umull2 v15.2d, v10.4s, v18.4s
+	WORD $0x2eb3c190 // umull v16.2d, v12.2s, v19.2s
+	WORD $0x6eb3c191 // umull2 v17.2d, v12.4s, v19.4s
+	FMOVQ 2336(R0), F31
+	VUZP2 V17.S4, V16.S4, V10.S4
+	VEOR V11.B16, V10.B16, V10.B16
+	VEOR V31.B16, V10.B16, V10.B16
+	VUZP1 V17.S4, V16.S4, V11.S4
+	FMOVQ 2352(R0), F31
+	VUZP2 V15.S4, V14.S4, V12.S4
+	VEOR V13.B16, V12.B16, V12.B16
+	VEOR V31.B16, V12.B16, V12.B16
+	VUZP1 V15.S4, V14.S4, V13.S4
+	VZIP1 V1.S4, V0.S4, V4.S4
+	VZIP1 V3.S4, V2.S4, V5.S4
+	VZIP2 V1.S4, V0.S4, V6.S4
+	VZIP2 V3.S4, V2.S4, V7.S4
+	VZIP1 V5.D2, V4.D2, V23.D2
+	VZIP2 V5.D2, V4.D2, V24.D2
+	VZIP1 V7.D2, V6.D2, V25.D2
+	VZIP2 V7.D2, V6.D2, V26.D2
+	VZIP1 V11.S4, V10.S4, V14.S4
+	VZIP1 V13.S4, V12.S4, V15.S4
+	VZIP2 V11.S4, V10.S4, V16.S4
+	VZIP2 V13.S4, V12.S4, V17.S4
+	VZIP1 V15.D2, V14.D2, V27.D2
+	VZIP2 V15.D2, V14.D2, V28.D2
+	VZIP1 V17.D2, V16.D2, V29.D2
+	VZIP2 V17.D2, V16.D2, V30.D2
 	FMOVQ (R13), F0
 	FMOVQ (R14), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	FMOVQ 2560(R0), F1
+	FMOVQ 2496(R0), F1
 	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
 	FMOVQ (R15), F1
-	FMOVQ 2496(R0), F2
+	FMOVQ 2368(R0), F2
 	WORD $0x4ea2d421 // fsub v1.4s, v1.4s, v2.4s
-	FMOVQ 2688(R0), F2
+	FMOVQ 2432(R0), F2
 	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
-	FMOVQ 2816(R0), F3
+	FMOVQ 2560(R0), F3
 	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
 	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
 	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
 	FMOVQ F0, (R16)
 	FMOVQ F0, (R17)
 	FMOVQ 512(R12), F1
-	FMOVQ (R19), F2
-	WORD $0x6ea23421 // cmhi v1.4s, v1.4s, v2.4s
+	WORD $0x6eb73421 // cmhi v1.4s, v1.4s, v23.4s
 	FMOVQ 544(R12), F2
 	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
 	WORD $0x4e611c00 // bic v0.16b, v0.16b, v1.16b
-	FMOVQ F0, (R20)
-	ADD $4, R1, R1
-	ADD $16, R13, R13
-	ADD $16, R14, R14
-	ADD $16, R15, R15
-	ADD $16, R16, R16
-	ADD $16, R17, R17
-	ADD $16, R19, R19
-	ADD $16, R20, R20
+	FMOVQ F0, (R19)
+	FMOVQ 16(R13), F0
+	FMOVQ 16(R14), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	FMOVQ 2496(R0), F1
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	FMOVQ 16(R15), F1
+	FMOVQ 2368(R0), F2
+	WORD $0x4ea2d421 // fsub v1.4s, v1.4s, v2.4s
+	FMOVQ 2432(R0), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 2560(R0), F3
+	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	FMOVQ F0, 16(R16)
+	FMOVQ F0, 16(R17)
+	FMOVQ 512(R12), F1
+	WORD $0x6eb83421 // cmhi v1.4s, v1.4s, v24.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	WORD $0x4e611c00 // bic v0.16b, v0.16b, v1.16b
+	FMOVQ F0, 16(R19)
+	FMOVQ 32(R13), F0
+	FMOVQ 32(R14), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	FMOVQ 2496(R0), F1
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	FMOVQ 32(R15), F1
+	FMOVQ 2368(R0), F2
+	WORD $0x4ea2d421 // fsub v1.4s, v1.4s, v2.4s
+	FMOVQ 2432(R0), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 2560(R0), F3
+	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	FMOVQ F0, 32(R16)
+	FMOVQ F0, 32(R17)
+	FMOVQ 512(R12), F1
+	WORD $0x6eb93421 // cmhi v1.4s, v1.4s, v25.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	WORD $0x4e611c00 // bic v0.16b, v0.16b, v1.16b
+	FMOVQ F0, 32(R19)
+	FMOVQ 48(R13), F0
+	FMOVQ 48(R14), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	FMOVQ 2496(R0), F1
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	FMOVQ 48(R15), F1
+	FMOVQ 2368(R0), F2
+	WORD $0x4ea2d421 // fsub v1.4s, v1.4s, v2.4s
+	FMOVQ 2432(R0), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 2560(R0), F3
+	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	FMOVQ F0, 48(R16)
+	FMOVQ F0, 48(R17)
+	FMOVQ 512(R12), F1
+	WORD $0x6eba3421 // cmhi v1.4s, v1.4s, v26.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	WORD $0x4e611c00 // bic v0.16b, v0.16b, v1.16b
+	FMOVQ F0, 48(R19)
+	FMOVQ 64(R13), F0
+	FMOVQ 64(R14), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	FMOVQ 2496(R0), F1
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	FMOVQ 64(R15), F1
+	FMOVQ 2368(R0), F2
+	WORD $0x4ea2d421 // fsub v1.4s, v1.4s, v2.4s
+	FMOVQ 2432(R0), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 2560(R0), F3
+	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	FMOVQ F0, 64(R16)
+	FMOVQ F0, 64(R17)
+	FMOVQ 512(R12), F1
+	WORD $0x6ebb3421 // cmhi v1.4s, v1.4s, v27.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	WORD $0x4e611c00 // bic v0.16b, v0.16b, v1.16b
+	FMOVQ F0, 64(R19)
+	FMOVQ 80(R13), F0
+	FMOVQ 80(R14), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	FMOVQ 2496(R0), F1
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	FMOVQ 80(R15), F1
+	FMOVQ 2368(R0), F2
+	WORD $0x4ea2d421 // fsub v1.4s, v1.4s, v2.4s
+	FMOVQ 2432(R0), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 2560(R0), F3
+	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	FMOVQ F0, 80(R16)
+	FMOVQ F0, 80(R17)
+	FMOVQ 512(R12), F1
+	WORD $0x6ebc3421 // cmhi v1.4s, v1.4s, v28.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	WORD $0x4e611c00 // bic v0.16b, v0.16b, v1.16b
+	FMOVQ F0, 80(R19)
+	FMOVQ 96(R13), F0
+	FMOVQ 96(R14), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	FMOVQ 2496(R0), F1
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	FMOVQ 96(R15), F1
+	FMOVQ 2368(R0), F2
+	WORD $0x4ea2d421 // fsub v1.4s, v1.4s, v2.4s
+	FMOVQ 2432(R0), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 2560(R0), F3
+	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	FMOVQ F0, 96(R16)
+	FMOVQ F0, 96(R17)
+	FMOVQ 512(R12), F1
+	WORD $0x6ebd3421 // cmhi v1.4s, v1.4s, v29.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	WORD $0x4e611c00 // bic v0.16b, v0.16b, v1.16b
+	FMOVQ F0, 96(R19)
+	FMOVQ 112(R13), F0
+	FMOVQ 112(R14), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	FMOVQ 2496(R0), F1
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	FMOVQ 112(R15), F1
+	FMOVQ 2368(R0), F2
+	WORD $0x4ea2d421 // fsub v1.4s, v1.4s, v2.4s
+	FMOVQ 2432(R0), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 2560(R0), F3
+	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	FMOVQ F0, 112(R16)
+	FMOVQ F0, 112(R17)
+	FMOVQ 512(R12), F1
+	WORD $0x6ebe3421 // cmhi v1.4s, v1.4s, v30.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	WORD $0x4e611c00 // bic v0.16b, v0.16b, v1.16b
+	FMOVQ F0, 112(R19)
+	ADD $32, R1, R1
+	ADD $128, R13, R13
+	ADD $128, R14, R14
+	ADD $128, R15, R15
+	ADD $128, R16, R16
+	ADD $128, R17, R17
+	ADD $128, R19, R19
 	CMP $64, R1
-	BLT loop30
-	FMOVQ 2688(R0), F0
-	MOVD 72(R0), R6
-	MOVD y2+48(FP), R4
+	BLT loop9
+	FMOVQ 2432(R0), F0
+	MOVD 128(R0), R6
+	MOVD y2+80(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
-	FMOVQ 2496(R0), F0
-	MOVD 72(R0), R6
-	MOVD y3+56(FP), R4
+	FMOVQ 2368(R0), F0
+	MOVD 128(R0), R6
+	MOVD y3+88(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
-	MOVD 72(R0), R4
+	MOVD 120(R0), R4
 	ADD $1, R4, R4
-	MOVD R4, 72(R0)
-	MOVD 64(R0), R5
+	MOVD R4, 120(R0)
+	MOVD 112(R0), R5
+	CMP R5, R4
+	BLT loop7
+end8:
+	MOVD 88(R0), R4
+	ADD $1, R4, R4
+	MOVD R4, 88(R0)
+	MOVD 80(R0), R5
 	CMP R5, R4
 	BLT loop1
 end2:
@@ -12140,13 +12236,13 @@ end2:
 	FMOVQ F0, 240(R14)
 	RET
 
-// func linear64x256TMulVector1NEON(frame *byte, y *float32, x2 *float32, c *float32, height int, first int)
-TEXT ·linear64x256TMulVector1NEON(SB), NOSPLIT, $0-48
+// func linear64x256TMulVector1NEON(frame *byte, y *float32, x2 *float32, height int, first int)
+TEXT ·linear64x256TMulVector1NEON(SB), NOSPLIT, $0-40
 	MOVD frame+0(FP), R0
 	MOVD $vectorConstants<>+0(SB), R12
-	MOVD height+32(FP), R4
+	MOVD height+24(FP), R4
 	MOVD R4, (R0)
-	MOVD first+40(FP), R4
+	MOVD first+32(FP), R4
 	MOVD R4, 8(R0)
 	MOVD $0, R6
 	MOVD R6, 24(R0)
@@ -12165,14 +12261,10 @@ loop1:
 	LSL $8, R6, R6
 	MOVD x2+16(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 24(R0), R6
-	LSL $8, R6, R6
-	MOVD c+24(FP), R14
-	ADD R6<<2, R14, R14
 	MOVD 32(R0), R6
 	LSL $8, R6, R6
-	MOVD y+8(FP), R15
-	ADD R6<<2, R15, R15
+	MOVD y+8(FP), R14
+	ADD R6<<2, R14, R14
 	MOVD $0, R1
 loop3:
 	FMOVQ (R13), F0
@@ -12182,7 +12274,7 @@ loop3:
 	VAND V0.B16, V2.B16, V0.B16
 	FMOVQ 544(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	FMOVQ F0, (R15)
+	FMOVQ F0, (R14)
 	FMOVQ 16(R13), F0
 	WORD $0x4f000401 // movi v1.4s, #0
 	WORD $0x6ea1e400 // fcmgt v0.4s, v0.4s, v1.4s
@@ -12190,11 +12282,10 @@ loop3:
 	VAND V0.B16, V2.B16, V0.B16
 	FMOVQ 544(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 16(R15)
+	FMOVQ F0, 16(R14)
 	ADD $8, R1, R1
 	ADD $32, R13, R13
 	ADD $32, R14, R14
-	ADD $32, R15, R15
 	CMP $256, R1
 	BLT loop3
 	MOVD 24(R0), R4
@@ -12522,13 +12613,13 @@ end2:
 	FMOVQ F0, 1008(R14)
 	RET
 
-// func linear256x64TAddVector1NEON(frame *byte, y *float32, x2 *float32, c *float32, height int, first int)
-TEXT ·linear256x64TAddVector1NEON(SB), NOSPLIT, $0-48
+// func linear256x64TAddVector1NEON(frame *byte, y *float32, x2 *float32, height int, first int)
+TEXT ·linear256x64TAddVector1NEON(SB), NOSPLIT, $0-40
 	MOVD frame+0(FP), R0
 	MOVD $vectorConstants<>+0(SB), R12
-	MOVD height+32(FP), R4
+	MOVD height+24(FP), R4
 	MOVD R4, (R0)
-	MOVD first+40(FP), R4
+	MOVD first+32(FP), R4
 	MOVD R4, 8(R0)
 	MOVD $0, R6
 	MOVD R6, 24(R0)
@@ -12547,78 +12638,74 @@ loop1:
 	LSL $6, R6, R6
 	MOVD x2+16(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 24(R0), R6
-	LSL $6, R6, R6
-	MOVD c+24(FP), R14
-	ADD R6<<2, R14, R14
 	MOVD 32(R0), R6
 	LSL $6, R6, R6
-	MOVD y+8(FP), R15
-	ADD R6<<2, R15, R15
+	MOVD y+8(FP), R14
+	ADD R6<<2, R14, R14
 	FMOVQ (R13), F0
 	FMOVQ (R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, (R15)
+	FMOVQ F0, (R14)
 	FMOVQ 16(R13), F0
 	FMOVQ 16(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 16(R15)
+	FMOVQ F0, 16(R14)
 	FMOVQ 32(R13), F0
 	FMOVQ 32(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 32(R15)
+	FMOVQ F0, 32(R14)
 	FMOVQ 48(R13), F0
 	FMOVQ 48(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 48(R15)
+	FMOVQ F0, 48(R14)
 	FMOVQ 64(R13), F0
 	FMOVQ 64(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 64(R15)
+	FMOVQ F0, 64(R14)
 	FMOVQ 80(R13), F0
 	FMOVQ 80(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 80(R15)
+	FMOVQ F0, 80(R14)
 	FMOVQ 96(R13), F0
 	FMOVQ 96(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 96(R15)
+	FMOVQ F0, 96(R14)
 	FMOVQ 112(R13), F0
 	FMOVQ 112(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 112(R15)
+	FMOVQ F0, 112(R14)
 	FMOVQ 128(R13), F0
 	FMOVQ 128(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 128(R15)
+	FMOVQ F0, 128(R14)
 	FMOVQ 144(R13), F0
 	FMOVQ 144(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 144(R15)
+	FMOVQ F0, 144(R14)
 	FMOVQ 160(R13), F0
 	FMOVQ 160(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 160(R15)
+	FMOVQ F0, 160(R14)
 	FMOVQ 176(R13), F0
 	FMOVQ 176(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 176(R15)
+	FMOVQ F0, 176(R14)
 	FMOVQ 192(R13), F0
 	FMOVQ 192(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 192(R15)
+	FMOVQ F0, 192(R14)
 	FMOVQ 208(R13), F0
 	FMOVQ 208(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 208(R15)
+	FMOVQ F0, 208(R14)
 	FMOVQ 224(R13), F0
 	FMOVQ 224(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 224(R15)
+	FMOVQ F0, 224(R14)
 	FMOVQ 240(R13), F0
 	FMOVQ 240(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 240(R15)
+	FMOVQ F0, 240(R14)
 	MOVD 24(R0), R4
 	ADD $1, R4, R4
 	MOVD R4, 24(R0)
@@ -12628,27 +12715,29 @@ loop1:
 end2:
 	RET
 
-// func normGrad64DxDropout2Vector1NEON(frame *byte, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·normGrad64DxDropout2Vector1NEON(SB), NOSPLIT, $0-132
+// func normGrad64DxDropout2Vector1NEON(frame *byte, x *float32, mean_rows *float32, rstd_rows *float32, dy *float32, gamma *float32, m1_rows *float32, m2_rows *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_strip_from int, r_strip_to int, B_ int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·normGrad64DxDropout2Vector1NEON(SB), NOSPLIT, $0-172
 	MOVD frame+0(FP), R0
 	MOVD $vectorConstants<>+0(SB), R12
-	MOVD r_from+80(FP), R4
+	MOVD r_strip_from+112(FP), R4
 	MOVD R4, (R0)
-	MOVD r_to+88(FP), R4
+	MOVD r_strip_to+120(FP), R4
 	MOVD R4, 8(R0)
-	MOVD T_+96(FP), R4
+	MOVD B_+128(FP), R4
 	MOVD R4, 16(R0)
-	MOVWU seed0+104(FP), R4
+	MOVD T_+136(FP), R4
 	MOVD R4, 24(R0)
-	MOVWU seed1+108(FP), R4
+	MOVWU seed0+144(FP), R4
 	MOVD R4, 32(R0)
-	MOVWU step+112(FP), R4
+	MOVWU seed1+148(FP), R4
 	MOVD R4, 40(R0)
-	MOVD layer+120(FP), R4
+	MOVWU step+152(FP), R4
 	MOVD R4, 48(R0)
-	MOVWU example+128(FP), R4
+	MOVD layer+160(FP), R4
 	MOVD R4, 56(R0)
-	MOVD 24(R0), R4
+	MOVWU example+168(FP), R4
+	MOVD R4, 64(R0)
+	MOVD 32(R0), R4
 	MOVD $2654435769, R5
 	VDUP R4, V31.S4
 	FMOVQ F31, 2048(R0)
@@ -12680,7 +12769,7 @@ TEXT ·normGrad64DxDropout2Vector1NEON(SB), NOSPLIT, $0-132
 	VDUP R4, V31.S4
 	FMOVQ F31, 2336(R0)
 	ADDW R5, R4, R4
-	MOVD 32(R0), R4
+	MOVD 40(R0), R4
 	MOVD $3144134277, R5
 	VDUP R4, V31.S4
 	FMOVQ F31, 2064(R0)
@@ -12712,396 +12801,53 @@ TEXT ·normGrad64DxDropout2Vector1NEON(SB), NOSPLIT, $0-132
 	VDUP R4, V31.S4
 	FMOVQ F31, 2352(R0)
 	ADDW R5, R4, R4
-	MOVD (R0), R6
+	MOVD 16(R0), R6
+	MOVD 24(R0), R7
+	MUL R7, R6, R6
 	MOVD R6, 72(R0)
+	MOVD (R0), R6
+	MOVD R6, 88(R0)
 	MOVD 8(R0), R6
-	MOVD R6, 64(R0)
-	MOVD 72(R0), R4
-	MOVD 64(R0), R5
+	MOVD R6, 80(R0)
+	MOVD 88(R0), R4
+	MOVD 80(R0), R5
 	CMP R5, R4
 	BGE end2
 loop1:
-	MOVD 72(R0), R6
-	MOVD 16(R0), R7
-	SDIV R7, R6, R5
-	MSUB R7, R6, R5, R6
-	MOVD R6, 80(R0)
-	MOVD 72(R0), R6
-	MOVD 16(R0), R7
-	SDIV R7, R6, R6
-	MOVD R6, 88(R0)
-	MOVD $64, R6
+	MOVD 88(R0), R6
+	LSL $4, R6, R6
 	MOVD R6, 96(R0)
-	MOVD 80(R0), R6
-	LSL $6, R6, R6
-	AND $3, R6, R4
-	MOVD R4, 112(R0)
-	LSR $2, R6, R6
+	MOVD 96(R0), R6
+	MOVD $-1, R7
+	MUL R7, R6, R6
+	MOVD 72(R0), R7
+	ADD R7, R6, R6
+	MOVD $16, R7
+	CMP R7, R6
+	CSEL LT, R6, R7, R6
 	MOVD R6, 104(R0)
-	MOVD 56(R0), R6
-	MOVD 88(R0), R7
-	MOVWU R7, R7
-	ADDW R7, R6, R6
-	VDUP R6, V31.S4
-	FMOVQ F31, 2368(R0)
-	MOVD 40(R0), R4
-	VDUP R4, V31.S4
-	FMOVQ F31, 2432(R0)
-	MOVD 48(R0), R4
-	MOVD $917504, R5
-	ADDW R5, R4, R4
-	VDUP R4, V31.S4
-	FMOVQ F31, 2496(R0)
-	MOVD 104(R0), R4
-	VDUP R4, V24.S4
-	FMOVQ (R12), F31
-	VADD V31.S4, V24.S4, V24.S4
-	MOVD 112(R0), R3
-	MOVD 96(R0), R2
-	ADD R3, R2, R2
-	MOVD bits+64(FP), R13
-	SUB R3<<2, R13, R13
-	MOVD $0, R1
-words3:
-	FMOVQ 464(R12), F31
-	FMOVQ 480(R12), F8
-	FMOVQ 496(R12), F9
-	VMOV V24.B16, V0.B16
-	VADD V31.S4, V24.S4, V24.S4
-	FMOVQ 2368(R0), F1
-	FMOVQ 2432(R0), F2
-	FMOVQ 2496(R0), F3
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2048(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2064(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2080(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2096(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2112(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2128(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2144(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2160(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2176(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2192(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2208(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2224(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2240(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2256(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2272(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2288(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2304(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2320(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2336(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2352(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	VZIP1 V1.S4, V0.S4, V4.S4
-	VZIP1 V3.S4, V2.S4, V5.S4
-	VZIP2 V1.S4, V0.S4, V6.S4
-	VZIP2 V3.S4, V2.S4, V7.S4
-	VZIP1 V5.D2, V4.D2, V16.D2
-	VZIP2 V5.D2, V4.D2, V17.D2
-	VZIP1 V7.D2, V6.D2, V18.D2
-	VZIP2 V7.D2, V6.D2, V19.D2
-	CMP R3, R1
-	BLT some4
-	ADD $4, R1, R4
-	CMP R2, R4
-	BGT some4
-	FMOVQ F16, (R13)
-	B end5
-some4:
-	ADD $0, R1, R4
-	CMP R3, R4
-	BLT next6
-	CMP R2, R4
-	BGE next6
-	ADD $0, R13, R4
-	VST1 V16.S[0], (R4)
-next6:
-	ADD $1, R1, R4
-	CMP R3, R4
-	BLT next7
-	CMP R2, R4
-	BGE next7
-	ADD $4, R13, R4
-	VST1 V16.S[1], (R4)
-next7:
-	ADD $2, R1, R4
-	CMP R3, R4
-	BLT next8
-	CMP R2, R4
-	BGE next8
-	ADD $8, R13, R4
-	VST1 V16.S[2], (R4)
-next8:
-	ADD $3, R1, R4
-	CMP R3, R4
-	BLT next9
-	CMP R2, R4
-	BGE next9
-	ADD $12, R13, R4
-	VST1 V16.S[3], (R4)
-next9:
-end5:
-	ADD $16, R13, R13
-	ADD $4, R1, R1
-	CMP R3, R1
-	BLT some10
-	ADD $4, R1, R4
-	CMP R2, R4
-	BGT some10
-	FMOVQ F17, (R13)
-	B end11
-some10:
-	ADD $0, R1, R4
-	CMP R3, R4
-	BLT next12
-	CMP R2, R4
-	BGE next12
-	ADD $0, R13, R4
-	VST1 V17.S[0], (R4)
-next12:
-	ADD $1, R1, R4
-	CMP R3, R4
-	BLT next13
-	CMP R2, R4
-	BGE next13
-	ADD $4, R13, R4
-	VST1 V17.S[1], (R4)
-next13:
-	ADD $2, R1, R4
-	CMP R3, R4
-	BLT next14
-	CMP R2, R4
-	BGE next14
-	ADD $8, R13, R4
-	VST1 V17.S[2], (R4)
-next14:
-	ADD $3, R1, R4
-	CMP R3, R4
-	BLT next15
-	CMP R2, R4
-	BGE next15
-	ADD $12, R13, R4
-	VST1 V17.S[3], (R4)
-next15:
-end11:
-	ADD $16, R13, R13
-	ADD $4, R1, R1
-	CMP R3, R1
-	BLT some16
-	ADD $4, R1, R4
-	CMP R2, R4
-	BGT some16
-	FMOVQ F18, (R13)
-	B end17
-some16:
-	ADD $0, R1, R4
-	CMP R3, R4
-	BLT next18
-	CMP R2, R4
-	BGE next18
-	ADD $0, R13, R4
-	VST1 V18.S[0], (R4)
-next18:
-	ADD $1, R1, R4
-	CMP R3, R4
-	BLT next19
-	CMP R2, R4
-	BGE next19
-	ADD $4, R13, R4
-	VST1 V18.S[1], (R4)
-next19:
-	ADD $2, R1, R4
-	CMP R3, R4
-	BLT next20
-	CMP R2, R4
-	BGE next20
-	ADD $8, R13, R4
-	VST1 V18.S[2], (R4)
-next20:
-	ADD $3, R1, R4
-	CMP R3, R4
-	BLT next21
-	CMP R2, R4
-	BGE next21
-	ADD $12, R13, R4
-	VST1 V18.S[3], (R4)
-next21:
-end17:
-	ADD $16, R13, R13
-	ADD $4, R1, R1
-	CMP R3, R1
-	BLT some22
-	ADD $4, R1, R4
-	CMP R2, R4
-	BGT some22
-	FMOVQ F19, (R13)
-	B end23
-some22:
-	ADD $0, R1, R4
-	CMP R3, R4
-	BLT next24
-	CMP R2, R4
-	BGE next24
-	ADD $0, R13, R4
-	VST1 V19.S[0], (R4)
-next24:
-	ADD $1, R1, R4
-	CMP R3, R4
-	BLT next25
-	CMP R2, R4
-	BGE next25
-	ADD $4, R13, R4
-	VST1 V19.S[1], (R4)
-next25:
-	ADD $2, R1, R4
-	CMP R3, R4
-	BLT next26
-	CMP R2, R4
-	BGE next26
-	ADD $8, R13, R4
-	VST1 V19.S[2], (R4)
-next26:
-	ADD $3, R1, R4
-	CMP R3, R4
-	BLT next27
-	CMP R2, R4
-	BGE next27
-	ADD $12, R13, R4
-	VST1 V19.S[3], (R4)
-next27:
-end23:
-	ADD $16, R13, R13
-	ADD $4, R1, R1
-	CMP R2, R1
-	BLT words3
-	MOVD 72(R0), R6
+	MOVD $0, R6
+	MOVD R6, 120(R0)
+	MOVD 104(R0), R6
+	MOVD R6, 112(R0)
+	MOVD 120(R0), R4
+	MOVD 112(R0), R5
+	CMP R5, R4
+	BGE end4
+loop3:
+	MOVD 96(R0), R6
+	MOVD 120(R0), R7
+	ADD R7, R6, R6
+	MOVD R6, 128(R0)
+	MOVD 128(R0), R6
 	LSL $6, R6, R6
 	MOVD x+8(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 72(R0), R6
+	MOVD 128(R0), R6
 	LSL $6, R6, R6
-	MOVD dy+16(FP), R14
+	MOVD dy+32(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD gamma+24(FP), R15
+	MOVD gamma+40(FP), R15
 	WORD $0x4f000418 // movi v24.4s, #0
 	WORD $0x4f000419 // movi v25.4s, #0
 	WORD $0x4f00041a // movi v26.4s, #0
@@ -13111,7 +12857,7 @@ end23:
 	WORD $0x4f000413 // movi v19.4s, #0
 	WORD $0x4f000414 // movi v20.4s, #0
 	MOVD $0, R1
-loop28:
+loop5:
 	FMOVQ (R13), F0
 	VMOV V0.B16, V28.B16
 	FMOVQ (R14), F0
@@ -13173,7 +12919,7 @@ loop28:
 	ADD $64, R14, R14
 	ADD $64, R15, R15
 	CMP $64, R1
-	BLT loop28
+	BLT loop5
 	WORD $0x4e3ad718 // fadd v24.4s, v24.4s, v26.4s
 	WORD $0x4e3bd739 // fadd v25.4s, v25.4s, v27.4s
 	WORD $0x4e39d718 // fadd v24.4s, v24.4s, v25.4s
@@ -13197,12 +12943,17 @@ loop28:
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2496(R0)
+	FMOVQ 2496(R0), F0
+	MOVD 120(R0), R6
+	MOVD mean_rows+16(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
 	FMOVQ 2432(R0), F0
 	FMOVQ 592(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2560(R0)
-	MOVD 72(R0), R6
+	MOVD 128(R0), R6
 	LSL $6, R6, R6
 	MOVD x+8(FP), R13
 	ADD R6<<2, R13, R13
@@ -13353,12 +13104,22 @@ loop28:
 	WORD $0x6e20fc20 // fdiv v0.4s, v1.4s, v0.4s
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2688(R0)
-	MOVD 72(R0), R6
+	FMOVQ 2688(R0), F0
+	MOVD 120(R0), R6
+	MOVD rstd_rows+24(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	FMOVQ 2560(R0), F0
+	MOVD 120(R0), R6
+	MOVD m1_rows+48(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	MOVD 128(R0), R6
 	LSL $6, R6, R6
-	MOVD dy+16(FP), R13
+	MOVD dy+32(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD gamma+24(FP), R14
-	MOVD 72(R0), R6
+	MOVD gamma+40(FP), R14
+	MOVD 128(R0), R6
 	LSL $6, R6, R6
 	MOVD x+8(FP), R15
 	ADD R6<<2, R15, R15
@@ -13367,7 +13128,7 @@ loop28:
 	WORD $0x4f00041a // movi v26.4s, #0
 	WORD $0x4f00041b // movi v27.4s, #0
 	MOVD $0, R1
-loop29:
+loop6:
 	FMOVQ (R13), F0
 	FMOVQ (R14), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
@@ -13429,7 +13190,7 @@ loop29:
 	ADD $64, R14, R14
 	ADD $64, R15, R15
 	CMP $64, R1
-	BLT loop29
+	BLT loop6
 	WORD $0x4e3ad718 // fadd v24.4s, v24.4s, v26.4s
 	WORD $0x4e3bd739 // fadd v25.4s, v25.4s, v27.4s
 	WORD $0x4e39d718 // fadd v24.4s, v24.4s, v25.4s
@@ -13444,74 +13205,625 @@ loop29:
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2816(R0)
-	MOVD 72(R0), R6
+	FMOVQ 2816(R0), F0
+	MOVD 120(R0), R6
+	MOVD m2_rows+56(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	MOVD 120(R0), R4
+	ADD $1, R4, R4
+	MOVD R4, 120(R0)
+	MOVD 112(R0), R5
+	CMP R5, R4
+	BLT loop3
+end4:
+	MOVD $0, R6
+	MOVD R6, 120(R0)
+	MOVD 104(R0), R6
+	MOVD R6, 112(R0)
+	MOVD 120(R0), R4
+	MOVD 112(R0), R5
+	CMP R5, R4
+	BGE end8
+loop7:
+	MOVD 96(R0), R6
+	MOVD 120(R0), R7
+	ADD R7, R6, R6
+	MOVD R6, 128(R0)
+	MOVD 120(R0), R6
+	MOVD mean_rows+16(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	VDUP V0.S[0], V31.S4
+	FMOVQ F31, 2368(R0)
+	MOVD 120(R0), R6
+	MOVD rstd_rows+24(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	VDUP V0.S[0], V31.S4
+	FMOVQ F31, 2432(R0)
+	MOVD 120(R0), R6
+	MOVD m1_rows+48(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	VDUP V0.S[0], V31.S4
+	FMOVQ F31, 2496(R0)
+	MOVD 120(R0), R6
+	MOVD m2_rows+56(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	VDUP V0.S[0], V31.S4
+	FMOVQ F31, 2560(R0)
+	MOVD 128(R0), R6
+	MOVD 24(R0), R7
+	SDIV R7, R6, R5
+	MSUB R7, R6, R5, R6
+	MOVD R6, 136(R0)
+	MOVD 128(R0), R6
+	MOVD 24(R0), R7
+	SDIV R7, R6, R6
+	MOVD R6, 144(R0)
+	MOVD 136(R0), R6
 	LSL $6, R6, R6
-	MOVD dy+16(FP), R13
+	AND $3, R6, R4
+	MOVD R4, 160(R0)
+	LSR $2, R6, R6
+	MOVD R6, 152(R0)
+	MOVD 64(R0), R6
+	MOVD 144(R0), R7
+	MOVWU R7, R7
+	ADDW R7, R6, R6
+	VDUP R6, V31.S4
+	FMOVQ F31, 2624(R0)
+	MOVD 48(R0), R4
+	VDUP R4, V31.S4
+	FMOVQ F31, 2688(R0)
+	MOVD 56(R0), R4
+	MOVD $917504, R5
+	ADDW R5, R4, R4
+	VDUP R4, V31.S4
+	FMOVQ F31, 2752(R0)
+	MOVD 128(R0), R6
+	LSL $6, R6, R6
+	MOVD dy+32(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD gamma+24(FP), R14
-	MOVD 72(R0), R6
+	MOVD gamma+40(FP), R14
+	MOVD 128(R0), R6
 	LSL $6, R6, R6
 	MOVD x+8(FP), R15
 	ADD R6<<2, R15, R15
-	MOVD t+32(FP), R16
-	MOVD 72(R0), R6
+	MOVD t+64(FP), R16
+	MOVD 128(R0), R6
 	LSL $6, R6, R6
-	MOVD y+40(FP), R17
+	MOVD y+72(FP), R17
 	ADD R6<<2, R17, R17
-	MOVD bits+64(FP), R19
-	MOVD 72(R0), R6
+	MOVD 128(R0), R6
 	LSL $6, R6, R6
-	MOVD y4+72(FP), R20
-	ADD R6<<2, R20, R20
+	MOVD y4+104(FP), R19
+	ADD R6<<2, R19, R19
+	MOVD 152(R0), R4
+	VDUP R4, V22.S4
+	FMOVQ (R12), F31
+	VADD V31.S4, V22.S4, V22.S4
 	MOVD $0, R1
-loop30:
+loop9:
+	FMOVQ 464(R12), F31
+	FMOVQ 480(R12), F8
+	FMOVQ 496(R12), F9
+	VMOV V22.B16, V0.B16
+	VADD V31.S4, V22.S4, V22.S4
+	FMOVQ 2624(R0), F1
+	FMOVQ 2688(R0), F2
+	FMOVQ 2752(R0), F3
+	FMOVQ 480(R12), F18
+	FMOVQ 496(R12), F19
+	VMOV V22.B16, V10.B16
+	VADD V31.S4, V22.S4, V22.S4
+	FMOVQ 2624(R0), F11
+	FMOVQ 2688(R0), F12
+	FMOVQ 2752(R0), F13
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2048(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2064(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2eb2c14e // umull v14.2d, v10.2s, v18.2s
+	WORD $0x6eb2c14f // umull2 v15.2d, v10.4s, v18.4s
+	WORD $0x2eb3c190 // umull v16.2d, v12.2s, v19.2s
+	WORD $0x6eb3c191 // umull2 v17.2d, v12.4s, v19.4s
+	FMOVQ 2048(R0), F31
+	VUZP2 V17.S4, V16.S4, V10.S4
+	VEOR V11.B16, V10.B16, V10.B16
+	VEOR V31.B16, V10.B16, V10.B16
+	VUZP1 V17.S4, V16.S4, V11.S4
+	FMOVQ 2064(R0), F31
+	VUZP2 V15.S4, V14.S4, V12.S4
+	VEOR V13.B16, V12.B16, V12.B16
+	VEOR V31.B16, V12.B16, V12.B16
+	VUZP1 V15.S4, V14.S4, V13.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2080(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2096(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2eb2c14e // umull v14.2d, v10.2s, v18.2s
+	WORD $0x6eb2c14f // umull2 v15.2d, v10.4s, v18.4s
+	WORD $0x2eb3c190 // umull v16.2d, v12.2s, v19.2s
+	WORD $0x6eb3c191 // umull2 v17.2d, v12.4s, v19.4s
+	FMOVQ 2080(R0), F31
+	VUZP2 V17.S4, V16.S4, V10.S4
+	VEOR V11.B16, V10.B16, V10.B16
+	VEOR V31.B16, V10.B16, V10.B16
+	VUZP1 V17.S4, V16.S4, V11.S4
+	FMOVQ 2096(R0), F31
+	VUZP2 V15.S4, V14.S4, V12.S4
+	VEOR V13.B16, V12.B16, V12.B16
+	VEOR V31.B16, V12.B16, V12.B16
+	VUZP1 V15.S4, V14.S4, V13.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2112(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2128(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2eb2c14e // umull v14.2d, v10.2s, v18.2s
+	WORD $0x6eb2c14f // umull2 v15.2d, v10.4s, v18.4s
+	WORD $0x2eb3c190 // umull v16.2d, v12.2s, v19.2s
+	WORD $0x6eb3c191 // umull2 v17.2d, v12.4s, v19.4s
+	FMOVQ 2112(R0), F31
+	VUZP2 V17.S4, V16.S4, V10.S4
+	VEOR V11.B16, V10.B16, V10.B16
+	VEOR V31.B16, V10.B16, V10.B16
+	VUZP1 V17.S4, V16.S4, V11.S4
+	FMOVQ 2128(R0), F31
+	VUZP2 V15.S4, V14.S4, V12.S4
+	VEOR V13.B16, V12.B16, V12.B16
+	VEOR V31.B16, V12.B16, V12.B16
+	VUZP1 V15.S4, V14.S4, V13.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2144(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2160(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2eb2c14e // umull v14.2d, v10.2s, v18.2s
+	WORD $0x6eb2c14f // umull2 v15.2d, v10.4s, v18.4s
+	WORD $0x2eb3c190 // umull v16.2d, v12.2s, v19.2s
+	WORD $0x6eb3c191 // umull2 v17.2d, v12.4s, v19.4s
+	FMOVQ 2144(R0), F31
+	VUZP2 V17.S4, V16.S4, V10.S4
+	VEOR V11.B16, V10.B16, V10.B16
+	VEOR V31.B16, V10.B16, V10.B16
+	VUZP1 V17.S4, V16.S4, V11.S4
+	FMOVQ 2160(R0), F31
+	VUZP2 V15.S4, V14.S4, V12.S4
+	VEOR V13.B16, V12.B16, V12.B16
+	VEOR V31.B16, V12.B16, V12.B16
+	VUZP1 V15.S4, V14.S4, V13.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2176(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2192(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2eb2c14e // umull v14.2d, v10.2s, v18.2s
+	WORD $0x6eb2c14f // umull2 v15.2d, v10.4s, v18.4s
+	WORD $0x2eb3c190 // umull v16.2d, v12.2s, v19.2s
+	WORD $0x6eb3c191 // umull2 v17.2d, v12.4s, v19.4s
+	FMOVQ 2176(R0), F31
+	VUZP2 V17.S4, V16.S4, V10.S4
+	VEOR V11.B16, V10.B16, V10.B16
+	VEOR V31.B16, V10.B16, V10.B16
+	VUZP1 V17.S4, V16.S4, V11.S4
+	FMOVQ 2192(R0), F31
+	VUZP2 V15.S4, V14.S4, V12.S4
+	VEOR V13.B16, V12.B16, V12.B16
+	VEOR V31.B16, V12.B16, V12.B16
+	VUZP1 V15.S4, V14.S4, V13.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2208(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2224(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2eb2c14e // umull v14.2d, v10.2s, v18.2s
+	WORD $0x6eb2c14f // umull2 v15.2d, v10.4s, v18.4s
+	WORD $0x2eb3c190 // umull v16.2d, v12.2s, v19.2s
+	WORD $0x6eb3c191 // umull2 v17.2d, v12.4s, v19.4s
+	FMOVQ 2208(R0), F31
+	VUZP2 V17.S4, V16.S4, V10.S4
+	VEOR V11.B16, V10.B16, V10.B16
+	VEOR V31.B16, V10.B16, V10.B16
+	VUZP1 V17.S4, V16.S4, V11.S4
+	FMOVQ 2224(R0), F31
+	VUZP2 V15.S4, V14.S4, V12.S4
+	VEOR V13.B16, V12.B16, V12.B16
+	VEOR V31.B16, V12.B16, V12.B16
+	VUZP1 V15.S4, V14.S4, V13.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2240(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2256(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2eb2c14e // umull v14.2d, v10.2s, v18.2s
+	WORD $0x6eb2c14f // umull2 v15.2d, v10.4s, v18.4s
+	WORD $0x2eb3c190 // umull v16.2d, v12.2s, v19.2s
+	WORD $0x6eb3c191 // umull2 v17.2d, v12.4s, v19.4s
+	FMOVQ 2240(R0), F31
+	VUZP2 V17.S4, V16.S4, V10.S4
+	VEOR V11.B16, V10.B16, V10.B16
+	VEOR V31.B16, V10.B16, V10.B16
+	VUZP1 V17.S4, V16.S4, V11.S4
+	FMOVQ 2256(R0), F31
+	VUZP2 V15.S4, V14.S4, V12.S4
+	VEOR V13.B16, V12.B16, V12.B16
+	VEOR V31.B16, V12.B16, V12.B16
+	VUZP1 V15.S4, V14.S4, V13.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2272(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2288(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2eb2c14e // umull v14.2d, v10.2s, v18.2s
+	WORD $0x6eb2c14f // umull2 v15.2d, v10.4s, v18.4s
+	WORD $0x2eb3c190 // umull v16.2d, v12.2s, v19.2s
+	WORD $0x6eb3c191 // umull2 v17.2d, v12.4s, v19.4s
+	FMOVQ 2272(R0), F31
+	VUZP2 V17.S4, V16.S4, V10.S4
+	VEOR V11.B16, V10.B16, V10.B16
+	VEOR V31.B16, V10.B16, V10.B16
+	VUZP1 V17.S4, V16.S4, V11.S4
+	FMOVQ 2288(R0), F31
+	VUZP2 V15.S4, V14.S4, V12.S4
+	VEOR V13.B16, V12.B16, V12.B16
+	VEOR V31.B16, V12.B16, V12.B16
+	VUZP1 V15.S4, V14.S4, V13.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2304(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2320(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2eb2c14e // umull v14.2d, v10.2s, v18.2s
+	WORD $0x6eb2c14f // umull2 v15.2d, v10.4s, v18.4s
+	WORD $0x2eb3c190 // umull v16.2d, v12.2s, v19.2s
+	WORD $0x6eb3c191 // umull2 v17.2d, v12.4s, v19.4s
+	FMOVQ 2304(R0), F31
+	VUZP2 V17.S4, V16.S4, V10.S4
+	VEOR V11.B16, V10.B16, V10.B16
+	VEOR V31.B16, V10.B16, V10.B16
+	VUZP1 V17.S4, V16.S4, V11.S4
+	FMOVQ 2320(R0), F31
+	VUZP2 V15.S4, V14.S4, V12.S4
+	VEOR V13.B16, V12.B16, V12.B16
+	VEOR V31.B16, V12.B16, V12.B16
+	VUZP1 V15.S4, V14.S4, V13.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2336(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2352(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2eb2c14e // umull v14.2d, v10.2s, v18.2s
+	WORD $0x6eb2c14f // umull2 v15.2d, v10.4s, v18.4s
+	WORD $0x2eb3c190 // umull v16.2d, v12.2s, v19.2s
+	WORD $0x6eb3c191 // umull2 v17.2d, v12.4s, v19.4s
+	FMOVQ 2336(R0), F31
+	VUZP2 V17.S4, V16.S4, V10.S4
+	VEOR V11.B16, V10.B16, V10.B16
+	VEOR V31.B16, V10.B16, V10.B16
+	VUZP1 V17.S4, V16.S4, V11.S4
+	FMOVQ 2352(R0), F31
+	VUZP2 V15.S4, V14.S4, V12.S4
+	VEOR V13.B16, V12.B16, V12.B16
+	VEOR V31.B16, V12.B16, V12.B16
+	VUZP1 V15.S4, V14.S4, V13.S4
+	VZIP1 V1.S4, V0.S4, V4.S4
+	VZIP1 V3.S4, V2.S4, V5.S4
+	VZIP2 V1.S4, V0.S4, V6.S4
+	VZIP2 V3.S4, V2.S4, V7.S4
+	VZIP1 V5.D2, V4.D2, V23.D2
+	VZIP2 V5.D2, V4.D2, V24.D2
+	VZIP1 V7.D2, V6.D2, V25.D2
+	VZIP2 V7.D2, V6.D2, V26.D2
+	VZIP1 V11.S4, V10.S4, V14.S4
+	VZIP1 V13.S4, V12.S4, V15.S4
+	VZIP2 V11.S4, V10.S4, V16.S4
+	VZIP2 V13.S4, V12.S4, V17.S4
+	VZIP1 V15.D2, V14.D2, V27.D2
+	VZIP2 V15.D2, V14.D2, V28.D2
+	VZIP1 V17.D2, V16.D2, V29.D2
+	VZIP2 V17.D2, V16.D2, V30.D2
 	FMOVQ (R13), F0
 	FMOVQ (R14), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	FMOVQ 2560(R0), F1
+	FMOVQ 2496(R0), F1
 	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
 	FMOVQ (R15), F1
-	FMOVQ 2496(R0), F2
+	FMOVQ 2368(R0), F2
 	WORD $0x4ea2d421 // fsub v1.4s, v1.4s, v2.4s
-	FMOVQ 2688(R0), F2
+	FMOVQ 2432(R0), F2
 	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
-	FMOVQ 2816(R0), F3
+	FMOVQ 2560(R0), F3
 	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
 	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
 	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
 	FMOVQ F0, (R16)
 	FMOVQ F0, (R17)
 	FMOVQ 512(R12), F1
-	FMOVQ (R19), F2
-	WORD $0x6ea23421 // cmhi v1.4s, v1.4s, v2.4s
+	WORD $0x6eb73421 // cmhi v1.4s, v1.4s, v23.4s
 	FMOVQ 544(R12), F2
 	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
 	WORD $0x4e611c00 // bic v0.16b, v0.16b, v1.16b
-	FMOVQ F0, (R20)
-	ADD $4, R1, R1
-	ADD $16, R13, R13
-	ADD $16, R14, R14
-	ADD $16, R15, R15
-	ADD $16, R16, R16
-	ADD $16, R17, R17
-	ADD $16, R19, R19
-	ADD $16, R20, R20
+	FMOVQ F0, (R19)
+	FMOVQ 16(R13), F0
+	FMOVQ 16(R14), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	FMOVQ 2496(R0), F1
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	FMOVQ 16(R15), F1
+	FMOVQ 2368(R0), F2
+	WORD $0x4ea2d421 // fsub v1.4s, v1.4s, v2.4s
+	FMOVQ 2432(R0), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 2560(R0), F3
+	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	FMOVQ F0, 16(R16)
+	FMOVQ F0, 16(R17)
+	FMOVQ 512(R12), F1
+	WORD $0x6eb83421 // cmhi v1.4s, v1.4s, v24.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	WORD $0x4e611c00 // bic v0.16b, v0.16b, v1.16b
+	FMOVQ F0, 16(R19)
+	FMOVQ 32(R13), F0
+	FMOVQ 32(R14), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	FMOVQ 2496(R0), F1
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	FMOVQ 32(R15), F1
+	FMOVQ 2368(R0), F2
+	WORD $0x4ea2d421 // fsub v1.4s, v1.4s, v2.4s
+	FMOVQ 2432(R0), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 2560(R0), F3
+	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	FMOVQ F0, 32(R16)
+	FMOVQ F0, 32(R17)
+	FMOVQ 512(R12), F1
+	WORD $0x6eb93421 // cmhi v1.4s, v1.4s, v25.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	WORD $0x4e611c00 // bic v0.16b, v0.16b, v1.16b
+	FMOVQ F0, 32(R19)
+	FMOVQ 48(R13), F0
+	FMOVQ 48(R14), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	FMOVQ 2496(R0), F1
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	FMOVQ 48(R15), F1
+	FMOVQ 2368(R0), F2
+	WORD $0x4ea2d421 // fsub v1.4s, v1.4s, v2.4s
+	FMOVQ 2432(R0), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 2560(R0), F3
+	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	FMOVQ F0, 48(R16)
+	FMOVQ F0, 48(R17)
+	FMOVQ 512(R12), F1
+	WORD $0x6eba3421 // cmhi v1.4s, v1.4s, v26.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	WORD $0x4e611c00 // bic v0.16b, v0.16b, v1.16b
+	FMOVQ F0, 48(R19)
+	FMOVQ 64(R13), F0
+	FMOVQ 64(R14), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	FMOVQ 2496(R0), F1
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	FMOVQ 64(R15), F1
+	FMOVQ 2368(R0), F2
+	WORD $0x4ea2d421 // fsub v1.4s, v1.4s, v2.4s
+	FMOVQ 2432(R0), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 2560(R0), F3
+	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	FMOVQ F0, 64(R16)
+	FMOVQ F0, 64(R17)
+	FMOVQ 512(R12), F1
+	WORD $0x6ebb3421 // cmhi v1.4s, v1.4s, v27.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	WORD $0x4e611c00 // bic v0.16b, v0.16b, v1.16b
+	FMOVQ F0, 64(R19)
+	FMOVQ 80(R13), F0
+	FMOVQ 80(R14), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	FMOVQ 2496(R0), F1
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	FMOVQ 80(R15), F1
+	FMOVQ 2368(R0), F2
+	WORD $0x4ea2d421 // fsub v1.4s, v1.4s, v2.4s
+	FMOVQ 2432(R0), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 2560(R0), F3
+	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	FMOVQ F0, 80(R16)
+	FMOVQ F0, 80(R17)
+	FMOVQ 512(R12), F1
+	WORD $0x6ebc3421 // cmhi v1.4s, v1.4s, v28.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	WORD $0x4e611c00 // bic v0.16b, v0.16b, v1.16b
+	FMOVQ F0, 80(R19)
+	FMOVQ 96(R13), F0
+	FMOVQ 96(R14), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	FMOVQ 2496(R0), F1
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	FMOVQ 96(R15), F1
+	FMOVQ 2368(R0), F2
+	WORD $0x4ea2d421 // fsub v1.4s, v1.4s, v2.4s
+	FMOVQ 2432(R0), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 2560(R0), F3
+	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	FMOVQ F0, 96(R16)
+	FMOVQ F0, 96(R17)
+	FMOVQ 512(R12), F1
+	WORD $0x6ebd3421 // cmhi v1.4s, v1.4s, v29.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	WORD $0x4e611c00 // bic v0.16b, v0.16b, v1.16b
+	FMOVQ F0, 96(R19)
+	FMOVQ 112(R13), F0
+	FMOVQ 112(R14), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	FMOVQ 2496(R0), F1
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	FMOVQ 112(R15), F1
+	FMOVQ 2368(R0), F2
+	WORD $0x4ea2d421 // fsub v1.4s, v1.4s, v2.4s
+	FMOVQ 2432(R0), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 2560(R0), F3
+	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	FMOVQ F0, 112(R16)
+	FMOVQ F0, 112(R17)
+	FMOVQ 512(R12), F1
+	WORD $0x6ebe3421 // cmhi v1.4s, v1.4s, v30.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	WORD $0x4e611c00 // bic v0.16b, v0.16b, v1.16b
+	FMOVQ F0, 112(R19)
+	ADD $32, R1, R1
+	ADD $128, R13, R13
+	ADD $128, R14, R14
+	ADD $128, R15, R15
+	ADD $128, R16, R16
+	ADD $128, R17, R17
+	ADD $128, R19, R19
 	CMP $64, R1
-	BLT loop30
-	FMOVQ 2688(R0), F0
-	MOVD 72(R0), R6
-	MOVD y2+48(FP), R4
+	BLT loop9
+	FMOVQ 2432(R0), F0
+	MOVD 128(R0), R6
+	MOVD y2+80(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
-	FMOVQ 2496(R0), F0
-	MOVD 72(R0), R6
-	MOVD y3+56(FP), R4
+	FMOVQ 2368(R0), F0
+	MOVD 128(R0), R6
+	MOVD y3+88(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
-	MOVD 72(R0), R4
+	MOVD 120(R0), R4
 	ADD $1, R4, R4
-	MOVD R4, 72(R0)
-	MOVD 64(R0), R5
+	MOVD R4, 120(R0)
+	MOVD 112(R0), R5
+	CMP R5, R4
+	BLT loop7
+end8:
+	MOVD 88(R0), R4
+	ADD $1, R4, R4
+	MOVD R4, 88(R0)
+	MOVD 80(R0), R5
 	CMP R5, R4
 	BLT loop1
 end2:
@@ -13731,58 +14043,283 @@ loop3:
 	MOVD 224(R0), R6
 	MOVD v+40(FP), R17
 	ADD R6<<2, R17, R17
+	MOVD 232(R0), R6
+	MOVD v+40(FP), R19
+	ADD R6<<2, R19, R19
 	WORD $0x4f00041b // movi v27.4s, #0
+	WORD $0x4f00041c // movi v28.4s, #0
+	WORD $0x4f00041d // movi v29.4s, #0
+	WORD $0x4f00041e // movi v30.4s, #0
+	WORD $0x4f000414 // movi v20.4s, #0
+	WORD $0x4f000415 // movi v21.4s, #0
+	WORD $0x4f000416 // movi v22.4s, #0
 	WORD $0x4f000417 // movi v23.4s, #0
+	WORD $0x4f000410 // movi v16.4s, #0
+	WORD $0x4f000411 // movi v17.4s, #0
+	WORD $0x4f000412 // movi v18.4s, #0
 	WORD $0x4f000413 // movi v19.4s, #0
 	FMOVQ (R13), F0
 	FMOVQ (R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V28.B16
+	VMOV V1.B16, V24.B16
 	FMOVQ (R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V24.B16
+	VMOV V0.B16, V25.B16
 	FMOVQ (R16), F0
 	FMOVQ (R17), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ (R19), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V20.B16
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
+	FMOVQ 64(R13), F0
+	FMOVQ 64(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 64(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 64(R16), F0
+	FMOVQ 64(R17), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 64(R19), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d694 // fadd v20.4s, v20.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d694 // fadd v20.4s, v20.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d694 // fadd v20.4s, v20.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d694 // fadd v20.4s, v20.4s, v1.4s
+	FMOVQ 128(R13), F0
+	FMOVQ 128(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 128(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 128(R16), F0
+	FMOVQ 128(R17), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 128(R19), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d610 // fadd v16.4s, v16.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d610 // fadd v16.4s, v16.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d610 // fadd v16.4s, v16.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d610 // fadd v16.4s, v16.4s, v1.4s
 	FMOVQ 16(R13), F0
 	FMOVQ 16(R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V29.B16
+	VMOV V1.B16, V24.B16
 	FMOVQ 16(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	VMOV V0.B16, V25.B16
 	FMOVQ 16(R16), F0
 	FMOVQ 16(R17), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 16(R19), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V21.B16
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d79c // fadd v28.4s, v28.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d79c // fadd v28.4s, v28.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d79c // fadd v28.4s, v28.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d79c // fadd v28.4s, v28.4s, v1.4s
+	FMOVQ 80(R13), F0
+	FMOVQ 80(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 80(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 80(R16), F0
+	FMOVQ 80(R17), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 80(R19), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d6b5 // fadd v21.4s, v21.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d6b5 // fadd v21.4s, v21.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d6b5 // fadd v21.4s, v21.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d6b5 // fadd v21.4s, v21.4s, v1.4s
+	FMOVQ 144(R13), F0
+	FMOVQ 144(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 144(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 144(R16), F0
+	FMOVQ 144(R17), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 144(R19), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d631 // fadd v17.4s, v17.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d631 // fadd v17.4s, v17.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d631 // fadd v17.4s, v17.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d631 // fadd v17.4s, v17.4s, v1.4s
 	FMOVQ 32(R13), F0
 	FMOVQ 32(R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V30.B16
+	VMOV V1.B16, V24.B16
 	FMOVQ 32(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V26.B16
+	VMOV V0.B16, V25.B16
 	FMOVQ 32(R16), F0
 	FMOVQ 32(R17), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 32(R19), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V22.B16
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d7bd // fadd v29.4s, v29.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d7bd // fadd v29.4s, v29.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d7bd // fadd v29.4s, v29.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d7bd // fadd v29.4s, v29.4s, v1.4s
+	FMOVQ 96(R13), F0
+	FMOVQ 96(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 96(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 96(R16), F0
+	FMOVQ 96(R17), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 96(R19), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d6d6 // fadd v22.4s, v22.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d6d6 // fadd v22.4s, v22.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d6d6 // fadd v22.4s, v22.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d6d6 // fadd v22.4s, v22.4s, v1.4s
+	FMOVQ 160(R13), F0
+	FMOVQ 160(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 160(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 160(R16), F0
+	FMOVQ 160(R17), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 160(R19), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d652 // fadd v18.4s, v18.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d652 // fadd v18.4s, v18.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d652 // fadd v18.4s, v18.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d652 // fadd v18.4s, v18.4s, v1.4s
 	FMOVQ 48(R13), F0
 	FMOVQ 48(R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VZIP1 V29.S4, V28.S4, V2.S4
-	VZIP1 V1.S4, V30.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
-	VZIP2 V29.S4, V28.S4, V2.S4
-	VZIP2 V1.S4, V30.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
+	VMOV V1.B16, V24.B16
 	FMOVQ 48(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 48(R16), F0
+	FMOVQ 48(R17), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 48(R19), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d7de // fadd v30.4s, v30.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d7de // fadd v30.4s, v30.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d7de // fadd v30.4s, v30.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d7de // fadd v30.4s, v30.4s, v1.4s
+	FMOVQ 112(R13), F0
+	FMOVQ 112(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 112(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 112(R16), F0
+	FMOVQ 112(R17), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 112(R19), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	VZIP1 V25.S4, V24.S4, V1.S4
 	VZIP1 V0.S4, V26.S4, V2.S4
@@ -13796,39 +14333,64 @@ loop3:
 	WORD $0x4e23d6f7 // fadd v23.4s, v23.4s, v3.4s
 	VZIP2 V2.D2, V1.D2, V1.D2
 	WORD $0x4e21d6f7 // fadd v23.4s, v23.4s, v1.4s
-	FMOVQ 48(R16), F0
-	FMOVQ 48(R17), F1
+	FMOVQ 176(R13), F0
+	FMOVQ 176(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 176(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V21.S4, V20.S4, V1.S4
-	VZIP1 V0.S4, V22.S4, V2.S4
+	VMOV V0.B16, V25.B16
+	FMOVQ 176(R16), F0
+	FMOVQ 176(R17), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 176(R19), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
 	VZIP1 V2.D2, V1.D2, V3.D2
 	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
 	VZIP2 V2.D2, V1.D2, V1.D2
 	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VZIP2 V21.S4, V20.S4, V1.S4
-	VZIP2 V0.S4, V22.S4, V2.S4
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
 	VZIP1 V2.D2, V1.D2, V3.D2
 	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
 	VZIP2 V2.D2, V1.D2, V1.D2
 	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VEXT $8, V27.B16, V27.B16, V31.B16
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
+	WORD $0x4e3dd77b // fadd v27.4s, v27.4s, v29.4s
+	WORD $0x4e3ed79c // fadd v28.4s, v28.4s, v30.4s
+	WORD $0x4e3cd77b // fadd v27.4s, v27.4s, v28.4s
+	VDUP V27.S[0], V31.S4
+	FMOVQ F31, 2368(R0)
 	VDUP V27.S[1], V31.S4
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[0], V27.S4
-	FMOVQ F27, 2368(R0)
-	VEXT $8, V23.B16, V23.B16, V31.B16
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[1], V31.S4
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[0], V23.S4
-	FMOVQ F23, 2432(R0)
-	VEXT $8, V19.B16, V19.B16, V31.B16
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[1], V31.S4
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[0], V19.S4
-	FMOVQ F19, 2496(R0)
+	FMOVQ F31, 2432(R0)
+	VDUP V27.S[2], V31.S4
+	FMOVQ F31, 2496(R0)
+	VDUP V27.S[3], V31.S4
+	FMOVQ F31, 2560(R0)
+	WORD $0x4e36d694 // fadd v20.4s, v20.4s, v22.4s
+	WORD $0x4e37d6b5 // fadd v21.4s, v21.4s, v23.4s
+	WORD $0x4e35d694 // fadd v20.4s, v20.4s, v21.4s
+	VDUP V20.S[0], V31.S4
+	FMOVQ F31, 2624(R0)
+	VDUP V20.S[1], V31.S4
+	FMOVQ F31, 2688(R0)
+	VDUP V20.S[2], V31.S4
+	FMOVQ F31, 2752(R0)
+	VDUP V20.S[3], V31.S4
+	FMOVQ F31, 2816(R0)
+	WORD $0x4e32d610 // fadd v16.4s, v16.4s, v18.4s
+	WORD $0x4e33d631 // fadd v17.4s, v17.4s, v19.4s
+	WORD $0x4e31d610 // fadd v16.4s, v16.4s, v17.4s
+	VDUP V16.S[0], V31.S4
+	FMOVQ F31, 2880(R0)
+	VDUP V16.S[1], V31.S4
+	FMOVQ F31, 2944(R0)
+	VDUP V16.S[2], V31.S4
+	FMOVQ F31, 3008(R0)
+	VDUP V16.S[3], V31.S4
+	FMOVQ F31, 3072(R0)
 	FMOVQ 2368(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
@@ -13848,119 +14410,6 @@ loop3:
 	MOVD ds+48(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
-	MOVD 216(R0), R6
-	MOVD dout+32(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 232(R0), R6
-	MOVD v+40(FP), R14
-	ADD R6<<2, R14, R14
-	MOVD 216(R0), R6
-	MOVD q+8(FP), R15
-	ADD R6<<2, R15, R15
-	MOVD 224(R0), R6
-	MOVD k+16(FP), R16
-	ADD R6<<2, R16, R16
-	MOVD 232(R0), R6
-	MOVD k+16(FP), R17
-	ADD R6<<2, R17, R17
-	WORD $0x4f00041b // movi v27.4s, #0
-	WORD $0x4f000417 // movi v23.4s, #0
-	WORD $0x4f000413 // movi v19.4s, #0
-	FMOVQ (R13), F0
-	FMOVQ (R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V28.B16
-	FMOVQ 64(R15), F0
-	FMOVQ 64(R16), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V24.B16
-	FMOVQ 64(R17), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V20.B16
-	FMOVQ 16(R13), F0
-	FMOVQ 16(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V29.B16
-	FMOVQ 80(R15), F0
-	FMOVQ 80(R16), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V25.B16
-	FMOVQ 80(R17), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V21.B16
-	FMOVQ 32(R13), F0
-	FMOVQ 32(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V30.B16
-	FMOVQ 96(R15), F0
-	FMOVQ 96(R16), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V26.B16
-	FMOVQ 96(R17), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V22.B16
-	FMOVQ 48(R13), F0
-	FMOVQ 48(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V29.S4, V28.S4, V1.S4
-	VZIP1 V0.S4, V30.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
-	VZIP2 V29.S4, V28.S4, V1.S4
-	VZIP2 V0.S4, V30.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
-	FMOVQ 112(R15), F0
-	FMOVQ 112(R16), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VZIP1 V25.S4, V24.S4, V2.S4
-	VZIP1 V1.S4, V26.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d6f7 // fadd v23.4s, v23.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d6f7 // fadd v23.4s, v23.4s, v2.4s
-	VZIP2 V25.S4, V24.S4, V2.S4
-	VZIP2 V1.S4, V26.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d6f7 // fadd v23.4s, v23.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d6f7 // fadd v23.4s, v23.4s, v2.4s
-	FMOVQ 112(R17), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V21.S4, V20.S4, V1.S4
-	VZIP1 V0.S4, V22.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VZIP2 V21.S4, V20.S4, V1.S4
-	VZIP2 V0.S4, V22.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VEXT $8, V27.B16, V27.B16, V31.B16
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[1], V31.S4
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[0], V27.S4
-	FMOVQ F27, 2560(R0)
-	VEXT $8, V23.B16, V23.B16, V31.B16
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[1], V31.S4
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[0], V23.S4
-	FMOVQ F23, 2624(R0)
-	VEXT $8, V19.B16, V19.B16, V31.B16
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[1], V31.S4
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[0], V19.S4
-	FMOVQ F19, 2688(R0)
 	FMOVQ 2560(R0), F0
 	MOVD 240(R0), R6
 	MOVD ds+48(FP), R4
@@ -13984,119 +14433,6 @@ loop3:
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
-	MOVD 216(R0), R6
-	MOVD dout+32(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 224(R0), R6
-	MOVD v+40(FP), R14
-	ADD R6<<2, R14, R14
-	MOVD 232(R0), R6
-	MOVD v+40(FP), R15
-	ADD R6<<2, R15, R15
-	MOVD 216(R0), R6
-	MOVD q+8(FP), R16
-	ADD R6<<2, R16, R16
-	MOVD 224(R0), R6
-	MOVD k+16(FP), R17
-	ADD R6<<2, R17, R17
-	WORD $0x4f00041b // movi v27.4s, #0
-	WORD $0x4f000417 // movi v23.4s, #0
-	WORD $0x4f000413 // movi v19.4s, #0
-	FMOVQ 64(R13), F0
-	FMOVQ 64(R14), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V28.B16
-	FMOVQ 64(R15), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V24.B16
-	FMOVQ 128(R16), F0
-	FMOVQ 128(R17), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V20.B16
-	FMOVQ 80(R13), F0
-	FMOVQ 80(R14), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V29.B16
-	FMOVQ 80(R15), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V25.B16
-	FMOVQ 144(R16), F0
-	FMOVQ 144(R17), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V21.B16
-	FMOVQ 96(R13), F0
-	FMOVQ 96(R14), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V30.B16
-	FMOVQ 96(R15), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V26.B16
-	FMOVQ 160(R16), F0
-	FMOVQ 160(R17), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V22.B16
-	FMOVQ 112(R13), F0
-	FMOVQ 112(R14), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VZIP1 V29.S4, V28.S4, V2.S4
-	VZIP1 V1.S4, V30.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
-	VZIP2 V29.S4, V28.S4, V2.S4
-	VZIP2 V1.S4, V30.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
-	FMOVQ 112(R15), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V25.S4, V24.S4, V1.S4
-	VZIP1 V0.S4, V26.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d6f7 // fadd v23.4s, v23.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d6f7 // fadd v23.4s, v23.4s, v1.4s
-	VZIP2 V25.S4, V24.S4, V1.S4
-	VZIP2 V0.S4, V26.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d6f7 // fadd v23.4s, v23.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d6f7 // fadd v23.4s, v23.4s, v1.4s
-	FMOVQ 176(R16), F0
-	FMOVQ 176(R17), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V21.S4, V20.S4, V1.S4
-	VZIP1 V0.S4, V22.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VZIP2 V21.S4, V20.S4, V1.S4
-	VZIP2 V0.S4, V22.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VEXT $8, V27.B16, V27.B16, V31.B16
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[1], V31.S4
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[0], V27.S4
-	FMOVQ F27, 2752(R0)
-	VEXT $8, V23.B16, V23.B16, V31.B16
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[1], V31.S4
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[0], V23.S4
-	FMOVQ F23, 2816(R0)
-	VEXT $8, V19.B16, V19.B16, V31.B16
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[1], V31.S4
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[0], V19.S4
-	FMOVQ F19, 2880(R0)
 	FMOVQ 2752(R0), F0
 	MOVD 192(R0), R6
 	MOVD 120(R0), R7
@@ -14121,119 +14457,6 @@ loop3:
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
-	MOVD 216(R0), R6
-	MOVD q+8(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 232(R0), R6
-	MOVD k+16(FP), R14
-	ADD R6<<2, R14, R14
-	MOVD 216(R0), R6
-	MOVD dout+32(FP), R15
-	ADD R6<<2, R15, R15
-	MOVD 224(R0), R6
-	MOVD v+40(FP), R16
-	ADD R6<<2, R16, R16
-	MOVD 232(R0), R6
-	MOVD v+40(FP), R17
-	ADD R6<<2, R17, R17
-	WORD $0x4f00041b // movi v27.4s, #0
-	WORD $0x4f000417 // movi v23.4s, #0
-	WORD $0x4f000413 // movi v19.4s, #0
-	FMOVQ 128(R13), F0
-	FMOVQ 128(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V28.B16
-	FMOVQ 128(R15), F0
-	FMOVQ 128(R16), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V24.B16
-	FMOVQ 128(R17), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V20.B16
-	FMOVQ 144(R13), F0
-	FMOVQ 144(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V29.B16
-	FMOVQ 144(R15), F0
-	FMOVQ 144(R16), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V25.B16
-	FMOVQ 144(R17), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V21.B16
-	FMOVQ 160(R13), F0
-	FMOVQ 160(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V30.B16
-	FMOVQ 160(R15), F0
-	FMOVQ 160(R16), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V26.B16
-	FMOVQ 160(R17), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V22.B16
-	FMOVQ 176(R13), F0
-	FMOVQ 176(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V29.S4, V28.S4, V1.S4
-	VZIP1 V0.S4, V30.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
-	VZIP2 V29.S4, V28.S4, V1.S4
-	VZIP2 V0.S4, V30.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
-	FMOVQ 176(R15), F0
-	FMOVQ 176(R16), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VZIP1 V25.S4, V24.S4, V2.S4
-	VZIP1 V1.S4, V26.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d6f7 // fadd v23.4s, v23.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d6f7 // fadd v23.4s, v23.4s, v2.4s
-	VZIP2 V25.S4, V24.S4, V2.S4
-	VZIP2 V1.S4, V26.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d6f7 // fadd v23.4s, v23.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d6f7 // fadd v23.4s, v23.4s, v2.4s
-	FMOVQ 176(R17), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V21.S4, V20.S4, V1.S4
-	VZIP1 V0.S4, V22.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VZIP2 V21.S4, V20.S4, V1.S4
-	VZIP2 V0.S4, V22.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VEXT $8, V27.B16, V27.B16, V31.B16
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[1], V31.S4
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[0], V27.S4
-	FMOVQ F27, 2944(R0)
-	VEXT $8, V23.B16, V23.B16, V31.B16
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[1], V31.S4
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[0], V23.S4
-	FMOVQ F23, 3008(R0)
-	VEXT $8, V19.B16, V19.B16, V31.B16
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[1], V31.S4
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[0], V19.S4
-	FMOVQ F19, 3072(R0)
 	FMOVQ 2944(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
@@ -14275,104 +14498,124 @@ loop3:
 	MOVD 224(R0), R6
 	MOVD v+40(FP), R17
 	ADD R6<<2, R17, R17
+	MOVD 232(R0), R6
+	MOVD v+40(FP), R19
+	ADD R6<<2, R19, R19
 	WORD $0x4f00041b // movi v27.4s, #0
-	WORD $0x4f000417 // movi v23.4s, #0
-	WORD $0x4f000413 // movi v19.4s, #0
+	WORD $0x4f00041c // movi v28.4s, #0
+	WORD $0x4f00041d // movi v29.4s, #0
+	WORD $0x4f00041e // movi v30.4s, #0
 	FMOVQ 192(R13), F0
 	FMOVQ 192(R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V28.B16
+	VMOV V1.B16, V24.B16
 	FMOVQ 192(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V24.B16
+	VMOV V0.B16, V25.B16
 	FMOVQ 192(R16), F0
 	FMOVQ 192(R17), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 192(R19), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V20.B16
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
 	FMOVQ 208(R13), F0
 	FMOVQ 208(R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V29.B16
+	VMOV V1.B16, V24.B16
 	FMOVQ 208(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	VMOV V0.B16, V25.B16
 	FMOVQ 208(R16), F0
 	FMOVQ 208(R17), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V21.B16
-	FMOVQ 224(R13), F0
-	FMOVQ 224(R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V30.B16
-	FMOVQ 224(R15), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V26.B16
-	FMOVQ 224(R16), F0
-	FMOVQ 224(R17), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V22.B16
-	FMOVQ 240(R13), F0
-	FMOVQ 240(R14), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VZIP1 V29.S4, V28.S4, V2.S4
-	VZIP1 V1.S4, V30.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
-	VZIP2 V29.S4, V28.S4, V2.S4
-	VZIP2 V1.S4, V30.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
-	FMOVQ 240(R15), F1
+	VMOV V1.B16, V26.B16
+	FMOVQ 208(R19), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	VZIP1 V25.S4, V24.S4, V1.S4
 	VZIP1 V0.S4, V26.S4, V2.S4
 	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d6f7 // fadd v23.4s, v23.4s, v3.4s
+	WORD $0x4e23d79c // fadd v28.4s, v28.4s, v3.4s
 	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d6f7 // fadd v23.4s, v23.4s, v1.4s
+	WORD $0x4e21d79c // fadd v28.4s, v28.4s, v1.4s
 	VZIP2 V25.S4, V24.S4, V1.S4
 	VZIP2 V0.S4, V26.S4, V2.S4
 	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d6f7 // fadd v23.4s, v23.4s, v3.4s
+	WORD $0x4e23d79c // fadd v28.4s, v28.4s, v3.4s
 	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d6f7 // fadd v23.4s, v23.4s, v1.4s
+	WORD $0x4e21d79c // fadd v28.4s, v28.4s, v1.4s
+	FMOVQ 224(R13), F0
+	FMOVQ 224(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 224(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 224(R16), F0
+	FMOVQ 224(R17), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 224(R19), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d7bd // fadd v29.4s, v29.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d7bd // fadd v29.4s, v29.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d7bd // fadd v29.4s, v29.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d7bd // fadd v29.4s, v29.4s, v1.4s
+	FMOVQ 240(R13), F0
+	FMOVQ 240(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 240(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
 	FMOVQ 240(R16), F0
 	FMOVQ 240(R17), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 240(R19), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V21.S4, V20.S4, V1.S4
-	VZIP1 V0.S4, V22.S4, V2.S4
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
 	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
+	WORD $0x4e23d7de // fadd v30.4s, v30.4s, v3.4s
 	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VZIP2 V21.S4, V20.S4, V1.S4
-	VZIP2 V0.S4, V22.S4, V2.S4
+	WORD $0x4e21d7de // fadd v30.4s, v30.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
 	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
+	WORD $0x4e23d7de // fadd v30.4s, v30.4s, v3.4s
 	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VEXT $8, V27.B16, V27.B16, V31.B16
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
+	WORD $0x4e21d7de // fadd v30.4s, v30.4s, v1.4s
+	WORD $0x4e3dd77b // fadd v27.4s, v27.4s, v29.4s
+	WORD $0x4e3ed79c // fadd v28.4s, v28.4s, v30.4s
+	WORD $0x4e3cd77b // fadd v27.4s, v27.4s, v28.4s
+	VDUP V27.S[0], V31.S4
+	FMOVQ F31, 3136(R0)
 	VDUP V27.S[1], V31.S4
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[0], V27.S4
-	FMOVQ F27, 3136(R0)
-	VEXT $8, V23.B16, V23.B16, V31.B16
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[1], V31.S4
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[0], V23.S4
-	FMOVQ F23, 3200(R0)
-	VEXT $8, V19.B16, V19.B16, V31.B16
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[1], V31.S4
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[0], V19.S4
-	FMOVQ F19, 3264(R0)
+	FMOVQ F31, 3200(R0)
+	VDUP V27.S[2], V31.S4
+	FMOVQ F31, 3264(R0)
+	VDUP V27.S[3], V31.S4
+	FMOVQ F31, 3328(R0)
 	FMOVQ 3136(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
@@ -14404,46 +14647,6 @@ loop3:
 	MOVD ds+48(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
-	MOVD 216(R0), R6
-	MOVD dout+32(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 232(R0), R6
-	MOVD v+40(FP), R14
-	ADD R6<<2, R14, R14
-	WORD $0x4f00041b // movi v27.4s, #0
-	FMOVQ 192(R13), F0
-	FMOVQ 192(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V28.B16
-	FMOVQ 208(R13), F0
-	FMOVQ 208(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V29.B16
-	FMOVQ 224(R13), F0
-	FMOVQ 224(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V30.B16
-	FMOVQ 240(R13), F0
-	FMOVQ 240(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V29.S4, V28.S4, V1.S4
-	VZIP1 V0.S4, V30.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
-	VZIP2 V29.S4, V28.S4, V1.S4
-	VZIP2 V0.S4, V30.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
-	VEXT $8, V27.B16, V27.B16, V31.B16
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[1], V31.S4
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[0], V27.S4
-	FMOVQ F27, 3328(R0)
 	FMOVQ 3328(R0), F0
 	MOVD 120(R0), R6
 	MOVD $3, R7
@@ -17565,13 +17768,13 @@ end186:
 end2:
 	RET
 
-// func linear64x64TAddVector1NEON(frame *byte, y *float32, x2 *float32, c *float32, height int, first int)
-TEXT ·linear64x64TAddVector1NEON(SB), NOSPLIT, $0-48
+// func linear64x64TAddVector1NEON(frame *byte, y *float32, x2 *float32, height int, first int)
+TEXT ·linear64x64TAddVector1NEON(SB), NOSPLIT, $0-40
 	MOVD frame+0(FP), R0
 	MOVD $vectorConstants<>+0(SB), R12
-	MOVD height+32(FP), R4
+	MOVD height+24(FP), R4
 	MOVD R4, (R0)
-	MOVD first+40(FP), R4
+	MOVD first+32(FP), R4
 	MOVD R4, 8(R0)
 	MOVD $0, R6
 	MOVD R6, 24(R0)
@@ -17590,78 +17793,74 @@ loop1:
 	LSL $6, R6, R6
 	MOVD x2+16(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 24(R0), R6
-	LSL $6, R6, R6
-	MOVD c+24(FP), R14
-	ADD R6<<2, R14, R14
 	MOVD 32(R0), R6
 	LSL $6, R6, R6
-	MOVD y+8(FP), R15
-	ADD R6<<2, R15, R15
+	MOVD y+8(FP), R14
+	ADD R6<<2, R14, R14
 	FMOVQ (R13), F0
 	FMOVQ (R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, (R15)
+	FMOVQ F0, (R14)
 	FMOVQ 16(R13), F0
 	FMOVQ 16(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 16(R15)
+	FMOVQ F0, 16(R14)
 	FMOVQ 32(R13), F0
 	FMOVQ 32(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 32(R15)
+	FMOVQ F0, 32(R14)
 	FMOVQ 48(R13), F0
 	FMOVQ 48(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 48(R15)
+	FMOVQ F0, 48(R14)
 	FMOVQ 64(R13), F0
 	FMOVQ 64(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 64(R15)
+	FMOVQ F0, 64(R14)
 	FMOVQ 80(R13), F0
 	FMOVQ 80(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 80(R15)
+	FMOVQ F0, 80(R14)
 	FMOVQ 96(R13), F0
 	FMOVQ 96(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 96(R15)
+	FMOVQ F0, 96(R14)
 	FMOVQ 112(R13), F0
 	FMOVQ 112(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 112(R15)
+	FMOVQ F0, 112(R14)
 	FMOVQ 128(R13), F0
 	FMOVQ 128(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 128(R15)
+	FMOVQ F0, 128(R14)
 	FMOVQ 144(R13), F0
 	FMOVQ 144(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 144(R15)
+	FMOVQ F0, 144(R14)
 	FMOVQ 160(R13), F0
 	FMOVQ 160(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 160(R15)
+	FMOVQ F0, 160(R14)
 	FMOVQ 176(R13), F0
 	FMOVQ 176(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 176(R15)
+	FMOVQ F0, 176(R14)
 	FMOVQ 192(R13), F0
 	FMOVQ 192(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 192(R15)
+	FMOVQ F0, 192(R14)
 	FMOVQ 208(R13), F0
 	FMOVQ 208(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 208(R15)
+	FMOVQ F0, 208(R14)
 	FMOVQ 224(R13), F0
 	FMOVQ 224(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 224(R15)
+	FMOVQ F0, 224(R14)
 	FMOVQ 240(R13), F0
 	FMOVQ 240(R14), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 240(R15)
+	FMOVQ F0, 240(R14)
 	MOVD 24(R0), R4
 	ADD $1, R4, R4
 	MOVD R4, 24(R0)
@@ -17974,27 +18173,29 @@ loop1:
 end2:
 	RET
 
-// func normGrad64DxDropout3Vector1NEON(frame *byte, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
-TEXT ·normGrad64DxDropout3Vector1NEON(SB), NOSPLIT, $0-132
+// func normGrad64DxDropout3Vector1NEON(frame *byte, x *float32, mean_rows *float32, rstd_rows *float32, dy *float32, gamma *float32, m1_rows *float32, m2_rows *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_strip_from int, r_strip_to int, B_ int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32)
+TEXT ·normGrad64DxDropout3Vector1NEON(SB), NOSPLIT, $0-172
 	MOVD frame+0(FP), R0
 	MOVD $vectorConstants<>+0(SB), R12
-	MOVD r_from+80(FP), R4
+	MOVD r_strip_from+112(FP), R4
 	MOVD R4, (R0)
-	MOVD r_to+88(FP), R4
+	MOVD r_strip_to+120(FP), R4
 	MOVD R4, 8(R0)
-	MOVD T_+96(FP), R4
+	MOVD B_+128(FP), R4
 	MOVD R4, 16(R0)
-	MOVWU seed0+104(FP), R4
+	MOVD T_+136(FP), R4
 	MOVD R4, 24(R0)
-	MOVWU seed1+108(FP), R4
+	MOVWU seed0+144(FP), R4
 	MOVD R4, 32(R0)
-	MOVWU step+112(FP), R4
+	MOVWU seed1+148(FP), R4
 	MOVD R4, 40(R0)
-	MOVD layer+120(FP), R4
+	MOVWU step+152(FP), R4
 	MOVD R4, 48(R0)
-	MOVWU example+128(FP), R4
+	MOVD layer+160(FP), R4
 	MOVD R4, 56(R0)
-	MOVD 24(R0), R4
+	MOVWU example+168(FP), R4
+	MOVD R4, 64(R0)
+	MOVD 32(R0), R4
 	MOVD $2654435769, R5
 	VDUP R4, V31.S4
 	FMOVQ F31, 2048(R0)
@@ -18026,7 +18227,7 @@ TEXT ·normGrad64DxDropout3Vector1NEON(SB), NOSPLIT, $0-132
 	VDUP R4, V31.S4
 	FMOVQ F31, 2336(R0)
 	ADDW R5, R4, R4
-	MOVD 32(R0), R4
+	MOVD 40(R0), R4
 	MOVD $3144134277, R5
 	VDUP R4, V31.S4
 	FMOVQ F31, 2064(R0)
@@ -18058,396 +18259,53 @@ TEXT ·normGrad64DxDropout3Vector1NEON(SB), NOSPLIT, $0-132
 	VDUP R4, V31.S4
 	FMOVQ F31, 2352(R0)
 	ADDW R5, R4, R4
-	MOVD (R0), R6
+	MOVD 16(R0), R6
+	MOVD 24(R0), R7
+	MUL R7, R6, R6
 	MOVD R6, 72(R0)
+	MOVD (R0), R6
+	MOVD R6, 88(R0)
 	MOVD 8(R0), R6
-	MOVD R6, 64(R0)
-	MOVD 72(R0), R4
-	MOVD 64(R0), R5
+	MOVD R6, 80(R0)
+	MOVD 88(R0), R4
+	MOVD 80(R0), R5
 	CMP R5, R4
 	BGE end2
 loop1:
-	MOVD 72(R0), R6
-	MOVD 16(R0), R7
-	SDIV R7, R6, R5
-	MSUB R7, R6, R5, R6
-	MOVD R6, 80(R0)
-	MOVD 72(R0), R6
-	MOVD 16(R0), R7
-	SDIV R7, R6, R6
-	MOVD R6, 88(R0)
-	MOVD $64, R6
+	MOVD 88(R0), R6
+	LSL $4, R6, R6
 	MOVD R6, 96(R0)
-	MOVD 80(R0), R6
-	LSL $6, R6, R6
-	AND $3, R6, R4
-	MOVD R4, 112(R0)
-	LSR $2, R6, R6
+	MOVD 96(R0), R6
+	MOVD $-1, R7
+	MUL R7, R6, R6
+	MOVD 72(R0), R7
+	ADD R7, R6, R6
+	MOVD $16, R7
+	CMP R7, R6
+	CSEL LT, R6, R7, R6
 	MOVD R6, 104(R0)
-	MOVD 56(R0), R6
-	MOVD 88(R0), R7
-	MOVWU R7, R7
-	ADDW R7, R6, R6
-	VDUP R6, V31.S4
-	FMOVQ F31, 2368(R0)
-	MOVD 40(R0), R4
-	VDUP R4, V31.S4
-	FMOVQ F31, 2432(R0)
-	MOVD 48(R0), R4
-	MOVD $786432, R5
-	ADDW R5, R4, R4
-	VDUP R4, V31.S4
-	FMOVQ F31, 2496(R0)
-	MOVD 104(R0), R4
-	VDUP R4, V24.S4
-	FMOVQ (R12), F31
-	VADD V31.S4, V24.S4, V24.S4
-	MOVD 112(R0), R3
-	MOVD 96(R0), R2
-	ADD R3, R2, R2
-	MOVD bits+64(FP), R13
-	SUB R3<<2, R13, R13
-	MOVD $0, R1
-words3:
-	FMOVQ 464(R12), F31
-	FMOVQ 480(R12), F8
-	FMOVQ 496(R12), F9
-	VMOV V24.B16, V0.B16
-	VADD V31.S4, V24.S4, V24.S4
-	FMOVQ 2368(R0), F1
-	FMOVQ 2432(R0), F2
-	FMOVQ 2496(R0), F3
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2048(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2064(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2080(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2096(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2112(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2128(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2144(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2160(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2176(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2192(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2208(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2224(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2240(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2256(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2272(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2288(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2304(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2320(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
-	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
-	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
-	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
-	FMOVQ 2336(R0), F31
-	VUZP2 V7.S4, V6.S4, V0.S4
-	VEOR V1.B16, V0.B16, V0.B16
-	VEOR V31.B16, V0.B16, V0.B16
-	VUZP1 V7.S4, V6.S4, V1.S4
-	FMOVQ 2352(R0), F31
-	VUZP2 V5.S4, V4.S4, V2.S4
-	VEOR V3.B16, V2.B16, V2.B16
-	VEOR V31.B16, V2.B16, V2.B16
-	VUZP1 V5.S4, V4.S4, V3.S4
-	VZIP1 V1.S4, V0.S4, V4.S4
-	VZIP1 V3.S4, V2.S4, V5.S4
-	VZIP2 V1.S4, V0.S4, V6.S4
-	VZIP2 V3.S4, V2.S4, V7.S4
-	VZIP1 V5.D2, V4.D2, V16.D2
-	VZIP2 V5.D2, V4.D2, V17.D2
-	VZIP1 V7.D2, V6.D2, V18.D2
-	VZIP2 V7.D2, V6.D2, V19.D2
-	CMP R3, R1
-	BLT some4
-	ADD $4, R1, R4
-	CMP R2, R4
-	BGT some4
-	FMOVQ F16, (R13)
-	B end5
-some4:
-	ADD $0, R1, R4
-	CMP R3, R4
-	BLT next6
-	CMP R2, R4
-	BGE next6
-	ADD $0, R13, R4
-	VST1 V16.S[0], (R4)
-next6:
-	ADD $1, R1, R4
-	CMP R3, R4
-	BLT next7
-	CMP R2, R4
-	BGE next7
-	ADD $4, R13, R4
-	VST1 V16.S[1], (R4)
-next7:
-	ADD $2, R1, R4
-	CMP R3, R4
-	BLT next8
-	CMP R2, R4
-	BGE next8
-	ADD $8, R13, R4
-	VST1 V16.S[2], (R4)
-next8:
-	ADD $3, R1, R4
-	CMP R3, R4
-	BLT next9
-	CMP R2, R4
-	BGE next9
-	ADD $12, R13, R4
-	VST1 V16.S[3], (R4)
-next9:
-end5:
-	ADD $16, R13, R13
-	ADD $4, R1, R1
-	CMP R3, R1
-	BLT some10
-	ADD $4, R1, R4
-	CMP R2, R4
-	BGT some10
-	FMOVQ F17, (R13)
-	B end11
-some10:
-	ADD $0, R1, R4
-	CMP R3, R4
-	BLT next12
-	CMP R2, R4
-	BGE next12
-	ADD $0, R13, R4
-	VST1 V17.S[0], (R4)
-next12:
-	ADD $1, R1, R4
-	CMP R3, R4
-	BLT next13
-	CMP R2, R4
-	BGE next13
-	ADD $4, R13, R4
-	VST1 V17.S[1], (R4)
-next13:
-	ADD $2, R1, R4
-	CMP R3, R4
-	BLT next14
-	CMP R2, R4
-	BGE next14
-	ADD $8, R13, R4
-	VST1 V17.S[2], (R4)
-next14:
-	ADD $3, R1, R4
-	CMP R3, R4
-	BLT next15
-	CMP R2, R4
-	BGE next15
-	ADD $12, R13, R4
-	VST1 V17.S[3], (R4)
-next15:
-end11:
-	ADD $16, R13, R13
-	ADD $4, R1, R1
-	CMP R3, R1
-	BLT some16
-	ADD $4, R1, R4
-	CMP R2, R4
-	BGT some16
-	FMOVQ F18, (R13)
-	B end17
-some16:
-	ADD $0, R1, R4
-	CMP R3, R4
-	BLT next18
-	CMP R2, R4
-	BGE next18
-	ADD $0, R13, R4
-	VST1 V18.S[0], (R4)
-next18:
-	ADD $1, R1, R4
-	CMP R3, R4
-	BLT next19
-	CMP R2, R4
-	BGE next19
-	ADD $4, R13, R4
-	VST1 V18.S[1], (R4)
-next19:
-	ADD $2, R1, R4
-	CMP R3, R4
-	BLT next20
-	CMP R2, R4
-	BGE next20
-	ADD $8, R13, R4
-	VST1 V18.S[2], (R4)
-next20:
-	ADD $3, R1, R4
-	CMP R3, R4
-	BLT next21
-	CMP R2, R4
-	BGE next21
-	ADD $12, R13, R4
-	VST1 V18.S[3], (R4)
-next21:
-end17:
-	ADD $16, R13, R13
-	ADD $4, R1, R1
-	CMP R3, R1
-	BLT some22
-	ADD $4, R1, R4
-	CMP R2, R4
-	BGT some22
-	FMOVQ F19, (R13)
-	B end23
-some22:
-	ADD $0, R1, R4
-	CMP R3, R4
-	BLT next24
-	CMP R2, R4
-	BGE next24
-	ADD $0, R13, R4
-	VST1 V19.S[0], (R4)
-next24:
-	ADD $1, R1, R4
-	CMP R3, R4
-	BLT next25
-	CMP R2, R4
-	BGE next25
-	ADD $4, R13, R4
-	VST1 V19.S[1], (R4)
-next25:
-	ADD $2, R1, R4
-	CMP R3, R4
-	BLT next26
-	CMP R2, R4
-	BGE next26
-	ADD $8, R13, R4
-	VST1 V19.S[2], (R4)
-next26:
-	ADD $3, R1, R4
-	CMP R3, R4
-	BLT next27
-	CMP R2, R4
-	BGE next27
-	ADD $12, R13, R4
-	VST1 V19.S[3], (R4)
-next27:
-end23:
-	ADD $16, R13, R13
-	ADD $4, R1, R1
-	CMP R2, R1
-	BLT words3
-	MOVD 72(R0), R6
+	MOVD $0, R6
+	MOVD R6, 120(R0)
+	MOVD 104(R0), R6
+	MOVD R6, 112(R0)
+	MOVD 120(R0), R4
+	MOVD 112(R0), R5
+	CMP R5, R4
+	BGE end4
+loop3:
+	MOVD 96(R0), R6
+	MOVD 120(R0), R7
+	ADD R7, R6, R6
+	MOVD R6, 128(R0)
+	MOVD 128(R0), R6
 	LSL $6, R6, R6
 	MOVD x+8(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 72(R0), R6
+	MOVD 128(R0), R6
 	LSL $6, R6, R6
-	MOVD dy+16(FP), R14
+	MOVD dy+32(FP), R14
 	ADD R6<<2, R14, R14
-	MOVD gamma+24(FP), R15
+	MOVD gamma+40(FP), R15
 	WORD $0x4f000418 // movi v24.4s, #0
 	WORD $0x4f000419 // movi v25.4s, #0
 	WORD $0x4f00041a // movi v26.4s, #0
@@ -18457,7 +18315,7 @@ end23:
 	WORD $0x4f000413 // movi v19.4s, #0
 	WORD $0x4f000414 // movi v20.4s, #0
 	MOVD $0, R1
-loop28:
+loop5:
 	FMOVQ (R13), F0
 	VMOV V0.B16, V28.B16
 	FMOVQ (R14), F0
@@ -18519,7 +18377,7 @@ loop28:
 	ADD $64, R14, R14
 	ADD $64, R15, R15
 	CMP $64, R1
-	BLT loop28
+	BLT loop5
 	WORD $0x4e3ad718 // fadd v24.4s, v24.4s, v26.4s
 	WORD $0x4e3bd739 // fadd v25.4s, v25.4s, v27.4s
 	WORD $0x4e39d718 // fadd v24.4s, v24.4s, v25.4s
@@ -18543,12 +18401,17 @@ loop28:
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2496(R0)
+	FMOVQ 2496(R0), F0
+	MOVD 120(R0), R6
+	MOVD mean_rows+16(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
 	FMOVQ 2432(R0), F0
 	FMOVQ 592(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2560(R0)
-	MOVD 72(R0), R6
+	MOVD 128(R0), R6
 	LSL $6, R6, R6
 	MOVD x+8(FP), R13
 	ADD R6<<2, R13, R13
@@ -18699,12 +18562,22 @@ loop28:
 	WORD $0x6e20fc20 // fdiv v0.4s, v1.4s, v0.4s
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2688(R0)
-	MOVD 72(R0), R6
+	FMOVQ 2688(R0), F0
+	MOVD 120(R0), R6
+	MOVD rstd_rows+24(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	FMOVQ 2560(R0), F0
+	MOVD 120(R0), R6
+	MOVD m1_rows+48(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	MOVD 128(R0), R6
 	LSL $6, R6, R6
-	MOVD dy+16(FP), R13
+	MOVD dy+32(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD gamma+24(FP), R14
-	MOVD 72(R0), R6
+	MOVD gamma+40(FP), R14
+	MOVD 128(R0), R6
 	LSL $6, R6, R6
 	MOVD x+8(FP), R15
 	ADD R6<<2, R15, R15
@@ -18713,7 +18586,7 @@ loop28:
 	WORD $0x4f00041a // movi v26.4s, #0
 	WORD $0x4f00041b // movi v27.4s, #0
 	MOVD $0, R1
-loop29:
+loop6:
 	FMOVQ (R13), F0
 	FMOVQ (R14), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
@@ -18775,7 +18648,7 @@ loop29:
 	ADD $64, R14, R14
 	ADD $64, R15, R15
 	CMP $64, R1
-	BLT loop29
+	BLT loop6
 	WORD $0x4e3ad718 // fadd v24.4s, v24.4s, v26.4s
 	WORD $0x4e3bd739 // fadd v25.4s, v25.4s, v27.4s
 	WORD $0x4e39d718 // fadd v24.4s, v24.4s, v25.4s
@@ -18790,74 +18663,625 @@ loop29:
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	VDUP V0.S[0], V31.S4
 	FMOVQ F31, 2816(R0)
-	MOVD 72(R0), R6
+	FMOVQ 2816(R0), F0
+	MOVD 120(R0), R6
+	MOVD m2_rows+56(FP), R4
+	ADD R6<<2, R4, R4
+	FMOVS F0, (R4)
+	MOVD 120(R0), R4
+	ADD $1, R4, R4
+	MOVD R4, 120(R0)
+	MOVD 112(R0), R5
+	CMP R5, R4
+	BLT loop3
+end4:
+	MOVD $0, R6
+	MOVD R6, 120(R0)
+	MOVD 104(R0), R6
+	MOVD R6, 112(R0)
+	MOVD 120(R0), R4
+	MOVD 112(R0), R5
+	CMP R5, R4
+	BGE end8
+loop7:
+	MOVD 96(R0), R6
+	MOVD 120(R0), R7
+	ADD R7, R6, R6
+	MOVD R6, 128(R0)
+	MOVD 120(R0), R6
+	MOVD mean_rows+16(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	VDUP V0.S[0], V31.S4
+	FMOVQ F31, 2368(R0)
+	MOVD 120(R0), R6
+	MOVD rstd_rows+24(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	VDUP V0.S[0], V31.S4
+	FMOVQ F31, 2432(R0)
+	MOVD 120(R0), R6
+	MOVD m1_rows+48(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	VDUP V0.S[0], V31.S4
+	FMOVQ F31, 2496(R0)
+	MOVD 120(R0), R6
+	MOVD m2_rows+56(FP), R4
+	ADD R6<<2, R4, R4
+	VLD1R (R4), [V0.S4]
+	VDUP V0.S[0], V31.S4
+	FMOVQ F31, 2560(R0)
+	MOVD 128(R0), R6
+	MOVD 24(R0), R7
+	SDIV R7, R6, R5
+	MSUB R7, R6, R5, R6
+	MOVD R6, 136(R0)
+	MOVD 128(R0), R6
+	MOVD 24(R0), R7
+	SDIV R7, R6, R6
+	MOVD R6, 144(R0)
+	MOVD 136(R0), R6
 	LSL $6, R6, R6
-	MOVD dy+16(FP), R13
+	AND $3, R6, R4
+	MOVD R4, 160(R0)
+	LSR $2, R6, R6
+	MOVD R6, 152(R0)
+	MOVD 64(R0), R6
+	MOVD 144(R0), R7
+	MOVWU R7, R7
+	ADDW R7, R6, R6
+	VDUP R6, V31.S4
+	FMOVQ F31, 2624(R0)
+	MOVD 48(R0), R4
+	VDUP R4, V31.S4
+	FMOVQ F31, 2688(R0)
+	MOVD 56(R0), R4
+	MOVD $786432, R5
+	ADDW R5, R4, R4
+	VDUP R4, V31.S4
+	FMOVQ F31, 2752(R0)
+	MOVD 128(R0), R6
+	LSL $6, R6, R6
+	MOVD dy+32(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD gamma+24(FP), R14
-	MOVD 72(R0), R6
+	MOVD gamma+40(FP), R14
+	MOVD 128(R0), R6
 	LSL $6, R6, R6
 	MOVD x+8(FP), R15
 	ADD R6<<2, R15, R15
-	MOVD t+32(FP), R16
-	MOVD 72(R0), R6
+	MOVD t+64(FP), R16
+	MOVD 128(R0), R6
 	LSL $6, R6, R6
-	MOVD y+40(FP), R17
+	MOVD y+72(FP), R17
 	ADD R6<<2, R17, R17
-	MOVD bits+64(FP), R19
-	MOVD 72(R0), R6
+	MOVD 128(R0), R6
 	LSL $6, R6, R6
-	MOVD y4+72(FP), R20
-	ADD R6<<2, R20, R20
+	MOVD y4+104(FP), R19
+	ADD R6<<2, R19, R19
+	MOVD 152(R0), R4
+	VDUP R4, V22.S4
+	FMOVQ (R12), F31
+	VADD V31.S4, V22.S4, V22.S4
 	MOVD $0, R1
-loop30:
+loop9:
+	FMOVQ 464(R12), F31
+	FMOVQ 480(R12), F8
+	FMOVQ 496(R12), F9
+	VMOV V22.B16, V0.B16
+	VADD V31.S4, V22.S4, V22.S4
+	FMOVQ 2624(R0), F1
+	FMOVQ 2688(R0), F2
+	FMOVQ 2752(R0), F3
+	FMOVQ 480(R12), F18
+	FMOVQ 496(R12), F19
+	VMOV V22.B16, V10.B16
+	VADD V31.S4, V22.S4, V22.S4
+	FMOVQ 2624(R0), F11
+	FMOVQ 2688(R0), F12
+	FMOVQ 2752(R0), F13
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2048(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2064(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2eb2c14e // umull v14.2d, v10.2s, v18.2s
+	WORD $0x6eb2c14f // umull2 v15.2d, v10.4s, v18.4s
+	WORD $0x2eb3c190 // umull v16.2d, v12.2s, v19.2s
+	WORD $0x6eb3c191 // umull2 v17.2d, v12.4s, v19.4s
+	FMOVQ 2048(R0), F31
+	VUZP2 V17.S4, V16.S4, V10.S4
+	VEOR V11.B16, V10.B16, V10.B16
+	VEOR V31.B16, V10.B16, V10.B16
+	VUZP1 V17.S4, V16.S4, V11.S4
+	FMOVQ 2064(R0), F31
+	VUZP2 V15.S4, V14.S4, V12.S4
+	VEOR V13.B16, V12.B16, V12.B16
+	VEOR V31.B16, V12.B16, V12.B16
+	VUZP1 V15.S4, V14.S4, V13.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2080(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2096(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2eb2c14e // umull v14.2d, v10.2s, v18.2s
+	WORD $0x6eb2c14f // umull2 v15.2d, v10.4s, v18.4s
+	WORD $0x2eb3c190 // umull v16.2d, v12.2s, v19.2s
+	WORD $0x6eb3c191 // umull2 v17.2d, v12.4s, v19.4s
+	FMOVQ 2080(R0), F31
+	VUZP2 V17.S4, V16.S4, V10.S4
+	VEOR V11.B16, V10.B16, V10.B16
+	VEOR V31.B16, V10.B16, V10.B16
+	VUZP1 V17.S4, V16.S4, V11.S4
+	FMOVQ 2096(R0), F31
+	VUZP2 V15.S4, V14.S4, V12.S4
+	VEOR V13.B16, V12.B16, V12.B16
+	VEOR V31.B16, V12.B16, V12.B16
+	VUZP1 V15.S4, V14.S4, V13.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2112(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2128(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2eb2c14e // umull v14.2d, v10.2s, v18.2s
+	WORD $0x6eb2c14f // umull2 v15.2d, v10.4s, v18.4s
+	WORD $0x2eb3c190 // umull v16.2d, v12.2s, v19.2s
+	WORD $0x6eb3c191 // umull2 v17.2d, v12.4s, v19.4s
+	FMOVQ 2112(R0), F31
+	VUZP2 V17.S4, V16.S4, V10.S4
+	VEOR V11.B16, V10.B16, V10.B16
+	VEOR V31.B16, V10.B16, V10.B16
+	VUZP1 V17.S4, V16.S4, V11.S4
+	FMOVQ 2128(R0), F31
+	VUZP2 V15.S4, V14.S4, V12.S4
+	VEOR V13.B16, V12.B16, V12.B16
+	VEOR V31.B16, V12.B16, V12.B16
+	VUZP1 V15.S4, V14.S4, V13.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2144(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2160(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2eb2c14e // umull v14.2d, v10.2s, v18.2s
+	WORD $0x6eb2c14f // umull2 v15.2d, v10.4s, v18.4s
+	WORD $0x2eb3c190 // umull v16.2d, v12.2s, v19.2s
+	WORD $0x6eb3c191 // umull2 v17.2d, v12.4s, v19.4s
+	FMOVQ 2144(R0), F31
+	VUZP2 V17.S4, V16.S4, V10.S4
+	VEOR V11.B16, V10.B16, V10.B16
+	VEOR V31.B16, V10.B16, V10.B16
+	VUZP1 V17.S4, V16.S4, V11.S4
+	FMOVQ 2160(R0), F31
+	VUZP2 V15.S4, V14.S4, V12.S4
+	VEOR V13.B16, V12.B16, V12.B16
+	VEOR V31.B16, V12.B16, V12.B16
+	VUZP1 V15.S4, V14.S4, V13.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2176(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2192(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2eb2c14e // umull v14.2d, v10.2s, v18.2s
+	WORD $0x6eb2c14f // umull2 v15.2d, v10.4s, v18.4s
+	WORD $0x2eb3c190 // umull v16.2d, v12.2s, v19.2s
+	WORD $0x6eb3c191 // umull2 v17.2d, v12.4s, v19.4s
+	FMOVQ 2176(R0), F31
+	VUZP2 V17.S4, V16.S4, V10.S4
+	VEOR V11.B16, V10.B16, V10.B16
+	VEOR V31.B16, V10.B16, V10.B16
+	VUZP1 V17.S4, V16.S4, V11.S4
+	FMOVQ 2192(R0), F31
+	VUZP2 V15.S4, V14.S4, V12.S4
+	VEOR V13.B16, V12.B16, V12.B16
+	VEOR V31.B16, V12.B16, V12.B16
+	VUZP1 V15.S4, V14.S4, V13.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2208(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2224(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2eb2c14e // umull v14.2d, v10.2s, v18.2s
+	WORD $0x6eb2c14f // umull2 v15.2d, v10.4s, v18.4s
+	WORD $0x2eb3c190 // umull v16.2d, v12.2s, v19.2s
+	WORD $0x6eb3c191 // umull2 v17.2d, v12.4s, v19.4s
+	FMOVQ 2208(R0), F31
+	VUZP2 V17.S4, V16.S4, V10.S4
+	VEOR V11.B16, V10.B16, V10.B16
+	VEOR V31.B16, V10.B16, V10.B16
+	VUZP1 V17.S4, V16.S4, V11.S4
+	FMOVQ 2224(R0), F31
+	VUZP2 V15.S4, V14.S4, V12.S4
+	VEOR V13.B16, V12.B16, V12.B16
+	VEOR V31.B16, V12.B16, V12.B16
+	VUZP1 V15.S4, V14.S4, V13.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2240(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2256(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2eb2c14e // umull v14.2d, v10.2s, v18.2s
+	WORD $0x6eb2c14f // umull2 v15.2d, v10.4s, v18.4s
+	WORD $0x2eb3c190 // umull v16.2d, v12.2s, v19.2s
+	WORD $0x6eb3c191 // umull2 v17.2d, v12.4s, v19.4s
+	FMOVQ 2240(R0), F31
+	VUZP2 V17.S4, V16.S4, V10.S4
+	VEOR V11.B16, V10.B16, V10.B16
+	VEOR V31.B16, V10.B16, V10.B16
+	VUZP1 V17.S4, V16.S4, V11.S4
+	FMOVQ 2256(R0), F31
+	VUZP2 V15.S4, V14.S4, V12.S4
+	VEOR V13.B16, V12.B16, V12.B16
+	VEOR V31.B16, V12.B16, V12.B16
+	VUZP1 V15.S4, V14.S4, V13.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2272(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2288(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2eb2c14e // umull v14.2d, v10.2s, v18.2s
+	WORD $0x6eb2c14f // umull2 v15.2d, v10.4s, v18.4s
+	WORD $0x2eb3c190 // umull v16.2d, v12.2s, v19.2s
+	WORD $0x6eb3c191 // umull2 v17.2d, v12.4s, v19.4s
+	FMOVQ 2272(R0), F31
+	VUZP2 V17.S4, V16.S4, V10.S4
+	VEOR V11.B16, V10.B16, V10.B16
+	VEOR V31.B16, V10.B16, V10.B16
+	VUZP1 V17.S4, V16.S4, V11.S4
+	FMOVQ 2288(R0), F31
+	VUZP2 V15.S4, V14.S4, V12.S4
+	VEOR V13.B16, V12.B16, V12.B16
+	VEOR V31.B16, V12.B16, V12.B16
+	VUZP1 V15.S4, V14.S4, V13.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2304(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2320(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2eb2c14e // umull v14.2d, v10.2s, v18.2s
+	WORD $0x6eb2c14f // umull2 v15.2d, v10.4s, v18.4s
+	WORD $0x2eb3c190 // umull v16.2d, v12.2s, v19.2s
+	WORD $0x6eb3c191 // umull2 v17.2d, v12.4s, v19.4s
+	FMOVQ 2304(R0), F31
+	VUZP2 V17.S4, V16.S4, V10.S4
+	VEOR V11.B16, V10.B16, V10.B16
+	VEOR V31.B16, V10.B16, V10.B16
+	VUZP1 V17.S4, V16.S4, V11.S4
+	FMOVQ 2320(R0), F31
+	VUZP2 V15.S4, V14.S4, V12.S4
+	VEOR V13.B16, V12.B16, V12.B16
+	VEOR V31.B16, V12.B16, V12.B16
+	VUZP1 V15.S4, V14.S4, V13.S4
+	WORD $0x2ea8c004 // umull v4.2d, v0.2s, v8.2s
+	WORD $0x6ea8c005 // umull2 v5.2d, v0.4s, v8.4s
+	WORD $0x2ea9c046 // umull v6.2d, v2.2s, v9.2s
+	WORD $0x6ea9c047 // umull2 v7.2d, v2.4s, v9.4s
+	FMOVQ 2336(R0), F31
+	VUZP2 V7.S4, V6.S4, V0.S4
+	VEOR V1.B16, V0.B16, V0.B16
+	VEOR V31.B16, V0.B16, V0.B16
+	VUZP1 V7.S4, V6.S4, V1.S4
+	FMOVQ 2352(R0), F31
+	VUZP2 V5.S4, V4.S4, V2.S4
+	VEOR V3.B16, V2.B16, V2.B16
+	VEOR V31.B16, V2.B16, V2.B16
+	VUZP1 V5.S4, V4.S4, V3.S4
+	WORD $0x2eb2c14e // umull v14.2d, v10.2s, v18.2s
+	WORD $0x6eb2c14f // umull2 v15.2d, v10.4s, v18.4s
+	WORD $0x2eb3c190 // umull v16.2d, v12.2s, v19.2s
+	WORD $0x6eb3c191 // umull2 v17.2d, v12.4s, v19.4s
+	FMOVQ 2336(R0), F31
+	VUZP2 V17.S4, V16.S4, V10.S4
+	VEOR V11.B16, V10.B16, V10.B16
+	VEOR V31.B16, V10.B16, V10.B16
+	VUZP1 V17.S4, V16.S4, V11.S4
+	FMOVQ 2352(R0), F31
+	VUZP2 V15.S4, V14.S4, V12.S4
+	VEOR V13.B16, V12.B16, V12.B16
+	VEOR V31.B16, V12.B16, V12.B16
+	VUZP1 V15.S4, V14.S4, V13.S4
+	VZIP1 V1.S4, V0.S4, V4.S4
+	VZIP1 V3.S4, V2.S4, V5.S4
+	VZIP2 V1.S4, V0.S4, V6.S4
+	VZIP2 V3.S4, V2.S4, V7.S4
+	VZIP1 V5.D2, V4.D2, V23.D2
+	VZIP2 V5.D2, V4.D2, V24.D2
+	VZIP1 V7.D2, V6.D2, V25.D2
+	VZIP2 V7.D2, V6.D2, V26.D2
+	VZIP1 V11.S4, V10.S4, V14.S4
+	VZIP1 V13.S4, V12.S4, V15.S4
+	VZIP2 V11.S4, V10.S4, V16.S4
+	VZIP2 V13.S4, V12.S4, V17.S4
+	VZIP1 V15.D2, V14.D2, V27.D2
+	VZIP2 V15.D2, V14.D2, V28.D2
+	VZIP1 V17.D2, V16.D2, V29.D2
+	VZIP2 V17.D2, V16.D2, V30.D2
 	FMOVQ (R13), F0
 	FMOVQ (R14), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	FMOVQ 2560(R0), F1
+	FMOVQ 2496(R0), F1
 	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
 	FMOVQ (R15), F1
-	FMOVQ 2496(R0), F2
+	FMOVQ 2368(R0), F2
 	WORD $0x4ea2d421 // fsub v1.4s, v1.4s, v2.4s
-	FMOVQ 2688(R0), F2
+	FMOVQ 2432(R0), F2
 	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
-	FMOVQ 2816(R0), F3
+	FMOVQ 2560(R0), F3
 	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
 	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
 	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
 	FMOVQ F0, (R16)
 	FMOVQ F0, (R17)
 	FMOVQ 512(R12), F1
-	FMOVQ (R19), F2
-	WORD $0x6ea23421 // cmhi v1.4s, v1.4s, v2.4s
+	WORD $0x6eb73421 // cmhi v1.4s, v1.4s, v23.4s
 	FMOVQ 544(R12), F2
 	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
 	WORD $0x4e611c00 // bic v0.16b, v0.16b, v1.16b
-	FMOVQ F0, (R20)
-	ADD $4, R1, R1
-	ADD $16, R13, R13
-	ADD $16, R14, R14
-	ADD $16, R15, R15
-	ADD $16, R16, R16
-	ADD $16, R17, R17
-	ADD $16, R19, R19
-	ADD $16, R20, R20
+	FMOVQ F0, (R19)
+	FMOVQ 16(R13), F0
+	FMOVQ 16(R14), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	FMOVQ 2496(R0), F1
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	FMOVQ 16(R15), F1
+	FMOVQ 2368(R0), F2
+	WORD $0x4ea2d421 // fsub v1.4s, v1.4s, v2.4s
+	FMOVQ 2432(R0), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 2560(R0), F3
+	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	FMOVQ F0, 16(R16)
+	FMOVQ F0, 16(R17)
+	FMOVQ 512(R12), F1
+	WORD $0x6eb83421 // cmhi v1.4s, v1.4s, v24.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	WORD $0x4e611c00 // bic v0.16b, v0.16b, v1.16b
+	FMOVQ F0, 16(R19)
+	FMOVQ 32(R13), F0
+	FMOVQ 32(R14), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	FMOVQ 2496(R0), F1
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	FMOVQ 32(R15), F1
+	FMOVQ 2368(R0), F2
+	WORD $0x4ea2d421 // fsub v1.4s, v1.4s, v2.4s
+	FMOVQ 2432(R0), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 2560(R0), F3
+	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	FMOVQ F0, 32(R16)
+	FMOVQ F0, 32(R17)
+	FMOVQ 512(R12), F1
+	WORD $0x6eb93421 // cmhi v1.4s, v1.4s, v25.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	WORD $0x4e611c00 // bic v0.16b, v0.16b, v1.16b
+	FMOVQ F0, 32(R19)
+	FMOVQ 48(R13), F0
+	FMOVQ 48(R14), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	FMOVQ 2496(R0), F1
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	FMOVQ 48(R15), F1
+	FMOVQ 2368(R0), F2
+	WORD $0x4ea2d421 // fsub v1.4s, v1.4s, v2.4s
+	FMOVQ 2432(R0), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 2560(R0), F3
+	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	FMOVQ F0, 48(R16)
+	FMOVQ F0, 48(R17)
+	FMOVQ 512(R12), F1
+	WORD $0x6eba3421 // cmhi v1.4s, v1.4s, v26.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	WORD $0x4e611c00 // bic v0.16b, v0.16b, v1.16b
+	FMOVQ F0, 48(R19)
+	FMOVQ 64(R13), F0
+	FMOVQ 64(R14), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	FMOVQ 2496(R0), F1
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	FMOVQ 64(R15), F1
+	FMOVQ 2368(R0), F2
+	WORD $0x4ea2d421 // fsub v1.4s, v1.4s, v2.4s
+	FMOVQ 2432(R0), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 2560(R0), F3
+	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	FMOVQ F0, 64(R16)
+	FMOVQ F0, 64(R17)
+	FMOVQ 512(R12), F1
+	WORD $0x6ebb3421 // cmhi v1.4s, v1.4s, v27.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	WORD $0x4e611c00 // bic v0.16b, v0.16b, v1.16b
+	FMOVQ F0, 64(R19)
+	FMOVQ 80(R13), F0
+	FMOVQ 80(R14), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	FMOVQ 2496(R0), F1
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	FMOVQ 80(R15), F1
+	FMOVQ 2368(R0), F2
+	WORD $0x4ea2d421 // fsub v1.4s, v1.4s, v2.4s
+	FMOVQ 2432(R0), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 2560(R0), F3
+	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	FMOVQ F0, 80(R16)
+	FMOVQ F0, 80(R17)
+	FMOVQ 512(R12), F1
+	WORD $0x6ebc3421 // cmhi v1.4s, v1.4s, v28.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	WORD $0x4e611c00 // bic v0.16b, v0.16b, v1.16b
+	FMOVQ F0, 80(R19)
+	FMOVQ 96(R13), F0
+	FMOVQ 96(R14), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	FMOVQ 2496(R0), F1
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	FMOVQ 96(R15), F1
+	FMOVQ 2368(R0), F2
+	WORD $0x4ea2d421 // fsub v1.4s, v1.4s, v2.4s
+	FMOVQ 2432(R0), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 2560(R0), F3
+	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	FMOVQ F0, 96(R16)
+	FMOVQ F0, 96(R17)
+	FMOVQ 512(R12), F1
+	WORD $0x6ebd3421 // cmhi v1.4s, v1.4s, v29.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	WORD $0x4e611c00 // bic v0.16b, v0.16b, v1.16b
+	FMOVQ F0, 96(R19)
+	FMOVQ 112(R13), F0
+	FMOVQ 112(R14), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	FMOVQ 2496(R0), F1
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	FMOVQ 112(R15), F1
+	FMOVQ 2368(R0), F2
+	WORD $0x4ea2d421 // fsub v1.4s, v1.4s, v2.4s
+	FMOVQ 2432(R0), F2
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	FMOVQ 2560(R0), F3
+	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	FMOVQ F0, 112(R16)
+	FMOVQ F0, 112(R17)
+	FMOVQ 512(R12), F1
+	WORD $0x6ebe3421 // cmhi v1.4s, v1.4s, v30.4s
+	FMOVQ 544(R12), F2
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	WORD $0x4e611c00 // bic v0.16b, v0.16b, v1.16b
+	FMOVQ F0, 112(R19)
+	ADD $32, R1, R1
+	ADD $128, R13, R13
+	ADD $128, R14, R14
+	ADD $128, R15, R15
+	ADD $128, R16, R16
+	ADD $128, R17, R17
+	ADD $128, R19, R19
 	CMP $64, R1
-	BLT loop30
-	FMOVQ 2688(R0), F0
-	MOVD 72(R0), R6
-	MOVD y2+48(FP), R4
+	BLT loop9
+	FMOVQ 2432(R0), F0
+	MOVD 128(R0), R6
+	MOVD y2+80(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
-	FMOVQ 2496(R0), F0
-	MOVD 72(R0), R6
-	MOVD y3+56(FP), R4
+	FMOVQ 2368(R0), F0
+	MOVD 128(R0), R6
+	MOVD y3+88(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
-	MOVD 72(R0), R4
+	MOVD 120(R0), R4
 	ADD $1, R4, R4
-	MOVD R4, 72(R0)
-	MOVD 64(R0), R5
+	MOVD R4, 120(R0)
+	MOVD 112(R0), R5
+	CMP R5, R4
+	BLT loop7
+end8:
+	MOVD 88(R0), R4
+	ADD $1, R4, R4
+	MOVD R4, 88(R0)
+	MOVD 80(R0), R5
 	CMP R5, R4
 	BLT loop1
 end2:
@@ -19056,58 +19480,283 @@ loop3:
 	MOVD 192(R0), R6
 	MOVD v+40(FP), R17
 	ADD R6<<2, R17, R17
+	MOVD 200(R0), R6
+	MOVD v+40(FP), R19
+	ADD R6<<2, R19, R19
 	WORD $0x4f00041b // movi v27.4s, #0
+	WORD $0x4f00041c // movi v28.4s, #0
+	WORD $0x4f00041d // movi v29.4s, #0
+	WORD $0x4f00041e // movi v30.4s, #0
+	WORD $0x4f000414 // movi v20.4s, #0
+	WORD $0x4f000415 // movi v21.4s, #0
+	WORD $0x4f000416 // movi v22.4s, #0
 	WORD $0x4f000417 // movi v23.4s, #0
+	WORD $0x4f000410 // movi v16.4s, #0
+	WORD $0x4f000411 // movi v17.4s, #0
+	WORD $0x4f000412 // movi v18.4s, #0
 	WORD $0x4f000413 // movi v19.4s, #0
 	FMOVQ (R13), F0
 	FMOVQ (R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V28.B16
+	VMOV V1.B16, V24.B16
 	FMOVQ (R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V24.B16
+	VMOV V0.B16, V25.B16
 	FMOVQ (R16), F0
 	FMOVQ (R17), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ (R19), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V20.B16
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
+	FMOVQ 64(R13), F0
+	FMOVQ 64(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 64(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 64(R16), F0
+	FMOVQ 64(R17), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 64(R19), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d694 // fadd v20.4s, v20.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d694 // fadd v20.4s, v20.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d694 // fadd v20.4s, v20.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d694 // fadd v20.4s, v20.4s, v1.4s
+	FMOVQ 128(R13), F0
+	FMOVQ 128(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 128(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 128(R16), F0
+	FMOVQ 128(R17), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 128(R19), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d610 // fadd v16.4s, v16.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d610 // fadd v16.4s, v16.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d610 // fadd v16.4s, v16.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d610 // fadd v16.4s, v16.4s, v1.4s
 	FMOVQ 16(R13), F0
 	FMOVQ 16(R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V29.B16
+	VMOV V1.B16, V24.B16
 	FMOVQ 16(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	VMOV V0.B16, V25.B16
 	FMOVQ 16(R16), F0
 	FMOVQ 16(R17), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 16(R19), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V21.B16
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d79c // fadd v28.4s, v28.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d79c // fadd v28.4s, v28.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d79c // fadd v28.4s, v28.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d79c // fadd v28.4s, v28.4s, v1.4s
+	FMOVQ 80(R13), F0
+	FMOVQ 80(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 80(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 80(R16), F0
+	FMOVQ 80(R17), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 80(R19), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d6b5 // fadd v21.4s, v21.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d6b5 // fadd v21.4s, v21.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d6b5 // fadd v21.4s, v21.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d6b5 // fadd v21.4s, v21.4s, v1.4s
+	FMOVQ 144(R13), F0
+	FMOVQ 144(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 144(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 144(R16), F0
+	FMOVQ 144(R17), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 144(R19), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d631 // fadd v17.4s, v17.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d631 // fadd v17.4s, v17.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d631 // fadd v17.4s, v17.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d631 // fadd v17.4s, v17.4s, v1.4s
 	FMOVQ 32(R13), F0
 	FMOVQ 32(R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V30.B16
+	VMOV V1.B16, V24.B16
 	FMOVQ 32(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V26.B16
+	VMOV V0.B16, V25.B16
 	FMOVQ 32(R16), F0
 	FMOVQ 32(R17), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 32(R19), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V22.B16
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d7bd // fadd v29.4s, v29.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d7bd // fadd v29.4s, v29.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d7bd // fadd v29.4s, v29.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d7bd // fadd v29.4s, v29.4s, v1.4s
+	FMOVQ 96(R13), F0
+	FMOVQ 96(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 96(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 96(R16), F0
+	FMOVQ 96(R17), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 96(R19), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d6d6 // fadd v22.4s, v22.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d6d6 // fadd v22.4s, v22.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d6d6 // fadd v22.4s, v22.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d6d6 // fadd v22.4s, v22.4s, v1.4s
+	FMOVQ 160(R13), F0
+	FMOVQ 160(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 160(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 160(R16), F0
+	FMOVQ 160(R17), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 160(R19), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d652 // fadd v18.4s, v18.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d652 // fadd v18.4s, v18.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d652 // fadd v18.4s, v18.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d652 // fadd v18.4s, v18.4s, v1.4s
 	FMOVQ 48(R13), F0
 	FMOVQ 48(R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VZIP1 V29.S4, V28.S4, V2.S4
-	VZIP1 V1.S4, V30.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
-	VZIP2 V29.S4, V28.S4, V2.S4
-	VZIP2 V1.S4, V30.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
+	VMOV V1.B16, V24.B16
 	FMOVQ 48(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 48(R16), F0
+	FMOVQ 48(R17), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 48(R19), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d7de // fadd v30.4s, v30.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d7de // fadd v30.4s, v30.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d7de // fadd v30.4s, v30.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d7de // fadd v30.4s, v30.4s, v1.4s
+	FMOVQ 112(R13), F0
+	FMOVQ 112(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 112(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 112(R16), F0
+	FMOVQ 112(R17), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 112(R19), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	VZIP1 V25.S4, V24.S4, V1.S4
 	VZIP1 V0.S4, V26.S4, V2.S4
@@ -19121,39 +19770,64 @@ loop3:
 	WORD $0x4e23d6f7 // fadd v23.4s, v23.4s, v3.4s
 	VZIP2 V2.D2, V1.D2, V1.D2
 	WORD $0x4e21d6f7 // fadd v23.4s, v23.4s, v1.4s
-	FMOVQ 48(R16), F0
-	FMOVQ 48(R17), F1
+	FMOVQ 176(R13), F0
+	FMOVQ 176(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 176(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V21.S4, V20.S4, V1.S4
-	VZIP1 V0.S4, V22.S4, V2.S4
+	VMOV V0.B16, V25.B16
+	FMOVQ 176(R16), F0
+	FMOVQ 176(R17), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 176(R19), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
 	VZIP1 V2.D2, V1.D2, V3.D2
 	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
 	VZIP2 V2.D2, V1.D2, V1.D2
 	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VZIP2 V21.S4, V20.S4, V1.S4
-	VZIP2 V0.S4, V22.S4, V2.S4
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
 	VZIP1 V2.D2, V1.D2, V3.D2
 	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
 	VZIP2 V2.D2, V1.D2, V1.D2
 	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VEXT $8, V27.B16, V27.B16, V31.B16
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
+	WORD $0x4e3dd77b // fadd v27.4s, v27.4s, v29.4s
+	WORD $0x4e3ed79c // fadd v28.4s, v28.4s, v30.4s
+	WORD $0x4e3cd77b // fadd v27.4s, v27.4s, v28.4s
+	VDUP V27.S[0], V31.S4
+	FMOVQ F31, 2368(R0)
 	VDUP V27.S[1], V31.S4
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[0], V27.S4
-	FMOVQ F27, 2368(R0)
-	VEXT $8, V23.B16, V23.B16, V31.B16
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[1], V31.S4
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[0], V23.S4
-	FMOVQ F23, 2432(R0)
-	VEXT $8, V19.B16, V19.B16, V31.B16
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[1], V31.S4
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[0], V19.S4
-	FMOVQ F19, 2496(R0)
+	FMOVQ F31, 2432(R0)
+	VDUP V27.S[2], V31.S4
+	FMOVQ F31, 2496(R0)
+	VDUP V27.S[3], V31.S4
+	FMOVQ F31, 2560(R0)
+	WORD $0x4e36d694 // fadd v20.4s, v20.4s, v22.4s
+	WORD $0x4e37d6b5 // fadd v21.4s, v21.4s, v23.4s
+	WORD $0x4e35d694 // fadd v20.4s, v20.4s, v21.4s
+	VDUP V20.S[0], V31.S4
+	FMOVQ F31, 2624(R0)
+	VDUP V20.S[1], V31.S4
+	FMOVQ F31, 2688(R0)
+	VDUP V20.S[2], V31.S4
+	FMOVQ F31, 2752(R0)
+	VDUP V20.S[3], V31.S4
+	FMOVQ F31, 2816(R0)
+	WORD $0x4e32d610 // fadd v16.4s, v16.4s, v18.4s
+	WORD $0x4e33d631 // fadd v17.4s, v17.4s, v19.4s
+	WORD $0x4e31d610 // fadd v16.4s, v16.4s, v17.4s
+	VDUP V16.S[0], V31.S4
+	FMOVQ F31, 2880(R0)
+	VDUP V16.S[1], V31.S4
+	FMOVQ F31, 2944(R0)
+	VDUP V16.S[2], V31.S4
+	FMOVQ F31, 3008(R0)
+	VDUP V16.S[3], V31.S4
+	FMOVQ F31, 3072(R0)
 	FMOVQ 2368(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
@@ -19173,119 +19847,6 @@ loop3:
 	MOVD ds+48(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
-	MOVD 184(R0), R6
-	MOVD dout+32(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 200(R0), R6
-	MOVD v+40(FP), R14
-	ADD R6<<2, R14, R14
-	MOVD 184(R0), R6
-	MOVD q+8(FP), R15
-	ADD R6<<2, R15, R15
-	MOVD 192(R0), R6
-	MOVD k+16(FP), R16
-	ADD R6<<2, R16, R16
-	MOVD 200(R0), R6
-	MOVD k+16(FP), R17
-	ADD R6<<2, R17, R17
-	WORD $0x4f00041b // movi v27.4s, #0
-	WORD $0x4f000417 // movi v23.4s, #0
-	WORD $0x4f000413 // movi v19.4s, #0
-	FMOVQ (R13), F0
-	FMOVQ (R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V28.B16
-	FMOVQ 64(R15), F0
-	FMOVQ 64(R16), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V24.B16
-	FMOVQ 64(R17), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V20.B16
-	FMOVQ 16(R13), F0
-	FMOVQ 16(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V29.B16
-	FMOVQ 80(R15), F0
-	FMOVQ 80(R16), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V25.B16
-	FMOVQ 80(R17), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V21.B16
-	FMOVQ 32(R13), F0
-	FMOVQ 32(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V30.B16
-	FMOVQ 96(R15), F0
-	FMOVQ 96(R16), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V26.B16
-	FMOVQ 96(R17), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V22.B16
-	FMOVQ 48(R13), F0
-	FMOVQ 48(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V29.S4, V28.S4, V1.S4
-	VZIP1 V0.S4, V30.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
-	VZIP2 V29.S4, V28.S4, V1.S4
-	VZIP2 V0.S4, V30.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
-	FMOVQ 112(R15), F0
-	FMOVQ 112(R16), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VZIP1 V25.S4, V24.S4, V2.S4
-	VZIP1 V1.S4, V26.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d6f7 // fadd v23.4s, v23.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d6f7 // fadd v23.4s, v23.4s, v2.4s
-	VZIP2 V25.S4, V24.S4, V2.S4
-	VZIP2 V1.S4, V26.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d6f7 // fadd v23.4s, v23.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d6f7 // fadd v23.4s, v23.4s, v2.4s
-	FMOVQ 112(R17), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V21.S4, V20.S4, V1.S4
-	VZIP1 V0.S4, V22.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VZIP2 V21.S4, V20.S4, V1.S4
-	VZIP2 V0.S4, V22.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VEXT $8, V27.B16, V27.B16, V31.B16
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[1], V31.S4
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[0], V27.S4
-	FMOVQ F27, 2560(R0)
-	VEXT $8, V23.B16, V23.B16, V31.B16
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[1], V31.S4
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[0], V23.S4
-	FMOVQ F23, 2624(R0)
-	VEXT $8, V19.B16, V19.B16, V31.B16
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[1], V31.S4
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[0], V19.S4
-	FMOVQ F19, 2688(R0)
 	FMOVQ 2560(R0), F0
 	MOVD 208(R0), R6
 	MOVD ds+48(FP), R4
@@ -19309,119 +19870,6 @@ loop3:
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
-	MOVD 184(R0), R6
-	MOVD dout+32(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 192(R0), R6
-	MOVD v+40(FP), R14
-	ADD R6<<2, R14, R14
-	MOVD 200(R0), R6
-	MOVD v+40(FP), R15
-	ADD R6<<2, R15, R15
-	MOVD 184(R0), R6
-	MOVD q+8(FP), R16
-	ADD R6<<2, R16, R16
-	MOVD 192(R0), R6
-	MOVD k+16(FP), R17
-	ADD R6<<2, R17, R17
-	WORD $0x4f00041b // movi v27.4s, #0
-	WORD $0x4f000417 // movi v23.4s, #0
-	WORD $0x4f000413 // movi v19.4s, #0
-	FMOVQ 64(R13), F0
-	FMOVQ 64(R14), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V28.B16
-	FMOVQ 64(R15), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V24.B16
-	FMOVQ 128(R16), F0
-	FMOVQ 128(R17), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V20.B16
-	FMOVQ 80(R13), F0
-	FMOVQ 80(R14), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V29.B16
-	FMOVQ 80(R15), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V25.B16
-	FMOVQ 144(R16), F0
-	FMOVQ 144(R17), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V21.B16
-	FMOVQ 96(R13), F0
-	FMOVQ 96(R14), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V30.B16
-	FMOVQ 96(R15), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V26.B16
-	FMOVQ 160(R16), F0
-	FMOVQ 160(R17), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V22.B16
-	FMOVQ 112(R13), F0
-	FMOVQ 112(R14), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VZIP1 V29.S4, V28.S4, V2.S4
-	VZIP1 V1.S4, V30.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
-	VZIP2 V29.S4, V28.S4, V2.S4
-	VZIP2 V1.S4, V30.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
-	FMOVQ 112(R15), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V25.S4, V24.S4, V1.S4
-	VZIP1 V0.S4, V26.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d6f7 // fadd v23.4s, v23.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d6f7 // fadd v23.4s, v23.4s, v1.4s
-	VZIP2 V25.S4, V24.S4, V1.S4
-	VZIP2 V0.S4, V26.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d6f7 // fadd v23.4s, v23.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d6f7 // fadd v23.4s, v23.4s, v1.4s
-	FMOVQ 176(R16), F0
-	FMOVQ 176(R17), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V21.S4, V20.S4, V1.S4
-	VZIP1 V0.S4, V22.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VZIP2 V21.S4, V20.S4, V1.S4
-	VZIP2 V0.S4, V22.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VEXT $8, V27.B16, V27.B16, V31.B16
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[1], V31.S4
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[0], V27.S4
-	FMOVQ F27, 2752(R0)
-	VEXT $8, V23.B16, V23.B16, V31.B16
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[1], V31.S4
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[0], V23.S4
-	FMOVQ F23, 2816(R0)
-	VEXT $8, V19.B16, V19.B16, V31.B16
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[1], V31.S4
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[0], V19.S4
-	FMOVQ F19, 2880(R0)
 	FMOVQ 2752(R0), F0
 	MOVD 160(R0), R6
 	MOVD 96(R0), R7
@@ -19446,119 +19894,6 @@ loop3:
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
-	MOVD 184(R0), R6
-	MOVD q+8(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 200(R0), R6
-	MOVD k+16(FP), R14
-	ADD R6<<2, R14, R14
-	MOVD 184(R0), R6
-	MOVD dout+32(FP), R15
-	ADD R6<<2, R15, R15
-	MOVD 192(R0), R6
-	MOVD v+40(FP), R16
-	ADD R6<<2, R16, R16
-	MOVD 200(R0), R6
-	MOVD v+40(FP), R17
-	ADD R6<<2, R17, R17
-	WORD $0x4f00041b // movi v27.4s, #0
-	WORD $0x4f000417 // movi v23.4s, #0
-	WORD $0x4f000413 // movi v19.4s, #0
-	FMOVQ 128(R13), F0
-	FMOVQ 128(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V28.B16
-	FMOVQ 128(R15), F0
-	FMOVQ 128(R16), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V24.B16
-	FMOVQ 128(R17), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V20.B16
-	FMOVQ 144(R13), F0
-	FMOVQ 144(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V29.B16
-	FMOVQ 144(R15), F0
-	FMOVQ 144(R16), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V25.B16
-	FMOVQ 144(R17), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V21.B16
-	FMOVQ 160(R13), F0
-	FMOVQ 160(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V30.B16
-	FMOVQ 160(R15), F0
-	FMOVQ 160(R16), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V26.B16
-	FMOVQ 160(R17), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V22.B16
-	FMOVQ 176(R13), F0
-	FMOVQ 176(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V29.S4, V28.S4, V1.S4
-	VZIP1 V0.S4, V30.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
-	VZIP2 V29.S4, V28.S4, V1.S4
-	VZIP2 V0.S4, V30.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
-	FMOVQ 176(R15), F0
-	FMOVQ 176(R16), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VZIP1 V25.S4, V24.S4, V2.S4
-	VZIP1 V1.S4, V26.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d6f7 // fadd v23.4s, v23.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d6f7 // fadd v23.4s, v23.4s, v2.4s
-	VZIP2 V25.S4, V24.S4, V2.S4
-	VZIP2 V1.S4, V26.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d6f7 // fadd v23.4s, v23.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d6f7 // fadd v23.4s, v23.4s, v2.4s
-	FMOVQ 176(R17), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V21.S4, V20.S4, V1.S4
-	VZIP1 V0.S4, V22.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VZIP2 V21.S4, V20.S4, V1.S4
-	VZIP2 V0.S4, V22.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VEXT $8, V27.B16, V27.B16, V31.B16
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[1], V31.S4
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[0], V27.S4
-	FMOVQ F27, 2944(R0)
-	VEXT $8, V23.B16, V23.B16, V31.B16
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[1], V31.S4
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[0], V23.S4
-	FMOVQ F23, 3008(R0)
-	VEXT $8, V19.B16, V19.B16, V31.B16
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[1], V31.S4
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[0], V19.S4
-	FMOVQ F19, 3072(R0)
 	FMOVQ 2944(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
@@ -19600,104 +19935,124 @@ loop3:
 	MOVD 192(R0), R6
 	MOVD v+40(FP), R17
 	ADD R6<<2, R17, R17
+	MOVD 200(R0), R6
+	MOVD v+40(FP), R19
+	ADD R6<<2, R19, R19
 	WORD $0x4f00041b // movi v27.4s, #0
-	WORD $0x4f000417 // movi v23.4s, #0
-	WORD $0x4f000413 // movi v19.4s, #0
+	WORD $0x4f00041c // movi v28.4s, #0
+	WORD $0x4f00041d // movi v29.4s, #0
+	WORD $0x4f00041e // movi v30.4s, #0
 	FMOVQ 192(R13), F0
 	FMOVQ 192(R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V28.B16
+	VMOV V1.B16, V24.B16
 	FMOVQ 192(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V24.B16
+	VMOV V0.B16, V25.B16
 	FMOVQ 192(R16), F0
 	FMOVQ 192(R17), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 192(R19), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V20.B16
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
 	FMOVQ 208(R13), F0
 	FMOVQ 208(R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V29.B16
+	VMOV V1.B16, V24.B16
 	FMOVQ 208(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	VMOV V0.B16, V25.B16
 	FMOVQ 208(R16), F0
 	FMOVQ 208(R17), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V21.B16
-	FMOVQ 224(R13), F0
-	FMOVQ 224(R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V30.B16
-	FMOVQ 224(R15), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V26.B16
-	FMOVQ 224(R16), F0
-	FMOVQ 224(R17), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V22.B16
-	FMOVQ 240(R13), F0
-	FMOVQ 240(R14), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VZIP1 V29.S4, V28.S4, V2.S4
-	VZIP1 V1.S4, V30.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
-	VZIP2 V29.S4, V28.S4, V2.S4
-	VZIP2 V1.S4, V30.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
-	FMOVQ 240(R15), F1
+	VMOV V1.B16, V26.B16
+	FMOVQ 208(R19), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	VZIP1 V25.S4, V24.S4, V1.S4
 	VZIP1 V0.S4, V26.S4, V2.S4
 	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d6f7 // fadd v23.4s, v23.4s, v3.4s
+	WORD $0x4e23d79c // fadd v28.4s, v28.4s, v3.4s
 	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d6f7 // fadd v23.4s, v23.4s, v1.4s
+	WORD $0x4e21d79c // fadd v28.4s, v28.4s, v1.4s
 	VZIP2 V25.S4, V24.S4, V1.S4
 	VZIP2 V0.S4, V26.S4, V2.S4
 	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d6f7 // fadd v23.4s, v23.4s, v3.4s
+	WORD $0x4e23d79c // fadd v28.4s, v28.4s, v3.4s
 	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d6f7 // fadd v23.4s, v23.4s, v1.4s
+	WORD $0x4e21d79c // fadd v28.4s, v28.4s, v1.4s
+	FMOVQ 224(R13), F0
+	FMOVQ 224(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 224(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 224(R16), F0
+	FMOVQ 224(R17), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 224(R19), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d7bd // fadd v29.4s, v29.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d7bd // fadd v29.4s, v29.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d7bd // fadd v29.4s, v29.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d7bd // fadd v29.4s, v29.4s, v1.4s
+	FMOVQ 240(R13), F0
+	FMOVQ 240(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 240(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
 	FMOVQ 240(R16), F0
 	FMOVQ 240(R17), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 240(R19), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V21.S4, V20.S4, V1.S4
-	VZIP1 V0.S4, V22.S4, V2.S4
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
 	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
+	WORD $0x4e23d7de // fadd v30.4s, v30.4s, v3.4s
 	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VZIP2 V21.S4, V20.S4, V1.S4
-	VZIP2 V0.S4, V22.S4, V2.S4
+	WORD $0x4e21d7de // fadd v30.4s, v30.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
 	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
+	WORD $0x4e23d7de // fadd v30.4s, v30.4s, v3.4s
 	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VEXT $8, V27.B16, V27.B16, V31.B16
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
+	WORD $0x4e21d7de // fadd v30.4s, v30.4s, v1.4s
+	WORD $0x4e3dd77b // fadd v27.4s, v27.4s, v29.4s
+	WORD $0x4e3ed79c // fadd v28.4s, v28.4s, v30.4s
+	WORD $0x4e3cd77b // fadd v27.4s, v27.4s, v28.4s
+	VDUP V27.S[0], V31.S4
+	FMOVQ F31, 3136(R0)
 	VDUP V27.S[1], V31.S4
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[0], V27.S4
-	FMOVQ F27, 3136(R0)
-	VEXT $8, V23.B16, V23.B16, V31.B16
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[1], V31.S4
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[0], V23.S4
-	FMOVQ F23, 3200(R0)
-	VEXT $8, V19.B16, V19.B16, V31.B16
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[1], V31.S4
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[0], V19.S4
-	FMOVQ F19, 3264(R0)
+	FMOVQ F31, 3200(R0)
+	VDUP V27.S[2], V31.S4
+	FMOVQ F31, 3264(R0)
+	VDUP V27.S[3], V31.S4
+	FMOVQ F31, 3328(R0)
 	FMOVQ 3136(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
@@ -19729,46 +20084,6 @@ loop3:
 	MOVD ds+48(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
-	MOVD 184(R0), R6
-	MOVD dout+32(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 200(R0), R6
-	MOVD v+40(FP), R14
-	ADD R6<<2, R14, R14
-	WORD $0x4f00041b // movi v27.4s, #0
-	FMOVQ 192(R13), F0
-	FMOVQ 192(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V28.B16
-	FMOVQ 208(R13), F0
-	FMOVQ 208(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V29.B16
-	FMOVQ 224(R13), F0
-	FMOVQ 224(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V30.B16
-	FMOVQ 240(R13), F0
-	FMOVQ 240(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V29.S4, V28.S4, V1.S4
-	VZIP1 V0.S4, V30.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
-	VZIP2 V29.S4, V28.S4, V1.S4
-	VZIP2 V0.S4, V30.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
-	VEXT $8, V27.B16, V27.B16, V31.B16
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[1], V31.S4
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[0], V27.S4
-	FMOVQ F27, 3328(R0)
 	FMOVQ 3328(R0), F0
 	MOVD 96(R0), R6
 	MOVD $3, R7
@@ -24467,57 +24782,200 @@ loop3:
 	MOVD k+16(FP), R15
 	ADD R6<<2, R15, R15
 	WORD $0x4f00041b // movi v27.4s, #0
+	WORD $0x4f00041c // movi v28.4s, #0
+	WORD $0x4f00041d // movi v29.4s, #0
+	WORD $0x4f00041e // movi v30.4s, #0
+	WORD $0x4f000414 // movi v20.4s, #0
+	WORD $0x4f000415 // movi v21.4s, #0
+	WORD $0x4f000416 // movi v22.4s, #0
 	WORD $0x4f000417 // movi v23.4s, #0
-	WORD $0x4f000413 // movi v19.4s, #0
 	FMOVQ (R13), F0
 	FMOVQ (R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V28.B16
+	VMOV V1.B16, V24.B16
 	FMOVQ (R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V24.B16
+	VMOV V0.B16, V25.B16
 	FMOVQ 64(R13), F0
 	FMOVQ 64(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 64(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V20.B16
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
+	FMOVQ 128(R13), F0
+	FMOVQ 128(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 128(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 192(R13), F0
+	FMOVQ 192(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 192(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d694 // fadd v20.4s, v20.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d694 // fadd v20.4s, v20.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d694 // fadd v20.4s, v20.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d694 // fadd v20.4s, v20.4s, v1.4s
 	FMOVQ 16(R13), F0
 	FMOVQ 16(R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V29.B16
+	VMOV V1.B16, V24.B16
 	FMOVQ 16(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	VMOV V0.B16, V25.B16
 	FMOVQ 80(R13), F0
 	FMOVQ 80(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 80(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V21.B16
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d79c // fadd v28.4s, v28.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d79c // fadd v28.4s, v28.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d79c // fadd v28.4s, v28.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d79c // fadd v28.4s, v28.4s, v1.4s
+	FMOVQ 144(R13), F0
+	FMOVQ 144(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 144(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 208(R13), F0
+	FMOVQ 208(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 208(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d6b5 // fadd v21.4s, v21.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d6b5 // fadd v21.4s, v21.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d6b5 // fadd v21.4s, v21.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d6b5 // fadd v21.4s, v21.4s, v1.4s
 	FMOVQ 32(R13), F0
 	FMOVQ 32(R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V30.B16
+	VMOV V1.B16, V24.B16
 	FMOVQ 32(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V26.B16
+	VMOV V0.B16, V25.B16
 	FMOVQ 96(R13), F0
 	FMOVQ 96(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 96(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V22.B16
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d7bd // fadd v29.4s, v29.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d7bd // fadd v29.4s, v29.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d7bd // fadd v29.4s, v29.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d7bd // fadd v29.4s, v29.4s, v1.4s
+	FMOVQ 160(R13), F0
+	FMOVQ 160(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 160(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 224(R13), F0
+	FMOVQ 224(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 224(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d6d6 // fadd v22.4s, v22.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d6d6 // fadd v22.4s, v22.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d6d6 // fadd v22.4s, v22.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d6d6 // fadd v22.4s, v22.4s, v1.4s
 	FMOVQ 48(R13), F0
 	FMOVQ 48(R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VZIP1 V29.S4, V28.S4, V2.S4
-	VZIP1 V1.S4, V30.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
-	VZIP2 V29.S4, V28.S4, V2.S4
-	VZIP2 V1.S4, V30.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
+	VMOV V1.B16, V24.B16
 	FMOVQ 48(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 112(R13), F0
+	FMOVQ 112(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 112(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d7de // fadd v30.4s, v30.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d7de // fadd v30.4s, v30.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d7de // fadd v30.4s, v30.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d7de // fadd v30.4s, v30.4s, v1.4s
+	FMOVQ 176(R13), F0
+	FMOVQ 176(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 176(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 240(R13), F0
+	FMOVQ 240(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 240(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	VZIP1 V25.S4, V24.S4, V1.S4
 	VZIP1 V0.S4, V26.S4, V2.S4
@@ -24531,39 +24989,28 @@ loop3:
 	WORD $0x4e23d6f7 // fadd v23.4s, v23.4s, v3.4s
 	VZIP2 V2.D2, V1.D2, V1.D2
 	WORD $0x4e21d6f7 // fadd v23.4s, v23.4s, v1.4s
-	FMOVQ 112(R13), F0
-	FMOVQ 112(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V21.S4, V20.S4, V1.S4
-	VZIP1 V0.S4, V22.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VZIP2 V21.S4, V20.S4, V1.S4
-	VZIP2 V0.S4, V22.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VEXT $8, V27.B16, V27.B16, V31.B16
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
+	WORD $0x4e3dd77b // fadd v27.4s, v27.4s, v29.4s
+	WORD $0x4e3ed79c // fadd v28.4s, v28.4s, v30.4s
+	WORD $0x4e3cd77b // fadd v27.4s, v27.4s, v28.4s
+	VDUP V27.S[0], V31.S4
+	FMOVQ F31, 2048(R0)
 	VDUP V27.S[1], V31.S4
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[0], V27.S4
-	FMOVQ F27, 2048(R0)
-	VEXT $8, V23.B16, V23.B16, V31.B16
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[1], V31.S4
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[0], V23.S4
-	FMOVQ F23, 2112(R0)
-	VEXT $8, V19.B16, V19.B16, V31.B16
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[1], V31.S4
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[0], V19.S4
-	FMOVQ F19, 2176(R0)
+	FMOVQ F31, 2112(R0)
+	VDUP V27.S[2], V31.S4
+	FMOVQ F31, 2176(R0)
+	VDUP V27.S[3], V31.S4
+	FMOVQ F31, 2240(R0)
+	WORD $0x4e36d694 // fadd v20.4s, v20.4s, v22.4s
+	WORD $0x4e37d6b5 // fadd v21.4s, v21.4s, v23.4s
+	WORD $0x4e35d694 // fadd v20.4s, v20.4s, v21.4s
+	VDUP V20.S[0], V31.S4
+	FMOVQ F31, 2304(R0)
+	VDUP V20.S[1], V31.S4
+	FMOVQ F31, 2368(R0)
+	VDUP V20.S[2], V31.S4
+	FMOVQ F31, 2432(R0)
+	VDUP V20.S[3], V31.S4
+	FMOVQ F31, 2496(R0)
 	FMOVQ 2048(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
@@ -24587,113 +25034,6 @@ loop3:
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
-	MOVD 120(R0), R6
-	MOVD q+8(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 136(R0), R6
-	MOVD k+16(FP), R14
-	ADD R6<<2, R14, R14
-	MOVD 128(R0), R6
-	MOVD k+16(FP), R15
-	ADD R6<<2, R15, R15
-	WORD $0x4f00041b // movi v27.4s, #0
-	WORD $0x4f000417 // movi v23.4s, #0
-	WORD $0x4f000413 // movi v19.4s, #0
-	FMOVQ 64(R13), F0
-	FMOVQ 64(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V28.B16
-	FMOVQ 128(R13), F0
-	FMOVQ 128(R15), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V24.B16
-	FMOVQ 128(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V20.B16
-	FMOVQ 80(R13), F0
-	FMOVQ 80(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V29.B16
-	FMOVQ 144(R13), F0
-	FMOVQ 144(R15), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V25.B16
-	FMOVQ 144(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V21.B16
-	FMOVQ 96(R13), F0
-	FMOVQ 96(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V30.B16
-	FMOVQ 160(R13), F0
-	FMOVQ 160(R15), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V26.B16
-	FMOVQ 160(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V22.B16
-	FMOVQ 112(R13), F0
-	FMOVQ 112(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V29.S4, V28.S4, V1.S4
-	VZIP1 V0.S4, V30.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
-	VZIP2 V29.S4, V28.S4, V1.S4
-	VZIP2 V0.S4, V30.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
-	FMOVQ 176(R13), F0
-	FMOVQ 176(R15), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VZIP1 V25.S4, V24.S4, V2.S4
-	VZIP1 V1.S4, V26.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d6f7 // fadd v23.4s, v23.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d6f7 // fadd v23.4s, v23.4s, v2.4s
-	VZIP2 V25.S4, V24.S4, V2.S4
-	VZIP2 V1.S4, V26.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d6f7 // fadd v23.4s, v23.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d6f7 // fadd v23.4s, v23.4s, v2.4s
-	FMOVQ 176(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V21.S4, V20.S4, V1.S4
-	VZIP1 V0.S4, V22.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VZIP2 V21.S4, V20.S4, V1.S4
-	VZIP2 V0.S4, V22.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VEXT $8, V27.B16, V27.B16, V31.B16
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[1], V31.S4
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[0], V27.S4
-	FMOVQ F27, 2240(R0)
-	VEXT $8, V23.B16, V23.B16, V31.B16
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[1], V31.S4
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[0], V23.S4
-	FMOVQ F23, 2304(R0)
-	VEXT $8, V19.B16, V19.B16, V31.B16
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[1], V31.S4
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[0], V19.S4
-	FMOVQ F19, 2368(R0)
 	FMOVQ 2240(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
@@ -24723,79 +25063,6 @@ loop3:
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
-	MOVD 120(R0), R6
-	MOVD q+8(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 128(R0), R6
-	MOVD k+16(FP), R14
-	ADD R6<<2, R14, R14
-	MOVD 136(R0), R6
-	MOVD k+16(FP), R15
-	ADD R6<<2, R15, R15
-	WORD $0x4f00041b // movi v27.4s, #0
-	WORD $0x4f000417 // movi v23.4s, #0
-	FMOVQ 192(R13), F0
-	FMOVQ 192(R14), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V28.B16
-	FMOVQ 192(R15), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V24.B16
-	FMOVQ 208(R13), F0
-	FMOVQ 208(R14), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V29.B16
-	FMOVQ 208(R15), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V25.B16
-	FMOVQ 224(R13), F0
-	FMOVQ 224(R14), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V30.B16
-	FMOVQ 224(R15), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V26.B16
-	FMOVQ 240(R13), F0
-	FMOVQ 240(R14), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VZIP1 V29.S4, V28.S4, V2.S4
-	VZIP1 V1.S4, V30.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
-	VZIP2 V29.S4, V28.S4, V2.S4
-	VZIP2 V1.S4, V30.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
-	FMOVQ 240(R15), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V25.S4, V24.S4, V1.S4
-	VZIP1 V0.S4, V26.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d6f7 // fadd v23.4s, v23.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d6f7 // fadd v23.4s, v23.4s, v1.4s
-	VZIP2 V25.S4, V24.S4, V1.S4
-	VZIP2 V0.S4, V26.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d6f7 // fadd v23.4s, v23.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d6f7 // fadd v23.4s, v23.4s, v1.4s
-	VEXT $8, V27.B16, V27.B16, V31.B16
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[1], V31.S4
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[0], V27.S4
-	FMOVQ F27, 2432(R0)
-	VEXT $8, V23.B16, V23.B16, V31.B16
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[1], V31.S4
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[0], V23.S4
-	FMOVQ F23, 2496(R0)
 	FMOVQ 2432(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
@@ -25771,13 +26038,13 @@ end68:
 end2:
 	RET
 
-// func linear64x64BiasAddVector1NEON(frame *byte, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x64BiasAddVector1NEON(SB), NOSPLIT, $0-56
+// func linear64x64BiasAddVector1NEON(frame *byte, y *float32, x2 *float32, bias *float32, height int, first int)
+TEXT ·linear64x64BiasAddVector1NEON(SB), NOSPLIT, $0-48
 	MOVD frame+0(FP), R0
 	MOVD $vectorConstants<>+0(SB), R12
-	MOVD height+40(FP), R4
+	MOVD height+32(FP), R4
 	MOVD R4, (R0)
-	MOVD first+48(FP), R4
+	MOVD first+40(FP), R4
 	MOVD R4, 8(R0)
 	MOVD $0, R6
 	MOVD R6, 24(R0)
@@ -25796,111 +26063,107 @@ loop1:
 	LSL $6, R6, R6
 	MOVD x2+16(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 24(R0), R6
-	LSL $6, R6, R6
-	MOVD c+24(FP), R14
-	ADD R6<<2, R14, R14
-	MOVD bias+32(FP), R15
 	MOVD 32(R0), R6
 	LSL $6, R6, R6
-	MOVD y+8(FP), R16
-	ADD R6<<2, R16, R16
+	MOVD y+8(FP), R14
+	ADD R6<<2, R14, R14
+	MOVD bias+24(FP), R15
 	FMOVQ (R14), F0
 	FMOVQ (R15), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ (R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, (R16)
+	FMOVQ F0, (R14)
 	FMOVQ 16(R14), F0
 	FMOVQ 16(R15), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ 16(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 16(R16)
+	FMOVQ F0, 16(R14)
 	FMOVQ 32(R14), F0
 	FMOVQ 32(R15), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ 32(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 32(R16)
+	FMOVQ F0, 32(R14)
 	FMOVQ 48(R14), F0
 	FMOVQ 48(R15), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ 48(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 48(R16)
+	FMOVQ F0, 48(R14)
 	FMOVQ 64(R14), F0
 	FMOVQ 64(R15), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ 64(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 64(R16)
+	FMOVQ F0, 64(R14)
 	FMOVQ 80(R14), F0
 	FMOVQ 80(R15), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ 80(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 80(R16)
+	FMOVQ F0, 80(R14)
 	FMOVQ 96(R14), F0
 	FMOVQ 96(R15), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ 96(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 96(R16)
+	FMOVQ F0, 96(R14)
 	FMOVQ 112(R14), F0
 	FMOVQ 112(R15), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ 112(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 112(R16)
+	FMOVQ F0, 112(R14)
 	FMOVQ 128(R14), F0
 	FMOVQ 128(R15), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ 128(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 128(R16)
+	FMOVQ F0, 128(R14)
 	FMOVQ 144(R14), F0
 	FMOVQ 144(R15), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ 144(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 144(R16)
+	FMOVQ F0, 144(R14)
 	FMOVQ 160(R14), F0
 	FMOVQ 160(R15), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ 160(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 160(R16)
+	FMOVQ F0, 160(R14)
 	FMOVQ 176(R14), F0
 	FMOVQ 176(R15), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ 176(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 176(R16)
+	FMOVQ F0, 176(R14)
 	FMOVQ 192(R14), F0
 	FMOVQ 192(R15), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ 192(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 192(R16)
+	FMOVQ F0, 192(R14)
 	FMOVQ 208(R14), F0
 	FMOVQ 208(R15), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ 208(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 208(R16)
+	FMOVQ F0, 208(R14)
 	FMOVQ 224(R14), F0
 	FMOVQ 224(R15), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ 224(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 224(R16)
+	FMOVQ F0, 224(R14)
 	FMOVQ 240(R14), F0
 	FMOVQ 240(R15), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ 240(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 240(R16)
+	FMOVQ F0, 240(R14)
 	MOVD 24(R0), R4
 	ADD $1, R4, R4
 	MOVD R4, 24(R0)
@@ -26028,57 +26291,200 @@ loop3:
 	MOVD k+16(FP), R15
 	ADD R6<<2, R15, R15
 	WORD $0x4f00041b // movi v27.4s, #0
+	WORD $0x4f00041c // movi v28.4s, #0
+	WORD $0x4f00041d // movi v29.4s, #0
+	WORD $0x4f00041e // movi v30.4s, #0
+	WORD $0x4f000414 // movi v20.4s, #0
+	WORD $0x4f000415 // movi v21.4s, #0
+	WORD $0x4f000416 // movi v22.4s, #0
 	WORD $0x4f000417 // movi v23.4s, #0
-	WORD $0x4f000413 // movi v19.4s, #0
 	FMOVQ (R13), F0
 	FMOVQ (R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V28.B16
+	VMOV V1.B16, V24.B16
 	FMOVQ (R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V24.B16
+	VMOV V0.B16, V25.B16
 	FMOVQ 64(R13), F0
 	FMOVQ 64(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 64(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V20.B16
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
+	FMOVQ 128(R13), F0
+	FMOVQ 128(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 128(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 192(R13), F0
+	FMOVQ 192(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 192(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d694 // fadd v20.4s, v20.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d694 // fadd v20.4s, v20.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d694 // fadd v20.4s, v20.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d694 // fadd v20.4s, v20.4s, v1.4s
 	FMOVQ 16(R13), F0
 	FMOVQ 16(R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V29.B16
+	VMOV V1.B16, V24.B16
 	FMOVQ 16(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	VMOV V0.B16, V25.B16
 	FMOVQ 80(R13), F0
 	FMOVQ 80(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 80(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V21.B16
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d79c // fadd v28.4s, v28.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d79c // fadd v28.4s, v28.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d79c // fadd v28.4s, v28.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d79c // fadd v28.4s, v28.4s, v1.4s
+	FMOVQ 144(R13), F0
+	FMOVQ 144(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 144(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 208(R13), F0
+	FMOVQ 208(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 208(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d6b5 // fadd v21.4s, v21.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d6b5 // fadd v21.4s, v21.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d6b5 // fadd v21.4s, v21.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d6b5 // fadd v21.4s, v21.4s, v1.4s
 	FMOVQ 32(R13), F0
 	FMOVQ 32(R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V30.B16
+	VMOV V1.B16, V24.B16
 	FMOVQ 32(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V26.B16
+	VMOV V0.B16, V25.B16
 	FMOVQ 96(R13), F0
 	FMOVQ 96(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 96(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V22.B16
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d7bd // fadd v29.4s, v29.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d7bd // fadd v29.4s, v29.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d7bd // fadd v29.4s, v29.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d7bd // fadd v29.4s, v29.4s, v1.4s
+	FMOVQ 160(R13), F0
+	FMOVQ 160(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 160(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 224(R13), F0
+	FMOVQ 224(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 224(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d6d6 // fadd v22.4s, v22.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d6d6 // fadd v22.4s, v22.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d6d6 // fadd v22.4s, v22.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d6d6 // fadd v22.4s, v22.4s, v1.4s
 	FMOVQ 48(R13), F0
 	FMOVQ 48(R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VZIP1 V29.S4, V28.S4, V2.S4
-	VZIP1 V1.S4, V30.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
-	VZIP2 V29.S4, V28.S4, V2.S4
-	VZIP2 V1.S4, V30.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
+	VMOV V1.B16, V24.B16
 	FMOVQ 48(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 112(R13), F0
+	FMOVQ 112(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 112(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d7de // fadd v30.4s, v30.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d7de // fadd v30.4s, v30.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d7de // fadd v30.4s, v30.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d7de // fadd v30.4s, v30.4s, v1.4s
+	FMOVQ 176(R13), F0
+	FMOVQ 176(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 176(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 240(R13), F0
+	FMOVQ 240(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 240(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	VZIP1 V25.S4, V24.S4, V1.S4
 	VZIP1 V0.S4, V26.S4, V2.S4
@@ -26092,39 +26498,28 @@ loop3:
 	WORD $0x4e23d6f7 // fadd v23.4s, v23.4s, v3.4s
 	VZIP2 V2.D2, V1.D2, V1.D2
 	WORD $0x4e21d6f7 // fadd v23.4s, v23.4s, v1.4s
-	FMOVQ 112(R13), F0
-	FMOVQ 112(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V21.S4, V20.S4, V1.S4
-	VZIP1 V0.S4, V22.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VZIP2 V21.S4, V20.S4, V1.S4
-	VZIP2 V0.S4, V22.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VEXT $8, V27.B16, V27.B16, V31.B16
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
+	WORD $0x4e3dd77b // fadd v27.4s, v27.4s, v29.4s
+	WORD $0x4e3ed79c // fadd v28.4s, v28.4s, v30.4s
+	WORD $0x4e3cd77b // fadd v27.4s, v27.4s, v28.4s
+	VDUP V27.S[0], V31.S4
+	FMOVQ F31, 2048(R0)
 	VDUP V27.S[1], V31.S4
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[0], V27.S4
-	FMOVQ F27, 2048(R0)
-	VEXT $8, V23.B16, V23.B16, V31.B16
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[1], V31.S4
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[0], V23.S4
-	FMOVQ F23, 2112(R0)
-	VEXT $8, V19.B16, V19.B16, V31.B16
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[1], V31.S4
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[0], V19.S4
-	FMOVQ F19, 2176(R0)
+	FMOVQ F31, 2112(R0)
+	VDUP V27.S[2], V31.S4
+	FMOVQ F31, 2176(R0)
+	VDUP V27.S[3], V31.S4
+	FMOVQ F31, 2240(R0)
+	WORD $0x4e36d694 // fadd v20.4s, v20.4s, v22.4s
+	WORD $0x4e37d6b5 // fadd v21.4s, v21.4s, v23.4s
+	WORD $0x4e35d694 // fadd v20.4s, v20.4s, v21.4s
+	VDUP V20.S[0], V31.S4
+	FMOVQ F31, 2304(R0)
+	VDUP V20.S[1], V31.S4
+	FMOVQ F31, 2368(R0)
+	VDUP V20.S[2], V31.S4
+	FMOVQ F31, 2432(R0)
+	VDUP V20.S[3], V31.S4
+	FMOVQ F31, 2496(R0)
 	FMOVQ 2048(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
@@ -26148,113 +26543,6 @@ loop3:
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
-	MOVD 152(R0), R6
-	MOVD q+8(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 168(R0), R6
-	MOVD k+16(FP), R14
-	ADD R6<<2, R14, R14
-	MOVD 160(R0), R6
-	MOVD k+16(FP), R15
-	ADD R6<<2, R15, R15
-	WORD $0x4f00041b // movi v27.4s, #0
-	WORD $0x4f000417 // movi v23.4s, #0
-	WORD $0x4f000413 // movi v19.4s, #0
-	FMOVQ 64(R13), F0
-	FMOVQ 64(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V28.B16
-	FMOVQ 128(R13), F0
-	FMOVQ 128(R15), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V24.B16
-	FMOVQ 128(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V20.B16
-	FMOVQ 80(R13), F0
-	FMOVQ 80(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V29.B16
-	FMOVQ 144(R13), F0
-	FMOVQ 144(R15), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V25.B16
-	FMOVQ 144(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V21.B16
-	FMOVQ 96(R13), F0
-	FMOVQ 96(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V30.B16
-	FMOVQ 160(R13), F0
-	FMOVQ 160(R15), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V26.B16
-	FMOVQ 160(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V22.B16
-	FMOVQ 112(R13), F0
-	FMOVQ 112(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V29.S4, V28.S4, V1.S4
-	VZIP1 V0.S4, V30.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
-	VZIP2 V29.S4, V28.S4, V1.S4
-	VZIP2 V0.S4, V30.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
-	FMOVQ 176(R13), F0
-	FMOVQ 176(R15), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VZIP1 V25.S4, V24.S4, V2.S4
-	VZIP1 V1.S4, V26.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d6f7 // fadd v23.4s, v23.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d6f7 // fadd v23.4s, v23.4s, v2.4s
-	VZIP2 V25.S4, V24.S4, V2.S4
-	VZIP2 V1.S4, V26.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d6f7 // fadd v23.4s, v23.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d6f7 // fadd v23.4s, v23.4s, v2.4s
-	FMOVQ 176(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V21.S4, V20.S4, V1.S4
-	VZIP1 V0.S4, V22.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VZIP2 V21.S4, V20.S4, V1.S4
-	VZIP2 V0.S4, V22.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VEXT $8, V27.B16, V27.B16, V31.B16
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[1], V31.S4
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[0], V27.S4
-	FMOVQ F27, 2240(R0)
-	VEXT $8, V23.B16, V23.B16, V31.B16
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[1], V31.S4
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[0], V23.S4
-	FMOVQ F23, 2304(R0)
-	VEXT $8, V19.B16, V19.B16, V31.B16
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[1], V31.S4
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[0], V19.S4
-	FMOVQ F19, 2368(R0)
 	FMOVQ 2240(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
@@ -26284,79 +26572,6 @@ loop3:
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
-	MOVD 152(R0), R6
-	MOVD q+8(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 160(R0), R6
-	MOVD k+16(FP), R14
-	ADD R6<<2, R14, R14
-	MOVD 168(R0), R6
-	MOVD k+16(FP), R15
-	ADD R6<<2, R15, R15
-	WORD $0x4f00041b // movi v27.4s, #0
-	WORD $0x4f000417 // movi v23.4s, #0
-	FMOVQ 192(R13), F0
-	FMOVQ 192(R14), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V28.B16
-	FMOVQ 192(R15), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V24.B16
-	FMOVQ 208(R13), F0
-	FMOVQ 208(R14), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V29.B16
-	FMOVQ 208(R15), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V25.B16
-	FMOVQ 224(R13), F0
-	FMOVQ 224(R14), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V30.B16
-	FMOVQ 224(R15), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V26.B16
-	FMOVQ 240(R13), F0
-	FMOVQ 240(R14), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VZIP1 V29.S4, V28.S4, V2.S4
-	VZIP1 V1.S4, V30.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
-	VZIP2 V29.S4, V28.S4, V2.S4
-	VZIP2 V1.S4, V30.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
-	FMOVQ 240(R15), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V25.S4, V24.S4, V1.S4
-	VZIP1 V0.S4, V26.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d6f7 // fadd v23.4s, v23.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d6f7 // fadd v23.4s, v23.4s, v1.4s
-	VZIP2 V25.S4, V24.S4, V1.S4
-	VZIP2 V0.S4, V26.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d6f7 // fadd v23.4s, v23.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d6f7 // fadd v23.4s, v23.4s, v1.4s
-	VEXT $8, V27.B16, V27.B16, V31.B16
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[1], V31.S4
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[0], V27.S4
-	FMOVQ F27, 2432(R0)
-	VEXT $8, V23.B16, V23.B16, V31.B16
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[1], V31.S4
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[0], V23.S4
-	FMOVQ F23, 2496(R0)
 	FMOVQ 2432(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
@@ -27348,8 +27563,78 @@ end68:
 end2:
 	RET
 
-// func linear64x256BiasReluVector1NEON(frame *byte, y *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear64x256BiasReluVector1NEON(SB), NOSPLIT, $0-48
+// func linear64x256BiasReluVector1NEON(frame *byte, y *float32, bias *float32, height int, first int)
+TEXT ·linear64x256BiasReluVector1NEON(SB), NOSPLIT, $0-40
+	MOVD frame+0(FP), R0
+	MOVD $vectorConstants<>+0(SB), R12
+	MOVD height+24(FP), R4
+	MOVD R4, (R0)
+	MOVD first+32(FP), R4
+	MOVD R4, 8(R0)
+	MOVD $0, R6
+	MOVD R6, 24(R0)
+	MOVD (R0), R6
+	MOVD R6, 16(R0)
+	MOVD 24(R0), R4
+	MOVD 16(R0), R5
+	CMP R5, R4
+	BGE end2
+loop1:
+	MOVD 8(R0), R6
+	MOVD 24(R0), R7
+	ADD R7, R6, R6
+	MOVD R6, 32(R0)
+	MOVD 32(R0), R6
+	LSL $8, R6, R6
+	MOVD y+8(FP), R13
+	ADD R6<<2, R13, R13
+	MOVD bias+16(FP), R14
+	MOVD $0, R1
+loop3:
+	FMOVQ (R13), F0
+	FMOVQ (R14), F1
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	WORD $0x4f000401 // movi v1.4s, #0
+	WORD $0x6ea1e402 // fcmgt v2.4s, v0.4s, v1.4s
+	VAND V2.B16, V0.B16, V0.B16
+	FMOVQ F0, (R13)
+	FMOVQ 16(R13), F0
+	FMOVQ 16(R14), F1
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	WORD $0x4f000401 // movi v1.4s, #0
+	WORD $0x6ea1e402 // fcmgt v2.4s, v0.4s, v1.4s
+	VAND V2.B16, V0.B16, V0.B16
+	FMOVQ F0, 16(R13)
+	FMOVQ 32(R13), F0
+	FMOVQ 32(R14), F1
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	WORD $0x4f000401 // movi v1.4s, #0
+	WORD $0x6ea1e402 // fcmgt v2.4s, v0.4s, v1.4s
+	VAND V2.B16, V0.B16, V0.B16
+	FMOVQ F0, 32(R13)
+	FMOVQ 48(R13), F0
+	FMOVQ 48(R14), F1
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	WORD $0x4f000401 // movi v1.4s, #0
+	WORD $0x6ea1e402 // fcmgt v2.4s, v0.4s, v1.4s
+	VAND V2.B16, V0.B16, V0.B16
+	FMOVQ F0, 48(R13)
+	ADD $16, R1, R1
+	ADD $64, R13, R13
+	ADD $64, R14, R14
+	CMP $256, R1
+	BLT loop3
+	MOVD 24(R0), R4
+	ADD $1, R4, R4
+	MOVD R4, 24(R0)
+	MOVD 16(R0), R5
+	CMP R5, R4
+	BLT loop1
+end2:
+	RET
+
+// func linear256x64BiasAddVector1NEON(frame *byte, y *float32, x2 *float32, bias *float32, height int, first int)
+TEXT ·linear256x64BiasAddVector1NEON(SB), NOSPLIT, $0-48
 	MOVD frame+0(FP), R0
 	MOVD $vectorConstants<>+0(SB), R12
 	MOVD height+32(FP), R4
@@ -27369,190 +27654,111 @@ loop1:
 	MOVD 24(R0), R7
 	ADD R7, R6, R6
 	MOVD R6, 32(R0)
-	MOVD 24(R0), R6
-	LSL $8, R6, R6
-	MOVD c+16(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD bias+24(FP), R14
-	MOVD 32(R0), R6
-	LSL $8, R6, R6
-	MOVD y+8(FP), R15
-	ADD R6<<2, R15, R15
-	MOVD $0, R1
-loop3:
-	FMOVQ (R13), F0
-	FMOVQ (R14), F1
-	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	WORD $0x4f000401 // movi v1.4s, #0
-	WORD $0x6ea1e402 // fcmgt v2.4s, v0.4s, v1.4s
-	VAND V2.B16, V0.B16, V0.B16
-	FMOVQ F0, (R15)
-	FMOVQ 16(R13), F0
-	FMOVQ 16(R14), F1
-	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	WORD $0x4f000401 // movi v1.4s, #0
-	WORD $0x6ea1e402 // fcmgt v2.4s, v0.4s, v1.4s
-	VAND V2.B16, V0.B16, V0.B16
-	FMOVQ F0, 16(R15)
-	FMOVQ 32(R13), F0
-	FMOVQ 32(R14), F1
-	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	WORD $0x4f000401 // movi v1.4s, #0
-	WORD $0x6ea1e402 // fcmgt v2.4s, v0.4s, v1.4s
-	VAND V2.B16, V0.B16, V0.B16
-	FMOVQ F0, 32(R15)
-	FMOVQ 48(R13), F0
-	FMOVQ 48(R14), F1
-	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	WORD $0x4f000401 // movi v1.4s, #0
-	WORD $0x6ea1e402 // fcmgt v2.4s, v0.4s, v1.4s
-	VAND V2.B16, V0.B16, V0.B16
-	FMOVQ F0, 48(R15)
-	ADD $16, R1, R1
-	ADD $64, R13, R13
-	ADD $64, R14, R14
-	ADD $64, R15, R15
-	CMP $256, R1
-	BLT loop3
-	MOVD 24(R0), R4
-	ADD $1, R4, R4
-	MOVD R4, 24(R0)
-	MOVD 16(R0), R5
-	CMP R5, R4
-	BLT loop1
-end2:
-	RET
-
-// func linear256x64BiasAddVector1NEON(frame *byte, y *float32, x2 *float32, c *float32, bias *float32, height int, first int)
-TEXT ·linear256x64BiasAddVector1NEON(SB), NOSPLIT, $0-56
-	MOVD frame+0(FP), R0
-	MOVD $vectorConstants<>+0(SB), R12
-	MOVD height+40(FP), R4
-	MOVD R4, (R0)
-	MOVD first+48(FP), R4
-	MOVD R4, 8(R0)
-	MOVD $0, R6
-	MOVD R6, 24(R0)
-	MOVD (R0), R6
-	MOVD R6, 16(R0)
-	MOVD 24(R0), R4
-	MOVD 16(R0), R5
-	CMP R5, R4
-	BGE end2
-loop1:
-	MOVD 8(R0), R6
-	MOVD 24(R0), R7
-	ADD R7, R6, R6
-	MOVD R6, 32(R0)
 	MOVD 32(R0), R6
 	LSL $6, R6, R6
 	MOVD x2+16(FP), R13
 	ADD R6<<2, R13, R13
-	MOVD 24(R0), R6
-	LSL $6, R6, R6
-	MOVD c+24(FP), R14
-	ADD R6<<2, R14, R14
-	MOVD bias+32(FP), R15
 	MOVD 32(R0), R6
 	LSL $6, R6, R6
-	MOVD y+8(FP), R16
-	ADD R6<<2, R16, R16
+	MOVD y+8(FP), R14
+	ADD R6<<2, R14, R14
+	MOVD bias+24(FP), R15
 	FMOVQ (R14), F0
 	FMOVQ (R15), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ (R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, (R16)
+	FMOVQ F0, (R14)
 	FMOVQ 16(R14), F0
 	FMOVQ 16(R15), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ 16(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 16(R16)
+	FMOVQ F0, 16(R14)
 	FMOVQ 32(R14), F0
 	FMOVQ 32(R15), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ 32(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 32(R16)
+	FMOVQ F0, 32(R14)
 	FMOVQ 48(R14), F0
 	FMOVQ 48(R15), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ 48(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 48(R16)
+	FMOVQ F0, 48(R14)
 	FMOVQ 64(R14), F0
 	FMOVQ 64(R15), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ 64(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 64(R16)
+	FMOVQ F0, 64(R14)
 	FMOVQ 80(R14), F0
 	FMOVQ 80(R15), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ 80(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 80(R16)
+	FMOVQ F0, 80(R14)
 	FMOVQ 96(R14), F0
 	FMOVQ 96(R15), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ 96(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 96(R16)
+	FMOVQ F0, 96(R14)
 	FMOVQ 112(R14), F0
 	FMOVQ 112(R15), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ 112(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 112(R16)
+	FMOVQ F0, 112(R14)
 	FMOVQ 128(R14), F0
 	FMOVQ 128(R15), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ 128(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 128(R16)
+	FMOVQ F0, 128(R14)
 	FMOVQ 144(R14), F0
 	FMOVQ 144(R15), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ 144(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 144(R16)
+	FMOVQ F0, 144(R14)
 	FMOVQ 160(R14), F0
 	FMOVQ 160(R15), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ 160(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 160(R16)
+	FMOVQ F0, 160(R14)
 	FMOVQ 176(R14), F0
 	FMOVQ 176(R15), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ 176(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 176(R16)
+	FMOVQ F0, 176(R14)
 	FMOVQ 192(R14), F0
 	FMOVQ 192(R15), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ 192(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 192(R16)
+	FMOVQ F0, 192(R14)
 	FMOVQ 208(R14), F0
 	FMOVQ 208(R15), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ 208(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 208(R16)
+	FMOVQ F0, 208(R14)
 	FMOVQ 224(R14), F0
 	FMOVQ 224(R15), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ 224(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 224(R16)
+	FMOVQ F0, 224(R14)
 	FMOVQ 240(R14), F0
 	FMOVQ 240(R15), F1
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ 240(R13), F1
 	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 240(R16)
+	FMOVQ F0, 240(R14)
 	MOVD 24(R0), R4
 	ADD $1, R4, R4
 	MOVD R4, 24(R0)
@@ -27668,57 +27874,200 @@ loop3:
 	MOVD k+16(FP), R15
 	ADD R6<<2, R15, R15
 	WORD $0x4f00041b // movi v27.4s, #0
+	WORD $0x4f00041c // movi v28.4s, #0
+	WORD $0x4f00041d // movi v29.4s, #0
+	WORD $0x4f00041e // movi v30.4s, #0
+	WORD $0x4f000414 // movi v20.4s, #0
+	WORD $0x4f000415 // movi v21.4s, #0
+	WORD $0x4f000416 // movi v22.4s, #0
 	WORD $0x4f000417 // movi v23.4s, #0
-	WORD $0x4f000413 // movi v19.4s, #0
 	FMOVQ (R13), F0
 	FMOVQ (R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V28.B16
+	VMOV V1.B16, V24.B16
 	FMOVQ (R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V24.B16
+	VMOV V0.B16, V25.B16
 	FMOVQ 64(R13), F0
 	FMOVQ 64(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 64(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V20.B16
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
+	FMOVQ 128(R13), F0
+	FMOVQ 128(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 128(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 192(R13), F0
+	FMOVQ 192(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 192(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d694 // fadd v20.4s, v20.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d694 // fadd v20.4s, v20.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d694 // fadd v20.4s, v20.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d694 // fadd v20.4s, v20.4s, v1.4s
 	FMOVQ 16(R13), F0
 	FMOVQ 16(R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V29.B16
+	VMOV V1.B16, V24.B16
 	FMOVQ 16(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	VMOV V0.B16, V25.B16
 	FMOVQ 80(R13), F0
 	FMOVQ 80(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 80(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V21.B16
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d79c // fadd v28.4s, v28.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d79c // fadd v28.4s, v28.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d79c // fadd v28.4s, v28.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d79c // fadd v28.4s, v28.4s, v1.4s
+	FMOVQ 144(R13), F0
+	FMOVQ 144(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 144(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 208(R13), F0
+	FMOVQ 208(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 208(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d6b5 // fadd v21.4s, v21.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d6b5 // fadd v21.4s, v21.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d6b5 // fadd v21.4s, v21.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d6b5 // fadd v21.4s, v21.4s, v1.4s
 	FMOVQ 32(R13), F0
 	FMOVQ 32(R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V30.B16
+	VMOV V1.B16, V24.B16
 	FMOVQ 32(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V26.B16
+	VMOV V0.B16, V25.B16
 	FMOVQ 96(R13), F0
 	FMOVQ 96(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 96(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V22.B16
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d7bd // fadd v29.4s, v29.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d7bd // fadd v29.4s, v29.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d7bd // fadd v29.4s, v29.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d7bd // fadd v29.4s, v29.4s, v1.4s
+	FMOVQ 160(R13), F0
+	FMOVQ 160(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 160(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 224(R13), F0
+	FMOVQ 224(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 224(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d6d6 // fadd v22.4s, v22.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d6d6 // fadd v22.4s, v22.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d6d6 // fadd v22.4s, v22.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d6d6 // fadd v22.4s, v22.4s, v1.4s
 	FMOVQ 48(R13), F0
 	FMOVQ 48(R14), F1
 	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VZIP1 V29.S4, V28.S4, V2.S4
-	VZIP1 V1.S4, V30.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
-	VZIP2 V29.S4, V28.S4, V2.S4
-	VZIP2 V1.S4, V30.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
+	VMOV V1.B16, V24.B16
 	FMOVQ 48(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 112(R13), F0
+	FMOVQ 112(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 112(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VZIP1 V25.S4, V24.S4, V1.S4
+	VZIP1 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d7de // fadd v30.4s, v30.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d7de // fadd v30.4s, v30.4s, v1.4s
+	VZIP2 V25.S4, V24.S4, V1.S4
+	VZIP2 V0.S4, V26.S4, V2.S4
+	VZIP1 V2.D2, V1.D2, V3.D2
+	WORD $0x4e23d7de // fadd v30.4s, v30.4s, v3.4s
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e21d7de // fadd v30.4s, v30.4s, v1.4s
+	FMOVQ 176(R13), F0
+	FMOVQ 176(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V24.B16
+	FMOVQ 176(R15), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOV V0.B16, V25.B16
+	FMOVQ 240(R13), F0
+	FMOVQ 240(R14), F1
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	VMOV V1.B16, V26.B16
+	FMOVQ 240(R15), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	VZIP1 V25.S4, V24.S4, V1.S4
 	VZIP1 V0.S4, V26.S4, V2.S4
@@ -27732,39 +28081,28 @@ loop3:
 	WORD $0x4e23d6f7 // fadd v23.4s, v23.4s, v3.4s
 	VZIP2 V2.D2, V1.D2, V1.D2
 	WORD $0x4e21d6f7 // fadd v23.4s, v23.4s, v1.4s
-	FMOVQ 112(R13), F0
-	FMOVQ 112(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V21.S4, V20.S4, V1.S4
-	VZIP1 V0.S4, V22.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VZIP2 V21.S4, V20.S4, V1.S4
-	VZIP2 V0.S4, V22.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VEXT $8, V27.B16, V27.B16, V31.B16
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
+	WORD $0x4e3dd77b // fadd v27.4s, v27.4s, v29.4s
+	WORD $0x4e3ed79c // fadd v28.4s, v28.4s, v30.4s
+	WORD $0x4e3cd77b // fadd v27.4s, v27.4s, v28.4s
+	VDUP V27.S[0], V31.S4
+	FMOVQ F31, 2048(R0)
 	VDUP V27.S[1], V31.S4
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[0], V27.S4
-	FMOVQ F27, 2048(R0)
-	VEXT $8, V23.B16, V23.B16, V31.B16
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[1], V31.S4
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[0], V23.S4
-	FMOVQ F23, 2112(R0)
-	VEXT $8, V19.B16, V19.B16, V31.B16
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[1], V31.S4
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[0], V19.S4
-	FMOVQ F19, 2176(R0)
+	FMOVQ F31, 2112(R0)
+	VDUP V27.S[2], V31.S4
+	FMOVQ F31, 2176(R0)
+	VDUP V27.S[3], V31.S4
+	FMOVQ F31, 2240(R0)
+	WORD $0x4e36d694 // fadd v20.4s, v20.4s, v22.4s
+	WORD $0x4e37d6b5 // fadd v21.4s, v21.4s, v23.4s
+	WORD $0x4e35d694 // fadd v20.4s, v20.4s, v21.4s
+	VDUP V20.S[0], V31.S4
+	FMOVQ F31, 2304(R0)
+	VDUP V20.S[1], V31.S4
+	FMOVQ F31, 2368(R0)
+	VDUP V20.S[2], V31.S4
+	FMOVQ F31, 2432(R0)
+	VDUP V20.S[3], V31.S4
+	FMOVQ F31, 2496(R0)
 	FMOVQ 2048(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
@@ -27788,113 +28126,6 @@ loop3:
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
-	MOVD 144(R0), R6
-	MOVD q+8(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 160(R0), R6
-	MOVD k+16(FP), R14
-	ADD R6<<2, R14, R14
-	MOVD 152(R0), R6
-	MOVD k+16(FP), R15
-	ADD R6<<2, R15, R15
-	WORD $0x4f00041b // movi v27.4s, #0
-	WORD $0x4f000417 // movi v23.4s, #0
-	WORD $0x4f000413 // movi v19.4s, #0
-	FMOVQ 64(R13), F0
-	FMOVQ 64(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V28.B16
-	FMOVQ 128(R13), F0
-	FMOVQ 128(R15), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V24.B16
-	FMOVQ 128(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V20.B16
-	FMOVQ 80(R13), F0
-	FMOVQ 80(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V29.B16
-	FMOVQ 144(R13), F0
-	FMOVQ 144(R15), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V25.B16
-	FMOVQ 144(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V21.B16
-	FMOVQ 96(R13), F0
-	FMOVQ 96(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V30.B16
-	FMOVQ 160(R13), F0
-	FMOVQ 160(R15), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V26.B16
-	FMOVQ 160(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V22.B16
-	FMOVQ 112(R13), F0
-	FMOVQ 112(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V29.S4, V28.S4, V1.S4
-	VZIP1 V0.S4, V30.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
-	VZIP2 V29.S4, V28.S4, V1.S4
-	VZIP2 V0.S4, V30.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
-	FMOVQ 176(R13), F0
-	FMOVQ 176(R15), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VZIP1 V25.S4, V24.S4, V2.S4
-	VZIP1 V1.S4, V26.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d6f7 // fadd v23.4s, v23.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d6f7 // fadd v23.4s, v23.4s, v2.4s
-	VZIP2 V25.S4, V24.S4, V2.S4
-	VZIP2 V1.S4, V26.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d6f7 // fadd v23.4s, v23.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d6f7 // fadd v23.4s, v23.4s, v2.4s
-	FMOVQ 176(R14), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V21.S4, V20.S4, V1.S4
-	VZIP1 V0.S4, V22.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VZIP2 V21.S4, V20.S4, V1.S4
-	VZIP2 V0.S4, V22.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
-	VEXT $8, V27.B16, V27.B16, V31.B16
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[1], V31.S4
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[0], V27.S4
-	FMOVQ F27, 2240(R0)
-	VEXT $8, V23.B16, V23.B16, V31.B16
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[1], V31.S4
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[0], V23.S4
-	FMOVQ F23, 2304(R0)
-	VEXT $8, V19.B16, V19.B16, V31.B16
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[1], V31.S4
-	WORD $0x4e3fd673 // fadd v19.4s, v19.4s, v31.4s
-	VDUP V19.S[0], V19.S4
-	FMOVQ F19, 2368(R0)
 	FMOVQ 2240(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
@@ -27924,79 +28155,6 @@ loop3:
 	MOVD p+24(FP), R4
 	ADD R6<<2, R4, R4
 	FMOVS F0, (R4)
-	MOVD 144(R0), R6
-	MOVD q+8(FP), R13
-	ADD R6<<2, R13, R13
-	MOVD 152(R0), R6
-	MOVD k+16(FP), R14
-	ADD R6<<2, R14, R14
-	MOVD 160(R0), R6
-	MOVD k+16(FP), R15
-	ADD R6<<2, R15, R15
-	WORD $0x4f00041b // movi v27.4s, #0
-	WORD $0x4f000417 // movi v23.4s, #0
-	FMOVQ 192(R13), F0
-	FMOVQ 192(R14), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V28.B16
-	FMOVQ 192(R15), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V24.B16
-	FMOVQ 208(R13), F0
-	FMOVQ 208(R14), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V29.B16
-	FMOVQ 208(R15), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V25.B16
-	FMOVQ 224(R13), F0
-	FMOVQ 224(R14), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VMOV V1.B16, V30.B16
-	FMOVQ 224(R15), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VMOV V0.B16, V26.B16
-	FMOVQ 240(R13), F0
-	FMOVQ 240(R14), F1
-	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
-	VZIP1 V29.S4, V28.S4, V2.S4
-	VZIP1 V1.S4, V30.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
-	VZIP2 V29.S4, V28.S4, V2.S4
-	VZIP2 V1.S4, V30.S4, V3.S4
-	VZIP1 V3.D2, V2.D2, V4.D2
-	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
-	VZIP2 V3.D2, V2.D2, V2.D2
-	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
-	FMOVQ 240(R15), F1
-	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	VZIP1 V25.S4, V24.S4, V1.S4
-	VZIP1 V0.S4, V26.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d6f7 // fadd v23.4s, v23.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d6f7 // fadd v23.4s, v23.4s, v1.4s
-	VZIP2 V25.S4, V24.S4, V1.S4
-	VZIP2 V0.S4, V26.S4, V2.S4
-	VZIP1 V2.D2, V1.D2, V3.D2
-	WORD $0x4e23d6f7 // fadd v23.4s, v23.4s, v3.4s
-	VZIP2 V2.D2, V1.D2, V1.D2
-	WORD $0x4e21d6f7 // fadd v23.4s, v23.4s, v1.4s
-	VEXT $8, V27.B16, V27.B16, V31.B16
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[1], V31.S4
-	WORD $0x4e3fd77b // fadd v27.4s, v27.4s, v31.4s
-	VDUP V27.S[0], V27.S4
-	FMOVQ F27, 2432(R0)
-	VEXT $8, V23.B16, V23.B16, V31.B16
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[1], V31.S4
-	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
-	VDUP V23.S[0], V23.S4
-	FMOVQ F23, 2496(R0)
 	FMOVQ 2432(R0), F0
 	FMOVQ 560(R12), F1
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s

@@ -36,11 +36,11 @@ func gather64AddDropoutVector1AVX2(frame *uint8, bits *uint32, y *float32, table
 	panic("BUG: gather64AddDropoutVector1AVX2 is assembly")
 }
 
-func linear64x64BiasVector1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int) {
+func linear64x64BiasVector1AVX512(frame *uint8, y *float32, bias *float32, height int, first int) {
 	panic("BUG: linear64x64BiasVector1AVX512 is assembly")
 }
 
-func linear64x64BiasVector1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int) {
+func linear64x64BiasVector1AVX2(frame *uint8, y *float32, bias *float32, height int, first int) {
 	panic("BUG: linear64x64BiasVector1AVX2 is assembly")
 }
 
@@ -52,11 +52,11 @@ func attention64Window2DropoutVector1AVX2(frame *uint8, q *float32, k *float32, 
 	panic("BUG: attention64Window2DropoutVector1AVX2 is assembly")
 }
 
-func linear64x64BiasDropoutAddVector1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func linear64x64BiasDropoutAddVector1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: linear64x64BiasDropoutAddVector1AVX512 is assembly")
 }
 
-func linear64x64BiasDropoutAddVector1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func linear64x64BiasDropoutAddVector1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: linear64x64BiasDropoutAddVector1AVX2 is assembly")
 }
 
@@ -68,11 +68,11 @@ func norm64Vector1AVX2(frame *uint8, x *float32, y *float32, gamma *float32, bet
 	panic("BUG: norm64Vector1AVX2 is assembly")
 }
 
-func linear64x64SourceBiasVector1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int) {
+func linear64x64SourceBiasVector1AVX512(frame *uint8, y *float32, bias *float32, height int, first int) {
 	panic("BUG: linear64x64SourceBiasVector1AVX512 is assembly")
 }
 
-func linear64x64SourceBiasVector1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int) {
+func linear64x64SourceBiasVector1AVX2(frame *uint8, y *float32, bias *float32, height int, first int) {
 	panic("BUG: linear64x64SourceBiasVector1AVX2 is assembly")
 }
 
@@ -84,35 +84,35 @@ func attention64SourceWindow2DropoutVector1AVX2(frame *uint8, q *float32, k *flo
 	panic("BUG: attention64SourceWindow2DropoutVector1AVX2 is assembly")
 }
 
-func linear64x64BiasDropoutAdd2Vector1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func linear64x64BiasDropoutAdd2Vector1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: linear64x64BiasDropoutAdd2Vector1AVX512 is assembly")
 }
 
-func linear64x64BiasDropoutAdd2Vector1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func linear64x64BiasDropoutAdd2Vector1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: linear64x64BiasDropoutAdd2Vector1AVX2 is assembly")
 }
 
-func linear64x256BiasDropoutReluVector1AVX512(frame *uint8, bits *uint32, y *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func linear64x256BiasDropoutReluVector1AVX512(frame *uint8, bits *uint32, y *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: linear64x256BiasDropoutReluVector1AVX512 is assembly")
 }
 
-func linear64x256BiasDropoutReluVector1AVX2(frame *uint8, bits *uint32, y *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func linear64x256BiasDropoutReluVector1AVX2(frame *uint8, bits *uint32, y *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: linear64x256BiasDropoutReluVector1AVX2 is assembly")
 }
 
-func linear256x64BiasDropoutAddVector1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func linear256x64BiasDropoutAddVector1AVX512(frame *uint8, bits *uint32, y *float32, x2 *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: linear256x64BiasDropoutAddVector1AVX512 is assembly")
 }
 
-func linear256x64BiasDropoutAddVector1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func linear256x64BiasDropoutAddVector1AVX2(frame *uint8, bits *uint32, y *float32, x2 *float32, bias *float32, height int, first int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: linear256x64BiasDropoutAddVector1AVX2 is assembly")
 }
 
-func linear64x17BiasVector1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int) {
+func linear64x17BiasVector1AVX512(frame *uint8, y *float32, bias *float32, height int, first int) {
 	panic("BUG: linear64x17BiasVector1AVX512 is assembly")
 }
 
-func linear64x17BiasVector1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int) {
+func linear64x17BiasVector1AVX2(frame *uint8, y *float32, bias *float32, height int, first int) {
 	panic("BUG: linear64x17BiasVector1AVX2 is assembly")
 }
 
@@ -172,11 +172,11 @@ func sum64MulAccVector1AVX2(frame *uint8, sum_y *float32, dy *float32, sum_y2 *f
 	panic("BUG: sum64MulAccVector1AVX2 is assembly")
 }
 
-func normGrad64DxDropoutVector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func normGrad64DxDropoutVector1AVX512(frame *uint8, x *float32, mean_rows *float32, rstd_rows *float32, dy *float32, gamma *float32, m1_rows *float32, m2_rows *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_strip_from int, r_strip_to int, B int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: normGrad64DxDropoutVector1AVX512 is assembly")
 }
 
-func normGrad64DxDropoutVector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func normGrad64DxDropoutVector1AVX2(frame *uint8, x *float32, mean_rows *float32, rstd_rows *float32, dy *float32, gamma *float32, m1_rows *float32, m2_rows *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_strip_from int, r_strip_to int, B int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: normGrad64DxDropoutVector1AVX2 is assembly")
 }
 
@@ -188,11 +188,11 @@ func sum64AccVector1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32, 
 	panic("BUG: sum64AccVector1AVX2 is assembly")
 }
 
-func linear64x256TMulVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int) {
+func linear64x256TMulVector1AVX512(frame *uint8, y *float32, x2 *float32, height int, first int) {
 	panic("BUG: linear64x256TMulVector1AVX512 is assembly")
 }
 
-func linear64x256TMulVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int) {
+func linear64x256TMulVector1AVX2(frame *uint8, y *float32, x2 *float32, height int, first int) {
 	panic("BUG: linear64x256TMulVector1AVX2 is assembly")
 }
 
@@ -204,19 +204,19 @@ func sum256AccVector1AVX2(frame *uint8, sum_y *float32, dy *float32, x *float32,
 	panic("BUG: sum256AccVector1AVX2 is assembly")
 }
 
-func linear256x64TAddVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int) {
+func linear256x64TAddVector1AVX512(frame *uint8, y *float32, x2 *float32, height int, first int) {
 	panic("BUG: linear256x64TAddVector1AVX512 is assembly")
 }
 
-func linear256x64TAddVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int) {
+func linear256x64TAddVector1AVX2(frame *uint8, y *float32, x2 *float32, height int, first int) {
 	panic("BUG: linear256x64TAddVector1AVX2 is assembly")
 }
 
-func normGrad64DxDropout2Vector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func normGrad64DxDropout2Vector1AVX512(frame *uint8, x *float32, mean_rows *float32, rstd_rows *float32, dy *float32, gamma *float32, m1_rows *float32, m2_rows *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_strip_from int, r_strip_to int, B int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: normGrad64DxDropout2Vector1AVX512 is assembly")
 }
 
-func normGrad64DxDropout2Vector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func normGrad64DxDropout2Vector1AVX2(frame *uint8, x *float32, mean_rows *float32, rstd_rows *float32, dy *float32, gamma *float32, m1_rows *float32, m2_rows *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_strip_from int, r_strip_to int, B int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: normGrad64DxDropout2Vector1AVX2 is assembly")
 }
 
@@ -228,11 +228,11 @@ func attentionGrad64SourceWindow2DropoutVector1AVX2(frame *uint8, q *float32, k 
 	panic("BUG: attentionGrad64SourceWindow2DropoutVector1AVX2 is assembly")
 }
 
-func linear64x64TAddVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int) {
+func linear64x64TAddVector1AVX512(frame *uint8, y *float32, x2 *float32, height int, first int) {
 	panic("BUG: linear64x64TAddVector1AVX512 is assembly")
 }
 
-func linear64x64TAddVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, height int, first int) {
+func linear64x64TAddVector1AVX2(frame *uint8, y *float32, x2 *float32, height int, first int) {
 	panic("BUG: linear64x64TAddVector1AVX2 is assembly")
 }
 
@@ -252,11 +252,11 @@ func linear64x64SourceTAddAccVector1AVX2(frame *uint8, y *float32, x2 *float32, 
 	panic("BUG: linear64x64SourceTAddAccVector1AVX2 is assembly")
 }
 
-func normGrad64DxDropout3Vector1AVX512(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func normGrad64DxDropout3Vector1AVX512(frame *uint8, x *float32, mean_rows *float32, rstd_rows *float32, dy *float32, gamma *float32, m1_rows *float32, m2_rows *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_strip_from int, r_strip_to int, B int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: normGrad64DxDropout3Vector1AVX512 is assembly")
 }
 
-func normGrad64DxDropout3Vector1AVX2(frame *uint8, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func normGrad64DxDropout3Vector1AVX2(frame *uint8, x *float32, mean_rows *float32, rstd_rows *float32, dy *float32, gamma *float32, m1_rows *float32, m2_rows *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_strip_from int, r_strip_to int, B int, T int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: normGrad64DxDropout3Vector1AVX2 is assembly")
 }
 
@@ -324,11 +324,11 @@ func attention64Window2Vector1AVX2(frame *uint8, q *float32, k *float32, p *floa
 	panic("BUG: attention64Window2Vector1AVX2 is assembly")
 }
 
-func linear64x64BiasAddVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int) {
+func linear64x64BiasAddVector1AVX512(frame *uint8, y *float32, x2 *float32, bias *float32, height int, first int) {
 	panic("BUG: linear64x64BiasAddVector1AVX512 is assembly")
 }
 
-func linear64x64BiasAddVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int) {
+func linear64x64BiasAddVector1AVX2(frame *uint8, y *float32, x2 *float32, bias *float32, height int, first int) {
 	panic("BUG: linear64x64BiasAddVector1AVX2 is assembly")
 }
 
@@ -340,19 +340,19 @@ func attention64SourceWindow2Vector1AVX2(frame *uint8, q *float32, k *float32, p
 	panic("BUG: attention64SourceWindow2Vector1AVX2 is assembly")
 }
 
-func linear64x256BiasReluVector1AVX512(frame *uint8, y *float32, c *float32, bias *float32, height int, first int) {
+func linear64x256BiasReluVector1AVX512(frame *uint8, y *float32, bias *float32, height int, first int) {
 	panic("BUG: linear64x256BiasReluVector1AVX512 is assembly")
 }
 
-func linear64x256BiasReluVector1AVX2(frame *uint8, y *float32, c *float32, bias *float32, height int, first int) {
+func linear64x256BiasReluVector1AVX2(frame *uint8, y *float32, bias *float32, height int, first int) {
 	panic("BUG: linear64x256BiasReluVector1AVX2 is assembly")
 }
 
-func linear256x64BiasAddVector1AVX512(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int) {
+func linear256x64BiasAddVector1AVX512(frame *uint8, y *float32, x2 *float32, bias *float32, height int, first int) {
 	panic("BUG: linear256x64BiasAddVector1AVX512 is assembly")
 }
 
-func linear256x64BiasAddVector1AVX2(frame *uint8, y *float32, x2 *float32, c *float32, bias *float32, height int, first int) {
+func linear256x64BiasAddVector1AVX2(frame *uint8, y *float32, x2 *float32, bias *float32, height int, first int) {
 	panic("BUG: linear256x64BiasAddVector1AVX2 is assembly")
 }
 

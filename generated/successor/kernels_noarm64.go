@@ -20,7 +20,7 @@ func gather64AddDropoutVector1NEON(frame *byte, bits *uint32, y *float32, table_
 	panic("BUG: gather64AddDropoutVector1NEON is assembly")
 }
 
-func linear64x64BiasVector1NEON(frame *byte, y *float32, c *float32, bias *float32, height int, first int) {
+func linear64x64BiasVector1NEON(frame *byte, y *float32, bias *float32, height int, first int) {
 	panic("BUG: linear64x64BiasVector1NEON is assembly")
 }
 
@@ -28,7 +28,7 @@ func attention64Window2DropoutVector1NEON(frame *byte, q *float32, k *float32, p
 	panic("BUG: attention64Window2DropoutVector1NEON is assembly")
 }
 
-func linear64x64BiasDropoutAddVector1NEON(frame *byte, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func linear64x64BiasDropoutAddVector1NEON(frame *byte, bits *uint32, y *float32, x2 *float32, bias *float32, height int, first int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: linear64x64BiasDropoutAddVector1NEON is assembly")
 }
 
@@ -36,7 +36,7 @@ func norm64Vector1NEON(frame *byte, x *float32, y *float32, gamma *float32, beta
 	panic("BUG: norm64Vector1NEON is assembly")
 }
 
-func linear64x64SourceBiasVector1NEON(frame *byte, y *float32, c *float32, bias *float32, height int, first int) {
+func linear64x64SourceBiasVector1NEON(frame *byte, y *float32, bias *float32, height int, first int) {
 	panic("BUG: linear64x64SourceBiasVector1NEON is assembly")
 }
 
@@ -44,19 +44,19 @@ func attention64SourceWindow2DropoutVector1NEON(frame *byte, q *float32, k *floa
 	panic("BUG: attention64SourceWindow2DropoutVector1NEON is assembly")
 }
 
-func linear64x64BiasDropoutAdd2Vector1NEON(frame *byte, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func linear64x64BiasDropoutAdd2Vector1NEON(frame *byte, bits *uint32, y *float32, x2 *float32, bias *float32, height int, first int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: linear64x64BiasDropoutAdd2Vector1NEON is assembly")
 }
 
-func linear64x256BiasDropoutReluVector1NEON(frame *byte, bits *uint32, y *float32, c *float32, bias *float32, height int, first int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func linear64x256BiasDropoutReluVector1NEON(frame *byte, bits *uint32, y *float32, bias *float32, height int, first int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: linear64x256BiasDropoutReluVector1NEON is assembly")
 }
 
-func linear256x64BiasDropoutAddVector1NEON(frame *byte, bits *uint32, y *float32, x2 *float32, c *float32, bias *float32, height int, first int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func linear256x64BiasDropoutAddVector1NEON(frame *byte, bits *uint32, y *float32, x2 *float32, bias *float32, height int, first int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: linear256x64BiasDropoutAddVector1NEON is assembly")
 }
 
-func linear64x17BiasVector1NEON(frame *byte, y *float32, c *float32, bias *float32, height int, first int) {
+func linear64x17BiasVector1NEON(frame *byte, y *float32, bias *float32, height int, first int) {
 	panic("BUG: linear64x17BiasVector1NEON is assembly")
 }
 
@@ -88,7 +88,7 @@ func sum64MulAccVector1NEON(frame *byte, sum_y *float32, dy *float32, sum_y2 *fl
 	panic("BUG: sum64MulAccVector1NEON is assembly")
 }
 
-func normGrad64DxDropoutVector1NEON(frame *byte, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func normGrad64DxDropoutVector1NEON(frame *byte, x *float32, mean_rows *float32, rstd_rows *float32, dy *float32, gamma *float32, m1_rows *float32, m2_rows *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_strip_from int, r_strip_to int, B_ int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: normGrad64DxDropoutVector1NEON is assembly")
 }
 
@@ -96,7 +96,7 @@ func sum64AccVector1NEON(frame *byte, sum_y *float32, dy *float32, x *float32, B
 	panic("BUG: sum64AccVector1NEON is assembly")
 }
 
-func linear64x256TMulVector1NEON(frame *byte, y *float32, x2 *float32, c *float32, height int, first int) {
+func linear64x256TMulVector1NEON(frame *byte, y *float32, x2 *float32, height int, first int) {
 	panic("BUG: linear64x256TMulVector1NEON is assembly")
 }
 
@@ -104,11 +104,11 @@ func sum256AccVector1NEON(frame *byte, sum_y *float32, dy *float32, x *float32, 
 	panic("BUG: sum256AccVector1NEON is assembly")
 }
 
-func linear256x64TAddVector1NEON(frame *byte, y *float32, x2 *float32, c *float32, height int, first int) {
+func linear256x64TAddVector1NEON(frame *byte, y *float32, x2 *float32, height int, first int) {
 	panic("BUG: linear256x64TAddVector1NEON is assembly")
 }
 
-func normGrad64DxDropout2Vector1NEON(frame *byte, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func normGrad64DxDropout2Vector1NEON(frame *byte, x *float32, mean_rows *float32, rstd_rows *float32, dy *float32, gamma *float32, m1_rows *float32, m2_rows *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_strip_from int, r_strip_to int, B_ int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: normGrad64DxDropout2Vector1NEON is assembly")
 }
 
@@ -116,7 +116,7 @@ func attentionGrad64SourceWindow2DropoutVector1NEON(frame *byte, q *float32, k *
 	panic("BUG: attentionGrad64SourceWindow2DropoutVector1NEON is assembly")
 }
 
-func linear64x64TAddVector1NEON(frame *byte, y *float32, x2 *float32, c *float32, height int, first int) {
+func linear64x64TAddVector1NEON(frame *byte, y *float32, x2 *float32, height int, first int) {
 	panic("BUG: linear64x64TAddVector1NEON is assembly")
 }
 
@@ -128,7 +128,7 @@ func linear64x64SourceTAddAccVector1NEON(frame *byte, y *float32, x2 *float32, c
 	panic("BUG: linear64x64SourceTAddAccVector1NEON is assembly")
 }
 
-func normGrad64DxDropout3Vector1NEON(frame *byte, x *float32, dy *float32, gamma *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_from int, r_to int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
+func normGrad64DxDropout3Vector1NEON(frame *byte, x *float32, mean_rows *float32, rstd_rows *float32, dy *float32, gamma *float32, m1_rows *float32, m2_rows *float32, t *float32, y *float32, y2 *float32, y3 *float32, bits *uint32, y4 *float32, r_strip_from int, r_strip_to int, B_ int, T_ int, seed0 uint32, seed1 uint32, step uint32, layer int, example uint32) {
 	panic("BUG: normGrad64DxDropout3Vector1NEON is assembly")
 }
 
@@ -164,7 +164,7 @@ func attention64Window2Vector1NEON(frame *byte, q *float32, k *float32, p *float
 	panic("BUG: attention64Window2Vector1NEON is assembly")
 }
 
-func linear64x64BiasAddVector1NEON(frame *byte, y *float32, x2 *float32, c *float32, bias *float32, height int, first int) {
+func linear64x64BiasAddVector1NEON(frame *byte, y *float32, x2 *float32, bias *float32, height int, first int) {
 	panic("BUG: linear64x64BiasAddVector1NEON is assembly")
 }
 
@@ -172,11 +172,11 @@ func attention64SourceWindow2Vector1NEON(frame *byte, q *float32, k *float32, p 
 	panic("BUG: attention64SourceWindow2Vector1NEON is assembly")
 }
 
-func linear64x256BiasReluVector1NEON(frame *byte, y *float32, c *float32, bias *float32, height int, first int) {
+func linear64x256BiasReluVector1NEON(frame *byte, y *float32, bias *float32, height int, first int) {
 	panic("BUG: linear64x256BiasReluVector1NEON is assembly")
 }
 
-func linear256x64BiasAddVector1NEON(frame *byte, y *float32, x2 *float32, c *float32, bias *float32, height int, first int) {
+func linear256x64BiasAddVector1NEON(frame *byte, y *float32, x2 *float32, bias *float32, height int, first int) {
 	panic("BUG: linear256x64BiasAddVector1NEON is assembly")
 }
 

@@ -340,6 +340,9 @@ func TestSaturate(t *testing.T) {
 		if flops := isa.Saturate(3); (flops > 0) != (isa != Go) {
 			t.Errorf("%s: %d operations", isa, flops)
 		}
+		if n := isa.Begin(3); (n > 0) != (isa != Go) {
+			t.Errorf("%s: %d instructions", isa, n)
+		}
 		if flops := isa.SaturateNarrow(3); (flops > 0) != (isa == AVX512BF16) {
 			t.Errorf("%s: %d operations on BF16", isa, flops)
 		}

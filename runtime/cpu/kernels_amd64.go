@@ -218,6 +218,19 @@ func saturate(isa ISA, n int) bool {
 	return true
 }
 
+// begin does n rounds of instructions that wait for nothing, if there are any on the ISA.
+func begin(isa ISA, n int) bool {
+	switch isa {
+	case AVX512:
+		startAVX512(n)
+	case AVX2:
+		startAVX2(n)
+	default:
+		return false
+	}
+	return true
+}
+
 // saturatePairs is saturate with products of pairs.
 func saturatePairs(isa ISA, n int) bool {
 	if isa != AVX512BF16 {

@@ -3382,6 +3382,54 @@ round:
 	VZEROUPPER
 	RET
 
+// func startAVX2(n int)
+// Requires: AVX, AVX2
+TEXT ·startAVX2(SB), NOSPLIT, $0-8
+	MOVQ    n+0(FP), AX
+	VXORPS  Y0, Y0, Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+	VMOVAPS Y0, Y6
+	VMOVAPS Y0, Y7
+	VMOVAPS Y0, Y8
+	XORQ    CX, CX
+	XORQ    DX, DX
+	XORQ    BX, BX
+	XORQ    SI, SI
+
+round:
+	VPADDD Y0, Y1, Y1
+	ADDQ   $0x01, CX
+	MOVQ   n+0(FP), DI
+	VPADDD Y0, Y2, Y2
+	ADDQ   $0x01, DX
+	MOVQ   n+0(FP), DI
+	VPADDD Y0, Y3, Y3
+	ADDQ   $0x01, BX
+	MOVQ   n+0(FP), DI
+	VPADDD Y0, Y4, Y4
+	ADDQ   $0x01, SI
+	MOVQ   n+0(FP), DI
+	VPADDD Y0, Y5, Y5
+	ADDQ   $0x01, CX
+	MOVQ   n+0(FP), DI
+	VPADDD Y0, Y6, Y6
+	ADDQ   $0x01, DX
+	MOVQ   n+0(FP), DI
+	VPADDD Y0, Y7, Y7
+	ADDQ   $0x01, BX
+	MOVQ   n+0(FP), DI
+	VPADDD Y0, Y8, Y8
+	ADDQ   $0x01, SI
+	MOVQ   n+0(FP), DI
+	DECQ   AX
+	JNZ    round
+	VZEROUPPER
+	RET
+
 // func dotAVX512x1x2(a *float32, next int, ars int, acs int, b *float32, brs int, ahead int, as int, c *float32, ldc int, k int, tiles int, lanes int, add int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·dotAVX512x1x2(SB), NOSPLIT, $0-112
@@ -14336,6 +14384,54 @@ round:
 	VFMADD231PS Z0, Z0, Z12
 	DECQ        AX
 	JNZ         round
+	VZEROUPPER
+	RET
+
+// func startAVX512(n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·startAVX512(SB), NOSPLIT, $0-8
+	MOVQ    n+0(FP), AX
+	VXORPS  Z0, Z0, Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z0, Z7
+	VMOVAPS Z0, Z8
+	XORQ    CX, CX
+	XORQ    DX, DX
+	XORQ    BX, BX
+	XORQ    SI, SI
+
+round:
+	VPADDD Z0, Z1, Z1
+	ADDQ   $0x01, CX
+	MOVQ   n+0(FP), DI
+	VPADDD Z0, Z2, Z2
+	ADDQ   $0x01, DX
+	MOVQ   n+0(FP), DI
+	VPADDD Z0, Z3, Z3
+	ADDQ   $0x01, BX
+	MOVQ   n+0(FP), DI
+	VPADDD Z0, Z4, Z4
+	ADDQ   $0x01, SI
+	MOVQ   n+0(FP), DI
+	VPADDD Z0, Z5, Z5
+	ADDQ   $0x01, CX
+	MOVQ   n+0(FP), DI
+	VPADDD Z0, Z6, Z6
+	ADDQ   $0x01, DX
+	MOVQ   n+0(FP), DI
+	VPADDD Z0, Z7, Z7
+	ADDQ   $0x01, BX
+	MOVQ   n+0(FP), DI
+	VPADDD Z0, Z8, Z8
+	ADDQ   $0x01, SI
+	MOVQ   n+0(FP), DI
+	DECQ   AX
+	JNZ    round
 	VZEROUPPER
 	RET
 

@@ -56,6 +56,15 @@ func saturate(isa ISA, n int) bool {
 	return true
 }
 
+// begin does n rounds of instructions that wait for nothing, if there are any on the ISA.
+func begin(isa ISA, n int) bool {
+	if isa != NEON {
+		return false
+	}
+	startNEON(n)
+	return true
+}
+
 func saturatePairs(ISA, int) bool { return false }
 
 // addBlocks adds the first elements of src to dst, and returns how many.

@@ -5840,3 +5840,48 @@ round:
 	SUB $1, R0, R0
 	CBNZ R0, round
 	RET
+
+// func startNEON(n int)
+TEXT ·startNEON(SB), NOSPLIT, $0-8
+	MOVD n+0(FP), R0
+	WORD $0x6f00e400 // movi v0.2d, #0x0
+	WORD $0x6f00e408 // movi v8.2d, #0x0
+	WORD $0x6f00e409 // movi v9.2d, #0x0
+	WORD $0x6f00e40a // movi v10.2d, #0x0
+	WORD $0x6f00e40b // movi v11.2d, #0x0
+	WORD $0x6f00e40c // movi v12.2d, #0x0
+	WORD $0x6f00e40d // movi v13.2d, #0x0
+	WORD $0x6f00e40e // movi v14.2d, #0x0
+	WORD $0x6f00e40f // movi v15.2d, #0x0
+	MOVD $0, R1
+	MOVD $0, R2
+	MOVD $0, R3
+	MOVD $0, R4
+round:
+	VADD V0.S4, V8.S4, V8.S4
+	ADD $1, R1, R1
+	MOVD n+0(FP), R5
+	VADD V0.S4, V9.S4, V9.S4
+	ADD $1, R2, R2
+	MOVD n+0(FP), R5
+	VADD V0.S4, V10.S4, V10.S4
+	ADD $1, R3, R3
+	MOVD n+0(FP), R5
+	VADD V0.S4, V11.S4, V11.S4
+	ADD $1, R4, R4
+	MOVD n+0(FP), R5
+	VADD V0.S4, V12.S4, V12.S4
+	ADD $1, R1, R1
+	MOVD n+0(FP), R5
+	VADD V0.S4, V13.S4, V13.S4
+	ADD $1, R2, R2
+	MOVD n+0(FP), R5
+	VADD V0.S4, V14.S4, V14.S4
+	ADD $1, R3, R3
+	MOVD n+0(FP), R5
+	VADD V0.S4, V15.S4, V15.S4
+	ADD $1, R4, R4
+	MOVD n+0(FP), R5
+	SUB $1, R0, R0
+	CBNZ R0, round
+	RET

@@ -24,4 +24,6 @@ func addBlocks(_, _ []float32) int { return 0 }
 
 func saturate(ISA, int) bool { return false }
 
+func begin(ISA, int) bool { return false }
+
 func saturatePairs(ISA, int) bool { return false }

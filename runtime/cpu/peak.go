@@ -26,3 +26,16 @@ func (i ISA) SaturateNarrow(n int) (flops int) {
 	}
 	return n * chains[i] * pair * flopsOfFMA * peakLanes[i]
 }
+
+// mixed is how many instructions a round of begin has, of which none waits.
+const mixed = 24
+
+// Begin does n > 0 rounds of loads and additions, of vectors and of integers, and returns how
+// many instructions that was. Timed, it gives the most that a core begins; 0 says that
+// the instruction set has no such measure.
+func (i ISA) Begin(n int) (instructions int) {
+	if !begin(i.vectors(), n) {
+		return 0
+	}
+	return n * mixed
+}

@@ -169,6 +169,11 @@ func philoxAVX2(dst *uint32, key *[2]uint32, ctr *[4]uint32, n int)
 //go:noescape
 func peakAVX2(n int)
 
+// startAVX2 does n > 0 rounds of 24 instructions of three kinds.
+//
+//go:noescape
+func startAVX2(n int)
+
 // dotAVX512x1x2 computes blocks of 1 rows and 2 registers.
 //
 //go:noescape
@@ -473,6 +478,11 @@ func philoxAVX512(dst *uint32, key *[2]uint32, ctr *[4]uint32, n int)
 //
 //go:noescape
 func peakAVX512(n int)
+
+// startAVX512 does n > 0 rounds of 24 instructions of three kinds.
+//
+//go:noescape
+func startAVX512(n int)
 
 // dotAVX512BF16x1x2 computes blocks of 1 rows and 2 registers.
 //

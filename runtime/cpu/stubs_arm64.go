@@ -178,3 +178,8 @@ func addNEON(dst *float32, src *float32, n int)
 //
 //go:noescape
 func peakNEON(n int)
+
+// startNEON does n > 0 rounds of 24 instructions of three kinds.
+//
+//go:noescape
+func startNEON(n int)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda/peak"
 )
 
@@ -25,7 +26,7 @@ type Row struct {
 	Flops    float64 `json:"flops_per_second,omitempty"`
 	Bytes    float64 `json:"bytes_per_second,omitempty"`
 	OfPeak   float64 `json:"of_peak,omitempty"` // of what bounds it; above 1 where that is faster than was measured
-	Bound    string  `json:"bound,omitempty"`   // compute, memory; on a processor products, others, the size of a Level, memory
+	Bound    string  `json:"bound,omitempty"`   // compute, memory; on a processor products, others, front end, the size of a Level, memory
 }
 
 // A Level is how fast a thread copies within so many bytes, while all work: a cache, if they fit.
@@ -50,6 +51,8 @@ type Table struct {
 	Peak    peak.Peak // of a thread
 	CPU     bool      // it is a processor: products and all else take turns
 	Levels  []Level   // of memory, the smallest first; what is larger than all is copied at the peak
+	ISA     cpu.ISA   // of a processor
+	Begun   float64   // instructions that a thread can begin in a second; 0: not known
 	Rows    []Row
 }
 
@@ -103,15 +106,22 @@ func (t *Table) compute(l Lap) (name string, seconds float64) {
 }
 
 // onCPU is compute where products and all else take turns: other operations are as many a
-// second as multiply-adds, which count twice.
+// second as multiply-adds, which count twice, or as the front end begins instructions for them.
 func (t *Table) onCPU(l Lap) (name string, seconds float64) {
 	narrow := t.Peak.Flops
 	if t.Peak.Narrow > 0 {
 		narrow = t.Peak.Narrow
 	}
 	products, others := (l.Cost.Products-l.Narrow)/t.Peak.Flops+l.Narrow/narrow, 2*l.Others/t.Peak.Flops
+	name, front := "others", 0.0
+	if t.Begun > 0 {
+		front = l.Instructions.On(t.ISA) / t.Begun
+	}
+	if front > others {
+		name, others = "front end", front
+	}
 	if others > products {
-		return "others", products + others
+		return name, products + others
 	}
 	return "products", products + others
 }

@@ -54,7 +54,7 @@ func TestTable(t *testing.T) {
 // TestProcessor holds kernels against what takes longest: products, others, or the memory
 // that the bytes of a launch fit into.
 func TestProcessor(t *testing.T) {
-	table := Table{Steps: 1, Threads: 1, CPU: true, Peak: peak.Peak{Flops: 1000, Narrow: 4000, Bytes: 100},
+	table := Table{Steps: 1, Threads: 1, CPU: true, ISA: cpu.AVX512BF16, Begun: 200, Peak: peak.Peak{Flops: 1000, Narrow: 4000, Bytes: 100},
 		Levels: []Level{{Size: 16 << 10, Bytes: 4 << 20}, {Size: 2 << 20, Bytes: 1 << 20}}}
 	for _, c := range []struct {
 		launches int
@@ -64,6 +64,9 @@ func TestProcessor(t *testing.T) {
 	}{
 		{1, cpu.Cost{Flops: 1000, Products: 500, Narrow: 200, Others: 150}, "products", 0.3 + 0.05 + 0.3},
 		{1, cpu.Cost{Flops: 1000, Products: 100, Others: 300}, "others", 0.1 + 0.6},
+		{1, cpu.Cost{Flops: 1000, Products: 100, Others: 300, Instructions: cpu.Instructions{AVX512: 100, AVX2: 1000}}, "others", 0.1 + 0.6},
+		{1, cpu.Cost{Flops: 1000, Products: 100, Others: 300, Instructions: cpu.Instructions{AVX512: 140}}, "front end", 0.1 + 0.7},
+		{1, cpu.Cost{Flops: 1000, Products: 800, Others: 300, Instructions: cpu.Instructions{AVX512: 140}}, "products", 0.8 + 0.7},
 		{1, cpu.Cost{Bytes: 16 << 10}, "16 KiB", 1. / 256},
 		{1, cpu.Cost{Bytes: 32 << 10}, "2 MiB", 1. / 32},
 		{2, cpu.Cost{Bytes: 32 << 10}, "16 KiB", 1. / 128},

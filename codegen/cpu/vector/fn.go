@@ -30,6 +30,7 @@ type place struct {
 // instructions.
 type fn struct {
 	*isa
+	meter
 	m        machine
 	stmts    []kernel.Stmt // of the vector kernel
 	vars     map[string]place
@@ -42,7 +43,8 @@ type fn struct {
 	err      error // the first reason why the vector kernel cannot be compiled
 }
 
-// compile writes the functions of a vector kernel, one for each instruction set.
+// compile writes the functions of a vector kernel, one for each instruction set, and counts
+// their instructions.
 func compile(l *Kernel, machines []func(*fn) machine) error {
 	body := (&hoister{}).nodes(kernel.RewriteAll(l.Body, expr.Expand))
 	for _, begin := range machines {
@@ -57,6 +59,7 @@ func compile(l *Kernel, machines []func(*fn) machine) error {
 		if f.err != nil {
 			return f.err
 		}
+		l.Instructions[f.name] = f.total()
 	}
 	return nil
 }
@@ -64,6 +67,7 @@ func compile(l *Kernel, machines []func(*fn) machine) error {
 // newFn begins a function.
 func newFn(begin func(*fn) machine) *fn {
 	f := &fn{
+		meter:    newMeter(),
 		vars:     map[string]place{},
 		lets:     map[string]*expr.Expr{},
 		touched:  map[kernel.Stmt][]depend.Access{},

@@ -3,6 +3,7 @@ package vector
 import (
 	"slices"
 
+	"github.com/arithlang/mlc/codegen/cost"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
@@ -149,8 +150,10 @@ func (l *loop) fixed(n int) {
 		f.m.startIndex()
 		again := f.label("loop")
 		f.m.mark(again)
-		l.vectors(unroll)
-		f.m.again(unroll*l.lanes, looped*l.lanes, again)
+		f.times(expr.Int(int64(looped/unroll)), func() {
+			l.vectors(unroll)
+			f.m.again(unroll*l.lanes, looped*l.lanes, again)
+		})
 	}
 	in := instance{indexed: looped > 0}
 	for in.part = looped; in.part < whole; in.part++ {
@@ -182,8 +185,11 @@ func (l *loop) dynamic() {
 	f.m.startIndex()
 	f.m.whole(l.limit, l.group*l.lanes, tail)
 	f.m.mark(again)
-	l.vectors(l.group)
-	f.m.againWhole(l.group*l.lanes, again)
+	group := l.group * l.lanes
+	f.times(ratio(l.size, group), func() {
+		l.vectors(l.group)
+		f.m.againWhole(group, again)
+	})
 	f.m.mark(tail)
 	rest := make([]string, l.group) // where the loop goes on after so many vectors
 	for i := range rest {
@@ -192,6 +198,8 @@ func (l *loop) dynamic() {
 		}
 	}
 	f.m.rest(l.limit, end)
+	// All are about as long.
+	f.flush(expr.Int(1))
 	for i := range l.group {
 		if i > 0 {
 			f.m.fewer(l.lanes, rest[i])
@@ -199,6 +207,8 @@ func (l *loop) dynamic() {
 		f.m.someLanes()
 		l.vector(instance{disp: i * l.lanes, indexed: true, masked: true, part: i})
 	}
+	f.written /= l.group
+	f.flush(f.known.Size(ratioUp(left(l.size, group), l.lanes)))
 	for _, s := range l.sums {
 		s.next = 0
 	}
@@ -209,6 +219,7 @@ func (l *loop) dynamic() {
 			l.addRest(i)
 		}
 	}
+	f.written /= len(rest) // one of them is run
 	f.m.mark(end)
 }
 
@@ -223,8 +234,13 @@ func (f *fn) count(name string, lo, hi *expr.Expr, body func()) {
 		f.vars[name] = v
 		f.m.jumpUnlessLess(v.off, limit.off, end)
 		f.m.mark(again)
-		body()
-		f.m.next(v.off, limit.off, again)
+		f.within(func() {
+			body()
+			f.m.next(v.off, limit.off, again)
+		}, func(t cost.Tally) cost.Tally {
+			from, to := f.known.Bounds(lo, hi)
+			return t.Over(name, from, to)
+		})
 		f.m.mark(end)
 	})
 }

@@ -116,6 +116,7 @@ func (f *neonMachine) end() { f.op("ret") }
 
 // op writes an instruction, the destination first, unless the code is of no use already.
 func (f *neonMachine) op(name string, operands ...arm64.Operand) {
+	f.wrote()
 	if f.err == nil {
 		f.out.Op(name, operands...)
 	}

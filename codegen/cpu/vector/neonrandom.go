@@ -156,12 +156,14 @@ func (f *neonMachine) randomFill(r *kernel.Random) {
 		f.startIndex()
 		again := f.label("words")
 		f.mark(again)
-		f.nextWords(s)
-		for i := range words {
-			f.storeWords(arm64.Vec(s.words+i), to)
-		}
-		f.op("cmp", neonIndex, neonLimit)
-		f.jumpIf("b.lt", again)
+		f.times(ratioUp(r.Size, words*neon.lanes), func() {
+			f.nextWords(s)
+			for i := range words {
+				f.storeWords(arm64.Vec(s.words+i), to)
+			}
+			f.op("cmp", neonIndex, neonLimit)
+			f.jumpIf("b.lt", again)
+		})
 	})
 }
 
@@ -177,6 +179,14 @@ func (f *neonMachine) storeWords(from arm64.Vec, to arm64.Reg) {
 	f.op("str.q", from, arm64.At(to, 0))
 	f.jump(end)
 	f.mark(some)
+	f.rarely(func() { f.storeSome(from, to) })
+	f.mark(end)
+	f.op("add", to, to, arm64.Imm(4*neon.lanes))
+	f.op("add", neonIndex, neonIndex, arm64.Imm(neon.lanes))
+}
+
+// storeSome stores the lanes one by one.
+func (f *neonMachine) storeSome(from arm64.Vec, to arm64.Reg) {
 	for i := range neon.lanes {
 		next := f.label("next")
 		f.op("add", neonTemp, neonIndex, arm64.Imm(i))
@@ -188,7 +198,4 @@ func (f *neonMachine) storeWords(from arm64.Vec, to arm64.Reg) {
 		f.op("st1.s", arm64.Elem{V: from, I: i}, arm64.At(neonTemp, 0))
 		f.mark(next)
 	}
-	f.mark(end)
-	f.op("add", to, to, arm64.Imm(4*neon.lanes))
-	f.op("add", neonIndex, neonIndex, arm64.Imm(neon.lanes))
 }

@@ -1,6 +1,7 @@
 package vector
 
 import (
+	"github.com/arithlang/mlc/codegen/cost"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
@@ -20,6 +21,7 @@ func (f *fn) body(stmts []kernel.Stmt) {
 }
 
 func (f *fn) stmt(s kernel.Stmt) {
+	f.known.Enter(s)
 	switch s := s.(type) {
 	case *kernel.Let:
 		f.let(s.Name, s.Value)
@@ -45,7 +47,7 @@ func (f *fn) stmt(s kernel.Stmt) {
 			off := f.slot(expr.Bool)
 			f.scalarTo(s.Cond, off)
 			f.m.jumpIfZero(off, end)
-			f.body(s.Body)
+			f.within(func() { f.body(s.Body) }, func(t cost.Tally) cost.Tally { return f.known.Whether(s.Cond, t) })
 			f.m.mark(end)
 		})
 	default:

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/arithlang/mlc/codegen/cost"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
@@ -28,6 +29,10 @@ type Kernel struct {
 	Body   []kernel.Stmt // no Tile and no Dot
 	Slices []Slice       // what Body indexes, in order of the parameters
 	Values []Value       // scalars that Body reads but does not bind
+
+	// Instructions are those that a call executes, by the suffix of the instruction set, over the
+	// names of Values. Assembly.Add counts them.
+	Instructions map[string]cost.Tally
 }
 
 // A Slice is a buffer or tile: *float32, *int32, *uint32 or, of BF16 and F16, *uint16 in Go.
@@ -67,6 +72,7 @@ func (a *Assembly) Add(l *Kernel) error {
 	for _, to := range a.architectures {
 		machines = append(machines, to.machines(l.Name, l.Doc)...)
 	}
+	l.Instructions = map[string]cost.Tally{}
 	err := compile(l, machines)
 	for _, to := range a.architectures {
 		to.keep(err)

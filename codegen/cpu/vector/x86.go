@@ -79,6 +79,7 @@ func (f *x86) end() {
 
 // op writes an instruction, the destination last.
 func (f *x86) op(name string, operands ...operand.Op) {
+	f.wrote()
 	f.out.AddInstruction(&ir.Instruction{Opcode: name, Operands: operands})
 }
 

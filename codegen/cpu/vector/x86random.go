@@ -246,13 +246,15 @@ func (f *x86) randomFill(r *kernel.Random) {
 		f.op("XORL", indexReg.As32(), indexReg.As32())
 		again := f.label("words")
 		f.mark(again)
-		f.nextWords(s)
-		for i := range s.vectors {
-			f.storeWords(s.words+i, instance{disp: i * f.isa.lanes, indexed: true}, before, end)
-		}
-		f.op("ADDQ", imm(s.vectors*f.isa.lanes), indexReg)
-		f.op("CMPQ", indexReg, f.at(end))
-		f.jumpIf("JLT", again)
+		f.times(ratioUp(r.Size, s.vectors*f.isa.lanes), func() {
+			f.nextWords(s)
+			for i := range s.vectors {
+				f.storeWords(s.words+i, instance{disp: i * f.isa.lanes, indexed: true}, before, end)
+			}
+			f.op("ADDQ", imm(s.vectors*f.isa.lanes), indexReg)
+			f.op("CMPQ", indexReg, f.at(end))
+			f.jumpIf("JLT", again)
+		})
 	})
 }
 

@@ -20,6 +20,7 @@ func main() {
 		widen(v)
 		random(v)
 		peak(v)
+		start(v)
 	}
 	products(avx512BF16)
 	pairAlong()

@@ -36,3 +36,42 @@ func peak(v vectors) {
 	VZEROUPPER()
 	RET()
 }
+
+// mixed is how many instructions of each kind a round of start has.
+const mixed = 8
+
+// start writes
+//
+//	func startAVX2(n int)
+//
+// which does nothing but n > 0 rounds of instructions of three kinds that wait for little: loads,
+// additions of vectors and of integers, no more of any than a core has ports for. What it
+// takes is what a core takes to begin so many.
+func start(v vectors) {
+	TEXT("start"+v.name, NOSPLIT, "func(n int)")
+	Pragma("noescape")
+	Doc("start" + v.name + " does n > 0 rounds of 24 instructions of three kinds.")
+	n, x := Load(Param("n"), GP64()), v.reg()
+	VXORPS(x, x, x)
+	var sums [mixed]reg.VecVirtual
+	var counts [mixed / 2]reg.GPVirtual
+	for i := range sums {
+		sums[i] = v.reg()
+		VMOVAPS(x, sums[i])
+	}
+	for i := range counts {
+		counts[i] = GP64()
+		XORQ(counts[i], counts[i])
+	}
+	loaded := GP64()
+	Label("round")
+	for i, s := range sums {
+		VPADDD(x, s, s)
+		ADDQ(operand.Imm(1), counts[i%len(counts)])
+		MOVQ(operand.NewParamAddr("n", 0), loaded)
+	}
+	DECQ(n)
+	JNZ(operand.LabelRef("round"))
+	VZEROUPPER()
+	RET()
+}

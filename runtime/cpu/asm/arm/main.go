@@ -34,7 +34,7 @@ func write(dir, docs string) error {
 	for cols := 1; cols <= maxCols; cols++ {
 		file.Funcs = append(file.Funcs, copyStrips(cols))
 	}
-	file.Funcs = append(file.Funcs, transpose(), vecProduct(), halveDown(), halveAlong(), widen(), random(), add(), peak())
+	file.Funcs = append(file.Funcs, transpose(), vecProduct(), halveDown(), halveAlong(), widen(), random(), add(), peak(), begin())
 	stubs, err := file.Stubs()
 	if err != nil {
 		return err

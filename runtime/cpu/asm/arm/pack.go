@@ -150,3 +150,36 @@ func peak() *arm64.Func {
 	w.Op("ret")
 	return w.Func
 }
+
+// mixed is how many instructions of each kind a round of begin has.
+const mixed = 8
+
+// begin writes
+//
+//	func startNEON(n int)
+//
+// which does nothing but n > 0 rounds of instructions of three kinds that wait for little: loads,
+// additions of vectors and of integers. What it takes is what a core takes to begin so many.
+func begin() *arm64.Func {
+	w := start("startNEON", fmt.Sprintf("does n > 0 rounds of %d instructions of three kinds.", 3*mixed), "n int", nil)
+	n := w.regs["n"]
+	w.Op("movi.2d", arm64.V0, arm64.Imm(0))
+	for i := range arm64.Vec(mixed) {
+		w.Op("movi.2d", firstSum+i, arm64.Imm(0))
+	}
+	counts := []arm64.Reg{w.reg(), w.reg(), w.reg(), w.reg()}
+	loaded := w.reg()
+	for _, c := range counts {
+		w.Op("mov", c, arm64.Imm(0))
+	}
+	w.times("round", n, func() {
+		for i := range mixed {
+			v := firstSum + arm64.Vec(i)
+			w.Op("add.4s", v, v, arm64.V0)
+			w.Op("add", counts[i%len(counts)], counts[i%len(counts)], arm64.Imm(1))
+			w.Op("ldr", loaded, arm64.Param("n"))
+		}
+	})
+	w.Op("ret")
+	return w.Func
+}

@@ -1,0 +1,67 @@
+package cost
+
+import (
+	"maps"
+
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// A Scope is what names stand for, over scalars and loop variables, as one goes through
+// statements.
+type Scope map[string]*expr.Expr
+
+// Enter notes what a statement names.
+func (s Scope) Enter(st kernel.Stmt) {
+	switch st := st.(type) {
+	case *kernel.Let:
+		s[st.Name] = alike(s.Known(st.Value))
+	case *kernel.Var:
+		s[st.Name] = expr.NewElem(st.Name, st.Type) // it is data, whatever it holds
+	}
+}
+
+// Known puts their values in the place of names.
+func (s Scope) Known(e *expr.Expr) *expr.Expr { return expr.Subst(e, s) }
+
+// Size is a size, 1 where it depends on data: nobody knows.
+func (s Scope) Size(e *expr.Expr) *expr.Expr {
+	if e = s.Known(e); ofData(e) {
+		return expr.Int(1)
+	}
+	return e
+}
+
+// Bounds are those of a loop, one round where they depend on data.
+func (s Scope) Bounds(lo, hi *expr.Expr) (*expr.Expr, *expr.Expr) {
+	if lo, hi = s.Known(lo), s.Known(hi); ofData(lo) || ofData(hi) {
+		return zero, expr.Int(1)
+	}
+	return lo, hi
+}
+
+// Whether is the tally of what runs if a condition holds, always where that depends on data.
+func (s Scope) Whether(cond *expr.Expr, t Tally) Tally {
+	if cond = s.Known(cond); ofData(cond) {
+		return t
+	}
+	return t.When(cond)
+}
+
+// Of is a tally over what names stand for, but for those of its loops.
+func (s Scope) Of(t Tally) Tally {
+	out := Tally{Count: s.Known(t.Count)}
+	for _, l := range t.Loops {
+		inner := s
+		if l.Cond != nil {
+			l.Cond = s.Known(l.Cond)
+		} else {
+			l.Lo, l.Hi = s.Known(l.Lo), s.Known(l.Hi)
+			inner = maps.Clone(s)
+			delete(inner, l.Name)
+		}
+		l.Tally = inner.Of(l.Tally)
+		out.Loops = append(out.Loops, l)
+	}
+	return out
+}
