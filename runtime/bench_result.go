@@ -119,12 +119,15 @@ func (r *benchResult) peak() string {
 		if r.Begun > 0 {
 			begun = fmt.Sprintf(" in %.1f G instructions/s", r.Begun/giga)
 		}
-		return fmt.Sprintf("peak  %.1f GFLOP/s of products, %shalf as many others%s;\n"+
-			"      copying %s%.1f GB/s in memory: of each thread while all\n"+
+		computing := ""
+		if p.Flops > 0 { // plain Go has no measure
+			computing = fmt.Sprintf("%.1f GFLOP/s of products, %shalf as many others%s;\n      ", p.Flops/giga, pairs, begun)
+		}
+		return fmt.Sprintf("peak  %scopying %s%.1f GB/s in memory: of each thread while all\n"+
 			"      work, as are the rates below. A kernel is held to the peak at which it would take longest:\n"+
 			"      that of its products, of its other operations, of the instructions for these, which the front\n"+
 			"      end begins, or of copying what a launch touches\n",
-			p.Flops/giga, pairs, begun, &levels, p.Bytes/giga)
+			computing, &levels, p.Bytes/giga)
 	}
 }
 
