@@ -64,7 +64,7 @@ type node struct {
 	mask bool       // a condition
 	not  bool       // a comparison is negated
 	bits uint32     // of a constant
-	off  int        // slot
+	off  int        // slot; of a fold the number among sums that are made side by side
 	wide bool       // the slot holds a vector
 	ptr  *pointer   // of a row
 	plus int        // elements from it to the row

@@ -38,7 +38,7 @@ func (f *fn) run(g *group) {
 			if m.dst != nil {
 				l.assign(m.dst, m.value, g.serial)
 			} else {
-				l.add(node{kind: fold, fold: of[i], off: slices.Index(of[i].offs, results[i])}, l.value(m.value))
+				l.add(node{kind: fold, fold: of[i], off: i % batch}, l.value(m.value))
 				i++
 			}
 		}
