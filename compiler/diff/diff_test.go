@@ -133,6 +133,7 @@ func TestClosedCells(t *testing.T) {
 		bias("r[h] / (i - j + 1)"),
 		bias("where(i == j, 0, r[h] / (i - j))"),
 		bias("where(j < i, log(r[h] * (i - j)), 0)"),
+		bias("where(j < i, r[h] * log(i - j), 0)"),
 		"model.decoder.cross {\n  mask = j < 0\n  relative = shaw(clip = 2)\n}\n",
 		"model.decoder.self {\n  mask = j <= i - 4\n  relative = shaw(clip = 2)\n}\n",
 		"model.decoder.self.mask = j - 2000000000 <= i + 2000000000\n",

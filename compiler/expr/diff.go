@@ -1,6 +1,9 @@
 package expr
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Diff returns the derivative, of F32, of the real expression e with respect to a real
 // leaf, a Var or one particular Elem; other elements of the same array count as
@@ -9,8 +12,7 @@ import "math"
 // goes through integers or bits has derivative 0. Rounding to fewer bits counts as the
 // identity (the straight-through estimator, Bengio et al. 2013, arXiv:1308.3432).
 func Diff(e, leaf *Expr) *Expr {
-	real := func(t Type) bool { return t == F32 || t.Narrow() }
-	if !real(e.Type) || !real(leaf.Type) || leaf.Op != Var && leaf.Op != Elem {
+	if !e.real() || !leaf.real() || leaf.Op != Var && leaf.Op != Elem {
 		panic("BUG: Diff is for real leaves of real expressions")
 	}
 	in := NewInterner()
@@ -27,6 +29,102 @@ func Diff(e, leaf *Expr) *Expr {
 	}
 	return F(0)
 }
+
+// A Cotangent is a leaf of an expression and the derivative by it.
+type Cotangent struct{ Leaf, Value *Expr }
+
+// Pullback returns ct times the derivative of the real expression e by each of its real
+// leaves, in order of first use, by the rules of Diff. It goes from e to the leaves
+// (reverse mode), so that what the derivatives have in common is the same node. What comes
+// through a branch is 0 where that is not taken, whatever the branch is there.
+func Pullback(e, ct *Expr) []Cotangent {
+	together := newSimplifier()
+	root := together.in.Intern(e)
+	var order []*Expr
+	Walk(root, func(e *Expr) { order = append(order, e) })
+	cts := map[*Expr]cotangent{root: {{value: ct}}}
+	for _, e := range slices.Backward(order) {
+		if derivatives[e.Op] == nil {
+			continue
+		}
+		for i, a := range e.Args {
+			if a.real() {
+				for _, p := range cts[e] {
+					cts[a] = cts[a].plus(p.through(e, i))
+				}
+			}
+		}
+	}
+	var leaves []Cotangent
+	for _, e := range order {
+		if ct := cts[e]; ct != nil && (e.Op == Var || e.Op == Elem) {
+			leaves = append(leaves, Cotangent{e, together.simplify(ct.sum())})
+		}
+	}
+	return leaves
+}
+
+// A cotangent is a sum of parts that come by different ways.
+type cotangent []part
+
+// A part counts where all branches on its way are taken, those nearest the leaf last.
+type part struct {
+	value *Expr
+	way   []turn
+}
+
+// A turn is one of the two branches of a condition.
+type turn struct {
+	cond *Expr
+	then bool
+}
+
+// through is what operand i of e gets of a part of e's cotangent.
+func (p part) through(e *Expr, i int) part {
+	d := make([]*Expr, len(e.Args))
+	d[i] = p.value // derivatives are linear in each operand's
+	v := derivatives[e.Op](e, d)
+	if v.Op != Where || v == p.value {
+		return part{v, p.way}
+	}
+	for n, other := range v.Args[1:] {
+		if zero := v.Args[2-n]; zero.IsConst() && zero.F == 0 {
+			return part{other, append(slices.Clip(p.way), turn{v.Args[0], n == 0})}
+		}
+	}
+	return part{v, p.way}
+}
+
+// plus adds a part, to one that comes the same way if there is one.
+func (c cotangent) plus(p part) cotangent {
+	for n := range c {
+		if slices.Equal(c[n].way, p.way) {
+			c[n].value = plus(c[n].value, p.value)
+			return c
+		}
+	}
+	return append(c, p)
+}
+
+// sum is the cotangent as an expression.
+func (c cotangent) sum() *Expr {
+	var sum *Expr
+	for _, p := range c {
+		v := p.value
+		for _, t := range slices.Backward(p.way) {
+			if t.then {
+				v = branch(t.cond, v, nil)
+			} else {
+				v = branch(t.cond, nil, v)
+			}
+		}
+		sum = plus(sum, v)
+	}
+	return sum
+}
+
+// real reports whether e is a number that has derivatives.
+func (e *Expr) real() bool { return e.Type == F32 || e.Type.Narrow() }
 
 // chain returns the derivative of e from those of its operands, nil for 0.
 func chain(e *Expr, ds map[*Expr]*Expr) *Expr {

@@ -2,6 +2,8 @@ package expr
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -22,7 +24,7 @@ func TestDiff(t *testing.T) {
 	} {
 		e := parse(t, text)
 		x := NewVar("x", F32)
-		d := Diff(e, x)
+		d, back := Diff(e, x), pulledBack(e, x)
 		Walk(e, func(e *Expr) { tested[e.Op] = true })
 		for _, at := range []float64{-2.3, -0.71, 0.37, 0.9, 1.6} {
 			for _, y := range []float64{-1.3, 0.45} {
@@ -31,8 +33,10 @@ func TestDiff(t *testing.T) {
 				const h = 1e-5
 				want := (f(at+h) - f(at-h)) / (2 * h)
 				env["x"] = Value{F: at}
-				if got := Eval64(d, env).F; !(math.Abs(got-want) <= 1e-7*(1+math.Abs(want))) {
-					t.Errorf("d(%s)/dx at x = %v, y = %v is %v, want %v: %v", text, at, y, got, want, d)
+				for _, d := range []*Expr{d, back} {
+					if got := Eval64(d, env).F; !(math.Abs(got-want) <= 1e-7*(1+math.Abs(want))) {
+						t.Errorf("d(%s)/dx at x = %v, y = %v is %v, want %v: %v", text, at, y, got, want, d)
+					}
 				}
 			}
 		}
@@ -40,6 +44,57 @@ func TestDiff(t *testing.T) {
 	for op := Add; op < numOps; op++ {
 		if derivatives[op] != nil && !tested[op] {
 			t.Errorf("the derivative of %v is not tested", op)
+		}
+	}
+}
+
+// pulledBack is the derivative by a leaf as Pullback makes it.
+func pulledBack(e, leaf *Expr) *Expr {
+	for _, c := range Pullback(e, F(1)) {
+		if Equal(c.Leaf, leaf) {
+			return c.Value
+		}
+	}
+	return F(0)
+}
+
+// TestPullback holds what all leaves get, in their order, and that they share it.
+func TestPullback(t *testing.T) {
+	ct := NewVar("ct", F32)
+	cs := Pullback(parse(t, "a[0] * max(a[1] * x + a[2], 0.0) + f32(i) * y"), ct)
+	want := []string{
+		"a[0] = ct * max(a[1] * x + a[2], 0.0)",
+		"a[1] = where(0.0 < a[1] * x + a[2], a[0] * ct * x, 0.0)",
+		"x = where(0.0 < a[1] * x + a[2], a[1] * (a[0] * ct), 0.0)",
+		"a[2] = where(0.0 < a[1] * x + a[2], a[0] * ct, 0.0)",
+		"y = f32(i) * ct",
+	}
+	var got []string
+	for _, c := range cs {
+		got = append(got, c.Leaf.String()+" = "+c.Value.String())
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if cs[1].Value.Args[0] != cs[3].Value.Args[0] {
+		t.Error("two leaves have what they share twice")
+	}
+}
+
+// TestPullbackOfBranches: the derivative by what a branch reads is 0 where it is not
+// taken, though 0 times what it is there be no number.
+func TestPullbackOfBranches(t *testing.T) {
+	env := Bindings{"x": {F: 0}, "y": {F: 2}, "p": {}, "i": {I: 3}}
+	for text, want := range map[string]float64{
+		"where(0.0 < x, y * log(x), y)":                       1,
+		"where(p, y, y * log(x))":                             math.Inf(-1),
+		"where(p, y * log(x), 3.0)":                           0,
+		"max(where(0.0 < x, log(x) * y, y), 0.0) * 2.0":       2,
+		"where(p, where(p, y, 1.0) / x, where(p, y / x, y))":  1,
+		"abs(where(p, y / x, y)) + where(i < 3, y / x, -1.0)": 1,
+	} {
+		if got := Eval64(pulledBack(parse(t, text), NewVar("y", F32)), env).F; got != want {
+			t.Errorf("d(%s)/dy is %v, want %v", text, got, want)
 		}
 	}
 }

@@ -6,8 +6,7 @@ import "math"
 // equal for every environment, but for the bits of a NaN. It folds constants,
 // and applies the identities that hold for rounded and for wrapping arithmetic.
 func Simplify(e *Expr) *Expr {
-	s := &simplifier{in: NewInterner(), done: map[*Expr]*Expr{}, rules: identities()}
-	return Rewrite(s.in.Intern(e), s.node)
+	return newSimplifier().simplify(e)
 }
 
 // A simplifier builds simplified, interned nodes, so that its rules compare
@@ -17,6 +16,13 @@ type simplifier struct {
 	done  map[*Expr]*Expr
 	rules *rulebook
 }
+
+func newSimplifier() *simplifier {
+	return &simplifier{in: NewInterner(), done: map[*Expr]*Expr{}, rules: identities()}
+}
+
+// simplify is Simplify, with one node for what expressions have in common.
+func (s *simplifier) simplify(e *Expr) *Expr { return Rewrite(s.in.Intern(e), s.node) }
 
 // An identity returns what may stand for e, whose operands are simplified, or nil
 // if it does not apply. It makes new nodes through s.

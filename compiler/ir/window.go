@@ -41,7 +41,7 @@ func WindowOf(mask *expr.Expr) Window {
 	width := int64(widest + 1)
 	var first linear
 	for _, l := range los {
-		w.Lows = append(w.Lows, l.expr())
+		w.Lows = with(w.Lows, l.expr())
 		for _, h := range his {
 			if d := h.minus(l); d.natural() && d.constant > 0 && d.constant < width {
 				first, width = l, d.constant
@@ -49,12 +49,20 @@ func WindowOf(mask *expr.Expr) Window {
 		}
 	}
 	for _, h := range his {
-		w.Highs = append(w.Highs, h.expr())
+		w.Highs = with(w.Highs, h.expr())
 	}
 	if width <= widest {
 		w.Narrow = &Narrow{Lo: first.expr(), Width: int(width), Rest: rest(parts, first, width)}
 	}
 	return w
+}
+
+// with is bounds with one more, if it is new.
+func with(bounds []*expr.Expr, b *expr.Expr) []*expr.Expr {
+	if slices.ContainsFunc(bounds, func(old *expr.Expr) bool { return expr.Equal(old, b) }) {
+		return bounds
+	}
+	return append(bounds, b)
 }
 
 // rest joins the parts of a mask that do not hold of all keys lo … lo+width-1.

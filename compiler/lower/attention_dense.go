@@ -37,24 +37,13 @@ func (d *dense) block(m *expr.Expr) {
 	d.height = d.let("height", lesser(size, sub(d.own.rows, d.first)))
 	first = queryOf(d.first)
 	last := sub(add(first, d.height), expr.Int(1))
-	// A bound is linear in i, so that it is extreme at the first or the last query.
-	extreme := func(op expr.Op, x *expr.Expr) *expr.Expr {
-		x = d.bound(x, nil, nil)
-		return expr.New(op, at(x, first, ivar("j")), at(x, last, ivar("j")))
-	}
-	lo, hi := expr.Int(0), d.keyed.rows
-	for _, b := range d.window.Lows {
-		lo = expr.New(expr.Max, lo, extreme(expr.Min, b))
-	}
-	for _, b := range d.window.Highs {
-		hi = expr.New(expr.Min, hi, extreme(expr.Max, b))
-	}
+	lo, hi := d.openKeys(d.window, d.keyed.rows, first, last)
 	if len(d.window.Lows) > 0 {
 		together := expr.Int(kernel.Neighbours) // in every block
-		lo = mul(div(expr.New(expr.Min, lo, d.keyed.rows), together), together)
+		lo = mul(div(lo, together), together)
 	}
 	d.lo = d.let("lo", expr.Simplify(lo))
-	count := greater(sub(expr.Simplify(hi), d.lo), expr.Int(0))
+	count := greater(sub(hi, d.lo), expr.Int(0))
 	if d.shorter() {
 		count = where(lt(expr.Int(0), d.height), count, expr.Int(0))
 	}

@@ -1,0 +1,27 @@
+package lower
+
+import (
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/ir"
+)
+
+// openKeys are bounds, among all keys, of those that a window leaves open to any of the
+// queries from first to last: from lo until hi, which may be below lo.
+func (s *site) openKeys(w ir.Window, keys, first, last *expr.Expr) (lo, hi *expr.Expr) {
+	// A bound is linear in i, so that it is extreme at the first or the last query.
+	extreme := func(x *expr.Expr, of, among expr.Op, bounds exprs) *expr.Expr {
+		for _, b := range bounds {
+			b = s.bound(b, nil, nil)
+			x = expr.New(of, x, expr.New(among, at(b, first, ivar("j")), at(b, last, ivar("j"))))
+		}
+		return x
+	}
+	lo = extreme(expr.Int(0), expr.Max, expr.Min, w.Lows)
+	if len(w.Lows) > 0 {
+		lo = expr.New(expr.Min, lo, keys)
+	}
+	return expr.Simplify(lo), expr.Simplify(extreme(keys, expr.Min, expr.Max, w.Highs))
+}
+
+// whole reports whether a window leaves all keys open to all queries.
+func whole(w ir.Window) bool { return w.Exact && len(w.Lows)+len(w.Highs) == 0 }
