@@ -26,7 +26,7 @@ type paramGrads struct {
 	closing       *expr.Expr            // the mask, nil if it leaves all cells open
 	open          *expr.Expr            // 1 where it leaves a cell open, made when it is asked for
 	cells         map[string]string     // what differs between cells -> tile of it
-	within        map[string]*expr.Expr // tile of cells -> what it holds, over i, j and cell
+	holds         map[string]*expr.Expr // tile of cells -> what it holds, over i, j and cell
 	order         []string              // those tiles, each after those that it is made of
 }
 
@@ -53,23 +53,25 @@ func (g *paramGrads) sum(ds func(t, j *expr.Expr) *expr.Expr) {
 	if len(single) > 0 {
 		g.loop("t", g.rows, func(t *expr.Expr) {
 			i := g.let("i", queryOf(t))
-			g.loop("j", g.keys, func(j *expr.Expr) { g.single(single, i, j, ds(t, j)) })
+			lo, hi, rest := g.openTo(i)
+			j := ivar("j")
+			g.emit(&kernel.For{Var: "j", Lo: lo, Hi: hi, Body: g.within(func() {
+				g.when(at(rest, i, j), func() { g.single(single, i, j, ds(t, j)) })
+			})})
 		})
 	}
 }
 
-// single adds to the parameter elements that the bias reads at one cell, if it is open.
+// single adds to the parameter elements that the bias reads at one cell.
 func (g *paramGrads) single(elems exprs, i, j, ds *expr.Expr) {
-	g.when(at(g.mask, i, j), func() {
-		for _, x := range elems {
-			idx := make(exprs, len(x.Args))
-			for k, e := range x.Args {
-				idx[k] = at(e, i, j)
-			}
-			t := g.sums[x.Name]
-			g.set(t, add(elem(t, idx...), mul(ds, at(expr.Diff(g.bias, x), i, j))), idx...)
+	for _, x := range elems {
+		idx := make(exprs, len(x.Args))
+		for k, e := range x.Args {
+			idx[k] = at(e, i, j)
 		}
-	})
+		t := g.sums[x.Name]
+		g.set(t, add(elem(t, idx...), mul(ds, at(expr.Diff(g.bias, x), i, j))), idx...)
+	}
 }
 
 // block names the rows and keys of block m.
@@ -95,7 +97,7 @@ func (g *paramGrads) wholes(elems exprs, ds func(t, j *expr.Expr) *expr.Expr) {
 	g.pull(slopes, bias, elem(open, ivar("cell")))
 	for n := len(made) - 1; n >= 0; n-- { // each after all that is made of it
 		if slope := slopes[made[n]]; slope != nil {
-			g.pull(slopes, g.within[made[n]], g.perCell(slope))
+			g.pull(slopes, g.holds[made[n]], g.perCell(slope))
 		}
 	}
 	for n, x := range elems {
@@ -114,14 +116,14 @@ func (g *paramGrads) wholes(elems exprs, ds func(t, j *expr.Expr) *expr.Expr) {
 func (g *paramGrads) pull(slopes map[string]*expr.Expr, e, ct *expr.Expr) {
 	for _, c := range expr.Pullback(e, ct) {
 		key := c.Leaf.String()
-		switch inner := g.within[c.Leaf.Name]; {
+		switch inner := g.holds[c.Leaf.Name]; {
 		case inner != nil && g.learned(inner):
 			key = c.Leaf.Name
 		case inner != nil || g.sums[c.Leaf.Name] == "" || ir.OverCells(c.Leaf):
 			continue
 		}
 		slope := g.spill(c.Value)
-		if g.within[ct.Name] != nil { // of a branch not taken the derivative need not be a number
+		if g.holds[ct.Name] != nil { // of a branch not taken the derivative need not be a number
 			slope = where(eq(ct, expr.F(0)), expr.F(0), slope)
 		}
 		if old := slopes[key]; old != nil {
@@ -134,7 +136,7 @@ func (g *paramGrads) pull(slopes map[string]*expr.Expr, e, ct *expr.Expr) {
 // learned reports whether e hangs on a parameter element that is the same for all cells.
 func (g *paramGrads) learned(e *expr.Expr) bool {
 	for _, x := range append(expr.Elems(e), expr.Vars(e)...) {
-		if inner := g.within[x.Name]; inner != nil && g.learned(inner) || g.sums[x.Name] != "" && !ir.OverCells(x) {
+		if inner := g.holds[x.Name]; inner != nil && g.learned(inner) || g.sums[x.Name] != "" && !ir.OverCells(x) {
 			return true
 		}
 	}
@@ -161,7 +163,7 @@ func (g *paramGrads) spill(x *expr.Expr) *expr.Expr {
 // perCell computes an expression over i, j and cell at every cell and returns the
 // element of the result at cell.
 func (g *paramGrads) perCell(x *expr.Expr) *expr.Expr {
-	if g.within[x.Name] != nil {
+	if g.holds[x.Name] != nil {
 		return x
 	}
 	key := x.String()
@@ -175,7 +177,7 @@ func (g *paramGrads) perCell(x *expr.Expr) *expr.Expr {
 			t = g.tile("cells", expr.F32, mul(expr.Int(sumRows), g.keys))
 			g.setOver(g.axis(), t, exprs{ivar("cell")}, g.guarded(x))
 		}
-		g.cells[key], g.within[t], g.order = t, x, append(g.order, t)
+		g.cells[key], g.holds[t], g.order = t, x, append(g.order, t)
 	}
 	return elem(g.cells[key], ivar("cell"))
 }

@@ -22,15 +22,7 @@ func lowerBiasTable(e *emitter, v *ir.Value) {
 		}
 	}
 	closed := func(*expr.Expr) *expr.Expr { return expr.F(0) }
-	w := ir.WindowOf(s.attr.Mask)
-	lo, hi := s.openKeys(w, s.keys, i, i)
-	if !whole(w) {
-		hi = greater(hi, lo)
-	}
-	rest := s.mask
-	if w.Exact {
-		rest = nil
-	}
+	lo, hi, rest := s.openTo(i)
 	lo, hi = e.let("lo", lo), e.let("hi", hi)
 	set(expr.Int(0), lo, closed)
 	set(lo, hi, func(j *expr.Expr) *expr.Expr { return whereOpen(at(rest, i, j), at(s.bias, i, j), expr.F(0)) })
@@ -49,7 +41,7 @@ func lowerBiasTableGrad(e *emitter, v *ir.Value) {
 	d := table.Shape
 	s := newSite(e, v, ir.TableRows(table), d[len(d)-1], v.Args[1:])
 	s.h = e.grid("h", size(d[0]))
-	g := &paramGrads{site: s, sums: map[string]string{}, cells: map[string]string{}, within: map[string]*expr.Expr{}}
+	g := &paramGrads{site: s, sums: map[string]string{}, cells: map[string]string{}, holds: map[string]*expr.Expr{}}
 	result := e.results()
 	for n, param := range s.attr.Params {
 		if result[param] != nil {

@@ -23,5 +23,19 @@ func (s *site) openKeys(w ir.Window, keys, first, last *expr.Expr) (lo, hi *expr
 	return expr.Simplify(lo), expr.Simplify(extreme(keys, expr.Min, expr.Max, w.Highs))
 }
 
+// openTo are the keys that the mask's window leaves open to query i, from lo until hi, and
+// what the mask asks of them: nil if nothing.
+func (s *site) openTo(i *expr.Expr) (lo, hi, rest *expr.Expr) {
+	w := ir.WindowOf(s.attr.Mask)
+	lo, hi = s.openKeys(w, s.keys, i, i)
+	if !whole(w) {
+		hi = greater(hi, lo)
+	}
+	if !w.Exact {
+		rest = s.mask
+	}
+	return lo, hi, rest
+}
+
 // whole reports whether a window leaves all keys open to all queries.
 func whole(w ir.Window) bool { return w.Exact && len(w.Lows)+len(w.Highs) == 0 }
