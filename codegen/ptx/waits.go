@@ -166,12 +166,16 @@ func (w *waiter) accesses(n kernel.Stmt, s state) {
 }
 
 // of is the owner of an access of a node. The elements of a reduction go to the lanes,
-// some at a time, where a warp is the workgroup; what a node does without axes, all threads do.
+// some at a time, where a warp is the workgroup. The first thread sets one element alone;
+// what else a node does without axes, all threads do.
 func (w *waiter) of(n kernel.Stmt, a depend.Access) owner {
 	switch n := n.(type) {
 	case *kernel.Set:
-		if len(n.Axes) > 0 {
+		switch {
+		case len(n.Axes) > 0:
 			return w.owner(a, vectorOf(n, w.group.threads, w.aligned))
+		case n.Dst.Op == expr.Elem:
+			return owner{w.in.Intern(expr.Int(1)), 1}
 		}
 	case *kernel.Random:
 		if a.Write && expr.IsMultiple(n.Base, expr.Int(philoxWords)) {

@@ -58,6 +58,12 @@ func TestWaits(t *testing.T) {
   set    a[0, e] = x_[e] * 2.0
   set    a[1, e] = a[0, e] + 1.0
   set    y[r, e] = a[1, e]`},
+		{"elements that the first thread sets one after the other", 0, 2, `
+  tile   a f32[64]
+  set    a[e] = x[r, e]
+  set    a[r % 2] = a[r % 2] + 1.0
+  set    a[r % 3] = a[r % 2] + a[63]
+  set    y[r, e] = a[e]`},
 		{"sums over a loop", 0, 0, `
   tile   a f32[64]
   tile   x_ f32[64]
