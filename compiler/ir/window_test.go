@@ -134,3 +134,12 @@ func TestLineOf(t *testing.T) {
 		}
 	}
 }
+
+// TestWindowHasEachBoundOnce: a mask may say the same twice, as one of a spec and one of
+// its decoder do.
+func TestWindowHasEachBoundOnce(t *testing.T) {
+	w := ir.WindowOf(parseMask(t, "j <= i && i - 3 <= j && j <= i && j < i + 1 && i <= j + 3"))
+	if len(w.Lows) != 1 || len(w.Highs) != 1 {
+		t.Errorf("bounds are %v and %v, want one each", w.Lows, w.Highs)
+	}
+}

@@ -106,7 +106,7 @@ func (g *paramGrads) wholes(elems exprs, ds func(t, j *expr.Expr) *expr.Expr) {
 			continue
 		}
 		name := fmt.Sprintf("sum%d", n)
-		g.emit(&kernel.Reduce{Name: name, Op: expr.Add, Axis: g.axis()[0], Value: slope})
+		g.emit(&kernel.Reduce{Name: name, Op: expr.Add, Axis: g.axis(), Value: slope})
 		g.set(g.sums[x.Name], add(elem(g.sums[x.Name], x.Args...), expr.NewVar(name, expr.F32)), x.Args...)
 	}
 }
@@ -175,7 +175,7 @@ func (g *paramGrads) perCell(x *expr.Expr) *expr.Expr {
 			})
 		} else {
 			t = g.tile("cells", expr.F32, mul(expr.Int(sumRows), g.keys))
-			g.setOver(g.axis(), t, exprs{ivar("cell")}, g.guarded(x))
+			g.setOver([]kernel.Axis{g.axis()}, t, exprs{ivar("cell")}, g.guarded(x))
 		}
 		g.cells[key], g.holds[t], g.order = t, x, append(g.order, t)
 	}
@@ -207,5 +207,5 @@ func (g *paramGrads) guarded(x *expr.Expr) *expr.Expr {
 }
 
 // size is how many cells the block has, and axis is the axis of them.
-func (g *paramGrads) size() *expr.Expr    { return mul(g.height, g.count) }
-func (g *paramGrads) axis() []kernel.Axis { return []kernel.Axis{{Var: "cell", Size: g.size()}} }
+func (g *paramGrads) size() *expr.Expr  { return mul(g.height, g.count) }
+func (g *paramGrads) axis() kernel.Axis { return kernel.Axis{Var: "cell", Size: g.size()} }
