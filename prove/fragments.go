@@ -49,9 +49,12 @@ func runFragments(ctx context.Context, e *Env, p *Part) error {
 		return errors.Join(d.Close(), skipf("the device has none of these instructions"))
 	}
 	p.Fragments = &Fragments{Probes: len(r.Probes), Recording: r}
+	refused := false
 	for _, one := range r.Probes {
 		switch {
 		case one.Error == "":
+		case one.Refused && claims[one.Name] == fragment.Refused:
+			refused = true
 		case e.Device == "sim" && !claims[one.Name].Simulated():
 			p.Fragments.Unknown++
 		default:
@@ -64,13 +67,16 @@ func runFragments(ctx context.Context, e *Env, p *Part) error {
 	}
 	p.Fragments.compare(p, report)
 	if err == nil {
-		err = d.Close()
+		if err = d.Close(); refused { // the device is lost, and closing it fails
+			err = nil
+		}
 	}
 	return err
 }
 
 // compare notes how a recording stands to the simulator.
 func (f *Fragments) compare(p *Part, report *fragment.Report) {
+	noted := map[string]bool{} // as what could not run
 	for _, row := range report.Rows {
 		if row.Claim == fragment.Unknown {
 			f.Recorded++
@@ -78,9 +84,10 @@ func (f *Fragments) compare(p *Part, report *fragment.Report) {
 		f.Results += row.Results
 		f.Unbound += row.Unbound
 		f.Different += row.Differences
+		noted[row.Probe] = row.Error != ""
 	}
 	for _, d := range report.Differences {
-		if d.Problem == "" { // what could not run is noted already
+		if !noted[d.Probe] {
 			p.wrong("%s", d)
 		}
 	}

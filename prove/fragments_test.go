@@ -1,9 +1,14 @@
 package prove
 
 import (
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/cuda/sim"
+	"github.com/arithlang/mlc/runtime/cuda/simulated"
 )
 
 // TestReplay records on the simulator, writes and reads the result, and replays it; then
@@ -51,5 +56,50 @@ func TestUnknown(t *testing.T) {
 	}
 	if p := conclude(t, runFragments, &Env{Device: "sim"}, "wgmma"); p.Verdict != Skipped || !strings.Contains(p.Reason, "none of these instructions") {
 		t.Errorf("on an older device: %+v", p)
+	}
+}
+
+// boxer is a device that fails to load kernels of boxes, and then to close; or whose
+// kernels do nothing.
+type boxer struct {
+	cuda.Driver
+	failed error
+}
+
+func (b boxer) Describe(cuda.Tensor) (r [128]byte, err error) { return r, nil }
+
+func (b boxer) Close() error { return errors.Join(b.Driver.Close(), b.failed) }
+
+func (b boxer) Load(string) (cuda.Module, error) {
+	if b.failed != nil {
+		return nil, b.failed
+	}
+	return b.Driver.Load(".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry probe(.param .u64 a, .param .u64 b, .param .u64 c) { ret; }")
+}
+
+// TestRefused wants a part to pass where the card refuses what it has to refuse, although
+// it is lost; and to fail where it does anything else.
+func TestRefused(t *testing.T) {
+	illegal := &cuda.Error{Code: 715, Name: "CUDA_ERROR_ILLEGAL_INSTRUCTION", Doing: "load PTX"}
+	for _, c := range []struct {
+		group  string
+		failed error
+		want   Verdict
+		why    string
+	}{
+		{"box unaligned", illegal, Pass, ""},
+		{"box unaligned", &cuda.Error{Code: cuda.IllegalAddress, Name: "CUDA_ERROR_ILLEGAL_ADDRESS"}, Fail, "ILLEGAL_ADDRESS"},
+		{"box unaligned", nil, Fail, "it ran, although"},
+		{"box 64 8 swizzle 0", illegal, Fail, "ILLEGAL_INSTRUCTION"},
+		{"box 64 8 swizzle 0", nil, Fail, "case 0"},
+	} {
+		e := &Env{Device: "cuda", open: func() (cuda.Driver, error) {
+			d, err := simulated.Open(sim.Options{Arch: 90})
+			return boxer{d, c.failed}, err
+		}}
+		p := conclude(t, runFragments, e, c.group)
+		if p.Verdict != c.want || p.Fragments == nil || (len(p.Wrong) == 0) != (c.want == Pass) || !strings.Contains(strings.Join(p.Wrong, "\n"), c.why) {
+			t.Errorf("%s, %v: %s, %q, %q", c.group, c.failed, p.Verdict, p.Reason, p.Wrong)
+		}
 	}
 }

@@ -189,31 +189,46 @@ func (b *Box) tensor(inputs cuda.Ptr, bytes int) cuda.Tensor {
 // boxes are what is probed: no swizzle, and each swizzle with a full row.
 var boxes = []Box{{64, 8, 0}, {16, 8, 0}, {16, 8, 32}, {32, 8, 64}, {64, 8, 128}, {32, 5, 128}}
 
+// boxProbes are groups of their own: where a card ends one, the others still run. The
+// last one begins at no multiple of 16 bytes, and loses the device.
 func boxProbes() []*Probe {
 	var all []*Probe
 	for _, box := range boxes {
-		copies := fmt.Sprintf("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%%tile], [%%map, {%%a%d, %%a%d}], [%%bar];",
-			tileWords, tileWords+1)
-		all = append(all, &Probe{Name: fmt.Sprintf("cp.async.bulk.tensor.2d.shared.global box %d %d swizzle %d", box.Elements, box.Rows, box.Swizzle),
-			Group: "tma", Doc: "a copy of a box of rows, perhaps beyond the edges of what there is",
-			Claim: Unknown, Target: "sm_90", Version: "8.3", Threads: warp,
-			In: repeat(typesOf("bf16x2")[0], tileWords, typesOf("s32")[0], 2), Out: repeat(typesOf("u32")[0], 3, typesOf("b32")[0], tileWords),
-			draw: draw{"box", corners}, thin: 2, box: &box, body: arriving(fmt.Sprint(2*box.Elements*box.Rows), copies)})
+		all = append(all, box.probe())
 	}
-	return all
+	last := boxes[0].probe()
+	last.Name += " unaligned"
+	last.Group, last.Doc, last.Claim = "box unaligned", "a copy of a box that begins at no multiple of 16 bytes of a row", Refused
+	last.draw, last.thin = draw{"unaligned box", corners(4)}, 64 // one refusal is enough
+	return append(all, last)
 }
 
-// corners draws rows, and where a box begins: near the rows of the case, on either
-// side of the first and last element.
-func corners(p *Probe, s *source, number int, in [][]uint64) {
-	for k := range tileWords {
-		for lane := range in[k] {
-			in[k][lane] = s.word() & 0xffffffff
+func (b Box) probe() *Probe {
+	name := fmt.Sprintf("box %d %d swizzle %d", b.Elements, b.Rows, b.Swizzle)
+	copies := fmt.Sprintf("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%%tile], [%%map, {%%a%d, %%a%d}], [%%bar];",
+		tileWords, tileWords+1)
+	return &Probe{Name: "cp.async.bulk.tensor.2d.shared.global " + name, Group: name,
+		Doc:   "a copy of a box of rows, perhaps beyond the edges of what there is",
+		Claim: Modelled, Target: "sm_90", Version: "8.3", Threads: warp,
+		In: repeat(typesOf("bf16x2")[0], tileWords, typesOf("s32")[0], 2), Out: repeat(typesOf("u32")[0], 3, typesOf("b32")[0], tileWords),
+		draw: draw{"aligned box", corners(0)}, thin: 2, box: &b, body: arriving(fmt.Sprint(2*b.Elements*b.Rows), copies)}
+}
+
+// corners draws rows, and where a box begins. Its first element is on either side of the
+// first and last one of a row, a multiple of 16 bytes and so many elements more. Its first
+// row is near those of the case: the first box begins before all rows, and the last of 32
+// ends behind them.
+func corners(more int) func(p *Probe, s *source, number int, in [][]uint64) {
+	return func(p *Probe, s *source, number int, in [][]uint64) {
+		for k := range tileWords {
+			for lane := range in[k] {
+				in[k][lane] = s.word() & 0xffffffff
+			}
 		}
-	}
-	x, y := s.Intn(96)-24, number*len(in)+s.Intn(8)-2
-	for lane := range warp {
-		in[tileWords][lane], in[tileWords+1][lane] = uint64(uint32(x)), uint64(uint32(y))
+		x, y := 8*(s.Intn(12)-3)+more, number*len(in)+number%8-1
+		for lane := range warp {
+			in[tileWords][lane], in[tileWords+1][lane] = uint64(uint32(x)), uint64(uint32(y))
+		}
 	}
 }
 

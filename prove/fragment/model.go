@@ -4,7 +4,7 @@ import "math"
 
 // A model computes the results of one case of a probe that the simulator cannot run:
 // operand by operand, thread by thread within. Each has all the results of an H100 that
-// prove/records has.
+// prove/records has. A box has a model of its own, since it reaches into other cases.
 type model func(p *Probe, in [][]uint64) [][]uint64
 
 // results makes room for those of a case.

@@ -1,6 +1,9 @@
 package fragment
 
-import "math"
+import (
+	"encoding/binary"
+	"math"
+)
 
 // scriptModel follows a script for a barrier: a phase ends with no arrivals pending and no
 // bytes missing.
@@ -39,9 +42,9 @@ func bulkModel(in, to [][]uint64) {
 	}
 }
 
-// bulkInModel has the copies between the marks of a barrier that is in its first phase
-// before them, and seen in its second one after them.
-func bulkInModel(p *Probe, in [][]uint64) [][]uint64 {
+// arrived are the results of arriving without copied bytes: a barrier is in its first
+// phase before the copies, and seen in its second one after them.
+func (p *Probe) arrived() [][]uint64 {
 	out := p.results()
 	for lane := range warp {
 		out[0][lane], out[1][lane], out[2][lane] = 2, 1, 1
@@ -49,8 +52,35 @@ func bulkInModel(p *Probe, in [][]uint64) [][]uint64 {
 			out[3+k][lane] = 0xa5a5a5a5
 		}
 	}
+	return out
+}
+
+func bulkInModel(p *Probe, in [][]uint64) [][]uint64 {
+	out := p.arrived()
 	bulkModel(in, out[3:])
 	return out
+}
+
+// model copies a box from the rows of all cases, and zeros for what lies outside of them.
+// The rows of the box follow each other without gaps, and a swizzle exchanges chunks by
+// their addresses. It is after the manual, which does not say whether rows shorter than the
+// swizzle have gaps. No card has confirmed it yet.
+func (b *Box) model(all []byte) model {
+	return func(p *Probe, in [][]uint64) [][]uint64 {
+		out := p.arrived()
+		x, y := int(int32(in[tileWords][0])), int(int32(in[tileWords+1][0]))
+		for i := range b.Rows * b.Elements {
+			row, col := y+i/b.Elements, x+i%b.Elements
+			var element uint64
+			if row >= 0 && row < len(all)/rowBytes && col >= 0 && col < rowBytes/2 {
+				element = uint64(binary.LittleEndian.Uint16(all[row*rowBytes+2*col:]))
+			}
+			at := swizzled(b.Swizzle, 2*i)
+			word, shift := &out[3+at/rowBytes][at%rowBytes/4], at%4*8
+			*word = *word&^(0xffff<<shift) | element<<shift
+		}
+		return out
+	}
 }
 
 func bulkOutModel(p *Probe, in [][]uint64) [][]uint64 {

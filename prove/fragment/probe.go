@@ -27,6 +27,7 @@ const (
 	Exact    Claim = "exact"    // every bit
 	Bounded  Claim = "bounded"  // results of a GPU are as near to the simulator's as PTX promises
 	Modelled Claim = "modelled" // it does not run the instruction; a model here has every bit
+	Refused  Claim = "refused"  // a GPU ends it as an illegal instruction, and is lost
 	Unknown  Claim = "unknown"  // what a GPU does is recorded only
 )
 
@@ -51,7 +52,7 @@ type Probe struct {
 	box     *Box     // what the inputs are described as to the kernel, if they are
 	thin    int      // one of so many cases is enough; 0 means all
 	bound   bound    // of a claim that is Bounded
-	model   model    // of a claim that is Modelled
+	model   model    // of a claim that is Modelled; nil: the box's
 }
 
 // draw fills the inputs of one case: in has the operands thread by thread within

@@ -22,8 +22,8 @@ type Options struct {
 
 // Record runs the probes that a device has. A probe that fails is recorded with its
 // error, and the others go on. The error is of the options or the context, or that
-// of a device that is lost; what was recorded until then comes with it, the
-// probe that lost the device last.
+// of a device that is lost, unless the probe claims to lose it; what was recorded
+// until then comes with it, the probe that lost the device last.
 func Record(ctx context.Context, d cuda.Driver, o Options) (*Recording, error) {
 	probes, err := choose(o.Only)
 	if err != nil {
@@ -45,11 +45,13 @@ func Record(ctx context.Context, d cuda.Driver, o Options) (*Recording, error) {
 		}
 		one := p.prepare(r, o)
 		one.Outputs, err = run(d, one, r.Inputs[one.Inputs])
+		e := (*cuda.Error)(nil)
+		lost := errors.As(err, &e) && e.Lost()
 		if err != nil {
-			one.Error, one.Outputs = err.Error(), nil
+			one.Error, one.Outputs, one.Refused = err.Error(), nil, lost && e.Code == cuda.IllegalInstruction
 		}
 		r.Probes = append(r.Probes, one)
-		if e := (*cuda.Error)(nil); errors.As(err, &e) && e.Lost() {
+		if lost && !(one.Refused && p.Claim == Refused) {
 			return r, fmt.Errorf("probe %s: %w", p.Name, err)
 		}
 	}

@@ -230,7 +230,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestGroups wants groups to be all probes, and names to be unique.
+// TestGroups wants groups to be all probes, and names to be unique. What may lose the
+// device is last, each alone: boxes, and behind them the only probe that is to be refused.
 func TestGroups(t *testing.T) {
 	names := map[string]bool{}
 	for _, p := range Probes() {
@@ -238,17 +239,23 @@ func TestGroups(t *testing.T) {
 			t.Errorf("%s is there twice", p.Name)
 		}
 		names[p.Name] = true
-		if p.Doc == "" || !slices.Contains([]Claim{Exact, Bounded, Modelled, Unknown}, p.Claim) {
+		if p.Doc == "" || !slices.Contains([]Claim{Exact, Bounded, Modelled, Refused, Unknown}, p.Claim) {
 			t.Errorf("%s: %q, %q", p.Name, p.Doc, p.Claim)
 		}
 	}
 	n := 0
-	for _, g := range Groups() {
+	for i, g := range Groups() {
 		chosen, err := choose([]string{g})
 		if err != nil {
 			t.Fatal(err)
 		}
 		n += len(chosen)
+		left := len(Groups()) - i
+		for _, p := range chosen {
+			if (p.box != nil) != (left <= len(boxes)+1) || p.box != nil && len(chosen) != 1 || (p.Claim == Refused) != (left == 1) {
+				t.Errorf("group %s, %d from the end, has %d probes, one of them %s", g, left, len(chosen), p.Name)
+			}
+		}
 	}
 	if n != len(names) {
 		t.Errorf("groups have %d probes of %d", n, len(names))

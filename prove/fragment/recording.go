@@ -35,9 +35,10 @@ type Recorded struct {
 	Cases   int    `json:"cases"`
 	In      []Type `json:"in"` // of a thread
 	Out     []Type `json:"out"`
-	Inputs  string `json:"inputs"`          // which of the recording's
-	Box     *Box   `json:"box,omitempty"`   // what the kernel is told of the inputs
-	Error   string `json:"error,omitempty"` // why there are no outputs
+	Inputs  string `json:"inputs"`            // which of the recording's
+	Box     *Box   `json:"box,omitempty"`     // what the kernel is told of the inputs
+	Error   string `json:"error,omitempty"`   // why there are no outputs
+	Refused bool   `json:"refused,omitempty"` // the error is that of an illegal instruction
 
 	Outputs []byte `json:"-"`
 }
@@ -159,6 +160,8 @@ func (one *Recorded) check() error {
 		return fmt.Errorf("%d operands and %d results: want 1 to %d", len(one.In), len(one.Out), mostOperands)
 	case slices.Contains(one.In, Type{}) || slices.Contains(one.Out, Type{}):
 		return errors.New("an operand has no type")
+	case one.Refused && one.Error == "":
+		return errors.New("it was refused without an error")
 	case one.Box != nil && (min(one.Box.Elements, one.Box.Rows) < 1 || one.Box.Elements > rowBytes/2 || one.Box.Rows > 256):
 		return fmt.Errorf("a box of %d elements in %d rows", one.Box.Elements, one.Box.Rows)
 	}

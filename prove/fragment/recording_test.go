@@ -96,6 +96,7 @@ func TestDamaged(t *testing.T) {
 		{`"values|32x1|f32":"`, `"more":"` + packed + `","values|32x1|f32":"`, "more"},
 		{`"outputs":"H4sI`, `"outputs":"H5sI`, "fma.rn.f32"},
 		{`"outputs":"`, `"outputs":"` + packed + `","was":"`, "was"},
+		{`"outputs":"`, `"refused":true,"outputs":"`, "refused without an error"},
 		{`"error":"the card`, `"box":{"elements":65,"rows":1,"swizzle":0},"error":"the card`, "65 elements"},
 		{`"error":"the card`, `"outputs":"` + packed + `","error":"the card`, "neg.f32"},
 		{`"probes":[`, `"probes":[null,`, "empty"},

@@ -38,7 +38,7 @@ func (d Difference) String() string {
 type Row struct {
 	Probe       string `json:"probe"`
 	Claim       Claim  `json:"claim"`
-	Results     int    `json:"results"` // that were compared
+	Results     int    `json:"results"` // that were compared; a refusal is one
 	Unbound     int    `json:"unbound"` // elements that differ where PTX promises nothing
 	Differences int    `json:"differences"`
 	ULPs        uint64 `json:"ulps"`            // the most between results of floats, within the claim or not
@@ -57,6 +57,8 @@ func (r Row) String() string {
 		return r.Probe + ": not compared"
 	case r.Differences > 0:
 		return fmt.Sprintf("%s: %d of %d results differ", r.Probe, r.Differences, r.Results)
+	case r.Claim == Refused:
+		return r.Probe + ": refused, as claimed"
 	}
 	return fmt.Sprintf("%s: %d results agree, at most %d ulp apart", r.Probe, r.Results, r.ULPs)
 }
@@ -85,12 +87,14 @@ func Compare(r *Recording) (*Report, error) {
 		if p := known[one.Name]; p != nil && p.matches(one) {
 			c.probe, c.row.Claim = p, p.Claim
 		}
-		if c.row.Claim == Modelled && r.Capability != modelled {
+		if !c.row.Claim.Simulated() && r.Capability != modelled {
 			c.row.Claim = Unknown
 		}
 		switch {
 		case c.row.Claim == Modelled && one.Error == "":
 			c.model()
+		case c.row.Claim == Refused:
+			c.refusal()
 		case c.row.Claim.Simulated():
 			if err := c.replay(arch); err != nil {
 				return nil, err
@@ -102,8 +106,8 @@ func Compare(r *Recording) (*Report, error) {
 	return report, nil
 }
 
-// modelled is the compute capability that models are of: tensor cores of others add
-// otherwise.
+// modelled is the compute capability that models and refusals are of: tensor cores of
+// others add otherwise.
 const modelled = "9.0"
 
 // matches says whether a recorded probe has the operands that it has in this
@@ -170,10 +174,25 @@ func (c *comparison) model() {
 	_, size := layout(c.one.Out, c.one.Threads)
 	_, inSize := layout(c.one.In, c.one.Threads)
 	results := make([]byte, size)
+	compute := c.probe.model
+	if box := c.probe.box; box != nil {
+		compute = box.model(c.inputs)
+	}
 	for number := range c.one.Cases {
 		in := read(c.inputs[number*inSize:], c.one.In, c.one.Threads)
-		write(results, c.one.Out, c.one.Threads, c.probe.model(c.probe, in))
+		write(results, c.one.Out, c.one.Threads, compute(c.probe, in))
 		c.compareCase(number, c.one.Outputs[number*size:][:size], results)
+	}
+}
+
+// refusal wants the card to have refused the probe. Another error says nothing of it.
+func (c *comparison) refusal() {
+	switch {
+	case c.one.Refused:
+		c.row.Results, c.row.Error = 1, ""
+	case c.one.Error == "":
+		c.row.Results = 1
+		c.problem("it ran, although it is claimed to be an illegal instruction")
 	}
 }
 

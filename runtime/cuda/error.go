@@ -21,6 +21,7 @@ const (
 	IllegalAddress        Code = 700
 	LaunchOutOfResources  Code = 701
 	LaunchTimeout         Code = 702
+	IllegalInstruction    Code = 715
 	MisalignedAddress     Code = 716
 	LaunchFailed          Code = 719
 	CaptureUnsupported    Code = 900
@@ -69,7 +70,7 @@ func (e *Error) Lost() bool { return slices.Contains(fatal, e.Code) }
 
 // fatal are the codes after which a context is of no use: errors of memory and
 // links that could not be corrected, and those of code that was running.
-var fatal = []Code{214, 220, IllegalAddress, LaunchTimeout, 710, 714, 715, MisalignedAddress, 717, 718, LaunchFailed}
+var fatal = []Code{214, 220, IllegalAddress, LaunchTimeout, 710, 714, IllegalInstruction, MisalignedAddress, 717, 718, LaunchFailed}
 
 // A MemoryError says that there is too little memory.
 type MemoryError struct {
