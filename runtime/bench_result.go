@@ -21,7 +21,7 @@ type benchResult struct {
 	Target     int             `json:"target"` // of the longest
 	Rows       float64         `json:"rows"`   // of the mean example, as it is computed
 	Steps      int             `json:"steps"`
-	Seconds    float64         `json:"step_seconds"` // the median; on a GPU the mean of steps that do not wait for each other, as in training
+	Seconds    float64         `json:"step_seconds"` // 0 where kernels are timed alone; the median; on a GPU the mean of steps that do not wait for each other, as in training
 	Examples   float64         `json:"examples_per_second"`
 	Memory     int             `json:"peak_memory_bytes"` // of the process
 	Peak       peak            `json:"peak"`
@@ -66,15 +66,17 @@ func (r *benchResult) table() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s on %s%s (%s)\n", r.Name, r.Ranks.each(), r.Device, r.Processor)
 	fmt.Fprintf(&b, "a step of %d examples, %s each, in chunks of %d, micro-batches of %d\n", r.Batch, r.shape(), r.Chunk, r.MicroBatch)
-	fmt.Fprintf(&b, "step  %.*f ms (%s of %d), %.0f examples/s, peak memory %d MiB\n", r.decimals()-1, r.Seconds/milli, r.average(), r.Steps, r.Examples, r.Memory/mega)
-	if g := r.GPU; g != nil {
+	if r.Seconds > 0 { // or kernels are timed alone
+		fmt.Fprintf(&b, "step  %.*f ms (%s of %d), %.0f examples/s, peak memory %d MiB\n", r.decimals()-1, r.Seconds/milli, r.average(), r.Steps, r.Examples, r.Memory/mega)
+	}
+	if g := r.GPU; g != nil && g.Steps > 0 {
 		fmt.Fprintf(&b, "      as in training, where no step waits for the one before; alone %.2f ms by the GPU's clock, %.2f ms by the\n"+
 			"      host's, of which the GPU works %.0f %%\n", g.Seconds/milli, g.Host/milli, 100*g.Busy)
 		fmt.Fprintf(&b, "      %.0f launches by the plan, %.0f on the GPU, %.0f asked of the driver: a graph is one\n", g.Launches, g.Kernels, g.Driver)
 	}
 	b.WriteString(r.Ranks.table())
 	b.WriteString(r.peak())
-	fmt.Fprintf(&b, "rows  of %d further steps, %.1f ms each%s\n\n", r.Steps, r.Timed/milli, r.marked())
+	fmt.Fprintf(&b, "rows  of %d %ssteps, %.1f ms each%s\n\n", r.Steps, r.further(), r.Timed/milli, r.marked())
 	r.rows(&b)
 	if r.GPU != nil && r.GPU.Products != nil {
 		b.WriteString("\n" + r.GPU.Products.Table())
@@ -88,6 +90,14 @@ func (r *benchResult) average() string {
 		return "mean"
 	}
 	return "median"
+}
+
+// further says that other steps were timed before.
+func (r *benchResult) further() string {
+	if r.Seconds > 0 {
+		return "further "
+	}
+	return ""
 }
 
 // marked says what differs in steps whose kernels are timed.

@@ -89,6 +89,30 @@ func TestBenchTable(t *testing.T) {
 	}
 }
 
+// TestBenchKernels times the kernels alone: no step is timed whole, on neither device.
+func TestBenchKernels(t *testing.T) {
+	for _, device := range []string{"cpu", "sim"} {
+		s := call(t, costlyOnGPU(), "", "bench", "--kernels", "--steps", "2", "--json", "--device", device)
+		var r benchResult
+		if err := json.Unmarshal([]byte(s.out), &r); err != nil || s.code != 0 {
+			t.Fatalf("%s: exit %d, %v\n%s", device, s.code, err, s.err)
+		}
+		if r.Seconds != 0 || r.Examples != 0 || len(r.Kernels) < 3 || device == "cpu" && r.Timed <= 0 || device == "sim" && (r.GPU.Steps != 0 || r.GPU.Marked != 2) {
+			t.Errorf("%s: %+v, %+v", device, r, r.GPU)
+		}
+	}
+	s := call(t, costly(), "", "bench", "--kernels", "--steps", "1")
+	if s.code != 0 || strings.Contains(s.out, "\nstep ") || !strings.Contains(s.out, "\nrows  of 1 steps, ") {
+		t.Errorf("exit %d\n%s%s", s.code, s.out, s.err)
+	}
+	for _, more := range []string{"--serve", "--device count", "--cores 2"} {
+		args := append([]string{"bench", "--kernels"}, strings.Fields(more)...)
+		if s := call(t, costlyOnGPU(), "", args...); s.code != exitUsage || !strings.Contains(s.err, "--kernels times kernels: leave out") {
+			t.Errorf("%s: exit %d\n%s", more, s.code, s.err)
+		}
+	}
+}
+
 func TestBenchServe(t *testing.T) {
 	s := call(t, costly(), "2\n1\n", "bench", "--serve")
 	lines := strings.Split(strings.TrimSuffix(s.out, "\n"), "\n")

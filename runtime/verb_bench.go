@@ -21,13 +21,14 @@ type benchCmd struct {
 	countFlags
 	clusterFlags
 	coresFlags
-	Steps  int    `help:"Steps to time or count; 0 for some seconds' worth." default:"0" placeholder:"N"`
-	Batch  int    `help:"Examples per step, instead of the spec's." positive:"64" placeholder:"N"`
-	Chunk  int    `help:"Examples of a chunk, whose gradients one worker adds up, instead of the spec's." positive:"16" placeholder:"N"`
-	Padded bool   `help:"Pad all sequences to the longest, like train.lengths = padded."`
-	Serve  bool   `help:"For each number on standard input, one per line, run that many steps and print their seconds."`
-	Trace  string `help:"Write a time line of the launches to FILE, for ui.perfetto.dev or chrome://tracing." placeholder:"FILE"`
-	JSON   bool   `help:"Print the result as JSON." name:"json"`
+	Steps   int    `help:"Steps to time or count; 0 for some seconds' worth." default:"0" placeholder:"N"`
+	Batch   int    `help:"Examples per step, instead of the spec's." positive:"64" placeholder:"N"`
+	Chunk   int    `help:"Examples of a chunk, whose gradients one worker adds up, instead of the spec's." positive:"16" placeholder:"N"`
+	Padded  bool   `help:"Pad all sequences to the longest, like train.lengths = padded."`
+	Kernels bool   `help:"Time the kernels alone, without whole steps."`
+	Serve   bool   `help:"For each number on standard input, one per line, run that many steps and print their seconds."`
+	Trace   string `help:"Write a time line of the launches to FILE, for ui.perfetto.dev or chrome://tracing." placeholder:"FILE"`
+	JSON    bool   `help:"Print the result as JSON." name:"json"`
 }
 
 // warmSteps are enough for every worker to have all the memory that it needs.
@@ -48,6 +49,9 @@ func (c *benchCmd) run(a app) error {
 	}
 	if c.Trace != "" && (c.Serve || c.Device == countDevice) {
 		return usagef("--trace is of the steps that are timed launch by launch: leave out --serve and --device count")
+	}
+	if c.Kernels && (c.Serve || c.Device == countDevice || c.coresFlags.given()) {
+		return usagef("--kernels times kernels: leave out --serve, --cores and --device count")
 	}
 	if c.coresFlags.given() {
 		if err := c.coresFlags.check(); err != nil {
@@ -203,7 +207,7 @@ func (c *benchCmd) howMany(t *train.Trainer) (int, error) {
 	return int(min(max(3*time.Second/took[0], 3), 100)), nil
 }
 
-// measure times whole steps, and then the launches of as many.
+// measure times whole steps, unless kernels are timed alone, and then the launches of as many.
 func (c *benchCmd) measure(m *Model, t *train.Trainer) (*benchResult, error) {
 	steps, err := c.howMany(t)
 	if err != nil {
@@ -217,7 +221,7 @@ func (c *benchCmd) measure(m *Model, t *train.Trainer) (*benchResult, error) {
 		r.trace = profile.NewTrace(m.Name+", "+t.Machine.About().String(), m.kernelNames())
 	}
 	if gpu, ok := local(t.Machine).(*cuda.Machine); ok {
-		err = r.onGPU(m, t, gpu)
+		err = r.onGPU(m, t, gpu, c.Kernels)
 	} else {
 		err = c.onCPU(r, m, t)
 	}
@@ -230,17 +234,20 @@ func (c *benchCmd) measure(m *Model, t *train.Trainer) (*benchResult, error) {
 
 // onCPU measures by the clock of the host, which does the work.
 func (c *benchCmd) onCPU(r *benchResult, m *Model, t *train.Trainer) error {
-	took, err := timeSteps(t, r.Steps)
-	if err != nil {
-		return err
-	}
-	r.Seconds = profile.Median(took).Seconds()
-	if r.Ranks, err = c.sums(t, r.Steps); err != nil {
-		return err
+	if !c.Kernels {
+		took, err := timeSteps(t, r.Steps)
+		if err != nil {
+			return err
+		}
+		r.Seconds = profile.Median(took).Seconds()
+		if r.Ranks, err = c.sums(t, r.Steps); err != nil {
+			return err
+		}
 	}
 	watch := profile.NewStopwatch(t.Machine, m.costs())
 	t.Machine, watch.Trace = watch, r.trace
-	if took, err = tracedSteps(t, r.Steps, r.trace); err != nil {
+	took, err := tracedSteps(t, r.Steps, r.trace)
+	if err != nil {
 		return err
 	}
 	isa, threads, err := c.cpu()
@@ -261,8 +268,8 @@ func (c *benchCmd) onCPU(r *benchResult, m *Model, t *train.Trainer) error {
 }
 
 // onGPU measures steps as they are in training, and what is in them by the clock of the GPU.
-func (r *benchResult) onGPU(m *Model, t *train.Trainer, gpu *cuda.Machine) (err error) {
-	run := profile.Run{Machine: gpu, Names: m.kernelNames(), Costs: m.costs(), Steps: r.Steps, Trace: r.trace, Step: func(on device.Machine) error {
+func (r *benchResult) onGPU(m *Model, t *train.Trainer, gpu *cuda.Machine, alone bool) (err error) {
+	run := profile.Run{Machine: gpu, Names: m.kernelNames(), Costs: m.costs(), Steps: r.Steps, Trace: r.trace, Alone: alone, Step: func(on device.Machine) error {
 		t.Machine = on
 		_, err := timeSteps(t, 1)
 		return err

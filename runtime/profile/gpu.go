@@ -19,6 +19,7 @@ type Run struct {
 	Steps   int               // whole ones, as many ahead, and as many kernel by kernel
 	Trace   *Trace            // of the steps that are timed kernel by kernel; nil: none is kept
 	End     time.Time         // of all; whole steps end at a third of the time that is left; none: no end
+	Alone   bool              // time the kernels alone, and no whole steps
 }
 
 // GPU is what a step of a model takes on a GPU. Times are seconds, by the GPU's clock
@@ -41,19 +42,21 @@ type GPU struct {
 	Products *Products `json:"products,omitempty"` // nil: no library computes any
 }
 
-// Measure times whole steps one by one, then as many as they are in training, none
-// waiting for the one before, then steps with a mark behind every launch, and before those
-// what is possible at best. There is at least one of each, and the context is asked
-// between two.
+// Measure times whole steps one by one, then as many as in training, where no step waits
+// for the one before, then steps with a mark after every launch. Before the marked steps it
+// measures the GPU's peaks. It does at least one step of each kind, and asks the context
+// between steps. Of kernels alone it times the marked steps only.
 func (r *Run) Measure(ctx context.Context) (*GPU, error) {
 	g := &GPU{}
-	if err := r.whole(ctx, g); err != nil {
-		return nil, err
-	}
-	if err := r.ahead(g); err != nil {
-		return nil, err
-	}
 	var err error
+	if !r.Alone {
+		if err = r.whole(ctx, g); err != nil {
+			return nil, err
+		}
+		if err = r.ahead(g); err != nil {
+			return nil, err
+		}
+	}
 	if g.Peak, err = peak.Measure(r.Machine.Driver()); err != nil {
 		return nil, err
 	}
