@@ -16,5 +16,8 @@ func runProbe(_ context.Context, e *Env, p *Part) error {
 		return err
 	}
 	p.Figures, err = probe.Run(p.Name, d, e.Reduced())
+	if errors.Is(err, probe.ErrAbsent) {
+		return errors.Join(skipf("%v", err), d.Close())
+	}
 	return errors.Join(err, d.Close())
 }

@@ -37,47 +37,69 @@ const (
 )
 
 // run multiplies two matrices of small integers again and again, and checks every sum.
-func (s shape) run(b *bench) (err error) {
-	f, unload, err := b.function(s.source(), s.name)
+func (s shape) run(b *bench) error {
+	x, y := operands(s.k)
+	blocks, turns := b.pick(b.Info().SMs*blocksPerSM, 2), b.pick(mmaTurns, 2)
+	out, err := b.multiply(product{
+		about: s.about, source: s.source(), entry: s.name, in: s.fragments(x, y), out: blocks * mmaThreads * 16, blocks: blocks, turns: turns,
+		flops: mmaThreads / 32 * chains * 2 * rows * columns * s.k,
+	})
 	if err != nil {
 		return err
+	}
+	return check(out, x, y, s.k, float32(turns*chains))
+}
+
+// A product is a kernel that multiplies what lies in its registers or its shared memory.
+// Its parameters are where its operands are, where its sums go, and how many turns of a
+// loop it does.
+type product struct {
+	about         string // of the figure
+	source, entry string
+	in            []byte
+	out           int // bytes
+	blocks, turns int
+	flops         int // of a block in a turn
+}
+
+// multiply times launches of a product, and returns the sums.
+func (b *bench) multiply(p product) (out []byte, err error) {
+	f, unload, err := b.function(p.source, p.entry)
+	if err != nil {
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, unload()) }()
-	blocks, turns, launches := b.pick(b.Info().SMs*blocksPerSM, 2), b.pick(mmaTurns, 2), b.pick(mmaLaunches, 1)
-	x, y := operands(s.k)
-	in, out := s.fragments(x, y), make([]byte, blocks*mmaThreads*16)
-	from, err := b.Alloc(int64(len(in)))
+	from, err := b.Alloc(int64(len(p.in)))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, b.Free(from)) }()
-	to, err := b.Alloc(int64(len(out)))
+	to, err := b.Alloc(int64(p.out))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, b.Free(to)) }()
-	if err := errors.Join(b.ToDevice(from, in), b.Zero(to, int64(len(out)))); err != nil {
-		return err
+	if err := errors.Join(b.ToDevice(from, p.in), b.Zero(to, int64(p.out))); err != nil {
+		return nil, err
 	}
 	args := binary.LittleEndian.AppendUint64(nil, uint64(from))
 	args = binary.LittleEndian.AppendUint64(args, uint64(to))
-	args = binary.LittleEndian.AppendUint32(args, uint32(turns))
-	work := float64(launches*blocks*mmaThreads/32*turns*chains) * float64(2*rows*columns*s.k)
-	err = b.rate(s.about, "TFLOP/s", work/1e12, b.device, func() error {
+	args = binary.LittleEndian.AppendUint32(args, uint32(p.turns))
+	launches := b.pick(mmaLaunches, 1)
+	work := float64(launches*p.blocks*p.turns) * float64(p.flops)
+	err = b.rate(p.about, "TFLOP/s", work/1e12, b.device, func() error {
 		for range launches {
-			if err := f.Launch([3]int{blocks, 1, 1}, [3]int{mmaThreads, 1, 1}, 0, args); err != nil {
+			if err := f.Launch([3]int{p.blocks, 1, 1}, [3]int{mmaThreads, 1, 1}, 0, args); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := b.ToHost(out, to); err != nil {
-		return err
-	}
-	return check(out, x, y, s.k, float32(turns*chains))
+	out = make([]byte, p.out)
+	return out, b.ToHost(out, to)
 }
 
 // operands are matrices of integers from -2 to 2, row-major: nearly random data, since

@@ -1,7 +1,8 @@
 // Package probe measures what a GPU does at best, beside what package peak knows of it:
-// tensor cores by mma.sync, copies by the driver, and how long it takes to start work
-// and to wait for it. Each probe checks what it computes, so that a wrong result is no
-// speed. Package cuda, before it, says what a driver does; package prove runs the probes.
+// tensor cores by mma.sync and wgmma, copies by the driver, and how long it takes to
+// start work and to wait for it. Each probe checks what it computes, so that a wrong
+// result is no speed. Package cuda, before it, says what a driver does; package prove
+// runs the probes.
 package probe
 
 import (
@@ -18,8 +19,10 @@ import (
 type Figure struct {
 	Name   string  `json:"name"`
 	Value  float64 `json:"value,omitempty"`  // the best of the rounds; 0: only the result was checked
-	Unit   string  `json:"unit"`             // TFLOP/s, GB/s or µs
+	Unit   string  `json:"unit"`             // TFLOP/s, GB/s, µs
 	Spread float64 `json:"spread,omitempty"` // how much worse the worst round was, in units of the best
+
+	Missing string `json:"missing,omitempty"` // why it could not be measured
 }
 
 // A Probe is one row of the table of probes.
@@ -36,10 +39,14 @@ func Probes() []Probe {
 		{"peak", "multiply-adds in registers, and a kernel that copies", runPeak},
 		{"mma-bf16", "tensor cores: mma.sync of bf16 with sums of fp32", bf16.run},
 		{"mma-tf32", "tensor cores: mma.sync of tf32", tf32.run},
+		{"wgmma-bf16", "tensor cores: wgmma of bf16, which compute capability 9.0 has", runWgmma},
 		{"copies", "copies of the driver, between host and device and within it", runCopies},
 		{"latency", "launches of kernels and of graphs, and waiting for them", runLatency},
 	}
 }
+
+// ErrAbsent is in the error of Run if the device lacks the instructions of the probe.
+var ErrAbsent = errors.New("the device lacks the instructions")
 
 // Run runs a probe. On a device that is slow and has no speed of its own, reduced, it
 // only checks what the probe computes. The error says what failed, or was wrong.
