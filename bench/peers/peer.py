@@ -1,11 +1,14 @@
 """Trains a model of the bench in PyTorch or JAX, for its time or to be compared.
 
     pip install -r bench/peers/requirements.txt
-    python bench/peers/peer.py PROBLEM.json --peer eager|compile|jax|export [--exported FILE] [--threads N] [--device cpu|cuda] [--precision fp32|tf32|bf16]
+    python bench/peers/peer.py PROBLEM.json --peer eager|compile|cudagraph|packed|jax|export [--exported FILE] [--threads N] [--device cpu|cuda] [--precision fp32|tf32|bf16] [--backend NAME] [--report FILE] [--fill]
     python bench/peers/peer.py PROBLEM.json --peer eager --follow FROM TO
 
 The first serves as a compiled trainer does with bench --serve: it warms up, then
-reads numbers of steps, one a line, and answers with the seconds they took.
+reads numbers of steps, one a line, and answers with the seconds they took. Before
+each answer it writes its report, which is JSON: graphs compiled so far, those of them
+compiled while it was timed, reasons of recompilations, CUDA graphs captured, and the
+last loss. With --fill it only warms up and reports, which fills PyTorch's caches.
 
 The second does one step from the checkpoint FROM of a compiled program and prints,
 as JSON, its loss and how far its gradient and its parameters are from TO, where the
@@ -14,9 +17,11 @@ program's own step on the same batch has led.
 
 import argparse
 import json
+import math
 import os
 import sys
 import time
+from pathlib import Path
 from typing import TextIO
 
 import numpy as np
@@ -24,10 +29,10 @@ import numpy as np
 import models
 from models import Arrays, Model, State
 
-WARM_UP = 2  # steps
+WARM_UP, MOST = 2, 40  # steps; peers that make graphs take up to so many
 
 
-def peer(kind: str, m: Model, state: State, threads: int, device: str, precision: str, exported: str):
+def peer(kind: str, m: Model, state: State, threads: int, device: str, precision: str, exported: str, backend: str):
     # Both libraries take as many threads as they see processors.
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
     os.environ["OMP_NUM_THREADS"] = str(threads)
@@ -43,15 +48,65 @@ def peer(kind: str, m: Model, state: State, threads: int, device: str, precision
     if kind == "export":
         import export_peer
         return export_peer.Peer(m, state, exported)
-    return torch_peer.Peer(m, state, kind == "compile", device, precision)
+    if kind == "cudagraph":
+        import captured_torch
+        return captured_torch.Peer(m, state, device, precision, backend)
+    if kind == "packed":
+        import packed_torch
+        return packed_torch.Peer(m, state, device, precision, backend)
+    return torch_peer.Peer(m, state, device, precision, backend if kind == "compile" else "")
 
 
-def serve(p, answers: TextIO) -> None:
-    p.run(WARM_UP)
+def train(p, steps: int) -> float:
+    """Trains, and returns the last step's loss, which must be finite."""
+    loss = p.run(steps)
+    if not math.isfinite(loss):
+        raise SystemExit(f"the loss is {loss} after {p.done} steps")
+    return loss
+
+
+def warm_up(p) -> float:
+    """Trains until each batch has met all numbers of recurrences, and comes once more
+    without a new graph."""
+    loss, quiet = train(p, WARM_UP), 0
+    while getattr(p, "backend", "") and quiet < len(p.batches) and p.done < MOST:
+        before = p.graphs()
+        loss = train(p, 1)
+        quiet = quiet + 1 if p.settled() and p.graphs() == before else 0
+    return loss
+
+
+class Report:
+    """A report says which graphs a peer has made, and how many since it was warm."""
+
+    def __init__(self, path: str, p):
+        self.path, self.p = path, p
+        self.warm = self.graphs()["compiled"]
+
+    def graphs(self) -> dict:
+        return self.p.graphs() if hasattr(self.p, "graphs") else {"compiled": 0, "why": [], "captured": 0}
+
+    def write(self, loss: float) -> None:
+        if not self.path:
+            return
+        graphs = self.graphs()
+        text = json.dumps(graphs | {"recompiled": graphs["compiled"] - self.warm, "loss": loss})
+        Path(self.path + ".tmp").write_text(text)
+        os.replace(self.path + ".tmp", self.path)
+
+
+def serve(p, report: str, fill: bool, answers: TextIO) -> None:
+    loss = warm_up(p)
+    reports = Report(report, p)
+    reports.write(loss)
+    if fill:
+        return
     for line in sys.stdin:
         start = time.perf_counter()
-        p.run(int(line))
-        print(f"{time.perf_counter() - start:.6f}", file=answers, flush=True)
+        loss = train(p, int(line))
+        seconds = time.perf_counter() - start
+        reports.write(loss)
+        print(f"{seconds:.6f}", file=answers, flush=True)
 
 
 # They add the same to all scores of a query, which softmax ignores: what a program
@@ -83,11 +138,14 @@ def follow(p, m: Model, first: State, last: State) -> dict:
 def main() -> None:
     args = argparse.ArgumentParser()
     args.add_argument("problem")
-    args.add_argument("--peer", choices=["eager", "compile", "jax", "export"], required=True)
+    args.add_argument("--peer", choices=["eager", "compile", "cudagraph", "packed", "jax", "export"], required=True)
     args.add_argument("--exported", help="of the peer export: what mlc export has written", default="")
     args.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     args.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     args.add_argument("--precision", choices=["fp32", "tf32", "bf16"], default="fp32")
+    args.add_argument("--backend", help="of torch.compile", default="inductor")
+    args.add_argument("--report", help="a file to be written", default="")
+    args.add_argument("--fill", action="store_true")
     args.add_argument("--follow", nargs=2)
     a = args.parse_args()
     # Only answers go to the pipe, whatever a library prints.
@@ -96,13 +154,13 @@ def main() -> None:
     m = models.read(a.problem)
 
     def start(state: State):
-        return peer(a.peer, m, state, a.threads, a.device, a.precision, a.exported)
+        return peer(a.peer, m, state, a.threads, a.device, a.precision, a.exported, a.backend)
 
     if a.follow:
         first, last = (models.checkpoint(path) for path in a.follow)
         print(json.dumps(follow(start(first), m, first, last)), file=answers, flush=True)
     else:
-        serve(start(models.start(m)), answers)
+        serve(start(models.start(m)), a.report, a.fill, answers)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import (
 	"github.com/arithlang/mlc/bench/rounds"
 )
 
-//go:embed peer.py models.py torch_peer.py looped_torch.py export_peer.py jax_peer.py requirements.txt
+//go:embed peer.py models.py torch_peer.py *_torch.py export_peer.py jax_peer.py requirements.txt
 var scripts embed.FS
 
 // Write writes the scripts, and what they require, into a folder.
@@ -55,7 +55,7 @@ func Ask(ctx context.Context, python, line string) (string, error) {
 
 // A Way is one of doing it.
 type Way struct {
-	Peer      string // eager or compile, with PyTorch; export, the file that mlc export writes; jax
+	Peer      string // eager, compile, cudagraph or packed, with PyTorch; export, the file that mlc export writes; jax
 	Device    string // cpu or cuda; only PyTorch's
 	Precision string // fp32, tf32 or bf16: of products; only PyTorch's
 	Threads   int    // of the processor

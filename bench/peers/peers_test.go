@@ -19,6 +19,7 @@ func TestProblems(t *testing.T) {
 	const looped8x2 = "B 512, S 0, T 63, 16 heads of 1024, hidden 2048, 0 layers, dropout 0, lr 0.001, 8 looped 2 times, 1 with gradients, from noise of 0.02, offsets to 100 of 128 rows"
 	want := map[string]string{
 		"abs":            "B 512, S 125, T 62, 8 heads of 128, hidden 512, 6 layers, dropout 0.3, lr 0.0001",
+		"abs-bf16":       "B 512, S 125, T 62, 8 heads of 128, hidden 512, 6 layers, dropout 0.3, lr 0.0001",
 		"abs-no-dropout": "B 512, S 125, T 62, 8 heads of 128, hidden 512, 6 layers, dropout 0, lr 0.0001",
 		"successor":      "B 128, S 9, T 8, 4 heads of 64, hidden 256, 2 layers, dropout 0.1, lr 0.003",
 		"looped":         "B 128, S 0, T 33, 2 heads of 128, hidden 256, 0 layers, dropout 0, lr 0.001, 2 looped 2 times, 1 with gradients, from noise of 0.02, offsets to 16 of 128 rows",
@@ -74,7 +75,7 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	files, err := os.ReadDir(dir)
-	if err != nil || len(files) != 7 {
+	if err != nil || len(files) != 10 {
 		t.Errorf("%d files, %v", len(files), err)
 	}
 	for _, f := range files {

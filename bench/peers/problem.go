@@ -45,6 +45,8 @@ func Cases() []Case {
 			Title: "addition with attention bias scaffolding, dropout 0.3"},
 		{Name: "abs-no-dropout", Kind: "abs", Spec: "specs/bias/addition_abs.arith", Set: append([]string{"model.dropout=0%"}, paper...),
 			Title: "the same without dropout"},
+		{Name: "abs-bf16", Kind: "abs", Spec: "specs/bias/addition_abs.arith", Set: append([]string{"model.dropout=30%", "train.precision=bf16"}, paper...), GPU: true,
+			Title: "addition with attention bias scaffolding in bf16, dropout 0.3"},
 		{Name: "successor", Kind: "successor", Spec: "specs/successor.arith",
 			Title: "the quick start"},
 		{Name: "fire-40", Kind: "fire", Spec: "bench/specs/fire.arith",

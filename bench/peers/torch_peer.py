@@ -109,6 +109,9 @@ class Seq2Seq(nn.Module):
         logits = self.head["out"](self.head["norm"](x))
         return F.cross_entropy(logits.flatten(0, 1), labels.flatten())
 
+    def draw(self) -> tuple[int, ...]:
+        return ()
+
 
 # What ends a name in a checkpoint, and there.
 ENDS = {".w": ".weight", ".b": ".bias", ".gamma": ".weight", ".beta": ".bias", ".token": ".token.weight",
@@ -119,23 +122,41 @@ ENDS = {".w": ".weight", ".b": ".bias", ".gamma": ".weight", ".beta": ".bias", "
 PRODUCTS = {"fp32": "highest", "tf32": "high", "bf16": "highest"}
 
 
+def recompilations() -> list[str]:
+    """Dynamo's first reasons to compile code again, or to give up, a line each."""
+    entries = torch._dynamo.utils.get_compilation_metrics()
+    # A reason begins with the number of the graph that does not fit.
+    reasons = [x.fail_reason or x.recompile_reason.split(": ", 1)[-1] for x in entries if x.fail_reason or x.recompile_reason]
+    return list(dict.fromkeys(" ".join(reason.split())[:200] for reason in reasons))[:8]
+
+
 class Peer:
     """With bf16 parameters and moments stay in float32, and products are of bfloat16,
-    as torch.autocast chooses them."""
+    as torch.autocast chooses them. With a backend torch.compile compiles the module."""
 
-    def __init__(self, m: Model, state: State, compiled: bool, device: str = "cpu", precision: str = "fp32"):
+    capturable = False
+
+    def __init__(self, m: Model, state: State, device: str = "cpu", precision: str = "fp32", backend: str = ""):
         torch.set_float32_matmul_precision(PRODUCTS[precision])
-        self.device, self.precision = device, precision
-        self.module = (Looped(m) if m.loop else Seq2Seq(m)).to(device)
+        self.device, self.precision, self.backend = device, precision, backend
+        self.module = self.model(m).to(device)
         self.params = dict(self.module.named_parameters())
         adam = m.adam
         self.optimizer = torch.optim.Adam(self.params.values(), lr=adam["lr"], betas=(adam["beta1"], adam["beta2"]),
-                                          eps=adam["eps"], fused=True)
+                                          eps=adam["eps"], fused=True, capturable=self.capturable)
         self.load(state)
-        if compiled:
-            self.module.compile()
-        self.batches = [[torch.from_numpy(x).long().to(device) for x in self.module.inputs(b)] for b in m.batches]
+        if backend:
+            self.module.compile(backend=backend)
+        self.batches = [self.tensors(self.module.inputs(b)) for b in m.batches]
         self.done = 0
+        self.met = set()  # batches, each with its numbers of recurrences
+
+    @staticmethod
+    def model(m: Model) -> nn.Module:
+        return Looped(m) if m.loop else Seq2Seq(m)
+
+    def tensors(self, arrays: tuple[np.ndarray, ...]) -> list[torch.Tensor]:
+        return [torch.from_numpy(x).long().to(self.device) for x in arrays]
 
     def load(self, state: State) -> None:
         self.names = {}
@@ -163,15 +184,40 @@ class Peer:
     def run(self, steps: int) -> float:
         """Trains, waits until everything is done, and returns the last step's loss."""
         for _ in range(steps):
-            with torch.autocast(self.device, torch.bfloat16, enabled=self.precision == "bf16"):
-                loss = self.module(*self.batches[self.done % len(self.batches)])
-            self.optimizer.zero_grad()
-            loss.backward()
-            self.optimizer.step()
+            i, draws = self.done % len(self.batches), self.module.draw()
+            loss = self.advance(self.batches[i], draws)
+            self.met.add((i, draws[1:]))
             self.done += 1
         if self.device == "cuda":
             torch.cuda.synchronize()
         return loss.item()
+
+    def advance(self, batch: list[torch.Tensor], draws: tuple[int, ...]) -> torch.Tensor:
+        return self.step(*batch, *draws)
+
+    def step(self, *inputs: torch.Tensor | int) -> torch.Tensor:
+        """Trains on a batch, and returns its loss."""
+        with self.autocast():
+            loss = self.module(*inputs)
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        return loss
+
+    def autocast(self) -> torch.autocast:
+        return torch.autocast(self.device, torch.bfloat16, enabled=self.precision == "bf16", cache_enabled=not self.capturable)
+
+    def settled(self) -> bool:
+        """Every batch has met all numbers of recurrences drawn so far."""
+        return len(self.met) == len(self.batches) * len({counts for _, counts in self.met})
+
+    def graphs(self) -> dict:
+        """Dynamo has compiled so many graphs, and some of them again for these reasons. CUDA
+        has captured so many."""
+        if not self.backend:
+            return {"compiled": 0, "why": [], "captured": 0}
+        compiled = torch._dynamo.utils.counters["stats"]["unique_graphs"]
+        return {"compiled": compiled, "why": recompilations(), "captured": 0}
 
     def state(self) -> State:
         of = self.optimizer.state

@@ -4,7 +4,9 @@
 package beside
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -82,9 +84,10 @@ type Contest struct {
 	Way  peers.Way
 }
 
-// Contests are all of them on a device: the cases whose specs are shipped, eager and
-// compiled, in each precision that products may have there. Ours have fp32, but for cases
-// in bf16, which the others have in nothing else.
+// Contests are all contests on a device: the cases whose specs are shipped, by each of
+// PyTorch's ways, in each precision that products may have there. Ours compute in fp32,
+// except in cases in bf16, where both do. Packed rows exist for looped models, in bf16:
+// PyTorch's attention of variable length has no other precision.
 func Contests(on string, threads int) (all []Contest) {
 	precisions := []string{"fp32", "tf32", "bf16"}
 	if on == "cpu" {
@@ -98,8 +101,11 @@ func Contests(on string, threads int) (all []Contest) {
 		if slices.Contains(c.Set, "train.precision=bf16") {
 			precisions = []string{"bf16"}
 		}
-		for _, peer := range []string{"eager", "compile"} {
+		for _, peer := range []string{"eager", "compile", "cudagraph", "packed"} {
 			for _, p := range precisions {
+				if peer == "packed" && (c.Kind != "looped" || p != "bf16") {
+					continue
+				}
 				all = append(all, Contest{c, peers.Way{Peer: peer, Device: on, Precision: p, Threads: threads}})
 			}
 		}
@@ -112,13 +118,15 @@ const shipped = "specs/"
 
 func (c Contest) String() string { return c.Case.Name + " " + c.Way.Peer + " " + c.Way.Precision }
 
-// Options of Run.
+// Options of Run and Fill.
 type Options struct {
-	Set    []string      // on top of the case's, for both: fewer examples on a slow device
-	Rounds int           // that each has
-	Length time.Duration // of a turn, about; a step at least
-	Cache  string        // a folder for what PyTorch has compiled; "": PyTorch's own
-	Say    func(format string, args ...any)
+	Set     []string      // on top of the case's, for both: fewer examples on a slow device
+	Rounds  int           // that each has
+	Length  time.Duration // of a turn, about; a step at least
+	Cache   string        // a folder for what PyTorch has compiled; "": PyTorch's own
+	Backend string        // of torch.compile; "": PyTorch's own
+	Workers int           // processes that PyTorch starts to compile; 0: as many as it likes
+	Say     func(format string, args ...any)
 }
 
 // A Result is what came of a Contest. Times are seconds, medians of the rounds.
@@ -133,16 +141,63 @@ type Result struct {
 	Start  float64 `json:"start"`            // until the peer's first step after warming up was done, compilation included
 	Cut    bool    `json:"cut,omitempty"`    // time ended before all rounds
 	Failed string  `json:"failed,omitempty"` // why the peer gave up
+	Graphs *Graphs `json:"graphs,omitempty"` // what the peer says of itself
+}
+
+// Graphs are the graphs that a peer has made of its step.
+type Graphs struct {
+	Compiled   int      `json:"compiled"`             // by torch.compile
+	Recompiled int      `json:"recompiled,omitempty"` // of them, after warming up: while it was timed
+	Why        []string `json:"why,omitempty"`        // reasons of recompilations, warming up included
+	Captured   int      `json:"captured,omitempty"`   // as CUDA graphs
+	Loss       float64  `json:"loss"`                 // of the last step
 }
 
 // Run lets a compiled model on a device and its peer take turns. The driver is not
 // closed. An error is ours; a peer that fails is part of the result.
 func Run(ctx context.Context, c Contest, t *Torch, d cuda.Driver, o Options) (*Result, error) {
-	dir, err := os.MkdirTemp("", "mlc-peers-")
+	p, err := prepare(c, t, o)
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer os.RemoveAll(p.dir)
+	both := rounds.Measure(ctx, []rounds.Contestant{
+		{Title: "mlc", Start: func(ctx context.Context) (rounds.Runner, error) { return start(ctx, p.model, d) }},
+		{Title: c.String(), Start: rounds.Process(p.argv...)},
+	}, rounds.Options{Rounds: o.Rounds, Length: o.Length, Say: o.Say})
+	return conclude(ctx, both[0], both[1], &Result{Torch: t.Version, Python: t.Python, Batch: p.model.Train.Batch, Graphs: p.graphs()}, o.Rounds)
+}
+
+// Fill lets a peer compile all that its steps need, and no more. What it has compiled is
+// in the cache.
+func Fill(ctx context.Context, c Contest, t *Torch, o Options) (*Result, error) {
+	p, err := prepare(c, t, o)
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(p.dir)
+	cmd := exec.CommandContext(ctx, p.argv[0], append(p.argv[1:], "--fill")...)
+	cmd.WaitDelay = time.Second // processes that it started may hold its output open
+	begin := time.Now()
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w: %s", cmp.Or(context.Cause(ctx), err), rounds.LastLines(string(said), 1))
+	}
+	r := &Result{Torch: t.Version, Python: t.Python, Batch: p.model.Train.Batch, Start: time.Since(begin).Seconds(), Graphs: p.graphs()}
+	if r.Graphs == nil {
+		return nil, errors.New("the peer has left no report")
+	}
+	return r, nil
+}
+
+// A prepared contest has its files in a folder.
+type prepared struct {
+	dir    string
+	model  *live.Model
+	argv   []string // starts the peer
+	report string   // the peer's file about itself
+}
+
+func prepare(c Contest, t *Torch, o Options) (*prepared, error) {
 	program, err := compile(c.Case, o.Set)
 	if err != nil {
 		return nil, err
@@ -151,23 +206,53 @@ func Run(ctx context.Context, c Contest, t *Torch, d cuda.Driver, o Options) (*R
 	if err != nil {
 		return nil, err
 	}
-	problem := filepath.Join(dir, "problem.json")
-	if err := errors.Join(peers.Write(dir), writeProblem(problem, c.Case, program.Spec, m)); err != nil {
+	dir, err := os.MkdirTemp("", "mlc-peers-")
+	if err != nil {
 		return nil, err
 	}
-	both := rounds.Measure(ctx, []rounds.Contestant{
-		{Title: "mlc", Start: func(ctx context.Context) (rounds.Runner, error) { return start(ctx, m, d) }},
-		{Title: c.String(), Start: rounds.Process(append(o.cached(), c.Way.Command(t.Python, dir, problem)...)...)},
-	}, rounds.Options{Rounds: o.Rounds, Length: o.Length, Say: o.Say})
-	return conclude(ctx, both[0], both[1], &Result{Torch: t.Version, Python: t.Python, Batch: m.Train.Batch}, o.Rounds)
+	p := &prepared{dir: dir, model: m, report: filepath.Join(dir, "report.json")}
+	problem := filepath.Join(dir, "problem.json")
+	if err := errors.Join(peers.Write(dir), writeProblem(problem, c.Case, program.Spec, m, 0)); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	more := []string{"--report", p.report}
+	if o.Backend != "" {
+		more = append(more, "--backend", o.Backend)
+	}
+	p.argv = append(o.environment(), c.Way.Command(t.Python, dir, problem, more...)...)
+	return p, nil
 }
 
-// cached begins a command that leaves what PyTorch compiles in the folder for it.
-func (o *Options) cached() []string {
-	if o.Cache == "" {
+// graphs reads the peer's report; nil if it has left none.
+func (p *prepared) graphs() *Graphs {
+	text, err := os.ReadFile(p.report)
+	if err != nil {
 		return nil
 	}
-	return []string{"env", "TORCHINDUCTOR_CACHE_DIR=" + filepath.Join(o.Cache, "inductor"), "TRITON_CACHE_DIR=" + filepath.Join(o.Cache, "triton")}
+	g := new(Graphs)
+	if json.Unmarshal(text, g) != nil {
+		return nil
+	}
+	return g
+}
+
+// environment begins a command that compiles as the options say.
+func (o *Options) environment() (argv []string) {
+	if o.Cache != "" {
+		argv = append(argv, Caching(o.Cache)...)
+	}
+	if o.Workers > 0 {
+		argv = append(argv, fmt.Sprint("TORCHINDUCTOR_COMPILE_THREADS=", o.Workers))
+	}
+	if argv != nil {
+		argv = append([]string{"env"}, argv...)
+	}
+	return argv
+}
+
+// Caching is the environment of a PyTorch that leaves in a folder what it compiles.
+func Caching(dir string) []string {
+	return []string{"TORCHINDUCTOR_CACHE_DIR=" + filepath.Join(dir, "inductor"), "TRITON_CACHE_DIR=" + filepath.Join(dir, "triton")}
 }
 
 // conclude compares the rounds that both have finished.
@@ -207,17 +292,27 @@ func compile(c peers.Case, set []string) (*compiler.Program, error) {
 	return p, nil
 }
 
+// Model is a case's model, with settings on top of the case's.
+func Model(c peers.Case, set []string) (*live.Model, error) {
+	p, err := compile(c, set)
+	if err != nil {
+		return nil, err
+	}
+	return live.New(p)
+}
+
 // batches is how many a peer is given to train on in turn.
 const batches = 4
 
-func writeProblem(path string, c peers.Case, spec *check.Spec, m *live.Model) error {
+// writeProblem writes what a peer is told, with the batches after so many steps.
+func writeProblem(path string, c peers.Case, spec *check.Spec, m *live.Model, after int) error {
 	shapes := map[string][]int{}
 	for _, p := range m.Params {
 		shapes[p.Name] = append([]int{}, p.Shape...) // a scalar's is empty, not missing
 	}
 	p := peers.NewProblem(c.Kind, spec, shapes)
 	var err error
-	if p.Batches, err = peers.Batches(spec, 0, batches); err != nil {
+	if p.Batches, err = peers.Batches(spec, after, batches); err != nil {
 		return err
 	}
 	return p.Write(path)

@@ -5,16 +5,24 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/arithlang/mlc/bench/peers"
+	"github.com/arithlang/mlc/codegen/live"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
+	"github.com/arithlang/mlc/runtime/train"
 )
 
 // python writes a program that plays Python: about is what it says of PyTorch, serve
@@ -69,10 +77,17 @@ func TestContests(t *testing.T) {
 			t.Errorf("%v: %v", c, err)
 		}
 	}
-	if len(names) != 32 || !names["abs eager tf32"] || !names["successor compile bf16"] || !names["looped8x2-bf16 eager bf16"] || names["looped8x2-bf16 eager fp32"] {
-		t.Errorf("%v", names)
+	for name, want := range map[string]bool{"abs eager tf32": true, "successor compile bf16": true, "looped8x2-bf16 eager bf16": true, "looped8x2-bf16 eager fp32": false,
+		"abs-bf16 compile bf16": true, "abs-bf16 compile tf32": false, "successor cudagraph tf32": true,
+		"looped8x2-bf16 packed bf16": true, "looped packed bf16": true, "looped packed tf32": false, "abs packed bf16": false} {
+		if names[name] != want {
+			t.Errorf("%s: %v", name, names[name])
+		}
 	}
-	if n := len(Contests("cpu", 2)); n != 16 {
+	if len(names) != 54 {
+		t.Errorf("%d contests", len(names))
+	}
+	if n := len(Contests("cpu", 2)); n != 25 {
 		t.Errorf("%d contests on a processor", n)
 	}
 }
@@ -102,8 +117,10 @@ func small(rounds int) Options {
 
 func TestRun(t *testing.T) {
 	keep := filepath.Join(t.TempDir(), "problem.json")
-	torch := &Torch{Python: python(t, withGPU, `cp "$3" `+keep+"; echo \"$@\" >"+keep+".args; "+fast), Version: "2.7.1"}
-	r, err := Run(t.Context(), successor("eager", "fp32"), torch, open(t), small(3))
+	torch := &Torch{Python: python(t, withGPU, `cp "$3" `+keep+"; echo \"$@\" >"+keep+".args; "+reports+fast), Version: "2.7.1"}
+	o := small(3)
+	o.Backend = "aot_eager"
+	r, err := Run(t.Context(), successor("eager", "fp32"), torch, open(t), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,8 +137,44 @@ func TestRun(t *testing.T) {
 		t.Errorf("%v: %.300s", err, text)
 	}
 	args, err := os.ReadFile(keep + ".args")
-	if err != nil || !strings.Contains(string(args), "--peer eager --device cpu --precision fp32") {
+	if err != nil || !strings.Contains(string(args), "--peer eager --device cpu --precision fp32") || !strings.Contains(string(args), "--backend aot_eager") {
 		t.Errorf("%s, %v", args, err)
+	}
+	if want := (Graphs{Compiled: 4, Recompiled: 1, Why: []string{"T changes"}, Loss: 2.5}); r.Graphs == nil || !cmp.Equal(*r.Graphs, want) {
+		t.Errorf("%+v, want %+v", r.Graphs, want)
+	}
+}
+
+// reports writes what a peer says of its graphs into the file that --report names.
+const reports = `while [ "$1" != --report ]; do shift; done
+echo '{"compiled": 4, "recompiled": 1, "why": ["T changes"], "captured": 0, "loss": 2.5}' >"$2"
+`
+
+// TestFill wants a peer asked to compile, in the cache and with the workers that are given,
+// and each failure said.
+func TestFill(t *testing.T) {
+	keep := filepath.Join(t.TempDir(), "said")
+	fill := func(serve string, ctx context.Context) (*Result, error) {
+		o := small(1)
+		o.Cache, o.Workers = "/somewhere", 3
+		return Fill(ctx, successor("compile", "fp32"), &Torch{Python: python(t, withGPU, serve), Version: "2.7.1"}, o)
+	}
+	r, err := fill(`echo "$@ $TORCHINDUCTOR_CACHE_DIR $TRITON_CACHE_DIR $TORCHINDUCTOR_COMPILE_THREADS" >`+keep+"\n"+reports, t.Context())
+	if err != nil || r.Graphs.Compiled != 4 || r.Rounds != 0 || r.Batch != 2 || r.Torch != "2.7.1" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if said, err := os.ReadFile(keep); err != nil || !strings.HasSuffix(string(said), " --fill /somewhere/inductor /somewhere/triton 3\n") {
+		t.Errorf("%s, %v", said, err)
+	}
+	for serve, want := range map[string]string{"echo no compiler >&2; exit 1": "exit status 1: no compiler", "exit 0": "no report"} {
+		if _, err := fill(serve, t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", serve, err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	if _, err := fill("exec sleep 600", ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("hangs: %v", err)
 	}
 }
 
@@ -177,4 +230,79 @@ func TestPyTorch(t *testing.T) {
 			t.Errorf("%s: %+v, %v", precision, r, err)
 		}
 	}
+}
+
+// TestPeersAgree wants a step of PyTorch's ways to lead where a step of the compiled
+// program leads, from equal parameters and on the same batch.
+func TestPeersAgree(t *testing.T) {
+	if testing.Short() {
+		t.Skip("PyTorch takes seconds to start")
+	}
+	torch, err := Find(t.Context(), Pythons(), "cpu")
+	if err != nil {
+		t.Skip(err)
+	}
+	certain := []string{"train.batch=8", "train.schedule=constant", "model.dropout=0%"}
+	narrow := []string{"model.width=32", "model.heads=2", "model.ffn=geglu(hidden = 32)", "model.head=geglu(hidden = 32)"}
+	for name, set := range map[string][]string{"successor": small(1).Set, "looped": narrow} {
+		i := slices.IndexFunc(peers.Cases(), func(c peers.Case) bool { return c.Name == name })
+		c := peers.Cases()[i]
+		program, err := compile(c, slices.Concat(set, c.Certain, certain))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := live.New(program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, last, loss := twoSteps(t, m)
+		dir := t.TempDir()
+		problem := filepath.Join(dir, "problem.json")
+		if err := errors.Join(peers.Write(dir), writeProblem(problem, c, program.Spec, m, 1)); err != nil {
+			t.Fatal(err)
+		}
+		for _, peer := range []string{"cudagraph", "packed"} {
+			if peer == "packed" && c.Kind != "looped" {
+				continue
+			}
+			argv := peers.OnCPU(peer, 1).Command(torch.Python, dir, problem, "--backend", "eager", "--follow", first, last)
+			said, err := exec.CommandContext(t.Context(), argv[0], argv[1:]...).Output()
+			var apart struct{ Loss, Gradient, Step float64 }
+			if err != nil || json.Unmarshal(said, &apart) != nil {
+				t.Fatalf("%s %s: %v, %s", name, peer, err, said)
+			}
+			if math.Abs(apart.Loss-loss) > 1e-5*loss || apart.Gradient > 1e-3 || apart.Step > 1e-2 {
+				t.Errorf("%s %s has loss %g, want %g, and the distances %s", name, peer, apart.Loss, loss, said)
+			}
+		}
+	}
+}
+
+// twoSteps gives the checkpoints after two steps, and the loss of the second.
+func twoSteps(t *testing.T, m *live.Model) (first, last string, loss float64) {
+	t.Helper()
+	machine, err := m.Machine(open(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	trainer, err := m.Trainer(machine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trainer.Dir = t.TempDir()
+	if err := os.Mkdir(filepath.Join(trainer.Dir, train.Folder), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var paths [2]string
+	for i := range paths {
+		outcome, err := trainer.Step(trainer.Config.LR)
+		if err == nil {
+			paths[i], err = trainer.Save()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		loss = outcome.Loss
+	}
+	return paths[0], paths[1], loss
 }
