@@ -31,6 +31,8 @@ type request struct {
 	Reduced bool
 	Command []string  // that started this process
 	Meet    string    // where rank 0 waits, of rank 1
+	Brief   bool      // as few steps as there can be
+	Caches  string    // the archive of what PyTorch has compiled; "": none
 	End     time.Time // when the part should have ended by itself
 	Grace   float64   // seconds to do so
 	Answer  string    // the file of the Part
@@ -38,7 +40,7 @@ type request struct {
 
 // Child does one part: it reads from in what is asked for, and writes what it finds. It
 // ends the process when in ends: then nobody waits for the answer.
-func Child(in io.Reader) error { return child(in, phases(), &Env{}) }
+func Child(in io.Reader) error { return child(in, slices.Concat(phases(), speeds()), &Env{}) }
 
 func child(in io.Reader, table []phase, e *Env) error {
 	var req request
@@ -57,6 +59,7 @@ func child(in io.Reader, table []phase, e *Env) error {
 	ctx, cancel := context.WithDeadline(context.Background(), req.End)
 	defer cancel()
 	e.Device, e.Seed, e.dir = req.Device, req.Seed, filepath.Dir(req.Answer)
+	e.brief, e.caches = req.Brief, req.Caches
 	e.reduced, e.command, e.meet, e.place, e.before = req.Reduced, req.Command, req.Meet, req.Place, req.Before
 	done := make(chan *Part, 1)
 	go func() {

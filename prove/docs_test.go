@@ -59,6 +59,28 @@ func shares() string {
 	return rows
 }
 
+// speedTable is what Speed measures, in its order.
+func speedTable() string {
+	rows := "| phase | seconds | what it measures | parts |\n|---|---:|---|---|\n"
+	for _, p := range speeds() {
+		names, _ := p.parts(nil)
+		parts := strings.Join(names, ", ")
+		if len(names) > 10 {
+			parts = fmt.Sprintf("%d parts", len(names))
+		}
+		rows += fmt.Sprintf("| `%s` | %.0f | %s | %s |\n", p.name, p.share, p.doc, parts)
+	}
+	return rows
+}
+
+// TestSpeedDocs wants docs/gpu.md to have the table of what Speed measures.
+func TestSpeedDocs(t *testing.T) {
+	page, err := os.ReadFile("../docs/gpu.md")
+	if err != nil || !strings.Contains(string(page), "\n"+speedTable()+"\n") {
+		t.Errorf("%v, or docs/gpu.md has not this table:\n%s", err, speedTable())
+	}
+}
+
 // TestSchema wants docs/gpu.md to say what each field of the file is, and no other.
 func TestSchema(t *testing.T) {
 	page, err := os.ReadFile("../docs/gpu.md")

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,17 +19,39 @@ type Watched struct {
 	Microseconds float64 `json:"median_us"`
 	Occupancy    float64 `json:"occupancy"`   // share of the warps that a multiprocessor holds, while it is at work
 	Memory       float64 `json:"memory_peak"` // share of the peak of the device's memory
+
+	Tensor    float64 `json:"tensor_cores,omitempty"` // share of the time in which tensor cores are in use
+	Registers float64 `json:"registers,omitempty"`    // of a thread
+	Waits     []Wait  `json:"waits,omitempty"`        // the longest first
 }
 
-// The metrics, in the order of Watched.
+// A Wait is a reason for which warps do not issue an instruction.
+type Wait struct {
+	Name   string  `json:"name"`
+	Cycles float64 `json:"cycles"` // of a warp, for each instruction issued
+}
+
+// The metrics that are asked for, in the order of Watched.
 var ncuMetrics = []string{
 	"gpu__time_duration.sum", "sm__warps_active.avg.pct_of_peak_sustained_active", "dram__throughput.avg.pct_of_peak_sustained_elapsed",
 }
 
-// ncuArgs measure the first launches of a training, which is half a step or so. Clocks are
-// left as they are: they are not ours to change.
-var ncuArgs = []string{"--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none", "--launch-count", "60",
-	"--metrics", strings.Join(ncuMetrics, ",")}
+// Columns that only some sections of ncu have; their names differ between its versions.
+var (
+	ncuWait      = regexp.MustCompile(`^smsp__average_warps_issue_stalled_(\w+)_per_issue_active(\.ratio)?$`)
+	ncuTensor    = regexp.MustCompile(`pipe_tensor\w*\.avg\.pct_of_peak_sustained_active$`)
+	ncuRegisters = regexp.MustCompile(`^launch__registers_per_thread$`)
+)
+
+// mostWaits is how many reasons for waiting are kept of a kernel.
+const mostWaits = 4
+
+// ncuArgs measure the first launches of a training. Clocks are left as they are: they are
+// not ours to change.
+func ncuArgs(launches int) []string {
+	return []string{"--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none", "--launch-count", fmt.Sprint(launches),
+		"--metrics", strings.Join(ncuMetrics, ",")}
+}
 
 // ncuKernels reads the table that ncu prints: a line of names, one of units, and one for
 // each launch. Other lines, which are no part of it, come before. The kernels with the
@@ -44,14 +67,10 @@ func ncuKernels(said string) []Watched {
 		return nil
 	}
 	name := slices.Index(names, "Kernel Name")
-	var columns []int
-	for _, m := range ncuMetrics {
-		columns = append(columns, slices.Index(names, m))
-	}
-	if name < 0 || slices.Contains(columns, -1) {
+	if name < 0 || slices.ContainsFunc(ncuMetrics, func(m string) bool { return !slices.Contains(names, m) }) {
 		return nil
 	}
-	launches := map[string][][]float64{}
+	launches := map[string][]map[string]float64{}
 	for {
 		row, err := r.Read()
 		if errors.Is(err, csv.ErrFieldCount) {
@@ -60,37 +79,47 @@ func ncuKernels(said string) []Watched {
 		if err != nil {
 			break
 		}
-		if xs := numbers(row, columns); xs != nil {
+		xs := map[string]float64{}
+		for i, text := range row {
+			if x, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64); err == nil {
+				xs[names[i]] = x
+			}
+		}
+		if !slices.ContainsFunc(ncuMetrics, func(m string) bool { _, ok := xs[m]; return !ok }) {
 			launches[row[name]] = append(launches[row[name]], xs)
 		}
 	}
 	return summarize(launches)
 }
 
-// numbers are those in some columns of a row; nil if there is something else.
-func numbers(row []string, columns []int) (xs []float64) {
-	for _, c := range columns {
-		x, err := strconv.ParseFloat(strings.ReplaceAll(row[c], ",", ""), 64)
-		if err != nil {
-			return nil
-		}
-		xs = append(xs, x)
-	}
-	return xs
-}
-
-func summarize(launches map[string][][]float64) (all []Watched) {
+// summarize makes a row of the launches of each kernel.
+func summarize(launches map[string][]map[string]float64) (all []Watched) {
 	for name, rows := range launches {
-		middle := func(metric int) float64 {
+		middle := func(column string) float64 {
 			var xs []float64
 			for _, row := range rows {
-				xs = append(xs, row[metric])
+				if x, ok := row[column]; ok {
+					xs = append(xs, x)
+				}
 			}
 			slices.Sort(xs)
 			return xs[len(xs)/2]
 		}
 		const nano, percent = 1e-3, 1e-2
-		all = append(all, Watched{name, len(rows), nano * middle(0), percent * middle(1), percent * middle(2)})
+		w := Watched{Name: name, Launches: len(rows), Microseconds: nano * middle(ncuMetrics[0]), Occupancy: percent * middle(ncuMetrics[1]), Memory: percent * middle(ncuMetrics[2])}
+		for column := range rows[0] {
+			switch reason := ncuWait.FindStringSubmatch(column); {
+			case reason != nil:
+				w.Waits = append(w.Waits, Wait{reason[1], middle(column)})
+			case ncuTensor.MatchString(column):
+				w.Tensor = max(w.Tensor, percent*middle(column))
+			case ncuRegisters.MatchString(column):
+				w.Registers = middle(column)
+			}
+		}
+		slices.SortFunc(w.Waits, func(a, b Wait) int { return cmp.Or(cmp.Compare(b.Cycles, a.Cycles), cmp.Compare(a.Name, b.Name)) })
+		w.Waits = w.Waits[:min(len(w.Waits), mostWaits)]
+		all = append(all, w)
 	}
 	slices.SortFunc(all, func(a, b Watched) int {
 		return cmp.Or(cmp.Compare(float64(b.Launches)*b.Microseconds, float64(a.Launches)*a.Microseconds), cmp.Compare(a.Name, b.Name))
@@ -117,7 +146,14 @@ func (t *Tool) lines() (lines []string) {
 	}
 	lines = append(lines, fmt.Sprintf("%-34s %8s %10s %10s %8s", "kernel, alone, with empty caches", "launches", "µs each", "occupancy", "memory"))
 	for _, k := range t.Kernels[:min(len(t.Kernels), worstKernels)] {
-		lines = append(lines, fmt.Sprintf("%-34s %8d %10.1f %8.0f %% %6.0f %%", k.Name, k.Launches, k.Microseconds, 100*k.Occupancy, 100*k.Memory))
+		line := fmt.Sprintf("%-34s %8d %10.1f %8.0f %% %6.0f %%", k.Name, k.Launches, k.Microseconds, 100*k.Occupancy, 100*k.Memory)
+		if k.Tensor > 0 {
+			line += fmt.Sprintf(", tensor cores %.0f %%", 100*k.Tensor)
+		}
+		for i, w := range k.Waits {
+			line += fmt.Sprintf("%s%s %.1f", []string{"; waits: ", ", "}[min(i, 1)], w.Name, w.Cycles)
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -38,6 +39,16 @@ func (r *Result) Page() string {
 
 // sentence is the verdict in words.
 func (r *Result) sentence() string {
+	switch {
+	case r.Speed && r.Verdict == Pass && r.Device == "count":
+		return "everything ran: nothing was computed, and nothing measured"
+	case r.Speed && r.Verdict == Pass:
+		return "measured"
+	case r.Speed && r.Verdict == Cut:
+		return "measured in part: the budget ended before the rest"
+	case r.Speed && r.Verdict == Fail:
+		return "something went wrong"
+	}
 	switch r.Verdict {
 	case Pass:
 		return r.proven()
@@ -191,7 +202,7 @@ func (s *Steps) String() string {
 // figure is one thing that was measured.
 func figure(f probe.Figure) string {
 	if f.Value == 0 {
-		return f.Name + ": not measured here"
+		return f.Name + ": " + cmp.Or(f.Missing, "not measured here")
 	}
 	text := fmt.Sprintf("%-44s %10.4g %s", f.Name, f.Value, f.Unit)
 	if f.Spread > 0 {

@@ -18,10 +18,10 @@ type slot struct {
 	*Part
 }
 
-// parts runs the parts of a phase until a time, as many at once as abreast says. It gives
-// them in their order, or says why there is nothing to do. Of a run that is interrupted
-// those are left out that have not ended.
-func (j *job) parts(ctx context.Context, p phase, names []string, until time.Time) (parts []*Part, why string) {
+// parts runs the parts of a phase until a time, as many at once as abreast says. It fills
+// in those that have ended, in their order, and saves them as they end; or it says why
+// there is nothing to do. Its error is that of saving.
+func (j *job) parts(ctx context.Context, p phase, names []string, until time.Time, out *Phase) (err error) {
 	all := make([]*Part, len(names))
 	ended := make(chan slot)
 	begun, running, stop := 0, 0, false
@@ -53,12 +53,16 @@ func (j *job) parts(ctx context.Context, p phase, names []string, until time.Tim
 		case s.Verdict == Unavailable:
 			j.missing, stop = s.Reason, true
 		case none:
-			why, stop = s.Reason, true
+			out.Reason, stop = s.Reason, true
 		case s.Limit > 0:
 			j.opened = true
 		}
+		out.Parts = slices.DeleteFunc(slices.Clone(all), func(p *Part) bool { return p == nil })
+		if failed := j.keep(); failed != nil {
+			err, stop = failed, true
+		}
 	}
-	return slices.DeleteFunc(all, func(p *Part) bool { return p == nil }), why
+	return err
 }
 
 // trusted are the places of the parts that are under way, or have ended well.
@@ -147,7 +151,7 @@ func (j *job) part(ctx context.Context, p phase, req request, env []string, limi
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errLimit)
 	defer cancel()
 	grace := min(2*time.Second, limit/3)
-	req.Device, req.Seed, req.Command = j.Device, j.Seed, j.Command
+	req.Device, req.Seed, req.Command, req.Caches = j.Device, j.Seed, j.Command, j.Caches
 	req.End, req.Grace = start.Add(limit-grace), grace.Seconds()/2
 	req.Answer = filepath.Join(j.dir, fmt.Sprintf("%s-%d.json", p.name, req.Place))
 	said, err := j.ask(ctx, req, env)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/arithlang/mlc/bench/peers"
 	"github.com/arithlang/mlc/prove/beside"
 	"github.com/arithlang/mlc/runtime/ckpt"
 )
@@ -32,7 +33,7 @@ var telling = []string{"compile tf32", "compile bf16", "eager fp32"}
 
 // contestOrder are the cases: the largest in the precision that a GPU is for, and the others, the
 // quickest first.
-var contestOrder = []string{"looped8x2-bf16", "successor", "abs", "looped8x2", "looped", "abs-no-dropout"}
+var contestOrder = []string{"looped8x2-bf16", "successor", "abs-bf16", "abs", "looped8x2", "looped", "abs-no-dropout"}
 
 // contests are all, in the order in which they tell something: first what tells most, of
 // one case after the other.
@@ -53,13 +54,13 @@ func contests() []beside.Contest {
 	return all
 }
 
-// peerNeeds are what it takes to import PyTorch, and to load our kernels and take turns,
+// contestNeeds are what it takes to import PyTorch, and to load our kernels and take turns,
 // and to compile the model.
-func peerNeeds(part string) time.Duration {
+func contestNeeds(part string) time.Duration {
 	switch {
 	case part == torch:
 		return 8 * time.Second
-	case strings.Contains(part, " compile "):
+	case !strings.Contains(part, " eager "):
 		return 45 * time.Second
 	}
 	return 15 * time.Second
@@ -81,13 +82,26 @@ const (
 // runPeers looks for PyTorch, or lets one of its ways take turns with the model.
 func runPeers(ctx context.Context, e *Env, p *Part) error {
 	if p.Name == torch {
-		return e.findTorch(ctx, p)
-	}
-	t, err := e.torch()
-	if err != nil {
+		_, err := e.findTorch(ctx, p)
 		return err
 	}
 	contest, err := find(contests(), p.Name)
+	if err != nil {
+		return err
+	}
+	if err := e.compete(ctx, p, contest); err != nil {
+		return err
+	}
+	if p.Peer.Failed != "" {
+		return skipf("PyTorch gave up: %s", p.Peer.Failed)
+	}
+	return nil
+}
+
+// compete lets steps of mlc and of PyTorch take turns. Of a device without speed it keeps
+// no times.
+func (e *Env) compete(ctx context.Context, p *Part, c beside.Contest) error {
+	t, err := e.torch(ctx)
 	if err != nil {
 		return err
 	}
@@ -95,56 +109,114 @@ func runPeers(ctx context.Context, e *Env, p *Part) error {
 	if err != nil {
 		return err
 	}
-	o := beside.Options{Rounds: turns, Length: turnLength}
-	if e.Reduced() {
-		o = beside.Options{Rounds: 1, Set: []string{"train.batch=4", "train.microbatch=2"}}
+	o := e.contest(&c)
+	p.Peer, err = beside.Run(ctx, c, t, d, o)
+	if err == nil && e.Device != "cuda" {
+		p.Peer.Ours, p.Peer.Peers, p.Peer.Ratio, p.Peer.Start = 0, 0, 0, 0
 	}
-	o.Cache = e.dir // parts of one case compile much the same
-	got, err := beside.Run(ctx, contest, &beside.Torch{Python: t.Python, Version: t.Version, CUDA: true}, d, o)
+	return errors.Join(err, d.Close())
+}
+
+// fill lets PyTorch compile a contest's model.
+func (e *Env) fill(ctx context.Context, p *Part, c beside.Contest) error {
+	t, err := e.torch(ctx)
 	if err != nil {
-		return errors.Join(err, d.Close())
+		return err
 	}
-	if p.Peer = got; got.Failed != "" {
-		return errors.Join(d.Close(), skipf("PyTorch gave up: %s", got.Failed))
+	o := e.contest(&c)
+	o.Workers = max(1, runtime.GOMAXPROCS(0)/2) // others compile at the same time
+	p.Peer, err = beside.Fill(ctx, c, t, o)
+	return err
+}
+
+// contest says how a contest goes on the device. Without a GPU, PyTorch's part is on the
+// processor, a model is small, and Dynamo's graphs are not compiled: there may be no
+// compiler.
+func (e *Env) contest(c *beside.Contest) beside.Options {
+	o := beside.Options{Rounds: turns, Length: turnLength, Cache: e.cacheDir()}
+	c.Way.Device = e.torchDevice()
+	if e.Reduced() {
+		o.Rounds, o.Length, o.Set, o.Backend = 1, 0, e.fewer(c.Case), "eager"
+		c.Way.Threads = 1 // threads of several parts would wait for each other
 	}
-	return d.Close()
+	return o
+}
+
+// fewerLoops and fewerLayers make a looped model and an encoder-decoder small.
+var (
+	fewerLoops = []string{"train.batch=4", "train.chunk=4", "train.microbatch=2", "model.width=32", "model.heads=2",
+		"model.ffn=geglu(hidden = 32)", "model.head=geglu(hidden = 32)"}
+	fewerLayers = []string{"train.batch=4", "train.microbatch=2", "model.width=16", "model.heads=2", "model.ffn.hidden=16", "model.decoder.layers=1"}
+)
+
+// fewer are settings for a case on a slow device.
+func (e *Env) fewer(c peers.Case) []string {
+	switch {
+	case !e.Reduced():
+		return nil
+	case c.Kind == "looped":
+		return fewerLoops
+	}
+	return fewerLayers
+}
+
+// torchDevice is where PyTorch's part is done.
+func (e *Env) torchDevice() string {
+	if e.Device == "cuda" {
+		return "cuda"
+	}
+	return "cpu"
 }
 
 // findTorch looks for PyTorch and leaves what it has found to later parts: importing it
 // takes seconds.
-func (e *Env) findTorch(ctx context.Context, p *Part) error {
-	t, err := beside.Find(ctx, beside.Pythons(), "cuda")
+func (e *Env) findTorch(ctx context.Context, p *Part) (*beside.Torch, error) {
+	t, err := beside.Find(ctx, beside.Pythons(), e.torchDevice())
 	switch {
 	case ctx.Err() != nil:
 		p.Reason = outOfTime + ": PyTorch was being looked for"
-		return context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	case errors.Is(err, beside.ErrNoTorch):
-		return skipf("%v", err)
+		return nil, skipf("%v", err)
 	case err != nil:
-		return err
+		return nil, err
 	}
 	p.Torch = &Torch{t.Python, t.Version}
 	text, err := json.Marshal(p.Torch)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return ckpt.WriteFile(filepath.Join(e.dir, torch), text)
+	return t, ckpt.WriteFile(filepath.Join(e.dir, torch), text)
 }
 
-// torch is the PyTorch that was found.
-func (e *Env) torch() (*Torch, error) {
+// torch is the PyTorch that was found, or is found now.
+func (e *Env) torch(ctx context.Context) (*beside.Torch, error) {
 	text, err := os.ReadFile(filepath.Join(e.dir, torch))
 	if err != nil {
-		return nil, skipf("no PyTorch was found")
+		return e.findTorch(ctx, new(Part))
 	}
 	t := new(Torch)
-	return t, json.Unmarshal(text, t)
+	if err := json.Unmarshal(text, t); err != nil {
+		return nil, err
+	}
+	return &beside.Torch{Python: t.Python, Version: t.Version}, nil
 }
 
 // peerText is what the page says of a contest.
 func peerText(r *beside.Result) string {
-	if r.Rounds == 0 {
-		return fmt.Sprintf("%d examples, PyTorch %s", r.Batch, r.Torch)
+	text := fmt.Sprintf("%d examples, PyTorch %s", r.Batch, r.Torch)
+	if r.Ratio > 0 {
+		text = fmt.Sprintf("%d examples in %.3f ms, PyTorch %s in %.3f ms, %.2f times as long", r.Batch, 1e3*r.Ours, r.Torch, 1e3*r.Peers, r.Ratio)
 	}
-	return fmt.Sprintf("%d examples in %.3f ms, PyTorch %s in %.3f ms, %.2f times as long", r.Batch, 1e3*r.Ours, r.Torch, 1e3*r.Peers, r.Ratio)
+	g := r.Graphs
+	if g == nil {
+		return text
+	}
+	if g.Compiled > 0 {
+		text += fmt.Sprintf("; %d graphs compiled, %d of them while timed", g.Compiled, g.Recompiled)
+	}
+	if g.Captured > 0 {
+		text += fmt.Sprintf("; %d captured", g.Captured)
+	}
+	return text
 }

@@ -2,7 +2,11 @@ package prove
 
 import (
 	"context"
+	"fmt"
+	"regexp"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/arithlang/mlc/runtime/cuda"
@@ -67,6 +71,50 @@ func seconds(n float64) func(string) time.Duration {
 	return func(string) time.Duration { return scale(time.Second, n) }
 }
 
+// only returns those phases of a table that are asked for, each with those of its parts.
+func only(table []phase, device string, asked []string) ([]phase, error) {
+	if len(asked) == 0 {
+		return table, nil
+	}
+	var known []string
+	for _, p := range table {
+		known = append(known, p.name)
+	}
+	chosen := map[string]func(part string) bool{}
+	for _, text := range asked {
+		name, pattern, some := strings.Cut(text, ":")
+		i := slices.Index(known, name)
+		if i < 0 {
+			return nil, fmt.Errorf("no phase %q: phases are %s", name, strings.Join(known, ", "))
+		}
+		before, matches := chosen[name], regexp.MustCompile("^"+strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*")+"$").MatchString
+		if !some {
+			matches = func(string) bool { return true }
+		}
+		parts, why := table[i].todo(device)
+		if why == "" && !slices.ContainsFunc(parts, matches) {
+			return nil, fmt.Errorf("no part %q of the phase %s: parts are %s", pattern, name, strings.Join(parts, ", "))
+		}
+		chosen[name] = func(part string) bool { return matches(part) || before != nil && before(part) }
+	}
+	var phases []phase
+	for _, p := range table {
+		matches, parts := chosen[p.name], p.parts
+		if matches == nil {
+			continue
+		}
+		p.parts = func(e *Env) ([]string, string) {
+			all, why := parts(e)
+			return slices.DeleteFunc(slices.Clone(all), func(part string) bool {
+				needed := p.beside && part == all[0] // others are of no use without it
+				return !needed && !matches(part)
+			}), why
+		}
+		phases = append(phases, p)
+	}
+	return phases, nil
+}
+
 // phases is the table, in the order of running.
 func phases() []phase {
 	return []phase{
@@ -87,15 +135,15 @@ func phases() []phase {
 			parts: rankParts, computes: true, run: runRanks, needs: seconds(8),
 			env: []string{"NCCL_MULTI_RANK_GPU_ENABLE=1"}}, // or NCCL refuses
 		{name: "peers", doc: "training steps of mlc and PyTorch in turn, if Python with torch is installed", share: 0.45,
-			parts: peerParts, computes: true, run: runPeers, beside: true, needs: peerNeeds},
+			parts: peerParts, computes: true, run: runPeers, beside: true, needs: contestNeeds},
 		{name: "tools", doc: "reports of compute-sanitizer, ncu and nsys, if installed", share: 0.12,
 			parts: toolParts, run: runTool, needs: toolNeeds},
 	}
 }
 
 // Phases gives name and one sentence of each phase, in their order.
-func Phases() (rows [][2]string) {
-	for _, p := range phases() {
+func Phases(speed bool) (rows [][2]string) {
+	for _, p := range (&Options{Speed: speed}).table() {
 		rows = append(rows, [2]string{p.name, p.doc})
 	}
 	return rows
@@ -109,6 +157,9 @@ type Env struct {
 	reduced bool     // small sizes on a fast device, too
 	command []string // starts a process that calls Child
 	meet    string   // where rank 0 waits for this process; "": it is no rank 1
+
+	brief  bool   // as few steps as there can be, for a tool that watches
+	caches string // the archive of what PyTorch has compiled; "": none
 
 	place  int   // of the part in its phase
 	before []int // places of parts that have begun, and not ended badly

@@ -23,16 +23,18 @@ import (
 	"github.com/arithlang/mlc/runtime/available"
 )
 
-// Options say what is proved, on what, and in what time.
+// Options say what is proved or measured, on what, and in what time.
 type Options struct {
 	Device  string        // one of Devices
+	Speed   bool          // measure how fast the device is, beside PyTorch, and prove nothing
 	Budget  time.Duration // of everything together
-	Only    []string      // names of phases; none: all
+	Only    []string      // PHASE, or PHASE:PATTERN for some of its parts, * matching anything; none: all
+	Caches  string        // an archive of what PyTorch has compiled: read first, written where Speed has filled it; "": none
 	Seed    uint64        // of what is drawn
 	Version string        // of mlc, for the file
 	Command []string      // starts a process that calls Child
 
-	// Keep is called before the first phase and after every one; Say after every part.
+	// Keep is called at the start, after every part and after every phase; Say after every part.
 	Keep func(*Result) error
 	Say  func(phase string, p *Part)
 
@@ -46,28 +48,33 @@ var Devices = [...]string{"cuda", "sim", "count"}
 // Run runs the phases and returns what they found. The error is that of Keep, of options
 // that make no sense, or the cause of the context's end; then the result holds what was
 // found before.
-func Run(ctx context.Context, o Options) (*Result, error) { return run(ctx, o, phases()) }
+func Run(ctx context.Context, o Options) (*Result, error) { return run(ctx, o, o.table()) }
+
+// table has the phases to choose from.
+func (o *Options) table() []phase {
+	if o.Speed {
+		return speeds()
+	}
+	return phases()
+}
 
 // Check wants options that make sense.
-func (o *Options) Check() error { return o.check(phases()) }
+func (o *Options) Check() error {
+	_, err := o.choose(o.table())
+	return err
+}
 
-func (o *Options) check(table []phase) error {
-	if !slices.Contains(Devices[:], o.Device) {
-		return fmt.Errorf("no device %q: devices are %s", o.Device, strings.Join(Devices[:], ", "))
+// choose returns the phases of a table that are asked for.
+func (o *Options) choose(table []phase) ([]phase, error) {
+	switch {
+	case !slices.Contains(Devices[:], o.Device):
+		return nil, fmt.Errorf("no device %q: devices are %s", o.Device, strings.Join(Devices[:], ", "))
+	case o.Budget < leastBudget:
+		return nil, fmt.Errorf("a budget of %v is too little: want %v at the least", o.Budget, leastBudget)
+	case o.Speed && o.Device == "sim":
+		return nil, errors.New("the simulator has no speed: devices whose speed is measured are cuda and count, which computes nothing")
 	}
-	if o.Budget < leastBudget {
-		return fmt.Errorf("a budget of %v is too little: want %v at the least", o.Budget, leastBudget)
-	}
-	var names []string
-	for _, p := range table {
-		names = append(names, p.name)
-	}
-	for _, name := range o.Only {
-		if !slices.Contains(names, name) {
-			return fmt.Errorf("no phase %q: phases are %s", name, strings.Join(names, ", "))
-		}
-	}
-	return nil
+	return only(table, o.Device, o.Only)
 }
 
 // leastBudget is how long a part takes to say that it has no time.
@@ -77,10 +84,11 @@ func run(ctx context.Context, o Options, table []phase) (*Result, error) {
 	start := time.Now()
 	r := &Result{
 		Format: format, Started: start.UTC().Format(time.RFC3339), Version: o.Version, Device: o.Device, Seed: o.Seed,
-		Host:   fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
-		Budget: o.Budget.Seconds(), Only: o.Only, Phases: []*Phase{},
+		Host:  fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
+		Speed: o.Speed, Budget: o.Budget.Seconds(), Only: o.Only, Phases: []*Phase{},
 	}
-	if err := o.check(table); err != nil {
+	chosen, err := o.choose(table)
+	if err != nil {
 		return r, err
 	}
 	dir, err := os.MkdirTemp("", "mlc-prove-")
@@ -98,21 +106,20 @@ func run(ctx context.Context, o Options, table []phase) (*Result, error) {
 	if err := keep(); err != nil {
 		return r, err
 	}
-	chosen := slices.DeleteFunc(slices.Clone(table), func(p phase) bool {
-		return len(o.Only) > 0 && !slices.Contains(o.Only, p.name)
-	})
-	j := job{Options: o, dir: dir, end: start.Add(o.Budget - reserve(o.Budget))}
+	j := job{Options: o, dir: dir, end: start.Add(o.Budget - reserve(o.Budget)), keep: keep}
 	j.cores, j.memory = cmp.Or(o.cores, runtime.GOMAXPROCS(0)), o.memory
 	if j.memory == 0 {
 		j.memory, _ = available.Memory(os.DirFS("/"))
 	}
 	for i, p := range chosen {
-		r.Phases = append(r.Phases, j.phase(ctx, p, chosen[i:]))
+		out := &Phase{Name: p.name}
+		r.Phases = append(r.Phases, out)
+		err := j.phase(ctx, p, chosen[i:], out)
 		if ctx.Err() != nil {
 			r.Verdict, r.Reason = Interrupted, context.Cause(ctx).Error()
 			return r, errors.Join(context.Cause(ctx), keep())
 		}
-		if err := keep(); err != nil {
+		if err = cmp.Or(err, keep()); err != nil {
 			return r, err
 		}
 	}
@@ -131,33 +138,33 @@ type job struct {
 	Options
 	dir     string // for the files of parts
 	end     time.Time
-	opened  bool   // a part has found the device
-	missing string // says why there is no device
+	keep    func() error // saves what has been found
+	opened  bool         // a part has found the device
+	missing string       // says why there is no device
 }
 
-// phase runs one phase, the first of those that are left.
-func (j *job) phase(ctx context.Context, p phase, left []phase) *Phase {
+// phase runs one phase, the first of those that are left, and fills in what it finds.
+func (j *job) phase(ctx context.Context, p phase, left []phase, out *Phase) (err error) {
 	start := time.Now()
-	out := &Phase{Name: p.name}
 	defer func() { out.Seconds = time.Since(start).Seconds() }()
 	names, why := p.todo(j.Device)
 	switch {
 	case j.missing != "":
 		out.Verdict, out.Reason = Unavailable, "there is no device"
-		return out
+		return nil
 	case why != "":
 		out.Verdict, out.Reason = Skipped, why
-		return out
+		return nil
 	}
 	left = slices.DeleteFunc(slices.Clone(left), func(p phase) bool {
 		_, why := p.todo(j.Device)
 		return why != ""
 	})
-	out.Parts, out.Reason = j.parts(ctx, p, names, start.Add(share(time.Until(j.end), left)))
+	err = j.parts(ctx, p, names, start.Add(share(time.Until(j.end), left)), out)
 	if ctx.Err() == nil {
 		out.judge()
 	}
-	return out
+	return err
 }
 
 // share is the time for the first of the phases that are left: what earlier ones did not

@@ -20,7 +20,7 @@ const asChild = "PROVE_TEST_CHILD"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asChild) != "" {
-		if err := child(os.Stdin, slices.Concat(faults(), lanes(), phases()), &Env{}); err != nil {
+		if err := child(os.Stdin, slices.Concat(faults(), lanes(), phases(), planted(os.Getenv(plant))), &Env{}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -131,14 +131,33 @@ func TestFaults(t *testing.T) {
 	if r.Verdict != Fail || r.Proven() || !strings.Contains(r.Page(), "not proven: something is wrong") {
 		t.Errorf("the verdict is %s:\n%s", r.Verdict, r.Page())
 	}
-	if len(kept) != len(want)+2 {
-		t.Errorf("it was kept %d times, want at the start, after each of %d phases, and at the end", len(kept), len(want))
+	if len(kept) != 2*len(want)+2 {
+		t.Errorf("it was kept %d times, want at the start, after each of %d parts and phases, and at the end", len(kept), len(want))
 	}
 	for i, text := range kept[1 : len(kept)-1] {
 		var r Result
-		if err := json.Unmarshal(text, &r); err != nil || len(r.Phases) != i+1 || r.Verdict != "" {
-			t.Errorf("kept after phase %d: %s, %v", i+1, text, err)
+		err := json.Unmarshal(text, &r)
+		if err != nil || len(r.Phases) != i/2+1 || r.Verdict != "" {
+			t.Fatalf("kept after %d parts and phases: %s, %v", i+1, text, err)
 		}
+		if last := r.Phases[i/2]; len(last.Parts) != 1 || (last.Verdict == "") != (i%2 == 0) {
+			t.Errorf("kept after %d parts and phases: %+v", i+1, last)
+		}
+	}
+}
+
+// TestKeepFails ends a run whose result cannot be saved: what is found would be lost.
+func TestKeepFails(t *testing.T) {
+	t.Setenv(asChild, "1")
+	full, saved := errors.New("the disk is full"), 0
+	o := Options{Device: "sim", Budget: time.Minute, Command: []string{os.Args[0]}, Keep: func(*Result) error {
+		if saved++; saved > 1 {
+			return full
+		}
+		return nil
+	}}
+	if r, err := run(t.Context(), o, faults()); !errors.Is(err, full) || len(r.Phases) != 1 || len(r.Phases[0].Parts) != 1 {
+		t.Errorf("%v, %+v", err, r.Phases)
 	}
 }
 
@@ -272,12 +291,36 @@ func TestOptions(t *testing.T) {
 		`no device "tpu"`:       func(o *Options) { o.Device = "tpu" },
 		"a budget of 1s is too": func(o *Options) { o.Budget = time.Second },
 		`no phase "probs"`:      func(o *Options) { o.Only = []string{"kernels", "probs"} },
+		`no part "x*" of the phase steps: parts are tiny, successor`: func(o *Options) { o.Only = []string{"steps:tiny", "steps:x*"} },
+		`no phase "kernels": phases are card, fill`:                  func(o *Options) { o.Device, o.Speed, o.Only = "count", true, []string{"kernels"} },
+		"the simulator has no speed":                                 func(o *Options) { o.Speed = true },
 	} {
 		o := good
 		edit(&o)
 		if err := o.Check(); (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
+	}
+}
+
+// TestOnly wants the parts that match, and the first of a phase whose others need it.
+func TestOnly(t *testing.T) {
+	chosen, err := only(phases(), "cuda", []string{"steps:succ*", "probes:mma*", "steps:kerple", "peers:abs compile *", "tools"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range chosen {
+		names, _ := p.parts(&Env{Device: "cuda"})
+		got = append(got, p.name+": "+strings.Join(names, ", "))
+	}
+	want := []string{"steps: successor, kerple", "probes: mma-bf16, mma-tf32", "peers: torch, abs compile tf32, abs compile bf16, abs compile fp32",
+		"tools: memcheck, racecheck, ncu, nsys"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if _, err := only(phases(), "sim", []string{"peers:no such contest"}); err != nil {
+		t.Errorf("the phase has nothing to do there: %v", err)
 	}
 }
 

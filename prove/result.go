@@ -45,10 +45,11 @@ func worse(a, b Verdict) Verdict {
 // A Result is what a run has found, the content of its file.
 type Result struct {
 	Format  int      `json:"format"`
-	Started string   `json:"started"` // RFC 3339, UTC
-	Version string   `json:"version"` // of mlc
-	Host    string   `json:"host"`    // operating system, architecture, cores
-	Device  string   `json:"device"`  // cuda, sim or count
+	Started string   `json:"started"`         // RFC 3339, UTC
+	Version string   `json:"version"`         // of mlc
+	Host    string   `json:"host"`            // operating system, architecture, cores
+	Device  string   `json:"device"`          // cuda, sim or count
+	Speed   bool     `json:"speed,omitempty"` // how fast was measured, and nothing proven
 	Seed    uint64   `json:"seed"`
 	Budget  float64  `json:"budget"`  // seconds
 	Seconds float64  `json:"seconds"` // that it took

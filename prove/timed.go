@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,20 +17,34 @@ import (
 
 // A race is a model whose kernels are timed.
 type race struct {
+	title string
 	model
-	batch int      // examples of a step; 0: as many as in training
-	fewer []string // on a slow device, instead
+	batch   int      // examples of a step; 0: as many as in training
+	fewer   []string // on a slow device, instead
+	library use
 }
+
+// A use of NVIDIA's library of products.
+type use int
+
+// The uses.
+const (
+	besides use = iota // compared with mlc's kernels, where there is one
+	unused
+	instead // in place of mlc's kernels, and compared
+)
+
+// String is the title, or the model's.
+func (r race) String() string { return cmp.Or(r.title, r.model.String()) }
 
 // races are an encoder-decoder, a small loop, and the largest model in each precision. A
 // step of that is seconds: it is given one launch's worth of examples, as at the start of
 // its training.
 func races() []race {
 	all := trials()
-	out := []race{{all[1].model, 0, all[1].fewer}, {all[4].model, 0, all[4].fewer}}
+	out := []race{{model: all[1].model, fewer: all[1].fewer}, {model: all[4].model, fewer: all[4].fewer}}
 	for _, set := range [][]string{nil, narrow, split} {
-		out = append(out, race{model{"looped8x2", set}, 512, []string{"train.batch=2", "train.microbatch=2", "model.width=32", "model.heads=2",
-			"model.ffn=geglu(hidden = 32)", "model.head=geglu(hidden = 32)"}})
+		out = append(out, race{model: model{"looped8x2", set}, batch: 512, fewer: fewerLoops})
 	}
 	return out
 }
@@ -48,19 +63,35 @@ func runTimed(ctx context.Context, e *Env, p *Part) error {
 	if err != nil {
 		return err
 	}
+	return e.race(ctx, p, race)
+}
+
+// program is the race's model at the size for the device.
+func (r race) program(e *Env) (*live.Model, error) {
 	var set []string
-	o := timing.Options{Warm: warmSteps, Steps: timedSteps, Batch: race.batch}
 	if e.Reduced() {
-		set, o = race.fewer, timing.Options{Warm: 1, Steps: 1}
+		set = r.fewer
+	}
+	p, err := r.compile(set...)
+	if err != nil {
+		return nil, err
+	}
+	return live.New(p)
+}
+
+// race times steps of a model, and its kernels.
+func (e *Env) race(ctx context.Context, p *Part, r race) error {
+	o := timing.Options{Warm: warmSteps, Steps: timedSteps, Batch: r.batch}
+	if e.Reduced() || e.brief {
+		o.Warm, o.Steps = 1, 1
+	}
+	if e.Reduced() {
+		o.Batch = 0
 	}
 	if end, ok := ctx.Deadline(); ok {
 		o.End = time.Now().Add(time.Until(end) * 3 / 4) // the last steps begin before it
 	}
-	program, err := race.compile(set...)
-	if err != nil {
-		return err
-	}
-	m, err := live.New(program)
+	m, err := r.program(e)
 	if err != nil {
 		return err
 	}
@@ -68,8 +99,15 @@ func runTimed(ctx context.Context, e *Env, p *Part) error {
 	if err != nil {
 		return err
 	}
-	library, without := e.library(d)
-	o.Library = library
+	var library cuda.Multiplier
+	var without string
+	if r.library != unused {
+		library, without = e.library(d)
+	}
+	if r.library == instead && library == nil {
+		return errors.Join(skipf("no library computes products: %s", cmp.Or(without, "the device has none")), d.Close())
+	}
+	o.Library, o.Multiply = library, r.library == instead
 	got, err := timing.Measure(ctx, m, d, o)
 	if err == nil {
 		got.NoLibrary = without

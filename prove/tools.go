@@ -49,9 +49,28 @@ func tools() []tool {
 	}
 	return []tool{
 		sanitizer("memcheck"), sanitizer("racecheck"),
-		{"ncu", "ncu", ncuArgs, 12 * time.Second, steps, nil, ncuKernels},
+		{"ncu", "ncu", ncuArgs(60), 12 * time.Second, steps, nil, ncuKernels},
 		{"nsys", "nsys", []string{"profile", "--stats=true", "--force-overwrite=true", "--output=profile"}, 12 * time.Second, steps, nil, nil},
 	}
+}
+
+// loopedTools measure kernels of a step of looped8x2: of the pass forward, and of the pass
+// backward.
+func loopedTools() (all []tool) {
+	watched := request{Phase: "bench", Part: loopedRaces()[0].title, Brief: true}
+	for _, pass := range []struct {
+		name     string
+		launches int
+		kernels  string // a pattern of their names
+	}{
+		{"ncu forward", 8, "linear_1024x1024_bf16|attention_1024_bf16"},
+		{"ncu backward", 24, "linear_1024x1024_t_add_add|outer_1024x1024_acc|attention_grad_1024_.*|sum_1024_mul_acc"},
+	} {
+		args := append(ncuArgs(pass.launches), "--kernel-name", "regex:^("+pass.kernels+")$", "--section", "SpeedOfLight", "--section", "WarpStateStats",
+			"--section", "ComputeWorkloadAnalysis", "--section", "LaunchStats")
+		all = append(all, tool{pass.name, "ncu", args, 10 * time.Second, watched, nil, ncuKernels})
+	}
+	return all
 }
 
 func toolNeeds(part string) time.Duration {
@@ -74,12 +93,17 @@ func toolParts(e *Env) ([]string, string) {
 	return names(tools()), ""
 }
 
-// runTool lets a tool watch a process that does a part.
+// runTool lets one of the tools watch.
 func runTool(ctx context.Context, e *Env, p *Part) error {
 	tool, err := find(tools(), p.Name)
 	if err != nil {
 		return err
 	}
+	return e.watch(ctx, p, tool)
+}
+
+// watch lets a tool watch a process that does a part.
+func (e *Env) watch(ctx context.Context, p *Part, tool tool) error {
 	path, err := lookFor(tool.program)
 	if err != nil {
 		return err
@@ -97,7 +121,7 @@ func runTool(ctx context.Context, e *Env, p *Part) error {
 	}
 	args := slices.Concat(tool.args, e.command)
 	p.Tool = &Tool{Command: append([]string{path}, args...), Version: version(ctx, path)}
-	said, failed := watch(ctx, dir, path, args, request)
+	said, failed := watched(ctx, dir, path, args, request)
 	p.Tool.Exit, p.Tool.Said = exitText(failed), end(said)
 	if tool.kernels != nil {
 		p.Tool.Kernels = tool.kernels(said)
@@ -130,8 +154,8 @@ func runTool(ctx context.Context, e *Env, p *Part) error {
 // complaint is the line in which a tool of NVIDIA's says what keeps it from working.
 var complaint = regexp.MustCompile(`==ERROR== .*`)
 
-// watch runs a tool around a part, whose request it reads.
-func watch(ctx context.Context, dir, path string, args []string, request []byte) (said string, err error) {
+// watched runs a tool around a part, whose request it reads.
+func watched(ctx context.Context, dir, path string, args []string, request []byte) (said string, err error) {
 	out := tail{most: maxSaid}
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &out

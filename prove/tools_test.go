@@ -96,7 +96,8 @@ func TestTools(t *testing.T) {
 // TestNcu reads tables of other columns, of none, and cut short.
 func TestNcu(t *testing.T) {
 	got := ncuKernels(ncuTable)
-	want := []Watched{{"linear_64x64", 2, 6.496, 0.135, 0.03}, {"norm_64", 1, 9, 0.03, 0.01}}
+	want := []Watched{{Name: "linear_64x64", Launches: 2, Microseconds: 6.496, Occupancy: 0.135, Memory: 0.03},
+		{Name: "norm_64", Launches: 1, Microseconds: 9, Occupancy: 0.03, Memory: 0.01}}
 	if len(got) != len(want) {
 		t.Fatalf("%+v", got)
 	}
@@ -116,8 +117,31 @@ func TestNcu(t *testing.T) {
 		}
 	}
 	for _, metric := range ncuMetrics {
-		if !strings.Contains(strings.Join(ncuArgs, " "), metric) {
+		if !strings.Contains(strings.Join(ncuArgs(1), " "), metric) {
 			t.Errorf("ncu is not asked for %s", metric)
 		}
+	}
+}
+
+// ncuSections is a table with columns of sections, in which one launch lacks a value.
+const ncuSections = `"ID","Kernel Name","gpu__time_duration.sum","sm__warps_active.avg.pct_of_peak_sustained_active","dram__throughput.avg.pct_of_peak_sustained_elapsed",` +
+	`"launch__registers_per_thread","sm__inst_executed_pipe_tensor_op_hmma.avg.pct_of_peak_sustained_active","smsp__average_warps_issue_stalled_wait_per_issue_active.ratio",` +
+	`"smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio","smsp__average_warps_issue_stalled_selected_per_issue_active.ratio","smsp__average_warps_issue_stalled_sleeping_per_issue_active.ratio",` +
+	`"smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio"
+"","","ns","%","%","register/thread","%","inst","inst","inst","inst","inst"
+"0","a","1000","50","10","168","42.5","3.1","0.5","1.0","0.0","2.4"
+"1","a","3000","50","10","168","n/a","3.1","0.7","1.0","0.0","2.6"
+`
+
+// TestNcuSections wants registers, tensor cores and the longest waits of tables that have
+// them.
+func TestNcuSections(t *testing.T) {
+	got := ncuKernels(ncuSections)
+	if len(got) != 1 || got[0].Registers != 168 || math.Abs(got[0].Tensor-0.425) > 1e-9 {
+		t.Fatalf("%+v", got)
+	}
+	page := strings.Join((&Tool{Kernels: got}).lines(), "\n")
+	if want := "50 %     10 %, tensor cores 42 %; waits: wait 3.1, long_scoreboard 2.6, selected 1.0, barrier 0.7"; !strings.HasSuffix(page, want) {
+		t.Errorf("%s\nwant %s", page, want)
 	}
 }

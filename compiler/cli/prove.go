@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -14,9 +15,11 @@ import (
 // proveCmd is the verb prove.
 type proveCmd struct {
 	Device string        `help:"Device to prove: ${enum}; cuda is the GPU of this machine; sim the simulator, at reduced sizes; count a GPU that computes nothing." enum:"cuda,sim,count" default:"cuda" placeholder:"cuda"`
-	Budget time.Duration `help:"Time for all phases." default:"540s" placeholder:"540s"`
-	Out    string        `help:"File for the result. Default: prove-DEVICE-TIME.json here." short:"o" placeholder:"FILE"`
-	Only   []string      `help:"Only these phases." placeholder:"PHASE,…"`
+	Speed  bool          `help:"Measure how fast the GPU is, with PyTorch's steps between, and prove nothing."`
+	Budget time.Duration `help:"Time for all phases. Default: 540s; with --speed 450s." placeholder:"540s"`
+	Out    string        `help:"File for the result. Default: prove-DEVICE-TIME.json here, with --speed speed-DEVICE-TIME.json." short:"o" placeholder:"FILE"`
+	Only   []string      `help:"Only these phases, or of a phase only the parts that match a pattern, in which * matches anything." placeholder:"PHASE[:PART],…"`
+	Caches string        `help:"With --speed, an archive of what PyTorch compiles: read if it is there, then written." placeholder:"FILE"`
 	Seed   uint64        `help:"Seed of random numbers." default:"1" placeholder:"1"`
 	Replay string        `help:"Compare a result's records of single instructions with the simulator, without a device." placeholder:"FILE"`
 }
@@ -24,20 +27,26 @@ type proveCmd struct {
 // Help is printed below the usage.
 func (proveCmd) Help() string {
 	var b strings.Builder
-	b.WriteString("Phases:\n")
-	for _, p := range prove.Phases() {
-		fmt.Fprintf(&b, "  %-10s %s\n", p[0], p[1])
+	list := func(title string, speed bool) {
+		b.WriteString(title)
+		for _, p := range prove.Phases(speed) {
+			fmt.Fprintf(&b, "  %-11s %s\n", p[0], p[1])
+		}
 	}
+	list("Phases:\n", false)
+	list("\nPhases with --speed:\n", true)
 	b.WriteString(`
 Each part of a phase runs in its own process, with a share of the budget. If one
 dies or never ends, this is reported, and the next runs. The result is written after
-every phase, and a readable page at the end (docs/gpu.md).
+every part, and a readable page at the end (docs/gpu.md).
 Exit code 0 if everything applicable was checked and is right; 1 if not.
 
 Examples:
   mlc prove
   mlc prove --device sim --budget 300s -o result.json
   mlc prove --only machine,kernels
+  mlc prove --only "peers:looped8x2* compile *"
+  mlc prove --speed --caches caches.tgz
   mlc prove --replay result.json`)
 	return b.String()
 }
@@ -51,14 +60,26 @@ func (c *proveCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	path := cmp.Or(c.Out, fmt.Sprintf("prove-%s-%s.json", c.Device, time.Now().UTC().Format("20060102-150405")))
+	name, budget := "prove", prove.Budget
+	if c.Speed {
+		name, budget = "speed", prove.SpeedBudget
+	}
+	path := cmp.Or(c.Out, fmt.Sprintf("%s-%s-%s.json", name, c.Device, time.Now().UTC().Format("20060102-150405")))
 	o := prove.Options{
-		Device: c.Device, Budget: c.Budget, Only: c.Only, Seed: c.Seed, Version: thisBuild().Version,
+		Device: c.Device, Speed: c.Speed, Budget: cmp.Or(c.Budget, budget), Only: c.Only, Seed: c.Seed, Version: thisBuild().Version,
 		Command: []string{self, "prove-part"},
 		Say:     func(phase string, p *prove.Part) { a.say("%-10s %s", phase, p.Summary()) },
 	}
 	if err := o.Check(); err != nil {
 		return usageError{err}
+	}
+	if c.Caches != "" {
+		if !c.Speed {
+			return usagef("--caches goes with --speed")
+		}
+		if o.Caches, err = filepath.Abs(c.Caches); err != nil {
+			return err
+		}
 	}
 	made := false
 	o.Keep = func(r *prove.Result) error {

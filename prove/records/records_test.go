@@ -4,7 +4,6 @@ package records
 import (
 	"bytes"
 	"compress/gzip"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/arithlang/mlc/prove"
 	"github.com/arithlang/mlc/prove/fragment"
-	"github.com/arithlang/mlc/runtime/profile"
 )
 
 // notRun are the probes that a record holds an error of: they have never run on that
@@ -79,16 +77,7 @@ func TestResults(t *testing.T) {
 	}
 	for _, file := range files {
 		if strings.HasSuffix(file, ".bench.json") {
-			var bench struct {
-				Name    string        `json:"name"`
-				GPU     profile.GPU   `json:"gpu"`
-				Kernels []profile.Row `json:"kernels"`
-			}
-			text, err := os.ReadFile(file)
-			if err != nil || json.Unmarshal(text, &bench) != nil || bench.Name != "looped8x2" || bench.GPU.Ahead <= 0 || len(bench.Kernels) < 20 {
-				t.Errorf("%s: %v, %+v", file, err, bench)
-			}
-			continue
+			continue // TestPage reads it
 		}
 		r, err := prove.Load(file)
 		if err != nil || r.Device != "cuda" || len(r.Phases) != 1 || len(r.Phases[0].Parts) == 0 {

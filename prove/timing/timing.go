@@ -20,6 +20,8 @@ type Options struct {
 	Warm, Steps int             // steps before, and to time: whole ones, and as many kernel by kernel
 	Batch       int             // examples of a step; 0: as many as in training
 	Library     cuda.Multiplier // whose products are compared with those of kernels; nil: none
+	Multiply    bool            // the library computes products in the steps that are timed whole, too
+	Alone       bool            // time the kernels alone, and no whole steps
 	End         time.Time       // after which no step begins but the first of each kind; none: no end
 }
 
@@ -50,7 +52,7 @@ func Measure(ctx context.Context, m *live.Model, d cuda.Driver, o Options) (*Tim
 	if err != nil {
 		return nil, err
 	}
-	machine.Multiply(false)
+	machine.Multiply(o.Multiply)
 	t, err := sized.Trainer(machine)
 	if err != nil {
 		return nil, err
@@ -70,7 +72,7 @@ func Measure(ctx context.Context, m *live.Model, d cuda.Driver, o Options) (*Tim
 		}
 		out.Warm++
 	}
-	run := profile.Run{Machine: machine, Costs: m.Costs, Step: step, Steps: o.Steps, End: o.End, Ahead: func(n int) error {
+	run := profile.Run{Machine: machine, Costs: m.Costs, Step: step, Steps: o.Steps, End: o.End, Alone: o.Alone, Ahead: func(n int) error {
 		t.Machine = machine
 		_, err := t.Steps(n, t.Config.LR/little)
 		return err

@@ -1,0 +1,284 @@
+package prove
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/arithlang/mlc/bench/peers"
+	"github.com/arithlang/mlc/bench/rounds"
+	"github.com/arithlang/mlc/codegen/live"
+	"github.com/arithlang/mlc/prove/beside"
+	"github.com/arithlang/mlc/prove/fragment"
+	"github.com/arithlang/mlc/prove/probe"
+)
+
+// A task is a part of a phase whose parts have little in common.
+type task struct {
+	name     string
+	needs    float64 // seconds in which it can do something on a GPU
+	computes bool    // a device that only counts has nothing to say
+	run      func(ctx context.Context, e *Env, p *Part) error
+}
+
+func (t task) String() string { return t.name }
+
+// tasks makes a phase of tasks that is given so many seconds of SpeedBudget.
+func tasks(name, doc string, seconds float64, all ...task) phase {
+	return phase{
+		name: name, doc: doc, share: seconds,
+		parts: func(*Env) ([]string, string) { return names(all), "" },
+		run: func(ctx context.Context, e *Env, p *Part) error {
+			t, err := find(all, p.Name)
+			if err != nil {
+				return err
+			}
+			if t.computes && e.counts() {
+				return skipf("the device computes nothing, it only counts")
+			}
+			return t.run(ctx, e, p)
+		},
+		needs: func(part string) time.Duration {
+			t, err := find(all, part)
+			if err != nil {
+				return leastPart
+			}
+			return scale(time.Second, t.needs)
+		},
+	}
+}
+
+// Budget and SpeedBudget are the time that is enough for most of what is proved, and for
+// what Speed measures.
+const (
+	Budget      = 540 * time.Second
+	SpeedBudget = 450 * time.Second
+)
+
+// speeds is the table of what Speed measures, the most telling first: time may end at any
+// row. Before the first measurement all processors compile what PyTorch and the driver
+// will need.
+func speeds() []phase {
+	fill := tasks("fill", "what PyTorch and the driver compile, in parallel; copies of boxes, each in a process", 60, fillTasks()...)
+	fill.abreast = true
+	return []phase{
+		tasks("card", "card, driver, clocks; PyTorch; what PyTorch compiled in an earlier run", 14,
+			task{name: thisDevice, needs: 3, run: runMachine}, task{name: torch, needs: 8, run: runPeers},
+			task{name: "unpack", needs: 1, run: unpackCaches}),
+		fill,
+		tasks("pack", "what PyTorch has compiled, for a later run", 2, task{name: "pack", needs: 1, run: packCaches}),
+		tasks("looped8x2", "steps of looped8x2 in bf16 in turns with compiled PyTorch", 60, contestTasks("looped8x2-bf16 compile bf16")...),
+		tasks("packed", "the same in turns with PyTorch on rows without padding; PyTorch's attention alone", 30,
+			append(contestTasks("looped8x2-bf16 packed bf16"), ratesTask("attention"))...),
+		tasks("bench", "steps and kernels of looped8x2", 60, raceTasks(unused, loopedRaces())...),
+		tasks("library", "the same with products by cuBLASLt", 25, raceTasks(instead, loopedRaces())...),
+		tasks("abs-kernels", "kernels of addition_abs", 45, raceTasks(unused, absRaces())...),
+		tasks("abs", "steps of addition_abs in turns with compiled PyTorch", 60, contestTasks("abs compile tf32", "abs-bf16 compile bf16")...),
+		tasks("cudagraph", "small steps in turns with PyTorch captured as a CUDA graph", 30, contestTasks("successor cudagraph tf32", "looped cudagraph tf32")...),
+		tasks("peaks", "the peak of wgmma; products by cuBLAS, called from PyTorch", 20, probeTask("wgmma-bf16"), ratesTask("matmul")),
+		tasks("ncu", "what kernels of looped8x2 wait for, by Nsight Compute", 35, toolTasks(loopedTools())...),
+		tasks("bias", "attention with a learned bias by PyTorch: FlexAttention and others", 20, ratesTask("bias")),
+		tasks("rest", "steps in turns with PyTorch in its other ways", 30, contestTasks("looped8x2-bf16 eager bf16", "looped8x2-bf16 cudagraph bf16",
+			"successor compile tf32", "looped compile tf32", "abs cudagraph tf32", "abs-bf16 cudagraph bf16",
+			"successor eager tf32", "looped eager tf32", "abs eager tf32", "abs-bf16 eager bf16")...),
+	}
+}
+
+// contest finds a contest by its name.
+func contest(name string) beside.Contest {
+	c, err := find(beside.Contests("cuda", runtime.NumCPU()), name)
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// contestTasks let steps of mlc and of PyTorch take turns.
+func contestTasks(names ...string) (all []task) {
+	for _, name := range names {
+		c := contest(name)
+		all = append(all, task{name: name, needs: 12, run: func(ctx context.Context, e *Env, p *Part) error {
+			if err := e.compete(ctx, p, c); err != nil {
+				return err
+			}
+			if p.Peer.Failed != "" {
+				return fmt.Errorf("PyTorch gave up: %s", p.Peer.Failed)
+			}
+			return nil
+		}})
+	}
+	return all
+}
+
+// fillTasks compile what PyTorch's ways need, then the kernels of the driver, longest
+// first. Copies of boxes, which may bring a device down, run meanwhile.
+func fillTasks() (all []task) {
+	for _, name := range []string{"looped8x2-bf16 compile bf16", "looped8x2-bf16 packed bf16", "abs compile tf32", "abs-bf16 compile bf16",
+		"successor cudagraph tf32", "looped cudagraph tf32"} {
+		c := contest(name)
+		all = append(all, task{name: name, needs: 10, run: func(ctx context.Context, e *Env, p *Part) error { return e.fill(ctx, p, c) }})
+	}
+	all = append(all, task{name: "rates bias", needs: 10, run: func(ctx context.Context, e *Env, p *Part) error {
+		_, err := e.rates(ctx, "bias")
+		return err
+	}})
+	for _, group := range fragment.Groups() {
+		if strings.HasPrefix(group, "box ") {
+			all = append(all, task{name: group, needs: 2, computes: true, run: runFragments})
+		}
+	}
+	for _, r := range slices.Concat(loopedRaces(), absRaces()) {
+		all = append(all, loadTask(r.title, r.program))
+	}
+	for _, name := range []string{"looped8x2-bf16", "successor", "looped"} {
+		c := contest(name + " eager bf16").Case
+		all = append(all, loadTask("steps of "+name, func(e *Env) (*live.Model, error) { return beside.Model(c, e.fewer(c)) }))
+	}
+	return all
+}
+
+// loadTask lets the driver compile a model's kernels, which it keeps.
+func loadTask(name string, model func(e *Env) (*live.Model, error)) task {
+	return task{name: "load " + name, needs: 4, run: func(ctx context.Context, e *Env, p *Part) error {
+		m, err := model(e)
+		if err != nil {
+			return err
+		}
+		d, err := e.Open()
+		if err != nil {
+			return err
+		}
+		start := time.Now()
+		module, err := d.Load(m.GPU.PTX)
+		if err != nil {
+			return errors.Join(err, d.Close())
+		}
+		p.Module = &Module{Kernels: len(m.GPU.Kernels), Bytes: len(m.GPU.PTX), Load: time.Since(start).Seconds()}
+		return errors.Join(module.Unload(), d.Close())
+	}}
+}
+
+// loopedRaces are steps of looped8x2: as its training begins, and with one chunk a step.
+func loopedRaces() (all []race) {
+	chunk := []string{"train.batch=512", "train.chunk=512"}
+	for _, r := range []race{
+		{title: "bf16 256", model: model{"looped8x2", narrow}, batch: 256},
+		{title: "bf16 512 in one chunk", model: model{"looped8x2", slices.Concat(narrow, chunk)}},
+		{title: "f32 512 in one chunk", model: model{"looped8x2", chunk}},
+		{title: "tf32x3 512 in one chunk", model: model{"looped8x2", slices.Concat(split, chunk)}},
+	} {
+		r.title, r.fewer = "looped8x2 "+r.title, fewerLoops
+		all = append(all, r)
+	}
+	return all
+}
+
+// absRaces are the kernels of addition_abs, as the paper trains it, in each precision.
+func absRaces() (all []race) {
+	c := contest("abs eager fp32").Case
+	for _, precision := range [][]string{nil, split, narrow} {
+		title := "f32"
+		if precision != nil {
+			_, title, _ = strings.Cut(precision[0], "=")
+		}
+		all = append(all, race{title: "addition_abs " + title, model: model{"bias/addition_abs", slices.Concat(c.Set, precision)}, fewer: fewerLayers})
+	}
+	return all
+}
+
+func raceTasks(library use, races []race) (all []task) {
+	for _, r := range races {
+		if r.library = library; library == instead {
+			r.title += " by cuBLASLt"
+		}
+		all = append(all, task{name: r.title, needs: 5, run: func(ctx context.Context, e *Env, p *Part) error { return e.race(ctx, p, r) }})
+	}
+	return all
+}
+
+func probeTask(name string) task {
+	return task{name: name, needs: 2, computes: true, run: runProbe}
+}
+
+func toolTasks(tools []tool) (all []task) {
+	for _, t := range tools {
+		all = append(all, task{name: t.name, needs: t.needs.Seconds(), run: func(ctx context.Context, e *Env, p *Part) error {
+			if e.Device != "cuda" {
+				return skipf("NVIDIA's tools watch a GPU")
+			}
+			return e.watch(ctx, p, t)
+		}})
+	}
+	return all
+}
+
+// ratesTask measures operations of PyTorch that belong to no model.
+func ratesTask(subject string) task {
+	return task{name: "rates " + subject, needs: 10, run: func(ctx context.Context, e *Env, p *Part) error {
+		rows, err := e.rates(ctx, subject)
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if r.Wrong != "" {
+				p.wrong("%s: %s", r.Name, r.Wrong)
+			}
+			if e.Device != "cuda" {
+				r.Value, r.Spread = 0, 0
+			}
+			p.Figures = append(p.Figures, r.Figure)
+		}
+		return nil
+	}}
+}
+
+// A rate is a line that the script of rates prints.
+type rate struct {
+	probe.Figure
+	Wrong string `json:"wrong"` // how its result differs from the reference
+}
+
+// rates runs the script on one of its subjects.
+func (e *Env) rates(ctx context.Context, subject string) ([]rate, error) {
+	t, err := e.torch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "mlc-rates-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	if err := peers.Write(dir); err != nil {
+		return nil, err
+	}
+	args := []string{"-B", filepath.Join(dir, "rates_torch.py"), subject, "--device", e.torchDevice()}
+	env := append(os.Environ(), beside.Caching(e.cacheDir())...)
+	if e.Reduced() {
+		args, env = append(args, "--reduced"), append(env, "OMP_NUM_THREADS=1")
+	}
+	var complaint strings.Builder
+	cmd := exec.CommandContext(ctx, t.Python, args...)
+	cmd.Env = env
+	cmd.Stderr, cmd.WaitDelay = &complaint, time.Second
+	out, err := cmd.Output()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", err, rounds.LastLines(complaint.String(), 1))
+	}
+	var rows []rate
+	if err := json.Unmarshal(out, &rows); err != nil || len(rows) == 0 {
+		return nil, fmt.Errorf("PyTorch's rates of %s are no list: %q", subject, end(string(out)))
+	}
+	return rows, nil
+}
