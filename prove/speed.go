@@ -1,10 +1,12 @@
 package prove
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -224,9 +226,6 @@ func toolTasks(tools []tool) (all []task) {
 func ratesTask(subject string) task {
 	return task{name: "rates " + subject, needs: 10, run: func(ctx context.Context, e *Env, p *Part) error {
 		rows, err := e.rates(ctx, subject)
-		if err != nil {
-			return err
-		}
 		for _, r := range rows {
 			if r.Wrong != "" {
 				p.wrong("%s: %s", r.Name, r.Wrong)
@@ -236,7 +235,7 @@ func ratesTask(subject string) task {
 			}
 			p.Figures = append(p.Figures, r.Figure)
 		}
-		return nil
+		return err
 	}}
 }
 
@@ -246,7 +245,7 @@ type rate struct {
 	Wrong string `json:"wrong"` // how its result differs from the reference
 }
 
-// rates runs the script on one of its subjects.
+// rates runs the script on one of its subjects. With an error come the rows before it.
 func (e *Env) rates(ctx context.Context, subject string) ([]rate, error) {
 	t, err := e.torch(ctx)
 	if err != nil {
@@ -265,20 +264,27 @@ func (e *Env) rates(ctx context.Context, subject string) ([]rate, error) {
 	if e.Reduced() {
 		args, env = append(args, "--reduced"), append(env, "OMP_NUM_THREADS=1")
 	}
-	var complaint strings.Builder
+	var out, complaint bytes.Buffer
 	cmd := exec.CommandContext(ctx, t.Python, args...)
-	cmd.Env = env
-	cmd.Stderr, cmd.WaitDelay = &complaint, time.Second
-	out, err := cmd.Output()
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s", err, rounds.LastLines(complaint.String(), 1))
-	}
+	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = env, &out, &complaint, time.Second
+	failed := cmd.Run()
 	var rows []rate
-	if err := json.Unmarshal(out, &rows); err != nil || len(rows) == 0 {
-		return nil, fmt.Errorf("PyTorch's rates of %s are no list: %q", subject, end(string(out)))
+	for lines := json.NewDecoder(&out); ; {
+		var r rate
+		if err = lines.Decode(&r); err != nil {
+			break
+		}
+		rows = append(rows, r)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return rows, context.Cause(ctx)
+	case failed != nil:
+		return rows, fmt.Errorf("%w: %s", failed, rounds.LastLines(complaint.String(), 1))
+	case err != io.EOF:
+		return rows, fmt.Errorf("PyTorch's rates of %s end with what is no row: %w", subject, err)
+	case rows == nil:
+		return nil, fmt.Errorf("PyTorch has printed no rates of %s", subject)
 	}
 	return rows, nil
 }

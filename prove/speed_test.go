@@ -127,7 +127,7 @@ func ran(t *testing.T, r *Result) {
 // fakeTorch plays PyTorch: contests, their reports, and rates.
 const fakeTorch = `#!/bin/sh
 if [ "$1" = -c ]; then echo 2.7.1+cpu False; exit; fi
-case $2 in *rates_torch.py) echo '[{"name": "a", "value": 1, "unit": "µs"}]'; exit ;; esac
+case $2 in *rates_torch.py) echo '{"name": "a", "value": 1, "unit": "µs"}'; exit ;; esac
 all=$*
 while [ "$1" != --report ]; do shift; done
 echo '{"compiled": 3, "captured": 1, "loss": 2.5}' >"$2"
@@ -231,18 +231,19 @@ func TestRates(t *testing.T) {
 		p.conclude(ctx, ratesTask("matmul").run(ctx, &Env{Device: "cuda", dir: t.TempDir()}, p))
 		return p
 	}
+	const row = `echo '{"name": "a", "value": 2.5, "unit": "µs"}'`
 	for _, c := range []struct {
 		script  string
 		verdict Verdict
 		want    string // in the lines of the page
 	}{
-		{`echo "$@" >&2; echo '[{"name": "a", "value": 2.5, "unit": "µs", "spread": 0.5}, {"name": "b", "unit": "µs", "missing": "no such backend"}]'`, Pass,
+		{`echo "$@" >&2; echo '{"name": "a", "value": 2.5, "unit": "µs", "spread": 0.5}'; echo '{"name": "b", "unit": "µs", "missing": "no such backend"}'`, Pass,
 			"2.5 µs, the worst round 50 % worse\n  b: no such backend"},
-		{`echo '[{"name": "a", "value": 2.5, "unit": "µs", "wrong": "0.5 from float32"}]'`, Fail, "wrong: a: 0.5 from float32"},
-		{`echo '[]'`, Fail, "rates of matmul are no list"},
-		{`echo Traceback`, Fail, `are no list: "Traceback"`},
-		{``, Fail, `are no list: ""`},
-		{`echo "CUDA error" >&2; exit 3`, Fail, "exit status 3: CUDA error"},
+		{`echo '{"name": "a", "value": 2.5, "unit": "µs", "wrong": "0.5 from float32"}'`, Fail, "wrong: a: 0.5 from float32"},
+		{`echo '[]'`, Fail, "rates of matmul end with what is no row"},
+		{row + `; echo Traceback`, Fail, "rates of matmul end with what is no row: invalid character 'T'"},
+		{``, Fail, `has printed no rates of matmul`},
+		{row + `; echo "CUDA error" >&2; exit 3`, Fail, "exit status 3: CUDA error"},
 		{`kill -9 $$`, Fail, "signal: killed"},
 	} {
 		p := rates(c.script, time.Minute)
@@ -250,7 +251,7 @@ func TestRates(t *testing.T) {
 			t.Errorf("%s: %s\n%s", c.script, p.Verdict, page)
 		}
 	}
-	if p := rates("exec sleep 600", 200*time.Millisecond); p.Verdict != Cut || p.Reason != outOfTime {
+	if p := rates(row+"; exec sleep 600", time.Second); p.Verdict != Cut || p.Reason != outOfTime || len(p.Figures) != 1 {
 		t.Errorf("hangs: %+v", p)
 	}
 	t.Setenv("MLC_PYTHON", "")

@@ -107,11 +107,10 @@ PRODUCTS = [("bf16", "", 8192, 8192, 8192), ("tf32", "", 8192, 8192, 8192), ("fp
             *(("bf16", "dW ", 1024, m, 1024) for m in TOKENS)]
 
 
-def matmul(b: Bench) -> list[Row]:
-    rows = []
+def matmul(b: Bench) -> Iterator[Row]:
     for precision, kind, *sizes in PRODUCTS:
         m, k, n = (max(16, size // 64) if b.reduced else size for size in sizes)
-        rows.append(row := Row(f"cublas {precision} {kind}{m} x {k} x {n}", "TFLOP/s"))
+        row = Row(f"cublas {precision} {kind}{m} x {k} x {n}", "TFLOP/s")
         with guard(row):
             dtype, products, bound = PRECISIONS[precision]
             torch.set_float32_matmul_precision(products)
@@ -126,7 +125,7 @@ def matmul(b: Bench) -> list[Row]:
             row.compare("the product", torch.matmul(**operands[0])[some], want, bound)
             turns = itertools.cycle(operands)
             row.time(b.times(lambda: torch.matmul(**next(turns))), 2 * m * k * n)
-    return rows
+        yield row
 
 
 HEADS, LENGTH, WIDTH = 16, 63, 64
@@ -174,15 +173,14 @@ def passes(b: Bench, name: str, attend: Attend, leaves: Leaves, grad: Tensor, wa
 causal = partial(F.scaled_dot_product_attention, is_causal=True)
 
 
-def attention(b: Bench) -> list[Row]:
+def attention(b: Bench) -> Iterator[Row]:
     leaves, grad = inputs(b)
     with sdpa_kernel(SDPBackend.MATH):
         want = reference(causal, leaves, grad)
-    rows = []
     for backend in "FLASH_ATTENTION", "CUDNN_ATTENTION", "EFFICIENT_ATTENTION", "MATH":
         with sdpa_kernel(getattr(SDPBackend, backend)):
-            rows += passes(b, f"sdpa {backend.split('_')[0].lower()}", causal, leaves, grad, want, 2e-2)
-    return rows + varlen(b, leaves, grad)
+            yield from passes(b, f"sdpa {backend.split('_')[0].lower()}", causal, leaves, grad, want, 2e-2)
+    yield from varlen(b, leaves, grad)
 
 
 def varlen(b: Bench, leaves: Leaves, grad: Tensor) -> list[Row]:
@@ -212,7 +210,7 @@ TILES = {"BACKEND": "TRITON", "fwd_BLOCK_M": 64, "fwd_BLOCK_N": 64, "bwd_num_war
          "bwd_BLOCK_M1": 64, "bwd_BLOCK_N1": 64, "bwd_BLOCK_M2": 64, "bwd_BLOCK_N2": 64}
 
 
-def bias(b: Bench) -> list[Row]:
+def bias(b: Bench) -> Iterator[Row]:
     """The bias is learned in float32. Its gradient sums over the examples."""
     import torch._functorch.config
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention
@@ -240,12 +238,10 @@ def bias(b: Bench) -> list[Row]:
 
     compiled = partial(torch.compile, fullgraph=True, dynamic=False, backend="eager" if b.reduced else "inductor")
     want = reference(explicit, leaves, grad)
-    rows = []
     for name, attend in [("flex", compiled(flex)), ("flex tiles of 64", compiled(lambda *xs: flex(*xs, TILES))), ("sdpa", sdpa),
                          ("sdpa efficient", sdpa), ("explicit compiled", compiled(explicit))]:
         with sdpa_kernel(SDPBackend.EFFICIENT_ATTENTION) if name == "sdpa efficient" else nullcontext():
-            rows += passes(b, name, attend, leaves, grad, want, 3e-2)
-    return rows
+            yield from passes(b, name, attend, leaves, grad, want, 3e-2)
 
 
 def main() -> None:
@@ -259,9 +255,9 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     torch.manual_seed(0)
-    rows = subjects[a.subject](Bench(a.device, a.reduced))
-    full = [{key: x for key, x in vars(row).items() if x not in (None, "")} for row in rows]
-    print(json.dumps(full, ensure_ascii=False), file=answers, flush=True)
+    for row in subjects[a.subject](Bench(a.device, a.reduced)):
+        full = {key: x for key, x in vars(row).items() if x not in (None, "")}
+        print(json.dumps(full, ensure_ascii=False), file=answers, flush=True)
 
 
 if __name__ == "__main__":
