@@ -5,32 +5,37 @@ import (
 	"strings"
 )
 
-// meanings say what parameters of a name are, the first that matches; layers and places in
-// them come before it. Names are those that package model of the compiler gives.
+// linear are the matrices of layers and of the head, behind their places.
+const linear = `^((self|cross)\.[qkvo]|ffn\.in|ffn\.in\.u|ffn\.in\.g|ffn\.out|head\.out|head\.adapter)`
+
+// meanings say what parameters of a name are, the first that matches, with the last place
+// before it. Names are those that package model of the compiler gives. Any other name is one
+// of the spec: a bias block or a table, a dot, its parameter.
 var meanings = []struct {
 	name *regexp.Regexp
 	what string
 }{
-	{regexp.MustCompile(`^token$`), "table of tokens: [tokens, width]"},
-	{regexp.MustCompile(`^position$`), "table of positions: [rows, width]"},
-	{regexp.MustCompile(`^norm\.gamma$`), "gains of the normalization: [width]"},
-	{regexp.MustCompile(`^norm\.beta$`), "offsets of the normalization: [width]"},
-	{regexp.MustCompile(`^q\.w$`), "queries, heads side by side: [width in, width]"},
-	{regexp.MustCompile(`^k\.w$`), "keys, heads side by side: [width in, width]"},
-	{regexp.MustCompile(`^v\.w$`), "values, heads side by side: [width in, width]"},
-	{regexp.MustCompile(`^o\.w$`), "result of the heads: [width, width out]"},
-	{regexp.MustCompile(`^in\.w$`), "first matrix: [width, hidden]"},
-	{regexp.MustCompile(`^gate\.w$`), "gates: [width, hidden]"},
-	{regexp.MustCompile(`^out\.w$`), "last matrix: [in, out]"},
-	{regexp.MustCompile(`\.scalar$`), "multiple of the identity"},
-	{regexp.MustCompile(`\.down\.w$`), "first of two narrow matrices: [in, rank]"},
-	{regexp.MustCompile(`\.up\.w$`), "second of two narrow matrices: [rank, out]"},
-	{regexp.MustCompile(`^(q|k|qk)\.norm\.gamma$`), "gains of the normalization of heads: [heads * head width]"},
-	{regexp.MustCompile(`^norms\.(gamma|beta)$`), "gains or offsets of all normalizations: [width]"},
-	{regexp.MustCompile(`^relative$`), "keys of relative positions: [distances, width of a head]"},
-	{regexp.MustCompile(`^calibrated\.`), "lines that a calibration has kept"},
-	{regexp.MustCompile(`\.b$`), "added to the result of the matrix: [out]"},
-	{regexp.MustCompile(`\.w$`), "matrix: [in, out]"},
+	{regexp.MustCompile(`^\w+\.token$`), "table of tokens: [tokens, width]"},
+	{regexp.MustCompile(`^\w+\.position$`), "table of positions: [rows, width]"},
+	{regexp.MustCompile(`^\w+\.norm\.gamma$`), "gains of the normalization: [width]"},
+	{regexp.MustCompile(`^\w+\.norm\.beta$`), "offsets of the normalization: [width]"},
+	{regexp.MustCompile(`^(self|cross)\.q\.w$`), "queries, heads side by side: [width in, width]"},
+	{regexp.MustCompile(`^(self|cross)\.k\.w$`), "keys, heads side by side: [width in, width]"},
+	{regexp.MustCompile(`^(self|cross)\.v\.w$`), "values, heads side by side: [width in, width]"},
+	{regexp.MustCompile(`^(self|cross)\.o\.w$`), "result of the heads: [width, width out]"},
+	{regexp.MustCompile(`^ffn\.in\.w$`), "first matrix: [width, hidden]"},
+	{regexp.MustCompile(`^ffn\.in\.u\.w$`), "first matrix, which the gates multiply: [width, hidden]"},
+	{regexp.MustCompile(`^ffn\.in\.g\.w$`), "gates: [width, hidden]"},
+	{regexp.MustCompile(`^(ffn|head)\.out\.w$`), "last matrix: [in, out]"},
+	{regexp.MustCompile(`^head\.adapter\.w$`), "matrix before the last one: [width, width]"},
+	{regexp.MustCompile(linear + `\.scalar$`), "multiple of the identity"},
+	{regexp.MustCompile(linear + `\.down\.w$`), "first of two narrow matrices: [in, rank]"},
+	{regexp.MustCompile(linear + `\.up\.w$`), "second of two narrow matrices: [rank, out]"},
+	{regexp.MustCompile(linear + `\.b$`), "added to the result of the matrix: [out]"},
+	{regexp.MustCompile(`^(self|cross)\.(q|k|qk)\.norm\.gamma$`), "gains of the normalization of heads: [heads * head width]"},
+	{regexp.MustCompile(`^shared\.norms\.(gamma|beta)$`), "gains or offsets of all normalizations: [width]"},
+	{regexp.MustCompile(`^\w+\.relative$`), "keys of relative positions: [distances, width of a head]"},
+	{regexp.MustCompile(`^fixed\.calibrated\d*\.`), "lines that a calibration has kept"},
 }
 
 // places are parts of a layer or of the whole.
@@ -41,31 +46,34 @@ var places = map[string]string{"embed": "embedding", "encoder": "encoder", "enco
 // Meaning is what a parameter is, by its name, which package model of the compiler has given.
 func Meaning(name string) string {
 	var where []string
-	unit := "layer "
+	unit, last := "layer ", ""
 	rest := strings.Split(name, ".")
-	for len(rest) > 1 {
+	for len(rest) > 1 && !innermost[last] {
 		place, known := places[rest[0]]
 		switch {
 		case known:
-			where = append(where, place)
+			where, last = append(where, place), rest[0]
 			if strings.HasSuffix(rest[0], "_shared") {
 				unit = "layers of group "
 			}
 		case isNumber(rest[0]):
 			where = append(where, unit+rest[0])
 		default:
-			return of(where, strings.Join(rest, "."))
+			return of(where, last, strings.Join(rest, "."))
 		}
 		rest = rest[1:]
 	}
-	return of(where, strings.Join(rest, "."))
+	return of(where, last, strings.Join(rest, "."))
 }
 
+// innermost are the places without others in them: what follows may be a name of the spec.
+var innermost = map[string]bool{"self": true, "cross": true, "shared": true, "fixed": true}
+
 // of is the meaning of what is left of a name, with the places before it.
-func of(where []string, name string) string {
+func of(where []string, last, name string) string {
 	what := "parameter " + name + " of the spec"
 	for _, m := range meanings {
-		if m.name.MatchString(name) {
+		if m.name.MatchString(last + "." + name) {
 			what = m.what
 			break
 		}
