@@ -172,6 +172,35 @@ func TestFailure(t *testing.T) {
 	}
 }
 
+// TestFullFile wants one error of a file that takes nothing, by the first call that writes.
+func TestFullFile(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("no /dev/full, which takes nothing")
+	}
+	full := func() *Training {
+		dir := t.TempDir()
+		if err := os.Symlink("/dev/full", filepath.Join(dir, File)); err != nil {
+			t.Fatal(err)
+		}
+		return NewTraining(dir, nil, started)
+	}
+	run := full()
+	if err := run.Begin(nil); err == nil || strings.Count(err.Error(), "no space left") != 1 {
+		t.Errorf("begins with %v", err)
+	}
+	if err := run.End(1, false, errors.New("cannot write")); err != nil {
+		t.Errorf("says again %v", err)
+	}
+	run = full()
+	var err error
+	if run.file, err = os.OpenFile("/dev/full", os.O_WRONLY, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(run.Report(track.Point{Step: 1}), run.End(1, true, nil)); err == nil || strings.Count(err.Error(), "no space left") != 1 {
+		t.Errorf("says %v", err)
+	}
+}
+
 // TestChecksum is a worked case: the length that precedes a record of 24 bytes, which
 // every event file of TensorFlow's begins with.
 func TestChecksum(t *testing.T) {

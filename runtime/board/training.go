@@ -1,7 +1,6 @@
 package board
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,6 +20,7 @@ type Training struct {
 	started  time.Time
 	settings map[string]string
 	file     *os.File
+	failed   bool // a write has failed, and its error is returned: nothing is written after it
 }
 
 // NewTraining is for the run in dir, with its settings by their paths.
@@ -38,15 +38,24 @@ func (t *Training) Begin(kept []track.Point) (err error) {
 	for _, p := range kept {
 		text = append(text, t.event(p).record()...)
 	}
-	if _, err = t.file.Write(text); err == nil {
-		err = t.file.Truncate(int64(len(text)))
+	if err = t.write(text); err != nil {
+		return err
 	}
-	return cannotWrite(err)
+	return cannotWrite(t.file.Truncate(int64(len(text))))
 }
 
 // Report adds a report or a test.
 func (t *Training) Report(p track.Point) error {
-	_, err := t.file.Write(t.event(p).record())
+	return t.write(t.event(p).record())
+}
+
+// write adds to the file. What follows a write that has failed could not be read.
+func (t *Training) write(text []byte) error {
+	if t.failed {
+		return nil
+	}
+	_, err := t.file.Write(text)
+	t.failed = err != nil
 	return cannotWrite(err)
 }
 
@@ -58,9 +67,12 @@ func (t *Training) End(seconds float64, done bool, failed error) error {
 	}
 	var err error
 	if done || failed != nil {
-		_, err = t.file.Write(event{wall: t.at(seconds), values: []value{ends(t.at(seconds), failed == nil)}}.record())
+		err = t.write(event{wall: t.at(seconds), values: []value{ends(t.at(seconds), failed == nil)}}.record())
 	}
-	return cannotWrite(errors.Join(err, t.file.Close()))
+	if e := t.file.Close(); e != nil && !t.failed {
+		err = cannotWrite(e)
+	}
+	return err
 }
 
 // at is a time as events have it.
