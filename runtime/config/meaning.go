@@ -9,8 +9,8 @@ import (
 const linear = `^((self|cross)\.[qkvo]|ffn\.in|ffn\.in\.u|ffn\.in\.g|ffn\.out|head\.out|head\.adapter)`
 
 // meanings say what parameters of a name are, the first that matches, with the last place
-// before it. Names are those that package model of the compiler gives. Any other name is one
-// of the spec: a bias block or a table, a dot, its parameter.
+// before it. Names are those that package model of the compiler gives. Any other name has the
+// bias or table, a dot, and its parameter.
 var meanings = []struct {
 	name *regexp.Regexp
 	what string
@@ -66,12 +66,16 @@ func Meaning(name string) string {
 	return of(where, last, strings.Join(rest, "."))
 }
 
-// innermost are the places without others in them: what follows may be a name of the spec.
+// innermost are the places without others in them: what follows may have any name.
 var innermost = map[string]bool{"self": true, "cross": true, "shared": true, "fixed": true}
 
 // of is the meaning of what is left of a name, with the places before it.
 func of(where []string, last, name string) string {
-	what := "parameter " + name + " of the spec"
+	block, param, _ := strings.Cut(name, ".")
+	what := "parameter " + param + " of " + block
+	if last == "self" || last == "cross" {
+		what = "parameter " + param + " of the bias " + block
+	}
 	for _, m := range meanings {
 		if m.name.MatchString(last + "." + name) {
 			what = m.what
