@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	goruntime "runtime"
@@ -224,6 +225,8 @@ func TestKillAndInterruptThenResume(t *testing.T) {
 		{syscall.SIGTERM, 143, "interrupted at step "},
 		{syscall.SIGHUP, 129, "go on with: "},
 		{syscall.SIGUSR1, 128 + int(syscall.SIGUSR1), "go on with: "},
+		{syscall.SIGUSR2, 128 + int(syscall.SIGUSR2), "go on with: "},
+		{syscall.SIGXCPU, 128 + int(syscall.SIGXCPU), "go on with: "},
 	} {
 		dir, code, stderr := interrupted(t, c.signal, "--steps", steps)
 		if code != c.code || !strings.Contains(stderr, c.says) {
@@ -239,6 +242,21 @@ func TestKillAndInterruptThenResume(t *testing.T) {
 		if left, _ := filepath.Glob(filepath.Join(dir, "ckpt", ".*")); len(left) > 0 {
 			t.Errorf("half-written files stay: %v", left)
 		}
+	}
+}
+
+// TestProcessorTime wants a training that has used up a soft limit to be saved.
+func TestProcessorTime(t *testing.T) {
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip("there is no sh, which sets limits")
+	}
+	dir := filepath.Join(t.TempDir(), "run")
+	cmd := toyCommand("toy", "train", "--out", dir, "--time", "20s")
+	cmd.Args = append([]string{"sh", "-c", `ulimit -S -t 1 && exec "$@"`, "sh"}, cmd.Args...)
+	cmd.Path, _ = exec.LookPath("sh")
+	said, _ := cmd.CombinedOutput()
+	if code := cmd.ProcessState.ExitCode(); code != 128+int(syscall.SIGXCPU) || !strings.Contains(string(said), "go on with: ") || lastCheckpoint(dir) == "" {
+		t.Errorf("exit %d, checkpoint %q\n%s", code, lastCheckpoint(dir), said)
 	}
 }
 

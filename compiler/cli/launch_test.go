@@ -116,6 +116,7 @@ func TestScript(t *testing.T) {
 		{"exit 138", `echo "$@"`, 0, "requeue 7_2\n"},
 		{"exit 138", "exit 1", 138, ""},
 		{"trap 'sleep 0.2; exit 138' USR1; sleep 0.2; kill -USR1 $PPID; for i in {1..100}; do sleep 0.05; done", `echo "$@"`, 0, "requeue 7_2\n"},
+		{"trap 'sleep 0.2; exit 140' USR2; sleep 0.2; kill -USR2 $PPID; for i in {1..100}; do sleep 0.05; done", `echo "$@"`, 0, "requeue 7_2\n"},
 		{"trap 'sleep 0.2; exit 143' TERM; sleep 0.2; kill -TERM $PPID $$; for i in {1..100}; do sleep 0.05; done", "echo requeues", 143, ""},
 		{"trap 'echo twice' TERM; sleep 0.2; kill -TERM $PPID; sleep 0.5; exit 143", "echo requeues", 143, ""},
 		{`echo "$@"`, "", 0, "train --threads=5\n"},

@@ -135,19 +135,20 @@ func (l *launch) script() (string, error) {
 const ofRanks = `if [ "${SLURM_NTASKS:-1}" -gt 1 ]; then set -- srun "$@"; else %s; fi
 `
 
-// attended runs the trainer. USR1 comes to the script alone, before the limit: the trainer
-// saves and ends with 138. TERM comes to all processes, and a second one would kill the
+// attended runs the trainer. USR1, or USR2 where options ask for it, comes to the script
+// alone, before the limit: the trainer saves and ends with 138 or 140. TERM comes to all processes, and a second one would kill the
 // trainer before it has saved. Bash returns from wait for a signal that is trapped, too.
 const attended = `
 trap 'kill -USR1 $trainer' USR1
+trap 'kill -USR2 $trainer' USR2
 trap : TERM
 "$@" &
 trainer=$!
 while wait $trainer; kill -0 $trainer 2>/dev/null; do :; done
 wait $trainer
 status=$?
-trap '' USR1 TERM
-if [ $status = 138 ]; then
+trap '' USR1 USR2 TERM
+if [ $status = 138 ] || [ $status = 140 ]; then
 	scontrol requeue %s && exit
 	echo "mlc: Slurm has not queued the job again, and the training is not at its end: launch it again" >&2
 fi

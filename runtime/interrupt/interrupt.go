@@ -17,7 +17,8 @@ type Error struct{ Signal syscall.Signal }
 func (Error) Error() string { return "interrupted" }
 
 // ExitCode is what shells say of a program that the signal has ended: 130 for Ctrl-C,
-// 143 for SIGTERM, 129 for SIGHUP, and on Linux 138 for SIGUSR1.
+// 143 for SIGTERM, 129 for SIGHUP, and on Linux 138 for SIGUSR1, 140 for SIGUSR2 and 152
+// for SIGXCPU.
 func (e Error) ExitCode() int { return 128 + int(e.Signal) }
 
 // Coded says whether an exit code is that of a program that was asked to end.
@@ -40,7 +41,8 @@ func Notify(buffer int) (c <-chan os.Signal, stop func()) {
 }
 
 // Context is a context that ends with the first signal, which its cause, an Error,
-// says. A second one has its ordinary effect, as has each after release.
+// says. A second one has its ordinary effect, as has each after release: Ctrl-C, SIGTERM
+// and SIGHUP end a program, and the others do nothing.
 func Context() (ctx context.Context, release func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	c, stop := Notify(1)

@@ -37,7 +37,7 @@ func TestSecondSignalKills(t *testing.T) {
 	hangUps := make(chan os.Signal, 1)
 	signal.Notify(hangUps, syscall.SIGHUP) // under nohup what this starts would ignore it
 	defer signal.Stop(hangUps)
-	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1} {
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGXCPU} {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), role+"=waits")
 		out, err := cmd.StdoutPipe()
@@ -52,8 +52,12 @@ func TestSecondSignalKills(t *testing.T) {
 			if _, err := out.Read(got); err != nil || string(got) != want {
 				t.Errorf("%v: says %q: %v", sig, got, err)
 			}
-			if want == "interrupted\n" && sig == syscall.SIGUSR1 {
-				sig = syscall.SIGTERM // a Go program lives on with another SIGUSR1
+			switch sig {
+			case syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGXCPU:
+				if want == "interrupted\n" {
+					cmd.Process.Signal(sig) // a Go program lives on with another one
+					sig = syscall.SIGTERM
+				}
 			}
 			cmd.Process.Signal(sig)
 		}
