@@ -76,8 +76,9 @@ func datedRun(id identity, started time.Time) (string, error) {
 	}
 }
 
-// vacate refuses a directory that has something in it, apart from what a run of the
-// same spec leaves that was killed before it began, whose temporary files go.
+// vacate refuses a directory that has something in it, apart from what mlc has put there to
+// launch it, and what a run of the same spec leaves that was killed before it began, whose
+// temporary files go.
 func vacate(dir string, id identity) error {
 	found, err := os.ReadDir(dir)
 	if err != nil {
@@ -85,7 +86,7 @@ func vacate(dir string, id identity) error {
 	}
 	for _, file := range found {
 		switch name := file.Name(); {
-		case ckpt.IsTemp(name) || name == lock.File:
+		case ckpt.IsTemp(name) || name == lock.File || name == record.LaunchFolder:
 		case name == record.SpecFile && sameText(filepath.Join(dir, name), id.spec):
 		case exists(record.Path(dir)):
 			return fmt.Errorf("%s has a run in it already: go on with it by --resume --out %s, or choose another --out", dir, flag.Word(dir))
@@ -97,7 +98,8 @@ func vacate(dir string, id identity) error {
 }
 
 // clean removes what processes that were killed have left half written in a run
-// directory and in those of its stages. Results have locks of their own.
+// directory and in those of its stages. Results have locks of their own, and the folder of
+// a launch is written by mlc.
 func clean(dir string) error {
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -105,7 +107,7 @@ func clean(dir string) error {
 			return err
 		case !d.IsDir():
 			return nil
-		case d.Name() == record.ResultFolder && path != dir:
+		case (d.Name() == record.ResultFolder || d.Name() == record.LaunchFolder) && path != dir:
 			return fs.SkipDir
 		}
 		return ckpt.Clean(path)

@@ -22,7 +22,7 @@ import (
 type launch struct {
 	*series
 	line   trainLine
-	folder string // of the run directories; the programs are beside them
+	folder string // of the run directories of a sweep, or the one run directory: the programs are in it
 	tasks  []remoteTask
 	before int // trainings that are at their end
 	now    int // trainings that are being made
@@ -35,9 +35,6 @@ type remoteTask struct {
 	dir     string   // of its run, absolute
 	command []string // with absolute paths
 }
-
-// launchFolder is the folder beside run directories with what tasks need.
-const launchFolder = "launch"
 
 // launchers are the programs that trainings can be left to. Ready is asked before anything
 // is built.
@@ -87,8 +84,8 @@ func (a *app) launch(where project, all []training, line trainLine) error {
 	return by.start(l)
 }
 
-// place decides on the folder of the run directories. That of a spec without a sweep is
-// named after its time, as usual, where no flag names it.
+// place decides on the folder of the run directories. The run directory of a spec without a
+// sweep is named after its time, as usual, where no flag names it.
 func (l *launch) place() (err error) {
 	j := &l.jobs[0]
 	if j.point.Name == "" && !l.line.hasOut() {
@@ -97,12 +94,10 @@ func (l *launch) place() (err error) {
 	if l.flags.out, err = filepath.Abs(l.flags.out); err != nil {
 		return err
 	}
-	if l.folder = l.flags.out; j.point.Name == "" {
-		l.folder = filepath.Dir(l.flags.out)
-	}
+	l.folder = l.flags.out
 	for i := range l.jobs {
-		if l.jobs[i].point.Slug == launchFolder {
-			return usagef("--launcher: a training of the sweep is named %s, as is the folder of the programs: give it another name", launchFolder)
+		if strings.EqualFold(l.jobs[i].point.Slug, record.LaunchFolder) {
+			return usagef("--launcher: a training of the sweep is named %s, as is the folder of the programs: give it another name", record.LaunchFolder)
 		}
 	}
 	return nil
@@ -132,7 +127,12 @@ func (l *launch) add(j *job) error {
 	if err != nil {
 		return err
 	}
-	program := filepath.Join(l.folder, launchFolder, cacheName(p.program.Spec.Name, p.program.Spec.Hash)+exeSuffix)
+	for _, s := range p.program.Trainings() {
+		if j.point.Name == "" && strings.EqualFold(s.Stage, record.LaunchFolder) {
+			return usagef("--launcher: a stage is named %s, as is the folder of the programs: give it another name", s.Stage)
+		}
+	}
+	program := filepath.Join(l.folder, record.LaunchFolder, cacheName(p.program.Spec.Name, p.program.Spec.Hash)+exeSuffix)
 	if err := bring(p.binary, program); err != nil {
 		return fmt.Errorf("cannot put the program of a task where tasks find it: %w: choose another place with --out", err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/flag"
+	"github.com/arithlang/mlc/runtime/record"
 )
 
 // hasSbatch wants the command that takes jobs of Slurm.
@@ -26,7 +27,7 @@ func (l *launch) slurm() error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(l.folder, launchFolder, nameOf(l.jobs[0].training.name)+".sh")
+	path := filepath.Join(l.folder, record.LaunchFolder, nameOf(l.jobs[0].training.name)+".sh")
 	if err := ckpt.WriteFile(path, []byte(script)); err != nil {
 		return fmt.Errorf("cannot write the script of the job: %w: choose another place with --out", err)
 	}
@@ -70,7 +71,7 @@ func (l *launch) output(job, number string) string {
 	if len(l.tasks) > 1 {
 		name += "_" + number
 	}
-	return filepath.Join(l.folder, launchFolder, name+".out")
+	return filepath.Join(l.folder, record.LaunchFolder, name+".out")
 }
 
 // pattern is output for all tasks, as sbatch has it: %A is the job of an array, %a the number
@@ -81,7 +82,7 @@ func (l *launch) pattern() string {
 		job = "%A"
 	}
 	name := filepath.Base(l.output(job, "%a"))
-	return filepath.Join(strings.ReplaceAll(l.folder, "%", "%%"), launchFolder, name)
+	return filepath.Join(strings.ReplaceAll(l.folder, "%", "%%"), record.LaunchFolder, name)
 }
 
 // taken is the time, in seconds, that Slurm gives a trainer to save before the job's end.

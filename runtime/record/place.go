@@ -18,6 +18,10 @@ const SpecFile = "spec.arith"
 // ResultFolder is the folder of what tests say, in a run directory.
 const ResultFolder = "eval"
 
+// LaunchFolder is the folder of what mlc train --launcher writes for the tasks that it leaves
+// to others: in the folder of the runs of a sweep, and in a run directory that is alone.
+const LaunchFolder = "launch"
+
 // Path is the record of a run directory.
 func Path(dir string) string { return filepath.Join(dir, File) }
 
