@@ -18,7 +18,7 @@ import (
 )
 
 // biases are the fixtures in testdata/biases.
-var biases = []string{"alibi", "kerple", "sandwich", "t5", "rpe", "fire", "phase", "gaussian", "product", "knee", "network"}
+var biases = []string{"alibi", "kerple", "sandwich", "t5", "rpe", "fire", "phase", "gaussian", "product", "knee", "network", "soft"}
 
 // A biasPeer is what a bias and its gradient are in PyTorch, by
 // bench/peers/biases.py, in float64.
@@ -96,6 +96,7 @@ func TestBiasesTellFormulasApart(t *testing.T) {
 		{"product", "bias.late.value = gain[h] * tanh((i + 1) / I - start)"},
 		{"knee", "bias.knee.value = -where(d < far[h], steep[h] * d, steep[h] * far[h] + flat * d)"},
 		{"knee", "bias.knee.value = -where(d < far[0], steep[h] * d, steep[h] * far[h] + flat * (d - far[h]))"},
+		{"soft", "bias.soft.value = -relu(rate[h] * (abs(i - j) - far[h]))"},
 		{"network", "bias.network.z = log(1 + abs(i - j))"},
 	}
 	for _, m := range mutations {

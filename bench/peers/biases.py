@@ -159,6 +159,10 @@ def network(p: Params, g: Grid) -> torch.Tensor:
     return linear(x, p["w3"])[0].permute(2, 0, 1)
 
 
+def soft(p: Params, g: Grid) -> torch.Tensor:
+    return -torch.nn.functional.softplus(per_head(p["soft.rate"]) * (g.distance - per_head(p["soft.far"])), threshold=100)
+
+
 @dataclass
 class Case:
     use: str  # what the attribute bias of the site is in the spec
@@ -187,6 +191,7 @@ CASES = {
     "network": Case("network", network, params={
         "network.w1": ((3, 2), -1, 1), "network.b1": ((3,), -1, 1), "network.w2": ((2, 3), -1, 1),
         "network.b2": ((2,), -1, 1), "network.w3": ((2, 2), -1, 1)}),
+    "soft": Case("soft", soft, params={"soft.far": ((2,), 2, 8), "soft.rate": ((2,), 0.2, 1)}),
 }
 
 

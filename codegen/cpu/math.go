@@ -22,6 +22,7 @@ var functions = []struct {
 	{expr.Erf, expr.F32, "the error function of x" + nearly},
 	{expr.Sin, expr.F32, "the sine of x radians" + nearly},
 	{expr.Cos, expr.F32, "the cosine of x radians" + nearly},
+	{expr.Softplus, expr.F32, "the natural logarithm of 1 + e to the x" + nearly},
 	{expr.ToBF16, expr.F32, "the bits of the nearest bfloat16, or of its one NaN"},
 	{expr.ToF16, expr.F32, "the bits of the nearest binary16, or of its one NaN"},
 	{expr.ToTF32, expr.F32, "the nearest number with 10 bits behind the point of its significand"},

@@ -50,6 +50,7 @@ var calls = map[expr.Op]string{
 	expr.Abs: "Abs", expr.Min: "Min", expr.Max: "Max", expr.Floor: "Floor", expr.Sqrt: "Sqrt", expr.Fma: "Fma", expr.Where: "Where",
 	expr.ToBF16: "RoundBF16", expr.ToF16: "RoundF16", expr.ToTF32: "RoundTF32",
 	expr.Exp: "Exp", expr.Log: "Log", expr.Tanh: "Tanh", expr.Sigmoid: "Sigmoid", expr.Erf: "Erf", expr.Sin: "Sin", expr.Cos: "Cos",
+	expr.Softplus: "Softplus",
 }
 
 // scalar prints an expression. I32 is Go's int.

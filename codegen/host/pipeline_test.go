@@ -19,6 +19,7 @@ func TestStatistic(t *testing.T) {
 		"max(abs(value), sqrt(std), 0) > -0.5":               "(-0.5) < max(max(math.Abs(value), math.Sqrt(std)), 0.0)",
 		"floor(log(value)) == -mean":                         "math.Floor(math.Log(value)) == -mean",
 		"sigmoid(value) < exp(-std)":                         "(1 / (1 + math.Exp(-value))) < math.Exp(-std)",
+		"softplus(value) < std":                              "func(x float64) float64 {\n\treturn max(x, 0) + math.Log1p(math.Exp(-math.Abs(x)))\n}(value) < std",
 		"where(std > 0, value / std, value) > 1":             "1.0 < func() float64 {\n\tif 0.0 < std {\n\t\treturn value / std\n\t}\n\treturn value\n}()",
 		"true":                                               "true",
 	} {

@@ -60,6 +60,8 @@ func operand(e *expr.Expr, prec int) string {
 		return "!" + operand(e.Args[0], 6)
 	case expr.Sigmoid:
 		return "(1 / (1 + math.Exp(-" + operand(e.Args[0], 6) + ")))"
+	case expr.Softplus:
+		return "func(x float64) float64 {\nreturn max(x, 0) + math.Log1p(math.Exp(-math.Abs(x)))\n}(" + operand(e.Args[0], 0) + ")"
 	case expr.Where:
 		kind := "float64"
 		if e.Type == expr.Bool {

@@ -35,6 +35,7 @@ var functions = []function{
 	{"relu", "x", "max(x, 0)", 1, 1, false, func(a []*expr.Expr) *expr.Expr { return fold(expr.Max, []*expr.Expr{a[0], expr.Int(0)}) }},
 	{"tanh", "x", "the hyperbolic tangent", 1, 1, false, realFunction(expr.Tanh)},
 	{"sigmoid", "x", "1 / (1 + exp(-x))", 1, 1, false, realFunction(expr.Sigmoid)},
+	{"softplus", "x", "log(1 + exp(x)): max(x, 0) with its corner rounded", 1, 1, false, realFunction(expr.Softplus)},
 	{"where", "c, a, b", "a where the condition c holds, else b", 3, 3, false, where},
 }
 

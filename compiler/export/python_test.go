@@ -83,7 +83,7 @@ var exported = []struct {
 	{"rpe", "specs/small/looped.arith", "", small("model.embed.position=learned(max=64)", "model.loop.self.bias=rpe(clip=4)", "model.loop.layers=1"), [2]int{3, 8}},
 	{"kerple", "specs/kerple.arith", "", short(), [2]int{4, 0}},
 	{"sandwich", "specs/small/looped.arith", "", small("model.embed.position=cyclic(learned, period=5)", "model.loop.self.bias=sandwich(pairs=4) + alibi()", "model.norm=rmsnorm()"), [2]int{3, 4}},
-	{"lengths", "specs/small/looped.arith", "", small("model.embed.position=sinusoidal", "model.loop.self.bias=-0.5 * abs(I - 1 - i - j) / J", "model.loop.inject=add(before=block)"), [2]int{3, 4}},
+	{"lengths", "specs/small/looped.arith", "", small("model.embed.position=sinusoidal", "model.loop.self.bias=-0.5 * softplus(abs(I - 1 - i - j) - 2) / J", "model.loop.inject=add(before=block)"), [2]int{3, 4}},
 	{"rotary", "specs/small/sort.arith", "", small("model.loop.self.rotary=rope(base=100, fraction=50%)", "model.embed.norm=rmsnorm()"), [2]int{2, 5}},
 	{"noise", "specs/small/or.arith", "", small("model.loop.state=normal(std=0.7)", "model.loop.inject=none", "model.ffn=gelu(hidden=24)"), [2]int{5, 3}},
 	{"noise again", "specs/small/settle.arith", "", small("model.width=10", "model.loop.state=normal(std=0.7)", "model.loop.inject=add(before=every_layer)"), [2]int{5, 3}},

@@ -63,6 +63,8 @@ var scalars = map[expr.Op]scalarRow{
 	expr.Erf:     {"erf", 0, "Erf"},
 	expr.Sin:     {"sin", 0, "Sin"},
 	expr.Cos:     {"cos", 0, "Cos"},
+
+	expr.Softplus: {"softplus", 0, "Softplus"},
 }
 
 // printable finds the first node of an expression that no row prints: integers have no

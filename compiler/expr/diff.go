@@ -178,8 +178,9 @@ var derivatives = [numOps]derivative{
 		x := e.Args[0]
 		return times(d[0], times(F(2/math.Sqrt(math.Pi)), New(Exp, minus(times(x, x)))))
 	},
-	Sin: func(e *Expr, d []*Expr) *Expr { return times(d[0], New(Cos, e.Args[0])) },
-	Cos: func(e *Expr, d []*Expr) *Expr { return minus(times(d[0], New(Sin, e.Args[0]))) },
+	Sin:      func(e *Expr, d []*Expr) *Expr { return times(d[0], New(Cos, e.Args[0])) },
+	Cos:      func(e *Expr, d []*Expr) *Expr { return minus(times(d[0], New(Sin, e.Args[0]))) },
+	Softplus: func(e *Expr, d []*Expr) *Expr { return times(d[0], New(Sigmoid, e.Args[0])) },
 
 	ToBF16: straightThrough,
 	ToF16:  straightThrough,

@@ -18,7 +18,7 @@ func TestDiff(t *testing.T) {
 		"floor(x) * x", "sqrt(x * x + 1.0)", "bits_f32(f32_bits(y)) * x", "f32(i32(x)) * x", "f32(i) * x",
 		"exp(x)", "exp(x * x * y)", "log(abs(x))", "log(1.0 + y * y * exp(x))",
 		"tanh(x)", "tanh(x * y) * x", "sigmoid(x)", "x * sigmoid(1.702 * x)", "erf(x)", "0.5 * x * (1.0 + erf(x * 0.70710677))",
-		"sin(x)", "cos(x)", "sin(x * y) * cos(x / 2.0)",
+		"softplus(x)", "softplus(x * y) * x", "sin(x)", "cos(x)", "sin(x * y) * cos(x / 2.0)",
 		"a[i] * x + a[0]",
 		"fma(x * y, sin(x), x)",
 	} {

@@ -15,6 +15,7 @@ import "math"
 //	sigmoid  2.5   0 below -88.37
 //	erf      6.1   below 1, which it passes by up to 2.4e-7 before it is 1 from 3.92 on
 //	sin cos  2.5   for |x| <= 10000; meaningless beyond 1e6
+//	softplus 1.9   0 below -87.68
 //
 // Methods: exp and sine by Cody and Waite's argument reduction (Software Manual
 // for the Elementary Functions, 1980), log by the series of the area tangent.
@@ -49,6 +50,8 @@ var expansions = [numOps]func(x *Expr) *Expr{
 	Erf:     expandErf,
 	Sin:     func(x *Expr) *Expr { return expandSine(x, 0) },
 	Cos:     func(x *Expr) *Expr { return expandSine(x, 1) },
+
+	Softplus: expandSoftplus,
 }
 
 const (
@@ -166,4 +169,14 @@ func expandSine(x *Expr, quarters uint32) *Expr {
 	odd := New(Ne, New(And, k, U(1)), U(0))
 	sign := New(Shl, New(And, k, U(2)), U(30))
 	return New(BitsF, New(Xor, New(FBits, New(Where, odd, cos, sin)), sign))
+}
+
+// expandSoftplus returns max(x, 0) + log(1 + t) with t = exp(-|x|), and log(1 + t) as
+// expandLog has it: t is at most 1, so that nothing cancels and no power of two is split off.
+func expandSoftplus(x *Expr) *Expr {
+	t := expandExp(minus(New(Abs, x)))
+	s := over(t, plus(t, F(2)))
+	z := times(s, s)
+	r := times(z, horner(z, 0.666666399413, 0.400076258423, 0.282350408474, 0.268610235472))
+	return plus(New(Max, F(0), x), subtract(t, times(s, subtract(t, r))))
 }

@@ -35,6 +35,7 @@ func TestExpandAccuracy(t *testing.T) {
 		{Erf, -math.MaxFloat32, math.MaxFloat32, -4, 4, 6.1},
 		{Sin, -10000, 10000, -10000, 10000, 2.5},
 		{Cos, -10000, 10000, -10, 10, 2.5},
+		{Softplus, -87.33, math.MaxFloat32, -20, 20, 1.9},
 	} {
 		var s slot
 		e := New(c.op, NewVar("x", F32))
@@ -74,6 +75,7 @@ func TestExpandEdges(t *testing.T) {
 		{Erf, 0, 0}, {Erf, 4, 1}, {Erf, -4, -1}, {Erf, inf, 1}, {Erf, -inf, -1}, {Erf, nan, nan},
 		{Sin, 0, 0}, {Sin, inf, nan}, {Sin, nan, nan}, {Sin, 0x1p-149, 0x1p-149},
 		{Cos, 0, 1}, {Cos, -inf, nan}, {Cos, nan, nan},
+		{Softplus, 0, float64(float32(math.Ln2))}, {Softplus, 40, 40}, {Softplus, 0x1p100, 0x1p100}, {Softplus, -87.7, 0}, {Softplus, inf, inf}, {Softplus, -inf, 0}, {Softplus, nan, nan},
 	} {
 		got := Eval32(New(c.op, NewVar("x", F32)), Bindings{"x": {F: c.x}})
 		if !sameBits(F32, got, Value{F: c.want}) {

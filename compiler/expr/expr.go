@@ -83,6 +83,7 @@ const (
 	Erf
 	Sin
 	Cos
+	Softplus
 
 	numOps
 )

@@ -70,6 +70,8 @@ var ops = [numOps]row{
 	Erf:     {"erf", 0, 1, alike(f32), impl{erfF, nil, nil, nil, nil}},
 	Sin:     {"sin", 0, 1, alike(f32), impl{sinF, nil, nil, nil, nil}},
 	Cos:     {"cos", 0, 1, alike(f32), impl{cosF, nil, nil, nil, nil}},
+
+	Softplus: {"softplus", 0, 1, alike(f32), impl{softplusF, nil, nil, nil, nil}},
 }
 
 // String returns the operator symbol or the name of the call.

@@ -109,3 +109,7 @@ func sigmoidF(a, _, _ Value) Value { return Value{F: 1 / (1 + math.Exp(-a.F))} }
 func erfF(a, _, _ Value) Value     { return Value{F: math.Erf(a.F)} }
 func sinF(a, _, _ Value) Value     { return Value{F: math.Sin(a.F)} }
 func cosF(a, _, _ Value) Value     { return Value{F: math.Cos(a.F)} }
+
+func softplusF(a, _, _ Value) Value {
+	return Value{F: math.Max(a.F, 0) + math.Log1p(math.Exp(-math.Abs(a.F)))}
+}

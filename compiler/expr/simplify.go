@@ -115,7 +115,7 @@ func minusZero(e *Expr, levels int) bool {
 		return isFloat(e, math.Copysign(0, -1))
 	case ToF32:
 		return e.Args[0].Type.Narrow()
-	case Abs, Exp, Sigmoid:
+	case Abs, Exp, Sigmoid, Softplus:
 		return false
 	}
 	if levels == 0 {

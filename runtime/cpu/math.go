@@ -75,6 +75,18 @@ func Cos(x float32) float32 {
 	return math.Float32frombits(math.Float32bits(Where(t2&1 != 0, float32(t5*(float32((float32((float32(t5*2.4432398e-05)+-0.001388731)*t5)+0.041666646)*t5)+-0.5))+1, t4+float32(float32(t4*t5)*(float32((float32(t5*-0.00019514619)+0.008332156)*t5)+-0.16666655)))) ^ t2&2<<30)
 }
 
+// Softplus returns the natural logarithm of 1 + e to the x, to within a few units in the last place.
+func Softplus(x float32) float32 {
+	t := Max(-88, Min(89, -Abs(x)))
+	t2 := float32(t*1.442695) + 1.2582912e+07
+	t3 := t2 - 1.2582912e+07
+	t4 := t - float32(t3*0.69314575) - float32(t3*1.4286068e-06)
+	t5 := float32((t4 + float32(float32(t4*t4)*(float32((float32((float32((float32(t4*0.0013814432)+0.008368797)*t4)+0.041668396)*t4)+0.1666652)*t4)+0.49999994)) + 1) * math.Float32frombits((math.Float32bits(t2)+127)<<23))
+	t6 := t5 / (t5 + 2)
+	t7 := float32(t6 * t6)
+	return Max(0, x) + (t5 - float32(t6*(t5-float32(t7*(float32((float32((float32(t7*0.26861024)+0.28235042)*t7)+0.40007627)*t7)+0.6666664)))))
+}
+
 // RoundBF16 returns the bits of the nearest bfloat16, or of its one NaN.
 func RoundBF16(x float32) uint16 {
 	t := math.Float32bits(x)

@@ -35,6 +35,7 @@ func TestFunctions(t *testing.T) {
 	}{
 		{"exp", Exp, math.Exp}, {"tanh", Tanh, math.Tanh}, {"sigmoid", Sigmoid, sigmoid},
 		{"erf", Erf, math.Erf}, {"sin", Sin, math.Sin}, {"cos", Cos, math.Cos},
+		{"softplus", Softplus, func(x float64) float64 { return math.Log1p(math.Exp(x)) }},
 		{"log", func(x float32) float32 { return Log(Abs(x)) }, func(x float64) float64 { return math.Log(math.Abs(x)) }},
 	} {
 		for i := -400; i <= 400; i++ {

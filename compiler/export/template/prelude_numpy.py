@@ -35,6 +35,10 @@ def sigmoid(x):
     return f32(1.0 / (1.0 + np.exp(-np.asarray(x, np.float64))))
 
 
+def softplus(x):
+    return f32(np.logaddexp(0.0, np.asarray(x, np.float64)))
+
+
 def erf(x):
     return f32(np.vectorize(math.erf, otypes=[np.float64])(x))
 
