@@ -21,9 +21,9 @@ const maxThreads = 1024
 
 // deviceFlags choose the machine.
 type deviceFlags struct {
-	Device  string `help:"auto: an NVIDIA GPU if present, else the processor; cpu; cuda; sim: a simulated GPU that checks every access, very slow; count: with bench, a GPU that computes nothing and counts everything." default:"auto" placeholder:"auto"`
-	CPU     string `help:"Instruction set: auto, go, avx2, avx512, avx512bf16 or neon. All give the same bits, but where avx512bf16 multiplies bf16: there a factor or a sum below 2^-126 is 0." name:"cpu" default:"auto" placeholder:"auto"`
-	Gemm    string `help:"What computes matrix products on a GPU: mlc, the program's kernels; cublaslt, NVIDIA's library, for those that are nothing else; cublaslt=PATH, that file. Bits of results depend on it." default:"mlc" placeholder:"mlc"`
+	Device  string `help:"auto: an NVIDIA GPU if present, else the processor; cpu; cuda; sim: a simulated GPU that checks every access, very slow; count: with bench, a GPU that computes nothing and counts everything. Default: auto." default:"auto" placeholder:"auto|cpu|cuda|sim|count"`
+	CPU     string `help:"Instruction set. All give the same bits, but where avx512bf16 multiplies bf16: there a factor or a sum below 2^-126 is 0. Default: auto." name:"cpu" default:"auto" placeholder:"auto|go|avx2|avx512|avx512bf16|neon"`
+	Gemm    string `help:"What computes matrix products on a GPU: mlc, the program's kernels; cublaslt, NVIDIA's library, for those that are nothing else; cublaslt=PATH, that file. Bits of results depend on it. Default: mlc." default:"mlc" placeholder:"mlc|cublaslt[=PATH]"`
 	Threads int    `help:"Number of threads, 0 for all. Any number gives the same bits." default:"0" placeholder:"N"`
 	rankFlags
 

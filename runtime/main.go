@@ -83,6 +83,7 @@ func run(a app, args []string) (code int) {
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
+	flag.ShowValues(parser)
 	verb, err := parser.Parse(args[1:])
 	if asked {
 		return exitOK
@@ -93,7 +94,7 @@ func run(a app, args []string) (code int) {
 	case err != nil && a.other():
 		return exitUsage // the first rank says why
 	case err != nil:
-		err = usageError{fmt.Errorf("%w (see %s --help)", err, args[0])}
+		err = usageError{fmt.Errorf("%w (see %s --help)", err, flag.Verb(parser, args))}
 	default:
 		if a.other() {
 			v.Profile = "" // of the first rank is what is asked for

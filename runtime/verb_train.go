@@ -32,7 +32,7 @@ type trainCmd struct {
 	FLOP     float64       `help:"Floating-point operations to train for: 8e18." positive:"8e18" name:"flop" xor:"budget" placeholder:"N"`
 	Time     time.Duration `help:"Time to train for: 90s, 5m, 2h." positive:"5m" xor:"budget" placeholder:"D"`
 	Resume   resumption    `help:"Continue the run in --out, or the newest run of this spec; --resume=auto: if there is one, else begin."`
-	Save     time.Duration `help:"Time between checkpoints." default:"1m" placeholder:"D"`
+	Save     time.Duration `help:"Time between checkpoints. Default: 1m." default:"1m" placeholder:"D"`
 	Pause    float64       `help:"Stop, saved and without a test, once this share of the budget is used, above 0 and below 1; --resume goes on." positive:"0.25" placeholder:"SHARE"`
 	Until    string        `help:"In a spec with stages: stop after this stage." placeholder:"STAGE"`
 	GoOn     bool          `help:"In a spec with stages: continue even if a stage misses the exact match that ends it."`

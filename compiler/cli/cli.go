@@ -27,7 +27,7 @@ const (
 
 // verbs is the command line.
 type verbs struct {
-	Color   string           `help:"Color messages: auto, always or never." enum:"auto,always,never" default:"auto" placeholder:"auto"`
+	Color   string           `help:"Color messages." enum:"auto,always,never" default:"auto"`
 	JSON    bool             `help:"Print results and findings as JSON on standard output, one object per line." name:"json"`
 	Quiet   bool             `help:"Do not report written files." short:"q"`
 	Verbose bool             `help:"Report each written file and each command run." short:"v"`
@@ -49,6 +49,8 @@ type verbs struct {
 	Report     reportCmd     `cmd:"" help:"Write the page of runs as one HTML file."`
 	Plot       plotCmd       `cmd:"" help:"Draw grids, curves and attention of runs, or print results as tables."`
 	Export     exportCmd     `cmd:"" help:"Write the model of a run for Python, transformers or ONNX."`
+	Help       helpCmd       `cmd:"" passthrough:"" help:"Show the help of mlc or of a verb."`
+	VersionOf  versionCmd    `cmd:"" name:"version" help:"Print the version."`
 	Info       infoCmd       `cmd:"" help:"Show versions and the processor's features."`
 	Completion completionCmd `cmd:"" help:"Print a shell's completion script for mlc."`
 	LSP        lspCmd        `cmd:"" name:"lsp" help:"Serve an editor on standard input and output (see docs/editor)."`
@@ -86,12 +88,16 @@ func Run(source fs.FS, args []string, out, err io.Writer) int {
 	if bug != nil {
 		panic("BUG: " + bug.Error())
 	}
+	flag.ShowValues(parser)
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
 	verb, fail := parser.Parse(args)
 	if answered {
 		return exitOK
 	}
 	if fail != nil {
-		return finish(err, usagef("%w (see mlc --help)", fail))
+		return finish(err, usagef("%w (see %s --help)", fail, flag.Verb(parser, append([]string{"mlc"}, args...))))
 	}
 	ctx, release := interrupt.Context()
 	defer release()

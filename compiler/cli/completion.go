@@ -10,7 +10,7 @@ import (
 
 // completionCmd is the verb completion.
 type completionCmd struct {
-	Shell string `arg:"" name:"SHELL" help:"${enum}." enum:"bash,zsh,fish"`
+	Shell string `arg:"" name:"SHELL" help:"The shell." enum:"bash,zsh,fish"`
 }
 
 // Help is printed below the usage.

@@ -15,7 +15,7 @@ func TestComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ words, want string }{
-		{"", "init fmt vet explain build diff ptx prove train eval solve runs serve report plot export info completion lsp"},
+		{"", "init fmt vet explain build diff ptx prove train eval solve runs serve report plot export help version info completion lsp"},
 		{"b", "build"},
 		{"--js", "--json"},
 		{"--color ", "auto always never"},

@@ -19,7 +19,7 @@ import (
 // diffCmd is the verb diff.
 type diffCmd struct {
 	File    string   `arg:"" name:"FILE" help:"A spec."`
-	Device  string   `help:"Device to compare: ${enum}; cpu is the generated Go, cuda the PTX on a GPU, sim the same PTX on the simulator, ref the kernel interpreter." enum:"cpu,cuda,sim,ref" default:"cpu" placeholder:"cpu"`
+	Device  string   `help:"Device to compare: cpu is the generated Go, cuda the PTX on a GPU, sim the same PTX on the simulator, ref the kernel interpreter." enum:"cpu,cuda,sim,ref" default:"cpu"`
 	Exact   bool     `help:"Require the kernel interpreter's bits, too."`
 	Kernel  []string `help:"Only these kernels." placeholder:"NAME"`
 	Lengths []int    `help:"Numbers of rows in the answers." default:"1,7,33" placeholder:"1,7,33"`

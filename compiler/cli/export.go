@@ -19,10 +19,10 @@ import (
 type exportCmd struct {
 	choice
 	Dir   string `arg:"" name:"RUN" help:"Run directory."`
-	To    string `help:"python: a file with PyTorch; numpy: a file with NumPy alone; hf: a folder for Hugging Face transformers; onnx: a file." enum:"python,numpy,hf,onnx" required:"" placeholder:"FORM"`
+	To    string `help:"python: a file with PyTorch; numpy: a file with NumPy alone; hf: a folder for Hugging Face transformers; onnx: a file." enum:"python,numpy,hf,onnx" required:""`
 	Out   string `arg:"" name:"OUT" help:"File, or for hf folder, to write."`
 	Times int    `help:"Recurrences of the loop, instead of training's." placeholder:"N"`
-	Store string `help:"Where a Python file has its weights: inside; beside, in a safetensors file; literals: inside, as numbers to read; auto: inside up to 4 MiB." enum:"auto,inside,beside,literals" default:"auto" placeholder:"auto"`
+	Store string `help:"Where a Python file has its weights: inside; beside, in a safetensors file; literals: inside, as numbers to read; auto: inside up to 4 MiB." enum:"auto,inside,beside,literals" default:"auto"`
 	Force bool   `help:"Write over what is there."`
 }
 

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -159,9 +158,6 @@ func hasRuntime(root string) bool {
 	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	return err == nil && requires(text, thisModule)
 }
-
-// errNoRun is a command line without a run directory.
-var errNoRun = errors.New("which run? Say its directory first, as in mlc solve runs/NAME/… '1+2'")
 
 // ofRun makes the trainer of a run from the spec in it, and becomes it.
 func (a *app) ofRun(verb, dir string, flags []string) error {

@@ -16,7 +16,7 @@ import (
 // initCmd is the verb init.
 type initCmd struct {
 	Name     string `arg:"" name:"NAME" help:"Name of the spec: NAME.arith in the current folder."`
-	From     string `help:"Starter: ${enum}." enum:"${starters}" default:"successor" placeholder:"STARTER"`
+	From     string `help:"Starter." enum:"${starters}" default:"successor"`
 	Checkout string `help:"Folder of mlc's source for building trainers, if mlc cannot find it." placeholder:"DIR"`
 }
 

@@ -28,9 +28,8 @@ func (solveCmd) Help() string {
 	return `mlc solve RUN [PROBLEM …] [FLAGS OF THE TRAINER]
 
 The trainer is built from the spec in the run directory, where that has not been done.
-mlc solve RUN --help shows the trainer's flags.
 
-Example: mlc solve runs/mine/* '123'`
+Example: mlc solve runs/mine/* '123'` + flagsOf("solve")
 }
 
 // Help is printed below the usage.
@@ -38,9 +37,8 @@ func (evalCmd) Help() string {
 	return `mlc eval RUN [FLAGS OF THE TRAINER]
 
 The trainer is built from the spec in the run directory, where that has not been done.
-mlc eval RUN --help shows the trainer's flags.
 
-Example: mlc eval runs/mine/* --digits 100`
+Example: mlc eval runs/mine/* --digits 100` + flagsOf("eval")
 }
 
 // Run becomes the trainer of the run.
@@ -49,9 +47,15 @@ func (c *solveCmd) Run(a *app, verb *kong.Context) error { return a.verbOfRun("s
 // Run becomes the trainer of the run.
 func (c *evalCmd) Run(a *app, verb *kong.Context) error { return a.verbOfRun("eval", c.Args, verb) }
 
+// examples are what follows the run on command lines of the trainer's verbs.
+var examples = map[string]string{
+	"solve": "[PROBLEM …] [FLAGS OF THE TRAINER], as in mlc solve runs/NAME/… '1+2'",
+	"eval":  "[FLAGS OF THE TRAINER], as in mlc eval runs/NAME/… --digits 100",
+}
+
 func (a *app) verbOfRun(name string, args []string, verb *kong.Context) error {
 	if len(args) == 0 {
-		return usagef("%w", errNoRun)
+		return usagef("which run? mlc %s RUN %s (see mlc %[1]s --help)", name, examples[name])
 	}
 	if args[0] == "--help" || args[0] == "-h" {
 		return verb.PrintUsage(false)

@@ -19,9 +19,9 @@ import (
 // plotCmd is the verb plot.
 type plotCmd struct {
 	Runs     []string `arg:"" name:"RUN" help:"Run directories, or files with the output of solve --thinking --json."`
-	Kind     string   `help:"Kind of figure: ${enum}." enum:"${kinds}" default:"all" placeholder:"all"`
+	Kind     string   `help:"Kind of figure." enum:"${kinds}" default:"all"`
 	Out      string   `help:"Folder for the figures. Default: plots, in the run directory if there is only one." short:"o" placeholder:"DIR"`
-	Format   string   `help:"png, svg, pdf: figures; text, markdown, csv: tables, printed." enum:"png,svg,pdf,text,markdown,csv," default:"" placeholder:"png"`
+	Format   string   `help:"png, svg, pdf: figures; text, markdown, csv: tables, printed. Default: png." enum:"png,svg,pdf,text,markdown,csv," default:""`
 	Eval     string   `help:"Part of the evaluation to draw, a folder below eval: times-8, samples-100, first_token." placeholder:"FOLDER"`
 	Each     bool     `help:"Draw a line per run, instead of mean and standard-deviation band of runs that differ only in the seed."`
 	LogSteps bool     `help:"Draw loss and training over steps, on a logarithmic axis."`

@@ -14,7 +14,7 @@ import (
 
 // proveCmd is the verb prove.
 type proveCmd struct {
-	Device string        `help:"Device to prove: ${enum}; cuda is the GPU of this machine; sim the simulator, at reduced sizes; count a GPU that computes nothing." enum:"cuda,sim,count" default:"cuda" placeholder:"cuda"`
+	Device string        `help:"Device to prove: cuda is the GPU of this machine; sim the simulator, at reduced sizes; count a GPU that computes nothing." enum:"cuda,sim,count" default:"cuda"`
 	Speed  bool          `help:"Measure how fast the GPU is, with PyTorch's steps between, and prove nothing."`
 	Budget time.Duration `help:"Time for all phases. Default: 540s; with --speed 450s." placeholder:"540s"`
 	Out    string        `help:"File for the result. Default: prove-DEVICE-TIME.json here, with --speed speed-DEVICE-TIME.json." short:"o" placeholder:"FILE"`

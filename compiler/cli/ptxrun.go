@@ -23,9 +23,9 @@ type ptxRunCmd struct {
 	Block    []int    `help:"Threads per block." default:"32" placeholder:"X,Y,Z"`
 	Smem     int      `help:"Bytes of dynamic shared memory." placeholder:"N"`
 	Arg      []string `help:"Argument, in the order of the parameters (see below)." sep:"none" placeholder:"KIND:VALUE"`
-	Arch     int      `help:"GPU architecture: ${enum}; 0 is the first that runs the file." enum:"0,80,86,89,90" default:"0" placeholder:"80"`
+	Arch     int      `help:"GPU architecture: 0 is the first that runs the file." enum:"0,80,86,89,90" default:"0"`
 	Seed     uint64   `help:"Seed of random numbers." placeholder:"N"`
-	Order    string   `help:"How warps and blocks take turns: ${enum}." enum:"round-robin,reversed,random,greedy" default:"round-robin" placeholder:"round-robin"`
+	Order    string   `help:"How warps and blocks take turns." enum:"round-robin,reversed,random,greedy" default:"round-robin"`
 	Orders   []string `help:"Run in several orders, or all, and require the same bits from each." placeholder:"all"`
 	Eager    bool     `help:"Do asynchronous copies at once, not at their wait."`
 	Jitter   bool     `help:"Let approximate instructions err, within their bounds."`

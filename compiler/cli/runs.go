@@ -19,7 +19,7 @@ import (
 type runsCmd struct {
 	Dir  string `arg:"" optional:"" name:"DIR" help:"Folder with runs, in it or below. Default: ${default}." default:"runs"`
 	CSV  bool   `help:"Print as CSV, a column for each setting that differs." name:"csv"`
-	Sort string `help:"Order of the runs: ${enum}; the best or the newest last." enum:"${orders}" default:"started" placeholder:"started"`
+	Sort string `help:"Order of the runs, the best or the newest last." enum:"${orders}" default:"started"`
 }
 
 // Help is printed below the usage.

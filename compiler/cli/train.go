@@ -25,7 +25,7 @@ func (trainCmd) Help() string {
 	return `mlc train [--set PATH=VALUE] [--point AXIS=VALUE,…] FILE [FLAGS OF THE TRAINER]
 
 --set, --point and the flags below are for mlc, wherever they stand; all else after FILE
-goes to the trainer. mlc train FILE --help shows the trainer's help.
+goes to the trainer, whose flags stand at the end.
 
 In a sweep, all trainings run in turn, or those that --point chooses: by values of the
 axes, by number from 1, or by name. Each has its own run directory, with --out DIR
@@ -55,7 +55,7 @@ Examples:
   mlc train specs/successor.arith --set model.width=32
   mlc train specs/small/embeddings.arith --point embedding=abacus,seed=1
   mlc train specs/bias/table1.arith --resume
-  mlc train specs/bias/table1.arith --launcher slurm --parallel 8 --sbatch '-t 4:00:00 -c 8'`
+  mlc train specs/bias/table1.arith --launcher slurm --parallel 8 --sbatch '-t 4:00:00 -c 8'` + flagsOf("train")
 }
 
 // Run builds the trainer and becomes it.

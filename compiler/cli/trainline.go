@@ -16,7 +16,7 @@ type ownFlags struct {
 	Point    []string `help:"In a sweep: only these trainings." sep:"none" placeholder:"AXIS=VALUE"`
 	Jobs     int      `help:"Trainings side by side on this machine." placeholder:"N"`
 	Collect  bool     `help:"Train nothing; print the table of what is there."`
-	Launcher string   `help:"Leave training to another program: ${enum}." enum:"slurm,print,kubernetes," default:"" placeholder:"PROGRAM"`
+	Launcher string   `help:"Leave training to another program." enum:"slurm,print,kubernetes," default:""`
 	Parallel int      `help:"With --launcher: so many trainings at a time." placeholder:"K"`
 	Sbatch   []string `help:"Options for sbatch." sep:"none" placeholder:"'-p gpu -t 4:00:00'"`
 }
@@ -27,6 +27,7 @@ func ownParser(to *ownFlags) *kong.Kong {
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
+	flag.ShowValues(k)
 	return k
 }
 
