@@ -39,6 +39,15 @@ var functions = []function{
 	{"where", "c, a, b", "a where the condition c holds, else b", 3, 3, false, where},
 }
 
+// callable are the names of functions, those that are no rows of the table, too.
+var callable = func() []string {
+	var names []string
+	for _, f := range functions {
+		names = append(names, f.name)
+	}
+	return append(names, "sum", "table")
+}()
+
 // functionNamed finds a function; nil if there is none.
 func functionNamed(name string) *function {
 	i := slices.IndexFunc(functions, func(f function) bool { return f.name == name })

@@ -5,33 +5,81 @@ import "slices"
 // A hint is what to write for names that other libraries have for something.
 type hint struct {
 	names []string
-	write string // a setting
-	loop  string // the same in a decoder-only model, if that is another
+	path  string // of a setting
+	value string
+	loop  string // the path in a decoder-only model, if that is another
 }
 
 var hints = []hint{
-	{[]string{"lr", "learning_rate"}, "train.optimizer = adamw(lr = 1e-3)", ""},
-	{[]string{"weight_decay"}, "train.optimizer = adamw(decay = 0.01)", ""},
-	{[]string{"betas", "beta1", "beta2"}, "train.optimizer = adamw(betas = [0.9, 0.98])", ""},
-	{[]string{"warmup", "warmup_steps"}, "train.schedule = trapezoid(warmup = 10%)", ""},
-	{[]string{"steps", "max_steps", "iterations", "iters"}, "train.budget = 1000steps", ""},
-	{[]string{"epochs", "num_epochs"}, "train.budget = 20Mexamples", ""},
-	{[]string{"batch_size"}, "train.batch = 128", ""},
-	{[]string{"layers", "n_layers", "n_layer", "num_layers", "depth"}, "model.decoder.layers = 2", "model.loop.layers = 2"},
-	{[]string{"dim", "d_model", "n_embd", "embed_dim", "hidden_size"}, "model.width = 64", ""},
-	{[]string{"n_head", "num_heads", "nhead"}, "model.heads = 4", ""},
-	{[]string{"hidden", "d_ff", "ffn_dim", "dim_feedforward"}, "model.ffn = relu(hidden = 256)", ""},
+	{[]string{"lr", "learning_rate"}, "train.optimizer.lr", "1e-3", ""},
+	{[]string{"weight_decay"}, "train.optimizer.decay", "0.01", ""},
+	{[]string{"betas", "beta1", "beta2"}, "train.optimizer.betas", "[0.9, 0.98]", ""},
+	{[]string{"warmup", "warmup_steps"}, "train.schedule.warmup", "10%", ""},
+	{[]string{"steps", "max_steps", "iterations", "iters"}, "train.budget", "1000steps", ""},
+	{[]string{"epochs", "num_epochs"}, "train.budget", "20Mexamples", ""},
+	{[]string{"batch_size"}, "train.batch", "128", ""},
+	{[]string{"layers", "n_layers", "n_layer", "num_layers", "depth"}, "model.decoder.layers", "2", "model.loop.layers"},
+	{[]string{"dim", "d_model", "n_embd", "embed_dim", "hidden_size"}, "model.width", "64", ""},
+	{[]string{"n_head", "num_heads", "nhead"}, "model.heads", "4", ""},
+	{[]string{"hidden", "d_ff", "ffn_dim", "dim_feedforward"}, "model.ffn", "relu(hidden = 256)", ""},
 }
 
-// hintFor is the help for a name that the language has something else for; "" if
-// there is none.
-func hintFor(name string) string {
+// hintFor is the help for a name that the language has something else for, in a block; "" if
+// there is none. The axis of a sweep has a list of values.
+func (l *language) hintFor(block, name string) string {
 	i := slices.IndexFunc(hints, func(h hint) bool { return slices.Contains(h.names, name) })
-	switch {
-	case i < 0:
+	if i < 0 {
 		return ""
-	case hints[i].loop != "":
-		return "write " + hints[i].write + ", or in a decoder-only model " + hints[i].loop
 	}
-	return "write " + hints[i].write
+	h := hints[i]
+	value := h.value
+	if in, _ := l.overlay(block); block == "sweep" || in == "sweep" {
+		value = "[" + value + ", …]"
+	}
+	if h.loop != "" {
+		return "write " + h.path + " = " + value + ", or in a decoder-only model " + h.loop + " = " + value
+	}
+	return "write " + h.path + " = " + value
+}
+
+// A wording is what to write in expressions for names that other libraries have for
+// something.
+type wording struct {
+	names []string
+	write string
+	mask  bool // it is a mask, which only masks use
+}
+
+var wordings = []wording{
+	{[]string{"tril", "causal_mask", "lower_triangular"}, "causal()", true},
+	{[]string{"triu", "upper_triangular"}, "i <= j", true},
+	{[]string{"sliding_window", "local"}, "window(left = 1)", true},
+	{[]string{"pow", "power"}, "exp(y * log(x)), or x * x", false},
+	{[]string{"ln"}, "log(x)", false},
+	{[]string{"log1p"}, "log(1 + x)", false},
+	{[]string{"expm1"}, "exp(x) - 1", false},
+	{[]string{"clamp"}, "clip(x, lo, hi)", false},
+	{[]string{"maximum"}, "max(x, y)", false},
+	{[]string{"minimum"}, "min(x, y)", false},
+	{[]string{"remainder", "fmod"}, "mod(i, 2)", false},
+	{[]string{"round"}, "floor(x + 0.5)", false},
+	{[]string{"ceil"}, "-floor(-x)", false},
+	{[]string{"sign", "sgn"}, "where(x < 0, -1, 1)", false},
+	{[]string{"select", "ifelse"}, "where(i < j, x, y)", false},
+	{[]string{"silu", "swish"}, "x * sigmoid(x)", false},
+	{[]string{"gelu"}, "x * sigmoid(1.702 * x)", false},
+	{[]string{"logsigmoid"}, "-softplus(-x)", false},
+}
+
+// wordingFor is the help for a name in an expression that the language has something else
+// for; "" if there is none.
+func (s *scope) wordingFor(name string) string {
+	i := slices.IndexFunc(wordings, func(w wording) bool { return slices.Contains(w.names, name) })
+	switch {
+	case i < 0 || wordings[i].mask && (s.rows || s.vars != nil):
+		return ""
+	case wordings[i].mask && !s.mask:
+		return "a mask does that: mask = " + wordings[i].write
+	}
+	return "write " + wordings[i].write
 }

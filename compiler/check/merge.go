@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -236,7 +237,7 @@ func (m *merger) attr(parent string, id dsl.Ident, e *dsl.Expr) {
 	case m.lang.defines(parent), row != nil:
 	case parent == "sweep" && m.lang.naming(parent, id.Name):
 		if !slices.Contains(m.axes, id.Name) {
-			m.report("E0201", id.Range, "the sweep has no axis %q", id.Name).WithHelp("write the full path of an attribute, as in train.seed = 1..3")
+			m.report("E0201", id.Range, "the sweep has no axis %q", id.Name).WithHelp("%s", cmp.Or(m.lang.hintFor(parent, id.Name), "write the full path of an attribute, as in train.seed = 1..3"))
 			return
 		}
 	case m.lang.block(path) != nil:
@@ -306,7 +307,7 @@ func (m *merger) already(path string, s *setting) (old diag.Range, ok bool) {
 // elsewhere is the help for an unknown attribute: what is known by that name, or a
 // near one of the block, or else one of another block, or else all of the block.
 func (m *merger) elsewhere(block, name, otherwise string) string {
-	if h := hintFor(name); h != "" {
+	if h := m.lang.hintFor(block, name); h != "" {
 		return h
 	}
 	here := m.lang.names(block)

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -284,10 +285,30 @@ func (s *scope) name(e *dsl.Expr) *expr.Expr {
 	return s.undefined(e)
 }
 
+// undefined reports a name that nothing defines. The help is the nearest name, or else the
+// variables that there are; to what is called, it lists the functions.
 func (s *scope) undefined(e *dsl.Expr) *expr.Expr {
+	all, names := s.sees(), s.known()
+	if e.Kind == dsl.Call {
+		all = "functions are " + strings.Join(callable, ", ")
+		names = append(names, callable...)
+	}
+	help := all
+	if n := diag.Nearest(e.Text, names); n != "" {
+		help = "did you mean \"" + n + "\"?"
+		if slices.Contains(callable, n) {
+			help += " (" + all + ")"
+		}
+	}
+	help = cmp.Or(s.wordingFor(e.Text), help)
+	s.report("E0209", e.Head, "%q is not defined in %s", e.Text, s.path).WithHelp("%s", help)
+	return nil
+}
+
+// known lists the names that an expression may use: variables and definitions.
+func (s *scope) known() []string {
 	if s.vars != nil {
-		s.report("E0209", e.Head, "%q is not defined in %s", e.Text, s.path).WithHelp("it sees %s", strings.Join(s.vars, ", "))
-		return nil
+		return slices.Clone(s.vars)
 	}
 	names := slices.Clone(indices)
 	if s.rows {
@@ -301,22 +322,14 @@ func (s *scope) undefined(e *dsl.Expr) *expr.Expr {
 	if s.in != nil {
 		names = append(names, s.in.names...)
 	}
-	if e.Kind == dsl.Call {
-		for _, f := range functions {
-			names = append(names, f.name)
-		}
-	}
-	help := s.sees()
-	if n := diag.Nearest(e.Text, names); n != "" {
-		help = "did you mean \"" + n + "\"?"
-	}
-	s.report("E0209", e.Head, "%q is not defined in %s", e.Text, s.path).WithHelp("%s", help)
-	return nil
+	return names
 }
 
 // sees says which variables there are.
 func (s *scope) sees() string {
 	switch {
+	case s.vars != nil:
+		return "it sees " + strings.Join(s.vars, ", ")
 	case s.rows:
 		return "a table sees " + tableHelp
 	case s.mask:

@@ -18,7 +18,7 @@ type trained struct {
 // vetSweep looks at the trainings of a sweep together.
 func (c *checker) vetSweep(all []trained) {
 	first := all[0].checker
-	if at, ok := c.places["sweep"]; ok && len(c.axes) == 0 && first.wanted("V015") {
+	if at, ok := c.places["sweep"]; ok && len(c.axes) == 0 && !c.list.HasErrors() && first.wanted("V015") {
 		c.report("V015", at, "the sweep has no axes, so there is one training").WithHelp("write an axis, as in train.seed = 1..3, or leave the sweep out")
 	}
 	if len(c.axes) > 0 && first.wanted("V016") {
