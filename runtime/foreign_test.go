@@ -109,7 +109,7 @@ func TestForeignCheckpoint(t *testing.T) {
 		want   string
 	}{
 		"of another seed": {bring(seed2), "is of another run: its seed is 2, that of DIR/run.json 1."},
-		"of another spec": {bring(spec), "is of another run: its spec hash is abababababab, that of DIR/run.json 0123456789abcdef."},
+		"of another spec": {bring(spec), "is of another run: its spec hash is abababababab, that of DIR/run.json 0123456789ab."},
 		"edited seed":     {func(dir string) { forge(t, filepath.Join(dir, record.File), `"seed": 1`, `"seed": 7`) }, "its seed is 1, that of DIR/run.json 7."},
 		"edited budget":   {func(dir string) { forge(t, filepath.Join(dir, record.File), `"steps": 20`, `"steps": 28`) }, "its budget is 20 steps, that of DIR/run.json 28 steps."},
 		"edited name":     {func(dir string) { forge(t, filepath.Join(dir, record.File), `"name": "toy"`, `"name": "boy"`) }, "its name is toy, that of DIR/run.json boy."},

@@ -97,7 +97,7 @@ func TestSimulatedAnswers(t *testing.T) {
 // which one it is to be said once.
 func TestStagesOpenTheGPUOnce(t *testing.T) {
 	first, second := toyOnGPU(), toyOnGPU()
-	p := Pipeline{Name: "toys", Spec: "arith 1\n", SpecHash: "fedcba9876543210", Version: "v0.0.0",
+	p := Pipeline{Name: "toys", Spec: "arith 1\n", SpecHash: otherHash, Version: "v0.0.0",
 		Stages: []Stage{{Name: "first", Model: &first}, {Name: "second", From: "first", Model: &second}}}
 	for _, s := range p.Stages {
 		s.Model.Spec, s.Model.SpecHash, s.Model.Eval.Samples = p.Spec, p.SpecHash, 4

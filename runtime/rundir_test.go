@@ -30,8 +30,8 @@ func TestResumeTakesTheNewestRun(t *testing.T) {
 		{"one by time", map[string]record.Record{named: {Started: day(1)}, dated: {Started: day(2)}}, dated},
 		{"a copy", map[string]record.Record{dated: {Started: day(2)}, "backup": {Started: day(2)}, "0": {Started: day(2)}}, dated},
 		{"of one second", map[string]record.Record{dated: {Started: day(2)}, second: {Started: day(2)}, tenth: {Started: day(2)}}, tenth},
-		{"another spec", map[string]record.Record{named: {Started: day(1)}, dated: {Started: day(2), SpecHash: "fedcba98"}}, named},
-		{"nothing else", map[string]record.Record{dated: {SpecHash: "fedcba98"}}, ""},
+		{"another spec", map[string]record.Record{named: {Started: day(1)}, dated: {Started: day(2), SpecHash: otherHash}}, named},
+		{"nothing else", map[string]record.Record{dated: {SpecHash: otherHash}}, ""},
 	} {
 		t.Chdir(t.TempDir())
 		for name, r := range c.runs {

@@ -108,7 +108,7 @@ func (p *Pipeline) own() {
 func toyStages() Pipeline {
 	above := func(value, mean, std float64) bool { return value >= mean+float64(3*std) }
 	cross := calibrate.Direction{1, -1}
-	return Pipeline{Name: "toys", Spec: "arith 1\nstage first {}\n", SpecHash: "fedcba9876543210", Version: "v0.0.0", Stages: []Stage{
+	return Pipeline{Name: "toys", Spec: "arith 1\nstage first {}\n", SpecHash: otherHash, Version: "v0.0.0", Stages: []Stage{
 		{Name: "first", Model: attendingToy()},
 		{Name: "calibrate", From: "first", Calibration: &calibrate.Config{Samples: 300, Heads: toyHeads, Layer: 2,
 			Self:  calibrate.Lines{Directions: [][2]int{{1, 1}}, Rows: 6, M: toyM, N: toyM, Keep: above},

@@ -160,7 +160,7 @@ func TestTrainingLearns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for k, v := range map[string]string{"name": "toy", "spec_hash": "0123456789abcdef", "mlc_version": "v0.0.0", "seed": "1", "step": "300", "examples": "15000", "tokens": "120000"} {
+	for k, v := range map[string]string{"name": "toy", "spec_hash": toyHash, "mlc_version": "v0.0.0", "seed": "1", "step": "300", "examples": "15000", "tokens": "120000"} {
 		if f.Meta[k] != v {
 			t.Errorf("checkpoint says %s = %q, want %q", k, f.Meta[k], v)
 		}

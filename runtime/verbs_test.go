@@ -339,7 +339,7 @@ func TestBeyondPositions(t *testing.T) {
 
 func TestInfo(t *testing.T) {
 	s := call(t, toyModel(), "", "info")
-	for _, want := range []string{"toy, 0123456789abcdef", "1,173 in 4 tensors", "cpu: "} {
+	for _, want := range []string{"toy, " + toyHash, "1,173 in 4 tensors", "cpu: "} {
 		if s.code != 0 || !strings.Contains(s.out, want) {
 			t.Errorf("info: exit %d, no %q in:\n%s", s.code, want, s.out)
 		}
@@ -409,7 +409,7 @@ func TestAnotherSpecIsRefused(t *testing.T) {
 	dir := trained(t, toyModel(), "-q")
 	m := toyModel()
 	m.Spec = strings.Replace(m.Spec, "below = 1M", "below = 2M", 1) + "seed = 3\n"
-	m.SpecHash = "fedcba9876543210"
+	m.SpecHash = otherHash
 	for _, args := range [][]string{{"train", "--resume", "--out", dir}, {"eval", dir}, {"solve", dir, "1"}} {
 		s := call(t, m, "", args...)
 		want := "Lines of the run (-) and of this program (+):\n  - below = 1M\n  + below = 2M\n  + seed = 3\nbuild the program from "
@@ -423,7 +423,7 @@ func TestAnotherSpecIsRefused(t *testing.T) {
 func TestOtherFiles(t *testing.T) {
 	dir := trained(t, toyModel(), "-q")
 	m := toyModel()
-	m.SpecHash = "fedcba9876543210"
+	m.SpecHash = otherHash
 	want := "is a run of this spec with other files: a table or a list of problems that it reads has changed (01234567 in run.json; this program is fedcba98). Build"
 	if s := call(t, m, "", "eval", dir); s.code != 1 || !strings.Contains(s.err, want) {
 		t.Errorf("exit %d\n%s", s.code, s.err)

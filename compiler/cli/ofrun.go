@@ -75,6 +75,9 @@ func recordOf(dir string) (record.Record, error) {
 	if err == nil && checkName(dir, rec.Name) != nil {
 		err = fmt.Errorf("%s is damaged: its name %q is that of no spec", record.Path(dir), rec.Name)
 	}
+	if err == nil && rec.SpecHash == "" {
+		err = fmt.Errorf("%s is damaged: it has no spec_hash", record.Path(dir))
+	}
 	return rec, err
 }
 

@@ -168,20 +168,21 @@ func TestResumeFlag(t *testing.T) {
 // the budget that are asked for.
 func TestRunOfTheSameSpec(t *testing.T) {
 	t.Chdir(t.TempDir())
+	hash := func(of string) string { return strings.Repeat(of, 32) }
 	const full = `"seed":1,"budget":{"steps":200}`
 	for dir, text := range map[string]string{
-		"runs/other/20250102-000000-aa":   `"spec_hash":"aa",` + full,
-		"runs/zoo/20250101-000000-aa":     `"spec_hash":"aa",` + full,
-		"runs/table-b/20250101-000000-bb": `"spec_hash":"bb",` + full,
-		"runs/table-b/20250102-000000-bb": `"spec_hash":"bb",` + full,
-		"runs/table-b/20250103-000000-cc": `"spec_hash":"cc",` + full,
-		"runs/table-b/20250104-000000-bb": `"spec_hash":"bb","seed":5,"budget":{"steps":200}`,
-		"runs/table-b/20250105-000000-bb": `"spec_hash":"bb","seed":1,"budget":{"steps":50}`,
-		"runs/table-b/20250106-000000-bb": `"spec_hash":"bb","seed":1,"budget":{"steps":200},"earlier_budgets":[{"steps":50}]`,
+		"runs/other/20250102-000000-aa":   `"spec_hash":"` + hash("aa") + `",` + full,
+		"runs/zoo/20250101-000000-aa":     `"spec_hash":"` + hash("aa") + `",` + full,
+		"runs/table-b/20250101-000000-bb": `"spec_hash":"` + hash("bb") + `",` + full,
+		"runs/table-b/20250102-000000-bb": `"spec_hash":"` + hash("bb") + `",` + full,
+		"runs/table-b/20250103-000000-cc": `"spec_hash":"` + hash("cc") + `",` + full,
+		"runs/table-b/20250104-000000-bb": `"spec_hash":"` + hash("bb") + `","seed":5,"budget":{"steps":200}`,
+		"runs/table-b/20250105-000000-bb": `"spec_hash":"` + hash("bb") + `","seed":1,"budget":{"steps":50}`,
+		"runs/table-b/20250106-000000-bb": `"spec_hash":"` + hash("bb") + `","seed":1,"budget":{"steps":200},"earlier_budgets":[{"steps":50}]`,
 		"runs/table-b/20250107-000000-bb": `"spec_hash":7`,
-		"runs/table-b/backup":             `"spec_hash":"bb",` + full, // a copy
-		"runs/no/20260101-000000-cc":      `"spec_hash":"cc",` + full,
-		"x/b":                             `"spec_hash":"bb","seed":1,"budget":{"steps":50}`,
+		"runs/table-b/backup":             `"spec_hash":"` + hash("bb") + `",` + full, // a copy
+		"runs/no/20260101-000000-cc":      `"spec_hash":"` + hash("cc") + `",` + full,
+		"x/b":                             `"spec_hash":"` + hash("bb") + `","seed":1,"budget":{"steps":50}`,
 	} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -190,8 +191,8 @@ func TestRunOfTheSameSpec(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	named := func(f trainFlags, slug, hash string) *job {
-		spec := &check.Spec{Hash: hash, Train: check.Train{Train: config.Train{Seed: 1, Budget: config.Budget{Steps: 200}}}}
+	named := func(f trainFlags, slug, of string) *job {
+		spec := &check.Spec{Hash: hash(of), Train: check.Train{Train: config.Train{Seed: 1, Budget: config.Budget{Steps: 200}}}}
 		return &job{training: training{source: source{name: "table.arith"}, point: check.Point{Name: "row=" + slug, Slug: slug}},
 			asked: f.asks(&compiler.Program{Spec: spec})}
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -100,15 +101,36 @@ func Read(dir string) (Record, error) {
 	if err := damage.ReadSealed(path, &r); err != nil {
 		return r, err
 	}
+	return r, damage.In(path, r.check())
+}
+
+// What values of a record may be that become parts of a path.
+var (
+	hashForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	wordForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	fileForm = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9_.-]*$`)
+)
+
+// check is damage where a value that becomes a part of a path could lead elsewhere. A record
+// of another program has no hash.
+func (r *Record) check() error {
+	if r.SpecHash != "" && !hashForm.MatchString(r.SpecHash) {
+		return damage.Errorf("spec_hash cannot be %.80q: it is the 64 hex digits of a SHA-256", r.SpecHash)
+	}
+	if r.Stage != "" && !wordForm.MatchString(r.Stage) {
+		return damage.Errorf("a stage cannot be called %.80q", r.Stage)
+	}
 	for i, s := range r.Stages {
-		if s == nil {
-			return r, damage.In(path, damage.Errorf("its stage %d is none", i+1))
-		}
-		if !filepath.IsLocal(s.Name) {
-			return r, damage.In(path, damage.Errorf("a stage cannot be called %q", s.Name))
+		switch {
+		case s == nil:
+			return damage.Errorf("its stage %d is none", i+1)
+		case !wordForm.MatchString(s.Name):
+			return damage.Errorf("a stage cannot be called %.80q", s.Name)
+		case s.Last != "" && !fileForm.MatchString(s.Last):
+			return damage.Errorf("the last checkpoint of stage %s cannot be called %.80q", s.Name, s.Last)
 		}
 	}
-	return r, nil
+	return nil
 }
 
 // Write writes the record of a run directory.

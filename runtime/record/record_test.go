@@ -48,6 +48,34 @@ func TestTrained(t *testing.T) {
 	}
 }
 
+// TestValues wants values that become parts of paths to be nothing else.
+func TestValues(t *testing.T) {
+	hash := strings.Repeat("09af", 16)
+	for text, want := range map[string]string{
+		`{"spec_hash":"` + hash + `"}`:                                         "",
+		`{"id":7}`:                                                             "",
+		`{"spec_hash":"` + hash[1:] + `"}`:                                     "spec_hash cannot be",
+		`{"spec_hash":"` + strings.ToUpper(hash) + `"}`:                        "spec_hash cannot be",
+		`{"spec_hash":"` + hash + `\n"}`:                                       "spec_hash cannot be",
+		`{"spec_hash":"/../../../../abc` + hash[16:] + `"}`:                    "spec_hash cannot be",
+		`{"stage":"../first"}`:                                                 "a stage cannot be called",
+		`{"stages":[{"name":"a/b"}]}`:                                          "a stage cannot be called",
+		`{"stages":[{"name":""}]}`:                                             "a stage cannot be called",
+		`{"stages":[{"name":"."}]}`:                                            "a stage cannot be called",
+		`{"stages":[{"name":"a","last":"step-00000003.safetensors"}]}`:         "",
+		`{"stages":[{"name":"a","last":"../../step-00000003.safetensors"}]}`:   "the last checkpoint of stage a cannot be called",
+		`{"stages":[{"name":"a","last":"x\u001b[2J"},{"name":"b","last":""}]}`: "the last checkpoint of stage a cannot be called",
+	} {
+		_, err := Read(in(t, text))
+		if want == "" && err == nil {
+			continue
+		}
+		if want == "" || !damage.Is(err) || !strings.Contains(err.Error(), "run.json is damaged: "+want) || strings.ContainsAny(err.Error(), "\n\x1b") {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
 // TestChange wants a record to say every budget that steps were for.
 func TestChange(t *testing.T) {
 	steps := func(n int) train.Budget { return train.Budget{Steps: n} }
