@@ -194,7 +194,7 @@ func (r *report) String() string {
 
 // write puts the program of a product on disk.
 func (a *app) write(p *product, start time.Time) (*report, error) {
-	changed, err := writeProgram(p.dir, p.files)
+	changed, err := a.writeProgram(p.dir, p.files)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,7 +37,11 @@ func (a *app) home() (string, error) {
 	}
 	dir := filepath.Join(cache, bundle.Key(files))
 	for name, data := range files {
-		if err := ensureFile(filepath.Join(dir, filepath.FromSlash(name)), data); err != nil {
+		changed, err := ensureFile(filepath.Join(dir, filepath.FromSlash(name)), data)
+		if err == nil && changed { // then binaries may have been built from other source
+			err = os.RemoveAll(filepath.Join(dir, "bin"))
+		}
+		if err != nil {
 			return "", fmt.Errorf("cannot keep the runtime's source in %s: %w: name another folder in %s", cache, err, cacheVariable)
 		}
 	}
@@ -55,14 +62,16 @@ func cacheFolder() (string, error) {
 	return filepath.Join(dir, "mlc", "build"), nil
 }
 
-// ensureFile writes a file if it has not that text.
-func ensureFile(path string, data []byte) error {
-	if info, err := os.Stat(path); err == nil && info.Size() == int64(len(data)) {
-		return nil
+// ensureFile writes a file if it has not that text, and says whether it had another one.
+func ensureFile(path string, data []byte) (changed bool, err error) {
+	have, err := readUpTo(path, int64(len(data))+1)
+	if err == nil && bytes.Equal(have, data) {
+		return false, nil
 	}
+	changed = !errors.Is(err, fs.ErrNotExist)
 	folder := filepath.Dir(path)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
+		return changed, err
 	}
 	temp, err := writeTemp(folder, data)
 	if err == nil {
@@ -71,7 +80,7 @@ func ensureFile(path string, data []byte) error {
 	if err != nil && temp != "" {
 		os.Remove(temp)
 	}
-	return err
+	return changed, err
 }
 
 // kept is how long what was built stays when nobody uses it.
@@ -169,17 +178,15 @@ func (a *app) ofRun(verb, dir string, flags []string) error {
 	return replace(binary, slices.Concat([]string{calledBy, verb}, flags), os.Environ())
 }
 
-// makeFresh writes a program of the cache, and builds its binary unless that is newer.
+// makeFresh writes a program of the cache, and builds its binary unless that was built from it.
 func (a *app) makeFresh(p *product, quiet bool) error {
 	start := time.Now()
 	made, err := a.write(p, start)
 	if err != nil {
 		return err
 	}
-	if binaryIsNew(p) {
-		now := time.Now()
-		os.Chtimes(p.dir, now, now)
-		os.Chtimes(p.binary, now, now)
+	if p.fresh() {
+		touch(p.dir, p.binary, sealPath(p.binary))
 		return nil
 	}
 	if err := a.link(p, made); err != nil {

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -93,7 +92,8 @@ func (a *app) trainerOf(dir string, building func()) (binary string, built bool,
 		return "", false, err
 	}
 	binary = filepath.Join(home, "bin", cacheName(rec.Name, rec.SpecHash)+exeSuffix)
-	if _, err := os.Stat(binary); err == nil { // what its spec reads need not be there any more
+	if whole(binary) { // what its spec reads need not be there any more
+		touch(binary, sealPath(binary))
 		return binary, false, nil
 	}
 	building()

@@ -132,7 +132,7 @@ func (a *app) trainer(where project, t training, quiet bool) (*product, error) {
 		return nil, err
 	}
 	switch err := a.link(p, made); {
-	case errors.Is(err, errNoGo) && binaryIsNew(p):
+	case errors.Is(err, errNoGo) && p.fresh():
 	case err != nil:
 		return nil, err
 	case !quiet:

@@ -27,12 +27,16 @@ const (
 // there. It returns the names of the files that it wrote or removed. Files of
 // other origin are not touched; one in the way is an error. Each file appears by
 // a rename after all have been written, so that a failure leaves the old program.
-func writeProgram(dir string, files []codegen.File) (changed []string, err error) {
+// Processes that write the same program take turns.
+func (a *app) writeProgram(dir string, files []codegen.File) (changed []string, err error) {
 	diffs, err := compareProgram(dir, files)
 	if err != nil || len(diffs) == 0 {
 		return nil, err
 	}
 	var written, folders []string
+	if !exists(dir) {
+		folders = append(folders, dir)
+	}
 	defer func() {
 		for _, temp := range written {
 			os.Remove(temp)
@@ -41,13 +45,24 @@ func writeProgram(dir string, files []codegen.File) (changed []string, err error
 			os.Remove(folder) // if it is empty
 		}
 	}()
+	held, err := a.hold(dir)
+	switch {
+	case err != nil && a.ctx.Err() != nil:
+		return nil, err
+	case err != nil:
+		return nil, writeError(dir, err)
+	}
+	defer held.Close()
+	if diffs, err = compareProgram(dir, files); err != nil { // another process may have written meanwhile
+		return nil, err
+	}
 	for _, d := range diffs {
 		if d.kind == leftOver {
 			continue
 		}
 		folder := filepath.Dir(filepath.Join(dir, d.file))
 		if _, err := os.Stat(folder); err != nil {
-			folders = append(folders, dir, folder)
+			folders = append(folders, folder)
 		}
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return nil, writeError(dir, err)
@@ -182,19 +197,24 @@ var writeAdvice = []struct {
 	err    error
 	advice string
 }{
-	{syscall.ENOSPC, "the disk is full: make room, or choose a folder on another disk with -o"},
-	{syscall.EDQUOT, "the disk quota is used up: make room, or choose a folder on another disk with -o"},
-	{syscall.EROFS, "the disk is read-only: choose another folder with -o"},
-	{fs.ErrPermission, "choose a folder that you may write to with -o"},
-	{syscall.ENOTDIR, "a part of that path is a file: choose another folder with -o"},
+	{syscall.ENOSPC, "the disk is full: make room, or choose a folder on another disk with "},
+	{syscall.EDQUOT, "the disk quota is used up: make room, or choose a folder on another disk with "},
+	{syscall.EROFS, "the disk is read-only: choose another folder with "},
+	{fs.ErrPermission, "choose a folder that you may write to with "},
+	{syscall.ENOTDIR, "a part of that path is a file: choose another folder with "},
 }
 
 // writeError says what could not be done in dir and what to do about it.
 func writeError(dir string, err error) error {
-	err = fmt.Errorf("cannot write the program to %s: %w", fromHere(dir), err)
+	return withAdvice(fmt.Errorf("cannot write the program to %s: %w", fromHere(dir), err), "-o")
+}
+
+// withAdvice adds to an error of writing what to do about it, by the flag that names another
+// folder.
+func withAdvice(err error, flag string) error {
 	for _, a := range writeAdvice {
 		if errors.Is(err, a.err) {
-			return fmt.Errorf("%w; %s", err, a.advice)
+			return fmt.Errorf("%w; %s%s", err, a.advice, flag)
 		}
 	}
 	return err
