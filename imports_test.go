@@ -62,6 +62,7 @@ const rules = `
 	runtime/config < runtime/device, compiler/plan;
 	runtime/task, runtime/ckpt, runtime/track < runtime/train, runtime/eval < runtime;
 	runtime/train < runtime/record < runtime, plot < compiler/cli;
+	runtime/eval, runtime/lock < runtime/record; # what tells that a checkpoint was not the last
 	runtime/ckpt, runtime/eval, runtime/track < runtime/board < runtime; # TensorBoard
 	runtime/ckpt, runtime/track < runtime/mlflow < runtime;
 	runtime/comm, runtime/comm/launch < runtime/comm/mpi < runtime;

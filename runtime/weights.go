@@ -77,6 +77,11 @@ func (f *deviceFlags) load(a app, dir string, w weightsFlags) (*eval.Test, error
 		return nil, err
 	}
 	from, err := await(a, func() (*train.Checkpoint, error) { return readCheckpoint(path, dir, &rec) })
+	if err == nil && !w.Best {
+		if err := rec.Last(dir, path, from.State.Step, from.State.Examples); err != nil {
+			return nil, err
+		}
+	}
 	if err == nil {
 		err = from.Put(machine, &a.model.Plan, a.model.Params)
 	}

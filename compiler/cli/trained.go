@@ -55,6 +55,16 @@ func (a *app) learned(run string, which choice) (*trained, error) {
 		return nil, fmt.Errorf("%s is of another run than %s: one of the two was brought here or changed", path, record.Path(run))
 	}
 	t.steps, _ = strconv.Atoi(file.Meta["step"])
+	if !which.Best {
+		examples, _ := strconv.ParseInt(file.Meta["examples"], 10, 64)
+		in, err := record.Read(dir) // of a stage
+		if err == nil {
+			err = in.Last(dir, path, t.steps, examples)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	return t, t.take(file.Tensors, which.Average)
 }
 

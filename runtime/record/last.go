@@ -1,0 +1,52 @@
+package record
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/arithlang/mlc/runtime/damage"
+	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/lock"
+	"github.com/arithlang/mlc/runtime/track"
+	"github.com/arithlang/mlc/runtime/train"
+)
+
+// Last is an error if the run in dir has had a later checkpoint than the one at path, its
+// newest, which is after so many steps and examples. What stands for the run is the last one:
+// an older one would be taken for it, and its result would replace the result of the run.
+// Three witnesses know of a later one: the record of a stage that is done, the metrics that
+// reach the end of the budget, and the result of the test.
+func (r *Record) Last(dir, path string, steps int, examples int64) error {
+	lost := func(format string, args ...any) error {
+		return fmt.Errorf("%s: its last checkpoint is missing: "+format+", and the newest one, %s, is of step %d. Bring the last one back, or train it again with train --resume --out %[1]s",
+			append(append([]any{dir}, args...), path, steps)...)
+	}
+	if r.Stage != "" {
+		whole := filepath.Dir(filepath.Clean(dir))
+		if of, err := Read(whole); err == nil {
+			for _, s := range of.Stages {
+				if s.Name == r.Stage && s.Last != "" && s.Last != filepath.Base(path) {
+					return lost("by %s it is %s", Path(whole), s.Last)
+				}
+			}
+		}
+	}
+	if last, err := track.Last(dir); err != nil {
+		return err
+	} else if last != nil && last.Step > steps && atEnd(r.Budget, last) && !lock.Held(dir) {
+		return lost("by %s it is of step %d", filepath.Join(dir, track.File), last.Step)
+	}
+	var result struct {
+		Examples int64 `json:"examples_trained"`
+	}
+	file := filepath.Join(Results(dir, ""), eval.File)
+	if err := damage.ReadSealed(file, &result); err == nil && result.Examples > examples { // another error is said where it is read
+		return lost("by %s it is after %d examples", file, result.Examples)
+	}
+	return nil
+}
+
+// atEnd reports whether a report is of the end of a budget that reports can tell.
+func atEnd(b train.Budget, r *track.Report) bool {
+	return b.Steps > 0 && r.Step >= b.Steps || b.Examples > 0 && r.Examples >= b.Examples
+}
