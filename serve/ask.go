@@ -126,7 +126,7 @@ func (s *Server) attention(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return "", err
 		}
-		return render("attention", attentionLayers(found))
+		return render("attention", attentionPart{attentionLayers(found), found.Answer})
 	})
 }
 
@@ -176,9 +176,6 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return "", err
 		}
-		return render("explained", struct {
-			*Explanation
-			Run string
-		}{e, name})
+		return render("explained", explainedPart{e, name})
 	})
 }

@@ -42,6 +42,20 @@ type Answer struct {
 	Settled  int       `json:"settled"` // after so many runs
 }
 
+// Verdict says whether the answer is right; "" where nobody knows.
+func (a *Answer) Verdict() string {
+	switch {
+	case a.Right == nil:
+		return ""
+	case *a.Right:
+		return "right"
+	}
+	return "wrong"
+}
+
+// Loops says whether the answer was followed through more than one run of a loop.
+func (a *Answer) Loops() bool { return len(a.After) > 1 }
+
 // A Token is one of an answer.
 type Token struct {
 	Token string `json:"token"`
@@ -72,6 +86,7 @@ type Kernel struct {
 // An Attention is the weights of every head for one problem. Rows and Cols are the tokens
 // of maps that have none of their own.
 type Attention struct {
+	Answer     string // that the model has read, which is the right one: not its own
 	Rows, Cols []string
 	Maps       []Map
 }

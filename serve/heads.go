@@ -15,6 +15,12 @@ type layer struct {
 	Heads []figure
 }
 
+// An attentionPart is what a page shows of the attention for a problem.
+type attentionPart struct {
+	Layers []layer
+	Answer string // that the model has read
+}
+
 // attentionLayers are maps by layer and run of the loop, in the order in which they come.
 func attentionLayers(a *Attention) (out []layer) {
 	loops := slices.ContainsFunc(a.Maps, func(m Map) bool { return m.Run > 0 })

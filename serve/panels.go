@@ -50,10 +50,7 @@ func (v *view) page() (template.HTML, error) {
 	for _, p := range all {
 		html = append(html, p.html)
 	}
-	return render("run", struct {
-		*view
-		Parts []template.HTML
-	}{v, html})
+	return render("run", runPage{v, html})
 }
 
 // Lines are the lines of the spec.
@@ -65,7 +62,10 @@ func (v *view) Lines() []string {
 }
 
 // Loops says whether the model has a loop, whose runs can be more or fewer.
-func (v *view) Loops() bool { return v.Settings["model.loop.times"] != "" }
+func (v *view) Loops() bool {
+	times := v.Settings["model.loop.times"]
+	return times != "" && times != "1"
+}
 
 // Learned are the biases of a run that are known when its page is made, as in a file.
 func (v *view) Learned() []figure { return biasFigures(v.Biases) }

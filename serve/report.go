@@ -44,10 +44,7 @@ func Report(ctx context.Context, c Config, dirs []string) ([]byte, error) {
 		of.Static = true
 		title = fmt.Sprintf("%d runs", len(runs))
 		var err error
-		if body, err = render("report", struct {
-			*comparison
-			Parts []template.HTML
-		}{of, html}); err != nil {
+		if body, err = render("report", reportPage{of, html}); err != nil {
 			return nil, err
 		}
 	}

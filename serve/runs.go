@@ -227,14 +227,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 	for _, l := range lines {
 		body = append(body, byID[l.ID])
 	}
-	html, err := render("runs", struct {
-		Columns []column
-		Lines   []template.HTML
-		Counts  template.HTML
-		Sort    string
-		Down    bool
-		Folder  string
-	}{all, body, byID["counts"], key, down, shownPath(s.folder.root)})
+	html, err := render("runs", runsPage{all, body, byID["counts"], key, down, shownPath(s.folder.root)})
 	if err != nil {
 		return err
 	}

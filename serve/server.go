@@ -1,14 +1,11 @@
 package serve
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
-	"embed"
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"html/template"
 	"io/fs"
 	"net"
 	"net/http"
@@ -16,54 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
-
-	"github.com/arithlang/mlc/serve/chart"
 )
-
-//go:embed pages/*.html pages/style.css pages/script.js pages/icon.svg
-var files embed.FS
-
-// asset is the text of an embedded file.
-func asset(name string) string {
-	text, err := files.ReadFile("pages/" + name)
-	if err != nil {
-		panic("BUG: " + err.Error())
-	}
-	return string(text)
-}
-
-// pages are the templates of pages and of their parts.
-var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"soft": soft,
-	"bar":  chart.Bar,
-	"add":  func(a, b int) int { return a + b },
-}).ParseFS(files, "pages/*.html"))
-
-// soft is a path that may be broken behind its dots.
-func soft(path string) template.HTML {
-	return template.HTML(strings.ReplaceAll(template.HTMLEscapeString(path), ".", ".<wbr>"))
-}
-
-// render is a template with its data.
-func render(name string, data any) (template.HTML, error) {
-	var b bytes.Buffer
-	err := pages.ExecuteTemplate(&b, name, data)
-	return template.HTML(b.String()), err
-}
-
-// page is what the layout of every page has.
-type page struct {
-	Title   string
-	Place   string // in the header, behind the name of the folder
-	Folder  string
-	Version string
-	Live    string // where news of the page come from
-	Body    template.HTML
-
-	Style  template.CSS // of a file, which has all in it
-	Script template.JS
-	Policy string
-}
 
 // policy is what pages may do: nothing but what this server gives them.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -291,10 +241,7 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) error {
 		}
 		runs = append(runs, v)
 	}
-	body, err := render("compare", struct {
-		*comparison
-		Query url.Values
-	}{compare(runs, r.URL.Query().Has("each"), &s.config), r.URL.Query()})
+	body, err := render("compare", comparePage{compare(runs, r.URL.Query().Has("each"), &s.config), r.URL.Query()})
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/arithlang/mlc/runtime/flag"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/track"
+	"github.com/arithlang/mlc/runtime/train"
 )
 
 // A view is what pages show of a run. Of a damaged one it is what can be read.
@@ -129,9 +130,19 @@ func seedless(settings map[string]string) map[string]string {
 
 // last is the last report, nil before there is one.
 func (v *view) last() *track.Report {
-	if n := len(v.Runs.Trainings); n > 0 {
-		reports := v.Runs.Trainings[n-1].Reports
-		return &reports[len(reports)-1]
+	if t := v.training(); t != nil {
+		return &t.Reports[len(t.Reports)-1]
+	}
+	return nil
+}
+
+// training is the last training that has reported, nil before there is one. A training with
+// tests alone has lost its reports.
+func (v *view) training() *plot.Training {
+	for i := len(v.Runs.Trainings) - 1; i >= 0; i-- {
+		if t := &v.Runs.Trainings[i]; len(t.Reports) > 0 {
+			return t
+		}
 	}
 	return nil
 }
@@ -140,11 +151,11 @@ func (v *view) last() *track.Report {
 // go: negative where that cannot be told.
 func (v *view) pace() (rate float64, left time.Duration) {
 	left = -1
-	n := len(v.Runs.Trainings)
-	if n == 0 {
+	t := v.training()
+	if t == nil {
 		return 0, left
 	}
-	reports := v.Runs.Trainings[n-1].Reports
+	reports := t.Reports
 	end := reports[len(reports)-1]
 	var start track.Report
 	if len(reports) > 1 {
@@ -156,7 +167,7 @@ func (v *view) pace() (rate float64, left time.Duration) {
 	}
 	rate = float64(end.Examples-start.Examples) / seconds
 	togo := -1.0
-	switch b := v.How.Budget; {
+	switch b := v.budget(); {
 	case b.Steps > 0 && end.Step > start.Step:
 		togo = float64(b.Steps-end.Step) * seconds / float64(end.Step-start.Step)
 	case b.Examples > 0 && rate > 0:
@@ -173,7 +184,7 @@ func (v *view) pace() (rate float64, left time.Duration) {
 // fraction is how much of the budget is used, negative where that cannot be told.
 func (v *view) fraction() float64 {
 	r := v.last()
-	switch b := v.How.Budget; {
+	switch b := v.budget(); {
 	case r == nil:
 	case b.Steps > 0:
 		return float64(r.Step) / float64(b.Steps)
@@ -185,6 +196,41 @@ func (v *view) fraction() float64 {
 	return -1
 }
 
+// Progress is the part of the budget that is used, from 0 to 1; "" where that is not known.
+func (v *view) Progress() string {
+	if f := v.fraction(); f >= 0 {
+		return fmt.Sprintf("%.3f", math.Min(f, 1))
+	}
+	return ""
+}
+
+// budget is the budget of the training that has reported last.
+func (v *view) budget() train.Budget {
+	if t := v.training(); t != nil {
+		for _, s := range v.Record.Stages {
+			if s.Name == t.Stage {
+				return s.Budget
+			}
+		}
+	}
+	return v.How.Budget
+}
+
+// StageNow says which stage of a pipeline has reported last: "adapt, 2 of 3"; "" of a run
+// without stages.
+func (v *view) StageNow() string {
+	name := v.Stage
+	if t := v.training(); t != nil {
+		name = t.Stage
+	}
+	for i, s := range v.Record.Stages {
+		if s.Name == name {
+			return fmt.Sprintf("%s, %d of %d", name, i+1, len(v.Record.Stages))
+		}
+	}
+	return ""
+}
+
 // A fact is something about a run under its name. Note says more.
 type fact struct{ Name, Value, Note string }
 
@@ -194,7 +240,7 @@ func (v *view) Facts() (out []fact) {
 	if r := v.last(); r != nil {
 		step := ""
 		if f := v.fraction(); f >= 0 {
-			step = "of " + v.How.Budget.String()
+			step = "of " + v.budget().String()
 		}
 		add("step", track.Thousands(r.Step), step)
 		add("loss", significant(r.Loss), "nats a token")

@@ -49,7 +49,7 @@ func (a *app) attention(ctx context.Context, run, problem string) (*serve.Attent
 	if err != nil {
 		return nil, err
 	}
-	out := &serve.Attention{Rows: found.Target, Cols: found.Target}
+	out := &serve.Attention{Answer: asked.Answer, Rows: found.Target, Cols: found.Target}
 	for _, s := range found.Sites {
 		rows, cols := found.Target, found.Source
 		switch {
