@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"html/template"
+	"io/fs"
 	"net/http"
 	"strconv"
 	"strings"
@@ -50,10 +51,28 @@ func (s *Server) asked(w http.ResponseWriter, r *http.Request) (*asked, error) {
 	return a, nil
 }
 
-// part answers with a part of a page that takes a while: to the script in lines of JSON, at
-// first with what is being done; to others as a page of its own.
+// isPart says whether a request is the script's, which puts the answer into the page.
+func isPart(r *http.Request) bool { return r.Header.Get("X-Part") != "" }
+
+// partKind is the type of answers to the script: lines of JSON, at first with what is being
+// done, and at last with the part.
+const partKind = "application/x-ndjson"
+
+// failPart answers the script with what went wrong.
+func (s *Server) failPart(w http.ResponseWriter, text string) {
+	html, err := render("failed", text)
+	if err != nil {
+		http.Error(w, text, http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", partKind)
+	json.NewEncoder(w).Encode(map[string]string{"html": string(html)})
+}
+
+// part answers with a part of a page that takes a while: to the script in lines of JSON, to
+// others as a page of its own.
 func (s *Server) part(w http.ResponseWriter, r *http.Request, v *view, name string, make func(ctx context.Context, say func(string)) (template.HTML, error)) error {
-	script := r.Header.Get("X-Part") != ""
+	script := isPart(r)
 	out := json.NewEncoder(w)
 	say := func(text string) {
 		if script {
@@ -62,22 +81,20 @@ func (s *Server) part(w http.ResponseWriter, r *http.Request, v *view, name stri
 		}
 	}
 	if script {
-		w.Header().Set("Content-Type", "application/x-ndjson")
+		w.Header().Set("Content-Type", partKind)
 	}
 	html, err := s.made(r.Context(), say, make)
 	if err != nil && r.Context().Err() != nil {
 		return nil
 	}
-	if script {
-		if err != nil {
-			if html, err = render("failed", err.Error()); err != nil {
-				return err
-			}
-		}
-		return out.Encode(map[string]string{"html": string(html)})
-	}
 	if err != nil {
+		if _, now := s.folder.dir(name); errors.Is(now, fs.ErrNotExist) {
+			err = gone(name) // whatever it is that could not be read
+		}
 		return err
+	}
+	if script {
+		return out.Encode(map[string]string{"html": string(html)})
 	}
 	return s.write(w, http.StatusOK, page{Title: v.Title(), Place: name, Body: html})
 }
@@ -101,7 +118,7 @@ func (s *Server) solve(w http.ResponseWriter, r *http.Request) error {
 	}
 	a, err := s.asked(w, r)
 	if err != nil {
-		return s.refuse(w, r, err)
+		return err
 	}
 	return s.part(w, r, a.run, a.name, func(ctx context.Context, say func(string)) (template.HTML, error) {
 		answer, err := s.config.Solve(ctx, a.run.Dir, a.problem, a.times, a.run.Loops(), say)
@@ -118,7 +135,7 @@ func (s *Server) attention(w http.ResponseWriter, r *http.Request) error {
 	}
 	a, err := s.asked(w, r)
 	if err != nil {
-		return s.refuse(w, r, err)
+		return err
 	}
 	return s.part(w, r, a.run, a.name, func(ctx context.Context, say func(string)) (template.HTML, error) {
 		say("Reading the attention for this problem …")
@@ -128,20 +145,6 @@ func (s *Server) attention(w http.ResponseWriter, r *http.Request) error {
 		}
 		return render("attention", attentionPart{attentionLayers(found), found.Answer})
 	})
-}
-
-// refuse says what is wrong with a form, to the script as a part.
-func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) error {
-	var p problem
-	if r.Header.Get("X-Part") == "" || !errors.As(err, &p) {
-		return err
-	}
-	html, err := render("failed", p.text)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/x-ndjson")
-	return json.NewEncoder(w).Encode(map[string]string{"html": string(html)})
 }
 
 func (s *Server) biases(w http.ResponseWriter, r *http.Request) error {

@@ -75,9 +75,22 @@ func open(t *testing.T, browser context.Context, address string, width, height i
 		emulation.SetDeviceMetricsOverride(width, height, 1, width < 500),
 		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{
 			{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}),
-		chromedp.Navigate(address),
+		chromedp.Navigate(withToken(address)),
 	)
+	b.entered()
 	return b
+}
+
+// entered waits for the page behind the one that takes the token out of an address.
+func (b *tab) entered() {
+	b.t.Helper()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		var there bool // an error is that the page is being left
+		if chromedp.Run(b.ctx, chromedp.Evaluate(`!location.search.includes("token=") && document.readyState === "complete"`, &there)) == nil && there {
+			return
+		}
+	}
+	b.t.Fatal("the address keeps its token")
 }
 
 func (b *tab) hear(event any) {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -116,11 +117,38 @@ func served(t testing.TB, c Config) *httptest.Server {
 		s.ServeHTTP(w, r.WithContext(both))
 	}))
 	server.Start()
+	tokens.Store(strings.TrimPrefix(server.URL, "http://"), s.token)
 	t.Cleanup(func() { cancel(); server.CloseClientConnections(); server.Close() })
 	return server
 }
 
-// got is the answer to a request, whose headers are in pairs.
+// tokens are those of servers, by host and port.
+var tokens sync.Map
+
+// withToken is an address with the token of its server.
+func withToken(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		panic(err)
+	}
+	token, known := tokens.Load(u.Host)
+	if !known {
+		return address
+	}
+	query := u.Query()
+	query.Set(tokenName, token.(string))
+	u.RawQuery = query.Encode()
+	return u.String()
+}
+
+// letIn gives a request the cookie with the token of its server.
+func letIn(r *http.Request) {
+	if token, known := tokens.Load(r.URL.Host); known {
+		r.AddCookie(&http.Cookie{Name: "mlc-" + r.URL.Port(), Value: token.(string)})
+	}
+}
+
+// got is the answer to a request with the token, whose headers are in pairs.
 func got(t testing.TB, method, address string, form url.Values, headers ...string) (int, string, http.Header) {
 	t.Helper()
 	var body io.Reader
@@ -131,6 +159,7 @@ func got(t testing.TB, method, address string, form url.Values, headers ...strin
 	if err != nil {
 		t.Fatal(err)
 	}
+	letIn(r)
 	if form != nil {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"html/template"
@@ -26,6 +27,11 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	look := s.listNews
 	if r.URL.Query().Has("run") {
 		v, name, err := s.view(r)
+		var g gone
+		if errors.As(err, &g) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			return s.sayGone(w, g)
+		}
 		if err != nil {
 			return err
 		}
@@ -36,22 +42,23 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	sent := map[string]string{} // by id
 	for n := 0; ; n++ {
 		parts, err := look()
+		var g gone
+		if errors.As(err, &g) {
+			return s.sayGone(w, g)
+		}
 		if err != nil {
 			return nil // the folder is gone; the page says that the connection is
 		}
-		var news []map[string]string
+		var news []part
 		for _, p := range parts {
-			if sent[p.id] != p.version {
-				sent[p.id] = p.version
-				news = append(news, map[string]string{"id": p.id, "html": string(p.html)})
+			if sent[p.ID] != p.version {
+				sent[p.ID] = p.version
+				news = append(news, p)
 			}
 		}
 		switch {
 		case len(news) > 0:
-			var text []byte
-			if text, err = json.Marshal(news); err == nil {
-				_, err = fmt.Fprintf(w, "event: swap\ndata: %s\n\n", text)
-			}
+			err = event(w, "swap", news)
 		case n%beat == 0:
 			_, err = fmt.Fprint(w, ": still here\n\n")
 		}
@@ -69,10 +76,32 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	}
 }
 
-// A part is an element of a page that may change.
+// event writes an event with its data.
+func event(w http.ResponseWriter, name string, data any) error {
+	text, err := json.Marshal(data)
+	if err == nil {
+		_, err = fmt.Fprintf(w, "event: %s\ndata: %s\n\n", name, text)
+	}
+	return err
+}
+
+// sayGone ends a stream: the run is not there any more. The page keeps what it shows, and
+// says so where it has said how the run is doing.
+func (s *Server) sayGone(w http.ResponseWriter, g gone) error {
+	inner, err := render("gone", g.Error())
+	if err == nil {
+		event(w, "gone", []part{newPart("status", "div", "status", inner)})
+	}
+	return err
+}
+
+// A part is an element of a page that may change. Only are the ids of all elements that an
+// element still has, where some may be gone.
 type part struct {
-	id, version string
-	html        template.HTML
+	ID      string        `json:"id"`
+	HTML    template.HTML `json:"html,omitempty"`
+	Only    []string      `json:"only,omitempty"`
+	version string
 }
 
 // newPart puts the content of a part into its element, which says which version it is.
@@ -81,7 +110,7 @@ func newPart(id, element, class string, inner template.HTML) part {
 	h.Write([]byte(inner))
 	version := fmt.Sprintf("%x", h.Sum64())
 	html := fmt.Sprintf(`<%s id="%s" class="%s" data-version="%s">%s</%s>`, element, id, class, version, inner, element)
-	return part{id, version, template.HTML(html)}
+	return part{ID: id, HTML: template.HTML(html), version: version}
 }
 
 // listNews are the rows of the list. It is read at most as often as folder.runs says,
@@ -91,7 +120,16 @@ func (s *Server) listNews() ([]part, error) {
 	if err != nil {
 		return nil, err
 	}
-	return listParts(rows)
+	parts, err := listParts(rows)
+	if err != nil {
+		return nil, err
+	}
+	left := part{ID: "rows", Only: []string{}}
+	for _, p := range parts {
+		left.Only = append(left.Only, p.ID)
+	}
+	left.version = strings.Join(left.Only, " ")
+	return append(parts, left), nil
 }
 
 // runNews are the live parts of a run, which are made when one of its files has changed.

@@ -48,7 +48,7 @@ func (v *view) page() (template.HTML, error) {
 	}
 	var html []template.HTML
 	for _, p := range all {
-		html = append(html, p.html)
+		html = append(html, p.HTML)
 	}
 	return render("run", runPage{v, html})
 }

@@ -222,7 +222,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 	var body []template.HTML
 	byID := map[string]template.HTML{}
 	for _, p := range parts {
-		byID[p.id] = p.html
+		byID[p.ID] = p.HTML
 	}
 	for _, l := range lines {
 		body = append(body, byID[l.ID])

@@ -24,6 +24,7 @@ type Server struct {
 	folder *folder
 	mux    *http.ServeMux
 	busy   chan struct{} // is full while a trainer or the compiler works
+	token  string        // that requests must have
 }
 
 // New is a server of a folder, which has to be there.
@@ -35,7 +36,7 @@ func New(c Config) (*Server, error) {
 	if c.Limit == 0 {
 		c.Limit = 5 * time.Minute
 	}
-	s := &Server{config: c, folder: f, mux: http.NewServeMux(), busy: make(chan struct{}, 1)}
+	s := &Server{config: c, folder: f, mux: http.NewServeMux(), busy: make(chan struct{}, 1), token: newToken()}
 	for pattern, handle := range map[string]func(http.ResponseWriter, *http.Request) error{
 		"GET /{$}":        s.list,
 		"GET /run":        s.run,
@@ -69,7 +70,8 @@ func static(name, kind string) func(http.ResponseWriter, *http.Request) error {
 }
 
 // ServeHTTP answers requests for this machine's own names alone: a page of another site may
-// have had its name pointed here.
+// have had its name pointed here. It answers those with the token alone: other users of this
+// machine can reach it, too.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy)
@@ -80,6 +82,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 	if why := foreign(r); why != "" {
 		http.Error(w, why, http.StatusForbidden)
+		return
+	}
+	if s.enters(w, r) {
+		return
+	}
+	if !s.known(r) {
+		http.Error(w, stranger, http.StatusForbidden)
 		return
 	}
 	s.mux.ServeHTTP(w, r)
@@ -127,10 +136,18 @@ type problem struct {
 
 func (p problem) Error() string { return p.text }
 
-// fail writes what went wrong as a page.
+// gone is a run that is asked for and is not there, or not any more.
+type gone string
+
+func (g gone) Error() string {
+	return fmt.Sprintf("This run is gone: there is no run %s below the folder. It was deleted or moved.", string(g))
+}
+
+// fail writes what went wrong as a page, and to the script as a part of one.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	status, text := http.StatusInternalServerError, err.Error()
 	var p problem
+	var g gone
 	switch {
 	case r.Context().Err() != nil:
 		return
@@ -138,8 +155,12 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		status = p.status
 	case errors.Is(err, errOutside):
 		status = http.StatusForbidden
-	case errors.Is(err, fs.ErrNotExist):
-		status, text = http.StatusNotFound, "there is no such run below the folder"
+	case errors.As(err, &g):
+		status = http.StatusNotFound
+	}
+	if isPart(r) {
+		s.failPart(w, text)
+		return
 	}
 	body, bug := render("error", text)
 	if bug != nil {
@@ -174,6 +195,9 @@ func (s *Server) view(r *http.Request) (*view, string, error) {
 
 func (s *Server) open(name string) (*view, error) {
 	dir, err := s.folder.dir(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, gone(name)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -279,6 +279,7 @@ func TestAskIsCancelled(t *testing.T) {
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Origin", server.URL)
+	letIn(r)
 	go http.DefaultClient.Do(r)
 	<-begun
 	cancel()
@@ -326,7 +327,12 @@ func TestEvents(t *testing.T) {
 	put(t, dir, "now/run.json", `{"name":"now","seed":1,"budget":{"steps":100}}`)
 	put(t, dir, "now/metrics.jsonl", reported(10, 2))
 	server := served(t, faked(dir))
-	answer, err := http.Get(server.URL + "/events?run=now")
+	r, err := http.NewRequest("GET", server.URL+"/events?run=now", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	letIn(r)
+	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,6 +40,8 @@ var shapes = withPanels(map[string]reflect.Type{
 	"layout":    reflect.TypeFor[page](),
 	"error":     reflect.TypeFor[string](),
 	"failed":    reflect.TypeFor[string](),
+	"gone":      reflect.TypeFor[string](),
+	"enter":     reflect.TypeFor[string](),
 	"runs":      reflect.TypeFor[runsPage](),
 	"counts":    reflect.TypeFor[[]count](),
 	"line":      reflect.TypeFor[line](),

@@ -6,9 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html"
 	"io/fs"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -34,7 +36,8 @@ type serveCmd struct {
 func (serveCmd) Help() string {
 	return `Serves a page of the runs below a folder, to this machine alone, until Ctrl-C. It follows
 what is training, has a page for each run, on which the model answers problems, and
-compares runs. It writes nothing to the folder.
+compares runs. It writes nothing to the folder. The address that it prints has a secret
+token in it: other users of this machine get no page without it.
 
 Examples:
   mlc serve
@@ -64,7 +67,7 @@ func (c *serveCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	address := fmt.Sprintf("http://127.0.0.1:%d/", port)
+	address := s.Address(fmt.Sprintf("http://127.0.0.1:%d", port))
 	if a.json {
 		err = a.printJSON(map[string]string{"address": address})
 	} else {
@@ -75,9 +78,11 @@ func (c *serveCmd) Run(a *app) error {
 	}
 	a.say("the runs below %s; Ctrl-C ends it", c.Dir)
 	if c.Open {
-		if err := openBrowser(address); err != nil {
+		remove, err := openBrowser(address)
+		if err != nil {
 			a.say("cannot open a browser: %v", err)
 		}
+		defer remove()
 	}
 	return a.serveAll(s, all)
 }
@@ -135,18 +140,38 @@ func listenHere(port int) (all []net.Listener, at int, err error) {
 	return nil, 0, fmt.Errorf("cannot listen on port %d: %w: choose another with --port", port, err)
 }
 
-// openBrowser hands an address to the system.
-func openBrowser(address string) error {
+// openBrowser hands a file that leads to an address to the system. Others can read the command
+// lines of browsers, and this file only its owner. Remove removes it.
+func openBrowser(address string) (remove func(), err error) {
+	path, err := leadingTo(address)
+	remove = func() {
+		if path != "" {
+			os.Remove(path)
+		}
+	}
+	if err != nil {
+		return remove, err
+	}
 	tool := map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}[runtime.GOOS]
 	if tool == nil {
 		tool = []string{"xdg-open"}
 	}
-	cmd := exec.Command(tool[0], append(tool[1:], address)...)
+	cmd := exec.Command(tool[0], append(tool[1:], path)...)
 	if err := cmd.Start(); err != nil {
-		return err
+		return remove, err
 	}
 	go cmd.Wait()
-	return nil
+	return remove, nil
+}
+
+// leadingTo writes a page that leads to an address, for its owner alone.
+func leadingTo(address string) (path string, err error) {
+	f, err := os.CreateTemp("", "mlc-serve-*.html") // 0600
+	if err != nil {
+		return "", err
+	}
+	_, err = fmt.Fprintf(f, "<!DOCTYPE html>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"refresh\" content=\"0; url=%s\">\n", html.EscapeString(address))
+	return f.Name(), errors.Join(err, f.Close())
 }
 
 // servable is what pages of the runs below a folder need of mlc.

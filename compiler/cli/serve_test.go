@@ -3,11 +3,14 @@ package cli
 import (
 	"bufio"
 	"context"
+	"encoding/base64"
 	"io"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -29,9 +32,32 @@ func TestServe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := strings.TrimSpace(line)
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Jar: jar}
+	address, token, ok := strings.Cut(strings.TrimSpace(line), "?token=")
+	if raw, err := base64.RawURLEncoding.DecodeString(token); !ok || err != nil || len(raw) != 32 {
+		t.Fatalf("it prints %q", line)
+	}
+	for path, want := range map[string]int{"": 403, "run?run=successor": 403, "?token=" + token[1:]: 403, "?token=" + token: 200} {
+		answer, err := http.Get(address + path) // without the cookies of client
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != want {
+			t.Errorf("%s without a cookie: %d, want %d", path, answer.StatusCode, want)
+		}
+	}
+	if answer, err := client.Get(address + "?token=" + token); err != nil {
+		t.Fatal(err)
+	} else {
+		answer.Body.Close()
+	}
 	for path, want := range map[string]string{"": "embeddings/abacus-1", "run?run=successor": "train it again", "events?run=successor": "event: swap"} {
-		answer, err := http.Get(address + path)
+		answer, err := client.Get(address + path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,4 +183,24 @@ func TestExplanation(t *testing.T) {
 		}
 	}
 	t.Errorf("no kernel with 256 elements is beside ffn = relu(hidden = 256), of %d lines", len(e.Lines))
+}
+
+// TestLeadingTo writes the address with its token where its owner alone can read it.
+func TestLeadingTo(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	path, err := leadingTo("http://127.0.0.1:1/?token=a&b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Remove(path) })
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("its mode is %v", info.Mode())
+	}
+	if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), `url=http://127.0.0.1:1/?token=a&amp;b"`) {
+		t.Errorf("%s, %v", text, err)
+	}
 }

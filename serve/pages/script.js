@@ -19,7 +19,10 @@ function sortBy(th, down) {
     const c = isNaN(m) || isNaN(n) ? (a > b) - (a < b) : m - n
     return down ? -c : c
   })
+  if (rows.every(([row], i) => row === body.rows[i])) return
+  const focus = document.activeElement // which an element loses that is moved
   body.append(...rows.map(([row]) => row))
+  if (body.contains(focus)) focus.focus({ preventScroll: true })
 }
 
 function filter() {
@@ -56,19 +59,23 @@ if ($("#runs")) {
 
 // Parts that are asked for: the answers are lines of JSON, the last of them with the part.
 
-let asking = null
+const asked = new Map() // what is under way, by the element that it is for
 async function ask(into, address, options) {
-  asking?.abort()
-  asking = new AbortController()
+  asked.get(into)?.abort()
+  const asking = new AbortController()
+  asked.set(into, asking)
   const say = text => {
     const p = document.createElement("p")
     p.className = "saying"
     p.textContent = text
     into.replaceChildren(p)
+    return p
   }
+  const fail = text => { say(text).className = "wrong-text" }
   say("Working …")
   try {
     const answer = await fetch(address, { ...options, headers: { "X-Part": "1" }, signal: asking.signal })
+    if (answer.headers.get("Content-Type") !== "application/x-ndjson") return fail(await answer.text())
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
     let text = ""
     for (;;) {
@@ -84,7 +91,9 @@ async function ask(into, address, options) {
       }
     }
   } catch (error) {
-    if (error.name !== "AbortError") say("The server did not answer: is mlc serve still running?")
+    if (error.name !== "AbortError") fail("The server did not answer: is mlc serve still running?")
+  } finally {
+    if (asked.get(into) === asking) asked.delete(into)
   }
 }
 
@@ -109,7 +118,11 @@ document.addEventListener("click", event => {
 // Elements that have changed replace those with their ids. What is chosen, open or has the
 // focus stays so.
 
-function swap({ id, html }) {
+function swap({ id, html, only }) {
+  if (only) {
+    for (const row of $$("#runs tbody tr")) if (!only.includes(row.id)) row.remove()
+    return
+  }
   const old = document.getElementById(id)
   const holder = document.createElement("template")
   holder.innerHTML = html
@@ -148,12 +161,17 @@ function listen() {
   source = new EventSource(live)
   source.addEventListener("open", () => on(true))
   source.addEventListener("error", () => on(false))
+  source.addEventListener("gone", event => {
+    for (const part of JSON.parse(event.data)) swap(part)
+    source.close()
+    link.classList.remove("on")
+    link.textContent = "gone"
+  })
   source.addEventListener("swap", event => {
-    const rows = $$("#runs tbody tr").length
     for (const part of JSON.parse(event.data)) swap(part)
     if (!$("#runs")) return
     const th = $("th[aria-sort]")
-    if (th && $$("#runs tbody tr").length > rows) sortBy(th, th.getAttribute("aria-sort") === "descending")
+    if (th) sortBy(th, th.getAttribute("aria-sort") === "descending")
     filter()
     countChosen()
   })
