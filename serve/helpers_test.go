@@ -89,7 +89,7 @@ func faked(dir string) Config {
 				m[i] = make([]float64, len(tokens))
 				m[i][i/2] = 1
 			}
-			return &Attention{Rows: tokens, Cols: tokens, Maps: []Map{{Name: "decoder.0.self", Values: m}, {Name: "decoder.0.self", Head: 1, Values: m}}}, nil
+			return &Attention{Answer: "<13>", Rows: tokens, Cols: tokens, Maps: []Map{{Name: "decoder.0.self", Values: m}, {Name: "decoder.0.self", Head: 1, Values: m}}}, nil
 		},
 		Biases: func(context.Context, string) ([]Bias, error) {
 			return []Bias{

@@ -61,6 +61,9 @@ func TestAttention(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if found.Answer != "130" {
+		t.Errorf("it is for the answer %q", found.Answer)
+	}
 	if len(found.Maps) != 2*2*4 {
 		t.Fatalf("%d maps", len(found.Maps))
 	}
