@@ -127,7 +127,7 @@ func (b *block) complete(id int) {
 		p.in.result(p.w, p.mask, bar)
 		for i := range p.w.groups {
 			if g := &p.w.groups[i]; g.state == atBarrier && g.barrier == id {
-				g.state = ready
+				p.w.wake(g)
 			}
 		}
 	}
@@ -242,7 +242,7 @@ func exit(w *warp, in *instr, active, m uint32) (int, uint32) {
 	w.live &^= m
 	for i := range w.groups {
 		if g := &w.groups[i]; g.state == atSync {
-			g.state = ready
+			w.wake(g)
 		}
 	}
 	return w.pc + 1, active &^ m
@@ -250,7 +250,7 @@ func exit(w *warp, in *instr, active, m uint32) (int, uint32) {
 
 func branch(w *warp, in *instr, active, m uint32) (int, uint32) {
 	target, next := in.target, w.pc+1
-	if target <= w.pc && w.watch.ran >= patience && w.spins(target, m) {
+	if target <= w.pc && w.watch.ran >= calm && w.spins(target, m) {
 		w.park(target, m, atMemory)
 		return next, active &^ m
 	}

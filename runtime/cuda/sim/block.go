@@ -98,7 +98,7 @@ func (b *block) endSegments() {
 
 func (w *warp) reset() {
 	b := w.b
-	w.live, w.limit, w.rotate, w.err = w.born, 0, false, nil
+	w.live, w.limit, w.now, w.due, w.waits, w.err = w.born, 0, 0, 0, patience, nil
 	w.groups = append(w.groups[:0], group{mask: w.born})
 	clear(w.def)
 	clear(w.pred)
@@ -166,9 +166,9 @@ func (b *block) slice() int {
 		}
 		return 1 + b.rng.IntN(b.longest)
 	case Greedy:
-		return 4 * patience
+		return 4 * calm
 	}
-	return patience / 8
+	return calm / 8
 }
 
 // next chooses the warp that runs, or nil when none can.

@@ -26,7 +26,9 @@ type warp struct {
 	groups []group // that do not run now
 	cur    group   // that does
 	limit  int     // the instruction at which cur must look for the others
-	rotate bool    // cur ran for long: let another group go first
+	now    int64   // instructions that the warp has executed
+	due    int64   // the value of now at which cur must let others go first
+	waits  int64   // instructions that a group waits for its turn, for now
 	pc     int     // of the instruction being executed
 	err    error
 
@@ -63,12 +65,8 @@ type group struct {
 	seen    version // for atMemory
 	barrier int     // for atBarrier: its number, and the instruction there
 	at      int
-	stamp   int64 // when it last ran
-}
-
-// alone tells whether no other group can run.
-func (w *warp) alone() bool {
-	return !slices.ContainsFunc(w.groups, func(g group) bool { return g.state == ready })
+	since   int64 // the warp's now when it last ran, or became ready
+	until   int64 // the warp's now at which its turn ends; 0: it has not had one
 }
 
 // runnable says whether the warp has something to run.
@@ -76,7 +74,7 @@ func (w *warp) runnable() bool {
 	for i := range w.groups {
 		g := &w.groups[i]
 		if g.state == atMemory && g.seen != w.b.version() {
-			g.state = ready
+			w.wake(g)
 		}
 		if g.state == ready {
 			return true
@@ -85,35 +83,71 @@ func (w *warp) runnable() bool {
 	return false
 }
 
+// wake makes a group ready that has waited.
+func (w *warp) wake(g *group) {
+	g.state, g.since = ready, w.now
+	w.due = min(w.due, w.now+w.waits)
+}
+
+// choose gives the number of the group to run next: the one whose turn it is, else one
+// that has waited for long, whose turn begins, else the one furthest back. Turns are
+// shorter than what comes between them, so that groups further back catch up, and lanes
+// meet again. Both become shorter with each turn, until all lanes have met: what takes so
+// long may be a loop that waits for a lane of its own warp.
+func (w *warp) choose() int {
+	back, oldest := -1, -1
+	for i := range w.groups {
+		g := &w.groups[i]
+		switch {
+		case g.state != ready:
+			continue
+		case g.until > w.now:
+			return i
+		}
+		if back < 0 || g.pc < w.groups[back].pc {
+			back = i
+		}
+		if oldest < 0 || g.since < w.groups[oldest].since {
+			oldest = i
+		}
+	}
+	if g := &w.groups[oldest]; w.now-g.since >= w.waits {
+		g.until = w.now + w.waits/2
+		w.waits = max(w.waits/2, patience/32)
+		return oldest
+	}
+	return back
+}
+
 // pick makes the next group the current one, joined with all others at the
 // same instruction.
 func (w *warp) pick() bool {
 	if !w.runnable() {
 		return false
 	}
-	best := -1
-	for i, g := range w.groups {
-		if g.state != ready {
-			continue
-		}
-		if best < 0 || w.rotate && g.stamp < w.groups[best].stamp || !w.rotate && g.pc < w.groups[best].pc {
-			best = i
-		}
-	}
-	w.cur = group{pc: w.groups[best].pc, stamp: w.groups[best].stamp}
-	w.limit = math.MaxInt
+	g := w.groups[w.choose()]
+	w.cur = group{pc: g.pc, until: g.until}
+	w.limit, w.due = math.MaxInt, math.MaxInt64
 	keep := w.groups[:0]
 	for _, g := range w.groups {
-		switch {
-		case g.pc == w.cur.pc && (g.state == ready || g.state == atSync):
-			w.cur.mask |= g.mask
-			continue
-		case !w.rotate && (g.state == ready || g.state == atSync):
+		if g.state == ready || g.state == atSync {
+			if g.pc == w.cur.pc {
+				w.cur.mask |= g.mask
+				continue
+			}
 			w.limit = min(w.limit, limitOf(g.pc, w.cur.pc))
+		}
+		if g.state == ready {
+			w.due = min(w.due, g.since+w.waits)
 		}
 		keep = append(keep, g)
 	}
-	w.groups, w.rotate = keep, false
+	if w.groups = keep; len(keep) == 0 && w.cur.mask != g.mask {
+		w.waits = patience // all lanes have met
+	}
+	if w.cur.until > w.now {
+		w.due = w.cur.until
+	}
 	return true
 }
 
@@ -129,20 +163,26 @@ func limitOf(other, pc int) int {
 // park puts the current group aside.
 func (w *warp) park(pc int, mask uint32, s state) {
 	if mask != 0 {
-		w.groups = append(w.groups, group{pc: pc, mask: mask, state: s, stamp: w.b.ticks, seen: w.b.version()})
+		w.groups = append(w.groups, group{pc: pc, mask: mask, state: s, since: w.now, seen: w.b.version()})
+		if s == ready {
+			w.due = min(w.due, w.now+w.waits)
+		}
 	}
 }
 
 const (
-	turn     = 1 << 11 // instructions a group may run while others wait
-	patience = 1 << 13 // instructions after which a warp is watched for spinning
+	patience = 1 << 11 // instructions of the warp that a group waits for its turn, at most
+	calm     = 1 << 13 // instructions after which a warp is watched for spinning
 )
 
 // run executes up to budget instructions of the warp and returns how many.
 func (w *warp) run(budget int) int {
 	left := budget
 	for left > 0 && w.err == nil && w.pick() {
-		left -= w.advance(left)
+		before := w.now
+		n := w.advance(left)
+		w.now = before + int64(n)
+		left -= n
 	}
 	w.b.ticks += int64(budget - left)
 	return budget - left
@@ -152,6 +192,8 @@ func (w *warp) run(budget int) int {
 func (w *warp) advance(budget int) int {
 	code := w.b.code
 	pc, active := w.cur.pc, w.cur.mask
+	before := w.now
+	w.due = min(w.due, before+int64(budget))
 	for n := 1; ; n++ {
 		in := &code[pc]
 		m := active
@@ -183,17 +225,21 @@ func (w *warp) advance(budget int) int {
 				for _, d := range in.defs {
 					w.def[d] = w.def[d]&^m | known
 				}
-			} else if next, active = in.flow(w, in, active, m); active == 0 {
-				return n
+			} else {
+				w.now = before + int64(n)
+				if next, active = in.flow(w, in, active, m); active == 0 {
+					return n
+				}
 			}
 			if w.err != nil {
 				return n
 			}
 		}
 		pc = next
-		if pc >= w.limit || n >= budget || n&(turn-1) == 0 && !w.alone() {
-			w.rotate = pc < w.limit && n < budget
+		if pc >= w.limit || before+int64(n) >= w.due {
+			w.now = before + int64(n)
 			w.park(pc, active, ready)
+			w.groups[len(w.groups)-1].until = w.cur.until
 			return n
 		}
 	}
@@ -238,6 +284,7 @@ func (w *warp) spins(pc int, mask uint32) bool {
 	n := w.b.k.columns
 	if t.mask == mask && t.pc == pc && t.seen == w.b.version() &&
 		slices.Equal(t.pred, w.pred) && slices.Equal(t.cols, w.cols[:n]) {
+		t.count, t.next = 0, 1 // it spins each time that it is woken in vain: then look at once
 		return true
 	}
 	if t.count >= t.next {
