@@ -99,7 +99,7 @@ func (c *crew) next() {
 		c.building = i
 		begun, of := time.Now(), c.jobs[i].training
 		go func() {
-			p, err := c.trainer(c.where, of, true)
+			p, err := c.trainer(c.where, of, silent)
 			c.do <- func() {
 				c.building = -1
 				switch {

@@ -136,7 +136,7 @@ func (c *buildCmd) one(a *app, where project, t training) error {
 				return err
 			}
 		}
-		if err := a.link(p, made); err != nil {
+		if err := a.link(p, made, full); err != nil {
 			return err
 		}
 	}
@@ -173,6 +173,8 @@ type report struct {
 	Binary  string   `json:"binary,omitempty"`
 	Link    float64  `json:"seconds_binary,omitempty"`
 	verbose bool
+
+	announced bool // that the binary is built
 }
 
 // String is a line for the program and one for its binary.
@@ -203,9 +205,12 @@ func (a *app) write(p *product, start time.Time) (*report, error) {
 }
 
 // link builds the binary of a product.
-func (a *app) link(p *product, r *report) error {
+func (a *app) link(p *product, r *report, how telling) error {
 	start := time.Now()
-	if err := a.makeBinary(p); err != nil {
+	over := a.announce(p, len(r.Changed) > 0 || !exists(p.binary), how)
+	err := a.makeBinary(p)
+	r.announced = over()
+	if err != nil {
 		return err
 	}
 	r.Binary, r.Link = fromHere(p.binary), time.Since(start).Seconds()

@@ -170,7 +170,8 @@ func hasRuntime(root string) bool {
 
 // ofRun makes the trainer of a run from the spec in it, and becomes it.
 func (a *app) ofRun(verb, dir string, flags []string) error {
-	binary, _, err := a.trainerOf(dir, func() {})
+	quiet := trainLine{flags: flags}.quiet()
+	binary, _, err := a.trainerOf(dir, tells(brief, quiet), func() {})
 	if err != nil {
 		return err
 	}
@@ -179,7 +180,7 @@ func (a *app) ofRun(verb, dir string, flags []string) error {
 }
 
 // makeFresh writes a program of the cache, and builds its binary unless that was built from it.
-func (a *app) makeFresh(p *product, quiet bool) error {
+func (a *app) makeFresh(p *product, how telling) error {
 	start := time.Now()
 	made, err := a.write(p, start)
 	if err != nil {
@@ -189,10 +190,10 @@ func (a *app) makeFresh(p *product, quiet bool) error {
 		touch(p.dir, p.binary, sealPath(p.binary))
 		return nil
 	}
-	if err := a.link(p, made); err != nil {
+	if err := a.link(p, made, how); err != nil {
 		return err
 	}
-	if !quiet {
+	if how != silent {
 		a.say("%s: built in %.1f s", p.name, time.Since(start).Seconds())
 	}
 	return nil

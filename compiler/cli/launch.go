@@ -123,7 +123,7 @@ func (l *launch) add(j *job) error {
 			return nil
 		}
 	}
-	p, err := l.trainer(l.where, j.training, true)
+	p, err := l.trainer(l.where, j.training, brief)
 	if err != nil {
 		return err
 	}

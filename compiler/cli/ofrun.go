@@ -82,7 +82,7 @@ func recordOf(dir string) (record.Record, error) {
 
 // trainerOf is the trainer of a run. One that is not there is built from the spec in the run,
 // after building has been called.
-func (a *app) trainerOf(dir string, building func()) (binary string, built bool, err error) {
+func (a *app) trainerOf(dir string, how telling, building func()) (binary string, built bool, err error) {
 	rec, err := recordOf(dir)
 	if err != nil {
 		return "", false, err
@@ -97,7 +97,7 @@ func (a *app) trainerOf(dir string, building func()) (binary string, built bool,
 		return binary, false, nil
 	}
 	building()
-	binary, err = a.binaryOf(dir, rec.Name)
+	binary, err = a.binaryOf(dir, rec.Name, how)
 	return binary, true, err
 }
 
@@ -116,14 +116,14 @@ func (a *app) trainingOf(dir, name string) (training, error) {
 }
 
 // binaryOf builds the trainer of a run from the spec in it.
-func (a *app) binaryOf(dir, name string) (string, error) {
+func (a *app) binaryOf(dir, name string, how telling) (string, error) {
 	t, err := a.trainingOf(dir, name)
 	if err != nil {
 		return "", err
 	}
 	p, err := a.atHome(t, "")
 	if err == nil {
-		err = a.makeFresh(p, true)
+		err = a.makeFresh(p, how)
 	}
 	if errors.Is(err, errShown) {
 		a.say("if the spec reads files, copy them to %s, or use the trainer that has trained the run", dir)

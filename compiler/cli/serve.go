@@ -212,7 +212,7 @@ func within[T any](a *app, ctx context.Context, do func(*app) (T, error)) (T, er
 
 // answer asks the trainer of a run.
 func (a *app) answer(run, problem string, times int, thinking bool, say func(string)) (*serve.Answer, error) {
-	binary, built, err := a.trainerOf(run, func() {
+	binary, built, err := a.trainerOf(run, silent, func() {
 		say("Building the trainer of this run. That is done once, and takes some seconds …")
 	})
 	if err != nil {

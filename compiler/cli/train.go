@@ -102,7 +102,7 @@ func (c *trainCmd) Run(a *app, verb *kong.Context) error {
 			return err
 		}
 	}
-	p, err := a.trainer(where, all[0], line.quiet())
+	p, err := a.trainer(where, all[0], tells(full, line.quiet()))
 	if err != nil {
 		return err
 	}
@@ -114,12 +114,12 @@ func (c *trainCmd) Run(a *app, verb *kong.Context) error {
 }
 
 // trainer makes the program of a training and its binary, where they are stale.
-func (a *app) trainer(where project, t training, quiet bool) (*product, error) {
+func (a *app) trainer(where project, t training, how telling) (*product, error) {
 	start := time.Now()
 	if where.apart {
 		p, err := a.atHome(t, "")
 		if err == nil {
-			err = a.makeFresh(p, quiet)
+			err = a.makeFresh(p, how)
 		}
 		return p, err
 	}
@@ -131,12 +131,14 @@ func (a *app) trainer(where project, t training, quiet bool) (*product, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch err := a.link(p, made); {
+	switch err := a.link(p, made, how); {
 	case errors.Is(err, errNoGo) && p.fresh():
 	case err != nil:
 		return nil, err
-	case !quiet:
+	case how == full:
 		a.say("%s", strings.TrimSuffix(made.String(), "\n"))
+	case how == brief && made.announced:
+		a.say("%s: built in %.1f s", p.name, time.Since(start).Seconds())
 	}
 	return p, nil
 }

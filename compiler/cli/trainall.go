@@ -144,7 +144,7 @@ func (s *series) plan(all []training) error {
 // train makes one of the trainings, with flags for its trainer. An error ends the series.
 func (s *series) train(i int, flags []string) error {
 	j, begun := &s.jobs[i], time.Now()
-	p, err := s.trainer(s.where, j.training, true)
+	p, err := s.trainer(s.where, j.training, tells(brief, s.quiet))
 	if err != nil {
 		return err
 	}
