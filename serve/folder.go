@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/plot/list"
+	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/track"
 )
@@ -32,6 +33,9 @@ type row struct {
 	*list.Run
 	Losses []float64 // reported, in order
 }
+
+// mostSpark is the size of the largest file of metrics that the list reads.
+const mostSpark = 64 << 20
 
 // A spark is what was last read of a file of metrics.
 type spark struct {
@@ -143,7 +147,7 @@ func (f *folder) losses(path string) []float64 {
 	if known && old.size == info.Size() && old.changed.Equal(info.ModTime()) {
 		return old.losses
 	}
-	text, err := os.ReadFile(path)
+	text, err := damage.ReadUpTo(path, mostSpark)
 	if err != nil {
 		return nil
 	}

@@ -18,6 +18,8 @@ type Options struct {
 	Read func(path string) ([]byte, error) // gives the text of the spec and of what it names
 	Set  []string                          // "path=value", applied last
 	Name string                            // of the spec; empty: the file's base name without extension
+
+	Include func(path string) error // says why a file may not be included; nil: every file may
 }
 
 // Resolve reads a spec and everything it includes and checks it. The spec is nil
@@ -49,6 +51,7 @@ type sources struct {
 	main     string // the file of the spec
 	name     string // of the spec
 	read     func(string) ([]byte, error)
+	refuse   func(string) error // of Options.Include
 	sets     []string
 	pinned   []string            // paths that those set
 	included map[string]diag.Pos // file -> where it was included
@@ -108,7 +111,7 @@ func newChecker(opts Options) *checker {
 		name = strings.TrimSuffix(path.Base(path.Clean(opts.Path)), path.Ext(opts.Path))
 	}
 	return &checker{
-		sources: &sources{lang: newLanguage(), main: path.Clean(opts.Path), name: name, read: opts.Read, sets: opts.Set,
+		sources: &sources{lang: newLanguage(), main: path.Clean(opts.Path), name: name, read: opts.Read, refuse: opts.Include, sets: opts.Set,
 			included: make(map[string]diag.Pos), bases: make(map[string]*merged), closed: make(map[string]*query), stray: make(map[string]*strayCell), hidden: make(map[string]string), inUse: make(map[diag.Range]bool), files: make(map[string]*Problems), odd: make(map[*Problems]oddities)},
 		merged:  newMerged(),
 		found:   newFound(),

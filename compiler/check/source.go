@@ -71,6 +71,13 @@ func (c *checker) include(e *dsl.Entry, chain []string) {
 	if _, ok := c.included[target]; !ok && !slices.Contains(chain, target) {
 		c.included[target] = e.Range.Start
 	}
+	if c.refuse != nil {
+		if err := c.refuse(target); err != nil {
+			c.report("E0107", name.Range, "cannot include %s", target).WithHelp("%v", err)
+			c.unparsed = true
+			return
+		}
+	}
 	c.load(target, chain, name.Range)
 	c.body(e.Include.Body)
 }

@@ -104,7 +104,12 @@ func (a *app) trainerOf(dir string, how telling, building func()) (binary string
 // trainingOf is the training that a run is of, from the spec in it.
 func (a *app) trainingOf(dir, name string) (training, error) {
 	spec := filepath.Join(dir, record.SpecFile)
-	all, err := a.trainings(spec, dir, nil, nil)
+	s, err := findSource(spec, dir)
+	if err != nil {
+		return training{}, err
+	}
+	s.run = dir
+	all, err := a.trainingsOf(s, nil, nil)
 	if err != nil {
 		return training{}, err
 	}

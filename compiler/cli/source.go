@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,12 +12,16 @@ import (
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/dsl/diag"
+	"github.com/arithlang/mlc/runtime/damage"
 )
 
 // A source is a spec's file. Its name, which generated code repeats, is the path
 // from base with forward slashes, so that it does not depend on the directory
 // that mlc runs in.
-type source struct{ base, name string }
+type source struct {
+	base, name string
+	run        string // directory of the run whose spec it is, which may be somebody else's; "": of none
+}
 
 // findSource names a spec below the root of the project, and any other as it was
 // given.
@@ -27,10 +32,10 @@ func findSource(file, root string) (source, error) {
 	}
 	if abs, err := filepath.Abs(file); err == nil {
 		if rel, err := filepath.Rel(root, abs); err == nil && filepath.IsLocal(rel) {
-			return source{root, filepath.ToSlash(rel)}, nil
+			return source{base: root, name: filepath.ToSlash(rel)}, nil
 		}
 	}
-	return source{here, filepath.ToSlash(filepath.Clean(file))}, nil
+	return source{base: here, name: filepath.ToSlash(filepath.Clean(file))}, nil
 }
 
 // path is where the file with a name like the source's is.
@@ -41,9 +46,62 @@ func (s source) path(name string) string {
 	return filepath.Join(s.base, name)
 }
 
+// asks is what the checker is asked about the source.
+func (s source) asks(set []string) check.Options {
+	return check.Options{Path: s.name, Read: s.read, Set: set, Include: s.include}
+}
+
 // read gives the text of a file: of one that is too long, enough to see that.
 func (s source) read(name string) ([]byte, error) {
-	return readUpTo(s.path(name), check.MaxFile+1)
+	f, err := damage.Open(s.path(name))
+	if damage.Is(err) {
+		return nil, fmt.Errorf("%s is a device or a named pipe: a spec and what it names are files", name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, check.MaxFile+1))
+}
+
+// include says why a file may not be included: the spec of a run has all that it needs in
+// the folder of the run.
+func (s source) include(name string) error {
+	if s.run == "" || isBelow(s.run, s.path(name)) {
+		return nil
+	}
+	return errors.New("the spec of a run includes nothing outside of the run's folder")
+}
+
+// isBelow reports whether a file is below a folder, once all links are followed.
+func isBelow(folder, file string) bool {
+	folder, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return false
+	}
+	if file, err = filepath.EvalSymlinks(file); err != nil {
+		return false
+	}
+	if folder, err = filepath.Abs(folder); err != nil {
+		return false
+	}
+	if file, err = filepath.Abs(file); err != nil {
+		return false
+	}
+	rel, err := filepath.Rel(folder, file)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// quote gives the text of a file whose lines may be shown, by the path that is printed: of
+// one below the folder of the spec or of the project. A spec can name any file that its
+// reader can read, and a finding would show what is in that.
+func (s source) quote(shown string) ([]byte, error) {
+	of := source{name: s.name}
+	path := of.path(shown)
+	if (s.run != "" || !isBelow(s.base, path)) && !isBelow(filepath.Dir(s.path(s.name)), path) {
+		return nil, fmt.Errorf("%s is outside of the project", shown)
+	}
+	return of.read(shown)
 }
 
 // readUpTo reads a file, which may have no end, up to so many bytes.
@@ -90,7 +148,7 @@ func (a *app) compile(t training) (*compiler.Program, error) {
 
 // findings prints diagnostics with paths as seen from the current directory.
 func (a *app) findings(s source, list diag.List) error {
-	return a.findingsIn(s, list, source{name: s.name}.read)
+	return a.findingsIn(s, list, s.quote)
 }
 
 // findingsIn is findings for files that read gives the text of, by the paths that

@@ -29,7 +29,7 @@ func (t training) settings() []string { return slices.Concat(t.set, t.point.Set)
 
 // options are those of the training for package check.
 func (t training) options() check.Options {
-	o := check.Options{Path: t.name, Read: t.read, Set: t.settings()}
+	o := t.asks(t.settings())
 	if t.point.Name != "" {
 		o.Name = nameOf(t.name) + "-" + t.point.Slug
 	}
@@ -71,7 +71,11 @@ func (a *app) trainings(file, root string, set, only []string) ([]training, erro
 	if err != nil {
 		return nil, err
 	}
-	of, err := await(a, func() (spread, error) { return ask(check.Options{Path: s.name, Read: s.read, Set: set}), nil })
+	return a.trainingsOf(s, set, only)
+}
+
+func (a *app) trainingsOf(s source, set, only []string) ([]training, error) {
+	of, err := await(a, func() (spread, error) { return ask(s.asks(set)), nil })
 	if err != nil {
 		return nil, err
 	}

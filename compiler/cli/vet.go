@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/compiler"
-	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
@@ -50,7 +49,7 @@ func (c *vetCmd) Run(a *app) error {
 			return err
 		}
 		found, err := await(a, func() (diag.List, error) {
-			found, err := compiler.Vet(check.Options{Path: s.name, Read: s.read, Set: c.Set})
+			found, err := compiler.Vet(s.asks(c.Set))
 			if err != nil {
 				err = fmt.Errorf("%s: this is a bug in mlc, please report it with the spec: %w", file, err)
 			}

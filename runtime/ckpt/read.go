@@ -11,7 +11,6 @@ import (
 	"io"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
@@ -26,10 +25,7 @@ func Read(path string) (File, error) {
 
 // open reads a file with a decoder.
 func open[T any](path string, decode func(r io.Reader, size int64) (T, error)) (read T, err error) {
-	if err := damage.Readable(path); err != nil {
-		return read, err
-	}
-	file, err := os.Open(path)
+	file, err := damage.Open(path)
 	if err != nil {
 		return read, err
 	}

@@ -1,0 +1,30 @@
+package check
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// TestRefusedInclude wants a file that may not be included not to be read, in a case of a
+// sweep, too.
+func TestRefusedInclude(t *testing.T) {
+	for _, text := range []string{
+		"arith 1\ninclude \"../secret.arith\"\n",
+		"arith 1\nsweep { a x { include \"../secret.arith\" } }\n",
+	} {
+		files := map[string]string{"run/spec.arith": text}
+		_, found := Resolve(Options{Path: "run/spec.arith",
+			Read: func(path string) ([]byte, error) {
+				if files[path] == "" {
+					t.Errorf("%s is read", path)
+				}
+				return []byte(files[path]), nil
+			},
+			Include: func(path string) error { return errors.New("not " + path) },
+		})
+		if len(found) == 0 || !found.HasErrors() || !strings.Contains(found[0].Message+found[0].Help, "cannot include secret.arithnot secret.arith") {
+			t.Errorf("%s: %v", text, found)
+		}
+	}
+}
