@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/arithlang/mlc/compiler/export"
@@ -117,8 +118,9 @@ func (c *exportCmd) files(m *export.Model) ([]export.File, error) {
 	return m.Python(export.PythonForm{NumPy: c.To == "numpy", Path: filepath.Base(c.Out), Store: store})
 }
 
-// write writes files where nothing is yet, or over what is there. A folder that is new
-// appears with all of its files.
+// write writes files where nothing is yet, or over what is there. All are written before
+// the first one takes its place, so that a full disk leaves what was there; a folder that is
+// new appears with all of its files.
 func (c *exportCmd) write(files []export.File) error {
 	out := filepath.Clean(c.Out)
 	folder := filepath.Dir(out)
@@ -130,34 +132,35 @@ func (c *exportCmd) write(files []export.File) error {
 			return err
 		}
 	}
-	target, parent := folder, folder
+	parent := folder
 	if c.To == "hf" {
 		parent = filepath.Dir(folder)
 	}
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return fmt.Errorf("cannot write the export: %w", err)
 	}
-	if c.To == "hf" && !exists(folder) {
-		made, err := os.MkdirTemp(filepath.Dir(folder), "."+filepath.Base(folder)+".")
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(made)
-		if err := os.Chmod(made, 0o755); err != nil {
-			return err
-		}
-		target = made
+	made, err := os.MkdirTemp(parent, "."+filepath.Base(out)+".")
+	if err != nil {
+		return fmt.Errorf("cannot write the export: %w", err)
 	}
-	for i := range files { // what others refer to comes first
-		f := files[len(files)-1-i]
-		if err := ckpt.WriteFile(filepath.Join(target, filepath.FromSlash(f.Path)), f.Data); err != nil {
+	defer os.RemoveAll(made)
+	if err := os.Chmod(made, 0o755); err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := ckpt.WriteFile(filepath.Join(made, filepath.FromSlash(f.Path)), f.Data); err != nil {
 			return fmt.Errorf("cannot write the export: %w", err)
 		}
 	}
-	if target != folder {
-		return disk.Rename(target, folder)
+	if c.To == "hf" && !exists(folder) {
+		return disk.Rename(made, folder)
 	}
-	return nil
+	for _, f := range slices.Backward(files) { // what others refer to comes first
+		if err := disk.Rename(filepath.Join(made, filepath.FromSlash(f.Path)), filepath.Join(folder, filepath.FromSlash(f.Path))); err != nil {
+			return fmt.Errorf("cannot write the export: %w", err)
+		}
+	}
+	return disk.SyncDir(folder)
 }
 
 // vacant wants nothing to be written over.
