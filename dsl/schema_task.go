@@ -112,7 +112,7 @@ const maxWidth = 2 * maxDigits
 
 func padOptions() []Option {
 	return []Option{
-		{Name: "none", Doc: "each number has its own width"},
+		{Name: "none", Doc: "in a text of a decoder-only model, each number has its own width, unless digits alternate; an encoder-decoder's operands and answer are as wide as the longest of them, in training as the longest of the batch"},
 		{Name: "zero", Doc: "leading zeros, up to the first width of to, to + step, … that everything fits in; tests leave room for the longest answer that operands of their lengths can have", Args: []Row{
 			{Path: "to", Type: Int, Min: 1, Max: maxWidth, Doc: "smallest width"},
 			{Path: "step", Type: Int, Default: "1", Min: 1, Max: maxWidth, Doc: "increment until everything fits"},

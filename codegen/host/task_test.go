@@ -24,6 +24,10 @@ func TestTaskAgrees(t *testing.T) {
 		loop + "task or { order = plain\n examples = 2870 }", loop + "task sort { digits = 1..10\n length = 2..10\n order = reversed }",
 		loop + "task mixed { of = [addition, subtraction, multiplication] }", loop + "task addition { hints = cyclic }", loop + "task addition { hints = fixed }",
 		loop + "task addition { random_pad = 10% }", loop + "task addition { pad = zero(to = 25, step = 2) }", loop + "task addition { interleave = true }",
+		"task successor { digits = 1..4 }", "task nx1 { digits = 1..4 }", "task parity { digits = 1..6 }", "task copy { digits = 2..3 }", "task addition { digits = 1..4 }",
+		"task addition { digits = 1..4\n interleave = true\n order = plain }", "task nx1 { digits = 1..3\n interleave = true\n order = reversed }", "task addition { below = 300 }", "task parity { digits = 1..6\n scratchpad = false }",
+		"task successor { below = 1000 }", "task nx1 { below = 30 }", "task addition { digits = 1..3\n pad = zero(to = 2, step = 2, answer = 3) }", "task sum { digits = 1..1\n operands = 2..12\n pad = zero(to = 1) }",
+		loop + "task subtraction { below = 101 }", loop + "task subtraction { digits = 1..2\n base = 2\n hints = cyclic }", loop + "task multiplication { digits = 1..4\n order = reversed\n scratchpad = true }",
 		loop + "task nx1 {}", loop + "task successor {}", loop + "task parity { digits = 1..8 }", loop + "task addition { loss_on = all\n below = 5000 }",
 		loop + "task mixed { of = [addition, nx1]\n interleave = true }",
 		loop + "task file { path = \"p\" }", loop + "task file { path = \"p\"\n split = 3 }", loop + "task file { path = \"p\"\n separator = \" 12\"\n random_pad = 10%\n holdout = 0% }",
@@ -49,21 +53,24 @@ func TestTaskAgrees(t *testing.T) {
 				}
 			}
 		}
-		_, rows := spec.TrainedShape()
-		if cfg.Sequence && rows != tasks.Rows() || rows < tasks.Rows() && cfg.Pad.To > 0 {
-			t.Errorf("%s: package check has %d rows, the task %d", text, rows, tasks.Rows())
-		}
-		longest := 0
+		source, rows := spec.TrainedShape()
+		tokens, most := 0, 0
 		for k := range int64(300) {
-			w, err := tasks.Width(tasks.Train(k))
+			b, err := tasks.NewDrawer(0, 0).Train(8*k, 8)
 			if err != nil {
 				t.Fatalf("%s: %v", text, err)
 			}
-			_, w = tasks.Shape(w)
-			longest = max(longest, w)
+			tokens, most = max(tokens, b.S), max(most, b.T)
 		}
-		if longest > tasks.Rows() {
-			t.Errorf("%s: a problem of %d rows, the longest has %d", text, longest, tasks.Rows())
+		for _, p := range tasks.LongestIn(tasks.Extent()) { // which may be drawn rarely
+			if b, err := tasks.Batch([]task.Problem{p}); err != nil {
+				t.Fatalf("%s: %v", text, err)
+			} else if cfg.Below == 0 {
+				tokens, most = max(tokens, b.S), max(most, b.T)
+			}
+		}
+		if exact := cfg.RandomPad == 0; tokens > source || most > rows || exact && (tokens != source || most != rows) {
+			t.Errorf("%s: the longest problem that is drawn has %d tokens and %d rows, and package check has %d and %d", text, tokens, most, source, rows)
 		}
 	}
 }

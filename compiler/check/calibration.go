@@ -40,8 +40,8 @@ func (c *checker) calibration(name, from string, spec *Spec) *Calibration {
 	k.Logits = c.stageRow(name, "of").is("logits")
 	k.Layer = int(c.stageRow(name, "layer").num)
 	l := spec.extended(k.Extend)
-	k.Self.Queries, k.Self.Keys = l.target, l.target
-	k.Cross.Queries, k.Cross.Keys = l.target, l.source
+	k.Self.Queries, k.Self.Keys = l.Target, l.Target
+	k.Cross.Queries, k.Cross.Keys = l.Target, l.Source
 	k.Cross.Paired = spec.Task.paired()
 	if read != nil && read.Spec != nil {
 		c.capture(name, k, spec)
@@ -153,7 +153,8 @@ func (s *scope) result(e *dsl.Expr, stage, site string) *expr.Expr {
 // extended is the shape of problems of so many digits, which have answers of full width
 // even if those of the stage that is read are narrower.
 func (s *Spec) extended(digits int) lengths {
-	pad := s.Eval.Pad
-	pad.Less = 0
-	return s.Task.shape(pad, digits, digits, digits, s.Model.Loop != nil)
+	t := *s.Task.made()
+	t.Pad = s.Eval.Pad
+	t.Pad.Less = 0
+	return t.SizeOf(digits, digits)
 }

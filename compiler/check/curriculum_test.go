@@ -83,7 +83,7 @@ func TestSums(t *testing.T) {
 	if source, target := s.TrainedShape(); source != 4*63+1 || target != 3*63 {
 		t.Errorf("training has up to %d tokens and %d rows", source, target)
 	}
-	if got := s.evaluated(); !slices.Contains(got, lengths{10*63 + 1, 9 * 63}) || !slices.Contains(got, lengths{2*63 + 1, 63}) {
+	if got := s.evaluated(); !slices.Contains(got, lengths{Source: 10*63 + 1, Target: 9 * 63}) || !slices.Contains(got, lengths{Source: 2*63 + 1, Target: 63}) {
 		t.Errorf("tests have the shapes %v", got)
 	}
 }

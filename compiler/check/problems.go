@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/tokens"
 )
 
@@ -246,15 +247,11 @@ func (t *Task) tested() *Problems {
 	return t.File
 }
 
-// shapes lists the shapes of the problems.
-func (p *Problems) shapes(loop bool) []lengths {
+// shapes lists the shapes of the problems of a task.
+func (p *Problems) shapes(of *task.Config) []lengths {
 	var out []lengths
 	for _, n := range p.Lines {
-		if loop {
-			out = append(out, lengths{0, n})
-		} else {
-			out = append(out, lengths{n, n})
-		}
+		out = append(out, of.LineSize(n))
 	}
 	return out
 }

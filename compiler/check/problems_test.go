@@ -122,7 +122,7 @@ func TestTestFile(t *testing.T) {
 	if list.HasErrors() {
 		t.Fatal(textOf(list, files))
 	}
-	if got, want := s.evaluated(), []lengths{{0, 6}}; !slices.Equal(got, want) {
+	if got, want := s.evaluated(), []lengths{{Source: 0, Target: 6}}; !slices.Equal(got, want) {
 		t.Errorf("tested are %v, want %v", got, want)
 	}
 	if _, rows := s.TrainedShape(); rows != 4 || s.problems() != 1 || s.Task.Vocab() != 5 {

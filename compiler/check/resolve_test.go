@@ -325,34 +325,6 @@ func TestIncludeWithoutExtension(t *testing.T) {
 	}
 }
 
-// TestLengths counts tokens by the layouts of the tasks.
-func TestLengths(t *testing.T) {
-	for _, c := range []struct {
-		kind   string
-		pad    config.Pad
-		digits int
-		want   []lengths
-	}{
-		{"successor", config.Pad{}, 3, []lengths{{5, 4}, {5, 5}}},
-		{"successor", config.Pad{To: 7, Step: 3}, 6, []lengths{{9, 8}}},
-		{"successor", config.Pad{To: 7, Step: 3}, 7, []lengths{{9, 8}, {12, 11}}},
-		{"successor", config.Pad{To: 61, Step: 3}, 60, []lengths{{63, 62}}},
-		{"addition", config.Pad{To: 7, Step: 3}, 8, []lengths{{23, 11}}},
-		{"addition", config.Pad{To: 7, Step: 3, Less: 2}, 3, []lengths{{17, 6}}},
-		{"addition", config.Pad{To: 7, Step: 3, Less: 2}, 5, []lengths{{17, 6}, {23, 9}}},
-		{"addition", config.Pad{}, 2, []lengths{{7, 3}, {7, 4}}},
-		{"parity", config.Pad{}, 8, []lengths{{10, 2}}},
-		{"parity", config.Pad{To: 20, Step: 1}, 8, []lengths{{22, 21}}},
-		{"parity", config.Pad{To: 20, Step: 1, Less: 19}, 8, []lengths{{22, 2}}},
-		{"parity", config.Pad{To: 20, Step: 10, Less: 19}, 21, []lengths{{32, 12}}},
-	} {
-		got := (&Task{Task: config.Task{Kind: c.kind}}).lengths(c.pad, c.digits, c.digits, c.digits+1, false)
-		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(lengths{})); diff != "" {
-			t.Errorf("%s of %d digits, pad %v: %s", c.kind, c.digits, c.pad, diff)
-		}
-	}
-}
-
 // TestRotatedShare wants any share of a head that is an even number of elements: of
 // 50, every fourth hundredth.
 func TestRotatedShare(t *testing.T) {

@@ -50,7 +50,7 @@ func (c *checker) checkRounds(s *Spec) {
 	say := func(help, format string, args ...any) {
 		c.report("E0347", at, format, args...).WithHelp("%s", help)
 	}
-	l, known := t.layout(t.Kind)
+	_, _, known := t.made().Answers(1, 1)
 	_, hi := t.digits()
 	budget := c.get("train.budget")
 	switch {
@@ -72,8 +72,8 @@ func (c *checker) checkRounds(s *Spec) {
 		say("give a step at least for each, or make step in rounds larger", "there are %d rounds, and train.budget = %s", t.Rounds.Count(hi), budget.text)
 	case t.Rounds.Votes > 1 && !t.Hinted() && t.Kind != "addition" && t.Kind != "multiplication":
 		say("use votes = 1", "votes = %d on a problem of %s, which can be asked in one way only", t.Rounds.Votes, t.Kind)
-	case t.Sequence && t.widthTells(l, t.Rounds.Until):
-		_, most := l.answer(t.Rounds.Until, t.Rounds.Until)
+	case t.Sequence && t.widthTells(t.Rounds.Until):
+		_, most, _ := t.made().Answers(t.Rounds.Until, t.Rounds.Until)
 		help := "write pad = zero(to = 1, step = 1, answer = 2): answers have a place more than operands, always"
 		if t.Kind == "multiplication" {
 			help = fmt.Sprintf("write pad = zero(to = %d): all numbers have one width", most)
@@ -84,17 +84,14 @@ func (c *checker) checkRounds(s *Spec) {
 
 // widthTells reports whether the operands of a text of up to so many digits are the wider
 // the longer the answer is.
-func (t *Task) widthTells(l layout, digits int) bool {
+func (t *Task) widthTells(digits int) bool {
 	if t.Pad.To == 0 && !t.Interleave {
 		return false
 	}
 	for a := t.DigitsLo; a <= digits; a++ {
 		for _, b := range []int{t.DigitsLo, a} {
-			if l.single {
-				b = 1
-			}
 			width := func(answer int) int { return t.Pad.Width(max(a, answer+t.Pad.Less)) }
-			if least, most := l.answer(a, b); width(least) != width(most) {
+			if least, most, _ := t.made().Answers(a, b); width(least) != width(most) {
 				return true
 			}
 		}

@@ -146,13 +146,12 @@ func (t *Task) holdsOut() bool { return t.Holdout > 0 && t.Examples != 1 }
 func (t *Task) hintedPlaces() int {
 	_, hi := t.digits()
 	n := hi
-	for _, k := range t.kinds() {
-		l, _ := t.layout(k)
-		if l.answer == nil {
+	for _, p := range t.made().Parts() {
+		most := p.LongestAnswer()
+		if most == 0 {
 			continue
 		}
-		_, most := l.answer(hi, hi)
-		if most = min(most, t.answerBound()); k == "subtraction" && t.Pad.To == 0 {
+		if p.Kind == "subtraction" && t.Pad.To == 0 {
 			most-- // its sign has no letter
 		}
 		n = max(n, most+t.Pad.Less)

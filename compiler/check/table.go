@@ -124,10 +124,10 @@ func (s *scope) tableTensor(file, name string, at diag.Range) *tensor {
 func (c *checker) checkCalibrated(s *Spec) {
 	d := &s.Model.Decoder
 	if d.Self != nil {
-		c.checkMatrices(s, "model.decoder.self.bias", d.Self, func(l lengths, keys int) (int, bool) { return l.target, l.target <= keys })
+		c.checkMatrices(s, "model.decoder.self.bias", d.Self, func(l lengths, keys int) (int, bool) { return l.Target, l.Target <= keys })
 	}
 	if d.Cross != nil {
-		c.checkMatrices(s, "model.decoder.cross.bias", d.Cross, func(l lengths, keys int) (int, bool) { return l.source, l.source == keys })
+		c.checkMatrices(s, "model.decoder.cross.bias", d.Cross, func(l lengths, keys int) (int, bool) { return l.Source, l.Source == keys })
 	}
 }
 
@@ -141,8 +141,8 @@ func (c *checker) checkMatrices(s *Spec, path string, site *Site, columns func(l
 		n := len(param.Shape)
 		rows, keys := param.Shape[n-2], param.Shape[n-1]
 		for _, l := range slices.Concat(s.trained(), s.evaluated()) {
-			if n, fits := columns(l, keys); !fits || l.target > rows {
-				c.report("E0332", c.at(path), "stage %s calibrated %d rows and %d columns, but a problem here has %d and %d", param.Stage, rows, keys, l.target, n).
+			if n, fits := columns(l, keys); !fits || l.Target > rows {
+				c.report("E0332", c.at(path), "stage %s calibrated %d rows and %d columns, but a problem here has %d and %d", param.Stage, rows, keys, l.Target, n).
 					WithHelp("pad all problems to the calibrated width, or calibrate again with extend and pad for this width")
 				break
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/arithlang/mlc/dsl"
 	"github.com/arithlang/mlc/runtime/config"
+	"github.com/arithlang/mlc/runtime/task"
 )
 
 // vetRules warn of what is allowed but hardly meant. Each looks at one training. One
@@ -92,8 +93,8 @@ func (s *Spec) trainedDigits() int {
 	if t.File != nil {
 		return t.File.Run
 	}
-	_, hi := t.digits()
-	return t.longestNumber(t.Pad, hi, hi, t.answerBound())
+	_, hi := t.made().Digits()
+	return t.longestNumber(t.Pad, hi, hi, (*task.Config).LongestAnswer)
 }
 
 // evaluatedDigits is that of the longest number in evaluation.
@@ -102,31 +103,33 @@ func (s *Spec) evaluatedDigits() int {
 		return p.Run
 	}
 	e, most := &s.Eval, 0
+	number := func(a, b int) int {
+		return s.Task.longestNumber(e.Pad, a, b, func(p *task.Config) int {
+			_, answer, _ := p.Answers(a, b)
+			return answer
+		})
+	}
 	if g := e.Grid; g.First.Hi > 0 && s.Task.Kind == "sort" {
 		most = g.First.Hi
 	} else if g.First.Hi > 0 {
-		most = s.Task.longestNumber(e.Pad, g.First.Hi, g.Second.Hi, math.MaxInt)
+		most = number(g.First.Hi, g.Second.Hi)
 	}
 	for _, d := range slices.Concat([]int{e.Diagonal.Hi}, e.Digits, e.During.Digits) {
-		most = max(most, s.Task.longestNumber(e.Pad, d, d, math.MaxInt))
+		most = max(most, number(d, d))
 	}
 	return most
 }
 
 // longestNumber is the most digits in a row of problems with operands of a and b
-// digits and answers of at most the given ones.
-func (t *Task) longestNumber(pad config.Pad, a, b, atMost int) int {
+// digits and answers as long as those of each kind are at most.
+func (t *Task) longestNumber(pad config.Pad, a, b int, answer func(p *task.Config) int) int {
 	if t.Hinted() || t.Interleave {
 		return 1
 	}
 	most := max(a, b)
-	for _, k := range t.kinds() {
-		if l, ok := t.layout(k); ok {
-			_, answer := l.answer(a, b)
-			if t.Kind == "multiplication" && t.Scratchpad { // several numbers, the last of which is the longest
-				answer = a + b
-			}
-			most = max(most, min(answer, atMost)+max(pad.Less, 0))
+	for _, p := range t.made().Parts() {
+		if n := answer(p); n > 0 {
+			most = max(most, n+max(pad.Less, 0))
 		}
 	}
 	return pad.Width(most)
@@ -305,7 +308,7 @@ func (s *Spec) problems() float64 {
 func meanTokens(ls []lengths) float64 {
 	sum := 0
 	for _, l := range ls {
-		sum += l.source + l.target
+		sum += l.Source + l.Target
 	}
 	return float64(sum) / float64(max(len(ls), 1))
 }

@@ -44,11 +44,11 @@ func (s *Spec) attention() []attention {
 	same := func(n func(l lengths) int) func(l lengths) (int, int) {
 		return func(l lengths) (int, int) { return n(l), n(l) }
 	}
-	source, target := func(l lengths) int { return l.source }, func(l lengths) int { return l.target }
+	source, target := func(l lengths) int { return l.Source }, func(l lengths) int { return l.Target }
 	sites := []attention{
 		{"model.encoder.self", s.Model.Encoder.Self, same(source)},
 		{"model.decoder.self", s.Model.Decoder.Self, same(target)},
-		{"model.decoder.cross", s.Model.Decoder.Cross, func(l lengths) (int, int) { return l.target, l.source }},
+		{"model.decoder.cross", s.Model.Decoder.Cross, func(l lengths) (int, int) { return l.Target, l.Source }},
 	}
 	if l := s.Model.Loop; l != nil {
 		sites = sites[:1]
@@ -61,7 +61,7 @@ func (s *Spec) attention() []attention {
 func (s *Spec) shapesToVet() []lengths {
 	all := slices.Concat(s.trained(), s.evaluated())
 	slices.SortFunc(all, func(a, b lengths) int {
-		return cmp.Or(a.source*a.target-b.source*b.target, a.source-b.source)
+		return cmp.Or(a.Source*a.Target-b.Source*b.Target, a.Source-b.Source)
 	})
 	all = slices.Compact(all)
 	if len(all) < 3 {

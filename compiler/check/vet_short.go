@@ -107,12 +107,13 @@ var signs = map[string]string{"addition": "+", "subtraction": "-", "multiplicati
 func (t *Task) simple() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, kind := range t.kinds() {
+			form := task.FormOf(kind)
 			switch op := signs[kind]; {
 			case op != "":
-				if !t.pairs(op, layouts[kind].single, yield) {
+				if !t.pairs(op, form.Single, yield) {
 					return
 				}
-			case layouts[kind].operands == 1:
+			case form.Operands == 1:
 				if !t.singles(yield) {
 					return
 				}
@@ -182,11 +183,12 @@ func (t *Task) atLeast(x string) string {
 // inTraining reports whether training may have these operands. A loop is never given a 0.
 func (t *Task) inTraining(operands ...string) bool {
 	lo, hi := t.digits()
-	if signs[t.Kind] == "" && t.Kind != "mixed" && layouts[t.Kind].operands != 1 {
+	form := task.FormOf(t.Kind)
+	if signs[t.Kind] == "" && t.Kind != "mixed" && form.Operands != 1 {
 		return true
 	}
 	for i, x := range operands {
-		if i > 0 && layouts[t.Kind].single {
+		if i > 0 && form.Single {
 			continue
 		}
 		if len(x) < lo || len(x) > hi || t.Sequence && x == "0" {

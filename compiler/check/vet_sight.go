@@ -167,7 +167,7 @@ func (a *sight) cost(rows, keys int) int {
 	switch {
 	case a == nil:
 		return 0
-	case a.cells != nil && a.shape == lengths{keys, rows}:
+	case a.cells != nil && a.shape == lengths{Source: keys, Target: rows}:
 		return a.count
 	case a.mask == nil:
 		return rows * keys
@@ -177,7 +177,7 @@ func (a *sight) cost(rows, keys int) int {
 
 // open lists what is open, by head and row.
 func (a *sight) open(rows, keys int) [][][]int {
-	if l := (lengths{keys, rows}); a.cells == nil || a.shape != l {
+	if l := (lengths{Source: keys, Target: rows}); a.cells == nil || a.shape != l {
 		a.shape, a.cells, a.count = l, a.columns(rows, keys), 0
 		for _, open := range a.cells {
 			for _, columns := range open {

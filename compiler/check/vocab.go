@@ -1,6 +1,10 @@
 package check
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/arithlang/mlc/runtime/task"
+)
 
 // The sizes of vocabularies; package task has the tokens themselves.
 const (
@@ -21,7 +25,7 @@ func (t *Task) Vocab() int {
 		return ownTokens + len(t.File.Symbols)
 	case t.Used:
 		n := t.Base + marks
-		for _, more := range []bool{layouts[t.Kind].operands != 1, t.Sequence && t.Started} { // an operator, a start
+		for _, more := range []bool{task.FormOf(t.Kind).Operands != 1, t.Sequence && t.Started} { // an operator, a start
 			if more {
 				n++
 			}

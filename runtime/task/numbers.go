@@ -132,6 +132,8 @@ func (f numbers) longest(t *Task, d *draft, i, j int) {
 		x := d.operands[operand][:0]
 		for place := range n {
 			switch {
+			case t.kind.name == "parity": // no digit of the answer repeats the one before
+				x = append(x, '1')
 			case t.kind.name != "subtraction" || operand == 1:
 				x = append(x, highest)
 			case place == 0: // a small number, so that the difference is long and has a sign

@@ -19,14 +19,14 @@ const (
 )
 
 // hasLists reports whether operands are taken from such lists.
-func (t *Task) hasLists() bool { return t.cfg.Released && t.kind.name != "successor" }
+func (c *Config) hasLists() bool { return c.Released && c.Kind != "successor" }
 
 // highest is the largest operand with Below.
-func (t *Task) highest() int64 {
+func (c *Config) highest() int64 {
 	switch {
-	case !t.hasLists():
-		return t.cfg.Below - 1
-	case t.kind.name == "parity":
+	case !c.hasLists():
+		return c.Below - 1
+	case c.Kind == "parity":
 		return 1<<(listedBits+1) - 1
 	}
 	return mostListed
@@ -34,7 +34,7 @@ func (t *Task) highest() int64 {
 
 // entry is number n of the list of an operand.
 func (t *Task) entry(n int64, operand int) int64 {
-	if !t.hasLists() {
+	if !t.cfg.hasLists() {
 		return n
 	}
 	src := philox.NewSource(t.seedOf(philox.Listed), philox.Listed, uint64(n), uint16(t.part<<8|operand))
@@ -55,7 +55,7 @@ func (t *Task) entry(n int64, operand int) int64 {
 
 // factor draws the digit of nx1. The released code leaves out 0.
 func (t *Task) factor(src *philox.Source) int64 {
-	if t.hasLists() {
+	if t.cfg.hasLists() {
 		return int64(1 + src.Intn(t.cfg.Base-1))
 	}
 	return int64(src.Intn(t.cfg.Base))

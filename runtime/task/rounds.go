@@ -43,21 +43,9 @@ func (t *Task) Asked(round, k int) []Problem {
 
 // bound is a number that no answer to operands of these lengths is longer than.
 func (t *Task) bound(x [][]byte) []byte {
-	n := len(x[0])
-	if t.kind.arity > 1 {
-		n = max(n, len(x[1]))
-	}
-	switch t.kind.name {
-	case "parity":
-		if !t.cfg.Scratchpad {
-			n = 1
-		}
-	case "multiplication":
-		n = len(x[0]) + len(x[1])
-	case "subtraction": // with its sign
-		return append([]byte("-1"), strings.Repeat("0", n-1)...)
-	default:
-		n++
+	n := t.cfg.asked(len(x[0]), len(x[len(x)-1]))
+	if t.kind.name == "subtraction" {
+		return append([]byte("-1"), strings.Repeat("0", n-2)...)
 	}
 	return append([]byte("1"), strings.Repeat("0", n-1)...)
 }

@@ -2,7 +2,6 @@ package task
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/arithlang/mlc/runtime/philox"
@@ -377,7 +376,7 @@ func (p *pen) entries() {
 func (t *Task) scatter(d *draft, src *philox.Source) {
 	t.mustWrite(d)
 	n := len(d.tokens) - 1
-	left := t.fillerRoom(n)
+	left := t.cfg.fillerRoom(n)
 	for range n {
 		count := byte(0)
 		for q := t.cfg.RandomPad; left > 0 && src.Float64() < q; q *= 0.1 {
@@ -386,14 +385,6 @@ func (t *Task) scatter(d *draft, src *philox.Source) {
 		}
 		d.fillers = append(d.fillers, count)
 	}
-}
-
-// fillerRoom is the most fillers among n characters: far more than come by chance.
-func (t *Task) fillerRoom(n int) int {
-	if t.cfg.RandomPad == 0 {
-		return 0
-	}
-	return 8 + int(math.Ceil(2*t.cfg.RandomPad*float64(n)))
 }
 
 // hint draws where hints begin: anywhere if they are cyclic, else so that they end

@@ -78,10 +78,8 @@ func New(cfg Config, seed uint64) (*Task, error) {
 // mix makes the parts of a mixed task.
 func (t *Task) mix() error {
 	n := int64(len(t.cfg.Of))
-	for i, name := range t.cfg.Of {
-		cfg := t.cfg
-		cfg.Kind, cfg.Of = name, nil
-		cfg.Scratchpad = cfg.Scratchpad && name == "parity"
+	for i, part := range t.cfg.Parts() {
+		cfg := *part
 		if cfg.Examples > 0 {
 			cfg.Examples = (cfg.Examples + n - 1 - int64(i)) / n
 		}
@@ -179,7 +177,7 @@ func (t *Task) Extent() (i, j int) {
 	}
 	i = t.cfg.DigitsHi
 	if t.cfg.Below > 0 {
-		i = len(t.largest().Operands[0])
+		_, i = t.cfg.Digits()
 	}
 	switch f := t.kind.family.(type) {
 	case arrays:
@@ -233,13 +231,19 @@ func (t *Task) largest() Problem {
 		}
 		return t.longest(i, j)
 	}
-	var d draft
-	t.numbered(&d, func(operand int) int64 {
-		if operand == 1 && t.single() {
-			return int64(t.cfg.Base - 1)
+	d := draft{of: t}
+	d.room(t.kind.arity)
+	for operand := range d.operands {
+		switch {
+		case operand == 1 && t.single():
+			d.operands[operand] = []byte{digits[t.cfg.Base-1]}
+		case operand == 0 && t.kind.name == "subtraction":
+			d.operands[operand] = t.cfg.smallest(t.cfg.fewest())
+		default:
+			d.operands[operand] = t.cfg.operand(t.cfg.highest())
 		}
-		return t.highest()
-	})
+	}
+	t.solve(&d)
 	return d.problem()
 }
 
@@ -266,11 +270,14 @@ func (t *Task) LongestIn(i, j int) []Problem {
 
 // Longest is the source tokens and the target rows of the longest problem of training.
 func (t *Task) Longest() (source, target int) {
-	if t.cfg.Sequence {
-		return 0, t.Rows()
+	if f, ok := t.kind.family.(*lines); ok {
+		s := t.cfg.LineSize(f.most)
+		return s.Source, s.Target
 	}
-	w, _ := t.tight(t.largest())
-	return t.Shape(w)
+	for _, s := range t.cfg.TrainedSizes() {
+		source, target = max(source, s.Source), max(target, s.Target)
+	}
+	return source, target
 }
 
 // ByLength reports whether the length of a problem says how often a loop runs on it.
@@ -300,18 +307,7 @@ func (t *Task) Varies() bool { return t.cfg.Sequence && !t.cfg.Padded }
 
 // Rows is the target rows of the longest problem of training.
 func (t *Task) Rows() int {
-	if !t.cfg.Sequence {
-		_, rows := t.Longest()
-		return rows
-	}
-	rows := 0
-	for _, u := range t.parts {
-		rows = max(rows, u.Rows())
-	}
-	if rows == 0 {
-		rows, _ = t.Width(t.largest())
-		rows += t.fillerRoom(rows)
-	}
+	_, rows := t.Longest()
 	return rows
 }
 
@@ -355,17 +351,10 @@ func (t *Task) Shape(width int) (source, target int) {
 	if t.cfg.Sequence {
 		return 0, width
 	}
+	operands := t.kind.arity
 	if n := width >> widthBits; t.Sums() {
-		width &= widthMask
-		source, target = n*(width+1)+1, width-t.cfg.Pad.Less+1
-		if t.cfg.Scratchpad {
-			target *= n - 1
-		}
-		return source, target
+		width, operands = width&widthMask, n
 	}
-	numbers := t.kind.arity * width
-	if t.single() && !t.cfg.Interleave {
-		numbers = width + 1
-	}
-	return len(t.kind.op) + numbers + 2, width - t.cfg.Pad.Less + 1
+	s := t.cfg.shape(t.kind, width, operands)
+	return s.Source, s.Target
 }

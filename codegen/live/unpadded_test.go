@@ -1,0 +1,67 @@
+package live_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/arithlang/mlc/codegen/live"
+	"github.com/arithlang/mlc/compiler"
+	"github.com/arithlang/mlc/compiler/check"
+)
+
+// unpadded is a small encoder-decoder of problems without padding, whose numbers are as wide
+// as the longest of a batch.
+const unpadded = `arith 1
+task %s
+model {
+  width = 4
+  heads = 2
+  ffn   = relu(hidden = 4)
+  encoder.layers = 1
+  decoder.layers = 1
+}
+model.encoder.self.bias  = %[2]s
+model.decoder.self.bias  = %[2]s
+model.decoder.cross.bias = %[2]s
+train { batch = 16  budget = 2steps }
+eval.digits = [3]
+`
+
+// TestLearnedBiasesWithoutPadding trains every bias that is learned, in all places of an
+// encoder-decoder, on problems of every kind: a launch has a table of each bias that is as
+// large as the longest problem, and stops at a longer one.
+func TestLearnedBiasesWithoutPadding(t *testing.T) {
+	biases := []string{"t5", "kerple", "rpe", "fire(hidden = 2)"}
+	tasks := []string{"addition { digits = 1..4 }", "successor { digits = 1..3 }", "nx1 { digits = 1..3 }", "addition { below = 101 }",
+		"addition { digits = 1..3  interleave = true }", "addition { digits = 1..2  order = reversed }", "parity { digits = 1..4 }", "copy { digits = 1..3 }"}
+	for n, task := range tasks {
+		for k, bias := range biases {
+			if n >= 2 && k != n%len(biases) { // all with all takes minutes
+				continue
+			}
+			p, found, err := compiler.Compile(check.Options{Path: "a.arith", Read: func(path string) ([]byte, error) {
+				if path != "a.arith" {
+					return nil, os.ErrNotExist
+				}
+				return fmt.Appendf(nil, unpadded, task, bias), nil
+			}})
+			if err != nil || found.HasErrors() {
+				t.Fatalf("task %s, bias %s: %v, %+v", task, bias, err, found)
+			}
+			m, err := live.New(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tr := simulatedTrainer(t, m)
+			for step := range 2 {
+				if _, err := tr.Step(0.01); err != nil {
+					t.Fatalf("task %s, bias %s, step %d: %v", task, bias, step, err)
+				}
+			}
+			if err := tr.Machine.Err(); err != nil {
+				t.Errorf("task %s, bias %s: %v", task, bias, err)
+			}
+		}
+	}
+}

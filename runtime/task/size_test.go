@@ -1,0 +1,282 @@
+package task
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/arithlang/mlc/runtime/config"
+)
+
+// layouts are ways to write problems that change how long they are.
+func layouts() map[string]func(c *Config) {
+	return map[string]func(c *Config){
+		"plain":       func(*Config) {},
+		"reversed":    func(c *Config) { c.Reversed, c.ReversedOperands = true, true },
+		"interleaved": func(c *Config) { c.Interleave = true },
+		"padded":      func(c *Config) { c.Pad = Pad{To: 2, Step: 1} },
+		"in steps":    func(c *Config) { c.Pad = Pad{To: 3, Step: 3} },
+		"narrow":      func(c *Config) { c.Pad = Pad{To: 4, Step: 2, Less: 2} },
+		"wide answer": func(c *Config) { c.Pad = Pad{To: 1, Step: 1, Less: -1} },
+		"woven":       func(c *Config) { c.Interleave, c.Pad = true, Pad{To: 3, Step: 2} },
+		"started":     func(c *Config) { c.Started = true },
+		"hinted":      func(c *Config) { c.Hints = "cyclic" },
+		"hinted wide": func(c *Config) { c.Hints, c.Pad = "cyclic", Pad{To: 3, Step: 2} },
+		"below":       func(c *Config) { c.DigitsLo, c.DigitsHi, c.Below = 0, 0, 101 },
+		"below, wide": func(c *Config) { c.DigitsLo, c.DigitsHi, c.Below, c.Pad = 0, 0, 57, Pad{To: 2, Step: 1} },
+		"below, even": func(c *Config) { c.DigitsLo, c.DigitsHi, c.Below, c.Interleave = 0, 0, 31, true },
+		"one length":  func(c *Config) { c.DigitsLo = c.DigitsHi },
+		"filled":      func(c *Config) { c.RandomPad = 0.2 },
+		"spelled out": func(c *Config) { c.Scratchpad, c.Reversed = true, true },
+	}
+}
+
+// eachTask calls f with every task of every layout that there is, in three bases, for both
+// kinds of models.
+func eachTask(t *testing.T, f func(name string, c Config)) {
+	n := 0
+	for _, k := range kinds() {
+		for layout, change := range layouts() {
+			for _, base := range []int{2, 3, 10} {
+				for _, sequence := range []bool{false, true} {
+					c := Config{Kind: k.name, Base: base, DigitsLo: 1, DigitsHi: 3, Sequence: sequence}
+					switch k.name {
+					case "sum":
+						c.OperandsLo, c.OperandsHi, c.Batch, c.Pad = 2, 6, 1, Pad{To: 1, Step: 1}
+					case "sort":
+						c.LengthLo, c.LengthHi = 1, 4
+					case ofFile:
+						c.Problems, c.Separator = "a12=3\nbcd=4567\n9=8\n", "="
+					}
+					change(&c)
+					if c.check() == nil {
+						n++
+						f(fmt.Sprintf("%s, %s, base %d, sequence %v", k.name, layout, base, sequence), c)
+					}
+				}
+			}
+		}
+	}
+	for _, of := range [][]string{{"addition", "nx1"}, {"successor", "parity", "multiplication"}, {"or", "subtraction"}} {
+		for layout, change := range layouts() {
+			c := Config{Kind: "mixed", Of: of, Base: 10, DigitsLo: 1, DigitsHi: 3, Sequence: true}
+			change(&c)
+			if _, err := New(c, 1); err == nil {
+				n++
+				f(fmt.Sprintf("%v, %s", of, layout), c)
+			}
+		}
+	}
+	if n < 300 {
+		t.Errorf("there are only %d tasks", n)
+	}
+}
+
+// TestLongestIsDrawn holds what is said of the longest problem of training to thousands of
+// those that are drawn: no batch is longer, and there is one as long, which is found among
+// all problems of few digits. With fillers, which come by chance, and files it may not be drawn.
+func TestLongestIsDrawn(t *testing.T) {
+	eachTask(t, func(name string, c Config) {
+		task := must(t, c, 3)
+		var most Size
+		for k := range 100 {
+			b, err := task.NewDrawer(0, 0).Train(int64(8*k), 8)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			most = Size{max(most.Source, b.S), max(most.Target, b.T)}
+		}
+		for _, p := range hardest(task) {
+			width, err := task.tight(p)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			source, target := task.Shape(width)
+			most = Size{max(most.Source, source), max(most.Target, target)}
+		}
+		var want Size
+		want.Source, want.Target = task.Longest()
+		if most.Source > want.Source || most.Target > want.Target || most != want && c.RandomPad == 0 {
+			t.Errorf("%s: the longest problem that is drawn has the size %v, and %v are said", name, most, want)
+		}
+	})
+}
+
+// hardest are all problems of few numbers, those of most digits among them, that training
+// may draw.
+func hardest(t *Task) (all []Problem) {
+	parts := t.parts
+	if len(parts) == 0 {
+		parts = []*Task{t}
+	}
+	for _, u := range parts {
+		if _, ok := u.kind.family.(numbers); !ok {
+			if u.Many() {
+				all = append(all, u.largest())
+			}
+			continue
+		}
+		_, hi := u.cfg.Digits()
+		var values []string
+		for n := 1; n <= hi; n++ {
+			for _, x := range []string{string(u.cfg.smallest(n)), "1" + string(u.cfg.smallest(n)[1:]), nines(u.cfg.Base, n)} {
+				if u.cfg.Below > 0 && n == hi {
+					x = min(x, string(u.cfg.operand(u.cfg.highest())))
+				}
+				if n >= u.cfg.DigitsLo && (x != "0" || u.cfg.Below > 0 || !u.cfg.Sequence) {
+					values = append(values, x)
+				}
+			}
+		}
+		ones := make([]byte, hi)
+		for i := range ones {
+			ones[i] = '1'
+		}
+		if u.kind.name == "parity" && u.cfg.Below == 0 {
+			values = append(values, string(ones))
+		}
+		for _, a := range values {
+			for _, b := range values {
+				switch {
+				case u.kind.arity == 1:
+					all = append(all, u.solved([]string{a}))
+				case u.single():
+					all = append(all, u.solved([]string{a, b[:1]}), u.solved([]string{a, nines(u.cfg.Base, 1)}))
+				default:
+					all = append(all, u.solved([]string{a, b}))
+				}
+			}
+		}
+	}
+	return all
+}
+
+func nines(base, n int) string {
+	x := make([]byte, n)
+	for i := range x {
+		x[i] = digits[base-1]
+	}
+	return string(x)
+}
+
+// TestSizesOfTests holds what is said of the sizes of tests, at any width, to all problems
+// of a cell: one has the size of the longest, and no problem has another size than those
+// between.
+func TestSizesOfTests(t *testing.T) {
+	eachTask(t, func(name string, c Config) {
+		if c.Kind == ofFile {
+			return
+		}
+		for _, pad := range []Pad{c.Pad, {To: 4, Step: 1}} {
+			q := c
+			if q.Pad = pad; q.Kind != "mixed" && q.check() != nil || c.Kind == "mixed" && pad != c.Pad {
+				continue
+			}
+			task := must(t, c, 5).WithPad(pad)
+			for i := 1; i <= 3; i++ {
+				for j := 1; j <= 3; j++ {
+					if task.Sums() && j < 2 {
+						continue
+					}
+					var want, most Size
+					for _, s := range c.TestSizes(pad, i, j) {
+						want = Size{max(want.Source, s.Source), max(want.Target, s.Target)}
+					}
+					problems := slices.Concat(task.Cell(i, j, 400), task.LongestIn(i, j))
+					for _, p := range problems {
+						width, err := task.Width(p)
+						if err != nil {
+							t.Fatalf("%s: %v", name, err)
+						}
+						source, target := task.Shape(width)
+						most = Size{max(most.Source, source), max(most.Target, target)}
+					}
+					if most != want {
+						t.Errorf("%s, pad %v: the longest problem of %d and %d digits has the size %v, and %v are said", name, pad, i, j, most, want)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestAnswers holds the bounds of answers to all operands of few digits.
+func TestAnswers(t *testing.T) {
+	for _, k := range kinds() {
+		for _, base := range []int{2, 3, 10} {
+			for _, way := range []bool{false, true} {
+				c := Config{Kind: k.name, Base: base, DigitsLo: 1, DigitsHi: 3, Sequence: true, Scratchpad: way, Reversed: true}
+				if _, ok := k.family.(numbers); !ok || c.check() != nil {
+					continue
+				}
+				task := must(t, c, 1)
+				for i := 1; i <= 3; i++ {
+					for j := 1; j <= 2; j++ {
+						least, most, ok := c.Answers(i, j)
+						longest := 0
+						for p := range task.Each(i, j, 1<<17) {
+							longest = max(longest, len(p.Answer))
+							if len(p.Answer) < least {
+								t.Errorf("%s of base %d: %v has %d places, fewer than %d", k.name, base, p, len(p.Answer), least)
+							}
+						}
+						if !ok || longest != most {
+							t.Errorf("%s of base %d, %d and %d digits: the longest answer has %d places, and %d are said", k.name, base, i, j, longest, most)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestLongestOfRounds leaves room for answers that a model may give in rounds, right or not.
+func TestLongestOfRounds(t *testing.T) {
+	for _, kind := range []string{"addition", "subtraction", "multiplication", "nx1", "copy", "successor", "parity"} {
+		for _, base := range []int{2, 10} {
+			for _, sequence := range []bool{false, true} {
+				c := Config{Kind: kind, Base: base, DigitsLo: 1, DigitsHi: 3, Sequence: sequence, Rounds: config.Rounds{Until: 5, Step: 1, Samples: 8, Votes: 1, Length: 1, Newest: 0.5}}
+				if c.check() != nil {
+					continue
+				}
+				task := must(t, c, 1)
+				_, most := task.Longest()
+				for k := range 200 {
+					for _, p := range task.Asked(1, k) {
+						if b, err := task.One(p); err != nil || b.T > most {
+							t.Errorf("%s of base %d: %v may be answered with %d rows, more than %d: %v", kind, base, p, b.T, most, err)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestSizes has the sizes of some tests, counted by hand.
+func TestSizes(t *testing.T) {
+	for _, c := range []struct {
+		kind   string
+		pad    Pad
+		digits int
+		want   []Size
+	}{
+		{"successor", Pad{}, 3, []Size{{5, 4}, {6, 5}}},
+		{"successor", Pad{To: 7, Step: 3}, 6, []Size{{9, 8}}},
+		{"successor", Pad{To: 7, Step: 3}, 7, []Size{{12, 11}}},
+		{"successor", Pad{To: 61, Step: 3}, 60, []Size{{63, 62}}},
+		{"addition", Pad{To: 7, Step: 3}, 8, []Size{{23, 11}}},
+		{"addition", Pad{To: 7, Step: 3, Less: 2}, 3, []Size{{17, 6}}},
+		{"addition", Pad{To: 7, Step: 3, Less: 2}, 5, []Size{{23, 9}}},
+		{"addition", Pad{}, 2, []Size{{7, 3}, {9, 4}}},
+		{"parity", Pad{}, 8, []Size{{10, 9}}},
+		{"parity", Pad{To: 20, Step: 1}, 8, []Size{{22, 21}}},
+		{"parity", Pad{To: 20, Step: 1, Less: 19}, 8, []Size{{22, 2}}},
+		{"parity", Pad{To: 20, Step: 10, Less: 19}, 21, []Size{{32, 12}}},
+	} {
+		got := (&Config{Kind: c.kind, Base: 10}).TestSizes(c.pad, c.digits, c.digits)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s of %d digits, pad %v: sizes %v, want %v", c.kind, c.digits, c.pad, got, c.want)
+		}
+	}
+}
