@@ -129,7 +129,7 @@ func (u unit) lanes(files map[string][]byte) error {
 
 // print prints Go files beside the spec.
 func (u unit) print(goFiles map[string]gotext.File) (map[string][]byte, error) {
-	files := map[string][]byte{"spec.arith": []byte(comment(u.header) + u.Spec.Resolved)}
+	files := map[string][]byte{"spec.arith": []byte(comment(u.header) + u.Spec.Carried)}
 	for path, f := range goFiles {
 		f.Package, f.Header = u.pkg, u.header
 		data, err := f.Format()

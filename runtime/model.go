@@ -28,6 +28,22 @@ type Model struct {
 	GPU      cuda.Program // the same kernels for GPUs; without PTX there are none
 	Lanes    Lanes        // the same kernels for several models at once
 	Given    []Table      // values of fixed parameters that were known when the program was made
+	Files    []File       // that Spec reads
+}
+
+// A File is one that a spec reads, as its runs have it: problems, or tables.
+type File struct {
+	Path    string   // in the run directory, with forward slashes, as Spec names it
+	Text    string   // of problems
+	Stage   string   // of tables: the calibration that left them; "" for others
+	Tensors []Tensor // of tables
+}
+
+// A Tensor is a table in a File: the values of a fixed parameter.
+type Tensor struct {
+	Name  string
+	Shape []int
+	Param string // in Given
 }
 
 // Lanes are the kernels of a training of N models at once, each in a lane of vectors; none

@@ -56,7 +56,13 @@ func (a app) of(s *Stage) app {
 // identity is what the program is of.
 func (a app) identity() identity {
 	if p := a.whole; p != nil {
-		return identity{p.Name, p.Spec, p.SpecHash, p.Version}
+		id := identity{p.Name, p.Spec, p.SpecHash, p.Version, nil}
+		for _, s := range p.Stages {
+			if s.Model != nil {
+				id.models = append(id.models, s.Model)
+			}
+		}
+		return id
 	}
 	return a.model.identity()
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/flag"
 	"github.com/arithlang/mlc/runtime/lock"
@@ -16,9 +17,14 @@ import (
 )
 
 // An identity is what a run is of.
-type identity struct{ name, spec, hash, version string }
+type identity struct {
+	name, spec, hash, version string
+	models                    []*Model // with the files that the spec reads
+}
 
-func (m *Model) identity() identity { return identity{m.Name, m.Spec, m.SpecHash, m.Version} }
+func (m *Model) identity() identity {
+	return identity{m.Name, m.Spec, m.SpecHash, m.Version, []*Model{m}}
+}
 
 // A claim is a run directory that no other process trains in until it is closed.
 type claim struct {
@@ -88,6 +94,7 @@ func vacate(dir string, id identity) error {
 		switch name := file.Name(); {
 		case ckpt.IsTemp(name) || name == lock.File || name == record.LaunchFolder:
 		case name == record.SpecFile && sameText(filepath.Join(dir, name), id.spec):
+		case name == config.FilesFolder && id.left(filepath.Join(dir, name)) && !exists(record.Path(dir)):
 		case exists(record.Path(dir)):
 			return fmt.Errorf("%s has a run in it already: go on with it by --resume --out %s, or choose another --out", dir, flag.Word(dir))
 		default:
@@ -134,7 +141,11 @@ func fillRun(dir string, id identity, r record.Record) error {
 	if err := makeDir(dir); err != nil {
 		return err
 	}
-	if err := ckpt.WriteFile(filepath.Join(dir, record.SpecFile), []byte(id.spec)); err != nil {
+	err := id.writeFiles(dir)
+	if err == nil {
+		err = ckpt.WriteFile(filepath.Join(dir, record.SpecFile), []byte(id.spec))
+	}
+	if err != nil {
 		return fmt.Errorf("cannot write to the run directory: %w: choose another place with --out", err)
 	}
 	return writeRecord(dir, r)

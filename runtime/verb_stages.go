@@ -367,7 +367,9 @@ func (j *pipelineRun) train(ctx context.Context, s *Stage) error {
 	}
 	state.Change(t.Config.Budget, t.State.Step)
 	rec.Training = state.Training
-	if err := errors.Join(writeRecord(j.dir, j.rec), fillRun(dir, s.Model.identity(), rec)); err != nil {
+	id := s.Model.identity()
+	id.models = j.app.identity().models // all that the spec reads, for it is that of all stages
+	if err := errors.Join(writeRecord(j.dir, j.rec), fillRun(dir, id, rec)); err != nil {
 		return err
 	}
 	j.cmd.say(a, "training %s\n", about(t))

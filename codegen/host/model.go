@@ -79,6 +79,7 @@ func Model(t Trainer) gotext.File {
 	f := &gotext.Text{}
 	fields := origin(f, t.Spec, t.Stage, t.Version)
 	t.tables(f, fields)
+	t.files(fields)
 	fields["Task"] = t.taskConfig(f)
 	fields["Train"] = gotext.Literal(TrainConfig(t.Spec, t.Cost))
 	fields["Eval"] = gotext.Literal(EvalConfig(t.Spec))
@@ -113,9 +114,9 @@ func (t Trainer) taskConfig(f *gotext.Text) string {
 	for _, e := range []struct{ text, file, variable, name string }{
 		{cfg.Problems, ProblemFile, "problemText", "Problems"}, {cfg.Tests, TestFile, "testText", "Tests"},
 	} {
-		if n := len(e.text); n > 0 {
+		if e.text != "" {
 			f.Embed(e.variable, e.file)
-			fields[e.name] = fmt.Sprintf("%s[len(%[1]s)-%d:]", e.variable, n)
+			fields[e.name] = problemsIn(e.variable, e.text)
 		}
 	}
 	return "task.Config" + fields.String()

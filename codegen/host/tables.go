@@ -79,5 +79,35 @@ func (t Trainer) tables(f *gotext.Text, fields gotext.Fields) {
 	fields["Given"] = "[]runtime.Table" + gotext.Lines(tables)
 }
 
+// files adds the files that the spec reads to the fields of a model.
+func (t Trainer) files(fields gotext.Fields) {
+	var files []string
+	for _, file := range t.Spec.Files() {
+		of := gotext.FieldsOf(struct{ Path, Stage string }{file.Path, file.Stage})
+		switch {
+		case file.Problems != nil && file.Problems == t.Spec.Task.File:
+			of["Text"] = problemsIn("problemText", file.Problems.Text)
+		case file.Problems != nil:
+			of["Text"] = problemsIn("testText", file.Problems.Text)
+		}
+		var tensors []string
+		for _, param := range file.Tables {
+			tensors = append(tensors, gotext.Fields{"Name": strconv.Quote(param.Tensor), "Shape": gotext.Literal(param.Shape), "Param": strconv.Quote(fixedName(param))}.String())
+		}
+		if tensors != nil {
+			of["Tensors"] = "[]runtime.Tensor" + gotext.Lines(tensors)
+		}
+		files = append(files, of.String())
+	}
+	if files != nil {
+		fields["Files"] = "[]runtime.File" + gotext.Lines(files)
+	}
+}
+
+// problemsIn is the problems that a variable ends with.
+func problemsIn(variable, problems string) string {
+	return fmt.Sprintf("%s[len(%[1]s)-%d:]", variable, len(problems))
+}
+
 // fixedName is the name of a fixed parameter among the parameters of a model.
 func fixedName(param check.BiasParam) string { return plan.Fixed + "." + param.Name }

@@ -96,7 +96,7 @@ func (c *checker) task() Task {
 	}
 	problems, tests := c.readProblems(t.Tokens)
 	t.Problems, t.Tests = problems.String(), tests.String()
-	return Task{Task: t, Path: c.word("task.path"), File: problems, TestFile: tests}
+	return Task{Task: t, Path: c.word("task.path"), File: problems, TestPath: c.word("task.test"), TestFile: tests}
 }
 
 func (c *checker) curriculum() (k config.Curriculum) {

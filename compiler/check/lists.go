@@ -154,7 +154,7 @@ func (c *checker) text(row *dsl.Row, path string, e *dsl.Expr) *value {
 		return &value{text: dsl.Format(e), word: e.Text}
 	}
 	file := c.file(e)
-	return &value{text: strconv.Quote(c.fromSpec(file)), word: file}
+	return &value{text: strconv.Quote(c.fromSpec(file)), word: file, file: true}
 }
 
 // file is the path of a file as Options.Read takes it, from a text that is

@@ -20,6 +20,14 @@ func (c *checker) print() string {
 	return p.String()
 }
 
+// printCarried is print for a run: files have the paths in its directory that carried gives
+// them.
+func (c *checker) printCarried() (text string, carried map[string]string) {
+	p := &printer{checker: c, carried: map[string]string{}, taken: map[string]bool{}}
+	p.spec()
+	return p.String(), p.carried
+}
+
 // meaning is what print writes, with 10% and 10.0% or 4 * width and 256 alike: equal for
 // trainings that are the same.
 func (c *checker) meaning() string {
@@ -49,6 +57,9 @@ type printer struct {
 	*checker
 	strings.Builder
 	meant bool // values as they are read, not as they are written
+
+	carried map[string]string // paths in the directory of a run, by those that Options.Read takes; nil: files stay where they are
+	taken   map[string]bool   // the former, in small letters
 }
 
 // A line is one attribute.
@@ -127,6 +138,8 @@ func (p *printer) valueText(v *value) string {
 		return p.exprText(v.expr)
 	case p.meant:
 		return v.meaning()
+	case v.file && p.carried != nil:
+		return strconv.Quote(p.carry(v.word, ".txt"))
 	}
 	return v.text
 }
@@ -153,7 +166,18 @@ func (c *checker) settingText(path string, e *dsl.Expr) string {
 
 // exprText prints an expression; tables keep their files when the text stands in
 // the directory of the spec.
-func (c *checker) exprText(e *dsl.Expr) string {
+func (c *checker) exprText(e *dsl.Expr) string { return c.tablesAt(e, c.fromSpec) }
+
+// exprText prints an expression; tables are where the printed spec is to find them.
+func (p *printer) exprText(e *dsl.Expr) string {
+	if p.carried == nil {
+		return p.checker.exprText(e)
+	}
+	return p.tablesAt(e, func(file string) string { return p.carry(file, ".safetensors") })
+}
+
+// tablesAt prints an expression whose tables have other paths.
+func (c *checker) tablesAt(e *dsl.Expr, at func(file string) string) string {
 	return dsl.Format(dsl.Rewrite(e, func(e *dsl.Expr) *dsl.Expr {
 		if e.Kind != dsl.Call || e.Text != "table" {
 			return e
@@ -163,7 +187,7 @@ func (c *checker) exprText(e *dsl.Expr) string {
 		for i, a := range call.Args {
 			if a.Value.Kind == dsl.String && (a.Name == nil && i == 0 || a.Name != nil && a.Name.Name == "file") {
 				s := *a.Value
-				s.Text = c.fromSpec(c.file(a.Value))
+				s.Text = at(c.file(a.Value))
 				call.Args[i].Value = &s
 			}
 		}

@@ -138,3 +138,43 @@ func TestTestFile(t *testing.T) {
 		files[name] = was
 	}
 }
+
+// TestCarried moves what a run has of a spec to a place without the spec's files: it is the
+// same spec there, of the same hash.
+func TestCarried(t *testing.T) {
+	const lines = "a=1\nb=2\n"
+	files := map[string]string{
+		"d/a.arith": "arith 1\ntask file {\n  path = \"../P.tsv\"\n  test = \"/far/p.tsv.txt\"\n  separator = \"=\"\n}\nmodel.loop {\n  layers = 1\n  self.bias = table(\"x/t\")\n}\nmodel.heads = 1\n" +
+			"stage first {}\nstage second {\n  task.path = \"p.tsv.txt\"\n  task.test = \"q.txt\"\n}\n",
+		"P.tsv": "\ufeffa=1\r\nb=2", "/far/p.tsv.txt": "a=2\n", "d/p.tsv.txt": lines, "d/q.txt": lines, "d/x/t": safetensors(`{"t":{"dtype":"F32","shape":[2,2]}}`),
+	}
+	before, list := resolve(files, "d/a.arith")
+	if list.HasErrors() {
+		t.Fatal(textOf(list, files))
+	}
+	moved := map[string]string{"run/spec.arith": before.Carried}
+	for _, stage := range before.Stages {
+		for _, f := range stage.Spec.Files() {
+			if f.Problems != nil {
+				moved["run/"+f.Path] = f.Problems.Text
+			} else {
+				moved["run/"+f.Path] = files["d/x/t"]
+			}
+		}
+	}
+	var names []string
+	for name := range moved {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	if want := []string{"run/spec-files/P.tsv.txt", "run/spec-files/p.tsv-2.txt", "run/spec-files/p.tsv-3.txt", "run/spec-files/q.txt", "run/spec-files/t.safetensors", "run/spec.arith"}; !slices.Equal(names, want) {
+		t.Errorf("files %q, want %q", names, want)
+	}
+	after, list := Resolve(Options{Path: "run/spec.arith", Name: "a", Read: reader(moved)})
+	if list.HasErrors() {
+		t.Fatalf("%s\n%s", textOf(list, moved), before.Carried)
+	}
+	if after.Hash != before.Hash || after.Carried != before.Carried || after.Carried != after.Resolved {
+		t.Errorf("it is another spec where it was moved:\n%s\nwas\n%s", after.Carried, before.Carried)
+	}
+}

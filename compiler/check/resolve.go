@@ -167,10 +167,11 @@ func (c *checker) resolve() *Spec {
 	spec.places = first.spans()
 	spec.Axes = slices.Sorted(maps.Keys(points[0].Axes))
 	spec.Resolved = first.print()
-	spec.Hash = first.hash(spec.Resolved)
+	spec.Carried, spec.carried = first.printCarried()
+	spec.Hash = first.hash(spec.Carried)
 	for _, stage := range spec.Stages {
 		if stage.Spec != nil { // alone it does not resolve: it uses what others leave
-			stage.Spec.Resolved, stage.Spec.Hash = spec.Resolved, spec.Hash
+			stage.Spec.Resolved, stage.Spec.Hash, stage.Spec.Carried, stage.Spec.carried = spec.Resolved, spec.Hash, spec.Carried, spec.carried
 		}
 	}
 	return spec

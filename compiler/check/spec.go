@@ -15,8 +15,9 @@ import (
 // A Spec is a fully resolved and typed spec: every default is filled in.
 type Spec struct {
 	Name     string // the file's base name without extension
-	Hash     string // hex SHA-256 of Resolved and of what it reads of files
+	Hash     string // hex SHA-256 of Carried and of what it reads of files
 	Resolved string // the spec with every default written out; parses back to itself
+	Carried  string // Resolved as a run has it, whose directory has the Files
 	Task     Task
 	Model    Model
 	Train    Train
@@ -25,9 +26,10 @@ type Spec struct {
 	Axes     []string // attributes that axes of a sweep set, of which this is one training
 	Capture  *Capture // of a stage that trains: what a later one reads of its attention; nil: nothing
 
-	places map[string]diag.Range // of attributes and blocks, by path
-	limits diag.List             // what the compiler cannot lower yet
-	shapes struct{ trained, evaluated []lengths }
+	places  map[string]diag.Range // of attributes and blocks, by path
+	limits  diag.List             // what the compiler cannot lower yet
+	carried map[string]string     // paths of files in the directory of a run, by those that Options.Read takes
+	shapes  struct{ trained, evaluated []lengths }
 }
 
 // Given lists the parameters that are not trained, each once.
@@ -74,6 +76,7 @@ type Task struct {
 	config.Task
 	Path     string    // file: where the problems are, as Options.Read takes it
 	File     *Problems // file: what is in it; nil for other tasks
+	TestPath string    // file: where the problems of tests are
 	TestFile *Problems // file: what is in that of the tests; nil without
 }
 

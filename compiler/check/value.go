@@ -24,6 +24,7 @@ type value struct {
 	list  []float64         // numbers; IntRange: first and last; Grid: of both ranges; Directions: in pairs
 	expr  *dsl.Expr         // Condition, Bias, Table, Statistic
 	given bool              // the spec says it
+	file  bool              // word is the path of a file
 
 	weight      Weight             // Weight
 	recurrences config.Recurrences // Recurrences that are by length

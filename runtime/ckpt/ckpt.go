@@ -57,7 +57,7 @@ func Write(path string, f File) error {
 }
 
 // tempName is the name of a file that replace writes beside another.
-var tempName = regexp.MustCompile(`^\..+\.(json|arith|csv|safetensors|png|svg|pdf|mlc)\.[0-9]+$`)
+var tempName = regexp.MustCompile(`^\..+\.(json|arith|csv|txt|safetensors|png|svg|pdf|mlc)\.[0-9]+$`)
 
 // IsTemp reports whether a file is one that Write or WriteFile has not finished. Who
 // finds one in a directory that is locked knows that its process was killed.

@@ -224,7 +224,7 @@ func TestClean(t *testing.T) {
 	if err == nil || !IsTemp(temp) {
 		t.Errorf("%q is no temporary file, %v", temp, err)
 	}
-	stay := []string{".hidden", ".notes.txt.1", ".run.json.swp", "run.json", "run.json.1"}
+	stay := []string{".hidden", ".notes.md.1", ".run.json.swp", "run.json", "run.json.1"}
 	for _, name := range append(stay, ".run.json.123", ".step-00000003.safetensors.9", ".spec.arith.77", ".grid.csv.1") {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
 			t.Fatal(err)
