@@ -15,6 +15,7 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/flag"
 	"github.com/arithlang/mlc/runtime/lock"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/task"
@@ -285,14 +286,24 @@ func (r *tester) report(ctx context.Context, t *eval.Test) error {
 				text += "\n" + chart
 			}
 		}
-		_, err = fmt.Fprint(r.out, text)
-		return err
+		if _, err := fmt.Fprint(r.out, text); err != nil {
+			return err
+		}
+		r.sayFolder(t)
+		return nil
 	}
 	run := r.dir
 	if r.weights {
 		run = ""
 	}
 	return printJSON(r.app, printed{run, result})
+}
+
+// sayFolder says where a result is that the spec does not ask for, and what draws it.
+func (r *tester) sayFolder(t *eval.Test) {
+	if folder, own := resultFolder(&r.model.Eval, t); !own && !r.weights && !r.quiet {
+		fmt.Fprintf(r.err, "the result is in %s; draw it with: mlc plot %s --eval %s\n", record.Results(r.dir, folder), flag.Word(r.dir), flag.Word(folder))
+	}
 }
 
 // test tests, and keeps the result in the run directory.

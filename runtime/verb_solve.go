@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/interrupt"
@@ -86,17 +85,32 @@ func (c *solveCmd) all(a app, test *eval.Test) error {
 	if len(c.Problems) > 0 {
 		return nil
 	}
+	return c.lines(a, test)
+}
+
+// lines solves the problems of standard input, one a line. A line that is no problem is
+// reported, and does not keep the others from being solved. Empty lines are none; one of
+// spaces may be a prompt.
+func (c *solveCmd) lines(a app, test *eval.Test) error {
 	lines := bufio.NewScanner(a.in)
 	lines.Buffer(nil, longestLine)
+	wrong := 0
 	for n := 1; ; n++ {
 		more, err := nextLine(a, lines)
-		if err == nil && more && strings.TrimSpace(lines.Text()) != "" {
+		if err == nil && more && lines.Text() != "" {
 			err = c.solve(a, test, lines.Text())
+			if mistake := (usageError{}); errors.As(err, &mistake) {
+				wrong++
+				fmt.Fprintf(a.err, "line %d: %v\n", n, err)
+				continue
+			}
 		}
-		if err != nil {
+		switch {
+		case err != nil:
 			return fmt.Errorf("line %d: %w", n, err)
-		}
-		if !more {
+		case !more && wrong > 0:
+			return usagef("%d of %d lines are no problems that this model can be given", wrong, n-1)
+		case !more:
 			return nil
 		}
 	}

@@ -298,12 +298,27 @@ func TestSolve(t *testing.T) {
 		{"", []string{"--json", "41"}, 0, `{"problem":"41","answer":"42","expected":"42","right":true}` + "\n", ""},
 		{"", []string{"12+3"}, 2, "", `"12+3": '+' is no digit of base 10; expected a number, such as 99999`},
 		{"", []string{"hello"}, 2, "", `'h' is no digit of base 10; expected a number`},
-		{"41\nx\n42\n", nil, 2, "42\n", `line 2: "x": 'x' is no digit`},
+		{"41\nx\n42\n", nil, 2, "42\n43\n", `line 2: "x": 'x' is no digit`},
+		{"41\nx\n\n42\n  \n", nil, 2, "42\n43\n", "2 of 5 lines are no problems that this model can be given"},
+		{"41\n  ", nil, 2, "42\n", `line 2: "  ": `},
 	} {
 		s := call(t, m, c.stdin, append([]string{"solve", dir}, c.args...)...)
 		if s.code != c.code || s.out != c.out || !strings.Contains(s.err, c.err) {
 			t.Errorf("solve %q %q: exit %d\n%s%s", c.stdin, c.args, s.code, s.out, s.err)
 		}
+	}
+}
+
+// TestEvalSaysWhere wants a test that the spec does not ask for to say where its result is, and
+// what draws it.
+func TestEvalSaysWhere(t *testing.T) {
+	dir := trained(t, toyModel(), "--steps", "3", "-q")
+	s := call(t, toyModel(), "", "eval", dir, "--samples", "5")
+	if s.code != 0 || !strings.Contains(s.err, "the result is in "+filepath.Join(dir, "eval", "samples-5")+"; draw it with: mlc plot "+dir+" --eval samples-5\n") {
+		t.Errorf("exit %d, %s", s.code, s.err)
+	}
+	if s := call(t, toyModel(), "", "eval", dir); strings.Contains(s.err, "mlc plot") {
+		t.Errorf("the test that the spec asks for: %s", s.err)
 	}
 }
 

@@ -169,7 +169,7 @@ func (c *crew) end(i int, out []byte, err error) {
 	if j.state == done && !c.quiet {
 		c.say("%s: done in %s%s", j.point.Name, rounded(took), c.matchOf(j))
 	}
-	c.screen.aside(func() { c.out.Write(out) })
+	c.screen.aside(func() { c.results(j).Write(out) })
 }
 
 // matchOf is how good a training that is done is, as the end of a sentence.

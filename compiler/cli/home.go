@@ -130,7 +130,7 @@ func (a *app) atHome(t training, binaries string) (*product, error) {
 	folder := cacheName(prog.Spec.Name, prog.Spec.Hash)
 	q := &product{of: t, program: prog, name: programOf(t, prog), dir: filepath.Join(home, "programs", folder)}
 	if binaries == "" {
-		q.calledBy, q.binary = calledBy, filepath.Join(home, "bin", folder+exeSuffix)
+		q.calledBy, q.binary = calledBy(), filepath.Join(home, "bin", folder+exeSuffix)
 	} else {
 		q.binary = filepath.Join(binaries, q.name+exeSuffix)
 	}
@@ -139,9 +139,6 @@ func (a *app) atHome(t training, binaries string) (*product, error) {
 	})
 	return q, err
 }
-
-// calledBy is what trainers of the cache call themselves.
-const calledBy = "mlc"
 
 // cacheName is what the program of a spec is called in the cache.
 func cacheName(name, hash string) string { return fmt.Sprintf("%s-%.16s", name, hash) }
@@ -176,7 +173,7 @@ func (a *app) ofRun(verb, dir string, flags []string) error {
 		return err
 	}
 	a.release()
-	return replace(binary, slices.Concat([]string{calledBy, verb}, flags), os.Environ())
+	return replace(binary, slices.Concat([]string{calledBy(), verb}, flags), os.Environ())
 }
 
 // makeFresh writes a program of the cache, and builds its binary unless that was built from it.

@@ -126,7 +126,7 @@ func (c *initCmd) Run(a *app) error {
 	if err := m.write(a); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.out, "next: mlc train %s\n", file)
+	_, err = fmt.Fprintf(a.out, "next: %s\n", hint("train", file))
 	return err
 }
 

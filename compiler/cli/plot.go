@@ -55,7 +55,7 @@ Examples:
   mlc plot --kind length --format text RUN       exact match as bars of characters
   mlc plot --kind table --format markdown --digits 6,10,20,60 runs/addition_*/*
   mlc plot --kind attention --format text RUN    the lines of a calibration
-  bin/looped solve RUN 123+456 --thinking --json > t.json && mlc plot t.json`
+  mlc solve RUN 123+456 --thinking --json > t.json && mlc plot t.json`
 }
 
 // plotKinds is the enumeration of --kind.
@@ -109,7 +109,13 @@ func (c *plotCmd) Run(a *app) error {
 	if len(figures) == 0 {
 		return c.nothing()
 	}
-	return c.save(a, figures)
+	if err := c.save(a, figures); err != nil {
+		return err
+	}
+	if there := c.elsewhere(); there != "" {
+		a.say("these are of the tests that the specs ask for%s", there)
+	}
+	return nil
 }
 
 // holdsNothing reports whether a folder is neither a run nor has runs in it, as that of a
@@ -182,15 +188,31 @@ func eachOnce[T cmp.Ordered](values []T) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(slices.Compact(values)), "[]"), " ", ", ")
 }
 
+// elsewhere names the tests of the runs that are not what their specs ask for, such as those
+// of other numbers of samples, as the end of a sentence.
+func (c *plotCmd) elsewhere() string {
+	if c.Eval != "" {
+		return ""
+	}
+	var others []string
+	for _, dir := range c.Runs {
+		others = append(others, plot.Evaluations(dir)...)
+	}
+	if len(others) == 0 {
+		return ""
+	}
+	return "; they have other tests, which --eval shows: " + eachOnce(others)
+}
+
 // nothing says why nothing can be shown.
 func (c *plotCmd) nothing() error {
 	switch c.Kind {
 	case "attention":
 		return errors.New("there is no attention to show: none of the runs has a stage that has calibrated (a spec with stages, like those of specs/bias that end with _abc, has one)")
 	case "grid":
-		return errors.New("there is no grid to show: none of the runs has been tested at two different lengths of its operands; test one with its trainer: bin/NAME eval RUN --grid 1..20 (tasks of one operand have --kind length)")
+		return errors.New("there is no grid to show: none of the runs has been tested at two different lengths of its operands; test one with " + hint("eval", "RUN", "--grid", "1..20") + " (tasks of one operand have --kind length)" + c.elsewhere())
 	case "length", "table":
-		return errors.New("there is nothing to show yet: the runs have not been tested at two lengths; test one with its trainer: bin/NAME eval RUN --digits 6,10,20")
+		return errors.New("there is nothing to show yet: the runs have not been tested at two lengths; test one with " + hint("eval", "RUN", "--digits", "6,10,20") + c.elsewhere())
 	}
 	return errors.New("there is nothing to draw yet: the runs have been neither tested nor trained for long enough to have two reports")
 }

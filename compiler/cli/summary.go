@@ -70,7 +70,7 @@ func (a *app) printSummary(sum fmt.Stringer, t training) error {
 	if a.json {
 		return a.printJSON(sum)
 	}
-	_, err := fmt.Fprintf(a.out, "%snext: mlc train %s\n", sum, t.command())
+	_, err := fmt.Fprintf(a.out, "%snext: %s %s\n", sum, hint("train"), t.command())
 	return err
 }
 

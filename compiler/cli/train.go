@@ -174,7 +174,7 @@ func (l trainLine) quiet() bool {
 
 // again is the command line that goes on with what this one has begun.
 func (l trainLine) again() string {
-	words := append([]string{"mlc", "train", l.file}, l.own.words()...)
+	words := append(append(self(), "train", l.file), l.own.words()...)
 	words = append(words, l.flags...)
 	if !takeFlags(l.flags).resume {
 		words = append(words, "--resume")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -154,7 +155,7 @@ func (s *series) train(i int, flags []string) error {
 			s.say("  %s", so)
 		}
 	}
-	return s.ended(i, time.Since(begun), attend(p.binary, p.command(flags)))
+	return s.ended(i, time.Since(begun), attend(p.binary, p.command(flags), s.results(j)))
 }
 
 // ended takes note of how a trainer has ended. An error ends the series.
@@ -182,7 +183,7 @@ func (s *series) ended(i int, took time.Duration, err error) error {
 func (s *series) command(j *job) string {
 	f := s.flags
 	if dir := f.dir(j); f.out == "" && f.resume && dir != "" {
-		return "mlc train " + flag.Line(append([]string{"--resume", "--out", dir}, f.rest...))
+		return hint(append([]string{"train", "--resume", "--out", dir}, f.rest...)...)
 	}
 	words := slices.Clone(f.rest)
 	if j.staged {
@@ -194,7 +195,7 @@ func (s *series) command(j *job) string {
 	if f.out != "" {
 		words = append(words, "--out", f.out)
 	}
-	return strings.TrimSpace("mlc train " + j.command() + " " + flag.Line(words))
+	return strings.TrimSpace(hint("train") + " " + j.command() + " " + flag.Line(words))
 }
 
 func (s *series) count(state jobState) int {
@@ -300,6 +301,7 @@ func (s *series) finish() error {
 	if n := s.count(away); n > 0 {
 		s.say("%d of %d trainings are made by other processes, and are not at their end", n, len(s.jobs))
 	}
+	defer s.next()
 	n := s.count(failed)
 	switch {
 	case n == 0 && s.count(away) > 0:
@@ -346,10 +348,10 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// attend runs a program to its end with this one's terminal. Signals that come
+// attend runs a program to its end with this one's terminal, and out for its results. Signals that come
 // meanwhile are handed on to it, and the program is given the time to save.
-func attend(path string, argv []string) error {
-	cmd := &exec.Cmd{Path: path, Args: argv, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, SysProcAttr: ownGroup()}
+func attend(path string, argv []string, out io.Writer) error {
+	cmd := &exec.Cmd{Path: path, Args: argv, Stdin: os.Stdin, Stdout: out, Stderr: os.Stderr, SysProcAttr: ownGroup()}
 	signals, stop := interrupt.Notify(2)
 	defer stop()
 	if err := cmd.Start(); err != nil {
