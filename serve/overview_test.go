@@ -17,7 +17,7 @@ var overviewSpec = []struct{ text, path, value string }{
 	{"}", "", ""},
 	{"model looped {", "model", "looped"},
 	{"  width = 128", "model.width", "128"},
-	{"  embed { position = abacus(max_offset = 16, …) }", "model.embed.position", "abacus(max_offset = 16, "},
+	{"  embed { position = abacus(max_offset = 16, …) }", "model.embed.position.max_offset", "16"},
 	{"  loop  { layers = 2, times = 2 }", "model.loop.times", "2"},
 	{"}", "", ""},
 	{"train {", "", ""},

@@ -149,9 +149,6 @@ func exactly(x *float64) string {
 	return strconv.FormatFloat(*x, 'g', -1, 64)
 }
 
-// mostShown are the settings that a line shows.
-const mostShown = 4
-
 // printRuns prints the list for people, and what is wrong with damaged runs.
 func (a *app) printRuns(runs []*list.Run) error {
 	beside := map[string][]*list.Run{} // by the folder that they are in
@@ -174,7 +171,7 @@ func (a *app) printRuns(runs []*list.Run) error {
 		if r.Loss != nil {
 			loss = strconv.FormatFloat(*r.Loss, 'g', 3, 64)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", printable(r.Dir), r.State, r.Step, loss, percent(r.ExactMatch), percent(trainedLengths(r)), percent(r.OOD), shownSettings(r, differing[path.Dir(r.Dir)]))
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", printable(r.Dir), r.State, r.Step, loss, percent(r.ExactMatch), percent(trainedLengths(r)), percent(r.OOD), printable(r.Said(differing[path.Dir(r.Dir)])))
 	}
 	w.Flush()
 	for line := range strings.Lines(text.String()) {
@@ -197,22 +194,6 @@ func (a *app) printRuns(runs []*list.Run) error {
 	}
 	a.say("%s runs: %s", track.Thousands(len(runs)), strings.Join(counts, ", "))
 	return nil
-}
-
-// shownSettings are the first of a run's settings that differ.
-func shownSettings(r *list.Run, differing []string) string {
-	var all []string
-	for _, name := range differing {
-		if value, ok := r.Settings[name]; ok {
-			all = append(all, name+"="+value)
-		}
-	}
-	more := ""
-	if n := len(all) - mostShown; n > 0 {
-		more = fmt.Sprintf(", and %d more", n)
-		all = all[:mostShown]
-	}
-	return printable(strings.Join(all, ", ")) + more
 }
 
 // printable is text that changes nothing of a terminal.

@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -111,7 +110,7 @@ func (r *Run) fill(dir string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	r.Settings, r.order = record.Settings(string(spec))
+	r.Settings, r.order = spread(record.Settings(string(spec)))
 	if rec.InitSeed != nil && len(rec.Stages) == 0 {
 		r.set("train.init_seed", strconv.FormatUint(*rec.InitSeed, 10))
 	}
@@ -185,24 +184,4 @@ func tail(path string, most int64) (string, error) {
 	}
 	text, err := io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-most), most))
 	return string(text), err
-}
-
-// Differing are the settings that not all runs have alike, in the order in which specs have
-// them.
-func Differing(runs []*Run) (paths []string) {
-	runs = slices.DeleteFunc(slices.Clone(runs), func(r *Run) bool { return r.Settings == nil })
-	seen := map[string]bool{}
-	for _, r := range runs {
-		for _, path := range r.order {
-			if seen[path] {
-				continue
-			}
-			seen[path] = true
-			first, has := runs[0].Settings[path]
-			if slices.ContainsFunc(runs, func(r *Run) bool { other, ok := r.Settings[path]; return ok != has || other != first }) {
-				paths = append(paths, path)
-			}
-		}
-	}
-	return paths
 }
