@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -31,11 +32,17 @@ func compare(runs []*view, each bool, c *Config) *comparison {
 		plots = append(plots, v.Runs)
 	}
 	plot.Distinguish(plots)
-	out.Names = plot.Labels(plots)
+	var all []*list.Run
+	for _, v := range runs {
+		all = append(all, v.Run)
+	}
+	differing := slices.DeleteFunc(list.Differing(all), isSeed)
 	for i, p := range plots {
-		if out.Names[i] == "" {
-			out.Names[i] = runs[i].Title()
+		name := runs[i].Title()
+		if said := runs[i].Said(differing); said != "" && len(differing) <= mostSettings {
+			name += ", " + said
 		}
+		out.Names = append(out.Names, name)
 		if slices.Contains(out.systems, p.System()) {
 			out.Seeds = true
 		}
@@ -61,10 +68,26 @@ func (c *comparison) style(run int) int {
 	return slices.Index(seen, c.systems[run])
 }
 
-// A setting is the values of one in all runs.
+// A setting is the values of one in all runs. Best says of results which are the best, and is
+// empty where there is no better and worse.
 type setting struct {
 	Path   string
 	Values []string
+	Best   []bool
+}
+
+// Cells are the values with their marks.
+func (s setting) Cells() (out []markedCell) {
+	for i, text := range s.Values {
+		out = append(out, markedCell{cmp.Or(text, "–"), s.Best != nil && s.Best[i]})
+	}
+	return out
+}
+
+// A markedCell is a value in a table of several runs.
+type markedCell struct {
+	Text string
+	Best bool
 }
 
 // Settings are those that differ, and what else the runs were made with that does.
@@ -108,42 +131,65 @@ func (c *comparison) Makes() (out []setting) {
 	return out
 }
 
-// Results are the last values of all runs, a line a quantity.
+// Results are the last values of all runs, a line a quantity, the best of each marked.
 func (c *comparison) Results() (out []setting) {
-	row := func(name string, value func(v *view) string) {
+	row := func(name string, text func(v *view) string, of func(v *view) *float64, sign float64) {
 		s := setting{Path: name}
+		var values []*float64
 		some := false
 		for _, v := range c.Runs {
-			text := value(v)
-			some = some || text != ""
-			s.Values = append(s.Values, text)
+			t := text(v)
+			some = some || t != ""
+			s.Values = append(s.Values, t)
+			values = append(values, of(v))
 		}
-		if some {
+		if s.Best = best(values, sign); some {
 			out = append(out, s)
 		}
 	}
-	result := func(of func(r *eval.Result) *float64) func(v *view) string {
-		return func(v *view) string {
+	nothing := func(*view) *float64 { return nil }
+	row("state", func(v *view) string { return string(v.State) }, nothing, 0)
+	for _, m := range tested {
+		value := func(v *view) *float64 {
 			if v.Runs.Result == nil {
+				return nil
+			}
+			return m.value(v.Runs.Result)
+		}
+		row(m.name+", "+m.note, func(v *view) string {
+			text := percent(value(v))
+			if text == "" {
 				return ""
 			}
-			return percent(of(v.Runs.Result))
+			if n := problemsOf(v.Runs.Result, *value(v), m.has); n > 0 {
+				text += " of " + track.Thousands(n)
+			}
+			return text
+		}, value, 1)
+	}
+	row("exact match, last report", func(v *view) string { return percent(v.ExactMatch) }, func(v *view) *float64 { return v.ExactMatch }, 1)
+	row("loss, last report", func(v *view) string { return orNothing(v.Loss, lossText) }, func(v *view) *float64 { return v.Loss }, -1)
+	row("steps", func(v *view) string { return track.Thousands(v.Step) }, nothing, 0)
+	return out
+}
+
+// best marks the largest of some values, or the smallest where sign is -1; nil where they are
+// all alike, or fewer than two.
+func best(values []*float64, sign float64) []bool {
+	top, least, n := math.Inf(-1), math.Inf(1), 0
+	for _, v := range values {
+		if v != nil && !math.IsNaN(*v) {
+			top, least, n = math.Max(top, sign**v), math.Min(least, sign**v), n+1
 		}
 	}
-	row("state", func(v *view) string { return string(v.State) })
-	row("test, trained lengths", result(func(r *eval.Result) *float64 { return r.ID }))
-	row("test, longer", result(func(r *eval.Result) *float64 { return r.OOD }))
-	row("test, above 100 digits", result(func(r *eval.Result) *float64 { return r.OOD100 }))
-	row("test, all problems", result(func(r *eval.Result) *float64 { return r.Overall }))
-	row("exact match, last report", func(v *view) string { return percent(v.ExactMatch) })
-	row("loss, last report", func(v *view) string {
-		if v.Loss == nil {
-			return ""
-		}
-		return significant(*v.Loss)
-	})
-	row("steps", func(v *view) string { return track.Thousands(v.Step) })
-	return out
+	if n < 2 || top == least {
+		return nil
+	}
+	marks := make([]bool, len(values))
+	for i, v := range values {
+		marks[i] = v != nil && sign**v == top
+	}
+	return marks
 }
 
 // A sample is a curve of one run.

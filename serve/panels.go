@@ -14,10 +14,10 @@ var panels = []struct {
 	live bool // it is made again when a file of the run changes
 }{
 	{"facts", true},
+	{"ask", false},
+	{"test", true},
 	{"curves", true},
 	{"during", true},
-	{"test", true},
-	{"ask", false},
 	{"biases-panel", false},
 	{"spec", false},
 	{"made", false},

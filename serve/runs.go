@@ -10,7 +10,6 @@ import (
 	"path"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/arithlang/mlc/plot/list"
 	"github.com/arithlang/mlc/runtime/track"
@@ -32,12 +31,12 @@ var columns = []column{
 	{"state", "state", false, func(r *row) string { return string(r.State) }, func(r *row) string { return string(r.State) }},
 	{"step", "step", true, func(r *row) string { return track.Thousands(r.Step) }, func(r *row) string { return strconv.Itoa(r.Step) }},
 	{"loss", "loss", true, func(r *row) string {
-		return orNothing(r.Loss, func(x float64) string { return fmt.Sprintf("%.3g", x) })
+		return orNothing(r.Loss, lossText)
 	}, func(r *row) string { return orNothing(r.Loss, exactly) }},
 	{"exact", "exact match", true, func(r *row) string { return percent(r.ExactMatch) }, func(r *row) string { return orNothing(r.ExactMatch, exactly) }},
-	{"in", "test, trained", true, func(r *row) string { return percent(inLengths(r)) }, func(r *row) string { return orNothing(inLengths(r), exactly) }},
-	{"out", "test, longer", true, func(r *row) string { return percent(r.OOD) }, func(r *row) string { return orNothing(r.OOD, exactly) }},
-	{"started", "started", false, func(r *row) string { return started(r, "2006-01-02") }, func(r *row) string { return started(r, "2006-01-02T15:04:05") }},
+	{"id", "id", true, func(r *row) string { return percent(inLengths(r)) }, func(r *row) string { return orNothing(inLengths(r), exactly) }},
+	{"ood", "ood", true, func(r *row) string { return percent(r.OOD) }, func(r *row) string { return orNothing(r.OOD, exactly) }},
+	{"started", "started, UTC", false, func(r *row) string { return started(r, "2006-01-02 15:04") }, func(r *row) string { return started(r, "2006-01-02T15:04:05") }},
 }
 
 // inLengths is the exact match at trained lengths, or of all problems of a file.
@@ -57,20 +56,18 @@ func started(r *row, layout string) string {
 	return r.Started.UTC().Format(layout)
 }
 
-// Settings are columns where at most so many differ among all runs. Else they are one column
-// of those that differ among the runs of a folder, of which so many are shown.
-const (
-	mostSettings  = 4
-	shownSettings = 4
-)
+// mostSettings are as many as have a column each where so few differ among all runs. Else
+// they are one column, of those that differ among the runs of a folder.
+const mostSettings = 3
 
 // settingColumns are those of the settings that differ.
 func settingColumns(runs []*list.Run) (out []column) {
 	differing := list.Differing(runs)
 	if len(differing) <= mostSettings {
-		for _, name := range differing {
-			value := func(r *row) string { return r.Settings[name] }
-			out = append(out, column{name, name, true, value, value})
+		names := list.Names(differing)
+		for _, path := range differing {
+			value := func(r *row) string { return r.Settings[path] }
+			out = append(out, column{path, names[path], true, value, value})
 		}
 		return out
 	}
@@ -82,28 +79,8 @@ func settingColumns(runs []*list.Run) (out []column) {
 	for dir, some := range beside {
 		within[dir] = list.Differing(some)
 	}
-	text := func(r *row) string { return firstSettings(r, within[path.Dir(r.Dir)]) }
+	text := func(r *row) string { return r.Said(within[path.Dir(r.Dir)]) }
 	return []column{{"settings", "settings that differ", false, text, text}}
-}
-
-// firstSettings are the first of those that a run has.
-func firstSettings(r *row, differing []string) string {
-	var words []string
-	for _, path := range differing {
-		if value := r.Settings[path]; value != "" {
-			words = append(words, lastWords(path)+" = "+value)
-		}
-	}
-	if n := len(words) - shownSettings; n > 0 {
-		words = append(words[:shownSettings], fmt.Sprintf("and %d more", n))
-	}
-	return strings.Join(words, ", ")
-}
-
-// lastWords are the last two words of a path.
-func lastWords(path string) string {
-	words := strings.Split(path, ".")
-	return strings.Join(words[max(0, len(words)-2):], ".")
 }
 
 // A line is a run as the list shows it.

@@ -90,3 +90,62 @@ func TestGonePage(t *testing.T) {
 	b.until(`document.querySelector("#answer").innerText.startsWith("This run is gone: there is no run successor")`)
 	b.well(server.URL)
 }
+
+// sweepRuns are runs with names and settings as long as those of sweeps are.
+func sweepRuns(t *testing.T, settings int) string {
+	t.Helper()
+	dir := t.TempDir()
+	for i, position := range []string{"abacus(max_offset = 16, table = 128)", "learned(max = 64)", "none"} {
+		name := "addition-embeddings-and-optimizers/20261127-10112" + string(rune('0'+i)) + "-4648391a13997784"
+		spec := plainSpec + "train {\n  optimizer = adamw(lr = 0.00" + string(rune('1'+i)) + ", betas = [0.9, 0.98], decay = 0.0" + string(rune('1'+i)) + ")\n}\n"
+		if settings > 2 {
+			spec += "embed {\n  position = " + position + "\n}\n"
+		}
+		put(t, dir, name+"/run.json", ofSteps)
+		put(t, dir, name+"/spec.arith", spec)
+		put(t, dir, name+"/metrics.jsonl", reported(10, 2.123456)+reported(100, 7.594e-9))
+		put(t, dir, name+"/eval/result.json", byGrid)
+	}
+	return dir
+}
+
+// overprinted are the cells of a page whose texts lie on one another, or beyond its window.
+const overprinted = `(() => {
+  const boxes = [], bad = []
+  const walk = document.createTreeWalker(document.querySelector("#runs"), NodeFilter.SHOW_TEXT)
+  for (let node; node = walk.nextNode();) {
+    if (!node.data.trim() || node.parentElement.closest(".unseen")) continue
+    const range = document.createRange()
+    range.selectNodeContents(node)
+    for (const r of range.getClientRects()) boxes.push([r, node.data])
+  }
+  for (const [i, [a, x]] of boxes.entries()) {
+    if (a.right > document.documentElement.clientWidth || a.left < 0) bad.push(x + " runs off")
+    for (const [b, y] of boxes.slice(i + 1)) {
+      if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 5) bad.push(x + " on " + y)
+    }
+  }
+  return bad.join("; ")
+})()`
+
+// TestListFits wants every column in sight at the widths of a desk and of a phone, and nothing
+// printed on something else.
+func TestListFits(t *testing.T) {
+	browser := chromium(t)
+	for _, settings := range []int{2, 4} {
+		server := served(t, faked(sweepRuns(t, settings)))
+		for _, width := range []int64{1280, 390} {
+			b := open(t, browser, server.URL, width, 844, "light")
+			if got := b.text(overprinted); got != "" {
+				t.Errorf("%d pixels, %d settings: %s", width, settings, got)
+			}
+			if width > 1000 {
+				const bottoms = `[...document.querySelectorAll("#runs tbody tr")].map(row => ["loss b", "number:not(.loss)"].map(of => { const range = document.createRange(); range.selectNodeContents(row.querySelector("." + of)); return range.getBoundingClientRect().bottom })).filter(([a, b]) => Math.abs(a - b) > 0.6).join("; ")`
+				if got := b.text(bottoms); got != "" {
+					t.Errorf("the loss is not on the line of its row: %s", got)
+				}
+			}
+			b.well(server.URL)
+		}
+	}
+}

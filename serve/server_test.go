@@ -160,7 +160,7 @@ func TestListed(t *testing.T) {
 		name, _, _ := strings.Cut(text, `"`)
 		return name
 	}
-	for query, want := range map[string]string{"sort=loss": "successor", "sort=out&down=1": "successor", "sort=out": "embeddings/nope-1", "sort=run": "bad"} {
+	for query, want := range map[string]string{"sort=loss": "successor", "sort=ood&down=1": "successor", "sort=ood": "embeddings/nope-1", "sort=run": "bad"} {
 		if got := first(query); got != want {
 			t.Errorf("%s: first %s, want %s", query, got, want)
 		}
@@ -355,7 +355,7 @@ func TestEvents(t *testing.T) {
 		t.Fatal("the stream has ended")
 		return nil
 	}
-	if got := next(); !slices.Equal(got, []string{"facts", "curves", "during", "test"}) {
+	if got := next(); !slices.Equal(got, []string{"facts", "test", "curves", "during"}) {
 		t.Errorf("first %q", got)
 	}
 	add(t, filepath.Join(dir, "now", "metrics.jsonl"), reported(20, 1))

@@ -9,6 +9,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -102,8 +103,8 @@ func shownPath(dir string) string {
 	return dir
 }
 
-// Title is the name of a run, or of its directory where it has none.
-func (v *view) Title() string { return cmp.Or(v.Record.Name, filepath.Base(v.Dir)) }
+// Title is the one name of a run: its path below the folder, or as it was given for a file.
+func (v *view) Title() string { return cmp.Or(v.Key, filepath.Base(v.Dir)) }
 
 // siblings are the runs of a list that differ from one in the seeds alone.
 func siblings(of *list.Run, all []*row) (out []*row) {
@@ -122,10 +123,13 @@ func siblings(of *list.Run, all []*row) (out []*row) {
 // seedless are settings without seeds.
 func seedless(settings map[string]string) map[string]string {
 	out := maps.Clone(settings)
-	maps.DeleteFunc(out, func(path, _ string) bool {
-		return path == "seed" || strings.HasSuffix(path, ".seed") || strings.HasSuffix(path, ".init_seed")
-	})
+	maps.DeleteFunc(out, func(path, _ string) bool { return isSeed(path) })
 	return out
+}
+
+// isSeed says whether a setting is a seed.
+func isSeed(path string) bool {
+	return path == "seed" || strings.HasSuffix(path, ".seed") || strings.HasSuffix(path, ".init_seed")
 }
 
 // last is the last report, nil before there is one.
@@ -231,23 +235,23 @@ func (v *view) StageNow() string {
 	return ""
 }
 
-// A fact is something about a run under its name. Note says more.
-type fact struct{ Name, Value, Note string }
+// A fact is something about a run under its name. Of is what a value is a part of, and Note
+// says more.
+type fact struct{ Name, Value, Of, Note string }
 
 // Facts are how a run is doing.
 func (v *view) Facts() (out []fact) {
-	add := func(name, value, note string) { out = append(out, fact{name, value, note}) }
+	add := func(name, value, note string) { out = append(out, fact{Name: name, Value: value, Note: note}) }
 	if r := v.last(); r != nil {
 		step := ""
 		if f := v.fraction(); f >= 0 {
 			step = "of " + v.budget().String()
 		}
 		add("step", track.Thousands(r.Step), step)
-		add("loss", significant(r.Loss), "nats a token")
+		add("loss", lossText(r.Loss), "nats a token")
 		if r.ExactMatch != nil {
-			add("exact match", percent(r.ExactMatch), "held-out problems, while training")
+			out = append(out, fact{"exact match", percent(r.ExactMatch), ofProblems(v.Settings["train.report.problems"]), "held-out problems, while training"})
 		}
-		add("learning rate", significant(r.LR), "")
 		if rate, left := v.pace(); rate > 0 {
 			add("examples/s", track.Thousands(int(rate+0.5)), "")
 			if v.State == list.Running && left > 0 {
@@ -256,26 +260,86 @@ func (v *view) Facts() (out []fact) {
 		}
 		add("trained for", short(time.Duration(r.Seconds*float64(time.Second))), "")
 	}
-	if t := v.Runs.Result; t != nil {
-		for _, m := range means(t) {
-			add(m.Name, m.Value, m.Note)
+	return out
+}
+
+// Results are the means of the test, of problems beyond the trained lengths first.
+func (v *view) Results() []fact {
+	if v.Runs.Result == nil {
+		return nil
+	}
+	return means(v.Runs.Result)
+}
+
+// ofProblems says of how many problems a per cent is, where that is a number.
+func ofProblems(n string) string {
+	if _, err := strconv.Atoi(n); err != nil {
+		return ""
+	}
+	return "of " + n
+}
+
+// lossText is a loss: three digits, and nothing of those so small that they say nothing.
+func lossText(x float64) string {
+	if x >= 0 && x < 1e-4 {
+		return "< 0.0001"
+	}
+	return fmt.Sprintf("%.3g", x)
+}
+
+// tested are the means of a test in the order in which pages show them, and which cells each is
+// over: t is the longest problem of training.
+var tested = []struct {
+	name  string // as files have it
+	note  string
+	value func(*eval.Result) *float64
+	has   func(c *eval.Cell, t [2]int) bool
+}{
+	{"ood", "longer than trained", func(r *eval.Result) *float64 { return r.OOD }, func(c *eval.Cell, t [2]int) bool { return !within(c, t) && max(c.I, c.J) <= 100 }},
+	{"ood100", "above 100 digits", func(r *eval.Result) *float64 { return r.OOD100 }, func(c *eval.Cell, t [2]int) bool {
+		return !within(c, t) && max(c.I, c.J) > 100 && (c.J == 0 || c.I == c.J)
+	}},
+	{"id", "trained lengths", func(r *eval.Result) *float64 { return r.ID }, within},
+	{"overall", "all problems", func(r *eval.Result) *float64 { return r.Overall }, func(*eval.Cell, [2]int) bool { return true }},
+}
+
+// within says whether no number of a cell is longer than in training.
+func within(c *eval.Cell, t [2]int) bool { return c.I <= t[0] && c.J <= t[1] }
+
+// means are those of a test, with the number of problems where the cells say it.
+func means(r *eval.Result) (out []fact) {
+	for _, m := range tested {
+		value := m.value(r)
+		if value == nil {
+			continue
 		}
+		f := fact{Name: m.name, Value: percent(value), Note: metric(r) + ", " + m.note}
+		if n := problemsOf(r, *value, m.has); n > 0 {
+			f.Of = "of " + track.Thousands(n)
+		}
+		out = append(out, f)
 	}
 	return out
 }
 
-// means are those of a test.
-func means(t *eval.Result) (out []fact) {
-	name := metric(t)
-	for _, m := range []struct {
-		value *float64
-		what  string
-	}{{t.ID, "test, trained lengths"}, {t.OOD, "test, longer"}, {t.OOD100, "test, above 100 digits"}, {t.Overall, "test, all problems"}} {
-		if m.value != nil {
-			out = append(out, fact{m.what, percent(m.value), name})
+// problemsOf counts the problems of the cells that a mean is over; 0 if it is another mean, as
+// that of a test whose cells are not all asked for.
+func problemsOf(r *eval.Result, mean float64, has func(c *eval.Cell, t [2]int) bool) (n int) {
+	trained := [2]int{math.MaxInt, math.MaxInt}
+	if r.Trained != nil {
+		trained = *r.Trained
+	}
+	sum, cells, right := 0.0, 0, 0
+	for i := range r.ByCell {
+		if c := &r.ByCell[i]; has(c, trained) {
+			sum, cells, n, right = sum+c.Fraction(), cells+1, n+c.Samples, right+c.Correct
 		}
 	}
-	return out
+	const near = 1e-9
+	if n > 0 && (math.Abs(sum/float64(cells)-mean) < near || math.Abs(float64(right)/float64(n)-mean) < near) {
+		return n
+	}
+	return 0
 }
 
 func metric(t *eval.Result) string { return strings.ReplaceAll(t.Metric, "_", " ") }
@@ -296,10 +360,10 @@ func (v *view) Made() []fact {
 		initial = fmt.Sprint(*r.InitSeed)
 	}
 	all := []fact{
-		{"seed", fmt.Sprint(r.Seed), ""}, {"init seed", initial, "of the initial weights"}, {"budget", v.How.String(), ""}, {"parameters", parameters, ""},
-		{"device", strings.TrimSpace(r.DeviceName + " (" + r.Device + ")"), ""}, {"processor", r.CPU, ""},
-		{"precision", r.Precision, ""}, {"schedules", r.Schedules, ""}, {"products", r.Gemm, ""},
-		{"started", started, ""}, {"mlc", r.Version, ""}, {"Go", r.Go, ""}, {"spec", r.SpecHash, "hash"},
+		{"name", r.Name, "", "of the spec"}, {"seed", fmt.Sprint(r.Seed), "", ""}, {"init seed", initial, "", "of the initial weights"}, {"budget", v.How.String(), "", ""}, {"parameters", parameters, "", ""},
+		{"device", strings.TrimSpace(r.DeviceName + " (" + r.Device + ")"), "", ""}, {"processor", r.CPU, "", ""},
+		{"precision", r.Precision, "", ""}, {"schedules", r.Schedules, "", ""}, {"products", r.Gemm, "", ""},
+		{"started", started, "", ""}, {"mlc", r.Version, "", ""}, {"Go", r.Go, "", ""}, {"spec", r.SpecHash, "", "hash"},
 	}
 	return slices.DeleteFunc(all, func(f fact) bool { return f.Value == "" || f.Value == "()" })
 }
@@ -337,9 +401,6 @@ func (v *view) Commands() []command {
 		command{"draw it", flag.Line([]string{"mlc", "plot", run})},
 		command{"this page as a file", flag.Line([]string{"mlc", "report", run})})
 }
-
-// significant is a number with four digits.
-func significant(x float64) string { return fmt.Sprintf("%.4g", x) }
 
 // percent is a fraction in per cent, "" if there is none.
 func percent(x *float64) string {
