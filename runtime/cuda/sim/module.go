@@ -112,11 +112,11 @@ func (m *Module) placeVars() {
 }
 
 func (m *Module) relocated(r ptx.Reloc) uint64 {
-	addr := m.address[r.Var] + uint64(r.Addend)
+	addr := m.address[r.Var]
 	if r.Generic && r.Var.Space == ptx.Const {
 		addr += constWindow
 	}
-	return addr
+	return r.Of(addr)
 }
 
 // addressOf is the address of a variable in its own space.

@@ -182,7 +182,7 @@ func (b *binder) label(s *argSpec, r *rawOperand) (Operand, error) {
 	if s.kind == argTable {
 		o.Kind = TableArg
 	}
-	if r.kind != rawName || r.not || r.num != (number{}) {
+	if r.kind != rawName || r.not || r.at || r.num != (number{}) {
 		return o, errorAt(r.line, "expected a label")
 	}
 	use := labelUse{r.name, r.line}
@@ -211,7 +211,7 @@ func (b *binder) plain(s *argSpec, r *rawOperand, t Type) (Operand, error) {
 	}
 	if at, ok := b.findReg(r.name); ok {
 		o.Reg, o.Not = at, r.not
-		if r.num != (number{}) {
+		if r.at || r.num != (number{}) {
 			return o, errorAt(r.line, "an offset to a register is allowed in brackets only")
 		}
 		if have := b.k.Regs[at].Type; !fits(have, t, s.wide) {
@@ -222,7 +222,7 @@ func (b *binder) plain(s *argSpec, r *rawOperand, t Type) (Operand, error) {
 	if s.dest || r.not {
 		return o, errorAt(r.line, "no register %s", r.name)
 	}
-	if special, ok := specialNames[r.name]; ok {
+	if special, ok := specialNames[r.name]; ok && !r.at {
 		return b.special(special, r, o)
 	}
 	return b.address(r, o)
@@ -242,9 +242,13 @@ func (b *binder) special(s Special, r *rawOperand, o Operand) (Operand, error) {
 
 // address takes the address of a variable.
 func (b *binder) address(r *rawOperand, o Operand) (Operand, error) {
-	o.Kind, o.Var, o.Off = SymArg, b.findVar(r.name), int64(r.num.bits)
+	o.Kind, o.Var = SymArg, b.findVar(r.name)
 	if o.Var == nil {
 		return o, errorAt(r.line, "%s is not declared", r.name)
+	}
+	var err error
+	if o.Off, err = r.offset(o.Var); err != nil {
+		return o, err
 	}
 	c := o.Type.Class()
 	if b.in.Op != "mov" && b.in.Op != "cvta" || o.Type.Bits() < 32 || o.Type.Bits() > 64 || c == Float || c == Predicate {
@@ -281,16 +285,30 @@ func fits(reg, t Type, wide bool) bool {
 	return reg.Bits() == t.Bits() && (rc == Bits || tc == Bits || rc != Float && tc != Float)
 }
 
-// memory takes [reg+offset], [variable+offset] or [constant].
+// offset is where in a variable an operand is: an index counts scalars, whatever the
+// dimensions of the array.
+func (r *rawOperand) offset(v *Var) (int64, error) {
+	switch {
+	case !r.at:
+		return int64(r.num.bits), nil
+	case len(v.Dims) == 0:
+		return 0, errorAt(r.line, "%s is no array and has no element %d", r.name, int64(r.num.bits))
+	}
+	return int64(r.num.bits) * v.Type.Bytes(), nil
+}
+
+// memory takes [reg+offset], [variable+offset], [constant] or, of a load or a store,
+// array[index].
 func (b *binder) memory(s *argSpec, r *rawOperand) (Operand, error) {
 	o := Operand{Kind: MemArg, Type: b.in.resolveType(s.typ), Reg: NoReg, Off: int64(r.num.bits)}
-	if r.kind != rawMem {
+	element := r.kind == rawName && r.at && !r.not && (b.in.Op == "ld" || b.in.Op == "st")
+	if r.kind != rawMem && !element {
 		return o, errorAt(r.line, "%s needs an address in brackets here", b.text())
 	}
 	if r.name == "" {
 		return o, nil
 	}
-	if at, ok := b.findReg(r.name); ok {
+	if at, ok := b.findReg(r.name); ok && !element {
 		o.Reg = at
 		have := b.k.Regs[at].Type
 		if b.in.Space == Param && b.what == "function" {
@@ -303,6 +321,10 @@ func (b *binder) memory(s *argSpec, r *rawOperand) (Operand, error) {
 	}
 	if o.Var = b.findVar(r.name); o.Var == nil {
 		return o, errorAt(r.line, "%s is not declared", r.name)
+	}
+	var err error
+	if o.Off, err = r.offset(o.Var); err != nil {
+		return o, err
 	}
 	space := s.space
 	if space == Generic {

@@ -23,6 +23,7 @@ type scope struct {
 	outer  *scope
 	regs   map[string]int // index in Kernel.Regs
 	types  map[string]Type
+	parts  map[string]int // of vectors: the number of their parts, which are in types: v.x
 	ranges map[string]regRange
 	vars   map[string]*Var
 	labels map[string]int
@@ -32,6 +33,7 @@ type scope struct {
 // regRange is what .reg .b32 %r<10> declares: %r0 to %r9.
 type regRange struct {
 	typ   Type
+	parts int // of vectors; 0 for registers
 	count int
 }
 
@@ -56,7 +58,7 @@ func newKernelParser(p *parser, k *Kernel) *kernelParser {
 
 func (p *kernelParser) push() {
 	p.scope = &scope{
-		outer: p.scope, regs: map[string]int{}, types: map[string]Type{}, ranges: map[string]regRange{},
+		outer: p.scope, regs: map[string]int{}, types: map[string]Type{}, parts: map[string]int{}, ranges: map[string]regRange{},
 		vars: map[string]*Var{}, labels: map[string]int{}, tables: map[string][]labelUse{},
 	}
 }
@@ -65,7 +67,7 @@ func (s *scope) defines(name string) bool {
 	_, reg := s.types[name]
 	_, label := s.labels[name]
 	_, table := s.tables[name]
-	return reg || label || table || s.vars[name] != nil
+	return reg || label || table || s.parts[name] > 0 || s.vars[name] != nil
 }
 
 // declare enters a variable or parameter into the current scope.
@@ -154,12 +156,21 @@ func (p *kernelParser) static(v *Var) {
 	p.declare(v)
 }
 
-// registers reads .reg .type NAME{<N>}, ...;
+// registers reads .reg {.v2|.v4} .type NAME{<N>}, ...;
 func (p *kernelParser) registers() {
 	p.advance()
+	parts := 0
+	if p.is(".v2") || p.is(".v4") {
+		parts = int(p.tok.text[2] - '0')
+		p.advance()
+	}
+	line := p.tok.line
 	t := p.registerType()
+	if parts > 0 && (t == Pred || t.Bits()*parts > 128) {
+		p.failAt(line, "a vector of %d .%s: want no predicates and at most 128 bits", parts, t)
+	}
 	for more := true; more; more = p.accept(",") {
-		p.register(t)
+		p.register(t, parts)
 	}
 	p.expect(";")
 }
@@ -173,7 +184,7 @@ func (p *kernelParser) registerType() Type {
 	return t
 }
 
-func (p *kernelParser) register(t Type) {
+func (p *kernelParser) register(t Type, parts int) {
 	line := p.tok.line
 	name := p.name("the name of a register")
 	s := p.scope
@@ -181,7 +192,14 @@ func (p *kernelParser) register(t Type) {
 		if s.defines(name) {
 			p.failAt(line, "%s is defined twice", name)
 		}
-		s.types[name] = t
+		if parts == 0 {
+			s.types[name] = t
+			return
+		}
+		s.parts[name] = parts
+		for _, c := range "xyzw"[:parts] {
+			s.types[name+"."+string(c)] = t
+		}
 		return
 	}
 	// An expression would take the closing bracket for an operator.
@@ -192,7 +210,7 @@ func (p *kernelParser) register(t Type) {
 	if _, twice := s.ranges[name]; twice {
 		p.failAt(line, "%s<%d> is defined twice", name, n.bits)
 	}
-	s.ranges[name] = regRange{t, int(n.bits)}
+	s.ranges[name] = regRange{t, parts, int(n.bits)}
 	p.advance()
 	p.expect(">")
 }
@@ -218,6 +236,33 @@ func (s *scope) declared(name string) (Type, bool) {
 	if t, ok := s.types[name]; ok {
 		return t, true
 	}
+	name, part, isPart := strings.Cut(name, ".")
+	r, ok := s.numbered(name)
+	if !isPart {
+		return r.typ, ok && r.parts == 0
+	}
+	at := strings.Index("xyzw", part)
+	return r.typ, ok && len(part) == 1 && at >= 0 && at < r.parts
+}
+
+// vectorSize is the number of parts of the vector of a name, 0 for what is none.
+func (p *kernelParser) vectorSize(name string) int {
+	for s := p.scope; s != nil; s = s.outer {
+		if n := s.parts[name]; n > 0 || s.defines(name) {
+			return n
+		}
+		if r, ok := s.numbered(name); ok {
+			return r.parts
+		}
+	}
+	if _, ok := specialNames[name+".x"]; ok {
+		return 4
+	}
+	return 0
+}
+
+// numbered finds the range that has a name.
+func (s *scope) numbered(name string) (regRange, bool) {
 	number := 0
 	for at, unit := len(name)-1, 1; at > 0 && digit(name[at]) && len(name)-at < 10; at, unit = at-1, unit*10 {
 		number += int(name[at]-'0') * unit
@@ -225,10 +270,10 @@ func (s *scope) declared(name string) (Type, bool) {
 			continue // a leading zero
 		}
 		if r, ok := s.ranges[name[:at]]; ok && number < r.count {
-			return r.typ, true
+			return r, true
 		}
 	}
-	return NoType, false
+	return regRange{}, false
 }
 
 // findVar finds a variable. One of the module's shared variables becomes one of

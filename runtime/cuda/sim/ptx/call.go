@@ -86,7 +86,7 @@ func (p *kernelParser) formalRegister() place {
 		p.failAt(line, "a predicate is no parameter of a function")
 	}
 	name := p.tok.text
-	p.register(t)
+	p.register(t, 0)
 	at, ok := p.findReg(name)
 	if !ok {
 		p.failAt(line, "%s is no register of a function", name)

@@ -1,6 +1,10 @@
 package ptx
 
-import "fmt"
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+)
 
 // maxBytes bounds a variable, so that sizes never overflow.
 const maxBytes = 1 << 40
@@ -13,7 +17,7 @@ type varHead struct {
 	align int64
 }
 
-// varType reads {.align N} {.v2|.v4} .type, after the state space. Of a pointer
+// varType reads {.attribute(.managed)} {.align N} {.v2|.v4} .type, after the state space. Of a pointer
 // parameter it skips .ptr and what the pointer points to.
 func (p *parser) varType(space Space) varHead {
 	h := varHead{space: space, vec: 1}
@@ -32,6 +36,8 @@ func (p *parser) varType(space Space) varHead {
 				p.failAt(line, ".align %d is no power of two", n)
 			}
 			h.align = int64(n)
+		case word == ".attribute":
+			p.attributes(space)
 		case word == ".v2" || word == ".v4":
 			h.vec = int64(word[2] - '0')
 		case t == Pred || t == TF32:
@@ -45,6 +51,22 @@ func (p *parser) varType(space Space) varHead {
 		}
 	}
 	return h
+}
+
+// attributes reads (.managed): the host may access the variable, too, as it does all
+// memory here.
+func (p *parser) attributes(space Space) {
+	p.expect("(")
+	p.list(")", func() {
+		switch {
+		case !p.is(".managed"):
+			p.fail("unsupported attribute %s of a variable", p.tok)
+		case space != Global:
+			p.fail(".managed is for variables in .global memory")
+		}
+		p.advance()
+	})
+	p.expect(")")
 }
 
 // declarator reads NAME{[N]...}.
@@ -63,6 +85,11 @@ func (p *parser) declarator(h varHead) *Var {
 			p.failAt(v.Line, "%s is too large", v.Name)
 		}
 		v.Size *= int64(n)
+		v.Dims = append(v.Dims, int64(n))
+		if len(v.Dims) > maxDepth {
+			p.failAt(v.Line, "%s has more than %d dimensions", v.Name, maxDepth)
+			return v
+		}
 	}
 	return v
 }
@@ -163,23 +190,36 @@ func (p *parser) initialiser(v *Var, h varHead) {
 	if !p.accept("=") {
 		return
 	}
-	const most = 1 << 26
 	switch {
 	case v.Extern || v.Space != Global && v.Space != Const:
 		p.failAt(v.Line, "%s cannot have an initialiser", v.Name)
 		return
-	case v.Size > most:
+	case v.Size > mostInit:
 		p.failAt(v.Line, "%s is too large to have an initialiser", v.Name)
 		return
 	}
-	in := initialiser{p: p, v: v, step: h.typ.Bytes(), limit: v.Size}
+	in := initialiser{p: p, v: v, step: h.typ.Bytes()}
 	open := v.Size == 0 // the length is that of the initialiser
+	limit := v.Size
 	if open {
-		in.limit = most
+		limit = mostInit
 	}
-	in.values()
+	dims := v.Dims
+	if h.vec > 1 {
+		dims = append(slices.Clone(dims), h.vec)
+	}
+	if p.is("{") {
+		in.values(dims, limit)
+	} else {
+		in.value(limit)
+	}
 	if open {
-		v.Size = alignUp(int64(len(v.Init)), h.typ.Bytes()*h.vec)
+		part := in.part(dims)
+		if part == 0 || part > mostInit {
+			p.failAt(v.Line, "%s is empty or too large to have an initialiser", v.Name)
+			return
+		}
+		v.Size = (int64(len(v.Init)) + part - 1) / part * part
 	}
 	if p.err == nil {
 		v.Init = append(v.Init, make([]byte, v.Size-int64(len(v.Init)))...)
@@ -187,29 +227,55 @@ func (p *parser) initialiser(v *Var, h varHead) {
 }
 
 type initialiser struct {
-	p     *parser
-	v     *Var
-	step  int64
-	limit int64
+	p    *parser
+	v    *Var
+	step int64
 }
 
-func (in *initialiser) values() {
-	p := in.p
-	if !p.accept("{") {
-		in.value()
-		return
+// mostInit bounds the bytes of an initialiser.
+const mostInit = 1 << 26
+
+// part is the size of an element of an array of some dimensions, or more than mostInit.
+func (in *initialiser) part(dims []int64) int64 {
+	size := in.step
+	for _, n := range dims[min(1, len(dims)):] {
+		size = min(size*n, mostInit+1)
 	}
-	for more := true; more; more = p.accept(",") {
-		in.value()
-	}
+	return size
+}
+
+// values reads {VALUE, ...} for an array of some dimensions, up to limit bytes of the
+// initialiser: values, or such lists for each part of the array. What a list does not
+// say is zero.
+func (in *initialiser) values(dims []int64, limit int64) {
+	p, v := in.p, in.v
+	p.expect("{")
+	nested := len(dims) > 1 && p.is("{")
+	part := in.part(dims)
+	p.list("}", func() {
+		if !nested {
+			in.value(limit)
+			return
+		}
+		end := int64(len(v.Init)) + part
+		if end > limit {
+			p.fail("too many values for %s", v.Name)
+		}
+		in.values(dims[1:], end)
+		if p.err == nil {
+			v.Init = append(v.Init, make([]byte, end-int64(len(v.Init)))...)
+		}
+	})
 	p.expect("}")
 }
 
-func (in *initialiser) value() {
+// value reads a constant, the address of a variable, or a byte of one.
+func (in *initialiser) value(limit int64) {
 	p, v := in.p, in.v
 	at := int64(len(v.Init))
-	if at+in.step > in.limit {
+	if at+in.step > limit {
 		p.fail("too many values for %s", v.Name)
+		return
 	}
 	if p.tok.kind == nameToken && !p.is("WARP_SZ") {
 		in.address(at)
@@ -217,7 +283,13 @@ func (in *initialiser) value() {
 		return
 	}
 	line := p.tok.line
-	bits, ok := p.constant().as(v.Type)
+	n := p.constant()
+	if p.is("(") {
+		in.byteOf(at, n, line)
+		v.Init = append(v.Init, make([]byte, in.step)...)
+		return
+	}
+	bits, ok := n.as(v.Type)
 	if !ok {
 		p.failAt(line, "this constant cannot initialise a .%s", v.Type)
 	}
@@ -226,12 +298,40 @@ func (in *initialiser) value() {
 	}
 }
 
-// address reads SYMBOL{+OFFSET} or generic(SYMBOL){+OFFSET}.
+// address reads an address that fills an element.
 func (in *initialiser) address(at int64) {
+	line := in.p.tok.line
+	r := in.symbol()
+	if in.step < 4 || in.v.Type.Class() == Float {
+		in.p.failAt(line, "an address does not fit a .%s: a byte of it, as 0xff00(%s), fits a .u8", in.v.Type, r.name())
+	}
+	r.Offset, r.Size = at, int(in.step)
+	in.v.Relocs = append(in.v.Relocs, r)
+}
+
+// byteOf reads the rest of MASK(ADDRESS).
+func (in *initialiser) byteOf(at int64, mask number, line int) {
+	p := in.p
+	shift := bits.TrailingZeros64(mask.bits) &^ 7
+	switch {
+	case mask.kind != integer || mask.bits != 0xff<<shift:
+		p.failAt(line, "expected a mask of one byte before the bracket, such as 0xff00")
+	case in.v.Type != U8 && in.v.Type != U32 && in.v.Type != U64:
+		p.failAt(line, "a byte of an address cannot initialise a .%s, but a .u8", in.v.Type)
+	}
+	p.expect("(")
+	r := in.symbol()
+	p.expect(")")
+	r.Offset, r.Size, r.Mask = at, int(in.step), mask.bits
+	in.v.Relocs = append(in.v.Relocs, r)
+}
+
+// symbol reads SYMBOL{+OFFSET} or generic(SYMBOL){+OFFSET}.
+func (in *initialiser) symbol() (r Reloc) {
 	p := in.p
 	line := p.tok.line
 	name := p.name("a variable")
-	r := Reloc{Offset: at, Size: int(in.step), Generic: name == "generic" && p.is("(")}
+	r.Generic = name == "generic" && p.is("(")
 	if r.Generic {
 		p.advance()
 		name = p.name("a variable")
@@ -244,11 +344,15 @@ func (in *initialiser) address(at int64) {
 	if r.Var == nil || r.Var.Space != Global && r.Var.Space != Const {
 		p.failAt(line, "%s is no variable whose address can be taken here", name)
 	}
-	if r.Size < 4 || in.v.Type.Class() == Float {
-		p.failAt(line, "an address does not fit a .%s", in.v.Type)
-	}
 	if p.is("+") || p.is("-") {
 		r.Addend = p.integer("an offset")
 	}
-	in.v.Relocs = append(in.v.Relocs, r)
+	return r
+}
+
+func (r *Reloc) name() string {
+	if r.Var == nil {
+		return ""
+	}
+	return r.Var.Name
 }

@@ -58,8 +58,8 @@ func (l *lexer) next() (token, error) {
 	kind := endToken
 	switch c := l.peek(0); {
 	case l.at >= len(l.text):
-	case digit(c):
-		kind = numberToken
+	case digit(c) || c == '.' && digit(l.peek(1)) && (l.at == 0 || !wordByte(l.text[l.at-1])):
+		kind = numberToken // .5, but not the .1d of tex.1d
 		l.number()
 	case c == '%' && wordByte(l.peek(1)) || wordByte(c):
 		kind = nameToken
@@ -101,7 +101,7 @@ func (l *lexer) word() {
 // is worth is found out later.
 func (l *lexer) number() {
 	l.word()
-	if l.peek(0) == '.' && digit(l.peek(1)) {
+	if c := l.peek(1); l.peek(0) == '.' && (!wordByte(c) || digit(c) || c == 'e' || c == 'E') {
 		l.at++
 		l.word()
 	}

@@ -400,6 +400,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(callText))
 	f.Add([]byte(header + ".entry k() { .reg .b32 %r<2>; { L: bra L; } ret; }"))
 	f.Add([]byte(header + ".global .u32 x[] = {1, -2, 0x3}; .entry k(.param .align 8 .b8 p[16]) { exit; }"))
+	f.Add([]byte(header + ".global .u8 x[][2] = {{0xff(y)}, {}}; .entry k() { .reg .v2 .f32 v<2>; mov.v2.f32 v1, {.5, 2.}; st.global.f32 x[3], v1.g; exit; }"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		m, err := Parse(text)
 		if err != nil {

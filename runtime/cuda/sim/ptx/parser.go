@@ -152,9 +152,13 @@ func (p *parser) target() {
 // directive reads one directive of module scope.
 func (p *parser) directive() {
 	var link linkage
-	for p.is(".visible") || p.is(".weak") || p.is(".extern") {
+	for p.is(".visible") || p.is(".weak") || p.is(".extern") || p.is(".common") {
 		link.extern = link.extern || p.is(".extern")
+		link.common = link.common || p.is(".common")
 		p.advance()
+	}
+	if link.common && !p.is(".global") {
+		p.fail(".common is for variables in .global memory, found %s", p.tok)
 	}
 	switch p.tok.text {
 	case ".entry":
@@ -177,7 +181,7 @@ func (p *parser) directive() {
 }
 
 // linkage is what stands before a declaration.
-type linkage struct{ extern bool }
+type linkage struct{ extern, common bool }
 
 // file reads .file INDEX "NAME" and the optional time and size.
 func (p *parser) file() {

@@ -10,6 +10,7 @@ package ptx
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 )
 
@@ -90,15 +91,26 @@ type Var struct {
 	// Init is what a global or const variable starts with, Size bytes; nil is zeros.
 	Init   []byte
 	Relocs []Reloc
+	Dims   []int64 // of an array; the first is 0 where the initialiser has the length
 }
 
 // Reloc asks for the address of Var plus Addend at Offset of an initialiser.
 type Reloc struct {
 	Offset  int64
-	Size    int // bytes: 4 or 8
+	Size    int // bytes: 4 or 8, or those of an element with a Mask
 	Var     *Var
 	Addend  int64
-	Generic bool // the generic address, not the one in the variable's space
+	Generic bool   // the generic address, not the one in the variable's space
+	Mask    uint64 // the byte of the address that is asked for, as 0xff00; 0: all of it
+}
+
+// Of is what an initialiser has of the address of Var.
+func (r *Reloc) Of(address uint64) uint64 {
+	address += uint64(r.Addend)
+	if r.Mask != 0 {
+		address = address & r.Mask >> bits.TrailingZeros64(r.Mask)
+	}
+	return address
 }
 
 // Instr is an instruction.
