@@ -88,7 +88,26 @@ var precedence = map[string]int{
 const maxDepth = 64
 
 // constant reads a constant expression.
-func (p *parser) constant() number { return p.binary(1, 0) }
+func (p *parser) constant() number { return p.choice(0) }
+
+// choice reads A, or A ? B : C.
+func (p *parser) choice(depth int) number {
+	n := p.binary(1, depth)
+	line := p.tok.line
+	if !p.accept("?") {
+		return n
+	}
+	yes := p.choice(depth + 1)
+	p.expect(":")
+	no := p.choice(depth + 1)
+	if n.kind != integer || yes.kind != integer || no.kind != integer {
+		p.failAt(line, "a choice with ? and : needs integers")
+	}
+	if n.bits != 0 {
+		return yes
+	}
+	return no
+}
 
 // integer reads a constant expression that is an integer.
 func (p *parser) integer(what string) int64 {
@@ -136,7 +155,7 @@ func (p *parser) unary(depth int) number {
 	}
 	p.advance()
 	if t.text == "(" {
-		n := p.binary(1, depth+1)
+		n := p.choice(depth + 1)
 		p.expect(")")
 		return n
 	}
@@ -169,8 +188,11 @@ func truth(b bool) number {
 	return number{}
 }
 
-// combine computes in signed integers; floats it leaves alone.
+// combine computes in signed integers or, of two fractions, in doubles.
 func combine(op string, x, y number) (number, bool) {
+	if x.kind == double && y.kind == double {
+		return combineFloats(op, math.Float64frombits(x.bits), math.Float64frombits(y.bits))
+	}
 	if x.kind != integer || y.kind != integer {
 		return number{}, false
 	}
@@ -207,7 +229,25 @@ func combine(op string, x, y number) (number, bool) {
 	return number{integer, uint64(a)}, true
 }
 
-func compare(op string, a, b int64) bool {
+func combineFloats(op string, a, b float64) (number, bool) {
+	switch op {
+	case "*":
+		a *= b
+	case "/":
+		a /= b
+	case "+":
+		a += b
+	case "-":
+		a -= b
+	case "<", "<=", ">", ">=", "==", "!=":
+		return truth(compare(op, a, b)), true
+	default:
+		return number{}, false
+	}
+	return number{double, math.Float64bits(a)}, true
+}
+
+func compare[T int64 | float64](op string, a, b T) bool {
 	switch op {
 	case "<":
 		return a < b
