@@ -251,7 +251,7 @@ func TestProcessorTime(t *testing.T) {
 		t.Skip("there is no sh, which sets limits")
 	}
 	dir := filepath.Join(t.TempDir(), "run")
-	cmd := toyCommand("toy", "train", "--out", dir, "--time", "20s")
+	cmd := toyCommand("toy", "train", "--out", dir, "--time", "60s")
 	cmd.Args = append([]string{"sh", "-c", `ulimit -S -t 1 && exec "$@"`, "sh"}, cmd.Args...)
 	cmd.Path, _ = exec.LookPath("sh")
 	said, _ := cmd.CombinedOutput()
