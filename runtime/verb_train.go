@@ -216,7 +216,11 @@ func (c *trainCmd) train(ctx context.Context, a app, t *train.Trainer, goOn stri
 	if t.State.Stopped {
 		c.say(a, "stopped at step %d: %s\n", t.State.Step, t.Config.StopReason())
 	}
-	return nil
+	text, err := t.Unlearned()
+	if text != "" {
+		c.say(a, "%s\n", text)
+	}
+	return err
 }
 
 // report tests, prints what comes of it and says what can be done with the run in dir.
