@@ -81,7 +81,7 @@ const rules = `
 	compiler/check < docs/docgen;
 	compiler/check, codegen/host, runtime/task, runtime/ckpt, bench/rounds < bench/peers < bench;
 	runtime/track, compiler/export < bench;
-	compiler/model, runtime/task < compiler/probe < compiler/cli; # attention and biases of a run
+	compiler/model, runtime/task, runtime/ckpt < compiler/probe < compiler/cli; # attention and biases of a run
 	compiler/model, compiler/opt, runtime/task, runtime/eval, runtime/ckpt < compiler/export < compiler/cli; # mlc export
 	compiler/bundle < compiler/cli; # what trainers are built from
 	runtime/cuda/sim < runtime/cuda/sim/ptxfile < compiler/cli; # mlc ptx

@@ -1,6 +1,8 @@
 package runtime
 
 import (
+	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -128,6 +130,30 @@ func lossOf(t *testing.T, run string) float64 {
 	return last.Loss
 }
 
+// TestEndlessWeights wants weights that are no numbers to be an error, whoever wrote them.
+func TestEndlessWeights(t *testing.T) {
+	run := trained(t, toyModel(), "--steps", "1")
+	path := lastCheckpoint(run)
+	whole, err := ckpt.Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(whole.Meta, "sha256")
+	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		at := slices.IndexFunc(whole.Tensors, func(x ckpt.Tensor) bool { return x.Name == "bias" })
+		whole.Tensors[at].Data[3] = float32(x)
+		if err := ckpt.Write(path, whole); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"solve", run, "1"}, {"eval", run}, {"train", "--resume", "--out", run, "--steps", "5"}} {
+			want := fmt.Sprintf(`%s: tensor "bias" is not finite: its element 3 is %v`, path, x)
+			if s := call(t, toyModel(), "", args...); s.code != 1 || !strings.Contains(s.err, want) {
+				t.Errorf("%s: exit %d, want %s\n%s%s", args[0], s.code, want, s.out, s.err)
+			}
+		}
+	}
+}
+
 // TestBadWeights says which parameters do not fit, and makes no run directory.
 func TestBadWeights(t *testing.T) {
 	run := trained(t, toyModel(), "--steps", "1")
@@ -137,11 +163,16 @@ func TestBadWeights(t *testing.T) {
 	if err := ckpt.Write(shape, ckpt.File{Tensors: []ckpt.Tensor{{Name: "bias", Shape: []int{2, 2}, Data: make([]float32, 4)}}}); err != nil {
 		t.Fatal(err)
 	}
+	endless := filepath.Join(t.TempDir(), "endless.safetensors")
+	if err := ckpt.Write(endless, ckpt.File{Tensors: []ckpt.Tensor{{Name: "bias", Shape: []int{toyV}, Data: append(make([]float32, toyV-1), float32(math.NaN()))}}}); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		args []string
 		code int
 		want string
 	}{
+		{[]string{"train", "--out", out, "--init", endless, "--map", "here=", "--map", "before=", "--map", "input="}, 1, `tensor "bias" is not finite: its element 16 is NaN`},
 		{[]string{"train", "--out", out, "--init", path}, 1, "bias [17]: the file has no bias; name another by --map 'bias=…', or leave it new by --map 'bias='\nnot used of the file: net.here.weight, net.before.weight"},
 		{[]string{"train", "--out", out, "--init", shape, "--map", "here=", "--map", "before=", "--map", "input="}, 1, "bias [17]: bias has shape [2 2]"},
 		{[]string{"train", "--out", out, "--init", path, "--map", "nothing"}, 2, `"nothing": want OURS=THEIRS`},

@@ -80,7 +80,11 @@ func New(r Run) (*Model, error) {
 		if len(values) != p.Elems() {
 			return nil, fmt.Errorf("it has %d numbers of parameter %s, which has the shape %v: it is of another model", len(values), p.Name, p.Shape)
 		}
-		m.tensors = append(m.tensors, ckpt.Tensor{Name: p.Name, Shape: p.Shape, Data: values})
+		t := ckpt.Tensor{Name: p.Name, Shape: p.Shape, Data: values}
+		if err := t.Finite(); err != nil && !p.Fixed {
+			return nil, err
+		}
+		m.tensors = append(m.tensors, t)
 	}
 	m.program, err = newProgram(built)
 	return m, err

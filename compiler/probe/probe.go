@@ -12,6 +12,7 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/model"
 	"github.com/arithlang/mlc/compiler/plan"
+	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/config"
 )
 
@@ -46,8 +47,12 @@ func New(spec *check.Spec, weights Weights, seed uint64) (*Model, error) {
 	for _, g := range p.Groups {
 		for l := range g.Layers {
 			for _, param := range g.Params {
-				if name := nameOf(g, l, param.Name); len(weights[name]) != param.Elems() {
+				name := nameOf(g, l, param.Name)
+				if len(weights[name]) != param.Elems() {
 					return nil, fmt.Errorf("the checkpoint has no %s of shape %v: it is of another spec", name, param.Shape)
+				}
+				if err := (ckpt.Tensor{Name: name, Data: weights[name]}).Finite(); err != nil && g.Name != plan.Fixed {
+					return nil, err
 				}
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"math"
@@ -28,6 +29,17 @@ type Tensor struct {
 	Name  string
 	Shape []int
 	Data  []float32
+}
+
+// Finite is an error where an element is no number or infinite: a model with such weights
+// answers, and what it says means nothing.
+func (t Tensor) Finite() error {
+	for i, x := range t.Data {
+		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
+			return fmt.Errorf("tensor %.80q is not finite: its element %d is %v", t.Name, i, x)
+		}
+	}
+	return nil
 }
 
 // A File is a checkpoint: tensors in the order of their data, and text by name.

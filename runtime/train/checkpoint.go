@@ -207,6 +207,9 @@ func (c *Checkpoint) Put(m device.Machine, plan *device.Plan, params []device.Pa
 			if !ok || !slices.Equal(t.Shape, p.Shape) {
 				return fmt.Errorf("%s: it has no tensor %s of shape %v: it is of another model", c.Path, sp.prefix+p.Name, p.Shape)
 			}
+			if err := t.Finite(); err != nil && sp.space == device.Params && !p.Fixed {
+				return fmt.Errorf("%s: %w", c.Path, err)
+			}
 			copy(arenas[i][p.Off:], t.Data)
 		}
 	}
@@ -229,6 +232,9 @@ func (c *Checkpoint) PutAverage(m device.Machine, params []device.Param) error {
 		t, ok := c.tensors[config.AverageState+"."+p.Name]
 		if !ok || !slices.Equal(t.Shape, p.Shape) {
 			return fmt.Errorf("%s: it has no average of %s: it is of another model", c.Path, p.Name)
+		}
+		if err := t.Finite(); err != nil {
+			return fmt.Errorf("%s: %w", c.Path, err)
 		}
 		m.Root().PutFloats(device.Ref{Space: device.Params, Off: p.Off}, t.Data)
 	}

@@ -115,6 +115,10 @@ func Import(path string, rules []Rule, params []device.Param) (*Imported, error)
 			wrong = append(wrong, misfit(p, r, t.Shape))
 			continue
 		}
+		if err := t.Finite(); err != nil && !p.Fixed {
+			wrong = append(wrong, err.Error())
+			continue
+		}
 		t.Name = p.Name
 		in.tensors[p.Name] = t
 	}
