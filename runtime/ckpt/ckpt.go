@@ -52,6 +52,7 @@ const (
 	metadataKey = "__metadata__"
 	checksumKey = "sha256"
 	maxHeader   = 64 << 20
+	maxTensors  = 1 << 17 // of a file: to look at a million takes a minute
 )
 
 // entry is a tensor's line in the header.

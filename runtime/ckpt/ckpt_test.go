@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -259,11 +260,21 @@ func TestReadWeights(t *testing.T) {
 	if err := os.WriteFile(path, data, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	got, err := ReadWeights(path)
+	all := func(string) bool { return true }
+	got, err := ReadWeights(path, all)
 	want := Weights{Others: map[string]string{"d": "I32"}, Tensors: []Tensor{{"a", []int{1}, []float32{0.1}}, {"b", []int{2}, []float32{1.5, -2}},
 		{"c", []int{5}, []float32{1, -5, 0x1p-24, float32(math.Inf(1)), -1023 * 0x1p-24}}, {"e", []int{}, []float32{2.5}}}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(err, diff)
+	}
+	got, err = ReadWeights(path, func(name string) bool { return name == "b" })
+	for i := range want.Tensors {
+		if want.Tensors[i].Name != "b" {
+			want.Tensors[i].Data = nil
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Error("what nothing asks for has data: ", err, diff)
 	}
 	for _, c := range []struct{ from, to, want string }{
 		{`"I32"`, `"I33"`, `tensor "d" is "I33"; only BF16, BOOL`},
@@ -273,8 +284,25 @@ func TestReadWeights(t *testing.T) {
 		if err := os.WriteFile(path, bytes.Replace(data, []byte(c.from), []byte(c.to), 1), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ReadWeights(path); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := ReadWeights(path, all); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s for %s: %v", c.to, c.from, err)
 		}
+	}
+}
+
+// TestManyTensors refuses a header of more tensors than any model has, at once.
+func TestManyTensors(t *testing.T) {
+	var head bytes.Buffer
+	head.WriteString("{")
+	for i := range maxTensors + 1 {
+		if i > 0 {
+			head.WriteString(",")
+		}
+		fmt.Fprintf(&head, `"%d":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}`, i)
+	}
+	head.WriteString("}")
+	data := append(binary.LittleEndian.AppendUint64(nil, uint64(head.Len())), head.Bytes()...)
+	if _, err := Decode(bytes.NewReader(data), int64(len(data))); !damage.Is(err) || !strings.Contains(err.Error(), "it has 131073 tensors, more than 131072") {
+		t.Error(err)
 	}
 }

@@ -2,6 +2,7 @@ package ckpt
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
@@ -96,6 +97,9 @@ func decodeHeader(r io.Reader, size int64) (map[string]entry, map[string]string,
 	} else if err != nil {
 		return nil, nil, 0, err
 	}
+	if n := bytes.Count(head, []byte("data_offsets")); n > maxTensors {
+		return fail("not a checkpoint: it has %d tensors, more than %d", n, maxTensors)
+	}
 	var raw map[string]json.RawMessage
 	if err := damage.JSON(head, &raw); err != nil {
 		return fail("not a checkpoint: its header is no JSON object: %v", err)
@@ -138,12 +142,12 @@ func layout(entries map[string]entry, dataSize int64, types map[string]int64) ([
 	offset := int64(0)
 	for _, name := range names {
 		e := entries[name]
-		switch bytes, ok := sizeOf(e.Shape, types[e.Type]); {
+		switch size, ok := sizeOf(e.Shape, types[e.Type]); {
 		case types[e.Type] == 0:
 			return nil, damage.Errorf("tensor %.80q is %.20q; only %s is read", name, e.Type, strings.Join(slices.Sorted(maps.Keys(types)), ", "))
 		case e.Offsets[0] != offset || e.Offsets[1] < offset:
 			return nil, damage.Errorf("altered: tensor %.80q lies at %d to %d, expected to begin at %d", name, e.Offsets[0], e.Offsets[1], offset)
-		case !ok || bytes != e.Offsets[1]-e.Offsets[0]:
+		case !ok || size != e.Offsets[1]-e.Offsets[0]:
 			return nil, damage.Errorf("altered: tensor %.80q of shape %v has %d bytes", name, e.Shape, e.Offsets[1]-e.Offsets[0])
 		}
 		offset = e.Offsets[1]
@@ -184,11 +188,13 @@ func readFloats(r io.Reader, e entry) ([]float32, error) {
 	return data, nil
 }
 
+var errTensors = damage.Errorf("truncated: it ends in its tensors")
+
 // readBytes reads the bytes of a tensor.
 func readBytes(r io.Reader, e entry) ([]byte, error) {
 	raw := make([]byte, e.Offsets[1]-e.Offsets[0])
 	if _, err := io.ReadFull(r, raw); ends(err) {
-		return nil, damage.Errorf("truncated: it ends in its tensors")
+		return nil, errTensors
 	} else if err != nil {
 		return nil, err
 	}
@@ -231,10 +237,13 @@ type Weights struct {
 }
 
 // ReadWeights returns the tensors at path that have elements of F64, F32, BF16 or F16,
-// rounded to float32. The file may be of any program: it needs no checksum.
-func ReadWeights(path string) (Weights, error) { return open(path, decodeWeights) }
+// rounded to float32; those that are not asked for have no data. The file may be of any
+// program: it needs no checksum.
+func ReadWeights(path string, asked func(name string) bool) (Weights, error) {
+	return open(path, func(r io.Reader, size int64) (Weights, error) { return decodeWeights(r, size, asked) })
+}
 
-func decodeWeights(r io.Reader, size int64) (w Weights, err error) {
+func decodeWeights(r io.Reader, size int64, asked func(name string) bool) (w Weights, err error) {
 	entries, _, dataSize, err := decodeHeader(r, size)
 	if err != nil {
 		return w, err
@@ -246,9 +255,15 @@ func decodeWeights(r io.Reader, size int64) (w Weights, err error) {
 	w.Others = map[string]string{}
 	for _, name := range names {
 		e := entries[name]
-		if floatTypes[e.Type] == nil {
-			w.Others[name] = e.Type
-			if _, err := readBytes(r, e); err != nil {
+		if floatTypes[e.Type] == nil || !asked(name) {
+			if floatTypes[e.Type] == nil {
+				w.Others[name] = e.Type
+			} else {
+				w.Tensors = append(w.Tensors, Tensor{name, e.Shape, nil})
+			}
+			if _, err := io.CopyN(io.Discard, r, e.Offsets[1]-e.Offsets[0]); ends(err) {
+				return w, errTensors
+			} else if err != nil {
 				return w, err
 			}
 			continue

@@ -78,7 +78,11 @@ type Imported struct {
 // parameters that a spec fixes (given), those that the file does not have are left out. The
 // error lists all that do not fit.
 func Import(path string, rules []Rule, params []device.Param) (*Imported, error) {
-	file, err := ckpt.ReadWeights(path)
+	asked := map[string]bool{}
+	for _, p := range params {
+		asked[ruleOf(p.Name, rules).Theirs] = true
+	}
+	file, err := ckpt.ReadWeights(path, func(name string) bool { return asked[name] })
 	if err != nil {
 		return nil, err
 	}
@@ -89,13 +93,7 @@ func Import(path string, rules []Rule, params []device.Param) (*Imported, error)
 	in := &Imported{Checkpoint: Checkpoint{Path: path, tensors: map[string]ckpt.Tensor{}}}
 	var wrong []string
 	for _, p := range params {
-		r := Rule{Theirs: p.Name}
-		for _, rule := range rules {
-			if name, ok := rule.find(p.Name); ok {
-				r = Rule{p.Name, name, rule.Transpose}
-				break
-			}
-		}
+		r := ruleOf(p.Name, rules)
 		t, there := theirs[r.Theirs]
 		switch {
 		case r.Theirs == "":
@@ -131,6 +129,16 @@ func Import(path string, rules []Rule, params []device.Param) (*Imported, error)
 		return nil, fmt.Errorf("%s does not fit this model:\n  %s%s", path, strings.Join(wrong, "\n  "), unused(in.Unused))
 	}
 	return in, nil
+}
+
+// ruleOf says which tensor a parameter is: the first rule that is about it, or else its name.
+func ruleOf(param string, rules []Rule) Rule {
+	for _, rule := range rules {
+		if name, ok := rule.find(param); ok {
+			return Rule{param, name, rule.Transpose}
+		}
+	}
+	return Rule{Theirs: param}
 }
 
 // missing is about a tensor that is not there.
