@@ -158,7 +158,7 @@ func evalRows() []Row {
 			Doc: "digits of the operands"},
 		{Path: "eval.operands", Type: IntList, Default: "auto", Words: "auto", Kinds: "sum", Min: 2, Max: maxOperands,
 			Doc: "how many numbers are added, for each of eval.digits; auto: the most of task.operands"},
-		{Path: "eval.samples", Type: Int, Default: "2000", Min: 1, Max: 1 << 30, Doc: "problems per length or grid cell; of a file, at most this many held-out problems per prompt length"},
+		{Path: "eval.samples", Type: Int, Default: "2000", Min: 1, Max: 1 << 30, Doc: "different problems per length or grid cell, whether held out or not: a result says about how many of those of trained lengths were trained on; of a file, at most this many held-out problems per prompt length"},
 		{Path: "eval.pad", Type: Choice, Default: "=task.pad", Kinds: made, Doc: "fixed width of test problems", Choices: padOptions()},
 		{Path: "eval.metric", Type: Choice, Default: "exact_match", Doc: "when an answer is right", Choices: []Option{
 			{Name: "exact_match", Doc: "the whole answer matches"},
@@ -174,7 +174,7 @@ func evalRows() []Row {
 			Doc: "most recurrences of a further test that runs the loop on each problem until its answer stays the same"},
 		{Path: "eval.every", Type: Budget, Default: "none", Words: "none", Min: 0, Max: 1e24, Doc: "interval of tests during training: steps, examples or FLOP; the last step is tested, too"},
 		{Path: "eval.during", Type: IntList, Default: "auto", Words: "auto", Kinds: made, Min: 1, Max: maxDigits,
-			Doc: "digits of the operands in these tests; auto: the longest of the evaluation that training has, and three that are longer"},
+			Doc: "digits of the operands in these tests; auto: the longest of the evaluation that training has, and three that are longer; a trained length that has no held-out problem is left out"},
 		{Path: "eval.during_samples", Type: Int, Default: "100", Min: 1, Max: 1 << 20, Doc: "problems per length in these tests"},
 	}
 }

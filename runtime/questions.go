@@ -54,7 +54,10 @@ func (q questions) tests(spec *eval.Config) *train.Tests {
 		return nil
 	}
 	during := spec.NewDuring(q.Model)
-	return &train.Tests{Every: spec.During.Every, Tokens: during.Tokens(),
+	if len(during.Lengths()) == 0 {
+		return nil
+	}
+	return &train.Tests{Lengths: during.Lengths(), Every: spec.During.Every, Tokens: during.Tokens(),
 		Measure: func() ([]track.Length, error) { return during.Run(context.Background()) }}
 }
 

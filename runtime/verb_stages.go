@@ -374,6 +374,7 @@ func (j *pipelineRun) train(ctx context.Context, s *Stage) error {
 	}
 	j.cmd.say(a, "training %s\n", about(t))
 	j.cmd.sayThreads(a, t, j.name)
+	j.cmd.sayHeldOut(a, t)
 	if rounds != nil {
 		err = rounds.train(ctx)
 	} else {

@@ -151,6 +151,7 @@ func (c *trainCmd) run(a app, name program) error {
 		}
 		c.say(a, "training %s: %s\nrun directory %s\n", a.model.Name, about(t), dir)
 		c.sayThreads(a, t, name)
+		c.sayHeldOut(a, t)
 		err := c.train(ctx, a, t, goOn(name, dir))
 		if errors.Is(err, train.ErrPaused) {
 			c.say(a, "paused at step %d; go on with: %s\n", t.State.Step, goOn(name, dir))
@@ -185,6 +186,15 @@ func (c *trainCmd) sayDone(a app, asked train.Budget, s train.State, trained *re
 		why = fmt.Sprintf("%s are no more than that, and its budget stays %s", asked, trained.Budget)
 	}
 	c.say(a, "%s has been trained for %d steps, and nothing is to be trained: %s\n", dir, s.Step, why)
+}
+
+// sayHeldOut says once that no problem is held out, where the spec wants some to be.
+func (c *trainCmd) sayHeldOut(a app, t *train.Trainer) {
+	cfg := a.model.Task
+	if cfg.Holdout == 0 || t.Task.HoldsOut() {
+		return
+	}
+	c.say(a, "no held-out problems: task.holdout = %.4g %% of %.4g leaves none, so no exact match of them is reported\n", 100*cfg.Holdout, cfg.Distinct())
 }
 
 // goOn is the command that goes on with a run.

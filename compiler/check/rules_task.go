@@ -139,9 +139,6 @@ func (c *checker) limitTask(t *Task) {
 	}
 }
 
-// holdsOut reports whether some problems are kept from training.
-func (t *Task) holdsOut() bool { return t.Holdout > 0 && t.Examples != 1 }
-
 // hintedPlaces is the most places of a number in training, as it is written.
 func (t *Task) hintedPlaces() int {
 	_, hi := t.digits()

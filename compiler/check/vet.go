@@ -22,6 +22,7 @@ var vetRules = []struct {
 	{"V004", (*checker).vetEncoder},
 	{"V005", (*checker).vetProgressive},
 	{"V006", (*checker).vetExamples},
+	{"V026", (*checker).vetHeldOut},
 	{"V007", (*checker).vetEvaluation},
 	{"V009", (*checker).vetInput},
 	{"V011", (*checker).vetOrder},
@@ -206,43 +207,11 @@ func (c *checker) vetProgressive(s *Spec) {
 
 // vetExamples compares the examples that are drawn with the problems there are.
 func (c *checker) vetExamples(s *Spec) {
-	n, all := float64(s.Task.Examples), s.Task.distinct()
+	n, all := float64(s.Task.Examples), s.Task.made().Distinct()
 	if n > all {
 		c.report("V006", c.at("task.examples"), "examples = %s are drawn and there are only %s different problems", c.get("task.examples").text, short(all)).
 			WithHelp("leave examples out: problems are drawn as they are needed")
 	}
-}
-
-// distinct is the number of different problems of training.
-func (t *Task) distinct() float64 {
-	lo, hi := t.digits()
-	n, ones := 0.0, 0.0
-	for a := lo; a <= hi; a++ {
-		n += float64(t.Base-1) * math.Pow(float64(t.Base), float64(a-1))
-		for b := lo; b <= hi; b++ {
-			ones += float64(min(a, b))
-		}
-		ones += float64(a) // either operand may hold the one
-	}
-	if t.Below > 0 {
-		n = float64(t.Below)
-	}
-	all := 0.0
-	for _, k := range t.kinds() {
-		switch k {
-		case "successor", "parity", "copy":
-			all += n
-		case "nx1":
-			all += n * float64(t.Base)
-		case "or":
-			all += ones
-		case "addition", "subtraction", "multiplication":
-			all += n * n
-		default:
-			return math.Inf(1)
-		}
-	}
-	return all
 }
 
 // vetEvaluation compares the tokens of evaluation with those of training, which

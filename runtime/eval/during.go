@@ -20,10 +20,12 @@ type During struct {
 	problems func() [][]task.Problem // of each cell
 }
 
-// NewDuring is the test during training that a Config asks for, at the width of tests.
+// NewDuring is the test during training that a Config asks for, at the width of tests. It
+// leaves out lengths whose problems are all trained on, though some were to be held out.
 func (c *Config) NewDuring(m Model) *During {
 	m.Task = m.Task.WithPad(c.Pad)
-	d := &During{Model: m, cells: c.duringCells(m.Task), samples: c.During.Samples, loop: c.Loop}
+	seen := func(p Pair) bool { return !m.Task.HasUnseen(p.I, p.J) }
+	d := &During{Model: m, cells: slices.DeleteFunc(c.duringCells(m.Task), seen), samples: c.During.Samples, loop: c.Loop}
 	d.problems = sync.OnceValue(func() (all [][]task.Problem) {
 		for _, p := range d.cells {
 			all = append(all, m.Task.Unseen(p.I, p.J, c.Samples, c.During.Samples))
@@ -31,6 +33,14 @@ func (c *Config) NewDuring(m Model) *During {
 		return all
 	})
 	return d
+}
+
+// Lengths are the lengths of the first operand, or of the numbers, that are tested.
+func (d *During) Lengths() (all []int) {
+	for _, p := range d.cells {
+		all = append(all, p.I)
+	}
+	return all
 }
 
 // Tokens is about how many tokens the model reads in a test, in each run of its loop, of as

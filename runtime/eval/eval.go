@@ -7,6 +7,7 @@ package eval
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -254,11 +255,32 @@ func (t *Test) summarise(r *Result, over []Pair) {
 		_, r.Second = t.Task.Axes()
 	}
 	r.summarise(t.Trained, over)
+	r.TrainedOn = t.trainedOn(r)
 	if t.Task.Listed() {
 		share := r.total().Fraction()
 		r.Overall, r.Tested = &share, t.Task.Tested()
 		r.ByPrompt, r.ByLength = r.ByLength, nil
 	}
+}
+
+// trainedOn is about how many of the problems that were tested training was on, as it draws
+// them: few of long numbers, and most of those of one digit, unless they are held out.
+func (t *Test) trainedOn(r *Result) int {
+	const few = 16
+	all := 0.0
+	for _, c := range r.ByCell {
+		if !t.Trained.holds(c.Pair) {
+			continue
+		}
+		// Of lengths with so many problems that hardly any comes, some tell of all.
+		some := t.Task.Cell(c.I, c.J, min(few, c.Samples))
+		if n := t.Task.ExpectedSeen(some, t.ExamplesTrained); n > 1e-4*float64(len(some)) && len(some) < c.Samples {
+			all += t.Task.ExpectedSeen(t.Task.Cell(c.I, c.J, c.Samples), t.ExamplesTrained)
+		} else {
+			all += n * float64(c.Samples) / float64(max(len(some), 1))
+		}
+	}
+	return int(math.Round(all))
 }
 
 // together is how many cells to test at once after n took so long: no result

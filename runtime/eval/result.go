@@ -43,6 +43,7 @@ type Result struct {
 	Overall      *float64           `json:"overall,omitempty"`          // of all problems alike: where they are those of a file
 	Second       string             `json:"second,omitempty"`           // what the second length of a cell counts, where that is no length
 	Tested       string             `json:"tested,omitempty"`           // of a file: which of its problems these are, as task.Tested says
+	TrainedOn    int                `json:"trained_on,omitempty"`       // about how many of the problems of trained lengths were trained on
 	MeanRuns     float64            `json:"mean_runs,omitempty"`        // of the loop, over problems, where a test takes as many as an answer needs
 	ByLength     map[string]float64 `json:"by_length,omitzero"`         // where both have the same
 	ByPrompt     map[string]float64 `json:"by_prompt_length,omitempty"` // of a file: by the tokens of the prompt

@@ -28,6 +28,7 @@ func (r *Result) Table(width int) string {
 		}
 		b.WriteByte('\n')
 	}
+	r.known(&b)
 	b.WriteString("\n█ all right, 9 to 1 tenths of them, · none; lengths of the first down, of the second across\n")
 	return b.String()
 }
@@ -60,9 +61,24 @@ func (r *Result) lines(b *strings.Builder) {
 	default:
 		b.WriteString("of " + r.Tested + "; lengths are in tokens\n")
 	}
+	r.known(b)
 	if r.MeanRuns > 0 {
 		fmt.Fprintf(b, "after %.1f runs of the loop\n", r.MeanRuns)
 	}
+}
+
+// known says how many of the problems of trained lengths were trained on, if any.
+func (r *Result) known(b *strings.Builder) {
+	if r.TrainedOn == 0 || r.Trained == nil {
+		return
+	}
+	all, longest := 0, Pair{r.Trained[0], r.Trained[1]}
+	for _, c := range r.ByCell {
+		if longest.holds(c.Pair) {
+			all += c.Samples
+		}
+	}
+	fmt.Fprintf(b, "%d problems have trained lengths, and about %d of them were trained on\n", all, r.TrainedOn)
 }
 
 // Summary is a line: the means, or what is right of all problems where they are none.

@@ -20,8 +20,7 @@ func (t *Task) fromGrid(d *draft, k int64, held bool) bool {
 	cells := t.kind.family.cells(t)
 	if t.cfg.Examples > 0 {
 		k = t.orders()[0].at(t.placeInSet(k, held))
-		src := t.source(d, philox.Sampled, uint64(k))
-		t.kind.family.draw(t, d, k%cells, src)
+		src := t.drawInSet(d, k)
 		t.solve(d)
 		t.decorate(d, src, held)
 		return true
@@ -52,6 +51,13 @@ func (t *Task) fromGrid(d *draft, k int64, held bool) bool {
 // wanted side of the hold-out.
 const otherCells = 64
 
+// drawInSet makes example k of the set.
+func (t *Task) drawInSet(d *draft, k int64) *philox.Source {
+	src := t.source(d, philox.Sampled, uint64(k))
+	t.kind.family.draw(t, d, k%t.kind.family.cells(t), src)
+	return src
+}
+
 // placeInSet is the place of example k in the order of the set.
 func (t *Task) placeInSet(k int64, held bool) int64 {
 	rest := t.cfg.Examples - t.trained
@@ -60,6 +66,8 @@ func (t *Task) placeInSet(k int64, held bool) int64 {
 		return k % t.trained
 	case rest == 0:
 		return k % t.cfg.Examples
+	case !t.Listed() && t.cfg.Examples <= maxSet && len(t.unseen()) > 0:
+		return t.unseen()[k%int64(len(t.unseen()))]
 	}
 	return t.trained + k%rest
 }

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"math"
 	"slices"
 
 	"github.com/arithlang/mlc/runtime/philox"
@@ -41,6 +42,12 @@ func (t *Task) train(d *draft, k int64) {
 // anew draws example k of those that are trained on or held out, and reports whether it is
 // one of them.
 func (t *Task) anew(d *draft, k int64, held bool) bool {
+	if held && t.cfg.Examples == 0 && t.cfg.Holdout > 0 {
+		if few := t.sides().held; len(few) > 0 {
+			t.fromFew(d, k, few)
+			return true
+		}
+	}
 	if t.cfg.Sequence {
 		return t.fromGrid(d, k, held)
 	}
@@ -62,9 +69,24 @@ func (t *Task) HoldsOut() bool {
 		return !slices.ContainsFunc(t.parts, func(u *Task) bool { return !u.HoldsOut() })
 	}
 	if set := max(t.cfg.Below, t.cfg.Examples); set > 0 {
-		return t.trained < set
+		return t.trained < set && t.leaves()
 	}
-	return t.cfg.Holdout > 0
+	return t.sides().both
+}
+
+// leaves reports whether a set of Examples has problems besides those that are trained on.
+func (t *Task) leaves() bool {
+	if t.Listed() || t.cfg.Examples == 0 {
+		return true
+	}
+	rest, problems := float64(t.cfg.Examples-t.trained), t.cfg.distinct()
+	switch {
+	case rest*math.Log(problems/float64(t.trained)) >= surely: // one of so many is new, of so many problems
+		return true
+	case t.cfg.Examples > maxSet:
+		return float64(t.trained) < surely*problems
+	}
+	return len(t.unseen()) > 0
 }
 
 // Set is how many problems there are until they come again, of those that are held out
@@ -78,6 +100,9 @@ func (t *Task) Set(heldOut bool) int64 {
 		return least * int64(len(t.parts)) // they take turns
 	}
 	if set := max(t.cfg.Below, t.cfg.Examples); heldOut && t.HoldsOut() && set > 0 {
+		if !t.Listed() && t.cfg.Examples > 0 && t.cfg.Examples <= maxSet {
+			return int64(len(t.unseen()))
+		}
 		return set - t.trained
 	} else if set > 0 {
 		return t.trained
@@ -187,7 +212,7 @@ func (t *Task) drawn(d *draft, k int64, held bool) bool {
 func (t *Task) sided(d *draft, held bool, draw func()) bool {
 	draw()
 	t.solve(d)
-	if t.cfg.Holdout == 0 {
+	if t.cfg.Holdout == 0 || !t.sides().both {
 		return true
 	}
 	tries := int(40 / min(t.cfg.Holdout, 1-t.cfg.Holdout))
@@ -198,18 +223,25 @@ func (t *Task) sided(d *draft, held bool, draw func()) bool {
 	return t.isHeldOut(d) == held
 }
 
-// isHeldOut draws the side of the hold-out that a problem is on from its text, by
-// way of the text's hash.
-func (t *Task) isHeldOut(d *draft) bool {
+// isHeldOut reports which side of the hold-out a problem is on, where there are two.
+func (t *Task) isHeldOut(d *draft) bool { return t.sides().both && t.hashed(d.operands) }
+
+// hashed draws that side from the text of a problem, by way of the text's hash.
+func (t *Task) hashed(x [][]byte) bool {
+	src := philox.NewSource(t.seedOf(philox.Split), philox.Split, t.hash(x), 0)
+	return src.Float64() < t.cfg.Holdout
+}
+
+// hash is that of the text of a problem.
+func (t *Task) hash(operands [][]byte) uint64 {
 	h := uint64(fnvOffset)
-	for i, x := range d.operands {
+	for i, x := range operands {
 		if i > 0 {
 			h = fnv(h, t.kind.op)
 		}
 		h = fnv(h, x)
 	}
-	src := philox.NewSource(t.seedOf(philox.Split), philox.Split, h, 0)
-	return src.Float64() < t.cfg.Holdout
+	return h
 }
 
 const fnvOffset = 0xcbf29ce484222325

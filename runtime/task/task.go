@@ -34,11 +34,14 @@ type Task struct {
 	alphabet *alphabet            // of what is no sequence
 	orders   func() []permutation // see fixedOrders
 	trained  int64                // with Below or Examples: how many of them are trained on
-	parts    []*Task              // of a mixed task
-	part     int                  // number among those, which keeps their random numbers apart
-	course   course               // of a training
-	began    int64                // the first example of this stage of a course
-	answers  [][]Problem          // of each round so far, those that are kept
+	sides    func() split         // see bothSides
+	known    func() map[uint64]bool
+	unseen   func() []int64 // see knownInSet and unseenInSet
+	parts    []*Task        // of a mixed task
+	part     int            // number among those, which keeps their random numbers apart
+	course   course         // of a training
+	began    int64          // the first example of this stage of a course
+	answers  [][]Problem    // of each round so far, those that are kept
 }
 
 // New returns the task of a Config. All its problems are functions of the seed, but for
@@ -71,6 +74,7 @@ func New(cfg Config, seed uint64) (*Task, error) {
 	}
 	t.trained = set - held
 	t.orders = sync.OnceValue(t.fixedOrders)
+	t.sides, t.known, t.unseen = sync.OnceValue(t.bothSides), sync.OnceValue(t.knownInSet), sync.OnceValue(t.unseenInSet)
 	_, err := t.Width(t.largest())
 	return t, err
 }

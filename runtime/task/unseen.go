@@ -1,21 +1,34 @@
 package task
 
+import "slices"
+
 // Unseen returns n problems of the lengths i and j, as Cell has them, that training does
-// not see, and none of the first so many of Cell. It returns fewer where there are no more,
-// and is not particular where nothing is held out or the lengths have few problems.
+// not see, and none of the first so many of Cell. It returns fewer where there are no more: none
+// of lengths whose problems are all trained on, though some were to be held out. It is not
+// particular where nothing is to be held out.
 func (t *Task) Unseen(i, j, first, n int) []Problem {
 	first = min(first, maxFirst)
 	a, b := t.Extent()
 	trained := i <= a && (j <= b || t.Arity() == 1)
+	if trained && t.cfg.Holdout > 0 && !t.Listed() && !t.HoldsOut() {
+		return nil
+	}
 	if !trained || t.Listed() || !t.HoldsOut() {
 		all := t.Cell(i, j, first+n)
 		return all[max(len(all)-n, 0):]
 	}
 	if t.cfg.Below > 0 || t.cfg.Examples > 0 {
-		if found := t.drawUnseen(i, j, n); len(found) > 0 {
-			return found
+		found := t.drawUnseen(i, j, n)
+		if len(found) == 0 && t.cfg.Examples > 0 { // but hardly any of so many problems is in a large set
+			all := t.Cell(i, j, n)
+			if known := t.known(); known != nil {
+				return slices.DeleteFunc(all, func(p Problem) bool { return known[t.hash(t.draft(p).operands)] })
+			}
+			if t.ExpectedSeen(all, t.cfg.Examples) < rarely*float64(len(all)) {
+				return all
+			}
 		}
-		return t.Cell(i, j, n)
+		return found
 	}
 	var found, early []Problem
 	k := 0
@@ -28,12 +41,11 @@ func (t *Task) Unseen(i, j, first, n int) []Problem {
 			}
 		}
 	}
-	found = append(found, early[max(0, len(early)-(n-len(found))):]...)
-	if len(found) == 0 {
-		return t.Cell(i, j, n)
-	}
-	return found
+	return append(found, early[max(0, len(early)-(n-len(found))):]...)
 }
+
+// HasUnseen reports whether there are problems of the lengths i and j that Unseen may return.
+func (t *Task) HasUnseen(i, j int) bool { return len(t.Unseen(i, j, 0, 1)) > 0 }
 
 // How far Unseen looks: beyond how many of the first problems, how many of a set it draws,
 // and how many times as many as it takes on average it tries.
@@ -41,6 +53,7 @@ const (
 	maxFirst = 1 << 16
 	maxDrawn = 1 << 18
 	enough   = 4
+	rarely   = 0.01 // the share of problems that may be in a set that is too large to look through
 )
 
 // drawUnseen takes those of the wanted lengths among the held-out problems of a set.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"slices"
 
 	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/device"
@@ -16,12 +17,32 @@ import (
 // nothing in training but when it ends and what is kept of it.
 type Tests struct {
 	Every   Budget                         // between two, not a time; the last step is tested, too
+	Lengths []int                          // that they have
 	Measure func() ([]track.Length, error) // with the parameters that the machine has
 	Tokens  float64                        // of one, as in Asked
 }
 
 // A Criterion says which of two tests is better.
 type Criterion config.Criterion
+
+// comparable is an error where training is to keep or to stop by tests that there are not,
+// since all problems of their lengths are trained on.
+func (t *Trainer) comparable() error {
+	criteria := map[string]*config.Criterion{"keep": t.Config.Best}
+	if p := t.Config.Plateau; p != nil {
+		criteria["stop"] = &p.By
+	}
+	for attribute, by := range criteria {
+		switch {
+		case by == nil:
+		case t.Tests == nil:
+			return fmt.Errorf("E0333: train.%s goes by tests during training, and no problem that they could be of is held out: test longer problems, or hold more out with task.holdout", attribute)
+		case by.At > 0 && len(t.Tests.Lengths) > 0 && !slices.Contains(t.Tests.Lengths, by.At):
+			return fmt.Errorf("E0333: train.%s counts the length %d, of which no problem is held out: count a longer one, or hold more out with task.holdout", attribute, by.At)
+		}
+	}
+	return nil
+}
 
 // A grade is what a Criterion looks at of a test.
 type grade struct{ match, loss float64 }

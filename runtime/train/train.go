@@ -206,6 +206,9 @@ func (t *Trainer) Run(ctx context.Context) (err error) {
 	if s := t.Config.Stop; s != nil && s.HeldOut && !t.Task.HoldsOut() {
 		return errors.New("no problem is held out, and training is to stop at an exact match on held-out ones: hold some out, or stop at that on problems of training")
 	}
+	if err := t.comparable(); err != nil {
+		return err
+	}
 	log, last, err := track.Open(t.Dir, t.State.Step, t.Config.Report.Full)
 	if err != nil {
 		return err

@@ -1,0 +1,67 @@
+package check
+
+import (
+	"fmt"
+
+	"github.com/arithlang/mlc/runtime/task"
+)
+
+// drawn is the task as training has it with another share of held-out problems; nil
+// where other rules say what is wrong with it.
+func (s *Spec) drawn(holdout float64) *task.Task {
+	cfg := *s.Task.made()
+	cfg.Holdout = holdout
+	t, err := task.New(cfg, s.Train.Seed)
+	if err != nil {
+		return nil
+	}
+	return t
+}
+
+// holdsOut reports whether a share of held-out problems keeps any from training.
+func (s *Spec) holdsOut(share float64) bool {
+	if s.Task.File != nil || share == 0 {
+		return share > 0
+	}
+	t := s.drawn(share)
+	return t == nil || t.HoldsOut()
+}
+
+// seesAll reports whether training may be on all problems whose operands have so many
+// digits, though some of its problems are to be held out.
+func (s *Spec) seesAll(digits int) bool {
+	if s.Task.Holdout == 0 {
+		return false
+	}
+	t := s.drawn(s.Task.Holdout)
+	if t == nil {
+		return false
+	}
+	_, j := t.Extent()
+	switch {
+	case t.Many():
+	case j > 0:
+		j = digits
+	}
+	return !t.HasUnseen(digits, j)
+}
+
+// enoughHeldOut says which share holds some problems out; nothing where none does.
+func (s *Spec) enoughHeldOut(before string) string {
+	for _, percent := range []int{1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90} {
+		if share := float64(percent) / 100; share > s.Task.Holdout && s.holdsOut(share) {
+			return fmt.Sprintf("%stask.holdout = %d%%", before, percent)
+		}
+	}
+	return ""
+}
+
+// vetHeldOut finds a share of so few problems that none is held out.
+func (c *checker) vetHeldOut(s *Spec) {
+	if s.Task.Holdout == 0 || s.holdsOut(s.Task.Holdout) {
+		return
+	}
+	all := s.Task.made().Distinct()
+	c.report("V026", c.atFirst("task.holdout", "task.digits", "task.examples", "task"), "task.holdout = %s holds out none of the %s different problems", c.get("task.holdout").text, short(all)).
+		WithHelp("write task.holdout = 0%%, as it comes to that: no exact match of held-out problems is reported%s", s.enoughHeldOut("; or hold some out: "))
+}

@@ -1,0 +1,149 @@
+package task
+
+import (
+	"fmt"
+	"math"
+	"testing"
+)
+
+// TestDistinct counts the problems of tasks of few, and finds every problem that training
+// draws among them.
+func TestDistinct(t *testing.T) {
+	eachTask(t, func(name string, c Config) {
+		c.DigitsHi = min(c.DigitsHi, 2)
+		c.DigitsLo = min(c.DigitsLo, c.DigitsHi)
+		c.LengthHi, c.OperandsHi = min(c.LengthHi, 2), min(c.OperandsHi, 2)
+		if c.Below > 0 || c.Kind == ofFile || c.Kind == "mixed" {
+			return
+		}
+		task := must(t, c, 1)
+		all, n := map[string]bool{}, 0
+		for x := range task.domain() {
+			p := task.solved(texts(x))
+			all[task.Text(p)] = true
+			n++
+		}
+		if n != len(all) || float64(n) != c.Distinct() {
+			t.Errorf("%s: %g problems, and %d are listed, of which %d differ", name, c.Distinct(), n, len(all))
+		}
+		for k := range int64(200) {
+			if p := task.Train(k); !all[task.Text(p)] {
+				t.Errorf("%s: %s is drawn and not listed", name, task.Text(p))
+			}
+		}
+	})
+	if n := (&Config{Kind: "mixed", Of: []string{"addition", "parity"}, Base: 10, DigitsLo: 1, DigitsHi: 1, Sequence: true}).Distinct(); n != 81+9 {
+		t.Errorf("a mix has %g problems, not 90", n)
+	}
+	if n := (&Config{Kind: "addition", Base: 10, Below: 50}).Distinct(); n != 2500 {
+		t.Errorf("pairs below 50 are %g, not 2500", n)
+	}
+}
+
+func texts(x [][]byte) (out []string) {
+	for _, n := range x {
+		out = append(out, string(n))
+	}
+	return out
+}
+
+// TestHeldOutIsNotTrained looks through tasks of few problems for one that is held out and
+// trained on. Where none is held out of a share, no problem is said to be, and training takes
+// all problems.
+func TestHeldOutIsNotTrained(t *testing.T) {
+	none, some := 0, 0
+	for _, kind := range []string{"parity", "copy", "successor", "addition", "nx1", "or", "sort"} {
+		for _, share := range []float64{0.01, 0.3, 0.9} {
+			for _, digits := range []int{1, 5} {
+				for _, examples := range []int64{0, 60} {
+					for seed := range uint64(3) {
+						c := Config{Kind: kind, Base: 2, DigitsLo: 1, DigitsHi: digits, LengthLo: 1, LengthHi: 2, Holdout: share, Sequence: true, Examples: examples}
+						if c.check() != nil {
+							t.Fatal(c.check())
+						}
+						task := must(t, c, seed)
+						name := fmt.Sprintf("%s of 1 to %d digits, %g held out, %d examples, seed %d", kind, digits, share, examples, seed)
+						trained := map[string]bool{}
+						for k := range int64(600) {
+							trained[task.Text(task.Train(k))] = true
+						}
+						if !task.HoldsOut() {
+							none++
+							if n := c.Distinct(); examples == 0 && digits == 1 && float64(len(trained)) != n {
+								t.Errorf("%s: none is held out, and %d of %g problems are trained on", name, len(trained), n)
+							}
+							i, j := task.Extent()
+							if task.HasUnseen(i, j) {
+								t.Errorf("%s: there are unseen problems, and all are trained on", name)
+							}
+							continue
+						}
+						some++
+						for k := range int64(200) {
+							if p := task.HeldOut(k); trained[task.Text(p)] {
+								t.Errorf("%s: %s is held out and trained on", name, task.Text(p))
+								break
+							}
+						}
+						for i := 1; i <= digits; i++ {
+							j := i
+							if task.Arity() == 1 {
+								j = 0
+							}
+							for _, p := range task.Unseen(i, j, 0, 9) {
+								if trained[task.Text(p)] {
+									t.Errorf("%s: %s is unseen and trained on", name, task.Text(p))
+									break
+								}
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	if none < 20 || some < 60 {
+		t.Errorf("%d tasks hold out none, and %d some", none, some)
+	}
+}
+
+// TestExpectedSeen holds how many problems of a cell are said to be trained on to what
+// training draws.
+func TestExpectedSeen(t *testing.T) {
+	const examples = 300
+	for _, c := range []Config{
+		{Kind: "addition", Base: 10, DigitsLo: 1, DigitsHi: 2, Sequence: true},
+		{Kind: "addition", Base: 3, DigitsLo: 1, DigitsHi: 2, Holdout: 0.2},
+		{Kind: "nx1", Base: 10, DigitsLo: 1, DigitsHi: 2, Holdout: 0.1},
+		{Kind: "parity", Base: 2, DigitsLo: 1, DigitsHi: 9, Holdout: 0.1},
+		{Kind: "or", Base: 2, DigitsLo: 1, DigitsHi: 8, Holdout: 0.1, Sequence: true},
+		{Kind: "sum", Base: 10, DigitsLo: 1, DigitsHi: 2, OperandsLo: 2, OperandsHi: 3, Batch: 1, Pad: Pad{To: 3}, Holdout: 0.1},
+		{Kind: "sort", Base: 3, DigitsLo: 1, DigitsHi: 2, LengthLo: 1, LengthHi: 3, Sequence: true},
+		{Kind: "successor", Base: 10, Below: 400, Holdout: 0.1},
+		{Kind: "mixed", Of: []string{"addition", "subtraction"}, Base: 10, DigitsLo: 1, DigitsHi: 2, Sequence: true},
+	} {
+		want, got, most := 0.0, 0.0, 0.0
+		for seed := range uint64(20) {
+			task := must(t, c, seed)
+			trained := map[string]bool{}
+			for k := range int64(examples) {
+				p := task.Train(k)
+				trained[p.Kind+task.Text(p)] = true
+			}
+			i, j := task.Extent()
+			for _, cell := range [][2]int{{1, min(j, 2)}, {i, j}, {i + 1, j}} {
+				problems := task.Cell(cell[0], cell[1], 60)
+				got += task.ExpectedSeen(problems, examples)
+				for _, p := range problems {
+					if trained[p.Kind+task.Text(p)] {
+						want++
+					}
+				}
+				most += float64(len(problems))
+			}
+		}
+		if math.Abs(got-want) > 0.25*want+4*math.Sqrt(want)+1 {
+			t.Errorf("%s: %.0f of %.0f problems are trained on, and %.0f are expected", c.Kind, want, most, got)
+		}
+	}
+}
