@@ -154,9 +154,9 @@ func (c *comparison) Results() (out []setting) {
 			if v.Runs.Result == nil {
 				return nil
 			}
-			return m.value(v.Runs.Result)
+			return v.Runs.Result.Mean(m.name)
 		}
-		row(m.name+", "+m.note, func(v *view) string {
+		row(m.name+", "+eval.What(m.name), func(v *view) string {
 			text := percent(value(v))
 			if text == "" {
 				return ""

@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	"github.com/arithlang/mlc/plot/list"
+	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/track"
 	"github.com/arithlang/mlc/serve/chart"
 )
@@ -25,7 +26,7 @@ type column struct {
 	sort      func(*row) string
 }
 
-// columns are those of every list.
+// columns are those of every list; that of problems of files only where there are some.
 var columns = []column{
 	{"run", "run", false, func(r *row) string { return r.Dir }, func(r *row) string { return r.Dir }},
 	{"state", "state", false, func(r *row) string { return string(r.State) }, func(r *row) string { return string(r.State) }},
@@ -33,14 +34,12 @@ var columns = []column{
 	{"loss", "loss", true, func(r *row) string {
 		return orNothing(r.Loss, lossText)
 	}, func(r *row) string { return orNothing(r.Loss, exactly) }},
-	{"exact", "exact match", true, func(r *row) string { return percent(r.ExactMatch) }, func(r *row) string { return orNothing(r.ExactMatch, exactly) }},
-	{"id", "id", true, func(r *row) string { return percent(inLengths(r)) }, func(r *row) string { return orNothing(inLengths(r), exactly) }},
-	{"ood", "ood", true, func(r *row) string { return percent(r.OOD) }, func(r *row) string { return orNothing(r.OOD, exactly) }},
+	{"held_out", "held out", true, func(r *row) string { return percent(r.ExactMatch) }, func(r *row) string { return orNothing(r.ExactMatch, exactly) }},
+	{eval.ID, eval.ID, true, func(r *row) string { return percent(r.ID) }, func(r *row) string { return orNothing(r.ID, exactly) }},
+	{eval.OOD, eval.OOD, true, func(r *row) string { return percent(r.OOD) }, func(r *row) string { return orNothing(r.OOD, exactly) }},
+	{eval.Overall, eval.Overall, true, func(r *row) string { return percent(r.Overall) }, func(r *row) string { return orNothing(r.Overall, exactly) }},
 	{"started", "started, UTC", false, func(r *row) string { return started(r, "2006-01-02 15:04") }, func(r *row) string { return started(r, "2006-01-02T15:04:05") }},
 }
-
-// inLengths is the exact match at trained lengths, or of all problems of a file.
-func inLengths(r *row) *float64 { return cmp.Or(r.ID, r.Overall) }
 
 func orNothing(x *float64, write func(float64) string) string {
 	if x == nil {
@@ -127,6 +126,9 @@ func listed(rows []*row) (all []column, lines []line) {
 		}
 	}
 	all = slices.Concat(columns, settingColumns(runs))
+	if !slices.ContainsFunc(runs, func(r *list.Run) bool { return r.Overall != nil }) {
+		all = slices.DeleteFunc(all, func(c column) bool { return c.Key == eval.Overall })
+	}
 	for _, r := range rows {
 		lines = append(lines, newLine(r, all))
 	}

@@ -290,17 +290,15 @@ func lossText(x float64) string {
 // tested are the means of a test in the order in which pages show them, and which cells each is
 // over: t is the longest problem of training.
 var tested = []struct {
-	name  string // as files have it
-	note  string
-	value func(*eval.Result) *float64
-	has   func(c *eval.Cell, t [2]int) bool
+	name string // as files have it
+	has  func(c *eval.Cell, t [2]int) bool
 }{
-	{"ood", "longer than trained", func(r *eval.Result) *float64 { return r.OOD }, func(c *eval.Cell, t [2]int) bool { return !within(c, t) && max(c.I, c.J) <= 100 }},
-	{"ood100", "above 100 digits", func(r *eval.Result) *float64 { return r.OOD100 }, func(c *eval.Cell, t [2]int) bool {
+	{eval.OOD, func(c *eval.Cell, t [2]int) bool { return !within(c, t) && max(c.I, c.J) <= 100 }},
+	{eval.OOD100, func(c *eval.Cell, t [2]int) bool {
 		return !within(c, t) && max(c.I, c.J) > 100 && (c.J == 0 || c.I == c.J)
 	}},
-	{"id", "trained lengths", func(r *eval.Result) *float64 { return r.ID }, within},
-	{"overall", "all problems", func(r *eval.Result) *float64 { return r.Overall }, func(*eval.Cell, [2]int) bool { return true }},
+	{eval.ID, within},
+	{eval.Overall, func(*eval.Cell, [2]int) bool { return true }},
 }
 
 // within says whether no number of a cell is longer than in training.
@@ -309,11 +307,11 @@ func within(c *eval.Cell, t [2]int) bool { return c.I <= t[0] && c.J <= t[1] }
 // means are those of a test, with the number of problems where the cells say it.
 func means(r *eval.Result) (out []fact) {
 	for _, m := range tested {
-		value := m.value(r)
+		value := r.Mean(m.name)
 		if value == nil {
 			continue
 		}
-		f := fact{Name: m.name, Value: percent(value), Note: metric(r) + ", " + m.note}
+		f := fact{Name: m.name, Value: percent(value), Note: metric(r) + ", " + eval.What(m.name)}
 		if n := problemsOf(r, *value, m.has); n > 0 {
 			f.Of = "of " + track.Thousands(n)
 		}

@@ -64,9 +64,9 @@ func (r *resultRow) columns() (heads []string, values []*float64) {
 		return heads, values
 	}
 	if r.result.Overall != nil {
-		return []string{"all"}, []*float64{r.result.Overall}
+		return []string{eval.Overall}, []*float64{r.result.Overall}
 	}
-	return []string{"trained", "longer", "over 100"}, []*float64{r.result.ID, r.result.OOD, r.result.OOD100}
+	return []string{eval.ID, eval.OOD, eval.OOD100}, []*float64{r.result.ID, r.result.OOD, r.result.OOD100}
 }
 
 // overall is the mean of a result's columns.

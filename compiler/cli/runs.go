@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/arithlang/mlc/plot/list"
+	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/track"
 )
 
@@ -26,15 +27,17 @@ type runsCmd struct {
 func (runsCmd) Help() string {
 	return `Lists runs with their state, their last values and the settings in which those of a
 folder differ (with --csv, in which all do):
-  step, loss, exact   of the last report while training, on held-out problems
-  in, out             exact match of the test, in distribution and out of it; of a file's
-                      problems all
+  step, loss   of the last report while training
+  held out     exact match of that report, on held-out problems
+  id, ood      exact match of the test: the mean over lengths of training, and that over
+               longer ones, up to 100 digits
+  overall      of the problems of a file
 
 Damaged runs are in the list, and what is wrong with them below it.
 
 Examples:
   mlc runs
-  mlc runs runs/embeddings --sort out
+  mlc runs runs/embeddings --sort ood
   mlc --json runs | jq -r 'select(.state == "stopped") | .dir'
   mlc runs --csv > runs.csv`
 }
@@ -49,9 +52,10 @@ var runOrders = []runOrder{
 	{"started", func(a, b *list.Run) int { return a.Started.Compare(b.Started) }},
 	{"dir", func(a, b *list.Run) int { return 0 }}, // as they are read
 	{"loss", func(a, b *list.Run) int { return -byValue(a.Loss, b.Loss, true) }},
-	{"exact", func(a, b *list.Run) int { return byValue(a.ExactMatch, b.ExactMatch, false) }},
-	{"in", func(a, b *list.Run) int { return byValue(trainedLengths(a), trainedLengths(b), false) }},
-	{"out", func(a, b *list.Run) int { return byValue(a.OOD, b.OOD, false) }},
+	{"held_out", func(a, b *list.Run) int { return byValue(a.ExactMatch, b.ExactMatch, false) }},
+	{eval.ID, func(a, b *list.Run) int { return byValue(a.ID, b.ID, false) }},
+	{eval.OOD, func(a, b *list.Run) int { return byValue(a.OOD, b.OOD, false) }},
+	{eval.Overall, func(a, b *list.Run) int { return byValue(a.Overall, b.Overall, false) }},
 }
 
 // byValue compares what may be unknown. That is the smallest; or the largest.
@@ -75,9 +79,6 @@ func runOrderNames() string {
 	}
 	return strings.Join(names, ",")
 }
-
-// trainedLengths is a test's exact match in distribution, or of all problems of a file.
-func trainedLengths(r *list.Run) *float64 { return cmp.Or(r.ID, r.Overall) }
 
 // Run prints the list.
 func (c *runsCmd) Run(a *app) error {
@@ -110,7 +111,7 @@ func (c *runsCmd) Run(a *app) error {
 // runsTable is the list for programs.
 func runsTable(runs []*list.Run) table {
 	differing := list.Differing(runs)
-	heads := []string{"dir", "name", "state", "seed", "started", "device", "budget", "step", "loss", "exact_match", "seconds", "id", "ood", "overall"}
+	heads := []string{"dir", "name", "state", "seed", "started", "device", "budget", "step", "loss", "exact_match", "seconds", eval.ID, eval.OOD, eval.Overall}
 	initial := slices.ContainsFunc(runs, func(r *list.Run) bool { return r.InitSeed != nil })
 	if initial {
 		heads = append(heads, "init_seed")
@@ -161,7 +162,11 @@ func (a *app) printRuns(runs []*list.Run) error {
 	}
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "run\tstate\tstep\tloss\texact\tin\tout\tsettings")
+	heads := []string{eval.ID, eval.OOD}
+	if slices.ContainsFunc(runs, func(r *list.Run) bool { return r.Overall != nil }) {
+		heads = append(heads, eval.Overall)
+	}
+	fmt.Fprintln(w, "run\tstate\tstep\tloss\theld out\t"+strings.Join(heads, "\t")+"\tsettings")
 	var damaged []*list.Run
 	for _, r := range runs {
 		if r.State == list.Damaged {
@@ -171,7 +176,11 @@ func (a *app) printRuns(runs []*list.Run) error {
 		if r.Loss != nil {
 			loss = strconv.FormatFloat(*r.Loss, 'g', 3, 64)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", printable(r.Dir), r.State, r.Step, loss, percent(r.ExactMatch), percent(trainedLengths(r)), percent(r.OOD), printable(r.Said(differing[path.Dir(r.Dir)])))
+		tested := ""
+		for _, name := range heads {
+			tested += percent(r.Mean(name)) + "\t"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s%s\n", printable(r.Dir), r.State, r.Step, loss, percent(r.ExactMatch), tested, printable(r.Said(differing[path.Dir(r.Dir)])))
 	}
 	w.Flush()
 	for line := range strings.Lines(text.String()) {

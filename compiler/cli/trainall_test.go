@@ -52,7 +52,7 @@ row=a                  100.00     99.90
 row=c                    0.70      0.00
                            20        33       200
 row=d_which_is_long    100.00      0.00      0.10
-                      trained    longer  over 100
+                           id       ood    ood100
 row=e                   99.99     50.00         -
 row=f                no result
 `

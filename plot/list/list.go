@@ -52,10 +52,11 @@ type Run struct {
 	Loss       *float64          `json:"loss,omitempty"`        // nats a token
 	ExactMatch *float64          `json:"exact_match,omitempty"` // while it trained, 0 to 1
 	Seconds    float64           `json:"seconds,omitempty"`     // of training
-	ID         *float64          `json:"id,omitempty"`          // exact match in distribution, 0 to 1
-	OOD        *float64          `json:"ood,omitempty"`         // and out of it
-	Overall    *float64          `json:"overall,omitempty"`     // of the problems of a file
-	Settings   map[string]string `json:"settings,omitempty"`    // of the spec, by path
+	ID         *float64          `json:"id,omitempty"`          // means of the result, see eval.Mean
+	OOD        *float64          `json:"ood,omitempty"`
+	OOD100     *float64          `json:"ood100,omitempty"`
+	Overall    *float64          `json:"overall,omitempty"`
+	Settings   map[string]string `json:"settings,omitempty"` // of the spec, by path
 
 	order []string // of the settings
 }
@@ -117,13 +118,13 @@ func (r *Run) fill(dir string) error {
 	if err := r.report(trained); err != nil {
 		return err
 	}
-	var means struct{ ID, OOD, Overall *float64 } // the cells are not read
+	var means struct{ ID, OOD, OOD100, Overall *float64 } // the cells are not read
 	err = damage.ReadSealed(filepath.Join(record.Results(trained, ""), eval.File), &means)
 	tested := err == nil
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	r.ID, r.OOD, r.Overall = means.ID, means.OOD, means.Overall
+	r.ID, r.OOD, r.OOD100, r.Overall = means.ID, means.OOD, means.OOD100, means.Overall
 	switch {
 	case lock.Held(dir):
 		r.State = Running
@@ -135,6 +136,11 @@ func (r *Run) fill(dir string) error {
 		r.State = Stopped
 	}
 	return nil
+}
+
+// Mean is a mean of the result by its name; nil if there is none.
+func (r *Run) Mean(name string) *float64 {
+	return (&eval.Result{ID: r.ID, OOD: r.OOD, OOD100: r.OOD100, Overall: r.Overall}).Mean(name)
 }
 
 // set is a setting that the run has instead of its spec, of which there may be none.

@@ -117,8 +117,8 @@ func TestTensorBoard(t *testing.T) {
 		},
 	}, {
 		Scalars: map[string][][3]float64{
-			"exact_match/in_distribution": {{at(4), 3, 0.75}},
-			"exact_match/by_length":       {{at(4), 1, 0.25}, {at(4), 2, 0.75}},
+			"exact_match/id":        {{at(4), 3, 0.75}},
+			"exact_match/by_length": {{at(4), 1, 0.25}, {at(4), 2, 0.75}},
 		},
 		Images: map[string][][5]int{"exact_match/grid": {{3, 240, 360, 240, 360}}},
 	}}

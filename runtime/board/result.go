@@ -38,13 +38,8 @@ func resultEvents(r *eval.Result, steps int, started time.Time) ([]byte, error) 
 	at := wall(started, r.SecondsTrain+r.SecondsEval)
 	text := first(at)
 	after := event{wall: at, step: steps}
-	for _, mean := range []struct {
-		tag string
-		of  *float64
-	}{{"in_distribution", r.ID}, {"out_of_distribution", r.OOD}, {"above_100_digits", r.OOD100}, {"overall", r.Overall}} {
-		if mean.of != nil {
-			after.values = append(after.values, scalar("exact_match/"+mean.tag, *mean.of))
-		}
+	for _, m := range r.Means() {
+		after.values = append(after.values, scalar("exact_match/"+m.Name, *m.Value))
 	}
 	if g := gridOf(r); g != nil {
 		img := g.draw()

@@ -329,7 +329,7 @@ func TestTableOfAGrid(t *testing.T) {
 	}
 	r.ByCell = append(r.ByCell, Cell{Pair{7, 7}, 10, 5, 0}, Cell{Pair{8, 8}, 10, 0, 0})
 	r.summarise(Pair{2, 3}, nil)
-	want := `first token: 80.00 % in distribution, 28.75 % out of it
+	want := `first token: id 80.00 %, mean over lengths of training; ood 28.75 %, mean over longer ones, up to 100 digits
 
     1   5
   1 █97│53

@@ -37,10 +37,10 @@ type Result struct {
 	SecondsTrain float64            `json:"seconds_train"`
 	SecondsEval  float64            `json:"seconds_eval"`
 	Trained      *[2]int            `json:"trained,omitempty"`          // the longest problems of training: ends of the square of ID
-	ID           *float64           `json:"id,omitempty"`               // in distribution: nothing longer than trained on
-	OOD          *float64           `json:"ood,omitempty"`              // out of it, up to 100 digits
-	OOD100       *float64           `json:"ood100,omitempty"`           // both of the same length, above 100 digits
-	Overall      *float64           `json:"overall,omitempty"`          // of all problems alike: where they are those of a file
+	ID           *float64           `json:"id,omitempty"`               // see Mean
+	OOD          *float64           `json:"ood,omitempty"`              // …
+	OOD100       *float64           `json:"ood100,omitempty"`           // …
+	Overall      *float64           `json:"overall,omitempty"`          // …
 	Second       string             `json:"second,omitempty"`           // what the second length of a cell counts, where that is no length
 	Tested       string             `json:"tested,omitempty"`           // of a file: which of its problems these are, as task.Tested says
 	TrainedOn    int                `json:"trained_on,omitempty"`       // about how many of the problems of trained lengths were trained on

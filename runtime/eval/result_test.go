@@ -69,7 +69,7 @@ func TestResultFile(t *testing.T) {
 	}
 	share := 0.5
 	listed := &Result{Settings: Settings{Metric: ExactMatch}, Overall: &share, Tested: task.OfTestFile, ByCell: []Cell{{Pair{1, 0}, 1, 1, 0}, {Pair{12, 0}, 3, 1, 0}}}
-	table = " prompt length  problems  exact match\n             1         1     100.00 %\n            12         3      33.33 %\n           all         4      50.00 %\nof problems of the test file; lengths are in tokens\n"
+	table = " prompt length  problems  exact match\n             1         1     100.00 %\n            12         3      33.33 %\n       overall         4      50.00 %\nof problems of the test file; lengths are in tokens\n"
 	if diff := cmp.Diff(table, listed.Table(80)); diff != "" {
 		t.Error(diff)
 	}

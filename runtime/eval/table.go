@@ -19,7 +19,11 @@ func (r *Result) Table(width int) string {
 		return b.String()
 	}
 	name := strings.ReplaceAll(r.Metric, "_", " ")
-	fmt.Fprintf(&b, "%s: %s\n\n", name, r.means())
+	fmt.Fprintf(&b, "%s: %s", name, r.described())
+	if r.MeanRuns > 0 {
+		fmt.Fprintf(&b, "; after %.1f runs of the loop", r.MeanRuns)
+	}
+	b.WriteString("\n\n")
 	picture(&b, grid, r.Trained, width)
 	if len(line) > 0 {
 		fmt.Fprintf(&b, "\nboth of %d to %d: ", line[0].I, line[len(line)-1].I)
@@ -52,7 +56,7 @@ func (r *Result) lines(b *strings.Builder) {
 		line(strconv.Itoa(c.I), c)
 	}
 	if r.Tested != "" {
-		line("all", r.total())
+		line(Overall, r.total())
 	}
 	switch r.Tested {
 	case "":
@@ -81,33 +85,8 @@ func (r *Result) known(b *strings.Builder) {
 	fmt.Fprintf(b, "%d problems have trained lengths, and about %d of them were trained on\n", all, r.TrainedOn)
 }
 
-// Summary is a line: the means, or what is right of all problems where they are none.
-func (r *Result) Summary() string {
-	if s := r.means(); s != "" {
-		return s
-	}
-	return track.Percent(r.Fraction()) + " %"
-}
-
 // Fraction is the part of all problems that is right.
 func (r *Result) Fraction() float64 { return r.total().Fraction() }
-
-// means is the three means in words.
-func (r *Result) means() string {
-	var parts []string
-	for _, m := range []struct {
-		value *float64
-		what  string
-	}{{r.ID, "in distribution"}, {r.OOD, "out of it"}, {r.OOD100, "above 100 digits"}} {
-		if m.value != nil {
-			parts = append(parts, fmt.Sprintf("%s %% %s", track.Percent(*m.value), m.what))
-		}
-	}
-	if r.MeanRuns > 0 {
-		parts = append(parts, fmt.Sprintf("after %.1f runs of the loop", r.MeanRuns))
-	}
-	return strings.Join(parts, ", ")
-}
 
 // split tells the grid from lengths along the diagonal that lie outside of it.
 func (r *Result) split() (grid map[Pair]Cell, line []Cell) {
