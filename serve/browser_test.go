@@ -157,16 +157,23 @@ func (b *tab) well(ours string) {
 }
 
 // shots are the pages that docs/screenshots shows.
-var shots = []struct{ name, path string }{
-	{"runs", "/"},
-	{"run", "/run?run=embeddings/abacus-2"},
-	{"compare", "/compare?run=embeddings/abacus-2&run=embeddings/nope-1"},
+var shots = []struct{ name, path, problem string }{
+	{"runs", "/", ""},
+	{"run", "/run?run=embeddings/abacus-2", "123+456"},
+	{"live", "/run?run=embeddings/fire-1", ""},
+	{"wrong", "/run?run=embeddings/nope-1", "12+34"},
+	{"compare", "/compare?run=embeddings/abacus-2&run=embeddings/nope-1", ""},
 }
 
 // shownRuns are the runs of testdata, and some in other states.
 func shownRuns(t *testing.T) string {
 	dir := runsCopy(t)
 	put(t, dir, "embeddings/fire-1/run.json", `{"name":"embeddings-fire-seed-1","seed":1,"budget":{"steps":6000},"started":"2026-11-25T11:50:00Z"}`)
+	spec, err := os.ReadFile("testdata/runs/embeddings/nope-1/spec.arith")
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, "embeddings/fire-1/spec.arith", strings.Replace(string(spec), "bias     = none", "bias     = fire", 1))
 	for step := 60; step < 1500; step += 60 {
 		if step == 60 {
 			put(t, dir, "embeddings/fire-1/metrics.jsonl", reported(step, 2.5))
@@ -203,9 +210,15 @@ func TestPages(t *testing.T) {
 				name := strings.Join([]string{s.name, size.name, scheme}, "-")
 				t.Run(name, func(t *testing.T) {
 					b := open(t, browser, server.URL+s.path, size.width, size.height, scheme)
-					if s.name == "run" {
-						b.do(chromedp.Click(`button[data-into="answer"]`))
+					if s.problem != "" {
+						b.do(chromedp.SetValue("input[name=problem]", s.problem), chromedp.Click(`button[data-into="answer"]`))
 						b.until(`document.querySelector(".thinking")`)
+						if want := map[string]string{"run": "right", "wrong": "wrong"}[s.name]; b.text(`document.querySelector(".verdict").innerText`) != want {
+							t.Errorf("the verdict is not %s", want)
+						}
+					}
+					if s.name == "live" && b.text(`document.querySelector("progress")?.value`) != "0.24" {
+						t.Error("nothing shows how far the training is")
 					}
 					if s.name != "compare" {
 						b.until(`document.querySelector("#link.on")`)

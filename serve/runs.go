@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/arithlang/mlc/plot/list"
 	"github.com/arithlang/mlc/runtime/eval"
@@ -78,7 +79,9 @@ func settingColumns(runs []*list.Run) (out []column) {
 	for dir, some := range beside {
 		within[dir] = list.Differing(some)
 	}
-	text := func(r *row) string { return r.Said(within[path.Dir(r.Dir)]) }
+	text := func(r *row) string { // no line ends before or behind =
+		return strings.ReplaceAll(r.Said(within[path.Dir(r.Dir)]), " = ", "\u00a0=\u00a0")
+	}
 	return []column{{"settings", "settings that differ", false, text, text}}
 }
 

@@ -26,9 +26,10 @@ func asset(name string) string {
 
 // functions are what templates may call.
 var functions = template.FuncMap{
-	"soft": soft,
-	"bar":  chart.Bar,
-	"add":  func(a, b int) int { return a + b },
+	"soft":    soft,
+	"softRun": softRun,
+	"bar":     chart.Bar,
+	"add":     func(a, b int) int { return a + b },
 }
 
 // pages are the templates of pages and of their parts.
@@ -110,9 +111,14 @@ type explainedPart struct {
 	Run string
 }
 
-// soft is a path that may be broken behind its dots.
+// soft is the path of a setting that may be broken behind its dots.
 func soft(path string) template.HTML {
 	return template.HTML(strings.ReplaceAll(template.HTMLEscapeString(path), ".", ".<wbr>"))
+}
+
+// softRun is the name of a run that may be broken behind its slashes.
+func softRun(name string) template.HTML {
+	return template.HTML(strings.ReplaceAll(template.HTMLEscapeString(name), "/", "/<wbr>"))
 }
 
 // render is a template with its data, which has the type of shapes.

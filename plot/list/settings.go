@@ -78,8 +78,28 @@ func isName(text string) bool {
 }
 
 // Differing are the settings that not all runs have alike, in the order in which specs have
-// them. Arguments are settings of their own.
+// them. Arguments are settings of their own. An argument that some runs have alike and others
+// do not have is none of them where they call different functions: the function says it all.
 func Differing(runs []*Run) (paths []string) {
+	all := differing(runs)
+	return slices.DeleteFunc(slices.Clone(all), func(path string) bool {
+		return alike(runs, path) && slices.ContainsFunc(all, func(of string) bool { return strings.HasPrefix(path, of+".") })
+	})
+}
+
+// alike says whether all runs that have a setting have it alike.
+func alike(runs []*Run, path string) bool {
+	var values []string
+	for _, r := range runs {
+		if value, has := r.Settings[path]; has {
+			values = append(values, value)
+		}
+	}
+	return len(slices.Compact(values)) < 2
+}
+
+// differing are all settings that not all runs have alike.
+func differing(runs []*Run) (paths []string) {
 	runs = slices.DeleteFunc(slices.Clone(runs), func(r *Run) bool { return r.Settings == nil })
 	seen := map[string]bool{}
 	for _, r := range runs {

@@ -142,3 +142,17 @@ func TestSpark(t *testing.T) {
 		t.Errorf("%d points", n+1)
 	}
 }
+
+// TestConstant draws a curve of one small value where its axis has that value.
+func TestConstant(t *testing.T) {
+	for value, want := range map[float64]string{0.001: ">0.001<", -0.001: ">−0.001<", 0: ">0<", 7: ">7<"} {
+		c := &Lines{Series: []Series{{Points: []Point{{1, value}, {2, value}}}}}
+		f := c.extent()
+		if at := f.y(value); at != f.top+(f.bottom-f.top)/2 {
+			t.Errorf("%g is at %g of %g to %g", value, at, f.top, f.bottom)
+		}
+		if value != 7 && !strings.Contains(string(c.SVG()), want) {
+			t.Errorf("the axis of %g does not say %s: %s", value, want, c.SVG())
+		}
+	}
+}

@@ -175,8 +175,11 @@ func (c *Lines) extent() *frame {
 	if f.x1-f.x0 < 1e-12 {
 		f.x0, f.x1 = f.x0-1, f.x1+1
 	}
-	if f.y1-f.y0 < 1e-12 {
-		f.y0, f.y1 = f.y0-1, f.y1+1
+	if y := f.y0; f.y1-f.y0 <= 1e-9*math.Abs(y) { // a constant has 0 at one end, and is in the middle
+		f.y0, f.y1 = math.Min(2*y, 0), math.Max(2*y, 0)
+		if y == 0 {
+			f.y0, f.y1 = -1, 1
+		}
 	}
 	if !c.X.Log && f.x0 > 0 && f.x0 < 0.1*f.x1 {
 		f.x0 = 0
