@@ -16,7 +16,7 @@ import (
 // A comparison is several runs side by side.
 type comparison struct {
 	Runs   []*view
-	Names  []string // that tell them apart
+	Names  []string // for legends: with what differs, where that is little
 	Each   bool     // a line for each run, also of those that differ in the seed alone
 	Seeds  bool     // some do
 	Config *Config
@@ -308,14 +308,14 @@ const mostGrids = 12
 
 // Grids are those of all runs.
 func (c *comparison) Grids() (out []figure) {
-	for i, v := range c.Runs {
+	for _, v := range c.Runs {
 		g, err := gridOf(v.Runs.Result)
 		if g == nil || err != nil || len(out) == mostGrids {
 			continue
 		}
 		h := g.heat(v.Runs.Result, v.Runs.Task)
-		h.Small, h.Label = true, "Heat map of exact match, "+c.Names[i]
-		out = append(out, figure{Title: c.Names[i], Picture: h.SVG(), Legend: gridLegend(h.Square[0] > 0, g.whole()), CSV: gridCSV(v.Runs.Result), Small: true})
+		h.Small, h.Label = true, "Heat map of exact match, "+v.Title()
+		out = append(out, figure{Title: v.Title(), Picture: h.SVG(), Legend: gridLegend(h.Square[0] > 0, g.whole()), CSV: gridCSV(v.Runs.Result), Small: true})
 	}
 	return out
 }
@@ -329,16 +329,16 @@ type differences struct {
 // Differences are those from the first run that has a grid.
 func (c *comparison) Differences() (out differences) {
 	var first *eval.Result
-	for i, v := range c.Runs {
+	for _, v := range c.Runs {
 		g, err := gridOf(v.Runs.Result)
 		switch {
 		case g == nil || err != nil || len(out.Figures) == mostGrids:
 		case first == nil:
-			first, out.From = v.Runs.Result, c.Names[i]
+			first, out.From = v.Runs.Result, v.Title()
 		default:
 			d := difference(g, v.Runs.Result, first, v.Runs.Task)
-			d.Label = fmt.Sprintf("Difference of exact match, %s minus %s", c.Names[i], out.From)
-			out.Figures = append(out.Figures, figure{Title: c.Names[i], Picture: d.SVG(), Legend: chart.Bar("−100", "+100", true), Small: true})
+			d.Label = fmt.Sprintf("Difference of exact match, %s minus %s", v.Title(), out.From)
+			out.Figures = append(out.Figures, figure{Title: v.Title(), Picture: d.SVG(), Legend: chart.Bar("−100", "+100", true), Small: true})
 		}
 	}
 	return out

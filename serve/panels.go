@@ -102,7 +102,7 @@ type head struct {
 // Heads are those of tables with a column for each run.
 func (c *comparison) Heads() (out []head) {
 	for i, v := range c.Runs {
-		h := head{Name: c.Names[i], Link: v.Key, Swatch: c.Swatch(i)}
+		h := head{Name: v.Title(), Link: v.Key, Swatch: c.Swatch(i)}
 		if c.Static {
 			h.Link = ""
 		}

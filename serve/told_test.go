@@ -34,7 +34,7 @@ func TestTold(t *testing.T) {
 		"/run?run=sweep/a": {[]string{"loss < 0.0001", "100.00 % of 64", "sweep/a x All runs"}, []string{"7.594e-09"}},
 		"/":                {[]string{"sweep/a trained", "2026-11-27 10:20", "lr = 0.001", "lr = 0.003", "2026-11-25 11:12"}, []string{"adamw(", "betas", "e-09"}},
 		"/compare?run=sweep/a&run=sweep/b": {[]string{
-			"sweep/ a, lr = 0.001", "sweep/ b, lr = 0.003", "Settings that differ train. optimizer. lr 0.001 0.003",
+			"sweep/ a sweep/ b Results", "sweep/a, lr = 0.001", "sweep/b, lr = 0.003", "Settings that differ train. optimizer. lr 0.001 0.003",
 		}, []string{"betas", "(best)"}},
 		"/compare?run=embeddings/abacus-2&run=embeddings/nope-1": {[]string{
 			"ood, longer than trained 85.62 % of 15,000 (best) 1.46 % of 15,000", "loss, last report 0.0018 (best) 1.05", "embeddings/ abacus-2", "model. embed. position abacus none train. optimizer. lr",
