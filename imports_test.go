@@ -88,6 +88,7 @@ const rules = `
 	runtime/philox, runtime/cuda/simulated < prove/fragment;
 	runtime/eval, runtime/track, runtime/calibrate < plot < compiler/cli; # mlc plot reads what runs leave
 	runtime/damage, runtime/eval, runtime/track, runtime/record, runtime/lock < plot/list < compiler/cli; # and so does mlc runs
+	plot/list < plot; # what differs between runs, for legends
 	plot < serve/chart < serve;
 	plot, plot/list, runtime/flag < serve < compiler/cli; # mlc serve and mlc report show it
 

@@ -3,6 +3,7 @@ package plot
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/arithlang/mlc/runtime/eval"
@@ -24,11 +25,17 @@ func TestLabels(t *testing.T) {
 		{func(r *Run) { r.Result.ExamplesTrained = 77 }, "small, after 100 examples small, after 77 examples"},
 		{func(r *Run) { r.SpecHash = "ffffffffffff" }, "small, 01234567 small, ffffffff"},
 		{func(r *Run) { r.Dir = "runs/b" }, "small, runs/a small, runs/b"},
+		{func(r *Run) {
+			r.SpecHash, r.Seedless = "ffffffffffff", strings.Replace(r.Seedless, "0.001", "0.002", 1)
+		}, "small, lr = 0.001 small, lr = 0.002"},
+		{func(r *Run) { // more than a legend has room for
+			r.SpecHash, r.Seedless = "ffffffffffff", strings.Replace(r.Seedless, "adamw", "adamw_"+strings.Repeat("x", mostTold), 1)
+		}, "small, 01234567 small, ffffffff"},
 		{func(r *Run) { r.Seed, r.Trained = 2, "50 steps" }, "small, seed 1 small, seed 2"},
 	} {
 		var runs []*Run
 		for range 2 {
-			runs = append(runs, &Run{Dir: "runs/a", Name: "small", Seed: 1, SpecHash: "0123456789", Trained: "200 steps",
+			runs = append(runs, &Run{Dir: "runs/a", Name: "small", Seed: 1, Seedless: "train {\n  optimizer = adamw(lr = 0.001, betas = [0.9, 0.98])\n}\n", SpecHash: "0123456789", Trained: "200 steps",
 				Result: &eval.Result{Settings: eval.Settings{ExamplesTrained: 100}}})
 		}
 		c.change(runs[1])
@@ -70,6 +77,13 @@ func TestDistinguish(t *testing.T) {
 	}
 	Distinguish(runs)
 	if got, want := names(runs), []string{"small, 01234567", "small, 21234567", "other"}; !slices.Equal(got, want) {
+		t.Errorf("systems %q, want %q", got, want)
+	}
+	for i, r := range runs[:3] {
+		r.Seedless = "train {\n  optimizer = adamw(lr = 0.00" + []string{"1", "1", "2"}[i] + ", betas = [0.9, 0.98])\n}\n"
+	}
+	Distinguish(runs)
+	if got, want := names(runs), []string{"small, lr = 0.001", "small, lr = 0.002", "other"}; !slices.Equal(got, want) {
 		t.Errorf("systems %q, want %q", got, want)
 	}
 	Distinguish(runs[:2])

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -184,7 +185,8 @@ func (r *Run) System() string {
 
 // Distinguish makes systems of their own of runs of one that differ in more than the
 // seed, in budgets or in specs: a mean over both, or lines in one colour, would be of
-// nothing. The hash that names a spec is that of the first seed.
+// nothing. A spec is named by its settings that differ. Where these are many, it is named by the
+// hash of the first seed.
 func Distinguish(runs []*Run) {
 	for _, r := range runs {
 		r.variant = ""
@@ -195,9 +197,14 @@ func Distinguish(runs []*Run) {
 			hashes[r.Seedless] = r.SpecHash[:min(8, len(r.SpecHash))]
 		}
 	}
+	settings := toldAmong(runs)
+	texts := map[*Run]string{} // before the systems have variants
+	for _, r := range runs {
+		texts[r] = cmp.Or(settings(r), hashes[r.Seedless])
+	}
 	for _, about := range []func(*Run) string{
 		func(r *Run) string { return r.Trained },
-		func(r *Run) string { return hashes[r.Seedless] },
+		func(r *Run) string { return texts[r] },
 	} {
 		said := map[string][]string{} // by system
 		for _, r := range runs {
@@ -220,8 +227,9 @@ func Distinguish(runs []*Run) {
 }
 
 // Labels names runs side by side: by their names, and those that share one by as much
-// as tells them apart, of seed, budget, examples seen, spec and directory.
+// as tells them apart, of seed, budget, examples seen, settings, spec and directory.
 func Labels(runs []*Run) []string {
+	settings := toldAmong(runs)
 	labels := make([]string, len(runs))
 	for i, r := range runs {
 		labels[i] = r.Name
@@ -235,6 +243,7 @@ func Labels(runs []*Run) []string {
 			}
 			return fmt.Sprintf("after %d examples", r.Result.ExamplesTrained)
 		},
+		settings,
 		func(r *Run) string { return r.SpecHash[:min(8, len(r.SpecHash))] },
 		func(r *Run) string { return r.Dir },
 	} {

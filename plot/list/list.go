@@ -88,6 +88,13 @@ func Runs(folder string) (all []*Run, err error) {
 // Of reads one run directory.
 func Of(dir string) *Run { return read(dir, dir) }
 
+// OfSpec is a run of which the text of its resolved spec alone is known.
+func OfSpec(spec string) *Run {
+	r := new(Run)
+	r.Settings, r.order = spread(record.Settings(spec))
+	return r
+}
+
 // read reads a run directory, and calls it by a name.
 func read(dir, name string) *Run {
 	r := &Run{Dir: name}
