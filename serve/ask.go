@@ -182,3 +182,31 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) error {
 		return render("explained", explainedPart{e, name})
 	})
 }
+
+// shorter is the spec of a run without its defaults. It is kept, since every page of a run
+// asks for it.
+func (s *Server) shorter(w http.ResponseWriter, r *http.Request) error {
+	if s.config.Shorter == nil {
+		return errNotHere
+	}
+	v, name, err := s.view(r)
+	if err != nil {
+		return err
+	}
+	return s.part(w, r, v, name, func(ctx context.Context, say func(string)) (template.HTML, error) {
+		text, known := s.short.Load(v.Spec)
+		if !known {
+			say("Looking for what the spec says beyond the defaults …")
+			found, err := s.config.Shorter(ctx, v.Spec)
+			if err != nil {
+				return "", err
+			}
+			s.short.Store(v.Spec, found)
+			text = found
+		}
+		if text == "" {
+			return "", problem{http.StatusNotFound, "What the spec says beyond the defaults is not known: it is of another version of mlc, of a pipeline, or with problems of a file."}
+		}
+		return render("shorter", linesOf(text.(string)))
+	})
+}

@@ -197,9 +197,15 @@ func TestPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	spec, err := os.ReadFile("testdata/shorter.arith")
+	if err != nil {
+		t.Fatal(err)
+	}
 	dir := shownRuns(t)
 	t.Chdir(filepath.Dir(dir)) // so that the pages say no more than runs
-	server := served(t, faked(dir))
+	c := faked(dir)
+	c.Shorter = func(context.Context, string) (string, error) { return string(spec), nil }
+	server := served(t, c)
 	for _, size := range []struct {
 		name   string
 		width  int64
@@ -223,6 +229,7 @@ func TestPages(t *testing.T) {
 					if s.name != "compare" {
 						b.until(`document.querySelector("#link.on")`)
 					}
+					b.until(`!document.querySelector(".saying")`)
 					b.well(server.URL)
 					if *update {
 						b.shoot(filepath.Join(docs, name+".png"), size.width)

@@ -24,6 +24,9 @@ type Config struct {
 	// Explain is the spec of a run with its kernels beside each line.
 	Explain func(ctx context.Context, run string) (*Explanation, error)
 
+	// Shorter is a resolved spec without what it would say anyway; "" where that is not known.
+	Shorter func(ctx context.Context, spec string) (string, error)
+
 	// Attention is the attention paid for a problem, and Biases what is learned for all.
 	Attention func(ctx context.Context, run, problem string) (*Attention, error)
 	Biases    func(ctx context.Context, run string) ([]Bias, error)

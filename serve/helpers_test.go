@@ -90,6 +90,12 @@ func faked(dir string) Config {
 				Page:    []byte("<!DOCTYPE html><title>stages</title><style>b { color: red }</style><b>stages</b><script>document.title = 'ran'</script>"),
 			}, nil
 		},
+		Shorter: func(_ context.Context, spec string) (string, error) {
+			if strings.Contains(spec, "<script>") {
+				return "", nil
+			}
+			return "arith 1 // and <b>more</b>\n", nil
+		},
 		Attention: func(_ context.Context, _, problem string) (*Attention, error) {
 			tokens := strings.Split(problem, "")
 			m := make([][]float64, len(tokens))

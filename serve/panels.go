@@ -54,11 +54,13 @@ func (v *view) page() (template.HTML, error) {
 }
 
 // Lines are the lines of the spec.
-func (v *view) Lines() []string {
-	if v.Spec == "" {
+func (v *view) Lines() []string { return linesOf(v.Spec) }
+
+func linesOf(text string) []string {
+	if text == "" {
 		return nil
 	}
-	return strings.Split(strings.TrimSuffix(v.Spec, "\n"), "\n")
+	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
 // Loops says whether the model has a loop, whose runs can be more or fewer.

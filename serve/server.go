@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -25,6 +26,7 @@ type Server struct {
 	mux    *http.ServeMux
 	busy   chan struct{} // is full while a trainer or the compiler works
 	token  string        // that requests must have
+	short  sync.Map      // specs without their defaults, by specs
 }
 
 // New is a server of a folder, which has to be there.
@@ -45,6 +47,7 @@ func New(c Config) (*Server, error) {
 		"GET /stages":     s.stages,
 		"GET /explain":    s.explain,
 		"GET /biases":     s.biases,
+		"GET /shorter":    s.shorter,
 		"POST /solve":     s.solve,
 		"POST /attention": s.attention,
 		"GET /style.css":  static("style.css", "text/css; charset=utf-8"),

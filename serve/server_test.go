@@ -297,6 +297,7 @@ func TestParts(t *testing.T) {
 	for path, want := range map[string]string{
 		"/explain?run=successor": "// &lt;script&gt;hacked = 1&lt;/script&gt;",
 		"/biases?run=successor":  "distance of query and key",
+		"/shorter?run=successor": "arith 1 // and &lt;b&gt;more&lt;/b&gt;",
 		"/stages?run=successor":  "<b>stages</b>",
 	} {
 		status, text, headers := got(t, "GET", server.URL+path, nil)

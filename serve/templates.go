@@ -52,6 +52,7 @@ var shapes = withPanels(map[string]reflect.Type{
 	"answer":    reflect.TypeFor[*Answer](),
 	"attention": reflect.TypeFor[attentionPart](),
 	"biases":    reflect.TypeFor[[]figure](),
+	"shorter":   reflect.TypeFor[[]string](),
 	"explained": reflect.TypeFor[explainedPart](),
 })
 

@@ -185,6 +185,10 @@ func (a *app) servable(dir string) serve.Config {
 		Explain: func(ctx context.Context, run string) (*serve.Explanation, error) {
 			return within(a, ctx, func(b *app) (*serve.Explanation, error) { return b.explanation(run) })
 		},
+		Shorter: func(ctx context.Context, spec string) (string, error) {
+			text := shorter(ctx, spec)
+			return text, context.Cause(ctx)
+		},
 		Attention: func(ctx context.Context, run, problem string) (*serve.Attention, error) {
 			return within(a, ctx, func(b *app) (*serve.Attention, error) { return b.attention(b.ctx, run, problem) })
 		},

@@ -115,6 +115,8 @@ document.addEventListener("click", event => {
   if (jump) document.getElementById(jump.hash.slice(1)).open = true
 })
 
+for (const element of $$("[data-load]")) ask(element, element.dataset.load, {})
+
 // Elements that have changed replace those with their ids. What is chosen, open or has the
 // focus stays so.
 
