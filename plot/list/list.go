@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -111,8 +112,9 @@ func (r *Run) fill(dir string) error {
 	}
 	trained, how := rec.Trained(dir)
 	r.Name, r.Seed, r.InitSeed, r.Started, r.Device, r.Version, r.Budget = rec.Name, rec.Seed, rec.InitSeed, rec.Started, rec.DeviceName, rec.Version, how.String()
-	if trained != dir {
-		r.Stage = filepath.Base(trained)
+	reporting := reports(dir, &rec, trained)
+	if reporting != dir {
+		r.Stage = filepath.Base(reporting)
 	}
 	spec, err := damage.ReadFile(filepath.Join(dir, record.SpecFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -122,7 +124,7 @@ func (r *Run) fill(dir string) error {
 	if rec.InitSeed != nil && len(rec.Stages) == 0 {
 		r.set("train.init_seed", strconv.FormatUint(*rec.InitSeed, 10))
 	}
-	if err := r.report(trained); err != nil {
+	if err := r.report(reporting); err != nil {
 		return err
 	}
 	var means struct{ ID, OOD, OOD100, Overall *float64 } // the cells are not read
@@ -137,7 +139,7 @@ func (r *Run) fill(dir string) error {
 		r.State = Running
 	case tested:
 		r.State = Tested
-	case how.Budget.Steps > 0 && r.Step >= how.Budget.Steps:
+	case reporting == trained && how.Budget.Steps > 0 && r.Step >= how.Budget.Steps:
 		r.State = Trained
 	default:
 		r.State = Stopped
@@ -148,6 +150,18 @@ func (r *Run) fill(dir string) error {
 // Mean is a mean of the result by its name; nil if there is none.
 func (r *Run) Mean(name string) *float64 {
 	return (&eval.Result{ID: r.ID, OOD: r.OOD, OOD100: r.OOD100, Overall: r.Overall}).Mean(name)
+}
+
+// reports is the directory of a run whose last report says how far it is: of a pipeline that of
+// the last stage that has reported, or of the one that speaks for the run before there is one.
+func reports(dir string, rec *record.Record, trained string) string {
+	for _, s := range slices.Backward(rec.Stages) {
+		in := filepath.Join(dir, s.Name)
+		if _, err := os.Stat(filepath.Join(in, track.File)); s.Trains() && err == nil {
+			return in
+		}
+	}
+	return trained
 }
 
 // set is a setting that the run has instead of its spec, of which there may be none.

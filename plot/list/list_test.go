@@ -41,6 +41,7 @@ func TestStates(t *testing.T) {
 		"tested":       {"run.json": budget, "metrics.jsonl": done, "eval/result.json": `{"id":1,"by_cell":[]}`},
 		"running":      {"run.json": budget, "metrics.jsonl": half},
 		"stages":       {"run.json": `{"name":"x","stages":[{"name":"a","kind":"training"},{"name":"b","kind":"training","budget":{"steps":10}}]}`, "a/metrics.jsonl": half, "b/metrics.jsonl": done},
+		"first_stage":  {"run.json": `{"name":"x","stages":[{"name":"a","kind":"training","budget":{"steps":10}},{"name":"b","kind":"training","budget":{"steps":10}}]}`, "a/metrics.jsonl": half + done},
 		"no_record":    {"run.json": `nothing`},
 		"no_report":    {"run.json": budget, "metrics.jsonl": "{\"step\":\n"},
 		"no_result":    {"run.json": budget, "metrics.jsonl": done, "eval/result.json": `[`},
@@ -66,12 +67,15 @@ func TestStates(t *testing.T) {
 		if (r.Problem != "") != (r.State == Damaged) {
 			t.Errorf("%s is %s, and its problem %q", r.Dir, r.State, r.Problem)
 		}
+		if r.Dir == "first_stage" && (r.Stage != "a" || r.Step != 10) {
+			t.Errorf("stage %q, step %d: want those of the first one, which alone has reported", r.Stage, r.Step)
+		}
 		if r.Dir == "stages" && (r.Stage != "b" || r.Step != 10) {
 			t.Errorf("stage %q, step %d: want those of the last one", r.Stage, r.Step)
 		}
 	}
 	want := map[string]State{"begun": Stopped, "stopped": Stopped, "half_written": Stopped, "trained": Trained, "tested": Tested, "running": Running,
-		"stages": Trained, "no_record": Damaged, "no_report": Damaged, "no_result": Damaged, "escaping": Damaged, "altered": Damaged}
+		"stages": Trained, "first_stage": Stopped, "no_record": Damaged, "no_report": Damaged, "no_result": Damaged, "escaping": Damaged, "altered": Damaged}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
