@@ -178,8 +178,7 @@ func (c *crew) matchOf(j *job) string {
 	if err != nil || row.result == nil {
 		return ""
 	}
-	row.lengths = j.tested
-	return fmt.Sprintf(", exact match %s %%", track.Percent(row.overall()))
+	return ", exact match: " + row.result.Summary()
 }
 
 // draw shows a line for each training that is being made, and one for all.

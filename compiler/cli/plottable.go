@@ -67,7 +67,7 @@ func (c *plotCmd) resultRows(runs []*plot.Run) []resultRow {
 	for i, name := range plot.Labels(runs) {
 		r := runs[i]
 		of := kin{kind: r.System(), name: r.System(), seed: r.Seeds()}
-		rows = append(rows, resultRow{name: name, result: r.Result, lengths: c.Digits, missing: "no result", of: of})
+		rows = append(rows, resultRow{name: name, result: r.Result, lengths: c.Digits, only: c.Digits != nil, missing: "no result", of: of})
 	}
 	return rows
 }

@@ -17,6 +17,7 @@ type resultRow struct {
 	name    string
 	result  *eval.Result
 	lengths []int  // that the spec tests; none: all that there are
+	only    bool   // no means, but these lengths alone
 	missing string // says why there is no result
 	of      kin
 	mean    []*resultRow // which it is the mean of; none: it is a training
@@ -48,37 +49,30 @@ func readResult(name, dir string) (resultRow, error) {
 const maxLengths = 12
 
 // columns are the heads of a result's columns and the fractions in them, nil where there
-// is none: each length that the spec tests, or the means where those are too many or
-// make a grid.
+// is none: the means, and each length that the spec tests where those are not too many and
+// make no grid. Where certain lengths are asked for they are all.
 func (r *resultRow) columns() (heads []string, values []*float64) {
 	equal := func(c eval.Cell) bool { return c.J == 0 || c.I == c.J }
 	all := slices.Clone(r.result.ByCell)
 	if len(r.lengths) > 0 {
 		all = slices.DeleteFunc(all, func(c eval.Cell) bool { return !slices.Contains(r.lengths, c.I) })
 	}
-	if len(all) <= maxLengths && !slices.ContainsFunc(all, func(c eval.Cell) bool { return !equal(c) }) {
-		for _, c := range all {
-			f := c.Fraction()
-			heads, values = append(heads, fmt.Sprint(c.I)), append(values, &f)
-		}
-		return heads, values
-	}
-	if r.result.Overall != nil {
-		return []string{eval.Overall}, []*float64{r.result.Overall}
-	}
-	return []string{eval.ID, eval.OOD, eval.OOD100}, []*float64{r.result.ID, r.result.OOD, r.result.OOD100}
-}
-
-// overall is the mean of a result's columns.
-func (r *resultRow) overall() float64 {
-	_, values := r.columns()
-	sum, n := 0.0, 0
-	for _, v := range values {
-		if v != nil {
-			sum, n = sum+*v, n+1
+	if !r.only {
+		for _, m := range r.result.Means() {
+			heads, values = append(heads, m.Name), append(values, m.Value)
 		}
 	}
-	return sum / float64(max(n, 1))
+	if len(all) > maxLengths || slices.ContainsFunc(all, func(c eval.Cell) bool { return !equal(c) }) {
+		all = nil
+	}
+	for _, c := range all {
+		f := c.Fraction()
+		heads, values = append(heads, fmt.Sprint(c.I)), append(values, &f)
+	}
+	if heads == nil { // too many lengths, and no means
+		return []string{eval.ID, eval.OOD}, []*float64{nil, nil}
+	}
+	return heads, values
 }
 
 // cells are the heads of a row's columns and its texts; no heads where there is no
@@ -151,7 +145,8 @@ func withMeans(rows []resultRow) []resultRow {
 }
 
 // writeResults prints results as one table, a training a line. Where the columns
-// change, as from digits to bits, heads come again. It ends with the means over seeds.
+// change, as from digits to bits, heads come again. It ends with the means over seeds, and
+// says what means over lengths are over.
 func writeResults(w io.Writer, rows []resultRow) error {
 	title, width := "exact match, %", 8
 	rows = withMeans(rows)
@@ -165,7 +160,7 @@ func writeResults(w io.Writer, rows []resultRow) error {
 		}
 	}
 	var b strings.Builder
-	var last []string
+	var last, names []string
 	line := func(name string, cells []string) {
 		fmt.Fprintf(&b, "%-*s", wide, name)
 		for _, c := range cells {
@@ -185,8 +180,12 @@ func writeResults(w io.Writer, rows []resultRow) error {
 		if !slices.Equal(heads, last) {
 			line(title, heads)
 			title, last = "", heads
+			names = append(names, heads...)
 		}
 		line(rows[n].name, cells)
+	}
+	if legend := eval.Legend(names); legend != "" {
+		fmt.Fprintf(&b, "%s\n", legend)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -14,11 +14,11 @@ import (
 
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/flag"
 	"github.com/arithlang/mlc/runtime/interrupt"
 	"github.com/arithlang/mlc/runtime/lock"
 	"github.com/arithlang/mlc/runtime/record"
-	"github.com/arithlang/mlc/runtime/track"
 	"github.com/arithlang/mlc/runtime/train"
 )
 
@@ -242,8 +242,10 @@ func (s *series) progress() string {
 }
 
 // soFar says how many trainings are done and left, and which was best; "" before the first.
+// Its numbers are those of the table in the end, and of mlc runs.
 func (s *series) soFar() string {
-	best, name := -1.0, ""
+	var best *eval.Result
+	name := ""
 	for i := range s.jobs {
 		if s.jobs[i].state != done {
 			continue
@@ -252,15 +254,14 @@ func (s *series) soFar() string {
 		if err != nil || row.result == nil { // which the table in the end says
 			continue
 		}
-		row.lengths = s.jobs[i].tested
-		if match := row.overall(); match > best {
-			best, name = match, s.jobs[i].point.Name
+		if best == nil || eval.Compare(best, row.result) < 0 {
+			best, name = row.result, s.jobs[i].point.Name
 		}
 	}
-	if name == "" {
+	if best == nil {
 		return ""
 	}
-	return fmt.Sprintf("%d done, %d left with this one; best so far %s, exact match %s %%", s.count(done), s.count(waiting), name, track.Percent(best))
+	return fmt.Sprintf("%d done, %d left with this one; best so far %s, exact match: %s", s.count(done), s.count(waiting), name, best.Summary())
 }
 
 // rounded leaves of a time what people want to know.

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,9 +54,10 @@ row=a                  100.00     99.90
 row=c                    0.70      0.00
                            20        33       200
 row=d_which_is_long    100.00      0.00      0.10
-                           id       ood    ood100
-row=e                   99.99     50.00         -
+                           id       ood
+row=e                   99.99     50.00
 row=f                no result
+id: mean over lengths of training; ood: mean over longer ones, up to 100 digits
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)
@@ -108,10 +111,60 @@ func TestManyLengths(t *testing.T) {
 	for n := range maxLengths + 1 {
 		lengths, right = append(lengths, n+1), append(right, 0)
 	}
-	for n, want := range map[int]int{maxLengths: maxLengths, maxLengths + 1: 3} {
+	for n, want := range map[int]int{maxLengths: maxLengths, maxLengths + 1: 2} {
 		if heads, cells := (&resultRow{result: result(lengths[:n], right...)}).columns(); len(heads) != want || len(cells) != want {
 			t.Errorf("%d lengths have %d columns, want %d", n, len(heads), want)
 		}
+	}
+}
+
+// TestBestIsInTheTable wants one number by one name: what is said of the best so far, what a
+// training's own message says, the sweep's table and mlc runs.
+func TestBestIsInTheTable(t *testing.T) {
+	dir := t.TempDir()
+	s := &series{app: &app{}, flags: trainFlags{out: dir}}
+	for name, text := range map[string]string{
+		"a": `{"id":0.9,"ood":0.4483,"ood100":0.5,"by_cell":[[1,1,4,4],[2,2,4,3],[3,3,4,2]]}`,
+		"b": `{"id":1,"ood":0.3438,"by_cell":[[1,1,4,4],[2,2,4,4],[3,3,4,4]]}`,
+	} {
+		for file, text := range map[string]string{"eval/result.json": text, "run.json": `{"name":"` + name + `"}`} {
+			path := filepath.Join(dir, name, file)
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		j := job{state: done}
+		j.point.Name, j.point.Slug = name, name
+		s.jobs = append(s.jobs, j)
+	}
+	s.jobs[2].state = waiting
+	want := "2 done, 1 left with this one; best so far a, exact match: id 90.00 %, ood 44.83 %, ood100 50.00 %"
+	if got := s.soFar(); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got := (&crew{series: s}).matchOf(&s.jobs[0]); !strings.HasSuffix(want, strings.TrimPrefix(got, ",")) {
+		t.Errorf("its own message: %s", got)
+	}
+	row, err := readResult("a", filepath.Join(dir, "a"))
+	heads, texts := row.cells()
+	if err != nil || !slices.Equal(heads[:3], []string{"id", "ood", "ood100"}) || !slices.Equal(texts[:3], []string{"90.00", "44.83", "50.00"}) {
+		t.Errorf("the table: %q %q, %v", heads, texts, err)
+	}
+	var out bytes.Buffer
+	runs, err := list.Runs(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (&app{out: &out, err: io.Discard}).printRuns(runs); err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Split(out.String(), "\n"); !slices.Equal(strings.Fields(lines[0])[5:8], []string{"out", "id", "ood"}) || !strings.Contains(lines[1], "90.00   44.83") {
+		t.Errorf("mlc runs:\n%s", out.String())
 	}
 }
 

@@ -257,6 +257,9 @@ func (t *Test) summarise(r *Result, over []Pair) {
 	r.summarise(t.Trained, over)
 	r.TrainedOn = t.trainedOn(r)
 	if t.Task.Listed() {
+		if r.OOD == nil && r.OOD100 == nil { // then id is the same problems as overall, counted in another way
+			r.ID = nil
+		}
 		share := r.total().Fraction()
 		r.Overall, r.Tested = &share, t.Task.Tested()
 		r.ByPrompt, r.ByLength = r.ByLength, nil
