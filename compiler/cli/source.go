@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode"
 
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
@@ -32,10 +33,18 @@ func findSource(file, root string) (source, error) {
 	}
 	if abs, err := filepath.Abs(file); err == nil {
 		if rel, err := filepath.Rel(root, abs); err == nil && filepath.IsLocal(rel) {
-			return source{base: root, name: filepath.ToSlash(rel)}, nil
+			return source{base: root, name: filepath.ToSlash(rel)}.named()
 		}
 	}
-	return source{base: here, name: filepath.ToSlash(filepath.Clean(file))}, nil
+	return source{base: here, name: filepath.ToSlash(filepath.Clean(file))}.named()
+}
+
+// named is an error where the name could not stand in a comment of the program.
+func (s source) named() (source, error) {
+	if strings.ContainsFunc(s.name, unicode.IsControl) {
+		return s, usagef("%q has a control character in it, and what is made of a spec says its path: rename it", s.name)
+	}
+	return s, nil
 }
 
 // path is where the file with a name like the source's is.

@@ -93,6 +93,20 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestEscapes wants nothing of a file's name or text to be an order to the terminal.
+func TestEscapes(t *testing.T) {
+	const evil = "a\x1b[2J\x1b]0;title\x07\u009b1m\nb"
+	r := Range{Pos{evil, 1, 1}, Pos{evil, 1, 2}}
+	l := List{New("E0107", r, "cannot read %s", evil).WithHelp("open %s", evil).WithNote(Pos{evil, 1, 1}, "%s", evil)}
+	var b strings.Builder
+	if err := l.Text(&b, func(string) ([]byte, error) { return []byte(evil), nil }, false); err != nil {
+		t.Fatal(err)
+	}
+	if s := b.String(); strings.ContainsAny(s, "\x1b\x07\u009b") || strings.Count(s, "\n") != 5 || !strings.Contains(s, "cannot read a?[2J?]0;title??1m?b") {
+		t.Errorf("%q", s)
+	}
+}
+
 // TestCaret wants the caret in its place and within bounds for odd ranges.
 func TestCaret(t *testing.T) {
 	long := strings.Repeat("x", 500)

@@ -68,7 +68,7 @@ func (d *Diagnostic) text(b *strings.Builder, lines func(Pos) (string, bool), co
 		level = yellow
 	}
 	p := d.Range.Start
-	fmt.Fprintf(b, "%s %s %s\n", paint(bold, p.String()+":"), paint(level, fmt.Sprintf("%v[%s]:", d.Severity, d.Code)), d.Message)
+	fmt.Fprintf(b, "%s %s %s\n", paint(bold, printable(p.String())+":"), paint(level, fmt.Sprintf("%v[%s]:", d.Severity, d.Code)), printable(d.Message))
 	line, ok := d.Source, d.Source != ""
 	if !ok && p.IsValid() {
 		line, ok = lines(p)
@@ -79,14 +79,14 @@ func (d *Diagnostic) text(b *strings.Builder, lines func(Pos) (string, bool), co
 		fmt.Fprintf(b, "%s %s\n", paint(blue, "     |"), paint(level, caret))
 	}
 	if d.Help != "" {
-		fmt.Fprintf(b, "     %s %s\n", paint(blue, "= help:"), d.Help)
+		fmt.Fprintf(b, "     %s %s\n", paint(blue, "= help:"), printable(d.Help))
 	}
 	for _, n := range d.Notes {
 		at := ""
 		if n.Pos.IsValid() {
 			at = " at " + n.Pos.String()
 		}
-		fmt.Fprintf(b, "     %s %s%s\n", paint(blue, "= note:"), n.Message, at)
+		fmt.Fprintf(b, "     %s %s%s\n", paint(blue, "= note:"), printable(n.Message), printable(at))
 	}
 }
 
@@ -131,12 +131,14 @@ func snippet(line string, r Range) (text, caret string) {
 	return lead + printable(line), strings.Repeat(" ", wide) + strings.Repeat("^", n)
 }
 
+// printable is text without control characters, which a terminal would obey: names of files
+// can have them, too.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\t':
 			return ' '
-		case r < ' ' || r == 0x7f:
+		case r < ' ' || r >= 0x7f && r < 0xa0:
 			return '?'
 		}
 		return r
