@@ -71,7 +71,8 @@ func (r *Result) lines(b *strings.Builder) {
 	}
 }
 
-// known says how many of the problems of trained lengths were trained on, if any.
+// known says how many of the problems of trained lengths were trained on, unless these are
+// fewer than one in a hundred.
 func (r *Result) known(b *strings.Builder) {
 	if r.TrainedOn == 0 || r.Trained == nil {
 		return
@@ -82,7 +83,9 @@ func (r *Result) known(b *strings.Builder) {
 			all += c.Samples
 		}
 	}
-	fmt.Fprintf(b, "%d problems have trained lengths, and about %d of them were trained on\n", all, r.TrainedOn)
+	if 100*r.TrainedOn >= all {
+		fmt.Fprintf(b, "%d problems have trained lengths, and about %d of them were trained on\n", all, r.TrainedOn)
+	}
 }
 
 // Fraction is the part of all problems that is right.
