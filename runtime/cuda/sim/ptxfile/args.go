@@ -56,15 +56,20 @@ func (a *argument) parseOut(value string) error {
 	if err != nil || n <= 0 || file == "" {
 		return usagef("--arg %s: want out:BYTES:FILE with at least one byte", a.text)
 	}
+	if n > most {
+		return usagef("--arg %s: an argument has at most 256 MiB", a.text)
+	}
 	a.size, a.file = n, file
 	return nil
 }
+
+// most is the size of the largest argument, in bytes.
+const most = 256 << 20
 
 func (a *argument) read(file string, read Reader) (err error) {
 	if file == "" {
 		return usagef("--arg %s: want %s:FILE", a.text, a.kind)
 	}
-	const most = 256 << 20
 	if a.bytes, err = read(file, most+1); err != nil {
 		return err
 	}
