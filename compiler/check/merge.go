@@ -14,6 +14,7 @@ import (
 type merged struct {
 	settings map[string]*setting     // by path; those in stages and sweeps begin with their path
 	order    []string                // paths in the order in which they were first set
+	argued   []string                // those of them that are arguments
 	labels   map[string]*dsl.Ident   // kind of the task, name of the model
 	places   map[string]diag.Range   // where a block was written last, or else first entered by a path
 	axes     []string                // of the sweep: paths, or names of axes with cases
@@ -55,8 +56,8 @@ func (m *merged) set(path string, s *setting) {
 // within lists the arguments that are set of the value at a path.
 func (m *merged) within(path string) []string {
 	var out []string
-	for _, p := range m.order {
-		if s := m.settings[p]; strings.HasPrefix(p, path+".") && len(s.attribute(p)) <= len(path) {
+	for _, p := range m.argued {
+		if s := m.settings[p]; s != nil && len(s.args) > 0 && strings.HasPrefix(p, path+".") && len(s.attribute(p)) <= len(path) {
 			out = append(out, p)
 		}
 	}
@@ -65,12 +66,16 @@ func (m *merged) within(path string) []string {
 
 func (m *merged) forget(path string) {
 	delete(m.settings, path)
+	m.argued = slices.DeleteFunc(m.argued, func(p string) bool { return p == path })
 	m.order = slices.DeleteFunc(m.order, func(p string) bool { return p == path })
 }
 
 func (m *merged) put(path string, s *setting) {
 	if m.settings[path] == nil {
 		m.order = append(m.order, path)
+	}
+	if len(s.args) > 0 {
+		addNew(&m.argued, path)
 	}
 	m.settings[path] = s
 }

@@ -41,7 +41,7 @@ func (m *merged) single() *merged {
 
 func (m *merged) clone() *merged {
 	out := *m
-	out.settings, out.order = maps.Clone(m.settings), slices.Clone(m.order)
+	out.settings, out.order, out.argued = maps.Clone(m.settings), slices.Clone(m.order), slices.Clone(m.argued)
 	out.places, out.blocks = maps.Clone(m.places), maps.Clone(m.blocks)
 	return &out
 }

@@ -1,0 +1,29 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestLongBlock wants a setting to be looked for among arguments alone: with every setting
+// of a long block looked at for each, a spec of 20,000 definitions took more than a minute.
+func TestLongBlock(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("arith 1\nbias long {\n  v0 = 1\n")
+	for i := range 2000 {
+		fmt.Fprintf(&b, "  v%d = v%d + 1\n", i+1, i)
+	}
+	b.WriteString("  value = v2000\n}\ntrain { optimizer = adamw(lr = 1)\n}\ntrain.optimizer.lr = 2\n")
+	c := newChecker(Options{Path: "x.arith", Read: func(string) ([]byte, error) { return []byte(b.String()), nil }, Set: []string{"train.optimizer.lr=3"}})
+	c.merge()
+	want := []string{"train.optimizer.lr"}
+	if got := c.within("train.optimizer"); len(c.order) < 2000 || !slices.Equal(c.argued, want) || !slices.Equal(got, want) {
+		t.Errorf("%d settings, of which %q are arguments, %q of the optimizer", len(c.order), c.argued, got)
+	}
+	c.set("train.optimizer", c.settings["train.optimizer"])
+	if len(c.argued) != 0 {
+		t.Errorf("%q is left of another value", c.argued)
+	}
+}
