@@ -36,7 +36,7 @@ fuzz:
 # Hours of kills, failing system calls, damaged files and random inputs. Writes docs/reliability.md.
 SEED ?= 1
 torture:
-	go run ./torture --kills 10000 --failures 10000 --damages 100000 --fuzz $(FUZZ) --seed $(SEED) --write
+	go run ./torture --kills 10000 --failures 10000 --damages 100000 --crowds 1000 --fuzz $(FUZZ) --seed $(SEED) --write
 
 # For every night: one in PART of the wrong kernels of every spec, other ones each day, so that
 # all are tried in PART nights; PART=1 takes about eleven hours of two cores. Writes docs/mutation.md.

@@ -45,6 +45,7 @@ var kinds = []struct {
 	{"kill", (*campaign).kill},
 	{"fail", (*campaign).fail},
 	{"damage", (*campaign).damage},
+	{"crowd", (*campaign).crowd},
 }
 
 // newCampaign builds a site and does everything once undisturbed.

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -189,6 +190,10 @@ func wounds() []wound {
 			clear(text[at:min(len(text), at+1+rng.IntN(512))])
 			return text
 		})},
+		{leadsOut, rewrite(func(rng *rand.Rand, text []byte) []byte {
+			text = hashLine.ReplaceAll(text, []byte(`"spec_hash": "`+pick(rng, outside)+`"`))
+			return sealLine.ReplaceAll(text, nil)
+		})},
 		{"emptied", rewrite(func(*rand.Rand, []byte) []byte { return nil })},
 		{"replaced by another run's", func(_ *rand.Rand, path string, _ []byte, other string) error {
 			text, err := os.ReadFile(other)
@@ -204,6 +209,15 @@ func wounds() []wound {
 		{"a named pipe instead", instead(func(path string) error { return syscall.Mkfifo(path, 0o644) })},
 	}
 }
+
+// leadsOut is a wound of records alone: their hash is a path, and their checksum is left out.
+const leadsOut = "a hash that is a path"
+
+var (
+	hashLine = regexp.MustCompile(`"spec_hash": *"[^"]*"`)
+	sealLine = regexp.MustCompile(`,\s*"sha256": *"[^"]*"`)
+	outside  = []string{"/../../../../abc", "/etc/passwd/////", "../../..", "tiny", strings.Repeat("0", 63), strings.Repeat("A", 64)}
+)
 
 // damage damages one file of a run and uses the run. What comes of it is what comes of
 // the undamaged run, or an error that names the file. With the file as it was, the run
@@ -277,6 +291,8 @@ func (w wound) noticed(file string, u use) bool {
 	case gone && (plots || filepath.Ext(file) == ".safetensors"):
 		return false
 	case w.name == "replaced by another run's" && plots:
+		return false
+	case w.name == leadsOut && filepath.Base(file) != "run.json":
 		return false
 	}
 	return true

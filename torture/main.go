@@ -28,6 +28,7 @@ type options struct {
 	Kills    int           `help:"Number of kills." placeholder:"N"`
 	Failures int           `help:"Number of failing system calls, if strace is installed." placeholder:"N"`
 	Damages  int           `help:"Number of damaged files." placeholder:"N"`
+	Crowds   int           `help:"Number of crowds: processes that do the same work at once." placeholder:"N"`
 	Fuzz     time.Duration `help:"Time for each fuzz test of the module, in turn." placeholder:"1m"`
 	Inputs   int           `help:"Continue the fastest fuzz tests up to this many inputs." placeholder:"N"`
 	Seed     uint64        `help:"Seed of all random numbers but fuzz inputs." default:"1"`
@@ -91,7 +92,7 @@ func (o *options) open() (c *campaign, done func(), err error) {
 
 // trials makes all faults.
 func (o *options) trials(ctx context.Context, t *tally) error {
-	if o.Kills+o.Failures+o.Damages == 0 {
+	if o.Kills+o.Failures+o.Damages+o.Crowds == 0 {
 		return nil
 	}
 	c, done, err := o.open()
@@ -102,7 +103,7 @@ func (o *options) trials(ctx context.Context, t *tally) error {
 	for _, part := range []struct {
 		kind string
 		n    int
-	}{{"kill", o.Kills}, {"fail", o.Failures}, {"damage", o.Damages}} {
+	}{{"kill", o.Kills}, {"fail", o.Failures}, {"damage", o.Damages}, {"crowd", o.Crowds}} {
 		if part.kind == "fail" && part.n > 0 && !canTrace() {
 			fmt.Println("fail: left out, there is no strace that may trace")
 			continue

@@ -52,7 +52,7 @@ func (t *tally) total(kind string) (all count) {
 
 // found is how many cases found something.
 func (t *tally) found() (n int) {
-	for _, kind := range []string{"kill", "fail", "damage", "input"} {
+	for _, kind := range []string{"kill", "fail", "damage", "crowd", "input"} {
 		n += t.total(kind).Found
 	}
 	return n
@@ -62,7 +62,7 @@ func (t *tally) found() (n int) {
 var pageText string
 
 // sections are those of the page, and the kind of cases that each is about.
-var sections = map[string]string{"Kills": "kill", "Failing system calls": "fail", "Damaged files": "damage", "Inputs": "input"}
+var sections = map[string]string{"Kills": "kill", "Failing system calls": "fail", "Damaged files": "damage", "Crowds": "crowd", "Inputs": "input"}
 
 // page is docs/reliability.md. Sections of which this campaign has no case stay as they
 // were before.
@@ -111,6 +111,7 @@ func (o *options) page(t *tally, now time.Time, before string) (string, error) {
 func (o *options) command(kind string) string {
 	flags := map[string]string{
 		"kill": fmt.Sprintf("--kills %d", o.Kills), "fail": fmt.Sprintf("--failures %d", o.Failures), "damage": fmt.Sprintf("--damages %d", o.Damages),
+		"crowd": fmt.Sprintf("--crowds %d", o.Crowds),
 		"input": fmt.Sprintf("--fuzz %s --inputs %d", o.Fuzz, o.Inputs),
 	}
 	return fmt.Sprintf("go run ./torture %s --seed %d --write", flags[kind], o.Seed)

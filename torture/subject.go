@@ -16,6 +16,7 @@ type subject struct {
 	name    string
 	folders []string                  // of the site, which a copy of each is worked in
 	command func(dir string) []string // what is to be done next in dir
+	shared  bool                      // several processes may do it at once
 	slow    bool                      // it builds programs, of so many processes that their system calls are not traced
 	want    snapshot                  // what it leaves undisturbed
 	took    time.Duration             // undisturbed
@@ -42,9 +43,9 @@ func subjects() []*subject {
 	return []*subject{
 		{name: "train", command: resumed(append([]string{"tiny"}, train...)...)},
 		{name: "stages", command: resumed(append([]string{"staged"}, train...)...)},
-		{name: "eval", folders: []string{"done"}, command: always("tiny", "eval", "done", "--grid", "1..6", "--samples", "60", "--device", "cpu")},
+		{name: "eval", shared: true, folders: []string{"done"}, command: always("tiny", "eval", "done", "--grid", "1..6", "--samples", "60", "--device", "cpu")},
 		{name: "sweep", slow: true, folders: []string{"generated", "bin", "source"}, command: always("mlc", "train", "source/swept.arith", "--out", "run", "--device", "cpu", "--save", "1ns", "-q", "--resume")},
-		{name: "build", folders: []string{"source"}, command: always("mlc", "build", "--no-binary", "source/tiny.arith", "source/staged.arith")},
+		{name: "build", shared: true, folders: []string{"source"}, command: always("mlc", "build", "--no-binary", "source/tiny.arith", "source/staged.arith")},
 		{name: "train from a spec", slow: true, folders: []string{"source"}, command: func(dir string) []string {
 			return resumed(append([]string{"mlc", "train", "source/tiny.arith"}, train[1:]...)...)(dir)
 		}},

@@ -35,7 +35,7 @@ func TestCampaign(t *testing.T) {
 		}
 		return
 	}
-	for kind, faults := range map[string]int{"kill": 25, "fail": 40, "damage": 150} {
+	for kind, faults := range map[string]int{"kill": 25, "fail": 40, "damage": 150, "crowd": 10} {
 		t.Run(kind, func(t *testing.T) {
 			if kind == "fail" && !canTrace() {
 				t.Skip("there is no strace that may trace")
