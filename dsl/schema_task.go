@@ -82,7 +82,7 @@ func taskRows() []Row {
 		{Path: "task.random_pad", Type: Fraction, Default: "0%", Max: 1, Doc: "probability of a filler before each token, in training"},
 		{Path: "task.examples", Type: Int, Default: "none", Words: "none", Kinds: made, Min: 1, Max: 1 << 50,
 			Doc: "size of the set that training repeats; none: every problem is new"},
-		{Path: "task.holdout", Type: Fraction, Default: "1%", Max: 0.9, Doc: "share of problems held out for validation; with 0%, training reports no exact match of them; by default 10% of a file's lines, at least one"},
+		{Path: "task.holdout", Type: Fraction, Default: "1%", Max: 0.9, Doc: "share of problems held out for validation; with 0%, or where it leaves none of few problems, training reports no exact match of them; by default 10% of a file's lines, at least one"},
 		{Path: "task.split", Type: Int, Default: "none", Words: "none", Max: 1e15,
 			Doc: "seed of the held-out problems and of a set of examples; none: train.seed, so another seed holds out other problems"},
 		{Path: "task.loss_on", Type: Choice, Default: "answer", Doc: "tokens that count in the loss", Choices: []Option{

@@ -158,7 +158,7 @@ func evalRows() []Row {
 			Doc: "digits of the operands"},
 		{Path: "eval.operands", Type: IntList, Default: "auto", Words: "auto", Kinds: "sum", Min: 2, Max: maxOperands,
 			Doc: "how many numbers are added, for each of eval.digits; auto: the most of task.operands"},
-		{Path: "eval.samples", Type: Int, Default: "2000", Min: 1, Max: 1 << 30, Doc: "different problems per length or grid cell, whether held out or not: a result says about how many of those of trained lengths were trained on, from 1 % up; of a file, at most this many held-out problems per prompt length"},
+		{Path: "eval.samples", Type: Int, Default: "2000", Min: 1, Max: 1 << 30, Doc: "different problems per length or grid cell, whether held out or not: a result says about how many of those of trained lengths were trained on, its table from 5 % up; of a file, at most this many held-out problems per prompt length"},
 		{Path: "eval.pad", Type: Choice, Default: "=task.pad", Kinds: made, Doc: "fixed width of test problems", Choices: padOptions()},
 		{Path: "eval.metric", Type: Choice, Default: "exact_match", Doc: "when an answer is right", Choices: []Option{
 			{Name: "exact_match", Doc: "the whole answer matches"},

@@ -72,7 +72,7 @@ func (r *Result) lines(b *strings.Builder) {
 }
 
 // known says how many of the problems of trained lengths were trained on, unless these are
-// fewer than one in a hundred.
+// fewer than one in twenty.
 func (r *Result) known(b *strings.Builder) {
 	if r.TrainedOn == 0 || r.Trained == nil {
 		return
@@ -83,7 +83,7 @@ func (r *Result) known(b *strings.Builder) {
 			all += c.Samples
 		}
 	}
-	if 100*r.TrainedOn >= all {
+	if 20*r.TrainedOn >= all {
 		fmt.Fprintf(b, "%d problems have trained lengths, and about %d of them were trained on\n", all, r.TrainedOn)
 	}
 }
