@@ -35,6 +35,7 @@ var vetRules = []struct {
 	{"V023", (*checker).vetBiases},
 	{"V024", (*checker).vetDuring},
 	{"V025", (*checker).vetLanes},
+	{"V027", (*checker).vetBudget},
 }
 
 // vetAll warns of a spec: of each of its trainings, and of what none of them
