@@ -14,7 +14,6 @@ import (
 // twice, and why that changes nothing.
 var fused = map[string]string{
 	"compiler/check/train.go":      "halves are exact",
-	"compiler/check/vet.go":        "numbers that are counted, in texts",
 	"compiler/expr/fma.go":         "products of two float32 are exact in float64",
 	"compiler/expr/scalar.go":      "it is math.FMA",
 	"compiler/flops.go":            "operations that are counted, in texts",

@@ -95,7 +95,7 @@ func TestSuccessor(t *testing.T) {
 		"train.optimizer=adam(lr=2e-3,betas=[0.9,0.98],eps=1e-9)", "train.schedule=cosine(20%)", "train.clip=1",
 		"train.batch=100", "train.budget=90m", "train.seed=7", "model.dropout=10%")
 	want := &Spec{
-		Name: "successor", Hash: spec.Hash, Resolved: spec.Resolved,
+		Name: "successor", Hash: spec.Hash, Resolved: spec.Resolved, Carried: spec.Resolved,
 		Task: Task{Task: config.Task{Kind: "successor", Below: 1 << 20, Base: 10, Reversed: true, Pad: config.Pad{To: 7, Step: 3}, Holdout: 0.125}},
 		Model: Model{
 			Name: "seq2seq", Width: 64, Heads: 4, Act: "relu", Hidden: 256, HeadAct: "none", Gain: "own", NormEps: 1e-5, NormPost: true,

@@ -68,7 +68,7 @@ func (c *Config) values(digits int) (all float64) {
 
 // valuesOf is the number of operands of so many digits.
 func (c *Config) valuesOf(digits int) float64 {
-	n := float64(c.Base-1) * math.Pow(float64(c.Base), float64(digits-1))
+	n := float64(float64(c.Base-1) * math.Pow(float64(c.Base), float64(digits-1)))
 	if digits == 1 && !c.Sequence {
 		n++ // 0
 	}
@@ -240,7 +240,7 @@ func (t *Task) ExpectedSeen(problems []Problem, examples int64) (n float64) {
 			of = min(of, u.trained)
 		}
 		if u.cfg.Below > 0 && u.kind.arity == 1 { // which are taken one after another
-			n += u.chance(p) * float64(min(of, u.trained))
+			n += float64(u.chance(p) * float64(min(of, u.trained)))
 			continue
 		}
 		n += -math.Expm1(-float64(of) * u.chance(p))

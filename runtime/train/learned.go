@@ -67,7 +67,7 @@ func (t *Trainer) guess() (float64, error) {
 			total += n
 		}
 		for _, n := range counts {
-			sum -= float64(n) * math.Log(float64(n)/float64(total))
+			sum -= float64(float64(n) * math.Log(float64(n)/float64(total)))
 		}
 		all += total
 	}
