@@ -140,6 +140,13 @@ func TestAnswer(t *testing.T) {
 		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o755); err != nil {
 			t.Fatal(err)
 		}
+		sum, err := fileSum(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(sealPath(path), []byte(sum+" program\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	solve := a.servable(shownRuns).Solve
 	silent := func(text string) { t.Errorf("a trainer that is there is not built: %s", text) }

@@ -19,7 +19,7 @@ var sequence = []int64{5, 6, 14, 7, 8, 9, 17, 8, 10, 9, 3}
 // embeddingOf is an embedding of width 2 with positions p. The longest problem has 11 tokens.
 func embeddingOf(t *testing.T, p check.Position, md mode, stream uint32) *ir.Func {
 	t.Helper()
-	spec := &check.Spec{Task: check.Task{Task: config.Task{Kind: "addition", DigitsLo: 4, DigitsHi: 4, Sequence: true}}, Model: check.Model{Width: 2, TokenScale: 1, Position: p}, Train: check.Train{Train: config.Train{Batch: 8}}}
+	spec := &check.Spec{Task: check.Task{Task: config.Task{Kind: "addition", Base: 10, DigitsLo: 3, DigitsHi: 3, Sequence: true}}, Model: check.Model{Width: 2, TokenScale: 1, Position: p}, Train: check.Train{Train: config.Train{Batch: 8}}}
 	m := &builder{spec: spec, plan: &plan.Plan{}}
 	m.group("embed", m.embedding())
 	f, err := m.embed("embed_target", TargetTokens, "T", expr.NewVar("P", expr.I32), stream, md)
@@ -82,7 +82,7 @@ func TestPositionRows(t *testing.T) {
 	abacus := check.Position{Kind: "abacus", MaxOffset: 10, Table: 20}
 	short := check.Position{Kind: "abacus", MaxOffset: 10, Table: 8}
 	coupling := check.Position{Kind: "abacus", MaxOffset: 10, Table: 20, Coupled: true}
-	random := check.Position{Kind: "random", Inner: "learned", Max: 13}
+	random := check.Position{Kind: "random", Inner: "learned", Max: 14}
 	shifted := check.Position{Kind: "shifted", Inner: "learned", MaxOffset: 10, Max: 21}
 	cases := []struct {
 		name  string
@@ -105,7 +105,7 @@ func TestPositionRows(t *testing.T) {
 		{"shifted in a test", shifted, teacher, 0, 5, []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
 		{"shifted, rows 6 to 10", shifted, decoding, 6, 5, []float64{6, 7, 8, 9, 10}},
 		{"random: words 0 take the first numbers", random, training, 0, 0, []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
-		{"random: words 12 leave out 0", random, training, 0, 12, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
+		{"random: words 13 leave out 0", random, training, 0, 13, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
 		{"random in a test", random, teacher, 0, 7, []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
 		{"random, rows 6 to 10", random, decoding, 6, 7, []float64{6, 7, 8, 9, 10}},
 	}
