@@ -35,8 +35,7 @@ loop:
 `
 
 // TestSignalsEndVerbs sends a signal to mlc while it waits for a pipe, which no spec can be,
-// or computes
-// what never ends. That it has opened the pipe says that it is there.
+// or computes what never ends. That it has opened the pipe says that it is there.
 func TestSignalsEndVerbs(t *testing.T) {
 	hangUps := make(chan os.Signal, 1)
 	signal.Notify(hangUps, syscall.SIGHUP) // under nohup what this starts would ignore it
