@@ -139,11 +139,11 @@ func (s *Server) attention(w http.ResponseWriter, r *http.Request) error {
 	}
 	return s.part(w, r, a.run, a.name, func(ctx context.Context, say func(string)) (template.HTML, error) {
 		say("Reading the attention for this problem …")
-		found, err := s.config.Attention(ctx, a.run.Dir, a.problem)
+		found, err := s.config.Attention(ctx, a.run.Dir, a.problem, a.times)
 		if err != nil {
 			return "", err
 		}
-		return render("attention", attentionPart{attentionLayers(found), found.Answer})
+		return render("attention", attentionPart{attentionLayers(found), found})
 	})
 }
 

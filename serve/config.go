@@ -27,8 +27,9 @@ type Config struct {
 	// Shorter is a resolved spec without what it would say anyway; "" where that is not known.
 	Shorter func(ctx context.Context, spec string) (string, error)
 
-	// Attention is the attention paid for a problem, and Biases what is learned for all.
-	Attention func(ctx context.Context, run, problem string) (*Attention, error)
+	// Attention is the attention paid for a problem and the model's answer, with times as in
+	// Solve; Biases is what is learned for all problems.
+	Attention func(ctx context.Context, run, problem string, times int) (*Attention, error)
 	Biases    func(ctx context.Context, run string) ([]Bias, error)
 
 	// Limit is the longest that one of these may take; 0 is five minutes.
@@ -89,7 +90,8 @@ type Kernel struct {
 // An Attention is the weights of every head for one problem. Rows and Cols are the tokens
 // of maps that have none of their own.
 type Attention struct {
-	Answer     string // that the model has read, which is the right one: not its own
+	Answer     string // the model's
+	Expected   string // the right one; "": not known
 	Rows, Cols []string
 	Maps       []Map
 }

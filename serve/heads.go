@@ -18,7 +18,7 @@ type layer struct {
 // An attentionPart is what a page shows of the attention for a problem.
 type attentionPart struct {
 	Layers []layer
-	Answer string // that the model has read
+	Of     *Attention
 }
 
 // attentionLayers are maps by layer and run of the loop, in the order in which they come.

@@ -96,14 +96,14 @@ func faked(dir string) Config {
 			}
 			return "arith 1 // and <b>more</b>\n", nil
 		},
-		Attention: func(_ context.Context, _, problem string) (*Attention, error) {
+		Attention: func(_ context.Context, _, problem string, _ int) (*Attention, error) {
 			tokens := strings.Split(problem, "")
 			m := make([][]float64, len(tokens))
 			for i := range m {
 				m[i] = make([]float64, len(tokens))
 				m[i][i/2] = 1
 			}
-			return &Attention{Answer: "<13>", Rows: tokens, Cols: tokens, Maps: []Map{{Name: "decoder.0.self", Values: m}, {Name: "decoder.0.self", Head: 1, Values: m}}}, nil
+			return &Attention{Answer: "<13>", Expected: "13", Rows: tokens, Cols: tokens, Maps: []Map{{Name: "decoder.0.self", Values: m}, {Name: "decoder.0.self", Head: 1, Values: m}}}, nil
 		},
 		Biases: func(context.Context, string) ([]Bias, error) {
 			return []Bias{

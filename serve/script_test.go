@@ -34,7 +34,7 @@ func TestAskTwice(t *testing.T) {
 	close(finish)
 	b.until(`document.querySelector("#answer .verdict.wrong")`)
 	b.until(`document.querySelectorAll("#attention svg.heat").length === 2`)
-	if got := b.text(`document.querySelector("#attention").innerText.includes("The model reads the right answer here")`); got != "true" {
+	if got := b.text(`document.querySelector("#attention").innerText.includes("The model writes <13> here; right is 13.")`); got != "true" {
 		t.Error("nothing says whose answer the attention is for")
 	}
 	b.well(server.URL)

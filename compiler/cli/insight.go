@@ -35,8 +35,9 @@ func (a *app) probe(run string) (*probed, error) {
 	return p, nil
 }
 
-// attention is what the model of a run pays to a problem.
-func (a *app) attention(ctx context.Context, run, problem string) (*serve.Attention, error) {
+// attention is what the model of a run pays to a problem and its answer, with so many runs of
+// a loop; 0: as in training.
+func (a *app) attention(ctx context.Context, run, problem string, times int) (*serve.Attention, error) {
 	p, err := a.probe(run)
 	if err != nil {
 		return nil, err
@@ -45,11 +46,11 @@ func (a *app) attention(ctx context.Context, run, problem string) (*serve.Attent
 	if err != nil {
 		return nil, err
 	}
-	found, err := p.Attend(ctx, p.problems, asked)
+	found, err := p.Attend(ctx, p.problems, asked, times)
 	if err != nil {
 		return nil, err
 	}
-	out := &serve.Attention{Answer: asked.Answer, Rows: found.Target, Cols: found.Target}
+	out := &serve.Attention{Answer: found.Answer, Expected: asked.Answer, Rows: found.Target, Cols: found.Target}
 	for _, s := range found.Sites {
 		rows, cols := found.Target, found.Source
 		switch {

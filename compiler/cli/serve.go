@@ -189,8 +189,8 @@ func (a *app) servable(dir string) serve.Config {
 			text := shorter(ctx, spec)
 			return text, context.Cause(ctx)
 		},
-		Attention: func(ctx context.Context, run, problem string) (*serve.Attention, error) {
-			return within(a, ctx, func(b *app) (*serve.Attention, error) { return b.attention(b.ctx, run, problem) })
+		Attention: func(ctx context.Context, run, problem string, times int) (*serve.Attention, error) {
+			return within(a, ctx, func(b *app) (*serve.Attention, error) { return b.attention(b.ctx, run, problem, times) })
 		},
 		Biases: func(ctx context.Context, run string) ([]serve.Bias, error) {
 			return within(a, ctx, func(b *app) ([]serve.Bias, error) { return b.biases(run) })

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -20,35 +21,90 @@ type Site struct {
 	Values [][][]float64
 }
 
-// An Attention is what all layers pay for one problem.
+// An Attention is what all layers pay for one problem and the model's answer to it.
 type Attention struct {
 	Source, Target []string // what the tokens show as; Source is empty where a model reads one text
 	Sites          []Site   // in the order in which they are computed
+	Answer         string   // the model's
 }
 
-// Attend reads a problem with its right answer, as in training, without dropout.
-func (m *Model) Attend(ctx context.Context, problems *task.Task, p task.Problem) (*Attention, error) {
+// Attend lets the model answer a problem greedily, without dropout, and returns the attention
+// of all rows up to the one that says the end. The loop runs so many times; 0: as in training.
+func (m *Model) Attend(ctx context.Context, problems *task.Task, p task.Problem, times int) (*Attention, error) {
 	batch, err := problems.One(p)
 	if err != nil {
 		return nil, err
 	}
-	if problems.ByLength() {
+	if times == 0 && problems.ByLength() {
+		times = problems.Recurrences(p)
+	}
+	if times > 0 {
 		of := *m
-		of.times = problems.Recurrences(p)
+		of.times = times
 		m = &of
 	}
-	r, err := m.read(ctx, batch)
+	first := max(problems.Prompt(p)-1, 0)
+	r, reply, err := m.answer(ctx, batch, first, problems.EOS())
 	if err != nil {
 		return nil, err
 	}
-	a := &Attention{Sites: r.sites}
+	rows := first + len(reply)
+	a := &Attention{Sites: r.sites, Answer: problems.Decode(p, reply)}
+	for _, s := range a.Sites {
+		s.cut(rows)
+	}
 	for _, id := range batch.Source {
 		a.Source = append(a.Source, problems.Symbol(id))
 	}
-	for _, id := range batch.Target {
+	for _, id := range batch.Target[:rows] {
 		a.Target = append(a.Target, problems.Symbol(id))
 	}
 	return a, nil
+}
+
+// answer writes the model's answer into the target rows after row first, and returns the run
+// that read it, and the answer, which ends with end or with the last labelled row. Rows hang
+// on earlier rows alone, so a run in which every row says the next one has read what the
+// model decodes one token at a time. Each run that is not yet so settles at least one more row.
+func (m *Model) answer(ctx context.Context, one task.Batch, first int, end int32) (r *runner, reply []int32, err error) {
+	last := len(one.Labels) - 1
+	for last > first && one.Labels[last] < 0 {
+		last--
+	}
+	for range last - first + 1 {
+		if r, err = m.read(ctx, one); err != nil {
+			return nil, nil, err
+		}
+		reply, settled := []int32(nil), true
+		for i := first; i <= last; i++ {
+			says := int32(r.buffers[tensor{model.Pred, 0}].I[i])
+			reply = append(reply, says)
+			if i == last || settled && says == end {
+				break
+			}
+			settled = settled && one.Target[i+1] == says
+			one.Target[i+1] = says
+		}
+		if settled {
+			return r, reply, nil
+		}
+	}
+	return nil, nil, errors.New("BUG: what a row says hangs on later rows")
+}
+
+// cut leaves out the target rows from row on.
+func (s *Site) cut(rows int) {
+	for h, values := range s.Values {
+		if s.Source {
+			return
+		}
+		s.Values[h] = values[:rows]
+		for i := range s.Values[h] {
+			if s.Self {
+				values[i] = values[i][:rows]
+			}
+		}
+	}
 }
 
 // read runs the forward program on one example.

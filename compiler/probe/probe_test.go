@@ -120,7 +120,7 @@ func TestAttention(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := m.Attend(t.Context(), problems, problems.Train(0))
+		a, err := m.Attend(t.Context(), problems, problems.Train(0), 0)
 		if err != nil {
 			t.Fatal(c.file, err)
 		}
@@ -156,6 +156,59 @@ func TestAttention(t *testing.T) {
 		}
 		if got := strings.Join(names, ", "); got != c.names {
 			t.Errorf("%s: %s, want %s", c.file, got, c.names)
+		}
+	}
+}
+
+// TestOwnAnswer holds the answer that attention is read for to one that is decoded a token at a
+// time, with every later row of the target as it was.
+func TestOwnAnswer(t *testing.T) {
+	for file, set := range map[string][]string{
+		"../../specs/successor.arith":             {"task.pad=none"},
+		"../../specs/small/looped.arith":          {"model.loop.times=2"},
+		"../../specs/bias/addition_vanilla.arith": {"model.encoder.layers=1", "model.decoder.layers=1", "task.pad=none"},
+	} {
+		spec := resolve(t, file, slices.Concat(set, []string{"model.width=16", "model.heads=4"})...)
+		m, err := New(spec, weights(t, spec), 1)
+		if err != nil {
+			t.Fatal(file, err)
+		}
+		problems, err := task.New(task.Config(spec.Task.Task), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range int64(2) {
+			p := problems.Train(k)
+			a, err := m.Attend(t.Context(), problems, p, 0)
+			if err != nil {
+				t.Fatal(file, err)
+			}
+			batch, err := problems.One(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var reply []int32
+			row := max(problems.Prompt(p)-1, 0)
+			for ; row < batch.T && batch.Labels[row] >= 0; row++ {
+				r, err := m.read(t.Context(), batch)
+				if err != nil {
+					t.Fatal(err)
+				}
+				reply = append(reply, int32(r.buffers[tensor{model.Pred, 0}].I[row]))
+				if reply[len(reply)-1] == problems.EOS() {
+					row++
+					break
+				}
+				if row+1 < batch.T {
+					batch.Target[row+1] = reply[len(reply)-1]
+				}
+			}
+			if got, want := a.Answer, problems.Decode(p, reply); got != want || len(a.Target) != row {
+				t.Errorf("%s, problem %s: %q in %d rows, want %q in %d", file, problems.Text(p), got, len(a.Target), want, row)
+			}
+			if a.Answer == p.Answer {
+				t.Errorf("%s: random weights are right about %s", file, problems.Text(p))
+			}
 		}
 	}
 }
