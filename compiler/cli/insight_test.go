@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,8 +30,14 @@ func untrained(t *testing.T, file string, set ...string) string {
 	if err := rec.Write(dir); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, record.SpecFile), []byte(spec.Resolved), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, record.SpecFile), []byte(spec.Carried), 0o644); err != nil {
 		t.Fatal(err)
+	}
+	for _, f := range spec.Files() {
+		path := filepath.Join(dir, filepath.FromSlash(f.Path))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(f.Problems.Text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	var groups []*device.Group
 	for _, g := range p.Groups {
@@ -106,5 +113,34 @@ func TestBiases(t *testing.T) {
 	plain, err := a.biases(untrained(t, "../../specs/successor.arith", "model.width=16"))
 	if err != nil || len(plain) > 0 {
 		t.Errorf("%d biases of a model without any: %v", len(plain), err)
+	}
+}
+
+// TestMoved looks into a run of a file's problems where nothing else of its training is left.
+func TestMoved(t *testing.T) {
+	here := t.TempDir()
+	for name, text := range map[string]string{
+		"words.txt":   "ab=ba\nabc=cba\nbc=cb\nca=ac\n",
+		"words.arith": "arith 1\n\ntask file {\n  path = \"words.txt\"\n  separator = \"=\"\n}\n\nmodel.width = 16\nmodel.loop.layers = 1\nmodel.loop.self.bias = kerple\n",
+	} {
+		if err := os.WriteFile(filepath.Join(here, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := untrained(t, filepath.Join(here, "words.arith"))
+	moved := filepath.Join(t.TempDir(), "elsewhere")
+	if err := errors.Join(os.RemoveAll(here), os.Rename(run, moved)); err != nil {
+		t.Fatal(err)
+	}
+	a := &app{ctx: t.Context(), err: t.Output()}
+	found, err := a.attention(t.Context(), moved, "abc", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found.Expected != "cba" || len(found.Maps) == 0 {
+		t.Errorf("%d maps for %q", len(found.Maps), found.Expected)
+	}
+	if biases, err := a.biases(moved); err != nil || len(biases) == 0 {
+		t.Errorf("%d biases, %v", len(biases), err)
 	}
 }
