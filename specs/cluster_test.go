@@ -10,6 +10,7 @@ import (
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/ir/irtest"
+	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/cuda/card"
 	"github.com/arithlang/mlc/runtime/cuda/cluster"
 	"github.com/arithlang/mlc/runtime/cuda/count"
@@ -41,9 +42,7 @@ var planHeads = []string{"GPUs", "chunks", "nodes", "sent", "gradients", "mean",
 
 // TestClusterPlan counts the tables of the page again.
 func TestClusterPlan(t *testing.T) {
-	if testing.Short() {
-		t.Skip("counts steps on up to 1,024 GPUs")
-	}
+	full.Only(t)
 	k, err := card.Find(launchesCard)
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +69,7 @@ func TestClusterPlan(t *testing.T) {
 	if irtest.Updating() {
 		write(t, clusterFile, page)
 	} else if have := read(t, clusterFile); have != page {
-		t.Errorf("%s is not what is counted:\n%s\nif that is meant: go test ./specs -run ClusterPlan -update, and read its text again", clusterFile, changed(have, page))
+		t.Errorf("%s is not what is counted:\n%s\nif that is meant: go test -tags full ./specs -run ClusterPlan -update, and read its text again", clusterFile, changed(have, page))
 	}
 }
 

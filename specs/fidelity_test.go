@@ -123,7 +123,7 @@ func TestFidelityOfClipping(t *testing.T) {
 
 // TestFidelityOfAlpha wants no spec to have two passes.
 func TestFidelityOfAlpha(t *testing.T) {
-	for _, file := range files(t) {
+	for _, file := range few(t) {
 		spec, _ := check.Resolve(check.Options{Path: file, Read: os.ReadFile})
 		if spec.Train.Progressive && spec.Train.Alpha != 1 {
 			t.Errorf("%s has an alpha of %g", file, spec.Train.Alpha)

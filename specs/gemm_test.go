@@ -9,6 +9,7 @@ import (
 	"github.com/arithlang/mlc/codegen/live"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/cuda/card"
 	"github.com/arithlang/mlc/runtime/cuda/count"
 )
@@ -17,9 +18,7 @@ import (
 // compute: of those that are nothing else, of all outside attention, whose products are in
 // its kernels. docs/gpu.md has the numbers.
 func TestGemmShare(t *testing.T) {
-	if testing.Short() {
-		t.Skip("counts steps of large specs")
-	}
+	full.Only(t)
 	c, err := card.Find(launchesCard)
 	if err != nil {
 		t.Fatal(err)

@@ -8,9 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/arithlang/mlc/codegen/ptx/ptxtest"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/dsl/diag"
+	"github.com/arithlang/mlc/internal/full"
 )
 
 // parts are the files of base that are no specs: they have no task.
@@ -34,6 +36,18 @@ func files(t *testing.T) []string {
 		t.Fatalf("only %d specs: %v", len(found), err)
 	}
 	return found
+}
+
+// few are some of the files, and all of them with -tags full.
+func few(t *testing.T) []string {
+	t.Helper()
+	all := files(t)
+	if full.Tests {
+		return all
+	}
+	return slices.DeleteFunc(all, func(name string) bool {
+		return !slices.Contains(ptxtest.Representatives, strings.TrimSuffix(name, ".arith"))
+	})
 }
 
 // resolve wants a spec without errors and without warnings.
@@ -61,11 +75,15 @@ func silent(t *testing.T, file string, list diag.List) {
 func TestSpecs(t *testing.T) {
 	for _, file := range files(t) {
 		t.Run(file, func(t *testing.T) {
+			t.Parallel()
 			opts := check.Options{Path: file, Read: os.ReadFile}
 			fixedPoint(t, path.Dir(file), resolve(t, opts))
 			all, list := check.Points(opts)
 			silent(t, file, list)
 			hashes := make(map[string]string)
+			if !full.Tests && len(all) > 1 {
+				all = all[len(all)-1:]
+			}
 			for _, p := range all {
 				opts.Set = p.Set
 				spec := resolve(t, opts)
@@ -100,6 +118,7 @@ func fixedPoint(t *testing.T, folder string, spec *check.Spec) {
 
 // TestParts wants each part to be of use.
 func TestParts(t *testing.T) {
+	full.Only(t)
 	used := make(map[string]bool)
 	read := func(name string) ([]byte, error) {
 		used[name] = true
@@ -154,6 +173,7 @@ func TestPoints(t *testing.T) {
 // TestDepth wants the effective depth of each comparison, and the loss and the
 // backpropagation that the authors' code gives a block that is run so often.
 func TestDepth(t *testing.T) {
+	full.Only(t)
 	for file, depth := range map[string]int{
 		"looped8x2.arith":        16,
 		"abacus/table1.arith":    8,

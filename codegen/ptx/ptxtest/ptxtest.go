@@ -14,6 +14,7 @@ import (
 	"github.com/arithlang/mlc/codegen/ptx"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
+	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/cuda/sim"
 )
 
@@ -68,8 +69,8 @@ func Launches() []kernel.Scalars {
 
 // Compare emits the kernels as one module and checks each of them, as a subtest
 // of its own, in every launch (Launches if there are none), every other one with
-// positive inputs. A launch is made in all of the ways; or, unless all are asked for,
-// in half of them, and the next in the others.
+// positive inputs. A launch is made in one of the ways, and the next, and that of the next kernel, in another one; with
+// -tags full in half of them; in all if all are asked for.
 func Compare(t *testing.T, ks []*kernel.Kernel, o ptx.Options, all bool, launches ...kernel.Scalars) {
 	t.Helper()
 	CompareOn(t, []kerneltest.Kind{kerneltest.Signed, kerneltest.Positive}, ks, o, all, launches...)
@@ -78,9 +79,12 @@ func Compare(t *testing.T, ks []*kernel.Kernel, o ptx.Options, all bool, launche
 // CompareOn does so with inputs of some kinds in turn.
 func CompareOn(t *testing.T, kinds []kerneltest.Kind, ks []*kernel.Kernel, o ptx.Options, all bool, launches ...kernel.Scalars) {
 	t.Helper()
-	step := 2
-	if all {
+	step := len(Ways())
+	switch {
+	case all:
 		step = 1
+	case full.Tests:
+		step = 2
 	}
 	out, err := ptx.Module(ks, o)
 	if err != nil {
@@ -100,12 +104,12 @@ func CompareOn(t *testing.T, kinds []kerneltest.Kind, ks []*kernel.Kernel, o ptx
 			t.Fatal(err)
 		}
 	}
-	for _, k := range ks {
+	for n, k := range ks {
 		t.Run(k.Name, func(t *testing.T) {
 			for i, s := range launches {
 				kind := kinds[i%len(kinds)]
 				var some []*Runner
-				for j := i % step; j < len(runs); j += step {
+				for j := (n + i) % step; j < len(runs); j += step {
 					some = append(some, runs[j])
 				}
 				if err := compare(k, s, kind, uint64(i), some); err != nil {

@@ -1,7 +1,17 @@
 package ptxtest
 
-import "testing"
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
 
+	"github.com/arithlang/mlc/codegen/ptx"
+	"github.com/arithlang/mlc/internal/full"
+)
+
+// TestShipped takes kernels of specs once that differ by their names alone.
 func TestShipped(t *testing.T) {
 	all, err := Shipped("../../../specs")
 	if err != nil {
@@ -12,11 +22,34 @@ func TestShipped(t *testing.T) {
 		n += len(s.Kernels)
 	}
 	for _, s := range Distinct(all) {
-		t.Logf("%s: %d", s.Path, len(s.Kernels))
 		distinct += len(s.Kernels)
 	}
-	if len(all) < 4 || distinct < 30 || distinct >= n {
+	if len(all) < len(Representatives) || distinct < 200 || distinct >= n {
 		t.Errorf("%d specs with %d kernels, %d of them distinct", len(all), n, distinct)
 	}
-	t.Logf("%d specs with %d kernels, %d of them distinct", len(all), n, distinct)
+}
+
+// TestRepresentatives wants each operation in each schedule, with a mask, a bias, a window,
+// dropout and packed rows or without, that a spec has in one of those that stand for all.
+func TestRepresentatives(t *testing.T) {
+	full.Only(t)
+	has := regexp.MustCompile(`(?m)^  (mask|bias|window|drop|in +(row|example)_\w+)`)
+	forms := func(all bool) map[string]bool {
+		specs, err := shipped("../../../specs", all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := map[string]bool{}
+		for _, s := range specs {
+			for _, k := range s.Kernels {
+				found[k.Op.Kind+", "+ptx.Choose(k, s.Options).Name+strings.Join(has.FindAllString(k.String(), -1), "")] = true
+			}
+		}
+		return found
+	}
+	few, all := forms(false), forms(true)
+	maps.DeleteFunc(all, func(form string, _ bool) bool { return few[form] })
+	if len(all) > 0 {
+		t.Errorf("none of the representatives has\n%s", strings.Join(slices.Sorted(maps.Keys(all)), "\n"))
+	}
 }

@@ -1,0 +1,69 @@
+// Package full says which tests run. go test ./... runs those that take a moment and need Go
+// alone. With -tags full it runs all: every spec and every schedule where a representative
+// stands for them otherwise, and comparisons with other programs. Only tests import it.
+package full
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// Only skips a test that -tags full alone runs.
+func Only(t testing.TB) {
+	t.Helper()
+	if !Tests {
+		t.Skip("left out: go test -tags full runs it")
+	}
+}
+
+// Some is the first n of all values, and all of them with -tags full.
+func Some[T any](all []T, n int) []T {
+	if Tests {
+		return all
+	}
+	return all[:min(n, len(all))]
+}
+
+// A Program is one that tests compare with. What is in PATH is of any version, so tests use
+// what a variable names, and only with -tags full.
+type Program struct{ name, variable, from string }
+
+// The programs.
+var (
+	Ptxas         = Program{"NVIDIA's assembler", "MLC_PTXAS", "tools/install-cuda-tools"}
+	CC            = Program{"a C compiler", "MLC_CC", "any C11 compiler"}
+	Python        = Program{"Python with the packages of tools/python.txt", "MLC_PYTHON", "tools/install-python"}
+	Chromium      = Program{"Chromium", "MLC_CHROMIUM", "tools/install-chromium"}
+	QEMU          = Program{"QEMU for ARM64", "MLC_QEMU", "tools/install-qemu"}
+	OpenMPI       = Program{"Open MPI's mpiexec", "MLC_OPENMPI", "tools/install-cluster"}
+	MPICH         = Program{"MPICH's mpiexec", "MLC_MPICH", "tools/install-cluster"}
+	Slurm         = Program{"Slurm's sbatch", "MLC_SLURM", "tools/install-cluster"}
+	ARM64Binutils = Program{"GNU's assembler for ARM64", "MLC_ARM64_AS", "binutils-aarch64-linux-gnu"}
+)
+
+// Find is the path of the program; why says what is missing otherwise.
+func (p Program) Find() (path, why string) {
+	if !Tests {
+		return "", "left out: go test -tags full compares with " + p.name
+	}
+	path = os.Getenv(p.variable)
+	if path == "" {
+		return "", p.variable + " names no program: set it to the path of " + p.name + " (" + p.from + ")"
+	}
+	path, err := exec.LookPath(path)
+	if err != nil {
+		return "", p.variable + ": " + err.Error()
+	}
+	return path, ""
+}
+
+// Needs is the path of a program, or skips a test.
+func Needs(t testing.TB, p Program) string {
+	t.Helper()
+	path, why := p.Find()
+	if path == "" {
+		t.Skip(why)
+	}
+	return path
+}

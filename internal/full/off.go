@@ -1,0 +1,6 @@
+//go:build !full
+
+package full
+
+// Tests says whether all tests run.
+const Tests = false
