@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/codegen/live"
+	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/cuda/card"
@@ -175,7 +176,7 @@ func TestCostsComeBackFromParameters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, spec := range []string{"tiny", "successor", "kerple", "small/looped", "small/recurrence", "bias/parity_rope", "bias/addition_rpe"} {
+	for _, spec := range full.Some([]string{"tiny", "successor", "kerple", "small/looped", "small/recurrence", "bias/parity_rope", "bias/addition_rpe"}, 3) {
 		m, err := live.New(compile(t, spec, nil))
 		if err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/arithlang/mlc/codegen/live"
+	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/task"
@@ -25,7 +26,7 @@ func TestLaunchesDoNotMatter(t *testing.T) {
 	narrow := []string{"model.width=16", "model.heads=2", "train.batch=8", "train.microbatch=4"}
 	short := append(slices.Clone(narrow[:3]), "model.ffn=relu(hidden = 16)")
 	looped := append(slices.Clone(narrow), "model.ffn=geglu(hidden = 16)", "model.head=geglu(hidden = 16)", "task.digits=1..4")
-	for _, c := range []struct {
+	for _, c := range full.Some([]struct {
 		spec string
 		set  []string
 		more []string
@@ -51,7 +52,7 @@ func TestLaunchesDoNotMatter(t *testing.T) {
 		{"small/copy", narrow, []string{byLength, "task.digits=1..4", "model.loop.self.mask=true"}, true},
 		{"small/copy", narrow, []string{byLength, "task.digits=1..4", fire, "train.lengths=padded"}, true},
 		{"small/looped", looped, []string{byLength, "train.loss=cross_entropy", "task.digits=1..3", fire, "model.dropout=10%"}, true},
-	} {
+	}, 5) {
 		t.Run(fmt.Sprint(c.spec, c.more), func(t *testing.T) {
 			m, err := live.New(compile(t, c.spec, slices.Concat(c.set, c.more)))
 			if err != nil {
@@ -118,7 +119,9 @@ func TestAnyLaunch(t *testing.T) {
 // TestTestsDoNotDependOnLaunches decodes and verifies problems of several lengths with
 // launches of one form and of all: the same replies and the same losses of labels.
 func TestTestsDoNotDependOnLaunches(t *testing.T) {
-	t.Run("equal runs", func(t *testing.T) { testsDoNotDepend(t, 2) })
+	if full.Tests {
+		t.Run("equal runs", func(t *testing.T) { testsDoNotDepend(t, 2) })
+	}
 	t.Run("runs by length", func(t *testing.T) {
 		testsDoNotDepend(t, 0, "train.loss=cross_entropy", "model.loop.times=digits - 4")
 	})

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/codegen/live"
+	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
@@ -21,7 +22,7 @@ import (
 // TestStatesAreSaved has in a checkpoint, of every parameter, what the optimizer keeps
 // of it and nothing else, and goes on from there to the same bytes.
 func TestStatesAreSaved(t *testing.T) {
-	for _, c := range []struct {
+	for _, c := range full.Some([]struct {
 		optimizer, average, grokfast string
 		states                       []string
 		more                         []string
@@ -34,7 +35,7 @@ func TestStatesAreSaved(t *testing.T) {
 		{"lion", "none", "ema()", []string{"slow", "momentum"}, nil},
 		{"muon", "ema()", "ema()", []string{"slow", "average", "moment1", "moment2"}, nil},
 		{"muon", "none", "ema()", []string{"slow", "moment1", "moment2"}, []string{"model.decoder.layers=2", "model.decoder.share=attention", "model.decoder.self.key_heads=1", "model.ffn=relu(hidden = 24, out = transposed(in))"}},
-	} {
+	}, 3) {
 		states := c.states
 		t.Run(strings.Join(append([]string{c.optimizer, c.average, c.grokfast}, c.more...), ", "), func(t *testing.T) {
 			m, err := live.New(compile(t, "tiny", append(c.more, "train.optimizer="+c.optimizer, "train.average="+c.average, "train.grokfast="+c.grokfast, "train.batch=2", "train.clip=0.1")))
@@ -81,7 +82,7 @@ func TestStatesAreSaved(t *testing.T) {
 // in the last one, of elements and of matrices. The decay is reached after two steps. The
 // parameters are those of a training without an average, to the last bit.
 func TestAverage(t *testing.T) {
-	for _, optimizer := range []string{"adamw", "muon"} {
+	for _, optimizer := range full.Some([]string{"muon", "adamw"}, 1) {
 		t.Run(optimizer, func(t *testing.T) {
 			set := []string{"train.optimizer=" + optimizer, "train.batch=2"}
 			without, err := live.New(compile(t, "tiny", set))

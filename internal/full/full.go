@@ -17,12 +17,16 @@ func Only(t testing.TB) {
 	}
 }
 
-// Some is the first n of all values, and all of them with -tags full.
+// Some is n of all values, evenly spaced and with the first, and all of them with -tags full.
 func Some[T any](all []T, n int) []T {
-	if Tests {
+	if Tests || n >= len(all) {
 		return all
 	}
-	return all[:min(n, len(all))]
+	some := make([]T, n)
+	for i := range some {
+		some[i] = all[i*len(all)/n]
+	}
+	return some
 }
 
 // A Program is one that tests compare with. What is in PATH is of any version, so tests use
