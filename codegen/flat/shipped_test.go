@@ -15,6 +15,7 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
+	"github.com/arithlang/mlc/internal/full"
 )
 
 // distinct are the kernels of all specs that differ by more than their names.
@@ -94,7 +95,7 @@ func agrees(t *testing.T, before *kerneltest.Answers, f *kernel.Kernel, p flat.P
 
 // TestRandom does the same with kernels that no spec asks for, in all launches.
 func TestRandom(t *testing.T) {
-	for seed := range uint64(24) {
+	for seed := range uint64(full.Either(6, 24)) {
 		k := kerneltest.Random(seed)
 		before := kerneltest.Answer(k, nil, kerneltest.Launches()...)
 		for _, passes := range tables {

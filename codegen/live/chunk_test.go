@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/codegen/live"
+	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/device"
 )
 
@@ -48,7 +49,7 @@ func TestChunks(t *testing.T) {
 		for _, g := range auto {
 			most = max(most, math.Abs(float64(g)))
 		}
-		for _, chunk := range []int{1, 3, 7} {
+		for _, chunk := range full.Some([]int{3, 1, 7}, 1) {
 			got, cut := gradients(fmt.Sprint(chunk))
 			if cut != chunk || chunk == chosen || slices.Equal(got, auto) {
 				t.Errorf("%s: chunks of %d are %d, and auto's %d", c.spec, chunk, cut, chosen)

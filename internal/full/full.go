@@ -17,6 +17,14 @@ func Only(t testing.TB) {
 	}
 }
 
+// Either is few, and many with -tags full.
+func Either(few, many int) int {
+	if Tests {
+		return many
+	}
+	return few
+}
+
 // Some is n of all values, evenly spaced and with the first, and all of them with -tags full.
 func Some[T any](all []T, n int) []T {
 	if Tests || n >= len(all) {
