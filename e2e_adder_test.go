@@ -11,17 +11,15 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/compiler/cli"
+	"github.com/arithlang/mlc/internal/full"
 )
 
 // numpy is a Python that has it; there is a message without.
 func numpy(t *testing.T) string {
 	t.Helper()
-	python := os.Getenv("MLC_PYTHON")
-	if python == "" {
-		python = "python3"
-	}
+	python := full.Needs(t, full.Python)
 	if err := exec.Command(python, "-c", "import numpy").Run(); err != nil {
-		t.Skipf("%s has no numpy (MLC_PYTHON names another Python)", python)
+		t.Skipf("%s has no numpy", python)
 	}
 	return python
 }
@@ -46,9 +44,7 @@ func adders(t *testing.T) map[string][]string {
 // TestAdder exports a model of addition as one file with its weights as numbers. It answers
 // what the trainer answers, and says how many parameters were trained.
 func TestAdder(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a program")
-	}
+	full.Only(t)
 	python := numpy(t)
 	dir := generate(t, "compiler/export/testdata/adder.arith", "train.budget=300steps")
 	binary := filepath.Join(t.TempDir(), "adder")
@@ -124,9 +120,7 @@ func TestCheckAdder(t *testing.T) {
 
 // TestShippedAdders holds each committed entry to the rules.
 func TestShippedAdders(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a minute a file")
-	}
+	full.Only(t)
 	files, err := filepath.Glob("specs/adders/*.py")
 	if err != nil || len(files) == 0 {
 		t.Skip("there are no entries")

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/ckpt"
 )
 
@@ -22,9 +23,7 @@ func byLength(set ...string) []string {
 // GPU, whose launches are larger, and after a pause; and where all problems have one length,
 // with the bytes of the loop that is given that number. Tests are those with that number, too.
 func TestByLengthTraining(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds programs")
-	}
+	full.Only(t)
 	build := func(spec string, set ...string) string {
 		dir := generateWith(t, nil, spec, byLength(set...)...)
 		binary := filepath.Join(t.TempDir(), "program")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/codegen/cpu/cputest/served"
+	"github.com/arithlang/mlc/internal/full"
 )
 
 // arm64 runs programs of linux/arm64 on this machine.
@@ -20,9 +21,7 @@ type arm64 struct{ qemu, libraries string }
 // emulated finds QEMU and the C library that trainers load on ARM64.
 func emulated(t *testing.T) arm64 {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("builds programs")
-	}
+	full.Only(t)
 	if runtime.GOOS+"/"+runtime.GOARCH != "linux/amd64" {
 		t.Skip("compares linux/amd64 with linux/arm64 under QEMU")
 	}

@@ -5,15 +5,15 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
+
+	"github.com/arithlang/mlc/internal/full"
 )
 
 // TestLanes trains several models at once. Each ends with the bytes that it has when it is
 // trained alone, on any number of threads, and after a pause; so are the losses of problems
 // that each is asked on the way.
 func TestLanes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds programs")
-	}
+	full.Only(t)
 	small := []string{"model.width=16", "model.heads=2", "model.ffn=gelu(hidden=16)", "model.dropout=10%", "train.batch=24", "train.microbatch=4", "train.chunk=8",
 		"train.budget=6steps", "train.report=full(every=3steps)", "train.clip=0.5", "eval.samples=4", "train.lanes=8"}
 	for spec, set := range map[string][]string{

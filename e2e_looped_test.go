@@ -5,15 +5,14 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/compiler/peertest"
+	"github.com/arithlang/mlc/internal/full"
 )
 
 // TestLoopedPrograms holds the programs of some decoder-only models to PyTorch: on
 // the processor with each instruction set, and on the simulated GPU. All others are
 // held to it before code is made of them, in package compiler.
 func TestLoopedPrograms(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds programs")
-	}
+	full.Only(t)
 	const folder = "compiler/testdata/looped"
 	cases, err := filepath.Abs(folder)
 	if err != nil {

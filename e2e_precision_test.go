@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/cpu"
 )
@@ -16,9 +17,7 @@ import (
 // and resumed after the first step. The simulated GPU, whose tensor cores add in another
 // order, is near, and gives its own bytes again. The record says the precision.
 func TestRounded(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds programs")
-	}
+	full.Only(t)
 	for _, c := range []struct {
 		spec, precision string
 		near            float64

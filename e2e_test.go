@@ -15,6 +15,7 @@ import (
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/cli"
 	"github.com/arithlang/mlc/compiler/cli/slurmtest"
+	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/comm/mpitest"
 )
 
@@ -22,9 +23,6 @@ import (
 // few steps and holds what comes of it: the same bytes on any number of threads
 // and any instruction set, and decoding that agrees with verification.
 func TestTrainerOfTheQuickStart(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a program")
-	}
 	dir := generate(t, "specs/successor.arith", "train.batch=64")
 	binary := filepath.Join(t.TempDir(), "successor")
 	command(t, dir, nil, "go", "build", "-o", binary, ".")
@@ -163,9 +161,7 @@ func answersInPython(t *testing.T, binary, run string) {
 // TestLoopsDecodeWhatOnePassSays makes a loop of large random weights and compares decoding
 // with caches, for several numbers of runs, with one pass over all rows.
 func TestLoopsDecodeWhatOnePassSays(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a program")
-	}
+	full.Only(t)
 	for _, precision := range []string{"f32", "bf16"} {
 		t.Run(precision, func(t *testing.T) { loopDecodes(t, "train.precision="+precision) })
 	}
@@ -185,9 +181,7 @@ func loopDecodes(t *testing.T, set string) {
 // bits: parameters, moments, and the metrics with the test at a report. Chunks of
 // several micro-batches, the last one smaller, run as replicas and one after another.
 func TestSimulatedSteps(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds programs")
-	}
+	full.Only(t)
 	for spec, set := range map[string][]string{
 		"tiny":      {"train.batch=8"},
 		"successor": {"train.batch=7", "model.width=32", "model.heads=2", "model.ffn=relu(hidden = 64)"},
@@ -214,9 +208,7 @@ func TestSimulatedSteps(t *testing.T) {
 // matrices, to the same bytes on the processor, by other instructions, on the simulated
 // GPU and on any number of threads, and with the same tests. Its steps come to allocate nothing.
 func TestOptimizers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds programs")
-	}
+	full.Only(t)
 	elsewhere := [][]string{{"--device", "cpu", "--cpu", "go"}, {"--device", "sim"}}
 	for _, c := range []struct {
 		spec, optimizer, average, grokfast string

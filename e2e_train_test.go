@@ -5,15 +5,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/arithlang/mlc/internal/full"
 )
 
 // TestLoopedTraining trains a loop with all that training has: passes of two kinds, a
 // throttled sum over the batch, a growing batch, chunks that are no whole groups of examples
 // that share draws, a budget in FLOP. It ends with the same bytes on any instruction set, any number of threads and the simulated GPU.
 func TestLoopedTraining(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a program")
-	}
+	full.Only(t)
 	dir := generateWith(t, nil, "specs/small/looped.arith", "model.width=32", "model.ffn=geglu(hidden=32)", "model.head=none",
 		"model.loop.layers=1", "model.loop.times=4", "train.schedule=constant", "task.digits=1..3", "train.loss=progressive(alpha=0.5)", "train.reduce=sum_over_batch",
 		"train.throttle=true", "train.batch=24", "train.microbatch=4", "train.chunk=6", "train.ramp=60%", "train.budget=50MFLOP",
@@ -48,9 +48,7 @@ func TestLoopedTraining(t *testing.T) {
 // of pieces: the same bytes on any number of threads, with a pause, and on the simulated GPU.
 // A budget that does not say how many problems there will be is refused.
 func TestCurriculumTraining(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a program")
-	}
+	full.Only(t)
 	dir := generateWith(t, nil, "specs/addition.arith", "model.width=16", "model.heads=2", "model.ffn=relu(hidden=16)", "task.below=none", "task.digits=1..6",
 		"task.curriculum=digits(from=1, until=75%)", "task.carries=often", "task.vocabulary=used", "train.schedule=pieces(at=[0%,50%,100%], factor=[0.1,1,0])",
 		"train.batch=16", "train.microbatch=4", "train.ramp=50%", "train.budget=12steps", "train.report=full(every=3steps)", "eval.digits=[6]", "eval.samples=4")

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/arithlang/mlc/internal/full"
 )
 
 // fused are the files with sums of products that a processor may round once instead of
@@ -36,9 +38,7 @@ var (
 // processor. The compiler makes one instruction of a product and a sum for ARM64 and others;
 // a conversion of the product keeps it from that.
 func TestNothingFuses(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles the module for ARM64")
-	}
+	full.Only(t)
 	cmd := exec.Command("go", "build", "-gcflags="+module+"/...=-S", "./runtime/...", "./compiler", "./codegen/...", "./generated/...")
 	cmd.Env = append(os.Environ(), "GOARCH=arm64", "GOOS=linux", "CGO_ENABLED=0")
 	var listing bytes.Buffer

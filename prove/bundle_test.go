@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/arithlang/mlc/internal/full"
 )
 
 // mostBundle is the most bytes that the folder for another machine may have.
@@ -18,9 +20,7 @@ const mostBundle = 60 << 20
 // TestBundle makes the folder and runs what is in it without Go, environment and
 // checkout: it ends in time, and twice, and nothing is wrong.
 func TestBundle(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a program")
-	}
+	full.Only(t)
 	dir := filepath.Join(t.TempDir(), "a bundle")
 	if out, err := exec.Command("../tools/bundle", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/cuda/libcuda"
@@ -80,7 +81,7 @@ func fakes(t *testing.T) {
 	driver := fakecuda.Build(t).Path
 	dir := t.TempDir()
 	lib := filepath.Join(dir, "libnccl.so.2")
-	if out, err := exec.Command("cc", "-shared", "-fPIC", "-o", lib, "../runtime/cuda/nccl/testdata/fake.c").CombinedOutput(); err != nil {
+	if out, err := exec.Command(full.Needs(t, full.CC), "-shared", "-fPIC", "-o", lib, "../runtime/cuda/nccl/testdata/fake.c").CombinedOutput(); err != nil {
 		t.Fatalf("cc: %v\n%s", err, out)
 	}
 	for name, value := range map[string]string{

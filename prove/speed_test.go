@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/prove/beside"
 )
 
@@ -155,10 +156,8 @@ func TestSpeed(t *testing.T) {
 // TestSpeedOfPyTorch does the same with the real one, on the processor, and with one part
 // for each of its scripts and ways.
 func TestSpeedOfPyTorch(t *testing.T) {
-	if testing.Short() {
-		t.Skip("PyTorch takes seconds to start")
-	}
-	if _, err := beside.Find(t.Context(), beside.Pythons(), "cpu"); err != nil {
+	full.Only(t)
+	if _, err := beside.Find(t.Context(), []string{full.Needs(t, full.Python)}, "cpu"); err != nil {
 		t.Skip(err)
 	}
 	t.Parallel()

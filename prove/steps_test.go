@@ -15,6 +15,7 @@ import (
 	"github.com/arithlang/mlc/codegen/host"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/ckpt"
 )
 
@@ -23,9 +24,7 @@ var update = flag.Bool("update", false, "write hashes.txt")
 // TestHashes builds the trainers of the trials, trains on the processor, and holds
 // hashes.txt to what comes of it.
 func TestHashes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds programs")
-	}
+	full.Only(t)
 	dir, err := os.MkdirTemp(".", "_programs-") // go's patterns pass over a leading underscore
 	if err != nil {
 		t.Fatal(err)

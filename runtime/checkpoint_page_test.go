@@ -11,16 +11,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/ckpt"
 )
 
 // TestReaderOfThePage runs the reader of docs/checkpoint.md and wants the numbers that
 // package ckpt reads, of every tensor, and the vocabulary.
 func TestReaderOfThePage(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("there is no python3 to run the reader of docs/checkpoint.md with")
-	}
+	python := full.Needs(t, full.Python)
 	page, err := os.ReadFile("../docs/checkpoint.md")
 	if err != nil {
 		t.Fatal(err)

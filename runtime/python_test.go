@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/record"
@@ -16,12 +17,9 @@ import (
 // TestPythonReader runs the tests of the Python package mlcruns, which it gives a run, and
 // what is in that as Go reads it.
 func TestPythonReader(t *testing.T) {
-	python := os.Getenv("MLC_PYTHON")
-	if python == "" {
-		python = "python3"
-	}
+	python := full.Needs(t, full.Python)
 	if err := exec.Command(python, "-c", "import numpy, pandas").Run(); err != nil {
-		t.Skipf("%s has no numpy and pandas (pip install pandas; MLC_PYTHON names another Python)", python)
+		t.Skipf("%s has no numpy and pandas", python)
 	}
 	dir := trained(t, toyModel(), "--steps", "3", "-q")
 	f, err := ckpt.Read(lastCheckpoint(dir))

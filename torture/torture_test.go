@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/arithlang/mlc/internal/full"
 )
 
 // TestCampaign is a short campaign. TORTURE_CASE in the environment is one case of it
 // again.
 func TestCampaign(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds mlc and trainers")
-	}
+	full.Only(t)
 	repo, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/compiler/export"
+	"github.com/arithlang/mlc/internal/full"
 )
 
 // TestExport writes each form, writes over nothing, and leaves nothing half written. What
@@ -120,10 +121,10 @@ func TestExportWhole(t *testing.T) {
 
 // TestExportPage runs the Python of docs/export.md.
 func TestExportPage(t *testing.T) {
-	python := cmp.Or(os.Getenv("MLC_PYTHON"), "python3")
+	python := full.Needs(t, full.Python)
 	const found = "import importlib.util as u, sys; sys.exit(any(u.find_spec(m) is None for m in sys.argv[1:]))" // importing them takes seconds
 	if err := exec.Command(python, "-c", found, "numpy", "torch", "transformers", "onnxruntime").Run(); err != nil {
-		t.Skipf("%s has not numpy, torch, transformers and onnxruntime (tools/install-python; MLC_PYTHON names another Python)", python)
+		t.Skipf("%s has not numpy, torch, transformers and onnxruntime", python)
 	}
 	page, err := os.ReadFile("../../docs/export.md")
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/task"
 )
 
@@ -23,10 +24,10 @@ const missing = "import importlib.util as u, sys; print(*(m for m in sys.argv[1:
 // pythonWith finds a Python that has some modules, or skips the test.
 func pythonWith(t *testing.T, modules ...string) string {
 	t.Helper()
-	python := cmp.Or(os.Getenv("MLC_PYTHON"), "python3")
+	python := full.Needs(t, full.Python)
 	out, err := exec.Command(python, append([]string{"-c", missing}, modules...)...).CombinedOutput()
 	if lacks := strings.TrimSpace(string(out)); err != nil || lacks != "" {
-		t.Skipf("%s lacks %s (%v): install them, as with tools/install-python, and say which Python has them with MLC_PYTHON", python, lacks, err)
+		t.Skipf("%s lacks %s (%v)", python, lacks, err)
 	}
 	return python
 }

@@ -43,15 +43,15 @@ type Program struct{ name, variable, from string }
 
 // The programs.
 var (
-	Ptxas         = Program{"NVIDIA's assembler", "MLC_PTXAS", "tools/install-cuda-tools"}
-	CC            = Program{"a C compiler", "MLC_CC", "any C11 compiler"}
-	Python        = Program{"Python with the packages of tools/python.txt", "MLC_PYTHON", "tools/install-python"}
-	Chromium      = Program{"Chromium", "MLC_CHROMIUM", "tools/install-chromium"}
-	QEMU          = Program{"QEMU for ARM64", "MLC_QEMU", "tools/install-qemu"}
-	OpenMPI       = Program{"Open MPI's mpiexec", "MLC_OPENMPI", "tools/install-cluster"}
-	MPICH         = Program{"MPICH's mpiexec", "MLC_MPICH", "tools/install-cluster"}
-	Slurm         = Program{"Slurm's sbatch", "MLC_SLURM", "tools/install-cluster"}
-	ARM64Binutils = Program{"GNU's assembler for ARM64", "MLC_ARM64_AS", "binutils-aarch64-linux-gnu"}
+	Ptxas          = Program{"NVIDIA's assembler", "MLC_PTXAS", "tools/install-cuda-tools"}
+	CC             = Program{"a C compiler", "MLC_CC", "any C11 compiler"}
+	Python         = Program{"Python with the packages of tools/python.txt", "MLC_PYTHON", "tools/install-python"}
+	Chromium       = Program{"Chromium", "MLC_CHROMIUM", "tools/install-chromium"}
+	QEMU           = Program{"QEMU for ARM64", "MLC_QEMU", "tools/install-qemu"}
+	OpenMPI        = Program{"Open MPI's mpiexec", "MLC_OPENMPI", "tools/install-cluster"}
+	MPICH          = Program{"MPICH's mpiexec", "MLC_MPICH", "tools/install-cluster"}
+	Slurm          = Program{"Slurm's sbatch", "MLC_SLURM", "tools/install-cluster"}
+	ARM64Assembler = Program{"GNU's assembler for ARM64", "MLC_ARM64_AS", "binutils-aarch64-linux-gnu"}
 )
 
 // Find is the path of the program; why says what is missing otherwise.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/arithlang/mlc/bench/peers"
 	"github.com/arithlang/mlc/codegen/live"
+	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
@@ -217,10 +218,8 @@ func TestEnds(t *testing.T) {
 
 // TestPyTorch is the real one, on the processor, where there is one.
 func TestPyTorch(t *testing.T) {
-	if testing.Short() {
-		t.Skip("PyTorch takes seconds to start")
-	}
-	torch, err := Find(t.Context(), Pythons(), "cpu")
+	full.Only(t)
+	torch, err := Find(t.Context(), []string{full.Needs(t, full.Python)}, "cpu")
 	if err != nil {
 		t.Skip(err)
 	}
@@ -235,10 +234,8 @@ func TestPyTorch(t *testing.T) {
 // TestPeersAgree wants a step of PyTorch's ways to lead where a step of the compiled
 // program leads, from equal parameters and on the same batch.
 func TestPeersAgree(t *testing.T) {
-	if testing.Short() {
-		t.Skip("PyTorch takes seconds to start")
-	}
-	torch, err := Find(t.Context(), Pythons(), "cpu")
+	full.Only(t)
+	torch, err := Find(t.Context(), []string{full.Needs(t, full.Python)}, "cpu")
 	if err != nil {
 		t.Skip(err)
 	}

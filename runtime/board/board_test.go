@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/track"
 )
@@ -38,12 +39,9 @@ func result() *eval.Result {
 // python is an interpreter with TensorBoard.
 func python(t *testing.T) string {
 	t.Helper()
-	name := os.Getenv("MLC_PYTHON")
-	if name == "" {
-		name = "python3"
-	}
+	name := full.Needs(t, full.Python)
 	if err := exec.Command(name, "-c", "import tensorboard").Run(); err != nil {
-		t.Skipf("%s has no TensorBoard (pip install tensorboard; MLC_PYTHON names another Python)", name)
+		t.Skipf("%s has no TensorBoard", name)
 	}
 	return name
 }

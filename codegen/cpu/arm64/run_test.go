@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/arithlang/mlc/internal/full"
 )
 
 type four = [4]uint32
@@ -224,10 +226,7 @@ var integers = []int64{0, 1, -1, 5, 1 << 40, math.MinInt64, math.MaxInt64}
 
 // TestRun runs instructions under qemu, and compares with Go's arithmetic.
 func TestRun(t *testing.T) {
-	const emulator = "qemu-aarch64-static"
-	if _, err := exec.LookPath(emulator); err != nil {
-		t.Skipf("no %s", emulator)
-	}
+	emulator := full.Needs(t, full.QEMU)
 	dir := t.TempDir()
 	f, calls, want := program()
 	writePackage(t, dir, f)

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/arithlang/mlc/internal/full"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/words.txt by GNU's assembler")
@@ -54,11 +56,12 @@ func TestWords(t *testing.T) {
 	if *update {
 		return
 	}
-	if _, err := exec.LookPath(gnuAssembler); err != nil {
-		t.Logf("no %s: compared with testdata alone", gnuAssembler)
+	assembler, why := full.ARM64Assembler.Find()
+	if assembler == "" {
+		t.Log(why)
 		return
 	}
-	gnu, err := gnuWords(t, texts)
+	gnu, err := gnuWords(t, assembler, texts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ebitengine/purego"
 
+	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/cuda/cublaslt"
 	"github.com/arithlang/mlc/runtime/cuda/libcuda"
@@ -31,10 +32,7 @@ type library struct {
 
 func build(t *testing.T, path string, macros ...string) *library {
 	t.Helper()
-	cc, err := exec.LookPath("cc")
-	if err != nil {
-		t.Skip("there is no C compiler (cc) to build the fake library with")
-	}
+	cc := full.Needs(t, full.CC)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -43,6 +41,7 @@ func build(t *testing.T, path string, macros ...string) *library {
 		t.Fatalf("cc: %v\n%s", err, out)
 	}
 	l := &library{path: path}
+	var err error
 	if l.handle, err = purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL); err != nil {
 		t.Fatal(err)
 	}

@@ -5,11 +5,11 @@ package nccl_test
 import (
 	"errors"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/comm"
 	"github.com/arithlang/mlc/runtime/comm/commtest"
 	"github.com/arithlang/mlc/runtime/cuda"
@@ -43,10 +43,7 @@ func TestSearch(t *testing.T) {
 		t.Setenv(name, filepath.Join(root, "nowhere"))
 	}
 	t.Setenv("MLC_LIBNCCL", "")
-	cc, err := exec.LookPath("cc")
-	if err != nil {
-		t.Skip("there is no C compiler (cc) to build the fake library with")
-	}
+	cc := full.Needs(t, full.CC)
 	t.Setenv("PATH", filepath.Dir(cc)) // without the Python that somebody works with
 	o := nccl.Options{Driver: gpu{}, Size: 1}
 	text := refuse(t, o)

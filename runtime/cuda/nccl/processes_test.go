@@ -21,6 +21,7 @@ import (
 
 	"github.com/ebitengine/purego"
 
+	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/comm"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/cuda/libcuda"
@@ -43,10 +44,7 @@ const (
 // build compiles the fake library.
 func build(t *testing.T, path string, macros ...string) string {
 	t.Helper()
-	cc, err := exec.LookPath("cc")
-	if err != nil {
-		t.Skip("there is no C compiler (cc) to build the fake library with")
-	}
+	cc := full.Needs(t, full.CC)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/arithlang/mlc/codegen/cpu/cputest"
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
 	"github.com/arithlang/mlc/compiler/kernel/remote"
+	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/cpu"
 )
 
@@ -23,12 +24,8 @@ func Emulator() (path string, ok bool) {
 	if runtime.GOARCH == "arm64" {
 		return "", false
 	}
-	for _, name := range []string{"qemu-aarch64-static", "qemu-aarch64"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path, true
-		}
-	}
-	return "", false
+	path, _ = full.QEMU.Find()
+	return path, path != ""
 }
 
 // ForARM64 is the environment of builds for linux/arm64.

@@ -15,6 +15,8 @@ import (
 	"unsafe"
 
 	"github.com/ebitengine/purego"
+
+	"github.com/arithlang/mlc/internal/full"
 )
 
 //go:embed testdata/fake.c
@@ -49,10 +51,7 @@ func Build(t testing.TB, macros ...string) *Library {
 
 func compile(t testing.TB, macros []string) string {
 	t.Helper()
-	cc, err := exec.LookPath("cc")
-	if err != nil {
-		t.Skip("there is no C compiler (cc) to build the fake driver with")
-	}
+	cc := full.Needs(t, full.CC)
 	dir := t.TempDir()
 	path, src := filepath.Join(dir, "libcuda.so.1"), filepath.Join(dir, "fake.c")
 	if err := os.WriteFile(src, source, 0o644); err != nil {
