@@ -45,7 +45,7 @@ const rules = `
 	runtime/calibrate, runtime/cores < runtime;
 	runtime/available < runtime, prove;
 	runtime/pages < runtime;
-	runtime/lock < runtime/eval;
+	runtime/damage < runtime/lock < runtime/eval;
 	runtime/interrupt, runtime/lock, runtime/flag < runtime, compiler/cli;
 	runtime/damage, runtime/disk < runtime/ckpt, runtime/track < runtime/train;
 	runtime/disk < compiler/cli;

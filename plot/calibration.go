@@ -37,7 +37,7 @@ func loadCalibration(dir string) (*Calibration, error) {
 		Calibration
 		Self, Cross *calibrate.Result
 	}
-	err := damage.ReadSealed(path, &found)
+	err := damage.At(path).ReadSealed(&found)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

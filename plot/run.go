@@ -65,7 +65,7 @@ func Load(dir, folder string) (*Run, error) {
 		return nil, err
 	}
 	folder = record.Results(trained, folder)
-	if r.Result, err = eval.Load(folder); err == nil && r.Result != nil {
+	if r.Result, err = eval.Load(damage.At(folder)); err == nil && r.Result != nil {
 		err = checkCounts(r.Result, folder)
 	}
 	return r, err
@@ -87,7 +87,7 @@ var taskLine = regexp.MustCompile(`(?m)^task (\w+)`)
 // readSpec takes what figures say from the resolved spec of a run, if it is there.
 func (r *Run) readSpec(dir string) error {
 	path := filepath.Join(dir, record.SpecFile)
-	text, err := damage.ReadFile(path)
+	text, err := damage.At(path).Read()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -107,7 +107,7 @@ func (r *Run) readSpec(dir string) error {
 func readRecord(dir string) (record.Record, error) {
 	rec, err := record.Read(dir)
 	if record.Missing(err) {
-		err = damage.ReadJSON(filepath.Join(dir, calibrate.RecordFile), &rec)
+		err = damage.At(dir).Join(calibrate.RecordFile).ReadJSON(&rec)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return rec, noRun(dir)
@@ -156,11 +156,11 @@ func (r *Run) add(stage, dir string) error {
 		r.Calibrations = append(r.Calibrations, c)
 		return nil
 	}
-	reports, err := track.All(dir)
+	reports, err := track.All(damage.At(dir))
 	if err != nil {
 		return err
 	}
-	tests, err := track.Tests(dir, math.MaxInt)
+	tests, err := track.Tests(damage.At(dir), math.MaxInt)
 	if err == nil && len(reports)+len(tests) > 0 {
 		r.Trainings = append(r.Trainings, Training{stage, reports, tests})
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/cpu"
+	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/task"
@@ -118,7 +119,7 @@ func TestBestIsLost(t *testing.T) {
 func TestTestsSayWhatIs(t *testing.T) {
 	m := testedToy()
 	dir := trained(t, m, "--steps", "60")
-	tests, err := track.Tests(dir, math.MaxInt)
+	tests, err := track.Tests(damage.At(dir), math.MaxInt)
 	if err != nil || len(tests) != 9 || tests[0].Step != 7 || tests[7].Step != 56 || tests[8].Step != 60 || tests[8].Examples != 3000 {
 		t.Fatalf("tests are %+v: %v", tests, err)
 	}
@@ -177,7 +178,7 @@ func TestBestIsKept(t *testing.T) {
 	m.Train.LR, m.Train.Schedule = 9, "constant" // later steps are no better
 	dir := filepath.Join(t.TempDir(), "run")
 	s := call(t, m, "", "train", "--out", dir, "--steps", "100")
-	tests, err := track.Tests(dir, math.MaxInt)
+	tests, err := track.Tests(damage.At(dir), math.MaxInt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +197,7 @@ func TestBestIsKept(t *testing.T) {
 	}
 	for flags, folder := range map[string]string{"--best": "best", "--average": "average", "--best --average": "best-average"} {
 		s := call(t, m, "", append([]string{"eval", dir, "-q"}, strings.Fields(flags)...)...)
-		r, err := eval.Load(filepath.Join(dir, "eval", folder))
+		r, err := eval.Load(damage.At(filepath.Join(dir, "eval", folder)))
 		if s.code != 0 || err != nil || r == nil || r.Weights != folder || strings.Contains(flags, "best") != (r.ExamplesTrained == int64(50*best.Step)) {
 			t.Errorf("eval %s: exit %d, %+v, %v\n%s", flags, s.code, r, err, s.err)
 		}
@@ -245,7 +246,7 @@ func TestPlateauStops(t *testing.T) {
 	m.Train.Plateau = &config.Plateau{Patience: 3, By: config.Criterion{Loss: true}}
 	dir := filepath.Join(t.TempDir(), "run")
 	s := call(t, m, "", "train", "--out", dir, "--steps", "1000")
-	tests, err := track.Tests(dir, math.MaxInt)
+	tests, err := track.Tests(damage.At(dir), math.MaxInt)
 	if err != nil || s.code != 0 || len(tests) < 4 || len(tests) > 100 || !strings.Contains(s.err, "none of the last 3 tests was better than one before") {
 		t.Fatalf("exit %d after %d tests: %v\n%s", s.code, len(tests), err, s.err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/runtime/config"
+	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/track"
 )
@@ -31,7 +32,7 @@ func TestNoneIsHeldOut(t *testing.T) {
 	if s.code != 0 || strings.Count(s.err, "no held-out problems: task.holdout = 1 % of 10 leaves none") != 1 {
 		t.Fatalf("exit %d\n%s", s.code, s.err)
 	}
-	reports, err := track.All(dir)
+	reports, err := track.All(damage.At(dir))
 	if err != nil || len(reports) == 0 {
 		t.Fatal(len(reports), err)
 	}
@@ -40,7 +41,7 @@ func TestNoneIsHeldOut(t *testing.T) {
 			t.Errorf("step %d reports held-out problems: %+v", r.Step, r)
 		}
 	}
-	tests, err := track.Tests(dir, math.MaxInt)
+	tests, err := track.Tests(damage.At(dir), math.MaxInt)
 	if err != nil || len(tests) == 0 {
 		t.Fatal(len(tests), err)
 	}
@@ -49,7 +50,7 @@ func TestNoneIsHeldOut(t *testing.T) {
 			t.Errorf("step %d tests %+v", x.Step, x.Lengths)
 		}
 	}
-	r, err := eval.Load(filepath.Join(dir, "eval"))
+	r, err := eval.Load(damage.At(filepath.Join(dir, "eval")))
 	if err != nil || r.TrainedOn != 10 || !strings.Contains(s.out+s.err, "10 problems have trained lengths, and about 10 of them were trained on") {
 		t.Errorf("%+v, %v\n%s%s", r, err, s.out, s.err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/track"
@@ -37,7 +38,7 @@ func TestPythonReader(t *testing.T) {
 		}
 		weights += `"` + w.Name + `":` + string(text)
 	}
-	result, err := eval.Load(record.Results(dir, ""))
+	result, err := eval.Load(damage.At(record.Results(dir, "")))
 	if err != nil {
 		t.Fatal(err)
 	}

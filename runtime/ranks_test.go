@@ -18,6 +18,7 @@ import (
 	"github.com/arithlang/mlc/runtime/comm/commtest"
 	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/cpu"
+	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
 )
@@ -126,8 +127,8 @@ func sameResult(t *testing.T, want, got string) {
 	t.Helper()
 	n := 0
 	for _, stage := range []string{"", "second"} {
-		a, errA := eval.Load(filepath.Join(want, stage, "eval"))
-		b, errB := eval.Load(filepath.Join(got, stage, "eval"))
+		a, errA := eval.Load(damage.At(filepath.Join(want, stage, "eval")))
+		b, errB := eval.Load(damage.At(filepath.Join(got, stage, "eval")))
 		if errA != nil || errB != nil || a == nil {
 			continue
 		}

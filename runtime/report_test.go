@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/runtime/cpu"
+	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/track"
@@ -51,7 +52,7 @@ func toyLoss(params []float32, e *device.Env, source []int32, input int32, row i
 func TestFullReports(t *testing.T) {
 	m := scoredToy()
 	dir := trained(t, m)
-	reports, err := track.All(dir)
+	reports, err := track.All(damage.At(dir))
 	if err != nil || len(reports) != 7 || reports[0].Step != 3 || reports[6].Step != 20 {
 		t.Fatalf("reports are %+v: %v", reports, err)
 	}

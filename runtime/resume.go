@@ -7,6 +7,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/lock"
 	"github.com/arithlang/mlc/runtime/record"
 )
@@ -75,7 +76,7 @@ const lulls = 30 * time.Second
 
 // lull waits until no process trains in a directory: one that was told to end may be about to.
 func (c *trainCmd) lull(a app, dir string) error {
-	for start, told := time.Now(), false; dir != "" && lock.Held(dir) && time.Since(start) < lulls; told = true {
+	for start, told := time.Now(), false; dir != "" && lock.Held(damage.At(dir)) && time.Since(start) < lulls; told = true {
 		if !told {
 			c.say(a, "%s is training in %s: waiting for its end\n", lock.Owner(dir), dir)
 		}

@@ -212,7 +212,7 @@ func digitsOf(a answers) string {
 // read reads what was kept of a round.
 func (r *roundsRun) read(round int) (a answers, err error) {
 	path := r.path(round)
-	if err := damage.ReadSealed(path, &a); err != nil {
+	if err := damage.At(path).ReadSealed(&a); err != nil {
 		if record.Missing(err) && r.trainer.State.Step > r.rounds.Begin(r.digits, round, r.trainer.Config.Budget.Steps) {
 			err = fmt.Errorf("%w: %s is trained on it: %s", err, r.stage.Name, bringBack)
 		}

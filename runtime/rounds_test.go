@@ -60,7 +60,7 @@ func TestRounds(t *testing.T) {
 	table.WriteString("round,from,to,step,asked,kept,right\n")
 	for k, want := range []answers{{From: 4, To: 5, Step: 0}, {From: 6, To: 7, Step: 34}, {From: 8, To: 8, Step: 67}} {
 		var a answers
-		if err := damage.ReadSealed(filepath.Join(dir, "second", answersFile(k+1)), &a); err != nil {
+		if err := damage.At(dir).Join("second", answersFile(k+1)).ReadSealed(&a); err != nil {
 			t.Fatal(err)
 		}
 		if a.From != want.From || a.To != want.To || a.Step != want.Step || a.Asked != 40 || a.Kept != len(a.Problems) || a.Kept == 0 || a.Right > a.Kept {

@@ -126,7 +126,7 @@ func clean(dir string) error {
 }
 
 func sameText(path, text string) bool {
-	found, err := damage.ReadFile(path)
+	found, err := damage.At(path).Read()
 	return err == nil && string(found) == text
 }
 
@@ -230,7 +230,7 @@ func openRun(dir string, id identity) (record.Record, error) {
 	if err != nil || r.SpecHash == id.hash {
 		return r, err
 	}
-	spec, err := damage.ReadFile(filepath.Join(dir, record.SpecFile))
+	spec, err := damage.At(dir).Join(record.SpecFile).Read()
 	if err != nil {
 		return r, fmt.Errorf("%s is a run of another spec: %w", dir, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/track"
 )
@@ -66,7 +67,7 @@ func checkpointsOf(t *testing.T, dir string) map[string][]ckpt.Tensor {
 // problemsOf is what reports say of the problems that were drawn.
 func problemsOf(t *testing.T, dir string) (tokens []int64, loss []float64) {
 	t.Helper()
-	reports, err := track.All(dir)
+	reports, err := track.All(damage.At(dir))
 	if err != nil || len(reports) == 0 {
 		t.Fatal(err)
 	}

@@ -111,7 +111,7 @@ func (f *folder) runs() ([]*row, error) {
 	if f.rows != nil && start.Sub(f.read) < max(leastPause, pauseRatio*f.took) {
 		return f.rows, nil
 	}
-	found, err := list.Runs(f.root)
+	found, err := list.Runs(damage.At(f.root))
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (f *folder) losses(path string) []float64 {
 	if known && old.size == info.Size() && old.changed.Equal(info.ModTime()) {
 		return old.losses
 	}
-	text, err := damage.ReadUpTo(path, mostSpark)
+	text, err := damage.At(path).ReadUpTo(mostSpark)
 	if err != nil {
 		return nil
 	}

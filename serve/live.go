@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/lock"
 )
 
@@ -165,7 +166,7 @@ func (s *Server) runNews(dir, name string) func() ([]part, error) {
 // stamp changes when a file of a run does, or when it begins or ends to be trained.
 func stamp(dir string) string {
 	var b strings.Builder
-	fmt.Fprint(&b, lock.Held(dir))
+	fmt.Fprint(&b, lock.Held(damage.At(dir)))
 	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return nil

@@ -50,7 +50,7 @@ func load(dir string, c *Config) *view {
 			v.Problems = append(v.Problems, strings.ReplaceAll(err.Error(), dir+string(filepath.Separator), ""))
 		}
 	}
-	if found, err := list.Runs(dir); err == nil && len(found) == 1 {
+	if found, err := list.Runs(damage.At(dir)); err == nil && len(found) == 1 {
 		v.Run = found[0]
 	}
 	rec, err := record.Read(dir)
@@ -58,7 +58,7 @@ func load(dir string, c *Config) *view {
 	v.Record = rec
 	var trained string
 	trained, v.How = rec.Trained(dir)
-	text, err := damage.ReadFile(filepath.Join(dir, record.SpecFile))
+	text, err := damage.At(dir).Join(record.SpecFile).Read()
 	note(err)
 	v.Spec = string(text)
 	r := v.Runs
@@ -75,15 +75,15 @@ func load(dir string, c *Config) *view {
 		}
 	}
 	for _, stage := range folders {
-		reports, err := track.All(filepath.Join(dir, stage))
+		reports, err := track.All(damage.At(dir).Join(stage))
 		note(err)
-		tests, err := track.Tests(filepath.Join(dir, stage), math.MaxInt)
+		tests, err := track.Tests(damage.At(dir).Join(stage), math.MaxInt)
 		note(err)
 		if len(reports)+len(tests) > 0 {
 			r.Trainings = append(r.Trainings, plot.Training{Stage: stage, Reports: reports, Tests: tests})
 		}
 	}
-	r.Result, err = eval.Load(record.Results(trained, ""))
+	r.Result, err = eval.Load(damage.At(record.Results(trained, "")))
 	note(err)
 	if v.Run.Problem != "" && len(v.Problems) == 0 {
 		note(errors.New(strings.ReplaceAll(v.Run.Problem, dir+string(filepath.Separator), "")))

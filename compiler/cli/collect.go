@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/arithlang/mlc/plot/list"
+	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/lock"
 	"github.com/arithlang/mlc/runtime/record"
 )
@@ -35,7 +36,7 @@ func (a *app) collect(where project, all []training, line trainLine) error {
 func (f trainFlags) reached(j *job) string {
 	dir := f.dir(j)
 	if dir == "" || !exists(record.Path(dir)) {
-		if dir != "" && lock.Held(dir) {
+		if dir != "" && lock.Held(damage.At(dir)) {
 			return "running: " + lock.Owner(dir)
 		}
 		return "not begun"

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/track"
 	"github.com/arithlang/mlc/runtime/train"
 )
@@ -128,7 +129,7 @@ func (s *series) narrow(by check.Search, share float64) {
 func (s *series) score(i int, share float64) score {
 	j := &s.jobs[i]
 	out := score{job: i}
-	all, err := track.All(s.flags.dir(j))
+	all, err := track.All(damage.At(s.flags.dir(j)))
 	if err != nil {
 		s.say("%v", err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/arithlang/mlc/plot"
 	"github.com/arithlang/mlc/plot/list"
+	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/disk"
 	"github.com/arithlang/mlc/runtime/eval"
 )
@@ -121,7 +122,7 @@ func (c *plotCmd) Run(a *app) error {
 // holdsNothing reports whether a folder is neither a run nor has runs in it, as that of a
 // training which is about to begin, or of the programs of a launcher.
 func holdsNothing(path string) bool {
-	all, err := list.Runs(path)
+	all, err := list.Runs(damage.At(path))
 	return err == nil && len(all) == 0
 }
 

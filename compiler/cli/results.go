@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/track"
@@ -37,7 +38,7 @@ func readResult(name, dir string) (resultRow, error) {
 	}
 	trained, err := record.Trained(dir)
 	if err == nil {
-		row.result, err = eval.Load(record.Results(trained, ""))
+		row.result, err = eval.Load(damage.At(record.Results(trained, "")))
 	}
 	if err != nil {
 		row.missing = "unreadable"

@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/arithlang/mlc/plot/list"
+	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/track"
 )
@@ -82,7 +83,7 @@ func runOrderNames() string {
 
 // Run prints the list.
 func (c *runsCmd) Run(a *app) error {
-	runs, err := await(a, func() ([]*list.Run, error) { return list.Runs(c.Dir) })
+	runs, err := await(a, func() ([]*list.Run, error) { return list.Runs(damage.At(c.Dir)) })
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no folder %s: train something, as with mlc train FILE, or say where the runs are", c.Dir)
 	}

@@ -62,7 +62,7 @@ func (s source) asks(set []string) check.Options {
 
 // read gives the text of a file: of one that is too long, enough to see that.
 func (s source) read(name string) ([]byte, error) {
-	f, err := damage.Open(s.path(name))
+	f, err := damage.At(s.path(name)).Open()
 	if damage.Is(err) {
 		return nil, fmt.Errorf("%s is a device or a named pipe: a spec and what it names are files", name)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/flag"
 	"github.com/arithlang/mlc/runtime/interrupt"
@@ -103,7 +104,7 @@ func (s *series) each(numbers []int, flags func(*job) []string) error {
 // elsewhere finds that another process makes a training that is resumed.
 func (s *series) elsewhere(i int) bool {
 	j := &s.jobs[i]
-	if dir := s.flags.dir(j); s.flags.resume && dir != "" && lock.Held(dir) {
+	if dir := s.flags.dir(j); s.flags.resume && dir != "" && lock.Held(damage.At(dir)) {
 		j.state = away
 		s.say("training %d of %d: %s: left to %s, which is training in %s", i+1, len(s.jobs), j.point.Name, lock.Owner(dir), dir)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/arithlang/mlc/plot"
 	"github.com/arithlang/mlc/plot/list"
 	"github.com/arithlang/mlc/runtime/config"
+	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/train"
@@ -156,7 +157,7 @@ func TestBestIsInTheTable(t *testing.T) {
 		t.Errorf("the table: %q %q, %v", heads, texts, err)
 	}
 	var out bytes.Buffer
-	runs, err := list.Runs(dir)
+	runs, err := list.Runs(damage.At(dir))
 	if err != nil {
 		t.Fatal(err)
 	}

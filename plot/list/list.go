@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -63,31 +62,28 @@ type Run struct {
 }
 
 // Runs lists the runs below a folder, which may be one itself, in the order of their names.
-func Runs(folder string) (all []*Run, err error) {
-	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+func Runs(folder damage.Path) (all []*Run, err error) {
+	err = fs.WalkDir(folder.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
-		case err != nil && path == folder:
+		case err != nil && name == ".":
 			return err
 		case err != nil || !d.IsDir():
 			return nil // what cannot be read is no run that could be listed
-		case path != folder && strings.HasPrefix(d.Name(), "."):
+		case name != "." && strings.HasPrefix(d.Name(), "."):
 			return fs.SkipDir
 		}
-		if _, err := os.Lstat(record.Path(path)); err != nil {
+		dir := folder.Join(filepath.FromSlash(name))
+		if _, err := dir.Join(record.File).Lstat(); err != nil {
 			return nil
 		}
-		rel, err := filepath.Rel(folder, path)
-		if err != nil {
-			return err
-		}
-		all = append(all, read(path, filepath.ToSlash(rel)))
+		all = append(all, read(dir, name))
 		return fs.SkipDir
 	})
 	return all, err
 }
 
 // Of reads one run directory.
-func Of(dir string) *Run { return read(dir, dir) }
+func Of(dir string) *Run { return read(damage.At(dir), dir) }
 
 // OfSpec is a run of which the text of its resolved spec alone is known.
 func OfSpec(spec string) *Run {
@@ -97,7 +93,7 @@ func OfSpec(spec string) *Run {
 }
 
 // read reads a run directory, and calls it by a name.
-func read(dir, name string) *Run {
+func read(dir damage.Path, name string) *Run {
 	r := &Run{Dir: name}
 	if err := r.fill(dir); err != nil {
 		r.State, r.Problem = Damaged, strings.Join(strings.Fields(err.Error()), " ")
@@ -105,18 +101,16 @@ func read(dir, name string) *Run {
 	return r
 }
 
-func (r *Run) fill(dir string) error {
-	rec, err := record.Read(dir)
+func (r *Run) fill(dir damage.Path) error {
+	rec, err := record.Of(dir)
 	if err != nil {
 		return err
 	}
-	trained, how := rec.Trained(dir)
+	trained, how := rec.Trained("")
 	r.Name, r.Seed, r.InitSeed, r.Started, r.Device, r.Version, r.Budget = rec.Name, rec.Seed, rec.InitSeed, rec.Started, rec.DeviceName, rec.Version, how.String()
 	reporting := reports(dir, &rec, trained)
-	if reporting != dir {
-		r.Stage = filepath.Base(reporting)
-	}
-	spec, err := damage.ReadFile(filepath.Join(dir, record.SpecFile))
+	r.Stage = reporting
+	spec, err := dir.Join(record.SpecFile).Read()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -124,11 +118,11 @@ func (r *Run) fill(dir string) error {
 	if rec.InitSeed != nil && len(rec.Stages) == 0 {
 		r.set("train.init_seed", strconv.FormatUint(*rec.InitSeed, 10))
 	}
-	if err := r.report(reporting); err != nil {
+	if err := r.report(dir.Join(reporting, track.File)); err != nil {
 		return err
 	}
 	var means struct{ ID, OOD, OOD100, Overall *float64 } // the cells are not read
-	err = damage.ReadSealed(filepath.Join(record.Results(trained, ""), eval.File), &means)
+	err = dir.Join(record.Results(trained, ""), eval.File).ReadSealed(&means)
 	tested := err == nil
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -152,13 +146,12 @@ func (r *Run) Mean(name string) *float64 {
 	return (&eval.Result{ID: r.ID, OOD: r.OOD, OOD100: r.OOD100, Overall: r.Overall}).Mean(name)
 }
 
-// reports is the directory of a run whose last report says how far it is: of a pipeline that of
-// the last stage that has reported, or of the one that speaks for the run before there is one.
-func reports(dir string, rec *record.Record, trained string) string {
+// reports is the stage of a pipeline whose last report says how far it is: the last one that
+// has reported, or the one that speaks for the run before there is one.
+func reports(dir damage.Path, rec *record.Record, trained string) string {
 	for _, s := range slices.Backward(rec.Stages) {
-		in := filepath.Join(dir, s.Name)
-		if _, err := os.Stat(filepath.Join(in, track.File)); s.Trains() && err == nil {
-			return in
+		if _, err := dir.Join(s.Name, track.File).Lstat(); s.Trains() && err == nil {
+			return s.Name
 		}
 	}
 	return trained
@@ -176,8 +169,7 @@ func (r *Run) set(path, value string) {
 }
 
 // report takes over the last report. The last line may be half written.
-func (r *Run) report(dir string) error {
-	path := filepath.Join(dir, track.File)
+func (r *Run) report(path damage.Path) error {
 	text, err := tail(path, 1<<14)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -199,8 +191,8 @@ func (r *Run) report(dir string) error {
 }
 
 // tail is the end of a file, of so many bytes at most.
-func tail(path string, most int64) (string, error) {
-	f, err := damage.Open(path)
+func tail(path damage.Path, most int64) (string, error) {
+	f, err := path.Open()
 	if err != nil {
 		return "", err
 	}

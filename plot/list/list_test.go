@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/lock"
 	"github.com/arithlang/mlc/runtime/record"
 )
@@ -57,7 +58,7 @@ func TestStates(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer held.Close()
-	runs, err := Runs(dir)
+	runs, err := Runs(damage.At(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,10 +80,10 @@ func TestStates(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if one, err := Runs(filepath.Join(dir, "tested")); err != nil || len(one) != 1 || one[0].Dir != "." {
+	if one, err := Runs(damage.At(filepath.Join(dir, "tested"))); err != nil || len(one) != 1 || one[0].Dir != "." {
 		t.Errorf("a run itself: %v, %v", one, err)
 	}
-	if _, err := Runs(filepath.Join(dir, "nowhere")); err == nil {
+	if _, err := Runs(damage.At(filepath.Join(dir, "nowhere"))); err == nil {
 		t.Error("no error for a folder that is not there")
 	}
 }
@@ -109,7 +110,7 @@ func TestInitSeeds(t *testing.T) {
 	for name, seed := range map[string]string{"a": "", "b": `"init_seed":0,`, "c": `"init_seed":7,`} {
 		write(t, filepath.Join(dir, name), map[string]string{"run.json": `{"name":"x",` + seed + `"budget":{"steps":10}}`, "spec.arith": "train {\n seed = 1\n}\n"})
 	}
-	runs, err := Runs(dir)
+	runs, err := Runs(damage.At(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +143,7 @@ func BenchmarkRuns(b *testing.B) {
 		})
 	}
 	for b.Loop() {
-		runs, err := Runs(dir)
+		runs, err := Runs(damage.At(dir))
 		if err != nil || len(runs) != 1000 || len(Differing(runs)) != 1 {
 			b.Fatal(len(runs), err)
 		}

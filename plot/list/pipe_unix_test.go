@@ -8,6 +8,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/arithlang/mlc/runtime/damage"
+	"github.com/arithlang/mlc/runtime/lock"
 )
 
 // TestPipes wants named pipes to be damage, not something to wait for.
@@ -20,9 +23,21 @@ func TestPipes(t *testing.T) {
 		if err := syscall.Mkfifo(path, 0o644); err != nil {
 			t.Skip(err)
 		}
-		runs, err := Runs(dir)
+		runs, err := Runs(damage.At(dir))
 		if err != nil || len(runs) != 1 || !strings.Contains(runs[0].Problem, "it is a named pipe") {
 			t.Errorf("%s: %+v, %v", name, runs, err)
 		}
+	}
+}
+
+// TestLockPipe waits for no named pipe that has the name of a lock.
+func TestLockPipe(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"r/run.json": `{"name":"r"}`})
+	if err := syscall.Mkfifo(filepath.Join(dir, "r", lock.File), 0o644); err != nil {
+		t.Skip(err)
+	}
+	if runs, err := Runs(damage.At(dir)); err != nil || len(runs) != 1 || runs[0].State != Stopped {
+		t.Errorf("%+v, %v", runs, err)
 	}
 }

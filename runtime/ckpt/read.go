@@ -26,7 +26,7 @@ func Read(path string) (File, error) {
 
 // open reads a file with a decoder.
 func open[T any](path string, decode func(r io.Reader, size int64) (T, error)) (read T, err error) {
-	file, err := damage.Open(path)
+	file, err := damage.At(path).Open()
 	if err != nil {
 		return read, err
 	}

@@ -1,6 +1,6 @@
 // Package damage tells files that are not what was written from files that cannot be
 // read, which may be whole. What libraries say of the first it says in words for
-// people, with the line.
+// people, with the line. A Path says where a file is, and what it may not be outside of.
 package damage
 
 import (
@@ -9,11 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -34,62 +30,6 @@ func In(path string, err error) error {
 		return err
 	}
 	return Errorf("%s is damaged: %v", path, err)
-}
-
-// Open opens a file for reading: an Error where a device or a named pipe is at path, which
-// to read may take for ever. It looks at what it has opened, which nobody can exchange.
-func Open(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // for a pipe it would wait
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		what := "a device"
-		if info.Mode()&fs.ModeNamedPipe != 0 {
-			what = "a named pipe"
-		}
-		err = In(path, Errorf("it is %s", what))
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
-// MaxFile is the size of the largest file of a run that is read whole, but for checkpoints.
-const MaxFile = 1 << 30
-
-// ReadFile reads what a run has left: an Error where that is Open's, or too large.
-func ReadFile(path string) ([]byte, error) { return ReadUpTo(path, MaxFile) }
-
-// ReadUpTo is ReadFile for files that are to have no more bytes.
-func ReadUpTo(path string, most int64) ([]byte, error) {
-	f, err := Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	large := In(path, Errorf("it has more than %d MiB", most>>20))
-	info, err := f.Stat()
-	if err == nil && info.Size() > most {
-		return nil, large
-	}
-	text, err := io.ReadAll(io.LimitReader(f, most+1)) // it may grow meanwhile
-	if err == nil && int64(len(text)) > most {
-		return nil, large
-	}
-	return text, err
-}
-
-// ReadJSON decodes the file at path: an Error where that is not JSON of to's kind.
-func ReadJSON(path string, to any) error {
-	text, err := ReadFile(path)
-	if err != nil {
-		return err
-	}
-	return In(path, JSON(text, to))
 }
 
 // JSON decodes text that programs of any version have written.

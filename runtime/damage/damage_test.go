@@ -54,17 +54,17 @@ func TestWords(t *testing.T) {
 // TestUnreadable wants a file that cannot be read not to be called damaged.
 func TestUnreadable(t *testing.T) {
 	dir := t.TempDir()
-	if err := ReadJSON(dir, new(int)); err == nil || Is(err) {
+	if err := At(dir).ReadJSON(new(int)); err == nil || Is(err) {
 		t.Error(err)
 	}
 	path := filepath.Join(dir, "x.json")
-	if err := ReadJSON(path, new(int)); !errors.Is(err, fs.ErrNotExist) || Is(err) {
+	if err := At(path).ReadJSON(new(int)); !errors.Is(err, fs.ErrNotExist) || Is(err) {
 		t.Error(err)
 	}
 	if err := os.WriteFile(path, []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := ReadJSON(path, new(int)); !Is(err) || err.Error() != path+" is damaged: it ends too early" {
+	if err := At(path).ReadJSON(new(int)); !Is(err) || err.Error() != path+" is damaged: it ends too early" {
 		t.Error(err)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestReadFile reads no named pipe, for which it would wait for ever.
-func TestReadFile(t *testing.T) {
+// TestRead reads no named pipe, for which it would wait for ever.
+func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	pipe, file := filepath.Join(dir, "pipe"), filepath.Join(dir, "file")
 	if err := syscall.Mkfifo(pipe, 0o644); err != nil {
@@ -20,7 +20,7 @@ func TestReadFile(t *testing.T) {
 	if err := os.WriteFile(file, []byte("{}"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadFile(pipe); !Is(err) || !strings.Contains(err.Error(), pipe+" is damaged: it is a named pipe") {
+	if _, err := At(pipe).Read(); !Is(err) || !strings.Contains(err.Error(), pipe+" is damaged: it is a named pipe") {
 		t.Error(err)
 	}
 	large := filepath.Join(dir, "large")
@@ -28,20 +28,20 @@ func TestReadFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Truncate(large, 30<<30); err == nil { // it has holes alone
-		if _, err := ReadFile(large); !Is(err) || !strings.Contains(err.Error(), large+" is damaged: it has more than 1024 MiB") {
+		if _, err := At(large).Read(); !Is(err) || !strings.Contains(err.Error(), large+" is damaged: it has more than 1024 MiB") {
 			t.Error(err)
 		}
 	}
-	if text, err := ReadUpTo(file, 2); string(text) != "{}" || err != nil {
+	if text, err := At(file).ReadUpTo(2); string(text) != "{}" || err != nil {
 		t.Errorf("%q, %v", text, err)
 	}
-	if _, err := ReadUpTo(file, 1); !Is(err) {
+	if _, err := At(file).ReadUpTo(1); !Is(err) {
 		t.Error(err)
 	}
-	if text, err := ReadFile(file); string(text) != "{}" || err != nil {
+	if text, err := At(file).Read(); string(text) != "{}" || err != nil {
 		t.Errorf("%q, %v", text, err)
 	}
-	if _, err := ReadFile(filepath.Join(dir, "none")); !os.IsNotExist(err) {
+	if _, err := At(filepath.Join(dir, "none")).Read(); !os.IsNotExist(err) {
 		t.Error(err)
 	}
 }

@@ -32,15 +32,6 @@ func SealIndented(object []byte) []byte {
 	return b.Bytes()
 }
 
-// ReadSealed decodes the sealed object in the file at path.
-func ReadSealed(path string, to any) error {
-	text, err := ReadFile(path)
-	if err != nil {
-		return err
-	}
-	return In(path, Unseal(text, to))
-}
-
 // Unseal decodes an object: an Error where its checksum, if it has one, is of another.
 func Unseal(text []byte, to any) error {
 	var sealed struct {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -182,7 +181,7 @@ func (t *Test) MostRuns() int {
 
 // join takes what the result in dir has of the same Settings.
 func (t *Test) join(r *Result, dir string) error {
-	there, err := Load(dir)
+	there, err := Load(damage.At(dir))
 	if there == nil || there.Settings != t.Settings {
 		return err
 	}
@@ -227,11 +226,11 @@ func (t *Test) keep(r *Result, dir string, cells []Cell, took time.Duration) err
 
 // saved reports whether the files in dir say all that a result does.
 func (t *Test) saved(r *Result, dir string) bool {
-	there, err := Load(dir)
+	there, err := Load(damage.At(dir))
 	if err != nil || there == nil || there.Settings != t.Settings || !slices.Equal(there.ByCell, r.ByCell) {
 		return false
 	}
-	table, err := damage.ReadFile(filepath.Join(dir, gridFile))
+	table, err := damage.At(dir).Join(gridFile).Read()
 	return err == nil && string(table) == r.grid()
 }
 

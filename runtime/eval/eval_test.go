@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/task"
 )
 
@@ -170,7 +171,7 @@ func TestAtOnce(t *testing.T) {
 	if len(tested) != 16 || slices.Contains(tested, Pair{4, 4}) {
 		t.Errorf("of 18 cells, of which the other did two, %d were tested: %v", len(tested), tested)
 	}
-	there, err := Load(dir)
+	there, err := Load(damage.At(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +201,7 @@ func TestManyAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if r, err := Load(dir); err != nil || len(r.ByCell) != len(cells) {
+	if r, err := Load(damage.At(dir)); err != nil || len(r.ByCell) != len(cells) {
 		t.Errorf("of %d cells %v are left, %v", len(cells), r.ByCell, err)
 	}
 }
@@ -257,7 +258,7 @@ func TestOtherLengths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := Load(dir)
+	all, err := Load(damage.At(dir))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/arithlang/mlc/runtime/damage"
 )
 
 // FuzzLoad reads any result, and shows and saves what is read.
@@ -15,7 +17,7 @@ func FuzzLoad(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(dir, File), text, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		r, err := Load(dir)
+		r, err := Load(damage.At(dir))
 		if r == nil || err != nil {
 			return
 		}
@@ -25,7 +27,7 @@ func FuzzLoad(f *testing.F) {
 		if err := r.save(dir); err != nil {
 			t.Fatal(err)
 		}
-		if again, err := Load(dir); again == nil || err != nil {
+		if again, err := Load(damage.At(dir)); again == nil || err != nil {
 			t.Errorf("what was saved cannot be read: %v", err)
 		}
 	})

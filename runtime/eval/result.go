@@ -90,15 +90,15 @@ const gridFile = "grid.csv"
 
 // Load returns the result in a directory; nil if there is none. One that is damaged is
 // an error: it may be hours of work, and its other file says what it said.
-func Load(dir string) (*Result, error) {
-	path := filepath.Join(dir, File)
+func Load(dir damage.Path) (*Result, error) {
+	path := dir.Join(File)
 	r := new(Result)
-	err := damage.ReadSealed(path, r)
+	err := path.ReadSealed(r)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case damage.Is(err):
-		return nil, damage.Errorf("%v; the counts are also in %s. Move %s away to test again", err, filepath.Join(dir, gridFile), path)
+		return nil, damage.Errorf("%v; the counts are also in %s. Move %s away to test again", err, dir.Join(gridFile), path)
 	case err != nil:
 		return nil, err
 	}

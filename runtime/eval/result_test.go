@@ -16,7 +16,7 @@ import (
 
 func TestResultFile(t *testing.T) {
 	dir := t.TempDir()
-	if r, err := Load(dir); r != nil || err != nil {
+	if r, err := Load(damage.At(dir)); r != nil || err != nil {
 		t.Fatalf("a result where there is none: %v, %v", r, err)
 	}
 	r := &Result{Settings: Settings{Name: "x", SpecHash: "ab", Seed: 3, Mode: ModeVerify, Metric: ExactMatch, ExamplesTrained: 9, Samples: 4, Pad: [2]int{7, 3}},
@@ -43,7 +43,7 @@ func TestResultFile(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	again, err := Load(dir)
+	again, err := Load(damage.At(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestResultFile(t *testing.T) {
 	}
 	for what, bad := range map[string][]byte{"cut": text[:20], "changed": bytes.Replace(text, []byte("[60,60,4,1]"), []byte("[60,60,4,3]"), 1), "empty": nil} {
 		os.WriteFile(filepath.Join(dir, "result.json"), bad, 0o644)
-		if r, err := Load(dir); r != nil || !damage.Is(err) || !strings.Contains(err.Error(), "the counts are also in "+filepath.Join(dir, "grid.csv")) {
+		if r, err := Load(damage.At(dir)); r != nil || !damage.Is(err) || !strings.Contains(err.Error(), "the counts are also in "+filepath.Join(dir, "grid.csv")) {
 			t.Errorf("a result that is %s: %v, %v", what, r, err)
 		}
 	}

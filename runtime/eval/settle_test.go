@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/arithlang/mlc/runtime/damage"
 )
 
 // TestSettlingTest counts answers that stay the same and the runs that they took,
@@ -77,7 +79,7 @@ func TestRunsOfSomeLengths(t *testing.T) {
 		return r
 	}
 	own, other := settling(Pair{1, 2}, Pair{3, 3}), settling(Pair{4, 4})
-	file, err := Load(dir)
+	file, err := Load(damage.At(dir))
 	if err != nil {
 		t.Fatal(err)
 	}

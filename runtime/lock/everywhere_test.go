@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/arithlang/mlc/runtime/damage"
 )
 
 // TestFile locks only the file of a directory, as a machine does that serves it by NFS or
@@ -22,7 +24,7 @@ func TestFile(t *testing.T) {
 	if _, err := Try(dir); !errors.Is(err, ErrTaken) {
 		t.Errorf("beside a lock of the file: %v", err)
 	}
-	if !Held(dir) {
+	if !Held(damage.At(dir)) {
 		t.Error("nobody is said to have it")
 	}
 	if who := Owner(dir); who != me() {
@@ -34,7 +36,7 @@ func TestFile(t *testing.T) {
 	}
 	here.Close()
 	other.Close() // as one that was killed: the file stays
-	if Held(dir) {
+	if Held(damage.At(dir)) {
 		t.Error("somebody is said to have it")
 	}
 	held, err := Try(dir)

@@ -2,8 +2,10 @@
 
 package lock
 
+import "github.com/arithlang/mlc/runtime/damage"
+
 // Held is never known where there are no locks.
-func Held(path string) bool { return false }
+func Held(dir damage.Path) bool { return false }
 
 // Try locks nothing where there are no locks.
 func Try(path string) (*Dir, error) { return Watch(path) }

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/arithlang/mlc/runtime/damage"
 )
 
 func TestLock(t *testing.T) {
@@ -122,7 +124,7 @@ func TestHeld(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !Held(dir) {
+		if !Held(damage.At(dir)) {
 			t.Errorf("%s: nobody is said to have it", name)
 		}
 		if who := Owner(dir); name != "here" && who != me() {
@@ -134,7 +136,7 @@ func TestHeld(t *testing.T) {
 			}
 		}
 		held.Close()
-		if Held(dir) {
+		if Held(damage.At(dir)) {
 			t.Errorf("%s: somebody is said to have it", name)
 		}
 		if left, _ := os.ReadDir(dir); len(left) > 0 {
@@ -181,7 +183,7 @@ func TestAsked(t *testing.T) {
 				case <-done:
 					return
 				default:
-					Held(dir)
+					Held(damage.At(dir))
 					time.Sleep(100 * time.Microsecond)
 				}
 			}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/arithlang/mlc/runtime/damage"
 )
 
 // Try locks a directory until it is closed, or returns ErrTaken.
@@ -22,19 +24,19 @@ func TryHere(path string) (*Dir, error) { return flock(path, syscall.LOCK_NB) }
 
 // Held says whether a process has a directory locked. It may lock it for a moment together
 // with others that ask, for which Try has patience.
-func Held(path string) bool {
-	d, err := Watch(path)
+func Held(dir damage.Path) bool {
+	d, err := dir.Open()
 	if err != nil {
 		return false
 	}
 	defer d.Close()
-	if f, err := os.Open(filepath.Join(path, File)); err == nil {
+	if f, err := dir.Join(File).Open(); err == nil {
 		defer f.Close()
 		if fileHeld(f) {
 			return true
 		}
 	}
-	return syscall.Flock(int(d.file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == syscall.EWOULDBLOCK
+	return syscall.Flock(int(d.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == syscall.EWOULDBLOCK
 }
 
 func flock(path string, how int) (*Dir, error) {

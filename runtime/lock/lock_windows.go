@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/windows"
+
+	"github.com/arithlang/mlc/runtime/damage"
 )
 
 // Try locks a directory until it is closed, or returns ErrTaken.
@@ -21,14 +23,14 @@ func TryHere(path string) (*Dir, error) { return here(path, false) }
 
 // Held says whether a process has a directory locked. It may lock it for a moment together
 // with others that ask, for which Try has patience.
-func Held(path string) bool {
-	d, err := Watch(path)
+func Held(dir damage.Path) bool {
+	d, err := dir.Open()
 	if err != nil {
 		return false
 	}
 	defer d.Close()
-	own, err := ofMachine(d.file)
-	return fileHeld(filepath.Join(path, File)) || err == nil && fileHeld(own)
+	own, err := ofMachine(d)
+	return fileHeld(dir.Join(File).String()) || err == nil && fileHeld(own)
 }
 
 // everywhere locks a directory for this machine, and then File in it for all.

@@ -110,7 +110,7 @@ func (r *Run) Begin(kept []track.Point) error {
 // open finds the run's name on the server, or gives it one.
 func (r *Run) open(resumed bool) error {
 	path := filepath.Join(r.Dir, File)
-	text, err := damage.ReadFile(path)
+	text, err := damage.At(path).Read()
 	var k known
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -33,14 +33,14 @@ func (r *Record) Last(dir, path string, steps int, examples int64) error {
 	}
 	if last, err := track.Last(dir); err != nil {
 		return err
-	} else if last != nil && last.Step > steps && atEnd(r.Budget, last) && !lock.Held(dir) {
+	} else if last != nil && last.Step > steps && atEnd(r.Budget, last) && !lock.Held(damage.At(dir)) {
 		return lost("by %s it is of step %d", filepath.Join(dir, track.File), last.Step)
 	}
 	var result struct {
 		Examples int64 `json:"examples_trained"`
 	}
-	file := filepath.Join(Results(dir, ""), eval.File)
-	if err := damage.ReadSealed(file, &result); err == nil && result.Examples > examples { // another error is said where it is read
+	file := damage.At(Results(dir, "")).Join(eval.File)
+	if err := file.ReadSealed(&result); err == nil && result.Examples > examples { // another error is said where it is read
 		return lost("by %s it is after %d examples", file, result.Examples)
 	}
 	return nil

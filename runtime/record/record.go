@@ -93,15 +93,18 @@ type Stage struct {
 // Trains reports whether a stage trains a model.
 func (s *Stage) Trains() bool { return s.Kind == "training" }
 
-// Read reads the record of a run directory. The error is Missing where there is
-// none, and damage where it is not the record that was written.
-func Read(dir string) (Record, error) {
+// Read is Of a directory anywhere.
+func Read(dir string) (Record, error) { return Of(damage.At(dir)) }
+
+// Of reads the record of a run directory. The error is Missing where there is none, and
+// damage where it is not the record that was written.
+func Of(dir damage.Path) (Record, error) {
 	var r Record
-	path := Path(dir)
-	if err := damage.ReadSealed(path, &r); err != nil {
+	path := dir.Join(File)
+	if err := path.ReadSealed(&r); err != nil {
 		return r, err
 	}
-	return r, damage.In(path, r.check())
+	return r, damage.In(path.String(), r.check())
 }
 
 // What values of a record may be that become parts of a path.

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/arithlang/mlc/runtime/damage"
 )
 
 // FuzzOpen goes on with any metrics: what is kept can be read again, and is kept again.
@@ -23,7 +25,7 @@ func FuzzOpen(f *testing.F) {
 			t.Fatal(err)
 		}
 		kept := files(t, dir)
-		all, err := All(dir)
+		all, err := All(damage.At(dir))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"math"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -12,21 +11,21 @@ import (
 )
 
 // All returns the reports in a run directory, in which a process may be training.
-func All(dir string) ([]Report, error) {
+func All(dir damage.Path) ([]Report, error) {
 	rows, _, err := readRows(dir, math.MaxInt) // first, since they are written last
 	if err != nil {
 		return nil, err
 	}
 	kept, err := read(dir, math.MaxInt)
 	if err == nil && len(rows) > len(kept) {
-		err = damage.Errorf("%s is damaged: it has %d reports, and %s has %d; %s", filepath.Join(dir, File), len(kept), filepath.Join(dir, csvFile), len(rows), mend)
+		err = damage.Errorf("%s is damaged: it has %d reports, and %s has %d; %s", dir.Join(File), len(kept), dir.Join(csvFile), len(rows), mend)
 	}
 	return kept, err
 }
 
 // Last returns the last report in a run directory, nil if there is none.
 func Last(dir string) (*Report, error) {
-	all, err := All(dir)
+	all, err := All(damage.At(dir))
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
@@ -35,7 +34,8 @@ func Last(dir string) (*Report, error) {
 
 // Until returns the reports up to a step of which there is a checkpoint: all of them
 // were written before that was.
-func Until(dir string, step int) ([]Report, error) {
+func Until(path string, step int) ([]Report, error) {
+	dir := damage.At(path)
 	kept, err := read(dir, step)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func Until(dir string, step int) ([]Report, error) {
 		return kept, err
 	}
 	return nil, damage.Errorf("%s and %s do not have as many reports up to step %d: %d and %d. One of them is damaged; %s",
-		filepath.Join(dir, File), filepath.Join(dir, csvFile), step, len(kept), len(rows), mend)
+		dir.Join(File), dir.Join(csvFile), step, len(kept), len(rows), mend)
 }
 
 // mend is what to do about damaged metrics.
@@ -53,13 +53,13 @@ const mend = "nothing was changed. Mend it by the other one, which says the same
 
 // read returns the reports up to a step, which have to be what metrics.csv says, too. A
 // killed process may have left half of a last line, which is none.
-func read(dir string, step int) ([]Report, error) {
-	path := filepath.Join(dir, File)
+func read(dir damage.Path, step int) ([]Report, error) {
+	path := dir.Join(File)
 	rows, full, err := readRows(dir, step) // first: a process that is training adds to them last
 	if err != nil {
 		return nil, err
 	}
-	text, err := damage.ReadFile(path)
+	text, err := path.Read()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -82,12 +82,12 @@ func read(dir string, step int) ([]Report, error) {
 			continue
 		}
 		if len(kept) < len(rows) && rows[len(kept)] != r.csv(full) {
-			return nil, damage.Errorf("%s or %s is damaged: line %d and line %d do not say the same; %s", path, filepath.Join(dir, csvFile), n, n+1, mend)
+			return nil, damage.Errorf("%s or %s is damaged: line %d and line %d do not say the same; %s", path, dir.Join(csvFile), n, n+1, mend)
 		}
 		kept = append(kept, r)
 	}
 	if len(rows) > len(kept) {
-		return nil, damage.Errorf("%s is damaged: it has %d reports, %s has %d; %s", path, len(kept), filepath.Join(dir, csvFile), len(rows), mend)
+		return nil, damage.Errorf("%s is damaged: it has %d reports, %s has %d; %s", path, len(kept), dir.Join(csvFile), len(rows), mend)
 	}
 	return kept, nil
 }
@@ -95,9 +95,9 @@ func read(dir string, step int) ([]Report, error) {
 // readRows returns the rows of metrics.csv up to a step; nil where there is no such file,
 // or one with other columns, of another version. Full says that its columns are those of
 // full reports.
-func readRows(dir string, step int) (rows []string, full bool, err error) {
-	path := filepath.Join(dir, csvFile)
-	text, err := damage.ReadFile(path)
+func readRows(dir damage.Path, step int) (rows []string, full bool, err error) {
+	path := dir.Join(csvFile)
+	text, err := path.Read()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, false, nil
 	}

@@ -46,9 +46,9 @@ func Finite(x float64) *float64 {
 
 // Tests returns the tests in a run directory up to a step. A killed process may have left
 // half of a last line, which is none.
-func Tests(dir string, step int) ([]Test, error) {
-	path := filepath.Join(dir, TestsFile)
-	text, err := damage.ReadFile(path)
+func Tests(dir damage.Path, step int) ([]Test, error) {
+	path := dir.Join(TestsFile)
+	text, err := path.Read()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -83,7 +83,7 @@ type TestLog struct{ f *os.File }
 // OpenTests continues tests.jsonl after so many steps, as Open does the metrics. It returns
 // the tests that are left.
 func OpenTests(dir string, step int) (*TestLog, []Test, error) {
-	kept, err := Tests(dir, step)
+	kept, err := Tests(damage.At(dir), step)
 	if err != nil {
 		return nil, nil, err
 	}

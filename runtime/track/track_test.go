@@ -260,7 +260,7 @@ func TestDamagedMetrics(t *testing.T) {
 		if err := os.WriteFile(path, text, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if all, err := All(dir); err == nil && len(all) < 3 && filepath.Base(path) == "metrics.jsonl" {
+		if all, err := All(damage.At(dir)); err == nil && len(all) < 3 && filepath.Base(path) == "metrics.jsonl" {
 			t.Fatalf("%s of %s: %d reports are taken for all", what, filepath.Base(path), len(all))
 		}
 		got, err := Until(dir, 3)
@@ -321,7 +321,7 @@ func TestShortened(t *testing.T) {
 		if err := os.WriteFile(path, text[:left], 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if all, err := All(dir); err == nil || !strings.Contains(err.Error(), path+" is damaged: it has ") {
+		if all, err := All(damage.At(dir)); err == nil || !strings.Contains(err.Error(), path+" is damaged: it has ") {
 			t.Errorf("%v, %v", all, err)
 		}
 	}
