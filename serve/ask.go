@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/arithlang/mlc/runtime/damage"
 )
 
 // What may be asked: a problem of so many bytes, and so many runs of a loop.
@@ -88,7 +90,7 @@ func (s *Server) part(w http.ResponseWriter, r *http.Request, v *view, name stri
 		return nil
 	}
 	if err != nil {
-		if _, now := s.folder.dir(name); errors.Is(now, fs.ErrNotExist) {
+		if now := s.folder.run(name, func(damage.Path) {}); errors.Is(now, fs.ErrNotExist) {
 			err = gone(name) // whatever it is that could not be read
 		}
 		return err

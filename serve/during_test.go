@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/track"
 	"github.com/arithlang/mlc/serve/chart"
 )
@@ -33,7 +34,7 @@ func TestDuring(t *testing.T) {
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	v := load(run, &Config{})
+	v := load(damage.At(run), &Config{})
 	got := seriesOf(v.Runs.Trainings[0].Tests, ofLength[0].value)
 	want := []chart.Series{
 		{Name: "length 6", Style: 0, Points: []chart.Point{{X: 10, Y: 25}, {X: 20, Y: 100}}},
@@ -51,7 +52,7 @@ func TestDuring(t *testing.T) {
 	if err != nil || strings.Count(string(html), "Tests while training") != 1 || !strings.Contains(string(html), "length 20") {
 		t.Errorf("no tests on the page: %v", err)
 	}
-	if html, err = load(filepath.Join(dir, "embeddings", "abacus-2"), &Config{}).page(); err != nil || strings.Contains(string(html), "Tests while training") {
+	if html, err = load(damage.At(filepath.Join(dir, "embeddings", "abacus-2")), &Config{}).page(); err != nil || strings.Contains(string(html), "Tests while training") {
 		t.Errorf("tests of a run without any: %v", err)
 	}
 }

@@ -17,9 +17,10 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// A folder is where runs are. Nothing in it is written to, and nothing outside is read.
+// A folder is where runs are. Nothing in it is written to, and nothing outside is read: its
+// files are opened below an os.Root, since others may make links while they are looked at.
 type folder struct {
-	root string // without links
+	path string // without links
 
 	mu     sync.Mutex
 	rows   []*row
@@ -45,53 +46,66 @@ type spark struct {
 }
 
 func openFolder(path string) (*folder, error) {
-	root, err := filepath.EvalSymlinks(path)
+	real, err := filepath.EvalSymlinks(path)
 	if err == nil {
-		root, err = filepath.Abs(root)
+		real, err = filepath.Abs(real)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &folder{root: root, sparks: map[string]spark{}}, nil
+	return &folder{path: real, sparks: map[string]spark{}}, nil
 }
 
 // errOutside is a run that is asked for and is not below the folder.
 var errOutside = errors.New("that is not below the folder of the runs")
 
-// dir is the directory of the run with a name, which is a path below the folder.
-func (f *folder) dir(name string) (string, error) {
+// run uses the directory of the run with a name, which is a path below the folder.
+func (f *folder) run(name string, use func(dir damage.Path)) error {
 	local := filepath.FromSlash(name)
 	if !filepath.IsLocal(local) || strings.ContainsRune(name, 0) {
-		return "", errOutside
+		return errOutside
 	}
-	dir := filepath.Join(f.root, local)
-	real, err := filepath.EvalSymlinks(dir)
+	real, err := f.real(filepath.Join(f.path, local))
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(f.path)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	dir := damage.Below(root, real)
+	if _, err := dir.Join(record.File).Lstat(); err != nil {
+		return err
+	}
+	if err := f.contained(dir); err != nil {
+		return err
+	}
+	use(dir)
+	return nil
+}
+
+// real is where a path leads below the folder.
+func (f *folder) real(path string) (string, error) {
+	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return "", err
 	}
-	if !f.has(real) {
+	if path, err = filepath.Rel(f.path, path); err != nil || !filepath.IsLocal(path) {
 		return "", errOutside
 	}
-	if _, err := os.Lstat(record.Path(dir)); err != nil {
-		return "", err
-	}
-	return dir, f.contained(dir)
+	return path, nil
 }
 
-// has says whether a path without links is in the folder.
-func (f *folder) has(real string) bool {
-	rel, err := filepath.Rel(f.root, real)
-	return err == nil && filepath.IsLocal(rel)
-}
-
-// contained is an error where something in a run directory is a link out of the folder.
-func (f *folder) contained(dir string) error {
-	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+// contained is an error where something in a run directory is a link out of the folder. It
+// says why nothing is shown; what becomes a link later is not read either.
+func (f *folder) contained(dir damage.Path) error {
+	return fs.WalkDir(dir.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.Type()&fs.ModeSymlink == 0 {
 			return nil // what cannot be read says so where it is needed
 		}
-		if real, err := filepath.EvalSymlinks(path); err == nil && !f.has(real) {
-			return problem{http.StatusForbidden, filepath.Base(path) + " is a link out of the folder of the runs, so nothing of this run is shown"}
+		if _, err := f.real(dir.Join(filepath.FromSlash(name)).String()); err == errOutside {
+			return problem{http.StatusForbidden, d.Name() + " is a link out of the folder of the runs, so nothing of this run is shown"}
 		}
 		return nil
 	})
@@ -111,20 +125,24 @@ func (f *folder) runs() ([]*row, error) {
 	if f.rows != nil && start.Sub(f.read) < max(leastPause, pauseRatio*f.took) {
 		return f.rows, nil
 	}
-	found, err := list.Runs(damage.At(f.root))
+	root, err := os.OpenRoot(f.path)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	found, err := list.Runs(damage.Below(root, "."))
 	if err != nil {
 		return nil, err
 	}
 	rows := make([]*row, 0, len(found))
 	for _, r := range found {
-		rows = append(rows, f.row(r))
+		rows = append(rows, f.row(r, damage.Below(root, filepath.FromSlash(r.Dir))))
 	}
 	f.rows, f.read, f.took = rows, time.Now(), time.Since(start)
 	return rows, nil
 }
 
-func (f *folder) row(r *list.Run) *row {
-	dir := filepath.Join(f.root, filepath.FromSlash(r.Dir))
+func (f *folder) row(r *list.Run, dir damage.Path) *row {
 	if err := f.contained(dir); err != nil {
 		return &row{Run: &list.Run{Dir: r.Dir, State: list.Damaged, Problem: err.Error()}}
 	}
@@ -132,22 +150,27 @@ func (f *folder) row(r *list.Run) *row {
 		r.State, r.Problem = list.Damaged, "its run.json names no spec: another program has written it"
 	}
 	if r.State == list.Damaged {
-		r.Problem = strings.ReplaceAll(r.Problem, f.root+string(filepath.Separator), "")
+		r.Problem = strings.ReplaceAll(r.Problem, f.path+string(filepath.Separator), "")
 	}
-	return &row{r, f.losses(filepath.Join(dir, r.Stage, track.File))}
+	return &row{r, f.losses(dir.Join(r.Stage, track.File))}
 }
 
 // losses are those of a file of metrics, which is read when it has changed.
-func (f *folder) losses(path string) []float64 {
-	info, err := os.Stat(path)
+func (f *folder) losses(path damage.Path) []float64 {
+	file, err := path.Open()
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	info, err := file.Stat()
 	if err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
-	old, known := f.sparks[path]
+	old, known := f.sparks[path.String()]
 	if known && old.size == info.Size() && old.changed.Equal(info.ModTime()) {
 		return old.losses
 	}
-	text, err := damage.At(path).ReadUpTo(mostSpark)
+	text, err := path.ReadUpTo(mostSpark)
 	if err != nil {
 		return nil
 	}
@@ -158,6 +181,6 @@ func (f *folder) losses(path string) []float64 {
 			s.losses = append(s.losses, *r.Loss)
 		}
 	}
-	f.sparks[path] = s
+	f.sparks[path.String()] = s
 	return s.losses
 }

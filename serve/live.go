@@ -8,7 +8,6 @@ import (
 	"html/template"
 	"io/fs"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -27,7 +26,7 @@ const beat = 15
 func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	look := s.listNews
 	if r.URL.Query().Has("run") {
-		v, name, err := s.view(r)
+		_, name, err := s.view(r)
 		var g gone
 		if errors.As(err, &g) {
 			w.Header().Set("Content-Type", "text/event-stream")
@@ -36,7 +35,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		look = s.runNews(v.Dir, name)
+		look = s.runNews(name)
 	}
 	out := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -134,12 +133,13 @@ func (s *Server) listNews() ([]part, error) {
 }
 
 // runNews are the live parts of a run, which are made when one of its files has changed.
-func (s *Server) runNews(dir, name string) func() ([]part, error) {
+func (s *Server) runNews(name string) func() ([]part, error) {
 	var last string
 	var parts []part
 	return func() ([]part, error) {
-		now := stamp(dir)
-		if now == last {
+		var now string
+		err := s.folder.run(name, func(dir damage.Path) { now = stamp(dir) })
+		if err == nil && now == last {
 			return parts, nil
 		}
 		v, err := s.open(name)
@@ -164,10 +164,10 @@ func (s *Server) runNews(dir, name string) func() ([]part, error) {
 }
 
 // stamp changes when a file of a run does, or when it begins or ends to be trained.
-func stamp(dir string) string {
+func stamp(dir damage.Path) string {
 	var b strings.Builder
-	fmt.Fprint(&b, lock.Held(damage.At(dir)))
-	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	fmt.Fprint(&b, lock.Held(dir))
+	fs.WalkDir(dir.FS(), ".", func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return nil
 		}

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/arithlang/mlc/runtime/damage"
 )
 
 // overviewSpec is what docs/figures/overview.svg shows of a spec: settings by their path.
@@ -31,7 +33,7 @@ var overviewSpec = []struct{ text, path, value string }{
 // TestOverview draws docs/figures/overview.svg from a run of testdata, and wants it to be the
 // committed one. What it says of the spec has to be in that of the run.
 func TestOverview(t *testing.T) {
-	v := load(filepath.Join("testdata/runs/embeddings/abacus-2"), &Config{})
+	v := load(damage.At(filepath.Join("testdata/runs/embeddings/abacus-2")), &Config{})
 	var b strings.Builder
 	const width, height = 1000, 330
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" aria-label="A spec, the training of its model, and the grid of exact match at lengths up to twice those of training"><style>%s</style>`, width, height, pictureStyle())

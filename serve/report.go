@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"path/filepath"
 
+	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/record"
 )
 
@@ -60,7 +61,7 @@ func opened(dir string, c *Config) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := load(full, c)
+	v := load(damage.At(full), c)
 	v.Key, v.Static = filepath.ToSlash(dir), true
 	return v, nil
 }

@@ -209,7 +209,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 	for _, l := range lines {
 		body = append(body, byID[l.ID])
 	}
-	html, err := render("runs", runsPage{all, body, byID["counts"], key, down, shownPath(s.folder.root)})
+	html, err := render("runs", runsPage{all, body, byID["counts"], key, down, shownPath(s.folder.path)})
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/arithlang/mlc/runtime/damage"
 )
 
 // policy is what pages may do: nothing but what this server gives them.
@@ -175,7 +177,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 
 // write writes a page in its layout.
 func (s *Server) write(w http.ResponseWriter, status int, p page) error {
-	p.Folder, p.Version = shownPath(s.folder.root), s.config.Version
+	p.Folder, p.Version = shownPath(s.folder.path), s.config.Version
 	text, err := render("layout", p)
 	if err != nil {
 		return err
@@ -197,14 +199,14 @@ func (s *Server) view(r *http.Request) (*view, string, error) {
 }
 
 func (s *Server) open(name string) (*view, error) {
-	dir, err := s.folder.dir(name)
+	var v *view
+	err := s.folder.run(name, func(dir damage.Path) { v = load(dir, &s.config) })
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, gone(name)
 	}
 	if err != nil {
 		return nil, err
 	}
-	v := load(dir, &s.config)
 	v.Key = name
 	return v, nil
 }

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/arithlang/mlc/runtime/damage"
 )
 
 func queryEscape(s string) string { return url.QueryEscape(s) }
@@ -79,7 +81,7 @@ func TestPlaces(t *testing.T) {
 	outside := filepath.Join(filepath.Dir(dir), "secret")
 	put(t, outside, "run.json", `{"name":"secret-name","seed":1}`)
 	put(t, outside, "spec.arith", "arith 1 // secret-spec\n")
-	for name, target := range map[string]string{"out": outside, "relative": "../secret", "inside": "successor"} {
+	for name, target := range map[string]string{"out": outside, "relative": "../secret", "inside": "successor", "whole": filepath.Join(dir, "successor")} {
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
 			t.Skip(err)
 		}
@@ -90,7 +92,7 @@ func TestPlaces(t *testing.T) {
 	}
 	server := served(t, faked(dir))
 	for name, want := range map[string]int{
-		"successor": 200, "embeddings/abacus-1": 200, "inside": 200,
+		"successor": 200, "embeddings/abacus-1": 200, "inside": 200, "whole": 200,
 		"../secret": 403, "embeddings/../../secret": 403, outside: 403, "out": 403, "relative": 403, "/etc": 403, "a\x00b": 403,
 		"nothing": 404, "embeddings": 404,
 		"linked": 403,
@@ -211,7 +213,7 @@ func TestStages(t *testing.T) {
 			t.Errorf("the page does not say %q", want)
 		}
 	}
-	v := load(filepath.Join(dir, "p"), &Config{})
+	v := load(damage.At(filepath.Join(dir, "p")), &Config{})
 	if rate, left := v.pace(); rate != 128 || left != 20*time.Second || v.fraction() != 0.5 {
 		t.Errorf("20 of 40 batches of 128, one a second: %g examples a second, %v left, %g done", rate, left, v.fraction())
 	}

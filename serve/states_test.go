@@ -110,7 +110,7 @@ func TestStates(t *testing.T) {
 			if status, text, _ := got(t, "GET", server.URL+"/compare?run=successor&run="+of.name, nil); status != 200 {
 				t.Errorf("compared: %d %s", status, text)
 			}
-			if _, err := s.runNews(filepath.Join(dir, of.name), of.name)(); err != nil {
+			if _, err := s.runNews(of.name)(); err != nil {
 				t.Errorf("its live parts: %v", err)
 			}
 			if _, err := Report(context.Background(), c, []string{filepath.Join(dir, of.name), filepath.Join(dir, "successor")}); err != nil {

@@ -41,24 +41,25 @@ type view struct {
 	Prefix   string // of the ids of its parts, where a page has several runs
 }
 
-// load reads a run, which is below the folder.
-func load(dir string, c *Config) *view {
-	v := &view{Dir: dir, Shown: shownPath(dir), Config: c, Runs: &plot.Run{Dir: dir}}
+// load reads a run.
+func load(dir damage.Path, c *Config) *view {
+	path := dir.String()
+	v := &view{Dir: path, Shown: shownPath(path), Config: c, Runs: &plot.Run{Dir: path}}
 	v.Run = &list.Run{State: list.Damaged}
 	note := func(err error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			v.Problems = append(v.Problems, strings.ReplaceAll(err.Error(), dir+string(filepath.Separator), ""))
+			v.Problems = append(v.Problems, strings.ReplaceAll(err.Error(), path+string(filepath.Separator), ""))
 		}
 	}
-	if found, err := list.Runs(damage.At(dir)); err == nil && len(found) == 1 {
+	if found, err := list.Runs(dir); err == nil && len(found) == 1 {
 		v.Run = found[0]
 	}
-	rec, err := record.Read(dir)
+	rec, err := record.Of(dir)
 	note(err)
 	v.Record = rec
 	var trained string
-	trained, v.How = rec.Trained(dir)
-	text, err := damage.At(dir).Join(record.SpecFile).Read()
+	trained, v.How = rec.Trained("")
+	text, err := dir.Join(record.SpecFile).Read()
 	note(err)
 	v.Spec = string(text)
 	r := v.Runs
@@ -75,18 +76,18 @@ func load(dir string, c *Config) *view {
 		}
 	}
 	for _, stage := range folders {
-		reports, err := track.All(damage.At(dir).Join(stage))
+		reports, err := track.All(dir.Join(stage))
 		note(err)
-		tests, err := track.Tests(damage.At(dir).Join(stage), math.MaxInt)
+		tests, err := track.Tests(dir.Join(stage), math.MaxInt)
 		note(err)
 		if len(reports)+len(tests) > 0 {
 			r.Trainings = append(r.Trainings, plot.Training{Stage: stage, Reports: reports, Tests: tests})
 		}
 	}
-	r.Result, err = eval.Load(damage.At(record.Results(trained, "")))
+	r.Result, err = eval.Load(dir.Join(record.Results(trained, "")))
 	note(err)
 	if v.Run.Problem != "" && len(v.Problems) == 0 {
-		note(errors.New(strings.ReplaceAll(v.Run.Problem, dir+string(filepath.Separator), "")))
+		note(errors.New(strings.ReplaceAll(v.Run.Problem, path+string(filepath.Separator), "")))
 	}
 	return v
 }
