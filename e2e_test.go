@@ -98,9 +98,7 @@ func sameInSlurm(t *testing.T, binary string, whole func() []byte) {
 	if why := slurmtest.Missing(); why != "" {
 		t.Skip(why)
 	}
-	if _, err := exec.LookPath("mpiexec.hydra"); err != nil {
-		t.Skip("MPICH is not installed, which srun starts ranks of")
-	}
+	full.Needs(t, full.MPICH) // which srun starts ranks of
 	c, err := slurmtest.Start(2)
 	if err != nil {
 		t.Fatal(err)

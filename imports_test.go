@@ -70,6 +70,7 @@ const rules = `
 	runtime < generated/*;
 
 	# What only tests and generators are built from.
+	internal/full < runtime/comm/mpitest, compiler/cli/slurmtest, runtime/cuda/libcuda/fakecuda, codegen/ptx/ptxtest, codegen/cpu/cputest/served;
 	runtime/comm < runtime/comm/commtest;
 	compiler/ir < compiler/ir/irtest;
 	runtime/comm < runtime/comm/commtest;

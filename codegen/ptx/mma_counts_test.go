@@ -1,7 +1,6 @@
 package ptx_test
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/arithlang/mlc/codegen/cost"
 	"github.com/arithlang/mlc/codegen/ptx"
-	"github.com/arithlang/mlc/codegen/ptx/ptxas"
 	"github.com/arithlang/mlc/codegen/ptx/ptxrun"
 	"github.com/arithlang/mlc/codegen/ptx/ptxtest"
 	"github.com/arithlang/mlc/compiler/ir/irtest"
@@ -296,13 +294,7 @@ func TestMMARegisters(t *testing.T) {
 // most.
 func twoBeside(t *testing.T, path string, ks []*kernel.Kernel, spilled int) {
 	t.Helper()
-	list, err := ptxtest.ReadAssembled(path)
-	if errors.Is(err, ptxas.ErrMissing) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := ptxtest.ReadAssembled(t, path, irtest.Updating())
 	t.Run("assembled", func(t *testing.T) {
 		for _, arch := range ptxtest.Archs {
 			t.Run(arch, func(t *testing.T) {

@@ -136,7 +136,7 @@ func (c *buildCmd) one(a *app, where project, t training) error {
 				return err
 			}
 		}
-		if err := a.link(p, made, full); err != nil {
+		if err := a.link(p, made, everything); err != nil {
 			return err
 		}
 	}

@@ -10,9 +10,9 @@ import (
 type telling uint8
 
 const (
-	silent telling = iota
-	brief          // that it is built, and what that took
-	full           // what was written, too
+	silent     telling = iota
+	brief              // that it is built, and what that took
+	everything         // what was written, too
 )
 
 // tells is a telling, unless something is to be quiet.

@@ -102,7 +102,7 @@ func (c *trainCmd) Run(a *app, verb *kong.Context) error {
 			return err
 		}
 	}
-	p, err := a.trainer(where, all[0], tells(full, line.quiet()))
+	p, err := a.trainer(where, all[0], tells(everything, line.quiet()))
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (a *app) trainer(where project, t training, how telling) (*product, error) 
 	case errors.Is(err, errNoGo) && p.fresh():
 	case err != nil:
 		return nil, err
-	case how == full:
+	case how == everything:
 		a.say("%s", strings.TrimSuffix(made.String(), "\n"))
 	case how == brief && made.announced:
 		a.say("%s: built in %.1f s", p.name, time.Since(start).Seconds())

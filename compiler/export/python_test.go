@@ -1,7 +1,6 @@
 package export
 
 import (
-	"cmp"
 	"encoding/json"
 	"math"
 	"math/rand/v2"

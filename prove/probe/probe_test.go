@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/codegen/ptx/ptxas"
+	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
@@ -119,10 +120,9 @@ func TestFigures(t *testing.T) {
 
 // TestAssembler wants NVIDIA's assembler to take the probes.
 func TestAssembler(t *testing.T) {
+	full.Needs(t, full.Ptxas)
 	for name, text := range map[string]string{"bf16": bf16.source(), "tf32": tf32.source(), "tick": tick} {
-		if _, err := ptxas.Assemble([]byte(text), "sm_80"); errors.Is(err, ptxas.ErrMissing) {
-			t.Skip(err)
-		} else if err != nil {
+		if _, err := ptxas.Assemble([]byte(text), "sm_80"); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/arithlang/mlc/codegen/ptx/ptxas"
+	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
 )
@@ -156,10 +156,7 @@ func TestWgmma(t *testing.T) {
 // and to let products overlap. Of a kernel that changes a sum between products it says that
 // they cannot.
 func TestWgmmaSerial(t *testing.T) {
-	path, err := ptxas.Find()
-	if errors.Is(err, ptxas.ErrMissing) {
-		t.Skip(err)
-	}
+	path := full.Needs(t, full.Ptxas)
 	source := wgmmaSource()
 	changed := strings.Replace(source, "\twgmma.wait_group", "\tadd.f32 %d0, %d0, %d1;\n\twgmma.wait_group", 1)
 	for text, want := range map[string]bool{source: false, changed: true} {

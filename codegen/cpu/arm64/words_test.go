@@ -28,7 +28,7 @@ func TestWords(t *testing.T) {
 		ours = append(ours, s.form.word(s.operands))
 	}
 	if *update {
-		gnu, err := gnuWords(t, texts)
+		gnu, err := gnuWords(t, full.Needs(t, full.ARM64Assembler), texts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,13 +72,11 @@ func TestWords(t *testing.T) {
 	}
 }
 
-const gnuAssembler = "aarch64-linux-gnu-as"
-
 // gnuWords assembles one instruction a line.
-func gnuWords(t *testing.T, lines []string) ([]uint32, error) {
+func gnuWords(t *testing.T, assembler string, lines []string) ([]uint32, error) {
 	t.Helper()
 	object := filepath.Join(t.TempDir(), "words.o")
-	as := exec.Command(gnuAssembler, "-march=armv8-a", "-o", object, "-")
+	as := exec.Command(assembler, "-march=armv8-a", "-o", object, "-")
 	as.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
 	if out, err := as.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, out)

@@ -1,13 +1,13 @@
 package asm
 
 import (
-	"errors"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/arithlang/mlc/codegen/ptx/ptxas"
+	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/cuda/sim"
 )
 
@@ -89,9 +89,8 @@ func TestLoads(t *testing.T) {
 	if _, err := sim.New(sim.Options{}).Load(text); err != nil {
 		t.Errorf("simulator: %v\n%s", err, text)
 	}
-	if _, err := ptxas.Assemble(text, "sm_80"); errors.Is(err, ptxas.ErrMissing) {
-		t.Skip(err)
-	} else if err != nil {
+	full.Needs(t, full.Ptxas)
+	if _, err := ptxas.Assemble(text, "sm_80"); err != nil {
 		t.Errorf("%v\n%s", err, text)
 	}
 }

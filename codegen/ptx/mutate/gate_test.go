@@ -16,6 +16,7 @@ import (
 	"github.com/arithlang/mlc/codegen/ptx/ptxas"
 	"github.com/arithlang/mlc/codegen/ptx/ptxtest"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/internal/full"
 )
 
 var (
@@ -66,8 +67,8 @@ func TestGate(t *testing.T) {
 		t.Fatal(err)
 	}
 	specs = append(slices.Clip(specs), more...)
-	_, missing := ptxas.Find()
-	g := gate{ptxas: missing == nil, tried: map[Kind]int{}, missed: map[Kind]int{}, by: map[string]int{}}
+	_, missing := full.Ptxas.Find()
+	g := gate{ptxas: missing == "", tried: map[Kind]int{}, missed: map[Kind]int{}, by: map[string]int{}}
 	t.Run("kernels", func(t *testing.T) {
 		for _, s := range specs {
 			if *only != "" && nameOf(s) != *only || *only == "" && !*all && nameOf(s) != "tiny" && !slices.Contains(ownFiles, s.Path) {

@@ -5,6 +5,7 @@ package ptxas
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -25,11 +26,11 @@ type Usage struct {
 }
 
 // ErrMissing says that there is no ptxas, and where to get it.
-var ErrMissing = errors.New("no ptxas found in $PATH: tools/install-cuda-tools brings it, as does NVIDIA's CUDA toolkit (no GPU is needed)")
+var ErrMissing = errors.New("no ptxas found, in $MLC_PTXAS or $PATH: tools/install-cuda-tools brings it, as does NVIDIA's CUDA toolkit (no GPU is needed)")
 
-// Find looks for the assembler.
+// Find looks for the assembler, which MLC_PTXAS names or which is in PATH.
 func Find() (string, error) {
-	path, err := exec.LookPath("ptxas")
+	path, err := exec.LookPath(cmp.Or(os.Getenv("MLC_PTXAS"), "ptxas"))
 	if err != nil {
 		return "", ErrMissing
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/arithlang/mlc/internal/full"
 )
 
 // output is what ptxas prints for two kernels.
@@ -51,10 +53,8 @@ const module = `.version 7.8
 `
 
 func TestAssemble(t *testing.T) {
+	full.Needs(t, full.Ptxas)
 	got, err := Assemble([]byte(module), "sm_80")
-	if errors.Is(err, ErrMissing) {
-		t.Skip(err)
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,12 +68,10 @@ func TestAssemble(t *testing.T) {
 
 // TestCode wants equal code for what differs only in how it is written.
 func TestCode(t *testing.T) {
+	full.Needs(t, full.Ptxas)
 	code := func(text string) string {
 		t.Helper()
 		c, err := Code([]byte(text), "sm_80")
-		if errors.Is(err, ErrMissing) {
-			t.Skip(err)
-		}
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,6 +89,7 @@ func TestCode(t *testing.T) {
 // TestMissing wants it said where ptxas comes from.
 func TestMissing(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
+	t.Setenv("MLC_PTXAS", "")
 	if _, err := Assemble([]byte(module), "sm_80"); !errors.Is(err, ErrMissing) {
 		t.Error(err)
 	}

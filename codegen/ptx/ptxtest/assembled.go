@@ -13,10 +13,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 
 	"github.com/arithlang/mlc/codegen/ptx"
 	"github.com/arithlang/mlc/codegen/ptx/ptxas"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/internal/full"
 )
 
 // Archs are the architectures that every module is to run on.
@@ -24,7 +26,7 @@ var Archs = []string{"sm_80", "sm_89", "sm_90", "sm_120"}
 
 // Assembled is a committed list of what NVIDIA's assembler said of kernels. Assembling all
 // of them takes minutes, and the same text gives the same answer: only a kernel whose text
-// is not on the list is assembled, and all are where the assembler is another one.
+// is not on the list is assembled.
 type Assembled struct {
 	path, version string
 
@@ -34,31 +36,32 @@ type Assembled struct {
 	seen   map[string]string // those that were asked for
 }
 
-// ReadAssembled reads a list, which may be missing.
-func ReadAssembled(path string) (*Assembled, error) {
-	assembler, err := ptxas.Find()
+// ReadAssembled reads a list, which may be missing. Without the assembler that the list is
+// from the test is skipped, unless it is to update the list.
+func ReadAssembled(t testing.TB, path string, update bool) *Assembled {
+	t.Helper()
+	said, err := exec.Command(full.Needs(t, full.Ptxas), "--version").Output()
 	if err != nil {
-		return nil, err
-	}
-	said, err := exec.Command(assembler, "--version").Output()
-	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(said)), "\n")
 	a := &Assembled{path: path, version: lines[len(lines)-1], hashes: map[*kernel.Kernel]string{}, known: map[string]string{}, seen: map[string]string{}}
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+		t.Fatal(err)
 	}
 	if !strings.HasPrefix(string(text), a.head()) {
-		return a, nil
+		if !update {
+			t.Skipf("%s is not from this assembler, %s", path, a.version)
+		}
+		return a
 	}
 	for line := range strings.Lines(string(text)) {
 		if key, usage, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); ok {
 			a.known[key] = usage
 		}
 	}
-	return a, nil
+	return a
 }
 
 // Usage is what each kernel needs on an architecture. Those that are not on the list are

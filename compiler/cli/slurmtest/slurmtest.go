@@ -15,10 +15,15 @@ import (
 	"strings"
 	"text/template"
 	"time"
+
+	"github.com/arithlang/mlc/internal/full"
 )
 
 // Missing says what of Slurm is not installed; "": nothing.
 func Missing() string {
+	if _, why := full.Slurm.Find(); why != "" {
+		return why
+	}
 	for _, program := range []string{"munged", "slurmctld", "slurmd", "sbatch", "scontrol"} {
 		if find(program) == "" {
 			return "there is no " + program + ": install Slurm and munge, as tools/install-cluster does"

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/arithlang/mlc/internal/full"
 )
 
 // A Launcher starts ranks.
@@ -18,23 +20,24 @@ type Launcher struct {
 	env  []string
 }
 
-// launchers are Debian's names of those that can be installed side by side, and what
-// lets them start more ranks than there are cores, as root too.
+// launchers are those that can be installed side by side, and what lets them start more ranks
+// than there are cores, as root too.
 var launchers = []struct {
-	name, program string
-	args, env     []string
+	name      string
+	program   full.Program
+	args, env []string
 }{
-	{"Open MPI", "mpiexec.openmpi", []string{"--oversubscribe", "--bind-to", "none"}, []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}},
-	{"MPICH", "mpiexec.hydra", nil, nil},
+	{"Open MPI", full.OpenMPI, []string{"--oversubscribe", "--bind-to", "none"}, []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}},
+	{"MPICH", full.MPICH, nil, nil},
 }
 
 // Launchers are those that this machine has. A test without any is skipped.
 func Launchers(t *testing.T) (all []Launcher) {
 	t.Helper()
 	for _, l := range launchers {
-		path, err := exec.LookPath(l.program)
-		if err != nil {
-			t.Logf("%s is left out: install openmpi-bin and mpich", l.name)
+		path, why := l.program.Find()
+		if path == "" {
+			t.Log(why)
 			continue
 		}
 		all = append(all, Launcher{l.name, path, l.args, l.env})
@@ -47,7 +50,7 @@ func Launchers(t *testing.T) (all []Launcher) {
 		all = append(all, Launcher{l.name, extra, l.args, l.env})
 	}
 	if len(all) == 0 {
-		t.Skip("no MPI: install openmpi-bin or mpich")
+		t.Skip("there is no MPI to start ranks with")
 	}
 	return all
 }

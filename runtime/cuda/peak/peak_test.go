@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/codegen/ptx/ptxas"
+	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
@@ -187,11 +188,9 @@ func TestFailures(t *testing.T) {
 // TestFull wants a multiprocessor to hold as many blocks as are counted on: 65536
 // registers for 2048 threads.
 func TestFull(t *testing.T) {
+	full.Needs(t, full.Ptxas)
 	for _, arch := range []string{"sm_80", "sm_90"} {
 		usage, err := ptxas.Assemble([]byte(source()), arch)
-		if errors.Is(err, ptxas.ErrMissing) {
-			t.Skip(err)
-		}
 		if err != nil {
 			t.Fatal(err)
 		}
