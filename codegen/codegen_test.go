@@ -16,6 +16,7 @@ import (
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/internal/full"
 )
 
 func compile(t *testing.T, spec string, set ...string) *compiler.Program {
@@ -89,6 +90,7 @@ var variants = []struct {
 // into one test program, which holds them to the kernel interpreter, bit for bit,
 // on each instruction set of this machine.
 func TestKernelsAgreeWithInterpreter(t *testing.T) {
+	full.Only(t)
 	var ks []*kernel.Kernel
 	seen := map[string]bool{}
 	for _, v := range variants {

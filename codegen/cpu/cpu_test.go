@@ -17,6 +17,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
 	"github.com/arithlang/mlc/compiler/kernel/lanes"
+	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/cpu"
 )
 
@@ -92,7 +93,7 @@ func TestAgreesWithInterpreter(t *testing.T) {
 		more, _, _ := corpus(t, name)
 		ks = append(ks, more...)
 	}
-	for seed := range uint64(60) {
+	for seed := range uint64(full.Either(12, 60)) {
 		ks = append(ks, kerneltest.Random(seed))
 	}
 	files, err := Files(ks, Options{Package: "main"})

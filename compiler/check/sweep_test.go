@@ -2,9 +2,6 @@ package check
 
 import (
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -249,30 +246,6 @@ func TestSweepFindsAll(t *testing.T) {
 	}
 }
 
-// TestShippedResolve resolves every spec of the repository, parts left out, and
-// wants no finding in any of their trainings.
-func TestShippedResolve(t *testing.T) {
-	n := 0
-	err := filepath.WalkDir("../../specs", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || filepath.Ext(path) != ".arith" || filepath.Base(filepath.Dir(path)) == "base" {
-			return err
-		}
-		n++
-		files := make(map[string]string)
-		_, list := Resolve(Options{Path: path, Read: func(p string) ([]byte, error) {
-			src, err := os.ReadFile(p)
-			files[p] = string(src)
-			return src, err
-		}})
-		if len(list) > 0 {
-			t.Errorf("%s:\n%s", path, textOf(list, files))
-		}
-		return nil
-	})
-	if err != nil || n < 4 {
-		t.Fatalf("%d specs: %v", n, err)
-	}
-}
 
 // TestSearch draws trainings that differ, of values in their intervals, the same whenever
 // asked; more of them begin with the same.

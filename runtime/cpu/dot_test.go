@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/arithlang/mlc/internal/full"
 )
 
 // isas are the instruction sets that this machine can test.
@@ -202,7 +204,7 @@ func TestProductsAgree(t *testing.T) {
 		try(60+r.IntN(250), 1+r.IntN(70), 1+r.IntN(20))
 		try(600+r.IntN(40), 1+r.IntN(20), 1+r.IntN(20))
 	}
-	if testing.Short() {
+	if !full.Tests {
 		try(135, 35, 600)
 		try(70, 257, 260)
 		return
@@ -213,10 +215,7 @@ func TestProductsAgree(t *testing.T) {
 
 // rounds is n, or fewer in short tests, as those of an emulated processor are.
 func rounds(n int) int {
-	if testing.Short() {
-		return n / 6
-	}
-	return n
+	return full.Either(n/6, n)
 }
 
 // TestProductsOfNothing wants sums of no products to be 0, or what they were.

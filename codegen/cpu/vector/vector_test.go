@@ -16,6 +16,7 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
+	"github.com/arithlang/mlc/internal/full"
 )
 
 // kernelOf makes a vector kernel of a whole kernel without products: the grid is loops, tiles
@@ -164,26 +165,26 @@ func bodyOf(k *kernel.Kernel) string {
 // which holds them to the interpreter on both instruction sets.
 func TestAgreesWithInterpreter(t *testing.T) {
 	ks := texts(t)
-	for _, width := range []int{7, 16, 30, 40, 64, 100, 200, 330} {
+	for _, width := range full.Some([]int{7, 16, 30, 40, 64, 100, 200, 330}, 4) {
 		more, err := kernel.Parse(fmt.Sprintf(rows, width))
 		if err != nil {
 			t.Fatal(err)
 		}
 		ks = append(ks, more...)
 	}
-	for width := 1; width <= 33; width++ {
+	for width := 1; width <= 33; width += full.Either(5, 1) {
 		more, err := kernel.Parse(fmt.Sprintf(narrowRows, width))
 		if err != nil {
 			t.Fatal(err)
 		}
 		ks = append(ks, more...)
 	}
-	for _, elements := range []int{4, 8, 12, 16, 24, 32, 64, 128} {
-		for sums := 1; sums <= 9; sums++ {
+	for _, elements := range full.Some([]int{4, 8, 12, 16, 24, 32, 64, 128}, 4) {
+		for sums := 1; sums <= 9; sums += full.Either(3, 1) {
 			ks = append(ks, sumsBeside(t, sums, elements, false), sumsBeside(t, sums, elements, true))
 		}
 	}
-	for seed := range uint64(100) {
+	for seed := range uint64(full.Either(20, 100)) {
 		ks = append(ks, kerneltest.Random(seed))
 	}
 	var ls []*Kernel

@@ -17,6 +17,7 @@ import (
 	"github.com/arithlang/mlc/codegen/ptx/ptxtest"
 	"github.com/arithlang/mlc/compiler/ir/irtest"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/internal/full"
 )
 
 const (
@@ -47,6 +48,7 @@ const mostUntried = 0
 // committed list, and wants each found. With -update the kernel goes on the list with
 // what was found.
 func TestBarriers(t *testing.T) {
+	full.Only(t)
 	specs, err := shipped()
 	if err != nil {
 		t.Fatal(err)

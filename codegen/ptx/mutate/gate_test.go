@@ -58,6 +58,7 @@ func nameOf(s ptxtest.Spec) string {
 
 // TestGate wants at least 99 of 100 mutants reported, or caught by their result.
 func TestGate(t *testing.T) {
+	full.Only(t)
 	specs, err := shipped()
 	if err != nil {
 		t.Fatal(err)
