@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/arithlang/mlc/compiler/cli/slurmtest"
+	"github.com/arithlang/mlc/internal/full"
 )
 
 func TestMain(m *testing.M) {
@@ -51,6 +52,8 @@ func TestScripts(t *testing.T) {
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {
+			case "full":
+				return full.Tests, nil
 			case "root":
 				return os.Getuid() == 0, nil
 			case "tmpfs":
