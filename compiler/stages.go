@@ -12,31 +12,22 @@ import (
 // finds, and weights that do not fit, in all trainings of a sweep. An error is a bug
 // in the compiler.
 func Vet(opts check.Options) (diag.List, error) {
-	spec, found := check.Resolve(opts)
-	if found.HasErrors() {
-		return found, nil
-	}
-	points, _ := check.Points(opts)
-	if len(points) == 0 {
-		misfits, err := misfits(opts.Path, spec)
-		return append(found, misfits...).Sort(), err
-	}
+	all, found := check.ResolveAll(opts)
 	seen := map[diag.Range]bool{}
-	for _, point := range points {
-		one := opts
-		one.Set = slices.Concat(opts.Set, point.Set)
-		if spec, _ = check.Resolve(one); spec == nil {
-			continue
-		}
-		misfits, err := misfits(opts.Path, spec)
+	for _, t := range all {
+		misfits, err := misfits(opts.Path, t.Spec)
 		if err != nil {
 			return found, err
 		}
 		for _, d := range misfits {
-			if !seen[d.Range] {
-				seen[d.Range] = true
-				found = append(found, d.WithNote(diag.Pos{}, "in the training %s", point.Name))
+			if seen[d.Range] {
+				continue
 			}
+			seen[d.Range] = true
+			if t.Point.Name != "" {
+				d.WithNote(diag.Pos{}, "in the training %s", t.Point.Name)
+			}
+			found = append(found, d)
 		}
 	}
 	return found.Sort(), nil

@@ -346,3 +346,22 @@ stage deeper {
 		t.Errorf("a sweep: %q", got)
 	}
 }
+
+// TestVetReadsOnce reads a sweep of many trainings as often as one of two: all that is found
+// in one training is known to the next.
+func TestVetReadsOnce(t *testing.T) {
+	reads := func(seeds int) (n int) {
+		text := fmt.Sprintf("%ssweep {\n  train.optimizer.lr = [1e-3, 2e-3]\n  train.seed = 1..%d\n}\n", stages, seeds)
+		found, err := compiler.Vet(check.Options{Path: "a.arith", Read: func(string) ([]byte, error) {
+			n++
+			return []byte(text), nil
+		}})
+		if err != nil || found.HasErrors() {
+			t.Fatal(found, err)
+		}
+		return n
+	}
+	if few, many := reads(1), reads(500); few != many {
+		t.Errorf("a sweep of 2 trainings is read %d times, one of 1,000 %d times", few, many)
+	}
+}

@@ -113,7 +113,7 @@ type Document struct {
 // out of the document, and the rest is there.
 func Inspect(opts Options) *Document {
 	c := newChecker(opts)
-	spec := c.resolve()
+	spec := c.resolveFirst()
 	if c.unparsed { // the definitions that did parse
 		v := c.separate()
 		v.collect()

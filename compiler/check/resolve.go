@@ -27,8 +27,25 @@ type Options struct {
 // resolves to its first training, and all are checked.
 func Resolve(opts Options) (*Spec, diag.List) {
 	c := newChecker(opts)
-	spec := c.resolve()
+	spec := c.resolveFirst()
 	return spec, c.complete(c.list)
+}
+
+// A Training is a point of a sweep with its spec; without a sweep the point has no name.
+type Training struct {
+	Point Point
+	Spec  *Spec
+}
+
+// ResolveAll resolves all trainings of a sweep, as Resolve does the first of them, in the
+// order of Points. There are none if the list has errors.
+func ResolveAll(opts Options) ([]Training, diag.List) {
+	c := newChecker(opts)
+	var out []Training
+	for _, t := range c.resolve() {
+		out = append(out, Training{t.Point, c.finish(t)})
+	}
+	return out, c.complete(c.list)
 }
 
 // A checker turns settings into a spec. Variants of one share all but the
@@ -125,7 +142,8 @@ func (c *checker) merge() {
 	c.override()
 }
 
-func (c *checker) resolve() *Spec {
+// resolve checks all trainings. It returns none if there are errors.
+func (c *checker) resolve() []trained {
 	c.merge()
 	if c.unparsed { // what is missing may stand in the part that did not parse
 		c.fold()
@@ -139,18 +157,16 @@ func (c *checker) resolve() *Spec {
 	if len(points) == 0 {
 		points = []point{{own: c.merged}}
 	}
-	var spec *Spec
-	var first, last *checker
+	var last *checker
 	var all []trained
 	seen := make(map[finding]bool)
 	for n, p := range points {
 		said := p.merged()
 		v := c.variant(said)
 		v.like = last.before(v.merged)
-		s := v.resolveOne()
-		all = append(all, trained{p, said, v})
+		all = append(all, trained{p, said, v, v.resolveOne()})
 		if n == 0 {
-			spec, first, p.Name = s, v, ""
+			p.Name = ""
 		}
 		c.addPoint(p.Name, v.list, seen)
 		last = v
@@ -159,16 +175,32 @@ func (c *checker) resolve() *Spec {
 		return (d.Code == "V003" || d.Code == "V017") && c.inUse[d.Range]
 	})
 	c.vetSweep(all)
+	first := all[0].checker
 	c.first, c.values, c.definitions, c.defined = first.merged, first.values, first.definitions, first.defined
 	if c.list.HasErrors() {
 		return nil
 	}
-	spec.limits = c.complete(append(first.limits, c.limits...))
-	spec.places = first.spans()
-	spec.Axes = slices.Sorted(maps.Keys(points[0].Axes))
-	spec.Resolved = first.print()
-	spec.Carried, spec.carried = first.printCarried()
-	spec.Hash = first.hash(spec.Carried)
+	c.limits = c.complete(c.limits)
+	return all
+}
+
+// resolveFirst gives the spec of the first training; nil if there are errors.
+func (c *checker) resolveFirst() *Spec {
+	if all := c.resolve(); len(all) > 0 {
+		return c.finish(all[0])
+	}
+	return nil
+}
+
+// finish adds to the spec of a training what its settings say as a whole.
+func (c *checker) finish(t trained) *Spec {
+	spec := t.built
+	spec.limits = append(c.complete(t.limits), c.limits...).Sort()
+	spec.places = t.spans()
+	spec.Axes = slices.Sorted(maps.Keys(t.Axes))
+	spec.Resolved = t.print()
+	spec.Carried, spec.carried = t.printCarried()
+	spec.Hash = t.hash(spec.Carried)
 	for _, stage := range spec.Stages {
 		if stage.Spec != nil { // alone it does not resolve: it uses what others leave
 			stage.Spec.Resolved, stage.Spec.Hash, stage.Spec.Carried, stage.Spec.carried = spec.Resolved, spec.Hash, spec.Carried, spec.carried

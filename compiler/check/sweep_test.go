@@ -63,6 +63,24 @@ func TestPoints(t *testing.T) {
 	}
 }
 
+// TestResolveAll wants the spec of each training as it is resolved by itself.
+func TestResolveAll(t *testing.T) {
+	read := reader(map[string]string{"a.arith": swept})
+	all, list := ResolveAll(Options{Path: "a.arith", Read: read})
+	if len(list) > 0 || len(all) != 16 {
+		t.Fatalf("%d trainings, %v", len(all), list)
+	}
+	for _, got := range all {
+		alone, list := Resolve(Options{Path: "a.arith", Read: read, Set: got.Point.Set})
+		if len(list) > 0 {
+			t.Fatal(list[0].Message)
+		}
+		if diff := cmp.Diff(alone, got.Spec, sameSpec); diff != "" {
+			t.Errorf("%s: %s", got.Point.Name, diff)
+		}
+	}
+}
+
 // TestUsedSomewhere leaves definitions alone that one training uses.
 func TestUsedSomewhere(t *testing.T) {
 	const near = "bias near { s = learned([H])  value = -s[h] * abs(i - j) }\n"

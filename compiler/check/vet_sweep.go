@@ -13,6 +13,7 @@ type trained struct {
 	point
 	said *merged // its settings, before arguments are folded into calls
 	*checker
+	built *Spec
 }
 
 // vetSweep looks at the trainings of a sweep together.
