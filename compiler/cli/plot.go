@@ -13,7 +13,6 @@ import (
 	"github.com/arithlang/mlc/plot"
 	"github.com/arithlang/mlc/plot/list"
 	"github.com/arithlang/mlc/runtime/damage"
-	"github.com/arithlang/mlc/runtime/disk"
 	"github.com/arithlang/mlc/runtime/eval"
 )
 
@@ -235,13 +234,13 @@ func (c *plotCmd) save(a *app, figures []*plot.Figure) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("cannot make the folder for figures: %w: choose another with -o", err)
 	}
-	defer tidy(dir)()
+	tidy(dir)
 	for _, f := range figures {
 		if a.ctx.Err() != nil {
 			return context.Cause(a.ctx)
 		}
 		path := filepath.Join(dir, f.Name+"."+format)
-		if err := saveFigure(f, path); err != nil {
+		if err := f.Save(path); err != nil {
 			return fmt.Errorf("cannot save a figure: %w", err)
 		}
 		switch {
@@ -254,17 +253,4 @@ func (c *plotCmd) save(a *app, figures []*plot.Figure) error {
 		}
 	}
 	return nil
-}
-
-// saveFigure makes a figure a file, which is never there in part.
-func saveFigure(f *plot.Figure, path string) error {
-	temp := filepath.Join(filepath.Dir(path), unfinished+filepath.Base(path)) // whose end is the format
-	err := f.Save(temp)
-	if err == nil {
-		err = disk.Rename(temp, path)
-	}
-	if err != nil {
-		os.Remove(temp)
-	}
-	return err
 }

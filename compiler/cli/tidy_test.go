@@ -1,47 +1,84 @@
 package cli
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
-
-	"github.com/arithlang/mlc/runtime/lock"
+	"time"
 )
 
 // TestTidy removes what killed processes have left, but not what another one is writing.
 func TestTidy(t *testing.T) {
 	dir := t.TempDir()
-	left := func() (names []string) {
-		files, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range files {
-			names = append(names, f.Name())
-		}
-		return names
-	}
-	for _, name := range []string{".mlc-12", ".loss.svg.34", "page.html"} {
+	for _, name := range []string{".mlc-12", ".loss.svg.34", "page.html", ".mlc-56", ".loss.svg.78"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("half"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	held, err := lock.TryHere(dir)
-	if err != nil {
-		t.Fatal(err)
+	for _, name := range []string{".mlc-12", ".loss.svg.34"} {
+		long := time.Now().Add(-2 * abandoned)
+		if err := os.Chtimes(filepath.Join(dir, name), long, long); err != nil {
+			t.Fatal(err)
+		}
 	}
-	tidy(dir)()
-	if got := left(); len(got) != 3 {
-		t.Errorf("in a folder that another process writes in %v is left", got)
-	}
-	held.Close()
 	if err := new(app).putFile(filepath.Join(dir, "page.html"), []byte("whole")); err != nil {
 		t.Fatal(err)
 	}
-	if got := left(); len(got) != 1 {
-		t.Errorf("%v is left", got)
+	if got := strings.Join(namesIn(t, dir), " "); got != ".loss.svg.78 .mlc-56 page.html" {
+		t.Errorf("%s is left", got)
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "page.html")); string(text) != "whole" || err != nil {
 		t.Errorf("the page has %q, %v", text, err)
 	}
+}
+
+// TestSeveralAtOnce lets verbs write to the same folder at once.
+func TestSeveralAtOnce(t *testing.T) {
+	run := calibrationDir(t)
+	dir := filepath.Join(run, "plots")
+	spec := filepath.Join(dir, "a.arith")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(spec, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 40 {
+				if err := new(app).putFile(spec, []byte("arith 1\n")); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		all.Go(func() {
+			for range 4 {
+				var out, messages bytes.Buffer
+				if code := Run(sourceTree(), []string{"plot", run, "--format", "svg"}, &out, &messages); code != exitOK {
+					t.Error(messages.String())
+				}
+			}
+		})
+	}
+	all.Wait()
+	if got := fmt.Sprint(namesIn(t, dir)); got != "[a.arith attention-cross.svg bias-cross.svg]" {
+		t.Errorf("%s is left", got)
+	}
+}
+
+func namesIn(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		names = append(names, f.Name())
+	}
+	return names
 }

@@ -11,11 +11,11 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/arithlang/mlc/codegen"
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/disk"
-	"github.com/arithlang/mlc/runtime/lock"
 )
 
 const (
@@ -102,19 +102,21 @@ func writeTemp(dir string, data []byte) (path string, err error) {
 	return f.Name(), errors.Join(err, f.Close())
 }
 
-// tidy removes from a folder what processes that were killed have left half written, if
-// no other process is writing there. None cleans while done has not been called.
-func tidy(dir string) (done func()) {
-	held, err := lock.TryHere(dir)
-	if err != nil {
-		return func() {}
+// abandoned is the age of a half written file that no process goes on with: each takes
+// seconds to write.
+const abandoned = time.Hour
+
+// tidy removes from a folder what processes that were killed have left half written long ago.
+func tidy(dir string) {
+	found, _ := os.ReadDir(dir)
+	for _, f := range found {
+		if !strings.HasPrefix(f.Name(), unfinished) && !ckpt.IsTemp(f.Name()) {
+			continue
+		}
+		if info, err := f.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > abandoned {
+			os.Remove(filepath.Join(dir, f.Name())) // or it stays
+		}
 	}
-	left, _ := filepath.Glob(filepath.Join(dir, unfinished+"*"))
-	for _, file := range left {
-		os.Remove(file) // or it stays
-	}
-	ckpt.Clean(dir)
-	return held.Close
 }
 
 // A difference is one file of a program that is not on disk as it should be.
