@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/dsl/diag"
+	"github.com/arithlang/mlc/runtime/config"
 )
 
 // apply gives the settings with the overrides of a stage, or of a case of a
@@ -88,11 +89,15 @@ func (c *checker) buildStages(spec *Spec) {
 }
 
 // checkFolder wants the name of a stage to be that of a folder on all systems, and
-// of another than those of earlier stages.
+// of another than those of earlier stages and of the run.
 func (c *checker) checkFolder(name string) {
 	same := func(other string) bool { return strings.EqualFold(name, other) }
 	if IsDevice(name) {
 		c.report("E0217", c.where("stage."+name), "Windows has a device %s, so no folder of a stage can have that name", strings.ToUpper(name)).
+			WithHelp("choose another name")
+	}
+	if config.IsFolder(name) {
+		c.report("E0217", c.where("stage."+name), "a run has a folder %s of its own, so no stage can have that name", strings.ToLower(name)).
 			WithHelp("choose another name")
 	}
 	if i := slices.IndexFunc(c.earlier, same); i >= 0 {

@@ -127,11 +127,6 @@ func (l *launch) add(j *job) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range p.program.Trainings() {
-		if j.point.Name == "" && strings.EqualFold(s.Stage, record.LaunchFolder) {
-			return usagef("--launcher: a stage is named %s, as is the folder of the programs: give it another name", s.Stage)
-		}
-	}
 	program := filepath.Join(l.folder, record.LaunchFolder, cacheName(p.program.Spec.Name, p.program.Spec.Hash)+exeSuffix)
 	if err := bring(p.binary, program); err != nil {
 		return fmt.Errorf("cannot put the program of a task where tasks find it: %w: choose another place with --out", err)

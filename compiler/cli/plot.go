@@ -12,6 +12,7 @@ import (
 
 	"github.com/arithlang/mlc/plot"
 	"github.com/arithlang/mlc/plot/list"
+	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/eval"
 )
@@ -221,7 +222,7 @@ func (c *plotCmd) nothing() error {
 func (c *plotCmd) save(a *app, figures []*plot.Figure) error {
 	dir, format := c.Out, c.Format
 	if dir == "" {
-		dir = "plots"
+		dir = config.PlotFolder
 		info, err := os.Stat(c.Runs[0])
 		if err != nil {
 			return err

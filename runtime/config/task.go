@@ -6,10 +6,6 @@ package config
 
 import "github.com/arithlang/mlc/runtime/tokens"
 
-// FilesFolder is the folder of a run directory with the files that its spec reads. No stage
-// can have that name.
-const FilesFolder = "spec-files"
-
 // A Task says what problems look like.
 type Task struct {
 	Kind             string   // a row of the task table, or mixed

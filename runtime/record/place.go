@@ -3,6 +3,8 @@ package record
 import (
 	"path/filepath"
 	"time"
+
+	"github.com/arithlang/mlc/runtime/config"
 )
 
 // Where things are in a run directory, and where run directories are. Who writes a file
@@ -16,11 +18,11 @@ const File = "run.json"
 const SpecFile = "spec.arith"
 
 // ResultFolder is the folder of what tests say, in a run directory.
-const ResultFolder = "eval"
+const ResultFolder = config.ResultFolder
 
 // LaunchFolder is the folder of what mlc train --launcher writes for the tasks that it leaves
 // to others: in the folder of the runs of a sweep, and in a run directory that is alone.
-const LaunchFolder = "launch"
+const LaunchFolder = config.LaunchFolder
 
 // Path is the record of a run directory.
 func Path(dir string) string { return filepath.Join(dir, File) }

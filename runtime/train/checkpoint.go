@@ -59,7 +59,7 @@ const elapsed = "elapsed"
 const keep = 2
 
 // Folder is where the checkpoints of a run directory are.
-const Folder = "ckpt"
+const Folder = config.CheckpointFolder
 
 // checkpointName is the file name after so many steps; names sort by step.
 func checkpointName(step int) string { return fmt.Sprintf("step-%08d.safetensors", step) }
