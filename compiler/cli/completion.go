@@ -80,7 +80,7 @@ func complete(root *kong.Node, words []string) []string {
 		case f != nil && !f.IsBool() && !strings.Contains(w, "="):
 			open = f
 		case !strings.HasPrefix(w, "-"):
-			if i := slices.IndexFunc(verb.Children, func(n *kong.Node) bool { return n.Name == w }); i >= 0 {
+			if i := slices.IndexFunc(verb.Children, func(n *kong.Node) bool { return n.Name == w }); i >= 0 && w != "help" { // behind which verbs stand as without it
 				verb = verb.Children[i]
 				flags = slices.Concat(flags, verb.Flags)
 				if verb.Name == "train" { // which reads them itself
