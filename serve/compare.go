@@ -156,7 +156,7 @@ func (c *comparison) Results() (out []setting) {
 			}
 			return v.Runs.Result.Mean(m.name)
 		}
-		row(m.name+", "+eval.What(m.name), func(v *view) string {
+		row(m.name+", "+new(eval.Result).What(m.name), func(v *view) string {
 			text := percent(value(v))
 			if text == "" {
 				return ""

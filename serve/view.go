@@ -312,7 +312,7 @@ func means(r *eval.Result) (out []fact) {
 		if value == nil {
 			continue
 		}
-		f := fact{Name: m.name, Value: percent(value), Note: metric(r) + ", " + eval.What(m.name)}
+		f := fact{Name: m.name, Value: percent(value), Note: metric(r) + ", " + r.What(m.name)}
 		if n := problemsOf(r, *value, m.has); n > 0 {
 			f.Of = "of " + track.Thousands(n)
 		}

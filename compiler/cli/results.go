@@ -185,7 +185,13 @@ func writeResults(w io.Writer, rows []resultRow) error {
 		}
 		line(rows[n].name, cells)
 	}
-	if legend := eval.Legend(names); legend != "" {
+	var results []*eval.Result
+	for _, r := range rows {
+		if r.result != nil {
+			results = append(results, r.result)
+		}
+	}
+	if legend := eval.Legend(names, results); legend != "" {
 		fmt.Fprintf(&b, "%s\n", legend)
 	}
 	_, err := io.WriteString(w, b.String())

@@ -39,7 +39,7 @@ func result(lengths []int, right ...int) *eval.Result {
 func TestResults(t *testing.T) {
 	id, ood := 0.99996, 0.5
 	digits, bits := []int{6, 10}, []int{20, 33, 200}
-	grid := &eval.Result{ID: &id, OOD: &ood, ByCell: []eval.Cell{{Pair: eval.Pair{I: 1, J: 2}}}}
+	grid := &eval.Result{ID: &id, OOD: &ood, Over: map[string]int{"id": 3, "ood": 54}, ByCell: []eval.Cell{{Pair: eval.Pair{I: 1, J: 2}}}}
 	var b bytes.Buffer
 	err := writeResults(&b, []resultRow{
 		{name: "row=b", missing: "failed"},
@@ -58,7 +58,7 @@ row=d_which_is_long    100.00      0.00      0.10
                            id       ood
 row=e                   99.99     50.00
 row=f                no result
-id: mean over lengths of training; ood: mean over longer ones, up to 100 digits
+id: mean over 3 pairs of lengths of training; ood: mean over 54 longer ones, up to 100 digits
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)

@@ -314,6 +314,13 @@ func TestMeans(t *testing.T) {
 	if *r.ID != 0.9 || *r.OOD != (0.6+0+0.3)/3 || *r.OOD100 != 0.25 {
 		t.Errorf("means %g, %g, %g", *r.ID, *r.OOD, *r.OOD100)
 	}
+	if got, want := r.Summary(), "id 90.00 % over 2 pairs of lengths, ood 30.00 % over 3 pairs of lengths, ood100 25.00 % over 2 pairs of lengths"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	less := &Result{ID: r.ID, OOD: r.OOD, Over: map[string]int{ID: 1, OOD: 3}}
+	if got, want := Legend([]string{ID, OOD}, []*Result{new(Result), r, less}), "id: mean over lengths of training; ood: mean over 3 longer ones, up to 100 digits"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
 	want := map[string]float64{"1": 1, "3": 0.6, "100": 0.3, "101": 0.5, "160": 0}
 	if diff := cmp.Diff(want, r.ByLength); diff != "" {
 		t.Error(diff)
@@ -330,7 +337,7 @@ func TestTableOfAGrid(t *testing.T) {
 	}
 	r.ByCell = append(r.ByCell, Cell{Pair{7, 7}, 10, 5, 0}, Cell{Pair{8, 8}, 10, 0, 0})
 	r.summarise(Pair{2, 3}, nil)
-	want := `first token: id 80.00 %, mean over lengths of training; ood 28.75 %, mean over longer ones, up to 100 digits
+	want := `first token: id 80.00 %, mean over 6 pairs of lengths of training; ood 28.75 %, mean over 16 longer ones, up to 100 digits
 
     1   5
   1 █97│53

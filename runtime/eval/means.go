@@ -28,11 +28,32 @@ type Mean struct {
 // means are all means, in the order in which they are shown.
 func (r *Result) means() []Mean {
 	return []Mean{
-		{ID, "mean over lengths of training", r.ID},
-		{OOD, "mean over longer ones, up to 100 digits", r.OOD},
-		{OOD100, "mean over lengths above 100 digits", r.OOD100},
+		{ID, "mean over " + r.lengths(ID) + " of training", r.ID},
+		{OOD, "mean over " + r.over(OOD, "longer one", "longer ones") + ", up to 100 digits", r.OOD},
+		{OOD100, "mean over " + r.lengths(OOD100) + " above 100 digits", r.OOD100},
 		{Overall, "of all problems of the file", r.Overall},
 	}
+}
+
+// over says how many cells the mean of a name is over, with words for one and for many; of a
+// result that does not say how many, no number.
+func (r *Result) over(name, one, many string) string {
+	switch n := r.Over[name]; n {
+	case 0:
+		return many
+	case 1:
+		return "1 " + one
+	default:
+		return track.Thousands(n) + " " + many
+	}
+}
+
+// lengths is over, cells being what they are: lengths, or pairs of them.
+func (r *Result) lengths(name string) string {
+	if r.Over[name] > 0 && r.Second == "" && slices.ContainsFunc(r.ByCell, func(c Cell) bool { return c.J > 0 && c.I != c.J }) {
+		return r.over(name, "pair of lengths", "pairs of lengths")
+	}
+	return r.over(name, "length", "lengths")
 }
 
 // Means are the means that the result has, each with its name and what it is over.
@@ -57,8 +78,8 @@ func (r *Result) Mean(name string) *float64 {
 }
 
 // What says in words what the mean of a name is over.
-func What(name string) string {
-	for _, m := range new(Result).means() {
+func (r *Result) What(name string) string {
+	for _, m := range r.means() {
 		if m.Name == name {
 			return m.What
 		}
@@ -86,13 +107,25 @@ func Compare(a, b *Result) int {
 	return 0
 }
 
-// Legend says of some of the means what they are over, those that there are.
-func Legend(names []string) string {
+// Legend says of some of the means what they are over, those that there are. It says how many
+// lengths where that is the same in all results.
+func Legend(names []string, of []*Result) string {
 	var parts []string
 	for _, m := range new(Result).means() {
-		if slices.Contains(names, m.Name) {
-			parts = append(parts, m.Name+": "+m.What)
+		if !slices.Contains(names, m.Name) {
+			continue
 		}
+		what := ""
+		for _, r := range of {
+			switch over := r.What(m.Name); {
+			case r.Mean(m.Name) == nil:
+			case what == "":
+				what = over
+			case what != over:
+				what = m.What
+			}
+		}
+		parts = append(parts, m.Name+": "+cmp.Or(what, m.What))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -106,11 +139,16 @@ func (r *Result) described() string {
 	return strings.Join(parts, "; ")
 }
 
-// Summary is a line: the means, or what is right of all problems where there are none.
+// Summary is a line: the means, each with the number of lengths that it is over, or what is
+// right of all problems where there are none.
 func (r *Result) Summary() string {
 	var parts []string
 	for _, m := range r.Means() {
-		parts = append(parts, fmt.Sprintf("%s %s %%", m.Name, track.Percent(*m.Value)))
+		part := fmt.Sprintf("%s %s %%", m.Name, track.Percent(*m.Value))
+		if r.Over[m.Name] > 0 {
+			part += " over " + r.lengths(m.Name)
+		}
+		parts = append(parts, part)
 	}
 	if parts == nil {
 		return track.Percent(r.Fraction()) + " %"

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -41,6 +42,7 @@ type Result struct {
 	OOD          *float64           `json:"ood,omitempty"`              // …
 	OOD100       *float64           `json:"ood100,omitempty"`           // …
 	Overall      *float64           `json:"overall,omitempty"`          // …
+	Over         map[string]int     `json:"over,omitempty"`             // by the name of a mean: how many cells it is over; none of those over problems
 	Second       string             `json:"second,omitempty"`           // what the second length of a cell counts, where that is no length
 	Tested       string             `json:"tested,omitempty"`           // of a file: which of its problems these are, as task.Tested says
 	TrainedOn    int                `json:"trained_on,omitempty"`       // about how many of the problems of trained lengths were trained on
@@ -159,6 +161,8 @@ func (r *Result) summarise(trained Pair, over []Pair) {
 	}
 	r.MeanRuns = float64(runs) / float64(max(problems, 1))
 	r.ID, r.OOD, r.OOD100 = mean(id), mean(ood), mean(ood100)
+	r.Over = map[string]int{ID: len(id), OOD: len(ood), OOD100: len(ood100)}
+	maps.DeleteFunc(r.Over, func(_ string, n int) bool { return n == 0 })
 }
 
 // total counts the problems of all cells.

@@ -35,7 +35,7 @@ func TestResultFile(t *testing.T) {
 	}
 	want := map[string]any{
 		"name": "x", "spec_hash": "ab", "seed": 3., "mode": "verify", "metric": "exact_match", "examples_trained": 9., "samples": 4., "pad": []any{7., 3.},
-		"seconds_train": 1.5, "seconds_eval": 0.5, "trained": []any{7., 7.}, "id": 0.75, "ood": 0.25, "ood100": 0.,
+		"seconds_train": 1.5, "seconds_eval": 0.5, "trained": []any{7., 7.}, "id": 0.75, "ood": 0.25, "ood100": 0., "over": map[string]any{"id": 2., "ood": 1., "ood100": 1.},
 		"by_length": map[string]any{"6": 1., "7": 0.5, "60": 0.25, "101": 0.},
 		"by_cell":   []any{[]any{6., 6., 4., 4.}, []any{7., 7., 4., 2.}, []any{60., 60., 4., 1.}, []any{101., 101., 4., 0.}},
 	}
