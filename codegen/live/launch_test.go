@@ -144,7 +144,7 @@ func testsDoNotDepend(t *testing.T, runs int, set ...string) {
 	ctx := context.Background()
 	var replies [][]int32
 	var score eval.Score
-	for _, room := range []int{1, 3, 10} {
+	for _, room := range full.Some([]int{1, 3, 10}, 2) {
 		asked.Machine = launching{Machine: tr.Machine, examples: room}
 		got, err := asked.Decode(ctx, problems)
 		if err != nil {

@@ -54,6 +54,7 @@ func compile(t *testing.T, spec string, set []string) *compiler.Program {
 // beside them that compares each with its Model: settings, parameters, every launch of
 // every program, sizes and costs of kernels, and three steps of training.
 func TestModelsAreTheGeneratedOnes(t *testing.T) {
+	full.Only(t)
 	dir, err := os.MkdirTemp("testdata", "programs-")
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +62,7 @@ func TestModelsAreTheGeneratedOnes(t *testing.T) {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	whole := &compiler.Program{Source: "cases", Spec: &check.Spec{Name: "cases"}} // a pipeline of all of them
 	var imports, table strings.Builder
-	for _, c := range full.Some(cases, 3) {
+	for _, c := range cases {
 		p := compile(t, c.spec, c.set).Trainings()[c.training]
 		p.Stage = c.name
 		whole.Stages = append(whole.Stages, p)

@@ -11,6 +11,7 @@ import (
 	"github.com/arithlang/mlc/codegen/ptx/ptxtest"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
+	"github.com/arithlang/mlc/internal/full"
 )
 
 // attending is an attention of two heads with a window, a table of biases and dropout.
@@ -408,7 +409,7 @@ func TestAttention(t *testing.T) {
 	more := maps.Clone(long)
 	more["B"], more["T"], more["S"], more["P"] = 1, 33, 128, 90
 	o := ptx.Options{Aligned: always}
-	t.Run("few", func(t *testing.T) { ptxtest.Compare(t, ks, o, *all, attended(1)...) })
+	t.Run("few", func(t *testing.T) { ptxtest.Compare(t, ks, o, *all, full.Some(attended(1), 2)...) })
 	t.Run("many", func(t *testing.T) { ptxtest.Compare(t, ks[:1], o, *all, long, more) })
 }
 
@@ -454,9 +455,9 @@ func TestAttentionGrad(t *testing.T) {
 			t.Fatalf("printed twice it differs: %v, %v", err, err2)
 		}
 	}
-	t.Run("wide", func(t *testing.T) { ptxtest.Compare(t, ks[1:3], o, *all, kerneltest.Launches()[1:]...) })
+	t.Run("wide", func(t *testing.T) { ptxtest.Compare(t, full.Some(ks[1:3], 1), o, *all, full.Some(kerneltest.Launches()[1:], 2)...) })
 	t.Run("long", func(t *testing.T) {
-		ptxtest.Compare(t, []*kernel.Kernel{ks[0], ks[3], ks[4]}, o, *all, append(attended(2), long)...)
+		ptxtest.Compare(t, []*kernel.Kernel{ks[0], ks[3], ks[4]}, o, *all, append(full.Some(attended(2), 1), long)...)
 	})
-	t.Run("wider", func(t *testing.T) { ptxtest.Compare(t, ks[5:], o, *all, kerneltest.Launches()[1], long) })
+	t.Run("wider", func(t *testing.T) { ptxtest.Compare(t, full.Some(ks[5:], 2), o, *all, full.Some([]kernel.Scalars{kerneltest.Launches()[1], long}, 1)...) })
 }

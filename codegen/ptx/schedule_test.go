@@ -9,6 +9,7 @@ import (
 	"github.com/arithlang/mlc/codegen/ptx/ptxtest"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
+	"github.com/arithlang/mlc/internal/full"
 )
 
 // gated is a product of all rows, and what is computed of each output: a residual that
@@ -120,7 +121,7 @@ func TestTilings(t *testing.T) {
 		}
 		ks = append(ks, k)
 	}
-	launch := kerneltest.Launches()[3]
+	ks, launch := full.Some(ks, 5), kerneltest.Launches()[3]
 	ptxtest.Compare(t, ks, ptx.Options{}, false, launch)
 	ptxtest.Compare(t, ks, ptx.Options{Aligned: func(*kernel.Kernel, int) bool { return true }}, false, launch)
 }
