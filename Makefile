@@ -1,6 +1,6 @@
 # Names for go commands, and nothing else.
 
-.PHONY: all build vet test generate check fuzz torture gate bench bundle
+.PHONY: all build vet test nightly generate check fuzz torture gate bench bundle
 
 all: build vet test
 
@@ -14,6 +14,10 @@ vet:
 
 test:
 	go test ./...
+
+# All tests, with all programs that they compare with. Writes docs/tests.md.
+nightly:
+	eval "$$(tools/programs)" && go run ./internal/full/run -nightly
 
 # One folder, bin/bundle, that proves the GPU of another machine (docs/gpu.md).
 bundle:
@@ -43,7 +47,7 @@ torture:
 PART ?= 2
 TURN ?= $(shell expr $$(date +%s) / 86400 % $(PART))
 gate:
-	go test ./codegen/ptx/mutate -run Gate -v -timeout 0 -all -part $(PART) -turn $(TURN) -page ../../../docs/mutation.md
+	go test -tags full ./codegen/ptx/mutate -run Gate -v -timeout 0 -all -part $(PART) -turn $(TURN) -page ../../../docs/mutation.md
 
 # Writes docs/performance.md. PYTHON is one that has bench/peers/requirements.txt.
 PYTHON ?= python3

@@ -455,9 +455,13 @@ func TestAttentionGrad(t *testing.T) {
 			t.Fatalf("printed twice it differs: %v, %v", err, err2)
 		}
 	}
-	t.Run("wide", func(t *testing.T) { ptxtest.Compare(t, full.Some(ks[1:3], 1), o, *all, full.Some(kerneltest.Launches()[1:], 2)...) })
+	t.Run("wide", func(t *testing.T) {
+		ptxtest.Compare(t, full.Some(ks[1:3], 1), o, *all, full.Some(kerneltest.Launches()[1:], 2)...)
+	})
 	t.Run("long", func(t *testing.T) {
 		ptxtest.Compare(t, []*kernel.Kernel{ks[0], ks[3], ks[4]}, o, *all, append(full.Some(attended(2), 1), long)...)
 	})
-	t.Run("wider", func(t *testing.T) { ptxtest.Compare(t, full.Some(ks[5:], 2), o, *all, full.Some([]kernel.Scalars{kerneltest.Launches()[1], long}, 1)...) })
+	t.Run("wider", func(t *testing.T) {
+		ptxtest.Compare(t, full.Some(ks[5:], 2), o, *all, full.Some([]kernel.Scalars{kerneltest.Launches()[1], long}, 1)...)
+	})
 }
