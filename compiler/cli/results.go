@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -51,12 +52,18 @@ const maxLengths = 12
 
 // columns are the heads of a result's columns and the fractions in them, nil where there
 // is none: the means, and each length that the spec tests where those are not too many and
-// make no grid. Where certain lengths are asked for they are all.
+// make no grid. Where certain lengths are asked for they are all, tested or not.
 func (r *resultRow) columns() (heads []string, values []*float64) {
 	equal := func(c eval.Cell) bool { return c.J == 0 || c.I == c.J }
 	all := slices.Clone(r.result.ByCell)
 	if len(r.lengths) > 0 {
 		all = slices.DeleteFunc(all, func(c eval.Cell) bool { return !slices.Contains(r.lengths, c.I) })
+		for _, n := range r.lengths {
+			if !slices.ContainsFunc(all, func(c eval.Cell) bool { return c.I == n }) {
+				all = append(all, eval.Cell{Pair: eval.Pair{I: n}})
+			}
+		}
+		slices.SortStableFunc(all, func(a, b eval.Cell) int { return cmp.Compare(a.I, b.I) })
 	}
 	if !r.only {
 		for _, m := range r.result.Means() {
@@ -67,8 +74,11 @@ func (r *resultRow) columns() (heads []string, values []*float64) {
 		all = nil
 	}
 	for _, c := range all {
-		f := c.Fraction()
-		heads, values = append(heads, fmt.Sprint(c.I)), append(values, &f)
+		heads, values = append(heads, fmt.Sprint(c.I)), append(values, nil)
+		if c.Samples > 0 {
+			f := c.Fraction()
+			values[len(values)-1] = &f
+		}
 	}
 	if heads == nil { // too many lengths, and no means
 		return []string{eval.ID, eval.OOD}, []*float64{nil, nil}
@@ -145,12 +155,36 @@ func withMeans(rows []resultRow) []resultRow {
 	return out
 }
 
+// aligned gives rows that differ in their seeds alone, and show all of their lengths, the same
+// lengths: problems of a file that one seed holds out may have others than those of the next.
+func aligned(rows []resultRow) []resultRow {
+	lengths := map[string][]int{}
+	for _, r := range rows {
+		if r.result != nil && r.of.kind != "" {
+			for _, c := range r.result.ByCell {
+				lengths[r.of.kind] = append(lengths[r.of.kind], c.I)
+			}
+		}
+	}
+	for kind, all := range lengths {
+		slices.Sort(all)
+		lengths[kind] = slices.Compact(all)
+	}
+	rows = slices.Clone(rows)
+	for i := range rows {
+		if len(rows[i].lengths) == 0 {
+			rows[i].lengths = lengths[rows[i].of.kind]
+		}
+	}
+	return rows
+}
+
 // writeResults prints results as one table, a training a line. Where the columns
 // change, as from digits to bits, heads come again. It ends with the means over seeds, and
 // says what means over lengths are over.
 func writeResults(w io.Writer, rows []resultRow) error {
 	title, width := "exact match, %", 8
-	rows = withMeans(rows)
+	rows = withMeans(aligned(rows))
 	wide := len(title)
 	for i := range rows {
 		wide = max(wide, utf8.RuneCountInString(rows[i].name))

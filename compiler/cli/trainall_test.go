@@ -90,11 +90,9 @@ row=a,seed=3                            98.00           5.00
 row=a,seed=4                           failed
 row=b,seed=1                           100.00           0.00
 row=b,seed=2                           100.00         100.00
-                                            6
-row=b,seed=3                             0.70
-                                            6             10
+row=b,seed=3                             0.70              -
 row=a: mean ± deviation, n = 3   99.00 ± 1.00    3.00 ± 2.00
-row=b: mean ± deviation, n = 2  100.00 ± 0.00  50.00 ± 70.71
+row=b: mean ± deviation, n = 3  66.90 ± 57.33              -
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)
