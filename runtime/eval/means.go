@@ -31,7 +31,7 @@ func (r *Result) means() []Mean {
 		{ID, "mean over " + r.lengths(ID) + " of training", r.ID},
 		{OOD, "mean over " + r.over(OOD, "longer one", "longer ones") + ", up to 100 digits", r.OOD},
 		{OOD100, "mean over " + r.lengths(OOD100) + " above 100 digits", r.OOD100},
-		{Overall, "of all problems of the file", r.Overall},
+		{Overall, "of " + cmp.Or(r.Tested, "problems of the file"), r.Overall},
 	}
 }
 
