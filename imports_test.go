@@ -106,7 +106,7 @@ const rules = `
 	compiler/diff, codegen/live, codegen/ptx/ptxrun, specs, runtime/interrupt < prove < compiler/cli; # mlc prove
 	codegen/live, runtime/profile < prove/timing < prove;
 	codegen/live, bench/peers, specs < prove/beside < prove;
-	NONE < compiler/cli/slurmtest, runtime/comm/mpitest, compiler/bundle/gen, compiler/peertest, specs, torture, runtime/cpu/asm, codegen/ptx/asm, codegen/ptx/ptxas, runtime/cuda/libcuda/fakecuda, prove/records, internal/full/run;
+	NONE < compiler/cli/slurmtest, runtime/comm/mpitest, compiler/bundle/gen, compiler/peertest, specs, torture, runtime/cpu/asm, codegen/ptx/asm, codegen/ptx/ptxas, runtime/cuda/libcuda/fakecuda, prove/records, internal/full/run, internal/full/mutants;
 `
 
 // TestImports holds every import within the module to the rules.

@@ -1,0 +1,162 @@
+// Command mutants changes Go code in small ways, one at a time, and says which changes the
+// short run of the tests does not notice: those of the package, or of one that imports it.
+//
+//	go run ./internal/full/mutants -n 200 ./runtime/train ./serve
+//
+// The tree stays as it is: a changed file is an overlay of the build.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+func main() {
+	n := flag.Int("n", 200, "how many changes are tried, of all packages together")
+	seed := flag.Uint64("seed", 1, "which ones")
+	limit := flag.Duration("limit", 3*time.Minute, "the longest that the tests of a package may take; tests that hang notice a change")
+	flag.Parse()
+	if err := run(os.Stdout, *n, *seed, *limit, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		os.Exit(1)
+	}
+}
+
+// A pkg is a package and its files.
+type pkg struct {
+	ImportPath, Dir                             string
+	GoFiles, Imports, TestImports, XTestImports []string
+}
+
+// A trial is a change of a package, and what came of it.
+type trial struct {
+	*pkg
+	change
+	survived bool
+}
+
+func run(out io.Writer, n int, seed uint64, limit time.Duration, patterns []string) error {
+	chosen, err := list(patterns)
+	if err != nil {
+		return err
+	}
+	all, err := list([]string{"./..."})
+	if err != nil {
+		return err
+	}
+	var trials []*trial
+	for i := range chosen {
+		p := &chosen[i]
+		for _, name := range p.GoFiles {
+			changes, err := changesOf(filepath.Join(p.Dir, name))
+			if err != nil {
+				return err
+			}
+			for _, c := range changes {
+				trials = append(trials, &trial{pkg: p, change: c})
+			}
+		}
+	}
+	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(trials), func(i, j int) { trials[i], trials[j] = trials[j], trials[i] })
+
+	var lock sync.Mutex
+	var workers sync.WaitGroup
+	var failed error
+	next, made, survived := 0, 0, 0
+	for range runtime.NumCPU() {
+		workers.Go(func() {
+			for {
+				lock.Lock()
+				if made >= n || next == len(trials) || failed != nil {
+					lock.Unlock()
+					return
+				}
+				t := trials[next]
+				next++
+				lock.Unlock()
+				compiled, err := t.try(all, limit)
+				lock.Lock()
+				switch {
+				case err != nil:
+					failed = errors.Join(failed, err)
+				case compiled && made < n:
+					made++
+					if t.survived {
+						survived++
+						fmt.Fprintf(out, "survived: %s\n", t.change)
+					}
+				}
+				lock.Unlock()
+			}
+		})
+	}
+	workers.Wait()
+	fmt.Fprintf(out, "%d of %d changes are noticed, %.1f %%\n", made-survived, made, 100*float64(made-survived)/float64(max(made, 1)))
+	return failed
+}
+
+func list(patterns []string) (all []pkg, err error) {
+	text, err := exec.Command("go", append([]string{"list", "-json=ImportPath,Dir,GoFiles,Imports,TestImports,XTestImports"}, patterns...)...).Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	for d := json.NewDecoder(strings.NewReader(string(text))); ; {
+		var p pkg
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return all, nil
+		} else if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+}
+
+// try runs the tests of the package with a change, and those of packages that import it if
+// none of them fails. What does not compile is no change.
+func (t *trial) try(all []pkg, limit time.Duration) (compiled bool, err error) {
+	dir, err := os.MkdirTemp("", "mutant")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(dir)
+	file, overlay := filepath.Join(dir, "changed.go"), filepath.Join(dir, "overlay.json")
+	replace, err := json.Marshal(map[string]map[string]string{"Replace": {t.file: file}})
+	if err != nil {
+		return false, err
+	}
+	if err := errors.Join(os.WriteFile(file, t.text, 0o600), os.WriteFile(overlay, replace, 0o600)); err != nil {
+		return false, err
+	}
+	test := func(path string) (passes, builds bool) {
+		ctx, cancel := context.WithTimeout(context.Background(), limit)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, "go", "test", "-vet=off", "-count=1", "-failfast", "-overlay="+overlay, path)
+		cmd.WaitDelay = time.Second
+		text, err := cmd.CombinedOutput()
+		return err == nil, !strings.Contains(string(text), "[build failed]")
+	}
+	passes, builds := test(t.ImportPath)
+	if !builds {
+		return false, nil
+	}
+	for _, p := range all {
+		if passes && p.ImportPath != t.ImportPath && slices.Contains(slices.Concat(p.Imports, p.TestImports, p.XTestImports), t.ImportPath) {
+			passes, _ = test(p.ImportPath)
+		}
+	}
+	t.survived = passes
+	return true, nil
+}
