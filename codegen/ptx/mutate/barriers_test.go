@@ -24,7 +24,7 @@ const (
 	barriersFile    = "barriers.md"
 	barriersPreface = `# Barriers that were tried
 
-Written by ` + "`go test ./codegen/ptx/mutate -run Barriers -update -timeout 0`" + `, never by hand.
+Written by ` + "`go test -tags full ./codegen/ptx/mutate -run Barriers -update -timeout 0`" + `, never by hand.
 
 The kernels of all specs whose PTX has barriers. Each was run without each of them, one at a time. The simulator's report
 or a changed result has *found* all but those that are *needless*, as far as the gate's launches show. *PTX* is a hash of
@@ -71,7 +71,7 @@ func TestBarriers(t *testing.T) {
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
 					if end, ok := t.Deadline(); ok && time.Until(end) < 3*time.Minute {
-						t.Fatalf("no time is left to try its barriers: go test ./codegen/ptx/mutate -run Barriers -update -timeout 0")
+						t.Fatalf("no time is left to try its barriers: go test -tags full ./codegen/ptx/mutate -run Barriers -update -timeout 0")
 					}
 					if err := l.try(t, k, s.Options, hash); err != nil {
 						t.Fatal(err)
