@@ -202,7 +202,11 @@ func (a *app) printRuns(runs []*list.Run) error {
 			counts = append(counts, fmt.Sprintf("%d %s", states[s], s))
 		}
 	}
-	a.say("%s runs: %s", track.Thousands(len(runs)), strings.Join(counts, ", "))
+	what := "runs"
+	if len(runs) == 1 {
+		what = "run"
+	}
+	a.say("%s %s: %s", track.Thousands(len(runs)), what, strings.Join(counts, ", "))
 	return nil
 }
 
