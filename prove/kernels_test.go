@@ -14,6 +14,7 @@ import (
 
 // TestWrongKernel alters one instruction of one kernel, and wants that kernel named.
 func TestWrongKernel(t *testing.T) {
+	t.Parallel()
 	e := &Env{Device: "sim", models: []model{{name: "tiny"}}}
 	right := conclude(t, runKernels, e, "tiny")
 	if k := right.Kernels; right.Verdict != Pass || k.Compared != k.Kernels || k.Kernels < 50 || k.Inexact != 0 || k.Elements == 0 {

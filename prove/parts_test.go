@@ -88,9 +88,8 @@ func lanes() []phase {
 // parts in the order of their ends.
 func proveLanes(t *testing.T, cores int, only ...string) (*Result, []string) {
 	t.Helper()
-	t.Setenv(asChild, "1")
 	var said []string
-	o := Options{Device: "sim", Budget: time.Minute, Only: only, Command: []string{os.Args[0]}, cores: cores, memory: math.Inf(1)}
+	o := Options{Device: "sim", Budget: time.Minute, Only: only, Command: itself(), cores: cores, memory: math.Inf(1)}
 	o.Say = func(_ string, p *Part) { said = append(said, p.Name) }
 	r, err := run(t.Context(), o, append(faults(), lanes()...))
 	if err != nil {
@@ -102,6 +101,7 @@ func proveLanes(t *testing.T, cores int, only ...string) (*Result, []string) {
 // TestAbreast wants parts to run at once, once one has found the device, and to be
 // reported in their order; and parts that measure time to be alone.
 func TestAbreast(t *testing.T) {
+	t.Parallel()
 	r, said := proveLanes(t, 2*crowd, "right", "abreast", "alone")
 	if r.Verdict != Pass {
 		t.Errorf("%s", r.Page())
@@ -127,6 +127,7 @@ func TestAbreast(t *testing.T) {
 
 // TestTrusted wants parts to be told of those before them that have not ended badly.
 func TestTrusted(t *testing.T) {
+	t.Parallel()
 	r, _ := proveLanes(t, 2, "dying") // one after the other
 	for i, p := range r.Phases[0].Parts {
 		want := []string{"before: []", "", "before: [0]", "before: [0 2]", "before: [0 2 3]"}[i]
@@ -209,9 +210,8 @@ func TestNeeds(t *testing.T) {
 
 // TestLittleTime finds out that there is no GPU, however little time there is.
 func TestLittleTime(t *testing.T) {
-	t.Setenv(asChild, "1")
 	t.Setenv("MLC_LIBCUDA", "/nowhere/at/all")
-	r, err := run(t.Context(), Options{Device: "cuda", Budget: 6 * time.Second, Command: []string{os.Args[0]}}, phases())
+	r, err := run(t.Context(), Options{Device: "cuda", Budget: 6 * time.Second, Command: itself()}, phases())
 	if err != nil || r.Verdict != Unavailable {
 		t.Errorf("%v\n%s", err, r.Page())
 	}
@@ -230,6 +230,7 @@ func TestLateEnd(t *testing.T) {
 
 // TestWhole wants a part that has done everything to pass, though its time has ended.
 func TestWhole(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 0)
 	defer cancel()
 	e := &Env{Device: "sim", models: []model{{name: "tiny"}}, dir: t.TempDir()}
@@ -248,6 +249,7 @@ func TestWhole(t *testing.T) {
 // TestShared wants the kernels of two specs compared by the first in the table, though
 // both are compared at once, unless that has ended badly.
 func TestShared(t *testing.T) {
+	t.Parallel()
 	models := []model{{name: "tiny"}, {"tiny", []string{"train.seed=2"}}}
 	e := func(dir string, place int, before ...int) *Env {
 		return &Env{Device: "sim", models: models, dir: dir, place: place, before: before}

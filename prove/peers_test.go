@@ -27,7 +27,7 @@ func TestPeers(t *testing.T) {
 	if err := os.WriteFile(python, []byte(fakePython), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	e := &Env{Device: "cuda", reduced: true, open: (&Env{Device: "sim"}).Open}
+	e := &Env{Device: "cuda", reduced: true, open: (&Env{Device: "count"}).Open}
 	caches := filepath.Join(t.TempDir(), "caches")
 	t.Setenv("PROVE_TEST_CACHES", caches)
 	t.Setenv("MLC_PYTHON", python)
@@ -91,7 +91,7 @@ func TestTorchIsSlow(t *testing.T) {
 // TestBeside wants a phase beside the proof to end with its first part where that is
 // skipped, and to take nothing from the verdict where there is no time for it.
 func TestBeside(t *testing.T) {
-	t.Setenv(asChild, "1")
+	t.Parallel()
 	table := append(faults(), lanes()...)
 	var chosen []phase
 	for _, p := range table {
@@ -102,7 +102,7 @@ func TestBeside(t *testing.T) {
 			chosen = append(chosen, p)
 		}
 	}
-	r, err := run(t.Context(), Options{Device: "sim", Budget: 10 * time.Second, Command: []string{os.Args[0]}}, chosen)
+	r, err := run(t.Context(), Options{Device: "sim", Budget: 10 * time.Second, Command: itself()}, chosen)
 	if err != nil || !r.Proven() {
 		t.Fatalf("%v\n%s", err, r.Page())
 	}

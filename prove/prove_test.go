@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,16 +16,23 @@ import (
 	"github.com/arithlang/mlc/runtime/interrupt"
 )
 
-// asChild in the environment makes this program one that does a part.
-const asChild = "PROVE_TEST_CHILD"
+// asChild, the first argument, makes this program one that does a part.
+const asChild = "part"
+
+// itself starts this program so.
+func itself() []string { return []string{os.Args[0], asChild} }
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asChild) != "" {
+	if len(os.Args) > 1 && os.Args[1] == asChild {
 		if err := child(os.Stdin, slices.Concat(faults(), lanes(), phases(), planted(os.Getenv(plant))), &Env{}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 		os.Exit(0)
+	}
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil { // most of what is parallel waits
+		panic(err)
 	}
 	os.Exit(m.Run())
 }
@@ -69,9 +77,8 @@ func faults() []phase {
 // prove runs some of the faults, and gives what was kept after each phase.
 func prove(t *testing.T, budget time.Duration, only ...string) (*Result, [][]byte) {
 	t.Helper()
-	t.Setenv(asChild, "1")
 	var kept [][]byte
-	o := Options{Device: "sim", Budget: budget, Only: only, Seed: 1, Command: []string{os.Args[0]}, Keep: func(r *Result) error {
+	o := Options{Device: "sim", Budget: budget, Only: only, Seed: 1, Command: itself(), Keep: func(r *Result) error {
 		text, err := json.Marshal(r)
 		kept = append(kept, text)
 		return err
@@ -90,6 +97,7 @@ const grace = 20 * time.Second
 // TestFaults wants each fault to be reported as what it is, and the next phase to go on,
 // all within the budget.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	start := time.Now()
 	r, kept := prove(t, 12*time.Second)
 	if took := time.Since(start); took > 12*time.Second+grace {
@@ -148,9 +156,9 @@ func TestFaults(t *testing.T) {
 
 // TestKeepFails ends a run whose result cannot be saved: what is found would be lost.
 func TestKeepFails(t *testing.T) {
-	t.Setenv(asChild, "1")
+	t.Parallel()
 	full, saved := errors.New("the disk is full"), 0
-	o := Options{Device: "sim", Budget: time.Minute, Command: []string{os.Args[0]}, Keep: func(*Result) error {
+	o := Options{Device: "sim", Budget: time.Minute, Command: itself(), Keep: func(*Result) error {
 		if saved++; saved > 1 {
 			return full
 		}
@@ -163,6 +171,7 @@ func TestKeepFails(t *testing.T) {
 
 // TestVerdicts wants the whole to be proven only when everything that applies was checked.
 func TestVerdicts(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		only    []string
 		verdict Verdict
@@ -188,7 +197,6 @@ func TestOverrun(t *testing.T) {
 			t.Errorf("%v of %v that are left, want %v", got, left, want)
 		}
 	}
-	t.Setenv(asChild, "1")
 	table := faults()
 	for i := range table {
 		table[i].share = 1e6
@@ -196,7 +204,7 @@ func TestOverrun(t *testing.T) {
 			table[i].share = 1e-6
 		}
 	}
-	o := Options{Device: "sim", Budget: 12 * time.Second, Only: []string{"right", "wrong"}, Seed: 1, Command: []string{os.Args[0]}}
+	o := Options{Device: "sim", Budget: 12 * time.Second, Only: []string{"right", "wrong"}, Seed: 1, Command: itself()}
 	r, err := run(t.Context(), o, table)
 	if err != nil || r.Phases[0].Verdict != Pass || r.Phases[1].Verdict != Fail {
 		t.Errorf("%v\n%s", err, r.Page())
@@ -205,9 +213,9 @@ func TestOverrun(t *testing.T) {
 
 // TestInterrupt ends a run in the middle of a part: the process is gone with it.
 func TestInterrupt(t *testing.T) {
-	t.Setenv(asChild, "1")
+	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
-	o := Options{Device: "sim", Budget: time.Minute, Only: []string{"right", "endless"}, Command: []string{os.Args[0]}}
+	o := Options{Device: "sim", Budget: time.Minute, Only: []string{"right", "endless"}, Command: itself()}
 	o.Say = func(phase string, _ *Part) {
 		if phase == "right" {
 			time.AfterFunc(100*time.Millisecond, func() { cancel(interrupt.Error{Signal: 2}) })
@@ -228,8 +236,8 @@ func TestInterrupt(t *testing.T) {
 
 // TestOrphan wants a part to end when whoever asked for it is gone.
 func TestOrphan(t *testing.T) {
-	t.Setenv(asChild, "1")
-	j := job{Options: Options{Command: []string{os.Args[0]}}, dir: t.TempDir()}
+	t.Parallel()
+	j := job{Options: Options{Command: itself()}, dir: t.TempDir()}
 	req := request{Phase: "endless", Part: "endless 1", End: time.Now().Add(time.Minute), Answer: filepath.Join(j.dir, "part.json")}
 	cmd, in, err := j.start(t.Context(), req, nil)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/comm"
 	"github.com/arithlang/mlc/runtime/comm/commtest"
 	"github.com/arithlang/mlc/runtime/cuda"
@@ -15,8 +16,9 @@ import (
 // TestRankSteps trains by two ranks with simulated GPUs, and wants the processor's bits of
 // both, and the loss of one rank.
 func TestRankSteps(t *testing.T) {
+	t.Parallel()
 	e := &Env{Device: "sim"}
-	for _, trial := range shared() {
+	for _, trial := range full.Some(shared(), 1) {
 		m, err := trial.config(reducedSize)
 		if err != nil {
 			t.Fatal(err)

@@ -21,6 +21,23 @@ import (
 // measures.
 const plant = "PROVE_TEST_PLANT"
 
+// few are parts of each kind that Speed measures, for the short run: of several, the quickest.
+var few = []string{"card", "fill:looped cudagraph *", "fill:rates *", "fill:box 16*", "fill:load steps of looped", "pack",
+	"looped8x2", "packed:rates *", "bench:* f32 *", "library:* f32 *", "abs:abs compile *", "cudagraph:looped *", "peaks", "ncu", "bias", "rest:looped *"}
+
+// some are those phases and parts of a table that are asked for, and all with -tags full.
+func some(t *testing.T, table []phase, asked ...string) []phase {
+	t.Helper()
+	if full.Tests {
+		return table
+	}
+	table, err := only(table, "count", asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
 // planted are the phases that Speed measures with such a fault, and equal shares of the
 // budget. Their other parts do nothing, and do it well.
 func planted(fault string) []phase {
@@ -55,7 +72,7 @@ func planted(fault string) []phase {
 // are for the environment of its parts.
 func measure(t *testing.T, budget time.Duration, table []phase, variables ...string) *Result {
 	t.Helper()
-	command := slices.Concat([]string{"env", asChild + "=1"}, variables, []string{os.Args[0]})
+	command := slices.Concat([]string{"env"}, variables, itself())
 	r, err := run(t.Context(), Options{Device: "count", Speed: true, Budget: budget, Command: command, Caches: filepath.Join(t.TempDir(), "caches.tgz")}, table)
 	if err != nil {
 		t.Fatal(err)
@@ -65,8 +82,11 @@ func measure(t *testing.T, budget time.Duration, table []phase, variables ...str
 
 // TestSpeedFaults plants a fault of each kind in the first part of every phase. It wants
 // every fault seen and all other parts run; a part that hangs may take its phase's time.
+// The short run does so in phases of one part, of few and of many.
 func TestSpeedFaults(t *testing.T) {
 	t.Parallel()
+	asked := []string{"card", "fill:box *", "pack"}
+	table := some(t, speeds(), asked...)
 	for _, c := range []struct {
 		fault   string
 		budget  time.Duration
@@ -74,30 +94,33 @@ func TestSpeedFaults(t *testing.T) {
 		said    string
 	}{
 		{"dies", time.Minute, Fail, "signal: killed"},
-		{"hangs", 24 * time.Second, Cut, "budget: it was ended after"},
+		{"hangs", time.Duration(full.Either(6, 24)) * time.Second, Cut, "budget: it was ended after"},
 		{"prints nothing", time.Minute, Fail, "left no result"},
 		{"is wrong", time.Minute, Fail, "wrong: 4 is not 5"},
 	} {
-		r := measure(t, c.budget, planted(c.fault), plant+"="+c.fault)
-		if len(r.Phases) != len(speeds()) {
-			t.Errorf("%s: %d phases of %d", c.fault, len(r.Phases), len(speeds()))
-		}
-		for i, p := range r.Phases {
-			names, _ := speeds()[i].parts(nil)
-			if len(p.Parts) != len(names) {
-				t.Errorf("%s: %s has %d parts of %d", c.fault, p.Name, len(p.Parts), len(names))
-				continue
+		t.Run(c.fault, func(t *testing.T) {
+			t.Parallel()
+			r := measure(t, c.budget, some(t, planted(c.fault), asked...), plant+"="+c.fault)
+			if len(r.Phases) != len(table) {
+				t.Errorf("%d phases of %d", len(r.Phases), len(table))
 			}
-			first := p.Parts[0]
-			if said := strings.Join(first.lines(), "\n"); first.Verdict != c.verdict || !strings.Contains(said, c.said) {
-				t.Errorf("%s: %s %s is %s:\n%s", c.fault, p.Name, first.Name, first.Verdict, said)
-			}
-			for _, part := range p.Parts[1:] {
-				if late := c.fault == "hangs" && part.Limit == 0 && part.Reason == outOfTime; part.Verdict != Pass && !late {
-					t.Errorf("%s: %s %s is %s after it", c.fault, p.Name, part.Name, part.Verdict)
+			for i, p := range r.Phases {
+				parts, _ := table[i].parts(nil)
+				if len(p.Parts) != len(parts) {
+					t.Errorf("%s has %d parts of %d", p.Name, len(p.Parts), len(parts))
+					continue
+				}
+				first := p.Parts[0]
+				if said := strings.Join(first.lines(), "\n"); first.Verdict != c.verdict || !strings.Contains(said, c.said) {
+					t.Errorf("%s %s is %s:\n%s", p.Name, first.Name, first.Verdict, said)
+				}
+				for _, part := range p.Parts[1:] {
+					if late := c.fault == "hangs" && part.Limit == 0 && part.Reason == outOfTime; part.Verdict != Pass && !late {
+						t.Errorf("%s %s is %s after it", p.Name, part.Name, part.Verdict)
+					}
 				}
 			}
-		}
+		})
 	}
 }
 
@@ -144,10 +167,11 @@ func TestSpeed(t *testing.T) {
 	if err := os.WriteFile(python, []byte(fakeTorch), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	r := measure(t, 10*time.Minute, speeds(), "MLC_PYTHON="+python)
+	table := some(t, speeds(), few...)
+	r := measure(t, 10*time.Minute, table, "MLC_PYTHON="+python)
 	ran(t, r)
 	for i, p := range r.Phases {
-		if names, _ := speeds()[i].parts(nil); len(p.Parts) != len(names) {
+		if names, _ := table[i].parts(nil); len(p.Parts) != len(names) {
 			t.Errorf("%s: %d parts of %d", p.Name, len(p.Parts), len(names))
 		}
 	}

@@ -91,10 +91,6 @@ func (e *Env) race(ctx context.Context, p *Part, r race) error {
 	if end, ok := ctx.Deadline(); ok {
 		o.End = time.Now().Add(time.Until(end) * 3 / 4) // the last steps begin before it
 	}
-	m, err := r.program(e)
-	if err != nil {
-		return err
-	}
 	d, err := e.Open()
 	if err != nil {
 		return err
@@ -108,17 +104,19 @@ func (e *Env) race(ctx context.Context, p *Part, r race) error {
 		return errors.Join(skipf("no library computes products: %s", cmp.Or(without, "the device has none")), d.Close())
 	}
 	o.Library, o.Multiply = library, r.library == instead
-	got, err := timing.Measure(ctx, m, d, o)
+	m, err := r.program(e)
 	if err == nil {
-		got.NoLibrary = without
+		p.Timed, err = timing.Measure(ctx, m, d, o)
+	}
+	if err == nil {
+		p.Timed.NoLibrary = without
 		if e.Reduced() {
-			timeless(&got.GPU)
+			timeless(&p.Timed.GPU)
 		}
 	}
 	if library != nil {
 		err = errors.Join(err, library.Close())
 	}
-	p.Timed = got
 	return errors.Join(err, d.Close())
 }
 

@@ -1,9 +1,11 @@
 package prove
 
 import (
+	"context"
 	"strings"
 	"testing"
 
+	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/prove/timing"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
@@ -12,7 +14,8 @@ import (
 
 // TestTimed wants the launches of every kernel, and no times of a device that has none.
 func TestTimed(t *testing.T) {
-	for _, device := range []string{"sim", "count"} {
+	t.Parallel()
+	for _, device := range full.Some([]string{"count", "sim"}, 1) {
 		p := conclude(t, runTimed, &Env{Device: device}, "small/looped")
 		if p.Verdict != Pass || len(p.Timed.Rows) < 20 || p.Timed.Launches == 0 || p.Timed.Seconds != 0 || p.Timed.Peak.Flops != 0 {
 			t.Errorf("%s: %+v", device, p)
@@ -46,13 +49,17 @@ func TestWorstKernels(t *testing.T) {
 // TestTimedWithALibrary compares products where there is a library, and says on the page how
 // that ended; no times of a device without speed.
 func TestTimedWithALibrary(t *testing.T) {
+	t.Parallel()
 	var library *simulated.Multiplier
 	env := &Env{Device: "sim", multiplier: func(d cuda.Driver) cuda.Multiplier {
 		library = simulated.NewMultiplier(d)
 		return library
 	}}
-	p := conclude(t, runTimed, env, "small/looped")
-	if p.Verdict != Pass || library.Calls == 0 || p.Timed.Products != nil || p.Timed.NoLibrary != "" {
+	tiny := trials()[0]
+	p := conclude(t, func(ctx context.Context, e *Env, p *Part) error {
+		return e.race(ctx, p, race{model: tiny.model, fewer: tiny.fewer})
+	}, env, tiny.name)
+	if p.Verdict != Pass || library.Calls == 0 || len(p.Timed.Rows) < 50 || p.Timed.Products != nil || p.Timed.NoLibrary != "" {
 		t.Errorf("%d products, %+v", library.Calls, p)
 	}
 	m := &timing.Timing{Batch: 128, GPU: profile.GPU{Seconds: 0.002, Products: &profile.Products{Library: "cuBLASLt 12.9.3", Theirs: 0.001, Ours: 0.0015, Ratio: 1.5}}}

@@ -41,10 +41,9 @@ const ncuTable = `
 // TestTools lets tools that are scripts watch a part, and wants what they find.
 func TestTools(t *testing.T) {
 	dir := t.TempDir()
-	t.Setenv(asChild, "1")
 	t.Setenv("PROVE_TEST_SELF", os.Args[0])
 	t.Setenv("PATH", dir+":/usr/bin:/bin")
-	e := &Env{Device: "sim", command: []string{os.Args[0]}}
+	e := &Env{Device: "sim", command: itself()}
 	for _, tool := range tools() {
 		if _, err := lookFor(tool.program); err != nil {
 			if p := conclude(t, runTool, e, tool.name); p.Verdict != Skipped || !strings.Contains(p.Reason, tool.program+" is not there") {
@@ -61,17 +60,28 @@ func TestTools(t *testing.T) {
 		tool, says string
 		verdict    Verdict
 		want       string // in the lines of the page
+		briefly    bool   // the tool watches a part that does nothing
 	}{
-		{"memcheck", "ERROR SUMMARY: 0 errors", Pass, "Version 2024.1: exit status 0"},
-		{"memcheck", "ERROR SUMMARY: 10 errors", Fail, "memcheck: ERROR SUMMARY: 10 error"},
-		{"racecheck", "RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)", Pass, ""},
-		{"racecheck", "RACECHECK SUMMARY: 2 hazards displayed (2 errors, 0 warnings)", Fail, "racecheck: RACECHECK SUMMARY: 2 hazard"},
-		{"ncu", "", Skipped, "ncu cannot watch here: exit status 0"},
-		{"ncu", "==ERROR== no permission", Skipped, "ncu cannot watch here: ==ERROR== no permission"},
-		{"ncu", ncuTable, Pass, "linear_64x64                              2        6.5       14 %      3 %"},
+		{"memcheck", "ERROR SUMMARY: 0 errors", Pass, "Version 2024.1: exit status 0", false},
+		{"memcheck", "ERROR SUMMARY: 10 errors", Fail, "memcheck: ERROR SUMMARY: 10 error", true},
+		{"racecheck", "RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)", Pass, "", true},
+		{"racecheck", "RACECHECK SUMMARY: 2 hazards displayed (2 errors, 0 warnings)", Fail, "racecheck: RACECHECK SUMMARY: 2 hazard", true},
+		{"ncu", "", Skipped, "ncu cannot watch here: exit status 0", true},
+		{"ncu", "==ERROR== no permission", Skipped, "ncu cannot watch here: ==ERROR== no permission", true},
+		{"ncu", ncuTable, Pass, "linear_64x64                              2        6.5       14 %      3 %", false},
 	} {
 		t.Setenv("PROVE_TEST_SAYS", c.says)
-		p := conclude(t, runTool, e, c.tool)
+		tool, err := find(tools(), c.tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tool.watched.Part = "tiny"; c.briefly {
+			tool.watched = request{Phase: "right", Part: "right 1"}
+		}
+		p := conclude(t, func(ctx context.Context, e *Env, p *Part) error { return e.watch(ctx, p, tool) }, e, c.tool)
+		if !c.briefly && (p.Kernels == nil || p.Kernels.Compared == 0) && (p.Steps == nil || len(p.Steps.Seconds) != trainSteps) {
+			t.Errorf("%s has watched nothing: %+v", c.tool, p)
+		}
 		if page := strings.Join(p.lines(), "\n"); p.Verdict != c.verdict || !strings.Contains(page, c.want) || !strings.Contains(p.Tool.Said, strings.TrimSpace(c.says)) {
 			t.Errorf("%s, %s: %s\n%+v", c.tool, c.says, page, p.Tool)
 		}
