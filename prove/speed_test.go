@@ -94,7 +94,7 @@ func TestSpeedFaults(t *testing.T) {
 		said    string
 	}{
 		{"dies", time.Minute, Fail, "signal: killed"},
-		{"hangs", time.Duration(full.Either(6, 24)) * time.Second, Cut, "budget: it was ended after"},
+		{"hangs", time.Duration(full.Either(6, 45)) * time.Second, Cut, "budget: it was ended after"},
 		{"prints nothing", time.Minute, Fail, "left no result"},
 		{"is wrong", time.Minute, Fail, "wrong: 4 is not 5"},
 	} {

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/arithlang/mlc/compiler/check"
 )
@@ -58,11 +57,11 @@ func TestProblems(t *testing.T) {
 		if len(b.Labels) != len(b.Target) || len(b.Labels[0]) != len(b.Target[0]) {
 			t.Errorf("%s: %d labels of %d rows", c.Name, len(b.Labels), len(b.Target))
 		}
-		if cmp.Equal(p.Batches[0], b) {
+		if reflect.DeepEqual(p.Batches[0], b) {
 			t.Errorf("%s: two batches are the same", c.Name)
 		}
 		later, err := Batches(spec, 1, 1)
-		if err != nil || !cmp.Equal(later[0], b) {
+		if err != nil || !reflect.DeepEqual(later[0], b) {
 			t.Errorf("%s: the batch after a step is not the second one: %v", c.Name, err)
 		}
 	}

@@ -127,6 +127,8 @@ type Options struct {
 	Backend string        // of torch.compile; "": PyTorch's own
 	Workers int           // processes that PyTorch starts to compile; 0: as many as it likes
 	Say     func(format string, args ...any)
+
+	build func(c peers.Case, set []string) (*check.Spec, *live.Model, error) // nil: build
 }
 
 // A Result is what came of a Contest. Times are seconds, medians of the rounds.
@@ -198,11 +200,10 @@ type prepared struct {
 }
 
 func prepare(c Contest, t *Torch, o Options) (*prepared, error) {
-	program, err := compile(c.Case, o.Set)
-	if err != nil {
-		return nil, err
+	if o.build == nil {
+		o.build = build
 	}
-	m, err := live.New(program)
+	spec, m, err := o.build(c.Case, o.Set)
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +213,7 @@ func prepare(c Contest, t *Torch, o Options) (*prepared, error) {
 	}
 	p := &prepared{dir: dir, model: m, report: filepath.Join(dir, "report.json")}
 	problem := filepath.Join(dir, "problem.json")
-	if err := errors.Join(peers.Write(dir), writeProblem(problem, c.Case, program.Spec, m, 0)); err != nil {
+	if err := errors.Join(peers.Write(dir), writeProblem(problem, c.Case, spec, m, 0)); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	more := []string{"--report", p.report}
@@ -294,11 +295,17 @@ func compile(c peers.Case, set []string) (*compiler.Program, error) {
 
 // Model is a case's model, with settings on top of the case's.
 func Model(c peers.Case, set []string) (*live.Model, error) {
+	_, m, err := build(c, set)
+	return m, err
+}
+
+func build(c peers.Case, set []string) (*check.Spec, *live.Model, error) {
 	p, err := compile(c, set)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return live.New(p)
+	m, err := live.New(p)
+	return p.Spec, m, err
 }
 
 // batches is how many a peer is given to train on in turn.

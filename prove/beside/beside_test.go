@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 
 	"github.com/arithlang/mlc/bench/peers"
 	"github.com/arithlang/mlc/codegen/live"
+	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/cuda/sim"
@@ -68,12 +70,16 @@ func TestFind(t *testing.T) {
 
 // TestContests wants each to be one that the scripts and the shipped specs know.
 func TestContests(t *testing.T) {
-	names := map[string]bool{}
+	names, compiled := map[string]bool{}, map[string]bool{}
 	for _, c := range Contests("cuda", 2) {
 		names[c.String()] = true
 		if c.Way.Device != "cuda" || c.Way.Threads != 2 {
 			t.Errorf("%+v", c)
 		}
+		if compiled[c.Case.Name] {
+			continue
+		}
+		compiled[c.Case.Name] = true
 		if _, err := compile(c.Case, nil); err != nil {
 			t.Errorf("%v: %v", c, err)
 		}
@@ -111,9 +117,27 @@ func successor(peer, precision string) Contest {
 	panic("no such contest")
 }
 
-// small is what the simulator does in a second or two.
+// fewer make a model one of which the simulator does steps in a second or two.
+var fewer = []string{"train.batch=2", "train.microbatch=2", "model.width=16", "model.heads=2", "model.ffn.hidden=16", "model.decoder.layers=1"}
+
+// built is the case successor with fewer, compiled once.
+var built = sync.OnceValue(func() (b struct {
+	spec  *check.Spec
+	model *live.Model
+	err   error
+}) {
+	b.spec, b.model, b.err = build(successor("eager", "fp32").Case, fewer)
+	return b
+})
+
+// small is for the case successor.
 func small(rounds int) Options {
-	return Options{Set: []string{"train.batch=2", "train.microbatch=2", "model.width=16", "model.heads=2", "model.ffn.hidden=16", "model.decoder.layers=1"}, Rounds: rounds}
+	return Options{Set: fewer, Rounds: rounds, build: func(c peers.Case, set []string) (*check.Spec, *live.Model, error) {
+		if c.Name != "successor" || !slices.Equal(set, fewer) {
+			return build(c, set)
+		}
+		return built().spec, built().model, built().err
+	}}
 }
 
 func TestRun(t *testing.T) {
@@ -172,7 +196,7 @@ func TestFill(t *testing.T) {
 			t.Errorf("%s: %v", serve, err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	if _, err := fill("exec sleep 600", ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("hangs: %v", err)

@@ -111,7 +111,7 @@ const loadElement = `	mad.lo.u32 %at, EIGHT, %strideM, %startM;
 // TestWgmma runs the probe on a simulator of sm_90 that multiplies by other means. It
 // passes as it is, and fails with each fault.
 func TestWgmma(t *testing.T) {
-	for _, c := range []struct{ name, old, text string }{
+	for _, c := range full.Some([]struct{ name, old, text string }{
 		{"nothing", "", ""},
 		{"swizzle of 64 bytes", "0x4000004000010000", "0x8000004000010000"},
 		{"distance of eight lines", "0x4000004000010000", "0x4000002000010000"},
@@ -125,7 +125,7 @@ func TestWgmma(t *testing.T) {
 		{"start of sums", "mov.f32 %d127, 0f00000000", "mov.f32 %d127, 0f3f800000"},
 		{"a turn too few", "@%more bra LOOP;", ""},
 		{"a turn too many", "sub.u32 %turn, %turn, 1;\n\tsetp.ne.u32 %more, %turn, 0;", "sub.u32 %turn, %turn, 1;\n\tsetp.ge.s32 %more, %turn, 0;"},
-	} {
+	}, 6) {
 		t.Run(c.name, func(t *testing.T) {
 			d, err := simulated.Open(sim.Options{Memory: 1 << 30, Arch: 90})
 			if err != nil {
