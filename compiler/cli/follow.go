@@ -16,8 +16,13 @@ import (
 )
 
 // newTraceOf follows a compiled spec through the stages.
-func newTraceOf(p *compiler.Program, t training) (*trace, *check.Document, error) {
-	var files []specFile
+func newTraceOf(p *compiler.Program, t training) (*trace, error) {
+	doc, files := inspect(t)
+	return newTrace(p, doc, files)
+}
+
+// inspect reads a spec, and the files that it includes.
+func inspect(t training) (doc *check.Document, files []specFile) {
 	opts := t.options()
 	opts.Read = func(name string) ([]byte, error) {
 		text, err := t.read(name)
@@ -26,9 +31,7 @@ func newTraceOf(p *compiler.Program, t training) (*trace, *check.Document, error
 		}
 		return text, err
 	}
-	doc := check.Inspect(opts)
-	tr, err := newTrace(p, doc, files)
-	return tr, doc, err
+	return check.Inspect(opts), files
 }
 
 // A followed line is what a line of a spec becomes.
@@ -59,18 +62,12 @@ type followedSection struct {
 
 // follow prints what a line of a spec becomes at each stage, or, whole, at one.
 func (a *app) follow(p *compiler.Program, of training, at, stage string) error {
-	type traced struct {
-		*trace
-		doc *check.Document
-	}
-	t, err := await(a, func() (t traced, err error) {
-		t.trace, t.doc, err = newTraceOf(p, of)
-		return t, err
-	})
+	doc, files := inspect(of)
+	where, err := find(specSections(files), at)
 	if err != nil {
 		return err
 	}
-	where, err := t.find(at)
+	t, err := await(a, func() (*trace, error) { return newTrace(p, doc, files) })
 	if err != nil {
 		return err
 	}
@@ -78,7 +75,7 @@ func (a *app) follow(p *compiler.Program, of training, at, stage string) error {
 		return usagef("--line: lines are not followed to stage %s", stage)
 	}
 	f := t.follow(where, stage)
-	for _, x := range t.doc.Settings {
+	for _, x := range doc.Settings {
 		if slices.Contains(lines(diag.Range{Start: x.Name.Start, End: x.Value.End}), where) {
 			on := settingOnLine{Path: x.Path, Value: x.Text, Wins: x.Wins}
 			if x.Row != nil {
@@ -103,7 +100,7 @@ func (a *app) follow(p *compiler.Program, of training, at, stage string) error {
 
 // find is the place that LINE or FILE:LINE means: a line of the spec, or of a file
 // that it includes, by the end of its path.
-func (t *trace) find(at string) (place, error) {
+func find(files []section, at string) (place, error) {
 	file, number := "", at
 	if i := strings.LastIndexByte(at, ':'); i >= 0 {
 		file, number = at[:i], at[i+1:]
@@ -113,7 +110,7 @@ func (t *trace) find(at string) (place, error) {
 		return place{}, usagef("--line: %q is neither LINE nor FILE:LINE", at)
 	}
 	var names []string
-	for _, s := range t.columns[0].sections {
+	for _, s := range files {
 		names = append(names, s.head)
 		if file != "" && s.head != file && !strings.HasSuffix(s.head, "/"+path.Clean(file)) {
 			continue

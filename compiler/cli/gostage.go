@@ -13,7 +13,7 @@ import (
 // goText prints the generated plan and kernels: whole files, or the functions
 // that are asked for.
 func goText(p *compiler.Program, only string) (string, error) {
-	files, err := codegen.Generate(p, codegen.Options{Version: Version})
+	files, err := codegen.Processor(p, codegen.Options{Version: Version})
 	if err != nil {
 		return "", err
 	}
@@ -62,7 +62,7 @@ func goRoutine(e *lower.Entry, r *lower.Routine) string {
 // goSections are the generated functions of routines, launch by launch, and of
 // kernels.
 func goSections(p *compiler.Program, launches map[launchKey][]place, kernels map[*kernel.Kernel][]place) ([]section, error) {
-	files, err := codegen.Generate(p, codegen.Options{Version: Version})
+	files, err := codegen.Processor(p, codegen.Options{Version: Version})
 	if err != nil {
 		return nil, err
 	}

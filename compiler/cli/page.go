@@ -22,7 +22,7 @@ var pageTemplate = template.Must(template.New("page").Parse(pageText))
 // writePage writes the page of a compiled spec.
 func (a *app) writePage(p *compiler.Program, of training, file string) error {
 	page, err := await(a, func() ([]byte, error) {
-		t, _, err := newTraceOf(p, of)
+		t, err := newTraceOf(p, of)
 		if err != nil {
 			return nil, err
 		}

@@ -293,7 +293,7 @@ func (a *app) explanation(run string) (*serve.Explanation, error) {
 
 // explain is a compiled spec with its kernels beside each line.
 func explain(p *compiler.Program, of training) (*serve.Explanation, error) {
-	t, _, err := newTraceOf(p, of)
+	t, err := newTraceOf(p, of)
 	if err != nil {
 		return nil, err
 	}

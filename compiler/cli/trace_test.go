@@ -22,7 +22,7 @@ func traceOf(t *testing.T, file string) *trace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr, _, err := newTraceOf(p, of)
+	tr, err := newTraceOf(p, of)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestFollow(t *testing.T) {
 		{"successor.arith:23", "{name = ffn.hidden", "self.q"},    // ffn
 		{"successor.arith:49", "sqrt(", "layernorm"},              // optimizer
 	} {
-		at, err := tr.find(c.at)
+		at, err := find(tr.columns[0].sections, c.at)
 		if err != nil {
 			t.Fatal(err)
 		}
