@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -52,9 +54,11 @@ func TestTrainerOfTheQuickStart(t *testing.T) {
 	t.Run("slurm", func(t *testing.T) {
 		sameInSlurm(t, binary, func() []byte { return read(t, train("whole", "--steps", "600")) })
 	})
-	command(t, dir, nil, "go", "test", "-vet=off", "-v", "-run", "Allocate", ".")
+	tests := filepath.Join(t.TempDir(), "tests")
+	command(t, dir, nil, "go", "test", "-c", "-vet=off", "-o", tests, ".")
+	command(t, dir, nil, tests, "-test.v", "-test.run", "Allocate")
 	undertrained := train("undertrained", "--steps", "30")
-	command(t, dir, []string{"CHECKPOINT=" + undertrained}, "go", "test", "-vet=off", "-v", "-run", "Agrees", ".")
+	command(t, dir, []string{"CHECKPOINT=" + undertrained}, tests, "-test.v", "-test.run", "Agrees")
 	t.Run("long", func(t *testing.T) { longTests(t, binary, filepath.Dir(filepath.Dir(undertrained))) })
 	t.Run("exported", func(t *testing.T) { answersInPython(t, binary, filepath.Dir(filepath.Dir(undertrained))) })
 }
@@ -63,14 +67,15 @@ func TestTrainerOfTheQuickStart(t *testing.T) {
 // and token by token, and wants the same.
 func longTests(t *testing.T, binary, run string) {
 	var said []string
+	samples := strconv.Itoa(full.Either(1, 2))
 	for _, mode := range []string{"verify", "greedy"} {
-		out, err := exec.Command(binary, "eval", run, "--device", "cpu", "--quiet", "--digits", "10000,32768", "--samples", "2", "--metric", "first_token", "--mode", mode).CombinedOutput()
+		out, err := exec.Command(binary, "eval", run, "--device", "cpu", "--quiet", "--digits", "10000,32768", "--samples", samples, "--metric", "first_token", "--mode", mode).CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		said = append(said, string(out))
 	}
-	if said[0] != said[1] || !strings.Contains(said[0], "32768         2") {
+	if said[0] != said[1] || !strings.Contains(said[0], "32768         "+samples) {
 		t.Errorf("by one pass\n%s\ntoken by token\n%s", said[0], said[1])
 	}
 }
@@ -248,7 +253,8 @@ func generate(t *testing.T, spec string, set ...string) (dir string) {
 	return generateWith(t, []string{"agree_test.go", "alloc_test.go"}, spec, append(set, "eval.samples=20", "eval.digits=[6]")...)
 }
 
-// generateWith writes the program of a spec with some tests of testdata/e2e.
+// generateWith writes the program of a spec with some tests of testdata/e2e. Its folder is
+// called as the test, so that go need not compile it again.
 func generateWith(t *testing.T, tests []string, spec string, set ...string) (dir string) {
 	t.Helper()
 	p, found, err := compiler.Compile(check.Options{Path: spec, Read: os.ReadFile, Set: set})
@@ -259,8 +265,11 @@ func generateWith(t *testing.T, tests []string, spec string, set ...string) (dir
 	if err != nil {
 		t.Fatal(err)
 	}
-	if dir, err = os.MkdirTemp("testdata/e2e", "program-"); err != nil {
-		t.Fatal(err)
+	dir = filepath.Join("testdata/e2e", "program-"+strings.NewReplacer("/", "-", " ", "-", ",", "").Replace(t.Name()))
+	if os.Mkdir(dir, 0o755) != nil { // somebody else runs this test, or one was killed
+		if dir, err = os.MkdirTemp("testdata/e2e", "program-"); err != nil {
+			t.Fatal(err)
+		}
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	for _, test := range tests {
@@ -284,7 +293,7 @@ func command(t *testing.T, dir string, env []string, name string, args ...string
 	}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s %v: %v\n%s", name, args, err, out)
-	} else if name == "go" {
+	} else if name == "go" || slices.Contains(args, "-test.v") {
 		t.Logf("%s", out)
 	}
 }
