@@ -51,27 +51,32 @@ func holdGemm(t *testing.T, k *kernel.Kernel, g kernel.Gemm) {
 	const narrow = 0x1p-8 // half the distance of 1 to the next BF16
 	o := newOracle(t, k, kerneltest.Launches()[1], kerneltest.Signed)
 	m, n, depth := o.size("r"), o.size("e"), o.size("k")
-	at := func(of kernel.Operand, i, j, rows, cols int) float64 {
-		if of.Trans {
+	buffer := func(n int) *tensor { return o.tensor(k.Params[n].Name) }
+	left, right, plus, out := buffer(g.Left.Buffer), buffer(g.Right.Buffer), &tensor{}, buffer(g.Out.Buffer)
+	if g.Plus >= 0 {
+		plus = buffer(g.Plus)
+	}
+	at := func(b *tensor, trans bool, i, j, rows, cols int) float64 {
+		if trans {
 			i, j, cols = j, i, rows
 		}
-		return element(o.start[k.Params[of.Buffer].Name], i*cols+j)
+		return element(b.start, i*cols+j)
 	}
 	for i := range m {
 		for j := range n {
 			want, sum := 0.0, 0.0
 			add := func(x float64) { want, sum = want+x, sum+math.Abs(x) }
 			for x := range depth {
-				add(at(g.Left, i, x, m, depth) * at(g.Right, x, j, depth, n))
+				add(at(left, g.Left.Trans, i, x, m, depth) * at(right, g.Right.Trans, x, j, depth, n))
 			}
 			if g.Plus >= 0 {
-				add(at(kernel.Operand{Buffer: g.Plus}, i, j, m, n))
+				add(at(plus, false, i, j, m, n))
 			}
 			off := float64(depth+2) * unit * sum
 			if g.Out.Narrow {
 				off += narrow * math.Abs(want)
 			}
-			if got := element(o.end[k.Params[g.Out.Buffer].Name], i*n+j); math.Abs(got-want) > off {
+			if got := element(out.end, i*n+j); math.Abs(got-want) > off {
 				t.Fatalf("[%d, %d] is %g, the product %g\n%s", i, j, got, want, k)
 			}
 		}

@@ -11,7 +11,8 @@ import (
 // An attended is the attention of one query of one head of one example.
 type attended struct {
 	*oracle
-	b, h, t int
+	q, keysOf, relative, table *tensor // what scores come from; of no shape where there is none
+	b, h, t                    int
 
 	first, keyed int // the first row of the example, and of its keys
 	keys         int // how many it has
@@ -22,12 +23,12 @@ type attended struct {
 }
 
 // vector is an element of one head's part of a row.
-func (o *oracle) vector(name string, row, h, d int) float64 {
-	return o.f(name, o.head(row, h)*o.size("d")+d)
+func (o *oracle) vector(b *tensor, row, h, d int) float64 {
+	return o.f(b, o.head(row, h)*o.width+d)
 }
 
 // head is the number of the head's part of a row among all.
-func (o *oracle) head(row, h int) int { return row*o.size("h") + h }
+func (o *oracle) head(row, h int) int { return row*o.heads + h }
 
 // far is where relative scores have the key j of query i.
 func (o *oracle) far(i, j int) int {
@@ -40,14 +41,15 @@ func (o *oracle) far(i, j int) int {
 // relative to itself, besides what it and the sum of all add.
 func (o *oracle) queries(f func(a *attended)) {
 	op := &o.k.Op
+	q, k, relative, table := o.arg("q"), o.arg("k"), o.arg("relative"), o.arg("table")
 	for b := range o.size("b") {
 		first, rows := o.rowsOf(b, o.size("t"))
 		keyed, keys := o.rowsOf(b, o.size("j"))
 		o.axis("b", b)
-		for h := range o.size("h") {
+		for h := range o.heads {
 			for t := range rows {
 				o.largest = 0
-				a := &attended{oracle: o, b: b, h: h, t: t, first: first, keyed: keyed, keys: keys}
+				a := &attended{oracle: o, q: q, keysOf: k, relative: relative, table: table, b: b, h: h, t: t, first: first, keyed: keyed, keys: keys}
 				o.axis("h", h)
 				o.axis("i", t+int(o.s["P"]))
 				terms := 0.0
@@ -75,7 +77,7 @@ func (o *oracle) queries(f func(a *attended)) {
 						a.p[j] /= sum
 					}
 				}
-				a.off = math.Expm1(2*float64(o.size("d")+8)*unit*(terms+o.largest)) + float64(keys+32)*unit
+				a.off = math.Expm1(2*float64(o.width+8)*unit*(terms+o.largest)) + float64(keys+32)*unit
 				f(a)
 			}
 		}
@@ -88,12 +90,12 @@ func (a *attended) score(j int) (s, total float64) {
 	o, op := a.oracle, &a.k.Op
 	i := int(o.Var("i", expr.I32).I)
 	o.axis("j", j)
-	for d := range o.size("d") {
-		x := o.vector(op.Arg("q").Name, a.first+a.t, a.h, d) * o.vector(op.Arg("k").Name, a.keyed+j, a.h, d)
+	for d := range o.width {
+		x := o.vector(a.q, a.first+a.t, a.h, d) * o.vector(a.keysOf, a.keyed+j, a.h, d)
 		s, total = s+x, total+math.Abs(x)
 	}
-	if r := op.Arg("relative").Name; r != "" {
-		x := o.f(r, o.head(a.first+a.t, a.h)*o.size("n")+o.far(i, j))
+	if op.Arg("relative").Name != "" {
+		x := o.f(a.relative, o.head(a.first+a.t, a.h)*o.size("n")+o.far(i, j))
 		s, total = s+x, total+math.Abs(x)
 	}
 	s, total = s*op.Scale, total*op.Scale
@@ -101,8 +103,8 @@ func (a *attended) score(j int) (s, total float64) {
 	if op.Bias != nil {
 		bias = o.eval(op.Bias).F
 	}
-	if table := op.Arg("table").Name; table != "" {
-		bias = o.f(table, a.h, a.t, j)
+	if op.Arg("table").Name != "" {
+		bias = o.f(a.table, a.h, a.t, j)
 	}
 	open := op.Mask == nil || o.eval(op.Mask).I != 0
 	if w := op.Window; open && w.Lo != nil {
@@ -128,15 +130,15 @@ func (a *attended) number(j int) int {
 
 // attention holds the result to the sum of the values by their probabilities.
 func (o *oracle) attention() {
-	op := &o.k.Op
+	op, v := &o.k.Op, o.arg("v")
 	o.queries(func(a *attended) {
-		for d := range o.size("d") {
+		for d := range o.width {
 			y, total := 0.0, 0.0
 			for j, p := range a.p {
-				x := p * a.keep[j] * o.vector(op.Arg("v").Name, a.keyed+j, a.h, d)
+				x := p * a.keep[j] * o.vector(v, a.keyed+j, a.h, d)
 				y, total = y+x, total+math.Abs(x)
 			}
-			at := []int{o.head(a.first+a.t, a.h)*o.size("d") + d}
+			at := []int{o.head(a.first+a.t, a.h)*o.width + d}
 			o.result(op.Result("y"), at, expr.Value{F: y}, a.off*total)
 		}
 	})
@@ -145,13 +147,14 @@ func (o *oracle) attention() {
 // attentionWeights holds probabilities, 0 at closed cells, or scores, -Inf there.
 func (o *oracle) attentionWeights() {
 	op := &o.k.Op
+	logits, all := op.Result("logits"), o.tensor(op.Result("logits").Name)
 	o.queries(func(a *attended) {
 		for j, p := range a.p {
 			at := []int{a.b, a.h, a.t, j}
 			o.result(op.Result("weights"), at, expr.Value{F: p}, a.off*p)
-			if logits := op.Result("logits"); a.open[j] {
+			if a.open[j] {
 				o.result(logits, at, expr.Value{F: a.scores[j]}, math.Log1p(a.off))
-			} else if b, ok := o.end[logits.Name]; ok && !math.IsInf(float64(b.F[o.place(logits.Name, at)]), -1) {
+			} else if o.has(logits.Name) && !math.IsInf(float64(all.end.F[all.place(at)]), -1) {
 				o.Errorf("%s%v is a closed cell's", logits.Name, at)
 			}
 		}
@@ -160,7 +163,7 @@ func (o *oracle) attentionWeights() {
 
 // cells visits all queries and keys of all heads.
 func (o *oracle) cells(f func(h, t, j int, open bool)) {
-	for h := range o.size("h") {
+	for h := range o.heads {
 		for t := range o.size("t") {
 			for j := range o.size("j") {
 				o.axis("h", h)
@@ -174,8 +177,8 @@ func (o *oracle) cells(f func(h, t, j int, open bool)) {
 }
 
 // cell is the place of a cell in a table, which may have no axis of queries.
-func (o *oracle) cell(table string, h, t, j int) []int {
-	if len(o.shape[table]) == 2 {
+func (o *oracle) cell(table *tensor, h, t, j int) []int {
+	if len(table.shape) == 2 {
 		return []int{h, j}
 	}
 	return []int{h, t, j}
@@ -183,13 +186,14 @@ func (o *oracle) cell(table string, h, t, j int) []int {
 
 // biasTable holds the bias at open cells, and 0 at others.
 func (o *oracle) biasTable() {
+	res := o.k.Op.Result("table")
+	table := o.tensor(res.Name)
 	o.cells(func(h, t, j int, open bool) {
 		var want expr.Value
 		if open {
 			want = o.eval(o.k.Op.Bias)
 		}
-		res := o.k.Op.Result("table")
-		o.result(res, o.cell(res.Name, h, t, j), want, 32*unit*o.largest)
+		o.result(res, o.cell(table, h, t, j), want, 32*unit*o.largest)
 	})
 }
 
@@ -197,17 +201,18 @@ func (o *oracle) biasTable() {
 // element of each parameter, head by head. How far a derivative may be off shows where it
 // is evaluated in float32, too.
 func (o *oracle) biasTableGrad() {
-	op := &o.k.Op
+	op, dtable := &o.k.Op, o.arg("dtable")
 	for n, res := range op.Results {
-		size := len(o.end[res.Name].F)
+		size := len(o.tensor(res.Name).end.F)
 		if size == 0 {
 			continue
 		}
 		g := &sumOf{make([]float64, size), make([]float64, size)}
-		param := op.Args[1+n].Name
+		name := op.Args[1+n].Name
+		param := o.tensor(name)
 		slopes, rounded := map[*expr.Expr]*expr.Expr{}, map[*expr.Expr]*expr.Code{}
 		for _, x := range expr.Elems(op.Bias) {
-			if x.Name == param {
+			if x.Name == name {
 				slopes[x] = expr.Diff(op.Bias, x)
 				rounded[slopes[x]] = expr.Compile32(o, slopes[x])
 			}
@@ -221,10 +226,9 @@ func (o *oracle) biasTableGrad() {
 				for _, e := range x.Args {
 					at = append(at, int(o.eval(e).I))
 				}
-				dtable := op.Arg("dtable").Name
 				ds, d := o.f(dtable, o.cell(dtable, h, t, j)...), o.eval(slope).F
 				off := 8*math.Abs(d-rounded[slope].Run().F) + 64*unit*math.Abs(d)
-				g.add(h*(size/o.size("h"))+o.place(param, at), ds*d, math.Abs(ds)*off)
+				g.add(h*(size/o.heads)+param.place(at), ds*d, math.Abs(ds)*off)
 			}
 		})
 		for i := range g.x {
@@ -236,7 +240,12 @@ func (o *oracle) biasTableGrad() {
 // A sumOf is a gradient and a sum of magnitudes that bounds how far it may be off.
 type sumOf struct{ x, total []float64 }
 
-func (s *sumOf) add(n int, x, total float64) { s.x[n], s.total[n] = s.x[n]+x, s.total[n]+total }
+// add adds to element n; a sum of no elements takes all.
+func (s *sumOf) add(n int, x, total float64) {
+	if len(s.x) > 0 {
+		s.x[n], s.total[n] = s.x[n]+x, s.total[n]+total
+	}
+}
 
 // attentionGrad evaluates the gradients: with p the probabilities, r what dropout
 // makes of 1 and g the gradient of a query's result, dp = r g·v,
@@ -245,18 +254,17 @@ func (s *sumOf) add(n int, x, total float64) { s.x[n], s.total[n] = s.x[n]+x, s.
 func (o *oracle) attentionGrad() {
 	op := &o.k.Op
 	grads := map[string]*sumOf{}
+	none := &sumOf{}
 	for _, role := range []string{"q", "k", "v", "relative", "table"} {
-		n := len(o.end[op.Result(role).Name].F)
+		grads[role] = none
+		n := len(o.tensor(op.Result(role).Name).end.F)
 		if n > 0 {
 			grads[role] = &sumOf{make([]float64, n), make([]float64, n)}
 		}
 	}
-	add := func(role string, n int, x, total float64) {
-		if g := grads[role]; g != nil {
-			g.add(n, x, total)
-		}
-	}
-	queries, width := o.size("t"), o.size("d")
+	dq, dk, dv, drelative, dtable := grads["q"], grads["k"], grads["v"], grads["relative"], grads["table"]
+	dout, q, k, v, table := o.arg("dout"), o.arg("q"), o.arg("k"), o.arg("v"), o.tensor(op.Result("table").Name)
+	queries, width, distances := o.size("t"), o.width, o.size("n")
 	off := 0.0
 	o.queries(func(a *attended) {
 		off = max(off, a.off)
@@ -265,24 +273,24 @@ func (o *oracle) attentionGrad() {
 		row := o.head(a.first+a.t, a.h)
 		for j, p := range a.p {
 			for d := range width {
-				g := o.f(op.Arg("dout").Name, row*width+d)
-				x := a.keep[j] * g * o.vector(op.Arg("v").Name, a.keyed+j, a.h, d)
+				g := o.f(dout, row*width+d)
+				x := a.keep[j] * g * o.vector(v, a.keyed+j, a.h, d)
 				dp[j], dpTotal[j] = dp[j]+x, dpTotal[j]+math.Abs(x)
-				add("v", o.head(a.keyed+j, a.h)*width+d, a.keep[j]*p*g, math.Abs(a.keep[j]*p*g))
+				dv.add(o.head(a.keyed+j, a.h)*width+d, a.keep[j]*p*g, math.Abs(a.keep[j]*p*g))
 			}
 			delta, deltaTotal = delta+p*dp[j], deltaTotal+p*dpTotal[j]
 		}
 		for j, p := range a.p {
 			ds, total := p*(dp[j]-delta), p*(dpTotal[j]+deltaTotal)
-			if grads["table"] != nil {
-				add("table", o.place(op.Result("table").Name, []int{a.h, a.t, j}), ds, total)
+			if dtable != none {
+				dtable.add(table.place([]int{a.h, a.t, j}), ds, total)
 			}
 			ds, total = ds*op.Scale, total*op.Scale
-			add("relative", row*o.size("n")+o.far(int(o.Var("i", expr.I32).I), j), ds, total)
+			drelative.add(row*distances+o.far(int(o.Var("i", expr.I32).I), j), ds, total)
 			for d := range width {
-				q, k := o.f(op.Arg("q").Name, row*width+d), o.vector(op.Arg("k").Name, a.keyed+j, a.h, d)
-				add("q", row*width+d, ds*k, total*math.Abs(k))
-				add("k", o.head(a.keyed+j, a.h)*width+d, ds*q, total*math.Abs(q))
+				x, y := o.f(q, row*width+d), o.vector(k, a.keyed+j, a.h, d)
+				dq.add(row*width+d, ds*y, total*math.Abs(y))
+				dk.add(o.head(a.keyed+j, a.h)*width+d, ds*x, total*math.Abs(x))
 			}
 		}
 	})
@@ -297,7 +305,7 @@ func (o *oracle) attentionGrad() {
 
 // flat compares element n of a buffer, whatever its shape.
 func (o *oracle) flat(res kernel.Result, n int, want, tolerance float64) {
-	shape := o.shape[res.Name]
+	shape := o.tensor(res.Name).shape
 	at := make([]int, len(shape))
 	for i := len(shape) - 1; i >= 0; i-- {
 		at[i], n = n%shape[i], n/shape[i]

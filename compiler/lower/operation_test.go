@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/arithlang/mlc/codegen/ptx/ptxtest"
@@ -65,14 +66,17 @@ var oracles = map[string]func(*oracle){
 	"bias_table_grad":   (*oracle).biasTableGrad,
 }
 
+// shipped are the specs.
+var shipped = sync.OnceValues(func() ([]ptxtest.Spec, error) { return ptxtest.Shipped("../../specs") })
+
 // operations are the smallest kernels of all specs for each form of an operation.
 func operations(t *testing.T) []*kernel.Kernel {
 	t.Helper()
-	specs, err := ptxtest.Shipped("../../specs")
+	specs, err := shipped()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return forms(t, ptxtest.Distinct(specs))
+	return forms(t, specs)
 }
 
 // forms are the smallest kernels for each form of an operation.
@@ -112,13 +116,21 @@ func work(k *kernel.Kernel) int {
 // An oracle has a launch of a kernel and what its operation's names stand for.
 type oracle struct {
 	*testing.T
-	k          *kernel.Kernel
-	s          kernel.Scalars
-	shape      map[string][]int
-	start, end map[string]kernel.Buffer
-	vars       map[string]*expr.Value
-	code       map[*expr.Expr]*compiled
-	largest    float64 // of the magnitudes of what was read
+	k       *kernel.Kernel
+	s       kernel.Scalars
+	tensors map[string]*tensor
+	vars    map[string]*expr.Value
+	code    map[*expr.Expr]*compiled
+	largest float64 // of the magnitudes of what was read
+
+	heads, width int // of attention, and of a head
+}
+
+// A tensor is a buffer before the launch and after it; one of no shape and no elements
+// stands for those that a kernel does not have.
+type tensor struct {
+	shape      []int
+	start, end kernel.Buffer
 }
 
 func newOracle(t *testing.T, k *kernel.Kernel, s kernel.Scalars, inputs kerneltest.Kind) *oracle {
@@ -136,13 +148,27 @@ func newOracle(t *testing.T, k *kernel.Kernel, s kernel.Scalars, inputs kernelte
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &oracle{T: t, k: k, s: s, shape: map[string][]int{}, start: map[string]kernel.Buffer{}, end: map[string]kernel.Buffer{}, vars: map[string]*expr.Value{}, code: map[*expr.Expr]*compiled{}}
+	o := &oracle{T: t, k: k, s: s, tensors: map[string]*tensor{}, vars: map[string]*expr.Value{}, code: map[*expr.Expr]*compiled{}}
 	for i := range shapes {
-		name := k.Params[i].Name
-		o.shape[name], o.start[name], o.end[name] = shapes[i], start[i], end[i]
+		o.tensors[k.Params[i].Name] = &tensor{shapes[i], start[i], end[i]}
 	}
+	o.heads, o.width = o.size("h"), o.size("d")
 	return o
 }
+
+// has reports whether a name is a buffer's.
+func (o *oracle) has(name string) bool { return o.tensors[name] != nil }
+
+// tensor is the buffer of a name.
+func (o *oracle) tensor(name string) *tensor {
+	if b := o.tensors[name]; b != nil {
+		return b
+	}
+	return &tensor{}
+}
+
+// arg is the buffer that has a role among the arguments.
+func (o *oracle) arg(role string) *tensor { return o.tensor(o.k.Op.Arg(role).Name) }
 
 // Var is the cell of an axis, a step or a scalar.
 func (o *oracle) Var(name string, _ expr.Type) *expr.Value {
@@ -172,7 +198,8 @@ func (o *oracle) results() []kernel.Result {
 
 // Elem loads elements of a buffer.
 func (o *oracle) Elem(name string, _ expr.Type) func([]int) expr.Value {
-	return func(idx []int) expr.Value { return o.at(name, idx...) }
+	b := o.tensor(name)
+	return func(idx []int) expr.Value { return o.at(b, idx...) }
 }
 
 // eval evaluates an expression, and remembers the largest value in it.
@@ -199,16 +226,15 @@ type compiled struct {
 
 // at is an element of a buffer before the launch; 0 where there is none, as in the
 // branch of a where that is not taken.
-func (o *oracle) at(name string, idx ...int) expr.Value {
-	n := o.place(name, idx)
-	b := o.start[name]
+func (o *oracle) at(b *tensor, idx ...int) expr.Value {
+	n := b.place(idx)
 	switch {
 	case n < 0:
 		return expr.Value{}
-	case b.I != nil:
-		return expr.Value{I: int64(b.I[n])}
+	case b.start.I != nil:
+		return expr.Value{I: int64(b.start.I[n])}
 	}
-	x := float64(b.F[n])
+	x := float64(b.start.F[n])
 	o.meet(x)
 	return expr.Value{F: x}
 }
@@ -220,18 +246,19 @@ func (o *oracle) meet(x float64) {
 	}
 }
 
-func (o *oracle) place(name string, idx []int) int {
+// place is the number of an element, -1 if there is none.
+func (b *tensor) place(idx []int) int {
 	n := 0
 	for i, at := range idx {
-		if at < 0 || at >= o.shape[name][i] {
+		if at < 0 || at >= b.shape[i] {
 			return -1
 		}
-		n = n*o.shape[name][i] + at
+		n = n*b.shape[i] + at
 	}
 	return n
 }
 
-func (o *oracle) f(name string, idx ...int) float64 { return o.at(name, idx...).F }
+func (o *oracle) f(b *tensor, idx ...int) float64 { return o.at(b, idx...).F }
 
 func (o *oracle) set(name string, v expr.Value) { *o.Var(name, expr.I32) = v }
 
@@ -319,35 +346,41 @@ func (o *oracle) rowsOf(b, rows int) (first, n int) {
 func (o *oracle) rows() {
 	op := &o.k.Op
 	results := o.results()
+	cells, tensors := make([]*expr.Value, len(results)), make([]*tensor, len(results))
+	for n, res := range results {
+		cells[n], tensors[n] = o.Var(res.Name, expr.F32), o.tensor(res.Name)
+	}
+	var values [3][]expr.Value
+	term, depth := o.terms(), o.size("k")
+	width := o.size("e")
+	examples := o.k.Packed() && expr.Equal(op.Size("r"), expr.NewVar("B", expr.I32))
 	for r := range o.size("r") {
-		start, columns := 0, o.size("e")
-		examples := o.k.Packed() && expr.Equal(op.Size("r"), expr.NewVar("B", expr.I32))
+		start, columns := 0, width
 		if examples {
 			start, columns = o.rowsOf(r, 0)
 		}
 		for e := range columns {
 			o.largest = 0
-			c, off := o.sum1(r, e)
-			var values [3]map[string]expr.Value
+			c, off := o.sum1(r, e, depth, term)
 			for i, x := range []float64{c, c - off, c + off} {
-				for _, res := range op.Results {
-					o.set(res.Name, expr.Value{F: x})
+				for n := range op.Results {
+					*cells[n] = expr.Value{F: x}
 				}
 				o.steps(r, e)
-				values[i] = map[string]expr.Value{}
-				for _, res := range results {
-					values[i][res.Name] = *o.Var(res.Name, expr.F32)
+				values[i] = values[i][:0]
+				for _, cell := range cells {
+					values[i] = append(values[i], *cell)
 				}
 			}
 			for n, res := range results {
 				at := []int{r, e}
-				if at = at[2-len(o.shape[res.Name]):]; examples {
+				if at = at[2-len(tensors[n].shape):]; examples {
 					at[0] += start
 				}
-				v := values[0][res.Name]
+				v := values[0][n]
 				tolerance := off
 				if n >= len(op.Results) {
-					spread := max(math.Abs(values[1][res.Name].F-v.F), math.Abs(values[2][res.Name].F-v.F))
+					spread := max(math.Abs(values[1][n].F-v.F), math.Abs(values[2][n].F-v.F))
 					tolerance = 2*spread + 32*unit*o.largest
 				}
 				o.result(res, at, v, tolerance)
@@ -356,48 +389,65 @@ func (o *oracle) rows() {
 	}
 }
 
-// sum1 is what the tensor op gives at row r and column e, and how far a kernel may
-// be off.
-func (o *oracle) sum1(r, e int) (c, off float64) {
+// terms gives what the tensor op sums: term k at row r and column e.
+func (o *oracle) terms() func(r, e, k int) float64 {
+	op := &o.k.Op
+	switch op.Kind {
+	case "map":
+		return nil
+	case "gather":
+		table, ids := o.arg("table"), o.arg("ids")
+		return func(r, e, _ int) float64 { return o.f(table, int(o.at(ids, r).I), e) }
+	case "scatter":
+		ids, dy := o.arg("ids"), o.arg("dy")
+		return func(r, e, k int) float64 {
+			if o.at(ids, k).I != int64(r) {
+				return 0
+			}
+			return o.f(dy, k, e)
+		}
+	}
+	left, right := o.arg("left"), o.arg("right")
+	leftTrans, rightTrans := op.Arg("left").Trans, op.Arg("right").Trans
+	factor := func(b *tensor, trans bool, i, j int) float64 {
+		if trans {
+			i, j = j, i
+		}
+		return o.f(b, i, j)
+	}
+	return func(r, e, k int) float64 { return factor(left, leftTrans, r, k) * factor(right, rightTrans, k, e) }
+}
+
+// sum1 is what the tensor op gives at row r and column e as the sum of depth terms, and how
+// far a kernel may be off.
+func (o *oracle) sum1(r, e, depth int, term func(r, e, k int) float64) (c, off float64) {
 	op := &o.k.Op
 	switch op.Kind {
 	case "map":
 		return 0, 0
 	case "gather":
-		return o.f(op.Arg("table").Name, int(o.at(op.Arg("ids").Name, r).I), e), 0
+		return term(r, e, 0), 0
 	}
-	factor := func(a kernel.Argument, i, j int) float64 {
-		if a.Trans {
-			i, j = j, i
-		}
-		return o.f(a.Name, i, j)
-	}
-	left, right := op.Arg("left"), op.Arg("right")
 	total := 0.0
-	for k := range o.size("k") {
-		x := 0.0
-		if op.Kind != "scatter" {
-			x = factor(left, r, k) * factor(right, k, e)
-		} else if o.at(op.Arg("ids").Name, k).I == int64(r) {
-			x = o.f(op.Arg("dy").Name, k, e)
-		}
+	for k := range depth {
+		x := term(r, e, k)
 		c += x
 		total += math.Abs(x)
 	}
 	if res := op.Results[0]; res.Add {
-		total += math.Abs(o.f(res.Name, r, e))
+		total += math.Abs(o.f(o.tensor(res.Name), r, e))
 	}
-	return c, float64(o.size("k")+2) * unit * total
+	return c, float64(depth+2) * unit * total
 }
 
 // result compares an element of a buffer with its value, which is added to what was
 // there where the operation says so. Names that are no buffers are passed over.
 func (o *oracle) result(res kernel.Result, at []int, want expr.Value, tolerance float64) {
-	b, ok := o.end[res.Name]
-	if !ok {
+	tensor := o.tensors[res.Name]
+	if tensor == nil {
 		return
 	}
-	n := o.place(res.Name, at)
+	n, b := tensor.place(at), tensor.end
 	if b.I != nil {
 		if int64(b.I[n]) != want.I {
 			o.Errorf("%s%v is %d, not %d", res.Name, at, b.I[n], want.I)
@@ -405,7 +455,7 @@ func (o *oracle) result(res kernel.Result, at []int, want expr.Value, tolerance 
 		return
 	}
 	if res.Add {
-		want.F += float64(o.start[res.Name].F[n])
+		want.F += float64(tensor.start.F[n])
 	}
 	tolerance += 4*unit*math.Abs(want.F) + 0x1p-120
 	got := float64(b.F[n])
@@ -419,8 +469,12 @@ func (o *oracle) result(res kernel.Result, at []int, want expr.Value, tolerance 
 func (o *oracle) sum() {
 	op := &o.k.Op
 	arg, res := op.Arg("x").Name, op.Results[0]
-	cells := 1
-	for _, n := range o.shape[res.Name] {
+	read, cell := o.arg("x"), new(expr.Value)
+	if !o.has(arg) {
+		cell = o.Var(arg, expr.F32)
+	}
+	out, cells := o.tensor(res.Name), 1
+	for _, n := range out.shape {
 		cells *= n
 	}
 	width := o.size("e")
@@ -428,11 +482,9 @@ func (o *oracle) sum() {
 	for r := range o.size("r") {
 		for e := range width {
 			o.steps(r, e)
-			x := 0.0
-			if b, ok := o.start[arg]; ok {
-				x = float64(b.F[r*width+e])
-			} else {
-				x = o.Var(arg, expr.F32).F
+			x := cell.F
+			if o.has(arg) {
+				x = float64(read.start.F[r*width+e])
 			}
 			at := (r*width + e) % cells
 			if op.Kind == "segment_sum" {
@@ -446,7 +498,7 @@ func (o *oracle) sum() {
 	for i := range sums {
 		old := 0.0
 		if res.Add {
-			old = math.Abs(float64(o.start[res.Name].F[i]))
+			old = math.Abs(float64(out.start.F[i]))
 		}
 		o.flat(res, i, sums[i], (n+16)*unit*(totals[i]+old))
 	}
@@ -471,7 +523,7 @@ func (o *oracle) dependences() {
 			if q.Mode == kernel.Scalar {
 				break
 			}
-			b := o.start[q.Name]
+			b := o.tensor(q.Name).start
 			b = kernel.Buffer{F: append([]float32(nil), b.F...), I: append([]int32(nil), b.I...)}
 			for n := range b.F {
 				if i == j {
@@ -512,7 +564,7 @@ func (o *oracle) reads(name string) bool {
 func (o *oracle) differs(bufs []kernel.Buffer) bool {
 	for i, b := range bufs {
 		p := o.k.Params[i]
-		if p.Mode != kernel.In && fmt.Sprint(b) != fmt.Sprint(o.end[p.Name]) {
+		if p.Mode != kernel.In && fmt.Sprint(b) != fmt.Sprint(o.tensor(p.Name).end) {
 			return true
 		}
 	}
