@@ -67,7 +67,9 @@ func (row *attribute) show(a *Attr, s *AttnAttr) string {
 			return strconv.FormatFloat(*x, 'g', -1, 64)
 		}
 	case *[]int:
-		return strings.Trim(fmt.Sprint(*x), "[]")
+		if len(*x) > 0 {
+			return strings.Trim(fmt.Sprint(*x), "[]")
+		}
 	case *[]string:
 		return strings.Join(*x, " ")
 	case *[]Dim:

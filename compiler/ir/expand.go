@@ -25,8 +25,12 @@ var expansions = map[Op]func(b *Builder, v *Value, args []*Value) *Value{
 	ArgMax:           expandArgMax,
 }
 
-// Decompose replaces composite ops by their expansions.
+// Decompose replaces composite ops by their expansions; it returns f itself where there are
+// none.
 func Decompose(f *Func) (*Func, error) {
+	if !slices.ContainsFunc(f.Values, func(v *Value) bool { return v.Op.Composite() }) {
+		return f, nil
+	}
 	return Rewrite(f, func(b *Builder, v *Value, args []*Value) *Value {
 		if expand := expansions[v.Op]; expand != nil {
 			b.Pos(v.Pos)

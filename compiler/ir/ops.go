@@ -76,9 +76,18 @@ func (op Op) String() string { return ops[op].name }
 func (op Op) Composite() bool { return op != Param && ops[op].eval == nil }
 
 // carries reports whether values of op may have the attribute.
-func (op Op) carries(key string) bool {
-	return hasWord(ops[op].attrs, key)
-}
+func (op Op) carries(key string) bool { return carried[op][key] }
+
+// carried are the keys of the attributes by op.
+var carried = func() (keys [numOps]map[string]bool) {
+	for op, info := range ops {
+		keys[op] = map[string]bool{}
+		for key := range strings.FieldsSeq(info.attrs) {
+			keys[op][key] = true
+		}
+	}
+	return keys
+}()
 
 func hasWord(list, word string) bool {
 	for w := range strings.FieldsSeq(list) {
