@@ -30,7 +30,12 @@ const many = -1
 
 // watch makes read and write check that cells of a launch do not touch what others
 // write, among the first n elements.
-func (a *array) watch(n int) { a.users = &users{make([]int32, n), make([]int32, n)} }
+func (a *array) watch(n int) {
+	if a.users == nil {
+		a.users = &users{}
+	}
+	a.users.reader, a.users.writer = filled(a.users.reader, n, 0), filled(a.users.writer, n, 0)
+}
 
 // fresh makes the array a tile of undefined contents.
 func (a *array) fresh(shape []int) {

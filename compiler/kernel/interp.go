@@ -15,40 +15,108 @@ func Run(k *Kernel, s Scalars, bufs []Buffer) error {
 	return RunSums(k, s, bufs, nil)
 }
 
+// RunSums is Run for a device that adds products of 16-bit factors in an order of its
+// own; nil is the order of the definition. All else stays as it is defined.
+func RunSums(k *Kernel, s Scalars, bufs []Buffer, add *Sums) error {
+	r, err := NewRunner(k, add)
+	if err != nil {
+		return err
+	}
+	return r.Run(s, bufs)
+}
+
 // Extents verifies k and returns the shape that each buffer parameter has in a
 // launch, in order.
 func Extents(k *Kernel, s Scalars) ([][]int, error) {
-	_, shapes, err := start(k, s)
-	return shapes, err
+	r, err := NewRunner(k, nil)
+	if err != nil {
+		return nil, err
+	}
+	r.start(s)
+	return r.shapes, r.m.result()
 }
 
-// start verifies a kernel, and returns a machine that has the scalars of a launch,
-// and the shapes of its buffers.
-func start(k *Kernel, s Scalars) (*machine, [][]int, error) {
+// A Runner runs a kernel any number of times, one after another. It verifies and compiles it
+// once, so that the kernel must stay as it is.
+type Runner struct {
+	m       *machine
+	buffers []*array
+	sizes   []func() []int // of buffers
+	shapes  [][]int        // of buffers in the launch
+	grid    step           // nil until the first run
+}
+
+// NewRunner verifies a kernel and returns what runs it as RunSums does.
+func NewRunner(k *Kernel, add *Sums) (*Runner, error) {
 	if err := Verify(k); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	m := newMachine(k, s)
-	var shapes [][]int
+	r := &Runner{m: newMachine(k, add)}
 	for _, p := range k.Params {
 		if p.Mode == Scalar {
-			v, err := s.Value(p.Name)
-			if err != nil {
-				m.fail("%w", err)
-			}
-			*m.variable(p.Name) = v
+			break // they come after all buffers
 		}
+		a := &array{name: p.Name, typ: p.Type}
+		r.m.arrays[p.Name] = a
+		r.buffers, r.sizes = append(r.buffers, a), append(r.sizes, r.m.sizes(p.Shape))
 	}
-	for _, p := range k.Params {
-		if p.Mode == Scalar || m.err != nil {
+	return r, nil
+}
+
+// Run runs the kernel as the function Run does.
+func (r *Runner) Run(s Scalars, bufs []Buffer) error {
+	m := r.m
+	if r.start(s); m.err == nil {
+		r.bind(bufs)
+	}
+	if m.err == nil {
+		if r.grid == nil {
+			r.grid = m.grid()
+		}
+		r.grid()
+	}
+	return m.result()
+}
+
+// start sets the scalars of a launch and the shapes of its buffers.
+func (r *Runner) start(s Scalars) {
+	m := r.m
+	m.launch, m.cell, m.err, r.shapes = s, 0, nil, nil
+	for _, p := range m.k.Params[len(r.buffers):] {
+		v, err := s.Value(p.Name)
+		if err != nil {
+			m.fail("%w", err)
+		}
+		*m.variable(p.Name) = v
+	}
+	for i, sizes := range r.sizes {
+		if m.err != nil {
 			break
 		}
-		shapes = append(shapes, slices.Clone(m.sizes(p.Shape)()))
+		r.shapes = append(r.shapes, slices.Clone(sizes()))
 		if m.err != nil {
-			m.err = fmt.Errorf("buffer %s: %w", p.Name, m.err)
+			m.err = fmt.Errorf("buffer %s: %w", m.k.Params[i].Name, m.err)
 		}
 	}
-	return m, shapes, m.result()
+}
+
+// bind gives the arrays of buffers their memory.
+func (r *Runner) bind(bufs []Buffer) {
+	m := r.m
+	if len(bufs) != len(r.shapes) {
+		m.fail("it has %d buffers, not %d", len(r.shapes), len(bufs))
+		return
+	}
+	for i, b := range bufs {
+		p, a, n := m.k.Params[i], r.buffers[i], count(r.shapes[i])
+		a.Buffer, a.shape = b, r.shapes[i]
+		if have := b.len(p.Type); have < n {
+			m.fail("buffer %s%v has %d elements of %s", p.Name, a.shape, have, p.Type)
+		}
+		if p.Mode != In {
+			a.watch(n)
+		}
+	}
 }
 
 // result is the error of the run.
@@ -59,32 +127,16 @@ func (m *machine) result() error {
 	return fmt.Errorf("kernel %s: %w", m.k.Name, m.err)
 }
 
-// bindBuffers makes arrays of the buffers, whose parameters come first.
-func (m *machine) bindBuffers(shapes [][]int, bufs []Buffer) {
-	if len(bufs) != len(shapes) {
-		m.fail("it has %d buffers, not %d", len(shapes), len(bufs))
-		return
-	}
-	for i, b := range bufs {
-		p, n := m.k.Params[i], count(shapes[i])
-		a := &array{Buffer: b, name: p.Name, typ: p.Type, shape: shapes[i]}
-		if have := b.len(p.Type); have < n {
-			m.fail("buffer %s%v has %d elements of %s", p.Name, a.shape, have, p.Type)
-		}
-		if p.Mode != In {
-			a.watch(n)
-		}
-		m.arrays[p.Name] = a
-	}
-}
-
-// run walks the grid. What a cell leaves in tiles is nothing to the next one.
-func (m *machine) run() {
+// grid compiles the walk over the grid. What a cell leaves in tiles is nothing to the next one.
+func (m *machine) grid() step {
 	cell := m.at(m.k.Grid, m.sequence([]step{m.body(m.k.Once), m.body(m.k.Body)}))
-	m.loops(m.k.Grid)(func() {
-		m.cell++
-		cell()
-	})
+	each := m.loops(m.k.Grid)
+	return func() {
+		each(func() {
+			m.cell++
+			cell()
+		})
+	}
 }
 
 func (m *machine) body(body []Stmt) step {

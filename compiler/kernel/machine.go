@@ -7,7 +7,7 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// A machine is one run of a kernel: variables and arrays by name, whose statements are
+// A machine is what runs a kernel: variables and arrays by name, whose statements are
 // compiled to steps. A name is one variable throughout: scopes do not hide one another.
 // The first error stays and ends the run: what comes after it does not matter.
 type machine struct {
@@ -20,8 +20,8 @@ type machine struct {
 	err    error
 }
 
-func newMachine(k *Kernel, s Scalars) *machine {
-	return &machine{k: k, launch: s, arrays: map[string]*array{}, vars: map[string]*expr.Value{}}
+func newMachine(k *Kernel, add *Sums) *machine {
+	return &machine{k: k, add: add, arrays: map[string]*array{}, vars: map[string]*expr.Value{}}
 }
 
 // fail ends the run with an error, unless it has one.

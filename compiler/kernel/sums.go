@@ -42,21 +42,6 @@ func TensorCore(arch int, fours bool) *Sums {
 	return &Sums{step: 8, kept: 24, fours: fours}
 }
 
-// RunSums is Run for a device that adds products of 16-bit factors in an order of its
-// own; nil is the order of the definition. All else stays as it is defined.
-func RunSums(k *Kernel, s Scalars, bufs []Buffer, add *Sums) error {
-	m, shapes, err := start(k, s)
-	if err != nil {
-		return err
-	}
-	m.add = add
-	m.bindBuffers(shapes, bufs)
-	if m.err == nil {
-		m.run()
-	}
-	return m.result()
-}
-
 // inFours says whether a product of a kernel is over the columns of its first one.
 func (add *Sums) inFours(k *Kernel, d *Dot) bool {
 	if add == nil || !add.fours || len(d.Axes) < 3 {

@@ -20,16 +20,25 @@ type Machine struct {
 	program *Program
 
 	buffers map[*Buffer][]kernel.Buffer
+	runners map[*kernel.Kernel]*kernel.Runner
 }
 
 // NewMachine returns a machine with zeroed arenas.
 func NewMachine(p *Program) *Machine {
 	arena := func() []float32 { return make([]float32, p.NumParams) }
-	m := &Machine{Params: arena(), Grads: arena(), uses: make([]float32, p.NumUses), program: p, buffers: map[*Buffer][]kernel.Buffer{}}
+	m := &Machine{Params: arena(), Grads: arena(), uses: make([]float32, p.NumUses), program: p, buffers: map[*Buffer][]kernel.Buffer{}, runners: map[*kernel.Kernel]*kernel.Runner{}}
 	for range p.States {
 		m.States = append(m.States, arena())
 	}
 	return m
+}
+
+// Anew returns a machine with zeroed arenas that shares what this one has compiled: one of
+// both runs at a time.
+func (m *Machine) Anew() *Machine {
+	fresh := NewMachine(m.program)
+	fresh.runners = m.runners
+	return fresh
 }
 
 // Prepare allocates the memory of an entry for a launch's shapes; entries that
@@ -161,7 +170,15 @@ func (m *Machine) routine(e *Entry, step Step, s kernel.Scalars, l int) error {
 		for i, a := range launch.Args {
 			bufs[i] = m.Buffer(e, a, l, s)
 		}
-		if err := kernel.Run(launch.Kernel, at, bufs); err != nil {
+		run := m.runners[launch.Kernel]
+		if run == nil {
+			var err error
+			if run, err = kernel.NewRunner(launch.Kernel, nil); err != nil {
+				return fmt.Errorf("%s: %w", r.Name, err)
+			}
+			m.runners[launch.Kernel] = run
+		}
+		if err := run.Run(at, bufs); err != nil {
 			return fmt.Errorf("%s: %w", r.Name, err)
 		}
 	}

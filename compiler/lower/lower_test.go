@@ -133,6 +133,7 @@ func TestKernelsComputeTheirFunctions(t *testing.T) {
 // any, at all shapes.
 func runAll(t *testing.T, p *lower.Program, shapes []kernel.Scalars, family string) {
 	t.Helper()
+	m := lower.NewMachine(p)
 	for _, e := range p.Entries {
 		for _, s := range shapes {
 			if e.Name == "decode" {
@@ -144,7 +145,7 @@ func runAll(t *testing.T, p *lower.Program, shapes []kernel.Scalars, family stri
 			}
 			for _, step := range e.Steps {
 				if family == "" || slices.ContainsFunc(step.Routine.Launches, func(l lower.Launch) bool { return l.Kernel.Op.Family() == family }) {
-					compare(t, p, e, step.Routine, s)
+					compare(t, m.Anew(), e, step.Routine, s)
 				}
 			}
 		}
@@ -152,10 +153,9 @@ func runAll(t *testing.T, p *lower.Program, shapes []kernel.Scalars, family stri
 }
 
 // compare runs one routine on random inputs in both interpreters.
-func compare(t *testing.T, p *lower.Program, e *lower.Entry, r *lower.Routine, s kernel.Scalars) {
+func compare(t *testing.T, m *lower.Machine, e *lower.Entry, r *lower.Routine, s kernel.Scalars) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
-	m := lower.NewMachine(p)
 	if n := int(s["N"]); len(m.Params) < n {
 		m.Params, m.Grads = make([]float32, n), make([]float32, n)
 		for i := range m.States {
