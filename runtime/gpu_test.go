@@ -35,7 +35,7 @@ func callGPU(t *testing.T, m Model, gpu func() (cuda.Driver, error), args ...str
 	}
 	defer stderr.Close()
 	var out strings.Builder
-	code := run(app{model: m, in: strings.NewReader(""), out: &out, err: stderr, gpu: gpu}, append([]string{"./toy"}, args...))
+	code := attended(app{model: m, in: strings.NewReader(""), out: &out, err: stderr, gpu: gpu}, append([]string{"./toy"}, args...))
 	text, err := os.ReadFile(stderr.Name())
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"github.com/arithlang/mlc/runtime/comm/launch"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/interrupt"
 )
 
 // toyProcess in the environment makes the test binary a trainer: of the toy, of a
@@ -49,6 +51,7 @@ func TestMain(m *testing.M) {
 		}
 		Main(m)
 	}
+	os.Setenv("TMPDIR", inMemory())
 	os.Exit(m.Run())
 }
 
@@ -81,7 +84,7 @@ func callApp(t *testing.T, a app, args []string) said {
 	defer stderr.Close()
 	var out bytes.Buffer
 	a.out, a.err = &out, stderr
-	code := run(a, args)
+	code := attended(a, args)
 	text, err := os.ReadFile(stderr.Name())
 	if err != nil {
 		t.Fatal(err)
@@ -102,13 +105,35 @@ func trained(t *testing.T, m Model, args ...string) string {
 // exitInterrupted is the exit code after ctrlC.
 const exitInterrupted = 130
 
-// interrupting is how long an interrupt has until it is noticed, on a busy machine too.
-const interrupting = 500 * time.Millisecond
+// attending are the contexts of the command lines that this process has run.
+var attending struct {
+	sync.Mutex
+	all []context.Context
+}
 
-// ctrlC is what Ctrl-C is for this process.
+// attended runs a command line, which ctrlC reaches.
+func attended(a app, args []string) (code int) {
+	ctx, release := interrupt.Context()
+	defer release()
+	attending.Lock()
+	attending.all = append(attending.all, ctx)
+	attending.Unlock()
+	a.ctx = ctx
+	return run(a, args)
+}
+
+// ctrlC is what Ctrl-C is for this process. It returns once all that is attended knows.
 func ctrlC() {
 	syscall.Kill(os.Getpid(), syscall.SIGINT)
-	time.Sleep(interrupting)
+	attending.Lock()
+	defer attending.Unlock()
+	for _, ctx := range attending.all {
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Minute):
+			panic("an interrupt is not noticed")
+		}
+	}
 }
 
 // lastCheckpoint is the path of a run's last checkpoint, "" if there is none.

@@ -14,6 +14,7 @@ import (
 	goruntime "runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/arithlang/mlc/runtime/comm"
 	"github.com/arithlang/mlc/runtime/comm/launch"
@@ -156,7 +157,7 @@ func (r *ranks) crowded() error {
 }
 
 // binaryHash tells programs apart.
-func binaryHash() string {
+var binaryHash = sync.OnceValue(func() string {
 	path, err := os.Executable()
 	if err != nil {
 		return ""
@@ -171,7 +172,7 @@ func binaryHash() string {
 		return ""
 	}
 	return hex.EncodeToString(h.Sum(nil))
-}
+})
 
 func hostname() string {
 	name, err := os.Hostname()

@@ -31,7 +31,7 @@ func Main(m Model) {
 
 // app is a model and the world it runs in. Results go to out, the rest to err.
 type app struct {
-	ctx   context.Context // ends with a signal; its cause is an interrupt.Error
+	ctx   context.Context // ends with a signal; its cause is an interrupt.Error; nil before run
 	model Model
 	whole *Pipeline // that the model is a stage of; nil: of none
 	args  []string  // the command line, the program's name first
@@ -65,9 +65,11 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 
 // run does what args (the program's name first) say and returns the exit code.
 func run(a app, args []string) (code int) {
-	var release func()
-	a.ctx, release = interrupt.Context()
-	defer release()
+	if a.ctx == nil {
+		ctx, release := interrupt.Context()
+		defer release()
+		a.ctx = ctx
+	}
 	a.args, a.ranks = args, new(ranks)
 	defer func() {
 		if a.ranks.several() {

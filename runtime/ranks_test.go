@@ -43,7 +43,7 @@ func onRanks(t *testing.T, size int, faults commtest.Faults, alone func() app, a
 	commtest.Run(size, faults, func(w comm.World) error {
 		a, out := alone(), new(bytes.Buffer)
 		a.world, a.out, a.err = w, out, errs[w.Rank()]
-		all[w.Rank()].code = run(a, append([]string{"./toy"}, args...))
+		all[w.Rank()].code = attended(a, append([]string{"./toy"}, args...))
 		all[w.Rank()].out = out.String()
 		return nil
 	})

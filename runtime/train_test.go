@@ -273,7 +273,7 @@ func TestSecondInterruptKills(t *testing.T) {
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
 		switch {
 		case strings.HasPrefix(lines.Text(), "run directory"):
-			time.Sleep(interrupting) // until it is in its first step, which does not end
+			time.Sleep(200 * time.Millisecond) // until it is in its first step, which does not end
 			cmd.Process.Signal(syscall.SIGINT)
 		case strings.HasPrefix(lines.Text(), "stopping after this step"):
 			cmd.Process.Signal(syscall.SIGINT)
@@ -358,12 +358,16 @@ func TestBudgets(t *testing.T) {
 // TestTimeIsNotForgotten interrupts a run with a budget of time before its first
 // report, and wants the time that it has taken to count.
 func TestTimeIsNotForgotten(t *testing.T) {
+	const spent = 100 * time.Millisecond
 	m := toyModel()
 	var once sync.Once
 	healthy := m.CPU[toyGradients].Run
 	m.CPU[toyGradients].Run = func(w *cpu.Worker, e *device.Env, a []device.Ref) {
 		if e.Step == 2 {
-			once.Do(ctrlC)
+			once.Do(func() {
+				time.Sleep(spent)
+				ctrlC()
+			})
 		}
 		healthy(w, e, a)
 	}
@@ -374,7 +378,7 @@ func TestTimeIsNotForgotten(t *testing.T) {
 	if _, metrics := final(t, dir); strings.Contains(metrics, `"step"`) {
 		t.Fatalf("there is a report:\n%s", metrics)
 	}
-	if s := call(t, m, "", "train", "--resume", "--out", dir, "--time", interrupting.String(), "-q"); s.code != 0 {
+	if s := call(t, m, "", "train", "--resume", "--out", dir, "--time", spent.String(), "-q"); s.code != 0 {
 		t.Fatal(s.err)
 	}
 	if got := filepath.Base(lastCheckpoint(dir)); got != "step-00000003.safetensors" {
