@@ -189,17 +189,17 @@ func TestTrainingLearns(t *testing.T) {
 func interrupted(t *testing.T, sig os.Signal, args ...string) (string, int, string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
-	cmd := toyCommand("toy", append([]string{"train", "--out", dir, "--save", "20ms"}, args...)...)
+	cmd := toyCommand("steady", append([]string{"train", "--out", dir, "--save", "20ms"}, args...)...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for range 1000 {
+	for range 5000 {
 		if lastCheckpoint(dir) != "" {
 			break
 		}
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(2 * time.Millisecond)
 	}
 	if err := cmd.Process.Signal(sig); err != nil {
 		t.Fatal(err)
@@ -213,7 +213,7 @@ func TestKillAndInterruptThenResume(t *testing.T) {
 	signal.Notify(hangUps, syscall.SIGHUP) // under nohup what this starts would ignore it
 	defer signal.Stop(hangUps)
 	m := toyModel()
-	const steps = "1500"
+	const steps = "200"
 	whole := trained(t, m, "--steps", steps, "-q")
 	for _, c := range []struct {
 		signal syscall.Signal
