@@ -32,8 +32,7 @@ func Extents(k *Kernel, s Scalars) ([][]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.start(s)
-	return r.shapes, r.m.result()
+	return r.Extents(s)
 }
 
 // A Runner runs a kernel any number of times, one after another. It verifies and compiles it
@@ -76,6 +75,12 @@ func (r *Runner) Run(s Scalars, bufs []Buffer) error {
 		r.grid()
 	}
 	return m.result()
+}
+
+// Extents returns the shape that each buffer parameter has in a launch, in order.
+func (r *Runner) Extents(s Scalars) ([][]int, error) {
+	r.start(s)
+	return r.shapes, r.m.result()
 }
 
 // start sets the scalars of a launch and the shapes of its buffers.

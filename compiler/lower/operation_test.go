@@ -136,15 +136,19 @@ type tensor struct {
 func newOracle(t *testing.T, k *kernel.Kernel, s kernel.Scalars, inputs kerneltest.Kind) *oracle {
 	t.Helper()
 	s = k.Suited(s)
-	shapes, err := kernel.Extents(k, s)
+	run, err := kernel.NewRunner(k, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	start, end, err := kerneltest.Interpret(k, s, inputs, 1, nil)
+	start, end, err := kerneltest.InterpretBy(run, k, s, inputs, 1)
 	if errors.Is(err, kerneltest.ErrNotFor) {
 		s["P"] = 0
-		start, end, err = kerneltest.Interpret(k, s, inputs, 1, nil)
+		start, end, err = kerneltest.InterpretBy(run, k, s, inputs, 1)
 	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	shapes, err := run.Extents(s)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -215,7 +215,7 @@ func TestProductsAgree(t *testing.T) {
 
 // rounds is n, or fewer in short tests, as those of an emulated processor are.
 func rounds(n int) int {
-	return full.Either(n/6, n)
+	return full.Either((n+19)/20, n)
 }
 
 // TestProductsOfNothing wants sums of no products to be 0, or what they were.

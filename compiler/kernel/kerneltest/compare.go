@@ -76,9 +76,14 @@ type interpreted struct {
 // factors are added as a device does it; nil: as is defined.
 func Answer(k *kernel.Kernel, add *kernel.Sums, launches ...kernel.Scalars) *Answers {
 	a := &Answers{k: k, add: add}
+	r, err := kernel.NewRunner(k, add)
 	for seed, s := range launches {
 		for _, inputs := range []Kind{Signed, Positive} {
-			a.all = append(a.all, interpret(k, s, inputs, uint64(seed), add))
+			i := interpreted{err: err}
+			if err == nil {
+				i = interpret(k, r, s, inputs, uint64(seed))
+			}
+			a.all = append(a.all, i)
 		}
 	}
 	return a
@@ -95,9 +100,9 @@ func (a *Answers) Check(run Runner) error {
 	return errors.Join(errs...)
 }
 
-func interpret(k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64, add *kernel.Sums) interpreted {
+func interpret(k *kernel.Kernel, r *kernel.Runner, s kernel.Scalars, inputs Kind, seed uint64) interpreted {
 	i := interpreted{scalars: k.Suited(s), inputs: inputs}
-	i.start, i.want, i.err = Interpret(k, i.scalars, inputs, seed, add)
+	i.start, i.want, i.err = InterpretBy(r, k, i.scalars, inputs, seed)
 	return i
 }
 
@@ -163,7 +168,11 @@ func (k Kind) draw(r *rand.Rand) float32 {
 // range; so ids lie in their tables, and labels may be -1. A launch that the kernel
 // is not for is nothing to compare.
 func Check(k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64, run Runner, add *kernel.Sums) error {
-	i := interpret(k, s, inputs, seed, add)
+	r, err := kernel.NewRunner(k, add)
+	if err != nil {
+		return fmt.Errorf("interpreter: %w", err)
+	}
+	i := interpret(k, r, s, inputs, seed)
 	return i.check(k, run)
 }
 
@@ -201,7 +210,16 @@ var ErrNotFor = errors.New("the kernel is not for rows behind others")
 // Interpret returns inputs that suit the kernel and what it makes of them, with products
 // of 16-bit factors added as a device does it; nil: as is defined.
 func Interpret(k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64, add *kernel.Sums) (start, end []kernel.Buffer, err error) {
-	shapes, err := kernel.Extents(k, s)
+	r, err := kernel.NewRunner(k, add)
+	if err != nil {
+		return nil, nil, err
+	}
+	return InterpretBy(r, k, s, inputs, seed)
+}
+
+// InterpretBy is Interpret by what runs the kernel.
+func InterpretBy(r *kernel.Runner, k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64) (start, end []kernel.Buffer, err error) {
+	shapes, err := r.Extents(s)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -211,14 +229,14 @@ func Interpret(k *kernel.Kernel, s kernel.Scalars, inputs Kind, seed uint64, add
 		for i, b := range start {
 			end[i] = b.Clone()
 		}
-		if err = kernel.RunSums(k, s, end, add); err == nil {
+		if err = r.Run(s, end); err == nil {
 			return start, end, nil
 		}
 	}
 	if s["P"] > 0 && errors.Is(err, kernel.ErrOutside) && !decodes(k) {
 		first := maps.Clone(s)
 		first["P"] = 0
-		if _, _, wrong := Interpret(k, first, inputs, seed, add); wrong == nil {
+		if _, _, wrong := InterpretBy(r, k, first, inputs, seed); wrong == nil {
 			err = fmt.Errorf("%w: %w", ErrNotFor, err)
 		}
 	}

@@ -9,12 +9,14 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
 	"github.com/arithlang/mlc/compiler/kernel/lanes"
+	"github.com/arithlang/mlc/internal/full"
 )
 
 // TestRandom holds each lane of random kernels of many models to the kernel of one.
 func TestRandom(t *testing.T) {
 	made := 0
-	for seed := range uint64(200) {
+	kernels := full.Either(60, 200)
+	for seed := range uint64(kernels) {
 		k := kerneltest.Random(seed)
 		many, err := lanes.Of(k, 5)
 		if err != nil {
@@ -24,26 +26,31 @@ func TestRandom(t *testing.T) {
 			continue
 		}
 		made++
-		if err := kernel.Verify(many); err != nil {
+		one, err := kernel.NewRunner(k, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := kernel.NewRunner(many, nil)
+		if err != nil {
 			t.Fatalf("%v in\n%s", err, many)
 		}
 		for _, s := range kerneltest.Launches() {
-			if err := compare(k, many, s, seed, 5); err != nil {
+			if err := compare(k, many, one, all, s, seed, 5); err != nil {
 				t.Fatalf("%v: %v\n%s%s", s, err, k, many)
 			}
 		}
 	}
-	if made < 100 {
+	if made < kernels/2 {
 		t.Errorf("only %d kernels are of many models", made)
 	}
 }
 
 // compare runs the kernel of n models on the inputs of n launches of the kernel of one.
-func compare(k, many *kernel.Kernel, s kernel.Scalars, seed uint64, n int) error {
+func compare(k, many *kernel.Kernel, one, all *kernel.Runner, s kernel.Scalars, seed uint64, n int) error {
 	s = k.Suited(s)
 	var starts, ends [][]kernel.Buffer
 	for m := range n {
-		start, end, err := kerneltest.Interpret(k, s, kerneltest.Signed, seed*uint64(n)+uint64(m), nil)
+		start, end, err := kerneltest.InterpretBy(one, k, s, kerneltest.Signed, seed*uint64(n)+uint64(m))
 		if errors.Is(err, kerneltest.ErrNotFor) {
 			return nil
 		}
@@ -55,14 +62,14 @@ func compare(k, many *kernel.Kernel, s kernel.Scalars, seed uint64, n int) error
 				start[i].I = starts[0][i].I
 				end[i] = start[i].Clone()
 			}
-			if err := kernel.RunSums(k, s, end, nil); err != nil {
+			if err := one.Run(s, end); err != nil {
 				return err
 			}
 		}
 		starts, ends = append(starts, start), append(ends, end)
 	}
 	got, want := join(starts), join(ends)
-	if err := kernel.RunSums(many, s, got, nil); err != nil {
+	if err := all.Run(s, got); err != nil {
 		return fmt.Errorf("of many models: %w", err)
 	}
 	for i := range want {
