@@ -15,6 +15,7 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/dsl/diag"
+	"github.com/arithlang/mlc/internal/full"
 )
 
 // biases are the fixtures in testdata/biases.
@@ -99,7 +100,7 @@ func TestBiasesTellFormulasApart(t *testing.T) {
 		{"soft", "bias.soft.value = -relu(rate[h] * (abs(i - j) - far[h]))"},
 		{"network", "bias.network.z = log(1 + abs(i - j))"},
 	}
-	for _, m := range mutations {
+	for _, m := range full.Some(mutations, 6) {
 		t.Run(m.bias+", "+m.set, func(t *testing.T) {
 			p := readBiasPeer(t, m.bias)
 			if len(newBiased(t, p, m.set).compare(t, p, p.Lengths[2])) == 0 {

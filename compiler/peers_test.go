@@ -15,6 +15,7 @@ import (
 	"github.com/arithlang/mlc/compiler/lower"
 	"github.com/arithlang/mlc/compiler/model"
 	"github.com/arithlang/mlc/compiler/plan"
+	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/device"
 )
 
@@ -125,7 +126,7 @@ func TestPeersTellModelsApart(t *testing.T) {
 		{"mixed", "stage.second.model.decoder.self.bias = lines.self + 0.999 * kerple"},
 		{"mixed", "stage.second.model.decoder.cross.bias = lines.cross - 0.501 * abs(J - 2 - i - j)"},
 	}
-	for _, m := range mutations {
+	for _, m := range full.Some(mutations, 12) {
 		t.Run(m.peer+", "+m.set, func(t *testing.T) {
 			p := readPeer(t, m.peer)
 			if len(newTrainee(t, peerSpec(m.peer), p.Params, m.set).follow(t, p, 1)) == 0 {
@@ -169,7 +170,7 @@ func TestPeersTellTablesApart(t *testing.T) {
 // TestPeersTellOptimizersApart makes sure that the comparison notices an optimizer that
 // is slightly another one, at the last step.
 func TestPeersTellOptimizersApart(t *testing.T) {
-	for _, m := range []struct{ peer, set string }{
+	for _, m := range full.Some([]struct{ peer, set string }{
 		{"alibi", "train.optimizer.betas = [0.9, 0.981]"},
 		{"alibi", "train.optimizer = adamw(lr = 1e-2, betas = [0.9, 0.98], eps = 1e-9, decay = 0.01)"},
 		{"lion", "train.optimizer.betas = [0.8, 0.99]"},
@@ -187,7 +188,7 @@ func TestPeersTellOptimizersApart(t *testing.T) {
 		{"grokfast", "train.clip = none"},
 		{"original_muon", "train.optimizer.adjust = match_rms_adamw"},
 		{"original_muon", "train.optimizer = adamw(lr = 1e-2, betas = [0.8, 0.9], eps = 1e-8, decay = 0.5)"},
-	} {
+	}, 9) {
 		t.Run(m.peer+", "+m.set, func(t *testing.T) {
 			p := readPeer(t, m.peer)
 			if len(newTrainee(t, peerSpec(m.peer), p.Params, m.set).follow(t, p, len(p.Batches))) == 0 {

@@ -102,6 +102,7 @@ func (c *checker) closedQuery(s *Spec, mask *expr.Expr, shapes []lengths, size f
 // A maskRun evaluates a mask cell by cell.
 type maskRun struct {
 	vars   map[string]*expr.Value
+	at     struct{ i, pi, di, ni, j, pj, dj, nj *expr.Value } // those of a cell
 	code   *expr.Code
 	heads  int // that differ
 	period int // of the positions; 0 means none
@@ -117,6 +118,8 @@ func newMaskRun(s *Spec, mask *expr.Expr) *maskRun {
 	for _, n := range indices {
 		m.vars[n] = new(expr.Value)
 	}
+	m.at.i, m.at.pi, m.at.di, m.at.ni = m.vars["i"], m.vars["pi"], m.vars["di"], m.vars["ni"]
+	m.at.j, m.at.pj, m.at.dj, m.at.nj = m.vars["j"], m.vars["pj"], m.vars["dj"], m.vars["nj"]
 	m.vars["H"].I = int64(s.Model.Heads)
 	if usesHead(mask) {
 		m.heads = s.Model.Heads
@@ -135,13 +138,13 @@ func (m *maskRun) Elem(name string, _ expr.Type) func([]int) expr.Value {
 
 // query makes row i that of the next cells, and key column j.
 func (m *maskRun) query(i int) {
-	m.vars["i"].I, m.vars["pi"].I = int64(i), m.position(i)
-	m.vars["di"].I, m.vars["ni"].I = m.counts(m.rows, i)
+	m.at.i.I, m.at.pi.I = int64(i), m.position(i)
+	m.at.di.I, m.at.ni.I = m.counts(m.rows, i)
 }
 
 func (m *maskRun) key(j int) {
-	m.vars["j"].I, m.vars["pj"].I = int64(j), m.position(j)
-	m.vars["dj"].I, m.vars["nj"].I = m.counts(m.keys, j)
+	m.at.j.I, m.at.pj.I = int64(j), m.position(j)
+	m.at.dj.I, m.at.nj.I = m.counts(m.keys, j)
 }
 
 // counts are the place of token i in its number, and which number that is.

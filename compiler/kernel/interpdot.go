@@ -127,6 +127,14 @@ func (m *machine) chain(s *Dot, a, b side, depth int, sum float32, inFours bool)
 		}
 		return m.add.Add(sum, x, y)
 	}
+	if x, y := a.array, b.array; !s.Split && x.typ == expr.F32 && y.typ == expr.F32 && x.users == nil && y.users == nil {
+		for range depth {
+			sum = expr.FMA32(x.F[a.at], y.F[b.at], sum)
+			a.at += a.steps[2]
+			b.at += b.steps[2]
+		}
+		return sum
+	}
 	for range depth {
 		m.read(a.array, a.at)
 		m.read(b.array, b.at)
