@@ -264,7 +264,6 @@ func TestSweepFindsAll(t *testing.T) {
 	}
 }
 
-
 // TestSearch draws trainings that differ, of values in their intervals, the same whenever
 // asked; more of them begin with the same.
 func TestSearch(t *testing.T) {
