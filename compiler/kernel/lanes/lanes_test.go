@@ -15,7 +15,7 @@ import (
 // TestRandom holds each lane of random kernels of many models to the kernel of one.
 func TestRandom(t *testing.T) {
 	made := 0
-	kernels := full.Either(60, 200)
+	kernels := full.Either(110, 200)
 	for seed := range uint64(kernels) {
 		k := kerneltest.Random(seed)
 		many, err := lanes.Of(k, 5)
