@@ -150,7 +150,7 @@ func replaceFile(path string, data []byte) error {
 
 // putWhole puts a complete file at a path.
 func putWhole(path string, data []byte, mode fs.FileMode) error {
-	tidy(filepath.Dir(path))
+	defer turn(filepath.Dir(path))()
 	temp, err := writeTemp(filepath.Dir(path), data)
 	if err == nil {
 		err = os.Chmod(temp, mode)

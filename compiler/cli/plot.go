@@ -235,13 +235,15 @@ func (c *plotCmd) save(a *app, figures []*plot.Figure) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("cannot make the folder for figures: %w: choose another with -o", err)
 	}
-	tidy(dir)
 	for _, f := range figures {
 		if a.ctx.Err() != nil {
 			return context.Cause(a.ctx)
 		}
 		path := filepath.Join(dir, f.Name+"."+format)
-		if err := f.Save(path); err != nil {
+		done := turn(dir)
+		err := f.Save(path)
+		done()
+		if err != nil {
 			return fmt.Errorf("cannot save a figure: %w", err)
 		}
 		switch {

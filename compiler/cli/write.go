@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -102,21 +103,29 @@ func writeTemp(dir string, data []byte) (path string, err error) {
 	return f.Name(), errors.Join(err, f.Close())
 }
 
-// abandoned is the age of a half written file that no process goes on with: each takes
-// seconds to write.
-const abandoned = time.Hour
+// longestTurn is how long a process waits for others that write to the same folder. Each takes
+// far less; a training keeps its run directory for hours.
+const longestTurn = 3 * time.Second
 
-// tidy removes from a folder what processes that were killed have left half written long ago.
-func tidy(dir string) {
+// turn lets one process at a time write to a folder until done is called, and removes what
+// killed ones have left half written. Where another keeps the folder, nothing is removed.
+func turn(dir string) (done func()) {
+	if !exists(dir) {
+		return func() {} // who writes there says so
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), longestTurn)
+	defer cancel()
+	held, err := (&app{ctx: ctx}).hold(dir)
+	if err != nil {
+		return func() {}
+	}
 	found, _ := os.ReadDir(dir)
 	for _, f := range found {
-		if !strings.HasPrefix(f.Name(), unfinished) && !ckpt.IsTemp(f.Name()) {
-			continue
-		}
-		if info, err := f.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > abandoned {
+		if f.Type().IsRegular() && (strings.HasPrefix(f.Name(), unfinished) || ckpt.IsTemp(f.Name())) {
 			os.Remove(filepath.Join(dir, f.Name())) // or it stays
 		}
 	}
+	return held.Close
 }
 
 // A difference is one file of a program that is not on disk as it should be.

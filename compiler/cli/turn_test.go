@@ -9,31 +9,50 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/arithlang/mlc/runtime/lock"
 )
 
-// TestTidy removes what killed processes have left, but not what another one is writing.
-func TestTidy(t *testing.T) {
+// TestTurn removes what killed processes have left, and waits for one that writes; where a
+// folder is kept for long it writes and removes nothing.
+func TestTurn(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{".mlc-12", ".loss.svg.34", "page.html", ".mlc-56", ".loss.svg.78"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("half"), 0o644); err != nil {
-			t.Fatal(err)
+	leave := func() {
+		for _, name := range []string{".mlc-12", ".loss.svg.34", "page.html"} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte("half"), 0o644); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	for _, name := range []string{".mlc-12", ".loss.svg.34"} {
-		long := time.Now().Add(-2 * abandoned)
-		if err := os.Chtimes(filepath.Join(dir, name), long, long); err != nil {
+	put := func(want string) {
+		t.Helper()
+		if err := new(app).putFile(filepath.Join(dir, "page.html"), []byte("whole")); err != nil {
 			t.Fatal(err)
 		}
+		if got := strings.Join(namesIn(t, dir), " "); got != want {
+			t.Errorf("%s is left, want %s", got, want)
+		}
+		if text, err := os.ReadFile(filepath.Join(dir, "page.html")); string(text) != "whole" || err != nil {
+			t.Errorf("the page has %q, %v", text, err)
+		}
 	}
-	if err := new(app).putFile(filepath.Join(dir, "page.html"), []byte("whole")); err != nil {
+	leave()
+	put("page.html")
+
+	leave()
+	held, err := lock.TryHere(dir)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(namesIn(t, dir), " "); got != ".loss.svg.78 .mlc-56 page.html" {
-		t.Errorf("%s is left", got)
+	time.AfterFunc(5*pause, held.Close)
+	put("page.html")
+
+	leave()
+	if held, err = lock.TryHere(dir); err != nil {
+		t.Fatal(err)
 	}
-	if text, err := os.ReadFile(filepath.Join(dir, "page.html")); string(text) != "whole" || err != nil {
-		t.Errorf("the page has %q, %v", text, err)
-	}
+	put(".loss.svg.34 .mlc-12 page.html")
+	held.Close()
 }
 
 // TestSeveralAtOnce lets verbs write to the same folder at once.
