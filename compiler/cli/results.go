@@ -50,9 +50,9 @@ func readResult(name, dir string) (resultRow, error) {
 // maxLengths is how many lengths are columns of a table.
 const maxLengths = 12
 
-// columns are the heads of a result's columns and the fractions in them, nil where there
-// is none: the means, and each length that the spec tests where those are not too many and
-// make no grid. Where certain lengths are asked for they are all, tested or not.
+// columns are the heads of a result's columns, and the fractions in them; nil stands for none.
+// The means come first. Lengths follow that the spec tests, if they are few and make no grid.
+// Where certain lengths are asked for, each has a column, tested or not.
 func (r *resultRow) columns() (heads []string, values []*float64) {
 	equal := func(c eval.Cell) bool { return c.J == 0 || c.I == c.J }
 	all := slices.Clone(r.result.ByCell)

@@ -51,7 +51,9 @@ func (m *Model) Attend(ctx context.Context, problems *task.Task, p task.Problem,
 	rows := first + len(reply)
 	a := &Attention{Sites: r.sites, Answer: problems.Decode(p, reply)}
 	for _, s := range a.Sites {
-		s.cut(rows)
+		if !s.Source {
+			s.cut(rows)
+		}
 	}
 	for _, id := range batch.Source {
 		a.Source = append(a.Source, problems.Symbol(id))
@@ -92,17 +94,12 @@ func (m *Model) answer(ctx context.Context, one task.Batch, first int, end int32
 	return nil, nil, errors.New("BUG: what a row says hangs on later rows")
 }
 
-// cut leaves out the target rows from row on.
+// cut keeps so many of the target rows, and of keys that are target rows.
 func (s *Site) cut(rows int) {
 	for h, values := range s.Values {
-		if s.Source {
-			return
-		}
 		s.Values[h] = values[:rows]
-		for i := range s.Values[h] {
-			if s.Self {
-				values[i] = values[i][:rows]
-			}
+		for i := 0; i < rows && s.Self; i++ {
+			values[i] = values[i][:rows]
 		}
 	}
 }
