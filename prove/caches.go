@@ -47,7 +47,10 @@ func packCaches(_ context.Context, e *Env, p *Part) error {
 
 // pack archives the regular files of a folder, which may be missing.
 func pack(w io.Writer, dir fs.FS) (files int, err error) {
-	z := gzip.NewWriter(w)
+	z, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
+	if err != nil {
+		return 0, err
+	}
 	t := tar.NewWriter(z)
 	err = fs.WalkDir(dir, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {

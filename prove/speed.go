@@ -76,7 +76,7 @@ func speeds() []phase {
 			task{name: thisDevice, needs: 3, run: runMachine}, task{name: torch, needs: 8, run: runPeers},
 			task{name: "unpack", needs: 1, run: unpackCaches}),
 		fill,
-		tasks("pack", "what PyTorch has compiled, for a later run", 2, task{name: "pack", needs: 1, run: packCaches}),
+		tasks("pack", "what PyTorch has compiled, for a later run", 8, task{name: "pack", needs: 1, run: packCaches}),
 		tasks("looped8x2", "steps of looped8x2 in bf16 in turns with compiled PyTorch", 60, contestTasks("looped8x2-bf16 compile bf16")...),
 		tasks("packed", "the same in turns with PyTorch on rows without padding; PyTorch's attention alone", 30,
 			append(contestTasks("looped8x2-bf16 packed bf16"), ratesTask("attention"))...),
@@ -88,7 +88,7 @@ func speeds() []phase {
 		tasks("peaks", "the peak of wgmma; products by cuBLAS, called from PyTorch", 20, probeTask("wgmma-bf16"), ratesTask("matmul")),
 		tasks("ncu", "what kernels of looped8x2 wait for, by Nsight Compute", 35, toolTasks(loopedTools())...),
 		tasks("bias", "attention with a learned bias by PyTorch: FlexAttention and others", 20, ratesTask("bias")),
-		tasks("rest", "steps in turns with PyTorch in its other ways", 30, contestTasks("looped8x2-bf16 eager bf16", "looped8x2-bf16 cudagraph bf16",
+		tasks("rest", "steps in turns with PyTorch in its other ways", 24, contestTasks("looped8x2-bf16 eager bf16", "looped8x2-bf16 cudagraph bf16",
 			"successor compile tf32", "looped compile tf32", "abs cudagraph tf32", "abs-bf16 cudagraph bf16",
 			"successor eager tf32", "looped eager tf32", "abs eager tf32", "abs-bf16 eager bf16")...),
 	}

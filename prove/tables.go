@@ -63,7 +63,7 @@ func SpeedTables(records []Record) string {
 	b.WriteString(contestTable(contests))
 	if kernels.Len() > 0 {
 		b.WriteString("\nThe kernels of a step that take most of it, each launch timed:\n\n" +
-			"| spec | kernel | launches | ms a step | share | of the peak | bound by | record |\n|---|---|---:|---:|---:|---:|---|---|\n" + kernels.String())
+			"| spec | kernel | launches | ms a step | of the kernels | of the peak | bound by | record |\n|---|---|---:|---:|---:|---:|---|---|\n" + kernels.String())
 	}
 	if rates.Len() > 0 {
 		b.WriteString("\nRates and single operations, the best of five rounds:\n\n| what | value | record |\n|---|---:|---|\n" + rates.String())
@@ -169,7 +169,7 @@ func kernelRows(b *strings.Builder, name, record string, t *timing.Timing) {
 		step = t.Ahead
 	}
 	fmt.Fprintf(b, "| %s | *a step of %d examples* | %.0f | %.2f | | | | `%s` |\n", name, t.Batch, t.Kernels, 1e3*step, record)
-	rows := slices.Clone(t.Rows)
+	rows := t.Working()
 	slices.SortStableFunc(rows, func(a, b profile.Row) int { return cmp.Compare(b.Seconds, a.Seconds) })
 	for _, r := range rows[:min(worstKernels, len(rows))] {
 		peak := ""

@@ -159,12 +159,13 @@ func timedLines(t *timing.Timing) []string {
 	lines := []string{
 		fmt.Sprintf("%d examples in %.3f ms as in training; alone %.3f ms, the device at work for %.0f %%; %.0f launches, %.0f of them on the device",
 			t.Batch, 1e3*t.Ahead, 1e3*t.Seconds, 100*t.Busy, t.Launches, t.Kernels),
-		fmt.Sprintf("%-28s %9s %10s %7s %8s", "kernel", "launches", "µs each", "step", "of peak"),
+		fmt.Sprintf("%-28s %9s %10s %7s %8s", "kernel", "launches", "µs each", "share", "of peak"),
 	}
 	if t.Products != nil {
 		lines = append(lines[:1], t.Products.String(), lines[1])
 	}
-	for _, r := range t.Rows[:min(worstKernels, len(t.Rows))] {
+	rows := t.Working()
+	for _, r := range rows[:min(worstKernels, len(rows))] {
 		line := fmt.Sprintf("%-28s %9.0f %10.1f %5.1f %% %6.1f %% %s", r.Name, r.OnGPU, r.Median, 100*r.Share, 100*r.OfPeak, r.Bound)
 		lines = append(lines, strings.TrimRight(line, " "))
 	}

@@ -33,10 +33,11 @@ func TestTimed(t *testing.T) {
 func TestWorstKernels(t *testing.T) {
 	m := &timing.Timing{Batch: 128, GPU: profile.GPU{Seconds: 0.002, Ahead: 0.001, Busy: 0.5, Launches: 90, Kernels: 12}}
 	for _, name := range strings.Split("abcdefghijk", "") {
-		m.Rows = append(m.Rows, profile.Row{Name: "kernel_" + name, OnGPU: 3, Median: 12.5, Share: 0.25, OfPeak: 0.125, Bound: "memory"})
+		m.Rows = append(m.Rows, profile.Row{Name: "kernel_" + name, OnGPU: 3, Median: 12.5, Seconds: 37.5e-6, OfPeak: 0.125, Bound: "memory"})
 	}
+	m.Rows = append(m.Rows, profile.Row{Name: "(the GPU waits for the host)", Seconds: 1}) // takes part in no share
 	page := strings.Join((&Part{Name: "m", Timed: m}).lines(), "\n")
-	for _, want := range []string{"128 examples in 1.000 ms as in training; alone 2.000 ms, the device at work for 50 %", "kernel_a                             3       12.5  25.0 %   12.5 % memory"} {
+	for _, want := range []string{"128 examples in 1.000 ms as in training; alone 2.000 ms, the device at work for 50 %", "kernel_a                             3       12.5   9.1 %   12.5 % memory"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in\n%s", want, page)
 		}

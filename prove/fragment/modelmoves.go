@@ -62,9 +62,8 @@ func bulkInModel(p *Probe, in [][]uint64) [][]uint64 {
 }
 
 // model copies a box from the rows of all cases, and zeros for what lies outside of them.
-// The rows of the box follow each other without gaps, and a swizzle exchanges chunks by
-// their addresses. It is after the manual, which does not say whether rows shorter than the
-// swizzle have gaps. No card has confirmed it yet.
+// Rows of the box follow each other, those shorter than the swizzle with gaps up to its
+// width, and a swizzle exchanges chunks by their addresses. The gaps keep what they held.
 func (b *Box) model(all []byte) model {
 	return func(p *Probe, in [][]uint64) [][]uint64 {
 		out := p.arrived()
@@ -75,7 +74,7 @@ func (b *Box) model(all []byte) model {
 			if row >= 0 && row < len(all)/rowBytes && col >= 0 && col < rowBytes/2 {
 				element = uint64(binary.LittleEndian.Uint16(all[row*rowBytes+2*col:]))
 			}
-			at := swizzled(b.Swizzle, 2*i)
+			at := swizzled(b.Swizzle, i/b.Elements*max(2*b.Elements, b.Swizzle)+i%b.Elements*2)
 			word, shift := &out[3+at/rowBytes][at%rowBytes/4], at%4*8
 			*word = *word&^(0xffff<<shift) | element<<shift
 		}

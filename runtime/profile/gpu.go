@@ -42,6 +42,26 @@ type GPU struct {
 	Products *Products `json:"products,omitempty"` // nil: no library computes any
 }
 
+// waiting is the last of the Rows.
+const waiting = "(the GPU waits for the host)"
+
+// Working are the rows without the time that the GPU waits: marks after every launch make
+// that longer than it is in training. Shares are of their sum.
+func (g *GPU) Working() (rows []Row) {
+	sum := 0.0
+	for _, r := range g.Rows {
+		if r.Name != waiting {
+			rows, sum = append(rows, r), sum+r.Seconds
+		}
+	}
+	for i := range rows {
+		if rows[i].Share = 0; sum > 0 {
+			rows[i].Share = rows[i].Seconds / sum
+		}
+	}
+	return rows
+}
+
 // Measure times whole steps one by one, then as many as in training, where no step waits
 // for the one before, then steps with a mark after every launch. Before the marked steps it
 // measures the GPU's peaks. It does at least one step of each kind, and asks the context
@@ -198,7 +218,7 @@ func (r *Run) timed(ctx context.Context, g *GPU) error {
 	} {
 		t.Add(own.name, Lap{Launches: own.plan, OnGPU: own.Times, Time: own.Time})
 	}
-	t.Finish("(the GPU waits for the host)", laps.Idle.Time.Seconds()/float64(g.Marked))
+	t.Finish(waiting, laps.Idle.Time.Seconds()/float64(g.Marked))
 	g.Rows = t.Rows
 	return nil
 }
