@@ -20,7 +20,8 @@ type Probe struct {
 // Probes lists what can be asked about a mutant that nothing has found. That of a
 // guard traps where the guard would have kept a thread from something; those of a
 // constant put something absurd in the place of it, or of what is computed with it; those
-// of a copy put other elements in the place of zeros.
+// of a copy put other elements in the place of zeros; those of a load or a store let it
+// read or write something absurd where the guard would have kept it from that.
 func (m Mutant) Probes() []Probe {
 	in := instruction.FindStringSubmatch(m.Old)
 	if in == nil {
@@ -38,7 +39,11 @@ func (m Mutant) Probes() []Probe {
 			closed, line = in[1], "" // the branch is the way around
 		}
 		open := Probe{"the guard never closes", []ptx.Output{m.with(fmt.Sprintf("\t%s trap;\n%s", closed, line))}}
-		return []Probe{open, unreached}
+		all := []Probe{open, unreached}
+		if poison := m.poisoned(); poison != nil {
+			all = append(all, Probe{"nothing depends on what is read or written in vain", poison})
+		}
+		return all
 	case Index:
 		var result, constant []ptx.Output
 		dst, _, _ := strings.Cut(in[3], ",")
@@ -51,10 +56,41 @@ func (m Mutant) Probes() []Probe {
 		for _, absurd := range []string{"1009", "123456788"} {
 			constant = append(constant, m.with(m.Old[:at[0]]+absurd+m.Old[at[1]:]))
 		}
-		return []Probe{{"nothing depends on the value", result}, {"any larger constant does the same", constant}}
+		all := []Probe{{"nothing depends on the value", result}, {"any larger constant does the same", constant}}
+		if o := strings.Split(in[3], ", "); in[2] == "max.s32" && register.MatchString(o[1]) {
+			below := fmt.Sprintf("\t{\n\t.reg .pred %%below;\n\tsetp.le.s32 %%below, %s, %s;\n\t@%%below trap;\n\t}\n%s", o[1], o[2], m.Old)
+			all = append(all, Probe{"no launch has a value as low", []ptx.Output{m.with(below)}})
+		}
+		return all
 	}
 	return nil
 }
+
+// poisoned has a load or store that its guard forbids read or write no number, and a large
+// one: nil where the values are no words.
+func (m Mutant) poisoned() (all []ptx.Output) {
+	in := instruction.FindStringSubmatch(m.Old)
+	kind := word.FindString(in[2])
+	if kind == "" {
+		return nil
+	}
+	for _, poison := range []string{"0x7fc00000", "0x7149f2ca"} { // NaN and 1e30
+		var other string
+		if strings.HasPrefix(in[2], "ld.") {
+			into, _, _ := strings.Cut(in[3], ", [")
+			for _, reg := range register.FindAllString(into, -1) {
+				other += fmt.Sprintf("\t%s mov%s %s, %%poison;\n", inverse(in[1]), kind, reg)
+			}
+		} else {
+			to, from, _ := strings.Cut(in[3], "], ")
+			other = fmt.Sprintf("\t%s %s %s], %s;\n", inverse(in[1]), in[2], to, register.ReplaceAllString(from, "%poison"))
+		}
+		all = append(all, m.with(fmt.Sprintf("\t{\n\t.reg %s %%poison;\n\tmov.b32 %%poison, %s;\n%s\n%s\t}", kind, poison, m.Old, other)))
+	}
+	return all
+}
+
+var word = regexp.MustCompile(`\.(f32|b32|u32|s32)$`)
 
 // firstParam is what a kernel's first buffer is called.
 var firstParam = regexp.MustCompile(`\.param \.u64 (\w+)`)

@@ -25,6 +25,7 @@ var survivors = []struct {
 	{Index, regexp.MustCompile(`mul\.lo\.s32 %r\d+, %r\d+, (4|8);`), "of the few units of a row, each is below the same numbers of whole units"},
 	{Index, regexp.MustCompile(`(mul|mad)\.`), "the factor is 0 wherever the product is used"},
 	{Index, regexp.MustCompile(`(max|min)\.`), "lengths are at least 1"},
+	{Index, regexp.MustCompile(`ld\.shared`), "of the few rows of every launch none is in the cells of that place and of the next: both have 0"},
 	{Index, regexp.MustCompile(`(div|shr|and|rem)\.`), "only threads that have nothing to do get another number"},
 	{Shared, regexp.MustCompile(`\[\d+\]`), "there are fewer cells than warps, and the last warps use nothing"},
 }
