@@ -1,7 +1,13 @@
 package host
 
 import (
+	"fmt"
 	"go/format"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -32,8 +38,14 @@ func TestStatistic(t *testing.T) {
 	}
 }
 
-// TestStatisticKnowsAllFunctions prints every function that a condition may call.
+// TestStatisticKnowsAllFunctions runs what is printed of every function that a condition may
+// call, and wants what the expression is by definition.
 func TestStatisticKnowsAllFunctions(t *testing.T) {
+	var program strings.Builder
+	program.WriteString("package main\n\nimport (\n\"fmt\"\n\"math\"\n)\n\nfunc show(x float64) { fmt.Println(math.Float64bits(x)) }\n\nfunc main() {\n")
+	var names []string
+	var want []float64
+	lines := [][3]float64{{0.75, 0.25, 1.5}, {-2.5, 3, -0.5}, {0.3, 1.25, 4}} // value, std, mean
 	for _, w := range check.Words() {
 		if w.Kind != "function" || w.Name == "sum" || w.Name == "table" || w.Name == "learned" {
 			continue
@@ -48,8 +60,38 @@ func TestStatisticKnowsAllFunctions(t *testing.T) {
 			args = "value, mean, std"
 		}
 		spec := resolve(t, "task successor {}\nstage a {}\nstage b {\n from = a\n self.keep = "+w.Name+"("+args+") > mean\n}\nstage c { model.decoder.self.bias = b.self }")
-		if text := statistic(spec.Stages[1].Calibration.Self.Keep); text == "" {
-			t.Errorf("%s is printed as nothing", w.Name)
+		e := spec.Stages[1].Calibration.Self.Keep.Args[1] // of mean < e
+		for _, line := range lines {
+			env := expr.Bindings{}
+			for i, name := range []string{"value", "std", "mean"} {
+				env[name] = expr.Value{F: line[i]}
+			}
+			v := expr.Eval64(e, env)
+			if e.Type != expr.F32 {
+				v.F = float64(v.I)
+			}
+			names, want = append(names, fmt.Sprint(w.Name, line)), append(want, v.F)
+			fmt.Fprintf(&program, "{\nvalue, std, mean := float64(%v), float64(%v), float64(%v)\n_, _, _ = value, std, mean\nshow(float64(%s))\n}\n", line[0], line[1], line[2], statistic(e))
+		}
+	}
+	program.WriteString("}\n")
+	file := filepath.Join(t.TempDir(), "main.go")
+	if err := os.WriteFile(file, []byte(program.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("go", "run", file).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v:\n%s\n%s", err, out, program.String())
+	}
+	lineOf := strings.Fields(string(out))
+	if len(lineOf) != len(want) || len(want) < 30 {
+		t.Fatalf("%d values of %d", len(lineOf), len(want))
+	}
+	for i, text := range lineOf {
+		bits, err := strconv.ParseUint(text, 10, 64)
+		got := math.Float64frombits(bits)
+		if err != nil || got != want[i] && !(math.IsNaN(got) && math.IsNaN(want[i])) && math.Abs(got-want[i]) > 1e-12*math.Abs(want[i]) {
+			t.Errorf("%s is %v as printed, want %v (%v)", names[i], got, want[i], err)
 		}
 	}
 	defer func() {

@@ -56,7 +56,7 @@ func (a *app) makeBinary(p *product) (err error) {
 	if copyWhole(p.binary, made, old.binary) != nil {
 		old.binary = ""
 	}
-	if err := a.goBuild(p.dir, "-o", made, "."); err != nil {
+	if err := a.build(a, p.dir, ".", made); err != nil {
 		return err
 	}
 	return a.binaryError(p, install(p, made, old))
@@ -222,14 +222,14 @@ func touch(paths ...string) {
 	}
 }
 
-// goBuild runs go build in a folder of a module that has the runtime.
-func (a *app) goBuild(dir string, args ...string) error {
+// goBuild is the builder: it runs go build in a folder of a module that has the runtime.
+func (a *app) goBuild(dir, pkg, binary string) error {
 	tool, err := toolchain()
 	if err != nil {
 		return err
 	}
 	// Without version control: a trainer is what its spec says, and git may refuse.
-	cmd := a.command(tool, append([]string{"build", "-buildvcs=false"}, args...)...)
+	cmd := a.command(tool, "build", "-buildvcs=false", "-o", binary, pkg)
 	cmd.Dir = dir
 	if a.isHome(dir) {
 		cmd.Env = homeEnv()

@@ -71,7 +71,11 @@ type app struct {
 	verbose  bool
 	source   fs.FS  // of mlc: the folder runtime
 	homeDir  string // of the module in the cache, once it is there
+	build    builder
 }
+
+// A builder makes a package into a binary; its path is relative to a folder.
+type builder func(a *app, dir, pkg, binary string) error
 
 // Main is the mlc command: it does what the command line says and exits. Source has the folder
 // runtime of mlc's source, which trainers are built from.
@@ -87,6 +91,10 @@ func Main(source fs.FS) {
 // Run does what args say and returns the exit code. Results go to out, messages
 // to err; a verb that reads reads standard input.
 func Run(source fs.FS, args []string, out, err io.Writer) int {
+	return run(source, (*app).goBuild, args, out, err)
+}
+
+func run(source fs.FS, build builder, args []string, out, err io.Writer) int {
 	var v verbs
 	answered := false // by help or version
 	parser, bug := kong.New(&v, append(flag.Numbers(), kong.Name("mlc"), kong.Writers(out, err),
@@ -110,7 +118,7 @@ func Run(source fs.FS, args []string, out, err io.Writer) int {
 	ctx, release := interrupt.Context()
 	defer release()
 	a := &app{ctx: ctx, release: release, in: os.Stdin, out: out, err: err, color: useColor(v.Color, err),
-		json: v.JSON, quiet: v.Quiet, verbose: v.Verbose, source: source}
+		json: v.JSON, quiet: v.Quiet, verbose: v.Verbose, source: source, build: build}
 	return finish(err, verb.Run(a))
 }
 

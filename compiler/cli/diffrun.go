@@ -71,7 +71,7 @@ func (a *app) buildKernels(p *compiler.Program, root, binary string) error {
 			return err
 		}
 	}
-	return a.goBuild(root, "-o", binary, "./"+filepath.Base(src))
+	return a.build(a, root, "./"+filepath.Base(src), binary)
 }
 
 func (s *served) start(a *app, binary string) error {

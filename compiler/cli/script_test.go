@@ -24,7 +24,15 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"mlc": func() { Main(sourceTree()) }})
+	testscript.Main(m, map[string]func(){
+		"mlc": func() {
+			if os.Getenv("TOY") == "" {
+				Main(sourceTree())
+			}
+			os.Exit(run(sourceTree(), toyBuild, os.Args[1:], os.Stdout, os.Stderr))
+		},
+		"toytrainer": toyTrainer,
+	})
 }
 
 // sourceTree is mlc's source, wherever the test runs.

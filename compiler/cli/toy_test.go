@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+
+	"github.com/arithlang/mlc/codegen/live"
+	"github.com/arithlang/mlc/compiler"
+	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/runtime"
+	"github.com/arithlang/mlc/runtime/cpu"
+	"github.com/arithlang/mlc/runtime/device"
+)
+
+// A toy trainer does all that a trainer does but to compute: its kernels leave memory as it
+// is. It stands for one in scripts about scheduling, messages and files, and is made in no
+// time: a shell script that ends with the resolved spec, which toyTrainer compiles.
+
+// toyBuild makes the program in a folder into a toy trainer.
+func toyBuild(_ *app, dir, _, binary string) error {
+	spec, err := os.ReadFile(filepath.Join(dir, "spec.arith"))
+	if err != nil {
+		return err
+	}
+	model, err := os.ReadFile(filepath.Join(dir, "model.go"))
+	name := regexp.MustCompile(`(?m)^\s+Name: +"(.*)"`).FindSubmatch(model)
+	if name == nil {
+		return fmt.Errorf("model.go names no model: %w", err)
+	}
+	trainer, err := exec.LookPath("toytrainer")
+	if err != nil {
+		return err
+	}
+	script := fmt.Sprintf("#!/bin/sh\nexec %q %q \"$0\" \"$@\"\n%s", trainer, name[1], spec)
+	return os.WriteFile(binary, []byte(script), 0o755)
+}
+
+// toyTrainer is what the script calls, with its name and its path before the arguments.
+func toyTrainer() {
+	model, err := toyModel(os.Args[1], os.Args[2])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "toytrainer:", err)
+		os.Exit(exitFindings)
+	}
+	os.Args = os.Args[2:]
+	runtime.Main(model)
+}
+
+func toyModel(name, script string) (runtime.Model, error) {
+	text, err := os.ReadFile(script)
+	if err != nil {
+		return runtime.Model{}, err
+	}
+	lines := bytes.SplitN(text, []byte("\n"), 3)
+	p, found, err := compiler.Compile(check.Options{Path: name + ".arith", Read: func(string) ([]byte, error) { return lines[2], nil }})
+	if err == nil && found.HasErrors() {
+		err = fmt.Errorf("%v", found)
+	}
+	if err != nil {
+		return runtime.Model{}, err
+	}
+	m, err := live.New(p)
+	if err != nil {
+		return runtime.Model{}, err
+	}
+	model := runtime.Model{Name: p.Spec.Name, Spec: string(lines[2]), SpecHash: p.Spec.Hash, Version: Version, Axes: p.Spec.Axes,
+		Task: m.Task, Train: m.Train, Eval: m.Eval, Params: m.Params, Plan: m.Plan}
+	for i, k := range m.GPU.Kernels {
+		model.CPU = append(model.CPU, cpu.Kernel{Name: k.Name, Run: func(*cpu.Worker, *device.Env, []device.Ref) {}, Cost: m.Costs[i]})
+	}
+	return model, nil
+}
