@@ -22,6 +22,7 @@ func TestRecurrencesByLength(t *testing.T) {
 		{"addition { digits = 1..6  pad = zero(to = 8) }", "prompt", config.Recurrences{Prompt: 1}, 18, "prompt"},
 		{"sort { digits = 1..2  length = 1..5 }", "operands", config.Recurrences{Operands: 1}, 5, "operands"},
 		{"mixed { of = [copy, addition]  digits = 1..4 }", "prompt - 20", config.Recurrences{Plus: -20, Prompt: 1}, 1, "prompt - 20"},
+		{"copy { digits = 1..20 }", "-(2 - digits)", config.Recurrences{Plus: -2, Digits: 1}, 18, "digits - 2"},
 		{"copy { digits = 1..20 }", "digits - digits + 3", config.Recurrences{}, 3, ""},
 	} {
 		src := "arith 1\ntask " + c.task + "\nmodel.loop.times = " + c.times + "\n"

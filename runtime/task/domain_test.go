@@ -5,6 +5,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/arithlang/mlc/internal/full"
 )
 
@@ -106,6 +108,19 @@ func TestHeldOutIsNotTrained(t *testing.T) {
 	}
 	if none < 7*seeds || some < 20*seeds {
 		t.Errorf("%d tasks hold out none, and %d some", none, some)
+	}
+}
+
+// TestUnseenOfLongerProblems wants those that follow the first ones of a cell, whatever is
+// held out of shorter ones.
+func TestUnseenOfLongerProblems(t *testing.T) {
+	task := must(t, Config{Kind: "addition", Base: 10, DigitsLo: 1, DigitsHi: 3, Holdout: 0.3}, 1)
+	if !task.HoldsOut() {
+		t.Fatal("nothing is held out")
+	}
+	want, got := task.Cell(5, 4, 12)[3:], task.Unseen(5, 4, 3, 9)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
