@@ -353,6 +353,10 @@ both of 7 to 8: 5·
 	if diff := cmp.Diff(want, r.Table(80)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+	r.summarise(Pair{4, 3}, nil) // all rows, so that nothing lies below the line
+	if got := r.Table(80); strings.Contains(got, "┘") || !strings.Contains(got, "\n  4 222│2·\n") {
+		t.Errorf("all rows are trained on:\n%s", got)
+	}
 	narrow := r.Table(9) // three columns for five
 	if !strings.Contains(narrow, "\n  1 9") {
 		t.Errorf("narrow:\n%s", narrow)

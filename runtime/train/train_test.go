@@ -353,3 +353,17 @@ type fakeWorker struct {
 func (w *fakeWorker) Env() *device.Env    { return &w.env }
 func (w *fakeWorker) Queue() device.Queue { return device.Queue{} }
 func (w *fakeWorker) Fit(int, int)        {}
+
+// TestRangesOfAStretch wants a part of a stretch updated where it lies in the arena.
+func TestRangesOfAStretch(t *testing.T) {
+	var ran []device.Env
+	update := device.Program{
+		Layout: func(*device.Env) device.Layout { return device.Layout{} },
+		Run:    func(_ device.Queue, e *device.Env) { ran = append(ran, *e) },
+	}
+	s := &stepper{Trainer: &Trainer{Plan: &device.Plan{Update: update}}, stretch: stretch{lo: 7, hi: 20, decay: 0.5, bound: 2}, optimizer: device.Env{Step: 3}}
+	s.updateRange(new(fakeWorker), 2, 5)
+	if e := ran[0]; e.P != 9 || e.N != 3 || e.Decay != 0.5 || e.Bound != 2 || e.Step != 3 {
+		t.Errorf("%+v", e)
+	}
+}
