@@ -23,6 +23,7 @@ func TestRounds(t *testing.T) {
 		digits + tail + "train.budget = 2steps\nrounds.step = 2 }":                                                   "",
 		digits + tail + "rounds.votes = 3 }":                                                                         "",
 		"task successor { digits = 1..6 }" + tail + "rounds.votes = 3 }":                                             "use votes = 1",
+		"task successor { digits = 1..6 }" + tail + "rounds.votes = 2 }":                                             "use votes = 1",
 		"task sum { digits = 1..6 }" + tail + "}":                                                                    "addition, subtraction",
 		"task addition { digits = 1..6  pad = zero(to = 8) }" + tail + "}":                                           "",
 		loop("or { digits = 1..6 }") + tail + "}":                                                                    "addition, subtraction",
