@@ -133,7 +133,8 @@ func TestBoxModel(t *testing.T) {
 		{Box{64, 8, 128}, 0, 0, map[int]uint16{0: element(0, 0), 112: element(0, 56), 128: element(1, 8), 144: element(1, 0),
 			384: element(3, 24), 400: element(3, 16), 416: element(3, 8), 432: element(3, 0), 448: element(3, 56), 496: element(3, 32), 896: element(7, 56), 1022: element(7, 7)}},
 		{Box{64, 8, 128}, -8, 0, map[int]uint16{0: 0, 16: element(0, 0), 128: element(1, 0), 144: 0}},
-		{Box{32, 5, 128}, 0, 0, map[int]uint16{0: element(0, 0), 64: element(1, 0), 128: element(2, 8), 192: element(3, 8), 256: element(4, 16), 318: element(4, 15), 320: pattern}},
+		{Box{32, 5, 128}, 0, 0, map[int]uint16{0: element(0, 0), 62: element(0, 31), 64: pattern, 126: pattern, 128: element(1, 8), 144: element(1, 0), 256: element(2, 16), 512: pattern,
+			576: element(4, 0), 638: element(4, 31), 640: pattern}},
 	} {
 		p := c.box.probe()
 		in := make([][]uint64, len(p.In))
