@@ -52,7 +52,7 @@ func TestLaunchesDoNotMatter(t *testing.T) {
 		{"small/copy", narrow, []string{byLength, "task.digits=1..4", "model.loop.self.mask=true"}, true},
 		{"small/copy", narrow, []string{byLength, "task.digits=1..4", fire, "train.lengths=padded"}, true},
 		{"small/looped", looped, []string{byLength, "train.loss=cross_entropy", "task.digits=1..3", fire, "model.dropout=10%"}, true},
-	}, 5) {
+	}, 4) {
 		t.Run(fmt.Sprint(c.spec, c.more), func(t *testing.T) {
 			m, err := live.New(compile(t, c.spec, slices.Concat(c.set, c.more)))
 			if err != nil {
