@@ -15,22 +15,22 @@ import (
 // fused are the files with sums of products that a processor may round once instead of
 // twice, and why that changes nothing.
 var fused = map[string]string{
-	"compiler/check/train.go":      "halves are exact",
-	"compiler/expr/fma.go":         "products of two float32 are exact in float64",
-	"compiler/expr/scalar.go":      "it is math.FMA",
-	"compiler/flops.go":            "operations that are counted, in texts",
-	"compiler/kernel/sums.go":      "products of two float32 are exact in float64",
-	"runtime/cpu/fma.go":           "products of two float32 are exact in float64",
-	"runtime/cuda/sim/float.go":    "products of two float32 are exact in float64",
-	"runtime/cuda/sim/num/fast.go": "products of two float32 are exact in float64, and math.FMA",
-	"runtime/device/device.go":     "elements that are counted",
-	"runtime/need.go":              "bytes that are counted",
+	"compiler/check/train.go":  "halves are exact",
+	"compiler/expr/fma.go":     "products of two float32 are exact in float64",
+	"compiler/expr/scalar.go":  "it is math.FMA",
+	"compiler/flops.go":        "operations that are counted, in texts",
+	"compiler/kernel/sums.go":  "products of two float32 are exact in float64",
+	"ptxsim/float.go":          "products of two float32 are exact in float64",
+	"ptxsim/num/fast.go":       "products of two float32 are exact in float64, and math.FMA",
+	"runtime/cpu/fma.go":       "products of two float32 are exact in float64",
+	"runtime/device/device.go": "elements that are counted",
+	"runtime/need.go":          "bytes that are counted",
 }
 
 // computing are the folders whose results have to be the same on every processor; shown are
 // packages in them from which only texts, pictures and foretold times come.
 var (
-	computing = regexp.MustCompile(`^(runtime|compiler|codegen|generated)/`)
+	computing = regexp.MustCompile(`^(runtime|ptxsim|compiler|codegen|generated)/`)
 	shown     = regexp.MustCompile(`^(compiler/(cli|diff)|runtime/(board|cores))/`)
 )
 
@@ -39,7 +39,7 @@ var (
 // a conversion of the product keeps it from that.
 func TestNothingFuses(t *testing.T) {
 	full.Only(t)
-	cmd := exec.Command("go", "build", "-gcflags="+module+"/...=-S", "./runtime/...", "./compiler", "./codegen/...", "./generated/...")
+	cmd := exec.Command("go", "build", "-gcflags="+module+"/...=-S", "./runtime/...", "./ptxsim/...", "./compiler", "./codegen/...", "./generated/...")
 	cmd.Env = append(os.Environ(), "GOARCH=arm64", "GOOS=linux", "CGO_ENABLED=0")
 	var listing bytes.Buffer
 	cmd.Stderr = &listing

@@ -53,8 +53,8 @@ const rules = `
 	runtime/cuda < runtime/cuda/libcuda, runtime/cuda/cublaslt, runtime/cuda/peak < runtime;
 	runtime/cuda/cublaslt, runtime/cuda/nccl < prove; # products to compare with; ranks of one GPU
 	runtime/ckpt, runtime/cpu, runtime/cuda/peak < runtime/profile < runtime;
-	runtime/cuda, runtime/cuda/sim < runtime/cuda/simulated < runtime;
-	runtime/cpu, runtime/cuda, runtime/cuda/card, runtime/cuda/sim/ptx < runtime/cuda/count < runtime;
+	runtime/cuda, ptxsim < runtime/cuda/simulated < runtime;
+	runtime/cpu, runtime/cuda, ptxsim/card, ptxsim/ptx < runtime/cuda/count < runtime;
 	runtime/device, runtime/cuda/count < runtime/cuda/cluster < runtime, codegen/live; # many GPUs
 	runtime/philox < runtime/cpu, runtime/task, runtime/train;
 	runtime/elementary < runtime/train;
@@ -68,6 +68,9 @@ const rules = `
 	runtime/comm, runtime/comm/launch < runtime/comm/mpi < runtime;
 	runtime/comm/launch < compiler/cli; # what ranks must not do
 	runtime < generated/*;
+
+	# The simulator of PTX, a library of its own.
+	ptxsim/ptx, ptxsim/num < ptxsim < ptxsim/ptxfile < compiler/cli; # mlc ptx
 
 	# What only tests and generators are built from.
 	internal/full < runtime/comm/mpitest, compiler/cli/slurmtest, runtime/cuda/libcuda/fakecuda, codegen/ptx/ptxtest, codegen/cpu/cputest/served;
@@ -85,7 +88,6 @@ const rules = `
 	compiler/model, runtime/task, runtime/ckpt < compiler/probe < compiler/cli; # attention and biases of a run
 	compiler/model, compiler/opt, runtime/task, runtime/eval, runtime/ckpt < compiler/export < compiler/cli; # mlc export
 	compiler/bundle < compiler/cli; # what trainers are built from
-	runtime/cuda/sim < runtime/cuda/sim/ptxfile < compiler/cli; # mlc ptx
 	runtime/philox, runtime/cuda/simulated < prove/fragment;
 	runtime/eval, runtime/track, runtime/calibrate < plot < compiler/cli; # mlc plot reads what runs leave
 	runtime/damage, runtime/eval, runtime/track, runtime/record, runtime/lock < plot/list < compiler/cli; # and so does mlc runs
@@ -96,11 +98,10 @@ const rules = `
 	# What checks PTX: tests, mlc diff and mlc explain.
 	runtime/abi < codegen/ptx/ptxrun, codegen/ptx/ptxtest;
 	codegen/cost, codegen/ptx < codegen/ptx/ptxrun, codegen/ptx/ptxtest;
-	compiler, codegen, compiler/kernel/kerneltest, runtime/cuda/sim < codegen/ptx/ptxtest; # what programs ship
+	compiler, codegen, compiler/kernel/kerneltest, ptxsim < codegen/ptx/ptxtest; # what programs ship
 	runtime/cuda/libcuda, runtime/cuda/simulated < codegen/ptx/ptxrun < compiler/cli;
 	codegen/ptx < codegen/ptx/mutate;
 	codegen/ptx/ptxas < codegen/ptx/ptxtest, compiler/cli;
-	runtime/cuda/sim/ptx, runtime/cuda/sim/num < runtime/cuda/sim;
 	runtime/cuda/peak < prove/probe < prove;
 	prove/fragment, prove/timing, runtime/cuda/count, runtime/damage < prove;
 	compiler/diff, codegen/live, codegen/ptx/ptxrun, specs, runtime/interrupt < prove < compiler/cli; # mlc prove
@@ -140,7 +141,7 @@ func TestRulesAreOneArrow(t *testing.T) {
 // TestBorders keeps what could be a module of its own free of the rest, whatever the
 // rules allow, its tests included.
 func TestBorders(t *testing.T) {
-	for _, root := range []string{"runtime/cuda/sim"} {
+	for _, root := range []string{"ptxsim"} {
 		inside := func(pkg string) bool { return pkg == root || strings.HasPrefix(pkg, root+"/") }
 		n := 0
 		for pkg, imports := range packages(t, ".Imports", ".TestImports", ".XTestImports") {

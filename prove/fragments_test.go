@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
 )
 
@@ -94,7 +94,7 @@ func TestRefused(t *testing.T) {
 		{"box 64 8 swizzle 0", nil, Fail, "case 0"},
 	} {
 		e := &Env{Device: "cuda", open: func() (cuda.Driver, error) {
-			d, err := simulated.Open(sim.Options{Arch: 90})
+			d, err := simulated.Open(ptxsim.Options{Arch: 90})
 			return boxer{d, c.failed}, err
 		}}
 		p := conclude(t, runFragments, e, c.group)

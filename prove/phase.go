@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/arithlang/mlc/ptxsim"
+	"github.com/arithlang/mlc/ptxsim/card"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/card"
 	"github.com/arithlang/mlc/runtime/cuda/count"
 	"github.com/arithlang/mlc/runtime/cuda/libcuda"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
 )
 
@@ -179,7 +179,7 @@ func (e *Env) Open() (cuda.Driver, error) {
 	case e.open != nil:
 		return e.open()
 	case e.Device == "sim":
-		return simulated.Open(sim.Options{Workers: runtime.GOMAXPROCS(0), Seed: e.Seed})
+		return simulated.Open(ptxsim.Options{Workers: runtime.GOMAXPROCS(0), Seed: e.Seed})
 	case e.counts():
 		c, err := card.Find(counted)
 		if err != nil {

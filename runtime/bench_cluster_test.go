@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/arithlang/mlc/ptxsim/card"
 	"github.com/arithlang/mlc/runtime/comm"
 	"github.com/arithlang/mlc/runtime/comm/commtest"
 	"github.com/arithlang/mlc/runtime/cpu"
-	"github.com/arithlang/mlc/runtime/cuda/card"
 	"github.com/arithlang/mlc/runtime/cuda/cluster"
 	"github.com/arithlang/mlc/runtime/cuda/count"
 	"github.com/arithlang/mlc/runtime/device"

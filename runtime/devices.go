@@ -9,9 +9,9 @@ import (
 	goruntime "runtime"
 	"slices"
 
+	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
 	"github.com/arithlang/mlc/runtime/device"
 )
@@ -162,7 +162,7 @@ func aboutGPU(d cuda.Driver) device.About {
 const simMemory = 1 << 30
 
 func (f *deviceFlags) openSim(a app) (device.Machine, error) {
-	driver, err := simulated.Open(sim.Options{Memory: simMemory})
+	driver, err := simulated.Open(ptxsim.Options{Memory: simMemory})
 	if err != nil {
 		return nil, err
 	}

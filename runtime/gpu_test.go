@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
 	"github.com/arithlang/mlc/runtime/device"
 )
@@ -19,7 +19,7 @@ import (
 // simulatedGPU is a driver that behaves as one of NVIDIA's.
 func simulatedGPU(t *testing.T) cuda.Driver {
 	t.Helper()
-	d, err := simulated.Open(sim.Options{Memory: simMemory, Order: sim.Random, Seed: 3})
+	d, err := simulated.Open(ptxsim.Options{Memory: simMemory, Order: ptxsim.Random, Seed: 3})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/ir/irtest"
 	"github.com/arithlang/mlc/internal/full"
-	"github.com/arithlang/mlc/runtime/cuda/card"
+	"github.com/arithlang/mlc/ptxsim/card"
 	"github.com/arithlang/mlc/runtime/cuda/cluster"
 	"github.com/arithlang/mlc/runtime/cuda/count"
 	"github.com/arithlang/mlc/runtime/train"

@@ -10,7 +10,7 @@ import (
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/internal/full"
-	"github.com/arithlang/mlc/runtime/cuda/card"
+	"github.com/arithlang/mlc/ptxsim/card"
 	"github.com/arithlang/mlc/runtime/cuda/count"
 )
 

@@ -12,9 +12,9 @@ import (
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/ir/irtest"
 	"github.com/arithlang/mlc/internal/full"
+	"github.com/arithlang/mlc/ptxsim/card"
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/card"
 	"github.com/arithlang/mlc/runtime/cuda/count"
 )
 

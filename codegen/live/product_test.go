@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/codegen/live"
+	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
 	"github.com/arithlang/mlc/runtime/device"
 )
@@ -72,7 +72,7 @@ func TestProductsOfALibrary(t *testing.T) {
 // gradients are those of the first step.
 func gradients(t *testing.T, m *live.Model, by bool) ([]float32, *listener, *cuda.Machine) {
 	t.Helper()
-	driver, err := simulated.Open(sim.Options{})
+	driver, err := simulated.Open(ptxsim.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

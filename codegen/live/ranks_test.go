@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/codegen/live"
+	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/comm"
 	"github.com/arithlang/mlc/runtime/comm/commtest"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
 	"github.com/arithlang/mlc/runtime/device"
 )
@@ -42,7 +42,7 @@ func TestStepsOfRanks(t *testing.T) {
 
 // stepped is the parameters after the steps.
 func stepped(m *live.Model, w comm.World) ([]float32, error) {
-	d, err := simulated.Open(sim.Options{})
+	d, err := simulated.Open(ptxsim.Options{})
 	if err != nil {
 		return nil, err
 	}

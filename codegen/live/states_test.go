@@ -12,8 +12,8 @@ import (
 
 	"github.com/arithlang/mlc/codegen/live"
 	"github.com/arithlang/mlc/internal/full"
+	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/ckpt"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
 	"github.com/arithlang/mlc/runtime/device"
 	trainer "github.com/arithlang/mlc/runtime/train"
@@ -171,7 +171,7 @@ func trained(t *testing.T, m *live.Model, from *trainer.Checkpoint, n int) (path
 // simulatedTrainer is ready for the first step on a simulated GPU.
 func simulatedTrainer(t *testing.T, m *live.Model) *trainer.Trainer {
 	t.Helper()
-	driver, err := simulated.Open(sim.Options{})
+	driver, err := simulated.Open(ptxsim.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

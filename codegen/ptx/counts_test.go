@@ -12,7 +12,7 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
+	"github.com/arithlang/mlc/ptxsim"
 )
 
 // shipped are the kernels of a spec, as far as such.
@@ -34,7 +34,7 @@ func shipped(t *testing.T, path string, such func(k *kernel.Kernel) bool) []*ker
 
 // counted is what a launch of a kernel, of aligned buffers, asks of a GPU, and the bytes
 // that its buffers have.
-func counted(t *testing.T, k *kernel.Kernel, s kernel.Scalars) (n *sim.Counts, floor int64) {
+func counted(t *testing.T, k *kernel.Kernel, s kernel.Scalars) (n *ptxsim.Counts, floor int64) {
 	t.Helper()
 	code, err := ptx.Module([]*kernel.Kernel{k}, ptx.Options{Aligned: always})
 	if err != nil {
@@ -57,7 +57,7 @@ func counted(t *testing.T, k *kernel.Kernel, s kernel.Scalars) (n *sim.Counts, f
 }
 
 // asked is the bytes of the sectors that warps ask of global memory.
-func asked(n *sim.Counts) int64 { return 32 * (n.Loads.Sectors + n.Stores.Sectors) }
+func asked(n *ptxsim.Counts) int64 { return 32 * (n.Loads.Sectors + n.Stores.Sectors) }
 
 // TestColumnCounts holds sums over rows of shipped models to reading each row once: every
 // block of columns reads its part, and what there is one of for a row.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/codegen/ptx/asm"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
+	"github.com/arithlang/mlc/ptxsim"
 )
 
 // TestFragments multiplies matrices of small integers, which no sum rounds, from tiles
@@ -59,14 +59,14 @@ func product32(x, y []int) []int {
 // A oneWarp is a warp on the simulator that multiplies from swizzled tiles.
 type oneWarp struct {
 	format
-	device *sim.Device
+	device *ptxsim.Device
 	out    []byte
 }
 
 // run launches the warp: the matrices lie in the last columns of tiles that are so wide.
-func (b *oneWarp) run(t *testing.T, wide int, x, y []int, downLeft, downRight bool) sim.Stats {
+func (b *oneWarp) run(t *testing.T, wide int, x, y []int, downLeft, downRight bool) ptxsim.Stats {
 	t.Helper()
-	b.device = sim.New(sim.Options{Count: true})
+	b.device = ptxsim.New(ptxsim.Options{Count: true})
 	m := &asm.Module{}
 	f := asm.NewFunc("fragments", warpThreads)
 	p := &printer{f: f, m: m}
@@ -113,10 +113,10 @@ func (b *oneWarp) run(t *testing.T, wide int, x, y []int, downLeft, downRight bo
 		t.Fatal(err)
 	}
 	var args []byte
-	for _, at := range []sim.Ptr{b.matrix(t, x, wide, downLeft), b.matrix(t, y, wide, !downRight), out} {
+	for _, at := range []ptxsim.Ptr{b.matrix(t, x, wide, downLeft), b.matrix(t, y, wide, !downRight), out} {
 		args = binary.LittleEndian.AppendUint64(args, uint64(at))
 	}
-	stats, err := k.Launch(sim.Launch{Grid: [3]int{1, 1, 1}, Block: [3]int{warpThreads, 1, 1}, Args: args})
+	stats, err := k.Launch(ptxsim.Launch{Grid: [3]int{1, 1, 1}, Block: [3]int{warpThreads, 1, 1}, Args: args})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func (b *oneWarp) run(t *testing.T, wide int, x, y []int, downLeft, downRight bo
 }
 
 // matrix puts a matrix of 32 x 32, or its transpose, into the last columns of a wider one.
-func (b *oneWarp) matrix(t *testing.T, x []int, wide int, transposed bool) sim.Ptr {
+func (b *oneWarp) matrix(t *testing.T, x []int, wide int, transposed bool) ptxsim.Ptr {
 	t.Helper()
 	data := make([]byte, b.bytes*32*wide)
 	for i, v := range x {

@@ -15,8 +15,8 @@ import (
 	"github.com/arithlang/mlc/compiler/ir/irtest"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/internal/full"
+	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
 )
 
@@ -158,7 +158,7 @@ func TestMMACounts(t *testing.T) {
 // checkCounts holds counts to what is needed: no access to shared memory waits for another,
 // sums take no more instructions than padded tiles have, each tile reads its rows and columns
 // once, and what is in memory is read and written once.
-func (m multiplied) checkCounts(t *testing.T, k *kernel.Kernel, c *sim.Counts) {
+func (m multiplied) checkCounts(t *testing.T, k *kernel.Kernel, c *ptxsim.Counts) {
 	if n := c.Shared().Conflicts; n != 0 {
 		t.Errorf("%d of %d wavefronts of shared memory are conflicts", n, c.Shared().Wavefronts)
 	}
@@ -167,7 +167,7 @@ func (m multiplied) checkCounts(t *testing.T, k *kernel.Kernel, c *sim.Counts) {
 	if m.split {
 		products *= 3
 	}
-	if got, want := c.Instructions[sim.Product], int64(products/(16*8*32/m.bytes())); got != want {
+	if got, want := c.Instructions[ptxsim.Product], int64(products/(16*8*32/m.bytes())); got != want {
 		t.Errorf("%d multiplications, want %d", got, want)
 	}
 	if got, want := 32*c.Copies.Sectors, int64(m.bytes()*m.products*(m.rows*cols/m.tileCols+m.cols*rows/m.tileRows)); got != want {
@@ -182,7 +182,7 @@ func (m multiplied) checkCounts(t *testing.T, k *kernel.Kernel, c *sim.Counts) {
 }
 
 // run launches the kernel on a simulated GPU, which changes the buffers.
-func (m multiplied) run(t *testing.T, k *kernel.Kernel, arch int, bufs []kernel.Buffer) sim.Stats {
+func (m multiplied) run(t *testing.T, k *kernel.Kernel, arch int, bufs []kernel.Buffer) ptxsim.Stats {
 	t.Helper()
 	if got, want := ptx.Choose(k, ptx.Options{Aligned: always}).Pieces, fmt.Sprintf("%d x %d outputs, 4 warps", m.tileRows, m.tileCols); !strings.HasPrefix(got, want) {
 		t.Fatalf("%s, want %s", got, want)
@@ -191,15 +191,15 @@ func (m multiplied) run(t *testing.T, k *kernel.Kernel, arch int, bufs []kernel.
 }
 
 // launched launches a kernel on a simulated GPU, which changes the buffers.
-func launched(t *testing.T, k *kernel.Kernel, arch int, scalars kernel.Scalars, bufs []kernel.Buffer) sim.Stats {
+func launched(t *testing.T, k *kernel.Kernel, arch int, scalars kernel.Scalars, bufs []kernel.Buffer) ptxsim.Stats {
 	t.Helper()
 	code, err := ptx.Module([]*kernel.Kernel{k}, ptx.Options{Aligned: always})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var stats sim.Stats
+	var stats ptxsim.Stats
 	machine, err := ptxrun.New(func() (cuda.Driver, error) {
-		return simulated.OpenWatched(sim.Options{Arch: arch, Count: true, NoRaces: true, NoInit: true}, func(_ string, s sim.Stats) { stats = s })
+		return simulated.OpenWatched(ptxsim.Options{Arch: arch, Count: true, NoRaces: true, NoInit: true}, func(_ string, s ptxsim.Stats) { stats = s })
 	}, code)
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,7 @@
 // Package ptx makes PTX of kernels, for NVIDIA GPUs. It comes after package flat,
 // whose form of a kernel it schedules over threads (generic.go, dot.go), in the IR of
 // package asm, whose passes make that short; the text is loaded by runtime/cuda, and
-// interpreted by runtime/cuda/sim where there is no GPU. It shares nothing with the
+// interpreted by ptxsim where there is no GPU. It shares nothing with the
 // simulator, so that one checks the other.
 package ptx
 

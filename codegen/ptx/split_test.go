@@ -11,8 +11,8 @@ import (
 	"github.com/arithlang/mlc/codegen/ptx/ptxrun"
 	"github.com/arithlang/mlc/codegen/ptx/ptxtest"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
 )
 
@@ -79,7 +79,7 @@ end
 	if err != nil {
 		t.Fatal(err)
 	}
-	machine, err := ptxrun.New(func() (cuda.Driver, error) { return simulated.Open(sim.Options{}) }, code)
+	machine, err := ptxrun.New(func() (cuda.Driver, error) { return simulated.Open(ptxsim.Options{}) }, code)
 	if err != nil {
 		t.Fatal(err)
 	}

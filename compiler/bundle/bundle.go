@@ -24,29 +24,34 @@ import (
 var modules []byte
 
 // Files are those of the module, by path from its root: modules of others, and all that is
-// built of the folder runtime of a source tree of mlc.
+// built of the folders of a source tree of mlc that the runtime is in.
 func Files(source fs.FS) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for _, f := range txtar.Parse(modules).Files {
 		files[f.Name] = f.Data
 	}
-	err := fs.WalkDir(source, "runtime", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
+	for _, folder := range folders {
+		err := fs.WalkDir(source, folder, func(name string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case d.IsDir() && d.Name() == "testdata":
+				return fs.SkipDir
+			case d.IsDir() || !built(name):
+				return nil
+			}
+			files[name], err = fs.ReadFile(source, name)
 			return err
-		case d.IsDir() && d.Name() == "testdata":
-			return fs.SkipDir
-		case d.IsDir() || !built(name):
-			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("the runtime's source: %w", err)
 		}
-		files[name], err = fs.ReadFile(source, name)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("the runtime's source: %w", err)
 	}
 	return files, nil
 }
+
+// folders have the runtime: its own, and the simulator that it takes for a GPU.
+var folders = []string{"runtime", "ptxsim"}
 
 // built says whether a file is part of a package, or what one embeds.
 func built(name string) bool {

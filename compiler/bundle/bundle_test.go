@@ -53,7 +53,7 @@ func TestFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"go.mod", "runtime/main.go", "runtime/cuda/hold.ptx", "runtime/cpu/kernels_amd64.s", "vendor/github.com/alecthomas/kong/COPYING"} {
+	for _, name := range []string{"go.mod", "runtime/main.go", "runtime/cuda/hold.ptx", "ptxsim/ptxsim.go", "runtime/cpu/kernels_amd64.s", "vendor/github.com/alecthomas/kong/COPYING"} {
 		if len(files[name]) == 0 {
 			t.Errorf("no %s", name)
 		}

@@ -69,7 +69,7 @@ type app struct {
 	json     bool
 	quiet    bool
 	verbose  bool
-	source   fs.FS  // of mlc: the folder runtime
+	source   fs.FS  // of mlc: the folders runtime and ptxsim
 	homeDir  string // of the module in the cache, once it is there
 	build    builder
 }
@@ -77,8 +77,8 @@ type app struct {
 // A builder makes a package into a binary; its path is relative to a folder.
 type builder func(a *app, dir, pkg, binary string) error
 
-// Main is the mlc command: it does what the command line says and exits. Source has the folder
-// runtime of mlc's source, which trainers are built from.
+// Main is the mlc command: it does what the command line says and exits. Source has the folders
+// runtime and ptxsim of mlc's source, which trainers are built from.
 func Main(source fs.FS) {
 	// Memory that is never touched takes none. A compilation of a second has a small heap:
 	// without this a third of the time would go into collecting garbage.

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/arithlang/mlc/runtime/cuda/sim"
-	"github.com/arithlang/mlc/runtime/cuda/sim/ptxfile"
+	"github.com/arithlang/mlc/ptxsim"
+	"github.com/arithlang/mlc/ptxsim/ptxfile"
 )
 
 // ptxCmd is the verb ptx: the simulator as a tool for anyone's PTX.
@@ -23,7 +23,7 @@ type ptxCheckCmd struct {
 func (ptxCheckCmd) Help() string {
 	return `Checks everything possible before a kernel runs: syntax, and the operands, types,
 version and target of each instruction. An instruction unknown to the simulator is
-an error. runtime/cuda/sim/README.md lists the known ones.
+an error. ptxsim/README.md lists the known ones.
 
 Example:
   mlc ptx check kernels.ptx`
@@ -33,7 +33,7 @@ Example:
 func (c *ptxCheckCmd) Run(a *app) error {
 	bad := false
 	for _, path := range c.Files {
-		f, err := await(a, func() (*ptxfile.File, error) { return loadPTX(path, sim.Options{}) })
+		f, err := await(a, func() (*ptxfile.File, error) { return loadPTX(path, ptxsim.Options{}) })
 		if interrupted(err) {
 			return err
 		}
@@ -65,7 +65,7 @@ func (a *app) badPTX(err error) error {
 }
 
 // loadPTX reads a file and loads it on a device of its own.
-func loadPTX(path string, o sim.Options) (*ptxfile.File, error) {
+func loadPTX(path string, o ptxsim.Options) (*ptxfile.File, error) {
 	text, err := readUpTo(path, ptxfile.Most+1)
 	if err != nil {
 		return nil, err

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/dsl/diag"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
-	"github.com/arithlang/mlc/runtime/cuda/sim/ptxfile"
+	"github.com/arithlang/mlc/ptxsim"
+	"github.com/arithlang/mlc/ptxsim/ptxfile"
 	"github.com/arithlang/mlc/runtime/disk"
 )
 
@@ -47,7 +47,7 @@ barriers that not all threads reach, deadlocks and endless waits end the run wit
 exit code 1 and their place; then no file is written. Warnings concern what may be
 on purpose: unordered writes of the same value, volatile or relaxed accesses that
 nothing orders, copies without a wait, unwritten output. See
-runtime/cuda/sim/README.md.
+ptxsim/README.md.
 
 Example:
   mlc ptx run saxpy.ptx --grid 4 --block 256 --arg in:x.bin --arg inout:y.bin --arg f32:2 --arg u32:1000`
@@ -58,8 +58,8 @@ Example:
 const ptxMemory = 8 << 30
 
 // orders lists the orders to run in.
-func (c *ptxRunCmd) orders() (orders []sim.Order, err error) {
-	known := sim.Orders()
+func (c *ptxRunCmd) orders() (orders []ptxsim.Order, err error) {
+	known := ptxsim.Orders()
 	names := make([]string, len(known))
 	for i, o := range known {
 		names[i] = o.String()
@@ -124,7 +124,7 @@ func dims(flag string, n []int) (d [3]int, err error) {
 }
 
 // launch runs the kernel in one order.
-func (c *ptxRunCmd) launch(order sim.Order) (*ptxfile.Result, error) {
+func (c *ptxRunCmd) launch(order ptxsim.Order) (*ptxfile.Result, error) {
 	grid, err := dims("grid", c.Grid)
 	if err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func (c *ptxRunCmd) launch(order sim.Order) (*ptxfile.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := loadPTX(c.File, sim.Options{Arch: c.Arch, Seed: c.Seed, Order: order, SameValue: !c.Strict,
+	f, err := loadPTX(c.File, ptxsim.Options{Arch: c.Arch, Seed: c.Seed, Order: order, SameValue: !c.Strict,
 		Eager: c.Eager, Jitter: c.Jitter, Count: c.Stats, MaxSteps: c.MaxSteps, Memory: ptxMemory})
 	if err != nil {
 		return nil, err
@@ -203,7 +203,7 @@ func (a *app) finishPTX(r *ptxfile.Result, stats bool) error {
 			Barriers int64              `json:"barriers"`
 			Blocks   int                `json:"blocks"`
 			Seconds  float64            `json:"seconds"`
-			Counts   *sim.Counts        `json:"counts,omitempty"`
+			Counts   *ptxsim.Counts     `json:"counts,omitempty"`
 		}{r.Kernel, append([]string{}, names...), append([]*ptxfile.Finding{}, r.Warnings...), r.Stats.Steps, r.Stats.Bytes, r.Stats.Barriers, r.Stats.Blocks, seconds, r.Stats.Counts})
 	case stats:
 		_, err = fmt.Fprintf(a.out, "%v\n%s, %s\n", r, r.Took.Round(time.Microsecond), scaled(float64(r.Stats.Steps)/seconds, 1000, "instructions/s"))

@@ -12,7 +12,7 @@ import (
 	"github.com/arithlang/mlc/codegen/ptx/ptxrun"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/diff"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
+	"github.com/arithlang/mlc/ptxsim"
 )
 
 // trafficStage is the name of the stage that runs kernels on the simulator.
@@ -23,10 +23,10 @@ const trafficBatch = 2
 
 // traffic is what a launch of a kernel asks of a GPU.
 type traffic struct {
-	Kernel string      `json:"kernel"`
-	Blocks int         `json:"blocks"`
-	Floor  int         `json:"floor"` // bytes of the buffers, each read or written once
-	Counts *sim.Counts `json:"counts"`
+	Kernel string         `json:"kernel"`
+	Blocks int            `json:"blocks"`
+	Floor  int            `json:"floor"` // bytes of the buffers, each read or written once
+	Counts *ptxsim.Counts `json:"counts"`
 }
 
 // trafficShape is that of the launches: of few of the longest examples of training.
@@ -105,8 +105,8 @@ func (t *traffic) row() string {
 	moved, shared, total := float64(32*c.Global().Sectors), c.Shared(), c.Total()
 	return fmt.Sprintf("%d\t%s\t%s\t%.2f\t%s\t%d\t%s\t%d\t%s\t%s\t%s\t%d\t  %s", t.Blocks, scaled(float64(t.Floor), 1024, "B"),
 		scaled(moved, 1024, "B"), moved/float64(max(t.Floor, 1)), scaled(float64(c.Fetched+c.Kept), 1024, "B"),
-		shared.Wavefronts, part(shared.Conflicts, shared.Wavefronts), total, part(c.Instructions[sim.FP32], total),
-		part(c.Instructions[sim.Integer], total), part(c.Instructions[sim.Memory], total), c.Instructions[sim.Product], t.Kernel)
+		shared.Wavefronts, part(shared.Conflicts, shared.Wavefronts), total, part(c.Instructions[ptxsim.FP32], total),
+		part(c.Instructions[ptxsim.Integer], total), part(c.Instructions[ptxsim.Memory], total), c.Instructions[ptxsim.Product], t.Kernel)
 }
 
 // part is a share in percent, or a dash where there is nothing.

@@ -22,8 +22,8 @@ import (
 	"github.com/arithlang/mlc/codegen/live"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/internal/full"
+	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
 	"github.com/arithlang/mlc/runtime/train"
 )
@@ -101,7 +101,7 @@ func TestContests(t *testing.T) {
 
 func open(t *testing.T) cuda.Driver {
 	t.Helper()
-	d, err := simulated.Open(sim.Options{Workers: runtime.GOMAXPROCS(0)})
+	d, err := simulated.Open(ptxsim.Options{Workers: runtime.GOMAXPROCS(0)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,15 +4,15 @@ import (
 	"context"
 	"testing"
 
+	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
 )
 
 // open is a simulated device.
 func open(t *testing.T, arch int) cuda.Driver {
 	t.Helper()
-	d, err := simulated.Open(sim.Options{Arch: arch})
+	d, err := simulated.Open(ptxsim.Options{Arch: arch})
 	if err != nil {
 		t.Fatal(err)
 	}

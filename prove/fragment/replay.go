@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/arithlang/mlc/runtime/cuda/sim"
+	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
 )
 
@@ -151,7 +151,7 @@ func (c *comparison) replay(arch int) error {
 		c.problem("the card did not run it: " + c.one.Error)
 		return nil
 	}
-	d, err := simulated.Open(sim.Options{Arch: arch, MaxSteps: mostSteps})
+	d, err := simulated.Open(ptxsim.Options{Arch: arch, MaxSteps: mostSteps})
 	if err != nil {
 		return err
 	}

@@ -10,14 +10,14 @@ import (
 
 	"github.com/arithlang/mlc/codegen/ptx/ptxas"
 	"github.com/arithlang/mlc/internal/full"
+	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
 )
 
 func open(t *testing.T) cuda.Driver {
 	t.Helper()
-	d, err := simulated.Open(sim.Options{Memory: 1 << 30})
+	d, err := simulated.Open(ptxsim.Options{Memory: 1 << 30})
 	if err != nil {
 		t.Fatal(err)
 	}

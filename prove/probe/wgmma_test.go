@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/internal/full"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
+	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
 )
 
@@ -127,7 +127,7 @@ func TestWgmma(t *testing.T) {
 		{"a turn too many", "sub.u32 %turn, %turn, 1;\n\tsetp.ne.u32 %more, %turn, 0;", "sub.u32 %turn, %turn, 1;\n\tsetp.ge.s32 %more, %turn, 0;"},
 	}, 6) {
 		t.Run(c.name, func(t *testing.T) {
-			d, err := simulated.Open(sim.Options{Memory: 1 << 30, Arch: 90})
+			d, err := simulated.Open(ptxsim.Options{Memory: 1 << 30, Arch: 90})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,10 +15,10 @@ import (
 	"github.com/arithlang/mlc/codegen/live"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/ptxsim"
+	"github.com/arithlang/mlc/ptxsim/card"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/card"
 	"github.com/arithlang/mlc/runtime/cuda/count"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
 )
 
@@ -42,7 +42,7 @@ func tiny(t *testing.T) *live.Model {
 
 func open(t *testing.T) cuda.Driver {
 	t.Helper()
-	d, err := simulated.Open(sim.Options{})
+	d, err := simulated.Open(ptxsim.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

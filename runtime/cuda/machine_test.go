@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
 	"github.com/arithlang/mlc/runtime/device"
 )
@@ -174,7 +174,7 @@ func (g countingGraph) Close() error {
 
 func newMachine(t *testing.T, p cuda.Program, params int) (*cuda.Machine, *counting) {
 	t.Helper()
-	d, err := simulated.Open(sim.Options{Order: sim.Reversed})
+	d, err := simulated.Open(ptxsim.Options{Order: ptxsim.Reversed})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -468,8 +468,8 @@ func TestNothingAfterAnError(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "out of bounds: kernel mirror, line ") {
 		t.Fatalf("error: %v", err)
 	}
-	var report *sim.Report
-	if !errors.As(err, &report) || report.Kind != sim.OutOfBounds {
+	var report *ptxsim.Report
+	if !errors.As(err, &report) || report.Kind != ptxsim.OutOfBounds {
 		t.Errorf("the report is lost: %v", err)
 	}
 	called := 0
@@ -482,7 +482,7 @@ func TestNothingAfterAnError(t *testing.T) {
 
 // TestModulesAreLoadedOnce makes two machines on a device.
 func TestModulesAreLoadedOnce(t *testing.T) {
-	d, err := simulated.Open(sim.Options{})
+	d, err := simulated.Open(ptxsim.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/comm"
 	"github.com/arithlang/mlc/runtime/comm/commtest"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
 	"github.com/arithlang/mlc/runtime/device"
 )
@@ -32,7 +32,7 @@ func onRanks(size int, faults commtest.Faults, f func(w comm.World) error) []err
 
 // rank is the machine of one rank, on a simulated GPU of its own.
 func rank(w comm.World, params int, o cuda.Options) (*cuda.Machine, *counting, error) {
-	d, err := simulated.Open(sim.Options{Memory: 64 << 20})
+	d, err := simulated.Open(ptxsim.Options{Memory: 64 << 20})
 	if err != nil {
 		return nil, nil, err
 	}

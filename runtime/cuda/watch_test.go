@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/cuda/libcuda"
 	"github.com/arithlang/mlc/runtime/cuda/libcuda/fakecuda"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
 	"github.com/arithlang/mlc/runtime/device"
 )
@@ -194,7 +194,7 @@ func (c clocked) Info() cuda.Info {
 func TestWatchChangesNothing(t *testing.T) {
 	var results [][]float32
 	for _, watch := range []bool{false, true} {
-		d, err := simulated.Open(sim.Options{})
+		d, err := simulated.Open(ptxsim.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

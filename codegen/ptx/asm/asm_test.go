@@ -8,7 +8,7 @@ import (
 
 	"github.com/arithlang/mlc/codegen/ptx/ptxas"
 	"github.com/arithlang/mlc/internal/full"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
+	"github.com/arithlang/mlc/ptxsim"
 )
 
 // everything writes an entry with every instruction of the table and every method
@@ -86,7 +86,7 @@ func everything() *Module {
 // assembler to take whatever can be written.
 func TestLoads(t *testing.T) {
 	text := everything().Text()
-	if _, err := sim.New(sim.Options{}).Load(text); err != nil {
+	if _, err := ptxsim.New(ptxsim.Options{}).Load(text); err != nil {
 		t.Errorf("simulator: %v\n%s", err, text)
 	}
 	full.Needs(t, full.Ptxas)

@@ -15,7 +15,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
 	"github.com/arithlang/mlc/internal/full"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
+	"github.com/arithlang/mlc/ptxsim"
 )
 
 // Trials are the launches that a kernel is for, small ones first, each made in
@@ -226,7 +226,7 @@ func (ts *trials) find(code ptx.Output, lo, hi int) (string, error) {
 			return "no valid module", nil
 		}
 		if err := r.Check(x.c); err != nil {
-			if report, ok := errors.AsType[*sim.Report](err); ok {
+			if report, ok := errors.AsType[*ptxsim.Report](err); ok {
 				return string(report.Kind), nil
 			}
 			return "changed result", nil

@@ -3,8 +3,8 @@ package ptxrun
 import (
 	"github.com/arithlang/mlc/codegen/ptx"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
 )
 
@@ -12,7 +12,7 @@ import (
 // leaves out checks that take time. One goroutine at a time may use it.
 type Counter struct {
 	machine *Machine
-	last    sim.Stats
+	last    ptxsim.Stats
 }
 
 // NewCounter loads a module.
@@ -20,15 +20,15 @@ func NewCounter(code ptx.Output) (*Counter, error) {
 	c := &Counter{}
 	var err error
 	c.machine, err = New(func() (cuda.Driver, error) {
-		return simulated.OpenWatched(sim.Options{Count: true, NoRaces: true, NoInit: true}, func(_ string, s sim.Stats) { c.last = s })
+		return simulated.OpenWatched(ptxsim.Options{Count: true, NoRaces: true, NoInit: true}, func(_ string, s ptxsim.Stats) { c.last = s })
 	}, code)
 	return c, err
 }
 
 // Run launches a kernel on buffers, which it overwrites. Where it has nothing to do, no
 // block has run and there are no counts.
-func (c *Counter) Run(name string, s kernel.Scalars, bufs []kernel.Buffer) (sim.Stats, error) {
-	c.last = sim.Stats{}
+func (c *Counter) Run(name string, s kernel.Scalars, bufs []kernel.Buffer) (ptxsim.Stats, error) {
+	c.last = ptxsim.Stats{}
 	err := c.machine.Run(name, s, bufs)
 	return c.last, err
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/arithlang/mlc/codegen/ptx"
 	"github.com/arithlang/mlc/compiler/kernel"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
+	"github.com/arithlang/mlc/ptxsim"
 )
 
 // TestCounter holds what is counted of a kernel to counts by hand: it reads and writes
@@ -44,7 +44,7 @@ func TestCounter(t *testing.T) {
 			}
 			continue
 		}
-		want := sim.Traffic{Requests: 32, Sectors: 128, Bytes: 4096}
+		want := ptxsim.Traffic{Requests: 32, Sectors: 128, Bytes: 4096}
 		if s.Counts.Loads != want || s.Counts.Stores != want || s.Counts.Fetched != 4096 || s.Counts.Kept != 4096 {
 			t.Errorf("%+v", s.Counts)
 		}

@@ -3,16 +3,16 @@ package ptxrun
 import (
 	"runtime"
 
+	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/cuda/libcuda"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
 )
 
 // Simulator opens a simulated device that checks everything, on all cores. It is an sm_90,
 // whose bits the kernel interpreter knows of every kernel (ptx.Entry.Fours).
 func Simulator() (cuda.Driver, error) {
-	return simulated.Open(sim.Options{Arch: 90, Workers: runtime.GOMAXPROCS(0)})
+	return simulated.Open(ptxsim.Options{Arch: 90, Workers: runtime.GOMAXPROCS(0)})
 }
 
 // GPU opens the GPU of this machine.

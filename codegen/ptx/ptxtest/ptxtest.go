@@ -1,5 +1,5 @@
 // Package ptxtest runs emitted kernels on the simulator of package
-// runtime/cuda/sim, on the inputs of package kerneltest, and holds them to the
+// ptxsim, on the inputs of package kerneltest, and holds them to the
 // kernel interpreter bit for bit. It comes after package codegen/ptx; its tests
 // and its mutation gate use it.
 package ptxtest
@@ -15,13 +15,13 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
 	"github.com/arithlang/mlc/internal/full"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
+	"github.com/arithlang/mlc/ptxsim"
 )
 
 // A Way is how a launch is made and in which order it runs. No result depends
 // on any of it.
 type Way struct {
-	Order    sim.Order
+	Order    ptxsim.Order
 	Seed     uint64
 	Blocks   int   // of a replica: 0 is as many as are worth launching
 	Replicas int   // at most Replicas
@@ -49,12 +49,12 @@ func (w Way) GPU() int { return cmp.Or(w.Arch, 80) }
 // tiles and alignment, and the pairs that have to do with each other.
 func Ways() []Way {
 	return []Way{
-		{Order: sim.RoundRobin, Seed: 1, Blocks: 0, Replicas: 1, Arch: 90},
-		{Order: sim.Reversed, Seed: 2, Blocks: 1, Replicas: 1, Global: true},
-		{Order: sim.Random, Seed: 3, Blocks: 3, Replicas: 3, Sets: 2, Skew: 1},
-		{Order: sim.Greedy, Seed: 4, Blocks: All, Replicas: 1, Skew: 3},
-		{Order: sim.Random, Seed: 5, Blocks: 2, Replicas: 3, Sets: 2, Global: true, Skew: 2, Arch: 90},
-		{Order: sim.Greedy, Seed: 6, Blocks: 1, Replicas: 2, Sets: 2},
+		{Order: ptxsim.RoundRobin, Seed: 1, Blocks: 0, Replicas: 1, Arch: 90},
+		{Order: ptxsim.Reversed, Seed: 2, Blocks: 1, Replicas: 1, Global: true},
+		{Order: ptxsim.Random, Seed: 3, Blocks: 3, Replicas: 3, Sets: 2, Skew: 1},
+		{Order: ptxsim.Greedy, Seed: 4, Blocks: All, Replicas: 1, Skew: 3},
+		{Order: ptxsim.Random, Seed: 5, Blocks: 2, Replicas: 3, Sets: 2, Global: true, Skew: 2, Arch: 90},
+		{Order: ptxsim.Greedy, Seed: 6, Blocks: 1, Replicas: 2, Sets: 2},
 	}
 }
 

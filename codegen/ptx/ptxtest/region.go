@@ -5,14 +5,14 @@ import (
 	"fmt"
 
 	"github.com/arithlang/mlc/compiler/kernel"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
+	"github.com/arithlang/mlc/ptxsim"
 )
 
 // A region is an allocation of equally large parts, with space between them that
 // nobody may write.
 type region struct {
-	device *sim.Device
-	base   sim.Ptr
+	device *ptxsim.Device
+	base   ptxsim.Ptr
 	lead   int // bytes before part 0
 	size   int // of a part
 	stride int // from part to part
@@ -37,7 +37,7 @@ func (l *launch) place(size, lead, count int) (*region, error) {
 func (g *region) total() int { return max(1, g.lead+g.stride*g.count) }
 
 // at is the address of a part.
-func (g *region) at(part int) sim.Ptr { return g.base + sim.Ptr(g.lead+part*g.stride) }
+func (g *region) at(part int) ptxsim.Ptr { return g.base + ptxsim.Ptr(g.lead+part*g.stride) }
 
 // mark remembers what the memory holds now.
 func (g *region) mark() error {
@@ -80,7 +80,7 @@ func (g *region) read(part int, before kernel.Buffer) (kernel.Buffer, error) {
 		now = before.Bytes()
 		var one [1]byte
 		for i := range now {
-			if err := g.device.Read(one[:], g.at(part)+sim.Ptr(i)); err == nil {
+			if err := g.device.Read(one[:], g.at(part)+ptxsim.Ptr(i)); err == nil {
 				now[i] = one[0]
 			}
 		}
@@ -92,7 +92,7 @@ func (g *region) read(part int, before kernel.Buffer) (kernel.Buffer, error) {
 
 // waive drops the error of reading what was never written.
 func waive(err error) error {
-	if _, ok := errors.AsType[*sim.UninitialisedError](err); ok {
+	if _, ok := errors.AsType[*ptxsim.UninitialisedError](err); ok {
 		return nil
 	}
 	return err

@@ -8,15 +8,15 @@ import (
 	"github.com/arithlang/mlc/codegen/cost"
 	"github.com/arithlang/mlc/codegen/ptx"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/abi"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
 )
 
 // A Runner has a module loaded on a simulated device.
 type Runner struct {
 	way     Way
-	device  *sim.Device
-	module  *sim.Module
+	device  *ptxsim.Device
+	module  *ptxsim.Module
 	entries map[string]ptx.Entry
 	steps   int64
 	arch    int
@@ -34,7 +34,7 @@ func Load(out ptx.Output, w Way) (*Runner, error) {
 }
 
 func newRunner(w Way) *Runner {
-	device := sim.New(sim.Options{Arch: w.GPU(), Order: w.Order, Seed: w.Seed, MaxSteps: w.Limit})
+	device := ptxsim.New(ptxsim.Options{Arch: w.GPU(), Order: w.Order, Seed: w.Seed, MaxSteps: w.Limit})
 	return &Runner{way: w, device: device, entries: map[string]ptx.Entry{}, arch: w.GPU()}
 }
 
@@ -65,7 +65,7 @@ func (r *Runner) Check(c *Case) error {
 	if err := l.declared(k); err != nil {
 		return err
 	}
-	stats, err := k.Launch(sim.Launch{
+	stats, err := k.Launch(ptxsim.Launch{
 		Grid: [3]int{l.grid, r.way.Replicas, l.sets}, Block: [3]int{l.entry.Threads, 1, 1}, Shared: l.dynamic, Args: l.sig.Append(nil, &l.args),
 	})
 	if r.steps = stats.Steps; err != nil {
@@ -90,7 +90,7 @@ type launch struct {
 	dynamic int // bytes of shared memory
 	regions []*region
 	scratch *region // nil: there is none
-	rest    []sim.Ptr
+	rest    []ptxsim.Ptr
 	sig     abi.Signature
 	args    abi.Args
 }
@@ -205,7 +205,7 @@ func (l *launch) placeTiles() error {
 }
 
 // declared holds the parameters that an entry declares to those of its signature.
-func (l *launch) declared(k *sim.Kernel) error {
+func (l *launch) declared(k *ptxsim.Kernel) error {
 	var have, want []string
 	buffers := len(l.start[0])
 	for i, p := range k.Params() {
@@ -255,7 +255,7 @@ func (l *launch) compare() error {
 	return errors.Join(errs...)
 }
 
-func (l *launch) alloc(bytes int) (sim.Ptr, error) {
+func (l *launch) alloc(bytes int) (ptxsim.Ptr, error) {
 	p, err := l.device.Alloc(int64(max(bytes, 1)))
 	if err == nil {
 		l.rest = append(l.rest, p)

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/compiler/kernel"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
+	"github.com/arithlang/mlc/ptxsim"
 )
 
 // multiply is a module with one warp's INSTRUCTION, by registers of each lane.
@@ -72,7 +72,7 @@ func TestTensorCore(t *testing.T) {
 	for _, op := range instructions {
 		g := rand.New(rand.NewPCG(1, 2))
 		for _, arch := range []int{80, 89, 90} {
-			device := sim.New(sim.Options{Arch: arch})
+			device := ptxsim.New(ptxsim.Options{Arch: arch})
 			module, err := device.Load([]byte(strings.ReplaceAll(multiply, "INSTRUCTION", op.name)))
 			if err != nil {
 				t.Fatal(err)
@@ -102,7 +102,7 @@ func TestTensorCore(t *testing.T) {
 					if err := device.Write(at, memory); err != nil {
 						t.Fatal(err)
 					}
-					if _, err := k.Launch(sim.Launch{Grid: [3]int{1, 1, 1}, Block: [3]int{lanes, 1, 1}, Args: binary.LittleEndian.AppendUint64(nil, uint64(at))}); err != nil {
+					if _, err := k.Launch(ptxsim.Launch{Grid: [3]int{1, 1, 1}, Block: [3]int{lanes, 1, 1}, Args: binary.LittleEndian.AppendUint64(nil, uint64(at))}); err != nil {
 						t.Fatal(err)
 					}
 					if err := device.Read(memory, at); err != nil {

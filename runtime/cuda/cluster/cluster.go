@@ -15,8 +15,8 @@ import (
 	"iter"
 	"time"
 
+	"github.com/arithlang/mlc/ptxsim/card"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/card"
 	"github.com/arithlang/mlc/runtime/device"
 )
 

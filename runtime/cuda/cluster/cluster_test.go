@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/arithlang/mlc/runtime/cuda/card"
+	"github.com/arithlang/mlc/ptxsim/card"
 	"github.com/arithlang/mlc/runtime/cuda/cluster"
 	"github.com/arithlang/mlc/runtime/cuda/count"
 )

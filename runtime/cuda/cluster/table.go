@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/arithlang/mlc/runtime/cuda/card"
+	"github.com/arithlang/mlc/ptxsim/card"
 )
 
 // A Network is what GPUs of different machines reach each other by.

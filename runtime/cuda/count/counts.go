@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/arithlang/mlc/ptxsim/card"
 	"github.com/arithlang/mlc/runtime/cpu"
-	"github.com/arithlang/mlc/runtime/cuda/card"
 )
 
 // Counts are what a device was asked for.

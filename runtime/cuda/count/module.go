@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/arithlang/mlc/ptxsim/card"
+	"github.com/arithlang/mlc/ptxsim/ptx"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/card"
-	"github.com/arithlang/mlc/runtime/cuda/sim/ptx"
 	"github.com/arithlang/mlc/runtime/device"
 )
 

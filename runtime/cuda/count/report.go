@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/arithlang/mlc/ptxsim/card"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/card"
 )
 
 // A Report is what steps of a model ask of a card. Times are seconds; numbers of launches,

@@ -16,11 +16,11 @@ import (
 	"github.com/ebitengine/purego"
 
 	"github.com/arithlang/mlc/internal/full"
+	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/cuda/cublaslt"
 	"github.com/arithlang/mlc/runtime/cuda/libcuda"
 	"github.com/arithlang/mlc/runtime/cuda/libcuda/fakecuda"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
 )
 
@@ -307,7 +307,7 @@ func TestOpenFails(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	none, err := simulated.Open(sim.Options{})
+	none, err := simulated.Open(ptxsim.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,12 +10,12 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/internal/full"
+	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/comm"
 	"github.com/arithlang/mlc/runtime/comm/commtest"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/cuda/libcuda/fakecuda"
 	"github.com/arithlang/mlc/runtime/cuda/nccl"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
 )
 
@@ -81,7 +81,7 @@ func TestSearch(t *testing.T) {
 
 // TestOpenFails wants what is no library, no GPU and no rank told apart.
 func TestOpenFails(t *testing.T) {
-	none, err := simulated.Open(sim.Options{})
+	none, err := simulated.Open(ptxsim.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
 )
 
 type module struct {
 	d *driver
-	m *sim.Module
+	m *ptxsim.Module
 }
 
 func (d *driver) Load(ptx string) (cuda.Module, error) {
@@ -39,9 +39,9 @@ func (m *module) Unload() error { return m.d.Synchronize() }
 
 type function struct {
 	d       *driver
-	k       *sim.Kernel
+	k       *ptxsim.Kernel
 	name    string
-	limits  sim.Limits
+	limits  ptxsim.Limits
 	allowed int // bytes of dynamic shared memory
 }
 
@@ -65,8 +65,8 @@ func (f *function) AllowShared(bytes int) error {
 }
 
 // kinds says which code of a driver a simulator's report would be.
-var kinds = map[sim.Kind]cuda.Code{
-	sim.OutOfBounds: cuda.IllegalAddress, sim.ReadOnly: cuda.IllegalAddress, sim.Misaligned: cuda.MisalignedAddress, sim.BadLaunch: invalidValue,
+var kinds = map[ptxsim.Kind]cuda.Code{
+	ptxsim.OutOfBounds: cuda.IllegalAddress, ptxsim.ReadOnly: cuda.IllegalAddress, ptxsim.Misaligned: cuda.MisalignedAddress, ptxsim.BadLaunch: invalidValue,
 }
 
 func (f *function) Launch(grid, block [3]int, shared int, args []byte) error {
@@ -74,7 +74,7 @@ func (f *function) Launch(grid, block [3]int, shared int, args []byte) error {
 	if shared > f.allowed {
 		return fail(invalidValue, doing, fmt.Errorf("%d bytes of dynamic shared memory, %d are allowed", shared, f.allowed))
 	}
-	l := sim.Launch{Grid: grid, Block: block, Shared: shared, Args: slices.Clone(args)}
+	l := ptxsim.Launch{Grid: grid, Block: block, Shared: shared, Args: slices.Clone(args)}
 	return f.d.do(func() error {
 		stats, err := f.k.Launch(l)
 		if err == nil {
@@ -82,7 +82,7 @@ func (f *function) Launch(grid, block [3]int, shared int, args []byte) error {
 			return nil
 		}
 		code := cuda.LaunchFailed
-		if r := (*sim.Report)(nil); errors.As(err, &r) && kinds[r.Kind] != 0 {
+		if r := (*ptxsim.Report)(nil); errors.As(err, &r) && kinds[r.Kind] != 0 {
 			code = kinds[r.Kind]
 		}
 		return fail(code, doing, err)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
 )
 
 // A Multiplier is a library of products for a simulated device: each sum is in float64 and
@@ -70,7 +70,7 @@ func (d *driver) multiply(p *cuda.Product) error {
 	return nil
 }
 
-func at(m cuda.Matrix, i int) sim.Ptr { return sim.Ptr(int64(m.At) + int64(i)*m.Step) }
+func at(m cuda.Matrix, i int) ptxsim.Ptr { return ptxsim.Ptr(int64(m.At) + int64(i)*m.Step) }
 
 // matrix reads matrix i of a batch, and gives its elements.
 func (d *driver) matrix(m cuda.Matrix, i, rows, cols int) (func(r, c int) float64, error) {

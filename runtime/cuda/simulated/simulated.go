@@ -13,27 +13,29 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
 )
 
 // Open makes a simulated device.
-func Open(o sim.Options) (cuda.Driver, error) { return OpenWatched(o, func(string, sim.Stats) {}) }
+func Open(o ptxsim.Options) (cuda.Driver, error) {
+	return OpenWatched(o, func(string, ptxsim.Stats) {})
+}
 
 // OpenWatched makes one that tells what each launch was, by the name of its kernel, when
 // it has ended without a fault.
-func OpenWatched(o sim.Options, ended func(kernel string, s sim.Stats)) (cuda.Driver, error) {
+func OpenWatched(o ptxsim.Options, ended func(kernel string, s ptxsim.Stats)) (cuda.Driver, error) {
 	o.Arch = cmp.Or(o.Arch, 80)
 	if _, ok := capacities[o.Arch]; !ok {
 		return nil, fmt.Errorf("there is no simulator of sm_%d: want sm_80, 86, 89 or 90", o.Arch)
 	}
-	return &driver{dev: sim.New(o), arch: o.Arch, ended: ended}, nil
+	return &driver{dev: ptxsim.New(o), arch: o.Arch, ended: ended}, nil
 }
 
 type driver struct {
-	dev    *sim.Device
+	dev    *ptxsim.Device
 	arch   int
-	ended  func(kernel string, s sim.Stats)
+	ended  func(kernel string, s ptxsim.Stats)
 	queue  []func() error
 	record *[]func() error // of a capture
 	pinned [][]byte
@@ -135,7 +137,7 @@ func (d *driver) Free(p cuda.Ptr) error {
 	if err := d.Synchronize(); err != nil {
 		return err
 	}
-	if err := d.dev.Free(sim.Ptr(p)); err != nil {
+	if err := d.dev.Free(ptxsim.Ptr(p)); err != nil {
 		return fail(invalidValue, "free memory", err)
 	}
 	return nil
@@ -219,30 +221,30 @@ func (d *driver) transfer(doing string, mem []byte, op func() error) error {
 func (d *driver) ToDevice(dst cuda.Ptr, src []byte) error {
 	const doing = "copy to the device"
 	return d.transfer(doing, src, func() error {
-		return illegal(doing, d.dev.Write(sim.Ptr(dst), src))
+		return illegal(doing, d.dev.Write(ptxsim.Ptr(dst), src))
 	})
 }
 
 func (d *driver) ToHost(dst []byte, src cuda.Ptr) error {
 	const doing = "copy to the host"
 	return d.transfer(doing, dst, func() error {
-		return illegal(doing, d.dev.Read(dst, sim.Ptr(src)))
+		return illegal(doing, d.dev.Read(dst, ptxsim.Ptr(src)))
 	})
 }
 
 func (d *driver) Copy(dst, src cuda.Ptr, bytes int64) error {
 	return d.do(func() error {
 		mem := make([]byte, bytes)
-		err := d.dev.Read(mem, sim.Ptr(src))
+		err := d.dev.Read(mem, ptxsim.Ptr(src))
 		if err == nil {
-			err = d.dev.Write(sim.Ptr(dst), mem)
+			err = d.dev.Write(ptxsim.Ptr(dst), mem)
 		}
 		return illegal("copy within the device", err)
 	})
 }
 
 func (d *driver) Zero(dst cuda.Ptr, bytes int64) error {
-	return d.do(func() error { return illegal("clear memory", d.dev.Write(sim.Ptr(dst), make([]byte, bytes))) })
+	return d.do(func() error { return illegal("clear memory", d.dev.Write(ptxsim.Ptr(dst), make([]byte, bytes))) })
 }
 
 // Synchronize does what is queued.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/sim"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
 )
 
@@ -44,7 +44,7 @@ END:
 }
 `
 
-func open(t *testing.T, o sim.Options) cuda.Driver {
+func open(t *testing.T, o ptxsim.Options) cuda.Driver {
 	t.Helper()
 	d, err := simulated.Open(o)
 	if err != nil {
@@ -63,7 +63,7 @@ type fixture struct {
 
 func start(t *testing.T) fixture {
 	t.Helper()
-	d := open(t, sim.Options{})
+	d := open(t, ptxsim.Options{})
 	mod, err := d.Load(ptx)
 	if err != nil {
 		t.Fatal(err)
@@ -190,7 +190,7 @@ func TestSharedMemory(t *testing.T) {
 }
 
 func TestMemory(t *testing.T) {
-	d := open(t, sim.Options{Memory: 1000})
+	d := open(t, ptxsim.Options{Memory: 1000})
 	p, err := d.Alloc(600)
 	if err != nil {
 		t.Fatal(err)
@@ -201,10 +201,10 @@ func TestMemory(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	wantCode(t, errors.Join(d.Zero(p, 601), d.Synchronize()), cuda.IllegalAddress, "601 bytes at offset 0")
-	if _, err := simulated.Open(sim.Options{Arch: 70}); err == nil {
+	if _, err := simulated.Open(ptxsim.Options{Arch: 70}); err == nil {
 		t.Error("there is a simulator of sm_70")
 	}
-	d = open(t, sim.Options{})
+	d = open(t, ptxsim.Options{})
 	_, err = d.Load("rubbish")
 	wantCode(t, err, cuda.InvalidPTX, "sim: load: line 1")
 }
@@ -253,7 +253,7 @@ func TestEvents(t *testing.T) {
 // TestCapacities opens every architecture: a block fits into a multiprocessor.
 func TestCapacities(t *testing.T) {
 	for _, arch := range []int{80, 86, 89, 90} {
-		i := open(t, sim.Options{Arch: arch}).Info()
+		i := open(t, ptxsim.Options{Arch: arch}).Info()
 		if i.SMShared != i.SharedOptIn+1<<10 || i.SMThreads < 1536 || i.SMBlocks < 16 || i.SMRegisters != 65536 {
 			t.Errorf("sm_%d: %+v", arch, i)
 		}

@@ -1,0 +1,65 @@
+package ptxsim_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"log"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/arithlang/mlc/ptxsim"
+)
+
+// Example launches a block of 32 threads on arrays that are too short for them.
+func Example() {
+	text, err := os.ReadFile("testdata/vecadd.ptx")
+	if err != nil {
+		log.Fatal(err)
+	}
+	device := ptxsim.New(ptxsim.Options{Order: ptxsim.Random, Seed: 1})
+	module, err := device.Load(text)
+	if err != nil {
+		log.Fatal(err) // an instruction that is not known, and its line
+	}
+	vecadd, err := module.Kernel("vecadd")
+	if err != nil {
+		log.Fatal(err)
+	}
+	var args []byte
+	for range 3 { // a, b and c, of 20 floats each
+		p, err := device.Alloc(80)
+		if err != nil {
+			log.Fatal(err)
+		}
+		if err := device.Write(p, make([]byte, 80)); err != nil {
+			log.Fatal(err)
+		}
+		args = binary.LittleEndian.AppendUint64(args, uint64(p))
+	}
+	args = binary.LittleEndian.AppendUint32(args, 21) // n
+	_, err = vecadd.Launch(ptxsim.Launch{Grid: [3]int{1, 1, 1}, Block: [3]int{32, 1, 1}, Args: args})
+	fmt.Println(err) // a *ptxsim.Report
+	// Output:
+	// out of bounds: kernel vecadd, line 29, ld.global.f32, block (0,0,0), warp 0, lane 20, global address 0x700000001050: 4 bytes at offset 80 of 80 bytes of global memory
+}
+
+// TestReadme wants the README's example to be the one that runs.
+func TestReadme(t *testing.T) {
+	source, err := os.ReadFile("example_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body, _ := strings.Cut(string(source), "func Example() {\n")
+	body, _, _ = strings.Cut(body, "}\n\n")
+	body, output, _ := strings.Cut(body, "\t// Output:\n")
+	for _, want := range []string{strings.ReplaceAll(body, "\n\t", "\n")[1:], strings.TrimPrefix(strings.ReplaceAll(output, "\t// ", ""), "\t")} {
+		if !strings.Contains(string(readme), "\n"+want+"```\n") {
+			t.Errorf("README.md does not have\n%s", want)
+		}
+	}
+}

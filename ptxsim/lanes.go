@@ -1,0 +1,116 @@
+package ptxsim
+
+import "math/bits"
+
+// The functions below make closures of functions on one lane. Where speed
+// matters a function on whole columns comes with it, for when all lanes run.
+
+func (d *decoder) map1(f func(a uint64) uint64) exec {
+	o, a := d.dst(0), d.src(1)
+	return func(w *warp, m uint32) {
+		do, da := &w.cols[o], &w.cols[a]
+		for ; m != 0; m &= m - 1 {
+			i := bits.TrailingZeros32(m) & 31
+			do[i] = f(da[i])
+		}
+	}
+}
+
+func (d *decoder) map2(f func(a, b uint64) uint64) exec {
+	o, a, b := d.dst(0), d.src(1), d.src(2)
+	return func(w *warp, m uint32) {
+		do, da, db := &w.cols[o], &w.cols[a], &w.cols[b]
+		for ; m != 0; m &= m - 1 {
+			i := bits.TrailingZeros32(m) & 31
+			do[i] = f(da[i], db[i])
+		}
+	}
+}
+
+func (d *decoder) map3(f func(a, b, c uint64) uint64) exec {
+	o, a, b, c := d.dst(0), d.src(1), d.src(2), d.src(3)
+	return func(w *warp, m uint32) {
+		do, da, db, dc := &w.cols[o], &w.cols[a], &w.cols[b], &w.cols[c]
+		for ; m != 0; m &= m - 1 {
+			i := bits.TrailingZeros32(m) & 31
+			do[i] = f(da[i], db[i], dc[i])
+		}
+	}
+}
+
+func (d *decoder) map4(f func(a, b, c, e uint64) uint64) exec {
+	o, a, b, c, e := d.dst(0), d.src(1), d.src(2), d.src(3), d.src(4)
+	return func(w *warp, m uint32) {
+		do, da, db, dc, de := &w.cols[o], &w.cols[a], &w.cols[b], &w.cols[c], &w.cols[e]
+		for ; m != 0; m &= m - 1 {
+			i := bits.TrailingZeros32(m) & 31
+			do[i] = f(da[i], db[i], dc[i], de[i])
+		}
+	}
+}
+
+// fast1 is map1 with a function for whole columns.
+func (d *decoder) fast1(whole func(o, a *column), f func(a uint64) uint64) exec {
+	o, a := d.dst(0), d.src(1)
+	return func(w *warp, m uint32) {
+		do, da := &w.cols[o], &w.cols[a]
+		if m == fullMask {
+			whole(do, da)
+			return
+		}
+		for ; m != 0; m &= m - 1 {
+			i := bits.TrailingZeros32(m) & 31
+			do[i] = f(da[i])
+		}
+	}
+}
+
+// fast2 is map2 with a function for whole columns.
+func (d *decoder) fast2(whole func(o, a, b *column), f func(a, b uint64) uint64) exec {
+	o, a, b := d.dst(0), d.src(1), d.src(2)
+	return func(w *warp, m uint32) {
+		do, da, db := &w.cols[o], &w.cols[a], &w.cols[b]
+		if m == fullMask {
+			whole(do, da, db)
+			return
+		}
+		for ; m != 0; m &= m - 1 {
+			i := bits.TrailingZeros32(m) & 31
+			do[i] = f(da[i], db[i])
+		}
+	}
+}
+
+// fast3 is map3 with a function for whole columns.
+func (d *decoder) fast3(whole func(o, a, b, c *column), f func(a, b, c uint64) uint64) exec {
+	o, a, b, c := d.dst(0), d.src(1), d.src(2), d.src(3)
+	return func(w *warp, m uint32) {
+		do, da, db, dc := &w.cols[o], &w.cols[a], &w.cols[b], &w.cols[c]
+		if m == fullMask {
+			whole(do, da, db, dc)
+			return
+		}
+		for ; m != 0; m &= m - 1 {
+			i := bits.TrailingZeros32(m) & 31
+			do[i] = f(da[i], db[i], dc[i])
+		}
+	}
+}
+
+// halves makes a function of 16-bit operands one of packed pairs of them.
+func halves1(f func(a uint64) uint64) func(a uint64) uint64 {
+	return func(a uint64) uint64 { return f(a>>16)<<16 | f(a&0xffff) }
+}
+
+func halves2(f func(a, b uint64) uint64) func(a, b uint64) uint64 {
+	return func(a, b uint64) uint64 { return f(a>>16&0xffff, b>>16&0xffff)<<16 | f(a&0xffff, b&0xffff) }
+}
+
+func halves3(f func(a, b, c uint64) uint64) func(a, b, c uint64) uint64 {
+	return func(a, b, c uint64) uint64 {
+		return f(a>>16&0xffff, b>>16&0xffff, c>>16&0xffff)<<16 | f(a&0xffff, b&0xffff, c&0xffff)
+	}
+}
+
+// mask is all ones in the width of a type.
+func mask(width int) uint64 { return ^uint64(0) >> (64 - width) }
