@@ -70,7 +70,7 @@ const rules = `
 	runtime < generated/*;
 
 	# The simulator of PTX, a library of its own.
-	ptxsim/ptx, ptxsim/num < ptxsim < ptxsim/ptxfile < compiler/cli; # mlc ptx
+	ptxsim/ptx, ptxsim/num < ptxsim < ptxsim/ptxfile < ptxsim/command < ptxsim/cmd/ptxsim, compiler/cli; # mlc ptx
 
 	# What only tests and generators are built from.
 	internal/full < runtime/comm/mpitest, compiler/cli/slurmtest, runtime/cuda/libcuda/fakecuda, codegen/ptx/ptxtest, codegen/cpu/cputest/served;

@@ -41,12 +41,27 @@ func sourceTree() fs.FS {
 	return os.DirFS(filepath.Join(filepath.Dir(file), "..", ".."))
 }
 
-// TestScripts runs the command in the scripts of testdata/script. Each starts in
+// ptxScript is the script of the simulator's own program, of mlc ptx.
+func ptxScript(t *testing.T) string {
+	text, err := os.ReadFile("../../ptxsim/cmd/ptxsim/testdata/ptx.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "ptx.txtar")
+	of := strings.NewReplacer("ptxsim: ", "mlc: ", "ptxsim", "mlc ptx").Replace(string(text))
+	if err := os.WriteFile(path, []byte(of), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestScripts runs the command in the scripts of testdata/script, and in ptxScript. Each starts in
 // a folder with the shipped specs in specs, and with specs/least.arith, which compiles in
 // half the time of specs/tiny.arith.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:   "testdata/script",
+		Files: []string{ptxScript(t)},
 		Setup: setup,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"module":     userModule,

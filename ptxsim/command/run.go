@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"errors"
@@ -9,14 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/arithlang/mlc/dsl/diag"
 	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/ptxsim/ptxfile"
-	"github.com/arithlang/mlc/runtime/disk"
 )
 
-// ptxRunCmd is the verb ptx run.
-type ptxRunCmd struct {
+// Run is the command run.
+type Run struct {
 	File     string   `arg:"" name:"FILE.ptx" help:"PTX of any compiler."`
 	Kernel   string   `help:"Kernel to run; optional if there is only one." placeholder:"NAME"`
 	Grid     []int    `help:"Blocks per grid." default:"1" placeholder:"X,Y,Z"`
@@ -35,7 +33,10 @@ type ptxRunCmd struct {
 }
 
 // Help is printed below the usage.
-func (ptxRunCmd) Help() string {
+func (Run) Help() string { return RunHelp("ptxsim") }
+
+// RunHelp is the help of run, which is called behind these words.
+func RunHelp(words string) string {
 	return `Arguments are --arg, in the order of the parameters:
   u32:7 s32:-7 f32:0.5   scalars: u8 to u64, s8 to s64, f32, f64
   in:FILE                memory that holds a file
@@ -50,15 +51,15 @@ nothing orders, copies without a wait, unwritten output. See
 ptxsim/README.md.
 
 Example:
-  mlc ptx run saxpy.ptx --grid 4 --block 256 --arg in:x.bin --arg inout:y.bin --arg f32:2 --arg u32:1000`
+  ` + words + ` run saxpy.ptx --grid 4 --block 256 --arg in:x.bin --arg inout:y.bin --arg f32:2 --arg u32:1000`
 }
 
-// ptxMemory is what the simulated device has: a mistaken size is an error, not the
+// memory is what the simulated device has: a mistaken size is an error, not the
 // end of this machine.
-const ptxMemory = 8 << 30
+const memory = 8 << 30
 
 // orders lists the orders to run in.
-func (c *ptxRunCmd) orders() (orders []ptxsim.Order, err error) {
+func (c *Run) orders() (orders []ptxsim.Order, err error) {
 	known := ptxsim.Orders()
 	names := make([]string, len(known))
 	for i, o := range known {
@@ -74,7 +75,7 @@ func (c *ptxRunCmd) orders() (orders []ptxsim.Order, err error) {
 		case i >= 0:
 			orders = append(orders, known[i])
 		case name != "all":
-			return nil, usagef("--orders: no order %q: %s", name, diag.DidYouMean(name, append(names, "all"), "orders are"))
+			return nil, usagef("--orders: no order %q: %s", name, didYouMean(name, append(names, "all"), "orders are"))
 		}
 	}
 	if slices.Contains(asked, "all") {
@@ -84,24 +85,24 @@ func (c *ptxRunCmd) orders() (orders []ptxsim.Order, err error) {
 }
 
 // Run runs the kernel in each order, then writes what it left in memory.
-func (c *ptxRunCmd) Run(a *app) error {
+func (c *Run) Run(s *Shell) error {
 	orders, err := c.orders()
 	if err != nil {
 		return err
 	}
 	var first *ptxfile.Result
 	for _, order := range orders {
-		r, err := await(a, func() (*ptxfile.Result, error) { return c.launch(order) })
+		r, err := await(s, func() (*ptxfile.Result, error) { return c.launch(order) })
 		var finding *ptxfile.Finding
 		switch {
 		case errors.As(err, &finding):
-			return errors.Join(a.printFinding(finding, ""), errShown)
-		case err != nil && a.json && errors.As(err, new(*ptxfile.Error)):
-			return errors.Join(a.badPTX(err), errShown)
+			return errors.Join(s.finding(finding), ErrShown)
+		case err != nil && s.JSON && errors.As(err, new(*ptxfile.Error)):
+			return errors.Join(s.bad(err), ErrShown)
 		case err != nil:
 			return err
 		case c.Strict && len(r.Warnings) > 0:
-			return errors.Join(a.printFinding(r.Warnings[0], ""), errShown)
+			return errors.Join(s.finding(r.Warnings[0]), ErrShown)
 		case first == nil:
 			first = r
 		default:
@@ -110,7 +111,7 @@ func (c *ptxRunCmd) Run(a *app) error {
 			}
 		}
 	}
-	return a.finishPTX(first, c.Stats)
+	return s.finish(first, c.Stats)
 }
 
 // dims completes the size of a grid or block.
@@ -124,7 +125,7 @@ func dims(flag string, n []int) (d [3]int, err error) {
 }
 
 // launch runs the kernel in one order.
-func (c *ptxRunCmd) launch(order ptxsim.Order) (*ptxfile.Result, error) {
+func (c *Run) launch(order ptxsim.Order) (*ptxfile.Result, error) {
 	grid, err := dims("grid", c.Grid)
 	if err != nil {
 		return nil, err
@@ -133,24 +134,24 @@ func (c *ptxRunCmd) launch(order ptxsim.Order) (*ptxfile.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := loadPTX(c.File, ptxsim.Options{Arch: c.Arch, Seed: c.Seed, Order: order, SameValue: !c.Strict,
-		Eager: c.Eager, Jitter: c.Jitter, Count: c.Stats, MaxSteps: c.MaxSteps, Memory: ptxMemory})
+	f, err := load(c.File, ptxsim.Options{Arch: c.Arch, Seed: c.Seed, Order: order, SameValue: !c.Strict,
+		Eager: c.Eager, Jitter: c.Jitter, Count: c.Stats, MaxSteps: c.MaxSteps, Memory: memory})
 	if err != nil {
 		return nil, err
 	}
-	k, err := choosePTX(f, c.Kernel)
+	k, err := choose(f, c.Kernel)
 	if err != nil {
 		return nil, err
 	}
 	r, err := f.Run(k, ptxfile.Launch{Grid: grid, Block: block, Shared: c.Smem, Args: c.Arg, Read: readUpTo})
 	if errors.As(err, new(*ptxfile.UsageError)) {
-		err = usageError{err}
+		err = UsageError{err}
 	}
 	return r, err
 }
 
-// choosePTX finds a kernel by name.
-func choosePTX(f *ptxfile.File, name string) (*ptxfile.Kernel, error) {
+// choose finds a kernel by name.
+func choose(f *ptxfile.File, name string) (*ptxfile.Kernel, error) {
 	kernels := f.Kernels()
 	var names []string
 	for i := range kernels {
@@ -165,36 +166,29 @@ func choosePTX(f *ptxfile.File, name string) (*ptxfile.Kernel, error) {
 	case name == "":
 		return nil, usagef("which kernel? --kernel is one of %s", strings.Join(names, ", "))
 	}
-	return nil, usagef("%s has no kernel %q: %s", f.Path, name, diag.DidYouMean(name, names, "kernels are"))
+	return nil, usagef("%s has no kernel %q: %s", f.Path, name, didYouMean(name, names, "kernels are"))
 }
 
-// printFinding prints what went wrong in a launch.
-func (a *app) printFinding(f *ptxfile.Finding, level string) error {
-	if a.json {
-		return a.printJSON(f)
-	}
-	f.Print(a.err, level)
-	return nil
-}
-
-// finishPTX writes the files and says what was done.
-func (a *app) finishPTX(r *ptxfile.Result, stats bool) error {
-	names, err := writePTX(r.Outputs)
+// finish writes the files and says what was done.
+func (s *Shell) finish(r *ptxfile.Result, stats bool) error {
+	names, err := s.write(r.Outputs)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		a.say("wrote %s", name)
+		if !s.Quiet {
+			fmt.Fprintf(s.Err, "wrote %s\n", name)
+		}
 	}
 	for _, w := range r.Warnings {
-		if !a.json {
-			w.Print(a.err, "warning: ")
+		if !s.JSON {
+			w.Print(s.Err, "warning: ")
 		}
 	}
 	seconds := r.Took.Seconds()
 	switch {
-	case a.json:
-		return a.printJSON(struct {
+	case s.JSON:
+		return s.printJSON(struct {
 			Kernel   string             `json:"kernel"`
 			Wrote    []string           `json:"wrote"`
 			Warnings []*ptxfile.Finding `json:"warnings"`
@@ -206,30 +200,37 @@ func (a *app) finishPTX(r *ptxfile.Result, stats bool) error {
 			Counts   *ptxsim.Counts     `json:"counts,omitempty"`
 		}{r.Kernel, append([]string{}, names...), append([]*ptxfile.Finding{}, r.Warnings...), r.Stats.Steps, r.Stats.Bytes, r.Stats.Barriers, r.Stats.Blocks, seconds, r.Stats.Counts})
 	case stats:
-		_, err = fmt.Fprintf(a.out, "%v\n%s, %s\n", r, r.Took.Round(time.Microsecond), scaled(float64(r.Stats.Steps)/seconds, 1000, "instructions/s"))
+		_, err = fmt.Fprintf(s.Out, "%v\n%s, %s\n", r, r.Took.Round(time.Microsecond), scaled(float64(r.Stats.Steps)/seconds, "instructions/s"))
 	}
 	return err
 }
 
-// writePTX makes each file hold its memory. All are written before the first takes
+// write makes each file hold its memory. All are written before the first takes
 // the place of an old one.
-func writePTX(outs []ptxfile.Output) (names []string, err error) {
+func (s *Shell) write(outs []ptxfile.Output) (names []string, err error) {
+	temp, rename := s.Temp, s.Rename
+	if temp == nil {
+		temp = writeTemp
+	}
+	if rename == nil {
+		rename = os.Rename
+	}
 	var temps []string
 	defer func() {
-		for _, temp := range temps {
-			os.Remove(temp)
+		for _, path := range temps {
+			os.Remove(path)
 		}
 	}()
 	for _, out := range outs {
-		temp, err := writeTemp(filepath.Dir(out.File), out.Data)
-		temps = append(temps, temp)
+		path, err := temp(filepath.Dir(out.File), out.Data)
+		temps = append(temps, path)
 		if err != nil {
 			return nil, fmt.Errorf("--arg %s: %w", out.Arg, err)
 		}
 		names = append(names, out.File)
 	}
 	for i, name := range names {
-		if err := disk.Rename(temps[i], name); err != nil {
+		if err := rename(temps[i], name); err != nil {
 			return nil, err
 		}
 	}

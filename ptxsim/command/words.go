@@ -1,0 +1,61 @@
+package command
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// didYouMean is the help for a misspelt name: the nearest one if at most a third of its
+// letters has to change, or else all of them after the given words.
+func didYouMean(name string, names []string, otherwise string) string {
+	best, least := "", len(name)/3+1
+	for _, n := range names {
+		if d := distance(strings.ToLower(name), strings.ToLower(n)); d < least {
+			best, least = n, d
+		}
+	}
+	if best != "" {
+		return "did you mean \"" + best + "\"?"
+	}
+	return otherwise + " " + strings.Join(names, ", ")
+}
+
+// distance is how many bytes are to be added, removed, replaced or swapped with the next.
+// Of long names it compares the beginning.
+func distance(a, b string) int {
+	const most = 64
+	a, b = a[:min(len(a), most)], b[:min(len(b), most)]
+	var d [most + 1][most + 1]int
+	for i := range len(a) + 1 {
+		for j := range len(b) + 1 {
+			switch {
+			case i == 0 || j == 0:
+				d[i][j] = i + j
+				continue
+			case a[i-1] == b[j-1]:
+				d[i][j] = d[i-1][j-1]
+			default:
+				d[i][j] = d[i-1][j-1] + 1
+			}
+			d[i][j] = min(d[i][j], d[i-1][j]+1, d[i][j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
+			}
+		}
+	}
+	return d[len(a)][len(b)]
+}
+
+// scaled writes a number with a prefix: 1.5 Ginstructions/s.
+func scaled(x float64, unit string) string {
+	prefixes, i := []string{"", "k", "M", "G", "T", "P", "E"}, 0
+	for ; math.Round(x) >= 1000 && i < len(prefixes)-1; i++ {
+		x /= 1000
+	}
+	form := "%.3g %s%s"
+	if math.Round(x) >= 1000 { // which three digits would have an exponent for
+		form = "%.0f %s%s"
+	}
+	return fmt.Sprintf(form, x, prefixes[i], unit)
+}
