@@ -34,7 +34,7 @@ const rules = `
 	runtime/task < compiler/check; # problems of a task, for what mlc vet counts
 	runtime/tokens < runtime/config < compiler/check; # what a spec sets, for both sides; one tokenizer: what is counted is what is read
 	compiler/lower < compiler/diff < compiler/cli;
-	codegen, runtime/cpu, runtime/cuda, runtime/cuda/count < codegen/live < compiler/cli; # what a generated program has, as values
+	codegen, runtime/cpu, runtime/cuda, runtime/cuda/counted < codegen/live < compiler/cli; # what a generated program has, as values
 
 	runtime/abi < compiler/kernel, runtime/device; # the contract of a launch, for both sides
 
@@ -54,8 +54,8 @@ const rules = `
 	runtime/cuda/cublaslt, runtime/cuda/nccl < prove; # products to compare with; ranks of one GPU
 	runtime/ckpt, runtime/cpu, runtime/cuda/peak < runtime/profile < runtime;
 	runtime/cuda, ptxsim < runtime/cuda/simulated < runtime;
-	runtime/cpu, runtime/cuda, ptxsim/card, ptxsim/ptx < runtime/cuda/count < runtime;
-	runtime/device, runtime/cuda/count < runtime/cuda/cluster < runtime, codegen/live; # many GPUs
+	runtime/cpu, runtime/cuda, ptxsim/count < runtime/cuda/counted < runtime;
+	runtime/device, runtime/cuda/counted < runtime/cuda/cluster < runtime, codegen/live; # many GPUs
 	runtime/philox < runtime/cpu, runtime/task, runtime/train;
 	runtime/elementary < runtime/train;
 	runtime/device, runtime/philox < runtime/task, runtime/ckpt, runtime/track;
@@ -71,6 +71,7 @@ const rules = `
 
 	# The simulator of PTX, a library of its own.
 	ptxsim/ptx, ptxsim/num < ptxsim < ptxsim/ptxfile < ptxsim/command < ptxsim/cmd/ptxsim, compiler/cli; # mlc ptx
+	ptxsim/ptx, ptxsim/card < ptxsim/count;
 
 	# What only tests and generators are built from.
 	internal/full < runtime/comm/mpitest, compiler/cli/slurmtest, runtime/cuda/libcuda/fakecuda, codegen/ptx/ptxtest, codegen/cpu/cputest/served;
@@ -103,7 +104,7 @@ const rules = `
 	codegen/ptx < codegen/ptx/mutate;
 	codegen/ptx/ptxas < codegen/ptx/ptxtest, compiler/cli;
 	runtime/cuda/peak < prove/probe < prove;
-	prove/fragment, prove/timing, runtime/cuda/count, runtime/damage < prove;
+	prove/fragment, prove/timing, runtime/cuda/counted, runtime/damage < prove;
 	compiler/diff, codegen/live, codegen/ptx/ptxrun, specs, runtime/interrupt < prove < compiler/cli; # mlc prove
 	codegen/live, runtime/profile < prove/timing < prove;
 	codegen/live, bench/peers, specs < prove/beside < prove;

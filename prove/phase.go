@@ -12,7 +12,7 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/ptxsim/card"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/count"
+	"github.com/arithlang/mlc/runtime/cuda/counted"
 	"github.com/arithlang/mlc/runtime/cuda/libcuda"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
 )
@@ -181,17 +181,17 @@ func (e *Env) Open() (cuda.Driver, error) {
 	case e.Device == "sim":
 		return simulated.Open(ptxsim.Options{Workers: runtime.GOMAXPROCS(0), Seed: e.Seed})
 	case e.counts():
-		c, err := card.Find(counted)
+		c, err := card.Find(countedCard)
 		if err != nil {
 			return nil, err
 		}
-		return count.Open(count.Options{Card: c})
+		return counted.Open(counted.Options{Card: c})
 	}
 	return libcuda.Open(libcuda.Options{})
 }
 
-// counted is the card that the device plays which only counts.
-const counted = "H200"
+// countedCard is the card that the device plays which only counts.
+const countedCard = "H200"
 
 // counts says that the device computes nothing.
 func (e *Env) counts() bool { return e.Device == "count" }

@@ -12,7 +12,7 @@ import (
 	"github.com/arithlang/mlc/runtime/comm/commtest"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda/cluster"
-	"github.com/arithlang/mlc/runtime/cuda/count"
+	"github.com/arithlang/mlc/runtime/cuda/counted"
 	"github.com/arithlang/mlc/runtime/device"
 )
 
@@ -67,7 +67,7 @@ func TestBenchPlans(t *testing.T) {
 func TestBenchPlansAsItCounts(t *testing.T) {
 	alone := planned(t, costlyOnGPU(), "--gpus", "1", "--steps", "3").Rows[0]
 	s := call(t, costlyOnGPU(), "", "bench", "--device", "count", "--steps", "40", "--json")
-	var r count.Report
+	var r counted.Report
 	if err := json.Unmarshal([]byte(s.out), &r); err != nil {
 		t.Fatal(err)
 	}

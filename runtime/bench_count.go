@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/arithlang/mlc/ptxsim/card"
-	"github.com/arithlang/mlc/runtime/cuda/count"
+	"github.com/arithlang/mlc/runtime/cuda/counted"
 	"github.com/arithlang/mlc/runtime/device"
 )
 
@@ -28,12 +28,12 @@ func (f *deviceFlags) openCount(app) (device.Machine, error) {
 }
 
 // openCounted is the model's machine on a device that counts for a card, and that device.
-func (f *countFlags) openCounted(m *Model) (*count.Driver, device.Machine, error) {
+func (f *countFlags) openCounted(m *Model) (*counted.Driver, device.Machine, error) {
 	c, err := card.Find(cmp.Or(f.Card, defaultCard))
 	if err != nil {
 		return nil, nil, usagef("--card: %w", err)
 	}
-	d, err := count.Open(count.Options{Card: c, SMs: f.SMs, Program: m.GPU, Costs: m.costs()})
+	d, err := counted.Open(counted.Options{Card: c, SMs: f.SMs, Program: m.GPU, Costs: m.costs()})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -56,10 +56,10 @@ func (c *benchCmd) count(a app) error {
 	if err != nil {
 		return err
 	}
-	r, err := await(a, func() (count.Report, error) {
+	r, err := await(a, func() (counted.Report, error) {
 		t := c.newTrainer(&a.model, machine)
 		if err := t.SetTask(a.model.Task); err != nil {
-			return count.Report{}, err
+			return counted.Report{}, err
 		}
 		return d.Steps(a.model.Name, machine, c.Steps, func() error {
 			return t.Enqueue(slow(t))

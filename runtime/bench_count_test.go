@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/runtime/cpu"
-	"github.com/arithlang/mlc/runtime/cuda/count"
+	"github.com/arithlang/mlc/runtime/cuda/counted"
 	"github.com/arithlang/mlc/runtime/device"
 )
 
@@ -22,7 +22,7 @@ func costlyOnGPU() Model {
 // TestBenchCounts is of four chunks of 16, 16, 16 and 2 examples: three are one launch.
 func TestBenchCounts(t *testing.T) {
 	s := call(t, costlyOnGPU(), "", "bench", "--device", "count", "--steps", "4", "--json")
-	var r count.Report
+	var r counted.Report
 	if err := json.Unmarshal([]byte(s.out), &r); err != nil || s.code != 0 {
 		t.Fatalf("exit %d, %v\n%s%s", s.code, err, s.out, s.err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/ptxsim/card"
 	"github.com/arithlang/mlc/runtime/cuda/cluster"
-	"github.com/arithlang/mlc/runtime/cuda/count"
+	"github.com/arithlang/mlc/runtime/cuda/counted"
 	"github.com/arithlang/mlc/runtime/train"
 )
 
@@ -104,7 +104,7 @@ func sumsAlone(on cluster.Cluster, network string) string {
 	for i, elements := range []int{1_592_064, 63_514_624, 1e9} {
 		p := cluster.NewPlan("", on, network, 1024, 1, elements)
 		for _, on.GPUs = range []int{1024, 1000, 768} {
-			p.Add(on, count.Work{}, 0)
+			p.Add(on, counted.Work{}, 0)
 		}
 		for j, line := range strings.SplitAfter(strings.TrimSpace(p.Markdown(heads...)), "\n") {
 			switch line = strings.TrimSuffix(line, "\n"); {

@@ -11,7 +11,7 @@ import (
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/ptxsim/card"
-	"github.com/arithlang/mlc/runtime/cuda/count"
+	"github.com/arithlang/mlc/runtime/cuda/counted"
 )
 
 // TestGemmShare counts which part of the FLOP of products in a training step a library can
@@ -36,7 +36,7 @@ func TestGemmShare(t *testing.T) {
 			t.Fatal(err)
 		}
 		counting <- struct{}{}
-		r, err := m.Count(count.Options{Card: c})
+		r, err := m.Count(counted.Options{Card: c})
 		<-counting
 		if err != nil {
 			t.Fatal(err)

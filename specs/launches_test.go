@@ -15,7 +15,7 @@ import (
 	"github.com/arithlang/mlc/ptxsim/card"
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/count"
+	"github.com/arithlang/mlc/runtime/cuda/counted"
 )
 
 // What the table is, and the page that it also stands in, at the end.
@@ -46,9 +46,9 @@ Nothing here is measured.
 // change of the geometry shows in its difference: rows of a few specs, or with -tags full the
 // whole table.
 func TestLaunches(t *testing.T) {
-	var all []counted
+	var all []trainable
 	for _, file := range full.Some(few(t), 6) {
-		all = append(all, counted{file, ""})
+		all = append(all, trainable{file, ""})
 	}
 	all = append(all, full.Some(onCores, 1)...)
 	rows := make([]string, len(all))
@@ -91,11 +91,11 @@ const launchesHead = "| spec | plan | kernels | calls | blocks | waits | copied 
 // counting bounds memory: the largest specs record a gigabyte a step.
 var counting = make(chan struct{}, 2)
 
-// A counted is a spec in a precision, or in its own.
-type counted struct{ file, precision string }
+// A trainable is a spec in a precision, or in its own.
+type trainable struct{ file, precision string }
 
 // onCores are counted with products on tensor cores, too.
-var onCores = []counted{
+var onCores = []trainable{
 	{"addition.arith", "bf16"}, {"looped8x2.arith", "bf16"}, {"small/looped.arith", "bf16"},
 	{"looped8x2.arith", "tf32x3"}, {"small/looped.arith", "tf32x3"},
 }
@@ -137,14 +137,14 @@ func launchRows(t *testing.T, file, precision string) string {
 			t.Fatal(err)
 		}
 		counting <- struct{}{}
-		r, err := m.Count(count.Options{Card: c})
+		r, err := m.Count(counted.Options{Card: c})
 		<-counting
 		if err != nil {
 			uncounted(&b, name, err.Error())
 			continue
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %.2f | %s | %s | %s | %d | %d | %s |\n", name, count.Number(r.Plan), count.Number(r.Launches), count.Number(r.Calls),
-			r.Blocks, count.Number(r.Waits), cuda.Bytes(int64(r.ToDevice.Bytes+r.ToHost.Bytes)), cuda.Bytes(r.Memory), r.Misses, r.Steps, count.Seconds(r.Bound))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %.2f | %s | %s | %s | %d | %d | %s |\n", name, counted.Number(r.Plan), counted.Number(r.Launches), counted.Number(r.Calls),
+			r.Blocks, counted.Number(r.Waits), cuda.Bytes(int64(r.ToDevice.Bytes+r.ToHost.Bytes)), cuda.Bytes(r.Memory), r.Misses, r.Steps, counted.Seconds(r.Bound))
 	}
 	return b.String()
 }

@@ -3,8 +3,9 @@ package live
 import (
 	"cmp"
 
+	"github.com/arithlang/mlc/ptxsim/count"
 	"github.com/arithlang/mlc/runtime/cuda/cluster"
-	"github.com/arithlang/mlc/runtime/cuda/count"
+	"github.com/arithlang/mlc/runtime/cuda/counted"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/train"
 )
@@ -19,31 +20,31 @@ const (
 // Count counts what training asks of a card: o says of which, and what is known of
 // registers. As in training, nobody waits for a step before its report, the last one here.
 // Equal models give equal reports; nothing in them is of the host.
-func (m *Model) Count(o count.Options) (count.Report, error) {
+func (m *Model) Count(o counted.Options) (counted.Report, error) {
 	o.Program, o.Costs = m.GPU, m.Costs
-	d, err := count.Open(o)
+	d, err := counted.Open(o)
 	if err != nil {
-		return count.Report{}, err
+		return counted.Report{}, err
 	}
 	machine, err := m.Machine(d)
 	if err != nil {
-		return count.Report{}, err
+		return counted.Report{}, err
 	}
 	t := &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Config: m.Train, Given: m.Given}
 	if err := t.SetTask(m.Task); err != nil {
-		return count.Report{}, err
+		return counted.Report{}, err
 	}
 	var c count.Counts
 	steps := 0
 	for steps < countedSteps && c.Launched() < manyLaunches {
 		if err := t.Enqueue(m.Train.LR); err != nil {
-			return count.Report{}, err
+			return counted.Report{}, err
 		}
 		steps++
 		c = d.Counts()
 	}
 	if _, err := t.Wait(); err != nil {
-		return count.Report{}, err
+		return counted.Report{}, err
 	}
 	return d.Report(m.Name, d.Counts(), steps), machine.Close()
 }
@@ -53,7 +54,7 @@ func (m *Model) Count(o count.Options) (count.Report, error) {
 func (m *Model) CountOn(on cluster.Cluster, network string, gpus []int, steps int) (*cluster.Plan, error) {
 	p := cluster.NewPlan(m.Name, on, network, m.Train.Batch, cmp.Or(m.Train.Chunk, m.Train.MicroBatch), m.Plan.NumParams)
 	for _, on.GPUs = range gpus {
-		d, err := count.Open(count.Options{Card: on.Card, Program: m.GPU, Costs: m.Costs})
+		d, err := counted.Open(counted.Options{Card: on.Card, Program: m.GPU, Costs: m.Costs})
 		if err != nil {
 			return nil, err
 		}

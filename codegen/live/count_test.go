@@ -10,9 +10,10 @@ import (
 	"github.com/arithlang/mlc/codegen/live"
 	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/ptxsim/card"
+	"github.com/arithlang/mlc/ptxsim/count"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/count"
+	"github.com/arithlang/mlc/runtime/cuda/counted"
 	"github.com/arithlang/mlc/runtime/cuda/libcuda"
 	"github.com/arithlang/mlc/runtime/cuda/libcuda/fakecuda"
 	"github.com/arithlang/mlc/runtime/device"
@@ -70,7 +71,7 @@ func TestCountsAreWhatADriverSees(t *testing.T) {
 			t.Fatal(err)
 		}
 		train(t, m, fake)
-		counting, err := count.Open(count.Options{Card: like(fake.Info()), Program: m.GPU, Costs: m.Costs})
+		counting, err := counted.Open(counted.Options{Card: like(fake.Info()), Program: m.GPU, Costs: m.Costs})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +182,7 @@ func TestCostsComeBackFromParameters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := count.Open(count.Options{Card: h200, Program: m.GPU, Costs: m.Costs})
+		d, err := counted.Open(counted.Options{Card: h200, Program: m.GPU, Costs: m.Costs})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -221,7 +222,7 @@ func TestCount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := m.Count(count.Options{Card: h200})
+	r, err := m.Count(counted.Options{Card: h200})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +230,7 @@ func TestCount(t *testing.T) {
 	if r.Name != m.Name || r.Steps != 10 || r.Replays != 9 || r.Captures != 1 || r.Misses != 1 || r.Launches*3 > r.Plan || r.Host != 0 || r.Bound <= 0 {
 		t.Errorf("%+v", r)
 	}
-	again, err := m.Count(count.Options{Card: h200})
+	again, err := m.Count(counted.Options{Card: h200})
 	if err != nil || again.String() != r.String() {
 		t.Errorf("counted again: %v\n%s\nafter\n%s", err, again.String(), r.String())
 	}

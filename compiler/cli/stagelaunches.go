@@ -11,7 +11,7 @@ import (
 	"github.com/arithlang/mlc/codegen/ptx/ptxas"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/ptxsim/card"
-	"github.com/arithlang/mlc/runtime/cuda/count"
+	"github.com/arithlang/mlc/runtime/cuda/counted"
 )
 
 // launchesStage is the name of the stage that is counted.
@@ -51,7 +51,7 @@ func (on onCard) text(p *compiler.Program, only string) (string, error) {
 
 // report counts steps of training on a device that computes nothing. The note says why
 // launches are small, and why registers are not known.
-func (on onCard) report(p *compiler.Program, only string) (r count.Report, note string, err error) {
+func (on onCard) report(p *compiler.Program, only string) (r counted.Report, note string, err error) {
 	c, err := on.card()
 	if err != nil {
 		return r, "", err
@@ -67,20 +67,20 @@ func (on onCard) report(p *compiler.Program, only string) (r count.Report, note 
 	if why := p.Lowered.WhyMicroBatches(); why != "" {
 		note = fmt.Sprintf("A launch has one micro-batch (examples: %d), whatever the memory: %s.\n", m.Train.MicroBatch, why) + note
 	}
-	if r, err = m.Count(count.Options{Card: c, SMs: on.sms, Registers: registers}); err != nil || only == "" {
+	if r, err = m.Count(counted.Options{Card: c, SMs: on.sms, Registers: registers}); err != nil || only == "" {
 		return r, note, err
 	}
 	shown := map[string]bool{}
 	for _, k := range launched(p, only) {
 		shown[m.GPU.Kernels[slices.Index(p.Lowered.Kernels, k)].Name] = true
 	}
-	r.Kernels = slices.DeleteFunc(r.Kernels, func(u count.Use) bool { return u.Own || !shown[u.Name] })
+	r.Kernels = slices.DeleteFunc(r.Kernels, func(u counted.Use) bool { return u.Own || !shown[u.Name] })
 	return r, note, nil
 }
 
 // printLaunches prints the report for programs.
 func (a *app) printLaunches(p *compiler.Program, only string, on onCard) error {
-	r, err := await(a, func() (count.Report, error) {
+	r, err := await(a, func() (counted.Report, error) {
 		r, _, err := on.report(p, only)
 		return r, err
 	})
@@ -88,8 +88,8 @@ func (a *app) printLaunches(p *compiler.Program, only string, on onCard) error {
 		return err
 	}
 	return a.printJSON(struct {
-		Stage  string       `json:"stage"`
-		Report count.Report `json:"report"`
+		Stage  string         `json:"stage"`
+		Report counted.Report `json:"report"`
 	}{launchesStage, r})
 }
 

@@ -14,8 +14,9 @@ import (
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/ptxsim/card"
+	"github.com/arithlang/mlc/ptxsim/count"
 	"github.com/arithlang/mlc/runtime/cpu"
-	"github.com/arithlang/mlc/runtime/cuda/count"
+	"github.com/arithlang/mlc/runtime/cuda/counted"
 )
 
 // ptxArch is the architecture that modules are printed for.
@@ -90,7 +91,7 @@ func ptxTable(ks []*kernel.Kernel, entries []ptx.Entry, usage map[string]ptxas.U
 			scratch = scaled(float64(cost.Value(e.Scratch, s)), 1024, "B")
 		}
 		needs, bound := costOf(ks[i], e, s), "memory"
-		if count.Computing(&a100, needs) > needs.Bytes/a100.Bandwidth {
+		if count.Computing(&a100, counted.Cost(needs)) > needs.Bytes/a100.Bandwidth {
 			bound = "computing"
 		}
 		fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t  %s\n", cost.Value(e.Blocks, s), e.Threads, registers, spills,

@@ -18,7 +18,7 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/ptxsim/card"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/count"
+	"github.com/arithlang/mlc/runtime/cuda/counted"
 	"github.com/arithlang/mlc/runtime/cuda/simulated"
 )
 
@@ -97,7 +97,7 @@ func TestWithoutAClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := count.Open(count.Options{Card: c})
+	d, err := counted.Open(counted.Options{Card: c})
 	if err != nil {
 		t.Fatal(err)
 	}

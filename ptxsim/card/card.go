@@ -1,6 +1,6 @@
 // Package card is a table of NVIDIA's cards: what fits on a multiprocessor, and how fast
 // the whole can be at most. Before it are NVIDIA's documents; after it is package count,
-// which says what a model would do on a card that nobody has at hand.
+// which says what work would ask of one that nobody has at hand.
 //
 // Nothing in the table is measured. What a card reaches is less.
 package card

@@ -1,6 +1,6 @@
 // Package cluster says what a step of training costs on many GPUs: which messages the ranks
 // of one training exchange to add their gradients as package device's tree, and no less than
-// how long these take on links of known speed. Before it, package count says what each GPU
+// how long these take on links of known speed. Before it, package counted says what each GPU
 // has to compute; package runtime prints the Plan after it. Nothing is measured.
 //
 // Time is that of the model LogGP (A. Alexandrov, M. Ionescu, K. E. Schauser, C. Scheiman,

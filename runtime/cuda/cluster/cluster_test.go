@@ -10,7 +10,7 @@ import (
 
 	"github.com/arithlang/mlc/ptxsim/card"
 	"github.com/arithlang/mlc/runtime/cuda/cluster"
-	"github.com/arithlang/mlc/runtime/cuda/count"
+	"github.com/arithlang/mlc/runtime/cuda/counted"
 )
 
 func of(t testing.TB, gpus, perMachine int, network string) cluster.Cluster {
@@ -222,8 +222,8 @@ func TestFindNetwork(t *testing.T) {
 // TestPlan adds rows whose work is known.
 func TestPlan(t *testing.T) {
 	p := cluster.Plan{Name: "model", Elements: 4e6, Chunks: 6}
-	work := func(gradients float64) count.Work {
-		return count.Work{Gradients: gradients, Mean: gradients, Norm: 1e-3, Update: 3e-3}
+	work := func(gradients float64) counted.Work {
+		return counted.Work{Gradients: gradients, Mean: gradients, Norm: 1e-3, Update: 3e-3}
 	}
 	p.Add(of(t, 1, 2, "400G"), work(60e-3), 1)
 	p.Add(of(t, 4, 2, "400G"), work(20e-3), 1)

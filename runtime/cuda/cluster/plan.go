@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/count"
+	"github.com/arithlang/mlc/runtime/cuda/counted"
 	"github.com/arithlang/mlc/runtime/device"
 )
 
@@ -31,7 +31,7 @@ type Row struct {
 	Chunks int   `json:"chunks"`       // of a rank, at most
 	Nodes  int   `json:"nodes"`        // of the tree that these are, at most
 	Memory int64 `json:"memory_bytes"` // of a GPU, without what others send
-	count.Work
+	counted.Work
 
 	Exchange float64 `json:"exchange_seconds"`
 	Sum      float64 `json:"sum_seconds"`
@@ -61,7 +61,7 @@ const MostGPUs = 1 << 14
 
 // Count adds the row of a cluster: n steps of a machine that takes the place of machine,
 // whose driver d is. The step is one of whoever trains on it.
-func (p *Plan) Count(c Cluster, n int, d *count.Driver, machine device.Machine, on func(m device.Machine) (step func() error, err error)) error {
+func (p *Plan) Count(c Cluster, n int, d *counted.Driver, machine device.Machine, on func(m device.Machine) (step func() error, err error)) error {
 	ranks := d.Ranks(machine, c.GPUs)
 	step, err := on(ranks)
 	if err != nil {
@@ -77,7 +77,7 @@ func (p *Plan) Count(c Cluster, n int, d *count.Driver, machine device.Machine, 
 }
 
 // Add adds the row of a cluster whose ranks have so much to do.
-func (p *Plan) Add(c Cluster, w count.Work, memory int64) {
+func (p *Plan) Add(c Cluster, w counted.Work, memory int64) {
 	s := Sum{Elements: p.Elements, Chunks: p.Chunks}
 	r := Row{GPUs: c.GPUs, Work: w, Memory: memory}
 	for rank := range c.GPUs {

@@ -1,5 +1,5 @@
 // Package simulated is the GPU simulator as a cuda.Driver: whatever runs on a
-// device runs on it, with every access checked. Package sim, before it, interprets
+// device runs on it, with every access checked. Package ptxsim, before it, interprets
 // PTX; package cuda's Machine and the tools that compare kernels use it.
 //
 // It is as lazy as a device: what is asked for is queued, and happens when

@@ -1,20 +1,22 @@
-// Package count is a GPU that is not there: a cuda.Driver that does nothing and writes
-// everything down. It says what a model would ask of a card: launches, graphs, copies,
-// waits and memory. With the model's kernels and what they cost it also says what each
-// launch has to do, and no less than how long that takes.
+// Package counted is the counting GPU of package ptxsim/count as a cuda.Driver: it does
+// nothing and writes everything down. It says what a model would ask of a card: launches,
+// graphs, copies, waits and memory. With the model's kernels and what they cost it also says
+// what each launch has to do, and no less than how long that takes.
 //
 // Package cuda's Machine, before it, asks as it would ask NVIDIA's driver; package
 // runtime and mlc explain print the Report after it. What comes back from the device is
 // zeros, so nothing that a model computes on it is of any use.
-package count
+package counted
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 	"unsafe"
 
 	"github.com/arithlang/mlc/ptxsim/card"
+	"github.com/arithlang/mlc/ptxsim/count"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/device"
@@ -38,21 +40,11 @@ type Options struct {
 
 // A Driver is a cuda.Driver that counts.
 type Driver struct {
-	card      card.Card
-	options   Options
-	next      cuda.Ptr
-	memory    []allocation // ascending
-	pinned    [][]byte
-	functions []*function
-	counts    Counts
-	run       int // launches since the last wait
-	capture   *graph
-	closed    bool
-}
-
-type allocation struct {
-	at    cuda.Ptr
-	bytes int64
+	dev     *count.Device
+	options Options
+	pinned  [][]byte
+	results [][]byte // of the host, that the graph being recorded writes
+	closed  bool
 }
 
 // Open makes a device.
@@ -60,22 +52,24 @@ func Open(o Options) (*Driver, error) {
 	if o.SMs < 0 {
 		return nil, fmt.Errorf("a card with %d multiprocessors", o.SMs)
 	}
-	d := &Driver{card: o.Card, options: o, next: firstAddress}
+	c := o.Card
 	if o.SMs > 0 {
-		d.card = o.Card.With(o.SMs)
+		c = c.With(o.SMs)
 	}
-	return d, nil
+	return &Driver{dev: count.New(c, cuda.WorthGraph), options: o}, nil
 }
 
-const (
-	firstAddress cuda.Ptr = 1 << 40
-	align                 = 256   // bytes, of an allocation
-	version               = 13000 // of CUDA: new enough for all PTX
-)
+// Counts returns what was counted since the device was opened or Take was called.
+func (d *Driver) Counts() count.Counts { return d.dev.Counts() }
+
+// Take returns the Counts, and begins new ones.
+func (d *Driver) Take() count.Counts { return d.dev.Take() }
+
+const version = 13000 // of CUDA: new enough for all PTX
 
 // Info is that of the card. Its memory clock and the width of its bus are not known.
 func (d *Driver) Info() cuda.Info {
-	c := &d.card
+	c := d.dev.Card()
 	return cuda.Info{Name: "counted " + c.Name, Major: c.Major, Minor: c.Minor, Version: version, SMs: c.SMs,
 		Memory: c.Memory, Shared: card.DefaultShared, SharedOptIn: c.SharedOptIn(), Clock: c.Clock, L2: c.L2,
 		SMShared: c.Shared, SMRegisters: card.Registers, SMThreads: c.Threads, SMBlocks: c.Blocks}
@@ -107,7 +101,7 @@ func (d *Driver) ready(doing string) error {
 	switch {
 	case d.closed:
 		return refuse(invalidValue, doing, "the device is closed")
-	case d.capture != nil:
+	case d.dev.Recording():
 		return refuse(cuda.CaptureUnsupported, doing, "")
 	}
 	return nil
@@ -121,15 +115,11 @@ func (d *Driver) Alloc(bytes int64) (cuda.Ptr, error) {
 	if bytes <= 0 {
 		return 0, refuse(invalidValue, doing, "")
 	}
-	if free := d.card.Memory - d.counts.Memory; bytes > free {
-		return 0, &cuda.MemoryError{Asked: bytes, Free: free, Total: d.card.Memory, Err: refuse(cuda.OutOfMemory, doing, "")}
+	p, err := d.dev.Alloc(bytes)
+	if full := (*count.MemoryError)(nil); errors.As(err, &full) {
+		return 0, &cuda.MemoryError{Asked: full.Asked, Free: full.Free, Total: full.Total, Err: refuse(cuda.OutOfMemory, doing, "")}
 	}
-	p := d.next
-	d.memory = append(d.memory, allocation{p, bytes})
-	d.next += cuda.Ptr((bytes + 2*align - 1) / align * align) // a gap between two
-	d.counts.Memory += bytes
-	d.counts.MostMemory = max(d.counts.MostMemory, d.counts.Memory)
-	return p, nil
+	return cuda.Ptr(p), err
 }
 
 func (d *Driver) Free(p cuda.Ptr) error {
@@ -140,12 +130,9 @@ func (d *Driver) Free(p cuda.Ptr) error {
 	if err := d.ready(doing); err != nil {
 		return err
 	}
-	i := slices.IndexFunc(d.memory, func(a allocation) bool { return a.at == p })
-	if i < 0 {
+	if d.dev.Free(uint64(p)) != nil {
 		return refuse(invalidValue, doing, "")
 	}
-	d.counts.Memory -= d.memory[i].bytes
-	d.memory = slices.Delete(d.memory, i, i+1)
 	return nil
 }
 
@@ -153,7 +140,7 @@ func (d *Driver) MemInfo() (free, total int64, err error) {
 	if err := d.ready("ask for free memory"); err != nil {
 		return 0, 0, err
 	}
-	return d.card.Memory - d.counts.Memory, d.card.Memory, nil
+	return d.dev.Left(), d.dev.Card().Memory, nil
 }
 
 func (d *Driver) AllocHost(bytes int) ([]byte, error) {
@@ -166,8 +153,7 @@ func (d *Driver) AllocHost(bytes int) ([]byte, error) {
 	}
 	mem := make([]byte, bytes)
 	d.pinned = append(d.pinned, mem)
-	d.counts.Pinned += int64(bytes)
-	d.counts.MostPinned = max(d.counts.MostPinned, d.counts.Pinned)
+	d.dev.Pin(int64(bytes))
 	return mem, nil
 }
 
@@ -180,7 +166,7 @@ func (d *Driver) FreeHost(mem []byte) error {
 	if i < 0 {
 		return refuse(invalidValue, doing, "")
 	}
-	d.counts.Pinned -= int64(len(mem))
+	d.dev.Pin(-int64(len(mem)))
 	d.pinned = slices.Delete(d.pinned, i, i+1)
 	return nil
 }
@@ -194,64 +180,43 @@ func (d *Driver) isPinned(mem []byte) bool {
 	})
 }
 
-// holds is an error unless a range of device memory was allocated.
-func (d *Driver) holds(doing string, p cuda.Ptr, bytes int64) error {
-	for _, a := range d.memory {
-		if p >= a.at && bytes >= 0 && uint64(p-a.at)+uint64(bytes) <= uint64(a.bytes) {
-			return nil
-		}
-	}
-	return refuse(invalidValue, doing, "%d bytes at %#x are not allocated", bytes, uint64(p))
-}
-
 // copied counts a copy, which is part of a graph while one is recorded.
-func (d *Driver) copied(doing string, t traffic, bytes int64, at ...cuda.Ptr) error {
+func (d *Driver) copied(doing string, k count.Copy, bytes int64, at ...uint64) error {
 	if d.closed {
 		return refuse(invalidValue, doing, "the device is closed")
 	}
-	for _, p := range at {
-		if err := d.holds(doing, p, bytes); err != nil {
-			return err
-		}
+	if err := d.dev.Move(k, bytes, at...); err != nil {
+		return refuse(invalidValue, doing, "%w", err)
 	}
-	d.into().move(t, bytes)
 	return nil
 }
 
-// into is where work is counted that is asked for now.
-func (d *Driver) into() *work {
-	if d.capture != nil {
-		return &d.capture.work
-	}
-	return &d.counts.work
-}
-
 // transfer counts a copy from or to the host's memory.
-func (d *Driver) transfer(doing string, mem []byte, at cuda.Ptr, pinned, pageable traffic) error {
+func (d *Driver) transfer(doing string, mem []byte, at cuda.Ptr, pinned, pageable count.Copy) error {
 	if len(mem) == 0 {
 		return d.ready(doing)
 	}
-	t := pinned
+	k := pinned
 	if !d.isPinned(mem) {
 		if err := d.ready(doing + ", memory that is not pinned"); err != nil {
 			return err
 		}
-		t = pageable
+		k = pageable
 	}
-	return d.copied(doing, t, int64(len(mem)), at)
+	return d.copied(doing, k, int64(len(mem)), uint64(at))
 }
 
 func (d *Driver) ToDevice(dst cuda.Ptr, src []byte) error {
-	return d.transfer("copy to the device", src, dst, toDevice, toDevicePageable)
+	return d.transfer("copy to the device", src, dst, count.ToDevice, count.ToDevicePageable)
 }
 
 // ToHost leaves zeros.
 func (d *Driver) ToHost(dst []byte, src cuda.Ptr) error {
-	if err := d.transfer("copy to the host", dst, src, toHost, toHostPageable); err != nil {
+	if err := d.transfer("copy to the host", dst, src, count.ToHost, count.ToHostPageable); err != nil {
 		return err
 	}
-	if d.capture != nil {
-		d.capture.results = append(d.capture.results, dst)
+	if d.dev.Recording() {
+		d.results = append(d.results, dst)
 		return nil
 	}
 	clear(dst)
@@ -259,33 +224,19 @@ func (d *Driver) ToHost(dst []byte, src cuda.Ptr) error {
 }
 
 func (d *Driver) Copy(dst, src cuda.Ptr, bytes int64) error {
-	return d.copied("copy within the device", within, bytes, dst, src)
+	return d.copied("copy within the device", count.Within, bytes, uint64(dst), uint64(src))
 }
 
 func (d *Driver) Zero(dst cuda.Ptr, bytes int64) error {
-	return d.copied("clear memory", cleared, bytes, dst)
+	return d.copied("clear memory", count.Cleared, bytes, uint64(dst))
 }
 
 func (d *Driver) Synchronize() error {
 	if err := d.ready("wait for the device"); err != nil {
 		return err
 	}
-	d.wait()
+	d.dev.Wait()
 	return nil
-}
-
-// wait waits for everything.
-func (d *Driver) wait() {
-	d.counts.Waits++
-	d.end()
-}
-
-// end ends a stretch of work.
-func (d *Driver) end() {
-	if d.run >= cuda.WorthGraph {
-		d.counts.Misses++
-	}
-	d.run = 0
 }
 
 // An event is a place in work that takes no time.
@@ -310,7 +261,7 @@ func (e *event) Record() error {
 		return refuse(invalidHandle, doing, "")
 	}
 	e.recorded = true
-	e.d.end()
+	e.d.dev.Mark()
 	return nil
 }
 
@@ -323,7 +274,7 @@ func (e *event) Wait() error {
 	if !e.recorded || e.closed {
 		return refuse(invalidHandle, doing, "")
 	}
-	e.d.counts.Behind++
+	e.d.dev.WaitBehind()
 	return nil
 }
 
@@ -337,7 +288,7 @@ func (e *event) Since(start cuda.Event) (time.Duration, error) {
 	if !ok || s.d != e.d || !e.recorded || !s.recorded || e.closed || s.closed {
 		return 0, refuse(invalidHandle, doing, "")
 	}
-	e.d.wait()
+	e.d.dev.Wait()
 	return 0, nil
 }
 
@@ -350,6 +301,6 @@ func (e *event) Close() error {
 }
 
 func (d *Driver) Close() error {
-	*d = Driver{closed: true, counts: d.counts}
+	d.closed, d.pinned = true, nil
 	return nil
 }

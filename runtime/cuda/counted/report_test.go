@@ -1,4 +1,4 @@
-package count_test
+package counted_test
 
 import (
 	"math"
@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/count"
+	"github.com/arithlang/mlc/runtime/cuda/counted"
 )
 
 // TestReport is of two steps, of a kernel of the model, another whose cost nobody knows,
@@ -29,7 +29,7 @@ func TestReport(t *testing.T) {
 	}
 	// 2000 elements in 40 blocks are 6000 FLOP and 16 µs, 3000 in 60 are 9000 and 24 µs.
 	k := got.Kernels[0]
-	want := count.Use{Name: "scale", Launches: 2, Least: 40, Mean: 50, Most: 60, Weighted: (40*6000 + 60*9000) / 15000., Threads: 64, Static: 1000, Dynamic: 24 << 10,
+	want := counted.Use{Name: "scale", Launches: 2, Least: 40, Mean: 50, Most: 60, Weighted: (40*6000 + 60*9000) / 15000., Threads: 64, Static: 1000, Dynamic: 24 << 10,
 		Registers: 40, Resident: 6, Waves: 52. / (6 * 10), Flops: 15000, Bytes: 40000, Bound: 40e-6, Share: 40e-6 / got.Bound}
 	if k != want {
 		t.Errorf("%+v\nwant %+v", k, want)

@@ -1,10 +1,11 @@
-package count
+package counted
 
 import (
 	"fmt"
 	"strings"
 
 	"github.com/arithlang/mlc/ptxsim/card"
+	"github.com/arithlang/mlc/ptxsim/count"
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
@@ -69,18 +70,19 @@ type Use struct {
 }
 
 // Report says what was counted in so many steps.
-func (d *Driver) Report(name string, c Counts, steps int) Report {
+func (d *Driver) Report(name string, c count.Counts, steps int) Report {
 	each := func(n int64) float64 { return float64(n) / float64(steps) }
-	moved := func(pinned, pageable Traffic) Moved {
+	moved := func(pinned, pageable count.Traffic) Moved {
 		return Moved{each(pinned.Times + pageable.Times), each(pinned.Bytes + pageable.Bytes)}
 	}
-	r := Report{Name: name, Card: d.card.Name, SMs: d.card.SMs, Steps: steps,
+	on := d.dev.Card()
+	r := Report{Name: name, Card: on.Name, SMs: on.SMs, Steps: steps,
 		Launches: each(c.Launched()), Calls: each(c.Direct + c.Replays), Waits: each(c.Waits), Behind: each(c.Behind),
 		ToDevice: moved(c.ToDevice, c.ToDevicePageable), ToHost: moved(c.ToHost, c.ToHostPageable),
 		Captures: c.Captures, Replays: c.Replays, Misses: c.Misses, Kept: c.MostGraphs, Memory: c.MostMemory, Pinned: c.MostPinned}
 	flops := 0.0
 	for _, k := range c.Worst() {
-		u := k.use(&d.card, steps)
+		u := use(&k, on, steps)
 		r.Kernels = append(r.Kernels, u)
 		r.Bound += u.Bound
 		r.Blocks += k.Weighted
@@ -98,7 +100,8 @@ func (d *Driver) Report(name string, c Counts, steps int) Report {
 	return r
 }
 
-func (k *Kernel) use(c *card.Card, steps int) Use {
+// use is what launches of a kernel are in a mean step.
+func use(k *count.Kernel, c *card.Card, steps int) Use {
 	n := float64(steps)
 	u := Use{Name: k.Name, Own: k.Own, Launches: float64(k.Launches) / n, Least: k.Least, Mean: float64(k.Blocks) / float64(k.Launches), Most: k.Most,
 		Threads: k.Threads, Static: k.Static, Dynamic: k.Dynamic, Registers: k.Registers, Resident: c.Resident(k.Threads, k.Static+k.Dynamic, k.Registers),

@@ -1,4 +1,4 @@
-package count
+package counted
 
 import (
 	"github.com/arithlang/mlc/runtime/cuda"

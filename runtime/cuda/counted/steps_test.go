@@ -1,4 +1,4 @@
-package count_test
+package counted_test
 
 import (
 	"errors"

@@ -6,19 +6,18 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/ptxsim/card"
-	"github.com/arithlang/mlc/runtime/cpu"
 )
 
 // Counts are what a device was asked for.
 type Counts struct {
-	Kernels []Kernel // what was launched, graphs included, in the order in which functions were asked for
+	Kernels []Kernel // what was launched, graphs included, in the order in which entries were asked for
 
 	Direct   int64 // launches of kernels that were no part of a graph
 	Replays  int64 // launches of graphs
 	Captures int64 // graphs that were recorded and instantiated
-	Misses   int64 // stretches between two waits or events that would be worth a graph and were launched one by one
+	Misses   int64 // stretches between two waits or marks that would be worth a graph and were launched one by one
 	Waits    int64 // synchronisations: the device has nothing to do when they end
-	Behind   int64 // waits for an event, behind which the device may have more to do
+	Behind   int64 // waits for a mark, behind which the device may have more to do
 	Allowed  int64 // calls that let a kernel have more shared memory
 
 	// Copies, those of graphs included. A copy of memory that is not pinned is a wait too.
@@ -41,7 +40,7 @@ type Traffic struct {
 // A Kernel is all launches of one.
 type Kernel struct {
 	Name      string
-	Own       bool // it is the Machine's: clearing, copies, sums of gradients
+	Own       bool // as its Entry says
 	Registers int  // of a thread; 0: not known
 	Static    int  // bytes of shared memory of a block, always
 	Tally
@@ -50,7 +49,7 @@ type Kernel struct {
 // A Tally is launches added up.
 type Tally struct {
 	Launches    int64
-	Replicas    int64 // launches of the plan that they stand for
+	Replicas    int64 // equal parts that they consist of: grids are y times z of them
 	Blocks      int64
 	Least, Most int64   // blocks of a launch
 	Weighted    float64 // blocks of each launch times its FLOP
@@ -61,31 +60,32 @@ type Tally struct {
 	Bound       time.Duration // that they take at least, one after another
 }
 
-// traffic is a kind of copy.
-type traffic int
+// Copy is a kind of copy.
+type Copy int
 
+// The kinds: between device and host, with pinned memory or other, or on the device.
 const (
-	toDevice traffic = iota
-	toDevicePageable
-	toHost
-	toHostPageable
-	within
-	cleared
-	numTraffic
+	ToDevice Copy = iota
+	ToDevicePageable
+	ToHost
+	ToHostPageable
+	Within
+	Cleared
+	numCopies
 )
 
 // work is what a graph may hold.
 type work struct {
-	tallies []Tally // by function number
-	traffic [numTraffic]Traffic
+	tallies []Tally // by number of entry
+	traffic [numCopies]Traffic
 }
 
-func (w *work) move(t traffic, bytes int64) {
-	w.traffic[t].Times++
-	w.traffic[t].Bytes += bytes
+func (w *work) move(k Copy, bytes int64) {
+	w.traffic[k].Times++
+	w.traffic[k].Bytes += bytes
 }
 
-// tally is that of a function.
+// tally is that of an entry.
 func (w *work) tally(number int) *Tally {
 	for len(w.tallies) <= number {
 		w.tallies = append(w.tallies, Tally{})
@@ -120,11 +120,18 @@ func (t *Tally) add(o *Tally) {
 	t.Bound += o.Bound
 }
 
+// A Cost is what a launch has to do: FLOP, and bytes of memory to read and write.
+type Cost struct {
+	Flops, Bytes float64
+	Narrow       float64 // of Flops, those of products of 16-bit factors
+	Split        float64 // of Flops, those of products on tensor cores in TF32
+}
+
 // A launch is what is known of one.
 type launch struct {
-	*function
-	blocks, replicas, threads, shared int // replicas are launches of the plan
-	cpu.Cost
+	number                            int // of the entry
+	blocks, replicas, threads, shared int
+	Cost
 	overhead time.Duration
 }
 
@@ -141,7 +148,7 @@ func (w *work) launch(c *card.Card, l launch) {
 // whichever is longest. It knows nothing of latencies, of waits within a block, of memory
 // that is read twice, nor of integers and addresses. Where all that a launch reads lies in
 // the second level cache it can be faster than memory.
-func Bound(c *card.Card, blocks int, cost cpu.Cost, overhead time.Duration) time.Duration {
+func Bound(c *card.Card, blocks int, cost Cost, overhead time.Duration) time.Duration {
 	seconds := cost.Bytes / c.Bandwidth
 	if computing := Computing(c, cost); computing > 0 {
 		share := min(1, float64(blocks)/float64(c.SMs))
@@ -152,16 +159,16 @@ func Bound(c *card.Card, blocks int, cost cpu.Cost, overhead time.Duration) time
 
 // Computing is how many seconds a whole card takes for the FLOP at its peaks: tensor cores
 // work beside what computes in fp32.
-func Computing(c *card.Card, cost cpu.Cost) float64 {
+func Computing(c *card.Card, cost Cost) float64 {
 	return max((cost.Flops-cost.Narrow-cost.Split)/c.FP32, cost.Narrow/c.BF16+cost.Split/c.TF32)
 }
 
-// Counts returns what was counted since the device was opened or Take was called.
-func (d *Driver) Counts() Counts {
+// Counts returns what was counted since the device was made or Take was called.
+func (d *Device) Counts() Counts {
 	c := d.counts
-	for _, f := range d.functions {
-		if t := *c.tally(f.number); t.Launches > 0 {
-			c.Kernels = append(c.Kernels, Kernel{Name: f.entry.Name, Own: f.own, Registers: f.registers, Static: int(f.entry.StaticSize), Tally: t})
+	for _, e := range d.entries {
+		if t := *c.tally(e.number); t.Launches > 0 {
+			c.Kernels = append(c.Kernels, Kernel{Name: e.Name(), Own: e.Own, Registers: e.Registers, Static: e.Static(), Tally: t})
 		}
 	}
 	for i, to := range []*Traffic{&c.ToDevice, &c.ToDevicePageable, &c.ToHost, &c.ToHostPageable, &c.Within, &c.Cleared} {
@@ -172,7 +179,7 @@ func (d *Driver) Counts() Counts {
 }
 
 // Take returns the Counts, and begins new ones.
-func (d *Driver) Take() Counts {
+func (d *Device) Take() Counts {
 	c := d.Counts()
 	d.counts = Counts{Graphs: c.Graphs, MostGraphs: c.Graphs, Memory: c.Memory, MostMemory: c.Memory, Pinned: c.Pinned, MostPinned: c.Pinned}
 	return c

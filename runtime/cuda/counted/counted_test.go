@@ -1,17 +1,17 @@
-package count_test
+package counted_test
 
 import (
 	"encoding/binary"
 	"errors"
-	"math"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/arithlang/mlc/ptxsim/card"
+	"github.com/arithlang/mlc/ptxsim/count"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/count"
+	"github.com/arithlang/mlc/runtime/cuda/counted"
 	"github.com/arithlang/mlc/runtime/device"
 )
 
@@ -46,7 +46,7 @@ var costs = []func(*device.Env) cpu.Cost{
 
 // A rig is a device of which each multiprocessor makes 10⁹ FLOP/s, with memory of 10⁹ bytes/s.
 type rig struct {
-	*count.Driver
+	*counted.Driver
 	t            *testing.T
 	scale, other cuda.Function
 }
@@ -58,7 +58,7 @@ func newRig(t *testing.T) rig {
 		t.Fatal(err)
 	}
 	c.SMs, c.FP32, c.Bandwidth, c.Memory = 10, 10e9, 1e9, 1<<20
-	d, err := count.Open(count.Options{Card: c, Program: program, Costs: costs, Registers: map[string]int{"scale": 40}})
+	d, err := counted.Open(counted.Options{Card: c, Program: program, Costs: costs, Registers: map[string]int{"scale": 40}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,30 +110,6 @@ func TestLaunches(t *testing.T) {
 	}
 	if again := r.Take(); len(again.Kernels) > 0 || again.Direct != 0 {
 		t.Errorf("counted twice: %+v", again)
-	}
-}
-
-func TestBound(t *testing.T) {
-	c := card.Card{SMs: 100, FP32: 100e9, TF32: 500e9, BF16: 1000e9, Bandwidth: 1e9}
-	for _, x := range []struct {
-		blocks int
-		cpu.Cost
-		want time.Duration
-	}{
-		{1, cpu.Cost{}, time.Microsecond},
-		{1, cpu.Cost{Flops: 1e6}, time.Millisecond}, // one multiprocessor
-		{100, cpu.Cost{Flops: 1e6}, 10 * time.Microsecond},
-		{1000, cpu.Cost{Flops: 1e6}, 10 * time.Microsecond}, // there are no more
-		{100, cpu.Cost{Flops: 1e6, Bytes: 1e6}, time.Millisecond},
-		{100, cpu.Cost{Flops: 1e7, Narrow: 1e7}, 10 * time.Microsecond},             // on tensor cores
-		{100, cpu.Cost{Flops: 3e6, Narrow: 1e6}, 20 * time.Microsecond},             // beside them
-		{50, cpu.Cost{Flops: 1.1e7, Narrow: 1e7}, 20 * time.Microsecond},            // on half of them
-		{100, cpu.Cost{Flops: 1e7, Split: 1e7}, 20 * time.Microsecond},              // of halves
-		{100, cpu.Cost{Flops: 2e7, Narrow: 1e7, Split: 1e7}, 30 * time.Microsecond}, // one after the other
-	} {
-		if got := count.Bound(&c, x.blocks, x.Cost, time.Microsecond); math.Abs(float64(got-x.want)) > 1 {
-			t.Errorf("%+v: %s", x, got)
-		}
 	}
 }
 
@@ -262,7 +238,7 @@ func TestRefusals(t *testing.T) {
 	if err := r.launch(1, 1, 1, 0); err == nil {
 		t.Error("it works when it is closed")
 	}
-	if _, err := count.Open(count.Options{SMs: -1}); err == nil {
+	if _, err := counted.Open(counted.Options{SMs: -1}); err == nil {
 		t.Error("a card without multiprocessors")
 	}
 }

@@ -1,0 +1,165 @@
+package counted
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/arithlang/mlc/ptxsim/count"
+	"github.com/arithlang/mlc/ptxsim/ptx"
+	"github.com/arithlang/mlc/runtime/cpu"
+	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/device"
+)
+
+type module struct {
+	d    *Driver
+	text string
+	m    *count.Module
+}
+
+func (d *Driver) Load(text string) (cuda.Module, error) {
+	const doing = "load PTX"
+	if err := d.ready(doing); err != nil {
+		return nil, err
+	}
+	m, err := d.dev.Load([]byte(text))
+	switch {
+	case errors.As(err, new(*ptx.Error)):
+		e := refuse(cuda.InvalidPTX, doing, "")
+		e.Log = err.Error()
+		return nil, e
+	case err != nil:
+		return nil, refuse(cuda.InvalidPTX, doing, "%w", err)
+	}
+	return &module{d, text, m}, nil
+}
+
+// Function tells the entry what its launches have to do.
+func (m *module) Function(name string) (cuda.Function, error) {
+	doing := "find kernel " + name
+	if err := m.d.ready(doing); err != nil {
+		return nil, err
+	}
+	e := m.m.Entry(name)
+	if e == nil {
+		return nil, refuse(cuda.NotFound, doing, "")
+	}
+	if e.Cost == nil {
+		e.Registers = m.d.options.Registers[name]
+		switch m.text {
+		case cuda.MovePTX:
+			e.Own = true
+			e.Cost = func(grid [3]int, args []byte) (count.Cost, error) {
+				flops, bytes := cuda.Moved(name, grid, args)
+				return count.Cost{Flops: flops, Bytes: bytes}, nil
+			}
+		case m.d.options.Program.PTX:
+			e.Cost = m.d.costOf(name)
+		}
+	}
+	return &function{m.d, e}, nil
+}
+
+// Cost is what the device knows of a cost.
+func Cost(c cpu.Cost) count.Cost {
+	return count.Cost{Flops: c.Flops, Bytes: c.Bytes, Narrow: c.Narrow, Split: c.Split}
+}
+
+// costOf is what launches of a kernel of the model have to do, nil if that is not known: as
+// often what one of the plan does as there are replicas and sets of buffers. Each size is asked
+// for once: a cost may go through loops.
+func (d *Driver) costOf(name string) func(grid [3]int, args []byte) (count.Cost, error) {
+	i := slices.IndexFunc(d.options.Program.Kernels, func(k cuda.Kernel) bool { return k.Name == name })
+	if i < 0 || i >= len(d.options.Costs) || d.options.Costs[i] == nil {
+		return nil
+	}
+	k, cost, known := &d.options.Program.Kernels[i], d.options.Costs[i], map[device.Env]cpu.Cost{}
+	return func(grid [3]int, args []byte) (count.Cost, error) {
+		e, err := k.Env(args)
+		if err != nil {
+			return count.Cost{}, err
+		}
+		e = device.Env{B: e.B, T: e.T, S: e.S, R: e.R, C: e.C, P: e.P, N: e.N}
+		c, ok := known[e]
+		if !ok {
+			c = cost(&e)
+			known[e] = c
+		}
+		if !k.Tensor {
+			c = c.Plain()
+		}
+		return Cost(c.Times(float64(grid[1] * grid[2]))), nil
+	}
+}
+
+func (m *module) Unload() error { return m.d.ready("unload PTX") }
+
+type function struct {
+	d     *Driver
+	entry *count.Entry
+}
+
+func (f *function) Attributes() (cuda.Attributes, error) {
+	if err := f.d.ready("ask for attributes of kernel " + f.entry.Name()); err != nil {
+		return cuda.Attributes{}, err
+	}
+	return cuda.Attributes{Registers: f.entry.Registers, Local: f.entry.Local(), Shared: f.entry.Static(), MaxThreads: f.entry.MaxThreads()}, nil
+}
+
+func (f *function) AllowShared(bytes int) error {
+	doing := fmt.Sprintf("allow kernel %s %d bytes of dynamic shared memory", f.entry.Name(), bytes)
+	if err := f.d.ready(doing); err != nil {
+		return err
+	}
+	if err := f.entry.AllowShared(bytes); err != nil {
+		return refuse(invalidValue, doing, "%w", err)
+	}
+	return nil
+}
+
+func (f *function) Launch(grid, block [3]int, shared int, args []byte) error {
+	doing := "launch kernel " + f.entry.Name()
+	if f.d.closed {
+		return refuse(invalidValue, doing, "the device is closed")
+	}
+	if err := f.entry.Launch(grid, block, shared, args); err != nil {
+		return refuse(invalidValue, doing, "%w", err)
+	}
+	return nil
+}
+
+// A graph clears what its copies would write to the host.
+type graph struct {
+	d       *Driver
+	work    *count.Graph
+	results [][]byte
+}
+
+func (d *Driver) Capture(record func() error) (cuda.Graph, error) {
+	if err := d.ready("record a graph"); err != nil {
+		return nil, err
+	}
+	d.results = nil
+	work, err := d.dev.Record(record)
+	if err != nil {
+		return nil, err
+	}
+	return &graph{d, work, d.results}, nil
+}
+
+func (g *graph) Launch() error {
+	if err := g.d.ready("launch a graph"); err != nil {
+		return err
+	}
+	g.work.Launch()
+	for _, mem := range g.results {
+		clear(mem)
+	}
+	return nil
+}
+
+func (g *graph) Close() error {
+	g.work.Close()
+	return nil
+}
