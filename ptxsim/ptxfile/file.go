@@ -1,5 +1,5 @@
 // Package ptxfile runs kernels of PTX files on the simulator, with arguments that are
-// written as text: what mlc ptx does but for reading flags and writing files.
+// written as text. Package command, after it, reads flags and writes files.
 package ptxfile
 
 import (
