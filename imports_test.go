@@ -139,7 +139,7 @@ func TestRulesAreOneArrow(t *testing.T) {
 	}
 }
 
-// TestBorders keeps what could be a module of its own free of the rest, whatever the
+// TestBorders keeps a library of its own free of the rest of the module, whatever the
 // rules allow, its tests included.
 func TestBorders(t *testing.T) {
 	for _, root := range []string{"ptxsim"} {
