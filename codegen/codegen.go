@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/arithlang/mlc/codegen/cpu"
-	"github.com/arithlang/mlc/codegen/gotext"
+	"github.com/arithlang/mlc/codegen/gocode"
 	"github.com/arithlang/mlc/codegen/host"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/kernel"
@@ -47,7 +47,7 @@ func Generate(p *compiler.Program, opt Options) ([]File, error) {
 // all of that.
 func Processor(p *compiler.Program, opt Options) ([]File, error) {
 	u := alone(p, opt)
-	files, err := u.print(map[string]gotext.File{"plan.go": host.Plan(u.Lowered)})
+	files, err := u.print(map[string]*gocode.File{"plan.go": host.Plan(u.Lowered)})
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (u unit) kernels() (map[string][]byte, error) {
 
 // stages prints the packages of a spec's stages and what ties them together.
 func (u unit) stages() (map[string][]byte, error) {
-	files, err := u.print(map[string]gotext.File{"main.go": host.Stages(host.Pipeline{Spec: u.Spec, Version: u.Version, Path: u.Path})})
+	files, err := u.print(map[string]*gocode.File{"main.go": host.Stages(host.Pipeline{Spec: u.Spec, Version: u.Version, Path: u.Path})})
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (u unit) training() (map[string][]byte, error) {
 		return nil, err
 	}
 	trainer := host.Trainer{Spec: u.Spec, Groups: u.Lowered.Groups, Cost: host.Cost{Batches: u.Batches, RowFLOP: flop}, Version: u.Version}
-	goFiles := map[string]gotext.File{"plan.go": host.Plan(u.Lowered), "gpu.go": gpu(module), "kernels_test.go": host.Test(u.Lanes != nil)}
+	goFiles := map[string]*gocode.File{"plan.go": host.Plan(u.Lowered), "gpu.go": gpu(module), "kernels_test.go": host.Test(u.Lanes != nil)}
 	if u.pkg == "main" {
 		goFiles["main.go"] = host.Main(u.Spec)
 	} else {
@@ -152,7 +152,7 @@ func (u unit) lanes(files map[string][]byte) error {
 }
 
 // print prints Go files beside the spec.
-func (u unit) print(goFiles map[string]gotext.File) (map[string][]byte, error) {
+func (u unit) print(goFiles map[string]*gocode.File) (map[string][]byte, error) {
 	files := map[string][]byte{"spec.arith": []byte(comment(u.header) + u.Spec.Carried)}
 	for path, f := range goFiles {
 		f.Package, f.Header = u.pkg, u.header

@@ -1,11 +1,10 @@
 package codegen
 
 import (
-	"fmt"
-	"strconv"
+	"github.com/dave/jennifer/jen"
 
 	"github.com/arithlang/mlc/codegen/cpu"
-	"github.com/arithlang/mlc/codegen/gotext"
+	"github.com/arithlang/mlc/codegen/gocode"
 	"github.com/arithlang/mlc/codegen/ptx"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
@@ -14,51 +13,59 @@ import (
 const moduleFile = "kernels.ptx"
 
 // gpu is gpu.go: the module and how each of its kernels is launched.
-func gpu(module ptx.Output) gotext.File {
-	f := &gotext.Text{}
+func gpu(module ptx.Output) *gocode.File {
+	f := &gocode.File{}
 	f.Embed("ptxText", moduleFile)
-	f.Line("// gpu is the kernels for the GPU, in the order of kernels.")
-	f.Line("var gpu = cuda.Program{\nKernels: []cuda.Kernel{")
+	var kernels []jen.Code
 	for _, e := range module.Kernels {
-		f.Line("{\nBlocks: %s,\nName: %q,", cpu.OfEnv(e.Blocks), e.Name)
+		var fields []jen.Code
+		set := func(name string, value jen.Code) { fields = append(fields, gocode.Field(name, value)) }
+		set("Blocks", cpu.OfEnv(e.Blocks))
+		set("Name", jen.Lit(e.Name))
 		if e.Gemm != nil {
-			f.Line("Gemm: &cuda.Gemm%s,", gemm(e.Gemm))
+			set("Gemm", jen.Op("&").Add(gocode.CUDA.Qual("Gemm"), gemm(e.Gemm).Code()))
 		}
 		if e.Scratch != nil {
-			f.Line("Scratch: %s,", cpu.OfEnv(e.Scratch))
+			set("Scratch", cpu.OfEnv(e.Scratch))
 		}
 		if len(e.Scalars) > 0 {
-			f.Line("Scalars: %#v,", e.Scalars)
+			set("Scalars", gocode.Value(e.Scalars))
 		}
 		if e.Step {
-			f.Line("Step: true,")
+			set("Step", jen.True())
 		}
 		if e.Tensor {
-			f.Line("Tensor: true,")
+			set("Tensor", jen.True())
 		}
 		if e.Sets > 1 {
-			f.Line("Sets: %d,", e.Sets)
+			set("Sets", jen.Lit(e.Sets))
 		}
-		f.Line("Threads: %d,\n},", e.Threads)
+		set("Threads", jen.Lit(e.Threads))
+		kernels = append(kernels, gocode.Lines(fields...))
 	}
-	f.Line("},\nPTX: ptxText,\nSchedules: %q,\n}", module.Schedules())
-	return gotext.File{Decls: f.String()}
+	f.Add(jen.Comment("gpu is the kernels for the GPU, in the order of kernels."))
+	f.Add(jen.Var().Id("gpu").Op("=").Add(gocode.CUDA.Qual("Program"), gocode.Lines(
+		gocode.Field("Kernels", jen.Index().Add(gocode.CUDA.Qual("Kernel"), gocode.Lines(kernels...))),
+		gocode.Field("PTX", jen.Id("ptxText")),
+		gocode.Field("Schedules", jen.Lit(module.Schedules())),
+	)))
+	return f
 }
 
 // gemm is what a library needs to know of a product.
-func gemm(g *kernel.Gemm) gotext.Fields {
-	return gotext.Fields{
-		"Size": cpu.SizeOfEnv(g.Size[:]...), "Left": operand(g.Left), "Right": operand(g.Right), "Out": operand(g.Out), "Plus": strconv.Itoa(g.Plus),
+func gemm(g *kernel.Gemm) gocode.Fields {
+	return gocode.Fields{
+		"Size": cpu.SizeOfEnv(g.Size[:]...), "Left": operand(g.Left), "Right": operand(g.Right), "Out": operand(g.Out), "Plus": jen.Lit(g.Plus),
 	}
 }
 
-func operand(o kernel.Operand) string {
-	text := fmt.Sprintf("cuda.Operand{Buffer: %d", o.Buffer)
+func operand(o kernel.Operand) jen.Code {
+	fields := []jen.Code{gocode.Field("Buffer", jen.Lit(o.Buffer))}
 	if o.Trans {
-		text += ", Trans: true"
+		fields = append(fields, gocode.Field("Trans", jen.True()))
 	}
 	if o.Narrow {
-		text += ", Narrow: true"
+		fields = append(fields, gocode.Field("Narrow", jen.True()))
 	}
-	return text + "}"
+	return gocode.CUDA.Qual("Operand").Values(fields...)
 }

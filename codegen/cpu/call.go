@@ -1,78 +1,77 @@
 package cpu
 
 import (
-	"fmt"
 	"slices"
-	"strings"
+
+	"github.com/dave/jennifer/jen"
 
 	"github.com/arithlang/mlc/codegen/cpu/vector"
+	"github.com/arithlang/mlc/codegen/gocode"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// vectorCall prints a vector kernel's function on each instruction set, and the Go that does the
+// vectorCall is a vector kernel's function on each instruction set, and the Go that does the
 // same elsewhere.
-func (p *printer) vectorCall(c *call, nodes []kernel.Stmt) string {
-	on := func(isa string) (code string) {
-		p.scope(func() { code = p.calls(c, isa) })
-		return "case cpu." + isa + ":\n" + code + "\n"
-	}
-	vectors := ""
+func (p *printer) vectorCall(c *call, nodes []kernel.Stmt) jen.Code {
+	var cases, plain []jen.Code
 	for _, isa := range vector.InstructionSets() {
-		vectors += on(isa)
+		p.scope(func() { cases = append(cases, jen.Case(gocode.CPU.Qual(isa)).Block(p.calls(c, isa))) })
 	}
-	var plain []string
 	p.scope(func() {
 		for _, n := range nodes {
 			plain = append(plain, p.node(n)...)
 		}
 	})
-	return "switch " + p.isa + " {\n" + vectors + "default:\n" + strings.Join(plain, "\n") + "\n}"
+	return jen.Switch(jen.Id(p.isa)).Block(append(cases, jen.Default().Block(plain...))...)
 }
 
-// calls prints the call of a vector kernel's function, in a loop where it takes several.
-func (p *printer) calls(c *call, isa string) string {
+// calls is the call of a vector kernel's function, in a loop where it takes several.
+func (p *printer) calls(c *call, isa string) jen.Code {
 	if c.over == nil {
 		return p.invoke(c, isa)
 	}
 	size := p.scalar(c.over.Hi)
 	from, to := bounds(c.over)
-	i, end := p.bind(from.Name), p.bind(to.Name)
-	return fmt.Sprintf("for %[1]s := 0; %[1]s < %[2]s; %[1]s += %[3]d {\n%[4]s := min(%[1]s + %[3]d, %[2]s)\n%[5]s\n}", i, size, c.step, end, p.invoke(c, isa))
+	i, end, step := jen.Id(p.bind(from.Name)), jen.Id(p.bind(to.Name)), jen.Lit(int(c.step))
+	return jen.For(jen.Add(i).Op(":=").Lit(0), jen.Add(i).Op("<").Add(size), jen.Add(i).Op("+=").Add(step)).Block(
+		jen.Add(end).Op(":=").Min(jen.Add(i).Op("+").Add(step), size),
+		p.invoke(c, isa),
+	)
 }
 
-func (p *printer) invoke(c *call, isa string) string {
-	args := []string{"worker.Frame()"}
+func (p *printer) invoke(c *call, isa string) jen.Code {
+	args := []jen.Code{worker("Frame")}
 	for _, a := range c.args {
-		from := p.id(a.slice)
+		from := jen.Id(p.id(a.slice))
 		if a.off != nil {
-			from = fmt.Sprintf("%s[:%d]", p.tail(a.slice, a.off), a.length)
+			from = p.part(a.slice, a.off, expr.Int(a.length))
 		}
-		args = append(args, "&"+from+"[0]")
+		args = append(args, jen.Op("&").Add(from.Index(jen.Lit(0))))
 	}
 	for _, v := range c.code.Values {
 		args = append(args, p.scalar(expr.NewVar(v.Name, v.Type)))
 	}
-	return c.code.Name + isa + "(" + strings.Join(args, ", ") + ")"
+	return jen.Id(c.code.Name + isa).Call(args...)
 }
 
-// prepare prints what a kernel with vector kernels begins with: assembly checks no index,
+// prepare is what a kernel with vector kernels begins with: assembly checks no index,
 // so that every slice that it gets must be as long as the kernel says; and it gets
 // pointers to first elements, so that there must be one.
-func (p *printer) prepare(k *kernel.Kernel, c *cutter) []string {
+func (p *printer) prepare(k *kernel.Kernel, c *cutter) []jen.Code {
 	whole := map[string]bool{}
 	for _, call := range c.calls {
 		for _, a := range call.args {
 			whole[a.slice] = whole[a.slice] || a.off == nil
 		}
 	}
-	var names, checked []string
+	var names, checked []jen.Code
 	var dims []*expr.Expr
 	for _, b := range buffers(k) {
 		if whole[b.Name] {
 			size := kernel.Elements(b.Shape)
-			names = append(names, p.id(b.Name))
-			checked = append(checked, p.id(b.Name)+"[:"+p.scalar(size)+"]")
+			names = append(names, jen.Id(p.id(b.Name)))
+			checked = append(checked, p.part(b.Name, expr.Int(0), size))
 			dims = append(dims, factors(size)...)
 		}
 	}
@@ -81,9 +80,9 @@ func (p *printer) prepare(k *kernel.Kernel, c *cutter) []string {
 			dims = append(dims, factors(c.sizes[t.Name])...)
 		}
 	}
-	out := []string{p.isa + " := worker.ISA()"}
+	out := []jen.Code{jen.Id(p.isa).Op(":=").Add(worker("ISA"))}
 	if len(names) > 0 {
-		out = append(out, strings.Join(names, ", ")+" = "+strings.Join(checked, ", "))
+		out = append(out, jen.List(names...).Op("=").List(checked...))
 	}
 	if dims = distinct(dims); len(dims) > 0 {
 		none := dims[0]
@@ -91,7 +90,7 @@ func (p *printer) prepare(k *kernel.Kernel, c *cutter) []string {
 			none = expr.New(expr.Mul, none, d)
 		}
 		empty := expr.New(expr.Eq, none, expr.Int(0))
-		out = append(out, "if "+p.scalar(empty)+" {\n"+p.isa+" = cpu.Go\n}")
+		out = append(out, jen.If(p.scalar(empty)).Block(jen.Id(p.isa).Op("=").Add(gocode.CPU.Qual("Go"))))
 	}
 	return out
 }

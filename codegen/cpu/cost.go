@@ -1,10 +1,10 @@
 package cpu
 
 import (
-	"fmt"
-	"strings"
+	"github.com/dave/jennifer/jen"
 
 	"github.com/arithlang/mlc/codegen/cost"
+	"github.com/arithlang/mlc/codegen/gocode"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
@@ -12,17 +12,17 @@ import (
 // costName is the name that the cost of a kernel has beside the kernel's own.
 func costName(k *kernel.Kernel) string { return k.Name + ".cost" }
 
-// costs prints costs.go: for each kernel a function of the launch that counts what
-// it has to do. The trainer's benchmark holds its timings against that.
-func (t *table) costs(ks []*kernel.Kernel) string {
-	var b strings.Builder
+// costs is costs.go: for each kernel a function of the launch that counts what it has to
+// do. The trainer's benchmark holds its timings against that.
+func (t *table) costs(ks []*kernel.Kernel) *gocode.File {
+	f := t.file()
 	for _, k := range ks {
-		b.WriteString(costFunction(k, t.funcs.id(costName(k)), t.instructions[k]) + "\n\n")
+		f.Add(jen.Line(), costFunction(k, t.funcs.id(costName(k)), t.instructions[k]))
 	}
-	return b.String()
+	return f
 }
 
-func costFunction(k *kernel.Kernel, name string, instructions map[string]cost.Tally) string {
+func costFunction(k *kernel.Kernel, name string, instructions map[string]cost.Tally) jen.Code {
 	p := newPrinter()
 	for _, s := range k.Params {
 		if s.Mode == kernel.Scalar {
@@ -30,8 +30,7 @@ func costFunction(k *kernel.Kernel, name string, instructions map[string]cost.Ta
 		}
 	}
 	flops, body := p.total("flops", cost.Operations(k))
-	bytes := p.scalar(expr.Simplify(cost.Bytes(k)))
-	fields := fmt.Sprintf("Bytes: float64(%s),\nFlops: float64(%s),\n", bytes, flops)
+	fields := []jen.Code{count("Bytes", p.scalar(expr.Simplify(cost.Bytes(k)))), count("Flops", flops)}
 	for _, of := range []struct {
 		field, variable string
 		cost.Tally
@@ -39,45 +38,51 @@ func costFunction(k *kernel.Kernel, name string, instructions map[string]cost.Ta
 		{"Products", "products", cost.Products(k)}, {"Narrow", "narrow", cost.Narrow(k)}, {"Split", "split", cost.Split(k)},
 		{"Others", "others", cost.Others(k)},
 	} {
-		if n, loops := p.total(of.variable, of.Tally); n != "0" {
-			body = append(body, loops...)
-			fields += fmt.Sprintf("%s: float64(%s),\n", of.field, n)
+		if !empty(of.Tally) {
+			n, loops := p.total(of.variable, of.Tally)
+			fields, body = append(fields, count(of.field, n)), append(body, loops...)
 		}
 	}
-	field, loops := p.instructionFields(instructions)
-	fields += field
-	body = append(append(body, loops...), "return cpu.Cost{\n"+fields+"}")
-	return "func " + name + p.ofEnv("cpu.Cost", body)
+	on, loops := p.instructionFields(instructions)
+	fields, body = append(fields, on), append(body, loops...)
+	body = append(body, jen.Return(gocode.CPU.Qual("Cost").Add(gocode.Lines(fields...))))
+	return jen.Func().Id(name).Add(p.ofEnv(gocode.CPU.Qual("Cost"), body))
 }
+
+// count is a number as a field of a cost.
+func count(field string, n jen.Code) jen.Code { return gocode.Field(field, jen.Float64().Call(n)) }
+
+// empty tells that a tally counts nothing.
+func empty(t cost.Tally) bool { return len(t.Loops) == 0 && expr.IsInt(expr.Simplify(t.Count), 0) }
 
 // total is a tally as an expression, behind statements that a variable is for.
-func (p *printer) total(variable string, t cost.Tally) (value string, body []string) {
-	value, body = p.scalar(expr.Simplify(t.Count)), p.tallies(variable, t.Loops)
-	if len(body) == 0 {
-		return value, nil
+func (p *printer) total(variable string, t cost.Tally) (value jen.Code, body []jen.Code) {
+	n, loops := p.scalar(expr.Simplify(t.Count)), p.tallies(variable, t.Loops)
+	if len(loops) == 0 {
+		return n, nil
 	}
-	return variable, append([]string{variable + " := " + value}, body...)
+	return jen.Id(variable), append([]jen.Code{jen.Id(variable).Op(":=").Add(n)}, loops...)
 }
 
-// tallies prints the loops of a tally, which add to a variable.
-func (p *printer) tallies(variable string, ts []cost.Loop) []string {
-	var out []string
+// tallies are the loops of a tally, which add to a variable.
+func (p *printer) tallies(variable string, ts []cost.Loop) []jen.Code {
+	var out []jen.Code
 	for _, t := range ts {
 		out = append(out, p.tally(variable, t))
 	}
 	return out
 }
 
-func (p *printer) tally(variable string, t cost.Loop) string {
-	body := func() []string {
-		var out []string
-		if n := expr.Simplify(t.Count); !n.IsConst() || n.I != 0 {
-			out = append(out, variable+" += "+p.scalar(n))
+func (p *printer) tally(variable string, t cost.Loop) jen.Code {
+	body := func() []jen.Code {
+		var out []jen.Code
+		if n := expr.Simplify(t.Count); !expr.IsInt(n, 0) {
+			out = append(out, jen.Id(variable).Op("+=").Add(p.scalar(n)))
 		}
 		return append(out, p.tallies(variable, t.Loops)...)
 	}
 	if t.Cond != nil {
-		return "if " + p.scalar(expr.Simplify(t.Cond)) + block(body())
+		return jen.If(p.scalar(expr.Simplify(t.Cond))).Block(body()...)
 	}
 	return p.loop(t.Name, expr.Simplify(t.Lo), expr.Simplify(t.Hi), body)
 }

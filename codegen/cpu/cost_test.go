@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/arithlang/mlc/codegen/gotext"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
@@ -114,7 +113,7 @@ func TestCosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := gotext.File{Package: "main", Decls: newTable("kernels", nil, Options{}).costs(ks)}.Format()
+	data, err := newTable("kernels", nil, Options{Package: "main"}).costs(ks).Format()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,10 +14,12 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dave/jennifer/jen"
+
 	"github.com/arithlang/mlc/codegen/cost"
 	"github.com/arithlang/mlc/codegen/cpu/vector"
 	"github.com/arithlang/mlc/codegen/flat"
-	"github.com/arithlang/mlc/codegen/gotext"
+	"github.com/arithlang/mlc/codegen/gocode"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
@@ -47,7 +49,7 @@ func Files(ks []*kernel.Kernel, opt Options) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	files["costs.go"], err = t.file(t.costs(ks))
+	files["costs.go"], err = t.costs(ks).Format()
 	return files, err
 }
 
@@ -58,7 +60,7 @@ func Lanes(ks, many []*kernel.Kernel, n int, opt Options) (map[string][]byte, er
 	t := newTable("lanes", nil, opt)
 	for i, k := range many {
 		if k == nil {
-			t.rows.WriteString("{},\n")
+			t.rows = append(t.rows, jen.Values())
 			continue
 		}
 		t.add(k, flat.Of(ks[i], flat.Lanes(n)), "")
@@ -71,7 +73,7 @@ type table struct {
 	Options
 	name         string
 	funcs        *names
-	rows, code   strings.Builder
+	rows, code   []jen.Code
 	assembly     *vector.Assembly
 	instructions map[*kernel.Kernel]map[string]cost.Tally
 }
@@ -89,10 +91,10 @@ func newTable(name string, ks []*kernel.Kernel, opt Options) *table {
 // add prints a kernel, which is in flat form, too.
 func (t *table) add(k, flat *kernel.Kernel, count string) {
 	name := t.funcs.id(k.Name)
-	t.rows.WriteString(tableRow(k, name, count))
+	t.rows = append(t.rows, tableRow(k, name, count))
 	code, counts := function(k, flat, name, t.assembly)
 	t.instructions[k] = counts
-	fmt.Fprintf(&t.code, "\n%s%s\n", doc(k, name), code)
+	t.code = append(t.code, doc(k, name).Line().Add(code))
 }
 
 // files are the table and its assembly.
@@ -101,14 +103,15 @@ func (t *table) files() (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	head := fmt.Sprintf("// %s is the kernel table: a launch names a kernel by its index.\nvar %[1]s = []cpu.Kernel{\n", t.name)
-	files[t.name+".go"], err = t.file(head + t.rows.String() + "}\n" + t.code.String())
+	f := t.file()
+	f.Add(jen.Commentf("%s is the kernel table: a launch names a kernel by its index.", t.name))
+	f.Add(jen.Var().Id(t.name).Op("=").Index().Add(gocode.CPU.Qual("Kernel"), gocode.Lines(t.rows...)))
+	f.Add(t.code...)
+	files[t.name+".go"], err = f.Format()
 	return files, err
 }
 
-func (t *table) file(decls string) ([]byte, error) {
-	return gotext.File{Package: t.Package, Header: t.Header, Decls: decls}.Format()
-}
+func (t *table) file() *gocode.File { return &gocode.File{Package: t.Package, Header: t.Header} }
 
 // buffers returns the parameters of a kernel that are arguments of a launch.
 func buffers(k *kernel.Kernel) []kernel.Param {
@@ -121,24 +124,29 @@ func buffers(k *kernel.Kernel) []kernel.Param {
 	return out
 }
 
-// tableRow prints a kernel's entry in the table, which finds its buffers. cost is what
-// counts what it has to do; "": nothing does.
-func tableRow(k *kernel.Kernel, name, cost string) string {
-	args := "worker, env"
+// tableRow is a kernel's entry in the table, which finds its buffers. cost is what counts
+// what it has to do; "": nothing does.
+func tableRow(k *kernel.Kernel, name, cost string) jen.Code {
+	args := []jen.Code{jen.Id("worker"), jen.Id("env")}
 	for i, p := range buffers(k) {
-		args += fmt.Sprintf(", worker.%s(args[%d])", spaces[p.Type], i)
+		args = append(args, worker(spaces[p.Type], jen.Id("args").Index(jen.Lit(i))))
+	}
+	params := append(launched(), jen.Id("args").Index().Add(gocode.Device.Qual("Ref")))
+	row := []jen.Code{
+		gocode.Field("Name", jen.Lit(k.Name)),
+		gocode.Field("Run", jen.Func().Params(params...).Block(jen.Id(name).Call(args...))),
 	}
 	if cost != "" {
-		cost = "Cost: " + cost + ",\n"
+		row = append(row, gocode.Field("Cost", jen.Id(cost)))
 	}
-	return fmt.Sprintf("{\nName: %q,\nRun: func(worker *cpu.Worker, env *device.Env, args []device.Ref) {\n%s(%s)\n},\n%s},\n", k.Name, name, args, cost)
+	return gocode.Lines(row...)
 }
 
 // spaces are the Worker's methods for buffers.
 var spaces = map[expr.Type]string{expr.F32: "F32", expr.I32: "I32", expr.BF16: "U16", expr.F16: "U16"}
 
 // doc says what a kernel is, where the spec asked for it, and what it reads and writes.
-func doc(k *kernel.Kernel, name string) string {
+func doc(k *kernel.Kernel, name string) *jen.Statement {
 	first := fmt.Sprintf("%s is a kernel of the %s family", name, k.Op.Family())
 	if k.Pos.File != "" {
 		first += fmt.Sprintf(" (%s:%d)", k.Pos.File, k.Pos.Line)
@@ -157,7 +165,7 @@ func doc(k *kernel.Kernel, name string) string {
 	if len(in) > 0 {
 		text += " from " + strings.Join(in, ", ")
 	}
-	return "// " + first + ":\n// " + text + ".\n"
+	return jen.Line().Comment(first + ":").Line().Comment(text + ".")
 }
 
 func shape(extents []*expr.Expr) string {

@@ -1,30 +1,30 @@
 package cpu
 
 import (
-	"fmt"
-	"strings"
+	"github.com/dave/jennifer/jen"
 
+	"github.com/arithlang/mlc/codegen/gocode"
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// OfEnv prints an I32 expression over the scalars of a launch as a function of
-// the launch's environment.
-func OfEnv(e *expr.Expr) string {
+// OfEnv is an I32 expression over the scalars of a launch as a function of the launch's
+// environment.
+func OfEnv(e *expr.Expr) *jen.Statement {
 	p := newPrinter()
 	p.bindAll(e)
-	return "func" + p.ofEnv("int", []string{"return " + p.scalar(e)})
+	return jen.Func().Add(p.ofEnv(jen.Int(), []jen.Code{jen.Return(p.scalar(e))}))
 }
 
-// SizeOfEnv prints several as one function.
-func SizeOfEnv(es ...*expr.Expr) string {
+// SizeOfEnv is several as one function.
+func SizeOfEnv(es ...*expr.Expr) *jen.Statement {
 	p := newPrinter()
 	p.bindAll(es...)
-	var values []string
+	var values []jen.Code
 	for _, e := range es {
 		values = append(values, p.scalar(e))
 	}
-	result := fmt.Sprintf("[%d]int", len(es))
-	return "func" + p.ofEnv(result, []string{"return " + result + "{" + strings.Join(values, ", ") + "}"})
+	result := jen.Index(jen.Lit(len(es))).Int()
+	return jen.Func().Add(p.ofEnv(result, []jen.Code{jen.Return(result.Clone().Values(values...))}))
 }
 
 // bindAll binds the scalars of expressions.
@@ -34,12 +34,12 @@ func (p *printer) bindAll(es ...*expr.Expr) {
 	}
 }
 
-// ofEnv prints the rest of a function of a launch's environment: its parameter, its
-// result, and its body behind the scalars that this uses.
-func (p *printer) ofEnv(result string, body []string) string {
+// ofEnv is the rest of a function of a launch's environment: its parameter, its result,
+// and its body behind the scalars that this uses.
+func (p *printer) ofEnv(result jen.Code, body []jen.Code) *jen.Statement {
 	name, bound := "_", p.bindScalars()
 	if len(bound) > 0 {
 		name = "env"
 	}
-	return "(" + name + " *device.Env) " + result + block(append(bound, body...))
+	return jen.Params(jen.Id(name).Op("*").Add(gocode.Device.Qual("Env"))).Add(result).Block(append(bound, body...)...)
 }

@@ -1,11 +1,13 @@
 package cpu
 
 import (
-	"fmt"
 	"maps"
+
+	"github.com/dave/jennifer/jen"
 
 	"github.com/arithlang/mlc/codegen/cost"
 	"github.com/arithlang/mlc/codegen/cpu/vector"
+	"github.com/arithlang/mlc/codegen/gocode"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
@@ -62,20 +64,17 @@ func (m *meter) call(c *call) cost.Tally {
 	return known.Of(c.code.Instructions[m.isa])
 }
 
-// instructionFields prints the counts as a field of a cost, behind what it needs.
-func (p *printer) instructionFields(all map[string]cost.Tally) (field string, body []string) {
+// instructionFields is the counts as a field of a cost, behind what it needs.
+func (p *printer) instructionFields(all map[string]cost.Tally) (field jen.Code, body []jen.Code) {
+	var fields []jen.Code
 	for _, isa := range vector.InstructionSets() {
-		t, ok := all[isa]
-		if !ok {
-			continue
-		}
-		if n, loops := p.total("on"+isa, t); n != "0" {
-			body = append(body, loops...)
-			field += fmt.Sprintf("%s: float64(%s),\n", isa, n)
+		if t, ok := all[isa]; ok && !empty(t) {
+			n, loops := p.total("on"+isa, t)
+			fields, body = append(fields, count(isa, n)), append(body, loops...)
 		}
 	}
-	if field == "" {
-		return "", nil
+	if fields == nil {
+		return nil, nil
 	}
-	return "Instructions: cpu.Instructions{\n" + field + "},\n", body
+	return gocode.Field("Instructions", gocode.CPU.Qual("Instructions").Add(gocode.Lines(fields...))), body
 }

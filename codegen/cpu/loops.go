@@ -5,13 +5,16 @@ import (
 	"math"
 	"strings"
 
+	"github.com/dave/jennifer/jen"
+
 	"github.com/arithlang/mlc/codegen/flat"
+	"github.com/arithlang/mlc/codegen/gocode"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// assign prints the loops that set elements.
-func (p *printer) assign(a *kernel.Set) []string {
+// assign is the loops that set elements.
+func (p *printer) assign(a *kernel.Set) []jen.Code {
 	a = withoutUnitAxes(a)
 	if len(a.Axes) == 0 {
 		lets, dst, value := p.shareBoth(a.Dst, a.Value)
@@ -20,10 +23,10 @@ func (p *printer) assign(a *kernel.Set) []string {
 	axis, last := a.Axes[0], len(a.Axes) == 1
 	if !last {
 		rest := &kernel.Set{Axes: a.Axes[1:], Dst: a.Dst, Value: a.Value}
-		return []string{p.rangeOver(axis, func() []string { return p.assign(rest) })}
+		return []jen.Code{p.rangeOver(axis, func() []jen.Code { return p.assign(rest) })}
 	}
-	if whole := p.whole(axis, a.Dst, a.Value); whole != "" {
-		return []string{whole}
+	if whole := p.whole(axis, a.Dst, a.Value); whole != nil {
+		return []jen.Code{whole}
 	}
 	return p.innermost(axis, a.Dst, a.Value, p.set)
 }
@@ -46,81 +49,81 @@ func withoutUnitAxes(a *kernel.Set) *kernel.Set {
 	return &kernel.Set{Axes: axes, Dst: at(a.Dst), Value: at(a.Value)}
 }
 
-// set prints an assignment to an element.
-func (p *printer) set(dst, value *expr.Expr) string {
+// set is an assignment to an element.
+func (p *printer) set(dst, value *expr.Expr) jen.Code {
 	v := p.scalar(value)
 	if dst.Type == expr.I32 && len(dst.Args) > 0 {
-		v = "int32(" + v + ")"
+		v = jen.Int32().Call(v)
 	}
-	return p.place(dst) + " = " + v
+	return p.Place(dst).Op("=").Add(v)
 }
 
-// whole prints a copy or a clearing of a row, or returns "" where it is neither.
-func (p *printer) whole(axis kernel.Axis, dst, value *expr.Expr) string {
+// whole is a copy or a clearing of a row, or nil where it is neither.
+func (p *printer) whole(axis kernel.Axis, dst, value *expr.Expr) jen.Code {
 	to, ok := flat.Row(dst, axis.Var)
 	if !ok {
-		return ""
+		return nil
 	}
-	row := func(e, off *expr.Expr) string {
+	row := func(e, off *expr.Expr) jen.Code {
 		if expr.IsInt(off, 0) {
 			return p.filled(e.Name, axis.Size)
 		}
-		return p.tail(e.Name, off) + "[:" + p.scalar(axis.Size) + "]"
+		return p.part(e.Name, off, axis.Size)
 	}
 	if isZero(value) {
-		return "clear(" + row(dst, to) + ")"
+		return jen.Clear(row(dst, to))
 	}
 	if from, ok := flat.Row(value, axis.Var); ok && value.Name != dst.Name {
-		return "copy(" + row(dst, to) + ", " + row(value, from) + ")"
+		return jen.Copy(row(dst, to), row(value, from))
 	}
-	return ""
+	return nil
 }
 
 // isZero says whether an expression is the constant with no bit set.
 func isZero(e *expr.Expr) bool { return e.IsConst() && e.I == 0 && math.Float64bits(e.F) == 0 }
 
 // reductions are the ops of a reduction: what the partial values start from and
-// what combines them.
+// the function that combines them.
 var reductions = map[expr.Op]struct {
 	start   float64
 	combine string
 }{
-	expr.Add: {0, "SumLanes"},
-	expr.Max: {math.Inf(-1), "MaxLanes"},
-	expr.Min: {math.Inf(1), "MinLanes"},
+	expr.Add: {0, "Sum"},
+	expr.Max: {math.Inf(-1), "Max"},
+	expr.Min: {math.Inf(1), "Min"},
 }
 
-// reduce prints a loop over partial values and their combination.
-func (p *printer) reduce(r *kernel.Reduce) []string {
-	op := reductions[r.Op]
+// reduce is a loop over partial values and their combination.
+func (p *printer) reduce(r *kernel.Reduce) []jen.Code {
+	op, cpu := reductions[r.Op], gocode.CPU.Qual
 	part := p.fresh("part")
-	first := "var " + part + " [cpu.Lanes]float32"
+	first := jen.Var().Id(part).Index(cpu("Lanes")).Float32()
 	if op.start != 0 {
-		first = part + " := cpu.AllLanes(" + p.scalar(expr.F(op.start)) + ")"
+		first = jen.Id(part).Op(":=").Add(cpu("AllLanes")).Call(p.scalar(expr.F(op.start)))
 	}
-	loop := p.innermost(r.Axis, nil, r.Value, func(_, value *expr.Expr) string {
-		lane := part + "[" + p.id(r.Axis.Var) + "/cpu.Neighbours%cpu.Lanes]"
+	loop := p.innermost(r.Axis, nil, r.Value, func(_, value *expr.Expr) jen.Code {
+		lane := jen.Id(part).Index(jen.Id(p.id(r.Axis.Var)).Op("/").Add(cpu("Neighbours")).Op("%").Add(cpu("Lanes")))
 		if r.Op == expr.Add {
-			return lane + " += " + p.scalar(value)
+			return lane.Op("+=").Add(p.scalar(value))
 		}
-		return fmt.Sprintf("%s = cpu.%s(%s, %s)", lane, calls[r.Op], p.scalar(value), lane)
+		return lane.Clone().Op("=").Add(cpu(op.combine)).Call(p.scalar(value), lane)
 	})
 	size := p.scalar(r.Axis.Size)
-	total := fmt.Sprintf("%s := cpu.%s(&%s, %s)", p.bind(r.Name), op.combine, part, size)
-	return append(append([]string{first}, loop...), total)
+	total := jen.Id(p.bind(r.Name)).Op(":=").Add(cpu(op.combine+"Lanes")).Call(jen.Op("&").Id(part), size)
+	return append(append([]jen.Code{first}, loop...), total)
 }
 
-// innermost prints a loop without another in it. What does not change in it is
+// innermost is a loop without another in it. What does not change in it is
 // computed before it, and rows of consecutive elements are cut to length there,
 // so that Go need not check indices in the loop. A nil dst is nothing to set.
-func (p *printer) innermost(a kernel.Axis, dst, value *expr.Expr, body func(dst, value *expr.Expr) string) []string {
+func (p *printer) innermost(a kernel.Axis, dst, value *expr.Expr, body func(dst, value *expr.Expr) jen.Code) []jen.Code {
 	sets := ""
 	if dst != nil {
 		sets = dst.Name
 	}
 	n := 0
 	fixed := flat.OfRow(a.Var, sets, func() string { n++; return fmt.Sprintf("hoist.%d", n) })
-	var rows []string
+	var rows []jen.Code
 	over := func(e *expr.Expr) *expr.Expr {
 		return expr.Rewrite(fixed.Expr(e), func(x *expr.Expr) *expr.Expr {
 			off, ok := flat.Row(x, a.Var)
@@ -136,23 +139,23 @@ func (p *printer) innermost(a kernel.Axis, dst, value *expr.Expr, body func(dst,
 		dst = over(dst)
 	}
 	value = over(value)
-	var out []string
+	var out []jen.Code
 	for _, l := range fixed.Lets {
-		out = append(out, p.define(l.Name, resembling(l.Value), p.typed(l.Value)))
+		out = append(out, p.define(l.Name, resembling(l.Value), p.Typed(l.Value)))
 	}
-	return append(append(out, rows...), p.rangeOver(a, func() []string {
+	return append(append(out, rows...), p.rangeOver(a, func() []jen.Code {
 		lets, dst, value := p.shareBoth(dst, value)
 		return append(lets, body(dst, value))
 	}))
 }
 
-// define prints the definition of a name by an identifier that resembles another.
-func (p *printer) define(name, like, value string) string {
-	return p.bindAs(name, like) + " := " + value
+// define is the definition of a name by an identifier that resembles another.
+func (p *printer) define(name, like string, value jen.Code) jen.Code {
+	return jen.Id(p.bindAs(name, like)).Op(":=").Add(value)
 }
 
 // shareBoth is share for a value and the index where it goes.
-func (p *printer) shareBoth(dst, value *expr.Expr) ([]string, *expr.Expr, *expr.Expr) {
+func (p *printer) shareBoth(dst, value *expr.Expr) ([]jen.Code, *expr.Expr, *expr.Expr) {
 	if dst == nil || len(dst.Args) == 0 {
 		lets, es := p.share(value)
 		return lets, dst, es[0]
@@ -162,10 +165,10 @@ func (p *printer) shareBoth(dst, value *expr.Expr) ([]string, *expr.Expr, *expr.
 }
 
 // share binds the subexpressions that expressions use more than once.
-func (p *printer) share(es ...*expr.Expr) (lets []string, out []*expr.Expr) {
+func (p *printer) share(es ...*expr.Expr) (lets []jen.Code, out []*expr.Expr) {
 	bindings, out := expr.Share(es, func(n int) string { return fmt.Sprintf("share.%d", n) })
 	for _, b := range bindings {
-		lets = append(lets, p.define(b.Name, resembling(b.Value), p.typed(b.Value)))
+		lets = append(lets, p.define(b.Name, resembling(b.Value), p.Typed(b.Value)))
 	}
 	return lets, out
 }
@@ -181,7 +184,7 @@ func resembling(e *expr.Expr) string {
 
 // row is the name of the part of a slice from an offset on that is so long, and the
 // code that cuts it. A row that was cut for an earlier loop serves again.
-func (p *printer) row(slice string, off, size *expr.Expr) (name string, cut []string) {
+func (p *printer) row(slice string, off, size *expr.Expr) (name string, cut []jen.Code) {
 	key := slice + "\n" + expr.Key(off) + "\n" + expr.Key(size)
 	name, ok := p.rows[key]
 	if _, inScope := p.ids[name]; ok && inScope && !p.mutable(off) && !p.mutable(size) {
@@ -191,5 +194,5 @@ func (p *printer) row(slice string, off, size *expr.Expr) (name string, cut []st
 		name = fmt.Sprintf("%s.row%d", slice, len(p.rows))
 		p.rows[key] = name
 	}
-	return name, []string{p.define(name, slice+"_row", p.tail(slice, off)+"[:"+p.scalar(size)+"]")}
+	return name, []jen.Code{p.define(name, slice+"_row", p.part(slice, off, size))}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/arithlang/mlc/codegen/gotext"
+	"github.com/arithlang/mlc/codegen/gocode"
 )
 
 // names gives the names of a kernel Go identifiers that differ from each other,
@@ -69,7 +69,7 @@ func (n *names) scope(f func()) {
 
 // identifier is the Go name of a name with dots, as "d.weight", and even of others.
 func identifier(name string) string {
-	id := gotext.Name(name)
+	id := gocode.Name(name)
 	switch {
 	case id == "":
 		return "x"

@@ -1,53 +1,53 @@
 package cpu
 
 import (
-	"fmt"
 	"slices"
-	"strings"
+
+	"github.com/dave/jennifer/jen"
 
 	"github.com/arithlang/mlc/codegen/cost"
 	"github.com/arithlang/mlc/codegen/cpu/vector"
+	"github.com/arithlang/mlc/codegen/gocode"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/runtime/abi"
 )
 
-// A printer prints one kernel.
+// A printer prints one kernel. What its methods return is code.
 type printer struct {
 	*names
+	gocode.Dialect
 	vars     map[string]bool       // that may change
 	sizes    map[string]*expr.Expr // elements of the other tiles
 	rows     map[string]string     // names of rows, by slice, offset and length
 	products *products
 	vectors  map[kernel.Stmt]*call // by the first node that a vector kernel stands for
 	isa      string                // the variable that says which instructions to use
-	runtime  string                // what stands before names of the runtime
 }
 
 func newPrinter() *printer {
-	return &printer{
-		names: newNames("worker", "env", "cpu", "device", "math"), runtime: "cpu.",
-		sizes: map[string]*expr.Expr{}, rows: map[string]string{},
-	}
+	n := newNames("worker", "env", "cpu", "device", "math")
+	return &printer{names: n, Dialect: gocode.Float32(n.id), sizes: map[string]*expr.Expr{}, rows: map[string]string{}}
 }
 
-// field prints where the environment of a launch has a scalar.
-func field(s abi.Scalar) string {
+// scalar is an expression.
+func (p *printer) scalar(e *expr.Expr) *jen.Statement { return gocode.Expr(e, p.Dialect) }
+
+// field is where the environment of a launch has a scalar.
+func field(s abi.Scalar) jen.Code {
+	at := jen.Id("env").Dot(s.Field)
 	switch s.Half {
 	case abi.Low:
-		return "uint32(env." + s.Field + ")"
+		return jen.Uint32().Call(at)
 	case abi.High:
-		return "uint32(env." + s.Field + " >> 32)"
+		return jen.Uint32().Call(at.Op(">>").Lit(32))
 	}
-	return "env." + s.Field
+	return at
 }
-
-// block prints statements in braces.
-func block(stmts []string) string { return " {\n" + strings.Join(stmts, "\n") + "\n}" }
 
 // function prints the function of a kernel, which loops over all cells, and adds the
 // vector kernels that it calls, whose instructions it counts. r is the kernel in flat form.
-func function(k, r *kernel.Kernel, name string, asm *vector.Assembly) (code string, counts map[string]cost.Tally) {
+func function(k, r *kernel.Kernel, name string, asm *vector.Assembly) (code jen.Code, counts map[string]cost.Tally) {
 	p := newPrinter()
 	params := p.params(k)
 	p.vars = r.Vars()
@@ -57,25 +57,30 @@ func function(k, r *kernel.Kernel, name string, asm *vector.Assembly) (code stri
 	c := newCutter(name, k, nodes, asm)
 	nodes = c.cut(nodes, true)
 	p.vectors = c.calls
-	var prepare []string
+	var prepare []jen.Code
 	if len(c.calls) > 0 {
 		p.isa = p.fresh("isa")
 		prepare = p.prepare(r, c)
 	}
 	body := append(prepare, p.nodes(nodes)...)
-	return "func " + name + "(" + params + ")" + block(append(p.bindScalars(), body...)), instructions(nodes, c.calls)
+	return jen.Func().Id(name).Params(params...).Block(append(p.bindScalars(), body...)...), instructions(nodes, c.calls)
 }
 
-// params prints the parameters of a kernel's function, and names the scalars that
-// the kernel and its random words may use.
-func (p *printer) params(k *kernel.Kernel) string {
-	params := "worker *cpu.Worker, env *device.Env"
-	bufs := buffers(k)
+// launched are the parameters that all functions of kernels have.
+func launched() []jen.Code {
+	return []jen.Code{jen.Id("worker").Op("*").Add(gocode.CPU.Qual("Worker")), jen.Id("env").Op("*").Add(gocode.Device.Qual("Env"))}
+}
+
+// params are the parameters of a kernel's function. It names the scalars that the kernel
+// and its random words may use.
+func (p *printer) params(k *kernel.Kernel) []jen.Code {
+	params, bufs := launched(), buffers(k)
 	for i, b := range bufs {
-		params += ", " + p.bind(b.Name)
+		param := jen.Id(p.bind(b.Name))
 		if i+1 == len(bufs) || elemType(bufs[i+1].Type) != elemType(b.Type) {
-			params += " []" + elemType(b.Type)
+			param.Index().Id(elemType(b.Type))
 		}
+		params = append(params, param)
 	}
 	for _, s := range k.Params {
 		if s.Mode == kernel.Scalar {
@@ -98,28 +103,28 @@ func overGrid(grid []kernel.Axis, cell []kernel.Stmt) []kernel.Stmt {
 	return cell
 }
 
-// bindScalars prints the definition of the scalars that the kernel uses.
-func (p *printer) bindScalars() []string {
-	var ids, values []string
+// bindScalars is the definition of the scalars that the kernel uses.
+func (p *printer) bindScalars() []jen.Code {
+	var ids, values []jen.Code
 	for _, s := range abi.Scalars() {
 		if id, ok := p.ids[s.Name]; ok && p.used[id] {
-			ids, values = append(ids, id), append(values, field(s))
+			ids, values = append(ids, jen.Id(id)), append(values, field(s))
 		}
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	return []string{strings.Join(ids, ", ") + " := " + strings.Join(values, ", ")}
+	return []jen.Code{jen.List(ids...).Op(":=").List(values...)}
 }
 
-// releasing prints a loop that gives back, in what it is told to end its body
-// with, the scratch that the body takes.
-func (p *printer) releasing(body []kernel.Stmt, loop func(end ...string) string) []string {
+// releasing is a loop that gives back, in what it is told to end its body with, the
+// scratch that the body takes.
+func (p *printer) releasing(body []kernel.Stmt, loop func(end ...jen.Code) jen.Code) []jen.Code {
 	if !slices.ContainsFunc(body, p.takesScratch) {
-		return []string{loop()}
+		return []jen.Code{loop()}
 	}
 	mark := p.fresh("mark")
-	return []string{mark + " := worker.Mark()", loop("worker.Release(" + mark + ")")}
+	return []jen.Code{jen.Id(mark).Op(":=").Add(worker("Mark")), loop(worker("Release", jen.Id(mark)))}
 }
 
 // takesScratch says whether a node takes scratch that it does not give back.
@@ -135,22 +140,22 @@ func (p *printer) takesScratch(n kernel.Stmt) bool {
 	return false
 }
 
-// rangeOver prints a loop over an axis.
-func (p *printer) rangeOver(a kernel.Axis, body func() []string) string {
-	over := "range " + p.scalar(a.Size)
-	var stmts []string
+// rangeOver is a loop over an axis.
+func (p *printer) rangeOver(a kernel.Axis, body func() []jen.Code) jen.Code {
+	over := jen.Range().Add(p.scalar(a.Size))
+	var stmts []jen.Code
 	p.scope(func() {
 		id := p.bind(a.Var)
 		stmts = body()
 		if p.used[id] {
-			over = id + " := " + over
+			over = jen.Id(id).Op(":=").Add(over)
 		}
 	})
-	return "for " + over + block(stmts)
+	return jen.For(over).Block(stmts...)
 }
 
-func (p *printer) nodes(ns []kernel.Stmt) []string {
-	var out []string
+func (p *printer) nodes(ns []kernel.Stmt) []jen.Code {
+	var out []jen.Code
 	for i := 0; i < len(ns); i++ {
 		if c := p.vectors[ns[i]]; c != nil {
 			part := ns[i:][:c.nodes]
@@ -163,38 +168,37 @@ func (p *printer) nodes(ns []kernel.Stmt) []string {
 	return out
 }
 
-func (p *printer) node(n kernel.Stmt) []string {
+func (p *printer) node(n kernel.Stmt) []jen.Code {
 	switch n := n.(type) {
 	case *kernel.Let:
 		out, es := p.share(n.Value)
-		return append(out, p.define(n.Name, n.Name, p.typed(es[0])))
+		return append(out, p.define(n.Name, n.Name, p.Typed(es[0])))
 	case *kernel.Tile:
 		p.sizes[n.Name] = n.Shape[0]
-		return []string{p.define(n.Name, n.Name, "worker."+takers[n.Type]+"("+p.scalar(n.Shape[0])+")")}
+		return []jen.Code{p.define(n.Name, n.Name, worker(takers[n.Type], p.scalar(n.Shape[0])))}
 	case *kernel.Var:
 		if n.Value != nil {
-			return []string{p.define(n.Name, n.Name, p.typed(n.Value))}
+			return []jen.Code{p.define(n.Name, n.Name, p.Typed(n.Value))}
 		}
-		return []string{"var " + p.bind(n.Name) + " " + goType(n.Type)}
+		return []jen.Code{jen.Var().Id(p.bind(n.Name)).Id(gocode.Type(n.Type))}
 	case *kernel.Set:
 		return p.assign(n)
 	case *kernel.Random:
-		return []string{fmt.Sprintf("worker.RandFill(%s, env, %d, %s, %s)",
-			p.filled(n.Dst, n.Size), n.Stream, p.scalar(n.Example), p.scalar(n.Base))}
+		return []jen.Code{worker("RandFill", p.filled(n.Dst, n.Size), jen.Id("env"), jen.Lit(int(n.Stream)), p.scalar(n.Example), p.scalar(n.Base))}
 	case *kernel.Dot:
-		return []string{p.dot(n)}
+		return []jen.Code{p.dot(n)}
 	case *kernel.Reduce:
 		return p.reduce(n)
 	case *kernel.For:
 		packs := p.packs(n)
-		return append(packs, p.releasing(n.Body, func(end ...string) string {
-			return p.loop(n.Var, n.Lo, n.Hi, func() []string { return append(p.nodes(n.Body), end...) })
+		return append(packs, p.releasing(n.Body, func(end ...jen.Code) jen.Code {
+			return p.loop(n.Var, n.Lo, n.Hi, func() []jen.Code { return append(p.nodes(n.Body), end...) })
 		})...)
 	case *kernel.If:
 		out, es := p.share(n.Cond)
-		cond, body := p.scalar(es[0]), []string{}
+		cond, body := p.scalar(es[0]), []jen.Code{}
 		p.scope(func() { body = p.nodes(n.Body) })
-		return append(out, "if "+cond+block(body))
+		return append(out, jen.If(cond).Block(body...))
 	}
 	panic("BUG: unknown node")
 }
@@ -204,20 +208,26 @@ var takers = map[expr.Type]string{
 	expr.F32: "Tile", expr.I32: "TileI32", expr.U32: "TileU32", expr.BF16: "TileU16", expr.F16: "TileU16",
 }
 
-// filled prints a tile as long as it is at the moment.
-func (p *printer) filled(tile string, size *expr.Expr) string {
+// filled is a tile as long as it is at the moment.
+func (p *printer) filled(tile string, size *expr.Expr) jen.Code {
 	if p.sizes[tile] != nil && expr.Equal(size, p.sizes[tile]) {
-		return p.id(tile)
+		return jen.Id(p.id(tile))
 	}
-	return p.id(tile) + "[:" + p.scalar(size) + "]"
+	return p.part(tile, expr.Int(0), size)
 }
 
-// tail prints a slice from an offset on.
-func (p *printer) tail(slice string, off *expr.Expr) string {
+// part is so much of a slice from an offset on.
+func (p *printer) part(slice string, off, size *expr.Expr) *jen.Statement {
+	return p.tail(slice, off).Index(jen.Empty(), p.scalar(size))
+}
+
+// tail is a slice from an offset on.
+func (p *printer) tail(slice string, off *expr.Expr) *jen.Statement {
+	s := jen.Id(p.id(slice))
 	if expr.IsInt(off, 0) {
-		return p.id(slice)
+		return s
 	}
-	return p.id(slice) + "[" + p.scalar(off) + ":]"
+	return s.Index(p.scalar(off), jen.Empty())
 }
 
 // mutable says whether the value of an expression can change while its variables
@@ -226,20 +236,28 @@ func (p *printer) mutable(e *expr.Expr) bool {
 	return len(expr.Elems(e)) > 0 || expr.DependsOnAny(e, p.vars)
 }
 
-// loop prints a loop over an integer, whose bounds are computed before it.
-func (p *printer) loop(name string, lo, hi *expr.Expr, body func() []string) (loop string) {
+// loop is a loop over an integer, whose bounds are computed before it.
+func (p *printer) loop(name string, lo, hi *expr.Expr, body func() []jen.Code) (loop jen.Code) {
 	if expr.IsInt(lo, 0) {
 		return p.rangeOver(kernel.Axis{Var: name, Size: hi}, body)
 	}
 	from, to := p.scalar(lo), p.scalar(hi)
 	p.scope(func() {
 		i := p.bind(name)
-		first := i + " := " + from
+		first := jen.Id(i).Op(":=").Add(from)
 		if p.mutable(hi) {
 			end := p.fresh("end")
-			first, to = i+", "+end+" := "+from+", "+to, end
+			first, to = jen.List(jen.Id(i), jen.Id(end)).Op(":=").List(from, to), jen.Id(end)
 		}
-		loop = "for " + first + "; " + i + " < " + to + "; " + i + "++" + block(body())
+		loop = jen.For(first, jen.Id(i).Op("<").Add(to), jen.Id(i).Op("++")).Block(body()...)
 	})
 	return loop
+}
+
+// elemType is the element type of a Go slice for a buffer or tile.
+func elemType(t expr.Type) string {
+	if t == expr.I32 {
+		return "int32"
+	}
+	return gocode.Type(t)
 }

@@ -3,6 +3,8 @@ package cpu
 import (
 	"fmt"
 
+	"github.com/dave/jennifer/jen"
+
 	"github.com/arithlang/mlc/codegen/flat"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
@@ -81,39 +83,44 @@ func (p *products) dot(n *kernel.Dot) {
 	}
 }
 
-// packs prints the packing of what is used in a loop after it.
-func (p *printer) packs(n kernel.Stmt) []string {
-	var out []string
+// packs is the packing of what is used in a loop after it.
+func (p *printer) packs(n kernel.Stmt) []jen.Code {
+	var out []jen.Code
 	for _, k := range p.products.before[n] {
 		b := k.dot.B
-		pack := fmt.Sprintf("worker.Pack%s(%s, %s, %s, %s)", suffix(k.dot.Dot), p.scalar(k.rows), p.scalar(k.dot.K), p.scalar(k.dot.N), p.operand(b))
+		pack := worker("Pack"+suffix(k.dot.Dot), p.scalar(k.rows), p.scalar(k.dot.K), p.scalar(k.dot.N), p.operand(b))
 		out = append(out, p.define(k.name, b.Slice+"_packed", pack))
 	}
 	return out
 }
 
-// operand prints a strided matrix as arguments.
-func (p *printer) operand(o flat.Operand) string {
-	return p.tail(o.Slice, o.Off) + ", " + p.scalar(o.RS) + ", " + p.scalar(o.CS)
+// operand is a strided matrix as arguments.
+func (p *printer) operand(o flat.Operand) jen.Code {
+	return jen.List(p.tail(o.Slice, o.Off), p.scalar(o.RS), p.scalar(o.CS))
 }
 
-// dot prints a product.
-func (p *printer) dot(n *kernel.Dot) string {
+// dot is a product.
+func (p *printer) dot(n *kernel.Dot) jen.Code {
 	d := flat.ProductOf(n)
 	if d.M == nil {
-		c := p.id(d.C.Slice)
-		return fmt.Sprintf("%s = worker.DotVec%s(%s, %s, %s, %s, %s, %[1]s)", c, suffix(n), p.scalar(d.K),
-			p.tail(d.A.Slice, d.A.Off), p.scalar(d.A.CS), p.tail(d.B.Slice, d.B.Off), p.scalar(d.B.RS))
+		c := jen.Id(p.id(d.C.Slice))
+		return c.Clone().Op("=").Add(worker("DotVec"+suffix(n), p.scalar(d.K),
+			p.tail(d.A.Slice, d.A.Off), p.scalar(d.A.CS), p.tail(d.B.Slice, d.B.Off), p.scalar(d.B.RS), c))
 	}
 	name, of := "Dot", suffix(n)
 	if d.Zero {
 		name = "Product"
 	}
-	c := p.tail(d.C.Slice, d.C.Off) + ", " + p.scalar(d.C.RS)
+	c := jen.List(p.tail(d.C.Slice, d.C.Off), p.scalar(d.C.RS))
 	if packed, ok := p.products.packed[n]; ok {
-		return fmt.Sprintf("worker.%sPacked%s(%s, %s, %s, %s)", name, of, p.scalar(d.M), p.operand(d.A), p.id(packed), c)
+		return worker(name+"Packed"+of, p.scalar(d.M), p.operand(d.A), jen.Id(p.id(packed)), c)
 	}
-	return fmt.Sprintf("worker.%s%s(%s, %s, %s, %s, %s, %s)", name, of, p.scalar(d.M), p.scalar(d.N), p.scalar(d.K), p.operand(d.A), p.operand(d.B), c)
+	return worker(name+of, p.scalar(d.M), p.scalar(d.N), p.scalar(d.K), p.operand(d.A), p.operand(d.B), c)
+}
+
+// worker is a call of a method of the worker.
+func worker(method string, args ...jen.Code) *jen.Statement {
+	return jen.Id("worker").Dot(method).Call(args...)
 }
 
 // suffix is what the names of products say about their factors.

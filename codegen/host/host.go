@@ -1,19 +1,19 @@
 // Package host prints the parts of a generated trainer that are not kernels: the
 // launch plan as straight Go, the model table, main and the kernels' test. It
 // comes after package lower; package codegen assembles the files. Generated code is only
-// text here: the compiler imports the runtime's configuration, whose values it prints, and
+// printed here: the compiler imports the runtime's configuration, whose values it prints, and
 // nothing else of it.
 package host
 
 import (
 	"strings"
 
-	"github.com/arithlang/mlc/codegen/gotext"
+	"github.com/arithlang/mlc/codegen/gocode"
 	"github.com/arithlang/mlc/compiler/lower"
 )
 
 // join makes one Go name of several.
-func join(parts ...string) string { return gotext.Name(strings.Join(parts, "_")) }
+func join(parts ...string) string { return gocode.Name(strings.Join(parts, "_")) }
 
 // Reserved lists the names that plan.go and model.go declare at package level,
 // which the kernels' functions must not take.
@@ -29,7 +29,7 @@ func Reserved(p *lower.Program) []string {
 		names = append(names, join("k", k.Name))
 	}
 	for _, e := range p.Entries {
-		names = append(names, gotext.Name(e.Name), join("layout", e.Memory.Name), join(e.Memory.Name, "memory"), join("new", e.Memory.Name, "memory"))
+		names = append(names, gocode.Name(e.Name), join("layout", e.Memory.Name), join(e.Memory.Name, "memory"), join("new", e.Memory.Name, "memory"))
 		for _, s := range e.Steps {
 			names = append(names, join(e.Name, s.Routine.Name))
 		}

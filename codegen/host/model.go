@@ -2,10 +2,10 @@ package host
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 
-	"github.com/arithlang/mlc/codegen/gotext"
+	"github.com/dave/jennifer/jen"
+
+	"github.com/arithlang/mlc/codegen/gocode"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/lower"
 	"github.com/arithlang/mlc/compiler/plan"
@@ -14,25 +14,32 @@ import (
 )
 
 // Main is main.go.
-func Main(spec *check.Spec) gotext.File {
-	return gotext.File{
-		Doc:   fmt.Sprintf("Command %s trains and tests the model of spec.arith.", spec.Name),
-		Decls: "import runtime \"github.com/arithlang/mlc/runtime\"\nfunc main() {\nruntime.Main(model)\n}",
-	}
+func Main(spec *check.Spec) *gocode.File {
+	f := &gocode.File{Doc: fmt.Sprintf("Command %s trains and tests the model of spec.arith.", spec.Name)}
+	f.Add(mainFunc("Main", "model"))
+	return f
+}
+
+// mainFunc gives the runtime what the program is.
+func mainFunc(run, variable string) jen.Code {
+	return jen.Func().Id("main").Params().Block(gocode.Runtime.Qual(run).Call(jen.Id(variable)))
 }
 
 // Test is kernels_test.go, which holds every kernel to the kernel IR of kernels.kir on
 // every instruction set that the processor has, and those of several models, where there
 // are such, to that of lanes.kir.
-func Test(lanes bool) gotext.File {
-	f := &gotext.Text{}
-	f.Embed("kernelText", "kernels.kir")
-	f.Line("func TestKernels(t *testing.T) {\ncputest.Compare(t, kernelText, kernels)\n}")
-	if lanes {
-		f.Embed("laneText", "lanes.kir")
-		f.Line("func TestLanes(t *testing.T) {\ncputest.Compare(t, laneText, lanes)\n}")
+func Test(lanes bool) *gocode.File {
+	f := &gocode.File{}
+	compare := func(test, text, file, table string) {
+		f.Embed(text, file)
+		t := jen.Id("t").Op("*").Qual("testing", "T")
+		f.Add(jen.Func().Id(test).Params(t).Block(gocode.CPUTest.Qual("Compare").Call(jen.Id("t"), jen.Id(text), jen.Id(table))))
 	}
-	return gotext.File{Decls: f.String()}
+	compare("TestKernels", "kernelText", "kernels.kir", "kernels")
+	if lanes {
+		compare("TestLanes", "laneText", "lanes.kir", "lanes")
+	}
+	return f
 }
 
 // ModelName is the name of a spec's model, or of that of one of its stages.
@@ -45,16 +52,16 @@ func ModelName(spec *check.Spec, stage string) string {
 
 // origin begins a file that says what a program does, and lists the fields that say
 // which spec it is of.
-func origin(f *gotext.Text, spec *check.Spec, stage, version string) gotext.Fields {
+func origin(f *gocode.File, spec *check.Spec, stage, version string) gocode.Fields {
 	f.Embed("specText", "spec.arith")
-	fields := gotext.Fields{
-		"Name":     strconv.Quote(ModelName(spec, stage)),
-		"Spec":     "specText",
-		"SpecHash": strconv.Quote(spec.Hash),
-		"Version":  strconv.Quote(version),
+	fields := gocode.Fields{
+		"Name":     jen.Lit(ModelName(spec, stage)),
+		"Spec":     jen.Id("specText"),
+		"SpecHash": jen.Lit(spec.Hash),
+		"Version":  jen.Lit(version),
 	}
 	if len(spec.Axes) > 0 && stage == "" {
-		fields["Axes"] = gotext.Literal(spec.Axes)
+		fields["Axes"] = gocode.Value(spec.Axes)
 	}
 	return fields
 }
@@ -75,42 +82,40 @@ type Trainer struct {
 }
 
 // Model is model.go: the settings of the spec and the table of parameters.
-func Model(t Trainer) gotext.File {
-	f := &gotext.Text{}
+func Model(t Trainer) *gocode.File {
+	f := &gocode.File{}
 	fields := origin(f, t.Spec, t.Stage, t.Version)
 	t.tables(f, fields)
 	t.files(fields)
 	fields["Task"] = t.taskConfig(f)
-	fields["Train"] = gotext.Literal(TrainConfig(t.Spec, t.Cost))
-	fields["Eval"] = gotext.Literal(EvalConfig(t.Spec))
-	fields["Plan"], fields["CPU"], fields["GPU"] = "plan", "kernels", "gpu"
+	fields["Train"] = gocode.Value(TrainConfig(t.Spec, t.Cost))
+	fields["Eval"] = gocode.Value(EvalConfig(t.Spec))
+	fields["Plan"], fields["CPU"], fields["GPU"] = jen.Id("plan"), jen.Id("kernels"), jen.Id("gpu")
 	if n := t.Spec.Train.Lanes; n > 0 {
-		fields["Lanes"] = fmt.Sprintf("runtime.Lanes{N: %d, CPU: lanes}", n)
+		fields["Lanes"] = gocode.Runtime.Qual("Lanes").Values(gocode.Field("N", jen.Lit(n)), gocode.Field("CPU", jen.Id("lanes")))
 	}
-	var groups []string
+	var groups, tables []jen.Code
 	for _, g := range t.Groups {
-		groups = append(groups, "&"+join(g.Name, "group"))
+		name := join(g.Name, "group")
+		groups = append(groups, jen.Op("&").Id(name))
+		tables = append(tables, jen.Id(name).Op("=").Add(gocode.Value(device.Group(*g))))
 	}
-	fields["Params"] = "device.Flat(" + strings.Join(groups, ", ") + ")"
-	variable, doc := "model", ""
+	fields["Params"] = gocode.Device.Qual("Flat").Call(groups...)
+	variable := "model"
 	if t.Stage != "" {
-		variable, doc = "Model", fmt.Sprintf("Package %s is the stage %s of %s.", Package(t.Stage), t.Stage, t.Spec.Name)
-		f.Line("// Model is the model of the stage %s.", t.Stage)
+		variable, f.Doc = "Model", fmt.Sprintf("Package %s is the stage %s of %s.", Package(t.Stage), t.Stage, t.Spec.Name)
+		f.Add(jen.Commentf("Model is the model of the stage %s.", t.Stage))
 	}
-	f.Line("var %s = runtime.Model%s", variable, fields)
-	f.Line("// Parameters, in the order of the flat arena.\nvar (")
-	for _, g := range t.Groups {
-		f.Line("%s = %s", join(g.Name, "group"), gotext.Literal(device.Group(*g)))
-	}
-	f.Line(")")
-	return gotext.File{Doc: doc, Decls: f.String()}
+	f.Add(jen.Var().Id(variable).Op("=").Add(gocode.Runtime.Qual("Model"), fields.Code()))
+	f.Add(jen.Comment("Parameters, in the order of the flat arena."), jen.Var().Defs(tables...))
+	return f
 }
 
-// taskConfig prints the task, without fields that are zero. Problems are the end of what is
+// taskConfig is the task, without fields that are zero. Problems are the end of what is
 // embedded.
-func (t Trainer) taskConfig(f *gotext.Text) string {
+func (t Trainer) taskConfig(f *gocode.File) jen.Code {
 	cfg := task.Config(t.Spec.Task.Task)
-	fields := gotext.FieldsOf(cfg)
+	fields := gocode.FieldsOf(cfg)
 	for _, e := range []struct{ text, file, variable, name string }{
 		{cfg.Problems, ProblemFile, "problemText", "Problems"}, {cfg.Tests, TestFile, "testText", "Tests"},
 	} {
@@ -119,5 +124,5 @@ func (t Trainer) taskConfig(f *gotext.Text) string {
 			fields[e.name] = problemsIn(e.variable, e.text)
 		}
 	}
-	return "task.Config" + fields.String()
+	return gocode.Task.Qual("Config").Add(fields.Code())
 }

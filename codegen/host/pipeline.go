@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"go/token"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/arithlang/mlc/codegen/gotext"
+	"github.com/dave/jennifer/jen"
+
+	"github.com/arithlang/mlc/codegen/gocode"
 	"github.com/arithlang/mlc/compiler/check"
 )
 
@@ -32,61 +33,56 @@ type Pipeline struct {
 
 // Stages is main.go: the stages in order, each with its model or with what a
 // calibration keeps.
-func Stages(p Pipeline) gotext.File {
-	f := &gotext.Text{}
-	f.Line("func main() {\nruntime.MainStages(pipeline)\n}")
+func Stages(p Pipeline) *gocode.File {
+	f := &gocode.File{Doc: fmt.Sprintf("Command %s does the stages of spec.arith: it trains models, calibrates biases between, and tests the last.", p.Spec.Name)}
+	f.Add(mainFunc("MainStages", "pipeline"))
 	fields := origin(f, p.Spec, "", p.Version)
-	var stages, imports []string
+	var stages []jen.Code
 	for _, s := range p.Spec.Stages {
-		stages = append(stages, p.stage(s).String())
-		if s.Calibration == nil {
-			imports = append(imports, p.path(s))
-		}
+		stages = append(stages, p.stage(s).Code())
 	}
-	fields["Stages"] = "[]runtime.Stage" + gotext.Lines(stages)
-	f.Line("var pipeline = runtime.Pipeline%s", fields)
-	doc := fmt.Sprintf("Command %s does the stages of spec.arith: it trains models, calibrates biases between, and tests the last.", p.Spec.Name)
-	return gotext.File{Doc: doc, Decls: f.String(), Imports: imports}
+	fields["Stages"] = jen.Index().Add(gocode.Runtime.Qual("Stage"), gocode.Lines(stages...))
+	f.Add(jen.Var().Id("pipeline").Op("=").Add(gocode.Runtime.Qual("Pipeline"), fields.Code()))
+	return f
 }
 
-// path is the import path of a stage.
-func (p Pipeline) path(s check.Stage) string { return p.Path + "/" + Package(s.Name) }
-
-func (p Pipeline) stage(s check.Stage) gotext.Fields {
-	fields := gotext.Fields{"Name": strconv.Quote(s.Name)}
+func (p Pipeline) stage(s check.Stage) gocode.Fields {
+	fields := gocode.Fields{"Name": jen.Lit(s.Name)}
 	if s.From != "" {
-		fields["From"] = strconv.Quote(s.From)
+		fields["From"] = jen.Lit(s.From)
 	}
 	if s.Calibration != nil {
-		fields["Calibration"] = "&calibrate.Config" + calibration(s.Calibration).String()
+		fields["Calibration"] = jen.Op("&").Add(gocode.Calibrate.Qual("Config"), calibration(s.Calibration).Code())
 		return fields
 	}
-	fields["Model"] = "&" + Package(s.Name) + ".Model"
-	var given []string
+	fields["Model"] = jen.Op("&").Add(gocode.Package(p.Path + "/" + Package(s.Name)).Qual("Model"))
+	var given []jen.Code
 	for _, param := range s.Spec.Given() {
 		if param.Init.Kind == "stage" {
-			given = append(given, gotext.Fields{
-				"Param": strconv.Quote(fixedName(param)), "Stage": strconv.Quote(param.From), "Tensor": strconv.Quote(param.Tensor),
-			}.String())
+			given = append(given, gocode.Fields{
+				"Param": jen.Lit(fixedName(param)), "Stage": jen.Lit(param.From), "Tensor": jen.Lit(param.Tensor),
+			}.Code())
 		}
 	}
 	if given != nil {
-		fields["Given"] = "[]runtime.Given" + gotext.Lines(given)
+		fields["Given"] = jen.Index().Add(gocode.Runtime.Qual("Given"), gocode.Lines(given...))
 	}
 	return fields
 }
 
-func calibration(k *check.Calibration) gotext.Fields {
-	fields := gotext.FieldsOf(struct{ Logits, Mean bool }{k.Logits, k.Mean})
-	fields["Samples"], fields["Heads"], fields["Layer"] = strconv.Itoa(k.Samples), strconv.Itoa(k.Heads), strconv.Itoa(k.Layer)
-	fields["Self"], fields["Cross"] = "calibrate.Lines"+linesOf(k.Self).String(), "calibrate.Lines"+linesOf(k.Cross).String()
+func calibration(k *check.Calibration) gocode.Fields {
+	fields := gocode.FieldsOf(struct{ Logits, Mean bool }{k.Logits, k.Mean})
+	fields["Samples"], fields["Heads"], fields["Layer"] = jen.Lit(k.Samples), jen.Lit(k.Heads), jen.Lit(k.Layer)
+	lines := gocode.Calibrate.Qual("Lines")
+	fields["Self"], fields["Cross"] = jen.Add(lines, linesOf(k.Self).Code()), jen.Add(lines, linesOf(k.Cross).Code())
 	return fields
 }
 
-func linesOf(l check.Lines) gotext.Fields {
-	fields := gotext.FieldsOf(struct{ Paired bool }{l.Paired})
-	fields["Directions"] = gotext.Literal(l.Directions)
-	fields["Rows"], fields["M"], fields["N"] = strconv.Itoa(l.Rows), strconv.Itoa(l.Queries), strconv.Itoa(l.Keys)
-	fields["Keep"] = "func(value, mean, std float64) bool {\nreturn " + statistic(l.Keep) + "\n}"
+func linesOf(l check.Lines) gocode.Fields {
+	fields := gocode.FieldsOf(struct{ Paired bool }{l.Paired})
+	fields["Directions"] = gocode.Value(l.Directions)
+	fields["Rows"], fields["M"], fields["N"] = jen.Lit(l.Rows), jen.Lit(l.Queries), jen.Lit(l.Keys)
+	statistics := jen.List(jen.Id("value"), jen.Id("mean"), jen.Id("std")).Float64()
+	fields["Keep"] = jen.Func().Params(statistics).Bool().Block(jen.Return(gocode.Expr(l.Keep, gocode.Float64)))
 	return fields
 }

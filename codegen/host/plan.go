@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/arithlang/mlc/codegen/gotext"
+	"github.com/dave/jennifer/jen"
+
+	"github.com/arithlang/mlc/codegen/gocode"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/kernel"
@@ -17,9 +18,8 @@ import (
 
 // Plan is plan.go: kernel and parameter constants, the memory of each program, and the
 // programs as Go functions, from the whole to the parts.
-func Plan(p *lower.Program) gotext.File {
-	f := &planner{}
-	f.Line("import %q", "github.com/arithlang/mlc/runtime/device")
+func Plan(p *lower.Program) *gocode.File {
+	f := planner{&gocode.File{}}
 	f.constants(p)
 	f.plan(p)
 	printed := map[*lower.Memory]bool{}
@@ -34,34 +34,39 @@ func Plan(p *lower.Program) gotext.File {
 			f.routine(e, s.Routine)
 		}
 	}
-	return gotext.File{Decls: f.String()}
+	return f.File
 }
 
 // A planner prints plan.go.
-type planner struct{ gotext.Text }
+type planner struct{ *gocode.File }
+
+// ofDevice is what the package device declares by a name.
+func ofDevice(name string) *jen.Statement { return gocode.Device.Qual(name) }
+
+// env is a parameter of functions of a launch, and ofEnv a field of it.
+func env() jen.Code { return jen.Id("e").Op("*").Add(ofDevice("Env")) }
+
+func ofEnv(field string) *jen.Statement { return jen.Id("e").Dot(field) }
 
 // constants prints the numbers of kernels, and where each parameter lies within an
 // instance of its group.
-func (f *planner) constants(p *lower.Program) {
-	f.Line("\n// Indices in the kernel table (kernels.go).")
-	f.Line("const (")
+func (f planner) constants(p *lower.Program) {
+	var kernels, offsets []jen.Code
 	for i, k := range p.Kernels {
-		name := join("k", k.Name)
+		name := jen.Id(join("k", k.Name))
 		if i == 0 {
-			name += " = iota"
+			name.Op("=").Iota()
 		}
-		f.Line("%s", name)
+		kernels = append(kernels, name)
 	}
-	f.Line(")")
-	f.Line("\n// Offsets of the parameters within one layer of their group (model.go).")
-	f.Line("const (")
 	for _, g := range p.Groups {
 		for _, param := range g.Params {
 			off, _ := g.ParamOff(param.Name)
-			f.Line("%s = %d", paramConst(g, param.Name), off)
+			offsets = append(offsets, jen.Id(paramConst(g, param.Name)).Op("=").Lit(off))
 		}
 	}
-	f.Line(")")
+	f.Add(jen.Comment("Indices in the kernel table (kernels.go)."), jen.Const().Defs(kernels...))
+	f.Add(jen.Comment("Offsets of the parameters within one layer of their group (model.go)."), jen.Const().Defs(offsets...))
 }
 
 // paramConst is the constant of a parameter: one that has the Go name of others
@@ -82,55 +87,56 @@ func paramConst(g *plan.Group, param string) string {
 }
 
 // plan prints the table that the runtime drives.
-func (f *planner) plan(p *lower.Program) {
-	f.Line("\n// plan is what a trainer launches; each program is a function below.")
-	f.Line("var plan = device.Plan{")
-	f.Line("NumParams: %d,", p.NumParams)
-	f.Line("States: %#v,", p.States)
+func (f planner) plan(p *lower.Program) {
+	var fields, folds, matrices []jen.Code
+	set := func(name string, value jen.Code) { fields = append(fields, gocode.Field(name, value)) }
+	number := func(name string, n int) jen.Code { return gocode.Field(name, jen.Lit(n)) }
+	set("NumParams", jen.Lit(p.NumParams))
+	set("States", gocode.Value(p.States))
 	if p.NumUses > 0 {
-		f.Line("NumUses: %d,", p.NumUses)
+		set("NumUses", jen.Lit(p.NumUses))
 	}
-	if len(p.Folds) > 0 {
-		f.Line("Folds: []device.Fold{")
-		for _, x := range p.Folds {
-			f.Line("{To: %d, From: %d, N: %d},", x.To, x.From, x.N)
-		}
-		f.Line("},")
+	for _, x := range p.Folds {
+		folds = append(folds, jen.Values(number("To", x.To), number("From", x.From), number("N", x.N)))
+	}
+	if folds != nil {
+		set("Folds", jen.Index().Add(ofDevice("Fold"), gocode.Lines(folds...)))
 	}
 	if p.Target > 0 {
-		f.Line("Source: %d,\nTarget: %d,", p.Source, p.Target)
+		set("Source", jen.Lit(p.Source))
+		set("Target", jen.Lit(p.Target))
 	}
-	if p.AnyLaunch {
-		f.Line("AnyLaunch: true,")
-	}
-	if p.Packed {
-		f.Line("Packed: true,")
-	}
-	if p.AnyLength {
-		f.Line("AnyLength: true,")
-	}
-	var matrices []string
-	for _, e := range p.Entries {
-		layout := join("layout", e.Memory.Name)
-		if len(e.Memory.Buffers) == 0 {
-			layout = "device.FlatLayout"
+	for _, flag := range []struct {
+		name string
+		set  bool
+	}{{"AnyLaunch", p.AnyLaunch}, {"Packed", p.Packed}, {"AnyLength", p.AnyLength}} {
+		if flag.set {
+			set(flag.name, jen.True())
 		}
-		program := fmt.Sprintf("device.Program{Layout: %s, Run: %s}", layout, gotext.Name(e.Name))
+	}
+	for _, e := range p.Entries {
+		layout := jen.Id(join("layout", e.Memory.Name))
+		if len(e.Memory.Buffers) == 0 {
+			layout = ofDevice("FlatLayout")
+		}
+		program := ofDevice("Program").Values(gocode.Field("Layout", layout), gocode.Field("Run", jen.Id(gocode.Name(e.Name))))
 		if e.Matrix != nil {
-			matrices = append(matrices, fmt.Sprintf("{Rows: %d, Cols: %d, Update: %s},", e.Matrix[0], e.Matrix[1], program))
+			matrices = append(matrices, jen.Values(number("Rows", e.Matrix[0]), number("Cols", e.Matrix[1]), gocode.Field("Update", program)))
 			continue
 		}
-		f.Line("%s: %s,", ProgramField(e.Name), program)
+		set(ProgramField(e.Name), program)
 	}
-	if len(matrices) > 0 {
-		f.Line("Matrices: []device.Matrix{\n%s\n},\nMatrixStates: %d,", strings.Join(matrices, "\n"), p.MatrixStates)
+	if matrices != nil {
+		set("Matrices", jen.Index().Add(ofDevice("Matrix"), gocode.Lines(matrices...)))
+		set("MatrixStates", jen.Lit(p.MatrixStates))
 	}
-	f.Line("}")
+	f.Add(jen.Comment("plan is what a trainer launches; each program is a function below."))
+	f.Add(jen.Var().Id("plan").Op("=").Add(ofDevice("Plan"), gocode.Lines(fields...)))
 }
 
 // ProgramField is the field of device.Plan that has the program of an entry.
 func ProgramField(entry string) string {
-	name := gotext.Name(entry)
+	name := gocode.Name(entry)
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 
@@ -143,68 +149,79 @@ var LayoutFields = map[string]string{
 }
 
 // layout prints where the runtime meets a memory.
-func (f *planner) layout(p *lower.Program, m *lower.Memory) {
+func (f planner) layout(p *lower.Program, m *lower.Memory) {
 	var programs []string
 	for _, e := range p.Entries {
 		if e.Memory.Name == m.Name {
-			programs = append(programs, gotext.Name(e.Name))
+			programs = append(programs, gocode.Name(e.Name))
 		}
 	}
 	name := join("layout", m.Name)
-	buffers, fields := "_", ""
+	buffers, fields := "_", []jen.Code{}
+	for _, field := range []string{"Work", "Ints", "Largest"} {
+		fields = append(fields, gocode.Field(field, jen.Id("m").Dot(field)))
+	}
 	for _, field := range slices.Sorted(maps.Keys(LayoutFields)) {
 		if b := m.Buffer(LayoutFields[field]); b != nil {
 			buffers = "b"
-			fields += fmt.Sprintf("%s: b.%s.At(0),\n", field, gotext.Name(b.Name))
+			fields = append(fields, gocode.Field(field, buffer(b).Dot("At").Call(jen.Lit(0))))
 		}
 	}
-	f.Line("\n// %s says where the runtime meets %s.", name, strings.Join(programs, " and "))
-	f.Line("func %s(e *device.Env) device.Layout {", name)
-	f.Line("%s, m := %s(e)", buffers, join("new", m.Name, "memory"))
-	f.Line("return device.Layout{\nWork: m.Work,\nInts: m.Ints,\nLargest: m.Largest,\n%s}\n}", fields)
+	f.Add(jen.Line(), jen.Commentf("%s says where the runtime meets %s.", name, strings.Join(programs, " and ")))
+	f.Add(jen.Func().Id(name).Params(env()).Add(ofDevice("Layout")).Block(
+		place(m, buffers, "m"),
+		jen.Return(ofDevice("Layout").Add(gocode.Lines(fields...))),
+	))
+}
+
+// buffer is a buffer of a program's memory.
+func buffer(b *lower.Buffer) *jen.Statement { return jen.Id("b").Dot(gocode.Name(b.Name)) }
+
+// place is the statement that places a program's memory.
+func place(m *lower.Memory, buffers, allocator string) jen.Code {
+	return jen.List(jen.Id(buffers), jen.Id(allocator)).Op(":=").Id(join("new", m.Name, "memory")).Call(jen.Id("e"))
 }
 
 // memory prints the struct of a program's buffers and the function that places them.
-func (f *planner) memory(m *lower.Memory) {
+func (f planner) memory(m *lower.Memory) {
 	typ := join(m.Name, "memory")
-	f.Line("\n// %s is the memory of one launch of %s; t0, t1, … are shared by values that do not live at the same time.", typ, gotext.Name(m.Name))
-	f.Line("type %s struct {", typ)
+	var fields, body []jen.Code
 	for _, b := range m.Buffers {
-		f.Line("%s device.Array // %s", gotext.Name(b.Name), describe(b))
-	}
-	f.Line("}")
-	f.Line("\nfunc %s(e *device.Env) (b %s, m device.Allocator) {", join("new", m.Name, "memory"), typ)
-	for _, b := range m.Buffers {
+		fields = append(fields, jen.Id(gocode.Name(b.Name)).Add(ofDevice("Array")).Comment(describe(b)))
+		memory := jen.Id("m").Dot(allocators[b.Type.Elem]).Call(count(b), elements(b.Type.Shape, m.Packed))
 		if b.Kept {
-			f.Line("b.%s = m.Kept(%d, %d, %d)", gotext.Name(b.Name), b.Off, b.Count, b.Stride)
-			continue
+			memory = jen.Id("m").Dot("Kept").Call(jen.Lit(b.Off), jen.Lit(b.Count), jen.Lit(b.Stride))
 		}
-		f.Line("b.%s = m.%s(%s, %s)", gotext.Name(b.Name), allocators[b.Type.Elem], count(b), elements(b.Type.Shape, m.Packed))
+		body = append(body, buffer(b).Op("=").Add(memory))
 	}
-	f.Line("return b, m\n}")
+	body = append(body, jen.Return(jen.Id("b"), jen.Id("m")))
+	f.Add(jen.Commentf("%s is the memory of one launch of %s; t0, t1, … are shared by values that do not live at the same time.", typ, gocode.Name(m.Name)))
+	f.Add(jen.Type().Id(typ).Struct(fields...))
+	results := jen.Params(jen.Id("b").Id(typ), jen.Id("m").Add(ofDevice("Allocator")))
+	f.Add(jen.Func().Id(join("new", m.Name, "memory")).Params(env()).Add(results).Block(body...))
 }
 
 // allocators are the methods of device.Allocator that place tensors, by their elements.
 var allocators = map[expr.Type]string{expr.F32: "Floats", expr.I32: "Int32s", expr.BF16: "Halves"}
 
 // count is the number of a buffer's tensors.
-func count(b *lower.Buffer) string {
+func count(b *lower.Buffer) jen.Code {
 	if b.PerTime {
 		return runs(b.Count, plan.Times)
 	}
-	return strconv.Itoa(b.Count)
+	return jen.Lit(b.Count)
 }
 
 // runs is n layers for each run of a launch.
-func runs(n int, r plan.Runs) string {
+func runs(n int, r plan.Runs) *jen.Statement {
 	field := map[plan.Runs]string{plan.NoGrad: "NoGrad", plan.WithGrad: "WithGrad", plan.Times: "Times"}[r]
 	switch {
 	case field == "":
-		return strconv.Itoa(n)
+		return jen.Lit(n)
 	case n == 1:
-		return "e." + field
+		return ofEnv(field)
 	}
-	return fmt.Sprintf("%d*e.%s", n, field)
+	return jen.Lit(n).Op("*").Add(ofEnv(field))
 }
 
 func describe(b *lower.Buffer) string {
@@ -222,130 +239,136 @@ func describe(b *lower.Buffer) string {
 
 // elements is the size of a tensor in memory, with C rows where the shape has T; of
 // packed rows there are as many as the examples have.
-func elements(shape []ir.Dim, packed bool) string {
-	factors := []string{}
+func elements(shape []ir.Dim, packed bool) jen.Code {
+	var factors []jen.Code
 	if packed && lower.Rows(shape) {
-		factors, shape = append(factors, "e.Rows()"), shape[2:]
+		factors, shape = append(factors, ofEnv("Rows").Call()), shape[2:]
 	}
 	for _, d := range shape {
 		switch {
 		case d.Sym == "":
-			factors = append(factors, strconv.Itoa(d.N))
+			factors = append(factors, jen.Lit(d.N))
 		case d.N > 0:
-			factors = append(factors, fmt.Sprintf("((e.%s+%d)/%d)", d.Sym, d.N-1, d.N))
+			factors = append(factors, jen.Parens(jen.Parens(ofEnv(d.Sym).Op("+").Lit(d.N-1)).Op("/").Lit(d.N)))
 		case d.Sym == "T":
-			factors = append(factors, "e.C")
+			factors = append(factors, ofEnv("C"))
 		default:
-			factors = append(factors, "e."+d.Sym)
+			factors = append(factors, ofEnv(d.Sym))
 		}
 	}
 	if len(factors) == 0 {
-		return "1"
+		return jen.Lit(1)
 	}
-	return strings.Join(factors, "*")
+	return between("*", factors)
+}
+
+// between puts an operator between operands.
+func between(op string, operands []jen.Code) *jen.Statement {
+	return jen.Custom(jen.Options{Separator: op}, operands...)
 }
 
 // entry prints a program: its memory, what it clears, and its routines in order. One
 // of the optimizer is its routine.
-func (f *planner) entry(e *lower.Entry) {
-	f.Line("")
+func (f planner) entry(e *lower.Entry) {
+	f.Add(jen.Line())
+	name := gocode.Name(e.Name)
 	if e.Doc != "" {
-		f.Line("// %s %s.", gotext.Name(e.Name), e.Doc)
+		f.Add(jen.Commentf("%s %s.", name, e.Doc))
 	}
 	if e.Optimizer() {
 		return
 	}
 	if len(e.Steps) == 0 {
-		f.Line("func %s(device.Queue, *device.Env) {}", gotext.Name(e.Name))
+		f.Add(jen.Func().Id(name).Params(ofDevice("Queue"), jen.Op("*").Add(ofDevice("Env"))).Block())
 		return
 	}
-	f.Line("func %s(q device.Queue, e *device.Env) {", gotext.Name(e.Name))
-	f.Line("b, _ := %s(e)", join("new", e.Memory.Name, "memory"))
+	body := []jen.Code{place(e.Memory, "b", "_")}
 	for _, b := range e.Memory.Buffers {
 		if b.Zero {
-			f.Line("q.Zero(b.%[1]s.At(0), b.%[1]s.Len())", gotext.Name(b.Name))
+			body = append(body, jen.Id("q").Dot("Zero").Call(buffer(b).Dot("At").Call(jen.Lit(0)), buffer(b).Dot("Len").Call()))
 		}
 	}
 	for _, s := range e.Steps {
-		f.step(join(e.Name, s.Routine.Name), s)
+		body = append(body, step(jen.Id(join(e.Name, s.Routine.Name)), s)...)
 	}
-	f.Line("}")
+	f.Add(jen.Func().Id(name).Params(jen.Id("q").Add(ofDevice("Queue")), env()).Block(body...))
 }
 
-func (f *planner) step(routine string, s lower.Step) {
-	switch {
-	case s.N > 0:
-		f.Line("for %s {", iterations(s))
-		f.Line("e.Layer = %s", layer(s))
-		f.Line("%s(q, e, &b, l)", routine)
-		f.Line("}")
-		f.Line("e.Layer = 0")
-	case s.Unless != plan.Once:
-		f.Line("if %s == 0 {\n%s(q, e, &b)\n}", runs(1, s.Unless), routine)
-	default:
-		f.Line("%s(q, e, &b)", routine)
+// step is the call of a routine, or the loop of its calls.
+func step(routine *jen.Statement, s lower.Step) []jen.Code {
+	args := []jen.Code{jen.Id("q"), jen.Id("e"), jen.Op("&").Id("b")}
+	if s.N > 0 {
+		at := ofEnv("Layer").Op("=")
+		loop := jen.For(iterations(s)...).Block(at.Clone().Add(layer(s)), routine.Call(append(args, jen.Id("l"))...))
+		return []jen.Code{loop, at.Clone().Lit(0)}
 	}
+	call := routine.Call(args...)
+	if s.Unless != plan.Once {
+		call = jen.If(runs(1, s.Unless).Op("==").Lit(0)).Block(call)
+	}
+	return []jen.Code{call}
 }
 
 // iterations is the head of a loop.
-func iterations(s lower.Step) string {
-	n := runs(s.N, s.Runs)
-	switch {
-	case !s.Down:
-		return "l := range " + n
-	case s.Runs == plan.Once:
-		return fmt.Sprintf("l := %d; l >= 0; l--", s.N-1)
+func iterations(s lower.Step) []jen.Code {
+	if !s.Down {
+		return []jen.Code{jen.Id("l").Op(":=").Range().Add(runs(s.N, s.Runs))}
 	}
-	return fmt.Sprintf("l := %s-1; l >= 0; l--", n)
+	last := jen.Lit(s.N - 1)
+	if s.Runs != plan.Once {
+		last = runs(s.N, s.Runs).Op("-").Lit(1)
+	}
+	return []jen.Code{jen.Id("l").Op(":=").Add(last), jen.Id("l").Op(">=").Lit(0), jen.Id("l").Op("--")}
 }
 
 // layer is the layer number of an iteration: runs with gradients come after those without.
-func layer(s lower.Step) string {
+func layer(s lower.Step) jen.Code {
 	if s.Runs == plan.WithGrad {
-		return "l + " + runs(s.N, plan.NoGrad)
+		return jen.Id("l").Op("+").Add(runs(s.N, plan.NoGrad))
 	}
-	return "l"
+	return jen.Id("l")
 }
 
 // routine prints a function of the model as launches.
-func (f *planner) routine(e *lower.Entry, r *lower.Routine) {
-	name, params := join(e.Name, r.Name), "q device.Queue, e *device.Env"
+func (f planner) routine(e *lower.Entry, r *lower.Routine) {
+	name, params := join(e.Name, r.Name), []jen.Code{jen.Id("q").Add(ofDevice("Queue")), env()}
 	if e.Optimizer() {
-		name = gotext.Name(e.Name)
+		name = gocode.Name(e.Name)
 	} else {
-		params += ", b *" + join(e.Memory.Name, "memory")
-		f.Line("")
+		params = append(params, jen.Id("b").Op("*").Id(join(e.Memory.Name, "memory")))
+		f.Add(jen.Line())
 	}
 	if r.InLoop {
-		params += ", l int"
+		params = append(params, jen.Id("l").Int())
 	}
-	f.Line("// %s launches %s (line %d of the spec).", name, r.Name, r.Pos.Line)
-	f.Line("func %s(%s) {", name, params)
+	var body []jen.Code
 	if e.Optimizer() && len(e.Memory.Buffers) > 0 {
-		f.Line("b, _ := %s(e)", join("new", e.Memory.Name, "memory"))
+		body = append(body, place(e.Memory, "b", "_"))
 	}
-	f.weights(r)
+	body = append(body, weights(r)...)
 	for _, l := range r.Launches {
-		args := []string{join("k", l.Kernel.Name), "e"}
+		args := []jen.Code{jen.Id(join("k", l.Kernel.Name)), jen.Id("e")}
 		for _, a := range l.Args {
 			args = append(args, argument(a))
-		}
-		note := ""
-		if l.Note != "" {
-			note = " // " + l.Note
 		}
 		do := "Launch"
 		if l.Joins {
 			do = "Join"
 		}
-		f.Line("q.%s(%s)%s", do, strings.Join(args, ", "), note)
+		launch := jen.Id("q").Dot(do).Call(args...)
+		if l.Note != "" {
+			launch.Comment(l.Note)
+		}
+		body = append(body, launch)
 	}
-	f.Line("}")
+	f.Add(jen.Commentf("%s launches %s (line %d of the spec).", name, r.Name, r.Pos.Line))
+	f.Add(jen.Func().Id(name).Params(params...).Block(body...))
 }
 
 // weights binds names to the parameters and gradients that the routine's layer
 // uses of each group.
-func (f *planner) weights(r *lower.Routine) {
+func weights(r *lower.Routine) []jen.Code {
+	var out []jen.Code
 	bound := map[string]bool{}
 	for _, l := range r.Launches {
 		for _, a := range l.Args {
@@ -353,16 +376,17 @@ func (f *planner) weights(r *lower.Routine) {
 				continue
 			}
 			bound[weightName(a)] = true
-			layer, through := "0", "At"
+			layer, through := jen.Lit(0), "At"
 			if r.InLoop && !ofAll(a.Group) {
-				layer = "l"
+				layer = jen.Id("l")
 			}
 			if a.Space == lower.InGrads {
 				through = "Gradient"
 			}
-			f.Line("%s := %s.%s(%s)", weightName(a), join(a.Group.Name, "group"), through, layer)
+			out = append(out, jen.Id(weightName(a)).Op(":=").Id(join(a.Group.Name, "group")).Dot(through).Call(layer))
 		}
 	}
+	return out
 }
 
 // ofAll reports whether a group is what all layers share.
@@ -386,45 +410,53 @@ func weightName(a lower.Arg) string {
 
 // argument is where a launch has a buffer: in the parameters of the layer or in the
 // program's memory; of a program of the optimizer, from element P on of an arena.
-func argument(a lower.Arg) string {
-	arena := func(space string) string { return fmt.Sprintf("device.Ref{Space: device.%s, Off: e.P}", space) }
+func argument(a lower.Arg) jen.Code {
 	switch a.Space {
 	case lower.InParams, lower.InGrads:
-		return fmt.Sprintf("%s.Plus(%s)", weightName(a), paramConst(a.Group, a.Param))
+		return jen.Id(weightName(a)).Dot("Plus").Call(jen.Id(paramConst(a.Group, a.Param)))
 	case lower.InUses:
-		off := fmt.Sprint(a.Off)
+		off := jen.Lit(a.Off)
 		if a.Stride > 0 {
-			off += fmt.Sprintf(" + l*%d", a.Stride)
+			off.Op("+").Id("l").Op("*").Lit(a.Stride)
 		}
-		return "device.Ref{Space: device.Uses, Off: " + off + "}"
+		return ref(ofDevice("Uses"), off)
 	case lower.FlatParams:
-		return arena("Params")
+		return ref(ofDevice("Params"), ofEnv("P"))
 	case lower.FlatGrads:
-		return arena("Grads")
+		return ref(ofDevice("Grads"), ofEnv("P"))
 	case lower.FlatState:
-		return arena(strings.TrimSuffix(fmt.Sprintf("State+%d", a.State), "+0"))
+		space := ofDevice("State")
+		if a.State > 0 {
+			space.Op("+").Lit(a.State)
+		}
+		return ref(space, ofEnv("P"))
 	}
-	return fmt.Sprintf("b.%s.At(%s)", gotext.Name(a.Ref.Buffer), index(a.Ref))
+	return jen.Id("b").Dot(gocode.Name(a.Ref.Buffer)).Dot("At").Call(index(a.Ref))
+}
+
+// ref is a place in a space of memory.
+func ref(space, off jen.Code) jen.Code {
+	return ofDevice("Ref").Values(gocode.Field("Space", space), gocode.Field("Off", off))
 }
 
 // index is the number of a tensor in its buffer.
-func index(r plan.Ref) string {
-	var terms []string
+func index(r plan.Ref) jen.Code {
+	var terms []jen.Code
 	if r.InLoop {
-		terms = append(terms, "l")
+		terms = append(terms, jen.Id("l"))
 	}
 	if r.N > 0 {
 		terms = append(terms, runs(r.N, r.Runs))
 	}
 	if r.Off != 0 || len(terms) == 0 {
-		terms = append(terms, strconv.Itoa(r.Off))
+		terms = append(terms, jen.Lit(r.Off))
 	}
-	sum := strings.Join(terms, "+")
+	sum := between("+", terms)
 	switch {
 	case r.Mod == 0:
 		return sum
 	case len(terms) > 1:
-		sum = "(" + sum + ")"
+		sum = jen.Parens(sum)
 	}
-	return fmt.Sprintf("%s%%%d", sum, r.Mod)
+	return sum.Op("%").Lit(r.Mod)
 }

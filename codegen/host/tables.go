@@ -2,10 +2,10 @@ package host
 
 import (
 	"encoding/binary"
-	"fmt"
-	"strconv"
 
-	"github.com/arithlang/mlc/codegen/gotext"
+	"github.com/dave/jennifer/jen"
+
+	"github.com/arithlang/mlc/codegen/gocode"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/plan"
 )
@@ -60,7 +60,7 @@ func tableParams(spec *check.Spec) []check.BiasParam {
 
 // tables adds the tables of a model to its fields, and embeds the file that holds them,
 // of which the last elements are the tables.
-func (t Trainer) tables(f *gotext.Text, fields gotext.Fields) {
+func (t Trainer) tables(f *gocode.File, fields gocode.Fields) {
 	params, at := tableParams(t.Spec), 0
 	if len(params) == 0 {
 		return
@@ -69,44 +69,50 @@ func (t Trainer) tables(f *gotext.Text, fields gotext.Fields) {
 	for _, param := range params {
 		at += 4 * len(param.Values)
 	}
-	var tables []string
+	var tables []jen.Code
 	for _, param := range params {
 		from, to := at, at-4*len(param.Values)
-		values := fmt.Sprintf("tableText[len(tableText)-%d:len(tableText)-%d]", from, to)
-		tables = append(tables, gotext.Fields{"Param": strconv.Quote(fixedName(param)), "Values": values}.String())
+		values := jen.Id("tableText").Index(beforeEnd("tableText", from), beforeEnd("tableText", to))
+		tables = append(tables, gocode.Fields{"Param": jen.Lit(fixedName(param)), "Values": values}.Code())
 		at = to
 	}
-	fields["Given"] = "[]runtime.Table" + gotext.Lines(tables)
+	fields["Given"] = jen.Index().Add(gocode.Runtime.Qual("Table"), gocode.Lines(tables...))
+}
+
+// beforeEnd is an index so many bytes before the end of a text.
+func beforeEnd(variable string, bytes int) jen.Code {
+	return jen.Len(jen.Id(variable)).Op("-").Lit(bytes)
 }
 
 // files adds the files that the spec reads to the fields of a model.
-func (t Trainer) files(fields gotext.Fields) {
-	var files []string
+func (t Trainer) files(fields gocode.Fields) {
+	var files []jen.Code
 	for _, file := range t.Spec.Files() {
-		of := gotext.FieldsOf(struct{ Path, Stage string }{file.Path, file.Stage})
+		of := gocode.FieldsOf(struct{ Path, Stage string }{file.Path, file.Stage})
 		switch {
 		case file.Problems != nil && file.Problems == t.Spec.Task.File:
 			of["Text"] = problemsIn("problemText", file.Problems.Text)
 		case file.Problems != nil:
 			of["Text"] = problemsIn("testText", file.Problems.Text)
 		}
-		var tensors []string
+		var tensors []jen.Code
 		for _, param := range file.Tables {
-			tensors = append(tensors, gotext.Fields{"Name": strconv.Quote(param.Tensor), "Shape": gotext.Literal(param.Shape), "Param": strconv.Quote(fixedName(param))}.String())
+			tensor := gocode.Fields{"Name": jen.Lit(param.Tensor), "Shape": gocode.Value(param.Shape), "Param": jen.Lit(fixedName(param))}
+			tensors = append(tensors, tensor.Code())
 		}
 		if tensors != nil {
-			of["Tensors"] = "[]runtime.Tensor" + gotext.Lines(tensors)
+			of["Tensors"] = jen.Index().Add(gocode.Runtime.Qual("Tensor"), gocode.Lines(tensors...))
 		}
-		files = append(files, of.String())
+		files = append(files, of.Code())
 	}
 	if files != nil {
-		fields["Files"] = "[]runtime.File" + gotext.Lines(files)
+		fields["Files"] = jen.Index().Add(gocode.Runtime.Qual("File"), gocode.Lines(files...))
 	}
 }
 
 // problemsIn is the problems that a variable ends with.
-func problemsIn(variable, problems string) string {
-	return fmt.Sprintf("%s[len(%[1]s)-%d:]", variable, len(problems))
+func problemsIn(variable, problems string) jen.Code {
+	return jen.Id(variable).Index(beforeEnd(variable, len(problems)), jen.Empty())
 }
 
 // fixedName is the name of a fixed parameter among the parameters of a model.

@@ -1,12 +1,13 @@
 package host
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/arithlang/mlc/codegen/gotext"
+	"github.com/arithlang/mlc/codegen/gocode"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/runtime/task"
 )
@@ -77,7 +78,7 @@ func TestTaskAgrees(t *testing.T) {
 
 func TestTaskConfigIsPrinted(t *testing.T) {
 	spec := resolve(t, "task mixed { of = [addition, subtraction]\n hints = cyclic\n examples = 20M\n random_pad = 10% }\nmodel.loop { layers = 1 }\ntrain.lengths = padded")
-	text := Trainer{Spec: spec}.taskConfig(&gotext.Text{})
+	text := fmt.Sprintf("%#v", Trainer{Spec: spec}.taskConfig(&gocode.File{}))
 	for _, want := range []string{`Of: []string{"addition", "subtraction"}`, `Hints: "cyclic"`, `Examples: 20000000`, `RandomPad: 0.1`, `Sequence: true`, `Padded: true`} {
 		if squeezed := strings.Join(strings.Fields(text), " "); !strings.Contains(squeezed, want) {
 			t.Errorf("%s is missing in\n%s", want, text)

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/codegen"
-	"github.com/arithlang/mlc/codegen/gotext"
+	"github.com/arithlang/mlc/codegen/gocode"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/lower"
@@ -54,9 +54,9 @@ func (g *goFile) functionsOf(p *compiler.Program, only string) string {
 // goRoutine is the name of the Go function of a routine.
 func goRoutine(e *lower.Entry, r *lower.Routine) string {
 	if e.Optimizer() {
-		return gotext.Name(e.Name)
+		return gocode.Name(e.Name)
 	}
-	return gotext.Name(e.Name + "_" + r.Name)
+	return gocode.Name(e.Name + "_" + r.Name)
 }
 
 // goSections are the generated functions of routines, launch by launch, and of

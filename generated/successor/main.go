@@ -3,7 +3,7 @@
 // Command successor trains and tests the model of spec.arith.
 package main
 
-import runtime "github.com/arithlang/mlc/runtime"
+import "github.com/arithlang/mlc/runtime"
 
 func main() {
 	runtime.Main(model)

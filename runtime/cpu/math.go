@@ -2,9 +2,7 @@
 
 package cpu
 
-import (
-	"math"
-)
+import "math"
 
 // Exp returns e to the x, to within a few units in the last place.
 func Exp(x float32) float32 {

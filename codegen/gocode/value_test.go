@@ -1,6 +1,7 @@
-package gotext
+package gocode
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -11,8 +12,8 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// TestLiteral prints one value of each kind, and leaves out what is zero or empty.
-func TestLiteral(t *testing.T) {
+// TestValue prints one value of each kind, and leaves out what is zero or empty.
+func TestValue(t *testing.T) {
 	for want, v := range map[string]any{
 		`train.Config{ Alpha: 0.5, Budget: config.Budget{Time: 3600000000000}, Progressive: true, Seed: 18446744073709551615, Stop: &config.Stop{AtLeast: 1.0}, }`: train.Config{
 			Alpha: 0.5, Budget: train.Budget{Time: time.Hour}, Progressive: true, Seed: 1<<64 - 1, Stop: &train.Stop{AtLeast: 1}},
@@ -22,7 +23,7 @@ func TestLiteral(t *testing.T) {
 		`device.Group{Params: []config.Param{ { Min: new(float32(0.1)), Name: "w", }, {Shape: []int{-1}}, }}`: device.Group{Params: []device.Param{
 			{Name: "w", Min: new(float32(0.1))}, {Shape: []int{-1}}}},
 	} {
-		if got := strings.Join(strings.Fields(Literal(v)), " "); got != want {
+		if got := strings.Join(strings.Fields(fmt.Sprintf("%#v", Value(v))), " "); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

@@ -1,0 +1,267 @@
+package gocode
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/arithlang/mlc/compiler/expr"
+)
+
+// Go's operator precedences, and what binds tighter than all of them.
+const (
+	precOr = iota + 1
+	precAnd
+	precCompare
+	precAdd
+	precMul
+	precUnary
+	precPrimary
+)
+
+// operators are the ops that Go writes between two operands. Bool has operators of its own.
+var operators = map[expr.Op]struct {
+	op, bool       string
+	prec, boolPrec int
+}{
+	expr.Add: {"+", "", precAdd, 0},
+	expr.Sub: {"-", "", precAdd, 0},
+	expr.Mul: {"*", "", precMul, 0},
+	expr.Div: {"/", "", precMul, 0},
+	expr.Mod: {"%", "", precMul, 0},
+	expr.Lt:  {"<", "", precCompare, 0},
+	expr.Le:  {"<=", "", precCompare, 0},
+	expr.Eq:  {"==", "==", precCompare, precCompare},
+	expr.Ne:  {"!=", "!=", precCompare, precCompare},
+	expr.And: {"&", "&&", precMul, precAnd},
+	expr.Or:  {"|", "||", precAdd, precOr},
+	expr.Xor: {"^", "!=", precAdd, precCompare},
+	expr.Shl: {"<<", "", precMul, 0},
+	expr.Shr: {">>", "", precMul, 0},
+}
+
+// functions are the ops that a dialect calls a function for: the first of package
+// runtime/cpu, of float32; the second of package math, of float64. Those of package math
+// stand for operators too.
+var functions = map[expr.Op][2]string{
+	expr.Abs: {"Abs", "Abs"}, expr.Floor: {"Floor", "Floor"}, expr.Sqrt: {"Sqrt", "Sqrt"},
+	expr.Exp: {"Exp", "Exp"}, expr.Log: {"Log", "Log"}, expr.Tanh: {"Tanh", "Tanh"}, expr.Erf: {"Erf", "Erf"},
+	expr.Sin: {"Sin", "Sin"}, expr.Cos: {"Cos", "Cos"},
+	expr.Mod: {"", "Mod"}, expr.ToI32: {"", "Trunc"},
+	expr.Min: {"Min", ""}, expr.Max: {"Max", ""}, expr.Fma: {"Fma", ""}, expr.Where: {"Where", ""},
+	expr.Sigmoid: {"Sigmoid", ""}, expr.Softplus: {"Softplus", ""},
+	expr.ToBF16: {"RoundBF16", ""}, expr.ToF16: {"RoundF16", ""}, expr.ToTF32: {"RoundTF32", ""},
+}
+
+// widenings are the functions of the runtime that widen elements.
+var widenings = map[expr.Type]string{expr.BF16: "WidenBF16", expr.F16: "WidenF16"}
+
+// A Dialect is how expressions are computed.
+type Dialect struct {
+	double bool                // in float64, whatever their types, with package math
+	id     func(string) string // the identifier of a variable or a slice
+}
+
+// Float32 computes the bits of the kernel interpreter, with package runtime/cpu. I32 is
+// Go's int. It is told the identifiers of variables and slices.
+func Float32(id func(string) string) Dialect { return Dialect{id: id} }
+
+// Float64 computes with all digits what is decided once, outside of all kernels.
+var Float64 = Dialect{double: true, id: func(name string) string { return name }}
+
+// Expr is an expression in a dialect.
+func Expr(e *expr.Expr, d Dialect) *jen.Statement {
+	c, _ := d.prec(e)
+	return c
+}
+
+// Function is the function of the runtime that an expression calls, "" if it calls none.
+func Function(e *expr.Expr) string {
+	switch {
+	case e.Op == expr.ToF32:
+		return widenings[e.Args[0].Type]
+	case e.Type == expr.F32 || e.Type.Narrow():
+		return functions[e.Op][0]
+	}
+	return ""
+}
+
+// at is an expression for a place that needs at least a precedence.
+func (d Dialect) at(e *expr.Expr, min int) *jen.Statement {
+	c, prec := d.prec(e)
+	if prec < min {
+		return jen.Parens(c)
+	}
+	return c
+}
+
+// prec is an expression with the precedence of its outermost operator.
+func (d Dialect) prec(e *expr.Expr) (*jen.Statement, int) {
+	if d.double {
+		if c := d.ofDouble(e); c != nil {
+			return c, precPrimary
+		}
+	} else if name := Function(e); name != "" {
+		return d.call(CPU.Qual(name), e.Args), precPrimary
+	}
+	if _, ok := operators[e.Op]; ok {
+		return d.binary(e)
+	}
+	switch e.Op {
+	case expr.Const:
+		return d.constant(e)
+	case expr.Var:
+		return jen.Id(d.id(e.Name)), precPrimary
+	case expr.Neg:
+		return jen.Op("-").Add(d.at(e.Args[0], precPrimary)), precUnary
+	case expr.Not:
+		op := "^"
+		if e.Type == expr.Bool {
+			op = "!"
+		}
+		return jen.Op(op).Add(d.at(e.Args[0], precPrimary)), precUnary
+	case expr.Min, expr.Max:
+		return d.call(jen.Id(e.Op.String()), e.Args), precPrimary
+	case expr.ToF32:
+		if d.double {
+			return d.prec(e.Args[0])
+		}
+	case expr.Sigmoid:
+		one := expr.F(1)
+		return d.prec(expr.New(expr.Div, one, expr.New(expr.Add, one, expr.New(expr.Exp, expr.New(expr.Neg, e.Args[0])))))
+	}
+	if d.double {
+		panic("BUG: no float64 for " + e.Op.String())
+	}
+	return d.bits(e), precPrimary
+}
+
+// ofDouble are the calls of float64, nil where an expression is none.
+func (d Dialect) ofDouble(e *expr.Expr) *jen.Statement {
+	if name := functions[e.Op][1]; name != "" {
+		return d.call(jen.Qual("math", name), e.Args)
+	}
+	switch x := jen.Id("x"); e.Op {
+	case expr.Softplus:
+		tail := jen.Qual("math", "Log1p").Call(jen.Qual("math", "Exp").Call(jen.Op("-").Qual("math", "Abs").Call(x)))
+		return d.call(jen.Func().Params(jen.Id("x").Float64()).Float64().Block(jen.Return(jen.Max(x, jen.Lit(0)).Op("+").Add(tail))), e.Args)
+	case expr.Where:
+		kind := "float64"
+		if e.Type == expr.Bool {
+			kind = "bool"
+		}
+		return jen.Func().Params().Id(kind).Block(
+			jen.If(Expr(e.Args[0], d)).Block(jen.Return(Expr(e.Args[1], d))),
+			jen.Return(Expr(e.Args[2], d)),
+		).Call()
+	}
+	return nil
+}
+
+// bits are conversions, and what only float32 and integers have.
+func (d Dialect) bits(e *expr.Expr) *jen.Statement {
+	switch e.Op {
+	case expr.Elem:
+		if e.Type == expr.I32 && len(e.Args) > 0 {
+			return jen.Int().Call(d.Place(e))
+		}
+		return d.Place(e)
+	case expr.Abs:
+		return d.call(CPU.Qual("AbsInt"), e.Args)
+	case expr.Where:
+		return d.call(CPU.Qual("WhereOf").Index(jen.Id(Type(e.Type))), e.Args)
+	case expr.ToF32, expr.ToI32, expr.AsU32:
+		return d.call(jen.Id(Type(e.Type)), e.Args)
+	case expr.AsBF16, expr.AsF16:
+		return jen.Uint16().Call(d.at(e.Args[0], precMul).Op("&").Lit(math.MaxUint16))
+	case expr.AsI32:
+		return jen.Int().Call(d.call(jen.Int32(), e.Args))
+	case expr.BitsF:
+		return d.call(jen.Qual("math", "Float32frombits"), e.Args)
+	case expr.FBits:
+		return d.call(jen.Qual("math", "Float32bits"), e.Args)
+	}
+	panic("BUG: no Go for " + e.Op.String())
+}
+
+// binary is an operator with its operands. Products of float32 are rounded explicitly: Go
+// may fuse x*y + z otherwise.
+func (d Dialect) binary(e *expr.Expr) (*jen.Statement, int) {
+	of, x, y := operators[e.Op], e.Args[0], e.Args[1]
+	op, prec := of.op, of.prec
+	if x.Type == expr.Bool {
+		op, prec = of.bool, of.boolPrec
+	}
+	c := d.at(x, prec).Op(op).Add(d.at(y, prec+1))
+	switch {
+	case d.double:
+		return c, prec
+	case e.Op == expr.Mul && e.Type == expr.F32:
+		return jen.Float32().Call(c), precPrimary
+	case e.Op == expr.Shl && e.Type == expr.I32:
+		return jen.Int().Call(jen.Int32().Call(c)), precPrimary
+	}
+	return c, prec
+}
+
+func (d Dialect) call(f *jen.Statement, args []*expr.Expr) *jen.Statement {
+	var all []jen.Code
+	for _, a := range args {
+		all = append(all, Expr(a, d))
+	}
+	return f.Call(all...)
+}
+
+// Place is an element, or a variable, as something that can be assigned to.
+func (d Dialect) Place(e *expr.Expr) *jen.Statement {
+	c := jen.Id(d.id(e.Name))
+	if len(e.Args) == 0 {
+		return c
+	}
+	return c.Index(Expr(e.Args[0], d))
+}
+
+// Typed is an expression such that := gives the variable its type.
+func (d Dialect) Typed(e *expr.Expr) *jen.Statement {
+	if e.Op == expr.Const && e.Type != expr.I32 && e.Type != expr.Bool {
+		return jen.Id(Type(e.Type)).Call(Expr(e, d))
+	}
+	return Expr(e, d)
+}
+
+// constant is a number with no more digits than the spec has. Jennifer writes the types of
+// most kinds of numbers, which is why they are text here.
+func (d Dialect) constant(e *expr.Expr) (*jen.Statement, int) {
+	prec := precPrimary
+	if math.Signbit(e.F) || e.I < 0 {
+		prec = precUnary
+	}
+	text := strconv.FormatFloat(e.F, 'g', -1, 32)
+	whole := e.Type == expr.I32 || e.Type == expr.U32
+	switch {
+	case e.Type == expr.Bool:
+		return jen.Lit(e.I != 0), precPrimary
+	case d.double && whole:
+		return jen.Lit(float64(e.I)), prec
+	case d.double:
+		x, _ := strconv.ParseFloat(text, 64)
+		return jen.Lit(x), prec
+	case whole:
+		return jen.Op(strconv.FormatInt(e.I, 10)), prec
+	case math.IsNaN(e.F):
+		return jen.Float32().Call(jen.Qual("math", "NaN").Call()), precPrimary
+	case math.IsInf(e.F, 0):
+		return jen.Float32().Call(jen.Qual("math", "Inf").Call(jen.Lit(int(math.Copysign(1, e.F))))), precPrimary
+	case float32(e.F) == 0 && math.Signbit(e.F):
+		return jen.Float32().Call(jen.Qual("math", "Copysign").Call(jen.Lit(0), jen.Lit(-1))), precPrimary
+	}
+	return jen.Op(text), prec
+}
+
+// Type is the type of a Go variable for a scalar.
+func Type(t expr.Type) string {
+	return map[expr.Type]string{
+		expr.F32: "float32", expr.I32: "int", expr.U32: "uint32", expr.Bool: "bool", expr.BF16: "uint16", expr.F16: "uint16",
+	}[t]
+}

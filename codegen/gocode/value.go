@@ -1,0 +1,107 @@
+package gocode
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"github.com/dave/jennifer/jen"
+)
+
+// Value is a value of the runtime's configuration: structs without their empty fields,
+// pointers to what they point to, slices, and what these are made of.
+func Value(x any) *jen.Statement { return value(reflect.ValueOf(x)) }
+
+func value(v reflect.Value) *jen.Statement {
+	switch v.Kind() {
+	case reflect.Struct, reflect.Slice, reflect.Array:
+		return typeOf(v.Type()).Add(inner(v))
+	case reflect.Pointer:
+		if v.Elem().Kind() == reflect.Struct {
+			return jen.Op("&").Add(value(v.Elem()))
+		}
+		return jen.New(typeOf(v.Type().Elem()).Call(value(v.Elem())))
+	case reflect.Int, reflect.Int64: // a time.Duration is a number of nanoseconds
+		return jen.Lit(int(v.Int()))
+	case reflect.Uint64:
+		return jen.Op(strconv.FormatUint(v.Uint(), 10)) // without the type that Lit gives it
+	case reflect.Float32:
+		return jen.Op(strconv.FormatFloat(v.Float(), 'g', -1, 32))
+	case reflect.Float64:
+		return jen.Lit(v.Float())
+	case reflect.String:
+		return jen.Lit(v.String())
+	case reflect.Bool:
+		return jen.Lit(v.Bool())
+	}
+	panic("BUG: a value of type " + v.Type().String())
+}
+
+// typeOf is a type.
+func typeOf(t reflect.Type) *jen.Statement {
+	switch {
+	case t.PkgPath() != "":
+		return Package(t.PkgPath()).Qual(t.Name())
+	case t.Kind() == reflect.Slice:
+		return jen.Index().Add(typeOf(t.Elem()))
+	case t.Kind() == reflect.Array:
+		return jen.Index(jen.Lit(t.Len())).Add(typeOf(t.Elem()))
+	}
+	return jen.Id(t.Name())
+}
+
+// inner is a composite literal without its type, which the elements of a slice go
+// without. Structs in a slice have a line each.
+func inner(v reflect.Value) *jen.Statement {
+	if v.Kind() == reflect.Struct {
+		return FieldsOf(v.Interface()).Code()
+	}
+	var elements []jen.Code
+	for _, x := range v.Seq2() {
+		if x.Kind() == reflect.Struct || x.Kind() == reflect.Array {
+			elements = append(elements, inner(x))
+		} else {
+			elements = append(elements, value(x))
+		}
+	}
+	if v.Type().Elem().Kind() == reflect.Struct {
+		return Lines(elements...)
+	}
+	return jen.Values(elements...)
+}
+
+// Lines are the elements of a composite literal, a line each.
+func Lines(elements ...jen.Code) *jen.Statement {
+	return jen.Custom(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, elements...)
+}
+
+// Field is a field of a struct with its value.
+func Field(name string, value jen.Code) *jen.Statement { return jen.Id(name).Op(":").Add(value) }
+
+// Fields are the fields of a struct by name, in no order.
+type Fields map[string]jen.Code
+
+// FieldsOf are the fields of a struct that are neither zero nor empty.
+func FieldsOf(x any) Fields {
+	fields, v := Fields{}, reflect.ValueOf(x)
+	for i := range v.NumField() {
+		if x := v.Field(i); !x.IsZero() && (x.Kind() != reflect.Slice || x.Len() > 0) {
+			fields[v.Type().Field(i).Name] = value(x)
+		}
+	}
+	return fields
+}
+
+// Code is the fields without the type of the struct, sorted, a line each where there are
+// several.
+func (fs Fields) Code() *jen.Statement {
+	var each []jen.Code
+	for _, name := range slices.Sorted(maps.Keys(fs)) {
+		each = append(each, Field(name, fs[name]))
+	}
+	if len(each) > 1 {
+		return Lines(each...)
+	}
+	return jen.Values(each...)
+}
