@@ -24,7 +24,7 @@ const rules = `
 	compiler/expr < compiler/ir < compiler/grad, compiler/opt, compiler/kernel;
 	compiler/ir, compiler/grad < compiler/plan < compiler/model, compiler/lower;
 	compiler/kernel, compiler/opt < compiler/lower < compiler;
-	compiler/expr < codegen/gocode < codegen/cpu, codegen/host < codegen < compiler/cli;
+	compiler/expr < codegen/gocode < codegen/cpu, codegen/cpu/arm64, codegen/cpu/vector, codegen/host < codegen < compiler/cli;
 	compiler/kernel < compiler/kernel/lanes < compiler, codegen/flat;
 	compiler/kernel < compiler/kernel/depend < codegen/flat < codegen/cost < codegen/cpu/vector < codegen/cpu < codegen;
 	codegen/flat, codegen/ptx/asm < codegen/ptx < codegen;

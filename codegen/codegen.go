@@ -56,9 +56,15 @@ func Processor(p *compiler.Program, opt Options) ([]File, error) {
 	return sorted(files), err
 }
 
-// Kernels prints the kernels of a training alone, as part of a package main.
+// Kernels prints a program that runs the kernels of a training for another process.
 func Kernels(p *compiler.Program) ([]File, error) {
 	files, err := cpu.Files(p.Lowered.Kernels, cpu.Options{Package: "main"})
+	if err != nil {
+		return nil, err
+	}
+	server := host.Server()
+	server.Package = "main"
+	files["main.go"], err = server.Format()
 	return sorted(files), err
 }
 

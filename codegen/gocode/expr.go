@@ -98,12 +98,8 @@ func (d Dialect) at(e *expr.Expr, min int) *jen.Statement {
 
 // prec is an expression with the precedence of its outermost operator.
 func (d Dialect) prec(e *expr.Expr) (*jen.Statement, int) {
-	if d.double {
-		if c := d.ofDouble(e); c != nil {
-			return c, precPrimary
-		}
-	} else if name := Function(e); name != "" {
-		return d.call(CPU.Qual(name), e.Args), precPrimary
+	if f := d.function(e); f != nil {
+		return d.call(f, e.Args), precPrimary
 	}
 	if _, ok := operators[e.Op]; ok {
 		return d.binary(e)
@@ -123,29 +119,35 @@ func (d Dialect) prec(e *expr.Expr) (*jen.Statement, int) {
 		return jen.Op(op).Add(d.at(e.Args[0], precPrimary)), precUnary
 	case expr.Min, expr.Max:
 		return d.call(jen.Id(e.Op.String()), e.Args), precPrimary
-	case expr.ToF32:
-		if d.double {
-			return d.prec(e.Args[0])
-		}
-	case expr.Sigmoid:
-		one := expr.F(1)
-		return d.prec(expr.New(expr.Div, one, expr.New(expr.Add, one, expr.New(expr.Exp, expr.New(expr.Neg, e.Args[0])))))
 	}
 	if d.double {
-		panic("BUG: no float64 for " + e.Op.String())
+		return d.written(e)
 	}
 	return d.bits(e), precPrimary
 }
 
-// ofDouble are the calls of float64, nil where an expression is none.
-func (d Dialect) ofDouble(e *expr.Expr) *jen.Statement {
-	if name := functions[e.Op][1]; name != "" {
-		return d.call(jen.Qual("math", name), e.Args)
+// function is the function that an expression calls, nil if it calls none.
+func (d Dialect) function(e *expr.Expr) *jen.Statement {
+	if name := functions[e.Op][1]; d.double && name != "" {
+		return jen.Qual("math", name)
 	}
-	switch x := jen.Id("x"); e.Op {
+	if name := Function(e); !d.double && name != "" {
+		return CPU.Qual(name)
+	}
+	return nil
+}
+
+// written is what float64 has no function for.
+func (d Dialect) written(e *expr.Expr) (*jen.Statement, int) {
+	switch x, one := jen.Id("x"), expr.F(1); e.Op {
+	case expr.ToF32:
+		return d.prec(e.Args[0])
+	case expr.Sigmoid:
+		return d.prec(expr.New(expr.Div, one, expr.New(expr.Add, one, expr.New(expr.Exp, expr.New(expr.Neg, e.Args[0])))))
 	case expr.Softplus:
 		tail := jen.Qual("math", "Log1p").Call(jen.Qual("math", "Exp").Call(jen.Op("-").Qual("math", "Abs").Call(x)))
-		return d.call(jen.Func().Params(jen.Id("x").Float64()).Float64().Block(jen.Return(jen.Max(x, jen.Lit(0)).Op("+").Add(tail))), e.Args)
+		sum := jen.Max(x, jen.Lit(0)).Op("+").Add(tail)
+		return d.call(jen.Func().Params(jen.Id("x").Float64()).Float64().Block(jen.Return(sum)), e.Args), precPrimary
 	case expr.Where:
 		kind := "float64"
 		if e.Type == expr.Bool {
@@ -154,9 +156,9 @@ func (d Dialect) ofDouble(e *expr.Expr) *jen.Statement {
 		return jen.Func().Params().Id(kind).Block(
 			jen.If(Expr(e.Args[0], d)).Block(jen.Return(Expr(e.Args[1], d))),
 			jen.Return(Expr(e.Args[2], d)),
-		).Call()
+		).Call(), precPrimary
 	}
-	return nil
+	panic("BUG: no float64 for " + e.Op.String())
 }
 
 // bits are conversions, and what only float32 and integers have.

@@ -1,6 +1,5 @@
 // Package gocode is what all generated Go has in common: names, values, scalar expressions,
-// and files. It builds on jennifer, which writes code that is made of calls and imports
-// what that names.
+// and files. Code is jennifer's, whose files import what it names.
 package gocode
 
 import (

@@ -16,13 +16,20 @@ import (
 // Main is main.go.
 func Main(spec *check.Spec) *gocode.File {
 	f := &gocode.File{Doc: fmt.Sprintf("Command %s trains and tests the model of spec.arith.", spec.Name)}
-	f.Add(mainFunc("Main", "model"))
+	f.Add(mainFunc(gocode.Runtime.Qual("Main"), "model"))
 	return f
 }
 
-// mainFunc gives the runtime what the program is.
-func mainFunc(run, variable string) jen.Code {
-	return jen.Func().Id("main").Params().Block(gocode.Runtime.Qual(run).Call(jen.Id(variable)))
+// Server is main.go of a program that runs kernels for another process.
+func Server() *gocode.File {
+	f := &gocode.File{}
+	f.Add(mainFunc(gocode.CPUTest.Qual("Serve"), "kernels"))
+	return f
+}
+
+// mainFunc is a function main that gives another what the program is.
+func mainFunc(run *jen.Statement, variable string) jen.Code {
+	return jen.Func().Id("main").Params().Block(run.Call(jen.Id(variable)))
 }
 
 // Test is kernels_test.go, which holds every kernel to the kernel IR of kernels.kir on

@@ -35,7 +35,7 @@ type Pipeline struct {
 // calibration keeps.
 func Stages(p Pipeline) *gocode.File {
 	f := &gocode.File{Doc: fmt.Sprintf("Command %s does the stages of spec.arith: it trains models, calibrates biases between, and tests the last.", p.Spec.Name)}
-	f.Add(mainFunc("MainStages", "pipeline"))
+	f.Add(mainFunc(gocode.Runtime.Qual("MainStages"), "pipeline"))
 	fields := origin(f, p.Spec, "", p.Version)
 	var stages []jen.Code
 	for _, s := range p.Spec.Stages {

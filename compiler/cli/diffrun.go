@@ -17,14 +17,6 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel/remote"
 )
 
-// kernelsMain is the main file of the program around generated kernels.
-const kernelsMain = `package main
-
-import "github.com/arithlang/mlc/codegen/cpu/cputest"
-
-func main() { cputest.Serve(kernels) }
-`
-
 // served is a process that holds generated kernels.
 type served struct {
 	dir   string // of its files
@@ -66,7 +58,7 @@ func (a *app) buildKernels(p *compiler.Program, root, binary string) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range append(code, codegen.File{Path: "main.go", Data: []byte(kernelsMain)}) {
+	for _, f := range code {
 		if err := os.WriteFile(filepath.Join(src, f.Path), f.Data, 0o600); err != nil {
 			return err
 		}

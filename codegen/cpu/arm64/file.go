@@ -3,8 +3,11 @@ package arm64
 import (
 	"bytes"
 	"fmt"
-	"go/format"
 	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/arithlang/mlc/codegen/gocode"
 )
 
 // File is what is printed as one file of assembly and one of Go.
@@ -91,16 +94,15 @@ func (f *Func) Signature() string {
 
 // Stubs prints Go's declarations of the functions.
 func (f *File) Stubs() ([]byte, error) {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "// %s\n\n//go:build arm64\n\npackage %s\n", f.Header, f.Package)
+	out := gocode.File{Package: f.Package, Header: f.Header, Build: "arm64"}
 	for _, fn := range f.Funcs {
-		b.WriteByte('\n')
-		for _, l := range strings.Split(strings.TrimSpace(fn.Doc), "\n") {
-			if l = strings.TrimSpace("// " + l); fn.Doc != "" {
-				fmt.Fprintln(&b, l)
+		out.Add(jen.Line())
+		if fn.Doc != "" {
+			for l := range strings.SplitSeq(strings.TrimSpace(fn.Doc), "\n") {
+				out.Add(jen.Comment(strings.TrimSpace("// " + l)))
 			}
 		}
-		fmt.Fprintf(&b, "//\n//go:noescape\nfunc %s\n", fn.Signature())
+		out.Add(jen.Comment("//"), jen.Comment("//go:noescape"), jen.Func().Op(fn.Signature()))
 	}
-	return format.Source(b.Bytes())
+	return out.Format()
 }

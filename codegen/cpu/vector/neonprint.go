@@ -1,11 +1,12 @@
 package vector
 
 import (
-	"fmt"
-	"go/format"
 	"strings"
 
+	"github.com/dave/jennifer/jen"
+
 	"github.com/arithlang/mlc/codegen/cpu/arm64"
+	"github.com/arithlang/mlc/codegen/gocode"
 )
 
 // neonData is the symbol of the constants.
@@ -86,7 +87,7 @@ func (a *arm) files(pkg, header, name string) (map[string][]byte, error) {
 	file := arm64.File{Package: pkg, Header: header, Funcs: a.functions, Data: []arm64.Data{{Name: neonData, Words: words}}}
 	stubs, err := file.Stubs()
 	if err != nil {
-		return nil, fmt.Errorf("BUG: printing declarations: %w", err)
+		return nil, err
 	}
 	var declared []string
 	for _, f := range a.functions {
@@ -105,15 +106,11 @@ func (a *arm) files(pkg, header, name string) (map[string][]byte, error) {
 
 // standIns prints functions, declared without "func", for processors of other architectures.
 func standIns(pkg, header, architecture string, declared []string) ([]byte, error) {
-	var b strings.Builder
-	fmt.Fprintf(&b, "// %s\n\n//go:build !%s\n\npackage %s\n", header, architecture, pkg)
+	f := gocode.File{Package: pkg, Header: header, Build: "!" + architecture}
+	inline := jen.Options{Open: "{", Close: "}"}
 	for _, d := range declared {
 		name, _, _ := strings.Cut(d, "(")
-		fmt.Fprintf(&b, "\nfunc %s { panic(\"BUG: %s is assembly\") }\n", d, name)
+		f.Add(jen.Line(), jen.Func().Op(d).Custom(inline, jen.Panic(jen.Lit("BUG: "+name+" is assembly"))))
 	}
-	out, err := format.Source([]byte(b.String()))
-	if err != nil {
-		return nil, fmt.Errorf("BUG: printing stand-ins: %w", err)
-	}
-	return out, nil
+	return f.Format()
 }
