@@ -18,54 +18,46 @@ func gpu(module ptx.Output) *gocode.File {
 	f.Embed("ptxText", moduleFile)
 	var kernels []jen.Code
 	for _, e := range module.Kernels {
-		var fields []jen.Code
-		set := func(name string, value jen.Code) { fields = append(fields, gocode.Field(name, value)) }
-		set("Blocks", cpu.OfEnv(e.Blocks))
-		set("Name", jen.Lit(e.Name))
-		if e.Gemm != nil {
-			set("Gemm", jen.Op("&").Add(gocode.CUDA.Qual("Gemm"), gemm(e.Gemm).Code()))
-		}
+		var scratch, sets jen.Code
 		if e.Scratch != nil {
-			set("Scratch", cpu.OfEnv(e.Scratch))
-		}
-		if len(e.Scalars) > 0 {
-			set("Scalars", gocode.Value(e.Scalars))
-		}
-		if e.Step {
-			set("Step", jen.True())
-		}
-		if e.Tensor {
-			set("Tensor", jen.True())
+			scratch = cpu.OfEnv(e.Scratch)
 		}
 		if e.Sets > 1 {
-			set("Sets", jen.Lit(e.Sets))
+			sets = jen.Lit(e.Sets)
 		}
-		set("Threads", jen.Lit(e.Threads))
-		kernels = append(kernels, gocode.Lines(fields...))
+		kernels = append(kernels, gocode.Lines(
+			gocode.Field("Blocks", cpu.OfEnv(e.Blocks)),
+			gocode.Field("Name", e.Name),
+			gocode.Field("Gemm", gemm(e.Gemm)),
+			gocode.Field("Scratch", scratch),
+			gocode.Field("Scalars", e.Scalars),
+			gocode.Field("Step", e.Step),
+			gocode.Field("Tensor", e.Tensor),
+			gocode.Field("Sets", sets),
+			gocode.Field("Threads", e.Threads),
+		))
 	}
 	f.Add(jen.Comment("gpu is the kernels for the GPU, in the order of kernels."))
 	f.Add(jen.Var().Id("gpu").Op("=").Add(gocode.CUDA.Qual("Program"), gocode.Lines(
 		gocode.Field("Kernels", jen.Index().Add(gocode.CUDA.Qual("Kernel"), gocode.Lines(kernels...))),
 		gocode.Field("PTX", jen.Id("ptxText")),
-		gocode.Field("Schedules", jen.Lit(module.Schedules())),
+		gocode.Field("Schedules", module.Schedules()),
 	)))
 	return f
 }
 
-// gemm is what a library needs to know of a product.
-func gemm(g *kernel.Gemm) gocode.Fields {
-	return gocode.Fields{
-		"Size": cpu.SizeOfEnv(g.Size[:]...), "Left": operand(g.Left), "Right": operand(g.Right), "Out": operand(g.Out), "Plus": jen.Lit(g.Plus),
+// gemm is what a library needs to know of a product, nil if a kernel is none.
+func gemm(g *kernel.Gemm) jen.Code {
+	if g == nil {
+		return nil
 	}
+	return jen.Op("&").Add(gocode.CUDA.Qual("Gemm"), gocode.Fields{
+		"Size": cpu.SizeOfEnv(g.Size[:]...), "Left": operand(g.Left), "Right": operand(g.Right), "Out": operand(g.Out), "Plus": jen.Lit(g.Plus),
+	}.Code())
 }
 
 func operand(o kernel.Operand) jen.Code {
-	fields := []jen.Code{gocode.Field("Buffer", jen.Lit(o.Buffer))}
-	if o.Trans {
-		fields = append(fields, gocode.Field("Trans", jen.True()))
-	}
-	if o.Narrow {
-		fields = append(fields, gocode.Field("Narrow", jen.True()))
-	}
-	return gocode.CUDA.Qual("Operand").Values(fields...)
+	return gocode.CUDA.Qual("Operand").Values(
+		gocode.Field("Buffer", jen.Lit(o.Buffer)), gocode.Field("Trans", o.Trans), gocode.Field("Narrow", o.Narrow),
+	)
 }

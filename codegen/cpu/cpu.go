@@ -43,7 +43,7 @@ type Options struct {
 func Files(ks []*kernel.Kernel, opt Options) (map[string][]byte, error) {
 	t := newTable("kernels", ks, opt)
 	for _, k := range ks {
-		t.add(k, flat.Of(k, flat.Processor()), t.funcs.id(costName(k)))
+		t.add(k, flat.Of(k, flat.Processor()), jen.Id(t.funcs.id(costName(k))))
 	}
 	files, err := t.files()
 	if err != nil {
@@ -63,7 +63,7 @@ func Lanes(ks, many []*kernel.Kernel, n int, opt Options) (map[string][]byte, er
 			t.rows = append(t.rows, jen.Values())
 			continue
 		}
-		t.add(k, flat.Of(ks[i], flat.Lanes(n)), "")
+		t.add(k, flat.Of(ks[i], flat.Lanes(n)), nil)
 	}
 	return t.files()
 }
@@ -89,9 +89,9 @@ func newTable(name string, ks []*kernel.Kernel, opt Options) *table {
 }
 
 // add prints a kernel, which is in flat form, too.
-func (t *table) add(k, flat *kernel.Kernel, count string) {
+func (t *table) add(k, flat *kernel.Kernel, cost jen.Code) {
 	name := t.funcs.id(k.Name)
-	t.rows = append(t.rows, tableRow(k, name, count))
+	t.rows = append(t.rows, tableRow(k, name, cost))
 	code, counts := function(k, flat, name, t.assembly)
 	t.instructions[k] = counts
 	t.code = append(t.code, doc(k, name).Line().Add(code))
@@ -125,21 +125,15 @@ func buffers(k *kernel.Kernel) []kernel.Param {
 }
 
 // tableRow is a kernel's entry in the table, which finds its buffers. cost is what counts
-// what it has to do; "": nothing does.
-func tableRow(k *kernel.Kernel, name, cost string) jen.Code {
+// what it has to do; nil: nothing does.
+func tableRow(k *kernel.Kernel, name string, cost jen.Code) jen.Code {
 	args := []jen.Code{jen.Id("worker"), jen.Id("env")}
 	for i, p := range buffers(k) {
 		args = append(args, worker(spaces[p.Type], jen.Id("args").Index(jen.Lit(i))))
 	}
 	params := append(launched(), jen.Id("args").Index().Add(gocode.Device.Qual("Ref")))
-	row := []jen.Code{
-		gocode.Field("Name", jen.Lit(k.Name)),
-		gocode.Field("Run", jen.Func().Params(params...).Block(jen.Id(name).Call(args...))),
-	}
-	if cost != "" {
-		row = append(row, gocode.Field("Cost", jen.Id(cost)))
-	}
-	return gocode.Lines(row...)
+	run := jen.Func().Params(params...).Block(jen.Id(name).Call(args...))
+	return gocode.Lines(gocode.Field("Name", k.Name), gocode.Field("Run", run), gocode.Field("Cost", cost))
 }
 
 // spaces are the Worker's methods for buffers.

@@ -76,19 +76,36 @@ func Lines(elements ...jen.Code) *jen.Statement {
 	return jen.Custom(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, elements...)
 }
 
-// Field is a field of a struct with its value.
-func Field(name string, value jen.Code) *jen.Statement { return jen.Id(name).Op(":").Add(value) }
+// Slice is a slice of elements of a type, a line each, nil if there are none.
+func Slice(of jen.Code, elements []jen.Code) *jen.Statement {
+	if len(elements) == 0 {
+		return nil
+	}
+	return jen.Index().Add(of, Lines(elements...))
+}
 
-// Fields are the fields of a struct by name, in no order.
-type Fields map[string]jen.Code
+// Field is a field of a struct, whose value is code or a value that Value prints. It is nil
+// where there is no value, or one that is zero or empty.
+func Field(name string, x any) jen.Code {
+	v := reflect.ValueOf(x)
+	if !v.IsValid() || v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0 {
+		return nil
+	}
+	code, ok := x.(jen.Code)
+	if !ok {
+		code = value(v)
+	}
+	return jen.Id(name).Op(":").Add(code)
+}
 
-// FieldsOf are the fields of a struct that are neither zero nor empty.
+// Fields are the fields of a struct by name, with values as those of Field.
+type Fields map[string]any
+
+// FieldsOf are the fields of a struct.
 func FieldsOf(x any) Fields {
 	fields, v := Fields{}, reflect.ValueOf(x)
 	for i := range v.NumField() {
-		if x := v.Field(i); !x.IsZero() && (x.Kind() != reflect.Slice || x.Len() > 0) {
-			fields[v.Type().Field(i).Name] = value(x)
-		}
+		fields[v.Type().Field(i).Name] = v.Field(i).Interface()
 	}
 	return fields
 }
@@ -98,7 +115,9 @@ func FieldsOf(x any) Fields {
 func (fs Fields) Code() *jen.Statement {
 	var each []jen.Code
 	for _, name := range slices.Sorted(maps.Keys(fs)) {
-		each = append(each, Field(name, fs[name]))
+		if f := Field(name, fs[name]); f != nil {
+			each = append(each, f)
+		}
 	}
 	if len(each) > 1 {
 		return Lines(each...)

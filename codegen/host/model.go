@@ -61,14 +61,9 @@ func ModelName(spec *check.Spec, stage string) string {
 // which spec it is of.
 func origin(f *gocode.File, spec *check.Spec, stage, version string) gocode.Fields {
 	f.Embed("specText", "spec.arith")
-	fields := gocode.Fields{
-		"Name":     jen.Lit(ModelName(spec, stage)),
-		"Spec":     jen.Id("specText"),
-		"SpecHash": jen.Lit(spec.Hash),
-		"Version":  jen.Lit(version),
-	}
-	if len(spec.Axes) > 0 && stage == "" {
-		fields["Axes"] = gocode.Value(spec.Axes)
+	fields := gocode.Fields{"Name": ModelName(spec, stage), "Spec": jen.Id("specText"), "SpecHash": spec.Hash, "Version": version}
+	if stage == "" {
+		fields["Axes"] = spec.Axes
 	}
 	return fields
 }
@@ -96,10 +91,10 @@ func Model(t Trainer) *gocode.File {
 	t.files(fields)
 	fields["Task"] = t.taskConfig(f)
 	fields["Train"] = gocode.Value(TrainConfig(t.Spec, t.Cost))
-	fields["Eval"] = gocode.Value(EvalConfig(t.Spec))
+	fields["Eval"] = gocode.Value(EvalConfig(t.Spec)) // even if empty
 	fields["Plan"], fields["CPU"], fields["GPU"] = jen.Id("plan"), jen.Id("kernels"), jen.Id("gpu")
 	if n := t.Spec.Train.Lanes; n > 0 {
-		fields["Lanes"] = gocode.Runtime.Qual("Lanes").Values(gocode.Field("N", jen.Lit(n)), gocode.Field("CPU", jen.Id("lanes")))
+		fields["Lanes"] = gocode.Runtime.Qual("Lanes").Values(gocode.Field("N", n), gocode.Field("CPU", jen.Id("lanes")))
 	}
 	var groups, tables []jen.Code
 	for _, g := range t.Groups {

@@ -41,16 +41,13 @@ func Stages(p Pipeline) *gocode.File {
 	for _, s := range p.Spec.Stages {
 		stages = append(stages, p.stage(s).Code())
 	}
-	fields["Stages"] = jen.Index().Add(gocode.Runtime.Qual("Stage"), gocode.Lines(stages...))
+	fields["Stages"] = gocode.Slice(gocode.Runtime.Qual("Stage"), stages)
 	f.Add(jen.Var().Id("pipeline").Op("=").Add(gocode.Runtime.Qual("Pipeline"), fields.Code()))
 	return f
 }
 
 func (p Pipeline) stage(s check.Stage) gocode.Fields {
-	fields := gocode.Fields{"Name": jen.Lit(s.Name)}
-	if s.From != "" {
-		fields["From"] = jen.Lit(s.From)
-	}
+	fields := gocode.Fields{"Name": s.Name, "From": s.From}
 	if s.Calibration != nil {
 		fields["Calibration"] = jen.Op("&").Add(gocode.Calibrate.Qual("Config"), calibration(s.Calibration).Code())
 		return fields
@@ -59,30 +56,25 @@ func (p Pipeline) stage(s check.Stage) gocode.Fields {
 	var given []jen.Code
 	for _, param := range s.Spec.Given() {
 		if param.Init.Kind == "stage" {
-			given = append(given, gocode.Fields{
-				"Param": jen.Lit(fixedName(param)), "Stage": jen.Lit(param.From), "Tensor": jen.Lit(param.Tensor),
-			}.Code())
+			given = append(given, gocode.Fields{"Param": fixedName(param), "Stage": param.From, "Tensor": param.Tensor}.Code())
 		}
 	}
-	if given != nil {
-		fields["Given"] = jen.Index().Add(gocode.Runtime.Qual("Given"), gocode.Lines(given...))
-	}
+	fields["Given"] = gocode.Slice(gocode.Runtime.Qual("Given"), given)
 	return fields
 }
 
 func calibration(k *check.Calibration) gocode.Fields {
-	fields := gocode.FieldsOf(struct{ Logits, Mean bool }{k.Logits, k.Mean})
-	fields["Samples"], fields["Heads"], fields["Layer"] = jen.Lit(k.Samples), jen.Lit(k.Heads), jen.Lit(k.Layer)
 	lines := gocode.Calibrate.Qual("Lines")
-	fields["Self"], fields["Cross"] = jen.Add(lines, linesOf(k.Self).Code()), jen.Add(lines, linesOf(k.Cross).Code())
-	return fields
+	return gocode.Fields{
+		"Logits": k.Logits, "Mean": k.Mean, "Samples": jen.Lit(k.Samples), "Heads": jen.Lit(k.Heads), "Layer": jen.Lit(k.Layer),
+		"Self": jen.Add(lines, linesOf(k.Self).Code()), "Cross": jen.Add(lines, linesOf(k.Cross).Code()),
+	}
 }
 
 func linesOf(l check.Lines) gocode.Fields {
-	fields := gocode.FieldsOf(struct{ Paired bool }{l.Paired})
-	fields["Directions"] = gocode.Value(l.Directions)
-	fields["Rows"], fields["M"], fields["N"] = jen.Lit(l.Rows), jen.Lit(l.Queries), jen.Lit(l.Keys)
 	statistics := jen.List(jen.Id("value"), jen.Id("mean"), jen.Id("std")).Float64()
-	fields["Keep"] = jen.Func().Params(statistics).Bool().Block(jen.Return(gocode.Expr(l.Keep, gocode.Float64)))
-	return fields
+	return gocode.Fields{
+		"Paired": l.Paired, "Directions": gocode.Value(l.Directions), "Rows": jen.Lit(l.Rows), "M": jen.Lit(l.Queries), "N": jen.Lit(l.Keys),
+		"Keep": jen.Func().Params(statistics).Bool().Block(jen.Return(gocode.Expr(l.Keep, gocode.Float64))),
+	}
 }

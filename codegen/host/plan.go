@@ -88,31 +88,14 @@ func paramConst(g *plan.Group, param string) string {
 
 // plan prints the table that the runtime drives.
 func (f planner) plan(p *lower.Program) {
-	var fields, folds, matrices []jen.Code
-	set := func(name string, value jen.Code) { fields = append(fields, gocode.Field(name, value)) }
-	number := func(name string, n int) jen.Code { return gocode.Field(name, jen.Lit(n)) }
-	set("NumParams", jen.Lit(p.NumParams))
-	set("States", gocode.Value(p.States))
-	if p.NumUses > 0 {
-		set("NumUses", jen.Lit(p.NumUses))
+	var folds, programs, matrices []jen.Code
+	var source jen.Code
+	if p.Target > 0 {
+		source = jen.Lit(p.Source) // which may be 0
 	}
+	number := func(name string, n int) jen.Code { return gocode.Field(name, jen.Lit(n)) }
 	for _, x := range p.Folds {
 		folds = append(folds, jen.Values(number("To", x.To), number("From", x.From), number("N", x.N)))
-	}
-	if folds != nil {
-		set("Folds", jen.Index().Add(ofDevice("Fold"), gocode.Lines(folds...)))
-	}
-	if p.Target > 0 {
-		set("Source", jen.Lit(p.Source))
-		set("Target", jen.Lit(p.Target))
-	}
-	for _, flag := range []struct {
-		name string
-		set  bool
-	}{{"AnyLaunch", p.AnyLaunch}, {"Packed", p.Packed}, {"AnyLength", p.AnyLength}} {
-		if flag.set {
-			set(flag.name, jen.True())
-		}
 	}
 	for _, e := range p.Entries {
 		layout := jen.Id(join("layout", e.Memory.Name))
@@ -124,12 +107,21 @@ func (f planner) plan(p *lower.Program) {
 			matrices = append(matrices, jen.Values(number("Rows", e.Matrix[0]), number("Cols", e.Matrix[1]), gocode.Field("Update", program)))
 			continue
 		}
-		set(ProgramField(e.Name), program)
+		programs = append(programs, gocode.Field(ProgramField(e.Name), program))
 	}
-	if matrices != nil {
-		set("Matrices", jen.Index().Add(ofDevice("Matrix"), gocode.Lines(matrices...)))
-		set("MatrixStates", jen.Lit(p.MatrixStates))
+	fields := []jen.Code{
+		gocode.Field("NumParams", p.NumParams),
+		gocode.Field("States", p.States),
+		gocode.Field("NumUses", p.NumUses),
+		gocode.Field("Folds", gocode.Slice(ofDevice("Fold"), folds)),
+		gocode.Field("Source", source),
+		gocode.Field("Target", p.Target),
+		gocode.Field("AnyLaunch", p.AnyLaunch),
+		gocode.Field("Packed", p.Packed),
+		gocode.Field("AnyLength", p.AnyLength),
 	}
+	fields = append(fields, programs...)
+	fields = append(fields, gocode.Field("Matrices", gocode.Slice(ofDevice("Matrix"), matrices)), gocode.Field("MatrixStates", p.MatrixStates))
 	f.Add(jen.Comment("plan is what a trainer launches; each program is a function below."))
 	f.Add(jen.Var().Id("plan").Op("=").Add(ofDevice("Plan"), gocode.Lines(fields...)))
 }

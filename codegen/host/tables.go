@@ -73,10 +73,10 @@ func (t Trainer) tables(f *gocode.File, fields gocode.Fields) {
 	for _, param := range params {
 		from, to := at, at-4*len(param.Values)
 		values := jen.Id("tableText").Index(beforeEnd("tableText", from), beforeEnd("tableText", to))
-		tables = append(tables, gocode.Fields{"Param": jen.Lit(fixedName(param)), "Values": values}.Code())
+		tables = append(tables, gocode.Fields{"Param": fixedName(param), "Values": values}.Code())
 		at = to
 	}
-	fields["Given"] = jen.Index().Add(gocode.Runtime.Qual("Table"), gocode.Lines(tables...))
+	fields["Given"] = gocode.Slice(gocode.Runtime.Qual("Table"), tables)
 }
 
 // beforeEnd is an index so many bytes before the end of a text.
@@ -88,26 +88,20 @@ func beforeEnd(variable string, bytes int) jen.Code {
 func (t Trainer) files(fields gocode.Fields) {
 	var files []jen.Code
 	for _, file := range t.Spec.Files() {
-		of := gocode.FieldsOf(struct{ Path, Stage string }{file.Path, file.Stage})
+		var tensors []jen.Code
+		for _, param := range file.Tables {
+			tensors = append(tensors, gocode.Fields{"Name": param.Tensor, "Shape": param.Shape, "Param": fixedName(param)}.Code())
+		}
+		of := gocode.Fields{"Path": file.Path, "Stage": file.Stage, "Tensors": gocode.Slice(gocode.Runtime.Qual("Tensor"), tensors)}
 		switch {
 		case file.Problems != nil && file.Problems == t.Spec.Task.File:
 			of["Text"] = problemsIn("problemText", file.Problems.Text)
 		case file.Problems != nil:
 			of["Text"] = problemsIn("testText", file.Problems.Text)
 		}
-		var tensors []jen.Code
-		for _, param := range file.Tables {
-			tensor := gocode.Fields{"Name": jen.Lit(param.Tensor), "Shape": gocode.Value(param.Shape), "Param": jen.Lit(fixedName(param))}
-			tensors = append(tensors, tensor.Code())
-		}
-		if tensors != nil {
-			of["Tensors"] = jen.Index().Add(gocode.Runtime.Qual("Tensor"), gocode.Lines(tensors...))
-		}
 		files = append(files, of.Code())
 	}
-	if files != nil {
-		fields["Files"] = jen.Index().Add(gocode.Runtime.Qual("File"), gocode.Lines(files...))
-	}
+	fields["Files"] = gocode.Slice(gocode.Runtime.Qual("File"), files)
 }
 
 // problemsIn is the problems that a variable ends with.
