@@ -261,9 +261,10 @@ func (d Dialect) constant(e *expr.Expr) (*jen.Statement, int) {
 	return jen.Op(text), prec
 }
 
-// Type is the type of a Go variable for a scalar.
-func Type(t expr.Type) string {
-	return map[expr.Type]string{
-		expr.F32: "float32", expr.I32: "int", expr.U32: "uint32", expr.Bool: "bool", expr.BF16: "uint16", expr.F16: "uint16",
-	}[t]
+// types are the types of Go variables for scalars.
+var types = map[expr.Type]string{
+	expr.F32: "float32", expr.I32: "int", expr.U32: "uint32", expr.Bool: "bool", expr.BF16: "uint16", expr.F16: "uint16",
 }
+
+// Type is the type of a Go variable for a scalar.
+func Type(t expr.Type) string { return types[t] }

@@ -35,10 +35,10 @@ func TestValue(t *testing.T) {
 func TestFields(t *testing.T) {
 	var none *jen.Statement
 	for want, fs := range map[string]Fields{
-		"T{}":                               {"A": 0, "B": "", "C": none, "D": nil, "E": []int{}, "F": Slice(jen.Int(), nil)},
-		"T{B: x}":                           {"A": false, "B": jen.Id("x")},
-		"T{ A: 0, B: []int{1}, }":           {"B": []int{1}, "A": jen.Lit(0)},
-		"T{A: []int{ x, y, }}":              {"A": Slice(jen.Int(), []jen.Code{jen.Id("x"), jen.Id("y")})},
+		"T{}":                                 {"A": 0, "B": "", "C": none, "D": nil, "E": []int{}, "F": Slice(jen.Int(), nil)},
+		"T{B: x}":                             {"A": false, "B": jen.Id("x")},
+		"T{ A: 0, B: []int{1}, }":             {"B": []int{1}, "A": jen.Lit(0)},
+		"T{A: []int{ x, y, }}":                {"A": Slice(jen.Int(), []jen.Code{jen.Id("x"), jen.Id("y")})},
 		"T{A: config.Pad{ Step: 2, To: 8, }}": {"A": task.Pad{To: 8, Step: 2}},
 	} {
 		if got := strings.Join(strings.Fields(fmt.Sprintf("%#v", jen.Id("T").Add(fs.Code()))), " "); got != want {
