@@ -6,8 +6,8 @@ import (
 	"bytes"
 	"fmt"
 	"path"
+	"regexp"
 	"strings"
-	"sync"
 	"unicode"
 
 	"github.com/dave/jennifer/jen"
@@ -28,15 +28,8 @@ const (
 	CPUTest   Package = "github.com/arithlang/mlc/codegen/cpu/cputest"
 )
 
-// named are the packages that code names, by path. Jennifer wants to know their names
-// before it prints a file, and cannot tell which the file needs.
-var named sync.Map
-
 // Qual is what a package declares by a name.
-func (p Package) Qual(name string) *jen.Statement {
-	named.LoadOrStore(string(p), path.Base(string(p)))
-	return jen.Qual(string(p), name)
-}
+func (p Package) Qual(name string) *jen.Statement { return jen.Qual(string(p), name) }
 
 // A File is a Go file. It imports what its declarations name and embed.
 type File struct {
@@ -61,9 +54,6 @@ func (f *File) Embed(variable, file string) {
 // Format prints the file.
 func (f *File) Format() ([]byte, error) {
 	out := jen.NewFilePathName(string(f.Path), f.Package)
-	for path, name := range named.Range {
-		out.ImportName(path.(string), name.(string))
-	}
 	if f.Header != "" {
 		out.HeaderComment(f.Header)
 	}
@@ -83,8 +73,28 @@ func (f *File) Format() ([]byte, error) {
 	if err := out.Render(&b); err != nil {
 		return nil, fmt.Errorf("BUG: printing package %s: %w", f.Package, err)
 	}
-	return b.Bytes(), nil
+	return plainImports(b.Bytes()), nil
 }
+
+// plainImports leaves out of imports the names that their paths end with. Jennifer writes
+// the name of each package that it was not told the name of.
+func plainImports(text []byte) []byte {
+	end := len(text)
+	if i := declaration.FindIndex(text); i != nil {
+		end = i[0]
+	}
+	return append(named.ReplaceAllFunc(text[:end:end], func(line []byte) []byte {
+		if m := named.FindSubmatch(line); string(m[2]) == path.Base(string(m[3])) {
+			return fmt.Appendf(nil, "%s%q", m[1], m[3])
+		}
+		return line
+	}), text[end:]...)
+}
+
+var (
+	named       = regexp.MustCompile(`(?m)^(import |\t)(\w+) "(.+)"$`)
+	declaration = regexp.MustCompile(`(?m)^(const|var|func|type) `)
+)
 
 // Name is the Go name of a dotted or underscored name: self.q.w is selfQW.
 func Name(s string) string {
