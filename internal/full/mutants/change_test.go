@@ -67,7 +67,7 @@ func TestTry(t *testing.T) {
 	}
 	t.Chdir(dir)
 	var said strings.Builder
-	if err := run(&said, 10, 1, time.Minute, []string{"./a"}); err != nil {
+	if err := run(&said, 10, 0, 1, time.Minute, []string{"./a"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := said.String(); !strings.HasSuffix(got, "2 of 3 changes are noticed, 66.7 %\n") || !strings.Contains(got, "a.go:7: - in place of +") {

@@ -26,10 +26,11 @@ import (
 
 func main() {
 	n := flag.Int("n", 200, "how many changes are tried, of all packages together")
+	skip := flag.Int("skip", 0, "how many of them are left out first, to go on after a run that was ended")
 	seed := flag.Uint64("seed", 1, "which ones")
 	limit := flag.Duration("limit", 3*time.Minute, "the longest that the tests of a package may take; tests that hang notice a change")
 	flag.Parse()
-	if err := run(os.Stdout, *n, *seed, *limit, flag.Args()); err != nil {
+	if err := run(os.Stdout, *n, *skip, *seed, *limit, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
@@ -48,7 +49,7 @@ type trial struct {
 	survived bool
 }
 
-func run(out io.Writer, n int, seed uint64, limit time.Duration, patterns []string) error {
+func run(out io.Writer, n, skip int, seed uint64, limit time.Duration, patterns []string) error {
 	chosen, err := list(patterns)
 	if err != nil {
 		return err
@@ -75,7 +76,7 @@ func run(out io.Writer, n int, seed uint64, limit time.Duration, patterns []stri
 	var lock sync.Mutex
 	var workers sync.WaitGroup
 	var failed error
-	next, made, survived := 0, 0, 0
+	next, made, survived := min(skip, len(trials)), 0, 0
 	for range runtime.NumCPU() {
 		workers.Go(func() {
 			for {
@@ -96,7 +97,7 @@ func run(out io.Writer, n int, seed uint64, limit time.Duration, patterns []stri
 					made++
 					if t.survived {
 						survived++
-						fmt.Fprintf(out, "survived: %s\n", t.change)
+						fmt.Fprintf(out, "survived, %d of %d: %s\n", survived, made, t.change)
 					}
 				}
 				lock.Unlock()
