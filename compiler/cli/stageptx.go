@@ -37,15 +37,12 @@ func ptxText(p *compiler.Program, only string) (string, error) {
 	if exit := new(exec.ExitError); errors.As(err, &exit) && exitOf(exit).killed() {
 		return "", fmt.Errorf("ptxas was %w", errKilled)
 	}
-	if err != nil && !errors.Is(err, ptxas.ErrMissing) {
-		return "", fmt.Errorf("BUG: the module is not accepted: %w", err)
-	}
 	var b strings.Builder
 	source, target := p.Spec.TrainedShape()
 	fmt.Fprintf(&b, "// A launch has %d examples of %s. The bound is\n", p.Batches.Micro, lengths(source, target))
 	fmt.Fprintf(&b, "// computing where an %s would take longer, at its peaks, for the operations\n// of a kernel than for the bytes that it must move, and else memory.\n", boundCard)
 	if err != nil {
-		fmt.Fprintf(&b, "// Registers and spills: %v.\n", err)
+		fmt.Fprintf(&b, "// Registers and spills: %s.\n", strings.ReplaceAll(err.Error(), "\n", "\n// ")) // there is none, or it is another than the module is for
 	}
 	b.WriteString("//\n")
 	table, err := ptxTable(ks, code.Kernels, usage, trainedScalars(p))
