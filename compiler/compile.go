@@ -68,22 +68,13 @@ var passes = []pass{
 		p.Batches, err = lower.Cut(p.Lowered.Entry("gradients"), p.Spec.Train.Batch, want, source, target)
 		return err
 	}},
-	{"verify-kernels", func(p *Program) error {
-		for _, k := range p.Lowered.Kernels {
-			if err := kernel.Verify(k); err != nil {
-				return fmt.Errorf("%s: %w", k.Name, err)
-			}
-		}
-		return nil
-	}},
 	{"lanes", inLanes},
 }
 
 // passOrder lists what must come before what; a test holds passes to it.
 var passOrder = [][2]string{
 	{"model", "verify"}, {"verify", "simplify"}, {"simplify", "cse"}, {"cse", "dce"},
-	{"dce", "verify-optimized"}, {"verify-optimized", "lower"}, {"lower", "batches"}, {"lower", "verify-kernels"},
-	{"verify-kernels", "lanes"},
+	{"dce", "verify-optimized"}, {"verify-optimized", "lower"}, {"lower", "batches"}, {"lower", "lanes"},
 }
 
 // Compile resolves the spec at opts.Path and compiles it. The list holds
