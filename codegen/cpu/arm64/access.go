@@ -39,10 +39,6 @@ var accessRows = []accessRow{
 	{"str.w", "str", "stur", general("w"), 2, 0xB9000000, "MOVW", Store},
 	{"ldrsw", "ldrsw", "ldursw", general("x"), 2, 0xB9800000, "MOVW", Load},
 	{"ldrh", "ldrh", "ldurh", general("w"), 1, 0x79400000, "MOVHU", Load},
-	{"ldrsh", "ldrsh", "ldursh", general("x"), 1, 0x79800000, "MOVH", Load},
-	{"strh", "strh", "sturh", general("w"), 1, 0x79000000, "MOVH", Store},
-	{"ldrb", "ldrb", "ldurb", general("w"), 0, 0x39400000, "MOVBU", Load},
-	{"strb", "strb", "sturb", general("w"), 0, 0x39000000, "MOVB", Store},
 }
 
 // forms are the ways to say where, in the order in which they are tried.
@@ -154,9 +150,4 @@ func elemForms() []*form {
 		all = append(all, placesForms("st1."+name, "st1", 0x0D000000|opcode, what, 1<<size, "VST1", Store)...)
 	}
 	return all
-}
-
-// prefetch asks for a line of the cache that will be read.
-func prefetch() *form {
-	return encoded("prfm.pldl1keep", "prfm pldl1keep,", 0xF9800000, []slot{scaled(3)}, "PRFM {0}, PLDL1KEEP", Other)
 }

@@ -68,29 +68,3 @@ func bytesOfOnes(a arrangement) ([]slot, uint32) {
 		arm:   func(o Operand) string { return fmt.Sprintf("#0x%x", uint64(o.(Imm))) },
 	}}, a.q << 30
 }
-
-// smallBits finds the 8 bits that stand for the float32 whose bits are v.
-func smallBits(v Imm) (uint32, bool) {
-	for b := range uint32(256) {
-		exponent := b >> 4 & 3
-		if b>>6&1 == 0 {
-			exponent += 128
-		} else {
-			exponent += 124
-		}
-		if Imm(b>>7<<31|exponent<<23|b&0xF<<19) == v {
-			return b, true
-		}
-	}
-	return 0, false
-}
-
-// smallFloat is a float32 of 3 bits of exponent and 4 of fraction, given by its bits.
-func smallFloat(a arrangement) ([]slot, uint32) {
-	return []slot{vec(a, 0), {
-		takes: "the bits of a float32 of ±16/16 to ±31/16 times 2^-3 to 2^4",
-		fits:  func(o Operand) bool { v, ok := o.(Imm); _, fits := smallBits(v); return ok && fits },
-		bits:  func(o Operand) uint32 { b, _ := smallBits(o.(Imm)); return byteBits(b) },
-		arm:   func(o Operand) string { return fmt.Sprintf("#%e", math.Float32frombits(uint32(o.(Imm)))) },
-	}}, a.q << 30
-}

@@ -93,9 +93,8 @@ var conditionNames = strings.NewReplacer(",cs", ",hs", ",cc", ",lo", "b.cs", "b.
 // aliases are the names by which the disassembler calls some cases of an instruction,
 // whose operands it then prints otherwise.
 var aliases = map[string]string{
-	"add": "mov", "and": "tst", "csinc": "cinc cset", "csel": "", "ins": "mov", "umov": "mov", "lsl": "lsr ubfiz ubfx",
-	"madd": "mul", "msub": "mneg", "orn": "mvn", "orr": "mov", "sub": "neg", "subs": "cmp",
-	"sshll": "sxtl", "sshll2": "sxtl2", "ushll": "uxtl", "ushll2": "uxtl2",
+	"add": "mov", "and": "tst", "csel": "", "ins": "mov", "umov": "mov", "lsl": "lsr ubfiz ubfx",
+	"msub": "mneg", "orr": "mov", "sub": "neg",
 }
 
 func alias(ours, theirs string) bool {

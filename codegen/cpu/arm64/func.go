@@ -116,27 +116,6 @@ func (f *Func) Insts() iter.Seq[Inst] {
 	}
 }
 
-// Between yields the instructions between two labels: those of a loop, if its jump
-// back stands before the second.
-func (f *Func) Between(from, to Label) iter.Seq[Inst] {
-	if !f.marks[from] || !f.marks[to] {
-		panic(fmt.Sprintf("BUG: %s has no labels %s and %s", f.Name, from, to))
-	}
-	return func(yield func(Inst) bool) {
-		inside := false
-		for _, l := range f.lines {
-			switch {
-			case l.label == from:
-				inside = true
-			case l.label == to:
-				return
-			case inside && l.label == "" && !yield(l.inst):
-				return
-			}
-		}
-	}
-}
-
 // find returns the form of the instruction that takes the operands.
 func find(name string, operands []Operand) (*form, error) {
 	forms := instructions[name]

@@ -21,29 +21,14 @@ func scalarForms() []*form {
 		add("fsub", 0x1E203800, "FSUB", Other, 0, 5, 16)
 		add("fmul", 0x1E200800, "FMUL", Other, 0, 5, 16)
 		add("fdiv", 0x1E201800, "FDIV", Other, 0, 5, 16)
-		add("fmin", 0x1E205800, "FMIN", Other, 0, 5, 16)
-		add("fmax", 0x1E204800, "FMAX", Other, 0, 5, 16)
 		add("fsqrt", 0x1E21C000, "FSQRT", Other, 0, 5)
-		add("fneg", 0x1E214000, "FNEG", Other, 0, 5)
-		add("fabs", 0x1E20C000, "FABS", Other, 0, 5)
-		add("fmov", 0x1E204000, "FMOV", Other, 0, 5)
-		add("fcmp", 0x1E202000, "FCMP", Other, 5, 16)
 		add("fmadd", 0x1F000000, "FMADD"+four, MulAdd, 0, 5, 16, 10)
-		add("fmsub", 0x1F008000, "FMSUB"+four, MulAdd, 0, 5, 16, 10)
-		add("fnmadd", 0x1F200000, "FNMADD"+four, MulAdd, 0, 5, 16, 10)
-		add("fnmsub", 0x1F208000, "FNMSUB"+four, MulAdd, 0, 5, 16, 10)
 	}
 	return append(all,
-		encoded("fmov.s", "fmov", 0x1E270000, []slot{low("s", 0), reg("w", 5)}, "FMOVS", Other),
-		encoded("fmov.s", "fmov", 0x1E260000, []slot{reg("w", 0), low("s", 5)}, "FMOVS", Other),
-		encoded("fmov.d", "fmov", 0x9E670000, []slot{low("d", 0), reg("x", 5)}, "FMOVD", Other),
-		encoded("fmov.d", "fmov", 0x9E660000, []slot{reg("x", 0), low("d", 5)}, "FMOVD", Other),
 		encoded("scvtf.s", "scvtf", 0x1E220000, []slot{low("s", 0), reg("w", 5)}, "SCVTFWS", Other),
 		encoded("scvtf.d", "scvtf", 0x9E620000, []slot{low("d", 0), reg("x", 5)}, "SCVTFD", Other),
 		encoded("fcvtzs.s", "fcvtzs", 0x1E380000, []slot{reg("w", 0), low("s", 5)}, "FCVTZSSW", Other),
 		encoded("fcvtzs.d", "fcvtzs", 0x9E780000, []slot{reg("x", 0), low("d", 5)}, "FCVTZSD", Other),
-		encoded("fcvt.d", "fcvt", 0x1E22C000, []slot{low("d", 0), low("s", 5)}, "FCVTSD", Other),
-		encoded("fcvt.s", "fcvt", 0x1E624000, []slot{low("s", 0), low("d", 5)}, "FCVTDS", Other),
 	)
 }
 
@@ -59,10 +44,7 @@ func generalForms() []*form {
 		encoded("mov.w", "mov", 0x2A0003E0, []slot{reg("w", 0), reg("w", 16)}, "MOVWU", Other),
 		encoded("sxtw", "sxtw", 0x93407C00, []slot{reg("x", 0), nonzero("w", 5)}, "SXTW", Other),
 		encoded("uxth", "uxth", 0x53003C00, []slot{reg("w", 0), nonzero("w", 5)}, "UXTHW", Other),
-		encoded("uxtb", "uxtb", 0x53001C00, []slot{reg("w", 0), nonzero("w", 5)}, "UXTBW", Other),
 		encoded("umull", "umull", 0x9BA07C00, []slot{reg("x", 0), reg("w", 5), reg("w", 16)}, "UMULL", Other),
-		encoded("smull", "smull", 0x9B207C00, []slot{reg("x", 0), reg("w", 5), reg("w", 16)}, "SMULL", Other),
-		encoded("umulh", "umulh", 0x9BC07C00, []slot{reg("x", 0), reg("x", 5), reg("x", 16)}, "UMULH", Other),
 	}
 	for _, half := range []bool{false, true} {
 		width, wide, n := "x", uint32(1)<<31, 64
@@ -106,13 +88,10 @@ func arithmeticForms(width string, wide uint32, n int) []*form {
 	add("sub", 0x4B000000, "SUB", r(0), r(5), r(16))
 	add("sub", 0x4B000000, "SUB {2}<<{3}, {1}, {0}", r(0), r(5), r(16), left)
 	add("sub", 0x51000000, "SUB", nonzero(width, 0), nonzero(width, 5), addend())
-	add("subs", 0x6B000000, "SUBS", r(0), r(5), r(16))
-	add("subs", 0x71000000, "SUBS", nonzero(width, 0), nonzero(width, 5), addend())
 	add("cmp", 0x6B00001F, "CMP", r(5), r(16))
 	add("cmp", 0x7100001F, "CMP", nonzero(width, 5), addend())
 	add("neg", 0x4B0003E0, "NEG", r(0), r(16))
 	add("mul", 0x1B007C00, "MUL", r(0), r(5), r(16))
-	add("madd", 0x1B000000, "MADD {2}, {3}, {1}, {0}", r(0), r(5), r(16), r(10))
 	add("msub", 0x1B008000, "MSUB {2}, {3}, {1}, {0}", r(0), r(5), r(16), r(10))
 	add("sdiv", 0x1AC00C00, "SDIV", r(0), r(5), r(16))
 	add("udiv", 0x1AC00800, "UDIV", r(0), r(5), r(16))
@@ -132,8 +111,6 @@ func bitForms(width string, wide uint32, n int) []*form {
 	add("eor", 0x4A000000, "EOR", r(0), r(5), r(16))
 	add("eor", 0x52000000, "EOR", nonzero(width, 0), r(5), mask(n))
 	add("bic", 0x0A200000, "BIC", r(0), r(5), r(16))
-	add("orn", 0x2A200000, "ORN", r(0), r(5), r(16))
-	add("tst", 0x6A00001F, "TST", r(5), r(16))
 	add("mvn", 0x2A2003E0, "MVN", r(0), r(16))
 
 	// Shifts by constants are moves of bit fields, whose word says where the field is.
@@ -166,10 +143,6 @@ func selectForms(width string, wide uint32) []*form {
 		all = append(all,
 			encoded("csel."+c+ours, "csel", wide|0x1A800000|yes,
 				[]slot{r(0), r(5), behind(r(16))}, "CSEL"+gos+" "+upper+", {1}, {2}, {0}", Other),
-			encoded("csinc."+c+ours, "csinc", wide|0x1A800400|yes,
-				[]slot{r(0), r(5), behind(r(16))}, "CSINC"+gos+" "+upper+", {1}, {2}, {0}", Other),
-			encoded("cset."+c+ours, "cset", wide|0x1A9F07E0|not,
-				[]slot{behind(r(0))}, "CSET"+gos+" "+upper+", {0}", Other),
 			encoded("csetm."+c+ours, "csetm", wide|0x5A9F03E0|not,
 				[]slot{behind(r(0))}, "CSETM"+gos+" "+upper+", {0}", Other))
 	}

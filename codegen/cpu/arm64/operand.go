@@ -115,9 +115,6 @@ type Mem struct {
 // At is the place base + off.
 func At(base Reg, off int) Mem { return Mem{Base: base, Off: off} }
 
-// AtIndex is the place base + index, in bytes.
-func AtIndex(base, index Reg) Mem { return Mem{Base: base, Index: index, Indexed: true} }
-
 // AtScaled is element index of the array at base, of elements as wide as the access.
 func AtScaled(base, index Reg) Mem {
 	return Mem{Base: base, Index: index, Indexed: true, Scaled: true}

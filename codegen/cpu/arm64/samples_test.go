@@ -56,7 +56,7 @@ func makePool() []Operand {
 			}
 		}
 		for _, index := range []Reg{R1, R17, R26} {
-			all = append(all, AtIndex(base, index), AtScaled(base, index), PostIndex(base, index))
+			all = append(all, Mem{Base: base, Index: index, Indexed: true}, AtScaled(base, index), PostIndex(base, index))
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Operand) int {

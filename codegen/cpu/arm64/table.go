@@ -31,7 +31,6 @@ func table() map[string][]*form {
 	add(pairForms()...)
 	add(listForms()...)
 	add(elemForms()...)
-	add(prefetch())
 	add(scalarForms()...)
 	add(generalForms()...)
 	add(jumpForms()...)

@@ -23,78 +23,48 @@ var vectorRows = []vectorRow{
 	{"fdiv", "4s 2s 2d", 0x2E20FC00, threeF, "", Other},
 	{"fmla", "4s 2s 2d", 0x0E20CC00, threeF, "VFMLA", MulAdd},
 	{"fmla", "4s 2s 2d", 0x0F801000, byElemF, "", MulAdd},
-	{"fmls", "4s 2s 2d", 0x0EA0CC00, threeF, "VFMLS", MulAdd},
-	{"fmls", "4s 2s 2d", 0x0F805000, byElemF, "", MulAdd},
-	{"fmin", "4s 2s 2d", 0x0EA0F400, threeF, "", Other},
-	{"fmax", "4s 2s 2d", 0x0E20F400, threeF, "", Other},
 	{"fminnm", "4s 2s 2d", 0x0EA0C400, threeF, "", Other},
 	{"fmaxnm", "4s 2s 2d", 0x0E20C400, threeF, "", Other},
-	{"faddp", "4s 2s 2d", 0x2E20D400, threeF, "", Other},
 	{"fcmgt", "4s 2s 2d", 0x2EA0E400, threeF, "", Other},
 	{"fcmgt", "4s 2s 2d", 0x0EA0C800, zeroF, "", Other},
 	{"fcmge", "4s 2s 2d", 0x2E20E400, threeF, "", Other},
 	{"fcmge", "4s 2s 2d", 0x2EA0C800, zeroF, "", Other},
 	{"fcmeq", "4s 2s 2d", 0x0E20E400, threeF, "", Other},
 	{"fcmeq", "4s 2s 2d", 0x0EA0D800, zeroF, "", Other},
-	{"fcmlt", "4s 2s 2d", 0x0EA0E800, zeroF, "", Other},
-	{"fcmle", "4s 2s 2d", 0x2EA0D800, zeroF, "", Other},
 	{"fsqrt", "4s 2s 2d", 0x2EA1F800, twoF, "", Other},
-	{"fneg", "4s 2s 2d", 0x2EA0F800, twoF, "", Other},
-	{"fabs", "4s 2s 2d", 0x0EA0F800, twoF, "", Other},
-	{"frintn", "4s 2s 2d", 0x0E218800, twoF, "", Other},
 	{"frintm", "4s 2s 2d", 0x0E219800, twoF, "", Other},
-	{"frintp", "4s 2s 2d", 0x0EA18800, twoF, "", Other},
-	{"frintz", "4s 2s 2d", 0x0EA19800, twoF, "", Other},
 	{"scvtf", "4s 2s 2d", 0x0E21D800, twoF, "", Other},
 	{"ucvtf", "4s 2s 2d", 0x2E21D800, twoF, "", Other},
-	{"fcvtns", "4s 2s 2d", 0x0E21A800, twoF, "", Other},
-	{"fcvtms", "4s 2s 2d", 0x0E21B800, twoF, "", Other},
 	{"fcvtzs", "4s 2s 2d", 0x0EA1B800, twoF, "", Other},
-	{"fcvtzu", "4s 2s 2d", 0x2EA1B800, twoF, "", Other},
-	{"fcvtl", "2d 4s", 0x0E217800, lengthenF(0), "", Other},
-	{"fcvtl2", "2d 4s", 0x0E217800, lengthenF(1), "", Other},
-	{"fcvtn", "2s 4h", 0x0E216800, shortenF, "", Other},
-	{"fcvtn2", "4s 8h", 0x0E216800, shortenF, "", Other},
 
 	// Integers.
 	{"add", "4s 2s 2d 8h 16b", 0x0E208400, three, "VADD", Other},
 	{"sub", "4s 2s 2d 8h 16b", 0x2E208400, three, "VSUB", Other},
 	{"mul", "4s 2s 8h 16b", 0x0E209C00, three, "", Other},
 	{"mul", "4s 2s", 0x0F008000, byElem, "", Other},
-	{"mla", "4s 2s 8h", 0x0E209400, three, "", Other},
-	{"mls", "4s 2s 8h", 0x2E209400, three, "", Other},
 	{"smin", "4s 8h 16b", 0x0E206C00, three, "", Other},
 	{"smax", "4s 8h 16b", 0x0E206400, three, "", Other},
 	{"umin", "4s 8h 16b", 0x2E206C00, three, "VUMIN", Other},
 	{"umax", "4s 8h 16b", 0x2E206400, three, "VUMAX", Other},
-	{"addp", "4s 2d 8h 16b", 0x0E20BC00, three, "VADDP", Other},
 	{"cmgt", "4s 2d 8h 16b", 0x0E203400, three, "", Other},
 	{"cmgt", "4s 2d 8h 16b", 0x0E208800, zeroI, "", Other},
 	{"cmge", "4s 2d 8h 16b", 0x0E203C00, three, "", Other},
 	{"cmge", "4s 2d 8h 16b", 0x2E208800, zeroI, "", Other},
 	{"cmeq", "4s 2d 8h 16b", 0x2E208C00, three, "VCMEQ", Other},
 	{"cmeq", "4s 2d 8h 16b", 0x0E209800, zeroI, "", Other},
-	{"cmlt", "4s 2d 8h 16b", 0x0E20A800, zeroI, "", Other},
-	{"cmle", "4s 2d 8h 16b", 0x2E209800, zeroI, "", Other},
 	{"cmhi", "4s 2d 8h 16b", 0x2E203400, three, "", Other},
 	{"cmhs", "4s 2d 8h 16b", 0x2E203C00, three, "", Other},
-	{"cmtst", "4s 2d 8h 16b", 0x0E208C00, three, "VCMTST", Other},
 	{"neg", "4s 2d 8h 16b", 0x2E20B800, two, "", Other},
 	{"abs", "4s 2d 8h 16b", 0x0E20B800, two, "", Other},
 	{"umull", "2d 4s 8h", 0x2E20C000, long(0), "", Other},
 	{"umull2", "2d 4s 8h", 0x2E20C000, long(1), "", Other},
 	{"umull", "2d", 0x2F00A000, longElem(0), "", Other},
 	{"umull2", "2d", 0x2F00A000, longElem(1), "", Other},
-	{"umlal", "2d 4s 8h", 0x2E208000, long(0), "", Other},
-	{"umlal2", "2d 4s 8h", 0x2E208000, long(1), "", Other},
-	{"smull", "2d 4s 8h", 0x0E20C000, long(0), "", Other},
-	{"smull2", "2d 4s 8h", 0x0E20C000, long(1), "", Other},
 
 	// Bits.
 	{"and", "16b", 0x0E201C00, threeB, "VAND", Other},
 	{"bic", "16b", 0x0E601C00, threeB, "", Other},
 	{"orr", "16b", 0x0EA01C00, threeB, "VORR", Other},
-	{"orn", "16b", 0x0EE01C00, threeB, "", Other},
 	{"eor", "16b", 0x2E201C00, threeB, "VEOR", Other},
 	{"bsl", "16b", 0x2E601C00, threeB, "VBSL", Other},
 	{"bit", "16b", 0x2EA01C00, threeB, "VBIT", Other},
@@ -106,30 +76,13 @@ var vectorRows = []vectorRow{
 	{"shl", "4s 2s 2d 8h 16b", 0x0F005400, shiftLeft, "VSHL", Other},
 	{"ushr", "4s 2s 2d 8h 16b", 0x2F000400, shiftRight, "VUSHR", Other},
 	{"sshr", "4s 2s 2d 8h 16b", 0x0F000400, shiftRight, "", Other},
-	{"usra", "4s 2s 2d 8h 16b", 0x2F001400, shiftRight, "VUSRA", Other},
-	{"ssra", "4s 2s 2d 8h 16b", 0x0F001400, shiftRight, "", Other},
-	{"sli", "4s 2s 2d 8h 16b", 0x2F005400, shiftLeft, "VSLI", Other},
-	{"sri", "4s 2s 2d 8h 16b", 0x2F004400, shiftRight, "VSRI", Other},
 
 	// Wider and narrower integers.
-	{"sshll", "2d 4s 8h", 0x0F00A400, longShift(0), "", Other},
-	{"sshll2", "2d 4s 8h", 0x0F00A400, longShift(1), "", Other},
-	{"ushll", "2d 4s 8h", 0x2F00A400, longShift(0), "VUSHLL", Other},
-	{"ushll2", "2d 4s 8h", 0x2F00A400, longShift(1), "VUSHLL2", Other},
 	{"sxtl", "2d 4s 8h", 0x0F00A400, longMove(0), "", Other},
 	{"sxtl2", "2d 4s 8h", 0x0F00A400, longMove(1), "", Other},
 	{"uxtl", "2d 4s 8h", 0x2F00A400, longMove(0), "VUXTL", Other},
-	{"uxtl2", "2d 4s 8h", 0x2F00A400, longMove(1), "VUXTL2", Other},
-	{"shll", "2d 4s 8h", 0x2E213800, longWhole(0), "", Other},
-	{"shll2", "2d 4s 8h", 0x2E213800, longWhole(1), "", Other},
 	{"xtn", "2s 4h 8b", 0x0E212800, narrow, "", Other},
 	{"xtn2", "4s 8h 16b", 0x0E212800, narrow, "", Other},
-	{"uqxtn", "2s 4h 8b", 0x2E214800, narrow, "", Other},
-	{"uqxtn2", "4s 8h 16b", 0x2E214800, narrow, "", Other},
-	{"sqxtn", "2s 4h 8b", 0x0E214800, narrow, "", Other},
-	{"sqxtn2", "4s 8h 16b", 0x0E214800, narrow, "", Other},
-	{"shrn", "2s 4h 8b", 0x0F008400, narrowShift, "", Other},
-	{"shrn2", "4s 8h 16b", 0x0F008400, narrowShift, "", Other},
 
 	// Moves between elements.
 	{"zip1", "4s 2s 2d 8h 16b", 0x0E003800, three, "VZIP1", Other},
@@ -138,20 +91,14 @@ var vectorRows = []vectorRow{
 	{"uzp2", "4s 2s 2d 8h 16b", 0x0E005800, three, "VUZP2", Other},
 	{"trn1", "4s 2s 2d 8h 16b", 0x0E002800, three, "VTRN1", Other},
 	{"trn2", "4s 2s 2d 8h 16b", 0x0E006800, three, "VTRN2", Other},
-	{"rev64", "4s 8h 16b", 0x0E200800, two, "VREV64", Other},
-	{"rev32", "8h 16b", 0x2E200800, two, "VREV32", Other},
 	{"ext", "16b", 0x2E000000, extract, "VEXT", Other},
-	{"tbl", "16b", 0x0E000000, lookUp(1), "VTBL", Other},
-	{"tbl", "16b", 0x0E002000, lookUp(2), "VTBL", Other},
 	{"dup", "4s 2s 2d 8h 16b", 0x0E000C00, fromReg, "VDUP", Other},
 	{"dup", "4s 2s 2d 8h 16b", 0x0E000400, fromElem, "VDUP", Other},
 
 	// Constants.
 	{"movi", "4s 2s", 0x0F000400, bytePlaced, "", Other},
-	{"mvni", "4s 2s", 0x2F000400, bytePlaced, "", Other},
 	{"movi", "16b", 0x0F00E400, byteEverywhere, "VMOVI", Other},
 	{"movi", "2d", 0x2F00E400, bytesOfOnes, "", Other},
-	{"fmov", "4s 2s", 0x0F00F400, smallFloat, "", Other},
 }
 
 func sizeBits(a arrangement) uint32  { return a.q<<30 | a.size<<22 }
@@ -219,16 +166,6 @@ func longElem(q uint32) func(arrangement) ([]slot, uint32) {
 	}
 }
 
-func lengthenF(q uint32) func(arrangement) ([]slot, uint32) {
-	return func(a arrangement) ([]slot, uint32) {
-		return []slot{vec(a, 0), vec(a.half(q), 5)}, q<<30 | (a.size-2)<<22
-	}
-}
-
-func shortenF(a arrangement) ([]slot, uint32) {
-	return []slot{vec(a, 0), vec(a.wide(), 5)}, a.q<<30 | (a.size-1)<<22
-}
-
 func narrow(a arrangement) ([]slot, uint32) {
 	return []slot{vec(a, 0), vec(a.wide(), 5)}, sizeBits(a)
 }
@@ -247,19 +184,6 @@ func shiftRight(a arrangement) ([]slot, uint32) {
 	return []slot{vec(a, 0), vec(a, 5), rightCount(a.bitsOf())}, a.q << 30
 }
 
-func narrowShift(a arrangement) ([]slot, uint32) {
-	return []slot{vec(a, 0), vec(a.wide(), 5), rightCount(a.bitsOf())}, a.q << 30
-}
-
-func longShift(q uint32) func(arrangement) ([]slot, uint32) {
-	return func(a arrangement) ([]slot, uint32) {
-		s := a.half(q)
-		n := s.bitsOf()
-		count := imm(0, int64(n-1), func(i uint32) uint32 { return (uint32(n) + i) << 16 })
-		return []slot{vec(a, 0), vec(s, 5), count}, q << 30
-	}
-}
-
 func longMove(q uint32) func(arrangement) ([]slot, uint32) {
 	return func(a arrangement) ([]slot, uint32) {
 		s := a.half(q)
@@ -267,23 +191,8 @@ func longMove(q uint32) func(arrangement) ([]slot, uint32) {
 	}
 }
 
-// longWhole shifts by all bits of the source's elements.
-func longWhole(q uint32) func(arrangement) ([]slot, uint32) {
-	return func(a arrangement) ([]slot, uint32) {
-		s := a.half(q)
-		n := int64(s.bitsOf())
-		return []slot{vec(a, 0), vec(s, 5), imm(n, n, func(uint32) uint32 { return 0 })}, sizeBits(s)
-	}
-}
-
 func extract(a arrangement) ([]slot, uint32) {
 	return []slot{vec(a, 0), vec(a, 5), vec(a, 16), imm(0, 15, at(11))}, a.q << 30
-}
-
-func lookUp(n int) func(arrangement) ([]slot, uint32) {
-	return func(a arrangement) ([]slot, uint32) {
-		return []slot{vec(a, 0), list(a, n, 5), vec(a, 16)}, a.q << 30
-	}
 }
 
 // placeBits says in five bits which element of which width is meant.
