@@ -64,6 +64,7 @@ const rules = `
 	runtime/train < runtime/record < runtime, plot < compiler/cli;
 	runtime/eval, runtime/lock < runtime/record; # what tells that a checkpoint was not the last
 	runtime/ckpt, runtime/eval, runtime/track < runtime/board < runtime; # TensorBoard
+	runtime/protobuf < runtime/board, compiler/export;
 	runtime/ckpt, runtime/track < runtime/mlflow < runtime;
 	runtime/comm, runtime/comm/launch < runtime/comm/mpi < runtime;
 	runtime/comm/launch < compiler/cli; # what ranks must not do

@@ -86,33 +86,26 @@ func (m *Model) ONNX() ([]byte, error) {
 // encode is the ModelProto.
 func (g *graph) encode(nodes, inputs []message) []byte {
 	m := g.m
-	var whole, set, graph message
+	var graph message
 	for _, n := range nodes {
-		graph.bytes(1, n)
+		graph = graph.Bytes(1, n)
 	}
-	graph.text(2, m.Name)
+	graph = graph.Text(2, m.Name)
 	for _, t := range g.inits {
-		graph.bytes(5, t)
+		graph = graph.Bytes(5, t)
 	}
 	for _, in := range inputs {
-		graph.bytes(11, in)
+		graph = graph.Bytes(11, in)
 	}
-	graph.bytes(12, valueInfo(logits, onnxFloat, "B", "T", m.said()))
-	whole.int(1, irVersion)
-	whole.text(2, "mlc")
-	whole.bytes(7, graph)
-	set.text(1, "")
-	set.int(2, opset)
-	whole.bytes(8, set)
+	graph = graph.Bytes(12, valueInfo(logits, onnxFloat, "B", "T", m.said()))
+	whole := message{}.Int(1, irVersion).Text(2, "mlc").Bytes(7, graph)
+	whole = whole.Bytes(8, message{}.Text(1, "").Int(2, opset))
 	vocabulary, err := json.Marshal(m.task.Vocabulary())
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
 	for _, e := range [][2]string{{"command", m.Command}, {"vocabulary", string(vocabulary)}, {"end", fmt.Sprint(m.task.EOS())}, {"spec", m.Text}} {
-		var entry message
-		entry.text(1, e[0])
-		entry.text(2, e[1])
-		whole.bytes(14, entry)
+		whole = whole.Bytes(14, message{}.Text(1, e[0]).Text(2, e[1]))
 	}
 	return whole
 }
@@ -227,14 +220,14 @@ func (g *graph) loop(s *step) {
 	}
 	var graph message
 	for _, n := range inner.nodes {
-		graph.bytes(1, n)
+		graph = graph.Bytes(1, n)
 	}
-	graph.text(2, "run")
+	graph = graph.Text(2, "run")
 	for _, in := range ins {
-		graph.bytes(11, in)
+		graph = graph.Bytes(11, in)
 	}
 	for _, out := range outs {
-		graph.bytes(12, out)
+		graph = graph.Bytes(12, out)
 	}
 	g.body = outer
 	var results []string
@@ -277,15 +270,14 @@ func (g *graph) write(where *body, kind string, name tensor, inputs []tensor, at
 func (g *graph) node(where *body, kind string, results []string, inputs []tensor, attrs ...attribute) {
 	var n message
 	for _, in := range inputs {
-		n.text(1, string(in))
+		n = n.Text(1, string(in))
 	}
 	for _, out := range results {
-		n.text(2, out)
+		n = n.Text(2, out)
 	}
-	n.text(3, results[0])
-	n.text(4, kind)
+	n = n.Text(3, results[0]).Text(4, kind)
 	for _, a := range attrs {
-		n.bytes(5, a.encode())
+		n = n.Bytes(5, a.encode())
 	}
 	where.nodes = append(where.nodes, n)
 }

@@ -14,13 +14,11 @@ const hparams = "hparams"
 
 // begins is the summary of the settings that a session has.
 func begins(settings map[string]string, at float64) value {
-	var start []byte
+	var start message
 	for _, path := range slices.Sorted(maps.Keys(settings)) {
-		entry := appendBytes(nil, 1, []byte(path))
-		start = appendBytes(start, 1, appendBytes(entry, 2, valueOf(settings[path])))
+		start = start.Bytes(1, message{}.Text(1, path).Bytes(2, valueOf(settings[path])))
 	}
-	start = appendDouble(start, 5, at)
-	return plugin("_hparams_/session_start_info", hparams, appendBytes(nil, 3, start))
+	return plugin("_hparams_/session_start_info", hparams, message{}.Bytes(3, start.Double(5, at)))
 }
 
 // ends is the summary of a session's end.
@@ -29,21 +27,21 @@ func ends(at float64, well bool) value {
 	if !well {
 		status = 2 // STATUS_FAILURE
 	}
-	end := appendDouble(appendInt(nil, 1, status), 2, at)
-	return plugin("_hparams_/session_end_info", hparams, appendBytes(nil, 4, end))
+	end := message{}.Int(1, status).Double(2, at)
+	return plugin("_hparams_/session_end_info", hparams, message{}.Bytes(4, end))
 }
 
 // valueOf is a setting as a google.protobuf.Value: a number or a switch where it is one,
 // else its text.
-func valueOf(setting string) []byte {
+func valueOf(setting string) message {
 	number, err := strconv.ParseFloat(setting, 64)
 	switch {
 	case err == nil && !math.IsNaN(number) && !math.IsInf(number, 0):
-		return appendDouble(nil, 2, number)
+		return message{}.Double(2, number)
 	case setting == "true":
-		return appendInt(nil, 4, 1)
+		return message{}.Int(4, 1)
 	case setting == "false":
-		return appendInt(nil, 4, 0)
+		return message{}.Int(4, 0)
 	}
-	return appendBytes(nil, 3, []byte(setting))
+	return message{}.Text(3, setting)
 }
