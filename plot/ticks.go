@@ -8,20 +8,23 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// number writes a number as people do: 50k, 2M, −0.5.
-func number(x float64) string {
+// Number writes a number as people do: 50k, 2M, −0.5. It counts in thousands from least on.
+func Number(x, least float64) string {
 	text := fmt.Sprintf("%.3g", x)
-	for _, unit := range []struct {
-		size float64
-		name string
-	}{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
-		if math.Abs(x) >= unit.size {
-			text = fmt.Sprintf("%.4g%s", x/unit.size, unit.name)
-			break
-		}
+	switch size := math.Abs(x); {
+	case size >= 1e9:
+		text = fmt.Sprintf("%.4gG", x/1e9)
+	case size >= 1e6:
+		text = fmt.Sprintf("%.4gM", x/1e6)
+	case size >= least:
+		text = fmt.Sprintf("%.4gk", x/1e3)
+	case size >= 1e3:
+		text = fmt.Sprintf("%.0f", x)
 	}
 	return strings.Replace(text, "-", "−", 1)
 }
+
+func number(x float64) string { return Number(x, 1e3) }
 
 // Step is the least of 1, 2 and 5 times the powers of ten that divides a range into at
 // most so many parts.

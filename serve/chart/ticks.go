@@ -3,7 +3,6 @@ package chart
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/arithlang/mlc/plot"
 )
@@ -15,20 +14,7 @@ type tick struct {
 }
 
 // Number writes a number as people do: 50k, 2M, −0.5.
-func Number(x float64) string {
-	text := fmt.Sprintf("%.3g", x)
-	switch size := math.Abs(x); {
-	case size >= 1e9:
-		text = fmt.Sprintf("%.4gG", x/1e9)
-	case size >= 1e6:
-		text = fmt.Sprintf("%.4gM", x/1e6)
-	case size >= 1e4:
-		text = fmt.Sprintf("%.4gk", x/1e3)
-	case size >= 1e3:
-		text = fmt.Sprintf("%.0f", x)
-	}
-	return strings.Replace(text, "-", "−", 1)
-}
+func Number(x float64) string { return plot.Number(x, 1e4) }
 
 // evenly marks multiples of a step.
 func evenly(lo, hi float64, parts int) (out []tick) {
