@@ -71,12 +71,6 @@ var passes = []pass{
 	{"lanes", inLanes},
 }
 
-// passOrder lists what must come before what; a test holds passes to it.
-var passOrder = [][2]string{
-	{"model", "verify"}, {"verify", "simplify"}, {"simplify", "cse"}, {"cse", "dce"},
-	{"dce", "verify-optimized"}, {"verify-optimized", "lower"}, {"lower", "batches"}, {"lower", "lanes"},
-}
-
 // Compile resolves the spec at opts.Path and compiles it. The list holds
 // findings in the spec; an error is a bug in the compiler.
 func Compile(opts check.Options) (*Program, diag.List, error) {

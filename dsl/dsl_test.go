@@ -1,6 +1,7 @@
 package dsl
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -136,12 +137,15 @@ func TestRefused(t *testing.T) {
 // TestSchema holds the table to its own rules.
 func TestSchema(t *testing.T) {
 	s := NewSchema()
+	there := func(block string) bool {
+		return slices.ContainsFunc(s.Blocks, func(b BlockRow) bool { return b.Path == block })
+	}
 	for _, b := range s.Blocks {
 		if b.Doc == "" {
 			t.Errorf("block %s has no doc", b.Path)
 		}
 		checkLimit(t, b.Path, b.Limit)
-		if i := strings.LastIndexByte(b.Path, '.'); i > 0 && s.Block(b.Path[:i]) == nil {
+		if i := strings.LastIndexByte(b.Path, '.'); i > 0 && !there(b.Path[:i]) {
 			t.Errorf("block %s stands in none", b.Path)
 		}
 	}
@@ -155,7 +159,7 @@ func TestSchema(t *testing.T) {
 			t.Errorf("%s is there twice", r.Path)
 		}
 		seen[r.Path] = true
-		if s.Block(r.Path[:strings.LastIndexByte(r.Path, '.')]) == nil {
+		if !there(r.Path[:strings.LastIndexByte(r.Path, '.')]) {
 			t.Errorf("%s stands in no block", r.Path)
 		}
 		if r.Doc == "" {

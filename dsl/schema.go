@@ -122,16 +122,6 @@ func (s *Schema) Row(path string) *Row {
 	return nil
 }
 
-// Block finds a block by its path.
-func (s *Schema) Block(path string) *BlockRow {
-	for i := range s.Blocks {
-		if s.Blocks[i].Path == path {
-			return &s.Blocks[i]
-		}
-	}
-	return nil
-}
-
 // Names lists what a block may hold: its attributes and the blocks in it. The
 // empty path is the file.
 func (s *Schema) Names(block string) []string {

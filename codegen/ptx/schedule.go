@@ -43,8 +43,7 @@ type Choice struct {
 	Name   string
 	Pieces string         // how large what a block takes is
 	Flat   *kernel.Kernel // after the passes of the schedule
-	Passes []flat.Pass
-	Unfit  []string // why not one of the schedules before, in order
+	Unfit  []string       // why not one of the schedules before, in order
 }
 
 // Choose finds the schedule of a kernel.
@@ -66,7 +65,7 @@ func choose(k *kernel.Kernel, o Options) (schedule, Choice) {
 		r := flat.Of(k, s.passes)
 		why := s.unfit(r, aligned)
 		if why == "" {
-			return s, Choice{s.name, s.pieces(r), r, s.passes, unfit}
+			return s, Choice{s.name, s.pieces(r), r, unfit}
 		}
 		unfit = append(unfit, s.name+": "+why)
 	}

@@ -15,8 +15,8 @@ type written struct {
 	values   []*dsl.Expr // of settings
 }
 
-func (w *written) block(path string, name, whole diag.Range, row *dsl.BlockRow) {
-	w.blocks = append(w.blocks, Block{path, name, whole, row})
+func (w *written) block(path string, name, whole diag.Range) {
+	w.blocks = append(w.blocks, Block{path, name, whole})
 }
 
 func (w *written) setting(path string, s *setting, row *dsl.Row) {
@@ -62,10 +62,9 @@ func (w *written) include(at diag.Range, file string) {
 
 // A Block is one that the spec, or a file it includes, writes.
 type Block struct {
-	Path string        // with the names of biases, stages and cases
-	Name diag.Range    // its label where that is its name, else its name
-	Body diag.Range    // all of it
-	Row  *dsl.BlockRow // nil for what has only a name: stages, definitions, cases of a sweep
+	Path string     // with the names of biases, stages and cases
+	Name diag.Range // its label where that is its name, else its name
+	Body diag.Range // all of it
 }
 
 // A Setting is an attribute that the spec, or a file it includes, writes.

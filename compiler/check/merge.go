@@ -211,7 +211,7 @@ func (m *merger) block(parent string, id dsl.Ident, b *dsl.Block, whole diag.Ran
 	}
 	m.visit(path)
 	m.mark(path, id.Range)
-	m.written.block(path, id.Range, whole, row)
+	m.written.block(path, id.Range, whole)
 	if m.lang.defines(path) {
 		m.blocks[path] = true
 	}

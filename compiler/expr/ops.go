@@ -82,9 +82,6 @@ func (op Op) String() string {
 	return ops[op].name
 }
 
-// Arity returns the number of operands, -1 for Elem, which takes any number.
-func (op Op) Arity() int { return ops[op].arity }
-
 // Transcendental reports whether op is one of the functions for which Expand puts a
 // series.
 func (op Op) Transcendental() bool { return op >= Exp && op < numOps }

@@ -119,7 +119,7 @@ func (s source) expr(t Type, depth int) *Expr {
 	for {
 		op := Add + Op(s.IntN(int(numOps-Add)))
 		in := Type(s.IntN(6))
-		types := []Type{in, in, in}[:op.Arity()]
+		types := []Type{in, in, in}[:ops[op].arity]
 		if op == Where {
 			types = []Type{Bool, in, in}
 		}
