@@ -26,12 +26,15 @@ func TestByLengthTraining(t *testing.T) {
 	full.Only(t)
 	build := func(spec string, set ...string) string {
 		dir := generateWith(t, nil, spec, byLength(set...)...)
-		binary := filepath.Join(t.TempDir(), "program")
+		binary, err := filepath.Abs(filepath.Join(dir, "program"))
+		if err != nil {
+			t.Fatal(err)
+		}
 		command(t, dir, nil, "go", "build", "-o", binary, ".")
 		return binary
 	}
 	train := func(binary, run string, flags ...string) []byte {
-		command(t, ".", nil, binary, append([]string{"train", "--quiet", "--out", run}, flags...)...)
+		do(t, filepath.Dir(binary), binary, append([]string{"train", "--quiet", "--out", run}, flags...)...)
 		files, err := filepath.Glob(filepath.Join(run, "ckpt", "*.safetensors"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%v leaves no checkpoint: %v", flags, err)

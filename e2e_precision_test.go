@@ -35,7 +35,7 @@ func TestRounded(t *testing.T) {
 			train := func(name string, flags ...string) string {
 				run := filepath.Join(t.TempDir(), name)
 				for _, more := range strings.Split(strings.Join(flags, " "), ";") {
-					command(t, dir, nil, binary, append([]string{"train", "--quiet", "--out", run}, strings.Fields(more)...)...)
+					do(t, dir, binary, append([]string{"train", "--quiet", "--out", run}, strings.Fields(more)...)...)
 				}
 				record := string(read(t, filepath.Join(run, "run.json")))
 				schedules := "mma, "

@@ -197,7 +197,7 @@ func TestSimulatedSteps(t *testing.T) {
 			command(t, dir, nil, "go", "build", "-o", binary, ".")
 			train := func(device string) []byte {
 				run := filepath.Join(t.TempDir(), device)
-				command(t, dir, nil, binary, "train", "--quiet", "--out", run, "--steps", "3", "--device", device)
+				do(t, dir, binary, "train", "--quiet", "--out", run, "--steps", "3", "--device", device)
 				return append(read(t, filepath.Join(run, "ckpt", "step-00000003.safetensors")), times.ReplaceAll(read(t, filepath.Join(run, "metrics.jsonl")), nil)...)
 			}
 			if !bytes.Equal(train("cpu"), train("sim")) {
@@ -229,7 +229,7 @@ func TestOptimizers(t *testing.T) {
 			command(t, dir, nil, "go", "build", "-o", binary, ".")
 			train := func(flags ...string) []byte {
 				run := filepath.Join(t.TempDir(), strings.Join(flags, ""))
-				command(t, dir, nil, binary, append([]string{"train", "--quiet", "--out", run, "--steps", "3"}, flags...)...)
+				do(t, dir, binary, append([]string{"train", "--quiet", "--out", run, "--steps", "3"}, flags...)...)
 				return append(read(t, filepath.Join(run, "ckpt", "step-00000003.safetensors")), read(t, filepath.Join(run, "tests.jsonl"))...)
 			}
 			command(t, dir, nil, "go", "test", "-vet=off", "-run", "Allocate", ".")
@@ -261,7 +261,7 @@ func generateWith(t *testing.T, tests []string, spec string, set ...string) (dir
 	if err != nil || found.HasErrors() {
 		t.Fatal(err, found)
 	}
-	files, err := codegen.Generate(p, codegen.Options{Version: "test"})
+	files, err := codegen.Generate(p, codegen.Options{Version: cli.Version})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,6 +281,24 @@ func generateWith(t *testing.T, tests []string, spec string, set ...string) (dir
 		}
 	}
 	return dir
+}
+
+// do runs a program, whose source is in dir, or has mlc do the same where the device is the
+// simulated GPU.
+func do(t *testing.T, dir, binary string, args ...string) {
+	t.Helper()
+	if i := slices.Index(args, "--device"); i < 0 || args[i+1] != "sim" {
+		command(t, dir, nil, binary, args...)
+		return
+	}
+	name := regexp.MustCompile(`(?m)^\s+Name: +"(.*)"`).FindSubmatch(read(t, filepath.Join(dir, "model.go")))
+	spec := filepath.Join(t.TempDir(), string(name[1])+".arith")
+	if err := os.WriteFile(spec, read(t, filepath.Join(dir, "spec.arith")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code := cli.Run(source, slices.Concat(args[:1], []string{spec}, args[1:]), t.Output(), t.Output()); code != 0 {
+		t.Fatalf("mlc %v: exit %d", args, code)
+	}
 }
 
 func command(t *testing.T, dir string, env []string, name string, args ...string) {

@@ -22,7 +22,7 @@ func TestLoopedTraining(t *testing.T) {
 	command(t, dir, nil, "go", "build", "-o", binary, ".")
 	train := func(flags ...string) []byte {
 		run := filepath.Join(t.TempDir(), "run")
-		command(t, dir, nil, binary, append([]string{"train", "--quiet", "--out", run}, flags...)...)
+		do(t, dir, binary, append([]string{"train", "--quiet", "--out", run}, flags...)...)
 		files, err := filepath.Glob(filepath.Join(run, "ckpt", "*.safetensors"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%v leaves no checkpoint: %v", flags, err)
@@ -55,7 +55,7 @@ func TestCurriculumTraining(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "addition")
 	command(t, dir, nil, "go", "build", "-o", binary, ".")
 	train := func(run string, flags ...string) []byte {
-		command(t, dir, nil, binary, append([]string{"train", "--quiet", "--out", run}, flags...)...)
+		do(t, dir, binary, append([]string{"train", "--quiet", "--out", run}, flags...)...)
 		files, err := filepath.Glob(filepath.Join(run, "ckpt", "*.safetensors"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%v leaves no checkpoint: %v", flags, err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"maps"
+	"os"
 	"os/exec"
 	"path"
 	"slices"
@@ -53,9 +54,10 @@ const rules = `
 	runtime/cuda < runtime/cuda/libcuda, runtime/cuda/cublaslt, runtime/cuda/peak < runtime;
 	runtime/cuda/cublaslt, runtime/cuda/nccl < prove; # products to compare with; ranks of one GPU
 	runtime/ckpt, runtime/cpu, runtime/cuda/peak < runtime/profile < runtime;
-	runtime/cuda, ptxsim < runtime/cuda/simulated < runtime;
-	runtime/cpu, runtime/cuda, ptxsim/count < runtime/cuda/counted < runtime;
-	runtime/device, runtime/cuda/counted < runtime/cuda/cluster < runtime, codegen/live; # many GPUs
+	runtime/cuda, ptxsim < runtime/cuda/simulated < compiler/cli; # devices of mlc, and of no trainer
+	runtime/cpu, runtime/cuda, ptxsim/count < runtime/cuda/counted;
+	runtime/device, runtime/cuda/counted < runtime/cuda/cluster < codegen/live; # many GPUs
+	runtime < compiler/cli; # what mlc runs itself
 	runtime/philox < runtime/cpu, runtime/task, runtime/train;
 	runtime/elementary < runtime/train;
 	runtime/device, runtime/philox < runtime/task, runtime/ckpt, runtime/track;
@@ -128,6 +130,44 @@ func TestImports(t *testing.T) {
 				t.Errorf("%s must not import %s", pkg, dep)
 			}
 		}
+	}
+}
+
+// trainerLines is how many lines of Go of this module are in a trainer. The number may fall, and
+// not rise.
+const trainerLines = 38382
+
+// TestTrainerIsSmall holds what a trainer is linked from: nothing that stands for a GPU, and no
+// more lines than there were.
+func TestTrainerIsSmall(t *testing.T) {
+	format := `{{if .Module}}{{if .Module.Main}}{{.ImportPath}}{{$d := .Dir}}{{range .GoFiles}} {{$d}}/{{.}}{{end}}{{end}}{{end}}`
+	out, err := exec.Command("go", "list", "-deps", "-f", format, "./generated/successor").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	lines := 0
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		pkg := strings.TrimPrefix(words[0], module+"/")
+		if top, _, _ := strings.Cut(pkg, "/"); top == "ptxsim" || slices.Contains([]string{"runtime/cuda/simulated", "runtime/cuda/counted", "runtime/cuda/cluster"}, pkg) {
+			t.Errorf("a trainer has %s, which is mlc's alone: go list -deps ./generated/successor", pkg)
+		}
+		for _, file := range words[1:] {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines += strings.Count(string(text), "\n")
+		}
+	}
+	switch {
+	case lines > trainerLines:
+		t.Errorf("a trainer is made of %d lines, and was of %d: leave out what it can do without", lines, trainerLines)
+	case lines < trainerLines:
+		t.Errorf("a trainer is made of %d lines, fewer than %d: set trainerLines to that", lines, trainerLines)
 	}
 }
 

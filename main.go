@@ -10,7 +10,7 @@ import (
 
 // source is what trainers are built from.
 //
-//go:embed runtime ptxsim
+//go:embed runtime
 var source embed.FS
 
 func main() { cli.Main(source) }

@@ -78,12 +78,12 @@ func TestBenchCores(t *testing.T) {
 
 func TestBenchRefusesCores(t *testing.T) {
 	for want, args := range map[string]string{
-		"--cores 0: want 1 to 4096":               "--cores 0",
-		"--cores 5000: want 1 to 4096":            "--cores 8,5000",
-		"say how many, such as --cores 8,32,128":  "--copying 100",
-		"--copying 0: want a number above 0":      "--cores 8 --copying 0",
-		"leave out --serve, --trace and --device": "--cores 8 --serve",
-		"use --device cpu and no ranks":           "--cores 8 --device sim",
+		"--cores 0: want 1 to 4096":              "--cores 0",
+		"--cores 5000: want 1 to 4096":           "--cores 8,5000",
+		"say how many, such as --cores 8,32,128": "--copying 100",
+		"--copying 0: want a number above 0":     "--cores 8 --copying 0",
+		"leave out --serve and --trace":          "--cores 8 --serve",
+		"use --device cpu and no ranks":          "--cores 8 --device sim",
 	} {
 		if s := call(t, toyOnGPU(), "", append([]string{"bench"}, strings.Fields(args)...)...); s.code != exitUsage || s.out != "" || !strings.Contains(s.err, want) {
 			t.Errorf("%s: exit %d, no %q in\n%s%s", args, s.code, want, s.out, s.err)

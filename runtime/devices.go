@@ -9,10 +9,8 @@ import (
 	goruntime "runtime"
 	"slices"
 
-	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/simulated"
 	"github.com/arithlang/mlc/runtime/device"
 )
 
@@ -21,7 +19,7 @@ const maxThreads = 1024
 
 // deviceFlags choose the machine.
 type deviceFlags struct {
-	Device  string `help:"auto: an NVIDIA GPU if present, else the processor; cpu; cuda; sim: a simulated GPU that checks every access, very slow; count: with bench, a GPU that computes nothing and counts everything. Default: auto." default:"auto" placeholder:"auto|cpu|cuda|sim|count"`
+	Device  string `help:"auto: an NVIDIA GPU if present, else the processor; cpu; cuda. What mlc does itself it also does on sim, a simulated GPU that checks every access, very slow, and mlc bench on count, a GPU that computes nothing and counts everything. Default: auto." default:"auto" placeholder:"auto|cpu|cuda"`
 	CPU     string `help:"Instruction set. All give the same bits, but where avx512bf16 multiplies bf16: there a factor or a sum below 2^-126 is 0. Default: auto." name:"cpu" default:"auto" placeholder:"auto|go|avx2|avx512|avx512bf16|neon"`
 	Gemm    string `help:"What computes matrix products on a GPU: mlc, the program's kernels; cublaslt, NVIDIA's library, for those that are nothing else; cublaslt=PATH, that file. Bits of results depend on it. Default: mlc." default:"mlc" placeholder:"mlc|cublaslt[=PATH]"`
 	Threads int    `help:"Number of threads, 0 for all. Any number gives the same bits." default:"0" placeholder:"N"`
@@ -30,17 +28,29 @@ type deviceFlags struct {
 	trains bool // not only tests
 }
 
-// openers is the table of devices.
+// A Device is a GPU that a program brings along, for --device with its name.
+type Device struct {
+	Name string
+	How  string // it computes, for the record of a run
+	Note string // is said when it is used
+	Open func() (cuda.Driver, error)
+}
+
+// openers is the table of devices that every program has.
 var openers = map[string]func(f *deviceFlags, a app) (device.Machine, error){
-	"auto": (*deviceFlags).openAuto, "cpu": (*deviceFlags).openCPU, "cuda": (*deviceFlags).openCUDA, "sim": (*deviceFlags).openSim,
-	countDevice: (*deviceFlags).openCount,
+	"auto": (*deviceFlags).openAuto, "cpu": (*deviceFlags).openCPU, "cuda": (*deviceFlags).openCUDA,
 }
 
 // open returns the machine that the flags ask for, with memory for the model.
 func (f *deviceFlags) open(a app) (device.Machine, error) {
 	open := openers[f.Device]
-	if open == nil {
-		return nil, usagef("unknown device %q: want auto, cpu, cuda, sim or count", f.Device)
+	switch {
+	case f.brought(a) != nil:
+		open = (*deviceFlags).openBrought
+	case f.Device == "sim" || f.Device == "count":
+		return nil, usagef("--device %s is mlc's, which this program is not: mlc train %[2]s.arith --device sim, or mlc bench %[2]s.arith --device count", f.Device, a.identity().name)
+	case open == nil:
+		return nil, usagef("unknown device %q: want auto, cpu or cuda", f.Device)
 	}
 	if _, _, err := f.cpu(); err != nil {
 		return nil, err
@@ -157,23 +167,29 @@ func aboutGPU(d cuda.Driver) device.About {
 	return device.About{Device: "cuda", Name: i.Name, How: how}
 }
 
-// simMemory is what the simulated GPU has: it takes several times as much of the
-// host's, to check accesses.
-const simMemory = 1 << 30
+// brought is the device that is asked for, if the program has brought it along.
+func (f *deviceFlags) brought(a app) *Device {
+	i := slices.IndexFunc(a.brought, func(d Device) bool { return d.Name == f.Device })
+	if i < 0 {
+		return nil
+	}
+	return &a.brought[i]
+}
 
-func (f *deviceFlags) openSim(a app) (device.Machine, error) {
-	driver, err := simulated.Open(ptxsim.Options{Memory: simMemory})
+func (f *deviceFlags) openBrought(a app) (device.Machine, error) {
+	d := f.brought(a)
+	driver, err := d.Open()
 	if err != nil {
 		return nil, err
 	}
 	if a.model.GPU.PTX != "" {
-		a.tell("simulating a GPU, every access checked: thousands of times slower than one\n")
+		a.tell("%s\n", d.Note)
 	}
 	var ranks cuda.Collective
 	if a.ranks.several() {
 		ranks = cuda.Staged(driver, a.ranks.World)
 	}
-	return newGPU(driver, &a.model, device.About{Device: "sim", Name: driver.Info().Name, How: "every access checked"}, nil, ranks)
+	return newGPU(driver, &a.model, device.About{Device: d.Name, Name: driver.Info().Name, How: d.How}, nil, ranks)
 }
 
 // newGPU is a machine whose products a library computes, if there is one, and whose gradients

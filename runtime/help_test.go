@@ -12,7 +12,7 @@ var rewriteHelp = flag.Bool("update", false, "rewrite the flags in the help of m
 
 // TestHelp wants mlc to show the flags that trainers have.
 func TestHelp(t *testing.T) {
-	for _, verb := range []string{"train", "eval", "solve"} {
+	for _, verb := range []string{"train", "eval", "solve", "bench"} {
 		s := call(t, toyModel(), "", verb, "--help")
 		_, flags, ok := strings.Cut(s.out, "\nFlags:\n")
 		if s.code != 0 || !ok {

@@ -13,8 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/comm/launch"
 	"github.com/arithlang/mlc/runtime/cpu"
+	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/cuda/simulated"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/interrupt"
 )
@@ -111,7 +114,8 @@ var attending struct {
 	all []context.Context
 }
 
-// attended runs a command line, which ctrlC reaches.
+// attended runs a command line, which ctrlC reaches, of a program that has a simulated GPU
+// unless it has other devices.
 func attended(a app, args []string) (code int) {
 	ctx, release := interrupt.Context()
 	defer release()
@@ -119,8 +123,16 @@ func attended(a app, args []string) (code int) {
 	attending.all = append(attending.all, ctx)
 	attending.Unlock()
 	a.ctx = ctx
+	if a.brought == nil {
+		a.brought = []Device{{Name: "sim", How: "every access checked", Note: "simulating a GPU", Open: func() (cuda.Driver, error) {
+			return simulated.Open(ptxsim.Options{Memory: simMemory})
+		}}}
+	}
 	return run(a, args)
 }
+
+// simMemory is what a simulated GPU has: it takes several times as much of the host's.
+const simMemory = 1 << 30
 
 // ctrlC is what Ctrl-C is for this process. It returns once all that is attended knows.
 func ctrlC() {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"runtime/pprof"
 
@@ -25,8 +24,12 @@ const (
 )
 
 // Main is a generated trainer: it does what the command line says and exits.
-func Main(m Model) {
-	os.Exit(run(app{model: m, in: os.Stdin, out: os.Stdout, err: os.Stderr}, os.Args))
+func Main(m Model) { os.Exit(Run(m, nil, os.Args)) }
+
+// Run does what a command line, the program's name first, says of a model, and returns the
+// exit code. The program may bring devices of its own.
+func Run(m Model, devices []Device, args []string) int {
+	return run(app{model: m, brought: devices, in: os.Stdin, out: os.Stdout, err: os.Stderr}, args)
 }
 
 // app is a model and the world it runs in. Results go to out, the rest to err.
@@ -39,9 +42,12 @@ type app struct {
 	out   io.Writer
 	err   *os.File
 	gpu   func() (cuda.Driver, error) // nil: NVIDIA's driver
-	told  bool                        // which device is used
-	ranks *ranks                      // that do the verb together
-	world comm.World                  // in place of what the launcher has started; nil: that
+
+	brought []Device // of the program's own
+
+	told  bool       // which device is used
+	ranks *ranks     // that do the verb together
+	world comm.World // in place of what the launcher has started; nil: that
 
 	library func(d cuda.Driver, path string) (cuda.Multiplier, error) // of products; nil: NVIDIA's
 	memory  func() (bytes float64, of string)                         // that is available; nil: as the system says
@@ -101,7 +107,9 @@ func run(a app, args []string) (code int) {
 		if a.other() {
 			v.Profile = "" // of the first rank is what is asked for
 		}
-		if err = checkPositive(verb.Flags()); err == nil {
+		if err = flag.Positive(verb.Flags()); err != nil {
+			err = usageError{err}
+		} else {
 			err = profiled(v.Profile, func() error { return verb.Run() })
 		}
 	}
@@ -109,22 +117,6 @@ func run(a app, args []string) (code int) {
 		fmt.Fprintf(a.err, "%s: %v\n", name, err)
 	}
 	return exitCode(err)
-}
-
-// checkPositive wants numbers above 0 of the flags that are given and have a tag
-// positive, whose value is an example: 0 would pass for a flag that is not given.
-func checkPositive(flags []*kong.Flag) error {
-	for _, f := range flags {
-		if !f.Set || !f.Tag.Has("positive") {
-			continue
-		}
-		v := f.Target
-		if v.CanInt() && v.Int() > 0 || v.CanFloat() && v.Float() > 0 && !math.IsInf(v.Float(), 0) {
-			continue
-		}
-		return usagef("--%s %v: want a number above 0, such as %s", f.Name, v, f.Tag.Get("positive"))
-	}
-	return nil
 }
 
 // profiled does something and writes a profile of it, if there is a path for that.

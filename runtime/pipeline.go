@@ -38,8 +38,11 @@ type Given struct {
 }
 
 // MainStages is Main of a spec with stages.
-func MainStages(p Pipeline) {
-	os.Exit(run(p.app(app{in: os.Stdin, out: os.Stdout, err: os.Stderr}), os.Args))
+func MainStages(p Pipeline) { os.Exit(RunStages(p, nil, os.Args)) }
+
+// RunStages is Run of a spec with stages.
+func RunStages(p Pipeline, devices []Device, args []string) int {
+	return run(p.app(app{brought: devices, in: os.Stdin, out: os.Stdout, err: os.Stderr}), args)
 }
 
 // app is what speaks of the last stage that trains.

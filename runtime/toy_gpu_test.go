@@ -29,6 +29,15 @@ func toyOnGPU() Model {
 	return m
 }
 
+// costlyOnGPU is the toy with known work: a gradient's row is 100 operations and 8 bytes.
+func costlyOnGPU() Model {
+	m := toyOnGPU()
+	m.CPU[toyGradients].Cost = func(e *device.Env) cpu.Cost {
+		return cpu.Cost{Flops: float64(100 * e.B * e.T), Bytes: float64(8 * e.B * e.T)}
+	}
+	return m
+}
+
 func runToySquares(w *cpu.Worker, e *device.Env, a []device.Ref) {
 	source, target, labels, loss, pred := w.I32(a[0]), w.I32(a[1]), w.I32(a[2]), w.F32(a[3]), w.I32(a[4])
 	params, grads := w.Mem.F32[device.Params], w.Mem.F32[device.Grads]

@@ -18,10 +18,8 @@ import (
 // benchCmd is the verb bench.
 type benchCmd struct {
 	deviceFlags
-	countFlags
-	clusterFlags
 	coresFlags
-	Steps   int    `help:"Steps to time or count; 0 for some seconds' worth." default:"0" placeholder:"N"`
+	Steps   int    `help:"Steps to time; 0 for some seconds' worth." default:"0" placeholder:"N"`
 	Batch   int    `help:"Examples per step, instead of the spec's." positive:"64" placeholder:"N"`
 	Chunk   int    `help:"Examples of a chunk, whose gradients one worker adds up, instead of the spec's." positive:"16" placeholder:"N"`
 	Padded  bool   `help:"Pad all sequences to the longest, like train.lengths = padded."`
@@ -47,18 +45,18 @@ func (c *benchCmd) run(a app) error {
 	if c.Batch > maxBatch {
 		return usagef("--batch %d: want at most %d examples", c.Batch, maxBatch)
 	}
-	if c.Trace != "" && (c.Serve || c.Device == countDevice) {
-		return usagef("--trace is of the steps that are timed launch by launch: leave out --serve and --device count")
+	if c.Trace != "" && c.Serve {
+		return usagef("--trace is of the steps that are timed launch by launch: leave out --serve")
 	}
-	if c.Kernels && (c.Serve || c.Device == countDevice || c.coresFlags.given()) {
-		return usagef("--kernels times kernels: leave out --serve, --cores and --device count")
+	if c.Kernels && (c.Serve || c.coresFlags.given()) {
+		return usagef("--kernels times kernels: leave out --serve and --cores")
 	}
 	if c.coresFlags.given() {
 		if err := c.coresFlags.check(); err != nil {
 			return err
 		}
-		if c.Serve || c.Trace != "" || c.Device == countDevice {
-			return usagef("--cores simulates steps from times on the processor: leave out --serve, --trace and --device count")
+		if c.Serve || c.Trace != "" {
+			return usagef("--cores simulates steps from times on the processor: leave out --serve and --trace")
 		}
 	}
 	c.trains = true
@@ -69,14 +67,6 @@ func (c *benchCmd) run(a app) error {
 		a.model.Train.Chunk, a.model.Train.MicroBatch = c.Chunk, min(a.model.Train.MicroBatch, c.Chunk)
 	}
 	a.model.Task.Padded = a.model.Task.Padded || c.Padded
-	switch {
-	case c.Device == countDevice:
-		return c.count(a)
-	case c.countFlags.given():
-		return usagef("--card and --sms choose what --device count counts for, and the device is %s", c.Device)
-	case c.clusterFlags.given():
-		return usagef("--gpus, --per-machine and --network are of what --device count plans for, and the device is %s", c.Device)
-	}
 	machine, err := c.open(a)
 	if err != nil {
 		return err
@@ -131,13 +121,8 @@ func (c *benchCmd) writeTrace(a app, t *profile.Trace) error {
 
 // trainer is ready for the first step of a run that is not kept.
 func (c *benchCmd) trainer(m *Model, machine device.Machine) (*train.Trainer, error) {
-	t := c.newTrainer(m, machine)
+	t := &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Config: m.Train, Given: m.tables()}
 	return t, t.Prepare(m.Task)
-}
-
-// newTrainer has neither a task nor parameters yet.
-func (c *benchCmd) newTrainer(m *Model, machine device.Machine) *train.Trainer {
-	return &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Config: m.Train, Given: m.tables()}
 }
 
 // slow is the learning rate of steps that are timed: there is no warm-up.

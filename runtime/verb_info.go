@@ -18,18 +18,18 @@ import (
 func (a app) devices() []string {
 	all := []string{fmt.Sprintf("cpu: %s, %s, %d threads", processor(), cpu.Detect(), goruntime.GOMAXPROCS(0))}
 	if a.model.GPU.PTX == "" {
-		return append(all, "cuda, sim: this program has no GPU kernels")
+		return append(all, "cuda: this program has no GPU kernels")
 	}
 	gpu, err := a.openGPU(0)
 	if err != nil {
-		return append(all, fmt.Sprintf("cuda: %v", err), "sim")
+		return append(all, fmt.Sprintf("cuda: %v", err))
 	}
 	about, i := aboutGPU(gpu), gpu.Info()
 	text := fmt.Sprintf("cuda: %s, %s, %d multiprocessors, %s", about.Name, about.How, i.SMs, cuda.Bytes(i.Memory))
 	if free, _, err := gpu.MemInfo(); err == nil {
 		text += fmt.Sprintf(" (%s free)", cuda.Bytes(free))
 	}
-	return append(all, text, "sim")
+	return append(all, text)
 }
 
 // infoCmd is the verb info.

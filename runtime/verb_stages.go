@@ -476,11 +476,7 @@ func (j *pipelineRun) finish(ctx context.Context, until int) error {
 		if err != nil {
 			return err
 		}
-		test, err := j.cmd.test(a, machine, dir, &rec, state)
-		if err != nil {
-			return err
-		}
-		if err := j.cmd.report(ctx, a, j.name, test, dir); err != nil {
+		if err := j.cmd.finish(ctx, a, j.name, machine, dir, &rec, state); err != nil {
 			return err
 		}
 	} else if j.cmd.JSON {

@@ -161,11 +161,7 @@ func (c *trainCmd) run(a app, name program) error {
 			return err
 		}
 	}
-	test, err := c.test(a, machine, dir, &rec, t.State)
-	if err != nil {
-		return err
-	}
-	return c.report(ctx, a, name, test, dir)
+	return c.finish(ctx, a, name, machine, dir, &rec, t.State)
 }
 
 // say tells the person who waits.
@@ -233,8 +229,23 @@ func (c *trainCmd) train(ctx context.Context, a app, t *train.Trainer, goOn stri
 	return err
 }
 
-// report tests, prints what comes of it and says what can be done with the run in dir.
-func (c *trainCmd) report(ctx context.Context, a app, name program, test *eval.Test, dir string) error {
+// finish tests what was trained, prints what comes of it and says what can be done with the
+// run in dir. On a device that the program has brought, tests are left to those who ask for
+// them: a simulator takes hours for the answers of a processor.
+func (c *trainCmd) finish(ctx context.Context, a app, name program, machine device.Machine, dir string, rec *record.Record, s train.State) error {
+	if d := c.brought(a); d != nil {
+		words := []string{string(name), "eval", dir}
+		c.say(a, "not tested, which takes long on %s; test with: %s\nor on the device that has trained: %s\n", d.Name,
+			flag.Line(words), flag.Line(append(words, "--device", d.Name, "--samples", "10")))
+		if c.JSON {
+			return printJSON(a, map[string]string{"run": dir})
+		}
+		return nil
+	}
+	test, err := newTest(a, machine, dir, rec, s)
+	if err != nil {
+		return err
+	}
 	t := tester{a, dir, fmt.Sprintf("%s eval %s", name, dir), c.Quiet, c.JSON, c.Picture, false}
 	if err := t.reportAll(ctx, test); err != nil {
 		return err
@@ -246,25 +257,6 @@ func (c *trainCmd) report(ctx context.Context, a app, name program, test *eval.T
 	}
 	c.say(a, "next: %s solve %s '%s'\n", flag.Word(string(name)), flag.Word(dir), test.Task.Text(showpiece(test)))
 	return nil
-}
-
-// test is the evaluation of what was trained. That of a simulated run is the
-// processor's: it would take hours on the simulator, for the same answers.
-func (c *trainCmd) test(a app, machine device.Machine, dir string, rec *record.Record, s train.State) (*eval.Test, error) {
-	if c.Device != "sim" {
-		return newTest(a, machine, dir, rec, s)
-	}
-	return c.load(a, dir)
-}
-
-// load is what was trained, ready to be tested.
-func (c *trainCmd) load(a app, dir string) (*eval.Test, error) {
-	on := c.deviceFlags
-	if on.Device == "sim" {
-		c.say(a, "testing on the processor; test on the simulator with eval %s --device sim --samples N\n", dir)
-		on.Device = "cpu"
-	}
-	return on.load(a, dir, weightsFlags{})
 }
 
 // afterFailure says what is left of a run that failed.

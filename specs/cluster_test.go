@@ -90,7 +90,7 @@ func (p *planned) table(t *testing.T, on cluster.Cluster, network string) string
 	}
 	counting <- struct{}{}
 	defer func() { <-counting }()
-	plan, err := m.CountOn(on, network, p.gpus, p.steps)
+	plan, err := m.CountOn(counted.Options{Card: on.Card}, on, network, p.gpus, p.steps)
 	if err != nil {
 		t.Fatal(err)
 	}

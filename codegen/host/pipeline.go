@@ -56,7 +56,7 @@ func (p Pipeline) stage(s check.Stage) gocode.Fields {
 	var given []jen.Code
 	for _, param := range s.Spec.Given() {
 		if param.Init.Kind == "stage" {
-			given = append(given, gocode.Fields{"Param": fixedName(param), "Stage": param.From, "Tensor": param.Tensor}.Code())
+			given = append(given, gocode.Fields{"Param": FixedName(param), "Stage": param.From, "Tensor": param.Tensor}.Code())
 		}
 	}
 	fields["Given"] = gocode.Slice(gocode.Runtime.Qual("Given"), given)

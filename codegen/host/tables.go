@@ -42,7 +42,7 @@ func DataFiles(spec *check.Spec, header string) map[string][]byte {
 func Given(spec *check.Spec) map[string][]float32 {
 	given := map[string][]float32{}
 	for _, param := range tableParams(spec) {
-		given[fixedName(param)] = param.Values
+		given[FixedName(param)] = param.Values
 	}
 	return given
 }
@@ -73,7 +73,7 @@ func (t Trainer) tables(f *gocode.File, fields gocode.Fields) {
 	for _, param := range params {
 		from, to := at, at-4*len(param.Values)
 		values := jen.Id("tableText").Index(beforeEnd("tableText", from), beforeEnd("tableText", to))
-		tables = append(tables, gocode.Fields{"Param": fixedName(param), "Values": values}.Code())
+		tables = append(tables, gocode.Fields{"Param": FixedName(param), "Values": values}.Code())
 		at = to
 	}
 	fields["Given"] = gocode.Slice(gocode.Runtime.Qual("Table"), tables)
@@ -90,7 +90,7 @@ func (t Trainer) files(fields gocode.Fields) {
 	for _, file := range t.Spec.Files() {
 		var tensors []jen.Code
 		for _, param := range file.Tables {
-			tensors = append(tensors, gocode.Fields{"Name": param.Tensor, "Shape": param.Shape, "Param": fixedName(param)}.Code())
+			tensors = append(tensors, gocode.Fields{"Name": param.Tensor, "Shape": param.Shape, "Param": FixedName(param)}.Code())
 		}
 		of := gocode.Fields{"Path": file.Path, "Stage": file.Stage, "Tensors": gocode.Slice(gocode.Runtime.Qual("Tensor"), tensors)}
 		switch {
@@ -109,5 +109,5 @@ func problemsIn(variable, problems string) jen.Code {
 	return jen.Id(variable).Index(beforeEnd(variable, len(problems)), jen.Empty())
 }
 
-// fixedName is the name of a fixed parameter among the parameters of a model.
-func fixedName(param check.BiasParam) string { return plan.Fixed + "." + param.Name }
+// FixedName is the name of a fixed parameter among the parameters of a model.
+func FixedName(param check.BiasParam) string { return plan.Fixed + "." + param.Name }

@@ -2,8 +2,11 @@ package live
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 
 	"github.com/arithlang/mlc/ptxsim/count"
+	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/cuda/cluster"
 	"github.com/arithlang/mlc/runtime/cuda/counted"
 	"github.com/arithlang/mlc/runtime/device"
@@ -17,21 +20,34 @@ const (
 	manyLaunches = 100_000
 )
 
-// Count counts what training asks of a card: o says of which, and what is known of
-// registers. As in training, nobody waits for a step before its report, the last one here.
-// Equal models give equal reports; nothing in them is of the host.
-func (m *Model) Count(o counted.Options) (counted.Report, error) {
+// counting is a device that counts, of which o says what card it stands for and what is known
+// of registers, and the model's machine on it.
+func (m *Model) counting(o counted.Options) (*counted.Driver, *cuda.Machine, error) {
 	o.Program, o.Costs = m.GPU, m.Costs
 	d, err := counted.Open(o)
 	if err != nil {
-		return counted.Report{}, err
+		return nil, nil, err
 	}
 	machine, err := m.Machine(d)
+	return d, machine, err
+}
+
+// unbegun is a trainer that has no parameters, ready for steps that are counted.
+func (m *Model) unbegun(on device.Machine) (*train.Trainer, error) {
+	t := &train.Trainer{Machine: on, Plan: &m.Plan, Params: m.Params, Config: m.Train, Given: m.Given}
+	return t, t.SetTask(m.Task)
+}
+
+// Count counts what training asks of a card. As in training, nobody waits for a step before
+// its report, the last one here. Equal models give equal reports; nothing in them is of the
+// host.
+func (m *Model) Count(o counted.Options) (counted.Report, error) {
+	d, machine, err := m.counting(o)
 	if err != nil {
 		return counted.Report{}, err
 	}
-	t := &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Config: m.Train, Given: m.Given}
-	if err := t.SetTask(m.Task); err != nil {
+	t, err := m.unbegun(machine)
+	if err != nil {
 		return counted.Report{}, err
 	}
 	var c count.Counts
@@ -49,23 +65,37 @@ func (m *Model) Count(o counted.Options) (counted.Report, error) {
 	return d.Report(m.Name, d.Counts(), steps), machine.Close()
 }
 
+// CountSteps counts n steps, or with n = 0 some seconds of them, and what they take of the
+// host.
+func (m *Model) CountSteps(o counted.Options, n int) (counted.Report, error) {
+	d, machine, err := m.counting(o)
+	if err != nil {
+		return counted.Report{}, err
+	}
+	t, err := m.unbegun(machine)
+	if err != nil {
+		return counted.Report{}, err
+	}
+	r, err := d.Steps(m.Name, machine, n, func() error { return t.Enqueue(m.Train.LR) })
+	return r, errors.Join(err, machine.Close())
+}
+
 // CountOn plans a step that more and more of a cluster's GPUs share, from so many counted
-// steps. Equal models give equal plans.
-func (m *Model) CountOn(on cluster.Cluster, network string, gpus []int, steps int) (*cluster.Plan, error) {
+// steps; o says of which card. Equal models give equal plans.
+func (m *Model) CountOn(o counted.Options, on cluster.Cluster, network string, gpus []int, steps int) (*cluster.Plan, error) {
 	p := cluster.NewPlan(m.Name, on, network, m.Train.Batch, cmp.Or(m.Train.Chunk, m.Train.MicroBatch), m.Plan.NumParams)
 	for _, on.GPUs = range gpus {
-		d, err := counted.Open(counted.Options{Card: on.Card, Program: m.GPU, Costs: m.Costs})
-		if err != nil {
-			return nil, err
-		}
-		machine, err := m.Machine(d)
+		d, machine, err := m.counting(o)
 		if err != nil {
 			return nil, err
 		}
 		err = p.Count(on, steps, d, machine, func(r device.Machine) (func() error, error) {
-			t := &train.Trainer{Machine: r, Plan: &m.Plan, Params: m.Params, Config: m.Train, Given: m.Given}
-			return func() error { return t.Enqueue(m.Train.LR) }, t.SetTask(m.Task)
+			t, err := m.unbegun(r)
+			return func() error { return t.Enqueue(m.Train.LR) }, err
 		})
+		if errors.As(err, new(*cuda.MemoryError)) {
+			err = fmt.Errorf("%d GPUs are too few: %w", on.GPUs, err)
+		}
 		if err != nil {
 			return nil, err
 		}

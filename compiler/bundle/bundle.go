@@ -24,34 +24,32 @@ import (
 var modules []byte
 
 // Files are those of the module, by path from its root: modules of others, and all that is
-// built of the folders of a source tree of mlc that the runtime is in.
+// built of the runtime in a source tree of mlc.
 func Files(source fs.FS) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for _, f := range txtar.Parse(modules).Files {
 		files[f.Name] = f.Data
 	}
-	for _, folder := range folders {
-		err := fs.WalkDir(source, folder, func(name string, d fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return err
-			case d.IsDir() && d.Name() == "testdata":
-				return fs.SkipDir
-			case d.IsDir() || !built(name):
-				return nil
-			}
-			files[name], err = fs.ReadFile(source, name)
+	err := fs.WalkDir(source, "runtime", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
 			return err
-		})
-		if err != nil {
-			return nil, fmt.Errorf("the runtime's source: %w", err)
+		case d.IsDir() && (d.Name() == "testdata" || slices.Contains(apart, name)):
+			return fs.SkipDir
+		case d.IsDir() || !built(name):
+			return nil
 		}
+		files[name], err = fs.ReadFile(source, name)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the runtime's source: %w", err)
 	}
 	return files, nil
 }
 
-// folders have the runtime: its own, and the simulator that it takes for a GPU.
-var folders = []string{"runtime", "ptxsim"}
+// apart are folders of devices that mlc has, and no trainer.
+var apart = []string{"runtime/cuda/simulated", "runtime/cuda/counted", "runtime/cuda/cluster"}
 
 // built says whether a file is part of a package, or what one embeds.
 func built(name string) bool {

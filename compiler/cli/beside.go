@@ -116,7 +116,7 @@ func (c *crew) next() {
 // start runs the trainer of a training, and takes what it says.
 func (c *crew) start(i int, p *product, begun time.Time) error {
 	j, out := &c.jobs[i], new(bytes.Buffer)
-	cmd := &exec.Cmd{Path: p.binary, Args: p.command(c.ofMany(j)), Stdout: out, SysProcAttr: ownGroup(),
+	cmd := &exec.Cmd{Path: p.binary, Args: p.command("train", c.ofMany(j)), Stdout: out, SysProcAttr: ownGroup(),
 		Env: append(os.Environ(), fmt.Sprintf("%s=%d", track.WidthVariable, max(20, c.screen.width()-c.nameWidth()-2)))}
 	said, err := cmd.StderrPipe()
 	if err == nil {

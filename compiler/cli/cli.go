@@ -45,6 +45,7 @@ type verbs struct {
 	Train      trainCmd      `cmd:"" passthrough:"" help:"Build the trainer of a spec if it is stale, and train."`
 	Eval       evalCmd       `cmd:"" passthrough:"" help:"Test the model of a run: exact match by length."`
 	Solve      solveCmd      `cmd:"" passthrough:"" help:"Answer problems with the model of a run."`
+	Bench      benchCmd      `cmd:"" passthrough:"" help:"Time or count the training steps of a spec, kernel by kernel."`
 	Runs       runsCmd       `cmd:"" help:"List runs: state, last values, and the settings that differ."`
 	Serve      serveCmd      `cmd:"" help:"Serve a live page of runs to a browser on this machine."`
 	Report     reportCmd     `cmd:"" help:"Write the page of runs as one HTML file."`
@@ -69,7 +70,7 @@ type app struct {
 	json     bool
 	quiet    bool
 	verbose  bool
-	source   fs.FS  // of mlc: the folders runtime and ptxsim
+	source   fs.FS  // of mlc: the folder runtime
 	homeDir  string // of the module in the cache, once it is there
 	build    builder
 }
@@ -77,8 +78,8 @@ type app struct {
 // A builder makes a package into a binary; its path is relative to a folder.
 type builder func(a *app, dir, pkg, binary string) error
 
-// Main is the mlc command: it does what the command line says and exits. Source has the folders
-// runtime and ptxsim of mlc's source, which trainers are built from.
+// Main is the mlc command: it does what the command line says and exits. Source has the folder
+// runtime of mlc's source, which trainers are built from.
 func Main(source fs.FS) {
 	// Memory that is never touched takes none. A compilation of a second has a small heap:
 	// without this a third of the time would go into collecting garbage.

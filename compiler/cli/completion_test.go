@@ -15,8 +15,8 @@ func TestComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ words, want string }{
-		{"", "init fmt vet explain build diff ptx prove train eval solve runs serve report plot export help version info completion lsp"},
-		{"b", "build"},
+		{"", "init fmt vet explain build diff ptx prove train eval solve bench runs serve report plot export help version info completion lsp"},
+		{"b", "build bench"},
 		{"--js", "--json"},
 		{"--color ", "auto always never"},
 		{"--color=n", "--color=never"},

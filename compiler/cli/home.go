@@ -167,6 +167,13 @@ func hasRuntime(root string) bool {
 
 // ofRun makes the trainer of a run from the spec in it, and becomes it.
 func (a *app) ofRun(verb, dir string, flags []string) error {
+	if onDevice(flags) == simDevice {
+		p, err := a.programOfRun(dir)
+		if err != nil {
+			return err
+		}
+		return a.inProcess(p, verb, flags)
+	}
 	quiet := trainLine{flags: flags}.quiet()
 	binary, _, err := a.trainerOf(dir, tells(brief, quiet), func() {})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/runtime/record"
 )
 
@@ -27,6 +28,7 @@ func (solveCmd) Help() string {
 	return `mlc solve RUN [PROBLEM …] [FLAGS OF THE TRAINER]
 
 The trainer is built from the spec in the run directory, where that has not been done.
+With --device sim none is: mlc itself runs the model, on a simulated GPU.
 
 Example: mlc solve runs/mine/* '123'` + flagsOf("solve")
 }
@@ -36,6 +38,7 @@ func (evalCmd) Help() string {
 	return `mlc eval RUN [FLAGS OF THE TRAINER]
 
 The trainer is built from the spec in the run directory, where that has not been done.
+With --device sim none is: mlc itself runs the model, on a simulated GPU.
 
 Example: mlc eval runs/mine/* --digits 100` + flagsOf("eval")
 }
@@ -78,6 +81,19 @@ func recordOf(dir string) (record.Record, error) {
 		err = fmt.Errorf("%s is damaged: it has no spec_hash", record.Path(dir))
 	}
 	return rec, err
+}
+
+// programOfRun compiles the spec in a run.
+func (a *app) programOfRun(dir string) (*compiler.Program, error) {
+	rec, err := recordOf(dir)
+	if err != nil {
+		return nil, err
+	}
+	t, err := a.trainingOf(dir, rec.Name)
+	if err != nil {
+		return nil, err
+	}
+	return a.compile(t)
 }
 
 // trainerOf is the trainer of a run. One that is not there is built from the spec in the run,

@@ -44,6 +44,8 @@ comes last.
                     prints the manifest of an Indexed Job
 What is launched goes on with what is there, and needs neither Go nor mlc (docs/cluster.md).
 
+With --device sim, mlc itself trains, on a simulated GPU, and builds nothing.
+
 Without FILE, --resume --out RUN goes on with a run, from the spec in it.
 
 In a Go module that has mlc, the program is written to generated/ and its binary to bin/.
@@ -89,6 +91,9 @@ func (c *trainCmd) Run(a *app, verb *kong.Context) error {
 	if seeds, _ := flags.value("--init-seed"); strings.Contains(seeds, "..") && (len(all) > 1 || line.own.Launcher != "" || line.own.Collect) {
 		return usagef("--init-seed %s: a training of several models is made alone, and here are %d trainings: choose one by --point", seeds, len(all))
 	}
+	if onDevice(line.flags) == simDevice && (len(all) > 1 && !line.own.Collect || line.own.Launcher != "") {
+		return usagef("--device sim: mlc itself simulates one training: choose one by --point, and leave out --launcher")
+	}
 	switch {
 	case line.own.Launcher != "":
 		return a.launch(where, all, line)
@@ -102,7 +107,20 @@ func (c *trainCmd) Run(a *app, verb *kong.Context) error {
 			return err
 		}
 	}
-	p, err := a.trainer(where, all[0], tells(everything, line.quiet()))
+	return a.become("train", where, all[0], line)
+}
+
+// become does a verb of a training's program: it builds that and becomes it, or does the same in
+// this process where the device is simulated.
+func (a *app) become(verb string, where project, t training, line trainLine) error {
+	if onDevice(line.flags) == simDevice {
+		p, err := a.compile(t)
+		if err != nil {
+			return err
+		}
+		return a.inProcess(p, verb, line.flags)
+	}
+	p, err := a.trainer(where, t, tells(everything, line.quiet()))
 	if err != nil {
 		return err
 	}
@@ -110,7 +128,7 @@ func (c *trainCmd) Run(a *app, verb *kong.Context) error {
 		return context.Cause(a.ctx)
 	}
 	a.release()
-	return replace(p.binary, p.command(line.flags), os.Environ())
+	return replace(p.binary, p.command(verb, line.flags), os.Environ())
 }
 
 // trainer makes the program of a training and its binary, where they are stale.
@@ -143,12 +161,12 @@ func (a *app) trainer(where project, t training, how telling) (*product, error) 
 	return p, nil
 }
 
-// command is what trains a product.
-func (p *product) command(flags []string) []string {
+// command is a command line of a product.
+func (p *product) command(verb string, flags []string) []string {
 	if p.calledBy != "" {
-		return append([]string{p.calledBy, "train"}, flags...)
+		return append([]string{p.calledBy, verb}, flags...)
 	}
-	return append([]string{callable(fromHere(p.binary)), "train"}, flags...)
+	return append([]string{callable(fromHere(p.binary)), verb}, flags...)
 }
 
 // callable is a path as a shell takes it for a command.

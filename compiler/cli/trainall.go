@@ -156,7 +156,7 @@ func (s *series) train(i int, flags []string) error {
 			s.say("  %s", so)
 		}
 	}
-	return s.ended(i, time.Since(begun), attend(p.binary, p.command(flags), s.results(j)))
+	return s.ended(i, time.Since(begun), attend(p.binary, p.command("train", flags), s.results(j)))
 }
 
 // ended takes note of how a trainer has ended. An error ends the series.

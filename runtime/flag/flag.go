@@ -5,6 +5,7 @@ package flag
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"runtime"
 	"strconv"
@@ -36,6 +37,22 @@ func Numbers() []kong.Option {
 			return err
 		})),
 	}
+}
+
+// Positive wants numbers above 0 of the flags that are given and have a tag positive, whose
+// value is an example: 0 would pass for a flag that is not given.
+func Positive(flags []*kong.Flag) error {
+	for _, f := range flags {
+		if !f.Set || !f.Tag.Has("positive") {
+			continue
+		}
+		v := f.Target
+		if v.CanInt() && v.Int() > 0 || v.CanFloat() && v.Float() > 0 && !math.IsInf(v.Float(), 0) {
+			continue
+		}
+		return fmt.Errorf("--%s %v: want a number above 0, such as %s", f.Name, v, f.Tag.Get("positive"))
+	}
+	return nil
 }
 
 func whole(want string) kong.Mapper {

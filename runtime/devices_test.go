@@ -1,0 +1,41 @@
+package runtime
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestDevicesOfMLC wants a trainer to say where the devices are that it does not have.
+func TestDevicesOfMLC(t *testing.T) {
+	m := toyOnGPU()
+	dir := trained(t, m, "--device", "cpu", "--steps", "1", "--quiet")
+	for _, args := range [][]string{
+		{"train", "--device", "sim"}, {"eval", dir, "--device", "sim"}, {"solve", dir, "1", "--device", "sim"}, {"bench", "--device", "sim"},
+		{"train", "--device", "count"}, {"eval", dir, "--device", "count"}, {"bench", "--device", "count"},
+	} {
+		s := callApp(t, app{model: m, brought: []Device{}}, append([]string{"./toy"}, args...))
+		want := "is mlc's, which this program is not: mlc train toy.arith --device sim, or mlc bench toy.arith --device count\n"
+		if s.code != exitUsage || s.out != "" || !strings.Contains(s.err, want) {
+			t.Errorf("%v: exit %d, no %q in\n%s%s", args, s.code, want, s.out, s.err)
+		}
+	}
+	s := callApp(t, app{model: m, brought: []Device{}}, []string{"./toy", "train", "--device", "tpu"})
+	if s.code != exitUsage || !strings.Contains(s.err, `unknown device "tpu": want auto, cpu or cuda`) {
+		t.Errorf("exit %d\n%s", s.code, s.err)
+	}
+}
+
+// TestBroughtDevice trains on a device of the program's own, and leaves tests to who wants them.
+func TestBroughtDevice(t *testing.T) {
+	dir := t.TempDir() + "/run"
+	s := call(t, toyOnGPU(), "", "train", "--device", "sim", "--steps", "1", "--out", dir)
+	for _, want := range []string{"simulating a GPU\n", ", every access checked", "not tested, which takes long on sim; test with: ./toy eval " + dir + "\n"} {
+		if s.code != exitOK || s.out != "" || !strings.Contains(s.err, want) {
+			t.Errorf("exit %d, no %q in\n%s%s", s.code, want, s.out, s.err)
+		}
+	}
+	s = call(t, toyOnGPU(), "", "train", "--device", "sim", "--steps", "1", "--json", "--quiet", "--out", dir+"2")
+	if want := `{"run":"` + dir + "2\"}\n"; s.code != exitOK || s.out != want {
+		t.Errorf("exit %d\n%s%s, want %s", s.code, s.out, s.err, want)
+	}
+}
