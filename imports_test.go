@@ -133,15 +133,17 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// trainerLines is how many lines of Go of this module are in a trainer. The number may fall, and
-// not rise.
-const trainerLines = 38382
+// trainerLines is how many lines of Go a trainer has of this module at most, besides its own. It
+// falls with them, and rises only with a reason here.
+const trainerLines = 31_800
 
 // TestTrainerIsSmall holds what a trainer is linked from: nothing that stands for a GPU, and no
 // more lines than there were.
 func TestTrainerIsSmall(t *testing.T) {
 	format := `{{if .Module}}{{if .Module.Main}}{{.ImportPath}}{{$d := .Dir}}{{range .GoFiles}} {{$d}}/{{.}}{{end}}{{end}}{{end}}`
-	out, err := exec.Command("go", "list", "-deps", "-f", format, "./generated/successor").Output()
+	list := exec.Command("go", "list", "-deps", "-f", format, "./generated/successor")
+	list.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64") // of which files are counted
+	out, err := list.Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
@@ -155,6 +157,9 @@ func TestTrainerIsSmall(t *testing.T) {
 		if top, _, _ := strings.Cut(pkg, "/"); top == "ptxsim" || slices.Contains([]string{"runtime/cuda/simulated", "runtime/cuda/counted", "runtime/cuda/cluster"}, pkg) {
 			t.Errorf("a trainer has %s, which is mlc's alone: go list -deps ./generated/successor", pkg)
 		}
+		if strings.HasPrefix(pkg, "generated/") {
+			continue
+		}
 		for _, file := range words[1:] {
 			text, err := os.ReadFile(file)
 			if err != nil {
@@ -165,9 +170,9 @@ func TestTrainerIsSmall(t *testing.T) {
 	}
 	switch {
 	case lines > trainerLines:
-		t.Errorf("a trainer is made of %d lines, and was of %d: leave out what it can do without", lines, trainerLines)
-	case lines < trainerLines:
-		t.Errorf("a trainer is made of %d lines, fewer than %d: set trainerLines to that", lines, trainerLines)
+		t.Errorf("a trainer is made of %d lines, and was of %d: leave out what it can do without, or raise trainerLines and say why", lines, trainerLines)
+	case lines < trainerLines-500:
+		t.Errorf("a trainer is made of %d lines, far fewer than %d: set trainerLines to that", lines, trainerLines)
 	}
 }
 
