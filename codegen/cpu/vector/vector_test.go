@@ -184,7 +184,7 @@ func TestAgreesWithInterpreter(t *testing.T) {
 			ks = append(ks, sumsBeside(t, sums, elements, false), sumsBeside(t, sums, elements, true))
 		}
 	}
-	for seed := range uint64(full.Either(10, 100)) {
+	for seed := range uint64(full.Either(20, 100)) {
 		ks = append(ks, kerneltest.Random(seed))
 	}
 	var ls []*Kernel
