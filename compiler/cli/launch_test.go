@@ -100,6 +100,7 @@ func TestKubernetes(t *testing.T) {
 // TestScript runs the script of an array with a trainer that ends in each way, and with a
 // Slurm that takes the job again or does not.
 func TestScript(t *testing.T) {
+	t.Parallel() // it waits
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("there is no bash, which runs the scripts of jobs: install bash")
 	}

@@ -16,6 +16,7 @@ import (
 // TestTurn removes what killed processes have left, and waits for one that writes; where a
 // folder is kept for long it writes and removes nothing.
 func TestTurn(t *testing.T) {
+	t.Parallel() // it waits
 	dir := t.TempDir()
 	leave := func() {
 		for _, name := range []string{".mlc-12", ".loss.svg.34", "page.html"} {
