@@ -17,11 +17,11 @@ type Probe struct {
 	Modules []ptx.Output
 }
 
-// Probes lists what can be asked about a mutant that nothing has found. That of a
-// guard traps where the guard would have kept a thread from something; those of a
-// constant put something absurd in the place of it, or of what is computed with it; those
-// of a copy put other elements in the place of zeros; those of a load or a store let it
-// read or write something absurd where the guard would have kept it from that.
+// Probes lists what can be asked about a mutant that nothing has found. The probe of a guard
+// traps where the guard keeps a thread from something. Probes of a constant put something
+// absurd in its place, or in the place of what is computed with it. Probes of a copy put
+// other elements in the place of zeros. Probes of a load or store let it read or write
+// something absurd where its guard forbids it.
 func (m Mutant) Probes() []Probe {
 	in := instruction.FindStringSubmatch(m.Old)
 	if in == nil {
