@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/arithlang/mlc/compiler/cli"
+	"github.com/arithlang/mlc/cli"
 	"github.com/arithlang/mlc/internal/full"
 )
 
@@ -46,7 +46,7 @@ func adders(t *testing.T) map[string][]string {
 func TestAdder(t *testing.T) {
 	full.Only(t)
 	python := numpy(t)
-	dir := generate(t, "compiler/export/testdata/adder.arith", "train.budget=300steps")
+	dir := generate(t, "export/testdata/adder.arith", "train.budget=300steps")
 	binary := filepath.Join(t.TempDir(), "adder")
 	command(t, dir, nil, "go", "build", "-o", binary, ".")
 	run := filepath.Join(t.TempDir(), "run")

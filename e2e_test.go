@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/arithlang/mlc/cli"
+	"github.com/arithlang/mlc/cli/slurmtest"
 	"github.com/arithlang/mlc/codegen"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
-	"github.com/arithlang/mlc/compiler/cli"
-	"github.com/arithlang/mlc/compiler/cli/slurmtest"
 	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/comm/mpitest"
 )

@@ -19,13 +19,13 @@ const module = "github.com/arithlang/mlc"
 // compiler nothing of the runtime.
 const rules = `
 	# From a spec to Go.
-	dsl/diag < dsl < compiler/check < compiler/model < compiler < codegen < compiler/cli < .;
+	dsl/diag < dsl < compiler/check < compiler/model < compiler < codegen < cli < .;
 	dsl/diag < compiler/expr < compiler/check;
-	compiler/check < compiler/lsp < compiler/cli;
+	compiler/check < lsp < cli;
 	compiler/expr < compiler/ir < compiler/grad, compiler/opt, compiler/kernel;
 	compiler/ir, compiler/grad < compiler/plan < compiler/model, compiler/lower;
 	compiler/kernel, compiler/opt < compiler/lower < compiler;
-	compiler/expr < codegen/gocode < codegen/cpu, codegen/cpu/arm64, codegen/cpu/vector, codegen/host < codegen < compiler/cli;
+	compiler/expr < codegen/gocode < codegen/cpu, codegen/cpu/arm64, codegen/cpu/vector, codegen/host < codegen < cli;
 	compiler/kernel < compiler/kernel/lanes < compiler, codegen/flat;
 	compiler/kernel < compiler/kernel/depend < codegen/flat < codegen/cost < codegen/cpu/vector < codegen/cpu < codegen;
 	codegen/flat, codegen/ptx/asm < codegen/ptx < codegen;
@@ -34,8 +34,8 @@ const rules = `
 	runtime/device, runtime/task, runtime/train, runtime/eval < codegen/host; # the configuration, as values
 	runtime/task < compiler/check; # problems of a task, for what mlc vet counts
 	runtime/tokens < runtime/config < compiler/check; # what a spec sets, for both sides; one tokenizer: what is counted is what is read
-	compiler/lower < compiler/diff < compiler/cli;
-	codegen, runtime/cpu, runtime/cuda, runtime/cuda/counted < codegen/live < compiler/cli; # what a generated program has, as values
+	compiler/lower < diff < cli;
+	codegen, runtime/cpu, runtime/cuda, runtime/cuda/counted < codegen/live < cli; # what a generated program has, as values
 
 	runtime/abi < compiler/kernel, runtime/device; # the contract of a launch, for both sides
 
@@ -47,71 +47,71 @@ const rules = `
 	runtime/available < runtime, prove;
 	runtime/pages < runtime;
 	runtime/damage < runtime/lock < runtime/eval;
-	runtime/interrupt, runtime/lock, runtime/flag < runtime, compiler/cli;
+	runtime/interrupt, runtime/lock, runtime/flag < runtime, cli;
 	runtime/damage, runtime/disk < runtime/ckpt, runtime/track < runtime/train;
-	runtime/disk < compiler/cli;
+	runtime/disk < cli;
 	runtime/damage < runtime/record, runtime/eval, runtime, plot;
 	runtime/cuda < runtime/cuda/libcuda, runtime/cuda/cublaslt, runtime/cuda/peak < runtime;
 	runtime/cuda/cublaslt, runtime/cuda/nccl < prove; # products to compare with; ranks of one GPU
 	runtime/ckpt, runtime/cpu, runtime/cuda/peak < runtime/profile < runtime;
-	runtime/cuda, ptxsim < runtime/cuda/simulated < compiler/cli; # devices of mlc, and of no trainer
+	runtime/cuda, ptxsim < runtime/cuda/simulated < cli; # devices of mlc, and of no trainer
 	runtime/cpu, runtime/cuda, ptxsim/count < runtime/cuda/counted;
 	runtime/device, runtime/cuda/counted < runtime/cuda/cluster < codegen/live; # many GPUs
-	runtime < compiler/cli; # what mlc runs itself
+	runtime < cli; # what mlc runs itself
 	runtime/philox < runtime/cpu, runtime/task, runtime/train;
 	runtime/elementary < runtime/train;
 	runtime/device, runtime/philox < runtime/task, runtime/ckpt, runtime/track;
 	runtime/config < runtime/device, compiler/plan;
 	runtime/task, runtime/ckpt, runtime/track < runtime/train, runtime/eval < runtime;
-	runtime/train < runtime/record < runtime, plot < compiler/cli;
+	runtime/train < runtime/record < runtime, plot < cli;
 	runtime/eval, runtime/lock < runtime/record; # what tells that a checkpoint was not the last
 	runtime/ckpt, runtime/eval, runtime/track < runtime/board < runtime; # TensorBoard
-	runtime/protobuf < runtime/board, compiler/export;
+	runtime/protobuf < runtime/board, export;
 	runtime/ckpt, runtime/track < runtime/mlflow < runtime;
 	runtime/comm, runtime/comm/launch < runtime/comm/mpi < runtime;
-	runtime/comm/launch < compiler/cli; # what ranks must not do
+	runtime/comm/launch < cli; # what ranks must not do
 	runtime < generated/*;
 
 	# The simulator of PTX, a library of its own.
-	ptxsim/ptx, ptxsim/num < ptxsim < ptxsim/ptxfile < ptxsim/command < ptxsim/cmd/ptxsim, compiler/cli; # mlc ptx
+	ptxsim/ptx, ptxsim/num < ptxsim < ptxsim/ptxfile < ptxsim/command < ptxsim/cmd/ptxsim, cli; # mlc ptx
 	ptxsim/ptx, ptxsim/card < ptxsim/count;
 
 	# What only tests and generators are built from.
-	internal/full < runtime/comm/mpitest, compiler/cli/slurmtest, runtime/cuda/libcuda/fakecuda, codegen/ptx/ptxtest, codegen/cpu/cputest/served;
+	internal/full < runtime/comm/mpitest, cli/slurmtest, runtime/cuda/libcuda/fakecuda, codegen/ptx/ptxtest, codegen/cpu/cputest/served;
 	runtime/comm < runtime/comm/commtest;
 	compiler/ir < compiler/ir/irtest;
 	runtime/comm < runtime/comm/commtest;
 		codegen/cpu < codegen/cpu/mathgen;
 	compiler/kernel < compiler/kernel/kerneltest < codegen/cpu/cputest;
 	runtime/abi, runtime/cpu, runtime/device < codegen/cpu/cputest;
-	compiler/kernel < compiler/kernel/remote < codegen/cpu/cputest, compiler/diff;
+	compiler/kernel < compiler/kernel/remote < codegen/cpu/cputest, diff;
 	compiler/kernel/kerneltest, compiler/kernel/remote, runtime/cpu < codegen/cpu/cputest < codegen/cpu/cputest/served;
 	compiler/check < docs/docgen;
 	compiler/check, codegen/host, runtime/task, runtime/ckpt, bench/rounds < bench/peers < bench;
-	runtime/track, compiler/export < bench;
-	compiler/model, runtime/task, runtime/ckpt < compiler/probe < compiler/cli; # attention and biases of a run
-	compiler/model, compiler/opt, runtime/task, runtime/eval, runtime/ckpt < compiler/export < compiler/cli; # mlc export
-	compiler/bundle < compiler/cli; # what trainers are built from
+	runtime/track, export < bench;
+	compiler/model, runtime/task, runtime/ckpt < insight < cli; # attention and biases of a run
+	compiler/model, compiler/opt, runtime/task, runtime/eval, runtime/ckpt < export < cli; # mlc export
+	compiler/bundle < cli; # what trainers are built from
 	runtime/philox, runtime/cuda/simulated < prove/fragment;
-	runtime/eval, runtime/track, runtime/calibrate < plot < compiler/cli; # mlc plot reads what runs leave
-	runtime/damage, runtime/eval, runtime/track, runtime/record, runtime/lock < plot/list < compiler/cli; # and so does mlc runs
+	runtime/eval, runtime/track, runtime/calibrate < plot < cli; # mlc plot reads what runs leave
+	runtime/damage, runtime/eval, runtime/track, runtime/record, runtime/lock < plot/list < cli; # and so does mlc runs
 	plot/list < plot; # what differs between runs, for legends
 	plot < serve/chart < serve;
-	plot, plot/list, runtime/flag < serve < compiler/cli; # mlc serve and mlc report show it
+	plot, plot/list, runtime/flag < serve < cli; # mlc serve and mlc report show it
 
 	# What checks PTX: tests, mlc diff and mlc explain.
 	runtime/abi < codegen/ptx/ptxrun, codegen/ptx/ptxtest;
 	codegen/cost, codegen/ptx < codegen/ptx/ptxrun, codegen/ptx/ptxtest;
 	compiler, codegen, compiler/kernel/kerneltest, ptxsim < codegen/ptx/ptxtest; # what programs ship
-	runtime/cuda/libcuda, runtime/cuda/simulated < codegen/ptx/ptxrun < compiler/cli;
+	runtime/cuda/libcuda, runtime/cuda/simulated < codegen/ptx/ptxrun < cli;
 	codegen/ptx < codegen/ptx/mutate;
-	codegen/ptx/ptxas < codegen/ptx/ptxtest, compiler/cli;
+	codegen/ptx/ptxas < codegen/ptx/ptxtest, cli;
 	runtime/cuda/peak < prove/probe < prove;
 	prove/fragment, prove/timing, runtime/cuda/counted, runtime/damage < prove;
-	compiler/diff, codegen/live, codegen/ptx/ptxrun, specs, runtime/interrupt < prove < compiler/cli; # mlc prove
+	diff, codegen/live, codegen/ptx/ptxrun, specs, runtime/interrupt < prove < cli; # mlc prove
 	codegen/live, runtime/profile < prove/timing < prove;
 	codegen/live, bench/peers, specs < prove/beside < prove;
-	NONE < compiler/cli/slurmtest, runtime/comm/mpitest, compiler/bundle/gen, compiler/peertest, specs, torture, runtime/cpu/asm, codegen/ptx/asm, codegen/ptx/ptxas, runtime/cuda/libcuda/fakecuda, prove/records, internal/full/run, internal/full/mutants;
+	NONE < cli/slurmtest, runtime/comm/mpitest, compiler/bundle/gen, compiler/peertest, specs, torture, runtime/cpu/asm, codegen/ptx/asm, codegen/ptx/ptxas, runtime/cuda/libcuda/fakecuda, prove/records, internal/full/run, internal/full/mutants;
 `
 
 // TestImports holds every import within the module to the rules.

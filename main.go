@@ -1,11 +1,11 @@
 // Command mlc compiles specs of small transformers to Go programs that train and
-// test them. Package compiler/cli has the verbs.
+// test them. Package cli has the verbs.
 package main
 
 import (
 	"embed"
 
-	"github.com/arithlang/mlc/compiler/cli"
+	"github.com/arithlang/mlc/cli"
 )
 
 // source is what trainers are built from.

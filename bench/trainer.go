@@ -13,7 +13,7 @@ import (
 	"github.com/arithlang/mlc/bench/peers"
 	"github.com/arithlang/mlc/bench/rounds"
 	"github.com/arithlang/mlc/compiler/check"
-	"github.com/arithlang/mlc/compiler/export"
+	"github.com/arithlang/mlc/export"
 )
 
 // A builder makes trainers with the mlc of this checkout.

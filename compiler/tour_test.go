@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
-	"github.com/arithlang/mlc/compiler/cli"
+	"github.com/arithlang/mlc/cli"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

@@ -13,5 +13,10 @@ func killSelf() error {
 	select {}
 }
 
-// stopSelf stops this process: nothing in it goes on.
-func stopSelf() error { return syscall.Kill(os.Getpid(), syscall.SIGSTOP) }
+// stopSelf stops this process: nothing in it goes on. The signal may take a moment.
+func stopSelf() error {
+	if err := syscall.Kill(os.Getpid(), syscall.SIGSTOP); err != nil {
+		return err
+	}
+	select {}
+}

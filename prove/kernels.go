@@ -16,10 +16,10 @@ import (
 	"github.com/arithlang/mlc/codegen/ptx"
 	"github.com/arithlang/mlc/codegen/ptx/ptxrun"
 	"github.com/arithlang/mlc/compiler"
-	"github.com/arithlang/mlc/compiler/diff"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/remote"
 	"github.com/arithlang/mlc/compiler/lower"
+	"github.com/arithlang/mlc/diff"
 )
 
 // Kernels is what came of the kernels of one spec.

@@ -55,8 +55,7 @@ func planted(fault string) []phase {
 			case "dies":
 				return killSelf()
 			case "hangs":
-				stopSelf()
-				select {} // it may take a moment to stop
+				return stopSelf()
 			case "prints nothing":
 				os.Exit(0)
 			case "is wrong":

@@ -18,7 +18,7 @@ func TestHelp(t *testing.T) {
 		if s.code != 0 || !ok {
 			t.Fatalf("%s --help: exit %d\n%s%s", verb, s.code, s.out, s.err)
 		}
-		path := filepath.Join("..", "compiler", "cli", "trainer", verb+".txt")
+		path := filepath.Join("..", "cli", "trainer", verb+".txt")
 		if *rewriteHelp {
 			if err := os.WriteFile(path, []byte(flags), 0o644); err != nil {
 				t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
-	"github.com/arithlang/mlc/compiler/diff"
+	"github.com/arithlang/mlc/diff"
 	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/config"
 )

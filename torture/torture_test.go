@@ -58,7 +58,7 @@ func TestTargets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []target{{"dsl", "FuzzParse"}, {"compiler/lsp", "FuzzServe"}, {"ptxsim/num", "FuzzArithmetic"}} {
+	for _, want := range []target{{"dsl", "FuzzParse"}, {"lsp", "FuzzServe"}, {"ptxsim/num", "FuzzArithmetic"}} {
 		if !slices.Contains(all, want) {
 			t.Errorf("%s is not among %v", want, all)
 		}

@@ -1,6 +1,6 @@
 // Package bundle is what trainers are built from where there is no module that has mlc: the
 // source of the runtime, and of what it imports of other modules, as the files of a module
-// of its own. Package compiler/cli writes it beside the programs that codegen makes, and
+// of its own. Package cli writes it beside the programs that codegen makes, and
 // builds them there.
 package bundle
 

@@ -1,6 +1,6 @@
 // Package protobuf writes messages of protocol buffers field by field, without their
 // schemas: whoever writes one knows the numbers of its fields. Packages runtime/board and
-// compiler/export write what TensorBoard and ONNX read.
+// export write what TensorBoard and ONNX read.
 package protobuf
 
 import (

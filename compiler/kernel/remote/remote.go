@@ -1,6 +1,6 @@
 // Package remote runs kernels in another process: generated code cannot be loaded
 // into the compiler, so a program that holds it serves launches over a pipe.
-// Package codegen/cpu/cputest is the serving end, package compiler/cli the other.
+// Package codegen/cpu/cputest is the serving end, package cli the other.
 package remote
 
 import (

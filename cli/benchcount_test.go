@@ -25,7 +25,7 @@ const toyParams = 1173
 // the norm and two of the update. Gradients cost what is given, and nothing else costs anything.
 func countedToy(t *testing.T, gradients func(e *device.Env) cpu.Cost) *live.Model {
 	t.Helper()
-	ptx, err := os.ReadFile("../../runtime/testdata/toy.ptx")
+	ptx, err := os.ReadFile("../runtime/testdata/toy.ptx")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 
 func cases(t *testing.T, spec string, set ...string) []*Case {
 	t.Helper()
-	p, found, err := compiler.Compile(check.Options{Path: "../../specs/" + spec + ".arith", Read: os.ReadFile, Set: set})
+	p, found, err := compiler.Compile(check.Options{Path: "../specs/" + spec + ".arith", Read: os.ReadFile, Set: set})
 	if err != nil || found.HasErrors() {
 		t.Fatal(spec, err, found)
 	}

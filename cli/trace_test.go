@@ -13,7 +13,7 @@ import (
 func traceOf(t *testing.T, file string) *trace {
 	t.Helper()
 	a := &app{ctx: t.Context(), err: t.Output()}
-	s, err := findSource("../../specs/"+file, "../..")
+	s, err := findSource("../specs/"+file, "..")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,8 @@
-// Package probe looks into a trained model: the attention that each head pays for one
+// Package insight looks into a trained model: the attention that each head pays for one
 // problem, and the biases that it has learned. It runs the tensor functions of the forward
 // program in float64, so it needs no trainer and no kernels. Package model, whose programs
 // it runs, comes before it; the command mlc comes after.
-package probe
+package insight
 
 import (
 	"context"

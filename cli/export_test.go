@@ -9,14 +9,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/arithlang/mlc/compiler/export"
+	"github.com/arithlang/mlc/export"
 	"github.com/arithlang/mlc/internal/full"
 )
 
 // TestExport writes each form, writes over nothing, and leaves nothing half written. What
 // the files say is tested in package export.
 func TestExport(t *testing.T) {
-	run := untrained(t, "../../specs/successor.arith", "model.width=16")
+	run := untrained(t, "../specs/successor.arith", "model.width=16")
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
 	do := func(args ...string) (code int, err string) {
@@ -61,11 +61,11 @@ func TestExport(t *testing.T) {
 		return names
 	}
 	before := entries()
-	other := untrained(t, "../../specs/successor.arith", "model.width=32")
+	other := untrained(t, "../specs/successor.arith", "model.width=32")
 	if err := os.RemoveAll(filepath.Join(other, "ckpt")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(filepath.Join(untrained(t, "../../specs/kerple.arith"), "ckpt"), filepath.Join(other, "ckpt")); err != nil {
+	if err := os.Rename(filepath.Join(untrained(t, "../specs/kerple.arith"), "ckpt"), filepath.Join(other, "ckpt")); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -125,7 +125,7 @@ func TestExportPage(t *testing.T) {
 	if err := exec.Command(python, "-c", found, "numpy", "torch", "transformers", "onnxruntime").Run(); err != nil {
 		t.Skipf("%s has not numpy, torch, transformers and onnxruntime", python)
 	}
-	page, err := os.ReadFile("../../docs/export.md")
+	page, err := os.ReadFile("../docs/export.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestExportPage(t *testing.T) {
 			code.WriteString(block)
 		}
 	}
-	run, dir := untrained(t, "../../specs/successor.arith", "model.width=16"), t.TempDir()
+	run, dir := untrained(t, "../specs/successor.arith", "model.width=16"), t.TempDir()
 	for form, name := range map[string]string{"python": "model.py", "hf": "model_hf", "onnx": "model.onnx"} {
 		var said bytes.Buffer
 		if code := Run(nil, []string{"export", run, "--to", form, filepath.Join(dir, name)}, &said, &said); code != 0 {

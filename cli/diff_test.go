@@ -9,14 +9,14 @@ import (
 
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
-	"github.com/arithlang/mlc/compiler/diff"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/diff"
 )
 
 // TestDiffReports compares with a device on which one kernel is wrong in a bit,
 // one by far, and one does not run.
 func TestDiffReports(t *testing.T) {
-	p, found, err := compiler.Compile(check.Options{Path: "../../specs/tiny.arith", Read: os.ReadFile})
+	p, found, err := compiler.Compile(check.Options{Path: "../specs/tiny.arith", Read: os.ReadFile})
 	if err != nil || found.HasErrors() {
 		t.Fatal(err, found)
 	}

@@ -19,7 +19,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/arithlang/mlc/compiler/cli/slurmtest"
+	"github.com/arithlang/mlc/cli/slurmtest"
 	"github.com/arithlang/mlc/internal/full"
 )
 
@@ -38,12 +38,12 @@ func TestMain(m *testing.M) {
 // sourceTree is mlc's source, wherever the test runs.
 func sourceTree() fs.FS {
 	_, file, _, _ := runtime.Caller(0)
-	return os.DirFS(filepath.Join(filepath.Dir(file), "..", ".."))
+	return os.DirFS(filepath.Join(filepath.Dir(file), ".."))
 }
 
 // ptxScript is the script of the simulator's own program, of mlc ptx.
 func ptxScript(t *testing.T) string {
-	text, err := os.ReadFile("../../ptxsim/cmd/ptxsim/testdata/ptx.txtar")
+	text, err := os.ReadFile("../ptxsim/cmd/ptxsim/testdata/ptx.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ var goEnv = sync.OnceValues(func() (values map[string]string, err error) {
 })
 
 func setup(env *testscript.Env) error {
-	specs, err := filepath.Glob("../../specs/*.arith")
+	specs, err := filepath.Glob("../specs/*.arith")
 	if err != nil || len(specs) == 0 {
 		return fmt.Errorf("no specs: %v", err)
 	}
@@ -140,7 +140,7 @@ func setup(env *testscript.Env) error {
 		return err
 	}
 	env.Setenv("MLCDIR", filepath.Dir(command))
-	root, err := filepath.Abs("../..")
+	root, err := filepath.Abs("..")
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func setup(env *testscript.Env) error {
 
 // userModule makes the current folder a module of a user of mlc.
 func userModule(ts *testscript.TestScript, neg bool, args []string) {
-	repo, err := filepath.Abs("../..")
+	repo, err := filepath.Abs("..")
 	ts.Check(err)
 	text := fmt.Sprintf("module example.com/trial\n\ngo 1.26\n\nrequire github.com/arithlang/mlc v0.0.0\n\nreplace github.com/arithlang/mlc => %s\n", repo)
 	ts.Check(os.WriteFile(ts.MkAbs("go.mod"), []byte(text), 0o644))

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/arithlang/mlc/compiler/export"
+	"github.com/arithlang/mlc/export"
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/disk"
 	"github.com/arithlang/mlc/runtime/flag"

@@ -11,7 +11,7 @@ func TestSummaryOfMatrices(t *testing.T) {
 	memory := func(optimizer string) footprint {
 		t.Helper()
 		a := &app{ctx: t.Context(), err: t.Output()}
-		p, err := a.compile(training{source: source{base: "../..", name: "specs/tiny.arith"}, set: []string{"train.optimizer=" + optimizer}})
+		p, err := a.compile(training{source: source{base: "..", name: "specs/tiny.arith"}, set: []string{"train.optimizer=" + optimizer}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -31,7 +31,7 @@ func TestSummaryOfMatrices(t *testing.T) {
 // integers.
 func TestSummaryOfAbsurdModel(t *testing.T) {
 	a := &app{ctx: t.Context(), err: t.Output()}
-	p, err := a.compile(training{source: source{base: "../..", name: "specs/tiny.arith"}, set: []string{"model.width=65536", "model.ffn=relu(hidden=1Mi)",
+	p, err := a.compile(training{source: source{base: "..", name: "specs/tiny.arith"}, set: []string{"model.width=65536", "model.ffn=relu(hidden=1Mi)",
 		"model.decoder.layers=1024", "train.batch=1Mi", "train.microbatch=1Mi", "task.pad=zero(to=10000, step=1)"}})
 	if err != nil {
 		t.Fatal(err)

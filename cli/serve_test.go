@@ -19,7 +19,7 @@ import (
 	"github.com/arithlang/mlc/runtime/interrupt"
 )
 
-const shownRuns = "../../serve/testdata/runs"
+const shownRuns = "../serve/testdata/runs"
 
 // TestServe asks for pages, and ends while a stream is open.
 func TestServe(t *testing.T) {

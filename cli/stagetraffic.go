@@ -11,7 +11,7 @@ import (
 	"github.com/arithlang/mlc/codegen/ptx"
 	"github.com/arithlang/mlc/codegen/ptx/ptxrun"
 	"github.com/arithlang/mlc/compiler"
-	"github.com/arithlang/mlc/compiler/diff"
+	"github.com/arithlang/mlc/diff"
 	"github.com/arithlang/mlc/ptxsim"
 )
 

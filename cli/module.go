@@ -31,7 +31,7 @@ func findOrigin(given string, main debug.Module, sourceFile string) (origin, err
 	}
 	dir := given
 	if dir == "" {
-		dir = filepath.Dir(filepath.Dir(filepath.Dir(sourceFile))) // of compiler/cli/FILE
+		dir = filepath.Dir(filepath.Dir(sourceFile)) // of cli/FILE
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {

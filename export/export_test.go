@@ -20,7 +20,7 @@ import (
 // specOf resolves a shipped spec, or that of a stage, with some settings.
 func specOf(t *testing.T, path, stage string, set ...string) *check.Spec {
 	t.Helper()
-	spec, found := check.Resolve(check.Options{Path: "../../" + path, Read: os.ReadFile, Set: set})
+	spec, found := check.Resolve(check.Options{Path: "../" + path, Read: os.ReadFile, Set: set})
 	if found.HasErrors() {
 		for _, d := range found {
 			t.Log(d.Range, d.Message)

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/compiler"
-	"github.com/arithlang/mlc/compiler/diff"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/remote"
+	"github.com/arithlang/mlc/diff"
 	"github.com/arithlang/mlc/dsl/diag"
 	"github.com/arithlang/mlc/runtime/cpu"
 )

@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"github.com/arithlang/mlc/compiler/lsp"
+	"github.com/arithlang/mlc/lsp"
 	"github.com/arithlang/mlc/runtime/interrupt"
 )
 

@@ -59,7 +59,7 @@ func TestSplitTrain(t *testing.T) {
 // micro-batches, a smaller one that is left, and the optimizer once.
 func TestSummary(t *testing.T) {
 	flops := func(batch, micro int) float64 {
-		p, found, err := compiler.Compile(check.Options{Path: "../../specs/tiny.arith", Read: os.ReadFile,
+		p, found, err := compiler.Compile(check.Options{Path: "../specs/tiny.arith", Read: os.ReadFile,
 			Set: []string{fmt.Sprint("train.batch=", batch), fmt.Sprint("train.microbatch=", micro)}})
 		if err != nil || found.HasErrors() {
 			t.Fatal(err, found)
@@ -104,7 +104,7 @@ func TestScaled(t *testing.T) {
 func BenchmarkBuild(b *testing.B) {
 	for b.Loop() {
 		where := project{root: b.TempDir()}
-		t := training{source: source{name: "../../specs/successor.arith"}}
+		t := training{source: source{name: "../specs/successor.arith"}}
 		if _, err := where.product(&app{ctx: b.Context(), err: b.Output()}, t); err != nil {
 			b.Fatal(err)
 		}

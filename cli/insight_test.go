@@ -62,7 +62,7 @@ func untrained(t *testing.T, file string, set ...string) string {
 
 // TestAttention has a map for each head of each site, with the tokens that it is between.
 func TestAttention(t *testing.T) {
-	run := untrained(t, "../../specs/successor.arith", "model.width=16")
+	run := untrained(t, "../specs/successor.arith", "model.width=16")
 	a := &app{ctx: t.Context(), err: t.Output()}
 	found, err := a.attention(t.Context(), run, "129", 0)
 	if err != nil {
@@ -97,7 +97,7 @@ func TestAttention(t *testing.T) {
 
 // TestBiases has a curve over the distances of open cells for each head that learns a bias.
 func TestBiases(t *testing.T) {
-	run := untrained(t, "../../specs/kerple.arith", "model.width=16")
+	run := untrained(t, "../specs/kerple.arith", "model.width=16")
 	a := &app{ctx: t.Context(), err: t.Output()}
 	found, err := a.biases(run)
 	if err != nil {
@@ -110,7 +110,7 @@ func TestBiases(t *testing.T) {
 	if b.Name != "decoder.*.self" || b.Kind != "curve" || len(b.X) < 2 || len(b.X) != len(b.Values[0]) || b.X[len(b.X)-1] != 0 || b.X[0] != b.X[1]-1 {
 		t.Errorf("%+v", b)
 	}
-	plain, err := a.biases(untrained(t, "../../specs/successor.arith", "model.width=16"))
+	plain, err := a.biases(untrained(t, "../specs/successor.arith", "model.width=16"))
 	if err != nil || len(plain) > 0 {
 		t.Errorf("%d biases of a model without any: %v", len(plain), err)
 	}

@@ -44,11 +44,11 @@ func TestStarters(t *testing.T) {
 }
 
 func TestFindOrigin(t *testing.T) {
-	repo, err := filepath.Abs("../..")
+	repo, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	here := filepath.Join(repo, "compiler", "cli", "module.go")
+	here := filepath.Join(repo, "cli", "module.go")
 	for _, c := range []struct {
 		name   string
 		given  string
@@ -59,9 +59,9 @@ func TestFindOrigin(t *testing.T) {
 	}{
 		{"a checkout", "", debug.Module{Version: "(devel)"}, here, origin{checkout: repo}, ""},
 		{"a checkout with a version", "", debug.Module{Version: "v0.1.1-0.20261121101100-a609d7e27509"}, here, origin{checkout: repo}, ""},
-		{"a release", "", debug.Module{Version: "v0.1.0", Sum: "h1:x"}, "/cache/compiler/cli/module.go", origin{version: "v0.1.0"}, ""},
+		{"a release", "", debug.Module{Version: "v0.1.0", Sum: "h1:x"}, "/cache/cli/module.go", origin{version: "v0.1.0"}, ""},
 		{"a release, and a checkout", repo, debug.Module{Version: "v0.1.0", Sum: "h1:x"}, "", origin{checkout: repo}, ""},
-		{"-trimpath", "", debug.Module{Version: "(devel)"}, "github.com/arithlang/mlc/compiler/cli/module.go", origin{}, "say it with --checkout DIR"},
+		{"-trimpath", "", debug.Module{Version: "(devel)"}, "github.com/arithlang/mlc/cli/module.go", origin{}, "say it with --checkout DIR"},
 		{"no checkout", t.TempDir(), debug.Module{}, here, origin{}, "is no checkout of"},
 	} {
 		got, err := findOrigin(c.given, c.main, c.source)
@@ -73,7 +73,7 @@ func TestFindOrigin(t *testing.T) {
 
 // TestGoMod wants a go.mod that has all that the checkout's has, and no more.
 func TestGoMod(t *testing.T) {
-	text, err := os.ReadFile("../../go.mod")
+	text, err := os.ReadFile("../go.mod")
 	if err != nil {
 		t.Fatal(err)
 	}

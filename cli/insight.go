@@ -4,14 +4,14 @@ import (
 	"context"
 	"math"
 
-	"github.com/arithlang/mlc/compiler/probe"
+	"github.com/arithlang/mlc/insight"
 	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/serve"
 )
 
 // A probed run is its model, ready to be looked into, and its problems.
 type probed struct {
-	*probe.Model
+	*insight.Model
 	problems *task.Task
 	length   int // of the longest problems of training, in tokens
 }
@@ -23,7 +23,7 @@ func (a *app) probe(run string) (*probed, error) {
 		return nil, err
 	}
 	p := &probed{}
-	if p.Model, err = probe.New(t.spec, t.weights, t.rec.Seed); err != nil {
+	if p.Model, err = insight.New(t.spec, t.weights, t.rec.Seed); err != nil {
 		return nil, err
 	}
 	if p.problems, err = task.New(task.Config(t.spec.Task.Task), t.rec.Seed); err != nil {

@@ -1,4 +1,4 @@
-package probe
+package insight
 
 import (
 	"context"
@@ -55,7 +55,7 @@ func weights(t *testing.T, spec *check.Spec) Weights {
 // TestPeers holds the walk through the forward program to predictions of PyTorch, which
 // hang on every call, every parameter and every run of a loop.
 func TestPeers(t *testing.T) {
-	const folder = "../testdata/looped"
+	const folder = "../compiler/testdata/looped"
 	files, err := filepath.Glob(folder + "/cases/*.json")
 	if err != nil || len(files) == 0 {
 		t.Fatal("there are no fixtures", err)
@@ -101,14 +101,14 @@ func TestAttention(t *testing.T) {
 		names string
 		open  func(name string, i, j, keys int) bool
 	}{
-		{"../../specs/successor.arith", nil, "decoder.0.self 0, decoder.0.cross 0, decoder.1.self 0, decoder.1.cross 0", func(name string, i, j, keys int) bool {
+		{"../specs/successor.arith", nil, "decoder.0.self 0, decoder.0.cross 0, decoder.1.self 0, decoder.1.cross 0", func(name string, i, j, keys int) bool {
 			if strings.HasSuffix(name, "self") {
 				return 0 <= i-j && i-j <= 1
 			}
 			return 0 <= keys-1-i-j && keys-1-i-j <= 1
 		}},
-		{"../../specs/small/looped.arith", []string{"model.loop.times=2"}, "loop.0.self 0, loop.1.self 0, loop.0.self 1, loop.1.self 1", func(_ string, i, j, _ int) bool { return j <= i }},
-		{"../../specs/bias/addition_vanilla.arith", []string{"model.encoder.layers=1", "model.decoder.layers=1", "task.pad=none"}, "encoder.0.self 0, decoder.0.self 0, decoder.0.cross 0",
+		{"../specs/small/looped.arith", []string{"model.loop.times=2"}, "loop.0.self 0, loop.1.self 0, loop.0.self 1, loop.1.self 1", func(_ string, i, j, _ int) bool { return j <= i }},
+		{"../specs/bias/addition_vanilla.arith", []string{"model.encoder.layers=1", "model.decoder.layers=1", "task.pad=none"}, "encoder.0.self 0, decoder.0.self 0, decoder.0.cross 0",
 			func(name string, i, j, _ int) bool { return name != "decoder.0.self" || j <= i }},
 	} {
 		spec := resolve(t, c.file, slices.Concat(c.set, []string{"model.width=16", "model.heads=4"})...)
@@ -164,9 +164,9 @@ func TestAttention(t *testing.T) {
 // time, with every later row of the target as it was.
 func TestOwnAnswer(t *testing.T) {
 	for file, set := range map[string][]string{
-		"../../specs/successor.arith":             {"task.pad=none"},
-		"../../specs/small/looped.arith":          {"model.loop.times=2"},
-		"../../specs/bias/addition_vanilla.arith": {"model.encoder.layers=1", "model.decoder.layers=1", "task.pad=none"},
+		"../specs/successor.arith":             {"task.pad=none"},
+		"../specs/small/looped.arith":          {"model.loop.times=2"},
+		"../specs/bias/addition_vanilla.arith": {"model.encoder.layers=1", "model.decoder.layers=1", "task.pad=none"},
 	} {
 		spec := resolve(t, file, slices.Concat(set, []string{"model.width=16", "model.heads=4"})...)
 		m, err := New(spec, weights(t, spec), 1)
@@ -215,7 +215,7 @@ func TestOwnAnswer(t *testing.T) {
 
 // TestBiases computes the biases of KERPLE and FIRE by hand.
 func TestBiases(t *testing.T) {
-	spec := resolve(t, "../../specs/kerple.arith", "model.width=16")
+	spec := resolve(t, "../specs/kerple.arith", "model.width=16")
 	w := weights(t, spec)
 	m, err := New(spec, w, 1)
 	if err != nil {
@@ -279,7 +279,7 @@ func TestDistances(t *testing.T) {
 
 // TestMisfits names what a checkpoint does not have, and ends when asked to.
 func TestMisfits(t *testing.T) {
-	spec := resolve(t, "../../specs/successor.arith", "model.width=16")
+	spec := resolve(t, "../specs/successor.arith", "model.width=16")
 	w := weights(t, spec)
 	m, err := New(spec, w, 1)
 	if err != nil {

@@ -203,7 +203,7 @@ const tolerance = 2e-5
 
 func pathOf(spec string) string {
 	if strings.HasPrefix(spec, "testdata") {
-		return "compiler/export/" + spec
+		return "export/" + spec
 	}
 	return spec
 }
