@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"os/exec"
 	"runtime"
 	"slices"
@@ -116,13 +115,19 @@ func (c *crew) next() {
 // start runs the trainer of a training, and takes what it says.
 func (c *crew) start(i int, p *product, begun time.Time) error {
 	j, out := &c.jobs[i], new(bytes.Buffer)
+	say := func(text string) { c.do <- func() { fmt.Fprintf(c.err, "%s: %s\n", j.point.Name, text) } }
+	r, err := newRelay(say)
+	if err != nil {
+		return err
+	}
 	cmd := &exec.Cmd{Path: p.binary, Args: p.command("train", c.ofMany(j)), Stdout: out, SysProcAttr: ownGroup(),
-		Env: append(os.Environ(), fmt.Sprintf("%s=%d", track.WidthVariable, max(20, c.screen.width()-c.nameWidth()-2)))}
+		Env: append(r.environ(), fmt.Sprintf("%s=%d", track.WidthVariable, max(20, c.screen.width()-c.nameWidth()-2)))}
 	said, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
 	if err != nil {
+		r.end(err)
 		return fmt.Errorf("cannot run %s: %w", p.binary, err)
 	}
 	if !c.quiet {
@@ -131,9 +136,9 @@ func (c *crew) start(i int, p *product, begun time.Time) error {
 	t := &trainee{cmd: cmd, begun: begun}
 	c.at[i] = t
 	go func() {
-		listen(said, func(line string) { c.do <- func() { fmt.Fprintf(c.err, "%s: %s\n", j.point.Name, line) } },
-			func(line string) { c.do <- func() { t.live = line } })
+		listen(said, say, func(line string) { c.do <- func() { t.live = line } })
 		err := cmd.Wait()
+		r.end(err)
 		c.do <- func() { c.end(i, out.Bytes(), err) }
 	}()
 	return nil

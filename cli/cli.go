@@ -50,6 +50,7 @@ type verbs struct {
 	Serve      serveCmd      `cmd:"" help:"Serve a live page of runs to a browser on this machine."`
 	Report     reportCmd     `cmd:"" help:"Write the page of runs as one HTML file."`
 	Plot       plotCmd       `cmd:"" help:"Draw grids, curves and attention of runs, or print results as tables."`
+	MLflow     mlflowCmd     `cmd:"" name:"mlflow" help:"Tell an MLflow server of runs that it does not know."`
 	Export     exportCmd     `cmd:"" help:"Write the model of a run for Python, transformers or ONNX."`
 	Help       helpCmd       `cmd:"" passthrough:"" help:"Show the help of mlc or of a verb."`
 	VersionOf  versionCmd    `cmd:"" name:"version" help:"Print the version."`

@@ -15,7 +15,7 @@ func TestComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ words, want string }{
-		{"", "init fmt vet explain build diff ptx prove train eval solve bench runs serve report plot export help version info completion lsp"},
+		{"", "init fmt vet explain build diff ptx prove train eval solve bench runs serve report plot mlflow export help version info completion lsp"},
 		{"b", "build bench"},
 		{"--js", "--json"},
 		{"--color ", "auto always never"},

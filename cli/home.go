@@ -179,8 +179,7 @@ func (a *app) ofRun(verb, dir string, flags []string) error {
 	if err != nil {
 		return err
 	}
-	a.release()
-	return replace(binary, slices.Concat([]string{calledBy(), verb}, flags), os.Environ())
+	return a.replaced(binary, slices.Concat([]string{calledBy(), verb}, flags), verb, quiet)
 }
 
 // makeFresh writes a program of the cache, and builds its binary unless that was built from it.

@@ -5,9 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -77,6 +81,7 @@ func TestScripts(t *testing.T) {
 			"commands":   commands,
 			"await":      awaitLine,
 			"slurm":      startSlurm,
+			"mlflow":     startMLflow,
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {
@@ -265,4 +270,28 @@ func startSlurm(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ts.Defer(cluster.Stop)
 	ts.Setenv("SLURM_CONF", cluster.Config)
+}
+
+// startMLflow starts a server of MLflow that writes what it is asked to the file mlflow.log, and
+// names it in the environment, until the script ends.
+func startMLflow(ts *testscript.TestScript, neg bool, args []string) {
+	log, err := os.Create(ts.MkAbs("mlflow.log"))
+	ts.Check(err)
+	runs := 0
+	var one sync.Mutex
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		one.Lock()
+		defer one.Unlock()
+		body, _ := io.ReadAll(q.Body)
+		fmt.Fprintf(log, "%s %s\n", path.Base(q.URL.Path), body)
+		if path.Base(q.URL.Path) == "create" {
+			runs++
+		}
+		fmt.Fprintf(w, `{"experiment": {"experiment_id": "7"}, "run": {"info": {"run_id": "r%d"}}}`, runs)
+	}))
+	ts.Defer(func() {
+		server.Close()
+		log.Close()
+	})
+	ts.Setenv("MLFLOW_TRACKING_URI", server.URL)
 }

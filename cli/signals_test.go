@@ -114,17 +114,17 @@ func TestKilledChild(t *testing.T) {
 	suicide := []string{"sh", "-c", "kill -KILL $$"}
 	a := &app{ctx: t.Context()}
 	for name, err := range map[string]error{
-		"a trainer": attend("/bin/sh", suicide, os.Stdout),
+		"a trainer": attend("/bin/sh", suicide, nil, os.Stdout),
 		"a command": a.ended(a.command(suicide[0], suicide[1:]...).Run()),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "killed by the kernel (SIGKILL): probably out of memory") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := attend("/bin/sh", []string{"sh", "-c", "kill -TERM $$"}, os.Stdout); err != exitStatus(143) || !interrupted(err) {
+	if err := attend("/bin/sh", []string{"sh", "-c", "kill -TERM $$"}, nil, os.Stdout); err != exitStatus(143) || !interrupted(err) {
 		t.Errorf("a trainer that was asked to end: %v", err)
 	}
-	if err := attend("/bin/sh", []string{"sh", "-c", "exit 7"}, os.Stdout); err != exitStatus(7) || interrupted(err) {
+	if err := attend("/bin/sh", []string{"sh", "-c", "exit 7"}, nil, os.Stdout); err != exitStatus(7) || interrupted(err) {
 		t.Errorf("a trainer that fails: %v", err)
 	}
 }

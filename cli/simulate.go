@@ -58,11 +58,17 @@ func (a *app) inProcess(p *compiler.Program, verb string, flags []string) error 
 		}
 		run = func() int { return runtime.Run(model, devices, args) }
 	}
+	r, err := a.relay(verb, trainLine{flags: flags}.quiet())
+	if err != nil {
+		return err
+	}
+	r.here()
 	a.release()
 	if code := run(); code != exitOK {
-		return exitStatus(code)
+		err = exitStatus(code)
 	}
-	return nil
+	r.end(err)
+	return err
 }
 
 // modelOf is the model of a training as its program has it, but that its kernels compute

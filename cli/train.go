@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/arithlang/mlc/mlflow"
 	ranks "github.com/arithlang/mlc/runtime/comm/launch"
 	"github.com/arithlang/mlc/runtime/flag"
 )
@@ -65,6 +67,9 @@ func (c *trainCmd) Run(a *app, verb *kong.Context) error {
 	if l, several, err := ranks.Find(os.Getenv); err == nil && several {
 		return usagef("%s has started mlc as rank %d of %d, and each would build the trainer: run mlc build once, then start its binary as ranks, as in mpirun -n %d bin/NAME train …",
 			l.By, l.Rank, l.Size, l.Size)
+	}
+	if _, err := mlflow.FromEnvironment(); err != nil {
+		return usageError{err}
 	}
 	line, err := splitTrain(c.Args)
 	if err != nil {
@@ -127,8 +132,7 @@ func (a *app) become(verb string, where project, t training, line trainLine) err
 	if a.ctx.Err() != nil {
 		return context.Cause(a.ctx)
 	}
-	a.release()
-	return replace(p.binary, p.command(verb, line.flags), os.Environ())
+	return a.replaced(p.binary, p.command(verb, line.flags), verb, line.quiet())
 }
 
 // trainer makes the program of a training and its binary, where they are stale.

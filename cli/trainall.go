@@ -156,7 +156,13 @@ func (s *series) train(i int, flags []string) error {
 			s.say("  %s", so)
 		}
 	}
-	return s.ended(i, time.Since(begun), attend(p.binary, p.command("train", flags), s.results(j)))
+	r, err := s.relay("train", s.quiet)
+	if err != nil {
+		return err
+	}
+	err = attend(p.binary, p.command("train", flags), r.environ(), s.results(j))
+	r.end(err)
+	return s.ended(i, time.Since(begun), err)
 }
 
 // ended takes note of how a trainer has ended. An error ends the series.
@@ -350,10 +356,10 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// attend runs a program to its end with this one's terminal, and out for its results. Signals that come
+// attend runs a program to its end with this one's terminal, an environment, and out for its results. Signals that come
 // meanwhile are handed on to it, and the program is given the time to save.
-func attend(path string, argv []string, out io.Writer) error {
-	cmd := &exec.Cmd{Path: path, Args: argv, Stdin: os.Stdin, Stdout: out, Stderr: os.Stderr, SysProcAttr: ownGroup()}
+func attend(path string, argv, env []string, out io.Writer) error {
+	cmd := &exec.Cmd{Path: path, Args: argv, Env: env, Stdin: os.Stdin, Stdout: out, Stderr: os.Stderr, SysProcAttr: ownGroup()}
 	signals, stop := interrupt.Notify(2)
 	defer stop()
 	if err := cmd.Start(); err != nil {

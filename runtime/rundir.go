@@ -52,6 +52,7 @@ func newRun(dir string, id identity, started time.Time) (_ string, held *lock.Di
 		held.Close()
 		return "", nil, err
 	}
+	record.Tell(dir)
 	return dir, held, nil
 }
 

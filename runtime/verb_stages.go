@@ -24,7 +24,7 @@ const (
 	waiting   = "waiting"
 	running   = "running"   // begun, perhaps by a process that was stopped
 	unreached = "unreached" // trained to the end of its budget without the exact match that it stops at
-	done      = "done"
+	done      = record.StageDone
 )
 
 // A pipelineRun is a run of a pipeline: a directory with one for each stage in it. Its

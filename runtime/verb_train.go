@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/arithlang/mlc/runtime/board"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/flag"
@@ -348,6 +349,7 @@ func (c *trainCmd) reopen(id identity) (claim, error) {
 		held.Close()
 		return claim{}, err
 	}
+	record.Tell(dir)
 	return claim{held, dir, rec}, nil
 }
 
@@ -377,9 +379,7 @@ func (c *trainCmd) trainer(a app, machine device.Machine, held *lock.Dir, dir st
 		Meta:  map[string]string{"name": rec.Name, "spec_hash": rec.SpecHash, "mlc_version": m.Version},
 		Match: asked.match, Score: asked.score, Tests: asked.tests(&m.Eval), Asked: asked.sizes(m, rec.Stage == ""),
 		Status: track.NewStatus(a.err, c.Quiet)}
-	if t.Followers, err = c.followers(a, dir, rec); err != nil {
-		return nil, err
-	}
+	t.Followers = []train.Follower{board.NewTraining(dir, rec.Settings(m.Spec), rec.Started)}
 	if err := c.begin(a, t, dir, rec, b); err != nil {
 		return nil, err
 	}

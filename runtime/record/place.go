@@ -1,6 +1,8 @@
 package record
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -42,4 +44,21 @@ func Dated(started time.Time, hash string) string {
 		when = started.Format("20060102-150405")
 	}
 	return when + "-" + hash[:min(8, len(hash))]
+}
+
+// TellVariable names a file, for the program that has started a trainer: the trainer adds the
+// directories of the runs that it trains, a line each.
+const TellVariable = "MLC_RUNS_FILE"
+
+// Tell adds a run directory to that file, if there is one. Training does not fail because of
+// it.
+func Tell(dir string) {
+	path := os.Getenv(TellVariable)
+	if path == "" {
+		return
+	}
+	if f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0); err == nil {
+		fmt.Fprintln(f, dir)
+		f.Close()
+	}
 }

@@ -78,6 +78,9 @@ func (t *Training) String() string {
 	return strings.Join(t.Budgets(), ", then ")
 }
 
+// StageDone is the State of a stage that is done.
+const StageDone = "done"
+
 // A Stage is what a pipeline's record says of one stage.
 type Stage struct {
 	Name     string  `json:"name"`

@@ -1,7 +1,9 @@
 package record
 
 import (
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -43,4 +45,16 @@ func Settings(spec string) (values map[string]string, order []string) {
 		}
 	}
 	return values, order
+}
+
+// Settings are those of a run's spec, with the seeds that the run has, whatever the spec says.
+func (r *Record) Settings(spec string) map[string]string {
+	of, _ := Settings(spec)
+	all := map[string]string{}
+	maps.Copy(all, of)
+	all["train.seed"] = strconv.FormatUint(r.Seed, 10)
+	if r.InitSeed != nil {
+		all["train.init_seed"] = strconv.FormatUint(*r.InitSeed, 10)
+	}
+	return all
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -119,7 +120,7 @@ func (c client) update(run, status string, end time.Time) error {
 
 func pairs(m map[string]string) []pair {
 	all := []pair{}
-	for _, key := range sorted(m) {
+	for _, key := range slices.Sorted(maps.Keys(m)) {
 		value := m[key]
 		if r := []rune(value); len(r) > longest {
 			value = string(r[:longest-1]) + "…"
