@@ -7,7 +7,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -38,8 +37,16 @@ func main() {
 
 // A pkg is a package and its files.
 type pkg struct {
-	ImportPath, Dir                             string
-	GoFiles, Imports, TestImports, XTestImports []string
+	ImportPath, Dir                                      string
+	GoFiles, Imports, Deps                               []string
+	TestGoFiles, TestImports, XTestGoFiles, XTestImports []string
+}
+
+// A score counts changes and those that no test noticed.
+type score struct{ made, survived int }
+
+func (s score) String() string {
+	return fmt.Sprintf("%d of %d changes are noticed, %.1f %%", s.made-s.survived, s.made, 100*float64(s.made-s.survived)/float64(max(s.made, 1)))
 }
 
 // A trial is a change of a package, and what came of it.
@@ -58,6 +65,8 @@ func run(out io.Writer, n, skip int, seed uint64, limit time.Duration, patterns 
 	if err != nil {
 		return err
 	}
+	// Packages that need few others build and test in the least time, so they are asked first.
+	slices.SortStableFunc(all, func(a, b pkg) int { return len(a.Deps) - len(b.Deps) })
 	var trials []*trial
 	for i := range chosen {
 		p := &chosen[i]
@@ -76,12 +85,14 @@ func run(out io.Writer, n, skip int, seed uint64, limit time.Duration, patterns 
 	var lock sync.Mutex
 	var workers sync.WaitGroup
 	var failed error
-	next, made, survived := min(skip, len(trials)), 0, 0
+	next := min(skip, len(trials))
+	var total score
+	of := map[*pkg]score{}
 	for range runtime.NumCPU() {
 		workers.Go(func() {
 			for {
 				lock.Lock()
-				if made >= n || next == len(trials) || failed != nil {
+				if total.made >= n || next == len(trials) || failed != nil {
 					lock.Unlock()
 					return
 				}
@@ -93,24 +104,31 @@ func run(out io.Writer, n, skip int, seed uint64, limit time.Duration, patterns 
 				switch {
 				case err != nil:
 					failed = errors.Join(failed, err)
-				case compiled && made < n:
-					made++
+				case compiled && total.made < n:
+					s := of[t.pkg]
+					total.made++
+					s.made++
 					if t.survived {
-						survived++
-						fmt.Fprintf(out, "survived, %d of %d: %s\n", survived, made, t.change)
+						total.survived++
+						s.survived++
+						fmt.Fprintf(out, "survived, %d of %d: %s\n", total.survived, total.made, t.change)
 					}
+					of[t.pkg] = s
 				}
 				lock.Unlock()
 			}
 		})
 	}
 	workers.Wait()
-	fmt.Fprintf(out, "%d of %d changes are noticed, %.1f %%\n", made-survived, made, 100*float64(made-survived)/float64(max(made, 1)))
+	for i := range chosen {
+		fmt.Fprintf(out, "%s: %s\n", chosen[i].ImportPath, of[&chosen[i]])
+	}
+	fmt.Fprintln(out, total)
 	return failed
 }
 
 func list(patterns []string) (all []pkg, err error) {
-	text, err := exec.Command("go", append([]string{"list", "-json=ImportPath,Dir,GoFiles,Imports,TestImports,XTestImports"}, patterns...)...).Output()
+	text, err := exec.Command("go", append([]string{"list", "-json=ImportPath,Dir,GoFiles,Imports,Deps,TestGoFiles,TestImports,XTestGoFiles,XTestImports"}, patterns...)...).Output()
 	if err != nil {
 		return nil, fmt.Errorf("go list: %w", err)
 	}
@@ -142,10 +160,8 @@ func (t *trial) try(all []pkg, limit time.Duration) (compiled bool, err error) {
 		return false, err
 	}
 	test := func(path string) (passes, builds bool) {
-		ctx, cancel := context.WithTimeout(context.Background(), limit)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, "go", "test", "-vet=off", "-count=1", "-failfast", "-overlay="+overlay, path)
-		cmd.WaitDelay = time.Second
+		// go test ends tests at the limit. To end go test would leave them running.
+		cmd := exec.Command("go", "test", "-vet=off", "-count=1", "-failfast", "-timeout="+limit.String(), "-overlay="+overlay, path)
 		text, err := cmd.CombinedOutput()
 		return err == nil, !strings.Contains(string(text), "[build failed]")
 	}
@@ -154,7 +170,8 @@ func (t *trial) try(all []pkg, limit time.Duration) (compiled bool, err error) {
 		return false, nil
 	}
 	for _, p := range all {
-		if passes && p.ImportPath != t.ImportPath && slices.Contains(slices.Concat(p.Imports, p.TestImports, p.XTestImports), t.ImportPath) {
+		tests := len(p.TestGoFiles)+len(p.XTestGoFiles) > 0
+		if passes && tests && p.ImportPath != t.ImportPath && slices.Contains(slices.Concat(p.Imports, p.TestImports, p.XTestImports), t.ImportPath) {
 			passes, _ = test(p.ImportPath)
 		}
 	}
