@@ -20,6 +20,7 @@ func TestCurricula(t *testing.T) {
 		"task addition { digits = 1..6  examples = 100  carries = often }\nmodel.loop { layers = 1 }":            "leave examples out",
 		"task mixed { of = [subtraction, nx1]  digits = 1..6  carries = often }\nmodel.loop { layers = 1 }":      "leave it out",
 		"task mixed { of = [subtraction, addition]  digits = 1..6  carries = often }\nmodel.loop { layers = 1 }": "",
+		"task addition { digits = 1..6  examples = 1  carries = often }\nmodel.loop { layers = 1 }":              "leave examples out",
 		digits + "task.carries = often\ntrain.budget = 5m":                                                       "give the budget in steps or examples",
 		digits + "task.carries = often\ntrain.budget = 8GFLOP":                                                   "give the budget in steps or examples",
 		digits + "task.carries = often\ntrain.budget = 5kexamples":                                               "",
