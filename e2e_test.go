@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/cli"
+	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/cli/slurmtest"
 	"github.com/arithlang/mlc/codegen"
 	"github.com/arithlang/mlc/compiler"
@@ -261,7 +262,7 @@ func generateWith(t *testing.T, tests []string, spec string, set ...string) (dir
 	if err != nil || found.HasErrors() {
 		t.Fatal(err, found)
 	}
-	files, err := codegen.Generate(p, codegen.Options{Version: cli.Version})
+	files, err := codegen.Generate(p, codegen.Options{Version: shell.Version})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,6 +58,13 @@ const rules = `
 	runtime/cpu, runtime/cuda, ptxsim/count < runtime/cuda/counted;
 	runtime/device, runtime/cuda/counted < runtime/cuda/cluster < codegen/live; # many GPUs
 	runtime < cli; # what mlc runs itself
+	runtime/interrupt, runtime/flag < cli/shell < cli; # a verb's world
+	runtime/disk, runtime/lock, runtime/ckpt, runtime/interrupt < cli/paths;
+	compiler, runtime/record, runtime/damage, runtime/flag, cli/paths, cli/shell < cli/project;
+	compiler/bundle, codegen, cli/project < cli/build;
+	codegen/live, diff, codegen/ptx/ptxrun, codegen/ptx/ptxas, ptxsim/count, serve, cli/project < cli/look;
+	cli/build, cli/look, export, insight, plot, serve < cli/results;
+	cli/results, codegen/live, mlflow, runtime, runtime/cuda/simulated < cli/train < cli;
 	runtime/philox < runtime/cpu, runtime/task, runtime/train;
 	runtime/elementary < runtime/train;
 	runtime/device, runtime/philox < runtime/task, runtime/ckpt, runtime/track;
@@ -111,6 +118,7 @@ const rules = `
 	diff, codegen/live, codegen/ptx/ptxrun, specs, runtime/interrupt < prove < cli; # mlc prove
 	codegen/live, runtime/profile < prove/timing < prove;
 	codegen/live, bench/peers, specs < prove/beside < prove;
+	compiler/check, compiler/model, runtime/record < cli/runtest;
 	NONE < cli/slurmtest, runtime/comm/mpitest, compiler/bundle/gen, compiler/peertest, specs, torture, runtime/cpu/asm, codegen/ptx/asm, codegen/ptx/ptxas, runtime/cuda/libcuda/fakecuda, prove/records, internal/full/run, internal/full/mutants;
 `
 

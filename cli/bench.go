@@ -1,9 +1,11 @@
 package cli
 
 import (
-	"reflect"
-
 	"github.com/alecthomas/kong"
+
+	"github.com/arithlang/mlc/cli/build"
+	"github.com/arithlang/mlc/cli/shell"
+	"github.com/arithlang/mlc/cli/train"
 )
 
 // benchCmd is the verb bench. Its arguments are taken apart as those of train.
@@ -23,7 +25,7 @@ a step that many GPUs share (docs/cluster-plan.md).
 
 Flags with --device count:
 
-` + countHelp() + `
+` + train.CountHelp() + `
 Examples:
   mlc bench specs/successor.arith --steps 20
   mlc bench specs/successor.arith --device count --card 4090
@@ -31,33 +33,16 @@ Examples:
 }
 
 // Run becomes the trainer, or counts.
-func (c *benchCmd) Run(a *app, verb *kong.Context) error {
-	line, err := splitTrain(c.Args)
-	if line.help {
+func (c *benchCmd) Run(b *build.Builder, verb *kong.Context) error {
+	line, err := train.Split(c.Args)
+	if line.Help {
 		return verb.PrintUsage(false)
 	}
-	if line.file == "" {
-		return usagef("which spec? mlc bench FILE [FLAGS OF THE TRAINER] (see mlc bench --help)")
+	if line.File == "" {
+		return shell.Usagef("which spec? mlc bench FILE [FLAGS OF THE TRAINER] (see mlc bench --help)")
 	}
 	if err != nil {
 		return err
 	}
-	if own := (ownFlags{Set: line.own.Set, Point: line.own.Point}); !reflect.DeepEqual(own, line.own) {
-		return usagef("mlc bench trains nothing: of the flags that are for mlc it takes --set and --point")
-	}
-	where, err := findProject("", "")
-	if err != nil {
-		return err
-	}
-	all, err := a.trainings(line.file, where.root, line.own.Set, line.own.Point)
-	if err != nil {
-		return err
-	}
-	if len(all) > 1 {
-		return usagef("%s asks for %d trainings: choose one by --point", line.file, len(all))
-	}
-	if onDevice(line.flags) == countDevice {
-		return a.count(all[0], line.flags)
-	}
-	return a.become("bench", where, all[0], line)
+	return train.Bench(b, line)
 }

@@ -1,11 +1,14 @@
 package cli
 
 import (
-	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/arithlang/mlc/cli/build"
+	"github.com/arithlang/mlc/cli/look"
+	"github.com/arithlang/mlc/cli/project"
+	"github.com/arithlang/mlc/cli/shell"
 )
 
 // buildCmd is the verb build.
@@ -37,11 +40,11 @@ In Go code, beside a spec: //go:generate mlc build --no-binary x.arith`
 }
 
 // Run builds each spec; findings in one do not keep the others from being built.
-func (c *buildCmd) Run(a *app) error {
-	if err := checkStage(c.Dump); err != nil {
+func (c *buildCmd) Run(b *build.Builder) error {
+	if err := look.CheckStage(c.Dump); err != nil {
 		return err
 	}
-	where, err := findProject(c.Out, c.Bin)
+	where, err := project.Find(c.Out, c.Bin)
 	if err != nil {
 		return err
 	}
@@ -49,48 +52,28 @@ func (c *buildCmd) Run(a *app) error {
 		return err
 	}
 	if c.Watch {
-		return a.watch(
-			func() error { return c.all(a, where) },
-			func() ([]string, error) { return where.filesOf(c.Files, c.Set) })
+		return build.Watch(b.Shell,
+			func() error { return c.all(b, where) },
+			func() ([]string, error) { return where.FilesOf(c.Files, c.Set) })
 	}
-	return c.all(a, where)
+	return c.all(b, where)
 }
 
 // all builds each training of each spec once.
-func (c *buildCmd) all(a *app, where project) error {
-	var shown findings
+func (c *buildCmd) all(b *build.Builder, where project.Folders) error {
+	var shown shell.Findings
 	for _, file := range c.Files {
-		trainings, err := a.trainings(file, where.root, c.Set, c.Point)
-		if err := shown.unless(err); err != nil {
+		trainings, err := project.Trainings(b.Shell, file, where.Root, c.Set, c.Point)
+		if err := shown.Unless(err); err != nil {
 			return err
 		}
 		for _, t := range trainings {
-			if err := shown.unless(c.one(a, where, t)); err != nil {
+			if err := shown.Unless(c.one(b, where, t)); err != nil {
 				return err
 			}
 		}
 	}
-	return shown.err()
-}
-
-// findings remembers that something was found, while a verb goes on.
-type findings bool
-
-// unless returns an error that is more than findings.
-func (f *findings) unless(err error) error {
-	if errors.Is(err, errShown) {
-		*f = true
-		return nil
-	}
-	return err
-}
-
-// err is errShown if there were any.
-func (f findings) err() error {
-	if f {
-		return errShown
-	}
-	return nil
+	return shown.Err()
 }
 
 // distinctNames makes sure that no two specs become the same program.
@@ -99,28 +82,28 @@ func distinctNames(files []string) error {
 	for _, f := range files {
 		name := strings.TrimSuffix(filepath.Base(f), filepath.Ext(f))
 		if first, ok := seen[name]; ok {
-			return usagef("%s and %s would both become the program %s: rename one, or build them to two folders with -o", first, f, name)
+			return shell.Usagef("%s and %s would both become the program %s: rename one, or build them to two folders with -o", first, f, name)
 		}
 		seen[name] = f
 	}
 	return nil
 }
 
-func (c *buildCmd) one(a *app, where project, t training) error {
-	start, text := time.Now(), !where.apart || c.Out != "" || c.NoBinary || c.Check
-	p, err := c.product(a, where, t, text)
+func (c *buildCmd) one(b *build.Builder, where project.Folders, t project.Training) error {
+	start, text := time.Now(), !where.Apart || c.Out != "" || c.NoBinary || c.Check
+	p, err := c.product(b, where, t, text)
 	if err != nil {
 		return err
 	}
 	if c.Dump != "" {
-		if err := a.printStages(p.program, c.Dump, "", onCard{}); err != nil {
+		if err := look.PrintStages(b.Shell, p.Program, c.Dump, "", look.OnCard{}); err != nil {
 			return err
 		}
 	}
 	if c.Check {
-		return a.check(p)
+		return build.CheckFresh(b.Shell, p)
 	}
-	made, err := a.write(p, start)
+	made, err := b.Write(p, start)
 	if err != nil {
 		return err
 	}
@@ -128,91 +111,25 @@ func (c *buildCmd) one(a *app, where project, t training) error {
 		made.Dir, made.Files, made.Changed = "", 0, []string{}
 	}
 	if !c.NoBinary {
-		if where.apart && text {
-			if p, err = c.product(a, where, t, false); err == nil {
-				_, err = a.write(p, start)
+		if where.Apart && text {
+			if p, err = c.product(b, where, t, false); err == nil {
+				_, err = b.Write(p, start)
 			}
 			if err != nil {
 				return err
 			}
 		}
-		if err := a.link(p, made, everything); err != nil {
+		if err := b.Link(p, made, build.Everything); err != nil {
 			return err
 		}
 	}
-	return a.built(made)
+	return build.PrintReport(b.Shell, made)
 }
 
 // product is the program of a training as text for the user, or in the cache.
-func (c *buildCmd) product(a *app, where project, t training, text bool) (*product, error) {
+func (c *buildCmd) product(b *build.Builder, where project.Folders, t project.Training, text bool) (*build.Product, error) {
 	if text {
-		return where.product(a, t)
+		return b.Product(where, t)
 	}
-	return a.atHome(t, where.binaries)
-}
-
-// built prints what was made.
-func (a *app) built(made *report) error {
-	if a.json {
-		return a.printJSON(made)
-	}
-	if !a.quiet {
-		fmt.Fprint(a.out, made)
-	}
-	return nil
-}
-
-// A report says what was made from a spec.
-type report struct {
-	Name    string   `json:"name"`
-	Source  string   `json:"source"`
-	Dir     string   `json:"dir,omitempty"` // of the program; none where it is in the cache
-	Files   int      `json:"files"`
-	Changed []string `json:"changed"` // written or removed
-	Seconds float64  `json:"seconds"` // to compile and write
-	Binary  string   `json:"binary,omitempty"`
-	Link    float64  `json:"seconds_binary,omitempty"`
-	verbose bool
-
-	announced bool // that the binary is built
-}
-
-// String is a line for the program and one for its binary.
-func (r *report) String() string {
-	var b strings.Builder
-	if r.Dir != "" {
-		fmt.Fprintf(&b, "%s  %d files, %d changed, %.2f s\n", filepath.ToSlash(r.Dir), r.Files, len(r.Changed), r.Seconds)
-	}
-	if r.verbose {
-		for _, f := range r.Changed {
-			fmt.Fprintf(&b, "  %s\n", f)
-		}
-	}
-	if r.Binary != "" {
-		fmt.Fprintf(&b, "%s  %.2f s\n", filepath.ToSlash(r.Binary), r.Link)
-	}
-	return b.String()
-}
-
-// write puts the program of a product on disk.
-func (a *app) write(p *product, start time.Time) (*report, error) {
-	changed, err := a.writeProgram(p.dir, p.files)
-	if err != nil {
-		return nil, err
-	}
-	return &report{Name: p.name, Source: p.of.name, Dir: fromHere(p.dir), Files: len(p.files),
-		Changed: append([]string{}, changed...), Seconds: time.Since(start).Seconds(), verbose: a.verbose}, nil
-}
-
-// link builds the binary of a product.
-func (a *app) link(p *product, r *report, how telling) error {
-	start := time.Now()
-	over := a.announce(p, len(r.Changed) > 0 || !exists(p.binary), how)
-	err := a.makeBinary(p)
-	r.announced = over()
-	if err != nil {
-		return err
-	}
-	r.Binary, r.Link = fromHere(p.binary), time.Since(start).Seconds()
-	return nil
+	return b.AtHome(t, where.Binaries)
 }

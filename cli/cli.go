@@ -4,8 +4,6 @@
 package cli
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,15 +13,11 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/arithlang/mlc/cli/build"
+	"github.com/arithlang/mlc/cli/results"
+	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/runtime/flag"
 	"github.com/arithlang/mlc/runtime/interrupt"
-)
-
-// The exit codes, but that of an interrupt, which interrupt.Error has.
-const (
-	exitOK       = 0
-	exitFindings = 1
-	exitUsage    = 2
 )
 
 // verbs is the command line.
@@ -61,24 +55,6 @@ type verbs struct {
 	Complete   completeCmd   `cmd:"" hidden:"" passthrough:"" help:"List completions of the last word."`
 }
 
-// app is the world that a verb runs in. Results go to out, the rest to err.
-type app struct {
-	ctx      context.Context // ends with a signal; its cause is an interrupt.Error
-	release  func()          // gives signals their ordinary effect again
-	in       io.Reader
-	out, err io.Writer
-	color    bool
-	json     bool
-	quiet    bool
-	verbose  bool
-	source   fs.FS  // of mlc: the folder runtime
-	homeDir  string // of the module in the cache, once it is there
-	build    builder
-}
-
-// A builder makes a package into a binary; its path is relative to a folder.
-type builder func(a *app, dir, pkg, binary string) error
-
 // Main is the mlc command: it does what the command line says and exits. Source has the folder
 // runtime of mlc's source, which trainers are built from.
 func Main(source fs.FS) {
@@ -93,15 +69,16 @@ func Main(source fs.FS) {
 // Run does what args say and returns the exit code. Results go to out, messages
 // to err; a verb that reads reads standard input.
 func Run(source fs.FS, args []string, out, err io.Writer) int {
-	return run(source, (*app).goBuild, args, out, err)
+	return run(source, nil, args, out, err)
 }
 
-func run(source fs.FS, build builder, args []string, out, err io.Writer) int {
+// run is Run where trainers are built in another way than by the go command; nil: by that.
+func run(source fs.FS, by build.GoBuild, args []string, out, err io.Writer) int {
 	var v verbs
 	answered := false // by help or version
 	parser, bug := kong.New(&v, append(flag.Numbers(), kong.Name("mlc"), kong.Writers(out, err),
 		kong.Description("A compiler of small transformers that do arithmetic: a spec becomes a Go program that trains and tests it."),
-		kong.Vars{"version": versionLine(), "starters": starterNames(), "kinds": plotKinds(), "orders": runOrderNames()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Vars{"version": versionLine(), "starters": build.StarterNames(), "kinds": results.PlotKinds(), "orders": results.OrderNames()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Exit(func(int) { answered = true }))...)
 	if bug != nil {
 		panic("BUG: " + bug.Error())
@@ -112,57 +89,35 @@ func run(source fs.FS, build builder, args []string, out, err io.Writer) int {
 	}
 	verb, fail := parser.Parse(args)
 	if answered {
-		return exitOK
+		return shell.ExitOK
 	}
 	if fail != nil {
-		return finish(err, usagef("%w (see %s --help)", fail, flag.Verb(parser, append([]string{"mlc"}, args...))))
+		return finish(err, shell.Usagef("%w (see %s --help)", fail, flag.Verb(parser, append([]string{"mlc"}, args...))))
 	}
 	ctx, release := interrupt.Context()
 	defer release()
-	a := &app{ctx: ctx, release: release, in: os.Stdin, out: out, err: err, color: useColor(v.Color, err),
-		json: v.JSON, quiet: v.Quiet, verbose: v.Verbose, source: source, build: build}
-	return finish(err, verb.Run(a))
+	sh := &shell.Shell{Context: ctx, Release: release, In: os.Stdin, Out: out, Err: err, Color: shell.UseColor(v.Color, err),
+		JSON: v.JSON, Quiet: v.Quiet, Verbose: v.Verbose}
+	return finish(err, verb.Run(sh, build.New(sh, source, by)))
 }
-
-// usageError is a mistake on the command line.
-type usageError struct{ error }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
-// errShown ends a verb whose findings have been printed.
-var errShown = errors.New("findings were printed")
 
 // finish prints the error of a verb and returns the exit code that goes with it.
 func finish(w io.Writer, err error) int {
 	if err == nil {
-		return exitOK
+		return shell.ExitOK
 	}
-	if status := exitStatus(0); errors.As(err, &status) {
+	if status := shell.ExitStatus(0); errors.As(err, &status) {
 		return int(status)
 	}
 	if e, ok := interrupt.In(err); ok { // whatever it kept from being done
 		fmt.Fprintf(w, "mlc: %v\n", e)
 		return e.ExitCode()
 	}
-	if !errors.Is(err, errShown) {
+	if !errors.Is(err, shell.ErrShown) {
 		fmt.Fprintf(w, "mlc: %v\n", err)
 	}
-	if errors.As(err, new(usageError)) {
-		return exitUsage
+	if errors.As(err, new(shell.UsageError)) {
+		return shell.ExitUsage
 	}
-	return exitFindings
-}
-
-// say writes a message that --quiet suppresses.
-func (a *app) say(format string, args ...any) {
-	if !a.quiet {
-		fmt.Fprintf(a.err, format+"\n", args...)
-	}
-}
-
-// printJSON writes one object on one line.
-func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.out)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+	return shell.ExitFindings
 }

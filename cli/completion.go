@@ -6,6 +6,10 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/arithlang/mlc/cli/look"
+	"github.com/arithlang/mlc/cli/shell"
+	"github.com/arithlang/mlc/cli/train"
 )
 
 // completionCmd is the verb completion.
@@ -42,8 +46,8 @@ compdef _mlc mlc
 }
 
 // Run prints the script of a shell.
-func (c *completionCmd) Run(a *app) error {
-	_, err := io.WriteString(a.out, completionScripts[c.Shell])
+func (c *completionCmd) Run(sh *shell.Shell) error {
+	_, err := io.WriteString(sh.Out, completionScripts[c.Shell])
 	return err
 }
 
@@ -53,9 +57,9 @@ type completeCmd struct {
 }
 
 // Run prints what the last word may become, one word a line.
-func (c *completeCmd) Run(a *app, parsed *kong.Context) error {
+func (c *completeCmd) Run(sh *shell.Shell, parsed *kong.Context) error {
 	for _, w := range complete(parsed.Model.Node, c.Words) {
-		if _, err := io.WriteString(a.out, w+"\n"); err != nil {
+		if _, err := io.WriteString(sh.Out, w+"\n"); err != nil {
 			return err
 		}
 	}
@@ -84,7 +88,7 @@ func complete(root *kong.Node, words []string) []string {
 				verb = verb.Children[i]
 				flags = slices.Concat(flags, verb.Flags)
 				if verb.Name == "train" { // which reads them itself
-					flags = append(flags, ownParser(new(ownFlags)).Model.Flags...)
+					flags = append(flags, train.OwnParser(new(train.OwnFlags)).Model.Flags...)
 				}
 			}
 		}
@@ -137,7 +141,7 @@ func valuesOf(v *kong.Value) []string {
 	case v.Enum != "":
 		return slices.DeleteFunc(v.EnumSlice(), func(s string) bool { return s == "" })
 	case v.Name == "stage" || v.Name == "dump":
-		return stageNames()
+		return look.StageNames()
 	}
 	return nil
 }

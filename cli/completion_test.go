@@ -6,11 +6,14 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/arithlang/mlc/cli/build"
+	"github.com/arithlang/mlc/cli/results"
 )
 
 func TestComplete(t *testing.T) {
 	var v verbs
-	parser, err := kong.New(&v, kong.Vars{"version": "", "starters": starterNames(), "kinds": plotKinds(), "orders": runOrderNames()})
+	parser, err := kong.New(&v, kong.Vars{"version": "", "starters": build.StarterNames(), "kinds": results.PlotKinds(), "orders": results.OrderNames()})
 	if err != nil {
 		t.Fatal(err)
 	}

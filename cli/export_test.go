@@ -9,14 +9,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/arithlang/mlc/export"
+	"github.com/arithlang/mlc/cli/runtest"
 	"github.com/arithlang/mlc/internal/full"
 )
 
 // TestExport writes each form, writes over nothing, and leaves nothing half written. What
 // the files say is tested in package export.
 func TestExport(t *testing.T) {
-	run := untrained(t, "../specs/successor.arith", "model.width=16")
+	run := runtest.Untrained(t, "../specs/successor.arith", "model.width=16")
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
 	do := func(args ...string) (code int, err string) {
@@ -61,11 +61,11 @@ func TestExport(t *testing.T) {
 		return names
 	}
 	before := entries()
-	other := untrained(t, "../specs/successor.arith", "model.width=32")
+	other := runtest.Untrained(t, "../specs/successor.arith", "model.width=32")
 	if err := os.RemoveAll(filepath.Join(other, "ckpt")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(filepath.Join(untrained(t, "../specs/kerple.arith"), "ckpt"), filepath.Join(other, "ckpt")); err != nil {
+	if err := os.Rename(filepath.Join(runtest.Untrained(t, "../specs/kerple.arith"), "ckpt"), filepath.Join(other, "ckpt")); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -93,31 +93,6 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// TestExportWhole wants an export over another one that cannot be written to leave that as
-// it was, all of it.
-func TestExportWhole(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "model")
-	text := func(name string) string {
-		text, _ := os.ReadFile(filepath.Join(dir, name))
-		return string(text)
-	}
-	c := &exportCmd{To: "hf", Out: dir, Force: true}
-	if err := c.write([]export.File{{Path: "config.json", Data: []byte("old")}, {Path: "weights", Data: []byte("old")}}); err != nil {
-		t.Fatal(err)
-	}
-	new := []export.File{{Path: "nowhere/config.json", Data: []byte("new")}, {Path: "weights", Data: []byte("new")}}
-	if err := c.write(new); err == nil || text("weights") != "old" || text("config.json") != "old" {
-		t.Errorf("%v, and then %q beside %q", err, text("config.json"), text("weights"))
-	}
-	new[0].Path = "config.json"
-	if err := c.write(new); err != nil || text("weights") != "new" || text("config.json") != "new" {
-		t.Errorf("%v, and then %q beside %q", err, text("config.json"), text("weights"))
-	}
-	if left, err := os.ReadDir(filepath.Dir(dir)); len(left) != 1 || err != nil {
-		t.Errorf("%v is left, %v", left, err)
-	}
-}
-
 // TestExportPage runs the Python of docs/export.md.
 func TestExportPage(t *testing.T) {
 	python := full.Needs(t, full.Python)
@@ -135,7 +110,7 @@ func TestExportPage(t *testing.T) {
 			code.WriteString(block)
 		}
 	}
-	run, dir := untrained(t, "../specs/successor.arith", "model.width=16"), t.TempDir()
+	run, dir := runtest.Untrained(t, "../specs/successor.arith", "model.width=16"), t.TempDir()
 	for form, name := range map[string]string{"python": "model.py", "hf": "model_hf", "onnx": "model.onnx"} {
 		var said bytes.Buffer
 		if code := Run(nil, []string{"export", run, "--to", form, filepath.Join(dir, name)}, &said, &said); code != 0 {

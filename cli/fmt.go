@@ -4,14 +4,14 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/rogpeppe/go-internal/diff"
 
+	"github.com/arithlang/mlc/cli/paths"
+	"github.com/arithlang/mlc/cli/project"
+	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/dsl"
-	"github.com/arithlang/mlc/runtime/disk"
 )
 
 // fmtCmd is the verb fmt.
@@ -37,17 +37,17 @@ Examples:
 const stdinName = "<standard input>"
 
 // Run formats each file; one that does not parse does not keep the others from it.
-func (c *fmtCmd) Run(a *app) error {
+func (c *fmtCmd) Run(sh *shell.Shell) error {
 	files := c.Files
 	if len(files) == 0 {
 		files, _ = filepath.Glob("*.arith") // the pattern is a good one
 		if len(files) == 0 {
-			return usagef("there are no specs in this folder: name some, or - for standard input")
+			return shell.Usagef("there are no specs in this folder: name some, or - for standard input")
 		}
 	}
 	failed := false
 	for _, file := range files {
-		f, err := a.format(file)
+		f, err := formatFile(sh, file)
 		if err != nil {
 			return err
 		}
@@ -55,13 +55,13 @@ func (c *fmtCmd) Run(a *app) error {
 			failed = true
 			continue
 		}
-		if err := c.put(a, f); err != nil {
+		if err := c.put(sh, f); err != nil {
 			return err
 		}
 		failed = failed || c.Check && f.Changed
 	}
 	if failed {
-		return errShown
+		return shell.ErrShown
 	}
 	return nil
 }
@@ -76,90 +76,46 @@ type formatted struct {
 
 // format reads and formats a spec. It is nil if there are findings, which are
 // printed.
-func (a *app) format(file string) (*formatted, error) {
+func formatFile(sh *shell.Shell, file string) (*formatted, error) {
 	f := &formatted{File: stdinName}
-	s := source{name: stdinName}
+	s := project.Source{Name: stdinName}
 	var err error
 	if file == "-" {
-		f.have, err = await(a, func() ([]byte, error) { return io.ReadAll(io.LimitReader(a.in, dsl.MaxBytes+1)) })
-	} else if s, err = findSource(file, ""); err == nil {
-		f.path, f.File = s.path(s.name), s.shown(s.name)
-		f.have, err = await(a, func() ([]byte, error) { return s.read(s.name) })
+		f.have, err = shell.Await(sh, func() ([]byte, error) { return io.ReadAll(io.LimitReader(sh.In, dsl.MaxBytes+1)) })
+	} else if s, err = project.FindSource(file, ""); err == nil {
+		f.path, f.File = s.Path(s.Name), s.Shown(s.Name)
+		f.have, err = shell.Await(sh, func() ([]byte, error) { return s.Read(s.Name) })
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot read %s: %w", f.File, err)
 	}
-	now, found := dsl.FormatFile(s.name, f.have)
+	now, found := dsl.FormatFile(s.Name, f.have)
 	if len(found) > 0 {
-		return nil, a.findingsIn(s, found, func(string) ([]byte, error) { return f.have, nil })
+		return nil, project.PrintFindingsIn(sh, s, found, func(string) ([]byte, error) { return f.have, nil })
 	}
 	f.now, f.Changed = now, !bytes.Equal(f.have, now)
 	return f, nil
 }
 
 // put prints or writes what has been formatted.
-func (c *fmtCmd) put(a *app, f *formatted) error {
+func (c *fmtCmd) put(sh *shell.Shell, f *formatted) error {
 	onlyShow := c.List || c.Diff || c.Check
 	if f.Changed && !onlyShow && f.path != "" {
-		if err := replaceFile(f.path, f.now); err != nil {
+		if err := paths.Replace(f.path, f.now); err != nil {
 			return fmt.Errorf("cannot write %s: %w", f.File, err)
 		}
 	}
 	var err error
 	switch {
-	case a.json:
-		err = a.printJSON(f)
+	case sh.JSON:
+		err = sh.PrintJSON(f)
 	case f.path == "" && !onlyShow:
-		_, err = a.out.Write(f.now)
+		_, err = sh.Out.Write(f.now)
 	case !f.Changed:
 	case c.Diff:
-		_, err = a.out.Write(diff.Diff(f.File+".orig", f.have, f.File, f.now))
-	case onlyShow || !a.quiet:
-		_, err = fmt.Fprintln(a.out, f.File)
-	}
-	return err
-}
-
-// putFile makes a file of some contents, which is never there in part. What is no
-// ordinary file, such as a pipe, is written to.
-func (a *app) putFile(path string, data []byte) error {
-	info, err := os.Stat(path)
-	switch {
-	case err == nil && info.Mode().IsRegular():
-		return replaceFile(path, data)
-	case err == nil:
-		_, err := await(a, func() (struct{}, error) { return struct{}{}, os.WriteFile(path, data, 0o644) }) // a pipe waits for a reader
-		return err
-	}
-	return putWhole(path, data, 0o644)
-}
-
-// replaceFile gives a file other contents. It is never there in part: the new
-// file takes the place of the old one, behind links, when it is complete.
-func replaceFile(path string, data []byte) error {
-	path, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return err
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	return putWhole(path, data, info.Mode().Perm())
-}
-
-// putWhole puts a complete file at a path.
-func putWhole(path string, data []byte, mode fs.FileMode) error {
-	defer turn(filepath.Dir(path))()
-	temp, err := writeTemp(filepath.Dir(path), data)
-	if err == nil {
-		err = os.Chmod(temp, mode)
-	}
-	if err == nil {
-		err = disk.Rename(temp, path)
-	}
-	if err != nil && temp != "" {
-		os.Remove(temp)
+		_, err = sh.Out.Write(diff.Diff(f.File+".orig", f.have, f.File, f.now))
+	case onlyShow || !sh.Quiet:
+		_, err = fmt.Fprintln(sh.Out, f.File)
 	}
 	return err
 }

@@ -4,6 +4,9 @@ import (
 	"embed"
 	"fmt"
 	"slices"
+
+	"github.com/arithlang/mlc/cli/build"
+	"github.com/arithlang/mlc/cli/shell"
 )
 
 // helpCmd is the verb help.
@@ -12,9 +15,9 @@ type helpCmd struct {
 }
 
 // Run prints what --help prints behind the same words.
-func (c *helpCmd) Run(a *app) error {
-	if code := Run(a.source, append(slices.Clone(c.Words), "--help"), a.out, a.err); code != exitOK {
-		return exitStatus(code)
+func (c *helpCmd) Run(b *build.Builder) error {
+	if code := Run(b.Source, append(slices.Clone(c.Words), "--help"), b.Out, b.Err); code != shell.ExitOK {
+		return shell.ExitStatus(code)
 	}
 	return nil
 }
@@ -23,8 +26,8 @@ func (c *helpCmd) Run(a *app) error {
 type versionCmd struct{}
 
 // Run prints what --version prints.
-func (versionCmd) Run(a *app) error {
-	_, err := fmt.Fprintln(a.out, versionLine())
+func (versionCmd) Run(sh *shell.Shell) error {
+	_, err := fmt.Fprintln(sh.Out, versionLine())
 	return err
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/cpu"
+
+	"github.com/arithlang/mlc/cli/shell"
 )
 
 // infoCmd is the verb info.
@@ -20,16 +22,16 @@ type processor struct {
 }
 
 // Run prints versions and features.
-func (infoCmd) Run(a *app) error {
+func (infoCmd) Run(sh *shell.Shell) error {
 	b, p := thisBuild(), thisProcessor()
-	if a.json {
-		return a.printJSON(struct {
-			Build build     `json:"mlc"`
-			CPU   processor `json:"cpu"`
+	if sh.JSON {
+		return sh.PrintJSON(struct {
+			Build provenance `json:"mlc"`
+			CPU   processor  `json:"cpu"`
 		}{b, p})
 	}
 	features := cmp.Or(strings.Join(p.Features, " "), "none that is used")
-	_, err := fmt.Fprintf(a.out, "mlc       %s (module %s)\ngo        %s %s\ncpu       %s, %d cores: %s\n",
+	_, err := fmt.Fprintf(sh.Out, "mlc       %s (module %s)\ngo        %s %s\ncpu       %s, %d cores: %s\n",
 		b.Version, b.Module, b.Go, b.Platform, p.Arch, p.Cores, features)
 	return err
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/lsp"
 	"github.com/arithlang/mlc/runtime/interrupt"
 )
@@ -9,7 +10,7 @@ import (
 type lspCmd struct{}
 
 // Run serves one editor until it says goodbye.
-func (lspCmd) Run(a *app) error {
-	_, err := interrupt.Await(a.ctx, func() (struct{}, error) { return struct{}{}, lsp.Serve(a.in, a.out) })
+func (lspCmd) Run(sh *shell.Shell) error {
+	_, err := interrupt.Await(sh.Context, func() (struct{}, error) { return struct{}{}, lsp.Serve(sh.In, sh.Out) })
 	return err
 }

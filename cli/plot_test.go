@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/runtime/calibrate"
 	"github.com/arithlang/mlc/runtime/ckpt"
 )
@@ -66,7 +67,7 @@ func TestPlotAttention(t *testing.T) {
 		{[]string{"--kind", "attention", "--format", "csv"}, "run,stage,site,head,a,b,line,value,cells,kept\nDIR,calibrate,cross,0,1,-1,0,0.05,1,false\n"},
 	} {
 		var out, messages bytes.Buffer
-		if code := Run(sourceTree(), append([]string{"plot", dir}, c.args...), &out, &messages); code != exitOK {
+		if code := Run(sourceTree(), append([]string{"plot", dir}, c.args...), &out, &messages); code != shell.ExitOK {
 			t.Errorf("%v: exit code %d, %s", c.args, code, messages.String())
 		}
 		if got := out.String(); !strings.HasPrefix(got, strings.ReplaceAll(c.want, "DIR", dir)) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/prove"
 )
 
@@ -52,9 +53,9 @@ Examples:
 }
 
 // Run proves a device and prints the page.
-func (c *proveCmd) Run(a *app) error {
+func (c *proveCmd) Run(sh *shell.Shell) error {
 	if c.Replay != "" {
-		return c.replay(a)
+		return c.replay(sh)
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -68,14 +69,14 @@ func (c *proveCmd) Run(a *app) error {
 	o := prove.Options{
 		Device: c.Device, Speed: c.Speed, Budget: cmp.Or(c.Budget, budget), Only: c.Only, Seed: c.Seed, Version: thisBuild().Version,
 		Command: []string{self, "prove-part"},
-		Say:     func(phase string, p *prove.Part) { a.say("%-10s %s", phase, p.Summary()) },
+		Say:     func(phase string, p *prove.Part) { sh.Say("%-10s %s", phase, p.Summary()) },
 	}
 	if err := o.Check(); err != nil {
-		return usageError{err}
+		return shell.Misused(err)
 	}
 	if c.Caches != "" {
 		if !c.Speed {
-			return usagef("--caches goes with --speed")
+			return shell.Usagef("--caches goes with --speed")
 		}
 		if o.Caches, err = filepath.Abs(c.Caches); err != nil {
 			return err
@@ -89,39 +90,39 @@ func (c *proveCmd) Run(a *app) error {
 		made = true
 		return r.Create(path)
 	}
-	r, err := prove.Run(a.ctx, o)
+	r, err := prove.Run(sh.Context, o)
 	if err != nil {
 		return err
 	}
-	a.say("written: %s", path)
-	if a.json {
-		err = a.printJSON(r)
+	sh.Say("written: %s", path)
+	if sh.JSON {
+		err = sh.PrintJSON(r)
 	} else {
-		_, err = fmt.Fprint(a.out, r.Page())
+		_, err = fmt.Fprint(sh.Out, r.Page())
 	}
 	if err == nil && !r.Proven() {
-		err = errShown
+		err = shell.ErrShown
 	}
 	return err
 }
 
 // replay prints how the simulator stands to what was recorded.
-func (c *proveCmd) replay(a *app) error {
-	r, err := await(a, func() (*prove.Result, error) { return prove.Load(c.Replay) })
+func (c *proveCmd) replay(sh *shell.Shell) error {
+	r, err := shell.Await(sh, func() (*prove.Result, error) { return prove.Load(c.Replay) })
 	if err != nil {
 		return err
 	}
-	report, err := prove.Replay(a.ctx, r)
+	report, err := prove.Replay(sh.Context, r)
 	if err != nil {
 		return err
 	}
-	if a.json {
-		err = a.printJSON(report)
+	if sh.JSON {
+		err = sh.PrintJSON(report)
 	} else {
-		_, err = fmt.Fprint(a.out, prove.ReplayPage(r, report))
+		_, err = fmt.Fprint(sh.Out, prove.ReplayPage(r, report))
 	}
 	if err == nil && len(report.Differences) > 0 {
-		err = errShown
+		err = shell.ErrShown
 	}
 	return err
 }
@@ -130,7 +131,7 @@ func (c *proveCmd) replay(a *app) error {
 type provePartCmd struct{}
 
 // Run does one part of a phase.
-func (provePartCmd) Run(a *app) error {
-	_, err := await(a, func() (struct{}, error) { return struct{}{}, prove.Child(a.in) })
-	return cmp.Or(context.Cause(a.ctx), err)
+func (provePartCmd) Run(sh *shell.Shell) error {
+	_, err := shell.Await(sh, func() (struct{}, error) { return struct{}{}, prove.Child(sh.In) })
+	return cmp.Or(context.Cause(sh.Context), err)
 }

@@ -3,6 +3,8 @@ package cli
 import (
 	"errors"
 
+	"github.com/arithlang/mlc/cli/paths"
+	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/ptxsim/command"
 	"github.com/arithlang/mlc/runtime/disk"
 )
@@ -30,19 +32,19 @@ func (ptxCheckCmd) Help() string { return command.CheckHelp("mlc ptx") }
 func (ptxRunCmd) Help() string { return command.RunHelp("mlc ptx") }
 
 // Run checks the files and lists their kernels.
-func (c *ptxCheckCmd) Run(a *app) error { return a.simulate(c.Flags.Run) }
+func (c *ptxCheckCmd) Run(sh *shell.Shell) error { return simulatePTX(sh, c.Flags.Run) }
 
 // Run runs the kernel.
-func (c *ptxRunCmd) Run(a *app) error { return a.simulate(c.Flags.Run) }
+func (c *ptxRunCmd) Run(sh *shell.Shell) error { return simulatePTX(sh, c.Flags.Run) }
 
 // simulate does a command of the simulator.
-func (a *app) simulate(do func(*command.Shell) error) error {
-	err := do(&command.Shell{Context: a.ctx, Program: "mlc", Out: a.out, Err: a.err, JSON: a.json, Quiet: a.quiet, Temp: writeTemp, Rename: disk.Rename})
+func simulatePTX(sh *shell.Shell, do func(*command.Shell) error) error {
+	err := do(&command.Shell{Context: sh.Context, Program: "mlc", Out: sh.Out, Err: sh.Err, JSON: sh.JSON, Quiet: sh.Quiet, Temp: paths.WriteTemp, Rename: disk.Rename})
 	switch {
 	case errors.Is(err, command.ErrShown):
-		return errShown
+		return shell.ErrShown
 	case errors.As(err, new(command.UsageError)):
-		return usageError{err}
+		return shell.Misused(err)
 	}
 	return err
 }

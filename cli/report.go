@@ -6,6 +6,9 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/arithlang/mlc/cli/build"
+	"github.com/arithlang/mlc/cli/results"
+	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/serve"
 )
@@ -29,23 +32,23 @@ Examples:
 }
 
 // Run writes the report.
-func (c *reportCmd) Run(a *app) error {
+func (c *reportCmd) Run(sh *shell.Shell, b *build.Builder) error {
 	if _, err := os.Lstat(c.Out); !c.Force && !errors.Is(err, fs.ErrNotExist) {
 		if err != nil {
 			return err
 		}
 		return fmt.Errorf("%s is there already: choose another file with -o, or replace it with --force", c.Out)
 	}
-	text, err := await(a, func() ([]byte, error) { return serve.Report(a.ctx, a.servable("."), c.Runs) })
+	text, err := shell.Await(sh, func() ([]byte, error) { return serve.Report(sh.Context, results.Servable(b, "."), c.Runs) })
 	if err != nil {
 		return err
 	}
 	if err := ckpt.WriteFile(c.Out, text); err != nil {
 		return fmt.Errorf("cannot write the report: %w: choose another file with -o", err)
 	}
-	if a.json {
-		return a.printJSON(map[string]string{"file": c.Out})
+	if sh.JSON {
+		return sh.PrintJSON(map[string]string{"file": c.Out})
 	}
-	a.say("%s  %s", c.Out, scaled(float64(len(text)), 1024, "B"))
+	sh.Say("%s  %s", c.Out, shell.Scaled(float64(len(text)), 1024, "B"))
 	return nil
 }

@@ -4,17 +4,13 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/arithlang/mlc/runtime/interrupt"
 )
 
 // endless is a kernel that counts for longer than anybody waits.
@@ -106,47 +102,5 @@ func TestSignalsEndReadingInput(t *testing.T) {
 		if got := cmd.ProcessState.ExitCode(); got != 130 || said.String() != "mlc: interrupted\n" {
 			t.Errorf("%v: exit code %d, says %q", args, got, said.String())
 		}
-	}
-}
-
-// TestKilledChild wants the end of a process that the kernel has killed to be named.
-func TestKilledChild(t *testing.T) {
-	suicide := []string{"sh", "-c", "kill -KILL $$"}
-	a := &app{ctx: t.Context()}
-	for name, err := range map[string]error{
-		"a trainer": attend("/bin/sh", suicide, nil, os.Stdout),
-		"a command": a.ended(a.command(suicide[0], suicide[1:]...).Run()),
-	} {
-		if err == nil || !strings.Contains(err.Error(), "killed by the kernel (SIGKILL): probably out of memory") {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if err := attend("/bin/sh", []string{"sh", "-c", "kill -TERM $$"}, nil, os.Stdout); err != exitStatus(143) || !interrupted(err) {
-		t.Errorf("a trainer that was asked to end: %v", err)
-	}
-	if err := attend("/bin/sh", []string{"sh", "-c", "exit 7"}, nil, os.Stdout); err != exitStatus(7) || interrupted(err) {
-		t.Errorf("a trainer that fails: %v", err)
-	}
-}
-
-// TestInterruptEndsCommands wants an interrupt to reach a command and its children.
-func TestInterruptEndsCommands(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	a := &app{ctx: ctx}
-	cmd := a.command("sh", "-c", "echo ready; sleep 100; echo over")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	out.Read(make([]byte, len("ready\n")))
-	cancel(interrupt.Error{Signal: syscall.SIGTERM})
-	if n, err := out.Read(make([]byte, 10)); n > 0 || err == nil {
-		t.Errorf("went on")
-	}
-	if err := a.ended(cmd.Wait()); err != (interrupt.Error{Signal: syscall.SIGTERM}) {
-		t.Errorf("ended with %v", err)
 	}
 }

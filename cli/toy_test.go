@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 
+	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/codegen/live"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
@@ -21,7 +22,7 @@ import (
 // time: a shell script that ends with the resolved spec, which toyTrainer compiles.
 
 // toyBuild makes the program in a folder into a toy trainer.
-func toyBuild(_ *app, dir, _, binary string) error {
+func toyBuild(dir, _, binary string) error {
 	spec, err := os.ReadFile(filepath.Join(dir, "spec.arith"))
 	if err != nil {
 		return err
@@ -44,7 +45,7 @@ func toyTrainer() {
 	model, err := toyModel(os.Args[1], os.Args[2])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "toytrainer:", err)
-		os.Exit(exitFindings)
+		os.Exit(shell.ExitFindings)
 	}
 	os.Args = os.Args[2:]
 	runtime.Main(model)
@@ -67,7 +68,7 @@ func toyModel(name, script string) (runtime.Model, error) {
 	if err != nil {
 		return runtime.Model{}, err
 	}
-	model := runtime.Model{Name: p.Spec.Name, Spec: string(lines[2]), SpecHash: p.Spec.Hash, Version: Version, Axes: p.Spec.Axes,
+	model := runtime.Model{Name: p.Spec.Name, Spec: string(lines[2]), SpecHash: p.Spec.Hash, Version: shell.Version, Axes: p.Spec.Axes,
 		Task: m.Task, Train: m.Train, Eval: m.Eval, Params: m.Params, Plan: m.Plan}
 	for i, k := range m.GPU.Kernels {
 		model.CPU = append(model.CPU, cpu.Kernel{Name: k.Name, Run: func(*cpu.Worker, *device.Env, []device.Ref) {}, Cost: m.Costs[i]})

@@ -1,19 +1,16 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"os"
-	"path/filepath"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/alecthomas/kong"
 
+	"github.com/arithlang/mlc/cli/build"
+	"github.com/arithlang/mlc/cli/shell"
+	"github.com/arithlang/mlc/cli/train"
 	"github.com/arithlang/mlc/mlflow"
+
 	ranks "github.com/arithlang/mlc/runtime/comm/launch"
-	"github.com/arithlang/mlc/runtime/flag"
 )
 
 // trainCmd is the verb train. Its arguments are taken apart here and not by kong,
@@ -63,196 +60,20 @@ Examples:
 }
 
 // Run builds the trainer and becomes it.
-func (c *trainCmd) Run(a *app, verb *kong.Context) error {
+func (c *trainCmd) Run(b *build.Builder, verb *kong.Context) error {
 	if l, several, err := ranks.Find(os.Getenv); err == nil && several {
-		return usagef("%s has started mlc as rank %d of %d, and each would build the trainer: run mlc build once, then start its binary as ranks, as in mpirun -n %d bin/NAME train …",
+		return shell.Usagef("%s has started mlc as rank %d of %d, and each would build the trainer: run mlc build once, then start its binary as ranks, as in mpirun -n %d bin/NAME train …",
 			l.By, l.Rank, l.Size, l.Size)
 	}
 	if _, err := mlflow.FromEnvironment(); err != nil {
-		return usageError{err}
+		return shell.Misused(err)
 	}
-	line, err := splitTrain(c.Args)
+	line, err := train.Split(c.Args)
 	if err != nil {
 		return err
 	}
-	if line.help {
+	if line.Help {
 		return verb.PrintUsage(false)
 	}
-	where, err := findProject("", "")
-	if err != nil {
-		return err
-	}
-	if line.file == "" {
-		return a.ofRun("train", line.run, line.flags)
-	}
-	all, err := a.trainings(line.file, where.root, line.own.Set, line.own.Point)
-	if err != nil {
-		return err
-	}
-	flags := takeFlags(line.flags)
-	if err := flags.refuseAxes(all); err != nil {
-		return err
-	}
-	if seeds, _ := flags.value("--init-seed"); strings.Contains(seeds, "..") && (len(all) > 1 || line.own.Launcher != "" || line.own.Collect) {
-		return usagef("--init-seed %s: a training of several models is made alone, and here are %d trainings: choose one by --point", seeds, len(all))
-	}
-	if onDevice(line.flags) == simDevice && (len(all) > 1 && !line.own.Collect || line.own.Launcher != "") {
-		return usagef("--device sim: mlc itself simulates one training: choose one by --point, and leave out --launcher")
-	}
-	switch {
-	case line.own.Launcher != "":
-		return a.launch(where, all, line)
-	case line.own.Collect:
-		return a.collect(where, all, line)
-	case len(all) > 1:
-		return a.trainAll(where, all, line)
-	}
-	if all[0].point.Name != "" && flags.out != "" {
-		if line.flags, err = flags.inside(all[0]); err != nil {
-			return err
-		}
-	}
-	return a.become("train", where, all[0], line)
-}
-
-// become does a verb of a training's program: it builds that and becomes it, or does the same in
-// this process where the device is simulated.
-func (a *app) become(verb string, where project, t training, line trainLine) error {
-	if onDevice(line.flags) == simDevice {
-		p, err := a.compile(t)
-		if err != nil {
-			return err
-		}
-		return a.inProcess(p, verb, line.flags)
-	}
-	p, err := a.trainer(where, t, tells(everything, line.quiet()))
-	if err != nil {
-		return err
-	}
-	if a.ctx.Err() != nil {
-		return context.Cause(a.ctx)
-	}
-	return a.replaced(p.binary, p.command(verb, line.flags), verb, line.quiet())
-}
-
-// trainer makes the program of a training and its binary, where they are stale.
-func (a *app) trainer(where project, t training, how telling) (*product, error) {
-	start := time.Now()
-	if where.apart {
-		p, err := a.atHome(t, "")
-		if err == nil {
-			err = a.makeFresh(p, how)
-		}
-		return p, err
-	}
-	p, err := where.product(a, t)
-	if err != nil {
-		return nil, err
-	}
-	made, err := a.write(p, start)
-	if err != nil {
-		return nil, err
-	}
-	switch err := a.link(p, made, how); {
-	case errors.Is(err, errNoGo) && p.fresh():
-	case err != nil:
-		return nil, err
-	case how == everything:
-		a.say("%s", strings.TrimSuffix(made.String(), "\n"))
-	case how == brief && made.announced:
-		a.say("%s: built in %.1f s", p.name, time.Since(start).Seconds())
-	}
-	return p, nil
-}
-
-// command is a command line of a product.
-func (p *product) command(verb string, flags []string) []string {
-	if p.calledBy != "" {
-		return append([]string{p.calledBy, verb}, flags...)
-	}
-	return append([]string{callable(fromHere(p.binary)), verb}, flags...)
-}
-
-// callable is a path as a shell takes it for a command.
-func callable(path string) string {
-	if !strings.ContainsRune(path, filepath.Separator) {
-		return "." + string(filepath.Separator) + path
-	}
-	return path
-}
-
-// trainLine is the command line of the verb train.
-type trainLine struct {
-	file  string
-	own   ownFlags
-	flags []string // for the trainer
-	run   string   // which is gone on with, where no file is named
-	help  bool
-}
-
-func (l trainLine) quiet() bool {
-	return slices.Contains(l.flags, "--quiet") || slices.Contains(l.flags, "-q")
-}
-
-// again is the command line that goes on with what this one has begun.
-func (l trainLine) again() string {
-	words := append(append(self(), "train", l.file), l.own.words()...)
-	words = append(words, l.flags...)
-	if !takeFlags(l.flags).resume {
-		words = append(words, "--resume")
-	}
-	return flag.Line(words)
-}
-
-func splitTrain(args []string) (l trainLine, err error) {
-	own, mine := new(ownFlags).names(), []string(nil)
-	for len(args) > 0 {
-		arg := args[0]
-		args = args[1:]
-		name, _, given := strings.Cut(arg, "=")
-		f, isOwn := own[name]
-		switch {
-		case isOwn && (given || f.IsBool()):
-			mine = append(mine, arg)
-		case isOwn && len(args) == 0:
-			return l, usagef("%s wants %s", name, f.PlaceHolder)
-		case isOwn:
-			mine = append(mine, name+"="+args[0])
-			args = args[1:]
-		case l.file != "":
-			l.flags = append(l.flags, arg)
-		case arg == "--help" || arg == "-h":
-			l.help = true
-			return l, nil
-		case goesOn(append([]string{arg}, args...)):
-			l.flags = append([]string{arg}, args...)
-			args = nil
-		case strings.HasPrefix(arg, "-"):
-			return l, usagef("%s comes before the spec: flags of the trainer go after it, as in mlc train FILE %s", arg, arg)
-		default:
-			l.file = arg
-		}
-	}
-	if err := l.own.parse(mine); err != nil {
-		return l, err
-	}
-	if l.file == "" {
-		return l.ofRun()
-	}
-	return l, nil
-}
-
-// goesOn says whether flags without a spec go on with a run.
-func goesOn(flags []string) bool {
-	f := takeFlags(flags)
-	return f.resume && f.out != "" && !slices.ContainsFunc(f.rest, func(s string) bool { return strings.HasSuffix(s, ".arith") })
-}
-
-// ofRun is a command line without a spec, which goes on with a run.
-func (l trainLine) ofRun() (trainLine, error) {
-	if goesOn(l.flags) && !l.own.any() {
-		l.run = takeFlags(l.flags).out
-		return l, nil
-	}
-	return l, usagef("which spec? mlc train FILE [FLAGS OF THE TRAINER]; or, of a run that is there, mlc train --resume --out RUN")
+	return train.Run(b, line)
 }

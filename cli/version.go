@@ -4,14 +4,12 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/arithlang/mlc/cli/shell"
 )
 
-// Version is the release of the language and of the generated code. It stands in
-// every generated program, so it does not change from commit to commit.
-const Version = "0.3.0"
-
-// build says where this command comes from.
-type build struct {
+// A provenance says where this command comes from.
+type provenance struct {
 	Version  string `json:"version"`
 	Module   string `json:"module"`   // module version as the Go toolchain recorded it
 	Revision string `json:"revision"` // commit, empty when unknown
@@ -20,8 +18,8 @@ type build struct {
 	Platform string `json:"platform"` // operating system and architecture
 }
 
-func thisBuild() build {
-	b := build{Version: Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+func thisBuild() provenance {
+	b := provenance{Version: shell.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b

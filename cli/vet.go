@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/arithlang/mlc/cli/project"
+	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/dsl/diag"
 )
@@ -29,27 +31,27 @@ Examples:
 }
 
 // Run checks all specs, without compiling them.
-func (c *vetCmd) Run(a *app) error {
+func (c *vetCmd) Run(sh *shell.Shell) error {
 	if err := checkWarnings(c.Disable); err != nil {
 		return err
 	}
-	where, err := findProject("", "")
+	where, err := project.Find("", "")
 	if err != nil {
 		return err
 	}
 	for _, file := range c.Files {
-		if err := checkName(file, nameOf(filepath.ToSlash(file))); err != nil {
+		if err := project.CheckName(file, project.NameOf(filepath.ToSlash(file))); err != nil {
 			return err
 		}
 	}
 	failed := false
 	for _, file := range c.Files {
-		s, err := findSource(file, where.root)
+		s, err := project.FindSource(file, where.Root)
 		if err != nil {
 			return err
 		}
-		found, err := await(a, func() (diag.List, error) {
-			found, err := compiler.Vet(s.asks(c.Set))
+		found, err := shell.Await(sh, func() (diag.List, error) {
+			found, err := compiler.Vet(s.Asks(c.Set))
 			if err != nil {
 				err = fmt.Errorf("%s: this is a bug in mlc, please report it with the spec: %w", file, err)
 			}
@@ -59,13 +61,13 @@ func (c *vetCmd) Run(a *app) error {
 			return err
 		}
 		found = slices.DeleteFunc(found, func(d *diag.Diagnostic) bool { return slices.Contains(c.Disable, d.Code) })
-		if err := a.findings(s, found); err != nil {
+		if err := project.PrintFindings(sh, s, found); err != nil {
 			return err
 		}
 		failed = failed || found.HasErrors() || c.Strict && len(found) > 0
 	}
 	if failed {
-		return errShown
+		return shell.ErrShown
 	}
 	return nil
 }
@@ -80,7 +82,7 @@ func checkWarnings(codes []string) error {
 	}
 	for _, c := range codes {
 		if !slices.Contains(warnings, c) {
-			return usagef("--disable: there is no warning %q: %s", c, diag.DidYouMean(c, warnings, "warnings are"))
+			return shell.Usagef("--disable: there is no warning %q: %s", c, diag.DidYouMean(c, warnings, "warnings are"))
 		}
 	}
 	return nil

@@ -1,0 +1,80 @@
+package look
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/arithlang/mlc/cli/shell"
+	"github.com/arithlang/mlc/compiler"
+	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/diff"
+)
+
+// TestDiffReports compares with a device on which one kernel is wrong in a bit,
+// one by far, and one does not run.
+func TestDiffReports(t *testing.T) {
+	p, found, err := compiler.Compile(check.Options{Path: "../../specs/tiny.arith", Read: os.ReadFile})
+	if err != nil || found.HasErrors() {
+		t.Fatal(err, found)
+	}
+	cases, err := diff.Cases(p.Lowered)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ks []*kernel.Kernel
+	for _, c := range cases {
+		if c.Kernel.Op.Family() == "matmul" {
+			ks = append(ks, c.Kernel)
+		}
+	}
+	run := func(name string, s kernel.Scalars, bufs []kernel.Buffer) error {
+		for _, k := range ks {
+			if k.Name == name {
+				if err := kernel.Run(k, s, bufs); err != nil {
+					return err
+				}
+			}
+		}
+		out := bufs[len(bufs)-1].F
+		switch name {
+		case ks[0].Name:
+			out[0] *= 1 + 0x1p-22
+		case ks[1].Name:
+			out[5]++
+		case ks[2].Name:
+			return errors.New("no such device")
+		}
+		return nil
+	}
+	for _, c := range []struct {
+		exact bool
+		out   []*kernel.Kernel
+	}{{false, ks[1:3]}, {true, ks[:3]}} {
+		var text bytes.Buffer
+		cmd := Differences{Lengths: []int{2, 3}, Exact: c.exact}
+		for _, k := range ks[:4] {
+			cmd.Kernel = append(cmd.Kernel, k.Name)
+		}
+		chosen, err := cmd.chosen(append([]*diff.Case{}, cases...))
+		if err != nil || len(chosen) != 4 {
+			t.Fatal(err, len(chosen))
+		}
+		err = cmd.print(&shell.Shell{Context: t.Context(), Out: &text}, chosen, run)
+		var names []string
+		for _, k := range c.out {
+			names = append(names, k.Name)
+		}
+		if !errors.Is(err, shell.ErrShown) || !strings.HasSuffix(text.String(), " of 4 kernels are out: "+strings.Join(names, ", ")+"\n") {
+			t.Errorf("exact %v: %v\n%s", c.exact, err, text.String())
+		}
+		for _, want := range []string{"1.0e+00", "2 of ", "differ", "failed at length 2: " + ks[2].Name + ": no such device"} {
+			if !strings.Contains(text.String(), want) {
+				t.Errorf("%q is missing in\n%s", want, text.String())
+			}
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package look
+
+import (
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestShorter leaves out of a resolved spec what it would say anyway, and all of what is no
+// spec or needs another file.
+func TestShorter(t *testing.T) {
+	text, err := os.ReadFile("../../serve/testdata/runs/successor/spec.arith")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `arith 1
+
+task successor {
+  below      = 1Mi
+  pad        = zero(to = 7, step = 3, answer = none)
+  holdout    = 12.5%
+}
+
+model seq2seq {
+  ffn     = relu(hidden = 256)
+  dropout = 10%
+
+  embed {
+    position = cyclic(inner = sinusoidal, period = 3)
+  }
+
+  decoder {
+    self {
+      mask     = i - j <= 1
+    }
+
+    cross {
+      mask     = 0 <= J - 1 - i - j && J - 1 - i - j <= 1
+    }
+  }
+}
+
+train {
+  optimizer  = adam(lr = 0.003, betas = [0.9, 0.98], eps = 1e-9)
+  schedule   = trapezoid(warmup = 10%, cooldown = 40%)
+  budget     = 1500steps
+}
+
+eval {
+  pad      = zero(to = 61, step = 3, answer = none)
+}
+`
+	if diff := cmp.Diff(want, Shorter(t.Context(), string(text))); diff != "" {
+		t.Error(diff)
+	}
+	for _, text := range []string{"", "nothing\n", "arith 1\n\ninclude \"/proc/self/environ\"\n"} {
+		if got := Shorter(t.Context(), text); got != "" {
+			t.Errorf("%q: %s", text, got)
+		}
+	}
+}

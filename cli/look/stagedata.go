@@ -1,0 +1,165 @@
+package look
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/arithlang/mlc/compiler"
+	"github.com/arithlang/mlc/runtime/task"
+	"github.com/arithlang/mlc/runtime/train"
+)
+
+// How many problems of each sort --stage data shows, and how many tokens a line has.
+const (
+	shownTrained = 8
+	shownHeld    = 2
+	shownTested  = 2
+	lineTokens   = 24
+)
+
+// dataText shows problems as the model gets them: as text, as tokens, with Abacus
+// rows and with what each row is to say.
+func dataText(p *compiler.Program, _ string) (string, error) {
+	cfg := task.Config(p.Spec.Task.Task)
+	t, err := task.New(cfg, p.Spec.Train.Seed)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "task %s, %d tokens, seed %d\n", cfg.Kind, t.Vocab(), p.Spec.Train.Seed)
+	s := sample{task: t, cfg: &cfg, out: &b}
+	trained := t.Over((*train.Config)(&p.Spec.Train.Train).Length())
+	for k := range int64(shownTrained) {
+		s.show(fmt.Sprintf("training example %d", k), trained.Train(k))
+	}
+	if t.HoldsOut() {
+		for k := range int64(shownHeld) {
+			s.show(fmt.Sprintf("held-out problem %d", k), t.HeldOut(k))
+		}
+	}
+	i, j := t.Extent()
+	if ls := t.Lengths(); len(ls) > 0 {
+		i = ls[len(ls)-1]
+	}
+	for k, q := range t.Cell(i, j, shownTested) {
+		s.show(fmt.Sprintf("test problem %d of %s", k, cell(t, i, j)), q)
+	}
+	if s.err == nil && cfg.Sequence {
+		s.err = s.batch(p)
+	}
+	return b.String(), s.err
+}
+
+// cell names a cell of the test.
+func cell(t *task.Task, i, j int) string {
+	first, second := t.Axes()
+	if second == "" {
+		return fmt.Sprintf("%d %s", i, first)
+	}
+	return fmt.Sprintf("%d %s, %d %s", i, first, j, second)
+}
+
+// A sample prints problems.
+type sample struct {
+	task *task.Task
+	cfg  *task.Config
+	out  *strings.Builder
+	err  error
+}
+
+// show prints a problem; the first error stays.
+func (s *sample) show(title string, p task.Problem) {
+	w, err := s.task.Width(p)
+	if s.err = cmp.Or(s.err, err); s.err != nil {
+		return
+	}
+	b := s.task.NewBatch(1, w)
+	s.task.Encode(p, w, b)
+	fmt.Fprintf(s.out, "\n%s: %s = %s\n", title, s.task.Text(p), p.Answer)
+	if !s.cfg.Sequence {
+		s.rows(row{"source", s.symbols(b.Source)}, row{"token", numbers(b.Source)})
+		s.rows(row{"target", s.symbols(b.Target)}, row{"token", numbers(b.Target)}, row{"says", s.symbols(b.Labels)})
+		return
+	}
+	fmt.Fprintf(s.out, "  %s\n", s.task.Written(p))
+	// The end is said, and never read.
+	ids := append(slices.Clone(b.Target), s.task.EOS())
+	s.rows(row{"symbol", s.symbols(ids)}, row{"token", numbers(ids)}, row{"abacus", numbers(s.task.Runs(ids))}, row{"says", s.symbols(b.Labels)})
+}
+
+// A row is a name and an entry for each token.
+type row struct {
+	name    string
+	entries []string
+}
+
+// rows prints rows below each other, folded at the width of a line, as wide as the
+// longest entry needs.
+func (s *sample) rows(rows ...row) {
+	n, wide := len(rows[0].entries), 3
+	for _, r := range rows {
+		for _, e := range r.entries {
+			wide = max(wide, utf8.RuneCountInString(e))
+		}
+	}
+	for lo := 0; lo < n; lo += lineTokens {
+		for _, r := range rows {
+			line := fmt.Sprintf("  %-7s", r.name)
+			for _, e := range r.entries[min(lo, len(r.entries)):min(lo+lineTokens, len(r.entries))] {
+				line += strings.Repeat(" ", 1+wide-utf8.RuneCountInString(e)) + e
+			}
+			s.out.WriteString(line + "\n")
+		}
+	}
+}
+
+// symbols shows tokens; a row that is to say nothing in particular has a dot.
+func (s *sample) symbols(ids []int32) []string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = "."
+		if id >= 0 {
+			out[i] = s.task.Symbol(id)
+		}
+	}
+	return out
+}
+
+func numbers(ids []int32) []string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = fmt.Sprint(id)
+	}
+	return out
+}
+
+// batch says how the sequences of the first step are laid out.
+func (s *sample) batch(p *compiler.Program) error {
+	n := p.Spec.Train.Batch
+	d, launches := s.task.NewDrawer(p.Batches.Group, p.Batches.Micro), "launches"
+	if p.Lowered.Packed {
+		d.Pack()
+		launches = "packed launches"
+	}
+	b, err := d.Train(0, n)
+	if err != nil {
+		return err
+	}
+	tokens := 0
+	for k := range int64(n) {
+		w, err := s.task.Width(s.task.Train(k))
+		if err != nil {
+			return err
+		}
+		tokens += w
+	}
+	fmt.Fprintf(s.out, "\nThe first %d examples, in %s of %d, have %d to %d rows each; %.1f %% of the rows are tokens, %.1f %% have a label.\n",
+		n, launches, p.Batches.Micro, slices.Min(b.Parts.Rows), slices.Max(b.Parts.Rows), share(tokens, b), share(b.Kept(), b))
+	return nil
+}
+
+// share is a number of rows of a batch in percent.
+func share(n int, b task.Batch) float64 { return 100 * float64(n) / float64(len(b.Labels)) }

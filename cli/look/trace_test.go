@@ -1,0 +1,145 @@
+package look
+
+import (
+	"bytes"
+	"encoding/xml"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/arithlang/mlc/cli/project"
+	"github.com/arithlang/mlc/cli/shell"
+)
+
+// traceOf follows a shipped spec.
+func traceOf(t *testing.T, file string) *trace {
+	t.Helper()
+	sh := &shell.Shell{Context: t.Context(), Err: t.Output()}
+	s, err := project.FindSource("../../specs/"+file, "../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := project.Training{Source: s}
+	p, err := project.Compile(sh, of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := newTraceOf(p, of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// TestTraceIsWhole wants every value, kernel, launch and generated function that
+// launches or computes to come from some line of the spec.
+func TestTraceIsWhole(t *testing.T) {
+	computes := map[string]*regexp.Regexp{
+		"ir": regexp.MustCompile(`^  v\d+ = `), "grad": regexp.MustCompile(`^  v\d+ = `),
+		"plan": regexp.MustCompile(`.`), "go": regexp.MustCompile(`\bq\.(Launch|Join)\(`),
+	}
+	for _, c := range traceOf(t, "tiny.arith").columns {
+		seen := 0
+		for _, s := range c.sections {
+			if s.whole && len(s.from) == 0 {
+				t.Errorf("%s: %s comes from nowhere", c.name, s.head)
+			}
+			for _, l := range s.lines {
+				if want := computes[c.name]; want != nil && !s.whole && want.MatchString(l.text) {
+					seen++
+					if len(l.from) == 0 {
+						t.Errorf("%s: %s comes from nowhere", c.name, l.text)
+					}
+				}
+			}
+		}
+		if computes[c.name] != nil && seen < 20 {
+			t.Errorf("%s has %d lines that compute", c.name, seen)
+		}
+	}
+}
+
+// TestFollow holds what comes of some lines: which kernels, and no others.
+func TestFollow(t *testing.T) {
+	tr := traceOf(t, "kerple.arith")
+	for _, c := range []struct {
+		at       string
+		has, not string // in the stage grad
+	}{
+		{"8", "v2 = bias_table", "cross.attention"},               // model.decoder.self.bias
+		{"12", "result d.self.kerple.r1", "kerple.r2 accumulate"}, // a parameter
+		{"14", "bias_table_grad", "d.cross.q.w"},                  // the value
+		{"successor.arith:23", "{name = ffn.hidden", "self.q"},    // ffn
+		{"successor.arith:49", "sqrt(", "layernorm"},              // optimizer
+	} {
+		at, err := find(tr.columns[0].sections, c.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var grad strings.Builder
+		for _, st := range tr.follow(at, "grad").Stages {
+			for _, p := range st.Parts {
+				grad.WriteString(strings.Join(p.Lines, "\n") + "\n")
+			}
+		}
+		if !strings.Contains(grad.String(), c.has) || strings.Contains(grad.String(), c.not) {
+			t.Errorf("line %s, want %q and not %q:\n%s", c.at, c.has, c.not, grad.String())
+		}
+	}
+}
+
+// TestPage wants a page whose tags are closed, that refers to nothing outside, and
+// whose numbers are those of lines of the spec.
+func TestPage(t *testing.T) {
+	tr := traceOf(t, "tiny.arith")
+	page, err := tr.page("<tiny>", "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, outside := range []string{"http:", "https:", "src=", "href=", "@import", "url("} {
+		if bytes.Contains(page, []byte(outside)) {
+			t.Errorf("the page has %s", outside)
+		}
+	}
+	script := regexp.MustCompile(`(?s)<script>.*</script>`)
+	d := xml.NewDecoder(bytes.NewReader(script.ReplaceAll(page, nil)))
+	d.Strict, d.AutoClose, d.Entity = false, []string{"meta"}, xml.HTMLEntity
+	var open []string
+	ids := map[string]bool{}
+	for {
+		token, err := d.Token()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch e := token.(type) {
+		case xml.StartElement:
+			open = append(open, e.Name.Local)
+			for _, a := range e.Attr {
+				if a.Name.Local == "data-from" {
+					for _, n := range strings.Fields(a.Value) {
+						ids[n] = true
+					}
+				}
+			}
+		case xml.EndElement:
+			if open[len(open)-1] != e.Name.Local {
+				t.Fatalf("%v is closed by %s", open, e.Name.Local)
+			}
+			open = open[:len(open)-1]
+		}
+	}
+	lines := 0
+	for _, s := range tr.columns[0].sections {
+		lines += len(s.lines)
+	}
+	if len(open) > 0 || len(ids) != lines {
+		t.Errorf("open: %v, %d numbers for %d lines", open, len(ids), lines)
+	}
+	if !bytes.Contains(page, []byte("<title>&lt;tiny&gt;: every stage</title>")) {
+		t.Error("the title is not escaped")
+	}
+}

@@ -1,0 +1,158 @@
+// Package paths reads and writes files that other processes may write too: each appears whole or
+// not at all, and writers of a folder take turns.
+package paths
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/disk"
+	"github.com/arithlang/mlc/runtime/interrupt"
+	"github.com/arithlang/mlc/runtime/lock"
+)
+
+// Unfinished is how the names of files begin that are being written.
+const Unfinished = ".mlc-"
+
+// WriteTemp writes a new file in dir and returns its path, "" if there is none.
+func WriteTemp(dir string, data []byte) (path string, err error) {
+	f, err := os.CreateTemp(dir, Unfinished+"*")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	return f.Name(), errors.Join(err, f.Close())
+}
+
+// longestTurn is how long a process waits for others that write to the same folder. Each takes
+// far less; a training keeps its run directory for hours.
+const longestTurn = 3 * time.Second
+
+// Turn lets one process at a time write to a folder until done is called, and removes what
+// killed ones have left half written. Where another keeps the folder, nothing is removed.
+func Turn(dir string) (done func()) {
+	if !Exists(dir) {
+		return func() {} // who writes there says so
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), longestTurn)
+	defer cancel()
+	held, err := Hold(ctx, dir)
+	if err != nil {
+		return func() {}
+	}
+	found, _ := os.ReadDir(dir)
+	for _, f := range found {
+		if f.Type().IsRegular() && (strings.HasPrefix(f.Name(), Unfinished) || ckpt.IsTemp(f.Name())) {
+			os.Remove(filepath.Join(dir, f.Name())) // or it stays
+		}
+	}
+	return held.Close
+}
+
+// Put makes a file of some contents, which is never there in part. What is no
+// ordinary file, such as a pipe, is written to.
+func Put(ctx context.Context, path string, data []byte) error {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.Mode().IsRegular():
+		return Replace(path, data)
+	case err == nil:
+		_, err := interrupt.Await(ctx, func() (struct{}, error) { return struct{}{}, os.WriteFile(path, data, 0o644) }) // a pipe waits for a reader
+		return err
+	}
+	return putWhole(path, data, 0o644)
+}
+
+// Replace gives a file other contents. It is never there in part: the new
+// file takes the place of the old one, behind links, when it is complete.
+func Replace(path string, data []byte) error {
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	return putWhole(path, data, info.Mode().Perm())
+}
+
+// putWhole puts a complete file at a path.
+func putWhole(path string, data []byte, mode fs.FileMode) error {
+	defer Turn(filepath.Dir(path))()
+	temp, err := WriteTemp(filepath.Dir(path), data)
+	if err == nil {
+		err = os.Chmod(temp, mode)
+	}
+	if err == nil {
+		err = disk.Rename(temp, path)
+	}
+	if err != nil && temp != "" {
+		os.Remove(temp)
+	}
+	return err
+}
+
+func Exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// ReadUpTo reads a file, which may have no end, up to so many bytes.
+func ReadUpTo(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, most))
+}
+
+// FromHere is a path relative to the current directory, if it is in or near it.
+func FromHere(path string) string {
+	here, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	rel, err := filepath.Rel(here, path)
+	if err != nil || len(rel) > len(path) {
+		return path
+	}
+	return rel
+}
+
+// pause is the time between two looks at what another process has locked.
+const pause = 20 * time.Millisecond
+
+// Hold makes a folder, and locks it as soon as no other process of this machine has.
+func Hold(ctx context.Context, dir string) (*lock.Dir, error) {
+	for {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, err
+		}
+		switch held, err := lock.TryHere(dir); {
+		case err == nil && held.Check() == nil:
+			return held, nil
+		case err == nil: // its last owner has removed it
+			held.Close()
+		case errors.Is(err, lock.ErrTaken):
+			select {
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
+			case <-time.After(pause):
+			}
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, err
+		}
+	}
+}

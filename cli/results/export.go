@@ -1,0 +1,175 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/arithlang/mlc/cli/paths"
+	"github.com/arithlang/mlc/cli/shell"
+	"github.com/arithlang/mlc/export"
+	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/disk"
+	"github.com/arithlang/mlc/runtime/flag"
+	"github.com/arithlang/mlc/runtime/track"
+)
+
+// Export says what of a run is written, and where.
+type Export struct {
+	choice
+	Dir   string `arg:"" name:"RUN" help:"Run directory."`
+	To    string `help:"python: a file with PyTorch; numpy: a file with NumPy alone; hf: a folder for Hugging Face transformers; onnx: a file." enum:"python,numpy,hf,onnx" required:""`
+	Out   string `arg:"" name:"OUT" help:"File, or for hf folder, to write."`
+	Times int    `help:"Recurrences of the loop, instead of training's." placeholder:"N"`
+	Store string `help:"Where a Python file has its weights: inside; beside, in a safetensors file; literals: inside, as numbers to read; auto: inside up to 4 MiB." enum:"auto,inside,beside,literals" default:"auto"`
+	Force bool   `help:"Write over what is there."`
+}
+
+// Write writes an export. Every file of it appears complete or not at all.
+func (c *Export) Write(sh *shell.Shell) error {
+	switch {
+	case c.Times < 0:
+		return shell.Usagef("--times %d: want 1 or more", c.Times)
+	case c.Store != "auto" && c.To != "python" && c.To != "numpy":
+		return shell.Usagef("--store is of Python files: leave it out with --to %s", c.To)
+	case (c.To == "python" || c.To == "numpy") && !strings.HasSuffix(c.Out, ".py"):
+		return shell.Usagef("%s: the name of a Python file ends with .py", c.Out)
+	}
+	m, err := shell.Await(sh, func() (*export.Model, error) { return c.model(sh) })
+	if err != nil {
+		return err
+	}
+	files, err := c.files(m)
+	if err != nil {
+		return err
+	}
+	if err := c.write(files); err != nil {
+		return err
+	}
+	sh.Say("wrote %s: %s parameters", c.Out, track.Thousands(m.Parameters()))
+	return nil
+}
+
+// model is the run, ready to be exported.
+func (c *Export) model(sh *shell.Shell) (*export.Model, error) {
+	t, err := learned(sh, c.Dir, c.choice)
+	if err != nil {
+		return nil, err
+	}
+	if c.Times > 0 && t.spec.Model.Loop == nil {
+		return nil, shell.Usagef("--times %d: this model has no loop, its layers are run once", c.Times)
+	}
+	return export.New(export.Run{Spec: t.spec, Stage: t.stage, Text: t.spec.Resolved, Params: t.weights, Seed: t.rec.Seed, InitSeed: t.rec.InitSeed,
+		Steps: t.steps, Times: c.Times, Command: c.command()})
+}
+
+// command is what exports the run.
+func (c *Export) command() string {
+	words := []string{"mlc", "export", c.Dir, "--to", c.To, c.Out}
+	if c.Times > 0 {
+		words = append(words, fmt.Sprintf("--times=%d", c.Times))
+	}
+	if c.Store != "auto" {
+		words = append(words, "--store="+c.Store)
+	}
+	for _, set := range []struct {
+		is   bool
+		flag string
+	}{{c.Best, "--best"}, {c.Average, "--average"}} {
+		if set.is {
+			words = append(words, set.flag)
+		}
+	}
+	return flag.Line(words)
+}
+
+// files are what is to be written, below the folder of OUT or, of a folder, below OUT.
+func (c *Export) files(m *export.Model) ([]export.File, error) {
+	switch c.To {
+	case "hf":
+		return m.HuggingFace()
+	case "onnx":
+		data, err := m.ONNX()
+		return []export.File{{Path: filepath.Base(c.Out), Data: data}}, err
+	}
+	store := export.Store(c.Store)
+	switch {
+	case c.Store == "auto" && 4*m.Parameters() > export.Inside:
+		store = export.Beside
+	case c.Store == "auto":
+		store = export.Base64
+	}
+	return m.Python(export.PythonForm{NumPy: c.To == "numpy", Path: filepath.Base(c.Out), Store: store})
+}
+
+// write writes files where nothing is yet, or over what is there. All are written before
+// the first one takes its place, so that a full disk leaves what was there; a folder that is
+// new appears with all of its files.
+func (c *Export) write(files []export.File) error {
+	out := filepath.Clean(c.Out)
+	folder := filepath.Dir(out)
+	if c.To == "hf" {
+		folder = out
+	}
+	if !c.Force {
+		if err := c.vacant(folder, files); err != nil {
+			return err
+		}
+	}
+	parent := folder
+	if c.To == "hf" {
+		parent = filepath.Dir(folder)
+	}
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return fmt.Errorf("cannot write the export: %w", err)
+	}
+	made, err := os.MkdirTemp(parent, "."+filepath.Base(out)+".")
+	if err != nil {
+		return fmt.Errorf("cannot write the export: %w", err)
+	}
+	defer os.RemoveAll(made)
+	if err := os.Chmod(made, 0o755); err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := ckpt.WriteFile(filepath.Join(made, filepath.FromSlash(f.Path)), f.Data); err != nil {
+			return fmt.Errorf("cannot write the export: %w", err)
+		}
+	}
+	if c.To == "hf" && !paths.Exists(folder) {
+		return disk.Rename(made, folder)
+	}
+	for _, f := range slices.Backward(files) { // what others refer to comes first
+		if err := disk.Rename(filepath.Join(made, filepath.FromSlash(f.Path)), filepath.Join(folder, filepath.FromSlash(f.Path))); err != nil {
+			return fmt.Errorf("cannot write the export: %w", err)
+		}
+	}
+	return disk.SyncDir(folder)
+}
+
+// vacant wants nothing to be written over.
+func (c *Export) vacant(folder string, files []export.File) error {
+	if c.To == "hf" {
+		found, err := os.ReadDir(folder)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case len(found) > 0:
+			return fmt.Errorf("%s is not empty: choose another folder, or write over what is in it with --force", folder)
+		}
+		return nil
+	}
+	for _, f := range files {
+		path := filepath.Join(folder, f.Path)
+		if _, err := os.Lstat(path); err == nil {
+			return fmt.Errorf("%s is there already: choose another name, or write over it with --force", path)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,34 @@
+package results
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/arithlang/mlc/export"
+)
+
+// TestExportWhole wants an export over another one that cannot be written to leave that as
+// it was, all of it.
+func TestExportWhole(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "model")
+	text := func(name string) string {
+		text, _ := os.ReadFile(filepath.Join(dir, name))
+		return string(text)
+	}
+	c := &Export{To: "hf", Out: dir, Force: true}
+	if err := c.write([]export.File{{Path: "config.json", Data: []byte("old")}, {Path: "weights", Data: []byte("old")}}); err != nil {
+		t.Fatal(err)
+	}
+	new := []export.File{{Path: "nowhere/config.json", Data: []byte("new")}, {Path: "weights", Data: []byte("new")}}
+	if err := c.write(new); err == nil || text("weights") != "old" || text("config.json") != "old" {
+		t.Errorf("%v, and then %q beside %q", err, text("config.json"), text("weights"))
+	}
+	new[0].Path = "config.json"
+	if err := c.write(new); err != nil || text("weights") != "new" || text("config.json") != "new" {
+		t.Errorf("%v, and then %q beside %q", err, text("config.json"), text("weights"))
+	}
+	if left, err := os.ReadDir(filepath.Dir(dir)); len(left) != 1 || err != nil {
+		t.Errorf("%v is left, %v", left, err)
+	}
+}

@@ -1,0 +1,231 @@
+package results
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/arithlang/mlc/cli/paths"
+	"github.com/arithlang/mlc/cli/shell"
+	"github.com/arithlang/mlc/plot"
+	"github.com/arithlang/mlc/plot/list"
+	"github.com/arithlang/mlc/runtime/config"
+	"github.com/arithlang/mlc/runtime/damage"
+	"github.com/arithlang/mlc/runtime/eval"
+)
+
+// Figures says which figures or tables of which runs are shown.
+type Figures struct {
+	Runs     []string `arg:"" name:"RUN" help:"Run directories, or files with the output of solve --thinking --json."`
+	Kind     string   `help:"Kind of figure." enum:"${kinds}" default:"all"`
+	Out      string   `help:"Folder for the figures. Default: plots, in the run directory if there is only one." short:"o" placeholder:"DIR"`
+	Format   string   `help:"png, svg, pdf: figures; text, markdown, csv: tables, printed. Default: png." enum:"png,svg,pdf,text,markdown,csv," default:""`
+	Eval     string   `help:"Part of the evaluation to draw, a folder below eval: times-8, samples-100, first_token." placeholder:"FOLDER"`
+	Each     bool     `help:"Draw a line per run, instead of mean and standard-deviation band of runs that differ only in the seed."`
+	LogSteps bool     `help:"Draw loss and training over steps, on a logarithmic axis."`
+	Digits   []int    `help:"Lengths as columns of a table. Default: all, or means if there are many." placeholder:"6,10,20"`
+}
+
+// PlotKinds is the enumeration of --kind.
+func PlotKinds() string { return "all," + strings.Join(plot.Kinds(), ",") + ",table" }
+
+// Show draws the figures of all runs together, or prints their tables.
+func (c *Figures) Show(sh *shell.Shell) error {
+	tables := c.Kind == "table" || slices.Contains(tableFormats, c.Format)
+	if err := c.check(tables); err != nil {
+		return err
+	}
+	var runs []*plot.Run
+	var figures []*plot.Figure
+	for _, path := range c.Runs {
+		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+			t, err := shell.Await(sh, func() (*eval.Thinking, error) { return plot.LoadThinking(path) })
+			if err != nil {
+				return err
+			}
+			figures = append(figures, plot.Thinking(t))
+			continue
+		}
+		if len(c.Runs) > 1 && holdsNothing(path) {
+			sh.Say("%s has no run in it yet", path)
+			continue
+		}
+		r, err := shell.Await(sh, func() (*plot.Run, error) { return plot.Load(path, c.Eval) })
+		if err != nil {
+			return err
+		}
+		runs = append(runs, r)
+	}
+	plot.Distinguish(runs)
+	if err := c.checkResults(sh, runs); err != nil {
+		return err
+	}
+	if tables {
+		return c.print(sh, runs)
+	}
+	kind := c.Kind
+	if kind == "all" {
+		kind = ""
+	}
+	drawn, err := shell.Await(sh, func() ([]*plot.Figure, error) {
+		return plot.Figures(runs, kind, plot.Options{Each: c.Each, LogSteps: c.LogSteps})
+	})
+	if err != nil {
+		return err
+	}
+	figures = append(figures, drawn...)
+	if len(figures) == 0 {
+		return c.nothing()
+	}
+	if err := c.save(sh, figures); err != nil {
+		return err
+	}
+	if there := c.elsewhere(); there != "" {
+		sh.Say("these are of the tests that the specs ask for%s", there)
+	}
+	return nil
+}
+
+// holdsNothing reports whether a folder is neither a run nor has runs in it, as that of a
+// training which is about to begin, or of the programs of a launcher.
+func holdsNothing(path string) bool {
+	all, err := list.Runs(damage.At(path))
+	return err == nil && len(all) == 0
+}
+
+// check finds flags that do not go together.
+func (c *Figures) check(tables bool) error {
+	switch {
+	case tables && c.Format != "" && !slices.Contains(tableFormats, c.Format):
+		return shell.Usagef("--kind table is printed: choose --format text, markdown or csv, or --kind length for a figure")
+	case tables && (c.Kind == "loss" || c.Kind == "training"):
+		return shell.Usagef("there is no table of --kind %s: choose --format png, svg or pdf (metrics.csv in the run directory has the numbers)", c.Kind)
+	case tables && c.Out != "":
+		return shell.Usagef("--out is for figures; tables are printed")
+	case !tables && c.Digits != nil:
+		return shell.Usagef("--digits is for tables: add --kind table")
+	case tables && c.Each:
+		return shell.Usagef("--each is for figures; tables have a line for each run")
+	case c.LogSteps && (tables || !slices.Contains([]string{"all", "loss", "training"}, c.Kind)):
+		return shell.Usagef("--log-steps is for --kind loss and --kind training")
+	}
+	return nil
+}
+
+// checkResults wants one of the runs at least to have what is asked for of the results,
+// and names those that have none.
+func (c *Figures) checkResults(sh *shell.Shell, runs []*plot.Run) error {
+	var without, others []string
+	var tested []int
+	for _, r := range runs {
+		others = append(others, plot.Evaluations(r.Dir)...)
+		if r.Result == nil {
+			without = append(without, r.Dir)
+			continue
+		}
+		for _, cell := range r.Result.ByCell {
+			tested = append(tested, cell.I)
+		}
+	}
+	if len(without) == len(runs) && c.Eval != "" {
+		there := "they have none but what the spec asks for, without --eval"
+		if len(others) > 0 {
+			there = "there are " + eachOnce(others)
+		}
+		return shell.Usagef("--eval %s: none of the runs has this evaluation; %s", c.Eval, there)
+	}
+	for _, n := range c.Digits {
+		if len(tested) > 0 && !slices.Contains(tested, n) {
+			return shell.Usagef("--digits %d: none of the runs has been tested at this length; tested are %s", n, eachOnce(tested))
+		}
+	}
+	for _, dir := range without {
+		switch {
+		case c.Eval != "":
+			sh.Say("%s has no evaluation %s", dir, c.Eval)
+		case len(without) < len(runs) && (c.Kind == "length" || c.Kind == "grid"):
+			sh.Say("%s has not been tested", dir)
+		}
+	}
+	return nil
+}
+
+// eachOnce writes values in order, without repetitions.
+func eachOnce[T cmp.Ordered](values []T) string {
+	slices.Sort(values)
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(slices.Compact(values)), "[]"), " ", ", ")
+}
+
+// elsewhere names the tests of the runs that are not what their specs ask for, such as those
+// of other numbers of samples, as the end of a sentence.
+func (c *Figures) elsewhere() string {
+	if c.Eval != "" {
+		return ""
+	}
+	var others []string
+	for _, dir := range c.Runs {
+		others = append(others, plot.Evaluations(dir)...)
+	}
+	if len(others) == 0 {
+		return ""
+	}
+	return "; they have other tests, which --eval shows: " + eachOnce(others)
+}
+
+// nothing says why nothing can be shown.
+func (c *Figures) nothing() error {
+	switch c.Kind {
+	case "attention":
+		return errors.New("there is no attention to show: none of the runs has a stage that has calibrated (a spec with stages, like those of specs/bias that end with _abc, has one)")
+	case "grid":
+		return errors.New("there is no grid to show: none of the runs has been tested at two different lengths of its operands; test one with " + shell.Hint("eval", "RUN", "--grid", "1..20") + " (tasks of one operand have --kind length)" + c.elsewhere())
+	case "length", "table":
+		return errors.New("there is nothing to show yet: the runs have not been tested at two lengths; test one with " + shell.Hint("eval", "RUN", "--digits", "6,10,20") + c.elsewhere())
+	}
+	return errors.New("there is nothing to draw yet: the runs have been neither tested nor trained for long enough to have two reports")
+}
+
+// save writes the figures and says where.
+func (c *Figures) save(sh *shell.Shell, figures []*plot.Figure) error {
+	dir, format := c.Out, c.Format
+	if dir == "" {
+		dir = config.PlotFolder
+		info, err := os.Stat(c.Runs[0])
+		if err != nil {
+			return err
+		}
+		if len(c.Runs) == 1 && info.IsDir() {
+			dir = filepath.Join(c.Runs[0], dir)
+		}
+	}
+	format = cmp.Or(format, "png")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return fmt.Errorf("cannot make the folder for figures: %w: choose another with -o", err)
+	}
+	for _, f := range figures {
+		if sh.Context.Err() != nil {
+			return context.Cause(sh.Context)
+		}
+		path := filepath.Join(dir, f.Name+"."+format)
+		done := paths.Turn(dir)
+		err := f.Save(path)
+		done()
+		if err != nil {
+			return fmt.Errorf("cannot save a figure: %w", err)
+		}
+		switch {
+		case sh.JSON:
+			if err := sh.PrintJSON(map[string]string{"figure": f.Name, "file": path}); err != nil {
+				return err
+			}
+		case !sh.Quiet:
+			fmt.Fprintln(sh.Out, path)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package results
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/arithlang/mlc/cli/build"
+	"github.com/arithlang/mlc/cli/project"
+	"github.com/arithlang/mlc/cli/shell"
+)
+
+const shownRuns = "../../serve/testdata/runs"
+
+// TestCancelledShorter ends as the request has.
+func TestCancelledShorter(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	b := build.New(&shell.Shell{Context: ctx, Err: t.Output()}, nil, nil)
+	if _, err := Servable(b, shownRuns).Shorter(ctx, "arith 1\n\ntask successor {}\n"); err == nil {
+		t.Error("it ends as if it had not been cancelled")
+	}
+}
+
+// TestPortTaken wants a port that is asked for, or else the next one.
+func TestPortTaken(t *testing.T) {
+	taken, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	port := taken.Addr().(*net.TCPAddr).Port
+	if _, _, err := ListenHere(port); err == nil || !strings.Contains(err.Error(), "is taken by another program") {
+		t.Errorf("a port that is taken: %v", err)
+	}
+	first, at, err := ListenHere(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, next, err := ListenHere(0)
+	if err != nil || next <= at {
+		t.Errorf("while %d is taken, %d: %v", at, next, err)
+	}
+	for _, l := range append(first, second...) {
+		if !l.Addr().(*net.TCPAddr).IP.IsLoopback() {
+			t.Errorf("it listens at %v, where other machines are heard", l.Addr())
+		}
+		l.Close()
+	}
+}
+
+// TestAnswer asks a trainer that a script plays, where that of a run is.
+func TestAnswer(t *testing.T) {
+	if shell.ExeSuffix != "" {
+		t.Skip("there are no scripts")
+	}
+	t.Setenv("MLC_CACHE", t.TempDir())
+	b := build.New(&shell.Shell{Context: context.Background(), Out: io.Discard, Err: io.Discard}, os.DirFS("../.."), nil)
+	run, err := filepath.Abs(shownRuns + "/successor")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec, err := project.RecordOf(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	home, err := b.Home()
+	if err != nil {
+		t.Fatal(err)
+	}
+	play := func(script string) {
+		t.Helper()
+		path := filepath.Join(home, "bin", build.CacheName(rec.Name, rec.SpecHash))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seal := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".sha256")
+		if err := os.WriteFile(seal, fmt.Appendf(nil, "%x program\n", sha256.Sum256(text)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	solve := Servable(b, shownRuns).Solve
+	silent := func(text string) { t.Errorf("a trainer that is there is not built: %s", text) }
+	play(`printf '{"problem":"%s","answer":"%s"}\n' "$8" "$1 $3 $4 $5 $6 $7"`)
+	got, err := solve(context.Background(), run, "-1+2", 3, true, silent)
+	if err != nil || got.Problem != "-1+2" || got.Answer != "solve --json --thinking --times 3 --" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	play("echo 'mlc: it is no number' >&2; exit 2")
+	if _, err := solve(context.Background(), run, "x", 0, false, silent); err == nil || err.Error() != "it is no number" {
+		t.Errorf("what the trainer says: %v", err)
+	}
+	play(`case "$*" in *--thinking*) echo 'mlc: no answer is known' >&2; exit 2;; esac
+printf '{"problem":"12","answer":"%s"}\n' "$*"`)
+	if got, err = solve(context.Background(), run, "12", 3, true, silent); err != nil || got.Answer != "solve "+run+" --json --times 3 -- 12" {
+		t.Errorf("a trainer that cannot show thinking: %+v, %v", got, err)
+	}
+	play("sleep 60")
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	if _, err := solve(ctx, run, "1", 0, false, silent); err == nil || time.Since(start) > 30*time.Second {
+		t.Errorf("after %v: %v", time.Since(start), err)
+	}
+}
+
+// TestExplanation has kernels beside the lines that they come from.
+func TestExplanation(t *testing.T) {
+	b := build.New(&shell.Shell{Context: context.Background(), Out: io.Discard, Err: io.Discard}, os.DirFS("../.."), nil)
+	e, err := Servable(b, shownRuns).Explain(context.Background(), shownRuns+"/successor")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range e.Lines {
+		if strings.Contains(l.Text, "relu(hidden") {
+			for _, k := range l.Kernels {
+				if strings.Contains(e.Kernels[k].Text, "256") {
+					return
+				}
+			}
+		}
+	}
+	t.Errorf("no kernel with 256 elements is beside ffn = relu(hidden = 256), of %d lines", len(e.Lines))
+}
+
+// TestLeadingTo writes the address with its token where its owner alone can read it.
+func TestLeadingTo(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	path, err := leadingTo("http://127.0.0.1:1/?token=a&b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Remove(path) })
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("its mode is %v", info.Mode())
+	}
+	if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), `url=http://127.0.0.1:1/?token=a&amp;b"`) {
+		t.Errorf("%s, %v", text, err)
+	}
+}

@@ -1,0 +1,243 @@
+// Package results shows what runs have left: tables, figures, pages, and exports of what was
+// learned.
+package results
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/arithlang/mlc/runtime/damage"
+	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/record"
+	"github.com/arithlang/mlc/runtime/track"
+)
+
+// A Row is how well one training of several went.
+type Row struct {
+	Name    string
+	Result  *eval.Result
+	Lengths []int  // that the spec tests; none: all that there are
+	only    bool   // no means, but these lengths alone
+	Missing string // says why there is no result
+	Of      Kin
+	mean    []*Row // which it is the mean of; none: it is a training
+}
+
+// A Kin says which trainings differ in their seeds alone: those of equal kind.
+type Kin struct {
+	Kind, Name string // name is what tables call all of them; "": all that there are
+	Seed       string
+}
+
+// ReadRow reads what a run directory says.
+func ReadRow(name, dir string) (Row, error) {
+	row := Row{Name: name, Missing: "no result"}
+	if dir == "" {
+		return row, nil
+	}
+	trained, err := record.Trained(dir)
+	if err == nil {
+		row.Result, err = eval.Load(damage.At(record.Results(trained, "")))
+	}
+	if err != nil {
+		row.Missing = "unreadable"
+	}
+	return row, err
+}
+
+// maxLengths is how many lengths are columns of a table.
+const maxLengths = 12
+
+// columns are the heads of a result's columns, and the fractions in them; nil stands for none.
+// The means come first. Lengths follow that the spec tests, if they are few and make no grid.
+// Where certain lengths are asked for, each has a column, tested or not.
+func (r *Row) columns() (heads []string, values []*float64) {
+	equal := func(c eval.Cell) bool { return c.J == 0 || c.I == c.J }
+	all := slices.Clone(r.Result.ByCell)
+	if len(r.Lengths) > 0 {
+		all = slices.DeleteFunc(all, func(c eval.Cell) bool { return !slices.Contains(r.Lengths, c.I) })
+		for _, n := range r.Lengths {
+			if !slices.ContainsFunc(all, func(c eval.Cell) bool { return c.I == n }) {
+				all = append(all, eval.Cell{Pair: eval.Pair{I: n}})
+			}
+		}
+		slices.SortStableFunc(all, func(a, b eval.Cell) int { return cmp.Compare(a.I, b.I) })
+	}
+	if !r.only {
+		for _, m := range r.Result.Means() {
+			heads, values = append(heads, m.Name), append(values, m.Value)
+		}
+	}
+	if len(all) > maxLengths || slices.ContainsFunc(all, func(c eval.Cell) bool { return !equal(c) }) {
+		all = nil
+	}
+	for _, c := range all {
+		heads, values = append(heads, fmt.Sprint(c.I)), append(values, nil)
+		if c.Samples > 0 {
+			f := c.Fraction()
+			values[len(values)-1] = &f
+		}
+	}
+	if heads == nil { // too many lengths, and no means
+		return []string{eval.ID, eval.OOD}, []*float64{nil, nil}
+	}
+	return heads, values
+}
+
+// Cells are the heads of a row's columns and its texts; no heads where there is no
+// result.
+func (r *Row) Cells() (heads, texts []string) {
+	switch {
+	case len(r.mean) > 0:
+		return r.means()
+	case r.Result == nil:
+		return nil, []string{r.Missing}
+	}
+	heads, values := r.columns()
+	for _, v := range values {
+		texts = append(texts, percent(v))
+	}
+	return heads, texts
+}
+
+// means are the columns of the first seed, in each the mean over all seeds and their
+// sample standard deviation.
+func (r *Row) means() (heads, texts []string) {
+	heads, _ = r.mean[0].columns()
+	for i := range heads {
+		var values []float64
+		for _, m := range r.mean {
+			if _, all := m.columns(); all[i] != nil {
+				values = append(values, *all[i])
+			}
+		}
+		text := "-"
+		if len(values) == len(r.mean) {
+			mean, deviation := eval.Spread(values)
+			text = percent(&mean) + " ± " + percent(&deviation)
+		}
+		texts = append(texts, text)
+	}
+	return heads, texts
+}
+
+// withMeans ends rows with the means of those that have results of the same columns and
+// differ in their seeds alone.
+func withMeans(rows []Row) []Row {
+	var kinds []Kin
+	seeds := map[Kin][]*Row{}
+	for i := range rows {
+		r := &rows[i]
+		if r.Result == nil || r.Of.Kind == "" {
+			continue
+		}
+		heads, _ := r.columns()
+		kind := Kin{Kind: r.Of.Kind + "\n" + strings.Join(heads, "\n"), Name: r.Of.Name}
+		if len(seeds[kind]) == 0 {
+			kinds = append(kinds, kind)
+		}
+		if !slices.ContainsFunc(seeds[kind], func(o *Row) bool { return o.Of.Seed == r.Of.Seed }) {
+			seeds[kind] = append(seeds[kind], r)
+		}
+	}
+	out := slices.Clone(rows)
+	for _, kind := range kinds {
+		if n := len(seeds[kind]); n > 1 {
+			name := fmt.Sprintf("mean ± deviation, n = %d", n)
+			if kind.Name != "" {
+				name = kind.Name + ": " + name
+			}
+			out = append(out, Row{Name: name, mean: seeds[kind]})
+		}
+	}
+	return out
+}
+
+// aligned gives rows that differ in their seeds alone, and show all of their lengths, the same
+// lengths: problems of a file that one seed holds out may have others than those of the next.
+func aligned(rows []Row) []Row {
+	lengths := map[string][]int{}
+	for _, r := range rows {
+		if r.Result != nil && r.Of.Kind != "" {
+			for _, c := range r.Result.ByCell {
+				lengths[r.Of.Kind] = append(lengths[r.Of.Kind], c.I)
+			}
+		}
+	}
+	for kind, all := range lengths {
+		slices.Sort(all)
+		lengths[kind] = slices.Compact(all)
+	}
+	rows = slices.Clone(rows)
+	for i := range rows {
+		if len(rows[i].Lengths) == 0 {
+			rows[i].Lengths = lengths[rows[i].Of.Kind]
+		}
+	}
+	return rows
+}
+
+// WriteTable prints results as one table, a training a line. Where the columns
+// change, as from digits to bits, heads come again. It ends with the means over seeds, and
+// says what means over lengths are over.
+func WriteTable(w io.Writer, rows []Row) error {
+	title, width := "exact match, %", 8
+	rows = withMeans(aligned(rows))
+	wide := len(title)
+	for i := range rows {
+		wide = max(wide, utf8.RuneCountInString(rows[i].Name))
+		if heads, texts := rows[i].Cells(); heads != nil {
+			for _, text := range texts {
+				width = max(width, utf8.RuneCountInString(text))
+			}
+		}
+	}
+	var b strings.Builder
+	var last, names []string
+	line := func(name string, cells []string) {
+		fmt.Fprintf(&b, "%-*s", wide, name)
+		for _, c := range cells {
+			fmt.Fprintf(&b, "  %*s", width, c)
+		}
+		b.WriteByte('\n')
+	}
+	first := slices.IndexFunc(rows, func(r Row) bool { return r.Result != nil })
+	for n := range rows {
+		heads, cells := rows[n].Cells()
+		switch {
+		case heads == nil && n < first:
+			heads, _ = rows[first].Cells()
+		case heads == nil:
+			heads = last
+		}
+		if !slices.Equal(heads, last) {
+			line(title, heads)
+			title, last = "", heads
+			names = append(names, heads...)
+		}
+		line(rows[n].Name, cells)
+	}
+	var results []*eval.Result
+	for _, r := range rows {
+		if r.Result != nil {
+			results = append(results, r.Result)
+		}
+	}
+	if legend := eval.Legend(names, results); legend != "" {
+		fmt.Fprintf(&b, "%s\n", legend)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// percent writes a fraction, "-" if there is none.
+func percent(x *float64) string {
+	if x == nil {
+		return "-"
+	}
+	return track.Percent(*x)
+}

@@ -1,0 +1,47 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+
+	"github.com/arithlang/mlc/cli/shell"
+	"github.com/arithlang/mlc/runtime/interrupt"
+)
+
+// attend runs a program to its end with this one's terminal, an environment, and out for its results. Signals that come
+// meanwhile are handed on to it, and the program is given the time to save.
+func attend(path string, argv, env []string, out io.Writer) error {
+	cmd := &exec.Cmd{Path: path, Args: argv, Env: env, Stdin: os.Stdin, Stdout: out, Stderr: os.Stderr, SysProcAttr: shell.OwnGroup()}
+	signals, stop := interrupt.Notify(2)
+	defer stop()
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("cannot run %s: %w", path, err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	asked := shell.ExitStatus(shell.ExitOK)
+	for {
+		select {
+		case s := <-signals:
+			if asked == shell.ExitOK {
+				asked = shell.ExitStatus(interrupt.Error{Signal: s.(syscall.Signal)}.ExitCode())
+			}
+			cmd.Process.Signal(s) // it may just have ended
+		case err := <-ended:
+			var exit *exec.ExitError
+			switch {
+			case asked != shell.ExitOK:
+				return asked
+			case errors.As(err, &exit):
+				return shell.ExitOf(exit)
+			case err != nil:
+				return fmt.Errorf("cannot run %s: %w", path, err)
+			}
+			return nil
+		}
+	}
+}

@@ -1,0 +1,249 @@
+package train
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/arithlang/mlc/cli/build"
+	"github.com/arithlang/mlc/cli/results"
+	"github.com/arithlang/mlc/cli/shell"
+	"github.com/arithlang/mlc/runtime/interrupt"
+	"github.com/arithlang/mlc/runtime/track"
+)
+
+// A crew makes trainings of a series side by side. One goroutine has all of its state:
+// others hand it what is to be done.
+type crew struct {
+	*series
+	flagsOf  func(*job) []string
+	size     int              // trainings at a time
+	queue    []int            // that are not begun, by number
+	building int              // whose trainer is built now; -1: none is, and one at a time
+	at       map[int]*trainee // that are being made
+	do       chan func()
+	screen   *screen
+	asked    shell.ExitStatus // by the first signal; ExitOK: there was none
+	fatal    error            // which ends the series once those that are begun are at their end
+}
+
+// A trainee is a training that a crew makes.
+type trainee struct {
+	cmd   *exec.Cmd
+	begun time.Time
+	live  string // the line of its trainer
+}
+
+// redrawn is the time from one picture of a terminal to the next.
+const redrawn = 100 * time.Millisecond
+
+// beside makes trainings side by side, with flags for their trainers. An error ends the
+// series; a training that fails does not. The first signal makes all save and stop, the
+// second kills them.
+func (s *series) beside(numbers []int, flags func(*job) []string) error {
+	c := &crew{flagsOf: flags, size: min(s.jobsAtOnce, len(numbers)), queue: numbers, building: -1, at: map[int]*trainee{},
+		do: make(chan func()), screen: newScreen(s.Err)}
+	own, whole := *s.Shell, s.Builder
+	own.Err = c.screen
+	s.Builder, c.series = whole.On(&own), s
+	defer func() { s.Builder = whole }()
+	signals, stop := interrupt.Notify(2)
+	defer stop()
+	tick := time.NewTicker(redrawn)
+	defer tick.Stop()
+	for c.next(); len(c.at) > 0 || c.building >= 0; c.next() {
+		select {
+		case sig := <-signals:
+			c.signal(sig.(syscall.Signal))
+		case f := <-c.do:
+			f()
+		case <-tick.C:
+			c.draw()
+		}
+	}
+	c.screen.show(nil)
+	if c.asked != shell.ExitOK {
+		return c.asked
+	}
+	return c.fatal
+}
+
+// signal hands a signal on. Nothing begins after the first one.
+func (c *crew) signal(sig syscall.Signal) {
+	if c.asked == shell.ExitOK {
+		c.asked = shell.ExitStatus(interrupt.Error{Signal: sig}.ExitCode())
+	}
+	for _, t := range c.at {
+		t.cmd.Process.Signal(sig) // it may just have ended
+	}
+}
+
+// over reports whether no further training is to begin.
+func (c *crew) over() bool { return c.asked != shell.ExitOK || c.fatal != nil }
+
+// next begins with the next training where there is room for one.
+func (c *crew) next() {
+	for c.building < 0 && len(c.at) < c.size && len(c.queue) > 0 && !c.over() {
+		i := c.queue[0]
+		c.queue = c.queue[1:]
+		if c.elsewhere(i) {
+			continue
+		}
+		c.building = i
+		begun, of := time.Now(), c.jobs[i].Training
+		go func() {
+			p, err := c.Trainer(c.where, of, build.Silent)
+			c.do <- func() {
+				c.building = -1
+				switch {
+				case err != nil:
+					c.fatal = cmp.Or(c.fatal, err)
+				case !c.over():
+					c.fatal = c.start(i, p, begun)
+				}
+			}
+		}()
+	}
+}
+
+// start runs the trainer of a training, and takes what it says.
+func (c *crew) start(i int, p *build.Product, begun time.Time) error {
+	j, out := &c.jobs[i], new(bytes.Buffer)
+	say := func(text string) { c.do <- func() { fmt.Fprintf(c.Err, "%s: %s\n", j.Point.Name, text) } }
+	r, err := newRelay(say)
+	if err != nil {
+		return err
+	}
+	cmd := &exec.Cmd{Path: p.Binary, Args: p.Command("train", c.ofMany(j)), Stdout: out, SysProcAttr: shell.OwnGroup(),
+		Env: append(r.environ(), fmt.Sprintf("%s=%d", track.WidthVariable, max(20, c.screen.width()-c.nameWidth()-2)))}
+	said, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		r.end(err)
+		return fmt.Errorf("cannot run %s: %w", p.Binary, err)
+	}
+	if !c.quiet {
+		c.Say("training %d of %d: %s%s", i+1, len(c.jobs), j.Point.Name, c.progress())
+	}
+	t := &trainee{cmd: cmd, begun: begun}
+	c.at[i] = t
+	go func() {
+		listen(said, say, func(line string) { c.do <- func() { t.live = line } })
+		err := cmd.Wait()
+		r.end(err)
+		c.do <- func() { c.end(i, out.Bytes(), err) }
+	}()
+	return nil
+}
+
+// ofMany are the flags of one training of several at a time: a share of the cores, where
+// no flag says how many.
+func (c *crew) ofMany(j *job) []string {
+	flags := c.flagsOf(j)
+	if _, given := c.flags.value("--threads"); given {
+		return flags
+	}
+	return append(slices.Clone(flags), fmt.Sprintf("--threads=%d", max(1, runtime.GOMAXPROCS(0)/c.size)))
+}
+
+// end takes note of how a training has ended, and prints its results, all at once.
+func (c *crew) end(i int, out []byte, err error) {
+	t := c.at[i]
+	delete(c.at, i)
+	c.draw()
+	if exit := new(exec.ExitError); errors.As(err, &exit) {
+		err = shell.ExitOf(exit)
+	}
+	if c.asked != shell.ExitOK {
+		return
+	}
+	took := time.Since(t.begun)
+	if err := c.ended(i, took, err); err != nil {
+		c.fatal = cmp.Or(c.fatal, err)
+		return
+	}
+	j := &c.jobs[i]
+	if j.state == done && !c.quiet {
+		c.Say("%s: done in %s%s", j.Point.Name, rounded(took), c.matchOf(j))
+	}
+	c.screen.aside(func() { c.results(j).Write(out) })
+}
+
+// matchOf is how good a training that is done is, as the end of a sentence.
+func (c *crew) matchOf(j *job) string {
+	row, err := results.ReadRow("", c.flags.dir(j))
+	if err != nil || row.Result == nil {
+		return ""
+	}
+	return ", exact match: " + row.Result.Summary()
+}
+
+// draw shows a line for each training that is being made, and one for all.
+func (c *crew) draw() {
+	if c.quiet || c.Quiet {
+		return
+	}
+	var lines []string
+	for _, i := range slices.Sorted(maps.Keys(c.at)) {
+		lines = append(lines, fmt.Sprintf("%-*s  %s", c.nameWidth(), c.jobs[i].Point.Name, c.at[i].live))
+	}
+	if c.building >= 0 {
+		lines = append(lines, fmt.Sprintf("%-*s  %s", c.nameWidth(), c.jobs[c.building].Point.Name, "building its trainer"))
+	}
+	lines = append(lines, fmt.Sprintf("%d of %d trainings are done%s", c.count(done), len(c.jobs), c.progress()))
+	c.screen.show(lines)
+}
+
+// nameWidth is the width of the longest name.
+func (s *series) nameWidth() int {
+	wide := 0
+	for i := range s.jobs {
+		wide = max(wide, len(s.jobs[i].Point.Name))
+	}
+	return wide
+}
+
+// listen cuts what a trainer writes into lines. It says those that stay, and shows those
+// that are written over: track.Status ends them by clearing what is behind.
+func listen(r io.Reader, say, show func(line string)) {
+	const clear, longest = "\x1b[K", 1 << 16
+	var line []byte
+	buffer := make([]byte, 4096)
+	for {
+		n, err := r.Read(buffer)
+		for _, b := range buffer[:n] {
+			switch {
+			case b == '\r':
+				line = line[:0]
+			case b == '\n' || len(line) == longest:
+				if text := strings.TrimSpace(string(line)); text != "" {
+					say(text)
+				}
+				line = line[:0]
+			default:
+				line = append(line, b)
+			}
+			if text, live := bytes.CutSuffix(line, []byte(clear)); live {
+				line = text
+				show(string(line))
+			}
+		}
+		if err != nil {
+			if len(line) > 0 {
+				say(string(line))
+			}
+			return
+		}
+	}
+}

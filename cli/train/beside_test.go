@@ -1,0 +1,117 @@
+package train
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/arithlang/mlc/runtime/track"
+)
+
+// TestListen tells lines that stay from those that are written over, however they come in.
+func TestListen(t *testing.T) {
+	const text = "training\n\rstep 1\x1b[K\rstep 2\x1b[K\r\x1b[Kstopped\n\rstep 3\x1b[K\n\n no newline"
+	want := []string{"say training", "show step 1", "show step 2", "show ", "say stopped", "show step 3", "say step 3", "say  no newline"}
+	for name, in := range map[string]io.Reader{"at once": strings.NewReader(text), "byte by byte": iotest.OneByteReader(strings.NewReader(text))} {
+		var got []string
+		listen(in, func(s string) { got = append(got, "say "+s) }, func(s string) { got = append(got, "show "+s) })
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// TestStatusIsHeard hears what a trainer's status line shows.
+func TestStatusIsHeard(t *testing.T) {
+	t.Setenv(track.WidthVariable, "40")
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := track.NewStatus(w, false)
+	s.Testing(track.Testing{What: "length 2", Done: 1, Total: 3})
+	s.Erase()
+	fmt.Fprintln(w, "done")
+	w.Close()
+	var live, stays []string
+	listen(r, func(s string) { stays = append(stays, s) }, func(s string) { live = append(live, s) })
+	if diff := cmp.Diff([][]string{{"testing length 2  cells 1/3", ""}, {"done"}}, [][]string{live, stays}); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A display is what a terminal shows of what is written to it.
+type display struct {
+	lines []string
+	row   int
+}
+
+// sequence is what moves or clears, or one character.
+var sequence = regexp.MustCompile(`(?s)\x1b\[(\d*)([AJK])|.`)
+
+func (d *display) Write(text []byte) (int, error) {
+	column := 0
+	for _, m := range sequence.FindAllStringSubmatch(string(text), -1) {
+		for d.row >= len(d.lines) {
+			d.lines = append(d.lines, "")
+		}
+		line := d.lines[d.row]
+		switch {
+		case m[2] == "A":
+			n, _ := strconv.Atoi(m[1])
+			d.row -= n
+		case m[2] == "K":
+			d.lines[d.row] = line[:column]
+		case m[2] == "J":
+			d.lines = d.lines[:d.row]
+		case m[0] == "\r":
+			column = 0
+		case m[0] == "\n":
+			d.row++
+			column = 0
+		default:
+			line += strings.Repeat(" ", max(0, column+1-len(line)))
+			d.lines[d.row] = line[:column] + m[0] + line[column+1:]
+			column++
+		}
+	}
+	return len(text), nil
+}
+
+// TestScreen shows lines below those that stay, as many and as long as there is room for.
+func TestScreen(t *testing.T) {
+	d := new(display)
+	s := &screen{out: d, size: func() (int, int) { return 11, 5 }}
+	for _, step := range []struct {
+		do   func()
+		want []string
+	}{
+		{func() { s.show([]string{"a 1", "all"}) }, []string{"a 1", "all"}},
+		{func() { fmt.Fprintln(s, "message") }, []string{"message", "a 1", "all"}},
+		{func() { s.show([]string{"a 2", "b longer than the line", "all"}) }, []string{"message", "a 2", "b longer t", "all"}},
+		{func() { s.show([]string{"b"}) }, []string{"message", "b"}},
+		{func() { s.show([]string{"a", "b", "c", "d", "e", "f", "all"}) }, []string{"message", "a", "b", "and 4 more", "all"}},
+		{func() { s.aside(func() { fmt.Fprint(d, "one\ntwo\n") }) }, []string{"message", "one", "two", "a", "b", "and 4 more", "all"}},
+		{func() { s.show(nil) }, []string{"message", "one", "two"}},
+	} {
+		step.do()
+		if diff := cmp.Diff(step.want, d.lines); diff != "" {
+			t.Fatalf("want %q: %s", step.want, diff)
+		}
+	}
+	var b bytes.Buffer
+	file := newScreen(&b)
+	file.show([]string{"a 1"})
+	fmt.Fprintln(file, "message")
+	if b.String() != "message\n" {
+		t.Errorf("a file gets %q", b.String())
+	}
+}

@@ -1,0 +1,67 @@
+package train
+
+import (
+	"fmt"
+
+	"github.com/arithlang/mlc/cli/build"
+	"github.com/arithlang/mlc/cli/paths"
+	"github.com/arithlang/mlc/cli/project"
+	"github.com/arithlang/mlc/cli/shell"
+	"github.com/arithlang/mlc/plot/list"
+	"github.com/arithlang/mlc/runtime/damage"
+	"github.com/arithlang/mlc/runtime/lock"
+	"github.com/arithlang/mlc/runtime/record"
+)
+
+// collect prints the table of trainings as far as they are, and trains nothing: on a
+// machine that others leave alone, and while tasks of a launcher wait to begin.
+func collectAll(b *build.Builder, where project.Folders, all []project.Training, line Line) error {
+	s := &series{Builder: b, where: where, flags: takeFlags(line.flags)}
+	s.flags.resume = true
+	if err := s.plan(all); err != nil {
+		return err
+	}
+	for i := range s.jobs {
+		if j := &s.jobs[i]; j.state == waiting && s.flags.reached(j) == "" {
+			j.state = done
+		}
+	}
+	if err := s.table(); err != nil {
+		return err
+	}
+	if n := s.count(failed); n > 0 {
+		return shell.ErrShown
+	}
+	b.Say("%d of %d trainings are done", s.count(done), len(s.jobs))
+	return nil
+}
+
+// reached says how far a training is that has no result yet; "" if it has one.
+func (f trainFlags) reached(j *job) string {
+	dir := f.dir(j)
+	if dir == "" || !paths.Exists(record.Path(dir)) {
+		if dir != "" && lock.Held(damage.At(dir)) {
+			return "running: " + lock.Owner(dir)
+		}
+		return "not begun"
+	}
+	r := list.Of(dir)
+	step := fmt.Sprintf("step %d", r.Step)
+	if steps := j.budget.Steps; steps > 0 && !j.staged {
+		step = fmt.Sprintf("step %d of %d", r.Step, steps)
+	}
+	if r.Stage != "" {
+		step = "stage " + r.Stage + ", " + step
+	}
+	switch r.State {
+	case list.Tested:
+		return ""
+	case list.Running:
+		return fmt.Sprintf("running: %s, %s", step, lock.Owner(dir))
+	case list.Damaged:
+		return "unreadable: " + r.Problem
+	case list.Trained:
+		return "trained, not tested"
+	}
+	return "stopped: " + step
+}

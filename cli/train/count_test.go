@@ -1,0 +1,228 @@
+package train
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/arithlang/mlc/cli/shell"
+	"github.com/arithlang/mlc/codegen/live"
+	"github.com/arithlang/mlc/runtime/cpu"
+	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/cuda/cluster"
+	"github.com/arithlang/mlc/runtime/cuda/counted"
+	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/task"
+	"github.com/arithlang/mlc/runtime/train"
+)
+
+// toyParams are the parameters of countedToy.
+const toyParams = 1173
+
+// countedToy has the plan of package runtime's toy: a launch of gradients for each chunk, one of
+// the norm and two of the update. Gradients cost what is given, and nothing else costs anything.
+func countedToy(t *testing.T, gradients func(e *device.Env) cpu.Cost) *live.Model {
+	t.Helper()
+	ptx, err := os.ReadFile("../../runtime/testdata/toy.ptx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := func(s device.Space) device.Ref { return device.Ref{Space: s} }
+	layout := func(e *device.Env) device.Layout {
+		ints := func(off int) device.Ref { return device.Ref{Space: device.Ints, Off: off} }
+		s, n := e.B*e.S, e.B*e.T
+		return device.Layout{Work: n, Ints: s + 3*n, Source: ints(0), Target: ints(s), Labels: ints(s + n), Pred: ints(s + 2*n), Loss: first(device.Work)}
+	}
+	alone := func(kernel int, args ...device.Ref) device.Program {
+		return device.Program{Layout: func(*device.Env) device.Layout { return device.Layout{Work: 1} },
+			Run: func(q device.Queue, e *device.Env) { q.Launch(kernel, e, args...) }}
+	}
+	one := func(*device.Env) int { return 1 }
+	nothing := func(*device.Env) cpu.Cost { return cpu.Cost{} }
+	return &live.Model{
+		Name: "toy",
+		Task: task.Config{Kind: "successor", Below: 1_000_000, Base: 10, Reversed: true, Pad: task.Pad{To: 7, Step: 3}, Holdout: 0.125},
+		Train: train.Config{LR: 0.05, Beta1: 0.9, Beta2: 0.98, Eps: 1e-9, Decay: 0.01, Schedule: "trapezoid", Warmup: 0.1,
+			Cooldown: 0.5, Clip: 0.5, Batch: 50, MicroBatch: 16, Budget: train.Budget{Steps: 20}, Seed: 1},
+		Params: []device.Param{ // updated by a launch each, for one of them decays
+			{Name: "tables", Shape: []int{toyParams - 17}, Init: device.Init{Kind: "normal", A: 0.1}, Decay: true},
+			{Name: "bias", Shape: []int{17}, Off: toyParams - 17},
+		},
+		Plan: device.Plan{
+			NumParams: toyParams, States: []string{"moment1", "moment2"},
+			Gradients: device.Program{Layout: layout, Run: func(q device.Queue, e *device.Env) {
+				l := layout(e)
+				q.Launch(0, e, l.Source, l.Target, l.Labels, l.Loss, l.Pred, first(device.Params), first(device.Grads))
+			}},
+			SumSquares: alone(1, first(device.Grads), first(device.Work)),
+			Update:     alone(2, first(device.Grads), first(device.State), first(device.State+1), first(device.Params)),
+		},
+		GPU: cuda.Program{PTX: string(ptx), Kernels: []cuda.Kernel{
+			{Name: "gradients", Threads: 32, Scalars: []string{"B", "T", "S", "example"}, Step: true, Blocks: one},
+			{Name: "sum_squares", Threads: 32, Scalars: []string{"N"}, Blocks: one},
+			{Name: "update", Threads: 32, Scalars: []string{"P", "N", "decay", "bound"}, Step: true, Blocks: one},
+		}},
+		Costs: []func(e *device.Env) cpu.Cost{gradients, nothing, nothing},
+	}
+}
+
+// costly is known work: a gradient's row is 100 operations and 8 bytes.
+func costly(t *testing.T) *live.Model {
+	return countedToy(t, func(e *device.Env) cpu.Cost {
+		return cpu.Cost{Flops: float64(100 * e.B * e.T), Bytes: float64(8 * e.B * e.T)}
+	})
+}
+
+// long has gradients that are the only work that takes long: an example is a millisecond of one
+// multiprocessor of an H200, and the launches of chunks have one each.
+func long(t *testing.T) *live.Model {
+	return countedToy(t, func(e *device.Env) cpu.Cost { return cpu.Cost{Flops: float64(e.B) * 66.9e12 / 132 / 1000} })
+}
+
+// counting is what mlc bench says of a model with --device count: text, and the same as JSON in
+// what is given.
+func counting(m *live.Model, flags string, out any) (text string, err error) {
+	var c countFlags
+	if err := c.parse(append([]string{"--device", "count"}, strings.Fields(flags)...)); err != nil {
+		return "", err
+	}
+	r, err := c.of(m)
+	if err != nil {
+		return "", err
+	}
+	data, err := json.Marshal(r)
+	if err == nil && out != nil {
+		err = json.Unmarshal(data, out)
+	}
+	return r.String(), err
+}
+
+// TestBenchCounts is of four chunks of 16, 16, 16 and 2 examples: three are one launch.
+func TestBenchCounts(t *testing.T) {
+	var r counted.Report
+	if _, err := counting(costly(t), "--steps 4", &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Name != "toy" || r.Card != "H200" || r.SMs != 132 || r.Steps != 4 || r.Plan != 4+1+2 || r.Host <= 0 || r.Memory < 4*4*toyParams {
+		t.Errorf("%+v", r)
+	}
+	// The first step is launched one by one, the second is recorded.
+	if r.Captures != 1 || r.Replays != 3 || r.Misses != 1 || r.Calls >= r.Launches {
+		t.Errorf("graphs: %+v", r)
+	}
+	// The third step waits for the first, the fourth for the second, and the end for all.
+	if r.Waits != 1/4. || r.Behind != 2/4. {
+		t.Errorf("%g waits and %g for a step before", r.Waits, r.Behind)
+	}
+	for _, k := range r.Kernels {
+		if k.Name == "gradients" && (k.Launches != 2 || k.Least != 1 || k.Most != 3 || k.Mean != 2 || k.Threads != 32 || k.Flops != 100*50*8 || k.Bytes != 8*50*8 ||
+			k.Weighted != (3*48+2)/50. || k.Resident != 32) {
+			t.Errorf("%+v", k)
+		}
+	}
+}
+
+func TestBenchCountsForACard(t *testing.T) {
+	text, err := counting(costly(t), "--card 4090 --sms 7", nil)
+	for _, want := range []string{
+		"toy on RTX 4090 with 7 multiprocessors: counted, not computed, over 50 steps\na step   7 launches of the plan; the device runs ",
+		"\ngraphs   of all steps: 1 recorded, 49 replays, 1 misses; at most 1 kept\n",
+		"\ngradients ", "\n(clear) ", "\n(sum) ",
+	} {
+		if err != nil || !strings.Contains(text, want) {
+			t.Errorf("%v, no %q in\n%s", err, want, text)
+		}
+	}
+}
+
+// TestBenchPlans is of four chunks of 16, 16, 16 and 2 examples, of which three together
+// take no longer than one.
+func TestBenchPlans(t *testing.T) {
+	var p cluster.Plan
+	if _, err := counting(long(t), "--gpus 1,2,3,4 --per-machine 2 --network hdr --steps 1", &p); err != nil {
+		t.Fatal(err)
+	}
+	if p.Name != "toy" || p.Card != "H200" || p.PerMachine != 2 || p.Network != "200G HDR" || p.Between != 25e9 || p.Batch != 50 || p.Chunk != 16 || p.Chunks != 4 ||
+		p.Elements != toyParams || p.Steps != 1 || len(p.Rows) != 4 {
+		t.Fatalf("%+v", p)
+	}
+	for i, want := range []struct {
+		chunks, nodes int
+		slowest, mean float64 // ms
+	}{
+		{4, 1, 18, 18},
+		{2, 1, 18, 17},      // the second has a launch of 16 and one of 2
+		{2, 1, 18, 50 / 3.}, // 16, 16, and 16 + 2
+		{1, 1, 16, (48 + 2) / 4.},
+	} {
+		r := p.Rows[i]
+		// Clearing, copies and sums of gradients, in launches or graphs, take a few µs.
+		slow := func(seconds, ms float64) bool { return math.Abs(1000*seconds-ms) > 0.05 }
+		if r.GPUs != i+1 || r.Chunks != want.chunks || r.Nodes != want.nodes || slow(r.Gradients, want.slowest) || slow(r.Mean, want.mean) ||
+			r.Norm <= 0 || r.Update <= 0 || slow(r.Norm, 0) || slow(r.Update, 0) || r.Memory == 0 {
+			t.Errorf("%+v, want %+v", r, want)
+		}
+	}
+}
+
+// TestBenchPlansAsItCounts holds the work of a GPU alone to what is counted of a step.
+func TestBenchPlansAsItCounts(t *testing.T) {
+	var p cluster.Plan
+	var r counted.Report
+	_, err := counting(costly(t), "--gpus 1 --steps 3", &p)
+	if _, fails := counting(costly(t), "--steps 40", &r); err != nil || fails != nil {
+		t.Fatal(err, fails)
+	}
+	alone := p.Rows[0]
+	// Cut into its parts, a step makes smaller graphs: a launch alone is a µs longer than one of a graph.
+	if off := alone.Step - r.Bound; math.Abs(off) > r.Launches*1e-6 || alone.Memory < r.Memory*9/10 || alone.Memory > r.Memory*11/10 {
+		t.Errorf("planned %g s and %d bytes, counted %g s and %d bytes", alone.Step, alone.Memory, r.Bound, r.Memory)
+	}
+}
+
+// TestBenchPlansOtherChunks has as many GPUs as chunks are asked for.
+func TestBenchPlansOtherChunks(t *testing.T) {
+	var p cluster.Plan
+	if _, err := counting(long(t), "--gpus 25 --chunk 2 --steps 1", &p); err != nil {
+		t.Fatal(err)
+	}
+	if p.Chunks != 25 || p.Chunk != 2 || p.Rows[0].Chunks != 1 || math.Abs(p.Rows[0].Gradients-2e-3) > 1e-4 || p.Rows[0].Hierarchical != 0 {
+		t.Errorf("%+v", p)
+	}
+	text, err := counting(long(t), "--gpus 16 --batch 256 --card 4090", nil)
+	for _, want := range []string{"toy on cards RTX 4090, 8 a machine: counted, not measured\n", "256 examples in 16 chunks of 16, so at most 16 GPUs", "32 GB/s within a machine, 50 GB/s between"} {
+		if err != nil || !strings.Contains(text, want) {
+			t.Errorf("%v, no %q in\n%s", err, want, text)
+		}
+	}
+}
+
+// TestBenchRefusesToCount refuses mistakes, and flags that time or choose another device.
+func TestBenchRefusesToCount(t *testing.T) {
+	for want, flags := range map[string]string{
+		"a step of 50 examples has 4 chunks, and each GPU wants one: plan for 4 at most": "--gpus 2,5",
+		"--gpus 0: want 1 to 16384":                    "--gpus 0",
+		"say how many, such as --gpus 1,8,64":          "--network 400G",
+		`no network is called "token": there are 100G`: "--gpus 2 --network token",
+		`no card is called "h300": did you m`:          "--card h300",
+		`no card is called "h300"`:                     "--gpus 2 --card h300",
+		"--per-machine 0: want a number above 0":       "--gpus 2 --per-machine 0",
+		"--chunk 0: want a number above 0":             "--gpus 2 --chunk 0",
+		"--sms 0: want a number above 0":               "--sms 0",
+		`--gpus: "x": want a whole number`:             "--gpus x",
+		"with --device count: unknown flag --serve":    "--gpus 2 --serve",
+		"with --device count: unknown flag --trace":    "--trace x.json",
+		"with --device count: unknown flag --kernels":  "--kernels",
+		"with --device count: unknown flag --cores":    "--cores 2",
+		"with --device count: unknown flag --gemm":     "--gemm cublaslt",
+		"--steps -1 must not be negative":              "--steps=-1",
+		"want at most 1048576 examples":                "--batch 1048577",
+	} {
+		if _, err := counting(long(t), flags, nil); !errors.As(err, new(shell.UsageError)) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", flags, err, want)
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package train
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/arithlang/mlc/cli/shell"
+	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/runtime/damage"
+	"github.com/arithlang/mlc/runtime/track"
+	"github.com/arithlang/mlc/runtime/train"
+)
+
+// halve makes trainings by successive halving (Jamieson and Talwalkar, "Non-stochastic Best
+// Arm Identification and Hyperparameter Optimization", 2016): all are trained for a part of
+// their budget, and the best go on.
+func (s *series) halve(by check.Search) error {
+	if err := s.halvable(); err != nil {
+		return err
+	}
+	for rung := range by.Rungs {
+		share := math.Pow(float64(by.Factor), float64(rung+1-by.Rungs))
+		alive := s.waiting()
+		if len(alive) == 0 {
+			return nil
+		}
+		many := "s"
+		if len(alive) == 1 {
+			many = ""
+		}
+		s.Say("rung %d of %d: %d training%s for %s %% of the budget", rung+1, by.Rungs, len(alive), many, track.Percent(share))
+		if err := s.each(alive, func(j *job) []string { return s.rungFlags(j, rung, share) }); err != nil {
+			return err
+		}
+		if share < 1 {
+			s.narrow(by, share)
+		}
+	}
+	return nil
+}
+
+// halvable finds what cannot be trained in parts.
+func (s *series) halvable() error {
+	for _, j := range s.jobs {
+		switch {
+		case j.state == failed:
+		case j.staged:
+			return shell.Usagef("search = halving: %s has stages, and halving is of trainings of one stage; use search = random", j.Point.Name)
+		case j.budget.FLOP > 0:
+			return shell.Usagef("search = halving: %s has a budget in FLOP; halving wants one in steps, examples or time", j.Point.Name)
+		}
+	}
+	if _, given := s.flags.value("--pause"); given {
+		return shell.Usagef("search = halving pauses trainings itself: leave out --pause")
+	}
+	return nil
+}
+
+// waiting are the trainings that are not at their end.
+func (s *series) waiting() (all []int) {
+	for i := range s.jobs {
+		if s.jobs[i].state == waiting {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// rungFlags are those of a training for a share of its budget. From the second rung on it
+// goes on with what the first has begun.
+func (s *series) rungFlags(j *job, rung int, share float64) []string {
+	flags := s.flags.of(j)
+	if rung > 0 {
+		flags = append(slices.Clone(s.flags.rest), "--resume", "--out", s.flags.dir(j))
+	}
+	if share < 1 {
+		flags = append(flags, fmt.Sprintf("--pause=%g", share))
+	}
+	return flags
+}
+
+// A score is how good a training is after a share of its budget.
+type score struct {
+	job    int
+	match  float64 // exact match on held-out problems, 0 if there are none
+	loss   float64
+	report bool // false: it has not reported yet
+}
+
+// better orders scores, the best first.
+func better(a, b score) int {
+	told := func(s score) int {
+		if s.report {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(told(a), told(b)), cmp.Compare(b.match, a.match), cmp.Compare(a.loss, b.loss), cmp.Compare(a.job, b.job))
+}
+
+// narrow leaves all trainings but the best of those that have just been trained for a share
+// of their budget. Training is not at its end then, which train has said.
+func (s *series) narrow(by check.Search, share float64) {
+	var all []score
+	for i := range s.jobs {
+		if j := &s.jobs[i]; j.state == done {
+			all = append(all, s.score(i, share))
+			j.state = waiting
+		}
+	}
+	slices.SortFunc(all, better)
+	keep := (len(all) + by.Factor - 1) / by.Factor
+	for n, one := range all {
+		if n < keep {
+			continue
+		}
+		j := &s.jobs[one.job]
+		j.state = left
+		j.left = fmt.Sprintf("left after %s %%: exact match %s %%, loss %.4f", track.Percent(share), track.Percent(one.match), one.loss)
+		if !one.report {
+			j.left = fmt.Sprintf("left after %s %%, without a report", track.Percent(share))
+		}
+	}
+}
+
+// score reads the last report of a training within a share of its budget: a run that is
+// resumed may have gone further.
+func (s *series) score(i int, share float64) score {
+	j := &s.jobs[i]
+	out := score{job: i}
+	all, err := track.All(damage.At(s.flags.dir(j)))
+	if err != nil {
+		s.Say("%v", err)
+	}
+	for _, r := range all {
+		if used(&r, j.budget) > share {
+			break
+		}
+		out.report, out.loss = true, r.Loss
+		if r.ExactMatch != nil {
+			out.match = *r.ExactMatch
+		}
+	}
+	return out
+}
+
+// used is the share of a budget that a report is after.
+func used(r *track.Report, b train.Budget) float64 {
+	switch {
+	case b.Steps > 0:
+		return float64(r.Step) / float64(b.Steps)
+	case b.Examples > 0:
+		return float64(r.Examples) / float64(b.Examples)
+	}
+	return r.Seconds / b.Time.Seconds()
+}

@@ -1,0 +1,80 @@
+package train
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/arithlang/mlc/cli/build"
+	"github.com/arithlang/mlc/cli/shell"
+	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/runtime/track"
+	"github.com/arithlang/mlc/runtime/train"
+)
+
+// TestNarrow keeps the best half by exact match, then by loss, of reports within the share,
+// even where a run has gone further; one without a report is the last.
+func TestNarrow(t *testing.T) {
+	dir := t.TempDir()
+	sh := &shell.Shell{Err: t.Output(), Quiet: true}
+	s := &series{Builder: build.New(sh, nil, nil), flags: trainFlags{out: dir}}
+	for _, run := range []struct{ name, metrics string }{
+		{"good", `{"step":4,"loss":3,"exact_match":0.1}` + "\n" + `{"step":10,"loss":2,"exact_match":0.5}` + "\n"},
+		{"late", `{"step":9,"loss":2.5,"exact_match":0.4}` + "\n" + `{"step":11,"loss":0.1,"exact_match":1}` + "\n"},
+		{"loss", `{"step":10,"loss":1.5,"exact_match":0.4}` + "\n"},
+		{"none", ""},
+		{"bad", `{"step":10,"loss":0.5,"exact_match":0.2}` + "\n"},
+		{"failed", ""},
+	} {
+		if err := os.Mkdir(filepath.Join(dir, run.name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, run.name, track.File), []byte(run.metrics), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		j := job{state: done, budget: train.Budget{Steps: 20}}
+		j.Point.Slug = run.name
+		s.jobs = append(s.jobs, j)
+	}
+	s.jobs[5].state = failed
+	s.narrow(check.Search{Factor: 2}, 0.5)
+	var kept []string
+	for _, i := range s.waiting() {
+		kept = append(kept, s.jobs[i].Point.Slug)
+	}
+	if want := []string{"good", "late", "loss"}; !slices.Equal(kept, want) {
+		t.Errorf("kept %q, want %q", kept, want)
+	}
+	if got, want := s.jobs[4].left, "left after 50.00 %: exact match 20.00 %, loss 0.5000"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := s.jobs[3].left, "left after 50.00 %, without a report"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	s.jobs[0].state, s.jobs[1].state, s.jobs[2].state = done, done, done
+	s.narrow(check.Search{Factor: 3}, 0.5)
+	if kept := s.waiting(); len(kept) != 1 || kept[0] != 0 {
+		t.Errorf("of three the best one goes on, not %v", kept)
+	}
+}
+
+// TestHalvable refuses what cannot be trained in parts.
+func TestHalvable(t *testing.T) {
+	for _, c := range []struct {
+		job   job
+		flags []string
+		want  string
+	}{
+		{job{staged: true}, nil, "has stages"},
+		{job{budget: train.Budget{FLOP: 1e9}}, nil, "has a budget in FLOP"},
+		{job{budget: train.Budget{Steps: 1}}, []string{"--pause=0.5"}, "leave out --pause"},
+		{job{budget: train.Budget{Steps: 1}}, nil, ""},
+	} {
+		s := &series{flags: trainFlags{rest: c.flags}, jobs: []job{c.job}}
+		if err := s.halvable(); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.job, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,211 @@
+package train
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/arithlang/mlc/cli/build"
+	"github.com/arithlang/mlc/cli/paths"
+	"github.com/arithlang/mlc/cli/project"
+	"github.com/arithlang/mlc/cli/shell"
+	"github.com/arithlang/mlc/plot/list"
+	"github.com/arithlang/mlc/runtime/disk"
+	"github.com/arithlang/mlc/runtime/flag"
+	"github.com/arithlang/mlc/runtime/record"
+)
+
+// A launch is trainings that another program starts, each as a task of its own: what is
+// to be trained is compiled and built here, so that tasks need neither Go nor mlc.
+type launch struct {
+	*series
+	line   Line
+	folder string // of the run directories of a sweep, or the one run directory: the programs are in it
+	tasks  []remoteTask
+	before int // trainings that are at their end
+	now    int // trainings that are being made
+}
+
+// A remoteTask is the training that one process makes.
+type remoteTask struct {
+	number  int // in the sweep, from 1
+	name    string
+	dir     string   // of its run, absolute
+	command []string // with absolute paths
+}
+
+// launchers are the programs that trainings can be left to. Ready is asked before anything
+// is built.
+var launchers = map[string]struct {
+	ready func() error
+	start func(*launch) error
+}{
+	"slurm":      {hasSbatch, (*launch).slurm},
+	"print":      {nil, (*launch).print},
+	"kubernetes": {nil, (*launch).kubernetes},
+}
+
+// launch leaves trainings to another program.
+func launchAll(b *build.Builder, where project.Folders, all []project.Training, line Line) error {
+	by := launchers[line.own.Launcher]
+	if by.ready != nil {
+		if err := by.ready(); err != nil {
+			return err
+		}
+	}
+	if search := all[0].Point.Search.Kind; search == "halving" && len(all) > 1 {
+		return shell.Usagef("--launcher: search = halving chooses who goes on after each rung, so its trainings wait for each other, and tasks do not. Make them on one machine, with --jobs N, or use search = random")
+	}
+	l := &launch{series: &series{Builder: b, where: where, flags: takeFlags(line.flags), quiet: true}, line: line}
+	l.flags.resume, l.flags.auto = true, true
+	if l.flags.out == "" {
+		l.flags.out = record.Runs(project.NameOf(all[0].Name))
+	}
+	if err := l.plan(all); err != nil {
+		return err
+	}
+	if l.count(failed) > 0 {
+		return shell.ErrShown
+	}
+	if err := l.place(); err != nil {
+		return err
+	}
+	for i := range l.jobs {
+		if err := l.add(&l.jobs[i]); err != nil {
+			return err
+		}
+	}
+	if len(l.tasks) == 0 {
+		b.Say("nothing is to be trained%s; the table: %s", l.leftOut(), l.collect())
+		return nil
+	}
+	return by.start(l)
+}
+
+// place decides on the folder of the run directories. The run directory of a spec without a
+// sweep is named after its time, as usual, where no flag names it.
+func (l *launch) place() (err error) {
+	j := &l.jobs[0]
+	if j.Point.Name == "" && !l.line.hasOut() {
+		l.flags.out = filepath.Join(l.flags.out, record.Dated(time.Now().UTC(), j.asked.hash))
+	}
+	if l.flags.out, err = filepath.Abs(l.flags.out); err != nil {
+		return err
+	}
+	l.folder = l.flags.out
+	for i := range l.jobs {
+		if strings.EqualFold(l.jobs[i].Point.Slug, record.LaunchFolder) {
+			return shell.Usagef("--launcher: a training of the sweep is named %s, as is the folder of the programs: give it another name", record.LaunchFolder)
+		}
+	}
+	return nil
+}
+
+// hasOut reports whether a flag names the folder of the run directories.
+func (l Line) hasOut() bool { return takeFlags(l.flags).out != "" }
+
+// add makes a task of a training, and its program, unless it is at its end or is being
+// made.
+func (l *launch) add(j *job) error {
+	dir := l.flags.dir(j)
+	if rec, err := record.Read(dir); err == nil && rec.SpecHash != j.asked.hash {
+		return shell.Usagef("%s is a run of another spec: choose another --out", paths.FromHere(dir))
+	}
+	if paths.Exists(record.Path(dir)) {
+		switch list.Of(dir).State {
+		case list.Tested:
+			l.before++
+			return nil
+		case list.Running:
+			l.now++
+			return nil
+		}
+	}
+	p, err := l.Trainer(l.where, j.Training, build.Brief)
+	if err != nil {
+		return err
+	}
+	program := filepath.Join(l.folder, record.LaunchFolder, build.CacheName(p.Program.Spec.Name, p.Program.Spec.Hash)+shell.ExeSuffix)
+	if err := bring(p.Binary, program); err != nil {
+		return fmt.Errorf("cannot put the program of a task where tasks find it: %w: choose another place with --out", err)
+	}
+	l.tasks = append(l.tasks, remoteTask{number: max(j.Number, 1), name: cmp.Or(j.Point.Slug, p.Name), dir: dir,
+		command: append([]string{program, "train"}, l.flags.of(j)...)})
+	return nil
+}
+
+// leftOut says which trainings are no tasks, as a part of a sentence.
+func (l *launch) leftOut() string {
+	var parts []string
+	if l.before > 0 {
+		parts = append(parts, fmt.Sprintf("%d trained before", l.before))
+	}
+	if l.now > 0 {
+		parts = append(parts, fmt.Sprintf("%d being trained", l.now))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+// collect is the command that prints the table of all trainings.
+func (l *launch) collect() string {
+	own := OwnFlags{Set: l.line.own.Set, Point: l.line.own.Point}
+	words := slices.Concat([]string{"mlc", "train", l.line.File}, own.words(), l.flags.rest, l.flags.stages)
+	return flag.Line(append(words, "--collect", "--out", paths.FromHere(l.flags.out)))
+}
+
+// wholeLine is the command line that has launched.
+func (l *launch) wholeLine() string {
+	own := l.line.own
+	words := append([]string{"mlc", "train", l.line.File}, own.words()...)
+	words = append(words, "--launcher", own.Launcher)
+	if own.Parallel > 0 {
+		words = append(words, "--parallel", fmt.Sprint(own.Parallel))
+	}
+	for _, s := range own.Sbatch {
+		words = append(words, "--sbatch", s)
+	}
+	return strings.ReplaceAll(flag.Line(append(words, l.line.flags...)), "\n", " ")
+}
+
+// bring puts a program where tasks find it, as a link where it can be one. A later build
+// makes another file, so tasks that wait keep this one.
+func bring(from, to string) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	temp, err := os.MkdirTemp(filepath.Dir(to), paths.Unfinished+"*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temp)
+	name := filepath.Join(temp, filepath.Base(to))
+	if os.Link(from, name) != nil {
+		if err := copyProgram(from, name); err != nil {
+			return err
+		}
+	}
+	return disk.Rename(name, to)
+}
+
+func copyProgram(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}

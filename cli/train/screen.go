@@ -1,0 +1,102 @@
+package train
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+
+	"golang.org/x/term"
+
+	"github.com/arithlang/mlc/runtime/track"
+)
+
+// A screen shows lines that stay and, below them on a terminal, lines that are written
+// over. What is written to it stays.
+type screen struct {
+	mu    sync.Mutex
+	out   io.Writer
+	size  func() (width, height int) // nil: it is no terminal
+	lines []string                   // that are shown below
+}
+
+// newScreen shows lines on a terminal, or only those that stay elsewhere.
+func newScreen(out io.Writer) *screen {
+	s := &screen{out: out}
+	f, ok := out.(*os.File)
+	if !ok || os.Getenv("TERM") == "dumb" || !term.IsTerminal(int(f.Fd())) {
+		return s
+	}
+	s.size = func() (int, int) {
+		width, height, err := term.GetSize(int(f.Fd()))
+		if err != nil || width <= 0 || height <= 0 {
+			return 80, 24
+		}
+		return width, height
+	}
+	return s
+}
+
+// width is the room in a line.
+func (s *screen) width() int {
+	if s.size == nil {
+		return 200 // of a file
+	}
+	width, _ := s.size()
+	return width
+}
+
+// Write writes lines that stay.
+func (s *screen) Write(text []byte) (n int, err error) {
+	s.aside(func() { n, err = s.out.Write(text) })
+	return n, err
+}
+
+// aside clears the lines below while something else is written to the terminal.
+func (s *screen) aside(write func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lines := s.lines
+	s.draw(nil)
+	write()
+	s.draw(lines)
+}
+
+// show puts lines in place of those that are shown below: as many as there is room for.
+func (s *screen) show(lines []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.size == nil {
+		return
+	}
+	width, height := s.size()
+	lines = slices.Clone(lines)
+	if room := max(height-1, 2); len(lines) > room {
+		lines = append(lines[:room-2], fmt.Sprintf("and %d more", len(lines)-1-(room-2)), lines[len(lines)-1])
+	}
+	for i := range lines {
+		lines[i] = track.Cut(lines[i], width-1) // some terminals go to the next line behind the last column
+	}
+	if !slices.Equal(lines, s.lines) {
+		s.draw(lines)
+	}
+}
+
+// draw writes lines over those that are there, in one piece.
+func (s *screen) draw(lines []string) {
+	if len(lines) == 0 && len(s.lines) == 0 {
+		return
+	}
+	var b bytes.Buffer
+	if n := len(s.lines); n > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA", n)
+	}
+	for _, line := range lines {
+		fmt.Fprintf(&b, "\r%s\x1b[K\n", line)
+	}
+	b.WriteString("\r\x1b[J")
+	s.out.Write(b.Bytes())
+	s.lines = lines
+}

@@ -1,0 +1,351 @@
+package train
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/arithlang/mlc/cli/build"
+	"github.com/arithlang/mlc/cli/project"
+	"github.com/arithlang/mlc/cli/results"
+	"github.com/arithlang/mlc/cli/shell"
+	"github.com/arithlang/mlc/compiler"
+	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/runtime/damage"
+	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/flag"
+	"github.com/arithlang/mlc/runtime/lock"
+	"github.com/arithlang/mlc/runtime/record"
+	"github.com/arithlang/mlc/runtime/train"
+)
+
+// A series is the trainings of a sweep, which are made in turn.
+type series struct {
+	*build.Builder
+	where project.Folders
+	flags trainFlags
+	quiet bool
+	jobs  []job
+	ran   bool // some trainer has understood the command line
+
+	jobsAtOnce int // 0 and 1: in turn
+}
+
+// A job is one training of a series.
+type job struct {
+	project.Training
+	asked  asked   // of a run of it
+	work   float64 // floating-point operations, or what else is in proportion to its time; 0: not known
+	tested []int   // lengths
+	staged bool
+	of     results.Kin
+	begun  bool // before this series
+	state  jobState
+	took   time.Duration // with the making of its trainer
+	budget train.Budget  // of the training; that of the spec, where no flag says another
+	left   string        // why a search has gone on without it; "": it has not
+}
+
+type jobState uint8
+
+const (
+	waiting jobState = iota
+	done
+	failed
+	left // by a search that goes on with others
+	away // another process makes it
+)
+
+// trainAll makes the trainings of a sweep in turn and ends with a table of their
+// results. One that fails does not keep the others from being made; a mistake on
+// the command line or an interrupt does.
+func trainAll(b *build.Builder, where project.Folders, all []project.Training, line Line) error {
+	s := &series{Builder: b, where: where, flags: takeFlags(line.flags), quiet: line.quiet(), jobsAtOnce: line.own.Jobs}
+	if err := s.plan(all); err != nil {
+		return err
+	}
+	if err := s.all(all[0].Point.Search); err != nil {
+		if s.ran || shell.Interrupted(err) {
+			b.Say("%d of %d trainings are done; go on with all of them: %s", s.count(done), len(all), line.again())
+		}
+		return err
+	}
+	return s.finish()
+}
+
+// all makes all trainings, in the way of a search.
+func (s *series) all(by check.Search) error {
+	if by.Kind == "halving" && len(s.jobs) > 1 {
+		return s.halve(by)
+	}
+	return s.each(s.waiting(), s.flags.of)
+}
+
+// each makes some of the trainings, in turn or side by side.
+func (s *series) each(numbers []int, flags func(*job) []string) error {
+	if s.jobsAtOnce > 1 && len(numbers) > 1 {
+		return s.beside(numbers, flags)
+	}
+	for _, i := range numbers {
+		if s.elsewhere(i) {
+			continue
+		}
+		if err := s.train(i, flags(&s.jobs[i])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// elsewhere finds that another process makes a training that is resumed.
+func (s *series) elsewhere(i int) bool {
+	j := &s.jobs[i]
+	if dir := s.flags.dir(j); s.flags.resume && dir != "" && lock.Held(damage.At(dir)) {
+		j.state = away
+		s.Say("training %d of %d: %s: left to %s, which is training in %s", i+1, len(s.jobs), j.Point.Name, lock.Owner(dir), dir)
+	}
+	return j.state == away
+}
+
+// plan compiles all trainings: what the compiler finds in one is said before hours
+// have gone into others, and how much work each is.
+func (s *series) plan(all []project.Training) error {
+	for _, t := range all {
+		j := job{Training: t}
+		p, err := project.Compile(s.Shell, t)
+		switch {
+		case errors.Is(err, shell.ErrShown):
+			j.state = failed
+		case err != nil:
+			return err
+		default:
+			j.of = results.Kin{Name: project.Seedless(t.Point.Name)}
+			j.of.Kind, j.of.Seed = record.Seedless(p.Spec.Resolved)
+			j.asked, j.work, j.staged = s.flags.asks(p), s.flags.work(p), len(p.Stages) > 0
+			j.budget = s.flags.budget(p.Spec.Train.Budget)
+			for _, stage := range p.Trainings() {
+				j.tested = stage.Spec.Eval.Digits // of the last
+			}
+			if err := s.flags.fits(&j, s.Say); err != nil {
+				return err
+			}
+			j.begun = s.flags.resume && s.flags.dir(&j) != ""
+		}
+		s.jobs = append(s.jobs, j)
+	}
+	if s.count(failed) == len(s.jobs) {
+		return shell.ErrShown
+	}
+	return nil
+}
+
+// train makes one of the trainings, with flags for its trainer. An error ends the series.
+func (s *series) train(i int, flags []string) error {
+	j, begun := &s.jobs[i], time.Now()
+	p, err := s.Trainer(s.where, j.Training, build.Tells(build.Brief, s.quiet))
+	if err != nil {
+		return err
+	}
+	if !s.quiet {
+		s.Say("training %d of %d: %s%s", i+1, len(s.jobs), j.Point.Name, s.progress())
+		if so := s.soFar(); so != "" {
+			s.Say("  %s", so)
+		}
+	}
+	r, err := relayOf(s.Shell, "train", s.quiet)
+	if err != nil {
+		return err
+	}
+	err = attend(p.Binary, p.Command("train", flags), r.environ(), s.results(j))
+	r.end(err)
+	return s.ended(i, time.Since(begun), err)
+}
+
+// ended takes note of how a trainer has ended. An error ends the series.
+func (s *series) ended(i int, took time.Duration, err error) error {
+	j := &s.jobs[i]
+	var status shell.ExitStatus
+	switch {
+	case err == nil:
+		j.state = done
+	case !errors.As(err, &status) || shell.Interrupted(err) || status == shell.ExitUsage && !s.ran:
+		return err
+	default:
+		j.state = failed
+		if status.Killed() {
+			s.Say("training %d of %d was %v: try it with fewer --threads, or on another machine", i+1, len(s.jobs), status)
+		}
+		s.Say("training %d of %d has failed: %s", i+1, len(s.jobs), s.command(j))
+	}
+	s.ran = true
+	j.took = took
+	return nil
+}
+
+// command is what makes one of the trainings alone.
+func (s *series) command(j *job) string {
+	f := s.flags
+	if dir := f.dir(j); f.out == "" && f.resume && dir != "" {
+		return shell.Hint(append([]string{"train", "--resume", "--out", dir}, f.rest...)...)
+	}
+	words := slices.Clone(f.rest)
+	if j.staged {
+		words = append(words, f.stages...)
+	}
+	if f.resume {
+		words = append(words, "--resume=auto")
+	}
+	if f.out != "" {
+		words = append(words, "--out", f.out)
+	}
+	return strings.TrimSpace(shell.Hint("train") + " " + j.Command() + " " + flag.Line(words))
+}
+
+func (s *series) count(state jobState) int {
+	n := 0
+	for _, j := range s.jobs {
+		if j.state == state {
+			n++
+		}
+	}
+	return n
+}
+
+// progress says how far the series is, and when it may end: as if all work took as
+// long as that of the trainings which were made from their beginning.
+func (s *series) progress() string {
+	var all, behind, measured float64
+	var took time.Duration
+	for _, j := range s.jobs {
+		if j.work == 0 && j.state == waiting || j.Point.Search.Kind == "halving" { // which leaves work out
+			return ""
+		}
+		all += j.work
+		if j.state == waiting {
+			continue
+		}
+		behind += j.work
+		if j.state == done && !j.begun {
+			measured += j.work
+			took += j.took
+		}
+	}
+	if behind == 0 {
+		return ""
+	}
+	text := fmt.Sprintf(" (%.0f %% of the work is done", 100*behind/all)
+	if measured > 0 {
+		left := float64(took) * (all - behind) / measured
+		text += fmt.Sprintf(", about %s left", rounded(time.Duration(left/float64(max(1, min(s.jobsAtOnce, s.count(waiting)))))))
+	}
+	if n := s.count(failed); n > 0 {
+		text += fmt.Sprintf(", %d failed", n)
+	}
+	return text + ")"
+}
+
+// soFar says how many trainings are done and left, and which was best; "" before the first.
+// Its numbers are those of the table in the end, and of mlc runs.
+func (s *series) soFar() string {
+	var best *eval.Result
+	name := ""
+	for i := range s.jobs {
+		if s.jobs[i].state != done {
+			continue
+		}
+		row, err := results.ReadRow("", s.flags.dir(&s.jobs[i]))
+		if err != nil || row.Result == nil { // which the table in the end says
+			continue
+		}
+		if best == nil || eval.Compare(best, row.Result) < 0 {
+			best, name = row.Result, s.jobs[i].Point.Name
+		}
+	}
+	if best == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d done, %d left with this one; best so far %s, exact match: %s", s.count(done), s.count(waiting), name, best.Summary())
+}
+
+// rounded leaves of a time what people want to know.
+func rounded(d time.Duration) string {
+	if d < time.Minute {
+		return d.Round(time.Second).String()
+	}
+	return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
+}
+
+// table prints the results, and of a training without one how far it is.
+func (s *series) table() error {
+	rows := make([]results.Row, len(s.jobs))
+	for i := range s.jobs {
+		j := &s.jobs[i]
+		rows[i] = results.Row{Name: cmp.Or(j.Point.Name, project.NameOf(j.Training.Name)), Missing: cmp.Or(j.left, "failed")}
+		switch j.state {
+		case waiting, away:
+			rows[i].Missing = cmp.Or(s.flags.reached(j), "no result")
+		case done:
+			var err error
+			if rows[i], err = results.ReadRow(rows[i].Name, s.flags.dir(j)); err != nil {
+				s.Say("%v", err)
+			}
+			rows[i].Lengths, rows[i].Of = j.tested, j.of
+		}
+	}
+	return results.WriteTable(s.Out, rows)
+}
+
+// finish prints the results, and the trainings that have failed.
+func (s *series) finish() error {
+	if !slices.Contains(s.flags.rest, "--json") {
+		if err := s.table(); err != nil {
+			return err
+		}
+	}
+	if n := s.count(away); n > 0 {
+		s.Say("%d of %d trainings are made by other processes, and are not at their end", n, len(s.jobs))
+	}
+	defer s.next()
+	n := s.count(failed)
+	switch {
+	case n == 0 && s.count(away) > 0:
+		return shell.ErrShown
+	case n == 0:
+		return nil
+	}
+	s.Say("%d of %d trainings have failed:", n, len(s.jobs))
+	for _, j := range s.jobs {
+		if j.state == failed {
+			s.Say("  %s", s.command(&j))
+		}
+	}
+	return shell.ErrShown
+}
+
+// work is the floating-point operations of all that a program trains. With a budget
+// of the command line all programs are one unit of work; 0 where it is not known.
+func (f trainFlags) work(p *compiler.Program) float64 {
+	if f.hasBudget() {
+		return 1
+	}
+	total := 0.0
+	for _, s := range p.Trainings() {
+		t := s.Spec.Train
+		budget := t.Budget
+		step, err := s.StepFLOPs()
+		switch {
+		case err != nil || budget.Time > 0:
+			return 0
+		case budget.FLOP > 0:
+			total += budget.FLOP
+		case budget.Examples > 0:
+			total += step * float64(budget.Examples) / float64(t.Batch)
+		default:
+			total += step * float64(budget.Steps)
+		}
+	}
+	return total
+}

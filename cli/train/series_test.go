@@ -1,0 +1,286 @@
+package train
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/arithlang/mlc/cli/build"
+	"github.com/arithlang/mlc/cli/project"
+	"github.com/arithlang/mlc/cli/results"
+	"github.com/arithlang/mlc/cli/shell"
+	"github.com/arithlang/mlc/compiler"
+	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/plot/list"
+	"github.com/arithlang/mlc/runtime/config"
+	"github.com/arithlang/mlc/runtime/damage"
+	"github.com/arithlang/mlc/runtime/flag"
+	"github.com/arithlang/mlc/runtime/record"
+	"github.com/arithlang/mlc/runtime/train"
+)
+
+// TestBestIsInTheTable wants one number by one name: what is said of the best so far, what a
+// training's own message says, the sweep's table and mlc runs.
+func TestBestIsInTheTable(t *testing.T) {
+	dir := t.TempDir()
+	s := &series{Builder: build.New(&shell.Shell{}, nil, nil), flags: trainFlags{out: dir}}
+	for name, text := range map[string]string{
+		"a": `{"id":0.9,"ood":0.4483,"ood100":0.5,"by_cell":[[1,1,4,4],[2,2,4,3],[3,3,4,2]]}`,
+		"b": `{"id":1,"ood":0.3438,"by_cell":[[1,1,4,4],[2,2,4,4],[3,3,4,4]]}`,
+	} {
+		for file, text := range map[string]string{"eval/result.json": text, "run.json": `{"name":"` + name + `"}`} {
+			path := filepath.Join(dir, name, file)
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		j := job{state: done}
+		j.Point.Name, j.Point.Slug = name, name
+		s.jobs = append(s.jobs, j)
+	}
+	s.jobs[2].state = waiting
+	want := "2 done, 1 left with this one; best so far a, exact match: id 90.00 %, ood 44.83 %, ood100 50.00 %"
+	if got := s.soFar(); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got := (&crew{series: s}).matchOf(&s.jobs[0]); !strings.HasSuffix(want, strings.TrimPrefix(got, ",")) {
+		t.Errorf("its own message: %s", got)
+	}
+	row, err := results.ReadRow("a", filepath.Join(dir, "a"))
+	heads, texts := row.Cells()
+	if err != nil || !slices.Equal(heads[:3], []string{"id", "ood", "ood100"}) || !slices.Equal(texts[:3], []string{"90.00", "44.83", "50.00"}) {
+		t.Errorf("the table: %q %q, %v", heads, texts, err)
+	}
+	var out bytes.Buffer
+	runs, err := list.Runs(damage.At(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := results.PrintRuns(&shell.Shell{Out: &out, Err: io.Discard}, runs); err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Split(out.String(), "\n"); !slices.Equal(strings.Fields(lines[0])[5:8], []string{"out", "id", "ood"}) || !strings.Contains(lines[1], "90.00   44.83") {
+		t.Errorf("mlc runs:\n%s", out.String())
+	}
+}
+
+// TestProgress estimates by what was trained from its beginning.
+func TestProgress(t *testing.T) {
+	for _, c := range []struct {
+		jobs []job
+		want string
+	}{
+		{[]job{{work: 10}, {work: 30}}, ""},
+		{[]job{{work: 10, state: done, took: time.Hour}, {work: 30}}, " (25 % of the work is done, about 3h0m left)"},
+		{[]job{{work: 10, state: done, begun: true, took: time.Second}, {work: 30}}, " (25 % of the work is done)"},
+		{[]job{{work: 10, state: done, begun: true, took: time.Hour}, {work: 10, state: done, took: 30 * time.Minute}, {work: 20}},
+			" (50 % of the work is done, about 1h0m left)"},
+		{[]job{{state: failed, took: time.Hour}, {work: 10, state: done, took: 20 * time.Second}, {work: 10}},
+			" (50 % of the work is done, about 20s left, 1 failed)"},
+		{[]job{{work: 10, state: done, took: time.Hour}, {}}, ""},
+	} {
+		s := &series{jobs: c.jobs}
+		if got := s.progress(); got != c.want {
+			t.Errorf("%+v:%s, want%s", c.jobs, got, c.want)
+		}
+	}
+}
+
+// TestFlagsOfStages gives flags about stages to specs that have some.
+func TestFlagsOfStages(t *testing.T) {
+	f := takeFlags([]string{"--until", "calibrate", "-q", "--go-on", "--out=x"})
+	for staged, want := range map[bool][]string{false: {"-q", "--out", "x/a"}, true: {"-q", "--until=calibrate", "--go-on", "--out", "x/a"}} {
+		j := &job{Training: project.Training{Point: check.Point{Slug: "a"}}, staged: staged}
+		if diff := cmp.Diff(want, f.of(j)); diff != "" {
+			t.Errorf("stages %t: %s", staged, diff)
+		}
+	}
+}
+
+// TestResumeFlag reads the flag in all its forms, and keeps what it is not for the trainer.
+func TestResumeFlag(t *testing.T) {
+	for args, want := range map[string]trainFlags{
+		"":                        {},
+		"--resume":                {resume: true},
+		"--resume=true":           {resume: true},
+		"--resume=auto":           {resume: true, auto: true},
+		"--resume --resume=false": {},
+		"--resume=perhaps":        {rest: []string{"--resume=perhaps"}},
+	} {
+		if diff := cmp.Diff(want, takeFlags(strings.Fields(args)), cmp.AllowUnexported(trainFlags{}), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: %s", args, diff)
+		}
+	}
+}
+
+// TestRunOfTheSameSpec finds what --resume goes on with: a run of the spec, the seed and
+// the budget that are asked for.
+func TestRunOfTheSameSpec(t *testing.T) {
+	t.Chdir(t.TempDir())
+	hash := func(of string) string { return strings.Repeat(of, 32) }
+	const full = `"seed":1,"budget":{"steps":200}`
+	for dir, text := range map[string]string{
+		"runs/other/20250102-000000-aa":   `"spec_hash":"` + hash("aa") + `",` + full,
+		"runs/zoo/20250101-000000-aa":     `"spec_hash":"` + hash("aa") + `",` + full,
+		"runs/table-b/20250101-000000-bb": `"spec_hash":"` + hash("bb") + `",` + full,
+		"runs/table-b/20250102-000000-bb": `"spec_hash":"` + hash("bb") + `",` + full,
+		"runs/table-b/20250103-000000-cc": `"spec_hash":"` + hash("cc") + `",` + full,
+		"runs/table-b/20250104-000000-bb": `"spec_hash":"` + hash("bb") + `","seed":5,"budget":{"steps":200}`,
+		"runs/table-b/20250105-000000-bb": `"spec_hash":"` + hash("bb") + `","seed":1,"budget":{"steps":50}`,
+		"runs/table-b/20250106-000000-bb": `"spec_hash":"` + hash("bb") + `","seed":1,"budget":{"steps":200},"earlier_budgets":[{"steps":50}]`,
+		"runs/table-b/20250107-000000-bb": `"spec_hash":7`,
+		"runs/table-b/backup":             `"spec_hash":"` + hash("bb") + `",` + full, // a copy
+		"runs/no/20260101-000000-cc":      `"spec_hash":"` + hash("cc") + `",` + full,
+		"x/b":                             `"spec_hash":"` + hash("bb") + `","seed":1,"budget":{"steps":50}`,
+	} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "run.json"), []byte("{"+text+"}"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	named := func(f trainFlags, slug, of string) *job {
+		spec := &check.Spec{Hash: hash(of), Train: check.Train{Train: config.Train{Seed: 1, Budget: config.Budget{Steps: 200}}}}
+		return &job{Training: project.Training{Source: project.Source{Name: "table.arith"}, Point: check.Point{Name: "row=" + slug, Slug: slug}},
+			asked: f.asks(&compiler.Program{Spec: spec})}
+	}
+	for _, c := range []struct {
+		flags      []string
+		slug, hash string
+		want       string
+	}{
+		{nil, "a", "aa", ""},
+		{[]string{"--resume"}, "a", "aa", "runs/other/20250102-000000-aa"},
+		{[]string{"--resume", "-q"}, "a", "dd", ""},
+		{[]string{"--resume", "--seed=3"}, "a", "aa", ""},
+		{[]string{"--steps", "5", "--resume"}, "a", "aa", ""},
+		{nil, "b", "bb", "runs/table-b/20250102-000000-bb"},
+		{[]string{"--resume"}, "b", "bb", "runs/table-b/20250102-000000-bb"},
+		{[]string{"--resume", "--seed", "5"}, "b", "bb", "runs/table-b/20250104-000000-bb"},
+		{[]string{"--resume", "--steps=50"}, "b", "bb", "runs/table-b/20250105-000000-bb"},
+		{[]string{"--resume", "--steps", "200"}, "b", "bb", "runs/table-b/20250102-000000-bb"},
+		{[]string{"--resume", "--examples", "200"}, "b", "bb", ""},
+		{[]string{"--resume"}, "b", "aa", "runs/other/20250102-000000-aa"}, // its own are of other specs
+		{[]string{"--out", "x", "--resume"}, "b", "aa", "x/b"},
+	} {
+		f := takeFlags(c.flags)
+		j := named(f, c.slug, c.hash)
+		if got := filepath.ToSlash(f.dir(j)); got != c.want {
+			t.Errorf("%v: row %s is in %q, want %q", c.flags, c.slug, got, c.want)
+		}
+	}
+	var said []string
+	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
+	f := takeFlags([]string{"--resume"})
+	if err := f.fits(named(f, "b", "bb"), say); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{
+		"runs/table-b/20250104-000000-bb: its seed is 5, and 1 is asked for: not gone on with",
+		"runs/table-b/20250105-000000-bb: its budget is 50 steps, and 200 steps are asked for: not gone on with",
+		"runs/table-b/20250106-000000-bb: its budget is 50 steps, then 200 steps, and 200 steps are asked for: not gone on with",
+		"runs/table-b/20250107-000000-bb/run.json is damaged: spec_hash cannot be a number: not gone on with",
+	}, said); diff != "" {
+		t.Error(diff)
+	}
+	for args, want := range map[string]string{
+		"--resume --out x":               "x/b is not the training row=b that is asked for: its budget is 50 steps, and 200 steps are asked for. Choose another --out",
+		"--resume --out x --steps 50":    "",
+		"--resume --out=x --seed=7":      "its seed is 1, and 7 is asked for",
+		"--out x":                        "",
+		"--resume --out y":               "",
+		"--resume --out x --examples 50": "its budget is 50 steps, and 50 examples are asked for",
+	} {
+		f := takeFlags(strings.Fields(args))
+		err := f.fits(named(f, "b", "bb"), say)
+		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || !errors.As(err, new(shell.UsageError))) {
+			t.Errorf("%s: %v, want %q", args, err, want)
+		}
+	}
+}
+
+// TestAskedOfStages compares the trainings up to the last one that is asked for.
+func TestAskedOfStages(t *testing.T) {
+	stage := func(name string, seed uint64) *compiler.Program {
+		return &compiler.Program{Stage: name, Spec: &check.Spec{Hash: "aa", Train: check.Train{Train: config.Train{Seed: seed, Budget: config.Budget{Examples: 500}}}}}
+	}
+	p := &compiler.Program{Spec: &check.Spec{Hash: "aa"}, Stages: []*compiler.Program{stage("first", 1), stage("second", 2)}}
+	of := func(name string, seed uint64, budget train.Budget) *record.Stage {
+		return &record.Stage{Name: name, Kind: "training", Seed: seed, Training: record.Training{Budget: budget}}
+	}
+	r := &record.Record{Seed: 2, Stages: []*record.Stage{of("first", 1, train.Budget{Examples: 500}), {Name: "calibrate", Kind: "calibration", Seed: 2}, of("second", 2, train.Budget{Steps: 9})}}
+	for args, want := range map[string]string{
+		"":                              "stage second: its budget is 9 steps, and 500 examples are asked for",
+		"--until first":                 "",
+		"--until second":                "stage second: its budget is 9 steps, and 500 examples are asked for",
+		"--until=first --seed 3":        "stage first: its seed is 1, and 3 is asked for",
+		"--until first --init-seed 1":   "",
+		"--until first --init-seed 3":   "stage first: its seed of initial weights is 1, and 3 is asked for",
+		"--until first --examples=1000": "stage first: its budget is 500 examples, and 1000 examples are asked for",
+	} {
+		a := takeFlags(strings.Fields(args)).asks(p)
+		if got := a.differs(r); got != want {
+			t.Errorf("%q: %q, want %q", args, got, want)
+		}
+	}
+}
+
+// TestAskedOfInitialWeights counts runs for a training whose initial weights are those that
+// are asked for, by whichever seed they are.
+func TestAskedOfInitialWeights(t *testing.T) {
+	for _, c := range []struct {
+		spec, run *uint64
+		flags     string
+		want      string
+	}{
+		{nil, nil, "", ""},
+		{nil, new(uint64(7)), "--init-seed=7", ""},
+		{nil, new(uint64(7)), "", "its seed of initial weights is 7, and 1 is asked for"},
+		{new(uint64(7)), new(uint64(7)), "", ""},
+		{new(uint64(7)), new(uint64(9)), "--init-seed 9", ""},
+		{new(uint64(7)), new(uint64(9)), "", "its seed of initial weights is 9, and 7 is asked for"},
+		{nil, nil, "--init-seed 2", "its seed of initial weights is 1, and 2 is asked for"},
+	} {
+		p := &compiler.Program{Spec: &check.Spec{Train: check.Train{Train: config.Train{Seed: 1, InitSeed: c.spec, Budget: config.Budget{Steps: 9}}}}}
+		a := takeFlags(strings.Fields(c.flags)).asks(p)
+		if got := a.differs(&record.Record{Seed: 1, InitSeed: c.run, Training: record.Training{Budget: train.Budget{Steps: 9}}}); got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}
+
+// TestAgain wants the whole command line to be said, with --resume.
+func TestAgain(t *testing.T) {
+	for args, want := range map[string]string{
+		"s.arith":                                   "mlc train s.arith --resume",
+		"s.arith --resume=auto":                     "mlc train s.arith --resume=auto",
+		"s.arith --out o --resume -q":               "mlc train s.arith --out o --resume -q",
+		"--set a=b s.arith --steps 5 --point=row=x": "mlc train s.arith --set a=b --point row=x --steps 5 --resume",
+		"it's.arith --set a=relu(1)":                `mlc train 'it'\''s.arith' --set 'a=relu(1)' --resume`,
+	} {
+		line, err := Split(strings.Fields(args))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = strings.Replace(want, "mlc", flag.Line(shell.Self()), 1)
+		if got := line.again(); got != want {
+			t.Errorf("%s: %s, want %s", args, got, want)
+		}
+	}
+}

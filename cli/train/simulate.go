@@ -1,0 +1,143 @@
+package train
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/arithlang/mlc/cli/shell"
+	"github.com/arithlang/mlc/codegen"
+	"github.com/arithlang/mlc/codegen/host"
+	"github.com/arithlang/mlc/codegen/live"
+	"github.com/arithlang/mlc/compiler"
+	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/ptxsim"
+	"github.com/arithlang/mlc/runtime"
+	"github.com/arithlang/mlc/runtime/calibrate"
+	"github.com/arithlang/mlc/runtime/cpu"
+	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/cuda/simulated"
+)
+
+// The devices that mlc has and no trainer.
+const (
+	simDevice   = "sim"
+	countDevice = "count"
+)
+
+// simMemory is what the simulated GPU has: it takes several times as much of the
+// host's, to check accesses.
+const simMemory = 1 << 30
+
+// simulatedGPU is the device of --device sim.
+var simulatedGPU = runtime.Device{
+	Name: simDevice, How: "every access checked", Note: "simulating a GPU, every access checked: thousands of times slower than one",
+	Open: func() (cuda.Driver, error) { return simulated.Open(ptxsim.Options{Memory: simMemory}) },
+}
+
+// onDevice is the device that flags of a trainer name; "": none.
+func onDevice(flags []string) string {
+	name, _ := takeFlags(flags).value("--device")
+	return name
+}
+
+// inProcess does in this process what a program does on the simulator.
+func inProcess(sh *shell.Shell, p *compiler.Program, verb string, flags []string) error {
+	args := slices.Concat([]string{shell.CalledBy(), verb}, flags)
+	devices := []runtime.Device{simulatedGPU}
+	var run func() int
+	if len(p.Stages) > 0 {
+		pipeline, err := shell.Await(sh, func() (runtime.Pipeline, error) { return pipelineOf(p) })
+		if err != nil {
+			return err
+		}
+		run = func() int { return runtime.RunStages(pipeline, devices, args) }
+	} else {
+		model, err := shell.Await(sh, func() (runtime.Model, error) { return modelOf(p) })
+		if err != nil {
+			return err
+		}
+		run = func() int { return runtime.Run(model, devices, args) }
+	}
+	r, err := relayOf(sh, verb, Line{flags: flags}.quiet())
+	if err != nil {
+		return err
+	}
+	r.here()
+	sh.Release()
+	if code := run(); code != shell.ExitOK {
+		err = shell.ExitStatus(code)
+	}
+	r.end(err)
+	return err
+}
+
+// modelOf is the model of a training as its program has it, but that its kernels compute
+// nothing on a processor.
+func modelOf(p *compiler.Program) (runtime.Model, error) {
+	m, err := live.New(p)
+	if err != nil {
+		return runtime.Model{}, err
+	}
+	model := runtime.Model{Name: m.Name, Spec: codegen.SpecText(p), SpecHash: p.Spec.Hash, Version: shell.Version,
+		Task: m.Task, Train: m.Train, Eval: m.Eval, Params: m.Params, Plan: m.Plan, GPU: m.GPU, Files: filesOf(p.Spec)}
+	if p.Stage == "" {
+		model.Axes = p.Spec.Axes
+	}
+	for i, k := range m.GPU.Kernels {
+		model.CPU = append(model.CPU, cpu.Kernel{Name: k.Name, Cost: m.Costs[i]})
+	}
+	for name, values := range m.Given {
+		text, _ := binary.Append(nil, binary.LittleEndian, values) // of a slice of float32 it cannot fail
+		model.Given = append(model.Given, runtime.Table{Param: name, Values: string(text)})
+	}
+	return model, nil
+}
+
+// filesOf are the files that a spec reads.
+func filesOf(spec *check.Spec) (all []runtime.File) {
+	for _, file := range spec.Files() {
+		f := runtime.File{Path: file.Path, Stage: file.Stage}
+		if file.Problems != nil {
+			f.Text = file.Problems.Text
+		}
+		for _, param := range file.Tables {
+			f.Tensors = append(f.Tensors, runtime.Tensor{Name: param.Tensor, Shape: param.Shape, Param: host.FixedName(param)})
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// pipelineOf is a spec with stages as its program has it.
+func pipelineOf(p *compiler.Program) (runtime.Pipeline, error) {
+	out := runtime.Pipeline{Name: p.Spec.Name, Spec: codegen.SpecText(p), SpecHash: p.Spec.Hash, Version: shell.Version, Axes: p.Spec.Axes}
+	trainings := p.Stages
+	for _, s := range p.Spec.Stages {
+		stage := runtime.Stage{Name: s.Name, From: s.From}
+		if k := s.Calibration; k != nil {
+			stage.Calibration = &calibrate.Config{Samples: k.Samples, Heads: k.Heads, Layer: k.Layer, Logits: k.Logits, Mean: k.Mean,
+				Self: linesOf(k.Self), Cross: linesOf(k.Cross)}
+		} else {
+			m, err := modelOf(trainings[0])
+			if err != nil {
+				return out, err
+			}
+			stage.Model, trainings = &m, trainings[1:]
+			for _, param := range s.Spec.Given() {
+				if param.Init.Kind == "stage" {
+					stage.Given = append(stage.Given, runtime.Given{Param: host.FixedName(param), Stage: param.From, Tensor: param.Tensor})
+				}
+			}
+		}
+		out.Stages = append(out.Stages, stage)
+	}
+	return out, nil
+}
+
+func linesOf(l check.Lines) calibrate.Lines {
+	return calibrate.Lines{Directions: l.Directions, Rows: l.Rows, M: l.Queries, N: l.Keys, Paired: l.Paired,
+		Keep: func(value, mean, std float64) bool {
+			return expr.Eval64(l.Keep, expr.Bindings{"value": {F: value}, "mean": {F: mean}, "std": {F: std}}).I != 0
+		}}
+}
