@@ -2,6 +2,7 @@ package diff
 
 import (
 	"hash/fnv"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -22,11 +23,8 @@ type Shape struct {
 // table is for. Decoding computes the last of the rows.
 func (c *Case) scalars(s Shape) kernel.Scalars {
 	b, l := float64(s.Batch), float64(s.Length)
-	all := kernel.Scalars{
-		"B": b, "T": l, "S": l + 1, "R": 0, "C": l, "P": 0, "N": 64*l + 37,
-		"layer": 0, "step": 3, "example": 40, "seed0": 9, "seed1": 8,
-		"scale": 0.05, "lr": 0.01, "bias_correction1": 1.5, "bias_correction2": 20, "clip": 0.5, "decay": 0.1, "bound": -0.25,
-	}
+	all := kernel.Samples()
+	maps.Copy(all, kernel.Scalars{"B": b, "T": l, "S": l + 1, "C": l, "N": 64*l + 37})
 	if c.Program == "decode" {
 		all["T"], all["P"] = 1, l-1
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/runtime/abi"
 )
 
 // N is a constant extent.
@@ -115,17 +116,16 @@ func countOf(shape []Dim) count {
 	return c
 }
 
-// launchVars are the scalars of a launch that a Map may use.
-var launchVars = map[string]expr.Type{
-	"B": expr.I32, "T": expr.I32, "S": expr.I32, "C": expr.I32, "P": expr.I32, "N": expr.I32, "layer": expr.I32, "step": expr.U32,
-	"scale": expr.F32, "lr": expr.F32, "bias_correction1": expr.F32, "bias_correction2": expr.F32,
-	"clip": expr.F32, "decay": expr.F32, "bound": expr.F32,
+// launchVar is the type of a scalar of a launch that a Map may use.
+func launchVar(name string) (expr.Type, bool) {
+	s, ok := abi.Find(name)
+	return map[abi.Type]expr.Type{abi.I32: expr.I32, abi.U32: expr.U32, abi.F32: expr.F32}[s.Type], ok && !s.Hidden
 }
 
 // mapVar is the type of a variable in the expression of a Map with arguments
 // args and a result of the given rank.
 func mapVar(name string, args []*Value, rank int) (expr.Type, bool) {
-	if t, ok := launchVars[name]; ok {
+	if t, ok := launchVar(name); ok {
 		return t, true
 	}
 	if k, ok := numbered(name, "x"); ok && k < len(args) {

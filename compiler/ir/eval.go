@@ -47,7 +47,7 @@ func (b *mapBinder) Var(name string, of expr.Type) *expr.Value {
 		c.I = int64(b.m.env.Step)
 	} else if n, ok := b.m.env.Dims[name]; ok {
 		c.I = int64(n)
-	} else if _, launch := launchVars[name]; launch && b.err == nil {
+	} else if _, launch := launchVar(name); launch && b.err == nil {
 		b.err = fmt.Errorf("launch variable %s is not set", name)
 	}
 	return c

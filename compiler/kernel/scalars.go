@@ -27,6 +27,15 @@ func Bytes(t expr.Type) int {
 // float32; the others must be integers in the range of their type.
 type Scalars map[string]float64
 
+// Samples binds every scalar to a plausible value.
+func Samples() Scalars {
+	all := Scalars{}
+	for _, s := range abi.Scalars() {
+		all[s.Name] = s.Sample
+	}
+	return all
+}
+
 // ScalarNames lists the scalars that a launch can bind: those of package abi.
 func ScalarNames() []string {
 	var names []string

@@ -39,11 +39,13 @@ func (t Type) PTX() string { return [...]string{"u32", "u32", "f32", "u64"}[t] }
 
 // A Scalar is a value that a kernel can take from its launch, by name.
 type Scalar struct {
-	Name  string
-	Type  Type
-	Field string // of runtime/device.Env, or a method without arguments
-	Half  Half   // of the field
-	Of    Scope
+	Name   string
+	Type   Type
+	Field  string // of runtime/device.Env, or a method without arguments
+	Half   Half   // of the field
+	Of     Scope
+	Sample float64 // a plausible value, for checks of single kernels
+	Hidden bool    // lowering uses it, and no tensor function may
 }
 
 // A Half says which part of a field a scalar is.
@@ -67,27 +69,28 @@ const (
 	OfStep
 )
 
-// scalars is the table. Those of a step lie in memory in this order.
+// scalars is the table, and the only list of them: whoever binds, prints or checks scalars
+// goes through it. Those of a step lie in memory in this order.
 var scalars = [...]Scalar{
-	{"B", I32, "B", Whole, OfLaunch},
-	{"T", I32, "T", Whole, OfLaunch},
-	{"S", I32, "S", Whole, OfLaunch},
-	{"R", I32, "Rows()", Whole, OfLaunch},
-	{"C", I32, "C", Whole, OfLaunch},
-	{"P", I32, "P", Whole, OfLaunch},
-	{"N", I32, "N", Whole, OfLaunch},
-	{"layer", I32, "Layer", Whole, OfLaunch},
-	{"step", U32, "Step", Whole, OfStep},
-	{"example", U32, "Example", Whole, OfReplica},
-	{"seed0", U32, "Seed", Low, OfStep},
-	{"seed1", U32, "Seed", High, OfStep},
-	{"scale", F32, "Scale", Whole, OfStep},
-	{"lr", F32, "LR", Whole, OfStep},
-	{"bias_correction1", F32, "BiasCorrection1", Whole, OfStep},
-	{"bias_correction2", F32, "BiasCorrection2", Whole, OfStep},
-	{"clip", F32, "Clip", Whole, OfStep},
-	{"decay", F32, "Decay", Whole, OfLaunch},
-	{"bound", F32, "Bound", Whole, OfLaunch},
+	{"B", I32, "B", Whole, OfLaunch, 2, false},
+	{"T", I32, "T", Whole, OfLaunch, 7, false},
+	{"S", I32, "S", Whole, OfLaunch, 8, false},
+	{"R", I32, "Rows()", Whole, OfLaunch, 0, true},
+	{"C", I32, "C", Whole, OfLaunch, 7, false},
+	{"P", I32, "P", Whole, OfLaunch, 0, false},
+	{"N", I32, "N", Whole, OfLaunch, 485, false},
+	{"layer", I32, "Layer", Whole, OfLaunch, 0, false},
+	{"step", U32, "Step", Whole, OfStep, 3, false},
+	{"example", U32, "Example", Whole, OfReplica, 40, true},
+	{"seed0", U32, "Seed", Low, OfStep, 9, true},
+	{"seed1", U32, "Seed", High, OfStep, 8, true},
+	{"scale", F32, "Scale", Whole, OfStep, 0.05, false},
+	{"lr", F32, "LR", Whole, OfStep, 0.01, false},
+	{"bias_correction1", F32, "BiasCorrection1", Whole, OfStep, 1.5, false},
+	{"bias_correction2", F32, "BiasCorrection2", Whole, OfStep, 20, false},
+	{"clip", F32, "Clip", Whole, OfStep, 0.5, false},
+	{"decay", F32, "Decay", Whole, OfLaunch, 0.1, false},
+	{"bound", F32, "Bound", Whole, OfLaunch, -0.25, false},
 }
 
 // Scalars lists all scalars, in the order in which kernels take them.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
+	"github.com/arithlang/mlc/runtime/abi"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/device"
 )
@@ -72,18 +73,9 @@ func zero[T int32 | uint16 | float32](s []T, n int) bool {
 
 // env is the launch environment that binds the scalars.
 func env(s kernel.Scalars) *device.Env {
-	return &device.Env{
-		B: int(s["B"]), T: int(s["T"]), S: int(s["S"]), R: int(s["R"]), C: int(s["C"]), P: int(s["P"]), N: int(s["N"]),
-		Layer:           int(s["layer"]),
-		Step:            uint32(s["step"]),
-		Example:         uint32(s["example"]),
-		Seed:            uint64(s["seed0"]) | uint64(s["seed1"])<<32,
-		Scale:           float32(s["scale"]),
-		LR:              float32(s["lr"]),
-		BiasCorrection1: float32(s["bias_correction1"]),
-		BiasCorrection2: float32(s["bias_correction2"]),
-		Clip:            float32(s["clip"]),
-		Decay:           float32(s["decay"]),
-		Bound:           float32(s["bound"]),
+	var e device.Env
+	for _, of := range abi.Scalars() {
+		device.SetBits(&e, of, s.Bits(of))
 	}
+	return &e
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
 	"github.com/arithlang/mlc/internal/full"
+	"github.com/arithlang/mlc/runtime/abi"
 )
 
 // kernelOf makes a vector kernel of a whole kernel without products: the grid is loops, tiles
@@ -77,11 +78,8 @@ func (l *Kernel) withoutTiles(nodes []kernel.Stmt) []kernel.Stmt {
 	return out
 }
 
-// fields are the scalars of a launch in Go.
-var fields = map[string]string{
-	"layer": "e.Layer", "step": "e.Step", "example": "e.Example", "seed0": "uint32(e.Seed)", "seed1": "uint32(e.Seed >> 32)",
-	"scale": "e.Scale", "lr": "e.LR", "bias_correction1": "e.BiasCorrection1", "bias_correction2": "e.BiasCorrection2", "clip": "e.Clip", "decay": "e.Decay", "bound": "e.Bound",
-}
+// fields print a scalar of a launch in Go, from the name of its field.
+var fields = map[abi.Half]string{abi.Whole: "e.%s", abi.Low: "uint32(e.%s)", abi.High: "uint32(e.%s >> 32)"}
 
 var takers = map[expr.Type]string{
 	expr.F32: "Tile", expr.I32: "TileI32", expr.U32: "TileU32", expr.BF16: "TileU16", expr.F16: "TileU16",
@@ -106,11 +104,8 @@ func program(ls []*Kernel, buffers map[*Kernel]int) []byte {
 			}
 		}
 		for _, v := range l.Values {
-			field, ok := fields[v.Name]
-			if !ok {
-				field = "e." + v.Name
-			}
-			args = append(args, field)
+			s, _ := abi.Find(v.Name)
+			args = append(args, fmt.Sprintf(fields[s.Half], s.Field))
 		}
 		list := strings.Join(args, ", ")
 		calls := ""

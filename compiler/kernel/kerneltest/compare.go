@@ -116,11 +116,12 @@ func Launches() []kernel.Scalars {
 		{3, 2, 9, 11, 4, 130},
 		{5, 33, 29, 33, 0, 4099},
 	} {
-		all = append(all, kernel.Scalars{
-			"B": n.b, "T": n.t, "S": n.s, "R": 0, "C": n.c, "P": n.p, "N": n.n,
+		s := kernel.Samples()
+		maps.Copy(s, kernel.Scalars{
+			"B": n.b, "T": n.t, "S": n.s, "C": n.c, "P": n.p, "N": n.n,
 			"layer": 3, "step": 7, "example": 11 * n.b, "seed0": 0x9e3779b9, "seed1": 0x243f6a88,
-			"scale": 0.0625, "lr": 0.001, "bias_correction1": 1.917, "bias_correction2": 143.2, "clip": 0.75, "decay": 0.01, "bound": -0.25,
 		})
+		all = append(all, s)
 	}
 	return all
 }
