@@ -8,7 +8,7 @@ import (
 
 	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/simulated"
+	"github.com/arithlang/mlc/sim/simulated"
 )
 
 // TestReplay records on the simulator, writes and reads the result, and replays it; then

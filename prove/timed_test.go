@@ -8,8 +8,8 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/prove/timing"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/simulated"
 	"github.com/arithlang/mlc/runtime/profile"
+	"github.com/arithlang/mlc/sim/simulated"
 )
 
 // TestTimed wants the launches of every kernel, and no times of a device that has none.

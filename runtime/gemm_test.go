@@ -10,8 +10,8 @@ import (
 
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/simulated"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/sim/simulated"
 )
 
 // toyProduct is the toy whose sum of squares is a product that a library can compute.

@@ -12,8 +12,8 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/simulated"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/sim/simulated"
 )
 
 // simulatedGPU is a driver that behaves as one of NVIDIA's.

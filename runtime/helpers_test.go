@@ -17,9 +17,9 @@ import (
 	"github.com/arithlang/mlc/runtime/comm/launch"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/simulated"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/interrupt"
+	"github.com/arithlang/mlc/sim/simulated"
 )
 
 // toyProcess in the environment makes the test binary a trainer: of the toy, of a

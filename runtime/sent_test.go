@@ -7,7 +7,7 @@ import (
 	"github.com/arithlang/mlc/ptxsim/card"
 	"github.com/arithlang/mlc/runtime/comm"
 	"github.com/arithlang/mlc/runtime/comm/commtest"
-	"github.com/arithlang/mlc/runtime/cuda/cluster"
+	"github.com/arithlang/mlc/sim/cluster"
 )
 
 // TestPlansWhatRanksSend compares bytes with those of ranks that train.

@@ -12,9 +12,9 @@ import (
 	"github.com/arithlang/mlc/compiler/ir/irtest"
 	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/ptxsim/card"
-	"github.com/arithlang/mlc/runtime/cuda/cluster"
-	"github.com/arithlang/mlc/runtime/cuda/counted"
 	"github.com/arithlang/mlc/runtime/train"
+	"github.com/arithlang/mlc/sim/cluster"
+	"github.com/arithlang/mlc/sim/counted"
 )
 
 const clusterFile = "../docs/cluster-plan.md"

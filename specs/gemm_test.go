@@ -11,7 +11,7 @@ import (
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/ptxsim/card"
-	"github.com/arithlang/mlc/runtime/cuda/counted"
+	"github.com/arithlang/mlc/sim/counted"
 )
 
 // TestGemmShare counts which part of the FLOP of products in a training step a library can

@@ -15,7 +15,7 @@ import (
 	"github.com/arithlang/mlc/ptxsim/card"
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/counted"
+	"github.com/arithlang/mlc/sim/counted"
 )
 
 // What the table is, and the page that it also stands in, at the end.

@@ -12,7 +12,7 @@ import (
 	"github.com/arithlang/mlc/codegen/ptx/ptxas"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/ptxsim/card"
-	"github.com/arithlang/mlc/runtime/cuda/counted"
+	"github.com/arithlang/mlc/sim/counted"
 )
 
 // launchesStage is the name of the stage that is counted.

@@ -17,7 +17,7 @@ import (
 	"github.com/arithlang/mlc/ptxsim/card"
 	"github.com/arithlang/mlc/ptxsim/count"
 	"github.com/arithlang/mlc/runtime/cpu"
-	"github.com/arithlang/mlc/runtime/cuda/counted"
+	"github.com/arithlang/mlc/sim/counted"
 )
 
 // ptxArch is the architecture that modules are printed for.

@@ -12,10 +12,10 @@ import (
 	"github.com/arithlang/mlc/cli/project"
 	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/codegen/live"
-	"github.com/arithlang/mlc/runtime/cuda/cluster"
-	"github.com/arithlang/mlc/runtime/cuda/counted"
 	"github.com/arithlang/mlc/runtime/flag"
 	"github.com/arithlang/mlc/runtime/train"
+	"github.com/arithlang/mlc/sim/cluster"
+	"github.com/arithlang/mlc/sim/counted"
 )
 
 // Defaults of a cluster: a DGX H100's.

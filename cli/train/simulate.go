@@ -16,7 +16,7 @@ import (
 	"github.com/arithlang/mlc/runtime/calibrate"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/simulated"
+	"github.com/arithlang/mlc/sim/simulated"
 )
 
 // The devices that mlc has and no trainer.

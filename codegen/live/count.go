@@ -7,10 +7,10 @@ import (
 
 	"github.com/arithlang/mlc/ptxsim/count"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/cluster"
-	"github.com/arithlang/mlc/runtime/cuda/counted"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/train"
+	"github.com/arithlang/mlc/sim/cluster"
+	"github.com/arithlang/mlc/sim/counted"
 )
 
 // Steps are counted until batches of the same shape have come again and graphs are

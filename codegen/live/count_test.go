@@ -13,10 +13,10 @@ import (
 	"github.com/arithlang/mlc/ptxsim/count"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/counted"
 	"github.com/arithlang/mlc/runtime/cuda/libcuda"
 	"github.com/arithlang/mlc/runtime/cuda/libcuda/fakecuda"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/sim/counted"
 )
 
 // steps are enough to launch, to record and to replay.

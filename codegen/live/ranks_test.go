@@ -11,8 +11,8 @@ import (
 	"github.com/arithlang/mlc/runtime/comm"
 	"github.com/arithlang/mlc/runtime/comm/commtest"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/simulated"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/sim/simulated"
 )
 
 // TestStepsOfRanks takes two steps of a model on one simulated GPU, and on those of two and

@@ -14,9 +14,9 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/ckpt"
-	"github.com/arithlang/mlc/runtime/cuda/simulated"
 	"github.com/arithlang/mlc/runtime/device"
 	trainer "github.com/arithlang/mlc/runtime/train"
+	"github.com/arithlang/mlc/sim/simulated"
 )
 
 // TestStatesAreSaved has in a checkpoint, of every parameter, what the optimizer keeps

@@ -17,7 +17,7 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/simulated"
+	"github.com/arithlang/mlc/sim/simulated"
 )
 
 // A multiplied is a product of BF16, or of halves of F32, with a launch of it. One of its

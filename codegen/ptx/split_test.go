@@ -13,7 +13,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/simulated"
+	"github.com/arithlang/mlc/sim/simulated"
 )
 
 // TestSplitProducts wants the bits of the definition from products of halves without tensor

@@ -34,7 +34,7 @@ func Files(source fs.FS) (map[string][]byte, error) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == "testdata" || slices.Contains(apart, name)):
+		case d.IsDir() && d.Name() == "testdata":
 			return fs.SkipDir
 		case d.IsDir() || !built(name):
 			return nil
@@ -47,9 +47,6 @@ func Files(source fs.FS) (map[string][]byte, error) {
 	}
 	return files, nil
 }
-
-// apart are folders of devices that mlc has, and no trainer.
-var apart = []string{"runtime/cuda/simulated", "runtime/cuda/counted", "runtime/cuda/cluster"}
 
 // built says whether a file is part of a package, or what one embeds.
 func built(name string) bool {

@@ -24,8 +24,8 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/simulated"
 	"github.com/arithlang/mlc/runtime/train"
+	"github.com/arithlang/mlc/sim/simulated"
 )
 
 // python writes a program that plays Python: about is what it says of PyTorch, serve

@@ -6,7 +6,7 @@
 // simulator does not know: they are compared with a model of their own, or recorded as
 // what it has to do one day.
 //
-// Before it are runtime/cuda, whose Driver is the GPU, and runtime/cuda/simulated,
+// Before it are runtime/cuda, whose Driver is the GPU, and sim/simulated,
 // which is the simulator as one; after it is package prove.
 package fragment
 

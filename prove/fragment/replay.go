@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/ptxsim"
-	"github.com/arithlang/mlc/runtime/cuda/simulated"
+	"github.com/arithlang/mlc/sim/simulated"
 )
 
 // A Difference is a result of a device that the simulator does not have, or a probe

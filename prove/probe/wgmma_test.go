@@ -14,7 +14,7 @@ import (
 
 	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/ptxsim"
-	"github.com/arithlang/mlc/runtime/cuda/simulated"
+	"github.com/arithlang/mlc/sim/simulated"
 )
 
 // TestAbsent wants the reason why there is no result.

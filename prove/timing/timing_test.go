@@ -18,8 +18,8 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/ptxsim/card"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/counted"
-	"github.com/arithlang/mlc/runtime/cuda/simulated"
+	"github.com/arithlang/mlc/sim/counted"
+	"github.com/arithlang/mlc/sim/simulated"
 )
 
 // compiled is specs/tiny.arith, which no measurement changes.

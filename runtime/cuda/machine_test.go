@@ -11,8 +11,8 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/simulated"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/sim/simulated"
 )
 
 // testPTX has two kernels. accumulate adds N elements of Work, and the example, to

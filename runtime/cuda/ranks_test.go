@@ -14,8 +14,8 @@ import (
 	"github.com/arithlang/mlc/runtime/comm"
 	"github.com/arithlang/mlc/runtime/comm/commtest"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/simulated"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/sim/simulated"
 )
 
 // onRanks calls f once a rank, and ends those that wait for one that has failed.

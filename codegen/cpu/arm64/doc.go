@@ -2,7 +2,7 @@
 // as Go assembly with declarations in Go. It is for NEON what avo is for AVX.
 //
 // Before it are those who choose instructions: codegen/cpu/vector for the kernels of
-// a spec and runtime/cpu/asm/arm for matrix products. After it is Go's assembler.
+// a spec and codegen/cpu/dotgen/arm for matrix products. After it is Go's assembler.
 // It knows nothing of either: it checks that an instruction takes its operands, and
 // where they lie in a word. It chooses no registers and reorders nothing.
 //

@@ -21,7 +21,7 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda/cublaslt"
 	"github.com/arithlang/mlc/runtime/cuda/libcuda"
 	"github.com/arithlang/mlc/runtime/cuda/libcuda/fakecuda"
-	"github.com/arithlang/mlc/runtime/cuda/simulated"
+	"github.com/arithlang/mlc/sim/simulated"
 )
 
 // A library is testdata/fake.c, built for one test.

@@ -16,7 +16,7 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/cuda/libcuda/fakecuda"
 	"github.com/arithlang/mlc/runtime/cuda/nccl"
-	"github.com/arithlang/mlc/runtime/cuda/simulated"
+	"github.com/arithlang/mlc/sim/simulated"
 )
 
 // A gpu is a device that is asked for nothing.

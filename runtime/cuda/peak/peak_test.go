@@ -11,7 +11,7 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/simulated"
+	"github.com/arithlang/mlc/sim/simulated"
 )
 
 func open(t *testing.T) cuda.Driver {

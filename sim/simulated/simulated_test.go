@@ -9,7 +9,7 @@ import (
 
 	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/simulated"
+	"github.com/arithlang/mlc/sim/simulated"
 )
 
 // ptx has a kernel that adds 1 to n words, at an offset, by way of dynamic shared memory.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/arithlang/mlc/runtime/comm"
 	"github.com/arithlang/mlc/runtime/comm/commtest"
-	"github.com/arithlang/mlc/runtime/cuda/cluster"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/sim/cluster"
 )
 
 // A recording is the messages of exchanges, by exchange.

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/counted"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/sim/counted"
 )
 
 // A Plan is what a step takes on more and more GPUs.

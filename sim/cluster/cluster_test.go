@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/ptxsim/card"
-	"github.com/arithlang/mlc/runtime/cuda/cluster"
-	"github.com/arithlang/mlc/runtime/cuda/counted"
+	"github.com/arithlang/mlc/sim/cluster"
+	"github.com/arithlang/mlc/sim/counted"
 )
 
 func of(t testing.TB, gpus, perMachine int, network string) cluster.Cluster {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/counted"
+	"github.com/arithlang/mlc/sim/counted"
 )
 
 // TestReport is of two steps, of a kernel of the model, another whose cost nobody knows,

@@ -11,8 +11,8 @@ import (
 	"github.com/arithlang/mlc/ptxsim/count"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
-	"github.com/arithlang/mlc/runtime/cuda/counted"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/sim/counted"
 )
 
 // text has a kernel of 64 threads with 1000 bytes of static shared memory.

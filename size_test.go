@@ -1,0 +1,168 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// budget is how many lines of Go each room has at most, without tests and generated files; a
+// room is a folder with all below it that has no row of its own. A row falls with its room, and
+// rises only with a reason beside it.
+const budget = `
+	. 20
+	bench 1350
+	cli 11700
+	codegen 1800
+	codegen/cpu 10700
+	codegen/flat 2300
+	codegen/host 900
+	codegen/ptx 8350
+	compiler 1300
+	compiler/check 9900
+	compiler/expr 2600
+	compiler/grad 650
+	compiler/ir 4000
+	compiler/kernel 5300
+	compiler/lower 4450
+	compiler/model 2350
+	compiler/plan 750
+	diff 700
+	docs 600
+	dsl 2850
+	export 2950
+	insight 550
+	internal 700
+	lsp 1550
+	mlflow 450
+	plot 2600
+	prove 8300
+	ptxsim 13500
+	runtime 11100
+	runtime/comm 900
+	runtime/config 600
+	runtime/cpu 2100
+	runtime/cuda 6300
+	runtime/device 650
+	runtime/eval 1950
+	runtime/profile 850
+	runtime/task 4350
+	runtime/track 750
+	runtime/train 2500
+	serve 3800
+	sim 2000
+	specs 50
+	torture 1650
+`
+
+// trainerLines is how many lines a trainer has of this module at most, besides its own.
+const trainerLines = 30_900
+
+// TestBudget holds rooms to their lines.
+func TestBudget(t *testing.T) {
+	most := map[string]int{}
+	for line := range strings.Lines(budget) {
+		line, _, _ = strings.Cut(line, "#")
+		if words := strings.Fields(line); len(words) == 2 {
+			n, err := strconv.Atoi(words[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			most[words[0]] = n
+		}
+	}
+	have := map[string]int{}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		name := d.Name()
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && (strings.HasPrefix(name, ".") || name == "testdata" || path == "generated"):
+			return filepath.SkipDir
+		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		room := filepath.ToSlash(filepath.Dir(path))
+		for most[room] == 0 && strings.Contains(room, "/") {
+			room = room[:strings.LastIndex(room, "/")]
+		}
+		have[room] += lines(t, path)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for room, n := range have {
+		held(t, room, n, most[room], max(most[room]/20, 60))
+	}
+	for room := range most {
+		if have[room] == 0 {
+			t.Errorf("%s has a row, and no lines", room)
+		}
+	}
+}
+
+// TestTrainerIsSmall holds what a trainer is linked from: nothing that stands for a GPU, nothing
+// of the network, and no more lines than there were.
+func TestTrainerIsSmall(t *testing.T) {
+	format := `{{if .Standard}}{{.ImportPath}}{{end}}{{if .Module}}{{if .Module.Main}}{{.ImportPath}}{{$d := .Dir}}{{range .GoFiles}} {{$d}}/{{.}}{{end}}{{end}}{{end}}`
+	list := exec.Command("go", "list", "-deps", "-f", format, "./generated/successor")
+	list.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64") // of which files are counted
+	out, err := list.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	n := 0
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		switch pkg := strings.TrimPrefix(words[0], module+"/"); top(pkg) {
+		case "generated":
+			continue
+		case "net", "crypto":
+			if pkg == "net/http" || pkg == "crypto/tls" {
+				t.Errorf("a trainer has %s, and speaks to no server: go list -deps ./generated/successor", pkg)
+			}
+		case "ptxsim", "sim":
+			t.Errorf("a trainer has %s, which is mlc's alone: go list -deps ./generated/successor", pkg)
+		}
+		for _, file := range words[1:] {
+			n += lines(t, file)
+		}
+	}
+	held(t, "a trainer", n, trainerLines, 500)
+}
+
+// held compares a number of lines with its row.
+func held(t *testing.T, what string, n, most, slack int) {
+	t.Helper()
+	switch {
+	case n > most:
+		t.Errorf("%s has %d lines, and its row says %d: leave out what it can do without, or raise the row and say why", what, n, most)
+	case n < most-slack:
+		t.Errorf("%s has %d lines, far fewer than %d: lower its row to that", what, n, most)
+	}
+}
+
+var generatedFile = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
+
+// lines counts the lines of a file of Go, none if it is generated.
+func lines(t *testing.T, path string) int {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, _, _ := strings.Cut(string(text), "\npackage ")
+	if generatedFile.MatchString(head) {
+		return 0
+	}
+	return strings.Count(string(text), "\n")
+}
