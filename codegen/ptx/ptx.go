@@ -3,6 +3,29 @@
 // package asm, whose passes make that short; the text is loaded by runtime/cuda, and
 // interpreted by ptxsim where there is no GPU. It shares nothing with the
 // simulator, so that one checks the other.
+//
+// Each kernel follows the first schedule of a table that fits (schedule.go; mlc explain
+// --stage schedule says which, and why):
+//
+//   - Products with an elementwise epilogue: a block takes tiles of the output, and a thread
+//     finishes the outputs that it holds in registers (tiled.go, share.go), reading ahead what
+//     it adds to them (segment.go). Tensor cores multiply BF16 factors, and F32 ones that are
+//     split (split.go), from tiles that are copied while others are multiplied (mma.go,
+//     feed.go; layouts in fragment.go).
+//   - Attention in BF16: a block takes 64 queries of a head, and a warp keeps 16 rows of scores
+//     in registers from the first product to the second (attention.go, attend.go). In its
+//     gradient a warp has rows of queries first, then rows of keys (attentiongrad.go,
+//     attendgrad.go, attendkeys.go).
+//   - Sums over rows: a block takes columns, and one warp adds the rows that others bring
+//     (columns.go).
+//   - Elementwise kernels, such as an optimizer's: a thread takes its elements through all
+//     statements in registers (pointwise.go).
+//   - All others: a block takes a cell, or a warp does where the cell has neither products nor
+//     loops. Elements go to threads round-robin, four at a time where alignment is known;
+//     independent iterations go to warps (kernel.For.Independent); products go through shared
+//     memory in ascending k.
+//
+// waits.go puts a barrier only where a thread needs another's elements.
 package ptx
 
 import (

@@ -1,6 +1,24 @@
 // Package device is what a generated plan is written against: where tensors
 // live, what a launch needs to know, and the queue that takes launches. CPU,
 // CUDA driver and simulator implement Launcher; the plan does not know which.
+//
+// How a step is divided changes no bit of it, since sums have one order:
+//
+//   - A chunk of examples is the unit of parallel work. Kernels add its gradients row by row,
+//     as one chain, so the number of examples of a launch does not matter, unless masks or
+//     biases read a text's length.
+//   - Each further use of a parameter, in a run of a loop or at another place, has a chain of
+//     its own in the space Uses; uses are added at the end of the chunk.
+//   - Gradients of chunks are added as a fixed binary tree (Tree), so the number of cores does
+//     not matter. Workers add the rest of the tree together, a range each; replicas of a GPU's
+//     launch are added by one launch as the same tree.
+//   - Ranks add their own chunks to nodes of the tree, exchange slices of the nodes, and each
+//     adds its slices in the order of the tree. So the number of ranks does not matter.
+//
+// A device reports no errors in the middle of a method: a Machine keeps its first error, and
+// the runtime asks for it before it counts a step or writes a checkpoint. The trainer asks for
+// steps ahead (Machine.Later) and waits only for reports and checkpoints. A step that is not
+// finite changes nothing, nor do steps after it.
 package device
 
 import (

@@ -1,4 +1,12 @@
 // Package record is run.json: what a run directory is of, and how it came to be.
+//
+// A pipeline's directory has a folder for each stage. A training's is an ordinary run; a
+// calibration's has the captured attention, the statistics of its lines, and the lines that
+// are kept. The next training has these lines as fixed parameters, behind all others in the
+// arenas, without gradients or moments, saved with the weights. A training in rounds pauses,
+// saved, before each round: the model answers longer problems, the kept answers are a file, and
+// the task draws from these files as well as true problems. run.json says how far each stage
+// is, and is written last.
 package record
 
 import (
