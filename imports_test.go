@@ -61,7 +61,8 @@ const rooms = `
 	codegen/ptx/{ptxrun,ptxtest}: codegen internal sim
 
 	# What is usable alone, and who calls all of it.
-	{specs,torture}:
+	specs:
+	torture: runtime/track
 	docs: compiler/check
 	lsp: compiler/check
 	diff: compiler

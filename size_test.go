@@ -40,7 +40,7 @@ const budget = `
 	internal 700
 	lsp 1550
 	mlflow 450
-	plot 2600
+	plot 2650 # the marks of axes, which serve had again
 	prove 8300
 	ptxsim 13500
 	runtime 11100

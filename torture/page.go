@@ -10,6 +10,8 @@ import (
 	"sync"
 	"text/template"
 	"time"
+
+	"github.com/arithlang/mlc/runtime/track"
 )
 
 // A tally counts, by what was disturbed and how.
@@ -72,11 +74,11 @@ func (o *options) page(t *tally, now time.Time, before string) (string, error) {
 			var b strings.Builder
 			for _, r := range slices.SortedFunc(maps.Keys(t.counts), func(a, b row) int { return strings.Compare(a.about, b.about) }) {
 				if r.kind == kind {
-					fmt.Fprintf(&b, "| %s | %s | %d |\n", r.about, thousands(t.counts[r].Made), t.counts[r].Found)
+					fmt.Fprintf(&b, "| %s | %s | %d |\n", r.about, track.Thousands(t.counts[r].Made), t.counts[r].Found)
 				}
 			}
 			all := t.total(kind)
-			fmt.Fprintf(&b, "| **together** | **%s** | **%d** |", thousands(all.Made), all.Found)
+			fmt.Fprintf(&b, "| **together** | **%s** | **%d** |", track.Thousands(all.Made), all.Found)
 			return b.String()
 		},
 		"made": func(kind string) string {
@@ -129,12 +131,4 @@ func (o *options) write(t *tally) error {
 		return err
 	}
 	return os.WriteFile(path, []byte(text), 0o644)
-}
-
-func thousands(n int) string {
-	text := fmt.Sprint(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
 }

@@ -24,35 +24,6 @@ func wellFormed(t *testing.T, svg string) {
 	}
 }
 
-func TestTicks(t *testing.T) {
-	texts := func(all []tick) (out []string) {
-		for _, k := range all {
-			if k.text != "" {
-				out = append(out, k.text)
-			}
-		}
-		return out
-	}
-	for _, c := range []struct {
-		got  []tick
-		want string
-	}{
-		{evenly(0, 100, 5), "0 20 40 60 80 100"},
-		{evenly(0, 6000, 5), "0 2000 4000 6000"},
-		{evenly(-0.3, 0.3, 5), "−0.2 0 0.2"},
-		{evenly(0, 768000, 5), "0 200k 400k 600k"},
-		{decades(-3, 0.3), "0.001 0.01 0.1 1"},
-		{decades(0, 1), "1 2 5 10"},
-		{whole(1, 20), "1 4 6 8 10 12 14 16 18 20"},
-		{whole(1, 8), "1 2 3 4 5 6 7 8"},
-		{whole(10, 100), "10 20 30 40 50 60 70 80 90 100"},
-	} {
-		if got := strings.Join(texts(c.got), " "); got != c.want {
-			t.Errorf("%q, want %q", got, c.want)
-		}
-	}
-}
-
 // TestLinesPlace reads the places of points off the path: the axes go from 0 to 100.
 func TestLinesPlace(t *testing.T) {
 	c := &Lines{Label: `a "label" <b>`, X: Axis{Label: "x"}, Y: Axis{Percent: true}, Mark: 5, Series: []Series{

@@ -7,6 +7,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/arithlang/mlc/plot/scale"
 )
 
 // A Heat is a map of cells, rows downwards.
@@ -38,10 +40,11 @@ func (c *Cells) name(n int) string {
 }
 
 // ticks are the rows or columns that have room for their names.
-func (c *Cells) ticks(n int, side float64, across bool) (out []tick) {
+func (c *Cells) ticks(n int, side float64, across bool) (out []scale.Tick) {
 	if c.Names == nil {
-		for _, t := range whole(c.First, c.First+n-1) {
-			out = append(out, tick{t.at - float64(c.First), t.text})
+		first := float64(c.First)
+		for _, t := range scale.Whole(first, first+float64(n-1), first) {
+			out = append(out, scale.Tick{At: t.At - first, Text: t.Text})
 		}
 		return out
 	}
@@ -55,7 +58,7 @@ func (c *Cells) ticks(n int, side float64, across bool) (out []tick) {
 	}
 	every := int(math.Ceil(room / side))
 	for i := 0; i < n; i += every {
-		out = append(out, tick{float64(i), c.Names[i]})
+		out = append(out, scale.Tick{At: float64(i), Text: c.Names[i]})
 	}
 	return out
 }
@@ -126,10 +129,10 @@ func (h *Heat) SVG() template.HTML {
 	h.cells(&b, left, top, side)
 	fmt.Fprintf(&b, `<rect class="outline" x="%s" y="%s" width="%s" height="%s"/>`, num(left), num(top), num(right-left), num(bottom-top))
 	for _, t := range h.Y.ticks(rows, side, false) {
-		write(&b, "tick end", left-5, top+side*(t.at+0.5)+4, t.text)
+		write(&b, "tick end", left-5, top+side*(t.At+0.5)+4, t.Text)
 	}
 	for _, t := range h.X.ticks(cols, side, true) {
-		write(&b, "tick middle", left+side*(t.at+0.5), bottom+15, t.text)
+		write(&b, "tick middle", left+side*(t.At+0.5), bottom+15, t.Text)
 	}
 	if h.X.Label != "" {
 		write(&b, "name end", math.Max(right, letter*float64(len([]rune(h.X.Label)))), bottom+31, h.X.Label)

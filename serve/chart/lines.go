@@ -5,6 +5,9 @@ import (
 	"html/template"
 	"math"
 	"strings"
+
+	"github.com/arithlang/mlc/plot/scale"
+	"github.com/arithlang/mlc/runtime/track"
 )
 
 // A Point is one of a curve; its Y may be NaN, which leaves it out.
@@ -67,7 +70,7 @@ func (c *Lines) SVG() template.HTML {
 	xs, ys := c.X.ticks(f.x0, f.x1, 5), c.Y.ticks(f.y0, f.y1, 5)
 	widest := 1
 	for _, t := range ys {
-		widest = max(widest, len([]rune(t.text)))
+		widest = max(widest, len([]rune(t.Text)))
 	}
 	f.left, f.right, f.top, f.bottom = 8+letter*float64(widest), width-14, 24, 24+plotHeight
 	var b strings.Builder
@@ -187,33 +190,36 @@ func (c *Lines) extent() *frame {
 	return f
 }
 
-func (a *Axis) ticks(lo, hi float64, parts int) []tick {
+func (a *Axis) ticks(lo, hi float64, parts int) []scale.Tick {
 	if a.Log {
-		return decades(lo, hi)
+		return scale.Decades(lo, hi, parts+1, Number)
 	}
-	return evenly(lo, hi, parts)
+	return scale.Evenly(lo, hi, parts, Number)
 }
+
+// Number writes a number as people do: 50k, 2M, −0.5.
+func Number(x float64) string { return scale.Number(x, 1e4) }
 
 // axes draws the grid and what stands beside it: the name of Y above its numbers, where
 // it need not be turned.
-func (c *Lines) axes(b *strings.Builder, f *frame, xs, ys []tick) {
+func (c *Lines) axes(b *strings.Builder, f *frame, xs, ys []scale.Tick) {
 	write(b, "name", 0, 12, c.Y.Label)
 	for _, t := range ys {
-		y := f.y(t.at)
-		if t.text == "" {
+		y := f.y(t.At)
+		if t.Text == "" {
 			continue
 		}
 		line(b, "grid", f.left, y, f.right, y)
-		write(b, "tick end", f.left-6, y+4, t.text)
+		write(b, "tick end", f.left-6, y+4, t.Text)
 	}
 	line(b, "axis", f.left, f.bottom, f.right, f.bottom)
 	for _, t := range xs {
-		x := f.x(t.at)
-		if t.text == "" {
+		x := f.x(t.At)
+		if t.Text == "" {
 			continue
 		}
 		line(b, "axis", x, f.bottom, x, f.bottom+4)
-		write(b, "tick middle", x, f.bottom+17, t.text)
+		write(b, "tick middle", x, f.bottom+17, t.Text)
 	}
 	write(b, "name end", f.right, f.bottom+33, c.X.Label)
 }
@@ -261,7 +267,7 @@ func (c *Lines) hover(f *frame) []hovered {
 			}
 			x := math.Round(10*f.x(p.X)) / 10
 			y := math.Round(10*f.y(p.Y)) / 10
-			h.Points = append(h.Points, [4]any{x, y, strings.TrimSpace(c.X.Unit + " " + grouped(unscaled(p.X, c.X.Log))), text})
+			h.Points = append(h.Points, [4]any{x, y, strings.TrimSpace(c.X.Unit + " " + track.Thousands(int(math.Round(unscaled(p.X, c.X.Log))))), text})
 		}
 		out = append(out, h)
 	}
@@ -281,13 +287,4 @@ func unscaled(v float64, log bool) float64 {
 		return math.Pow(10, v)
 	}
 	return v
-}
-
-// grouped is a number of steps or digits: 12,000.
-func grouped(x float64) string {
-	text := fmt.Sprintf("%.0f", x)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
 }
