@@ -19,7 +19,7 @@ const rooms = `
 	ptxsim: # PTX of any compiler
 
 	# What a trainer links.
-	runtime/{abi,available,calibrate,comm,cores,damage,disk,elementary,flag,interrupt,pages,philox,protobuf,tokens}:
+	runtime/{abi,available,calibrate,comm,damage,disk,elementary,flag,interrupt,pages,philox,protobuf,tokens}:
 	runtime/config: runtime/tokens
 	runtime/{ckpt,lock,track}: runtime/damage runtime/disk
 	runtime/device: runtime/abi runtime/config

@@ -22,14 +22,20 @@ The trainer is built where it is stale, and times its own steps and kernels.
 With --device sim nothing is built: mlc itself does the steps, on a simulated GPU.
 With --device count nothing is computed: mlc counts what steps ask of a card, or plans
 a step that many GPUs share (docs/cluster-plan.md).
+With --cores 8,32 a program is built that times the pieces of a step, and says what it
+takes on so many cores (docs/cores.md).
 
+Flags with --cores:
+
+` + train.CoresHelp() + `
 Flags with --device count:
 
 ` + train.CountHelp() + `
 Examples:
   mlc bench specs/successor.arith --steps 20
   mlc bench specs/successor.arith --device count --card 4090
-  mlc bench specs/successor.arith --device count --gpus 1,8,64` + flagsOf("bench")
+  mlc bench specs/successor.arith --device count --gpus 1,8,64
+  mlc bench specs/successor.arith --cores 8,32,128` + flagsOf("bench")
 }
 
 // Run becomes the trainer, or counts.

@@ -42,6 +42,20 @@ func Generate(p *compiler.Program, opt Options) ([]File, error) {
 	return sorted(files), err
 }
 
+// Forecast prints a program that times a training, of a spec with stages the last, and says what
+// its steps take on more cores.
+func Forecast(p *compiler.Program, opt Options) ([]File, error) {
+	all := p.Trainings()
+	u := alone(all[len(all)-1], opt)
+	files, err := u.training()
+	if err != nil {
+		return nil, err
+	}
+	more, err := u.print(map[string]*gocode.File{"main.go": host.Forecast(u.Spec)})
+	maps.Copy(files, more)
+	return sorted(files), err
+}
+
 // Processor prints, of the program of a training, what the processor does: plan.go, which
 // launches the kernels, and the files of package cpu. Modules of a GPU take as long as
 // all of that.

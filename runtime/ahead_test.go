@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"github.com/arithlang/mlc/runtime/processor"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,7 +41,7 @@ func TestStepThatIsNotFinite(t *testing.T) {
 		}
 		return end{err.Error(), parameterBits(tr), tr.State}
 	}
-	onCPU := trainerOf(t, m, NewCPU(m.CPU, cpu.Go, 2, &m.Plan))
+	onCPU := trainerOf(t, m, processor.New(m.CPU, cpu.Go, 2, &m.Plan))
 	before := onCPU.State
 	bits := parameterBits(onCPU)
 	want := last(onCPU, func() error {
@@ -53,7 +54,7 @@ func TestStepThatIsNotFinite(t *testing.T) {
 	}
 	for name, waits := range map[string]bool{"waiting": true, "ahead": false} {
 		for on, tr := range map[string]*train.Trainer{
-			"cpu": trainerOf(t, m, NewCPU(m.CPU, cpu.Go, 2, &m.Plan)),
+			"cpu": trainerOf(t, m, processor.New(m.CPU, cpu.Go, 2, &m.Plan)),
 			"sim": trainerOf(t, m, newToyGPU(t, &m, simulatedGPU(t))),
 		} {
 			got := last(tr, func() error {
@@ -119,7 +120,7 @@ func TestInterruptedAhead(t *testing.T) {
 		if err := tr.Run(ctx); !errors.Is(err, stop) || tr.State.Step != at {
 			t.Fatalf("%v after step %d, want it after step %d", err, tr.State.Step, at)
 		}
-		other := trainerOf(t, m, NewCPU(m.CPU, cpu.Go, 1, &m.Plan))
+		other := trainerOf(t, m, processor.New(m.CPU, cpu.Go, 1, &m.Plan))
 		other.Dir, other.Status = t.TempDir(), tr.Status
 		ctx, cancel = context.WithCancelCause(t.Context())
 		other.Machine = &cancelling{Machine: other.Machine, left: at, cancel: func() { cancel(stop) }}

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"github.com/arithlang/mlc/runtime/processor"
 	"slices"
 	"testing"
 
@@ -29,7 +30,7 @@ func TestNoFillersInQuestions(t *testing.T) {
 	if problems.Train(0).Fillers == nil {
 		t.Fatal("problems of training have no fillers")
 	}
-	asking := questions{eval.Model{Machine: NewCPU(m.CPU, cpu.Go, 1, &m.Plan), Plan: &m.Plan, Task: problems, Seed: 1}}
+	asking := questions{eval.Model{Machine: processor.New(m.CPU, cpu.Go, 1, &m.Plan), Plan: &m.Plan, Task: problems, Seed: 1}}
 	for _, heldOut := range []bool{false, true} {
 		if _, err := asking.match(heldOut, 0, 64); err != nil {
 			t.Fatal(err)

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"fmt"
+	"github.com/arithlang/mlc/runtime/processor"
 	"strings"
 	"time"
 
@@ -25,21 +26,21 @@ type rankTimes struct {
 // sums times the sums of so many steps, in which all ranks wait for each other before each;
 // nil where there is one process.
 func (c *benchCmd) sums(t *train.Trainer, steps int) (*rankTimes, error) {
-	m, ok := local(t.Machine).(*cpuMachine)
-	if !ok || m.ranks == nil {
+	m, ok := local(t.Machine).(*processor.Machine)
+	if !ok || !m.Ranks() {
 		return nil, nil
 	}
 	r := t.Ranks.(*ranks)
 	if err := r.tell(orderTime, nil, 1); err != nil {
 		return nil, err
 	}
-	m.ranks.took = sumTimes{Apart: true}
+	m.Time(true)
 	start := time.Now()
 	if _, err := timeSteps(t, steps); err != nil {
 		return nil, err
 	}
-	step, took := time.Since(start).Seconds()/float64(steps), m.ranks.took
-	m.ranks.took = sumTimes{}
+	step, took := time.Since(start).Seconds()/float64(steps), m.Times()
+	m.Time(false)
 	if err := r.tell(orderTime, nil, 0); err != nil {
 		return nil, err
 	}

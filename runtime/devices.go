@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"github.com/arithlang/mlc/runtime/processor"
 	"io"
 	"os"
 	goruntime "runtime"
@@ -130,9 +131,9 @@ func (f *deviceFlags) openCPU(a app) (device.Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	machine := newCPU(a.model.CPU, isa, threads, &a.model.Plan)
+	machine := processor.New(a.model.CPU, isa, threads, &a.model.Plan)
 	if a.ranks.several() {
-		machine.join(a.ranks.World)
+		machine.Join(a.ranks.World)
 	}
 	return machine, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"github.com/arithlang/mlc/runtime/processor"
 	"math"
 	"unsafe"
 
@@ -75,8 +76,8 @@ func (f *follower) do(o order, payload []byte, args []int64) error {
 	case orderGather:
 		return f.Share(space, f.bounds)
 	case orderTime:
-		if m, ok := f.machine.(*cpuMachine); ok {
-			m.ranks.took = sumTimes{Apart: args[0] == 1}
+		if m, ok := f.machine.(*processor.Machine); ok {
+			m.Time(args[0] == 1)
 		}
 		return nil
 	case orderAsk:

@@ -12,8 +12,8 @@ import (
 	"github.com/arithlang/mlc/runtime/record"
 )
 
-// tables are the values of fixed parameters that the program brings along.
-func (m *Model) tables() map[string][]float32 {
+// Tables are the values of fixed parameters that the program brings along.
+func (m *Model) Tables() map[string][]float32 {
 	given := make(map[string][]float32, len(m.Given))
 	for _, t := range m.Given {
 		values := make([]float32, len(t.Values)/4)
@@ -28,7 +28,7 @@ func (m *Model) tables() map[string][]float32 {
 // given are the values of a stage's fixed parameters: its program's, and the results
 // of the calibrations before it, which say what run they are of.
 func (j *pipelineRun) given(s *Stage) (map[string][]float32, error) {
-	given := s.Model.tables()
+	given := s.Model.Tables()
 	files := map[string]map[string]ckpt.Tensor{}
 	for _, g := range s.Given {
 		path := filepath.Join(j.dir, g.Stage, calibrate.LinesFile)

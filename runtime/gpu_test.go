@@ -3,6 +3,7 @@ package runtime
 import (
 	"errors"
 	"fmt"
+	"github.com/arithlang/mlc/runtime/processor"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -193,7 +194,7 @@ func TestStepsOnGPUAreOneLaunchAChunk(t *testing.T) {
 	m.Plan.NumUses = 1 // clearing them makes enough launches for a graph
 	d := &faulty{Driver: simulatedGPU(t)}
 	tr := trainerOf(t, m, newToyGPU(t, &m, d))
-	onCPU := trainerOf(t, m, NewCPU(m.CPU, cpu.Go, 1, &m.Plan))
+	onCPU := trainerOf(t, m, processor.New(m.CPU, cpu.Go, 1, &m.Plan))
 	for step := range 4 {
 		a, err := tr.Step(0.01)
 		if err != nil {

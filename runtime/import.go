@@ -77,7 +77,7 @@ func (f *initFlags) check(a app, resume bool) error {
 // beginning is what a training without stages begins with. Source names the file in the
 // run's record; "" where there is none.
 func (f *initFlags) beginning(a app) (b beginning, source string, err error) {
-	b.given = a.model.tables()
+	b.given = a.model.Tables()
 	if f.Init == "" {
 		return b, "", nil
 	}

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"fmt"
+	"github.com/arithlang/mlc/runtime/processor"
 	"math"
 	"os"
 	"runtime/debug"
@@ -64,10 +65,10 @@ func (n need) gradients(threads int) float64 {
 		return 0
 	}
 	if n.ranks < 2 {
-		return float64(arrays(n.chunks, 0, threads)) * n.params
+		return float64(processor.Arrays(n.chunks, 0, threads)) * n.params
 	}
 	most := (n.chunks + n.ranks - 1) / n.ranks
-	return float64(arrays(most, 1, threads))*n.params + received(n.params, n.chunks, n.ranks)
+	return float64(processor.Arrays(most, 1, threads))*n.params + processor.Received(n.params, n.chunks, n.ranks)
 }
 
 // all is the memory for a run with so many threads.

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"errors"
+	"github.com/arithlang/mlc/runtime/processor"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -111,7 +112,7 @@ func TestNeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	machine := NewCPU(m.CPU, cpu.Go, 1, &m.Plan)
+	machine := processor.New(m.CPU, cpu.Go, 1, &m.Plan)
 	trainer, err := (&benchCmd{}).trainer(&m, machine)
 	if err != nil {
 		t.Fatal(err)
@@ -119,10 +120,15 @@ func TestNeeds(t *testing.T) {
 	if _, err := timeSteps(trainer, 3); err != nil {
 		t.Fatal(err)
 	}
-	mem := &machine.(*cpuMachine).own.workers[0].Mem
-	if got := elemBytes * float64(len(mem.F32[device.Work])+len(mem.Ints)); got != n.work {
-		t.Errorf("a worker has %v bytes, foretold were %v", got, n.work)
-	}
+	machine.Each(1, func(w device.Worker, _ int) {
+		mem := w.(interface {
+			F32(device.Ref) []float32
+			I32(device.Ref) []int32
+		})
+		if got := elemBytes * float64(len(mem.F32(device.Ref{Space: device.Work}))+len(mem.I32(device.Ref{}))); got != n.work {
+			t.Errorf("a worker has %v bytes, foretold were %v", got, n.work)
+		}
+	})
 	if want := elemBytes * float64(m.Plan.NumParams); n.params != want || n.packed != 2*want || n.shared() != 5*want+n.batch || n.gradients(1) != 3*want || n.activations(1) != n.work {
 		t.Errorf("needs %+v", n)
 	}

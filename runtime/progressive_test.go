@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"cmp"
+	"github.com/arithlang/mlc/runtime/processor"
 	"math"
 	"path/filepath"
 	"slices"
@@ -46,7 +47,7 @@ func launches(t *testing.T, m Model) []launched {
 		mu.Unlock()
 		healthy(w, e, a)
 	}
-	if _, err := trainerOf(t, m, NewCPU(m.CPU, cpu.Go, 2, &m.Plan)).Step(0.01); err != nil {
+	if _, err := trainerOf(t, m, processor.New(m.CPU, cpu.Go, 2, &m.Plan)).Step(0.01); err != nil {
 		t.Fatal(err)
 	}
 	slices.SortStableFunc(all, func(a, b launched) int { return cmp.Compare(a.Example, b.Example) })
@@ -99,7 +100,7 @@ func TestPassesOfAStep(t *testing.T) {
 // loss is the same, the gradient is the throttled sum over the batch.
 func TestLossOfPasses(t *testing.T) {
 	step := func(m Model) train.Outcome {
-		out, err := trainerOf(t, m, NewCPU(m.CPU, cpu.Go, 1, &m.Plan)).Step(0.01)
+		out, err := trainerOf(t, m, processor.New(m.CPU, cpu.Go, 1, &m.Plan)).Step(0.01)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"errors"
+	"github.com/arithlang/mlc/runtime/processor"
 	"math"
 	"path/filepath"
 	"strings"
@@ -57,7 +58,7 @@ func TestFullReports(t *testing.T) {
 		t.Fatalf("reports are %+v: %v", reports, err)
 	}
 	last := reports[6]
-	machine := NewCPU(m.CPU, cpu.Go, 1, &m.Plan)
+	machine := processor.New(m.CPU, cpu.Go, 1, &m.Plan)
 	path, err := newestCheckpoint(dir)
 	if err != nil {
 		t.Fatal(err)

@@ -44,7 +44,7 @@ func (id identity) files() (texts map[string]string, tables map[string]*ckpt.Fil
 	texts, tables = map[string]string{}, map[string]*ckpt.File{}
 	least := map[string]int{}
 	for _, m := range id.models {
-		given, changed := m.tables(), changes(m.Task.Tokens)
+		given, changed := m.Tables(), changes(m.Task.Tokens)
 		for _, f := range m.Files {
 			if f.Tensors == nil {
 				if before, known := least[f.Path]; !known || changed < before {

@@ -3,6 +3,7 @@ package runtime
 import (
 	"bytes"
 	"encoding/json"
+	"github.com/arithlang/mlc/runtime/processor"
 	"math"
 	"os"
 	"path/filepath"
@@ -468,7 +469,7 @@ func TestMissingWeights(t *testing.T) {
 // TestAttend compares the mean with one made by hand.
 func TestAttend(t *testing.T) {
 	m := attendingToy()
-	machine := NewCPU(m.CPU, cpu.Go, 2, &m.Plan)
+	machine := processor.New(m.CPU, cpu.Go, 2, &m.Plan)
 	problems, err := task.New(m.Task, 5)
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/arithlang/mlc/runtime/processor"
 	"math"
 	"os"
 	"os/exec"
@@ -29,7 +30,7 @@ import (
 // trainerIn is the trainer of a new run.
 func trainerIn(t *testing.T, m Model, dir string) *train.Trainer {
 	t.Helper()
-	machine := NewCPU(m.CPU, cpu.Go, 2, &m.Plan)
+	machine := processor.New(m.CPU, cpu.Go, 2, &m.Plan)
 	c := trainCmd{Out: dir, Quiet: true}
 	at, err := c.directory(&m, machine)
 	if err != nil {
@@ -120,7 +121,7 @@ func TestSaysIdleThreads(t *testing.T) {
 	}{
 		{1, "", "threads"},
 		{4, "", "chunks"},
-		{10, "10 threads, and a step has 4 chunks of 16 examples: 6 threads wait while gradients are computed. train.chunk = 5 has work for all; it is of the spec, since sums are then added in another order. ./toy bench --cores 10 says what it gives\n", "train.batch"},
+		{10, "10 threads, and a step has 4 chunks of 16 examples: 6 threads wait while gradients are computed. train.chunk = 5 has work for all; it is of the spec, since sums are then added in another order. mlc bench toy.arith --cores 10 says what it gives\n", "train.batch"},
 		{64, "a batch of 50 has work for 50 threads at most, with train.chunk = 1: make train.batch larger", "train.chunk = 0"},
 		{most, fmt.Sprintf("%d threads take turns on %d cores: the bits are the same, and it is no faster\n", most, most-1), "no cores"},
 	} {

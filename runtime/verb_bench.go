@@ -18,7 +18,6 @@ import (
 // benchCmd is the verb bench.
 type benchCmd struct {
 	deviceFlags
-	coresFlags
 	Steps   int    `help:"Steps to time; 0 for some seconds' worth." default:"0" placeholder:"N"`
 	Batch   int    `help:"Examples per step, instead of the spec's." positive:"64" placeholder:"N"`
 	Chunk   int    `help:"Examples of a chunk, whose gradients one worker adds up, instead of the spec's." positive:"16" placeholder:"N"`
@@ -48,16 +47,8 @@ func (c *benchCmd) run(a app) error {
 	if c.Trace != "" && c.Serve {
 		return usagef("--trace is of the steps that are timed launch by launch: leave out --serve")
 	}
-	if c.Kernels && (c.Serve || c.coresFlags.given()) {
-		return usagef("--kernels times kernels: leave out --serve and --cores")
-	}
-	if c.coresFlags.given() {
-		if err := c.coresFlags.check(); err != nil {
-			return err
-		}
-		if c.Serve || c.Trace != "" {
-			return usagef("--cores simulates steps from times on the processor: leave out --serve and --trace")
-		}
+	if c.Kernels && c.Serve {
+		return usagef("--kernels times kernels: leave out --serve")
 	}
 	c.trains = true
 	if c.Batch > 0 {
@@ -84,11 +75,8 @@ func (c *benchCmd) run(a app) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case c.Serve:
+	if c.Serve {
 		return serve(a, t)
-	case c.coresFlags.given():
-		return c.simulate(a, t)
 	}
 	r, err := await(a, func() (*benchResult, error) { return c.measure(&a.model, t) })
 	if err != nil {
@@ -121,7 +109,7 @@ func (c *benchCmd) writeTrace(a app, t *profile.Trace) error {
 
 // trainer is ready for the first step of a run that is not kept.
 func (c *benchCmd) trainer(m *Model, machine device.Machine) (*train.Trainer, error) {
-	t := &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Config: m.Train, Given: m.tables()}
+	t := &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Config: m.Train, Given: m.Tables()}
 	return t, t.Prepare(m.Task)
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"github.com/arithlang/mlc/runtime/processor"
 	"os"
 	"path/filepath"
 	"slices"
@@ -319,8 +320,8 @@ func (r *tester) test(ctx context.Context, t *eval.Test) (*eval.Result, error) {
 		test.Progress = progress(r.err, status)
 	}
 	room, largest := t.Workspace()
-	if m, onCPU := local(t.Machine).(*cpuMachine); onCPU {
-		if err := r.afford(need{work: elemBytes * room}, len(m.own.workers)); err != nil {
+	if m, onCPU := local(t.Machine).(*processor.Machine); onCPU {
+		if err := r.afford(need{work: elemBytes * room}, m.Threads()); err != nil {
 			return nil, err
 		}
 	}

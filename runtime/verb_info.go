@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"fmt"
+	"github.com/arithlang/mlc/runtime/processor"
 	"io"
 	goruntime "runtime"
 	"strings"
@@ -16,7 +17,7 @@ import (
 
 // devices says what --device could be.
 func (a app) devices() []string {
-	all := []string{fmt.Sprintf("cpu: %s, %s, %d threads", processor(), cpu.Detect(), goruntime.GOMAXPROCS(0))}
+	all := []string{fmt.Sprintf("cpu: %s, %s, %d threads", processor.Name(), cpu.Detect(), goruntime.GOMAXPROCS(0))}
 	if a.model.GPU.PTX == "" {
 		return append(all, "cuda: this program has no GPU kernels")
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/arithlang/mlc/runtime/processor"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -185,13 +186,13 @@ func (c *trainCmd) affordLanes(a app, side, threads int) error {
 func (c *trainCmd) group(ctx context.Context, a app, members []*member, threads int, first bool) {
 	isa, _, _ := c.cpu()
 	plan := &a.model.Plan
-	all := newLanes(a.model.Lanes.CPU, a.model.Lanes.N, isa, threads, plan)
-	tests := newCPU(a.model.CPU, isa, threads, plan)
+	all := processor.NewLanes(a.model.Lanes.CPU, a.model.Lanes.N, isa, threads, plan)
+	tests := processor.New(a.model.CPU, isa, threads, plan)
 	together := &train.Together{Machine: all, Lanes: a.model.Lanes.N, Every: c.Save}
 	var runs []*laneRun
 	for _, m := range members {
 		lane := len(runs)
-		r, err := c.laneRun(a, m, newLaneView(all, lane, tests), first && lane == 0)
+		r, err := c.laneRun(a, m, processor.NewLaneView(all, lane, tests), first && lane == 0)
 		if m.err = err; err != nil {
 			continue
 		}
@@ -217,11 +218,11 @@ type laneRun struct {
 	*member
 	claim
 	trainer *train.Trainer
-	view    *laneView
+	view    *processor.LaneView
 }
 
 // laneRun is ready for the next step of a member.
-func (c *trainCmd) laneRun(a app, m *member, view *laneView, shown bool) (*laneRun, error) {
+func (c *trainCmd) laneRun(a app, m *member, view *processor.LaneView, shown bool) (*laneRun, error) {
 	one := *c
 	one.Out, one.InitSeed = m.dir, seeds{m.seed, m.seed, true}
 	one.Quiet = c.Quiet || !shown

@@ -373,7 +373,7 @@ func (j *pipelineRun) train(ctx context.Context, s *Stage) error {
 		return err
 	}
 	j.cmd.say(a, "training %s\n", about(t))
-	j.cmd.sayThreads(a, t, j.name)
+	j.cmd.sayThreads(a, t)
 	j.cmd.sayHeldOut(a, t)
 	if rounds != nil {
 		err = rounds.train(ctx)

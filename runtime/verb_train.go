@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/arithlang/mlc/runtime/processor"
 	goruntime "runtime"
 	"strings"
 	"time"
@@ -151,7 +152,7 @@ func (c *trainCmd) run(a app, name program) error {
 			}
 		}
 		c.say(a, "training %s: %s\nrun directory %s\n", a.model.Name, about(t), dir)
-		c.sayThreads(a, t, name)
+		c.sayThreads(a, t)
 		c.sayHeldOut(a, t)
 		err := c.train(ctx, a, t, goOn(name, dir))
 		if errors.Is(err, train.ErrPaused) {
@@ -305,7 +306,7 @@ func (c *trainCmd) directory(m *Model, machine device.Machine) (at claim, err er
 // newRecord is the record of a run that begins now; m is the model that it is for.
 func (c *trainCmd) newRecord(id identity, m *Model, about device.About) record.Record {
 	rec := record.Record{Name: id.name, SpecHash: id.hash, Version: id.version, Device: about.Device, DeviceName: about.Name, Seed: m.Train.Seed, InitSeed: c.InitSeed.own(m.Train.InitSeed),
-		Params: device.Trained(m.Params, m.Plan.NumParams), Precision: m.Train.Precision, Schedules: about.Schedules, Gemm: about.Gemm, Started: time.Now().UTC().Truncate(time.Second), Go: goruntime.Version(), CPU: processor()}
+		Params: device.Trained(m.Params, m.Plan.NumParams), Precision: m.Train.Precision, Schedules: about.Schedules, Gemm: about.Gemm, Started: time.Now().UTC().Truncate(time.Second), Go: goruntime.Version(), CPU: processor.Name()}
 	if about.Device == "cpu" {
 		rec.CPU = about.How
 	}

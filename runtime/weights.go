@@ -117,7 +117,7 @@ func (f *deviceFlags) loadFile(a app, w weightsFlags) (*eval.Test, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := in.Use(machine, a.model.Params, a.model.tables()); err != nil {
+	if err := in.Use(machine, a.model.Params, a.model.Tables()); err != nil {
 		return nil, err
 	}
 	m := &a.model

@@ -15,6 +15,7 @@ import (
 	"github.com/arithlang/mlc/cli/project"
 	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/codegen"
+	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/bundle"
 	"github.com/arithlang/mlc/runtime/disk"
 )
@@ -118,6 +119,21 @@ func isModule(path string) bool {
 // AtHome is the program of a training in the module of the cache: another folder for each
 // spec, and its binary there or, if a folder is given, in that.
 func (b *Builder) AtHome(t project.Training, binaries string) (*Product, error) {
+	return b.atHomeBy(t, binaries, "", codegen.Generate)
+}
+
+// Forecast is the program, and its binary there, that says what steps of a training take on more
+// cores.
+func (b *Builder) Forecast(t project.Training) (*Product, error) {
+	p, err := b.atHomeBy(t, "", "-cores", codegen.Forecast)
+	if err == nil {
+		err = b.makeFresh(p, Brief)
+	}
+	return p, err
+}
+
+// atHomeBy is AtHome of a program that is made in some way, with an ending to its name.
+func (b *Builder) atHomeBy(t project.Training, binaries, ending string, generate func(*compiler.Program, codegen.Options) ([]codegen.File, error)) (*Product, error) {
 	home, err := b.Home()
 	if err != nil {
 		return nil, err
@@ -129,7 +145,7 @@ func (b *Builder) AtHome(t project.Training, binaries string) (*Product, error) 
 	if err := project.CheckName(t.Shown(t.Name), prog.Spec.Name); err != nil {
 		return nil, err
 	}
-	folder := CacheName(prog.Spec.Name, prog.Spec.Hash)
+	folder := CacheName(prog.Spec.Name, prog.Spec.Hash) + ending
 	q := &Product{of: t, Program: prog, Name: programOf(t, prog), dir: filepath.Join(home, "programs", folder)}
 	if binaries == "" {
 		q.calledBy, q.Binary = shell.CalledBy(), filepath.Join(home, "bin", folder+shell.ExeSuffix)
@@ -137,7 +153,7 @@ func (b *Builder) AtHome(t project.Training, binaries string) (*Product, error) 
 		q.Binary = filepath.Join(binaries, q.Name+shell.ExeSuffix)
 	}
 	q.files, err = shell.Await(b.Shell, func() ([]codegen.File, error) {
-		return codegen.Generate(prog, codegen.Options{Version: shell.Version, Path: importPath(q.dir)})
+		return generate(prog, codegen.Options{Version: shell.Version, Path: importPath(q.dir)})
 	})
 	return q, err
 }

@@ -27,5 +27,8 @@ func Bench(b *build.Builder, line Line) error {
 	if onDevice(line.flags) == countDevice {
 		return countOn(b.Shell, all[0], line.flags)
 	}
+	if foretells(line.flags) {
+		return foretell(b, all[0], line.flags)
+	}
 	return become(b, "bench", where, all[0], line)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/arithlang/mlc/cli/project"
 	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/codegen/live"
+	"github.com/arithlang/mlc/runtime/cores"
 	"github.com/arithlang/mlc/runtime/flag"
 	"github.com/arithlang/mlc/runtime/train"
 	"github.com/arithlang/mlc/sim/cluster"
@@ -43,8 +44,8 @@ type countFlags struct {
 	JSON       bool   `help:"Print the result as JSON." name:"json"`
 }
 
-// countParser reads countFlags.
-func countParser(to *countFlags, out *bytes.Buffer) *kong.Kong {
+// benchParser reads flags of mlc bench.
+func benchParser(to any, out *bytes.Buffer) *kong.Kong {
 	k, err := kong.New(to, append(flag.Numbers(), kong.Name("mlc bench"), kong.NoDefaultHelp(), kong.Writers(out, out))...)
 	if err != nil {
 		panic("BUG: " + err.Error())
@@ -53,10 +54,15 @@ func countParser(to *countFlags, out *bytes.Buffer) *kong.Kong {
 	return k
 }
 
-// CountHelp lists the flags.
-func CountHelp() string {
+// CountHelp lists the flags of --device count, CoresHelp those of --cores.
+func CountHelp() string { return flagsHelp(new(countFlags)) }
+
+func CoresHelp() string { return flagsHelp(new(cores.Flags)) }
+
+// flagsHelp lists flags of mlc bench.
+func flagsHelp(of any) string {
 	var out bytes.Buffer
-	k := countParser(new(countFlags), &out)
+	k := benchParser(of, &out)
 	if c, err := kong.Trace(k, nil); err != nil || c.PrintUsage(false) != nil {
 		panic(fmt.Sprint("BUG: ", err))
 	}
@@ -66,7 +72,7 @@ func CountHelp() string {
 
 // parse reads the flags, and refuses those that have no meaning here.
 func (c *countFlags) parse(flags []string) error {
-	k, err := countParser(c, new(bytes.Buffer)).Parse(flags)
+	k, err := benchParser(c, new(bytes.Buffer)).Parse(flags)
 	if err != nil {
 		return shell.Usagef("with --device count: %w (see mlc bench --help)", err)
 	}

@@ -21,6 +21,7 @@ type Package string
 const (
 	Runtime   Package = "github.com/arithlang/mlc/runtime"
 	Calibrate         = Runtime + "/calibrate"
+	Cores             = Runtime + "/cores"
 	CPU               = Runtime + "/cpu"
 	CUDA              = Runtime + "/cuda"
 	Device            = Runtime + "/device"

@@ -20,6 +20,13 @@ func Main(spec *check.Spec) *gocode.File {
 	return f
 }
 
+// Forecast is main.go of a program that says what a step takes on more cores.
+func Forecast(spec *check.Spec) *gocode.File {
+	f := &gocode.File{Doc: fmt.Sprintf("Command %s times a step of the model of spec.arith, and says what it takes on more cores.", spec.Name)}
+	f.Add(mainFunc(gocode.Cores.Qual("Main"), "model"))
+	return f
+}
+
 // Server is main.go of a program that runs kernels for another process.
 func Server() *gocode.File {
 	f := &gocode.File{}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/arithlang/mlc/runtime/train"
 )
 
 // Most are as many cores as are simulated.
@@ -35,10 +37,10 @@ type Cut struct {
 	Rows       []Result `json:"simulated"`              // on Cores
 }
 
-// Others are the chunks, besides one, that would serve the cores: see Serving.
+// Others are the chunks, besides one, that would serve the cores: see train.Serving.
 func Others(batch, chunk int, cores []int) (all []int) {
 	for _, n := range cores {
-		size := Serving(batch, min(n, batch))
+		size := train.Serving(batch, min(n, batch))
 		if size < chunk && !slices.Contains(all, size) {
 			all = append(all, size)
 		}
@@ -46,17 +48,6 @@ func Others(batch, chunk int, cores []int) (all []int) {
 	slices.Sort(all)
 	slices.Reverse(all)
 	return all
-}
-
-// Serving is the largest chunk that cuts a batch into equal chunks, as many as there are cores
-// at least; 0: there are fewer examples.
-func Serving(batch, cores int) int {
-	for size := batch / cores; size > 0; size-- {
-		if batch%size == 0 {
-			return size
-		}
-	}
-	return 0
 }
 
 // Add adds a cut, of steps whose median took so long.

@@ -22,3 +22,14 @@ func (t *Trainer) launchExamples() int {
 	e := device.Env{T: target, S: source, C: target, NoGrad: c.Times - c.Backprop, WithGrad: max(c.Backprop, 1), Times: max(c.Times, 1)}
 	return t.Machine.Examples(c.MicroBatch, most, func(examples int) float64 { return t.Plan.Gradients.Bytes(examples, e) })
 }
+
+// Serving is the largest chunk that cuts a batch into equal chunks, as many as there are cores
+// at least; 0: there are fewer examples.
+func Serving(batch, cores int) int {
+	for size := batch / cores; size > 0; size-- {
+		if batch%size == 0 {
+			return size
+		}
+	}
+	return 0
+}

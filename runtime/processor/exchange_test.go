@@ -1,4 +1,4 @@
-package runtime
+package processor
 
 import (
 	"fmt"
@@ -13,15 +13,15 @@ import (
 )
 
 // chunkSum is the sum of the gradients of so many chunks, on one of several ranks or alone.
-func chunkSum(w comm.World, elems, chunks, threads int) (*cpuMachine, []float32, error) {
-	m := NewCPU(nil, cpu.Go, threads, &device.Plan{NumParams: elems}).(*cpuMachine)
+func chunkSum(w comm.World, elems, chunks, threads int) (*Machine, []float32, error) {
+	m := New(nil, cpu.Go, threads, &device.Plan{NumParams: elems})
 	if w != nil {
-		m.join(w)
+		m.Join(w)
 	}
 	for range 2 { // memory is used again
-		m.Sum(chunks, func(worker device.Worker, i int) {
+		m.Sum(chunks, func(w device.Worker, i int) {
 			r := rand.New(rand.NewPCG(7, uint64(i)))
-			grads := worker.(*cpuWorker).Mem.F32[device.Grads]
+			grads := w.(*worker).Mem.F32[device.Grads]
 			for k := range grads {
 				grads[k] += float32(r.NormFloat64())
 			}
@@ -75,12 +75,12 @@ func TestReceived(t *testing.T) {
 				most[w.Rank()] = len(m.ranks.buffer)
 				return err
 			})
-			if want := received(1<<10, chunks, size); float64(slices.Max(most)) > want*1.05+64 {
+			if want := Received(1<<10, chunks, size); float64(slices.Max(most)) > want*1.05+64 {
 				t.Errorf("%d chunks on %d ranks: %v elements, at most %g expected", chunks, size, most, want)
 			}
 		}
 	}
-	if got := fmt.Sprint(received(100, 8, 1)); got != "0" {
+	if got := fmt.Sprint(Received(100, 8, 1)); got != "0" {
 		t.Error(got)
 	}
 }

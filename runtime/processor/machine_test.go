@@ -1,4 +1,4 @@
-package runtime
+package processor
 
 import (
 	"testing"
@@ -15,12 +15,12 @@ func TestWorkersSeeNewParameters(t *testing.T) {
 	for i := range ones {
 		ones[i] = 1
 	}
-	m := newCPU(nil, cpu.Detect(), 2, &device.Plan{NumParams: n})
-	params := m.Root().(*cpuWorker).Mem.F32[device.Params]
+	m := New(nil, cpu.Detect(), 2, &device.Plan{NumParams: n})
+	params := m.Root().(*worker).Mem.F32[device.Params]
 	product := func(w device.Worker, _ int) {
-		worker, c := w.(*cpuWorker), make([]float32, rows*n)
-		worker.Release(cpu.Mark{})
-		worker.ProductPacked(rows, ones, 1, 1, worker.Pack(rows, 1, n, params, n, 1), c, n)
+		at, c := w.(*worker), make([]float32, rows*n)
+		at.Release(cpu.Mark{})
+		at.ProductPacked(rows, ones, 1, 1, at.Pack(rows, 1, n, params, n, 1), c, n)
 		if c[0] != params[0] || c[rows*n-1] != params[n-1] {
 			t.Errorf("a product of 1 and %v is %v", params[0], c[0])
 		}

@@ -1,4 +1,4 @@
-package runtime
+package processor
 
 import (
 	"sync"
@@ -10,7 +10,7 @@ import (
 // A pool runs independent pieces of work, one worker a core. The unit is a whole
 // chunk of examples: splitting single kernels costs more in waiting than it gains.
 type pool struct {
-	workers []*cpuWorker
+	workers []*worker
 	loops   []func() // what the goroutine of each worker does; kept, so that a run allocates nothing
 
 	n    int
@@ -19,7 +19,7 @@ type pool struct {
 	busy sync.WaitGroup
 }
 
-func newPool(workers []*cpuWorker) *pool {
+func newPool(workers []*worker) *pool {
 	p := &pool{workers: workers}
 	for _, w := range workers {
 		p.loops = append(p.loops, func() {
@@ -45,7 +45,7 @@ func (p *pool) run(n int, f func(w device.Worker, i int)) {
 	p.f = nil
 }
 
-func (p *pool) loop(w *cpuWorker) {
+func (p *pool) loop(w *worker) {
 	for {
 		i := int(p.next.Add(1)) - 1
 		if i >= p.n {

@@ -1,4 +1,4 @@
-package runtime
+package processor
 
 import (
 	"math/bits"
@@ -43,10 +43,10 @@ func newTotal(sum []float32, uses, threads int) *total {
 	return t
 }
 
-// arrays is how many arrays of gradients the workers have among them for n chunks. When
+// Arrays is how many arrays of gradients the workers have among them for n chunks. When
 // all wait, chunks are added up to at most two nodes of each size, of the tree's left side and
 // of its right: with one more somebody goes on. No chunk wants more than one.
-func arrays(n, first, threads int) int {
+func Arrays(n, first, threads int) int {
 	if n == 0 {
 		return 1
 	}
@@ -64,7 +64,7 @@ func (t *total) start(lo, hi, n int, f func(w device.Worker, i int)) {
 	if n == 0 {
 		clear(t.sum)
 	}
-	for ; t.made < arrays(hi-lo, lo, t.threads); t.made++ {
+	for ; t.made < Arrays(hi-lo, lo, t.threads); t.made++ {
 		t.spare = append(t.spare, pages.Floats(len(t.sum)))
 	}
 	for size := 1; size <= n; size *= 2 {
@@ -81,7 +81,7 @@ func (t *total) start(lo, hi, n int, f func(w device.Worker, i int)) {
 // piece leaves the gradients of the next chunk and adds them to their brother's, if that
 // is there.
 func (t *total) piece(w device.Worker, _ int) {
-	mem := &w.(*cpuWorker).Mem
+	mem := &w.(*worker).Mem
 	i, grads := t.take()
 	start := time.Now()
 	mem.F32[device.Grads], mem.F32[device.Uses] = grads, grown(mem.F32[device.Uses], t.uses) // a worker without a chunk needs none
@@ -184,7 +184,7 @@ func (t *total) finish(all bool) {
 	}
 	r.parts = 0
 	if len(r.adds) > 0 {
-		r.parts = max(1, len(t.sum)/minRange)
+		r.parts = max(1, len(t.sum)/MinRange)
 	}
 }
 

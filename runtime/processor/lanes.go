@@ -1,30 +1,30 @@
-package runtime
+package processor
 
 import "github.com/arithlang/mlc/runtime/device"
 
-// A laneView shows one of several models that a machine trains at once as if it were the
+// A LaneView shows one of several models that a machine trains at once as if it were the
 // only one. Steps are those of all, and not asked of it; tests of the model run on another
 // machine, onto which its parameters are copied first.
-type laneView struct {
-	device.Machine             // for tests
-	all            *cpuMachine // that trains
+type LaneView struct {
+	device.Machine          // for tests
+	all            *Machine // that trains
 	root           laneWorker
 }
 
-// newLaneView shows a lane of a machine. Views of one machine may share the one for tests, as
+// NewLaneView shows a lane of a machine. Views of one machine may share the one for tests, as
 // long as they are used one after another.
-func newLaneView(all *cpuMachine, lane int, tests device.Machine) *laneView {
-	return &laneView{tests, all, laneWorker{all.shared.workers[0], lane}}
+func NewLaneView(all *Machine, lane int, tests device.Machine) *LaneView {
+	return &LaneView{tests, all, laneWorker{all.shared.workers[0], lane}}
 }
 
 // About is that of the machine that trains.
-func (v *laneView) About() device.About { return v.all.About() }
+func (v *LaneView) About() device.About { return v.all.About() }
 
 // Root has the parameters and states of the model.
-func (v *laneView) Root() device.Worker { return v.root }
+func (v *LaneView) Root() device.Worker { return v.root }
 
 // Each is that of tests.
-func (v *laneView) Each(n int, f func(w device.Worker, i int)) {
+func (v *LaneView) Each(n int, f func(w device.Worker, i int)) {
 	params := make([]float32, len(v.all.shared.workers[0].Mem.F32[device.Params])/v.root.Lanes)
 	at := device.Ref{Space: device.Params}
 	v.root.GetFloats(params, at)
@@ -34,7 +34,7 @@ func (v *laneView) Each(n int, f func(w device.Worker, i int)) {
 
 // A laneWorker is the worker of a lane, as far as memory goes.
 type laneWorker struct {
-	*cpuWorker
+	*worker
 	lane int
 }
 

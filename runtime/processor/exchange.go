@@ -1,4 +1,4 @@
-package runtime
+package processor
 
 import (
 	"math"
@@ -8,6 +8,8 @@ import (
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/device"
 )
+
+const elemBytes = 4 // F32
 
 // An exchange adds what the ranks have summed of their own chunks, in the order of
 // device.Tree: each rank gets its slice of the nodes of all ranks, adds them, and gives the
@@ -25,11 +27,11 @@ type exchange struct {
 	parts   int   // that a slice is added in
 	part    func(w device.Worker, i int)
 
-	took sumTimes
+	took Times
 }
 
-// sumTimes are how long sums over ranks took, since they were last asked for.
-type sumTimes struct {
+// Times are how long sums over ranks took, since they were last asked for.
+type Times struct {
 	Waiting time.Duration // for ranks that are not through; 0 where Apart is not set
 	Slices  time.Duration // slices of nodes going to where they are added
 	Adding  time.Duration
@@ -68,7 +70,7 @@ func (e *exchange) finish(t *total, p *pool) error {
 	e.took.lap(&e.took.Slices, &start)
 	me := e.world.Rank()
 	n := e.bounds[me+1] - e.bounds[me]
-	e.parts = max(1, min(len(p.workers), n/minRange))
+	e.parts = max(1, min(len(p.workers), n/MinRange))
 	p.run(e.parts, e.part)
 	copy(t.sum[e.bounds[me]:e.bounds[me+1]], e.slices[0])
 	e.took.lap(&e.took.Adding, &start)
@@ -77,7 +79,7 @@ func (e *exchange) finish(t *total, p *pool) error {
 	return err
 }
 
-func (t *sumTimes) lap(to *time.Duration, start *time.Time) {
+func (t *Times) lap(to *time.Duration, start *time.Time) {
 	now := time.Now()
 	*to += now.Sub(*start)
 	*start = now
@@ -138,9 +140,9 @@ func (e *exchange) add(_ device.Worker, i int) {
 	}
 }
 
-// received is how many elements of other ranks' slices a rank has at a time, for sums of n
+// Received is how many elements of other ranks' slices a rank has at a time, for sums of n
 // elements of so many chunks: at most, of any rank.
-func received(n float64, chunks, ranks int) float64 {
+func Received(n float64, chunks, ranks int) float64 {
 	if ranks < 2 {
 		return 0
 	}

@@ -1,0 +1,206 @@
+// Package processor is the processor as a device.Machine: workers that take chunks of examples,
+// the sum of their gradients in one order whoever adds, also over ranks, and machines of several
+// models in lanes. Packages runtime/cpu, whose workers these are, and runtime/device come before
+// it; package runtime opens it.
+package processor
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	goruntime "runtime"
+	"strings"
+	"time"
+
+	"github.com/arithlang/mlc/runtime/comm"
+	"github.com/arithlang/mlc/runtime/cpu"
+	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/pages"
+)
+
+// Machine is the processor as a device.Machine: a worker a thread.
+type Machine struct {
+	isa     cpu.ISA
+	own     *pool        // workers with gradients of their own
+	shared  *pool        // workers whose gradients are the sum
+	weights *cpu.Weights // of own workers
+	total   *total
+	ranges  ranges
+	ranks   *exchange // with other processes; nil: there are none
+	err     error     // the first that went wrong with them
+
+	piece, rest, part func(w device.Worker, i int) // methods of total and ranges, kept as functions: a step allocates nothing
+}
+
+// New returns the processor as a machine for a model's kernels, with the arenas of its plan.
+func New(kernels []cpu.Kernel, isa cpu.ISA, threads int, plan *device.Plan) *Machine {
+	return NewLanes(kernels, 0, isa, threads, plan)
+}
+
+// NewLanes is the machine of kernels of several models, or of one if lanes is 0.
+func NewLanes(kernels []cpu.Kernel, lanes int, isa cpu.ISA, threads int, plan *device.Plan) *Machine {
+	var common cpu.Memory
+	models := max(lanes, 1)
+	common.F32[device.Each] = make([]float32, lanes)
+	arena := func() []float32 { return pages.Floats(plan.NumParams * models) }
+	common.F32[device.Params], common.F32[device.Grads] = arena(), arena()
+	for i := range plan.States {
+		common.F32[device.State:][i] = arena()
+	}
+	own := make([]*worker, threads)
+	shared := make([]*worker, threads)
+	weights := &cpu.Weights{}
+	for i := range own {
+		shared[i] = newWorker(kernels, lanes, isa, common)
+		mem := common
+		mem.F32[device.Grads] = nil // total gives gradients
+		own[i] = newWorker(kernels, lanes, isa, mem)
+		own[i].Weights = weights
+	}
+	m := &Machine{isa: isa, own: newPool(own), shared: newPool(shared), weights: weights, total: newTotal(common.F32[device.Grads], plan.NumUses*models, threads)}
+	m.piece, m.rest, m.part = m.total.piece, m.total.part, m.ranges.part
+	return m
+}
+
+func (m *Machine) About() device.About {
+	how := fmt.Sprintf("%s, %d threads", m.isa, len(m.own.workers))
+	return device.About{Device: "cpu", Name: Name(), How: strings.Replace(how, " 1 threads", " 1 thread", 1), Schedules: m.isa.String()}
+}
+
+// Threads is how many workers there are.
+func (m *Machine) Threads() int { return len(m.own.workers) }
+
+// Sums are the pieces of the last sum over chunks.
+type Sums struct {
+	Elements int             // of an array of gradients
+	Took     []time.Duration // by each chunk of this process
+	Added    int             // arrays, before all chunks were taken
+	Adding   time.Duration   // these, on all workers
+}
+
+// Sums says how long the last sum has taken.
+func (m *Machine) Sums() Sums {
+	t := m.total
+	return Sums{len(t.sum), t.took, t.added, t.adding}
+}
+
+// Ranks reports whether other processes are a part of it.
+func (m *Machine) Ranks() bool { return m.ranks != nil }
+
+// Time begins to measure sums over ranks. Apart is as in Times.
+func (m *Machine) Time(apart bool) { m.ranks.took = Times{Apart: apart} }
+
+// Times are those of sums over ranks since Time.
+func (m *Machine) Times() Times { return m.ranks.took }
+
+func (m *Machine) Each(n int, f func(w device.Worker, i int)) {
+	m.weights.Renew()
+	m.own.run(n, f)
+}
+
+// Repeats is false: a processor starts a kernel in no time.
+func (m *Machine) Repeats() bool { return false }
+
+// Examples is the least: what a kernel leaves is in the cache for the next.
+func (m *Machine) Examples(least, _ int, _ func(int) float64) int { return least }
+
+func (m *Machine) Sum(n int, f func(w device.Worker, i int)) {
+	lo, hi := 0, n
+	if m.ranks != nil {
+		lo, hi = device.Deal(n, m.ranks.world.Rank(), m.ranks.world.Size())
+	}
+	m.total.start(lo, hi, n, f)
+	m.weights.Renew()
+	m.own.run(hi-lo, m.piece)
+	m.total.finish(m.ranks == nil)
+	m.shared.run(m.total.rest.parts, m.rest)
+	if m.ranks != nil && m.err == nil {
+		m.err = m.ranks.finish(m.total, m.shared)
+	}
+}
+
+// Join makes Sum that of the chunks of all ranks of a world.
+func (m *Machine) Join(w comm.World) { m.ranks = newExchange(w, len(m.total.sum)) }
+
+func (m *Machine) Ranges(n int, f func(w device.Worker, lo, hi int)) {
+	m.ranges = ranges{n: n, parts: max(1, min(len(m.shared.workers), n/MinRange)), f: f}
+	m.shared.run(m.ranges.parts, m.part)
+}
+
+// MinRange is the least work that is worth waking another thread for.
+const MinRange = 1 << 14
+
+// ranges cuts 0 … n-1 into parts.
+type ranges struct {
+	n, parts int
+	f        func(w device.Worker, lo, hi int)
+}
+
+func (r *ranges) part(w device.Worker, i int) { r.f(w, r.n*i/r.parts, r.n*(i+1)/r.parts) }
+
+func (m *Machine) Root() device.Worker { return m.shared.workers[0] }
+
+// Settle knows the outcome of every step, for each of several models.
+func (m *Machine) Settle(e *device.Env, limit float64, _ bool) {
+	mem := &m.shared.workers[0].Mem
+	e.Clip = device.Clip(limit, mem.F32[device.Work][0])
+	for lane := range mem.F32[device.Each] {
+		mem.F32[device.Each][lane] = device.Clip(limit, mem.F32[device.Work][lane])
+	}
+}
+
+// Later is at once.
+func (m *Machine) Later(work, done func()) error {
+	work()
+	done()
+	return nil
+}
+
+// Err is of other processes: nothing can go wrong on the processor.
+func (m *Machine) Err() error { return m.err }
+
+// A worker is a cpu.Worker as a device.Worker: its memory is the host's.
+type worker struct {
+	*cpu.Worker
+	queue device.Queue
+	env   device.Env
+}
+
+func newWorker(kernels []cpu.Kernel, lanes int, isa cpu.ISA, mem cpu.Memory) *worker {
+	w := cpu.NewWorker(kernels, isa, mem)
+	w.Lanes = lanes
+	return &worker{Worker: w, queue: device.NewQueue(w)}
+}
+
+func (w *worker) Queue() device.Queue { return w.queue }
+func (w *worker) Env() *device.Env    { return &w.env }
+
+func (w *worker) Fit(work, ints int) {
+	work *= max(w.Lanes, 1)
+	if len(w.Mem.F32[device.Work]) < work {
+		w.Mem.F32[device.Work] = pages.Floats(work)
+	}
+	if len(w.Mem.Ints) < ints {
+		w.Mem.Ints = make([]int32, ints)
+	}
+}
+
+func (w *worker) PutInts(r device.Ref, src []int32)     { copy(w.I32(r), src) }
+func (w *worker) GetInts(dst []int32, r device.Ref)     { copy(dst, w.I32(r)) }
+func (w *worker) PutFloats(r device.Ref, src []float32) { copy(w.F32(r), src) }
+func (w *worker) GetFloats(dst []float32, r device.Ref) { copy(dst, w.F32(r)) }
+
+// Name is the processor's name, or its architecture where that is not told.
+func Name() string {
+	f, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return goruntime.GOARCH
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if name, ok := strings.CutPrefix(lines.Text(), "model name"); ok {
+			return strings.TrimLeft(name, "\t :")
+		}
+	}
+	return goruntime.GOARCH
+}
