@@ -23,8 +23,7 @@ func (t *Trainer) launchExamples() int {
 	return t.Machine.Examples(c.MicroBatch, most, func(examples int) float64 { return t.Plan.Gradients.Bytes(examples, e) })
 }
 
-// Serving is the largest chunk that cuts a batch into equal chunks, as many as there are cores
-// at least; 0: there are fewer examples.
+// Serving is the largest of equal chunks of which each core has one; 0: there are too few examples.
 func Serving(batch, cores int) int {
 	for size := batch / cores; size > 0; size-- {
 		if batch%size == 0 {
