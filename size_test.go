@@ -42,7 +42,7 @@ const budget = `
 	mlflow 450
 	plot 2650 # the marks of axes, which serve had again
 	prove 8300
-	ptxsim 13500
+	ptxsim 13550 # Options.Reach: the gate of wrong kernels leaves out launches that a mutant cannot change
 	runtime 11100
 	runtime/comm 900
 	runtime/config 600

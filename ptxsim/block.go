@@ -25,8 +25,9 @@ type block struct {
 	turn    int
 	stints  int
 	rng     *rand.Rand
-	longest int   // slice of a warp in random order, for now; 0: not drawn
-	flags   flags // releases in shared memory
+	longest int     // slice of a warp in random order, for now; 0: not drawn
+	flags   flags   // releases in shared memory
+	reach   []reach // by instruction; nil without Options.Reach
 }
 
 func (b *block) version() version {
@@ -42,6 +43,9 @@ func newBlock(l *launch) *block {
 	}
 	if !b.opt.NoInit {
 		b.shared.init = newBitmap(int64(l.sharedSize))
+	}
+	if b.opt.Reach {
+		b.reach = make([]reach, len(b.code))
 	}
 	for i := range (l.threads + 31) / 32 {
 		b.warps = append(b.warps, newWarp(b, i))

@@ -20,7 +20,8 @@ type Stats struct {
 	Bytes    int64 // read from and written to global memory
 	Barriers int64 // completed
 	Blocks   int
-	Counts   *Counts // nil without Options.Count
+	Counts   *Counts       // nil without Options.Count
+	Reached  map[int]Reach // by line; nil without Options.Reach
 	// Warnings are about what is suspicious, but may be meant: the first of each
 	// instruction.
 	Warnings []*Report
@@ -43,7 +44,8 @@ type launch struct {
 	steps      atomic.Int64
 	bytes      atomic.Int64
 	barriers   atomic.Int64
-	tally      *tally // nil without Options.Count
+	tally      *tally  // nil without Options.Count
+	reach      []reach // by instruction; nil without Options.Reach
 
 	mu     sync.Mutex // of what follows
 	wake   sync.Cond
@@ -87,6 +89,12 @@ func (k *Kernel) Launch(l Launch) (Stats, error) {
 	}
 	if run.tally != nil {
 		s.Counts = run.tally.counts()
+	}
+	if run.reach != nil {
+		s.Reached = map[int]Reach{}
+		for pc, r := range run.reach {
+			s.Reached[k.code[pc].line()] = s.Reached[k.code[pc].line()].with(r)
+		}
 	}
 	return s, run.err
 }
@@ -139,6 +147,9 @@ func (k *Kernel) prepare(l Launch) (*launch, error) {
 	run.wake.L = &run.mu
 	if k.m.d.opt.Count {
 		run.tally = newTally()
+	}
+	if k.m.d.opt.Reach {
+		run.reach = make([]reach, len(k.code))
 	}
 	return run, nil
 }
@@ -245,6 +256,9 @@ func (l *launch) give(b *block, st status, err error) bool {
 	defer l.mu.Unlock()
 	l.busy--
 	b.stints++
+	for pc, r := range b.reach {
+		l.reach[pc] |= r
+	}
 	l.wake.Broadcast()
 	if err != nil && l.err == nil {
 		l.err = err

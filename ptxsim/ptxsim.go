@@ -49,6 +49,7 @@ type Options struct {
 	// compilers let many threads compute and store the same.
 	SameValue bool
 	Count     bool  // Stats have Counts
+	Reach     bool  // Stats have Reached
 	Eager     bool  // copy cp.async when issued, not when waited for
 	Jitter    bool  // approximate instructions err within their bounds
 	MaxSteps  int64 // lane instructions a launch; 0 means 1<<37

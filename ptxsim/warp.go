@@ -207,6 +207,9 @@ func (w *warp) advance(budget int) int {
 			}
 			m &= p
 		}
+		if w.b.reach != nil {
+			w.b.reach[pc] |= reachOf(active, m)
+		}
 		next := pc + 1
 		if m != 0 {
 			w.steps += int64(bits.OnesCount32(m))

@@ -217,7 +217,7 @@ func tryBarriers(k *kernel.Kernel, o ptx.Options) (tried int, needless []Mutant,
 			return tried, needless, err
 		}
 		tried++
-		if found == "" {
+		if found == "" || strings.HasPrefix(found, equivalent) {
 			needless = append(needless, m)
 		}
 	}

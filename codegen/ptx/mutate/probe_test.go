@@ -15,35 +15,23 @@ import (
 type Probe struct {
 	Reason  string
 	Modules []ptx.Output
+	Longer  bool // they have to take more instructions than the kernel, too
 }
 
-// Probes lists what can be asked about a mutant that nothing has found. The probe of a guard
-// traps where the guard keeps a thread from something. Probes of a constant put something
-// absurd in its place, or in the place of what is computed with it. Probes of a copy put
-// other elements in the place of zeros. Probes of a load or store let it read or write
-// something absurd where its guard forbids it.
+// Probes lists what can be asked about a mutant that nothing has found. Probes of a constant
+// put something absurd in its place, or in the place of what is computed with it. Probes of a
+// copy put other elements in the place of zeros. Probes of a load or store let it read or
+// write something absurd where its guard forbids it.
 func (m Mutant) Probes() []Probe {
 	in := instruction.FindStringSubmatch(m.Old)
 	if in == nil {
 		return nil
 	}
-	unreached := Probe{"it is never reached", []ptx.Output{m.with("\ttrap;\n" + m.Old)}}
 	switch m.Kind {
-	case Invert:
-		return []Probe{unreached}
 	case Full:
-		return []Probe{{"no output depends on what is in the place of zeros", []ptx.Output{m.elsewhere(0), m.elsewhere(16)}}}
+		return []Probe{{Reason: "no output depends on what is in the place of zeros", Modules: []ptx.Output{m.elsewhere(0), m.elsewhere(16)}}}
 	case Unguard:
-		closed, line := inverse(in[1]), m.New
-		if in[2] == "bra" {
-			closed, line = in[1], "" // the branch is the way around
-		}
-		open := Probe{"the guard never closes", []ptx.Output{m.with(fmt.Sprintf("\t%s trap;\n%s", closed, line))}}
-		all := []Probe{open, unreached}
-		if poison := m.poisoned(); poison != nil {
-			all = append(all, Probe{"nothing depends on what is read or written in vain", poison})
-		}
-		return all
+		return []Probe{{Reason: "nothing depends on what is read or written in vain", Modules: m.poisoned()}}
 	case Index:
 		var result, constant []ptx.Output
 		dst, _, _ := strings.Cut(in[3], ",")
@@ -56,10 +44,10 @@ func (m Mutant) Probes() []Probe {
 		for _, absurd := range []string{"1009", "123456788"} {
 			constant = append(constant, m.with(m.Old[:at[0]]+absurd+m.Old[at[1]:]))
 		}
-		all := []Probe{{"nothing depends on the value", result}, {"any larger constant does the same", constant}}
+		all := []Probe{{Reason: "nothing depends on the value", Modules: result}, {Reason: "any larger constant does the same", Modules: constant}}
 		if o := strings.Split(in[3], ", "); in[2] == "max.s32" && register.MatchString(o[1]) {
 			below := fmt.Sprintf("\t{\n\t.reg .pred %%below;\n\tsetp.le.s32 %%below, %s, %s;\n\t@%%below trap;\n\t}\n%s", o[1], o[2], m.Old)
-			all = append(all, Probe{"no launch has a value as low", []ptx.Output{m.with(below)}})
+			all = append(all, Probe{Reason: "no launch has a value as low", Modules: []ptx.Output{m.with(below)}})
 		}
 		return all
 	}
@@ -124,11 +112,17 @@ func difference(before, after string) [2]int {
 // with has another line in the mutant's place.
 func (m Mutant) with(line string) ptx.Output { return replaced(m.Code(), m.Line-1, line) }
 
+// branches says whether a mutant's line is a branch.
+func (m Mutant) branches() bool {
+	in := instruction.FindStringSubmatch(m.Old)
+	return in != nil && in[2] == "bra"
+}
+
 // savesWork says whether a guard that a mutant lacks is a branch around what only computes: it
 // stores nothing, copies nothing and waits for nobody.
 func (m Mutant) savesWork() bool {
 	in := instruction.FindStringSubmatch(m.Old)
-	if m.Kind != Unguard || in == nil || in[2] != "bra" {
+	if m.Kind != Unguard || !m.branches() {
 		return false
 	}
 	lines := strings.Split(string(m.Code().Text), "\n")[m.Line:]

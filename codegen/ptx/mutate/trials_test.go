@@ -24,8 +24,9 @@ type trials struct {
 	k     *kernel.Kernel
 	code  ptx.Output
 	left  []slot
+	steps map[int]int64            // of the first way of a launch that was made
 	few   int                      // trials before ptxas is asked, which takes longer than they do
-	cases map[[2]int]*ptxtest.Case // by number of the launch and GPU; nil: the kernel is not for it
+	cases map[[2]int]*ptxtest.Case // by number of the launch and, where sums depend on it, GPU; nil: the kernel is not for it
 	made  []trial
 	right *ptxtest.Runner // has loaded the code; nil before the first trial
 }
@@ -39,10 +40,10 @@ type slot struct {
 	cost    float64
 }
 
-// costs is what one costs: the number of scores. Other ways of a launch have to wait for
-// launches of other sizes, which find more.
+// costs is what one costs: the number of scores and elements. Other ways of a launch have to
+// wait for launches of other sizes, which find more.
 func costs(s kernel.Scalars, way int) float64 {
-	cost := s["B"] * s["T"] * (s["S"] + s["T"])
+	cost := s["B"]*s["T"]*(s["S"]+s["T"]) + s["N"]
 	if way > 0 {
 		cost *= 4
 	}
@@ -52,11 +53,31 @@ func costs(s kernel.Scalars, way int) float64 {
 // cheap is what all launches but the largest cost, made in one way.
 const cheap = 40_000
 
+// dear is how many lane instructions a launch may have in further ways: wide kernels are
+// launched in all sizes, and in all ways only where they are small.
+const dear = 4_000_000
+
 // A trial is a slot that was made without a mistake.
 type trial struct {
-	c     *ptxtest.Case
-	way   ptxtest.Way
-	steps int64 // of the launch
+	c       *ptxtest.Case
+	way     ptxtest.Way
+	steps   int64 // of the launch
+	reached map[int]ptxsim.Reach
+}
+
+// shows says whether a mutant does anything in the launch that its kernel does not: a trial
+// that never comes to the line, or whose threads its guard all lets through, is the same trial.
+func (x *trial) shows(m Mutant) bool {
+	at := x.reached[m.Line]
+	switch {
+	case m.Line == 0 || m.Kind == Shared:
+		return true
+	case m.Kind == Unguard && !m.branches():
+		return at.Kept
+	case m.Kind == Invert:
+		return at.Ran || at.Kept
+	}
+	return at.Ran
 }
 
 // trialsOf prints a kernel, and lists the launches that it is tried in, in these ways.
@@ -65,7 +86,7 @@ func trialsOf(k *kernel.Kernel, o ptx.Options, ways []ptxtest.Way) (*trials, err
 	if err != nil {
 		return nil, err
 	}
-	ts := &trials{k: k, code: code, cases: map[[2]int]*ptxtest.Case{}}
+	ts := &trials{k: k, code: code, cases: map[[2]int]*ptxtest.Case{}, steps: map[int]int64{}}
 	for i, l := range launches() {
 		some := ways
 		if i >= len(ptxtest.Launches()) {
@@ -105,7 +126,9 @@ func launches() (all []launch) {
 		s["B"], s["T"], s["S"], s["P"], s["C"], s["N"] = n.b, n.t, n.s, n.p, n.t+n.p, 100*n.t+n.s
 		all = append(all, launch{s, n.inputs})
 	}
-	return all
+	many := maps.Clone(all[0].scalars)
+	many["N"] = 140_000 // sums of so many fill all cells of a block
+	return append(all, launch{many, kerneltest.Signed})
 }
 
 // at is a trial by its number, nil behind the last one. Nothing may be wrong with
@@ -114,7 +137,13 @@ func (ts *trials) at(i int) (*trial, error) {
 	for len(ts.made) <= i && len(ts.left) > 0 {
 		s := ts.left[0]
 		ts.left = ts.left[1:]
+		if ts.steps[s.number]*int64(s.way.Replicas*max(1, s.way.Sets)) > dear {
+			continue
+		}
 		gpu := s.way.GPU()
+		if !ts.code.Kernels[0].Tensor {
+			gpu = 0
+		}
 		c, drawn := ts.cases[[2]int{s.number, gpu}]
 		if !drawn {
 			var err error
@@ -127,6 +156,7 @@ func (ts *trials) at(i int) (*trial, error) {
 		if c == nil {
 			continue
 		}
+		s.way.Reach = true
 		r, err := in(&ts.right, ts.code, s.way)
 		if err == nil {
 			err = r.Check(c)
@@ -134,8 +164,11 @@ func (ts *trials) at(i int) (*trial, error) {
 		if err != nil {
 			return nil, fmt.Errorf("without a mistake: %v: %w", s.way, err)
 		}
-		s.way.Limit = 10*r.Steps() + 10_000
-		ts.made = append(ts.made, trial{c, s.way, r.Steps()})
+		s.way.Reach, s.way.Limit = false, 10*r.Steps()+10_000
+		ts.made = append(ts.made, trial{c, s.way, r.Steps(), r.Reached()})
+		if ts.steps[s.number] == 0 {
+			ts.steps[s.number] = r.Steps()
+		}
 	}
 	if i >= len(ts.made) {
 		return nil, nil
@@ -152,31 +185,36 @@ const (
 // Machine asks ptxas for the code that it makes of the kernel; nil: it is not asked.
 func (ts *trials) attempt(m Mutant, machine func() ([]byte, error)) (string, error) {
 	code := m.Code()
-	if found, err := ts.find(code, 0, ts.few); found != "" || err != nil {
-		return found, err
+	early, err := ts.find(m, code, 0, ts.few)
+	if early.what != "" || err != nil {
+		return early.what, err
 	}
 	if m.Line > 0 && machine != nil {
 		if same, err := sameMachine(code, machine); same || err != nil {
 			return equivalent + "ptxas makes the same code of it", err
 		}
 	}
-	if found, err := ts.find(code, ts.few, math.MaxInt); found != "" || err != nil {
-		return found, err
-	}
-	if m.savesWork() {
-		if more, err := ts.longer(code); more || err != nil {
-			return equivalent + "the guard saves work alone", err
-		}
+	late, err := ts.find(m, code, ts.few, math.MaxInt)
+	switch {
+	case late.what != "" || err != nil:
+		return late.what, err
+	case !early.shown && !late.shown && m.Kind == Unguard:
+		return equivalent + "the guard never closes", nil
+	case !early.shown && !late.shown:
+		return equivalent + "it is never reached", nil
+	case (early.longer || late.longer) && m.savesWork():
+		return equivalent + "the guard saves work alone", nil
 	}
 	for _, p := range m.Probes() {
-		found := ""
-		for i := 0; i < len(p.Modules) && found == ""; i++ {
-			var err error
-			if found, err = ts.find(p.Modules[i], 0, math.MaxInt); err != nil {
+		passed := len(p.Modules) > 0
+		for i := 0; i < len(p.Modules) && passed; i++ {
+			x, err := ts.find(m, p.Modules[i], 0, math.MaxInt)
+			if err != nil {
 				return "", err
 			}
+			passed = x.what == "" && (x.longer || !p.Longer)
 		}
-		if len(p.Modules) > 0 && found == "" {
+		if passed {
 			return equivalent + p.Reason, nil
 		}
 	}
@@ -197,42 +235,41 @@ func sameMachine(code ptx.Output, machine func() ([]byte, error)) (bool, error) 
 	return err == nil && bytes.Equal(got, want), nil
 }
 
-// longer says whether a module, whose results are right, takes more instructions for them.
-func (ts *trials) longer(code ptx.Output) (bool, error) {
-	var loaded *ptxtest.Runner
-	for i := range ts.made {
-		r, err := in(&loaded, code, ts.made[i].way)
-		if err == nil {
-			err = r.Check(ts.made[i].c)
-		}
-		if err != nil || r.Steps() > ts.made[i].steps {
-			return err == nil, err
-		}
-	}
-	return false, nil
+// A finding is what trials say of a module.
+type finding struct {
+	what   string // a kind of report, a changed result, or nothing
+	shown  bool   // in one of them the module does something else than the kernel
+	longer bool   // one of them takes more instructions than the kernel
 }
 
 // find says what is the first thing that trials from lo to hi-1 find wrong with a
-// module.
-func (ts *trials) find(code ptx.Output, lo, hi int) (string, error) {
+// module, which differs from the kernel where a mutant does.
+func (ts *trials) find(m Mutant, code ptx.Output, lo, hi int) (f finding, err error) {
 	var loaded *ptxtest.Runner
 	for i := lo; i < hi; i++ {
 		x, err := ts.at(i)
 		if x == nil || err != nil {
-			return "", err
+			return f, err
 		}
+		if !x.shows(m) {
+			continue
+		}
+		f.shown = true
 		r, err := in(&loaded, code, x.way)
 		if err != nil {
-			return "no valid module", nil
+			f.what = "no valid module"
+			return f, nil
 		}
 		if err := r.Check(x.c); err != nil {
+			f.what = "changed result"
 			if report, ok := errors.AsType[*ptxsim.Report](err); ok {
-				return string(report.Kind), nil
+				f.what = string(report.Kind)
 			}
-			return "changed result", nil
+			return f, nil
 		}
+		f.longer = f.longer || r.Steps() > x.steps
 	}
-	return "", nil
+	return f, nil
 }
 
 // in is a module in a way; its text is read for the first one.

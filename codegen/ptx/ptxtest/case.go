@@ -42,16 +42,15 @@ func NewCase(k *kernel.Kernel, s kernel.Scalars, kind kerneltest.Kind, seed uint
 	if c.start[0], c.want[0], err = kerneltest.Interpret(k, s, kind, seed, c.add); err != nil {
 		return nil, fmt.Errorf("interpreter: %w", err)
 	}
-	for r := 1; r < c.sets*Replicas; r++ {
-		if err := c.replicate(r); err != nil {
-			return nil, fmt.Errorf("interpreter, replica %d: %w", r, err)
-		}
-	}
 	return c, nil
 }
 
-// replicate makes replica r, counted through the sets, of other inputs than the first.
+// replicate makes replica r, counted through the sets, of other inputs than the first, when
+// the first launch asks for it.
 func (c *Case) replicate(r int) error {
+	if c.start[r] != nil {
+		return nil
+	}
 	s := maps.Clone(c.Scalars)
 	if x, ok := s["example"]; ok {
 		s["example"] = x + float64(r%Replicas*exampleStep)
@@ -67,7 +66,10 @@ func (c *Case) replicate(r int) error {
 		c.start[r] = append(c.start[r], b)
 		c.want[r] = append(c.want[r], b.Clone())
 	}
-	return kernel.RunSums(c.Kernel, s, c.want[r], c.add)
+	if err := kernel.RunSums(c.Kernel, s, c.want[r], c.add); err != nil {
+		return fmt.Errorf("interpreter, replica %d: %w", r, err)
+	}
+	return nil
 }
 
 // shared says whether all replicas of a set read the same buffer: every other one that is

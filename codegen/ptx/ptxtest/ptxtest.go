@@ -30,6 +30,7 @@ type Way struct {
 	Skew     int   // elements by which buffers miss an address that is a multiple of 256
 	Limit    int64 // on lane instructions; 0 is none
 	Arch     int   // of the GPU; 0: 80
+	Reach    bool  // Reached has what a launch came to
 }
 
 // All asks for a block a cell and one more, which has nothing to do.

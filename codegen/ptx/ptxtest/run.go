@@ -18,7 +18,7 @@ type Runner struct {
 	device  *ptxsim.Device
 	module  *ptxsim.Module
 	entries map[string]ptx.Entry
-	steps   int64
+	stats   ptxsim.Stats
 	arch    int
 }
 
@@ -34,7 +34,7 @@ func Load(out ptx.Output, w Way) (*Runner, error) {
 }
 
 func newRunner(w Way) *Runner {
-	device := ptxsim.New(ptxsim.Options{Arch: w.GPU(), Order: w.Order, Seed: w.Seed, MaxSteps: w.Limit})
+	device := ptxsim.New(ptxsim.Options{Arch: w.GPU(), Order: w.Order, Seed: w.Seed, MaxSteps: w.Limit, Reach: w.Reach})
 	return &Runner{way: w, device: device, entries: map[string]ptx.Entry{}, arch: w.GPU()}
 }
 
@@ -68,7 +68,7 @@ func (r *Runner) Check(c *Case) error {
 	stats, err := k.Launch(ptxsim.Launch{
 		Grid: [3]int{l.grid, r.way.Replicas, l.sets}, Block: [3]int{l.entry.Threads, 1, 1}, Shared: l.dynamic, Args: l.sig.Append(nil, &l.args),
 	})
-	if r.steps = stats.Steps; err != nil {
+	if r.stats = stats; err != nil {
 		return err
 	}
 	if len(stats.Warnings) > 0 {
@@ -78,7 +78,10 @@ func (r *Runner) Check(c *Case) error {
 }
 
 // Steps is how many lane instructions the last launch has run.
-func (r *Runner) Steps() int64 { return r.steps }
+func (r *Runner) Steps() int64 { return r.stats.Steps }
+
+// Reached is which lines the last launch came to, if its Way asks for that.
+func (r *Runner) Reached() map[int]ptxsim.Reach { return r.stats.Reached }
 
 // A launch is a case in the memory of a device.
 type launch struct {
@@ -113,6 +116,11 @@ func (r *Runner) prepare(c *Case) (*launch, error) {
 	}
 	l.args.Sets = l.sets
 	for set := range l.sets {
+		for i := range l.way.Replicas {
+			if err := c.replicate(set*Replicas + i); err != nil {
+				return nil, err
+			}
+		}
 		for i := range c.start[0] {
 			if err := l.buffer(set, i); err != nil {
 				return nil, err
