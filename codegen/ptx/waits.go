@@ -203,6 +203,10 @@ func (w *waiter) owner(access depend.Access, vector int) owner {
 		rest = r
 		size = expr.Simplify(expr.New(expr.Mul, size, a.Size))
 	}
+	// Rows that are whole rounds of the threads are distributed like one round.
+	if round := expr.Int(int64(w.group.threads * vector)); expr.IsMultiple(size, round) {
+		size = round
+	}
 	if !expr.IsMultiple(rest, size) || expr.DependsOnAny(size, w.mutable) {
 		return owner{}
 	}

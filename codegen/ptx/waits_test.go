@@ -58,6 +58,24 @@ func TestWaits(t *testing.T) {
   set    a[0, e] = x_[e] * 2.0
   set    a[1, e] = a[0, e] + 1.0
   set    y[r, e] = a[1, e]`},
+		{"halves of a tile, each of whole rounds of the lanes", 0, 0, `
+  tile   a f32[256]
+  tile   b f32[128]
+  set    a[e] = x[r, 0]
+  reduce s = sum(a[e])
+  set    a[e] = a[e] * s
+  set    b[e] = a[e] + a[e + 128]
+  reduce t = sum(b[e])
+  set    y[r, e] = t`},
+		{"halves of a tile, each of a round and a quarter", 0, 2, `
+  tile   a f32[320]
+  tile   b f32[160]
+  set    a[e] = x[r, 0]
+  reduce s = sum(a[e])
+  set    a[e] = a[e] * s
+  set    b[e] = a[e] + a[e + 160]
+  reduce t = sum(b[e])
+  set    y[r, e] = t`},
 		{"elements that the first thread sets one after the other", 0, 2, `
   tile   a f32[64]
   set    a[e] = x[r, e]
