@@ -21,8 +21,9 @@ type Probe struct {
 // Probes lists what can be asked about a mutant that nothing has found. Probes of a constant
 // put something absurd in its place, or in the place of what is computed with it. Probes of a
 // copy put other elements in the place of zeros. Probes of a load or store let it read or
-// write something absurd where its guard forbids it.
-func (m Mutant) Probes() []Probe {
+// write something absurd where its guard forbids it. Of a kernel that has one size, which no
+// other launch can change, a load may have two places with the same value.
+func (m Mutant) Probes(oneSize bool) []Probe {
 	in := instruction.FindStringSubmatch(m.Old)
 	if in == nil {
 		return nil
@@ -49,9 +50,26 @@ func (m Mutant) Probes() []Probe {
 			below := fmt.Sprintf("\t{\n\t.reg .pred %%below;\n\tsetp.le.s32 %%below, %s, %s;\n\t@%%below trap;\n\t}\n%s", o[1], o[2], m.Old)
 			all = append(all, Probe{Reason: "no launch has a value as low", Modules: []ptx.Output{m.with(below)}})
 		}
+		if same := m.sameValue(); oneSize && same != "" {
+			all = append(all, Probe{Reason: "the kernel has one size, and in it both places hold the same", Modules: []ptx.Output{m.with(same)}})
+		}
 		return all
 	}
 	return nil
+}
+
+// sameValue traps where a load finds something else than its mutant: "" where the values are
+// no words.
+func (m Mutant) sameValue() string {
+	in, mutant := instruction.FindStringSubmatch(m.Old), instruction.FindStringSubmatch(m.New)
+	if in[1] != "" || !strings.HasPrefix(in[2], "ld.") || strings.Contains(in[2], ".v") || !word.MatchString(in[2]) {
+		return ""
+	}
+	op := word.ReplaceAllString(in[2], ".b32")
+	_, here, _ := strings.Cut(in[3], ", ")
+	_, there, _ := strings.Cut(mutant[3], ", ")
+	return fmt.Sprintf("\t{\n\t.reg .b32 %%here, %%there;\n\t.reg .pred %%differ;\n\t%[1]s %%here, %[2]s;\n\t%[1]s %%there, %[3]s;\n"+
+		"\tsetp.ne.b32 %%differ, %%here, %%there;\n\t@%%differ trap;\n\t}\n%[4]s", op, here, there, m.Old)
 }
 
 // poisoned has a load or store that its guard forbids read or write no number, and a large

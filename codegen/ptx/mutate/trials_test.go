@@ -25,6 +25,7 @@ type trials struct {
 	code  ptx.Output
 	left  []slot
 	steps map[int]int64            // of the first way of a launch that was made
+	spent int64                    // steps of all that were made
 	few   int                      // trials before ptxas is asked, which takes longer than they do
 	cases map[[2]int]*ptxtest.Case // by number of the launch and, where sums depend on it, GPU; nil: the kernel is not for it
 	made  []trial
@@ -53,9 +54,17 @@ func costs(s kernel.Scalars, way int) float64 {
 // cheap is what all launches but the largest cost, made in one way.
 const cheap = 40_000
 
-// dear is how many lane instructions a launch may have in further ways: wide kernels are
-// launched in all sizes, and in all ways only where they are small.
-const dear = 4_000_000
+const (
+	// dear is how many lane instructions a launch may have in further ways: wide kernels are
+	// launched in all ways only where they are small.
+	dear = 50_000_000
+	// enough lane instructions of launches are as many as a kernel needs: behind them it is
+	// launched in the size that has more rows than a block takes at a time, and in no other.
+	enough = 300_000_000
+)
+
+// more is the number of the launch that has more rows than a block takes at a time.
+var more = len(ptxtest.Launches()) - 1
 
 // A trial is a slot that was made without a mistake.
 type trial struct {
@@ -137,7 +146,7 @@ func (ts *trials) at(i int) (*trial, error) {
 	for len(ts.made) <= i && len(ts.left) > 0 {
 		s := ts.left[0]
 		ts.left = ts.left[1:]
-		if ts.steps[s.number]*int64(s.way.Replicas*max(1, s.way.Sets)) > dear {
+		if ts.steps[s.number]*int64(s.way.Replicas*max(1, s.way.Sets)) > dear || ts.spent > enough && s.number != more {
 			continue
 		}
 		gpu := s.way.GPU()
@@ -166,6 +175,7 @@ func (ts *trials) at(i int) (*trial, error) {
 		}
 		s.way.Reach, s.way.Limit = false, 10*r.Steps()+10_000
 		ts.made = append(ts.made, trial{c, s.way, r.Steps(), r.Reached()})
+		ts.spent += r.Steps()
 		if ts.steps[s.number] == 0 {
 			ts.steps[s.number] = r.Steps()
 		}
@@ -205,7 +215,7 @@ func (ts *trials) attempt(m Mutant, machine func() ([]byte, error)) (string, err
 	case (early.longer || late.longer) && m.savesWork():
 		return equivalent + "the guard saves work alone", nil
 	}
-	for _, p := range m.Probes() {
+	for _, p := range m.Probes(oneSize(ts.k)) {
 		passed := len(p.Modules) > 0
 		for i := 0; i < len(p.Modules) && passed; i++ {
 			x, err := ts.find(m, p.Modules[i], 0, math.MaxInt)
@@ -219,6 +229,11 @@ func (ts *trials) attempt(m Mutant, machine func() ([]byte, error)) (string, err
 		}
 	}
 	return "", nil
+}
+
+// oneSize says whether all launches of a kernel are alike but for what is in its buffers.
+func oneSize(k *kernel.Kernel) bool {
+	return !slices.ContainsFunc(k.Params, func(p kernel.Param) bool { return p.Mode == kernel.Scalar })
 }
 
 // sameMachine says whether ptxas makes this code of a module, where there is ptxas, which
