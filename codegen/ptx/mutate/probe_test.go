@@ -1,6 +1,7 @@
 package mutate
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/codegen/ptx"
+	"github.com/arithlang/mlc/ptxsim"
 )
 
 // A Probe is modules that show whether what a mutant changes matters in a launch:
@@ -171,5 +173,79 @@ func TestSavesWork(t *testing.T) {
 	}
 	if tried != 5 {
 		t.Errorf("%d guards", tried)
+	}
+}
+
+// TestSameValue wants a probe of a load to trap where the other place has another value.
+func TestSameValue(t *testing.T) {
+	for other, want := range map[int]string{5: "", 6: string(ptxsim.Trap)} {
+		text := fmt.Sprintf(`.version 7.8
+.target sm_80
+.address_size 64
+.visible .entry k() .reqntid 1
+{
+	.reg .b32 %%r<2>;
+	.reg .f32 %%f<2>;
+	.shared .align 16 .b8 cells[16];
+	mov.u32 %%r1, cells;
+	st.shared.b32 [%%r1+4], 5;
+	st.shared.b32 [%%r1+8], %d;
+	ld.shared.f32 %%f1, [%%r1+4];
+	ret;
+}
+`, other)
+		tried := 0
+		for _, m := range Of(ptx.Output{Text: []byte(text), Kernels: make([]ptx.Entry, 1)}) {
+			if m.Kind != Index || m.sameValue() == "" {
+				continue
+			}
+			tried++
+			module, err := ptxsim.New(ptxsim.Options{}).Load(m.with(m.sameValue()).Text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			k, err := module.Kernel("k")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = k.Launch(ptxsim.Launch{Grid: [3]int{1, 1, 1}, Block: [3]int{1, 1, 1}})
+			got := ""
+			if report, ok := errors.AsType[*ptxsim.Report](err); ok {
+				got = string(report.Kind)
+			}
+			if got != want || got == "" && err != nil {
+				t.Errorf("5 here, %d there: %v, want %q", other, err, want)
+			}
+		}
+		if tried != 1 {
+			t.Errorf("%d probes", tried)
+		}
+	}
+}
+
+// TestShows wants a trial to be made where it can tell a mutant from its kernel.
+func TestShows(t *testing.T) {
+	ran, kept, both := ptxsim.Reach{Ran: true}, ptxsim.Reach{Kept: true}, ptxsim.Reach{Ran: true, Kept: true}
+	const store, branch = "\t@%p1 st.b32 [%d1], %r1;", "\t@%p1 bra $L1;"
+	for _, c := range []struct {
+		kind Kind
+		line string
+		at   ptxsim.Reach
+		want bool
+	}{
+		{Unguard, store, ran, false}, {Unguard, store, kept, true}, {Unguard, store, both, true}, {Unguard, store, ptxsim.Reach{}, false},
+		{Unguard, branch, ran, true}, {Unguard, branch, kept, false},
+		{Invert, store, ran, true}, {Invert, store, kept, true}, {Invert, store, ptxsim.Reach{}, false},
+		{Index, store, ran, true}, {Index, store, kept, false},
+		{Barrier, "\tbar.sync 0;", ran, true}, {Barrier, "\tbar.sync 0;", ptxsim.Reach{}, false},
+		{Shared, "\t.shared .align 16 .b8 cells[16];", ptxsim.Reach{}, true},
+	} {
+		x := trial{reached: map[int]ptxsim.Reach{7: c.at}}
+		if got := x.shows(Mutant{Kind: c.kind, Line: 7, Old: c.line}); got != c.want {
+			t.Errorf("%s of %s, %+v: %t, want %t", c.kind, c.line, c.at, got, c.want)
+		}
+	}
+	if !(&trial{}).shows(Mutant{Kind: Tight}) {
+		t.Error("less scratch shows everywhere")
 	}
 }
