@@ -59,12 +59,13 @@ const (
 	// launched in all ways only where they are small.
 	dear = 50_000_000
 	// enough lane instructions of launches are as many as a kernel needs: behind them it is
-	// launched in the size that has more rows than a block takes at a time, and in no other.
+	// launched with many rows of few tokens, and in no other size.
 	enough = 300_000_000
 )
 
-// more is the number of the launch that has more rows than a block takes at a time.
-var more = len(ptxtest.Launches()) - 1
+// many is the number of the launch that has more rows than a block takes at a time, of few
+// tokens.
+var many = len(launches()) - 2
 
 // A trial is a slot that was made without a mistake.
 type trial struct {
@@ -130,14 +131,15 @@ func launches() (all []launch) {
 		{2, 1, 64, 63, kerneltest.Signed}, {1, 129, 1, 0, kerneltest.Positive}, {5, 17, 2, 0, kerneltest.Signed},
 		{1, 100, 100, 0, kerneltest.Positive}, {1, 70, 140, 100, kerneltest.Signed},
 		{1, 70, 75, 0, kerneltest.Large}, {1, 126, 127, 0, kerneltest.Large}, {1, 140, 150, 0, kerneltest.Large}, {1, 20, 150, 120, kerneltest.Large},
+		{13, 11, 12, 0, kerneltest.Signed},
 	} {
 		s := maps.Clone(all[0].scalars)
 		s["B"], s["T"], s["S"], s["P"], s["C"], s["N"] = n.b, n.t, n.s, n.p, n.t+n.p, 100*n.t+n.s
 		all = append(all, launch{s, n.inputs})
 	}
-	many := maps.Clone(all[0].scalars)
-	many["N"] = 140_000 // sums of so many fill all cells of a block
-	return append(all, launch{many, kerneltest.Signed})
+	long := maps.Clone(all[0].scalars)
+	long["N"] = 140_000 // sums of so many fill all cells of a block
+	return append(all, launch{long, kerneltest.Signed})
 }
 
 // at is a trial by its number, nil behind the last one. Nothing may be wrong with
@@ -146,7 +148,7 @@ func (ts *trials) at(i int) (*trial, error) {
 	for len(ts.made) <= i && len(ts.left) > 0 {
 		s := ts.left[0]
 		ts.left = ts.left[1:]
-		if ts.steps[s.number]*int64(s.way.Replicas*max(1, s.way.Sets)) > dear || ts.spent > enough && s.number != more {
+		if ts.steps[s.number]*int64(s.way.Replicas*max(1, s.way.Sets)) > dear || ts.spent > enough && s.number != many {
 			continue
 		}
 		gpu := s.way.GPU()
@@ -173,7 +175,7 @@ func (ts *trials) at(i int) (*trial, error) {
 		if err != nil {
 			return nil, fmt.Errorf("without a mistake: %v: %w", s.way, err)
 		}
-		s.way.Reach, s.way.Limit = false, 10*r.Steps()+10_000
+		s.way.Reach, s.way.Limit = false, 2*r.Steps()+1_000_000
 		ts.made = append(ts.made, trial{c, s.way, r.Steps(), r.Reached()})
 		ts.spent += r.Steps()
 		if ts.steps[s.number] == 0 {
