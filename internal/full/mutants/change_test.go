@@ -70,7 +70,8 @@ func TestTry(t *testing.T) {
 	if err := run(&said, 10, 0, 1, time.Minute, []string{"./a"}); err != nil {
 		t.Fatal(err)
 	}
-	if got := said.String(); !strings.HasSuffix(got, "m/a: 2 of 3 changes are noticed, 66.7 %\n2 of 3 changes are noticed, 66.7 %\n") || !strings.Contains(got, "a.go:7: - in place of +") {
+	if got := said.String(); !strings.HasSuffix(got, "m/a: 2 of 3 changes are noticed, 66.7 %\n2 of 3 changes are noticed, 66.7 %\n") || !strings.Contains(got, "a.go:7: - in place of +") ||
+		!strings.Contains(got, "noticed by m/a: ") || !strings.Contains(got, "noticed by m/b: ") {
 		t.Error(got)
 	}
 }

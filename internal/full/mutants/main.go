@@ -1,5 +1,6 @@
 // Command mutants changes Go code in small ways, one at a time, and says which changes the
-// short run of the tests does not notice: those of the package, or of one that imports it.
+// short run of the tests does not notice: those of the package, or of one that imports it. Tests
+// that fail as they are notice every change: the lines say whose tests noticed which.
 //
 //	go run ./internal/full/mutants -n 200 ./runtime/train ./serve
 //
@@ -53,7 +54,7 @@ func (s score) String() string {
 type trial struct {
 	*pkg
 	change
-	survived bool
+	by string // the package whose tests noticed it; "": none
 }
 
 func run(out io.Writer, n, skip int, seed uint64, limit time.Duration, patterns []string) error {
@@ -108,10 +109,12 @@ func run(out io.Writer, n, skip int, seed uint64, limit time.Duration, patterns 
 					s := of[t.pkg]
 					total.made++
 					s.made++
-					if t.survived {
+					if t.by == "" {
 						total.survived++
 						s.survived++
 						fmt.Fprintf(out, "survived, %d of %d: %s\n", total.survived, total.made, t.change)
+					} else {
+						fmt.Fprintf(out, "noticed by %s: %s\n", t.by, t.change)
 					}
 					of[t.pkg] = s
 				}
@@ -159,22 +162,27 @@ func (t *trial) try(all []pkg, limit time.Duration) (compiled bool, err error) {
 	if err := errors.Join(os.WriteFile(file, t.text, 0o600), os.WriteFile(overlay, replace, 0o600)); err != nil {
 		return false, err
 	}
-	test := func(path string) (passes, builds bool) {
+	// test runs the tests of a package, and says whether it builds.
+	test := func(path string) (builds bool) {
 		// go test ends tests at the limit. To end go test would leave them running.
 		cmd := exec.Command("go", "test", "-vet=off", "-count=1", "-failfast", "-timeout="+limit.String(), "-overlay="+overlay, path)
 		text, err := cmd.CombinedOutput()
-		return err == nil, !strings.Contains(string(text), "[build failed]")
+		if err != nil {
+			t.by = path
+		}
+		if strings.Contains(string(text), "panic: test timed out") {
+			t.by += " at the limit"
+		}
+		return !strings.Contains(string(text), "[build failed]")
 	}
-	passes, builds := test(t.ImportPath)
-	if !builds {
+	if !test(t.ImportPath) {
 		return false, nil
 	}
 	for _, p := range all {
 		tests := len(p.TestGoFiles)+len(p.XTestGoFiles) > 0
-		if passes && tests && p.ImportPath != t.ImportPath && slices.Contains(slices.Concat(p.Imports, p.TestImports, p.XTestImports), t.ImportPath) {
-			passes, _ = test(p.ImportPath)
+		if t.by == "" && tests && p.ImportPath != t.ImportPath && slices.Contains(slices.Concat(p.Imports, p.TestImports, p.XTestImports), t.ImportPath) {
+			test(p.ImportPath)
 		}
 	}
-	t.survived = passes
 	return true, nil
 }
