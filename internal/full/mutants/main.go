@@ -50,11 +50,11 @@ func (s score) String() string {
 	return fmt.Sprintf("%d of %d changes are noticed, %.1f %%", s.made-s.survived, s.made, 100*float64(s.made-s.survived)/float64(max(s.made, 1)))
 }
 
-// A trial is a change of a package, and what came of it.
+// A trial is a change of a package, and the packages whose tests are still to be asked.
 type trial struct {
 	*pkg
 	change
-	by string // the package whose tests noticed it; "": none
+	ask []string
 }
 
 func run(out io.Writer, n, skip int, seed uint64, limit time.Duration, patterns []string) error {
@@ -67,6 +67,7 @@ func run(out io.Writer, n, skip int, seed uint64, limit time.Duration, patterns 
 		return err
 	}
 	// Packages that need few others build and test in the least time, so they are asked first.
+	// Every change is tried on its own package before any is tried on others.
 	slices.SortStableFunc(all, func(a, b pkg) int { return len(a.Deps) - len(b.Deps) })
 	var trials []*trial
 	for i := range chosen {
@@ -77,48 +78,60 @@ func run(out io.Writer, n, skip int, seed uint64, limit time.Duration, patterns 
 				return err
 			}
 			for _, c := range changes {
-				trials = append(trials, &trial{pkg: p, change: c})
+				trials = append(trials, &trial{p, c, p.askers(all)})
 			}
 		}
 	}
 	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(trials), func(i, j int) { trials[i], trials[j] = trials[j], trials[i] })
 
+	trials = trials[min(skip, len(trials)):]
+	queue := slices.Clone(trials[:min(n, len(trials))])
+	rest := trials[len(queue):]
 	var lock sync.Mutex
+	done := sync.NewCond(&lock) // whatever a worker did
 	var workers sync.WaitGroup
 	var failed error
-	next := min(skip, len(trials))
+	busy := 0
 	var total score
 	of := map[*pkg]score{}
 	for range runtime.NumCPU() {
 		workers.Go(func() {
+			lock.Lock()
+			defer lock.Unlock()
 			for {
-				lock.Lock()
-				if total.made >= n || next == len(trials) || failed != nil {
-					lock.Unlock()
+				for len(queue) == 0 && busy > 0 && failed == nil {
+					done.Wait()
+				}
+				if len(queue) == 0 || failed != nil {
 					return
 				}
-				t := trials[next]
-				next++
+				t := queue[0]
+				queue = queue[1:]
+				busy++
 				lock.Unlock()
-				compiled, err := t.try(all, limit)
+				what, err := t.try(limit)
 				lock.Lock()
+				busy--
+				s := of[t.pkg]
 				switch {
 				case err != nil:
 					failed = errors.Join(failed, err)
-				case compiled && total.made < n:
-					s := of[t.pkg]
-					total.made++
-					s.made++
-					if t.by == "" {
-						total.survived++
-						s.survived++
-						fmt.Fprintf(out, "survived, %d of %d: %s\n", total.survived, total.made, t.change)
-					} else {
-						fmt.Fprintf(out, "noticed by %s: %s\n", t.by, t.change)
+				case what == "":
+					queue = append(queue, t)
+					fmt.Fprintf(out, "not noticed yet, %d packages to ask: %s\n", len(t.ask), t.change)
+				case what == broken:
+					if len(rest) > 0 {
+						queue, rest = append(queue, rest[0]), rest[1:]
 					}
-					of[t.pkg] = s
+				case what == survived:
+					total, s = score{total.made + 1, total.survived + 1}, score{s.made + 1, s.survived + 1}
+					fmt.Fprintf(out, "survived, %d of %d: %s\n", total.survived, total.made, t.change)
+				default:
+					total.made, s.made = total.made+1, s.made+1
+					fmt.Fprintf(out, "noticed by %s: %s\n", what, t.change)
 				}
-				lock.Unlock()
+				of[t.pkg] = s
+				done.Broadcast()
 			}
 		})
 	}
@@ -146,43 +159,53 @@ func list(patterns []string) (all []pkg, err error) {
 	}
 }
 
-// try runs the tests of the package with a change, and those of packages that import it if
-// none of them fails. What does not compile is no change.
-func (t *trial) try(all []pkg, limit time.Duration) (compiled bool, err error) {
+// askers are the packages whose tests may notice a change of a package: itself, and those that
+// import it.
+func (p *pkg) askers(all []pkg) []string {
+	out := []string{p.ImportPath}
+	for _, q := range all {
+		tests := len(q.TestGoFiles)+len(q.XTestGoFiles) > 0
+		if tests && q.ImportPath != p.ImportPath && slices.Contains(slices.Concat(q.Imports, q.TestImports, q.XTestImports), p.ImportPath) {
+			out = append(out, q.ImportPath)
+		}
+	}
+	return out
+}
+
+// What may come of a trial in addition to the package whose tests notice it, and "".
+const (
+	broken   = "broken" // it does not compile: it is no change
+	survived = "survived"
+)
+
+// try runs the tests of the next package with a change.
+func (t *trial) try(limit time.Duration) (what string, err error) {
 	dir, err := os.MkdirTemp("", "mutant")
 	if err != nil {
-		return false, err
+		return "", err
 	}
 	defer os.RemoveAll(dir)
 	file, overlay := filepath.Join(dir, "changed.go"), filepath.Join(dir, "overlay.json")
 	replace, err := json.Marshal(map[string]map[string]string{"Replace": {t.file: file}})
 	if err != nil {
-		return false, err
+		return "", err
 	}
 	if err := errors.Join(os.WriteFile(file, t.text, 0o600), os.WriteFile(overlay, replace, 0o600)); err != nil {
-		return false, err
+		return "", err
 	}
-	// test runs the tests of a package, and says whether it builds.
-	test := func(path string) (builds bool) {
-		// go test ends tests at the limit. To end go test would leave them running.
-		cmd := exec.Command("go", "test", "-vet=off", "-count=1", "-failfast", "-timeout="+limit.String(), "-overlay="+overlay, path)
-		text, err := cmd.CombinedOutput()
-		if err != nil {
-			t.by = path
-		}
-		if strings.Contains(string(text), "panic: test timed out") {
-			t.by += " at the limit"
-		}
-		return !strings.Contains(string(text), "[build failed]")
+	path := t.ask[0]
+	t.ask = t.ask[1:]
+	// go test ends tests at the limit. To end go test would leave them running.
+	text, err := exec.Command("go", "test", "-vet=off", "-count=1", "-failfast", "-timeout="+limit.String(), "-overlay="+overlay, path).CombinedOutput()
+	switch {
+	case strings.Contains(string(text), "[build failed]"):
+		return broken, nil
+	case strings.Contains(string(text), "panic: test timed out"):
+		return path + " at the limit", nil
+	case err != nil:
+		return path, nil
+	case len(t.ask) == 0:
+		return survived, nil
 	}
-	if !test(t.ImportPath) {
-		return false, nil
-	}
-	for _, p := range all {
-		tests := len(p.TestGoFiles)+len(p.XTestGoFiles) > 0
-		if t.by == "" && tests && p.ImportPath != t.ImportPath && slices.Contains(slices.Concat(p.Imports, p.TestImports, p.XTestImports), t.ImportPath) {
-			test(p.ImportPath)
-		}
-	}
-	return true, nil
+	return "", nil
 }
