@@ -46,8 +46,8 @@ func TestAxes(t *testing.T) {
 		if got := task.Text(p); c.carries != "" && got != c.carries {
 			t.Errorf("%s: %s has many carries, want %s", c.cfg.Kind, got, c.carries)
 		}
-		if task.Arrays() && (len(p.Operands) != 2 || len(p.Operands[0]) != 2) {
-			t.Errorf("an array of two entries is %v", p.Operands)
+		if long := task.Carries(5).Operands; task.Arrays() && (len(p.Operands) != 2 || len(p.Operands[0]) != 2 || len(long) != 5 || len(long[0]) != 3) {
+			t.Errorf("arrays of two and five entries are %v and %v", p.Operands, long)
 		}
 	}
 	for name, c := range map[string]struct {
