@@ -1,0 +1,158 @@
+package train
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/arithlang/mlc/cli/project"
+	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/runtime/record"
+	"github.com/arithlang/mlc/runtime/track"
+	"github.com/arithlang/mlc/runtime/train"
+)
+
+// TestBudgetOfFlags takes the last of the flags that say how long to train.
+func TestBudgetOfFlags(t *testing.T) {
+	spec := train.Budget{Steps: 100}
+	for flags, want := range map[string]train.Budget{
+		"":                          spec,
+		"--quiet":                   spec,
+		"--steps 7":                 {Steps: 7},
+		"--steps=7":                 {Steps: 7},
+		"--examples=640":            {Examples: 640},
+		"--flop=1e12":               {FLOP: 1e12},
+		"--time 90s":                {Time: 90 * time.Second},
+		"--time=90s --quiet":        {Time: 90 * time.Second},
+		"--steps=7 --steps=8":       {Steps: 8},
+		"--examples=640 --time 90s": {Time: 90 * time.Second},
+	} {
+		f := takeFlags(strings.Fields(flags))
+		if got := f.budget(spec); got != want {
+			t.Errorf("%s: %+v, want %+v", flags, got, want)
+		}
+		if got := f.hasBudget(); got != (want != spec) {
+			t.Errorf("%s says how long to train: %v", flags, got)
+		}
+	}
+	for flags, want := range map[string]string{"--seed": "", "--seed 3": "3", "--seed=4": "4", "--seed 3 --seed=": "", "--seeds=5": "none", "--x --seed 3": "3"} {
+		value, given := takeFlags(strings.Fields(flags)).value("--seed")
+		if given != (want != "none") || given && value != want {
+			t.Errorf("%s gives the seed %q, %v", flags, value, given)
+		}
+	}
+}
+
+// TestRefuseAxes refuses flags that set what an axis of the sweep sets.
+func TestRefuseAxes(t *testing.T) {
+	point := func(axes map[string]string) []project.Training {
+		return []project.Training{{}, {Source: project.Source{Base: t.TempDir(), Name: "a.arith"}, Point: check.Point{Name: "x", Axes: axes}}}
+	}
+	for _, c := range []struct {
+		flags string
+		axes  map[string]string
+		want  string // "": nothing is wrong
+	}{
+		{"--seed 3", map[string]string{"train.optimizer.lr": "train.optimizer.lr"}, ""},
+		{"--quiet", map[string]string{"train.seed": "train.seed"}, ""},
+		{"--seed 3", map[string]string{"train.seed": "train.seed"}, "--seed 3: the axis train.seed of the sweep"},
+		{"--seed 3", map[string]string{"train.seed": "train.seed"}, "--set sweep.train.seed=3"},
+		{"--seed 3", map[string]string{"train.seed": "row"}, "the axis row of the sweep"},
+		{"--seed 3", map[string]string{"train.seed": "row"}, "--set train.seed=3"},
+		{"--seed 3", map[string]string{"train.init_seed": "train.init_seed"}, ""},
+		{"--init-seed 3", map[string]string{"stage.one.train.init_seed": "row"}, "sets stage.one.train.init_seed"},
+		{"--steps=9", map[string]string{"train.budget": "train.budget"}, "--set sweep.train.budget=9steps"},
+		{"--flop=9", map[string]string{"train.budget": "row"}, "--set train.budget=9FLOP"},
+		{"--time=9s", map[string]string{"train.budget": "row"}, "--set train.budget=9s"},
+		{"--examples=9", map[string]string{"my_train.budget": "row"}, ""},
+	} {
+		err := takeFlags(strings.Fields(c.flags)).refuseAxes(point(c.axes))
+		if (c.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s with axes of %v: %v, want %q", c.flags, c.axes, err, c.want)
+		}
+	}
+}
+
+// TestFlagsOfOne gives each training of a sweep a directory below --out, and resumes what has begun.
+func TestFlagsOfOne(t *testing.T) {
+	out := t.TempDir()
+	begun := filepath.Join(out, "begun")
+	if err := os.MkdirAll(begun, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(record.Path(begun), []byte("{}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		flags, slug string
+		staged      bool
+		of          string // of a training beside others, where OUT is the folder
+		inside      string // of one alone
+	}{
+		{"--quiet --out OUT", "new", false, "--quiet --out OUT/new", "--quiet --out OUT/new"},
+		{"--quiet --out OUT", "begun", false, "--quiet --out OUT/begun", "--quiet --out OUT/begun"},
+		{"--resume --out OUT", "new", false, "--out OUT/new", "--resume --out OUT/new"},
+		{"--resume --out OUT", "begun", false, "--resume --out OUT/begun", "--resume --out OUT/begun"},
+		{"--resume=auto --out=OUT", "new", false, "--resume=auto --out OUT/new", "--resume=auto --out OUT/new"},
+		{"--until one --out OUT --go-on", "new", true, "--until=one --go-on --out OUT/new", "--until=one --go-on --out OUT/new"},
+		{"--until one --out OUT", "new", false, "--out OUT/new", "--until=one --out OUT/new"},
+	} {
+		words := func(text string) []string {
+			return strings.Fields(strings.ReplaceAll(text, "OUT", filepath.ToSlash(out)))
+		}
+		f := takeFlags(words(c.flags))
+		training := project.Training{Point: check.Point{Name: c.slug, Slug: c.slug}}
+		j := &job{Training: training, staged: c.staged}
+		if got := f.of(j); !slices.Equal(got, words(c.of)) {
+			t.Errorf("%s: %q, want %q", c.flags, got, words(c.of))
+		}
+		if got, err := f.inside(training); err != nil || !slices.Equal(got, words(c.inside)) {
+			t.Errorf("%s alone: %q, %v, want %q", c.flags, got, err, words(c.inside))
+		}
+	}
+	f := takeFlags([]string{"--out", begun})
+	if got, err := f.inside(project.Training{}); err == nil || !strings.Contains(err.Error(), "is a run itself") {
+		t.Errorf("below a run: %q, %v", got, err)
+	}
+}
+
+// TestUsed is the share of a budget that a report is after.
+func TestUsed(t *testing.T) {
+	r := &track.Report{Step: 25, Examples: 320, Seconds: 30}
+	for want, b := range map[float64]train.Budget{0.25: {Steps: 100}, 0.5: {Examples: 640}, 0.75: {Time: 40 * time.Second}} {
+		if got := used(r, b); got != want {
+			t.Errorf("%g of %s are used, want %g", got, b, want)
+		}
+	}
+}
+
+// TestRungFlags pauses trainings at their share, and resumes them from the second rung on.
+func TestRungFlags(t *testing.T) {
+	s := &series{flags: takeFlags([]string{"--quiet", "--out", "x"})}
+	j := &job{Training: project.Training{Point: check.Point{Name: "a", Slug: "a"}}}
+	dir := filepath.Join("x", "a")
+	for _, c := range []struct {
+		rung  int
+		share float64
+		want  []string
+	}{
+		{0, 0.25, []string{"--quiet", "--out", dir, "--pause=0.25"}},
+		{1, 0.5, []string{"--quiet", "--resume", "--out", dir, "--pause=0.5"}},
+		{2, 1, []string{"--quiet", "--resume", "--out", dir}},
+	} {
+		if got := s.rungFlags(j, c.rung, c.share); !slices.Equal(got, c.want) {
+			t.Errorf("rung %d: %q, want %q", c.rung, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		before, now int
+		want        string
+	}{{0, 0, ""}, {2, 0, " (2 trained before)"}, {0, 1, " (1 being trained)"}, {2, 1, " (2 trained before, 1 being trained)"}} {
+		if got := (&launch{before: c.before, now: c.now}).leftOut(); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
