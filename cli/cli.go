@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -28,31 +29,45 @@ type verbs struct {
 	Verbose bool             `help:"Report each written file and each command run." short:"v"`
 	Version kong.VersionFlag `help:"Print the version."`
 
-	Init       initCmd       `cmd:"" help:"Create a commented spec, and a module to build it in."`
-	Fmt        fmtCmd        `cmd:"" help:"Format specs in the one style."`
-	Vet        vetCmd        `cmd:"" help:"Find all errors, and likely mistakes."`
-	Explain    explainCmd    `cmd:"" help:"Show a spec stage by stage, or explain an error code."`
-	Build      buildCmd      `cmd:"" help:"Compile specs to Go programs and build them."`
-	Diff       diffCmd       `cmd:"" help:"Compare every kernel with the interpreters."`
-	PTX        ptxCmd        `cmd:"" name:"ptx" help:"Check and run the PTX of any compiler, without a GPU."`
-	Prove      proveCmd      `cmd:"" help:"Prove that a GPU computes correctly, and measure its speed."`
-	Train      trainCmd      `cmd:"" passthrough:"" help:"Build the trainer of a spec if it is stale, and train."`
-	Eval       evalCmd       `cmd:"" passthrough:"" help:"Test the model of a run: exact match by length."`
-	Solve      solveCmd      `cmd:"" passthrough:"" help:"Answer problems with the model of a run."`
-	Bench      benchCmd      `cmd:"" passthrough:"" help:"Time or count the training steps of a spec, kernel by kernel."`
-	Runs       runsCmd       `cmd:"" help:"List runs: state, last values, and the settings that differ."`
-	Serve      serveCmd      `cmd:"" help:"Serve a live page of runs to a browser on this machine."`
-	Report     reportCmd     `cmd:"" help:"Write the page of runs as one HTML file."`
-	Plot       plotCmd       `cmd:"" help:"Draw grids, curves and attention of runs, or print results as tables."`
-	MLflow     mlflowCmd     `cmd:"" name:"mlflow" help:"Tell an MLflow server of runs that it does not know."`
-	Export     exportCmd     `cmd:"" help:"Write the model of a run for Python, transformers or ONNX."`
-	Help       helpCmd       `cmd:"" passthrough:"" help:"Show the help of mlc or of a verb."`
-	VersionOf  versionCmd    `cmd:"" name:"version" help:"Print the version."`
-	Info       infoCmd       `cmd:"" help:"Show versions and the processor's features."`
-	Completion completionCmd `cmd:"" help:"Print a shell's completion script for mlc."`
-	LSP        lspCmd        `cmd:"" name:"lsp" help:"Serve an editor on standard input and output (see docs/editor)."`
-	ProvePart  provePartCmd  `cmd:"" hidden:"" name:"prove-part" help:"Run one part of prove."`
-	Complete   completeCmd   `cmd:"" hidden:"" passthrough:"" help:"List completions of the last word."`
+	Init   initCmd   `cmd:"" group:"day" help:"Create a commented spec, and a module to build it in."`
+	Train  trainCmd  `cmd:"" group:"day" passthrough:"" help:"Build the trainer of a spec if it is stale, and train."`
+	Eval   evalCmd   `cmd:"" group:"day" passthrough:"" help:"Test the model of a run: exact match by length."`
+	Solve  solveCmd  `cmd:"" group:"day" passthrough:"" help:"Answer problems with the model of a run."`
+	Runs   runsCmd   `cmd:"" group:"day" help:"List runs: state, last values, and the settings that differ."`
+	Serve  serveCmd  `cmd:"" group:"day" help:"Serve a live page of runs to a browser on this machine."`
+	Report reportCmd `cmd:"" group:"day" help:"Write the page of runs as one HTML file."`
+	Plot   plotCmd   `cmd:"" group:"day" help:"Draw grids, curves and attention of runs, or print results as tables."`
+
+	Fmt     fmtCmd     `cmd:"" group:"language" help:"Format specs in the one style."`
+	Vet     vetCmd     `cmd:"" group:"language" help:"Find all errors, and likely mistakes."`
+	Explain explainCmd `cmd:"" group:"language" help:"Show a spec stage by stage, or explain an error code."`
+	LSP     lspCmd     `cmd:"" group:"language" name:"lsp" help:"Serve an editor on standard input and output (see docs/editor)."`
+
+	Build  buildCmd  `cmd:"" group:"ship" help:"Compile specs to Go programs and build them."`
+	Export exportCmd `cmd:"" group:"ship" help:"Write the model of a run for Python, transformers or ONNX."`
+	MLflow mlflowCmd `cmd:"" group:"ship" name:"mlflow" help:"Tell an MLflow server of runs that it does not know."`
+
+	Bench benchCmd `cmd:"" group:"kernels" passthrough:"" help:"Time or count the training steps of a spec, kernel by kernel."`
+	Diff  diffCmd  `cmd:"" group:"kernels" help:"Compare every kernel with the interpreters."`
+	PTX   ptxCmd   `cmd:"" group:"kernels" name:"ptx" help:"Check and run the PTX of any compiler, without a GPU."`
+	Prove proveCmd `cmd:"" group:"kernels" help:"Prove that a GPU computes correctly, and measure its speed."`
+
+	Help       helpCmd       `cmd:"" group:"mlc" passthrough:"" help:"Show the help of mlc or of a verb."`
+	VersionOf  versionCmd    `cmd:"" group:"mlc" name:"version" help:"Print the version."`
+	Info       infoCmd       `cmd:"" group:"mlc" help:"Show versions and the processor's features."`
+	Completion completionCmd `cmd:"" group:"mlc" help:"Print a shell's completion script for mlc."`
+
+	ProvePart provePartCmd `cmd:"" hidden:"" name:"prove-part" help:"Run one part of prove."`
+	Complete  completeCmd  `cmd:"" hidden:"" passthrough:"" help:"List completions of the last word."`
+}
+
+// groups are those of the verbs, in the order of the help.
+var groups = []kong.Group{
+	{Key: "day", Title: "Every day:"},
+	{Key: "language", Title: "The language:"},
+	{Key: "ship", Title: "Ship:"},
+	{Key: "kernels", Title: "Kernels and GPUs:"},
+	{Key: "mlc", Title: "mlc itself:"},
 }
 
 // Main is the mlc command: it does what the command line says and exits. Source has the folder
@@ -76,7 +91,7 @@ func Run(source fs.FS, args []string, out, err io.Writer) int {
 func run(source fs.FS, by build.GoBuild, args []string, out, err io.Writer) int {
 	var v verbs
 	answered := false // by help or version
-	parser, bug := kong.New(&v, append(flag.Numbers(), kong.Name("mlc"), kong.Writers(out, err),
+	parser, bug := kong.New(&v, append(flag.Numbers(), kong.Name("mlc"), kong.Writers(out, err), kong.ExplicitGroups(groups),
 		kong.Description("A compiler of small transformers that do arithmetic: a spec becomes a Go program that trains and tests it."),
 		kong.Vars{"version": versionLine(), "starters": build.StarterNames(), "kinds": results.PlotKinds(), "orders": results.OrderNames()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Exit(func(int) { answered = true }))...)
@@ -92,7 +107,13 @@ func run(source fs.FS, by build.GoBuild, args []string, out, err io.Writer) int 
 		return shell.ExitOK
 	}
 	if fail != nil {
-		return finish(err, shell.Usagef("%w (see %s --help)", fail, flag.Verb(parser, append([]string{"mlc"}, args...))))
+		verb := flag.Verb(parser, append([]string{"mlc"}, args...))
+		if now := nowCalled(strings.TrimPrefix(verb, "mlc "), fail); now != nil {
+			fail = now
+		} else {
+			fail = shell.Usagef("%w (see %s --help)", fail, verb)
+		}
+		return finish(err, fail)
 	}
 	ctx, release := interrupt.Context()
 	defer release()

@@ -18,7 +18,7 @@ func TestComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ words, want string }{
-		{"", "init fmt vet explain build diff ptx prove train eval solve bench runs serve report plot mlflow export help version info completion lsp"},
+		{"", "init train eval solve runs serve report plot fmt vet explain lsp build export mlflow bench diff ptx prove help version info completion"},
 		{"b", "build bench"},
 		{"--js", "--json"},
 		{"--color ", "auto always never"},

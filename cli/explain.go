@@ -14,8 +14,9 @@ type explainCmd struct {
 	What     string   `arg:"" name:"FILE|CODE" help:"A spec, or the code of an error or warning."`
 	Stage    string   `help:"Print the spec at a stage of its compilation." xor:"stage" placeholder:"STAGE"`
 	Resolved bool     `help:"Print the spec with every default written out: --stage resolved." xor:"stage"`
-	Line     string   `help:"Follow one line of the spec or an included file through all stages, or to its text at one with --stage." xor:"line" placeholder:"[FILE:]LINE"`
-	HTML     string   `name:"html" help:"Write a page with all stages side by side, linked by spec lines." xor:"line,stage" placeholder:"FILE"`
+	Line     string   `help:"Follow one line of the spec or an included file through all stages, or to its text at one with --stage." placeholder:"[FILE:]LINE"`
+	Format   string   `help:"text; html: a page with all stages side by side, linked by spec lines." enum:"text,html" default:"text"`
+	Out      string   `help:"With --format html: file to write." short:"o" placeholder:"FILE"`
 	Func     string   `help:"Show only one function of the model and its gradient." placeholder:"NAME"`
 	Only     string   `help:"In a spec with stages: only this stage." placeholder:"STAGE"`
 	Set      []string `help:"Set an attribute: --set model.width=32." sep:"none" placeholder:"PATH=VALUE"`
@@ -31,7 +32,7 @@ Examples:
   mlc explain specs/successor.arith                       parameters, work, memory, kernels
   mlc explain specs/successor.arith --stage kernel --func head
   mlc explain specs/successor.arith --line 44             a line through all stages
-  mlc explain specs/successor.arith --html page.html
+  mlc explain specs/successor.arith --format html -o page.html
   mlc explain specs/successor.arith --stage launches --card "h100 sxm"
   mlc explain specs/abacus/table3.arith                   every training of a sweep, one a line
   mlc explain specs/bias/addition_abc.arith --only extrapolate --stage plan
@@ -48,6 +49,14 @@ func (c *explainCmd) Run(sh *shell.Shell) error {
 	}
 	if c.Resolved {
 		c.Stage = "resolved"
+	}
+	switch html := c.Format == "html"; {
+	case html && (c.Stage != "" || c.Line != ""):
+		return shell.Usagef("--format html is a page of all lines at all stages: leave out --line and --stage")
+	case html && c.Out == "":
+		return shell.Usagef("--format html is written to a file: say which, as in --out page.html")
+	case !html && c.Out != "":
+		return shell.Usagef("--out is for --format html; text is printed")
 	}
 	if err := look.CheckStage(c.Stage); err != nil {
 		return err
@@ -66,7 +75,7 @@ func (c *explainCmd) Run(sh *shell.Shell) error {
 		return err
 	case len(all) == 1:
 		return c.training(sh, all[0], on)
-	case c.Stage == "" && c.Line == "" && c.HTML == "":
+	case c.Stage == "" && c.Line == "" && c.Out == "":
 		return look.CompareAll(sh, all)
 	}
 	return shell.Usagef("%s asks for %d trainings, and this shows one: choose it, as in --point %s", all[0].Shown(all[0].Name), len(all), all[0].Point.Slug)
@@ -88,11 +97,11 @@ func (c *explainCmd) training(sh *shell.Shell, t project.Training, on look.OnCar
 		return err
 	}
 	switch {
-	case c.HTML != "":
-		if err := look.One(p, "--html"); err != nil {
+	case c.Out != "":
+		if err := look.One(p, "--format html"); err != nil {
 			return err
 		}
-		return look.WritePage(sh, p, t, c.HTML)
+		return look.WritePage(sh, p, t, c.Out)
 	case c.Line != "":
 		if err := look.One(p, "--line"); err != nil {
 			return err

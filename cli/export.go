@@ -12,16 +12,16 @@ type exportCmd struct {
 
 // Help is printed below the usage.
 func (exportCmd) Help() string {
-	return `mlc export RUN --to FORM OUT
+	return `mlc export RUN --format FORM --out OUT
 
 Writes the trained model of a run for other programs. Everything that a spec can say is
 exported; it needs neither Go nor the trainer.
 
 Examples:
-  mlc export runs/mine/* --to python model.py && python3 model.py 123+456
-  mlc export runs/mine/* --to numpy --store literals adder.py
-  mlc export runs/mine/* --to hf model
-  mlc export runs/mine/* --to onnx model.onnx`
+  mlc export runs/mine/* --format python -o model.py && python3 model.py 123+456
+  mlc export runs/mine/* --format numpy --store literals -o adder.py
+  mlc export runs/mine/* --format hf -o model
+  mlc export runs/mine/* --format onnx -o model.onnx`
 }
 
 // Run writes an export.

@@ -28,17 +28,17 @@ func TestExport(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{[]string{run, "--to", "python", in("torch.py")}, []string{"torch.py"}},
-		{[]string{run, "--to", "numpy", in("new/plain.py"), "--store", "beside"}, []string{"plain.py", "plain.safetensors"}},
-		{[]string{run, "--to", "onnx", in("model.onnx")}, []string{"model.onnx"}},
-		{[]string{run, "--to", "hf", in("some/model")}, []string{"README.md", "config.json", "generation_config.json", "model.safetensors", "modeling_mlc.py", "tokenizer.json", "tokenizer_config.json"}},
+		{[]string{run, "--format", "python", "-o", in("torch.py")}, []string{"torch.py"}},
+		{[]string{run, "--format", "numpy", "-o", in("new/plain.py"), "--store", "beside"}, []string{"plain.py", "plain.safetensors"}},
+		{[]string{run, "--format", "onnx", "-o", in("model.onnx")}, []string{"model.onnx"}},
+		{[]string{run, "--format", "hf", "-o", in("some/model")}, []string{"README.md", "config.json", "generation_config.json", "model.safetensors", "modeling_mlc.py", "tokenizer.json", "tokenizer_config.json"}},
 	} {
-		if code, said := do(c.args...); code != 0 || !strings.Contains(said, "wrote "+c.args[3]+": 22,065 parameters") {
+		if code, said := do(c.args...); code != 0 || !strings.Contains(said, "wrote "+c.args[4]+": 22,065 parameters") {
 			t.Errorf("%q: exit %d: %s", c.args, code, said)
 		}
-		folder := filepath.Dir(c.args[3])
+		folder := filepath.Dir(c.args[4])
 		if c.args[2] == "hf" {
-			folder = c.args[3]
+			folder = c.args[4]
 		}
 		for _, name := range c.want {
 			if info, err := os.Stat(filepath.Join(folder, name)); err != nil || info.Size() == 0 {
@@ -53,7 +53,7 @@ func TestExport(t *testing.T) {
 		}
 	}
 	text, err := os.ReadFile(in("torch.py"))
-	if err != nil || !strings.Contains(string(text), "mlc export "+run+" --to python ") {
+	if err != nil || !strings.Contains(string(text), "mlc export "+run+" --format python --out ") {
 		t.Errorf("the file does not say how it came to be: %v", err)
 	}
 	entries := func() (names []string) {
@@ -73,16 +73,16 @@ func TestExport(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{run, "--to", "gguf", in("x")}, 2, "--to must be one of"},
-		{[]string{run, "--to", "python", in("x.txt")}, 2, "ends with .py"},
-		{[]string{run, "--to", "onnx", in("x.onnx"), "--store", "inside"}, 2, "--store is of Python files"},
-		{[]string{run, "--to", "numpy", in("x.py"), "--store", "literals"}, 1, "the model has 22065 parameters, and at most 10000"},
-		{[]string{run, "--to", "python", in("x.py"), "--times", "3"}, 2, "this model has no loop"},
-		{[]string{run, "--to", "python", in("x.py"), "--best"}, 1, "has no best checkpoint"},
-		{[]string{run, "--to", "python", in("x.py"), "--average"}, 1, "keeps no averaged weights"},
-		{[]string{in("nowhere"), "--to", "python", in("x.py")}, 1, "is no run directory"},
-		{[]string{other, "--to", "python", in("x.py")}, 1, "is of another run"},
-		{[]string{run, "--to", "hf", in("torch.py")}, 1, "torch.py"},
+		{[]string{run, "--format", "gguf", "-o", in("x")}, 2, "--format must be one of"},
+		{[]string{run, "--format", "python", "-o", in("x.txt")}, 2, "ends with .py"},
+		{[]string{run, "--format", "onnx", "-o", in("x.onnx"), "--store", "inside"}, 2, "--store is of Python files"},
+		{[]string{run, "--format", "numpy", "-o", in("x.py"), "--store", "literals"}, 1, "the model has 22065 parameters, and at most 10000"},
+		{[]string{run, "--format", "python", "-o", in("x.py"), "--times", "3"}, 2, "this model has no loop"},
+		{[]string{run, "--format", "python", "-o", in("x.py"), "--best"}, 1, "has no best checkpoint"},
+		{[]string{run, "--format", "python", "-o", in("x.py"), "--average"}, 1, "keeps no averaged weights"},
+		{[]string{in("nowhere"), "--format", "python", "-o", in("x.py")}, 1, "is no run directory"},
+		{[]string{other, "--format", "python", "-o", in("x.py")}, 1, "is of another run"},
+		{[]string{run, "--format", "hf", "-o", in("torch.py")}, 1, "torch.py"},
 	} {
 		if code, said := do(c.args...); code != c.code || !strings.Contains(said, c.want) {
 			t.Errorf("%q: exit %d, want %d and %q: %s", c.args[1:], code, c.code, c.want, said)
@@ -113,7 +113,7 @@ func TestExportPage(t *testing.T) {
 	run, dir := runtest.Untrained(t, "../specs/successor.arith", "model.width=16"), t.TempDir()
 	for form, name := range map[string]string{"python": "model.py", "hf": "model_hf", "onnx": "model.onnx"} {
 		var said bytes.Buffer
-		if code := Run(nil, []string{"export", run, "--to", form, filepath.Join(dir, name)}, &said, &said); code != 0 {
+		if code := Run(nil, []string{"export", run, "--format", form, "-o", filepath.Join(dir, name)}, &said, &said); code != 0 {
 			t.Fatal(said.String())
 		}
 	}

@@ -34,9 +34,9 @@ processes what they are training; runs with another seed or budget do not count.
 that sets what an axis sets, as --seed does train.seed, is refused. A table of all results
 comes last.
 
-  --jobs N          makes N trainings side by side, each with its share of the cores
+  --jobs N          makes N trainings at a time, each with its share of the cores
   --collect         trains nothing: prints the table, and how far the others are
-  --launcher slurm  submits one array of Slurm; --parallel K: K tasks at a time;
+  --launcher slurm  submits one array of Slurm, of which --jobs N run at a time;
                     --sbatch '-p gpu -t 4:00:00': options for sbatch
   --launcher print  prints a command for each training, for GNU parallel and others
   --launcher kubernetes
@@ -56,7 +56,7 @@ Examples:
   mlc train specs/successor.arith --set model.width=32
   mlc train specs/small/embeddings.arith --point embedding=abacus,seed=1
   mlc train specs/bias/table1.arith --resume
-  mlc train specs/bias/table1.arith --launcher slurm --parallel 8 --sbatch '-t 4:00:00 -c 8'` + flagsOf("train")
+  mlc train specs/bias/table1.arith --launcher slurm --jobs 8 --sbatch '-t 4:00:00 -c 8'` + flagsOf("train")
 }
 
 // Run builds the trainer and becomes it.

@@ -50,7 +50,7 @@ func randomRun(t *testing.T, spec *check.Spec, stage string, seed uint64) Run {
 		groups = append(groups, (*device.Group)(g))
 	}
 	src := rand.New(rand.NewPCG(seed, 1))
-	r := Run{Spec: spec, Stage: stage, Text: spec.Resolved, Params: map[string][]float32{}, Seed: 7, Command: "mlc export RUN --to FORM OUT"}
+	r := Run{Spec: spec, Stage: stage, Text: spec.Resolved, Params: map[string][]float32{}, Seed: 7, Command: "mlc export RUN --format FORM --out OUT"}
 	for _, p := range device.Flat(groups...) {
 		x := make([]float32, p.Elems())
 		for i := range x {

@@ -50,7 +50,7 @@ func subjects() []*subject {
 			return resumed(append([]string{"mlc", "train", "source/tiny.arith"}, train[1:]...)...)(dir)
 		}},
 		{name: "plot", folders: []string{"done"}, command: always("mlc", "plot", "--format", "svg", "done")},
-		{name: "explain", folders: []string{"source"}, command: always("mlc", "explain", "--html", "page.html", "source/tiny.arith")},
+		{name: "explain", folders: []string{"source"}, command: always("mlc", "explain", "--format", "html", "-o", "page.html", "source/tiny.arith")},
 		{name: "fmt", folders: []string{"ragged"}, command: always(append([]string{"mlc", "fmt"}, raggedFiles()...)...)},
 	}
 }

@@ -20,7 +20,7 @@ import (
 //go:embed page.html
 var pageText string
 
-// pageTemplate is the page of explain --html. It has its style and script in it
+// pageTemplate is the page of explain --format html. It has its style and script in it
 // and refers to nothing outside.
 var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
@@ -37,7 +37,7 @@ func WritePage(sh *shell.Shell, p *compiler.Program, of project.Training, file s
 		return err
 	}
 	if err := paths.Put(sh.Context, file, page); err != nil {
-		return fmt.Errorf("cannot write the page: %w: choose another file with --html", err)
+		return fmt.Errorf("cannot write the page: %w: choose another file with -o", err)
 	}
 	sh.Say("%s  %s", filepath.ToSlash(file), shell.Scaled(float64(len(page)), 1024, "B"))
 	return nil

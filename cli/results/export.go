@@ -21,12 +21,12 @@ import (
 // Export says what of a run is written, and where.
 type Export struct {
 	choice
-	Dir   string `arg:"" name:"RUN" help:"Run directory."`
-	To    string `help:"python: a file with PyTorch; numpy: a file with NumPy alone; hf: a folder for Hugging Face transformers; onnx: a file." enum:"python,numpy,hf,onnx" required:""`
-	Out   string `arg:"" name:"OUT" help:"File, or for hf folder, to write."`
-	Times int    `help:"Recurrences of the loop, instead of training's." placeholder:"N"`
-	Store string `help:"Where a Python file has its weights: inside; beside, in a safetensors file; literals: inside, as numbers to read; auto: inside up to 4 MiB." enum:"auto,inside,beside,literals" default:"auto"`
-	Force bool   `help:"Write over what is there."`
+	Dir    string `arg:"" name:"RUN" help:"Run directory."`
+	Format string `help:"python: a file with PyTorch; numpy: a file with NumPy alone; hf: a folder for Hugging Face transformers; onnx: a file." enum:"python,numpy,hf,onnx" required:""`
+	Out    string `help:"File, or for hf folder, to write." short:"o" required:"" placeholder:"OUT"`
+	Times  int    `help:"Recurrences of the loop, instead of training's." placeholder:"N"`
+	Store  string `help:"Where a Python file has its weights: inside; beside, in a safetensors file; literals: inside, as numbers to read; auto: inside up to 4 MiB." enum:"auto,inside,beside,literals" default:"auto"`
+	Force  bool   `help:"Write over what is there."`
 }
 
 // Write writes an export. Every file of it appears complete or not at all.
@@ -34,9 +34,9 @@ func (c *Export) Write(sh *shell.Shell) error {
 	switch {
 	case c.Times < 0:
 		return shell.Usagef("--times %d: want 1 or more", c.Times)
-	case c.Store != "auto" && c.To != "python" && c.To != "numpy":
-		return shell.Usagef("--store is of Python files: leave it out with --to %s", c.To)
-	case (c.To == "python" || c.To == "numpy") && !strings.HasSuffix(c.Out, ".py"):
+	case c.Store != "auto" && c.Format != "python" && c.Format != "numpy":
+		return shell.Usagef("--store is of Python files: leave it out with --format %s", c.Format)
+	case (c.Format == "python" || c.Format == "numpy") && !strings.HasSuffix(c.Out, ".py"):
 		return shell.Usagef("%s: the name of a Python file ends with .py", c.Out)
 	}
 	m, err := shell.Await(sh, func() (*export.Model, error) { return c.model(sh) })
@@ -69,7 +69,7 @@ func (c *Export) model(sh *shell.Shell) (*export.Model, error) {
 
 // command is what exports the run.
 func (c *Export) command() string {
-	words := []string{"mlc", "export", c.Dir, "--to", c.To, c.Out}
+	words := []string{"mlc", "export", c.Dir, "--format", c.Format, "--out", c.Out}
 	if c.Times > 0 {
 		words = append(words, fmt.Sprintf("--times=%d", c.Times))
 	}
@@ -89,7 +89,7 @@ func (c *Export) command() string {
 
 // files are what is to be written, below the folder of OUT or, of a folder, below OUT.
 func (c *Export) files(m *export.Model) ([]export.File, error) {
-	switch c.To {
+	switch c.Format {
 	case "hf":
 		return m.HuggingFace()
 	case "onnx":
@@ -103,7 +103,7 @@ func (c *Export) files(m *export.Model) ([]export.File, error) {
 	case c.Store == "auto":
 		store = export.Base64
 	}
-	return m.Python(export.PythonForm{NumPy: c.To == "numpy", Path: filepath.Base(c.Out), Store: store})
+	return m.Python(export.PythonForm{NumPy: c.Format == "numpy", Path: filepath.Base(c.Out), Store: store})
 }
 
 // write writes files where nothing is yet, or over what is there. All are written before
@@ -112,7 +112,7 @@ func (c *Export) files(m *export.Model) ([]export.File, error) {
 func (c *Export) write(files []export.File) error {
 	out := filepath.Clean(c.Out)
 	folder := filepath.Dir(out)
-	if c.To == "hf" {
+	if c.Format == "hf" {
 		folder = out
 	}
 	if !c.Force {
@@ -121,7 +121,7 @@ func (c *Export) write(files []export.File) error {
 		}
 	}
 	parent := folder
-	if c.To == "hf" {
+	if c.Format == "hf" {
 		parent = filepath.Dir(folder)
 	}
 	if err := os.MkdirAll(parent, 0o755); err != nil {
@@ -140,7 +140,7 @@ func (c *Export) write(files []export.File) error {
 			return fmt.Errorf("cannot write the export: %w", err)
 		}
 	}
-	if c.To == "hf" && !paths.Exists(folder) {
+	if c.Format == "hf" && !paths.Exists(folder) {
 		return disk.Rename(made, folder)
 	}
 	for _, f := range slices.Backward(files) { // what others refer to comes first
@@ -153,7 +153,7 @@ func (c *Export) write(files []export.File) error {
 
 // vacant wants nothing to be written over.
 func (c *Export) vacant(folder string, files []export.File) error {
-	if c.To == "hf" {
+	if c.Format == "hf" {
 		found, err := os.ReadDir(folder)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):

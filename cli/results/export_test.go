@@ -16,7 +16,7 @@ func TestExportWhole(t *testing.T) {
 		text, _ := os.ReadFile(filepath.Join(dir, name))
 		return string(text)
 	}
-	c := &Export{To: "hf", Out: dir, Force: true}
+	c := &Export{Format: "hf", Out: dir, Force: true}
 	if err := c.write([]export.File{{Path: "config.json", Data: []byte("old")}, {Path: "weights", Data: []byte("old")}}); err != nil {
 		t.Fatal(err)
 	}

@@ -167,9 +167,6 @@ func (l *launch) wholeLine() string {
 	own := l.line.own
 	words := append([]string{"mlc", "train", l.line.File}, own.words()...)
 	words = append(words, "--launcher", own.Launcher)
-	if own.Parallel > 0 {
-		words = append(words, "--parallel", fmt.Sprint(own.Parallel))
-	}
 	for _, s := range own.Sbatch {
 		words = append(words, "--sbatch", s)
 	}

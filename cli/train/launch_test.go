@@ -57,7 +57,7 @@ func TestPrint(t *testing.T) {
 
 // TestKubernetes reads the manifest as YAML, and runs the script of a pod.
 func TestKubernetes(t *testing.T) {
-	l, out := someLaunch(t, "--launcher", "kubernetes", "--parallel", "2")
+	l, out := someLaunch(t, "--launcher", "kubernetes", "--jobs", "2")
 	if err := l.kubernetes(); err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestScript(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("there is no bash, which runs the scripts of jobs: install bash")
 	}
-	l, _ := someLaunch(t, "--launcher=slurm", "--parallel=2", "--sbatch", "-p gpu")
+	l, _ := someLaunch(t, "--launcher=slurm", "--jobs=2", "--sbatch", "-p gpu")
 	dir := t.TempDir()
 	trainer := filepath.Join(dir, "trainer")
 	for _, c := range []struct {
@@ -163,9 +163,9 @@ func TestScript(t *testing.T) {
 // TestOwnFlags refuses what does not go together.
 func TestOwnFlags(t *testing.T) {
 	for args, want := range map[string]string{
-		"--jobs 2 --launcher slurm":      "--jobs is for this machine",
-		"--parallel=0 --launcher print":  "--parallel 0: want 1 or more",
-		"--parallel=2 --launcher print":  "as in parallel -j 2",
+		"--jobs 2 --launcher slurm":      "",
+		"--jobs=0 --launcher print":      "--jobs 0: want 1 or more",
+		"--jobs=2 --launcher print":      "as in parallel -j 2",
 		"--sbatch -tx --launcher=print":  "--sbatch is for --launcher slurm",
 		"--collect --launcher=print":     "--collect trains nothing",
 		"--launcher pbs":                 "--launcher must be one of",

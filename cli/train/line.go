@@ -48,6 +48,8 @@ func Split(args []string) (l Line, err error) {
 		case isOwn:
 			mine = append(mine, name+"="+args[0])
 			args = args[1:]
+		case name == "--parallel":
+			return l, shell.Usagef("--parallel is called --jobs now (see mlc train --help)")
 		case l.File != "":
 			l.flags = append(l.flags, arg)
 		case arg == "--help" || arg == "-h":

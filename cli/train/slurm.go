@@ -49,7 +49,7 @@ func (l *launch) slurm() error {
 	if l.JSON {
 		return l.PrintJSON(map[string]any{"job": id, "tasks": len(l.tasks), "script": path, "out": l.flags.out})
 	}
-	l.Say("%s as job %s%s", trainingsAtOnce(len(l.tasks), l.line.own.Parallel), id, l.leftOut())
+	l.Say("%s as job %s%s", trainingsAtOnce(len(l.tasks), l.line.own.Jobs), id, l.leftOut())
 	l.Say("state:  squeue --job %s", id)
 	l.Say("output: %s", paths.FromHere(l.output(id, "*")))
 	l.Say("table:  %s", l.collect())
@@ -109,8 +109,8 @@ func (l *launch) script() (string, error) {
 	if len(l.tasks) > 1 {
 		job = "${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID"
 		limit := ""
-		if l.line.own.Parallel > 0 {
-			limit = fmt.Sprintf("%%%d", l.line.own.Parallel)
+		if l.line.own.Jobs > 0 {
+			limit = fmt.Sprintf("%%%d", l.line.own.Jobs)
 		}
 		option("--array=%s%s", ranges(l.tasks), limit)
 	}

@@ -15,10 +15,9 @@ import (
 type OwnFlags struct {
 	Set      []string `help:"Set an attribute." sep:"none" placeholder:"PATH=VALUE"`
 	Point    []string `help:"In a sweep: only these trainings." sep:"none" placeholder:"AXIS=VALUE"`
-	Jobs     int      `help:"Trainings side by side on this machine." placeholder:"N"`
+	Jobs     int      `help:"Trainings at a time: side by side on this machine, or of a launcher." placeholder:"N"`
 	Collect  bool     `help:"Train nothing; print the table of what is there."`
 	Launcher string   `help:"Leave training to another program." enum:"slurm,print,kubernetes," default:""`
-	Parallel int      `help:"With --launcher: so many trainings at a time." placeholder:"K"`
 	Sbatch   []string `help:"Options for sbatch." sep:"none" placeholder:"'-p gpu -t 4:00:00'"`
 }
 
@@ -56,15 +55,9 @@ func (o *OwnFlags) parse(words []string) error {
 	}
 	switch {
 	case given("--jobs") && o.Jobs < 1:
-		return shell.Usagef("--jobs %d: want 1 or more trainings side by side", o.Jobs)
-	case given("--parallel") && o.Parallel < 1:
-		return shell.Usagef("--parallel %d: want 1 or more trainings at a time", o.Parallel)
-	case given("--parallel") && o.Launcher == "":
-		return shell.Usagef("--parallel is for --launcher: on this machine, --jobs %d makes trainings side by side", o.Parallel)
-	case given("--parallel") && o.Launcher == "print":
-		return shell.Usagef("--parallel: what runs the commands decides how many at a time, as in parallel -j %d", o.Parallel)
-	case given("--jobs") && o.Launcher != "":
-		return shell.Usagef("--jobs is for this machine: with --launcher, --parallel %d is the number of trainings at a time", o.Jobs)
+		return shell.Usagef("--jobs %d: want 1 or more trainings at a time", o.Jobs)
+	case given("--jobs") && o.Launcher == "print":
+		return shell.Usagef("--jobs: what runs the commands decides how many at a time, as in parallel -j %d", o.Jobs)
 	case len(o.Sbatch) > 0 && o.Launcher != "slurm":
 		return shell.Usagef("--sbatch is for --launcher slurm")
 	case o.Collect && (given("--jobs") || o.Launcher != ""):

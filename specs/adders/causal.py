@@ -1,6 +1,6 @@
 """causal: a transformer of 13 parameters, exported by mlc.
 
-    mlc export runs/causal --to numpy specs/adders/causal.py --store=literals
+    mlc export runs/causal --format numpy --out specs/adders/causal.py --store=literals
 
 python3 causal.py 999+999   prints the model's answer; see build_model, logits and answer.
 """

@@ -1,6 +1,6 @@
 """windows: a transformer of 9 parameters, exported by mlc.
 
-    mlc export runs/windows --to numpy specs/adders/windows.py --store=literals
+    mlc export runs/windows --format numpy --out specs/adders/windows.py --store=literals
 
 python3 windows.py 999+999   prints the model's answer; see build_model, logits and answer.
 """
