@@ -122,7 +122,7 @@ func TestFlagsOfOne(t *testing.T) {
 // TestUsed is the share of a budget that a report is after.
 func TestUsed(t *testing.T) {
 	r := &track.Report{Step: 25, Examples: 320, Seconds: 30}
-	for want, b := range map[float64]train.Budget{0.25: {Steps: 100}, 0.5: {Examples: 640}, 0.75: {Time: 40 * time.Second}} {
+	for want, b := range map[float64]train.Budget{0.25: {Steps: 100}, 25: {Steps: 1}, 0.5: {Examples: 640}, 320: {Examples: 1}, 0.75: {Time: 40 * time.Second}} {
 		if got := used(r, b); got != want {
 			t.Errorf("%g of %s are used, want %g", got, b, want)
 		}
