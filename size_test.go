@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -9,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/arithlang/mlc/cli"
 )
 
 // budget is how many lines of Go each room has at most, without tests and generated files; a
@@ -62,6 +66,30 @@ const budget = `
 
 // trainerLines is how many lines a trainer has of this module at most, besides its own.
 const trainerLines = 29_900
+
+// trainerBytes is how large a trainer is at most, as README.md says.
+const trainerBytes = 10_000_000
+
+// TestTrainerFits builds the trainer of the quick start as mlc does.
+func TestTrainerFits(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("GOOS", "linux")
+	t.Setenv("GOARCH", "amd64")
+	if code := cli.Run(os.DirFS("."), []string{"build", "-q", "--bin", dir, "specs/successor.arith"}, io.Discard, os.Stderr); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	trainer, err := os.Stat(filepath.Join(dir, "successor"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if trainer.Size() > trainerBytes {
+		t.Errorf("a trainer has %d bytes, at most %d are allowed: see what it links by go list -deps ./generated/successor", trainer.Size(), trainerBytes)
+	}
+	text, err := os.ReadFile("README.md")
+	if err != nil || !strings.Contains(string(text), fmt.Sprintf("below %d MB", trainerBytes/1_000_000)) {
+		t.Errorf("README.md does not say that a trainer is below %d MB: %v", trainerBytes/1_000_000, err)
+	}
+}
 
 // TestBudget holds rooms to their lines.
 func TestBudget(t *testing.T) {

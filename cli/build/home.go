@@ -171,7 +171,7 @@ func (b *Builder) isHome(dir string) bool {
 // nothing of the user's modules. Without paths in what is compiled, the runtime that was
 // compiled in one folder serves in all, as in that of another cache or version.
 func homeEnv() []string {
-	return append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOFLAGS=-mod=vendor -trimpath -ldflags=-w")
+	return append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOFLAGS=-mod=vendor -trimpath")
 }
 
 // makeFresh writes a program of the cache, and builds its binary unless that was built from it.
