@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/runtime/calibrate"
+	"github.com/arithlang/mlc/runtime/calibration"
 	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/record"
 )
@@ -391,11 +392,11 @@ func TestWhatAKillLeaves(t *testing.T) {
 // TestSealedCalibration wants the record of a calibration to notice what was changed.
 func TestSealedCalibration(t *testing.T) {
 	path := filepath.Join(travelled(t, toyPipeline(), "--until", "calibrate", "-q"), "calibrate", calibrate.RecordFile)
-	if err := damage.At(path).ReadSealed(new(calibration)); err != nil {
+	if err := damage.At(path).ReadSealed(new(calibration.Record)); err != nil {
 		t.Error(err)
 	}
 	edit(t, path, `"layer": 2`, `"layer": 3`)
-	if err := damage.At(path).ReadSealed(new(calibration)); !damage.Is(err) {
+	if err := damage.At(path).ReadSealed(new(calibration.Record)); !damage.Is(err) {
 		t.Errorf("a changed calibration: %v", err)
 	}
 }

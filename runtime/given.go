@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/arithlang/mlc/runtime/calibrate"
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/record"
 )
@@ -31,7 +30,7 @@ func (j *pipelineRun) given(s *Stage) (map[string][]float32, error) {
 	given := s.Model.Tables()
 	files := map[string]map[string]ckpt.Tensor{}
 	for _, g := range s.Given {
-		path := filepath.Join(j.dir, g.Stage, calibrate.LinesFile)
+		path := filepath.Join(j.dir, g.Stage, j.app.whole.stage(g.Stage).Calibration.File())
 		if files[path] == nil {
 			f, err := ckpt.Read(path)
 			if err != nil {

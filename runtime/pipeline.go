@@ -1,14 +1,16 @@
 package runtime
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/arithlang/mlc/runtime/calibrate"
+	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/flag"
+	"github.com/arithlang/mlc/runtime/record"
 )
 
 // A Pipeline is a compiled spec with stages, which are done in order.
@@ -24,17 +26,27 @@ type Pipeline struct {
 // A Stage trains a model, or makes biases of the attention of a trained one.
 type Stage struct {
 	Name        string
-	From        string            // the stage whose weights it starts with, or whose attention it reads; "": new weights
-	Model       *Model            // nil in a calibration
-	Calibration *calibrate.Config // nil in a training
-	Given       []Given           // of a training
+	From        string      // the stage whose weights it starts with, or whose attention it reads; "": new weights
+	Model       *Model      // nil in a calibration
+	Calibration Calibration // nil in a training
+	Given       []Given     // of a training
+}
+
+// A Calibration makes biases of the attention of a trained model.
+type Calibration interface {
+	// Reads says what is read, for people.
+	Reads() string
+	// Calibrate leaves biases, and returns what was kept, for people.
+	Calibrate(ctx context.Context, m eval.Model, at record.Calibrated) (kept string, err error)
+	// File is the one that has the biases.
+	File() string
 }
 
 // Given says which result of a calibration a fixed parameter is.
 type Given struct {
 	Param  string // of the model
 	Stage  string // the calibration, which comes before
-	Tensor string // of its lines.safetensors: calibrate.Tensor(site, direction)
+	Tensor string // of its File: calibrate.Tensor(site, direction)
 }
 
 // MainStages is Main of a spec with stages.

@@ -15,9 +15,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/arithlang/mlc/runtime/calibrate"
+	"github.com/arithlang/mlc/runtime/calibration"
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/task"
 )
@@ -111,7 +113,7 @@ func toyStages() Pipeline {
 	cross := calibrate.Direction{1, -1}
 	return Pipeline{Name: "toys", Spec: "arith 1\nstage first {}\n", SpecHash: otherHash, Version: "v0.0.0", Stages: []Stage{
 		{Name: "first", Model: attendingToy()},
-		{Name: "calibrate", From: "first", Calibration: &calibrate.Config{Samples: 300, Heads: toyHeads, Layer: 2,
+		{Name: "calibrate", From: "first", Calibration: calibration.Stage{Samples: 300, Heads: toyHeads, Layer: 2,
 			Self:  calibrate.Lines{Directions: [][2]int{{1, 1}}, Rows: 6, M: toyM, N: toyM, Keep: above},
 			Cross: calibrate.Lines{Directions: [][2]int{cross}, Rows: 6, M: toyM, N: toyN, Keep: above}}},
 		{Name: "second", Model: fixedToy(), Given: []Given{{toyGiven, "calibrate", calibrate.Tensor("cross", cross)}}},
@@ -347,7 +349,9 @@ func killed(t *testing.T, toy, steps string) (dir string) {
 // what the lines are.
 func TestNothingKept(t *testing.T) {
 	p := toyPipeline()
-	p.Stages[1].Calibration.Cross.Keep = func(value, mean, std float64) bool { return value >= mean+100*std }
+	never := p.Stages[1].Calibration.(calibration.Stage)
+	never.Cross.Keep = func(value, mean, std float64) bool { return value >= mean+100*std }
+	p.Stages[1].Calibration = never
 	dir := filepath.Join(t.TempDir(), "run")
 	s := callStages(t, p, "train", "--out", dir)
 	for _, want := range []string{"no line of cross attention stands out in any head", "head 0: i+j = 7 with ", " std (a line alone of 14 has 3.61)\n", "lower cross.keep in stage calibrate"} {
@@ -362,7 +366,7 @@ func TestNothingKept(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "calibrate", calibrate.LinesFile)); err == nil {
 		t.Error("there are lines that nobody should use")
 	}
-	p.Stages[1].Calibration.Cross.Keep = toyPipeline().Stages[1].Calibration.Cross.Keep
+	p.Stages[1].Calibration = toyPipeline().Stages[1].Calibration
 	if s := callStages(t, p, "train", "--resume", "--out", dir, "-q"); s.code != 0 { // no line of self attention stands out, which nobody reads
 		t.Error(s.err)
 	}
@@ -474,9 +478,9 @@ func TestAttend(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := toyPipeline().Stages[1].Calibration
+	config := toyPipeline().Stages[1].Calibration.(calibration.Stage)
 	config.Samples = 137
-	self, cross, err := attend(t.Context(), m, machine, problems, 5, config)
+	self, cross, err := config.Attend(t.Context(), eval.Model{Machine: machine, Plan: &m.Plan, Task: problems, Seed: 5, Runs: m.Eval.Loop})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/interrupt"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/task"
@@ -441,28 +442,20 @@ func (j *pipelineRun) calibrate(ctx context.Context, s *Stage) error {
 	if err != nil {
 		return err
 	}
-	k := s.Calibration
-	j.cmd.say(j.app, "attention of %s in decoder layer %d, mean over %d problems\n", from.Name, k.Layer, k.Samples)
-	self, cross, err := attend(ctx, from.Model, machine, problems, rec.Seed, k)
+	j.cmd.say(j.app, "attention of %s in %s\n", from.Name, s.Calibration.Reads())
+	dir := j.place(s)
+	kept, err := s.Calibration.Calibrate(ctx, eval.Model{Machine: machine, Plan: &from.Model.Plan, Task: problems, Seed: rec.Seed, Runs: from.Model.Eval.Loop}, record.Calibrated{
+		Dir: dir, Name: j.rec.Name, SpecHash: j.rec.SpecHash, Version: j.app.identity().version, Seed: rec.Seed, InitSeed: rec.InitSeed, Stage: s.Name, From: s.From,
+		Uses:  func(site string) bool { return p.uses(s.Name, site) },
+		Begin: func() error { return errors.Join(j.Check(), makeDir(dir)) },
+	})
 	if _, interrupted := interrupt.In(err); interrupted {
 		return fmt.Errorf("%w; go on with: %s", err, j.goOn())
 	}
 	if err != nil {
 		return err
 	}
-	dir := j.place(s)
-	if err := errors.Join(j.Check(), makeDir(dir)); err != nil {
-		return err
-	}
-	c := newCalibration(&j.rec, s, &rec)
-	c.Version = j.app.identity().version
-	sites := c.sites(k, self, cross)
-	if err := c.calibrated(dir, p, k, sites); err != nil {
-		return err
-	}
-	for _, site := range sites {
-		j.cmd.say(j.app, "lines of %s attention that are kept:\n%s", site.name, *site.result)
-	}
+	j.cmd.say(j.app, "%s", kept)
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime"
 	"github.com/arithlang/mlc/runtime/calibrate"
+	"github.com/arithlang/mlc/runtime/calibration"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/sim/simulated"
@@ -116,7 +117,7 @@ func pipelineOf(p *compiler.Program) (runtime.Pipeline, error) {
 	for _, s := range p.Spec.Stages {
 		stage := runtime.Stage{Name: s.Name, From: s.From}
 		if k := s.Calibration; k != nil {
-			stage.Calibration = &calibrate.Config{Samples: k.Samples, Heads: k.Heads, Layer: k.Layer, Logits: k.Logits, Mean: k.Mean,
+			stage.Calibration = calibration.Stage{Samples: k.Samples, Heads: k.Heads, Layer: k.Layer, Logits: k.Logits, Mean: k.Mean,
 				Self: linesOf(k.Self), Cross: linesOf(k.Cross)}
 		} else {
 			m, err := modelOf(trainings[0])

@@ -19,14 +19,15 @@ type Package string
 
 // The packages that generated Go calls.
 const (
-	Runtime   Package = "github.com/arithlang/mlc/runtime"
-	Calibrate         = Runtime + "/calibrate"
-	Cores             = Runtime + "/cores"
-	CPU               = Runtime + "/cpu"
-	CUDA              = Runtime + "/cuda"
-	Device            = Runtime + "/device"
-	Task              = Runtime + "/task"
-	CPUTest   Package = "github.com/arithlang/mlc/codegen/cpu/cputest"
+	Runtime     Package = "github.com/arithlang/mlc/runtime"
+	Calibrate           = Runtime + "/calibrate"
+	Calibration         = Runtime + "/calibration"
+	Cores               = Runtime + "/cores"
+	CPU                 = Runtime + "/cpu"
+	CUDA                = Runtime + "/cuda"
+	Device              = Runtime + "/device"
+	Task                = Runtime + "/task"
+	CPUTest     Package = "github.com/arithlang/mlc/codegen/cpu/cputest"
 )
 
 // Qual is what a package declares by a name.

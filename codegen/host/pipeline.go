@@ -49,7 +49,7 @@ func Stages(p Pipeline) *gocode.File {
 func (p Pipeline) stage(s check.Stage) gocode.Fields {
 	fields := gocode.Fields{"Name": s.Name, "From": s.From}
 	if s.Calibration != nil {
-		fields["Calibration"] = jen.Op("&").Add(gocode.Calibrate.Qual("Config"), calibration(s.Calibration).Code())
+		fields["Calibration"] = jen.Add(gocode.Calibration.Qual("Stage"), calibration(s.Calibration).Code())
 		return fields
 	}
 	fields["Model"] = jen.Op("&").Add(gocode.Package(p.Path + "/" + Package(s.Name)).Qual("Model"))

@@ -46,6 +46,17 @@ func Dated(started time.Time, hash string) string {
 	return when + "-" + hash[:min(8, len(hash))]
 }
 
+// Calibrated is what a calibration has to know of the run that it is a stage of.
+type Calibrated struct {
+	Dir                     string // of the stage
+	Name, SpecHash, Version string
+	Seed                    uint64 // of the training whose attention is read
+	InitSeed                *uint64
+	Stage, From             string
+	Uses                    func(site string) bool // whether a later stage wants a site's bias
+	Begin                   func() error           // makes Dir, once attention is read
+}
+
 // TellVariable names a file, for the program that has started a trainer: the trainer adds the
 // directories of the runs that it trains, a line each.
 const TellVariable = "MLC_RUNS_FILE"

@@ -1,4 +1,7 @@
-package runtime
+// Package calibration is the stage of a pipeline that reads the attention of a trained model and
+// leaves biases: attention bias calibration. Package runtime/calibrate, which decides on lines,
+// comes before it; generated code gives a Stage to package runtime.
+package calibration
 
 import (
 	"context"
@@ -12,6 +15,7 @@ import (
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/task"
 )
@@ -21,13 +25,44 @@ const (
 	captureRoom   = 1 << 24 // elements of attention on their way to the sum
 )
 
+// A Stage says which attention is read and which of its lines are kept.
+type Stage calibrate.Config
+
+// File is the one that has the biases.
+func (Stage) File() string { return calibrate.LinesFile }
+
+// Reads says what is read.
+func (s Stage) Reads() string {
+	return fmt.Sprintf("decoder layer %d, mean over %d problems", s.Layer, s.Samples)
+}
+
+// Calibrate reads the attention of a model and writes what comes of it. It returns what is
+// kept, for people.
+func (s Stage) Calibrate(ctx context.Context, m eval.Model, at record.Calibrated) (kept string, err error) {
+	config := calibrate.Config(s)
+	self, cross, err := s.Attend(ctx, m)
+	if err == nil {
+		err = at.Begin()
+	}
+	if err != nil {
+		return "", err
+	}
+	c := newRecord(at, &config)
+	sites := c.sites(&config, self, cross)
+	if err := c.calibrated(at, &config, sites); err != nil {
+		return "", err
+	}
+	for _, site := range sites {
+		kept += fmt.Sprintf("lines of %s attention that are kept:\n%s", site.name, *site.result)
+	}
+	return kept, nil
+}
+
 // A capture adds up the attention of one decoder layer over problems.
 type capture struct {
-	machine device.Machine
-	model   *Model
-	seed    uint64
-	batch   task.Batch
-	sites   [2]captured // self, cross
+	eval.Model
+	batch task.Batch
+	sites [2]captured // self, cross
 }
 
 // captured is the attention of a site.
@@ -37,15 +72,15 @@ type captured struct {
 	total []float64
 }
 
-// attend averages the attention of the first training problems, in which all have the
+// Attend averages the attention of the first training problems, in which all have the
 // width of the widest. Sums are taken in the order of the problems.
-func attend(ctx context.Context, m *Model, machine device.Machine, problems *task.Task, seed uint64, c *calibrate.Config) (self, cross calibrate.Attention, err error) {
+func (c Stage) Attend(ctx context.Context, m eval.Model) (self, cross calibrate.Attention, err error) {
 	sample := make([]task.Problem, c.Samples)
 	for k := range sample {
-		sample[k] = problems.Train(int64(k))
+		sample[k] = m.Task.Train(int64(k))
 	}
-	r := capture{machine: machine, model: m, seed: seed}
-	if r.batch, err = problems.Batch(sample); err != nil {
+	r := capture{Model: m}
+	if r.batch, err = m.Task.Batch(sample); err != nil {
 		return self, cross, err
 	}
 	t, s := r.batch.T, r.batch.S
@@ -81,11 +116,11 @@ func (r *capture) run(ctx context.Context) error {
 		for i := range r.sites {
 			r.sites[i].each = make([]float32, (hi-lo)*r.sites[i].size)
 		}
-		r.machine.Each((hi-lo+launch-1)/launch, func(w device.Worker, n int) {
+		r.Machine.Each((hi-lo+launch-1)/launch, func(w device.Worker, n int) {
 			first := lo + n*launch
 			r.launch(w, r.batch.Slice(first, min(first+launch, hi)), first-lo)
 		})
-		if err := r.machine.Err(); err != nil {
+		if err := r.Machine.Err(); err != nil {
 			return err
 		}
 		for i := range r.sites {
@@ -99,12 +134,12 @@ func (r *capture) run(ctx context.Context) error {
 // those on their way.
 func (r *capture) launch(w device.Worker, part task.Batch, at int) {
 	e := w.Env()
-	*e = device.Env{B: part.B, T: part.T, S: part.S, C: part.T, Times: max(r.model.Eval.Loop, 1), Seed: r.seed}
-	lay := r.model.Plan.Attention.Layout(e)
+	*e = device.Env{B: part.B, T: part.T, S: part.S, C: part.T, Times: max(r.Runs, 1), Seed: r.Seed}
+	lay := r.Plan.Attention.Layout(e)
 	w.Fit(lay.Work, lay.Ints)
 	w.PutInts(lay.Source, part.Source)
 	w.PutInts(lay.Target, part.Target)
-	r.model.Plan.Attention.Run(w.Queue(), e)
+	r.Plan.Attention.Run(w.Queue(), e)
 	for i, from := range [...]device.Ref{lay.Self, lay.Cross} {
 		if size := r.sites[i].size; size > 0 {
 			w.GetFloats(r.sites[i].each[at*size:(at+part.B)*size], from)
@@ -120,8 +155,8 @@ func (s *captured) add() {
 	}
 }
 
-// A calibration is calibration.json.
-type calibration struct {
+// A Record is calibration.json.
+type Record struct {
 	Name     string            `json:"name"`
 	SpecHash string            `json:"spec_hash"`
 	Version  string            `json:"mlc_version"`
@@ -137,13 +172,13 @@ type calibration struct {
 	Cross    *calibrate.Result `json:"cross,omitempty"`
 }
 
-func newCalibration(rec *record.Record, s *Stage, from *record.Record) *calibration {
-	c := &calibration{Name: rec.Name, SpecHash: rec.SpecHash, Version: rec.Version, Seed: from.Seed, InitSeed: from.InitSeed, Stage: s.Name, From: s.From,
-		Samples: s.Calibration.Samples, Layer: s.Calibration.Layer, Of: "weights", Reduce: "sum"}
-	if s.Calibration.Logits {
+func newRecord(at record.Calibrated, k *calibrate.Config) *Record {
+	c := &Record{Name: at.Name, SpecHash: at.SpecHash, Version: at.Version, Seed: at.Seed, InitSeed: at.InitSeed, Stage: at.Stage, From: at.From,
+		Samples: k.Samples, Layer: k.Layer, Of: "weights", Reduce: "sum"}
+	if k.Logits {
 		c.Of = "logits"
 	}
-	if s.Calibration.Mean {
+	if k.Mean {
 		c.Reduce = "mean"
 	}
 	return c
@@ -158,7 +193,7 @@ type site struct {
 }
 
 // sites are those that a calibration reads.
-func (c *calibration) sites(k *calibrate.Config, self, cross calibrate.Attention) []site {
+func (c *Record) sites(k *calibrate.Config, self, cross calibrate.Attention) []site {
 	all := []site{{"self", k.Self, self, &c.Self}, {"cross", k.Cross, cross, &c.Cross}}
 	return slices.DeleteFunc(all, func(s site) bool { return len(s.lines.Directions) == 0 })
 }
@@ -166,11 +201,11 @@ func (c *calibration) sites(k *calibrate.Config, self, cross calibrate.Attention
 // calibrated calibrates each site and writes what comes of it. The attention and the
 // statistics are written even where no line is kept, which is an error where a later
 // stage wants the bias.
-func (c *calibration) calibrated(dir string, p *Pipeline, k *calibrate.Config, sites []site) error {
+func (c *Record) calibrated(at record.Calibrated, k *calibrate.Config, sites []site) error {
 	meta := map[string]string{"name": c.Name, "spec_hash": c.SpecHash, "mlc_version": c.Version, "seed": strconv.FormatUint(c.Seed, 10), "stage": c.Stage, "from": c.From,
 		"samples": strconv.Itoa(c.Samples), "layer": strconv.Itoa(c.Layer), "of": c.Of}
 	if c.InitSeed != nil {
-		meta["init_seed"] = seedText(c.InitSeed)
+		meta["init_seed"] = strconv.FormatUint(*c.InitSeed, 10)
 	}
 	read, lines := ckpt.File{Meta: meta}, ckpt.File{Meta: meta}
 	for _, s := range sites {
@@ -180,7 +215,7 @@ func (c *calibration) calibrated(dir string, p *Pipeline, k *calibrate.Config, s
 		}
 		read.Tensors = append(read.Tensors, ckpt.Tensor{Name: s.name, Shape: []int{s.read.Heads, s.read.Rows, s.read.Columns}, Data: values})
 	}
-	if err := ckpt.Write(filepath.Join(dir, calibrate.AttentionFile), read); err != nil {
+	if err := ckpt.Write(filepath.Join(at.Dir, calibrate.AttentionFile), read); err != nil {
 		return err
 	}
 	for _, s := range sites {
@@ -200,15 +235,15 @@ func (c *calibration) calibrated(dir string, p *Pipeline, k *calibrate.Config, s
 	if err != nil {
 		return err
 	}
-	if err := ckpt.WriteFile(filepath.Join(dir, calibrate.RecordFile), damage.SealIndented(text)); err != nil {
+	if err := ckpt.WriteFile(filepath.Join(at.Dir, calibrate.RecordFile), damage.SealIndented(text)); err != nil {
 		return err
 	}
 	for _, s := range sites {
-		if r := *s.result; !r.Kept() && p.uses(c.Stage, s.name) {
+		if r := *s.result; !r.Kept() && at.Uses(s.name) {
 			return fmt.Errorf("no line of %s attention stands out in any head, so there is nothing to calibrate with. The strongest lines are\n%s"+
 				"train %s until it solves its problems, or lower %s.keep in stage %s (all lines are in %s)",
-				s.name, r.Strongest(), c.From, s.name, c.Stage, filepath.Join(dir, calibrate.RecordFile))
+				s.name, r.Strongest(), c.From, s.name, c.Stage, filepath.Join(at.Dir, calibrate.RecordFile))
 		}
 	}
-	return ckpt.Write(filepath.Join(dir, calibrate.LinesFile), lines)
+	return ckpt.Write(filepath.Join(at.Dir, calibrate.LinesFile), lines)
 }
