@@ -1,7 +1,6 @@
 package ptxsim
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -117,9 +116,9 @@ func distinct(regs []int32) (out []int32) {
 	return out
 }
 
-func (d *decoder) fail(format string, args ...any) {
+func (d *decoder) fail(why string) {
 	if d.err == nil {
-		d.err = &ptx.Error{Line: d.in.Line, Msg: spell(d.in) + ": " + fmt.Sprintf(format, args...)}
+		d.err = &ptx.Error{Line: d.in.Line, Msg: spell(d.in) + ": " + why}
 	}
 }
 

@@ -5,10 +5,20 @@ import "math/bits"
 // The functions below make closures of functions on one lane. Where speed
 // matters a function on whole columns comes with it, for when all lanes run.
 
-func (d *decoder) map1(f func(a uint64) uint64) exec {
+func (d *decoder) map1(f func(a uint64) uint64) exec { return d.fast1(nil, f) }
+
+func (d *decoder) map2(f func(a, b uint64) uint64) exec { return d.fast2(nil, f) }
+
+func (d *decoder) map3(f func(a, b, c uint64) uint64) exec { return d.fast3(nil, f) }
+
+func (d *decoder) fast1(whole func(o, a *column), f func(a uint64) uint64) exec {
 	o, a := d.dst(0), d.src(1)
 	return func(w *warp, m uint32) {
 		do, da := &w.cols[o], &w.cols[a]
+		if m == fullMask && whole != nil {
+			whole(do, da)
+			return
+		}
 		for ; m != 0; m &= m - 1 {
 			i := bits.TrailingZeros32(m) & 31
 			do[i] = f(da[i])
@@ -16,10 +26,14 @@ func (d *decoder) map1(f func(a uint64) uint64) exec {
 	}
 }
 
-func (d *decoder) map2(f func(a, b uint64) uint64) exec {
+func (d *decoder) fast2(whole func(o, a, b *column), f func(a, b uint64) uint64) exec {
 	o, a, b := d.dst(0), d.src(1), d.src(2)
 	return func(w *warp, m uint32) {
 		do, da, db := &w.cols[o], &w.cols[a], &w.cols[b]
+		if m == fullMask && whole != nil {
+			whole(do, da, db)
+			return
+		}
 		for ; m != 0; m &= m - 1 {
 			i := bits.TrailingZeros32(m) & 31
 			do[i] = f(da[i], db[i])
@@ -27,10 +41,14 @@ func (d *decoder) map2(f func(a, b uint64) uint64) exec {
 	}
 }
 
-func (d *decoder) map3(f func(a, b, c uint64) uint64) exec {
+func (d *decoder) fast3(whole func(o, a, b, c *column), f func(a, b, c uint64) uint64) exec {
 	o, a, b, c := d.dst(0), d.src(1), d.src(2), d.src(3)
 	return func(w *warp, m uint32) {
 		do, da, db, dc := &w.cols[o], &w.cols[a], &w.cols[b], &w.cols[c]
+		if m == fullMask && whole != nil {
+			whole(do, da, db, dc)
+			return
+		}
 		for ; m != 0; m &= m - 1 {
 			i := bits.TrailingZeros32(m) & 31
 			do[i] = f(da[i], db[i], dc[i])
@@ -45,54 +63,6 @@ func (d *decoder) map4(f func(a, b, c, e uint64) uint64) exec {
 		for ; m != 0; m &= m - 1 {
 			i := bits.TrailingZeros32(m) & 31
 			do[i] = f(da[i], db[i], dc[i], de[i])
-		}
-	}
-}
-
-// fast1 is map1 with a function for whole columns.
-func (d *decoder) fast1(whole func(o, a *column), f func(a uint64) uint64) exec {
-	o, a := d.dst(0), d.src(1)
-	return func(w *warp, m uint32) {
-		do, da := &w.cols[o], &w.cols[a]
-		if m == fullMask {
-			whole(do, da)
-			return
-		}
-		for ; m != 0; m &= m - 1 {
-			i := bits.TrailingZeros32(m) & 31
-			do[i] = f(da[i])
-		}
-	}
-}
-
-// fast2 is map2 with a function for whole columns.
-func (d *decoder) fast2(whole func(o, a, b *column), f func(a, b uint64) uint64) exec {
-	o, a, b := d.dst(0), d.src(1), d.src(2)
-	return func(w *warp, m uint32) {
-		do, da, db := &w.cols[o], &w.cols[a], &w.cols[b]
-		if m == fullMask {
-			whole(do, da, db)
-			return
-		}
-		for ; m != 0; m &= m - 1 {
-			i := bits.TrailingZeros32(m) & 31
-			do[i] = f(da[i], db[i])
-		}
-	}
-}
-
-// fast3 is map3 with a function for whole columns.
-func (d *decoder) fast3(whole func(o, a, b, c *column), f func(a, b, c uint64) uint64) exec {
-	o, a, b, c := d.dst(0), d.src(1), d.src(2), d.src(3)
-	return func(w *warp, m uint32) {
-		do, da, db, dc := &w.cols[o], &w.cols[a], &w.cols[b], &w.cols[c]
-		if m == fullMask {
-			whole(do, da, db, dc)
-			return
-		}
-		for ; m != 0; m &= m - 1 {
-			i := bits.TrailingZeros32(m) & 31
-			do[i] = f(da[i], db[i], dc[i])
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package ptxsim
 
 import (
+	"strings"
+
 	"github.com/arithlang/mlc/ptxsim/ptx"
 )
 
@@ -144,19 +146,12 @@ func (d *decoder) barrier(out *instr) {
 	if len(args) > 1 {
 		b.count = d.read(&args[1])
 	}
-	_, verb := cutLast(in.Op)
+	verb := lastWord(in.Op)
 	b.arrive = verb == "arrive"
 	b.aligned = in.Op[:4] == "bar." || in.Has("aligned")
 	out.barrier = true
 	out.flow = b.flow
 }
 
-// cutLast splits a name at its last dot.
-func cutLast(name string) (head, last string) {
-	for i := len(name) - 1; i >= 0; i-- {
-		if name[i] == '.' {
-			return name[:i], name[i+1:]
-		}
-	}
-	return "", name
-}
+// lastWord is what follows the last dot of a name.
+func lastWord(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }

@@ -3,6 +3,7 @@ package ptxsim
 import (
 	"github.com/arithlang/mlc/ptxsim/num"
 	"github.com/arithlang/mlc/ptxsim/ptx"
+	"strings"
 )
 
 // The manual leaves open how the fragments of wmma are spread over the lanes.
@@ -125,7 +126,7 @@ func (x *wmmaMove) eachSlot(w *warp, f func(slot int, a *address)) {
 }
 
 func (d *decoder) wmmaLoad(out *instr) {
-	_, head := cutLast(d.in.Op[:len(d.in.Op)-len(".sync")])
+	head := lastWord(strings.TrimSuffix(d.in.Op, ".sync"))
 	x := d.wmmaMove(1, 0, head[0], d.writes(&d.in.Args[0]))
 	d.defs = nil
 	d.note = x.note(loads)
