@@ -145,7 +145,7 @@ func (t *Tool) lines() (lines []string) {
 		return nil
 	}
 	lines = append(lines, fmt.Sprintf("%-34s %8s %10s %10s %8s", "kernel, alone, with empty caches", "launches", "µs each", "occupancy", "memory"))
-	for _, k := range t.Kernels[:min(len(t.Kernels), worstKernels)] {
+	for _, k := range t.Kernels[:min(len(t.Kernels), WorstKernels)] {
 		line := fmt.Sprintf("%-34s %8d %10.1f %8.0f %% %6.0f %%", k.Name, k.Launches, k.Microseconds, 100*k.Occupancy, 100*k.Memory)
 		if k.Tensor > 0 {
 			line += fmt.Sprintf(", tensor cores %.0f %%", 100*k.Tensor)

@@ -225,3 +225,16 @@ func Load(path string) (*Result, error) {
 	}
 	return &r, nil
 }
+
+// Speeds are all parts of a result that have speeds of a card.
+func (r *Result) Speeds() (parts []*Part) {
+	for _, p := range r.Phases {
+		for _, part := range p.Parts {
+			timed := part.Timed != nil && part.Timed.Timed > 0
+			if r.Device == "cuda" && (timed || len(part.Figures) > 0 || part.Peer != nil && part.Peer.Ratio > 0) {
+				parts = append(parts, part)
+			}
+		}
+	}
+	return parts
+}

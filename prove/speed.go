@@ -94,6 +94,15 @@ func speeds() []phase {
 	}
 }
 
+// SpeedPhase is the place of a part among the phases that measure; their number if it is in none.
+func SpeedPhase(part string) int {
+	in := func(p phase) bool { parts, _ := p.parts(nil); return slices.Contains(parts, part) }
+	if i := slices.IndexFunc(speeds(), in); i >= 0 {
+		return i
+	}
+	return len(speeds())
+}
+
 // contest finds a contest by its name.
 func contest(name string) beside.Contest {
 	c, err := find(beside.Contests("cuda", runtime.NumCPU()), name)

@@ -148,8 +148,8 @@ func timeless(g *profile.GPU) {
 	}
 }
 
-// worstKernels is how many kernels of a model the page shows.
-const worstKernels = 8
+// WorstKernels is how many kernels of a model the page shows.
+const WorstKernels = 8
 
 // timedLines are what the page says of a model that was timed.
 func timedLines(t *timing.Timing) []string {
@@ -165,7 +165,7 @@ func timedLines(t *timing.Timing) []string {
 		lines = append(lines[:1], t.Products.String(), lines[1])
 	}
 	rows := t.Working()
-	for _, r := range rows[:min(worstKernels, len(rows))] {
+	for _, r := range rows[:min(WorstKernels, len(rows))] {
 		line := fmt.Sprintf("%-28s %9.0f %10.1f %5.1f %% %6.1f %% %s", r.Name, r.OnGPU, r.Median, 100*r.Share, 100*r.OfPeak, r.Bound)
 		lines = append(lines, strings.TrimRight(line, " "))
 	}

@@ -47,9 +47,9 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var records []prove.Record
+	var records []record
 	for _, file := range files {
-		record := prove.Record{Name: file}
+		record := record{Name: file}
 		if strings.HasSuffix(file, ".bench.json") {
 			_, record.Started, _ = strings.Cut(file, "-") // the date comes after the card
 			record.Parts = []*prove.Part{benched(t, file)}
@@ -62,7 +62,7 @@ func TestPage(t *testing.T) {
 		}
 		records = append(records, record)
 	}
-	want := prove.SpeedTables(records)
+	want := speedTables(records)
 	const page, begin, end = "../../docs/gpu.md", "<!-- speeds: go test ./prove/records -run Page -update -->\n", "<!-- end of speeds -->\n"
 	text, err := os.ReadFile(page)
 	if err != nil {

@@ -1,4 +1,4 @@
-package prove
+package records
 
 import (
 	"cmp"
@@ -8,41 +8,29 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/bench/peers"
+	"github.com/arithlang/mlc/prove"
 	"github.com/arithlang/mlc/prove/beside"
 	"github.com/arithlang/mlc/prove/probe"
 	"github.com/arithlang/mlc/prove/timing"
 	"github.com/arithlang/mlc/runtime/profile"
 )
 
-// A Record is what a committed file says of a card's speed.
-type Record struct {
+// A record is what a committed file says of a card's speed.
+type record struct {
 	Name    string // of the file, for the page
 	Started string // RFC 3339, or the beginning of that
-	Parts   []*Part
+	Parts   []*prove.Part
 }
 
-// Speeds are all parts of a result that have speeds of a card.
-func (r *Result) Speeds() (parts []*Part) {
-	for _, p := range r.Phases {
-		for _, part := range p.Parts {
-			timed := part.Timed != nil && part.Timed.Timed > 0
-			if r.Device == "cuda" && (timed || len(part.Figures) > 0 || part.Peer != nil && part.Peer.Ratio > 0) {
-				parts = append(parts, part)
-			}
-		}
-	}
-	return parts
-}
-
-// SpeedTables are what docs/gpu.md says of speed: training steps next to PyTorch's, the
+// speedTables are what docs/gpu.md says of speed: training steps next to PyTorch's, the
 // kernels of a step, and rates. Among parts of one name the newest counts.
-func SpeedTables(records []Record) string {
+func speedTables(records []record) string {
 	records = slices.Clone(records)
-	slices.SortStableFunc(records, func(a, b Record) int { return strings.Compare(a.Started, b.Started) })
-	newest := map[string]Record{}
+	slices.SortStableFunc(records, func(a, b record) int { return strings.Compare(a.Started, b.Started) })
+	newest := map[string]record{}
 	for _, r := range records {
 		for _, p := range r.Parts {
-			newest[p.Name] = Record{Name: r.Name, Parts: []*Part{p}}
+			newest[p.Name] = record{Name: r.Name, Parts: []*prove.Part{p}}
 		}
 	}
 	names := slices.SortedFunc(maps.Keys(newest), compareParts)
@@ -71,17 +59,9 @@ func SpeedTables(records []Record) string {
 	return b.String()
 }
 
-// compareParts sorts by the place in the table of what is measured, then by name.
+// compareParts sorts by the place in the table of measurements, then by name.
 func compareParts(a, b string) int {
-	order := func(name string) int {
-		for i, p := range speeds() {
-			if parts, _ := p.parts(nil); slices.Contains(parts, name) {
-				return i
-			}
-		}
-		return len(speeds())
-	}
-	return cmp.Or(cmp.Compare(order(a), order(b)), strings.Compare(a, b))
+	return cmp.Or(cmp.Compare(prove.SpeedPhase(a), prove.SpeedPhase(b)), strings.Compare(a, b))
 }
 
 // A contested part is a contest with the record that has it.
@@ -171,7 +151,7 @@ func kernelRows(b *strings.Builder, name, record string, t *timing.Timing) {
 	fmt.Fprintf(b, "| %s | *a step of %d examples* | %.0f | %.2f | | | | `%s` |\n", name, t.Batch, t.Kernels, 1e3*step, record)
 	rows := t.Working()
 	slices.SortStableFunc(rows, func(a, b profile.Row) int { return cmp.Compare(b.Seconds, a.Seconds) })
-	for _, r := range rows[:min(worstKernels, len(rows))] {
+	for _, r := range rows[:min(prove.WorstKernels, len(rows))] {
 		peak := ""
 		if r.Bound != "" {
 			peak = fmt.Sprintf("%.0f %%", 100*r.OfPeak)
