@@ -85,7 +85,7 @@ func newTask(c *config.Task, pad config.Pad, t *task.Task) pyTask {
 	}
 	p.Ends = !c.Unended
 	if c.Kind == "file" {
-		p.listed(c, t)
+		p.listed(c)
 		return p
 	}
 	kinds := []string{c.Kind}
@@ -147,7 +147,7 @@ func (p *pyTask) blind(less int) {
 }
 
 // listed says it of problems that a file lists.
-func (p *pyTask) listed(c *config.Task, t *task.Task) {
+func (p *pyTask) listed(c *config.Task) {
 	p.Listed, p.Symbols = true, "token >= 2"
 	p.Words, p.Numbers = c.Tokens != tokens.Rule{}, c.Tokens.Numbers > 0
 	p.SeparatorText = c.Separator

@@ -374,7 +374,7 @@ func (s *scope) use(d *definition, e *dsl.Expr) *expr.Expr {
 	s.used[d] = true
 	before := len(s.list)
 	s.open[d] = true
-	in := s.instance(d, given, e)
+	in := s.instance(d, given)
 	x := s.define(in, "value")
 	delete(s.open, d)
 	if d.prelude || len(given) > 0 {
@@ -410,7 +410,7 @@ func (s *scope) given(d *definition, e *dsl.Expr) (map[string]*expr.Expr, bool) 
 
 // instance finds or makes the instance of some arguments. An argument that is
 // the default counts as none.
-func (s *scope) instance(d *definition, given map[string]*expr.Expr, e *dsl.Expr) *instance {
+func (s *scope) instance(d *definition, given map[string]*expr.Expr) *instance {
 	var key strings.Builder
 	for _, n := range d.params() {
 		x := given[n]

@@ -75,18 +75,17 @@ func put[T int32 | float32](w *worker, r device.Ref, src []T, bits func(T) uint3
 }
 
 func (w *worker) GetInts(dst []int32, r device.Ref) {
-	for len(dst) > 0 {
-		n := min(len(dst), piece)
-		w.m.listOf(w).get(r, result{ints: dst[:n]})
-		r, dst = r.Plus(n), dst[n:]
-		w.m.got()
-	}
+	get(w, dst, r, func(to []int32) result { return result{ints: to} })
 }
 
 func (w *worker) GetFloats(dst []float32, r device.Ref) {
+	get(w, dst, r, func(to []float32) result { return result{floats: to} })
+}
+
+func get[T int32 | float32](w *worker, dst []T, r device.Ref, into func(to []T) result) {
 	for len(dst) > 0 {
 		n := min(len(dst), piece)
-		w.m.listOf(w).get(r, result{floats: dst[:n]})
+		w.m.listOf(w).get(r, into(dst[:n]))
 		r, dst = r.Plus(n), dst[n:]
 		w.m.got()
 	}

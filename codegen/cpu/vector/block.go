@@ -89,8 +89,8 @@ func (v *value) operands() []*value {
 	return v.args[:n]
 }
 
-// is says whether a value is a constant.
-func (v *value) is(bits uint32) bool { return v.kind == constant && v.bits == bits }
+// isZero says whether a value is the constant 0.
+func (v *value) isZero() bool { return v.kind == constant && v.bits == 0 }
 
 // A pointer is the address of an element, from which a loop counts.
 type pointer struct {
@@ -416,7 +416,7 @@ func (b *block) choose(t expr.Type, c, x, y *value) *value {
 	}
 	inverse := c.kind == compute && c.op == expr.Not
 	direct := c.kind == compute && c.typ != expr.Bool && b.negatable(c)
-	if inverse || direct && x.is(0) && !y.is(0) {
+	if inverse || direct && x.isZero() && !y.isZero() {
 		c, x, y = b.not(c), y, x
 	}
 	return b.compute(expr.Where, t, c, x, y)

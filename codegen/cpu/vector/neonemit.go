@@ -18,7 +18,7 @@ func (f *neonMachine) constant(words ...uint32) arm64.Mem {
 func (f *neonMachine) reload(b *block, v *value, n int) {
 	r := arm64.Vec(n)
 	switch {
-	case v.is(0):
+	case v.isZero():
 		f.op("movi.4s", r, arm64.Imm(0))
 	case v.spill != none:
 		f.op("ldr.q", r, f.at(v.spill))

@@ -6,9 +6,9 @@ import "github.com/arithlang/mlc/compiler/expr"
 // nothing else needs.
 func neonWhere(a *allocator, c, x, y *value) form {
 	switch {
-	case y.is(0):
+	case y.isZero():
 		return form{name: "and.16b", in: []*value{x, c}}
-	case x.is(0):
+	case x.isZero():
 		return form{name: "bic.16b", in: []*value{y, c}}
 	case a.last(c):
 	case a.last(y):

@@ -37,7 +37,7 @@ func (b x86block) store(v *value, n int) {
 func (b x86block) reload(v *value, n int) {
 	f, r := b.x, b.v(n)
 	switch {
-	case v.is(0):
+	case v.isZero():
 		f.op(f.isa.instruction(expr.Xor, expr.U32), r, r, r)
 	case v.kind == load:
 		b.load(v, n)

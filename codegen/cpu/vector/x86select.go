@@ -84,13 +84,13 @@ func (f *x86) selection(a *allocator, v *value) form {
 // where is c ? x : y. A zero is left out by a mask.
 func (s *x86isa) where(c, x, y *value) form {
 	switch {
-	case s == avx512 && y.is(0):
+	case s == avx512 && y.isZero():
 		return form{name: "VMOVUPS.Z", mem: x, in: []*value{c}}
 	case s == avx512:
 		return form{name: "VBLENDMPS", mem: x, in: []*value{c, y}}
-	case x.is(0):
+	case x.isZero():
 		return form{name: "VANDNPS", mem: y, in: []*value{c}}
-	case y.is(0):
+	case y.isZero():
 		return form{name: "VANDPS", mem: x, in: []*value{c}}
 	}
 	return form{name: "VBLENDVPS", mem: x, in: []*value{c, y}}
