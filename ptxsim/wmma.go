@@ -1,9 +1,10 @@
 package ptxsim
 
 import (
+	"strings"
+
 	"github.com/arithlang/mlc/ptxsim/num"
 	"github.com/arithlang/mlc/ptxsim/ptx"
-	"strings"
 )
 
 // The manual leaves open how the fragments of wmma are spread over the lanes.
