@@ -41,11 +41,11 @@ const budget = `
 	dsl 2850
 	export 2950
 	insight 550
-	internal 700
+	internal 750 # which tests to ask first about a change
 	lsp 1550
 	mlflow 450
 	plot 2650 # the marks of axes, which serve had again
-	prove 8300
+	prove 8100
 	ptxsim 13550 # Options.Reach: the gate of wrong kernels leaves out launches that a mutant cannot change
 	runtime 11100
 	runtime/comm 900
@@ -58,9 +58,9 @@ const budget = `
 	runtime/task 4350
 	runtime/track 750
 	runtime/train 2500
-	serve 3800
+	serve 3700
 	sim 2000
-	specs 50
+	specs 20
 	torture 1650
 `
 
