@@ -101,6 +101,7 @@ func TestBudget(t *testing.T) {
 		{Budget{FLOP: 1e6}, State{}, 0, 0, 0.04, 0, 20},
 		{Budget{FLOP: 1e6}, State{Examples: 200, Rows: 1000}, 0, 0.1, 0.125, 0, 20},
 		{Budget{FLOP: 1e6}, State{Examples: 1, Rows: 4}, 0, 0.0004, 0.0204, 0, 20},
+		{Budget{FLOP: 1}, State{}, 0, 0, 40_000, 0, 20},
 	} {
 		const batch = 100
 		cfg := Config{Budget: c.budget, Batch: batch, Rows: 8, RowFLOP: 100}
