@@ -156,3 +156,12 @@ func TestRungFlags(t *testing.T) {
 		}
 	}
 }
+
+// TestBatchWord quotes what sbatch would read as several words.
+func TestBatchWord(t *testing.T) {
+	for text, want := range map[string]string{"gpu": "gpu", "": "", "a b": `"a b"`, "a\tb": "\"a\tb\"", "it's": `"it's"`, `a"b`: `"a\"b"`, "a#b": `"a#b"`, "x=1,y": "x=1,y"} {
+		if got := batchWord(text); got != want {
+			t.Errorf("%q is %s, want %s", text, got, want)
+		}
+	}
+}

@@ -58,3 +58,26 @@ func TestShade(t *testing.T) {
 		}
 	}
 }
+
+// TestNarrowGrid draws a character for several cells where there is no room for all, inside of the
+// line around what was trained where all of them are.
+func TestNarrowGrid(t *testing.T) {
+	r := &Result{Settings: Settings{Metric: ExactMatch}, Trained: &[2]int{3, 4}}
+	for i := 1; i <= 5; i++ {
+		for j := 1; j <= 6; j++ {
+			r.ByCell = append(r.ByCell, Cell{Pair{i, j}, 10, min(10, 14-i-j), 0})
+		}
+	}
+	for width, want := range map[int]string{
+		80: "    1    6\n  1 ███9│87\n  2 ██98│76\n  3 █987│65\n    ────┘\n  4 987654\n  5 876543\n",
+		12: "    1    6\n  1 ███9│87\n  2 ██98│76\n  3 █987│65\n    ────┘\n  4 987654\n  5 876543\n",
+		11: "    1 6\n  1 █9│7\n    ──┘\n  3 975\n  5 864\n",
+		9:  "    1 6\n  1 █9│7\n    ──┘\n  3 975\n  5 864\n",
+	} {
+		got := r.Table(width)
+		_, got, _ = strings.Cut(got, "\n\n")
+		if got, _, _ = strings.Cut(got, "\n\n"); got+"\n" != want {
+			t.Errorf("%d columns:\n%s, want\n%s", width, got, want)
+		}
+	}
+}
