@@ -3,30 +3,29 @@ package device
 import (
 	"math"
 	"reflect"
+	"unsafe"
 
 	"github.com/arithlang/mlc/runtime/abi"
 )
 
-// An access reads a scalar of package abi from an Env, and writes it.
+// An access says where an Env has a scalar of package abi.
 type access struct {
-	field int    // of Env
+	reflect.StructField
 	shift int    // where the scalar's bits begin in the field
-	rows  bool   // read through Rows
 	mask  uint64 // of the field's other bits
 }
 
-// accessOf finds the field that the table names.
+// accessOf finds the field that the table names; rows are read through a method.
 func accessOf(s abi.Scalar) access {
-	a := access{rows: s.Field == "Rows()"}
 	name := s.Field
-	if a.rows {
+	if name == "Rows()" {
 		name = "R"
 	}
 	f, ok := reflect.TypeFor[Env]().FieldByName(name)
 	if !ok {
 		panic("BUG: an Env has no field " + name)
 	}
-	a.field = f.Index[0]
+	a := access{StructField: f}
 	switch s.Half {
 	case abi.Low:
 		a.mask = math.MaxUint32 << 32
@@ -36,30 +35,29 @@ func accessOf(s abi.Scalar) access {
 	return a
 }
 
-func (a access) of(e *Env) reflect.Value { return reflect.ValueOf(e).Elem().Field(a.field) }
-
-// Bits returns what reads a scalar of package abi from an Env, as 32 bits.
+// Bits returns what reads a scalar of package abi from an Env, as 32 bits. Every launch calls
+// these functions, so they go by the field's offset, which reflection finds once.
 func Bits(s abi.Scalar) func(e *Env) uint32 {
 	a := accessOf(s)
-	if a.rows {
-		return func(e *Env) uint32 { return uint32(e.Rows()) }
-	}
-	return func(e *Env) uint32 {
-		switch f := a.of(e); {
-		case f.CanInt():
-			return uint32(f.Int())
-		case f.CanFloat():
-			return math.Float32bits(float32(f.Float()))
-		default:
-			return uint32(f.Uint() >> a.shift)
+	at, shift := a.Offset, a.shift
+	switch a.Type.Kind() {
+	case reflect.Int:
+		if s.Field == "Rows()" {
+			return func(e *Env) uint32 { return uint32(e.Rows()) }
 		}
+		return func(e *Env) uint32 { return uint32(*(*int)(unsafe.Add(unsafe.Pointer(e), at))) }
+	case reflect.Uint64:
+		return func(e *Env) uint32 { return uint32(*(*uint64)(unsafe.Add(unsafe.Pointer(e), at)) >> shift) }
+	case reflect.Uint32, reflect.Float32:
+		return func(e *Env) uint32 { return *(*uint32)(unsafe.Add(unsafe.Pointer(e), at)) }
 	}
+	panic("BUG: no scalar is of type " + a.Type.String())
 }
 
 // SetBits sets a scalar of package abi in an Env.
 func SetBits(e *Env, s abi.Scalar, bits uint32) {
 	a := accessOf(s)
-	switch f := a.of(e); {
+	switch f := reflect.ValueOf(e).Elem().FieldByIndex(a.Index); {
 	case f.CanInt():
 		f.SetInt(int64(int32(bits)))
 	case f.CanFloat():
