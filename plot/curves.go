@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/plot/list"
 )
 
 // The size of the data of a figure with curves.
@@ -185,7 +185,7 @@ func mean(group []series) *curve {
 			}
 			values = append(values, between(s.points, next[i], x))
 		}
-		y, deviation := eval.Spread(values)
+		y, deviation := list.Spread(values)
 		l.points, l.band = append(l.points, plotter.XY{X: x, Y: y}), append(l.band, deviation)
 	}
 	return l

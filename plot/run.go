@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/arithlang/mlc/plot/list"
 	"github.com/arithlang/mlc/runtime/calibrate"
 	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/eval"
@@ -94,7 +95,7 @@ func (r *Run) readSpec(dir string) error {
 	if err != nil {
 		return err
 	}
-	r.Seedless, _ = record.Seedless(string(text))
+	r.Seedless, _ = list.Seedless(string(text))
 	found := taskLine.FindSubmatch(text)
 	if found == nil {
 		return damage.In(path, damage.Errorf("it has no task"))

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/plot"
+	"github.com/arithlang/mlc/plot/list"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/track"
@@ -202,7 +203,7 @@ func spread(name string, curves [][]chart.Point, style int) chart.Series {
 		if len(values) < len(curves) {
 			continue
 		}
-		mean, deviation := eval.Spread(values)
+		mean, deviation := list.Spread(values)
 		s.Points = append(s.Points, chart.Point{X: p.X, Y: mean})
 		s.Low, s.High = append(s.Low, mean-deviation), append(s.High, mean+deviation)
 	}

@@ -64,7 +64,7 @@ func load(dir damage.Path, c *Config) *view {
 	v.Spec = string(text)
 	r := v.Runs
 	r.Name, r.Seed, r.InitSeed, r.SpecHash, r.Trained = rec.Name, rec.Seed, rec.InitSeed, rec.SpecHash, rec.How()
-	r.Seedless, _ = record.Seedless(v.Spec)
+	r.Seedless, _ = list.Seedless(v.Spec)
 	r.Task = v.Run.Settings["task"]
 	folders := []string{""}
 	if len(rec.Stages) > 0 {

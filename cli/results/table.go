@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/arithlang/mlc/plot/list"
 	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/record"
@@ -117,7 +118,7 @@ func (r *Row) means() (heads, texts []string) {
 		}
 		text := "-"
 		if len(values) == len(r.mean) {
-			mean, deviation := eval.Spread(values)
+			mean, deviation := list.Spread(values)
 			text = percent(&mean) + " ± " + percent(&deviation)
 		}
 		texts = append(texts, text)

@@ -14,11 +14,11 @@ import (
 	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/plot/list"
 	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/flag"
 	"github.com/arithlang/mlc/runtime/lock"
-	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/train"
 )
 
@@ -123,7 +123,7 @@ func (s *series) plan(all []project.Training) error {
 			return err
 		default:
 			j.of = results.Kin{Name: project.Seedless(t.Point.Name)}
-			j.of.Kind, j.of.Seed = record.Seedless(p.Spec.Resolved)
+			j.of.Kind, j.of.Seed = list.Seedless(p.Spec.Resolved)
 			j.asked, j.work, j.staged = s.flags.asks(p), s.flags.work(p), len(p.Stages) > 0
 			j.budget = s.flags.budget(p.Spec.Train.Budget)
 			for _, stage := range p.Trainings() {

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -57,4 +58,13 @@ func (r *Record) Settings(spec string) map[string]string {
 		all["train.init_seed"] = strconv.FormatUint(*r.InitSeed, 10)
 	}
 	return all
+}
+
+// Seeds is how a run is called after its seeds: that of all random numbers, and that of
+// the initial weights where they have one of their own.
+func Seeds(seed uint64, initial *uint64) string {
+	if initial == nil {
+		return fmt.Sprintf("seed %d", seed)
+	}
+	return fmt.Sprintf("seed %d, init seed %d", seed, *initial)
 }

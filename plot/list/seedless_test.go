@@ -1,4 +1,4 @@
-package record
+package list
 
 import "testing"
 
@@ -14,11 +14,5 @@ func TestSeedless(t *testing.T) {
 	}
 	if other == one {
 		t.Error("another attribute is taken for a seed")
-	}
-}
-
-func TestSeeds(t *testing.T) {
-	if got := Seeds(3, nil) + "; " + Seeds(3, new(uint64(0))); got != "seed 3; seed 3, init seed 0" {
-		t.Error(got)
 	}
 }

@@ -1,7 +1,6 @@
-package record
+package list
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 )
@@ -19,13 +18,4 @@ func Seedless(spec string) (rest, seeds string) {
 	}
 	text := strings.Join(lines, "")
 	return seedLine.ReplaceAllString(text, ""), strings.Join(seedLine.FindAllString(text, -1), "")
-}
-
-// Seeds is how a run is called after its seeds: that of all random numbers, and that of
-// the initial weights where they have one of their own.
-func Seeds(seed uint64, initial *uint64) string {
-	if initial == nil {
-		return fmt.Sprintf("seed %d", seed)
-	}
-	return fmt.Sprintf("seed %d, init seed %d", seed, *initial)
 }
