@@ -71,7 +71,15 @@ const rooms = `
 	plot: runtime/calibrate runtime/record
 	{mlflow,serve}: plot runtime/flag
 	prove: bench codegen diff runtime sim specs
-	cli: bench codegen diff export insight internal lsp mlflow plot prove ptxsim runtime serve sim specs
+	cli/shell: runtime/flag runtime/interrupt
+	cli/paths: runtime/ckpt runtime/interrupt runtime/lock
+	cli/project: cli/paths cli/shell compiler runtime/flag runtime/record
+	cli/build: cli/project codegen
+	cli/look: cli/project codegen diff serve sim
+	cli/results: cli/build cli/look export insight plot serve
+	cli/train: cli/results codegen mlflow runtime sim
+	cli/{runtest,slurmtest}: compiler internal runtime/record
+	cli: cli/train lsp prove specs
 	.: cli
 `
 

@@ -21,7 +21,7 @@ import (
 const budget = `
 	. 20
 	bench 1350
-	cli 11700
+	cli 11600
 	codegen 1800
 	codegen/cpu 10700
 	codegen/flat 2300
@@ -47,7 +47,7 @@ const budget = `
 	plot 2650 # the marks of axes, which serve had again
 	prove 8100
 	ptxsim 13550 # Options.Reach: the gate of wrong kernels leaves out launches that a mutant cannot change
-	runtime 11100
+	runtime 11200 # runtime/flags: flags of trainers are structs, which the verbs of mlc embed, too
 	runtime/comm 900
 	runtime/config 600
 	runtime/cpu 2100
@@ -65,7 +65,8 @@ const budget = `
 `
 
 // trainerLines is how many lines a trainer has of this module at most, besides its own.
-const trainerLines = 29_250
+// Flags are a package of their own, which mlc reads command lines with.
+const trainerLines = 29_300
 
 // trainerBytes is how large a trainer is at most, as README.md says.
 const trainerBytes = 10_000_000

@@ -30,9 +30,9 @@ type verbs struct {
 	Version kong.VersionFlag `help:"Print the version."`
 
 	Init   initCmd   `cmd:"" group:"day" help:"Create a commented spec, and a module to build it in."`
-	Train  trainCmd  `cmd:"" group:"day" passthrough:"" help:"Build the trainer of a spec if it is stale, and train."`
-	Eval   evalCmd   `cmd:"" group:"day" passthrough:"" help:"Test the model of a run: exact match by length."`
-	Solve  solveCmd  `cmd:"" group:"day" passthrough:"" help:"Answer problems with the model of a run."`
+	Train  trainCmd  `cmd:"" group:"day" help:"Build the trainer of a spec if it is stale, and train."`
+	Eval   evalCmd   `cmd:"" group:"day" help:"Test the model of a run: exact match by length."`
+	Solve  solveCmd  `cmd:"" group:"day" help:"Answer problems with the model of a run."`
 	Runs   runsCmd   `cmd:"" group:"day" help:"List runs: state, last values, and the settings that differ."`
 	Serve  serveCmd  `cmd:"" group:"day" help:"Serve a live page of runs to a browser on this machine."`
 	Report reportCmd `cmd:"" group:"day" help:"Write the page of runs as one HTML file."`
@@ -47,7 +47,7 @@ type verbs struct {
 	Export exportCmd `cmd:"" group:"ship" help:"Write the model of a run for Python, transformers or ONNX."`
 	MLflow mlflowCmd `cmd:"" group:"ship" name:"mlflow" help:"Tell an MLflow server of runs that it does not know."`
 
-	Bench benchCmd `cmd:"" group:"kernels" passthrough:"" help:"Time or count the training steps of a spec, kernel by kernel."`
+	Bench benchCmd `cmd:"" group:"kernels" help:"Time or count the training steps of a spec, kernel by kernel."`
 	Diff  diffCmd  `cmd:"" group:"kernels" help:"Compare every kernel with the interpreters."`
 	PTX   ptxCmd   `cmd:"" group:"kernels" name:"ptx" help:"Check and run the PTX of any compiler, without a GPU."`
 	Prove proveCmd `cmd:"" group:"kernels" help:"Prove that a GPU computes correctly, and measure its speed."`
@@ -114,6 +114,9 @@ func run(source fs.FS, by build.GoBuild, args []string, out, err io.Writer) int 
 			fail = shell.Usagef("%w (see %s --help)", fail, verb)
 		}
 		return finish(err, fail)
+	}
+	if fail := flag.Positive(verb.Flags()); fail != nil {
+		return finish(err, shell.Misused(fail))
 	}
 	ctx, release := interrupt.Context()
 	defer release()

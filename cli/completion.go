@@ -9,7 +9,6 @@ import (
 
 	"github.com/arithlang/mlc/cli/look"
 	"github.com/arithlang/mlc/cli/shell"
-	"github.com/arithlang/mlc/cli/train"
 )
 
 // completionCmd is the verb completion.
@@ -87,9 +86,6 @@ func complete(root *kong.Node, words []string) []string {
 			if i := slices.IndexFunc(verb.Children, func(n *kong.Node) bool { return n.Name == w }); i >= 0 && w != "help" { // behind which verbs stand as without it
 				verb = verb.Children[i]
 				flags = slices.Concat(flags, verb.Flags)
-				if verb.Name == "train" { // which reads them itself
-					flags = append(flags, train.OwnParser(new(train.OwnFlags)).Model.Flags...)
-				}
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"embed"
 	"fmt"
 	"slices"
 
@@ -29,19 +28,4 @@ type versionCmd struct{}
 func (versionCmd) Run(sh *shell.Shell) error {
 	_, err := fmt.Fprintln(sh.Out, versionLine())
 	return err
-}
-
-// trainerHelp has the flags of a trainer's verbs, as its own help shows them: a trainer is not
-// built before there is a spec. TestHelp of package runtime writes it.
-//
-//go:embed trainer/*.txt
-var trainerHelp embed.FS
-
-// flagsOf are the flags that the trainer's verb takes, for the help of mlc's.
-func flagsOf(verb string) string {
-	text, err := trainerHelp.ReadFile("trainer/" + verb + ".txt")
-	if err != nil {
-		panic("BUG: " + err.Error())
-	}
-	return "\n\nFlags of the trainer:\n\n" + string(text)
 }

@@ -11,6 +11,7 @@ var renamed = map[string]map[string]string{
 	"explain": {"--html": "--format html --out FILE"},
 	"export":  {"--to": "--format, and what is written is --out"},
 	"runs":    {"--csv": "--format csv"},
+	"train":   {"--parallel": "--jobs"},
 }
 
 // nowCalled is the error of a command line that has a flag by its older name; nil: it has none.

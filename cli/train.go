@@ -3,8 +3,6 @@ package cli
 import (
 	"os"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/arithlang/mlc/cli/build"
 	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/cli/train"
@@ -13,20 +11,14 @@ import (
 	ranks "github.com/arithlang/mlc/runtime/comm/launch"
 )
 
-// trainCmd is the verb train. Its arguments are taken apart here and not by kong,
-// which would not let through flags that only the trainer knows.
+// trainCmd is the verb train.
 type trainCmd struct {
-	Args []string `arg:"" optional:"" name:"FILE" help:"Spec, then flags of the trainer."`
+	train.Line `embed:""`
 }
 
 // Help is printed below the usage.
 func (trainCmd) Help() string {
-	return `mlc train [--set PATH=VALUE] [--point AXIS=VALUE,…] FILE [FLAGS OF THE TRAINER]
-
---set, --point and the flags below are for mlc, wherever they stand; all else after FILE
-goes to the trainer, whose flags stand at the end.
-
-In a sweep, all trainings run in turn, or those that --point chooses: by values of the
+	return `In a sweep, all trainings run in turn, or those that --point chooses: by values of the
 axes, by number from 1, or by name. Each has its own run directory, with --out DIR
 DIR/NAME, also where only one is chosen. --resume skips finished trainings, even if a run
 of the same spec under another name did them, continues the rest, and leaves to other
@@ -56,11 +48,11 @@ Examples:
   mlc train specs/successor.arith --set model.width=32
   mlc train specs/small/embeddings.arith --point embedding=abacus,seed=1
   mlc train specs/bias/table1.arith --resume
-  mlc train specs/bias/table1.arith --launcher slurm --jobs 8 --sbatch '-t 4:00:00 -c 8'` + flagsOf("train")
+  mlc train specs/bias/table1.arith --launcher slurm --jobs 8 --sbatch '-t 4:00:00 -c 8'`
 }
 
 // Run builds the trainer and becomes it.
-func (c *trainCmd) Run(b *build.Builder, verb *kong.Context) error {
+func (c *trainCmd) Run(b *build.Builder) error {
 	if l, several, err := ranks.Find(os.Getenv); err == nil && several {
 		return shell.Usagef("%s has started mlc as rank %d of %d, and each would build the trainer: run mlc build once, then start its binary as ranks, as in mpirun -n %d bin/NAME train …",
 			l.By, l.Rank, l.Size, l.Size)
@@ -68,12 +60,5 @@ func (c *trainCmd) Run(b *build.Builder, verb *kong.Context) error {
 	if _, err := mlflow.FromEnvironment(); err != nil {
 		return shell.Misused(err)
 	}
-	line, err := train.Split(c.Args)
-	if err != nil {
-		return err
-	}
-	if line.Help {
-		return verb.PrintUsage(false)
-	}
-	return train.Run(b, line)
+	return c.Line.Run(b)
 }

@@ -4,15 +4,17 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"github.com/arithlang/mlc/runtime/processor"
 	"io"
 	"os"
 	goruntime "runtime"
 	"slices"
 
+	"github.com/arithlang/mlc/runtime/processor"
+
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/flags"
 )
 
 // maxThreads keeps a slip from asking for a copy of the gradients a million times.
@@ -20,12 +22,7 @@ const maxThreads = 1024
 
 // deviceFlags choose the machine.
 type deviceFlags struct {
-	Device  string `help:"auto: an NVIDIA GPU if present, else the processor; cpu; cuda. What mlc does itself it also does on sim, a simulated GPU that checks every access, very slow, and mlc bench on count, a GPU that computes nothing and counts everything. Default: auto." default:"auto" placeholder:"auto|cpu|cuda"`
-	CPU     string `help:"Instruction set. All give the same bits, but where avx512bf16 multiplies bf16: there a factor or a sum below 2^-126 is 0. Default: auto." name:"cpu" default:"auto" placeholder:"auto|go|avx2|avx512|avx512bf16|neon"`
-	Gemm    string `help:"What computes matrix products on a GPU: mlc, the program's kernels; cublaslt, NVIDIA's library, for those that are nothing else; cublaslt=PATH, that file. Bits of results depend on it. Default: mlc." default:"mlc" placeholder:"mlc|cublaslt[=PATH]"`
-	Threads int    `help:"Number of threads, 0 for all. Any number gives the same bits." default:"0" placeholder:"N"`
-	rankFlags
-
+	flags.Machine
 	trains bool // not only tests
 }
 

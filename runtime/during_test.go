@@ -16,6 +16,7 @@ import (
 	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/flags"
 	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/track"
 	"github.com/arithlang/mlc/runtime/train"
@@ -123,8 +124,8 @@ func TestTestsSayWhatIs(t *testing.T) {
 	if err != nil || len(tests) != 9 || tests[0].Step != 7 || tests[7].Step != 56 || tests[8].Step != 60 || tests[8].Examples != 3000 {
 		t.Fatalf("tests are %+v: %v", tests, err)
 	}
-	f := deviceFlags{Device: "cpu", CPU: "go", Threads: 1}
-	for _, w := range []weightsFlags{{}, {Average: true}} {
+	f := deviceFlags{Machine: flags.Machine{Device: "cpu", CPU: "go", Threads: 1}}
+	for _, w := range []weightsFlags{{}, {Kept: flags.Kept{Average: true}}} {
 		test, err := f.load(app{ctx: t.Context(), model: m}, dir, w)
 		if err != nil {
 			t.Fatal(err)

@@ -8,17 +8,13 @@ import (
 	"os"
 	"strings"
 
+	"github.com/arithlang/mlc/runtime/flags"
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// mapFlag says how a file of weights names parameters.
-type mapFlag struct {
-	Map []string `help:"How the file names parameters: OURS=THEIRS, OURS=transpose(THEIRS), OURS= for new weights, with * for any text; @FILE: a rule a line. Without a rule names are equal. info --parameters lists ours." sep:"none" placeholder:"RULE"`
-}
-
-// rules are those of the flag and of the files that it names.
-func (f *mapFlag) rules() (all []train.Rule, err error) {
-	for _, text := range f.Map {
+// rulesOf are those of the flag --map and of the files that it names.
+func rulesOf(given []string) (all []train.Rule, err error) {
+	for _, text := range given {
 		lines := []string{text}
 		path, isFile := strings.CutPrefix(text, "@")
 		if isFile {
@@ -46,9 +42,9 @@ func (f *mapFlag) rules() (all []train.Rule, err error) {
 	return all, nil
 }
 
-// read is the weights of a file for a model.
-func (f *mapFlag) read(a app, path string) (*train.Imported, error) {
-	rules, err := f.rules()
+// imported is the weights of a file for a model, by rules of the flag --map.
+func imported(a app, given []string, path string) (*train.Imported, error) {
+	rules, err := rulesOf(given)
 	if err != nil {
 		return nil, err
 	}
@@ -57,8 +53,7 @@ func (f *mapFlag) read(a app, path string) (*train.Imported, error) {
 
 // initFlags are weights that training begins with.
 type initFlags struct {
-	mapFlag
-	Init string `help:"Safetensors file with the weights that training begins with, instead of random ones." placeholder:"FILE"`
+	flags.Beginning
 }
 
 // check finds what is wrong with the flags of a training.
@@ -81,7 +76,7 @@ func (f *initFlags) beginning(a app) (b beginning, source string, err error) {
 	if f.Init == "" {
 		return b, "", nil
 	}
-	in, err := f.read(a, f.Init)
+	in, err := imported(a, f.Map, f.Init)
 	if err != nil {
 		return b, "", err
 	}

@@ -25,11 +25,6 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// rankFlags say whether processes that were started together train one model.
-type rankFlags struct {
-	Ranks string `help:"How processes that were started together, as by mpirun, srun or torchrun, train one model: auto; mpi; nccl, between GPUs; none, each by itself. The bits are those of one process." enum:"auto,mpi,nccl,none" default:"auto"`
-}
-
 // together does what lead does, on rank 0 of all processes that were started together; the
 // others do as it says. A process that was started alone is on its own.
 func (f *deviceFlags) together(a app, lead func(a app) error) error {

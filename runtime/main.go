@@ -13,6 +13,7 @@ import (
 	"github.com/arithlang/mlc/runtime/comm"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/flag"
+	"github.com/arithlang/mlc/runtime/flags"
 	"github.com/arithlang/mlc/runtime/interrupt"
 )
 
@@ -61,7 +62,7 @@ type verbs struct {
 	Bench benchCmd `cmd:"" help:"Time training steps and their kernels."`
 	Info  infoCmd  `cmd:"" help:"Show parameters, spec hash and devices."`
 
-	Profile string `help:"Write a CPU profile of the run, for go tool pprof." placeholder:"FILE"`
+	flags.Profiled
 }
 
 // usageError is a mistake on the command line.

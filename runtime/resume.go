@@ -2,51 +2,18 @@ package runtime
 
 import (
 	"context"
-	"fmt"
 	"time"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/arithlang/mlc/runtime/damage"
+	"github.com/arithlang/mlc/runtime/flags"
 	"github.com/arithlang/mlc/runtime/lock"
 	"github.com/arithlang/mlc/runtime/record"
 )
 
-// resumption is the flag --resume: whether a run begins or is gone on with.
-type resumption uint8
-
-const (
-	begins  resumption = iota // a new run, in a directory that has none
-	resumes                   // a run that is there
-	either                    // --resume=auto: the run, if it is there
-)
-
-// Decode reads the flag, which needs no value.
-func (r *resumption) Decode(ctx *kong.DecodeContext) error {
-	if ctx.Scan.Peek().Type != kong.FlagValueToken {
-		*r = resumes
-		return nil
-	}
-	switch text := fmt.Sprint(ctx.Scan.Pop().Value); text {
-	case "auto":
-		*r = either
-	case "true":
-		*r = resumes
-	case "false":
-		*r = begins
-	default:
-		return fmt.Errorf("%.60q: want --resume, or --resume=auto", text)
-	}
-	return nil
-}
-
-// IsBool says that the flag needs no value.
-func (r *resumption) IsBool() bool { return true }
-
 // settle decides whether a run begins, where that hangs on what is there. Weights to begin
 // with are of no use to one that has weights.
 func (c *trainCmd) settle(a app) error {
-	if c.Resume != either {
+	if c.Resume != flags.Either {
 		return nil
 	}
 	dir := c.Out
@@ -59,11 +26,11 @@ func (c *trainCmd) settle(a app) error {
 	if err := c.lull(a, dir); err != nil {
 		return err
 	}
-	c.Resume = begins
+	c.Resume = flags.Begins
 	if dir == "" || !exists(record.Path(dir)) {
 		return nil
 	}
-	c.Out, c.Resume = dir, resumes
+	c.Out, c.Resume = dir, flags.Resumes
 	if newest, err := newestCheckpoint(dir); newest != "" || err != nil {
 		c.initFlags = initFlags{}
 		return err

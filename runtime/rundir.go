@@ -12,6 +12,7 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/flag"
+	"github.com/arithlang/mlc/runtime/flags"
 	"github.com/arithlang/mlc/runtime/lock"
 	"github.com/arithlang/mlc/runtime/record"
 )
@@ -171,7 +172,7 @@ func writeRecord(dir string, r record.Record) error {
 }
 
 // newestRun is findRun where there has to be one.
-func newestRun(id identity, seed *uint64, initial seeds) (string, error) {
+func newestRun(id identity, seed *uint64, initial flags.Seeds) (string, error) {
 	newest, err := findRun(id, seed, initial)
 	if err != nil || newest != "" {
 		return newest, err
@@ -190,7 +191,7 @@ func newestRun(id identity, seed *uint64, initial seeds) (string, error) {
 // was begun last, whatever its name; "" if there is none. A copy began when its original
 // did: then the one that is named after its time is the newest, the last of several. One
 // that cannot be read may be it.
-func findRun(id identity, seed *uint64, initial seeds) (newest string, err error) {
+func findRun(id identity, seed *uint64, initial flags.Seeds) (newest string, err error) {
 	runs := record.Runs(id.name)
 	dirs, err := os.ReadDir(runs)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -205,7 +206,7 @@ func findRun(id identity, seed *uint64, initial seeds) (newest string, err error
 			continue
 		case err != nil:
 			return "", fmt.Errorf("%w\nsay which run to go on with by --out", err)
-		case r.SpecHash != id.hash || seed != nil && r.Seed != *seed || !initial.are(&r):
+		case r.SpecHash != id.hash || seed != nil && r.Seed != *seed || !begunBy(initial, &r):
 			continue
 		}
 		dated, _ := filepath.Match(record.Dated(time.Time{}, id.hash)+"*", d.Name())

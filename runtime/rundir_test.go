@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/arithlang/mlc/runtime/flags"
 	"github.com/arithlang/mlc/runtime/record"
 )
 
@@ -72,7 +73,7 @@ func TestRunsOfASecond(t *testing.T) {
 		if err := writeRecord(dir, record.Record{SpecHash: id.hash, Started: now}); err != nil {
 			t.Fatal(err)
 		}
-		if newest, err := newestRun(id, nil, seeds{}); newest != dir || err != nil {
+		if newest, err := newestRun(id, nil, flags.Seeds{}); newest != dir || err != nil {
 			t.Errorf("after %s the newest run is %s, %v", dir, newest, err)
 		}
 		dirs = append(dirs, filepath.ToSlash(dir))

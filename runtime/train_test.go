@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/arithlang/mlc/runtime/processor"
 	"math"
 	"os"
 	"os/exec"
@@ -20,6 +19,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/arithlang/mlc/runtime/flags"
+	"github.com/arithlang/mlc/runtime/processor"
+
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/device"
@@ -31,7 +33,7 @@ import (
 func trainerIn(t *testing.T, m Model, dir string) *train.Trainer {
 	t.Helper()
 	machine := processor.New(m.CPU, cpu.Go, 2, &m.Plan)
-	c := trainCmd{Out: dir, Quiet: true}
+	c := trainCmd{Training: flags.Training{Out: dir}, Quiet: true}
 	at, err := c.directory(&m, machine)
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 	gpupeak "github.com/arithlang/mlc/runtime/cuda/peak"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/flags"
 	"github.com/arithlang/mlc/runtime/profile"
 	"github.com/arithlang/mlc/runtime/train"
 )
@@ -18,14 +19,8 @@ import (
 // benchCmd is the verb bench.
 type benchCmd struct {
 	deviceFlags
-	Steps   int    `help:"Steps to time; 0 for some seconds' worth." default:"0" placeholder:"N"`
-	Batch   int    `help:"Examples per step, instead of the spec's." positive:"64" placeholder:"N"`
-	Chunk   int    `help:"Examples of a chunk, whose gradients one worker adds up, instead of the spec's." positive:"16" placeholder:"N"`
-	Padded  bool   `help:"Pad all sequences to the longest, like train.lengths = padded."`
-	Kernels bool   `help:"Time the kernels alone, without whole steps."`
-	Serve   bool   `help:"For each number on standard input, one per line, run that many steps and print their seconds."`
-	Trace   string `help:"Write a time line of the launches to FILE, for ui.perfetto.dev or chrome://tracing." placeholder:"FILE"`
-	JSON    bool   `help:"Print the result as JSON." name:"json"`
+	flags.Timing
+	JSON bool `help:"Print the result as JSON." name:"json"`
 }
 
 // warmSteps are enough for every worker to have all the memory that it needs.

@@ -5,11 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"github.com/arithlang/mlc/runtime/processor"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/arithlang/mlc/runtime/processor"
 
 	"golang.org/x/term"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/flag"
+	"github.com/arithlang/mlc/runtime/flags"
 	"github.com/arithlang/mlc/runtime/lock"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/task"
@@ -28,18 +30,9 @@ import (
 type evalCmd struct {
 	deviceFlags
 	weightsFlags
-	Dir      string     `arg:"" optional:"" name:"RUN" help:"Run directory."`
-	Grid     *eval.Grid `help:"Lengths of both operands to test, in every pair, instead of the spec's tests." placeholder:"1..100,1..100"`
-	Diagonal *eval.Span `help:"Lengths to test with both operands equally long." placeholder:"101..160"`
-	Digits   []int      `help:"The same lengths, listed." placeholder:"6,10,20"`
-	Operands []int      `help:"Of sums: how many numbers to add, for each of these lengths, instead of the spec's." placeholder:"2,5,10"`
-	Samples  int        `help:"Problems per length or pair of lengths. If this, the metric, the mode or --times differs from the spec, the result goes to a folder below eval." positive:"1000" placeholder:"N"`
-	Times    int        `help:"Recurrences of the loop, instead of training's." positive:"8" placeholder:"N"`
-	Metric   string     `help:"exact_match: the whole answer is right; first_token: its first token is." enum:"exact_match,first_token," default:""`
-	Mode     string     `help:"verify: one pass per problem; greedy: token by token; settle: greedy, with recurrences of the loop until the answer stays the same, at most --times." enum:"verify,greedy,settle," default:""`
-	Picture  bool       `help:"Draw exact match by length in block characters, as on a terminal."`
-	Quiet    bool       `help:"Show no progress." short:"q"`
-	JSON     bool       `help:"Print the run directory and the result as JSON." name:"json"`
+	flags.Testing
+	Quiet bool `help:"Show no progress." short:"q"`
+	JSON  bool `help:"Print the run directory and the result as JSON." name:"json"`
 }
 
 // Run tests a trained model: once, or, if the spec says so, with several numbers

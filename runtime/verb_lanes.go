@@ -5,15 +5,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/arithlang/mlc/runtime/processor"
 	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/arithlang/mlc/runtime/processor"
+
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/flag"
+	"github.com/arithlang/mlc/runtime/flags"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/track"
 	"github.com/arithlang/mlc/runtime/train"
@@ -83,7 +85,7 @@ func (c *trainCmd) checkLanes(a app) error {
 		return refuse("several models are trained on the processor alone, and not with --device %s", c.Device)
 	case c.budget(a.model.Train.Budget).Time > 0:
 		return refuse("a budget of time would be another number of steps for each: give --steps or --examples")
-	case c.Resume == resumes && c.Out == "":
+	case c.Resume == flags.Resumes && c.Out == "":
 		return refuse("say with --out where the runs are that --resume goes on with")
 	}
 	return nil
@@ -112,7 +114,7 @@ func (c *trainCmd) members(a app, out string) ([]*member, error) {
 		m := &member{seed: c.InitSeed.First + i}
 		m.dir = filepath.Join(out, fmt.Sprintf("init-seed-%d", m.seed))
 		there := exists(record.Path(m.dir))
-		if there && c.Resume == begins {
+		if there && c.Resume == flags.Begins {
 			return nil, fmt.Errorf("%s has a run of init seed %d in it already: go on with it by --resume --out %s, or choose another --out", out, m.seed, flag.Word(out))
 		}
 		if there {
@@ -224,10 +226,10 @@ type laneRun struct {
 // laneRun is ready for the next step of a member.
 func (c *trainCmd) laneRun(a app, m *member, view *processor.LaneView, shown bool) (*laneRun, error) {
 	one := *c
-	one.Out, one.InitSeed = m.dir, seeds{m.seed, m.seed, true}
+	one.Out, one.InitSeed = m.dir, flags.Seeds{First: m.seed, Last: m.seed, Set: true}
 	one.Quiet = c.Quiet || !shown
-	if one.Resume = begins; c.Resume != begins && exists(record.Path(m.dir)) {
-		one.Resume = resumes
+	if one.Resume = flags.Begins; c.Resume != flags.Begins && exists(record.Path(m.dir)) {
+		one.Resume = flags.Resumes
 	}
 	at, err := one.directory(&a.model, view)
 	if err != nil {

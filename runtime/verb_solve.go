@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/flags"
 	"github.com/arithlang/mlc/runtime/interrupt"
 	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/track"
@@ -15,11 +16,8 @@ import (
 type solveCmd struct {
 	deviceFlags
 	weightsFlags
-	Dir      string   `arg:"" optional:"" name:"RUN" help:"Run directory."`
-	Problems []string `arg:"" optional:"" name:"PROBLEM" help:"Problems to solve; by default one per line of standard input."`
-	Times    int      `help:"Recurrences of the loop, instead of training's." positive:"8" placeholder:"N"`
-	Thinking bool     `help:"Show the answer after each recurrence of the loop. mlc plot draws it from the output with --json."`
-	JSON     bool     `help:"Print as JSON the problem, the model's answer and, if known, the expected answer and whether the model is right." name:"json"`
+	flags.Solving
+	JSON bool `help:"Print as JSON the problem, the model's answer and, if known, the expected answer and whether the model is right." name:"json"`
 }
 
 // answer is one line of solve --json. What is known of the right answer is absent where

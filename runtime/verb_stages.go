@@ -13,6 +13,7 @@ import (
 	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/flags"
 	"github.com/arithlang/mlc/runtime/interrupt"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/task"
@@ -87,7 +88,7 @@ func (c *trainCmd) runStages(a app, name program) error {
 func (j *pipelineRun) open(until int) (err error) {
 	c, p := j.cmd, j.app.whole
 	id := j.app.identity()
-	if c.Resume == resumes {
+	if c.Resume == flags.Resumes {
 		j.claim, err = c.reopen(id)
 	} else {
 		j.claim, err = j.begin(id)
@@ -101,7 +102,7 @@ func (j *pipelineRun) open(until int) (err error) {
 	if err := j.check(); err != nil {
 		return damage.In(record.Path(j.dir), err)
 	}
-	if c.Resume == resumes {
+	if c.Resume == flags.Resumes {
 		c.say(j.app, "%s", staleSpec(j.dir, id))
 	}
 	if err := j.lengthen(until); err != nil {
@@ -190,7 +191,7 @@ func (j *pipelineRun) begin(id identity) (at claim, err error) {
 	for _, s := range p.Stages {
 		r := &record.Stage{Name: s.Name, Kind: "calibration", State: waiting, Seed: rec.Seed}
 		if s.Model != nil {
-			r.Kind, r.Budget, r.InitSeed = "training", s.Model.Train.Budget, j.cmd.InitSeed.own(s.Model.Train.InitSeed)
+			r.Kind, r.Budget, r.InitSeed = "training", s.Model.Train.Budget, j.cmd.InitSeed.Own(s.Model.Train.InitSeed)
 			if j.cmd.Seed == nil {
 				r.Seed = s.Model.Train.Seed
 			}

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/arithlang/mlc/runtime/processor"
 	goruntime "runtime"
 	"strings"
 	"time"
+
+	"github.com/arithlang/mlc/runtime/flags"
+	"github.com/arithlang/mlc/runtime/processor"
 
 	"github.com/arithlang/mlc/runtime/board"
 	"github.com/arithlang/mlc/runtime/device"
@@ -26,23 +28,9 @@ import (
 type trainCmd struct {
 	deviceFlags
 	initFlags
-	Out      string        `help:"Run directory, instead of runs/NAME/<time>-<hash>." placeholder:"DIR"`
-	Seed     *uint64       `help:"Seed of all random numbers, instead of the spec's." placeholder:"N"`
-	InitSeed seeds         `help:"Seed of the initial weights alone, instead of the spec's; A..B: a model for each, trained at once where train.lanes says so." placeholder:"N"`
-	Steps    int           `help:"Steps to train for, instead of the spec's budget." positive:"500" xor:"budget" placeholder:"N"`
-	Examples int64         `help:"Examples to train on." positive:"100000" xor:"budget" placeholder:"N"`
-	FLOP     float64       `help:"Floating-point operations to train for: 8e18." positive:"8e18" name:"flop" xor:"budget" placeholder:"N"`
-	Time     time.Duration `help:"Time to train for: 90s, 5m, 2h." positive:"5m" xor:"budget" placeholder:"D"`
-	Resume   resumption    `help:"Continue the run in --out, or the newest run of this spec; --resume=auto: if there is one, else begin."`
-	Save     time.Duration `help:"Time between checkpoints. Default: 1m." default:"1m" placeholder:"D"`
-	Pause    float64       `help:"Stop, saved and without a test, once this share of the budget is used, above 0 and below 1; --resume goes on." positive:"0.25" placeholder:"SHARE"`
-	Until    string        `help:"In a spec with stages: stop after this stage." placeholder:"STAGE"`
-	GoOn     bool          `help:"In a spec with stages: continue even if a stage misses the exact match that ends it."`
-	Picture  bool          `help:"Draw the result in block characters, as on a terminal."`
-	Quiet    bool          `help:"Show no progress." short:"q"`
-	JSON     bool          `help:"Print the run directory and the result as JSON." name:"json"`
-
-	ShardOptimizer bool `help:"With several ranks: each updates its part of the parameters, and parameters are exchanged, too. The bits stay the same."`
+	flags.Training
+	Quiet bool `help:"Show no progress." short:"q"`
+	JSON  bool `help:"Print the run directory and the result as JSON." name:"json"`
 }
 
 // refuseAxes refuses a flag that sets what an axis of a sweep sets: the run would be under
@@ -81,14 +69,14 @@ func (c *trainCmd) run(a app, name program) error {
 	if err := c.checkInitSeed(a); err != nil {
 		return err
 	}
-	if c.InitSeed.several() {
+	if c.InitSeed.Several() {
 		return c.runLanes(a, name)
 	}
 	asked := c.Resume
 	if err := c.settle(a); err != nil {
 		return err
 	}
-	if err := c.initFlags.check(a, asked == resumes); err != nil {
+	if err := c.initFlags.check(a, asked == flags.Resumes); err != nil {
 		return err
 	}
 	if c.Pause >= 1 || c.Pause > 0 && a.whole != nil {
@@ -116,7 +104,7 @@ func (c *trainCmd) run(a app, name program) error {
 	defer at.Close()
 	switch {
 	case source == "":
-	case c.Resume == resumes && at.rec.Init != source:
+	case c.Resume == flags.Resumes && at.rec.Init != source:
 		return fmt.Errorf("the run in %s has begun with other weights than those of --init (%s): choose another --out", at.dir, cmp.Or(at.rec.Init, "random ones"))
 	default:
 		at.rec.Init = source
@@ -132,11 +120,11 @@ func (c *trainCmd) run(a app, name program) error {
 	if err != nil {
 		return err
 	}
-	if c.Resume == resumes {
+	if c.Resume == flags.Resumes {
 		c.say(a, "%s", staleSpec(dir, a.model.identity()))
 		c.sayGemm(a, dir, rec.Gemm, machine.About().Gemm)
 	}
-	if spec := a.model.Train.Budget; c.Resume == resumes && t.Config.Budget == rec.Budget && rec.Budget != spec {
+	if spec := a.model.Train.Budget; c.Resume == flags.Resumes && t.Config.Budget == rec.Budget && rec.Budget != spec {
 		c.say(a, "%s has a budget of %s; that of the spec is %s\n", dir, rec.Training.String(), spec)
 	}
 	if done {
@@ -294,7 +282,7 @@ func (c *trainCmd) budget(b train.Budget) train.Budget {
 // of a new one is not written yet.
 func (c *trainCmd) directory(m *Model, machine device.Machine) (at claim, err error) {
 	id := m.identity()
-	if c.Resume == resumes {
+	if c.Resume == flags.Resumes {
 		return c.reopen(id)
 	}
 	at.rec = c.newRecord(id, m, machine.About())
@@ -305,7 +293,7 @@ func (c *trainCmd) directory(m *Model, machine device.Machine) (at claim, err er
 
 // newRecord is the record of a run that begins now; m is the model that it is for.
 func (c *trainCmd) newRecord(id identity, m *Model, about device.About) record.Record {
-	rec := record.Record{Name: id.name, SpecHash: id.hash, Version: id.version, Device: about.Device, DeviceName: about.Name, Seed: m.Train.Seed, InitSeed: c.InitSeed.own(m.Train.InitSeed),
+	rec := record.Record{Name: id.name, SpecHash: id.hash, Version: id.version, Device: about.Device, DeviceName: about.Name, Seed: m.Train.Seed, InitSeed: c.InitSeed.Own(m.Train.InitSeed),
 		Params: device.Trained(m.Params, m.Plan.NumParams), Precision: m.Train.Precision, Schedules: about.Schedules, Gemm: about.Gemm, Started: time.Now().UTC().Truncate(time.Second), Go: goruntime.Version(), CPU: processor.Name()}
 	if about.Device == "cpu" {
 		rec.CPU = about.How
@@ -337,7 +325,7 @@ func (c *trainCmd) reopen(id identity) (claim, error) {
 	if err == nil && c.Seed != nil && *c.Seed != rec.Seed {
 		err = usagef("the run in %s has seed %d: resume it without --seed", dir, rec.Seed)
 	}
-	if err == nil && !c.InitSeed.are(&rec) {
+	if err == nil && !begunBy(c.InitSeed, &rec) {
 		err = usagef("the run in %s has %s: resume it without --init-seed", dir, record.Seeds(rec.Seed, rec.InitSeed))
 	}
 	if err == nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/flags"
 	"github.com/arithlang/mlc/runtime/task"
 )
 
@@ -79,7 +80,7 @@ func TestQuietTrainingSaysNothing(t *testing.T) {
 // testModel is the model of a run, ready to be asked.
 func testModel(t *testing.T, m Model, dir string) *eval.Test {
 	t.Helper()
-	f := deviceFlags{Device: "cpu", CPU: "auto", Threads: 2}
+	f := deviceFlags{Machine: flags.Machine{Device: "cpu", CPU: "auto", Threads: 2}}
 	test, err := f.load(app{ctx: t.Context(), model: m}, dir, weightsFlags{})
 	if err != nil {
 		t.Fatal(err)

@@ -5,16 +5,14 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/flags"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/train"
 )
 
 // weightsFlags choose among the weights that a run keeps, or those of a file.
 type weightsFlags struct {
-	mapFlag
-	Weights string `help:"Use the weights of a safetensors file, instead of those of a run. Nothing is kept of a test then." placeholder:"FILE"`
-	Best    bool   `help:"Use the best checkpoint, which train.keep = best(…) keeps, instead of the last."`
-	Average bool   `help:"Use the averaged weights, which train.average = ema(…) keeps, instead of those that were trained."`
+	flags.Kept
 }
 
 // check wants the model to keep what is asked for.
@@ -109,7 +107,7 @@ func (f *deviceFlags) loadFile(a app, w weightsFlags) (*eval.Test, error) {
 	if err := w.check(&a.model); err != nil {
 		return nil, err
 	}
-	in, err := w.read(a, w.Weights)
+	in, err := imported(a, w.Map, w.Weights)
 	if err != nil {
 		return nil, err
 	}

@@ -5,65 +5,89 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/arithlang/mlc/cli/build"
 	"github.com/arithlang/mlc/cli/project"
 	"github.com/arithlang/mlc/cli/shell"
+	"github.com/arithlang/mlc/runtime/flags"
 )
 
-// examples are what follows the run on command lines of the trainer's verbs.
-var examples = map[string]string{
-	"solve": "[PROBLEM …] [FLAGS OF THE TRAINER], as in mlc solve runs/NAME/… '1+2'",
-	"eval":  "[FLAGS OF THE TRAINER], as in mlc eval runs/NAME/… --digits 100",
+// Eval is the verb eval, of a run wherever its trainer is.
+type Eval struct {
+	flags.Machine
+	flags.Kept
+	flags.Testing
+	flags.Profiled
 }
 
-func VerbOfRun(b *build.Builder, name string, args []string, verb *kong.Context) error {
-	if len(args) == 0 {
-		return shell.Usagef("which run? mlc %s RUN %s (see mlc %[1]s --help)", name, examples[name])
+// Run becomes the trainer of the run.
+func (c *Eval) Run(b *build.Builder) error {
+	if c.Dir == "" {
+		return shell.Usagef("which run? mlc eval RUN [FLAGS], as in mlc eval runs/NAME/… --digits 100 (see mlc eval --help)")
 	}
-	if args[0] == "--help" || args[0] == "-h" {
-		return verb.PrintUsage(false)
+	return ofRun(b, "eval", c.Dir, c.Device, append(words(c), c.Dir))
+}
+
+// Solve is the verb solve, of a run wherever its trainer is.
+type Solve struct {
+	flags.Machine
+	flags.Kept
+	flags.Solving
+	flags.Profiled
+}
+
+// Run becomes the trainer of the run.
+func (c *Solve) Run(b *build.Builder) error {
+	if c.Dir == "" {
+		return shell.Usagef("which run? mlc solve RUN [PROBLEM …], as in mlc solve runs/NAME/… '1+2' (see mlc solve --help)")
 	}
-	if strings.HasPrefix(args[0], "-") {
-		return shell.Usagef("%s comes before the run: flags go after it, as in mlc %s RUN %s", args[0], name, args[0])
+	all := words(c)
+	if slices.ContainsFunc(c.Problems, func(p string) bool { return strings.HasPrefix(p, "-") }) {
+		all = append(all, "--")
 	}
-	return ofRun(b, name, args[0], args)
+	return ofRun(b, "solve", c.Dir, c.Device, slices.Concat(all, []string{c.Dir}, c.Problems))
+}
+
+// loud is a builder that says what goes wrong, for a verb whose -q is about what a trainer says.
+func loud(b *build.Builder) (_ *build.Builder, quiet bool) {
+	own := *b.Shell
+	own.Quiet = false
+	return b.On(&own), b.Quiet
 }
 
 // ofRun makes the trainer of a run from the spec in it, and becomes it.
-func ofRun(b *build.Builder, verb, dir string, flags []string) error {
-	if onDevice(flags) == simDevice {
+func ofRun(b *build.Builder, verb, dir, device string, args []string) error {
+	b, quiet := loud(b)
+	args = append(saying(quiet && verb != "solve", b.JSON), args...)
+	if device == simDevice {
 		p, err := project.ProgramOfRun(b.Shell, dir)
 		if err != nil {
 			return err
 		}
-		return inProcess(b.Shell, p, verb, flags)
+		return inProcess(b.Shell, p, verb, args, quiet)
 	}
-	quiet := Line{flags: flags}.quiet()
 	binary, _, err := b.TrainerOf(dir, build.Tells(build.Brief, quiet), func() {})
 	if err != nil {
 		return err
 	}
-	return replaced(b.Shell, binary, slices.Concat([]string{shell.CalledBy(), verb}, flags), verb, quiet)
+	return replaced(b.Shell, binary, slices.Concat([]string{shell.CalledBy(), verb}, args), verb, quiet)
 }
 
 // become does a verb of a training's program: it builds that and becomes it, or does the same in
 // this process where the device is simulated.
-func become(b *build.Builder, verb string, where project.Folders, t project.Training, line Line) error {
-	if onDevice(line.flags) == simDevice {
+func become(b *build.Builder, verb string, where project.Folders, t project.Training, device string, args []string, quiet bool) error {
+	if device == simDevice {
 		p, err := project.Compile(b.Shell, t)
 		if err != nil {
 			return err
 		}
-		return inProcess(b.Shell, p, verb, line.flags)
+		return inProcess(b.Shell, p, verb, args, quiet)
 	}
-	p, err := b.Trainer(where, t, build.Tells(build.Everything, line.quiet()))
+	p, err := b.Trainer(where, t, build.Tells(build.Everything, quiet))
 	if err != nil {
 		return err
 	}
 	if b.Context.Err() != nil {
 		return context.Cause(b.Context)
 	}
-	return replaced(b.Shell, p.Binary, p.Command(verb, line.flags), verb, line.quiet())
+	return replaced(b.Shell, p.Binary, p.Command(verb, args), verb, quiet)
 }

@@ -1,34 +1,51 @@
 package train
 
 import (
-	"reflect"
-
 	"github.com/arithlang/mlc/cli/build"
 	"github.com/arithlang/mlc/cli/project"
 	"github.com/arithlang/mlc/cli/shell"
+	"github.com/arithlang/mlc/runtime/cores"
+	"github.com/arithlang/mlc/runtime/flags"
 )
 
-// Bench times or counts the steps of a training.
-func Bench(b *build.Builder, line Line) error {
-	if own := (OwnFlags{Set: line.own.Set, Point: line.own.Point}); !reflect.DeepEqual(own, line.own) {
-		return shell.Usagef("mlc bench trains nothing: of the flags that are for mlc it takes --set and --point")
+// Bench is the verb bench.
+type Bench struct {
+	File string `arg:"" name:"FILE" help:"Spec."`
+	Of
+	Steps
+	Count
+	cores.Foretelling
+}
+
+// Steps says which steps are timed or counted, and on what.
+type Steps struct {
+	flags.Machine
+	flags.Timing
+	flags.Profiled
+}
+
+// Run times or counts the steps of a training.
+func (c *Bench) Run(b *build.Builder) error {
+	if err := c.check(); err != nil {
+		return err
 	}
 	where, err := project.Find("", "")
 	if err != nil {
 		return err
 	}
-	all, err := project.Trainings(b.Shell, line.File, where.Root, line.own.Set, line.own.Point)
+	all, err := project.Trainings(b.Shell, c.File, where.Root, c.Set, c.Point)
 	if err != nil {
 		return err
 	}
 	if len(all) > 1 {
-		return shell.Usagef("%s asks for %d trainings: choose one by --point", line.File, len(all))
+		return shell.Usagef("%s asks for %d trainings: choose one by --point", c.File, len(all))
 	}
-	if onDevice(line.flags) == countDevice {
-		return countOn(b.Shell, all[0], line.flags)
+	if c.Device == countDevice {
+		return countOn(b.Shell, all[0], &c.Steps, &c.Count)
 	}
-	if foretells(line.flags) {
-		return foretell(b, all[0], line.flags)
+	if c.foretells() {
+		return foretell(b, all[0], c.forecast())
 	}
-	return become(b, "bench", where, all[0], line)
+	b, quiet := loud(b)
+	return become(b, "bench", where, all[0], c.Device, append(words(&c.Steps), saying(false, b.JSON)...), quiet)
 }

@@ -25,7 +25,7 @@ import (
 // others hand it what is to be done.
 type crew struct {
 	*series
-	flagsOf  func(*job) []string
+	flagsOf  func(*job) Flags
 	size     int              // trainings at a time
 	queue    []int            // that are not begun, by number
 	building int              // whose trainer is built now; -1: none is, and one at a time
@@ -49,8 +49,8 @@ const redrawn = 100 * time.Millisecond
 // beside makes trainings side by side, with flags for their trainers. An error ends the
 // series; a training that fails does not. The first signal makes all save and stop, the
 // second kills them.
-func (s *series) beside(numbers []int, flags func(*job) []string) error {
-	c := &crew{flagsOf: flags, size: min(s.jobsAtOnce, len(numbers)), queue: numbers, building: -1, at: map[int]*trainee{},
+func (s *series) beside(numbers []int, with func(*job) Flags) error {
+	c := &crew{flagsOf: with, size: min(s.jobsAtOnce, len(numbers)), queue: numbers, building: -1, at: map[int]*trainee{},
 		do: make(chan func()), screen: newScreen(s.Err)}
 	own, whole := *s.Shell, s.Builder
 	own.Err = c.screen
@@ -123,7 +123,7 @@ func (c *crew) start(i int, p *build.Product, begun time.Time) error {
 	if err != nil {
 		return err
 	}
-	cmd := &exec.Cmd{Path: p.Binary, Args: p.Command("train", c.ofMany(j)), Stdout: out, SysProcAttr: shell.OwnGroup(),
+	cmd := &exec.Cmd{Path: p.Binary, Args: p.Command("train", c.words(c.ofMany(j))), Stdout: out, SysProcAttr: shell.OwnGroup(),
 		Env: append(r.environ(), fmt.Sprintf("%s=%d", track.WidthVariable, max(20, c.screen.width()-c.nameWidth()-2)))}
 	said, err := cmd.StderrPipe()
 	if err == nil {
@@ -149,12 +149,12 @@ func (c *crew) start(i int, p *build.Product, begun time.Time) error {
 
 // ofMany are the flags of one training of several at a time: a share of the cores, where
 // no flag says how many.
-func (c *crew) ofMany(j *job) []string {
-	flags := c.flagsOf(j)
-	if _, given := c.flags.value("--threads"); given {
-		return flags
+func (c *crew) ofMany(j *job) Flags {
+	f := c.flagsOf(j)
+	if f.Threads == 0 {
+		f.Threads = max(1, runtime.GOMAXPROCS(0)/c.size)
 	}
-	return append(slices.Clone(flags), fmt.Sprintf("--threads=%d", max(1, runtime.GOMAXPROCS(0)/c.size)))
+	return f
 }
 
 // end takes note of how a training has ended, and prints its results, all at once.

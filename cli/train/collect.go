@@ -9,6 +9,7 @@ import (
 	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/plot/list"
 	"github.com/arithlang/mlc/runtime/damage"
+	"github.com/arithlang/mlc/runtime/flags"
 	"github.com/arithlang/mlc/runtime/lock"
 	"github.com/arithlang/mlc/runtime/record"
 )
@@ -16,8 +17,10 @@ import (
 // collect prints the table of trainings as far as they are, and trains nothing: on a
 // machine that others leave alone, and while tasks of a launcher wait to begin.
 func collectAll(b *build.Builder, where project.Folders, all []project.Training, line Line) error {
-	s := &series{Builder: b, where: where, flags: takeFlags(line.flags)}
-	s.flags.resume = true
+	s := &series{Builder: b, where: where, flags: line.Flags}
+	if s.flags.Resume == flags.Begins {
+		s.flags.Resume = flags.Resumes
+	}
 	if err := s.plan(all); err != nil {
 		return err
 	}
@@ -37,7 +40,7 @@ func collectAll(b *build.Builder, where project.Folders, all []project.Training,
 }
 
 // reached says how far a training is that has no result yet; "" if it has one.
-func (f trainFlags) reached(j *job) string {
+func (f Flags) reached(j *job) string {
 	dir := f.dir(j)
 	if dir == "" || !paths.Exists(record.Path(dir)) {
 		if dir != "" && lock.Held(damage.At(dir)) {

@@ -8,11 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/codegen/live"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/flag"
 	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/train"
 	"github.com/arithlang/mlc/sim/cluster"
@@ -84,12 +87,24 @@ func long(t *testing.T) *live.Model {
 
 // counting is what mlc bench says of a model with --device count: text, and the same as JSON in
 // what is given.
-func counting(m *live.Model, flags string, out any) (text string, err error) {
-	var c countFlags
-	if err := c.parse(append([]string{"--device", "count"}, strings.Fields(flags)...)); err != nil {
-		return "", err
+func counting(t *testing.T, m *live.Model, args string, out any) (text string, err error) {
+	t.Helper()
+	var c Bench
+	parser, err := kong.New(&c, flag.Numbers()...)
+	if err != nil {
+		t.Fatal(err)
 	}
-	r, err := c.of(m)
+	line, err := parser.Parse(append([]string{"toy.arith", "--device", "count"}, strings.Fields(args)...))
+	if err == nil {
+		err = flag.Positive(line.Flags())
+	}
+	if err == nil {
+		err = c.check()
+	}
+	if err != nil {
+		return "", shell.Misused(err)
+	}
+	r, err := c.Count.of(m, &c.Steps)
 	if err != nil {
 		return "", err
 	}
@@ -103,7 +118,7 @@ func counting(m *live.Model, flags string, out any) (text string, err error) {
 // TestBenchCounts is of four chunks of 16, 16, 16 and 2 examples: three are one launch.
 func TestBenchCounts(t *testing.T) {
 	var r counted.Report
-	if _, err := counting(costly(t), "--steps 4", &r); err != nil {
+	if _, err := counting(t, costly(t), "--steps 4", &r); err != nil {
 		t.Fatal(err)
 	}
 	if r.Name != "toy" || r.Card != "H200" || r.SMs != 132 || r.Steps != 4 || r.Plan != 4+1+2 || r.Host <= 0 || r.Memory < 4*4*toyParams {
@@ -126,7 +141,7 @@ func TestBenchCounts(t *testing.T) {
 }
 
 func TestBenchCountsForACard(t *testing.T) {
-	text, err := counting(costly(t), "--card 4090 --sms 7", nil)
+	text, err := counting(t, costly(t), "--card 4090 --sms 7", nil)
 	for _, want := range []string{
 		"toy on RTX 4090 with 7 multiprocessors: counted, not computed, over 50 steps\na step   7 launches of the plan; the device runs ",
 		"\ngraphs   of all steps: 1 recorded, 49 replays, 1 misses; at most 1 kept\n",
@@ -142,7 +157,7 @@ func TestBenchCountsForACard(t *testing.T) {
 // take no longer than one.
 func TestBenchPlans(t *testing.T) {
 	var p cluster.Plan
-	if _, err := counting(long(t), "--gpus 1,2,3,4 --per-machine 2 --network hdr --steps 1", &p); err != nil {
+	if _, err := counting(t, long(t), "--gpus 1,2,3,4 --per-machine 2 --network hdr --steps 1", &p); err != nil {
 		t.Fatal(err)
 	}
 	if p.Name != "toy" || p.Card != "H200" || p.PerMachine != 2 || p.Network != "200G HDR" || p.Between != 25e9 || p.Batch != 50 || p.Chunk != 16 || p.Chunks != 4 ||
@@ -172,8 +187,8 @@ func TestBenchPlans(t *testing.T) {
 func TestBenchPlansAsItCounts(t *testing.T) {
 	var p cluster.Plan
 	var r counted.Report
-	_, err := counting(costly(t), "--gpus 1 --steps 3", &p)
-	if _, fails := counting(costly(t), "--steps 40", &r); err != nil || fails != nil {
+	_, err := counting(t, costly(t), "--gpus 1 --steps 3", &p)
+	if _, fails := counting(t, costly(t), "--steps 40", &r); err != nil || fails != nil {
 		t.Fatal(err, fails)
 	}
 	alone := p.Rows[0]
@@ -186,13 +201,13 @@ func TestBenchPlansAsItCounts(t *testing.T) {
 // TestBenchPlansOtherChunks has as many GPUs as chunks are asked for.
 func TestBenchPlansOtherChunks(t *testing.T) {
 	var p cluster.Plan
-	if _, err := counting(long(t), "--gpus 25 --chunk 2 --steps 1", &p); err != nil {
+	if _, err := counting(t, long(t), "--gpus 25 --chunk 2 --steps 1", &p); err != nil {
 		t.Fatal(err)
 	}
 	if p.Chunks != 25 || p.Chunk != 2 || p.Rows[0].Chunks != 1 || math.Abs(p.Rows[0].Gradients-2e-3) > 1e-4 || p.Rows[0].Hierarchical != 0 {
 		t.Errorf("%+v", p)
 	}
-	text, err := counting(long(t), "--gpus 16 --batch 256 --card 4090", nil)
+	text, err := counting(t, long(t), "--gpus 16 --batch 256 --card 4090", nil)
 	for _, want := range []string{"toy on cards RTX 4090, 8 a machine: counted, not measured\n", "256 examples in 16 chunks of 16, so at most 16 GPUs", "32 GB/s within a machine, 50 GB/s between"} {
 		if err != nil || !strings.Contains(text, want) {
 			t.Errorf("%v, no %q in\n%s", err, want, text)
@@ -204,24 +219,24 @@ func TestBenchPlansOtherChunks(t *testing.T) {
 func TestBenchRefusesToCount(t *testing.T) {
 	for want, flags := range map[string]string{
 		"a step of 50 examples has 4 chunks, and each GPU wants one: plan for 4 at most": "--gpus 2,5",
-		"--gpus 0: want 1 to 16384":                    "--gpus 0",
-		"say how many, such as --gpus 1,8,64":          "--network 400G",
-		`no network is called "token": there are 100G`: "--gpus 2 --network token",
-		`no card is called "h300": did you m`:          "--card h300",
-		`no card is called "h300"`:                     "--gpus 2 --card h300",
-		"--per-machine 0: want a number above 0":       "--gpus 2 --per-machine 0",
-		"--chunk 0: want a number above 0":             "--gpus 2 --chunk 0",
-		"--sms 0: want a number above 0":               "--sms 0",
-		`--gpus: "x": want a whole number`:             "--gpus x",
-		"with --device count: unknown flag --serve":    "--gpus 2 --serve",
-		"with --device count: unknown flag --trace":    "--trace x.json",
-		"with --device count: unknown flag --kernels":  "--kernels",
-		"with --device count: unknown flag --cores":    "--cores 2",
-		"with --device count: unknown flag --gemm":     "--gemm cublaslt",
-		"--steps -1 must not be negative":              "--steps=-1",
-		"want at most 1048576 examples":                "--batch 1048577",
+		"--gpus 0: want 1 to 16384":                                   "--gpus 0",
+		"say how many, such as --gpus 1,8,64":                         "--network 400G",
+		`no network is called "token": there are 100G`:                "--gpus 2 --network token",
+		`no card is called "h300": did you m`:                         "--card h300",
+		`no card is called "h300"`:                                    "--gpus 2 --card h300",
+		"--per-machine 0: want a number above 0":                      "--gpus 2 --per-machine 0",
+		"--chunk 0: want a number above 0":                            "--gpus 2 --chunk 0",
+		"--sms 0: want a number above 0":                              "--sms 0",
+		`--gpus: "x": want a whole number`:                            "--gpus x",
+		"--serve: with --device count nothing is timed or computed":   "--gpus 2 --serve",
+		"--trace: with --device count nothing is timed or computed":   "--trace x.json",
+		"--kernels: with --device count nothing is timed or computed": "--kernels",
+		"--cores: with --device count nothing is timed or computed":   "--cores 2",
+		"--gemm: with --device count nothing is timed or computed":    "--gemm cublaslt",
+		"--steps -1 must not be negative":                             "--steps=-1",
+		"want at most 1048576 examples":                               "--batch 1048577",
 	} {
-		if _, err := counting(long(t), flags, nil); !errors.As(err, new(shell.UsageError)) || !strings.Contains(err.Error(), want) {
+		if _, err := counting(t, long(t), flags, nil); !errors.As(err, new(shell.UsageError)) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", flags, err, want)
 		}
 	}

@@ -15,33 +15,26 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// TestBudgetOfFlags takes the last of the flags that say how long to train.
+// TestBudgetOfFlags takes the flag that says how long to train, or else the spec.
 func TestBudgetOfFlags(t *testing.T) {
 	spec := train.Budget{Steps: 100}
 	for flags, want := range map[string]train.Budget{
-		"":                          spec,
-		"--quiet":                   spec,
-		"--steps 7":                 {Steps: 7},
-		"--steps=7":                 {Steps: 7},
-		"--examples=640":            {Examples: 640},
-		"--flop=1e12":               {FLOP: 1e12},
-		"--time 90s":                {Time: 90 * time.Second},
-		"--time=90s --quiet":        {Time: 90 * time.Second},
-		"--steps=7 --steps=8":       {Steps: 8},
-		"--examples=640 --time 90s": {Time: 90 * time.Second},
+		"":                    spec,
+		"--picture":           spec,
+		"--steps 7":           {Steps: 7},
+		"--steps=7":           {Steps: 7},
+		"--examples=640":      {Examples: 640},
+		"--flop=1e12":         {FLOP: 1e12},
+		"--time 90s":          {Time: 90 * time.Second},
+		"--time=90s --go-on":  {Time: 90 * time.Second},
+		"--steps=7 --steps=8": {Steps: 8},
 	} {
-		f := takeFlags(strings.Fields(flags))
+		f := flagsGiven(t, flags)
 		if got := f.budget(spec); got != want {
 			t.Errorf("%s: %+v, want %+v", flags, got, want)
 		}
 		if got := f.hasBudget(); got != (want != spec) {
 			t.Errorf("%s says how long to train: %v", flags, got)
-		}
-	}
-	for flags, want := range map[string]string{"--seed": "", "--seed 3": "3", "--seed=4": "4", "--seed 3 --seed=": "", "--seeds=5": "none", "--x --seed 3": "3"} {
-		value, given := takeFlags(strings.Fields(flags)).value("--seed")
-		if given != (want != "none") || given && value != want {
-			t.Errorf("%s gives the seed %q, %v", flags, value, given)
 		}
 	}
 }
@@ -57,7 +50,7 @@ func TestRefuseAxes(t *testing.T) {
 		want  string // "": nothing is wrong
 	}{
 		{"--seed 3", map[string]string{"train.optimizer.lr": "train.optimizer.lr"}, ""},
-		{"--quiet", map[string]string{"train.seed": "train.seed"}, ""},
+		{"--picture", map[string]string{"train.seed": "train.seed"}, ""},
 		{"--seed 3", map[string]string{"train.seed": "train.seed"}, "--seed 3: the axis train.seed of the sweep"},
 		{"--seed 3", map[string]string{"train.seed": "train.seed"}, "--set sweep.train.seed=3"},
 		{"--seed 3", map[string]string{"train.seed": "row"}, "the axis row of the sweep"},
@@ -69,7 +62,7 @@ func TestRefuseAxes(t *testing.T) {
 		{"--time=9s", map[string]string{"train.budget": "row"}, "--set train.budget=9s"},
 		{"--examples=9", map[string]string{"my_train.budget": "row"}, ""},
 	} {
-		err := takeFlags(strings.Fields(c.flags)).refuseAxes(point(c.axes))
+		err := flagsGiven(t, c.flags).refuseAxes(point(c.axes))
 		if (c.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s with axes of %v: %v, want %q", c.flags, c.axes, err, c.want)
 		}
@@ -92,30 +85,31 @@ func TestFlagsOfOne(t *testing.T) {
 		of          string // of a training beside others, where OUT is the folder
 		inside      string // of one alone
 	}{
-		{"--quiet --out OUT", "new", false, "--quiet --out OUT/new", "--quiet --out OUT/new"},
-		{"--quiet --out OUT", "begun", false, "--quiet --out OUT/begun", "--quiet --out OUT/begun"},
-		{"--resume --out OUT", "new", false, "--out OUT/new", "--resume --out OUT/new"},
-		{"--resume --out OUT", "begun", false, "--resume --out OUT/begun", "--resume --out OUT/begun"},
-		{"--resume=auto --out=OUT", "new", false, "--resume=auto --out OUT/new", "--resume=auto --out OUT/new"},
-		{"--until one --out OUT --go-on", "new", true, "--until=one --go-on --out OUT/new", "--until=one --go-on --out OUT/new"},
-		{"--until one --out OUT", "new", false, "--out OUT/new", "--until=one --out OUT/new"},
+		{"--picture --out OUT", "new", false, "--out OUT/new --picture", "--out OUT/new --picture"},
+		{"--picture --out OUT", "begun", false, "--out OUT/begun --picture", "--out OUT/begun --picture"},
+		{"--resume --out OUT", "new", false, "--out OUT/new", "--out OUT/new --resume"},
+		{"--resume --out OUT", "begun", false, "--out OUT/begun --resume", "--out OUT/begun --resume"},
+		{"--resume=auto --out=OUT", "new", false, "--out OUT/new --resume=auto", "--out OUT/new --resume=auto"},
+		{"--until one --out OUT --go-on", "new", true, "--out OUT/new --until one --go-on", "--out OUT/new --until one --go-on"},
+		{"--until one --out OUT", "new", false, "--out OUT/new", "--out OUT/new --until one"},
 	} {
-		words := func(text string) []string {
+		list := func(text string) []string {
 			return strings.Fields(strings.ReplaceAll(text, "OUT", filepath.ToSlash(out)))
 		}
-		f := takeFlags(words(c.flags))
+		f := flagsGiven(t, strings.Join(list(c.flags), " "))
 		training := project.Training{Point: check.Point{Name: c.slug, Slug: c.slug}}
 		j := &job{Training: training, staged: c.staged}
-		if got := f.of(j); !slices.Equal(got, words(c.of)) {
-			t.Errorf("%s: %q, want %q", c.flags, got, words(c.of))
+		one := f.of(j)
+		if got := words(&one); !slices.Equal(got, list(c.of)) {
+			t.Errorf("%s: %q, want %q", c.flags, got, list(c.of))
 		}
-		if got, err := f.inside(training); err != nil || !slices.Equal(got, words(c.inside)) {
-			t.Errorf("%s alone: %q, %v, want %q", c.flags, got, err, words(c.inside))
+		alone, err := f.inside(training)
+		if got := words(&alone); err != nil || !slices.Equal(got, list(c.inside)) {
+			t.Errorf("%s alone: %q, %v, want %q", c.flags, got, err, list(c.inside))
 		}
 	}
-	f := takeFlags([]string{"--out", begun})
-	if got, err := f.inside(project.Training{}); err == nil || !strings.Contains(err.Error(), "is a run itself") {
-		t.Errorf("below a run: %q, %v", got, err)
+	if got, err := flagsGiven(t, "--out "+begun).inside(project.Training{}); err == nil || !strings.Contains(err.Error(), "is a run itself") {
+		t.Errorf("below a run: %v, %v", words(&got), err)
 	}
 }
 
@@ -131,7 +125,7 @@ func TestUsed(t *testing.T) {
 
 // TestRungFlags pauses trainings at their share, and resumes them from the second rung on.
 func TestRungFlags(t *testing.T) {
-	s := &series{flags: takeFlags([]string{"--quiet", "--out", "x"})}
+	s := &series{flags: flagsGiven(t, "--picture --out x")}
 	j := &job{Training: project.Training{Point: check.Point{Name: "a", Slug: "a"}}}
 	dir := filepath.Join("x", "a")
 	for _, c := range []struct {
@@ -139,11 +133,12 @@ func TestRungFlags(t *testing.T) {
 		share float64
 		want  []string
 	}{
-		{0, 0.25, []string{"--quiet", "--out", dir, "--pause=0.25"}},
-		{1, 0.5, []string{"--quiet", "--resume", "--out", dir, "--pause=0.5"}},
-		{2, 1, []string{"--quiet", "--resume", "--out", dir}},
+		{0, 0.25, []string{"--out", dir, "--pause", "0.25", "--picture"}},
+		{1, 0.5, []string{"--out", dir, "--resume", "--pause", "0.5", "--picture"}},
+		{2, 1, []string{"--out", dir, "--resume", "--picture"}},
 	} {
-		if got := s.rungFlags(j, c.rung, c.share); !slices.Equal(got, c.want) {
+		f := s.rungFlags(j, c.rung, c.share)
+		if got := words(&f); !slices.Equal(got, c.want) {
 			t.Errorf("rung %d: %q, want %q", c.rung, got, c.want)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/runtime/damage"
+	"github.com/arithlang/mlc/runtime/flags"
 	"github.com/arithlang/mlc/runtime/track"
 	"github.com/arithlang/mlc/runtime/train"
 )
@@ -31,7 +32,7 @@ func (s *series) halve(by check.Search) error {
 			many = ""
 		}
 		s.Say("rung %d of %d: %d training%s for %s %% of the budget", rung+1, by.Rungs, len(alive), many, track.Percent(share))
-		if err := s.each(alive, func(j *job) []string { return s.rungFlags(j, rung, share) }); err != nil {
+		if err := s.each(alive, func(j *job) Flags { return s.rungFlags(j, rung, share) }); err != nil {
 			return err
 		}
 		if share < 1 {
@@ -52,7 +53,7 @@ func (s *series) halvable() error {
 			return shell.Usagef("search = halving: %s has a budget in FLOP; halving wants one in steps, examples or time", j.Point.Name)
 		}
 	}
-	if _, given := s.flags.value("--pause"); given {
+	if s.flags.Pause > 0 {
 		return shell.Usagef("search = halving pauses trainings itself: leave out --pause")
 	}
 	return nil
@@ -70,15 +71,15 @@ func (s *series) waiting() (all []int) {
 
 // rungFlags are those of a training for a share of its budget. From the second rung on it
 // goes on with what the first has begun.
-func (s *series) rungFlags(j *job, rung int, share float64) []string {
-	flags := s.flags.of(j)
+func (s *series) rungFlags(j *job, rung int, share float64) Flags {
+	f := s.flags.of(j)
 	if rung > 0 {
-		flags = append(slices.Clone(s.flags.rest), "--resume", "--out", s.flags.dir(j))
+		f.Resume, f.Out = flags.Resumes, s.flags.dir(j)
 	}
 	if share < 1 {
-		flags = append(flags, fmt.Sprintf("--pause=%g", share))
+		f.Pause = share
 	}
-	return flags
+	return f
 }
 
 // A score is how good a training is after a share of its budget.

@@ -10,6 +10,7 @@ import (
 	"github.com/arithlang/mlc/cli/build"
 	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/runtime/flags"
 	"github.com/arithlang/mlc/runtime/track"
 	"github.com/arithlang/mlc/runtime/train"
 )
@@ -19,7 +20,7 @@ import (
 func TestNarrow(t *testing.T) {
 	dir := t.TempDir()
 	sh := &shell.Shell{Err: t.Output(), Quiet: true}
-	s := &series{Builder: build.New(sh, nil, nil), flags: trainFlags{out: dir}}
+	s := &series{Builder: build.New(sh, nil, nil), flags: Flags{Training: flags.Training{Out: dir}}}
 	for _, run := range []struct{ name, metrics string }{
 		{"good", `{"step":4,"loss":3,"exact_match":0.1}` + "\n" + `{"step":10,"loss":2,"exact_match":0.5}` + "\n"},
 		{"late", `{"step":9,"loss":2.5,"exact_match":0.4}` + "\n" + `{"step":11,"loss":0.1,"exact_match":1}` + "\n"},
@@ -64,15 +65,15 @@ func TestNarrow(t *testing.T) {
 func TestHalvable(t *testing.T) {
 	for _, c := range []struct {
 		job   job
-		flags []string
+		pause float64
 		want  string
 	}{
-		{job{staged: true}, nil, "has stages"},
-		{job{budget: train.Budget{FLOP: 1e9}}, nil, "has a budget in FLOP"},
-		{job{budget: train.Budget{Steps: 1}}, []string{"--pause=0.5"}, "leave out --pause"},
-		{job{budget: train.Budget{Steps: 1}}, nil, ""},
+		{job{staged: true}, 0, "has stages"},
+		{job{budget: train.Budget{FLOP: 1e9}}, 0, "has a budget in FLOP"},
+		{job{budget: train.Budget{Steps: 1}}, 0.5, "leave out --pause"},
+		{job{budget: train.Budget{Steps: 1}}, 0, ""},
 	} {
-		s := &series{flags: trainFlags{rest: c.flags}, jobs: []job{c.job}}
+		s := &series{flags: Flags{Training: flags.Training{Pause: c.pause}}, jobs: []job{c.job}}
 		if err := s.halvable(); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.job, err, c.want)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/arithlang/mlc/plot/list"
 	"github.com/arithlang/mlc/runtime/disk"
 	"github.com/arithlang/mlc/runtime/flag"
+	"github.com/arithlang/mlc/runtime/flags"
 	"github.com/arithlang/mlc/runtime/record"
 )
 
@@ -52,8 +53,8 @@ var launchers = map[string]struct {
 }
 
 // launch leaves trainings to another program.
-func launchAll(b *build.Builder, where project.Folders, all []project.Training, line Line) error {
-	by := launchers[line.own.Launcher]
+func launchAll(b *build.Builder, where project.Folders, all []project.Training, line Line, quiet bool) error {
+	by := launchers[line.Launcher]
 	if by.ready != nil {
 		if err := by.ready(); err != nil {
 			return err
@@ -62,10 +63,10 @@ func launchAll(b *build.Builder, where project.Folders, all []project.Training, 
 	if search := all[0].Point.Search.Kind; search == "halving" && len(all) > 1 {
 		return shell.Usagef("--launcher: search = halving chooses who goes on after each rung, so its trainings wait for each other, and tasks do not. Make them on one machine, with --jobs N, or use search = random")
 	}
-	l := &launch{series: &series{Builder: b, where: where, flags: takeFlags(line.flags), quiet: true}, line: line}
-	l.flags.resume, l.flags.auto = true, true
-	if l.flags.out == "" {
-		l.flags.out = record.Runs(project.NameOf(all[0].Name))
+	l := &launch{series: &series{Builder: b, where: where, flags: line.Flags, quiet: true, said: saying(quiet, b.JSON)}, line: line}
+	l.flags.Resume = flags.Either
+	if l.flags.Out == "" {
+		l.flags.Out = record.Runs(project.NameOf(all[0].Name))
 	}
 	if err := l.plan(all); err != nil {
 		return err
@@ -92,13 +93,13 @@ func launchAll(b *build.Builder, where project.Folders, all []project.Training, 
 // sweep is named after its time, as usual, where no flag names it.
 func (l *launch) place() (err error) {
 	j := &l.jobs[0]
-	if j.Point.Name == "" && !l.line.hasOut() {
-		l.flags.out = filepath.Join(l.flags.out, record.Dated(time.Now().UTC(), j.asked.hash))
+	if j.Point.Name == "" && l.line.Out == "" {
+		l.flags.Out = filepath.Join(l.flags.Out, record.Dated(time.Now().UTC(), j.asked.hash))
 	}
-	if l.flags.out, err = filepath.Abs(l.flags.out); err != nil {
+	if l.flags.Out, err = filepath.Abs(l.flags.Out); err != nil {
 		return err
 	}
-	l.folder = l.flags.out
+	l.folder = l.flags.Out
 	for i := range l.jobs {
 		if strings.EqualFold(l.jobs[i].Point.Slug, record.LaunchFolder) {
 			return shell.Usagef("--launcher: a training of the sweep is named %s, as is the folder of the programs: give it another name", record.LaunchFolder)
@@ -106,9 +107,6 @@ func (l *launch) place() (err error) {
 	}
 	return nil
 }
-
-// hasOut reports whether a flag names the folder of the run directories.
-func (l Line) hasOut() bool { return takeFlags(l.flags).out != "" }
 
 // add makes a task of a training, and its program, unless it is at its end or is being
 // made.
@@ -136,7 +134,7 @@ func (l *launch) add(j *job) error {
 		return fmt.Errorf("cannot put the program of a task where tasks find it: %w: choose another place with --out", err)
 	}
 	l.tasks = append(l.tasks, remoteTask{number: max(j.Number, 1), name: cmp.Or(j.Point.Slug, p.Name), dir: dir,
-		command: append([]string{program, "train"}, l.flags.of(j)...)})
+		command: append([]string{program, "train"}, l.words(l.flags.of(j))...)})
 	return nil
 }
 
@@ -157,20 +155,16 @@ func (l *launch) leftOut() string {
 
 // collect is the command that prints the table of all trainings.
 func (l *launch) collect() string {
-	own := OwnFlags{Set: l.line.own.Set, Point: l.line.own.Point}
-	words := slices.Concat([]string{"mlc", "train", l.line.File}, own.words(), l.flags.rest, l.flags.stages)
-	return flag.Line(append(words, "--collect", "--out", paths.FromHere(l.flags.out)))
+	f := l.flags
+	f.Resume, f.Out = flags.Begins, ""
+	words := slices.Concat([]string{"mlc", "train", l.line.File}, words(&l.line.Of), words(&f))
+	return flag.Line(append(words, "--collect", "--out", paths.FromHere(l.flags.Out)))
 }
 
 // wholeLine is the command line that has launched.
 func (l *launch) wholeLine() string {
-	own := l.line.own
-	words := append([]string{"mlc", "train", l.line.File}, own.words()...)
-	words = append(words, "--launcher", own.Launcher)
-	for _, s := range own.Sbatch {
-		words = append(words, "--sbatch", s)
-	}
-	return strings.ReplaceAll(flag.Line(append(words, l.line.flags...)), "\n", " ")
+	all := slices.Concat([]string{"mlc", "train", l.line.File}, words(&l.line.Of), words(&l.line.How), words(&l.line.Flags))
+	return strings.ReplaceAll(flag.Line(all), "\n", " ")
 }
 
 // bring puts a program where tasks find it, as a link where it can be one. A later build

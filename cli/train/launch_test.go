@@ -16,6 +16,7 @@ import (
 	"github.com/arithlang/mlc/cli/project"
 	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/runtime/flags"
 	"github.com/arithlang/mlc/runtime/lock"
 	"github.com/arithlang/mlc/runtime/train"
 )
@@ -24,13 +25,10 @@ import (
 // in their own ways, without their programs.
 func someLaunch(t *testing.T, args ...string) (l *launch, out *bytes.Buffer) {
 	t.Helper()
-	line, err := Split(append([]string{"My_sweep.arith"}, args...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	line := parsed[Line](t, append([]string{"My_sweep.arith"}, args...)...)
 	out = new(bytes.Buffer)
-	l = &launch{series: &series{Builder: build.New(&shell.Shell{Context: t.Context(), Out: out, Err: t.Output()}, nil, nil), flags: takeFlags(line.flags)}, line: line, folder: `/runs/it's "all"`}
-	l.flags.out = l.folder
+	l = &launch{series: &series{Builder: build.New(&shell.Shell{Context: t.Context(), Out: out, Err: t.Output()}, nil, nil), flags: line.Flags}, line: line, folder: `/runs/it's "all"`}
+	l.flags.Out = l.folder
 	for _, number := range []int{1, 2, 4} {
 		slug := "seed-" + string(rune('0'+number))
 		l.jobs = append(l.jobs, job{Training: project.Training{Source: project.Source{Name: "My_sweep.arith"}, Point: check.Point{Name: slug, Slug: slug}, Number: number}})
@@ -154,29 +152,9 @@ func TestScript(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, script)
 		}
 	}
-	l.line.own.Sbatch = []string{"-p gpu\nrm -r /"}
+	l.line.Sbatch = []string{"-p gpu\nrm -r /"}
 	if _, err := l.script(); !errors.As(err, new(shell.UsageError)) {
 		t.Errorf("two lines of options: %v", err)
-	}
-}
-
-// TestOwnFlags refuses what does not go together.
-func TestOwnFlags(t *testing.T) {
-	for args, want := range map[string]string{
-		"--jobs 2 --launcher slurm":      "",
-		"--jobs=0 --launcher print":      "--jobs 0: want 1 or more",
-		"--jobs=2 --launcher print":      "as in parallel -j 2",
-		"--sbatch -tx --launcher=print":  "--sbatch is for --launcher slurm",
-		"--collect --launcher=print":     "--collect trains nothing",
-		"--launcher pbs":                 "--launcher must be one of",
-		"--launcher":                     "--launcher wants",
-		"--launcher slurm --sbatch=-t10": "",
-		"--collect":                      "",
-	} {
-		_, err := Split(append([]string{"x.arith"}, strings.Fields(args)...))
-		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || !errors.As(err, new(shell.UsageError))) {
-			t.Errorf("%s: %v, want %q", args, err, want)
-		}
 	}
 }
 
@@ -207,7 +185,7 @@ func TestReached(t *testing.T) {
 		}
 		defer held.Close()
 	}
-	s := &series{Builder: build.New(&shell.Shell{Err: t.Output()}, nil, nil), flags: trainFlags{out: dir, resume: true}}
+	s := &series{Builder: build.New(&shell.Shell{Err: t.Output()}, nil, nil), flags: Flags{Training: flags.Training{Out: dir, Resume: flags.Resumes}}}
 	for name, want := range map[string]string{"nowhere": "not begun", "begun": "running: process ", "stopped": "stopped: step 4 of 10", "trained": "trained, not tested", "tested": "",
 		"running": "running: step 4 of 10, process ", "damaged": "unreadable: "} {
 		j := job{budget: train.Budget{Steps: 10}}

@@ -74,14 +74,14 @@ func (l *launch) kubernetes() error {
 	var b bytes.Buffer
 	if err := manifest.Execute(&b, map[string]any{
 		"Line": l.wholeLine(), "Name": podName(project.NameOf(l.jobs[0].Training.Name)), "Folder": filepath.ToSlash(l.folder), "Tasks": len(l.tasks),
-		"Parallel": cmp.Or(l.line.own.Jobs, len(l.tasks)), "Grace": taken, "Script": l.choice("JOB_COMPLETION_INDEX", 1) + "exec \"$@\"\n",
+		"Parallel": cmp.Or(l.line.Jobs, len(l.tasks)), "Grace": taken, "Script": l.choice("JOB_COMPLETION_INDEX", 1) + "exec \"$@\"\n",
 	}); err != nil {
 		panic("BUG: " + err.Error())
 	}
 	if _, err := l.Out.Write(b.Bytes()); err != nil {
 		return err
 	}
-	l.Say("%s as a job with an index%s; the table: %s", trainingsAtOnce(len(l.tasks), l.line.own.Jobs), l.leftOut(), l.collect())
+	l.Say("%s as a job with an index%s; the table: %s", trainingsAtOnce(len(l.tasks), l.line.Jobs), l.leftOut(), l.collect())
 	return nil
 }
 

@@ -3,87 +3,94 @@
 package train
 
 import (
-	"slices"
-	"strings"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/runtime/flag"
+	"github.com/arithlang/mlc/runtime/flags"
 )
 
-// Line is the command line of the verb train.
-type Line struct {
-	File  string
-	own   OwnFlags
-	flags []string // for the trainer
-	run   string   // which is gone on with, where no file is named
-	Help  bool
+// Of says which trainings of a spec a verb is about.
+type Of struct {
+	Set   []string `help:"Set an attribute: --set model.width=32." sep:"none" placeholder:"PATH=VALUE"`
+	Point []string `help:"In a sweep: only these trainings." sep:"none" placeholder:"AXIS=VALUE,…"`
 }
 
-func (l Line) quiet() bool {
-	return slices.Contains(l.flags, "--quiet") || slices.Contains(l.flags, "-q")
+// How says how trainings of a sweep are made.
+type How struct {
+	Jobs     int     `help:"Trainings at a time: side by side on this machine, or of a launcher." positive:"4" placeholder:"N"`
+	Collect  bool    `help:"Train nothing; print the table of what is there."`
+	Launcher string  `help:"Leave training to another program." enum:"slurm,print,kubernetes," default:""`
+	Sbatch   options `help:"With --launcher slurm: options for sbatch." sep:"none" placeholder:"'-p gpu -t 4:00:00'"`
+}
+
+// options are for another program, so they may begin with a hyphen.
+type options []string
+
+// Decode takes the word behind the flag, whatever it is.
+func (o *options) Decode(ctx *kong.DecodeContext) error {
+	word := ctx.Scan.Pop()
+	if word.IsEOL() {
+		return errors.New("missing value, expecting options of sbatch, such as '-p gpu -t 4:00:00'")
+	}
+	*o = append(*o, fmt.Sprint(word.Value))
+	return nil
+}
+
+// check finds what does not go together.
+func (h *How) check() error {
+	switch {
+	case h.Jobs > 0 && h.Launcher == "print":
+		return shell.Usagef("--jobs: what runs the commands decides how many at a time, as in parallel -j %d", h.Jobs)
+	case len(h.Sbatch) > 0 && h.Launcher != "slurm":
+		return shell.Usagef("--sbatch is for --launcher slurm")
+	case h.Collect && (h.Jobs > 0 || h.Launcher != ""):
+		return shell.Usagef("--collect trains nothing: leave out --jobs and --launcher")
+	}
+	return nil
+}
+
+// A Line is the command line of the verb train.
+type Line struct {
+	File string `arg:"" optional:"" name:"FILE" help:"Spec."`
+	Of
+	How
+	Flags
+}
+
+// check finds a command line that asks for nothing.
+func (l *Line) check() error {
+	if err := l.How.check(); err != nil {
+		return err
+	}
+	alone := l.Flags
+	if l.File == "" && (alone.Resume == flags.Begins || alone.Out == "" || !reflect.ValueOf(l.Of).IsZero() || !reflect.ValueOf(l.How).IsZero()) {
+		return shell.Usagef("which spec? mlc train FILE; or, of a run that is there, mlc train --resume --out RUN")
+	}
+	return nil
 }
 
 // again is the command line that goes on with what this one has begun.
-func (l Line) again() string {
-	words := append(append(shell.Self(), "train", l.File), l.own.words()...)
-	words = append(words, l.flags...)
-	if !takeFlags(l.flags).resume {
-		words = append(words, "--resume")
+func (l Line) again(quiet bool) string {
+	if l.Resume == flags.Begins {
+		l.Resume = flags.Resumes
 	}
-	return flag.Line(words)
+	return flag.Line(append(shell.Self(), l.words(quiet)...))
 }
 
-func Split(args []string) (l Line, err error) {
-	own, mine := new(OwnFlags).names(), []string(nil)
-	for len(args) > 0 {
-		arg := args[0]
-		args = args[1:]
-		name, _, given := strings.Cut(arg, "=")
-		f, isOwn := own[name]
-		switch {
-		case isOwn && (given || f.IsBool()):
-			mine = append(mine, arg)
-		case isOwn && len(args) == 0:
-			return l, shell.Usagef("%s wants %s", name, f.PlaceHolder)
-		case isOwn:
-			mine = append(mine, name+"="+args[0])
-			args = args[1:]
-		case name == "--parallel":
-			return l, shell.Usagef("--parallel is called --jobs now (see mlc train --help)")
-		case l.File != "":
-			l.flags = append(l.flags, arg)
-		case arg == "--help" || arg == "-h":
-			l.Help = true
-			return l, nil
-		case goesOn(append([]string{arg}, args...)):
-			l.flags = append([]string{arg}, args...)
-			args = nil
-		case strings.HasPrefix(arg, "-"):
-			return l, shell.Usagef("%s comes before the spec: flags of the trainer go after it, as in mlc train FILE %s", arg, arg)
-		default:
-			l.File = arg
-		}
+// words are the command line of trainings that are made here.
+func (l *Line) words(quiet bool) []string {
+	all := append([]string{"train", l.File}, words(&l.Of)...)
+	if l.Jobs > 0 {
+		all = append(all, "--jobs", fmt.Sprint(l.Jobs))
 	}
-	if err := l.own.parse(mine); err != nil {
-		return l, err
+	all = append(all, words(&l.Flags)...)
+	if quiet {
+		all = append(all, "-q")
 	}
-	if l.File == "" {
-		return l.ofRun()
-	}
-	return l, nil
-}
-
-// goesOn says whether flags without a spec go on with a run.
-func goesOn(flags []string) bool {
-	f := takeFlags(flags)
-	return f.resume && f.out != "" && !slices.ContainsFunc(f.rest, func(s string) bool { return strings.HasSuffix(s, ".arith") })
-}
-
-// ofRun is a command line without a spec, which goes on with a run.
-func (l Line) ofRun() (Line, error) {
-	if goesOn(l.flags) && !l.own.any() {
-		l.run = takeFlags(l.flags).out
-		return l, nil
-	}
-	return l, shell.Usagef("which spec? mlc train FILE [FLAGS OF THE TRAINER]; or, of a run that is there, mlc train --resume --out RUN")
+	return all
 }

@@ -4,26 +4,84 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/arithlang/mlc/cli/shell"
+	"github.com/arithlang/mlc/runtime/flag"
 )
 
-func TestSplitTrain(t *testing.T) {
-	for _, c := range []struct {
-		args string
-		want Line
-	}{
-		{"x.arith", Line{File: "x.arith"}},
-		{"x.arith --seed 3 -q", Line{File: "x.arith", flags: []string{"--seed", "3", "-q"}}},
-		{"--set a=1 x.arith --steps 2 --set=b=2 --out r", Line{File: "x.arith", own: OwnFlags{Set: []string{"a=1", "b=2"}}, flags: []string{"--steps", "2", "--out", "r"}}},
-		{"x.arith --help", Line{File: "x.arith", flags: []string{"--help"}}},
-		{"-h", Line{Help: true}},
+// parsed is what a command line says of the fields of a struct.
+func parsed[T any](t *testing.T, args ...string) T {
+	t.Helper()
+	var of T
+	parser, err := kong.New(&of, flag.Numbers()...)
+	if err == nil {
+		_, err = parser.Parse(args)
+	}
+	if err != nil {
+		t.Fatalf("%q: %v", args, err)
+	}
+	return of
+}
+
+// lineOf is a command line of the verb train.
+func lineOf(t *testing.T, args string) Line { return parsed[Line](t, strings.Fields(args)...) }
+
+// flagsGiven are flags of a trainer.
+func flagsGiven(t *testing.T, args string) Flags { return parsed[Flags](t, strings.Fields(args)...) }
+
+// TestWords wants a trainer to be told what mlc was told, and no more.
+func TestWords(t *testing.T) {
+	for args, want := range map[string]string{
+		"":                                      "",
+		"--seed 0 --init-seed=0":                "--seed 0 --init-seed 0",
+		"--init-seed 3..7":                      "--init-seed 3..7",
+		"--resume=auto --out x":                 "--out x --resume=auto",
+		"--go-on --resume --until a":            "--resume --until a --go-on",
+		"--resume --resume=false --device auto": "",
+		"--flop 1.5e18 --save 0s":               "--flop 1.5e+18 --save 0s",
+		"--time 1h30m":                          "--time 1h30m0s",
+		"--pause 0.1 --steps 7":                 "--steps 7 --pause 0.1",
+		"--threads=-1":                          "--threads=-1",
+		"--map a=b,c --map d= --init f --device sim": "--device sim --map a=b,c --map d= --init f",
 	} {
-		got, err := Split(strings.Fields(c.args))
-		if err != nil {
-			t.Errorf("%s: %v", c.args, err)
+		f := flagsGiven(t, args)
+		got := words(&f)
+		if line := strings.Join(got, " "); line != want {
+			t.Errorf("%s: %s, want %s", args, line, want)
 		}
-		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(Line{})); diff != "" {
-			t.Errorf("%s:\n%s", c.args, diff)
+		if again := parsed[Flags](t, got...); cmp.Diff(f, again) != "" {
+			t.Errorf("%s: read again it is\n%s", args, cmp.Diff(f, again))
+		}
+	}
+	e := parsed[Eval](t, "--grid", "1..20", "--diagonal", "5", "--digits", "6,10", "--digits", "20", "--metric", "first_token", "runs/x")
+	if got, want := strings.Join(words(&e), " "), "--grid 1..20,1..20 --diagonal 5..5 --digits 6,10,20 --metric first_token"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestLine refuses what does not go together.
+func TestLine(t *testing.T) {
+	for args, want := range map[string]string{
+		"x.arith --jobs 2 --launcher slurm":      "",
+		"x.arith --jobs=2 --launcher print":      "as in parallel -j 2",
+		"x.arith --sbatch=-tx --launcher=print":  "--sbatch is for --launcher slurm",
+		"x.arith --collect --launcher=print":     "--collect trains nothing",
+		"x.arith --launcher slurm --sbatch=-t10": "",
+		"x.arith --collect":                      "",
+		"":                                       "which spec?",
+		"--resume":                               "which spec?",
+		"--resume --out x":                       "",
+		"--resume=auto --out x --jobs 2":         "which spec?",
+		"--resume --out x --set a=b":             "which spec?",
+	} {
+		l := lineOf(t, args)
+		err := l.check()
+		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || !isUsage(err)) {
+			t.Errorf("%s: %v, want %q", args, err, want)
 		}
 	}
 }
+
+func isUsage(err error) bool { _, is := err.(shell.UsageError); return is }

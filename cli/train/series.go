@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/flag"
+	"github.com/arithlang/mlc/runtime/flags"
 	"github.com/arithlang/mlc/runtime/lock"
 	"github.com/arithlang/mlc/runtime/train"
 )
@@ -26,8 +26,9 @@ import (
 type series struct {
 	*build.Builder
 	where project.Folders
-	flags trainFlags
+	flags Flags
 	quiet bool
+	said  []string // flags of trainers about what they say
 	jobs  []job
 	ran   bool // some trainer has understood the command line
 
@@ -62,14 +63,14 @@ const (
 // trainAll makes the trainings of a sweep in turn and ends with a table of their
 // results. One that fails does not keep the others from being made; a mistake on
 // the command line or an interrupt does.
-func trainAll(b *build.Builder, where project.Folders, all []project.Training, line Line) error {
-	s := &series{Builder: b, where: where, flags: takeFlags(line.flags), quiet: line.quiet(), jobsAtOnce: line.own.Jobs}
+func trainAll(b *build.Builder, where project.Folders, all []project.Training, line Line, quiet bool) error {
+	s := &series{Builder: b, where: where, flags: line.Flags, quiet: quiet, said: saying(quiet, b.JSON), jobsAtOnce: line.Jobs}
 	if err := s.plan(all); err != nil {
 		return err
 	}
 	if err := s.all(all[0].Point.Search); err != nil {
 		if s.ran || shell.Interrupted(err) {
-			b.Say("%d of %d trainings are done; go on with all of them: %s", s.count(done), len(all), line.again())
+			b.Say("%d of %d trainings are done; go on with all of them: %s", s.count(done), len(all), line.again(quiet))
 		}
 		return err
 	}
@@ -85,15 +86,15 @@ func (s *series) all(by check.Search) error {
 }
 
 // each makes some of the trainings, in turn or side by side.
-func (s *series) each(numbers []int, flags func(*job) []string) error {
+func (s *series) each(numbers []int, with func(*job) Flags) error {
 	if s.jobsAtOnce > 1 && len(numbers) > 1 {
-		return s.beside(numbers, flags)
+		return s.beside(numbers, with)
 	}
 	for _, i := range numbers {
 		if s.elsewhere(i) {
 			continue
 		}
-		if err := s.train(i, flags(&s.jobs[i])); err != nil {
+		if err := s.train(i, with(&s.jobs[i])); err != nil {
 			return err
 		}
 	}
@@ -103,7 +104,7 @@ func (s *series) each(numbers []int, flags func(*job) []string) error {
 // elsewhere finds that another process makes a training that is resumed.
 func (s *series) elsewhere(i int) bool {
 	j := &s.jobs[i]
-	if dir := s.flags.dir(j); s.flags.resume && dir != "" && lock.Held(damage.At(dir)) {
+	if dir := s.flags.dir(j); s.flags.Resume != flags.Begins && dir != "" && lock.Held(damage.At(dir)) {
 		j.state = away
 		s.Say("training %d of %d: %s: left to %s, which is training in %s", i+1, len(s.jobs), j.Point.Name, lock.Owner(dir), dir)
 	}
@@ -132,7 +133,7 @@ func (s *series) plan(all []project.Training) error {
 			if err := s.flags.fits(&j, s.Say); err != nil {
 				return err
 			}
-			j.begun = s.flags.resume && s.flags.dir(&j) != ""
+			j.begun = s.flags.Resume != flags.Begins && s.flags.dir(&j) != ""
 		}
 		s.jobs = append(s.jobs, j)
 	}
@@ -143,7 +144,7 @@ func (s *series) plan(all []project.Training) error {
 }
 
 // train makes one of the trainings, with flags for its trainer. An error ends the series.
-func (s *series) train(i int, flags []string) error {
+func (s *series) train(i int, with Flags) error {
 	j, begun := &s.jobs[i], time.Now()
 	p, err := s.Trainer(s.where, j.Training, build.Tells(build.Brief, s.quiet))
 	if err != nil {
@@ -159,7 +160,7 @@ func (s *series) train(i int, flags []string) error {
 	if err != nil {
 		return err
 	}
-	err = attend(p.Binary, p.Command("train", flags), r.environ(), s.results(j))
+	err = attend(p.Binary, p.Command("train", s.words(with)), r.environ(), s.results(j))
 	r.end(err)
 	return s.ended(i, time.Since(begun), err)
 }
@@ -185,23 +186,36 @@ func (s *series) ended(i int, took time.Duration, err error) error {
 	return nil
 }
 
+// words are the flags of a trainer.
+func (s *series) words(of Flags) []string { return append(words(&of), s.said...) }
+
+// saying are the flags of a trainer that say what it prints.
+func saying(quiet, json bool) (all []string) {
+	if quiet {
+		all = append(all, "-q")
+	}
+	if json {
+		all = append(all, "--json")
+	}
+	return all
+}
+
 // command is what makes one of the trainings alone.
 func (s *series) command(j *job) string {
 	f := s.flags
-	if dir := f.dir(j); f.out == "" && f.resume && dir != "" {
-		return shell.Hint(append([]string{"train", "--resume", "--out", dir}, f.rest...)...)
+	if dir := f.dir(j); f.Out == "" && f.Resume != flags.Begins && dir != "" {
+		one := f.alone()
+		one.Until, one.GoOn = "", false
+		one.Resume, one.Out = flags.Resumes, dir
+		return shell.Hint(append([]string{"train"}, s.words(one)...)...)
 	}
-	words := slices.Clone(f.rest)
-	if j.staged {
-		words = append(words, f.stages...)
+	if !j.staged {
+		f.Until, f.GoOn = "", false
 	}
-	if f.resume {
-		words = append(words, "--resume=auto")
+	if f.Resume != flags.Begins {
+		f.Resume = flags.Either
 	}
-	if f.out != "" {
-		words = append(words, "--out", f.out)
-	}
-	return strings.TrimSpace(shell.Hint("train") + " " + j.Command() + " " + flag.Line(words))
+	return strings.TrimSpace(shell.Hint("train") + " " + j.Command() + " " + flag.Line(s.words(f)))
 }
 
 func (s *series) count(state jobState) int {
@@ -300,7 +314,7 @@ func (s *series) table() error {
 
 // finish prints the results, and the trainings that have failed.
 func (s *series) finish() error {
-	if !slices.Contains(s.flags.rest, "--json") {
+	if !s.JSON {
 		if err := s.table(); err != nil {
 			return err
 		}
@@ -327,7 +341,7 @@ func (s *series) finish() error {
 
 // work is the floating-point operations of all that a program trains. With a budget
 // of the command line all programs are one unit of work; 0 where it is not known.
-func (f trainFlags) work(p *compiler.Program) float64 {
+func (f Flags) work(p *compiler.Program) float64 {
 	if f.hasBudget() {
 		return 1
 	}

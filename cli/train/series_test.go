@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/arithlang/mlc/cli/build"
 	"github.com/arithlang/mlc/cli/project"
@@ -25,6 +24,7 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/flag"
+	"github.com/arithlang/mlc/runtime/flags"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/train"
 )
@@ -33,7 +33,7 @@ import (
 // training's own message says, the sweep's table and mlc runs.
 func TestBestIsInTheTable(t *testing.T) {
 	dir := t.TempDir()
-	s := &series{Builder: build.New(&shell.Shell{}, nil, nil), flags: trainFlags{out: dir}}
+	s := &series{Builder: build.New(&shell.Shell{}, nil, nil), flags: Flags{Training: flags.Training{Out: dir}}}
 	for name, text := range map[string]string{
 		"a": `{"id":0.9,"ood":0.4483,"ood100":0.5,"by_cell":[[1,1,4,4],[2,2,4,3],[3,3,4,2]]}`,
 		"b": `{"id":1,"ood":0.3438,"by_cell":[[1,1,4,4],[2,2,4,4],[3,3,4,4]]}`,
@@ -103,27 +103,12 @@ func TestProgress(t *testing.T) {
 
 // TestFlagsOfStages gives flags about stages to specs that have some.
 func TestFlagsOfStages(t *testing.T) {
-	f := takeFlags([]string{"--until", "calibrate", "-q", "--go-on", "--out=x"})
-	for staged, want := range map[bool][]string{false: {"-q", "--out", "x/a"}, true: {"-q", "--until=calibrate", "--go-on", "--out", "x/a"}} {
+	f := flagsGiven(t, "--until calibrate --go-on --out=x --steps 3")
+	for staged, want := range map[bool][]string{false: {"--out", "x/a", "--steps", "3"}, true: {"--out", "x/a", "--steps", "3", "--until", "calibrate", "--go-on"}} {
 		j := &job{Training: project.Training{Point: check.Point{Slug: "a"}}, staged: staged}
-		if diff := cmp.Diff(want, f.of(j)); diff != "" {
+		one := f.of(j)
+		if diff := cmp.Diff(want, words(&one)); diff != "" {
 			t.Errorf("stages %t: %s", staged, diff)
-		}
-	}
-}
-
-// TestResumeFlag reads the flag in all its forms, and keeps what it is not for the trainer.
-func TestResumeFlag(t *testing.T) {
-	for args, want := range map[string]trainFlags{
-		"":                        {},
-		"--resume":                {resume: true},
-		"--resume=true":           {resume: true},
-		"--resume=auto":           {resume: true, auto: true},
-		"--resume --resume=false": {},
-		"--resume=perhaps":        {rest: []string{"--resume=perhaps"}},
-	} {
-		if diff := cmp.Diff(want, takeFlags(strings.Fields(args)), cmp.AllowUnexported(trainFlags{}), cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("%s: %s", args, diff)
 		}
 	}
 }
@@ -155,31 +140,31 @@ func TestRunOfTheSameSpec(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	named := func(f trainFlags, slug, of string) *job {
+	named := func(f Flags, slug, of string) *job {
 		spec := &check.Spec{Hash: hash(of), Train: check.Train{Train: config.Train{Seed: 1, Budget: config.Budget{Steps: 200}}}}
 		return &job{Training: project.Training{Source: project.Source{Name: "table.arith"}, Point: check.Point{Name: "row=" + slug, Slug: slug}},
 			asked: f.asks(&compiler.Program{Spec: spec})}
 	}
 	for _, c := range []struct {
-		flags      []string
+		flags      string
 		slug, hash string
 		want       string
 	}{
-		{nil, "a", "aa", ""},
-		{[]string{"--resume"}, "a", "aa", "runs/other/20250102-000000-aa"},
-		{[]string{"--resume", "-q"}, "a", "dd", ""},
-		{[]string{"--resume", "--seed=3"}, "a", "aa", ""},
-		{[]string{"--steps", "5", "--resume"}, "a", "aa", ""},
-		{nil, "b", "bb", "runs/table-b/20250102-000000-bb"},
-		{[]string{"--resume"}, "b", "bb", "runs/table-b/20250102-000000-bb"},
-		{[]string{"--resume", "--seed", "5"}, "b", "bb", "runs/table-b/20250104-000000-bb"},
-		{[]string{"--resume", "--steps=50"}, "b", "bb", "runs/table-b/20250105-000000-bb"},
-		{[]string{"--resume", "--steps", "200"}, "b", "bb", "runs/table-b/20250102-000000-bb"},
-		{[]string{"--resume", "--examples", "200"}, "b", "bb", ""},
-		{[]string{"--resume"}, "b", "aa", "runs/other/20250102-000000-aa"}, // its own are of other specs
-		{[]string{"--out", "x", "--resume"}, "b", "aa", "x/b"},
+		{"", "a", "aa", ""},
+		{"--resume", "a", "aa", "runs/other/20250102-000000-aa"},
+		{"--resume --picture", "a", "dd", ""},
+		{"--resume --seed=3", "a", "aa", ""},
+		{"--steps 5 --resume", "a", "aa", ""},
+		{"", "b", "bb", "runs/table-b/20250102-000000-bb"},
+		{"--resume", "b", "bb", "runs/table-b/20250102-000000-bb"},
+		{"--resume --seed 5", "b", "bb", "runs/table-b/20250104-000000-bb"},
+		{"--resume --steps=50", "b", "bb", "runs/table-b/20250105-000000-bb"},
+		{"--resume --steps 200", "b", "bb", "runs/table-b/20250102-000000-bb"},
+		{"--resume --examples 200", "b", "bb", ""},
+		{"--resume", "b", "aa", "runs/other/20250102-000000-aa"}, // its own are of other specs
+		{"--out x --resume", "b", "aa", "x/b"},
 	} {
-		f := takeFlags(c.flags)
+		f := flagsGiven(t, c.flags)
 		j := named(f, c.slug, c.hash)
 		if got := filepath.ToSlash(f.dir(j)); got != c.want {
 			t.Errorf("%v: row %s is in %q, want %q", c.flags, c.slug, got, c.want)
@@ -187,7 +172,7 @@ func TestRunOfTheSameSpec(t *testing.T) {
 	}
 	var said []string
 	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
-	f := takeFlags([]string{"--resume"})
+	f := flagsGiven(t, "--resume")
 	if err := f.fits(named(f, "b", "bb"), say); err != nil {
 		t.Error(err)
 	}
@@ -207,7 +192,7 @@ func TestRunOfTheSameSpec(t *testing.T) {
 		"--resume --out y":               "",
 		"--resume --out x --examples 50": "its budget is 50 steps, and 50 examples are asked for",
 	} {
-		f := takeFlags(strings.Fields(args))
+		f := flagsGiven(t, args)
 		err := f.fits(named(f, "b", "bb"), say)
 		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || !errors.As(err, new(shell.UsageError))) {
 			t.Errorf("%s: %v, want %q", args, err, want)
@@ -234,7 +219,7 @@ func TestAskedOfStages(t *testing.T) {
 		"--until first --init-seed 3":   "stage first: its seed of initial weights is 1, and 3 is asked for",
 		"--until first --examples=1000": "stage first: its budget is 500 examples, and 1000 examples are asked for",
 	} {
-		a := takeFlags(strings.Fields(args)).asks(p)
+		a := flagsGiven(t, args).asks(p)
 		if got := a.differs(r); got != want {
 			t.Errorf("%q: %q, want %q", args, got, want)
 		}
@@ -258,7 +243,7 @@ func TestAskedOfInitialWeights(t *testing.T) {
 		{nil, nil, "--init-seed 2", "its seed of initial weights is 1, and 2 is asked for"},
 	} {
 		p := &compiler.Program{Spec: &check.Spec{Train: check.Train{Train: config.Train{Seed: 1, InitSeed: c.spec, Budget: config.Budget{Steps: 9}}}}}
-		a := takeFlags(strings.Fields(c.flags)).asks(p)
+		a := flagsGiven(t, c.flags).asks(p)
 		if got := a.differs(&record.Record{Seed: 1, InitSeed: c.run, Training: record.Training{Budget: train.Budget{Steps: 9}}}); got != c.want {
 			t.Errorf("%+v: %q", c, got)
 		}
@@ -268,18 +253,14 @@ func TestAskedOfInitialWeights(t *testing.T) {
 // TestAgain wants the whole command line to be said, with --resume.
 func TestAgain(t *testing.T) {
 	for args, want := range map[string]string{
-		"s.arith":                                   "mlc train s.arith --resume",
-		"s.arith --resume=auto":                     "mlc train s.arith --resume=auto",
-		"s.arith --out o --resume -q":               "mlc train s.arith --out o --resume -q",
-		"--set a=b s.arith --steps 5 --point=row=x": "mlc train s.arith --set a=b --point row=x --steps 5 --resume",
-		"it's.arith --set a=relu(1)":                `mlc train 'it'\''s.arith' --set 'a=relu(1)' --resume`,
+		"s.arith":                                   "mlc train s.arith --resume -q",
+		"s.arith --resume=auto":                     "mlc train s.arith --resume=auto -q",
+		"s.arith --out o --resume":                  "mlc train s.arith --out o --resume -q",
+		"--set a=b s.arith --steps 5 --point=row=x": "mlc train s.arith --set a=b --point row=x --steps 5 --resume -q",
+		"it's.arith --set a=relu(1) --jobs 2":       `mlc train 'it'\''s.arith' --set 'a=relu(1)' --jobs 2 --resume -q`,
 	} {
-		line, err := Split(strings.Fields(args))
-		if err != nil {
-			t.Fatal(err)
-		}
 		want = strings.Replace(want, "mlc", flag.Line(shell.Self()), 1)
-		if got := line.again(); got != want {
+		if got := lineOf(t, args).again(true); got != want {
 			t.Errorf("%s: %s, want %s", args, got, want)
 		}
 	}

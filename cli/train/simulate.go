@@ -36,14 +36,8 @@ var simulatedGPU = runtime.Device{
 	Open: func() (cuda.Driver, error) { return simulated.Open(ptxsim.Options{Memory: simMemory}) },
 }
 
-// onDevice is the device that flags of a trainer name; "": none.
-func onDevice(flags []string) string {
-	name, _ := takeFlags(flags).value("--device")
-	return name
-}
-
 // inProcess does in this process what a program does on the simulator.
-func inProcess(sh *shell.Shell, p *compiler.Program, verb string, flags []string) error {
+func inProcess(sh *shell.Shell, p *compiler.Program, verb string, flags []string, quiet bool) error {
 	args := slices.Concat([]string{shell.CalledBy(), verb}, flags)
 	devices := []runtime.Device{simulatedGPU}
 	var run func() int
@@ -60,7 +54,7 @@ func inProcess(sh *shell.Shell, p *compiler.Program, verb string, flags []string
 		}
 		run = func() int { return runtime.Run(model, devices, args) }
 	}
-	r, err := relayOf(sh, verb, Line{flags: flags}.quiet())
+	r, err := relayOf(sh, verb, quiet)
 	if err != nil {
 		return err
 	}

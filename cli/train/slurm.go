@@ -47,9 +47,9 @@ func (l *launch) slurm() error {
 	}
 	id, _, _ := strings.Cut(strings.TrimSpace(string(answer)), ";") // behind which may be the cluster
 	if l.JSON {
-		return l.PrintJSON(map[string]any{"job": id, "tasks": len(l.tasks), "script": path, "out": l.flags.out})
+		return l.PrintJSON(map[string]any{"job": id, "tasks": len(l.tasks), "script": path, "out": l.flags.Out})
 	}
-	l.Say("%s as job %s%s", trainingsAtOnce(len(l.tasks), l.line.own.Jobs), id, l.leftOut())
+	l.Say("%s as job %s%s", trainingsAtOnce(len(l.tasks), l.line.Jobs), id, l.leftOut())
 	l.Say("state:  squeue --job %s", id)
 	l.Say("output: %s", paths.FromHere(l.output(id, "*")))
 	l.Say("table:  %s", l.collect())
@@ -109,8 +109,8 @@ func (l *launch) script() (string, error) {
 	if len(l.tasks) > 1 {
 		job = "${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID"
 		limit := ""
-		if l.line.own.Jobs > 0 {
-			limit = fmt.Sprintf("%%%d", l.line.own.Jobs)
+		if l.line.Jobs > 0 {
+			limit = fmt.Sprintf("%%%d", l.line.Jobs)
 		}
 		option("--array=%s%s", ranges(l.tasks), limit)
 	}
@@ -119,7 +119,7 @@ func (l *launch) script() (string, error) {
 	option("--open-mode=append")
 	option("--requeue")
 	option("--signal=B:USR1@%d", taken)
-	for _, s := range l.line.own.Sbatch {
+	for _, s := range l.line.Sbatch {
 		if strings.ContainsAny(s, "\n\r") {
 			return "", shell.Usagef("--sbatch: options are on one line")
 		}
@@ -127,7 +127,7 @@ func (l *launch) script() (string, error) {
 	}
 	fmt.Fprintf(&b, "# Written by: %s\n\n%s", l.wholeLine(), l.choice("SLURM_ARRAY_TASK_ID", 0))
 	alone := ":"
-	if _, given := l.flags.value("--threads"); !given {
+	if l.flags.Threads == 0 {
 		alone = `set -- "$@" --threads=$SLURM_CPUS_ON_NODE`
 	}
 	fmt.Fprintf(&b, ofRanks, alone)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 
 	"golang.org/x/term"
 
@@ -33,7 +32,7 @@ func (t *titled) Write(b []byte) (int, error) {
 // results is where a training prints its results: on a terminal under the message with its
 // name, elsewhere under its name. JSON says itself which run it is of.
 func (s *series) results(j *job) io.Writer {
-	if f, ok := s.Out.(*os.File); ok && term.IsTerminal(int(f.Fd())) || slices.Contains(s.flags.rest, "--json") {
+	if f, ok := s.Out.(*os.File); ok && term.IsTerminal(int(f.Fd())) || s.JSON {
 		return s.Out
 	}
 	return &titled{to: s.Out, name: j.Point.Name}
@@ -54,8 +53,8 @@ func (s *series) next() {
 		return
 	}
 	all := flag.Line(dirs)
-	if s.flags.out != "" && len(dirs) > 1 {
-		all = flag.Word(s.flags.out) + "/*"
+	if s.flags.Out != "" && len(dirs) > 1 {
+		all = flag.Word(s.flags.Out) + "/*"
 	} else if len(dirs) > fewDirs {
 		all = flag.Line(dirs[:fewDirs]) + " …"
 	}

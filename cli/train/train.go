@@ -1,48 +1,50 @@
 package train
 
 import (
-	"strings"
-
 	"github.com/arithlang/mlc/cli/build"
 	"github.com/arithlang/mlc/cli/project"
 	"github.com/arithlang/mlc/cli/shell"
 )
 
-// Run makes what a command line asks for.
-func Run(b *build.Builder, line Line) error {
+// Run makes what the command line asks for.
+func (l *Line) Run(b *build.Builder) error {
+	if err := l.check(); err != nil {
+		return err
+	}
+	b, quiet := loud(b)
+	if l.File == "" {
+		return ofRun(b, "train", l.Out, l.Device, words(&l.Flags))
+	}
 	where, err := project.Find("", "")
 	if err != nil {
 		return err
 	}
-	if line.File == "" {
-		return ofRun(b, "train", line.run, line.flags)
-	}
-	all, err := project.Trainings(b.Shell, line.File, where.Root, line.own.Set, line.own.Point)
+	all, err := project.Trainings(b.Shell, l.File, where.Root, l.Set, l.Point)
 	if err != nil {
 		return err
 	}
-	flags := takeFlags(line.flags)
-	if err := flags.refuseAxes(all); err != nil {
+	if err := l.refuseAxes(all); err != nil {
 		return err
 	}
-	if seeds, _ := flags.value("--init-seed"); strings.Contains(seeds, "..") && (len(all) > 1 || line.own.Launcher != "" || line.own.Collect) {
-		return shell.Usagef("--init-seed %s: a training of several models is made alone, and here are %d trainings: choose one by --point", seeds, len(all))
+	if l.InitSeed.Several() && (len(all) > 1 || l.Launcher != "" || l.Collect) {
+		return shell.Usagef("--init-seed %s: a training of several models is made alone, and here are %d trainings: choose one by --point", l.InitSeed, len(all))
 	}
-	if onDevice(line.flags) == simDevice && (len(all) > 1 && !line.own.Collect || line.own.Launcher != "") {
+	if l.Device == simDevice && (len(all) > 1 && !l.Collect || l.Launcher != "") {
 		return shell.Usagef("--device sim: mlc itself simulates one training: choose one by --point, and leave out --launcher")
 	}
 	switch {
-	case line.own.Launcher != "":
-		return launchAll(b, where, all, line)
-	case line.own.Collect:
-		return collectAll(b, where, all, line)
+	case l.Launcher != "":
+		return launchAll(b, where, all, *l, quiet)
+	case l.Collect:
+		return collectAll(b, where, all, *l)
 	case len(all) > 1:
-		return trainAll(b, where, all, line)
+		return trainAll(b, where, all, *l, quiet)
 	}
-	if all[0].Point.Name != "" && flags.out != "" {
-		if line.flags, err = flags.inside(all[0]); err != nil {
+	f := l.Flags
+	if all[0].Point.Name != "" && f.Out != "" {
+		if f, err = f.inside(all[0]); err != nil {
 			return err
 		}
 	}
-	return become(b, "train", where, all[0], line)
+	return become(b, "train", where, all[0], f.Device, append(words(&f), saying(quiet, b.JSON)...), quiet)
 }

@@ -53,6 +53,9 @@ func (s Span) Lengths() []int {
 	return out
 }
 
+// String is the span as the command line has it.
+func (s Span) String() string { return fmt.Sprintf("%d..%d", s.Lo, s.Hi) }
+
 // UnmarshalText reads a span as the command line has it: 101..160, or 20.
 func (s *Span) UnmarshalText(text []byte) error {
 	lo, hi, ok := strings.Cut(string(text), "..")
@@ -71,6 +74,9 @@ func (s *Span) UnmarshalText(text []byte) error {
 // A Grid is all pairs of a length of First and one of Second: digits of the two
 // operands, for an array digits and entries.
 type Grid struct{ First, Second Span }
+
+// String is the grid as the command line has it.
+func (g Grid) String() string { return g.First.String() + "," + g.Second.String() }
 
 // UnmarshalText reads a grid: 1..100,1..100, or one span for both.
 func (g *Grid) UnmarshalText(text []byte) error {

@@ -18,17 +18,22 @@ import (
 	"github.com/arithlang/mlc/runtime/processor"
 )
 
-// Flags say what a step is simulated on, and what is timed for that.
-type Flags struct {
+// Foretelling is what a step is foretold on.
+type Foretelling struct {
 	Cores   []int   `help:"Simulate a step on so many cores, from the times of its pieces here: 8,32,128. It says what cores wait for, and which train.chunk has work for them." placeholder:"N,…"`
 	Copying float64 `help:"With --cores: GB/s that all cores copy together, read and written. Default: each copies as fast as here." positive:"300" placeholder:"N"`
-	CPU     string  `help:"Instruction set." name:"cpu" default:"auto" placeholder:"auto|go|avx2|avx512|avx512bf16|neon"`
-	Threads int     `help:"Number of threads that steps are timed on, 0 for all." default:"0" placeholder:"N"`
-	Steps   int     `help:"Steps to time; 0 for some seconds' worth." default:"0" placeholder:"N"`
-	Batch   int     `help:"Examples per step, instead of the spec's." positive:"64" placeholder:"N"`
-	Chunk   int     `help:"Examples of a chunk, whose gradients one worker adds up, instead of the spec's." positive:"16" placeholder:"N"`
-	Padded  bool    `help:"Pad all sequences to the longest, like train.lengths = padded."`
-	JSON    bool    `help:"Print the result as JSON." name:"json"`
+}
+
+// Flags say what a step is simulated on, and what is timed for that.
+type Flags struct {
+	Foretelling
+	CPU     string `help:"Instruction set." name:"cpu" default:"auto" placeholder:"auto|go|avx2|avx512|avx512bf16|neon"`
+	Threads int    `help:"Number of threads that steps are timed on, 0 for all." default:"0" placeholder:"N"`
+	Steps   int    `help:"Steps to time; 0 for some seconds' worth." default:"0" placeholder:"N"`
+	Batch   int    `help:"Examples per step, instead of the spec's." positive:"64" placeholder:"N"`
+	Chunk   int    `help:"Examples of a chunk, whose gradients one worker adds up, instead of the spec's." positive:"16" placeholder:"N"`
+	Padded  bool   `help:"Pad all sequences to the longest, like train.lengths = padded."`
+	JSON    bool   `help:"Print the result as JSON." name:"json"`
 }
 
 // What flags may ask for at the most.
