@@ -21,7 +21,16 @@ import (
 const budget = `
 	. 20
 	bench 1350
-	cli 11600
+	cli 1700 # a verb a file
+	cli/build 1500
+	cli/look 3000
+	cli/paths 200
+	cli/project 600
+	cli/results 1650
+	cli/runtest 100
+	cli/shell 350
+	cli/slurmtest 250
+	cli/train 2700
 	codegen 1800
 	codegen/cpu 10700
 	codegen/flat 2300
@@ -132,6 +141,34 @@ func TestBudget(t *testing.T) {
 	for room := range most {
 		if have[room] == 0 {
 			t.Errorf("%s has a row, and no lines", room)
+		}
+	}
+}
+
+// mostMethods is how many methods a type of the command line has at most: one with more is what
+// everything is reached through.
+const mostMethods = 25
+
+// TestMethods counts the methods of each type of the command line.
+func TestMethods(t *testing.T) {
+	method := regexp.MustCompile(`(?m)^func \(\w* ?\*?(\w+)`)
+	have := map[string]int{}
+	err := filepath.WalkDir("cli", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range method.FindAllSubmatch(text, -1) {
+			have[filepath.ToSlash(filepath.Dir(path))+"."+string(m[1])]++
+		}
+		return err
+	})
+	if err != nil || len(have) < 50 {
+		t.Fatalf("%d types: %v", len(have), err)
+	}
+	for name, n := range have {
+		if n > mostMethods {
+			t.Errorf("%s has %d methods: give what it does to types that know less", name, n)
 		}
 	}
 }

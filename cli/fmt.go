@@ -74,7 +74,7 @@ type formatted struct {
 	have, now []byte
 }
 
-// format reads and formats a spec. It is nil if there are findings, which are
+// formatFile reads and formats a spec. It is nil if there are findings, which are
 // printed.
 func formatFile(sh *shell.Shell, file string) (*formatted, error) {
 	f := &formatted{File: stdinName}

@@ -25,7 +25,7 @@ type staleness struct {
 	Line int    `json:"line,omitempty"` // the first that differs, from 1
 }
 
-// check tells whether the program on disk is the one that its spec gives; if not,
+// CheckFresh tells whether the program on disk is the one that its spec gives; if not,
 // it shows the first difference and returns shell.ErrShown.
 func CheckFresh(sh *shell.Shell, p *Product) error {
 	diffs, err := compareProgram(p.dir, p.files)

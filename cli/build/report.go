@@ -10,7 +10,7 @@ import (
 	"github.com/arithlang/mlc/cli/shell"
 )
 
-// built prints what was made.
+// PrintReport prints what was made.
 func PrintReport(sh *shell.Shell, made *Report) error {
 	if sh.JSON {
 		return sh.PrintJSON(made)

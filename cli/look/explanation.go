@@ -9,7 +9,7 @@ import (
 	"github.com/arithlang/mlc/serve"
 )
 
-// explanation compiles the spec of a run.
+// Explain compiles the spec of a run.
 func Explain(sh *shell.Shell, run string) (*serve.Explanation, error) {
 	rec, err := project.RecordOf(run)
 	if err != nil {

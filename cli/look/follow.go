@@ -62,7 +62,7 @@ type followedSection struct {
 	Lines []string `json:"lines"` // of a kernel none, unless its stage is asked for
 }
 
-// follow prints what a line of a spec becomes at each stage, or, whole, at one.
+// FollowLine prints what a line of a spec becomes at each stage, or, whole, at one.
 func FollowLine(sh *shell.Shell, p *compiler.Program, of project.Training, at, stage string) error {
 	doc, files := inspect(of)
 	where, err := find(specSections(files), at)

@@ -42,6 +42,7 @@ func NewOnCard(name string, sms int, stage string) (OnCard, error) {
 	return on, nil
 }
 
+// Card is the card itself.
 func (on OnCard) Card() (card.Card, error) { return card.Find(cmp.Or(on.Name, countedCard)) }
 
 // text is the report for people.

@@ -53,6 +53,7 @@ func StageDocs() string {
 	return b.String()
 }
 
+// StageNames are the names of the stages.
 func StageNames() []string {
 	var names []string
 	for _, s := range stages(OnCard{}) {

@@ -103,6 +103,7 @@ func putWhole(path string, data []byte, mode fs.FileMode) error {
 	return err
 }
 
+// Exists reports whether something is at a path.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil

@@ -128,12 +128,12 @@ func Compile(sh *shell.Shell, t Training) (*compiler.Program, error) {
 	return made.program, nil
 }
 
-// findings prints diagnostics with paths as seen from the current directory.
+// PrintFindings prints diagnostics with paths as seen from the current directory.
 func PrintFindings(sh *shell.Shell, s Source, list diag.List) error {
 	return PrintFindingsIn(sh, s, list, s.quote)
 }
 
-// PrintFindingsIn is findings for files that read gives the text of, by the paths that
+// PrintFindingsIn is PrintFindings for files that read gives the text of, by the paths that
 // are printed.
 func PrintFindingsIn(sh *shell.Shell, s Source, list diag.List, read func(path string) ([]byte, error)) error {
 	for _, d := range list {

@@ -64,7 +64,7 @@ func ask(opts check.Options) (of spread) {
 	return of
 }
 
-// trainings lists those that a spec asks for, or the ones of them that only
+// Trainings lists those that a spec asks for, or the ones of them that only
 // chooses. What is found in a sweep is printed here, once for all of it.
 func Trainings(sh *shell.Shell, file, root string, set, only []string) ([]Training, error) {
 	s, err := FindSource(file, root)

@@ -16,7 +16,7 @@ type probed struct {
 	length   int // of the longest problems of training, in tokens
 }
 
-// probe reads a run: its spec, and the weights of its newest checkpoint.
+// probeRun reads a run: its spec, and the weights of its newest checkpoint.
 func probeRun(sh *shell.Shell, run string) (*probed, error) {
 	t, err := learned(sh, run, choice{})
 	if err != nil {
@@ -35,7 +35,7 @@ func probeRun(sh *shell.Shell, run string) (*probed, error) {
 	return p, nil
 }
 
-// attention is what the model of a run pays to a problem and its answer, with so many runs of
+// attentionOf is what the model of a run pays to a problem and its answer, with so many runs of
 // a loop; 0: as in training.
 func attentionOf(sh *shell.Shell, run, problem string, times int) (*serve.Attention, error) {
 	p, err := probeRun(sh, run)
@@ -69,7 +69,7 @@ func attentionOf(sh *shell.Shell, run, problem string, times int) (*serve.Attent
 // mostCells bounds a side of a drawn bias.
 const mostCells = 64
 
-// biases are those that the model of a run has learned, at its longest problems of training.
+// biasesOf are those that the model of a run has learned, at its longest problems of training.
 func biasesOf(sh *shell.Shell, run string) (out []serve.Bias, err error) {
 	p, err := probeRun(sh, run)
 	if err != nil {

@@ -158,7 +158,7 @@ func within[T any](ctx context.Context, do func(*shell.Shell) (T, error)) (T, er
 	return value, err
 }
 
-// answer asks the trainer of a run.
+// answerOf asks the trainer of a run.
 func answerOf(b *build.Builder, run, problem string, times int, thinking bool, say func(string)) (*serve.Answer, error) {
 	binary, built, err := b.TrainerOf(run, build.Silent, func() {
 		say("Building the trainer of this run. That is done once, and takes some seconds …")

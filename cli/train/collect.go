@@ -14,7 +14,7 @@ import (
 	"github.com/arithlang/mlc/runtime/record"
 )
 
-// collect prints the table of trainings as far as they are, and trains nothing: on a
+// collectAll prints the table of trainings as far as they are, and trains nothing: on a
 // machine that others leave alone, and while tasks of a launcher wait to begin.
 func collectAll(b *build.Builder, where project.Folders, all []project.Training, line Line) error {
 	s := &series{Builder: b, where: where, flags: line.Flags}

@@ -57,7 +57,7 @@ func (c *Count) check(s *Steps) error {
 	return nil
 }
 
-// count counts steps of a training, and prints the report, or the plan for many GPUs. Of a spec
+// countOn counts steps of a training, and prints the report, or the plan for many GPUs. Of a spec
 // with stages it counts the last training.
 func countOn(sh *shell.Shell, t project.Training, s *Steps, c *Count) error {
 	p, err := project.Compile(sh, t)

@@ -52,7 +52,7 @@ var launchers = map[string]struct {
 	"kubernetes": {nil, (*launch).kubernetes},
 }
 
-// launch leaves trainings to another program.
+// launchAll leaves trainings to another program.
 func launchAll(b *build.Builder, where project.Folders, all []project.Training, line Line, quiet bool) error {
 	by := launchers[line.Launcher]
 	if by.ready != nil {
