@@ -254,8 +254,7 @@ func generate(t *testing.T, spec string, set ...string) (dir string) {
 	return generateWith(t, []string{"agree_test.go", "alloc_test.go"}, spec, append(set, "eval.samples=20", "eval.digits=[6]")...)
 }
 
-// generateWith writes the program of a spec with some tests of testdata/e2e. Its folder is
-// called as the test, so that go need not compile it again.
+// generateWith writes the program of a spec with some tests of testdata/e2e.
 func generateWith(t *testing.T, tests []string, spec string, set ...string) (dir string) {
 	t.Helper()
 	p, found, err := compiler.Compile(check.Options{Path: spec, Read: os.ReadFile, Set: set})
@@ -266,13 +265,7 @@ func generateWith(t *testing.T, tests []string, spec string, set ...string) (dir
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir = filepath.Join("testdata/e2e", "program-"+strings.NewReplacer("/", "-", " ", "-", ",", "").Replace(t.Name()))
-	if os.Mkdir(dir, 0o755) != nil { // somebody else runs this test, or one was killed
-		if dir, err = os.MkdirTemp("testdata/e2e", "program-"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	dir = full.Folder(t, "testdata/e2e/program-"+strings.NewReplacer("/", "-", " ", "-", ",", "").Replace(t.Name()))
 	for _, test := range tests {
 		files = append(files, codegen.File{Path: test, Data: read(t, "testdata/e2e/"+test+".txt")})
 	}

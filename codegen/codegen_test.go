@@ -111,18 +111,14 @@ func TestKernelsAgreeWithInterpreter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("cpu/testdata", "program-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
+	dir := full.Folder(t, "cpu/testdata/program-variants")
 	files["kernels.kir"], files["kernels_test.go"] = []byte(kernel.Format(ks)), program
 	for name, data := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command("go", "test", "-vet=off", ".")
+	cmd := exec.Command("go", "test", "-vet=off", "-ldflags=-w", ".")
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%d kernels: %v\n%s", len(ks), err, out)

@@ -25,11 +25,7 @@ var update = flag.Bool("update", false, "write hashes.txt")
 // hashes.txt to what comes of it.
 func TestHashes(t *testing.T) {
 	full.Only(t)
-	dir, err := os.MkdirTemp(".", "_programs-") // go's patterns pass over a leading underscore
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	dir := full.Folder(t, "_programs") // go's patterns pass over a leading underscore
 	binary := buildTrials(t, dir)
 	var text strings.Builder
 	text.WriteString(strings.SplitAfter(hashText, "\n")[0])

@@ -107,11 +107,7 @@ func TestAgreesWithInterpreter(t *testing.T) {
 		}
 		return data
 	}
-	dir, err := os.MkdirTemp("testdata", "program-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
+	dir := full.Folder(t, "testdata/program-corpora")
 	const models = 9 // a vector and a part of one, or a part of one
 	var made []*kernel.Kernel
 	many := make([]*kernel.Kernel, len(ks))
@@ -135,7 +131,7 @@ func TestAgreesWithInterpreter(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command("go", "test", "-vet=off", ".")
+	cmd := exec.Command("go", "test", "-vet=off", "-ldflags=-w", ".")
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

@@ -55,11 +55,7 @@ func compile(t *testing.T, spec string, set []string) *compiler.Program {
 // every program, sizes and costs of kernels, and three steps of training.
 func TestModelsAreTheGeneratedOnes(t *testing.T) {
 	full.Only(t)
-	dir, err := os.MkdirTemp("testdata", "programs-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	dir := full.Folder(t, "testdata/programs-live")
 	whole := &compiler.Program{Source: "cases", Spec: &check.Spec{Name: "cases"}} // a pipeline of all of them
 	var imports, table strings.Builder
 	for _, c := range cases {

@@ -11,6 +11,7 @@ import (
 	"github.com/arithlang/mlc/codegen/cpu/cputest/served"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/internal/full"
 )
 
 // refused is a part of the reason why a kernel that gathers elements of 16 bits has no code.
@@ -157,11 +158,7 @@ func TestStaysBetween(t *testing.T) {
 		table += "}\n"
 	}
 	code["main.go"], code["between_linux_test.go"] = []byte(table), []byte(between)
-	dir, err := os.MkdirTemp("testdata", "program-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
+	dir := full.Folder(t, "testdata/program-between")
 	for name, data := range code {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
 			t.Fatal(err)

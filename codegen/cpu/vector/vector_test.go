@@ -243,11 +243,7 @@ func write(t testing.TB, ls []*Kernel, buffers map[*Kernel]int) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("testdata", "program-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	dir := full.Folder(t, "testdata/program-"+t.Name())
 	code["main.go"] = program(ls, buffers)
 	for name, data := range code {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {

@@ -67,7 +67,7 @@ func ARM64(t testing.TB, dir string, sets ...string) []kerneltest.Backend {
 func build(t testing.TB, dir string, env []string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "kernels")
-	cmd := exec.Command("go", "build", "-o", program, ".")
+	cmd := exec.Command("go", "build", "-ldflags=-w", "-o", program, ".")
 	cmd.Dir, cmd.Env = dir, env
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
