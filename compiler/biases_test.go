@@ -100,7 +100,7 @@ func TestBiasesTellFormulasApart(t *testing.T) {
 		{"soft", "bias.soft.value = -relu(rate[h] * (abs(i - j) - far[h]))"},
 		{"network", "bias.network.z = log(1 + abs(i - j))"},
 	}
-	for _, m := range full.Some(mutations, 6) {
+	for _, m := range full.Some(mutations, 4) {
 		t.Run(m.bias+", "+m.set, func(t *testing.T) {
 			p := readBiasPeer(t, m.bias)
 			if len(newBiased(t, p, m.set).compare(t, p, p.Lengths[2])) == 0 {

@@ -74,7 +74,7 @@ func TestLoopedTellsModelsApart(t *testing.T) {
 		{"swiglu", "model.ffn = geglu(hidden = 16)"},
 		{"swiglu", "model.head = geglu(hidden = 16)"},
 	}
-	for _, m := range full.Some(mutations, 10) {
+	for _, m := range full.Some(mutations, 5) {
 		t.Run(m.peer+", "+m.set, func(t *testing.T) {
 			l := newLooped(t, m.peer, m.set)
 			if len(l.peer.ComparePass(l, l.peer.Passes[0])) == 0 {

@@ -126,7 +126,7 @@ func TestPeersTellModelsApart(t *testing.T) {
 		{"mixed", "stage.second.model.decoder.self.bias = lines.self + 0.999 * kerple"},
 		{"mixed", "stage.second.model.decoder.cross.bias = lines.cross - 0.501 * abs(J - 2 - i - j)"},
 	}
-	for _, m := range full.Some(mutations, 12) {
+	for _, m := range full.Some(mutations, 7) {
 		t.Run(m.peer+", "+m.set, func(t *testing.T) {
 			p := readPeer(t, m.peer)
 			if len(newTrainee(t, peerSpec(m.peer), p.Params, m.set).follow(t, p, 1)) == 0 {
@@ -188,7 +188,7 @@ func TestPeersTellOptimizersApart(t *testing.T) {
 		{"grokfast", "train.clip = none"},
 		{"original_muon", "train.optimizer.adjust = match_rms_adamw"},
 		{"original_muon", "train.optimizer = adamw(lr = 1e-2, betas = [0.8, 0.9], eps = 1e-8, decay = 0.5)"},
-	}, 9) {
+	}, 5) {
 		t.Run(m.peer+", "+m.set, func(t *testing.T) {
 			p := readPeer(t, m.peer)
 			if len(newTrainee(t, peerSpec(m.peer), p.Params, m.set).follow(t, p, len(p.Batches))) == 0 {

@@ -53,13 +53,14 @@ func roundTrip(t *testing.T, k *kernel.Kernel) {
 // tables are the passes of each target and schedule.
 var tables = map[string][]flat.Pass{"processor": flat.Processor(), "gpu": flat.GPU(64), "gpu product": flat.GPUProduct(), "gpu attention": flat.GPUAttention(64)}
 
-// TestShipped verifies the kernels of all specs after each pass, wants nothing of no
+// TestShipped verifies kernels of specs, or with -tags full those of all, after each pass, wants nothing of no
 // use in the last form and reads it back, and runs some of them.
 func TestShipped(t *testing.T) {
 	draw := rand.New(rand.NewPCG(1, 2))
-	for _, k := range distinct(t) {
+	ks := distinct(t)
+	for _, k := range full.Some(ks, len(ks)/2) {
 		var before *kerneltest.Answers
-		if draw.IntN(160) == 0 {
+		if draw.IntN(full.Either(80, 160)) == 0 {
 			before = kerneltest.Answer(k, nil, kerneltest.Launches()[1])
 		}
 		for target, passes := range tables {

@@ -177,7 +177,7 @@ func TestCostsComeBackFromParameters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, spec := range full.Some([]string{"tiny", "successor", "kerple", "small/looped", "small/recurrence", "bias/parity_rope", "bias/addition_rpe"}, 3) {
+	for _, spec := range full.Some([]string{"tiny", "successor", "kerple", "small/looped", "small/recurrence", "bias/parity_rope", "bias/addition_rpe"}, 2) {
 		m, err := live.New(compile(t, spec, nil))
 		if err != nil {
 			t.Fatal(err)

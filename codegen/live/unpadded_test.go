@@ -36,7 +36,7 @@ func TestLearnedBiasesWithoutPadding(t *testing.T) {
 	biases := []string{"t5", "kerple", "rpe", "fire(hidden = 2)"}
 	tasks := []string{"addition { digits = 1..4 }", "successor { digits = 1..3 }", "nx1 { digits = 1..3 }", "addition { below = 101 }",
 		"addition { digits = 1..3  interleave = true }", "addition { digits = 1..2  order = reversed }", "parity { digits = 1..4 }", "copy { digits = 1..3 }"}
-	for n, task := range full.Some(tasks, 5) {
+	for n, task := range full.Some(tasks, 4) {
 		for k, bias := range biases {
 			if (n >= 2 || !full.Tests) && k != n%len(biases) { // all with all takes minutes
 				continue

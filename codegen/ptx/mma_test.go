@@ -138,5 +138,5 @@ func TestMMATilings(t *testing.T) {
 			}
 		}
 	}
-	ptxtest.Compare(t, full.Some(ks, 6), ptx.Options{Aligned: always}, *all, kerneltest.Launches()[3])
+	ptxtest.Compare(t, full.Some(ks, 4), ptx.Options{Aligned: always}, *all, kerneltest.Launches()[3])
 }

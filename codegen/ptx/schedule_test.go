@@ -121,7 +121,7 @@ func TestTilings(t *testing.T) {
 		}
 		ks = append(ks, k)
 	}
-	ks, launch := full.Some(ks, 5), kerneltest.Launches()[3]
+	ks, launch := full.Some(ks, 3), kerneltest.Launches()[3]
 	ptxtest.Compare(t, ks, ptx.Options{}, false, launch)
 	ptxtest.Compare(t, ks, ptx.Options{Aligned: func(*kernel.Kernel, int) bool { return true }}, false, launch)
 }

@@ -10,32 +10,41 @@ import (
 // An Interner gives structurally equal expressions one node.
 type Interner struct {
 	nodes map[shape]*Expr
-	ids   map[*Expr]uint32 // of interned nodes, in order of definition
-	memo  map[*Expr]*Expr  // by any node seen
+	memo  map[*Expr]interned // by any node seen
+}
+
+// An interned is a node and its number, in order of definition.
+type interned struct {
+	node   *Expr
+	number uint32
 }
 
 // A shape is a node with its operands by number.
 type shape struct {
+	bits uint64
+	args [3]uint32
 	op   Op
 	typ  Type
-	bits uint64
+	n    uint16 // of operands
 	name string
-	args string
+	more string // the operands behind the third
 }
 
 // NewInterner returns an Interner that knows no node yet.
 func NewInterner() *Interner {
-	return &Interner{map[shape]*Expr{}, map[*Expr]uint32{}, map[*Expr]*Expr{}}
+	return &Interner{map[shape]*Expr{}, map[*Expr]interned{}}
 }
 
 // Intern returns the one node that is structurally equal to e and whose operands
 // are interned.
 func (in *Interner) Intern(e *Expr) *Expr {
 	if c, ok := in.memo[e]; ok {
-		return c
+		return c.node
 	}
 	c := in.node(mapArgs(e, in.Intern))
-	in.memo[e] = c
+	if c != e {
+		in.memo[e] = in.memo[c]
+	}
 	return c
 }
 
@@ -45,9 +54,8 @@ func (in *Interner) node(e *Expr) *Expr {
 	if c, ok := in.nodes[s]; ok {
 		return c
 	}
+	in.memo[e] = interned{e, uint32(len(in.nodes))}
 	in.nodes[s] = e
-	in.ids[e] = uint32(len(in.ids))
-	in.memo[e] = e
 	return e
 }
 
@@ -62,13 +70,16 @@ func head(e *Expr) shape {
 
 func (in *Interner) shape(e *Expr) shape {
 	s := head(e)
-	if len(e.Args) > 0 {
-		ids := make([]byte, 0, 12)
-		for _, a := range e.Args {
-			ids = binary.LittleEndian.AppendUint32(ids, in.ids[a])
+	s.n = uint16(len(e.Args))
+	var more []byte
+	for i, a := range e.Args {
+		if n := in.memo[a].number; i < len(s.args) {
+			s.args[i] = n
+		} else {
+			more = binary.LittleEndian.AppendUint32(more, n)
 		}
-		s.args = string(ids)
 	}
+	s.more = string(more)
 	return s
 }
 
@@ -108,7 +119,7 @@ func Key(e *Expr) string {
 		s := in.shape(e)
 		fmt.Fprintf(&b, "%d %d %x %s", s.op, s.typ, s.bits, s.name)
 		for _, a := range e.Args {
-			fmt.Fprintf(&b, " %d", in.ids[a])
+			fmt.Fprintf(&b, " %d", in.memo[a].number)
 		}
 		b.WriteByte('\n')
 	})

@@ -6,6 +6,9 @@ import "math"
 // equal for every environment, but for the bits of a NaN. It folds constants,
 // and applies the identities that hold for rounded and for wrapping arithmetic.
 func Simplify(e *Expr) *Expr {
+	if len(e.Args) == 0 {
+		return e
+	}
 	return newSimplifier().simplify(e)
 }
 
@@ -13,7 +16,7 @@ func Simplify(e *Expr) *Expr {
 // operands by pointer.
 type simplifier struct {
 	in    *Interner
-	done  map[*Expr]*Expr
+	done  map[*Expr]*Expr // by any node seen
 	rules *rulebook
 }
 
@@ -22,7 +25,14 @@ func newSimplifier() *simplifier {
 }
 
 // simplify is Simplify, with one node for what expressions have in common.
-func (s *simplifier) simplify(e *Expr) *Expr { return Rewrite(s.in.Intern(e), s.node) }
+func (s *simplifier) simplify(e *Expr) *Expr {
+	if r, ok := s.done[e]; ok {
+		return r
+	}
+	r := s.node(mapArgs(e, s.simplify))
+	s.done[e] = r
+	return r
+}
 
 // An identity returns what may stand for e, whose operands are simplified, or nil
 // if it does not apply. It makes new nodes through s.
