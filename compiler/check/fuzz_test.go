@@ -82,7 +82,7 @@ func FuzzInclude(f *testing.F) {
 	f.Add("arith 1\ninclude \"b/b.arith\"\ninclude \"c.arith\"", "arith 1\ninclude \"../a.arith\"", "arith 1\ninclude \"./c.arith\"")
 	var all []string
 	corpus(f, func(src string) { all = append(all, src) })
-	for _, src := range full.Some(all, len(all)/4) {
+	for _, src := range full.Some(all, len(all)/8) {
 		head, body, _ := strings.Cut(src, "\n")
 		f.Add(head+"\ninclude \"b/b.arith\" { include \"c.arith\" }\n", src, head+"\ntask addition {}\n"+body)
 	}
@@ -106,7 +106,7 @@ sweep { arch one { model.width = 32 }  arch two {}  train.seed = 1..2 }
 	f.Add("bias.b.c=3", "model.decoder.self.mask=window(1)")
 	f.Add("stage.x.from=none", "stage.x.train.batch=3")
 	rows := newLanguage().schema.Rows
-	for _, row := range full.Some(rows, len(rows)/16) {
+	for _, row := range full.Some(rows, len(rows)/32) {
 		f.Add(row.Path+"="+row.Default, row.Path+"=1..2")
 		for _, o := range row.Choices {
 			for _, a := range o.Args {

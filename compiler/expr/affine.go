@@ -2,7 +2,9 @@ package expr
 
 // Affine splits an I32 expression into coef*v + rest, neither of which has v.
 // It fails where it sees no such form.
-func Affine(e *Expr, v string) (coef, rest *Expr, ok bool) {
+func Affine(e *Expr, v string) (coef, rest *Expr, ok bool) { return newSimplifier().affine(e, v) }
+
+func (s *simplifier) affine(e *Expr, v string) (coef, rest *Expr, ok bool) {
 	if !Depends(e, v) {
 		return Int(0), e, true
 	}
@@ -11,22 +13,22 @@ func Affine(e *Expr, v string) (coef, rest *Expr, ok bool) {
 	}
 	switch e.Op {
 	case Add, Sub:
-		c0, r0, ok0 := Affine(e.Args[0], v)
-		c1, r1, ok1 := Affine(e.Args[1], v)
+		c0, r0, ok0 := s.affine(e.Args[0], v)
+		c1, r1, ok1 := s.affine(e.Args[1], v)
 		if !ok0 || !ok1 {
 			return nil, nil, false
 		}
-		return Simplify(New(e.Op, c0, c1)), Simplify(New(e.Op, r0, r1)), true
+		return s.simplify(New(e.Op, c0, c1)), s.simplify(New(e.Op, r0, r1)), true
 	case Mul:
 		x, y := e.Args[0], e.Args[1]
 		if Depends(y, v) {
 			x, y = y, x
 		}
-		c, r, ok := Affine(x, v)
+		c, r, ok := s.affine(x, v)
 		if !ok || Depends(y, v) {
 			return nil, nil, false
 		}
-		return Simplify(New(Mul, c, y)), Simplify(New(Mul, r, y)), true
+		return s.simplify(New(Mul, c, y)), s.simplify(New(Mul, r, y)), true
 	}
 	return nil, nil, false
 }

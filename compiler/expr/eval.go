@@ -125,6 +125,9 @@ func (c *Code) emit(b Binder, wide bool, e *Expr, regs map[*Expr]int) {
 		c.steps = append(c.steps, step{dst: dst, load: b.Elem(e.Name, e.Type), idx: args, at: make([]int, len(args))})
 	default:
 		s := step{dst: dst, fn: function(e, wide)}
+		if s.fn == nil {
+			panic(fmt.Sprintf("BUG: %v has no value on %v", e.Op, e.Args[len(args)-1].Type))
+		}
 		for i, to := range []*int{&s.a, &s.b, &s.c}[:len(args)] {
 			*to = args[i]
 		}
@@ -132,7 +135,8 @@ func (c *Code) emit(b Binder, wide bool, e *Expr, regs map[*Expr]int) {
 	}
 }
 
-// function returns the function of e's op on operands of its types. The last
+// function returns the function of e's op on operands of its types, nil for an op
+// that Expand removes. The last
 // operand tells the type, but for shifts, whose amount has a type of its own. Bits
 // of elements are non-negative integers.
 func function(e *Expr, wide bool) fn {
@@ -143,11 +147,7 @@ func function(e *Expr, wide bool) fn {
 	case t.Narrow():
 		t = I32
 	}
-	f := ops[e.Op].impl.at(t, wide)
-	if f == nil {
-		panic(fmt.Sprintf("BUG: %v has no value on %v", e.Op, t))
-	}
-	return f
+	return ops[e.Op].impl.at(t, wide)
 }
 
 // Run computes all expressions and returns the value of the first.

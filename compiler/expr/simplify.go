@@ -105,7 +105,17 @@ func foldable(e *Expr) bool {
 }
 
 // fold computes an op on constants.
-func fold(e *Expr) *Expr { return of(e.Type, Eval32(e, nil)) }
+func fold(e *Expr) *Expr {
+	f := function(e, false)
+	if f == nil { // Expand has it
+		return of(e.Type, Eval32(e, nil))
+	}
+	var args [3]Value
+	for i, a := range e.Args {
+		args[i] = a.value()
+	}
+	return of(e.Type, f(args[0], args[1], args[2]))
+}
 
 // isFloat reports whether e is the F32 constant v, told from -v for zeros too.
 func isFloat(e *Expr, v float64) bool {
