@@ -50,7 +50,7 @@ const budget = `
 	dsl 2850
 	export 2950
 	insight 550
-	internal 750 # which tests to ask first about a change
+	internal 800 # which tests to ask first about a change; a folder for programs that tests build
 	lsp 1550
 	mlflow 450
 	plot 2650 # the marks of axes, which serve had again
