@@ -16,7 +16,7 @@ import (
 // TestJoinsAreIndependent records the launches of every program, as they lie in memory:
 // of those that go together, none writes what another reads or writes.
 func TestJoinsAreIndependent(t *testing.T) {
-	for _, c := range full.Some(cases, 3) {
+	for _, c := range full.Some(cases, 4) {
 		p := compile(t, c.spec, c.set).Trainings()[c.training]
 		joins, err := dependent(t, p)
 		if err != nil {

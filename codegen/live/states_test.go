@@ -41,21 +41,21 @@ func TestStatesAreSaved(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tr := simulatedTrainer(t, m)
-			tr.Dir = t.TempDir()
-			saved, _ := trained(t, tr, 2)
+			saving, whole := simulatedTrainer(t, m), simulatedTrainer(t, m)
+			saving.Dir, whole.Dir = t.TempDir(), t.TempDir()
+			saved, _ := trained(t, saving, 2)
+			_, want := trained(t, whole, 3)
 			from, err := trainer.Read(saved)
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, want := trained(t, tr, 1)
 			resumed := simulatedTrainer(t, m)
-			resumed.Dir = tr.Dir
+			resumed.Dir = saving.Dir
 			if err := resumed.Resume(from); err != nil {
 				t.Fatal(err)
 			}
 			if _, got := trained(t, resumed, 1); !bytes.Equal(got, want) {
-				t.Error("a step of a trainer that reads what was saved leads to other bytes than one of the trainer that saved it")
+				t.Error("a step after two that were saved leads to other bytes than three in a row")
 			}
 
 			f, err := ckpt.Read(saved)
