@@ -10,8 +10,8 @@ import (
 	"github.com/arithlang/mlc/compiler"
 )
 
-// scheduleText says for each kernel that is asked for which schedule it has on a GPU, what
-// a block takes, and why it has none of those that come before.
+// scheduleText has a line for each kernel, or for only one: its schedule on a GPU, how large
+// a block's piece is, and why the schedules before do not fit.
 func scheduleText(p *compiler.Program, only string) (string, error) {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)

@@ -177,10 +177,9 @@ func (f Flags) of(j *job) Flags {
 	return one
 }
 
-// dir is the run directory of a training: of those of its very spec that are named
-// after their time, with the seeds and the budget that are asked for, the newest one; ""
-// if there is none. One under another name will do to be resumed: rows of one table are
-// rows of others, too.
+// dir is the run directory of a training, "" if there is none. Without --out it is the newest
+// run with the training's spec, seeds and budget. A run under another name will do: rows of
+// one table are rows of others, too.
 func (f Flags) dir(j *job) string {
 	if f.Out != "" {
 		return filepath.Join(f.Out, j.Point.Slug)
