@@ -131,6 +131,7 @@ func launches() (all []launch) {
 		{2, 1, 64, 63, kerneltest.Signed}, {1, 129, 1, 0, kerneltest.Positive}, {5, 17, 2, 0, kerneltest.Signed},
 		{1, 100, 100, 0, kerneltest.Positive}, {1, 70, 140, 100, kerneltest.Signed},
 		{1, 70, 75, 0, kerneltest.Large}, {1, 126, 127, 0, kerneltest.Large}, {1, 140, 150, 0, kerneltest.Large}, {1, 20, 150, 120, kerneltest.Large},
+		{1, 5, 6, 0, kerneltest.Signed}, {2, 6, 5, 0, kerneltest.Signed}, {1, 9, 7, 0, kerneltest.Signed}, {2, 4, 9, 0, kerneltest.Signed}, // small, for gates that few elements open
 		{13, 11, 12, 0, kerneltest.Signed},
 	} {
 		s := maps.Clone(all[0].scalars)
