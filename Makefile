@@ -43,8 +43,8 @@ torture:
 	go run ./torture --kills 10000 --failures 10000 --damages 100000 --crowds 1000 --fuzz $(FUZZ) --seed $(SEED) --write
 
 # For every night: one in PART of the wrong kernels of every spec, other ones each day, so that
-# all are tried in PART nights; PART=1 takes about five hours of a core, as parts of 100 let expect.
-# Writes docs/mutation.md.
+# all are tried in PART nights. PART=100 takes six minutes of two cores, so PART=1 ten hours at
+# most. Writes docs/mutation.md.
 PART ?= 2
 TURN ?= $(shell expr $$(date +%s) / 86400 % $(PART))
 gate:
