@@ -53,7 +53,7 @@ func TestAdder(t *testing.T) {
 	command(t, dir, nil, binary, "train", "--device", "cpu", "--quiet", "--out", run)
 	file := filepath.Join(t.TempDir(), "adder.py")
 	var said bytes.Buffer
-	if code := cli.Run(source, []string{"export", run, "--to", "numpy", "--store", "literals", file}, &said, &said); code != 0 {
+	if code := cli.Run(source, []string{"export", run, "--format", "numpy", "--store", "literals", "--out", file}, &said, &said); code != 0 {
 		t.Fatalf("exit %d: %s", code, said.String())
 	}
 	var problems []string

@@ -148,7 +148,7 @@ func answersInPython(t *testing.T, binary, run string) {
 	python := numpy(t)
 	file := filepath.Join(t.TempDir(), "model.py")
 	var said bytes.Buffer
-	if code := cli.Run(source, []string{"export", run, "--to", "numpy", file}, &said, &said); code != 0 {
+	if code := cli.Run(source, []string{"export", run, "--format", "numpy", "--out", file}, &said, &said); code != 0 {
 		t.Fatalf("exit %d: %s", code, said.String())
 	}
 	problems := []string{"0", "9", "42", "1999", "123456", "999999"}
