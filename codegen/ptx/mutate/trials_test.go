@@ -60,7 +60,7 @@ const (
 	dear = 50_000_000
 	// enough lane instructions of launches are as many as a kernel needs: behind them it is
 	// launched with many rows of few tokens, and in no other size.
-	enough = 300_000_000
+	enough = 400_000_000
 )
 
 // many is the number of the launch that has more rows than a block takes at a time, of few
@@ -131,7 +131,10 @@ func launches() (all []launch) {
 		{2, 1, 64, 63, kerneltest.Signed}, {1, 129, 1, 0, kerneltest.Positive}, {5, 17, 2, 0, kerneltest.Signed},
 		{1, 100, 100, 0, kerneltest.Positive}, {1, 70, 140, 100, kerneltest.Signed},
 		{1, 70, 75, 0, kerneltest.Large}, {1, 126, 127, 0, kerneltest.Large}, {1, 140, 150, 0, kerneltest.Large}, {1, 20, 150, 120, kerneltest.Large},
-		{1, 5, 6, 0, kerneltest.Signed}, {2, 6, 5, 0, kerneltest.Signed}, {1, 9, 7, 0, kerneltest.Signed}, {2, 4, 9, 0, kerneltest.Signed}, // small, for gates that few elements open
+		{1, 5, 6, 0, kerneltest.Spread}, {2, 6, 5, 0, kerneltest.Signed}, {1, 9, 7, 0, kerneltest.Spread}, {2, 4, 9, 0, kerneltest.Signed}, // small, for gates that few elements open
+		{1, 3, 9, 5, kerneltest.Spread}, {2, 1, 4, 7, kerneltest.Spread}, {1, 7, 3, 2, kerneltest.Spread}, {1, 3, 4, 0, kerneltest.Spread},
+		{1, 32, 64, 0, kerneltest.Signed},   // whole blocks of rows
+		{1, 129, 262, 0, kerneltest.Signed}, // more rows than threads, with two keys a query
 		{13, 11, 12, 0, kerneltest.Signed},
 	} {
 		s := maps.Clone(all[0].scalars)

@@ -131,14 +131,16 @@ type Kind int
 
 // The kinds: Signed values are normal, with some zeros of both signs and a few
 // subnormal numbers. Positive ones are their magnitudes, above zero. Large ones are 32
-// times as large: scores made of them lie so far apart that a softmax needs its maximum.
+// times as large: scores made of them lie so far apart that a softmax needs its maximum. Spread
+// ones are signed, of sizes so far apart that each term of a sum decides its sign now and then.
 const (
 	Signed Kind = iota
 	Positive
 	Large
+	Spread
 )
 
-func (k Kind) String() string { return [...]string{"signed", "positive", "large"}[k] }
+func (k Kind) String() string { return [...]string{"signed", "positive", "large", "spread"}[k] }
 
 func (k Kind) draw(r *rand.Rand) float32 {
 	v := float32(r.NormFloat64())
@@ -155,6 +157,8 @@ func (k Kind) draw(r *rand.Rand) float32 {
 		v = max(float32(math.Abs(float64(v))), 0x1p-20)
 	case Large:
 		v *= 32
+	case Spread:
+		v = float32(math.Ldexp(float64(v), 2-r.IntN(10)))
 	}
 	return v
 }
