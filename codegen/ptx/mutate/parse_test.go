@@ -2,6 +2,7 @@ package mutate
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -61,6 +62,29 @@ func (p *program) slice(reg string) {
 			}
 		}
 	}
+}
+
+// writes are the registers that an instruction gives a value, reads those whose value it takes.
+func (in instr) writes() []string {
+	if n := in.results(); n > 0 {
+		return register.FindAllString(strings.Join(in.operands[:n], " "), -1)
+	}
+	return nil
+}
+
+func (in instr) reads() []string {
+	return register.FindAllString(in.guard+" "+strings.Join(in.operands[in.results():], " "), -1)
+}
+
+// results is how many of the operands are written: a vector is as many as it has elements.
+func (in instr) results() int {
+	switch {
+	case strings.HasPrefix(in.op, "st.") || strings.HasPrefix(in.op, "cp.") || strings.HasPrefix(in.op, "bar.") || in.op == "bra" || in.op == "ret" || in.op == "":
+		return 0
+	case strings.HasPrefix(in.operands[0], "{"):
+		return 1 + slices.IndexFunc(in.operands, func(o string) bool { return strings.HasSuffix(o, "}") })
+	}
+	return 1
 }
 
 // memory says whether an instruction accesses memory that is not its parameters.

@@ -3,6 +3,7 @@ package mutate
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,7 +22,8 @@ type Probe struct {
 }
 
 // Probes lists what can be asked about a mutant that nothing has found. Probes of a constant
-// put something absurd in its place, or in the place of what is computed with it. Probes of a
+// put something absurd in its place, or in the place of what is computed or read with it.
+// Probes of a branch put absurd sums in the place of those that it decides on. Probes of a
 // copy put other elements in the place of zeros. Probes of a load or store let it read or
 // write something absurd where its guard forbids it. Of a kernel that has one size, which no
 // other launch can change, a load may have two places with the same value.
@@ -30,24 +32,31 @@ func (m Mutant) Probes(oneSize bool) []Probe {
 	if in == nil {
 		return nil
 	}
-	switch m.Kind {
-	case Full:
+	switch {
+	case m.branches():
+		return []Probe{{Reason: "nothing depends on the sums of those rounds", Modules: m.otherSums()}}
+	case m.Kind == Full:
 		return []Probe{{Reason: "no output depends on what is in the place of zeros", Modules: []ptx.Output{m.elsewhere(0), m.elsewhere(16)}}}
-	case Unguard:
+	case m.Kind == Unguard:
 		return []Probe{{Reason: "nothing depends on what is read or written in vain", Modules: m.poisoned()}}
-	case Index:
-		var result, constant []ptx.Output
+	case m.Kind == Index:
+		var result, number, constant []ptx.Output
 		dst, _, _ := strings.Cut(in[3], ",")
-		if move := map[string]string{"%r": "mov.b32", "%d": "mov.b64"}[dst[:2]]; move != "" {
+		switch move := map[string]string{"%r": "mov.b32", "%d": "mov.b64"}[dst[:2]]; {
+		case move != "":
 			for _, absurd := range []int{0, 123456789, -4} {
 				result = append(result, m.with(fmt.Sprintf("\t%s %s, %d;", move, dst, absurd)))
+			}
+		case strings.HasPrefix(in[2], "ld.") && strings.HasPrefix(dst, "%f"):
+			for _, absurd := range absurdNumbers {
+				number = append(number, m.with(fmt.Sprintf("\t%s mov.f32 %s, %s;", in[1], dst, absurd)))
 			}
 		}
 		at := difference(m.Old, m.New)
 		for _, absurd := range []string{"1009", "123456788"} {
 			constant = append(constant, m.with(m.Old[:at[0]]+absurd+m.Old[at[1]:]))
 		}
-		all := []Probe{{Reason: "nothing depends on the value", Modules: result}, {Reason: "any larger constant does the same", Modules: constant}}
+		all := []Probe{{Reason: "nothing depends on the value", Modules: result}, {Reason: "nothing depends on the number that is read", Modules: number}, {Reason: "any larger constant does the same", Modules: constant}}
 		if o := strings.Split(in[3], ", "); in[2] == "max.s32" && register.MatchString(o[1]) {
 			below := fmt.Sprintf("\t{\n\t.reg .pred %%below;\n\tsetp.le.s32 %%below, %s, %s;\n\t@%%below trap;\n\t}\n%s", o[1], o[2], m.Old)
 			all = append(all, Probe{Reason: "no launch has a value as low", Modules: []ptx.Output{m.with(below)}})
@@ -58,6 +67,55 @@ func (m Mutant) Probes(oneSize bool) []Probe {
 		return all
 	}
 	return nil
+}
+
+// absurdNumbers are 0, 123456792 and -4.
+var absurdNumbers = []string{"0f00000000", "0f4CEB79A3", "0fC0800000"}
+
+// otherSums has absurd numbers in all registers of floating point that the lines between a
+// branch and its label write, where both ways meet behind them: nil where these lines do more
+// than that, or where another register that they write is read elsewhere.
+func (m Mutant) otherSums() (all []ptx.Output) {
+	right := m.with(m.Old)
+	p := parse(string(right.Text))
+	in := instruction.FindStringSubmatch(m.Old)
+	label, branch := slices.Index(p.lines, in[3]+":"), m.Line-1
+	from, to := min(label, branch), max(label, branch) // neither is between
+	written := map[string]bool{}
+	for i := from + 1; i < to; i++ {
+		in, ok := p.instrs[i]
+		leaves := in.op == "ret"
+		if in.op == "bra" {
+			to := slices.Index(p.lines, in.operands[0]+":")
+			leaves = to < min(label, branch) || to > max(label, branch)
+		}
+		if label < 0 || ok && (leaves || effect.MatchString(p.lines[i])) {
+			return nil
+		}
+		for _, reg := range in.writes() {
+			written[reg] = true
+		}
+	}
+	for i, in := range p.instrs {
+		if from < i && i < to {
+			continue
+		}
+		for _, reg := range in.reads() {
+			if written[reg] && !strings.HasPrefix(reg, "%f") && i != branch {
+				return nil
+			}
+		}
+	}
+	for _, absurd := range absurdNumbers {
+		var sums string
+		for _, reg := range slices.Sorted(maps.Keys(written)) {
+			if strings.HasPrefix(reg, "%f") {
+				sums += fmt.Sprintf("\n\tmov.f32 %s, %s;", reg, absurd)
+			}
+		}
+		all = append(all, replaced(right, to, p.lines[to]+sums))
+	}
+	return all
 }
 
 // sameValue traps where a load finds something else than its mutant: "" where the values are
@@ -174,6 +232,50 @@ func TestSavesWork(t *testing.T) {
 	if tried != 5 {
 		t.Errorf("%d guards", tried)
 	}
+}
+
+// TestOtherSums wants absurd numbers in place of sums alone, behind the lines that add them up.
+func TestOtherSums(t *testing.T) {
+	const add = "\tadd.rn.f32 %f1, %f1, %f2;\n"
+	tried := 0
+	for text, want := range map[string]string{
+		"$L1:\n" + add + "\tadd.s32 %r1, %r1, 1;\n\tsetp.lt.s32 %p1, %r1, %r2;\n\t@%p1 bra $L1;\n\tst.f32 [%d1], %f1;": "\t@%p1 bra $L1;\n\tmov.f32 %f1, 0f00000000;\n\tst",
+		"\t@%p1 bra $L1;\n\tld.shared.v2.f32 {%f1, %f2}, [%r1];\n$L1:\n\tst.f32 [%d1], %f1;":                           "$L1:\n\tmov.f32 %f1, 0f00000000;\n\tmov.f32 %f2, 0f00000000;\n\tst",
+		"\t@%p1 bra $L1;\n" + add + "\tadd.s32 %r1, %r1, 1;\n$L1:\n\tst.f32 [%r1], %f1;":                               "", // an address
+		"\t@%p1 bra $L1;\n" + add + "\tsetp.lt.s32 %p2, %r1, %r2;\n$L1:\n\t@%p2 st.f32 [%d1], %f1;":                    "", // a guard
+		"\t@%p1 bra $L1;\n" + add + "\tst.shared.f32 [%r1], %f1;\n$L1:":                                                "", // a store
+		"\t@%p1 bra $L1;\n" + add + "\t@%p2 bra $L2;\n$L1:\n\tst.f32 [%d1], %f1;\n$L2:\n\tst.f32 [%d1], %f1;":          "", // another way out
+		"\t@%p1 bra $L1;\n" + add + "\tret;\n$L1:":                                                                     "",
+	} {
+		for _, m := range Of(ptx.Output{Text: []byte(text), Kernels: make([]ptx.Entry, 1)}) {
+			if !m.branches() || !strings.Contains(m.Old, "%p1") {
+				continue
+			}
+			tried++
+			all := m.otherSums()
+			if len(all) > 0 != (want != "") || want != "" && (!strings.Contains(string(all[0].Text), want) || !strings.Contains(string(all[0].Text), m.Old)) {
+				t.Errorf("%v of\n%s\nhas %d modules", m, text, len(all))
+			}
+		}
+	}
+	if tried != 14 {
+		t.Errorf("%d branches", tried)
+	}
+}
+
+// TestProbesOfALoad wants numbers in the place of what a load reads, where its guard lets it.
+func TestProbesOfALoad(t *testing.T) {
+	for _, m := range Of(ptx.Output{Text: []byte("\t@%p1 ld.global.f32 %f1, [%d1+8];"), Kernels: make([]ptx.Entry, 1)}) {
+		if m.Kind != Index {
+			continue
+		}
+		for _, p := range m.Probes(false) {
+			if len(p.Modules) == len(absurdNumbers) && string(p.Modules[2].Text) == "\t@%p1 mov.f32 %f1, 0fC0800000;" {
+				return
+			}
+		}
+	}
+	t.Error("there is none")
 }
 
 // TestSameValue wants a probe of a load to trap where the other place has another value.
