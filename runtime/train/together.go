@@ -77,6 +77,11 @@ func (g *Together) landed(s *stepper, f *flight) {
 func (g *Together) Run(ctx context.Context) []error {
 	lead := *g.Trainers[0]
 	lead.Machine, lead.together = g.Machine, g
+	return g.run(ctx, lead.enqueue)
+}
+
+// run runs them with a function that does a step of all.
+func (g *Together) run(ctx context.Context, step func(examples int, rate float64) error) []error {
 	until, end := context.WithCancelCause(context.Background())
 	defer end(nil)
 	errs := make([]error, len(g.Trainers))
@@ -111,7 +116,7 @@ func (g *Together) Run(ctx context.Context) []error {
 		if wanted == nil {
 			return errs
 		}
-		err := lead.enqueue(wanted.examples, wanted.rate)
+		err := step(wanted.examples, wanted.rate)
 		save := g.Every > 0 && time.Since(saved) >= g.Every
 		if save {
 			saved = time.Now()
