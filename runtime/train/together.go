@@ -85,14 +85,12 @@ func (g *Together) run(ctx context.Context, step func(examples int, rate float64
 	until, end := context.WithCancelCause(context.Background())
 	defer end(nil)
 	errs := make([]error, len(g.Trainers))
-	lanes := make([]*lane, len(g.Trainers))
 	next := make([]func() (wish, bool), len(g.Trainers))
 	for i, t := range g.Trainers {
-		lanes[i] = &lane{together: g, number: i}
-		t.lane = lanes[i]
+		t.lane = &lane{together: g, number: i}
 		var stop func()
 		next[i], stop = iter.Pull(func(yield func(wish) bool) {
-			lanes[i].want = yield
+			t.lane.want = yield
 			errs[i] = t.Run(until)
 		})
 		defer stop()
@@ -103,14 +101,11 @@ func (g *Together) run(ctx context.Context, step func(examples int, rate float64
 			end(context.Cause(ctx))
 		}
 		var wanted *wish
-		for i := range lanes {
-			w, more := next[i]()
-			switch {
-			case !more:
-			case wanted == nil:
-				wanted = &w
-			case *wanted != w:
+		for _, next := range next {
+			if w, more := next(); more && wanted != nil && *wanted != w {
 				panic("BUG: models that train together want different steps")
+			} else if more {
+				wanted = &w
 			}
 		}
 		if wanted == nil {
@@ -121,8 +116,8 @@ func (g *Together) run(ctx context.Context, step func(examples int, rate float64
 		if save {
 			saved = time.Now()
 		}
-		for _, l := range lanes {
-			l.err, l.save = err, save
+		for _, t := range g.Trainers {
+			t.lane.err, t.lane.save = err, save
 		}
 	}
 }
