@@ -21,14 +21,21 @@ const rooms = `
 	# What a trainer links.
 	runtime/{abi,available,calibrate,comm,damage,disk,elementary,flag,interrupt,pages,philox,protobuf,tokens}:
 	runtime/config: runtime/tokens
+	runtime/flags: runtime/config
 	runtime/{ckpt,lock,track}: runtime/damage runtime/disk
 	runtime/device: runtime/abi runtime/config
 	runtime/cpu: runtime/device runtime/philox
 	runtime/cuda: runtime/comm runtime/device
+	runtime/processor: runtime/comm runtime/cpu
 	runtime/task: runtime/config runtime/philox
 	runtime/{eval,train}: runtime/ckpt runtime/device runtime/elementary runtime/lock runtime/task runtime/track
 	runtime/{board,record}: runtime/eval runtime/protobuf runtime/train
 	runtime/profile: runtime/ckpt runtime/cpu runtime/cuda
+	runtime/program: runtime/cpu runtime/cuda runtime/record
+	runtime/rundir: runtime/flag runtime/flags runtime/program
+	runtime/world: runtime/processor runtime/rundir
+	runtime/verbs: runtime/board runtime/world
+	runtime/{bench,several,stages}: runtime/profile runtime/verbs
 	runtime/comm/mpitest,runtime/cuda/libcuda/fakecuda: internal
 	runtime: runtime
 	generated: runtime

@@ -15,6 +15,7 @@ import (
 	"github.com/arithlang/mlc/runtime"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/program"
 )
 
 // A toy trainer does all that a trainer does but to compute: its kernels leave memory as it
@@ -51,10 +52,10 @@ func toyTrainer() {
 	runtime.Main(model)
 }
 
-func toyModel(name, script string) (runtime.Model, error) {
+func toyModel(name, script string) (program.Model, error) {
 	text, err := os.ReadFile(script)
 	if err != nil {
-		return runtime.Model{}, err
+		return program.Model{}, err
 	}
 	lines := bytes.SplitN(text, []byte("\n"), 3)
 	p, found, err := compiler.Compile(check.Options{Path: name + ".arith", Read: func(string) ([]byte, error) { return lines[2], nil }})
@@ -62,13 +63,13 @@ func toyModel(name, script string) (runtime.Model, error) {
 		err = fmt.Errorf("%v", found)
 	}
 	if err != nil {
-		return runtime.Model{}, err
+		return program.Model{}, err
 	}
 	m, err := live.New(p)
 	if err != nil {
-		return runtime.Model{}, err
+		return program.Model{}, err
 	}
-	model := runtime.Model{Name: p.Spec.Name, Spec: string(lines[2]), SpecHash: p.Spec.Hash, Version: shell.Version, Axes: p.Spec.Axes,
+	model := program.Model{Name: p.Spec.Name, Spec: string(lines[2]), SpecHash: p.Spec.Hash, Version: shell.Version, Axes: p.Spec.Axes,
 		Task: m.Task, Train: m.Train, Eval: m.Eval, Params: m.Params, Plan: m.Plan}
 	for i, k := range m.GPU.Kernels {
 		model.CPU = append(model.CPU, cpu.Kernel{Name: k.Name, Run: func(*cpu.Worker, *device.Env, []device.Ref) {}, Cost: m.Costs[i]})

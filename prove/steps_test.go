@@ -52,10 +52,11 @@ import (
 	"os"
 
 	"github.com/arithlang/mlc/runtime"
+	"github.com/arithlang/mlc/runtime/program"
 %s)
 
 func main() {
-	models := map[string]runtime.Model{
+	models := map[string]program.Model{
 %s	}
 	name := os.Args[1]
 	os.Args = append(os.Args[:1], os.Args[2:]...)

@@ -1,14 +1,15 @@
 package runtime
 
 import (
-	"github.com/arithlang/mlc/runtime/processor"
 	"slices"
 	"testing"
 
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/processor"
 	"github.com/arithlang/mlc/runtime/task"
+	"github.com/arithlang/mlc/runtime/verbs"
 )
 
 // TestNoFillersInQuestions wants the exact match of training to ask problems of training
@@ -30,9 +31,9 @@ func TestNoFillersInQuestions(t *testing.T) {
 	if problems.Train(0).Fillers == nil {
 		t.Fatal("problems of training have no fillers")
 	}
-	asking := questions{eval.Model{Machine: processor.New(m.CPU, cpu.Go, 1, &m.Plan), Plan: &m.Plan, Task: problems, Seed: 1}}
+	asking := verbs.Questions{Model: eval.Model{Machine: processor.New(m.CPU, cpu.Go, 1, &m.Plan), Plan: &m.Plan, Task: problems, Seed: 1}}
 	for _, heldOut := range []bool{false, true} {
-		if _, err := asking.match(heldOut, 0, 64); err != nil {
+		if _, err := asking.Match(heldOut, 0, 64); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,13 +12,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/arithlang/mlc/runtime/bench"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/program"
+	"github.com/arithlang/mlc/runtime/world"
 )
 
 // costly is the toy with known work: a gradient's row is 100 operations and 8
 // bytes, and takes long enough to be seen.
-func costly() Model {
+func costly() program.Model {
 	m := toyModel()
 	run := m.CPU[toyGradients].Run
 	m.CPU[toyGradients] = cpu.Kernel{Name: "gradients",
@@ -38,7 +41,7 @@ func TestBenchCountsLaunchesAndTime(t *testing.T) {
 	if s.code != 0 {
 		t.Fatal(s.err)
 	}
-	var r benchResult
+	var r bench.Result
 	if err := json.Unmarshal([]byte(s.out), &r); err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +96,7 @@ func TestBenchTable(t *testing.T) {
 func TestBenchKernels(t *testing.T) {
 	for _, device := range []string{"cpu", "sim"} {
 		s := call(t, costlyOnGPU(), "", "bench", "--kernels", "--steps", "2", "--json", "--device", device)
-		var r benchResult
+		var r bench.Result
 		if err := json.Unmarshal([]byte(s.out), &r); err != nil || s.code != 0 {
 			t.Fatalf("%s: exit %d, %v\n%s", device, s.code, err, s.err)
 		}
@@ -105,7 +108,7 @@ func TestBenchKernels(t *testing.T) {
 	if s.code != 0 || strings.Contains(s.out, "\nstep ") || !strings.Contains(s.out, "\nrows  of 1 steps, ") {
 		t.Errorf("exit %d\n%s%s", s.code, s.out, s.err)
 	}
-	if s := call(t, costlyOnGPU(), "", "bench", "--kernels", "--serve"); s.code != exitUsage || !strings.Contains(s.err, "--kernels times kernels: leave out") {
+	if s := call(t, costlyOnGPU(), "", "bench", "--kernels", "--serve"); s.code != world.ExitUsage || !strings.Contains(s.err, "--kernels times kernels: leave out") {
 		t.Errorf("exit %d\n%s", s.code, s.err)
 	}
 }
@@ -122,7 +125,7 @@ func TestBenchServe(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"0\n", "x\n", "-1\n", "\n"} {
-		if s := call(t, toyModel(), bad, "bench", "--serve"); s.code != exitUsage || s.out != "" || !strings.Contains(s.err, "is no number of steps") {
+		if s := call(t, toyModel(), bad, "bench", "--serve"); s.code != world.ExitUsage || s.out != "" || !strings.Contains(s.err, "is no number of steps") {
 			t.Errorf("%q: exit %d\n%s%s", bad, s.code, s.out, s.err)
 		}
 	}
@@ -141,7 +144,7 @@ func TestProfile(t *testing.T) {
 	if _, err := gzip.NewReader(f); err != nil { // a profile is a compressed protocol buffer
 		t.Error(err)
 	}
-	if s := call(t, toyModel(), "", "info", "--profile", t.TempDir()); s.code != exitFailed || !strings.Contains(s.err, "cannot write a profile") {
+	if s := call(t, toyModel(), "", "info", "--profile", t.TempDir()); s.code != world.ExitFailed || !strings.Contains(s.err, "cannot write a profile") {
 		t.Errorf("exit %d\n%s", s.code, s.err)
 	}
 }
@@ -154,7 +157,7 @@ func TestTrace(t *testing.T) {
 	if s.code != 0 {
 		t.Fatal(s.err)
 	}
-	var r benchResult
+	var r bench.Result
 	if err := json.Unmarshal([]byte(s.out), &r); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/rundir"
 )
 
 // TestReaderOfThePage runs the reader of docs/checkpoint.md and wants the numbers that
@@ -32,7 +33,7 @@ func TestReaderOfThePage(t *testing.T) {
 	if err := os.WriteFile(reader, []byte(code), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	path, err := newestCheckpoint(trained(t, toyModel(), "--steps", "3", "-q"))
+	path, err := rundir.NewestCheckpoint(trained(t, toyModel(), "--steps", "3", "-q"))
 	if err != nil {
 		t.Fatal(err)
 	}

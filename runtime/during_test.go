@@ -17,14 +17,18 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/flags"
+	"github.com/arithlang/mlc/runtime/program"
+	"github.com/arithlang/mlc/runtime/rundir"
 	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/track"
 	"github.com/arithlang/mlc/runtime/train"
+	"github.com/arithlang/mlc/runtime/verbs"
+	"github.com/arithlang/mlc/runtime/world"
 )
 
 // testedToy is the toy with losses and an average of its weights, which is tested every
 // seven steps and keeps its best checkpoint.
-func testedToy() Model {
+func testedToy() program.Model {
 	m := scoredToy()
 	m.Train.Report = train.Report{}
 	m.Plan.States = append(m.Plan.States, config.AverageState)
@@ -71,7 +75,7 @@ func TestTestsChangeNothing(t *testing.T) {
 	m.Eval.During, m.Train.Best = config.During{}, nil
 	without := trained(t, m)
 	sameRun(t, without, tested)
-	if exists(filepath.Join(without, track.TestsFile)) || exists(train.BestPath(without)) {
+	if rundir.Exists(filepath.Join(without, track.TestsFile)) || rundir.Exists(train.BestPath(without)) {
 		t.Error("there are tests that nobody asked for")
 	}
 }
@@ -124,9 +128,9 @@ func TestTestsSayWhatIs(t *testing.T) {
 	if err != nil || len(tests) != 9 || tests[0].Step != 7 || tests[7].Step != 56 || tests[8].Step != 60 || tests[8].Examples != 3000 {
 		t.Fatalf("tests are %+v: %v", tests, err)
 	}
-	f := deviceFlags{Machine: flags.Machine{Device: "cpu", CPU: "go", Threads: 1}}
-	for _, w := range []weightsFlags{{}, {Kept: flags.Kept{Average: true}}} {
-		test, err := f.load(app{ctx: t.Context(), model: m}, dir, w)
+	f := world.Flags{Machine: flags.Machine{Device: "cpu", CPU: "go", Threads: 1}}
+	for _, w := range []verbs.WeightsFlags{{}, {Kept: flags.Kept{Average: true}}} {
+		test, err := verbs.Load(&f, world.App{Ctx: t.Context(), Model: m}, dir, w)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +151,7 @@ func TestTestsSayWhatIs(t *testing.T) {
 }
 
 // answered is the exact match and the mean loss of some problems, one by one.
-func answered(t *testing.T, m Model, test *eval.Test, problems []task.Problem) (match, loss float64) {
+func answered(t *testing.T, m program.Model, test *eval.Test, problems []task.Problem) (match, loss float64) {
 	t.Helper()
 	params := make([]float32, m.Plan.NumParams)
 	test.Machine.Root().GetFloats(params, device.Ref{Space: device.Params})

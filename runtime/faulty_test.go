@@ -1,8 +1,6 @@
 package runtime
 
-import (
-	"github.com/arithlang/mlc/runtime/cuda"
-)
+import "github.com/arithlang/mlc/runtime/cuda"
 
 // faulty is a driver that counts what it is asked for and can be told to fail.
 type faulty struct {

@@ -11,6 +11,8 @@ import (
 	"github.com/arithlang/mlc/runtime/calibration"
 	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/record"
+	"github.com/arithlang/mlc/runtime/rundir"
+	"github.com/arithlang/mlc/runtime/world"
 )
 
 // contents are the bytes and times of all files below a directory.
@@ -330,7 +332,7 @@ func TestNoRuns(t *testing.T) {
 func TestLongLine(t *testing.T) {
 	m := toyModel()
 	dir := trained(t, m, "-q")
-	s := call(t, m, "41\n"+strings.Repeat("1", longestLine+1), "solve", dir)
+	s := call(t, m, "41\n"+strings.Repeat("1", world.LongestLine+1), "solve", dir)
 	if s.code != 2 || !strings.Contains(s.err, "line 2: it is longer than 1,048,576 bytes") {
 		t.Errorf("exit %d\n%s", s.code, s.err)
 	}
@@ -351,7 +353,7 @@ func TestRemovedRun(t *testing.T) {
 		if s.code != 1 || !strings.Contains(s.err, "the folder "+dir+" was removed or moved while it was written to") {
 			t.Errorf("%s: exit %d\n%s", what, s.code, s.err)
 		}
-		if files, _ := filepath.Glob(filepath.Join(dir, "*", "*")); len(files) > 0 || what != "replaced" && exists(dir) {
+		if files, _ := filepath.Glob(filepath.Join(dir, "*", "*")); len(files) > 0 || what != "replaced" && rundir.Exists(dir) {
 			t.Errorf("%s: it has been made again: %v", what, files)
 		}
 	}
@@ -359,7 +361,7 @@ func TestRemovedRun(t *testing.T) {
 	dir := trained(t, m, "-q")
 	test := testModel(t, m, dir)
 	os.RemoveAll(dir)
-	if _, err := test.Run(t.Context(), filepath.Join(dir, "eval")); err == nil || exists(dir) {
+	if _, err := test.Run(t.Context(), filepath.Join(dir, "eval")); err == nil || rundir.Exists(dir) {
 		t.Errorf("a test in a run that was removed: %v", err)
 	}
 }

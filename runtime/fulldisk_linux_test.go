@@ -5,6 +5,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/arithlang/mlc/runtime/program"
 )
 
 func TestFullDisk(t *testing.T) {
@@ -13,7 +15,7 @@ func TestFullDisk(t *testing.T) {
 }
 
 // fullDisk trains until there is no room, and goes on with more of it to the same bytes.
-func fullDisk(t *testing.T, m Model, same func(t *testing.T, want, got string)) {
+func fullDisk(t *testing.T, m program.Model, same func(t *testing.T, want, got string)) {
 	disk := t.TempDir()
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=44k"); err != nil {
 		t.Skip("cannot mount a small disk: ", err)

@@ -11,11 +11,14 @@ import (
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/program"
+	"github.com/arithlang/mlc/runtime/rundir"
+	"github.com/arithlang/mlc/runtime/world"
 	"github.com/arithlang/mlc/sim/simulated"
 )
 
 // toyProduct is the toy whose sum of squares is a product that a library can compute.
-func toyProduct() Model {
+func toyProduct() program.Model {
 	m := toyOnGPU()
 	m.GPU.Kernels[toySumSquares].Gemm = &cuda.Gemm{
 		Size: func(e *device.Env) [3]int { return [3]int{1, 1, e.N} }, Left: cuda.Operand{Buffer: 0}, Right: cuda.Operand{Buffer: 0}, Out: cuda.Operand{Buffer: 1}, Plus: -1,
@@ -37,10 +40,10 @@ func TestGemm(t *testing.T) {
 	m := toyProduct()
 	var libraries []aNamed
 	asked, version := "", "cuBLASLt 12.9.3"
-	world := func() app {
-		return app{model: m, in: strings.NewReader(""),
-			gpu: func() (cuda.Driver, error) { return simulatedGPU(t), nil },
-			library: func(d cuda.Driver, path string) (cuda.Multiplier, error) {
+	alone := func() world.App {
+		return world.App{Model: m, In: strings.NewReader(""),
+			GPU: func() (cuda.Driver, error) { return simulatedGPU(t), nil },
+			Library: func(d cuda.Driver, path string) (cuda.Multiplier, error) {
 				if path == "missing" {
 					return nil, errors.New("there is none")
 				}
@@ -49,7 +52,7 @@ func TestGemm(t *testing.T) {
 				return libraries[len(libraries)-1], nil
 			}}
 	}
-	toy := func(args ...string) said { return callApp(t, world(), append([]string{"./toy"}, args...)) }
+	toy := func(args ...string) said { return callApp(t, alone(), append([]string{"./toy"}, args...)) }
 	dir, own := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "run")
 	s := toy("train", "--out", dir, "--steps", "2", "--device", "cuda", "--gemm", "cublaslt=/opt/libcublasLt.so.12")
 	if s.code != 0 || !strings.Contains(s.err, ", products by cuBLASLt 12.9.3\n") || asked != "/opt/libcublasLt.so.12" {
@@ -62,7 +65,7 @@ func TestGemm(t *testing.T) {
 		t.Fatalf("exit %d, a library without being asked for: %t\n%s", s.code, len(libraries) > 1, s.err)
 	}
 	for path, want := range map[string]string{dir: version, own: ""} {
-		if rec, err := openRun(path, m.identity()); err != nil || rec.Gemm != want {
+		if rec, err := rundir.Open(path, rundir.IdentityOf(&m)); err != nil || rec.Gemm != want {
 			t.Errorf("run.json: %+v, %v", rec, err)
 		}
 	}
@@ -75,16 +78,16 @@ func TestGemm(t *testing.T) {
 		"the device is cpu: use --device cuda, or --gemm mlc":          {"solve", dir, "1", "--gemm", "cublaslt", "--device", "cpu"},
 		"the device is sim: use --device cuda, or --gemm mlc":          {"bench", "--gemm", "cublaslt", "--device", "sim"},
 	} {
-		if s := toy(args...); s.code != exitUsage || !strings.Contains(s.err, want) {
+		if s := toy(args...); s.code != world.ExitUsage || !strings.Contains(s.err, want) {
 			t.Errorf("%v: exit %d, no %q in\n%s", args, s.code, want, s.err)
 		}
 	}
-	if s := toy("bench", "--gemm", "cublaslt=missing"); s.code != exitFailed || !strings.Contains(s.err, "--gemm cublaslt=missing: there is none") {
+	if s := toy("bench", "--gemm", "cublaslt=missing"); s.code != world.ExitFailed || !strings.Contains(s.err, "--gemm cublaslt=missing: there is none") {
 		t.Errorf("exit %d\n%s", s.code, s.err)
 	}
-	none := world()
-	none.gpu = func() (cuda.Driver, error) { return nil, cuda.ErrUnavailable }
-	if s := callApp(t, none, []string{"./toy", "bench", "--gemm", "cublaslt"}); s.code != exitFailed || !strings.Contains(s.err, "no usable NVIDIA GPU") {
+	none := alone()
+	none.GPU = func() (cuda.Driver, error) { return nil, cuda.ErrUnavailable }
+	if s := callApp(t, none, []string{"./toy", "bench", "--gemm", "cublaslt"}); s.code != world.ExitFailed || !strings.Contains(s.err, "no usable NVIDIA GPU") {
 		t.Errorf("without a GPU: exit %d\n%s", s.code, s.err)
 	}
 	version = "cuBLASLt 13.0.0"
@@ -105,7 +108,7 @@ func TestGemmIsTheSameSum(t *testing.T) {
 		if by {
 			library = simulated.NewMultiplier(d)
 		}
-		machine, err := newGPU(d, &m, device.About{Device: "cuda"}, library, nil)
+		machine, err := cuda.NewMachine(cuda.NewDevice(d), m.GPU, &m.Plan, cuda.Options{About: device.About{Device: "cuda"}, Multiplier: library})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,10 +130,10 @@ func TestGemmIsTheSameSum(t *testing.T) {
 
 // TestBenchComparesProducts has a table of the kernels that a library stands for.
 func TestBenchComparesProducts(t *testing.T) {
-	world := app{model: toyProduct(), in: strings.NewReader(""), gpu: func() (cuda.Driver, error) { return simulatedGPU(t), nil },
-		library: func(d cuda.Driver, _ string) (cuda.Multiplier, error) { return simulated.NewMultiplier(d), nil }}
+	world := world.App{Model: toyProduct(), In: strings.NewReader(""), GPU: func() (cuda.Driver, error) { return simulatedGPU(t), nil },
+		Library: func(d cuda.Driver, _ string) (cuda.Multiplier, error) { return simulated.NewMultiplier(d), nil }}
 	cost := func(e *device.Env) cpu.Cost { return cpu.Cost{Flops: float64(2 * e.N)} }
-	world.model.CPU[toySumSquares].Cost = cost
+	world.Model.CPU[toySumSquares].Cost = cost
 	s := callApp(t, world, []string{"./toy", "bench", "--gemm", "cublaslt", "--steps", "2"})
 	want := `\nproducts by simulated products take [0-9.]+ ms a step, by mlc's kernels [0-9.]+ ms for the same FLOP: [0-9.]+ times as long\n` +
 		`kernel +library GFLOP/s  mlc GFLOP/s +ratio\nsum_squares +[0-9.]+ +[0-9.]+ +[0-9.]+\n$`

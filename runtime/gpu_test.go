@@ -3,7 +3,6 @@ package runtime
 import (
 	"errors"
 	"fmt"
-	"github.com/arithlang/mlc/runtime/processor"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,6 +13,10 @@ import (
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/processor"
+	"github.com/arithlang/mlc/runtime/program"
+	"github.com/arithlang/mlc/runtime/rundir"
+	"github.com/arithlang/mlc/runtime/world"
 	"github.com/arithlang/mlc/sim/simulated"
 )
 
@@ -28,7 +31,7 @@ func simulatedGPU(t *testing.T) cuda.Driver {
 }
 
 // callGPU is call with a driver in place of NVIDIA's.
-func callGPU(t *testing.T, m Model, gpu func() (cuda.Driver, error), args ...string) said {
+func callGPU(t *testing.T, m program.Model, gpu func() (cuda.Driver, error), args ...string) said {
 	t.Helper()
 	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
 	if err != nil {
@@ -36,7 +39,7 @@ func callGPU(t *testing.T, m Model, gpu func() (cuda.Driver, error), args ...str
 	}
 	defer stderr.Close()
 	var out strings.Builder
-	code := attended(app{model: m, in: strings.NewReader(""), out: &out, err: stderr, gpu: gpu}, append([]string{"./toy"}, args...))
+	code := attended(world.App{Model: m, In: strings.NewReader(""), Out: &out, Err: stderr, GPU: gpu}, append([]string{"./toy"}, args...))
 	text, err := os.ReadFile(stderr.Name())
 	if err != nil {
 		t.Fatal(err)
@@ -98,13 +101,13 @@ func TestSimulatedAnswers(t *testing.T) {
 // which one it is to be said once.
 func TestStagesOpenTheGPUOnce(t *testing.T) {
 	first, second := toyOnGPU(), toyOnGPU()
-	p := Pipeline{Name: "toys", Spec: "arith 1\n", SpecHash: otherHash, Version: "v0.0.0",
-		Stages: []Stage{{Name: "first", Model: &first}, {Name: "second", From: "first", Model: &second}}}
+	p := program.Pipeline{Name: "toys", Spec: "arith 1\n", SpecHash: otherHash, Version: "v0.0.0",
+		Stages: []program.Stage{{Name: "first", Model: &first}, {Name: "second", From: "first", Model: &second}}}
 	for _, s := range p.Stages {
 		s.Model.Spec, s.Model.SpecHash, s.Model.Eval.Samples = p.Spec, p.SpecHash, 4
 	}
 	opened := 0
-	world := p.app(app{in: strings.NewReader(""), gpu: func() (cuda.Driver, error) {
+	world := world.AppOf(&p, world.App{In: strings.NewReader(""), GPU: func() (cuda.Driver, error) {
 		opened++
 		return simulatedGPU(t), nil
 	}})
@@ -122,7 +125,7 @@ func TestAutoUsesTheGPU(t *testing.T) {
 	if s.code != 0 || !strings.Contains(s.err, "using simulated sm_80 (compute capability 8.0, driver for CUDA 12.4); --device cpu would use the processor\n") {
 		t.Errorf("exit %d\n%s", s.code, s.err)
 	}
-	if rec, err := openRun(dir, m.identity()); err != nil || rec.Device != "cuda" || rec.DeviceName != "simulated sm_80" {
+	if rec, err := rundir.Open(dir, rundir.IdentityOf(&m)); err != nil || rec.Device != "cuda" || rec.DeviceName != "simulated sm_80" {
 		t.Errorf("run.json: %+v, %v", rec, err)
 	}
 	if s := callGPU(t, m, there, "eval", dir, "--device", "cpu", "--samples", "2"); s.code != 0 || strings.Contains(s.err, "using") {
@@ -179,7 +182,7 @@ func TestBenchOnGPU(t *testing.T) {
 }
 
 // newToyGPU is the toy on a machine with a driver.
-func newToyGPU(t *testing.T, m *Model, d cuda.Driver) *cuda.Machine {
+func newToyGPU(t *testing.T, m *program.Model, d cuda.Driver) *cuda.Machine {
 	t.Helper()
 	machine, err := cuda.NewMachine(cuda.NewDevice(d), m.GPU, &m.Plan, cuda.Options{About: device.About{Device: "cuda"}})
 	if err != nil {

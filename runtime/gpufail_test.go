@@ -11,7 +11,9 @@ import (
 
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/program"
 	"github.com/arithlang/mlc/runtime/train"
+	"github.com/arithlang/mlc/runtime/verbs"
 )
 
 // illegalAddress is what a driver says after a kernel went astray.
@@ -81,13 +83,13 @@ func TestKernelFailsInTheMiddleOfARun(t *testing.T) {
 }
 
 // launchesOfTest is how often the test at a report launches its kernel.
-func launchesOfTest(t *testing.T, m Model) int {
+func launchesOfTest(t *testing.T, m program.Model) int {
 	t.Helper()
 	f := &faulty{Driver: simulatedGPU(t)}
 	machine := newToyGPU(t, &m, f)
 	tr := trainerOf(t, m, machine)
-	asking := questions{eval.Model{Machine: machine, Plan: &m.Plan, Task: tr.Task, Seed: 1}}
-	if _, err := asking.match(true, 0, train.Glance); err != nil {
+	asking := verbs.Questions{Model: eval.Model{Machine: machine, Plan: &m.Plan, Task: tr.Task, Seed: 1}}
+	if _, err := asking.Match(true, 0, train.Glance); err != nil {
 		t.Fatal(err)
 	}
 	return f.launched["predict"]

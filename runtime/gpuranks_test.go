@@ -9,6 +9,7 @@ import (
 	"github.com/arithlang/mlc/runtime/comm"
 	"github.com/arithlang/mlc/runtime/comm/commtest"
 	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/world"
 )
 
 // TestRanksOnGPUs trains on several simulated GPUs, one a rank: the bytes are those of one
@@ -17,8 +18,8 @@ func TestRanksOnGPUs(t *testing.T) {
 	m := toyOnGPU()
 	m.Train.Batch, m.Train.Chunk, m.Train.MicroBatch = 50, 16, 8
 	whole := trained(t, m, "--device", "cpu", "--steps", "3", "-q")
-	alone := func() app {
-		return app{model: m, in: strings.NewReader(""), gpu: func() (cuda.Driver, error) { return simulatedGPU(t), nil }}
+	alone := func() world.App {
+		return world.App{Model: m, In: strings.NewReader(""), GPU: func() (cuda.Driver, error) { return simulatedGPU(t), nil }}
 	}
 	for size := 1; size <= 4; size++ {
 		for _, flags := range [][]string{{"--device", "sim"}, {"--device", "cuda", "--shard-optimizer"}, {"--device", "cuda", "--ranks", "mpi"}} {
@@ -41,8 +42,8 @@ func TestRankWithoutGPU(t *testing.T) {
 	m := toyOnGPU()
 	whole := trained(t, m, "--device", "cpu", "--steps", "3", "-q")
 	var opened atomic.Int32
-	alone := func() app {
-		return app{model: m, in: strings.NewReader(""), gpu: func() (cuda.Driver, error) {
+	alone := func() world.App {
+		return world.App{Model: m, In: strings.NewReader(""), GPU: func() (cuda.Driver, error) {
 			if opened.Add(1)%2 == 0 {
 				return nil, cuda.ErrUnavailable
 			}
@@ -68,8 +69,8 @@ func TestRankWhoseGPUFails(t *testing.T) {
 	for failing := range int32(2) {
 		dir := filepath.Join(t.TempDir(), "run")
 		var opened atomic.Int32
-		alone := func() app {
-			return app{model: m, in: strings.NewReader(""), gpu: func() (cuda.Driver, error) {
+		alone := func() world.App {
+			return world.App{Model: m, In: strings.NewReader(""), GPU: func() (cuda.Driver, error) {
 				if opened.Add(1)-1 == failing {
 					return failsAt(t, "gradients", 5, false)()
 				}
@@ -79,7 +80,7 @@ func TestRankWhoseGPUFails(t *testing.T) {
 		args := []string{"train", "--resume=auto", "--out", dir, "--steps", "6", "--device", "cuda", "--ranks", "mpi", "--save", "1ms"}
 		commtest.Run(2, commtest.Faults{}, func(w comm.World) error {
 			a := alone()
-			a.world = w
+			a.World = w
 			if s := callApp(t, a, append([]string{"./toy"}, args...)); s.code == 0 {
 				t.Errorf("rank %d has not noticed", w.Rank())
 			}
@@ -89,21 +90,5 @@ func TestRankWhoseGPUFails(t *testing.T) {
 			t.Fatal(s.err)
 		}
 		sameRun(t, whole, dir)
-	}
-}
-
-// TestOwnGPU refuses ranks that share one.
-func TestOwnGPU(t *testing.T) {
-	for _, c := range []struct {
-		places [3]int
-		want   string
-	}{{[3]int{1, 2, 3}, ""}, {[3]int{0, 0, 0}, ""}, {[3]int{5, 7, 5}, "ranks 0 and 2 would share one GPU"}} {
-		for _, err := range commtest.Run(3, commtest.Faults{}, func(w comm.World) error {
-			return (&ranks{World: w}).ownGPU(cuda.Info{Place: c.places[w.Rank()]})
-		}) {
-			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-				t.Errorf("%v: %v, want %q", c.places, err, c.want)
-			}
-		}
 	}
 }

@@ -10,12 +10,13 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/program"
 	"github.com/arithlang/mlc/runtime/track"
 )
 
 // fewToy is a toy whose training has so few problems that none of them is held out, though
 // some were to be: the successors of digits.
-func fewToy() Model {
+func fewToy() program.Model {
 	m := testedToy()
 	m.Task.Below, m.Task.DigitsLo, m.Task.DigitsHi, m.Task.Holdout = 0, 1, 1, 0.01
 	m.Eval.Digits, m.Eval.During.Digits = []int{1, 6}, []int{1, 6}
@@ -54,13 +55,13 @@ func TestNoneIsHeldOut(t *testing.T) {
 	if err != nil || r.TrainedOn != 10 || !strings.Contains(s.out+s.err, "10 problems have trained lengths, and about 10 of them were trained on") {
 		t.Errorf("%+v, %v\n%s%s", r, err, s.out, s.err)
 	}
-	for name, change := range map[string]func(m *Model){
-		"E0333: train.keep counts the length 1": func(m *Model) { m.Train.Best = &config.Criterion{At: 1} },
-		"E0333: train.keep goes by tests":       func(m *Model) { m.Eval.During.Digits = []int{1} },
-		"E0333: train.stop goes by tests": func(m *Model) {
+	for name, change := range map[string]func(m *program.Model){
+		"E0333: train.keep counts the length 1": func(m *program.Model) { m.Train.Best = &config.Criterion{At: 1} },
+		"E0333: train.keep goes by tests":       func(m *program.Model) { m.Eval.During.Digits = []int{1} },
+		"E0333: train.stop goes by tests": func(m *program.Model) {
 			m.Eval.During.Digits, m.Train.Best, m.Train.Plateau = []int{1}, nil, &config.Plateau{Patience: 2}
 		},
-		"no problem is held out": func(m *Model) { m.Train.Stop = &config.Stop{AtLeast: 0.9, HeldOut: true} },
+		"no problem is held out": func(m *program.Model) { m.Train.Stop = &config.Stop{AtLeast: 0.9, HeldOut: true} },
 	} {
 		m := fewToy()
 		change(&m)

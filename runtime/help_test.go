@@ -1,8 +1,6 @@
 package runtime
 
-import (
-	"testing"
-)
+import "testing"
 
 // TestHelpOfMistakes wants the help that is named to be that of the verb.
 func TestHelpOfMistakes(t *testing.T) {

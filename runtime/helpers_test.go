@@ -19,6 +19,12 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/interrupt"
+	"github.com/arithlang/mlc/runtime/program"
+	"github.com/arithlang/mlc/runtime/rundir"
+	"github.com/arithlang/mlc/runtime/several"
+	"github.com/arithlang/mlc/runtime/stages"
+	"github.com/arithlang/mlc/runtime/verbs"
+	"github.com/arithlang/mlc/runtime/world"
 	"github.com/arithlang/mlc/sim/simulated"
 )
 
@@ -36,9 +42,9 @@ func TestMain(m *testing.M) {
 		m.CPU[toyGradients].Run = func(*cpu.Worker, *device.Env, []device.Ref) { time.Sleep(time.Minute) }
 		Main(m)
 	case "stages":
-		MainStages(toyPipeline())
+		MainStages(toyPipeline(), stages.Train)
 	case "rounds":
-		MainStages(toyRounds())
+		MainStages(toyRounds(), stages.Train)
 	case "steady":
 		m := toyModel()
 		healthy := m.CPU[toyGradients].Run
@@ -72,13 +78,13 @@ type said struct {
 }
 
 // call runs a model's command line in this process.
-func call(t *testing.T, m Model, stdin string, args ...string) said {
+func call(t *testing.T, m program.Model, stdin string, args ...string) said {
 	t.Helper()
-	return callApp(t, app{model: m, in: strings.NewReader(stdin)}, append([]string{"./toy"}, args...))
+	return callApp(t, world.App{Model: m, In: strings.NewReader(stdin)}, append([]string{"./toy"}, args...))
 }
 
 // callApp runs a command line, the program's name first, and listens.
-func callApp(t *testing.T, a app, args []string) said {
+func callApp(t *testing.T, a world.App, args []string) said {
 	t.Helper()
 	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
 	if err != nil {
@@ -86,7 +92,7 @@ func callApp(t *testing.T, a app, args []string) said {
 	}
 	defer stderr.Close()
 	var out bytes.Buffer
-	a.out, a.err = &out, stderr
+	a.Out, a.Err = &out, stderr
 	code := attended(a, args)
 	text, err := os.ReadFile(stderr.Name())
 	if err != nil {
@@ -96,7 +102,7 @@ func callApp(t *testing.T, a app, args []string) said {
 }
 
 // trained trains the toy in a new directory and returns that.
-func trained(t *testing.T, m Model, args ...string) string {
+func trained(t *testing.T, m program.Model, args ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
 	if s := call(t, m, "", append([]string{"train", "--out", dir}, args...)...); s.code != 0 {
@@ -116,19 +122,26 @@ var attending struct {
 
 // attended runs a command line, which ctrlC reaches, of a program that has a simulated GPU
 // unless it has other devices.
-func attended(a app, args []string) (code int) {
+func attended(a world.App, args []string) (code int) {
 	ctx, release := interrupt.Context()
 	defer release()
 	attending.Lock()
 	attending.all = append(attending.all, ctx)
 	attending.Unlock()
-	a.ctx = ctx
-	if a.brought == nil {
-		a.brought = []Device{{Name: "sim", How: "every access checked", Note: "simulating a GPU", Open: func() (cuda.Driver, error) {
+	a.Ctx = ctx
+	if a.Brought == nil {
+		a.Brought = []world.Device{{Name: "sim", How: "every access checked", Note: "simulating a GPU", Open: func() (cuda.Driver, error) {
 			return simulated.Open(ptxsim.Options{Memory: simMemory})
 		}}}
 	}
-	return run(a, args)
+	way := verbs.Way(stages.Train)
+	if a.Whole == nil {
+		way = nil
+	}
+	if a.Model.Lanes.N > 0 {
+		way = several.Train
+	}
+	return run(a, args, way)
 }
 
 // simMemory is what a simulated GPU has: it takes several times as much of the host's.
@@ -150,7 +163,7 @@ func ctrlC() {
 
 // lastCheckpoint is the path of a run's last checkpoint, "" if there is none.
 func lastCheckpoint(dir string) string {
-	path, _ := newestCheckpoint(dir)
+	path, _ := rundir.NewestCheckpoint(dir)
 	return path
 }
 
@@ -188,7 +201,7 @@ func sameRun(t *testing.T, want, got string) {
 }
 
 // at does something once, before the gradients of a step.
-func at(m *Model, step uint32, do func()) {
+func at(m *program.Model, step uint32, do func()) {
 	healthy, once := m.CPU[toyGradients].Run, sync.Once{}
 	m.CPU[toyGradients].Run = func(w *cpu.Worker, e *device.Env, a []device.Ref) {
 		if e.Step == step {
@@ -199,7 +212,7 @@ func at(m *Model, step uint32, do func()) {
 }
 
 // dieLater has the process killed some steps after its first one.
-func dieLater(m *Model) {
+func dieLater(m *program.Model) {
 	healthy := m.CPU[toyGradients].Run
 	var once sync.Once
 	var begun uint32

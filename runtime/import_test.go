@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"math"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/record"
+	"github.com/arithlang/mlc/runtime/rundir"
 	"github.com/arithlang/mlc/runtime/track"
 )
 
@@ -90,7 +92,8 @@ func TestInit(t *testing.T) {
 		t.Errorf("exit %d: %s", s.code, s.err)
 	}
 	rec, err := record.Read(whole)
-	if sum, _ := fileSum(path); err != nil || rec.Init != path+", sha256 "+sum {
+	weights, _ := os.ReadFile(path)
+	if want := fmt.Sprintf("%s, sha256 %x", path, sha256.Sum256(weights)); err != nil || rec.Init != want {
 		t.Errorf("%q, %v", rec.Init, err)
 	}
 	random := trained(t, toyModel(), "--steps", "8")
@@ -194,7 +197,7 @@ func TestBadWeights(t *testing.T) {
 		if s := call(t, toyModel(), "", c.args...); s.code != c.code || !strings.Contains(s.err, c.want) {
 			t.Errorf("%q: exit %d, want %d and %q\n%s", c.args[2:], s.code, c.code, c.want, s.err)
 		}
-		if exists(out) {
+		if rundir.Exists(out) {
 			t.Fatalf("%q made a directory", c.args[2:])
 		}
 	}

@@ -4,7 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/arithlang/mlc/runtime/program"
+	"github.com/arithlang/mlc/runtime/rundir"
+	"github.com/arithlang/mlc/runtime/world"
 )
 
 // TestLanesRefused wants several models at once to be refused where they cannot be, before
@@ -13,7 +15,7 @@ func TestLanesRefused(t *testing.T) {
 	with := toyModel()
 	with.Lanes.N = 8
 	for _, c := range []struct {
-		model Model
+		model program.Model
 		flags string
 		want  string
 	}{
@@ -25,30 +27,11 @@ func TestLanesRefused(t *testing.T) {
 	} {
 		args := append([]string{"train", "--init-seed", "0..3"}, strings.Fields(c.flags)...)
 		t.Chdir(t.TempDir())
-		if s := call(t, c.model, "", args...); s.code != exitUsage || !strings.Contains(s.err, "--init-seed 0..3: ") || !strings.Contains(s.err, c.want) {
+		if s := call(t, c.model, "", args...); s.code != world.ExitUsage || !strings.Contains(s.err, "--init-seed 0..3: ") || !strings.Contains(s.err, c.want) {
 			t.Errorf("%s: exit %d, %s, want %q", c.flags, s.code, s.err, c.want)
 		}
-		if exists("runs") {
+		if rundir.Exists("runs") {
 			t.Errorf("%s: something is made", c.flags)
 		}
-	}
-}
-
-// TestInGroups deals models to trainings, those of one after the same number of steps.
-func TestInGroups(t *testing.T) {
-	var members []*member
-	for i, steps := range []int{0, 5, 0, 0, 5, 0, 0} {
-		members = append(members, &member{seed: uint64(i), steps: steps})
-	}
-	var got [][]uint64
-	for _, g := range inGroups(members, 3) {
-		var seeds []uint64
-		for _, m := range g {
-			seeds = append(seeds, m.seed)
-		}
-		got = append(got, seeds)
-	}
-	if diff := cmp.Diff([][]uint64{{0, 2}, {3, 5, 6}, {1, 4}}, got); diff != "" {
-		t.Error(diff)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/arithlang/mlc/runtime/bench"
 	"github.com/arithlang/mlc/runtime/cuda/libcuda/fakecuda"
 )
 
@@ -70,7 +71,7 @@ func TestBenchByTheFakeClock(t *testing.T) {
 	t.Setenv("MLC_LIBCUDA", lib.Path)
 	lib.Set("fill", 0) // no kernel writes results: let them be numbers
 	s := call(t, toyOnGPU(), "", "bench", "--steps", "4", "--device", "cuda", "--json")
-	var r benchResult
+	var r bench.Result
 	if err := json.Unmarshal([]byte(s.out), &r); err != nil {
 		t.Fatalf("%v\n%s%s", err, s.out, s.err)
 	}

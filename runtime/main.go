@@ -1,123 +1,98 @@
+// Package runtime is the command line of a generated trainer: Main, given a model, is the whole
+// program. All that does not depend on a spec is here and below; what only some specs need is
+// a package that their programs give to Main.
 package runtime
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"runtime/pprof"
 
 	"github.com/alecthomas/kong"
 
-	"github.com/arithlang/mlc/runtime/comm"
-	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/bench"
 	"github.com/arithlang/mlc/runtime/flag"
 	"github.com/arithlang/mlc/runtime/flags"
 	"github.com/arithlang/mlc/runtime/interrupt"
-)
-
-// The exit codes, but that of an interrupt, which interrupt.Error has.
-const (
-	exitOK     = 0
-	exitFailed = 1
-	exitUsage  = 2
+	"github.com/arithlang/mlc/runtime/program"
+	"github.com/arithlang/mlc/runtime/verbs"
+	"github.com/arithlang/mlc/runtime/world"
 )
 
 // Main is a generated trainer: it does what the command line says and exits.
-func Main(m Model) { os.Exit(Run(m, nil, os.Args)) }
+func Main(m program.Model) { os.Exit(Run(m, nil, os.Args)) }
 
 // Run does what a command line, the program's name first, says of a model, and returns the
 // exit code. The program may bring devices of its own.
-func Run(m Model, devices []Device, args []string) int {
-	return run(app{model: m, brought: devices, in: os.Stdin, out: os.Stdout, err: os.Stderr}, args)
+func Run(m program.Model, devices []world.Device, args []string) int {
+	return run(world.App{Model: m, Brought: devices, In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, args, nil)
 }
 
-// app is a model and the world it runs in. Results go to out, the rest to err.
-type app struct {
-	ctx   context.Context // ends with a signal; its cause is an interrupt.Error; nil before run
-	model Model
-	whole *Pipeline // that the model is a stage of; nil: of none
-	args  []string  // the command line, the program's name first
-	in    io.Reader
-	out   io.Writer
-	err   *os.File
-	gpu   func() (cuda.Driver, error) // nil: NVIDIA's driver
-
-	brought []Device // of the program's own
-
-	told  bool       // which device is used
-	ranks *ranks     // that do the verb together
-	world comm.World // in place of what the launcher has started; nil: that
-
-	library func(d cuda.Driver, path string) (cuda.Multiplier, error) // of products; nil: NVIDIA's
-	memory  func() (bytes float64, of string)                         // that is available; nil: as the system says
+// MainLanes is Main of a spec with lanes, which a package of their own trains.
+func MainLanes(m program.Model, lanes verbs.Way) {
+	os.Exit(run(world.App{Model: m, In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Args, lanes))
 }
 
-// verbs is the command line.
-type verbs struct {
-	Train trainCmd `cmd:"" help:"Train the model, then test it."`
-	Eval  evalCmd  `cmd:"" help:"Test a trained model: exact match by length."`
-	Solve solveCmd `cmd:"" help:"Answer problems with a trained model."`
-	Bench benchCmd `cmd:"" help:"Time training steps and their kernels."`
-	Info  infoCmd  `cmd:"" help:"Show parameters, spec hash and devices."`
+// commandLine is what a program can be told.
+type commandLine struct {
+	Train verbs.Train `cmd:"" help:"Train the model, then test it."`
+	Eval  verbs.Eval  `cmd:"" help:"Test a trained model: exact match by length."`
+	Solve verbs.Solve `cmd:"" help:"Answer problems with a trained model."`
+	Bench bench.Cmd   `cmd:"" help:"Time training steps and their kernels."`
+	Info  verbs.Info  `cmd:"" help:"Show parameters, spec hash and devices."`
 
 	flags.Profiled
 }
 
-// usageError is a mistake on the command line.
-type usageError struct{ error }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
 // run does what args (the program's name first) say and returns the exit code.
-func run(a app, args []string) (code int) {
-	if a.ctx == nil {
+func run(a world.App, args []string, way verbs.Way) (code int) {
+	if a.Ctx == nil {
 		ctx, release := interrupt.Context()
 		defer release()
-		a.ctx = ctx
+		a.Ctx = ctx
 	}
-	a.args, a.ranks = args, new(ranks)
+	a.Args, a.Ranks = args, new(world.Ranks)
 	defer func() {
-		if a.ranks.several() {
-			a.ranks.end(code)
+		if a.Ranks.Several() {
+			a.Ranks.End(code)
 		}
 	}()
-	name := a.identity().name
+	name := a.Identity().Name
 	asked := false // for help, which is an answer
-	var v verbs
-	parser, err := kong.New(&v, append(flag.Numbers(), kong.Name(name), kong.Writers(a.out, a.err),
-		kong.Description("Trains and tests the model of "+name+".arith, compiled by mlc "+a.model.Version+"."),
-		kong.Exit(func(int) { asked = true }), kong.Bind(a), kong.Bind(program(args[0])))...)
+	v := commandLine{Train: verbs.Train{Way: way}}
+	parser, err := kong.New(&v, append(flag.Numbers(), kong.Name(name), kong.Writers(a.Out, a.Err),
+		kong.Description("Trains and tests the model of "+name+".arith, compiled by mlc "+a.Model.Version+"."),
+		kong.Exit(func(int) { asked = true }), kong.Bind(a))...)
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
 	flag.ShowValues(parser)
 	verb, err := parser.Parse(args[1:])
 	if asked {
-		return exitOK
+		return world.ExitOK
 	}
 	switch {
-	case a.idle():
-		return exitOK
-	case err != nil && a.other():
-		return exitUsage // the first rank says why
+	case a.Idle():
+		return world.ExitOK
+	case err != nil && a.Other():
+		return world.ExitUsage // the first rank says why
 	case err != nil:
-		err = usageError{fmt.Errorf("%w (see %s --help)", err, flag.Verb(parser, args))}
+		err = world.Usage(fmt.Errorf("%w (see %s --help)", err, flag.Verb(parser, args)))
 	default:
-		if a.other() {
+		if a.Other() {
 			v.Profile = "" // of the first rank is what is asked for
 		}
 		if err = flag.Positive(verb.Flags()); err != nil {
-			err = usageError{err}
+			err = world.Usage(err)
 		} else {
 			err = profiled(v.Profile, func() error { return verb.Run() })
 		}
 	}
-	if err != nil && !errors.As(err, new(ended)) {
-		fmt.Fprintf(a.err, "%s: %v\n", name, err)
+	if err != nil && !errors.As(err, new(world.Ended)) {
+		fmt.Fprintf(a.Err, "%s: %v\n", name, err)
 	}
-	return exitCode(err)
+	return world.ExitCode(err)
 }
 
 // profiled does something and writes a profile of it, if there is a path for that.
@@ -137,43 +112,10 @@ func profiled(path string, do func() error) error {
 	return errors.Join(err, f.Close())
 }
 
-// again is the command line as a shell takes it.
-func (a app) again() string { return flag.Line(a.args) }
+// MainStages is Main of a spec with stages, which a package of their own trains.
+func MainStages(p program.Pipeline, stages verbs.Way) { os.Exit(RunStages(p, nil, os.Args, stages)) }
 
-// program is the name that the program was called by.
-type program string
-
-func exitCode(err error) int {
-	var other ended
-	switch e, interrupted := interrupt.In(err); {
-	case err == nil:
-		return exitOK
-	case errors.As(err, &other):
-		return int(other)
-	case interrupted:
-		return e.ExitCode()
-	case errors.As(err, new(usageError)):
-		return exitUsage
-	}
-	return exitFailed
-}
-
-// untilInterrupt returns a context that ends with a signal, which is said: it is for
-// what goes on for a while then. It is told when it is over.
-func (a app) untilInterrupt() (ctx context.Context, over func()) {
-	stop := context.AfterFunc(a.ctx, func() { fmt.Fprintln(a.err, "\nstopping after this step (again to stop at once)") })
-	return a.ctx, func() { stop() }
-}
-
-// await returns what f computes or reads, or the interrupt that comes first. Then f
-// is left to itself, so it neither prints nor writes files.
-func await[T any](a app, f func() (T, error)) (T, error) {
-	if !a.ranks.several() {
-		return interrupt.Await(a.ctx, f)
-	}
-	return interrupt.Await(a.ctx, func() (T, error) {
-		a.ranks.busy.Add(1)
-		defer a.ranks.busy.Add(-1)
-		return f()
-	})
+// RunStages is Run of a spec with stages.
+func RunStages(p program.Pipeline, devices []world.Device, args []string, stages verbs.Way) int {
+	return run(world.AppOf(&p, world.App{Brought: devices, In: os.Stdin, Out: os.Stdout, Err: os.Stderr}), args, stages)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/runtime/comm/mpitest"
+	"github.com/arithlang/mlc/runtime/world"
 )
 
 // mpiRun starts ranks of the toy's trainer and waits for their end. While they train it calls
@@ -101,8 +102,8 @@ func TestMPIInterrupted(t *testing.T) {
 func TestMPIRefuses(t *testing.T) {
 	l := mpitest.Launchers(t)[0]
 	dir := filepath.Join(t.TempDir(), "run")
-	cmd := l.Command(allCores()+1, os.Args[0], "train", "--out", dir)
-	cmd.Env = slices.DeleteFunc(append(cmd.Env, toyProcess+"=toy"), func(v string) bool { return strings.HasPrefix(v, oversubscribe) })
+	cmd := l.Command(world.AllCores()+1, os.Args[0], "train", "--out", dir)
+	cmd.Env = slices.DeleteFunc(append(cmd.Env, toyProcess+"=toy"), func(v string) bool { return strings.HasPrefix(v, "MLC_OVERSUBSCRIBE") })
 	out, err := cmd.CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "start as many ranks as there are cores at most") {
 		t.Errorf("%v\n%s", err, out)

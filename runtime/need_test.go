@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"errors"
-	"github.com/arithlang/mlc/runtime/processor"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +11,9 @@ import (
 
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/processor"
+	"github.com/arithlang/mlc/runtime/program"
+	"github.com/arithlang/mlc/runtime/world"
 )
 
 // TestTooLittleMemory wants a run to be refused before anything is allocated or
@@ -46,7 +48,7 @@ func TestTooLittleMemory(t *testing.T) {
 		if c.update > 0 {
 			m.Params = slices.Repeat([]device.Param{{Matrix: true}}, 16)
 		}
-		s := callApp(t, app{model: m, in: strings.NewReader(""), memory: func() (float64, string) { return c.have, "the machine" }}, append([]string{"./toy"}, c.args...))
+		s := callApp(t, world.App{Model: m, In: strings.NewReader(""), Memory: func() (float64, string) { return c.have, "the machine" }}, append([]string{"./toy"}, c.args...))
 		for _, want := range c.want {
 			if !strings.Contains(s.err, want) {
 				t.Errorf("%v: no %q in\n%s", c.args, want, s.err)
@@ -64,9 +66,9 @@ func TestTooLittleMemory(t *testing.T) {
 // TestUncountableTensors wants tensors that an index of 32 bits does not reach to be
 // refused, where there is memory enough.
 func TestUncountableTensors(t *testing.T) {
-	for want, edit := range map[string]func(m *Model){
-		"a tensor of parameters would have 2147483648 elements, and kernels count to 2147483647: make the model smaller": func(m *Model) { m.Plan.NumParams = 1 << 31 },
-		"a tensor of a launch of training would have 2147483648 elements, and kernels count to 2147483647: make train.microbatch or the problems smaller": func(m *Model) {
+	for want, edit := range map[string]func(m *program.Model){
+		"a tensor of parameters would have 2147483648 elements, and kernels count to 2147483647: make the model smaller": func(m *program.Model) { m.Plan.NumParams = 1 << 31 },
+		"a tensor of a launch of training would have 2147483648 elements, and kernels count to 2147483647: make train.microbatch or the problems smaller": func(m *program.Model) {
 			layout := m.Plan.Gradients.Layout
 			m.Plan.Gradients.Layout = func(e *device.Env) device.Layout {
 				l := layout(e)
@@ -78,7 +80,7 @@ func TestUncountableTensors(t *testing.T) {
 		m := toyModel()
 		edit(&m)
 		dir := filepath.Join(t.TempDir(), "run")
-		s := callApp(t, app{model: m, in: strings.NewReader(""), memory: func() (float64, string) { return 1 << 60, "the machine" }}, []string{"./toy", "train", "--out", dir})
+		s := callApp(t, world.App{Model: m, In: strings.NewReader(""), Memory: func() (float64, string) { return 1 << 60, "the machine" }}, []string{"./toy", "train", "--out", dir})
 		if !strings.Contains(s.err, want) || s.code != 1 {
 			t.Errorf("exit code %d, no %q in\n%s", s.code, want, s.err)
 		}
@@ -98,7 +100,7 @@ func TestUncountableTest(t *testing.T) {
 		l.Largest = 1 << 31
 		return l
 	}
-	s := callApp(t, app{model: m, in: strings.NewReader(""), memory: func() (float64, string) { return 1 << 60, "the machine" }}, []string{"./toy", "eval", dir, "--mode", "verify"})
+	s := callApp(t, world.App{Model: m, In: strings.NewReader(""), Memory: func() (float64, string) { return 1 << 60, "the machine" }}, []string{"./toy", "eval", dir, "--mode", "verify"})
 	want := "a tensor of a launch of the test would have 2147483648 elements, and kernels count to 2147483647: test shorter problems"
 	if !strings.Contains(s.err, want) || s.code != 1 {
 		t.Errorf("exit code %d, no %q in\n%s", s.code, want, s.err)
@@ -108,28 +110,27 @@ func TestUncountableTest(t *testing.T) {
 // TestNeeds compares what is foretold with what workers have after some steps.
 func TestNeeds(t *testing.T) {
 	m := toyModel()
-	n, err := m.needs(true)
+	n, err := world.Needs(&m, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	machine := processor.New(m.CPU, cpu.Go, 1, &m.Plan)
-	trainer, err := (&benchCmd{}).trainer(&m, machine)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := timeSteps(trainer, 3); err != nil {
-		t.Fatal(err)
+	trainer := trainerOf(t, m, machine)
+	for range 3 {
+		if _, err := trainer.Step(0.01); err != nil {
+			t.Fatal(err)
+		}
 	}
 	machine.Each(1, func(w device.Worker, _ int) {
 		mem := w.(interface {
 			F32(device.Ref) []float32
 			I32(device.Ref) []int32
 		})
-		if got := elemBytes * float64(len(mem.F32(device.Ref{Space: device.Work}))+len(mem.I32(device.Ref{}))); got != n.work {
-			t.Errorf("a worker has %v bytes, foretold were %v", got, n.work)
+		if got := world.ElemBytes * float64(len(mem.F32(device.Ref{Space: device.Work}))+len(mem.I32(device.Ref{}))); got != n.Work {
+			t.Errorf("a worker has %v bytes, foretold were %v", got, n.Work)
 		}
 	})
-	if want := elemBytes * float64(m.Plan.NumParams); n.params != want || n.packed != 2*want || n.shared() != 5*want+n.batch || n.gradients(1) != 3*want || n.activations(1) != n.work {
+	if want := world.ElemBytes * float64(m.Plan.NumParams); n.All(1) != (5+3)*want+n.Batch+n.Uses+n.Work {
 		t.Errorf("needs %+v", n)
 	}
 }

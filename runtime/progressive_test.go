@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"cmp"
-	"github.com/arithlang/mlc/runtime/processor"
 	"math"
 	"path/filepath"
 	"slices"
@@ -14,12 +13,14 @@ import (
 
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/processor"
+	"github.com/arithlang/mlc/runtime/program"
 	"github.com/arithlang/mlc/runtime/train"
 )
 
 // loopedToy is the toy trained in every way that a looped model can be. Its kernels
 // know nothing of runs: all passes of an example are alike.
-func loopedToy() Model {
+func loopedToy() program.Model {
 	m := toyModel()
 	c := &m.Train
 	c.Times, c.Backprop, c.Progressive, c.Alpha, c.Throttle = 8, 3, true, 0.25, true
@@ -36,7 +37,7 @@ type launched struct {
 }
 
 // launches records those of one step, in order.
-func launches(t *testing.T, m Model) []launched {
+func launches(t *testing.T, m program.Model) []launched {
 	t.Helper()
 	var mu sync.Mutex
 	var all []launched
@@ -99,7 +100,7 @@ func TestPassesOfAStep(t *testing.T) {
 // TestLossOfPasses compares with a plain loss, since passes are alike: the reported
 // loss is the same, the gradient is the throttled sum over the batch.
 func TestLossOfPasses(t *testing.T) {
-	step := func(m Model) train.Outcome {
+	step := func(m program.Model) train.Outcome {
 		out, err := trainerOf(t, m, processor.New(m.CPU, cpu.Go, 1, &m.Plan)).Step(0.01)
 		if err != nil {
 			t.Fatal(err)

@@ -22,6 +22,8 @@ import (
 	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/program"
+	"github.com/arithlang/mlc/runtime/world"
 )
 
 // late is what a fake world does to messages.
@@ -29,9 +31,9 @@ var late = commtest.Faults{Delay: 100 * time.Microsecond, Seed: 11}
 
 // onRanks runs a command line on so many ranks, which are goroutines. It returns what rank 0
 // said; the others have to say nothing, and to end with the same code.
-func onRanks(t *testing.T, size int, faults commtest.Faults, alone func() app, args ...string) said {
+func onRanks(t *testing.T, size int, faults commtest.Faults, alone func() world.App, args ...string) said {
 	t.Helper()
-	t.Setenv(oversubscribe, "1")
+	t.Setenv("MLC_OVERSUBSCRIBE", "1")
 	all, errs := make([]said, size), make([]*os.File, size)
 	for rank := range all {
 		var err error
@@ -43,7 +45,7 @@ func onRanks(t *testing.T, size int, faults commtest.Faults, alone func() app, a
 	}
 	commtest.Run(size, faults, func(w comm.World) error {
 		a, out := alone(), new(bytes.Buffer)
-		a.world, a.out, a.err = w, out, errs[w.Rank()]
+		a.World, a.Out, a.Err = w, out, errs[w.Rank()]
 		all[w.Rank()].code = attended(a, append([]string{"./toy"}, args...))
 		all[w.Rank()].out = out.String()
 		return nil
@@ -63,10 +65,10 @@ func onRanks(t *testing.T, size int, faults commtest.Faults, alone func() app, a
 	return all[0]
 }
 
-func toyApp() app { return app{model: toyModel(), in: strings.NewReader("")} }
+func toyApp() world.App { return world.App{Model: toyModel(), In: strings.NewReader("")} }
 
 // growingModel is the toy on problems that grow with the share of the training that is behind.
-func growingModel() Model {
+func growingModel() program.Model {
 	m := toyModel()
 	m.Task.Below, m.Task.DigitsLo, m.Task.DigitsHi = 0, 1, 6
 	m.Task.Curriculum = config.Curriculum{From: 1, Until: 1}
@@ -74,7 +76,7 @@ func growingModel() Model {
 }
 
 // filteringModel is the toy with a norm that reads the average of the gradients before.
-func filteringModel() Model {
+func filteringModel() program.Model {
 	m := toyModel()
 	m.Plan.States = []string{config.SlowState, "moment2"}
 	m.CPU[toySumSquares].Run = func(w *cpu.Worker, e *device.Env, _ []device.Ref) {
@@ -88,9 +90,9 @@ func filteringModel() Model {
 	return m
 }
 
-func stagesApp() app {
+func stagesApp() world.App {
 	p := toyPipeline()
-	return p.app(app{in: strings.NewReader("")})
+	return world.AppOf(&p, world.App{In: strings.NewReader("")})
 }
 
 // TestRanks trains, tests and resumes on one to four ranks, with optimizers that are
@@ -98,12 +100,12 @@ func stagesApp() app {
 func TestRanks(t *testing.T) {
 	for name, c := range map[string]struct {
 		whole string
-		alone func() app
+		alone func() world.App
 		same  func(t *testing.T, want, got string)
 	}{
 		"toy":       {trained(t, toyModel(), "-q"), toyApp, sameRun},
-		"growing":   {trained(t, growingModel(), "-q"), func() app { return app{model: growingModel(), in: strings.NewReader("")} }, sameRun},
-		"filtering": {trained(t, filteringModel(), "-q"), func() app { return app{model: filteringModel(), in: strings.NewReader("")} }, sameRun},
+		"growing":   {trained(t, growingModel(), "-q"), func() world.App { return world.App{Model: growingModel(), In: strings.NewReader("")} }, sameRun},
+		"filtering": {trained(t, filteringModel(), "-q"), func() world.App { return world.App{Model: filteringModel(), In: strings.NewReader("")} }, sameRun},
 		"stages":    {travelled(t, toyPipeline(), "-q"), stagesApp, sameJourney},
 	} {
 		for size := 1; size <= 4; size++ {
@@ -152,9 +154,9 @@ func TestRanksResume(t *testing.T) {
 	for _, sizes := range [][2]int{{2, 3}, {4, 1}, {1, 4}, {3, 2}} {
 		dir := filepath.Join(t.TempDir(), "run")
 		once := sync.OnceFunc(ctrlC) // which all ranks of this process get
-		interruptedAt3 := func() app {
+		interruptedAt3 := func() world.App {
 			a := toyApp()
-			at(&a.model, 3, once)
+			at(&a.Model, 3, once)
 			return a
 		}
 		args := []string{"train", "--resume=auto", "--out", dir, "--threads", "1"}
@@ -197,18 +199,18 @@ func untimed(text string) string {
 // TestRanksRefuse wants an error on rank 0 alone, and all to end.
 func TestRanksRefuse(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	other := func() func() app {
+	other := func() func() world.App {
 		n := 0
-		return func() app {
+		return func() world.App {
 			a := toyApp()
 			n++
-			a.model.SpecHash = strings.Repeat(fmt.Sprint(n), 8)
+			a.Model.SpecHash = strings.Repeat(fmt.Sprint(n), 8)
 			return a
 		}
 	}()
 	for want, c := range map[string]struct {
 		size  int
-		alone func() app
+		alone func() world.App
 		args  []string
 	}{
 		"5 ranks, and a batch of 50 examples has 4 chunks": {5, toyApp, []string{"train", "--out", dir}},
@@ -234,13 +236,13 @@ func TestRanksOfOtherBits(t *testing.T) {
 	if isa, err := cpu.ParseISA("auto"); err != nil || isa == cpu.Go {
 		t.Skip("this processor has one set of instructions")
 	}
-	t.Setenv(oversubscribe, "1")
+	t.Setenv("MLC_OVERSUBSCRIBE", "1")
 	for precision, refuses := range map[string]bool{"f32": false, "bf16": true} {
 		dir := filepath.Join(t.TempDir(), "run")
 		all := make([]said, 2)
 		commtest.Run(2, commtest.Faults{}, func(w comm.World) error {
 			a := toyApp()
-			a.world, a.model.Train.Precision = w, precision
+			a.World, a.Model.Train.Precision = w, precision
 			isa := []string{"go", "auto"}[w.Rank()]
 			all[w.Rank()] = callApp(t, a, []string{"./toy", "train", "--out", dir, "--cpu", isa, "--threads", "1", "-q"})
 			return nil
@@ -257,11 +259,11 @@ func TestRankDies(t *testing.T) {
 	for _, fail := range []int{1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144} {
 		dir := filepath.Join(t.TempDir(), "run")
 		args := []string{"train", "--resume=auto", "--out", dir, "--save", "1ms", "--threads", "1"}
-		t.Setenv(oversubscribe, "1")
+		t.Setenv("MLC_OVERSUBSCRIBE", "1")
 		ended := make([]bool, 3)
 		commtest.Run(3, commtest.Faults{Fail: fail}, func(w comm.World) error {
 			a := toyApp()
-			a.world = w
+			a.World = w
 			callApp(t, a, append([]string{"./toy"}, args...))
 			ended[w.Rank()] = true // else it was aborted
 			return nil

@@ -3,7 +3,6 @@ package runtime
 import (
 	"context"
 	"errors"
-	"github.com/arithlang/mlc/runtime/processor"
 	"math"
 	"path/filepath"
 	"strings"
@@ -12,13 +11,16 @@ import (
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/processor"
+	"github.com/arithlang/mlc/runtime/program"
+	"github.com/arithlang/mlc/runtime/rundir"
 	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/track"
 	"github.com/arithlang/mlc/runtime/train"
 )
 
 // scoredToy is the toy with losses in its forward pass, and full reports.
-func scoredToy() Model {
+func scoredToy() program.Model {
 	m := toyModel()
 	score := len(m.CPU)
 	m.CPU = append(m.CPU, cpu.Kernel{Name: "score", Run: func(w *cpu.Worker, e *device.Env, a []device.Ref) {
@@ -59,7 +61,7 @@ func TestFullReports(t *testing.T) {
 	}
 	last := reports[6]
 	machine := processor.New(m.CPU, cpu.Go, 1, &m.Plan)
-	path, err := newestCheckpoint(dir)
+	path, err := rundir.NewestCheckpoint(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/arithlang/mlc/runtime/rundir"
+	"github.com/arithlang/mlc/runtime/world"
 )
 
 // TestResumeAuto enters one command line again and again: it begins a run, goes on with
@@ -102,7 +105,7 @@ func TestResumeAutoInit(t *testing.T) {
 
 func TestResumeValues(t *testing.T) {
 	s := call(t, toyModel(), "", "train", "--resume=perhaps")
-	if s.code != exitUsage || !strings.Contains(s.err, `"perhaps": want --resume, or --resume=auto`) {
+	if s.code != world.ExitUsage || !strings.Contains(s.err, `"perhaps": want --resume, or --resume=auto`) {
 		t.Errorf("exit %d: %s", s.code, s.err)
 	}
 	if s := call(t, toyModel(), "", "train", "--help"); !strings.Contains(s.out, "--resume") || strings.Contains(s.out, "--[no-]resume") {
@@ -117,7 +120,7 @@ func TestResumeAutoWaits(t *testing.T) {
 	if err := other.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for !exists(filepath.Join(dir, "run.json")) {
+	for !rundir.Exists(filepath.Join(dir, "run.json")) {
 		time.Sleep(5 * time.Millisecond)
 	}
 	s := call(t, toyModel(), "", "train", "--resume=auto", "--out", dir, "--steps", "1000")

@@ -14,29 +14,38 @@ import (
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/program"
 	"github.com/arithlang/mlc/runtime/train"
 )
 
 // toyRounds is a pipeline that trains the toy on numbers of three digits, and then on its
 // own answers to those of four to eight, in three rounds.
-func toyRounds() Pipeline {
+func toyRounds() program.Pipeline {
 	short, long := toyModel(), toyModel()
-	for _, m := range []*Model{&short, &long} {
+	for _, m := range []*program.Model{&short, &long} {
 		m.Task.Below, m.Task.DigitsLo, m.Task.DigitsHi = 0, 1, 3
 		m.Task.Pad.To = 4
 		m.Train.Budget = train.Budget{Steps: 100}
 	}
 	long.Task.Rounds = config.Rounds{Until: 8, Step: 2, Samples: 40, Votes: 1, Length: 1, Newest: 0.5}
-	p := Pipeline{Name: "toys", Spec: "arith 1\nstage first {}\n", SpecHash: strings.Repeat("0123456789fedcba", 4), Version: "v0.0.0",
-		Stages: []Stage{{Name: "first", Model: &short}, {Name: "second", From: "first", Model: &long}}}
-	p.own()
+	p := program.Pipeline{Name: "toys", Spec: "arith 1\nstage first {}\n", SpecHash: strings.Repeat("0123456789fedcba", 4), Version: "v0.0.0",
+		Stages: []program.Stage{{Name: "first", Model: &short}, {Name: "second", From: "first", Model: &long}}}
+	own(&p)
 	return p
+}
+
+// answersOf is what a round leaves, counted from 1, and round what it says.
+func answersOf(round int) string { return fmt.Sprintf("answers-%03d.json", round) }
+
+type round struct {
+	From, To, Step, Asked, Kept, Right int
+	Problems                           []string
 }
 
 // sameRounds compares what two runs of toyRounds have left, to the last byte.
 func sameRounds(t *testing.T, want, got string) {
 	t.Helper()
-	for _, name := range []string{answersFile(1), answersFile(2), answersFile(3), roundsFile} {
+	for _, name := range []string{answersOf(1), answersOf(2), answersOf(3), "rounds.csv"} {
 		a, errA := os.ReadFile(filepath.Join(want, "second", name))
 		b, errB := os.ReadFile(filepath.Join(got, "second", name))
 		if errA != nil || errB != nil || !bytes.Equal(a, b) {
@@ -58,9 +67,9 @@ func TestRounds(t *testing.T) {
 	}
 	var table strings.Builder
 	table.WriteString("round,from,to,step,asked,kept,right\n")
-	for k, want := range []answers{{From: 4, To: 5, Step: 0}, {From: 6, To: 7, Step: 34}, {From: 8, To: 8, Step: 67}} {
-		var a answers
-		if err := damage.At(dir).Join("second", answersFile(k+1)).ReadSealed(&a); err != nil {
+	for k, want := range []round{{From: 4, To: 5, Step: 0}, {From: 6, To: 7, Step: 34}, {From: 8, To: 8, Step: 67}} {
+		var a round
+		if err := damage.At(dir).Join("second", answersOf(k+1)).ReadSealed(&a); err != nil {
 			t.Fatal(err)
 		}
 		if a.From != want.From || a.To != want.To || a.Step != want.Step || a.Asked != 40 || a.Kept != len(a.Problems) || a.Kept == 0 || a.Right > a.Kept {
@@ -76,7 +85,7 @@ func TestRounds(t *testing.T) {
 			t.Errorf("no %q in:\n%s", said, s.err)
 		}
 	}
-	got, err := os.ReadFile(filepath.Join(dir, "second", roundsFile))
+	got, err := os.ReadFile(filepath.Join(dir, "second", "rounds.csv"))
 	if diff := cmp.Diff(table.String(), string(got)); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
@@ -126,7 +135,7 @@ func TestRoundsResume(t *testing.T) {
 		if s := callStages(t, stopped, "train", "--out", dir, "--threads", "1"); s.code != 130 || !strings.Contains(s.err, "go on with: ./toys train --resume --out "+dir) {
 			t.Fatalf("interrupted at %+v: exit %d\n%s", c, s.code, s.err)
 		}
-		os.WriteFile(filepath.Join(dir, "second", "."+answersFile(2)+".123"), []byte("half"), 0o644)
+		os.WriteFile(filepath.Join(dir, "second", "."+answersOf(2)+".123"), []byte("half"), 0o644)
 		if s := callStages(t, toyRounds(), "train", "--resume", "--out", dir); s.code != 0 {
 			t.Fatalf("resumed at %+v: %s", c, s.err)
 		}
@@ -148,7 +157,7 @@ func TestBadRounds(t *testing.T) {
 	if s := callStages(t, stopped, "train", "--out", dir); s.code != 130 {
 		t.Fatalf("exit %d\n%s", s.code, s.err)
 	}
-	second := filepath.Join(dir, "second", answersFile(2))
+	second := filepath.Join(dir, "second", answersOf(2))
 	whole, err := os.ReadFile(second)
 	if err != nil {
 		t.Fatal(err)
@@ -163,7 +172,7 @@ func TestBadRounds(t *testing.T) {
 		"missing":        {func() error { return os.Remove(second) }, nil, 1, "second is trained on it: bring it back"},
 		"changed":        {func() error { return os.WriteFile(second, bytes.Replace(whole, []byte("="), []byte("=9"), 1), 0o644) }, nil, 1, "is damaged"},
 		"another round's": {func() error {
-			text, err := os.ReadFile(filepath.Join(dir, "second", answersFile(1)))
+			text, err := os.ReadFile(filepath.Join(dir, "second", answersOf(1)))
 			if err == nil {
 				err = os.WriteFile(second, text, 0o644)
 			}

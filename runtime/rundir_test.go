@@ -14,6 +14,7 @@ import (
 
 	"github.com/arithlang/mlc/runtime/flags"
 	"github.com/arithlang/mlc/runtime/record"
+	"github.com/arithlang/mlc/runtime/rundir"
 )
 
 // TestResumeTakesTheNewestRun of the spec, by when it was begun: names are what --out
@@ -40,7 +41,7 @@ func TestResumeTakesTheNewestRun(t *testing.T) {
 				r.SpecHash = m.SpecHash
 			}
 			dir := filepath.Join("runs/toy", name)
-			if err := fillRun(dir, m.identity(), r); err != nil {
+			if err := rundir.Fill(dir, rundir.IdentityOf(&m), r); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -62,18 +63,18 @@ func TestResumeTakesTheNewestRun(t *testing.T) {
 func TestRunsOfASecond(t *testing.T) {
 	t.Chdir(t.TempDir())
 	m := toyModel()
-	id, now := m.identity(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	id, now := rundir.IdentityOf(&m), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	var dirs []string
 	for range 11 {
-		dir, held, err := newRun("", id, now)
+		dir, held, err := rundir.New("", id, now)
 		if err != nil {
 			t.Fatal(err)
 		}
 		held.Close()
-		if err := writeRecord(dir, record.Record{SpecHash: id.hash, Started: now}); err != nil {
+		if err := rundir.WriteRecord(dir, record.Record{SpecHash: id.Hash, Started: now}); err != nil {
 			t.Fatal(err)
 		}
-		if newest, err := newestRun(id, nil, flags.Seeds{}); newest != dir || err != nil {
+		if newest, err := rundir.Newest(id, nil, flags.Seeds{}); newest != dir || err != nil {
 			t.Errorf("after %s the newest run is %s, %v", dir, newest, err)
 		}
 		dirs = append(dirs, filepath.ToSlash(dir))
@@ -96,7 +97,7 @@ func TestOneProcessARun(t *testing.T) {
 			return callStages(t, toyPipeline(), "train", "--resume", "--out", dir, "--steps", "23", "-q")
 		}
 		before, _ := os.ReadFile(filepath.Join(dir, record.File))
-		held, err := occupy(dir)
+		held, err := rundir.Occupy(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +122,7 @@ func TestBeginsAtOnce(t *testing.T) {
 	}
 	m := toyModel()
 	begun := t.TempDir() // another process is about to write run.json
-	held, err := occupy(begun)
+	held, err := rundir.Occupy(begun)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +134,7 @@ func TestBeginsAtOnce(t *testing.T) {
 	if s := call(t, m, "", "train", "--out", begun, "-q"); s.code != 1 || !strings.Contains(s.err, " is training in "+begun) {
 		t.Errorf("exit %d\n%s", s.code, s.err)
 	}
-	if !exists(half) {
+	if !rundir.Exists(half) {
 		t.Error("what another process was writing is gone")
 	}
 

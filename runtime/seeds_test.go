@@ -12,7 +12,9 @@ import (
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/record"
+	"github.com/arithlang/mlc/runtime/rundir"
 	"github.com/arithlang/mlc/runtime/track"
+	"github.com/arithlang/mlc/runtime/world"
 )
 
 // weightsOf are the tensors of a checkpoint.
@@ -88,7 +90,7 @@ func TestInitSeed(t *testing.T) {
 			t.Errorf("%s: what TensorBoard is told: %v", dir, err)
 		}
 		f, err := ckpt.Read(lastCheckpoint(dir))
-		if err != nil || f.Meta["init_seed"] != seedText(want) || f.Meta["seed"] != "5" {
+		if err != nil || f.Meta["init_seed"] != rundir.SeedText(want) || f.Meta["seed"] != "5" {
 			t.Errorf("%s: %v\n%v", dir, err, f.Meta)
 		}
 	}
@@ -126,7 +128,7 @@ func TestInitSeedResumes(t *testing.T) {
 		if s := call(t, m, "", append([]string{"train", "--out", dir}, flags...)...); s.code != exitInterrupted {
 			t.Fatalf("exit %d\n%s", s.code, s.err)
 		}
-		if s := call(t, toyModel(), "", "train", "--resume", "--out", dir, "--init-seed", "8"); s.code != exitUsage || !strings.Contains(s.err, "has seed 1, init seed 7: resume it without --init-seed") {
+		if s := call(t, toyModel(), "", "train", "--resume", "--out", dir, "--init-seed", "8"); s.code != world.ExitUsage || !strings.Contains(s.err, "has seed 1, init seed 7: resume it without --init-seed") {
 			t.Errorf("exit %d\n%s", s.code, s.err)
 		}
 		if s := call(t, toyModel(), "", "train", "--resume", "--out", dir); s.code != 0 || !strings.Contains(s.err, "seed 1, init seed 7, on cpu") {
@@ -146,9 +148,9 @@ func TestInitSeedOfStages(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range rec.Stages {
-			all = append(all, seedText(s.InitSeed))
+			all = append(all, rundir.SeedText(s.InitSeed))
 		}
-		return append(all, seedText(rec.InitSeed))
+		return append(all, rundir.SeedText(rec.InitSeed))
 	}
 	whole := travelled(t, spec, "--steps", "8", "-q")
 	if got, want := of(whole), []string{"4", "", "", ""}; !slices.Equal(got, want) {
@@ -195,21 +197,21 @@ func TestInitSeedOfRounds(t *testing.T) {
 	if s := callStages(t, p, args...); s.code != exitInterrupted {
 		t.Fatalf("exit %d\n%s", s.code, s.err)
 	}
-	own, err := os.ReadFile(filepath.Join(dir, "second", answersFile(1)))
+	own, err := os.ReadFile(filepath.Join(dir, "second", answersOf(1)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := os.ReadFile(filepath.Join(travelled(t, toyRounds(), "-q", "--init-seed", "8"), "second", answersFile(1)))
+	other, err := os.ReadFile(filepath.Join(travelled(t, toyRounds(), "-q", "--init-seed", "8"), "second", answersOf(1)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "second", answersFile(1)), other, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "second", answersOf(1)), other, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if s := callStages(t, toyRounds(), "train", "--resume", "--out", dir, "-q"); s.code == 0 || !strings.Contains(s.err, "is of another run: its init seed is 8, that of") {
 		t.Errorf("exit %d\n%s", s.code, s.err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "second", answersFile(1)), own, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "second", answersOf(1)), own, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if s := callStages(t, toyRounds(), "train", "--resume", "--out", dir, "-q"); s.code != 0 {
@@ -229,11 +231,11 @@ func TestBadInitSeeds(t *testing.T) {
 		{"--init-seed x", "want a seed, such as 3, or a range of them"},
 		{"--init-seed", "--init-seed: expected seed value"},
 	} {
-		if s := call(t, toyModel(), "", append([]string{"train", "-q"}, strings.Fields(c.flags)...)...); s.code != exitUsage || !strings.Contains(s.err, c.want) {
+		if s := call(t, toyModel(), "", append([]string{"train", "-q"}, strings.Fields(c.flags)...)...); s.code != world.ExitUsage || !strings.Contains(s.err, c.want) {
 			t.Errorf("%s: exit %d\n%s", c.flags, s.code, s.err)
 		}
 	}
-	if s := callStages(t, toyPipeline(), "train", "--init-seed", "1..3"); s.code != exitUsage || !strings.Contains(s.err, "this spec has stages") {
+	if s := callStages(t, toyPipeline(), "train", "--init-seed", "1..3"); s.code != world.ExitUsage || !strings.Contains(s.err, "this spec has stages") {
 		t.Errorf("exit %d\n%s", s.code, s.err)
 	}
 }

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/program"
 	"github.com/arithlang/mlc/runtime/record"
+	"github.com/arithlang/mlc/runtime/rundir"
 	"github.com/arithlang/mlc/runtime/tokens"
 )
 
@@ -15,16 +17,16 @@ import (
 // with each tensor that some stage reads, and problems as they were before tokens were joined.
 func TestSpecFiles(t *testing.T) {
 	first, second := toyModel(), toyModel()
-	first.Given = []Table{{"fixed.a", "\x00\x00\x80\x3f\x00\x00\x00\x40"}}
-	first.Files = []File{{Path: "spec-files/p.txt", Text: "1 + 2=3\n"}, {Path: "spec-files/t.safetensors", Stage: "before", Tensors: []Tensor{{"a", []int{1, 2}, "fixed.a"}}}}
+	first.Given = []program.Table{{Param: "fixed.a", Values: "\x00\x00\x80\x3f\x00\x00\x00\x40"}}
+	first.Files = []program.File{{Path: "spec-files/p.txt", Text: "1 + 2=3\n"}, {Path: "spec-files/t.safetensors", Stage: "before", Tensors: []program.Tensor{{Name: "a", Shape: []int{1, 2}, Param: "fixed.a"}}}}
 	first.Task.Tokens = tokens.Rule{Numbers: 10}
-	second.Given = []Table{{"fixed.b", "\x00\x00\x40\x40"}}
-	second.Files = []File{{Path: "spec-files/p.txt", Text: "1+2=3\n"}, {Path: "spec-files/t.safetensors", Tensors: []Tensor{{"b", []int{1, 1}, "fixed.b"}}}}
-	id := first.identity()
-	id.models = []*Model{&first, &second}
+	second.Given = []program.Table{{Param: "fixed.b", Values: "\x00\x00\x40\x40"}}
+	second.Files = []program.File{{Path: "spec-files/p.txt", Text: "1+2=3\n"}, {Path: "spec-files/t.safetensors", Tensors: []program.Tensor{{Name: "b", Shape: []int{1, 1}, Param: "fixed.b"}}}}
+	id := rundir.IdentityOf(&first)
+	id.Models = []*program.Model{&first, &second}
 	dir := filepath.Join(t.TempDir(), "run")
 	for range 2 { // again, as a run that is resumed
-		if err := fillRun(dir, id, record.Record{Name: id.name}); err != nil {
+		if err := rundir.Fill(dir, id, record.Record{Name: id.Name}); err != nil {
 			t.Fatal(err)
 		}
 		if text, err := os.ReadFile(filepath.Join(dir, "spec-files", "p.txt")); err != nil || string(text) != "1+2=3\n" {
@@ -48,7 +50,7 @@ func TestSpecFiles(t *testing.T) {
 // and not where somebody has others in such a folder.
 func TestSpecFilesLeft(t *testing.T) {
 	m := toyModel()
-	m.Files = []File{{Path: "spec-files/p.txt", Text: "1=2\n"}}
+	m.Files = []program.File{{Path: "spec-files/p.txt", Text: "1=2\n"}}
 	for name, free := range map[string]bool{"p.txt": true, ".p.txt.123": true, "mine.txt": false} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "spec-files", name)
@@ -58,7 +60,7 @@ func TestSpecFilesLeft(t *testing.T) {
 		if err := os.WriteFile(path, []byte("1="), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		_, held, err := newRun(dir, m.identity(), time.Now())
+		_, held, err := rundir.New(dir, rundir.IdentityOf(&m), time.Now())
 		if (err == nil) != free {
 			t.Errorf("%s is there: %v", name, err)
 		}

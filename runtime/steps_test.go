@@ -10,12 +10,13 @@ import (
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/processor"
+	"github.com/arithlang/mlc/runtime/program"
 	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/train"
 )
 
 // trainerOf is the toy's trainer, ready for its first step.
-func trainerOf(t *testing.T, m Model, machine device.Machine) *train.Trainer {
+func trainerOf(t *testing.T, m program.Model, machine device.Machine) *train.Trainer {
 	t.Helper()
 	problems, err := task.New(m.Task, 1)
 	if err != nil {

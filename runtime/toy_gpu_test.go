@@ -7,6 +7,7 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/philox"
+	"github.com/arithlang/mlc/runtime/program"
 )
 
 //go:embed testdata/toy.ptx
@@ -15,7 +16,7 @@ var toyPTX string
 // toyOnGPU is the toy with kernels for GPUs too (testdata/toy.cl). Its loss is the
 // squared error, which needs nothing but additions and multiplications, so that
 // there is one result.
-func toyOnGPU() Model {
+func toyOnGPU() program.Model {
 	m := toyModel()
 	m.CPU[toyGradients].Run = runToySquares
 	one := func(*device.Env) int { return 1 }
@@ -30,7 +31,7 @@ func toyOnGPU() Model {
 }
 
 // costlyOnGPU is the toy with known work: a gradient's row is 100 operations and 8 bytes.
-func costlyOnGPU() Model {
+func costlyOnGPU() program.Model {
 	m := toyOnGPU()
 	m.CPU[toyGradients].Cost = func(e *device.Env) cpu.Cost {
 		return cpu.Cost{Flops: float64(100 * e.B * e.T), Bytes: float64(8 * e.B * e.T)}

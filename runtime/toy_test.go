@@ -8,6 +8,7 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/philox"
+	"github.com/arithlang/mlc/runtime/program"
 	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/train"
 )
@@ -33,10 +34,10 @@ const (
 // Hashes of the toys' specs, and of others.
 var toyHash, otherHash = strings.Repeat("0123456789abcdef", 4), strings.Repeat("fedcba9876543210", 4)
 
-func toyModel() Model {
+func toyModel() program.Model {
 	floor := float32(-0.25)
 	table := device.Init{Kind: "normal", A: 0.1}
-	return Model{
+	return program.Model{
 		Name: "toy", Spec: "arith 1\ntask successor {\n  below = 1M\n}\n", SpecHash: toyHash, Version: "v0.0.0",
 		Task: task.Config{Kind: "successor", Below: 1_000_000, Base: 10, Reversed: true, Pad: task.Pad{To: 7, Step: 3}, Holdout: 0.125},
 		Train: train.Config{LR: 0.05, Beta1: 0.9, Beta2: 0.98, Eps: 1e-9, Decay: 0.01, Schedule: "trapezoid", Warmup: 0.1,

@@ -19,30 +19,33 @@ import (
 	"testing"
 	"time"
 
-	"github.com/arithlang/mlc/runtime/flags"
-	"github.com/arithlang/mlc/runtime/processor"
-
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/flags"
+	"github.com/arithlang/mlc/runtime/processor"
+	"github.com/arithlang/mlc/runtime/program"
+	"github.com/arithlang/mlc/runtime/rundir"
 	"github.com/arithlang/mlc/runtime/track"
 	"github.com/arithlang/mlc/runtime/train"
+	"github.com/arithlang/mlc/runtime/verbs"
+	"github.com/arithlang/mlc/runtime/world"
 )
 
 // trainerIn is the trainer of a new run.
-func trainerIn(t *testing.T, m Model, dir string) *train.Trainer {
+func trainerIn(t *testing.T, m program.Model, dir string) *train.Trainer {
 	t.Helper()
 	machine := processor.New(m.CPU, cpu.Go, 2, &m.Plan)
-	c := trainCmd{Training: flags.Training{Out: dir}, Quiet: true}
-	at, err := c.directory(&m, machine)
+	c := verbs.Train{Training: flags.Training{Out: dir}, Quiet: true}
+	at, err := c.Directory(&m, machine)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer at.Close()
-	if err := fillRun(at.dir, m.identity(), at.rec); err != nil {
+	if err := rundir.Fill(at.Path, rundir.IdentityOf(&m), at.Record); err != nil {
 		t.Fatal(err)
 	}
-	trainer, err := c.trainer(app{ctx: t.Context(), model: m, err: os.Stderr}, machine, at.Dir, at.dir, &at.rec, beginning{})
+	trainer, err := c.Trainer(world.App{Ctx: t.Context(), Model: m, Err: os.Stderr}, machine, at.Dir, at.Path, &at.Record, verbs.Beginning{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +54,7 @@ func trainerIn(t *testing.T, m Model, dir string) *train.Trainer {
 }
 
 // stopAt trains a run that is asked to stop after so many steps.
-func stopAt(t *testing.T, m Model, dir string, steps int) {
+func stopAt(t *testing.T, m program.Model, dir string, steps int) {
 	t.Helper()
 	trainer := trainerIn(t, m, dir)
 	ctx, stop := context.WithCancel(context.Background())
@@ -440,10 +443,10 @@ func TestPause(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	for _, share := range []string{"0.25", "0.25", "0.5"} {
 		s := call(t, toyModel(), "", "train", "--steps", "20", "--out", dir, "--pause", share)
-		if exists(filepath.Join(dir, "run.json")) && s.code != 0 {
+		if rundir.Exists(filepath.Join(dir, "run.json")) && s.code != 0 {
 			s = call(t, toyModel(), "", "train", "--resume", "--out", dir, "--pause", share)
 		}
-		if s.code != 0 || !strings.Contains(s.err, "paused at step ") || s.out != "" || exists(filepath.Join(dir, "eval")) {
+		if s.code != 0 || !strings.Contains(s.err, "paused at step ") || s.out != "" || rundir.Exists(filepath.Join(dir, "eval")) {
 			t.Fatalf("exit %d: %s%s", s.code, s.out, s.err)
 		}
 	}

@@ -19,7 +19,11 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/flags"
+	"github.com/arithlang/mlc/runtime/program"
+	"github.com/arithlang/mlc/runtime/rundir"
 	"github.com/arithlang/mlc/runtime/task"
+	"github.com/arithlang/mlc/runtime/verbs"
+	"github.com/arithlang/mlc/runtime/world"
 )
 
 func TestTrainEndsWithATable(t *testing.T) {
@@ -78,10 +82,10 @@ func TestQuietTrainingSaysNothing(t *testing.T) {
 }
 
 // testModel is the model of a run, ready to be asked.
-func testModel(t *testing.T, m Model, dir string) *eval.Test {
+func testModel(t *testing.T, m program.Model, dir string) *eval.Test {
 	t.Helper()
-	f := deviceFlags{Machine: flags.Machine{Device: "cpu", CPU: "auto", Threads: 2}}
-	test, err := f.load(app{ctx: t.Context(), model: m}, dir, weightsFlags{})
+	f := world.Flags{Machine: flags.Machine{Device: "cpu", CPU: "auto", Threads: 2}}
+	test, err := verbs.Load(&f, world.App{Ctx: t.Context(), Model: m}, dir, verbs.WeightsFlags{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,34 +215,6 @@ func TestOtherEvaluations(t *testing.T) {
 	}
 }
 
-func TestResultFolders(t *testing.T) {
-	spec := eval.Config{Samples: 300, Greedy: true, Loop: 4, Times: []int{8}, Settle: 16}
-	for _, c := range []struct {
-		settings eval.Settings
-		folder   string
-		own      bool
-	}{
-		{eval.Settings{Mode: "greedy", Metric: "exact_match", Samples: 300, Times: 4}, "", true},
-		{eval.Settings{Mode: "greedy", Metric: "exact_match", Samples: 300, Times: 8}, "times-8", true},
-		{eval.Settings{Mode: "greedy", Metric: "exact_match", Samples: 300, Times: 9}, "times-9", false},
-		{eval.Settings{Mode: "settle", Metric: "exact_match", Samples: 300, Times: 16}, "settle-16", true},
-		{eval.Settings{Mode: "settle", Metric: "exact_match", Samples: 300, Times: 4}, "settle-4", false},
-		{eval.Settings{Mode: "verify", Metric: "first_token", Samples: 3, Times: 8}, "first_token/verify/samples-3/times-8", false},
-	} {
-		folder, own := resultFolder(&spec, &eval.Test{Settings: c.settings})
-		if filepath.ToSlash(folder) != c.folder || own != c.own {
-			t.Errorf("%+v: %s, %t, want %s, %t", c.settings, folder, own, c.folder, c.own)
-		}
-	}
-	spec.ByLength = true // and so 4 is not what the spec asks for
-	for times, want := range map[int]string{0: "", 4: "times-4"} {
-		settings := eval.Settings{Mode: "greedy", Metric: "exact_match", Samples: 300, Times: times}
-		if folder, own := resultFolder(&spec, &eval.Test{Settings: settings}); folder != want || own != (times == 0) {
-			t.Errorf("by length, %d runs: %s, %t", times, folder, own)
-		}
-	}
-}
-
 // TestGoOnWithAnEvaluation wants the whole command line to be said.
 func TestGoOnWithAnEvaluation(t *testing.T) {
 	m := toyModel()
@@ -341,7 +317,7 @@ func TestBeyondPositions(t *testing.T) {
 		{"solve", dir, "--json", "12345678901234567890"},
 	} {
 		s := call(t, m, "", args...)
-		if s.code != exitUsage || s.out != "" || !strings.Contains(s.err, "E0304: max = 16 of the positions is fewer than the ") {
+		if s.code != world.ExitUsage || s.out != "" || !strings.Contains(s.err, "E0304: max = 16 of the positions is fewer than the ") {
 			t.Errorf("%q: exit %d\n%s%s", args, s.code, s.out, s.err)
 		}
 	}
@@ -487,23 +463,6 @@ func TestDamagedCheckpoints(t *testing.T) {
 	}
 }
 
-// TestTimes bounds the runs of a loop.
-func TestTimes(t *testing.T) {
-	for _, c := range []struct {
-		times, loop int
-		want        string // part of the error; "": none
-	}{
-		{0, 0, ""}, {0, 4, ""}, {1, 4, ""}, {1024, 4, ""},
-		{2, 0, "this model has no loop"},
-		{1025, 4, "--times 1025: the loop is run at most 1024 times; it was trained with 4"},
-	} {
-		err := checkTimes(c.times, &eval.Config{Loop: c.loop})
-		if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || exitCode(err) != exitUsage) {
-			t.Errorf("--times %d of a loop of %d: %v, want %q", c.times, c.loop, err, c.want)
-		}
-	}
-}
-
 // TestKilledBeforePruning leaves as many checkpoints of a run that was killed behind its
 // last one as of any other.
 func TestKilledBeforePruning(t *testing.T) {
@@ -515,7 +474,7 @@ func TestKilledBeforePruning(t *testing.T) {
 	if s := call(t, toyModel(), "", "train", "--resume", "--out", dir, "-q"); s.code != 0 {
 		t.Fatal(s.err)
 	}
-	if exists(oldest) {
+	if rundir.Exists(oldest) {
 		t.Error("a checkpoint from before the last two is left")
 	}
 }

@@ -3,6 +3,7 @@ package build
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -39,9 +40,27 @@ func TestStarters(t *testing.T) {
 		if len(found) > 0 {
 			t.Errorf("%s: %s: %s", s.name, found[0].Range.Start, found[0].Message)
 		}
+		if problems, reads := given["x.txt"]; reads {
+			checkSums(t, s.name, problems)
+		}
 		if formatted, _ := dsl.FormatFile("x.arith", text); !bytes.Equal(formatted, text) {
 			t.Errorf("%s is not in the one style:\n%s", s.name, formatted)
 		}
+	}
+}
+
+// checkSums wants all sums modulo 97, each once.
+func checkSums(t *testing.T, name string, text []byte) {
+	all := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		var x, y, z int
+		if _, err := fmt.Sscanf(line, "%d + %d = %d\n", &x, &y, &z); err != nil || z != (x+y)%97 || min(x, y) < 0 || max(x, y) >= 97 || all[line] {
+			t.Errorf("%s: the line %q (%v)", name, line, err)
+		}
+		all[line] = true
+	}
+	if len(all) != 97*97 {
+		t.Errorf("%s has %d problems", name, len(all))
 	}
 }
 
@@ -69,6 +88,45 @@ func TestFindOrigin(t *testing.T) {
 		got, err := findOrigin(c.given, c.main, c.source)
 		if got != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%s: %v, %v", c.name, got, err)
+		}
+	}
+}
+
+// TestModuleFor looks for what a folder lacks of a module.
+func TestModuleFor(t *testing.T) {
+	repo, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name     string
+		mod      string // text of the go.mod that is there; "": none
+		checkout string
+		want     newModule
+		err      string
+	}{
+		{"mine", "", repo, newModule{path: "example.com/mine", from: origin{checkout: repo}}, ""},
+		{"mine", "module there\n", repo, newModule{needs: true, from: origin{checkout: repo}}, ""},
+		{"mine", "module there\n", "nowhere", newModule{}, "nowhere is no checkout of"},
+		{"mine", "module there\nrequire " + project.ThisModule + " v0.1.0\n", "nowhere", newModule{}, ""},
+		{"mïne", "", repo, newModule{}, "cannot be part of the path of a Go module"},
+	} {
+		dir := t.TempDir()
+		if c.mod != "" {
+			if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(c.mod), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := moduleFor(dir, c.name, c.checkout)
+		if c.err != "" {
+			if err == nil || !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%s beside %q: %v, want %s", c.name, c.mod, err, c.err)
+			}
+			continue
+		}
+		c.want.dir = dir
+		if err != nil || *got != c.want {
+			t.Errorf("%s beside %q: %+v, %v, want %+v", c.name, c.mod, got, err, c.want)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
@@ -42,6 +43,38 @@ func TestPlaces(t *testing.T) {
 	} {
 		if diff := cmp.Diff(c.want, lines(c.of), cmp.AllowUnexported(place{})); diff != "" {
 			t.Errorf("lines of %v: %s", c.of, diff)
+		}
+	}
+}
+
+// TestDefinitionsOfASite names what the bias and the mask of a site use, through each other, and
+// nothing that another site or an overridden setting uses.
+func TestDefinitionsOfASite(t *testing.T) {
+	files := map[string]string{"base.arith": `arith 1
+
+task addition { digits = 1..3 }
+bias near { value = -abs(i - j) }
+bias far { value = 2 * near }
+bias other { value = i - j }
+bias unused { value = i + j }
+mask window { keep = abs(i - j) < 5 }
+model.decoder.self.bias = unused
+model.decoder.cross.bias = other
+`, "a.arith": `arith 1
+
+include "base.arith"
+
+model.decoder.self.bias = far
+model.decoder.self.mask = window
+`}
+	doc := check.Inspect(check.Options{Path: "a.arith", Read: func(path string) ([]byte, error) { return []byte(files[path]), nil }})
+	for site, want := range map[string]map[string]bool{
+		"model.decoder.self":  {"bias.far": true, "bias.near": true, "mask.window": true},
+		"model.decoder.cross": {"bias.other": true},
+		"model.encoder.self":  {},
+	} {
+		if diff := cmp.Diff(want, definitionsOf(doc, site)); diff != "" {
+			t.Errorf("%s: %s", site, diff)
 		}
 	}
 }

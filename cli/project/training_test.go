@@ -1,10 +1,15 @@
 package project
 
 import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/dsl/diag"
 )
@@ -122,6 +127,32 @@ func TestNews(t *testing.T) {
 		found := []diag.List{{one, warning}, {one, other}, {other, warning, one}}[i]
 		if got := of.news(found); !slices.Equal(got, want) {
 			t.Errorf("%d: news are %v, want %v", i, got, want)
+		}
+	}
+}
+
+// TestCompilePrintsOnce prints what is found in a spec once: of a sweep when its trainings are listed, else when the
+// spec is compiled.
+func TestCompilePrintsOnce(t *testing.T) {
+	const spec = "arith 1\n\ntask parity { digits = 1..6 }\neval {\n  digits = [9]\n  samples = 10\n}\n"
+	for name, text := range map[string]string{"alone": spec, "in a sweep": spec + "sweep { train.batch = [8, 16] }\n"} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "a.arith"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		var said bytes.Buffer
+		sh := &shell.Shell{Context: t.Context(), Out: io.Discard, Err: &said}
+		all, err := Trainings(sh, filepath.Join(dir, "a.arith"), dir, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tr := range all {
+			if _, err := Compile(sh, tr); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := strings.Count(said.String(), "V026"); n != 1 {
+			t.Errorf("%s the finding is printed %d times:\n%s", name, n, said.String())
 		}
 	}
 }

@@ -110,6 +110,13 @@ printf '{"problem":"12","answer":"%s"}\n' "$*"`)
 	if got, err = solve(context.Background(), run, "12", 3, true, silent); err != nil || got.Answer != "solve "+run+" --json --times 3 -- 12" {
 		t.Errorf("a trainer that cannot show thinking: %+v, %v", got, err)
 	}
+	if got, err = solve(context.Background(), run, "12", 0, false, silent); err != nil || got.Answer != "solve "+run+" --json -- 12" {
+		t.Errorf("without thinking: %+v, %v", got, err)
+	}
+	play(`echo '{"answer":"'"$*"'"}'`)
+	if got, err = solve(context.Background(), run, "12", 0, false, silent); err != nil || got.Answer != "solve "+run+" --json -- 12" {
+		t.Errorf("thinking that nobody asks for: %+v, %v", got, err)
+	}
 	play("sleep 60")
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()

@@ -17,12 +17,12 @@ import (
 // A relay tells a server of the runs of a trainer while that trains. Training does not wait
 // for the server, and does not fail because of it.
 type relay struct {
-	server *mlflow.Server
-	file   string // where the trainer says which runs it trains
-	say    func(text string)
-	said   bool // that something is wrong
-	over   chan bool
-	done   chan struct{}
+	tell func(dir string, broken bool) error // the server of a run
+	file string                              // where the trainer says which runs it trains
+	say  func(text string)
+	said bool // that something is wrong
+	over chan bool
+	done chan struct{}
 }
 
 // How often runs are looked at, how much of the time that may take, and how long the end waits
@@ -43,11 +43,16 @@ func newRelay(say func(text string)) (*relay, error) {
 	if server == nil {
 		return nil, nil
 	}
+	return startRelay(server.Send, say)
+}
+
+// startRelay tells a server of runs until the relay's end.
+func startRelay(tell func(dir string, broken bool) error, say func(text string)) (*relay, error) {
 	f, err := os.CreateTemp("", "mlc-runs-")
 	if err != nil {
 		return nil, err
 	}
-	r := &relay{server: server, file: f.Name(), say: say, over: make(chan bool, 1), done: make(chan struct{})}
+	r := &relay{tell: tell, file: f.Name(), say: say, over: make(chan bool, 1), done: make(chan struct{})}
 	go r.run()
 	return r, f.Close()
 }
@@ -93,7 +98,7 @@ func (r *relay) send(broken bool) {
 	defer f.Close()
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		dir := lines.Text()
-		if err := r.server.Send(dir, broken); err != nil && !r.said {
+		if err := r.tell(dir, broken); err != nil && !r.said {
 			r.said = true
 			r.say(fmt.Sprintf("MLflow: %v; training goes on without it. Later, this sends what is missing: %s", err, flag.Line([]string{"mlc", "mlflow", dir})))
 		}

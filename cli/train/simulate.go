@@ -17,6 +17,9 @@ import (
 	"github.com/arithlang/mlc/runtime/calibration"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
+	"github.com/arithlang/mlc/runtime/program"
+	"github.com/arithlang/mlc/runtime/stages"
+	"github.com/arithlang/mlc/runtime/world"
 	"github.com/arithlang/mlc/sim/simulated"
 )
 
@@ -31,7 +34,7 @@ const (
 const simMemory = 1 << 30
 
 // simulatedGPU is the device of --device sim.
-var simulatedGPU = runtime.Device{
+var simulatedGPU = world.Device{
 	Name: simDevice, How: "every access checked", Note: "simulating a GPU, every access checked: thousands of times slower than one",
 	Open: func() (cuda.Driver, error) { return simulated.Open(ptxsim.Options{Memory: simMemory}) },
 }
@@ -39,16 +42,16 @@ var simulatedGPU = runtime.Device{
 // inProcess does in this process what a program does on the simulator.
 func inProcess(sh *shell.Shell, p *compiler.Program, verb string, flags []string, quiet bool) error {
 	args := slices.Concat([]string{shell.CalledBy(), verb}, flags)
-	devices := []runtime.Device{simulatedGPU}
+	devices := []world.Device{simulatedGPU}
 	var run func() int
 	if len(p.Stages) > 0 {
-		pipeline, err := shell.Await(sh, func() (runtime.Pipeline, error) { return pipelineOf(p) })
+		pipeline, err := shell.Await(sh, func() (program.Pipeline, error) { return pipelineOf(p) })
 		if err != nil {
 			return err
 		}
-		run = func() int { return runtime.RunStages(pipeline, devices, args) }
+		run = func() int { return runtime.RunStages(pipeline, devices, args, stages.Train) }
 	} else {
-		model, err := shell.Await(sh, func() (runtime.Model, error) { return modelOf(p) })
+		model, err := shell.Await(sh, func() (program.Model, error) { return modelOf(p) })
 		if err != nil {
 			return err
 		}
@@ -69,12 +72,12 @@ func inProcess(sh *shell.Shell, p *compiler.Program, verb string, flags []string
 
 // modelOf is the model of a training as its program has it, but that its kernels compute
 // nothing on a processor.
-func modelOf(p *compiler.Program) (runtime.Model, error) {
+func modelOf(p *compiler.Program) (program.Model, error) {
 	m, err := live.New(p)
 	if err != nil {
-		return runtime.Model{}, err
+		return program.Model{}, err
 	}
-	model := runtime.Model{Name: m.Name, Spec: codegen.SpecText(p), SpecHash: p.Spec.Hash, Version: shell.Version,
+	model := program.Model{Name: m.Name, Spec: codegen.SpecText(p), SpecHash: p.Spec.Hash, Version: shell.Version,
 		Task: m.Task, Train: m.Train, Eval: m.Eval, Params: m.Params, Plan: m.Plan, GPU: m.GPU, Files: filesOf(p.Spec)}
 	if p.Stage == "" {
 		model.Axes = p.Spec.Axes
@@ -84,20 +87,20 @@ func modelOf(p *compiler.Program) (runtime.Model, error) {
 	}
 	for name, values := range m.Given {
 		text, _ := binary.Append(nil, binary.LittleEndian, values) // of a slice of float32 it cannot fail
-		model.Given = append(model.Given, runtime.Table{Param: name, Values: string(text)})
+		model.Given = append(model.Given, program.Table{Param: name, Values: string(text)})
 	}
 	return model, nil
 }
 
 // filesOf are the files that a spec reads.
-func filesOf(spec *check.Spec) (all []runtime.File) {
+func filesOf(spec *check.Spec) (all []program.File) {
 	for _, file := range spec.Files() {
-		f := runtime.File{Path: file.Path, Stage: file.Stage}
+		f := program.File{Path: file.Path, Stage: file.Stage}
 		if file.Problems != nil {
 			f.Text = file.Problems.Text
 		}
 		for _, param := range file.Tables {
-			f.Tensors = append(f.Tensors, runtime.Tensor{Name: param.Tensor, Shape: param.Shape, Param: host.FixedName(param)})
+			f.Tensors = append(f.Tensors, program.Tensor{Name: param.Tensor, Shape: param.Shape, Param: host.FixedName(param)})
 		}
 		all = append(all, f)
 	}
@@ -105,11 +108,11 @@ func filesOf(spec *check.Spec) (all []runtime.File) {
 }
 
 // pipelineOf is a spec with stages as its program has it.
-func pipelineOf(p *compiler.Program) (runtime.Pipeline, error) {
-	out := runtime.Pipeline{Name: p.Spec.Name, Spec: codegen.SpecText(p), SpecHash: p.Spec.Hash, Version: shell.Version, Axes: p.Spec.Axes}
+func pipelineOf(p *compiler.Program) (program.Pipeline, error) {
+	out := program.Pipeline{Name: p.Spec.Name, Spec: codegen.SpecText(p), SpecHash: p.Spec.Hash, Version: shell.Version, Axes: p.Spec.Axes}
 	trainings := p.Stages
 	for _, s := range p.Spec.Stages {
-		stage := runtime.Stage{Name: s.Name, From: s.From}
+		stage := program.Stage{Name: s.Name, From: s.From}
 		if k := s.Calibration; k != nil {
 			stage.Calibration = calibration.Stage{Samples: k.Samples, Heads: k.Heads, Layer: k.Layer, Logits: k.Logits, Mean: k.Mean,
 				Self: linesOf(k.Self), Cross: linesOf(k.Cross)}
@@ -121,7 +124,7 @@ func pipelineOf(p *compiler.Program) (runtime.Pipeline, error) {
 			stage.Model, trainings = &m, trainings[1:]
 			for _, param := range s.Spec.Given() {
 				if param.Init.Kind == "stage" {
-					stage.Given = append(stage.Given, runtime.Given{Param: host.FixedName(param), Stage: param.From, Tensor: param.Tensor})
+					stage.Given = append(stage.Given, program.Given{Param: host.FixedName(param), Stage: param.From, Tensor: param.Tensor})
 				}
 			}
 		}

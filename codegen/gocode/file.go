@@ -26,6 +26,9 @@ const (
 	CPU                 = Runtime + "/cpu"
 	CUDA                = Runtime + "/cuda"
 	Device              = Runtime + "/device"
+	Program             = Runtime + "/program"
+	Several             = Runtime + "/several"
+	Stages              = Runtime + "/stages"
 	Task                = Runtime + "/task"
 	CPUTest     Package = "github.com/arithlang/mlc/codegen/cpu/cputest"
 )

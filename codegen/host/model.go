@@ -16,6 +16,10 @@ import (
 // Main is main.go.
 func Main(spec *check.Spec) *gocode.File {
 	f := &gocode.File{Doc: fmt.Sprintf("Command %s trains and tests the model of spec.arith.", spec.Name)}
+	if spec.Train.Lanes > 0 {
+		f.Add(mainFunc(gocode.Runtime.Qual("MainLanes"), "model", gocode.Several.Qual("Train")))
+		return f
+	}
 	f.Add(mainFunc(gocode.Runtime.Qual("Main"), "model"))
 	return f
 }
@@ -34,9 +38,10 @@ func Server() *gocode.File {
 	return f
 }
 
-// mainFunc is a function main that gives another what the program is.
-func mainFunc(run *jen.Statement, variable string) jen.Code {
-	return jen.Func().Id("main").Params().Block(run.Call(jen.Id(variable)))
+// mainFunc is a function main that gives another what the program is, and what only such
+// programs link.
+func mainFunc(run *jen.Statement, variable string, linked ...jen.Code) jen.Code {
+	return jen.Func().Id("main").Params().Block(run.Call(append([]jen.Code{jen.Id(variable)}, linked...)...))
 }
 
 // Test is kernels_test.go, which holds every kernel to the kernel IR of kernels.kir on
@@ -101,7 +106,7 @@ func Model(t Trainer) *gocode.File {
 	fields["Eval"] = gocode.Value(EvalConfig(t.Spec)) // even if empty
 	fields["Plan"], fields["CPU"], fields["GPU"] = jen.Id("plan"), jen.Id("kernels"), jen.Id("gpu")
 	if n := t.Spec.Train.Lanes; n > 0 {
-		fields["Lanes"] = gocode.Runtime.Qual("Lanes").Values(gocode.Field("N", n), gocode.Field("CPU", jen.Id("lanes")))
+		fields["Lanes"] = gocode.Program.Qual("Lanes").Values(gocode.Field("N", n), gocode.Field("CPU", jen.Id("lanes")))
 	}
 	var groups, tables []jen.Code
 	for _, g := range t.Groups {
@@ -115,7 +120,7 @@ func Model(t Trainer) *gocode.File {
 		variable, f.Doc = "Model", fmt.Sprintf("Package %s is the stage %s of %s.", Package(t.Stage), t.Stage, t.Spec.Name)
 		f.Add(jen.Commentf("Model is the model of the stage %s.", t.Stage))
 	}
-	f.Add(jen.Var().Id(variable).Op("=").Add(gocode.Runtime.Qual("Model"), fields.Code()))
+	f.Add(jen.Var().Id(variable).Op("=").Add(gocode.Program.Qual("Model"), fields.Code()))
 	f.Add(jen.Comment("Parameters, in the order of the flat arena."), jen.Var().Defs(tables...))
 	return f
 }

@@ -76,7 +76,7 @@ func (t Trainer) tables(f *gocode.File, fields gocode.Fields) {
 		tables = append(tables, gocode.Fields{"Param": FixedName(param), "Values": values}.Code())
 		at = to
 	}
-	fields["Given"] = gocode.Slice(gocode.Runtime.Qual("Table"), tables)
+	fields["Given"] = gocode.Slice(gocode.Program.Qual("Table"), tables)
 }
 
 // beforeEnd is an index so many bytes before the end of a text.
@@ -92,7 +92,7 @@ func (t Trainer) files(fields gocode.Fields) {
 		for _, param := range file.Tables {
 			tensors = append(tensors, gocode.Fields{"Name": param.Tensor, "Shape": param.Shape, "Param": FixedName(param)}.Code())
 		}
-		of := gocode.Fields{"Path": file.Path, "Stage": file.Stage, "Tensors": gocode.Slice(gocode.Runtime.Qual("Tensor"), tensors)}
+		of := gocode.Fields{"Path": file.Path, "Stage": file.Stage, "Tensors": gocode.Slice(gocode.Program.Qual("Tensor"), tensors)}
 		switch {
 		case file.Problems != nil && file.Problems == t.Spec.Task.File:
 			of["Text"] = problemsIn("problemText", file.Problems.Text)
@@ -101,7 +101,7 @@ func (t Trainer) files(fields gocode.Fields) {
 		}
 		files = append(files, of.Code())
 	}
-	fields["Files"] = gocode.Slice(gocode.Runtime.Qual("File"), files)
+	fields["Files"] = gocode.Slice(gocode.Program.Qual("File"), files)
 }
 
 // problemsIn is the problems that a variable ends with.

@@ -91,9 +91,8 @@ func (c *checker) lines(stage, site string, spec *Spec) Lines {
 	if c.get("stage." + stage + "." + site + ".rows").is("auto") {
 		_, l.Rows = spec.Task.digits()
 	}
-	d := c.stageRow(stage, site+".direction").list
-	for n := 0; n+1 < len(d); n += 2 {
-		if step := [2]int{int(d[n]), int(d[n+1])}; !slices.Contains(l.Directions, step) {
+	for pair := range slices.Chunk(c.stageRow(stage, site+".direction").list, 2) {
+		if step := [2]int{int(pair[0]), int(pair[1])}; !slices.Contains(l.Directions, step) {
 			l.Directions = append(l.Directions, step)
 		}
 	}

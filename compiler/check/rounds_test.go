@@ -34,6 +34,7 @@ func TestRounds(t *testing.T) {
 		loop("addition { digits = 1..6  pad = zero(to = 1) }") + tail + "}":                                          "answers have a place more",
 		loop("addition { digits = 1..6  pad = zero(to = 1, answer = 2) }") + tail + "}":                              "",
 		loop("addition { digits = 1..6  pad = zero(to = 10) }") + tail + "}":                                         "",
+		loop("addition { digits = 1..6  pad = zero(to = 9) }") + tail + "}":                                          "answers have a place more",
 		loop("multiplication { digits = 1..6  pad = zero(to = 1, answer = 2) }") + tail + "}":                        "write pad = zero(to = 18)",
 		loop("multiplication { digits = 1..6  pad = zero(to = 18) }") + tail + "}":                                   "",
 		loop("addition { digits = 1..6 }\nmodel.embed.position = learned(max = 20)") + tail + "}":                    "use learned(max = ",

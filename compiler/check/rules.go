@@ -85,7 +85,7 @@ func (c *checker) checkRamp(t *Train) {
 func (c *checker) checkStop(s *Spec) {
 	if stop := s.Train.Stop; stop != nil && stop.HeldOut && !s.holdsOut(s.Task.Holdout) {
 		c.report("E0327", c.at("train.stop"), "training stops at an exact match of held-out problems, and task.holdout = %s holds out none", c.get("task.holdout").text).
-			WithHelp("write stop = accuracy(on = train, …)%s", s.enoughHeldOut(", or hold some out: "))
+			WithHelp("write stop = accuracy(on = train, …)%s", s.enoughHeldOut(", or hold some out: ", s.holdsOut))
 	}
 }
 
@@ -113,9 +113,9 @@ func (c *checker) checkDuring(s *Spec) {
 		case at > 0 && s.Task.File == nil && !slices.Contains(lengths, at):
 			c.report("E0333", v.at, "%s counts the length %d, which eval.during = %s does not test", x.path, at, c.get("eval.during").text).
 				WithHelp("add it there, or leave out at")
-		case at > 0 && s.Task.File == nil && s.seesAll(at):
+		case at > 0 && s.Task.File == nil && s.seesAll(at, s.Task.Holdout):
 			c.report("E0333", v.at, "%s counts the length %d, of which no problem is held out: all are trained on", x.path, at).
-				WithHelp("count a longer length%s", s.enoughHeldOut(", or hold some out: "))
+				WithHelp("count a longer length%s", s.enoughHeldOut(", or hold some out: ", func(share float64) bool { return !s.seesAll(at, share) }))
 		}
 	}
 }

@@ -28,28 +28,26 @@ func (s *Spec) holdsOut(share float64) bool {
 }
 
 // seesAll reports whether training may be on all problems whose operands have so many
-// digits, though some of its problems are to be held out.
-func (s *Spec) seesAll(digits int) bool {
-	if s.Task.Holdout == 0 {
+// digits, though a share of its problems is to be held out.
+func (s *Spec) seesAll(digits int, share float64) bool {
+	if share == 0 {
 		return false
 	}
-	t := s.drawn(s.Task.Holdout)
+	t := s.drawn(share)
 	if t == nil {
 		return false
 	}
 	_, j := t.Extent()
-	switch {
-	case t.Many():
-	case j > 0:
+	if j > 0 && !t.Many() {
 		j = digits
 	}
 	return !t.HasUnseen(digits, j)
 }
 
-// enoughHeldOut says which share holds some problems out; nothing where none does.
-func (s *Spec) enoughHeldOut(before string) string {
+// enoughHeldOut says which larger share holds problems out; nothing where none does.
+func (s *Spec) enoughHeldOut(before string, holdsOut func(share float64) bool) string {
 	for _, percent := range []int{1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90} {
-		if share := float64(percent) / 100; share > s.Task.Holdout && s.holdsOut(share) {
+		if share := float64(percent) / 100; share > s.Task.Holdout && holdsOut(share) {
 			return fmt.Sprintf("%stask.holdout = %d%%", before, percent)
 		}
 	}
@@ -63,5 +61,5 @@ func (c *checker) vetHeldOut(s *Spec) {
 	}
 	all := s.Task.made().Distinct()
 	c.report("V026", c.atFirst("task.holdout", "task.digits", "task.examples", "task"), "task.holdout = %s holds out none of the %s different problems", c.get("task.holdout").text, short(all)).
-		WithHelp("write task.holdout = 0%%, as it comes to that: no exact match of held-out problems is reported%s", s.enoughHeldOut("; or hold some out: "))
+		WithHelp("write task.holdout = 0%%, as it comes to that: no exact match of held-out problems is reported%s", s.enoughHeldOut("; or hold some out: ", s.holdsOut))
 }

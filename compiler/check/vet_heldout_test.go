@@ -1,6 +1,8 @@
 package check
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -38,3 +40,48 @@ func TestHeldOut(t *testing.T) {
 }
 
 const tests = "eval { every = 5steps  during = [1, 9] }"
+
+// TestEnoughHeldOut follows the advice to hold out more: the share that it names holds problems
+// out, and the next smaller one that it may name does not.
+func TestEnoughHeldOut(t *testing.T) {
+	shares := []int{1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90}
+	named := map[int]bool{}
+	for code, src := range map[string]string{
+		"V026":  "task parity { digits = 1..1  holdout = %d%% }\ntrain.seed = %d\n",
+		"E0327": "task parity { digits = 1..1  holdout = %d%% }\ntrain.seed = %d\ntrain.stop = accuracy()\n",
+		"E0333": "task copy { digits = 1..9  holdout = %d%% }\ntrain.seed = %d\ntrain.keep = best(at = 1)\n" + tests + "\n",
+	} {
+		// advice is the help of the finding where a share is held out; "": there is none.
+		advice := func(share, seed int) string {
+			_, list := resolve(map[string]string{"a.arith": "arith 1\n" + fmt.Sprintf(src, share, seed) + "eval { digits = [9]  samples = 10 }\n"}, "a.arith")
+			for _, d := range list {
+				if d.Code == code {
+					return d.Help
+				}
+			}
+			return ""
+		}
+		for seed := range 80 {
+			_, more, found := strings.Cut(advice(1, seed), "hold some out: ")
+			if !found { // some are held out, or none by any share
+				continue
+			}
+			var percent int
+			if _, err := fmt.Sscanf(more, "task.holdout = %d%%", &percent); err != nil {
+				t.Fatalf("%s: %q: %v", code, more, err)
+			}
+			named[percent] = true
+			if help := advice(percent, seed); help != "" {
+				t.Errorf("%s, seed %d: %d %% are named, and then %q", code, seed, percent, help)
+			}
+			if less := shares[slices.Index(shares, percent)-1]; advice(less, seed) == "" {
+				t.Errorf("%s, seed %d: %d %% are named, and %d are enough", code, seed, percent, less)
+			}
+		}
+	}
+	for _, share := range shares[2:] {
+		if !named[share] {
+			t.Errorf("%d %% are never named", share)
+		}
+	}
+}

@@ -73,6 +73,8 @@ func TestWeights(t *testing.T) {
 		"model.norm=layernorm(at = [ffn, head])":                                                               "E0208",
 		"model.norm=layernorm(gain = shared)":                                                                  "",
 		"model.decoder.self.qk_norm=rmsnorm(gain = shared)":                                                    "",
+		"model.embed.position=abacus(value = ray)":                                                             "V011",
+		"model.embed.position=abacus(learned = false)":                                                         "V011",
 		"model.embed.position=abacus(learned = false, value = ray)":                                            "E0335",
 	} {
 		const spec = "arith 1\ntask successor {}\nmodel { width = 8  heads = 2 }\ntable ray { w = learned([4])  value = w[clip(n, 0, 3)] * c }\n"

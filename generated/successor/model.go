@@ -4,17 +4,17 @@ package main
 
 import (
 	_ "embed"
-	"github.com/arithlang/mlc/runtime"
 	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/program"
 	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/train"
 )
 
 //go:embed spec.arith
 var specText string
-var model = runtime.Model{
+var model = program.Model{
 	CPU: kernels,
 	Eval: eval.Config{
 		Digits: []int{6, 10, 15, 20, 60},

@@ -11,11 +11,11 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/arithlang/mlc/runtime"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/flag"
 	"github.com/arithlang/mlc/runtime/interrupt"
 	"github.com/arithlang/mlc/runtime/processor"
+	"github.com/arithlang/mlc/runtime/program"
 )
 
 // Foretelling is what a step is foretold on.
@@ -71,10 +71,10 @@ const (
 
 // Main is a program that says what a step of a model takes on more cores: it does what the
 // command line says, and exits.
-func Main(m runtime.Model) { os.Exit(run(m, os.Args, os.Stdout, os.Stderr)) }
+func Main(m program.Model) { os.Exit(run(m, os.Args, os.Stdout, os.Stderr)) }
 
 // run does what args say, the program's name first, and returns the exit code.
-func run(m runtime.Model, args []string, out, to io.Writer) int {
+func run(m program.Model, args []string, out, to io.Writer) int {
 	fail := func(code int, err error) int {
 		fmt.Fprintf(to, "%s: %v\n", m.Name, err)
 		return code
@@ -116,7 +116,7 @@ func run(m runtime.Model, args []string, out, to io.Writer) int {
 }
 
 // plan times the model, with what the flags ask for in place of its settings.
-func (f *Flags) plan(m runtime.Model, isa cpu.ISA) (*Plan, error) {
+func (f *Flags) plan(m program.Model, isa cpu.ISA) (*Plan, error) {
 	m.Train.Batch = cmp.Or(f.Batch, m.Train.Batch)
 	if f.Chunk > 0 {
 		m.Train.Chunk, m.Train.MicroBatch = f.Chunk, min(m.Train.MicroBatch, f.Chunk)

@@ -6,16 +6,16 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/arithlang/mlc/runtime"
 	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/processor"
+	"github.com/arithlang/mlc/runtime/program"
 	"github.com/arithlang/mlc/runtime/train"
 )
 
 // plans simulates the step as it is, and in the chunks that would serve as many cores.
-func (f *Flags) plans(m *runtime.Model, on *processor.Machine) (*Plan, error) {
+func (f *Flags) plans(m *program.Model, on *processor.Machine) (*Plan, error) {
 	about := on.About()
 	p := &Plan{Name: m.Name, Device: about.String(), Processor: about.Name, Threads: on.Threads(), Batch: m.Train.Batch,
 		Gradients: on.Sums().Elements, Copying: f.Copying * 1e9, Cores: f.Cores}
@@ -46,7 +46,7 @@ func (f *Flags) plans(m *runtime.Model, on *processor.Machine) (*Plan, error) {
 }
 
 // cuts are the training as it is, and in the chunks that would serve as many cores.
-func (f *Flags) cuts(m *runtime.Model, on *processor.Machine) ([]*cut, error) {
+func (f *Flags) cuts(m *program.Model, on *processor.Machine) ([]*cut, error) {
 	c := m.Train
 	sizes := append([]int{0}, Others(c.Batch, max(c.Chunk, c.MicroBatch), f.Cores)...) // 0: its own
 	var cuts []*cut

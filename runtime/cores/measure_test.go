@@ -10,10 +10,10 @@ import (
 	"github.com/arithlang/mlc/codegen/live"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
-	"github.com/arithlang/mlc/runtime"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/processor"
+	"github.com/arithlang/mlc/runtime/program"
 )
 
 // TestQueueIsAsForetold compares the queue of chunks with the one that is simulated, on more
@@ -45,7 +45,7 @@ func TestQueueIsAsForetold(t *testing.T) {
 
 // costly is a model of 50 examples a step whose launches take a millisecond each, and nothing
 // else long.
-func costly(t *testing.T) runtime.Model {
+func costly(t *testing.T) program.Model {
 	t.Helper()
 	const spec = `arith 1
 
@@ -75,7 +75,7 @@ train {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := runtime.Model{Name: "toy", Task: of.Task, Train: of.Train, Params: of.Params, Plan: of.Plan}
+	m := program.Model{Name: "toy", Task: of.Task, Train: of.Train, Params: of.Params, Plan: of.Plan}
 	for i := range of.GPU.Kernels {
 		run := func(*cpu.Worker, *device.Env, []device.Ref) {}
 		if i == 0 { // once a launch
@@ -87,7 +87,7 @@ train {
 }
 
 // call does what a command line says of a model.
-func call(t *testing.T, m runtime.Model, args string) (code int, out, said string) {
+func call(t *testing.T, m program.Model, args string) (code int, out, said string) {
 	var to, err strings.Builder
 	code = run(m, append([]string{"toy"}, strings.Fields(args)...), &to, &err)
 	return code, to.String(), err.String()

@@ -236,14 +236,15 @@ func (t *Test) saved(r *Result, dir string) bool {
 
 // occupy makes the directory of a result and keeps other processes from writing to it.
 func occupy(dir string) (*lock.Dir, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	err := os.MkdirAll(dir, 0o755)
+	var held *lock.Dir
+	if err == nil {
+		held, err = lock.Wait(dir)
+	}
+	if err != nil {
 		return nil, cannotSave(err)
 	}
-	held, err := lock.Wait(dir)
-	if err != nil {
-		err = cannotSave(err)
-	}
-	return held, err
+	return held, nil
 }
 
 func cannotSave(err error) error { return fmt.Errorf("cannot save the result: %w", err) }

@@ -99,7 +99,7 @@ func (b Batch) Slice(lo, hi int) Batch {
 // loop runs by length, all of a launch have as many recurrences.
 func (b *Batch) Launch(lo, examples int) int {
 	end := min(lo-lo%examples+examples, b.B)
-	for k := lo + 1; k < end && len(b.Recurrences) > 0; k++ {
+	for k := lo + 1; k < min(end, len(b.Recurrences)); k++ { // there are none but where it does
 		if b.Recurrences[k] != b.Recurrences[lo] {
 			return k
 		}

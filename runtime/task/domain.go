@@ -196,12 +196,8 @@ func (t *Task) fromFew(d *draft, k int64, few [][]string) {
 	}
 }
 
-// knownInSet are hashes of the problems of a set of Examples that are trained on; nil of one
-// that is too large to look at.
+// knownInSet are hashes of the problems of a set of up to maxSet Examples that are trained on.
 func (t *Task) knownInSet() map[uint64]bool {
-	if t.cfg.Examples == 0 || t.cfg.Examples > maxSet || t.Listed() {
-		return nil
-	}
 	known := make(map[uint64]bool, t.trained)
 	for place := range t.trained {
 		known[t.hashInSet(place)] = true
@@ -220,7 +216,7 @@ func (t *Task) hashInSet(place int64) uint64 {
 // problems are not among these.
 func (t *Task) unseenInSet() (places []int64) {
 	known := t.known()
-	for place := t.trained; known != nil && place < t.cfg.Examples; place++ {
+	for place := t.trained; place < t.cfg.Examples; place++ {
 		if !known[t.hashInSet(place)] {
 			places = append(places, place)
 		}

@@ -159,7 +159,7 @@ func TestExpectedSeen(t *testing.T) {
 				most += float64(len(problems))
 			}
 		}
-		if math.Abs(got-want) > 0.25*want+4*math.Sqrt(want)+1 {
+		if math.Abs(got-want) > 0.15*want+4*math.Sqrt(want)+1 {
 			t.Errorf("%s: %.0f of %.0f problems are trained on, and %.0f are expected", c.Kind, want, most, got)
 		}
 	}

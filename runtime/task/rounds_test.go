@@ -207,7 +207,7 @@ func TestInRounds(t *testing.T) {
 		// Half of the examples are of the last round; of the others, of seven lengths, three
 		// are the task's own.
 		for of, want := range map[string]float64{"true": 0.5 * 3 / 7, "round 0": 0.5 * 2 / 7, "round 1": 0.5 + 0.5*2/7} {
-			if got := float64(count[of]) / n; got < want-0.03 || got > want+0.03 {
+			if got := float64(count[of]) / n; got < want-0.02 || got > want+0.02 {
 				t.Errorf("%s: %s in %.3f of the examples, want %.3f", name, of, got, want)
 			}
 		}

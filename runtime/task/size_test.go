@@ -84,30 +84,43 @@ func eachTask(t *testing.T, f func(name string, c Config)) {
 // those that are drawn: no batch is longer, and there is one as long, which is found among
 // all problems of few digits. With fillers, which come by chance, and files it may not be drawn.
 func TestLongestIsDrawn(t *testing.T) {
-	eachTask(t, func(name string, c Config) {
-		task := must(t, c, 3)
-		var most Size
-		for k := range 100 {
-			b, err := task.NewDrawer(0, 0).Train(int64(8*k), 8)
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			most = Size{max(most.Source, b.S), max(most.Target, b.T)}
+	eachTask(t, func(name string, c Config) { holdLongest(t, name, c) })
+}
+
+// TestLongestDifference holds the longest difference of numbers below a bound: with a bound
+// just above a power of the base, the longest numbers leave the shorter differences.
+func TestLongestDifference(t *testing.T) {
+	for _, c := range []Config{{Base: 10, Below: 1001}, {Base: 2, Below: 10}, {Base: 2, Below: 150}, {Base: 10, Below: 1000}} {
+		c.Kind, c.Sequence = "subtraction", true
+		holdLongest(t, fmt.Sprintf("below %d to the base %d", c.Below, c.Base), c)
+	}
+}
+
+// holdLongest holds what is said of the longest problem of a task to problems of it.
+func holdLongest(t *testing.T, name string, c Config) {
+	t.Helper()
+	task := must(t, c, 3)
+	var most Size
+	for k := range 100 {
+		b, err := task.NewDrawer(0, 0).Train(int64(8*k), 8)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
 		}
-		for _, p := range hardest(task) {
-			width, err := task.tight(p)
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			source, target := task.Shape(width)
-			most = Size{max(most.Source, source), max(most.Target, target)}
+		most = Size{max(most.Source, b.S), max(most.Target, b.T)}
+	}
+	for _, p := range hardest(task) {
+		width, err := task.tight(p)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
 		}
-		var want Size
-		want.Source, want.Target = task.Longest()
-		if most.Source > want.Source || most.Target > want.Target || most != want && c.RandomPad == 0 {
-			t.Errorf("%s: the longest problem that is drawn has the size %v, and %v are said", name, most, want)
-		}
-	})
+		source, target := task.Shape(width)
+		most = Size{max(most.Source, source), max(most.Target, target)}
+	}
+	var want Size
+	want.Source, want.Target = task.Longest()
+	if most.Source > want.Source || most.Target > want.Target || most != want && c.RandomPad == 0 {
+		t.Errorf("%s: the longest problem that is drawn has the size %v, and %v are said", name, most, want)
+	}
 }
 
 // hardest are all problems of few numbers, those of most digits among them, that training

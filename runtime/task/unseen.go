@@ -21,7 +21,8 @@ func (t *Task) Unseen(i, j, first, n int) []Problem {
 		found := t.drawUnseen(i, j, n)
 		if len(found) == 0 && t.cfg.Examples > 0 { // but hardly any of so many problems is in a large set
 			all := t.Cell(i, j, n)
-			if known := t.known(); known != nil {
+			if t.cfg.Examples <= maxSet {
+				known := t.known()
 				return slices.DeleteFunc(all, func(p Problem) bool { return known[t.hash(t.draft(p).operands)] })
 			}
 			if t.ExpectedSeen(all, t.cfg.Examples) < rarely*float64(len(all)) {

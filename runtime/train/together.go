@@ -77,17 +77,20 @@ func (g *Together) landed(s *stepper, f *flight) {
 func (g *Together) Run(ctx context.Context) []error {
 	lead := *g.Trainers[0]
 	lead.Machine, lead.together = g.Machine, g
+	return g.run(ctx, lead.enqueue)
+}
+
+// run runs them with a function that does a step of all.
+func (g *Together) run(ctx context.Context, step func(examples int, rate float64) error) []error {
 	until, end := context.WithCancelCause(context.Background())
 	defer end(nil)
 	errs := make([]error, len(g.Trainers))
-	lanes := make([]*lane, len(g.Trainers))
 	next := make([]func() (wish, bool), len(g.Trainers))
 	for i, t := range g.Trainers {
-		lanes[i] = &lane{together: g, number: i}
-		t.lane = lanes[i]
+		t.lane = &lane{together: g, number: i}
 		var stop func()
 		next[i], stop = iter.Pull(func(yield func(wish) bool) {
-			lanes[i].want = yield
+			t.lane.want = yield
 			errs[i] = t.Run(until)
 		})
 		defer stop()
@@ -98,26 +101,23 @@ func (g *Together) Run(ctx context.Context) []error {
 			end(context.Cause(ctx))
 		}
 		var wanted *wish
-		for i := range lanes {
-			w, more := next[i]()
-			switch {
-			case !more:
-			case wanted == nil:
-				wanted = &w
-			case *wanted != w:
+		for _, next := range next {
+			if w, more := next(); more && wanted != nil && *wanted != w {
 				panic("BUG: models that train together want different steps")
+			} else if more {
+				wanted = &w
 			}
 		}
 		if wanted == nil {
 			return errs
 		}
-		err := lead.enqueue(wanted.examples, wanted.rate)
+		err := step(wanted.examples, wanted.rate)
 		save := g.Every > 0 && time.Since(saved) >= g.Every
 		if save {
 			saved = time.Now()
 		}
-		for _, l := range lanes {
-			l.err, l.save = err, save
+		for _, t := range g.Trainers {
+			t.lane.err, t.lane.save = err, save
 		}
 	}
 }

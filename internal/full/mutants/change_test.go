@@ -67,11 +67,19 @@ func TestTry(t *testing.T) {
 	}
 	t.Chdir(dir)
 	var said strings.Builder
-	if err := run(&said, 10, 0, 1, time.Minute, []string{"./a"}); err != nil {
+	if err := run(&said, "", 10, 0, 1, time.Minute, []string{"./a"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := said.String(); !strings.HasSuffix(got, "m/a: 2 of 3 changes are noticed, 66.7 %\n2 of 3 changes are noticed, 66.7 %\n") || !strings.Contains(got, "a.go:7: - in place of +") ||
 		!strings.Contains(got, "noticed by m/a: ") || !strings.Contains(got, "noticed by m/b: ") {
 		t.Error(got)
+	}
+
+	said.Reset()
+	if err := run(&said, `a\.go:5: `, 10, 0, 1, time.Minute, []string{"./a"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := said.String(); !strings.HasSuffix(got, "\n1 of 1 changes are noticed, 100.0 %\n") {
+		t.Errorf("of one line: %s", got)
 	}
 }

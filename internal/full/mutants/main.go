@@ -3,6 +3,7 @@
 // that fail as they are notice every change: the lines say whose tests noticed which.
 //
 //	go run ./internal/full/mutants -n 200 ./runtime/train ./serve
+//	go run ./internal/full/mutants -only 'ask.go:12:' ./serve
 //
 // The tree stays as it is: a changed file is an overlay of the build.
 package main
@@ -17,6 +18,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -28,9 +30,10 @@ func main() {
 	n := flag.Int("n", 200, "how many changes are tried, of all packages together")
 	skip := flag.Int("skip", 0, "how many of them are left out first, to go on after a run that was ended")
 	seed := flag.Uint64("seed", 1, "which ones")
+	only := flag.String("only", "", "a regular expression: which changes, as they are printed")
 	limit := flag.Duration("limit", 3*time.Minute, "the longest that the tests of a package may take; tests that hang notice a change")
 	flag.Parse()
-	if err := run(os.Stdout, *n, *skip, *seed, *limit, flag.Args()); err != nil {
+	if err := run(os.Stdout, *only, *n, *skip, *seed, *limit, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
@@ -57,7 +60,11 @@ type trial struct {
 	ask []string
 }
 
-func run(out io.Writer, n, skip int, seed uint64, limit time.Duration, patterns []string) error {
+func run(out io.Writer, only string, n, skip int, seed uint64, limit time.Duration, patterns []string) error {
+	wanted, err := regexp.Compile(only)
+	if err != nil {
+		return err
+	}
 	chosen, err := list(patterns)
 	if err != nil {
 		return err
@@ -78,7 +85,9 @@ func run(out io.Writer, n, skip int, seed uint64, limit time.Duration, patterns 
 				return err
 			}
 			for _, c := range changes {
-				trials = append(trials, &trial{p, c, p.askers(all)})
+				if wanted.MatchString(c.String()) {
+					trials = append(trials, &trial{p, c, p.askers(all)})
+				}
 			}
 		}
 	}

@@ -1,0 +1,313 @@
+// Package rundir makes the directory of a run, finds it again, locks it, and wants all that lies in
+// it to be of one program and of one run. Package record, whose record of a run is the heart of
+// that, comes before it, and package verbs after it.
+package rundir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/config"
+	"github.com/arithlang/mlc/runtime/damage"
+	"github.com/arithlang/mlc/runtime/flag"
+	"github.com/arithlang/mlc/runtime/flags"
+	"github.com/arithlang/mlc/runtime/lock"
+	"github.com/arithlang/mlc/runtime/program"
+	"github.com/arithlang/mlc/runtime/record"
+)
+
+// An Identity is what a run is of.
+type Identity struct {
+	Name, spec, Hash, Version string
+	Models                    []*program.Model // with the files that the spec reads
+}
+
+// IdentityOf is what a run of a model is of.
+func IdentityOf(m *program.Model) Identity {
+	return Identity{m.Name, m.Spec, m.SpecHash, m.Version, []*program.Model{m}}
+}
+
+// IdentityOfStages is what a run of a spec with stages is of.
+func IdentityOfStages(p *program.Pipeline) Identity {
+	id := Identity{p.Name, p.Spec, p.SpecHash, p.Version, nil}
+	for _, s := range p.Stages {
+		if s.Model != nil {
+			id.Models = append(id.Models, s.Model)
+		}
+	}
+	return id
+}
+
+// A Claim is a run directory that no other process trains in until it is closed.
+type Claim struct {
+	*lock.Dir
+	Path   string
+	Record record.Record
+}
+
+// New makes the directory of a new run and locks it: dir, in which nothing may be
+// yet, or, if that is empty, one named after spec and time. Only who has locked it may
+// look what is in it: files that another process is writing look as if it was killed.
+func New(dir string, id Identity, started time.Time) (_ string, held *lock.Dir, err error) {
+	if dir == "" {
+		dir, err = Dated(id, started)
+	} else {
+		err = Make(dir)
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	if held, err = Occupy(dir); err != nil {
+		return "", nil, err
+	}
+	if err := vacate(dir, id); err != nil {
+		held.Close()
+		return "", nil, err
+	}
+	record.Tell(dir)
+	return dir, held, nil
+}
+
+// Occupy keeps other processes from training in a run directory until it is closed.
+func Occupy(dir string) (*lock.Dir, error) {
+	held, err := lock.Try(dir)
+	if errors.Is(err, lock.ErrTaken) {
+		return nil, fmt.Errorf("%s is training in %s: wait for its end, or choose another --out", lock.Owner(dir), dir)
+	}
+	return held, err
+}
+
+// Dated makes a directory that no other run has, however many begin in a second.
+func Dated(id Identity, started time.Time) (string, error) {
+	base := filepath.Join(record.Runs(id.Name), record.Dated(started, id.Hash))
+	if err := Make(filepath.Dir(base)); err != nil {
+		return "", err
+	}
+	dir := base
+	for n := 2; ; n++ {
+		switch err := os.Mkdir(dir, 0o755); {
+		case err == nil:
+			return dir, nil
+		case !errors.Is(err, fs.ErrExist):
+			return "", cannotMake(err)
+		}
+		dir = fmt.Sprintf("%s-%02d", base, n) // later ones sort behind
+	}
+}
+
+// vacate refuses a directory that has something in it, apart from what mlc has put there to
+// launch it, and what a run of the same spec leaves that was killed before it began, whose
+// temporary files go.
+func vacate(dir string, id Identity) error {
+	found, err := os.ReadDir(dir)
+	if err != nil {
+		return cannotMake(err)
+	}
+	for _, file := range found {
+		switch name := file.Name(); {
+		case ckpt.IsTemp(name) || name == lock.File || name == record.LaunchFolder:
+		case name == record.SpecFile && sameText(filepath.Join(dir, name), id.spec):
+		case name == config.FilesFolder && id.left(filepath.Join(dir, name)) && !Exists(record.Path(dir)):
+		case Exists(record.Path(dir)):
+			return fmt.Errorf("%s has a run in it already: go on with it by --resume --out %s, or choose another --out", dir, flag.Word(dir))
+		default:
+			return fmt.Errorf("%s is not empty: choose another --out", dir)
+		}
+	}
+	return ckpt.Clean(dir)
+}
+
+// Clean removes what processes that were killed have left half written in a run
+// directory and in those of its stages. Results have locks of their own, and the folder of
+// a launch is written by mlc.
+func Clean(dir string) error {
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case !d.IsDir():
+			return nil
+		case (d.Name() == record.ResultFolder || d.Name() == record.LaunchFolder) && path != dir:
+			return fs.SkipDir
+		}
+		return ckpt.Clean(path)
+	})
+	if err != nil {
+		return fmt.Errorf("cannot remove what a killed process has left: %w", err)
+	}
+	return nil
+}
+
+func sameText(path, text string) bool {
+	found, err := damage.At(path).Read()
+	return err == nil && string(found) == text
+}
+
+func Exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// Fill writes what a run directory begins with. Doing it again changes nothing
+// but the record.
+func Fill(dir string, id Identity, r record.Record) error {
+	if err := Make(dir); err != nil {
+		return err
+	}
+	err := id.writeFiles(dir)
+	if err == nil {
+		err = ckpt.WriteFile(filepath.Join(dir, record.SpecFile), []byte(id.spec))
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write to the run directory: %w: choose another place with --out", err)
+	}
+	return WriteRecord(dir, r)
+}
+
+func Make(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return cannotMake(err)
+	}
+	return nil
+}
+
+func cannotMake(err error) error {
+	return fmt.Errorf("cannot make the run directory: %w: choose a place that can be written with --out", err)
+}
+
+func WriteRecord(dir string, r record.Record) error {
+	if err := r.Write(dir); err != nil {
+		return fmt.Errorf("cannot write to the run directory: %w: choose another place with --out", err)
+	}
+	return nil
+}
+
+// Newest is findRun where there has to be one.
+func Newest(id Identity, seed *uint64, initial flags.Seeds) (string, error) {
+	newest, err := Find(id, seed, initial)
+	if err != nil || newest != "" {
+		return newest, err
+	}
+	which := ""
+	if seed != nil {
+		which = fmt.Sprintf(" with seed %d", *seed)
+	}
+	if initial.Set {
+		which += fmt.Sprintf(" with init seed %s", initial)
+	}
+	return "", fmt.Errorf("there is no run of this spec%s in %s: train without --resume, or say where it is with --out", which, record.Runs(id.Name))
+}
+
+// Find is the run directory of this spec, and of the seeds that are asked for, that
+// was begun last, whatever its name; "" if there is none. A copy began when its original
+// did: then the one that is named after its time is the newest, the last of several. One
+// that cannot be read may be it.
+func Find(id Identity, seed *uint64, initial flags.Seeds) (newest string, err error) {
+	runs := record.Runs(id.Name)
+	dirs, err := os.ReadDir(runs)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	var begun time.Time
+	for _, d := range dirs {
+		dir := filepath.Join(runs, d.Name())
+		r, err := record.Read(dir)
+		switch {
+		case record.Missing(err):
+			continue
+		case err != nil:
+			return "", fmt.Errorf("%w\nsay which run to go on with by --out", err)
+		case r.SpecHash != id.Hash || seed != nil && r.Seed != *seed || !BegunBy(initial, &r):
+			continue
+		}
+		dated, _ := filepath.Match(record.Dated(time.Time{}, id.Hash)+"*", d.Name())
+		if newest == "" || r.Started.After(begun) || dated && r.Started.Equal(begun) {
+			newest, begun = dir, r.Started
+		}
+	}
+	return newest, nil
+}
+
+// StaleSpec says that spec.arith in a run directory is not the run's any more; "" if it is.
+func StaleSpec(dir string, id Identity) string {
+	path := filepath.Join(dir, record.SpecFile)
+	if sameText(path, id.spec) {
+		return ""
+	}
+	return fmt.Sprintf("%s is not the spec of this run any more: it was changed, or cannot be read\n", path)
+}
+
+// Open reads run.json and makes sure that the run is of this very spec.
+func Open(dir string, id Identity) (record.Record, error) {
+	r, err := record.Open(dir)
+	if err != nil || r.SpecHash == id.Hash {
+		return r, err
+	}
+	spec, err := damage.At(dir).Join(record.SpecFile).Read()
+	if err != nil {
+		return r, fmt.Errorf("%s is a run of another spec: %w", dir, err)
+	}
+	if string(spec) == id.spec {
+		return r, fmt.Errorf("%s is a run of this spec with other files: a table or a list of problems that it reads has changed (%.8s in run.json; this program is %.8s). "+
+			"Build the program with the files of then to go on with that run, or train this one in a directory of its own", dir, r.SpecHash, id.Hash)
+	}
+	return r, fmt.Errorf("%s is a run of another spec (%s, %.8s; this program is %s, %.8s). Lines of the run (-) and of this program (+):\n%s"+
+		"build the program from %s to go on with that run, or train this one in a directory of its own",
+		dir, r.Name, r.SpecHash, id.Name, id.Hash, lineDiff(string(spec), id.spec), filepath.Join(dir, record.SpecFile))
+}
+
+// BegunBy reports whether a run has such initial weights; without the flag any will do.
+func BegunBy(s flags.Seeds, of *record.Record) bool {
+	return !s.Set || config.Initial(of.Seed, of.InitSeed) == s.First
+}
+
+// maxDiffLines is how many lines of a difference are shown.
+const maxDiffLines = 20
+
+// lineDiff returns the lines by which two texts differ, in order: "- " those of a
+// alone, "+ " those of b alone.
+func lineDiff(a, b string) string {
+	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
+	same := common(x, y)
+	var out []string
+	i, j := 0, 0
+	for i < len(x) || j < len(y) {
+		switch {
+		case i < len(x) && j < len(y) && x[i] == y[j]:
+			i, j = i+1, j+1
+		case j == len(y) || i < len(x) && same[i+1][j] >= same[i][j+1]:
+			out = append(out, "  - "+strings.TrimSpace(x[i]))
+			i++
+		default:
+			out = append(out, "  + "+strings.TrimSpace(y[j]))
+			j++
+		}
+	}
+	if len(out) > maxDiffLines {
+		out = append(out[:maxDiffLines], "  …")
+	}
+	return strings.Join(out, "\n") + "\n"
+}
+
+// common is the length of the longest common subsequence of x[i:] and y[j:].
+func common(x, y []string) [][]int {
+	n := make([][]int, len(x)+1)
+	for i := range n {
+		n[i] = make([]int, len(y)+1)
+	}
+	for i := len(x) - 1; i >= 0; i-- {
+		for j := len(y) - 1; j >= 0; j-- {
+			n[i][j] = max(n[i+1][j], n[i][j+1])
+			if x[i] == y[j] {
+				n[i][j] = n[i+1][j+1] + 1
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,260 @@
+package stages
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/config"
+	"github.com/arithlang/mlc/runtime/damage"
+	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/interrupt"
+	"github.com/arithlang/mlc/runtime/program"
+	"github.com/arithlang/mlc/runtime/record"
+	"github.com/arithlang/mlc/runtime/rundir"
+	"github.com/arithlang/mlc/runtime/task"
+	"github.com/arithlang/mlc/runtime/train"
+	"github.com/arithlang/mlc/runtime/world"
+)
+
+// A stage with rounds is one training. Before the first step of each round it pauses,
+// saved: the weights of that moment answer the problems of the round, and what is kept of
+// that goes into a file. So a process that was stopped goes on from the checkpoint and the
+// files of the rounds up to it.
+
+// roundsFile has a row for each round.
+const roundsFile = "rounds.csv"
+
+// leastKept is the share of answers below which a round is not trained on: a few of them
+// would only be learned by heart.
+const leastKept = 0.1
+
+// answersFile is what is kept of a round, counted from 1.
+func answersFile(round int) string { return fmt.Sprintf("answers-%03d.json", round) }
+
+// answers is what is kept of a round.
+type answers struct {
+	Name     string   `json:"name"`
+	SpecHash string   `json:"spec_hash"`
+	Seed     uint64   `json:"seed"`
+	InitSeed *uint64  `json:"init_seed,omitempty"`
+	Stage    string   `json:"stage"`
+	Round    int      `json:"round"` // from 1
+	From     int      `json:"from"`  // digits of the operands, the fewest
+	To       int      `json:"to"`
+	Step     int      `json:"step"` // that the round begins before
+	Asked    int      `json:"asked"`
+	Kept     int      `json:"kept"`
+	Right    int      `json:"right"` // of those that are kept, which training is not told
+	Problems []string `json:"problems"`
+
+	problems []task.Problem
+}
+
+// roundsRun is the training of a stage with rounds.
+type roundsRun struct {
+	*pipelineRun
+	stage   *program.Stage
+	trainer *train.Trainer
+	own     *task.Task // without answers
+	digits  int        // that it has true answers of
+	rounds  config.Rounds
+	seed    uint64
+	done    []answers // of the rounds so far
+}
+
+// roundsOf is the rounds of a stage; nil: it has none.
+func (j *pipelineRun) roundsOf(s *program.Stage, t *train.Trainer) *roundsRun {
+	if !t.Task.Rounds().Any() {
+		return nil
+	}
+	return &roundsRun{pipelineRun: j, stage: s, trainer: t, own: t.Task, digits: t.Task.Trained(), rounds: t.Task.Rounds(), seed: t.Config.Seed}
+}
+
+// train trains the stage, round after round, from where it is.
+func (r *roundsRun) train(ctx context.Context) error {
+	t, n := r.trainer, r.rounds.Count(r.digits)
+	for {
+		round := r.rounds.At(r.digits, t.State.Step, t.Config.Budget.Steps)
+		if err := r.prepare(ctx, round); err != nil {
+			return err
+		}
+		if t.Pause = 0; round+1 < n {
+			t.Pause = float64(round+1) / float64(n)
+		}
+		if err := r.cmd.ToEnd(ctx, r.app.Of(r.stage), t, r.goOn()); !errors.Is(err, train.ErrPaused) {
+			return err
+		}
+	}
+}
+
+// check wants what rounds can be made with. Asked is the budget that steps so far were for.
+func (r *roundsRun) check(asked train.Budget) error {
+	budget, n := r.trainer.Config.Budget, r.rounds.Count(r.digits)
+	switch err := inSteps(r.stage, budget); {
+	case err != nil:
+		return err
+	case budget.Steps < n:
+		return world.Usagef("%s has %d rounds, and a budget of %s: give a step at least for each", r.stage.Name, n, budget)
+	case r.trainer.State.Step > 0 && budget != asked:
+		return world.Usagef("the rounds of %s have begun with a budget of %s, which says when each begins: leave %s out, or train in another --out", r.stage.Name, asked, budget)
+	case r.app.Ranks.Several():
+		return fmt.Errorf("%s has rounds, which one process makes alone: start one rank, with --ranks none", r.stage.Name)
+	}
+	return nil
+}
+
+// inSteps wants a budget in steps for a stage with rounds.
+func inSteps(s *program.Stage, budget train.Budget) error {
+	if s.Model != nil && s.Model.Task.Rounds.Any() && budget.Steps == 0 {
+		return world.Usagef("%s has rounds, each with its share of the steps, and a budget of %s: give it in steps", s.Name, budget)
+	}
+	return nil
+}
+
+// prepare makes a round what is trained: it reads the answers of the rounds up to it, or
+// asks for those that it begins with.
+func (r *roundsRun) prepare(ctx context.Context, round int) error {
+	for k := len(r.done); k <= round; k++ {
+		a, err := r.read(k)
+		begins := r.rounds.Begin(r.digits, k, r.trainer.Config.Budget.Steps)
+		if k == round && r.trainer.State.Step == begins && (record.Missing(err) || err == nil && a.Step != begins) {
+			a, err = r.ask(ctx, k)
+		}
+		if err == nil && a.Step != begins {
+			err = damage.In(r.path(k), damage.Errorf("it is of step %d, and its round begins at step %d", a.Step, begins))
+		}
+		if err != nil {
+			return err
+		}
+		r.done = append(r.done, a)
+	}
+	var kept [][]task.Problem
+	for _, a := range r.done {
+		kept = append(kept, a.problems)
+	}
+	r.trainer.Learn(r.own.WithAnswers(kept))
+	return r.table()
+}
+
+func (r *roundsRun) path(round int) string {
+	return filepath.Join(r.place(r.stage), answersFile(round+1))
+}
+
+// ask has the model answer the problems of a round, and writes what is kept.
+func (r *roundsRun) ask(ctx context.Context, round int) (a answers, err error) {
+	lengths := r.rounds.Lengths(r.digits, round)
+	a = answers{Name: r.Record.Name, SpecHash: r.Record.SpecHash, Seed: r.seed, InitSeed: r.trainer.Config.InitSeed, Stage: r.stage.Name, Round: round + 1,
+		From: lengths.Lo, To: lengths.Hi, Step: r.trainer.State.Step, Asked: r.rounds.Samples}
+	replies, err := r.replies(ctx, round)
+	if err != nil {
+		return a, err
+	}
+	a.problems = task.Keep(r.rounds, replies)
+	a.Kept, a.Right = len(a.problems), r.own.Truly(a.problems)
+	if least := max(1, int(leastKept*float64(a.Asked))); a.Kept < least {
+		return a, fmt.Errorf("round %d: of %d answers to problems of %s digits %d are kept, of which training would learn no more than these: want %d at least. Train the stage before longer, or take a smaller step in rounds",
+			round+1, a.Asked, digitsOf(a), a.Kept, least)
+	}
+	for _, p := range a.problems {
+		a.Problems = append(a.Problems, r.own.Answered(p))
+	}
+	text, err := json.Marshal(&a)
+	if err != nil {
+		return a, err
+	}
+	if err := errors.Join(r.Check(), ckpt.WriteFile(r.path(round), damage.SealIndented(text))); err != nil {
+		return a, fmt.Errorf("cannot save the answers of round %d: %w", round+1, err)
+	}
+	r.cmd.Say(r.app, "round %d of %d: of %d answers to problems of %s digits %d are kept, of which %d are right\n",
+		round+1, r.rounds.Count(r.digits), a.Asked, digitsOf(a), a.Kept, a.Right)
+	return a, nil
+}
+
+// replies is what the model says to the problems of a round.
+func (r *roundsRun) replies(ctx context.Context, round int) ([]task.Reply, error) {
+	var problems []task.Problem
+	for k := range r.rounds.Samples {
+		problems = append(problems, r.own.Asked(round, k)...)
+	}
+	m := r.stage.Model
+	asked := eval.Model{Machine: r.trainer.Machine, Plan: &m.Plan, Task: r.own, Seed: r.seed, Runs: m.Eval.Loop}
+	said, err := asked.Decode(ctx, problems)
+	cause := context.Cause(ctx)
+	if _, interrupted := interrupt.In(cause); err != nil && interrupted {
+		return nil, fmt.Errorf("%w; go on with: %s", cause, r.goOn())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("round %d cannot be asked: %w", round+1, err)
+	}
+	var replies []task.Reply
+	for i, reply := range said {
+		if i%r.rounds.Votes == 0 {
+			replies = append(replies, task.Reply{Problem: problems[i]})
+		}
+		of := &replies[len(replies)-1]
+		answer, _ := r.own.Reads(problems[i], reply)
+		of.Votes = append(of.Votes, answer)
+	}
+	return replies, nil
+}
+
+// digitsOf is the lengths of a round.
+func digitsOf(a answers) string {
+	if a.From == a.To {
+		return strconv.Itoa(a.To)
+	}
+	return fmt.Sprintf("%d to %d", a.From, a.To)
+}
+
+// read reads what was kept of a round.
+func (r *roundsRun) read(round int) (a answers, err error) {
+	path := r.path(round)
+	if err := damage.At(path).ReadSealed(&a); err != nil {
+		if record.Missing(err) && r.trainer.State.Step > r.rounds.Begin(r.digits, round, r.trainer.Config.Budget.Steps) {
+			err = fmt.Errorf("%w: %s is trained on it: %s", err, r.stage.Name, bringBack)
+		}
+		return a, err
+	}
+	says := map[string]string{"name": a.Name, "spec_hash": a.SpecHash, "seed": strconv.FormatUint(a.Seed, 10), "init_seed": rundir.SeedText(a.InitSeed),
+		"stage": a.Stage, "round": strconv.Itoa(a.Round)}
+	err = rundir.Same(path, says, record.Path(r.Path),
+		rundir.Says("name", r.Record.Name),
+		rundir.Says("spec_hash", r.Record.SpecHash),
+		rundir.Says("seed", strconv.FormatUint(r.seed, 10)),
+		rundir.Says("init_seed", rundir.SeedText(r.trainer.Config.InitSeed)),
+		rundir.Says("stage", r.stage.Name),
+		rundir.Says("round", strconv.Itoa(round+1)))
+	if err != nil {
+		return a, err
+	}
+	for _, line := range a.Problems {
+		p, err := r.own.ParseAnswered(line)
+		if err != nil {
+			return a, damage.In(path, damage.Errorf("%v", err))
+		}
+		a.problems = append(a.problems, p)
+	}
+	if a.Kept != len(a.problems) || a.Kept == 0 {
+		return a, damage.In(path, damage.Errorf("it has %d problems of %d", len(a.problems), a.Kept))
+	}
+	return a, nil
+}
+
+// table writes a row for each round so far.
+func (r *roundsRun) table() error {
+	var b strings.Builder
+	b.WriteString("round,from,to,step,asked,kept,right\n")
+	for _, a := range r.done {
+		fmt.Fprintf(&b, "%d,%d,%d,%d,%d,%d,%d\n", a.Round, a.From, a.To, a.Step, a.Asked, a.Kept, a.Right)
+	}
+	if err := errors.Join(r.Check(), ckpt.WriteFile(filepath.Join(r.place(r.stage), roundsFile), []byte(b.String()))); err != nil {
+		return fmt.Errorf("cannot save %s: %w", roundsFile, err)
+	}
+	return nil
+}

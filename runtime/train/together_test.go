@@ -1,0 +1,116 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/track"
+)
+
+// An emptyMachine has no parameters.
+type emptyMachine struct{ device.Machine }
+
+func (emptyMachine) Root() device.Worker { return emptyWorker{} }
+func (emptyMachine) Err() error          { return nil }
+
+type emptyWorker struct{ device.Worker }
+
+func (emptyWorker) GetFloats([]float32, device.Ref) {}
+
+// TestTogether trains two models for some steps of a minute each: what fails or is asked to
+// end, who is saved after which steps.
+func TestTogether(t *testing.T) {
+	asked := errors.New("asked to end")
+	for _, c := range []struct {
+		name  string
+		every time.Duration     // between checkpoints
+		step  func(n int) error // of all; nil: all are done
+		bad   int               // the step at which the second model is not finite
+		end   int               // the step in which somebody asks to end
+		steps [2]int            // that each has done
+		saved [2][]int          // the steps whose checkpoints there have been
+		errs  [2]string
+	}{
+		{name: "to the end", steps: [2]int{6, 6}, saved: [2][]int{{6}, {6}}},
+		{name: "with checkpoints", every: 2 * time.Minute, steps: [2]int{6, 6}, saved: [2][]int{{2, 4, 6}, {2, 4, 6}}},
+		{name: "asked to end", end: 4, steps: [2]int{4, 4}, saved: [2][]int{{4}, {4}}, errs: [2]string{asked.Error(), asked.Error()}},
+		{name: "one is not finite", bad: 3, steps: [2]int{6, 2}, saved: [2][]int{{6}, nil}, errs: [2]string{"", "loss at step 3 is not a finite number"}},
+		{name: "a step fails", step: func(n int) error {
+			if n == 3 {
+				return errors.New("out of memory")
+			}
+			return nil
+		}, steps: [2]int{2, 2}, errs: [2]string{"out of memory", "out of memory"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := &Together{Machine: emptyMachine{}, Lanes: 2, Every: c.every}
+				for range 2 {
+					g.Trainers = append(g.Trainers, &Trainer{
+						Machine: emptyMachine{}, Plan: &device.Plan{}, Task: addition(t, 2, 0), Dir: t.TempDir(), Status: track.NewStatus(nil, true),
+						Config: Config{Batch: 4, MicroBatch: 4, LR: 1, Schedule: "constant", Budget: Budget{Steps: 6}, Report: Report{Every: 6}},
+					})
+				}
+				var saved [2][]int
+				note := func() {
+					for i, tr := range g.Trainers {
+						all, err := Checkpoints(tr.Dir)
+						if err != nil {
+							t.Fatal(err)
+						}
+						for _, path := range all {
+							c, err := Read(path)
+							if err != nil {
+								t.Fatal(err)
+							}
+							if !slices.Contains(saved[i], c.State.Step) {
+								saved[i] = append(saved[i], c.State.Step)
+							}
+						}
+					}
+				}
+				ctx, cancel := context.WithCancelCause(t.Context())
+				n := 0
+				errs := g.run(ctx, func(examples int, rate float64) error {
+					note()
+					time.Sleep(time.Minute)
+					n++
+					if examples != 4 || rate != 1 {
+						t.Errorf("a step of %d examples at %g", examples, rate)
+					}
+					if c.step != nil {
+						if err := c.step(n); err != nil {
+							return err
+						}
+					}
+					good := Outcome{Loss: 1, GradNorm: 1, Tokens: 10, Rows: 4}
+					g.outcomes = []Outcome{good, good}
+					if n == c.bad {
+						g.outcomes[1].Loss = math.NaN()
+					}
+					if n == c.end {
+						cancel(asked)
+					}
+					return nil
+				})
+				note()
+				for i, tr := range g.Trainers {
+					err := ""
+					if errs[i] != nil {
+						err = errs[i].Error()
+					}
+					if tr.State.Step != c.steps[i] || !slices.Equal(saved[i], c.saved[i]) || !strings.Contains(err, c.errs[i]) || c.errs[i] == "" && err != "" {
+						t.Errorf("model %d: %d steps, want %d; saved after %v, want %v; %q, want %q", i, tr.State.Step, c.steps[i], saved[i], c.saved[i], err, c.errs[i])
+					}
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,406 @@
+package verbs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/arithlang/mlc/runtime/board"
+	"github.com/arithlang/mlc/runtime/config"
+	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/runtime/eval"
+	"github.com/arithlang/mlc/runtime/flag"
+	"github.com/arithlang/mlc/runtime/flags"
+	"github.com/arithlang/mlc/runtime/lock"
+	"github.com/arithlang/mlc/runtime/processor"
+	"github.com/arithlang/mlc/runtime/program"
+	"github.com/arithlang/mlc/runtime/record"
+	"github.com/arithlang/mlc/runtime/task"
+	"github.com/arithlang/mlc/runtime/track"
+	"github.com/arithlang/mlc/runtime/train"
+	"github.com/arithlang/mlc/runtime/world"
+)
+
+// Eval is the verb eval.
+type Eval struct {
+	world.Flags
+	WeightsFlags
+	flags.Testing
+	Quiet bool `help:"Show no progress." short:"q"`
+	JSON  bool `help:"Print the run directory and the result as JSON." name:"json"`
+}
+
+// Run tests a trained model: once, or, if the spec says so, with several numbers
+// of runs of its loop.
+func (c *Eval) Run(a world.App) error { return c.Together(a, c.run) }
+
+func (c *Eval) run(a world.App) error {
+	a, dir, err := c.place(a)
+	if err != nil {
+		return err
+	}
+	if c.Weights != "" {
+		defer os.RemoveAll(dir)
+	}
+	if err := c.check(&a.Model); err != nil {
+		return err
+	}
+	test, err := c.test(a, dir)
+	if err != nil {
+		return err
+	}
+	asked := eval.Config{Digits: c.Digits, Operands: c.Operands}
+	if asked.Operands == nil {
+		asked.Operands = a.Model.Eval.Operands
+	}
+	if c.Operands != nil && c.Digits == nil {
+		asked.Digits = a.Model.Eval.Digits
+	}
+	if c.Grid != nil || c.Diagonal != nil || asked.Digits != nil {
+		if c.Grid != nil {
+			asked.Grid = *c.Grid
+		}
+		if c.Diagonal != nil {
+			asked.Diagonal = *c.Diagonal
+		}
+		test.Cells = asked.Cells(test.Task)
+	}
+	if err := eval.Reaches(a.Model.Eval.Reach, test.Task, test.Cells); err != nil {
+		return world.Usage(err)
+	}
+	if c.Samples > 0 {
+		test.Samples = c.Samples
+	}
+	if c.Mode != "" {
+		test.Mode = c.Mode
+	}
+	if c.Metric != "" {
+		test.Metric = c.Metric
+	}
+	ctx, cancel := a.UntilInterrupt()
+	defer cancel()
+	t := Tester{a, dir, a.Again(), c.Quiet, c.JSON, c.Picture, c.Weights != ""}
+	switch {
+	case c.Mode == eval.ModeSettle:
+		return t.report(ctx, settling(test, cmp.Or(c.Times, a.Model.Eval.Settle, c.longest(test, &a.Model.Eval))))
+	case c.Times > 0:
+		return t.report(ctx, test.WithTimes(c.Times))
+	}
+	return t.reportAll(ctx, test)
+}
+
+// longest is how often the loop runs on the longest problems of the test.
+func (c *Eval) longest(t *eval.Test, spec *eval.Config) int {
+	if spec.ByLength {
+		return max(spec.Loop, t.MostRuns())
+	}
+	return spec.Loop
+}
+
+// place is the model that is tested, and the directory where its result goes.
+func (c *Eval) place(a world.App) (_ world.App, dir string, err error) {
+	switch {
+	case c.Weights == "" && c.Dir == "":
+		return a, "", world.Usagef("which run? %s eval RUN; or, for weights of no run, eval --weights FILE", a.Model.Name)
+	case c.Weights == "":
+		return a.At(c.Dir)
+	case c.Dir != "":
+		return a, "", world.Usagef("%s or --weights %s: a test is of one of them", c.Dir, c.Weights)
+	}
+	dir, err = os.MkdirTemp("", "mlc-eval-")
+	return a, dir, err
+}
+
+// test is the spec's evaluation of the weights.
+func (c *Eval) test(a world.App, dir string) (*eval.Test, error) {
+	if c.Weights == "" {
+		return Load(&c.Flags, a, dir, c.WeightsFlags)
+	}
+	return loadFile(&c.Flags, a, c.WeightsFlags)
+}
+
+// check finds what is wrong with the flags.
+func (c *Eval) check(m *program.Model) error {
+	spec := &m.Eval
+	if m.Task.Listed() && (c.Grid != nil || c.Diagonal != nil || c.Digits != nil) {
+		return world.Usagef("the problems are those of a file: leave out --grid, --diagonal and --digits")
+	}
+	if err := c.checkSize(); err != nil {
+		return err
+	}
+	if c.Operands != nil && m.Task.OperandsHi == 0 {
+		return world.Usagef("--operands: problems of this model are no sums of several numbers")
+	}
+	if c.Mode == eval.ModeSettle && spec.Loop == 0 {
+		return world.Usagef("--mode settle: this model has no loop, its layers are run once")
+	}
+	if g := c.Grid; g != nil && m.Task.OperandsHi > 0 && g.Second.Lo < 2 {
+		return world.Usagef("--grid: its second range is how many numbers are added, from 2 on")
+	}
+	return checkTimes(c.Times, spec)
+}
+
+// What a test may ask for at the most: a slip must not take all memory, or a year.
+const (
+	maxTimes   = 1 << 10 // as in the language: eval.times
+	maxGrid    = 1000    // as in the language: eval.grid
+	maxLength  = config.MaxDigits
+	maxSamples = 1 << 20
+)
+
+// checkSize wants a test to end.
+func (c *Eval) checkSize() error {
+	for _, n := range c.Digits {
+		if n < 1 || n > maxLength {
+			return world.Usagef("--digits %d: want lengths from 1 to %d", n, maxLength)
+		}
+	}
+	if d := c.Diagonal; d != nil && d.Hi > maxLength {
+		return world.Usagef("--diagonal %d..%d: want lengths up to %d", d.Lo, d.Hi, maxLength)
+	}
+	if g := c.Grid; g != nil && max(g.First.Hi, g.Second.Hi) > maxGrid {
+		return world.Usagef("--grid %d..%d,%d..%d: want lengths up to %d; --diagonal and --digits take longer ones", g.First.Lo, g.First.Hi, g.Second.Lo, g.Second.Hi, maxGrid)
+	}
+	for _, n := range c.Operands {
+		if n < 2 || n > config.MaxOperands {
+			return world.Usagef("--operands %d: want from 2 to %d numbers", n, config.MaxOperands)
+		}
+	}
+	if c.Samples > maxSamples {
+		return world.Usagef("--samples %d: want at most %d problems a length", c.Samples, maxSamples)
+	}
+	return nil
+}
+
+// settling is the test that takes as many runs of the loop as an answer needs.
+func settling(t *eval.Test, most int) *eval.Test {
+	other := *t
+	other.Mode, other.Settings.Times = eval.ModeSettle, most
+	return &other
+}
+
+// checkTimes is about a number of runs of the loop; 0 is none.
+func checkTimes(times int, spec *eval.Config) error {
+	switch {
+	case times > 0 && spec.Loop == 0:
+		return world.Usagef("--times %d: this model has no loop, its layers are run once", times)
+	case times > maxTimes:
+		return world.Usagef("--times %d: the loop is run at most %d times; it was trained with %d", times, maxTimes, spec.Loop)
+	}
+	return nil
+}
+
+// NewTest is the spec's evaluation of the run in dir; of no run where that is "".
+func NewTest(a world.App, machine device.Machine, dir string, rec *record.Record, state train.State) (*eval.Test, error) {
+	m := &a.Model
+	problems, err := task.New(m.Task, rec.Seed)
+	if err != nil {
+		return nil, err
+	}
+	pad := m.Eval.Pad
+	problems = problems.WithPad(pad)
+	t := &eval.Test{
+		Model: eval.Model{Machine: machine, Plan: &m.Plan, Task: problems, Seed: rec.Seed, Ranks: a.EvalRanks()},
+		Settings: eval.Settings{Name: rec.Name, SpecHash: m.SpecHash, Seed: rec.Seed, Mode: eval.ModeVerify, Metric: eval.ExactMatch,
+			ExamplesTrained: state.Examples, Samples: m.Eval.Samples, Pad: [2]int{pad.To, pad.Step}},
+		Cells: m.Eval.Cells(problems), Patience: time.Second}
+	if m.Eval.Greedy {
+		t.Mode = eval.ModeGreedy
+	}
+	if m.Eval.FirstToken {
+		t.Metric = eval.FirstToken
+	}
+	t.Trained.I, t.Trained.J = problems.Extent()
+	if dir == "" {
+		return t.WithTimes(m.Eval.Own()), nil
+	}
+	watched, err := lock.Watch(dir) // until the process ends
+	if err != nil {
+		return nil, err
+	}
+	t.Still = watched.Check
+	reports, err := track.Until(dir, state.Step)
+	if err != nil {
+		return nil, err
+	}
+	if n := len(reports); n > 0 {
+		t.SecondsTrain = reports[n-1].Seconds
+	}
+	return t.WithTimes(m.Eval.Own()), nil
+}
+
+// A Tester makes the tests of a run and prints what comes of them.
+type Tester struct {
+	world.App
+	Dir         string // of the run
+	again       string // the command that goes on with an interrupted test
+	Quiet, json bool
+	picture     bool // draw lengths wherever the result goes, not on a terminal alone
+	weights     bool // of no run
+}
+
+// reportAll tests as the spec says: with the loop's own number of runs, then with
+// others.
+func (r *Tester) reportAll(ctx context.Context, t *eval.Test) error {
+	if err := r.report(ctx, t); err != nil {
+		return err
+	}
+	for _, times := range r.Model.Eval.Times {
+		if !r.json {
+			fmt.Fprintf(r.Out, "\n%d runs of the loop:\n", times)
+		}
+		if err := r.report(ctx, t.WithTimes(times)); err != nil {
+			return err
+		}
+	}
+	if most := r.Model.Eval.Settle; most > 0 {
+		if !r.json {
+			fmt.Fprintf(r.Out, "\nruns of the loop until an answer stays the same, %d at most:\n", most)
+		}
+		return r.report(ctx, settling(t, most))
+	}
+	return nil
+}
+
+// report tests and prints what comes of it.
+func (r *Tester) report(ctx context.Context, t *eval.Test) error {
+	result, err := r.Test(ctx, t)
+	if err != nil {
+		return err
+	}
+	if !r.json {
+		text := result.Table(world.Columns(r.Out))
+		if r.picture || world.OnTerminal(r.Out) {
+			if chart := result.Chart(world.Columns(r.Out)); chart != "" {
+				text += "\n" + chart
+			}
+		}
+		if _, err := fmt.Fprint(r.Out, text); err != nil {
+			return err
+		}
+		r.sayFolder(t)
+		return nil
+	}
+	run := r.Dir
+	if r.weights {
+		run = ""
+	}
+	return world.PrintJSON(r.App, Printed{run, result})
+}
+
+// sayFolder says where a result is that the spec does not ask for, and what draws it.
+func (r *Tester) sayFolder(t *eval.Test) {
+	if folder, own := resultFolder(&r.Model.Eval, t); !own && !r.weights && !r.Quiet {
+		fmt.Fprintf(r.Err, "the result is in %s; draw it with: mlc plot %s --eval %s\n", record.Results(r.Dir, folder), flag.Word(r.Dir), flag.Word(folder))
+	}
+}
+
+// Test tests, and keeps the result in the run directory.
+func (r *Tester) Test(ctx context.Context, t *eval.Test) (*eval.Result, error) {
+	test := *t
+	folder, own := resultFolder(&r.Model.Eval, t)
+	if own {
+		test.Own = r.Model.Eval.Cells(t.Task)
+	}
+	status := track.NewStatus(r.Err, r.Quiet)
+	defer status.Erase()
+	if !r.Quiet {
+		test.Progress = progress(r.Err, status)
+	}
+	room, largest := t.Workspace()
+	if m, onCPU := world.Local(t.Machine).(*processor.Machine); onCPU {
+		if err := r.Afford(world.Need{Work: world.ElemBytes * room}, m.Threads()); err != nil {
+			return nil, err
+		}
+	}
+	if err := world.Countable(largest, "of a launch of the test"); err != nil {
+		return nil, fmt.Errorf("%w: test shorter problems", err)
+	}
+	result, err := test.Run(ctx, record.Results(r.Dir, folder))
+	status.Erase()
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("%w while testing; go on with: %s", context.Cause(ctx), r.again)
+	}
+	if err == nil && !r.weights {
+		err = writeBoard(r.Dir, folder, result)
+	}
+	return result, err
+}
+
+// Printed is a result as --json prints it.
+type Printed struct {
+	Run string `json:"run,omitempty"` // its directory
+	*eval.Result
+}
+
+// resultFolder is where below eval a result goes: a folder for each thing that is not
+// as in the spec, apart from lengths, so that no test takes the place of another. Own
+// says that the spec asks for this result.
+func resultFolder(spec *eval.Config, t *eval.Test) (folder string, own bool) {
+	var parts []string
+	other := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	if (t.Metric == eval.FirstToken) != spec.FirstToken {
+		other("%s", t.Metric)
+	}
+	if t.Mode != eval.ModeSettle && (t.Mode == eval.ModeGreedy) != spec.Greedy {
+		other("%s", t.Mode)
+	}
+	if t.Weights != "" {
+		other("%s", t.Weights)
+	}
+	if t.Samples != spec.Samples {
+		other("samples-%d", t.Samples)
+	}
+	own = len(parts) == 0
+	switch times := t.Settings.Times; {
+	case t.Mode == eval.ModeSettle:
+		other("settle-%d", times)
+		own = own && times == spec.Settle
+	case times != spec.Own():
+		other("times-%d", times)
+		own = own && slices.Contains(spec.Times, times)
+	}
+	return filepath.Join(parts...), own
+}
+
+// progressEvery is how long a line of progress stands for what follows it, where
+// there are many cells.
+const progressEvery = 10 * time.Second
+
+// progress tells of every cell where there are few, else now and then; on a terminal in
+// one line.
+func progress(to *os.File, status *track.Status) func(eval.Progress) {
+	var last time.Time
+	return func(p eval.Progress) {
+		if status.Live() {
+			status.Testing(track.Testing{What: p.What(), Done: p.Done, Total: p.Total, Left: p.Left})
+			return
+		}
+		if p.Total > 20 && time.Since(last) < progressEvery {
+			return
+		}
+		last = time.Now()
+		fmt.Fprintln(to, p)
+	}
+}
+
+// writeBoard writes a result of the run in dir where TensorBoard finds it.
+func writeBoard(dir, folder string, result *eval.Result) error {
+	rec, err := record.Read(dir)
+	if err != nil {
+		return err
+	}
+	last, err := track.Last(dir)
+	if err != nil {
+		return err
+	}
+	steps := 0
+	if last != nil {
+		steps = last.Step
+	}
+	return board.WriteResult(record.Results(dir, folder), result, steps, rec.Started)
+}

@@ -1,0 +1,59 @@
+package verbs
+
+import (
+	"context"
+	"time"
+
+	"github.com/arithlang/mlc/runtime/damage"
+	"github.com/arithlang/mlc/runtime/flags"
+	"github.com/arithlang/mlc/runtime/lock"
+	"github.com/arithlang/mlc/runtime/record"
+	"github.com/arithlang/mlc/runtime/rundir"
+	"github.com/arithlang/mlc/runtime/world"
+)
+
+// settle decides whether a run begins, where that hangs on what is there. Weights to begin
+// with are of no use to one that has weights.
+func (c *Train) settle(a world.App) error {
+	if c.Resume != flags.Either {
+		return nil
+	}
+	dir := c.Out
+	if dir == "" {
+		var err error
+		if dir, err = rundir.Find(a.Identity(), c.Seed, c.InitSeed); err != nil {
+			return err
+		}
+	}
+	if err := c.lull(a, dir); err != nil {
+		return err
+	}
+	c.Resume = flags.Begins
+	if dir == "" || !rundir.Exists(record.Path(dir)) {
+		return nil
+	}
+	c.Out, c.Resume = dir, flags.Resumes
+	if newest, err := rundir.NewestCheckpoint(dir); newest != "" || err != nil {
+		c.initFlags = initFlags{}
+		return err
+	}
+	return nil
+}
+
+// lulls is how long a scheduler may take to end a job that it starts again.
+const lulls = 30 * time.Second
+
+// lull waits until no process trains in a directory: one that was told to end may be about to.
+func (c *Train) lull(a world.App, dir string) error {
+	for start, told := time.Now(), false; dir != "" && lock.Held(damage.At(dir)) && time.Since(start) < lulls; told = true {
+		if !told {
+			c.Say(a, "%s is training in %s: waiting for its end\n", lock.Owner(dir), dir)
+		}
+		select {
+		case <-a.Ctx.Done():
+			return context.Cause(a.Ctx)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	return nil // who has it then is said when it is to be locked
+}
