@@ -242,3 +242,23 @@ func percent(x *float64) string {
 	}
 	return track.Percent(*x)
 }
+
+// ranked are the means by which results are compared: what a model has not seen first.
+var ranked = []string{eval.OOD, eval.OOD100, eval.ID, eval.Overall}
+
+// Compare orders results by their means, the better one last: by ood, and those that are equal
+// there by ood100, id and overall.
+func Compare(a, b *eval.Result) int {
+	for _, name := range ranked {
+		value := func(r *eval.Result) float64 {
+			if m := r.Mean(name); m != nil {
+				return *m
+			}
+			return -1
+		}
+		if c := cmp.Compare(value(a), value(b)); c != 0 {
+			return c
+		}
+	}
+	return 0
+}

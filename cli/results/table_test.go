@@ -128,3 +128,37 @@ func TestTablesOfInitialWeights(t *testing.T) {
 		}
 	}
 }
+
+// share is a fraction of a result.
+func share(x float64) *float64 { return &x }
+
+// TestCompare ranks results: what a model has not seen comes first.
+func TestCompare(t *testing.T) {
+	ranks := []*eval.Result{ // the worst first
+		{},
+		{Overall: share(0)},
+		{Overall: share(0.5)},
+		{ID: share(0.1)},
+		{ID: share(0.1), Overall: share(0.2)},
+		{ID: share(0.9)},
+		{OOD100: share(0), ID: share(0)},
+		{OOD100: share(0.2)},
+		{OOD: share(0.1), OOD100: share(0), ID: share(1)},
+		{OOD: share(0.1), OOD100: share(0.3), ID: share(0.5)},
+		{OOD: share(0.2)},
+	}
+	for i, a := range ranks {
+		for j, b := range ranks {
+			want := 0
+			switch {
+			case i < j:
+				want = -1
+			case i > j:
+				want = 1
+			}
+			if got := Compare(a, b); got != want {
+				t.Errorf("results %d and %d compare as %d, want %d", i, j, got, want)
+			}
+		}
+	}
+}

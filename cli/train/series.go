@@ -274,7 +274,7 @@ func (s *series) soFar() string {
 		if err != nil || row.Result == nil { // which the table in the end says
 			continue
 		}
-		if best == nil || eval.Compare(best, row.Result) < 0 {
+		if best == nil || results.Compare(best, row.Result) < 0 {
 			best, name = row.Result, s.jobs[i].Point.Name
 		}
 	}

@@ -87,26 +87,6 @@ func (r *Result) What(name string) string {
 	return ""
 }
 
-// ranked are the means by which results are compared: what a model has not seen first.
-var ranked = []string{OOD, OOD100, ID, Overall}
-
-// Compare orders results by their means, the better one last: by ood, and those that are equal
-// there by ood100, id and overall.
-func Compare(a, b *Result) int {
-	for _, name := range ranked {
-		value := func(r *Result) float64 {
-			if m := r.Mean(name); m != nil {
-				return *m
-			}
-			return -1
-		}
-		if c := cmp.Compare(value(a), value(b)); c != 0 {
-			return c
-		}
-	}
-	return 0
-}
-
 // Legend says of some of the means what they are over, those that there are. It says how many
 // lengths where that is the same in all results.
 func Legend(names []string, of []*Result) string {

@@ -201,7 +201,7 @@ func (c *lanesRun) group(ctx context.Context, a world.App, members []*member, th
 	var runs []*laneRun
 	for _, m := range members {
 		lane := len(runs)
-		r, err := c.laneRun(a, m, processor.NewLaneView(all, lane, tests), first && lane == 0)
+		r, err := c.laneRun(a, m, newLaneView(all, a.Model.Lanes.N, lane, tests), first && lane == 0)
 		if m.err = err; err != nil {
 			continue
 		}
@@ -227,11 +227,11 @@ type laneRun struct {
 	*member
 	rundir.Claim
 	trainer *train.Trainer
-	view    *processor.LaneView
+	view    *laneView
 }
 
 // laneRun is ready for the next step of a member.
-func (c *lanesRun) laneRun(a world.App, m *member, view *processor.LaneView, shown bool) (*laneRun, error) {
+func (c *lanesRun) laneRun(a world.App, m *member, view *laneView, shown bool) (*laneRun, error) {
 	one := *c.Train
 	one.Out, one.InitSeed = m.dir, flags.Seeds{First: m.seed, Last: m.seed, Set: true}
 	one.Quiet = c.Quiet || !shown

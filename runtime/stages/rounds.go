@@ -1,11 +1,14 @@
 package stages
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -155,7 +158,7 @@ func (r *roundsRun) ask(ctx context.Context, round int) (a answers, err error) {
 	if err != nil {
 		return a, err
 	}
-	a.problems = task.Keep(r.rounds, replies)
+	a.problems = keep(r.rounds, replies)
 	a.Kept, a.Right = len(a.problems), r.own.Truly(a.problems)
 	if least := max(1, int(leastKept*float64(a.Asked))); a.Kept < least {
 		return a, fmt.Errorf("round %d: of %d answers to problems of %s digits %d are kept, of which training would learn no more than these: want %d at least. Train the stage before longer, or take a smaller step in rounds",
@@ -177,7 +180,7 @@ func (r *roundsRun) ask(ctx context.Context, round int) (a answers, err error) {
 }
 
 // replies is what the model says to the problems of a round.
-func (r *roundsRun) replies(ctx context.Context, round int) ([]task.Reply, error) {
+func (r *roundsRun) replies(ctx context.Context, round int) ([]polled, error) {
 	var problems []task.Problem
 	for k := range r.rounds.Samples {
 		problems = append(problems, r.own.Asked(round, k)...)
@@ -192,10 +195,10 @@ func (r *roundsRun) replies(ctx context.Context, round int) ([]task.Reply, error
 	if err != nil {
 		return nil, fmt.Errorf("round %d cannot be asked: %w", round+1, err)
 	}
-	var replies []task.Reply
+	var replies []polled
 	for i, reply := range said {
 		if i%r.rounds.Votes == 0 {
-			replies = append(replies, task.Reply{Problem: problems[i]})
+			replies = append(replies, polled{Problem: problems[i]})
 		}
 		of := &replies[len(replies)-1]
 		answer, _ := r.own.Reads(problems[i], reply)
@@ -257,4 +260,69 @@ func (r *roundsRun) table() error {
 		return fmt.Errorf("cannot save %s: %w", roundsFile, err)
 	}
 	return nil
+}
+
+// A polled problem is one with what a model has said to it, once for each vote: "" what is no answer.
+type polled struct {
+	Problem task.Problem // whose Answer is of no account
+	Votes   []string
+}
+
+// keep is the problems whose answers are kept of a round, with these: those that more than
+// half of the votes are for and that are about as long as most to operands as long. Lee et
+// al. compare with the longest, which one wrong answer is enough to be.
+func keep(rounds config.Rounds, replies []polled) []task.Problem {
+	var agreed []task.Problem
+	lengths := map[string]map[int]int{} // how many answers have which, by the operands' lengths
+	for _, r := range replies {
+		p := r.Problem
+		if p.Answer = majority(r.Votes); p.Answer == "" {
+			continue
+		}
+		agreed = append(agreed, p)
+		of := shapeOf(p)
+		if lengths[of] == nil {
+			lengths[of] = map[int]int{}
+		}
+		lengths[of][len(p.Answer)]++
+	}
+	if rounds.Length < 0 {
+		return agreed
+	}
+	return slices.DeleteFunc(agreed, func(p task.Problem) bool {
+		off := len(p.Answer) - commonest(lengths[shapeOf(p)])
+		return max(off, -off) > rounds.Length
+	})
+}
+
+// shapeOf is the lengths of a problem's operands.
+func shapeOf(p task.Problem) string {
+	var all []int
+	for _, x := range p.Operands {
+		all = append(all, len(x))
+	}
+	return fmt.Sprint(all)
+}
+
+// commonest is the length that most answers have, of several the longest.
+func commonest(counts map[int]int) int {
+	return slices.MaxFunc(slices.Collect(maps.Keys(counts)), func(a, b int) int {
+		return cmp.Or(cmp.Compare(counts[a], counts[b]), cmp.Compare(a, b))
+	})
+}
+
+// majority is what more than half of the votes are for, "" if there is none.
+func majority(votes []string) string {
+	for _, v := range votes {
+		n := 0
+		for _, w := range votes {
+			if w == v {
+				n++
+			}
+		}
+		if 2*n > len(votes) {
+			return v
+		}
+	}
+	return ""
 }

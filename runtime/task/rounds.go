@@ -3,7 +3,6 @@ package task
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -76,71 +75,6 @@ func (t *Task) Reads(p Problem, reply []int32) (answer string, ok bool) {
 		return "", false
 	}
 	return p.Answer, true
-}
-
-// A Reply is what a model has said to a problem, once for each vote: "" what is no answer.
-type Reply struct {
-	Problem Problem // whose Answer is of no account
-	Votes   []string
-}
-
-// Keep is the problems whose answers are kept of a round, with these: those that more than
-// half of the votes are for and that are about as long as most to operands as long. Lee et
-// al. compare with the longest, which one wrong answer is enough to be.
-func Keep(rounds config.Rounds, replies []Reply) []Problem {
-	var agreed []Problem
-	lengths := map[string]map[int]int{} // how many answers have which, by the operands' lengths
-	for _, r := range replies {
-		p := r.Problem
-		if p.Answer = majority(r.Votes); p.Answer == "" {
-			continue
-		}
-		agreed = append(agreed, p)
-		of := shapeOf(p)
-		if lengths[of] == nil {
-			lengths[of] = map[int]int{}
-		}
-		lengths[of][len(p.Answer)]++
-	}
-	if rounds.Length < 0 {
-		return agreed
-	}
-	return slices.DeleteFunc(agreed, func(p Problem) bool {
-		off := len(p.Answer) - commonest(lengths[shapeOf(p)])
-		return max(off, -off) > rounds.Length
-	})
-}
-
-// shapeOf is the lengths of a problem's operands.
-func shapeOf(p Problem) string {
-	var all []int
-	for _, x := range p.Operands {
-		all = append(all, len(x))
-	}
-	return fmt.Sprint(all)
-}
-
-// commonest is the length that most answers have, of several the longest.
-func commonest(counts map[int]int) int {
-	return slices.MaxFunc(slices.Collect(maps.Keys(counts)), func(a, b int) int {
-		return cmp.Or(cmp.Compare(counts[a], counts[b]), cmp.Compare(a, b))
-	})
-}
-
-// majority is what more than half of the votes are for, "" if there is none.
-func majority(votes []string) string {
-	for _, v := range votes {
-		n := 0
-		for _, w := range votes {
-			if w == v {
-				n++
-			}
-		}
-		if 2*n > len(votes) {
-			return v
-		}
-	}
-	return ""
 }
 
 // Truly is how many problems have right answers, which training is not told.
