@@ -160,7 +160,7 @@ func TestStagesArePackages(t *testing.T) {
 		}
 	}
 	for path, parts := range map[string][]string{
-		"main.go": {"package main\n", `"example.com/trial/abc/extrapolate"`, "runtime.MainStages(pipeline, stages.Train)", "return mean+0.87*std <= value",
+		"main.go": {"package main\n", `"example.com/trial/abc/extrapolate"`, "runtime.MainStages(&pipeline, stages.Train)", "return mean+0.87*std <= value",
 			"Directions: [][2]int{{1, -1}, {1, 0}}", `Tensor: "cross.line.1.-1"`, "Model: &interpolate.Model", p.Spec.Hash},
 		"extrapolate/model.go":        {"package extrapolate\n", "var Model = program.Model{", `Name:     "successor_abc/extrapolate"`, "Fixed: true", p.Spec.Hash},
 		"extrapolate/plan.go":         {"fixed := fixedGroup.At(0)\n"},

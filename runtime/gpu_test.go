@@ -16,6 +16,7 @@ import (
 	"github.com/arithlang/mlc/runtime/processor"
 	"github.com/arithlang/mlc/runtime/program"
 	"github.com/arithlang/mlc/runtime/rundir"
+	"github.com/arithlang/mlc/runtime/stages"
 	"github.com/arithlang/mlc/runtime/world"
 	"github.com/arithlang/mlc/sim/simulated"
 )
@@ -101,17 +102,17 @@ func TestSimulatedAnswers(t *testing.T) {
 // which one it is to be said once.
 func TestStagesOpenTheGPUOnce(t *testing.T) {
 	first, second := toyOnGPU(), toyOnGPU()
-	p := program.Pipeline{Name: "toys", Spec: "arith 1\n", SpecHash: otherHash, Version: "v0.0.0",
-		Stages: []program.Stage{{Name: "first", Model: &first}, {Name: "second", From: "first", Model: &second}}}
+	p := stages.Pipeline{Name: "toys", Spec: "arith 1\n", SpecHash: otherHash, Version: "v0.0.0",
+		Stages: []stages.Stage{{Name: "first", Model: &first}, {Name: "second", From: "first", Model: &second}}}
 	for _, s := range p.Stages {
 		s.Model.Spec, s.Model.SpecHash, s.Model.Eval.Samples = p.Spec, p.SpecHash, 4
 	}
 	opened := 0
-	world := world.AppOf(&p, world.App{In: strings.NewReader(""), GPU: func() (cuda.Driver, error) {
+	stages := world.App{Whole: &p, Model: *p.Model(p.Last()), In: strings.NewReader(""), GPU: func() (cuda.Driver, error) {
 		opened++
 		return simulatedGPU(t), nil
-	}})
-	s := callApp(t, world, []string{"./toys", "train", "--out", filepath.Join(t.TempDir(), "run"), "--steps", "2"})
+	}}
+	s := callApp(t, stages, []string{"./toys", "train", "--out", filepath.Join(t.TempDir(), "run"), "--steps", "2"})
 	if said := strings.Count(s.err, "using simulated sm_80"); s.code != 0 || opened != 2 || said != 1 {
 		t.Errorf("exit %d, the GPU is opened %d times and named %d times\n%s", s.code, opened, said, s.err)
 	}

@@ -42,9 +42,9 @@ func TestMain(m *testing.M) {
 		m.CPU[toyGradients].Run = func(*cpu.Worker, *device.Env, []device.Ref) { time.Sleep(time.Minute) }
 		Main(m)
 	case "stages":
-		MainStages(toyPipeline(), stages.Train)
+		MainStages(new(toyPipeline()), stages.Train)
 	case "rounds":
-		MainStages(toyRounds(), stages.Train)
+		MainStages(new(toyRounds()), stages.Train)
 	case "steady":
 		m := toyModel()
 		healthy := m.CPU[toyGradients].Run

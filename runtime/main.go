@@ -113,9 +113,9 @@ func profiled(path string, do func() error) error {
 }
 
 // MainStages is Main of a spec with stages, which a package of their own trains.
-func MainStages(p program.Pipeline, stages verbs.Way) { os.Exit(RunStages(p, nil, os.Args, stages)) }
+func MainStages(p world.Whole, stages verbs.Way) { os.Exit(RunStages(p, nil, os.Args, stages)) }
 
 // RunStages is Run of a spec with stages.
-func RunStages(p program.Pipeline, devices []world.Device, args []string, stages verbs.Way) int {
-	return run(world.AppOf(&p, world.App{Brought: devices, In: os.Stdin, Out: os.Stdout, Err: os.Stderr}), args, stages)
+func RunStages(p world.Whole, devices []world.Device, args []string, stages verbs.Way) int {
+	return run(world.App{Whole: p, Model: *p.Model(p.Last()), Brought: devices, In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, args, stages)
 }

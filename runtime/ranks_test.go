@@ -92,7 +92,7 @@ func filteringModel() program.Model {
 
 func stagesApp() world.App {
 	p := toyPipeline()
-	return world.AppOf(&p, world.App{In: strings.NewReader("")})
+	return world.App{Whole: &p, Model: *p.Model(p.Last()), In: strings.NewReader("")}
 }
 
 // TestRanks trains, tests and resumes on one to four ranks, with optimizers that are

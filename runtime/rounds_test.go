@@ -15,12 +15,13 @@ import (
 	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/program"
+	"github.com/arithlang/mlc/runtime/stages"
 	"github.com/arithlang/mlc/runtime/train"
 )
 
 // toyRounds is a pipeline that trains the toy on numbers of three digits, and then on its
 // own answers to those of four to eight, in three rounds.
-func toyRounds() program.Pipeline {
+func toyRounds() stages.Pipeline {
 	short, long := toyModel(), toyModel()
 	for _, m := range []*program.Model{&short, &long} {
 		m.Task.Below, m.Task.DigitsLo, m.Task.DigitsHi = 0, 1, 3
@@ -28,8 +29,8 @@ func toyRounds() program.Pipeline {
 		m.Train.Budget = train.Budget{Steps: 100}
 	}
 	long.Task.Rounds = config.Rounds{Until: 8, Step: 2, Samples: 40, Votes: 1, Length: 1, Newest: 0.5}
-	p := program.Pipeline{Name: "toys", Spec: "arith 1\nstage first {}\n", SpecHash: strings.Repeat("0123456789fedcba", 4), Version: "v0.0.0",
-		Stages: []program.Stage{{Name: "first", Model: &short}, {Name: "second", From: "first", Model: &long}}}
+	p := stages.Pipeline{Name: "toys", Spec: "arith 1\nstage first {}\n", SpecHash: strings.Repeat("0123456789fedcba", 4), Version: "v0.0.0",
+		Stages: []stages.Stage{{Name: "first", Model: &short}, {Name: "second", From: "first", Model: &long}}}
 	own(&p)
 	return p
 }

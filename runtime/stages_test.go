@@ -22,6 +22,7 @@ import (
 	"github.com/arithlang/mlc/runtime/processor"
 	"github.com/arithlang/mlc/runtime/program"
 	"github.com/arithlang/mlc/runtime/record"
+	"github.com/arithlang/mlc/runtime/stages"
 	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/world"
 )
@@ -94,14 +95,14 @@ func fixedToy() *program.Model {
 	return &m
 }
 
-func toyPipeline() program.Pipeline {
+func toyPipeline() stages.Pipeline {
 	p := toyStages()
 	own(&p)
 	return p
 }
 
 // own makes the models of all stages those of the pipeline's spec.
-func own(p *program.Pipeline) {
+func own(p *stages.Pipeline) {
 	for _, s := range p.Stages {
 		if s.Model != nil {
 			s.Model.Spec, s.Model.SpecHash = p.Spec, p.SpecHash
@@ -110,26 +111,26 @@ func own(p *program.Pipeline) {
 	}
 }
 
-func toyStages() program.Pipeline {
+func toyStages() stages.Pipeline {
 	above := func(value, mean, std float64) bool { return value >= mean+float64(3*std) }
 	cross := calibrate.Direction{1, -1}
-	return program.Pipeline{Name: "toys", Spec: "arith 1\nstage first {}\n", SpecHash: otherHash, Version: "v0.0.0", Stages: []program.Stage{
+	return stages.Pipeline{Name: "toys", Spec: "arith 1\nstage first {}\n", SpecHash: otherHash, Version: "v0.0.0", Stages: []stages.Stage{
 		{Name: "first", Model: attendingToy()},
 		{Name: "calibrate", From: "first", Calibration: calibration.Stage{Samples: 300, Heads: toyHeads, Layer: 2,
 			Self:  calibrate.Lines{Directions: [][2]int{{1, 1}}, Rows: 6, M: toyM, N: toyM, Keep: above},
 			Cross: calibrate.Lines{Directions: [][2]int{cross}, Rows: 6, M: toyM, N: toyN, Keep: above}}},
-		{Name: "second", Model: fixedToy(), Given: []program.Given{{Param: toyGiven, Stage: "calibrate", Tensor: calibrate.Tensor("cross", cross)}}},
+		{Name: "second", Model: fixedToy(), Given: []stages.Given{{Param: toyGiven, Stage: "calibrate", Tensor: calibrate.Tensor("cross", cross)}}},
 	}}
 }
 
 // callStages is call for a pipeline.
-func callStages(t *testing.T, p program.Pipeline, args ...string) said {
+func callStages(t *testing.T, p stages.Pipeline, args ...string) said {
 	t.Helper()
-	return callApp(t, world.AppOf(&p, world.App{In: strings.NewReader("")}), append([]string{"./toys"}, args...))
+	return callApp(t, world.App{Whole: &p, Model: *p.Model(p.Last()), In: strings.NewReader("")}, append([]string{"./toys"}, args...))
 }
 
 // travelled does all stages in a new directory.
-func travelled(t *testing.T, p program.Pipeline, args ...string) string {
+func travelled(t *testing.T, p stages.Pipeline, args ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
 	if s := callStages(t, p, append([]string{"train", "--out", dir}, args...)...); s.code != 0 {
@@ -446,7 +447,7 @@ func TestDrawnWeights(t *testing.T) {
 		return m
 	}
 	p := toyPipeline()
-	p.Stages = []program.Stage{{Name: "first", Model: drawn(1)}, {Name: "second", From: "first", Model: drawn(2)}}
+	p.Stages = []stages.Stage{{Name: "first", Model: drawn(1)}, {Name: "second", From: "first", Model: drawn(2)}}
 	own(&p)
 	dir := travelled(t, p, "-q")
 	from, to := tensors(t, lastCheckpoint(filepath.Join(dir, "first"))), tensors(t, lastCheckpoint(filepath.Join(dir, "second")))
@@ -460,7 +461,7 @@ func TestMissingWeights(t *testing.T) {
 	more := fixedToy()
 	more.Params[len(more.Params)-1].Init = device.Init{Kind: "normal", A: 3}
 	p := toyPipeline()
-	p.Stages = []program.Stage{{Name: "first", Model: attendingToy()}, {Name: "second", From: "first", Model: more}}
+	p.Stages = []stages.Stage{{Name: "first", Model: attendingToy()}, {Name: "second", From: "first", Model: more}}
 	own(&p)
 	dir := filepath.Join(t.TempDir(), "run")
 	s := callStages(t, p, "train", "--out", dir)

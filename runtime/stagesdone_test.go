@@ -10,6 +10,7 @@ import (
 
 	"github.com/arithlang/mlc/runtime/program"
 	"github.com/arithlang/mlc/runtime/record"
+	"github.com/arithlang/mlc/runtime/stages"
 	"github.com/arithlang/mlc/runtime/train"
 )
 
@@ -17,11 +18,11 @@ import (
 // tested, to have that and nothing else.
 func TestLostResult(t *testing.T) {
 	p := toyPipeline()
-	p.Stages[1] = program.Stage{Name: "middle", From: "first", Model: fixedToy(), Given: nil}
+	p.Stages[1] = stages.Stage{Name: "middle", From: "first", Model: fixedToy(), Given: nil}
 	p.Stages[1].Model.Given = []program.Table{{Param: toyGiven, Values: strings.Repeat("\x00", 4*toyHeads*toyLines)}}
 	p.Stages[1].Model.Spec, p.Stages[1].Model.SpecHash = p.Spec, p.SpecHash
-	weights := program.Pipeline{Name: p.Name, Spec: p.Spec, SpecHash: p.SpecHash, Version: p.Version, Stages: p.Stages[:2]}
-	for name, p := range map[string]program.Pipeline{"attention": toyPipeline(), "weights": weights} {
+	weights := stages.Pipeline{Name: p.Name, Spec: p.Spec, SpecHash: p.SpecHash, Version: p.Version, Stages: p.Stages[:2]}
+	for name, p := range map[string]stages.Pipeline{"attention": toyPipeline(), "weights": weights} {
 		dir := filepath.Join(t.TempDir(), "run")
 		if s := callStages(t, p, "train", "--out", dir, "--until", "first", "-q"); s.code != 0 {
 			t.Fatal(s.err)

@@ -45,11 +45,11 @@ func inProcess(sh *shell.Shell, p *compiler.Program, verb string, flags []string
 	devices := []world.Device{simulatedGPU}
 	var run func() int
 	if len(p.Stages) > 0 {
-		pipeline, err := shell.Await(sh, func() (program.Pipeline, error) { return pipelineOf(p) })
+		pipeline, err := shell.Await(sh, func() (stages.Pipeline, error) { return pipelineOf(p) })
 		if err != nil {
 			return err
 		}
-		run = func() int { return runtime.RunStages(pipeline, devices, args, stages.Train) }
+		run = func() int { return runtime.RunStages(&pipeline, devices, args, stages.Train) }
 	} else {
 		model, err := shell.Await(sh, func() (program.Model, error) { return modelOf(p) })
 		if err != nil {
@@ -108,11 +108,11 @@ func filesOf(spec *check.Spec) (all []program.File) {
 }
 
 // pipelineOf is a spec with stages as its program has it.
-func pipelineOf(p *compiler.Program) (program.Pipeline, error) {
-	out := program.Pipeline{Name: p.Spec.Name, Spec: codegen.SpecText(p), SpecHash: p.Spec.Hash, Version: shell.Version, Axes: p.Spec.Axes}
+func pipelineOf(p *compiler.Program) (stages.Pipeline, error) {
+	out := stages.Pipeline{Name: p.Spec.Name, Spec: codegen.SpecText(p), SpecHash: p.Spec.Hash, Version: shell.Version, Axes: p.Spec.Axes}
 	trainings := p.Stages
 	for _, s := range p.Spec.Stages {
-		stage := program.Stage{Name: s.Name, From: s.From}
+		stage := stages.Stage{Name: s.Name, From: s.From}
 		if k := s.Calibration; k != nil {
 			stage.Calibration = calibration.Stage{Samples: k.Samples, Heads: k.Heads, Layer: k.Layer, Logits: k.Logits, Mean: k.Mean,
 				Self: linesOf(k.Self), Cross: linesOf(k.Cross)}
@@ -124,7 +124,7 @@ func pipelineOf(p *compiler.Program) (program.Pipeline, error) {
 			stage.Model, trainings = &m, trainings[1:]
 			for _, param := range s.Spec.Given() {
 				if param.Init.Kind == "stage" {
-					stage.Given = append(stage.Given, program.Given{Param: host.FixedName(param), Stage: param.From, Tensor: param.Tensor})
+					stage.Given = append(stage.Given, stages.Given{Param: host.FixedName(param), Stage: param.From, Tensor: param.Tensor})
 				}
 			}
 		}

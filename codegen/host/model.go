@@ -17,31 +17,31 @@ import (
 func Main(spec *check.Spec) *gocode.File {
 	f := &gocode.File{Doc: fmt.Sprintf("Command %s trains and tests the model of spec.arith.", spec.Name)}
 	if spec.Train.Lanes > 0 {
-		f.Add(mainFunc(gocode.Runtime.Qual("MainLanes"), "model", gocode.Several.Qual("Train")))
+		f.Add(mainFunc(gocode.Runtime.Qual("MainLanes"), jen.Id("model"), gocode.Several.Qual("Train")))
 		return f
 	}
-	f.Add(mainFunc(gocode.Runtime.Qual("Main"), "model"))
+	f.Add(mainFunc(gocode.Runtime.Qual("Main"), jen.Id("model")))
 	return f
 }
 
 // Forecast is main.go of a program that says what a step takes on more cores.
 func Forecast(spec *check.Spec) *gocode.File {
 	f := &gocode.File{Doc: fmt.Sprintf("Command %s times a step of the model of spec.arith, and says what it takes on more cores.", spec.Name)}
-	f.Add(mainFunc(gocode.Cores.Qual("Main"), "model"))
+	f.Add(mainFunc(gocode.Cores.Qual("Main"), jen.Id("model")))
 	return f
 }
 
 // Server is main.go of a program that runs kernels for another process.
 func Server() *gocode.File {
 	f := &gocode.File{}
-	f.Add(mainFunc(gocode.CPUTest.Qual("Serve"), "kernels"))
+	f.Add(mainFunc(gocode.CPUTest.Qual("Serve"), jen.Id("kernels")))
 	return f
 }
 
 // mainFunc is a function main that gives another what the program is, and what only such
 // programs link.
-func mainFunc(run *jen.Statement, variable string, linked ...jen.Code) jen.Code {
-	return jen.Func().Id("main").Params().Block(run.Call(append([]jen.Code{jen.Id(variable)}, linked...)...))
+func mainFunc(run *jen.Statement, args ...jen.Code) jen.Code {
+	return jen.Func().Id("main").Params().Block(run.Call(args...))
 }
 
 // Test is kernels_test.go, which holds every kernel to the kernel IR of kernels.kir on

@@ -35,14 +35,14 @@ type Pipeline struct {
 // calibration keeps.
 func Stages(p Pipeline) *gocode.File {
 	f := &gocode.File{Doc: fmt.Sprintf("Command %s does the stages of spec.arith: it trains models, calibrates biases between, and tests the last.", p.Spec.Name)}
-	f.Add(mainFunc(gocode.Runtime.Qual("MainStages"), "pipeline", gocode.Stages.Qual("Train")))
+	f.Add(mainFunc(gocode.Runtime.Qual("MainStages"), jen.Op("&").Id("pipeline"), gocode.Stages.Qual("Train")))
 	fields := origin(f, p.Spec, "", p.Version)
 	var stages []jen.Code
 	for _, s := range p.Spec.Stages {
 		stages = append(stages, p.stage(s).Code())
 	}
-	fields["Stages"] = gocode.Slice(gocode.Program.Qual("Stage"), stages)
-	f.Add(jen.Var().Id("pipeline").Op("=").Add(gocode.Program.Qual("Pipeline"), fields.Code()))
+	fields["Stages"] = gocode.Slice(gocode.Stages.Qual("Stage"), stages)
+	f.Add(jen.Var().Id("pipeline").Op("=").Add(gocode.Stages.Qual("Pipeline"), fields.Code()))
 	return f
 }
 
@@ -59,7 +59,7 @@ func (p Pipeline) stage(s check.Stage) gocode.Fields {
 			given = append(given, gocode.Fields{"Param": FixedName(param), "Stage": param.From, "Tensor": param.Tensor}.Code())
 		}
 	}
-	fields["Given"] = gocode.Slice(gocode.Program.Qual("Given"), given)
+	fields["Given"] = gocode.Slice(gocode.Stages.Qual("Given"), given)
 	return fields
 }
 

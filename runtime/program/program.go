@@ -1,5 +1,5 @@
-// Package program has what a generated program is, as values: a Model, or a Pipeline of them.
-// Generated code describes these; package rundir, which keeps a run of a program, comes after it.
+// Package program has what a generated program is, as values: a Model. Generated code describes it;
+// package rundir, which keeps a run of a program, comes after it, and package stages, which has several.
 package program
 
 import (

@@ -24,24 +24,13 @@ import (
 
 // An Identity is what a run is of.
 type Identity struct {
-	Name, spec, Hash, Version string
+	Name, Spec, Hash, Version string
 	Models                    []*program.Model // with the files that the spec reads
 }
 
 // IdentityOf is what a run of a model is of.
 func IdentityOf(m *program.Model) Identity {
 	return Identity{m.Name, m.Spec, m.SpecHash, m.Version, []*program.Model{m}}
-}
-
-// IdentityOfStages is what a run of a spec with stages is of.
-func IdentityOfStages(p *program.Pipeline) Identity {
-	id := Identity{p.Name, p.Spec, p.SpecHash, p.Version, nil}
-	for _, s := range p.Stages {
-		if s.Model != nil {
-			id.Models = append(id.Models, s.Model)
-		}
-	}
-	return id
 }
 
 // A Claim is a run directory that no other process trains in until it is closed.
@@ -112,7 +101,7 @@ func vacate(dir string, id Identity) error {
 	for _, file := range found {
 		switch name := file.Name(); {
 		case ckpt.IsTemp(name) || name == lock.File || name == record.LaunchFolder:
-		case name == record.SpecFile && sameText(filepath.Join(dir, name), id.spec):
+		case name == record.SpecFile && sameText(filepath.Join(dir, name), id.Spec):
 		case name == config.FilesFolder && id.left(filepath.Join(dir, name)) && !Exists(record.Path(dir)):
 		case Exists(record.Path(dir)):
 			return fmt.Errorf("%s has a run in it already: go on with it by --resume --out %s, or choose another --out", dir, flag.Word(dir))
@@ -162,7 +151,7 @@ func Fill(dir string, id Identity, r record.Record) error {
 	}
 	err := id.writeFiles(dir)
 	if err == nil {
-		err = ckpt.WriteFile(filepath.Join(dir, record.SpecFile), []byte(id.spec))
+		err = ckpt.WriteFile(filepath.Join(dir, record.SpecFile), []byte(id.Spec))
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write to the run directory: %w: choose another place with --out", err)
@@ -237,7 +226,7 @@ func Find(id Identity, seed *uint64, initial flags.Seeds) (newest string, err er
 // StaleSpec says that spec.arith in a run directory is not the run's any more; "" if it is.
 func StaleSpec(dir string, id Identity) string {
 	path := filepath.Join(dir, record.SpecFile)
-	if sameText(path, id.spec) {
+	if sameText(path, id.Spec) {
 		return ""
 	}
 	return fmt.Sprintf("%s is not the spec of this run any more: it was changed, or cannot be read\n", path)
@@ -253,13 +242,13 @@ func Open(dir string, id Identity) (record.Record, error) {
 	if err != nil {
 		return r, fmt.Errorf("%s is a run of another spec: %w", dir, err)
 	}
-	if string(spec) == id.spec {
+	if string(spec) == id.Spec {
 		return r, fmt.Errorf("%s is a run of this spec with other files: a table or a list of problems that it reads has changed (%.8s in run.json; this program is %.8s). "+
 			"Build the program with the files of then to go on with that run, or train this one in a directory of its own", dir, r.SpecHash, id.Hash)
 	}
 	return r, fmt.Errorf("%s is a run of another spec (%s, %.8s; this program is %s, %.8s). Lines of the run (-) and of this program (+):\n%s"+
 		"build the program from %s to go on with that run, or train this one in a directory of its own",
-		dir, r.Name, r.SpecHash, id.Name, id.Hash, lineDiff(string(spec), id.spec), filepath.Join(dir, record.SpecFile))
+		dir, r.Name, r.SpecHash, id.Name, id.Hash, lineDiff(string(spec), id.Spec), filepath.Join(dir, record.SpecFile))
 }
 
 // BegunBy reports whether a run has such initial weights; without the flag any will do.

@@ -17,7 +17,6 @@ import (
 	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/interrupt"
-	"github.com/arithlang/mlc/runtime/program"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/rundir"
 	"github.com/arithlang/mlc/runtime/task"
@@ -62,7 +61,7 @@ type answers struct {
 // roundsRun is the training of a stage with rounds.
 type roundsRun struct {
 	*pipelineRun
-	stage   *program.Stage
+	stage   *Stage
 	trainer *train.Trainer
 	own     *task.Task // without answers
 	digits  int        // that it has true answers of
@@ -72,7 +71,7 @@ type roundsRun struct {
 }
 
 // roundsOf is the rounds of a stage; nil: it has none.
-func (j *pipelineRun) roundsOf(s *program.Stage, t *train.Trainer) *roundsRun {
+func (j *pipelineRun) roundsOf(s *Stage, t *train.Trainer) *roundsRun {
 	if !t.Task.Rounds().Any() {
 		return nil
 	}
@@ -90,7 +89,7 @@ func (r *roundsRun) train(ctx context.Context) error {
 		if t.Pause = 0; round+1 < n {
 			t.Pause = float64(round+1) / float64(n)
 		}
-		if err := r.cmd.ToEnd(ctx, r.app.Of(r.stage), t, r.goOn()); !errors.Is(err, train.ErrPaused) {
+		if err := r.cmd.ToEnd(ctx, r.of(r.stage), t, r.goOn()); !errors.Is(err, train.ErrPaused) {
 			return err
 		}
 	}
@@ -113,7 +112,7 @@ func (r *roundsRun) check(asked train.Budget) error {
 }
 
 // inSteps wants a budget in steps for a stage with rounds.
-func inSteps(s *program.Stage, budget train.Budget) error {
+func inSteps(s *Stage, budget train.Budget) error {
 	if s.Model != nil && s.Model.Task.Rounds.Any() && budget.Steps == 0 {
 		return world.Usagef("%s has rounds, each with its share of the steps, and a budget of %s: give it in steps", s.Name, budget)
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/arithlang/mlc/runtime/eval"
 	"github.com/arithlang/mlc/runtime/flags"
 	"github.com/arithlang/mlc/runtime/interrupt"
-	"github.com/arithlang/mlc/runtime/program"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/rundir"
 	"github.com/arithlang/mlc/runtime/task"
@@ -40,26 +39,23 @@ const (
 // record says which are done, and is written when everything else of a stage is, so
 // that a process that was stopped anywhere can be gone on with.
 type pipelineRun struct {
-	cmd *verbs.Train
-	app world.App
+	cmd   *verbs.Train
+	app   world.App
+	whole *Pipeline
 	rundir.Claim
-	stage   *program.Stage // that machine is for; nil: there is none
+	stage   *Stage // that machine is for; nil: there is none
 	machine device.Machine
 }
 
 // Train does all stages that are not done yet, then tests the last one.
 func Train(c *verbs.Train, a world.App) error {
-	p := a.Whole
+	p := a.Whole.(*Pipeline)
 	until := len(p.Stages) - 1
 	if c.Until != "" {
-		until = slices.IndexFunc(p.Stages, func(s program.Stage) bool { return s.Name == c.Until })
+		until = slices.Index(p.Names(), c.Until)
 	}
 	if until < 0 {
-		var names []string
-		for _, s := range p.Stages {
-			names = append(names, s.Name)
-		}
-		return world.Usagef("--until %s: there is no such stage; there are %s", c.Until, strings.Join(names, ", "))
+		return world.Usagef("--until %s: there is no such stage; there are %s", c.Until, strings.Join(p.Names(), ", "))
 	}
 	for i := range p.Stages[:until+1] { // before others are trained
 		if s := &p.Stages[i]; s.Model != nil {
@@ -70,7 +66,7 @@ func Train(c *verbs.Train, a world.App) error {
 	}
 	ctx, cancel := a.UntilInterrupt()
 	defer cancel()
-	j := &pipelineRun{cmd: c, app: a}
+	j := &pipelineRun{cmd: c, app: a, whole: p}
 	defer j.close()
 	if err := j.open(until); err != nil {
 		return err
@@ -92,7 +88,7 @@ func Train(c *verbs.Train, a world.App) error {
 // open makes the run directory, or opens the one to be resumed, for the stages up to
 // until.
 func (j *pipelineRun) open(until int) (err error) {
-	c, p := j.cmd, j.app.Whole
+	c, p := j.cmd, j.whole
 	id := j.app.Identity()
 	if c.Resume == flags.Resumes {
 		j.Claim, err = c.Reopen(id)
@@ -130,7 +126,7 @@ func (j *pipelineRun) done(until int) bool {
 
 // check wants the record to have the stages of the program.
 func (j *pipelineRun) check() error {
-	stages := j.app.Whole.Stages
+	stages := j.whole.Stages
 	if len(j.Record.Stages) != len(stages) {
 		return damage.Errorf("it has %d stages of %d", len(j.Record.Stages), len(stages))
 	}
@@ -167,19 +163,19 @@ func (j *pipelineRun) lengthen(until int) error {
 		return nil
 	}
 	s := j.Record.Stages[last]
-	for i, later := range j.app.Whole.Stages {
+	for i, later := range j.whole.Stages {
 		if later.From == s.Name && j.Record.Stages[i].State != waiting {
 			return world.Usagef("the trainings up to stage %s are done, and %s has begun from it, so there is nothing to train longer: "+
 				"leave the budget out, or train in another --out", s.Name, later.Name)
 		}
 	}
-	from, _, err := j.result(&j.app.Whole.Stages[last])
+	from, _, err := j.result(&j.whole.Stages[last])
 	if err != nil {
 		return err
 	}
-	cfg := j.app.Whole.Stages[last].Model.Train
+	cfg := j.whole.Stages[last].Model.Train
 	if cfg.Budget = budget; cfg.Spent(from.State) {
-		j.cmd.SayDone(j.app.Of(&j.app.Whole.Stages[last]), cfg.Budget, from.State, &s.Training, filepath.Join(j.Path, s.Name))
+		j.cmd.SayDone(j.of(&j.whole.Stages[last]), cfg.Budget, from.State, &s.Training, filepath.Join(j.Path, s.Name))
 		return nil
 	}
 	s.State, s.Last = running, ""
@@ -188,12 +184,12 @@ func (j *pipelineRun) lengthen(until int) error {
 
 // begin makes the directory and the record of a new run.
 func (j *pipelineRun) begin(id rundir.Identity) (at rundir.Claim, err error) {
-	p := j.app.Whole
+	p := j.whole
 	machine, err := j.on(&p.Stages[0])
 	if err != nil {
 		return at, err
 	}
-	rec := j.cmd.NewRecord(id, p.Last().Model, machine.About())
+	rec := j.cmd.NewRecord(id, p.last().Model, machine.About())
 	for _, s := range p.Stages {
 		r := &record.Stage{Name: s.Name, Kind: "calibration", State: waiting, Seed: rec.Seed}
 		if s.Model != nil {
@@ -211,17 +207,24 @@ func (j *pipelineRun) begin(id rundir.Identity) (at rundir.Claim, err error) {
 
 // on is the machine for a stage, as it was left if the last one was for it, too. Which
 // one it is is said once.
-func (j *pipelineRun) on(s *program.Stage) (device.Machine, error) {
+func (j *pipelineRun) on(s *Stage) (device.Machine, error) {
 	if j.stage == s {
 		return j.machine, nil
 	}
 	j.free()
-	machine, err := j.cmd.Flags.Open(j.app.Of(s))
+	machine, err := j.cmd.Flags.Open(j.of(s))
 	if err != nil {
 		return nil, err
 	}
 	j.machine, j.stage, j.app.Told = machine, s, true
 	return machine, nil
+}
+
+// of is what speaks of a stage.
+func (j *pipelineRun) of(s *Stage) world.App {
+	a := j.app
+	a.Model = *s.Model
+	return a
 }
 
 // free gives back what the machine holds, if that is more than the host's memory.
@@ -239,7 +242,7 @@ func (j *pipelineRun) close() {
 }
 
 // set says how far a stage is.
-func (j *pipelineRun) set(s *program.Stage, state string) error {
+func (j *pipelineRun) set(s *Stage, state string) error {
 	if err := j.Check(); err != nil {
 		return err
 	}
@@ -260,7 +263,7 @@ func (j *pipelineRun) goOn() string { return j.app.GoOn(j.Path) }
 
 // do does a stage.
 func (j *pipelineRun) do(ctx context.Context, i int) error {
-	s := &j.app.Whole.Stages[i]
+	s := &j.whole.Stages[i]
 	if err := j.set(s, running); err != nil {
 		return err
 	}
@@ -278,7 +281,7 @@ func (j *pipelineRun) do(ctx context.Context, i int) error {
 }
 
 // place is the directory of a stage.
-func (j *pipelineRun) place(s *program.Stage) string { return filepath.Join(j.Path, s.Name) }
+func (j *pipelineRun) place(s *Stage) string { return filepath.Join(j.Path, s.Name) }
 
 // state is what the record says of a stage.
 func (j *pipelineRun) state(name string) *record.Stage {
@@ -287,7 +290,7 @@ func (j *pipelineRun) state(name string) *record.Stage {
 
 // record is the record of a training, which has to be of the same run as the one of all
 // stages. The error is record.Missing where the training has none yet.
-func (j *pipelineRun) record(s *program.Stage) (record.Record, error) {
+func (j *pipelineRun) record(s *Stage) (record.Record, error) {
 	rec, err := record.Read(j.place(s))
 	if err != nil {
 		return rec, err
@@ -302,7 +305,7 @@ func (j *pipelineRun) record(s *program.Stage) (record.Record, error) {
 
 // result is the last checkpoint of a training that is done, and its record. Another one
 // is no substitute: whatever begins from it would not be what the spec says.
-func (j *pipelineRun) result(s *program.Stage) (*train.Checkpoint, record.Record, error) {
+func (j *pipelineRun) result(s *Stage) (*train.Checkpoint, record.Record, error) {
 	newest, err := rundir.NewestCheckpoint(j.place(s))
 	if err != nil {
 		return nil, record.Record{}, err
@@ -329,7 +332,7 @@ func (j *pipelineRun) result(s *program.Stage) (*train.Checkpoint, record.Record
 const bringBack = "bring it back, or train in another --out"
 
 // trained is the machine with what stage s has trained, and its record.
-func (j *pipelineRun) trained(s *program.Stage) (machine device.Machine, rec record.Record, state train.State, err error) {
+func (j *pipelineRun) trained(s *Stage) (machine device.Machine, rec record.Record, state train.State, err error) {
 	from, rec, err := j.result(s)
 	if err != nil {
 		return nil, rec, state, err
@@ -344,8 +347,8 @@ func (j *pipelineRun) trained(s *program.Stage) (machine device.Machine, rec rec
 }
 
 // train trains a stage from where it is.
-func (j *pipelineRun) train(ctx context.Context, s *program.Stage) error {
-	a, dir, state := j.app.Of(s), j.place(s), j.state(s.Name)
+func (j *pipelineRun) train(ctx context.Context, s *Stage) error {
+	a, dir, state := j.of(s), j.place(s), j.state(s.Name)
 	machine, err := j.on(s)
 	if err != nil {
 		return err
@@ -394,12 +397,12 @@ func (j *pipelineRun) train(ctx context.Context, s *program.Stage) error {
 }
 
 // beginning is what a stage has from those before it.
-func (j *pipelineRun) beginning(s *program.Stage) (b verbs.Beginning, err error) {
+func (j *pipelineRun) beginning(s *Stage) (b verbs.Beginning, err error) {
 	if b.Given, err = j.given(s); err != nil {
 		return b, err
 	}
 	if s.From != "" {
-		from := j.app.Whole.Stage(s.From)
+		from := j.whole.stage(s.From)
 		b.From = j.place(from)
 		b.Weights, _, err = j.result(from)
 	}
@@ -408,9 +411,9 @@ func (j *pipelineRun) beginning(s *program.Stage) (b verbs.Beginning, err error)
 
 // reached wants a stage that another begins from to have the exact match that it
 // trains for: the attention of one that has not learned its task says nothing.
-func (j *pipelineRun) reached(s *program.Stage, t *train.Trainer) error {
+func (j *pipelineRun) reached(s *Stage, t *train.Trainer) error {
 	j.state(s.Name).Short = ""
-	stop, reader := s.Model.Train.Stop, j.app.Whole.Reader(s.Name)
+	stop, reader := s.Model.Train.Stop, j.whole.reader(s.Name)
 	if stop == nil || t.State.Stopped || reader == "" {
 		return nil
 	}
@@ -437,9 +440,9 @@ func (j *pipelineRun) reached(s *program.Stage, t *train.Trainer) error {
 }
 
 // calibrate makes the biases of a stage.
-func (j *pipelineRun) calibrate(ctx context.Context, s *program.Stage) error {
-	p := j.app.Whole
-	from := p.Stage(s.From)
+func (j *pipelineRun) calibrate(ctx context.Context, s *Stage) error {
+	p := j.whole
+	from := p.stage(s.From)
 	machine, rec, _, err := j.trained(from)
 	if err != nil {
 		return err
@@ -452,7 +455,7 @@ func (j *pipelineRun) calibrate(ctx context.Context, s *program.Stage) error {
 	dir := j.place(s)
 	kept, err := s.Calibration.Calibrate(ctx, eval.Model{Machine: machine, Plan: &from.Model.Plan, Task: problems, Seed: rec.Seed, Runs: from.Model.Eval.Loop}, record.Calibrated{
 		Dir: dir, Name: j.Record.Name, SpecHash: j.Record.SpecHash, Version: j.app.Identity().Version, Seed: rec.Seed, InitSeed: rec.InitSeed, Stage: s.Name, From: s.From,
-		Uses:  func(site string) bool { return p.Uses(s.Name, site) },
+		Uses:  func(site string) bool { return p.uses(s.Name, site) },
 		Begin: func() error { return errors.Join(j.Check(), rundir.Make(dir)) },
 	})
 	if _, interrupted := interrupt.In(err); interrupted {
@@ -467,10 +470,10 @@ func (j *pipelineRun) calibrate(ctx context.Context, s *program.Stage) error {
 
 // finish tests the last stage that was to be done.
 func (j *pipelineRun) finish(ctx context.Context, until int) error {
-	p := j.app.Whole
+	p := j.whole
 	s := &p.Stages[until]
 	if s.Model != nil {
-		a, dir := j.app.Of(s), j.place(s)
+		a, dir := j.of(s), j.place(s)
 		machine, rec, state, err := j.trained(s)
 		if err != nil {
 			return err
@@ -491,17 +494,17 @@ func (j *pipelineRun) finish(ctx context.Context, until int) error {
 
 // given are the values of a stage's fixed parameters: its program's, and the results
 // of the calibrations before it, which say what run they are of.
-func (j *pipelineRun) given(s *program.Stage) (map[string][]float32, error) {
+func (j *pipelineRun) given(s *Stage) (map[string][]float32, error) {
 	given := s.Model.Tables()
 	files := map[string]map[string]ckpt.Tensor{}
 	for _, g := range s.Given {
-		path := filepath.Join(j.Path, g.Stage, j.app.Whole.Stage(g.Stage).Calibration.File())
+		path := filepath.Join(j.Path, g.Stage, j.whole.stage(g.Stage).Calibration.File())
 		if files[path] == nil {
 			f, err := ckpt.Read(path)
 			if err != nil {
 				return nil, fmt.Errorf("stage %s has no result of %s: %w", s.Name, g.Stage, err)
 			}
-			from := j.state(j.app.Whole.Stage(g.Stage).From)
+			from := j.state(j.whole.stage(g.Stage).From)
 			err = rundir.Same(path, f.Meta, record.Path(j.Path),
 				rundir.Says("name", j.Record.Name),
 				rundir.Says("spec_hash", j.Record.SpecHash),

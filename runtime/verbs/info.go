@@ -52,9 +52,7 @@ func (c *Info) Run(a world.App) error {
 		i.Tensors = append(i.Tensors, tensor{p.Name, append([]int{}, p.Shape...), config.Meaning(p.Name), p.Fixed})
 	}
 	if a.Whole != nil {
-		for _, s := range a.Whole.Stages {
-			i.Stages = append(i.Stages, s.Name)
-		}
+		i.Stages = a.Whole.Names()
 	}
 	if c.JSON {
 		return world.PrintJSON(a, i)
@@ -65,7 +63,7 @@ func (c *Info) Run(a world.App) error {
 	fmt.Fprintf(a.Out, "spec        %s, %s\ncompiler    mlc %s\nparameters  %s in %d tensors\nkernels     %d\nbudget      %s\n",
 		i.Name, i.SpecHash, i.Version, track.Thousands(i.Params), len(i.Tensors), i.Kernels, i.Budget)
 	if len(i.Stages) > 0 {
-		fmt.Fprintf(a.Out, "stages      %s; the numbers are those of %s\n", strings.Join(i.Stages, ", "), a.Whole.Last().Name)
+		fmt.Fprintf(a.Out, "stages      %s; the numbers are those of %s\n", strings.Join(i.Stages, ", "), i.Stages[a.Whole.Last()])
 	}
 	_, err := fmt.Fprintf(a.Out, "devices     %s\n", strings.Join(i.Devices, "\n            "))
 	return err

@@ -67,14 +67,6 @@ func (f *Flags) Open(a App) (device.Machine, error) {
 	})
 }
 
-// stage is the number of the stage that the model is of; -1: there are none.
-func (a App) stage() int {
-	if a.Whole == nil {
-		return -1
-	}
-	return slices.IndexFunc(a.Whole.Stages, func(s program.Stage) bool { return s.Model != nil && s.Model.Name == a.Model.Name })
-}
-
 // CloseMachine frees what a machine holds, if that is more than the host's memory.
 func CloseMachine(m device.Machine) error {
 	if c, ok := m.(io.Closer); ok {
@@ -215,4 +207,17 @@ func (f *Flags) Processor() (isa cpu.ISA, threads int, err error) {
 		return isa, 0, Usagef("--threads %d: want 1 to %d, or 0 for all", f.Threads, maxThreads)
 	}
 	return isa, cmp.Or(f.Threads, goruntime.GOMAXPROCS(0)), nil
+}
+
+// stage is the number of the stage that the model is of; -1: there are none.
+func (a App) stage() int {
+	if a.Whole == nil {
+		return -1
+	}
+	for n := range a.Whole.Names() {
+		if m := a.Whole.Model(n); m != nil && m.Name == a.Model.Name {
+			return n
+		}
+	}
+	return -1
 }

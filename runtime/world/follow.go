@@ -93,7 +93,7 @@ func (f *follower) do(o order, payload []byte, args []int64) error {
 // open opens a machine for a model: a simulated model is tested on the processor.
 func (f *follower) open(stage int, device string) error {
 	if stage >= 0 {
-		f.app = f.app.Of(&f.app.Whole.Stages[stage])
+		f.app.Model = *f.app.Whole.Model(stage)
 	}
 	if f.machine != nil {
 		if err := CloseMachine(f.machine); err != nil {

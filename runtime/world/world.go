@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"golang.org/x/term"
 
@@ -36,8 +35,8 @@ const (
 type App struct {
 	Ctx   context.Context // ends with a signal; its cause is an interrupt.Error; nil before run
 	Model program.Model
-	Whole *program.Pipeline // that the model is a stage of; nil: of none
-	Args  []string          // the command line, the program's name first
+	Whole Whole    // that the model is a stage of; nil: of none
+	Args  []string // the command line, the program's name first
 	In    io.Reader
 	Out   io.Writer
 	Err   *os.File
@@ -51,6 +50,17 @@ type App struct {
 
 	Library func(d cuda.Driver, path string) (cuda.Multiplier, error) // of products; nil: NVIDIA's
 	Memory  func() (bytes float64, of string)                         // that is available; nil: as the system says
+}
+
+// A Whole is a spec with stages: a Pipeline of package stages.
+type Whole interface {
+	Identity() rundir.Identity
+	Swept() []string            // attributes that axes of a sweep set, of which this is one training
+	Names() []string            // of the stages, in order
+	Model(n int) *program.Model // that stage n trains; nil: it trains none
+	Last() int                  // of the stages that train
+	// At is the model of a run, and the directory of its training.
+	At(dir string) (*program.Model, string, error)
 }
 
 // UsageError is a mistake on the command line.
@@ -105,68 +115,20 @@ func (a App) GoOn(dir string) string {
 	return fmt.Sprintf("%s train --resume --out %s", flag.Word(a.Args[0]), flag.Word(dir))
 }
 
-// AppOf is what speaks of the last stage that trains.
-func AppOf(p *program.Pipeline, world App) App {
-	world.Whole = p
-	return world.Of(p.Last())
-}
-
-func (a App) Of(s *program.Stage) App {
-	a.Model = *s.Model
-	return a
-}
-
 // Identity is what the program is of.
 func (a App) Identity() rundir.Identity {
 	if a.Whole != nil {
-		return rundir.IdentityOfStages(a.Whole)
+		return a.Whole.Identity()
 	}
 	return rundir.IdentityOf(&a.Model)
 }
 
 // Axes are the attributes that the program's name says.
 func (a App) Axes() []string {
-	if p := a.Whole; p != nil {
-		return p.Axes
+	if a.Whole != nil {
+		return a.Whole.Swept()
 	}
 	return a.Model.Axes
-}
-
-// At is what speaks of a run, and where it is: of the last stage that trains where
-// the run is of a pipeline, else of the stage whose run it is.
-func (a App) At(dir string) (App, string, error) {
-	if a.Whole == nil {
-		return a, dir, nil
-	}
-	rec, err := rundir.Open(dir, a.Identity())
-	if err != nil {
-		return a, dir, err
-	}
-	if rec.Stage != "" {
-		s, err := a.Whole.Training(rec.Stage)
-		if err != nil {
-			return a, dir, fmt.Errorf("%s: %w", dir, err)
-		}
-		return a.Of(s), dir, nil
-	}
-	s := a.Whole.Last()
-	inside := filepath.Join(dir, s.Name)
-	newest, err := rundir.NewestCheckpoint(inside)
-	if newest != "" || err != nil {
-		return a.Of(s), inside, err
-	}
-	for _, state := range rec.Stages {
-		trained := filepath.Join(dir, state.Name)
-		newest, err := rundir.NewestCheckpoint(trained)
-		switch {
-		case err != nil:
-			return a, dir, err
-		case newest != "":
-			return a, dir, fmt.Errorf("the run in %s has no checkpoint of %s yet: go on with train --resume --out %s, or name the stage that has, %s",
-				dir, s.Name, flag.Word(dir), trained)
-		}
-	}
-	return a, dir, rundir.NoCheckpoint(dir)
 }
 
 // OnTerminal reports whether somebody sees what is written there.
@@ -204,3 +166,16 @@ func NextLine(a App, lines *bufio.Scanner) (bool, error) {
 
 // longestLine is the most bytes of a line of standard input.
 const LongestLine = 1 << 20
+
+// At is what speaks of a run, and where it is: of the last stage that trains where
+// the run is of a pipeline, else of the stage whose run it is.
+func (a App) At(dir string) (App, string, error) {
+	if a.Whole == nil {
+		return a, dir, nil
+	}
+	m, in, err := a.Whole.At(dir)
+	if m != nil {
+		a.Model = *m
+	}
+	return a, in, err
+}
