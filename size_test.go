@@ -56,17 +56,23 @@ const budget = `
 	plot 2650 # the marks of axes, which serve had again
 	prove 8100
 	ptxsim 13550 # Options.Reach: the gate of wrong kernels leaves out launches that a mutant cannot change
-	runtime 11200 # runtime/flags: flags of trainers are structs, which the verbs of mlc embed, too
+	runtime 5700 # runtime/flags: flags of trainers are structs, which the verbs of mlc embed, too
+	runtime/bench 650
 	runtime/comm 900
 	runtime/config 600
-	runtime/cpu 2100
+	runtime/cpu 2000
 	runtime/cuda 6300
 	runtime/device 650
-	runtime/eval 1950
+	runtime/eval 1900
 	runtime/profile 850
-	runtime/task 4350
+	runtime/rundir 550
+	runtime/several 400
+	runtime/stages 1050
+	runtime/task 4300
 	runtime/track 750
 	runtime/train 2500
+	runtime/verbs 1550
+	runtime/world 1600
 	serve 3700
 	sim 2000
 	specs 20
