@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -56,6 +55,7 @@ func (n name) array() bool { return n.class >= tile }
 type checker struct {
 	k           *Kernel
 	names       map[string]name // in scope
+	bound       []string        // since the start, in order, but for those of scopes that have ended
 	tiles       map[string]bool // that there have been anywhere
 	written     map[string]bool // what a statement so far writes
 	independent bool            // in a loop whose iterations are independent
@@ -148,7 +148,16 @@ func (c *checker) bind(id string, n name) {
 	_, taken := c.names[id]
 	c.want(!taken, "%s is already in use", id)
 	c.names[id] = n
+	c.bound = append(c.bound, id)
 	c.name(id)
+}
+
+// leave ends the scope that began when so many names were bound.
+func (c *checker) leave(bound int) {
+	for _, id := range c.bound[bound:] {
+		delete(c.names, id)
+	}
+	c.bound = c.bound[:bound]
 }
 
 // name checks that a text is a name.
@@ -202,12 +211,12 @@ func (c *checker) over(axes []Axis, check func()) {
 	for _, a := range axes {
 		c.expr("axis "+a.Var, a.Size, expr.I32)
 	}
-	outer := maps.Clone(c.names)
+	outer := len(c.bound)
 	for _, a := range axes {
 		c.bind(a.Var, name{typ: expr.I32})
 	}
 	if c.err == nil {
 		check()
 	}
-	c.names = outer
+	c.leave(outer)
 }

@@ -11,12 +11,12 @@ import (
 // body checks statements in order. The names that they bind go out of scope at its
 // end.
 func (c *checker) body(body []Stmt) {
-	outer := maps.Clone(c.names)
+	outer := len(c.bound)
 	for _, s := range body {
 		c.stmt(s)
 		c.inner(s)
 	}
-	c.names = outer
+	c.leave(outer)
 }
 
 // inner checks the body that a statement holds.
