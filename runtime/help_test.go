@@ -1,6 +1,9 @@
 package runtime
 
-import "testing"
+import (
+	"regexp"
+	"testing"
+)
 
 // TestHelpOfMistakes wants the help that is named to be that of the verb.
 func TestHelpOfMistakes(t *testing.T) {
@@ -14,6 +17,18 @@ func TestHelpOfMistakes(t *testing.T) {
 	} {
 		if s := call(t, toyModel(), "", c.args...); s.code != 2 || s.err != c.want {
 			t.Errorf("%q: exit %d\n%s", c.args, s.code, s.err)
+		}
+	}
+}
+
+// TestFlagsAreExplained wants each flag to say what it is for: what verbs keep to themselves in
+// the structs of their flags is none.
+func TestFlagsAreExplained(t *testing.T) {
+	silent := regexp.MustCompile(`(?m)^ +(-\w, )?--[a-z-]+$`)
+	for _, verb := range []string{"train", "eval", "solve", "bench", "info"} {
+		s := call(t, toyModel(), "", verb, "--help")
+		if found := silent.FindString(s.out); s.code != 0 || s.out == "" || found != "" {
+			t.Errorf("%s --help, exit %d: %q is not explained", verb, s.code, found)
 		}
 	}
 }

@@ -23,7 +23,7 @@ const maxThreads = 1024
 // Flags choose the machine.
 type Flags struct {
 	flags.Machine
-	Trains bool // not only tests
+	Trains bool `kong:"-"` // not only tests
 }
 
 // A Device is a GPU that a program brings along, for --device with its name.
