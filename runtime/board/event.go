@@ -1,7 +1,7 @@
 // Package board writes what TensorBoard reads: event files of a run's reports and
 // results, beside the files that say the same as text. They are made of those alone, so
 // that they can always be made again. Packages runtime/track and runtime/eval, whose
-// reports and results these are, come before it; package runtime calls it.
+// reports and results these are, come before it; package verbs calls it.
 package board
 
 import (

@@ -1,7 +1,7 @@
 // Package calibrate turns the attention of a trained model into biases for longer
 // problems: attention bias calibration (Duan, Shi and Xu, arXiv:2310.11984, section
 // 4, appendices D and F). It finds the lines of each head's attention matrix that
-// stand out, and extends them to a larger matrix. It is pure: package runtime
+// stand out, and extends them to a larger matrix. It is pure: package calibration
 // captures the attention before it, and gives the result to the training after it
 // as fixed parameters.
 //

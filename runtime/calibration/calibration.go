@@ -1,6 +1,6 @@
 // Package calibration is the stage of a pipeline that reads the attention of a trained model and
 // leaves biases: attention bias calibration. Package runtime/calibrate, which decides on lines,
-// comes before it; generated code gives a Stage to package runtime.
+// comes before it; generated code gives a Stage to package stages.
 package calibration
 
 import (

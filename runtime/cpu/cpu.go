@@ -1,6 +1,6 @@
 // Package cpu runs a model's kernels on the processor. Generated code (package
 // codegen/cpu prints it) supplies a table of kernels and calls back for memory,
-// scratch tiles, matrix products and random words; package runtime gives each
+// scratch tiles, matrix products and random words; package processor gives each
 // core a Worker and the training step to run on it.
 //
 // Every function computes the bits that the kernel interpreter defines, on

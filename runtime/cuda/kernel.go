@@ -1,7 +1,7 @@
 // Package cuda runs a model's plan on an NVIDIA GPU. A Machine takes the launches
 // that a plan makes, and packs them for a Driver: package libcuda is the real one,
 // package simulated interprets the same PTX on the processor. The module comes from
-// codegen/ptx, by way of the generated program; package runtime is what uses a
+// codegen/ptx, by way of the generated program; package world is what uses a
 // Machine.
 //
 // Work is recorded first and handed over when a result is needed. So pieces of a

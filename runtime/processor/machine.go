@@ -1,7 +1,7 @@
 // Package processor is the processor as a device.Machine: workers that take chunks of examples,
 // the sum of their gradients in one order whoever adds, also over ranks, and machines of several
 // models in lanes. Packages runtime/cpu, whose workers these are, and runtime/device come before
-// it; package runtime opens it.
+// it; package world opens it.
 package processor
 
 import (

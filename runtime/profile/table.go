@@ -1,7 +1,7 @@
 // Package profile finds out what steps of training take, whole and kernel by kernel,
 // and holds it against what the machine does at best.
 //
-// Package cuda's Machine, and the processor's in package runtime, are what it watches;
+// Package cuda's Machine, and the processor's in package processor, are what it watches;
 // the verb bench and mlc prove, after it, print what it finds.
 package profile
 

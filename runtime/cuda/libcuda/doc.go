@@ -2,7 +2,7 @@
 // library when a program first asks for it, so that one program runs on machines
 // with and without a GPU, and needs neither cgo nor the CUDA toolkit to build.
 //
-// Package cuda, before it, says what a driver does; package runtime, after it,
+// Package cuda, before it, says what a driver does; package world, after it,
 // decides whether to open one. Three layers, from the bottom:
 //
 //   - table: the functions of the library by their versioned names, and how to call them;

@@ -3,7 +3,7 @@
 // program asks for it, and needs neither cgo nor the CUDA toolkit to build.
 //
 // Package cuda, before it, says what a Collective does, and gives the stream of its Driver;
-// package libraries says where the library may be; package runtime, after it, decides whether
+// package libraries says where the library may be; package world, after it, decides whether
 // to open one, and package prove tries it. From the bottom: search.go has the library's
 // names, table.go its functions by name, api.go one method a function with the numbers of
 // nccl.h, wait.go how to wait for others, group.go the rules of package cuda on top, world.go
