@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/runtime/damage"
+	"github.com/arithlang/mlc/runtime/track"
 )
 
 func queryEscape(s string) string { return url.QueryEscape(s) }
@@ -206,9 +208,20 @@ func TestStages(t *testing.T) {
 	put(t, dir, "p/first/metrics.jsonl", reported(10, 2)+reported(20, 1))
 	put(t, dir, "p/second/metrics.jsonl", reported(10, 0.5)+reported(20, 0.25))
 	put(t, dir, "p/second/eval/result.json", `{"metric":"exact_match","by_cell":[[1,0,4,4],[2,0,4,1]],"ood":0.25}`)
+	for _, stage := range []string{"first", "second"} {
+		log, _, err := track.OpenTests(filepath.Join(dir, "p", stage), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		half := []track.Length{{Length: 6, ExactMatch: 0.5}}
+		if err := errors.Join(log.Write(track.Test{Step: 10, Lengths: half}), log.Write(track.Test{Step: 20, Lengths: half}), log.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
 	server := served(t, faked(dir))
 	_, text, _ := got(t, "GET", server.URL+"/run?run=p", nil)
-	for _, want := range []string{"Loss, stage first, training batches", "Loss, stage second, training batches", "of 5120 examples", "25.00 %", "1,100\n2,25"} {
+	for _, want := range []string{"Loss, stage first, training batches", "Loss, stage second, training batches",
+		"Exact match of held-out problems, stage first", "Exact match of held-out problems, stage second", "of 5120 examples", "25.00 %", "1,100\n2,25"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q", want)
 		}

@@ -2,6 +2,7 @@ package train
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -113,5 +114,23 @@ func TestScreen(t *testing.T) {
 	fmt.Fprintln(file, "message")
 	if b.String() != "message\n" {
 		t.Errorf("a file gets %q", b.String())
+	}
+}
+
+// TestCrewEnds begins no further training after a signal or an error.
+func TestCrewEnds(t *testing.T) {
+	for name, c := range map[string]*crew{
+		"a signal":          {asked: 130},
+		"an error":          {fatal: errors.New("no room")},
+		"a signal after it": {asked: 130, fatal: errors.New("no room")},
+	} {
+		c.series, c.size, c.queue, c.building = &series{}, 1, []int{0}, -1
+		c.next()
+		if c.building != -1 || len(c.queue) != 1 {
+			t.Errorf("after %s training %d is begun", name, c.building)
+		}
+	}
+	if c := new(crew); c.over() {
+		t.Error("it is over before it begins")
 	}
 }
