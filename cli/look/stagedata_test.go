@@ -39,3 +39,44 @@ func TestRows(t *testing.T) {
 		t.Errorf("tokens are shown as %q", got)
 	}
 }
+
+// TestSample shows a problem as the model reads it, and what it is to say.
+func TestSample(t *testing.T) {
+	for _, c := range []struct {
+		cfg  task.Config
+		text string
+		want string
+	}{
+		{task.Config{Kind: "successor", Below: 1000, Base: 10, Reversed: true, Pad: task.Pad{To: 4}}, "129", `
+training: 129 = 130
+  source    ^   0   1   2   9   $
+  token    16   5   6   7  14   0
+  target    ^   0   3   1   0
+  token    16   5   8   6   5
+  says      0   3   1   0   $
+`},
+		{task.Config{Kind: "addition", DigitsLo: 1, DigitsHi: 3, Base: 10, Sequence: true}, "12+34", `
+training: 12+34 = 46
+  12+34=46
+  symbol    1   2   +   3   4   =   4   6   $
+  token     5   6  14   7   8  17   8  10   3
+  abacus    1   2   0   1   2   0   1   2   0
+  says      .   .   .   .   .   4   6   $
+`},
+	} {
+		tk, err := task.New(c.cfg, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := tk.Parse(c.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		s := &sample{out: &out, task: tk, cfg: &c.cfg}
+		s.show("training", p)
+		if diff := cmp.Diff(c.want, out.String()); diff != "" || s.err != nil {
+			t.Errorf("%s: %v\n%s", c.text, s.err, out.String())
+		}
+	}
+}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/arithlang/mlc/cli/build"
+	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/runtime/track"
 )
 
@@ -132,5 +134,37 @@ func TestCrewEnds(t *testing.T) {
 	}
 	if c := new(crew); c.over() {
 		t.Error("it is over before it begins")
+	}
+}
+
+// TestCrewPrintsResults prints what a trainer has printed when it ends, with the training's name,
+// unless somebody has asked all to end.
+func TestCrewPrintsResults(t *testing.T) {
+	for _, c := range []struct {
+		asked shell.ExitStatus
+		err   error
+		want  []string
+		state jobState
+	}{
+		{0, nil, []string{"lr=1", "length 3"}, done},
+		{0, shell.ExitStatus(1), []string{"lr=1", "length 3"}, failed},
+		{130, nil, nil, waiting},
+	} {
+		var out bytes.Buffer
+		s := &series{Builder: build.New(&shell.Shell{Out: &out, Err: t.Output()}, nil, nil), jobs: make([]job, 1)}
+		s.jobs[0].Point.Name = "lr=1"
+		w := &crew{series: s, at: map[int]*trainee{0: {}}, screen: newScreen(t.Output()), asked: c.asked}
+		w.end(0, []byte("length 3\n"), c.err)
+		if s.jobs[0].state != c.state || len(w.at) > 0 {
+			t.Errorf("%v: state %v, %d are being made", c.err, s.jobs[0].state, len(w.at))
+		}
+		for _, want := range c.want {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%v: %q, without %s", c.err, out.String(), want)
+			}
+		}
+		if c.want == nil && out.Len() > 0 {
+			t.Errorf("asked to end, it prints %q", out.String())
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/arithlang/mlc/cli/build"
+	"github.com/arithlang/mlc/cli/paths"
 	"github.com/arithlang/mlc/cli/project"
 	"github.com/arithlang/mlc/cli/results"
 	"github.com/arithlang/mlc/cli/shell"
@@ -19,6 +20,7 @@ import (
 	"github.com/arithlang/mlc/runtime/flag"
 	"github.com/arithlang/mlc/runtime/flags"
 	"github.com/arithlang/mlc/runtime/lock"
+	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/train"
 )
 
@@ -133,7 +135,8 @@ func (s *series) plan(all []project.Training) error {
 			if err := s.flags.fits(&j, s.Say); err != nil {
 				return err
 			}
-			j.begun = s.flags.Resume != flags.Begins && s.flags.dir(&j) != ""
+			dir := s.flags.dir(&j)
+			j.begun = s.flags.Resume != flags.Begins && dir != "" && paths.Exists(record.Path(dir))
 		}
 		s.jobs = append(s.jobs, j)
 	}

@@ -33,6 +33,8 @@ func TestArguments(t *testing.T) {
 		{"of a choice in a call", "model.embed.position = cyclic(period = 4)\nmodel.embed.position.inner = learned\n", "position = cyclic(inner = learned, period = 4)"},
 		{"of a bias of the prelude", "model.decoder.self.bias = t5(16)\n--set model.decoder.self.bias.buckets=8\n", "bias = t5(8)"},
 		{"of a bias of the spec", "bias b { w = 1  c = 2  value = w * i + c * j }\nmodel.decoder.self.bias = b(3, 4)\n--set model.decoder.self.bias.c=5\n", "bias = b(3, 5)"},
+		{"left out of how a parameter starts", "bias b { v = learned([H], init = uniform())  w = learned([H], init = normal())  value = v[h] * i + w[h] * j }\nmodel.decoder.self.bias = b\n",
+			"init = uniform(low = 0, high = 1))|init = normal(std = 1))"},
 		{"of a mask", "model.decoder.self.mask = window\nmodel.decoder.self.mask.left = 3\n", "mask = window(left = 3)"},
 		{"of a parameter of the prelude", "model.decoder.self.bias = kerple\nbias.kerple.r1.min = 1\n", "r1 = learned([H], init = uniform(low = 0, high = 2), min = 1)"},
 		{"of a call in a parameter", "model.decoder.self.bias = kerple\n--set bias.kerple.r1.init.high=3\n", "r1 = learned([H], init = uniform(low = 0, high = 3), min = 0)"},
