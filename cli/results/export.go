@@ -96,14 +96,18 @@ func (c *Export) files(m *export.Model) ([]export.File, error) {
 		data, err := m.ONNX()
 		return []export.File{{Path: filepath.Base(c.Out), Data: data}}, err
 	}
-	store := export.Store(c.Store)
+	return m.Python(export.PythonForm{NumPy: c.Format == "numpy", Path: filepath.Base(c.Out), Store: c.store(m.Parameters())})
+}
+
+// store says where a Python file has so many parameters.
+func (c *Export) store(parameters int) export.Store {
 	switch {
-	case c.Store == "auto" && 4*m.Parameters() > export.Inside:
-		store = export.Beside
-	case c.Store == "auto":
-		store = export.Base64
+	case c.Store != "auto":
+		return export.Store(c.Store)
+	case 4*parameters > export.Inside:
+		return export.Beside
 	}
-	return m.Python(export.PythonForm{NumPy: c.Format == "numpy", Path: filepath.Base(c.Out), Store: store})
+	return export.Base64
 }
 
 // write writes files where nothing is yet, or over what is there. All are written before

@@ -8,6 +8,24 @@ import (
 	"github.com/arithlang/mlc/export"
 )
 
+// TestStore keeps as many parameters in a Python file as one holds, and more beside it.
+func TestStore(t *testing.T) {
+	for _, c := range []struct {
+		asked      string
+		parameters int
+		want       export.Store
+	}{
+		{"auto", export.Inside / 4, export.Base64},
+		{"auto", export.Inside/4 + 1, export.Beside},
+		{string(export.Base64), export.Inside, export.Base64},
+		{string(export.Beside), 1, export.Beside},
+	} {
+		if got := (&Export{Store: c.asked}).store(c.parameters); got != c.want {
+			t.Errorf("%d parameters, --store %s: %s, want %s", c.parameters, c.asked, got, c.want)
+		}
+	}
+}
+
 // TestExportWhole wants an export over another one that cannot be written to leave that as
 // it was, all of it.
 func TestExportWhole(t *testing.T) {

@@ -99,6 +99,10 @@ func TestHeldOutIsNotTrained(t *testing.T) {
 									t.Errorf("%s: %s is unseen and trained on", name, task.Text(p))
 									break
 								}
+								if !task.Arrays() && (len(p.Operands[0]) != i || j > 0 && len(p.Operands[1]) != j) {
+									t.Errorf("%s: %s has not the lengths %d and %d", name, task.Text(p), i, j)
+									break
+								}
 							}
 						}
 					}

@@ -235,6 +235,8 @@ func TestNewRefusesFiles(t *testing.T) {
 		"no separator":                {Kind: "file", Sequence: true, Problems: "a=b\n"},
 		"a file without problems":     reading("", 0),
 		"line 2 is no problem":        reading("a=b\nc\n", 0),
+		"line 1 is no problem":        reading("=b\n", 0),
+		"line 3 is no problem":        reading("a=b\nc=d\ne=\n", 0),
 		"one prompt has none to hold": reading("a=b\na=c\n", 0.1),
 		"want fractions":              reading("a=b\n", 1),
 	} {

@@ -1,6 +1,9 @@
 package train
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/arithlang/mlc/runtime/config"
@@ -22,6 +25,51 @@ func tests(numbers ...[4]float64) (all []track.Test) {
 			Average: []track.Length{length(5, x[2], x[3]), length(9, x[0], x[1])}})
 	}
 	return all
+}
+
+// TestComparable wants tests of what a training keeps or stops by.
+func TestComparable(t *testing.T) {
+	at := func(n int) *config.Criterion { return &config.Criterion{At: n} }
+	for _, c := range []struct {
+		name    string
+		best    *config.Criterion
+		plateau *config.Criterion
+		tests   *Tests
+		want    string // "": nothing is wrong
+	}{
+		{"neither", nil, nil, nil, ""},
+		{"keep without tests", at(0), nil, nil, "train.keep goes by tests during training"},
+		{"stop without tests", nil, at(0), nil, "train.stop goes by tests during training"},
+		{"any length", at(0), at(0), &Tests{Lengths: []int{3}}, ""},
+		{"a length that is tested", at(3), at(3), &Tests{Lengths: []int{3}}, ""},
+		{"a length that is not", at(4), nil, &Tests{Lengths: []int{3}}, "train.keep counts the length 4"},
+		{"a length of stop that is not", at(3), at(2), &Tests{Lengths: []int{3}}, "train.stop counts the length 2"},
+		{"lengths that nobody names", at(4), nil, &Tests{}, ""},
+	} {
+		tr := &Trainer{Tests: c.tests}
+		tr.Config.Best = c.best
+		if c.plateau != nil {
+			tr.Config.Plateau = &config.Plateau{By: *c.plateau}
+		}
+		if err := tr.comparable(); (c.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+// TestDamagedBest says what to do about a best checkpoint that cannot be read.
+func TestDamagedBest(t *testing.T) {
+	tr := &Trainer{Dir: t.TempDir(), Tests: &Tests{}}
+	tr.Config.Best = &config.Criterion{}
+	if err := os.Mkdir(filepath.Join(tr.Dir, Folder), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(BestPath(tr.Dir), []byte("no checkpoint"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := (&run{Trainer: tr}).openTests(); err == nil || !strings.Contains(err.Error(), Best) || !strings.Contains(err.Error(), "remove it to go on without it") {
+		t.Errorf("it says %v", err)
+	}
 }
 
 func TestBestOfTests(t *testing.T) {
