@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -72,6 +73,33 @@ func TestLines(t *testing.T) {
 		t.Fatalf("%d lines", len(long.rows))
 	}
 	if diff := cmp.Diff([]any{"runs/a", "cal", "self", 0, 1, 1, 3, 1.25, 4, true}, long.rows[0]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestWideResults has a line for each run, of those with the same lengths in one table, also of
+// runs that have no result yet.
+func TestWideResults(t *testing.T) {
+	run := func(name string, lengths ...int) *plot.Run {
+		r := &plot.Run{Dir: name, Name: name}
+		if lengths != nil {
+			r.Result = &eval.Result{}
+		}
+		for _, n := range lengths {
+			r.Result.ByCell = append(r.Result.ByCell, eval.Cell{Pair: eval.Pair{I: n}, Samples: 4, Correct: 1})
+		}
+		return r
+	}
+	var got []string
+	for _, table := range (&Figures{}).wideResults([]*plot.Run{run("a", 3, 4), run("b"), run("c", 3, 4), run("d", 5)}) {
+		text := strings.Join(table.heads, " ")
+		for _, row := range table.rows {
+			text += fmt.Sprint("; ", row)
+		}
+		got = append(got, text)
+	}
+	want := []string{"exact match, % 3 4; [a 25.00 25.00]; [b no result]; [c 25.00 25.00]", "exact match, % 5; [d 25.00]"}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -322,3 +322,24 @@ sweep {
 		t.Errorf("the median rate is %g, and %d are wide", median, wide)
 	}
 }
+
+// TestLargestSearch draws as many trainings as a sweep may have, and no more.
+func TestLargestSearch(t *testing.T) {
+	for _, c := range []struct {
+		trainings, stages int
+		want              string // the code; "": nothing is wrong
+	}{{maxPoints, 0, ""}, {maxPoints / 2, 2, ""}, {maxPoints/2 + 1, 2, "E0315"}} {
+		src := fmt.Sprintf("arith 1\ntask addition {}\nsweep {\n  search = random(trainings = %d)\n  train.optimizer.lr = loguniform(1e-4, 1e-2)\n}\n", c.trainings)
+		for n := range c.stages {
+			src += fmt.Sprintf("stage s%d {}\n", n)
+		}
+		points, list := Points(Options{Path: "a.arith", Read: reader(map[string]string{"a.arith": src})})
+		got := ""
+		if len(list) > 0 {
+			got = list[0].Code
+		}
+		if got != c.want || c.want == "" && len(points) != c.trainings {
+			t.Errorf("%d trainings of %d stages: %q, want %q, and %d points", c.trainings, c.stages, got, c.want, len(points))
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package look
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/arithlang/mlc/cli/project"
+	"github.com/arithlang/mlc/cli/shell"
+	"github.com/arithlang/mlc/compiler/ir"
+	"github.com/arithlang/mlc/compiler/model"
+)
+
+// TestDecides names values that settings decide about, by the ops that they are of.
+func TestDecides(t *testing.T) {
+	sh := &shell.Shell{Context: t.Context(), Err: t.Output()}
+	p, err := project.Compile(sh, project.Training{Source: project.Source{Base: "../..", Name: "specs/tiny.arith"}, Set: []string{"model.dropout=10%"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pl, err := model.Build(p.Spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]func(v *ir.Value) bool{
+		"train.loss":    func(v *ir.Value) bool { return strings.HasPrefix(v.Op.String(), "cross_entropy") },
+		"model.norm":    func(v *ir.Value) bool { return strings.Contains(v.Op.String(), "norm") },
+		"model.dropout": func(v *ir.Value) bool { return strings.Contains(v.String(), "rate") },
+	}
+	found := map[string]int{}
+	for _, prog := range pl.Programs {
+		for _, call := range prog.Calls() {
+			for _, v := range call.Func.Values {
+				for _, d := range decidesTable {
+					if is := want[d.path]; is != nil {
+						if got := d.what(call.Func, v); got != is(v) {
+							t.Errorf("%s decides about %v in %s: %v", d.path, v.Op, call.Func.Name, got)
+						}
+						if is(v) {
+							found[d.path]++
+						}
+					}
+				}
+			}
+		}
+	}
+	for path := range want {
+		if found[path] == 0 {
+			t.Errorf("%s decides about nothing", path)
+		}
+	}
+
+	// The functions of a program are those of it alone, each once.
+	for _, prog := range pl.Programs {
+		var names []string
+		for line := range strings.Lines(functions(pl, "", func(name string) bool { return name == prog.Name })) {
+			if name, ok := strings.CutPrefix(line, "// "); ok {
+				names = append(names, strings.TrimSpace(name))
+			}
+		}
+		if len(names) > 1 || len(names) == 1 && !slices.Equal(names, []string{prog.Name}) {
+			t.Errorf("functions of %s are of %q", prog.Name, names)
+		}
+	}
+}
