@@ -31,6 +31,7 @@ func gpu(module ptx.Output) *gocode.File {
 			gocode.Field("Gemm", gemm(e.Gemm)),
 			gocode.Field("Scratch", scratch),
 			gocode.Field("Scalars", e.Scalars),
+			gocode.Field("Shapes", e.Shapes),
 			gocode.Field("Step", e.Step),
 			gocode.Field("Tensor", e.Tensor),
 			gocode.Field("Sets", sets),

@@ -17,7 +17,25 @@ func Module(p *lower.Program, header string) (ptx.Output, error) {
 
 // ModuleOptions are what the launches of a program ask of its kernels.
 func ModuleOptions(p *lower.Program) ptx.Options {
-	return ptx.Options{Aligned: Aligned(p), Sets: sets(p)}
+	return ptx.Options{Aligned: Aligned(p), Sets: sets(p), Geometry: geometry(p), Shapes: p.Packed}
+}
+
+// geometry tells that of each of a program's kernels: launches of gradients are of all chunks.
+func geometry(p *lower.Program) func(k *kernel.Kernel) kernel.Geometry {
+	trained := map[*kernel.Kernel]bool{}
+	if e := p.Entry("gradients"); e != nil && p.Geometry.Replicas > 0 {
+		for _, s := range e.Steps {
+			for _, l := range s.Routine.Launches {
+				trained[l.Kernel] = true
+			}
+		}
+	}
+	return func(k *kernel.Kernel) kernel.Geometry {
+		if trained[k] {
+			return p.Geometry
+		}
+		return ptx.Alone
+	}
 }
 
 // Aligned tells of each buffer of a program's kernels whether all launches bind it

@@ -65,8 +65,14 @@ var passes = []pass{
 			want.Micro, want.Group = 0, group
 		}
 		source, target := p.Spec.TrainedShape()
-		p.Batches, err = lower.Cut(p.Lowered.Entry("gradients"), p.Spec.Train.Batch, want, source, target)
-		return err
+		if p.Batches, err = lower.Cut(p.Lowered.Entry("gradients"), p.Spec.Train.Batch, want, source, target); err != nil {
+			return err
+		}
+		if p.Lowered.Packed {
+			target = p.Spec.MeanRows()
+		}
+		p.Lowered.Geometry = p.Batches.Geometry(p.Spec.Train.Batch, target, p.Lowered.AnyLaunch)
+		return nil
 	}},
 	{"lanes", inLanes},
 }

@@ -123,14 +123,24 @@ func (t Tally) Over(name string, lo, hi *expr.Expr) Tally {
 	if t.empty() {
 		return t
 	}
-	if len(t.Loops) > 0 || expr.Depends(t.Count, name) {
+	if Vars(t)[name] {
 		return Tally{zero, []Loop{{Name: name, Lo: lo, Hi: hi, Tally: t}}}
 	}
 	rounds := hi
 	if !expr.IsInt(lo, 0) {
 		rounds = expr.New(expr.Max, expr.New(expr.Sub, hi, lo), zero)
 	}
-	return Tally{Count: expr.New(expr.Mul, rounds, t.Count)}
+	return t.times(rounds)
+}
+
+// times is so many of a tally.
+func (t Tally) times(n *expr.Expr) Tally {
+	all := Tally{Count: expr.New(expr.Mul, n, t.Count)}
+	for _, l := range t.Loops {
+		l.Tally = l.times(n)
+		all.Loops = append(all.Loops, l)
+	}
+	return all
 }
 
 // When is the tally of a condition.

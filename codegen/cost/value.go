@@ -15,8 +15,15 @@ func (t Tally) Total(s kernel.Scalars) float64 { return t.Compile()(s) }
 
 // Compile is Total for many launches.
 func (t Tally) Compile() func(kernel.Scalars) float64 {
-	total := t.compile()
-	return func(s kernel.Scalars) float64 { return float64(total(s)) }
+	f := frame{}
+	total := t.compile(f)
+	return func(s kernel.Scalars) float64 {
+		values := make([]int, len(f))
+		for name, i := range f {
+			values[i] = int(s[name])
+		}
+		return float64(total(values))
+	}
 }
 
 // Vars are the names of scalars that tallies depend on, and of the variables of their loops.
@@ -45,39 +52,58 @@ func scalar(name string) func(kernel.Scalars) int {
 	return func(s kernel.Scalars) int { return int(s[name]) }
 }
 
-// compile makes a function of a tally, which binds the variables of loops like scalars.
-func (t Tally) compile() func(kernel.Scalars) int {
-	count := Compile(expr.Simplify(t.Count), scalar)
-	var loops []func(kernel.Scalars) int
-	for _, l := range t.Loops {
-		loops = append(loops, l.compile())
+// A frame gives each scalar and each variable of a loop a place among values.
+type frame map[string]int
+
+func (f frame) place(name string) int {
+	i, known := f[name]
+	if !known {
+		i = len(f)
+		f[name] = i
 	}
-	return func(s kernel.Scalars) int {
-		n := count(s)
+	return i
+}
+
+func (f frame) read(name string) func([]int) int {
+	i := f.place(name)
+	return func(values []int) int { return values[i] }
+}
+
+func (f frame) compile(x *expr.Expr) func([]int) int { return Compile(expr.Simplify(x), f.read) }
+
+// compile makes a function of a tally.
+func (t Tally) compile(f frame) func([]int) int {
+	count := f.compile(t.Count)
+	var loops []func([]int) int
+	for _, l := range t.Loops {
+		loops = append(loops, l.compile(f))
+	}
+	return func(values []int) int {
+		n := count(values)
 		for _, l := range loops {
-			n += l(s)
+			n += l(values)
 		}
 		return n
 	}
 }
 
-func (l Loop) compile() func(kernel.Scalars) int {
-	iteration := l.Tally.compile()
+func (l Loop) compile(f frame) func([]int) int {
+	iteration := l.Tally.compile(f)
 	if l.Cond != nil {
-		cond := Compile(expr.Simplify(l.Cond), scalar)
-		return func(s kernel.Scalars) int {
-			if cond(s) == 0 {
+		cond := f.compile(l.Cond)
+		return func(values []int) int {
+			if cond(values) == 0 {
 				return 0
 			}
-			return iteration(s)
+			return iteration(values)
 		}
 	}
-	lo, hi := Compile(expr.Simplify(l.Lo), scalar), Compile(expr.Simplify(l.Hi), scalar)
-	return func(s kernel.Scalars) int {
-		n, inner := 0, maps.Clone(s)
-		for i, end := lo(s), hi(s); i < end; i++ {
-			inner[l.Name] = float64(i)
-			n += iteration(inner)
+	lo, hi, i := f.compile(l.Lo), f.compile(l.Hi), f.place(l.Name)
+	return func(values []int) int {
+		n := 0
+		for at, end := lo(values), hi(values); at < end; at++ {
+			values[i] = at
+			n += iteration(values)
 		}
 		return n
 	}

@@ -9,7 +9,10 @@ import (
 
 	"github.com/arithlang/mlc/codegen/live"
 	"github.com/arithlang/mlc/internal/full"
+	"github.com/arithlang/mlc/ptxsim"
+	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/device"
+	"github.com/arithlang/mlc/sim/simulated"
 )
 
 // TestChunks adds up the gradients of a batch in chunks of each size: those of auto, which a
@@ -88,5 +91,57 @@ func TestChunksBesideGroups(t *testing.T) {
 	small := step(func(m device.Machine) device.Machine { return launching{Machine: m, examples: 1} })
 	if large := step(func(m device.Machine) device.Machine { return m }); !slices.Equal(small, large) {
 		t.Errorf("other parameters than with launches of one example: %s", differing(large, small))
+	}
+}
+
+// scarce is a driver of a device on which there is always so much memory left.
+type scarce struct {
+	cuda.Driver
+	free int64
+}
+
+func (s scarce) MemInfo() (free, total int64, err error) { return s.free, 0, nil }
+
+// TestMemoryDoesNotMatter takes a step of chunks that differ in their lengths and recurrences,
+// with memory for one chunk, for all of them in one launch and for a third: the same gradients
+// and parameters, to the last bit.
+func TestMemoryDoesNotMatter(t *testing.T) {
+	m, err := live.New(compile(t, "small/looped", []string{"model.width=16", "model.heads=2", "model.ffn=geglu(hidden = 16)", "model.head=none", "model.loop.layers=1", "model.loop.times=3",
+		"task.digits=1..6", "train.batch=12", "train.microbatch=2", "train.chunk=2"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := func(free int64) (bits []float32, used int64) {
+		d, err := simulated.Open(ptxsim.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr := trainerOn(t, m, scarce{d, free})
+		if _, err := tr.Step(0.01); err != nil {
+			t.Fatal(err)
+		}
+		n := m.Plan.NumParams
+		bits = make([]float32, 2*n)
+		tr.Machine.Root().GetFloats(bits[:n], device.Ref{Space: device.Params})
+		tr.Machine.Root().GetFloats(bits[n:], device.Ref{Space: device.Grads})
+		if err := tr.Machine.Err(); err != nil {
+			t.Fatal(err)
+		}
+		left, total, err := d.MemInfo()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bits, total - left
+	}
+	want, least := step(0)
+	all, most := step(1 << 30)
+	third, some := step((most - least) * 2 / 5) // two of six
+	if !(least < some && some < most) {
+		t.Errorf("%d bytes are used with memory for one chunk, %d for a third of all and %d for all", least, some, most)
+	}
+	for _, got := range [][]float32{all, third} {
+		if !slices.Equal(got, want) {
+			t.Errorf("other gradients or parameters than with memory for one chunk: %s", differing(got, want))
+		}
 	}
 }

@@ -164,7 +164,8 @@ func (w *audited) Join(kernel int, e *device.Env, args ...device.Ref) {
 
 // note adds up what the plan asks for.
 func (w *audited) note(kernel int, e *device.Env) {
-	c := w.a.costs[kernel](e)
+	launched := e.Launched()
+	c := w.a.costs[kernel](&launched)
 	w.a.sums[kernel].Flops += c.Flops
 	w.a.sums[kernel].Bytes += c.Bytes
 	w.a.times[kernel]++

@@ -74,7 +74,7 @@ func New(p *compiler.Program) (*Model, error) {
 	}
 	m.Params = device.Flat(groups...)
 	for i, e := range module.Kernels {
-		k := cuda.Kernel{Name: e.Name, Threads: e.Threads, Scalars: e.Scalars, Step: e.Step, Sets: e.Sets, Tensor: e.Tensor, Blocks: ofLaunch(e.Blocks)}
+		k := cuda.Kernel{Name: e.Name, Threads: e.Threads, Scalars: e.Scalars, Shapes: e.Shapes, Step: e.Step, Sets: e.Sets, Tensor: e.Tensor, Blocks: ofLaunch(e.Blocks)}
 		if e.Scratch != nil {
 			k.Scratch = ofLaunch(e.Scratch)
 		}

@@ -31,11 +31,11 @@ func TestProductsOfALibrary(t *testing.T) {
 		name, spec string
 		set        []string
 		off        float64 // of the largest gradient
-		batches    bool    // several replicas or sets are one product
+		batches    bool    // several replicas or sets are one product, where replicas have as many rows
 		narrow     bool
 	}{
 		{"replicas", "tiny", []string{"train.batch=8", "train.microbatch=2"}, 1e-5, true, false},
-		{"narrow", "small/looped", []string{"train.batch=2", "train.microbatch=2", "task.digits=1..6", "model.width=32", "model.heads=2", "model.ffn=geglu(hidden = 64)", "model.head=none", "train.precision=bf16"}, 0x1p-6, true, true},
+		{"narrow", "small/looped", []string{"train.batch=2", "train.microbatch=2", "task.digits=1..6", "model.width=32", "model.heads=2", "model.ffn=geglu(hidden = 64)", "model.head=none", "train.precision=bf16"}, 0x1p-6, false, true},
 		{"sets", "successor", []string{"train.batch=2", "train.microbatch=2", "model.width=32", "model.ffn=relu(hidden = 64)"}, 1e-5, true, false},
 	}, 2) {
 		t.Run(c.name, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime/ckpt"
+	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/device"
 	trainer "github.com/arithlang/mlc/runtime/train"
 	"github.com/arithlang/mlc/sim/simulated"
@@ -173,6 +174,11 @@ func simulatedTrainer(t *testing.T, m *live.Model) *trainer.Trainer {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return trainerOn(t, m, driver)
+}
+
+func trainerOn(t *testing.T, m *live.Model, driver cuda.Driver) *trainer.Trainer {
+	t.Helper()
 	machine, err := m.Machine(driver)
 	if err != nil {
 		t.Fatal(err)

@@ -28,12 +28,12 @@ const (
 	attentionBeside = 2 // blocks: one computes while the other waits; 3 have too few registers
 )
 
-func attentionThreads(k *kernel.Kernel) (n int, whole bool) {
+func attentionThreads(k *kernel.Kernel, _ kernel.Geometry) (n int, whole bool) {
 	a, _ := attentionOf(k)
 	return a.warps() * warpThreads, true
 }
 
-func attentionPieces(k *kernel.Kernel) string {
+func attentionPieces(k *kernel.Kernel, _ kernel.Geometry) string {
 	a, _ := attentionOf(k)
 	return fmt.Sprintf("a cell, %d warps of %d rows, %d keys at once", a.warps(), fragmentRows, keysAtOnce)
 }

@@ -19,9 +19,11 @@ const (
 	statsName = "stats." // what reductions give, by query: a tile that no kernel has
 )
 
-func attentionGradThreads(*kernel.Kernel) (n int, whole bool) { return gradWarps * warpThreads, true }
+func attentionGradThreads(*kernel.Kernel, kernel.Geometry) (n int, whole bool) {
+	return gradWarps * warpThreads, true
+}
 
-func attentionGradPieces(k *kernel.Kernel) string {
+func attentionGradPieces(k *kernel.Kernel, _ kernel.Geometry) string {
 	m, _ := attentionGradOf(k)
 	blocks, keys := m.room()
 	return fmt.Sprintf("a cell, %d warps of %d rows of queries, then %d of keys, %d at once", 2*blocks, fragmentRows, gradWarps, keys)

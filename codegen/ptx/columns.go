@@ -204,12 +204,12 @@ func isReduce(s kernel.Stmt) bool {
 
 func (c *columns) threads() int { return c.turn() / columnRows * warpThreads }
 
-func columnsBlock(k *kernel.Kernel) (n int, whole bool) {
+func columnsBlock(k *kernel.Kernel, _ kernel.Geometry) (n int, whole bool) {
 	c, _ := columnsOf(k)
 	return c.threads(), true
 }
 
-func columnsPieces(k *kernel.Kernel) string {
+func columnsPieces(k *kernel.Kernel, _ kernel.Geometry) string {
 	c, _ := columnsOf(k)
 	return fmt.Sprintf("%d columns, %d threads, %d rows a turn", columnsWide, c.threads(), c.turn())
 }

@@ -28,7 +28,7 @@ var tilings = []struct {
 }
 
 // gridTilings are for kernels that are one product, and tried in order: the first that
-// gives enough blocks. The more outputs a thread has, the less it reads for each. The
+// gives enough blocks in a launch, of all its replicas. The more outputs a thread has, the less it reads for each. The
 // smaller a tile is, the fewer threads there are to wait for what comes from memory, and
 // the more they read at a time.
 var gridTilings = []struct {
@@ -47,9 +47,6 @@ var gridTilings = []struct {
 const (
 	// someBlocks are about as many as a large card has multiprocessors.
 	someBlocks = 128
-	// likelyRows is how many rows a launch is taken to have where nothing bounds them.
-	likelyRows = 2048
-
 	// stageName is the shared memory that products go through, a name that no tile has.
 	stageName = "stage"
 	// stagePad keeps the columns of a staged matrix in different banks.
@@ -113,24 +110,25 @@ func tilingOf(n *kernel.Dot) tiling {
 }
 
 // gridTilingOf chooses by how many blocks there will be.
-func gridTilingOf(n *kernel.Dot) tiling {
+func gridTilingOf(n *kernel.Dot, g kernel.Geometry) tiling {
 	for _, t := range gridTilings {
-		if likelyTiles(n, t.rows, t.cols) >= t.blocks {
+		if tiles(n, g, t.rows, t.cols) >= t.blocks {
 			return t.upTo(n.Axes[len(n.Axes)-1].Size)
 		}
 	}
 	panic("BUG: no tiling")
 }
 
-// likelyTiles is how many tiles of rows x cols a product's output is taken to have.
-func likelyTiles(n *kernel.Dot, rows, cols int) int {
-	tiles := func(most, size int) int {
+// tiles is how many tiles of rows x cols the outputs of a product are taken to have, in all
+// replicas.
+func tiles(n *kernel.Dot, g kernel.Geometry, rows, cols int) int {
+	of := func(most, size int) int {
 		if most == 0 {
-			most = likelyRows
+			most = g.Rows
 		}
 		return (most + size - 1) / size
 	}
-	return tiles(n.MostRows, rows) * tiles(n.MostCols, cols)
+	return g.Replicas * of(n.MostRows, rows) * of(n.MostCols, cols)
 }
 
 // powerOfTwo is the least power of two that is not below n.

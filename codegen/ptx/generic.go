@@ -47,25 +47,26 @@ type printer struct {
 	m     *asm.Module
 	entry Entry
 
-	in      *expr.Interner
-	group   workgroup
-	lane    asm.Value
-	warp    asm.Value // of the block
-	warps   int
-	vars    map[string]asm.Value
-	mutable map[string]bool
-	bounds  *flat.Bounds
-	slices  map[string]address // where buffers and tiles begin
-	aligned map[string]bool    // slices that begin at a multiple of 16 bytes
-	waits   waits
-	stage   address   // shared memory of products
-	half    int       // of it, in bytes
-	turn    asm.Value // 0 or half: where the next products go
+	in       *expr.Interner
+	group    workgroup
+	lane     asm.Value
+	warp     asm.Value // of the block
+	warps    int
+	vars     map[string]asm.Value
+	mutable  map[string]bool
+	bounds   *flat.Bounds
+	slices   map[string]address // where buffers and tiles begin
+	geometry kernel.Geometry    // of its launches
+	aligned  map[string]bool    // slices that begin at a multiple of 16 bytes
+	waits    waits
+	stage    address   // shared memory of products
+	half     int       // of it, in bytes
+	turn     asm.Value // 0 or half: where the next products go
 }
 
 func newPrinter(k *kernel.Kernel, m *asm.Module, o Options) *printer {
 	p := &printer{
-		k: k, m: m, in: expr.NewInterner(), aligned: o.aligned(k),
+		k: k, m: m, in: expr.NewInterner(), aligned: o.aligned(k), geometry: o.geometry(k),
 		vars: map[string]asm.Value{}, mutable: map[string]bool{}, slices: map[string]address{},
 		bounds: flat.NewBounds(k.Grid),
 	}
@@ -74,7 +75,7 @@ func newPrinter(k *kernel.Kernel, m *asm.Module, o Options) *printer {
 			p.entry.Aligned = append(p.entry.Aligned, p.aligned[b.Name])
 		}
 	}
-	p.entry.Sets = 1
+	p.entry.Sets, p.entry.Shapes = 1, o.Shapes
 	if o.Sets != nil {
 		p.entry.Sets = o.Sets(k)
 	}
@@ -85,7 +86,7 @@ func newPrinter(k *kernel.Kernel, m *asm.Module, o Options) *printer {
 func (p *printer) kernel(s schedule, choice Choice) error {
 	r := choice.Flat
 	p.k, p.mutable = r, r.Vars()
-	threads, whole := s.threads(r)
+	threads, whole := s.threads(r, p.geometry)
 	p.f = asm.NewFunc(p.k.Name, threads)
 	p.entry.Name, p.entry.Threads, p.entry.Row, p.entry.Tensor, p.entry.Fours = p.k.Name, threads, s.name, s.tensor != nil, s.fours
 	if p.k.Pos.Line > 0 {

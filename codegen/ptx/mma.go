@@ -14,7 +14,8 @@ import (
 // on their way or read. Registers are for so many blocks beside each other.
 type mmaTiling struct{ rows, cols, high, wide, stages, beside int }
 
-// mmaTilings are tried in order: the first that gives enough blocks. The more outputs a
+// mmaTilings are tried in order: the first that gives enough blocks in a launch, of all its
+// replicas. The more outputs a
 // warp has, the less it reads of shared memory for each. No stages take more than the
 // 48 KiB of static shared memory, of which each card has two for blocks beside each other.
 var mmaTilings = []struct {
@@ -32,9 +33,6 @@ const (
 	// mmaGroup is how many rows of tiles blocks go through column by column, so that
 	// those that run at a time share what they read.
 	mmaGroup = 8
-	// likelyReplicas is how many sums a launch is taken to have of an output whose size is
-	// known, a weight's gradient: one for each chunk of a batch.
-	likelyReplicas = 4
 )
 
 func (t mmaTiling) threads() int { return t.rows / t.high * (t.cols / t.wide) * warpThreads }
@@ -46,13 +44,9 @@ func (t mmaTiling) bytes() int { return stageUnits * unitBytes * (t.rows + t.col
 func (x format) depth() int { return stageUnits * x.unit() }
 
 // mmaTilingOf chooses by how many blocks there will be.
-func mmaTilingOf(n *kernel.Dot) mmaTiling {
-	replicas := 1
-	if n.MostRows > 0 && n.MostCols > 0 {
-		replicas = likelyReplicas
-	}
+func mmaTilingOf(n *kernel.Dot, g kernel.Geometry) mmaTiling {
 	for _, t := range mmaTilings {
-		if replicas*likelyTiles(n, t.rows, t.cols) >= t.blocks {
+		if tiles(n, g, t.rows, t.cols) >= t.blocks {
 			return t.mmaTiling
 		}
 	}
@@ -104,19 +98,19 @@ func (x format) inUnits(o flat.Operand, columns *expr.Expr) bool {
 	return expr.IsInt(o.CS, 1) && units(o.RS) && units(o.Off) && units(columns)
 }
 
-func mmaThreads(k *kernel.Kernel) (n int, whole bool) {
+func mmaThreads(k *kernel.Kernel, g kernel.Geometry) (n int, whole bool) {
 	t, _ := tiledOf(k)
-	return mmaTilingOf(t.Dot).threads(), true
+	return mmaTilingOf(t.Dot, g).threads(), true
 }
 
-func mmaPieces(k *kernel.Kernel) string {
+func mmaPieces(k *kernel.Kernel, g kernel.Geometry) string {
 	t, _ := tiledOf(k)
-	s, x := mmaTilingOf(t.Dot), formatOf(t.Dot)
+	s, x := mmaTilingOf(t.Dot, g), formatOf(t.Dot)
 	of := ""
 	if t.Split {
 		of = " of halves"
 	}
-	return fmt.Sprintf("%d x %d outputs, %d warps of %d x %d, sums%s of %d a turn, %d stages", s.rows, s.cols, s.threads()/warpThreads, s.high, s.wide, of, x.depth(), s.stages)
+	return fmt.Sprintf("%d x %d outputs, %d warps of %d x %d, sums%s of %d a turn, %d stages, about %d blocks a launch", s.rows, s.cols, s.threads()/warpThreads, s.high, s.wide, of, x.depth(), s.stages, tiles(t.Dot, g, s.rows, s.cols))
 }
 
 // An mma prints a product on tensor cores. Its tiles of the factors go around through
@@ -135,7 +129,7 @@ type mma struct {
 // mmaTiles are the tiles of a product's output.
 func (p *printer) mmaTiles(k *kernel.Kernel) (cells, error) {
 	t, _ := tiledOf(k)
-	size, n := mmaTilingOf(t.Dot), flat.ProductOf(t.Dot)
+	size, n := mmaTilingOf(t.Dot, p.geometry), flat.ProductOf(t.Dot)
 	q := newMMA(p, n, size)
 	down, across := ceilDiv(n.M, size.rows), ceilDiv(n.N, size.cols)
 	return cells{expr.Simplify(expr.New(expr.Mul, down, across)), func(cell asm.Value) {

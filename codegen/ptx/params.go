@@ -17,12 +17,16 @@ var randomScalars = []string{"seed0", "seed1", "step", "layer"}
 // documents.
 func (p *printer) parameters(r *kernel.Kernel) {
 	f := p.f
-	p.buffers()
+	shape := p.buffers()
 	var ofStep []abi.Scalar
 	for _, name := range p.scalars(r) {
 		s, _ := abi.Find(name)
 		if s.Of == abi.OfStep {
 			ofStep = append(ofStep, s)
+			continue
+		}
+		if word := abi.ShapeWord(name); word >= 0 && p.entry.Shapes {
+			p.vars[name] = f.Load(shape.Plus(abi.WordBytes*word), asm.Word)
 			continue
 		}
 		p.entry.Scalars = append(p.entry.Scalars, name)
@@ -41,22 +45,37 @@ func (p *printer) parameters(r *kernel.Kernel) {
 	}
 }
 
-// buffers declares the buffers and finds where those of the block's replica are.
-func (p *printer) buffers() {
+// buffers declares the buffers and finds where those of the block's replica are, and its
+// shape, if the entry takes shapes.
+func (p *printer) buffers() (shape asm.Address) {
 	f := p.f
-	replica := f.Do("cvt.u64.u32", f.Special("%ctaid.y"))
 	of := func(b kernel.Param) (base, step asm.Value) {
 		return f.Param("u64", b.Name), f.Param("u64", b.Name+"$step")
 	}
 	if p.entry.Sets > 1 {
 		of = p.ofSet()
 	}
+	type buffer struct {
+		kernel.Param
+		base, step asm.Value
+	}
+	var all []buffer
 	for _, b := range p.k.Params {
 		if b.Mode != kernel.Scalar {
 			base, step := of(b)
-			p.slices[b.Name] = address{asm.Global.At(b.Name, f.Do("mad.lo.s64", replica, step, base)), b.Type}
+			all = append(all, buffer{b, base, step})
 		}
 	}
+	replica := f.Special("%ctaid.y")
+	if p.entry.Shapes {
+		shape = asm.Global.At("shapes", f.Do("mad.wide.u32", replica, asm.Int(abi.ShapeWords*abi.WordBytes), f.Param("u64", "shapes")))
+		replica = f.Load(shape.Plus(abi.WordBytes*(abi.ShapeWords-1)), asm.Word)
+	}
+	replica = f.Do("cvt.u64.u32", replica)
+	for _, b := range all {
+		p.slices[b.Name] = address{asm.Global.At(b.Name, f.Do("mad.lo.s64", replica, b.step, b.base)), b.Type}
+	}
+	return shape
 }
 
 // ofSet declares sets of buffers and loads one buffer after the other from the block's set.

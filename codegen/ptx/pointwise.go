@@ -51,9 +51,9 @@ func pointwiseOf(k *kernel.Kernel) (t pointwise, why string) {
 	return t, readsPlaces(k.Body, t.buffers, places)
 }
 
-func pointsBlock(*kernel.Kernel) (n int, whole bool) { return pointThreads, true }
+func pointsBlock(*kernel.Kernel, kernel.Geometry) (n int, whole bool) { return pointThreads, true }
 
-func pointsPieces(*kernel.Kernel) string {
+func pointsPieces(*kernel.Kernel, kernel.Geometry) string {
 	return fmt.Sprintf("a cell, %d threads of %d elements a turn", pointThreads, vectorMost)
 }
 

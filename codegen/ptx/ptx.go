@@ -48,6 +48,20 @@ type Options struct {
 	Aligned func(k *kernel.Kernel, buffer int) bool
 	// Sets is how many sets of buffers a launch of a kernel has at most; nil: 1.
 	Sets func(k *kernel.Kernel) int
+	// Geometry is that of the launches of a kernel which take most time; nil: Alone.
+	Geometry func(k *kernel.Kernel) kernel.Geometry
+	// Shapes says that replicas of a launch differ in how many rows they have.
+	Shapes bool
+}
+
+// Alone is the geometry of launches of which nothing is known.
+var Alone = kernel.Geometry{Rows: 2048, Replicas: 1}
+
+func (o Options) geometry(k *kernel.Kernel) kernel.Geometry {
+	if o.Geometry == nil {
+		return Alone
+	}
+	return o.Geometry(k)
 }
 
 // aligned are the buffers of a kernel that are at a multiple of 16 bytes.
@@ -74,6 +88,7 @@ type Entry struct {
 	Name    string
 	Threads int          // of a block
 	Scalars []string     // that hold for one launch
+	Shapes  bool         // takes the shapes of replicas
 	Step    bool         // takes the step's scalars
 	Blocks  *expr.Expr   // worth launching, over the launch's scalars
 	Scratch *expr.Expr   // bytes that the tiles of a block need; nil if it takes no scratch
@@ -100,7 +115,7 @@ func (o Output) Schedules() string {
 
 // Signature is what the entry takes besides its buffers.
 func (e *Entry) Signature() abi.Signature {
-	s, err := abi.Sign(e.Scalars, e.Step, e.Scratch != nil)
+	s, err := abi.Sign(e.Scalars, e.Shapes, e.Step, e.Scratch != nil)
 	if err != nil {
 		panic("BUG: entry " + e.Name + ": " + err.Error())
 	}

@@ -17,8 +17,8 @@ type schedule struct {
 	// multiple of 16 bytes, is not one for it; "" if it is.
 	unfit func(k *kernel.Kernel, aligned map[string]bool) string
 	// threads is how many a block has, and whether they are one workgroup.
-	threads func(k *kernel.Kernel) (n int, whole bool)
-	pieces  func(k *kernel.Kernel) string // how large what a block takes is
+	threads func(k *kernel.Kernel, g kernel.Geometry) (n int, whole bool)
+	pieces  func(k *kernel.Kernel, g kernel.Geometry) string // how large what a block takes is
 	// cells prepares a printer for a kernel and returns what workgroups take in turn.
 	cells func(p *printer, k *kernel.Kernel) (cells, error)
 	// tensor says which products it multiplies on tensor cores, of which a kernel has one;
@@ -65,7 +65,7 @@ func choose(k *kernel.Kernel, o Options) (schedule, Choice) {
 		r := flat.Of(k, s.passes)
 		why := s.unfit(r, aligned)
 		if why == "" {
-			return s, Choice{s.name, s.pieces(r), r, unfit}
+			return s, Choice{s.name, s.pieces(r, o.geometry(k)), r, unfit}
 		}
 		unfit = append(unfit, s.name+": "+why)
 	}
@@ -79,15 +79,15 @@ type cells struct {
 }
 
 // gridThreads are fewer where nothing is worth a whole block.
-func gridThreads(k *kernel.Kernel) (n int, whole bool) {
+func gridThreads(k *kernel.Kernel, _ kernel.Geometry) (n int, whole bool) {
 	if whole = needsBlock(k.Body); whole && has(k.Body, isProduct) {
 		return productThreads, whole
 	}
 	return otherThreads, whole
 }
 
-func gridPieces(k *kernel.Kernel) string {
-	if n, whole := gridThreads(k); whole {
+func gridPieces(k *kernel.Kernel, g kernel.Geometry) string {
+	if n, whole := gridThreads(k, g); whole {
 		return fmt.Sprintf("a cell, %d threads", n)
 	}
 	return "a cell a warp"

@@ -143,21 +143,21 @@ func at(e *expr.Expr, vars map[string]string) *expr.Expr {
 const besideThreads = 384
 
 // tileThreads is how many threads have a tile.
-func tileThreads(k *kernel.Kernel) (n int, whole bool) {
+func tileThreads(k *kernel.Kernel, g kernel.Geometry) (n int, whole bool) {
 	t, _ := tiledOf(k)
-	return gridTilingOf(t.Dot).threads(), true
+	return gridTilingOf(t.Dot, g).threads(), true
 }
 
-func tilePieces(k *kernel.Kernel) string {
+func tilePieces(k *kernel.Kernel, g kernel.Geometry) string {
 	t, _ := tiledOf(k)
-	s := gridTilingOf(t.Dot)
-	return fmt.Sprintf("%d x %d outputs, %d threads of %d x %d, sums of %d a turn", s.rows, s.cols, s.threads(), s.high, s.wide, s.depth)
+	s := gridTilingOf(t.Dot, g)
+	return fmt.Sprintf("%d x %d outputs, %d threads of %d x %d, sums of %d a turn, about %d blocks a launch", s.rows, s.cols, s.threads(), s.high, s.wide, s.depth, tiles(t.Dot, g, s.rows, s.cols))
 }
 
 // tiles are the tiles of a product's output.
 func (p *printer) tiles(k *kernel.Kernel) (cells, error) {
 	t, _ := tiledOf(k)
-	n, size := flat.ProductOf(t.Dot), gridTilingOf(t.Dot)
+	n, size := flat.ProductOf(t.Dot), gridTilingOf(t.Dot, p.geometry)
 	p.makeStage(size.bytes())
 	p.f.Beside = besideThreads / size.threads()
 	q := newProduct(p, n, size, true)

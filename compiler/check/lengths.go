@@ -124,6 +124,16 @@ func longest(ls []lengths) (n int) {
 	return n
 }
 
+// MeanRows is about the mean number of target rows of a problem of training: that of the
+// shapes that there are.
+func (s *Spec) MeanRows() int {
+	rows, all := 0, s.trained()
+	for _, l := range all {
+		rows += l.Target
+	}
+	return rows / max(1, len(all))
+}
+
 // TrainedShape is the number of source tokens and of target rows of the longest
 // problems of training. A loop has no source: it reads all as one text.
 func (s *Spec) TrainedShape() (source, target int) {

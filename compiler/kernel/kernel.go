@@ -45,6 +45,9 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
+// A Geometry is how large a launch is about: rows of a replica, in the mean, and replicas.
+type Geometry struct{ Rows, Replicas int }
+
 // A Kernel is run once for every cell of its grid. Cells are independent: no
 // cell reads what another writes.
 type Kernel struct {

@@ -74,6 +74,16 @@ func chunkOf(batch, target int) int {
 // draws, and a chunk that the spec settles. 0: there is neither.
 func (w Batches) whole() int { return config.MostLaunch(w.Chunk, w.Group) }
 
+// Geometry is that of launches of a batch, of examples of so many rows, on a machine with
+// memory for all chunks. With anyLaunch they may be larger than Micro.
+func (w Batches) Geometry(batch, rows int, anyLaunch bool) kernel.Geometry {
+	examples := w.Micro
+	if anyLaunch {
+		examples = w.whole()
+	}
+	return kernel.Geometry{Rows: min(examples, batch) * rows, Replicas: ceil(batch, w.Chunk)}
+}
+
 // fit is the largest launch of at most n examples that divides the whole.
 func (w Batches) fit(n int) int {
 	for w.whole()%n != 0 {

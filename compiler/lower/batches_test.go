@@ -3,6 +3,7 @@ package lower_test
 import (
 	"testing"
 
+	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/lower"
 )
 
@@ -41,6 +42,25 @@ func TestCut(t *testing.T) {
 		got, err := lower.Cut(c.entry, c.batch, lower.Batches{Micro: c.micro, Chunk: c.chunk, Group: c.group}, c.source, c.target)
 		if err != nil || got != c.want {
 			t.Errorf("a batch of %d, micro %d, chunk %d, at %d and %d is cut as %v (%v), want %v", c.batch, c.micro, c.chunk, c.source, c.target, got, err, c.want)
+		}
+	}
+}
+
+// TestGeometry has launches of all chunks, each as large as draws and the program allow.
+func TestGeometry(t *testing.T) {
+	for _, c := range []struct {
+		batches     lower.Batches
+		batch, rows int
+		any         bool
+		want        kernel.Geometry
+	}{
+		{lower.Batches{Micro: 8, Chunk: 32}, 512, 62, true, kernel.Geometry{Rows: 32 * 62, Replicas: 16}},
+		{lower.Batches{Micro: 8, Chunk: 32}, 512, 62, false, kernel.Geometry{Rows: 8 * 62, Replicas: 16}},
+		{lower.Batches{Micro: 1, Chunk: 32, Group: 4}, 100, 20, true, kernel.Geometry{Rows: 4 * 20, Replicas: 4}},
+		{lower.Batches{Micro: 4, Chunk: 16}, 3, 20, true, kernel.Geometry{Rows: 3 * 20, Replicas: 1}},
+	} {
+		if got := c.batches.Geometry(c.batch, c.rows, c.any); got != c.want {
+			t.Errorf("%+v, a batch of %d, any launch %v: %+v, want %+v", c.batches, c.batch, c.any, got, c.want)
 		}
 	}
 }

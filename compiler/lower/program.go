@@ -19,13 +19,14 @@ type Program struct {
 
 	MatrixStates int // how many states, the first ones, the optimizer keeps of a Matrix
 
-	NumUses   int           // elements of Kept buffers, and of the gradients of parameters by their further uses
-	Folds     []config.Fold // which add those to the gradients of the first use
-	Source    int           // tokens and
-	Target    int           // rows of the longest problems, which Kept buffers are for; 0: there are none
-	AnyLaunch bool          // sums of gradients are the same however a chunk is cut into launches
-	Packed    bool          // the memory of gradients has packed rows
-	AnyLength bool          // rows behind a problem's last change nothing that is said of it
+	NumUses   int             // elements of Kept buffers, and of the gradients of parameters by their further uses
+	Folds     []config.Fold   // which add those to the gradients of the first use
+	Source    int             // tokens and
+	Target    int             // rows of the longest problems, which Kept buffers are for; 0: there are none
+	AnyLaunch bool            // sums of gradients are the same however a chunk is cut into launches
+	Packed    bool            // the memory of gradients has packed rows
+	Geometry  kernel.Geometry // of launches of gradients, on a machine that runs all chunks together
+	AnyLength bool            // rows behind a problem's last change nothing that is said of it
 }
 
 // Routines lists the routines of all entries.

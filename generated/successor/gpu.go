@@ -55,7 +55,7 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 31) / 32 * 2
+				return (B*T + 15) / 16 * 2
 			},
 			Name:    "linear_64x64_bias",
 			Scalars: []string{"B", "T"},
@@ -79,7 +79,7 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 31) / 32 * 2
+				return (B*T + 15) / 16 * 2
 			},
 			Name:    "linear_64x64_bias_dropout_add",
 			Scalars: []string{"B", "T", "example", "layer"},
@@ -98,7 +98,7 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, S := env.B, env.S
-				return (B*S + 31) / 32 * 2
+				return (B*S + 15) / 16 * 2
 			},
 			Name:    "linear_64x64_source_bias",
 			Scalars: []string{"B", "S"},
@@ -122,7 +122,7 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 31) / 32 * 2
+				return (B*T + 15) / 16 * 2
 			},
 			Name:    "linear_64x64_bias_dropout_add_2",
 			Scalars: []string{"B", "T", "example", "layer"},
@@ -132,17 +132,17 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 63) / 64 * 4
+				return (B*T + 63) / 64 * 8
 			},
 			Name:    "linear_64x256_bias_dropout_relu",
 			Scalars: []string{"B", "T", "example", "layer"},
 			Step:    true,
-			Threads: 256,
+			Threads: 128,
 		},
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 31) / 32 * 2
+				return (B*T + 15) / 16 * 2
 			},
 			Name:    "linear_256x64_bias_dropout_add",
 			Scalars: []string{"B", "T", "example", "layer"},
@@ -152,7 +152,7 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 15) / 16
+				return (B*T + 15) / 16 * 2
 			},
 			Name:    "linear_64x17_bias",
 			Scalars: []string{"B", "T"},
@@ -206,7 +206,7 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 31) / 32 * 2
+				return (B*T + 15) / 16 * 2
 			},
 			Name: "linear_17x64_t",
 			Gemm: &cuda.Gemm{
@@ -280,15 +280,15 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 63) / 64 * 4
+				return (B*T + 63) / 64 * 8
 			},
 			Name:    "linear_64x256_t_mul",
 			Scalars: []string{"B", "T"},
-			Threads: 256,
+			Threads: 128,
 		},
 		{
 			Blocks: func(_ *device.Env) int {
-				return 64
+				return 32
 			},
 			Name: "outer_256x64_acc",
 			Gemm: &cuda.Gemm{
@@ -315,7 +315,7 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 31) / 32 * 2
+				return (B*T + 15) / 16 * 2
 			},
 			Name: "linear_256x64_t_add",
 			Gemm: &cuda.Gemm{
@@ -333,7 +333,7 @@ var gpu = cuda.Program{
 		},
 		{
 			Blocks: func(_ *device.Env) int {
-				return 64
+				return 32
 			},
 			Name: "outer_64x256_acc",
 			Gemm: &cuda.Gemm{
@@ -362,7 +362,7 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 31) / 32 * 2
+				return (B*T + 15) / 16 * 2
 			},
 			Name: "linear_64x64_t",
 			Gemm: &cuda.Gemm{
@@ -414,7 +414,7 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, T := env.B, env.T
-				return (B*T + 31) / 32 * 2
+				return (B*T + 15) / 16 * 2
 			},
 			Name: "linear_64x64_t_add",
 			Gemm: &cuda.Gemm{
@@ -442,7 +442,7 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, S := env.B, env.S
-				return (B*S + 31) / 32 * 2
+				return (B*S + 15) / 16 * 2
 			},
 			Name: "linear_64x64_source_t",
 			Gemm: &cuda.Gemm{
@@ -480,7 +480,7 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, S := env.B, env.S
-				return (B*S + 31) / 32 * 2
+				return (B*S + 15) / 16 * 2
 			},
 			Name:    "linear_64x64_source_t_add_acc",
 			Scalars: []string{"B", "S"},

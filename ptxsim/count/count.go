@@ -133,10 +133,20 @@ func (d *Device) Mark() {
 // WaitBehind waits for a mark, behind which there may be more to do.
 func (d *Device) WaitBehind() { d.counts.Behind++ }
 
-// A Graph is the work that was recorded, already added up.
+// A Graph is the work that was recorded: copies, already added up, and launches, which may
+// have other work to do each time.
 type Graph struct {
-	d    *Device
-	work work
+	d     *Device
+	work  work
+	nodes []node
+}
+
+// A node is a launch of a graph.
+type node struct {
+	entry  *Entry
+	launch launch
+	grid   [3]int
+	args   []byte
 }
 
 // Record makes a graph of what f asks for, unless that fails.
@@ -161,9 +171,15 @@ func (d *Device) Record(f func() error) (*Graph, error) {
 func (d *Device) Recording() bool { return d.recording != nil }
 
 // Launch counts all that was recorded.
-func (g *Graph) Launch() {
+func (g *Graph) Launch() error {
 	g.d.counts.Replays++
 	g.d.counts.add(&g.work)
+	for _, n := range g.nodes {
+		if err := n.entry.count(n.launch, n.grid, n.args); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Close ends the graph.

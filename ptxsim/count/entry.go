@@ -1,6 +1,7 @@
 package count
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/arithlang/mlc/ptxsim/card"
@@ -93,22 +94,29 @@ func (e *Entry) Launch(grid, block [3]int, shared int, args []byte) error {
 	if err := e.check(grid, block, shared, args); err != nil {
 		return err
 	}
-	var cost Cost
+	l := launch{number: e.number, blocks: grid[0] * grid[1] * grid[2], replicas: grid[1] * grid[2],
+		threads: block[0] * block[1] * block[2], shared: shared, overhead: card.Launch}
+	if g := e.d.recording; g != nil {
+		l.overhead = card.Node
+		g.nodes = append(g.nodes, node{e, l, grid, bytes.Clone(args)})
+		return nil
+	}
+	if err := e.count(l, grid, args); err != nil {
+		return err
+	}
+	e.d.counts.Direct++
+	e.d.run++
+	return nil
+}
+
+// count counts a launch, with what it has to do now.
+func (e *Entry) count(l launch, grid [3]int, args []byte) (err error) {
 	if e.Cost != nil {
-		var err error
-		if cost, err = e.Cost(grid, args); err != nil {
+		if l.Cost, err = e.Cost(grid, args); err != nil {
 			return err
 		}
 	}
-	l := launch{number: e.number, blocks: grid[0] * grid[1] * grid[2], replicas: grid[1] * grid[2],
-		threads: block[0] * block[1] * block[2], shared: shared, Cost: cost, overhead: card.Launch}
-	if e.d.recording != nil {
-		l.overhead = card.Node
-	} else {
-		e.d.counts.Direct++
-		e.d.run++
-	}
-	e.d.into().launch(&e.d.card, l)
+	e.d.counts.launch(&e.d.card, l)
 	return nil
 }
 

@@ -61,22 +61,24 @@ const (
 // A Scope says between which launches a scalar does not differ.
 type Scope uint8
 
-// The scopes. Those of a step lie in device memory, so that a recorded graph can be
-// replayed with new ones; all others are parameters.
+// The scopes. Scalars of a step lie in device memory, so that a recorded graph can be
+// replayed with new ones. Scalars of a shape and of a replica lie there, too, if entries take
+// shapes (Signature.Shapes). All others are parameters.
 const (
 	OfLaunch  Scope = iota
-	OfReplica       // a second parameter says how much larger it is in the next replica
+	OfShape         // replicas may differ in it, if entries take shapes
+	OfReplica       // without shapes, a second parameter says how much larger it is in the next replica
 	OfStep
 )
 
 // scalars is the table, and the only list of them: whoever binds, prints or checks scalars
 // goes through it. Those of a step lie in memory in this order.
 var scalars = [...]Scalar{
-	{"B", I32, "B", Whole, OfLaunch, 2, false},
-	{"T", I32, "T", Whole, OfLaunch, 7, false},
-	{"S", I32, "S", Whole, OfLaunch, 8, false},
-	{"R", I32, "Rows()", Whole, OfLaunch, 0, true},
-	{"C", I32, "C", Whole, OfLaunch, 7, false},
+	{"B", I32, "B", Whole, OfShape, 2, false},
+	{"T", I32, "T", Whole, OfShape, 7, false},
+	{"S", I32, "S", Whole, OfShape, 8, false},
+	{"R", I32, "Rows()", Whole, OfShape, 0, true},
+	{"C", I32, "C", Whole, OfShape, 7, false},
 	{"P", I32, "P", Whole, OfLaunch, 0, false},
 	{"N", I32, "N", Whole, OfLaunch, 485, false},
 	{"layer", I32, "Layer", Whole, OfLaunch, 0, false},
@@ -111,27 +113,60 @@ const (
 	WordBytes = 4  // of a word, in which spaces are counted
 	TileAlign = 16 // where tiles begin, and what a block's scratch is a multiple of
 	StepWords = 8  // of the block of a step's scalars
-	RefBytes  = 16 // of the parameters of a buffer
+	// ShapeWords is the size of a replica's shape: its scalars are in the order of the table,
+	// and the number of the replica is in the last word.
+	ShapeWords = 8
+	RefBytes   = 16 // of the parameters of a buffer
 )
 
 // ScratchBytes is what a block that needs so many bytes of tiles is given.
 func ScratchBytes(n int64) int64 { return (n + TileAlign - 1) / TileAlign * TileAlign }
 
-// StepWord is the word of the step's block that a scalar is in; -1 if it is in none.
-func StepWord(name string) int {
-	return slices.IndexFunc(ofStep(), func(s Scalar) bool { return s.Name == name })
+// ofStep and ofShape are the scalars of a step's block and of a shape, in order.
+var (
+	ofStep  = within(OfStep)
+	ofShape = within(OfShape, OfReplica)
+)
+
+func within(scopes ...Scope) []Scalar {
+	return slices.DeleteFunc(slices.Clone(scalars[:]), func(s Scalar) bool { return !slices.Contains(scopes, s.Of) })
 }
 
-// ofStep lists the scalars of a step.
-func ofStep() []Scalar {
-	return slices.DeleteFunc(slices.Clone(scalars[:]), func(s Scalar) bool { return s.Of != OfStep })
+// StepWord is the word of the step's block that a scalar is in; -1 if it is in none.
+func StepWord(name string) int { return word(ofStep, name) }
+
+// ShapeWord is the word of a shape that a scalar is in; -1 if it is in none.
+func ShapeWord(name string) int { return word(ofShape, name) }
+
+func word(of []Scalar, name string) int {
+	return slices.IndexFunc(of, func(s Scalar) bool { return s.Name == name })
 }
 
 // StepBlock is the block of a step's scalars, of which bits gives each.
 func StepBlock(bits func(s Scalar) uint32) []byte {
 	var b []byte
-	for _, s := range ofStep() {
+	for _, s := range ofStep {
 		b = AppendU32(b, bits(s))
+	}
+	return b
+}
+
+// A Shape is what tells a replica from others: the bits of its scalars and its number.
+type Shape [ShapeWords]uint32
+
+// NewShape is the shape of a replica, of which bits gives each scalar.
+func NewShape(replica int, bits func(s Scalar) uint32) Shape {
+	shape := Shape{ShapeWords - 1: uint32(replica)}
+	for i, s := range ofShape {
+		shape[i] = bits(s)
+	}
+	return shape
+}
+
+// Append packs the shape behind others.
+func (s *Shape) Append(b []byte) []byte {
+	for _, w := range s {
+		b = AppendU32(b, w)
 	}
 	return b
 }
@@ -142,25 +177,28 @@ func StepBlock(bits func(s Scalar) uint32) []byte {
 //   - of each buffer, the address of element 0 for replica 0 and the bytes from one
 //     replica to the next (u64, u64); of an entry that takes several sets of buffers,
 //     those of one set behind the other, as one array (align 16);
+//   - with Shapes, the address of the shapes of the launch's replicas, one behind the
+//     other (u64);
 //   - each of Scalars; of one that is OfReplica, that of replica 0 and the step from one
 //     replica to the next;
 //   - with Step, the address of the step's scalars (u64);
 //   - with Scratch, the address of scratch memory and the bytes of it that a block has
 //     (u64, u64). Address 0 stands for dynamic shared memory.
 //
-// Block (x, y, z) of a grid computes cells of replica y on the buffers of set z.
+// Block (x, y, z) of a grid computes cells of replica y on the buffers of set z. With
+// Shapes it is the replica of shape y, by the number in it.
 type Signature struct {
-	Scalars       []Scalar
-	Step, Scratch bool
-	Sets          int // of buffers that a launch can have, with the same scalars; 0: 1
+	Scalars               []Scalar // that are parameters
+	Shapes, Step, Scratch bool
+	Sets                  int // of buffers that a launch can have, with the same scalars; 0: 1
 }
 
 // Sign makes the signature of an entry that takes scalars of these names.
-func Sign(scalars []string, step, scratch bool) (Signature, error) {
-	s := Signature{Step: step, Scratch: scratch}
+func Sign(scalars []string, shapes, step, scratch bool) (Signature, error) {
+	s := Signature{Shapes: shapes, Step: step, Scratch: scratch}
 	for _, name := range scalars {
 		scalar, known := Find(name)
-		if !known || scalar.Of == OfStep {
+		if !known || scalar.Of == OfStep || shapes && ShapeWord(name) >= 0 {
 			return s, fmt.Errorf("no parameter of a launch is called %q", name)
 		}
 		s.Scalars = append(s.Scalars, scalar)
@@ -173,6 +211,9 @@ func (s *Signature) Types(buffers int) []Type {
 	var all []Type
 	for range buffers {
 		all = append(all, U64, U64)
+	}
+	if s.Shapes {
+		all = append(all, U64)
 	}
 	for _, scalar := range s.Scalars {
 		all = append(all, scalar.Type)
@@ -193,6 +234,7 @@ func (s *Signature) Types(buffers int) []Type {
 type Args struct {
 	Buffers []Buffer // of one set behind the other
 	Sets    int      // of which Buffers are; 0: 1
+	Shapes  uint64   // address
 	Words   []uint32 // the bits of Scalars
 	Further uint32   // how much larger a scalar that is OfReplica is in the next one
 	Step    uint64   // address
@@ -210,6 +252,9 @@ func (s *Signature) Append(b []byte, a *Args) []byte {
 	}
 	if have := max(a.Sets, 1); s.Sets > have {
 		b = append(b, make([]byte, (s.Sets-have)*len(a.Buffers)/have*RefBytes)...)
+	}
+	if s.Shapes {
+		b = AppendU64(b, a.Shapes)
 	}
 	for i, scalar := range s.Scalars {
 		b = AppendU32(b, a.Words[i])
@@ -237,14 +282,17 @@ func AppendU64(b []byte, x uint64) []byte {
 	return binary.LittleEndian.AppendUint64(b, x)
 }
 
-// Words reads the bits of the scalars back from parameters.
-func (s *Signature) Words(args []byte) ([]uint32, error) {
+// Words reads the bits of the scalars back from parameters, and the address of the shapes.
+func (s *Signature) Words(args []byte) (words []uint32, shapes uint64, err error) {
 	tail := len(s.Append(nil, &Args{Words: make([]uint32, len(s.Scalars))}))
 	if len(args) < tail || (len(args)-tail)%RefBytes != 0 {
-		return nil, fmt.Errorf("%d bytes of parameters, of which %d are no buffers", len(args), tail)
+		return nil, 0, fmt.Errorf("%d bytes of parameters, of which %d are no buffers", len(args), tail)
 	}
 	at := len(args) - tail
-	var words []uint32
+	if s.Shapes {
+		shapes = binary.LittleEndian.Uint64(args[at:])
+		at += 8
+	}
 	for _, scalar := range s.Scalars {
 		words = append(words, binary.LittleEndian.Uint32(args[at:]))
 		at += scalar.Type.Bytes()
@@ -252,5 +300,5 @@ func (s *Signature) Words(args []byte) ([]uint32, error) {
 			at += scalar.Type.Bytes()
 		}
 	}
-	return words, nil
+	return words, shapes, nil
 }

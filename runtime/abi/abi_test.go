@@ -8,7 +8,7 @@ import (
 // TestAppend packs parameters, at the offsets that their types ask for, and reads the
 // scalars back.
 func TestAppend(t *testing.T) {
-	s, err := Sign([]string{"B", "example", "decay"}, true, true)
+	s, err := Sign([]string{"B", "example", "decay"}, false, true, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,16 +28,51 @@ func TestAppend(t *testing.T) {
 	if at != len(want) {
 		t.Errorf("parameters of types %v end at %d, not %d", s.Types(1), at, len(want))
 	}
-	if words, err := s.Words(args); err != nil || !slices.Equal(words, []uint32{1, 2, 3}) {
+	if words, _, err := s.Words(args); err != nil || !slices.Equal(words, []uint32{1, 2, 3}) {
 		t.Errorf("scalars %v, %v", words, err)
 	}
-	if _, err := s.Words(args[:len(args)-8]); err == nil {
+	if _, _, err := s.Words(args[:len(args)-8]); err == nil {
 		t.Error("parameters of another entry are read")
 	}
 	for _, name := range []string{"Q", "lr"} {
-		if _, err := Sign([]string{name}, false, false); err == nil {
+		if _, err := Sign([]string{name}, false, false, false); err == nil {
 			t.Errorf("%s is a parameter", name)
 		}
+	}
+	if _, err := Sign([]string{"R"}, true, false, false); err == nil {
+		t.Error("a number of rows is a parameter beside shapes")
+	}
+}
+
+// TestShapes packs the parameters of an entry with shapes, and a shape.
+func TestShapes(t *testing.T) {
+	s, err := Sign([]string{"N"}, true, true, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := s.Append(nil, &Args{Buffers: []Buffer{{1, 2}}, Shapes: 3, Words: []uint32{4}, Step: 5})
+	want := make([]byte, 40)
+	for i, at := range []int{0, 8, 16, 24, 32} {
+		want[at] = byte(i + 1)
+	}
+	if !slices.Equal(args, want) {
+		t.Errorf("%v, want %v", args, want)
+	}
+	if words, shapes, err := s.Words(args); err != nil || shapes != 3 || !slices.Equal(words, []uint32{4}) {
+		t.Errorf("scalars %v and shapes at %d, %v", words, shapes, err)
+	}
+	bits := map[string]uint32{"B": 10, "T": 11, "S": 12, "R": 13, "C": 14, "example": 15}
+	shape := NewShape(7, func(s Scalar) uint32 { return bits[s.Name] })
+	if want := (Shape{10, 11, 12, 13, 14, 15, 0, 7}); shape != want {
+		t.Errorf("%v, want %v", shape, want)
+	}
+	for name, x := range bits {
+		if shape[ShapeWord(name)] != x {
+			t.Errorf("%s is in another word than %d", name, ShapeWord(name))
+		}
+	}
+	if got := shape.Append([]byte{1}); len(got) != 1+ShapeWords*WordBytes || got[1] != 10 || got[29] != 7 {
+		t.Errorf("packed as %v", got)
 	}
 }
 
@@ -53,14 +88,14 @@ func TestSets(t *testing.T) {
 	if !slices.Equal(args, want) {
 		t.Errorf("%v, want %v", args, want)
 	}
-	if words, err := s.Words(args); err != nil || !slices.Equal(words, []uint32{9}) {
+	if words, _, err := s.Words(args); err != nil || !slices.Equal(words, []uint32{9}) {
 		t.Errorf("scalars %v, %v", words, err)
 	}
 }
 
 // TestOddScalars wants an address behind an odd number of words at a multiple of 8.
 func TestOddScalars(t *testing.T) {
-	s, _ := Sign([]string{"B"}, true, false)
+	s, _ := Sign([]string{"B"}, false, true, false)
 	if args := s.Append(nil, &Args{Words: []uint32{1}, Step: 5}); !slices.Equal(args, []byte{1, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0}) {
 		t.Errorf("%v", args)
 	}

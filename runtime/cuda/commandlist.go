@@ -16,7 +16,14 @@ type group struct {
 	sum     bool                    // of a Sum: clear Grads and Uses before
 	chunk   int                     // of a Sum: the place of the first one's gradients
 	strides [device.NumSpaces]int64 // bytes from one replica to the next
-	in, out int                     // words of the stages before those of the first launch list
+	in      int                     // words of the first stage before those of the first launch list
+	eachIn  int                     // and from one launch list to the next
+	out     []int                   // words of the second stage before those of each launch list
+	eachOut int                     // and from one to the next; 0: they are not equally far apart
+	tables  []table                 // in the first stage, behind the launch lists
+
+	form  []int  // of each list
+	items []item // what the forms have; none: there is one form
 }
 
 // A command is a launch of which everything is known, or a product in its place.
@@ -82,21 +89,30 @@ func (m *Machine) layOut() error {
 	in, out, scratch := 0, 0, int64(0)
 	for i := range m.pending {
 		g := &m.pending[i]
-		g.in, g.out = in, out
+		g.in, g.out, g.eachOut = in, g.out[:0], g.lists[0].out
 		for _, t := range g.lists {
 			t.align()
-			in, out = in+len(t.in), out+t.out
+			g.eachIn = max(g.eachIn, len(t.in))
+			g.out = append(g.out, out)
+			if out += t.out; t.out != g.eachOut {
+				g.eachOut = 0
+			}
 		}
-		for _, o := range g.lists[0].ops {
-			if o.scratch == 0 {
+		in += len(g.lists) * g.eachIn
+		for x := range g.ops {
+			if x.shape > 0 {
+				g.table(x, &in)
+			}
+			if x.scratch == 0 {
 				continue
 			}
-			if l := m.shape(&o, len(g.lists)); l.shared > 0 {
-				if err := m.allow(m.kernels[o.kernel], l.shared); err != nil {
+			replicas := g.count(x.forms)
+			if l := m.shape(x.op, replicas); l.shared > 0 {
+				if err := m.allow(m.kernels[x.kernel], l.shared); err != nil {
 					return err
 				}
 			} else {
-				scratch = max(scratch, int64(l.blocks)*int64(len(g.lists)*o.sets)*l.scratch)
+				scratch = max(scratch, int64(l.blocks)*int64(replicas*x.sets)*l.scratch)
 			}
 		}
 	}
@@ -152,62 +168,72 @@ func (m *Machine) shape(o *op, replicas int) shape {
 
 // emit appends the commands of a group.
 func (m *Machine) emit(g *group) {
-	first, replicas := g.lists[0], len(g.lists)
 	if g.sum {
-		m.clear(g, device.Ref{Space: device.Grads}, quad*quads(m.params))
+		all := run{0, len(g.lists)}
+		m.clear(g, all, device.Ref{Space: device.Grads}, quad*quads(m.params))
 		if m.uses > 0 {
-			m.clear(g, device.Ref{Space: device.Uses}, m.uses)
+			m.clear(g, all, device.Ref{Space: device.Uses}, m.uses)
 		}
 	}
-	refs, words := first.refs, first.words
-	for i := range first.ops {
-		o := &first.ops[i]
-		switch o.kind {
+	for x := range g.ops {
+		switch x.kind {
 		case launchOp:
-			if m.multiplies && m.kernels[o.kernel].Gemm != nil {
-				m.multiply(g, o, refs[:o.refs])
+			if m.multiplies && m.kernels[x.kernel].Gemm != nil {
+				m.multiply(g, x)
 				break
 			}
-			m.launch(g, o, refs[:o.refs], words[:o.words])
-		case clearOp:
-			m.clear(g, refs[0], o.n)
-		case addOp:
-			to, toStep := m.address(g, refs[0])
-			from, fromStep := m.address(g, refs[1])
-			m.move(m.moves.add, to, toStep, from, fromStep, o.n, replicas)
+			m.launch(g, x)
 		case sumOp:
-			m.sum(g, refs[0], o.at)
+			m.sum(g, x.refs[0], x.at)
 		case totalOp:
-			m.addUp(o.at)
-		case putOp:
-			at, step := m.address(g, refs[0])
-			m.move(m.moves.copy, at, step, m.in.word(g.in+o.at), words64(len(first.in), replicas), o.n, replicas)
-		case getOp:
-			at, step := m.address(g, refs[0])
-			m.move(m.moves.copy, m.out.word(g.out+o.at), words64(first.out, replicas), at, step, o.n, replicas)
+			m.addUp(x.at)
 		case settleOp:
-			m.settle(g, o, refs[0], words[:o.words])
+			m.settle(g, x)
+		default:
+			for _, r := range g.runs(x.forms) {
+				if x.kind == getOp && g.eachOut == 0 {
+					for ; r.n > 1; r.first, r.n = r.first+1, r.n-1 {
+						m.moveOp(g, x, run{r.first, 1})
+					}
+				}
+				m.moveOp(g, x, r)
+			}
 		}
-		refs, words = refs[o.refs:], words[o.words:]
+	}
+}
+
+// moveOp appends what clears, adds or copies for replicas side by side.
+func (m *Machine) moveOp(g *group, x *item, r run) {
+	at, step := m.address(g, x.refs[0], r.first)
+	switch x.kind {
+	case clearOp:
+		m.clear(g, r, x.refs[0], x.n)
+	case addOp:
+		from, fromStep := m.address(g, x.refs[1], r.first)
+		m.move(m.moves.add, at, step, from, fromStep, x.n, r.n)
+	case putOp:
+		m.move(m.moves.copy, at, step, m.in.word(g.in+r.first*g.eachIn+x.at), g.words64(g.eachIn), x.n, r.n)
+	case getOp:
+		m.move(m.moves.copy, m.out.word(g.out[r.first]+x.at), g.words64(g.eachOut), at, step, x.n, r.n)
 	}
 }
 
 // words64 is the bytes from one replica's words in a stage to the next one's.
-func words64(words, replicas int) int64 {
-	if replicas == 1 {
+func (g *group) words64(words int) int64 {
+	if len(g.lists) == 1 {
 		return 0
 	}
 	return int64(words) * wordBytes
 }
 
-// address is where a reference is, and the bytes to the next replica.
-func (m *Machine) address(g *group, r device.Ref) (Ptr, int64) {
-	mem, first := g.mem, int64(0)
+// address is where a reference of a replica is, and the bytes to the next replica.
+func (m *Machine) address(g *group, r device.Ref, replica int) (Ptr, int64) {
+	mem, first := g.mem, int64(replica)*g.strides[r.Space]
 	switch {
 	case r.Space.Shared():
 		mem = &m.common
 	case r.Space == device.Grads:
-		mem, first = &m.sums, int64(g.chunk)*stride(m.params)
+		mem, first = &m.sums, first+int64(g.chunk)*stride(m.params)
 	}
 	return mem.spaces[r.Space].at + Ptr(first+int64(r.Off*wordBytes)), g.strides[r.Space]
 }
@@ -228,29 +254,29 @@ func (m *Machine) move(k *kernel, dst Ptr, dstStep int64, src Ptr, srcStep int64
 	s.end(k, lo, [3]int{m.spread(n), replicas, 1}, 0)
 }
 
-func (m *Machine) clear(g *group, r device.Ref, n int) {
-	at, step := m.address(g, r)
+func (m *Machine) clear(g *group, of run, r device.Ref, n int) {
+	at, step := m.address(g, r, of.first)
 	s, lo := &m.list, len(m.list.args)
 	s.u64(uint64(at))
 	s.u64(uint64(step))
 	s.u32(uint32(n))
-	s.end(m.moves.clear, lo, [3]int{m.spread(n), len(g.lists), 1}, 0)
+	s.end(m.moves.clear, lo, [3]int{m.spread(n), of.n, 1}, 0)
 }
 
 // settle appends the kernel that writes the step's scalars of the update.
-func (m *Machine) settle(g *group, o *op, squares device.Ref, limit []uint32) {
+func (m *Machine) settle(g *group, x *item) {
 	s, lo := &m.list, len(m.list.args)
-	at, _ := m.address(g, squares)
-	for _, x := range [...]Ptr{m.control.at, m.in.word(g.in + o.at), at} {
-		s.u64(uint64(x))
+	squares, _ := m.address(g, x.refs[0], 0)
+	for _, at := range [...]Ptr{m.control.at, m.in.word(g.in + x.at), squares} {
+		s.u64(uint64(at))
 	}
-	s.u32(limit...)
+	s.u32(x.words...) // the limit
 	s.end(m.moves.settle, lo, [3]int{1, 1, 1}, 0)
 }
 
 // sum makes the gradients at a reference the sum of those of so many places from there on.
 func (m *Machine) sum(g *group, r device.Ref, places int) {
-	at, _ := m.address(g, r)
+	at, _ := m.address(g, r, 0)
 	s, lo := &m.list, len(m.list.args)
 	n := quads(m.params)
 	s.u64(uint64(at))
@@ -260,26 +286,30 @@ func (m *Machine) sum(g *group, r device.Ref, places int) {
 }
 
 // launch appends a launch of the model's kernels.
-func (m *Machine) launch(g *group, o *op, refs []device.Ref, words []uint32) {
+func (m *Machine) launch(g *group, x *item) {
 	s, lo := &m.list, len(m.list.args)
-	k, l := m.kernels[o.kernel], m.shape(o, len(g.lists))
-	a := abi.Args{Buffers: m.buffers[:0], Sets: o.sets, Words: words, Further: g.further(), Bytes: uint64(l.scratch)}
-	for _, r := range refs {
-		at, step := m.address(g, r)
+	k, replicas := m.kernels[x.kernel], g.count(x.forms)
+	l := m.shape(x.op, replicas)
+	a := abi.Args{Buffers: m.buffers[:0], Sets: x.sets, Words: x.words, Further: g.further(), Bytes: uint64(l.scratch)}
+	for _, r := range x.refs {
+		at, step := m.address(g, r, 0)
 		a.Buffers = append(a.Buffers, abi.Buffer{At: uint64(at), Stride: uint64(step)})
 	}
+	if x.shape > 0 {
+		a.Shapes = uint64(m.in.word(g.table(x, nil)))
+	}
 	switch {
-	case o.at == settled:
+	case x.at == settled:
 		a.Step = uint64(m.control.at)
-	case o.at >= 0:
-		a.Step = uint64(m.in.word(g.in + o.at))
+	case x.at >= 0:
+		a.Step = uint64(m.in.word(g.in + g.firstOf(x.forms)*g.eachIn + x.at))
 	}
 	if l.shared == 0 {
 		a.Scratch = uint64(m.scratch.at)
 	}
 	m.buffers = a.Buffers
 	s.args = k.sig.Append(s.args, &a)
-	s.end(k, lo, [3]int{l.blocks, len(g.lists), o.sets}, l.shared)
+	s.end(k, lo, [3]int{l.blocks, replicas, x.sets}, l.shared)
 }
 
 // further is how many examples a replica is further than the one before.

@@ -11,7 +11,7 @@ func Pack(k Kernel, e *device.Env) []byte {
 	}
 	m, t := &Machine{kernels: []*kernel{loaded}}, &launchList{}
 	t.launch(0, loaded, e, nil)
-	m.launch(&group{lists: []*launchList{t}}, &t.ops[0], t.refs, t.words)
+	m.launch(&group{lists: []*launchList{t}}, &item{op: &t.ops[0], refs: t.refs, words: t.words, forms: 1})
 	c := m.list.commands[0]
 	return m.list.args[c.lo:c.hi]
 }

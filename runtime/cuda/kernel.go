@@ -5,11 +5,13 @@
 // Machine.
 //
 // Work is recorded first and handed over when a result is needed. So pieces of a
-// batch that differ only in their data become replicas of one launch, and a stretch
-// of work that was handed over before is replayed as a graph.
+// batch become replicas of one launch, also where they differ in how many rows they have
+// and in some of what they do, and a stretch of work that was handed over before is
+// replayed as a graph.
 package cuda
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"github.com/arithlang/mlc/runtime/abi"
@@ -23,6 +25,7 @@ type Kernel struct {
 	Name    string                  // of the entry in the module
 	Threads int                     // of a block
 	Scalars []string                // of a launch, by their names in package abi, in the order of the parameters
+	Shapes  bool                    // takes the address of its replicas' shapes
 	Step    bool                    // takes the address of the step's scalars
 	Sets    int                     // of buffers that a launch has at most, 0: 1
 	Blocks  func(e *device.Env) int // worth launching for one replica; 0: there is nothing to do
@@ -41,7 +44,7 @@ type Program struct {
 
 // signature is what the entry takes besides its buffers.
 func (k *Kernel) signature() (abi.Signature, error) {
-	s, err := abi.Sign(k.Scalars, k.Step, k.Scratch != nil)
+	s, err := abi.Sign(k.Scalars, k.Shapes, k.Step, k.Scratch != nil)
 	if err != nil {
 		return s, fmt.Errorf("kernel %s: %w: build the program again, for this version of the runtime", k.Name, err)
 	}
@@ -49,21 +52,42 @@ func (k *Kernel) signature() (abi.Signature, error) {
 	return s, nil
 }
 
-// Env reads the scalars of a launch back from its parameters, as a Driver gets them; all
-// other fields are 0. Of replicas it is that of the first.
-func (k *Kernel) Env(args []byte) (e device.Env, err error) {
+// Envs reads the scalars of a launch's replicas back from its parameters, as a Driver gets
+// them; all other fields are 0. Without shapes there is one, that of the first. Memory is
+// what the device has at an address.
+func (k *Kernel) Envs(args []byte, replicas int, memory func(at Ptr, bytes int) []byte) ([]device.Env, error) {
 	s, err := k.signature()
 	if err != nil {
-		return e, err
+		return nil, err
 	}
-	words, err := s.Words(args)
+	words, shapes, err := s.Words(args)
 	if err != nil {
-		return e, fmt.Errorf("kernel %s: %w", k.Name, err)
+		return nil, fmt.Errorf("kernel %s: %w", k.Name, err)
 	}
+	var e device.Env
 	for i, scalar := range s.Scalars {
 		device.SetBits(&e, scalar, words[i])
 	}
-	return e, nil
+	if !k.Shapes {
+		return []device.Env{e}, nil
+	}
+	all := make([]device.Env, replicas)
+	text := memory(Ptr(shapes), replicas*abi.ShapeWords*wordBytes)
+	for i := range all {
+		all[i] = e
+		for _, scalar := range abi.Scalars() {
+			if w := abi.ShapeWord(scalar.Name); w >= 0 {
+				device.SetBits(&all[i], scalar, binary.LittleEndian.Uint32(text[(i*abi.ShapeWords+w)*wordBytes:]))
+			}
+		}
+	}
+	return all, nil
+}
+
+// shapeOf is the shape of a replica that is alone.
+func shapeOf(e *device.Env) abi.Shape {
+	launched := e.Launched()
+	return abi.NewShape(0, func(s abi.Scalar) uint32 { return device.Bits(s)(&launched) })
 }
 
 // A stepBlock is the scalars that do not differ between the launches of a step.

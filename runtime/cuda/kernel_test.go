@@ -46,11 +46,11 @@ func (h heard) Launch(grid, block [3]int, shared int, args []byte) error {
 		was := h.m.l.moved[h.name]
 		h.m.l.moved[h.name] = [2]float64{was[0] + flops, was[1] + bytes}
 	} else {
-		e, err := h.m.l.kernels[h.name].Env(args)
+		envs, err := h.m.l.kernels[h.name].Envs(args, grid[1], nil)
 		if err != nil {
 			return err
 		}
-		h.m.l.heard[h.name] = append(h.m.l.heard[h.name], e)
+		h.m.l.heard[h.name] = append(h.m.l.heard[h.name], envs...)
 	}
 	return h.Function.Launch(grid, block, shared, args)
 }
@@ -96,7 +96,7 @@ func TestEnvOfALaunch(t *testing.T) {
 			t.Errorf("%s: %v FLOP and bytes, want %v", name, l.moved[name], w)
 		}
 	}
-	if _, err := p.Kernels[accumulate].Env(make([]byte, 36)); err == nil {
+	if _, err := p.Kernels[accumulate].Envs(make([]byte, 36), 1, nil); err == nil {
 		t.Error("parameters of another kernel are read")
 	}
 }
@@ -137,7 +137,7 @@ func TestEveryScalarComesBack(t *testing.T) {
 			{Scalars: []string{name, "example"}},
 			{Scalars: []string{name, "example"}, Step: true, Scratch: func(*device.Env) int { return 4 }},
 		} {
-			if e, err := k.Env(cuda.Pack(k, &all)); err != nil || e != want {
+			if e, err := k.Envs(cuda.Pack(k, &all), 1, nil); err != nil || len(e) != 1 || e[0] != want {
 				t.Errorf("%s: %+v, %v, want %+v", name, e, err, want)
 			}
 		}

@@ -15,6 +15,8 @@ type launchList struct {
 	refs     []device.Ref // arguments of the ops
 	words    []uint32     // per-launch scalars of the ops
 	examples []int        // which words are an example
+	shapes   []abi.Shape  // of the launches, each that is not as the one before once
+	sizes    [][3]int     // of the ops that are products: M, N and K
 	in       []uint32     // goes to the device before the work starts
 	blocks   []int        // where the step's scalars are within in
 	out      int          // words that come back when it has ended
@@ -47,8 +49,9 @@ type op struct {
 	scratch int // bytes a block
 	refs    int // number of them
 	words   int
-	size    [3]int // of the product that it is, if it is one: M, N and K
-	n, at   int    // launch: at is where its step's scalars are within in, or nowhere, settled
+	shape   int // of a launch, its number among the list's, from 1; 0: it takes none
+	size    int // of a product, its number among the list's, from 1; 0: it is none
+	n, at   int // launch: at is where its step's scalars are within in, or nowhere, settled
 }
 
 // Where the step's scalars of an op are that is in no list.
@@ -72,7 +75,7 @@ const blockAlign = 8
 
 func (t *launchList) reset() {
 	clear(t.results) // it should not keep their slices alive
-	*t = launchList{ops: t.ops[:0], refs: t.refs[:0], words: t.words[:0], examples: t.examples[:0], in: t.in[:0],
+	*t = launchList{ops: t.ops[:0], refs: t.refs[:0], words: t.words[:0], examples: t.examples[:0], shapes: t.shapes[:0], sizes: t.sizes[:0], in: t.in[:0],
 		blocks: t.blocks[:0], results: t.results[:0]}
 }
 
@@ -83,7 +86,12 @@ func (t *launchList) launch(number int, k *kernel, e *device.Env, args []device.
 		return
 	}
 	if k.Gemm != nil {
-		o.size = k.Gemm.Size(e)
+		launched := e.Launched()
+		t.sizes = append(t.sizes, k.Gemm.Size(&launched))
+		o.size = len(t.sizes)
+	}
+	if k.Shapes {
+		o.shape = t.shape(e)
 	}
 	if k.Scratch != nil {
 		o.scratch = k.Scratch(e)
@@ -122,6 +130,15 @@ func (t *launchList) join(number int, k *kernel, e *device.Env, args []device.Re
 	last.sets++
 	last.refs += len(args)
 	t.refs = append(t.refs, args...)
+}
+
+// shape is the number of the shape of launches with e.
+func (t *launchList) shape(e *device.Env) int {
+	now := shapeOf(e)
+	if last := len(t.shapes) - 1; last < 0 || t.shapes[last] != now {
+		t.shapes = append(t.shapes, now)
+	}
+	return len(t.shapes)
 }
 
 // step returns where the step's scalars are within in: they are there once as long
@@ -204,7 +221,7 @@ func (t *launchList) get(r device.Ref, to result) {
 // that are so many further.
 func (t *launchList) replica(first *launchList, further uint32) bool {
 	if !slices.Equal(t.ops, first.ops) || !slices.Equal(t.refs, first.refs) || !slices.Equal(t.examples, first.examples) ||
-		!slices.Equal(t.blocks, first.blocks) || len(t.in) != len(first.in) || len(t.words) != len(first.words) {
+		!slices.Equal(t.blocks, first.blocks) || len(t.shapes) != len(first.shapes) || len(t.in) != len(first.in) || len(t.words) != len(first.words) {
 		return false
 	}
 	for _, at := range t.blocks {

@@ -147,8 +147,9 @@ func (m *Machine) Settle(e *device.Env, limit float64, after bool) {
 	e.Settled = true
 }
 
-// Sum records all pieces of work. Neighbours that differ only in their data become
-// replicas, as many together as there is memory for; the others run one after another.
+// Sum records all pieces of work. Neighbours run together, as many as there is memory for, if
+// they differ in their data alone or if their kernels take shapes; the others run one after
+// another.
 // Each leaves its gradients in a place of its own, where they are summed. Of many ranks each
 // calls f for its chunks alone, and Root's Grads become the sum of all.
 func (m *Machine) Sum(n int, f func(w device.Worker, i int)) {
@@ -180,7 +181,7 @@ func (m *Machine) Sum(n int, f func(w device.Worker, i int)) {
 func (m *Machine) cut(lists []*launchList, work, ints int) {
 	longest := 1
 	for lo := 0; lo < len(lists); {
-		n := alike(lists[lo:])
+		n := together(lists[lo:])
 		longest, lo = max(longest, n), lo+n
 	}
 	most := 1
@@ -190,14 +191,24 @@ func (m *Machine) cut(lists []*launchList, work, ints int) {
 		m.fail(err)
 	}
 	for lo := 0; lo < len(lists); {
-		n := min(alike(lists[lo:]), max(most, 1))
+		n := min(together(lists[lo:]), max(most, 1))
 		g := group{lists: lists[lo : lo+n], mem: &m.own, sum: true, chunk: lo}
 		if n > 1 {
 			g.strides = [device.NumSpaces]int64{device.Grads: stride(m.params), device.Uses: stride(m.uses), device.Work: stride(work), device.Ints: stride(ints)}
 		}
+		g.merge(m.graphs.seed)
 		m.pending = append(m.pending, g)
 		lo += n
 	}
+}
+
+// together is how many of the first launch lists can be a group: those of kernels that take
+// shapes may differ in what they do, too.
+func together(lists []*launchList) int {
+	if len(lists[0].shapes) > 0 {
+		return min(len(lists), maxForms)
+	}
+	return alike(lists)
 }
 
 // alike is how many of the first launch lists are replicas of each other.

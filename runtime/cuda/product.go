@@ -71,12 +71,29 @@ func (m *Machine) Multiply(on bool) {
 }
 
 // multiply appends what a Multiplier computes for a launch: one product for all sets of
-// buffers if they are equally far apart and there are no replicas, else one for each.
-func (m *Machine) multiply(g *group, o *op, refs []device.Ref) {
-	s, k, each := &m.list, m.kernels[o.kernel], len(refs)/o.sets
+// buffers if they are equally far apart and there are no replicas, else one for each, and
+// for each replica where these differ in size.
+func (m *Machine) multiply(g *group, x *item) {
+	s, k, each := &m.list, m.kernels[x.kernel], len(x.refs)/x.sets
 	first := len(s.products)
-	for ; len(refs) > 0; refs = refs[each:] {
-		s.products = append(s.products, m.product(g, k.Gemm, o.size, refs[:each]))
+	var sizes [][3]int
+	for replica := range g.replicas(x.forms) {
+		t, o := x.of(g, replica)
+		sizes = append(sizes, t.sizes[o.size-1])
+	}
+	together := len(sizes) == len(g.lists) && len(slices.Compact(slices.Clone(sizes))) == 1
+	for refs := x.refs; len(refs) > 0; refs = refs[each:] {
+		p := m.product(g, k.Gemm, refs[:each])
+		if together {
+			p.M, p.N, p.K = sizes[0][0], sizes[0][1], sizes[0][2]
+			s.products = append(s.products, p)
+			continue
+		}
+		n := 0
+		for replica := range g.replicas(x.forms) {
+			s.products = append(s.products, p.replica(replica, sizes[n]))
+			n++
+		}
 	}
 	if all, ok := batch(s.products[first:]); ok {
 		s.products = append(s.products[:first], all)
@@ -86,15 +103,27 @@ func (m *Machine) multiply(g *group, o *op, refs []device.Ref) {
 	}
 }
 
-// product is what the replicas of a group compute on one set of buffers.
-func (m *Machine) product(g *group, k *Gemm, size [3]int, refs []device.Ref) Product {
+// product is what all replicas of a group compute on one set of buffers.
+func (m *Machine) product(g *group, k *Gemm, refs []device.Ref) Product {
 	matrix := func(o Operand) Matrix {
-		at, step := m.address(g, refs[o.Buffer])
+		at, step := m.address(g, refs[o.Buffer], 0)
 		return Matrix{At: at, Step: step, Trans: o.Trans, Narrow: o.Narrow}
 	}
-	p := Product{M: size[0], N: size[1], K: size[2], Batch: len(g.lists), Left: matrix(k.Left), Right: matrix(k.Right), Out: matrix(k.Out)}
+	p := Product{Batch: len(g.lists), Left: matrix(k.Left), Right: matrix(k.Right), Out: matrix(k.Out)}
 	if k.Plus >= 0 {
 		p.Plus = matrix(Operand{Buffer: k.Plus})
+	}
+	return p
+}
+
+// replica is what one replica computes, which has a size of its own.
+func (p Product) replica(number int, size [3]int) Product {
+	p.M, p.N, p.K, p.Batch = size[0], size[1], size[2], 1
+	for _, x := range p.matrices() {
+		if x.At != 0 {
+			x.At += Ptr(int64(number) * x.Step)
+		}
+		x.Step = 0
 	}
 	return p
 }
@@ -102,7 +131,8 @@ func (m *Machine) product(g *group, k *Gemm, size [3]int, refs []device.Ref) Pro
 // batch makes one of independent products whose matrices follow each other in equal steps,
 // forwards or backwards.
 func batch(all []Product) (p Product, ok bool) {
-	if len(all) == 1 || all[0].Batch > 1 {
+	sized := func(x Product) bool { return [4]int{x.M, x.N, x.K, x.Batch} == [4]int{all[0].M, all[0].N, all[0].K, 1} }
+	if len(all) == 1 || slices.ContainsFunc(all, func(x Product) bool { return !sized(x) }) {
 		return p, false
 	}
 	if all[1].Out.At < all[0].Out.At {

@@ -50,8 +50,10 @@ func (m *Machine) submit(done func()) {
 		g := &m.pending[i]
 		for replica, list := range g.lists {
 			for _, r := range list.results {
-				r.at += g.out + replica*list.out
-				t.results = append(t.results, r)
+				if m.err == nil { // else there is no place for it
+					r.at += g.out[replica]
+					t.results = append(t.results, r)
+				}
 			}
 			m.spare = append(m.spare, list)
 		}
@@ -132,13 +134,15 @@ func (m *Machine) run() error {
 	for i := range m.pending {
 		g := &m.pending[i]
 		m.emit(g)
-		at := g.in * wordBytes
-		for _, t := range g.lists {
+		host := m.in.hosts[m.turn]
+		for replica, t := range g.lists {
+			at := (g.in + replica*g.eachIn) * wordBytes
 			for _, w := range t.in {
-				binary.LittleEndian.PutUint32(m.in.hosts[m.turn][at:], w)
+				binary.LittleEndian.PutUint32(host[at:], w)
 				at += wordBytes
 			}
 		}
+		g.putTables(host)
 	}
 	switch {
 	case m.watch != nil:

@@ -86,6 +86,20 @@ type Env struct {
 	Settled         bool    // Clip is what Machine.Settle has found, which may be known to the device alone
 	Decay           float32 // weight decay of this range of parameters [decay]
 	Bound           float32 // the least value of this range of parameters, -Inf: none [bound]
+	Actual          Extent  // what the launch has of B to C where those are what it has room for; zero: as much. For machines that Repeat, and plans that are Packed
+}
+
+// An Extent is how many examples, target rows, source tokens and keys a launch has, as an
+// Env counts them.
+type Extent struct{ B, T, R, S, C int }
+
+// Launched is e with what the launch has where e has room for more.
+func (e *Env) Launched() Env {
+	out := *e
+	if a := e.Actual; a.B > 0 {
+		out.B, out.T, out.R, out.S, out.C, out.Actual = a.B, a.T, a.R, a.S, a.C, Extent{}
+	}
+	return out
 }
 
 // Rows is how many target rows all examples have.

@@ -146,8 +146,8 @@ func (t *Task) NewDrawer(group, part int) *Drawer {
 
 // Launch makes launches larger than part, of a number of examples that divides the
 // group. With every, launches that are so many apart have the length of the longest of
-// them, and as many rows, so that they can run as one. Problems, their order and Rows stay
-// as they are.
+// them, so that they can run as one, unless they are packed. Problems, their order and Rows
+// stay as they are.
 func (d *Drawer) Launch(examples, every int) {
 	d.launch, d.every = examples, every
 	if d.task.ByLength() { // and launches are cut where that changes

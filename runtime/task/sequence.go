@@ -46,11 +46,7 @@ func (d *Drawer) sequences(n int) (Batch, error) {
 		p.Rows = append(p.Rows, d.longest(lo, hi))
 		b.Rows += (hi - lo) * p.Rows[len(p.Rows)-1]
 	}
-	switch {
-	case d.packed && d.every > 0:
-		d.level(p)
-	case d.packed:
-	case d.launch > 0:
+	if d.launch > 0 && !d.packed {
 		d.join(p)
 	}
 	total := 0
@@ -84,53 +80,6 @@ func (b *Batch) say(rows, launch int) {
 			k.Example[p.Starts[i]+r] = int32(i - first)
 		}
 	}
-}
-
-// Packed launches have a multiple of so many rows, and classes sizes at most, so that they
-// come again. Few rows take a device as long as fewer.
-const (
-	fewRows = 256
-	classes = 64
-)
-
-// level lengthens examples of launches, by rows that pad, until those that are every apart
-// have as many rows and equal longest examples.
-func (d *Drawer) level(p *Parts) {
-	launches := (len(p.Rows) + d.launch - 1) / d.launch
-	launch := func(j int) []int { return p.Rows[j*d.launch : min((j+1)*d.launch, len(p.Rows))] }
-	for k := range min(d.every, launches) {
-		longest, most := 0, 0
-		for j := k; j < launches; j += d.every {
-			longest = max(longest, launch(j)[0])
-		}
-		for j := k; j < launches; j += d.every {
-			most = max(most, total(launch(j))-launch(j)[0]+longest)
-		}
-		unit := max(fewRows, longest*d.launch/classes)
-		most = (most + unit - 1) / unit * unit
-		for j := k; j < launches; j += d.every {
-			lengthen(launch(j), longest, most)
-		}
-	}
-}
-
-// lengthen adds rows to examples, the longest of which is the first: as many as it takes
-// for that to have so many, and all together so many, if none is to have more than that.
-func lengthen(rows []int, longest, all int) {
-	rows[0] = longest
-	left := all - total(rows)
-	for i := len(rows) - 1; i > 0 && left > 0; i-- {
-		more := min(left, longest-rows[i])
-		rows[i], left = rows[i]+more, left-more
-	}
-}
-
-func total(rows []int) int {
-	n := 0
-	for _, r := range rows {
-		n += r
-	}
-	return n
 }
 
 // longest is the rows of the longest of drafts lo … hi-1 in their order.

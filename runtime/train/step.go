@@ -26,6 +26,7 @@ type flight struct {
 	losses   [maxPasses][]float32 // of each row of the batch, by pass; of each model, side by side
 	squares  []float32            // of the gradient, their sum, of each model
 	bounds   []int                // of the rows that each rank computes, where there are several
+	rooms    [maxPasses]rooms     // where launches have room for more rows than they have
 }
 
 // A stepper is the memory of steps, all of it used again by later ones: after
@@ -40,9 +41,11 @@ type stepper struct {
 	rate      float64 // of that step
 	err       error   // of the first step that was not finite
 	batch     task.Batch
-	shards    []int   // of the arenas, where each rank updates its own: shards[r] … shards[r+1]-1
-	weight    float64 // of a label in the loss
-	examples  int     // of a launch
+	shards    []int         // of the arenas, where each rank updates its own: shards[r] … shards[r+1]-1
+	weight    float64       // of a label in the loss
+	room      device.Extent // of every launch of the step; zero: as much as it has
+	padded    []int32
+	examples  int // of a launch
 	optimizer device.Env
 	stretches []stretch
 	stretch   stretch // that is updated
@@ -69,8 +72,6 @@ func newStepper(t *Trainer) *stepper {
 func (s *stepper) drawer() *task.Drawer {
 	d := s.Drawer()
 	switch alike := s.Config.Group / s.examples; {
-	case s.Plan.Packed && s.Machine.Repeats():
-		d.Launch(s.examples, alike)
 	case s.Plan.Packed:
 		d.Launch(s.examples, 0)
 	case s.examples != s.Config.MicroBatch:
@@ -209,6 +210,7 @@ func (s *stepper) wait() (Outcome, error) {
 // step is what the machine is asked for.
 func (s *stepper) step() {
 	n := s.chunks()
+	s.makeRoom()
 	s.Machine.Sum(n, s.runChunk)
 	s.norm()
 	s.update()
@@ -220,6 +222,9 @@ func (s *stepper) chunks() int { return (s.batch.B + s.Config.chunk() - 1) / s.C
 // landed is called when the first flight is through.
 func (s *stepper) landed() {
 	f := s.flights[0]
+	for i := range f.rooms {
+		f.rooms[i].empty(f.losses[i])
+	}
 	copy(s.flights, s.flights[1:])
 	s.flights, s.spare = s.flights[:len(s.flights)-1], append(s.spare, f)
 	if s.err != nil {
@@ -348,19 +353,28 @@ func (s *stepper) launch(w device.Worker, first int, part *task.Batch, p pass, i
 	e := w.Env()
 	*e = device.Env{B: part.B, T: part.T, R: len(part.Target), S: part.S, C: part.T, NoGrad: p.noGrad, WithGrad: p.withGrad, Times: s.Config.Times,
 		Step: uint32(s.now.step), Example: uint32(first), Seed: s.Config.Seed, Scale: float32(s.Config.shares()[i] * s.weight)}
+	n := s.models()
+	losses := s.now.losses[i][n*part.At:][:n*len(part.Labels)]
+	if room := s.room; room.B > 0 {
+		e.Actual = device.Extent{B: e.B, T: e.T, R: e.R, S: e.S, C: e.C}
+		e.B, e.T, e.R, e.S, e.C = room.B, room.T, room.R, room.S, room.C
+		losses = s.now.rooms[i].take(part.At, len(losses))
+	}
 	lay := s.Plan.Gradients.Layout(e)
 	w.Fit(lay.Work, lay.Ints)
-	w.PutInts(lay.Source, part.Source)
-	w.PutInts(lay.Target, part.Target)
-	w.PutInts(lay.Labels, part.Labels)
+	w.PutInts(lay.Source, s.pad(part.Source, e.B*e.S))
+	w.PutInts(lay.Target, s.pad(part.Target, e.Rows()))
+	w.PutInts(lay.Labels, s.pad(part.Labels, e.Rows()))
 	if k := &part.Packing; s.Plan.Packed {
-		w.PutInts(lay.Example, k.Example)
-		w.PutInts(lay.Start, k.Start)
-		w.PutInts(lay.Length, k.Length)
+		w.PutInts(lay.Example, s.pad(k.Example, e.Rows()))
+		w.PutInts(lay.Start, s.pad(k.Start, e.B))
+		w.PutInts(lay.Length, s.pad(k.Length, e.B))
+	}
+	if s.room.B > 0 {
+		w.Queue().Zero(lay.Loss, len(losses)) // of rows that are not there
 	}
 	s.Plan.Gradients.Run(w.Queue(), e)
-	n := s.models()
-	w.GetFloats(s.now.losses[i][n*part.At:][:n*len(part.Labels)], lay.Loss)
+	w.GetFloats(losses, lay.Loss)
 }
 
 // norm leaves the squared Euclidean norm of the gradient, of all that is trained, in

@@ -43,7 +43,8 @@ type Driver struct {
 	dev     *count.Device
 	options Options
 	pinned  [][]byte
-	results [][]byte // of the host, that the graph being recorded writes
+	results [][]byte            // of the host, that the graph being recorded writes
+	copied  map[cuda.Ptr][]byte // what was copied to the device last, by its place
 	closed  bool
 }
 
@@ -56,7 +57,7 @@ func Open(o Options) (*Driver, error) {
 	if o.SMs > 0 {
 		c = c.With(o.SMs)
 	}
-	return &Driver{dev: count.New(c, cuda.WorthGraph), options: o}, nil
+	return &Driver{dev: count.New(c, cuda.WorthGraph), options: o, copied: map[cuda.Ptr][]byte{}}, nil
 }
 
 // Counts returns what was counted since the device was opened or Take was called.
@@ -130,6 +131,7 @@ func (d *Driver) Free(p cuda.Ptr) error {
 	if err := d.ready(doing); err != nil {
 		return err
 	}
+	delete(d.copied, p)
 	if d.dev.Free(uint64(p)) != nil {
 		return refuse(invalidValue, doing, "")
 	}
@@ -180,8 +182,8 @@ func (d *Driver) isPinned(mem []byte) bool {
 	})
 }
 
-// copied counts a copy, which is part of a graph while one is recorded.
-func (d *Driver) copied(doing string, k count.Copy, bytes int64, at ...uint64) error {
+// move counts a copy, which is part of a graph while one is recorded.
+func (d *Driver) move(doing string, k count.Copy, bytes int64, at ...uint64) error {
 	if d.closed {
 		return refuse(invalidValue, doing, "the device is closed")
 	}
@@ -203,11 +205,23 @@ func (d *Driver) transfer(doing string, mem []byte, at cuda.Ptr, pinned, pageabl
 		}
 		k = pageable
 	}
-	return d.copied(doing, k, int64(len(mem)), uint64(at))
+	return d.move(doing, k, int64(len(mem)), uint64(at))
 }
 
+// ToDevice keeps what is copied, for the shapes of replicas in it.
 func (d *Driver) ToDevice(dst cuda.Ptr, src []byte) error {
+	d.copied[dst] = append(d.copied[dst][:0], src...)
 	return d.transfer("copy to the device", src, dst, count.ToDevice, count.ToDevicePageable)
+}
+
+// at is what was copied to a place on the device, zeros where nothing was.
+func (d *Driver) at(at cuda.Ptr, bytes int) []byte {
+	for to, data := range d.copied {
+		if to <= at && int64(at-to)+int64(bytes) <= int64(len(data)) {
+			return data[at-to:][:bytes]
+		}
+	}
+	return make([]byte, bytes)
 }
 
 // ToHost leaves zeros.
@@ -224,11 +238,11 @@ func (d *Driver) ToHost(dst []byte, src cuda.Ptr) error {
 }
 
 func (d *Driver) Copy(dst, src cuda.Ptr, bytes int64) error {
-	return d.copied("copy within the device", count.Within, bytes, uint64(dst), uint64(src))
+	return d.move("copy within the device", count.Within, bytes, uint64(dst), uint64(src))
 }
 
 func (d *Driver) Zero(dst cuda.Ptr, bytes int64) error {
-	return d.copied("clear memory", count.Cleared, bytes, uint64(dst))
+	return d.move("clear memory", count.Cleared, bytes, uint64(dst))
 }
 
 func (d *Driver) Synchronize() error {

@@ -76,20 +76,24 @@ func (d *Driver) costOf(name string) func(grid [3]int, args []byte) (count.Cost,
 	}
 	k, cost, known := &d.options.Program.Kernels[i], d.options.Costs[i], map[device.Env]cpu.Cost{}
 	return func(grid [3]int, args []byte) (count.Cost, error) {
-		e, err := k.Env(args)
+		all, err := k.Envs(args, grid[1], d.at)
 		if err != nil {
 			return count.Cost{}, err
 		}
-		e = device.Env{B: e.B, T: e.T, S: e.S, R: e.R, C: e.C, P: e.P, N: e.N}
-		c, ok := known[e]
-		if !ok {
-			c = cost(&e)
-			known[e] = c
+		var sum cpu.Cost
+		for _, e := range all {
+			e = device.Env{B: e.B, T: e.T, S: e.S, R: e.R, C: e.C, P: e.P, N: e.N}
+			c, ok := known[e]
+			if !ok {
+				c = cost(&e)
+				known[e] = c
+			}
+			sum = sum.Plus(c)
 		}
 		if !k.Tensor {
-			c = c.Plain()
+			sum = sum.Plain()
 		}
-		return Cost(c.Times(float64(grid[1] * grid[2]))), nil
+		return Cost(sum.Times(float64(grid[1] / len(all) * grid[2]))), nil
 	}
 }
 
@@ -152,7 +156,9 @@ func (g *graph) Launch() error {
 	if err := g.d.ready("launch a graph"); err != nil {
 		return err
 	}
-	g.work.Launch()
+	if err := g.work.Launch(); err != nil {
+		return refuse(invalidValue, "launch a graph", "%w", err)
+	}
 	for _, mem := range g.results {
 		clear(mem)
 	}

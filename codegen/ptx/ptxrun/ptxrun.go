@@ -146,6 +146,14 @@ func (l *launch) upload(e ptx.Entry) error {
 	for _, s := range e.Signature().Scalars {
 		l.args.Words = append(l.args.Words, l.scalars.Bits(s))
 	}
+	if e.Shapes {
+		shape := abi.NewShape(0, l.scalars.Bits)
+		p, err := l.put(shape.Append(nil))
+		if err != nil {
+			return err
+		}
+		l.args.Shapes = uint64(p)
+	}
 	if e.Step {
 		p, err := l.put(abi.StepBlock(l.scalars.Bits))
 		if err != nil {

@@ -20,6 +20,7 @@ type Case struct {
 	Cells   int            // of the grid
 
 	sets        int
+	shapes      bool         // replicas have other numbers of rows
 	add         *kernel.Sums // of products on tensor cores; nil: as is defined
 	start, want [Sets * Replicas][]kernel.Buffer
 }
@@ -31,7 +32,7 @@ const exampleStep = 5
 // architecture.
 func NewCase(k *kernel.Kernel, s kernel.Scalars, kind kerneltest.Kind, seed uint64, e ptx.Entry, arch int) (*Case, error) {
 	s = k.Suited(s)
-	c := &Case{Kernel: k, Scalars: s, Cells: 1, sets: min(max(e.Sets, 1), Sets)}
+	c := &Case{Kernel: k, Scalars: s, Cells: 1, sets: min(max(e.Sets, 1), Sets), shapes: e.Shapes}
 	if e.Tensor {
 		c.add = kernel.TensorCore(arch, e.Fours)
 	}
@@ -51,10 +52,6 @@ func (c *Case) replicate(r int) error {
 	if c.start[r] != nil {
 		return nil
 	}
-	s := maps.Clone(c.Scalars)
-	if x, ok := s["example"]; ok {
-		s["example"] = x + float64(r%Replicas*exampleStep)
-	}
 	for i, b := range c.start[0] {
 		b = b.Clone()
 		by := r
@@ -66,10 +63,30 @@ func (c *Case) replicate(r int) error {
 		c.start[r] = append(c.start[r], b)
 		c.want[r] = append(c.want[r], b.Clone())
 	}
-	if err := kernel.RunSums(c.Kernel, s, c.want[r], c.add); err != nil {
+	if err := kernel.RunSums(c.Kernel, c.scalars(r%Replicas), c.want[r], c.add); err != nil {
 		return fmt.Errorf("interpreter, replica %d: %w", r, err)
 	}
 	return nil
+}
+
+// scalars are those of a replica.
+func (c *Case) scalars(replica int) kernel.Scalars {
+	s := maps.Clone(c.Scalars)
+	if x, ok := s["example"]; ok {
+		s["example"] = x + float64(replica*exampleStep)
+	}
+	rows, ok := s["R"]
+	if !ok || !c.shapes {
+		return s
+	}
+	if !slices.ContainsFunc(c.Kernel.Params, func(p kernel.Param) bool { return p.Name == "B" }) {
+		s["R"] = max(1, rows-float64(replica))
+		return s
+	}
+	lengths := kernel.Lengths(s)
+	lengths = lengths[:max(1, len(lengths)-replica)] // the last examples are left out
+	s["B"] = float64(len(lengths))
+	return c.Kernel.Suited(s)
 }
 
 // shared says whether all replicas of a set read the same buffer: every other one that is

@@ -131,14 +131,14 @@ func (r *Runner) prepare(c *Case) (*launch, error) {
 	for _, s := range l.sig.Scalars {
 		l.args.Words = append(l.args.Words, c.Scalars.Bits(s))
 	}
-	if e.Step {
-		words := abi.StepBlock(c.Scalars.Bits)
-		p, err := l.alloc(len(words))
-		if err != nil {
+	var err error
+	if e.Shapes {
+		if l.args.Shapes, err = l.write(l.packShapes()); err != nil {
 			return nil, err
 		}
-		l.args.Step = uint64(p)
-		if err := r.device.Write(p, words); err != nil {
+	}
+	if e.Step {
+		if l.args.Step, err = l.write(abi.StepBlock(c.Scalars.Bits)); err != nil {
 			return nil, err
 		}
 	}
@@ -261,6 +261,25 @@ func (l *launch) compare() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// packShapes packs the shapes of all replicas, the last one first.
+func (l *launch) packShapes() []byte {
+	var b []byte
+	for replica := l.way.Replicas - 1; replica >= 0; replica-- {
+		shape := abi.NewShape(replica, l.scalars(replica).Bits)
+		b = shape.Append(b)
+	}
+	return b
+}
+
+// write allocates memory for data.
+func (l *launch) write(data []byte) (at uint64, err error) {
+	p, err := l.alloc(len(data))
+	if err == nil {
+		err = l.device.Write(p, data)
+	}
+	return uint64(p), err
 }
 
 func (l *launch) alloc(bytes int) (ptxsim.Ptr, error) {

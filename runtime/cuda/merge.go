@@ -1,0 +1,273 @@
+package cuda
+
+import (
+	"hash/maphash"
+	"iter"
+	"math/bits"
+	"slices"
+
+	"github.com/arithlang/mlc/runtime/abi"
+	"github.com/arithlang/mlc/runtime/device"
+)
+
+// A form is launch lists of a group that have the same ops, on other data.
+type form struct {
+	list *launchList // the first of them
+	refs []int       // before those of each op
+	word []int       // words before those of each op
+	hash []uint64    // of each op
+}
+
+// formSet is forms of a group, a bit each.
+type formSet uint64
+
+const maxForms = 64
+
+// An item is an op of all launch lists of some forms.
+type item struct {
+	*op
+	refs  []device.Ref
+	words []uint32
+	forms formSet
+	own   []int // the number of the op in each form of the group; -1: it has none
+}
+
+// A table is shapes of replicas, one behind the other, and the words of the first stage
+// before them.
+type table struct {
+	at     int
+	shapes []abi.Shape
+}
+
+// newForm finds the parts of a launch list.
+func newForm(t *launchList, seed maphash.Seed) *form {
+	f := &form{list: t}
+	refs, word := 0, 0
+	for i := range t.ops {
+		o := &t.ops[i]
+		f.refs, f.word = append(f.refs, refs), append(f.word, word)
+		var h maphash.Hash
+		h.SetSeed(seed)
+		maphash.WriteComparable(&h, o.unshaped())
+		if o.kind == launchOp && o.at >= 0 {
+			maphash.WriteComparable(&h, stepBlock(t.in[o.at:]))
+		}
+		for _, r := range t.refs[refs:][:o.refs] {
+			maphash.WriteComparable(&h, r)
+		}
+		for _, w := range t.words[word:][:o.words] {
+			maphash.WriteComparable(&h, w)
+		}
+		f.hash = append(f.hash, h.Sum64())
+		refs, word = refs+o.refs, word+o.words
+	}
+	return f
+}
+
+// unshaped is an op without what it has of its launch list's shapes and sizes.
+func (o *op) unshaped() op {
+	out := *o
+	out.shape, out.size = 0, min(o.size, 1)
+	return out
+}
+
+// refsOf and wordsOf are those of an op.
+func (f *form) refsOf(i int) []device.Ref { return f.list.refs[f.refs[i]:][:f.list.ops[i].refs] }
+func (f *form) wordsOf(i int) []uint32    { return f.list.words[f.word[i]:][:f.list.ops[i].words] }
+
+// merge finds the forms of a group and, if there are several, makes its items: ops that
+// several forms have are one, and each form's are in its order.
+func (g *group) merge(seed maphash.Seed) {
+	g.form = make([]int, len(g.lists))
+	var first []*launchList
+	for i, t := range g.lists {
+		n := slices.IndexFunc(first, func(f *launchList) bool { return t.replica(f, t.further(f)) })
+		if n < 0 {
+			n = len(first)
+			first = append(first, t)
+		}
+		g.form[i] = n
+	}
+	if len(first) == 1 {
+		return
+	}
+	var forms []*form
+	for n, t := range first {
+		f := newForm(t, seed)
+		forms = append(forms, f)
+		next := make([]item, 0, len(g.items)+len(f.hash))
+		old, at := 0, 0
+		add := func(items, ops int) { // what comes before a common op
+			next = append(next, g.items[old:items]...)
+			for ; at < ops; at++ {
+				x := item{op: &t.ops[at], refs: f.refsOf(at), words: f.wordsOf(at), forms: 1 << n, own: slices.Repeat([]int{-1}, len(first))}
+				x.own[n] = at
+				next = append(next, x)
+			}
+		}
+		for _, p := range common(g.items, forms, f) {
+			add(p.item, p.op)
+			x := g.items[p.item]
+			x.forms |= 1 << n
+			x.own[n] = p.op
+			next = append(next, x)
+			old, at = p.item+1, p.op+1
+		}
+		add(len(g.items), len(f.hash))
+		g.items = next
+	}
+}
+
+// A pair is an item and an op that have the same key.
+type pair struct {
+	item, op int
+	before   int // the pair before it in a sequence; -1: none
+}
+
+// common is a longest sequence of ops that items and a form have in common: the method of
+// Hunt and Szymanski (1977), quick because few ops of a form have the same key.
+func common(items []item, forms []*form, f *form) []pair {
+	with := map[uint64][]int{} // a key: the last first
+	for i, x := range slices.Backward(items) {
+		n := bits.TrailingZeros64(uint64(x.forms))
+		key := forms[n].hash[x.own[n]]
+		with[key] = append(with[key], i)
+	}
+	var pairs []pair
+	var ends []int // the last pairs of sequences of 1, 2, … pairs, each the one that ends at the earliest item
+	for op, key := range f.hash {
+		for _, i := range with[key] {
+			n, _ := slices.BinarySearchFunc(ends, i, func(end, i int) int { return pairs[end].item - i })
+			x := pair{i, op, -1}
+			if n > 0 {
+				x.before = ends[n-1]
+			}
+			if n == len(ends) {
+				ends = append(ends, 0)
+			}
+			ends[n] = len(pairs)
+			pairs = append(pairs, x)
+		}
+	}
+	sequence := make([]pair, len(ends))
+	if len(ends) > 0 {
+		last := ends[len(ends)-1]
+		for i := range slices.Backward(sequence) {
+			sequence[i] = pairs[last]
+			last = pairs[last].before
+		}
+	}
+	return sequence
+}
+
+// ops are the items of a group in order.
+func (g *group) ops(yield func(x *item) bool) {
+	for i := range g.items {
+		if !yield(&g.items[i]) {
+			return
+		}
+	}
+	if len(g.items) > 0 {
+		return
+	}
+	t := g.lists[0] // all are of one form
+	refs, words := t.refs, t.words
+	x := item{forms: 1}
+	for i := range t.ops {
+		x.op = &t.ops[i]
+		x.refs, x.words = refs[:x.op.refs], words[:x.op.words]
+		if !yield(&x) {
+			return
+		}
+		refs, words = refs[x.op.refs:], words[x.op.words:]
+	}
+}
+
+// formOf is the form of a replica.
+func (g *group) formOf(replica int) int {
+	if len(g.items) == 0 {
+		return 0
+	}
+	return g.form[replica]
+}
+
+// replicas are those of some forms, ascending.
+func (g *group) replicas(forms formSet) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for replica := range g.lists {
+			if forms>>g.formOf(replica)&1 != 0 && !yield(replica) {
+				return
+			}
+		}
+	}
+}
+
+// firstOf is the first replica that has one of the forms.
+func (g *group) firstOf(forms formSet) int {
+	for replica := range g.replicas(forms) {
+		return replica
+	}
+	panic("BUG: an item of no launch list")
+}
+
+// count is how many replicas have one of the forms.
+func (g *group) count(forms formSet) (n int) {
+	for range g.replicas(forms) {
+		n++
+	}
+	return n
+}
+
+// runs are the replicas that have one of the forms, those side by side together.
+func (g *group) runs(forms formSet) (runs []run) {
+	for replica := range g.replicas(forms) {
+		if last := len(runs) - 1; last >= 0 && runs[last].first+runs[last].n == replica {
+			runs[last].n++
+			continue
+		}
+		runs = append(runs, run{replica, 1})
+	}
+	return runs
+}
+
+// A run is replicas side by side.
+type run struct{ first, n int }
+
+// of is the item's op in the launch list of a replica.
+func (x *item) of(g *group, replica int) (*launchList, *op) {
+	t := g.lists[replica]
+	if x.own == nil {
+		return t, x.op
+	}
+	return t, &t.ops[x.own[g.form[replica]]]
+}
+
+// table is where the shapes of an item's replicas are, for which there is room from next
+// on if they are not there yet.
+func (g *group) table(x *item, next *int) int {
+	var shapes []abi.Shape
+	for replica := range g.replicas(x.forms) {
+		t, o := x.of(g, replica)
+		shape := t.shapes[o.shape-1]
+		shape[abi.ShapeWords-1] = uint32(replica)
+		shapes = append(shapes, shape)
+	}
+	for _, t := range g.tables {
+		if slices.Equal(t.shapes, shapes) {
+			return t.at
+		}
+	}
+	g.tables = append(g.tables, table{*next, shapes})
+	*next += len(shapes) * abi.ShapeWords
+	return g.tables[len(g.tables)-1].at
+}
+
+// putTables writes the shapes into the first stage.
+func (g *group) putTables(host []byte) {
+	for _, t := range g.tables {
+		b := host[:t.at*wordBytes]
+		for i := range t.shapes {
+			b = t.shapes[i].Append(b)
+		}
+	}
+}
