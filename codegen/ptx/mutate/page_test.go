@@ -1,12 +1,15 @@
 package mutate
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +77,27 @@ func replace(path, text string) error {
 		return err
 	}
 	return os.Rename(temp, path)
+}
+
+// TestPageIsAboveItsBar wants the committed page to be of enough mutants, of which at most one
+// in 100 survives.
+func TestPageIsAboveItsBar(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/mutation.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := regexp.MustCompile(`(?m)^\| \*\*all\*\* \| \*\*(\d+)\*\* \| \*\*(\d+)\*\* \|$`).FindSubmatch(text)
+	if sum == nil {
+		t.Fatal("docs/mutation.md has no sum: make gate writes it")
+	}
+	tried, _ := strconv.Atoi(string(sum[1]))
+	missed, _ := strconv.Atoi(string(sum[2]))
+	if tried < 500 || missed*100 > tried {
+		t.Errorf("docs/mutation.md: %d of %d mutants survive, wanted are at most 1 in 100 of 500 or more", missed, tried)
+	}
+	if bytes.Contains(text, []byte("not tried to the end")) {
+		t.Error("docs/mutation.md: some kernels were not tried to the end")
+	}
 }
 
 // TestPage wants a page to say which part was tried, and all that was not well.
