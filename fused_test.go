@@ -24,7 +24,7 @@ var fused = map[string]string{
 	"ptxsim/num/fast.go":       "products of two float32 are exact in float64, and math.FMA",
 	"runtime/cpu/fma.go":       "products of two float32 are exact in float64",
 	"runtime/device/device.go": "elements that are counted",
-	"runtime/need.go":          "bytes that are counted",
+	"runtime/world/need.go":    "bytes that are counted",
 }
 
 // computing are the folders whose results have to be the same on every processor; shown are
