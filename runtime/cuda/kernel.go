@@ -87,8 +87,17 @@ func (k *Kernel) Envs(args []byte, replicas int, memory func(at Ptr, bytes int) 
 // shapeOf is the shape of a replica that is alone.
 func shapeOf(e *device.Env) abi.Shape {
 	launched := e.Launched()
-	return abi.NewShape(0, func(s abi.Scalar) uint32 { return device.Bits(s)(&launched) })
+	return abi.NewShape(0, func(s abi.Scalar) uint32 { return scalarBits[s.Name](&launched) })
 }
+
+// scalarBits read scalars, by their names.
+var scalarBits = func() map[string]func(e *device.Env) uint32 {
+	all := map[string]func(e *device.Env) uint32{}
+	for _, s := range abi.Scalars() {
+		all[s.Name] = device.Bits(s)
+	}
+	return all
+}()
 
 // A stepBlock is the scalars that do not differ between the launches of a step.
 type stepBlock [abi.StepWords]uint32
@@ -97,7 +106,7 @@ type stepBlock [abi.StepWords]uint32
 var stepBits = func() (all [abi.StepWords]func(e *device.Env) uint32) {
 	for _, s := range abi.Scalars() {
 		if i := abi.StepWord(s.Name); i >= 0 {
-			all[i] = device.Bits(s)
+			all[i] = scalarBits[s.Name]
 		}
 	}
 	return all
