@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/arithlang/mlc/codegen/ptx"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
 )
@@ -252,7 +253,7 @@ func TestAttentionBound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			launched(t, k, c.arch, s, bufs)
+			launched(t, k, ptx.Options{Aligned: always}, c.arch, s, bufs)
 			named := map[string]kernel.Buffer{}
 			for i, b := range bufs {
 				named[k.Params[i].Name] = b

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/arithlang/mlc/codegen/ptx"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/kernel/kerneltest"
 	"github.com/arithlang/mlc/internal/full"
@@ -77,7 +78,7 @@ func TestAttentionCounts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := launched(t, k, 80, s, bufs).Counts
+		n := launched(t, k, ptx.Options{Aligned: always}, 80, s, bufs).Counts
 		least := int64(4 * 2 * examples * heads * length * width)
 		if got := 32*(n.Loads.Sectors+n.Copies.Sectors) + n.Stores.Bytes; float64(got) > 1.15*float64(least) {
 			t.Errorf("%d rows of %d: %d bytes, %d are what there is", length, width, got, least)
@@ -122,7 +123,7 @@ func TestAttentionGradCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := launched(t, k, 80, s, bufs).Counts
+	n := launched(t, k, ptx.Options{Aligned: always}, 80, s, bufs).Counts
 	least := int64(7 * 2 * examples * heads * length * width)
 	if got := 32 * (n.Loads.Sectors + n.Copies.Sectors + n.Stores.Sectors); float64(got) > 1.15*float64(least) {
 		t.Errorf("%d bytes, %d are what there is: %+v", got, least, n)
