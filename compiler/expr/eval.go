@@ -96,10 +96,10 @@ func compile(b Binder, wide bool, es []*Expr) *Code {
 	c := &Code{}
 	in := NewInterner()
 	regs := map[*Expr]int{}
-	seen := map[*Expr]bool{}
+	var seen memo[struct{}]
 	for _, e := range es {
 		root := in.Intern(ExpandBut(e, func(e *Expr) bool { return wide && e.Op.Transcendental() }))
-		walk(seen, root, func(e *Expr) {
+		walk(&seen, root, func(e *Expr) {
 			regs[e] = len(c.regs)
 			c.regs = append(c.regs, Value{})
 			c.emit(b, wide, e, regs)

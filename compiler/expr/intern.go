@@ -4,13 +4,15 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
 // An Interner gives structurally equal expressions one node.
 type Interner struct {
-	nodes map[shape]*Expr
-	memo  map[*Expr]interned // by any node seen
+	nodes []*Expr         // in order of definition
+	of    map[shape]*Expr // nodes by shape, once there are more than few
+	memo  memo[interned]  // by any node seen
 }
 
 // An interned is a node and its number, in order of definition.
@@ -31,32 +33,53 @@ type shape struct {
 }
 
 // NewInterner returns an Interner that knows no node yet.
-func NewInterner() *Interner {
-	return &Interner{map[shape]*Expr{}, map[*Expr]interned{}}
-}
+func NewInterner() *Interner { return &Interner{} }
 
 // Intern returns the one node that is structurally equal to e and whose operands
 // are interned.
 func (in *Interner) Intern(e *Expr) *Expr {
-	if c, ok := in.memo[e]; ok {
+	if c, ok := in.memo.get(e); ok {
 		return c.node
 	}
 	c := in.node(mapArgs(e, in.Intern))
 	if c != e {
-		in.memo[e] = in.memo[c]
+		is, _ := in.memo.get(c)
+		in.memo.put(e, is)
 	}
 	return c
 }
 
 // node is Intern for a node whose operands are interned.
 func (in *Interner) node(e *Expr) *Expr {
-	s := in.shape(e)
-	if c, ok := in.nodes[s]; ok {
-		return c
+	if len(in.nodes) <= few {
+		h := head(e)
+		for _, c := range in.nodes {
+			if c.Op == e.Op && head(c) == h && slices.Equal(c.Args, e.Args) {
+				return c
+			}
+		}
+	} else {
+		if in.of == nil {
+			in.of = map[shape]*Expr{}
+			for _, c := range in.nodes {
+				in.of[in.shape(c)] = c
+			}
+		}
+		s := in.shape(e)
+		if c, ok := in.of[s]; ok {
+			return c
+		}
+		in.of[s] = e
 	}
-	in.memo[e] = interned{e, uint32(len(in.nodes))}
-	in.nodes[s] = e
+	in.memo.put(e, interned{e, uint32(len(in.nodes))})
+	in.nodes = append(in.nodes, e)
 	return e
+}
+
+// number is the number of an interned node.
+func (in *Interner) number(e *Expr) uint32 {
+	c, _ := in.memo.get(e)
+	return c.number
 }
 
 // head is the shape of a node without operands.
@@ -73,7 +96,7 @@ func (in *Interner) shape(e *Expr) shape {
 	s.n = uint16(len(e.Args))
 	var more []byte
 	for i, a := range e.Args {
-		if n := in.memo[a].number; i < len(s.args) {
+		if n := in.number(a); i < len(s.args) {
 			s.args[i] = n
 		} else {
 			more = binary.LittleEndian.AppendUint32(more, n)
@@ -119,7 +142,7 @@ func Key(e *Expr) string {
 		s := in.shape(e)
 		fmt.Fprintf(&b, "%d %d %x %s", s.op, s.typ, s.bits, s.name)
 		for _, a := range e.Args {
-			fmt.Fprintf(&b, " %d", in.memo[a].number)
+			fmt.Fprintf(&b, " %d", in.number(a))
 		}
 		b.WriteByte('\n')
 	})

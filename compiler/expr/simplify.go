@@ -16,21 +16,24 @@ func Simplify(e *Expr) *Expr {
 // operands by pointer.
 type simplifier struct {
 	in    *Interner
-	done  map[*Expr]*Expr // by any node seen
+	done  memo[*Expr] // by any node seen
 	rules *rulebook
 }
 
 func newSimplifier() *simplifier {
-	return &simplifier{in: NewInterner(), done: map[*Expr]*Expr{}, rules: identities()}
+	return &simplifier{in: NewInterner(), rules: identities()}
 }
 
 // simplify is Simplify, with one node for what expressions have in common.
 func (s *simplifier) simplify(e *Expr) *Expr {
-	if r, ok := s.done[e]; ok {
+	if r, ok := s.done.get(e); ok {
 		return r
 	}
-	r := s.node(mapArgs(e, s.simplify))
-	s.done[e] = r
+	over := mapArgs(e, s.simplify)
+	r := s.node(over)
+	if over != e {
+		s.done.put(e, r)
+	}
 	return r
 }
 
@@ -41,11 +44,11 @@ type identity func(s *simplifier, e *Expr) *Expr
 // node simplifies a node over simplified operands.
 func (s *simplifier) node(e *Expr) *Expr {
 	e = s.in.Intern(e)
-	if r, ok := s.done[e]; ok {
+	if r, ok := s.done.get(e); ok {
 		return r
 	}
 	r := s.reduce(e)
-	s.done[e] = r
+	s.done.put(e, r)
 	return r
 }
 

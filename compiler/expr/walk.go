@@ -3,13 +3,13 @@ package expr
 import "slices"
 
 // Walk calls visit for every node of e once, operands before their users.
-func Walk(e *Expr, visit func(*Expr)) { walk(map[*Expr]bool{}, e, visit) }
+func Walk(e *Expr, visit func(*Expr)) { walk(&memo[struct{}]{}, e, visit) }
 
-func walk(seen map[*Expr]bool, e *Expr, visit func(*Expr)) {
-	if seen[e] {
+func walk(seen *memo[struct{}], e *Expr, visit func(*Expr)) {
+	if _, ok := seen.get(e); ok {
 		return
 	}
-	seen[e] = true
+	seen.put(e, struct{}{})
 	for _, a := range e.Args {
 		walk(seen, a, visit)
 	}
@@ -19,14 +19,14 @@ func walk(seen map[*Expr]bool, e *Expr, visit func(*Expr)) {
 // Rewrite replaces every node of e by f of it, operands first: f sees a node
 // whose operands are already rewritten. f returns its argument to keep a node,
 // and never changes a type. Sharing is kept.
-func Rewrite(e *Expr, f func(*Expr) *Expr) *Expr { return rewrite(map[*Expr]*Expr{}, e, f) }
+func Rewrite(e *Expr, f func(*Expr) *Expr) *Expr { return rewrite(&memo[*Expr]{}, e, f) }
 
-func rewrite(memo map[*Expr]*Expr, e *Expr, f func(*Expr) *Expr) *Expr {
-	if r, ok := memo[e]; ok {
+func rewrite(done *memo[*Expr], e *Expr, f func(*Expr) *Expr) *Expr {
+	if r, ok := done.get(e); ok {
 		return r
 	}
-	r := f(mapArgs(e, func(a *Expr) *Expr { return rewrite(memo, a, f) }))
-	memo[e] = r
+	r := f(mapArgs(e, func(a *Expr) *Expr { return rewrite(done, a, f) }))
+	done.put(e, r)
 	return r
 }
 
@@ -75,14 +75,14 @@ func Elems(es ...*Expr) []*Expr { return leaves(Elem, es) }
 
 func leaves(op Op, es []*Expr) []*Expr {
 	var found []*Expr
-	seen := map[*Expr]bool{}
+	var seen memo[struct{}]
 	var visit func(e *Expr)
 	visit = func(e *Expr) {
 		if len(e.Args) > 0 {
-			if seen[e] {
+			if _, ok := seen.get(e); ok {
 				return
 			}
-			seen[e] = true
+			seen.put(e, struct{}{})
 			for _, a := range e.Args {
 				visit(a)
 			}
@@ -101,10 +101,10 @@ func leaves(op Op, es []*Expr) []*Expr {
 // and once for each of es that it is.
 func Uses(es ...*Expr) map[*Expr]int {
 	uses := map[*Expr]int{}
-	seen := map[*Expr]bool{}
+	var seen memo[struct{}]
 	for _, e := range es {
 		uses[e]++
-		walk(seen, e, func(e *Expr) {
+		walk(&seen, e, func(e *Expr) {
 			for _, a := range e.Args {
 				uses[a]++
 			}
