@@ -30,7 +30,7 @@ func compile(t *testing.T, spec string, set ...string) *compiler.Program {
 
 // TestGenerateIsDeterministic also wants gofmt's form and the header in every file.
 func TestGenerateIsDeterministic(t *testing.T) {
-	for _, spec := range []string{"successor", "addition", "kerple", "tiny"} {
+	for _, spec := range full.Some([]string{"successor", "tiny", "addition", "kerple"}, 2) {
 		first, err := Generate(compile(t, spec), Options{Version: "1.2.3"})
 		if err != nil {
 			t.Fatal(err)

@@ -115,10 +115,19 @@ func Changes(body ...kernel.Stmt) map[string]bool {
 }
 
 // Conflict says whether of two accesses to one name one is a write.
-func (a Access) Conflict(b Access) bool { return a.Name == b.Name && (a.Write || b.Write) }
+func (a Access) Conflict(b Access) bool { return a.conflicts(&b) }
+
+func (a *Access) conflicts(b *Access) bool { return (a.Write || b.Write) && a.Name == b.Name }
 
 // Conflict says whether an access of one statement conflicts with one of another, so
 // that the two have an order.
 func Conflict(as, bs []Access) bool {
-	return slices.ContainsFunc(as, func(a Access) bool { return slices.ContainsFunc(bs, a.Conflict) })
+	for i := range as {
+		for j := range bs {
+			if a, b := &as[i], &bs[j]; a.conflicts(b) {
+				return true
+			}
+		}
+	}
+	return false
 }
