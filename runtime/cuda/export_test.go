@@ -51,3 +51,17 @@ func (m *Machine) Kept() (bytes, lists int) {
 
 // Batch makes one of several products, if it can.
 var Batch = batch
+
+// Merged is how many items the forms of two pieces of work become that clear these ranges
+// and whose ops all have the same hash.
+func Merged(first, second []device.Ref) int {
+	g := group{lists: make([]*launchList, 2)}
+	for i, refs := range [][]device.Ref{first, second} {
+		g.lists[i] = new(launchList)
+		for _, r := range refs {
+			g.lists[i].move(clearOp, r, 1, 0)
+		}
+	}
+	g.merge(func(*form, int) uint64 { return 0 })
+	return len(g.items)
+}

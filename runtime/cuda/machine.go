@@ -196,7 +196,7 @@ func (m *Machine) cut(lists []*launchList, work, ints int) {
 		if n > 1 {
 			g.strides = [device.NumSpaces]int64{device.Grads: stride(m.params), device.Uses: stride(m.uses), device.Work: stride(work), device.Ints: stride(ints)}
 		}
-		g.merge(m.graphs.seed)
+		g.merge(hashWith(m.graphs.seed))
 		m.pending = append(m.pending, g)
 		lo += n
 	}

@@ -40,28 +40,48 @@ type table struct {
 }
 
 // newForm finds the parts of a launch list.
-func newForm(t *launchList, seed maphash.Seed) *form {
+func newForm(t *launchList, hash func(f *form, i int) uint64) *form {
 	f := &form{list: t}
 	refs, word := 0, 0
-	for i := range t.ops {
-		o := &t.ops[i]
+	for _, o := range t.ops {
 		f.refs, f.word = append(f.refs, refs), append(f.word, word)
-		var h maphash.Hash
-		h.SetSeed(seed)
-		maphash.WriteComparable(&h, o.unshaped())
-		if o.kind == launchOp && o.at >= 0 {
-			maphash.WriteComparable(&h, stepBlock(t.in[o.at:]))
-		}
-		for _, r := range t.refs[refs:][:o.refs] {
-			maphash.WriteComparable(&h, r)
-		}
-		for _, w := range t.words[word:][:o.words] {
-			maphash.WriteComparable(&h, w)
-		}
-		f.hash = append(f.hash, h.Sum64())
 		refs, word = refs+o.refs, word+o.words
 	}
+	for i := range t.ops {
+		f.hash = append(f.hash, hash(f, i))
+	}
 	return f
+}
+
+// hashWith returns the hash of a form's op: that of all that equal compares.
+func hashWith(seed maphash.Seed) func(f *form, i int) uint64 {
+	return func(f *form, i int) uint64 {
+		var h maphash.Hash
+		h.SetSeed(seed)
+		maphash.WriteComparable(&h, f.list.ops[i].unshaped())
+		maphash.WriteComparable(&h, f.stepOf(i))
+		for _, r := range f.refsOf(i) {
+			maphash.WriteComparable(&h, r)
+		}
+		for _, w := range f.wordsOf(i) {
+			maphash.WriteComparable(&h, w)
+		}
+		return h.Sum64()
+	}
+}
+
+// equal reports whether op i of f is op j of another form, but for shapes and sizes.
+func (f *form) equal(i int, o *form, j int) bool {
+	return f.list.ops[i].unshaped() == o.list.ops[j].unshaped() && f.stepOf(i) == o.stepOf(j) &&
+		slices.Equal(f.refsOf(i), o.refsOf(j)) && slices.Equal(f.wordsOf(i), o.wordsOf(j))
+}
+
+// stepOf is the scalars of the step that an op reads from the list; zeros if it reads none.
+func (f *form) stepOf(i int) (s stepBlock) {
+	if o := &f.list.ops[i]; o.kind == launchOp && o.at >= 0 {
+		s = stepBlock(f.list.in[o.at:])
+	}
+	return s
 }
 
 // unshaped is an op without what it has of its launch list's shapes and sizes.
@@ -77,7 +97,7 @@ func (f *form) wordsOf(i int) []uint32    { return f.list.words[f.word[i]:][:f.l
 
 // merge finds the forms of a group and, if there are several, makes its items: ops that
 // several forms have are one, and each form's are in its order.
-func (g *group) merge(seed maphash.Seed) {
+func (g *group) merge(hash func(f *form, i int) uint64) {
 	g.form = make([]int, len(g.lists))
 	var first []*launchList
 	for i, t := range g.lists {
@@ -93,7 +113,7 @@ func (g *group) merge(seed maphash.Seed) {
 	}
 	var forms []*form
 	for n, t := range first {
-		f := newForm(t, seed)
+		f := newForm(t, hash)
 		forms = append(forms, f)
 		next := make([]item, 0, len(g.items)+len(f.hash))
 		old, at := 0, 0
@@ -118,25 +138,31 @@ func (g *group) merge(seed maphash.Seed) {
 	}
 }
 
-// A pair is an item and an op that have the same key.
+// A pair is an item and an op that are equal.
 type pair struct {
 	item, op int
 	before   int // the pair before it in a sequence; -1: none
 }
 
 // common is a longest sequence of ops that items and a form have in common: the method of
-// Hunt and Szymanski (1977), quick because few ops of a form have the same key.
+// Hunt and Szymanski (1977), quick because few ops of a form are equal.
 func common(items []item, forms []*form, f *form) []pair {
-	with := map[uint64][]int{} // a key: the last first
-	for i, x := range slices.Backward(items) {
+	with := map[uint64][]int{} // a hash: the last first
+	first := func(x *item) (*form, int) {
 		n := bits.TrailingZeros64(uint64(x.forms))
-		key := forms[n].hash[x.own[n]]
-		with[key] = append(with[key], i)
+		return forms[n], x.own[n]
+	}
+	for i := range slices.Backward(items) {
+		of, at := first(&items[i])
+		with[of.hash[at]] = append(with[of.hash[at]], i)
 	}
 	var pairs []pair
 	var ends []int // the last pairs of sequences of 1, 2, … pairs, each the one that ends at the earliest item
-	for op, key := range f.hash {
-		for _, i := range with[key] {
+	for op, hash := range f.hash {
+		for _, i := range with[hash] {
+			if of, at := first(&items[i]); !of.equal(at, f, op) {
+				continue
+			}
 			n, _ := slices.BinarySearchFunc(ends, i, func(end, i int) int { return pairs[end].item - i })
 			x := pair{i, op, -1}
 			if n > 0 {

@@ -256,3 +256,21 @@ func TestManyForms(t *testing.T) {
 		t.Errorf("%v, %v; want %v", got, err, want[0])
 	}
 }
+
+// TestSameHash merges ops whose hashes are all the same: those alone become one that are equal.
+func TestSameHash(t *testing.T) {
+	a, b, c := ref(device.Work, 0), ref(device.Work, 16), ref(device.Grads, 0)
+	for _, x := range []struct {
+		first, second []device.Ref
+		items         int
+	}{
+		{[]device.Ref{a}, []device.Ref{b}, 2},
+		{[]device.Ref{a, b}, []device.Ref{b, a}, 3},
+		{[]device.Ref{a, b, c}, []device.Ref{a, c}, 3},
+		{[]device.Ref{b}, []device.Ref{a, b, c}, 3},
+	} {
+		if n := cuda.Merged(x.first, x.second); n != x.items {
+			t.Errorf("%v and %v become %d items, not %d", x.first, x.second, n, x.items)
+		}
+	}
+}
