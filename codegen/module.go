@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/arithlang/mlc/codegen/ptx"
@@ -20,21 +21,28 @@ func ModuleOptions(p *lower.Program) ptx.Options {
 	return ptx.Options{Aligned: Aligned(p), Sets: sets(p), Geometry: geometry(p), Shapes: p.Packed}
 }
 
-// geometry tells that of each of a program's kernels: launches of gradients are of all chunks.
+// geometry tells that of each of a program's kernels: launches of gradients are of all chunks,
+// and each launch is of all sets of buffers that go together, of which there are the fewest
+// that the kernel is launched with.
 func geometry(p *lower.Program) func(k *kernel.Kernel) kernel.Geometry {
-	trained := map[*kernel.Kernel]bool{}
+	trained, fewest := map[*kernel.Kernel]bool{}, map[*kernel.Kernel]int{}
 	if e := p.Entry("gradients"); e != nil && p.Geometry.Replicas > 0 {
 		for _, s := range e.Steps {
-			for _, l := range s.Routine.Launches {
-				trained[l.Kernel] = true
+			for k, n := range together(s.Routine) {
+				if !trained[k] || n < fewest[k] {
+					fewest[k] = n
+				}
+				trained[k] = true
 			}
 		}
 	}
 	return func(k *kernel.Kernel) kernel.Geometry {
-		if trained[k] {
-			return p.Geometry
+		if !trained[k] {
+			return ptx.Alone
 		}
-		return ptx.Alone
+		g := p.Geometry
+		g.Replicas *= fewest[k]
+		return g
 	}
 }
 
@@ -59,16 +67,27 @@ func Aligned(p *lower.Program) func(k *kernel.Kernel, buffer int) bool {
 func sets(p *lower.Program) func(k *kernel.Kernel) int {
 	most := map[*kernel.Kernel]int{}
 	for _, r := range p.Routines() {
-		together := 0
-		for _, l := range r.Launches {
-			if !l.Joins {
-				together = 0
-			}
-			together++
-			most[l.Kernel] = max(most[l.Kernel], together)
+		for k, n := range together(r) {
+			most[k] = max(most[k], n)
 		}
 	}
 	return func(k *kernel.Kernel) int { return most[k] }
+}
+
+// together yields the kernels of a routine's launches, each with how many launches go together.
+func together(r *lower.Routine) iter.Seq2[*kernel.Kernel, int] {
+	return func(yield func(*kernel.Kernel, int) bool) {
+		for lo := 0; lo < len(r.Launches); {
+			n := 1
+			for lo+n < len(r.Launches) && r.Launches[lo+n].Joins {
+				n++
+			}
+			if !yield(r.Launches[lo].Kernel, n) {
+				return
+			}
+			lo += n
+		}
+	}
 }
 
 // isAligned says whether an argument is at a multiple of 16 bytes, given that spaces
