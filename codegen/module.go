@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/arithlang/mlc/codegen/ptx"
+	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/lower"
 )
@@ -93,13 +94,11 @@ func together(r *lower.Routine) iter.Seq2[*kernel.Kernel, int] {
 // isAligned says whether an argument is at a multiple of 16 bytes, given that spaces
 // and the buffers in them are.
 func isAligned(a lower.Arg) bool {
-	const elements = 4
 	switch a.Space {
-	case lower.InBuffer, lower.InUses:
+	case lower.InBuffer, lower.InUses, lower.InRounded: // lowering takes no others
 		return true
 	case lower.InParams, lower.InGrads:
-		g := a.Group
-		return (g.Off+a.Off)%elements == 0 && (g.Layers == 1 || g.Stride%elements == 0)
+		return a.Aligned(expr.F32)
 	}
 	return false // any part of a flat arena
 }

@@ -253,6 +253,8 @@ func argText(a lower.Arg) string {
 		return a.Ref.String()
 	case lower.InParams:
 		return a.Group.Name + "." + a.Param
+	case lower.InRounded:
+		return "rounded." + a.Group.Name + "." + a.Param
 	case lower.InGrads:
 		return "d." + a.Group.Name + "." + a.Param
 	case lower.InUses:
@@ -262,6 +264,8 @@ func argText(a lower.Arg) string {
 		return fmt.Sprintf("d.uses[%d]", a.Off)
 	case lower.FlatParams:
 		return "params"
+	case lower.FlatRounded:
+		return "rounded"
 	case lower.FlatGrads:
 		return "grads"
 	}

@@ -99,6 +99,9 @@ func newSummary(p *compiler.Program) (*summary, error) {
 	}
 	all := float64(p.Lowered.NumParams)
 	s.Memory = footprint{Shared: float64(1+len(p.Lowered.States)) * floatBytes * all, PerWorker: floatBytes * (2*all + float64(p.Lowered.NumUses) + work)}
+	if p.Lowered.Rounds {
+		s.Memory.Shared += floatBytes / 2 * all
+	}
 	for _, k := range p.Lowered.Kernels {
 		i := slices.IndexFunc(s.Families, func(f family) bool { return f.Name == k.Op.Family() })
 		if i < 0 {

@@ -117,6 +117,7 @@ func (f planner) plan(p *lower.Program) {
 		gocode.Field("Source", source),
 		gocode.Field("Target", p.Target),
 		gocode.Field("AnyLaunch", p.AnyLaunch),
+		gocode.Field("Rounds", p.Rounds),
 		gocode.Field("Packed", p.Packed),
 		gocode.Field("AnyLength", p.AnyLength),
 	}
@@ -406,6 +407,8 @@ func argument(a lower.Arg) jen.Code {
 	switch a.Space {
 	case lower.InParams, lower.InGrads:
 		return jen.Id(weightName(a)).Dot("Plus").Call(jen.Id(paramConst(a.Group, a.Param)))
+	case lower.InRounded:
+		return jen.Id(weightName(a)).Dot("Plus").Call(jen.Id(paramConst(a.Group, a.Param))).Dot("Rounded").Call()
 	case lower.InUses:
 		off := jen.Lit(a.Off)
 		if a.Stride > 0 {
@@ -414,6 +417,8 @@ func argument(a lower.Arg) jen.Code {
 		return ref(ofDevice("Uses"), off)
 	case lower.FlatParams:
 		return ref(ofDevice("Params"), ofEnv("P"))
+	case lower.FlatRounded:
+		return ref(ofDevice("Rounded"), ofEnv("P"))
 	case lower.FlatGrads:
 		return ref(ofDevice("Grads"), ofEnv("P"))
 	case lower.FlatState:

@@ -15,7 +15,7 @@ import (
 // newPlan is what package host prints as plan.go.
 func newPlan(p *lower.Program) device.Plan {
 	out := device.Plan{NumParams: p.NumParams, States: p.States, MatrixStates: p.MatrixStates,
-		NumUses: p.NumUses, Folds: p.Folds, Source: p.Source, Target: p.Target, AnyLaunch: p.AnyLaunch, AnyLength: p.AnyLength, Packed: p.Packed}
+		NumUses: p.NumUses, Rounds: p.Rounds, Folds: p.Folds, Source: p.Source, Target: p.Target, AnyLaunch: p.AnyLaunch, AnyLength: p.AnyLength, Packed: p.Packed}
 	kernels := map[*kernel.Kernel]int{}
 	for i, k := range p.Kernels {
 		kernels[k] = i
@@ -107,12 +107,16 @@ func (r *run) place(a lower.Arg, l int) device.Ref {
 	switch a.Space {
 	case lower.InParams:
 		return (*device.Group)(a.Group).At(l).Plus(a.Off)
+	case lower.InRounded:
+		return (*device.Group)(a.Group).At(l).Plus(a.Off).Rounded()
 	case lower.InGrads:
 		return (*device.Group)(a.Group).Gradient(l).Plus(a.Off)
 	case lower.InUses:
 		return device.Ref{Space: device.Uses, Off: a.Off + l*a.Stride}
 	case lower.FlatParams:
 		return device.Ref{Space: device.Params, Off: r.e.P}
+	case lower.FlatRounded:
+		return device.Ref{Space: device.Rounded, Off: r.e.P}
 	case lower.FlatGrads:
 		return device.Ref{Space: device.Grads, Off: r.e.P}
 	case lower.FlatState:

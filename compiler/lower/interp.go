@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/arithlang/mlc/compiler/kernel"
@@ -14,6 +15,7 @@ import (
 // generated plan computes. Arenas have NumParams elements.
 type Machine struct {
 	Params, Grads []float32
+	Rounded       []uint16    // what the optimizer leaves; kernels read Params, rounded
 	States        [][]float32 // the optimizer's
 
 	uses    []float32
@@ -26,7 +28,7 @@ type Machine struct {
 // NewMachine returns a machine with zeroed arenas.
 func NewMachine(p *Program) *Machine {
 	arena := func() []float32 { return make([]float32, p.NumParams) }
-	m := &Machine{Params: arena(), Grads: arena(), uses: make([]float32, p.NumUses), program: p, buffers: map[*Buffer][]kernel.Buffer{}, runners: map[*kernel.Kernel]*kernel.Runner{}}
+	m := &Machine{Params: arena(), Grads: arena(), Rounded: make([]uint16, p.NumParams), uses: make([]float32, p.NumUses), program: p, buffers: map[*Buffer][]kernel.Buffer{}, runners: map[*kernel.Kernel]*kernel.Runner{}}
 	for range p.States {
 		m.States = append(m.States, arena())
 	}
@@ -192,7 +194,9 @@ func (m *Machine) Buffer(e *Entry, a Arg, l int, s kernel.Scalars) kernel.Buffer
 	switch a.Space {
 	case InBuffer:
 		return m.buffers[e.Memory.Buffer(a.Ref.Buffer)][a.Ref.Index(l, runs(a.Ref.Runs, s))]
-	case InParams, FlatParams:
+	case FlatRounded:
+		return kernel.Buffer{H: m.Rounded[int(s["P"]):]}
+	case InParams, InRounded, FlatParams:
 		arena = m.Params
 	case InGrads, FlatGrads:
 		arena = m.Grads
@@ -213,7 +217,21 @@ func (m *Machine) Buffer(e *Entry, a Arg, l int, s kernel.Scalars) kernel.Buffer
 	case a.Group != nil:
 		first = a.Group.Off + (*config.Group)(a.Group).Instance(l)*a.Group.Stride + a.Off
 	}
+	if a.Space == InRounded {
+		return kernel.Buffer{H: a.rounded(arena[first:])}
+	}
 	return kernel.Buffer{F: arena[first:]}
+}
+
+// rounded is a parameter rounded to BF16.
+func (a Arg) rounded(values []float32) []uint16 {
+	i := slices.IndexFunc(a.Group.Params, func(p plan.Param) bool { return p.Name == a.Param })
+	out := make([]uint16, a.Group.Params[i].Elems())
+	for i := range out {
+		bits := math.Float32bits(values[i])
+		out[i] = uint16((bits + 0x7fff + bits>>16&1) >> 16) // to nearest even; parameters are finite
+	}
+	return out
 }
 
 // Entry finds a program's entry by name.

@@ -24,6 +24,7 @@ type Program struct {
 	Source    int             // tokens and
 	Target    int             // rows of the longest problems, which Kept buffers are for; 0: there are none
 	AnyLaunch bool            // sums of gradients are the same however a chunk is cut into launches
+	Rounds    bool            // parameters are kept rounded to BF16, too
 	Packed    bool            // the memory of gradients has packed rows
 	Geometry  kernel.Geometry // of launches of gradients, on a machine that runs all chunks together
 	AnyLength bool            // rows behind a problem's last change nothing that is said of it
@@ -116,15 +117,17 @@ type Launch struct {
 // Space is where an argument lives.
 type Space uint8
 
-// The spaces: a buffer of the entry, the parameter or gradient arena at a
-// group's parameter, an element of the gradients of further uses, and the flat arenas
-// that the optimizer runs on.
+// The spaces: a buffer of the entry, the parameter or gradient arena or the rounded
+// parameters at a group's parameter, an element of the gradients of further uses, and the
+// flat arenas that the optimizer runs on.
 const (
 	InBuffer Space = iota
 	InParams
+	InRounded
 	InGrads
 	InUses
 	FlatParams
+	FlatRounded
 	FlatGrads
 	FlatState
 )
@@ -133,7 +136,7 @@ const (
 type Arg struct {
 	Space  Space
 	Ref    plan.Ref    // InBuffer
-	Group  *plan.Group // InParams, InGrads: of the instance of layer l in a loop, else instance 0
+	Group  *plan.Group // InParams, InRounded, InGrads: of the instance of layer l in a loop, else instance 0
 	Param  string      // of the group; FlatState: the name of the state
 	Off    int         // of the parameter within an instance; InUses: in the space
 	Stride int         // InUses: from the place of a layer to that of the next, in a loop over layers

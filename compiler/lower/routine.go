@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/kernel"
 	"github.com/arithlang/mlc/compiler/opt"
@@ -197,6 +198,9 @@ func (l *lowerer) routine(f *ir.Func, b *binder) (*Routine, error) {
 	r := &Routine{Name: f.Name, Pos: f.Pos, Func: f, Args: b.arg}
 	var tasks []*task
 	for _, g := range opt.Fuse(f) {
+		if b.rounded(g) {
+			continue
+		}
 		k, values, err := lowerGroup(g, &b.env)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.Name, err)
@@ -224,6 +228,32 @@ func (l *lowerer) routine(f *ir.Func, b *binder) (*Routine, error) {
 		}
 	}
 	return r, nil
+}
+
+// rounded binds what a group computes, if that is a parameter of the model rounded: the
+// optimizer leaves it.
+func (b *binder) rounded(g *opt.Group) bool {
+	if len(g.Anchors) > 0 || len(g.Members) > 1 {
+		return false
+	}
+	v := g.Members[0]
+	if _, bound := b.arg[v]; bound || !opt.Rounds(v) {
+		return false
+	}
+	a := b.arg[v.Args[0]]
+	if a.Space != InParams || !a.Aligned(expr.BF16) {
+		return false
+	}
+	a.Space = InRounded
+	b.arg[v], b.out.Rounds = a, true
+	return true
+}
+
+// Aligned says whether a parameter or gradient, of an arena of elements of a type, begins at
+// a multiple of 16 bytes in each instance of its group, given that the arena does.
+func (a Arg) Aligned(t expr.Type) bool {
+	elements := 16 / kernel.Bytes(t)
+	return (a.Group.Off+a.Off)%elements == 0 && (a.Group.Layers == 1 || a.Group.Stride%elements == 0)
 }
 
 // place gives every output of a task that is no result a temporary buffer. Tasks of one
@@ -333,7 +363,7 @@ func (l *lowerer) optimizer(f *ir.Func) error {
 		l.entry.Flat, l.entry.Matrix = false, []int{shape[0].N, shape[1].N}
 	}
 	l.out.Entries = append(l.out.Entries, l.entry)
-	flat := map[string]Arg{"p": {Space: FlatParams}, "g": {Space: FlatGrads}}
+	flat := map[string]Arg{"p": {Space: FlatParams}, "g": {Space: FlatGrads}, plan.Rounded: {Space: FlatRounded}}
 	for i, name := range l.plan.States {
 		flat[name] = Arg{Space: FlatState, Param: name, State: i}
 	}
@@ -347,6 +377,10 @@ func (l *lowerer) optimizer(f *ir.Func) error {
 		if p, ok := params[r.Name]; ok {
 			b.env.inPlace[r.Value] = p
 			b.arg[r.Value] = b.arg[p]
+			continue
+		}
+		if r.Name == plan.Rounded {
+			b.arg[r.Value], l.out.Rounds = flat[r.Name], true
 			continue
 		}
 		l.entry.Memory.Buffers = append(l.entry.Memory.Buffers, &Buffer{Buffer: plan.Buffer{Name: r.Name, Type: r.Value.Type, Count: 1}})

@@ -4,6 +4,7 @@ import (
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
+	"github.com/arithlang/mlc/compiler/plan"
 	"github.com/arithlang/mlc/runtime/config"
 )
 
@@ -150,7 +151,11 @@ func (r *rule) update(name string, t check.Train, shape ...ir.Dim) (*ir.Func, er
 	for i, name := range r.states {
 		b.Result(name, b.Map(unlessSkipped(x0, x1), states[i], old[i]), false)
 	}
-	b.Result("p", b.Map(unlessSkipped(bounded, x1), next, p), false)
+	p = b.Map(unlessSkipped(bounded, x1), next, p)
+	b.Result("p", p, false)
+	if t.Precision == "bf16" {
+		b.Result(plan.Rounded, b.Round(p), false)
+	}
 	return b.Func()
 }
 

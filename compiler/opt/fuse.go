@@ -161,7 +161,7 @@ func (u *fuser) accepts(i int, v *ir.Value) bool {
 	if len(g.Anchors) > 0 {
 		a := g.Anchors[0]
 		if byHead[a.Op] {
-			return rounds(v) && slices.Contains(g.Anchors, v.Args[0])
+			return Rounds(v) && slices.Contains(g.Anchors, v.Args[0])
 		}
 		if !epilogues[a.Op] || !slices.Equal(a.Type.Shape, g.Shape) || len(g.Shape) < 2 {
 			return false
@@ -178,10 +178,13 @@ func (u *fuser) accepts(i int, v *ir.Value) bool {
 	return true
 }
 
-// rounds reports whether v is its argument rounded.
-func rounds(v *ir.Value) bool {
+// Rounds reports whether v is its argument rounded to BF16.
+func Rounds(v *ir.Value) bool {
+	if v.Op != ir.Map || len(v.Args) != 1 {
+		return false
+	}
 	round := expr.New(expr.ToBF16, ir.X(0, expr.F32))
-	return v.Op == ir.Map && expr.Equal(v.Attr.Expr, round) && slices.Equal(v.Type.Shape, v.Args[0].Type.Shape)
+	return expr.Equal(v.Attr.Expr, round) && slices.Equal(v.Type.Shape, v.Args[0].Type.Shape)
 }
 
 // finish lists what group i reads from and leaves for others.

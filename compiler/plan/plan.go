@@ -111,6 +111,9 @@ const (
 	Fixed  = "fixed"
 )
 
+// Rounded is the result of the optimizer's functions that is the parameters rounded to BF16.
+const Rounded = "rounded"
+
 // Common is the group of what layers of a stack have in common that have parameters of
 // their own, too.
 func Common(stack string) string { return stack + common }

@@ -30,6 +30,8 @@ type Kernel struct {
 type Memory struct {
 	F32  [device.NumSpaces][]float32 // F32[device.Ints] stays nil
 	Ints []int32
+
+	Rounded []uint16 // Params as BF16; none: no kernel reads them
 }
 
 // A Worker runs launches one after another on the calling goroutine. It is a
@@ -98,6 +100,7 @@ func (w *Worker) Zero(r device.Ref, n int) {
 		return
 	}
 	clear(w.F32(r)[:n*max(w.Lanes, 1)])
+	w.Round(r, n)
 }
 
 // Add adds n elements of float32 to others.
@@ -106,13 +109,28 @@ func (w *Worker) Add(to, from device.Ref, n int) {
 	AddTo(w.F32(to)[:n], w.F32(from)[:n])
 }
 
+// Round rounds n parameters where they are kept rounded.
+func (w *Worker) Round(r device.Ref, n int) {
+	if r.Space != device.Params || w.Mem.Rounded == nil {
+		return
+	}
+	to := w.U16(r.Rounded())
+	for i, x := range w.F32(r)[:n] {
+		to[i] = RoundBF16(x)
+	}
+}
+
 // F32 returns a float32 space from r to its end.
 func (w *Worker) F32(r device.Ref) []float32 {
 	return w.Mem.F32[r.Space][r.Off*max(w.Lanes, 1):]
 }
 
-// U16 returns a float32 space from r to its end as elements of 16 bits, two a word.
+// U16 returns a float32 space from r to its end as elements of 16 bits, two a word, or the
+// space Rounded.
 func (w *Worker) U16(r device.Ref) []uint16 {
+	if r.Space == device.Rounded {
+		return w.Mem.Rounded[r.Off:]
+	}
 	words := w.F32(r)
 	return unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(words))), 2*len(words))
 }

@@ -208,9 +208,13 @@ func (m *Machine) moveOp(g *group, x *item, r run) {
 	switch x.kind {
 	case clearOp:
 		m.clear(g, r, x.refs[0], x.n)
-	case addOp:
+	case addOp, roundOp:
+		k := m.moves.add
+		if x.kind == roundOp {
+			k = m.moves.round
+		}
 		from, fromStep := m.address(g, x.refs[1], r.first)
-		m.move(m.moves.add, at, step, from, fromStep, x.n, r.n)
+		m.move(k, at, step, from, fromStep, x.n, r.n)
 	case putOp:
 		m.move(m.moves.copy, at, step, m.in.word(g.in+r.first*g.eachIn+x.at), g.words64(g.eachIn), x.n, r.n)
 	case getOp:
@@ -235,7 +239,11 @@ func (m *Machine) address(g *group, r device.Ref, replica int) (Ptr, int64) {
 	case r.Space == device.Grads:
 		mem, first = &m.sums, first+int64(g.chunk)*stride(m.params)
 	}
-	return mem.spaces[r.Space].at + Ptr(first+int64(r.Off*wordBytes)), g.strides[r.Space]
+	each := wordBytes
+	if r.Space == device.Rounded {
+		each /= 2
+	}
+	return mem.spaces[r.Space].at + Ptr(first+int64(r.Off*each)), g.strides[r.Space]
 }
 
 // spread is the number of blocks for so many elements of the Machine's own kernels.

@@ -36,6 +36,7 @@ const (
 	totalOp         // all ranks' gradients of at chunks, in the first place
 	putOp           // n words of in, from at on
 	getOp           // n words to out, from at on
+	roundOp         // n parameters
 	settleOp        // with the step's scalars within in, from at on
 )
 
@@ -204,10 +205,13 @@ func (t *launchList) put(r device.Ref, n int) {
 	t.move(putOp, r, n, len(t.in))
 }
 
-// add records an addition of n elements.
-func (t *launchList) add(to, from device.Ref, n int) {
+// moves records what takes n elements from one place to another.
+func (t *launchList) moves(kind opKind, to, from device.Ref, n int) {
+	if n == 0 {
+		return
+	}
 	t.refs = append(t.refs, to, from)
-	t.ops = append(t.ops, op{kind: addOp, refs: 2, n: n})
+	t.ops = append(t.ops, op{kind: kind, refs: 2, n: n})
 }
 
 func (t *launchList) get(r device.Ref, to result) {

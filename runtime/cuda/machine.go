@@ -31,6 +31,7 @@ type Machine struct {
 	moves   moves     // the Machine's own
 	params  int
 	uses    int
+	rounds  bool // parameters are kept rounded, too
 
 	common   memory // the spaces that are Shared
 	sums     memory // of Root; its Grads are those of all chunks of a Sum, which the first become
@@ -67,7 +68,7 @@ func (m *Machine) Tensor(kernel int) bool { return m.kernels[kernel].Tensor }
 
 // NewMachine returns a Machine for a program, with the arenas of its plan.
 func NewMachine(d *Device, p Program, plan *device.Plan, o Options) (*Machine, error) {
-	m := &Machine{dev: d, info: d.Info(), options: o, params: plan.NumParams, uses: plan.NumUses, graphs: graphs{seed: maphash.MakeSeed(), most: MaxGraphs}, multiplies: o.Multiplier != nil}
+	m := &Machine{dev: d, info: d.Info(), options: o, params: plan.NumParams, uses: plan.NumUses, rounds: plan.Rounds, graphs: graphs{seed: maphash.MakeSeed(), most: MaxGraphs}, multiplies: o.Multiplier != nil}
 	m.root, m.piece = newWorker(m, &m.sums), newWorker(m, &m.own)
 	var err error
 	if m.kernels, err = d.kernels(p); err != nil {
@@ -81,10 +82,16 @@ func NewMachine(d *Device, p Program, plan *device.Plan, o Options) (*Machine, e
 		arenas = append(arenas, &m.common.spaces[device.State:][i])
 	}
 	for _, arena := range arenas {
-		if _, err := arena.fit(d, stride(max(m.params, 1))); err != nil {
-			return nil, tooLarge(err, fmt.Sprintf("the arenas of %d parameters", m.params),
-				"end other programs on the GPU, train a smaller model, or use --device cpu")
+		if err == nil {
+			_, err = arena.fit(d, stride(max(m.params, 1)))
 		}
+	}
+	if m.rounds && err == nil {
+		_, err = m.common.spaces[device.Rounded].fit(d, stride((m.params+1)/2))
+	}
+	if err != nil {
+		return nil, tooLarge(err, fmt.Sprintf("the arenas of %d parameters", m.params),
+			"end other programs on the GPU, train a smaller model, or use --device cpu")
 	}
 	if _, err := m.control.fit(d, abi.StepWords*wordBytes); err != nil {
 		return nil, tooLarge(err, "the scalars of a step", "end other programs on the GPU, or use --device cpu")

@@ -89,7 +89,7 @@ func (k *kernel) sign() (err error) {
 	return err
 }
 
-// MovePTX is the module of the Machine's own kernels: copy, clear, add, sum and settle.
+// MovePTX is the module of the Machine's own kernels: copy, clear, add, sum, settle and round.
 //
 //go:embed move.ptx
 var MovePTX string
@@ -98,7 +98,7 @@ var MovePTX string
 const moveThreads = 256
 
 // moves are the Machine's own kernels.
-type moves struct{ copy, clear, add, sum, settle *kernel }
+type moves struct{ copy, clear, add, sum, settle, round *kernel }
 
 func (d *Device) moves() (m moves, err error) {
 	mod, err := d.Load(MovePTX)
@@ -108,7 +108,7 @@ func (d *Device) moves() (m moves, err error) {
 	for _, own := range []struct {
 		name string
 		k    **kernel
-	}{{"copy", &m.copy}, {"clear", &m.clear}, {"add", &m.add}, {"sum", &m.sum}, {"settle", &m.settle}} { // in the order of reports
+	}{{"copy", &m.copy}, {"clear", &m.clear}, {"add", &m.add}, {"sum", &m.sum}, {"settle", &m.settle}, {"round", &m.round}} { // in the order of reports
 		if *own.k, err = d.kernel(mod, Kernel{Name: own.name, Threads: moveThreads}, -1); err != nil {
 			return m, err
 		}
@@ -131,6 +131,8 @@ func Moved(name string, grid [3]int, args []byte) (flops, bytes float64) {
 		return 0, 2 * wordBytes * replicas * word(32)
 	case "clear":
 		return 0, wordBytes * replicas * word(16)
+	case "round":
+		return 0, (wordBytes + wordBytes/2) * replicas * word(32)
 	case "add":
 		return replicas * word(32), 3 * wordBytes * replicas * word(32)
 	case "sum":

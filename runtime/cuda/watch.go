@@ -253,7 +253,7 @@ func (w *Watch) lap(c *command) *Lap {
 		return &w.laps.Transfers
 	case c.k == nil:
 		return &w.laps.Ranks
-	case c.k == w.m.moves.copy:
+	case c.k == w.m.moves.copy, c.k == w.m.moves.round:
 		return &w.laps.Copy
 	case c.k == w.m.moves.clear:
 		return &w.laps.Clear

@@ -31,9 +31,19 @@ func (w *worker) Join(number int, e *device.Env, args ...device.Ref) {
 	w.m.listOf(w).join(number, w.m.kernels[number], e, args)
 }
 
-func (w *worker) Zero(r device.Ref, n int) { w.m.listOf(w).move(clearOp, r, n, 0) }
+func (w *worker) Zero(r device.Ref, n int) {
+	w.m.listOf(w).move(clearOp, r, n, 0)
+	w.round(r, n)
+}
 
-func (w *worker) Add(to, from device.Ref, n int) { w.m.listOf(w).add(to, from, n) }
+func (w *worker) Add(to, from device.Ref, n int) { w.m.listOf(w).moves(addOp, to, from, n) }
+
+// round rounds n elements that were set where they are kept rounded.
+func (w *worker) round(r device.Ref, n int) {
+	if w.m.rounds && r.Space == device.Params {
+		w.m.listOf(w).moves(roundOp, r.Rounded(), r, n)
+	}
+}
 
 func (w *worker) Fit(work, ints int) {
 	if w.m.summing {
@@ -57,7 +67,10 @@ func (w *worker) PutInts(r device.Ref, src []int32) {
 	put(w, r, src, func(x int32) uint32 { return uint32(x) })
 }
 
-func (w *worker) PutFloats(r device.Ref, src []float32) { put(w, r, src, math.Float32bits) }
+func (w *worker) PutFloats(r device.Ref, src []float32) {
+	put(w, r, src, math.Float32bits)
+	w.round(r, len(src))
+}
 
 func put[T int32 | float32](w *worker, r device.Ref, src []T, bits func(T) uint32) {
 	for len(src) > 0 {

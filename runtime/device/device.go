@@ -40,6 +40,7 @@ const (
 	Uses                   // float32, what is kept from launch to launch: gradients of parameters by their second and later uses, bias tables
 	Work                   // float32: activations, saved values, key/value caches
 	Ints                   // int32: tokens, labels, predictions
+	Rounded                // bfloat16, Params rounded, of a Plan that Rounds: kept by Update and by whatever else sets Params
 	Each                   // float32, what each of several models that are trained at once has of a launch: the Clip of its Env
 	State                  // float32, laid out as Params: the optimizer's first state; State+i is number i
 	NumSpaces = State + MaxStates
@@ -49,10 +50,10 @@ const (
 const MaxStates = 4
 
 // Shared reports whether all micro-batches see the same space.
-func (s Space) Shared() bool { return s == Params || s >= Each }
+func (s Space) Shared() bool { return s == Params || s >= Rounded }
 
 // A Ref is the first element of a tensor in a space. Off counts words of 4 bytes, of
-// which an element is one, or a half: one of 16 bits.
+// which an element is one, or a half: one of 16 bits. In Rounded it counts elements.
 type Ref struct {
 	Space Space
 	Off   int
@@ -60,6 +61,9 @@ type Ref struct {
 
 // Plus returns the Ref n words further.
 func (r Ref) Plus(n int) Ref { return Ref{r.Space, r.Off + n} }
+
+// Rounded is where parameters are rounded.
+func (r Ref) Rounded() Ref { return Ref{Rounded, r.Off} }
 
 // Env is what kernels see of the step and the shapes they run on: the scalar
 // parameters of a kernel are bound to its fields by name (in brackets).
@@ -237,6 +241,7 @@ type Plan struct {
 	AnyLaunch  bool     // sums of gradients are the same however a chunk is cut into launches
 	Packed     bool     // [B, T] is R rows in Gradients, those of one example behind those of the one before: no row pads
 	AnyLength  bool     // rows behind a problem's last change nothing that is said of it
+	Rounds     bool     // the space Rounded has all parameters
 	States     []string // names of the optimizer's states: number i is in the space State+i
 	Prepare    Program
 	Gradients  Program

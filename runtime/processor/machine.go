@@ -47,6 +47,9 @@ func NewLanes(kernels []cpu.Kernel, lanes int, isa cpu.ISA, threads int, plan *d
 	for i := range plan.States {
 		common.F32[device.State:][i] = arena()
 	}
+	if plan.Rounds {
+		common.Rounded = make([]uint16, plan.NumParams)
+	}
 	own := make([]*worker, threads)
 	shared := make([]*worker, threads)
 	weights := &cpu.Weights{}
@@ -187,8 +190,9 @@ func (w *worker) Fit(work, ints int) {
 
 func (w *worker) PutInts(r device.Ref, src []int32)     { copy(w.I32(r), src) }
 func (w *worker) GetInts(dst []int32, r device.Ref)     { copy(dst, w.I32(r)) }
-func (w *worker) PutFloats(r device.Ref, src []float32) { copy(w.F32(r), src) }
 func (w *worker) GetFloats(dst []float32, r device.Ref) { copy(dst, w.F32(r)) }
+
+func (w *worker) PutFloats(r device.Ref, src []float32) { w.Round(r, copy(w.F32(r), src)) }
 
 // Name is the processor's name, or its architecture where that is not told.
 func Name() string {

@@ -82,6 +82,9 @@ func Needs(m *program.Model, trains bool) (Need, error) {
 	const ways = 2 // of a matrix and of its transpose
 	n := Need{Params: ElemBytes * float64(m.Plan.NumParams), states: float64(len(m.Plan.States)), arenas: true}
 	n.packed = min(ways*n.Params, cpu.MostKept)
+	if m.Plan.Rounds {
+		n.packed += n.Params / 2
+	}
 	if !trains {
 		return n, nil
 	}
