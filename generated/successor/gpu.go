@@ -98,7 +98,7 @@ var gpu = cuda.Program{
 		{
 			Blocks: func(env *device.Env) int {
 				B, S := env.B, env.S
-				return (B*S + 15) / 16 * 2
+				return (B*S + 31) / 32 * 2
 			},
 			Name:    "linear_64x64_source_bias",
 			Scalars: []string{"B", "S"},
@@ -380,7 +380,7 @@ var gpu = cuda.Program{
 		},
 		{
 			Blocks: func(_ *device.Env) int {
-				return 16
+				return 8
 			},
 			Name: "outer_64x64_acc",
 			Gemm: &cuda.Gemm{
