@@ -84,11 +84,11 @@ func Main(source fs.FS) {
 // Run does what args say and returns the exit code. Results go to out, messages
 // to err; a verb that reads reads standard input.
 func Run(source fs.FS, args []string, out, err io.Writer) int {
-	return run(source, nil, args, out, err)
+	return run(source, build.Maker{}, args, out, err)
 }
 
-// run is Run where trainers are built in another way than by the go command; nil: by that.
-func run(source fs.FS, by build.GoBuild, args []string, out, err io.Writer) int {
+// run is Run where trainers are made by a maker.
+func run(source fs.FS, by build.Maker, args []string, out, err io.Writer) int {
 	var v verbs
 	answered := false // by help or version
 	parser, bug := kong.New(&v, append(flag.Numbers(), kong.Name("mlc"), kong.Writers(out, err), kong.ExplicitGroups(groups),

@@ -23,6 +23,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/arithlang/mlc/cli/build"
 	"github.com/arithlang/mlc/cli/slurmtest"
 	"github.com/arithlang/mlc/internal/full"
 )
@@ -33,7 +34,7 @@ func TestMain(m *testing.M) {
 			if os.Getenv("TOY") == "" {
 				Main(sourceTree())
 			}
-			os.Exit(run(sourceTree(), toyBuild, os.Args[1:], os.Stdout, os.Stderr))
+			os.Exit(run(sourceTree(), build.Maker{Generate: toyGenerate, Build: toyBuild}, os.Args[1:], os.Stdout, os.Stderr))
 		},
 		"toytrainer": toyTrainer,
 	})

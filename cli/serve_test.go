@@ -25,7 +25,7 @@ func TestServe(t *testing.T) {
 	out, in := io.Pipe()
 	sh := &shell.Shell{Context: ctx, Out: in, Err: io.Discard}
 	ended := make(chan error, 1)
-	go func() { ended <- (&serveCmd{Dir: servedRuns}).Run(sh, build.New(sh, sourceTree(), nil)) }()
+	go func() { ended <- (&serveCmd{Dir: servedRuns}).Run(sh, build.New(sh, sourceTree(), build.Maker{})) }()
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatal(err)

@@ -2,13 +2,15 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
+	"strings"
 
 	"github.com/arithlang/mlc/cli/shell"
+	"github.com/arithlang/mlc/codegen"
 	"github.com/arithlang/mlc/codegen/live"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
@@ -22,22 +24,25 @@ import (
 // is. It stands for one in scripts about scheduling, messages and files, and is made in no
 // time: a shell script that ends with the resolved spec, which toyTrainer compiles.
 
+// toyGenerate prints what toyBuild reads of a program.
+func toyGenerate(p *compiler.Program, _ codegen.Options) ([]codegen.File, error) {
+	spec := codegen.SpecText(p)
+	header, _, _ := strings.Cut(spec, "\n")
+	return []codegen.File{{Path: "model.go", Data: fmt.Appendf(nil, "%s\n\npackage main\n\n// %s\n", header, p.Spec.Name)},
+		{Path: "spec.arith", Data: []byte(spec)}}, nil
+}
+
 // toyBuild makes the program in a folder into a toy trainer.
 func toyBuild(dir, _, binary string) error {
-	spec, err := os.ReadFile(filepath.Join(dir, "spec.arith"))
-	if err != nil {
+	spec, err1 := os.ReadFile(filepath.Join(dir, "spec.arith"))
+	model, err2 := os.ReadFile(filepath.Join(dir, "model.go"))
+	trainer, err3 := exec.LookPath("toytrainer")
+	if err := errors.Join(err1, err2, err3); err != nil {
 		return err
 	}
-	model, err := os.ReadFile(filepath.Join(dir, "model.go"))
-	name := regexp.MustCompile(`(?m)^\s+Name: +"(.*)"`).FindSubmatch(model)
-	if name == nil {
-		return fmt.Errorf("model.go names no model: %w", err)
-	}
-	trainer, err := exec.LookPath("toytrainer")
-	if err != nil {
-		return err
-	}
-	script := fmt.Sprintf("#!/bin/sh\nexec %q %q \"$0\" \"$@\"\n%s", trainer, name[1], spec)
+	lines := strings.Split(strings.TrimSpace(string(model)), "\n")
+	name := strings.TrimPrefix(lines[len(lines)-1], "// ")
+	script := fmt.Sprintf("#!/bin/sh\nexec %q %q \"$0\" \"$@\"\n%s", trainer, name, spec)
 	return os.WriteFile(binary, []byte(script), 0o755)
 }
 

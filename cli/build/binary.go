@@ -18,25 +18,38 @@ import (
 	"github.com/arithlang/mlc/cli/paths"
 	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/codegen"
+	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/runtime/disk"
 )
 
 // A GoBuild makes a package into a binary; its path is relative to a folder.
 type GoBuild func(dir, pkg, binary string) error
 
+// A Generate prints the program of a compiled spec.
+type Generate func(*compiler.Program, codegen.Options) ([]codegen.File, error)
+
+// A Maker makes programs and binaries. Its zero value is codegen.Generate and the go command.
+type Maker struct {
+	Generate Generate
+	Build    GoBuild
+}
+
 // A Builder makes programs of specs, and their binaries.
 type Builder struct {
 	*shell.Shell
+	Maker
 	Source  fs.FS  // of mlc: the folder runtime
 	homeDir string // of the module in the cache, once it is there
-	Build   GoBuild
-	given   GoBuild // build, but for the go command
+	given   Maker
 }
 
-// New builds binaries as build does, or, where that is nil, by the go command.
-func New(sh *shell.Shell, source fs.FS, build GoBuild) *Builder {
-	b := &Builder{Shell: sh, Source: source, Build: build, given: build}
-	if build == nil {
+// New is a builder that makes programs and binaries by a maker.
+func New(sh *shell.Shell, source fs.FS, by Maker) *Builder {
+	b := &Builder{Shell: sh, Maker: by, Source: source, given: by}
+	if by.Generate == nil {
+		b.Generate = codegen.Generate
+	}
+	if by.Build == nil {
 		b.Build = b.goBuild
 	}
 	return b

@@ -15,7 +15,6 @@ import (
 	"github.com/arithlang/mlc/cli/project"
 	"github.com/arithlang/mlc/cli/shell"
 	"github.com/arithlang/mlc/codegen"
-	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/bundle"
 	"github.com/arithlang/mlc/runtime/disk"
 )
@@ -119,7 +118,7 @@ func isModule(path string) bool {
 // AtHome is the program of a training in the module of the cache: another folder for each
 // spec, and its binary there or, if a folder is given, in that.
 func (b *Builder) AtHome(t project.Training, binaries string) (*Product, error) {
-	return b.atHomeBy(t, binaries, "", codegen.Generate)
+	return b.atHomeBy(t, binaries, "", b.Generate)
 }
 
 // Forecast is the program, and its binary there, that says what steps of a training take on more
@@ -133,7 +132,7 @@ func (b *Builder) Forecast(t project.Training) (*Product, error) {
 }
 
 // atHomeBy is AtHome of a program that is made in some way, with an ending to its name.
-func (b *Builder) atHomeBy(t project.Training, binaries, ending string, generate func(*compiler.Program, codegen.Options) ([]codegen.File, error)) (*Product, error) {
+func (b *Builder) atHomeBy(t project.Training, binaries, ending string, generate Generate) (*Product, error) {
 	home, err := b.Home()
 	if err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ func (b *Builder) Product(where project.Folders, t project.Training) (*Product, 
 	name := programOf(t, prog)
 	dir := filepath.Join(where.Programs, name)
 	files, err := shell.Await(b.Shell, func() ([]codegen.File, error) {
-		return codegen.Generate(prog, codegen.Options{Version: shell.Version, Path: importPath(dir)})
+		return b.Generate(prog, codegen.Options{Version: shell.Version, Path: importPath(dir)})
 	})
 	if err != nil {
 		return nil, err

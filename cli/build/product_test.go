@@ -12,7 +12,7 @@ func BenchmarkBuild(b *testing.B) {
 	for b.Loop() {
 		where := project.Folders{Root: b.TempDir()}
 		t := project.Training{Source: project.Source{Name: "../../specs/successor.arith"}}
-		if _, err := New(&shell.Shell{Context: b.Context(), Err: b.Output()}, nil, nil).Product(where, t); err != nil {
+		if _, err := New(&shell.Shell{Context: b.Context(), Err: b.Output()}, nil, Maker{}).Product(where, t); err != nil {
 			b.Fatal(err)
 		}
 	}

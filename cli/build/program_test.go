@@ -46,7 +46,7 @@ func TestWriteProgram(t *testing.T) {
 			name, text, _ := strings.Cut(f, "=")
 			all = append(all, codegen.File{Path: name, Data: []byte(generatedMark + text)})
 		}
-		return New(&shell.Shell{Context: ctx, Err: t.Output()}, nil, nil).writeProgram(dir, all)
+		return New(&shell.Shell{Context: ctx, Err: t.Output()}, nil, Maker{}).writeProgram(dir, all)
 	}
 	there := func() (all []string) {
 		filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {

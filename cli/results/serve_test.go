@@ -24,7 +24,7 @@ const shownRuns = "../../serve/testdata/runs"
 func TestCancelledShorter(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	b := build.New(&shell.Shell{Context: ctx, Err: t.Output()}, nil, nil)
+	b := build.New(&shell.Shell{Context: ctx, Err: t.Output()}, nil, build.Maker{})
 	if _, err := Servable(b, shownRuns).Shorter(ctx, "arith 1\n\ntask successor {}\n"); err == nil {
 		t.Error("it ends as if it had not been cancelled")
 	}
@@ -63,7 +63,7 @@ func TestAnswer(t *testing.T) {
 		t.Skip("there are no scripts")
 	}
 	t.Setenv("MLC_CACHE", t.TempDir())
-	b := build.New(&shell.Shell{Context: context.Background(), Out: io.Discard, Err: io.Discard}, os.DirFS("../.."), nil)
+	b := build.New(&shell.Shell{Context: context.Background(), Out: io.Discard, Err: io.Discard}, os.DirFS("../.."), build.Maker{})
 	run, err := filepath.Abs(shownRuns + "/successor")
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ printf '{"problem":"12","answer":"%s"}\n' "$*"`)
 
 // TestExplanation has kernels beside the lines that they come from.
 func TestExplanation(t *testing.T) {
-	b := build.New(&shell.Shell{Context: context.Background(), Out: io.Discard, Err: io.Discard}, os.DirFS("../.."), nil)
+	b := build.New(&shell.Shell{Context: context.Background(), Out: io.Discard, Err: io.Discard}, os.DirFS("../.."), build.Maker{})
 	e, err := Servable(b, shownRuns).Explain(context.Background(), shownRuns+"/successor")
 	if err != nil {
 		t.Fatal(err)

@@ -151,7 +151,7 @@ func TestCrewPrintsResults(t *testing.T) {
 		{130, nil, nil, waiting},
 	} {
 		var out bytes.Buffer
-		s := &series{Builder: build.New(&shell.Shell{Out: &out, Err: t.Output()}, nil, nil), jobs: make([]job, 1)}
+		s := &series{Builder: build.New(&shell.Shell{Out: &out, Err: t.Output()}, nil, build.Maker{}), jobs: make([]job, 1)}
 		s.jobs[0].Point.Name = "lr=1"
 		w := &crew{series: s, at: map[int]*trainee{0: {}}, screen: newScreen(t.Output()), asked: c.asked}
 		w.end(0, []byte("length 3\n"), c.err)

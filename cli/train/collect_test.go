@@ -29,7 +29,7 @@ func TestCollect(t *testing.T) {
 	} {
 		all, dir := sweepOf(t, c.axis)
 		var out, said bytes.Buffer
-		b := build.New(&shell.Shell{Context: t.Context(), Out: &out, Err: &said}, nil, nil)
+		b := build.New(&shell.Shell{Context: t.Context(), Out: &out, Err: &said}, nil, build.Maker{})
 		err := collectAll(b, project.Folders{Root: dir}, all, Line{Flags: Flags{Training: flags.Training{Out: filepath.Join(dir, "out")}}})
 		if !errors.Is(err, c.err) || !strings.Contains(said.String(), c.says) {
 			t.Errorf("%s: %v, want %v, and says\n%s", c.name, err, c.err, said.String())
@@ -50,7 +50,7 @@ func TestCollect(t *testing.T) {
 func TestBegun(t *testing.T) {
 	for resume, want := range map[flags.Resumption][]bool{flags.Begins: {false, false}, flags.Resumes: {true, false}} {
 		all, dir := sweepOf(t, "model.heads = [1, 2]")
-		s := &series{Builder: build.New(&shell.Shell{Context: t.Context(), Out: t.Output(), Err: t.Output()}, nil, nil),
+		s := &series{Builder: build.New(&shell.Shell{Context: t.Context(), Out: t.Output(), Err: t.Output()}, nil, build.Maker{}),
 			where: project.Folders{Root: dir}, flags: Flags{Training: flags.Training{Out: filepath.Join(dir, "out"), Resume: resume}}}
 		if err := s.plan(all); err != nil {
 			t.Fatal(err)

@@ -20,7 +20,7 @@ import (
 func TestNarrow(t *testing.T) {
 	dir := t.TempDir()
 	sh := &shell.Shell{Err: t.Output(), Quiet: true}
-	s := &series{Builder: build.New(sh, nil, nil), flags: Flags{Training: flags.Training{Out: dir}}}
+	s := &series{Builder: build.New(sh, nil, build.Maker{}), flags: Flags{Training: flags.Training{Out: dir}}}
 	for _, run := range []struct{ name, metrics string }{
 		{"good", `{"step":4,"loss":3,"exact_match":0.1}` + "\n" + `{"step":10,"loss":2,"exact_match":0.5}` + "\n"},
 		{"late", `{"step":9,"loss":2.5,"exact_match":0.4}` + "\n" + `{"step":11,"loss":0.1,"exact_match":1}` + "\n"},

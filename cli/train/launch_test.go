@@ -27,7 +27,7 @@ func someLaunch(t *testing.T, args ...string) (l *launch, out *bytes.Buffer) {
 	t.Helper()
 	line := parsed[Line](t, append([]string{"My_sweep.arith"}, args...)...)
 	out = new(bytes.Buffer)
-	l = &launch{series: &series{Builder: build.New(&shell.Shell{Context: t.Context(), Out: out, Err: t.Output()}, nil, nil), flags: line.Flags}, line: line, folder: `/runs/it's "all"`}
+	l = &launch{series: &series{Builder: build.New(&shell.Shell{Context: t.Context(), Out: out, Err: t.Output()}, nil, build.Maker{}), flags: line.Flags}, line: line, folder: `/runs/it's "all"`}
 	l.flags.Out = l.folder
 	for _, number := range []int{1, 2, 4} {
 		slug := "seed-" + string(rune('0'+number))
@@ -185,7 +185,7 @@ func TestReached(t *testing.T) {
 		}
 		defer held.Close()
 	}
-	s := &series{Builder: build.New(&shell.Shell{Err: t.Output()}, nil, nil), flags: Flags{Training: flags.Training{Out: dir, Resume: flags.Resumes}}}
+	s := &series{Builder: build.New(&shell.Shell{Err: t.Output()}, nil, build.Maker{}), flags: Flags{Training: flags.Training{Out: dir, Resume: flags.Resumes}}}
 	for name, want := range map[string]string{"nowhere": "not begun", "begun": "running: process ", "stopped": "stopped: step 4 of 10", "trained": "trained, not tested", "tested": "",
 		"running": "running: step 4 of 10, process ", "damaged": "unreadable: "} {
 		j := job{budget: train.Budget{Steps: 10}}

@@ -33,7 +33,7 @@ import (
 // training's own message says, the sweep's table and mlc runs.
 func TestBestIsInTheTable(t *testing.T) {
 	dir := t.TempDir()
-	s := &series{Builder: build.New(&shell.Shell{}, nil, nil), flags: Flags{Training: flags.Training{Out: dir}}}
+	s := &series{Builder: build.New(&shell.Shell{}, nil, build.Maker{}), flags: Flags{Training: flags.Training{Out: dir}}}
 	for name, text := range map[string]string{
 		"a": `{"id":0.9,"ood":0.4483,"ood100":0.5,"by_cell":[[1,1,4,4],[2,2,4,3],[3,3,4,2]]}`,
 		"b": `{"id":1,"ood":0.3438,"by_cell":[[1,1,4,4],[2,2,4,4],[3,3,4,4]]}`,
