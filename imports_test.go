@@ -70,7 +70,6 @@ const rooms = `
 	# What is usable alone, and who calls all of it.
 	specs:
 	torture: runtime/track
-	docs: compiler/check
 	lsp: compiler/check
 	diff: compiler
 	{export,insight}: compiler runtime/eval runtime/protobuf
@@ -87,6 +86,7 @@ const rooms = `
 	cli/train: cli/results codegen mlflow runtime sim
 	cli/{runtest,slurmtest}: compiler internal runtime/record
 	cli: cli/train lsp prove specs
+	docs: cli # pages of the tables and command lines
 	.: cli
 `
 

@@ -46,7 +46,7 @@ const budget = `
 	compiler/model 2350
 	compiler/plan 750
 	diff 700
-	docs 600
+	docs 700 # the page of command lines
 	dsl 2850
 	export 2950
 	insight 550

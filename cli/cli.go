@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -87,18 +88,24 @@ func Run(source fs.FS, args []string, out, err io.Writer) int {
 	return run(source, build.Maker{}, args, out, err)
 }
 
+// newParser reads the command line.
+func newParser(v *verbs, options ...kong.Option) *kong.Kong {
+	parser, err := kong.New(v, slices.Concat(flag.Numbers(), options, []kong.Option{kong.Name("mlc"), kong.ExplicitGroups(groups),
+		kong.Description("A compiler of small transformers that do arithmetic: a spec becomes a Go program that trains and tests it."),
+		kong.Vars{"version": versionLine(), "starters": build.StarterNames(), "kinds": results.PlotKinds(), "orders": results.OrderNames()},
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true})})...)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	flag.ShowValues(parser)
+	return parser
+}
+
 // run is Run where trainers are made by a maker.
 func run(source fs.FS, by build.Maker, args []string, out, err io.Writer) int {
 	var v verbs
 	answered := false // by help or version
-	parser, bug := kong.New(&v, append(flag.Numbers(), kong.Name("mlc"), kong.Writers(out, err), kong.ExplicitGroups(groups),
-		kong.Description("A compiler of small transformers that do arithmetic: a spec becomes a Go program that trains and tests it."),
-		kong.Vars{"version": versionLine(), "starters": build.StarterNames(), "kinds": results.PlotKinds(), "orders": results.OrderNames()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Exit(func(int) { answered = true }))...)
-	if bug != nil {
-		panic("BUG: " + bug.Error())
-	}
-	flag.ShowValues(parser)
+	parser := newParser(&v, kong.Writers(out, err), kong.Exit(func(int) { answered = true }))
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}

@@ -79,7 +79,6 @@ func TestScripts(t *testing.T) {
 			"readonly":   readonly,
 			"transcript": transcript,
 			"quotes":     quotes,
-			"commands":   commands,
 			"await":      awaitLine,
 			"slurm":      startSlurm,
 			"mlflow":     startMLflow,

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -66,47 +65,6 @@ func quotes(ts *testscript.TestScript, neg bool, args []string) {
 		if b.info == "arith" && !strings.Contains(ts.ReadFile(args[1]), b.text) {
 			ts.Fatalf("%s does not have\n%s", args[1], b.text)
 		}
-	}
-}
-
-var (
-	codeSpan = regexp.MustCompile("`([^`]*)`")
-	flagName = regexp.MustCompile(`(?:^|[\s\[])(--?[a-z][a-z-]*)`)
-)
-
-// commands wants every command of a document's table to be one, and to have the flags
-// that stand there: of mlc, or, where it is NAME's, of a trainer.
-func commands(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: commands DOCUMENT TRAINER")
-	}
-	rows := 0
-	for line := range strings.Lines(ts.ReadFile(args[0])) {
-		cells := strings.Split(line, " | ")
-		if len(cells) < 2 || !strings.HasPrefix(cells[0], "| `") {
-			continue
-		}
-		rows++
-		help := ""
-		for _, span := range codeSpan.FindAllStringSubmatch(cells[0], -1) {
-			words := strings.Fields(span[1])
-			if program, ok := map[string]string{"mlc": "mlc", "NAME": ts.MkAbs(args[1])}[words[0]]; ok {
-				verb := words[1:2]
-				if words[1] == "ptx" {
-					verb = words[1:3]
-				}
-				ts.Check(ts.Exec(program, append(slices.Clone(verb), "--help")...))
-				help = ts.ReadFile("stdout")
-			}
-			for _, name := range flagName.FindAllStringSubmatch(span[1], -1) {
-				if !regexp.MustCompile(`(^|[\s,])` + name[1] + `\b`).MatchString(help) {
-					ts.Fatalf("%s: there is no %s", span[1], name[1])
-				}
-			}
-		}
-	}
-	if rows < 10 {
-		ts.Fatalf("%d rows of commands", rows)
 	}
 }
 

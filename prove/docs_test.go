@@ -73,17 +73,17 @@ func speedTable() string {
 	return rows
 }
 
-// TestSpeedDocs wants docs/gpu.md to have the table of what Speed measures.
+// TestSpeedDocs wants docs/gpu-record.md to have the table of what Speed measures.
 func TestSpeedDocs(t *testing.T) {
-	page, err := os.ReadFile("../docs/gpu.md")
+	page, err := os.ReadFile("../docs/gpu-record.md")
 	if err != nil || !strings.Contains(string(page), "\n"+speedTable()+"\n") {
-		t.Errorf("%v, or docs/gpu.md has not this table:\n%s", err, speedTable())
+		t.Errorf("%v, or docs/gpu-record.md has not this table:\n%s", err, speedTable())
 	}
 }
 
-// TestSchema wants docs/gpu.md to say what each field of the file is, and no other.
+// TestSchema wants docs/gpu-record.md to say what each field of the file is, and no other.
 func TestSchema(t *testing.T) {
-	page, err := os.ReadFile("../docs/gpu.md")
+	page, err := os.ReadFile("../docs/gpu-record.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,12 +96,12 @@ func TestSchema(t *testing.T) {
 	fields := fieldsOf(reflect.TypeFor[Result](), "")
 	for _, f := range fields {
 		if !slices.Contains(said, f) {
-			t.Errorf("docs/gpu.md says nothing of %s", f)
+			t.Errorf("docs/gpu-record.md says nothing of %s", f)
 		}
 	}
 	for _, f := range said {
 		if !slices.Contains(fields, f) {
-			t.Errorf("docs/gpu.md has %s, which the file has not", f)
+			t.Errorf("docs/gpu-record.md has %s, which the file has not", f)
 		}
 	}
 	if len(fields) < 60 {
@@ -109,15 +109,15 @@ func TestSchema(t *testing.T) {
 	}
 	for _, p := range phases() {
 		if !strings.Contains(string(page), fmt.Sprintf("\n| `%s` |", p.name)) {
-			t.Errorf("docs/gpu.md has no row of the phase %s", p.name)
+			t.Errorf("docs/gpu-record.md has no row of the phase %s", p.name)
 		}
 	}
 	if !strings.Contains(string(page), "\n"+shares()+"\n") {
-		t.Errorf("docs/gpu.md has not this table:\n%s", shares())
+		t.Errorf("docs/gpu-record.md has not this table:\n%s", shares())
 	}
 	for _, v := range ranks {
 		if !strings.Contains(string(page), fmt.Sprintf("\n| `%s` |", v)) {
-			t.Errorf("docs/gpu.md has no row of the verdict %s", v)
+			t.Errorf("docs/gpu-record.md has no row of the verdict %s", v)
 		}
 	}
 }

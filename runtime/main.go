@@ -6,6 +6,7 @@ package runtime
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime/pprof"
 
@@ -34,6 +35,13 @@ func MainLanes(m program.Model, lanes verbs.Way) {
 	os.Exit(run(world.App{Model: m, In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Args, lanes))
 }
 
+// Parse reads a command line of a trainer called NAME, without the name. It writes the help if
+// that is asked for, and does nothing else.
+func Parse(out io.Writer, args ...string) error {
+	_, err := newParser(new(commandLine), "NAME", "VERSION", kong.Writers(out, out), kong.Exit(func(int) {})).Parse(args)
+	return err
+}
+
 // commandLine is what a program can be told.
 type commandLine struct {
 	Train verbs.Train `cmd:"" help:"Train the model, then test it."`
@@ -43,6 +51,17 @@ type commandLine struct {
 	Info  verbs.Info  `cmd:"" help:"Show parameters, spec hash and devices."`
 
 	flags.Profiled
+}
+
+// newParser reads the command line of a trainer.
+func newParser(v *commandLine, name, version string, options ...kong.Option) *kong.Kong {
+	parser, err := kong.New(v, append(append(flag.Numbers(), kong.Name(name), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Description("Trains and tests the model of "+name+".arith, compiled by mlc "+version+".")), options...)...)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	flag.ShowValues(parser)
+	return parser
 }
 
 // run does what args (the program's name first) say and returns the exit code.
@@ -61,13 +80,7 @@ func run(a world.App, args []string, way verbs.Way) (code int) {
 	name := a.Identity().Name
 	asked := false // for help, which is an answer
 	v := commandLine{Train: verbs.Train{Way: way}}
-	parser, err := kong.New(&v, append(flag.Numbers(), kong.Name(name), kong.Writers(a.Out, a.Err),
-		kong.Description("Trains and tests the model of "+name+".arith, compiled by mlc "+a.Model.Version+"."),
-		kong.Exit(func(int) { asked = true }), kong.Bind(a))...)
-	if err != nil {
-		panic("BUG: " + err.Error())
-	}
-	flag.ShowValues(parser)
+	parser := newParser(&v, name, a.Model.Version, kong.Writers(a.Out, a.Err), kong.Exit(func(int) { asked = true }), kong.Bind(a))
 	verb, err := parser.Parse(args[1:])
 	if asked {
 		return world.ExitOK

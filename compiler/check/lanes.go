@@ -38,7 +38,7 @@ func (c *checker) checkCalibratedLanes(spec *Spec) {
 }
 
 // laneWidth is the width up to which models train faster at once than one after another:
-// products of wider ones fill vectors by themselves (docs/results.md).
+// products of wider ones fill vectors by themselves (docs/notebook/smallest-adders.md).
 const laneWidth = 8
 
 // vetLanes finds models that lanes make slower.

@@ -1,7 +1,8 @@
 // Command docgen writes what is documented by the compiler's own tables:
 // docs/spec.md from the schema, the prelude and the words of expressions,
-// docs/codes.md from the table of codes, and the syntax colors of editors. It
-// comes after packages dsl and check, whose tables it prints.
+// docs/codes.md from the table of codes, docs/cli.md from the command lines, and
+// the syntax colors of editors. It comes after packages dsl, check, cli and
+// runtime, whose tables and help it prints.
 package main
 
 import (
@@ -19,7 +20,7 @@ type page struct {
 }
 
 func pages() []page {
-	return []page{{"spec.md", specPage}, {"codes.md", codesPage}, {"editor/arith.tmLanguage.json", grammarPage}}
+	return []page{{"spec.md", specPage}, {"codes.md", codesPage}, {"cli.md", commandPage}, {"editor/arith.tmLanguage.json", grammarPage}}
 }
 
 func main() {

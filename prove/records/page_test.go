@@ -14,7 +14,7 @@ import (
 	"github.com/arithlang/mlc/runtime/profile"
 )
 
-var update = flag.Bool("update", false, "write docs/gpu.md")
+var update = flag.Bool("update", false, "write docs/gpu-speeds.md")
 
 // benched is what a trainer prints with bench --json, as a part of a result.
 func benched(t *testing.T, file string) *prove.Part {
@@ -41,7 +41,7 @@ func benched(t *testing.T, file string) *prove.Part {
 	}
 }
 
-// TestPage wants docs/gpu.md to have the speeds that are recorded, and no others.
+// TestPage wants docs/gpu-speeds.md to have the speeds that are recorded, and no others.
 func TestPage(t *testing.T) {
 	files, err := filepath.Glob("*.json*")
 	if err != nil {
@@ -63,7 +63,7 @@ func TestPage(t *testing.T) {
 		records = append(records, record)
 	}
 	want := speedTables(records)
-	const page, begin, end = "../../docs/gpu.md", "<!-- speeds: go test ./prove/records -run Page -update -->\n", "<!-- end of speeds -->\n"
+	const page, begin, end = "../../docs/gpu-speeds.md", "<!-- speeds: go test ./prove/records -run Page -update -->\n", "<!-- end of speeds -->\n"
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ type record struct {
 	Parts   []*prove.Part
 }
 
-// speedTables are what docs/gpu.md says of speed: training steps next to PyTorch's, the
+// speedTables are what docs/gpu-speeds.md says of speed: training steps next to PyTorch's, the
 // kernels of a step, and rates. Among parts of one name the newest counts.
 func speedTables(records []record) string {
 	records = slices.Clone(records)
@@ -104,7 +104,7 @@ func contestTable(all []contested) string {
 		return ""
 	}
 	b := strings.Builder{}
-	b.WriteString("A training step in turns with PyTorch's: its time, and that time divided by mlc's. Above 1 mlc is faster, below 1 it is slower.\n\n")
+	b.WriteString("A training step, alternating with PyTorch's: its time, and PyTorch's time divided by mlc's. Above 1 mlc is faster, below 1 it is slower.\n\n")
 	b.WriteString("| spec | mlc | " + strings.Join(ways, " | ") + " | record |\n|---|---:|" + strings.Repeat("---:|", len(ways)) + "---|\n")
 	for _, r := range rows {
 		fmt.Fprintf(&b, "| %s | %.2f ms |", r.title, 1e3*r.ours)
