@@ -28,17 +28,20 @@ const (
 Written by ` + "`go test -tags full ./specs -run Launches -update`" + `, never by hand.
 
 A driver that computes nothing counts one training step of every spec (the first of a sweep) for an ` + launchesCard + `, and
-of some with ` + "`train.precision = bf16`" + ` or ` + "`tf32x3`" + `;
-` + "`mlc explain FILE --stage launches`" + ` shows each kernel. *Plan* counts the launches of the plan, *kernels* those that the
-device runs after equal pieces of the batch have become one, *calls* those that reach the driver, a graph as one.
-*Blocks* are thread blocks of a mean launch, weighted by FLOP: the card has 132 multiprocessors, and each holds several.
-*Waits* are synchronisations: the device has nothing to do when they end. The host waits for the last of these steps, as
-for a report, and where memory has to grow; that it is never more than two steps ahead does not count. *Copied* is the
-traffic to and from the device, *memory* the peak on the device. *Misses* are stretches of work that would be worth a
-graph but are launched one by one, in that many *steps*. *At least* sums a lower bound of each launch: the largest of its
-overhead, its FLOP at the fp32 peak (of products on tensor cores at theirs) of as many multiprocessors as it has blocks,
-and its bytes at the memory bandwidth.
-Nothing here is measured.
+of some with ` + "`train.precision = bf16`" + ` or ` + "`tf32x3`" + `. ` + "`mlc explain FILE --stage launches`" + ` shows each kernel. Nothing here is
+measured. The columns:
+
+| column | counts |
+|---|---|
+| plan | launches of the plan |
+| kernels | launches of the device, after equal pieces of the batch have become one |
+| calls | launches that reach the driver; a graph is one |
+| blocks | thread blocks of a mean launch, weighted by FLOP: the card has 132 multiprocessors, and each holds several |
+| waits | synchronisations, after which the device is idle; the host waits for the last of these steps, as for a report, and where memory has to grow; its limit of two steps ahead does not count |
+| copied | traffic to and from the device |
+| memory | the peak on the device |
+| misses | stretches of work that would be worth a graph but are launched one by one, in that many *steps* |
+| at least | the sum of a lower bound for each launch: the largest of its overhead, its FLOP at the peak (fp32, or tensor cores for their products) of as many multiprocessors as it has blocks, and its bytes at the memory bandwidth |
 `
 )
 

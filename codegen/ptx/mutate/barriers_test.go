@@ -26,11 +26,12 @@ const (
 
 Written by ` + "`go test -tags full ./codegen/ptx/mutate -run Barriers -update -timeout 0`" + `, never by hand.
 
-The kernels of all specs whose PTX has barriers. Each was run without each of them, one at a time. The simulator's report
-or a changed result has *found* all but those that are *needless*, as far as the gate's launches show. *PTX* is a hash of
-the kernel's text without its name and the lines of the spec. Of a kernel whose hash is not here the test tries every
-barrier again. A dash is for what no run has come to yet. A change of simulator, launches or inputs alone is not noticed:
-` + "`make gate`" + ` tries barriers whatever stands here.
+The kernels of all specs whose PTX has barriers. Each ran without each of its barriers, one at a time. *Found* counts the
+barriers whose absence the simulator reported, or whose absence changed a result. The others are *needless*, as far as the
+gate's launches show. *PTX* is a hash of the kernel's text without its name and the lines of the spec. The test tries every
+barrier again if the hash is new. A dash marks a kernel that no run has reached yet. A change of only the simulator, the
+launches or the inputs is not noticed:
+` + "`make gate`" + ` tries all barriers again.
 
 | kernel | PTX | barriers | found | needless |
 |---|---|---:|---:|---:|

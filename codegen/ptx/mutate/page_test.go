@@ -30,7 +30,7 @@ func (g *gate) write(path string) error {
 const pagePreface = `# The mutation gate
 
 Written by ` + "`make gate`" + `, never by hand. The gate makes wrong kernels of right ones, and wants the simulator or a changed result
-to find at least 99 of 100. Barriers of all kernels are in [a list of their own](../codegen/ptx/mutate/` + barriersFile + `).
+to find at least 99 of 100. [A separate list](../codegen/ptx/mutate/` + barriersFile + `) has the barriers of all kernels.
 
 `
 
@@ -45,7 +45,7 @@ func (g *gate) text(date, commit string) string {
 	} else {
 		say("one mutant in %d, chosen by a hash, ", *part)
 	}
-	say("of %d kernels, of shipped specs and in `testdata`, of which %d have one in that part. Whether `ptxas` makes the same code of a mutant was %s.\n",
+	say("of %d kernels, of shipped specs and in `testdata`. %d of them have one in that part. Whether `ptxas` makes the same code of a mutant was %s.\n",
 		g.asked, g.kernels, map[bool]string{true: "asked", false: "not asked: there was none"}[g.ptxas])
 	if len(g.failed) > 0 {
 		slices.Sort(g.failed)
@@ -63,10 +63,11 @@ func (g *gate) text(date, commit string) string {
 			say("| %s | %d |\n", what, g.by[what])
 		}
 	}
-	say("\nEquivalent mutants are in the second table alone. %d survive.\n\n", missed)
+	say("\nEquivalent mutants are in the second table alone. %d survive:\n\n```\n", missed)
 	for _, s := range slices.Sorted(slices.Values(g.through)) {
-		say("- %s\n", s)
+		say("%s\n", s)
 	}
+	say("```\n")
 	return b.String()
 }
 
@@ -111,8 +112,8 @@ func TestPage(t *testing.T) {
 	g.note("a/k", Mutant{Kind: Index}, equivalent+"it is never reached")
 	text := g.text("2001-02-03", "abc-dirty")
 	for _, want := range []string{
-		fmt.Sprintf("2001-02-03, commit abc-dirty, `make gate PART=%d TURN=%d`: one mutant in %[1]d", *part, *turn), "of 3 kernels, of shipped specs and in `testdata`, of which 2 have one", "not asked",
-		"\n1 kernels were not tried to the end: b/m.\n", "| a barrier is deleted | 2 | 1 |\n| **all** | **2** | **1** |", "| data race | 1 |", "| equivalent: it is never reached | 1 |", "\n- a/k: a barrier is deleted",
+		fmt.Sprintf("2001-02-03, commit abc-dirty, `make gate PART=%d TURN=%d`: one mutant in %[1]d", *part, *turn), "of 3 kernels, of shipped specs and in `testdata`. 2 of them have one", "not asked",
+		"\n1 kernels were not tried to the end: b/m.\n", "| a barrier is deleted | 2 | 1 |\n| **all** | **2** | **1** |", "| data race | 1 |", "| equivalent: it is never reached | 1 |", "\n```\na/k: a barrier is deleted",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)

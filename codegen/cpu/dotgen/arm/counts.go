@@ -89,9 +89,9 @@ const (
 
 const pageHead = `
 On ARM64 matrix products, random words and sums run in NEON. Tests hold them, on an emulated processor, to the bits
-of all others. No machine with ARM64 was at hand, so there are no times. What can be counted are the instructions of the
-loop in which a product spends its time: of what a core can multiply it gets the share that fused multiply-adds have of
-them, if it starts no more of other instructions beside them and nothing waits.
+of all others. No machine with ARM64 was available, so there are no times. The table counts instructions
+of a product's inner loop. The share of fused multiply-adds bounds the share of a core's peak. A core reaches the bound if
+it starts no other instructions in parallel and nothing waits.
 
 A tile is the block of the product whose sums stay in registers. Loads are registers that are read from memory, of both
 factors.
