@@ -12,21 +12,23 @@ import (
 	"github.com/arithlang/mlc/compiler/model"
 )
 
-// A peerAttention is the scores that the softmax of a peer's last decoder layer gets
-// of the first problems: [B, H, T, T] and [B, H, T, S], nil where a key is not seen.
+// A peerAttention is the input of the softmax in a peer's last decoder layer, for the
+// first batch: [B, H, T, T] and [B, H, T, S]. A score is nil where the mask hides the
+// key.
 type peerAttention struct{ Self, Cross []*float64 }
 
-// How far a score or a weight may be from its peer, relative to it if that is more than
-// 1.
+// How far a score or a weight may be from its peer. The difference is relative if the
+// peer's number is above 1.
 const (
-	// Of about 1: a few layers' rounding.
+	// For values of about 1: the rounding of a few layers.
 	captureTolerance = 2e-6
 
-	// Of the weights of rows that are closed, by -5e3, where float32 has steps of 5e-4.
+	// For the weights of rows that lines close with -5e3, where float32 has steps of
+	// 5e-4.
 	closingTolerance = 5e-4
 )
 
-// TestPeerAttention holds the attention that a calibration reads to the peers'.
+// TestPeerAttention compares the attention that a calibration reads with PyTorch's.
 func TestPeerAttention(t *testing.T) {
 	hold := func(name, of string, tolerance float64) {
 		t.Run(name+" "+of, func(t *testing.T) {
@@ -38,14 +40,14 @@ func TestPeerAttention(t *testing.T) {
 	for _, name := range []string{"windows", "kerple", "alibi_published", "rope", "rope_input", "shaw", "lines", "mixed"} {
 		hold(name, "logits", captureTolerance)
 	}
-	for _, name := range []string{"encoder", "alibi", "lines"} { // alibi has other logits, which softmax cannot tell
+	for _, name := range []string{"encoder", "alibi", "lines"} { // alibi's logits differ from its peer's by a constant, which softmax ignores
 		hold(name, "weights", captureTolerance)
 	}
 	hold("closing", "weights", closingTolerance)
 }
 
-// TestPeerAttentionTellsModelsApart makes sure that the comparison notices attention
-// that is slightly another one.
+// TestPeerAttentionTellsModelsApart makes sure that the comparison notices a small change
+// of the model.
 func TestPeerAttentionTellsModelsApart(t *testing.T) {
 	const weights = "of = weights"
 	mutations := []struct{ peer, reading, set string }{
@@ -72,8 +74,8 @@ func TestPeerAttentionTellsModelsApart(t *testing.T) {
 	}
 }
 
-// newCapture compiles a peer's model with a calibration that reads it. Of a spec with
-// stages that is the last one.
+// newCapture compiles a peer's model with a calibration that reads it. In a spec with
+// stages the calibration reads the last one.
 func newCapture(t *testing.T, name, reading string, set ...string) *trainee {
 	t.Helper()
 	const read, reader = "second", "\nstage reader {\n from = second\n %s\n}\nstage third {}\nvet { V008 = off }\n"
@@ -100,8 +102,8 @@ func newCapture(t *testing.T, name, reading string, set ...string) *trainee {
 	return nil
 }
 
-// compare runs the program attention on the peer's first problems and says in what its
-// weights or logits differ.
+// compare runs the program attention on the peer's first batch and lists the differences
+// of its weights or logits.
 func (r *trainee) compare(t *testing.T, p *peer, of string, tolerance float64) []string {
 	t.Helper()
 	e := r.program.Entry("attention")
@@ -136,7 +138,7 @@ func (r *trainee) compare(t *testing.T, p *peer, of string, tolerance float64) [
 	return diffs
 }
 
-// wanted is a peer's scores of a query, or what softmax makes of them.
+// wanted returns a peer's scores of a query, or their softmax if of is "weights".
 func wanted(scores []*float64, of string) []float64 {
 	out, largest, sum := make([]float64, len(scores)), math.Inf(-1), 0.0
 	for k, x := range scores {
@@ -158,8 +160,8 @@ func wanted(scores []*float64, of string) []float64 {
 	return out
 }
 
-// distanceOf is the largest difference of an element, relative to its size if that is
-// more than 1; what is infinite must be so in both.
+// distanceOf returns the largest difference between two elements, relative to the wanted
+// one if that is above 1. Infinite elements must be equal.
 func distanceOf(got []float32, want []float64) float64 {
 	d := 0.0
 	for k, w := range want {

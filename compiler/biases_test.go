@@ -21,8 +21,8 @@ import (
 // biases are the fixtures in testdata/biases.
 var biases = []string{"alibi", "kerple", "sandwich", "t5", "rpe", "fire", "phase", "gaussian", "product", "knee", "network", "soft"}
 
-// A biasPeer is what a bias and its gradient are in PyTorch, by
-// bench/peers/biases.py, in float64.
+// A biasPeer is a bias and its gradient as PyTorch computes them in float64
+// (bench/peers/biases.py).
 type biasPeer struct {
 	Set     []string // makes it the bias of a site of testdata/biases/invented.arith
 	Params  []peerBiasParam
@@ -36,9 +36,9 @@ type peerBiasParam struct {
 	Values []float32
 }
 
-// A peerLength is some cells of a bias table [H, Queries, Keys], the first and
-// every Step-th after it; the Sum of all cells times their biasWeights; and that
-// sum's gradient in each parameter.
+// A peerLength is a bias table [H, Queries, Keys]: every Step-th cell from the first on,
+// the Sum of all cells times their biasWeights, and the gradient of this sum in each
+// parameter.
 type peerLength struct {
 	Queries, Keys int
 	Sum           float64
@@ -47,21 +47,20 @@ type peerLength struct {
 	Gradients     [][]float64
 }
 
-// How far a bias may be from its peer, relative to the largest cell of a table, to
-// the largest element of a parameter's gradient or, for the sum of a table, to that of
-// the cells' sizes.
+// How far a bias may be from its peer. The difference is relative to the largest cell of
+// a table, to the largest element of a gradient or, for the sum of a table, to the sum of
+// absolute cells.
 const (
-	// In float64, where all there is to differ is the fixture's digits, of which it
-	// has 9, and the constants of a spec: they are float32, up to 6e-8 of a value
-	// off, and a bias uses a few of them in a row.
+	// In float64. The fixture has 9 digits, and constants of a spec are float32, up to
+	// 6e-8 of a value off. A bias uses a few of them in a row.
 	exactTolerance = 1e-6
 
-	// Of a float32 kernel: a cell is a few roundings, each up to 6e-8 of a value
-	// that may be some times larger than the result.
+	// In a float32 kernel. A cell takes a few roundings, each up to 6e-8 of a value that
+	// may be several times larger than the result.
 	cellTolerance = 2e-6
 
-	// Of a float32 kernel: a gradient is a sum over up to 33 * 33 cells one after
-	// another, with a rounding for each, most of which cancel.
+	// In a float32 kernel. A gradient is a sum over up to 33 * 33 cells with a rounding
+	// each, most of which cancel.
 	sumTolerance = 1e-5
 )
 
@@ -79,8 +78,8 @@ func TestBiases(t *testing.T) {
 	}
 }
 
-// TestBiasesTellFormulasApart makes sure that the comparison notices a bias that
-// is slightly another one.
+// TestBiasesTellFormulasApart makes sure that the comparison notices a small change of a
+// bias.
 func TestBiasesTellFormulasApart(t *testing.T) {
 	mutations := []struct{ bias, set string }{
 		{"alibi", "model.decoder.self.bias = 0.9999 * alibi()"},
@@ -110,7 +109,7 @@ func TestBiasesTellFormulasApart(t *testing.T) {
 	}
 }
 
-// TestBiasKernels holds the kernels of a bias to its values in float64.
+// TestBiasKernels compares the kernels of a bias with its values in float64.
 func TestBiasKernels(t *testing.T) {
 	for _, name := range biases {
 		t.Run(name, func(t *testing.T) {
@@ -141,8 +140,8 @@ func biasWeights(heads, queries, keys int) ir.Tensor {
 	return w
 }
 
-// A biased is a compiled model with a bias at one site, and that bias alone as a
-// function of its parameters with result table, and the function's gradient.
+// A biased is a compiled model with a bias at one site. forward computes the bias alone
+// from its parameters, with the result table, and back is its gradient.
 type biased struct {
 	program       *compiler.Program
 	heads         int
@@ -150,7 +149,7 @@ type biased struct {
 	forward, back *ir.Func
 }
 
-// newBiased compiles a peer's bias, with settings that come last.
+// newBiased compiles a peer's bias. set overrides the spec.
 func newBiased(t *testing.T, p *biasPeer, set ...string) *biased {
 	t.Helper()
 	const path = "testdata/biases/invented.arith"
@@ -172,7 +171,7 @@ func newBiased(t *testing.T, p *biasPeer, set ...string) *biased {
 	return nil
 }
 
-// build makes the functions of the bias of a site.
+// build makes the functions forward and back for the bias of a site.
 func (d *biased) build(t *testing.T, s *check.Site, self bool) {
 	t.Helper()
 	b := ir.NewBuilder("bias", diag.Pos{})
@@ -196,7 +195,7 @@ func (d *biased) build(t *testing.T, s *check.Site, self bool) {
 	}
 }
 
-// tokenPositions makes positions those of tokens.
+// tokenPositions replaces positions by token indices.
 func tokenPositions(e *expr.Expr) *expr.Expr {
 	if e == nil {
 		return nil
@@ -204,8 +203,8 @@ func tokenPositions(e *expr.Expr) *expr.Expr {
 	return expr.Subst(e, map[string]*expr.Expr{"pi": expr.NewVar("i", expr.I32), "pj": expr.NewVar("j", expr.I32)})
 }
 
-// compare evaluates the bias and its gradient in float64 and says in what they
-// differ from the peer.
+// compare evaluates the bias and its gradient in float64 and lists the differences from
+// the peer.
 func (d *biased) compare(t *testing.T, p *biasPeer, at peerLength) []string {
 	t.Helper()
 	table, gradients := d.evaluate(t, p, at)
@@ -233,7 +232,7 @@ func (d *biased) compare(t *testing.T, p *biasPeer, at peerLength) []string {
 	return diffs
 }
 
-// evaluate gives the bias table, and the gradients of its weighted sum by parameter.
+// evaluate returns the bias table, and the gradients of its weighted sum by parameter.
 func (d *biased) evaluate(t *testing.T, p *biasPeer, at peerLength) (table []float64, gradients map[string][]float64) {
 	t.Helper()
 	args := d.arguments(t, p)
@@ -257,7 +256,8 @@ func (d *biased) evaluate(t *testing.T, p *biasPeer, at peerLength) (table []flo
 	return eval(d.forward)["table"], eval(d.back)
 }
 
-// arguments are the peer's parameters by name, which must be those of the bias.
+// arguments returns the peer's parameters by name. They must be the parameters of the
+// bias.
 func (d *biased) arguments(t *testing.T, p *biasPeer) map[string]ir.Tensor {
 	t.Helper()
 	args := map[string]ir.Tensor{}
@@ -314,7 +314,7 @@ func (d *biased) compareKernels(t *testing.T, p *biasPeer, at peerLength) {
 // flat is a parameter's name in kernels.
 func flat(param string) string { return strings.ReplaceAll(param, ".", "_") }
 
-// runKernel runs a kernel on inputs by name and gives its outputs by name.
+// runKernel runs a kernel on inputs by name and returns its outputs by name.
 func runKernel(t *testing.T, k *kernel.Kernel, at peerLength, inputs map[string][]float32) map[string][]float64 {
 	t.Helper()
 	s := kernel.Scalars{"T": float64(at.Queries), "C": float64(at.Queries), "S": float64(at.Keys), "P": 0}
@@ -353,7 +353,7 @@ func checkKernel(t *testing.T, k *kernel.Kernel, what string, got, want []float6
 	}
 }
 
-// overHeads adds the parts of a gradient, one a head.
+// overHeads adds up the parts of a gradient, one per head.
 func overHeads(parts []float64, heads int) []float64 {
 	sum := make([]float64, len(parts)/heads)
 	for k, x := range parts {
@@ -362,7 +362,8 @@ func overHeads(parts []float64, heads int) []float64 {
 	return sum
 }
 
-// farthest is the largest difference of an element; NaN if the lengths differ.
+// farthest returns the largest difference between two elements, or NaN if the lengths
+// differ.
 func farthest(got, want []float64) float64 {
 	if len(got) != len(want) {
 		return math.NaN()

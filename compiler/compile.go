@@ -15,22 +15,22 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// A Program is a compiled spec with the result of every stage. A spec with stages
-// has no plan of its own: Stages are those that train, each a Program.
+// A Program is a compiled spec with the result of every pass. If the spec has stages,
+// Stages holds one Program for each stage that trains, and the other results are empty.
 type Program struct {
 	Source  string // the path of the spec, as given
 	Spec    *check.Spec
-	Stage   string     // the name of the stage that the program is of; "" in a spec without
+	Stage   string     // the stage that is trained; "" in a spec without stages
 	Plan    *plan.Plan // functions with their gradients, optimized
 	Lowered *lower.Program
 	Batches lower.Batches // how the spec's batch is cut
-	// Lanes are the kernels of a training of as many models as Spec.Train.Lanes says, by the
-	// numbers of those of one in Lowered; nil where a kernel has no part in it.
+	// Lanes are the kernels that train Spec.Train.Lanes models at once, in the order of
+	// Lowered.Kernels. Kernels that do not train are nil.
 	Lanes  []*kernel.Kernel
 	Stages []*Program
 }
 
-// Trainings lists what is trained in order: the stages, or the one program.
+// Trainings returns the programs to train in order: the stages, or p itself.
 func (p *Program) Trainings() []*Program {
 	if len(p.Stages) > 0 {
 		return p.Stages
@@ -38,13 +38,13 @@ func (p *Program) Trainings() []*Program {
 	return []*Program{p}
 }
 
-// A pass is one stage of the compiler on a Program.
+// A pass is one step of the compiler on a Program.
 type pass struct {
 	name string
 	run  func(p *Program) error
 }
 
-// passes run in this order after the spec is checked.
+// passes run in this order after package check has resolved the spec.
 var passes = []pass{
 	{"model", func(p *Program) (err error) {
 		p.Plan, err = model.Build(p.Spec)
@@ -77,8 +77,8 @@ var passes = []pass{
 	{"lanes", inLanes},
 }
 
-// Compile resolves the spec at opts.Path and compiles it. The list holds
-// findings in the spec; an error is a bug in the compiler.
+// Compile resolves the spec at opts.Path and compiles it. The list holds findings in the
+// spec. An error is a bug in the compiler.
 func Compile(opts check.Options) (*Program, diag.List, error) {
 	spec, found := check.Resolve(opts)
 	if found.HasErrors() {
@@ -97,7 +97,7 @@ func Compile(opts check.Options) (*Program, diag.List, error) {
 	return p, found, nil
 }
 
-// newProgram is a spec before any pass.
+// newProgram returns a spec before any pass.
 func newProgram(source string, spec *check.Spec) *Program {
 	p := &Program{Source: source, Spec: spec}
 	for _, s := range spec.Stages {
@@ -108,7 +108,7 @@ func newProgram(source string, spec *check.Spec) *Program {
 	return p
 }
 
-// run takes each training through some passes.
+// run takes each training through the given passes.
 func (p *Program) run(passes []pass) error {
 	for _, t := range p.Trainings() {
 		for _, pass := range passes {
@@ -124,7 +124,7 @@ func pure(f func(*ir.Func) *ir.Func) func(*ir.Func) (*ir.Func, error) {
 	return func(g *ir.Func) (*ir.Func, error) { return f(g), nil }
 }
 
-// eachFunc makes a pass that rewrites every function of the plan.
+// eachFunc returns a pass that rewrites every function of the plan.
 func eachFunc(rewrite func(*ir.Func) (*ir.Func, error)) func(*Program) error {
 	return func(p *Program) error {
 		for _, prog := range p.Plan.Programs {

@@ -9,13 +9,12 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// passOrder lists what must come before what.
+// passOrder lists pairs of passes, of which the first must run before the second.
 var passOrder = [][2]string{
 	{"model", "verify"}, {"verify", "simplify"}, {"simplify", "cse"}, {"cse", "dce"},
 	{"dce", "verify-optimized"}, {"verify-optimized", "lower"}, {"lower", "batches"}, {"lower", "lanes"},
 }
 
-// TestPassesAreInOrder holds passes to passOrder.
 func TestPassesAreInOrder(t *testing.T) {
 	at := func(name string) int {
 		i := slices.IndexFunc(passes, func(p pass) bool { return p.name == name })

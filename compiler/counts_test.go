@@ -12,12 +12,12 @@ import (
 
 const headline = "../specs/looped8x2.arith"
 
-// TestParameterCounts holds models of McLeish et al. 2024 to table 3 of their paper
-// (arXiv:2405.17399), and to the exact counts of their released code.
+// TestParameterCounts compares models of McLeish et al. 2024 with table 3 of their paper
+// (arXiv:2405.17399) and with the exact counts of their released code.
 func TestParameterCounts(t *testing.T) {
 	const (
 		table = 512 * 1024
-		fire  = 32 + 32 + 16*32 + 16 + 2 // two layers of a network, c and L's factor
+		fire  = 32 + 32 + 16*32 + 16 + 2 // the network's two layers, then c and the factor of L
 	)
 	nope := "model.embed.position = none"
 	for _, c := range []struct {
@@ -46,8 +46,8 @@ func TestParameterCounts(t *testing.T) {
 	}
 }
 
-// TestFixedRows: rows that stay as they were drawn are kept with the weights, and are
-// no parameters that are trained.
+// TestFixedRows: rows that stay as they were drawn count as parameters, but not as
+// trained ones.
 func TestFixedRows(t *testing.T) {
 	p := compileHeadline(t, "model.embed.position = abacus(learned = false)")
 	if all, trained := p.Lowered.NumParams, p.Plan.Trained(); all != 63_514_624 || trained != all-512*1024 {
@@ -55,8 +55,8 @@ func TestFixedRows(t *testing.T) {
 	}
 }
 
-// TestUsedVocabulary wants a row of the table, a column of the output and its bias less for
-// each token that no problem has.
+// TestUsedVocabulary: a token that no problem has saves its row of the table, its column
+// of the output and its output bias.
 func TestUsedVocabulary(t *testing.T) {
 	count := func(set ...string) int {
 		p, found, err := compiler.Compile(check.Options{Path: "../specs/addition.arith", Read: os.ReadFile, Set: set})
@@ -71,12 +71,11 @@ func TestUsedVocabulary(t *testing.T) {
 	}
 }
 
-// TestFLOPs holds the operations of a row to a count by hand of what matrices
-// multiply and attention: all that grows with the square of the width, or with the
-// length and the width. What is left out is less than a percent.
+// TestFLOPs compares the operations of a row with a count by hand of matrix products and
+// attention. The rest is less than a percent.
 func TestFLOPs(t *testing.T) {
 	const width, gated, symbols = 1024, 1024, 19
-	const layer = 4*width*width + 3*width*gated // of matrices
+	const layer = 4*width*width + 3*width*gated // in matrices
 	const head = 3*width*gated + width*width + width*symbols
 	for _, c := range []struct {
 		layers, times int
@@ -92,9 +91,9 @@ func TestFLOPs(t *testing.T) {
 		t.Run(fmt.Sprintf("%dx%d %s", c.layers, c.times, c.loss), func(t *testing.T) {
 			p := compileHeadline(t, fmt.Sprintf("model.loop.layers = %d", c.layers), fmt.Sprintf("model.loop.times = %d", c.times), "train.loss = "+c.loss)
 			_, rows := p.Spec.TrainedShape()
-			attention := 2.0 * width * float64(rows) // scores, or what they weigh: all keys count
+			attention := 2.0 * width * float64(rows) // scores, and their products with values: all keys count
 			want := c.forward*float64(c.layers)*(2*layer+2*attention) +
-				c.back*float64(c.layers)*(4*layer+5*attention) + // scores once more, and two gradients of each product
+				c.back*float64(c.layers)*(4*layer+5*attention) + // scores once more, and two gradients for each product
 				6*head
 			got, err := p.RowFLOPs()
 			if err != nil {
@@ -107,9 +106,9 @@ func TestFLOPs(t *testing.T) {
 	}
 }
 
-// TestMatrixFLOPs holds what muon adds to a step to a count by hand of what each matrix
-// takes: in each step of the iteration two products with it of its smaller side, and the
-// square of that side's Gram matrix.
+// TestMatrixFLOPs compares the operations that Muon adds to a step with a count by hand.
+// Each iteration takes two products of the matrix with a square of its smaller side, and
+// the square of the smaller side's Gram matrix.
 func TestMatrixFLOPs(t *testing.T) {
 	step := func(optimizer string) float64 {
 		t.Helper()

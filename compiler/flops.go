@@ -6,10 +6,11 @@ import (
 	"github.com/arithlang/mlc/compiler/plan"
 )
 
-// StepFLOPs is the number of floating-point operations of one step of training, on
-// average: the gradients of the whole batch, every problem as long as the longest,
-// and the optimizer. A loop counts as often as its runs are drawn on average, or as it
-// runs on the longest problem; exp or a sine counts as one.
+// StepFLOPs returns the mean number of floating-point operations in a training step: the
+// gradients of the whole batch, and the optimizer. Every problem counts as long as the
+// longest. A loop counts with its mean number of recurrences or, if problems decide it,
+// with the number for the longest. Each function, such as exp or a sine, counts as one
+// operation.
 func (p *Program) StepFLOPs() (float64, error) {
 	batch, micro := p.Spec.Train.Batch, p.Batches.Micro
 	total, err := p.launchFLOPs(micro)
@@ -32,7 +33,8 @@ func (p *Program) StepFLOPs() (float64, error) {
 	return total + shared + n, err
 }
 
-// sharedFLOPs counts what launches share that share their draws, once for those of a chunk.
+// sharedFLOPs counts the programs Prepare and Finish, which run once per chunk or group
+// of examples that share draws.
 func (p *Program) sharedFLOPs() (float64, error) {
 	times, chunk, group := 0, p.Batches.Chunk, p.Batches.Group
 	for lo := 0; lo < p.Spec.Train.Batch; times++ {
@@ -75,25 +77,27 @@ func (p *Program) optimizerFLOPs() (float64, error) {
 	return total, nil
 }
 
-// RowFLOPs is the share of one target row in StepFLOPs.
+// RowFLOPs returns the share of one target row in StepFLOPs.
 func (p *Program) RowFLOPs() (float64, error) {
 	n, err := p.StepFLOPs()
 	_, rows := p.Spec.TrainedShape()
 	return n / float64(p.Spec.Train.Batch*rows), err
 }
 
-// trainedDims are the extents of a launch on so many of the longest examples.
+// trainedDims returns the dimensions of a launch on the given number of the longest
+// examples.
 func (p *Program) trainedDims(examples int) map[string]int {
 	source, target := p.Spec.TrainedShape()
 	return map[string]int{"B": examples, "S": source, "T": target, "C": target, "P": 0, "N": p.Plan.Trained()}
 }
 
-// launchFLOPs counts the gradients of so many examples.
+// launchFLOPs counts the gradients of the given number of examples.
 func (p *Program) launchFLOPs(examples int) (float64, error) {
 	return p.programFLOPs("gradients", examples)
 }
 
-// programFLOPs counts a program of training for so many examples, in all passes.
+// programFLOPs counts a training program for the given number of examples, with the mean
+// number of passes through its loops.
 func (p *Program) programFLOPs(name string, examples int) (float64, error) {
 	mean := p.Spec.MeanPasses()
 	runs := map[plan.Runs]float64{plan.Once: mean.Count, plan.NoGrad: mean.NoGrad, plan.WithGrad: mean.WithGrad}
@@ -122,8 +126,8 @@ func (p *Program) programFLOPs(name string, examples int) (float64, error) {
 	return total, nil
 }
 
-// callFLOPs counts one call. The results of a composite op share what they have in
-// common, as its kernel does.
+// callFLOPs counts one call. Work that several results of a composite op need counts
+// once, because one kernel computes them.
 func callFLOPs(f *ir.Func, dims map[string]int) (float64, error) {
 	simple, err := ir.Decompose(f)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/arithlang/mlc/compiler/plan"
 )
 
-// TestInitialValues holds the headline's parameters, and those of FIRE in its
-// place, to the standard deviations of the released code at effective depth 16
+// TestInitialValues compares the initial values of the headline's parameters, and of
+// FIRE's, with the standard deviations of the released code at effective depth 16
 // ("deepnorm-straight").
 func TestInitialValues(t *testing.T) {
 	want := map[string]float64{
@@ -46,8 +46,8 @@ func TestDecay(t *testing.T) {
 	}
 }
 
-// headlineParams are the parameters of the headline with both Abacus embeddings
-// and FIRE, by group and name.
+// headlineParams returns the parameters of the headline model with FIRE, by group and
+// name.
 func headlineParams(t *testing.T) map[string]plan.Param {
 	t.Helper()
 	p := compileHeadline(t, "model.loop.self.bias = fire(hidden = 32, c = 0.1, threshold = 512)")

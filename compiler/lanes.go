@@ -8,8 +8,7 @@ import (
 	"github.com/arithlang/mlc/compiler/lower"
 )
 
-// inLanes makes the kernels of a training of several models at once, where the spec asks
-// for one.
+// inLanes adds the kernels that train several models at once, if the spec asks for lanes.
 func inLanes(p *Program) error {
 	n := p.Spec.Train.Lanes
 	if n == 0 {
@@ -22,7 +21,7 @@ func inLanes(p *Program) error {
 		}
 		for _, s := range e.Steps {
 			for _, l := range s.Routine.Launches {
-				if l.Kernel.Op.Kind == "argmax" { // what a model would say trains nothing
+				if l.Kernel.Op.Kind == "argmax" { // only predictions need it
 					continue
 				}
 				i := slices.Index(p.Lowered.Kernels, l.Kernel)
@@ -43,7 +42,7 @@ func inLanes(p *Program) error {
 	return nil
 }
 
-// trains reports whether an entry is of a step of training.
+// trains reports whether an entry is part of a training step.
 func trains(e *lower.Entry) bool {
 	return e.Optimizer() || slices.Contains([]string{"prepare", "gradients", "finish"}, e.Name)
 }

@@ -16,13 +16,13 @@ import (
 
 const loopedFolder = "testdata/looped"
 
-// TestLooped holds every architecture with every scheme of positions to PyTorch.
+// TestLooped compares every architecture with every position scheme to PyTorch.
 func TestLooped(t *testing.T) {
 	files, err := filepath.Glob(loopedFolder + "/cases/*.json")
 	if err != nil || len(files) == 0 {
 		t.Fatal("there are no fixtures", err)
 	}
-	if !full.Tests { // one architecture with every scheme, and every one with some
+	if !full.Tests { // one architecture with every scheme, and every architecture with some
 		files = slices.DeleteFunc(files, func(file string) bool {
 			name := strings.TrimSuffix(filepath.Base(file), ".json")
 			architecture, _, _ := strings.Cut(name, "_")
@@ -40,8 +40,8 @@ func TestLooped(t *testing.T) {
 	}
 }
 
-// TestLoopedTellsModelsApart makes sure that the comparison notices a model that is
-// slightly another one.
+// TestLoopedTellsModelsApart makes sure that the comparison notices a small change of the
+// model.
 func TestLoopedTellsModelsApart(t *testing.T) {
 	mutations := []struct{ peer, set string }{
 		{"lxr_abacus", "model.loop.inject = add(before = block)"},
@@ -84,15 +84,15 @@ func TestLoopedTellsModelsApart(t *testing.T) {
 	}
 }
 
-// A looped is a compiled model, interpreted, with the parameters of its peer: a
-// peertest.Model.
+// A looped is a peertest.Model: a compiled model that the interpreter runs, with the
+// parameters of its peer.
 type looped struct {
 	*trainee
 	t    *testing.T
 	peer *peertest.Case
 }
 
-// newLooped compiles the model of a fixture, with settings that come last.
+// newLooped compiles the model of a fixture. set overrides the spec.
 func newLooped(t *testing.T, name string, set ...string) *looped {
 	t.Helper()
 	p, err := peertest.Read(loopedFolder, name)
@@ -106,7 +106,7 @@ func newLooped(t *testing.T, name string, set ...string) *looped {
 	return &looped{newTrainee(t, loopedFolder+"/looped.arith", params, slices.Concat(p.Set, set)...), t, p}
 }
 
-// Pass adds up micro-batches as training does, here of 3 examples and 1.
+// Pass sums micro-batches as training does, here of 3 examples and of 1.
 func (l *looped) Pass(free, kept int) (rows [][]float32, gradients map[string][]float32) {
 	clear(l.machine.Grads)
 	for _, cut := range [][2]int{{0, 3}, {3, len(l.peer.Target)}} {
@@ -149,7 +149,7 @@ func (l *looped) Decode(times int) [][]int32 {
 	return pred
 }
 
-// entry prepares a program for the tokens of examples lo … hi-1, with some scalars.
+// entry prepares a program for the tokens of examples lo … hi-1 and sets the scalars s.
 func (l *looped) entry(name string, lo, hi int, s kernel.Scalars) (*lower.Entry, kernel.Scalars) {
 	e := l.program.Entry(name)
 	rows := float64(len(l.peer.Target[0]))
@@ -168,8 +168,8 @@ func (l *looped) run(e *lower.Entry, s kernel.Scalars) {
 	}
 }
 
-// TestLossesOfForward holds the losses of reports to PyTorch's, of models of which
-// nothing is drawn in training.
+// TestLossesOfForward compares the losses that reports print with PyTorch's, for models
+// that draw nothing in training.
 func TestLossesOfForward(t *testing.T) {
 	for _, name := range []string{"gpt", "llama", "plain_learned", "alone_rope"} {
 		l := newLooped(t, name, "train.report = full()")

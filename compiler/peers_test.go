@@ -22,7 +22,7 @@ import (
 // peers are the specs in testdata/peers whose models were also trained in PyTorch.
 var peers = []string{"windows", "encoder", "kerple", "alibi", "alibi_published", "rope", "rope_input", "shaw", "lines", "mixed", "lion", "muon", "original_muon", "grokfast", "grouped"}
 
-// A peer is what training gave there, by bench/peers/fixture.py, in float64.
+// A peer is a training run in PyTorch, in float64 (bench/peers/fixture.py).
 type peer struct {
 	Losses    []float64 // of each step's batch, before the step
 	Batches   []peerBatch
@@ -31,40 +31,40 @@ type peer struct {
 	Pred      [][]int32     // of the first batch, before training
 }
 
-// A peerBatch is tokens, a problem a row.
+// A peerBatch holds tokens, one problem per row.
 type peerBatch struct {
 	Source, Target, Labels [][]int32
 }
 
-// A peerParam is a parameter before training, its gradient at the first step, and
-// the parameter after the last step.
+// A peerParam is a parameter before training, its gradient at the first step, and its
+// value after the last step.
 type peerParam struct {
 	Name                     string
 	Shape                    []int
 	Initial, Gradient, Final []float32
 }
 
-// How far a program may be from its peer. It computes in float32 what the peer
-// computed in float64 from the same numbers, so that all of a difference is
-// rounding, by up to 6e-8 of a value each time.
+// How far a program may be from its peer. It computes in float32 from the numbers that
+// the peer used in float64. So all differences are rounding, up to 6e-8 of a value each
+// time.
 const (
-	// Of a loss: a mean, in which most of the roundings cancel.
+	// For a loss: a mean, in which most roundings cancel.
 	lossTolerance = 1e-6
 
-	// Of a gradient, relative to the largest of its tensor. Each is a sum over the
-	// rows of a batch, of terms about as large as the largest sum: one in which
-	// they cancel is no more exact than the others.
+	// For a gradient, relative to the largest element of its tensor. Each element is a
+	// sum over the rows of a batch, and the terms are about as large everywhere. A small
+	// element, whose terms cancel, is as inexact as the largest.
 	gradientTolerance = 1e-5
 
-	// Of a trained parameter, relative to how far the steps can take it. Adam
-	// divides a gradient by its size, so that the relative error of a small one,
-	// which the above does not bound, is that of its step.
+	// For a trained parameter, relative to the distance that the steps can cover. Adam
+	// divides a gradient by its size. So a small gradient, whose relative error
+	// gradientTolerance does not bound, has a step with the same relative error.
 	finalTolerance = 1e-4
 )
 
-// TestPeers holds models to their peers: what they predict, of all rows at once and row
-// by row from caches, and then how they train. Where calibrated lines close whole rows,
-// scores have the few digits that float32 leaves beside -5e3, too few to train alike.
+// TestPeers compares predictions, of all rows at once and row by row from caches, and
+// then training. The spec closing only predicts: where calibrated lines close whole rows
+// with -5e3, float32 keeps too few digits of the scores to train alike.
 func TestPeers(t *testing.T) {
 	for _, name := range append(peers, "closing") {
 		t.Run(name, func(t *testing.T) {
@@ -85,8 +85,8 @@ func TestPeers(t *testing.T) {
 	}
 }
 
-// TestPeersTellModelsApart makes sure that the comparison notices a model that is
-// slightly another one.
+// TestPeersTellModelsApart makes sure that the comparison notices a small change of the
+// model.
 func TestPeersTellModelsApart(t *testing.T) {
 	mutations := []struct{ peer, set string }{
 		{"windows", "model.decoder.self.mask = i - j <= 2"},
@@ -136,9 +136,9 @@ func TestPeersTellModelsApart(t *testing.T) {
 	}
 }
 
-// TestPeersTellTablesApart makes sure that the comparison notices tables of positions
-// whose rows, or lines whose numbers, are one off: reversed they would be distances to
-// the other side.
+// TestPeersTellTablesApart makes sure that the comparison notices tables of positions, or
+// lines, that are moved by one row or reversed. Reversed rows are distances to the other
+// side.
 func TestPeersTellTablesApart(t *testing.T) {
 	moves := map[string]func(xs []float32){
 		"reversed": slices.Reverse[[]float32],
@@ -167,8 +167,8 @@ func TestPeersTellTablesApart(t *testing.T) {
 	}
 }
 
-// TestPeersTellOptimizersApart makes sure that the comparison notices an optimizer that
-// is slightly another one, at the last step.
+// TestPeersTellOptimizersApart makes sure that the comparison notices a small change of
+// the optimizer, at the last step.
 func TestPeersTellOptimizersApart(t *testing.T) {
 	for _, m := range full.Some([]struct{ peer, set string }{
 		{"alibi", "train.optimizer.betas = [0.9, 0.981]"},
@@ -203,7 +203,7 @@ func readPeer(t *testing.T, name string) *peer {
 	return readFixture[peer](t, "testdata/peers/"+name+".json")
 }
 
-// readFixture reads a file that a script of bench/peers has written.
+// readFixture reads a file that a script in bench/peers wrote.
 func readFixture[T any](t *testing.T, path string) *T {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -220,23 +220,22 @@ func readFixture[T any](t *testing.T, path string) *T {
 // A trainee is a compiled model under training, kernel by kernel.
 type trainee struct {
 	train   check.Train
-	params  []plan.Param // with their places in the arenas
+	params  []plan.Param // with their offsets in the arenas
 	program *lower.Program
 	machine *lower.Machine
-	at      map[string]int // of each parameter, the first element in the arenas
+	at      map[string]int // of each parameter, its first element in the arenas
 }
 
 func peerSpec(name string) string { return "testdata/peers/" + name + ".arith" }
 
-// newTrainee compiles a peer's spec, with settings that come last, and gives its
-// model, the last one if it has stages, the peer's initial parameters, which must be
-// all that it has.
+// newTrainee compiles a peer's spec, overridden by set, and gives its last training the
+// peer's initial parameters. The peer must have a value for every parameter.
 func newTrainee(t *testing.T, path string, params []peerParam, set ...string) *trainee {
 	t.Helper()
 	return traineeOf(t, last(compilePeer(t, check.Options{Path: path, Read: os.ReadFile, Set: set})), params)
 }
 
-// last is the last training of a program.
+// last returns the last training of a program.
 func last(p *compiler.Program) *compiler.Program {
 	trainings := p.Trainings()
 	return trainings[len(trainings)-1]
@@ -283,7 +282,7 @@ func traineeOf(t *testing.T, compiled *compiler.Program, params []peerParam) *tr
 	return r
 }
 
-// follow trains for some of the peer's steps and says in what it differs.
+// follow trains for the first steps of the peer and lists the differences.
 func (r *trainee) follow(t *testing.T, p *peer, steps int) []string {
 	t.Helper()
 	var diffs []string
@@ -303,9 +302,8 @@ func (r *trainee) follow(t *testing.T, p *peer, steps int) []string {
 	return diffs
 }
 
-// gradients leaves the gradient of a batch's mean loss in the machine and returns
-// that loss. As in training, both are sums over micro-batches, here of 3 examples
-// and 1.
+// gradients leaves the gradient of a batch's mean loss in the machine and returns the
+// loss. Both are sums over micro-batches, as in training, here of 3 examples and of 1.
 func (r *trainee) gradients(t *testing.T, b peerBatch) float64 {
 	t.Helper()
 	clear(r.machine.Grads)
@@ -342,7 +340,7 @@ func (r *trainee) forward(t *testing.T, b peerBatch) [][]int32 {
 	return slices.Collect(slices.Chunk(r.machine.Ints(e, model.Pred, 0), rows))
 }
 
-// decode predicts the first three rows of a batch, then one after the other.
+// decode predicts the first three rows of a batch at once, then row by row.
 func (r *trainee) decode(t *testing.T, b peerBatch) [][]int32 {
 	t.Helper()
 	encode, e := r.program.Entry("encode"), r.program.Entry("decode")
@@ -365,7 +363,7 @@ func (r *trainee) decode(t *testing.T, b peerBatch) [][]int32 {
 	return pred
 }
 
-// scalars are those of a launch without gradient on rows of a batch.
+// scalars returns the scalars of a launch without gradients on rows of a batch.
 func (b *peerBatch) scalars(from, to int) kernel.Scalars {
 	return kernel.Scalars{"B": float64(len(b.Source)), "S": float64(len(b.Source[0])), "T": float64(to - from), "C": float64(len(b.Target[0])),
 		"P": float64(from), "step": 0, "example": 0, "seed0": 0, "seed1": 0}
@@ -378,7 +376,7 @@ func (r *trainee) run(t *testing.T, e *lower.Entry, s kernel.Scalars) {
 	}
 }
 
-// update does a step of the spec's optimizer.
+// update does one step of the spec's optimizer.
 func (r *trainee) update(t *testing.T, step int) {
 	t.Helper()
 	correct := func(beta float64) float64 { return 1 / (1 - math.Pow(beta, float64(step+1))) }
@@ -404,7 +402,7 @@ func (r *trainee) update(t *testing.T, step int) {
 	}
 }
 
-// trained is how many elements of the arena are trained.
+// trained returns the number of trained elements in the arena.
 func (r *trainee) trained() (n int) {
 	for _, p := range r.params {
 		if !p.Fixed {
@@ -447,17 +445,17 @@ func (r *trainee) wrongParams(p *peer) []string {
 	return diffs
 }
 
-// useless is true of parameters that change nothing: a bias of the keys adds the same
-// to all scores of a query, which softmax ignores, unless keys are rotated behind it.
-// What a program has as their gradient is the rounding of that of the key matrix,
-// declared before it, and Adam makes whole steps of it.
+// useless reports whether a parameter changes nothing. A bias of the keys adds the same
+// number to all scores of a query, which softmax ignores, unless keys are rotated after
+// it. The program's gradient of such a bias is the rounding error of the key matrix,
+// which is declared before it, and Adam makes full steps of it.
 func (p *peerParam) useless() bool {
 	return strings.HasSuffix(p.Name, ".k.b") && maxAbs(p.Gradient) < 1e-12
 }
 
 func maxAbs(xs []float32) float64 { return distance(make([]float32, len(xs)), xs) }
 
-// distance is the largest difference of an element of want.
+// distance returns the largest difference from an element of want.
 func distance(got, want []float32) float64 {
 	d := 0.0
 	for i, w := range want {

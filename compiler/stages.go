@@ -8,9 +8,9 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// Vet finds what is wrong with a spec without compiling it: what package check
-// finds, and weights that do not fit, in all trainings of a sweep. An error is a bug
-// in the compiler.
+// Vet checks a spec, in all trainings of a sweep, without compiling it. It returns the
+// findings of package check, and weights that do not fit from one stage to the next. An
+// error is a bug in the compiler.
 func Vet(opts check.Options) (diag.List, error) {
 	all, found := check.ResolveAll(opts)
 	seen := map[diag.Range]bool{}
@@ -33,8 +33,9 @@ func Vet(opts check.Options) (diag.List, error) {
 	return found.Sort(), nil
 }
 
-// misfits lists the weights of a spec that do not fit. Models are built for it where
-// there are weights to compare, and those that cannot be compiled are left to Compile.
+// misfits lists the weights that do not fit between the stages of a spec. It builds
+// models only if a stage begins with another's weights. Compile reports specs that cannot
+// be lowered.
 func misfits(source string, spec *check.Spec) (diag.List, error) {
 	p := newProgram(source, spec)
 	begins := func(s check.Stage) bool { return s.From != "" && p.stage(s.Name) != nil }
@@ -47,8 +48,8 @@ func misfits(source string, spec *check.Spec) (diag.List, error) {
 	return p.checkWeights(), nil
 }
 
-// checkWeights wants each stage to be able to begin with the weights of the one that
-// it names: what both have is of one shape.
+// checkWeights reports stages that cannot begin with the weights of the stage that they
+// name. A parameter that both have must have one shape.
 func (p *Program) checkWeights() (found diag.List) {
 	for _, s := range p.Spec.Stages {
 		from, to := p.stage(s.From), p.stage(s.Name)
@@ -69,7 +70,7 @@ func (p *Program) checkWeights() (found diag.List) {
 	return found
 }
 
-// stage is the training of a stage; nil if there is none.
+// stage returns the training of a stage, or nil.
 func (p *Program) stage(name string) *Program {
 	i := slices.IndexFunc(p.Stages, func(s *Program) bool { return s.Stage == name })
 	if i < 0 {
@@ -78,8 +79,7 @@ func (p *Program) stage(name string) *Program {
 	return p.Stages[i]
 }
 
-// differing finds a parameter that has another shape in one of two groups; nil if
-// there is none.
+// differing returns a parameter whose shape differs between two groups, or nil.
 func differing(from, to *plan.Group) (old, now *plan.Param) {
 	if from == nil {
 		return nil, nil

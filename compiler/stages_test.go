@@ -20,8 +20,8 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// stages is a model of two layers and two heads whose attention is read, and one
-// that gets what is read as biases.
+// stages is a model of two layers and two heads. Tests add a stage whose attention is
+// read, and one that gets the result as biases.
 const stages = `arith 1
 
 task successor {
@@ -78,7 +78,7 @@ func compileText(t *testing.T, files map[string]string) *compiler.Program {
 	return p
 }
 
-// safetensors is a file of one tensor.
+// safetensors returns a file with one tensor.
 func safetensors(shape []int, values []float32) string {
 	header, _ := json.Marshal(map[string]any{"t": map[string]any{"dtype": "F32", "shape": shape, "data_offsets": []int{0, 4 * len(values)}}})
 	src := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)
@@ -88,8 +88,8 @@ func safetensors(shape []int, values []float32) string {
 
 const closed = -1e4
 
-// lines fills the parameter of a direction as a calibration does: in the first head most
-// lines are closed and so is what lies outside, the second is transparent.
+// lines draws the parameter of a direction, laid out as a calibration does. In the first
+// head most lines and the outside are closed. The second head adds nothing.
 func lines(r *rand.Rand, shape []int) []float32 {
 	row := slices.Repeat([]float32{closed}, shape[1])
 	for k := 1; k < shape[1]-1; k++ {
@@ -100,9 +100,9 @@ func lines(r *rand.Rand, shape []int) []float32 {
 	return append(row, make([]float32, shape[1])...)
 }
 
-// extended is the bias of lines whose parameters [2, L] are given, by the definition of
-// their numbers: along direction (1, b) these are j-bi, for diagonals from the first
-// column and for all others from the last.
+// extended returns the bias of lines with the parameters [2, L], from the definition of
+// line numbers. Along direction (1, b) the number is j-bi, counted from the first column
+// for diagonals and from the last for all others.
 func extended(l check.Lines, params [][]float32, rows, keys int) []float32 {
 	var out []float32
 	for h := range 2 {
@@ -158,9 +158,9 @@ func (r trial) run(t *testing.T, entry string) *lower.Entry {
 	return e
 }
 
-// TestCalibratedLines holds biases that are read as lines to the same biases as
-// tables: predictions, losses and the gradients of all that is trained, at the
-// length of the calibration and at others.
+// TestCalibratedLines compares biases that are read as lines with the same biases as
+// tables: predictions, losses and gradients, at the length of the calibration and at
+// others.
 func TestCalibratedLines(t *testing.T) {
 	p := compileText(t, map[string]string{"a.arith": calibrated})
 	second := p.Stages[1]
@@ -219,8 +219,8 @@ func TestCalibratedLines(t *testing.T) {
 	}
 }
 
-// captured runs the program attention of the first stage, with other settings and
-// noise on the parameters of one layer; of none if that is -1.
+// captured runs the program attention of the first stage with additional settings, and
+// adds noise to the parameters of one layer unless noisy is -1.
 func captured(t *testing.T, settings string, noisy int) (self, cross []float32, dims [2]int) {
 	t.Helper()
 	p := compileText(t, map[string]string{"a.arith": strings.Replace(calibrated, "extend ", settings+"\n  extend ", 1)})
@@ -240,8 +240,8 @@ func captured(t *testing.T, settings string, noisy int) (self, cross []float32, 
 	return r.Floats(e, model.Self, 0), r.Floats(e, model.Cross, 0), [2]int{k.Cross.Queries, k.Cross.Keys}
 }
 
-// TestAttentionProgram wants the weights of each head's rows to be those of a causal
-// softmax, of the layer that is asked for and of no later one.
+// TestAttentionProgram checks that each row of weights is a causal softmax, and that it
+// depends on the chosen layer and on no later one.
 func TestAttentionProgram(t *testing.T) {
 	self, cross, dims := captured(t, "", -1)
 	for site, weights := range map[string][]float32{"self": self, "cross": cross} {
@@ -272,7 +272,7 @@ func TestAttentionProgram(t *testing.T) {
 	}
 }
 
-// TestLogits holds the logits of a program to its weights.
+// TestLogits compares the logits of a program with its weights.
 func TestLogits(t *testing.T) {
 	weights, _, dims := captured(t, "", -1)
 	logits, _, _ := captured(t, "of = logits", -1)
@@ -289,8 +289,8 @@ func TestLogits(t *testing.T) {
 	}
 }
 
-// TestWeightsFit wants stages that begin with the weights of another to have
-// parameters of the same shapes.
+// TestWeightsFit: a stage that begins with another's weights must have parameters of the
+// same shapes.
 func TestWeightsFit(t *testing.T) {
 	text := stages + `
 stage first {}
@@ -347,8 +347,8 @@ stage deeper {
 	}
 }
 
-// TestVetReadsOnce reads a sweep of many trainings as often as one of two: all that is found
-// in one training is known to the next.
+// TestVetReadsOnce: a sweep reads its files equally often for 2 trainings and for 1,000,
+// because trainings share what they found.
 func TestVetReadsOnce(t *testing.T) {
 	reads := func(seeds int) (n int) {
 		text := fmt.Sprintf("%ssweep {\n  train.optimizer.lr = [1e-3, 2e-3]\n  train.seed = 1..%d\n}\n", stages, seeds)

@@ -15,8 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// tour lists the files of testdata/tour.txtar after the spec: the stage that each
-// shows, and the function that it shows of it, all if empty.
+// tour lists the files of testdata/tour.txtar after the spec. Each shows a stage, for one
+// function or, if function is empty, for all.
 var tour = []struct{ stage, function string }{
 	{"resolved", ""},
 	{"ir", ""},
@@ -30,8 +30,8 @@ var tour = []struct{ stage, function string }{
 	{"ptx", "head"},
 }
 
-// TestTour compiles the spec of the tour and compares every stage with the text
-// that the archive has of it.
+// TestTour compiles the spec of the tour and compares every stage with its text in the
+// archive.
 func TestTour(t *testing.T) {
 	const specFile = "tour.arith"
 	path, err := filepath.Abs("testdata/tour.txtar")
@@ -58,11 +58,11 @@ func TestTour(t *testing.T) {
 	}
 }
 
-// stagesOf appends to an archive, which holds a spec, the stages of the tour as
-// mlc explain prints them.
+// stagesOf appends the stages of the tour, as mlc explain prints them, to an archive that
+// holds the spec.
 func stagesOf(t *testing.T, archive *txtar.Archive) {
 	t.Helper()
-	t.Setenv("MLC_PTXAS", "none") // whatever is in PATH
+	t.Setenv("MLC_PTXAS", "none") // even if PATH has one
 	t.Chdir(t.TempDir())
 	spec := archive.Files[0]
 	if err := os.WriteFile(spec.Name, spec.Data, 0o644); err != nil {
@@ -81,8 +81,8 @@ func stagesOf(t *testing.T, archive *txtar.Archive) {
 	}
 }
 
-// firstEntry is a module up to the end of its first entry, without the table before
-// it, which knows more where there is an assembler.
+// firstEntry returns a module up to the end of its first entry. It cuts the table before
+// the module, which has more columns if there is an assembler.
 func firstEntry(t *testing.T, module []byte) []byte {
 	t.Helper()
 	begin := bytes.Index(module, []byte("\n.version"))

@@ -1,7 +1,7 @@
-// Package bundle is what trainers are built from where there is no module that has mlc: the
-// source of the runtime, and of what it imports of other modules, as the files of a module
-// of its own. Package cli writes it beside the programs that codegen makes, and
-// builds them there.
+// Package bundle holds a Go module from which trainers are built outside of any module
+// that requires mlc: the source of the runtime and of the packages it imports from other
+// modules. Package cli writes the files to a cache, puts the program that codegen prints
+// there, and builds it.
 package bundle
 
 import (
@@ -23,8 +23,8 @@ import (
 //go:embed modules.txtar
 var modules []byte
 
-// Files are those of the module, by path from its root: modules of others, and all that is
-// built of the runtime in a source tree of mlc.
+// Files returns the module's files by path from its root. source is a source tree of mlc,
+// which has the runtime. It returns an error if the tree cannot be read.
 func Files(source fs.FS) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for _, f := range txtar.Parse(modules).Files {
@@ -48,7 +48,7 @@ func Files(source fs.FS) (map[string][]byte, error) {
 	return files, nil
 }
 
-// built says whether a file is part of a package, or what one embeds.
+// built reports whether a file is part of a package or embedded in one.
 func built(name string) bool {
 	switch path.Ext(name) {
 	case ".go":
@@ -59,7 +59,7 @@ func built(name string) bool {
 	return false
 }
 
-// Key is short text that no other files have.
+// Key returns a hash of the files' names and contents, 16 hex digits.
 func Key(files map[string][]byte) string {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(files)) {

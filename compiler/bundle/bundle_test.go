@@ -12,7 +12,7 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// TestVersions holds the modules of the bundle to the versions that mlc is tested with.
+// TestVersions compares the versions of the bundled modules with go.mod.
 func TestVersions(t *testing.T) {
 	files, err := Files(os.DirFS("../.."))
 	if err != nil {
@@ -47,7 +47,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestFiles wants sources of the runtime, and nothing that is for tests or for mlc alone.
+// TestFiles: the bundle has the sources of the runtime, without tests and packages that
+// only mlc needs.
 func TestFiles(t *testing.T) {
 	files, err := Files(os.DirFS("../.."))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/arithlang/mlc/compiler/ir/irtest"
 )
 
-// sites are attention sites with keys of the given symbol.
+// sites are attention sites whose keys have the given dimension.
 var sites = []struct{ name, keys, attrs string }{
 	{"cross", "S", "heads = 2; scale = 0.5"},
 	{"cross window", "S", "heads = 2; scale = 0.5; mask = abs(i - j) <= 1"},
@@ -51,8 +51,8 @@ func TestAttentionDifferences(t *testing.T) {
 	}
 }
 
-// TestComposites holds the gradient of each composite op against the gradient of
-// its decomposition, which uses only the rules of primitive ops.
+// TestComposites compares the gradient of each composite op with the gradient of its
+// decomposition, which uses only the rules of primitive ops.
 func TestComposites(t *testing.T) {
 	dims := map[string]int{"B": 3, "T": 5, "S": 4, "C": 5, "P": 0}
 	for _, c := range sites {
@@ -102,7 +102,7 @@ func nonzero(x ir.Tensor) bool {
 	return false
 }
 
-// gradients are by parameter, for a loss of half the sum of squares of the
+// gradients returns gradients by parameter, for the loss of half the sum of squared
 // results.
 func gradients(t *testing.T, f *ir.Func, e ir.Env, args []ir.Tensor) map[string]ir.Tensor {
 	t.Helper()

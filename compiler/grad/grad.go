@@ -1,7 +1,6 @@
-// Package grad differentiates tensor IR: Backward makes of one function the form
-// that keeps what its gradient needs, and the function that computes the
-// gradient. It comes after package model and before package opt. The rule of
-// each op is one row of the table in rules.go.
+// Package grad differentiates tensor IR. Backward turns one function into a form that
+// saves values, and a function that computes the gradient from them. It runs after
+// package model and before package opt. rules.go has a table with one rule per op.
 package grad
 
 import (
@@ -12,17 +11,17 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 )
 
-// Backward splits f's differentiation in two.
+// Backward splits the differentiation of f in two.
 //
 // fwd is f with further results save.N for values N of f.
 //
-// bwd takes the parameters of f that it needs under their own names and roles,
-// the saved values as Saved parameters, and the gradient of each real result as
-// Grad parameter d.RESULT. It gives d.PARAM for each real parameter of f with
-// role Weight (accumulated) or Input, unless that gradient is identically zero.
-// A kept value is computed again instead of saved where that takes only cheap
-// elementwise work on what bwd has anyway. What is rounded is saved, which is less memory
-// than what it is made of, but for parameters.
+// bwd takes the parameters of f that it needs under their own names and roles, the saved
+// values as Saved parameters, and the gradient of each real result as Grad parameter
+// d.RESULT. It returns d.PARAM for each real parameter of f with role Weight
+// (accumulated) or Input, unless that gradient is identically zero. It recomputes a value
+// instead of saving it if that takes only cheap elementwise work on values that bwd has
+// anyway. Values rounded to BF16 take less memory than their source, so they are saved,
+// unless the source is a parameter.
 //
 // An error means that a gradient flows through an op that has none.
 func Backward(f *ir.Func) (fwd, bwd *ir.Func, err error) {
@@ -49,7 +48,7 @@ type tape struct {
 	b      *ir.Builder
 	kept   map[*ir.Value]*ir.Value // value of f -> parameter of b
 	orig   map[*ir.Value]*ir.Value // parameter of b -> value of f
-	active map[*ir.Value]bool      // real values that depend on what gradients are wanted for
+	active map[*ir.Value]bool      // real values that depend on a Weight or an Input
 	grads  map[*ir.Value]*ir.Value // value of f -> its gradient so far, of F32
 	err    error
 }
@@ -108,7 +107,7 @@ func (t *tape) sweep() {
 	}
 }
 
-// args are the arguments of v, kept.
+// args returns the kept arguments of v.
 func (t *tape) args(v *ir.Value) []*ir.Value {
 	args := make([]*ir.Value, len(v.Args))
 	for i, a := range v.Args {
@@ -122,7 +121,7 @@ func (t *tape) add(v, g *ir.Value) {
 	t.grads[v] = t.sum(t.grads[v], g)
 }
 
-// split decides which kept values to save and which to compute again.
+// split decides which kept values to save and which to recompute.
 func (t *tape) split(all *ir.Func) (fwd, bwd *ir.Func, err error) {
 	live := ir.Live(all)
 	needed := map[*ir.Value]bool{}
@@ -159,8 +158,8 @@ func (t *tape) split(all *ir.Func) (fwd, bwd *ir.Func, err error) {
 	return fwd, bwd, err
 }
 
-// again finds the needed values that are cheap to compute from parameters and
-// other needed values, and marks the parameters for that as needed.
+// again returns the needed values that are cheap to compute from parameters and other
+// needed values. It marks the parameters they take as needed.
 func (t *tape) again(needed map[*ir.Value]bool) map[*ir.Value]bool {
 	out := map[*ir.Value]bool{}
 	for _, v := range t.f.Values {
@@ -195,7 +194,7 @@ func (t *tape) cheap(v *ir.Value) bool {
 	return false
 }
 
-// weights reports whether values are learned parameters.
+// weights reports whether all values are learned parameters.
 func (t *tape) weights(vs []*ir.Value) bool {
 	return !slices.ContainsFunc(vs, func(v *ir.Value) bool {
 		i := slices.Index(t.f.Params, v)
@@ -211,7 +210,7 @@ type copier struct {
 	now   map[*ir.Value]*ir.Value // value of the tape's function -> final value
 }
 
-// get is the final value of v, which may be a kept value to compute again.
+// get returns the final value of v, and recomputes a kept value that was not saved.
 func (c *copier) get(v *ir.Value) *ir.Value {
 	if c.now[v] == nil {
 		src := c.t.orig[v]

@@ -15,8 +15,8 @@ import (
 	"github.com/arithlang/mlc/compiler/ir/irtest"
 )
 
-// cases cover every op with a gradient. Parameters are inputs named p0, p1, …,
-// w for a weight; results are y.
+// cases cover every op that has a gradient. Inputs are named p0, p1, …, weights w and
+// results y.
 var cases = []struct {
 	name   string
 	params string
@@ -97,7 +97,7 @@ var cases = []struct {
 			"v7 = matmul v6 v3 : f32[B, T, 4]\nv8 = dropout v7 {rate = 0.3; stream = 2} : f32[B, T, 4]\nv9 = map v8 v0 {expr = x0 + x1} : f32[B, T, 4]"},
 }
 
-// shapes are launches with odd sizes, and 1.
+// shapes are launches with odd sizes, and with size 1.
 var shapes = []map[string]int{
 	{"B": 1, "T": 1, "S": 1, "C": 1, "P": 0},
 	{"B": 2, "T": 3, "S": 5, "C": 3, "P": 0},
@@ -119,7 +119,7 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// TestEveryOp fails when an op with a rule is in no case.
+// TestEveryOp fails if no case uses an op that has a rule.
 func TestEveryOp(t *testing.T) {
 	var text strings.Builder
 	for _, c := range cases {
@@ -135,8 +135,8 @@ func TestEveryOp(t *testing.T) {
 	}
 }
 
-// compare holds the gradients of Backward against central differences of a
-// random combination of f's results.
+// compare checks the gradients of Backward against central differences of a random
+// combination of f's results.
 func compare(t *testing.T, f *ir.Func, e ir.Env, seed uint64) error {
 	t.Helper()
 	fwd, bwd := backward(t, f)
@@ -224,7 +224,7 @@ func bind(t *testing.T, f, fwd, bwd *ir.Func, args, results []ir.Tensor, grads m
 	return out
 }
 
-// differences are central differences of sum(loss * results) by argument p.
+// differences returns central differences of sum(loss * results) by argument p.
 func differences(t *testing.T, f *ir.Func, e ir.Env, args []ir.Tensor, p int, loss map[string]ir.Tensor) ir.Tensor {
 	t.Helper()
 	const h = 1e-5

@@ -9,9 +9,9 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 )
 
-// mapRule multiplies dy by the derivative of the expression by each argument's
-// element, and adds up over the axes along which the argument was broadcast.
-// Elements read by index go back through a Scatter.
+// mapRule multiplies dy by the derivative of the expression with respect to each
+// argument's element, and sums over the axes along which the argument was broadcast.
+// Gradients of elements read by index go back through a Scatter.
 func mapRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 	out := make([]*ir.Value, len(v.Args))
 	for k, a := range v.Args {
@@ -34,7 +34,7 @@ func mapRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 	return out
 }
 
-// sum is a + b, where either may be missing.
+// sum returns a + b, where either may be nil.
 func (t *tape) sum(a, b *ir.Value) *ir.Value {
 	switch {
 	case a == nil:
@@ -45,7 +45,8 @@ func (t *tape) sum(a, b *ir.Value) *ir.Value {
 	return t.b.Add(a, b)
 }
 
-// chain is dy times the derivative of v by leaf, or nil where that is zero.
+// chain returns dy times the derivative of v with respect to leaf, or nil if that is
+// zero.
 func (t *tape) chain(v, dy *ir.Value, args []*ir.Value, leaf *expr.Expr) *ir.Value {
 	n := len(v.Args)
 	y, d := ir.X(n, v.Type.Elem), ir.X(n+1, expr.F32)
@@ -60,9 +61,9 @@ func (t *tape) chain(v, dy *ir.Value, args []*ir.Value, leaf *expr.Expr) *ir.Val
 	return t.b.Map(e, args...)
 }
 
-// slope is d times the derivative of e by leaf. Where the value y of e is enough
-// to tell it, the arguments of e are not used: exp, tanh, sigmoid, and
-// max(…, 0) of something linear.
+// slope returns d times the derivative of e with respect to leaf. It avoids the arguments
+// of e if the result y determines the derivative: exp, tanh, sigmoid, and max(…, 0) of a
+// linear expression.
 func slope(e, leaf, y, d *expr.Expr) *expr.Expr {
 	if e.Op == expr.Max && e.Args[1].IsConst() && e.Args[1].F == 0 {
 		if inner := expr.Diff(e.Args[0], leaf); !isZero(inner) && !readsArgs(inner, y) {
@@ -83,7 +84,7 @@ func slope(e, leaf, y, d *expr.Expr) *expr.Expr {
 	return times(d, s)
 }
 
-// times is d s, d itself when s is 1, and s when it is 0.
+// times returns d s, simplified if s is 0 or 1.
 func times(d, s *expr.Expr) *expr.Expr {
 	if s.IsConst() && s.F == 1 {
 		return d
@@ -96,8 +97,7 @@ func times(d, s *expr.Expr) *expr.Expr {
 
 func isZero(e *expr.Expr) bool { return e.IsConst() && e.F == 0 }
 
-// readsArgs reports whether e reads an argument of the Map other than its result
-// y.
+// readsArgs reports whether e reads an argument of the Map apart from the result y.
 func readsArgs(e, y *expr.Expr) bool {
 	for _, v := range append(expr.Vars(e), expr.Elems(e)...) {
 		if strings.HasPrefix(v.Name, "x") && v.Name != y.Name {
@@ -107,9 +107,9 @@ func readsArgs(e, y *expr.Expr) bool {
 	return false
 }
 
-// scatter is the gradient of a tensor of the given shape through elem, which a
-// Map over args reads: g holds the gradient of the Map times the derivative by
-// elem.
+// scatter returns the gradient of a tensor of the given shape through elem, an element
+// that a Map over args reads by index. g is the gradient of the Map times its derivative
+// with respect to elem.
 func (t *tape) scatter(g *ir.Value, elem *expr.Expr, shape []ir.Dim, args []*ir.Value) *ir.Value {
 	rows, at := 1, expr.Int(0)
 	for a, d := range shape {

@@ -9,7 +9,7 @@ import (
 	"github.com/arithlang/mlc/compiler/ir/irtest"
 )
 
-// roundedLayer is relu(x w) v, the factors of both products rounded.
+// roundedLayer is relu(x w) v with rounded factors.
 const roundedLayer = `func f
 v0 = param x input : f32[B, 3]
 v1 = param w weight : f32[3, 4]
@@ -25,10 +25,10 @@ result y v9
 end
 `
 
-// A matrix is one of float64, by rows.
+// A matrix is a slice of rows.
 type matrix [][]float64
 
-// of makes a matrix of rows and columns.
+// of returns a matrix of the given size.
 func of(rows, cols int, f func(i, j int) float64) matrix {
 	m := make(matrix, rows)
 	for i := range m {
@@ -57,7 +57,7 @@ func (m matrix) times(n matrix) matrix {
 	})
 }
 
-// rounded is the nearest number of 8 significant bits to the nearest float32.
+// rounded rounds to float32 and then to 8 significant bits.
 func rounded(x float64) float64 {
 	x = float64(float32(x))
 	if x == 0 {
@@ -71,8 +71,8 @@ func matrixOf(t ir.Tensor) matrix {
 	return of(t.Shape[0], t.Shape[1], func(i, j int) float64 { return t.F[i*t.Shape[1]+j] })
 }
 
-// TestRoundedGradients computes the gradients of a layer whose products are rounded by
-// hand: roundings pass gradients on, and a gradient is rounded where it is a factor.
+// TestRoundedGradients compares with gradients computed by hand for a layer of rounded
+// products. Roundings pass gradients on, and a gradient is rounded where it is a factor.
 func TestRoundedGradients(t *testing.T) {
 	f := irtest.Parse(t, roundedLayer)
 	fwd, bwd := backward(t, f)
@@ -80,7 +80,7 @@ func TestRoundedGradients(t *testing.T) {
 	args := irtest.Args(t, f, e, 3)
 	for _, a := range args {
 		for k := range a.F {
-			a.F[k] = float64(float32(a.F[k])) // what is rounded is a float32
+			a.F[k] = float64(float32(a.F[k])) // roundings take a float32
 		}
 	}
 	results := irtest.Eval(t, fwd, e, args)
@@ -117,9 +117,9 @@ func TestRoundedGradients(t *testing.T) {
 	}
 }
 
-// TestRoundedAttention computes an attention of rounded queries, keys and values and its
-// gradients by hand. Weights, and the gradients of scores, are rounded where they are
-// factors, and nowhere else.
+// TestRoundedAttention compares with an attention and its gradients computed by hand, for
+// rounded queries, keys and values. Weights and the gradients of scores are rounded only
+// where they are factors.
 func TestRoundedAttention(t *testing.T) {
 	f := irtest.Parse(t, `func f
 v0 = param q input : f32[B, T, 3]
@@ -180,7 +180,8 @@ end
 	}
 }
 
-// TestRoundedIsSaved wants what is rounded kept for the gradient, of parameters made again.
+// TestRoundedIsSaved: rounded values are saved for the gradient, and rounded parameters
+// are recomputed.
 func TestRoundedIsSaved(t *testing.T) {
 	fwd, bwd := backward(t, irtest.Parse(t, roundedLayer))
 	saved := 0

@@ -8,18 +8,18 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 )
 
-// A rule gives the gradients of v's arguments, which are kept as args, from dy, that of
-// its result; nil where there is none. Gradients of arguments that do not want one are
-// dropped.
+// A rule returns the gradients of v's arguments from dy, the gradient of v. args are the
+// kept arguments. An entry is nil if the argument has no gradient. The tape drops
+// gradients that nothing needs.
 type rule struct {
-	names string // short names of the arguments, for labels; the last serves all others
+	names string // short names of the arguments, for labels; further arguments use the last
 	apply gradients
 }
 
 type gradients func(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value
 
-// rules is keyed by op. Ops without a row have no gradient: I32 results, caches,
-// and gradients themselves.
+// rules is keyed by op. Ops without a row have no gradient: ops with I32 results, caches,
+// and gradients.
 var rules = map[ir.Op]rule{
 	ir.Map:          {"x", mapRule},
 	ir.Dropout:      {"x", dropoutRule},
@@ -42,7 +42,7 @@ var rules = map[ir.Op]rule{
 	ir.CrossEntropy: {"x", crossEntropyRule},
 }
 
-// arg is the short name of argument k.
+// arg returns the short name of argument k.
 func (r rule) arg(v *ir.Value, k int) string {
 	if v.Op == ir.Attention && k >= 3 || v.Op == ir.BiasTable {
 		return "." + v.ArgNames()[k]
@@ -50,8 +50,8 @@ func (r rule) arg(v *ir.Value, k int) string {
 	return r.names[min(k, len(r.names)-1):][:1]
 }
 
-// dropoutRule drops what was dropped. Where only relus read the result, they have
-// done so: a dropped element is 0, at which a relu passes nothing on.
+// dropoutRule drops the same elements. If only relus read the result, dy is already 0
+// there, because a relu passes no gradient at 0.
 func dropoutRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 	if t.onlyRelus(v) {
 		return []*ir.Value{t.b.Map(times(ir.X(0, expr.F32), expr.F(1/(1-v.Attr.Rate))), dy)}
@@ -61,7 +61,7 @@ func dropoutRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 	return []*ir.Value{t.b.Emit(ir.Dropout, attr, dy)}
 }
 
-// onlyRelus reports whether v is read, and by nothing but max(v, 0).
+// onlyRelus reports whether v is read, and only by max(v, 0).
 func (t *tape) onlyRelus(v *ir.Value) bool {
 	relu := expr.New(expr.Max, ir.X(0, expr.F32), expr.F(0))
 	read := false
@@ -77,10 +77,9 @@ func (t *tape) onlyRelus(v *ir.Value) bool {
 	return read && !slices.ContainsFunc(t.f.Results, func(r ir.Result) bool { return r.Value == v })
 }
 
-// matMulRule is for y = a' b', where a' and b' are the operands as multiplied:
-// da' = dy b'^T and db' = a'^T dy, each transposed back where its operand was.
-// An unbatched b takes the sum over all rows of a batch. dy is rounded or halved where the
-// operands are.
+// matMulRule is for y = a' b', where a' and b' are the operands as multiplied: da' = dy
+// b'^T and db' = a'^T dy, each transposed back if its operand was. If b is unbatched, db'
+// sums over all rows of a batch. dy gets the precision of the operands.
 func matMulRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 	a, b := args[0], args[1]
 	dy = t.b.Like(a, dy)
@@ -113,7 +112,7 @@ func matMulRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 	return []*ir.Value{da, db}
 }
 
-// products are those of the precision of a product.
+// products returns matrix products in the precision of the product of.
 func (t *tape) products(of *ir.Value) (matMul func(x, y *ir.Value, ta, tb bool) *ir.Value, outer func(x, y *ir.Value) *ir.Value) {
 	split := of.Attr.Split
 	matMul = func(x, y *ir.Value, ta, tb bool) *ir.Value {
@@ -178,9 +177,10 @@ func scatterRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 	return []*ir.Value{nil, t.b.Gather(dy, args[0])}
 }
 
-// normRule is for a norm whose gradient is an op of its own. That of gamma is the sum over
-// rows of dy and the normalised row, for which the same op gives the row's statistics; that
-// of beta, the last argument of a norm that takes the mean off, is the sum of dy.
+// normRule is for a norm whose gradient is an op of its own. The gradient of gamma is the
+// sum over rows of dy times the normalised row, and the op also gives the row's
+// statistics. The gradient of beta, which only a norm that subtracts the mean has, is the
+// sum of dy.
 func normRule(grad ir.Op) gradients {
 	return func(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 		result := func(name string) *ir.Value {
@@ -200,7 +200,7 @@ func normRule(grad ir.Op) gradients {
 	}
 }
 
-// rotateRule turns back. Angles are those of positions, which nothing learns.
+// rotateRule rotates back. Angles depend only on positions, which have no gradient.
 func rotateRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 	if t.active[v.Args[1]] || t.active[v.Args[2]] {
 		t.err = fmt.Errorf("%s: v%d: angles have no gradient", t.f.Name, v.ID)
@@ -228,8 +228,9 @@ func headProductRule(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 	return []*ir.Value{dx, t.b.HeadOuter(x, dy, heads)}
 }
 
-// siteRule is for an op with a site, whose gradients are values of grad, which takes dy
-// as argument number at, rounded where the first argument is. A parameter's is added up over examples and heads.
+// siteRule is for an op with a site. Op grad computes its gradients, and takes dy as
+// argument number at, rounded like the first argument. Gradients of parameters are summed
+// over examples and heads.
 func siteRule(grad ir.Op, at int) gradients {
 	return func(t *tape, v, dy *ir.Value, args []*ir.Value) []*ir.Value {
 		out := make([]*ir.Value, len(args))

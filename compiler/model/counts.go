@@ -9,17 +9,17 @@ import (
 	"github.com/arithlang/mlc/compiler/plan"
 )
 
-// A count is a number that each token has by the tokens before it, I32 [B, L]: what
-// functions make of tokens for masks and biases, which call it by two variables. When
-// decoding, those of the target are a cache.
+// A count is a number per token, I32 [B, L], that depends on the tokens before it. Masks
+// and biases read it by two variables, one for the query and one for the key. In
+// decoding, the counts of the target are a cache.
 type count struct {
 	query, key string            // the variables
 	name       map[string]string // of buffers and parameters, by the part of the model
 	of         func(l *layer, tokens *ir.Value, rows ir.Dim) *ir.Value
 }
 
-// counts are the place of a digit in its number, from 1, and 0 of all other tokens; and how
-// many tokens there are, up to one, that are no digits.
+// counts has two rows: the place of a digit in its number, from 1, or 0 for other tokens;
+// and the number of tokens up to this one that are not digits.
 var counts = []count{
 	{"di", "dj", map[string]string{"target": "places", "source": "source_places"},
 		func(l *layer, tokens *ir.Value, rows ir.Dim) *ir.Value {
@@ -31,19 +31,19 @@ var counts = []count{
 		}},
 }
 
-// readsCounts reports whether mask or bias of a site read any count.
+// readsCounts reports whether the mask or bias of a site reads a count.
 func readsCounts(s *check.Site) bool {
 	return slices.ContainsFunc(counts, func(n count) bool { return reads(s, n.query, n.key) })
 }
 
-// reads reports whether mask or bias of a site read one of some variables.
+// reads reports whether the mask or bias of a site reads one of the variables.
 func reads(s *check.Site, names ...string) bool {
 	return s != nil && slices.ContainsFunc([]*expr.Expr{s.Mask, s.Bias}, func(x *expr.Expr) bool {
 		return x != nil && slices.ContainsFunc(names, func(v string) bool { return expr.Depends(x, v) })
 	})
 }
 
-// has reports whether some site reads this count of the source, or of the target.
+// has reports whether a site reads this count of the given part, "source" or "target".
 func (m *builder) has(n count, part string) bool {
 	s := m.spec.Model
 	if s.Loop != nil {
@@ -55,10 +55,11 @@ func (m *builder) has(n count, part string) bool {
 	return reads(s.Decoder.Self, n.query, n.key) || reads(s.Decoder.Cross, n.query)
 }
 
-// countType is that of a count of rows of a length.
+// countType returns the type of a count of rows with the given length.
 func countType(length string) ir.Type { return ir.Ints(ir.Sym("B"), ir.Sym(length)) }
 
-// known is the tokens that count: when decoding, those of the target with those so far.
+// known returns the tokens to count. In decoding it appends them to the earlier target
+// tokens.
 func (l *layer) known(tokens *ir.Value) *ir.Value {
 	if l.md != decoding {
 		return tokens
@@ -68,7 +69,8 @@ func (l *layer) known(tokens *ir.Value) *ir.Value {
 	return all
 }
 
-// countParams adds the counts that mask and bias of a site read to their parameters.
+// countParams adds the counts that the mask and bias of a site read to the site's
+// parameters.
 func (l *layer) countParams(s *check.Site, self bool, rows, keys ir.Dim, attr *ir.AttnAttr, params []*ir.Value) []*ir.Value {
 	target, source := "target", "source"
 	switch {
@@ -77,7 +79,7 @@ func (l *layer) countParams(s *check.Site, self bool, rows, keys ir.Dim, attr *i
 	case self:
 		source = "target"
 	}
-	if l.md == decoding { // the target's cache has all rows
+	if l.md == decoding { // the target's cache has C rows
 		rows = ir.Sym("C")
 	}
 	for _, n := range counts {
@@ -98,7 +100,7 @@ func (l *layer) countParams(s *check.Site, self bool, rows, keys ir.Dim, attr *i
 	return params
 }
 
-// counts makes the counts of the source's or the target's tokens that sites read.
+// counts computes the counts of a part's tokens that sites read.
 func (c *caller) counts(part string, md mode) {
 	tokens, length := SourceTokens, "S"
 	if part == "target" {
@@ -130,7 +132,7 @@ func (c *caller) counts(part string, md mode) {
 	}
 }
 
-// history declares what decoding keeps of the tokens so far, and of the source.
+// history declares the buffers that decoding keeps: the target tokens so far, and counts.
 func (c *caller) history() {
 	if c.hasHistory() {
 		c.buffer(history, ir.Ints(ir.Sym("B"), ir.Sym("C")), 1)
@@ -144,7 +146,7 @@ func (c *caller) history() {
 	}
 }
 
-// countsFor are the counts that layers of a stack read.
+// countsFor returns the counts of the given parts that sites read.
 func (c *caller) countsFor(parts ...string) refs {
 	all := refs{}
 	for _, n := range counts {

@@ -9,8 +9,8 @@ import (
 	"github.com/arithlang/mlc/compiler/model"
 )
 
-// TestPlaces holds windows over places in numbers to windows over tokens, for texts of a
-// layout that is known: of both, loss and gradients are the same to the bit.
+// TestPlaces compares windows over places in numbers with windows over tokens, for texts
+// of a known layout. Loss and gradients have the same bits.
 func TestPlaces(t *testing.T) {
 	source, target := []int64{4, 7, 9, 6, 4, 14, 5, 8}, []int64{4, 11, 6, 5}
 	text := []int64{9, 12, 14, 4, 7, 5, 14, 8}
@@ -53,7 +53,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestPlacesOfExamples holds texts of several layouts in one launch to each alone.
+// TestPlacesOfExamples compares texts of several layouts in one launch with each alone.
 func TestPlacesOfExamples(t *testing.T) {
 	r := trainingOf(t, smallText, []string{"model.loop.self.mask=dj == di + 1 || dj == di"})
 	texts := [][]int64{{9, 14, 4, 7, 14, 5}, {8, 8, 8, 14, 5, 14}}
@@ -76,7 +76,7 @@ func TestPlacesOfExamples(t *testing.T) {
 	}
 }
 
-// twice is a tensor of two equal examples.
+// twice returns a tensor of two equal examples.
 func twice(text []int64) ir.Tensor {
 	return ir.Tensor{Shape: []int{2, len(text)}, I: append(append([]int64(nil), text...), text...)}
 }

@@ -7,15 +7,16 @@ import (
 	"github.com/arithlang/mlc/compiler/plan"
 )
 
-// A tableUse is a use of a table that an expression gives: in training each has its own gradient, which
-// is a sum over the rows of a chunk, and the parameters get theirs from these sums.
+// A tableUse is a use of a table that an expression computes. In training each use has
+// its own gradient, which is a sum over the rows of a chunk. The gradients of the
+// parameters come from these sums.
 type tableUse struct {
-	part, name string // of the function that reads it: source, target or head; what that calls it
+	part, name string // part is where the model reads it: source, target or head. name is the table's name there.
 	table      *check.Table
-	rows       []int // n of each row
+	rows       []int // the value of n in each row
 }
 
-// tableUses lists the uses of tables that expressions give.
+// tableUses lists the uses of tables that expressions compute.
 func (m *builder) tableUses() (all []tableUse) {
 	s := m.spec.Model
 	add := func(part, name string, t *check.Table, rows []int) {
@@ -40,7 +41,7 @@ func (m *builder) tableUses() (all []tableUse) {
 	return all
 }
 
-// counted are the numbers below n.
+// counted returns 0 … n-1.
 func counted(n int) []int {
 	all := make([]int, n)
 	for i := range all {
@@ -49,7 +50,7 @@ func counted(n int) []int {
 	return all
 }
 
-// use finds a use of a table in a part of the model; nil where it is learned.
+// use returns the use of a table in a part of the model, or nil if the table is learned.
 func (m *builder) use(part, name string) *tableUse {
 	for _, u := range m.tableUses() {
 		if u.part == part && u.name == name {
@@ -59,12 +60,11 @@ func (m *builder) use(part, name string) *tableUse {
 	return nil
 }
 
-// tableShape is [rows, D].
 func (m *builder) tableShape(rows int) ir.Type { return ir.T(ir.N(rows), ir.N(m.spec.Model.Width)) }
 
-// table is a table of so many rows [rows, D] in a function of a part of the model: a
-// parameter of the group or, if an expression gives it, in training an argument and else
-// computed here.
+// table returns a table [rows, D] in a function of a part of the model. A learned table
+// is a parameter of the group. A table that an expression computes is an argument in
+// training, and otherwise computed here.
 func (l *layer) table(part, name string, rows int) *ir.Value {
 	u := l.use(part, name)
 	switch {
@@ -76,8 +76,8 @@ func (l *layer) table(part, name string, rows int) *ir.Value {
 	return l.computed(u)
 }
 
-// computed evaluates an expression at all rows and columns. A bias table of one
-// query does that, whose heads are the rows and whose keys are the columns.
+// computed evaluates a table's expression. It uses a bias table of one query, whose heads
+// are the rows and whose keys are the columns.
 func (l *layer) computed(u *tableUse) *ir.Value {
 	attr := ir.AttnAttr{Heads: len(u.rows), Bias: expr.Subst(u.table.Value, map[string]*expr.Expr{
 		"n": rowOf(u.rows, expr.NewVar("h", expr.I32)),
@@ -91,8 +91,8 @@ func (l *layer) computed(u *tableUse) *ir.Value {
 	return l.b.Label(l.b.Table(attr, ir.N(l.spec.Model.Width), params...), u.part+"."+u.name)
 }
 
-// rowOf is the element of a list at an index, as an expression: what differs from the index
-// by the same number goes together.
+// rowOf returns list[index] as an expression. Adjacent elements with the same difference
+// to their index share a case.
 func rowOf(list []int, index *expr.Expr) *expr.Expr {
 	shifted := func(by int) *expr.Expr { return expr.New(expr.Add, index, expr.Int(int64(by))) }
 	last := len(list) - 1
@@ -105,8 +105,8 @@ func rowOf(list []int, index *expr.Expr) *expr.Expr {
 	return expr.Simplify(x)
 }
 
-// derive runs a function that makes the tables that expressions give, before all else, and
-// says for each part of the model where it finds those that it uses.
+// derive runs a function that computes the tables of expressions first in the program. It
+// returns each part's references to its tables.
 func (c *caller) derive() map[string]refs {
 	parts := map[string]refs{"source": {}, "target": {}, "head": {}}
 	uses := c.tableUses()

@@ -128,7 +128,7 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// someOf are an element of every trained parameter of each layer.
+// someOf returns one element of every trained parameter in each layer.
 func someOf(p *plan.Plan) (all []int) {
 	for _, g := range p.Groups {
 		for l := range g.Layers {
@@ -144,7 +144,7 @@ func someOf(p *plan.Plan) (all []int) {
 	return all
 }
 
-// A training runs the programs of a step in float64.
+// A training runs the programs of a training step in float64.
 type training struct {
 	t             *testing.T
 	p             *plan.Plan
@@ -152,7 +152,7 @@ type training struct {
 	dims          map[string]int
 	inputs        map[string]ir.Tensor
 	buffers       map[place]ir.Tensor
-	simple        map[*ir.Func]*ir.Func // decomposed
+	simple        map[*ir.Func]*ir.Func // by function, its decomposition
 }
 
 // A place is a tensor of a buffer.
@@ -169,7 +169,7 @@ func newTraining(t *testing.T, p *plan.Plan) *training {
 	for range p.NumParams() {
 		r.params = append(r.params, 0.2+rng.NormFloat64()/2)
 	}
-	for _, g := range p.Groups { // kerple's are positive
+	for _, g := range p.Groups { // kerple's parameters are positive
 		for l := range g.Layers {
 			at := g.Off + l*g.Stride
 			for _, q := range g.Params {
@@ -193,20 +193,20 @@ func newTraining(t *testing.T, p *plan.Plan) *training {
 	return r
 }
 
-// step is the loss with some parameters; it leaves the gradients.
+// step runs a step with the given parameters, leaves the gradients and returns the loss.
 func (r *training) step(params []float64) float64 {
 	r.run(params, func() bool { return false })
 	return r.lost()
 }
 
-// loss is that of a step, of which it runs no more.
+// loss runs a step only up to its loss, which it returns.
 func (r *training) loss(params []float64) float64 {
 	at := r.key(plan.At(model.Loss, 0), 0)
 	r.run(params, func() bool { return r.buffers[at].F != nil })
 	return r.lost()
 }
 
-// lost is the sum of the losses of all tokens.
+// lost returns the sum of all tokens' losses.
 func (r *training) lost() (loss float64) {
 	for _, x := range r.buffers[r.key(plan.At(model.Loss, 0), 0)].F {
 		loss += x

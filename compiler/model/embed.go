@@ -9,12 +9,12 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 )
 
-// streamPosition is the random stream of drawn positions: source, target and all
-// places of a layer draw the same ones, but for offsets of shifted positions, which
-// source and target draw from their streams behind it.
+// streamPosition is the random stream of drawn positions. Source, target and all sites
+// draw the same positions. The offsets of shifted positions differ between source and
+// target, which add their own stream to it.
 const streamPosition = 64
 
-// position maps the index of a token to its position under the scheme.
+// position returns the position of the token with the given index.
 func (m *builder) position(index *expr.Expr) *expr.Expr {
 	if p := m.spec.Model.Position; p.Kind == "cyclic" {
 		return expr.New(expr.Mod, index, expr.Int(int64(p.Period)))
@@ -22,14 +22,14 @@ func (m *builder) position(index *expr.Expr) *expr.Expr {
 	return index
 }
 
-// hasHistory says whether the position or a count of a token depends on tokens before it, so
-// that decoding keeps them.
+// hasHistory reports whether the position or a count of a token depends on earlier
+// tokens, so that decoding must keep them.
 func (m *builder) hasHistory() bool {
 	return m.coupled() || slices.ContainsFunc(counts, func(n count) bool { return m.has(n, "target") })
 }
 
-// coupled reports whether embeddings are of places in numbers: embed then has, when
-// decoding, a parameter and a result history, I32 [B, C].
+// coupled reports whether positions are places in numbers. The decoding form of embed
+// then has a parameter and a result history, I32 [B, C].
 func (m *builder) coupled() bool { return m.spec.Model.Position.Kind == "abacus" }
 
 // An embedding is a function of rows of tokens under construction.
@@ -39,11 +39,11 @@ type embedding struct {
 	tokens *ir.Value  // I32 [B, L]
 	rows   ir.Dim     // L
 	first  *expr.Expr // index of the first row
-	text   uint32     // its random stream
+	text   uint32     // the random stream of its part
 }
 
-// embed builds tokens [B, L] -> x [B, L, D]: token embedding times its scale plus
-// position, then the norm of the embedding and dropout. Token l has index first + l.
+// embed builds tokens [B, L] -> x [B, L, D]: the token embedding times its scale, plus
+// the position, then the embedding's norm and dropout. Token l has index first + l.
 func (m *builder) embed(name, tokens, length string, first *expr.Expr, stream uint32, md mode) (*ir.Func, error) {
 	s := m.spec.Model
 	l := m.newLayer(name, "embed", s.Pos, stream, md)
@@ -69,8 +69,8 @@ func (m *builder) embed(name, tokens, length string, first *expr.Expr, stream ui
 	return b.Func()
 }
 
-// normed is x after the norm of the embedding, with parameters norm.gamma and, for a
-// layer norm, norm.beta.
+// normed applies the embedding's norm, with parameters norm.gamma and, for a layer norm,
+// norm.beta.
 func (e *embedding) normed(x *ir.Value) *ir.Value {
 	s := e.spec.Model
 	switch s.EmbedNorm {
@@ -84,7 +84,7 @@ func (e *embedding) normed(x *ir.Value) *ir.Value {
 	return e.b.Label(x, "norm")
 }
 
-// positions builds what is added to the tokens, [L, D] or [B, L, D], or nil.
+// positions returns the tensor to add to the tokens, [L, D] or [B, L, D], or nil.
 func (e *embedding) positions() *ir.Value {
 	p, width := e.spec.Model.Position, e.spec.Model.Width
 	if p.Kind == "none" || p.Inner == "none" {
@@ -114,9 +114,9 @@ func (e *embedding) positions() *ir.Value {
 	return e.look(e.b.MapShape(index, []ir.Dim{e.rows}))
 }
 
-// shifted reads the positions from an offset on that is drawn for each example.
-// Kiyono et al. 2021 (arXiv:2109.05644), section 3; sources draw offsets of their own,
-// as in the released code, which excludes the largest offset and begins there in tests.
+// shifted adds an offset to the positions, drawn per example: Kiyono et al. 2021
+// (arXiv:2109.05644), section 3. As in the released code, sources draw their own offsets,
+// the largest offset is excluded, and tests start at it.
 func (e *embedding) shifted() *ir.Value {
 	p, width := e.spec.Model.Position, e.spec.Model.Width
 	offset := e.b.Draw(p.MaxOffset+1, 1, streamPosition+e.text, ir.Sym("B"), e.rows)
@@ -127,8 +127,9 @@ func (e *embedding) shifted() *ir.Value {
 	return e.b.Gather(e.b.MapShape(sinusoid(ir.D(0), width), []ir.Dim{ir.N(p.Max), ir.N(width)}), ids)
 }
 
-// look reads rows of the position table. In training each example reads those that all
-// share by itself, so that gradients are sums over examples, whatever a launch has of them.
+// look reads rows of the position table. Positions that all examples share are copied to
+// each example in training, so that gradients are sums over examples, independent of a
+// launch's size.
 func (e *embedding) look(ids *ir.Value) *ir.Value {
 	p := &e.spec.Model.Position
 	if p.Fixed {
@@ -140,12 +141,12 @@ func (e *embedding) look(ids *ir.Value) *ir.Value {
 	return e.b.Gather(e.table(e.part, "position", p.Rows()), ids)
 }
 
-// abacus is the row of the position table of each token: of a digit its place in
-// its number, from 1, and of all other tokens 0. Training adds one random offset
-// to the digits of a draw group, so that rows beyond the longest number are trained
-// (McLeish et al. 2024, arXiv:2405.17399, section 3.1). Coupled positions add one
-// for each example, and to every token of it (Cho et al. 2024, arXiv:2405.20671). A
-// number that is longer than the table stays at its last row.
+// abacus returns each token's row of the position table: for a digit its place in its
+// number, from 1, and 0 for other tokens. Training adds a random offset, one per draw
+// group, to digits, so that rows beyond the longest number are trained (McLeish et al.
+// 2024, arXiv:2405.17399, section 3.1). Coupled positions add one offset per example to
+// all its tokens (Cho et al. 2024, arXiv:2405.20671). Digits beyond the table's length
+// use its last row.
 func (e *embedding) abacus() *ir.Value {
 	p := e.spec.Model.Position
 	place, args := ir.X(0, expr.I32), []*ir.Value{e.b.Runs(e.known(e.tokens), isDigit(e.spec.Task), e.rows)}
@@ -164,7 +165,8 @@ func (e *embedding) abacus() *ir.Value {
 	return e.b.Map(expr.New(expr.Min, row, expr.Int(int64(p.Table-1))), args...)
 }
 
-// isDigit says whether token x0 is a digit. Ids are those of package runtime/task.
+// isDigit returns an expression that tells whether token x0 is a digit. Package
+// runtime/task defines the ids.
 func isDigit(t check.Task) *expr.Expr {
 	token := ir.X(0, expr.I32)
 	between := func(lo, hi int) *expr.Expr {
@@ -177,8 +179,8 @@ func isDigit(t check.Task) *expr.Expr {
 	return is
 }
 
-// rotated turns the heads of rows x [B, L, D] by their positions, which for random
-// positions are those drawn in training.
+// rotated rotates the heads of rows x [B, L, D] by their positions. In training, random
+// positions are drawn.
 func (l *layer) rotated(x *ir.Value, heads int, r *check.Rotary) *ir.Value {
 	if p := l.spec.Model.Position; p.Kind == "random" && l.md == training {
 		drawn := l.b.Subset(p.Max, l.spec.DrawnPositions(), l.spec.DrawGroup(), streamPosition, x.Type.Shape[1], ir.N(1))
@@ -188,8 +190,8 @@ func (l *layer) rotated(x *ir.Value, heads int, r *check.Rotary) *ir.Value {
 	return l.b.Rotary(x, index, heads, r.Base, r.Fraction)
 }
 
-// drawnPositions puts the positions that random positions have drawn for training
-// into a bias: as further parameters, which follow the given ones.
+// drawnPositions makes a bias read the positions that training draws for random
+// positions. They become further parameters, after the given ones.
 func (l *layer) drawnPositions(bias *expr.Expr, attr *ir.AttnAttr, rows, keys ir.Dim, params []*ir.Value) []*ir.Value {
 	p := l.spec.Model.Position
 	if bias == nil || p.Kind != "random" || l.md != training {
@@ -212,8 +214,8 @@ func (l *layer) drawnPositions(bias *expr.Expr, attr *ir.AttnAttr, rows, keys ir
 	return params
 }
 
-// sinusoid is feature d1 of position p: sin(p w_k) at d1 = 2k and cos(p w_k) at
-// 2k+1 with w_k = 10000^(-2k/D). Vaswani et al. 2017, section 3.5.
+// sinusoid returns feature d1 of position p: sin(p w_k) at d1 = 2k and cos(p w_k) at 2k+1
+// with w_k = 10000^(-2k/D). Vaswani et al. 2017, section 3.5.
 func sinusoid(p *expr.Expr, width int) *expr.Expr {
 	d1 := expr.NewVar("d1", expr.I32)
 	odd := expr.New(expr.Mod, d1, expr.Int(2))

@@ -13,10 +13,11 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// sequence is "12+345=465" and its end, as a decoder-only model reads it.
+// sequence is "12+345=465" and the end token, in a decoder-only model.
 var sequence = []int64{5, 6, 14, 7, 8, 9, 17, 8, 10, 9, 3}
 
-// embeddingOf is an embedding of width 2 with positions p. The longest problem has 11 tokens.
+// embeddingOf returns an embedding of width 2 with positions p. The longest problem has
+// 11 tokens.
 func embeddingOf(t *testing.T, p check.Position, md mode, stream uint32) *ir.Func {
 	t.Helper()
 	spec := &check.Spec{Task: check.Task{Task: config.Task{Kind: "addition", Base: 10, DigitsLo: 3, DigitsHi: 3, Sequence: true}}, Model: check.Model{Width: 2, TokenScale: 1, Position: p}, Train: check.Train{Train: config.Train{Batch: 8}}}
@@ -29,8 +30,8 @@ func embeddingOf(t *testing.T, p check.Position, md mode, stream uint32) *ir.Fun
 	return f
 }
 
-// rowsOf embeds tokens that are 0 at positions n that are (n, n), and gives the rows that
-// the tokens from the first on get.
+// rowsOf embeds tokens, with zeros for tokens and (n, n) for position n, and returns the
+// rows from first on.
 func rowsOf(t *testing.T, p check.Position, md mode, first int, ids []int64, word uint32) []float64 {
 	t.Helper()
 	f := embeddingOf(t, p, md, streamTarget)
@@ -118,8 +119,8 @@ func TestPositionRows(t *testing.T) {
 	}
 }
 
-// TestOffsets: each example is shifted as a whole; all offsets come up alike, and differ
-// with the step and between source and target, but not with the launch.
+// TestOffsets: each example has one offset. All offsets are equally likely. They depend
+// on the step and on source or target, but not on the launch.
 func TestOffsets(t *testing.T) {
 	const offsets, rows, each = 51, 3, 100
 	p := check.Position{Kind: "shifted", Inner: "learned", MaxOffset: offsets - 1, Max: offsets + rows - 1}
@@ -156,7 +157,7 @@ func TestOffsets(t *testing.T) {
 	for _, o := range all {
 		count[int(o)]++
 	}
-	spread := 0.0 // Pearson's chi-squared of 50 degrees: beyond 86.7 once in a thousand times
+	spread := 0.0 // Pearson's chi-squared with 50 degrees of freedom is above 86.7 once in a thousand times
 	for _, n := range count {
 		spread += (n - each) * (n - each) / each
 	}
@@ -179,8 +180,8 @@ func TestOffsets(t *testing.T) {
 	}
 }
 
-// TestDigits: the digits of an encoder-decoder have other ids, and more of them for
-// a larger base.
+// TestDigits: digits have other ids in an encoder-decoder, and a larger base has more of
+// them.
 func TestDigits(t *testing.T) {
 	for _, c := range []struct {
 		task config.Task

@@ -5,7 +5,7 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 )
 
-// head builds x [B, T, D] -> pred [B, T] and, where rows are scored, loss [B, T].
+// head builds x [B, T, D] -> pred [B, T] and, if rows are scored, loss [B, T].
 func (m *builder) head(md mode) (*ir.Func, error) {
 	s := m.spec.Model
 	l := m.newLayer("head", "head", s.Pos, streamHead, md)
@@ -27,7 +27,7 @@ func (m *builder) head(md mode) (*ir.Func, error) {
 	return l.b.Func()
 }
 
-// logits are x times the output matrix, or times the transposed token table.
+// logits multiplies x by the output matrix, or by the transposed token table.
 func (l *layer) logits(x *ir.Value) *ir.Value {
 	s := l.spec.Model
 	switch {

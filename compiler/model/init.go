@@ -6,15 +6,14 @@ import (
 	"github.com/arithlang/mlc/compiler/plan"
 )
 
-// The rules by which matrices start, as specs name them.
+// The initializations of matrices, as specs name them.
 const (
 	xavier   = "xavier"   // uniform: Glorot and Bengio 2010, section 4.2.1
 	deepnorm = "deepnorm" // normal: Wang et al. 2022 (arXiv:2203.00555), figure 2
-	normal   = "normal"   // of one standard deviation
+	normal   = "normal"   // with the standard deviation InitStd
 )
 
-// initial is how a matrix of in inputs and out outputs starts. The gain is for
-// deepnorm alone.
+// initial returns the initialization of a matrix [in, out]. Only deepnorm uses the gain.
 func (m *builder) initial(in, out int, gain float64) plan.Init {
 	fan := float64(in + out)
 	switch m.spec.Model.Init {
@@ -27,8 +26,8 @@ func (m *builder) initial(in, out int, gain float64) plan.Init {
 	return plan.Init{Kind: "uniform", A: -a, B: a}
 }
 
-// initialBias is how the biases of a linear layer of in inputs start that is no part
-// of attention: at 0, or as those of PyTorch's torch.nn.Linear.
+// initialBias returns the initialization of the biases of a linear layer with in inputs,
+// outside of attention: 0, or PyTorch's torch.nn.Linear.
 func (m *builder) initialBias(in int) plan.Init {
 	if !m.spec.Model.InitBiases {
 		return plan.Init{Kind: "const"}
@@ -37,18 +36,18 @@ func (m *builder) initialBias(in int) plan.Init {
 	return plan.Init{Kind: "uniform", A: -a, B: a}
 }
 
-// deepDecoder is deepnorm's gain in a decoder alone whose input goes through so
-// many layers.
+// deepDecoder returns deepnorm's gain in a decoder-only model in which a row passes the
+// given number of layers.
 func deepDecoder(layers int) float64 { return 1 / root(8*float64(layers), 2) }
 
-// deepEncoderDecoder is deepnorm's gain in an encoder and in its decoder.
+// deepEncoderDecoder returns deepnorm's gains in an encoder and in its decoder.
 func deepEncoderDecoder(encoder, decoder int) (inner, outer float64) {
 	n, m := float64(encoder), float64(decoder)
 	return 0.87 / root(n*n*n*n*m, 4), 1 / root(12*m, 2)
 }
 
-// root is the square root of the square root, and so on: unlike powers it has the same bits
-// on every processor.
+// root returns the square root of x, taken the given number of times. Unlike powers it
+// has the same bits on every processor.
 func root(x float64, times int) float64 {
 	for range times {
 		x = math.Sqrt(x)

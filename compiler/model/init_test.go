@@ -9,8 +9,8 @@ import (
 	"github.com/arithlang/mlc/compiler/plan"
 )
 
-// TestInitialBiases: biases start at 0, or, but for those of attention, between
-// -1/sqrt(in) and 1/sqrt(in).
+// TestInitialBiases: biases start at 0 or, outside of attention, between -1/sqrt(in) and
+// 1/sqrt(in).
 func TestInitialBiases(t *testing.T) {
 	for _, uniform := range []bool{false, true} {
 		site := &check.Site{Scale: 0.5}
@@ -39,7 +39,7 @@ func TestInitialBiases(t *testing.T) {
 				}
 			}
 		}
-		if seen != 11 { // four of each attention, two of the feed-forward part, one of the output
+		if seen != 11 { // four in each attention, two in the feed-forward part, one in the output
 			t.Errorf("%d biases", seen)
 		}
 	}

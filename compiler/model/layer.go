@@ -15,13 +15,13 @@ var (
 	x1 = ir.X(1, expr.F32)
 )
 
-// Random streams, one a place where bits are drawn; layers are kept apart by
-// the launch's layer number.
+// Random streams, one for each place that draws bits. The launch's layer number tells
+// layers apart.
 const (
 	streamSource = 1 + iota
 	streamTarget
 	streamEncoder
-	streamDecoder = streamEncoder + 8 // of the loop, too
+	streamDecoder = streamEncoder + 8 // for the loop, too
 	streamState   = streamDecoder + 8
 	streamHead    = streamState + 1
 )
@@ -34,10 +34,10 @@ type layer struct {
 	md       mode
 	stream   uint32                  // the next random stream
 	declared map[string]*ir.Value    // parameters by name
-	captured *check.Capture          // what attention leaves of itself; nil: nothing
-	tables   refs                    // the bias tables that it is given
+	captured *check.Capture          // which attention to store; nil: none
+	tables   refs                    // bias tables that it gets as arguments
 	uses     int                     // further uses of parameters so far
-	rounded  map[*ir.Value]*ir.Value // factors of products by what they are made of
+	rounded  map[*ir.Value]*ir.Value // rounded factors of products, by their source
 }
 
 func (m *builder) newLayer(name, group string, pos diag.Pos, stream uint32, md mode) *layer {
@@ -48,7 +48,8 @@ func (m *builder) newLayer(name, group string, pos diag.Pos, stream uint32, md m
 // rounds reports whether factors of products are rounded to BF16.
 func (m *builder) rounds() bool { return m.spec.Train.Precision == "bf16" }
 
-// factor is x as products take it. What several take is rounded once.
+// factor returns x in the precision of products. Products that share a factor share its
+// rounding.
 func (l *layer) factor(x *ir.Value) *ir.Value {
 	if !l.rounds() {
 		return x
@@ -59,13 +60,13 @@ func (l *layer) factor(x *ir.Value) *ir.Value {
 	return l.rounded[x]
 }
 
-// product is x times y, or times y transposed, in the spec's precision.
+// product returns x times y, or times y transposed, in the spec's precision.
 func (l *layer) product(x, y *ir.Value, transposed bool) *ir.Value {
 	split := l.spec.Train.Precision == "tf32x3"
 	return l.b.Emit(ir.MatMul, ir.Attr{TransB: transposed, Split: split}, l.factor(x), l.factor(y))
 }
 
-// encoderLayer builds source [B, S, D] -> x [B, S, D], and takes the bias tables that
+// encoderLayer builds source [B, S, D] -> x [B, S, D]. tables are bias tables that
 // launches share.
 func (m *builder) encoderLayer(md mode, tables refs) (*ir.Func, error) {
 	s := m.spec.Model.Encoder
@@ -78,10 +79,10 @@ func (m *builder) encoderLayer(md mode, tables refs) (*ir.Func, error) {
 	return l.b.Func()
 }
 
-// decoderLayer builds x [B, T, D], source [B, S, D] -> y [B, T, D]. When
-// decoding, the keys and values of self attention are caches [B, C, D] to which
-// the rows are appended, and those of cross attention come from crossCache. When
-// capturing, the results self [B, H, T, T] and cross [B, H, T, S] are its attention.
+// decoderLayer builds x [B, T, D], source [B, S, D] -> y [B, T, D]. In decoding, the keys
+// and values of self attention are caches [B, C, D] to which the rows are appended, and
+// crossCache provides those for cross attention. The mode capturing adds the results self
+// [B, H, T, T] and cross [B, H, T, S].
 func (m *builder) decoderLayer(md mode, tables refs) (*ir.Func, error) {
 	s := m.spec.Model.Decoder
 	name := map[mode]string{training: "decoder_layer", teacher: "decoder_layer", capturing: "decoder_attention", decoding: "decoder_step"}[md]
@@ -103,10 +104,10 @@ func (m *builder) decoderLayer(md mode, tables refs) (*ir.Func, error) {
 	return l.b.Func()
 }
 
-// A reader gives the keys and values that rows x attend to.
+// A reader returns the keys and values that rows x attend to.
 type reader func(x *ir.Value) (keys, values *ir.Value)
 
-// itself reads the rows themselves and, when decoding, those before them.
+// itself reads the rows themselves and, in decoding, the rows before them.
 func (l *layer) itself(s *check.Site) reader {
 	return func(x *ir.Value) (keys, values *ir.Value) {
 		keys, values = l.memory("self", s, x)
@@ -117,26 +118,26 @@ func (l *layer) itself(s *check.Site) reader {
 	}
 }
 
-// cached reads the keys and values of the source that crossCache has left.
+// cached reads the source's keys and values from crossCache.
 func (l *layer) cached(*ir.Value) (keys, values *ir.Value) {
 	t := l.factors("S", l.spec.Model.Decoder.Cross)
 	return l.b.Param("cross_keys", t, ir.Input), l.b.Param("cross_values", t, ir.Input)
 }
 
-// memory is the keys and values of rows [B, L, D].
+// memory returns the keys and values of rows [B, L, D].
 func (l *layer) memory(name string, s *check.Site, rows *ir.Value) (keys, values *ir.Value) {
 	return l.factor(l.projected(rows, name, "k", s)), l.factor(l.projection(rows, name, "v", s))
 }
 
-// append appends rows to a cache and makes it a result, so that later calls see it.
+// append appends rows to a cache, which is also a result so that later calls see it.
 func (l *layer) append(name string, rows *ir.Value, s *check.Site) *ir.Value {
 	cache := l.b.Append(l.b.Param(name, l.factors("C", s), ir.Input), rows)
 	l.b.Result(name, cache, false)
 	return cache
 }
 
-// crossCache builds source [B, S, D] -> the keys and values [B, S, D] that every
-// decoded row attends to.
+// crossCache builds source [B, S, D] -> the keys and values [B, S, D] for every decoded
+// row.
 func (m *builder) crossCache() (*ir.Func, error) {
 	s := m.spec.Model.Decoder
 	l := m.newLayer("cross_cache", "decoder", s.Pos, streamDecoder, decoding)
@@ -146,8 +147,8 @@ func (m *builder) crossCache() (*ir.Func, error) {
 	return l.b.Func()
 }
 
-// attend builds one residual sub-layer of Attention(x, keys, values) Wo, as
-// torch.nn.Transformer has it.
+// attend builds a residual sub-layer Attention(x, keys, values) Wo, as in
+// torch.nn.Transformer.
 func (l *layer) attend(name string, s *check.Site, x *ir.Value, read reader, self bool) *ir.Value {
 	l.b.Pos(s.Pos)
 	in := l.before(x, name+".norm")
@@ -157,7 +158,7 @@ func (l *layer) attend(name string, s *check.Site, x *ir.Value, read reader, sel
 	attr, params := l.biased(name, s, self, x.Type.Shape[1], keys.Type.Shape[1])
 	attr.Scale = s.Scale
 	if l.spec.Model.Loop != nil && l.rate(s.Dropout) > 0 {
-		// Launches have other lengths than the batch: an example's words are not to hang on them.
+		// The dropout of an example must not depend on the lengths of its launch.
 		attr.Words = []int{l.longest(x.Type.Shape[1]).N, l.longest(keys.Type.Shape[1]).N}
 	}
 	if s.Shaw > 0 {
@@ -172,7 +173,8 @@ func (l *layer) attend(name string, s *check.Site, x *ir.Value, read reader, sel
 	return l.after(x, l.projection(y, name, "o", s), name+".norm")
 }
 
-// forQueries has a head of keys or values for each head of queries. Caches hold each once.
+// forQueries repeats heads of keys or values, one for each head of queries. Caches hold
+// each head once.
 func (l *layer) forQueries(x *ir.Value, s *check.Site, name string) *ir.Value {
 	group := l.spec.Model.KeyGroup(s)
 	if group == 1 {
@@ -181,8 +183,8 @@ func (l *layer) forQueries(x *ir.Value, s *check.Site, name string) *ir.Value {
 	return l.b.Label(l.b.RepeatHeads(x, l.spec.Model.Heads, group), name)
 }
 
-// biased describes mask and bias of a site of so many rows and keys, and gives the
-// parameters of the bias or the table that takes its place.
+// biased returns the mask and bias of a site for the given rows and keys, and the
+// parameters of the bias or the table that replaces it.
 func (l *layer) biased(name string, s *check.Site, self bool, rows, keys ir.Dim) (ir.AttnAttr, []*ir.Value) {
 	if _, given := l.tables[table(name)]; given {
 		t := l.b.Param(table(name), l.tableType(rows.Sym, keys.Sym), ir.Input)
@@ -196,7 +198,7 @@ func (l *layer) biased(name string, s *check.Site, self bool, rows, keys ir.Dim)
 	return attr, params
 }
 
-// bias describes mask and bias of a site and gives the parameters.
+// bias returns the mask and bias of a site, and the parameters.
 func (l *layer) bias(name string, s *check.Site, self bool, rows, keys ir.Dim) (ir.AttnAttr, []*ir.Value) {
 	params := make([]*ir.Value, len(s.Params))
 	names := make([]string, len(s.Params))
@@ -215,7 +217,7 @@ func (l *layer) bias(name string, s *check.Site, self bool, rows, keys ir.Dim) (
 	return attr, l.countParams(s, self, rows, keys, &attr, params)
 }
 
-// longest is an extent of the longest problems of training.
+// longest returns the length of the longest training problems in dimension d.
 func (m *builder) longest(d ir.Dim) ir.Dim {
 	source, target := m.spec.TrainedShape()
 	switch d.Sym {
@@ -227,9 +229,9 @@ func (m *builder) longest(d ir.Dim) ir.Dim {
 	panic("BUG: " + d.String() + " is no extent of a problem")
 }
 
-// tabled says whether a bias is worth a table [H, T, J], made once a launch,
-// rather than an evaluation for every example: whether it has learned parameters,
-// whose gradients then are sums over the table too, or costly functions.
+// tabled reports whether a bias is worth a table [H, T, J], computed once per launch
+// instead of once per example. It is if the bias has learned parameters, whose gradients
+// then sum over the table, or costly functions.
 func tabled(bias *expr.Expr) bool {
 	if bias == nil {
 		return false
@@ -241,9 +243,8 @@ func tabled(bias *expr.Expr) bool {
 	return costly
 }
 
-// lined says whether a bias is made of calibrated lines alone. Then each cell takes
-// an element a direction, by an index that goes with the key, and a table would be
-// more to read than that.
+// lined reports whether a bias only sums calibrated lines. A cell then reads one element
+// per direction, at an index that moves with the key, which is less memory than a table.
 func lined(bias *expr.Expr, params []check.BiasParam) bool {
 	if bias == nil {
 		return false
@@ -257,7 +258,7 @@ func lined(bias *expr.Expr, params []check.BiasParam) bool {
 	return lines && !other
 }
 
-// param declares a parameter of a bias; sites may share it.
+// param declares a parameter of a bias. Sites may share it.
 func (l *layer) param(param check.BiasParam, site string, t ir.Type) *ir.Value {
 	name, role := biasParamName(param, site), ir.Weight
 	if param.Fixed() {
@@ -276,8 +277,8 @@ func (l *layer) feedForward(x *ir.Value) *ir.Value {
 }
 
 // ffn builds dropout(act(x W1)) W2, or gated dropout((x U) act(x G)) W2. An activation
-// that scales comes after its dropout, which makes no difference to the result: then
-// the result is all that the gradient of a relu needs.
+// that scales is applied after its dropout. The result is the same, and it is all that a
+// relu's gradient reads.
 func (l *layer) ffn(x *ir.Value, name string, ties check.FFNTies) *ir.Value {
 	var h *ir.Value
 	switch act := check.Activations[name]; {
@@ -304,9 +305,9 @@ func (l *layer) ffn(x *ir.Value, name string, ties check.FFNTies) *ir.Value {
 	return l.offset(l.times(h, in, true), "ffn.out")
 }
 
-// before is what a residual sub-layer reads, and after what it makes of its result
-// y: LN(x + dropout(y)) in post-norm order, x + dropout(y) of a normed x in
-// pre-norm order.
+// before returns the input of a residual sub-layer, and after adds its result y to x.
+// Post-norm order is LN(x + dropout(y)). Pre-norm order is x + dropout(y), where y comes
+// from a normed x.
 func (l *layer) before(x *ir.Value, norm string) *ir.Value {
 	if l.spec.Model.NormPost {
 		return x
@@ -322,7 +323,7 @@ func (l *layer) after(x, y *ir.Value, norm string) *ir.Value {
 	return l.norm(sum, norm)
 }
 
-// dropped is x after a dropout with the next stream.
+// dropped applies dropout with the next stream.
 func (l *layer) dropped(x *ir.Value) *ir.Value { return l.dropout(l.b, x, l.next(), l.md) }
 
 func (l *layer) next() uint32 {
@@ -337,7 +338,8 @@ func (l *layer) rate(p float64) float64 {
 	return p
 }
 
-// placed replaces the positions pi and pj by what the position scheme gives.
+// placed replaces the positions pi and pj by their values in the position scheme, and
+// counts by elements of their arrays.
 func (m *builder) placed(e *expr.Expr) *expr.Expr {
 	if e == nil {
 		return nil
@@ -354,12 +356,13 @@ func (m *builder) placed(e *expr.Expr) *expr.Expr {
 	return expr.Subst(e, at)
 }
 
-// rows is the type [B, L, D].
+// rows returns the type [B, L, D].
 func (m *builder) rows(length string) ir.Type {
 	return ir.T(ir.Sym("B"), ir.Sym(length), ir.N(m.spec.Model.Width))
 }
 
-// factors is the type [B, L, H*dh] of keys and values of an attention, as caches hold them.
+// factors returns the type [B, L, H*dh] of an attention's keys and values, as caches hold
+// them.
 func (m *builder) factors(length string, s *check.Site) ir.Type {
 	t := ir.T(ir.Sym("B"), ir.Sym(length), ir.N(m.spec.Model.KeyInner(s)))
 	if m.rounds() {

@@ -9,12 +9,13 @@ import (
 	"github.com/arithlang/mlc/compiler/plan"
 )
 
-// linear builds x W + b for the matrix and the biases of a name.
+// linear builds x W + b for the matrix and biases of the given name.
 func (l *layer) linear(x *ir.Value, name string) *ir.Value {
 	return l.offset(l.times(x, name, false), name)
 }
 
-// times is x times the matrix of a name, or that transposed: one matrix, or two narrow ones.
+// times multiplies x by the named matrix or its transpose. The matrix may be a product of
+// two narrow ones.
 func (l *layer) times(x *ir.Value, name string, transposed bool) *ir.Value {
 	if g, _, _ := l.plan.Find(l.group, name+".w"); g != nil {
 		return l.product(x, l.weight(name+".w"), transposed)
@@ -26,7 +27,7 @@ func (l *layer) times(x *ir.Value, name string, transposed bool) *ir.Value {
 	return l.product(l.b.Label(l.product(x, first, transposed), name+".low"), second, transposed)
 }
 
-// offset adds the biases of a linear layer, where linear layers have them.
+// offset adds the biases of a linear layer, if the model has any.
 func (l *layer) offset(y *ir.Value, name string) *ir.Value {
 	if l.spec.Model.Bias {
 		y = l.b.Add(y, l.weight(name+".b"))
@@ -34,7 +35,7 @@ func (l *layer) offset(y *ir.Value, name string) *ir.Value {
 	return l.b.Label(y, name)
 }
 
-// projection is a projection of an attention site: q, k, v or o.
+// projection applies a projection of an attention site: q, k, v or o.
 func (l *layer) projection(x *ir.Value, site, part string, s *check.Site) *ir.Value {
 	name := site + "." + part
 	switch w := s.Weights.Of(part); {
@@ -48,9 +49,9 @@ func (l *layer) projection(x *ir.Value, site, part string, s *check.Site) *ir.Va
 	return l.linear(x, name)
 }
 
-// projected are the queries or keys of rows x [B, L, D]: normed heads, turned by rotary
-// positions, or heads of what is turned as one. Without a projection they are 0, so that
-// scores are what mask and bias say.
+// projected returns the queries or keys of rows x [B, L, D], with norms of heads and
+// rotary positions applied to the input or to each head. Without a projection they are 0,
+// so that scores are only mask and bias.
 func (l *layer) projected(x *ir.Value, site, part string, s *check.Site) *ir.Value {
 	heads := l.spec.Model.Heads
 	if part == "k" {
@@ -72,9 +73,9 @@ func (l *layer) projected(x *ir.Value, site, part string, s *check.Site) *ir.Val
 	return y
 }
 
-// headNorm norms each head of rows [B, L, H*dh] (Henry et al. 2020, arXiv:2010.04245, with
-// the root mean square in place of the length), with gains [H*dh]. Of several heads a
-// product with blocks of 1/dh makes the mean squares.
+// headNorm norms each head of rows [B, L, H*dh], with gains [H*dh]. It follows Henry et
+// al. 2020 (arXiv:2010.04245), but divides by the root mean square instead of the length.
+// For several heads, a product with blocks of 1/dh computes the mean squares.
 func (l *layer) headNorm(x *ir.Value, site, part string, heads int, n *check.QKNorm) *ir.Value {
 	if n.Gain == "shared" {
 		part = "qk"
@@ -92,8 +93,8 @@ func (l *layer) headNorm(x *ir.Value, site, part string, heads int, n *check.QKN
 	return l.b.Label(l.b.Mul(l.b.Map(expr.New(expr.Div, x0, root), x, squares), gamma), site+"."+part+".norm")
 }
 
-// norm is a norm of the model, with gains of its own, those of all norms, or none. Parts
-// without a norm take x as it is.
+// norm applies a norm of the model, with its own gains, shared ones, or none. It returns
+// x if the part has no norm.
 func (l *layer) norm(x *ir.Value, name string) *ir.Value {
 	s := l.spec.Model
 	if !s.Normed(normedPart(name)) {
@@ -112,7 +113,7 @@ func (l *layer) norm(x *ir.Value, name string) *ir.Value {
 
 const rmsnorm = "rmsnorm"
 
-// gain is a learned vector, or else a constant one.
+// gain returns a learned vector, or a constant one.
 func (l *layer) gain(name string, learned bool, width ir.Dim, otherwise float64) *ir.Value {
 	if learned {
 		return l.weight(name)
@@ -120,8 +121,8 @@ func (l *layer) gain(name string, learned bool, width ir.Dim, otherwise float64)
 	return l.b.MapShape(expr.F(otherwise), []ir.Dim{width})
 }
 
-// weight is a parameter that the layer's functions know by a name. In training, further
-// uses of one have names of their own.
+// weight returns the parameter with the given name in the layer's functions. In training,
+// each further use gets its own name.
 func (l *layer) weight(name string) *ir.Value {
 	known := l.declared[name]
 	if known != nil && l.md != training {

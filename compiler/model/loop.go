@@ -6,16 +6,16 @@ import (
 	"github.com/arithlang/mlc/compiler/plan"
 )
 
-// Buffers of a loop's programs.
+// Buffers in a loop's programs.
 const (
-	embedded = "embedded" // F32 [B, T, D]: the input that is added again
-	state    = "x"        // F32 [B, T, D]: what goes through the layers
-	history  = "history"  // I32 [B, C]: tokens so far, when decoding needs them
+	embedded = "embedded" // F32 [B, T, D]: the input that layers add again
+	state    = "x"        // F32 [B, T, D]: the input and output of layers
+	history  = "history"  // I32 [B, C]: tokens so far, if decoding needs them
 )
 
-// loopRows runs a loop on all rows at once. Training runs it without gradients
-// first, then with: the runs without use two tensors in turn and end in the first, and
-// those with leave each tensor for the backward pass.
+// loopRows runs a loop on all rows at once. Training first does runs without gradients,
+// then runs with them. The former alternate between two tensors and end in the first. The
+// latter keep each tensor for the backward pass.
 func (c *caller) loopRows(md mode) (*plan.Program, error) {
 	loop := c.spec.Model.Loop
 	n := loop.Layers
@@ -47,8 +47,8 @@ func (c *caller) loopRows(md mode) (*plan.Program, error) {
 	return c.p, c.err
 }
 
-// loopDecode runs a loop on rows P … P+T-1, with the keys and values of all rows of
-// each layer and each run in caches.
+// loopDecode runs a loop on rows P … P+T-1. Caches have the keys and values of all rows,
+// for each layer and each run.
 func (c *caller) loopDecode() (*plan.Program, error) {
 	n := c.spec.Model.Loop.Layers
 	c.loopMemory()
@@ -59,7 +59,7 @@ func (c *caller) loopDecode() (*plan.Program, error) {
 	return c.p, c.err
 }
 
-// loopMemory declares the buffers of decoding, which have room for all C rows.
+// loopMemory declares the buffers of decoding, for all C rows.
 func (c *caller) loopMemory() {
 	c.tokens("C")
 	c.buffer(state, c.rows("C"), 2)
@@ -69,7 +69,7 @@ func (c *caller) loopMemory() {
 	c.history()
 }
 
-// tokens declares what every program of a loop has of rows.
+// tokens declares the row buffers that every program of a loop has.
 func (c *caller) tokens(rows string) {
 	ids := ir.Ints(ir.Sym("B"), ir.Sym(rows))
 	c.buffer(TargetTokens, ids, 1)
@@ -77,7 +77,7 @@ func (c *caller) tokens(rows string) {
 	c.buffer(embedded, c.rows(rows), 1)
 }
 
-// input embeds the tokens and makes the state before the first layer.
+// input embeds the tokens and computes the state before the first layer.
 func (c *caller) input(md mode, first plan.Ref) {
 	c.embedTarget(md, plan.At(embedded, 0))
 	args := refs{}
@@ -87,8 +87,8 @@ func (c *caller) input(md mode, first plan.Ref) {
 	c.call("", func() (*ir.Func, error) { return c.start(md) }, args, refs{"y": first})
 }
 
-// runs adds a loop over layers from the tensor at, and to the one after it. More is what
-// layers read besides, and caches are stored, too.
+// runs adds a loop over layers, from tensor at to the next. more has further tensors that
+// layers read; in decoding these are caches, which layers also store.
 func (c *caller) runs(loop *plan.Loop, name string, md mode, at plan.Ref, more refs) {
 	tables := refs{}
 	if md == training {
@@ -112,9 +112,9 @@ func (c *caller) runs(loop *plan.Loop, name string, md mode, at plan.Ref, more r
 	c.p.Body = append(c.p.Body, loop)
 }
 
-// start builds the state y [B, T, D] before the first layer: the embedded input x,
-// or noise, of which a deviation of 0 leaves zeros. In tests the noise is the same for
-// all examples, so that no answer depends on the others of a launch.
+// start builds the state y [B, T, D] before the first layer: the embedded input x, or
+// noise, or zeros if the noise has deviation 0. In tests all examples get the same noise,
+// so that no answer depends on the launch's other examples.
 func (m *builder) start(md mode) (*ir.Func, error) {
 	loop := m.spec.Model.Loop
 	b := ir.NewBuilder("start", loop.Pos)
@@ -137,7 +137,7 @@ func (m *builder) start(md mode) (*ir.Func, error) {
 }
 
 // loopLayer builds x [B, T, D], embedded [B, T, D] -> y [B, T, D]: one layer, after
-// the embedded input is added where the spec says.
+// adding the embedded input if the spec says so.
 func (m *builder) loopLayer(name string, md mode, tables refs) (*ir.Func, error) {
 	s := m.spec.Model.Loop
 	l := m.newLayer(name, "loop", s.Pos, streamDecoder, md)
@@ -149,8 +149,8 @@ func (m *builder) loopLayer(name string, md mode, tables refs) (*ir.Func, error)
 	return l.b.Func()
 }
 
-// inject adds the embedded input before every layer or before the first of each
-// run, which the launch's layer number tells (arXiv:2405.17399, section 3.2).
+// inject adds the embedded input before every layer, or before the first of each run,
+// which it knows from the launch's layer number (arXiv:2405.17399, section 3.2).
 func (l *layer) inject(x *ir.Value) *ir.Value {
 	loop := l.spec.Model.Loop
 	if loop.Inject == "none" {

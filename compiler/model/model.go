@@ -1,15 +1,15 @@
-// Package model turns a checked spec into tensor IR functions and the programs
-// that call them. It is the only place that knows what a transformer is. It
-// comes after package check; packages grad, opt and lower take its output.
+// Package model turns a checked spec into tensor IR functions and the programs that call
+// them. It is the only package that knows transformers. It runs after package check and
+// before packages grad, opt and lower.
 //
-// The encoder-decoder is the one of Duan, Shi and Xu, "Attention Bias as an
-// Inductive Bias" (arXiv:2310.11984), section 2 and appendix B, and of its
-// released code: token embeddings times a scale plus positions, an identity encoder or a stack of
-// encoder layers, post-norm decoder layers, a final norm, an untied output.
+// The encoder-decoder follows Duan, Shi and Xu, "Attention Bias as an Inductive Bias"
+// (arXiv:2310.11984), section 2 and appendix B, and its released code. It has scaled
+// token embeddings plus positions, an encoder (the identity or a stack of layers),
+// post-norm decoder layers, a final norm and an untied output.
 //
-// The loop (loop.go) is the decoder-only model of McLeish et al., "Transformers Can
-// Do Arithmetic with the Right Embeddings" (arXiv:2405.17399) section 3 and its
-// released code.
+// The loop (loop.go) is the decoder-only model of McLeish et al., "Transformers Can Do
+// Arithmetic with the Right Embeddings" (arXiv:2405.17399), section 3, and its released
+// code.
 package model
 
 import (
@@ -23,16 +23,17 @@ import (
 
 // Names of the buffers that a trainer fills or reads.
 const (
-	SourceTokens = "source_tokens" // I32 [B, S]; encoder-decoders have it
+	SourceTokens = "source_tokens" // I32 [B, S]; only in encoder-decoders
 	TargetTokens = "target_tokens" // I32 [B, T]
-	Labels       = "labels"        // I32 [B, T], -1 where there is no loss
+	Labels       = "labels"        // I32 [B, T], -1 for rows without a loss
 	Loss         = "loss"          // F32 [B, T]
 	Pred         = "pred"          // I32 [B, T]
-	Self         = "self"          // F32 [B, H, T, T]; attention leaves it
-	Cross        = "cross"         // F32 [B, H, T, S]; attention leaves it
+	Self         = "self"          // F32 [B, H, T, T], from the program attention
+	Cross        = "cross"         // F32 [B, H, T, S], from the program attention
 )
 
-// Build makes the functions, parameters and programs of a spec.
+// Build returns the functions, parameters and programs of a spec. An error is a bug in
+// the compiler.
 func Build(spec *check.Spec) (*plan.Plan, error) {
 	m := &builder{spec: spec, plan: &plan.Plan{Varies: spec.Task.Sequence && !spec.Task.Padded}}
 	m.groups()
@@ -58,14 +59,14 @@ func Build(spec *check.Spec) (*plan.Plan, error) {
 	return m.plan, nil
 }
 
-// A mode is what a function is built for.
+// A mode is the purpose of a function.
 type mode uint8
 
 const (
 	training  mode = iota // dropout, all rows
 	teacher               // no dropout, all rows
-	capturing             // teacher, for the attention of a layer
-	decoding              // no dropout, rows from P on, keys and values in caches
+	capturing             // teacher, and stores the attention of a layer
+	decoding              // no dropout, rows from P on, with caches of keys and values
 )
 
 type builder struct {
@@ -97,7 +98,7 @@ func (m *builder) groups() {
 	m.group(plan.Fixed, m.fixed())
 }
 
-// stack adds the parameters of so many layers, and those that they have in common.
+// stack adds a group of parameters per layer, and a group that layers share.
 func (m *builder) stack(name string, layers int, share check.Share, ps []plan.Param) {
 	var own, common []plan.Param
 	for _, p := range ps {
@@ -118,7 +119,7 @@ func (m *builder) stack(name string, layers int, share check.Share, ps []plan.Pa
 	m.plan.Groups = append(m.plan.Groups, groups...)
 }
 
-// shared reports whether layers that share so much have a parameter in common.
+// shared reports whether a parameter is common to layers that share the given part.
 func shared(of, param string) bool {
 	part, rest, _ := strings.Cut(param, ".")
 	norm := strings.HasPrefix(rest, "norm.")
@@ -140,7 +141,7 @@ func (m *builder) group(name string, ps []plan.Param) {
 	}
 }
 
-// tokens is the token table, which a tied output shares.
+// tokens returns the token table, which a tied output shares.
 func (m *builder) tokens() plan.Param { return m.table("token", m.spec.Task.Vocab()) }
 
 // embedding lists the tables and the norm of the embedding.
@@ -159,7 +160,7 @@ func (m *builder) embedding() []plan.Param {
 	return ps
 }
 
-// output lists what is between the last layer and the logits: a gated layer, the
+// output lists the parameters between the last layer and the logits: a gated layer, the
 // norm, an adapter, the output matrix.
 func (m *builder) output(gain float64) []plan.Param {
 	s := m.spec.Model
@@ -174,8 +175,8 @@ func (m *builder) output(gain float64) []plan.Param {
 	return append(ps, m.outputMatrix(gain)...)
 }
 
-// outputMatrix lists the parameters of the projection to logits: of its matrix no more
-// than biases where that is a table of tokens.
+// outputMatrix lists the parameters of the projection to logits. If a table of tokens is
+// the matrix, only biases remain.
 func (m *builder) outputMatrix(gain float64) []plan.Param {
 	s, vocab := m.spec.Model, m.said()
 	made := m.matrix("out", check.Weight{Rank: s.OutputRank, None: s.Tied || s.Output != nil}, s.Width, vocab, func(in, out int) plan.Init { return m.initial(in, out, gain) })
@@ -185,7 +186,8 @@ func (m *builder) outputMatrix(gain float64) []plan.Param {
 	return append(made, m.offsets("out", vocab, m.initialBias(s.Width))...)
 }
 
-// said is the number of tokens that have a logit: a learned token table has one for each.
+// said returns the number of tokens that have a logit. A tied learned table has one for
+// each token.
 func (m *builder) said() int {
 	if m.spec.Model.Tied && m.spec.Model.Token == nil {
 		return m.spec.Task.Vocab()
@@ -193,8 +195,8 @@ func (m *builder) said() int {
 	return m.spec.Task.Said()
 }
 
-// shared lists what several groups use: a tied token table, and the parameters that the
-// whole model has once, each once.
+// shared lists the parameters that several groups use: a tied token table, shared gains,
+// and each shared parameter of a bias or table once.
 func (m *builder) shared(gain float64, sites ...*check.Site) []plan.Param {
 	var ps []plan.Param
 	if m.spec.Model.Tied && m.spec.Model.Token == nil {
@@ -227,8 +229,8 @@ func (m *builder) shared(gain float64, sites ...*check.Site) []plan.Param {
 	return ps
 }
 
-// fixed lists what is not trained: a position table that stays as it was drawn, and
-// the parameters that are given.
+// fixed lists the parameters that are not trained: a position table that keeps its
+// initial values, and parameters that a stage provides.
 func (m *builder) fixed() []plan.Param {
 	var ps []plan.Param
 	if m.spec.Model.Position.Fixed {
@@ -242,7 +244,7 @@ func (m *builder) fixed() []plan.Param {
 	return ps
 }
 
-// biasParam is a learned parameter of a bias; site is where a layer has its own.
+// biasParam returns a parameter of a bias. site is the site of a layer's own parameter.
 func (m *builder) biasParam(param check.BiasParam, site string, gain float64) plan.Param {
 	p := plan.Param{Name: biasParamName(param, site), Shape: param.Shape, Init: param.Init, Decay: param.Decay}
 	if param.Init.Kind == "xavier" {
@@ -264,10 +266,10 @@ func biasParamName(param check.BiasParam, site string) string {
 	return site + "." + param.Name
 }
 
-// site lists the parameters of one attention site with its residual norm. By
-// Glorot and Bengio's rule the in-projections start as parts of one packed [D, 3D]
-// matrix, of fewer columns where there are fewer heads of keys, as in the code of arXiv:2310.11984; only deep gains tell queries and keys
-// from the rest.
+// site lists the parameters of an attention site and its residual norm. With xavier the
+// in-projections start as parts of one packed [D, 3D] matrix, as in the code of
+// arXiv:2310.11984, or narrower if there are fewer heads of keys. Only deepnorm
+// distinguishes queries and keys from the rest.
 func (m *builder) site(name string, s *check.Site, gain float64) []plan.Param {
 	inner, keys := m.spec.Model.Inner(), m.spec.Model.KeyInner(s)
 	var ps []plan.Param
@@ -299,8 +301,8 @@ func (m *builder) site(name string, s *check.Site, gain float64) []plan.Param {
 	return append(ps, m.norms(name+".norm", m.spec.Model.Norm)...)
 }
 
-// initialOf is how a projection of an attention starts, whose in-projections have so many
-// columns together.
+// initialOf returns the initialization of an attention's projection. packed is the number
+// of columns of all in-projections.
 func (m *builder) initialOf(part string, packed int, gain float64) func(in, out int) plan.Init {
 	return func(in, out int) plan.Init {
 		switch {
@@ -320,8 +322,8 @@ func (m *builder) feedForward(gain float64) []plan.Param {
 	return append(m.ffn(s.Act, s.Hidden, check.Weight{Rank: s.FFNRank, Init: s.FFNInit}, s.FFNTies, gain), m.norms("ffn.norm", s.Norm)...)
 }
 
-// ffn lists the matrices of a feed-forward layer with so many hidden units, before the
-// gate if it has one. Value and gate start as halves of one packed matrix.
+// ffn lists the matrices of a feed-forward layer. hidden counts the units before the
+// gate, if there is one. Value and gate start as halves of one packed matrix.
 func (m *builder) ffn(act string, hidden int, w check.Weight, ties check.FFNTies, gain float64) []plan.Param {
 	d, out, gate := m.spec.Model.Width, w, w
 	if ties.Out != "" {
@@ -347,7 +349,7 @@ func (m *builder) linear(name string, w check.Weight, in, out int, init func(in,
 	return append(m.matrix(name, w, in, out, init), m.offsets(name, out, m.initialBias(in))...)
 }
 
-// matrix lists what a matrix is made of: itself, two narrow ones, or nothing of its own.
+// matrix lists the parameters of a matrix: itself, two narrow ones, a scalar, or none.
 func (m *builder) matrix(name string, w check.Weight, in, out int, init func(in, out int) plan.Init) []plan.Param {
 	matrixwise := optimizers[m.spec.Train.Optimizer].matrix != nil
 	param := func(name string, in, out int) plan.Param {
@@ -370,7 +372,7 @@ func (m *builder) matrix(name string, w check.Weight, in, out int, init func(in,
 	return []plan.Param{param(name+".w", in, out)}
 }
 
-// offsets lists the biases of a linear layer, where linear layers have them.
+// offsets lists the biases of a linear layer, if the model has any.
 func (m *builder) offsets(name string, out int, init plan.Init) []plan.Param {
 	if !m.spec.Model.Bias {
 		return nil
@@ -378,7 +380,7 @@ func (m *builder) offsets(name string, out int, init plan.Init) []plan.Param {
 	return []plan.Param{{Name: name + ".b", Shape: []int{out}, Init: init}}
 }
 
-// table is an embedding of so many rows.
+// table returns an embedding with the given number of rows.
 func (m *builder) table(name string, rows int) plan.Param {
 	d := m.spec.Model.Width
 	init := m.initial(rows, d, 1)
@@ -388,10 +390,10 @@ func (m *builder) table(name string, rows int) plan.Param {
 	return plan.Param{Name: name, Shape: []int{rows, d}, Init: init, Decay: true}
 }
 
-// sharedNorm is the name of the gains that all norms have.
+// sharedNorm names the gains that all norms share.
 const sharedNorm = "norms"
 
-// norms lists the parameters of a norm that has its own.
+// norms lists the parameters of a norm, if it has its own.
 func (m *builder) norms(name, kind string) []plan.Param {
 	if g := m.spec.Model.Gain; g == "shared" || g == "none" || !m.spec.Model.Normed(normedPart(name)) {
 		return nil
@@ -399,7 +401,7 @@ func (m *builder) norms(name, kind string) []plan.Param {
 	return gains(name, kind, m.spec.Model.Width)
 }
 
-// normedPart is the part of the model that a norm is of, by its name.
+// normedPart returns the part of the model that a norm belongs to.
 func normedPart(name string) string {
 	part, _, ok := strings.Cut(name, ".")
 	if !ok {
@@ -408,7 +410,7 @@ func normedPart(name string) string {
 	return part
 }
 
-// gains lists the gains of a norm over so many units and, for a layer norm, its offsets.
+// gains lists the gains of a norm and, for a layer norm, its offsets.
 func gains(name, kind string, units int) []plan.Param {
 	ps := []plan.Param{{Name: name + ".gamma", Shape: []int{units}, Init: plan.Init{Kind: "const", A: 1}}}
 	if kind != rmsnorm {

@@ -11,9 +11,9 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// TestOrthogonal takes a matrix of known singular vectors and values to one with the
-// same vectors, and with the values that the iteration's polynomial makes: near 1 after
-// five steps.
+// TestOrthogonal applies orthogonal to a matrix with known singular vectors and values.
+// The vectors must stay, and the values must follow the iteration's polynomial: near 1
+// after five steps.
 func TestOrthogonal(t *testing.T) {
 	values := []float64{3, 1.5, 0.4, 0.05}
 	norm := 0.0
@@ -64,7 +64,7 @@ func orthogonalOf(t *testing.T, shape [2]int, x []float64, steps int) []float64 
 	return irtest.Eval(t, f, ir.Env{}, []ir.Tensor{{Shape: shape[:], F: x}})[0].F
 }
 
-// orthonormal draws n vectors of a length, by Gram and Schmidt.
+// orthonormal draws n vectors of the given length, by Gram and Schmidt.
 func orthonormal(rng *rand.Rand, n, length int) [][]float64 {
 	var all [][]float64
 	for range n {
@@ -95,7 +95,7 @@ func dot(u, v []float64) float64 {
 	return sum
 }
 
-// composed is the matrix with these singular vectors and values.
+// composed returns the matrix with the given singular vectors and values.
 func composed(left [][]float64, values []float64, right [][]float64) []float64 {
 	out := make([]float64, len(left[0])*len(right[0]))
 	for n, s := range values {

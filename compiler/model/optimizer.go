@@ -8,9 +8,9 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// sumSquares builds the squared norm of a flat arena [N], as one element: the sums of its
-// segments, for which processors of a GPU do not wait for each other, in ascending order.
-// Where gradients are filtered, it is that of the result.
+// sumSquares builds the squared norm of a flat arena [N] as one element. It adds the sums
+// of segments in ascending order, because thread blocks of a GPU cannot wait for each
+// other. With Grokfast it is the norm of the filtered gradients.
 func sumSquares(t check.Train) (*ir.Func, error) {
 	b := ir.NewBuilder("sum_squares", t.Pos)
 	of := ir.T(ir.Sym("N"))
@@ -22,36 +22,36 @@ func sumSquares(t check.Train) (*ir.Func, error) {
 	return b.Func()
 }
 
-// slower is the running average of gradients after a step (Lee et al. 2024,
-// arXiv:2405.20233, as in its code: the first is the gradient).
+// slower returns the running average of gradients after a step, as in the code of Lee et
+// al. 2024 (arXiv:2405.20233). The first average is the gradient.
 func slower(f *check.Grokfast, old, grad *expr.Expr) *expr.Expr {
 	first := expr.New(expr.Eq, expr.New(expr.AsI32, expr.NewVar("step", expr.U32)), expr.Int(0))
 	return expr.New(expr.Where, first, grad, average(f.Alpha, old, grad))
 }
 
-// amplified is a gradient with its average.
+// amplified adds the average to a gradient.
 func amplified(f *check.Grokfast, grad, slow *expr.Expr) *expr.Expr {
 	return expr.New(expr.Add, grad, expr.New(expr.Mul, expr.F(f.Lamb), slow))
 }
 
-// A rule is how parameters follow gradients. It keeps states of each parameter from one
-// step to the next; step makes new parameters and states of old ones and of the gradient,
-// all tensors of one shape.
+// A rule updates parameters from gradients. It keeps states for each parameter from one
+// step to the next. step computes new parameters and states from the old ones and the
+// gradient, all tensors of one shape.
 type rule struct {
 	states []string // their names
 	step   func(b *ir.Builder, t check.Train, param, grad *ir.Value, states []*ir.Value) (*ir.Value, []*ir.Value)
 
-	// What step does not see is in the first states: an average of the parameters, and one of
-	// the gradients before it.
+	// The first states may be an average of gradients, then one of parameters. step does
+	// not see them.
 	average, slow bool
 }
 
-// An optimizer has a rule for each element by itself. One that is matrixwise has another
-// for the matrices of linear layers, but that of the output: its step gets each of them
-// as a whole, and its states are the first of the other rule's.
+// An optimizer has a rule for single elements. It may have another rule for the matrices
+// of linear layers, apart from the output. That rule's step gets a whole matrix, and its
+// states are the first of the element rule's.
 type optimizer struct {
 	rule
-	matrix *rule // nil: matrices follow the rule of elements
+	matrix *rule // nil: matrices follow the element rule
 }
 
 var (
@@ -97,17 +97,17 @@ func (m *builder) optimizer() error {
 	return nil
 }
 
-// averaging is the optimizer with an average of the parameters.
+// averaging returns the optimizer with an average of the parameters.
 func (o optimizer) averaging() optimizer {
 	return o.with(config.AverageState, func(r *rule) { r.average = true })
 }
 
-// filtering is the optimizer on gradients to which their average is added.
+// filtering returns the optimizer on gradients to which their average is added.
 func (o optimizer) filtering() optimizer {
 	return o.with(config.SlowState, func(r *rule) { r.slow = true })
 }
 
-// with is the optimizer with one more state, the first of each rule, which it sets up.
+// with returns the optimizer with one more state, first in each rule. set marks the rule.
 func (o optimizer) with(state string, set func(*rule)) optimizer {
 	extended := func(r rule) rule {
 		r.states = append([]string{state}, r.states...)
@@ -121,10 +121,10 @@ func (o optimizer) with(state string, set func(*rule)) optimizer {
 	return o
 }
 
-// update builds a step on tensors of a shape, with the gradient filtered and clipped before
-// and the parameters kept above their bound after. The filter comes first, so that the limit
-// is that of what the step gets. It changes nothing where the factor of clipping is not a
-// number.
+// update builds a step on tensors of the given shape. It filters the gradient, clips it,
+// applies the rule, and keeps parameters above their bound. Filtering comes first, so
+// that clipping limits the gradient that the rule gets. If the clipping factor is NaN,
+// nothing changes.
 func (r *rule) update(name string, t check.Train, shape ...ir.Dim) (*ir.Func, error) {
 	b := ir.NewBuilder(name, t.Pos)
 	of := ir.T(shape...)
@@ -159,14 +159,14 @@ func (r *rule) update(name string, t check.Train, shape ...ir.Dim) (*ir.Func, er
 	return b.Func()
 }
 
-// unlessSkipped is next, or in a step that changes nothing old.
+// unlessSkipped returns next, or old in a step that is skipped.
 func unlessSkipped(next, old *expr.Expr) *expr.Expr {
 	return expr.New(expr.Where, expr.New(expr.Le, expr.F(0), scalar("clip")), next, old)
 }
 
-// adam is AdamW (Loshchilov and Hutter 2019, algorithm 2, with the bias corrections
-// 1/(1-beta^t) given as scalars); with decay 0 it is Adam (Kingma and Ba 2015,
-// algorithm 1).
+// adam is AdamW (Loshchilov and Hutter 2019, algorithm 2), with the bias corrections
+// 1/(1-beta^t) given as scalars. With decay 0 it is Adam (Kingma and Ba 2015, algorithm
+// 1).
 func adam(b *ir.Builder, t check.Train, p, g *ir.Value, moments []*ir.Value) (*ir.Value, []*ir.Value) {
 	m := b.Map(average(t.Beta1, x0, x1), moments[0], g)
 	v := b.Map(average(t.Beta2, x0, expr.New(expr.Mul, x1, x1)), moments[1], g)
@@ -183,28 +183,28 @@ func lion(b *ir.Builder, t check.Train, p, g *ir.Value, states []*ir.Value) (*ir
 	return b.Map(descended(ir.X(2, expr.F32), direction), momentum, g, p), []*ir.Value{b.Map(average(t.Beta2, x0, x1), momentum, g)}
 }
 
-// sign is -1, 0 or 1, and 0 for NaN.
+// sign returns -1, 0 or 1, and 0 for NaN.
 func sign(x *expr.Expr) *expr.Expr {
 	zero := expr.F(0)
 	negative := expr.New(expr.Where, expr.New(expr.Lt, x, zero), expr.F(-1), zero)
 	return expr.New(expr.Where, expr.New(expr.Lt, zero, x), expr.F(1), negative)
 }
 
-// descended is p - lr*(direction + decay*p).
+// descended returns p - lr*(direction + decay*p).
 func descended(p, direction *expr.Expr) *expr.Expr {
 	step := expr.New(expr.Add, direction, expr.New(expr.Mul, scalar("decay"), p))
 	return expr.New(expr.Sub, p, expr.New(expr.Mul, scalar("lr"), step))
 }
 
-// average is beta*old + (1-beta)*new.
+// average returns beta*old + (1-beta)*new.
 func average(beta float64, old, new *expr.Expr) *expr.Expr {
 	return expr.New(expr.Add, expr.New(expr.Mul, expr.F(beta), old), expr.New(expr.Mul, expr.F(1-beta), new))
 }
 
-// averaged is the exponential moving average of parameters after a step, before which
-// there were t. Its decay rises with the steps as t/(t+9), up to the given one (as that of
-// tf.train.ExponentialMovingAverage with num_updates), so it begins with the parameters
-// after the first step, and forgets these early.
+// averaged returns the exponential moving average of parameters after a step, before
+// which there were t steps. Its decay is t/(t+9), up to the given decay, as in
+// tf.train.ExponentialMovingAverage with num_updates. So it begins with the parameters
+// after the first step and forgets them early.
 func averaged(decay float64, old, new *expr.Expr) *expr.Expr {
 	t := expr.New(expr.ToF32, expr.New(expr.AsI32, expr.NewVar("step", expr.U32)))
 	share := expr.New(expr.Min, expr.F(decay), expr.New(expr.Div, t, expr.New(expr.Add, t, expr.F(9))))

@@ -13,7 +13,8 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// TestOptimizers wants a row for each optimizer that a spec can name, and no other.
+// TestOptimizers: each optimizer that a spec can name has a row, and there are no other
+// rows.
 func TestOptimizers(t *testing.T) {
 	var names []string
 	for _, o := range dsl.NewSchema().Row("train.optimizer").Choices {
@@ -25,8 +26,8 @@ func TestOptimizers(t *testing.T) {
 	}
 }
 
-// TestSkippedUpdates evaluates updates in float64. With a factor of clipping that is not a number
-// they leave what they get; otherwise they change it, and keep to the bound.
+// TestSkippedUpdates evaluates updates in float64. If the clipping factor is NaN, an
+// update changes nothing. Otherwise it changes its arguments and respects the bound.
 func TestSkippedUpdates(t *testing.T) {
 	train := check.Train{Train: config.Train{Beta1: 0.9, Beta2: 0.99, Eps: 1e-8}, Muon: check.Muon{Steps: 2}, Average: 0.9, Grokfast: &check.Grokfast{Alpha: 0.75, Lamb: 2}}
 	all := maps.Clone(optimizers)
@@ -66,7 +67,7 @@ func TestSkippedUpdates(t *testing.T) {
 					switch {
 					case i == len(r.states):
 						want = max(x, 0.6)
-					case r.states[i] == config.AverageState: // a quarter is the old one
+					case r.states[i] == config.AverageState: // a quarter of the old average
 						want = max(0.6, free[len(r.states)].F[e])*0.75 + 0.25*args[2+i].F[e]
 					}
 					if got := bounded[i].F[e]; got != want || i == len(r.states) && x == args[0].F[e] {
@@ -78,8 +79,8 @@ func TestSkippedUpdates(t *testing.T) {
 	}
 }
 
-// TestGrokfast follows two weights for some steps beside the rule of Lee et al. 2024 and
-// Lion's, and wants the norm to be that of filtered gradients.
+// TestGrokfast compares two weights over some steps with the rules of Lee et al. 2024 and
+// Lion, and the norm with the norm of filtered gradients.
 func TestGrokfast(t *testing.T) {
 	filter := &check.Grokfast{Alpha: 0.75, Lamb: 2}
 	train := check.Train{Train: config.Train{Beta1: 0.5, Beta2: 0.25}, Grokfast: filter}
@@ -93,7 +94,7 @@ func TestGrokfast(t *testing.T) {
 		t.Fatal(err)
 	}
 	tensor := func(x ...float64) ir.Tensor { return ir.Tensor{Shape: []int{len(x)}, F: x} }
-	p, slow, momentum := tensor(1, -1), tensor(7, 7), tensor(0, 0) // before the first step there is no average
+	p, slow, momentum := tensor(1, -1), tensor(7, 7), tensor(0, 0) // the first step ignores the average
 	weights, mean, own := []float64{1, -1}, []float64{0, 0}, []float64{0, 0}
 	for step, grads := range [][]float64{{1, -2}, {-3, 0.5}, {-1, 1}, {4, -0.25}} {
 		const clip, lr = 0.5, 0.125
@@ -120,8 +121,7 @@ func TestGrokfast(t *testing.T) {
 	}
 }
 
-// TestLossWeight weighs rows by a scalar, and makes those not a number whose loss is not
-// finite.
+// TestLossWeight: rows have the weight of a scalar, and NaN if their loss is not finite.
 func TestLossWeight(t *testing.T) {
 	m := builder{spec: &check.Spec{Train: check.Train{}}}
 	f, err := m.lossWeight()

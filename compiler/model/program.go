@@ -9,8 +9,8 @@ import (
 	"github.com/arithlang/mlc/compiler/plan"
 )
 
-// gradients is one micro-batch forward and backward, and what launches share before and
-// after it.
+// gradients returns the program of one micro-batch forward and backward, and the programs
+// for work that launches share.
 func (m *builder) gradients() ([]*plan.Program, error) {
 	p, err := m.wholeRows("gradients", training)
 	if err != nil {
@@ -27,7 +27,7 @@ func (m *builder) gradients() ([]*plan.Program, error) {
 	return plan.Split(p), nil
 }
 
-// forward is teacher forcing without dropout.
+// forward returns the program of teacher forcing without dropout.
 func (m *builder) forward() (*plan.Program, error) {
 	p, err := m.wholeRows("forward", teacher)
 	if err != nil {
@@ -37,11 +37,11 @@ func (m *builder) forward() (*plan.Program, error) {
 	return p, nil
 }
 
-// attention is forward up to a layer of the decoder whose attention it leaves. Every
-// layer before leaves its own in the same place, so that one function is enough.
+// attention returns the forward program up to the decoder layer whose attention it
+// stores. Earlier layers store theirs in the same buffers, so one function is enough.
 func (m *builder) attention() (*plan.Program, error) {
 	p := &plan.Program{Name: "attention", Memory: "attention",
-		Doc: "leaves the attention of a layer of the decoder, for every target row from the correct rows before it, without dropout"}
+		Doc: "stores the attention of a decoder layer, for every target row from the correct rows before it, without dropout"}
 	c := &caller{builder: m, p: p}
 	c.buffer(SourceTokens, ir.Ints(ir.Sym("B"), ir.Sym("S")), 1)
 	c.buffer(TargetTokens, ir.Ints(ir.Sym("B"), ir.Sym("T")), 1)
@@ -58,7 +58,7 @@ func (m *builder) attention() (*plan.Program, error) {
 	return p, c.err
 }
 
-// wholeRows runs the model on all target rows at once.
+// wholeRows returns the program that runs the model on all target rows at once.
 func (m *builder) wholeRows(name string, md mode) (*plan.Program, error) {
 	p := &plan.Program{Name: name, Memory: name}
 	c := &caller{builder: m, p: p}
@@ -89,7 +89,8 @@ func (m *builder) wholeRows(name string, md mode) (*plan.Program, error) {
 	return p, c.err
 }
 
-// encode is the source side of decoding: it fills the cross-attention caches.
+// encode returns the program for the source side of decoding. It fills the caches of
+// cross attention.
 func (m *builder) encode() (*plan.Program, error) {
 	p := &plan.Program{Name: "encode", Memory: "decoding", Doc: "runs the source side of decoding and fills the key and value caches of cross attention"}
 	c := &caller{builder: m, p: p}
@@ -105,7 +106,7 @@ func (m *builder) encode() (*plan.Program, error) {
 	return p, c.err
 }
 
-// decode runs rows P … P+T-1 against the caches.
+// decode returns the program that runs rows P … P+T-1 with the caches.
 func (m *builder) decode() (*plan.Program, error) {
 	p := &plan.Program{Name: "decode", Memory: "decoding", Doc: "predicts target rows P … P+T-1 from the caches that encode and earlier rows have filled"}
 	c := &caller{builder: m, p: p}
@@ -127,11 +128,11 @@ func (m *builder) decode() (*plan.Program, error) {
 
 type refs = map[string]plan.Ref
 
-// A caller writes one program; the first error sticks.
+// A caller writes one program and keeps the first error.
 type caller struct {
 	*builder
 	p       *plan.Program
-	derived map[string]refs // in training, tables by the part of the model that reads them
+	derived map[string]refs // in training, tables of expressions by the part of the model that reads them
 	err     error
 }
 
@@ -139,8 +140,8 @@ func (c *caller) buffer(name string, t ir.Type, count int) {
 	c.p.Buffers = append(c.p.Buffers, &plan.Buffer{Name: name, Type: t, Count: count})
 }
 
-// caches declares the buffers that encode and decode share. Those of decoded
-// rows have room for all C rows.
+// caches declares the buffers that encode and decode share. Buffers for decoded rows have
+// room for all C rows.
 func (c *caller) caches() int {
 	n := depth(c.spec.Model.Decoder)
 	c.buffer(SourceTokens, ir.Ints(ir.Sym("B"), ir.Sym("S")), 1)
@@ -156,11 +157,11 @@ func (c *caller) caches() int {
 	return n
 }
 
-// depth is how many layers a row goes through.
+// depth returns the number of layers that a row passes.
 func depth(s check.Stack) int { return s.Layers * max(s.Times, 1) }
 
-// source embeds and encodes the source tokens, with bias tables that launches share, and
-// says where the result is.
+// source embeds and encodes the source tokens and returns the result's place. tables are
+// bias tables that launches share.
 func (c *caller) source(md mode, tables refs) plan.Ref {
 	n := depth(c.spec.Model.Encoder)
 	c.buffer("source", c.rows("S"), n+1)
@@ -192,14 +193,13 @@ func (c *caller) embedTarget(md mode, to plan.Ref) {
 	c.call("embed", embed, args, results)
 }
 
-// scored reports whether rows have losses: in training, and without dropout where
-// reports or tests during training have them.
+// scored reports whether rows have losses: in training, and without dropout if reports or
+// tests during training need them.
 func (m *builder) scored(md mode) bool {
 	return md == training || md == teacher && (m.spec.Train.Report.Full || m.spec.Eval.During.Any())
 }
 
-// outcome predicts from the last layer's rows and, where they have labels, makes their
-// losses.
+// outcome predicts from the last layer's rows and computes the losses of scored rows.
 func (c *caller) outcome(md mode, x plan.Ref) {
 	args, results := with(c.derived["head"], refs{"x": x}), refs{"pred": plan.At(Pred, 0)}
 	if c.scored(md) {
@@ -237,9 +237,9 @@ func (m *builder) encoderNorm() (*ir.Func, error) {
 	return l.b.Func()
 }
 
-// lossWeight is the gradient of the batch's loss, a weighted sum of rows, with
-// respect to the loss of each row. Where that is not finite it is not a number, so that
-// the norm of the gradient says whether a step can be made.
+// lossWeight returns the gradient of the batch's loss, a weighted sum of rows, with
+// respect to each row's loss. It is NaN if that loss is not finite. So the norm of the
+// gradient tells whether the step is possible.
 func (m *builder) lossWeight() (*ir.Func, error) {
 	b := ir.NewBuilder("loss_weight", m.spec.Train.Pos)
 	loss := b.Param("loss", ir.T(ir.Sym("B"), ir.Sym("T")), ir.Input)

@@ -11,9 +11,9 @@ import (
 	"github.com/arithlang/mlc/compiler/plan"
 )
 
-// TestRotary compares both kinds of rotary positions with their definitions: heads
-// of a product that are turned, and a product of what is turned as one. Rows begin
-// at the third.
+// TestRotary compares both kinds of rotary positions with their definitions: heads of a
+// product that are rotated, and a product of rows that are rotated as one head. Rows
+// begin at the third.
 func TestRotary(t *testing.T) {
 	const width, heads, rows, first, base = 8, 2, 3, 2, 100.0
 	x, w := numbers(rows*width, 0.7), numbers(width*width, 1.3)
@@ -36,7 +36,7 @@ func TestRotary(t *testing.T) {
 	}
 }
 
-// projection evaluates the keys of rows x by a matrix w.
+// projection evaluates the keys of rows x with matrix w.
 func projection(t *testing.T, r check.Rotary, width, heads, rows, first int, x, w []float64) []float64 {
 	t.Helper()
 	m := &builder{spec: &check.Spec{Model: check.Model{Width: width, Heads: heads}}, plan: &plan.Plan{}}
@@ -52,7 +52,7 @@ func projection(t *testing.T, r check.Rotary, width, heads, rows, first int, x, 
 	return irtest.Eval(t, f, env, args)[0].F
 }
 
-// turned turns in each head of each row the elements n and r+n, n < r, by the row's
+// turned rotates elements n and r+n, n < r, in each head of each row by the row's
 // position times base^(-n/r).
 func turned(x []float64, width, heads, r, first int, base float64) []float64 {
 	out := append([]float64(nil), x...)
@@ -77,7 +77,7 @@ func product(x, w []float64, width int) []float64 {
 	return out
 }
 
-// numbers are some of no regularity.
+// numbers returns irregular numbers.
 func numbers(n int, step float64) []float64 {
 	out := make([]float64, n)
 	for k := range out {
@@ -86,8 +86,8 @@ func numbers(n int, step float64) []float64 {
 	return out
 }
 
-// TestShawTable: a layer has one table of 2 clip + 1 vectors of a head's width for
-// all heads.
+// TestShawTable: a layer has one table of 2 clip + 1 vectors, as wide as a head, for all
+// heads.
 func TestShawTable(t *testing.T) {
 	m := &builder{spec: &check.Spec{Model: check.Model{Width: 8, Heads: 2, Init: xavier}}, plan: &plan.Plan{}}
 	for clip, want := range map[int][]int{0: nil, 3: {7, 4}} {

@@ -9,9 +9,9 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// TestKeyHeads: a model whose heads of queries share heads of keys and values is one where
-// each has its own, which are alike. Its loss is the same, and the gradient of a shared head
-// is the sum of theirs.
+// TestKeyHeads compares a model whose query heads share key heads with a model that has a
+// copy for each. The losses are equal, and a shared head's gradient is the sum over its
+// copies.
 func TestKeyHeads(t *testing.T) {
 	wide := []string{"model.heads=4", "model.width=8", "model.decoder.self.bias=-0.1*(h+1)*abs(i-j)", "model.decoder.self.rotary=rope(base = 3)"}
 	few := trainingOf(t, smallAddition, append(wide, "model.decoder.self.key_heads=2", "model.decoder.cross.key_heads=1"))
@@ -20,8 +20,8 @@ func TestKeyHeads(t *testing.T) {
 	alike(t, few, all, sharedBy(few.p, all.p, dh))
 }
 
-// TestSharedLayers: a model whose layers share parameters is one of layers that have their
-// own, which are alike.
+// TestSharedLayers compares a model whose layers share parameters with a model whose
+// layers have copies.
 func TestSharedLayers(t *testing.T) {
 	for share, pair := range map[string]func(name string) bool{
 		"all":                  func(string) bool { return false },
@@ -64,8 +64,8 @@ func TestSharedLayers(t *testing.T) {
 	}
 }
 
-// alike holds the loss of a model to that of one where what it shares is there several
-// times, and its gradients to the sums of theirs.
+// alike compares the loss of a model with that of a model that has copies of shared
+// parameters, and its gradients with the sums over copies.
 func alike(t *testing.T, few, all *training, elements []sharedElement) {
 	t.Helper()
 	all.inputs = few.inputs
@@ -88,14 +88,15 @@ func alike(t *testing.T, few, all *training, elements []sharedElement) {
 	}
 }
 
-// A sharedElement is an element of a model that shares parameters, and those that it is in
-// one where each has its own.
+// A sharedElement is an element of a model that shares parameters, and its copies in a
+// model that does not.
 type sharedElement struct {
 	one int
 	own []int
 }
 
-// sharedBy lists the elements of few, whose heads are so wide.
+// sharedBy lists the elements of few, whose heads have width dh, with their copies in
+// all.
 func sharedBy(few, all *plan.Plan, dh int) (out []sharedElement) {
 	for _, g := range few.Groups {
 		for _, p := range g.Params {

@@ -10,7 +10,7 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// A place is where a stack attends: rows of one length to keys of another.
+// A place is an attention site of a stack, with the lengths of rows and keys.
 type place struct {
 	name       string
 	site       *check.Site
@@ -18,12 +18,12 @@ type place struct {
 	rows, keys string
 }
 
-// table is what the bias table of a site is called in functions.
+// table returns the name of a site's bias table in functions.
 func table(site string) string { return site + ".bias" }
 
-// keeps reports whether launches of training share the bias table of a site, made for the
-// longest problems: one that is learned, so that its gradient is a sum over examples, and
-// does not hang on how long the problems of a launch are.
+// keeps reports whether training launches share the bias table of a site, computed for
+// the longest problems. They do if it is learned and its values do not depend on a
+// launch's lengths. Its gradient is then a sum over examples.
 func (m *builder) keeps(s *check.Site) bool {
 	learned := slices.ContainsFunc(s.Params, func(p check.BiasParam) bool { return !p.Fixed() })
 	source, target := m.spec.TrainedShape()
@@ -33,14 +33,14 @@ func (m *builder) keeps(s *check.Site) bool {
 	return tabled(s.Bias) && learned && !lengths
 }
 
-// tableType is that of a table for the longest problems.
+// tableType returns the type of a table for the longest problems.
 func (m *builder) tableType(rows, keys string) ir.Type {
 	return ir.T(ir.N(m.spec.Model.Heads), m.longest(ir.Sym(rows)), m.longest(ir.Sym(keys)))
 }
 
-// tables runs a function that makes the tables of a stack's sites that launches share,
-// before all else and with the lengths of the longest problems, and says where its layers
-// find them.
+// tables adds a function, first in the program, that computes the bias tables which
+// launches share, with the lengths of the longest problems. It returns references for the
+// stack's layers.
 func (c *caller) tables(loop plan.Loop, group string, pos diag.Pos, places ...place) refs {
 	at := refs{}
 	places = slices.DeleteFunc(places, func(p place) bool { return loop.N == 0 || !c.keeps(p.site) })
@@ -71,7 +71,7 @@ func (c *caller) tables(loop plan.Loop, group string, pos diag.Pos, places ...pl
 	return at
 }
 
-// with adds references to others.
+// with adds the references more to r.
 func with(more, r refs) refs {
 	maps.Copy(r, more)
 	return r

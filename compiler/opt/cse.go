@@ -2,9 +2,8 @@ package opt
 
 import "github.com/arithlang/mlc/compiler/ir"
 
-// CSE joins values that compute the same: equal op, arguments, attributes and
-// type. Labels and positions do not count; the first value's stay. Dropouts of
-// different streams differ in an attribute.
+// CSE joins values with equal op, arguments, attributes and type. The first value's label
+// and position stay. Dropouts with different streams remain apart.
 func CSE(f *ir.Func) *ir.Func {
 	seen := map[string]*ir.Value{}
 	return rewrite(f, func(b *ir.Builder, v *ir.Value, args []*ir.Value) *ir.Value {

@@ -7,35 +7,34 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 )
 
-// A Group is a set of values that one kernel computes. Anchor is the value that
-// decides the kernel family (nil for elementwise groups); Sum may absorb a
-// prologue and most others an epilogue of elementwise Members.
+// A Group is a set of values that one kernel computes. Its anchors decide the kernel
+// family; an elementwise group has none. A group with anchors may also compute
+// elementwise Members: inputs of a sum, or an epilogue of one of the other ops.
 type Group struct {
-	Anchors []*ir.Value // one op, or its sibling results
+	Anchors []*ir.Value // one op, or several results of it
 	Members []*ir.Value // elementwise values, in order
 	Shape   []ir.Dim    // of the members
 	Inputs  []*ir.Value // computed by earlier groups, or parameters
 	Outputs []*ir.Value // used by later groups, or results
 }
 
-// Elementwise reports whether each element of v depends on the same element of
-// its arguments alone.
+// Elementwise reports whether each element of v depends only on the same element of its
+// arguments.
 func Elementwise(v *ir.Value) bool { return elementwise[v.Op] }
 
 var elementwise = map[ir.Op]bool{ir.Map: true, ir.Dropout: true, ir.Draw: true, ir.Noise: true}
 
-// epilogues are the anchors that elementwise values of their result's shape may
-// join.
+// epilogues are the anchors that elementwise values of the same shape may join.
 var epilogues = map[ir.Op]bool{ir.MatMul: true, ir.Gather: true, ir.LayerNorm: true, ir.LayerNormGrad: true, ir.RMSNorm: true, ir.RMSNormGrad: true}
 
-// byHead are the anchors whose results are made a head at a time. Only what rounds their
+// byHead are the anchors that compute one head at a time. Only a rounding of their
 // elements may join them.
 var byHead = map[ir.Op]bool{ir.Attention: true, ir.AttentionGrad: true, ir.Rotate: true}
 
-// Fuse partitions a function into groups, in an order in which they can run.
-// An elementwise value joins the group of its latest argument when that group
-// iterates over the same shape; elementwise values that only a Sum reads are
-// computed inside it.
+// Fuse partitions a function into groups, in an order in which they can run. An
+// elementwise value joins the group of its latest argument if that group accepts it: one
+// with the same shape whose anchor, if any, takes an epilogue. An elementwise value that
+// only a sum reads is computed inside it.
 func Fuse(f *ir.Func) []*Group {
 	u := &fuser{group: map[*ir.Value]int{}, users: users(f)}
 	for _, r := range f.Results {
@@ -82,7 +81,7 @@ func (u *fuser) onlySummed(v *ir.Value) bool {
 	return Elementwise(v) && len(us) == 1 && us[0] != nil && sums(us[0])
 }
 
-// sums reports whether v is a sum, which computes what it adds itself.
+// sums reports whether v is a sum, which can compute its own terms.
 func sums(v *ir.Value) bool { return v.Op == ir.Sum || v.Op == ir.SegmentSum }
 
 func (u *fuser) add(g *Group, vs ...*ir.Value) {
@@ -110,8 +109,7 @@ func (u *fuser) anchor(v *ir.Value) {
 	u.add(g, v)
 }
 
-// siblings reports whether v is another result of g's anchor that the same
-// kernel computes.
+// siblings reports whether the kernel of g's anchor also computes v.
 func siblings(g *Group, v *ir.Value) bool {
 	if len(g.Anchors) == 0 {
 		return false
@@ -132,8 +130,8 @@ func siblings(g *Group, v *ir.Value) bool {
 	return false
 }
 
-// together reports whether v is another sum over the same axes, of what a group that sums
-// rows reads for its own.
+// together reports whether v sums, over the same axes as group g, a value that the
+// members of g read.
 func together(g *Group, v *ir.Value) bool {
 	x := v.Args[0]
 	return slices.Equal(g.Anchors[0].Attr.Axes, v.Attr.Axes) && len(v.Type.Shape) > 0 && slices.Equal(x.Type.Shape, g.Shape) &&
@@ -187,7 +185,7 @@ func Rounds(v *ir.Value) bool {
 	return expr.Equal(v.Attr.Expr, round) && slices.Equal(v.Type.Shape, v.Args[0].Type.Shape)
 }
 
-// finish lists what group i reads from and leaves for others.
+// finish lists the inputs and outputs of group i.
 func (u *fuser) finish(i int, g *Group) {
 	for _, v := range slices.Concat(g.Anchors, g.Members) {
 		for _, a := range v.Args {

@@ -27,8 +27,8 @@ func block
 end
 `
 
-// TestFuse pins the groups of a small function: the epilogue of the product up to
-// the residual, the norm, and the square inside the sum.
+// TestFuse checks the groups of a small function: a product with its epilogue up to the
+// residual, the norm, and the square inside the sum.
 func TestFuse(t *testing.T) {
 	fs, err := ir.Parse(fuseText)
 	if err != nil {
@@ -84,8 +84,8 @@ func TestPlaceSharesOnlyWhatDoesNotMeet(t *testing.T) {
 	}
 }
 
-// TestFuseSums wants a sum of what another sum of the same rows reads in its kernel, and
-// no other one.
+// TestFuseSums: a sum of rows joins the kernel of another that reads the same rows and
+// sums over the same axes.
 func TestFuseSums(t *testing.T) {
 	for axes, together := range map[string]bool{"0 1": true, "0": false} {
 		shape := map[bool]string{true: "8", false: "T, 8"}[together]

@@ -1,15 +1,15 @@
 package opt
 
-// A Lifetime is the span of steps in which a temporary holds its value, and the
-// size it needs, as a key that is equal for equal sizes.
+// A Lifetime is the first and last step at which a temporary holds its value. Size is a
+// key that equals another's if and only if the sizes are equal.
 type Lifetime struct {
 	First, Last int
 	Size        string
 }
 
-// Place assigns temporaries to slots: two share one when their sizes are equal
-// and their lifetimes do not meet. Lifetimes must be sorted by First. It returns
-// the slot of each and the size of each slot.
+// Place assigns temporaries to slots. Two share a slot if their sizes are equal and their
+// lifetimes do not overlap. Lifetimes must be sorted by First. Place returns the slot of
+// each lifetime and the size of each slot.
 func Place(ts []Lifetime) (slot []int, sizes []string) {
 	var free []int // last step at which each slot is in use
 	for _, t := range ts {

@@ -10,7 +10,7 @@ import (
 	"github.com/arithlang/mlc/compiler/opt"
 )
 
-// rewrites are the passes that change how a function computes, not what.
+// rewrites are the passes that preserve results.
 var rewrites = []struct {
 	name string
 	run  func(*ir.Func) *ir.Func
@@ -53,7 +53,7 @@ func TestRandomFunctions(t *testing.T) {
 	}
 }
 
-// TestTwice: a pass leaves nothing for itself to do.
+// TestTwice: a pass changes nothing the second time.
 func TestTwice(t *testing.T) {
 	for seed := range uint64(100) {
 		for _, p := range rewrites {
@@ -65,7 +65,7 @@ func TestTwice(t *testing.T) {
 	}
 }
 
-// same checks that two functions give the same bits.
+// same checks that two functions compute the same bits.
 func same(t *testing.T, before, after *ir.Func, seed uint64) {
 	t.Helper()
 	if err := ir.Verify(after); err != nil {

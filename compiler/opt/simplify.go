@@ -1,6 +1,6 @@
-// Package opt simplifies tensor IR (Simplify, CSE, DCE), groups its values into
-// kernels (Fuse) and lets temporaries share memory (Place). It comes after packages
-// model and grad; package lower makes kernels of its groups.
+// Package opt simplifies tensor IR (Simplify, CSE, DCE), groups its values into kernels
+// (Fuse) and lets temporaries share memory (Place). It runs after packages model and
+// grad. Package lower makes kernels of the groups.
 package opt
 
 import (
@@ -10,10 +10,10 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 )
 
-// Simplify makes values cheaper one at a time, keeping the float32 bits of every
-// result: expressions by expr.Simplify, constants into the Maps that use them,
-// and reshapes, transposes, maps and dropouts that change nothing away. What
-// nothing uses any more is left to DCE.
+// Simplify makes values cheaper one at a time and keeps the float32 bits of every result.
+// It simplifies expressions, moves constants into the Maps that use them, and removes
+// reshapes, transposes, maps and dropouts that change nothing. DCE drops values that are
+// no longer used.
 func Simplify(f *ir.Func) *ir.Func {
 	return rewrite(f, func(b *ir.Builder, v *ir.Value, args []*ir.Value) *ir.Value {
 		if simple, ok := simplifiers[v.Op]; ok {
@@ -25,8 +25,7 @@ func Simplify(f *ir.Func) *ir.Func {
 	})
 }
 
-// rewrite is ir.Rewrite of a function that is known to be valid by rules that
-// keep it so.
+// rewrite is ir.Rewrite for a valid function and rules that keep it valid.
 func rewrite(f *ir.Func, each func(b *ir.Builder, v *ir.Value, args []*ir.Value) *ir.Value) *ir.Func {
 	out, err := ir.Rewrite(f, each)
 	if err != nil {
@@ -35,7 +34,7 @@ func rewrite(f *ir.Func, each func(b *ir.Builder, v *ir.Value, args []*ir.Value)
 	return out
 }
 
-// simplifiers give a simpler value for v over args, or nil.
+// simplifiers return a simpler value for v over args, or nil.
 var simplifiers = map[ir.Op]func(b *ir.Builder, v *ir.Value, args []*ir.Value) *ir.Value{
 	ir.Map:              simplifyMap,
 	ir.Dropout:          simplifyDropout,
@@ -63,7 +62,7 @@ func simplifyMap(b *ir.Builder, v *ir.Value, args []*ir.Value) *ir.Value {
 	return b.Emit(ir.Map, attr, args...)
 }
 
-// inline puts constants into e, and what was broadcast in place of its copies.
+// inline puts constants into e, and replaces broadcast copies by their source.
 func inline(e *expr.Expr, args []*ir.Value) (*expr.Expr, []*ir.Value) {
 	consts := map[string]*expr.Expr{}
 	source := slices.Clone(args)
@@ -107,7 +106,7 @@ func simplifyDropout(_ *ir.Builder, v *ir.Value, args []*ir.Value) *ir.Value {
 	return nil
 }
 
-// simplifyReshape joins reshapes, so that one that undoes another goes too.
+// simplifyReshape joins reshapes, so that two that cancel disappear.
 func simplifyReshape(b *ir.Builder, v *ir.Value, args []*ir.Value) *ir.Value {
 	x := args[0]
 	for x.Op == ir.Reshape {

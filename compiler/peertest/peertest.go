@@ -1,6 +1,6 @@
-// Package peertest reads what bench/peers/looped.py has computed with PyTorch and
-// holds models to it: those that package lower interprets, in package compiler's
-// tests, and generated programs on every device, in the tests of the whole.
+// Package peertest compares models with the results of PyTorch that bench/peers/looped.py
+// wrote. Package compiler's tests interpret the models; tests of the root package run
+// generated programs on every device.
 package peertest
 
 import (
@@ -12,9 +12,9 @@ import (
 	"slices"
 )
 
-// A Case is a decoder-only model and what it computes of a few problems [B, T].
+// A Case is a decoder-only model and its results on a few problems [B, T].
 type Case struct {
-	Set            []string // makes it of looped.arith
+	Set            []string // settings that turn looped.arith into this model
 	Seed           uint64
 	Step           uint32
 	Target, Labels [][]int32
@@ -31,9 +31,9 @@ type Param struct {
 	Initial []float32
 }
 
-// A Pass is one of training: NoGrad recurrences without gradients, then WithGrad with them.
-// Loss is the mean over what has labels, Rows is of each token. Gradients are those
-// of Loss; some passes have none.
+// A Pass is one training pass: NoGrad recurrences without gradients, then WithGrad
+// recurrences with them. Loss is the mean over labeled tokens, and Rows has the loss of
+// each token. Gradients are the gradients of Loss by parameter, and empty in some passes.
 type Pass struct {
 	NoGrad    int `json:"no_grad"`
 	WithGrad  int `json:"with_grad"`
@@ -42,30 +42,31 @@ type Pass struct {
 	Gradients [][]float32
 }
 
-// A Test is what the model predicts after so many recurrences, at first those that
-// it is trained with.
+// A Test is the model's predictions after Times recurrences. The first Test uses the
+// number that the model is trained with.
 type Test struct {
 	Times int
 	Pred  [][]int32
 }
 
-// A Model runs a Case's model.
+// A Model runs the model of a Case.
 type Model interface {
-	// Pass gives the loss of each token and the gradient of Loss by parameter.
+	// Pass returns the loss of each token and the gradient of the mean loss by parameter,
+	// after free recurrences without gradients and kept with them.
 	Pass(free, kept int) (rows [][]float32, gradients map[string][]float32)
-	// Forward predicts all tokens at once.
+	// Forward predicts all tokens at once, with the given number of recurrences.
 	Forward(times int) [][]int32
-	// Decode predicts the rows of one of the case's Launches after the other.
+	// Decode predicts one range of the case's Launches after the other.
 	Decode(times int) [][]int32
 }
 
-// Launches are the ranges of rows that are decoded at once: a few, then single ones,
-// then the rest.
+// Launches are the ranges of rows that a decoding computes at once: the first three, two
+// single ones, then the rest.
 func (c *Case) Launches() [][2]int {
 	return [][2]int{{0, 3}, {3, 4}, {4, 5}, {5, len(c.Target[0])}}
 }
 
-// Read reads a case of a folder of them.
+// Read reads a case from a folder. It returns an error if a file is missing or malformed.
 func Read(folder, name string) (*Case, error) {
 	c := &Case{}
 	if err := decode(filepath.Join(folder, "cases", name+".json"), c); err != nil {
@@ -91,7 +92,7 @@ func decode(path string, into any) error {
 	return json.Unmarshal(data, into)
 }
 
-// Kept is how many tokens have labels.
+// Kept returns the number of tokens that have labels.
 func (c *Case) Kept() int {
 	n := 0
 	for _, row := range c.Labels {
@@ -104,27 +105,27 @@ func (c *Case) Kept() int {
 	return n
 }
 
-// How far a program may be from PyTorch, which computed in float64 what the program
-// computes in float32 from the same numbers: a few times as far as PyTorch itself is
+// How far a program may be from PyTorch. The program computes in float32 from the numbers
+// that PyTorch used in float64. The bounds are a few times as wide as PyTorch's own error
 // in float32. Norms enlarge roundings, and these models have up to 16 in a row.
 const (
-	// Of the mean loss, where most of the roundings cancel.
+	// For the mean loss, where most roundings cancel.
 	lossTolerance = 5e-7
 
-	// Of a token's loss, relative to the largest of its example.
+	// For a token's loss, relative to the largest of its example.
 	rowTolerance = 3e-6
 
-	// Of a gradient, relative to the largest element of its tensor.
+	// For a gradient, relative to the largest element of its tensor.
 	gradientTolerance = 5e-5
 
-	// But tensors are not held to their own size where it is less than this share of
-	// the largest gradient's: elements of sums that cancel. One is zero, that of a
-	// number which a bias adds to all scores, and softmax ignores.
+	// A smaller tensor is compared relative to this share of the largest gradient. Its
+	// elements are sums that cancel. One gradient is zero: the bias adds this number to
+	// all scores, which softmax ignores.
 	leastShare = 0.002
 )
 
-// Compare does all passes and tests of a case, and says in what the model's results
-// differ.
+// Compare runs all passes and tests of a case and lists the differences of the model's
+// results.
 func (c *Case) Compare(m Model) []string {
 	var diffs []string
 	for _, p := range c.Passes {
@@ -144,7 +145,7 @@ func (c *Case) Compare(m Model) []string {
 	return diffs
 }
 
-// ComparePass does one pass.
+// ComparePass runs one pass and lists its differences.
 func (c *Case) ComparePass(m Model, p Pass) []string {
 	rows, gradients := m.Pass(p.NoGrad, p.WithGrad)
 	diffs := append(c.CompareLosses(p, rows), c.wrongGradients(p, gradients)...)
@@ -154,7 +155,7 @@ func (c *Case) ComparePass(m Model, p Pass) []string {
 	return diffs
 }
 
-// CompareLosses says in what the losses of each token differ from those of a pass.
+// CompareLosses lists the tokens' losses, rows, that differ from a pass.
 func (c *Case) CompareLosses(p Pass, rows [][]float32) []string {
 	var diffs []string
 	sum := 0.0
@@ -188,7 +189,8 @@ func (c *Case) wrongGradients(p Pass, got map[string][]float32) []string {
 
 func largest(xs []float32) float64 { return distance(xs, make([]float32, len(xs))) }
 
-// distance is the largest difference of an element; NaN if the lengths differ.
+// distance returns the largest difference between two elements, or NaN if the lengths
+// differ.
 func distance(got, want []float32) float64 {
 	if len(got) != len(want) {
 		return math.NaN()

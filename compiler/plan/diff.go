@@ -9,17 +9,20 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 )
 
-// Differentiate turns a forward program into one that also leaves the gradient
-// of every parameter: each call is replaced by its saving form, then the calls
-// run backwards with their backward functions. seeds maps buffers of the forward
-// program (a loss) to functions, of it or of nothing, that make its gradient.
+// Differentiate turns a forward program into one that also leaves the gradient of every
+// parameter. It replaces each call by its saving form, and appends the backward functions
+// of the calls in reverse order. seeds maps a buffer of the forward program, such as a
+// loss, to the function that makes its gradient. The function takes the buffer or
+// nothing.
 //
-// The gradient of buffer x is the buffer d.x. It is cleared first and added to
-// when several calls read x, or calls of several launches, since x is Kept. Of a chain of tensors, each made of the one before, a
-// gradient lives until the one before it is there: d.x is a pair used in turn.
+// The gradient of buffer x is the buffer d.x. It is cleared first and added to if several
+// calls read x, or if x is Kept, because then several launches read it. In a chain of
+// tensors, each computed from the one before, a gradient is needed only until the next
+// one is computed. There d.x is a pair that alternates.
 //
-// Loops that run NoGrad have no gradient. What comes before one has a gradient
-// through it only when it does not run at all (Call.Unless).
+// Loops that run NoGrad have no gradient. A call before such a loop has a gradient
+// through it only if the loop does not run at all (Call.Unless). An error means that a
+// gradient flows through an op that has none.
 func Differentiate(name, doc string, p *Program, seeds map[string]*ir.Func) (*Program, error) {
 	d := &differ{out: &Program{Name: name, Doc: doc, Memory: name}, src: p, uses: usesOf(p)}
 	for _, b := range p.Buffers {
@@ -91,8 +94,8 @@ func (d *differ) stmt(s Stmt) (fwd, bwd Stmt, err error) {
 	panic(fmt.Sprintf("BUG: statement %T", s))
 }
 
-// call makes the saving and the backward call of c, which runs in a loop of at most
-// n iterations, or once when n is 0.
+// call returns the saving and the backward form of c, which runs in a loop of at most n
+// iterations, or once if n is 0.
 func (d *differ) call(c *Call, n int) (fwd, bwd *Call, err error) {
 	f, b, err := grad.Backward(c.Func)
 	if err != nil {
@@ -146,8 +149,8 @@ func (d *differ) call(c *Call, n int) (fwd, bwd *Call, err error) {
 	return fwd, bwd, nil
 }
 
-// alreadyStored finds where the call stores the saved value name as an ordinary
-// result; if it does, f no longer needs to save it.
+// alreadyStored finds the buffer in which the call stores the saved value as an ordinary
+// result. If there is one, it removes the saved result from f.
 func alreadyStored(f *ir.Func, results map[string]Ref, name string) (Ref, bool) {
 	i := slices.IndexFunc(f.Results, func(r ir.Result) bool { return r.Name == name })
 	for _, r := range f.Results {
@@ -159,8 +162,8 @@ func alreadyStored(f *ir.Func, results map[string]Ref, name string) (Ref, bool) 
 	return Ref{}, false
 }
 
-// savedName is the label of the value that f saves as result, or, where that is
-// missing or taken, the function's name and the value's number.
+// savedName returns the label of the value that f saves as result. If the label is
+// missing or taken, it is the function's name and the value's number.
 func (d *differ) savedName(f *ir.Func, result string) string {
 	i := slices.IndexFunc(f.Results, func(r ir.Result) bool { return r.Name == result })
 	if name := f.Results[i].Value.Attr.Name; name != "" && d.out.Buffer(name) == nil {
@@ -169,7 +172,7 @@ func (d *differ) savedName(f *ir.Func, result string) string {
 	return f.Name + "." + strings.TrimPrefix(result, "save.")
 }
 
-// saved adds the buffer for a value that one call keeps for its backward half.
+// saved adds the buffer for a value that one call keeps for its backward form.
 func (d *differ) saved(name string, t ir.Type, n int) Ref {
 	d.out.Buffers = append(d.out.Buffers, &Buffer{Name: name, Type: t, Count: max(n, 1)})
 	if n > 0 {
@@ -178,8 +181,8 @@ func (d *differ) saved(name string, t ir.Type, n int) Ref {
 	return At(name, 0)
 }
 
-// gradient is the gradient of a tensor, whose buffer it adds on first use. Where
-// the tensor's number depends on NoGrad runs, the gradient is wanted without any.
+// gradient returns the gradient of a tensor, and adds its buffer on first use. If the
+// tensor's index depends on NoGrad runs, the gradient belongs to a launch without any.
 func (d *differ) gradient(r Ref) Ref {
 	b := d.src.Buffer(r.Buffer)
 	chain := d.uses.chain[r.Buffer]
@@ -199,7 +202,8 @@ func (d *differ) gradient(r Ref) Ref {
 	return r
 }
 
-// clearUnwritten makes the gradient zero of what nothing with a gradient reads.
+// clearUnwritten clears gradients that no call writes, because no call with a gradient
+// reads the tensor.
 func (d *differ) clearUnwritten() {
 	written := map[string]bool{}
 	for _, c := range d.out.Calls() {

@@ -19,8 +19,8 @@ func must(t *testing.T, b *ir.Builder) *ir.Func {
 	return f
 }
 
-// TestDifferentiate runs a loop of y = x W * s twice and reads s in every
-// iteration: its gradient is added to, that of x is not.
+// TestDifferentiate runs a loop of y = x W * s twice and reads s in every iteration.
+// Calls add to the gradient of s and overwrite the gradient of x.
 func TestDifferentiate(t *testing.T) {
 	rows := ir.T(ir.Sym("B"), ir.N(4))
 	layer := ir.NewBuilder("layer", diag.Pos{})
@@ -65,9 +65,9 @@ func TestDifferentiate(t *testing.T) {
 	}
 }
 
-// TestDifferentiateRuns starts a chain with s, runs it freely and then with
-// gradients, reading s each time. The gradient of s through the start exists only
-// without such runs.
+// TestDifferentiateRuns starts a chain with s, runs it without and then with gradients,
+// and reads s each time. The gradient of s through the start exists only if there are no
+// runs without gradients.
 func TestDifferentiateRuns(t *testing.T) {
 	rows := ir.T(ir.Sym("B"), ir.N(4))
 	start := ir.NewBuilder("start", diag.Pos{})
@@ -123,7 +123,8 @@ func TestDifferentiateRuns(t *testing.T) {
 	}
 }
 
-// TestRefIndex: what a loop leaves, and a pair in turn that ends at its first tensor.
+// TestRefIndex: the tensor that a loop leaves, and an alternating pair that ends at its
+// first tensor.
 func TestRefIndex(t *testing.T) {
 	in := Ref{Buffer: "x", InLoop: true, N: 3, Runs: NoGrad, Mod: 2}
 	for runs := range 4 {

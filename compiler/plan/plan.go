@@ -1,7 +1,6 @@
-// Package plan says in which order the functions of a model run and which
-// buffers they share: programs of calls and loops. Package model writes the
-// forward programs, Differentiate (diff.go) adds their backward halves by
-// running the calls in reverse, and package lower turns calls into kernel
+// Package plan describes the order in which a model's functions run, and the buffers they
+// share, as programs of calls and loops. Package model writes forward programs.
+// Differentiate adds their backward halves. Package lower turns calls into kernel
 // launches.
 package plan
 
@@ -14,7 +13,7 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// What a program and its compiler know of parameters.
+// Parameters as the trainer's configuration has them.
 type (
 	Init  = config.Init
 	Param = config.Param
@@ -23,7 +22,8 @@ type (
 // A Group is the parameters of one stack of layers.
 type Group config.Group
 
-// ParamOff is the first element of a parameter within an instance of the group.
+// ParamOff returns the first element of a parameter within an instance of the group, and
+// whether the group has it.
 func (g *Group) ParamOff(name string) (int, bool) {
 	off := 0
 	for _, p := range g.Params {
@@ -35,10 +35,10 @@ func (g *Group) ParamOff(name string) (int, bool) {
 	return 0, false
 }
 
-// A Buffer is a tensor, or Count of one shape (one a layer), that calls
-// exchange. A Zero buffer is cleared when its program starts, because calls add
-// to it. A PerTime buffer has Count tensors for each run of Times. A Kept buffer, whose
-// extents are constant, is the same for all launches on examples that share their draws.
+// A Buffer is a tensor, or Count tensors of one shape (such as one per layer), that calls
+// exchange. Calls add to a Zero buffer, which is cleared when its program starts. A
+// PerTime buffer has Count tensors for each run of Times. A Kept buffer has constant
+// extents and the same contents for all launches on examples that share draws.
 type Buffer struct {
 	Name    string
 	Type    ir.Type
@@ -48,21 +48,21 @@ type Buffer struct {
 	Kept    bool
 }
 
-// Runs is a number that only a launch knows: how often a stack of layers is gone
-// through.
+// Runs says which of a launch's numbers is the number of passes through a stack of
+// layers.
 type Runs uint8
 
-// The numbers of runs of a launch.
+// The kinds of runs.
 const (
-	Once     Runs = iota // 1
-	NoGrad               // training: runs before those with a gradient, 0 or more
-	WithGrad             // training: runs with a gradient
-	Times                // forward pass and decoding
+	Once     Runs = iota // always 1
+	NoGrad               // in training: the runs before those with gradients, 0 or more
+	WithGrad             // in training: the runs with gradients
+	Times                // in forward passes and decoding
 )
 
-// A Ref is one tensor of a buffer: number Off, plus l when InLoop where l is the
-// loop variable, plus N times the launch's Runs, all of it modulo Mod if that is
-// not 0. N and Runs tell where a loop ends, Mod is for tensors used in turn.
+// A Ref is one tensor of a buffer. Its index is Off, plus the loop variable l if InLoop,
+// plus N times the launch's Runs; modulo Mod if Mod is not 0. N and Runs select the
+// tensor with which a loop ends. Mod is for tensors that alternate.
 type Ref struct {
 	Buffer string
 	InLoop bool
@@ -72,14 +72,15 @@ type Ref struct {
 	Mod    int
 }
 
-// At is tensor i of a buffer, and AtLayer tensor l+off inside a loop.
+// At returns tensor i of a buffer, and AtLayer tensor l+off inside a loop.
 func At(buffer string, i int) Ref        { return Ref{Buffer: buffer, Off: i} }
 func AtLayer(buffer string, off int) Ref { return Ref{Buffer: buffer, InLoop: true, Off: off} }
 
-// After is the tensor that a loop of n layers leaves, if iteration l stores tensor l+1.
+// After returns the tensor that a loop of n layers leaves, if iteration l stores tensor
+// l+1.
 func After(buffer string, n int, runs Runs) Ref { return Ref{Buffer: buffer, N: n, Runs: runs} }
 
-// Turn is the tensor of a pair that is used in turn.
+// Turn returns r in a buffer of two tensors that alternate.
 func (r Ref) Turn() Ref {
 	if !r.InLoop && r.N == 0 {
 		r.Off %= 2
@@ -89,7 +90,8 @@ func (r Ref) Turn() Ref {
 	return r
 }
 
-// Index is the number of the tensor in iteration l of a launch with the given runs.
+// Index returns the tensor's index in iteration l of a launch with the given number of
+// runs.
 func (r Ref) Index(l, runs int) int {
 	i := r.Off + r.N*runs
 	if r.InLoop {
@@ -104,30 +106,31 @@ func (r Ref) Index(l, runs int) int {
 // A Stmt is a *Call or a *Loop.
 type Stmt interface{ stmt() }
 
-// Groups of one instance that all layers share: of learned parameters, and of fixed
-// ones, which lie behind all others in the arena.
+// Groups with a single instance for all layers: learned parameters, and fixed ones, which
+// come last in the arena.
 const (
 	Shared = "shared"
 	Fixed  = "fixed"
 )
 
-// Rounded is the result of the optimizer's functions that is the parameters rounded to BF16.
+// Rounded names the result of the optimizer's functions that holds the parameters rounded
+// to BF16.
 const Rounded = "rounded"
 
-// Common is the group of what layers of a stack have in common that have parameters of
-// their own, too.
+// Common names the group of parameters that all layers of a stack share. The stack's own
+// group has the parameters that each layer has for itself.
 func Common(stack string) string { return stack + common }
 
-// IsCommon reports whether a group is such a one.
+// IsCommon reports whether Common named the group.
 func (g *Group) IsCommon() bool { return strings.HasSuffix(g.Name, common) }
 
 const common = "_shared"
 
 // A Call runs a function. Weight parameters come from the group's instance for layer l
-// (instance 0 outside a loop), or that of what its layers have in common, or from the group
-// Shared, and fixed ones from the group Fixed; all others are in Args, and results in
-// Results, by name. A result without an entry is not stored. A call Unless some runs is left
-// out when a launch has such runs.
+// (instance 0 outside a loop), from the group Common of the same stack, or from Shared.
+// Fixed parameters come from Fixed. Args has all other parameters and Results the
+// results, by name. A result without an entry is not stored. A launch with runs of the
+// kind Unless skips the call.
 type Call struct {
 	Func    *ir.Func
 	Group   string
@@ -136,9 +139,8 @@ type Call struct {
 	Unless  Runs
 }
 
-// A Loop runs Body for l = 0 … N*runs-1, or from there to 0 when Down: N layers,
-// gone through as often as the launch says, at most Most times (0: once). What runs
-// NoGrad has no gradient.
+// A Loop runs Body for l = 0 … N*runs-1, or backwards if Down: N layers, as many times as
+// the launch says, at most Most times (0: once). A NoGrad loop has no gradient.
 type Loop struct {
 	N    int
 	Runs Runs
@@ -150,8 +152,8 @@ type Loop struct {
 func (*Call) stmt() {}
 func (*Loop) stmt() {}
 
-// A Program is one entry point: gradients, forward, encode, decode. Programs with
-// the same Memory exchange buffers: equal names are the same tensor.
+// A Program is one entry point, such as gradients, forward, encode or decode. Programs
+// with the same Memory share buffers of equal names.
 type Program struct {
 	Name    string
 	Doc     string
@@ -160,7 +162,7 @@ type Program struct {
 	Body    []Stmt
 }
 
-// Buffer finds a buffer by name.
+// Buffer returns the buffer of the given name, or nil.
 func (p *Program) Buffer(name string) *Buffer {
 	for _, b := range p.Buffers {
 		if b.Name == name {
@@ -174,25 +176,25 @@ func (p *Program) Buffer(name string) *Buffer {
 type Plan struct {
 	Groups    []*Group
 	Programs  []*Program
-	Optimizer []*ir.Func // over flat arenas: sum of squares, update, and the update of matrices of each shape
-	States    []string   // names of what the optimizer keeps of each parameter, an arena each
+	Optimizer []*ir.Func // on flat arenas: the sum of squares, the update, and for each matrix shape its update
+	States    []string   // names of the numbers that the optimizer keeps per parameter, one arena each
 
-	Source, Target int // tokens and rows of the longest problems of training, with which Prepare and Finish run; 0: there are none
+	Source, Target int // tokens and rows of the longest training problems, for which Prepare and Finish run; 0: no such programs
 
-	Varies bool // problems of a launch of training have several lengths
+	Varies bool // the problems of a training launch have several lengths
 
-	// Ties are names that functions have for further uses of parameters: by group and name,
-	// the name of the parameter, in that group or one for all layers. So each use has a
-	// gradient of its own.
+	// Ties maps names of functions for further uses of a parameter to the parameter's
+	// name. The key is group and name. The parameter belongs to that group or to one for
+	// all layers. So each use has its own gradient.
 	Ties map[Tie]string
 
-	MatrixStates int // how many of them, the first ones, it keeps of a parameter that is a Matrix
+	MatrixStates int // the first MatrixStates of States are kept for a parameter that is a Matrix
 }
 
-// Matrices are all parameters of one shape that are a Matrix.
+// Matrices is the set of Matrix parameters of one shape.
 type Matrices struct{ Rows, Cols, Count int }
 
-// Update is the name of the function that updates one of them.
+// Update returns the name of the function that updates one of the matrices.
 func (m Matrices) Update() string { return fmt.Sprintf("update_%dx%d", m.Rows, m.Cols) }
 
 // Matrices lists the parameters that are updated as matrices, by shape.
@@ -214,7 +216,7 @@ func (p *Plan) Matrices() []Matrices {
 	return all
 }
 
-// Group finds a parameter group by name.
+// Group returns the parameter group of the given name, or nil.
 func (p *Plan) Group(name string) *Group {
 	for _, g := range p.Groups {
 		if g.Name == name {
@@ -224,11 +226,12 @@ func (p *Plan) Group(name string) *Group {
 	return nil
 }
 
-// A Tie is a name for a parameter in the functions of a group.
+// A Tie is a parameter's name in the functions of a group.
 type Tie struct{ Group, Name string }
 
-// Find finds a parameter by the name that functions of a group have for it: in the group,
-// among what its layers have in common, or among those for all layers. Off is its first element in an instance of its group g.
+// Find returns a parameter by its name in the functions of a group. It looks in the
+// group, in its Common group, in Shared and in Fixed. Off is the parameter's first
+// element in an instance of g. All results are zero if no group has the parameter.
 func (p *Plan) Find(group, name string) (g *Group, param *Param, off int) {
 	if tied, ok := p.Ties[Tie{group, name}]; ok {
 		name = tied
@@ -246,7 +249,8 @@ func (p *Plan) Find(group, name string) (g *Group, param *Param, off int) {
 	return nil, nil, 0
 }
 
-// NumParams places the groups in the flat arena, in order, and returns its size.
+// NumParams places the groups in the flat arena, in order, and returns its number of
+// elements.
 func (p *Plan) NumParams() int {
 	n := 0
 	for _, g := range p.Groups {
@@ -259,7 +263,7 @@ func (p *Plan) NumParams() int {
 	return n
 }
 
-// Trained is the number of elements of the arena, the first ones, that are trained.
+// Trained returns the number of trained elements, which come first in the arena.
 func (p *Plan) Trained() int {
 	n := p.NumParams()
 	if g := p.Group(Fixed); g != nil {
@@ -268,10 +272,10 @@ func (p *Plan) Trained() int {
 	return n
 }
 
-// String names the runs as they are in a launch.
+// String returns the name of the runs in a launch.
 func (r Runs) String() string { return [...]string{"once", "no_grad", "with_grad", "times"}[r] }
 
-// Count writes n layers for each run.
+// Count returns the text of n layers for each run.
 func (r Runs) Count(n int) string {
 	if r == Once {
 		return fmt.Sprint(n)
@@ -367,7 +371,7 @@ func (c *Call) String() string {
 	return text
 }
 
-// Calls lists the calls of the program in order, those of a loop once.
+// Calls lists the calls of the program in order, and calls inside a loop once.
 func (p *Program) Calls() []*Call {
 	var cs []*Call
 	for _, s := range p.Body {

@@ -1,21 +1,21 @@
 package plan
 
-// Names of the programs beside one whose launches share Kept buffers.
+// Names of the two programs that run before and after launches that share Kept buffers.
 const (
 	Prepare = "prepare"
 	Finish  = "finish"
 )
 
-// Split takes out of a program with gradients what is the same for all of its launches
-// that share their draws: the calls that make Kept buffers, which begin it, and those that
-// only make gradients of parameters from Kept buffers, which end it. It returns the programs Prepare, p
-// and Finish, or p alone where nothing is Kept. What calls add to is cleared by Prepare.
-// Launches of the two have the lengths of the longest problems.
+// Split moves work that is equal for all launches with shared draws out of a program with
+// gradients. Calls that make Kept buffers go to Prepare. Calls that only make parameter
+// gradients from Kept buffers go to Finish. It returns Prepare, the rest of p, and
+// Finish, or p alone if no buffer is Kept. Prepare clears the Kept buffers that calls add
+// to. Prepare and Finish run with the lengths of the longest problems.
 func Split(p *Program) []*Program {
 	prepare := &Program{Name: Prepare, Memory: Prepare,
-		Doc: "makes what all launches share that share their draws: it runs before them, and clears what they add to"}
+		Doc: "computes values for all launches that share draws: it runs before them, and clears the buffers they add to"}
 	finish := &Program{Name: Finish, Memory: Finish,
-		Doc: "adds gradients of parameters to the Grads arena, from what launches that share their draws have added up: it runs after them"}
+		Doc: "adds gradients of parameters to the Grads arena: it runs after all launches that share draws, and reads their sums"}
 	for _, b := range p.Buffers {
 		if b.Kept {
 			ended := *b
@@ -47,7 +47,7 @@ func Split(p *Program) []*Program {
 	return []*Program{prepare, &launch, finish}
 }
 
-// keeps reports whether there are references, all of them to Kept buffers.
+// keeps reports whether there are references, all to Kept buffers.
 func (p *Program) keeps(refs map[string]Ref) bool {
 	for _, r := range refs {
 		if !p.Buffer(r.Buffer).Kept {
@@ -57,7 +57,7 @@ func (p *Program) keeps(refs map[string]Ref) bool {
 	return len(refs) > 0
 }
 
-// all reports whether all calls of a statement are such.
+// all reports whether such holds for all calls of a statement.
 func all(s Stmt, such func(*Call) bool) bool {
 	for _, c := range (&Program{Body: []Stmt{s}}).Calls() {
 		if !such(c) {

@@ -1,16 +1,16 @@
 package plan
 
-// uses says how the calls of a program that have gradients read its buffers.
+// uses describes how calls with gradients read the buffers of a program.
 type uses struct {
-	// shared buffers have a tensor that is read more than once, or by a call that
-	// may be left out: their gradients are sums.
+	// shared buffers have a tensor that is read more than once, or by a call that a
+	// launch may skip. Their gradients are sums.
 	shared map[string]bool
-	// chain buffers have more than two tensors, of which a loop makes each of the
-	// one before.
+	// chain buffers have more than two tensors, and a loop computes each from the one
+	// before.
 	chain map[string]bool
 }
 
-// usesOf follows each loop for the runs that it has at least, and one more.
+// usesOf follows each loop for its least number of runs and one more.
 func usesOf(p *Program) uses {
 	u := uses{shared: map[string]bool{}, chain: map[string]bool{}}
 	reads := map[Ref]int{}
@@ -47,8 +47,7 @@ func usesOf(p *Program) uses {
 	return u
 }
 
-// chains notes the chain that a call in a loop makes: it reads tensor l and stores
-// tensor l+1.
+// chains notes the chain of a call in a loop that reads tensor l and stores tensor l+1.
 func (u *uses) chains(p *Program, c *Call) {
 	for _, r := range c.Results {
 		for _, a := range c.Args {
@@ -59,7 +58,7 @@ func (u *uses) chains(p *Program, c *Call) {
 	}
 }
 
-// beforeNoGrad reports whether what c stores is read by a loop that runs NoGrad.
+// beforeNoGrad reports whether a NoGrad loop reads a result of c.
 func beforeNoGrad(c *Call) bool {
 	for _, r := range c.Results {
 		if r.Runs == NoGrad {

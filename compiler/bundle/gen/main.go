@@ -1,6 +1,6 @@
-// Command gen writes modules.txtar of package bundle: the packages of other modules that
-// the runtime imports, on the platforms that trainers are built for. It takes them from
-// where the go command has them.
+// Command gen writes modules.txtar of package bundle. The file holds the packages of
+// other modules that the runtime imports on any of the platforms, from the module cache
+// of the go command.
 package main
 
 import (
