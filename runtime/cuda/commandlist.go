@@ -168,14 +168,12 @@ func (m *Machine) shape(o *op, replicas int) shape {
 
 // emit appends the commands of a group.
 func (m *Machine) emit(g *group) {
-	if g.sum {
-		all := run{0, len(g.lists)}
-		m.clear(g, all, device.Ref{Space: device.Grads}, quad*quads(m.params))
-		if m.uses > 0 {
-			m.clear(g, all, device.Ref{Space: device.Uses}, m.uses)
-		}
-	}
+	clears := g.sum
 	for x := range g.ops {
+		if clears && (x.kind != putOp || x.refs[0].Space != device.Ints) { // other clears may follow tokens
+			m.clearSums(g)
+			clears = false
+		}
 		switch x.kind {
 		case launchOp:
 			if m.multiplies && m.kernels[x.kernel].Gemm != nil {
@@ -200,6 +198,18 @@ func (m *Machine) emit(g *group) {
 			}
 		}
 	}
+	if clears {
+		m.clearSums(g)
+	}
+}
+
+// clearSums clears what the launch lists of a group add to.
+func (m *Machine) clearSums(g *group) {
+	all := run{0, len(g.lists)}
+	m.clear(g, all, device.Ref{Space: device.Grads}, quad*quads(m.params))
+	if m.uses > 0 {
+		m.clear(g, all, device.Ref{Space: device.Uses}, m.uses)
+	}
 }
 
 // moveOp appends what clears, adds or copies for replicas side by side.
@@ -216,9 +226,9 @@ func (m *Machine) moveOp(g *group, x *item, r run) {
 		from, fromStep := m.address(g, x.refs[1], r.first)
 		m.move(k, at, step, from, fromStep, x.n, r.n)
 	case putOp:
-		m.move(m.moves.copy, at, step, m.in.word(g.in+r.first*g.eachIn+x.at), g.words64(g.eachIn), x.n, r.n)
+		m.copy(at, step, m.in.word(g.in+r.first*g.eachIn+x.at), g.words64(g.eachIn), x.n, r.n)
 	case getOp:
-		m.move(m.moves.copy, m.out.word(g.out[r.first]+x.at), g.words64(g.eachOut), at, step, x.n, r.n)
+		m.copy(m.out.word(g.out[r.first]+x.at), g.words64(g.eachOut), at, step, x.n, r.n)
 	}
 }
 
@@ -260,15 +270,6 @@ func (m *Machine) move(k *kernel, dst Ptr, dstStep int64, src Ptr, srcStep int64
 	}
 	s.u32(uint32(n))
 	s.end(k, lo, [3]int{m.spread(n), replicas, 1}, 0)
-}
-
-func (m *Machine) clear(g *group, of run, r device.Ref, n int) {
-	at, step := m.address(g, r, of.first)
-	s, lo := &m.list, len(m.list.args)
-	s.u64(uint64(at))
-	s.u64(uint64(step))
-	s.u32(uint32(n))
-	s.end(m.moves.clear, lo, [3]int{m.spread(n), of.n, 1}, 0)
 }
 
 // settle appends the kernel that writes the step's scalars of the update.

@@ -1,6 +1,10 @@
 package cuda
 
-import "github.com/arithlang/mlc/runtime/device"
+import (
+	"fmt"
+
+	"github.com/arithlang/mlc/runtime/device"
+)
 
 // Pack is the parameters of a launch without buffers, by the path that a Machine takes.
 func Pack(k Kernel, e *device.Env) []byte {
@@ -64,4 +68,47 @@ func Merged(first, second []device.Ref) int {
 	}
 	g.merge(func(*form, int) uint64 { return 0 })
 	return len(g.items)
+}
+
+// CommandsOf is what a piece of a sum becomes that puts tokens, clears so many ranges and gets as
+// many, with one more copy behind it or, as asked for, behind a meeting of ranks: kernels and how
+// many sets each has.
+func CommandsOf(ranges int, meets bool) (all []string) {
+	names := map[*kernel]string{}
+	m, t := &Machine{params: 3, uses: 5, info: Info{SMs: 1}, out: stage{dev: region{1 << 20, 1 << 20}}}, &launchList{}
+	for name, k := range map[string]**kernel{"copy": &m.moves.copy, "clear": &m.moves.clear} {
+		*k = new(kernel)
+		names[*k] = name
+	}
+	t.put(device.Ref{Space: device.Ints}, 4)
+	t.in = make([]uint32, 4)
+	for i := range ranges {
+		t.move(clearOp, device.Ref{Space: device.Work, Off: 16 * i}, 16, 0)
+	}
+	for i := range ranges {
+		t.get(device.Ref{Space: device.Work, Off: 16 * i}, result{floats: make([]float32, 2)})
+	}
+	mem := &memory{}
+	for space := range mem.spaces {
+		mem.spaces[space].at = Ptr(4096 * space)
+	}
+	m.sums.spaces[device.Grads].at = 1 << 16
+	m.emit(&group{lists: []*launchList{t}, mem: mem, sum: true, out: []int{0}})
+	if meets {
+		m.list.meet(meeting{})
+	}
+	m.copy(m.out.dev.at+4096, 0, 0, 0, 1, 1)
+	for i := range m.list.commands {
+		c := &m.list.commands[i]
+		all = append(all, fmt.Sprint(names[c.k], " ", c.grid[2]))
+	}
+	return all
+}
+
+// Lie is how two sets of a launch lie, each of so many words of replicas so many bytes apart.
+func Lie(dst, step, n, replicas [2]int) (within, apart bool) {
+	set := func(i int) *moved {
+		return &moved{dst: uint64(dst[i]), dstStep: uint64(step[i]), n: n[i], replicas: replicas[i]}
+	}
+	return set(0).within(set(1)), set(0).apart(set(1))
 }

@@ -274,3 +274,59 @@ func TestSameHash(t *testing.T) {
 		}
 	}
 }
+
+// TestMovesJoin clears gradients, further uses and ranges in one launch, of as many as it takes,
+// and gets results in another. What comes behind a meeting of ranks stays there.
+func TestMovesJoin(t *testing.T) {
+	for _, c := range []struct {
+		ranges int
+		meets  bool
+		want   []string
+	}{
+		{3, false, []string{"copy 1", "clear 5", "copy 4"}},
+		{3, true, []string{"copy 1", "clear 5", "copy 3", "copy 1"}},
+		{11, false, []string{"copy 1", "clear 12", "clear 1", "copy 12"}},
+		{0, false, []string{"copy 1", "clear 2", "copy 1"}},
+	} {
+		if got := cuda.CommandsOf(c.ranges, c.meets); !slices.Equal(got, c.want) {
+			t.Errorf("%d ranges, meets %v: %q, want %q", c.ranges, c.meets, got, c.want)
+		}
+	}
+}
+
+// TestMovedLie tells by every word whether sets share some, and whether one is within another. What
+// it is not told may be so.
+func TestMovedLie(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	found := map[[2]bool]int{}
+	for range 4000 {
+		var dst, step, n, replicas [2]int
+		var words [2]map[int]bool
+		for i := range 2 {
+			dst[i], step[i], n[i], replicas[i] = 4*r.IntN(40), 4*(8+r.IntN(3)), 1+r.IntN(8), 1+r.IntN(4)
+			if r.IntN(2) == 0 {
+				step[i], replicas[i] = step[0], replicas[0]
+			}
+			words[i] = map[int]bool{}
+			for replica := range replicas[i] {
+				for w := range n[i] {
+					words[i][dst[i]+replica*step[i]+4*w] = true
+				}
+			}
+		}
+		shared := 0
+		for w := range words[0] {
+			if words[1][w] {
+				shared++
+			}
+		}
+		within, apart := cuda.Lie(dst, step, n, replicas)
+		if within && shared < len(words[0]) || apart && shared > 0 {
+			t.Fatalf("from %d, %d bytes apart, %d words of %d replicas: within %v, apart %v, and %d words of %d are shared", dst, step, n, replicas, within, apart, shared, len(words[0]))
+		}
+		found[[2]bool{within, apart}]++
+	}
+	if found[[2]bool{true, false}] < 50 || found[[2]bool{false, true}] < 1000 {
+		t.Errorf("within, apart: %v", found)
+	}
+}

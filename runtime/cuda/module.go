@@ -125,12 +125,18 @@ func Moved(name string, grid [3]int, args []byte) (flops, bytes float64) {
 		}
 		return float64(binary.LittleEndian.Uint32(args[at:]))
 	}
+	sets := func(bytes int) (words float64) {
+		for i := range grid[2] {
+			words += word((i+1)*bytes-8) * word((i+1)*bytes-4)
+		}
+		return words
+	}
 	replicas := float64(grid[1])
-	switch name { // the counts stand behind the addresses: see move, clear and sum
+	switch name { // the counts stand behind the addresses: see move, moved and sum
 	case "copy":
-		return 0, 2 * wordBytes * replicas * word(32)
+		return 0, 2 * wordBytes * sets(40)
 	case "clear":
-		return 0, wordBytes * replicas * word(16)
+		return 0, wordBytes * sets(24)
 	case "round":
 		return 0, (wordBytes + wordBytes/2) * replicas * word(32)
 	case "add":

@@ -147,7 +147,7 @@ func (m *Machine) addUp(n int) {
 			m.move(m.moves.add, at[to], 0, at[from], 0, words, 1)
 		}
 		if at[0] != grads+begin {
-			m.move(m.moves.copy, grads+begin, 0, at[0], 0, words, 1)
+			m.copy(grads+begin, 0, at[0], 0, words, 1)
 		}
 	}
 	m.list.meet(meeting{base: grads, bounds: bounds})

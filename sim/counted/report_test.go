@@ -17,8 +17,8 @@ func TestReport(t *testing.T) {
 	r.must(err)
 	clearing, err := m.Function("clear")
 	r.must(err)
-	args := make([]byte, 20)
-	args[16] = 100 // elements
+	args := make([]byte, 288)
+	args[16], args[20] = 100, 3 // elements, and replicas, of the first set
 	for range 2 {
 		r.must(r.launch(1000, 20, 2, 24<<10), r.launch(3000, 60, 1, 0), r.other.Launch([3]int{7, 1, 1}, [3]int{32, 1, 1}, 0, nil),
 			clearing.Launch([3]int{1, 3, 1}, [3]int{256, 1, 1}, 0, args), r.Synchronize())
