@@ -64,12 +64,18 @@ func Aligned(p *lower.Program) func(k *kernel.Kernel, buffer int) bool {
 	return func(k *kernel.Kernel, buffer int) bool { return all[k][buffer] }
 }
 
-// sets tells of each of a program's kernels how many launches go together at most.
+// sets tells of each of a program's kernels how many launches go together at most. Trainers
+// have stretches of parameters that are alike updated together.
 func sets(p *lower.Program) func(k *kernel.Kernel) int {
 	most := map[*kernel.Kernel]int{}
 	for _, r := range p.Routines() {
 		for k, n := range together(r) {
 			most[k] = max(most[k], n)
+		}
+	}
+	for _, e := range p.Entries {
+		if p.Joins && e.Flat && len(e.Memory.Buffers) == 0 {
+			most[e.Steps[0].Routine.Launches[0].Kernel] = lower.MaxTogether
 		}
 	}
 	return func(k *kernel.Kernel) int { return most[k] }

@@ -117,6 +117,7 @@ func (f planner) plan(p *lower.Program) {
 		gocode.Field("Source", source),
 		gocode.Field("Target", p.Target),
 		gocode.Field("AnyLaunch", p.AnyLaunch),
+		gocode.Field("Joins", p.Joins),
 		gocode.Field("Rounds", p.Rounds),
 		gocode.Field("Packed", p.Packed),
 		gocode.Field("AnyLength", p.AnyLength),

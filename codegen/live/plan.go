@@ -15,7 +15,7 @@ import (
 // newPlan is what package host prints as plan.go.
 func newPlan(p *lower.Program) device.Plan {
 	out := device.Plan{NumParams: p.NumParams, States: p.States, MatrixStates: p.MatrixStates,
-		NumUses: p.NumUses, Rounds: p.Rounds, Folds: p.Folds, Source: p.Source, Target: p.Target, AnyLaunch: p.AnyLaunch, AnyLength: p.AnyLength, Packed: p.Packed}
+		NumUses: p.NumUses, Joins: p.Joins, Rounds: p.Rounds, Folds: p.Folds, Source: p.Source, Target: p.Target, AnyLaunch: p.AnyLaunch, AnyLength: p.AnyLength, Packed: p.Packed}
 	kernels := map[*kernel.Kernel]int{}
 	for i, k := range p.Kernels {
 		kernels[k] = i

@@ -10,9 +10,9 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// maxTogether is how many launches go together: their buffers are parameters, of which a
+// MaxTogether is how many launches go together: their buffers are parameters, of which a
 // launch on a GPU may have 4096 bytes.
-const maxTogether = 8
+const MaxTogether = 8
 
 // A task is a group that became a kernel: a launch that has no place yet in its routine,
 // nor its temporaries one in memory.
@@ -43,7 +43,7 @@ func arrange(tasks []*task, arg map[*ir.Value]Arg) [][]*task {
 	}
 	for i, t := range tasks {
 		for j := range tasks[:i] {
-			if len(a.members[j]) > 0 && len(a.members[j]) < maxTogether && tasks[j].kernel == t.kernel &&
+			if len(a.members[j]) > 0 && len(a.members[j]) < MaxTogether && tasks[j].kernel == t.kernel &&
 				!a.reaches(j, i) && !a.reaches(i, j) {
 				a.join(j, i)
 				break

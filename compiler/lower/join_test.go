@@ -20,7 +20,7 @@ func TestArrange(t *testing.T) {
 		at := map[*task]int{}
 		sets := arrange(tasks, arg)
 		for n, set := range sets {
-			if len(set) > maxTogether {
+			if len(set) > MaxTogether {
 				t.Errorf("seed %d: %d tasks go together", seed, len(set))
 			}
 			for _, x := range set {

@@ -24,6 +24,7 @@ type Program struct {
 	Source    int             // tokens and
 	Target    int             // rows of the longest problems, which Kept buffers are for; 0: there are none
 	AnyLaunch bool            // sums of gradients are the same however a chunk is cut into launches
+	Joins     bool            // launches of Update may go together
 	Rounds    bool            // parameters are kept rounded to BF16, too
 	Packed    bool            // the memory of gradients has packed rows
 	Geometry  kernel.Geometry // of launches of gradients, on a machine that runs all chunks together

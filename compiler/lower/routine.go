@@ -391,5 +391,8 @@ func (l *lowerer) optimizer(f *ir.Func) error {
 		return err
 	}
 	l.entry.Steps = []Step{{Routine: r}}
+	if l.entry.Flat && len(r.Launches) == 1 && len(l.entry.Memory.Buffers) == 0 {
+		l.out.Joins = true
+	}
 	return nil
 }

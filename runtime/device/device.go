@@ -118,7 +118,7 @@ func (e *Env) Rows() int {
 // table; args are the kernel's buffers in order, valid only during the call.
 type Launcher interface {
 	Launch(kernel int, env *Env, args ...Ref)
-	// Join is a Launch directly behind one, or a Join, of the same kernel and Env, which
+	// Join is a Launch directly behind one, or a Join, of the same kernel and scalars, which
 	// are independent: none writes what another reads or writes. A device may make them
 	// one launch.
 	Join(kernel int, env *Env, args ...Ref)
@@ -131,15 +131,23 @@ type Launcher interface {
 // A Queue passes launches on to a Launcher. It has room for their arguments: a
 // slice that goes to an interface directly would be allocated at every launch.
 type Queue struct {
-	to   Launcher
-	args *[]Ref
+	to    Launcher
+	args  *[]Ref
+	joins bool
 }
 
 // NewQueue returns a Queue, which must not be used from two goroutines at once.
-func NewQueue(to Launcher) Queue { return Queue{to, new([]Ref)} }
+func NewQueue(to Launcher) Queue { return Queue{to, new([]Ref), false} }
+
+// Joining is a Queue whose Launch is a Join.
+func (q Queue) Joining() Queue { return Queue{q.to, q.args, true} }
 
 // Launch is a launch of the Launcher.
 func (q Queue) Launch(kernel int, env *Env, args ...Ref) {
+	if q.joins {
+		q.Join(kernel, env, args...)
+		return
+	}
 	*q.args = append((*q.args)[:0], args...)
 	q.to.Launch(kernel, env, *q.args...)
 }
@@ -241,6 +249,7 @@ type Plan struct {
 	AnyLaunch  bool     // sums of gradients are the same however a chunk is cut into launches
 	Packed     bool     // [B, T] is R rows in Gradients, those of one example behind those of the one before: no row pads
 	AnyLength  bool     // rows behind a problem's last change nothing that is said of it
+	Joins      bool     // Update is one launch, which others on as many elements, none of them the same, may join
 	Rounds     bool     // the space Rounded has all parameters
 	States     []string // names of the optimizer's states: number i is in the space State+i
 	Prepare    Program

@@ -1,8 +1,11 @@
 package train
 
 import (
+	"cmp"
 	"fmt"
+	"iter"
 	"math"
+	"slices"
 
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/task"
@@ -48,7 +51,7 @@ type stepper struct {
 	examples  int // of a launch
 	optimizer device.Env
 	stretches []stretch
-	stretch   stretch // that is updated
+	alike     []stretch // that are updated
 	matrices  []matrix
 
 	// Methods as functions, which are allocated where they are made.
@@ -62,6 +65,9 @@ type stepper struct {
 func newStepper(t *Trainer) *stepper {
 	s := &stepper{Trainer: t, stretches: t.stretches(), matrices: t.matrices()}
 	s.shard()
+	slices.SortStableFunc(s.stretches, func(a, b stretch) int {
+		return cmp.Or(cmp.Compare(a.hi-a.lo, b.hi-b.lo), cmp.Compare(a.decay, b.decay), cmp.Compare(a.bound, b.bound))
+	})
 	s.examples = t.launchExamples()
 	s.source = newSource(s.drawer)
 	s.runStep, s.runLanded, s.runChunk, s.runRange, s.runMatrices = s.step, s.landed, s.chunk, s.updateRange, s.updateMatrices
@@ -397,22 +403,25 @@ func (s *stepper) update() {
 		BiasCorrection1: float32(1 / (1 - math.Pow(c.Beta1, n))), BiasCorrection2: float32(1 / (1 - math.Pow(c.Beta2, n)))}
 	s.Machine.Settle(&s.optimizer, c.Clip, len(s.flights) > 1 || s.err != nil)
 	s.Machine.Root().GetFloats(s.now.squares, device.Ref{Space: device.Work}) // matrices need its place
-	for _, s.stretch = range s.stretches {
-		s.Machine.Ranges(s.stretch.hi-s.stretch.lo, s.runRange)
+	for s.alike = range alike(s.stretches, s.Plan.Joins) {
+		s.Machine.Ranges(s.alike[0].hi-s.alike[0].lo, s.runRange)
 	}
 	if n := len(s.matrices); n > 0 {
 		s.Machine.Ranges(s.matrices[n-1].end, s.runMatrices)
 	}
 }
 
-// updateRange updates parameters lo … hi-1 of the stretch.
+// updateRange updates parameters lo … hi-1 of each stretch of those that are alike.
 func (s *stepper) updateRange(w device.Worker, lo, hi int) {
-	e := w.Env()
+	e, q := w.Env(), w.Queue()
 	*e = s.optimizer
-	e.P, e.N, e.Decay, e.Bound = s.stretch.lo+lo, hi-lo, s.stretch.decay, s.stretch.bound
-	lay := s.Plan.Update.Layout(e)
-	w.Fit(lay.Work, lay.Ints)
-	s.Plan.Update.Run(w.Queue(), e)
+	for _, x := range s.alike {
+		e.P, e.N, e.Decay, e.Bound = x.lo+lo, hi-lo, x.decay, x.bound
+		lay := s.Plan.Update.Layout(e)
+		w.Fit(lay.Work, lay.Ints)
+		s.Plan.Update.Run(q, e)
+		q = q.Joining()
+	}
 }
 
 // updateMatrices updates the matrices that begin in lo … hi-1, of the elements of all
@@ -445,6 +454,28 @@ func resize[T any](x []T, n int) []T {
 type stretch struct {
 	lo, hi       int
 	decay, bound float32
+}
+
+// alike yields stretches that differ in their place alone, if others may join the update of one.
+func alike(stretches []stretch, joins bool) iter.Seq[[]stretch] {
+	return func(yield func([]stretch) bool) {
+		for lo := 0; lo < len(stretches); {
+			n, first := 1, stretches[lo]
+			for joins && lo+n < len(stretches) && stretches[lo+n].at(first.lo) == first {
+				n++
+			}
+			if !yield(stretches[lo : lo+n]) {
+				return
+			}
+			lo += n
+		}
+	}
+}
+
+// at is the stretch moved to another place.
+func (s stretch) at(lo int) stretch {
+	s.lo, s.hi = lo, lo+s.hi-s.lo
+	return s
 }
 
 // none is the bound of parameters that have none.

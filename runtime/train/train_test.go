@@ -2,6 +2,7 @@ package train
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -350,22 +351,57 @@ func TestMatrices(t *testing.T) {
 type fakeWorker struct {
 	device.Worker
 	env device.Env
+	to  device.Launcher
 }
 
 func (w *fakeWorker) Env() *device.Env    { return &w.env }
-func (w *fakeWorker) Queue() device.Queue { return device.Queue{} }
+func (w *fakeWorker) Queue() device.Queue { return device.NewQueue(w.to) }
 func (w *fakeWorker) Fit(int, int)        {}
 
-// TestRangesOfAStretch wants a part of a stretch updated where it lies in the arena.
-func TestRangesOfAStretch(t *testing.T) {
+// TestRangesOfStretches wants parts of stretches that are alike updated where they lie in the
+// arena, the first by a launch and the others by launches that join it.
+func TestRangesOfStretches(t *testing.T) {
 	var ran []device.Env
+	var said launched
 	update := device.Program{
 		Layout: func(*device.Env) device.Layout { return device.Layout{} },
-		Run:    func(_ device.Queue, e *device.Env) { ran = append(ran, *e) },
+		Run: func(q device.Queue, e *device.Env) {
+			q.Launch(0, e)
+			ran = append(ran, *e)
+		},
 	}
-	s := &stepper{Trainer: &Trainer{Plan: &device.Plan{Update: update}}, stretch: stretch{lo: 7, hi: 20, decay: 0.5, bound: 2}, optimizer: device.Env{Step: 3}}
-	s.updateRange(new(fakeWorker), 2, 5)
-	if e := ran[0]; e.P != 9 || e.N != 3 || e.Decay != 0.5 || e.Bound != 2 || e.Step != 3 {
-		t.Errorf("%+v", e)
+	s := &stepper{Trainer: &Trainer{Plan: &device.Plan{Update: update}}, alike: []stretch{{7, 20, 0.5, 2}, {40, 53, 0.5, 2}, {27, 40, 0.5, 2}}, optimizer: device.Env{Step: 3}}
+	s.updateRange(&fakeWorker{to: &said}, 2, 5)
+	for i, e := range ran {
+		if e.P != []int{9, 42, 29}[i] || e.N != 3 || e.Decay != 0.5 || e.Bound != 2 || e.Step != 3 {
+			t.Errorf("%d: %+v", i, e)
+		}
+	}
+	if !slices.Equal(said.joins, []bool{false, true, true}) {
+		t.Errorf("launches that join: %v", said.joins)
+	}
+}
+
+// launched is a Launcher that knows which launches joined others.
+type launched struct {
+	device.Launcher
+	joins []bool
+}
+
+func (l *launched) Launch(int, *device.Env, ...device.Ref) { l.joins = append(l.joins, false) }
+func (l *launched) Join(int, *device.Env, ...device.Ref)   { l.joins = append(l.joins, true) }
+
+// TestAlike has stretches that differ in their place alone together, if any are.
+func TestAlike(t *testing.T) {
+	all := []stretch{{7, 9, 0, none}, {1, 3, 0, none}, {3, 5, 0.5, none}, {20, 23, 0.5, none}, {30, 33, 0.5, none}, {40, 43, 0.5, 1}}
+	for joins, want := range map[bool][]int{true: {2, 1, 2, 1}, false: {1, 1, 1, 1, 1, 1}} {
+		var got []int
+		var back []stretch
+		for x := range alike(all, joins) {
+			got, back = append(got, len(x)), append(back, x...)
+		}
+		if !slices.Equal(got, want) || !slices.Equal(back, all) {
+			t.Errorf("joins %v: %v of %v", joins, got, back)
+		}
 	}
 }
