@@ -665,6 +665,7 @@ var gpu = cuda.Program{
 			Name:    "map_mul_add_add",
 			Scalars: []string{"N", "decay", "bound"},
 			Step:    true,
+			Sets:    8,
 			Threads: 256,
 		},
 	},

@@ -109,6 +109,7 @@ var plan = device.Plan{
 		{To: 0, From: 0, N: 1088},
 	},
 	AnyLaunch:  true,
+	Joins:      true,
 	Gradients:  device.Program{Layout: layoutGradients, Run: gradients},
 	Forward:    device.Program{Layout: layoutForward, Run: forward},
 	Encode:     device.Program{Layout: layoutDecoding, Run: encode},
