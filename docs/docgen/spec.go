@@ -62,8 +62,8 @@ name or in their order. Biases add: ` + "`bias = fire + 0.5 * alibi`" + `.
 Sums, differences and products of ` + "`h`" + `, ` + "`i`" + `, ` + "`j`" + `, lengths and whole numbers are whole and exact. If one could leave 32
 bits at some length, it is computed as a real number of 32 bits, like quotients and fractions.
 
-The variables ` + "`" + `di` + "`" + `, ` + "`" + `dj` + "`" + `, ` + "`" + `ni` + "`" + ` and ` + "`" + `nj` + "`" + ` hang on the problem: they find a digit wherever it
-stands in a text without padding. In ` + "`" + `12+345=` + "`" + ` the tokens have the places 1 2 0 1 2 3 0 and the numbers 0 0 1 1 1 1 2.
+The variables ` + "`di`" + `, ` + "`dj`" + `, ` + "`ni`" + ` and ` + "`nj`" + ` depend on the problem: they find a digit
+at any place of a text without padding. In ` + "`12+345=`" + ` the tokens have the places 1 2 0 1 2 3 0 and the numbers 0 0 1 1 1 1 2.
 A site that reads them has no learned bias.
 
     mask column { // the digits to be added next, and those before them
@@ -75,8 +75,8 @@ const trainings = `
 ## Several trainings
 
 A sweep trains once for each combination of its axes; the last axis varies fastest. An axis is the path of an attribute
-with a list or range of values, or a new name with cases that change several attributes at once. Values may be
-arithmetic on attributes and earlier axes, as in ` + "`model.loop.times = 16 / model.loop.layers`" + `.
+with a list or range of values. It may also be a new name with cases that change several attributes at once. Values may
+be arithmetic on attributes and earlier axes, as in ` + "`model.loop.times = 16 / model.loop.layers`" + `.
 
     sweep {
       arch deep { model.decoder.layers = 4 }
@@ -88,7 +88,7 @@ arithmetic on attributes and earlier axes, as in ` + "`model.loop.times = 16 / m
     }
 
 A case may include a whole spec, so that the trainings have different tasks or stages. Settings outside the sweep then
-hold for all trainings, whatever they include:
+hold for all trainings:
 
     sweep {
       row plain { include "plain.arith" }
@@ -97,8 +97,8 @@ hold for all trainings, whatever they include:
 
     eval.samples = 10k
 
-Where all combinations are too many, ` + "`search`" + ` draws some: a value for each axis, of those listed or from an interval. The
-same seed draws the same trainings, and more of them begin with the same.
+If all combinations are too many, ` + "`search`" + ` draws some: a value for each axis, from a list or an interval. The same seed
+draws the same trainings; a larger number of trainings begins with the same ones.
 
     sweep {
       search             = random(trainings = 20)
@@ -108,26 +108,26 @@ same seed draws the same trainings, and more of them begin with the same.
     }
 
 ` + "`search = halving(trainings = 16, factor = 2, rungs = 3)`" + ` trains 16 for a quarter of their budget, the best 8 for half of it,
-and the best 4 for all of it. The schedule is that of the whole budget, and what is trained for all of it is trained as it
-would be alone. Halving wants a budget in steps, examples or time.
+and the best 4 for all of it. The schedule follows the whole budget, and a training that uses all of it has the same
+result as alone. Halving wants a budget in steps, examples or time.
 
 Each training has its own program, trainer and run directory, named like ` + "`FILE-deep-seed-1`" + `. ` + "`mlc explain`" + ` compares the
-trainings in a table. ` + "`mlc train`" + ` runs them in turn, with ` + "`--jobs N`" + ` side by side, or leaves them to a cluster
-([cluster.md](cluster.md)), and ends with a table of results. ` + "`--point`" + ` chooses trainings for ` + "`build`" + `, ` + "`train`" + `,
-` + "`explain`" + ` and ` + "`diff`" + `: by values, ` + "`--point arch=wide,seed=2`" + `, by number from 1, or by name,
+trainings in a table. ` + "`mlc train`" + ` runs them one after another, with ` + "`--jobs N`" + ` side by side, or leaves them to a cluster
+([cluster.md](cluster.md)). It ends with a table of results. ` + "`--point`" + ` chooses trainings for ` + "`build`" + `, ` + "`train`" + `, ` + "`explain`" + `
+and ` + "`diff`" + `: by values, ` + "`--point arch=wide,seed=2`" + `, by number from 1, or by name,
 ` + "`--point wide-seed-2`" + `. ` + "`--set sweep.train.seed=2`" + ` gives an axis other values. Another seed also holds out other problems;
-with ` + "`task.split = 0`" + ` all seeds hold out the same. ` + "`train.init_seed`" + ` and the flag ` + "`--init-seed`" + ` change the initial weights
-alone: problems, their order, dropout and all else that is drawn stay those of ` + "`train.seed`" + `.
+with ` + "`task.split = 0`" + ` all seeds hold out the same. ` + "`train.init_seed`" + ` and the flag ` + "`--init-seed`" + ` change only
+the initial weights: ` + "`train.seed`" + ` still decides problems, their order, dropout and all other draws.
 
-Models that differ in nothing else can be trained at once, which is faster for those of a width up to about 8: with ` + "`train.lanes = 64`" + `,
-` + "`mlc train FILE --init-seed 0..255`" + ` trains 64 models in the lanes of vectors, on each core. Each has a run directory of
-its own, ` + "`init-seed-N`" + ` below ` + "`--out`" + `, with the bytes that it would have if it was trained alone; all verbs take it. One that
-fails leaves the others alone. The command ends with a line for each, and names the best.
+Models that differ only in these weights can be trained at once, which is faster up to a width of about 8. With
+` + "`train.lanes = 64`" + `, ` + "`mlc train FILE --init-seed 0..255`" + ` trains 64 models in the lanes of vectors, on each core. Each model
+has a run directory, ` + "`init-seed-N`" + ` below ` + "`--out`" + `, with the same bytes as if it was trained alone; all verbs take it. A
+model that fails leaves the others alone. The command ends with a line for each, and names the best.
 
-Stages run in order. Each changes attributes for itself. It starts with fresh weights, or with those of the stage that
-` + "`from`" + ` names; weights which that stage lacks, such as those of further layers, are fresh, and the trainer says so. A
-stage that sets any ` + "`stage`" + ` attribute but ` + "`from` and `rounds`" + ` is a calibration: it reads the attention of that stage. From then on
-` + "`NAME.self`" + ` and ` + "`NAME.cross`" + ` are biases.
+Stages run in order. Each changes attributes for itself. It starts with fresh weights, or with the weights of the stage
+that ` + "`from`" + ` names. Weights that the other stage lacks, such as weights of further layers, are fresh, and the trainer says
+so. A stage that sets any ` + "`stage`" + ` attribute except ` + "`from`" + ` and ` + "`rounds`" + ` is a calibration: it reads the attention of the
+other stage. Afterwards ` + "`NAME.self`" + ` and ` + "`NAME.cross`" + ` are biases.
 
     stage interpolate {}
 
@@ -153,12 +153,12 @@ A stage with ` + "`rounds`" + ` trains on the model's own answers to problems th
     }
 
 Each of the 20 rounds has an equal share of the steps. Before its first step, the weights of that moment answer new
-problems of two digits more. Answers are kept that are written as answers are, as long as most, and have enough votes;
-whether they are right is reported, and used for nothing. Then training goes on with what all rounds have kept and with
-true problems of ` + "`task.digits`" + `. The run directory has ` + "`answers-NNN.json`" + ` with the problems of each round, and ` + "`rounds.csv`" + `
-with how many were asked, kept and right.
+problems of two digits more. An answer is kept if it is well-formed, as long as most, and has enough votes. The number of right
+answers is only reported. Then training continues with the kept answers of all rounds and with true problems of
+` + "`task.digits`" + `. The run directory has ` + "`answers-NNN.json`" + ` with the problems of each round, and ` + "`rounds.csv`" + `
+with the numbers of asked, kept and right answers.
 
-All stages share one program and one run directory. ` + "`mlc train`" + ` runs them in turn, ` + "`--resume`" + ` continues where it
+All stages share one program and one run directory. ` + "`mlc train`" + ` runs them in order, ` + "`--resume`" + ` continues where it
 stopped, and ` + "`mlc explain FILE --only extrapolate`" + ` shows one of them. The last stage trains; its model is tested. A
 calibrated bias has a number for each line of a head's attention and direction; it is not a matrix, and it is not
 trained.
@@ -182,21 +182,21 @@ matrix as well:
     model.embed.token = learned(value = circle)
     model.output      = linear(tied = true)
 
-The projections q, k, v and o of an attention have a matrix each. They may have less: ` + "`q = low(rank = 2)`" + ` is a product of
-two narrow matrices, ` + "`k = q`" + ` and ` + "`o = transposed(v)`" + ` have the matrix of another projection of the layer (in a decoder also
-` + "`cross.v`" + ` or ` + "`self.v`" + `), and ` + "`none`" + ` is no projection: queries and keys are then 0, values and outputs stay what they are.
+The projections q, k, v and o of an attention have a matrix each. They may have less. ` + "`q = low(rank = 2)`" + ` is a product of
+two narrow matrices. ` + "`k = q`" + ` and ` + "`o = transposed(v)`" + ` share the matrix of another projection of the layer (in a decoder
+also ` + "`cross.v`" + ` or ` + "`self.v`" + `). ` + "`none`" + ` is no projection: queries and keys are then 0, values and outputs stay unchanged.
 With ` + "`key_heads = 2`" + ` an attention has two heads of keys and values, each for as many heads of queries in a row. Caches hold
 them once.
 
-The matrix out of the hidden units of a feed-forward layer may be one into them, transposed, ` + "`ffn = relu(out = transposed(in))`" + `,
-and the gate's may be that of what is gated, ` + "`ffn = swiglu(gate = value)`" + `.
+The matrix out of the hidden units of a feed-forward layer may be the transposed matrix into them,
+` + "`ffn = relu(out = transposed(in))`" + `. The gate may share the matrix of its value, ` + "`ffn = swiglu(gate = value)`" + `.
 
 ### Shared layers
 
-` + "`share`" + ` says what the layers of a stack have in common: ` + "`all`" + `, ` + "`attention`" + ` or ` + "`ffn`" + `. With ` + "`attention(group = 2)`" + ` two layers in
+` + "`share`" + ` chooses the common parameters of the layers of a stack: ` + "`all`" + `, ` + "`attention`" + ` or ` + "`ffn`" + `. With ` + "`attention(group = 2)`" + ` two layers in
 a row have the same attention. Shared parameters are there once, in the optimizer and in checkpoints, too, and their
 gradients are added in a fixed order. ` + "`layers = 6`" + ` with ` + "`share = all`" + ` is, bit for bit, ` + "`layers = 1`" + ` with ` + "`times = 6`" + `;
-groups and parts are what ` + "`times`" + ` cannot say: ` + "`layers = 4  times = 2`" + ` goes through layers 0 1 2 3 0 1 2 3, and
+` + "`times`" + ` cannot express groups and parts. ` + "`layers = 4  times = 2`" + ` goes through layers 0 1 2 3 0 1 2 3, and
 ` + "`layers = 8  share = all(group = 2)`" + ` through 0 0 1 1 2 2 3 3.
 `
 
