@@ -49,6 +49,13 @@ func TestNamedFilesExist(t *testing.T) {
 	}
 }
 
+// TestReadmeIsShort keeps the README to a hundred lines: more has a page in docs.
+func TestReadmeIsShort(t *testing.T) {
+	if lines := strings.Count(documents(t)["README.md"], "\n"); lines > 100 {
+		t.Errorf("README.md has %d lines, at most 100 are allowed", lines)
+	}
+}
+
 var (
 	fence   = regexp.MustCompile("(?ms)^```.*?^```$")
 	span    = regexp.MustCompile("`[^`\n]*`")
