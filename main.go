@@ -8,7 +8,7 @@ import (
 	"github.com/arithlang/mlc/cli"
 )
 
-// source is what trainers are built from.
+// source holds the packages that trainers are built from.
 //
 //go:embed runtime
 var source embed.FS

@@ -12,36 +12,37 @@ import (
 	"github.com/arithlang/mlc/compiler/lower"
 )
 
-// Tolerance is how far an element may be from its value in float64, in units of
-// the largest element of its buffer, or of 1 where that is smaller: inputs are of
-// order 1, and what cancels among them leaves their rounding behind.
+// Tolerance is the largest distance of an element from its value in float64. Its unit is
+// the largest element of the buffer, or 1 where that is smaller: inputs are of order 1, and
+// values that cancel keep the rounding of their inputs.
 const Tolerance = 2e-5
 
-// roundedTolerance is the same for a kernel that rounds to BF16. A number that is close to
-// the middle of two goes to one or the other, 2^-7 of it apart at the most.
+// roundedTolerance is the tolerance of a kernel that rounds to BF16. A number close to the
+// middle of two BF16 numbers may round to either, and these differ by 2^-7 at most.
 const roundedTolerance = 0x1p-7
 
-// leeway is how much farther an element may be, in units of what one rounding of
-// each input does to it. Of close numbers a norm makes distant ones.
+// leeway multiplies the effect of rounding every input once. This much is added to the
+// tolerance: a norm turns close numbers into distant ones.
 const leeway = 8
 
-// A Result is how far a kernel is from what it stands for, in one launch.
+// A Result is the distance of a kernel from its tensor function, in one launch.
 type Result struct {
 	Shape     Shape
-	Abs       float64 // largest distance from float64, in the buffer where it counts most
-	Rel       float64 // the same in units of the largest element of that buffer
-	Tolerance float64 // what Abs may be there
+	Abs       float64 // distance of the worst element from float64, judged by its tolerance
+	Rel       float64 // Abs in units of the largest element of the buffer
+	Tolerance float64 // largest Abs allowed for this element
 	Buffer    string
 	Index     []int
 	Got, Want float64
-	Inexact   int // elements with other bits than the kernel interpreter's
-	Elements  int // of all buffers that are written
+	Inexact   int // elements whose bits differ from the kernel interpreter's
+	Elements  int // in all buffers that the kernel writes
 }
 
-// Out reports whether an element is farther off than it may be. NaN is.
+// Out reports whether an element exceeds its tolerance. A NaN does.
 func (r *Result) Out() bool { return !(r.Abs <= r.Tolerance) }
 
-// Launch gives the scalars of a launch and random inputs for it, the same each time.
+// Launch returns the scalars of a launch and random inputs for it, the same in every call.
+// It returns an error if the buffers are too large.
 func (c *Case) Launch(s Shape) (kernel.Scalars, []kernel.Buffer, error) {
 	scalars, shapes, err := c.extents(s)
 	if err != nil {
@@ -50,7 +51,7 @@ func (c *Case) Launch(s Shape) (kernel.Scalars, []kernel.Buffer, error) {
 	return scalars, c.draw(scalars, shapes), nil
 }
 
-// extents are the scalars of a launch, and the shapes of its buffers.
+// extents returns the scalars of a launch and the shapes of its buffers.
 func (c *Case) extents(s Shape) (kernel.Scalars, [][]int, error) {
 	scalars := c.scalars(s)
 	shapes, err := kernel.Extents(c.Kernel, scalars)
@@ -60,8 +61,9 @@ func (c *Case) extents(s Shape) (kernel.Scalars, [][]int, error) {
 	return scalars, shapes, c.fits(scalars, shapes)
 }
 
-// Compare runs the kernel on random inputs in a back end; none is the kernel
-// interpreter itself.
+// Compare runs the kernel on random inputs in a back end, or in the kernel interpreter if
+// run is nil. It returns an error if the buffers are too large or if the kernel or an
+// interpreter fails.
 func (c *Case) Compare(s Shape, run remote.Runner) (*Result, error) {
 	scalars, shapes, err := c.extents(s)
 	if err != nil {
@@ -107,7 +109,7 @@ func (c *Case) Compare(s Shape, run remote.Runner) (*Result, error) {
 	return r, nil
 }
 
-// tolerance is that of the kernel.
+// tolerance returns the tolerance of the kernel, before the leeway.
 func (c *Case) tolerance() float64 {
 	for s := range kernel.All(c.Kernel.Body) {
 		for _, e := range kernel.Reads(s) {
@@ -121,13 +123,14 @@ func (c *Case) tolerance() float64 {
 	return Tolerance
 }
 
-// maxElements is the most that the buffers of a kernel may have together: each element
+// maxElements is the largest number of elements in the buffers of a kernel. Each element
 // takes some tens of bytes, on every core.
 const maxElements = 1 << 26
 
-// fits wants a kernel whose buffers, and the inputs of its function, can be had.
+// fits returns an error if the buffers and the inputs of the function are too large to
+// allocate.
 func (c *Case) fits(s kernel.Scalars, shapes [][]int) error {
-	all := 0.0 // the product of absurd extents may be beyond integers
+	all := 0.0 // a float, as the product of absurd extents may overflow integers
 	add := func(shape []int) {
 		n := 1.0
 		for _, d := range shape {
@@ -154,13 +157,13 @@ func (c *Case) fits(s kernel.Scalars, shapes [][]int) error {
 		add(shape)
 	}
 	if all > maxElements {
-		return fmt.Errorf("its buffers have %.3g elements, and %d are compared at the most: make the model smaller, as with --set model.width=64", all, maxElements)
+		return fmt.Errorf("its buffers have %.3g elements, more than the limit of %d: make the model smaller, for example with --set model.width=64", all, maxElements)
 	}
 	return nil
 }
 
-// eval computes the function in float64. An input that the kernel does not read is
-// zero: what it computes cannot depend on it.
+// eval computes the function in float64. An input that the kernel does not read is zero, as
+// it cannot change the result.
 func (c *Case) eval(s kernel.Scalars, bufs []kernel.Buffer) ([]ir.Tensor, error) {
 	e := env(s)
 	args := make([]ir.Tensor, len(c.params))
@@ -195,7 +198,7 @@ func (c *Case) eval(s kernel.Scalars, bufs []kernel.Buffer) ([]ir.Tensor, error)
 	return results, err
 }
 
-// wanted is what a buffer should hold after a launch.
+// wanted is the right content of a buffer after a launch.
 func (c *Case) wanted(i int, t ir.Tensor, before kernel.Buffer) []float64 {
 	out := slices.Clone(t.F)
 	for _, x := range t.I {
@@ -209,10 +212,9 @@ func (c *Case) wanted(i int, t ir.Tensor, before kernel.Buffer) []float64 {
 	return out
 }
 
-// note takes the element of a buffer that is farthest off in units of its tolerance,
-// which is unit for numbers of order 1,
-// into the result, if it is worse than what was noted before. Near is what the
-// buffer should hold for inputs one rounding away.
+// note records the element of a buffer that is worst in units of its tolerance, if it is
+// worse than the recorded one. unit is the tolerance of numbers of order 1, and near the
+// right content for inputs one rounding away.
 func (r *Result) note(name string, shape []int, got, want, near []float64, unit float64) {
 	largest := 0.0
 	for _, w := range want {
@@ -237,8 +239,8 @@ func (r *Result) note(name string, shape []int, got, want, near []float64, unit 
 	}
 }
 
-// distance is that of two numbers; equal infinities and two NaNs have none, and
-// other pairs with such a one are infinitely far from each other.
+// distance is the absolute difference of two numbers. Equal infinities and two NaNs have
+// distance 0. A NaN or an infinity is infinitely far from any other number.
 func distance(a, b float64) float64 {
 	switch d := math.Abs(a - b); {
 	case a == b || a != a && b != b:
@@ -250,7 +252,7 @@ func distance(a, b float64) float64 {
 	}
 }
 
-// inexact counts elements with other bits, where one NaN is as good as another.
+// inexact counts the elements that differ in bits. Any two NaNs are equal.
 func inexact(got, want kernel.Buffer) int {
 	n := 0
 	for k, w := range want.F {
@@ -280,7 +282,7 @@ func clone(bufs []kernel.Buffer) []kernel.Buffer {
 	return out
 }
 
-// floats are the elements of a buffer. Those of 16 bits are BF16.
+// floats returns the elements of a buffer. Elements of 16 bits are BF16.
 func floats(b kernel.Buffer) []float64 {
 	out := make([]float64, 0, len(b.F)+len(b.I)+len(b.H))
 	for _, x := range b.H {
@@ -295,7 +297,7 @@ func floats(b kernel.Buffer) []float64 {
 	return out
 }
 
-// index is the place of element k of a row-major shape.
+// index returns the coordinates of element k in a row-major shape.
 func index(k int, shape []int) []int {
 	out := make([]int, len(shape))
 	for d := len(shape) - 1; d >= 0; d-- {

@@ -1,7 +1,7 @@
-// Package diff compares kernels with what they stand for: each kernel of a lowered
-// program runs on random inputs in a back end, in the kernel interpreter, which it
-// may equal to the last bit, and as the tensor function that it was made from, in
-// float64. It comes after package lower; the command mlc diff prints what it finds.
+// Package diff compares kernels with their definition. It runs each kernel of a lowered
+// program on random inputs three times: in a back end, in the kernel interpreter, which a
+// back end may equal to the last bit, and in float64 as the tensor function that the kernel
+// was lowered from. It comes after package lower; the command mlc diff prints its results.
 package diff
 
 import (
@@ -16,30 +16,31 @@ import (
 // A Case is one kernel and the tensor function of the values that it computes.
 type Case struct {
 	Kernel  *kernel.Kernel
-	Program string // of the first launch
+	Program string // how the back end adds products of 16-bit factors; nil: as defined
 	Routine string
 	Sums    *kernel.Sums // how the back end adds products of 16-bit factors; nil: as is defined
 
 	fn      *ir.Func
 	params  []int    // for each parameter of fn the buffer that holds it, or -1
 	results []result // for each result of fn
-	buffers []buffer // one a buffer parameter of the kernel
+	buffers []buffer // one for each buffer parameter of the kernel
 }
 
-// A result is where a result of the function ends up.
+// A result says which buffer holds a result of the function.
 type result struct {
 	buffer int
-	adds   bool // to what was there
+	adds   bool // adds the result to the buffer's content
 }
 
-// A buffer is what a launch binds a buffer parameter to.
+// A buffer describes the buffer that a launch passes for a parameter.
 type buffer struct {
 	arg  lower.Arg
-	like int     // the first buffer that is bound to the same memory
-	ids  idRange // of I32 elements
+	like int     // index of the first buffer in the same memory
+	ids  idRange // range of I32 elements
 }
 
-// Text is what is compared: cases of equal text need only one comparison.
+// Text returns the kernel and its function as text. Cases of equal text need only one
+// comparison.
 func (c *Case) Text() string {
 	return kernel.Format([]*kernel.Kernel{c.Kernel}) + c.fn.String()
 }
@@ -100,7 +101,7 @@ func newCase(e *lower.Entry, r *lower.Routine, g *opt.Group, l lower.Launch) (*C
 	return c, nil
 }
 
-// bound is the first buffer that is bound to a place, or -1.
+// bound returns the first buffer with an argument, or -1.
 func (c *Case) bound(a lower.Arg) int {
 	for i, b := range c.buffers {
 		if b.arg == a {
@@ -119,7 +120,7 @@ func accumulates(f *ir.Func, v *ir.Value) bool {
 	return false
 }
 
-// inOrder lists the values that a group computes as the function does.
+// inOrder lists the values that a group computes, in the order of the function.
 func inOrder(f *ir.Func, g *opt.Group) []*ir.Value {
 	in := map[*ir.Value]bool{}
 	for _, v := range g.Anchors {
@@ -137,7 +138,7 @@ func inOrder(f *ir.Func, g *opt.Group) []*ir.Value {
 	return out
 }
 
-// function is a group by itself: its inputs are parameters, its outputs results.
+// function makes a function of a group. Its inputs are parameters, its outputs results.
 func function(name string, g *opt.Group, values []*ir.Value) (*ir.Func, error) {
 	b := ir.NewBuilder(name, values[0].Pos)
 	now := map[*ir.Value]*ir.Value{}

@@ -28,8 +28,8 @@ func cases(t *testing.T, spec string, set ...string) []*Case {
 	return cs
 }
 
-// TestInterpretersAgree wants every kernel within the tolerance of its function,
-// with no element off that is not noise.
+// TestInterpretersAgree wants every kernel within the tolerance of its function, and the
+// kernel interpreter's bits.
 func TestInterpretersAgree(t *testing.T) {
 	for _, set := range [][]string{
 		nil,
@@ -49,7 +49,7 @@ func TestInterpretersAgree(t *testing.T) {
 	}
 }
 
-// TestCompareFinds has a back end that is right but for one element.
+// TestCompareFinds changes one element of a back end's results.
 func TestCompareFinds(t *testing.T) {
 	for _, c := range cases(t, "tiny") {
 		out := -1
@@ -90,8 +90,8 @@ func TestCompareFinds(t *testing.T) {
 	}
 }
 
-// TestNarrow wants the norms of two elements, which divide by the distance of these,
-// to be right, and still to be found where they are not.
+// TestNarrow accepts correct norms of two elements, which divide by the distance of these,
+// and finds wrong ones.
 func TestNarrow(t *testing.T) {
 	for _, norm := range []string{"layernorm", "rmsnorm"} {
 		for _, c := range cases(t, "tiny", "model.width=2", "model.heads=1", "model.norm="+norm) {
@@ -122,8 +122,8 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
-// TestClosedCells wants kernels to be their functions where a cell is closed, or a
-// branch not taken, whose bias is no number, and where a window has no key at all.
+// TestClosedCells compares kernels where a cell is closed or a branch not taken whose bias
+// is NaN, and where a window has no key.
 func TestClosedCells(t *testing.T) {
 	bias := func(value string) string {
 		return "model.decoder.self.bias = b\nbias b {\n  r = learned([H], init = 1)\n  value = " + value + "\n}\n"

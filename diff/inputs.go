@@ -13,14 +13,14 @@ import (
 	"github.com/arithlang/mlc/compiler/lower"
 )
 
-// A Shape says how large a launch is.
+// A Shape is the size of a launch.
 type Shape struct {
 	Batch  int // examples
-	Length int // target rows; there is one source token more, and some elements of the optimizer's
+	Length int // target rows; the source has one token more, and the optimizer's ranges 64 × Length + 37 elements
 }
 
-// scalars are those of a launch of a kernel of the case, with no more rows than its bias
-// table is for. Decoding computes the last of the rows.
+// scalars returns the scalars of a launch, with at most as many rows as the kernel's bias
+// table has. Decoding computes the last row.
 func (c *Case) scalars(s Shape) kernel.Scalars {
 	b, l := float64(s.Batch), float64(s.Length)
 	all := kernel.Samples()
@@ -31,7 +31,7 @@ func (c *Case) scalars(s Shape) kernel.Scalars {
 	return c.Kernel.Suited(all)
 }
 
-// env is the same for the tensor interpreter.
+// env converts scalars for the tensor interpreter.
 func env(s kernel.Scalars) ir.Env {
 	e := ir.Env{
 		Dims: map[string]int{}, Scalars: map[string]float64{}, Layer: int(s["layer"]), Step: uint32(s["step"]),
@@ -51,7 +51,7 @@ func env(s kernel.Scalars) ir.Env {
 // idRange holds the integers from lo to hi-1.
 type idRange struct{ lo, hi int }
 
-// idsOf is what an integer input may hold, by the values that read it.
+// idsOf returns the range of an integer input, by the values that read it.
 func idsOf(in *ir.Value, values []*ir.Value) idRange {
 	for _, v := range values {
 		for i, a := range v.Args {
@@ -64,7 +64,7 @@ func idsOf(in *ir.Value, values []*ir.Value) idRange {
 			case (v.Op == ir.CrossEntropy || v.Op == ir.CrossEntropyGrad) && i == 1:
 				shape := v.Args[0].Type.Shape
 				return idRange{-1, shape[len(shape)-1].N}
-			case v.Attr.Attn != nil && a.Type.Rank() == 2: // places, of which masks ask for neighbours
+			case v.Attr.Attn != nil && a.Type.Rank() == 2: // positions; masks look at their neighbours
 				return idRange{0, 5}
 			}
 		}
@@ -75,11 +75,11 @@ func idsOf(in *ir.Value, values []*ir.Value) idRange {
 // spread is the standard deviation of random inputs.
 const spread = 0.5
 
-// unwritten is a NaN of 16 bits that no kernel makes.
+// unwritten is a NaN of 16 bits that no kernel computes.
 const unwritten = 0x7fa5
 
-// draw makes the buffers of a launch, the same each time. What is only written
-// starts as NaN and as an integer that no kernel makes.
+// draw makes the buffers of a launch, the same in every call. Buffers that the kernel only
+// writes start as NaN, or as an integer that no kernel computes.
 func (c *Case) draw(s kernel.Scalars, shapes [][]int) []kernel.Buffer {
 	h := fnv.New64a()
 	h.Write([]byte(c.Kernel.Name))
@@ -114,7 +114,7 @@ func (c *Case) draw(s kernel.Scalars, shapes [][]int) []kernel.Buffer {
 	return bufs
 }
 
-// lengths are the rows of the examples of a launch, nil if they all have T.
+// lengths returns the rows of each example of a launch, or nil if every example has T rows.
 func (c *Case) lengths(s kernel.Scalars) []int32 {
 	if !c.Kernel.Packed() {
 		return nil
@@ -122,7 +122,7 @@ func (c *Case) lengths(s kernel.Scalars) []int32 {
 	return kernel.Lengths(s)
 }
 
-// padded is a tensor of packed rows with T of each example: those that pad hold zeros.
+// padded returns packed rows with each example padded by zeros to the given number of rows.
 func padded[E any](packed []E, lengths []int32, rows int) []E {
 	width := len(packed) / total(lengths)
 	var all []E
@@ -134,7 +134,7 @@ func padded[E any](packed []E, lengths []int32, rows int) []E {
 	return all
 }
 
-// unpadded is a tensor without the rows that pad.
+// unpadded returns a tensor without its padding, as packed rows.
 func unpadded[E any](all []E, lengths []int32) []E {
 	var packed []E
 	example := len(all) / len(lengths)
@@ -153,8 +153,8 @@ func total(lengths []int32) int {
 	return n
 }
 
-// drawn is an element of what lies at a place: normal, but above its bound for a
-// parameter that has one, and not negative for a second moment.
+// drawn returns a random element of an argument. It is normal, except for a second moment,
+// which is not negative, and a parameter with a minimum, which is above it.
 func drawn(rng *rand.Rand, a lower.Arg) float32 {
 	x := spread * rng.NormFloat64()
 	if a.Space == lower.FlatState && a.Param == "moment2" {
@@ -170,8 +170,8 @@ func drawn(rng *rand.Rand, a lower.Arg) float32 {
 	return float32(x)
 }
 
-// nudged is buffers with real numbers one rounding away, neighbours in opposite
-// directions.
+// nudged returns a copy of buffers with real numbers one rounding away. Neighbours move in
+// opposite directions.
 func nudged(bufs []kernel.Buffer) []kernel.Buffer {
 	out := clone(bufs)
 	for _, b := range out {

@@ -11,25 +11,27 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// A Site is the attention of one layer: Values [H][rows][keys], each row of which adds up
-// to 1 where some key is open to it.
+// A Site is the attention of one layer. Values is [H][rows][keys]; a row sums to 1 if some
+// key is open to it.
 type Site struct {
 	Name   string // encoder.0.self, decoder.1.cross, loop.0.self
-	Run    int    // of the loop, from 0
+	Run    int    // run of the loop, from 0
 	Self   bool   // keys are the rows themselves
-	Source bool   // rows are those of the problem, as in an encoder
+	Source bool   // rows are the problem's, as in an encoder
 	Values [][][]float64
 }
 
-// An Attention is what all layers pay for one problem and the model's answer to it.
+// An Attention is the attention of all layers for one problem, and the model's answer.
 type Attention struct {
-	Source, Target []string // what the tokens show as; Source is empty where a model reads one text
-	Sites          []Site   // in the order in which they are computed
+	Source, Target []string // the tokens as text; Source is empty for models that read one text
+	Sites          []Site   // in the order of computation
 	Answer         string   // the model's
 }
 
-// Attend lets the model answer a problem greedily, without dropout, and returns the attention
-// of all rows up to the one that says the end. The loop runs so many times; 0: as in training.
+// Attend lets the model answer a problem greedily, without dropout, and returns the
+// attention of all rows up to the one that predicts the end. The loop runs times times; 0
+// means as in training. It returns an error for a problem that the task cannot encode, or
+// when ctx ends.
 func (m *Model) Attend(ctx context.Context, problems *task.Task, p task.Problem, times int) (*Attention, error) {
 	batch, err := problems.One(p)
 	if err != nil {
@@ -64,10 +66,11 @@ func (m *Model) Attend(ctx context.Context, problems *task.Task, p task.Problem,
 	return a, nil
 }
 
-// answer writes the model's answer into the target rows after row first, and returns the run
-// that read it, and the answer, which ends with end or with the last labelled row. Rows hang
-// on earlier rows alone, so a run in which every row says the next one has read what the
-// model decodes one token at a time. Each run that is not yet so settles at least one more row.
+// answer writes the model's answer into the target rows after row first. It returns the run
+// that read the answer, and the answer, which ends with the token end or at the last
+// labelled row. A row depends only on earlier rows. So once every row predicts the next
+// one, the run has read exactly what decoding one token at a time gives. Each earlier run
+// settles at least one more row.
 func (m *Model) answer(ctx context.Context, one task.Batch, first int, end int32) (r *runner, reply []int32, err error) {
 	last := len(one.Labels) - 1
 	for last > first && one.Labels[last] < 0 {
@@ -91,10 +94,10 @@ func (m *Model) answer(ctx context.Context, one task.Batch, first int, end int32
 			return r, reply, nil
 		}
 	}
-	return nil, nil, errors.New("BUG: what a row says hangs on later rows")
+	return nil, nil, errors.New("BUG: a row depends on later rows")
 }
 
-// cut keeps so many of the target rows, and of keys that are target rows.
+// cut keeps the first rows of the target, and of the keys that are target rows.
 func (s *Site) cut(rows int) {
 	for h, values := range s.Values {
 		s.Values[h] = values[:rows]
@@ -118,8 +121,8 @@ func (m *Model) read(ctx context.Context, one task.Batch) (*runner, error) {
 	return r, r.run()
 }
 
-// watched is a function with the weights of its attentions as further results, and what
-// these are called.
+// watched returns a function with the weights of its attentions as additional results, and
+// the names of these attentions.
 func watched(f *ir.Func) (_ *ir.Func, names []string) {
 	g := *f
 	g.Values, g.Results = slices.Clone(f.Values), slices.Clone(f.Results)
@@ -145,7 +148,7 @@ func watched(f *ir.Func) (_ *ir.Func, names []string) {
 	return &g, names
 }
 
-// siteOf is where in a layer an attention is.
+// siteOf names an attention's place in its layer.
 func siteOf(attention *ir.Value) string {
 	if attention.Attr.Attn.Self {
 		return "self"
@@ -153,7 +156,7 @@ func siteOf(attention *ir.Value) string {
 	return "cross"
 }
 
-// site is the attention of iteration l of a group's layers.
+// site returns the attention in iteration l of a group's layers.
 func (r *runner) site(group, name string, l int, weights ir.Tensor) Site {
 	s := Site{Self: name == "self", Source: group == "encoder"}
 	layer := l

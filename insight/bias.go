@@ -11,16 +11,17 @@ import (
 	"github.com/arithlang/mlc/compiler/plan"
 )
 
-// A Bias is what a head adds to the scores of an attention.
+// A Bias is the bias that a head adds to its attention scores.
 type Bias struct {
-	Name   string // of the site: decoder.0.self
+	Name   string // name of the site: decoder.0.self
 	Head   int
-	Mask   [][]bool    // which cells are open
+	Mask   [][]bool    // true at open cells
 	Values [][]float64 // by query and key; 0 at closed cells
 }
 
-// Distances is the bias by distance, key minus query, where it hangs on nothing else: from
-// the least distance of an open cell to the greatest. Distances without an open cell have NaN.
+// Distances returns the bias by distance, key minus query, from the least distance of an
+// open cell to the greatest. A distance without an open cell has NaN. ok is false if cells
+// at one distance differ.
 func (b *Bias) Distances() (least int, values []float64, ok bool) {
 	rows, keys := len(b.Values), len(b.Values[0])
 	values = make([]float64, rows+keys-1)
@@ -49,8 +50,9 @@ func (b *Bias) Distances() (least int, values []float64, ok bool) {
 	return lo - rows + 1, values[lo:hi], true
 }
 
-// Biases are those of all sites whose bias has parameters, at problems of so many rows and
-// keys. Where all layers have the same, that is said once: decoder.*.self.
+// Biases returns the biases with parameters of all sites, at length rows and keys. A bias
+// that is equal in all layers is returned once, as decoder.*.self. It returns an error if a
+// bias depends on positions drawn for each batch.
 func (m *Model) Biases(length int) (all []Bias, err error) {
 	defer func() { all = once(all) }()
 	for _, s := range m.forward.Body {
@@ -71,10 +73,10 @@ func (m *Model) Biases(length int) (all []Bias, err error) {
 	return all, nil
 }
 
-// once is the biases without those that every layer has again.
+// once merges the biases that are equal in every layer.
 func once(all []Bias) []Bias {
 	var kept []Bias
-	shared := map[string]int{} // layers, by the name with a star for the layer, and head
+	shared := map[string]int{} // number of layers, by key; negative: the layers differ
 	key := func(b Bias) string {
 		group, rest, _ := strings.Cut(b.Name, ".")
 		_, site, _ := strings.Cut(rest, ".")
@@ -94,7 +96,7 @@ func once(all []Bias) []Bias {
 		k := key(b)
 		name, _, _ := strings.Cut(k, " ")
 		switch {
-		case shared[k] <= 1: // of one layer, or not shared
+		case shared[k] <= 1: // a single layer, or layers that differ
 			kept = append(kept, b)
 		case b.Name == first[k].Name:
 			b.Name = name
@@ -104,7 +106,7 @@ func once(all []Bias) []Bias {
 	return kept
 }
 
-// biasesOf are the biases of a layer's call.
+// biasesOf returns the biases in a layer's call.
 func (m *Model) biasesOf(c *plan.Call, l, length int) (all []Bias, err error) {
 	for _, v := range c.Func.Values {
 		if v.Op != ir.Attention {
@@ -141,8 +143,8 @@ func (m *Model) biasesOf(c *plan.Call, l, length int) (all []Bias, err error) {
 	return all, nil
 }
 
-// headOf is the bias of a head, of tables [H, length, length] of values and of which cells
-// are open.
+// headOf returns the bias of a head. values and open are tables [H, length, length]; open
+// is not 0 at open cells.
 func headOf(name string, h, length int, values, open []float64) Bias {
 	b := Bias{Name: name, Head: h}
 	for i := range length {
@@ -158,14 +160,14 @@ func headOf(name string, h, length int, values, open []float64) Bias {
 	return b
 }
 
-// table is a bias at all cells [H, length, length].
+// table computes a bias at all cells [H, length, length].
 func (m *Model) table(c *plan.Call, attn ir.AttnAttr, params []*ir.Value, l, length int) (ir.Tensor, error) {
 	b := ir.NewBuilder("bias", c.Func.Pos)
 	var own []*ir.Value
 	var args []ir.Tensor
 	for _, p := range params {
 		if p.Op != ir.Param {
-			return ir.Tensor{}, fmt.Errorf("a bias of %s hangs on positions that are drawn for each batch", c.Func.Name)
+			return ir.Tensor{}, fmt.Errorf("a bias of %s depends on positions that are drawn for each batch", c.Func.Name)
 		}
 		t, err := m.parameter(c.Group, p.Attr.Name, l)
 		if err != nil {

@@ -1,7 +1,7 @@
-// Package insight looks into a trained model: the attention that each head pays for one
-// problem, and the biases that it has learned. It runs the tensor functions of the forward
-// program in float64, so it needs no trainer and no kernels. Package model, whose programs
-// it runs, comes before it; the command mlc comes after.
+// Package insight looks into a trained model: the attention of each head for one problem,
+// and the learned biases. It runs the tensor functions of the forward program in float64,
+// so it needs no trainer and no kernels. Package model, whose programs it runs, comes
+// before it; the command mlc comes after.
 package insight
 
 import (
@@ -16,20 +16,21 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// A Model is a spec and the weights that were trained of it.
+// A Model is a spec with trained weights.
 type Model struct {
 	forward *plan.Program
 	plan    *plan.Plan
 	weights Weights
-	times   int    // that the loop is run
-	seed    uint64 // of the run
-	layers  int    // of the loop; 0: the model has none
+	times   int    // runs of the loop
+	seed    uint64 // of the training run
+	layers  int    // layers of the loop; 0: the model has none
 }
 
 // Weights are the parameters of a checkpoint by name, row-major.
 type Weights map[string][]float32
 
-// New is a model of one training, of a run with a seed.
+// New returns the model of one training, given the seed of its run. It returns an error if
+// the weights do not fit the spec or are not finite.
 func New(spec *check.Spec, weights Weights, seed uint64) (*Model, error) {
 	p, err := model.Build(spec)
 	if err != nil {
@@ -49,7 +50,7 @@ func New(spec *check.Spec, weights Weights, seed uint64) (*Model, error) {
 			for _, param := range g.Params {
 				name := nameOf(g, l, param.Name)
 				if len(weights[name]) != param.Elems() {
-					return nil, fmt.Errorf("the checkpoint has no %s of shape %v: it is of another spec", name, param.Shape)
+					return nil, fmt.Errorf("the checkpoint has no %s of shape %v: it belongs to another spec", name, param.Shape)
 				}
 				if err := (ckpt.Tensor{Name: name, Data: weights[name]}).Finite(); err != nil && g.Name != plan.Fixed {
 					return nil, err
@@ -60,7 +61,7 @@ func New(spec *check.Spec, weights Weights, seed uint64) (*Model, error) {
 	return m, nil
 }
 
-// nameOf is the name of a parameter of an instance in checkpoints, as device.Flat gives it.
+// nameOf is the name of an instance's parameter in checkpoints, as device.Flat gives it.
 func nameOf(g *plan.Group, instance int, name string) string {
 	if g.Stack {
 		return fmt.Sprintf("%s.%d.%s", g.Name, instance, name)
@@ -77,13 +78,12 @@ type runner struct {
 	sites   []Site
 }
 
-// tensor is one of a buffer.
+// tensor names one tensor of a buffer.
 type tensor struct {
 	buffer string
 	n      int
 }
 
-// run goes through the program.
 func (r *runner) run() error {
 	for _, s := range r.forward.Body {
 		switch s := s.(type) {
@@ -115,7 +115,7 @@ func (r *runner) index(ref plan.Ref, l int) tensor {
 	return tensor{ref.Buffer, ref.Index(l, r.runs(ref.Runs))}
 }
 
-// call runs a function in iteration l, with the attention that it pays as a further result.
+// call runs a function in iteration l and collects the attention weights that it computes.
 func (r *runner) call(c *plan.Call, l int) error {
 	if r.ctx.Err() != nil {
 		return context.Cause(r.ctx)
@@ -144,7 +144,7 @@ func (r *runner) call(c *plan.Call, l int) error {
 	return nil
 }
 
-// arg is the argument of a parameter of a function.
+// arg returns the argument of a function's parameter.
 func (r *runner) arg(c *plan.Call, p *ir.Value, role ir.Role, l int) (ir.Tensor, error) {
 	name := p.Attr.Name
 	if ref, passed := c.Args[name]; passed {
@@ -160,7 +160,8 @@ func (r *runner) arg(c *plan.Call, p *ir.Value, role ir.Role, l int) (ir.Tensor,
 	return r.parameter(c.Group, name, l)
 }
 
-// parameter is one of layer l of a group, or one that all layers share or the spec gives.
+// parameter returns a parameter of layer l of a group. It may be one that all layers share,
+// or a constant from the spec.
 func (m *Model) parameter(group, name string, l int) (ir.Tensor, error) {
 	g, p, _ := m.plan.Find(group, name)
 	if g == nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// resolve is a spec with settings.
+// resolve returns a spec with settings.
 func resolve(t *testing.T, file string, set ...string) *check.Spec {
 	t.Helper()
 	spec, list := check.Resolve(check.Options{Path: file, Read: os.ReadFile, Set: set})
@@ -29,7 +29,7 @@ func resolve(t *testing.T, file string, set ...string) *check.Spec {
 	return spec
 }
 
-// weights are random ones for all parameters of a spec.
+// weights returns random weights for all parameters of a spec.
 func weights(t *testing.T, spec *check.Spec) Weights {
 	t.Helper()
 	p, err := model.Build(spec)
@@ -52,8 +52,8 @@ func weights(t *testing.T, spec *check.Spec) Weights {
 	return w
 }
 
-// TestPeers holds the walk through the forward program to predictions of PyTorch, which
-// hang on every call, every parameter and every run of a loop.
+// TestPeers compares the forward program with predictions of PyTorch, which depend on every
+// call, every parameter and every run of a loop.
 func TestPeers(t *testing.T) {
 	const folder = "../compiler/testdata/looped"
 	files, err := filepath.Glob(folder + "/cases/*.json")
@@ -160,8 +160,8 @@ func TestAttention(t *testing.T) {
 	}
 }
 
-// TestOwnAnswer holds the answer that attention is read for to one that is decoded a token at a
-// time, with every later row of the target as it was.
+// TestOwnAnswer compares the answer of Attend with one decoded token by token, where later
+// rows of the target keep their content.
 func TestOwnAnswer(t *testing.T) {
 	for file, set := range map[string][]string{
 		"../specs/successor.arith":             {"task.pad=none"},
@@ -249,7 +249,7 @@ func TestBiases(t *testing.T) {
 	}
 }
 
-// TestOnce says what all layers share once.
+// TestOnce merges a bias that all layers share.
 func TestOnce(t *testing.T) {
 	b := func(name string, head int, x float64) Bias {
 		return Bias{Name: name, Head: head, Values: [][]float64{{x}}}
@@ -265,7 +265,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// TestDistances does not take a bias for one by distance that is none.
+// TestDistances refuses a bias that does not depend on the distance alone.
 func TestDistances(t *testing.T) {
 	b := Bias{Values: [][]float64{{1, 2}, {3, 4}}, Mask: [][]bool{{true, true}, {true, true}}}
 	if _, _, ok := b.Distances(); ok {
@@ -277,7 +277,7 @@ func TestDistances(t *testing.T) {
 	}
 }
 
-// TestMisfits names what a checkpoint does not have, and ends when asked to.
+// TestMisfits names the parameter that a checkpoint lacks, and stops when the context ends.
 func TestMisfits(t *testing.T) {
 	spec := resolve(t, "../specs/successor.arith", "model.width=16")
 	w := weights(t, spec)

@@ -14,15 +14,15 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// What the interface takes at a time, and how long an answer may take.
+// Limits of the interface for one request, and of the wait for an answer.
 const (
 	mostMetrics = 1000
 	mostParams  = 100
-	longest     = 500 // characters of a parameter, as older servers have it
+	longest     = 500 // characters of a parameter; older servers take no more
 	patience    = 10 * time.Second
 )
 
-// A client asks a server.
+// A client sends requests to a server.
 type client struct {
 	Server
 	http *http.Client
@@ -44,7 +44,8 @@ type metric struct {
 	Step      int     `json:"step"`
 }
 
-// experiment is the number of an experiment, which is made if it is not there.
+// experiment returns the id of an experiment, and creates the experiment if it does not
+// exist.
 func (c client) experiment(name string) (string, error) {
 	var found struct {
 		Experiment struct {
@@ -92,7 +93,7 @@ func (c client) params(run string, params map[string]string) error {
 	return nil
 }
 
-// metrics adds the numbers of points.
+// metrics sends the numbers of points.
 func (c client) metrics(run string, started time.Time, points []track.Point) error {
 	var all []metric
 	for _, p := range points {
@@ -109,7 +110,7 @@ func (c client) metrics(run string, started time.Time, points []track.Point) err
 	return nil
 }
 
-// update says how a run is. The time of its end may be none.
+// update sets the status of a run, and the time of its end unless end is zero.
 func (c client) update(run, status string, end time.Time) error {
 	request := map[string]any{"run_id": run, "status": status}
 	if !end.IsZero() {
@@ -130,7 +131,7 @@ func pairs(m map[string]string) []pair {
 	return all
 }
 
-// A refusal is an answer that is an error.
+// A refusal is an error that the server answers with.
 type refusal struct {
 	Code    string `json:"error_code"`
 	Message string `json:"message"`
@@ -145,13 +146,13 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("%s answers %s: %s", r.uri, r.status, r.Message)
 }
 
-// missing says that what was asked for is not there.
+// missing reports whether the server does not have the thing asked for.
 func missing(err error) bool {
 	r, ok := err.(*refusal)
 	return ok && r.Code == "RESOURCE_DOES_NOT_EXIST"
 }
 
-// ask sends a request and reads the answer, to where it is not nil.
+// ask sends a request and decodes the answer into answer, unless that is nil.
 func (c client) ask(method, path string, request, answer any) error {
 	var body io.Reader
 	if request != nil {
@@ -184,7 +185,7 @@ func (c client) ask(method, path string, request, answer any) error {
 	}
 	if got.StatusCode != http.StatusOK {
 		r := &refusal{status: got.Status, uri: c.URI}
-		json.Unmarshal(text, r) // what is no JSON has no message
+		json.Unmarshal(text, r) // an answer that is not JSON has no message
 		return r
 	}
 	if answer == nil {

@@ -1,8 +1,8 @@
-// Package mlflow tells an MLflow tracking server of runs: their settings as parameters, their
-// reports as metrics, by the REST interface, version 2.0. It reads what a run directory has,
-// and keeps there how far it is told of, so a run may be sent while it is trained, in the end,
-// or years later. Packages runtime/record and runtime/track, whose files these are, come
-// before it; the command mlc calls it.
+// Package mlflow sends runs to an MLflow tracking server: their settings as parameters and
+// their reports as metrics, through the REST interface, version 2.0. It reads a run
+// directory and records there how much it has sent, so a run may be sent during training,
+// after it, or years later. Packages runtime/record and runtime/track, which define these
+// files, come before it; the command mlc calls it.
 package mlflow
 
 import (
@@ -12,16 +12,17 @@ import (
 	"strings"
 )
 
-// A Server is where runs are told of, and who asks.
+// A Server is the address of a tracking server, with credentials.
 type Server struct {
 	URI        string // http:// or https://
-	Experiment string // "": that of a run's name
-	Token      string // of a bearer, or:
+	Experiment string // "": the name of the run
+	Token      string // bearer token; if empty, User and Password are used
 	User       string
 	Password   string
 }
 
-// FromEnvironment is the server that MLflow's own variables name, nil if none does.
+// FromEnvironment returns the server that MLflow's own variables name, or nil if
+// MLFLOW_TRACKING_URI is unset. It returns an error if that is no http address.
 func FromEnvironment() (*Server, error) {
 	uri := os.Getenv("MLFLOW_TRACKING_URI")
 	if uri == "" {
@@ -32,7 +33,7 @@ func FromEnvironment() (*Server, error) {
 		return nil, fmt.Errorf("MLFLOW_TRACKING_URI is %q: want the address of a server, such as http://localhost:5000; for a folder, start mlflow server on it, or unset the variable", redacted(uri, u))
 	}
 	s := &Server{Experiment: os.Getenv("MLFLOW_EXPERIMENT_NAME"), Token: os.Getenv("MLFLOW_TRACKING_TOKEN"), User: os.Getenv("MLFLOW_TRACKING_USERNAME"), Password: os.Getenv("MLFLOW_TRACKING_PASSWORD")}
-	if u.User != nil { // which no file and no message is to have
+	if u.User != nil { // keep the password out of files and messages
 		s.User = u.User.Username()
 		s.Password, _ = u.User.Password()
 		u.User = nil
@@ -41,7 +42,7 @@ func FromEnvironment() (*Server, error) {
 	return s, nil
 }
 
-// redacted is an address without its password.
+// redacted returns an address without its password.
 func redacted(uri string, u *url.URL) string {
 	if u == nil {
 		return uri

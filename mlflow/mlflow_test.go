@@ -23,7 +23,7 @@ import (
 
 var started = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// A fake is a server that keeps what it is told.
+// A fake is a server that records requests.
 type fake struct {
 	sync.Mutex
 	Experiment string
@@ -103,7 +103,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	}
 }
 
-// named is the server of a fake, from the environment.
+// named returns the server of a fake, from the environment.
 func named(t *testing.T, uri string) *Server {
 	t.Helper()
 	t.Setenv("MLFLOW_TRACKING_URI", uri)
@@ -114,7 +114,7 @@ func named(t *testing.T, uri string) *Server {
 	return s
 }
 
-// begin makes a run of so many steps, called x in a folder.
+// begin makes a run named x with a budget of steps.
 func begin(t *testing.T, steps int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -126,7 +126,7 @@ func begin(t *testing.T, steps int) string {
 	return dir
 }
 
-// reach reports the steps of a run up to one, after as many as there are.
+// reach writes reports of steps from to to.
 func reach(t *testing.T, dir string, from, to int) {
 	t.Helper()
 	log, _, err := track.Open(dir, from, false)
@@ -141,8 +141,8 @@ func reach(t *testing.T, dir string, from, to int) {
 	}
 }
 
-// TestRun is a run that is told of while it is trained, is interrupted, and goes on under the
-// same name from an earlier step: what was told is not told again.
+// TestRun sends a run during training. The run is interrupted and resumed from an earlier
+// step; nothing is sent twice.
 func TestRun(t *testing.T) {
 	dir, f := begin(t, 4), serve(t)
 	server := named(t, f.server.URL+"/")
@@ -197,7 +197,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestStages tells of each stage that has begun, as a run of its own.
+// TestStages sends each stage that has begun as a separate run.
 func TestStages(t *testing.T) {
 	dir, f := begin(t, 2), serve(t)
 	server := named(t, f.server.URL)
@@ -222,8 +222,8 @@ func TestStages(t *testing.T) {
 	}
 }
 
-// TestNoServer says what is wrong with a server: one that is not there, one that refuses, one
-// that is none, and one that goes away. What that has missed is sent when it is back.
+// TestNoServer reports a server that does not exist, one that refuses, one that is not
+// MLflow, and one that goes away. The next Send delivers the missing reports.
 func TestNoServer(t *testing.T) {
 	other := httptest.NewServer(http.NotFoundHandler())
 	defer other.Close()
@@ -252,13 +252,12 @@ func TestNoServer(t *testing.T) {
 	if len(f.Metrics) != 8 {
 		t.Errorf("the server has %v", f.Metrics)
 	}
-	if err := server.Send(t.TempDir(), false); err != nil { // in which nothing has begun
+	if err := server.Send(t.TempDir(), false); err != nil { // a folder without a run
 		t.Error(err)
 	}
 }
 
-// TestEnvironment takes names and passwords from where MLflow has them, and keeps
-// passwords to itself.
+// TestEnvironment takes names and passwords from MLflow's variables, and shows no password.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("MLFLOW_EXPERIMENT_NAME", "mine")
 	f, dir := serve(t), begin(t, 2)
@@ -283,7 +282,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestDamaged does not take a damaged name for one of a run.
+// TestDamaged refuses a damaged record of a run's id.
 func TestDamaged(t *testing.T) {
 	dir, f := begin(t, 1), serve(t)
 	if err := os.WriteFile(filepath.Join(dir, File), []byte("{"), 0o644); err != nil {

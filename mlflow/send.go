@@ -19,11 +19,11 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// File is where a run directory keeps the server's name of the run, and what it has been told
-// of it, so that whoever goes on with either goes on there.
+// File is the name of a file in a run directory. It records the run's id on the server and
+// how much has been sent, so that a later process continues there.
 const File = "mlflow.json"
 
-// The words of the server for how a run is.
+// The server's names for the states of a run.
 const (
 	running  = "RUNNING"
 	finished = "FINISHED"
@@ -31,9 +31,10 @@ const (
 	failed   = "FAILED"
 )
 
-// Send tells the server what it does not know of a run yet; of a run of stages, of each that
-// trains. Broken says that its training has ended with an error. A directory in which no run
-// has begun is left alone.
+// Send sends the server everything new about a run, or about each training stage of a
+// pipeline. broken marks a training that ended with an error. Send does nothing for a
+// directory without a run. It returns an error if the run is damaged or the server refuses
+// or does not answer; the next call sends what is missing.
 func (s Server) Send(dir string, broken bool) error {
 	rec, err := record.Read(dir)
 	if record.Missing(err) {
@@ -72,7 +73,8 @@ func (s Server) Send(dir string, broken bool) error {
 	return nil
 }
 
-// status is how a run without stages is, which has come to this end if to no better one.
+// status returns the state of a run without stages: finished if the run is complete, or
+// else end.
 func status(dir, end string) string {
 	if state := list.Of(dir).State; end != running && (state == list.Trained || state == list.Tested) {
 		return finished
@@ -80,16 +82,16 @@ func status(dir, end string) string {
 	return end
 }
 
-// known is mlflow.json.
+// known is the content of mlflow.json.
 type known struct {
 	URI    string `json:"uri"`
 	ID     string `json:"run_id"`
-	Step   int    `json:"step"`      // of the last report that the server has
-	Test   int    `json:"test_step"` // of the last test
+	Step   int    `json:"step"`      // last report that the server has
+	Test   int    `json:"test_step"` // last test that the server has
 	Status string `json:"status"`
 }
 
-// send tells the server of a directory with metrics.
+// send sends the metrics of one directory.
 func (s Server) send(dir string, rec *record.Record, status string) error {
 	c := newClient(s)
 	k, err := c.open(dir, rec)
@@ -126,7 +128,7 @@ func (s Server) send(dir string, rec *record.Record, status string) error {
 	return k.write(dir)
 }
 
-// unsent is what the server does not know yet, and notes it as known.
+// unsent returns the points that the server does not have yet, and marks them in k as sent.
 func unsent(reports []track.Report, tests []track.Test, k *known) []track.Point {
 	i, _ := slices.BinarySearchFunc(reports, k.Step+1, func(r track.Report, step int) int { return cmp.Compare(r.Step, step) })
 	j, _ := slices.BinarySearchFunc(tests, k.Test+1, func(t track.Test, step int) int { return cmp.Compare(t.Step, step) })
@@ -139,10 +141,11 @@ func unsent(reports []track.Report, tests []track.Test, k *known) []track.Point 
 	if i == 0 {
 		return track.Points(reports, tests[j:])
 	}
-	return track.Points(reports[i-1:], tests[j:])[1:] // the report before says when a test was
+	return track.Points(reports[i-1:], tests[j:])[1:] // tests take their time from the report before
 }
 
-// open finds the run's name on the server, or gives it one.
+// open returns what the server knows of a run. It creates the run there if the server does
+// not have it.
 func (c client) open(dir string, rec *record.Record) (*known, error) {
 	path := filepath.Join(dir, File)
 	text, err := damage.At(path).Read()

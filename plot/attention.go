@@ -14,11 +14,11 @@ import (
 	"github.com/arithlang/mlc/runtime/calibrate"
 )
 
-// attention draws, for each calibration and site, the attention of every head that was
-// read and the bias that became of it.
+// attention draws the attention of every head that a calibration read, and the bias
+// computed from it, for each calibration and site.
 func attention(runs []*Run, _ Options) ([]*Figure, error) {
 	var out []*Figure
-	labels := map[string]int{} // how many runs are called the same
+	labels := map[string]int{} // how many runs have this label
 	for _, r := range runs {
 		labels[r.label()]++
 		suffix := ""
@@ -71,21 +71,21 @@ func (c *Calibration) figures(of string) ([]*Figure, error) {
 	return out, nil
 }
 
-// The colours of cells that no number is told by.
+// The colours of cells without a number.
 var (
-	future = blank            // what causality closes
-	closed = color.Gray{0x00} // what a bias closes, or a mask before a softmax
+	future = blank            // causality closes the cell
+	closed = color.Gray{0x00} // a bias closes the cell, or a mask before a softmax
 )
 
 // Sizes of the figures of heads.
 const (
 	headsWidth  = 16 * vg.Centimeter
-	headsAround = 1.2 * vg.Centimeter // beside a matrix
+	headsAround = 1.2 * vg.Centimeter // around a matrix
 	largestHead = 5 * vg.Millimeter   // cell
 )
 
-// figure draws the matrices of all heads in one scale, two side by side where they are
-// wide, four where they are square, so that cells are square.
+// figure draws the matrices of all heads in one scale. Wide matrices are two in a row,
+// square ones four, so that cells are square.
 func (s *Site) figure(name string, rows, columns int, values []float32, label string) (*Figure, error) {
 	lo, hi := 0.0, 0.0
 	for _, x := range values {
@@ -167,11 +167,11 @@ func redLine(c draw.Canvas, left, right, y vg.Length) {
 	c.StrokeLine2(draw.LineStyle{Color: red, Width: vg.Points(1)}, left, y, right, y)
 }
 
-// manyLines are too many to be listed.
+// manyLines is the largest number of lines that kept lists one by one.
 const manyLines = 4
 
-// kept lists the lines of a head that are kept, i+j = 61, 123; j = 52, by their numbers
-// in a matrix that is wider than the one that was read.
+// kept lists the lines that a head keeps: i+j = 61, 123; j = 52. It numbers them as in a
+// matrix that has wider columns more than the matrix that was read.
 func kept(h *calibrate.Head, wider int) string {
 	if h.Transparent {
 		return "transparent"

@@ -18,8 +18,8 @@ const (
 	countedRows           = 6
 )
 
-// looking is the attention of heads in which the first rows look along one line of
-// each of some directions; the others look at everything.
+// looking returns attention. In each head the first rows look along one line of each of
+// some directions; the other rows look at everything.
 func looking(rows, columns int, causal bool, lines ...map[calibrate.Direction]int) calibrate.Attention {
 	a := calibrate.Attention{Heads: len(lines), Rows: rows, Columns: columns, Values: make([]float64, len(lines)*rows*columns)}
 	for h, line := range lines {
@@ -40,9 +40,9 @@ func looking(rows, columns int, causal bool, lines ...map[calibrate.Direction]in
 	return a
 }
 
-// pipelineDir makes the run directory of a pipeline: a training, a calibration of
-// self and cross attention of three heads, another training. The second head of the
-// cross attention keeps two lines, the last none.
+// pipelineDir makes the run directory of a pipeline: a training, a calibration of self and
+// cross attention with three heads, and another training. The second head of the cross
+// attention keeps two lines, the last head none.
 func pipelineDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -114,7 +114,7 @@ func figureNames(figures []*Figure) string {
 	return strings.Join(all, " ")
 }
 
-// TestPipeline reads a run of several stages and the directory of one.
+// TestPipeline reads a run of several stages, and the directory of one stage.
 func TestPipeline(t *testing.T) {
 	dir := pipelineDir(t)
 	other := load(t, runDir(t, "b", 1, func(int, int) int { return 10 }))[0]
@@ -155,8 +155,8 @@ func TestPipeline(t *testing.T) {
 	}
 }
 
-// TestCalibrationFiles has no bias where no line was kept, and wants tensors of the
-// shapes that calibration.json speaks of.
+// TestCalibrationFiles wants no bias where no line was kept, and tensors of the shapes that
+// calibration.json names.
 func TestCalibrationFiles(t *testing.T) {
 	dir := pipelineDir(t)
 	if err := os.Remove(filepath.Join(dir, "calibrate", calibrate.LinesFile)); err != nil {

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// A bar says which value a colour is.
+// A bar shows which value each colour stands for.
 type bar struct {
 	palette.ColorMap
 	marker plot.Ticker
@@ -19,15 +19,15 @@ type bar struct {
 // Sizes of a bar.
 const (
 	barWidth   = 3.2 * vg.Millimeter
-	leastBar   = 3 * vg.Centimeter // high; else it is as high as a panel
+	leastBar   = 3 * vg.Centimeter // its height, or the panel's where that is more
 	barColours = 128
 	tickLength = 3 // points
 )
 
-// ticks are those of its numbers.
+// ticks returns the ticks of the bar's numbers.
 func (b *bar) ticks() []plot.Tick { return b.marker.Ticks(b.Min(), b.Max()) }
 
-// numbersWidth is how wide the ticks and their numbers are.
+// numbersWidth is the width of the ticks and their numbers.
 func (b *bar) numbersWidth() (w vg.Length) {
 	for _, t := range b.ticks() {
 		w = max(w, letters(smallSize).Width(t.Label))
@@ -35,18 +35,18 @@ func (b *bar) numbersWidth() (w vg.Length) {
 	return vg.Points(tickLength) + gap/2 + w
 }
 
-// width is that of the bar, its numbers and its label.
+// width is the width of the bar, its numbers and its label together.
 func (b *bar) width() vg.Length {
 	return barWidth + b.numbersWidth() + gap/2 + lineHeight(letters(labelSize))
 }
 
-// draw draws a bar, its numbers and its label to the right of it.
+// draw draws the bar in r, with its numbers and its label to the right.
 func (b *bar) draw(c draw.Canvas, r vg.Rectangle) {
 	r.Min.X, r.Max.X = sharp(r.Min.X), sharp(r.Max.X)
 	height := r.Max.Y - r.Min.Y
 	for i := range barColours {
 		part := vg.Rectangle{Min: r.Min, Max: r.Max}
-		part.Min.Y = sharp(r.Min.Y + height*vg.Length(i)/barColours) // up to the top: the next lie over it
+		part.Min.Y = sharp(r.Min.Y + height*vg.Length(i)/barColours) // each part reaches to the top, and the next covers it
 		box(c, colourOf(b, b.Min()+(b.Max()-b.Min())*(float64(i)+0.5)/barColours), part)
 	}
 	outline(c, thin, r)

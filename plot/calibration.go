@@ -12,12 +12,12 @@ import (
 	"github.com/arithlang/mlc/runtime/damage"
 )
 
-// A Calibration is what a stage has calibrated.
+// A Calibration is the result of a stage that calibrates.
 type Calibration struct {
 	Stage   string
 	From    string // the stage whose attention was read
-	Samples int    // problems that it is the mean of
-	Layer   int    // of the decoder, from 1
+	Samples int    // the problems that the attention is averaged over
+	Layer   int    // the decoder layer, from 1
 	Of      string // weights, logits
 	Sites   []Site
 }
@@ -27,10 +27,11 @@ type Site struct {
 	Name string // self, cross
 	*calibrate.Result
 	Read []float32 // [heads, rows, columns], the mean over the problems
-	Bias []float32 // [heads, M, N]; nil if nothing was kept, which makes no bias
+	Bias []float32 // [heads, M, N]; nil if no line was kept
 }
 
-// loadCalibration reads the directory of a stage; nil if it calibrates nothing.
+// loadCalibration reads the directory of a stage. It returns nil if the stage calibrates
+// nothing.
 func loadCalibration(dir string) (*Calibration, error) {
 	path := filepath.Join(dir, calibrate.RecordFile)
 	var found struct {
@@ -59,7 +60,7 @@ func loadCalibration(dir string) (*Calibration, error) {
 		}
 		heads := len(s.Heads)
 		if s.Read = tensor(read, s.Name, heads, s.Rows, s.Columns); s.Read == nil {
-			return nil, fmt.Errorf("%s has no tensor %s [%d, %d, %d], of which %s speaks: calibrate again",
+			return nil, fmt.Errorf("%s has no tensor %s [%d, %d, %d], which %s names: calibrate again",
 				filepath.Join(dir, calibrate.AttentionFile), s.Name, heads, s.Rows, s.Columns, path)
 		}
 		s.Bias = tensor(bias, s.Name, heads, s.Extended[0], s.Extended[1])
@@ -68,7 +69,8 @@ func loadCalibration(dir string) (*Calibration, error) {
 	return &c, nil
 }
 
-// tensor is the data of a tensor of a file, nil if there is none of that shape.
+// tensor returns the data of a tensor in a file, or nil if the file has none of that name
+// and shape.
 func tensor(f ckpt.File, name string, shape ...int) []float32 {
 	for _, t := range f.Tensors {
 		if t.Name == name && slices.Equal(t.Shape, shape) {

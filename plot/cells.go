@@ -13,8 +13,8 @@ import (
 	"github.com/arithlang/mlc/runtime/eval"
 )
 
-// A matrix is drawn as a rectangle a cell. Rows go downwards, as they are written: the Y
-// of row i is -i.
+// A matrix is drawn as one rectangle a cell. Rows go downwards, as in writing: row i is at
+// Y = -i.
 type matrix struct {
 	eval.Pair     // the numbers of the first row and column
 	rows, columns int
@@ -27,10 +27,10 @@ func (m *matrix) DataRange() (xmin, xmax, ymin, ymax float64) {
 	return left, left + float64(m.columns), top - float64(m.rows), top
 }
 
-// Plot implements plot.Plotter: cells of one colour side by side are one rectangle, from
-// the top down. All edges are sharp, so that no dot has a colour between two cells. Each
-// reaches a bit under those that follow, as where edges only meet, a viewer may let the
-// paper shine through.
+// Plot implements plot.Plotter. Adjacent cells of one colour in a row become one rectangle,
+// and rows are drawn from the top down. All edges are at whole dots, so no dot blends two
+// cells. Each rectangle reaches one dot under the next: a viewer may let the paper shine
+// through where edges only meet.
 func (m *matrix) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	left, _, _, top := m.DataRange()
@@ -55,13 +55,13 @@ func (m *matrix) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// cellSide is the side of a square cell, so that so many are about as wide as a picture.
+// cellSide is the side of a square cell, chosen so that across cells are about width wide.
 func cellSide(width vg.Length, across int) vg.Length {
 	return max(sharp(width/vg.Length(across)), 2*dot)
 }
 
-// colours go from lo to hi, ever lighter, so that they can also be told apart in print
-// and by everybody: the luminance of those between grows evenly (Moreland 2016).
+// colours returns a colour map from lo to hi. Luminance grows evenly with the value
+// (Moreland 2016), so the colours differ in print and for the colour-blind.
 func colours(lo, hi float64) (palette.ColorMap, error) {
 	m, err := moreland.NewLuminance([]color.Color{
 		color.RGBA{0x44, 0x01, 0x54, 0xff}, color.RGBA{0x3b, 0x52, 0x8b, 0xff}, color.RGBA{0x21, 0x91, 0x8c, 0xff},
@@ -75,7 +75,8 @@ func colours(lo, hi float64) (palette.ColorMap, error) {
 	return m, nil
 }
 
-// colourOf is the colour of a value, that of the nearest end beyond them; blank of none.
+// colourOf is the colour of x in m. Values beyond the ends of m have the colour of the end,
+// and NaN is blank.
 func colourOf(m palette.ColorMap, x float64) color.Color {
 	if math.IsNaN(x) {
 		return blank
@@ -88,5 +89,5 @@ func colourOf(m palette.ColorMap, x float64) color.Color {
 	return color.RGBA{eightBits(r), eightBits(g), eightBits(b), 0xff}
 }
 
-// eightBits rounds a colour's part to what all formats have.
+// eightBits rounds a part of a colour to 8 bits, which all formats can store.
 func eightBits(x uint32) uint8 { return uint8((x + 128) / 257) }

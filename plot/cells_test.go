@@ -34,7 +34,7 @@ func picture(t *testing.T, f *Figure) image.Image {
 	return img
 }
 
-// saved is the file of a figure in a format.
+// saved returns a figure as the bytes of a file.
 func saved(t *testing.T, f *Figure, format string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "figure."+format)
@@ -50,8 +50,8 @@ type filled struct {
 	colour string
 }
 
-// rectangles are those of an SVG in the order in which they are drawn. An image in it
-// fails the test.
+// rectangles returns the rectangles of an SVG in drawing order. It fails the test if the
+// SVG has an image.
 func rectangles(t *testing.T, f *Figure) (all []filled) {
 	t.Helper()
 	file, err := os.Open(saved(t, f, "svg"))
@@ -79,7 +79,7 @@ func rectangles(t *testing.T, f *Figure) (all []filled) {
 			at[a.Name.Local] = a.Value
 		}
 		colour, isFill := strings.CutPrefix(at["style"], "fill:#")
-		if at["style"] == "" { // as it is without a style
+		if at["style"] == "" { // the default style
 			colour, isFill = "000000", true
 		}
 		var r vg.Rectangle
@@ -103,8 +103,8 @@ func drawn(t *testing.T, f *Figure) drawing {
 	return drawing{f, picture(t, f), rectangles(t, f)}
 }
 
-// check holds the cells of a panel to their colours: in a PNG every dot along the middle
-// of each row, in an SVG the rectangle that is drawn last where the cell's middle is.
+// check compares the cells of a panel with their colours. In a PNG it tests every dot along
+// the middle of each row, in an SVG the last rectangle drawn over the middle of the cell.
 func (d drawing) check(t *testing.T, row, column, rows, columns int, want func(i, j int) color.Color) {
 	t.Helper()
 	data := d.layout().data[row][column]
@@ -133,8 +133,8 @@ func (d drawing) check(t *testing.T, row, column, rows, columns int, want func(i
 	}
 }
 
-// TestGridCells wants each cell of a grid in the colour of what was measured, and no
-// other colours between them.
+// TestGridCells wants each cell of a grid in the colour of its measurement, and no other
+// colours between cells.
 func TestGridCells(t *testing.T) {
 	right := func(i, j int) int { return (i*i + 3*j) % 11 }
 	run := load(t, runDir(t, "a", 1, right))[0]
@@ -160,7 +160,7 @@ func TestGridCells(t *testing.T) {
 	}
 }
 
-// TestTrainedSquare looks for the red line around what was trained.
+// TestTrainedSquare looks for the red line around the lengths of training.
 func TestTrainedSquare(t *testing.T) {
 	f, err := Grid(load(t, runDir(t, "a", 1, func(i, j int) int { return 10 })))
 	if err != nil {
@@ -180,7 +180,7 @@ func TestTrainedSquare(t *testing.T) {
 }
 
 // TestHeadCells wants the cells of attention and bias in their colours, in one scale for
-// all heads, closed ones black and what is to come grey.
+// all heads: closed cells black, future ones grey.
 func TestHeadCells(t *testing.T) {
 	run := load(t, pipelineDir(t))[0]
 	figures, err := Figures([]*Run{run}, "attention", Options{})
@@ -217,8 +217,8 @@ func TestHeadCells(t *testing.T) {
 	}
 }
 
-// TestInside wants every text and every panel of a figure inside of it, and no panel in
-// another or in the bar, however long the words and however small the data.
+// TestInside wants every text and every panel inside its figure, and no panel over another
+// or over the bar, with long words and little data.
 func TestInside(t *testing.T) {
 	long := strings.Repeat("abcdefgh-", 12)
 	runs := load(t, runDir(t, "a", 1, func(i, j int) int { return 5 }), runDir(t, long, 2, func(i, j int) int { return 3 }), pipelineDir(t))
@@ -261,7 +261,7 @@ func TestInside(t *testing.T) {
 	}
 }
 
-// TestCodePage wants the signs of figures in a PDF as its font has them.
+// TestCodePage encodes the signs of figures for the font of a PDF.
 func TestCodePage(t *testing.T) {
 	if got, want := inCodePage("a ± −1 … é 字"), "a \xb1 \x961 \x85 \xe9 ?"; got != want {
 		t.Errorf("%q, want %q", got, want)

@@ -17,32 +17,33 @@ import (
 	"github.com/arithlang/mlc/plot/list"
 )
 
-// The size of the data of a figure with curves.
+// Width and height of the data of a figure with curves.
 const (
 	curvesWidth  = 9 * vg.Centimeter
 	curvesHeight = 5.6 * vg.Centimeter
 )
 
-// A series is what one run says of something.
+// A series is one quantity that one run reports.
 type series struct {
 	system string
-	seed   string // what its run is called after its seeds
-	of     string // the problems it is measured on, where a figure has several
+	seed   string // the seeds of its run, as Run.Seeds writes them
+	of     string // the problems that it is measured on, in a figure with several kinds
 	points plotter.XYs
-	steady bool // between two points it is what they say
+	steady bool // a line between two points is a fair estimate
 }
 
-// A curve is a line of a figure: of one series, or the mean of those that differ in the
-// seed alone, with a band of one standard deviation around it.
+// A curve is a line of a figure. It shows one series, or the mean of series that differ
+// only in the seed, with a band of one standard deviation around it.
 type curve struct {
 	name   string
 	points plotter.XYs
-	band   []float64 // half its height at each point; nil: there is none
+	band   []float64 // half the height of the band at each point; nil: no band
 	line   draw.LineStyle
-	ends   [2]float64 // beyond which nothing can be
+	ends   [2]float64 // the smallest and largest possible value
 }
 
-// fewPoints are so few that each is marked: between them nothing is known.
+// fewPoints is the largest number of points that are marked, as nothing is known between
+// them.
 const fewPoints = 12
 
 // Plot implements plot.Plotter.
@@ -71,13 +72,13 @@ func (l *curve) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// pale is a colour that lets others show through.
+// pale is c with an alpha that lets other colours show through.
 func pale(c color.Color) color.Color {
 	r, g, b, _ := c.RGBA()
 	return color.NRGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), 0x38}
 }
 
-// icon is a curve in a legend.
+// icon draws the curve's entry in a legend.
 func (l *curve) icon(c draw.Canvas) {
 	y := (c.Min.Y + c.Max.Y) / 2
 	if l.band != nil {
@@ -86,9 +87,9 @@ func (l *curve) icon(c draw.Canvas) {
 	c.StrokeLine2(l.line, c.Min.X, y, c.Max.X, y)
 }
 
-// curvesOf makes a curve of each series of at least two points, or of all of one system.
-// Systems have their colours and problems their dashes; of a single system the problems
-// have colours, too.
+// curvesOf makes a curve of each system and kind of problems, or of each series if each is
+// set. It leaves out series of fewer than two points. Colours tell systems apart and dashes
+// tell problems apart. With a single system, colours tell problems apart too.
 func curvesOf(all []series, each bool) []*curve {
 	var systems, problems []string
 	var groups [][]series
@@ -110,7 +111,7 @@ func curvesOf(all []series, each bool) []*curve {
 		}
 	}
 	var out []*curve
-	lines := map[[2]string]int{} // of one system and problems
+	lines := map[[2]string]int{} // by system and problems
 	for _, group := range alone(groups) {
 		l, first := mean(group), group[0]
 		colour, dashes := slices.Index(systems, first.system), slices.Index(problems, first.of)
@@ -129,7 +130,8 @@ func curvesOf(all []series, each bool) []*curve {
 	return out
 }
 
-// alone makes groups of their own of series that have less than two points in common.
+// alone splits the groups whose series have fewer than two points in common into groups of
+// one series.
 func alone(groups [][]series) (out [][]series) {
 	for _, group := range groups {
 		if len(common(group)) >= 2 {
@@ -143,8 +145,9 @@ func alone(groups [][]series) (out [][]series) {
 	return out
 }
 
-// common is where all of some series are known: at points that all of them have, of
-// steady ones at any point of one as far as all of them go.
+// common returns where all series of a group are known. Steady series are known at any
+// point of any of them, within the range that all of them cover. Other series are known
+// only at points that all have.
 func common(group []series) []float64 {
 	have := map[float64]int{}
 	from, to := math.Inf(-1), math.Inf(1)
@@ -159,7 +162,7 @@ func common(group []series) []float64 {
 	})
 }
 
-// mean is the curve of some series where all of them are known.
+// mean is the curve of the mean of a group, at the points that common returns.
 func mean(group []series) *curve {
 	var seeds []string
 	for _, s := range group {
@@ -176,7 +179,7 @@ func mean(group []series) *curve {
 		l.points = group[0].points
 		return l
 	}
-	next := make([]int, len(group)) // the first point of each that is not before x
+	next := make([]int, len(group)) // by series, the first point that is not before x
 	for _, x := range common(group) {
 		var values []float64
 		for i, s := range group {
@@ -191,7 +194,7 @@ func mean(group []series) *curve {
 	return l
 }
 
-// between is a series at x, which is not before the point that precedes number i.
+// between interpolates a series at x, which lies after point i-1 and not after point i.
 func between(points plotter.XYs, i int, x float64) float64 {
 	b := points[i]
 	if b.X == x || i == 0 {
@@ -201,7 +204,7 @@ func between(points plotter.XYs, i int, x float64) float64 {
 	return a.Y + (b.Y-a.Y)*(x-a.X)/(b.X-a.X)
 }
 
-// curves are lines over one axis.
+// curves is a plot of lines over one axis.
 type curves struct{ *plot.Plot }
 
 func newCurves(x, y string) curves {
@@ -210,7 +213,7 @@ func newCurves(x, y string) curves {
 	return c
 }
 
-// rules are light lines at the ticks that have numbers.
+// rules draws a light line at each tick that has a number.
 type rules struct{}
 
 // Plot implements plot.Plotter.
@@ -229,12 +232,12 @@ func (rules) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// percents makes the upward axis one of per cent, with room for lines at its ends.
+// percents makes the Y axis one of per cent, with room for lines at its ends.
 func (c curves) percents() {
 	c.Y.Min, c.Y.Max, c.Y.Tick.Marker = -3, 103, percents{}
 }
 
-// ranges fits the axes that have no range to the curves.
+// ranges extends the axes to cover the curves.
 func (c curves) ranges(lines []*curve) {
 	for _, l := range lines {
 		for i, at := range l.points {
@@ -256,14 +259,14 @@ func (c curves) ranges(lines []*curve) {
 	}
 }
 
-// round125 takes the logarithm of a number to that of the next 1, 2 or 5 times a power
-// of ten, by math.Floor or math.Ceil.
+// round125 rounds a logarithm to the logarithm of 1, 2 or 5 times a power of ten. way is
+// math.Floor or math.Ceil.
 func round125(x float64, way func(float64) float64) float64 {
 	best := math.Inf(1)
 	for _, n := range []float64{1, 2, 5} {
 		at := math.Log10(n)
 		power := math.Round(x - at)
-		if math.Abs(power+at-x) > 1e-9 { // else it is that already
+		if math.Abs(power+at-x) > 1e-9 { // otherwise x is such a logarithm already
 			power = way(x - at)
 		}
 		if math.Abs(power+at-x) < math.Abs(best-x) {
@@ -273,8 +276,8 @@ func round125(x float64, way func(float64) float64) float64 {
 	return best
 }
 
-// figure draws the curves of some series, with what each is to the right of them; nil if
-// there is none.
+// figure draws the curves of some series, with a legend to the right. It returns nil if no
+// series has a curve.
 func (c curves) figure(name, title string, all []series, o Options) *Figure {
 	lines := curvesOf(all, o.Each)
 	if len(lines) == 0 {
@@ -302,7 +305,7 @@ func (c curves) figure(name, title string, all []series, o Options) *Figure {
 	return f
 }
 
-// upright is a red line through all of the data.
+// upright is a red vertical line through all of the data.
 type upright struct{ x float64 }
 
 // Plot implements plot.Plotter.

@@ -14,8 +14,8 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// TestMean takes the mean of seeds: of steady ones where any has a point, as far as all of
-// them go, of others where all have one.
+// TestMean averages seeds. Steady series count wherever any of them has a point that lies
+// in the range of all; other series count where all have a point.
 func TestMean(t *testing.T) {
 	all := []series{
 		{system: "a", seed: "seed 1", points: plotter.XYs{{X: 1, Y: 0}, {X: 2, Y: 10}, {X: 4, Y: 30}, {X: 5, Y: 7}}},
@@ -57,8 +57,8 @@ func TestMean(t *testing.T) {
 	}
 }
 
-// TestReported draws what reports have over examples or steps, and nothing where they
-// have none.
+// TestReported draws measures over examples and over steps. It skips reports without the
+// measure.
 func TestReported(t *testing.T) {
 	exact := &measure{of: "x", value: func(r *track.Report) *float64 { return r.ExactMatch }}
 	reports := []track.Report{{Step: 0, Examples: 0, ExactMatch: new(3.0)}, {Step: 10, Examples: 640, ExactMatch: new(2.0)}, {Step: 100, Examples: 6400}, {Step: 1000, Examples: 64000, ExactMatch: new(1.0)}}
@@ -97,8 +97,8 @@ func TestReported(t *testing.T) {
 	}
 }
 
-// TestTrainingAndHeldOut draws both, each where it was measured, and the loss of batches
-// only of runs that have no other of training.
+// TestTrainingAndHeldOut draws both measures where each was measured, and the loss of
+// batches only for runs without another training loss.
 func TestTrainingAndHeldOut(t *testing.T) {
 	full := runDir(t, "full", 1, func(int, int) int { return 1 })
 	text := `{"step":1,"examples":10,"loss":9}
@@ -141,8 +141,8 @@ func TestTrainingAndHeldOut(t *testing.T) {
 	}
 }
 
-// TestTestsWhileTraining draws a line for each length that was tested, of the weights and
-// of their average, beside that of the reports.
+// TestTestsWhileTraining draws a line for each tested length, of the weights and of their
+// average, next to the line of the reports.
 func TestTestsWhileTraining(t *testing.T) {
 	dir := runDir(t, "tested", 1, func(int, int) int { return 1 })
 	half := 0.5

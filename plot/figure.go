@@ -21,33 +21,32 @@ import (
 	"github.com/arithlang/mlc/runtime/ckpt"
 )
 
-// Formats are the names of the formats that figures are saved in, as file names
-// end.
+// Formats returns the formats that figures are saved in, as extensions of file names.
 func Formats() []string { return []string{"png", "svg", "pdf"} }
 
-// A Figure is a picture with a name that goes into a file's. From the top down it has a
-// title, panels with the data, and what the colours are; to the right of the panels the
-// bar of their colours, or a legend.
+// A Figure is a picture. Name goes into the name of its file. From the top down a figure
+// has a title, panels with the data, and an explanation of colours. To the right of the
+// panels is the bar of their colours or a legend.
 type Figure struct {
 	Name   string
 	title  []string
-	panels [][]*panel // by row; those of a column, and of a row, are of one size
+	panels [][]*panel // by row; all have one size
 	bar    *bar
 	legend []entry // of lines
 	foot   []entry // of cells
 }
 
-// A panel is axes with data of a certain size under a title.
+// A panel is a plot with a title, whose data has a given size.
 type panel struct {
 	*plot.Plot
 	title         string
-	width, height vg.Length // of the data, whole dots
+	width, height vg.Length // of the data, in whole dots
 }
 
-// An entry says what something in the data is.
+// An entry explains one line or colour of the data.
 type entry struct {
 	what string
-	icon func(c draw.Canvas) // in a canvas as high as a capital
+	icon func(c draw.Canvas) // draws into a canvas as high as a capital letter
 }
 
 // Distances in a figure.
@@ -58,12 +57,12 @@ const (
 	iconHeight = 1.8 * vg.Millimeter
 )
 
-// insets are how far something reaches beyond the data of a panel.
+// insets are the widths that axes, names and titles need on each side of a panel's data.
 type insets struct{ left, right, top, bottom vg.Length }
 
-// axes is the plot without the names of its axes, and how far it reaches. Numbers at the
-// ends of an axis reach beyond it by as much as the rest of it leaves, so that is found
-// by a few turns.
+// axes returns the plot without the names of its axes, and the insets of the rest. A number
+// at the end of an axis reaches beyond the axis, by a width that depends on the insets. So
+// axes iterates.
 func (p *panel) axes() (*plot.Plot, insets) {
 	bare := *p.Plot
 	bare.X.Label.Text, bare.Y.Label.Text = "", ""
@@ -76,8 +75,8 @@ func (p *panel) axes() (*plot.Plot, insets) {
 	return &bare, in
 }
 
-// insets are those of all but the title. A name at the left that is longer than the data
-// reaches beyond it upwards, where no other is.
+// insets returns the insets of everything except the title. A name at the left that is
+// longer than the data reaches beyond it upwards, where there is no other name.
 func (p *panel) insets() insets {
 	_, axes := p.axes()
 	in, style := axes, letters(labelSize)
@@ -92,8 +91,8 @@ func (p *panel) insets() insets {
 	return in
 }
 
-// titled is the lines of a panel's title, none wider than the panel where a space lets
-// it end before.
+// titled breaks the panel's title into lines. A line is wider than the panel only where it
+// has no space to break at.
 func (p *panel) titled() []string {
 	style := letters(smallSize)
 	var lines []string
@@ -111,10 +110,10 @@ func (p *panel) titled() []string {
 	return lines
 }
 
-// lineHeight is the distance of lines of letters.
+// lineHeight is the distance between lines of text.
 func lineHeight(s text.Style) vg.Length { return 1.25 * s.Font.Size }
 
-// A layout is where the parts of a figure are, from its lower left corner.
+// A layout places the parts of a figure, measured from its lower left corner.
 type layout struct {
 	width, height vg.Length
 	data          [][]vg.Rectangle // of the panels
@@ -123,7 +122,7 @@ type layout struct {
 	foot          [][]entry        // by line
 }
 
-// layout places the parts, with the data of panels at whole dots.
+// layout places the parts. The data of panels begins and ends at whole dots.
 func (f *Figure) layout() layout {
 	var l layout
 	for _, row := range f.panels {
@@ -163,7 +162,7 @@ func (f *Figure) layout() layout {
 	return l
 }
 
-// sideWidth is how wide the bar or the legend is.
+// sideWidth is the width of the bar or of the legend.
 func (f *Figure) sideWidth() (w vg.Length) {
 	if f.bar != nil {
 		w = f.bar.width()
@@ -174,7 +173,7 @@ func (f *Figure) sideWidth() (w vg.Length) {
 	return w
 }
 
-// sideHeight is how high the bar or the legend is.
+// sideHeight is the height of the bar or of the legend.
 func (f *Figure) sideHeight() vg.Length {
 	if f.bar != nil {
 		return max(f.panels[0][0].height, sharp(leastBar))
@@ -182,7 +181,7 @@ func (f *Figure) sideHeight() vg.Length {
 	return vg.Length(len(f.legend)) * lineHeight(letters(labelSize))
 }
 
-// footLines are the entries below the panels, as many in a line as there is room for.
+// footLines breaks the entries below the panels into lines of at most the given width.
 func (f *Figure) footLines(width vg.Length) (lines [][]entry) {
 	at := width
 	for _, e := range f.foot {
@@ -197,12 +196,11 @@ func (f *Figure) footLines(width vg.Length) (lines [][]entry) {
 	return lines
 }
 
-// width is that of an entry below the panels, with what lies between it and the next.
+// width is the width of an entry below the panels, with the space before the next entry.
 func (e entry) width() vg.Length {
 	return iconHeight + gap/2 + letters(smallSize).Width(e.what) + 2*gap
 }
 
-// draw draws a figure.
 func (f *Figure) draw(c draw.Canvas, l layout) {
 	box(c, color.White, c.Rectangle)
 	style := letters(titleSize)
@@ -258,7 +256,7 @@ func (p *panel) draw(c draw.Canvas, data vg.Rectangle) {
 	}
 }
 
-// swatch is the icon of a colour of cells.
+// swatch returns an icon filled with one colour.
 func swatch(fill color.Color) func(draw.Canvas) {
 	return func(c draw.Canvas) {
 		box(c, fill, c.Rectangle)
@@ -266,7 +264,8 @@ func swatch(fill color.Color) func(draw.Canvas) {
 	}
 }
 
-// Save writes a figure to a file, in the format that its name ends with.
+// Save writes the figure to a file, in the format that the extension of path names. It
+// returns an error if the format is not one of Formats.
 func (f *Figure) Save(path string) error {
 	format := strings.TrimPrefix(filepath.Ext(path), ".")
 	if !slices.Contains(Formats(), format) {
@@ -280,13 +279,13 @@ func (f *Figure) Save(path string) error {
 		return err
 	}
 	text := b.Bytes()
-	if format == "svg" { // the font is not in it, and not on every machine
+	if format == "svg" { // the SVG has no font in it, and not every machine has this one
 		text = bytes.ReplaceAll(text, []byte("font-family:Liberation Sans;"), []byte("font-family:'Liberation Sans',Arimo,Arial,Helvetica,sans-serif;"))
 	}
 	return ckpt.WriteFile(path, text)
 }
 
-// canvas is what a figure of some format is drawn on.
+// canvas returns an empty canvas for a format.
 func (l *layout) canvas(format string) vg.CanvasWriterTo {
 	switch format {
 	case "svg":
@@ -297,7 +296,7 @@ func (l *layout) canvas(format string) vg.CanvasWriterTo {
 	return vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(l.width, l.height), vgimg.UseDPI(dotsPerInch))}
 }
 
-// codePage is a PDF, whose texts are bytes of the code page 1252 and not UTF-8.
+// codePage is a PDF canvas. A PDF wants text in code page 1252, not in UTF-8.
 type codePage struct{ *vgpdf.Canvas }
 
 // FillString implements vg.Canvas.
@@ -308,7 +307,7 @@ func (c codePage) FillString(f font.Face, at vg.Point, text string) {
 // SetColor implements vg.Canvas.
 func (c codePage) SetColor(colour color.Color) { c.Canvas.SetColor(apart{colour}) }
 
-// apart is a colour whose parts are not multiplied by its alpha, as a PDF has them.
+// apart is a colour whose parts are not multiplied by its alpha, as PDF wants them.
 type apart struct{ color.Color }
 
 // RGBA implements color.Color.
@@ -317,8 +316,8 @@ func (a apart) RGBA() (r, g, b, alpha uint32) {
 	return uint32(n.R), uint32(n.G), uint32(n.B), uint32(n.A)
 }
 
-// inCodePage is a text in the code page 1252; what is not in it, and not like anything
-// in it, is a question mark.
+// inCodePage encodes a text in code page 1252. Characters that it lacks become question
+// marks, or a similar sign where it has one.
 func inCodePage(text string) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -8,7 +8,7 @@ import (
 	"github.com/arithlang/mlc/runtime/calibrate"
 )
 
-// FuzzRun draws any run: its record, its metrics, its result and what it has calibrated.
+// FuzzRun draws a run from any record, metrics, result and calibration.
 func FuzzRun(f *testing.F) {
 	f.Add([]byte(`{"name":"a","seed":1}`), []byte(`{"step":1,"examples":50,"loss":2.5}`+"\n"+`{"step":2,"examples":100,"loss":0.5}`+"\n"),
 		[]byte(`{"name":"x","metric":"exact_match","samples":4,"trained":[3,3],"by_cell":[[1,2,4,4],[2,2,4,2]]}`), []byte(nil))

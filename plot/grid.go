@@ -14,16 +14,17 @@ import (
 	"github.com/arithlang/mlc/runtime/eval"
 )
 
-// A field is the mean of some results over the grid that they have in common.
+// A field is the mean of several results over a grid that covers all of them.
 type field struct {
 	first, second eval.Span
 	mean          [][]float64 // NaN where nothing was tested
 }
 
-// mostCells are as many as can be told apart.
+// mostCells is the largest number of cells in a grid.
 const mostCells = 4 << 20
 
-// newField returns nil where no two lengths differ, and there is no grid.
+// newField returns the mean of results. It returns nil if no cell has two different
+// lengths: then there is no grid.
 func newField(results []*eval.Result) (*field, error) {
 	f := &field{first: eval.Span{Lo: math.MaxInt}, second: eval.Span{Lo: math.MaxInt}}
 	for _, r := range results {
@@ -65,13 +66,13 @@ func newField(results []*eval.Result) (*field, error) {
 // Sizes of heat maps.
 const (
 	gridWidth   = 8 * vg.Centimeter
-	leastWidth  = 3.6 * vg.Centimeter // of a few cells
-	largestCell = 1 * vg.Centimeter   // of more
+	leastWidth  = 3.6 * vg.Centimeter // of a grid of few cells
+	largestCell = 1 * vg.Centimeter   // of a grid of many
 )
 
-// Grid is the heat map of the results of runs of one system, their mean, with a red
-// square around what was trained (McLeish et al., arXiv:2405.17399, figures 6 and 12);
-// nil where lengths make no grid.
+// Grid draws the mean result of runs of one system as a heat map, in per cent, with a red
+// square around the lengths of training (McLeish et al., arXiv:2405.17399, figures 6 and
+// 12). It returns nil if the lengths make no grid, and an error if the grid is too large.
 func Grid(runs []*Run) (*Figure, error) {
 	var results []*eval.Result
 	var seeds []string
@@ -116,7 +117,7 @@ func Grid(runs []*Run) (*Figure, error) {
 	return out, nil
 }
 
-// ofSeeds says what a figure is of: one seed, or the mean of several.
+// ofSeeds describes the seeds behind a figure: one seed, or the mean of several.
 func ofSeeds(seeds []string) string {
 	if len(seeds) == 1 {
 		return seeds[0]
@@ -124,13 +125,13 @@ func ofSeeds(seeds []string) string {
 	return fmt.Sprintf("mean of %d seeds", len(seeds))
 }
 
-// metric is what a result counts.
+// metric is the name of a result's metric, with its unit.
 func metric(r *eval.Result) string { return strings.ReplaceAll(r.Metric, "_", " ") + " (%)" }
 
-// lengths are what the axes of a result are called.
+// lengths names the axes of a result.
 type lengths struct{ first, second, both string }
 
-// lengthsOf is what problems of a task are long in.
+// lengthsOf names the lengths of a task's problems.
 func lengthsOf(task string) lengths {
 	operands := func(what, unit string) lengths {
 		return lengths{"first " + what + unit, "second " + what + unit, "length of each " + what + unit}
@@ -150,7 +151,7 @@ func lengthsOf(task string) lengths {
 	return operands("operand", " (digits)")
 }
 
-// A square is the line around cells, with lengths as its coordinates.
+// A square is a line around cells, with lengths as its coordinates.
 type square struct{ top, bottom, left, right float64 }
 
 // Plot implements plot.Plotter.
@@ -159,14 +160,14 @@ func (s square) Plot(c draw.Canvas, p *plot.Plot) {
 	outlineRed(c, vg.Rectangle{Min: vg.Point{X: sharp(x(s.left)), Y: sharp(y(-s.bottom))}, Max: vg.Point{X: sharp(x(s.right)), Y: sharp(y(-s.top))}})
 }
 
-// outlineRed draws a red line on a white one, which shows on any colour.
+// outlineRed draws a red line on a white one, which is visible on any colour.
 func outlineRed(c draw.Canvas, r vg.Rectangle) {
 	outline(c, draw.LineStyle{Color: color.White, Width: vg.Points(2.2)}, r)
 	outline(c, draw.LineStyle{Color: red, Width: vg.Points(1.3)}, r)
 }
 
-// AxisNames are what problems of a task are long in: the first and the second length, and
-// both where they are the same.
+// AxisNames names the lengths of a task's problems: the first length, the second, and both
+// together. Tasks with one length have no names for the first and second.
 func AxisNames(task string) (first, second, both string) {
 	l := lengthsOf(task)
 	return l.first, l.second, l.both

@@ -9,8 +9,8 @@ import (
 	"github.com/arithlang/mlc/runtime/eval"
 )
 
-// TestLabels wants what differs between runs of one name to be in their labels, and no
-// two labels to be alike.
+// TestLabels wants the differences between runs of one name in their labels, and all labels
+// different.
 func TestLabels(t *testing.T) {
 	for _, c := range []struct {
 		change func(*Run)
@@ -46,7 +46,8 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestInitSeedsOfASystem takes runs that differ in initial weights alone for one system.
+// TestInitSeedsOfASystem groups runs that differ only in their initial weights into one
+// system.
 func TestInitSeedsOfASystem(t *testing.T) {
 	var all []series
 	for i := range uint64(3) {
@@ -61,7 +62,7 @@ func TestInitSeedsOfASystem(t *testing.T) {
 	}
 }
 
-// TestDistinguish wants no mean over runs that were trained for other budgets.
+// TestDistinguish wants no mean over runs with different budgets.
 func TestDistinguish(t *testing.T) {
 	var runs []*Run
 	for _, steps := range []int{200, 200, 50} {

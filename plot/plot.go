@@ -1,9 +1,8 @@
-// Package plot draws what runs have left in their directories: the heat map of
-// exact match over both lengths, exact match by length, curves of training, the
-// attention that a calibration has read and the bias that it has made of it, and
-// what a looped model would have answered after each run of its loop. It comes
-// after packages runtime/eval, runtime/track and runtime/calibrate, whose files and
-// values those are; the mlc command is after it.
+// Package plot draws the contents of run directories: a heat map of exact match over both
+// lengths, exact match by length, training curves, the attention that a calibration read
+// with the bias computed from it, and the answer of a looped model after each run of its
+// loop. Packages runtime/eval, runtime/track and runtime/calibrate, which define these
+// files, come before it; the mlc command comes after.
 package plot
 
 import (
@@ -14,12 +13,12 @@ import (
 
 // Options say how curves are drawn.
 type Options struct {
-	Each     bool // a line for each run, instead of the mean of those that differ in the seed alone
-	LogSteps bool // what training reports over its steps, on a logarithmic axis
+	Each     bool // a line for each run, instead of the mean of runs that differ only in the seed
+	LogSteps bool // training curves over steps, on a logarithmic axis
 }
 
-// kinds are the kinds of figures, in their order. Each draws what some runs have for
-// it, together or one by one; nothing is no error.
+// kinds lists the kinds of figures in their order. draw returns no figures, and no error,
+// if the runs lack the data.
 var kinds = []struct {
 	name string
 	draw func([]*Run, Options) ([]*Figure, error)
@@ -31,7 +30,7 @@ var kinds = []struct {
 	{"attention", attention},
 }
 
-// one makes a list of a figure, which may be nil.
+// one adapts a function that returns one figure, or nil, to kinds.
 func one(draw func([]*Run, Options) (*Figure, error)) func([]*Run, Options) ([]*Figure, error) {
 	return func(runs []*Run, o Options) ([]*Figure, error) {
 		f, err := draw(runs, o)
@@ -42,7 +41,7 @@ func one(draw func([]*Run, Options) (*Figure, error)) func([]*Run, Options) ([]*
 	}
 }
 
-// Kinds are the names of the kinds of figures.
+// Kinds returns the names of the kinds of figures.
 func Kinds() []string {
 	names := make([]string, len(kinds))
 	for i, k := range kinds {
@@ -51,8 +50,8 @@ func Kinds() []string {
 	return names
 }
 
-// Figures draws what there is of some runs: all of one kind, or of all kinds if that
-// is "".
+// Figures draws the figures of one kind, or of all kinds if kind is "". It leaves out
+// figures that the runs have no data for.
 func Figures(runs []*Run, kind string, o Options) ([]*Figure, error) {
 	var out []*Figure
 	for _, k := range kinds {
@@ -68,7 +67,7 @@ func Figures(runs []*Run, kind string, o Options) ([]*Figure, error) {
 	return out, nil
 }
 
-// grids draws a heat map for each system, the mean over its seeds.
+// grids draws a heat map for each system, averaged over its seeds.
 func grids(runs []*Run, _ Options) ([]*Figure, error) {
 	var out []*Figure
 	systems := names(runs)
@@ -88,7 +87,7 @@ func grids(runs []*Run, _ Options) ([]*Figure, error) {
 	return out, nil
 }
 
-// names lists the systems that some runs are of.
+// names lists the systems of runs, each once.
 func names(runs []*Run) []string {
 	var out []string
 	for _, r := range runs {
@@ -99,7 +98,7 @@ func names(runs []*Run) []string {
 	return out
 }
 
-// inFileName makes a name of a spec, or of one with a stage, one of a file.
+// inFileName replaces the characters of a run's name that file names cannot have.
 func inFileName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`/\: `, r) {

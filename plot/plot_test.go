@@ -98,8 +98,8 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// TestField holds the heat map to the cells: the mean of the runs at each place, the
-// first row on top, and nothing where nothing was tested.
+// TestField compares the heat map with the cells: the mean of the runs, the first row on
+// top, and nothing where nothing was tested.
 func TestField(t *testing.T) {
 	runs := load(t, runDir(t, "a", 1, func(i, j int) int { return (i + j) % 11 }), runDir(t, "a", 2, func(int, int) int { return 10 }))
 	runs[0].Result.ByCell = runs[0].Result.ByCell[1:]
@@ -136,7 +136,7 @@ func TestField(t *testing.T) {
 	}
 }
 
-// TestDamagedResult refuses counts that no test makes.
+// TestDamagedResult refuses counts that no test produces.
 func TestDamagedResult(t *testing.T) {
 	for _, cell := range []string{"[1,1,5,6]", "[1,1,5,-1]", "[0,1,5,5]", "[1,-1,5,5]", "[1,1000000000000,5,5]", "[1,1,-5,-5]"} {
 		dir := runDir(t, "a", 1, func(int, int) int { return 1 })
@@ -149,7 +149,7 @@ func TestDamagedResult(t *testing.T) {
 	}
 }
 
-// thought is what solve --thinking says after two runs of a loop, of which the first is
+// thought is the output of solve --thinking after two runs of a loop, the first of them
 // wrong.
 func thought(problem, answer, wrong string) *eval.Thinking {
 	t := &eval.Thinking{Problem: problem, Answer: answer, Expected: answer, Settled: 2, After: make([][]eval.Said, 2)}
@@ -181,7 +181,7 @@ func TestThinking(t *testing.T) {
 	l, img := f.layout(), picture(t, f)
 	data := l.data[0][0]
 	for i := range 2 {
-		for j := range 3 { // the corner of a cell, beside its token
+		for j := range 3 { // the corner of a cell, next to its token
 			x := data.Min.X + data.Size().X*vg.Length(j)/3 + 4*dot
 			y := data.Max.Y - data.Size().Y*vg.Length(i)/2 - 4*dot
 			if got := img.At(int(x/dot), img.Bounds().Dy()-int(y/dot)); color.RGBAModel.Convert(got) != checkThought(i, j) {
@@ -195,8 +195,8 @@ func TestThinking(t *testing.T) {
 	}
 }
 
-// TestTicks counts lengths from 1 and cells from 0, and no more of them than there is
-// room for.
+// TestTicks counts lengths from 1 and cells from 0, with as many ticks as there is room
+// for.
 func TestTicks(t *testing.T) {
 	for _, c := range []struct {
 		marker interface {
@@ -230,8 +230,8 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// TestTitles names systems without what they share, and without the seeds that trainings
-// of a sweep have in their names.
+// TestTitles names systems without their common words, and without the seeds that a sweep
+// puts into names.
 func TestTitles(t *testing.T) {
 	for names, want := range map[string]string{
 		"a":                       "a: ",
@@ -258,8 +258,8 @@ func TestTitles(t *testing.T) {
 	}
 }
 
-// TestLegend wants the systems of a sweep by their rows, what the red line is, and room
-// for as many lines as there are.
+// TestLegend wants the systems of a sweep, the meaning of the red line, and a figure high
+// enough for all lines.
 func TestLegend(t *testing.T) {
 	var dirs []string
 	for seed := range uint64(20) {

@@ -14,9 +14,9 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// Lengths is exact match by the length of both operands (Duan, Shi and Xu,
-// arXiv:2310.11984, figure 1), with a red line at the longest problems of training;
-// nil if there are not two lengths.
+// Lengths draws exact match, in per cent, by the length of both operands, with a red line
+// at the longest training problems (Duan, Shi and Xu, arXiv:2310.11984, figure 1). It
+// returns nil if the runs have fewer than two lengths.
 func Lengths(runs []*Run, o Options) (*Figure, error) {
 	c := newCurves("", "")
 	c.percents()
@@ -46,7 +46,7 @@ func Lengths(runs []*Run, o Options) (*Figure, error) {
 	return f, nil
 }
 
-// byLength are the cells along the diagonal.
+// byLength returns the cells whose two lengths are equal, or that have one length.
 func byLength(r *eval.Result) (out plotter.XYs) {
 	for _, c := range r.ByCell {
 		if c.J == 0 || c.I == c.J {
@@ -56,31 +56,31 @@ func byLength(r *eval.Result) (out plotter.XYs) {
 	return out
 }
 
-// A measure is a number that reports may have.
+// A measure is a number that a report may contain.
 type measure struct {
-	of    string                       // the problems that it is of
-	alone string                       // what the axis is called where there is no other measure
-	value func(*track.Report) *float64 // nil: not measured
-	spare bool                         // drawn only of trainings without the measure before it
+	of    string                       // the problems that it is measured on
+	alone string                       // the name of the axis in a figure without other measures
+	value func(*track.Report) *float64 // returns nil if not measured
+	spare bool                         // drawn only for trainings without the measure before it
 }
 
-// What reports measure on.
+// The problems that reports measure on.
 const (
 	heldOut = "held-out problems"
 	trained = "training problems"
 )
 
-// log is the logarithm of what is measured.
+// log is the decimal logarithm of x, or nil.
 func log(x *float64) *float64 {
 	if x == nil {
 		return nil
 	}
-	const least = 1e-9 // of what can be told from 0
+	const least = 1e-9 // smaller values count as 0
 	y := math.Log10(max(*x, least))
 	return &y
 }
 
-// percent is a hundred times what is measured.
+// percent is x in per cent, or nil.
 func percent(x *float64) *float64 {
 	if x == nil {
 		return nil
@@ -89,10 +89,9 @@ func percent(x *float64) *float64 {
 	return &y
 }
 
-// Loss is the loss while training, of held-out problems and of training, on a
-// logarithmic axis, where means and deviations are those of the logarithm. Where the loss
-// of problems of training was measured, that of the batches, which is under dropout, is
-// left out.
+// Loss draws the loss during training, on held-out and on training problems, on a
+// logarithmic axis. Means and deviations are of the logarithm. The loss of the batches,
+// which includes dropout, is drawn only where no loss of training problems was measured.
 func Loss(runs []*Run, o Options) (*Figure, error) {
 	c := newCurves("", "loss (nats per token)")
 	c.Y.Tick.Marker = decades{}
@@ -103,8 +102,8 @@ func Loss(runs []*Run, o Options) (*Figure, error) {
 	}, func(l *track.Length) *float64 { return log(l.Loss) }), nil
 }
 
-// Learning is the exact match while training, of held-out problems and of training, and of
-// the lengths that are tested besides.
+// Learning draws exact match during training, in per cent, on held-out problems, on
+// training problems and on the lengths tested besides.
 func Learning(runs []*Run, o Options) (*Figure, error) {
 	c := newCurves("", "exact match (%)")
 	c.percents()
@@ -114,9 +113,9 @@ func Learning(runs []*Run, o Options) (*Figure, error) {
 	}, func(l *track.Length) *float64 { return percent(&l.ExactMatch) }), nil
 }
 
-// reported draws measures of all reports, of a run or of each stage of one, over the
-// examples seen or, on a logarithmic axis, over the steps done; and a line for each length
-// that was tested while training.
+// reported draws measures from all reports of a run, or of each of its stages, and a line
+// for each length tested during training. The X axis is the number of examples, or of steps
+// on a logarithmic axis.
 func (c curves) reported(name string, runs []*Run, o Options, measures []measure, ofLength func(*track.Length) *float64) *Figure {
 	c.X.Label.Text, c.X.Tick.Marker = "training examples", numbers{6}
 	if o.LogSteps {
@@ -157,8 +156,8 @@ func (c curves) reported(name string, runs []*Run, o Options, measures []measure
 	return c.figure(name, title, all, o)
 }
 
-// byTest are the lines of the lengths that were tested while training, of the weights and
-// of their average.
+// byTest returns a series for each length tested during training: of the weights, and of
+// their average.
 func byTest(tests []track.Test, value func(*track.Length) *float64, logSteps bool) (out []series) {
 	at := map[string]int{}
 	for _, t := range tests {
@@ -181,7 +180,7 @@ func byTest(tests []track.Test, value func(*track.Length) *float64, logSteps boo
 	return slices.DeleteFunc(out, func(s series) bool { return len(s.points) == 0 })
 }
 
-// points are the measure in those reports that have it.
+// points returns the measure from the reports that have it.
 func (m *measure) points(reports []track.Report, logSteps bool) (points plotter.XYs) {
 	for i := range reports {
 		r := &reports[i]

@@ -20,31 +20,31 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// A Run is what is known of a run directory.
+// A Run holds the known facts of a run directory.
 type Run struct {
 	Dir          string
 	Name         string
 	Seed         uint64
-	InitSeed     *uint64 // of the initial weights; nil: Seed
+	InitSeed     *uint64 // seed of the initial weights; nil: Seed
 	SpecHash     string
-	Task         string         // the name of what it learns; "": not known
-	Trained      string         // how long, by its budget, and which stages fell short
-	Trainings    []Training     // one, or those of a pipeline in order
+	Task         string         // the name of its task; "": not known
+	Trained      string         // its budget, and which stages fell short of it
+	Trainings    []Training     // one, or one a stage of a pipeline, in order
 	Result       *eval.Result   // nil: not tested yet
 	Calibrations []*Calibration // of a pipeline, in order
 	Seedless     string         // its resolved spec without seeds
-	variant      string         // what tells it from others of its system: ", 50 steps"
+	variant      string         // ending of System that tells it from others with its name: ", 50 steps"
 }
 
-// A Training is what one has reported.
+// A Training holds the reports of one training.
 type Training struct {
-	Stage   string // "": it is no stage of a pipeline
+	Stage   string // "": not a stage of a pipeline
 	Reports []track.Report
-	Tests   []track.Test // of lengths, while it trained
+	Tests   []track.Test // of lengths, during training
 }
 
-// Load reads a run directory, with the result in a folder below eval; "" is what
-// the spec asks for. The directory of a stage is one, too.
+// Load reads a run directory, or the directory of one stage. The result comes from a folder
+// below eval; "" is the folder of the tests that the spec asks for.
 func Load(dir, folder string) (*Run, error) {
 	rec, err := readRecord(dir)
 	if err != nil {
@@ -72,7 +72,7 @@ func Load(dir, folder string) (*Run, error) {
 	return r, err
 }
 
-// checkCounts finds counts that no test makes.
+// checkCounts returns an error for counts that no test produces.
 func checkCounts(r *eval.Result, dir string) error {
 	for _, c := range r.ByCell {
 		if c.I < 1 || c.J < 0 || max(c.I, c.J) > 1<<20 || c.Correct < 0 || c.Correct > c.Samples {
@@ -85,7 +85,8 @@ func checkCounts(r *eval.Result, dir string) error {
 
 var taskLine = regexp.MustCompile(`(?m)^task (\w+)`)
 
-// readSpec takes what figures say from the resolved spec of a run, if it is there.
+// readSpec reads the task and the settings from the resolved spec of a run, if the run has
+// one.
 func (r *Run) readSpec(dir string) error {
 	path := filepath.Join(dir, record.SpecFile)
 	text, err := damage.At(path).Read()
@@ -116,7 +117,7 @@ func readRecord(dir string) (record.Record, error) {
 	return rec, err
 }
 
-// noRun says what is wrong with a path that is to be a run directory's.
+// noRun describes why a path is not a run directory.
 func noRun(dir string) error {
 	if _, err := os.Stat(dir); err != nil {
 		return fmt.Errorf("%s is no run directory: there is no such folder; %s", dir, passRun)
@@ -129,14 +130,13 @@ func noRun(dir string) error {
 	return fmt.Errorf("%s is no run directory: it has no run.json; %s", dir, passRun)
 }
 
-// passRun says what a run directory is.
 const passRun = "pass the folder that training has named, such as runs/NAME/<time>-<hash>"
 
-// Evaluations lists the folders below eval that have a result, all but the one that
-// the spec asks for.
+// Evaluations lists the folders below eval that have a result, except the one that the spec
+// asks for.
 func Evaluations(dir string) []string {
 	var out []string
-	trained, _ := record.Trained(dir) // that of a damaged record has been said
+	trained, _ := record.Trained(dir) // Load has reported a damaged record
 	root := record.Results(trained, "")
 	filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 		if rel, bad := filepath.Rel(root, filepath.Dir(path)); err == nil && bad == nil && filepath.Base(path) == eval.File && rel != "." {
@@ -147,7 +147,7 @@ func Evaluations(dir string) []string {
 	return out
 }
 
-// add reads what a stage has left so far.
+// add reads the files of one stage.
 func (r *Run) add(stage, dir string) error {
 	c, err := loadCalibration(dir)
 	if err != nil {
@@ -168,14 +168,14 @@ func (r *Run) add(stage, dir string) error {
 	return err
 }
 
-// label tells a run from the others.
+// label names a run by its system and seeds.
 func (r *Run) label() string { return r.System() + ", " + r.Seeds() }
 
-// Seeds is what a run is called after its seeds.
+// Seeds names a run by its seeds.
 func (r *Run) Seeds() string { return record.Seeds(r.Seed, r.InitSeed) }
 
-// System is what a run is one of, apart from its seeds: its name, without the seeds that
-// those of a sweep have in it, and how long it was trained where that tells them apart.
+// System names the runs that differ only in their seeds. It is the run's name without the
+// seeds that sweeps put there, and with its budget or settings if Distinguish needs them.
 func (r *Run) System() string {
 	name := strings.Replace(r.Name+"-", fmt.Sprintf("-seed-%d-", r.Seed), "-", 1)
 	if r.InitSeed != nil {
@@ -184,10 +184,10 @@ func (r *Run) System() string {
 	return strings.TrimSuffix(name, "-") + r.variant
 }
 
-// Distinguish makes systems of their own of runs of one that differ in more than the
-// seed, in budgets or in specs: a mean over both, or lines in one colour, would be of
-// nothing. A spec is named by its settings that differ. Where these are many, it is named by the
-// hash of the first seed.
+// Distinguish makes separate systems of runs that share a name but differ in more than the
+// seed: a mean or a colour for both would mislead. Budgets tell them apart, then settings.
+// Where the differing settings are many, the spec's hash tells them apart, taken from the
+// first of its runs.
 func Distinguish(runs []*Run) {
 	for _, r := range runs {
 		r.variant = ""
@@ -199,7 +199,7 @@ func Distinguish(runs []*Run) {
 		}
 	}
 	settings := toldAmong(runs)
-	texts := map[*Run]string{} // before the systems have variants
+	texts := map[*Run]string{} // from before any system has a variant
 	for _, r := range runs {
 		texts[r] = cmp.Or(settings(r), hashes[r.Seedless])
 	}
@@ -227,8 +227,9 @@ func Distinguish(runs []*Run) {
 	}
 }
 
-// Labels names runs side by side: by their names, and those that share one by as much
-// as tells them apart, of seed, budget, examples seen, settings, spec and directory.
+// Labels returns a label for each run that is different from the others. It begins with the
+// run's name. Runs that share a label get, as needed, their seeds, budget, examples seen,
+// settings, spec and directory.
 func Labels(runs []*Run) []string {
 	settings := toldAmong(runs)
 	labels := make([]string, len(runs))
@@ -248,7 +249,7 @@ func Labels(runs []*Run) []string {
 		func(r *Run) string { return r.SpecHash[:min(8, len(r.SpecHash))] },
 		func(r *Run) string { return r.Dir },
 	} {
-		said := map[string]string{} // by label, of the first that has it
+		said := map[string]string{} // by label, about the first run that has it
 		apart := map[string]bool{}
 		for i, r := range runs {
 			what := about(r)
@@ -266,9 +267,8 @@ func Labels(runs []*Run) []string {
 	return labels
 }
 
-// titles are what the systems of some runs are called side by side: what the words say
-// that all of them begin with, such as the name of a sweep, and the rest of each. Of a
-// single one nothing is left.
+// titles splits the names of the runs' systems into the words that all begin with, such as
+// the name of a sweep, and the rest of each. A single system has an empty rest.
 func titles(runs []*Run) (common string, own map[string]string) {
 	var first []string
 	systems := names(runs)

@@ -11,28 +11,28 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Sizes of letters, in points.
+// Sizes of text, in points.
 const (
 	titleSize = 9
 	labelSize = 8
 	smallSize = 7
 )
 
-// The colours beside those of scales and lines.
+// Colours, except those of scales and lines.
 var (
 	ink   = color.Gray{0x1a}
 	grid  = color.Gray{0xdd}
 	blank = color.Gray{0xe0}                               // cells without a value
-	red   = color.RGBA{R: 0xd6, G: 0x1f, B: 0x1f, A: 0xff} // the end of what was trained
+	red   = color.RGBA{R: 0xd6, G: 0x1f, B: 0x1f, A: 0xff} // the longest lengths of training
 )
 
-// lineColours can be told apart by everybody (Okabe and Ito), and from red.
+// lineColours differ from each other and from red for the colour-blind too (Okabe and Ito).
 var lineColours = []color.RGBA{
 	{0x00, 0x72, 0xb2, 0xff}, {0xe6, 0x9f, 0x00, 0xff}, {0x00, 0x9e, 0x73, 0xff}, {0xcc, 0x79, 0xa7, 0xff},
 	{0x56, 0xb4, 0xe9, 0xff}, {0x8c, 0x56, 0x4b, 0xff}, {0x33, 0x33, 0x33, 0xff},
 }
 
-// letters is the style of a text that begins at the left and stands on its line.
+// letters is the style of text with its origin at the left end of its baseline.
 func letters(size float64) text.Style {
 	return text.Style{
 		Color:   ink,
@@ -46,31 +46,30 @@ func letters(size float64) text.Style {
 // thin is the style of axes and frames.
 var thin = draw.LineStyle{Color: ink, Width: vg.Points(0.5)}
 
-// newAxes is an empty plot whose axes touch the data, around which a frame is to be added.
+// newAxes returns an empty plot whose axes touch the data. The caller adds a frame.
 func newAxes(x, y string) *plot.Plot {
 	p := plot.New()
-	p.BackgroundColor = nil // the figure's
+	p.BackgroundColor = nil // the figure draws the background
 	p.X.Label.Text, p.Y.Label.Text = x, y
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
-		axis.Label.TextStyle.Font, axis.Label.Padding = letters(labelSize).Font, 0 // the space before numbers is one of it
+		axis.Label.TextStyle.Font, axis.Label.Padding = letters(labelSize).Font, 0 // the padding of ticks is enough
 		axis.Tick.Label.Font, axis.Tick.Label.Color = letters(smallSize).Font, ink
-		axis.Tick.LineStyle, axis.LineStyle.Width = thin, 0 // the frame is the line
+		axis.Tick.LineStyle, axis.LineStyle.Width = thin, 0 // the frame draws the line
 		axis.Tick.Length, axis.Padding = vg.Points(3), 0
 	}
 	return p
 }
 
-// A dot is one of a PNG. What has to be sharp begins and ends at whole ones, in every
-// format.
+// A dot is a pixel of a PNG. Sharp edges lie at whole dots, in every format.
 const (
 	dotsPerInch = 192
 	dot         = vg.Inch / dotsPerInch
 )
 
-// sharp is the nearest whole number of dots.
+// sharp rounds x to the nearest whole dot.
 func sharp(x vg.Length) vg.Length { return vg.Length(math.Round(float64(x/dot))) * dot }
 
-// roomy is the next whole number of dots.
+// roomy rounds x up to a whole dot.
 func roomy(x vg.Length) vg.Length { return vg.Length(math.Ceil(float64(x/dot)-1e-6)) * dot }
 
 // box fills a rectangle.
@@ -84,7 +83,7 @@ func outline(c draw.Canvas, style draw.LineStyle, r vg.Rectangle) {
 	c.Stroke(r.Path())
 }
 
-// frame is the outline of the data as a plot.Plotter.
+// frame outlines the data.
 type frame struct{}
 
 // Plot implements plot.Plotter.

@@ -14,17 +14,18 @@ import (
 	"github.com/arithlang/mlc/runtime/eval"
 )
 
-// The colours of tokens that are right and of those that are not: tints of blue and
-// orange, which everybody can tell apart.
+// The colours of right and wrong tokens: tints of blue and orange, which the colour-blind
+// can tell apart.
 var (
 	rightToken = color.RGBA{0xbd, 0xd9, 0xee, 0xff}
 	wrongToken = color.RGBA{0xf5, 0xb3, 0x66, 0xff}
 )
 
-// maxThinking bounds what is read of a file, which may have no end.
+// maxThinking is the largest part of a file that is read, in bytes: a named pipe may have
+// no end.
 const maxThinking = 64 << 20
 
-// LoadThinking reads what solve --thinking --json has printed.
+// LoadThinking reads a file that solve --thinking --json has printed.
 func LoadThinking(path string) (*eval.Thinking, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -42,10 +43,10 @@ func LoadThinking(path string) (*eval.Thinking, error) {
 	return t, nil
 }
 
-// answerWidth is the room for the tokens of an answer; those beyond it are not drawn.
+// answerWidth is the room for the tokens of an answer. Further tokens are not drawn.
 const answerWidth = 36 * vg.Centimeter
 
-// Thinking draws the answer after each run of the loop, a line a run, right tokens
+// Thinking draws the answer after each run of the loop, one line a run, with right tokens
 // on blue (McLeish et al., arXiv:2405.17399, figure 15).
 func Thinking(t *eval.Thinking) *Figure {
 	widest := vg.Points(6)
@@ -89,7 +90,7 @@ func shortened(text string) string {
 	return string(r[:most/2]) + "…" + string(r[len(r)-most/2:])
 }
 
-// said is the tokens themselves as a plot.Plotter.
+// said draws the tokens.
 type said struct {
 	*eval.Thinking
 	tokens int

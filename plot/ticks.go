@@ -8,7 +8,7 @@ import (
 
 func number(x float64) string { return scale.Number(x, 1e3) }
 
-// marks are ticks as a plot has them, at sign times their places.
+// marks converts ticks for a plot. It multiplies their places by sign.
 func marks(ticks []scale.Tick, sign float64) (out []plot.Tick) {
 	for _, t := range ticks {
 		out = append(out, plot.Tick{Value: sign * t.At, Label: t.Text})
@@ -16,7 +16,7 @@ func marks(ticks []scale.Tick, sign float64) (out []plot.Tick) {
 	return out
 }
 
-// numbers marks the multiples of a step, of which there are at most so many.
+// numbers marks the multiples of a step, at most most+1 of them.
 type numbers struct{ most int }
 
 // Ticks implements plot.Ticker.
@@ -24,21 +24,21 @@ func (m numbers) Ticks(lo, hi float64) []plot.Tick {
 	return marks(scale.Evenly(lo, hi, m.most, number), 1)
 }
 
-// percents marks every twentieth per cent of 0 to 100.
+// percents marks every 20 per cent from 0 to 100.
 type percents struct{}
 
 // Ticks implements plot.Ticker.
 func (percents) Ticks(_, _ float64) []plot.Tick { return marks(scale.Evenly(0, 100, 5, number), 1) }
 
-// decades marks numbers by their logarithms. An axis with plot.LogScale would put its label off
-// its middle.
+// decades marks numbers on an axis of their logarithms. plot.LogScale would place the axis
+// label off its middle.
 type decades struct{}
 
 // Ticks implements plot.Ticker.
 func (decades) Ticks(lo, hi float64) []plot.Tick { return marks(scale.Decades(lo, hi, 7, number), 1) }
 
-// cells marks about ten of the whole numbers from least on, and least itself; those of
-// a downward axis are negative.
+// cells marks about ten of the whole numbers from least on, and least itself. On a downward
+// axis numbers are negative.
 type cells struct {
 	least int
 	down  bool

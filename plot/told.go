@@ -6,11 +6,11 @@ import (
 	"github.com/arithlang/mlc/plot/list"
 )
 
-// mostTold is the longest text of settings that a label has, in bytes.
+// mostTold is the largest length of a label's settings, in bytes.
 const mostTold = 60
 
-// told says for the specs of runs, which are without seeds, what differs between them: "lr =
-// 0.001". It has no text for any where one would be long, or would not tell two specs apart.
+// told returns, by seedless spec, the settings that differ between runs: "lr = 0.001". It
+// returns nil if a text is too long or two specs have the same one.
 func told(runs []*Run) map[string]string {
 	specs := map[string]*list.Run{}
 	var all []*list.Run
@@ -33,7 +33,7 @@ func told(runs []*Run) map[string]string {
 	return texts
 }
 
-// toldAmong are the texts of told for the runs of each system by themselves.
+// toldAmong returns the text of told for each run, among the runs of its system.
 func toldAmong(runs []*Run) func(*Run) string {
 	systems := map[string][]*Run{}
 	for _, r := range runs {

@@ -14,13 +14,13 @@ import (
 	"github.com/arithlang/mlc/runtime/damage"
 )
 
-// What may be asked: a problem of so many bytes, and so many runs of a loop.
+// Limits of a request: the bytes of a problem, and the runs of a loop.
 const (
 	longestProblem = 4096
 	mostTimes      = 1024
 )
 
-// asked is a problem for a run.
+// asked is a problem that a request asks a run.
 type asked struct {
 	run     *view
 	name    string
@@ -28,11 +28,11 @@ type asked struct {
 	times   int
 }
 
-// asked reads a form.
+// asked reads the form of a request.
 func (s *Server) asked(w http.ResponseWriter, r *http.Request) (*asked, error) {
 	r.Body = http.MaxBytesReader(w, r.Body, 4*longestProblem)
 	if err := r.ParseForm(); err != nil {
-		return nil, problem{http.StatusRequestEntityTooLarge, "that is too long, or not a form"}
+		return nil, problem{http.StatusRequestEntityTooLarge, "The request is too long or not a form."}
 	}
 	v, name, err := s.view(r)
 	if err != nil {
@@ -53,14 +53,15 @@ func (s *Server) asked(w http.ResponseWriter, r *http.Request) (*asked, error) {
 	return a, nil
 }
 
-// isPart says whether a request is the script's, which puts the answer into the page.
+// isPart reports whether a request comes from the script, which puts the answer into the
+// page.
 func isPart(r *http.Request) bool { return r.Header.Get("X-Part") != "" }
 
-// partKind is the type of answers to the script: lines of JSON, at first with what is being
-// done, and at last with the part.
+// partKind is the type of answers to the script: lines of JSON. The first lines describe
+// the work, and the last has the part.
 const partKind = "application/x-ndjson"
 
-// failPart answers the script with what went wrong.
+// failPart sends the script an error.
 func (s *Server) failPart(w http.ResponseWriter, text string) {
 	html, err := render("failed", text)
 	if err != nil {
@@ -71,8 +72,8 @@ func (s *Server) failPart(w http.ResponseWriter, text string) {
 	json.NewEncoder(w).Encode(map[string]string{"html": string(html)})
 }
 
-// part answers with a part of a page that takes a while: to the script in lines of JSON, to
-// others as a page of its own.
+// part answers with a part of a page that takes a while to make. The script gets it as
+// lines of JSON, other clients as a page.
 func (s *Server) part(w http.ResponseWriter, r *http.Request, v *view, name string, make func(ctx context.Context, say func(string)) (template.HTML, error)) error {
 	script := isPart(r)
 	out := json.NewEncoder(w)
@@ -91,7 +92,7 @@ func (s *Server) part(w http.ResponseWriter, r *http.Request, v *view, name stri
 	}
 	if err != nil {
 		if now := s.folder.run(name, func(damage.Path) {}); errors.Is(now, fs.ErrNotExist) {
-			err = gone(name) // whatever it is that could not be read
+			err = gone(name) // the cause does not matter
 		}
 		return err
 	}
@@ -109,7 +110,7 @@ func (s *Server) made(ctx context.Context, say func(string), make func(ctx conte
 	defer done()
 	html, err := make(ctx, say)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		err = problem{http.StatusGatewayTimeout, "This took longer than " + short(s.config.Limit) + ", and was ended."}
+		err = problem{http.StatusGatewayTimeout, "This took longer than " + short(s.config.Limit) + " and was stopped."}
 	}
 	return html, err
 }
@@ -158,7 +159,7 @@ func (s *Server) biases(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.part(w, r, v, name, func(ctx context.Context, say func(string)) (template.HTML, error) {
-		say("Reading what the run has learned …")
+		say("Reading the learned biases …")
 		found, err := s.config.Biases(ctx, v.Dir)
 		if err != nil {
 			return "", err
@@ -185,8 +186,8 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// shorter is the spec of a run without its defaults. It is kept, since every page of a run
-// asks for it.
+// shorter answers with the spec of a run without its defaults. The spec is cached, since
+// every page of a run asks for it.
 func (s *Server) shorter(w http.ResponseWriter, r *http.Request) error {
 	if s.config.Shorter == nil {
 		return errNotHere
@@ -198,7 +199,7 @@ func (s *Server) shorter(w http.ResponseWriter, r *http.Request) error {
 	return s.part(w, r, v, name, func(ctx context.Context, say func(string)) (template.HTML, error) {
 		text, known := s.short.Load(v.Spec)
 		if !known {
-			say("Looking for what the spec says beyond the defaults …")
+			say("Removing the defaults from the spec …")
 			found, err := s.config.Shorter(ctx, v.Spec)
 			if err != nil {
 				return "", err
@@ -207,7 +208,7 @@ func (s *Server) shorter(w http.ResponseWriter, r *http.Request) error {
 			text = found
 		}
 		if text == "" {
-			return "", problem{http.StatusNotFound, "What the spec says beyond the defaults is not known: it is of another version of mlc, of a pipeline, or with problems of a file."}
+			return "", problem{http.StatusNotFound, "The spec without defaults is not available: the spec is from another version of mlc, describes a pipeline, or reads problems from a file."}
 		}
 		return render("shorter", linesOf(text.(string)))
 	})

@@ -26,7 +26,7 @@ import (
 
 var update = flag.Bool("update", false, "take the screenshots of docs/screenshots again")
 
-// A tab is one of a browser. It keeps what went wrong in it, and which addresses were asked.
+// A tab is a tab of a browser. It records errors in the page and the requested addresses.
 type tab struct {
 	t   *testing.T
 	ctx context.Context
@@ -36,7 +36,7 @@ type tab struct {
 	asked []string
 }
 
-// chromium starts a browser, and skips a test where there is none.
+// chromium starts a browser. It skips the test if no browser is installed.
 func chromium(t *testing.T) context.Context {
 	t.Helper()
 	path := full.Needs(t, full.Chromium)
@@ -52,7 +52,7 @@ func chromium(t *testing.T) context.Context {
 	return ctx
 }
 
-// open is a new tab at an address.
+// open opens an address in a new tab.
 func open(t *testing.T, browser context.Context, address string, width, height int64, scheme string) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser)
@@ -72,11 +72,11 @@ func open(t *testing.T, browser context.Context, address string, width, height i
 	return b
 }
 
-// entered waits for the page behind the one that takes the token out of an address.
+// entered waits until the page without the token in its address has loaded.
 func (b *tab) entered() {
 	b.t.Helper()
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		var there bool // an error is that the page is being left
+		var there bool // an error means that the page is changing
 		if chromedp.Run(b.ctx, chromedp.Evaluate(`!location.search.includes("token=") && document.readyState === "complete"`, &there)) == nil && there {
 			return
 		}
@@ -106,7 +106,7 @@ func (b *tab) do(actions ...chromedp.Action) {
 	}
 }
 
-// text is what an expression in the page says.
+// text evaluates an expression in the page.
 func (b *tab) text(expression string) string {
 	b.t.Helper()
 	var out any
@@ -125,8 +125,8 @@ func (b *tab) until(expression string) {
 	b.t.Fatalf("in ten seconds, this did not become true: %s; the page says %.2000s", expression, b.text("document.body.innerText"))
 }
 
-// well wants nothing to have gone wrong, no address asked but those that begin so, and no
-// page that is wider than its window.
+// well wants no errors, requests only to addresses that begin with ours, and no page wider
+// than its window.
 func (b *tab) well(ours string) {
 	b.t.Helper()
 	if got := b.text("document.documentElement.scrollWidth - document.documentElement.clientWidth"); got != "0" {
@@ -147,7 +147,7 @@ func (b *tab) well(ours string) {
 	}
 }
 
-// shots are the pages that docs/screenshots shows.
+// shots lists the pages in docs/screenshots.
 var shots = []struct{ name, path, problem string }{
 	{"runs", "/", ""},
 	{"run", "/run?run=embeddings/abacus-2", "123+456"},
@@ -156,7 +156,7 @@ var shots = []struct{ name, path, problem string }{
 	{"compare", "/compare?run=embeddings/abacus-2&run=embeddings/nope-1", ""},
 }
 
-// shownRuns are the runs of testdata, and some in other states.
+// shownRuns returns a copy of the runs in testdata, and some runs in other states.
 func shownRuns(t *testing.T) string {
 	dir := runsCopy(t)
 	put(t, dir, "embeddings/fire-1/run.json", `{"name":"embeddings-fire-seed-1","seed":1,"budget":{"steps":6000},"started":"2026-11-25T11:50:00Z"}`)
@@ -181,7 +181,7 @@ func shownRuns(t *testing.T) string {
 	return dir
 }
 
-// TestPages looks at every page as a phone and a desk show it, by day and by night.
+// TestPages renders every page at the widths of a phone and a desktop, light and dark.
 func TestPages(t *testing.T) {
 	browser := chromium(t)
 	docs, err := filepath.Abs("../docs/screenshots")
@@ -193,7 +193,7 @@ func TestPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := shownRuns(t)
-	t.Chdir(filepath.Dir(dir)) // so that the pages say no more than runs
+	t.Chdir(filepath.Dir(dir)) // so that the pages show the path runs
 	c := faked(dir)
 	c.Shorter = func(context.Context, string) (string, error) { return string(spec), nil }
 	server := served(t, c)
@@ -231,7 +231,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// shoot takes a picture of a page, of so much of it as says what it is.
+// shoot saves a picture of the top of a page.
 func (b *tab) shoot(path string, width int64) {
 	var picture []byte
 	b.do(chromedp.ActionFunc(func(ctx context.Context) (err error) {
@@ -255,7 +255,7 @@ func (b *tab) shoot(path string, width int64) {
 	}
 }
 
-// TestKeyboard does everything without a pointer.
+// TestKeyboard uses every function with the keyboard.
 func TestKeyboard(t *testing.T) {
 	browser := chromium(t)
 	server := served(t, faked(runsCopy(t)))
@@ -311,7 +311,7 @@ func TestKeyboard(t *testing.T) {
 	b.well(server.URL)
 }
 
-// TestLive sees news come without being asked for.
+// TestLive waits for changes to appear without a reload.
 func TestLive(t *testing.T) {
 	browser := chromium(t)
 	dir := runsCopy(t)
@@ -322,7 +322,7 @@ func TestLive(t *testing.T) {
 	list := open(t, browser, server.URL, 1280, 800, "light")
 	one := open(t, browser, server.URL+"/run?run=now", 1280, 800, "dark")
 	one.until(`document.querySelector("#link.on")`)
-	list.do(cdpage.BringToFront()) // the other is hidden now, and does not listen
+	list.do(cdpage.BringToFront()) // the other tab is hidden now, and does not listen
 	list.until(`document.querySelector("#link.on")`)
 	list.do(chromedp.Click(`input[value="now"]`))
 	add(t, metrics, reported(20, 1.25))
@@ -341,7 +341,7 @@ func TestLive(t *testing.T) {
 	one.well(server.URL)
 }
 
-// TestHostile opens pages of runs that are written to do harm.
+// TestHostile opens pages of runs whose texts contain scripts.
 func TestHostile(t *testing.T) {
 	browser := chromium(t)
 	dir := runsCopy(t)
@@ -369,7 +369,7 @@ func TestReportPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const namespace = "http://www.w3.org/2000/svg" // which nobody asks for
+	const namespace = "http://www.w3.org/2000/svg" // a name, never requested
 	if rest := bytes.ReplaceAll(text, []byte(namespace), nil); bytes.Contains(rest, []byte("://")) || bytes.Contains(rest, []byte("<link")) {
 		t.Error("the report refers to something outside")
 	}

@@ -13,16 +13,16 @@ import (
 	"github.com/arithlang/mlc/serve/chart"
 )
 
-// A comparison is several runs side by side.
+// A comparison shows several runs side by side.
 type comparison struct {
 	Runs   []*view
-	Names  []string // for legends: with what differs, where that is little
-	Each   bool     // a line for each run, also of those that differ in the seed alone
-	Seeds  bool     // some do
+	Names  []string // for legends: the run, and its settings that differ if they are few
+	Each   bool     // a line for each run, instead of the mean of runs that differ only in the seed
+	Seeds  bool     // some runs differ only in the seed
 	Config *Config
 	Static bool
 
-	systems []string // of each run
+	systems []string // one for each run
 }
 
 func compare(runs []*view, each bool, c *Config) *comparison {
@@ -51,10 +51,11 @@ func compare(runs []*view, each bool, c *Config) *comparison {
 	return out
 }
 
-// Class is that of the line of a run.
+// Class returns the class of a run's line.
 func (c *comparison) Class(run int) string { return chart.LineClass(c.style(run)) }
 
-// style is the number of the line of a run: that of its system where those have one.
+// style returns the number of a run's line. The runs of a system share one where means are
+// drawn.
 func (c *comparison) style(run int) int {
 	if c.Each || !c.Seeds {
 		return run
@@ -68,15 +69,15 @@ func (c *comparison) style(run int) int {
 	return slices.Index(seen, c.systems[run])
 }
 
-// A setting is the values of one in all runs. Best says of results which are the best, and is
-// empty where there is no better and worse.
+// A setting has one value in each run. Best marks the best results. It is nil for a value
+// without better and worse.
 type setting struct {
 	Path   string
 	Values []string
 	Best   []bool
 }
 
-// Cells are the values with their marks.
+// Cells returns the values with their marks.
 func (s setting) Cells() (out []markedCell) {
 	for i, text := range s.Values {
 		out = append(out, markedCell{cmp.Or(text, "–"), s.Best != nil && s.Best[i]})
@@ -90,7 +91,7 @@ type markedCell struct {
 	Best bool
 }
 
-// Settings are those that differ, and what else the runs were made with that does.
+// Settings returns the settings that differ between the runs.
 func (c *comparison) Settings() (out []setting) {
 	var runs []*list.Run
 	for _, v := range c.Runs {
@@ -106,7 +107,8 @@ func (c *comparison) Settings() (out []setting) {
 	return out
 }
 
-// Makes are the things runs were made with that differ, all but what settings say.
+// Makes returns the facts of Made that differ between the runs, except those that other
+// rows show.
 func (c *comparison) Makes() (out []setting) {
 	var names []string
 	values := make([]map[string]string, len(c.Runs))
@@ -131,7 +133,7 @@ func (c *comparison) Makes() (out []setting) {
 	return out
 }
 
-// Results are the last values of all runs, a line a quantity, the best of each marked.
+// Results returns the last values of all runs, one row a quantity, the best of each marked.
 func (c *comparison) Results() (out []setting) {
 	row := func(name string, text func(v *view) string, of func(v *view) *float64, sign float64) {
 		s := setting{Path: name}
@@ -173,8 +175,8 @@ func (c *comparison) Results() (out []setting) {
 	return out
 }
 
-// best marks the largest of some values, or the smallest where sign is -1; nil where they are
-// all alike, or fewer than two.
+// best marks the largest values, or the smallest if sign is -1. It returns nil if all
+// values are equal or fewer than two are known.
 func best(values []*float64, sign float64) []bool {
 	top, least, n := math.Inf(-1), math.Inf(1), 0
 	for _, v := range values {
@@ -192,14 +194,14 @@ func best(values []*float64, sign float64) []bool {
 	return marks
 }
 
-// A sample is a curve of one run.
+// A sample is the curve of one run.
 type sample struct {
 	run    int
 	points []chart.Point
 }
 
-// lines draws curves of runs, those of one system as their mean, in a band, unless each is
-// to be seen.
+// lines draws the curves of runs. Unless each is set, runs of one system become their mean,
+// in a band.
 func (c *comparison) lines(title string, x, y chart.Axis, all []sample) []figure {
 	l := &chart.Lines{Label: title + ", several runs", X: x, Y: y}
 	var groups [][]sample
@@ -232,8 +234,8 @@ func (c *comparison) lines(title string, x, y chart.Axis, all []sample) []figure
 	return []figure{{Title: title, Picture: svg, Legend: l.Legend(), CSV: curvesCSV("x", l.Series)}}
 }
 
-// logged are curves with the logarithms of what they say: on a logarithmic axis, means and
-// deviations are those of logarithms.
+// logged returns curves with the logarithms of their Y, if log is set: on a logarithmic
+// axis, means and deviations are of logarithms.
 func logged(curves [][]chart.Point, log bool) [][]chart.Point {
 	if !log {
 		return curves
@@ -254,7 +256,7 @@ func powers(s *chart.Series) {
 	}
 }
 
-// Curves are the reports of all runs, those of the stage that speaks for each.
+// Curves draws the reports of all runs, from the last training of each.
 func (c *comparison) Curves() (out []figure) {
 	x := chart.Axis{Label: "training examples", Unit: "examples"}
 	for _, q := range quantities {
@@ -277,7 +279,7 @@ func (c *comparison) Curves() (out []figure) {
 	return out
 }
 
-// common is the first measure of a quantity that all runs with reports have; nil if none is.
+// common returns the first measure of a quantity that all runs with reports have, or nil.
 func (c *comparison) common(q *quantity) *measure {
 	for i, m := range q.measures {
 		if !slices.ContainsFunc(c.Runs, func(v *view) bool {
@@ -290,7 +292,7 @@ func (c *comparison) common(q *quantity) *measure {
 	return nil
 }
 
-// Length is exact match by length of all runs.
+// Length draws exact match by length for all runs.
 func (c *comparison) Length() []figure {
 	var all []sample
 	var x, y chart.Axis
@@ -303,10 +305,10 @@ func (c *comparison) Length() []figure {
 	return c.lines("Exact match by length", x, y, all)
 }
 
-// mostGrids are as many as are shown side by side.
+// mostGrids is the largest number of grids side by side.
 const mostGrids = 12
 
-// Grids are those of all runs.
+// Grids draws the grids of all runs.
 func (c *comparison) Grids() (out []figure) {
 	for _, v := range c.Runs {
 		g, err := gridOf(v.Runs.Result)
@@ -320,13 +322,13 @@ func (c *comparison) Grids() (out []figure) {
 	return out
 }
 
-// differences are what grids have more or less than that of a run.
+// differences are the grids of runs minus the grid of run From.
 type differences struct {
 	From    string
 	Figures []figure
 }
 
-// Differences are those from the first run that has a grid.
+// Differences compares the grids with the grid of the first run that has one.
 func (c *comparison) Differences() (out differences) {
 	var first *eval.Result
 	for _, v := range c.Runs {
@@ -344,7 +346,7 @@ func (c *comparison) Differences() (out differences) {
 	return out
 }
 
-// difference is how much more of a grid is right than of another, in points.
+// difference is the fraction right in a grid minus the fraction right in another result.
 func difference(g *grid, r, than *eval.Result, task string) *chart.Heat {
 	other := map[eval.Pair]eval.Cell{}
 	for _, c := range than.ByCell {

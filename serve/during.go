@@ -7,7 +7,7 @@ import (
 	"github.com/arithlang/mlc/serve/chart"
 )
 
-// ofLength are what tests while training say of problems of a length.
+// ofLength lists the numbers that tests during training have for each length.
 var ofLength = []struct {
 	title string
 	y     chart.Axis
@@ -17,8 +17,8 @@ var ofLength = []struct {
 	{"Loss", chart.Axis{Label: "nats per token", Log: true}, func(l *track.Length) *float64 { return l.Loss }},
 }
 
-// During are the tests while training, by stage: a line for each length, and one for the
-// averaged weights, where there are any.
+// During draws the tests during training, by stage: a line for each length, and another for
+// the averaged weights if these were tested.
 func (v *view) During() (out []figure) {
 	for _, t := range v.Runs.Trainings {
 		for _, q := range ofLength {
@@ -36,7 +36,7 @@ func (v *view) During() (out []figure) {
 	return out
 }
 
-// seriesOf has a line for each length of tests, in the order in which they come.
+// seriesOf returns a line for each length of tests, in order of appearance.
 func seriesOf(tests []track.Test, value func(*track.Length) *float64) (out []chart.Series) {
 	at := map[string]int{}
 	for _, t := range tests {

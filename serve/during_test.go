@@ -12,8 +12,8 @@ import (
 	"github.com/arithlang/mlc/serve/chart"
 )
 
-// TestDuring draws tests while training: a line for each length and for the averaged
-// weights, without losses that are no numbers.
+// TestDuring draws the tests during training: a line for each length and for the averaged
+// weights, without losses that are NaN or infinite.
 func TestDuring(t *testing.T) {
 	dir := runsCopy(t)
 	run := filepath.Join(dir, "successor")

@@ -16,7 +16,7 @@ import (
 	"github.com/arithlang/mlc/serve/chart"
 )
 
-// A figure is a picture with its title, what its colours mean, and its numbers.
+// A figure is a picture with its title, a legend of its colours, and its numbers as CSV.
 type figure struct {
 	Title, Note string
 	Picture     template.HTML
@@ -25,18 +25,18 @@ type figure struct {
 	Small       bool
 }
 
-// A measure is a number of reports.
+// A measure is a number of a report.
 type measure struct {
 	name  string
 	value func(*track.Report) *float64
 }
 
-// A quantity is measures in one figure.
+// A quantity is a figure of one or more measures.
 type quantity struct {
 	title    string
 	y        chart.Axis
 	measures []measure
-	spare    bool // the last measure is for reports without the others
+	spare    bool // the last measure is only for reports without the others
 }
 
 var quantities = []quantity{
@@ -54,7 +54,7 @@ var quantities = []quantity{
 	}, false},
 }
 
-// points are a measure over steps or examples.
+// points returns a measure over steps, or over examples.
 func (m *measure) points(reports []track.Report, examples, percents bool) (out []chart.Point) {
 	for i := range reports {
 		y := m.value(&reports[i])
@@ -73,7 +73,7 @@ func (m *measure) points(reports []track.Report, examples, percents bool) (out [
 	return out
 }
 
-// measured are the measures of a quantity that reports have.
+// measured returns the measures of a quantity that at least two reports have.
 func (q *quantity) measured(reports []track.Report) (out []measure) {
 	for i, m := range q.measures {
 		if q.spare && i == len(q.measures)-1 && len(out) > 0 {
@@ -88,7 +88,7 @@ func (q *quantity) measured(reports []track.Report) (out []measure) {
 
 var stepAxis = chart.Axis{Label: "training steps", Unit: "step"}
 
-// Curves are what a run has reported, by stage.
+// Curves draws the reports of a run, by stage.
 func (v *view) Curves() (out []figure) {
 	for _, t := range v.Runs.Trainings {
 		for _, q := range quantities {
@@ -113,7 +113,7 @@ func (v *view) Curves() (out []figure) {
 	return out
 }
 
-// byLength is exact match along the diagonal, in per cent.
+// byLength is exact match where both lengths are equal, in per cent.
 func byLength(r *eval.Result) (out []chart.Point) {
 	for _, c := range r.ByCell {
 		if c.J == 0 || c.I == c.J {
@@ -123,13 +123,13 @@ func byLength(r *eval.Result) (out []chart.Point) {
 	return out
 }
 
-// lengthAxes are the axes of exact match by length.
+// lengthAxes returns the axes of exact match by length.
 func lengthAxes(task string, r *eval.Result) (x, y chart.Axis) {
 	_, _, both := plot.AxisNames(task)
 	return chart.Axis{Label: both, Unit: "length"}, chart.Axis{Label: metric(r) + ", %", Percent: true}
 }
 
-// Length is exact match by length, with the mean and standard deviation of all seeds.
+// Length draws exact match by length, with the mean and standard deviation over all seeds.
 func (v *view) Length() []figure {
 	r := v.Runs.Result
 	if r == nil {
@@ -160,7 +160,7 @@ func (v *view) Length() []figure {
 	return []figure{f}
 }
 
-// legendWith is a legend of curves, of which a single one needs no name, and an entry more.
+// legendWith returns a legend of curves with one more entry. A single curve has no entry.
 func legendWith(c *chart.Lines, more chart.Entry) template.HTML {
 	var all []chart.Entry
 	if len(c.Series) > 1 {
@@ -175,7 +175,8 @@ func legendWith(c *chart.Lines, more chart.Entry) template.HTML {
 	return chart.Legend(append(all, more)...)
 }
 
-// spread is the mean of curves where all have a point, in a band of one standard deviation.
+// spread is the mean of curves where all have a point, in a band of one standard deviation
+// on each side.
 func spread(name string, curves [][]chart.Point, style int) chart.Series {
 	s := chart.Series{Name: name, Style: style}
 	at := func(c []chart.Point, x float64) int {
@@ -210,7 +211,8 @@ func spread(name string, curves [][]chart.Point, style int) chart.Series {
 	return s
 }
 
-// curvesCSV is curves as a table with a column for each, empty where one has no point.
+// curvesCSV writes curves as a table with a column for each curve. A field is empty where a
+// curve has no point.
 func curvesCSV(x string, all []chart.Series) string {
 	var xs []float64
 	at := make([]map[float64]float64, len(all))
@@ -237,10 +239,10 @@ func curvesCSV(x string, all []chart.Series) string {
 	return b.String() + "\n"
 }
 
-// exactly is a number with the digits that tell it from others.
+// exactly writes a number with six digits.
 func exactly(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
 
-// csvText is a text as CSV has it.
+// csvText quotes a text for CSV where needed.
 func csvText(text string) string {
 	if strings.ContainsAny(text, ",\"\n\r") {
 		return `"` + strings.ReplaceAll(text, `"`, `""`) + `"`
@@ -248,17 +250,17 @@ func csvText(text string) string {
 	return text
 }
 
-// A grid is the cells of a result at two lengths.
+// A grid holds the cells of a result by two lengths.
 type grid struct {
 	first, second int // the lengths of the first row and column
 	cells         [][]*eval.Cell
 }
 
-// mostCells are as many as a page shows.
+// mostCells is the largest number of cells on a page.
 const mostCells = 40000
 
-// gridOf is the grid of a result, nil where no two lengths differ; the longest are those of
-// a cell with two.
+// gridOf returns the grid of a result, or nil if no cell has two different lengths. Cells
+// longer than all of these are left out.
 func gridOf(r *eval.Result) (*grid, error) {
 	if r == nil {
 		return nil, nil
@@ -292,7 +294,7 @@ func gridOf(r *eval.Result) (*grid, error) {
 	return g, nil
 }
 
-// heat draws a grid.
+// heat returns the heat map of a grid.
 func (g *grid) heat(r *eval.Result, task string) *chart.Heat {
 	first, second, _ := plot.AxisNames(task)
 	h := &chart.Heat{
@@ -323,12 +325,12 @@ func (g *grid) heat(r *eval.Result, task string) *chart.Heat {
 	return h
 }
 
-// whole says whether all cells of a grid were tested.
+// whole reports whether all cells of a grid were tested.
 func (g *grid) whole() bool {
 	return !slices.ContainsFunc(g.cells, func(row []*eval.Cell) bool { return slices.Contains(row, nil) })
 }
 
-// legend says what the colours of grids are.
+// gridLegend explains the colours of a grid.
 func gridLegend(square, all bool) template.HTML {
 	var entries []chart.Entry
 	if square {
@@ -340,7 +342,7 @@ func gridLegend(square, all bool) template.HTML {
 	return chart.Bar("0", "100 %", false) + chart.Legend(entries...)
 }
 
-// Grid is the heat map of a test over both lengths.
+// Grid draws the heat map of a test over both lengths.
 func (v *view) Grid() []figure {
 	r := v.Runs.Result
 	g, err := gridOf(r)
@@ -355,7 +357,7 @@ func (v *view) Grid() []figure {
 	return []figure{{Title: "Exact match by both lengths", Picture: h.SVG(), Legend: gridLegend(r.Trained != nil, g.whole()), CSV: gridCSV(r)}}
 }
 
-// gridCSV is the cells of a result.
+// gridCSV writes the cells of a result as CSV.
 func gridCSV(r *eval.Result) string {
 	var b strings.Builder
 	b.WriteString("i,j,samples,correct\n")

@@ -13,17 +13,18 @@ import (
 	"github.com/arithlang/mlc/serve/chart"
 )
 
-// tenOf is so many right ones of ten.
+// tenOf is a cell of ten problems with so many correct.
 func tenOf(i, j, correct int) eval.Cell {
 	return eval.Cell{Pair: eval.Pair{I: i, J: j}, Samples: 10, Correct: correct}
 }
 
-// TestGridOf makes a grid of a result whose lengths differ, and none of damaged or endless ones.
+// TestGridOf makes a grid of a result whose lengths differ, and refuses damaged and huge
+// results.
 func TestGridOf(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		cells []eval.Cell
-		rows  int // 0: there is none
+		rows  int // 0: no grid
 		cols  int
 		err   string
 	}{
@@ -59,8 +60,8 @@ func TestGridOf(t *testing.T) {
 	}
 }
 
-// TestHeatOfAGrid has the fraction of each cell at its place, and the lengths of training in a
-// square.
+// TestHeatOfAGrid wants the fraction of each cell at its place, and a square around the
+// lengths of training.
 func TestHeatOfAGrid(t *testing.T) {
 	r := &eval.Result{Trained: &[2]int{3, 4}, ByCell: []eval.Cell{tenOf(2, 3, 5), tenOf(2, 4, 10), tenOf(4, 3, 0), tenOf(8, 8, 1)}}
 	g, err := gridOf(r)
@@ -111,7 +112,7 @@ func TestHeatOfAGrid(t *testing.T) {
 	}
 }
 
-// TestMeanOfCurves is over the points that all curves have.
+// TestMeanOfCurves takes the mean at the points that all curves have.
 func TestMeanOfCurves(t *testing.T) {
 	got := spread("mean", [][]chart.Point{
 		{{X: 1, Y: 10}, {X: 2, Y: 20}, {X: 4, Y: 5}, {X: 5, Y: 5}},
@@ -124,7 +125,8 @@ func TestMeanOfCurves(t *testing.T) {
 	}
 }
 
-// TestCurvesCSV has a line for each x that a curve has, and nothing where another has none.
+// TestCurvesCSV wants a line for each x of any curve, with an empty field for a curve
+// without that x.
 func TestCurvesCSV(t *testing.T) {
 	got := curvesCSV("step", []chart.Series{
 		{Name: "a, \"b\"", Points: []chart.Point{{X: 3, Y: 0.5}, {X: 1, Y: 1e-9}}},
@@ -140,12 +142,13 @@ func TestCurvesCSV(t *testing.T) {
 	}
 }
 
-// TestMeasured leaves out measures of fewer than two reports, and batches where problems tell more.
+// TestMeasured leaves out measures with fewer than two reports, and batches where problems
+// were measured.
 func TestMeasured(t *testing.T) {
 	x := 0.5
 	for _, c := range []struct {
 		name    string
-		q       int // of quantities
+		q       int // index in quantities
 		reports []track.Report
 		want    []string
 	}{
@@ -180,8 +183,8 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-// TestAttentionLayers names runs of a loop where there are several, and tokens where there are as
-// many as rows and columns.
+// TestAttentionLayers names runs of a loop if there are several, and uses tokens if their
+// number fits.
 func TestAttentionLayers(t *testing.T) {
 	values := [][]float64{{1, 0}, {0.5, 0.5}}
 	a := &Attention{Rows: []string{"a", "b"}, Cols: []string{"c", "d"}, Maps: []Map{{Name: "x", Values: values}, {Name: "x", Head: 1, Values: values}, {Name: "y", Values: [][]float64{{1, 0}, {1}}}}}
@@ -193,11 +196,11 @@ func TestAttentionLayers(t *testing.T) {
 		}
 		return out
 	}
-	if diff := cmp.Diff([]string{"x: head 0 ", "x: head 1 ", "y: head 0 its rows are not of one length"}, describe(a)); diff != "" {
+	if diff := cmp.Diff([]string{"x: head 0 ", "x: head 1 ", "y: head 0 the rows differ in length"}, describe(a)); diff != "" {
 		t.Error(diff)
 	}
 	a.Maps[1].Run = 1
-	if diff := cmp.Diff([]string{"x, run 1 of the loop: head 0 ", "x, run 2 of the loop: head 1 ", "y, run 1 of the loop: head 0 its rows are not of one length"}, describe(a)); diff != "" {
+	if diff := cmp.Diff([]string{"x, run 1 of the loop: head 0 ", "x, run 2 of the loop: head 1 ", "y, run 1 of the loop: head 0 the rows differ in length"}, describe(a)); diff != "" {
 		t.Error(diff)
 	}
 	if got := named([]string{"a", "b"}, 2); len(got.Names) != 2 {
@@ -208,8 +211,8 @@ func TestAttentionLayers(t *testing.T) {
 	}
 }
 
-// TestBiasScale has 0 in the middle of its colours where there is more and less, and a scale
-// where all is equal.
+// TestBiasScale wants 0 in the middle of the scale for biases of both signs, and a scale
+// for equal biases.
 func TestBiasScale(t *testing.T) {
 	inf := math.Inf(-1)
 	for _, c := range []struct {

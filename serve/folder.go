@@ -17,28 +17,28 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// A folder is where runs are. Nothing in it is written to, and nothing outside is read: its
-// files are opened below an os.Root, since others may make links while they are looked at.
+// A folder holds runs. The server writes nothing there and reads nothing outside: it opens
+// files through an os.Root, since another process may make links meanwhile.
 type folder struct {
-	path string // without links
+	path string // without symbolic links
 
 	mu     sync.Mutex
 	rows   []*row
-	read   time.Time     // when rows were
-	took   time.Duration // and how long that was
+	read   time.Time     // the time when rows were read
+	took   time.Duration // how long that took
 	sparks map[string]spark
 }
 
 // A row is a run in the list.
 type row struct {
 	*list.Run
-	Losses []float64 // reported, in order
+	Losses []float64 // of all reports, in order
 }
 
-// mostSpark is the size of the largest file of metrics that the list reads.
+// mostSpark is the largest part of a file of metrics that the list reads, in bytes.
 const mostSpark = 64 << 20
 
-// A spark is what was last read of a file of metrics.
+// A spark caches the losses of a file of metrics.
 type spark struct {
 	size    int64
 	changed time.Time
@@ -56,10 +56,10 @@ func openFolder(path string) (*folder, error) {
 	return &folder{path: real, sparks: map[string]spark{}}, nil
 }
 
-// errOutside is a run that is asked for and is not below the folder.
-var errOutside = errors.New("that is not below the folder of the runs")
+// errOutside is the error for a path that is not below the folder.
+var errOutside = errors.New("that path is not below the folder of the runs")
 
-// run uses the directory of the run with a name, which is a path below the folder.
+// run calls use with the directory of a run. name is its path below the folder.
 func (f *folder) run(name string, use func(dir damage.Path)) error {
 	local := filepath.FromSlash(name)
 	if !filepath.IsLocal(local) || strings.ContainsRune(name, 0) {
@@ -85,7 +85,7 @@ func (f *folder) run(name string, use func(dir damage.Path)) error {
 	return nil
 }
 
-// real is where a path leads below the folder.
+// real resolves the links of a path, and returns it relative to the folder.
 func (f *folder) real(path string) (string, error) {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -97,12 +97,12 @@ func (f *folder) real(path string) (string, error) {
 	return path, nil
 }
 
-// contained is an error where something in a run directory is a link out of the folder. It
-// says why nothing is shown; what becomes a link later is not read either.
+// contained returns an error if a run directory has a link out of the folder, to explain
+// why nothing of the run is shown. Links made later are not followed either.
 func (f *folder) contained(dir damage.Path) error {
 	return fs.WalkDir(dir.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.Type()&fs.ModeSymlink == 0 {
-			return nil // what cannot be read says so where it is needed
+			return nil // the reader of an unreadable file reports it
 		}
 		if _, err := f.real(dir.Join(filepath.FromSlash(name)).String()); err == errOutside {
 			return problem{http.StatusForbidden, d.Name() + " is a link out of the folder of the runs, so nothing of this run is shown"}
@@ -111,13 +111,14 @@ func (f *folder) contained(dir damage.Path) error {
 	})
 }
 
-// Least time between two readings of the folder, and how much of the time they may take.
+// The shortest time between two readings of the folder, also as a multiple of the time for
+// reading.
 const (
 	leastPause = 700 * time.Millisecond
 	pauseRatio = 10
 )
 
-// runs lists all runs, as they were a moment ago.
+// runs lists all runs. The list may be a moment old.
 func (f *folder) runs() ([]*row, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -155,7 +156,7 @@ func (f *folder) row(r *list.Run, dir damage.Path) *row {
 	return &row{r, f.losses(dir.Join(r.Stage, track.File))}
 }
 
-// losses are those of a file of metrics, which is read when it has changed.
+// losses reads the losses of a file of metrics, if the file has changed.
 func (f *folder) losses(path damage.Path) []float64 {
 	file, err := path.Open()
 	if err != nil {

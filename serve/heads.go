@@ -9,19 +9,19 @@ import (
 	"github.com/arithlang/mlc/serve/chart"
 )
 
-// A layer is the heat maps of the heads of one attention.
+// A layer is one attention, with a heat map for each head.
 type layer struct {
 	Name  string
 	Heads []figure
 }
 
-// An attentionPart is what a page shows of the attention for a problem.
+// An attentionPart is the data of the template for attention.
 type attentionPart struct {
 	Layers []layer
 	Of     *Attention
 }
 
-// attentionLayers are maps by layer and run of the loop, in the order in which they come.
+// attentionLayers groups maps by layer and run of the loop, in order of appearance.
 func attentionLayers(a *Attention) (out []layer) {
 	loops := slices.ContainsFunc(a.Maps, func(m Map) bool { return m.Run > 0 })
 	for _, m := range a.Maps {
@@ -45,7 +45,8 @@ func attentionLayers(a *Attention) (out []layer) {
 	return out
 }
 
-// headFigure is the map of weights of a head. Tokens that there are not have numbers.
+// headFigure draws the attention weights of a head. Rows and columns without tokens are
+// numbered.
 func headFigure(title, of string, rows, cols []string, values [][]float64) figure {
 	h := &chart.Heat{
 		Label: "Attention of " + of + ", " + title, Values: values, Lo: 0, Hi: 1, Small: true, Pair: "{r} → {c}",
@@ -56,12 +57,12 @@ func headFigure(title, of string, rows, cols []string, values [][]float64) figur
 		h.X = named(cols, len(values[0]))
 	}
 	if !even(values) {
-		return figure{Title: title, Note: "its rows are not of one length", Small: true}
+		return figure{Title: title, Note: "the rows differ in length", Small: true}
 	}
 	return figure{Title: title, Picture: h.SVG(), Small: true}
 }
 
-// named are rows or columns by their tokens, if there are as many.
+// named names rows or columns by tokens if there are n tokens, and numbers them otherwise.
 func named(tokens []string, n int) chart.Cells {
 	if len(tokens) != n {
 		return chart.Cells{}
@@ -73,8 +74,8 @@ func even(values [][]float64) bool {
 	return !slices.ContainsFunc(values, func(row []float64) bool { return len(row) != len(values[0]) })
 }
 
-// biasFigures are learned biases: the curves of all heads of a name in one figure, maps one
-// by one.
+// biasFigures draws learned biases. The curves of all heads of a layer share a figure; each
+// map has its own.
 func biasFigures(all []Bias) (out []figure) {
 	curves := map[string]*chart.Lines{}
 	for _, b := range all {
@@ -103,7 +104,8 @@ func biasFigures(all []Bias) (out []figure) {
 	return out
 }
 
-// biasMap is a bias as a heat map, whose scale has 0 in its middle if there is more and less.
+// biasMap draws a bias as a heat map. If it has both signs, 0 is in the middle of the
+// scale.
 func biasMap(b Bias) figure {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, row := range b.Values {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// runsCopy is a folder with the runs of testdata, which may be changed.
+// runsCopy returns a copy of the runs in testdata, which a test may change.
 func runsCopy(t testing.TB) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "runs")
@@ -55,7 +55,7 @@ func reported(step int, loss float64) string {
 	return fmt.Sprintf(`{"step":%d,"examples":%d,"tokens":1,"loss":%g,"lr":0.001,"grad_norm":1,"exact_match":0.5,"seconds":%d,"stage":"train"}`+"\n", step, 128*step, loss, step)
 }
 
-// faked is a configuration whose trainer is played.
+// faked returns a configuration with a fake trainer and compiler.
 func faked(dir string) Config {
 	right := true
 	return Config{
@@ -115,7 +115,7 @@ func faked(dir string) Config {
 	}
 }
 
-// served is a server of a configuration.
+// served starts a server.
 func served(t testing.TB, c Config) *httptest.Server {
 	t.Helper()
 	s, err := New(c)
@@ -136,10 +136,10 @@ func served(t testing.TB, c Config) *httptest.Server {
 	return server
 }
 
-// tokens are those of servers, by host and port.
+// tokens holds the tokens of servers, by host and port.
 var tokens sync.Map
 
-// withToken is an address with the token of its server.
+// withToken adds the token of its server to an address.
 func withToken(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -162,7 +162,7 @@ func letIn(r *http.Request) {
 	}
 }
 
-// got is the answer to a request with the token, whose headers are in pairs.
+// got sends a request with the token. headers are pairs of a name and a value.
 func got(t testing.TB, method, address string, form url.Values, headers ...string) (int, string, http.Header) {
 	t.Helper()
 	var body io.Reader

@@ -12,7 +12,7 @@ func TestEndless(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "large/run.json", `{"name":"large","seed":1,"budget":{"steps":100}}`)
 	put(t, dir, "large/metrics.jsonl", reported(1, 2))
-	if err := os.Truncate(filepath.Join(dir, "large", "metrics.jsonl"), 30<<30); err != nil { // with a hole
+	if err := os.Truncate(filepath.Join(dir, "large", "metrics.jsonl"), 30<<30); err != nil { // a sparse file
 		t.Skip(err)
 	}
 	server := served(t, faked(dir))

@@ -14,7 +14,7 @@ import (
 	"github.com/arithlang/mlc/runtime/damage"
 )
 
-// secrets are files outside of the folder that look like those of a run.
+// secrets are files outside of the folder that look like the files of a run.
 var secrets = map[string]string{
 	"run.json":         `{"name":"secret-name","seed":1,"budget":{"steps":100}}`,
 	"spec.arith":       "arith 1 // secret-spec\n",
@@ -23,13 +23,12 @@ var secrets = map[string]string{
 	"eval/result.json": `{"metric":"exact_match","overall":0.77777,"by_cell":[[1,1,77777,5]]}`,
 }
 
-// tells says whether a text has something of secrets.
+// tells reports whether a text contains a secret.
 func tells(text string) bool {
 	return strings.Contains(text, "secret-") || strings.Contains(text, "77777") || strings.Contains(text, "77,777") || strings.Contains(text, "77.777")
 }
 
-// TestLateLinks reads a run one of whose files has become a link out of the folder after the
-// run was looked at.
+// TestLateLinks reads a run after one of its files has become a link out of the folder.
 func TestLateLinks(t *testing.T) {
 	for name := range secrets {
 		t.Run(filepath.Base(name), func(t *testing.T) {
@@ -67,8 +66,8 @@ func TestLateLinks(t *testing.T) {
 	}
 }
 
-// TestSwapped asks for a run while somebody makes links out of the folder of its files and of
-// its directory, and undoes that.
+// TestSwapped requests a run while another goroutine keeps replacing its files and its
+// directory by links out of the folder.
 func TestSwapped(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("what is open cannot be renamed")

@@ -15,14 +15,15 @@ import (
 	"github.com/arithlang/mlc/runtime/lock"
 )
 
-// pause is the time between two looks at the files of a run.
+// pause is the time between two checks of a run's files.
 const pause = time.Second
 
-// beat is the longest silence of a stream, in looks: a dead connection is noticed by it.
+// beat is the longest silence of a stream, counted in checks. A write reveals a dead
+// connection.
 const beat = 15
 
-// events sends the parts of a page that have changed, as long as it is open: of a run, or of
-// the list of all. Each event is HTML whose elements replace those with their ids.
+// events sends the changed parts of a page while it is open: the page of a run, or the
+// list. Each event has HTML elements that replace the elements with their ids.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	look := s.listNews
 	if r.URL.Query().Has("run") {
@@ -47,7 +48,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 			return s.sayGone(w, g)
 		}
 		if err != nil {
-			return nil // the folder is gone; the page says that the connection is
+			return nil // the folder is gone, and the page shows that the connection is
 		}
 		var news []part
 		for _, p := range parts {
@@ -76,7 +77,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	}
 }
 
-// event writes an event with its data.
+// event writes a server-sent event with data as JSON.
 func event(w http.ResponseWriter, name string, data any) error {
 	text, err := json.Marshal(data)
 	if err == nil {
@@ -85,8 +86,8 @@ func event(w http.ResponseWriter, name string, data any) error {
 	return err
 }
 
-// sayGone ends a stream: the run is not there any more. The page keeps what it shows, and
-// says so where it has said how the run is doing.
+// sayGone ends a stream because the run was deleted. The page keeps its content, and shows
+// the message in place of the run's state.
 func (s *Server) sayGone(w http.ResponseWriter, g gone) error {
 	inner, err := render("gone", g.Error())
 	if err == nil {
@@ -95,8 +96,8 @@ func (s *Server) sayGone(w http.ResponseWriter, g gone) error {
 	return err
 }
 
-// A part is an element of a page that may change. Only are the ids of all elements that an
-// element still has, where some may be gone.
+// A part is an element of a page that may change. Only lists the ids of all elements that
+// the element still contains.
 type part struct {
 	ID      string        `json:"id"`
 	HTML    template.HTML `json:"html,omitempty"`
@@ -104,7 +105,8 @@ type part struct {
 	version string
 }
 
-// newPart puts the content of a part into its element, which says which version it is.
+// newPart puts content into the element of a part, with a version that changes with the
+// content.
 func newPart(id, element, class string, inner template.HTML) part {
 	h := fnv.New64a()
 	h.Write([]byte(inner))
@@ -113,8 +115,7 @@ func newPart(id, element, class string, inner template.HTML) part {
 	return part{ID: id, HTML: template.HTML(html), version: version}
 }
 
-// listNews are the rows of the list. It is read at most as often as folder.runs says,
-// whoever asks.
+// listNews returns the rows of the list. All callers share the reading of folder.runs.
 func (s *Server) listNews() ([]part, error) {
 	rows, err := s.folder.runs()
 	if err != nil {
@@ -132,7 +133,8 @@ func (s *Server) listNews() ([]part, error) {
 	return append(parts, left), nil
 }
 
-// runNews are the live parts of a run, which are made when one of its files has changed.
+// runNews returns a function that returns the live parts of a run. It renders them again
+// when one of the run's files has changed.
 func (s *Server) runNews(name string) func() ([]part, error) {
 	var last string
 	var parts []part
@@ -163,7 +165,8 @@ func (s *Server) runNews(name string) func() ([]part, error) {
 	}
 }
 
-// stamp changes when a file of a run does, or when it begins or ends to be trained.
+// stamp changes when a file of a run changes, and when a process begins or ends training
+// it.
 func stamp(dir damage.Path) string {
 	var b strings.Builder
 	fmt.Fprint(&b, lock.Held(dir))

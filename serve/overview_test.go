@@ -12,7 +12,7 @@ import (
 	"github.com/arithlang/mlc/runtime/damage"
 )
 
-// overviewSpec is what docs/figures/overview.svg shows of a spec: settings by their path.
+// overviewSpec lists the settings of a spec that docs/figures/overview.svg shows.
 var overviewSpec = []struct{ text, path, value string }{
 	{"task addition {", "task", "addition"},
 	{"  digits = 1..10", "task.digits", "1..10"},
@@ -30,8 +30,8 @@ var overviewSpec = []struct{ text, path, value string }{
 	{"}", "", ""},
 }
 
-// TestOverview draws docs/figures/overview.svg from a run of testdata, and wants it to be the
-// committed one. What it says of the spec has to be in that of the run.
+// TestOverview draws docs/figures/overview.svg from a run of testdata and compares it with
+// the committed file. The settings shown must be the run's.
 func TestOverview(t *testing.T) {
 	v := load(damage.At(filepath.Join("testdata/runs/embeddings/abacus-2")), &Config{})
 	var b strings.Builder
@@ -67,7 +67,7 @@ func TestOverview(t *testing.T) {
 	}
 }
 
-// pictureStyle is what a picture of its own needs of the style sheet.
+// pictureStyle returns the rules of the style sheet that a separate picture needs.
 func pictureStyle() string {
 	var b strings.Builder
 	css := asset("style.css")

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// panels are the parts of the page of a run, in order, each with a template of its name. One
-// of which nothing is left but space is not shown. A new file in run directories gets a row
-// here, and a template.
+// panels lists the parts of a run's page, in order. Each has a template of its name. A
+// panel that renders to nothing is hidden. A new file in run directories gets a row here
+// and a template.
 var panels = []struct {
 	name string
-	live bool // it is made again when a file of the run changes
+	live bool // rendered again when a file of the run changes
 }{
 	{"facts", true},
 	{"ask", false},
@@ -23,7 +23,7 @@ var panels = []struct {
 	{"made", false},
 }
 
-// parts are the panels of a run.
+// parts renders the panels of a run.
 func (v *view) parts() ([]part, error) {
 	var out []part
 	for _, p := range panels {
@@ -40,7 +40,7 @@ func (v *view) parts() ([]part, error) {
 	return out, nil
 }
 
-// page is the whole page of a run.
+// page renders the page of a run.
 func (v *view) page() (template.HTML, error) {
 	all, err := v.parts()
 	if err != nil {
@@ -53,7 +53,7 @@ func (v *view) page() (template.HTML, error) {
 	return render("run", runPage{v, html})
 }
 
-// Lines are the lines of the spec.
+// Lines returns the lines of the spec.
 func (v *view) Lines() []string { return linesOf(v.Spec) }
 
 func linesOf(text string) []string {
@@ -63,16 +63,16 @@ func linesOf(text string) []string {
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
-// Loops says whether the model has a loop, whose runs can be more or fewer.
+// Loops reports whether the model has a loop, which can run more or fewer times.
 func (v *view) Loops() bool {
 	times := v.Settings["model.loop.times"]
 	return times != "" && times != "1"
 }
 
-// Learned are the biases of a run that are known when its page is made, as in a file.
+// Learned draws the biases that are known when the page is rendered, as in a file.
 func (v *view) Learned() []figure { return biasFigures(v.Biases) }
 
-// Example is a problem that the run may be asked.
+// Example is a problem to ask the run; "" for tasks without an example.
 func (v *view) Example() string {
 	switch v.Runs.Task {
 	case "addition":
@@ -87,21 +87,21 @@ func (v *view) Example() string {
 	return ""
 }
 
-// swatch is the line of a run in a table.
+// swatch draws the line of a run for a table.
 func swatch(class string) template.HTML {
 	return template.HTML(`<svg class="swatch" viewBox="0 0 18 10" aria-hidden="true"><path class="line ` + class + `" d="M0 5H18"/></svg>`)
 }
 
-// Swatch is the line that a run has in figures.
+// Swatch draws the line that a run has in figures.
 func (c *comparison) Swatch(run int) template.HTML { return swatch(c.Class(run)) }
 
-// A head is that of the column of a run.
+// A head is the head of a run's column.
 type head struct {
 	Name, Link string
 	Swatch     template.HTML
 }
 
-// Heads are those of tables with a column for each run.
+// Heads returns the heads of tables with a column for each run.
 func (c *comparison) Heads() (out []head) {
 	for i, v := range c.Runs {
 		h := head{Name: v.Title(), Link: v.Key, Swatch: c.Swatch(i)}
@@ -113,13 +113,13 @@ func (c *comparison) Heads() (out []head) {
 	return out
 }
 
-// A group is rows of such a table.
+// A group is a titled group of rows in such a table.
 type group struct {
 	Title string
 	Rows  []setting
 }
 
-// Tables are results, and what runs were made with.
+// Tables returns the groups of the table: results, settings, and other facts.
 func (c *comparison) Tables() []group {
 	all := []group{{"Results", c.Results()}, {"Settings that differ", c.Settings()}, {"Made with", c.Makes()}}
 	if len(all[1].Rows) == 0 {

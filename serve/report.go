@@ -10,8 +10,10 @@ import (
 	"github.com/arithlang/mlc/runtime/record"
 )
 
-// Report is the page of a run, or of several with their comparison, as one file that refers
-// to nothing outside and says all without its script. Dirs are run directories.
+// Report returns the page of a run, or of several with their comparison, as one HTML file.
+// The file refers to nothing outside and is complete without its script. dirs are run
+// directories. Report returns an error if one is not a run directory or if ctx ends; a
+// damaged run is shown with its problems.
 func Report(ctx context.Context, c Config, dirs []string) ([]byte, error) {
 	var runs []*view
 	for i, dir := range dirs {
@@ -52,7 +54,7 @@ func Report(ctx context.Context, c Config, dirs []string) ([]byte, error) {
 	return whole(page{Title: title, Place: "report", Version: c.Version, Body: body})
 }
 
-// opened is a run for a file.
+// opened loads a run for a report.
 func opened(dir string, c *Config) (*view, error) {
 	if _, err := record.Read(dir); record.Missing(err) {
 		return nil, record.NoRun(dir)
@@ -66,7 +68,7 @@ func opened(dir string, c *Config) (*view, error) {
 	return v, nil
 }
 
-// among are those of some runs that differ from one in the seed alone.
+// among returns those runs that differ from v only in the seed.
 func (v *view) among(runs []*view) (out []*view) {
 	for _, o := range runs {
 		if o != v && len(siblings(v.Run, []*row{{Run: o.Run}})) > 0 {
@@ -76,7 +78,8 @@ func (v *view) among(runs []*view) (out []*view) {
 	return out
 }
 
-// whole is a page with its style and script in it, and a policy that allows no others.
+// whole returns a page with its style and script in it, and a policy that allows only
+// these.
 func whole(p page) ([]byte, error) {
 	p.Style, p.Script = template.CSS(asset("style.css")), template.JS(asset("script.js"))
 	text, err := render("layout", p)

@@ -18,8 +18,8 @@ import (
 	"github.com/arithlang/mlc/serve/chart"
 )
 
-// A column is one of the list of runs. Sort is what runs are ordered by: a number where it
-// is numeric; "" is last.
+// A column is a column of the list of runs. sort returns the key to order by: a number if
+// Numeric is set; an empty key is last.
 type column struct {
 	Key, Name string
 	Numeric   bool
@@ -27,7 +27,8 @@ type column struct {
 	sort      func(*row) string
 }
 
-// columns are those of every list; that of problems of files only where there are some.
+// columns are the columns of every list. The column Overall, for problems of files, is only
+// shown where a run has it.
 var columns = []column{
 	{"run", "run", false, func(r *row) string { return r.Dir }, func(r *row) string { return r.Dir }},
 	{"state", "state", false, func(r *row) string { return string(r.State) }, func(r *row) string { return string(r.State) }},
@@ -56,11 +57,11 @@ func started(r *row, layout string) string {
 	return r.Started.UTC().Format(layout)
 }
 
-// mostSettings are as many as have a column each where so few differ among all runs. Else
-// they are one column, of those that differ among the runs of a folder.
+// mostSettings is the largest number of differing settings with a column each. If more
+// differ, one column lists the settings that differ within a folder.
 const mostSettings = 3
 
-// settingColumns are those of the settings that differ.
+// settingColumns returns the columns for the settings that differ.
 func settingColumns(runs []*list.Run) (out []column) {
 	differing := list.Differing(runs)
 	if len(differing) <= mostSettings {
@@ -71,7 +72,7 @@ func settingColumns(runs []*list.Run) (out []column) {
 		}
 		return out
 	}
-	beside := map[string][]*list.Run{} // by the folder that they are in
+	beside := map[string][]*list.Run{} // by the runs' folder
 	for _, r := range runs {
 		beside[path.Dir(r.Dir)] = append(beside[path.Dir(r.Dir)], r)
 	}
@@ -79,28 +80,28 @@ func settingColumns(runs []*list.Run) (out []column) {
 	for dir, some := range beside {
 		within[dir] = list.Differing(some)
 	}
-	text := func(r *row) string { // no line ends before or behind =
+	text := func(r *row) string { // no line break next to an equals sign
 		return strings.ReplaceAll(r.Said(within[path.Dir(r.Dir)]), " = ", "\u00a0=\u00a0")
 	}
 	return []column{{"settings", "settings that differ", false, text, text}}
 }
 
-// A line is a run as the list shows it.
+// A line is a run in the list.
 type line struct {
 	*row
 	ID    string
 	Spark template.HTML
 	Cells []cell
-	Wide  int // columns that what is wrong has
+	Wide  int // columns that the problem of a damaged run covers
 }
 
-// A cell is one of a line.
+// A cell is a cell of a line.
 type cell struct {
 	Key, Name, Text, Sort string
 	Numeric               bool
 }
 
-// rowID is the id of a run's line.
+// rowID is the id of a run's element in the list.
 func rowID(dir string) string {
 	h := fnv.New64a()
 	h.Write([]byte(dir))
@@ -120,7 +121,7 @@ func newLine(r *row, all []column) line {
 	return l
 }
 
-// listed are the columns of a list and its lines.
+// listed returns the columns of a list and its lines.
 func listed(rows []*row) (all []column, lines []line) {
 	var runs []*list.Run
 	for _, r := range rows {
@@ -138,7 +139,7 @@ func listed(rows []*row) (all []column, lines []line) {
 	return all, lines
 }
 
-// order sorts lines by a column, those that have nothing there last.
+// order sorts lines by a column. Lines with an empty key are last.
 func order(lines []line, all []column, key string, down bool) {
 	at := slices.IndexFunc(all, func(c column) bool { return c.Key == key })
 	if at < 0 {
@@ -162,7 +163,7 @@ func order(lines []line, all []column, key string, down bool) {
 	})
 }
 
-// A count is how many runs are in a state.
+// A count is the number of runs in a state.
 type count struct {
 	State list.State
 	N     int
@@ -183,7 +184,7 @@ func counted(rows []*row) (out []count) {
 	return out
 }
 
-// list is the page of all runs.
+// list answers with the page of all runs.
 func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 	rows, err := s.folder.runs()
 	if err != nil {
@@ -216,7 +217,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 	return s.write(w, http.StatusOK, page{Title: "Runs", Live: "/events", Body: html})
 }
 
-// listParts are the lines of a list, and how many runs there are.
+// listParts renders the counts of runs by state, and the lines of a list.
 func listParts(rows []*row) ([]part, error) {
 	_, lines := listed(rows)
 	inner, err := render("counts", counted(rows))

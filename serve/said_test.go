@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestSaid says to the script what takes a while before it is done, or that it cannot be done.
+// TestSaid wants the script told about slow work before it is done, and about functions
+// that are not available.
 func TestSaid(t *testing.T) {
 	dir := runsCopy(t)
 	ask := func(t *testing.T, address, path string) (int, string) {
@@ -37,9 +38,9 @@ func TestSaid(t *testing.T) {
 	for path, say := range map[string]string{
 		"/solve run=successor&problem=12":     "Building the trainer of this run …",
 		"/attention run=successor&problem=12": "Reading the attention for this problem …",
-		"/biases?run=successor":               "Reading what the run has learned …",
+		"/biases?run=successor":               "Reading the learned biases …",
 		"/explain?run=successor":              "Compiling the spec …",
-		"/shorter?run=successor":              "Looking for what the spec says beyond the defaults …",
+		"/shorter?run=successor":              "Removing the defaults from the spec …",
 	} {
 		if _, text := ask(t, whole.URL, path); !strings.HasPrefix(text, `{"say":"`+say+`"}`+"\n"+`{"html":"`) {
 			t.Errorf("%s does not begin with %q: %.300s", path, say, text)
@@ -51,7 +52,7 @@ func TestSaid(t *testing.T) {
 			t.Errorf("%s does not say that it is not here: %.300s", path, text)
 		}
 	}
-	// What is said of a spec is kept, and that nothing is known, too.
+	// Answers are cached, also for a spec whose short form is not known.
 	if _, text := ask(t, whole.URL, "/shorter?run=successor"); !strings.HasPrefix(text, `{"html":"`) {
 		t.Errorf("asked again: %.300s", text)
 	}
@@ -64,7 +65,7 @@ func TestSaid(t *testing.T) {
 	}
 }
 
-// TestBadAddresses answers addresses that ask for no run, for none that is there, or for too many.
+// TestBadAddresses answers addresses that name no run, a missing run, or too many runs.
 func TestBadAddresses(t *testing.T) {
 	server := served(t, faked(runsCopy(t)))
 	for path, c := range map[string]struct {

@@ -9,7 +9,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestAskTwice shows attention while a problem is being solved: neither ends the other.
+// TestAskTwice shows attention while a problem is being solved. Neither request ends the
+// other.
 func TestAskTwice(t *testing.T) {
 	browser := chromium(t)
 	c := faked(runsCopy(t))
@@ -34,13 +35,13 @@ func TestAskTwice(t *testing.T) {
 	close(finish)
 	b.until(`document.querySelector("#answer .verdict.wrong")`)
 	b.until(`document.querySelectorAll("#attention svg.heat").length === 2`)
-	if got := b.text(`document.querySelector("#attention").innerText.includes("The model writes <13> here; right is 13.")`); got != "true" {
+	if got := b.text(`document.querySelector("#attention").innerText.includes("The model answers <13>; the right answer is 13.")`); got != "true" {
 		t.Error("nothing says whose answer the attention is for")
 	}
 	b.well(server.URL)
 }
 
-// TestOrder keeps a list in its order while values change, and takes out what is gone.
+// TestOrder keeps the order of a list while values change, and removes deleted runs.
 func TestOrder(t *testing.T) {
 	browser := chromium(t)
 	dir := t.TempDir()
@@ -67,8 +68,8 @@ func TestOrder(t *testing.T) {
 	b.well(server.URL)
 }
 
-// TestGonePage deletes the run of a page: the page says so, and so does Solve, with the lines
-// of its message.
+// TestGonePage deletes the run of an open page. The page shows that, and so does Solve,
+// with all lines of the message.
 func TestGonePage(t *testing.T) {
 	browser := chromium(t)
 	dir := runsCopy(t)
@@ -91,7 +92,7 @@ func TestGonePage(t *testing.T) {
 	b.well(server.URL)
 }
 
-// sweepRuns are runs with names and settings as long as those of sweeps are.
+// sweepRuns makes runs with names and settings as long as in sweeps.
 func sweepRuns(t *testing.T, settings int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -109,7 +110,7 @@ func sweepRuns(t *testing.T, settings int) string {
 	return dir
 }
 
-// overprinted are the cells of a page whose texts lie on one another, or beyond its window.
+// overprinted lists the cells of a page whose texts overlap or reach beyond the window.
 const overprinted = `(() => {
   const boxes = [], bad = []
   const walk = document.createTreeWalker(document.querySelector("#runs"), NodeFilter.SHOW_TEXT)
@@ -128,8 +129,8 @@ const overprinted = `(() => {
   return bad.join("; ")
 })()`
 
-// TestListFits wants every column in sight at the widths of a desk and of a phone, and nothing
-// printed on something else.
+// TestListFits wants every column visible on a desktop and on a phone, and no overlapping
+// texts.
 func TestListFits(t *testing.T) {
 	browser := chromium(t)
 	for _, settings := range []int{2, 4} {

@@ -18,20 +18,20 @@ import (
 	"github.com/arithlang/mlc/runtime/damage"
 )
 
-// policy is what pages may do: nothing but what this server gives them.
+// policy allows pages to load only files from this server.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// A Server shows the runs below a folder to browsers of this machine. It writes nothing.
+// A Server shows the runs below a folder to browsers on this machine. It writes nothing.
 type Server struct {
 	config Config
 	folder *folder
 	mux    *http.ServeMux
-	busy   chan struct{} // is full while a trainer or the compiler works
-	token  string        // that requests must have
-	short  sync.Map      // specs without their defaults, by specs
+	busy   chan struct{} // full while a trainer or the compiler works
+	token  string        // requests must carry it
+	short  sync.Map      // specs without their defaults, by whole spec
 }
 
-// New is a server of a folder, which has to be there.
+// New returns a server of a folder. It returns an error if the folder does not exist.
 func New(c Config) (*Server, error) {
 	f, err := openFolder(c.Folder)
 	if err != nil {
@@ -74,9 +74,9 @@ func static(name, kind string) func(http.ResponseWriter, *http.Request) error {
 	}
 }
 
-// ServeHTTP answers requests for this machine's own names alone: a page of another site may
-// have had its name pointed here. It answers those with the token alone: other users of this
-// machine can reach it, too.
+// ServeHTTP refuses requests for any host name except this machine's local ones: another
+// site may have pointed its name here. It also refuses requests without the token, since
+// other users of this machine can reach the server.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy)
@@ -99,7 +99,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// foreign says why a request is not answered, "" where it is.
+// foreign returns why a request is refused, or "".
 func foreign(r *http.Request) string {
 	address, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if address == nil {
@@ -107,24 +107,24 @@ func foreign(r *http.Request) string {
 	}
 	_, port, _ := net.SplitHostPort(address.String())
 	if !ours(r.Host, port) {
-		return "this server answers to localhost alone, by the address that mlc serve has printed"
+		return "this server answers only at localhost: use the address that mlc serve has printed"
 	}
 	origin := r.Header.Get("Origin")
 	switch {
 	case origin == "" && r.Method != http.MethodPost:
 	case !ours(strings.TrimPrefix(origin, "http://"), port) || !strings.HasPrefix(origin, "http://"):
-		return "this is asked by a page of another site"
+		return "this request comes from a page of another site"
 	}
-	switch r.Header.Get("Sec-Fetch-Site") { // of another port of this machine it is same-site
+	switch r.Header.Get("Sec-Fetch-Site") { // another port of this machine is same-site
 	case "cross-site", "same-site":
 		if r.Header.Get("Sec-Fetch-Mode") != "navigate" {
-			return "this is asked by a page of another site"
+			return "this request comes from a page of another site"
 		}
 	}
 	return ""
 }
 
-// ours says whether host:port is this machine as its own browser calls it.
+// ours reports whether host is a local name of this machine with the given port.
 func ours(host, port string) bool {
 	name, p, err := net.SplitHostPort(host)
 	if err != nil {
@@ -133,7 +133,7 @@ func ours(host, port string) bool {
 	return p == port && (name == "localhost" || name == "127.0.0.1" || name == "::1")
 }
 
-// problem is an error that is the asker's, with its status.
+// problem is an error in a request, with its HTTP status.
 type problem struct {
 	status int
 	text   string
@@ -141,14 +141,14 @@ type problem struct {
 
 func (p problem) Error() string { return p.text }
 
-// gone is a run that is asked for and is not there, or not any more.
+// gone is the error for a run that does not exist, or no longer.
 type gone string
 
 func (g gone) Error() string {
 	return fmt.Sprintf("This run is gone: there is no run %s below the folder. It was deleted or moved.", string(g))
 }
 
-// fail writes what went wrong as a page, and to the script as a part of one.
+// fail answers with an error: as a page, or as a part for the script.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	status, text := http.StatusInternalServerError, err.Error()
 	var p problem
@@ -175,7 +175,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	s.write(w, status, page{Title: http.StatusText(status), Body: body})
 }
 
-// write writes a page in its layout.
+// write sends a page in the layout.
 func (s *Server) write(w http.ResponseWriter, status int, p page) error {
 	p.Folder, p.Version = shownPath(s.folder.path), s.config.Version
 	text, err := render("layout", p)
@@ -188,7 +188,7 @@ func (s *Server) write(w http.ResponseWriter, status int, p page) error {
 	return err
 }
 
-// view is the run that a request asks for, with those of other seeds.
+// view reads the run that a request names.
 func (s *Server) view(r *http.Request) (*view, string, error) {
 	name := r.FormValue("run")
 	if name == "" {
@@ -211,10 +211,10 @@ func (s *Server) open(name string) (*view, error) {
 	return v, nil
 }
 
-// mostSeeds are as many runs of other seeds as are read.
+// mostSeeds is the largest number of runs with other seeds that are read.
 const mostSeeds = 30
 
-// withSeeds reads the runs of other seeds, too.
+// withSeeds reads the runs that differ from v only in the seed.
 func (s *Server) withSeeds(v *view) error {
 	rows, err := s.folder.runs()
 	if err != nil {
@@ -248,7 +248,7 @@ func (s *Server) run(w http.ResponseWriter, r *http.Request) error {
 	return s.write(w, http.StatusOK, page{Title: v.Title(), Place: name, Live: "/events?run=" + url.QueryEscape(name), Body: body})
 }
 
-// mostCompared are as many runs as are compared.
+// mostCompared is the largest number of runs in a comparison.
 const mostCompared = 40
 
 func (s *Server) compare(w http.ResponseWriter, r *http.Request) error {
@@ -279,7 +279,7 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) error {
 
 var inlineParts = regexp.MustCompile(`(?s)<(style|script)>(.*?)</(?:style|script)>`)
 
-// policyOf allows the styles and scripts that are in a page, and nothing else.
+// policyOf allows exactly the styles and scripts within a page.
 func policyOf(html string) string {
 	allowed := map[string]string{}
 	for _, m := range inlineParts.FindAllStringSubmatch(html, -1) {
@@ -295,7 +295,7 @@ func policyOf(html string) string {
 	return policy
 }
 
-// stages is the page of every stage of a run's compilation.
+// stages answers with the page of every stage of a run's compilation.
 func (s *Server) stages(w http.ResponseWriter, r *http.Request) error {
 	v, _, err := s.view(r)
 	if err != nil {
@@ -319,16 +319,16 @@ func (s *Server) stages(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// errNotHere is what a panel says whose function there is not.
+// errNotHere is the answer for a function that is nil.
 var errNotHere = problem{http.StatusNotImplemented, "This is not available here."}
 
-// turn waits until nobody else has a trainer or the compiler work, and gives the context
-// for it, which ends with the request and after the limit.
+// turn waits until no other request runs a trainer or the compiler. It returns a context
+// that ends with the request or after the limit, and a function to call when done.
 func (s *Server) turn(ctx context.Context, say func(string)) (_ context.Context, done func(), err error) {
 	select {
 	case s.busy <- struct{}{}:
 	default:
-		say("Waiting for what was asked before …")
+		say("Waiting for an earlier request …")
 		select {
 		case s.busy <- struct{}{}:
 		case <-ctx.Done():

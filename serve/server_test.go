@@ -22,7 +22,7 @@ import (
 
 func queryEscape(s string) string { return url.QueryEscape(s) }
 
-// hostileRun is a run whose every text is written to do harm, and its name.
+// hostileRun makes a run whose every text contains a script, and returns its name.
 func hostileRun(t testing.TB, dir string) string {
 	const evil = `<script>hacked = 1</script>`
 	name := `"><img src=x onerror=hacked=1><script>hacked=2<`
@@ -33,7 +33,8 @@ func hostileRun(t testing.TB, dir string) string {
 	return name
 }
 
-// TestForeign refuses what other sites may ask in the name of this machine's browser.
+// TestForeign refuses requests that other sites could send through the browser of this
+// machine.
 func TestForeign(t *testing.T) {
 	server := served(t, faked(runsCopy(t)))
 	port := server.URL[strings.LastIndex(server.URL, ":")+1:]
@@ -113,7 +114,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestNothingIsWritten compares a folder before and after all pages were asked for.
+// TestNothingIsWritten compares a folder before and after requests for all pages.
 func TestNothingIsWritten(t *testing.T) {
 	dir := runsCopy(t)
 	server := served(t, faked(dir))
@@ -137,7 +138,7 @@ func TestNothingIsWritten(t *testing.T) {
 	}
 }
 
-// TestListed wants every directory in the list, whatever is wrong with it.
+// TestListed wants every directory in the list, damaged or not.
 func TestListed(t *testing.T) {
 	dir := runsCopy(t)
 	put(t, dir, "older/run.json", `{"name":"older","from_another_version":true,"seed":1}`)
@@ -171,7 +172,7 @@ func TestListed(t *testing.T) {
 	}
 }
 
-// TestRunPage wants what testdata says on the pages: numbers of the files, by hand.
+// TestRunPage wants the numbers of testdata on the pages, copied by hand.
 func TestRunPage(t *testing.T) {
 	server := served(t, faked(runsCopy(t)))
 	for path, all := range map[string][]string{
@@ -232,7 +233,7 @@ func TestStages(t *testing.T) {
 	}
 }
 
-// TestAsk types problems.
+// TestAsk sends problems.
 func TestAsk(t *testing.T) {
 	c := faked(runsCopy(t))
 	c.Limit = 200 * time.Millisecond
@@ -275,7 +276,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// TestAskIsCancelled ends what nobody waits for any more.
+// TestAskIsCancelled stops work when its request ends.
 func TestAskIsCancelled(t *testing.T) {
 	c := faked(runsCopy(t))
 	ended := make(chan bool, 1)
@@ -305,7 +306,7 @@ func TestAskIsCancelled(t *testing.T) {
 	}
 }
 
-// TestParts asks for what needs the compiler, and what is said where there is none.
+// TestParts requests the parts that need the compiler, with and without one.
 func TestParts(t *testing.T) {
 	dir := runsCopy(t)
 	server := served(t, faked(dir))
@@ -380,8 +381,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestInitialWeights says the seed of initial weights on the page of a run, and takes runs
-// that differ in it alone for runs of other seeds.
+// TestInitialWeights shows the seed of initial weights on the page of a run, and counts
+// runs that differ only in this seed as runs of other seeds.
 func TestInitialWeights(t *testing.T) {
 	dir := runsCopy(t)
 	spec, err := os.ReadFile("testdata/runs/successor/spec.arith")
@@ -395,8 +396,8 @@ func TestInitialWeights(t *testing.T) {
 	}
 	server := served(t, faked(dir))
 	for name, want := range map[string]map[string]bool{
-		"plain":  {"init seed": false, "--init-seed": false, "Compare with 1 of other seeds": true},
-		"own":    {"init seed": true, "--seed 1 --init-seed 5": true, "Compare with 1 of other seeds": true},
+		"plain":  {"init seed": false, "--init-seed": false, "Compare with 1 run of other seeds": true},
+		"own":    {"init seed": true, "--seed 1 --init-seed 5": true, "Compare with 1 run of other seeds": true},
 		"staged": {"init seed": true, "--init-seed": false},
 	} {
 		_, text, _ := got(t, "GET", server.URL+"/run?run="+name, nil)

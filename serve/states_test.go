@@ -13,8 +13,8 @@ import (
 	"github.com/arithlang/mlc/runtime/lock"
 )
 
-// A state is one that a run can be in: its files, whether a process has it, and what its page
-// says and does not say.
+// A state is a state of a run: its files, whether a process holds it, and the texts that
+// its page must and must not contain.
 type state struct {
 	name    string
 	files   map[string]string
@@ -34,7 +34,7 @@ const (
 	byEntries  = `{"metric":"exact_match","overall":0.5,"by_cell":[[3,0,4,2]]}`
 )
 
-// states are those that every template is tried with.
+// states lists the states that every template is rendered with.
 var states = []state{
 	{"running", map[string]string{"run.json": ofSteps, "spec.arith": plainSpec, "metrics.jsonl": reported(10, 2) + reported(20, 1)}, true,
 		[]string{`<progress value="0.200"`, `class="state running"`, "time left", "of 100 steps"}, []string{"settled", "Runs of the loop"}},
@@ -44,7 +44,7 @@ var states = []state{
 	{"stage-2-of-3", map[string]string{"run.json": ofStages, "spec.arith": plainSpec, "first/metrics.jsonl": reported(10, 2) + reported(20, 1), "second/metrics.jsonl": reported(10, 2) + reported(20, 1)}, true,
 		[]string{`<progress value="0.400"`, "stage second, 2 of 3", "of 50 steps"}, []string{"stage third, 3"}},
 	{"interrupted", map[string]string{"run.json": ofSteps, "spec.arith": plainSpec, "metrics.jsonl": reported(10, 2) + `{"step":20,"lo`}, false,
-		[]string{`class="state stopped"`, "go on with it"}, []string{"<progress"}},
+		[]string{`class="state stopped"`, "resume it"}, []string{"<progress"}},
 	{"stopped", map[string]string{"run.json": ofSteps, "spec.arith": plainSpec, "metrics.jsonl": reported(10, 2)}, false, []string{`class="state stopped"`}, []string{"<progress"}},
 	{"trained", map[string]string{"run.json": ofSteps, "spec.arith": plainSpec, "metrics.jsonl": reported(10, 2) + reported(100, 1)}, false, []string{`class="state trained"`}, []string{"<h2>Test</h2>"}},
 	{"tested", map[string]string{"run.json": ofSteps, "spec.arith": plainSpec, "metrics.jsonl": reported(100, 1), "eval/result.json": byGrid}, false, []string{`class="state tested"`, "<h2>Test</h2>"}, []string{"Runs of the loop"}},
@@ -120,7 +120,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestAnswers renders answers that are right, wrong, of nobody knows what, and refused ones.
+// TestAnswers renders answers that are right, wrong, unverified, and refused.
 func TestAnswers(t *testing.T) {
 	c := faked(runsCopy(t))
 	c.Solve = func(_ context.Context, _, problem string, _ int, _ bool, _ func(string)) (*Answer, error) {
@@ -162,7 +162,7 @@ type severalLines string
 
 func (p severalLines) Error() string { return string(p) }
 
-// TestGone deletes a run whose page is open: the page says so, and what it is asked for does.
+// TestGone deletes a run whose page is open. The page and its functions report that.
 func TestGone(t *testing.T) {
 	dir := runsCopy(t)
 	put(t, dir, "now/run.json", ofSteps)
@@ -180,7 +180,7 @@ func TestGone(t *testing.T) {
 	server := served(t, c)
 	form := url.Values{"run": {"now"}, "problem": {"delete"}}
 	const want = "This run is gone"
-	for _, what := range []string{"delete", "1"} { // while it is asked, and after
+	for _, what := range []string{"delete", "1"} { // during the request, and after
 		form.Set("problem", what)
 		for _, headers := range [][]string{{"Origin", server.URL, "X-Part", "1"}, {"Origin", server.URL}} {
 			if _, text, _ := got(t, "POST", server.URL+"/solve", form, headers...); !strings.Contains(text, want) || strings.Contains(text, "no such file") {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// luminance is that of WCAG 2.2 for a colour as #rrggbb.
+// luminance is the relative luminance of WCAG 2.2 for a colour as #rrggbb.
 func luminance(t *testing.T, colour string) float64 {
 	var c [3]int
 	if _, err := fmt.Sscanf(colour, "#%02x%02x%02x", &c[0], &c[1], &c[2]); err != nil {
@@ -27,8 +27,8 @@ func luminance(t *testing.T, colour string) float64 {
 	return sum
 }
 
-// TestContrast holds the colours of the style sheet to WCAG 2.2, level AA: 4.5 to 1 for text,
-// 3 to 1 for what pictures are read by.
+// TestContrast holds the colours of the style sheet to WCAG 2.2, level AA: a contrast of
+// 4.5 to 1 for text, and 3 to 1 for graphics.
 func TestContrast(t *testing.T) {
 	light, dark, _ := strings.Cut(asset("style.css"), "@media (prefers-color-scheme: dark)")
 	for scheme, text := range map[string]string{"light": light, "dark": dark[:strings.Index(dark, "}\n}")]} {
@@ -54,8 +54,8 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// TestPolicyCoversReports wants the policy of a report to allow its own style and script, and
-// nothing that pages bring: neither attributes nor handlers.
+// TestPolicyCoversReports wants the policy of a report to allow its own style and script,
+// and neither style attributes nor event handlers.
 func TestPolicyCoversReports(t *testing.T) {
 	for _, name := range []string{"layout.html", "run.html", "runs.html", "compare.html"} {
 		if m := regexp.MustCompile(`\s(?:style|on[a-z]+)=`).FindString(asset(name)); m != "" {

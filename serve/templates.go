@@ -15,7 +15,7 @@ import (
 //go:embed pages/*.html pages/style.css pages/script.js pages/icon.svg
 var files embed.FS
 
-// asset is the text of an embedded file.
+// asset returns the text of an embedded file.
 func asset(name string) string {
 	text, err := files.ReadFile("pages/" + name)
 	if err != nil {
@@ -24,7 +24,7 @@ func asset(name string) string {
 	return string(text)
 }
 
-// functions are what templates may call.
+// functions are the functions that templates may call.
 var functions = template.FuncMap{
 	"soft":    soft,
 	"softRun": softRun,
@@ -35,8 +35,9 @@ var functions = template.FuncMap{
 // pages are the templates of pages and of their parts.
 var pages = template.Must(template.New("").Funcs(functions).ParseFS(files, "pages/*.html"))
 
-// shapes are the types of the data of templates. A template that another one calls gets its
-// data from there. A test checks the fields that templates name against these types.
+// shapes gives the type of each template's data. A template called only by others is not
+// listed: its caller gives the data. A test checks the fields that templates name against
+// these types.
 var shapes = withPanels(map[string]reflect.Type{
 	"layout":    reflect.TypeFor[page](),
 	"error":     reflect.TypeFor[string](),
@@ -56,7 +57,7 @@ var shapes = withPanels(map[string]reflect.Type{
 	"explained": reflect.TypeFor[explainedPart](),
 })
 
-// withPanels adds the panels of a run, which all get the run.
+// withPanels adds the panels of a run, whose data is the run.
 func withPanels(all map[string]reflect.Type) map[string]reflect.Type {
 	for _, p := range panels {
 		all[p.name] = reflect.TypeFor[*view]()
@@ -64,21 +65,21 @@ func withPanels(all map[string]reflect.Type) map[string]reflect.Type {
 	return all
 }
 
-// page is what the layout of every page has.
+// page is the data of the layout.
 type page struct {
 	Title   string
-	Place   string // in the header, behind the name of the folder
+	Place   string // in the header, after the name of the folder
 	Folder  string
 	Version string
-	Live    string // where news of the page come from
+	Live    string // the address of the page's events; "": none
 	Body    template.HTML
 
-	Style  template.CSS // of a file, which has all in it
+	Style  template.CSS // of a page that is one file
 	Script template.JS
 	Policy string
 }
 
-// A runsPage is the list of all runs.
+// A runsPage is the data of the list of all runs.
 type runsPage struct {
 	Columns []column
 	Lines   []template.HTML
@@ -94,7 +95,7 @@ type runPage struct {
 	Parts []template.HTML
 }
 
-// A comparePage is a comparison, and the query that asks for it.
+// A comparePage is a comparison, and the query that asked for it.
 type comparePage struct {
 	*comparison
 	Query url.Values
@@ -112,17 +113,17 @@ type explainedPart struct {
 	Run string
 }
 
-// soft is the path of a setting that may be broken behind its dots.
+// soft writes the path of a setting, which may break after its dots.
 func soft(path string) template.HTML {
 	return template.HTML(strings.ReplaceAll(template.HTMLEscapeString(path), ".", ".<wbr>"))
 }
 
-// softRun is the name of a run that may be broken behind its slashes.
+// softRun writes the name of a run, which may break after its slashes.
 func softRun(name string) template.HTML {
 	return template.HTML(strings.ReplaceAll(template.HTMLEscapeString(name), "/", "/<wbr>"))
 }
 
-// render is a template with its data, which has the type of shapes.
+// render executes a template. data must have the type in shapes.
 func render(name string, data any) (template.HTML, error) {
 	if want, got := shapes[name], reflect.TypeOf(data); want != got {
 		return "", fmt.Errorf("BUG: the template %s gets a %v, and is written for a %v", name, got, want)

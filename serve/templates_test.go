@@ -11,20 +11,20 @@ import (
 	"text/template/parse"
 )
 
-// A checker goes through a template with the types of what it names.
+// A checker checks the names in a template against the types of its data.
 type checker struct {
 	all   *template.Template
 	where string
 	vars  map[string]reflect.Type
 	wrong []string
-	seen  map[string]bool // templates with types
+	seen  map[string]bool // templates that were checked, with their types
 }
 
 func (c *checker) fail(format string, args ...any) {
 	c.wrong = append(c.wrong, c.where+": "+fmt.Sprintf(format, args...))
 }
 
-// template goes through a template that gets data of a type.
+// template checks a template whose data has a given type.
 func (c *checker) template(name string, data reflect.Type) {
 	t := c.all.Lookup(name)
 	if t == nil || t.Tree == nil {
@@ -101,15 +101,16 @@ func (c *checker) ranges(n *parse.RangeNode, dot reflect.Type) {
 	c.node(n.ElseList, dot)
 }
 
-// truth refuses conditions on pointers to what is no struct: they say that there is a value,
-// and are read as the value.
+// truth refuses conditions on pointers to anything but structs: such a condition tests
+// whether there is a value, but reads as a test of the value.
 func (c *checker) truth(n parse.Node, of reflect.Type) {
 	if of != nil && of.Kind() == reflect.Pointer && of.Elem().Kind() != reflect.Struct {
 		c.fail("%s asks whether there is a %v, and not what it is", n, of.Elem())
 	}
 }
 
-// pipe is the type of a pipeline, whose variables it declares; nil if it is not known.
+// pipe returns the type of a pipeline and declares its variables. It returns nil if the
+// type is not known.
 func (c *checker) pipe(p *parse.PipeNode, dot reflect.Type) (out reflect.Type) {
 	for _, cmd := range p.Cmds {
 		out = c.value(cmd, dot)
@@ -192,7 +193,7 @@ func (c *checker) command(n *parse.CommandNode, dot reflect.Type) reflect.Type {
 	return of.Out(0)
 }
 
-// fields are fields or methods, one of the other.
+// fields resolves a chain of fields and methods.
 func (c *checker) fields(n parse.Node, of reflect.Type, names []string) reflect.Type {
 	for _, name := range names {
 		if of == nil {
@@ -229,7 +230,7 @@ func indirect(t reflect.Type) reflect.Type {
 	return t
 }
 
-// check goes through all templates that have a shape.
+// check checks all templates that have a shape.
 func check(all *template.Template, shapes map[string]reflect.Type) *checker {
 	c := &checker{all: all, seen: map[string]bool{}}
 	for _, name := range slices.Sorted(maps.Keys(shapes)) {
@@ -238,10 +239,10 @@ func check(all *template.Template, shapes map[string]reflect.Type) *checker {
 	return c
 }
 
-// TestTemplates wants every field that a template names to be one of the type of its data,
-// also where no state of a run reaches it, and every template to be checked.
+// TestTemplates wants every field in a template to exist in the type of its data, even
+// where no test renders it, and every template to be checked.
 func TestTemplates(t *testing.T) {
-	all := template.Must(template.New("").Funcs(functions).ParseFS(files, "pages/*.html")) // pages is changed when it is executed
+	all := template.Must(template.New("").Funcs(functions).ParseFS(files, "pages/*.html")) // executing pages changes it
 	c := check(all, shapes)
 	for _, w := range c.wrong {
 		t.Error(w)
@@ -253,7 +254,7 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// TestTemplatesAreChecked wants the mistakes that TestTemplates is for to be found.
+// TestTemplatesAreChecked wants the checker to find mistakes.
 func TestTemplatesAreChecked(t *testing.T) {
 	for text, want := range map[string]string{
 		`{{with .Fraction}}{{.}}{{end}}`:                           "has no Fraction",

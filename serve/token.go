@@ -10,24 +10,24 @@ import (
 	"strings"
 )
 
-// tokenName is what the token is called in addresses.
+// tokenName is the name of the token in addresses.
 const tokenName = "token"
 
-// newToken is a secret of 32 random bytes that an address may have in it.
+// newToken returns a secret of 32 random bytes, written for addresses.
 func newToken() string {
 	secret := make([]byte, 32)
-	rand.Read(secret) // it never fails
+	rand.Read(secret) // never fails
 	return base64.RawURLEncoding.EncodeToString(secret)
 }
 
-// Address is the address of the list of runs for whoever has started the server, at a base
-// such as http://127.0.0.1:7177. Whoever has it may read all runs and start builds.
+// Address returns the address of the list of runs with the token. base is an address such
+// as http://127.0.0.1:7177. The holder of the address may read all runs and start builds.
 func (s *Server) Address(base string) string {
 	return base + "/?" + url.Values{tokenName: {s.token}}.Encode()
 }
 
-// cookieName is the name of the cookie with the token. Browsers send cookies to all ports of a
-// machine, so that servers at two ports have two names.
+// cookieName is the name of the cookie with the token. Browsers send cookies to all ports
+// of a machine, so the name contains the port.
 func cookieName(r *http.Request) string {
 	port := ""
 	if a, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
@@ -36,15 +36,16 @@ func cookieName(r *http.Request) string {
 	return "mlc-" + port
 }
 
-// is says whether a text is the token, in a time that does not say how much of it is.
+// is compares a text with the token in constant time.
 func (s *Server) is(text string) bool {
 	return subtle.ConstantTimeCompare([]byte(text), []byte(s.token)) == 1
 }
 
-// enters says whether a request has the token in its address. It is answered by a cookie with
-// the token, and a page that leads to the address without it: what the owner copies or sees in
-// the history is no key. A redirect would not do. Where the owner comes from another site, as
-// from a file that opens the address, a browser follows it without the cookie.
+// enters handles a request with the token in its address, and reports whether it has one.
+// The answer sets a cookie with the token, and its page leads to the address without the
+// token, so the address bar and the history hold no key. A redirect would not work: when
+// the owner comes from another site, for example from a file that opens the address, the
+// browser would follow it without the cookie.
 func (s *Server) enters(w http.ResponseWriter, r *http.Request) bool {
 	query := r.URL.Query()
 	if r.Method != http.MethodGet || !s.is(query.Get(tokenName)) {
@@ -63,11 +64,11 @@ func (s *Server) enters(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// known says whether a request has the cookie of the token.
+// known reports whether a request has the cookie with the token.
 func (s *Server) known(r *http.Request) bool {
 	c, err := r.Cookie(cookieName(r))
 	return err == nil && s.is(c.Value)
 }
 
-// stranger is what a request without the token is told.
-const stranger = "These pages are for whoever has started mlc serve. Open the address that it has printed in its terminal, with token=… in it."
+// stranger is the answer to a request without the token.
+const stranger = "Only the user who started mlc serve may see these pages. Open the address that it printed in its terminal, with token=… in it."

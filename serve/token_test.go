@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestToken wants the token of each request: in the cookie, or once in the address.
+// TestToken wants the token in each request: in the cookie, or once in the address.
 func TestToken(t *testing.T) {
 	c := faked(runsCopy(t))
 	c.Solve = func(context.Context, string, string, int, bool, func(string)) (*Answer, error) {

@@ -8,15 +8,15 @@ import (
 	"testing"
 )
 
-// plain is the text of a page, in one line.
+// plain returns the text of a page on one line.
 func plain(page string) string {
 	text := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page, " ")
 	return strings.Join(strings.Fields(strings.ReplaceAll(html.UnescapeString(text), "\u00a0", " ")), " ")
 }
 
-// TestTold wants the pages to say what is asked first: the result beyond the trained lengths,
-// of how many problems each per cent is, and what differs between runs, and to call a run by
-// one name.
+// TestTold wants the most useful facts on the pages: the result beyond the trained lengths
+// first, the number of problems behind each per cent, the differences between runs, and one
+// name for a run.
 func TestTold(t *testing.T) {
 	dir := runsCopy(t)
 	for name, lr := range map[string]string{"sweep/a": "0.001", "sweep/b": "0.003"} {

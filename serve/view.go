@@ -23,22 +23,23 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// A view is what pages show of a run. Of a damaged one it is what can be read.
+// A view holds the facts that pages show of a run. For a damaged run it holds whatever can
+// be read.
 type view struct {
 	*list.Run
 	Key      string // its path below the folder
 	Dir      string // its directory
-	Shown    string // as commands have it
+	Shown    string // its directory in commands
 	Record   record.Record
-	How      record.Training // of what speaks for the run
+	How      record.Training // the run's own training, or the one that gives its result
 	Spec     string
 	Runs     *plot.Run // its reports and result
-	Problems []string  // of files that cannot be read
-	Seeds    []*view   // runs of other seeds alone
+	Problems []string  // about files that cannot be read
+	Seeds    []*view   // runs that differ only in the seed
 	Config   *Config
-	Static   bool // it is for a file, where nothing can be asked
+	Static   bool // for a file, which cannot ask the server
 	Biases   []Bias
-	Prefix   string // of the ids of its parts, where a page has several runs
+	Prefix   string // of the ids of its parts, in a page with several runs
 }
 
 // load reads a run.
@@ -92,7 +93,7 @@ func load(dir damage.Path, c *Config) *view {
 	return v
 }
 
-// shownPath is a path from where mlc was called, where that is shorter.
+// shownPath returns a path relative to the working directory if it is below it.
 func shownPath(dir string) string {
 	here, err := filepath.Abs(".")
 	if err != nil {
@@ -104,10 +105,10 @@ func shownPath(dir string) string {
 	return dir
 }
 
-// Title is the one name of a run: its path below the folder, or as it was given for a file.
+// Title names a run: by its path below the folder, or as the caller of Report wrote it.
 func (v *view) Title() string { return cmp.Or(v.Key, filepath.Base(v.Dir)) }
 
-// siblings are the runs of a list that differ from one in the seeds alone.
+// siblings returns the runs of a list that differ from of only in the seeds.
 func siblings(of *list.Run, all []*row) (out []*row) {
 	mine := seedless(of.Settings)
 	if len(mine) == 0 {
@@ -121,19 +122,19 @@ func siblings(of *list.Run, all []*row) (out []*row) {
 	return out
 }
 
-// seedless are settings without seeds.
+// seedless returns settings without seeds.
 func seedless(settings map[string]string) map[string]string {
 	out := maps.Clone(settings)
 	maps.DeleteFunc(out, func(path, _ string) bool { return isSeed(path) })
 	return out
 }
 
-// isSeed says whether a setting is a seed.
+// isSeed reports whether a setting is a seed.
 func isSeed(path string) bool {
 	return path == "seed" || strings.HasSuffix(path, ".seed") || strings.HasSuffix(path, ".init_seed")
 }
 
-// last is the last report, nil before there is one.
+// last returns the last report, or nil.
 func (v *view) last() *track.Report {
 	if t := v.training(); t != nil {
 		return &t.Reports[len(t.Reports)-1]
@@ -141,8 +142,8 @@ func (v *view) last() *track.Report {
 	return nil
 }
 
-// training is the last training that has reported, nil before there is one. A training with
-// tests alone has lost its reports.
+// training returns the last training that has reports, or nil. A training that has only
+// tests has lost its reports.
 func (v *view) training() *plot.Training {
 	for i := len(v.Runs.Trainings) - 1; i >= 0; i-- {
 		if t := &v.Runs.Trainings[i]; len(t.Reports) > 0 {
@@ -152,8 +153,8 @@ func (v *view) training() *plot.Training {
 	return nil
 }
 
-// pace is how fast a run has trained of late, in examples a second, and how long it has to
-// go: negative where that cannot be told.
+// pace returns the speed of the last ten reports, in examples a second, and the time that
+// the training still needs. left is negative if it is not known.
 func (v *view) pace() (rate float64, left time.Duration) {
 	left = -1
 	t := v.training()
@@ -186,7 +187,7 @@ func (v *view) pace() (rate float64, left time.Duration) {
 	return rate, left
 }
 
-// fraction is how much of the budget is used, negative where that cannot be told.
+// fraction returns the used part of the budget. It is negative if it is not known.
 func (v *view) fraction() float64 {
 	r := v.last()
 	switch b := v.budget(); {
@@ -201,7 +202,7 @@ func (v *view) fraction() float64 {
 	return -1
 }
 
-// Progress is the part of the budget that is used, from 0 to 1; "" where that is not known.
+// Progress is the used part of the budget, from 0 to 1, or "" if it is not known.
 func (v *view) Progress() string {
 	if f := v.fraction(); f >= 0 {
 		return fmt.Sprintf("%.3f", math.Min(f, 1))
@@ -221,8 +222,8 @@ func (v *view) budget() train.Budget {
 	return v.How.Budget
 }
 
-// StageNow says which stage of a pipeline has reported last: "adapt, 2 of 3"; "" of a run
-// without stages.
+// StageNow names the stage of a pipeline that has reported last: "adapt, 2 of 3". It is ""
+// for a run without stages.
 func (v *view) StageNow() string {
 	name := v.Stage
 	if t := v.training(); t != nil {
@@ -236,11 +237,11 @@ func (v *view) StageNow() string {
 	return ""
 }
 
-// A fact is something about a run under its name. Of is what a value is a part of, and Note
-// says more.
+// A fact is a named value of a run. Of is the whole that a value is a part of, and Note
+// explains it.
 type fact struct{ Name, Value, Of, Note string }
 
-// Facts are how a run is doing.
+// Facts returns the progress of a run.
 func (v *view) Facts() (out []fact) {
 	add := func(name, value, note string) { out = append(out, fact{Name: name, Value: value, Note: note}) }
 	if r := v.last(); r != nil {
@@ -264,7 +265,7 @@ func (v *view) Facts() (out []fact) {
 	return out
 }
 
-// Results are the means of the test, of problems beyond the trained lengths first.
+// Results returns the means of the test, beginning with problems longer than in training.
 func (v *view) Results() []fact {
 	if v.Runs.Result == nil {
 		return nil
@@ -272,7 +273,7 @@ func (v *view) Results() []fact {
 	return means(v.Runs.Result)
 }
 
-// ofProblems says of how many problems a per cent is, where that is a number.
+// ofProblems writes "of n" if n is a number.
 func ofProblems(n string) string {
 	if _, err := strconv.Atoi(n); err != nil {
 		return ""
@@ -280,7 +281,7 @@ func ofProblems(n string) string {
 	return "of " + n
 }
 
-// lossText is a loss: three digits, and nothing of those so small that they say nothing.
+// lossText writes a loss with three digits, or "< 0.0001" for a smaller one.
 func lossText(x float64) string {
 	if x >= 0 && x < 1e-4 {
 		return "< 0.0001"
@@ -288,10 +289,10 @@ func lossText(x float64) string {
 	return fmt.Sprintf("%.3g", x)
 }
 
-// tested are the means of a test in the order in which pages show them, and which cells each is
-// over: t is the longest problem of training.
+// tested lists the means of a test in the order of pages, and the cells of each mean. t is
+// the longest problem of training.
 var tested = []struct {
-	name string // as files have it
+	name string // in files
 	has  func(c *eval.Cell, t [2]int) bool
 }{
 	{eval.OOD, func(c *eval.Cell, t [2]int) bool { return !within(c, t) && max(c.I, c.J) <= 100 }},
@@ -302,10 +303,10 @@ var tested = []struct {
 	{eval.Overall, func(*eval.Cell, [2]int) bool { return true }},
 }
 
-// within says whether no number of a cell is longer than in training.
+// within reports whether no length of a cell exceeds the training lengths t.
 func within(c *eval.Cell, t [2]int) bool { return c.I <= t[0] && c.J <= t[1] }
 
-// means are those of a test, with the number of problems where the cells say it.
+// means returns the means of a test, with the number of problems where that is known.
 func means(r *eval.Result) (out []fact) {
 	for _, m := range tested {
 		value := r.Mean(m.name)
@@ -321,8 +322,8 @@ func means(r *eval.Result) (out []fact) {
 	return out
 }
 
-// problemsOf counts the problems of the cells that a mean is over; 0 if it is another mean, as
-// that of a test whose cells are not all asked for.
+// problemsOf counts the problems of the cells that has accepts. It returns 0 if mean is not
+// the mean of these cells, as when not all cells were tested.
 func problemsOf(r *eval.Result, mean float64, has func(c *eval.Cell, t [2]int) bool) (n int) {
 	trained := [2]int{math.MaxInt, math.MaxInt}
 	if r.Trained != nil {
@@ -343,7 +344,7 @@ func problemsOf(r *eval.Result, mean float64, has func(c *eval.Cell, t [2]int) b
 
 func metric(t *eval.Result) string { return strings.ReplaceAll(t.Metric, "_", " ") }
 
-// Made is what a run was made with.
+// Made returns how a run was made.
 func (v *view) Made() []fact {
 	r := &v.Record
 	started := ""
@@ -367,21 +368,21 @@ func (v *view) Made() []fact {
 	return slices.DeleteFunc(all, func(f fact) bool { return f.Value == "" || f.Value == "()" })
 }
 
-// A command is a line for a shell, and what it is for.
+// A command is a line for a shell, and its purpose.
 type command struct{ For, Line string }
 
-// Commands do again what made a run, and go on from it.
+// Commands returns commands that repeat the run, resume it, test it and draw it.
 func (v *view) Commands() []command {
 	run := v.Shown
 	spec := filepath.Join(run, record.SpecFile)
 	train := []string{"mlc", "train", spec, "--seed", fmt.Sprint(v.Record.Seed)}
 	if s := v.Record.InitSeed; s != nil && !slices.ContainsFunc(v.Record.Stages, func(of *record.Stage) bool {
-		return of.Trains() && (of.InitSeed == nil || *of.InitSeed != *s) // the spec says it
+		return of.Trains() && (of.InitSeed == nil || *of.InitSeed != *s) // the spec sets it
 	}) {
 		train = append(train, "--init-seed", fmt.Sprint(*s))
 	}
 	switch b := v.How.Budget; {
-	case len(v.Record.Stages) > 0: // budgets are those of the spec
+	case len(v.Record.Stages) > 0: // the spec sets the budgets
 	case b.Steps > 0:
 		train = append(train, "--steps", fmt.Sprint(b.Steps))
 	case b.Examples > 0:
@@ -393,7 +394,7 @@ func (v *view) Commands() []command {
 	}
 	all := []command{{"train it again", flag.Line(train)}}
 	if v.State == list.Stopped {
-		all = append(all, command{"go on with it", flag.Line([]string{"mlc", "train", "--resume", "--out", run})})
+		all = append(all, command{"resume it", flag.Line([]string{"mlc", "train", "--resume", "--out", run})})
 	}
 	return append(all,
 		command{"test it", flag.Line([]string{"mlc", "eval", run})},
@@ -401,7 +402,7 @@ func (v *view) Commands() []command {
 		command{"this page as a file", flag.Line([]string{"mlc", "report", run})})
 }
 
-// percent is a fraction in per cent, "" if there is none.
+// percent writes a fraction in per cent, or "" for nil.
 func percent(x *float64) string {
 	if x == nil {
 		return ""
@@ -409,7 +410,7 @@ func percent(x *float64) string {
 	return track.Percent(*x) + " %"
 }
 
-// short is a duration for people.
+// short writes a duration for people.
 func short(d time.Duration) string {
 	switch {
 	case d >= time.Hour:

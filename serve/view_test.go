@@ -14,7 +14,7 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// TestShort wants a duration in the two units that tell most.
+// TestShort writes a duration in its two largest units.
 func TestShort(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "0 s", 59400 * time.Millisecond: "59 s", time.Minute: "1 min 00 s", 61 * time.Second: "1 min 01 s",
@@ -26,7 +26,7 @@ func TestShort(t *testing.T) {
 	}
 }
 
-// TestShownPath wants a path below this folder from here, and any other whole.
+// TestShownPath shortens a path below the working directory, and leaves others whole.
 func TestShownPath(t *testing.T) {
 	t.Chdir(t.TempDir())
 	here, err := filepath.Abs(".")
@@ -42,10 +42,10 @@ func TestShownPath(t *testing.T) {
 	}
 }
 
-// plotRun is a run of addition with a result.
+// plotRun returns a run of addition with a result.
 func plotRun(r *eval.Result) *plot.Run { return &plot.Run{Task: "addition", Result: r} }
 
-// TestPace tells how fast a run has trained of late, and what is left of its budget.
+// TestPace computes the recent speed of a run and the rest of its budget.
 func TestPace(t *testing.T) {
 	report := func(step int) track.Report {
 		return track.Report{Step: step, Examples: int64(8 * step), Seconds: float64(step) / 2}
@@ -86,7 +86,7 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// TestCommands train a run again as it was trained, with its own budget.
+// TestCommands wants commands that train a run again with its own budget.
 func TestCommands(t *testing.T) {
 	seed := uint64(7)
 	for _, c := range []struct {
@@ -113,7 +113,8 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestProblemsOfAMean counts the problems of the cells that a mean is over, if it is their mean.
+// TestProblemsOfAMean counts the problems of a mean's cells, if the mean is over these
+// cells.
 func TestProblemsOfAMean(t *testing.T) {
 	r := &eval.Result{Settings: eval.Settings{Metric: eval.ExactMatch}, Trained: &[2]int{2, 2},
 		ByCell: []eval.Cell{tenOf(1, 1, 10), tenOf(2, 2, 5), tenOf(3, 2, 1), tenOf(100, 100, 3), tenOf(101, 101, 4), tenOf(101, 7, 9), tenOf(160, 0, 2)}}
@@ -127,13 +128,13 @@ func TestProblemsOfAMean(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	r.ID, r.OOD, r.OOD100, r.Overall = set(0.8), nil, nil, nil // of other cells
+	r.ID, r.OOD, r.OOD100, r.Overall = set(0.8), nil, nil, nil // mean of other cells
 	if got := means(r); len(got) != 1 || got[0].Of != "" {
 		t.Errorf("of a mean over other cells: %+v", got)
 	}
 }
 
-// TestExample asks a task what it may be asked.
+// TestExample has an example for each task that has one.
 func TestExample(t *testing.T) {
 	for name, want := range map[string]string{"addition": "123+456", "sum": "12+34+56", "multiplication": "12*34", "successor": "12399", "parity": "12399", "copy": "12399", "file": "", "sort": ""} {
 		if got := (&view{Runs: &plot.Run{Task: name}}).Example(); got != want {

@@ -1,7 +1,7 @@
-// Package list reads a folder of runs: of each what it is, how far it is, its last values,
-// and the settings in which they differ. It takes files as they are, of any version, and
-// says of a damaged run what is wrong with it. Packages runtime/record, runtime/track and
-// runtime/eval, whose files these are, come before it; the command mlc comes after.
+// Package list reads a folder of runs. Of each run it returns its settings, its state and
+// its last values, and it finds the settings in which runs differ. It reads files of any
+// version, and describes the fault of a damaged run. Packages runtime/record, runtime/track
+// and runtime/eval, which define these files, come before it; the command mlc comes after.
 package list
 
 import (
@@ -23,35 +23,35 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// State is how far a run is.
+// State is the progress of a run.
 type State string
 
 // The states.
 const (
 	Running State = "running" // a process trains or tests it
-	Stopped State = "stopped" // and can be gone on with
-	Trained State = "trained" // and not tested
+	Stopped State = "stopped" // interrupted; training can be resumed
+	Trained State = "trained" // trained, not tested
 	Tested  State = "tested"
 	Damaged State = "damaged"
 )
 
-// A Run is what is known of a run directory. What is not known is absent or nil.
+// A Run holds the known facts of a run directory. Unknown ones are zero or nil.
 type Run struct {
 	Dir        string            `json:"dir"` // below the folder
 	Name       string            `json:"name,omitempty"`
 	State      State             `json:"state"`
-	Problem    string            `json:"problem,omitempty"` // of a damaged one
+	Problem    string            `json:"problem,omitempty"` // the fault of a damaged run
 	Seed       uint64            `json:"seed"`
-	InitSeed   *uint64           `json:"init_seed,omitempty"` // of the initial weights; nil: Seed
+	InitSeed   *uint64           `json:"init_seed,omitempty"` // seed of the initial weights; nil: Seed
 	Started    time.Time         `json:"started,omitzero"`
 	Device     string            `json:"device,omitempty"`
 	Version    string            `json:"mlc_version,omitempty"`
 	Budget     string            `json:"budget,omitempty"`
-	Stage      string            `json:"stage,omitempty"`       // of a pipeline: the one whose values these are
+	Stage      string            `json:"stage,omitempty"`       // of a pipeline: the stage that Step to Seconds are from
 	Step       int               `json:"step"`                  // of the last report
 	Loss       *float64          `json:"loss,omitempty"`        // nats a token
-	ExactMatch *float64          `json:"exact_match,omitempty"` // while it trained, 0 to 1
-	Seconds    float64           `json:"seconds,omitempty"`     // of training
+	ExactMatch *float64          `json:"exact_match,omitempty"` // measured while training, 0 to 1
+	Seconds    float64           `json:"seconds,omitempty"`     // spent on training
 	ID         *float64          `json:"id,omitempty"`          // means of the result, see eval.Mean
 	OOD        *float64          `json:"ood,omitempty"`
 	OOD100     *float64          `json:"ood100,omitempty"`
@@ -61,14 +61,15 @@ type Run struct {
 	order []string // of the settings
 }
 
-// Runs lists the runs below a folder, which may be one itself, in the order of their names.
+// Runs returns the runs below a folder, sorted by name. The folder may be a run itself. A
+// damaged run is in the list; only an unreadable folder is an error.
 func Runs(folder damage.Path) (all []*Run, err error) {
 	err = fs.WalkDir(folder.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil && name == ".":
 			return err
 		case err != nil || !d.IsDir():
-			return nil // what cannot be read is no run that could be listed
+			return nil // a folder that cannot be read is skipped
 		case name != "." && strings.HasPrefix(d.Name(), "."):
 			return fs.SkipDir
 		}
@@ -82,17 +83,17 @@ func Runs(folder damage.Path) (all []*Run, err error) {
 	return all, err
 }
 
-// Of reads one run directory.
+// Of reads one run directory. If the run is damaged, its State and Problem say so.
 func Of(dir string) *Run { return read(damage.At(dir), dir) }
 
-// OfSpec is a run of which the text of its resolved spec alone is known.
+// OfSpec returns a run that has only the settings of a resolved spec.
 func OfSpec(spec string) *Run {
 	r := new(Run)
 	r.Settings, r.order = spread(record.Settings(spec))
 	return r
 }
 
-// read reads a run directory, and calls it by a name.
+// read reads a run directory; name becomes the run's Dir.
 func read(dir damage.Path, name string) *Run {
 	r := &Run{Dir: name}
 	if err := r.fill(dir); err != nil {
@@ -121,7 +122,7 @@ func (r *Run) fill(dir damage.Path) error {
 	if err := r.report(dir.Join(reporting, track.File)); err != nil {
 		return err
 	}
-	var means struct{ ID, OOD, OOD100, Overall *float64 } // the cells are not read
+	var means struct{ ID, OOD, OOD100, Overall *float64 } // leaves the cells unread
 	err = dir.Join(record.Results(trained, ""), eval.File).ReadSealed(&means)
 	tested := err == nil
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -141,13 +142,13 @@ func (r *Run) fill(dir damage.Path) error {
 	return nil
 }
 
-// Mean is a mean of the result by its name; nil if there is none.
+// Mean returns a mean of the result by its name, or nil if there is none.
 func (r *Run) Mean(name string) *float64 {
 	return (&eval.Result{ID: r.ID, OOD: r.OOD, OOD100: r.OOD100, Overall: r.Overall}).Mean(name)
 }
 
-// reports is the stage of a pipeline whose last report says how far it is: the last one that
-// has reported, or the one that speaks for the run before there is one.
+// reports returns the stage whose last report tells the run's progress: the last stage that
+// has reported. Before any report it returns trained.
 func reports(dir damage.Path, rec *record.Record, trained string) string {
 	for _, s := range slices.Backward(rec.Stages) {
 		if _, err := dir.Join(s.Name, track.File).Lstat(); s.Trains() && err == nil {
@@ -157,7 +158,8 @@ func reports(dir damage.Path, rec *record.Record, trained string) string {
 	return trained
 }
 
-// set is a setting that the run has instead of its spec, of which there may be none.
+// set adds a setting that is the run's, not its spec's. A run without a spec has no
+// settings.
 func (r *Run) set(path, value string) {
 	if r.Settings == nil {
 		return
@@ -168,7 +170,7 @@ func (r *Run) set(path, value string) {
 	r.Settings[path] = value
 }
 
-// report takes over the last report. The last line may be half written.
+// report reads the last whole line of the reports. The file may end in a half-written line.
 func (r *Run) report(path damage.Path) error {
 	text, err := tail(path, 1<<14)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -190,7 +192,7 @@ func (r *Run) report(path damage.Path) error {
 	return nil
 }
 
-// tail is the end of a file, of so many bytes at most.
+// tail returns the last bytes of a file, at most most of them.
 func tail(path damage.Path, most int64) (string, error) {
 	f, err := path.Open()
 	if err != nil {

@@ -29,7 +29,7 @@ func write(t testing.TB, dir string, files map[string]string) {
 	}
 }
 
-// TestStates makes runs of each state, and damage.
+// TestStates lists a run in each state, and damaged ones.
 func TestStates(t *testing.T) {
 	const budget = `{"name":"x","budget":{"steps":10}}`
 	const done, half = "{\"step\":10,\"loss\":1}\n", "{\"step\":4,\"loss\":1}\n"
@@ -88,7 +88,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestDiffering takes settings that one has and the other has not for different ones.
+// TestDiffering counts a setting that only one run has as a difference.
 func TestDiffering(t *testing.T) {
 	var runs []*Run
 	for _, spec := range []string{"a {\n x = 1\n y = 2\n}\n", "a {\n x = 1\n y = 3\n z = 4\n}\n", ""} {

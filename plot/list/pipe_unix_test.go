@@ -13,7 +13,7 @@ import (
 	"github.com/arithlang/mlc/runtime/lock"
 )
 
-// TestPipes wants named pipes to be damage, not something to wait for.
+// TestPipes wants named pipes reported as damage, without waiting for them.
 func TestPipes(t *testing.T) {
 	for _, name := range []string{"spec.arith", "metrics.jsonl", "run.json"} {
 		dir := t.TempDir()
@@ -30,7 +30,7 @@ func TestPipes(t *testing.T) {
 	}
 }
 
-// TestLockPipe waits for no named pipe that has the name of a lock.
+// TestLockPipe wants no waiting for a named pipe in the place of a lock file.
 func TestLockPipe(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, map[string]string{"r/run.json": `{"name":"r"}`})

@@ -7,8 +7,8 @@ import (
 
 var seedLine = regexp.MustCompile(`(?m)^\s*(?:init_)?seed\s*=.*\n`)
 
-// Seedless is what a resolved spec says apart from comments and from its seeds, and the
-// seeds.
+// Seedless splits a resolved spec, without its comments, into the lines that set seeds and
+// the rest.
 func Seedless(spec string) (rest, seeds string) {
 	var lines []string
 	for _, line := range strings.SplitAfter(spec, "\n") {

@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// spread are settings with the named arguments of calls as settings of their own, so that
-// those that differ are exactly these: adamw(lr = 0.002, decay = 0.01) of train.optimizer is
-// adamw, train.optimizer.lr = 0.002, and train.optimizer.decay = 0.01.
+// spread turns the named arguments of calls into settings, so that runs differ only in the
+// argument that differs. For example train.optimizer = adamw(lr = 0.002, decay = 0.01)
+// becomes train.optimizer = adamw, train.optimizer.lr = 0.002 and train.optimizer.decay =
+// 0.01.
 func spread(settings map[string]string, order []string) (map[string]string, []string) {
 	if settings == nil {
 		return nil, nil
@@ -30,8 +31,8 @@ func spread(settings map[string]string, order []string) (map[string]string, []st
 	return out, paths
 }
 
-// arguments are the named arguments of a value that is one call, and the value without them.
-// Of every other value the rest is all of it.
+// arguments splits a value that is one call into its named arguments and the value without
+// them. Any other value is returned whole.
 func arguments(value string) (rest string, named [][2]string) {
 	open := strings.IndexByte(value, '(')
 	if open <= 0 || !isName(value[:open]) || !strings.HasSuffix(value, ")") {
@@ -72,14 +73,15 @@ func arguments(value string) (rest string, named [][2]string) {
 	return rest, named
 }
 
-// isName says whether a text is a word as specs have them.
+// isName reports whether a text is a name of the spec language.
 func isName(text string) bool {
 	return text != "" && strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
 }
 
-// Differing are the settings that not all runs have alike, in the order in which specs have
-// them. Arguments are settings of their own. An argument that some runs have alike and others
-// do not have is none of them where they call different functions: the function says it all.
+// Differing returns the paths of the settings that differ between runs, in the order of the
+// specs. Named arguments of calls count as settings. If runs call different functions, it
+// leaves out the arguments that only some functions have: the function's name tells the
+// runs apart.
 func Differing(runs []*Run) (paths []string) {
 	all := differing(runs)
 	return slices.DeleteFunc(slices.Clone(all), func(path string) bool {
@@ -87,7 +89,7 @@ func Differing(runs []*Run) (paths []string) {
 	})
 }
 
-// alike says whether all runs that have a setting have it alike.
+// alike reports whether all runs that have a setting give it one value.
 func alike(runs []*Run, path string) bool {
 	var values []string
 	for _, r := range runs {
@@ -98,7 +100,7 @@ func alike(runs []*Run, path string) bool {
 	return len(slices.Compact(values)) < 2
 }
 
-// differing are all settings that not all runs have alike.
+// differing returns all settings that differ between runs or that only some runs have.
 func differing(runs []*Run) (paths []string) {
 	runs = slices.DeleteFunc(slices.Clone(runs), func(r *Run) bool { return r.Settings == nil })
 	seen := map[string]bool{}
@@ -117,8 +119,8 @@ func differing(runs []*Run) (paths []string) {
 	return paths
 }
 
-// Names are the shortest ends of paths that tell them apart: lr for train.optimizer.lr where
-// no other path ends so.
+// Names returns, for each path, its shortest end that no other path has: lr for
+// train.optimizer.lr.
 func Names(paths []string) map[string]string {
 	names := map[string]string{}
 	for _, path := range paths {
@@ -134,7 +136,7 @@ func Names(paths []string) map[string]string {
 	return names
 }
 
-// Said is what a run has of some settings: "lr = 0.001, width = 64".
+// Said writes the values of some settings: "lr = 0.001, width = 64".
 func (r *Run) Said(paths []string) string {
 	names := Names(paths)
 	var all []string

@@ -41,8 +41,8 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestExactly wants what differs between runs, and no more: the learning rate, and not all
-// that the optimizer is called with.
+// TestExactly wants only the learning rate as the difference, not the whole call of the
+// optimizer.
 func TestExactly(t *testing.T) {
 	var runs []*Run
 	for _, spec := range []string{

@@ -2,8 +2,8 @@ package list
 
 import "math"
 
-// Spread is the mean of some numbers and their sample standard deviation, with n−1 in
-// the denominator; 0 for one number.
+// Spread returns the mean of x and its sample standard deviation, with n−1 in the
+// denominator. The deviation of one number is 0.
 func Spread(x []float64) (mean, deviation float64) {
 	for _, v := range x {
 		mean += v

@@ -1,5 +1,5 @@
-// Package scale says where axes have marks and how their numbers are written, for figures
-// (package plot) and pages (package serve/chart). Package runtime/track writes all other numbers
+// Package scale places the marks of axes and writes their numbers, for figures (package
+// plot) and pages (package serve/chart). Package runtime/track writes all other numbers
 // that people read.
 package scale
 
@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// Number writes a number as people do: 50k, 2M, −0.5. It counts in thousands from least on.
+// Number writes a number for people: 50k, 2M, −0.5. Numbers from least on are written in
+// thousands.
 func Number(x, least float64) string {
 	text := fmt.Sprintf("%.3g", x)
 	switch size := math.Abs(x); {
@@ -25,14 +26,14 @@ func Number(x, least float64) string {
 	return strings.Replace(text, "-", "−", 1)
 }
 
-// A Tick is a mark of an axis, without a text a small one.
+// A Tick is a mark of an axis. Without a text it is a small mark.
 type Tick struct {
 	At   float64
 	Text string
 }
 
-// Step is the least of 1, 2 and 5 times the powers of ten that divides a range into at
-// most that many parts.
+// Step is the smallest number of the form 1, 2 or 5 times a power of ten that divides width
+// into at most parts steps.
 func Step(width float64, parts int) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(width/float64(parts))))
 	for _, n := range []float64{1, 2, 5} {
@@ -43,7 +44,8 @@ func Step(width float64, parts int) float64 {
 	return 10 * power
 }
 
-// Evenly marks the multiples of a step, with at most that many parts between lo and hi.
+// Evenly marks the multiples of a step from lo to hi, with at most parts steps between
+// them.
 func Evenly(lo, hi float64, parts int, number func(x float64) string) (out []Tick) {
 	if !(hi > lo) {
 		return nil
@@ -55,9 +57,9 @@ func Evenly(lo, hi float64, parts int, number func(x float64) string) (out []Tic
 	return out
 }
 
-// Decades marks numbers at their logarithms, of which lo and hi are two: powers of ten, at most
-// that many of them with their text. Within two decades 2 and 5 times them have theirs, and
-// within less than one all numbers.
+// Decades marks an axis of decimal logarithms from lo to hi. It marks 1 to 9 times each
+// power of ten. At most most powers of ten have their text. Within two decades 2 and 5
+// times a power have theirs, and within 0.7 decades all marks do.
 func Decades(lo, hi float64, most int, number func(x float64) string) (out []Tick) {
 	every := math.Ceil((hi - lo) / float64(most))
 	for power := math.Floor(lo); power <= hi; power++ {
@@ -75,8 +77,8 @@ func Decades(lo, hi float64, most int, number func(x float64) string) (out []Tic
 	return out
 }
 
-// Whole marks about ten of the whole numbers from least to hi, and least itself where lo is not
-// above it. A number right after least has no mark.
+// Whole marks about ten whole numbers from least to hi, and least itself if lo is not above
+// it. A number close after least has no mark.
 func Whole(lo, hi, least float64) (out []Tick) {
 	s := max(Step(math.Max(hi-lo, 1), 10), 1)
 	from := math.Max(lo, least)

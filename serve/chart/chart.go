@@ -1,8 +1,9 @@
-// Package chart draws small figures as SVG that is part of a page: curves, heat maps and
-// sparklines. It sets no colours: elements have classes, s0 to s6 for lines, v0 to v20 and
-// d0 to d20 for the cells of a scale and of one with a middle, and a style sheet does the
-// rest, so that one figure is light or dark. What a script shows beside a pointer is JSON
-// in data-hover. Package serve, whose pages have these figures, comes after it.
+// Package chart draws small figures as SVG within a page: curves, heat maps and sparklines.
+// It sets no colours. Elements have classes: s0 to s6 for lines, v0 to v20 for the cells of
+// a scale, d0 to d20 for the cells of a scale with a middle. A style sheet gives them
+// colours, so one figure is light or dark. The attribute data-hover has, as JSON, the texts
+// that a script shows near the pointer. Package serve, whose pages have these figures,
+// comes after it.
 package chart
 
 import (
@@ -15,20 +16,22 @@ import (
 	"strings"
 )
 
-// Sizes in the units of a figure, which are pixels where it is as wide as it was made for.
+// Sizes in the units of a figure. A unit is a pixel if the figure is shown at its own
+// width.
 const (
 	width      = 400
 	letter     = 6.3 // the width of a digit
 	lineHeight = 14
 )
 
-// LineStyles is how many classes of lines there are; from then on they are dashed.
+// LineStyles is the number of line classes. Lines beyond them are dashed.
 const LineStyles = 7
 
-// Levels is how many classes the cells of a scale have.
+// Levels is the number of classes for the cells of a scale.
 const Levels = 21
 
-// svg begins a figure with its name for those who do not see it.
+// svg begins a figure. label is its name for screen readers, and hover the data for the
+// script, or nil.
 func svg(b *strings.Builder, class, label string, w, h float64, hover any) {
 	fmt.Fprintf(b, `<svg class="%s" viewBox="0 0 %s %s" role="img" aria-label="%s"`, class, num(w), num(h), html.EscapeString(label))
 	if hover != nil {
@@ -41,7 +44,7 @@ func svg(b *strings.Builder, class, label string, w, h float64, hover any) {
 	b.WriteString(">")
 }
 
-// write adds text that is escaped.
+// write adds a text and escapes it.
 func write(b *strings.Builder, class string, x, y float64, text string) {
 	fmt.Fprintf(b, `<text class="%s" x="%s" y="%s">%s</text>`, class, num(x), num(y), html.EscapeString(text))
 }
@@ -50,12 +53,12 @@ func line(b *strings.Builder, class string, x1, y1, x2, y2 float64) {
 	fmt.Fprintf(b, `<path class="%s" d="M%s %sL%s %s"/>`, class, num(x1), num(y1), num(x2), num(y2))
 }
 
-// num is a coordinate.
+// num formats a coordinate, rounded to a tenth.
 func num(x float64) string {
 	return strconv.FormatFloat(math.Round(x*10)/10, 'f', -1, 64)
 }
 
-// LineClass is the class of the line with a number.
+// LineClass returns the classes of line n, from 0.
 func LineClass(n int) string {
 	class := "s" + strconv.Itoa(n%LineStyles)
 	if n/LineStyles%2 == 1 {
@@ -64,13 +67,13 @@ func LineClass(n int) string {
 	return class
 }
 
-// An Entry says what a line or an area is.
+// An Entry explains a line or an area.
 type Entry struct {
-	Class string // that of a line; "band", "square", "none", …
+	Class string // the class of a line, or "band", "square", "none", …
 	Name  string
 }
 
-// Legend is a list of entries; of none it is empty.
+// Legend returns a list of entries, or "" if there are no entries.
 func Legend(entries ...Entry) template.HTML {
 	if len(entries) == 0 {
 		return ""
@@ -93,7 +96,8 @@ func Legend(entries ...Entry) template.HTML {
 	return template.HTML(b.String())
 }
 
-// Spark is a line without axes, of values in order; empty of fewer than two.
+// Spark draws values in order as a line without axes. It skips NaN and infinite values and
+// returns "" if fewer than two are left.
 func Spark(label string, values []float64) template.HTML {
 	const w, h, edge = 88.0, 22.0, 2.0
 	values = finite(values)
@@ -120,7 +124,7 @@ func Spark(label string, values []float64) template.HTML {
 	return template.HTML(b.String())
 }
 
-// pen is the command of a path to its point i.
+// pen returns the command of a path that leads to its point i.
 func pen(i int) string {
 	if i == 0 {
 		return "M"
@@ -138,7 +142,7 @@ func finite(values []float64) []float64 {
 	return out
 }
 
-// thin keeps at most so many values, evenly, the last among them.
+// thin keeps at most most values, evenly spaced, the last of them included.
 func thin(values []float64, most int) []float64 {
 	if len(values) <= most {
 		return values

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// wellFormed wants SVG that any parser of XML takes.
+// wellFormed wants SVG that any XML parser accepts.
 func wellFormed(t *testing.T, svg string) {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(svg))
@@ -24,7 +24,7 @@ func wellFormed(t *testing.T, svg string) {
 	}
 }
 
-// TestLinesPlace reads the places of points off the path: the axes go from 0 to 100.
+// TestLinesPlace reads the places of points in the path. The axes go from 0 to 100.
 func TestLinesPlace(t *testing.T) {
 	c := &Lines{Label: `a "label" <b>`, X: Axis{Label: "x"}, Y: Axis{Percent: true}, Mark: 5, Series: []Series{
 		{Name: "<one>", Points: []Point{{0, 0}, {5, 50}, {10, 100}}},
@@ -54,7 +54,7 @@ func TestLinesPlace(t *testing.T) {
 	wellFormed(t, string((&Lines{X: Axis{Log: true}, Y: Axis{Log: true}, Series: []Series{{Points: []Point{{1, 1}, {0, 2}, {10, 0}, {100, 1}}}}}).SVG()))
 }
 
-// TestHeatCells counts the area of each class, and reads what is said of a cell.
+// TestHeatCells measures the area of each class, and reads the texts of cells.
 func TestHeatCells(t *testing.T) {
 	h := &Heat{Values: [][]float64{{0, 0.5, 0.5}, {1, math.NaN(), 1}}, Lo: 0, Hi: 1, Pair: "{r} × {c}", Square: [2]float64{1, 9},
 		X: Cells{First: 4, Label: "x"}, Y: Cells{Names: []string{"<a>", "b"}, Label: "y"},
@@ -86,7 +86,7 @@ func TestHeatCells(t *testing.T) {
 	}
 }
 
-// TestLevel keeps both ends of a scale for nothing and for all.
+// TestLevel keeps the classes at both ends for values at the ends.
 func TestLevel(t *testing.T) {
 	for _, c := range []struct {
 		v      float64
@@ -114,7 +114,7 @@ func TestSpark(t *testing.T) {
 	}
 }
 
-// TestConstant draws a curve of one small value where its axis has that value.
+// TestConstant draws a curve of one small value, on an axis that shows the value.
 func TestConstant(t *testing.T) {
 	for value, want := range map[float64]string{0.001: ">0.001<", -0.001: ">−0.001<", 0: ">0<", 7: ">7<"} {
 		c := &Lines{Series: []Series{{Points: []Point{{1, value}, {2, value}}}}}

@@ -11,27 +11,27 @@ import (
 	"github.com/arithlang/mlc/plot/scale"
 )
 
-// A Heat is a map of cells, rows downwards.
+// A Heat is a heat map, rows downwards.
 type Heat struct {
 	Label  string
-	Values [][]float64           // by row; NaN where there is none
-	Texts  func(i, j int) string // what is said of a cell
+	Values [][]float64           // by row; NaN for a cell without a value
+	Texts  func(i, j int) string // the text shown for a cell
 	Lo, Hi float64               // the ends of the scale
-	Middle bool                  // the scale has a middle, as differences have
+	Middle bool                  // the scale has a middle, for differences
 	X, Y   Cells
-	Pair   string     // how a cell is called: "%s × %s digits", of its row and its column
-	Square [2]float64 // rows and columns that a line is drawn around, unless 0
-	Small  bool       // one of several
+	Pair   string     // the name of a cell, with {r} for its row and {c} for its column: "{r} × {c}"
+	Square [2]float64 // the number of rows and columns to draw a line around; 0: no line
+	Small  bool       // one of several maps
 }
 
-// Cells are the rows or columns of a heat map: named, or numbered from First.
+// Cells names the rows or columns of a heat map, or numbers them from First.
 type Cells struct {
 	Label string
 	First int
 	Names []string
 }
 
-// name is that of a row or column.
+// name returns the name of row or column n.
 func (c *Cells) name(n int) string {
 	if c.Names != nil {
 		return c.Names[n]
@@ -39,7 +39,7 @@ func (c *Cells) name(n int) string {
 	return strconv.Itoa(c.First + n)
 }
 
-// ticks are the rows or columns that have room for their names.
+// ticks returns the rows or columns whose names have room.
 func (c *Cells) ticks(n int, side float64, across bool) (out []scale.Tick) {
 	if c.Names == nil {
 		first := float64(c.First)
@@ -65,8 +65,8 @@ func (c *Cells) ticks(n int, side float64, across bool) (out []scale.Tick) {
 
 const largestCell = 26
 
-// Level is the class of a value between the ends of a scale: the first and the last one
-// are the ends alone, where the scale has no middle.
+// Level returns the class of a value on a scale from lo to hi. On a scale without a middle,
+// the first and last class are only for the ends themselves.
 func Level(v, lo, hi float64, middle bool) string {
 	x := (v - lo) / (hi - lo)
 	switch {
@@ -84,7 +84,7 @@ func Level(v, lo, hi float64, middle bool) string {
 	return "v" + strconv.Itoa(1+min(int(x*(Levels-2)), Levels-3))
 }
 
-// cellsHovered is a map for the script.
+// cellsHovered is a map as the script reads it.
 type cellsHovered struct {
 	Left  float64  `json:"x"`
 	Top   float64  `json:"y"`
@@ -95,7 +95,7 @@ type cellsHovered struct {
 	Texts []string `json:"t"` // by row
 }
 
-// SVG is the figure, "" without cells.
+// SVG draws the map. It returns "" for a map without cells.
 func (h *Heat) SVG() template.HTML {
 	rows := len(h.Values)
 	if rows == 0 || len(h.Values[0]) == 0 {
@@ -146,7 +146,7 @@ func (h *Heat) SVG() template.HTML {
 	return template.HTML(b.String())
 }
 
-// cells draws the cells of each class as one path, neighbours in a row as one piece.
+// cells draws the cells of each class as one path. Neighbours in a row are one piece.
 func (h *Heat) cells(b *strings.Builder, left, top, side float64) {
 	var classes []string
 	paths := map[string]*strings.Builder{}
@@ -187,7 +187,7 @@ func (h *Heat) hover(left, top, side float64) cellsHovered {
 	return out
 }
 
-// Bar is what the colours of a scale mean.
+// Bar draws the colours of a scale between the texts of its ends.
 func Bar(lo, hi string, middle bool) template.HTML {
 	class := "v"
 	if middle {

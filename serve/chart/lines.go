@@ -10,57 +10,57 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// A Point is one of a curve; its Y may be NaN, which leaves it out.
+// A Point is a point of a curve. A point whose Y is NaN is left out.
 type Point struct{ X, Y float64 }
 
-// A Series is a curve, its points in ascending X, with a band around it where Low and High
-// are as many as the points.
+// A Series is a curve, its points in ascending X. It has a band around it if Low and High
+// have a value for each point.
 type Series struct {
 	Name      string
 	Points    []Point
 	Low, High []float64
-	Style     int // of LineClass
+	Style     int // number for LineClass
 	Faint     bool
 }
 
-// An Axis is one of curves.
+// An Axis is an axis of Lines.
 type Axis struct {
 	Label   string
-	Unit    string // in what is read off a point: "step 12"
+	Unit    string // precedes a value of X in the text of a point: "step 12"
 	Log     bool
 	Percent bool // from 0 to 100
 }
 
-// Lines are curves in common axes.
+// Lines is a figure of curves with common axes.
 type Lines struct {
 	Label  string
 	X, Y   Axis
 	Series []Series
-	Mark   float64 // where an upright line is, unless that is 0
+	Mark   float64 // X of a vertical line; 0: no line
 }
 
 const (
 	plotHeight = 176
-	mostPoints = 300 // of a curve: no more can be seen
+	mostPoints = 300 // of a curve; more would not be visible
 )
 
-// frame is where the data is, and how it gets there.
+// frame is the rectangle of the data, with the ranges of the axes.
 type frame struct {
 	left, right, top, bottom float64
-	x0, x1, y0, y1           float64 // the ends of the axes, of logarithms where they are
+	x0, x1, y0, y1           float64 // the ends of the axes; logarithms on a logarithmic axis
 }
 
 func (f *frame) x(v float64) float64 { return f.left + (f.right-f.left)*(v-f.x0)/(f.x1-f.x0) }
 func (f *frame) y(v float64) float64 { return f.bottom - (f.bottom-f.top)*(v-f.y0)/(f.y1-f.y0) }
 
-// hovered is a curve for the script: places in the figure and what is there.
+// hovered is a curve as the script reads it: places in the figure and their texts.
 type hovered struct {
 	Name   string   `json:"n"`
 	Class  string   `json:"c"`
 	Points [][4]any `json:"p"` // x, y, text of x, text of y
 }
 
-// SVG is the figure, "" if no curve has two points.
+// SVG draws the figure. It returns "" if no curve has two points.
 func (c *Lines) SVG() template.HTML {
 	c = c.drawable()
 	if c == nil {
@@ -89,7 +89,7 @@ func (c *Lines) SVG() template.HTML {
 	return template.HTML(b.String())
 }
 
-// Legend names the curves, where there are several.
+// Legend names the curves. It returns "" for fewer than two.
 func (c *Lines) Legend() template.HTML {
 	d := c.drawable()
 	if d == nil || len(d.Series) < 2 {
@@ -113,8 +113,8 @@ func (s *Series) class() string {
 	return class
 }
 
-// drawable are the curves with at least two points, with logarithms for values of which
-// there are; nil if there is none.
+// drawable returns the curves with at least two points, with the logarithms of their values
+// on a logarithmic axis. It returns nil if there is no such curve.
 func (c *Lines) drawable() *Lines {
 	out := *c
 	out.Series = nil
@@ -152,7 +152,7 @@ func scaled(v float64, log bool) float64 {
 	return v
 }
 
-// extent are the ends of the axes.
+// extent chooses the ends of the axes.
 func (c *Lines) extent() *frame {
 	f := &frame{x0: math.Inf(1), x1: math.Inf(-1), y0: math.Inf(1), y1: math.Inf(-1)}
 	for _, s := range c.Series {
@@ -178,7 +178,7 @@ func (c *Lines) extent() *frame {
 	if f.x1-f.x0 < 1e-12 {
 		f.x0, f.x1 = f.x0-1, f.x1+1
 	}
-	if y := f.y0; f.y1-f.y0 <= 1e-9*math.Abs(y) { // a constant has 0 at one end, and is in the middle
+	if y := f.y0; f.y1-f.y0 <= 1e-9*math.Abs(y) { // a constant is in the middle of an axis that begins or ends at 0
 		f.y0, f.y1 = math.Min(2*y, 0), math.Max(2*y, 0)
 		if y == 0 {
 			f.y0, f.y1 = -1, 1
@@ -197,11 +197,11 @@ func (a *Axis) ticks(lo, hi float64, parts int) []scale.Tick {
 	return scale.Evenly(lo, hi, parts, Number)
 }
 
-// Number writes a number as people do: 50k, 2M, −0.5.
+// Number writes a number for people: 50k, 2M, −0.5.
 func Number(x float64) string { return scale.Number(x, 1e4) }
 
-// axes draws the grid and what stands beside it: the name of Y above its numbers, where
-// it need not be turned.
+// axes draws the grid, the numbers and the names. The name of Y is above its numbers, so it
+// need not be turned.
 func (c *Lines) axes(b *strings.Builder, f *frame, xs, ys []scale.Tick) {
 	write(b, "name", 0, 12, c.Y.Label)
 	for _, t := range ys {
@@ -239,7 +239,7 @@ func (s *Series) band(b *strings.Builder, f *frame) {
 	b.WriteString(`Z"/>`)
 }
 
-// line draws a curve; so few points that nothing is known between them are dots, too.
+// line draws a curve, with dots if it has few points: between them nothing is known.
 func (s *Series) line(b *strings.Builder, f *frame) {
 	const few = 24
 	fmt.Fprintf(b, `<path class="line %s" d="`, s.class())
@@ -255,7 +255,7 @@ func (s *Series) line(b *strings.Builder, f *frame) {
 	}
 }
 
-// hover is what the script shows of the curves.
+// hover returns the curves for the script.
 func (c *Lines) hover(f *frame) []hovered {
 	var out []hovered
 	for _, s := range c.Series {
@@ -274,7 +274,7 @@ func (c *Lines) hover(f *frame) []hovered {
 	return out
 }
 
-// value is what a figure says of a value of an axis.
+// value writes a value of an axis for people.
 func (a *Axis) value(v float64) string {
 	if a.Percent {
 		return fmt.Sprintf("%.4g %%", v)

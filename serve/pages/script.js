@@ -1,6 +1,6 @@
 "use strict"
-// What pages do beyond being there: order and filter the list, ask for parts, put in what has
-// changed, and say what is below a pointer or the focus. Everything else works without it.
+// The script orders and filters the list, asks for parts of pages, puts in changed parts, and
+// shows texts near the pointer or the focus. Everything else works without it.
 
 const $ = (selector, within = document) => within.querySelector(selector)
 const $$ = (selector, within = document) => [...within.querySelectorAll(selector)]
@@ -20,7 +20,7 @@ function sortBy(th, down) {
     return down ? -c : c
   })
   if (rows.every(([row], i) => row === body.rows[i])) return
-  const focus = document.activeElement // which an element loses that is moved
+  const focus = document.activeElement // a moved element loses it
   body.append(...rows.map(([row]) => row))
   if (body.contains(focus)) focus.focus({ preventScroll: true })
 }
@@ -57,9 +57,9 @@ if ($("#runs")) {
   countChosen()
 }
 
-// Parts that are asked for: the answers are lines of JSON, the last of them with the part.
+// Parts of pages: an answer is lines of JSON, and the last line has the part.
 
-const asked = new Map() // what is under way, by the element that it is for
+const asked = new Map() // requests under way, by the element that they are for
 async function ask(into, address, options) {
   asked.get(into)?.abort()
   const asking = new AbortController()
@@ -117,8 +117,8 @@ document.addEventListener("click", event => {
 
 for (const element of $$("[data-load]")) ask(element, element.dataset.load, {})
 
-// Elements that have changed replace those with their ids. What is chosen, open or has the
-// focus stays so.
+// Changed elements replace the elements with their ids. Choices, open details and the focus
+// stay.
 
 function swap({ id, html, only }) {
   if (only) {
@@ -147,7 +147,7 @@ function swap({ id, html, only }) {
   if (focus >= 0) $$("a, input, summary, svg[tabindex], pre", now)[focus]?.focus()
 }
 
-// A page that nobody looks at keeps no connection: a browser has six for all pages of a server.
+// A hidden page keeps no connection: a browser has six for all pages of a server.
 
 const live = document.body.dataset.live
 let source = null
@@ -184,7 +184,7 @@ if (live) {
   addEventListener("pagehide", () => source?.close())
 }
 
-// What is below the pointer, or the focus and the arrow keys, in a figure.
+// The texts of a figure, near the pointer or at the place that the arrow keys have reached.
 
 const tip = document.createElement("div")
 tip.id = "tip"
