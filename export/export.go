@@ -1,12 +1,12 @@
 // Package export writes a trained model for other programs: as Python with PyTorch or
-// NumPy, as a folder for Hugging Face transformers, as ONNX. It comes after package
-// model, whose tensor functions and programs it walks, so that whatever a spec can say
-// is exported; nothing comes after it. It does no input or output.
+// NumPy, as a folder for Hugging Face transformers, and as ONNX. It comes after package
+// model and walks the tensor functions and programs of a spec, so it exports every spec. No
+// package comes after it. It does no input or output.
 //
-// Numbers are F32, and functions those of the library in question: results differ from
-// those of mlc by roundings. A table (ops.go) has a row for each op of the tensor IR,
-// another one (scalar.go) for each operation of expressions, with a column for each of
-// the two printers, Python (python.go) and ONNX (onnx.go).
+// Numbers are F32. Functions are the other library's, so results differ from mlc's by
+// roundings. A table (ops.go) has a row for each op of the tensor IR, and another
+// (scalar.go) for each operation of expressions. Each has a column for each of the two
+// printers, Python (python.go) and ONNX (onnx.go).
 package export
 
 import (
@@ -22,36 +22,37 @@ import (
 
 // A Run is a trained model.
 type Run struct {
-	Spec     *check.Spec          // of the training
-	Stage    string               // of a spec with stages, which Spec is of; "" of others
+	Spec     *check.Spec          // the spec of the training
+	Stage    string               // the stage that Spec is, in a pipeline; or ""
 	Text     string               // the spec in the run directory
-	Params   map[string][]float32 // row-major, by the names of a checkpoint
+	Params   map[string][]float32 // row-major, by name in a checkpoint
 	Seed     uint64
-	InitSeed *uint64 // of the initial weights; nil: Seed
+	InitSeed *uint64 // seed of the initial weights; nil: Seed
 	Steps    int
-	Times    int    // runs of the loop; 0: those of training, or as the length of a problem says
-	Command  string // that exports it
+	Times    int    // runs of the loop; 0: as in training, or by the length of a problem
+	Command  string // the command that exports it
 }
 
 // A File is a file of an export.
 type File struct {
-	Path string // below the folder that is exported to; "" for the one file that is
+	Path string // below the export's folder; "" for an export of one file
 	Data []byte
 }
 
-// A Model is a Run taken apart for printers.
+// A Model is a Run prepared for the printers.
 type Model struct {
 	Run
 	Name    string
-	runs    int // of the loop: Times, or the most in training
+	runs    int // runs of the loop: Times, or the most in training
 	program *program
 	tensors []ckpt.Tensor // in arena order
-	trained int           // numbers that were trained, each once
+	trained int           // numbers that were trained, shared ones once
 	task    *task.Task
 	reach   eval.Reach
 }
 
-// New takes a run apart. The error says what cannot be exported.
+// New prepares a run. It returns an error if parameters do not fit the spec or are not
+// finite, or if the task cannot be exported.
 func New(r Run) (*Model, error) {
 	m := &Model{Run: r, Name: r.Spec.Name}
 	if r.Stage != "" {
@@ -78,7 +79,7 @@ func New(r Run) (*Model, error) {
 	for _, p := range device.Flat(groups...) {
 		values := r.Params[p.Name]
 		if len(values) != p.Elems() {
-			return nil, fmt.Errorf("it has %d numbers of parameter %s, which has the shape %v: it is of another model", len(values), p.Name, p.Shape)
+			return nil, fmt.Errorf("it has %d numbers of parameter %s, which has the shape %v: it belongs to another model", len(values), p.Name, p.Shape)
 		}
 		t := ckpt.Tensor{Name: p.Name, Shape: p.Shape, Data: values}
 		if err := t.Finite(); err != nil && !p.Fixed {
@@ -90,7 +91,7 @@ func New(r Run) (*Model, error) {
 	return m, err
 }
 
-// said is the number of tokens that have a logit.
+// said returns the number of tokens that have a logit.
 func (m *Model) said() int {
 	for _, f := range m.program.funcs {
 		for _, r := range f.Results {
@@ -102,7 +103,7 @@ func (m *Model) said() int {
 	return m.task.Vocab()
 }
 
-// Parameters is the number of all that the model has, trained and fixed.
+// Parameters returns the number of all parameters, trained and fixed.
 func (m *Model) Parameters() int {
 	n := 0
 	for _, t := range m.tensors {
@@ -111,7 +112,7 @@ func (m *Model) Parameters() int {
 	return n
 }
 
-// reachOf is how far the model's tables of positions go.
+// reachOf returns the sizes of the model's tables of positions.
 func reachOf(s *check.Model) eval.Reach {
 	var r eval.Reach
 	r.Tokens, r.Places = s.Position.Reach()

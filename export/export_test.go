@@ -17,7 +17,7 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// specOf resolves a shipped spec, or that of a stage, with some settings.
+// specOf resolves a shipped spec, or a stage of it, with settings.
 func specOf(t *testing.T, path, stage string, set ...string) *check.Spec {
 	t.Helper()
 	spec, found := check.Resolve(check.Options{Path: "../" + path, Read: os.ReadFile, Set: set})
@@ -38,7 +38,7 @@ func specOf(t *testing.T, path, stage string, set ...string) *check.Spec {
 	return spec
 }
 
-// randomRun is a run with parameters that are no initial ones: nothing is 0 or 1.
+// randomRun returns a run with random parameters, none of them 0 or 1.
 func randomRun(t *testing.T, spec *check.Spec, stage string, seed uint64) Run {
 	t.Helper()
 	built, err := forward(spec)
@@ -68,8 +68,8 @@ func randomRun(t *testing.T, spec *check.Spec, stage string, seed uint64) Run {
 	return r
 }
 
-// evaluated is what a model says: its plan, call by call, with buffers as they are and
-// functions in float64. It gives logits [B, T, V].
+// evaluated runs a model's plan call by call, with its buffers and with functions in
+// float64. It returns logits [B, T, V].
 func evaluated(t *testing.T, r Run, source, target [][]int64) ir.Tensor {
 	t.Helper()
 	built, err := forward(r.Spec)
@@ -187,7 +187,8 @@ func (e *evaluator) param(group string, l int, p *ir.Value) ir.Tensor {
 	return ir.Tensor{}
 }
 
-// TestLiterals reads numbers as Python does, as float64, and wants the same bits of float32.
+// TestLiterals reads numbers as Python does, as float64, and wants the same bits of
+// float32.
 func TestLiterals(t *testing.T) {
 	src := rand.New(rand.NewPCG(5, 6))
 	bits := []uint32{0, 1 << 31, 1, 1<<23 - 1, 1 << 23, 0x3f800000, 0x7f7fffff, 0xff7fffff}
@@ -207,7 +208,7 @@ func TestLiterals(t *testing.T) {
 	}
 }
 
-// TestLiteralsAreBounded refuses what has no short file, or no numbers.
+// TestLiteralsAreBounded refuses too many parameters, and parameters that are not finite.
 func TestLiteralsAreBounded(t *testing.T) {
 	for want, data := range map[string][]float32{
 		"10001 parameters, and at most 10000": make([]float32, MostLiterals+1),

@@ -8,8 +8,9 @@ import (
 	"github.com/arithlang/mlc/runtime/tokens"
 )
 
-// HuggingFace writes the model as a folder that transformers loads with
-// trust_remote_code: configuration, parameters, code, tokenizer, and a model card.
+// HuggingFace writes the model as a folder that transformers loads with trust_remote_code:
+// configuration, parameters, code, tokenizer, and a model card. It returns an error if the
+// model cannot be written as Python.
 func (m *Model) HuggingFace() ([]File, error) {
 	f := m.newPyFile(true)
 	f.Class, f.Auto = "MlcForCausalLM", "AutoModelForCausalLM"
@@ -70,16 +71,16 @@ func (m *Model) hfConfig(f *pyFile) object {
 	return c
 }
 
-// hfTokens says which tokens begin, end and fill texts.
+// hfTokens sets the tokens that begin, end and pad texts.
 func (m *Model) hfTokens(f *pyFile, c object) {
 	c["eos_token_id"], c["pad_token_id"] = f.End, 0
-	if m.Spec.Task.Used && !f.Encoder { // no token fills
+	if m.Spec.Task.Used && !f.Encoder { // no token pads
 		c["pad_token_id"] = nil
 		if !m.hasEnd(f) {
 			c["eos_token_id"] = nil
 		}
 	}
-	if f.Encoder { // problems of a batch have one length, and what follows an end says nothing
+	if f.Encoder { // problems of a batch have one length, and tokens after an end are ignored
 		c["pad_token_id"] = f.End
 		c["decoder_start_token_id"], c["bos_token_id"] = f.start(m), f.start(m)
 	}
@@ -88,7 +89,7 @@ func (m *Model) hfTokens(f *pyFile, c object) {
 // hasEnd reports whether the vocabulary has the token that ends answers.
 func (m *Model) hasEnd(f *pyFile) bool { return int(f.End) < m.task.Vocab() }
 
-// start is the token that the decoder of an encoder-decoder reads first.
+// start returns the token that the decoder of an encoder-decoder reads first.
 func (f *pyFile) start(m *Model) int {
 	for id, symbol := range m.task.Vocabulary() {
 		if symbol == "^" {
@@ -104,7 +105,7 @@ func (m *Model) hfGeneration(f *pyFile) object {
 	return c
 }
 
-// special names the tokens of sequences that stand for no symbol.
+// special names the tokens that stand for no symbol.
 func (m *Model) special(f *pyFile) map[int]string {
 	switch {
 	case f.Encoder:
@@ -119,7 +120,8 @@ func (m *Model) special(f *pyFile) map[int]string {
 	return map[int]string{0: "<pad>", 1: "<unk>", 2: "<sos>", 3: "<eos>", 18: "<space>"}
 }
 
-// hfTokenizer is a tokenizer of package tokenizers: each symbol of a text is a token.
+// hfTokenizer returns a tokenizer of package tokenizers, in which each symbol of a text is
+// a token.
 func (m *Model) hfTokenizer(f *pyFile) object {
 	vocabulary, special := object{}, m.special(f)
 	added := []object{}
@@ -141,7 +143,7 @@ func isolated(pattern string) object {
 	return object{"type": "Split", "pattern": object{"Regex": pattern}, "behavior": "Isolated", "invert": false}
 }
 
-// preTokenizer cuts a text as tokens.Rule does.
+// preTokenizer splits a text as tokens.Rule does.
 func (m *Model) preTokenizer() object {
 	words := object{"type": "WhitespaceSplit"}
 	switch r := m.Spec.Task.Tokens; {
@@ -154,7 +156,7 @@ func (m *Model) preTokenizer() object {
 	}
 }
 
-// decoder joins tokens, with spaces where they are words.
+// decoder joins tokens. Words keep spaces between them.
 func (m *Model) decoder() any {
 	if m.Spec.Task.Tokens != (tokens.Rule{}) {
 		return nil

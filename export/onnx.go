@@ -11,44 +11,46 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// The versions of ONNX that are written: of operators, and of the file.
+// The written versions of ONNX's operators and of its file format.
 const (
 	opset     = 18
 	irVersion = 8
 )
 
-// mostONNX is how large a file may be: that is a limit of protocol buffers.
+// mostONNX is the largest file, in bytes: protocol buffers allow no more than 2 GB.
 const mostONNX = 1<<31 - 1<<20
 
-// A tensor is the name of one in a graph.
+// A tensor is the name of a tensor in a graph.
 type tensor string
 
-// A graph makes the nodes of a model. Those that hang on nothing but sizes, constants and
-// parameters stand before all others, each once, so that no loop repeats them.
+// A graph collects the nodes of a model. Nodes that depend only on sizes, constants and
+// parameters are early: they come before all others, without duplicates, so that no loop
+// repeats them.
 type graph struct {
 	m      *Model
 	early  body
-	body   *body             // where other nodes go
-	shared map[string]tensor // early nodes and constants by what they are
-	known  map[tensor]bool   // what is early
+	body   *body             // receives the other nodes
+	shared map[string]tensor // early nodes and constants, by content
+	known  map[tensor]bool   // early tensors
 	inits  []message         // initializers
 	sizes  map[string]tensor // B, T, S: scalars
-	vars   map[string]tensor // of the program
+	vars   map[string]tensor // variables of the program
 	layer  tensor            // the layer's number, a scalar
-	place  string            // what begins names of nodes
+	place  string            // prefix of the names of nodes
 	count  int
 	err    error
 }
 
-// A body is the nodes of a graph, or of the body of a loop.
+// A body holds the nodes of a graph or of a loop's body.
 type body struct{ nodes []message }
 
-// ONNX writes the model as one ONNX file. Its inputs are the tokens, I64 [B, T] and, of an
-// encoder-decoder, [B, S]; and, of a loop, times, a scalar that may be left out. Its output
-// are the logits, F32 [B, T, vocabulary].
+// ONNX writes the model as one ONNX file. Its inputs are tokens, I64 [B, T], for an
+// encoder-decoder also [B, S], and for a loop the scalar times, which may be left out. Its
+// output is the logits, F32 [B, T, vocabulary]. ONNX returns an error if the file would be
+// larger than 2 GB.
 func (m *Model) ONNX() ([]byte, error) {
 	if 4*m.Parameters() > mostONNX {
-		return nil, fmt.Errorf("%d parameters make an ONNX file of more than 2 GB, which is the most it may be: export to hf or python", m.Parameters())
+		return nil, fmt.Errorf("%d parameters exceed the 2 GB of an ONNX file: export to hf or python", m.Parameters())
 	}
 	g := &graph{m: m, shared: map[string]tensor{}, known: map[tensor]bool{}, sizes: map[string]tensor{}, vars: map[string]tensor{}}
 	for _, t := range m.tensors {
@@ -83,7 +85,7 @@ func (m *Model) ONNX() ([]byte, error) {
 	return g.encode(append(g.early.nodes, main.nodes...), inputs), nil
 }
 
-// encode is the ModelProto.
+// encode returns the ModelProto.
 func (g *graph) encode(nodes, inputs []message) []byte {
 	m := g.m
 	var graph message
@@ -110,16 +112,16 @@ func (g *graph) encode(nodes, inputs []message) []byte {
 	return whole
 }
 
-// size is an extent of an input.
+// size defines the extent of an input along an axis.
 func (g *graph) size(name, of string, axis int) {
-	g.known[tensor(of)] = true // as far as its shape goes
+	g.known[tensor(of)] = true // its shape is known
 	shape := g.op("Shape", []tensor{tensor(of)})
 	delete(g.known, tensor(of))
 	g.sizes[name] = g.op("Gather", []tensor{shape, g.int(int64(axis))}, attribute{"axis", 0})
 }
 
-// step makes the nodes of a step: layers one after the other, and what a launch says how
-// often it runs as a Loop.
+// step adds the nodes of a step. Layers are unrolled. A Loop runs them as often as the
+// input times says.
 func (g *graph) step(s *step) {
 	switch {
 	case s.times:
@@ -144,7 +146,7 @@ func (g *graph) calls(s *step, l int, layer tensor) {
 	}
 }
 
-// call makes the nodes of a function for layer l.
+// call adds the nodes of a function for layer l.
 func (g *graph) call(c *call, l int) tensor {
 	n := 0
 	out, err := walk(c.fn, func(p *ir.Value, role ir.Role) tensor {
@@ -172,8 +174,8 @@ func (g *graph) call(c *call, l int) tensor {
 	return out
 }
 
-// param is the initializer of a parameter of a call: of its group, or of those that all
-// layers share.
+// param returns the initializer of a call's parameter: from the call's groups, or shared by
+// all layers.
 func (g *graph) param(c *call, l int, name string) tensor {
 	var places []string
 	for _, of := range c.groups {
@@ -192,7 +194,7 @@ func (g *graph) param(c *call, l int, name string) tensor {
 	return ""
 }
 
-// loop makes a Loop over the runs, whose body has all layers.
+// loop adds a Loop over the runs. Its body has all layers.
 func (g *graph) loop(s *step) {
 	outer, carried := g.body, []string{}
 	for _, c := range s.calls {
@@ -238,7 +240,7 @@ func (g *graph) loop(s *step) {
 	g.node(g.body, "Loop", results, append([]tensor{"times", ""}, begin...), attribute{"body", graph})
 }
 
-// op makes a node of one result. Equal early ones are one.
+// op adds a node with one result. Equal early nodes become one.
 func (g *graph) op(kind string, inputs []tensor, attrs ...attribute) tensor {
 	early := !slices.ContainsFunc(inputs, func(t tensor) bool { return !g.known[t] })
 	key := fmt.Sprint(kind, inputs, attrs)
@@ -258,7 +260,7 @@ func (g *graph) op(kind string, inputs []tensor, attrs ...attribute) tensor {
 	return t
 }
 
-// named makes a node whose result has a name.
+// named adds a node whose result has the given name.
 func (g *graph) named(kind string, name tensor, inputs ...tensor) {
 	g.write(g.body, kind, name, inputs)
 }
@@ -282,7 +284,7 @@ func (g *graph) node(where *body, kind string, results []string, inputs []tensor
 	where.nodes = append(where.nodes, n)
 }
 
-// constant is an initializer, each once.
+// constant adds an initializer, unless it has one with this key.
 func (g *graph) constant(key string, made func(name string) message) tensor {
 	if t, ok := g.shared[key]; ok {
 		return t
@@ -297,7 +299,7 @@ func (g *graph) int(n int64) tensor {
 	return g.constant(fmt.Sprint(n), func(name string) message { return intTensor(name, nil, []int64{n}) })
 }
 
-// ints is a row of integers.
+// ints returns a row of integers.
 func (g *graph) ints(ns ...int) tensor {
 	wide := make([]int64, len(ns))
 	for i, n := range ns {
@@ -310,7 +312,7 @@ func (g *graph) float(x float64) tensor {
 	return g.constant(fmt.Sprintf("%gf", float32(x)), func(name string) message { return floatTensor(name, nil, []float32{float32(x)}) })
 }
 
-// dim is an extent, a scalar.
+// dim returns an extent as a scalar.
 func (g *graph) dim(d ir.Dim) tensor {
 	if d.Sym == "" {
 		return g.int(int64(d.N))
@@ -318,7 +320,7 @@ func (g *graph) dim(d ir.Dim) tensor {
 	return g.launch(d.Sym)
 }
 
-// launch is a number that a launch knows.
+// launch returns a variable of the launch.
 func (g *graph) launch(name string) tensor {
 	if name == "layer" {
 		return g.layer
@@ -330,7 +332,8 @@ func (g *graph) launch(name string) tensor {
 	return t
 }
 
-// index counts along an axis, from the right, from 1.
+// index returns 0, 1, … along an axis that is at place fromRight from the right, from 1.
+// The axes after it have extent 1.
 func (g *graph) index(d ir.Dim, fromRight int) tensor {
 	t := g.op("Range", []tensor{g.int(0), g.dim(d), g.int(1)})
 	if fromRight == 1 {
@@ -341,7 +344,7 @@ func (g *graph) index(d ir.Dim, fromRight int) tensor {
 	return g.op("Reshape", []tensor{t, g.ints(shape...)})
 }
 
-// shape is the extents of a result, a row of integers.
+// shape returns the extents of a result as a row of integers.
 func (g *graph) shape(dims []ir.Dim) tensor {
 	var parts []tensor
 	for _, d := range dims {
@@ -350,16 +353,16 @@ func (g *graph) shape(dims []ir.Dim) tensor {
 	return g.op("Concat", parts, attribute{"axis", 0})
 }
 
-// An onnxExpr makes the nodes of one expression.
+// An onnxExpr adds the nodes of one expression.
 type onnxExpr struct {
 	g     *graph
 	args  []tensor
-	of    []*ir.Value // whose they are
+	of    []*ir.Value // the values of args
 	index []tensor
 	made  map[*expr.Expr]tensor
 }
 
-// expr makes nodes of an expression. Args are what values became.
+// expr adds the nodes of an expression. args are the tensors of the values in of.
 func (g *graph) expr(e *expr.Expr, args []tensor, of []*ir.Value, index []tensor) tensor {
 	if bad := printable(e); bad != nil && g.err == nil {
 		g.err = errNoRow(bad.Op.String())
@@ -416,7 +419,7 @@ func (x *onnxExpr) plain(e *expr.Expr) tensor {
 	return g.op(kind, args)
 }
 
-// value is a constant of an expression.
+// value returns a constant of an expression.
 func (g *graph) value(e *expr.Expr) tensor {
 	switch e.Type {
 	case expr.F32:
@@ -427,8 +430,8 @@ func (g *graph) value(e *expr.Expr) tensor {
 	return g.int(e.I)
 }
 
-// element is an element of a parameter by its indices: of all elements in a row that with
-// the index that they make.
+// element returns an element of a parameter at its indices. It gathers from the parameter
+// as a row.
 func (x *onnxExpr) element(e *expr.Expr) tensor {
 	k, _ := numbered(e.Name, 'x')
 	if len(e.Args) == 0 {

@@ -43,7 +43,7 @@ func (g *graph) matmul(v *ir.Value, args []tensor) tensor {
 	return g.op("MatMul", []tensor{args[0], right})
 }
 
-// turned is a transposed matrix.
+// turned returns a transposed matrix.
 func (g *graph) turned(t tensor) tensor {
 	return g.op("Transpose", []tensor{t}, attribute{"perm", []int{1, 0}})
 }
@@ -63,12 +63,12 @@ func (g *graph) rmsnorm(v *ir.Value, args []tensor) tensor {
 	return g.op("Mul", []tensor{g.op("Div", []tensor{x, root}), args[1]})
 }
 
-// heads is x [B, L, heads * N] as [B, L, heads, N].
+// heads reshapes x [B, L, heads * N] to [B, L, heads, N].
 func (g *graph) heads(x tensor, heads int) tensor {
 	return g.op("Reshape", []tensor{x, g.ints(0, 0, heads, -1)})
 }
 
-// split is x [B, L, heads * N] as [B, heads, L, N], and joined undoes it.
+// split turns x [B, L, heads * N] into [B, heads, L, N]. joined undoes it.
 func (g *graph) split(x tensor, heads int) tensor {
 	return g.op("Transpose", []tensor{g.heads(x, heads)}, attribute{"perm", []int{0, 2, 1, 3}})
 }
@@ -108,7 +108,8 @@ func (g *graph) headProduct(v *ir.Value, args []tensor) tensor {
 	return g.joined(g.op("MatMul", []tensor{g.split(args[0], v.Attr.Attn.Heads), w}))
 }
 
-// cell is the index variables of a site; that of examples is there where it is read.
+// cell returns the index variables of a site. The index of examples is only there if an
+// expression reads it.
 func (g *graph) cell(s site) []tensor {
 	at := []tensor{"", g.index(s.shape[1], s.axes(1)), g.index(s.shape[2], 2), g.index(s.shape[3], 1)}
 	for _, e := range []*expr.Expr{s.mask, s.bias} {
@@ -155,7 +156,7 @@ func (g *graph) attention(v *ir.Value, args []tensor) tensor {
 	return g.joined(g.op("MatMul", []tensor{g.op("Where", []tensor{open, weights, g.float(0)}), values}))
 }
 
-// distances picks of the relative scores [B, H, T, spans] that of each cell.
+// distances picks each cell's relative score from scores [B, H, T, spans].
 func (g *graph) distances(scores, at tensor, s site, spans int) tensor {
 	sum := func(x, y tensor) tensor { return g.op("Add", []tensor{x, y}) }
 	by := func(x, y tensor) tensor { return g.op("Mul", []tensor{x, y}) }
@@ -165,8 +166,8 @@ func (g *graph) distances(scores, at tensor, s site, spans int) tensor {
 	return g.op("Gather", []tensor{g.op("Reshape", []tensor{scores, g.ints(-1)}), place}, attribute{"axis", 0})
 }
 
-// runs makes the number of each token in its run: its place less that of the last token
-// before it that is no member.
+// runs returns the number of each token in its run: its place minus the place of the last
+// token before it that is not a member.
 func (g *graph) runs(v *ir.Value, args []tensor) tensor {
 	member := g.expr(expr.Simplify(v.Attr.Expr), args, v.Args, nil)
 	if v.Attr.Total {
@@ -181,8 +182,8 @@ func (g *graph) runs(v *ir.Value, args []tensor) tensor {
 	return g.op("Where", []tensor{member, g.op("Sub", []tensor{place, last}), g.int(0)})
 }
 
-// noise makes standard normal numbers of the words of Philox (ir.Philox, ir.Normal), for
-// rows from the first on.
+// noise computes standard normal numbers from the words of Philox (ir.Philox, ir.Normal),
+// for rows from the first on.
 func (g *graph) noise(v *ir.Value, _ []tensor) tensor {
 	d := v.Type.Shape[2].N
 	blocks := (2*d + 3) / 4
@@ -205,7 +206,7 @@ func (g *graph) noise(v *ir.Value, _ []tensor) tensor {
 	return g.op("Mul", []tensor{radius, g.op("Cos", []tensor{angle})})
 }
 
-// philox makes the ten rounds of Philox4x32. Words are integers of 64 bits.
+// philox computes the ten rounds of Philox4x32. Words are 64-bit integers.
 func (g *graph) philox(c [4]tensor, seed uint64) [4]tensor {
 	xor := func(x, y tensor) tensor { return g.op("BitwiseXor", []tensor{x, y}) }
 	key := [2]uint32{uint32(seed), uint32(seed >> 32)}
@@ -219,8 +220,8 @@ func (g *graph) philox(c [4]tensor, seed uint64) [4]tensor {
 	return c
 }
 
-// product makes the upper and lower 32 bits of a product, from halves of x, so that no
-// product is longer than 64 bits with a sign.
+// product computes the upper and lower 32 bits of a product. It multiplies the halves of x,
+// so that no product exceeds a signed 64-bit integer.
 func (g *graph) product(m int64, x tensor) (hi, lo tensor) {
 	half := g.int(1 << 16)
 	of := func(kind string, a, b tensor) tensor { return g.op(kind, []tensor{a, b}) }

@@ -2,14 +2,14 @@ package export
 
 import "github.com/arithlang/mlc/compiler/ir"
 
-// An opRow is how an op of the tensor IR is printed.
+// An opRow has the printers of an op of the tensor IR.
 type opRow struct {
 	python func(p *python, v *ir.Value, args []text) text
 	onnx   func(g *graph, v *ir.Value, args []tensor) tensor
 }
 
-// rows is the table of the ops that a forward pass has. Others are of training, of
-// decoding with caches, or only in expansions.
+// rows is the table of the ops in forward passes. Other ops belong to training, to decoding
+// with caches, or only to expansions.
 func rows() map[ir.Op]opRow {
 	return map[ir.Op]opRow{
 		ir.Map:         {(*python).mapped, (*graph).mapped},

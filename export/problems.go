@@ -10,26 +10,25 @@ import (
 	"github.com/arithlang/mlc/runtime/tokens"
 )
 
-// A pyKind is a kind of problems as template/task.py.tmpl has one: what package task
-// knows of it.
+// A pyKind describes a kind of problems for template/task.py.tmpl.
 type pyKind struct {
 	Kind     string
-	Op       string // between the operands, as people write it
+	Op       string // the sign between the operands, as people write it
 	Arity    int    // operands; 0: any number
 	Family   string // numbers, vectors, arrays
 	Expects  string
 	Example  string
-	Suffix   string // of its functions, where problems are of several kinds
-	Sign     string // what the model reads for Op
+	Suffix   string // ends the names of its functions, if problems are of several kinds
+	Sign     string // the sign that the model reads
 	Single   bool   // the second operand is a digit
 	Reversed bool   // answers are written lowest digit first
-	Repeats  bool   // answers are widened with their first digit
-	Grows    int    // how many digits the longest answer has more than the longest operand
-	Partial  bool   // answers are all sums on the way
-	Products bool   // to a product
+	Repeats  bool   // answers are padded with their first digit
+	Grows    int    // digits of the longest answer beyond the longest operand
+	Partial  bool   // an answer lists all partial sums
+	Products bool   // an answer ends in a product
 }
 
-// unbounded is more than numbers of one length grow by.
+// unbounded is larger than any growth of numbers of a given length.
 const unbounded = 1 << 20
 
 var pyKinds = []pyKind{
@@ -45,13 +44,13 @@ var pyKinds = []pyKind{
 	{Kind: "sort", Family: "arrays", Expects: "numbers with commas between them", Example: "75946,36999,81201"},
 }
 
-// pyTask is what template/task.py.tmpl is filled in with.
+// pyTask is the data of template/task.py.tmpl.
 type pyTask struct {
-	Vocabulary string // a list of Python
-	Symbols    string // which tokens are those of symbols in texts
+	Vocabulary string // a Python list
+	Symbols    string // condition on token: it is a symbol of texts
 	End        int32
 	Base       int
-	Letters    string // a list of Python; "" where no problem has letters
+	Letters    string // a Python list; "" if no problem has letters
 	Each       []pyKind
 
 	Sequence, Mixed, Hinted, Interleave, ReversedOperands, Scratchpad, HasNumbers bool
@@ -60,24 +59,24 @@ type pyTask struct {
 	Kinds, ReversedKinds                                                          string // of a mix
 
 	Padding, Widths, Room bool
-	Blind                 bool // nothing in the file is computed from the right answer
+	Blind                 bool // the file computes nothing from the right answer
 	Ends                  bool // answers have an end
-	Extra                 int  // Blind: places that answers may need, and operands not
+	Extra                 int  // if Blind: places that answers may need beyond the operands'
 	To, Step              int
-	Less, Minus           string // what answers are narrower by
-	Trims                 bool   // zeros in front of an answer mean nothing
+	Less, Minus           string // the width that answers lack
+	Trims                 bool   // leading zeros of an answer mean nothing
 
-	Listed, Words, Numbers bool // of a file
+	Listed, Words, Numbers bool // for a file
 	SeparatorText          string
 	Separator, Join        string
 	Longest, Line          int
 }
 
-// newTask says of a task what Python needs to know. The pad is that of tests.
+// newTask describes a task for Python. pad is the padding of tests.
 func newTask(c *config.Task, pad config.Pad, t *task.Task) pyTask {
 	p := pyTask{Vocabulary: list(t.Vocabulary()), End: t.EOS(), Base: c.Base, Sequence: c.Sequence,
 		Mixed: c.Kind == "mixed", Hinted: c.Hinted(), Interleave: c.Interleave, ReversedOperands: c.ReversedOperands}
-	switch { // others are no symbols of a text
+	switch { // other tokens are no symbols of a text
 	case c.Sequence && c.Started && !c.Used:
 		p.Symbols = "token == 2 or token >= 4 and token != 18"
 	case c.Sequence && !c.Used:
@@ -136,17 +135,17 @@ func newTask(c *config.Task, pad config.Pad, t *task.Task) pyTask {
 	return p
 }
 
-// blind leaves out the right answer, if the lengths of operands alone say how wide a
-// problem is written: those of a loop, if answers never need more places.
+// blind leaves out the right answer if the lengths of the operands determine the width of a
+// problem. A problem of a loop must also have room for every answer.
 func (p *pyTask) blind(less int) {
-	if !p.Padding || p.Mixed || p.Hinted || p.Base == 2 { // of base 2, a digit makes no number longer
+	if !p.Padding || p.Mixed || p.Hinted || p.Base == 2 { // in base 2, the model adds no digit to a number
 		return
 	}
 	p.Extra = max(0, p.Each[0].Grows+less)
 	p.Blind = p.Extra == 0 || !p.Sequence || !p.Ends
 }
 
-// listed says it of problems that a file lists.
+// listed describes the problems that a file lists.
 func (p *pyTask) listed(c *config.Task) {
 	p.Listed, p.Symbols = true, "token >= 2"
 	p.Words, p.Numbers = c.Tokens != tokens.Rule{}, c.Tokens.Numbers > 0
@@ -170,7 +169,7 @@ func signed(n int) string {
 	return fmt.Sprintf(" + %d", n)
 }
 
-// list is a list of strings in Python.
+// list writes a Python list of strings.
 func list(all []string) string {
 	quoted := make([]string, len(all))
 	for i, s := range all {
@@ -179,7 +178,7 @@ func list(all []string) string {
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
-// quote is a string literal of Python.
+// quote writes a Python string literal.
 func quote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')

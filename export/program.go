@@ -13,37 +13,37 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// logits is the result of the head: F32 [B, T, vocabulary].
+// logits names the result of the head: F32 [B, T, vocabulary].
 const logits = "logits"
 
-// A program is the forward pass as statements on variables: encode, what hangs on the
-// source alone, and decode, the rest, which ends with the logits.
+// A program is the forward pass as statements on variables. encode depends only on the
+// source. decode is the rest and ends with the logits.
 type program struct {
-	funcs          []*ir.Func // each once, in order of their first call
+	funcs          []*ir.Func // without duplicates, in order of their first call
 	encode, decode []*step
-	memory         string // the variable that encode leaves; "" where there is no source
+	memory         string // the variable that encode returns; "" without a source
 	out            string // the variable of the logits
-	lengths        bool   // masks or biases hang on how many rows a launch has
-	random         bool   // it starts from noise
+	lengths        bool   // masks or biases depend on the number of rows of a launch
+	random         bool   // it begins with noise
 }
 
-// A step is calls, once or for each layer of a loop.
+// A step is a list of calls, made once or for each layer of a loop.
 type step struct {
 	n     int  // layers; 0: no loop
 	times bool // n layers for each run of the model's loop
 	calls []*call
 }
 
-// A call is one of a function: variables by argument, in order of its inputs, and the
-// variable of its result.
+// A call calls a function. args are variables in the order of the function's inputs, and
+// result is the variable of its result.
 type call struct {
 	fn     *ir.Func
-	groups []*plan.Group // of its parameters, besides those that all share
+	groups []*plan.Group // of its parameters, besides the shared ones
 	args   []string
 	result string
 }
 
-// forward builds the model of a spec without gradients, losses and roundings to bf16.
+// forward builds the model of a spec without gradients, losses and rounding to BF16.
 func forward(spec *check.Spec) (*plan.Plan, error) {
 	s := *spec
 	s.Train.Precision, s.Train.Report.Full, s.Capture = "f32", false, nil
@@ -51,7 +51,7 @@ func forward(spec *check.Spec) (*plan.Plan, error) {
 	return model.Build(&s)
 }
 
-// newProgram makes statements of the calls of the program forward.
+// newProgram turns the calls of the program forward into statements.
 func newProgram(built *plan.Plan) (*program, error) {
 	i := slices.IndexFunc(built.Programs, func(p *plan.Program) bool { return p.Name == "forward" })
 	from := built.Programs[i]
@@ -59,7 +59,7 @@ func newProgram(built *plan.Plan) (*program, error) {
 		return nil, err
 	}
 	p := &program{}
-	of := map[string]bool{model.TargetTokens: true} // variables that hang on the target
+	of := map[string]bool{model.TargetTokens: true} // variables that depend on the target
 	for _, s := range from.Body {
 		st := &step{}
 		var calls []*plan.Call
@@ -89,7 +89,8 @@ func newProgram(built *plan.Plan) (*program, error) {
 	return p, nil
 }
 
-// handed is what the decoder reads of the encoder besides its memory, "" if there is nothing.
+// handed returns a variable of the encoder, besides its memory, that the decoder reads, or
+// "".
 func (p *program) handed() string {
 	for _, d := range p.decode {
 		for _, c := range d.calls {
@@ -105,7 +106,7 @@ func (p *program) handed() string {
 	return ""
 }
 
-// call makes a call of the plan one on variables.
+// call turns a call of the plan into a call on variables.
 func (p *program) call(built *plan.Plan, c *plan.Call) (*call, error) {
 	f, err := settled(c.Func)
 	if err != nil {
@@ -138,7 +139,7 @@ func (p *program) call(built *plan.Plan, c *plan.Call) (*call, error) {
 	return out, nil
 }
 
-// readsLength reports whether a mask or bias hangs on how many target rows there are.
+// readsLength reports whether a mask or bias depends on the number of target rows.
 func readsLength(v *ir.Value) bool {
 	if v.Op != ir.Attention && v.Op != ir.BiasTable {
 		return false
@@ -147,7 +148,8 @@ func readsLength(v *ir.Value) bool {
 	return slices.ContainsFunc([]*expr.Expr{s.mask, s.bias}, func(e *expr.Expr) bool { return e != nil && expr.Depends(e, "T") })
 }
 
-// settled is a function of all rows at once, with one result: the head's are its logits.
+// settled returns a function of all rows at once, with one result. The head's result is its
+// logits.
 func settled(f *ir.Func) (*ir.Func, error) {
 	whole := map[string]*expr.Expr{"P": expr.Int(0), "C": ir.Sym("T").Expr()}
 	out, err := ir.Rewrite(f, func(b *ir.Builder, v *ir.Value, args []*ir.Value) *ir.Value {
@@ -170,8 +172,8 @@ func settled(f *ir.Func) (*ir.Func, error) {
 	return out, nil
 }
 
-// sequential makes sure that a buffer needs to be but one variable: whatever is read of
-// it is what was written last, whether a loop runs once or more often.
+// sequential checks that one variable is enough for a buffer: each read is of the tensor
+// written last, for one run of the loop and for several.
 func sequential(p *plan.Program) error {
 	for runs := 1; runs <= 3; runs++ {
 		last := map[string]int{}
@@ -207,7 +209,7 @@ func sequential(p *plan.Program) error {
 	return nil
 }
 
-// once is how often a stack runs that a launch has so many runs of.
+// once returns the number of runs of a stack, in a launch with the given runs of the loop.
 func once(r plan.Runs, runs int) int {
 	if r == plan.Once {
 		return 1
@@ -215,8 +217,8 @@ func once(r plan.Runs, runs int) int {
 	return runs
 }
 
-// walk computes the values of a function in order: what param makes of its parameters,
-// and what emit makes of each other value. It gives what becomes of the result.
+// walk computes the values of a function in order: param computes its parameters, emit all
+// other values. It returns the result.
 func walk[T any](f *ir.Func, param func(p *ir.Value, role ir.Role) T, emit func(v *ir.Value, args []T) (T, error)) (T, error) {
 	made := map[*ir.Value]T{}
 	for i, p := range f.Params {
@@ -236,16 +238,16 @@ func walk[T any](f *ir.Func, param func(p *ir.Value, role ir.Role) T, emit func(
 	return made[f.Results[0].Value], nil
 }
 
-// A site is what an attention's mask and bias are, as expressions of Maps over the
-// cells d0 … d3: example, head, query and key. Parameter n of the bias is x{n}.
+// A site is an attention's mask and bias as expressions of a Map over the cells d0 … d3:
+// example, head, query and key. Parameter n of the bias is x{n}.
 type site struct {
-	mask, bias *expr.Expr // nil: open everywhere; 0
+	mask, bias *expr.Expr // mask nil: open everywhere; bias nil: 0
 	params     []*ir.Value
 	shape      []ir.Dim // [B, H, T, J]
-	flat       bool     // what is made has no axis of rows: it is [H, J]
+	flat       bool     // the result is [H, J], without an axis of rows
 }
 
-// siteOf is that of an attention, or of a bias table.
+// siteOf returns the site of an attention or of a bias table.
 func siteOf(v *ir.Value) site {
 	a := v.Attr.Attn
 	s := site{params: v.Args}
@@ -261,8 +263,8 @@ func siteOf(v *ir.Value) site {
 	return s
 }
 
-// axes are how many axes the index along an axis of the shape has, the last of which have
-// the extent 1.
+// axes returns how many axes an index along the given axis needs. Its later axes have
+// extent 1.
 func (s *site) axes(axis int) int {
 	if s.flat && axis == 1 {
 		return 2
@@ -270,7 +272,7 @@ func (s *site) axes(axis int) int {
 	return 4 - axis
 }
 
-// over makes an expression of cells one of a Map.
+// over turns an expression of cells into an expression of a Map.
 func (s *site) over(a *ir.AttnAttr, e *expr.Expr) *expr.Expr {
 	if e == nil {
 		return nil
@@ -280,7 +282,7 @@ func (s *site) over(a *ir.AttnAttr, e *expr.Expr) *expr.Expr {
 	return expr.Simplify(expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
 		if n := slices.Index(a.Params, e.Name); e.Op == expr.Elem && n >= 0 {
 			at := e.Args
-			if s.params[n].Type.Rank() > len(at) { // of each example
+			if s.params[n].Type.Rank() > len(at) { // one for each example
 				at = slices.Concat([]*expr.Expr{ir.D(0)}, at)
 			}
 			return expr.NewElem(ir.X(n, e.Type).Name, e.Type, at...)

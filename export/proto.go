@@ -7,7 +7,8 @@ import (
 	"github.com/arithlang/mlc/runtime/protobuf"
 )
 
-// A message is one of onnx.proto (github.com/onnx/onnx), which has the numbers of fields.
+// A message is a message of onnx.proto (github.com/onnx/onnx), which defines the field
+// numbers.
 type message = protobuf.Message
 
 // Types of elements, TensorProto.DataType.
@@ -17,7 +18,7 @@ const (
 	onnxBool  = 9
 )
 
-// floatTensor is a TensorProto of F32.
+// floatTensor encodes a TensorProto of F32.
 func floatTensor(name string, shape []int, values []float32) message {
 	m := tensorHead(name, onnxFloat, shape)
 	raw := make([]byte, 0, 4*len(values))
@@ -27,7 +28,7 @@ func floatTensor(name string, shape []int, values []float32) message {
 	return m.Bytes(9, raw)
 }
 
-// intTensor is a TensorProto of integers of 64 bits.
+// intTensor encodes a TensorProto of 64-bit integers.
 func intTensor(name string, shape []int, values []int64) message {
 	m := tensorHead(name, onnxInt64, shape)
 	raw := make([]byte, 0, 8*len(values))
@@ -44,8 +45,8 @@ func tensorHead(name string, of int, shape []int) (m message) {
 	return m.Int(2, of).Text(8, name)
 }
 
-// valueInfo is a ValueInfoProto: a tensor's name, type and extents, which are numbers or
-// names of sizes.
+// valueInfo encodes a ValueInfoProto: a tensor's name, type and extents. An extent is a
+// number or the name of a size.
 func valueInfo(name string, of int, shape ...any) message {
 	var dims message
 	for _, d := range shape {
@@ -62,8 +63,8 @@ func valueInfo(name string, of int, shape ...any) message {
 	return message{}.Text(1, name).Bytes(2, message{}.Bytes(1, tensor))
 }
 
-// An attribute is an AttributeProto. Its value is an int, a float32, []int or a message,
-// which is that of a graph.
+// An attribute is an AttributeProto. Its value is an int, a float32, []int, or the message
+// of a graph.
 type attribute struct {
 	name  string
 	value any

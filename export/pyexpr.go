@@ -10,13 +10,13 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 )
 
-// A text is an expression of Python, and how strongly its outermost operator binds.
+// A text is a Python expression with the precedence of its outermost operator.
 type text struct {
 	code  string
 	binds int
 }
 
-// inside is the text as an operand of what binds so strongly.
+// inside returns the text as an operand of an operator with the given precedence.
 func (t text) inside(binds int) string {
 	if t.binds < binds {
 		return "(" + t.code + ")"
@@ -26,14 +26,14 @@ func (t text) inside(binds int) string {
 
 func atom(code string) text { return text{code, bindsAtom} }
 
-// A pyExpr prints one expression: args are the arguments of its Map, index the names of
+// A pyExpr prints one expression. args are the arguments of its Map, and index the names of
 // its indices.
 type pyExpr struct {
 	p     *python
 	args  []text
 	index []string
 	uses  map[*expr.Expr]int
-	names map[*expr.Expr]text // of what is used several times
+	names map[*expr.Expr]text // subexpressions that have a name
 }
 
 // expr prints an expression.
@@ -42,7 +42,7 @@ func (p *python) expr(e *expr.Expr, args []text, index []string) text {
 		p.err = errNoRow(bad.Op.String())
 	}
 	x := &pyExpr{p, args, index, expr.Uses(e), map[*expr.Expr]text{}}
-	for k, a := range args { // what is read several times gets a name
+	for k, a := range args { // an argument that is read several times gets a name
 		name := ir.X(k, expr.F32).Name
 		reads := 0
 		for leaf, n := range x.uses {
@@ -57,7 +57,7 @@ func (p *python) expr(e *expr.Expr, args []text, index []string) text {
 	return x.node(e)
 }
 
-// Expressions with so many nodes that are used more than once get a name.
+// worthName is the smallest number of nodes for which a repeated subexpression gets a name.
 const worthName = 4
 
 func (x *pyExpr) node(e *expr.Expr) text {
@@ -111,8 +111,8 @@ func (x *pyExpr) plain(e *expr.Expr) text {
 	return infix(row.python, row.binds, args[0], args[1])
 }
 
-// infix is a binary operation. Those of equal strength are grouped from the left;
-// comparisons are never chained.
+// infix prints a binary operation. Operators of equal precedence are grouped from the left.
+// Comparisons are never chained.
 func infix(op string, binds int, a, b text) text {
 	left := binds
 	if binds == bindsCompare {
@@ -121,7 +121,7 @@ func infix(op string, binds int, a, b text) text {
 	return text{a.inside(left) + " " + op + " " + b.inside(binds+1), binds}
 }
 
-// call_ is a call of a function of the prelude.
+// call_ prints a call of a function of the prelude.
 func call_(name string, args ...text) text {
 	all := make([]string, len(args))
 	for i, a := range args {
@@ -130,7 +130,7 @@ func call_(name string, args ...text) text {
 	return atom(name + "(" + strings.Join(all, ", ") + ")")
 }
 
-// whole is a quotient or remainder of integers, truncated towards zero.
+// whole prints a quotient or remainder of integers, truncated towards zero.
 func (x *pyExpr) whole(e *expr.Expr) text {
 	a, b := x.node(e.Args[0]), x.node(e.Args[1])
 	op, name := "//", "div"
@@ -163,7 +163,7 @@ func constant(e *expr.Expr) text {
 	return atom(code)
 }
 
-// variable is an argument, an index, or a number of the launch.
+// variable prints an argument, an index, or a variable of the launch.
 func (x *pyExpr) variable(name string) text {
 	if k, err := strconv.Atoi(name[1:]); err == nil && name[0] == 'x' {
 		return x.args[k]
@@ -173,7 +173,7 @@ func (x *pyExpr) variable(name string) text {
 	return atom(x.p.launch(name))
 }
 
-// element is an element of an argument by its indices.
+// element prints an element of an argument at its indices.
 func (x *pyExpr) element(e *expr.Expr) text {
 	k, _ := strconv.Atoi(e.Name[1:])
 	if len(e.Args) == 0 {
@@ -186,11 +186,12 @@ func (x *pyExpr) element(e *expr.Expr) text {
 	return atom(x.args[k].inside(bindsAtom) + "[" + strings.Join(at, ", ") + "]")
 }
 
-// Sums of so many terms that differ in one number alone are printed as sum(… for m in …).
+// fewTerms is the smallest number of terms printed as sum(… for m in …). The terms differ
+// in one number.
 const fewTerms = 4
 
-// rolled prints such a sum, as that of a small network over its units, with what is
-// before it.
+// rolled prints such a sum, for example a small network's sum over its units, with the
+// terms before it.
 func (x *pyExpr) rolled(e *expr.Expr) (text, bool) {
 	if e.Type != expr.F32 {
 		return text{}, false
@@ -229,11 +230,11 @@ func (x *pyExpr) rolled(e *expr.Expr) (text, bool) {
 	return text{}, false
 }
 
-// rollVar stands for the number in which terms differ.
+// rollVar is the variable for the number in which terms differ.
 const rollVar = "_number"
 
-// alike finds an expression that gives all terms, one after the other, with ascending
-// numbers for a variable, and the first of the numbers.
+// alike finds an expression that gives all terms in order, as a variable counts up from
+// low. It returns a nil pattern if there is none.
 func alike(terms []*expr.Expr) (pattern *expr.Expr, low int) {
 	low, pattern = -1, differ(terms[0], terms[1], &low)
 	if pattern == nil || low < 0 {
@@ -248,7 +249,8 @@ func alike(terms []*expr.Expr) (pattern *expr.Expr, low int) {
 	return pattern, low
 }
 
-// differ is a with a variable where b has the next number; nil if they differ otherwise.
+// differ returns a with a variable at the place where b has the next number. It returns nil
+// if they differ in any other way.
 func differ(a, b *expr.Expr, low *int) *expr.Expr {
 	switch {
 	case a == b:

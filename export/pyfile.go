@@ -23,34 +23,36 @@ import (
 //go:embed template
 var templates embed.FS
 
-// Inside is how many bytes of parameters a Python file holds unless it is told to: more
-// of them, as base64, make a file that editors open slowly.
+// Inside is the largest size of parameters within a Python file by default, in bytes.
+// Editors open a file with more base64 slowly.
 const Inside = 4 << 20
 
-// A PythonForm says which Python is written.
+// A PythonForm chooses the form of a Python export.
 type PythonForm struct {
-	NumPy bool   // with NumPy alone, else with PyTorch
-	Path  string // of the file
+	NumPy bool   // use only NumPy, not PyTorch
+	Path  string // the path of the Python file
 	Store Store
 }
 
-// A Store is where a Python file has its parameters.
+// A Store says where the parameters of a Python file are.
 type Store string
 
 const (
-	Base64   Store = "inside"   // in it, as base64
-	Beside   Store = "beside"   // in a safetensors file beside it
-	Literals Store = "literals" // in it, as numbers that anyone can read
+	Base64   Store = "inside"   // in the file, as base64
+	Beside   Store = "beside"   // in a safetensors file next to it
+	Literals Store = "literals" // in the file, as readable numbers
 )
 
-// MostLiterals is how many parameters a file may have as numbers.
+// MostLiterals is the largest number of parameters that a file may have as readable
+// numbers.
 const MostLiterals = 10_000
 
-// besidePath is the file of the parameters beside a Python file.
+// besidePath returns the path of the parameters next to a Python file.
 func besidePath(file string) string { return strings.TrimSuffix(file, path.Ext(file)) + ".safetensors" }
 
-// Python writes the model as a Python file, and its parameters in it or beside it: paths
-// are those of the form, with forward slashes.
+// Python writes the model as a Python file, with its parameters inside or next to it. Paths
+// begin like the form's Path and have forward slashes. It returns an error if the model has
+// too many or non-finite parameters for literals, or if Python cannot express it.
 func (m *Model) Python(form PythonForm) ([]File, error) {
 	f := m.newPyFile(!form.NumPy)
 	f.Usage = "python3 " + path.Base(form.Path) + " " + quoteShell(f.Example) + "   prints the model's answer; see build_model, logits and answer."
@@ -68,7 +70,7 @@ func (m *Model) Python(form PythonForm) ([]File, error) {
 		if f.Literals, err = m.literals(); err != nil {
 			return nil, err
 		}
-		if f.Places == 0 { // else places of the answer's digits are counted
+		if f.Places == 0 { // otherwise the places of the answer's digits are counted
 			f.blind(m.task.Pad().Less)
 		}
 	default:
@@ -80,7 +82,7 @@ func (m *Model) Python(form PythonForm) ([]File, error) {
 	return files, err
 }
 
-// A pyFile is what the templates are filled in with.
+// A pyFile is the data of the templates.
 type pyFile struct {
 	pyTask
 	Name, Command, Usage, Spec, Example string
@@ -88,10 +90,10 @@ type pyFile struct {
 	Torch                               bool
 	Imports                             []string
 	Prelude, Program                    string
-	Encoder                             bool // there are sources
-	Lengths                             bool // masks or biases see how many rows there are
+	Encoder                             bool // the model has an encoder
+	Lengths                             bool // masks or biases depend on the number of rows
 	TimesDefault, TimesArg              string
-	AnswerTimes, Recurrences            string // of answers; how often a loop by length runs on a problem
+	AnswerTimes, Recurrences            string // parameters for answers; how often a loop by length runs on a problem
 	TimesNumber                         int
 	SeedNumber                          string
 	Addition                            bool
@@ -112,7 +114,7 @@ type pyFile struct {
 
 type pyShape struct{ Name, Shape string }
 
-// A pyLiteral is a parameter with its numbers, some in a line.
+// A pyLiteral is a parameter with its numbers, several in a line.
 type pyLiteral struct {
 	Name, Shape string
 	Lines       []string
@@ -153,14 +155,14 @@ func (m *Model) newPyFile(torch bool) *pyFile {
 	return f
 }
 
-// example is a problem as people write it.
+// example returns a problem as people write it.
 func (m *Model) example() string {
 	p := m.task.Carries(3)
 	p.Fillers = nil
 	return m.task.Text(p)
 }
 
-// digitTokens lists the tokens that count places in numbers.
+// digitTokens lists the tokens that count towards places of numbers.
 func (f *pyFile) digitTokens(m *Model) {
 	var all []string
 	for id := range int32(f.Vocab) {
@@ -203,7 +205,7 @@ func (f *pyFile) print(m *Model) {
 	f.err = cmp.Or(f.err, p.err)
 }
 
-// A definition is a function or a variable of a prelude.
+// A definition is a function or variable of a prelude.
 type definition struct {
 	names []string
 	text  string
@@ -211,7 +213,7 @@ type definition struct {
 
 var defined = regexp.MustCompile(`^(?:def (\w+)|(\w[\w, ]*) = )`)
 
-// definitions cuts a prelude into them.
+// definitions splits a prelude into definitions.
 func definitions(source string) []definition {
 	var all []definition
 	for line := range strings.Lines(source) {
@@ -223,7 +225,7 @@ func definitions(source string) []definition {
 	return all
 }
 
-// chosen is the text of those definitions that a text uses, or that these use.
+// chosen returns the definitions that a text uses, directly or through other definitions.
 func chosen(all []definition, text string) string {
 	keep := make([]bool, len(all))
 	for again := true; again; {
@@ -250,7 +252,7 @@ func chosen(all []definition, text string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// print prints encoder and decoder, which call the functions.
+// print prints the encoder and the decoder, which call the functions.
 func (p *program) print(b *strings.Builder, signatures map[string]pyFunc) {
 	times := ""
 	if slices.ContainsFunc(p.decode, func(s *step) bool { return s.times }) {
@@ -271,7 +273,7 @@ func (p *program) print(b *strings.Builder, signatures map[string]pyFunc) {
 	fmt.Fprintf(b, "    return %s\n", p.out)
 }
 
-// statements prints steps. Sizes that functions ask for are taken from tokens.
+// statements prints steps. It takes the sizes that functions need from tokens.
 func statements(b *strings.Builder, steps []*step, signatures map[string]pyFunc, sizes map[string]string) {
 	for _, s := range steps {
 		indent := "    "
@@ -301,7 +303,7 @@ func statements(b *strings.Builder, steps []*step, signatures map[string]pyFunc,
 	}
 }
 
-// part is the parameters of a call.
+// part prints the parameters of a call.
 func (c *call) part(s *step) string {
 	text := "part(weights"
 	for _, g := range c.groups {
@@ -321,7 +323,7 @@ func (c *call) part(s *step) string {
 	return text + ")"
 }
 
-// file is a file of templates.
+// file returns a template file.
 func (f *pyFile) file(name string) string {
 	data, err := templates.ReadFile("template/" + name)
 	if err != nil {
@@ -330,7 +332,7 @@ func (f *pyFile) file(name string) string {
 	return string(data)
 }
 
-// text fills in templates, one after the other.
+// text executes templates in order.
 func (f *pyFile) text(parts ...string) ([]byte, error) {
 	if f.err != nil {
 		return nil, f.err
@@ -338,7 +340,7 @@ func (f *pyFile) text(parts ...string) ([]byte, error) {
 	var body bytes.Buffer
 	for _, name := range parts {
 		if strings.HasPrefix(name, "load") || strings.HasPrefix(name, "head") {
-			continue // imports are of all
+			continue // they follow when the imports are known
 		}
 		if err := f.fill(&body, name); err != nil {
 			return nil, err
@@ -402,12 +404,12 @@ func (f *pyFile) imports(text string) {
 	}
 }
 
-// many are more empty lines than Python has between two functions.
+// many matches more empty lines than Python has between functions.
 var many = regexp.MustCompile(`\n{4,}`)
 
 func spaced(text []byte) []byte { return many.ReplaceAll(text, []byte("\n\n\n")) }
 
-// base64 is the parameters, in lines.
+// base64 encodes the parameters, in lines.
 func (m *Model) base64() string {
 	var data []byte
 	for _, t := range m.tensors {
@@ -424,7 +426,7 @@ func (m *Model) base64() string {
 	return b.String()
 }
 
-// literals are the parameters as the shortest numbers that Python reads as the same.
+// literals writes the parameters as the shortest numbers that Python reads back exactly.
 func (m *Model) literals() ([]pyLiteral, error) {
 	if n := m.Parameters(); n > MostLiterals {
 		return nil, fmt.Errorf("the model has %d parameters, and at most %d are written as numbers: leave --store literals out", n, MostLiterals)
@@ -447,20 +449,20 @@ func (m *Model) literals() ([]pyLiteral, error) {
 	return all, nil
 }
 
-// literal is a number that is x when it has been read as float64 and rounded, as NumPy
-// and PyTorch do.
+// literal writes x so that reading it as float64 and rounding, as NumPy and PyTorch do,
+// gives x.
 func literal(x float32) string {
 	text := strconv.FormatFloat(float64(x), 'g', -1, 32)
 	if read, err := strconv.ParseFloat(text, 64); err != nil || float32(read) != x {
 		text = strconv.FormatFloat(float64(x), 'g', -1, 64)
 	}
-	if !strings.ContainsAny(text, ".e") { // as a whole number, -0 would be 0
+	if !strings.ContainsAny(text, ".e") { // as an integer, -0 would read as 0
 		text += ".0"
 	}
 	return text
 }
 
-// safetensors is the parameters as a file of that format, under other names.
+// safetensors writes the parameters in that format, under the names that named returns.
 func (m *Model) safetensors(named func(string) string) ([]byte, error) {
 	f := ckpt.File{Meta: map[string]string{"format": "pt"}}
 	for _, t := range m.tensors {
@@ -472,12 +474,12 @@ func (m *Model) safetensors(named func(string) string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// escaped is text within three quotes.
+// escaped writes a text for a string in triple quotes.
 func escaped(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(strings.TrimRight(text, "\n") + "\n")
 }
 
-// quoteShell is an argument of a shell.
+// quoteShell quotes an argument for a shell.
 func quoteShell(s string) string {
 	if regexp.MustCompile(`^[\w+,.-]+$`).MatchString(s) {
 		return s
@@ -485,7 +487,7 @@ func quoteShell(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// architecture says in a line what the model is.
+// architecture describes the model in one line.
 func architecture(s *check.Model, by config.Recurrences) string {
 	if l := s.Loop; l != nil {
 		times := fmt.Sprintf("%d times", l.Times)
@@ -498,7 +500,7 @@ func architecture(s *check.Model, by config.Recurrences) string {
 		s.Encoder.Layers*max(s.Encoder.Times, 1), s.Decoder.Layers*max(s.Decoder.Times, 1), s.Width, s.Heads, s.Act, s.Hidden)
 }
 
-// tricks lists what is unusual of it.
+// tricks lists the unusual properties of the model.
 func tricks(s *check.Model, c *config.Task) []string {
 	var all []string
 	add := func(is bool, what string) {

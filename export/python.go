@@ -8,23 +8,23 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 )
 
-// A python prints functions of the tensor IR, one after the other. What it calls is in
-// the preludes (prelude_torch.py, prelude_numpy.py).
+// A python prints functions of the tensor IR. They call the preludes (prelude_torch.py,
+// prelude_numpy.py).
 type python struct {
 	out      strings.Builder
-	prelude  map[string]bool // names that functions may not use for their own
-	err      error           // the first
-	function                 // that is being printed
+	prelude  map[string]bool // names that functions must not define
+	err      error           // the first error
+	function                 // the function being printed
 }
 
-// A function is the state of one function.
+// A function is the state of printing one function.
 type function struct {
 	lines   []string
 	local   map[string]bool   // names in use
 	uses    map[*ir.Value]int // of values
-	cells   map[string]string // what index variables of attention count at present
-	dims    map[string]bool   // sizes that are read
-	layer   bool              // it reads the layer's number
+	cells   map[string]string // current meaning of attention's index variables
+	dims    map[string]bool   // sizes that it reads
+	layer   bool              // it reads the number of the layer
 	weights bool              // it reads parameters
 	temps   int
 }
@@ -33,10 +33,10 @@ func errNoRow(what string) error {
 	return fmt.Errorf("BUG: %s is in a forward pass, and has no row in the tables of exports", what)
 }
 
-// A pyFunc is a printed function: what it takes besides its variables.
+// A pyFunc lists the parameters of a printed function, besides its variables.
 type pyFunc struct {
-	weights bool     // parameters
-	layer   bool     // the layer's number
+	weights bool     // parameters of the model
+	layer   bool     // the number of the layer
 	dims    []string // sizes that none of its variables has
 }
 
@@ -89,7 +89,7 @@ func (p *python) print(f *ir.Func) pyFunc {
 	return sig
 }
 
-// about says what a function takes and gives.
+// about writes the docstring of a function: its inputs and its result.
 func about(inputs []*ir.Value, r ir.Result) string {
 	var all []string
 	for _, v := range inputs {
@@ -106,7 +106,7 @@ func shapeText(shape []ir.Dim) string {
 	return "[" + strings.Join(all, ", ") + "]"
 }
 
-// unpack takes from a variable's shape the sizes that are read and not known yet.
+// unpack takes the sizes that are read and not yet known from a variable's shape.
 func (p *python) unpack(v *ir.Value) []string {
 	names := make([]string, len(v.Type.Shape))
 	some := false
@@ -123,7 +123,7 @@ func (p *python) unpack(v *ir.Value) []string {
 	return []string{strings.Join(names, ", ") + " = " + v.Attr.Name + ".shape"}
 }
 
-// wrapped breaks a line that is too long, within brackets.
+// wrapped breaks a long line within brackets.
 func wrapped(line string) string {
 	const most = 112
 	if len(line) <= most {
@@ -159,7 +159,7 @@ func wrapped(line string) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// closes is where a bracket ends.
+// closes returns the index of the bracket that closes the one at open.
 func closes(s string, open int) int {
 	depth := 0
 	for i := open; i < len(s); i++ {
@@ -175,8 +175,8 @@ func closes(s string, open int) int {
 	return len(s)
 }
 
-// value prints a value: as a variable if it has a name or is used several times, else
-// where it is used.
+// value prints a value. A value with a name, or one that is used several times, becomes a
+// variable; any other is printed where it is used.
 func (p *python) value(v *ir.Value, args []text) (text, error) {
 	row, ok := rows()[v.Op]
 	if !ok {
@@ -192,20 +192,20 @@ func (p *python) value(v *ir.Value, args []text) (text, error) {
 	return t, p.err
 }
 
-// assign gives a text a name.
+// assign assigns a text to a variable.
 func (p *python) assign(name string, t text) text {
 	p.local[name] = true
 	p.lines = append(p.lines, name+" = "+t.code)
 	return atom(name)
 }
 
-// temp is a new name.
+// temp returns a new name.
 func (p *python) temp() string {
 	p.temps++
 	return p.free(fmt.Sprintf("t%d", p.temps))
 }
 
-// free is a name that is not in use.
+// free returns a name that is not in use.
 func (p *python) free(name string) string {
 	for p.local[name] || p.prelude[name] || pythonWords[name] {
 		name += "_"
@@ -213,7 +213,7 @@ func (p *python) free(name string) string {
 	return name
 }
 
-// pythonWords are what no variable is to be called.
+// pythonWords are names that no variable may have.
 var pythonWords = words(`False None True and as assert async await break class continue def del elif else except
 	finally for from global if import in is lambda nonlocal not or pass raise return try while with yield
 	sum range len p h i j m B T S float int`)
@@ -226,7 +226,7 @@ func words(list string) map[string]bool {
 	return all
 }
 
-// launch is a number that a launch knows.
+// launch returns the name of a variable of the launch, and records that it is read.
 func (p *python) launch(name string) string {
 	switch {
 	case p.local[name] && name != "layer":
@@ -241,7 +241,7 @@ func (p *python) launch(name string) string {
 	return name
 }
 
-// size is an extent.
+// size prints an extent.
 func (p *python) size(d ir.Dim) string {
 	if d.Sym != "" {
 		return p.launch(d.Sym)
@@ -270,7 +270,7 @@ func (p *python) mapped(v *ir.Value, args []text) text {
 	return atom("broadcast(" + t.code + ", (" + strings.Join(sizes, ", ") + ",))")
 }
 
-// index counts along an axis, from the right, from 1.
+// index prints 0, 1, … along an axis that is at place fromRight from the right, from 1.
 func (p *python) index(d ir.Dim, fromRight int) string {
 	if fromRight == 1 {
 		return "index(" + p.size(d) + ")"
@@ -293,7 +293,7 @@ func (p *python) gather(_ *ir.Value, args []text) text {
 	return atom(args[0].inside(bindsAtom) + "[" + args[1].code + "]")
 }
 
-// float is a number of an attribute.
+// float prints a number of an attribute.
 func float(x float64) text { return constant(expr.F(x)) }
 
 func number(n int) text { return atom(fmt.Sprint(n)) }
@@ -323,7 +323,7 @@ func (p *python) headProduct(v *ir.Value, args []text) text {
 	return call_("head_product", args[0], w, number(v.Attr.Attn.Heads))
 }
 
-// cell names the index variables of a site that an expression reads.
+// cell names the index variables of a site, and defines the ones that expressions read.
 func (p *python) cell(s site, es ...*expr.Expr) []string {
 	names := []string{"b", "h", "i", "j"}
 	var vars, values []string
@@ -352,7 +352,7 @@ func (p *python) biasTable(v *ir.Value, args []text) text {
 	return t
 }
 
-// attention prints mask and bias of the cells, and the attention with them.
+// attention prints the mask and bias of the cells, and the attention.
 func (p *python) attention(v *ir.Value, args []text) text {
 	s, a := siteOf(v), v.Attr.Attn
 	var distance *expr.Expr
@@ -365,7 +365,7 @@ func (p *python) attention(v *ir.Value, args []text) text {
 	var bias []text
 	if distance != nil {
 		at := p.expr(distance, nil, index).code
-		p.cells["h"] = "" // as far as is known
+		p.cells["h"] = "" // the meaning of h is not known here
 		scores := fmt.Sprintf("split(%s, %d)[index(%s, 4), index(%d, 3), index(%s, 2), %s]",
 			rest[0].code, a.Heads, p.launch("B"), a.Heads, p.size(s.shape[2]), at)
 		bias, rest = append(bias, infix("*", bindsMul, float(a.Scale), atom(scores))), rest[1:]
@@ -389,7 +389,7 @@ func (p *python) attention(v *ir.Value, args []text) text {
 	return call_("attention", all...)
 }
 
-// runs prints the numbers of tokens in their runs.
+// runs prints the number of each token in its run.
 func (p *python) runs(v *ir.Value, args []text) text {
 	if v.Attr.Total {
 		return call_("total", p.expr(expr.Simplify(v.Attr.Expr), args, nil))
@@ -397,7 +397,7 @@ func (p *python) runs(v *ir.Value, args []text) text {
 	return call_("runs", p.expr(expr.Simplify(v.Attr.Expr), args, nil))
 }
 
-// noise prints the start from noise, the same for all examples.
+// noise prints the initial noise, which is the same for all examples.
 func (p *python) noise(v *ir.Value, _ []text) text {
 	return call_("noise", number(int(v.Attr.Stream)), atom(p.size(v.Type.Shape[1])), atom(p.size(v.Type.Shape[2])))
 }

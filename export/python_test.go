@@ -16,11 +16,11 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// missing is a program that prints which modules there are not. To import them takes
-// seconds, which the tests would spend twice.
+// missing is a program that prints the modules that are not installed. It does not import
+// them, which would take seconds in each test.
 const missing = "import importlib.util as u, sys; print(*(m for m in sys.argv[1:] if u.find_spec(m) is None))"
 
-// pythonWith finds a Python that has some modules, or skips the test.
+// pythonWith finds a Python that has the modules, or skips the test.
 func pythonWith(t *testing.T, modules ...string) string {
 	t.Helper()
 	python := full.Needs(t, full.Python)
@@ -31,22 +31,22 @@ func pythonWith(t *testing.T, modules ...string) string {
 	return python
 }
 
-// small are settings that make decoder-only specs small.
+// small returns settings for small decoder-only models.
 func small(more ...string) []string {
 	return append([]string{"model.width=16", "model.heads=2", "model.ffn=geglu(hidden=24)", "model.head=geglu(hidden=20)"}, more...)
 }
 
-// short are those of encoder-decoders with short problems.
+// short returns settings for small encoder-decoders with short problems.
 func short(more ...string) []string {
 	return narrow(append([]string{"task.pad=zero(to=8, step=3)", "eval.pad=zero(to=8, step=3)", "eval.digits=[5]"}, more...)...)
 }
 
-// narrow are those of encoder-decoders.
+// narrow returns settings for small encoder-decoders.
 func narrow(more ...string) []string {
 	return append([]string{"model.width=16", "model.heads=2", "model.ffn=relu(hidden=24)", "model.decoder.layers=2"}, more...)
 }
 
-// exported are models of every architecture, scheme of positions, bias, mask and task.
+// exported lists models of every architecture, scheme of positions, bias, mask and task.
 var exported = []struct {
 	name, spec, stage string
 	set               []string
@@ -97,7 +97,7 @@ var exported = []struct {
 	{"shared layers", "specs/addition.arith", "", short("model.decoder.layers=4", "model.decoder.share=attention(group = 2)", "model.encoder.layers=2", "model.encoder.share=all", "model.decoder.times=2"), [2]int{5, 3}},
 }
 
-// TestHandedOn refuses files whose decoder would read counts of the encoder's tokens.
+// TestHandedOn refuses Python files whose decoder would read the encoder's token counts.
 func TestHandedOn(t *testing.T) {
 	spec := specOf(t, pathOf("specs/addition.arith"), "", short("task.order=reversed", "model.decoder.cross.mask=abs(dj - di - 1) <= 1")...)
 	m, err := New(randomRun(t, spec, "", 1))
@@ -115,7 +115,7 @@ func TestHandedOn(t *testing.T) {
 	}
 }
 
-// A pyCase is what testdata/compare.py is given of a model.
+// A pyCase is the input of testdata/compare.py for a model.
 type pyCase struct {
 	Name     string      `json:"name"`
 	Encoder  bool        `json:"encoder"`
@@ -131,8 +131,8 @@ type pyBatch struct {
 	Shape  []int     `json:"shape"`
 }
 
-// A pyProblem is a problem, its tokens, how many an answer may have, what the model
-// answers, and what some tokens are as an answer.
+// A pyProblem is a problem: its tokens, the largest length of an answer, the model's
+// answer, and the text of some tokens as an answer.
 type pyProblem struct {
 	Text   string  `json:"text"`
 	Prompt []int64 `json:"prompt"`
@@ -143,8 +143,8 @@ type pyProblem struct {
 	Reads  string  `json:"reads"`
 }
 
-// TestAgainstPython lets PyTorch, NumPy, transformers and onnxruntime run what is
-// exported, and compares with the tensor functions in float64 and with package task.
+// TestAgainstPython runs exports in PyTorch, NumPy, transformers and onnxruntime, and
+// compares them with the tensor functions in float64 and with package task.
 func TestAgainstPython(t *testing.T) {
 	python := pythonWith(t, "numpy", "torch", "transformers", "onnxruntime")
 	dir := t.TempDir()
@@ -197,8 +197,8 @@ func TestAgainstPython(t *testing.T) {
 	}
 }
 
-// tolerance is how far logits in float32 may be from those in float64, relative to the
-// largest of a batch, or to 1.
+// tolerance is the largest distance of logits in float32 from float64, relative to the
+// largest logit of a batch or to 1.
 const tolerance = 2e-5
 
 func pathOf(spec string) string {
@@ -265,7 +265,7 @@ func caseOf(t *testing.T, m *Model, name string, cell [2]int) pyCase {
 			p = m.task.HeldOut(int64(i))
 		}
 		p.Fillers = nil
-		if !m.task.Listed() { // as people type it, which says nothing of the names of entries
+		if !m.task.Listed() { // as people type it, without names of entries
 			var err error
 			if p, err = m.task.Parse(m.task.Text(p)); err != nil {
 				t.Fatal(err)
@@ -288,7 +288,7 @@ func caseOf(t *testing.T, m *Model, name string, cell [2]int) pyCase {
 	return c
 }
 
-// rowsOf are copies of tokens, or as many others.
+// rowsOf returns n copies of tokens, or n rows of other tokens.
 func rowsOf(tokens []int64, n int, other func(int) int64) [][]int64 {
 	var all [][]int64
 	for range n {
@@ -319,8 +319,8 @@ func (m *Model) batch(t *testing.T, source, target [][]int64, times int) pyBatch
 	return pyBatch{Source: source, Target: target, Times: times, Logits: x.F, Shape: x.Shape}
 }
 
-// problemOf is a problem with what package task makes of it and, if wanted, with the
-// model's answer.
+// problemOf returns a problem as package task encodes it and, if wanted, with the model's
+// answer.
 func problemOf(t *testing.T, m *Model, p task.Problem, src *rand.Rand, answered bool) pyProblem {
 	t.Helper()
 	b, err := m.task.One(p)
@@ -363,7 +363,7 @@ func problemOf(t *testing.T, m *Model, p task.Problem, src *rand.Rand, answered 
 	return out
 }
 
-// greedy decodes with all rows that an answer may have, whatever has been said.
+// greedy decodes all rows that an answer may have, whether or not it has ended.
 func greedy(t *testing.T, m *Model, source, target []int64, room int) []int32 {
 	t.Helper()
 	var reply []int32
@@ -386,7 +386,8 @@ func greedy(t *testing.T, m *Model, source, target []int64, room int) []int32 {
 	return reply
 }
 
-// TestSeedsOfAFolder says the seed of initial weights where they have one of their own.
+// TestSeedsOfAFolder wants the seed of initial weights in the configuration if the run has
+// one.
 func TestSeedsOfAFolder(t *testing.T) {
 	r := randomRun(t, specOf(t, "specs/tiny.arith", ""), "", 1)
 	for _, initial := range []*uint64{nil, new(uint64(0))} {
@@ -406,7 +407,7 @@ func TestSeedsOfAFolder(t *testing.T) {
 	}
 }
 
-// TestEvaluated makes sure that the oracle is no constant.
+// TestEvaluated wants the oracle to depend on its inputs.
 func TestEvaluated(t *testing.T) {
 	spec := specOf(t, "specs/tiny.arith", "")
 	r := randomRun(t, spec, "", 1)
@@ -414,6 +415,6 @@ func TestEvaluated(t *testing.T) {
 	a, b := evaluated(t, r, source, [][]int64{{16, 5}}), evaluated(t, r, source, [][]int64{{16, 6}})
 	v := a.Shape[2]
 	if !slices.Equal(a.F[:v], b.F[:v]) || slices.Equal(a.F[v:], b.F[v:]) || math.IsNaN(a.F[0]) {
-		t.Error("a row has to hang on the tokens up to it, and on nothing else")
+		t.Error("a row must depend on exactly the tokens up to it")
 	}
 }

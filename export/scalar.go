@@ -7,16 +7,15 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 )
 
-// A scalarRow is how an operation of expressions is printed. In Python it is an operator
-// that binds so strongly, or a call of a function of the prelude; in ONNX it is an
-// operator's type.
+// A scalarRow prints an operation of expressions. In Python it is an operator with a
+// precedence, or a function of the prelude. In ONNX it is the type of an operator.
 type scalarRow struct {
 	python string
 	binds  int // 0: a call
 	onnx   string
 }
 
-// How strongly Python's operators bind.
+// The precedence of Python's operators.
 const (
 	bindsCompare = 1 + iota
 	bindsOr
@@ -28,7 +27,7 @@ const (
 	bindsAtom
 )
 
-// scalars is the table of operations. What it does not have is in no forward pass in F32.
+// scalars is the table of operations. Missing ones occur in no forward pass in F32.
 var scalars = map[expr.Op]scalarRow{
 	expr.Add: {"+", bindsAdd, "Add"},
 	expr.Sub: {"-", bindsAdd, "Sub"},
@@ -67,8 +66,8 @@ var scalars = map[expr.Op]scalarRow{
 	expr.Softplus: {"softplus", 0, "Softplus"},
 }
 
-// printable finds the first node of an expression that no row prints: integers have no
-// bitwise operations. It is nil where there is none.
+// printable returns the first node of an expression that no row prints, or nil. Bitwise
+// operations on integers are not printable.
 func printable(e *expr.Expr) (bad *expr.Expr) {
 	expr.Walk(e, func(x *expr.Expr) {
 		_, row := scalars[x.Op]
@@ -81,8 +80,8 @@ func printable(e *expr.Expr) (bad *expr.Expr) {
 	return bad
 }
 
-// natural reports whether an integer is not negative, as far as that is plain: then
-// quotients and remainders are the same in all conventions.
+// natural reports whether an integer is clearly not negative. Then all conventions give the
+// same quotients and remainders.
 func natural(e *expr.Expr) bool {
 	switch e.Op {
 	case expr.Const:
@@ -97,8 +96,8 @@ func natural(e *expr.Expr) bool {
 	return false
 }
 
-// covered says of each axis of a Map's result whether its expression has that extent
-// already: by an element of an argument, or by the index.
+// covered reports, for each axis of a Map's result, whether its expression has that extent
+// already: through an element of an argument, or through the index.
 func covered(e *expr.Expr, shape []ir.Dim, args []*ir.Value) []bool {
 	has := make([]bool, len(shape))
 	for axis := range shape {

@@ -9,7 +9,8 @@ import (
 	"github.com/arithlang/mlc/dsl"
 )
 
-// at finds the text and the offset that a request is about; nil if it is not open.
+// at returns the open text and the offset that a request is about. The view is nil if the
+// text is not open.
 func (s *server) at(path string, p protocol.Position) (*view, int) {
 	f := s.file(path)
 	if f == nil || f.view == nil {
@@ -47,7 +48,7 @@ func (s *server) definition(path string, p *protocol.DefinitionParams) (any, err
 	return []protocol.Location{l}, nil
 }
 
-// itemKinds are the icons of proposals.
+// itemKinds maps proposals to icons.
 var itemKinds = map[proposalKind]protocol.CompletionItemKind{
 	blockProposal:      protocol.CompletionItemKindModule,
 	attributeProposal:  protocol.CompletionItemKindProperty,
@@ -84,8 +85,7 @@ func (s *server) completion(path string, p *protocol.CompletionParams) (any, err
 	return list, nil
 }
 
-// formatting replaces the whole text where its style is another; a text with
-// errors stays.
+// formatting replaces the whole text if it is not formatted. A text with errors stays.
 func (s *server) formatting(path string, _ *protocol.DocumentFormattingParams) (any, error) {
 	f := s.file(path)
 	edits := []protocol.TextEdit{}

@@ -9,7 +9,7 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// A sort of proposal, for its icon.
+// A proposalKind is a kind of proposals, which selects the icon.
 type proposalKind uint8
 
 const (
@@ -23,16 +23,17 @@ const (
 	definitionProposal
 )
 
-// A proposal is something that may stand at a point.
+// A proposal is a text that may be inserted at a point.
 type proposal struct {
 	kind   proposalKind
-	label  string // what is shown, and inserted unless insert says otherwise
+	label  string // the shown text, which is inserted if insert is ""
 	insert string
-	detail string // in a line
+	detail string // one line
 	doc    string // Markdown
 }
 
-// complete proposes what may stand at an offset, in place of a range of text.
+// complete proposes texts for an offset. It also returns the range that a proposal
+// replaces.
 func (v *view) complete(offset int) ([]proposal, diag.Range) {
 	p := locate(v.text, offset)
 	at := v.pos(v.path, min(p.word.Offset, offset))
@@ -73,7 +74,7 @@ func (v *view) names(p place) []proposal {
 		out = append(out, proposal{kind: blockProposal, label: "include", insert: `include "$0"`, detail: "another file"})
 	case check.Defines(kind) && name != "" && !strings.Contains(name, "."):
 		return []proposal{attribute("value", definitionRow(kind, "value"))}
-	case check.Defines(path) || path == "stage": // what comes has a name of its own
+	case check.Defines(path) || path == "stage": // the user chooses the name
 		return nil
 	}
 	for _, name := range check.Names(path) {
@@ -86,7 +87,7 @@ func (v *view) names(p place) []proposal {
 	return out
 }
 
-// body is the snippet for what follows the name of a block.
+// body is the snippet after the name of a block.
 func body(block *dsl.BlockRow) string {
 	if block.Label == dsl.KindLabel || block.Label == dsl.NameLabel {
 		return " $1 {\n  $0\n}"
@@ -104,7 +105,7 @@ func attribute(name string, row *dsl.Row) proposal {
 	return proposal{attributeProposal, name, name + " = $0", row.Takes(), about(row.Path, row.Doc, row.Limit) + facts(row)}
 }
 
-// units proposes the units that may follow the digits before an offset.
+// units proposes the units after the digits before an offset.
 func (v *view) units(p place, offset int) []proposal {
 	s := v.spot(p)
 	if s.row == nil {
@@ -118,7 +119,7 @@ func (v *view) units(p place, offset int) []proposal {
 	return out
 }
 
-// values proposes what a value, or an argument of it, may be.
+// values proposes values, or arguments of a value.
 func (v *view) values(p place) []proposal {
 	s := v.spot(p)
 	var out []proposal
@@ -141,7 +142,7 @@ func (v *view) values(p place) []proposal {
 	return append(out, v.expression(p, s.row.Type)...)
 }
 
-// parentheses is the snippet for the arguments of a call, if it has any.
+// parentheses is the snippet for a call's arguments; "" if there are none.
 func parentheses(args int) string {
 	if args == 0 {
 		return ""
@@ -166,7 +167,7 @@ func (v *view) arguments(s spot) []proposal {
 	return out
 }
 
-// expression proposes the words of masks, biases and names of stages.
+// expression proposes words of masks and biases, and names of stages.
 func (v *view) expression(p place, t dsl.Type) []proposal {
 	kinds := map[dsl.Type][]string{dsl.Condition: {"mask"}, dsl.Bias: {"bias", "mask"}, dsl.Table: {"table"}, dsl.StageName: {"stage"}}[t]
 	if t == dsl.Bias {
@@ -185,7 +186,7 @@ func (v *view) expression(p place, t dsl.Type) []proposal {
 	if t != dsl.Condition && t != dsl.Bias && t != dsl.Table {
 		return out
 	}
-	for _, s := range v.doc.Settings { // what the block defines
+	for _, s := range v.doc.Settings { // names that the block defines
 		if name, ok := strings.CutPrefix(s.Path, p.block+"."); ok && s.Row == nil && !seen[name] && s.Path != p.attr {
 			seen[name] = true
 			out = append(out, proposal{kind: variableProposal, label: name, detail: s.Text})

@@ -7,9 +7,9 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// define finds where the word at an offset is defined: the file of an include, a
-// bias, mask or stage, or a definition of the same block. The range of a file is
-// its first byte. It reports whether there is such a place.
+// define finds the definition of the word at an offset: the included file, a bias, mask or
+// stage, or a definition in the same block. The range of a file is its first byte. ok is
+// false if there is no definition.
 func (v *view) define(offset int) (diag.Range, bool) {
 	p := locate(v.text, offset)
 	switch {

@@ -2,15 +2,15 @@ package lsp
 
 import "github.com/arithlang/mlc/dsl/diag"
 
-// A finding is a diagnostic as it is shown in one file.
+// A finding is a diagnostic with its place in one file.
 type finding struct {
 	*diag.Diagnostic
-	at    diag.Range // in the file that is shown
-	limit bool       // right, but not compiled yet
+	at    diag.Range // in the file that shows it
+	limit bool       // valid, but not compiled yet
 }
 
-// findings gives the diagnostics of a text. One about a file that it includes is
-// shown at the include.
+// findings returns the diagnostics of a text. A diagnostic in an included file is shown at
+// the include.
 func (v *view) findings() []finding {
 	var out []finding
 	add := func(list diag.List, limit bool) {
@@ -23,8 +23,8 @@ func (v *view) findings() []finding {
 	return out
 }
 
-// shownAt is the place of a diagnostic in the file itself: its own, that of the
-// include that leads to it, or the start of the file.
+// shownAt returns where the file shows a diagnostic: at its own place, at the include that
+// leads to it, or at the start of the file.
 func (v *view) shownAt(d *diag.Diagnostic) diag.Range {
 	if d.Range.Start.IsValid() && d.Range.Start.File == v.path {
 		return d.Range

@@ -27,8 +27,8 @@ type file struct {
 	view    *view // nil before the text has been checked
 }
 
-// pathOf is the path of a file by which specs are read, or for a text that is in
-// no file its URI.
+// pathOf returns the path of a file as specs are read by it. For a text that is not in a
+// file it returns the URI.
 func pathOf(u uri.URI) (string, error) {
 	parsed, err := url.ParseRequestURI(string(u))
 	switch {
@@ -44,7 +44,7 @@ func pathOf(u uri.URI) (string, error) {
 	return path.Clean(filepath.ToSlash(u.Filename())), nil
 }
 
-// file is the open text with a path; nil if there is none.
+// file returns the open text with a path, or nil.
 func (s *server) file(path string) *file {
 	n := slices.IndexFunc(s.files, func(f *file) bool { return f.path == path })
 	if n < 0 {
@@ -53,8 +53,8 @@ func (s *server) file(path string) *file {
 	return s.files[n]
 }
 
-// readSpec reads a file: of one that is too long, enough to see that. What is no
-// file, such as a pipe, might never end.
+// readSpec reads a file, up to one byte more than a spec may have. It refuses anything but
+// a regular file: a pipe might never end.
 func readSpec(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -71,7 +71,7 @@ func readSpec(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, check.MaxFile+1))
 }
 
-// readFile reads what a spec includes, as it stands in the editor.
+// readFile reads an included file, from the editor if it is open there.
 func (s *server) readFile(path string) ([]byte, error) {
 	if f := s.file(path); f != nil {
 		return []byte(f.text), nil
@@ -111,8 +111,8 @@ func (s *server) forget(path string) {
 	s.files = slices.DeleteFunc(s.files, func(f *file) bool { return f.path == path })
 }
 
-// check looks at every open file again, since each may include the one that
-// changed, and publishes what it finds.
+// check checks every open file again, since each may include the changed one, and publishes
+// the findings.
 func (s *server) check() {
 	for _, f := range s.files {
 		f.view = newView(f.path, f.text, s.readFile, f.view)
@@ -159,13 +159,13 @@ func (s *server) diagnostic(v *view, x finding) protocol.Diagnostic {
 
 func (s *server) related(r diag.Range, message string) protocol.DiagnosticRelatedInformation {
 	l, err := s.location(r)
-	if err != nil { // a message without its place is better than none
+	if err != nil { // a message without its place is better than no message
 		l = protocol.Location{URI: s.uriOf(r.Start.File)}
 	}
 	return protocol.DiagnosticRelatedInformation{Location: l, Message: message}
 }
 
-// uriOf is the URI of a path, as the editor writes it if the file is open.
+// uriOf returns the URI of a path, as the editor writes it if the file is open.
 func (s *server) uriOf(path string) uri.URI {
 	if f := s.file(path); f != nil {
 		return f.uri
@@ -173,8 +173,8 @@ func (s *server) uriOf(path string) uri.URI {
 	return uri.File(filepath.FromSlash(path))
 }
 
-// location is a range of any file. The prelude is written to the user's cache,
-// since editors can only show files.
+// location returns a range of any file. It writes the prelude to the user's cache, since
+// editors can only show files.
 func (s *server) location(r diag.Range) (protocol.Location, error) {
 	file := r.Start.File
 	if name, text := check.Prelude(); file == name {

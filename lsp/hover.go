@@ -11,8 +11,8 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// hover explains the word at an offset in Markdown; it is empty where there is
-// nothing to say.
+// hover explains the word at an offset, in Markdown. The text is empty if there is no
+// explanation.
 func (v *view) hover(offset int) (text string, at diag.Range) {
 	p := locate(v.text, offset)
 	switch {
@@ -27,7 +27,7 @@ func (v *view) hover(offset int) (text string, at diag.Range) {
 	return text, v.tokenRange(p.word)
 }
 
-// hoverLabel explains the kind of a task and the name of a bias, mask or stage.
+// hoverLabel explains the kind of a task or the name of a bias, mask or stage.
 func (v *view) hoverLabel(p place) string {
 	block := join(p.block, strings.Join(p.head, "."))
 	if row := check.BlockRow(block); row != nil && row.Label == dsl.KindLabel {
@@ -40,7 +40,7 @@ func (v *view) hoverLabel(p place) string {
 	return v.hoverName(p.word.Text, block)
 }
 
-// hoverHead explains a block or an attribute where it is written.
+// hoverHead explains a block or attribute at its definition.
 func (v *view) hoverHead(path string, p place) string {
 	if row := check.BlockRow(path); row != nil {
 		return about(path, row.Doc, row.Limit)
@@ -65,7 +65,7 @@ func (v *view) hoverAttribute(path string, row *dsl.Row, word dsl.Token) string 
 	return text
 }
 
-// facts lists how a value is written, its units and its default.
+// facts lists the form of a value, its units and its default.
 func facts(row *dsl.Row) string {
 	text := "- value: " + row.Takes() + "\n"
 	if units := row.Type.UnitNames(); len(units) > 0 {
@@ -77,8 +77,8 @@ func facts(row *dsl.Row) string {
 	return text
 }
 
-// hoverValue explains a word of a value: a choice, an argument, a definition, a
-// variable or a function.
+// hoverValue explains a word of a value: a choice, an argument, a definition, a variable or
+// a function.
 func (v *view) hoverValue(p place) string {
 	s, word := v.spot(p), p.word.Text
 	if s.call != nil && v.followed(p.word, "=") {
@@ -120,13 +120,13 @@ func (v *view) hoverArgument(s spot, name string) string {
 	return ""
 }
 
-// followed reports whether an operator comes right behind a word.
+// followed reports whether an operator follows a word directly.
 func (v *view) followed(word dsl.Token, op string) bool {
 	rest := strings.TrimLeft(v.text[word.End():], " \t\r\n")
 	return strings.HasPrefix(rest, op) && !strings.HasPrefix(rest, op+"=")
 }
 
-// hoverName explains a bias, mask or stage, with its source.
+// hoverName explains a bias, mask or stage, and shows its source.
 func (v *view) hoverName(name string, kinds ...string) string {
 	if len(kinds) == 1 && kinds[0] == "" {
 		kinds = nil
@@ -146,7 +146,7 @@ func (v *view) hoverName(name string, kinds ...string) string {
 	return text
 }
 
-// definitionText is the block of a definition, as it is written.
+// definitionText returns the block of a definition as it is written.
 func (v *view) definitionText(d *check.Definition) string {
 	src := v.text
 	switch name, prelude := check.Prelude(); {

@@ -9,11 +9,10 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// spec is a text in which "‸" marks the point that a test is about; what stands
-// around it is added.
+// prefix precedes the text of a test. In a text "‸" marks the point that the test is about.
 const prefix = "arith 1\n\ntask successor {}\n"
 
-// at makes a view of a text and finds the mark in it.
+// at returns the view of a text and the offset of the mark in it.
 func at(t *testing.T, marked string) (*view, int) {
 	t.Helper()
 	before, after, ok := strings.Cut(marked, "‸")
@@ -29,7 +28,7 @@ func at(t *testing.T, marked string) (*view, int) {
 	}, nil), len(before)
 }
 
-// TestComplete lists what must, and after "-" what must not, be proposed.
+// TestComplete lists texts that must be proposed and, after "-", texts that must not.
 func TestComplete(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
@@ -105,7 +104,7 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// TestHover lists what an explanation must say.
+// TestHover lists texts that an explanation must contain.
 func TestHover(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
@@ -181,7 +180,7 @@ func TestDefine(t *testing.T) {
 	}
 }
 
-// TestBroken wants what is known of a text to outlive an open bracket.
+// TestBroken keeps the definitions of a text while a bracket is open.
 func TestBroken(t *testing.T) {
 	good, _ := at(t, prefix+"bias mine { value = 1 }\n‸")
 	broken := newView("spec.arith", good.text+"model {", nil, good)
@@ -193,7 +192,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestFindings wants each diagnostic at a place of the file itself.
+// TestFindings wants each diagnostic at a place in the file itself.
 func TestFindings(t *testing.T) {
 	v, _ := at(t, prefix+"include \"base.arith\"\ninclude \"lost.arith\"‸\n")
 	broken := newView("spec.arith", prefix+"\ninclude \"a.arith\"\n", func(string) ([]byte, error) { return []byte("arith 1\n\nmodle {}\n"), nil }, nil)
@@ -226,12 +225,12 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// FuzzView asks everything about every point of any text.
+// FuzzView calls every feature at every point of any text.
 func FuzzView(f *testing.F) {
 	f.Add(prefix + "model { ffn = relu(hidden = 8) }\nbias b { a = learned([H]) value = a[h] * sum(m = 0..3, m) }")
 	f.Add("arith 1\nsweep { a b { model.width = [8, } } \"x")
 	f.Fuzz(func(t *testing.T, text string) {
-		text = text[:min(len(text), 300)] // each point takes the time of the whole
+		text = text[:min(len(text), 300)] // each point takes as long as the text
 		v := newView("spec.arith", text, func(string) ([]byte, error) { return nil, fs.ErrNotExist }, nil)
 		for offset := range len(text) + 1 {
 			v.complete(offset)

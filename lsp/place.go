@@ -8,14 +8,13 @@ import (
 	"github.com/arithlang/mlc/dsl"
 )
 
-// A place is what surrounds a point of a text, as far as can be told while the
-// text is being typed.
+// A place is the context of a point in a text. It may be incomplete while the user types.
 type place struct {
-	word   dsl.Token // that the point is in or just behind: a name, number or text; else empty
-	inside bool      // a comment, where nothing is to be said
+	word   dsl.Token // the word at or just before the point: a name, number or text; else empty
+	inside bool      // in a comment, which needs no explanation
 	block  string    // path of the innermost block, with its name if it is a bias, mask or stage
-	label  string    // of the innermost block
-	head   []string  // what stands of the entry before the word: names of its path
+	label  string    // label of the innermost block
+	head   []string  // names in the entry's path before the word
 	title  bool      // the word is, or would be, the label of a block
 	attr   string    // path of the attribute whose value the point is in; "" in the head of an entry
 	calls  []call    // open calls and lists of the value, outermost first
@@ -23,13 +22,13 @@ type place struct {
 
 // A call is an open bracket of a value.
 type call struct {
-	name string // of what is called; "" for a list, an index or parentheses
+	name string // name of the function; "" for a list, an index or parentheses
 	list bool   // square brackets
 	arg  int    // index of the argument
 	key  string // its name, if it has one
 }
 
-// locate finds out what surrounds an offset of a text.
+// locate returns the place of an offset.
 func locate(src string, offset int) place {
 	l := &locator{src: src, blocks: []frame{{}}}
 	for _, t := range dsl.Tokens(src) {
@@ -52,8 +51,8 @@ func locate(src string, offset int) place {
 	return l.place(dsl.Token{Offset: offset})
 }
 
-// A locator follows the tokens of a text up to a point. It recovers from what
-// does not parse: an entry without a value ends where a line begins with a name.
+// A locator follows the tokens of a text up to a point. It recovers from syntax errors: an
+// entry without a value ends where a line begins with a name.
 type locator struct {
 	src    string
 	blocks []frame   // the file itself is the first
@@ -69,7 +68,7 @@ type frame struct{ path, label string }
 
 func (l *locator) block() frame { return l.blocks[len(l.blocks)-1] }
 
-// place is the place of word t, or of a point between words if t has no text.
+// place returns the place of word t, or of a point between words if t has no text.
 func (l *locator) place(t dsl.Token) place {
 	if t.Kind == dsl.IdentToken || t.Text == "" {
 		l.begin(t)
@@ -82,8 +81,8 @@ func (l *locator) place(t dsl.Token) place {
 	return p
 }
 
-// begin starts a new entry where word t cannot belong to the last one: behind a
-// whole value, or behind a path on another line.
+// begin starts a new entry if word t cannot belong to the last one: after a complete value,
+// or after a path on another line.
 func (l *locator) begin(t dsl.Token) {
 	switch {
 	case l.attr != "" && len(l.calls) == 0 && ends(l.prev):
@@ -101,7 +100,7 @@ func ends(t dsl.Token) bool {
 	return t.Text != "" && (t.Kind != dsl.OpToken || t.Text == ")" || t.Text == "]")
 }
 
-// step takes in a token before the point.
+// step reads a token before the point.
 func (l *locator) step(t dsl.Token) {
 	if t.Kind == dsl.IdentToken {
 		l.begin(t)
@@ -121,7 +120,7 @@ func (l *locator) step(t dsl.Token) {
 	l.prev = t
 }
 
-// brace enters or leaves a block, also where a value is not finished.
+// brace enters or leaves a block, even after an unfinished value.
 func (l *locator) brace(t dsl.Token) {
 	switch {
 	case t.Text == "}" && len(l.blocks) > 1:
@@ -136,9 +135,9 @@ func (l *locator) brace(t dsl.Token) {
 	l.clear()
 }
 
-// enter is the block that the head of an entry opens: the body of an include is
-// like the file; the label is a part of the path, but for kinds of tasks and the
-// name of the model.
+// enter returns the block that the head of an entry opens. The body of an include is like
+// the file. The label is a part of the path, except for the kind of a task and the name of
+// the model.
 func (l *locator) enter(path []string) frame {
 	if len(path) == 1 && path[0] == "include" {
 		return l.block()
@@ -156,7 +155,7 @@ func (l *locator) inHead(t dsl.Token) {
 		l.path = append(l.path[:len(l.path):len(l.path)], t.Text)
 	case t.Kind == dsl.IdentToken:
 		l.label = t.Text
-	case t.Text == "=" && l.label != "": // an unfinished entry stands before it
+	case t.Text == "=" && l.label != "": // an unfinished entry precedes it
 		l.attr = join(l.block().path, l.label)
 	case t.Text == "=":
 		l.attr = join(l.block().path, strings.Join(l.path, "."))
@@ -172,7 +171,7 @@ func (l *locator) inValue(t dsl.Token) {
 		}
 		l.calls = append(l.calls[:len(l.calls):len(l.calls)], c)
 	case top < 0:
-		if t.Text == "=" { // the value was left out
+		if t.Text == "=" { // the previous entry has no value
 			l.attr = join(l.block().path, strings.Join(l.run, "."))
 		}
 	case t.Text == ")" || t.Text == "]":

@@ -9,8 +9,8 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// A source is a text with the offsets of its lines. Editors count columns in
-// UTF-16 units, the compiler in bytes.
+// A source is a text with the offsets of its lines. Editors count columns in UTF-16 units,
+// the compiler in bytes.
 type source struct {
 	text  string
 	lines []int
@@ -26,7 +26,7 @@ func newSource(text string) *source {
 	return s
 }
 
-// line is a line without its end; lines count from 0.
+// line returns a line without its end. Lines count from 0.
 func (s *source) line(n int) string {
 	if n < 0 || n >= len(s.lines) {
 		return ""
@@ -35,7 +35,7 @@ func (s *source) line(n int) string {
 	return line
 }
 
-// offset is the byte that an editor's position stands for, within its line.
+// offset converts an editor's position to a byte offset within its line.
 func (s *source) offset(p protocol.Position) int {
 	n := int(p.Line)
 	if n >= len(s.lines) {
@@ -51,7 +51,7 @@ func (s *source) offset(p protocol.Position) int {
 	return s.lines[n] + len(line)
 }
 
-// position is the editor's view of a place.
+// position converts a place to an editor's position.
 func (s *source) position(p diag.Pos) protocol.Position {
 	line := s.line(p.Line - 1)
 	line = line[:min(max(p.Col-1, 0), len(line))]
@@ -62,7 +62,7 @@ func (s *source) span(r diag.Range) protocol.Range {
 	return protocol.Range{Start: s.position(r.Start), End: s.position(r.End)}
 }
 
-// pos is the compiler's view of an offset.
+// pos converts an offset to a compiler's position.
 func (s *source) pos(file string, offset int) diag.Pos {
 	n := strings.Count(s.text[:offset], "\n")
 	return diag.Pos{File: file, Line: n + 1, Col: offset - s.lines[n] + 1}

@@ -1,8 +1,8 @@
-// Package lsp is a language server for specs: diagnostics as one types, hover,
-// completion, go to definition and formatting. Functions of a text and a point,
-// the methods of view, find the answers; the server around them speaks the
-// Language Server Protocol 3.16. It stands above package check, whose results it
-// shows, and below the command line, which starts it as mlc lsp.
+// Package lsp is a language server for specs: live diagnostics, hover, completion, go to
+// definition and formatting. The methods of view compute the answers from a text and a
+// point. The server around them speaks the Language Server Protocol 3.16. Package check,
+// whose results it shows, comes before it, and the command line, which starts it as mlc
+// lsp, after it.
 package lsp
 
 import (
@@ -16,9 +16,9 @@ import (
 	"go.lsp.dev/uri"
 )
 
-// Serve answers one editor, one message after the other, until it says goodbye or
-// hangs up. What is malformed is answered with what is wrong. The error says that
-// the connection broke, or that the editor left without a shutdown.
+// Serve answers the messages of one editor until it exits or closes the connection. It
+// answers a malformed message with an error. Serve returns an error if the connection
+// breaks or the editor leaves without a shutdown.
 func Serve(in io.Reader, out io.Writer) error {
 	s := &server{wire: newWire(in, out), read: readSpec}
 	for s.phase != gone {
@@ -48,12 +48,12 @@ type server struct {
 	*wire
 	read      func(string) ([]byte, error)
 	phase     phase
-	dismissed bool // there was a shutdown
-	snippets  bool // the editor takes completions with places to fill in
+	dismissed bool // the editor sent shutdown
+	snippets  bool // the editor accepts completions with placeholders
 	files     []*file
 }
 
-// A phase of a connection; each follows the one before.
+// A phase of a connection. Each follows the one before.
 type phase uint8
 
 const (
@@ -63,13 +63,13 @@ const (
 	gone
 )
 
-// errNotInitialized refuses requests that come before initialize.
+// errNotInitialized refuses requests before initialize.
 var errNotInitialized = jsonrpc2.NewError(jsonrpc2.ServerNotInitialized, "initialize comes first")
 
 // A method answers one kind of message.
 type method func(s *server, params json.RawMessage) (any, error)
 
-// methods is everything that the server understands while it is ready, besides exit.
+// methods lists the messages that a ready server understands, besides exit.
 var methods = map[string]method{
 	protocol.MethodInitialized:            func(*server, json.RawMessage) (any, error) { return nil, nil },
 	protocol.MethodShutdown:               (*server).shutdown,
@@ -82,8 +82,7 @@ var methods = map[string]method{
 	protocol.MethodTextDocumentFormatting: onText((*server).formatting, func(p *protocol.DocumentFormattingParams) uri.URI { return p.TextDocument.URI }),
 }
 
-// onText makes a method of a function that takes decoded parameters and the path of
-// the text that they are about.
+// onText makes a method of a function of decoded parameters and the path of their text.
 func onText[P any](f func(*server, string, *P) (any, error), text func(*P) uri.URI) method {
 	return func(s *server, params json.RawMessage) (any, error) {
 		p := new(P)
@@ -108,15 +107,15 @@ func decode(params json.RawMessage, p any) error {
 	return nil
 }
 
-// handle does what a message asks for. What is wrong with a request is its answer,
-// what is wrong with a notification goes to the editor's log.
+// handle answers a message. The answer to a faulty request is its error; the error of a
+// notification goes to the editor's log.
 func (s *server) handle(body []byte) {
 	m, err := decodeMessage(body)
 	switch {
 	case err != nil:
 		s.reply(m.ID, nil, err)
 		return
-	case m.Method == "": // a response, and nothing was asked
+	case m.Method == "": // a response to no request
 		return
 	}
 	result, err := s.answer(m)
@@ -129,8 +128,8 @@ func (s *server) handle(body []byte) {
 	}
 }
 
-// answer finds the result of a message. A panic, which is a mistake in mlc, is an
-// error of this message alone.
+// answer computes the result of a message. A panic, which is a bug in mlc, becomes an error
+// of this message only.
 func (s *server) answer(m message) (result any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -146,12 +145,12 @@ func (s *server) answer(m message) (result any, err error) {
 	case s.phase == fresh:
 		return nil, errNotInitialized
 	case s.phase == leaving:
-		return nil, fmt.Errorf("%w: nothing but exit comes after shutdown", jsonrpc2.ErrInvalidRequest)
+		return nil, fmt.Errorf("%w: only exit may follow shutdown", jsonrpc2.ErrInvalidRequest)
 	case m.Method == protocol.MethodInitialize:
 		return nil, fmt.Errorf("%w: the server is initialized", jsonrpc2.ErrInvalidRequest)
 	case known:
 		return f(s, m.Params)
-	case m.ID == nil: // it may be ignored, as $/cancelRequest
+	case m.ID == nil: // may be ignored, as $/cancelRequest
 		return nil, nil
 	}
 	return nil, fmt.Errorf("%q: %w", m.Method, jsonrpc2.ErrMethodNotFound)
@@ -178,7 +177,7 @@ func (s *server) initialize(params json.RawMessage) (any, error) {
 	}, nil
 }
 
-// shutdown comes before the exit.
+// shutdown precedes exit.
 func (s *server) shutdown(json.RawMessage) (any, error) {
 	s.phase, s.dismissed = leaving, true
 	return nil, nil

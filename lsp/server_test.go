@@ -26,7 +26,7 @@ type editor struct {
 	hangUp    func() error
 }
 
-// connect starts a server and an editor that talk through a pipe in memory.
+// connect starts a server and an editor, connected by a pipe in memory.
 func connect(t *testing.T) *editor {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	t.Cleanup(cancel)
@@ -63,7 +63,7 @@ func (e *editor) notify(method string, params any) {
 	}
 }
 
-// start greets the server as an editor that knows snippets.
+// start initializes the server, with or without support for snippets.
 func (e *editor) start(snippets bool) protocol.InitializeResult {
 	var r protocol.InitializeResult
 	e.call(protocol.MethodInitialize, &protocol.InitializeParams{Capabilities: protocol.ClientCapabilities{
@@ -87,7 +87,7 @@ func (e *editor) change(u uri.URI, version int32, text string) {
 		ContentChanges: []protocol.TextDocumentContentChangeEvent{{Text: text}}})
 }
 
-// diagnostics waits for what is published next about a file.
+// diagnostics waits for the next diagnostics of a file.
 func (e *editor) diagnostics(u uri.URI) protocol.PublishDiagnosticsParams {
 	e.t.Helper()
 	for {
@@ -107,7 +107,7 @@ func point(u uri.URI, line, char uint32) protocol.TextDocumentPositionParams {
 		TextDocument: protocol.TextDocumentIdentifier{URI: u}, Position: protocol.Position{Line: line, Character: char}}
 }
 
-// TestSession types a spec with a slip, mends it, and asks about it.
+// TestSession types a spec with a mistake, corrects it, and requests hover and completion.
 func TestSession(t *testing.T) {
 	e := connect(t)
 	caps := e.start(true).Capabilities
@@ -156,8 +156,8 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// TestFiles follows a bias through an include that is open in the editor, and
-// the file below it on disk.
+// TestFiles follows a bias through an include that is open in the editor, and through a
+// file on disk.
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", dir)
@@ -224,7 +224,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestStrangeMessages holds the server to the protocol where it knows no answer.
+// TestStrangeMessages wants answers as the protocol demands for requests that the server
+// cannot answer.
 func TestStrangeMessages(t *testing.T) {
 	e := connect(t)
 	e.start(true)

@@ -10,16 +10,16 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// A view is all that is known about a text: what hover, completion and the other
-// features read. It holds no state of the protocol.
+// A view holds the facts about a text that hover, completion and the other features read.
+// It holds no state of the protocol.
 type view struct {
 	*source
-	path string // of the file, as check.Options take it
+	path string // of the file, as check.Options takes it
 	doc  *check.Document
 }
 
-// newView checks a text; read gives what it includes. While a bracket or a string
-// is open nothing parses: then what the last view knew still counts.
+// newView checks a text; read reads included files. A text with an open bracket or string
+// does not parse. Then the view keeps the settings and definitions of the last view.
 func newView(file, text string, read func(string) ([]byte, error), last *view) *view {
 	file = path.Clean(file)
 	doc := check.Inspect(check.Options{Path: file, Read: func(name string) ([]byte, error) {
@@ -37,12 +37,12 @@ func newView(file, text string, read func(string) ([]byte, error), last *view) *
 	return &view{newSource(text), file, doc}
 }
 
-// tokenRange is where a token stands.
+// tokenRange returns the range of a token.
 func (v *view) tokenRange(t dsl.Token) diag.Range {
 	return diag.Range{Start: v.pos(v.path, t.Offset), End: v.pos(v.path, t.End())}
 }
 
-// row finds what an attribute or argument means.
+// row describes an attribute or argument.
 func row(attr string) *dsl.Row {
 	if r := check.Row(attr); r != nil {
 		return r
@@ -54,7 +54,7 @@ func row(attr string) *dsl.Row {
 	return nil
 }
 
-// definitionRow describes an attribute of a bias or mask block.
+// definitionRow describes an attribute of a bias, mask or table block.
 func definitionRow(kind, name string) *dsl.Row {
 	switch {
 	case name != "value":
@@ -63,15 +63,15 @@ func definitionRow(kind, name string) *dsl.Row {
 		return &dsl.Row{Path: name, Type: dsl.Condition, Doc: "which keys a query sees"}
 	}
 	if kind == "table" {
-		return &dsl.Row{Path: name, Type: dsl.Table, Doc: "what stands in row n and column c"}
+		return &dsl.Row{Path: name, Type: dsl.Table, Doc: "the value in row n and column c"}
 	}
-	return &dsl.Row{Path: name, Type: dsl.Bias, Doc: "what is added to the scores"}
+	return &dsl.Row{Path: name, Type: dsl.Bias, Doc: "the value added to the scores"}
 }
 
-// A spot is what the schema says of a point within a value.
+// A spot is the schema's description of a point within a value.
 type spot struct {
-	row    *dsl.Row    // what the value or argument at the point must be; may be nil
-	option *dsl.Option // whose arguments the point is among
+	row    *dsl.Row    // describes the value or argument at the point; may be nil
+	option *dsl.Option // the point is among its arguments
 	call   *call       // the innermost call, of the option or of a function
 }
 
@@ -97,7 +97,7 @@ func (v *view) spot(p place) spot {
 	return s
 }
 
-// option finds a choice of a row by its name.
+// option returns the choice of a row with a name, or nil.
 func option(row *dsl.Row, name string) *dsl.Option {
 	n := slices.IndexFunc(row.Choices, func(o dsl.Option) bool { return o.Name == name })
 	if n < 0 {
@@ -106,7 +106,7 @@ func option(row *dsl.Row, name string) *dsl.Option {
 	return &row.Choices[n]
 }
 
-// argument finds the argument of an option that a call is at.
+// argument returns the argument of an option that a call is at, or nil.
 func argument(o *dsl.Option, c call) *dsl.Row {
 	n := c.arg
 	if c.key != "" {
@@ -118,8 +118,8 @@ func argument(o *dsl.Option, c call) *dsl.Row {
 	return &o.Args[n]
 }
 
-// definition finds a bias, mask or stage by its name; the spec's own come before
-// the prelude's.
+// definition returns the bias, mask or stage with a name, or nil. The spec's own come
+// before the prelude's.
 func (v *view) definition(name string, kinds ...string) *check.Definition {
 	for n := range v.doc.Definitions {
 		d := &v.doc.Definitions[n]

@@ -13,7 +13,7 @@ import (
 	"go.lsp.dev/jsonrpc2"
 )
 
-// A message is what an editor sends. A request has an ID, a notification none.
+// A message is a message from an editor. A request has an ID, a notification does not.
 type message struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
@@ -23,21 +23,21 @@ type message struct {
 	Error   json.RawMessage `json:"error"`
 }
 
-// A response answers a request. Its ID is null where that of the request is not known.
+// A response answers a request. Its ID is null if the request's ID is not known.
 type response struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
 	Result  any             `json:"result"`
 }
 
-// A refusal is a response that says what was wrong.
+// A refusal is a response with an error.
 type refusal struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
 	Error   *jsonrpc2.Error `json:"error"`
 }
 
-// A notification is what an editor is told without having asked.
+// A notification is a message to the editor that answers no request.
 type notification struct {
 	Version string `json:"jsonrpc"`
 	Method  string `json:"method"`
@@ -50,9 +50,9 @@ const (
 	maxBody    = 64 << 20 // bytes, well above what a spec may have
 )
 
-// A wire carries messages of the Language Server Protocol: each is a header with
-// the number of its bytes, an empty line, and JSON. Package jsonrpc2 has one, too,
-// which ends with the first message that is malformed.
+// A wire carries messages of the Language Server Protocol. A message is a header with the
+// length of its body, an empty line, and a body of JSON. Package jsonrpc2 has a reader as
+// well, but it stops at the first malformed message.
 type wire struct {
 	in  *bufio.Reader
 	out *bufio.Writer // keeps its first error
@@ -62,9 +62,9 @@ func newWire(in io.Reader, out io.Writer) *wire {
 	return &wire{bufio.NewReaderSize(in, maxHeader), bufio.NewWriter(out)}
 }
 
-// read returns the body of the next message. A *jsonrpc2.Error says that there is
-// no body, or none that is read, and that another message may follow; any other
-// error that there is no more, which is io.EOF if the last one is complete.
+// read returns the body of the next message. A *jsonrpc2.Error means that this message has
+// no usable body and that another may follow. Any other error ends the stream; it is io.EOF
+// after a complete message.
 func (w *wire) read() ([]byte, error) {
 	length, err := w.header()
 	if err != nil {
@@ -76,14 +76,14 @@ func (w *wire) read() ([]byte, error) {
 		}
 		return nil, jsonrpc2.Errorf(jsonrpc2.InvalidRequest, "a message of %d bytes is longer than %d", length, maxBody)
 	}
-	var body bytes.Buffer // grows with what comes, not with what is announced
+	var body bytes.Buffer // grows with the input, not with the announced length
 	if _, err := io.CopyN(&body, w.in, length); err != nil {
 		return nil, cutOff(err)
 	}
 	return body.Bytes(), nil
 }
 
-// cutOff is the end of the input within a message.
+// cutOff turns an end of input within a message into io.ErrUnexpectedEOF.
 func cutOff(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -91,14 +91,14 @@ func cutOff(err error) error {
 	return err
 }
 
-// header reads up to the empty line and returns the length of the body. A length is
-// found behind other text, too: after a body that was longer than announced the next
-// header stands on the line of its rest.
+// header reads up to the empty line and returns the length of the body. The length may
+// follow other text on its line: after a body longer than announced, the next header begins
+// on the body's last line.
 func (w *wire) header() (int64, error) {
 	lengths, begun := []string{}, false
 	for {
 		line, err := w.in.ReadSlice('\n')
-		for errors.Is(err, bufio.ErrBufferFull) { // keep the end, where a header may be
+		for errors.Is(err, bufio.ErrBufferFull) { // keep the end of the line, where a header may be
 			begun = true
 			line, err = w.in.ReadSlice('\n')
 		}
@@ -127,17 +127,17 @@ func (w *wire) header() (int64, error) {
 	return n, nil
 }
 
-// write sends a message, and all that is sent before it.
+// write sends a message at once.
 func (w *wire) write(v any) {
 	body, err := json.Marshal(v)
 	if err != nil {
 		panic(fmt.Sprintf("BUG: a message of the server: %v", err))
 	}
 	fmt.Fprintf(w.out, "Content-Length: %d\r\n\r\n%s", len(body), body)
-	w.out.Flush() // an error stays, for err
+	w.out.Flush() // the writer keeps the error for err
 }
 
-// err is the first error of writing.
+// err returns the first error of writing.
 func (w *wire) err() error { return w.out.Flush() }
 
 // notify tells the editor something.
@@ -145,7 +145,7 @@ func (w *wire) notify(method string, params any) {
 	w.write(notification{jsonrpc2.Version, method, params})
 }
 
-// reply answers the request of an ID; nil is one that is not known.
+// reply answers the request with an ID; nil means that the ID is not known.
 func (w *wire) reply(id json.RawMessage, result any, err error) {
 	if id == nil {
 		id = json.RawMessage("null")
@@ -161,8 +161,8 @@ func (w *wire) reply(id json.RawMessage, result any, err error) {
 	w.write(refusal{jsonrpc2.Version, id, answer})
 }
 
-// decodeMessage reads a body. With an error the message has its ID, if that could be
-// read.
+// decodeMessage decodes a body. Along with an error it returns the message's ID, if that is
+// readable.
 func decodeMessage(body []byte) (m message, err error) {
 	var shape *json.UnmarshalTypeError
 	err = json.Unmarshal(body, &m)
@@ -182,7 +182,7 @@ func decodeMessage(body []byte) (m message, err error) {
 	return m, nil
 }
 
-// isID reports whether JSON may be the ID of a request; nil is that of a notification.
+// isID reports whether JSON may be the ID of a message; nil means a notification.
 func isID(id json.RawMessage) bool {
 	return id == nil || id[0] == '"' || id[0] == '-' || '0' <= id[0] && id[0] <= '9'
 }

@@ -16,10 +16,10 @@ import (
 	"go.lsp.dev/protocol"
 )
 
-// framed is a body with its header.
+// framed returns a body with its header.
 func framed(body string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body) }
 
-// request is the frame of a request, or of a notification if id is "".
+// request returns the frame of a request, or of a notification if id is "".
 func request(id, method, params string) string {
 	if id != "" {
 		id = `,"id":` + id
@@ -39,8 +39,8 @@ type said struct {
 	Result json.RawMessage `json:"result"`
 }
 
-// String is what tests compare: the code of an answer and whose it is, or what the
-// editor is told.
+// String is what tests compare: the code and ID of an answer, or the content of a
+// notification.
 func (s said) String() string {
 	switch {
 	case s.Method == protocol.MethodWindowLogMessage:
@@ -53,7 +53,7 @@ func (s said) String() string {
 	return fmt.Sprintf("%s:ok", s.ID)
 }
 
-// frames takes a stream of messages apart.
+// frames splits a stream into messages.
 func frames(t *testing.T, stream string) []said {
 	t.Helper()
 	var all []said
@@ -73,7 +73,7 @@ func frames(t *testing.T, stream string) []said {
 	return all
 }
 
-// serve gives a server a stream and returns what it says.
+// serve feeds a stream to a server and returns its messages.
 func serve(t *testing.T, in io.Reader) ([]said, error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -88,8 +88,7 @@ var (
 	where   = `"textDocument":{"uri":"file:///s.arith"},"position":{"line":0,"character":1}`
 )
 
-// TestHostileStreams gives the server what no editor should send. Whatever it is, the
-// next request is answered.
+// TestHostileStreams sends malformed messages. The server must answer the next request.
 func TestHostileStreams(t *testing.T) {
 	hover := func(params string) string { return request("1", "textDocument/hover", params) }
 	for name, c := range map[string]struct{ stream, want string }{
@@ -156,7 +155,7 @@ func TestHostileStreams(t *testing.T) {
 	}
 }
 
-// TestPhases holds the server to the order of a connection.
+// TestPhases checks the order of a connection.
 func TestPhases(t *testing.T) {
 	for name, c := range map[string]struct {
 		stream, want string
@@ -189,7 +188,7 @@ func TestPhases(t *testing.T) {
 	}
 }
 
-// TestPanicIsOneAnswer makes a check panic: that message fails, and the next one does not.
+// TestPanicIsOneAnswer makes a check panic. That message fails, and the next one succeeds.
 func TestPanicIsOneAnswer(t *testing.T) {
 	var out bytes.Buffer
 	s := &server{wire: newWire(strings.NewReader(""), &out), phase: ready, read: func(string) ([]byte, error) { panic("a slip") }}
@@ -205,7 +204,7 @@ func TestPanicIsOneAnswer(t *testing.T) {
 	}
 }
 
-// FuzzServe wants an end without a panic of any stream.
+// FuzzServe wants no panic for any stream.
 func FuzzServe(f *testing.F) {
 	f.Setenv("XDG_CACHE_HOME", f.TempDir())
 	for _, m := range slices.Sorted(maps.Keys(methods)) {

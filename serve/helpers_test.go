@@ -50,7 +50,7 @@ func add(t testing.TB, path, text string) {
 	}
 }
 
-// reported is a line of metrics.
+// reported returns a line of metrics.
 func reported(step int, loss float64) string {
 	return fmt.Sprintf(`{"step":%d,"examples":%d,"tokens":1,"loss":%g,"lr":0.001,"grad_norm":1,"exact_match":0.5,"seconds":%d,"stage":"train"}`+"\n", step, 128*step, loss, step)
 }

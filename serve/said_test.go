@@ -59,7 +59,7 @@ func TestSaid(t *testing.T) {
 	put(t, dir, "odd/run.json", ofSteps)
 	put(t, dir, "odd/spec.arith", "arith 1 // <script>\n")
 	for range 2 {
-		if _, text := ask(t, whole.URL, "/shorter?run=odd"); !strings.Contains(text, "is not known: it is of another version of mlc") {
+		if _, text := ask(t, whole.URL, "/shorter?run=odd"); !strings.Contains(text, "is not available: the spec is from another version of mlc") {
 			t.Errorf("of a spec that nothing is known of: %.300s", text)
 		}
 	}

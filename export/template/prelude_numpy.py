@@ -6,17 +6,17 @@ def f32(x):
 
 
 def i32(x):
-    """Truncated towards zero."""
+    """x as integers, truncated towards zero."""
     return np.asarray(x).astype(np.int64)
 
 
 def single(x):
-    """Numbers alone would be of double precision."""
+    """x, or x in single precision if it is a plain number."""
     return f32(x) if np.asarray(x).dtype == np.float64 else x
 
 
 def pointwise(function):
-    """The function, of numbers too."""
+    """The function, which also accepts plain numbers."""
     return lambda x: function(single(x))
 
 
@@ -56,17 +56,17 @@ def maximum(a, b):
 
 
 def div(a, b):
-    """Of integers, truncated towards zero."""
+    """The quotient of integers, truncated towards zero."""
     return np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b))
 
 
 def mod(a, b):
-    """Of integers, with the sign of a."""
+    """The remainder of integers, with the sign of a."""
     return np.fmod(a, b)
 
 
 def index(n, axes=1):
-    """0 … n-1 along the first of so many axes."""
+    """0 … n-1 along the first of several axes."""
     return np.arange(n).reshape((n,) + (1,) * (axes - 1))
 
 
@@ -104,7 +104,7 @@ def softmax(x):
 
 def attention(q, k, v, heads, scale, mask=None, bias=0.0):
     """Each head of queries q [B, T, D] attends to keys k and values v [B, J, D] where the mask
-    is open. A query without an open key gets 0."""
+    is open. A query without an open key yields 0."""
     q, k, v = split(q, heads), split(k, heads), split(v, heads)
     scores = q @ transposed(k) * FLOAT(scale) + single(bias)
     if mask is None:
@@ -114,12 +114,12 @@ def attention(q, k, v, heads, scale, mask=None, bias=0.0):
 
 
 def head_product(x, w, heads):
-    """Each head's part of x [B, L, heads * K] times w [K, N]."""
+    """The part of x [B, L, heads * K] of each head, times w [K, N]."""
     return merge(split(x, heads) @ w)
 
 
 def rotate(x, cos, sin, heads):
-    """Rotary positions: in each head elements n and r + n are turned by angle n of the row."""
+    """Rotary positions: turns elements n and r + n of each head by angle n of the row."""
     y = x.reshape(*x.shape[:2], heads, -1)
     r = cos.shape[-1]
     cos, sin = cos[:, None], sin[:, None]
@@ -128,19 +128,19 @@ def rotate(x, cos, sin, heads):
 
 
 def repeat_heads(x, heads, group):
-    """Each of the heads of x [B, L, heads * N] so many times in a row."""
+    """x [B, L, heads * N] with each head repeated."""
     return np.repeat(x.reshape(*x.shape[:2], heads, -1), group, 2).reshape(*x.shape[:2], -1)
 
 
 def runs(member):
-    """The number of each member, from 1, among those that follow each other; 0 for other tokens."""
+    """The number of each member in its run of members, from 1; 0 for other tokens."""
     place = index(member.shape[1]) + 1
     before = np.maximum.accumulate(where(member, 0, place), 1)
     return where(member, place - before, 0)
 
 
 def total(member):
-    """How many members there are up to each token."""
+    """The number of members up to each token."""
     return np.cumsum(member, 1)
 
 
@@ -156,7 +156,7 @@ def words(counter, key):
 
 
 def noise(stream, T, D):
-    """[1, T, D] of the standard normal distribution, for the run's seed."""
+    """Standard normal numbers [1, T, D] from the seed of the run."""
     blocks = (2 * D + 3) // 4
     word = words((index(T * blocks), 0, 0, stream << 16), (SEED & 0xFFFFFFFF, SEED >> 32)).reshape(1, T, -1)
     uniform = [f32(w >> 8) for w in (word[..., :D], word[..., D:2 * D])]

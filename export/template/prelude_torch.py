@@ -3,12 +3,12 @@ def f32(x):
 
 
 def i32(x):
-    """Truncated towards zero."""
+    """x as integers, truncated towards zero."""
     return torch.as_tensor(x).to(torch.int64)
 
 
 def pointwise(function):
-    """The function, of numbers too."""
+    """The function, which also accepts plain numbers."""
     return lambda x: function(torch.as_tensor(x))
 
 
@@ -39,17 +39,17 @@ def maximum(a, b):
 
 
 def div(a, b):
-    """Of integers, truncated towards zero."""
+    """The quotient of integers, truncated towards zero."""
     return torch.div(torch.as_tensor(a), b, rounding_mode="trunc")
 
 
 def mod(a, b):
-    """Of integers, with the sign of a."""
+    """The remainder of integers, with the sign of a."""
     return torch.fmod(torch.as_tensor(a), b)
 
 
 def index(n, axes=1):
-    """0 … n-1 along the first of so many axes."""
+    """0 … n-1 along the first of several axes."""
     return torch.arange(n).reshape((n,) + (1,) * (axes - 1))
 
 
@@ -81,7 +81,7 @@ def merge(x):
 
 def attention(q, k, v, heads, scale, mask=None, bias=0.0):
     """Each head of queries q [B, T, D] attends to keys k and values v [B, J, D] where the mask
-    is open. A query without an open key gets 0."""
+    is open. A query without an open key yields 0."""
     q, k, v = split(q, heads), split(k, heads), split(v, heads)
     scores = q @ transposed(k) * scale + bias
     if mask is None:
@@ -91,12 +91,12 @@ def attention(q, k, v, heads, scale, mask=None, bias=0.0):
 
 
 def head_product(x, w, heads):
-    """Each head's part of x [B, L, heads * K] times w [K, N]."""
+    """The part of x [B, L, heads * K] of each head, times w [K, N]."""
     return merge(split(x, heads) @ w)
 
 
 def rotate(x, cos, sin, heads):
-    """Rotary positions: in each head elements n and r + n are turned by angle n of the row."""
+    """Rotary positions: turns elements n and r + n of each head by angle n of the row."""
     y = x.reshape(*x.shape[:2], heads, -1)
     r = cos.shape[-1]
     cos, sin = cos[:, None], sin[:, None]
@@ -105,19 +105,19 @@ def rotate(x, cos, sin, heads):
 
 
 def repeat_heads(x, heads, group):
-    """Each of the heads of x [B, L, heads * N] so many times in a row."""
+    """x [B, L, heads * N] with each head repeated."""
     return x.reshape(*x.shape[:2], heads, -1).repeat_interleave(group, 2).flatten(2)
 
 
 def runs(member):
-    """The number of each member, from 1, among those that follow each other; 0 for other tokens."""
+    """The number of each member in its run of members, from 1; 0 for other tokens."""
     place = index(member.shape[1]) + 1
     before = where(member, 0, place).cummax(1).values
     return where(member, place - before, 0)
 
 
 def total(member):
-    """How many members there are up to each token."""
+    """The number of members up to each token."""
     return member.cumsum(1)
 
 
@@ -133,7 +133,7 @@ def words(counter, key):
 
 
 def noise(stream, T, D):
-    """[1, T, D] of the standard normal distribution, for the run's seed."""
+    """Standard normal numbers [1, T, D] from the seed of the run."""
     blocks = (2 * D + 3) // 4
     word = words((index(T * blocks), 0, 0, stream << 16), (SEED & 0xFFFFFFFF, SEED >> 32)).reshape(1, T, -1)
     uniform = [f32(w >> 8) for w in (word[..., :D], word[..., D:2 * D])]

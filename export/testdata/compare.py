@@ -1,4 +1,4 @@
-"""Runs exported models and says how far they are from what they should say.
+"""Runs exported models and compares their logits and answers with cases.json.
 
     python3 compare.py FOLDER
 
@@ -16,7 +16,7 @@ import torch
 import transformers
 
 FOLDER = sys.argv[1]
-torch.set_num_threads(1)  # models are so small that several would only wait for each other
+torch.set_num_threads(1)  # the models are too small for several threads
 transformers.logging.set_verbosity_error()
 
 
@@ -28,7 +28,7 @@ def module(path):
 
 
 def apart(case, logits_of):
-    """The largest distance of logits, in the largest logit of a batch or 1."""
+    """The largest distance of logits, relative to the largest logit of a batch or to 1."""
     worst = 0.0
     for batch in case["batches"]:
         want = np.array(batch["logits"]).reshape(batch["shape"])
@@ -40,7 +40,7 @@ def apart(case, logits_of):
 
 
 def wrong(case, code, model):
-    """What is not as it should be of texts and tokens."""
+    """The first mistake in texts or tokens."""
     for p in case["problems"]:
         if code.encode(p["text"]) != p["prompt"]:
             return f"{p['text']} is {code.encode(p['text'])}, not {p['prompt']}"
@@ -105,7 +105,7 @@ def tokenized(case, folder, code):
         text = tokenizer.decode(p["prompt"])
         if tokenizer(text)["input_ids"] != p["prompt"]:
             return f"the tokenizer makes {tokenizer(text)['input_ids']} of {text!r}, not {p['prompt']}"
-    end = code.END if code.END < len(code.VOCABULARY) else None  # answers may have none
+    end = code.END if code.END < len(code.VOCABULARY) else None  # answers may have no end
     if tokenizer.eos_token_id != end or len(tokenizer) != len(code.VOCABULARY):
         return f"the tokenizer ends with {tokenizer.eos_token_id} and has {len(tokenizer)} tokens"
     return ""
