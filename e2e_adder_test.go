@@ -14,7 +14,7 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 )
 
-// numpy is a Python that has it; there is a message without.
+// numpy returns a Python that has numpy, or skips the test with a message.
 func numpy(t *testing.T) string {
 	t.Helper()
 	python := full.Needs(t, full.Python)
@@ -24,8 +24,8 @@ func numpy(t *testing.T) string {
 	return python
 }
 
-// adders are what an exported file is held to: our checker, and AdderBoard's program where
-// that is found.
+// adders are the programs that check an exported file: our checker, and AdderBoard's if it is
+// found.
 func adders(t *testing.T) map[string][]string {
 	t.Helper()
 	all := map[string][]string{"tools/check-adder": {"-B", "tools/check-adder"}}
@@ -41,8 +41,8 @@ func adders(t *testing.T) map[string][]string {
 	return all
 }
 
-// TestAdder exports a model of addition as one file with its weights as numbers. It answers
-// what the trainer answers, and says how many parameters were trained.
+// TestAdder exports a model of addition as one file with its weights as numbers. The file gives
+// the trainer's answers and reports the number of trained parameters.
 func TestAdder(t *testing.T) {
 	full.Only(t)
 	python := numpy(t)
@@ -74,7 +74,7 @@ func TestAdder(t *testing.T) {
 		t.Errorf("%d answers to %d problems:\n%s", n, len(problems), want)
 	}
 	text := string(read(t, file))
-	for _, right := range []string{"def solution", "def right", "int(operands"} { // what computes answers otherwise
+	for _, right := range []string{"def solution", "def right", "int(operands"} { // other ways to compute an answer
 		if strings.Contains(text, right) {
 			t.Errorf("%q is in the file", right)
 		}
@@ -88,7 +88,7 @@ func TestAdder(t *testing.T) {
 	}
 }
 
-// TestCheckAdder gives the checker files that add in ways of their own.
+// TestCheckAdder gives the checker files with an add function of their own.
 func TestCheckAdder(t *testing.T) {
 	python := "python3"
 	if err := exec.Command(python, "--version").Run(); err != nil {
@@ -105,7 +105,7 @@ func TestCheckAdder(t *testing.T) {
 		"raises":       {about + "def add(model, a, b):\n    raise KeyError('x')\n", "0 of 10010 right", true},
 		"no add":       {about, "has no function add", true},
 		"no number":    {strings.Replace(about, "7", "'few'", 1) + "def add(model, a, b):\n    return a + b\n", "not a number of parameters", true},
-		"no author":    {strings.Replace(about, "'author': 'b', ", "", 1) + "def add(model, a, b):\n    return a + b\n", "says nothing of author", true},
+		"no author":    {strings.Replace(about, "'author': 'b', ", "", 1) + "def add(model, a, b):\n    return a + b\n", "the description of build_model lacks author", true},
 	} {
 		file := filepath.Join(t.TempDir(), "entry.py")
 		if err := os.WriteFile(file, []byte(c.text), 0o644); err != nil {
@@ -118,7 +118,7 @@ func TestCheckAdder(t *testing.T) {
 	}
 }
 
-// TestShippedAdders holds each committed entry to the rules.
+// TestShippedAdders checks each committed entry against the rules.
 func TestShippedAdders(t *testing.T) {
 	full.Only(t)
 	files, err := filepath.Glob("specs/adders/*.py")

@@ -12,16 +12,16 @@ import (
 	"github.com/arithlang/mlc/runtime/ckpt"
 )
 
-// byLength is a small loop, and what it is trained on, in settings.
+// byLength returns the settings of a small loop and of its training.
 func byLength(set ...string) []string {
 	return append([]string{"model.width=16", "model.heads=2", "model.ffn=gelu(hidden=16)", "model.dropout=10%", "task.curriculum=none", "task.holdout=0%",
 		"train.batch=24", "train.microbatch=8", "train.chunk=16", "train.budget=6steps", "train.report=brief(every=3steps)", "eval.digits=[3]", "eval.samples=4"}, set...)
 }
 
-// TestByLengthTraining trains a loop that runs as often as the length of a problem says. It
-// ends with the same bytes on any instruction set, any number of threads, on the simulated
-// GPU, whose launches are larger, and after a pause; and where all problems have one length,
-// with the bytes of the loop that is given that number. Tests are those with that number, too.
+// TestByLengthTraining trains a loop that runs as often as a problem is long. It ends with the
+// same bytes on every instruction set, on any number of threads, on the simulated GPU with its
+// larger launches, and after a pause. If all problems have one length, it ends with the bytes of
+// the loop that is given that number. Tests use that number, too.
 func TestByLengthTraining(t *testing.T) {
 	full.Only(t)
 	build := func(spec string, set ...string) string {
@@ -111,7 +111,7 @@ func TestByLengthTraining(t *testing.T) {
 			differ = differ || !reflect.DeepEqual(together[k:k+1], ask("--digits", digits, "--times", "4").ByCell)
 		}
 		if !differ || together[0][3] == 0 {
-			t.Errorf("no answer hangs on the number of runs: %v", together)
+			t.Errorf("no answer depends on the number of runs: %v", together)
 		}
 	})
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 )
 
-// arm64 runs programs of linux/arm64 on this machine.
+// arm64 runs linux/arm64 programs on this machine.
 type arm64 struct{ qemu, libraries string }
 
 // emulated finds QEMU and the C library that trainers load on ARM64.
@@ -27,16 +27,16 @@ func emulated(t *testing.T) arm64 {
 	}
 	qemu, ok := served.Emulator()
 	if !ok {
-		t.Skip("there is no QEMU for ARM64: run tools/install-qemu")
+		t.Skip("QEMU for ARM64 is missing: run tools/install-qemu")
 	}
 	a := arm64{qemu, "/usr/aarch64-linux-gnu"}
 	if _, err := os.Stat(filepath.Join(a.libraries, "lib", "ld-linux-aarch64.so.1")); err != nil {
-		t.Skip("there is no C library for ARM64: run tools/install-qemu")
+		t.Skip("the C library for ARM64 is missing: run tools/install-qemu")
 	}
 	return a
 }
 
-// build is a go command for ARM64, as mlc train builds: without a C compiler.
+// build runs a go command for ARM64 as mlc train does: without a C compiler.
 func (arm64) build(t *testing.T, dir string, args ...string) {
 	t.Helper()
 	command(t, dir, []string{"GOARCH=arm64", "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false -trimpath -ldflags=-w"}, "go", args...)
@@ -46,8 +46,8 @@ func (a arm64) command(binary string, args ...string) *exec.Cmd {
 	return exec.Command(a.qemu, append([]string{"-L", a.libraries, binary}, args...)...)
 }
 
-// TestARM64Kernels holds every kernel of three specs, as ARM64 computes it on each of its
-// instruction sets, to the interpreter, and the interpreter there to the one here.
+// TestARM64Kernels compares every kernel of three specs, on each ARM64 instruction set, with the
+// interpreter, and the interpreter on ARM64 with the one on this machine.
 func TestARM64Kernels(t *testing.T) {
 	a := emulated(t)
 	for spec, set := range map[string][]string{
@@ -79,9 +79,9 @@ func TestARM64Kernels(t *testing.T) {
 	}
 }
 
-// TestARM64Training trains on ARM64, by plain Go and by its best instructions, to the bytes
-// of this processor: the quick start's first steps, also interrupted and resumed, and a
-// loop with dropout and a table of biases.
+// TestARM64Training trains on ARM64, by plain Go and by its best instructions, and wants the
+// bytes of this processor: for the quick start's first steps, also interrupted and resumed, and
+// for a loop with dropout and a table of biases.
 func TestARM64Training(t *testing.T) {
 	a := emulated(t)
 	small := []string{"model.width=16", "model.heads=2", "model.dropout=10%", "train.batch=6", "train.microbatch=2", "train.report=full(every=2steps)",
@@ -122,7 +122,7 @@ func TestARM64Training(t *testing.T) {
 	}
 }
 
-// outcome is all that a training leaves but its times: weights, metrics, tests, results.
+// outcome returns all that a training leaves except times: weights, metrics, tests, results.
 func outcome(t *testing.T, run string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(run, "ckpt", "*.safetensors"))
@@ -136,8 +136,8 @@ func outcome(t *testing.T, run string) string {
 	return filepath.Base(files[len(files)-1]) + "\n" + string(all)
 }
 
-// interrupt starts a program, presses Ctrl-C once a file has something in it, and wants it
-// to save and to end as one that was interrupted.
+// interrupt starts a program and presses Ctrl-C once a file has content. The program must save
+// and exit as interrupted.
 func interrupt(t *testing.T, cmd *exec.Cmd, file string) {
 	t.Helper()
 	var said strings.Builder

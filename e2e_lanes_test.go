@@ -9,17 +9,17 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 )
 
-// TestLanes trains several models at once. Each ends with the bytes that it has when it is
-// trained alone, on any number of threads, and after a pause; so are the losses of problems
-// that each is asked on the way.
+// TestLanes trains several models at once. Each ends with the bytes of its own training alone, on
+// any number of threads and after a pause. The losses of problems asked on the way are the same,
+// too.
 func TestLanes(t *testing.T) {
 	full.Only(t)
 	small := []string{"model.width=16", "model.heads=2", "model.ffn=gelu(hidden=16)", "model.dropout=10%", "train.batch=24", "train.microbatch=4", "train.chunk=8",
 		"train.budget=6steps", "train.report=full(every=3steps)", "train.clip=0.5", "eval.samples=4", "train.lanes=8"}
 	for spec, set := range map[string][]string{
-		// Text of many lengths, offsets, a progressive loss, a learned bias.
+		// Text of many lengths, offsets, a progressive loss and a learned bias.
 		"specs/small/looped.arith": {"task.digits=1..4", "model.loop.self.bias=fire(hidden=4)", "eval.grid=none", "eval.digits=[3]"},
-		// An encoder-decoder with windows, and an optimizer of whole matrices.
+		// An encoder-decoder with windows, and an optimizer for matrices.
 		"specs/successor.arith": {"task.holdout=10%", "train.optimizer=muon(lr=0.02)", "eval.digits=[3]"},
 	} {
 		t.Run(filepath.Base(spec), func(t *testing.T) {

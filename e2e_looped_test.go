@@ -8,9 +8,9 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 )
 
-// TestLoopedPrograms holds the programs of some decoder-only models to PyTorch: on
-// the processor with each instruction set, and on the simulated GPU. All others are
-// held to it before code is made of them, in package compiler.
+// TestLoopedPrograms compares the programs of some decoder-only models with PyTorch: on the
+// processor with each instruction set, and on the simulated GPU. Package compiler compares all
+// other models before code is generated.
 func TestLoopedPrograms(t *testing.T) {
 	full.Only(t)
 	const folder = "compiler/testdata/looped"

@@ -12,10 +12,10 @@ import (
 	"github.com/arithlang/mlc/runtime/cpu"
 )
 
-// TestRounded trains with factors rounded to BF16, an encoder-decoder and a loop, and with
-// products that are split: the same bytes with any number of threads, by other instructions,
-// and resumed after the first step. The simulated GPU, whose tensor cores add in another
-// order, is near, and gives its own bytes again. The record says the precision.
+// TestRounded trains with factors rounded to BF16 (an encoder-decoder and a loop) and with split
+// products. The bytes are the same on any number of threads, with other instructions, and resumed
+// after the first step. The simulated GPU, whose tensor cores add in another order, comes close
+// and repeats its own bytes. The record names the precision.
 func TestRounded(t *testing.T) {
 	full.Only(t)
 	for _, c := range []struct {
@@ -75,9 +75,9 @@ func TestRounded(t *testing.T) {
 	}
 }
 
-// distance is how far the parameters and moments of a checkpoint are from another's, relative
-// to their sizes, without the biases of keys: softmax is the same for any of them, so what
-// moves them is rounding alone.
+// distance returns how far the parameters and moments of two checkpoints are apart, relative to
+// their sizes. It leaves out the biases of keys: softmax does not depend on them, so only
+// rounding moves them.
 func distance(t *testing.T, got, want string) float64 {
 	t.Helper()
 	a, err := ckpt.Read(got)

@@ -22,9 +22,9 @@ import (
 	"github.com/arithlang/mlc/runtime/comm/mpitest"
 )
 
-// TestTrainerOfTheQuickStart generates the quick start's program, trains it for a
-// few steps and holds what comes of it: the same bytes on any number of threads
-// and any instruction set, and decoding that agrees with verification.
+// TestTrainerOfTheQuickStart generates the quick start's program, trains it for a few steps, and
+// checks the results: the same bytes on any number of threads and any instruction set, and
+// decoding that agrees with verification.
 func TestTrainerOfTheQuickStart(t *testing.T) {
 	dir := generate(t, "specs/successor.arith", "train.batch=64")
 	binary := filepath.Join(t.TempDir(), "successor")
@@ -64,8 +64,8 @@ func TestTrainerOfTheQuickStart(t *testing.T) {
 	t.Run("exported", func(t *testing.T) { answersInPython(t, binary, filepath.Dir(filepath.Dir(undertrained))) })
 }
 
-// longTests asks the longest problems, for which windows make tensors narrow, by one pass
-// and token by token, and wants the same.
+// longTests solves the longest problems, for which windows make tensors narrow, in one pass and
+// token by token, and wants the same answers.
 func longTests(t *testing.T, binary, run string) {
 	var said []string
 	longest, samples := strconv.Itoa(full.Either(10000, 32768)), strconv.Itoa(full.Either(1, 2))
@@ -98,13 +98,13 @@ func sameOnRanks(t *testing.T, binary string, want []byte) {
 	}
 }
 
-// sameInSlurm trains on two ranks in a real Slurm, which ends them half way and begins them
-// again, and wants the checkpoint of one process.
+// sameInSlurm trains on two ranks in a real Slurm, which stops and restarts them half way, and
+// wants the checkpoint of one process.
 func sameInSlurm(t *testing.T, binary string, whole func() []byte) {
 	if why := slurmtest.Missing(); why != "" {
 		t.Skip(why)
 	}
-	full.Needs(t, full.MPICH) // which srun starts ranks of
+	full.Needs(t, full.MPICH) // srun starts its ranks
 	c, err := slurmtest.Start(2)
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func sameInSlurm(t *testing.T, binary string, whole func() []byte) {
 	}
 }
 
-// answersInPython exports a run and wants the answers of its trainer.
+// answersInPython exports a run and wants the trainer's answers.
 func answersInPython(t *testing.T, binary, run string) {
 	python := numpy(t)
 	file := filepath.Join(t.TempDir(), "model.py")
@@ -162,8 +162,8 @@ func answersInPython(t *testing.T, binary, run string) {
 	}
 }
 
-// TestLoopsDecodeWhatOnePassSays makes a loop of large random weights and compares decoding
-// with caches, for several numbers of runs, with one pass over all rows.
+// TestLoopsDecodeWhatOnePassSays makes a loop of large random weights. For several numbers of
+// runs it compares decoding with caches and one pass over all rows.
 func TestLoopsDecodeWhatOnePassSays(t *testing.T) {
 	full.Only(t)
 	for _, precision := range []string{"f32", "bf16"} {
@@ -181,9 +181,9 @@ func loopDecodes(t *testing.T, set string) {
 	command(t, dir, []string{"CHECKPOINT=" + filepath.Join(run, "ckpt", "step-00000001.safetensors")}, "go", "test", "-vet=off", "-run", "PassAgrees", ".")
 }
 
-// TestSimulatedSteps holds three steps on the simulated GPU to the processor's
-// bits: parameters, moments, and the metrics with the test at a report. Chunks of
-// several micro-batches, the last one smaller, run as replicas and one after another.
+// TestSimulatedSteps wants the processor's bits from three steps on the simulated GPU:
+// parameters, moments, and the metrics with the test at a report. Chunks of several
+// micro-batches, the last one smaller, run as replicas and one after another.
 func TestSimulatedSteps(t *testing.T) {
 	full.Only(t)
 	for spec, set := range map[string][]string{
@@ -208,9 +208,9 @@ func TestSimulatedSteps(t *testing.T) {
 	}
 }
 
-// TestOptimizers trains with other numbers of states than Adam's and with updates of whole
-// matrices, to the same bytes on the processor, by other instructions, on the simulated
-// GPU and on any number of threads, and with the same tests. Its steps come to allocate nothing.
+// TestOptimizers trains with optimizers that keep more or fewer states than Adam, and with
+// updates of matrices. Bytes and tests are the same on the processor, with other instructions, on
+// the simulated GPU and on any number of threads. After a few steps, a step allocates nothing.
 func TestOptimizers(t *testing.T) {
 	full.Only(t)
 	elsewhere := [][]string{{"--device", "cpu", "--cpu", "go"}, {"--device", "sim"}}
@@ -244,11 +244,11 @@ func TestOptimizers(t *testing.T) {
 	}
 }
 
-// times are what differs between two runs that do the same.
+// times match the only differences between two equal runs.
 var times = regexp.MustCompile(`"seconds":[^,]*,`)
 
-// generate writes the program of a spec, with the tests of problems and training
-// beside it, into a folder of this module.
+// generate writes the program of a spec, with the tests of problems and training, into a folder
+// of this module.
 func generate(t *testing.T, spec string, set ...string) (dir string) {
 	t.Helper()
 	return generateWith(t, []string{"agree_test.go", "alloc_test.go"}, spec, append(set, "eval.samples=20", "eval.digits=[6]")...)
@@ -277,8 +277,8 @@ func generateWith(t *testing.T, tests []string, spec string, set ...string) (dir
 	return dir
 }
 
-// do runs a program, whose source is in dir, or has mlc do the same where the device is the
-// simulated GPU.
+// do runs a program whose source is in dir. If the device is the simulated GPU, mlc runs it
+// instead.
 func do(t *testing.T, dir, binary string, args ...string) {
 	t.Helper()
 	if i := slices.Index(args, "--device"); i < 0 || args[i+1] != "sim" {
@@ -300,7 +300,7 @@ func command(t *testing.T, dir string, env []string, name string, args ...string
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), env...)
-	if name == "go" && args[0] == "build" { // as mlc train does it, which links faster
+	if name == "go" && args[0] == "build" { // as in mlc train, which links faster
 		cmd.Env = append(cmd.Env, "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false -trimpath -ldflags=-w")
 	}
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -9,9 +9,10 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 )
 
-// TestLoopedTraining trains a loop with all that training has: passes of two kinds, a
-// throttled sum over the batch, a growing batch, chunks that are no whole groups of examples
-// that share draws, a budget in FLOP. It ends with the same bytes on any instruction set, any number of threads and the simulated GPU.
+// TestLoopedTraining trains a loop with every feature of training: passes of two kinds, a
+// throttled sum over the batch, a growing batch, chunks that split groups of examples with shared
+// draws, a budget in FLOP. It ends with the same bytes on every instruction set, any number of
+// threads and the simulated GPU.
 func TestLoopedTraining(t *testing.T) {
 	full.Only(t)
 	dir := generateWith(t, nil, "specs/small/looped.arith", "model.width=32", "model.ffn=geglu(hidden=32)", "model.head=none",
@@ -44,9 +45,9 @@ func TestLoopedTraining(t *testing.T) {
 	}
 }
 
-// TestCurriculumTraining trains on problems that grow, with carries that fade and a schedule
-// of pieces: the same bytes on any number of threads, with a pause, and on the simulated GPU.
-// A budget that does not say how many problems there will be is refused.
+// TestCurriculumTraining trains on problems that grow, with carries that fade and a piecewise
+// schedule. It gives the same bytes on any number of threads, with a pause, and on the simulated
+// GPU. A budget that does not determine the number of problems is refused.
 func TestCurriculumTraining(t *testing.T) {
 	full.Only(t)
 	dir := generateWith(t, nil, "specs/addition.arith", "model.width=16", "model.heads=2", "model.ffn=relu(hidden=16)", "task.below=none", "task.digits=1..6",
@@ -75,7 +76,7 @@ func TestCurriculumTraining(t *testing.T) {
 		t.Error("with a pause: other bytes than without")
 	}
 	if bytes.Equal(want, train(filepath.Join(t.TempDir(), "longer"), "--device", "cpu", "--steps", "13")) {
-		t.Error("a step more changes nothing")
+		t.Error("one more step changes nothing")
 	}
 	out, err := exec.Command(binary, "train", "--device", "cpu", "--out", filepath.Join(t.TempDir(), "time"), "--time", "1s").CombinedOutput()
 	if err == nil || !bytes.Contains(out, []byte("E0340")) {

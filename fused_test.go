@@ -12,8 +12,8 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 )
 
-// fused are the files with sums of products that a processor may round once instead of
-// twice, and why that changes nothing.
+// fused lists the files with sums of products that a processor may round once instead of twice,
+// and why that changes nothing.
 var fused = map[string]string{
 	"compiler/check/train.go":  "halves are exact",
 	"compiler/expr/fma.go":     "products of two float32 are exact in float64",
@@ -27,16 +27,16 @@ var fused = map[string]string{
 	"runtime/world/need.go":    "bytes that are counted",
 }
 
-// computing are the folders whose results have to be the same on every processor; shown are
-// packages in them from which only texts, pictures and foretold times come.
+// computing matches the folders whose results must be the same on every processor. shown matches
+// packages in them that only make texts, pictures and forecasts.
 var (
 	computing = regexp.MustCompile(`^(runtime|ptxsim|compiler|codegen|generated)/`)
 	shown     = regexp.MustCompile(`^(compiler/(cli|diff)|runtime/(board|cores))/`)
 )
 
-// TestNothingFuses wants a float operation of Go to be rounded as it is written, on every
-// processor. The compiler makes one instruction of a product and a sum for ARM64 and others;
-// a conversion of the product keeps it from that.
+// TestNothingFuses checks that every processor rounds float operations of Go as they are written.
+// For ARM64 and others, the Go compiler fuses a product and a sum into one instruction. A
+// conversion of the product prevents that.
 func TestNothingFuses(t *testing.T) {
 	full.Only(t)
 	cmd := exec.Command("go", "build", "-gcflags="+module+"/...=-S", "./runtime/...", "./ptxsim/...", "./compiler", "./codegen/...", "./generated/...")

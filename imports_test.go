@@ -10,10 +10,10 @@ import (
 
 const module = "github.com/arithlang/mlc"
 
-// rooms is the plan of the house, from the ground up. A row is a room: packages, each with all
-// below it that has no row of its own; then what the room may import besides itself, with all
-// that this may import. Only rows above can be named, so arrows go one way. What a row says
-// nothing of is forbidden.
+// rooms is the plan of imports, from the ground up. A row is a room: its packages, each with all
+// packages below it that have no row of their own, and then the rooms that it may import, with
+// all that these may import. A row can name only rows above it, so imports go one way. Everything
+// else is forbidden.
 const rooms = `
 	internal:
 	ptxsim: # PTX of any compiler
@@ -90,10 +90,10 @@ const rooms = `
 	.: cli
 `
 
-// borders are the folders that a folder may know, whatever the rooms say.
+// borders are the folders that a folder may import from, whatever the rooms allow.
 var borders = map[string]string{
 	"ptxsim": "", "dsl": "", "internal": "", "generated": "runtime",
-	"runtime":  "internal", // for what tests share
+	"runtime":  "internal", // helpers of tests
 	"compiler": "dsl runtime", "sim": "ptxsim runtime",
 	"codegen": "compiler dsl internal ptxsim runtime sim",
 }
@@ -101,7 +101,7 @@ var borders = map[string]string{
 // A room is a row of the plan.
 type room struct{ names, may []string }
 
-// readRooms reads the plan.
+// readRooms parses the plan.
 func readRooms(t *testing.T) (all []room) {
 	t.Helper()
 	for line := range strings.Lines(rooms) {
@@ -121,7 +121,7 @@ func readRooms(t *testing.T) (all []room) {
 		for _, n := range strings.Fields(may) {
 			at := roomOf(all, n)
 			if at < 0 && !slices.Contains(r.names, n) {
-				t.Fatalf("%v may import %s, which no row above it is about", r.names, n)
+				t.Fatalf("%v may import %s, but no row above covers that", r.names, n)
 			}
 			r.may = append(r.may, n)
 			for i, below := range all {
@@ -138,7 +138,7 @@ func readRooms(t *testing.T) (all []room) {
 
 func within(pkg, folder string) bool { return pkg == folder || strings.HasPrefix(pkg, folder+"/") }
 
-// roomOf is the row of a package, that of the longest name; -1 if there is none.
+// roomOf returns the row of a package, the one with the longest name, or -1.
 func roomOf(all []room, pkg string) int {
 	best, length := -1, 0
 	for i, r := range all {
@@ -151,7 +151,7 @@ func roomOf(all []room, pkg string) int {
 	return best
 }
 
-// TestImports holds every import within the module to the plan and its borders.
+// TestImports checks every import within the module against the plan and its borders.
 func TestImports(t *testing.T) {
 	all := readRooms(t)
 	for pkg, imports := range packages(t, `{{join .Imports " "}}`) {
@@ -160,7 +160,7 @@ func TestImports(t *testing.T) {
 		for _, dep := range imports {
 			switch inDep := func(name string) bool { return within(dep, name) }; {
 			case here < 0:
-				t.Errorf("%s is in no room: say in the plan what it may import", pkg)
+				t.Errorf("%s is in no room: add what it may import to the plan", pkg)
 			case roomOf(all, dep) > here || !slices.ContainsFunc(all[here].may, inDep):
 				t.Errorf("%s must not import %s", pkg, dep)
 			case strings.Contains(dep, "test") && !strings.Contains(pkg, "test"):
@@ -172,7 +172,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// TestSimulatorIsALibrary keeps the tests of ptxsim free of the rest of the module, too.
+// TestSimulatorIsALibrary keeps ptxsim's tests, too, free of the rest of the module.
 func TestSimulatorIsALibrary(t *testing.T) {
 	for pkg, imports := range packages(t, `{{join .TestImports " "}} {{join .XTestImports " "}}`) {
 		for _, dep := range imports {
@@ -188,8 +188,8 @@ func top(pkg string) string {
 	return folder
 }
 
-// packages lists the packages of the module, by their path in it, and what of it they
-// import in the fields of a format of go list.
+// packages lists the module's packages by path, each with the imports from the module that the go
+// list format yields.
 func packages(t *testing.T, fields string) map[string][]string {
 	t.Helper()
 	out, err := exec.Command("go", "list", "-e", "-f", "{{.ImportPath}} "+fields, "./...").Output()

@@ -13,11 +13,11 @@ import (
 	"testing"
 )
 
-// clause is the clause that a file of Go begins with, as a line of a text.
+// clause is the package clause of a Go file, as a line of a text.
 var clause = regexp.MustCompile(`(?m)^package [\w%]`)
 
-// TestGoIsPrintedInOnePlace wants all generated Go to come from codegen/gocode: nothing but
-// tests formats Go by itself, or has a file of it as a text.
+// TestGoIsPrintedInOnePlace checks that codegen/gocode makes all generated Go: only tests format
+// Go themselves or hold a Go file as text.
 func TestGoIsPrintedInOnePlace(t *testing.T) {
 	files := 0
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {

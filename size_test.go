@@ -15,9 +15,9 @@ import (
 	"github.com/arithlang/mlc/cli"
 )
 
-// budget is how many lines of Go each room has at most, without tests and generated files; a
-// room is a folder with all below it that has no row of its own. A row falls with its room, and
-// rises only with a reason beside it.
+// budget is the most lines of Go that each room may have, without tests and generated files. A
+// room is a folder with all folders below it that have no row. A row falls with its room, and
+// rises only with a reason next to it.
 const budget = `
 	. 20
 	bench 1350
@@ -79,12 +79,12 @@ const budget = `
 	torture 1650
 `
 
-// trainerLines is how many lines a trainer has of this module at most, besides its own.
-// Flags are a package of their own, which mlc reads command lines with; machines keep
-// parameters rounded, and move and update together what is alike.
+// trainerLines is the most lines that a trainer may link from this module, besides its own. Flags
+// are a package of their own, which mlc shares; machines keep parameters rounded, and move and
+// update similar ones together.
 const trainerLines = 28_700
 
-// trainerBytes is how large a trainer is at most, as README.md says.
+// trainerBytes is the largest size of a trainer, as README.md says.
 const trainerBytes = 10_000_000
 
 // TestTrainerFits builds the trainer of the quick start as mlc does.
@@ -108,7 +108,7 @@ func TestTrainerFits(t *testing.T) {
 	}
 }
 
-// TestBudget holds rooms to their lines.
+// TestBudget checks the lines of each room.
 func TestBudget(t *testing.T) {
 	most := map[string]int{}
 	for line := range strings.Lines(budget) {
@@ -152,8 +152,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// mostMethods is how many methods a type of the command line has at most: one with more is what
-// everything is reached through.
+// mostMethods is the most methods that a type of the command line may have. A type with more has
+// become the way to reach everything.
 const mostMethods = 25
 
 // TestMethods counts the methods of each type of the command line.
@@ -175,17 +175,17 @@ func TestMethods(t *testing.T) {
 	}
 	for name, n := range have {
 		if n > mostMethods {
-			t.Errorf("%s has %d methods: give what it does to types that know less", name, n)
+			t.Errorf("%s has %d methods: move some to smaller types", name, n)
 		}
 	}
 }
 
-// TestTrainerIsSmall holds what a trainer is linked from: nothing that stands for a GPU, nothing
-// of the network, and no more lines than there were.
+// TestTrainerIsSmall checks what a trainer links: no imitation of a GPU, no network, and no more
+// lines than before.
 func TestTrainerIsSmall(t *testing.T) {
 	format := `{{if .Standard}}{{.ImportPath}}{{end}}{{if .Module}}{{if .Module.Main}}{{.ImportPath}}{{$d := .Dir}}{{range .GoFiles}} {{$d}}/{{.}}{{end}}{{end}}{{end}}`
 	list := exec.Command("go", "list", "-deps", "-f", format, "./generated/successor")
-	list.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64") // of which files are counted
+	list.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64") // so the files of this system are counted
 	out, err := list.Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
@@ -201,10 +201,10 @@ func TestTrainerIsSmall(t *testing.T) {
 			continue
 		case "net", "crypto":
 			if pkg == "net/http" || pkg == "crypto/tls" {
-				t.Errorf("a trainer has %s, and speaks to no server: go list -deps ./generated/successor", pkg)
+				t.Errorf("a trainer links %s, but talks to no server: go list -deps ./generated/successor", pkg)
 			}
 		case "ptxsim", "sim":
-			t.Errorf("a trainer has %s, which is mlc's alone: go list -deps ./generated/successor", pkg)
+			t.Errorf("a trainer links %s, which only mlc may use: go list -deps ./generated/successor", pkg)
 		}
 		for _, file := range words[1:] {
 			n += lines(t, file)
@@ -218,7 +218,7 @@ func held(t *testing.T, what string, n, most, slack int) {
 	t.Helper()
 	switch {
 	case n > most:
-		t.Errorf("%s has %d lines, and its row says %d: leave out what it can do without, or raise the row and say why", what, n, most)
+		t.Errorf("%s has %d lines, and its row says %d: remove lines, or raise the row and say why", what, n, most)
 	case n < most-slack:
 		t.Errorf("%s has %d lines, far fewer than %d: lower its row to that", what, n, most)
 	}
@@ -226,7 +226,7 @@ func held(t *testing.T, what string, n, most, slack int) {
 
 var generatedFile = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 
-// lines counts the lines of a file of Go, none if it is generated.
+// lines counts the lines of a Go file, 0 if it is generated.
 func lines(t *testing.T, path string) int {
 	t.Helper()
 	text, err := os.ReadFile(path)

@@ -18,26 +18,26 @@ type campaign struct {
 	runs     []*specimen
 }
 
-// A trial is one case: what is done in it, and how many faults that were.
+// A trial is one case: its steps, its number of faults, and its finding.
 type trial struct {
 	kind   string
 	number int
-	about  string // its subject
+	about  string // name of the subject
 	steps  []string
 	faults int
-	err    error // what was found
+	err    error // what the trial found
 }
 
 func (t *trial) did(format string, args ...any) {
 	t.steps = append(t.steps, fmt.Sprintf(format, args...))
 }
 
-// String is what a person needs to find it again.
+// String returns all that a person needs to reproduce the trial.
 func (t *trial) String() string {
 	return fmt.Sprintf("%s/%d of %s: %s\n%v", t.kind, t.number, t.about, strings.Join(t.steps, "; "), t.err)
 }
 
-// kinds are the faults that a campaign makes.
+// kinds are the kinds of trials.
 var kinds = []struct {
 	name string
 	do   func(*campaign, *rand.Rand, *trial) error
@@ -48,7 +48,7 @@ var kinds = []struct {
 	{"crowd", (*campaign).crowd},
 }
 
-// newCampaign builds a site and does everything once undisturbed.
+// newCampaign furnishes a site and does all work once undisturbed.
 func newCampaign(s *site, seed uint64) (*campaign, error) {
 	c := &campaign{site: s, seed: seed, subjects: subjects()}
 	if err := s.furnish(); err != nil {
@@ -64,8 +64,8 @@ func newCampaign(s *site, seed uint64) (*campaign, error) {
 	return c, err
 }
 
-// one does the trial of a number: the same for the same seed, but for what the machine
-// does meanwhile.
+// one runs the trial of a number. Only what the machine does meanwhile can differ for the same
+// seed.
 func (c *campaign) one(kind string, number int) *trial {
 	t := &trial{kind: kind, number: number}
 	h := fnv.New64a()
@@ -77,12 +77,12 @@ func (c *campaign) one(kind string, number int) *trial {
 			return t
 		}
 	}
-	t.err = fmt.Errorf("there is no kind %s", kind)
+	t.err = fmt.Errorf("unknown kind of case %q: want kill, fail, damage or crowd", kind)
 	return t
 }
 
-// many does trials, as many at once as jobs, until they have made so many faults or ctx
-// ends, and calls ended with each.
+// many runs up to jobs trials at once, until they have made so many faults or ctx ends. It calls
+// ended with each trial.
 func (c *campaign) many(ctx context.Context, kind string, faults, jobs int, ended func(*trial)) (made int) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -114,7 +114,7 @@ func pick[T any](rng *rand.Rand, all []T) T { return all[rng.IntN(len(all))] }
 
 var trace = regexp.MustCompile(`(?m)^(panic: |fatal error: |goroutine \d+ \[|unexpected fault address|SIG[A-Z]+: )`)
 
-// clean is an error if a process hung or ended with a trace of the Go runtime.
+// clean returns an error if a process hung or ended with a trace of the Go runtime.
 func (r said) clean() error {
 	switch {
 	case r.hung:
@@ -125,7 +125,7 @@ func (r said) clean() error {
 	return nil
 }
 
-// subject draws one of those that are wanted; slow ones seldom.
+// subject draws a wanted subject, and slow ones seldom.
 func (c *campaign) subject(rng *rand.Rand, want func(*subject) bool) *subject {
 	for {
 		s := pick(rng, c.subjects)

@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// crowd lets two to six processes do the same work at once. Each has to end well, and
-// together they leave what one of them leaves.
+// crowd lets two to six processes do the same work at once. Each must succeed, and together they
+// leave what one of them leaves.
 func (c *campaign) crowd(rng *rand.Rand, t *trial) error {
 	s := c.subject(rng, func(s *subject) bool { return s.shared })
 	t.about = s.name

@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// A specimen is a run directory to be damaged, and what can be done with it.
+// A specimen is a run directory to be damaged, and its uses.
 type specimen struct {
 	name   string
-	folder string // of the site's folders: has the run in it, as run
-	other  string // has another run of the same shape
+	folder string // in the site's folders; holds the run, copied as "run"
+	other  string // folder of another run of the same shape
 	uses   []use
 }
 
-// A use is a command on a run, and what it says and leaves undamaged.
+// A use is a command on a run, with its output and the files that it leaves undamaged.
 type use struct {
 	argv []string
 	said string
@@ -65,7 +65,7 @@ func specimens(s *site) ([]*specimen, error) {
 			if r.code != 0 && t.folder != "half" && t.folder != "half-stages" {
 				return nil, fmt.Errorf("%s: exit %d\n%s", strings.Join(argv, " "), r.code, r.err)
 			}
-			if r.code != 0 { // such a run has no result to be drawn
+			if r.code != 0 { // such a run has no result to plot
 				continue
 			}
 			want, err := take(dir)
@@ -79,7 +79,7 @@ func specimens(s *site) ([]*specimen, error) {
 	return all, nil
 }
 
-// begin makes a folder with the run in it.
+// begin copies the run into a new folder.
 func (t *specimen) begin(s *site) (string, error) {
 	dir, err := os.MkdirTemp(s.dir, "case-")
 	if err != nil {
@@ -88,7 +88,7 @@ func (t *specimen) begin(s *site) (string, error) {
 	return dir, os.CopyFS(filepath.Join(dir, "run"), os.DirFS(s.at("folders", t.folder)))
 }
 
-// furnish makes what cases begin with.
+// furnish makes the folders that cases start from.
 func (s *site) furnish() error {
 	mkdir := func(name string) string {
 		dir := s.at("folders", name)
@@ -122,7 +122,7 @@ func (s *site) furnish() error {
 	return s.halve(folders)
 }
 
-// halve makes a run that was killed in its middle.
+// halve makes a run that was killed half way.
 func (s *site) halve(folders string) error {
 	half := filepath.Join(folders, "half")
 	for range 100 {
@@ -147,7 +147,7 @@ func (s *site) halve(folders string) error {
 		}
 		os.RemoveAll(half)
 	}
-	return fmt.Errorf("no run could be killed in its middle")
+	return fmt.Errorf("no run could be killed half way")
 }
 
 // A wound is a way to damage a file.
@@ -198,7 +198,7 @@ func wounds() []wound {
 		{"replaced by another run's", func(_ *rand.Rand, path string, _ []byte, other string) error {
 			text, err := os.ReadFile(other)
 			if err != nil {
-				return nil // the other run has none
+				return nil // the other run has no such file
 			}
 			return os.WriteFile(path, text, 0o644)
 		}},
@@ -210,7 +210,7 @@ func wounds() []wound {
 	}
 }
 
-// leadsOut is a wound of records alone: their hash is a path, and their checksum is left out.
+// leadsOut is a wound of records only: the hash becomes a path, and the checksum is removed.
 const leadsOut = "a hash that is a path"
 
 var (
@@ -219,9 +219,8 @@ var (
 	outside  = []string{"/../../../../abc", "/etc/passwd/////", "../../..", "tiny", strings.Repeat("0", 63), strings.Repeat("A", 64)}
 )
 
-// damage damages one file of a run and uses the run. What comes of it is what comes of
-// the undamaged run, or an error that names the file. With the file as it was, the run
-// is used as if nothing had happened.
+// damage damages one file of a run and uses the run. The result must be the undamaged run's, or
+// an error that names the file. With the file restored, the use must give its usual result.
 func (c *campaign) damage(rng *rand.Rand, t *trial) error {
 	run := pick(rng, c.runs)
 	u := pick(rng, run.uses)
@@ -281,9 +280,9 @@ func (c *campaign) damage(rng *rand.Rand, t *trial) error {
 	return u.mended(c.site, dir, path, text)
 }
 
-// noticed reports whether a wound can be noticed at all. Where a file is not there any
-// more a checkpoint before it is taken, or figures are of what is left; and the records of
-// two runs of a spec differ in nothing that figures could be held to.
+// noticed reports whether a wound can be noticed. A missing checkpoint cannot: an earlier one
+// takes its place. Plots use the files that are left, and cannot tell the records of two runs of
+// a spec apart.
 func (w wound) noticed(file string, u use) bool {
 	gone := w.name == "removed" || w.name == "a link to nothing instead"
 	plots := u.argv[1] == "plot"
@@ -298,17 +297,17 @@ func (w wound) noticed(file string, u use) bool {
 	return true
 }
 
-// silent holds a use that has noticed nothing to the undamaged one. The damaged file may
-// be as damaged as before, or whole.
+// silent compares a use that reported no error with the undamaged use. The damaged file may stay
+// as it is or become whole.
 func (u *use) silent(file string, damaged, got snapshot, r said) error {
 	if r.out != u.said {
-		return fmt.Errorf("it says, without an error,\n%swhere it said\n%s%s", r.out, u.said, r.err)
+		return fmt.Errorf("output, without an error:\n%swant\n%s%s", r.out, u.said, r.err)
 	}
 	if _, folder := damaged[file+"/"]; folder {
 		delete(got, file+"/")
 		got[file], damaged[file] = "", ""
 	}
-	delete(got, filepath.Join(filepath.Dir(file), "nothing")) // which a link led to
+	delete(got, filepath.Join(filepath.Dir(file), "nothing")) // created through a link
 	text, there := got[file]
 	if _, was := damaged[file]; there == was && text == damaged[file] {
 		delete(got, file)
@@ -317,12 +316,12 @@ func (u *use) silent(file string, damaged, got snapshot, r said) error {
 		}
 	}
 	if diff := u.want.differences(got); diff != nil {
-		return fmt.Errorf("without an error\n%s\n%s", strings.Join(diff, "\n"), r.err)
+		return fmt.Errorf("differences, without an error:\n%s\n%s", strings.Join(diff, "\n"), r.err)
 	}
 	return nil
 }
 
-// mended brings the file back and wants the use to be as if nothing had happened.
+// mended restores the file and wants the usual result.
 func (u *use) mended(s *site, dir, path string, text []byte) error {
 	os.RemoveAll(path)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -340,7 +339,7 @@ func (u *use) mended(s *site, dir, path string, text []byte) error {
 		return err
 	}
 	if diff := u.want.differences(got); r.code != 0 || r.out != u.said || diff != nil {
-		return fmt.Errorf("with the file as it was: exit %d\n%s%s%s", r.code, r.out, r.err, strings.Join(diff, "\n"))
+		return fmt.Errorf("with the file restored: exit %d\n%s%s%s", r.code, r.out, r.err, strings.Join(diff, "\n"))
 	}
 	return nil
 }

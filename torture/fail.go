@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// causes are what messages call the errors.
+// causes are the texts of the errors in messages.
 var causes = map[string]string{
 	"ENOSPC": "no space left on device", "EIO": "input/output error", "EACCES": "permission denied", "EMFILE": "too many open files",
 	"EROFS": "read-only file system", "EINTR": "interrupted system call", "EDQUOT": "disk quota exceeded", "EPERM": "operation not permitted",
 	"ENOLCK": "no locks available",
 }
 
-// fail lets one system call of the work fail. Either that does not matter, and the work
-// comes to the end that it always comes to, or the process exits with 1 and names file and cause.
-// Done again without a fault, the work leaves the same bytes.
+// fail lets one system call of the work fail. Either the work succeeds all the same, or the
+// process exits with 1 and names file and cause. Repeated without a fault, the work leaves the
+// same bytes.
 func (c *campaign) fail(rng *rand.Rand, t *trial) error {
 	s := c.subject(rng, func(s *subject) bool { return s.calls != nil })
 	t.about = s.name
@@ -37,10 +37,10 @@ func (c *campaign) fail(rng *rand.Rand, t *trial) error {
 	if err != nil {
 		return err
 	}
-	if len(lines) == 0 { // it came to its end without so many calls
+	if len(lines) == 0 { // the work ended before that call
 		return s.end(c.site, dir)
 	}
-	if strings.Contains(strings.Join(lines, "\n"), "<anon_inode:") { // with which Go's runtime wakes itself
+	if strings.Contains(strings.Join(lines, "\n"), "<anon_inode:") { // Go's runtime wakes itself with these
 		return s.end(c.site, dir)
 	}
 	t.faults++
@@ -53,14 +53,14 @@ func (c *campaign) fail(rng *rand.Rand, t *trial) error {
 	return s.end(c.site, dir)
 }
 
-// names wants a process that did not come to its end to have said why: the cause, and one
-// of the files that a call has failed for. It cannot say so if that is its output.
+// names checks that a failed process named the cause and one of the files whose calls failed. It
+// need not if the failed call wrote its output.
 func (r said) names(lines []string, dir, cause string) error {
 	switch r.code {
 	case 0:
 		return nil
 	case 1:
-	case 127: // the loader could not read a library, and the program has not begun
+	case 127: // the loader could not read a library, so the program did not begin
 		if strings.Contains(r.err, "error while loading shared libraries") {
 			return nil
 		}
@@ -76,11 +76,10 @@ func (r said) names(lines []string, dir, cause string) error {
 		}
 		files = append(files, file)
 	}
-	return fmt.Errorf("exit %d, and the message does not say %q of %s:\n%s", r.code, cause, strings.Join(files, ", "), r.err)
+	return fmt.Errorf("exit %d, and the message does not name %q and %s:\n%s", r.code, cause, strings.Join(files, ", "), r.err)
 }
 
-// names reports whether a message names a file, one that it is written as until it is
-// whole, or the folder that it is in.
+// names reports whether a message names a file, its base name or its folder.
 func names(message, file string) bool {
 	for _, part := range []string{file, filepath.Base(file), filepath.Dir(file)} {
 		if part != "." && strings.Contains(message, part) {

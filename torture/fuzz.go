@@ -47,8 +47,8 @@ func (t target) String() string { return t.dir + " " + t.name }
 
 var execs = regexp.MustCompile(`execs: (\d+)`)
 
-// fuzz runs a target for some time and returns how many inputs that were. What it finds
-// go test leaves in testdata.
+// fuzz runs a target for a while and returns the number of inputs. go test leaves failing inputs
+// in testdata.
 func (t target) fuzz(d time.Duration, jobs int) (inputs int, err error) {
 	cmd := exec.Command("go", "test", "./"+t.dir, "-run", "^$", "-fuzz", "^"+t.name+"$", "-fuzztime", d.String(), "-fuzzminimizetime", "5x", "-parallel", strconv.Itoa(jobs))
 	out, err := cmd.CombinedOutput()

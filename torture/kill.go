@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// kill kills work up to four times, each time in another place, then lets it come to its
-// end. A place is a moment, or one of the system calls that change files.
+// kill kills work up to four times, then lets it finish. It kills after a random time, or at a
+// system call that changes files.
 func (c *campaign) kill(rng *rand.Rand, t *trial) error {
 	s := c.subject(rng, func(*subject) bool { return true })
 	t.about = s.name

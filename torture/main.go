@@ -1,11 +1,11 @@
-// Command torture kills mlc and its trainers, lets their system calls fail, damages
-// their files and feeds them nonsense, and holds what is left to what undisturbed work
-// leaves. It writes docs/reliability.md.
+// Command torture kills mlc and its trainers, lets their system calls fail, damages their files
+// and feeds them random inputs. It compares the results with those of undisturbed work, and
+// writes docs/reliability.md.
 //
 //	go run ./torture --kills 1000 --failures 1000 --damages 10000 --fuzz 1m --inputs 10000000
-//	go run ./torture --seed 7 --case damage/4711    one case again
+//	go run ./torture --seed 7 --case damage/4711    repeat one case
 //
-// It comes after everything else: it builds mlc and the trainers as a user does.
+// It builds mlc and the trainers as a user does.
 package main
 
 import (
@@ -29,9 +29,9 @@ type options struct {
 	Failures int           `help:"Number of failing system calls, if strace is installed." placeholder:"N"`
 	Damages  int           `help:"Number of damaged files." placeholder:"N"`
 	Crowds   int           `help:"Number of crowds: processes that do the same work at once." placeholder:"N"`
-	Fuzz     time.Duration `help:"Time for each fuzz test of the module, in turn." placeholder:"1m"`
+	Fuzz     time.Duration `help:"Time for each fuzz test of the module; they run one after another." placeholder:"1m"`
 	Inputs   int           `help:"Continue the fastest fuzz tests up to this many inputs." placeholder:"N"`
-	Seed     uint64        `help:"Seed of all random numbers but fuzz inputs." default:"1"`
+	Seed     uint64        `help:"Seed of all random numbers except fuzz inputs." default:"1"`
 	Case     string        `help:"Repeat one case, as in damage/4711." placeholder:"KIND/N"`
 	Jobs     int           `help:"Cases run at once." default:"2"`
 	Limit    time.Duration `help:"Time after which a process counts as hanging." default:"1m"`
@@ -49,8 +49,7 @@ func main() {
 	}
 }
 
-// run makes faults and random inputs at the same time, until there are enough or ctx
-// ends.
+// run makes faults and random inputs at the same time, until there are enough or ctx ends.
 func (o *options) run(ctx context.Context) error {
 	if o.Case != "" {
 		return o.again()
@@ -68,12 +67,12 @@ func (o *options) run(ctx context.Context) error {
 		}
 	}
 	if n := t.found(); n > 0 {
-		return fmt.Errorf("%d cases found something", n)
+		return fmt.Errorf("%d cases found a violation", n)
 	}
 	return nil
 }
 
-// open makes a campaign; done leaves nothing of it.
+// open makes a campaign; done removes its files.
 func (o *options) open() (c *campaign, done func(), err error) {
 	repo, err := filepath.Abs(".")
 	if err != nil {
@@ -90,7 +89,7 @@ func (o *options) open() (c *campaign, done func(), err error) {
 	return c, s.close, nil
 }
 
-// trials makes all faults.
+// trials runs the cases of all kinds.
 func (o *options) trials(ctx context.Context, t *tally) error {
 	if o.Kills+o.Failures+o.Damages+o.Crowds == 0 {
 		return nil
@@ -105,7 +104,7 @@ func (o *options) trials(ctx context.Context, t *tally) error {
 		n    int
 	}{{"kill", o.Kills}, {"fail", o.Failures}, {"damage", o.Damages}, {"crowd", o.Crowds}} {
 		if part.kind == "fail" && part.n > 0 && !canTrace() {
-			fmt.Println("fail: left out, there is no strace that may trace")
+			fmt.Println("fail: skipped, strace is missing or may not trace")
 			continue
 		}
 		made := c.many(ctx, part.kind, part.n, o.Jobs, func(trial *trial) {
@@ -119,7 +118,7 @@ func (o *options) trials(ctx context.Context, t *tally) error {
 	return nil
 }
 
-// again does one case and says what it did.
+// again repeats one case and prints its steps.
 func (o *options) again() error {
 	c, done, err := o.open()
 	if err != nil {
@@ -140,7 +139,8 @@ func (c *campaign) again(name string) error {
 	return t.err
 }
 
-// inputs runs all fuzz tests in turn, then the fastest of them.
+// inputs runs all fuzz tests one after another, then repeats the fastest ones until there are
+// enough inputs.
 func (o *options) inputs(ctx context.Context, t *tally) error {
 	if o.Fuzz == 0 {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// A tally counts, by what was disturbed and how.
+// A tally counts cases by kind and by the work or damage they are about.
 type tally struct {
 	sync.Mutex
 	counts map[row]*count
@@ -25,7 +25,7 @@ type row struct{ kind, about string }
 
 type count struct{ Made, Found int }
 
-// add counts a case; an error is what it found.
+// add counts a case with so many faults; err is its finding.
 func (t *tally) add(kind, about string, made int, err error) {
 	t.Lock()
 	defer t.Unlock()
@@ -39,7 +39,7 @@ func (t *tally) add(kind, about string, made int, err error) {
 	}
 }
 
-// total sums a kind.
+// total sums the counts of a kind.
 func (t *tally) total(kind string) (all count) {
 	t.Lock()
 	defer t.Unlock()
@@ -52,7 +52,7 @@ func (t *tally) total(kind string) (all count) {
 	return all
 }
 
-// found is how many cases found something.
+// found counts the cases with findings.
 func (t *tally) found() (n int) {
 	for _, kind := range []string{"kill", "fail", "damage", "crowd", "input"} {
 		n += t.total(kind).Found
@@ -63,11 +63,10 @@ func (t *tally) found() (n int) {
 //go:embed page.md
 var pageText string
 
-// sections are those of the page, and the kind of cases that each is about.
+// sections maps the sections of the page to their kinds of cases.
 var sections = map[string]string{"Kills": "kill", "Failing system calls": "fail", "Damaged files": "damage", "Crowds": "crowd", "Inputs": "input"}
 
-// page is docs/reliability.md. Sections of which this campaign has no case stay as they
-// were before.
+// page returns docs/reliability.md. Sections without a case in this campaign stay as they were.
 func (o *options) page(t *tally, now time.Time, before string) (string, error) {
 	funcs := template.FuncMap{
 		"table": func(kind string) string {
@@ -94,7 +93,7 @@ func (o *options) page(t *tally, now time.Time, before string) (string, error) {
 		return "", err
 	}
 	const heading = "\n\n## "
-	were := map[string]string{} // sections by their titles
+	were := map[string]string{} // sections by title
 	for _, s := range strings.Split(strings.TrimSpace(before), heading)[1:] {
 		title, _, _ := strings.Cut(s, "\n")
 		were[title] = s
@@ -109,7 +108,7 @@ func (o *options) page(t *tally, now time.Time, before string) (string, error) {
 	return strings.Join(all, heading) + "\n", nil
 }
 
-// command makes the cases of a kind again.
+// command returns the command that repeats the cases of a kind.
 func (o *options) command(kind string) string {
 	flags := map[string]string{
 		"kill": fmt.Sprintf("--kills %d", o.Kills), "fail": fmt.Sprintf("--failures %d", o.Failures), "damage": fmt.Sprintf("--damages %d", o.Damages),
@@ -119,7 +118,7 @@ func (o *options) command(kind string) string {
 	return fmt.Sprintf("go run ./torture %s --seed %d --write", flags[kind], o.Seed)
 }
 
-// write writes the page.
+// write updates the page.
 func (o *options) write(t *tally) error {
 	const path = "docs/reliability.md"
 	before, err := os.ReadFile(path)

@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// A site is a folder with mlc and the trainers of a few tiny specs, built as a user does,
-// and with runs of theirs that nothing has disturbed.
+// A site is a folder with mlc, built as a user builds it, the trainers of a few tiny specs, and
+// undisturbed runs of them.
 type site struct {
 	dir   string
 	env   []string
-	limit time.Duration // after which a process hangs
+	limit time.Duration // after which a process counts as hanging
 }
 
 // The specs of the site. All train in some hundredths of a second.
@@ -129,15 +129,16 @@ func (s *site) build(repo string) error {
 	return s.must(s.dir, "mlc", "build", "tiny.arith", "staged.arith", "swept.arith")
 }
 
-// A said is what a process left behind.
+// A said is the outcome of a process.
 type said struct {
 	code     int // -1: it was killed
 	hung     bool
 	out, err string
 }
 
-// run runs a command, a program of the site first, in a folder. It is killed with all its
-// children when ctx ends; it hangs if that is later than the site's limit.
+// run runs a command in a folder; its program is the site's unless argv has a path. The command
+// is killed with its children when ctx ends. It counts as hanging if it reaches the site's limit
+// first.
 func (s *site) run(ctx context.Context, dir string, argv ...string) (said, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.limit)
 	defer cancel()
@@ -166,7 +167,7 @@ func (s *site) run(ctx context.Context, dir string, argv ...string) (said, error
 	return r, nil
 }
 
-// must runs a command that nothing disturbs.
+// must runs a command undisturbed.
 func (s *site) must(dir string, argv ...string) error {
 	r, err := s.run(context.Background(), dir, argv...)
 	if err == nil && (r.code != 0 || r.hung) {
@@ -175,12 +176,12 @@ func (s *site) must(dir string, argv ...string) error {
 	return err
 }
 
-// errKill ends a context in order to kill, and is no hang.
+// errKill ends a context in order to kill, which does not count as a hang.
 var errKill = errors.New("kill")
 
-// killTree kills a process and all that it has started.
+// killTree kills a process and its descendants.
 func killTree(pid int) {
-	syscall.Kill(pid, syscall.SIGSTOP) // starts no more
+	syscall.Kill(pid, syscall.SIGSTOP) // it starts no more children
 	children, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	for _, list := range children {
 		text, _ := os.ReadFile(list)

@@ -11,20 +11,20 @@ import (
 	"strings"
 )
 
-// A snapshot is the files of a folder, without what differs between two runs that do the
-// same: seconds, dates, and what the machine calls itself.
+// A snapshot is the files of a folder, without the differences between two equal runs: seconds,
+// dates and names of the machine.
 type snapshot map[string]string
 
-// clocks match what a file says of time and machine.
+// clocks match the parts of a file that depend on time and machine.
 var clocks = map[string]*regexp.Regexp{
 	"metrics.jsonl": regexp.MustCompile(`"seconds":[^,]*`),
 	"metrics.csv":   regexp.MustCompile(`,[^,\n]*,(train|first|second)\b`),
-	"result.json":   regexp.MustCompile(`"seconds_(train|eval)":[^,]*|,"sha256":"[^"]*"`), // the checksum is of the seconds, too
+	"result.json":   regexp.MustCompile(`"seconds_(train|eval)":[^,]*|,"sha256":"[^"]*"`), // the checksum covers the seconds
 	"run.json":      regexp.MustCompile(`"(started|device_name|cpu|sha256)": *"[^"]*"`),
 }
 
-// take reads all files below dir; a name ending in / is a folder, and what is neither file
-// nor folder is named as what it is.
+// take reads all files below dir. A name that ends in / is a folder; for other kinds of files,
+// the text is the kind.
 func take(dir string) (snapshot, error) {
 	s := snapshot{}
 	return s, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -39,7 +39,7 @@ func take(dir string) (snapshot, error) {
 			s[name+"/"] = ""
 			return nil
 		case strings.HasPrefix(name, "bin/"):
-			s[name] = "<program>" // which knows the folder that it was built in
+			s[name] = "<program>" // it contains the folder that it was built in
 			return nil
 		case !d.Type().IsRegular():
 			s[name] = "<" + d.Type().String() + ">"
@@ -51,10 +51,10 @@ func take(dir string) (snapshot, error) {
 	})
 }
 
-// timeless is the text of a file without its times.
+// timeless returns a file's text without times.
 func timeless(name, text string) string {
 	if filepath.Base(name) == "events.out.tfevents.mlc" {
-		return "" // all of it has times, and checksums of them
+		return "" // all of it depends on times
 	}
 	if clock := clocks[filepath.Base(name)]; clock != nil {
 		return clock.ReplaceAllString(text, "")

@@ -11,24 +11,24 @@ import (
 	"time"
 )
 
-// A subject is work that may be ended anywhere, and be gone on with.
+// A subject is work that may be ended at any point and resumed.
 type subject struct {
 	name    string
-	folders []string                  // of the site, which a copy of each is worked in
-	command func(dir string) []string // what is to be done next in dir
+	folders []string                  // of the site, each copied into the work's folder
+	command func(dir string) []string // returns the next command to run in dir
 	shared  bool                      // several processes may do it at once
-	slow    bool                      // it builds programs, of so many processes that their system calls are not traced
-	want    snapshot                  // what it leaves undisturbed
+	slow    bool                      // it builds programs with so many processes that their system calls are not traced
+	want    snapshot                  // files that it leaves undisturbed
 	took    time.Duration             // undisturbed
-	calls   map[string]int            // of each system call, undisturbed; nil: they cannot be traced
+	calls   map[string]int            // number of each system call, undisturbed; nil if they cannot be traced
 }
 
-// always is a command that is its own continuation.
+// always returns a command that resumes itself.
 func always(argv ...string) func(string) []string {
 	return func(string) []string { return argv }
 }
 
-// resumed is a training that has --resume as soon as there is a run.
+// resumed returns a training that has --resume once there is a run.
 func resumed(argv ...string) func(string) []string {
 	return func(dir string) []string {
 		if _, err := os.Stat(filepath.Join(dir, "run", "run.json")); err != nil {
@@ -55,7 +55,7 @@ func subjects() []*subject {
 	}
 }
 
-// raggedFiles are specs in a style of their own.
+// raggedFiles are specs that mlc fmt changes.
 func raggedFiles() []string {
 	var all []string
 	for i := range 30 {
@@ -64,14 +64,14 @@ func raggedFiles() []string {
 	return all
 }
 
-// begin makes a folder with what the subject begins with.
+// begin makes a folder with the subject's starting files.
 func (s *subject) begin(at *site) (string, error) {
 	dir, err := os.MkdirTemp(at.dir, "case-")
 	if err != nil {
 		return "", err
 	}
 	for _, name := range s.folders {
-		if name == "generated" || name == "bin" { // large, and not written to
+		if name == "generated" || name == "bin" { // large, and only read
 			err = linkAll(at.at(name), filepath.Join(dir, name))
 		} else {
 			err = os.CopyFS(filepath.Join(dir, name), os.DirFS(at.at("folders", name)))
@@ -92,7 +92,7 @@ func (s *subject) begin(at *site) (string, error) {
 	return dir, nil
 }
 
-// measure does the work undisturbed.
+// measure does the work undisturbed and records its result, time and system calls.
 func (s *subject) measure(at *site) error {
 	dir, err := s.begin(at)
 	if err != nil {
@@ -111,7 +111,7 @@ func (s *subject) measure(at *site) error {
 	return err
 }
 
-// end does what is left of the work and holds it to the undisturbed one.
+// end finishes the work and compares the result with the undisturbed one.
 func (s *subject) end(at *site, dir string) error {
 	argv := s.command(dir)
 	r, err := at.run(context.Background(), dir, argv...)
@@ -131,7 +131,7 @@ func (s *subject) end(at *site, dir string) error {
 	return nil
 }
 
-// linkAll makes a folder with the same files.
+// linkAll makes a folder of hard links to the same files.
 func linkAll(from, to string) error {
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -12,8 +12,7 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 )
 
-// TestCampaign is a short campaign. TORTURE_CASE in the environment is one case of it
-// again.
+// TestCampaign runs a short campaign. TORTURE_CASE in the environment repeats one case.
 func TestCampaign(t *testing.T) {
 	full.Only(t)
 	repo, err := filepath.Abs("..")
@@ -38,7 +37,7 @@ func TestCampaign(t *testing.T) {
 	for kind, faults := range map[string]int{"kill": 25, "fail": 40, "damage": 150, "crowd": 10} {
 		t.Run(kind, func(t *testing.T) {
 			if kind == "fail" && !canTrace() {
-				t.Skip("there is no strace that may trace")
+				t.Skip("strace is missing or may not trace")
 			}
 			made := c.many(t.Context(), kind, faults, 2, func(trial *trial) {
 				if trial.err != nil {
@@ -52,7 +51,7 @@ func TestCampaign(t *testing.T) {
 	}
 }
 
-// TestTargets finds fuzz tests however deep they are.
+// TestTargets finds fuzz tests at any depth.
 func TestTargets(t *testing.T) {
 	all, err := targets("..")
 	if err != nil {
@@ -65,7 +64,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// TestPage wants sections of a campaign that has no case of theirs to stay.
+// TestPage checks that sections without cases stay.
 func TestPage(t *testing.T) {
 	o := options{Kills: 2, Failures: 3, Seed: 7}
 	counts := func() *tally { return &tally{counts: map[row]*count{}} }

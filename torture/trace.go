@@ -13,10 +13,10 @@ import (
 	"sync"
 )
 
-// canTrace reports whether strace is there and may trace.
+// canTrace reports whether strace is installed and may trace.
 var canTrace = sync.OnceValue(func() bool { return exec.Command("strace", "-f", "true").Run() == nil })
 
-// errnos are the system calls that fail, and how each can.
+// errnos are the system calls to disturb, and the errors of each.
 var errnos = map[string][]string{
 	"openat":     {"ENOSPC", "EIO", "EACCES", "EMFILE", "EROFS", "EINTR"},
 	"read":       {"EIO", "EINTR"},
@@ -37,7 +37,7 @@ func calls() string {
 	return strings.Join(slices.Sorted(maps.Keys(errnos)), ",")
 }
 
-// strace is a command under strace, which writes what it sees to a file.
+// strace returns a command that runs argv under strace, which logs to a file.
 func strace(log string, options []string, argv []string) []string {
 	all := append([]string{"strace", "-f", "-y", "-o", log}, options...)
 	return append(append(all, "--"), argv...)
@@ -45,7 +45,7 @@ func strace(log string, options []string, argv []string) []string {
 
 var syscallLine = regexp.MustCompile(`(?m)^\d+ +(\w+)\(`)
 
-// count counts the system calls of the undisturbed work.
+// count counts the system calls of undisturbed work.
 func (s *subject) count(at *site) (map[string]int, error) {
 	dir, err := s.begin(at)
 	if err != nil {
@@ -68,12 +68,12 @@ func (s *subject) count(at *site) (map[string]int, error) {
 	return n, nil
 }
 
-// path is a command with the path of its program.
+// path replaces the program of a command by its path.
 func (s *site) path(argv []string) []string {
 	return append([]string{s.at("bin", argv[0])}, argv[1:]...)
 }
 
-// An injection is what strace does to one system call.
+// An injection is a disturbed system call.
 type injection struct {
 	call string
 	nth  int
@@ -82,8 +82,8 @@ type injection struct {
 
 func (i injection) String() string { return fmt.Sprintf("%s:%s:when=%d", i.call, i.what, i.nth) }
 
-// injected runs a command with a disturbed call, and returns what strace says of that:
-// nothing if it did not come to it, a line each if several threads did.
+// injected runs a command with a disturbed call and returns strace's lines on it: none if the
+// call was not reached, several if several threads reached it.
 func (s *site) injected(dir string, i injection, argv []string) (r said, lines []string, err error) {
 	log := dir + ".strace"
 	defer os.Remove(log)
@@ -100,15 +100,13 @@ func (s *site) injected(dir string, i injection, argv []string) (r said, lines [
 	return r, lines, err
 }
 
-// Of a call strace shows the file first: an open one by number and path, another by its
-// name.
+// strace shows the file of a call first: an open file by number and path, other files by name.
 var (
 	openFile  = regexp.MustCompile(`^\d+ +\w+\(\d+<([^>]*)>`)
 	namedFile = regexp.MustCompile(`^\d+ +\w+\((?:AT_FDCWD<[^>]*>, )?"((?:[^"\\]|\\.)*)"`)
 )
 
-// fileOf is the file that a line of strace is about, below dir; "" if it is about none
-// there.
+// fileOf returns the file of a line of strace, relative to dir, or "" if there is none below dir.
 func fileOf(line, dir string) string {
 	name := ""
 	if m := openFile.FindStringSubmatch(line); m != nil {

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// Folder makes a folder for a program that a test builds, which is there until the test ends.
-// It has the same path in each run, so that Go finds the packages of the last run in its cache,
-// unless another run has it at the moment, or has left it.
+// Folder makes a folder for a program that a test builds, and removes it when the test ends. The
+// folder has the same path in each run, so that Go's build cache helps. If that path exists
+// already, the folder gets a new name.
 func Folder(t testing.TB, path string) string {
 	t.Helper()
 	err := os.Mkdir(path, 0o755)

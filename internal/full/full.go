@@ -1,6 +1,6 @@
-// Package full says which tests run. go test ./... runs those that take a moment and need Go
-// alone. With -tags full it runs all: every spec and every schedule where a representative
-// stands for them otherwise, and comparisons with other programs. Only tests import it.
+// Package full decides which tests run. go test ./... runs tests that are quick and need only Go.
+// With -tags full, every spec and every schedule is tested instead of a representative, and tests
+// compare with other programs. Only tests import the package.
 package full
 
 import (
@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Only skips a test that -tags full alone runs.
+// Only skips a test unless -tags full is set.
 func Only(t testing.TB) {
 	t.Helper()
 	if !Tests {
@@ -17,7 +17,7 @@ func Only(t testing.TB) {
 	}
 }
 
-// Either is few, and many with -tags full.
+// Either returns few, or many with -tags full.
 func Either(few, many int) int {
 	if Tests {
 		return many
@@ -25,7 +25,7 @@ func Either(few, many int) int {
 	return few
 }
 
-// Some is n of all values, evenly spaced and with the first, and all of them with -tags full.
+// Some returns n of all values, evenly spaced from the first on, or all of them with -tags full.
 func Some[T any](all []T, n int) []T {
 	if Tests || n >= len(all) {
 		return all
@@ -37,8 +37,8 @@ func Some[T any](all []T, n int) []T {
 	return some
 }
 
-// A Program is one that tests compare with. What is in PATH is of any version, so tests use
-// what a variable names, and only with -tags full.
+// A Program is one that tests compare with. PATH may have any version, so tests use the path in
+// an environment variable, and only with -tags full.
 type Program struct{ name, variable, from string }
 
 // The programs.
@@ -54,7 +54,7 @@ var (
 	ARM64Assembler = Program{"GNU's assembler for ARM64", "MLC_ARM64_AS", "binutils-aarch64-linux-gnu"}
 )
 
-// Find is the path of the program; why says what is missing otherwise.
+// Find returns the path of the program, or why it is missing.
 func (p Program) Find() (path, why string) {
 	if !Tests {
 		return "", "left out: go test -tags full compares with " + p.name
@@ -70,7 +70,7 @@ func (p Program) Find() (path, why string) {
 	return path, ""
 }
 
-// Needs is the path of a program, or skips a test.
+// Needs returns the path of a program, or skips the test.
 func Needs(t testing.TB, p Program) string {
 	t.Helper()
 	path, why := p.Find()

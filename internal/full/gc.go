@@ -5,8 +5,8 @@ import (
 	"runtime/debug"
 )
 
-// Tests make much garbage and keep little, so a heap of more than twice what lives saves a
-// fifth of their time. What keeps much stays near what memory there is.
+// Tests make much garbage and keep little, so letting the heap grow to five times the live bytes
+// saves a fifth of their time. Tests that keep much stay near the memory limit.
 func init() {
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(400)

@@ -2,5 +2,5 @@
 
 package full
 
-// Tests says whether all tests run.
+// Tests reports whether all tests run.
 const Tests = true

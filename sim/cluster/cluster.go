@@ -1,14 +1,14 @@
-// Package cluster says what a step of training costs on many GPUs: which messages the ranks
-// of one training exchange to add their gradients as package device's tree, and no less than
-// how long these take on links of known speed. Before it, package counted says what each GPU
-// has to compute; package runtime prints the Plan after it. Nothing is measured.
+// Package cluster forecasts what a step of training costs on many GPUs. It lists the messages
+// that the ranks exchange to add their gradients in the order of package device's tree, and
+// computes a lower bound on the time these messages take on links of known speed. Package counted
+// supplies the compute of each GPU; package runtime prints the Plan. Nothing is measured.
 //
-// Time is that of the model LogGP (A. Alexandrov, M. Ionescu, K. E. Schauser, C. Scheiman,
-// "LogGP: Incorporating Long Messages into the LogP Model", SPAA 1995): a port sends one
-// message after the other, each for its overhead and its bytes, and the last one is there
-// after the latency. A GPU has four ports: it sends and receives, within its machine and to
-// others, all at the same time. Nobody waits for a port that is free for it, and switches
-// carry all that ports send, so that real times are longer.
+// Times follow the LogGP model (A. Alexandrov, M. Ionescu, K. E. Schauser, C. Scheiman, "LogGP:
+// Incorporating Long Messages into the LogP Model", SPAA 1995). A port sends consecutive
+// messages; each occupies it for its overhead and its bytes, and the last one arrives after the
+// latency. A GPU has four ports, which work at the same time: one each way within its machine,
+// and one each way to other machines. The model ignores waiting for a peer's port and assumes
+// switches that carry everything the ports send, so real times are longer.
 package cluster
 
 import (
@@ -20,14 +20,14 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// A Link is what a GPU has to reach others.
+// A Link connects a GPU to others.
 type Link struct {
-	Latency   time.Duration // from when a message was sent until it is there
-	Overhead  time.Duration // of each message, for who sends it and for who receives it
+	Latency   time.Duration // from the end of sending a message to its arrival
+	Overhead  time.Duration // of each message, for the sender and for the receiver
 	Bandwidth float64       // bytes/s in each direction
 }
 
-// A Cluster is GPUs of one kind in machines, of which the last may have fewer than the others.
+// A Cluster is GPUs of one kind, PerMachine in each machine; the last machine may have fewer.
 type Cluster struct {
 	Card            card.Card
 	GPUs            int // ranks
@@ -35,21 +35,21 @@ type Cluster struct {
 	Within, Between Link // machines
 }
 
-// New is a cluster of cards in machines whose GPUs have a network each.
+// New returns a cluster of cards in which each GPU has a network port.
 func New(c card.Card, gpus, perMachine int, n Network) Cluster {
 	return Cluster{Card: c, GPUs: gpus, PerMachine: perMachine, Within: within(c), Between: n.Link}
 }
 
-// Machines is how many there are.
+// Machines returns the number of machines.
 func (c *Cluster) Machines() int { return (c.GPUs + c.PerMachine - 1) / c.PerMachine }
 
-// A Message is bytes that a rank sends to another.
+// A Message is bytes that one rank sends to another.
 type Message struct {
 	From, To int
 	Bytes    int64
 }
 
-// A load is what goes through a port.
+// A load is the traffic of one port.
 type load struct {
 	messages int
 	bytes    int64
@@ -62,11 +62,11 @@ func (l load) seconds(k Link) float64 {
 	return (k.Latency + time.Duration(l.messages)*k.Overhead).Seconds() + float64(l.bytes)/k.Bandwidth
 }
 
-// ports of a rank: within its machine and to others, sending and receiving.
+// ports are the loads of a rank: [within its machine, to others][sending, receiving].
 type ports [2][2]load
 
-// pass is how long messages take at least that may all be sent at once. It adds the bytes
-// to those that each rank has sent.
+// pass returns a lower bound on the time of messages that may all be sent at once. It adds their
+// bytes to the count of each rank in sent.
 func (c *Cluster) pass(messages iter.Seq[Message], sent []int64) (seconds float64) {
 	all := make([]ports, c.GPUs)
 	for m := range messages {
@@ -88,8 +88,8 @@ func (c *Cluster) pass(messages iter.Seq[Message], sent []int64) (seconds float6
 	return seconds
 }
 
-// add is how long a GPU takes at least for so many additions of elements to others: a
-// launch each, which reads two and writes one.
+// add returns a lower bound on the time in which a GPU adds so many pairs of vectors: each
+// addition is a launch that reads two vectors and writes one.
 func (c *Cluster) add(times, elements int) float64 {
 	launch := card.Launch
 	if times >= cuda.WorthGraph {
@@ -98,14 +98,15 @@ func (c *Cluster) add(times, elements int) float64 {
 	return float64(float64(times) * max(launch.Seconds(), 3*wordBytes*float64(elements)/c.Card.Bandwidth))
 }
 
-// share is how long a GPU takes at least for its part of work that all share.
+// share returns a lower bound on a GPU's time for its part of work that all GPUs share.
 func (c *Cluster) share(seconds float64) float64 {
 	return max(min(seconds, card.Launch.Seconds()), seconds/float64(c.GPUs))
 }
 
 const wordBytes = 4
 
-// part is how many of so many elements one of several adds: slices begin where tensors can.
+// part returns how many elements are in one slice of several. Slices begin where tensors may
+// begin.
 func part(elements, number, of int) int {
 	return bound(elements, number+1, of) - bound(elements, number, of)
 }

@@ -26,8 +26,8 @@ func of(t testing.TB, gpus, perMachine int, network string) cluster.Cluster {
 	return cluster.New(k, gpus, perMachine, n)
 }
 
-// simulate is when the last message is there, in seconds, if each that can be sent is sent at
-// once: ports are busy with one message at a time.
+// simulate returns the arrival of the last message, in seconds, if messages are sent as soon as
+// they can be. Ports handle one message at a time.
 func simulate(c cluster.Cluster, messages []cluster.Message) float64 {
 	type port struct{ rank, between, direction int }
 	kind := func(m cluster.Message) int {
@@ -61,7 +61,7 @@ func simulate(c cluster.Cluster, messages []cluster.Message) float64 {
 	return end
 }
 
-// turn puts messages in an order in which no two of equal length need the same port.
+// turn returns a key that sorts messages so that no two of equal length need the same port.
 func turn(c cluster.Cluster, m cluster.Message) int {
 	machines := c.Machines()
 	machine := (m.To/c.PerMachine - m.From/c.PerMachine + machines) % machines
@@ -69,7 +69,7 @@ func turn(c cluster.Cluster, m cluster.Message) int {
 	return machine*c.PerMachine + local
 }
 
-// equal says whether all ranks send equally many messages of one length.
+// equal reports whether all ranks send equally many messages of one length.
 func equal(messages []cluster.Message, gpus int) bool {
 	times := make([]int, gpus)
 	for _, m := range messages {
@@ -83,7 +83,7 @@ func equal(messages []cluster.Message, gpus int) bool {
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(math.Abs(a), math.Abs(b)) }
 
-// most is the most bytes that a rank sends, in all rounds.
+// most returns the bytes of the rank that sends most, over all rounds.
 func most(gpus int, rounds [][]cluster.Message) int64 {
 	sent := make([]int64, gpus)
 	for _, m := range slices.Concat(rounds...) {
@@ -92,11 +92,10 @@ func most(gpus int, rounds [][]cluster.Message) int64 {
 	return slices.Max(sent)
 }
 
-// TestExchange adds gradients in goroutines, one a rank, and compares what they have sent
-// with what the model says: bytes to the last one; seconds with a simulation of the
-// messages. No schedule is faster than the busiest port, one that lets no port idle takes at
-// most twice as long, and here a quarter more; where all messages are equally long it takes
-// no longer at all.
+// TestExchange adds gradients in goroutines, one a rank, and compares their messages with the
+// model: bytes exactly, seconds with a simulation. No schedule is faster than the busiest port. A
+// schedule without idle ports takes at most twice as long, and here at most a quarter more.
+// Equally long messages take exactly as long as the model says.
 func TestExchange(t *testing.T) {
 	const quarter = 1.25
 	worst, runs, evens := 1.0, 0, 0
@@ -131,7 +130,7 @@ func TestExchange(t *testing.T) {
 						if parts, ok := c.Hierarchical(s); ok {
 							compare(parts, play(t, c, s, (*rank).levels))
 						} else if gpus%perMachine == 0 && gpus > perMachine {
-							t.Errorf("%d GPUs, %d a machine have no levels", gpus, perMachine)
+							t.Errorf("%d GPUs, %d a machine: no exchange in levels", gpus, perMachine)
 						}
 					}
 				}
@@ -143,8 +142,8 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// TestRing goes around: a step of each GPU begins when the one before it has ended and what
-// its neighbour sent in that is there.
+// TestRing simulates a ring. A GPU begins a step when it has ended the step before and its
+// neighbour's data has arrived.
 func TestRing(t *testing.T) {
 	for _, gpus := range []int{2, 3, 8} {
 		c := of(t, gpus, 8, "400G")
@@ -172,7 +171,8 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// TestThousand is of 128 machines of eight, each rank with a chunk: numbers by hand.
+// TestThousand has 128 machines of eight GPUs, each rank with a chunk; the numbers are computed
+// by hand.
 func TestThousand(t *testing.T) {
 	c := of(t, 1024, 8, "400G")
 	s := cluster.Sum{Elements: 1 << 20, Chunks: 1024}
@@ -184,7 +184,7 @@ func TestThousand(t *testing.T) {
 	if want := int64(2 * 1023 * 4096); p.Sent != want {
 		t.Errorf("%d bytes, want %d", p.Sent, want)
 	}
-	// 1023 additions of 4 KiB, each in less time than a node of a graph takes.
+	// 1023 additions of 4 KiB, each shorter than a node of a graph.
 	if want := 1023e-6; !near(p.Sum, want) {
 		t.Errorf("sum %g s, want %g", p.Sum, want)
 	}
@@ -193,7 +193,7 @@ func TestThousand(t *testing.T) {
 	if want := 3.4e-6 + 7*(0.4e-6+(1<<19)/450e9) + 14e-6 + 127*(1e-6+4096/50e9); !ok || !near(h.Exchange, want) || !near(h.Gather, want) {
 		t.Errorf("by levels: %g s, %g s, want %g", h.Exchange, h.Gather, want)
 	}
-	// 7 launches of 3 x 512 KiB alone, and 127 of a graph.
+	// 7 launches of 3 x 512 KiB outside a graph, and 127 in one.
 	if want := 7*2e-6 + 127*1e-6; !near(h.Sum, want) {
 		t.Errorf("by levels: sum %g s, want %g", h.Sum, want)
 	}
@@ -219,7 +219,7 @@ func TestFindNetwork(t *testing.T) {
 	}
 }
 
-// TestPlan adds rows whose work is known.
+// TestPlan adds rows of known work.
 func TestPlan(t *testing.T) {
 	p := cluster.Plan{Name: "model", Elements: 4e6, Chunks: 6}
 	work := func(gradients float64) counted.Work {

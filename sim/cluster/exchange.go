@@ -7,64 +7,63 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// A Sum is gradients that are to be added, the same sum on every rank.
+// A Sum describes gradients to be added; every rank gets the same sum.
 type Sum struct {
-	Elements int // float32 numbers of each
-	Chunks   int // whose gradients are added: at least one a rank
+	Elements int // float32 numbers in each gradient
+	Chunks   int // number of gradients added, at least one a rank
 }
 
-// nodes is how many nodes of the tree cover the chunks of ranks lo … hi-1.
+// nodes returns how many nodes of the tree cover the chunks of ranks lo … hi-1.
 func (s Sum) nodes(lo, hi, ranks int) int {
 	first, _ := device.Deal(s.Chunks, lo, ranks)
 	_, end := device.Deal(s.Chunks, hi-1, ranks)
 	return len(device.Nodes(first, end))
 }
 
-// Parts are what it takes to add gradients, in seconds.
+// Parts are the parts of an addition of gradients, in seconds.
 type Parts struct {
-	Exchange float64 // of the nodes of all ranks, slice by slice
-	Sum      float64 // of these
-	Gather   float64 // of the slices, added up
-	Sent     int64   // bytes, by the rank that sends the most
+	Exchange float64 // of all ranks' nodes, slice by slice
+	Sum      float64 // of the exchanged slices
+	Gather   float64 // of the summed slices
+	Sent     int64   // bytes, by the rank that sends most
 }
 
 func (p Parts) seconds() float64 { return p.Exchange + p.Sum + p.Gather }
 
-// A team is ranks that add something together, each a slice of it: from first on, a step
-// apart.
+// A team is ranks first, first+step, …, which add something together, each one slice of it.
 type team struct{ first, step, size int }
 
 func (t team) rank(number int) int { return t.first + number*t.step }
 func (t team) number(rank int) int { return (rank - t.first) / t.step }
 
-// The teams of a rank: all ranks; those of its machine; those that have the same slice of
-// their machines' nodes.
+// The teams of a rank: all ranks, the ranks of its machine, and the ranks that own the same slice
+// of their machines' nodes.
 func (c *Cluster) all(int) team          { return team{0, 1, c.GPUs} }
 func (c *Cluster) machine(rank int) team { return team{rank - rank%c.PerMachine, 1, c.PerMachine} }
 func (c *Cluster) across(rank int) team {
 	return team{rank % c.PerMachine, c.PerMachine, c.GPUs / c.PerMachine}
 }
 
-// A round is what each rank says to the others of its team.
+// A round is one exchange within each team.
 type round struct {
 	team     func(rank int) team
-	elements func(rank int) int // of what the team adds
-	nodes    []int              // that each rank has of it
+	elements func(rank int) int // that the team adds
+	nodes    []int              // number of nodes of each rank
 }
 
-// exchange has a message for each node of a rank and each other rank: the slice that this
-// one adds.
+// exchange sends each other rank of the team its slice of each node.
 func (r round) exchange(ranks int) iter.Seq[Message] {
 	return r.messages(ranks, func(from, to int) (times, slice int) { return r.nodes[from], to })
 }
 
-// gather has a message for each other rank: the slice that was added.
+// gather sends the summed slice to each other rank of the team.
 func (r round) gather(ranks int) iter.Seq[Message] {
 	return r.messages(ranks, func(from, to int) (times, slice int) { return 1, r.team(from).number(from) })
 }
 
-// messages calls says with each rank, and the number of each other one in its team: first
-// the next one, last the one before, so that no two send to the same at a time.
+// messages asks says for the message of each rank to each other number in its team. A rank begins
+// with its successor and ends with its predecessor, so that no two send to the same rank at a
+// time.
 func (r round) messages(ranks int, says func(from, to int) (times, slice int)) iter.Seq[Message] {
 	return func(yield func(Message) bool) {
 		for from := range ranks {
@@ -83,7 +82,7 @@ func (r round) messages(ranks int, says func(from, to int) (times, slice int)) i
 	}
 }
 
-// direct is the round of all ranks.
+// direct returns the round of all ranks.
 func (c *Cluster) direct(s Sum) round {
 	nodes := make([]int, c.GPUs)
 	for rank := range nodes {
@@ -92,8 +91,8 @@ func (c *Cluster) direct(s Sum) round {
 	return round{c.all, func(int) int { return s.Elements }, nodes}
 }
 
-// Direct is the exchange in which each rank sends to each other the slice that this one
-// adds, of each of its nodes, and gets the slices that the others have added.
+// Direct returns the parts of a direct exchange. Each rank sends every other rank that rank's
+// slice of each of its nodes, adds its own slice, and gets the slices that the others have added.
 func (c *Cluster) Direct(s Sum) (p Parts) {
 	if c.GPUs == 1 {
 		return p
@@ -110,7 +109,7 @@ func (c *Cluster) Direct(s Sum) (p Parts) {
 	return p
 }
 
-// rounds are those within machines, and across them.
+// rounds returns the rounds within machines and across machines.
 func (c *Cluster) rounds(s Sum) (inside, across round) {
 	inside = c.direct(s)
 	inside.team = c.machine
@@ -122,10 +121,10 @@ func (c *Cluster) rounds(s Sum) (inside, across round) {
 	return inside, round{c.across, func(rank int) int { return part(s.Elements, rank%c.PerMachine, c.PerMachine) }, nodes}
 }
 
-// Hierarchical is the exchange in which the ranks of a machine first add what they have to
-// the nodes of the machine, slice by slice; then each exchanges its slice with the ranks of
-// that slice in the other machines. It is false where machines have different numbers of
-// GPUs, or there is only one.
+// Hierarchical returns the parts of an exchange in two levels. The ranks of a machine first add
+// their nodes to the machine's nodes, slice by slice; then each rank exchanges its slice with the
+// ranks of the same slice in other machines. It returns false if machines have different numbers
+// of GPUs, or if there is only one machine.
 func (c *Cluster) Hierarchical(s Sum) (p Parts, ok bool) {
 	machines := c.Machines()
 	if machines == 1 || c.GPUs%c.PerMachine != 0 {
@@ -148,11 +147,11 @@ func (c *Cluster) Hierarchical(s Sum) (p Parts, ok bool) {
 	return p, true
 }
 
-// Ring is the seconds of an all-reduce in rings, one through the network of each GPU of a
-// machine: 2(P-1) steps, of which two for each machine leave it (P. Patarasuk, X. Yuan,
-// "Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations", 2009; the
-// latencies as NCCL adds them up in src/graph/tuning.cc). It adds in an order that hangs on
-// the number of ranks, and so cannot be what this project does.
+// Ring returns the seconds of an all-reduce in rings, one through the network port of each GPU of
+// a machine. It takes 2(P-1) steps, two of which leave each machine (P. Patarasuk, X. Yuan,
+// "Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations", 2009; latencies as NCCL
+// adds them in src/graph/tuning.cc). Its order of sums depends on the number of ranks, so this
+// project cannot use it.
 func (c *Cluster) Ring(s Sum) float64 {
 	if c.GPUs == 1 {
 		return 0
@@ -164,7 +163,7 @@ func (c *Cluster) Ring(s Sum) float64 {
 	}
 	if machines := c.Machines(); machines > 1 {
 		leave = min(2*machines, steps)
-		fewest := c.GPUs - (machines-1)*c.PerMachine // of the last machine
+		fewest := c.GPUs - (machines-1)*c.PerMachine // in the last machine
 		moved = max(moved, through/float64(fewest)/c.Between.Bandwidth)
 	}
 	one := func(k Link) float64 { return (k.Latency + k.Overhead).Seconds() }

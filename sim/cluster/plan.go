@@ -9,19 +9,19 @@ import (
 	"github.com/arithlang/mlc/sim/counted"
 )
 
-// A Plan is what a step takes on more and more GPUs.
+// A Plan forecasts a step on growing numbers of GPUs.
 type Plan struct {
 	Name       string  `json:"name"` // of the model
 	Card       string  `json:"card"`
 	PerMachine int     `json:"gpus_per_machine"`
-	Within     float64 `json:"within_bytes_per_second"` // a machine, of a GPU in each direction
+	Within     float64 `json:"within_bytes_per_second"` // bytes/s within a machine, of each GPU in each direction
 	Network    string  `json:"network"`
-	Between    float64 `json:"between_bytes_per_second"` // machines, of a GPU in each direction
+	Between    float64 `json:"between_bytes_per_second"` // bytes/s between machines, of each GPU in each direction
 	Batch      int     `json:"batch"`
 	Chunk      int     `json:"chunk"`
 	Chunks     int     `json:"chunks"`
-	Elements   int     `json:"gradients"` // float32 numbers, with what aligns them
-	Steps      int     `json:"steps"`     // that were counted
+	Elements   int     `json:"gradients"` // float32 numbers, with padding for alignment
+	Steps      int     `json:"steps"`     // number of steps counted
 	Rows       []Row   `json:"rows"`
 }
 
@@ -29,38 +29,38 @@ type Plan struct {
 type Row struct {
 	GPUs   int   `json:"gpus"`
 	Chunks int   `json:"chunks"`       // of a rank, at most
-	Nodes  int   `json:"nodes"`        // of the tree that these are, at most
-	Memory int64 `json:"memory_bytes"` // of a GPU, without what others send
+	Nodes  int   `json:"nodes"`        // of the tree, in a rank's chunks, at most
+	Memory int64 `json:"memory_bytes"` // of a GPU, without receive buffers
 	counted.Work
 
 	Exchange float64 `json:"exchange_seconds"`
 	Sum      float64 `json:"sum_seconds"`
 	Gather   float64 `json:"gather_seconds"`
-	Sent     int64   `json:"sent_bytes"` // by the rank that sends the most
+	Sent     int64   `json:"sent_bytes"` // by the rank that sends most
 
 	Step       float64 `json:"step_seconds"`
-	Efficiency float64 `json:"efficiency"` // against the first row, by GPU
+	Efficiency float64 `json:"efficiency"` // per GPU, relative to the first row
 
-	// The same step otherwise. 0: that is not possible.
-	Overlapped   float64 `json:"step_seconds_overlapped"`   // were the whole exchange beside the gradients
-	Sharded      float64 `json:"step_seconds_sharded"`      // each rank updates its part, and gathers that of the others
-	Hierarchical float64 `json:"step_seconds_hierarchical"` // machines exchange what their ranks have added
-	Ring         float64 `json:"step_seconds_ring"`         // if the order of sums were of no account
+	// The same step under other schemes. 0 means not possible.
+	Overlapped   float64 `json:"step_seconds_overlapped"`   // if the whole exchange overlapped the gradients
+	Sharded      float64 `json:"step_seconds_sharded"`      // each rank updates its part and gathers the other parts
+	Hierarchical float64 `json:"step_seconds_hierarchical"` // machines exchange the sums of their ranks
+	Ring         float64 `json:"step_seconds_ring"`         // if the order of sums did not matter
 }
 
-// NewPlan has no rows yet: of a model with so many gradients, on machines like those of a
-// cluster, whose network has a name. A step is a batch in chunks, the last of which may be
-// smaller.
+// NewPlan returns a plan without rows, for a model with so many float32 gradients (elements), on
+// machines like on's, whose network has the given name. A step is a batch in chunks, the last of
+// which may be smaller.
 func NewPlan(name string, on Cluster, network string, batch, chunk, elements int) *Plan {
 	return &Plan{Name: name, Card: on.Card.Name, PerMachine: on.PerMachine, Within: on.Within.Bandwidth, Network: network, Between: on.Between.Bandwidth,
 		Batch: batch, Chunk: min(chunk, batch), Chunks: (batch + chunk - 1) / chunk, Elements: elements}
 }
 
-// MostGPUs are as many as are planned for.
+// MostGPUs is the largest number of GPUs that a plan takes.
 const MostGPUs = 1 << 14
 
-// Count adds the row of a cluster: n steps of a machine that takes the place of machine,
-// whose driver d is. The step is one of whoever trains on it.
+// Count adds the row of cluster c. It counts n steps on a machine that replaces machine, whose
+// driver is d; on returns the training step for that machine.
 func (p *Plan) Count(c Cluster, n int, d *counted.Driver, machine device.Machine, on func(m device.Machine) (step func() error, err error)) error {
 	ranks := d.Ranks(machine, c.GPUs)
 	step, err := on(ranks)
@@ -76,7 +76,7 @@ func (p *Plan) Count(c Cluster, n int, d *counted.Driver, machine device.Machine
 	return nil
 }
 
-// Add adds the row of a cluster whose ranks have so much to do.
+// Add adds the row of a cluster whose ranks do the work w and need so many bytes of memory.
 func (p *Plan) Add(c Cluster, w counted.Work, memory int64) {
 	s := Sum{Elements: p.Elements, Chunks: p.Chunks}
 	r := Row{GPUs: c.GPUs, Work: w, Memory: memory}
@@ -86,7 +86,7 @@ func (p *Plan) Add(c Cluster, w counted.Work, memory int64) {
 		r.Nodes = max(r.Nodes, s.nodes(rank, rank+1, c.GPUs))
 	}
 	if c.GPUs == 1 {
-		r.Nodes = 1 // its own sum
+		r.Nodes = 1 // the sum of all its chunks
 	}
 	parts := c.Direct(s)
 	alone := w.Gradients + w.Norm + w.Update
@@ -103,7 +103,7 @@ func (p *Plan) Add(c Cluster, w counted.Work, memory int64) {
 	p.Rows[len(p.Rows)-1].Efficiency = first.Step * float64(first.GPUs) / (r.Step * float64(r.GPUs))
 }
 
-// String is the plan for people.
+// String formats the plan as text.
 func (p *Plan) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s on cards %s, %d a machine: counted, not measured\n", p.Name, p.Card, p.PerMachine)
@@ -115,14 +115,14 @@ func (p *Plan) String() string {
 }
 
 const planNotes = `
-Times are ms that it takes at least. Gradients are those of the slowest GPU, and of the mean one; optimizer is the norm of
-the gradient and the update. Each GPU sends the slices of its nodes to the GPUs that add them (exchange, sum), and gets
-the sums (gather); sent is by the GPU that sends the most. Efficiency is against the first row.
-Whole steps otherwise: overlapped, if all of the exchange hid behind the gradients; sharded, with each GPU updating its
-part; levels, exchanging within machines first; ring, with an all-reduce that adds in another order on any other number of GPUs.
+Times are lower bounds in ms. Gradients is the time of the slowest GPU, mean the average over GPUs; optimizer is the norm of
+the gradient plus the update. Each GPU sends the slices of its nodes to the GPUs that add them (exchange, sum) and gets
+the sums (gather); sent is of the GPU that sends most. Efficiency is relative to the first row.
+Steps under other schemes: overlapped, if the whole exchange overlapped the gradients; sharded, if each GPU updated its
+part; levels, if machines exchanged internally first; ring, if an all-reduce whose order of sums depends on the number of GPUs were used.
 `
 
-// columns of the table: a head and what stands below it.
+// columns are the columns of the table: a head and the text of a cell.
 var columns = []struct {
 	head string
 	cell func(r *Row) string
@@ -146,7 +146,7 @@ var columns = []struct {
 	{"ring", func(r *Row) string { return ms(r.Ring) }},
 }
 
-// table has a line a row.
+// table writes a line of heads and a line a row.
 func (p *Plan) table(b *strings.Builder) {
 	for row := -1; row < len(p.Rows); row++ {
 		for i, c := range columns {
@@ -166,7 +166,7 @@ func (p *Plan) table(b *strings.Builder) {
 	}
 }
 
-// Markdown is columns of the table for a page, by their heads.
+// Markdown returns the columns with these heads as a Markdown table.
 func (p *Plan) Markdown(heads ...string) string {
 	var b, line strings.Builder
 	for _, head := range heads {
@@ -187,7 +187,7 @@ func (p *Plan) Markdown(heads ...string) string {
 	return b.String()
 }
 
-// ms prints milliseconds to four digits, nothing for none.
+// ms formats seconds as milliseconds with four digits, and 0 as "-".
 func ms(seconds float64) string {
 	if seconds == 0 {
 		return "-"

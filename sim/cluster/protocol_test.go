@@ -13,13 +13,13 @@ import (
 	"github.com/arithlang/mlc/sim/cluster"
 )
 
-// A recording is the messages of exchanges, by exchange.
+// A recording holds the messages of each exchange.
 type recording struct {
 	sync.Mutex
 	rounds [][]cluster.Message
 }
 
-// A rank is one of those that add gradients, and writes down what it sends.
+// A rank adds gradients with others and records what it sends.
 type rank struct {
 	comm.World
 	*recording
@@ -41,7 +41,7 @@ func (r *rank) exchange(send, receive []comm.Part) error {
 	return r.Exchange(send, receive)
 }
 
-// A sum is one of a node of the tree.
+// A sum is the gradients of a node of the tree, added up.
 type sum struct {
 	device.Node
 	data []float32
@@ -53,7 +53,7 @@ func add(to, from []float32) {
 	}
 }
 
-// gradient is that of a chunk.
+// gradient returns the gradient of a chunk.
 func gradient(chunk, elements int) []float32 {
 	random := rand.New(rand.NewPCG(1, uint64(chunk)))
 	data := make([]float32, elements)
@@ -63,7 +63,7 @@ func gradient(chunk, elements int) []float32 {
 	return data
 }
 
-// tree is the sum of chunks lo … hi-1 by the tree of as many.
+// tree adds chunks lo … hi-1 in the tree's order.
 func tree(lo, hi, elements int) []float32 {
 	all := make([][]float32, hi-lo)
 	for i := range all {
@@ -75,14 +75,14 @@ func tree(lo, hi, elements int) []float32 {
 	return all[0]
 }
 
-// own are the nodes of ranks lo … hi-1.
+// nodes returns the nodes of ranks lo … hi-1.
 func (r *rank) nodes(lo, hi int) []device.Node {
 	first, _ := device.Deal(r.s.Chunks, lo, r.Size())
 	_, end := device.Deal(r.s.Chunks, hi-1, r.Size())
 	return device.Nodes(first, end)
 }
 
-// slice is one of several, which begin where tensors can.
+// slice returns one slice of several. Slices begin where tensors may begin.
 func slice(data []float32, number, of int) []float32 {
 	bound := func(number int) int {
 		if at := device.Aligned(len(data) * number / of); number < of && at < len(data) {
@@ -93,8 +93,8 @@ func slice(data []float32, number, of int) []float32 {
 	return data[bound(number):bound(number+1)]
 }
 
-// scatter gives each of a team its slice of all nodes: those that it has itself, and those
-// of the others, which are in the nodes that they have.
+// scatter gives each rank of a team its slice of all nodes: its own nodes and the nodes that the
+// others send.
 func (r *rank) scatter(team []int, mine []sum, has func(rank int) []device.Node) ([]sum, error) {
 	self := slices.Index(team, r.Rank())
 	var all []sum
@@ -117,7 +117,7 @@ func (r *rank) scatter(team []int, mine []sum, has func(rank int) []device.Node)
 	return all, r.exchange(send, receive)
 }
 
-// gather makes of the slices that each of a team has the whole.
+// gather joins the slices of a team.
 func (r *rank) gather(team []int, mine []float32, elements int) ([]float32, error) {
 	whole := make([]float32, elements)
 	var send, receive []comm.Part
@@ -132,7 +132,7 @@ func (r *rank) gather(team []int, mine []float32, elements int) ([]float32, erro
 	return whole, r.exchange(send, receive)
 }
 
-// merged is the sum of all nodes.
+// merged adds all nodes.
 func merged(all []sum) []float32 {
 	nodes := make([]device.Node, len(all))
 	for i := range all {
@@ -144,7 +144,7 @@ func merged(all []sum) []float32 {
 	return all[0].data
 }
 
-// brothers adds nodes as far as they are halves of another.
+// brothers adds nodes while two are halves of another.
 func brothers(all []sum) (out []sum) {
 	for _, n := range all {
 		out = append(out, n)
@@ -160,7 +160,7 @@ func brothers(all []sum) (out []sum) {
 	return out
 }
 
-// team is ranks lo, lo+step … below hi.
+// team returns ranks lo, lo+step … below hi.
 func team(lo, hi, step int) (all []int) {
 	for rank := lo; rank < hi; rank += step {
 		all = append(all, rank)
@@ -168,7 +168,7 @@ func team(lo, hi, step int) (all []int) {
 	return all
 }
 
-// sums are what the rank adds by itself.
+// sums returns the nodes that the rank adds by itself.
 func (r *rank) sums() (mine []sum) {
 	for _, n := range r.nodes(r.Rank(), r.Rank()+1) {
 		mine = append(mine, sum{n, tree(n.First, n.First+n.Size, r.s.Elements)})
@@ -215,7 +215,7 @@ func (r *rank) levels() ([]float32, error) {
 	return r.gather(machine, part, r.s.Elements)
 }
 
-// play adds gradients by a protocol, checks the sums, and returns the messages.
+// play adds gradients by a protocol, checks the sums and returns the messages.
 func play(t *testing.T, c cluster.Cluster, s cluster.Sum, protocol func(r *rank) ([]float32, error)) [][]cluster.Message {
 	t.Helper()
 	want, record := tree(0, s.Chunks, s.Elements), &recording{}

@@ -1,11 +1,11 @@
-// Package counted is the counting GPU of package ptxsim/count as a cuda.Driver: it does
-// nothing and writes everything down. It says what a model would ask of a card: launches,
-// graphs, copies, waits and memory. With the model's kernels and what they cost it also says
-// what each launch has to do, and no less than how long that takes.
+// Package counted makes the counting GPU of package ptxsim/count a cuda.Driver. It runs nothing
+// and counts everything a model asks of a card: launches, graphs, copies, waits and memory. With
+// the model's kernels and their costs it also counts the work of each launch and a lower bound on
+// its time.
 //
-// Package cuda's Machine, before it, asks as it would ask NVIDIA's driver; package
-// runtime and mlc explain print the Report after it. What comes back from the device is
-// zeros, so nothing that a model computes on it is of any use.
+// Package cuda's Machine uses it as it uses NVIDIA's driver; package runtime and mlc explain
+// print its Report. Every copy from the device yields zeros, so a model's results on it are
+// meaningless.
 package counted
 
 import (
@@ -24,17 +24,17 @@ import (
 
 // Options of a Driver.
 type Options struct {
-	Card card.Card // that it plays
-	SMs  int       // multiprocessors in place of the card's, each as fast as its; 0: the card's
+	Card card.Card // the card to model
+	SMs  int       // multiprocessors instead of the card's, each as fast; 0: the card's
 
-	// Program and Costs, by its kernels' numbers, are the model's, so that it is known
-	// what its launches have to do. A cost is a function of the sizes in the Env (B, T, S,
-	// C, P and N); it may be nil, and so may all.
+	// Program and Costs are the model's. Costs has an entry for each of the program's kernels; an
+	// entry may be nil, and so may Costs. A cost is a function of the sizes in the Env (B, T, S,
+	// R, C, P and N).
 	Program cuda.Program
 	Costs   []func(e *device.Env) cpu.Cost
 
-	// Registers of a thread, by the entry's name, where they are known: they decide how
-	// many blocks are resident, and nothing else.
+	// Registers of a thread, by the entry's name, where they are known. They only decide how many
+	// blocks are resident.
 	Registers map[string]int
 }
 
@@ -43,15 +43,15 @@ type Driver struct {
 	dev     *count.Device
 	options Options
 	pinned  [][]byte
-	results [][]byte            // of the host, that the graph being recorded writes
-	copied  map[cuda.Ptr][]byte // what was copied to the device last, by its place
+	results [][]byte            // host memory that the graph being recorded writes
+	copied  map[cuda.Ptr][]byte // what was last copied to the device, by address
 	closed  bool
 }
 
-// Open makes a device.
+// Open returns a driver that counts. It refuses a negative number of multiprocessors.
 func Open(o Options) (*Driver, error) {
 	if o.SMs < 0 {
-		return nil, fmt.Errorf("a card with %d multiprocessors", o.SMs)
+		return nil, fmt.Errorf("a card with %d multiprocessors: want 1 or more, or 0 for the card's own number", o.SMs)
 	}
 	c := o.Card
 	if o.SMs > 0 {
@@ -60,15 +60,15 @@ func Open(o Options) (*Driver, error) {
 	return &Driver{dev: count.New(c, cuda.WorthGraph), options: o, copied: map[cuda.Ptr][]byte{}}, nil
 }
 
-// Counts returns what was counted since the device was opened or Take was called.
+// Counts returns the counts since the device was opened or Take was called.
 func (d *Driver) Counts() count.Counts { return d.dev.Counts() }
 
-// Take returns the Counts, and begins new ones.
+// Take returns the Counts and resets them.
 func (d *Driver) Take() count.Counts { return d.dev.Take() }
 
-const version = 13000 // of CUDA: new enough for all PTX
+const version = 13000 // of CUDA, new enough for all PTX
 
-// Info is that of the card. Its memory clock and the width of its bus are not known.
+// Info describes the card. The memory clock and the bus width are unknown.
 func (d *Driver) Info() cuda.Info {
 	c := d.dev.Card()
 	return cuda.Info{Name: "counted " + c.Name, Major: c.Major, Minor: c.Minor, Version: version, SMs: c.SMs,
@@ -76,7 +76,7 @@ func (d *Driver) Info() cuda.Info {
 		SMShared: c.Shared, SMRegisters: card.Registers, SMThreads: c.Threads, SMBlocks: c.Blocks}
 }
 
-// Codes that packages which use a Driver do not tell apart.
+// Codes that users of a Driver do not distinguish.
 const (
 	invalidValue  cuda.Code = 1
 	invalidHandle cuda.Code = 400
@@ -87,7 +87,7 @@ var names = map[cuda.Code]string{
 	cuda.NotFound: "CUDA_ERROR_NOT_FOUND", cuda.CaptureUnsupported: "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
 }
 
-// refuse is the error of a driver. The cause may be empty.
+// refuse returns an error of the driver. format may be empty.
 func refuse(code cuda.Code, doing, format string, args ...any) *cuda.Error {
 	e := &cuda.Error{Code: code, Name: names[code], Doing: doing}
 	if format != "" {
@@ -96,8 +96,7 @@ func refuse(code cuda.Code, doing, format string, args ...any) *cuda.Error {
 	return e
 }
 
-// ready is nil where something can be done at once, which is not while a graph is
-// recorded.
+// ready returns an error if the device is closed or records a graph.
 func (d *Driver) ready(doing string) error {
 	switch {
 	case d.closed:
@@ -173,7 +172,7 @@ func (d *Driver) FreeHost(mem []byte) error {
 	return nil
 }
 
-// isPinned says whether memory is part of what AllocHost gave.
+// isPinned reports whether memory is part of an allocation of AllocHost.
 func (d *Driver) isPinned(mem []byte) bool {
 	at := uintptr(unsafe.Pointer(unsafe.SliceData(mem)))
 	return slices.ContainsFunc(d.pinned, func(p []byte) bool {
@@ -182,7 +181,7 @@ func (d *Driver) isPinned(mem []byte) bool {
 	})
 }
 
-// move counts a copy, which is part of a graph while one is recorded.
+// move counts a copy, or adds it to the graph being recorded.
 func (d *Driver) move(doing string, k count.Copy, bytes int64, at ...uint64) error {
 	if d.closed {
 		return refuse(invalidValue, doing, "the device is closed")
@@ -193,7 +192,7 @@ func (d *Driver) move(doing string, k count.Copy, bytes int64, at ...uint64) err
 	return nil
 }
 
-// transfer counts a copy from or to the host's memory.
+// transfer counts a copy from or to host memory.
 func (d *Driver) transfer(doing string, mem []byte, at cuda.Ptr, pinned, pageable count.Copy) error {
 	if len(mem) == 0 {
 		return d.ready(doing)
@@ -208,13 +207,13 @@ func (d *Driver) transfer(doing string, mem []byte, at cuda.Ptr, pinned, pageabl
 	return d.move(doing, k, int64(len(mem)), uint64(at))
 }
 
-// ToDevice keeps what is copied, for the shapes of replicas in it.
+// ToDevice keeps the bytes: they hold the shapes of replicas.
 func (d *Driver) ToDevice(dst cuda.Ptr, src []byte) error {
 	d.copied[dst] = append(d.copied[dst][:0], src...)
 	return d.transfer("copy to the device", src, dst, count.ToDevice, count.ToDevicePageable)
 }
 
-// at is what was copied to a place on the device, zeros where nothing was.
+// at returns bytes copied to the device at an address, zeros if there are none.
 func (d *Driver) at(at cuda.Ptr, bytes int) []byte {
 	for to, data := range d.copied {
 		if to <= at && int64(at-to)+int64(bytes) <= int64(len(data)) {
@@ -224,7 +223,7 @@ func (d *Driver) at(at cuda.Ptr, bytes int) []byte {
 	return make([]byte, bytes)
 }
 
-// ToHost leaves zeros.
+// ToHost fills dst with zeros.
 func (d *Driver) ToHost(dst []byte, src cuda.Ptr) error {
 	if err := d.transfer("copy to the host", dst, src, count.ToHost, count.ToHostPageable); err != nil {
 		return err
@@ -253,7 +252,7 @@ func (d *Driver) Synchronize() error {
 	return nil
 }
 
-// An event is a place in work that takes no time.
+// An event is a mark in work that takes no time.
 type event struct {
 	d                *Driver
 	recorded, closed bool
@@ -279,7 +278,7 @@ func (e *event) Record() error {
 	return nil
 }
 
-// Wait counts what leaves the device other work.
+// Wait counts a wait during which the device has other work.
 func (e *event) Wait() error {
 	const doing = "wait for an event"
 	if err := e.d.ready(doing); err != nil {
@@ -292,7 +291,7 @@ func (e *event) Wait() error {
 	return nil
 }
 
-// Since waits, and is 0.
+// Since waits and returns 0.
 func (e *event) Since(start cuda.Event) (time.Duration, error) {
 	const doing = "ask for the time between two events"
 	if err := e.d.ready(doing); err != nil {

@@ -34,7 +34,7 @@ const text = `
 }
 `
 
-// program says what scale costs: 3 FLOP and 8 bytes an element.
+// program gives the cost of scale: 3 FLOP and 8 bytes an element.
 var program = cuda.Program{PTX: text, Kernels: []cuda.Kernel{
 	{Name: "other", Threads: 32, Blocks: func(*device.Env) int { return 1 }},
 	{Name: "scale", Threads: 64, Scalars: []string{"N"}, Blocks: func(*device.Env) int { return 1 }},
@@ -44,7 +44,7 @@ var costs = []func(*device.Env) cpu.Cost{
 	nil, func(e *device.Env) cpu.Cost { return cpu.Cost{Flops: 3 * float64(e.N), Bytes: 8 * float64(e.N)} },
 }
 
-// A rig is a device of which each multiprocessor makes 10⁹ FLOP/s, with memory of 10⁹ bytes/s.
+// A rig is a device with multiprocessors of 10⁹ FLOP/s and memory of 10⁹ bytes/s.
 type rig struct {
 	*counted.Driver
 	t            *testing.T
@@ -82,7 +82,7 @@ func (r rig) must(errs ...error) {
 	}
 }
 
-// launch launches scale for so many elements.
+// launch launches scale for n elements.
 func (r rig) launch(n, blocks, replicas, shared int) error {
 	args := binary.LittleEndian.AppendUint32(make([]byte, 16), uint32(n))
 	return r.scale.Launch([3]int{blocks, replicas, 1}, [3]int{64, 1, 1}, shared, args)
@@ -189,7 +189,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestRefusals is of what a driver refuses.
+// TestRefusals lists the calls that a driver refuses.
 func TestRefusals(t *testing.T) {
 	r := newRig(t)
 	p, err := r.Alloc(256)
@@ -232,11 +232,11 @@ func TestRefusals(t *testing.T) {
 	}
 	r.must(r.scale.AllowShared(optIn-1000), r.launch(1, 1, 1, optIn-1000), r.Synchronize())
 	if c := r.Take(); c.Launched() != 1 || c.Captures != 1 || c.Allowed != 1 {
-		t.Errorf("what was refused is counted: %+v", c)
+		t.Errorf("refused calls are counted: %+v", c)
 	}
 	r.must(r.Close())
 	if err := r.launch(1, 1, 1, 0); err == nil {
-		t.Error("it works when it is closed")
+		t.Error("the closed device works")
 	}
 	if _, err := counted.Open(counted.Options{SMs: -1}); err == nil {
 		t.Error("a card without multiprocessors")

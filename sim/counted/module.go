@@ -35,7 +35,7 @@ func (d *Driver) Load(text string) (cuda.Module, error) {
 	return &module{d, text, m}, nil
 }
 
-// Function tells the entry what its launches have to do.
+// Function returns an entry that knows the cost of its launches.
 func (m *module) Function(name string) (cuda.Function, error) {
 	doing := "find kernel " + name
 	if err := m.d.ready(doing); err != nil {
@@ -61,14 +61,14 @@ func (m *module) Function(name string) (cuda.Function, error) {
 	return &function{m.d, e}, nil
 }
 
-// Cost is what the device knows of a cost.
+// Cost converts a cost to the device's type.
 func Cost(c cpu.Cost) count.Cost {
 	return count.Cost{Flops: c.Flops, Bytes: c.Bytes, Narrow: c.Narrow, Split: c.Split}
 }
 
-// costOf is what launches of a kernel of the model have to do, nil if that is not known: as
-// often what one of the plan does as there are replicas and sets of buffers. Each size is asked
-// for once: a cost may go through loops.
+// costOf returns the cost of launches of a kernel of the model, or nil if it is unknown. It sums
+// the kernel's cost over replicas and sets of buffers. The cost of each size is computed once,
+// because a cost may go through loops.
 func (d *Driver) costOf(name string) func(grid [3]int, args []byte) (count.Cost, error) {
 	i := slices.IndexFunc(d.options.Program.Kernels, func(k cuda.Kernel) bool { return k.Name == name })
 	if i < 0 || i >= len(d.options.Costs) || d.options.Costs[i] == nil {
@@ -133,7 +133,7 @@ func (f *function) Launch(grid, block [3]int, shared int, args []byte) error {
 	return nil
 }
 
-// A graph clears what its copies would write to the host.
+// A graph clears the host memory that its copies would write.
 type graph struct {
 	d       *Driver
 	work    *count.Graph

@@ -5,27 +5,25 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// Ranks is a machine in place of another, for steps that several ranks share: each adds the
-// gradients of its chunks, one rank after the other, and the update is made once. So it is
-// known what each has to do.
+// Ranks wraps a machine to count steps that several ranks share. It runs the ranks' chunks rank
+// after rank and the update once, so the work of each rank is known.
 type Ranks struct {
 	device.Machine
 	driver *Driver
 	size   int
 	steps  int
-	sum    Work // of all steps
+	sum    Work // over all steps
 }
 
-// Work is what a rank does of a step besides talking to others, in seconds that it takes at
-// least.
+// Work is a rank's share of a step without communication. Times are lower bounds in seconds.
 type Work struct {
-	Gradients float64 `json:"gradients_seconds"`      // of its chunks, added up: of the rank that takes longest
-	Mean      float64 `json:"gradients_mean_seconds"` // of all ranks
+	Gradients float64 `json:"gradients_seconds"`      // adding up its chunks, on the slowest rank
+	Mean      float64 `json:"gradients_mean_seconds"` // mean over ranks
 	Norm      float64 `json:"norm_seconds"`           // of the gradient
 	Update    float64 `json:"update_seconds"`         // of all parameters
 }
 
-// Ranks returns the machine in place of m, a cuda.Machine whose driver d is.
+// Ranks wraps m, a cuda.Machine whose driver is d, for so many ranks.
 func (d *Driver) Ranks(m device.Machine, size int) *Ranks {
 	if all, ok := m.(*cuda.Machine); ok {
 		all.KeepGraphs(size * cuda.MaxGraphs)
@@ -33,8 +31,8 @@ func (d *Driver) Ranks(m device.Machine, size int) *Ranks {
 	return &Ranks{Machine: m, driver: d, size: size}
 }
 
-// Work counts n steps, after some that are not counted: a graph is recorded when work comes
-// again. Each of the steps has its own slowest rank.
+// Work counts n steps and returns their mean. It first runs warm-up steps that do not count: a
+// graph is recorded when work repeats. Each step has its own slowest rank.
 func (r *Ranks) Work(n int, step func() error) (Work, error) {
 	for i := range warmSteps + n {
 		if i == warmSteps {
@@ -54,7 +52,7 @@ func (w Work) over(n int) Work {
 	return Work{w.Gradients / x, w.Mean / x, w.Norm / x, w.Update / x}
 }
 
-// Sum is a Sum of each rank.
+// Sum runs the Sum of each rank and books its time.
 func (r *Ranks) Sum(n int, f func(w device.Worker, i int)) {
 	r.took()
 	longest := 0.0
@@ -68,13 +66,13 @@ func (r *Ranks) Sum(n int, f func(w device.Worker, i int)) {
 	r.sum.Gradients += longest
 }
 
-// Settle ends the norm.
+// Settle ends the norm and books its time.
 func (r *Ranks) Settle(e *device.Env, limit float64, after bool) {
 	r.Machine.Settle(e, limit, after)
 	r.sum.Norm += r.took()
 }
 
-// Later ends the update, and does nothing later.
+// Later ends the update and books its time. It runs work and done at once.
 func (r *Ranks) Later(work, done func()) error {
 	work()
 	r.sum.Update += r.took()
@@ -86,7 +84,7 @@ func (r *Ranks) Later(work, done func()) error {
 	return nil
 }
 
-// took is how long everything takes at least that was asked for since it was called last.
+// took returns a lower bound on the time of all work requested since its last call.
 func (r *Ranks) took() (seconds float64) {
 	if r.Machine.Err() != nil {
 		return 0

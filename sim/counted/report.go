@@ -9,67 +9,67 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
-// A Report is what steps of a model ask of a card. Times are seconds; numbers of launches,
-// copies, FLOP and bytes are of the mean step, those of graphs of all steps.
+// A Report lists what steps of a model ask of a card. Times are seconds. Launches, copies, FLOP
+// and bytes are means over steps; counts of graphs are totals over all steps.
 type Report struct {
 	Name  string `json:"name"`  // of the model
-	Card  string `json:"card"`  // that it is counted for
-	SMs   int    `json:"sms"`   // multiprocessors of it
-	Steps int    `json:"steps"` // that were counted
+	Card  string `json:"card"`  // the card that is modelled
+	SMs   int    `json:"sms"`   // its multiprocessors
+	Steps int    `json:"steps"` // number of steps counted
 
-	Plan     float64 `json:"plan_launches"` // that the plan makes
-	Launches float64 `json:"launches"`      // that the device runs: replicas of a batch are one, and clearing and copies are some more
-	Calls    float64 `json:"calls"`         // that reach the driver: single launches, and graphs
-	Waits    float64 `json:"waits"`         // synchronisations: the device has nothing to do when they end
-	Behind   float64 `json:"event_waits"`   // waits for a step before, while the device has the next one to do
+	Plan     float64 `json:"plan_launches"` // launches of the plan
+	Launches float64 `json:"launches"`      // kernels that the device runs; replicas of a batch are one, clears and copies add some
+	Calls    float64 `json:"calls"`         // calls of the driver: single launches and graphs
+	Waits    float64 `json:"waits"`         // synchronisations, after which the device is idle
+	Behind   float64 `json:"event_waits"`   // waits for an earlier step, while the device has the next one to do
 
 	ToDevice Moved `json:"to_device"`
 	ToHost   Moved `json:"to_host"`
 
 	Captures int64 `json:"graphs_recorded"`
 	Replays  int64 `json:"graph_replays"`
-	Misses   int64 `json:"graph_misses"` // stretches that would be worth a graph and were launched one by one
+	Misses   int64 `json:"graph_misses"` // sequences worth a graph that were launched one by one
 	Kept     int64 `json:"graphs_kept"`  // at most
 
 	Memory int64 `json:"memory_bytes"` // of the device, at most
 	Pinned int64 `json:"pinned_bytes"` // of the host, at most
 
-	Host   float64 `json:"host_seconds"`            // of the median step, recording and handing over
-	Growth int64   `json:"growth_bytes"`            // of resident memory since the first step, where the system tells it
-	Bound  float64 `json:"bound_seconds"`           // that the launches of a step take at least
-	Blocks float64 `json:"blocks_weighted_by_flop"` // of a mean launch, by FLOP
+	Host   float64 `json:"host_seconds"`            // host time of the median step, to record and submit work
+	Growth int64   `json:"growth_bytes"`            // of resident memory since the first step, where the system reports it
+	Bound  float64 `json:"bound_seconds"`           // lower bound on the time of a step's launches
+	Blocks float64 `json:"blocks_weighted_by_flop"` // blocks of a mean launch, weighted by FLOP
 
-	Kernels []Use `json:"kernels"` // those first that take longest at least
+	Kernels []Use `json:"kernels"` // by decreasing lower bound
 }
 
-// Moved is copies between host and device in a step.
+// Moved is the copies between host and device in a step.
 type Moved struct {
 	Times float64 `json:"times"`
 	Bytes float64 `json:"bytes"`
 }
 
-// A Use is what a step has of a kernel. Blocks are those of all replicas of a launch.
+// A Use is a kernel's part of a step. Blocks are counted over all replicas of a launch.
 type Use struct {
 	Name      string  `json:"name"`
-	Own       bool    `json:"own,omitempty"` // it is the runtime's: clearing, copies, sums of gradients
+	Own       bool    `json:"own,omitempty"` // a kernel of the runtime: clearing, copies, sums of gradients
 	Launches  float64 `json:"launches"`
 	Least     int64   `json:"blocks_min"`
 	Mean      float64 `json:"blocks_mean"`
 	Most      int64   `json:"blocks_max"`
-	Weighted  float64 `json:"blocks_weighted_by_flop"` // where there is no FLOP: the mean
+	Weighted  float64 `json:"blocks_weighted_by_flop"` // the mean if the kernel has no FLOP
 	Threads   int     `json:"threads"`                 // of a block
 	Static    int     `json:"shared_static"`           // bytes of a block
 	Dynamic   int     `json:"shared_dynamic"`          // bytes of a block, at most
-	Registers int     `json:"registers,omitempty"`     // of a thread, where that is known
-	Resident  int     `json:"resident_blocks"`         // of a multiprocessor, if registers are no obstacle where they are not known
-	Waves     float64 `json:"waves"`                   // of resident blocks that a launch of Weighted blocks is
+	Registers int     `json:"registers,omitempty"`     // of a thread, if known
+	Resident  int     `json:"resident_blocks"`         // of a multiprocessor; unknown registers do not limit it
+	Waves     float64 `json:"waves"`                   // waves of resident blocks in a launch of Weighted blocks
 	Flops     float64 `json:"flop"`
 	Bytes     float64 `json:"bytes"`
 	Bound     float64 `json:"bound_seconds"`
-	Share     float64 `json:"share"` // of all bounds
+	Share     float64 `json:"share"` // of the sum of all bounds
 }
 
-// Report says what was counted in so many steps.
+// Report summarises the counts of so many steps.
 func (d *Driver) Report(name string, c count.Counts, steps int) Report {
 	each := func(n int64) float64 { return float64(n) / float64(steps) }
 	moved := func(pinned, pageable count.Traffic) Moved {
@@ -100,7 +100,7 @@ func (d *Driver) Report(name string, c count.Counts, steps int) Report {
 	return r
 }
 
-// use is what launches of a kernel are in a mean step.
+// use returns a kernel's part of a mean step.
 func use(k *count.Kernel, c *card.Card, steps int) Use {
 	n := float64(steps)
 	u := Use{Name: k.Name, Own: k.Own, Launches: float64(k.Launches) / n, Least: k.Least, Mean: float64(k.Blocks) / float64(k.Launches), Most: k.Most,
@@ -115,11 +115,11 @@ func use(k *count.Kernel, c *card.Card, steps int) Use {
 	return u
 }
 
-// String is the report for people.
+// String formats the report as text.
 func (r *Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s on %s with %d multiprocessors: counted, not computed, over %s\n", r.Name, r.Card, r.SMs, plural(r.Steps, "step"))
-	fmt.Fprintf(&b, "a step   %s launches of the plan; the device runs %s kernels, in %s calls of the driver, with %s waits and %s for a step before\n", Number(r.Plan), Number(r.Launches), Number(r.Calls), Number(r.Waits), Number(r.Behind))
+	fmt.Fprintf(&b, "a step   %s launches of the plan; the device runs %s kernels, in %s calls of the driver, with %s waits and %s waits for an earlier step\n", Number(r.Plan), Number(r.Launches), Number(r.Calls), Number(r.Waits), Number(r.Behind))
 	fmt.Fprintf(&b, "copies   %s to the device in %s, %s from it in %s\n", bytes(r.ToDevice.Bytes), Number(r.ToDevice.Times), bytes(r.ToHost.Bytes), Number(r.ToHost.Times))
 	fmt.Fprintf(&b, "graphs   of all steps: %d recorded, %d replays, %d misses; at most %d kept\n", r.Captures, r.Replays, r.Misses, r.Kept)
 	fmt.Fprintf(&b, "memory   %s of the device, %s pinned\n", cuda.Bytes(r.Memory), cuda.Bytes(r.Pinned))
@@ -132,9 +132,9 @@ func (r *Report) String() string {
 	}
 	fmt.Fprintf(&b, "bound    %s a step at least; weighted by FLOP, a launch has %.2f blocks\n\n", Seconds(r.Bound), r.Blocks)
 	r.kernels(&b)
-	b.WriteString("\nBlocks are those of all replicas of a launch, by FLOP weighted by it; waves are how often these fill the card.\n" +
-		"A launch takes at least its overhead, or its FLOP at the peak of fp32 (of products in bf16 and tf32x3 at those of tensor\n" +
-		"cores, where it uses them) of as many multiprocessors as it has blocks for, or its bytes at the bandwidth of the memory.\n" +
+	b.WriteString("\nBlocks are counted over all replicas of a launch; by FLOP is their mean weighted by FLOP; waves are how often they fill the card.\n" +
+		"The bound of a launch is the largest of three times: its overhead; its FLOP at the peak of as many multiprocessors as it has blocks\n" +
+		"(fp32, or the tensor cores' peak for bf16 and tf32x3 products on them); its bytes at the bandwidth of the memory.\n" +
 		"Copies and waits are not in the bound.\n")
 	return b.String()
 }
@@ -157,7 +157,7 @@ func (r *Report) kernels(b *strings.Builder) {
 	}
 }
 
-// name tells the runtime's own kernels from those of the model.
+// name returns the name of the kernel, in parentheses if it is the runtime's.
 func (u *Use) name() string {
 	if u.Own {
 		return "(" + u.Name + ")"
@@ -165,7 +165,7 @@ func (u *Use) name() string {
 	return u.Name
 }
 
-// short prints three digits, or all before the point.
+// short formats three digits, or all digits before the point.
 func short(x float64) string {
 	if x >= 1000 {
 		return fmt.Sprintf("%.0f", x)
@@ -173,7 +173,7 @@ func short(x float64) string {
 	return fmt.Sprintf("%.3g", x)
 }
 
-// Seconds prints a time in seconds or milliseconds, to four digits.
+// Seconds formats a time in seconds or milliseconds, with four digits.
 func Seconds(s float64) string {
 	if s >= 1 {
 		return fmt.Sprintf("%.4g s", s)
@@ -181,7 +181,7 @@ func Seconds(s float64) string {
 	return fmt.Sprintf("%.4g ms", 1000*s)
 }
 
-// Number prints a number of a mean step: whole if it is, and if it is large.
+// Number formats a mean over steps: without decimals if it is whole or large.
 func Number(x float64) string {
 	if x == float64(int64(x)) || x >= 1000 {
 		return fmt.Sprintf("%.0f", x)

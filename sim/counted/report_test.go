@@ -9,8 +9,8 @@ import (
 	"github.com/arithlang/mlc/sim/counted"
 )
 
-// TestReport is of two steps, of a kernel of the model, another whose cost nobody knows,
-// and one of the runtime's.
+// TestReport reports two steps of three kernels: one of the model, one of unknown cost, and one
+// of the runtime.
 func TestReport(t *testing.T) {
 	r := newRig(t)
 	m, err := r.Load(cuda.MovePTX)

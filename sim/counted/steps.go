@@ -10,16 +10,14 @@ import (
 	"time"
 )
 
-// Steps with n = 0 are as many as take some seconds, but not more than enough to see
-// whether memory grows.
+// Limits of Steps with n = 0: it runs some seconds, or enough steps to see whether memory grows.
 const (
 	enoughTime  = 10 * time.Second
 	enoughSteps = 50
 )
 
-// Steps counts n steps of training, and what they take of the host. Before the first it
-// waits for the machine, whose driver d is, to hand over what was asked before, and after
-// the last for all of them.
+// Steps counts n steps of training and their time and memory on the host. It checks machine,
+// whose driver is d, for errors before the first step and after the last.
 func (d *Driver) Steps(name string, machine interface{ Err() error }, n int, step func() error) (Report, error) {
 	if err := machine.Err(); err != nil {
 		return Report{}, err
@@ -33,7 +31,7 @@ func (d *Driver) Steps(name string, machine interface{ Err() error }, n int, ste
 			return Report{}, err
 		}
 		if took = append(took, time.Since(start)); len(took) == 1 {
-			first = resident() // everything is there that a step needs
+			first = resident() // the step has allocated everything it needs
 		}
 	}
 	if err := machine.Err(); err != nil {
@@ -44,13 +42,13 @@ func (d *Driver) Steps(name string, machine interface{ Err() error }, n int, ste
 	r.Host = took[len(took)/2].Seconds()
 	if first > 0 {
 		r.Growth = resident() - first
-		runtime.KeepAlive(step) // and what it stands on, until it was measured
+		runtime.KeepAlive(step) // and everything it refers to, until it is measured
 	}
 	return r, nil
 }
 
-// resident is the memory, in bytes, that the process cannot do without; 0 where the
-// system does not tell.
+// resident returns the process's resident memory in bytes, without what can be freed. It returns
+// 0 where the system does not report it.
 func resident() int64 {
 	debug.FreeOSMemory()
 	text, err := os.ReadFile("/proc/self/statm")

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// idle is a machine that has nothing to hand over.
+// idle is a machine without work.
 type idle struct{ err error }
 
 func (m idle) Err() error { return m.err }
@@ -31,7 +31,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestGrowth has steps that keep 8 MiB each, and others that keep nothing.
+// TestGrowth has steps that keep 8 MiB each, and steps that keep nothing.
 func TestGrowth(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("resident memory is known on Linux")

@@ -6,8 +6,8 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
-// event is a mark in the queue, which reads the host's clock when it is reached:
-// what lies between two marks is what the simulator took for it.
+// event is a mark in the queue that reads the host's clock when it is reached. The difference
+// between two marks is the simulator's own time.
 type event struct {
 	d                *driver
 	at               time.Time

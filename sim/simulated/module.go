@@ -64,7 +64,7 @@ func (f *function) AllowShared(bytes int) error {
 	return nil
 }
 
-// kinds says which code of a driver a simulator's report would be.
+// kinds maps a kind of the simulator's reports to a code of the driver.
 var kinds = map[ptxsim.Kind]cuda.Code{
 	ptxsim.OutOfBounds: cuda.IllegalAddress, ptxsim.ReadOnly: cuda.IllegalAddress, ptxsim.Misaligned: cuda.MisalignedAddress, ptxsim.BadLaunch: invalidValue,
 }

@@ -9,24 +9,25 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
-// A Multiplier is a library of products for a simulated device: each sum is in float64 and
-// rounded once. It is as lazy as the device, and graphs record it.
+// A Multiplier multiplies matrices on a simulated device. Sums are in float64 and rounded once.
+// It is as lazy as the device, and graphs record it.
 type Multiplier struct {
 	d     *driver
-	Calls int // of Multiply
-	Flops int // that these asked for
+	Calls int // number of calls of Multiply
+	Flops int // FLOP of these calls
 }
 
-// NewMultiplier returns the library of a device that Open has made.
+// NewMultiplier returns the multiplier of a device made by Open.
 func NewMultiplier(d cuda.Driver) *Multiplier { return &Multiplier{d: d.(*driver)} }
 
-// Name says what it is.
+// Name returns "simulated products".
 func (m *Multiplier) Name() string { return "simulated products" }
 
 // Close does nothing.
 func (m *Multiplier) Close() error { return nil }
 
-// Multiply queues a product.
+// Multiply queues a product. It refuses empty sizes, a narrow or transposed Plus, and factors of
+// different types.
 func (m *Multiplier) Multiply(p *cuda.Product) error {
 	if min(p.M, p.N, p.K, p.Batch) < 1 || p.Plus.At != 0 && (p.Plus.Narrow || p.Plus.Trans) || p.Left.Narrow != p.Right.Narrow {
 		return fail(invalidValue, fmt.Sprintf("multiply %+v", *p), nil)
@@ -72,7 +73,7 @@ func (d *driver) multiply(p *cuda.Product) error {
 
 func at(m cuda.Matrix, i int) ptxsim.Ptr { return ptxsim.Ptr(int64(m.At) + int64(i)*m.Step) }
 
-// matrix reads matrix i of a batch, and gives its elements.
+// matrix reads matrix i of a batch and returns a function of its elements.
 func (d *driver) matrix(m cuda.Matrix, i, rows, cols int) (func(r, c int) float64, error) {
 	const float, narrow = 4, 2
 	size := float
@@ -93,8 +94,8 @@ func (d *driver) matrix(m cuda.Matrix, i, rows, cols int) (func(r, c int) float6
 	}, err
 }
 
-// appendElement rounds a number to float32, and that to BF16 if it is narrow, both to
-// nearest even.
+// appendElement appends x as a float32, or rounded further to BF16 if narrow. Both roundings are
+// to nearest even.
 func appendElement(b []byte, x float64, narrow bool) []byte {
 	bits := math.Float32bits(float32(x))
 	if !narrow {

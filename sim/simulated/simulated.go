@@ -1,10 +1,10 @@
-// Package simulated is the GPU simulator as a cuda.Driver: whatever runs on a
-// device runs on it, with every access checked. Package ptxsim, before it, interprets
-// PTX; package cuda's Machine and the tools that compare kernels use it.
+// Package simulated makes the GPU simulator of package ptxsim a cuda.Driver: every program for a
+// device runs on it, with every access checked. Package cuda's Machine and the tools that compare
+// kernels use it.
 //
-// It is as lazy as a device: what is asked for is queued, and happens when
-// somebody waits. So memory that is used again too early holds wrong values here
-// too, and a fault shows up where it would on a GPU, but says exactly what it was.
+// It is lazy like a device: operations are queued and run when somebody waits. So memory that is
+// reused too early holds wrong values here too. A fault shows up where it would on a GPU, but
+// names its exact cause.
 package simulated
 
 import (
@@ -17,17 +17,17 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
-// Open makes a simulated device.
+// Open returns a simulated device of architecture o.Arch, or sm_80 if that is 0.
 func Open(o ptxsim.Options) (cuda.Driver, error) {
 	return OpenWatched(o, func(string, ptxsim.Stats) {})
 }
 
-// OpenWatched makes one that tells what each launch was, by the name of its kernel, when
-// it has ended without a fault.
+// OpenWatched is Open with a function that is called after each launch without a fault, with the
+// name of its kernel and its statistics.
 func OpenWatched(o ptxsim.Options, ended func(kernel string, s ptxsim.Stats)) (cuda.Driver, error) {
 	o.Arch = cmp.Or(o.Arch, 80)
 	if _, ok := capacities[o.Arch]; !ok {
-		return nil, fmt.Errorf("there is no simulator of sm_%d: want sm_80, 86, 89 or 90", o.Arch)
+		return nil, fmt.Errorf("the simulator does not know sm_%d: want sm_80, 86, 89 or 90", o.Arch)
 	}
 	return &driver{dev: ptxsim.New(o), arch: o.Arch, ended: ended}, nil
 }
@@ -42,7 +42,7 @@ type driver struct {
 	lost   *cuda.Error
 }
 
-// What every device that is simulated has.
+// What every simulated device has.
 const (
 	multiprocessors = 108
 	registers       = 65536 // of a multiprocessor
@@ -50,11 +50,11 @@ const (
 	version         = 12040
 )
 
-// capacities are what differs between architectures, from the table of technical
+// capacities are the limits that differ between architectures, from the table of technical
 // specifications by compute capability in NVIDIA's CUDA C++ Programming Guide.
 var capacities = map[int]struct {
-	optIn, shared   int // bytes of shared memory: that a block may ask for, of a multiprocessor
-	threads, blocks int // that a multiprocessor holds at once
+	optIn, shared   int // bytes of shared memory: limit of a block, size of a multiprocessor's
+	threads, blocks int // resident on a multiprocessor, at most
 }{
 	80: {163 << 10, 164 << 10, 2048, 32},
 	86: {99 << 10, 100 << 10, 1536, 16},
@@ -62,7 +62,7 @@ var capacities = map[int]struct {
 	90: {227 << 10, 228 << 10, 2048, 32},
 }
 
-// Info says what the device is. A simulator has neither clocks nor a cache.
+// Info describes the device. A simulator has neither clocks nor a cache.
 func (d *driver) Info() cuda.Info {
 	_, total := d.dev.MemInfo()
 	c := capacities[d.arch]
@@ -71,7 +71,7 @@ func (d *driver) Info() cuda.Info {
 		SMShared: c.shared, SMRegisters: registers, SMThreads: c.threads, SMBlocks: c.blocks}
 }
 
-// Codes for arguments that make no sense.
+// Codes for invalid arguments.
 const (
 	invalidValue  cuda.Code = 1
 	invalidHandle cuda.Code = 400
@@ -88,8 +88,7 @@ func fail(code cuda.Code, doing string, cause error) *cuda.Error {
 	return &cuda.Error{Code: code, Name: names[code], Doing: doing, Err: cause}
 }
 
-// illegal is what the device says of memory that an operation must not touch; nil if
-// there was none.
+// illegal returns the driver's error for a forbidden access to memory, or nil if err is.
 func illegal(doing string, err error) error {
 	if err == nil {
 		return nil
@@ -97,8 +96,8 @@ func illegal(doing string, err error) error {
 	return fail(cuda.IllegalAddress, doing, err)
 }
 
-// ready says whether something can be done at once: not after a fault, and not
-// while work is recorded.
+// ready returns an error after a fault and while work is recorded: nothing can be done at once
+// then.
 func (d *driver) ready(doing string) error {
 	if d.lost != nil {
 		return d.lost
@@ -177,7 +176,7 @@ func (d *driver) FreeHost(mem []byte) error {
 	return fail(invalidValue, "free pinned memory", nil)
 }
 
-// isPinned says whether memory is part of what AllocHost gave.
+// isPinned reports whether memory is part of an allocation of AllocHost.
 func (d *driver) isPinned(mem []byte) bool {
 	at := uintptr(unsafe.Pointer(unsafe.SliceData(mem)))
 	for _, p := range d.pinned {
@@ -201,7 +200,7 @@ func (d *driver) do(op func() error) error {
 	return nil
 }
 
-// transfer queues a copy with the host, and waits for it if the memory is not pinned.
+// transfer queues a copy from or to the host, and waits for it if the host memory is not pinned.
 func (d *driver) transfer(doing string, mem []byte, op func() error) error {
 	if len(mem) == 0 {
 		return d.ready(doing)
@@ -247,7 +246,7 @@ func (d *driver) Zero(dst cuda.Ptr, bytes int64) error {
 	return d.do(func() error { return illegal("clear memory", d.dev.Write(ptxsim.Ptr(dst), make([]byte, bytes))) })
 }
 
-// Synchronize does what is queued.
+// Synchronize runs the queue.
 func (d *driver) Synchronize() error {
 	if err := d.ready("wait for the device"); err != nil {
 		return err

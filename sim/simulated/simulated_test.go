@@ -12,7 +12,7 @@ import (
 	"github.com/arithlang/mlc/sim/simulated"
 )
 
-// ptx has a kernel that adds 1 to n words, at an offset, by way of dynamic shared memory.
+// ptx has a kernel that adds 1 to n words from an offset on, through dynamic shared memory.
 const ptx = `
 .version 7.8
 .target sm_80
@@ -53,7 +53,7 @@ func open(t *testing.T, o ptxsim.Options) cuda.Driver {
 	return d
 }
 
-// fixture is a device with the kernel, 32 words and as many of pinned memory.
+// fixture is a device with the kernel, 32 words and 32 words of pinned memory.
 type fixture struct {
 	cuda.Driver
 	f    cuda.Function
@@ -93,8 +93,8 @@ func wantCode(t *testing.T, err error, code cuda.Code, text string) {
 	}
 }
 
-// TestLaziness changes pinned memory before it was waited for, which is wrong, and
-// sees that.
+// TestLaziness changes pinned memory before waiting for the device, which is a mistake, and
+// expects to see its effect.
 func TestLaziness(t *testing.T) {
 	f := start(t)
 	f.host[0] = 10
@@ -151,8 +151,8 @@ func TestGraphs(t *testing.T) {
 	}
 }
 
-// TestFaults reads words that nobody wrote: the launch is accepted, and afterwards
-// the device is lost.
+// TestFaults reads words that nobody wrote. The launch is accepted, and afterwards the device is
+// lost.
 func TestFaults(t *testing.T) {
 	f := start(t)
 	if err := f.increment(32); err != nil {
@@ -202,14 +202,14 @@ func TestMemory(t *testing.T) {
 	}
 	wantCode(t, errors.Join(d.Zero(p, 601), d.Synchronize()), cuda.IllegalAddress, "601 bytes at offset 0")
 	if _, err := simulated.Open(ptxsim.Options{Arch: 70}); err == nil {
-		t.Error("there is a simulator of sm_70")
+		t.Error("the simulator takes sm_70")
 	}
 	d = open(t, ptxsim.Options{})
 	_, err = d.Load("rubbish")
 	wantCode(t, err, cuda.InvalidPTX, "sim: load: line 1")
 }
 
-// TestEvents reads the host's clock when the queue reaches a mark, not when it is asked for.
+// TestEvents checks that a mark reads the host's clock when the queue reaches it, not earlier.
 func TestEvents(t *testing.T) {
 	f := start(t)
 	events := make([]cuda.Event, 3)
@@ -250,7 +250,7 @@ func TestEvents(t *testing.T) {
 	wantCode(t, b.Record(), 1, "closed")
 }
 
-// TestCapacities opens every architecture: a block fits into a multiprocessor.
+// TestCapacities opens every architecture. A block's limits fit into a multiprocessor.
 func TestCapacities(t *testing.T) {
 	for _, arch := range []int{80, 86, 89, 90} {
 		i := open(t, ptxsim.Options{Arch: arch}).Info()

@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// A change is a file with one thing in it changed.
+// A change is a file with one change in it.
 type change struct {
 	file string
 	line int
-	from string // what stood there
-	to   string // "": nothing
+	from string // original text
+	to   string // new text; "" if the original is removed
 	text []byte // the whole file
 }
 
@@ -25,11 +25,11 @@ func (c change) String() string {
 	if c.to == "" {
 		return fmt.Sprintf("%s:%d: without %s", c.file, c.line, from)
 	}
-	return fmt.Sprintf("%s:%d: %s in place of %s", c.file, c.line, c.to, from)
+	return fmt.Sprintf("%s:%d: %s instead of %s", c.file, c.line, c.to, from)
 }
 
-// others are what a comparison or an operator is changed to: the opposite, and what differs
-// at one place alone.
+// others maps a comparison or an operator to its replacements: the opposite, and one that differs
+// in a single case.
 var others = map[token.Token][]token.Token{
 	token.EQL: {token.NEQ}, token.NEQ: {token.EQL},
 	token.LSS: {token.GEQ, token.LEQ}, token.LEQ: {token.GTR, token.LSS},
@@ -39,7 +39,7 @@ var others = map[token.Token][]token.Token{
 }
 
 // changesOf lists the changes of a file: operators exchanged, whole numbers one larger, and
-// statements left out that declare nothing.
+// statements that declare nothing removed.
 func changesOf(path string) (all []change, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -84,8 +84,7 @@ func changesOf(path string) (all []change, err error) {
 	return all, nil
 }
 
-// left says whether a statement can be left out: one that declares nothing and does not lead
-// elsewhere.
+// left reports whether a statement can be left out: it declares nothing and does not jump.
 func left(s ast.Stmt) bool {
 	switch s := s.(type) {
 	case *ast.AssignStmt:

@@ -37,7 +37,7 @@ func f(x []int) (n int) {
 	for _, c := range all {
 		got = append(got, strings.TrimPrefix(c.String(), path+":"))
 	}
-	want := []string{"12: without g(y)", "8: without if v < 10 {", "8: >= in place of <", "8: <= in place of <", "8: 11 in place of 10", "9: without n += v"}
+	want := []string{"12: without g(y)", "8: without if v < 10 {", "8: >= instead of <", "8: <= instead of <", "8: 11 instead of 10", "9: without n += v"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -46,8 +46,8 @@ func f(x []int) (n int) {
 	}
 }
 
-// TestTry notices a change by the tests of the package or of one that imports it, and says
-// which change nobody notices.
+// TestTry detects a change by the tests of its package or of an importing one, and reports the
+// change that no test detects.
 func TestTry(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -70,7 +70,7 @@ func TestTry(t *testing.T) {
 	if err := run(&said, "", 10, 0, 1, time.Minute, []string{"./a"}); err != nil {
 		t.Fatal(err)
 	}
-	if got := said.String(); !strings.HasSuffix(got, "m/a: 2 of 3 changes are noticed, 66.7 %\n2 of 3 changes are noticed, 66.7 %\n") || !strings.Contains(got, "a.go:7: - in place of +") ||
+	if got := said.String(); !strings.HasSuffix(got, "m/a: 2 of 3 changes are noticed, 66.7 %\n2 of 3 changes are noticed, 66.7 %\n") || !strings.Contains(got, "a.go:7: - instead of +") ||
 		!strings.Contains(got, "noticed by m/a: ") || !strings.Contains(got, "noticed by m/b: ") {
 		t.Error(got)
 	}

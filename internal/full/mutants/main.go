@@ -1,11 +1,12 @@
-// Command mutants changes Go code in small ways, one at a time, and says which changes the
-// short run of the tests does not notice: those of the package, or of one that imports it. Tests
-// that fail as they are notice every change: the lines say whose tests noticed which.
+// Command mutants changes Go code in small ways, one at a time, and reports which changes the
+// short run of the tests misses. It runs the tests of the changed package and of the packages
+// that import it. Tests that fail anyway notice every change; the output names the tests that
+// noticed each.
 //
 //	go run ./internal/full/mutants -n 200 ./runtime/train ./serve
 //	go run ./internal/full/mutants -only 'ask.go:12:' ./serve
 //
-// The tree stays as it is: a changed file is an overlay of the build.
+// The tree is not touched: a changed file is an overlay of the build.
 package main
 
 import (
@@ -27,11 +28,11 @@ import (
 )
 
 func main() {
-	n := flag.Int("n", 200, "how many changes are tried, of all packages together")
-	skip := flag.Int("skip", 0, "how many of them are left out first, to go on after a run that was ended")
-	seed := flag.Uint64("seed", 1, "which ones")
-	only := flag.String("only", "", "a regular expression: which changes, as they are printed")
-	limit := flag.Duration("limit", 3*time.Minute, "the longest that the tests of a package may take; tests that hang notice a change")
+	n := flag.Int("n", 200, "number of changes to try, over all packages")
+	skip := flag.Int("skip", 0, "number of changes to skip first, to continue an interrupted run")
+	seed := flag.Uint64("seed", 1, "seed of the choice of changes")
+	only := flag.String("only", "", "try only changes whose printed form matches this regular expression")
+	limit := flag.Duration("limit", 3*time.Minute, "time limit for the tests of a package; a test that hangs notices the change")
 	flag.Parse()
 	if err := run(os.Stdout, *only, *n, *skip, *seed, *limit, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
@@ -46,14 +47,14 @@ type pkg struct {
 	TestGoFiles, TestImports, XTestGoFiles, XTestImports []string
 }
 
-// A score counts changes and those that no test noticed.
+// A score counts changes, and among them the changes that no test noticed.
 type score struct{ made, survived int }
 
 func (s score) String() string {
 	return fmt.Sprintf("%d of %d changes are noticed, %.1f %%", s.made-s.survived, s.made, 100*float64(s.made-s.survived)/float64(max(s.made, 1)))
 }
 
-// A trial is a change of a package, and the packages whose tests are still to be asked.
+// A trial is a change of a package, and the packages whose tests remain to be run.
 type trial struct {
 	*pkg
 	change
@@ -73,8 +74,8 @@ func run(out io.Writer, only string, n, skip int, seed uint64, limit time.Durati
 	if err != nil {
 		return err
 	}
-	// Packages that need few others build and test in the least time, so they are asked first.
-	// Every change is tried on its own package before any is tried on others.
+	// Packages with few dependencies build and test fastest, so they run first. Every change is
+	// tried on its own package before any is tried on others.
 	slices.SortStableFunc(all, func(a, b pkg) int { return len(a.Deps) - len(b.Deps) })
 	var trials []*trial
 	for i := range chosen {
@@ -97,7 +98,7 @@ func run(out io.Writer, only string, n, skip int, seed uint64, limit time.Durati
 	queue := slices.Clone(trials[:min(n, len(trials))])
 	rest := trials[len(queue):]
 	var lock sync.Mutex
-	done := sync.NewCond(&lock) // whatever a worker did
+	done := sync.NewCond(&lock) // signals that a worker has finished a trial
 	var workers sync.WaitGroup
 	var failed error
 	busy := 0
@@ -127,7 +128,7 @@ func run(out io.Writer, only string, n, skip int, seed uint64, limit time.Durati
 					failed = errors.Join(failed, err)
 				case what == "":
 					queue = append(queue, t)
-					fmt.Fprintf(out, "not noticed yet, %d packages to ask: %s\n", len(t.ask), t.change)
+					fmt.Fprintf(out, "not noticed yet, %d packages left to test: %s\n", len(t.ask), t.change)
 				case what == broken:
 					if len(rest) > 0 {
 						queue, rest = append(queue, rest[0]), rest[1:]
@@ -168,8 +169,7 @@ func list(patterns []string) (all []pkg, err error) {
 	}
 }
 
-// askers are the packages whose tests may notice a change of a package: itself, and those that
-// import it.
+// askers lists the packages whose tests may notice a change of p: p and its importers.
 func (p *pkg) askers(all []pkg) []string {
 	out := []string{p.ImportPath}
 	for _, q := range all {
@@ -181,13 +181,13 @@ func (p *pkg) askers(all []pkg) []string {
 	return out
 }
 
-// What may come of a trial in addition to the package whose tests notice it, and "".
+// Outcomes of a trial besides the package that noticed and "" (not noticed yet).
 const (
-	broken   = "broken" // it does not compile: it is no change
+	broken   = "broken" // it does not compile, so it does not count
 	survived = "survived"
 )
 
-// try runs the tests of the next package with a change.
+// try runs the tests of the next package with the change.
 func (t *trial) try(limit time.Duration) (what string, err error) {
 	dir, err := os.MkdirTemp("", "mutant")
 	if err != nil {
@@ -204,7 +204,7 @@ func (t *trial) try(limit time.Duration) (what string, err error) {
 	}
 	path := t.ask[0]
 	t.ask = t.ask[1:]
-	// go test ends tests at the limit. To end go test would leave them running.
+	// go test stops tests at the limit. Killing go test would leave them running.
 	text, err := exec.Command("go", "test", "-vet=off", "-count=1", "-failfast", "-timeout="+limit.String(), "-overlay="+overlay, path).CombinedOutput()
 	switch {
 	case strings.Contains(string(text), "[build failed]"):

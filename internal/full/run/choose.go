@@ -21,11 +21,11 @@ type pkg struct {
 	TestGoFiles, XTestGoFiles          []string
 }
 
-// unknown is what a package is taken to need that the last night has not seen.
+// unknown is the assumed time of a package that the last nightly run does not list.
 const unknown = 20 * time.Second
 
-// choose lists the packages that changes since the last night matter to, those nearest to a
-// change first, as many as the budget has time for, and those left over.
+// choose lists the packages that changes since the last nightly run affect: those nearest to a
+// change that fit the budget, and the rest.
 func choose(budget time.Duration) (chosen, left []string, err error) {
 	commit, took := last()
 	root, err := output("git", "rev-parse", "--show-toplevel")
@@ -36,7 +36,7 @@ func choose(budget time.Duration) (chosen, left []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	// Where the commit is not known, as in a clone without history, all has changed.
+	// If the commit is unknown, as in a clone without history, everything has changed.
 	files, err := output("git", "diff", "--name-only", commit)
 	if err != nil {
 		files = "go.mod"
@@ -46,7 +46,7 @@ func choose(budget time.Duration) (chosen, left []string, err error) {
 	return chosen, left, nil
 }
 
-// last is the commit of the last night, and what packages took.
+// last returns the commit of the last nightly run and the times of packages.
 func last() (commit string, took map[string]time.Duration) {
 	text, _ := os.ReadFile(page) // without it everything is new
 	took = map[string]time.Duration{}
@@ -60,7 +60,7 @@ func last() (commit string, took map[string]time.Duration) {
 	return cmp.Or(commit, "none"), took
 }
 
-// packages lists those of the module, with what they and their tests import.
+// packages lists the packages of the module with the imports of their code and tests.
 func packages() (all []pkg, err error) {
 	text, err := output("go", "list", "-tags=full", "-json=ImportPath,Dir,Imports,TestImports,XTestImports,TestGoFiles,XTestGoFiles", "./...")
 	if err != nil {
@@ -77,9 +77,9 @@ func packages() (all []pkg, err error) {
 	}
 }
 
-// distances says of packages with tests how many imports lie between them and the package of
-// a changed file, which is the one whose folder the file is in or below. A change of the
-// module's own files is one of all packages. Documents are left to the short run.
+// distances returns, for packages with tests, the number of imports to the package of a changed
+// file: the package of the nearest folder above the file. A change of go.mod or go.sum changes
+// all packages. Documents are left to the short run.
 func distances(all []pkg, root string, files []string) map[string]int {
 	near := map[string]int{}
 	for _, f := range files {
@@ -128,7 +128,7 @@ func distances(all []pkg, root string, files []string) map[string]int {
 	return near
 }
 
-// within takes packages, nearest and quickest first, as long as there is time.
+// within takes packages, nearest and quickest first, while they fit the budget.
 func within(near map[string]int, took map[string]time.Duration, budget time.Duration) (chosen, left []string) {
 	time := func(p string) time.Duration { return cmp.Or(took[p], unknown) }
 	var all []string

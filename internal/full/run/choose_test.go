@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestDistances finds what a changed file matters to, tests that import it among them.
+// TestDistances finds the packages that a changed file affects, also through tests.
 func TestDistances(t *testing.T) {
 	all := []pkg{
 		{ImportPath: "m", Dir: "/m", Imports: []string{"m/b"}, TestGoFiles: []string{"m_test.go"}},
@@ -39,7 +39,7 @@ func TestDistances(t *testing.T) {
 	}
 }
 
-// TestWithin takes what is near, then what is quick, and leaves what does not fit.
+// TestWithin takes near packages first, then quick ones, and leaves what does not fit.
 func TestWithin(t *testing.T) {
 	near := map[string]int{"far": 2, "slow": 0, "quick": 0, "new": 1}
 	took := map[string]time.Duration{"far": time.Second, "slow": time.Minute, "quick": 2 * time.Second}
@@ -56,7 +56,7 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// TestPage reads what is written.
+// TestPage reads the page that written makes.
 func TestPage(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if commit, took := last(); commit != "none" || len(took) != 0 {

@@ -1,8 +1,8 @@
-// Command run runs the tests of the module and says how long each package takes.
+// Command run runs the tests of the module and reports the time of each package.
 //
-//	go run ./internal/full/run              the short run; a package above -most fails
-//	go run ./internal/full/run -changed     with -tags full, what has changed since the last night
-//	go run ./internal/full/run -nightly     with -tags full, all; writes docs/tests.md
+//	go run ./internal/full/run              the short run; a package slower than -most fails
+//	go run ./internal/full/run -changed     with -tags full, packages affected by changes since the last nightly run
+//	go run ./internal/full/run -nightly     with -tags full, all packages; writes docs/tests.md
 package main
 
 import (
@@ -25,10 +25,10 @@ import (
 const page = "docs/tests.md"
 
 func main() {
-	changed := flag.Bool("changed", false, "run with -tags full the packages that what has changed since the last night matters to, nearest first")
+	changed := flag.Bool("changed", false, "run, with -tags full, the packages affected by changes since the last nightly run, nearest first")
 	nightly := flag.Bool("nightly", false, "run all packages with -tags full, and write "+page)
-	budget := flag.Duration("budget", 4*time.Minute, "with -changed: the time that the packages may take together, as "+page+" has it")
-	most := flag.Duration("most", time.Minute, "in the short run: the longest that a package may take")
+	budget := flag.Duration("budget", 4*time.Minute, "with -changed: total time that the packages may take, by their times in "+page)
+	most := flag.Duration("most", time.Minute, "in the short run: time limit of a package")
 	flag.Parse()
 	if err := run(os.Stdout, *changed, *nightly, *budget, *most); err != nil {
 		fmt.Fprintln(os.Stderr, "run:", err)
@@ -54,10 +54,10 @@ func run(out io.Writer, changed, nightly bool, budget, most time.Duration) error
 			return err
 		}
 		if len(left) > 0 {
-			fmt.Fprintf(out, "left to make nightly: %s\n", strings.Join(left, " "))
+			fmt.Fprintf(out, "left to the nightly run: %s\n", strings.Join(left, " "))
 		}
 		if len(chosen) == 0 {
-			fmt.Fprintln(out, "nothing has changed since the last night")
+			fmt.Fprintln(out, "nothing has changed since the last nightly run")
 			return nil
 		}
 		_, err = test(out, append([]string{"-tags=full", "-timeout=20m"}, chosen...)...)
@@ -66,16 +66,16 @@ func run(out io.Writer, changed, nightly bool, budget, most time.Duration) error
 	took, err := test(out, "./...")
 	for _, p := range slowest(took) {
 		if took[p] > most {
-			err = errors.Join(err, fmt.Errorf("%s takes %.0f s, more than %.0f s: let -tags full have what takes long", p, took[p].Seconds(), most.Seconds()))
+			err = errors.Join(err, fmt.Errorf("%s takes %.0f s, more than %.0f s: run its slow tests only with -tags full", p, took[p].Seconds(), most.Seconds()))
 		}
 	}
 	return err
 }
 
-// ended is what go test prints of a package that has tests.
+// ended matches go test's line on a package with tests.
 var ended = regexp.MustCompile(`^(?:ok|FAIL)\s+(\S+)\s+([0-9.]+)s`)
 
-// test runs go test, prints what it prints, and at last the packages that took longest.
+// test runs go test, prints its output, and finally the slowest packages.
 func test(out io.Writer, args ...string) (took map[string]time.Duration, err error) {
 	start := time.Now()
 	cmd := exec.Command("go", append([]string{"test", "-vet=off"}, args...)...)
@@ -112,7 +112,7 @@ func test(out io.Writer, args ...string) (took map[string]time.Duration, err err
 	return took, err
 }
 
-// slowest are packages, those that took longest first.
+// slowest sorts packages by time, slowest first.
 func slowest(took map[string]time.Duration) []string {
 	return slices.SortedFunc(maps.Keys(took), func(a, b string) int {
 		return cmp.Or(cmp.Compare(took[b], took[a]), cmp.Compare(a, b))
@@ -127,15 +127,15 @@ func output(program string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// head is what the page begins with.
+// head begins the page.
 const head = `# The last whole run of the tests
 
 Written by ` + "`make nightly`" + `, never by hand. ` + "`go test -tags full ./...`" + ` runs every spec and every schedule, and
-compares with other programs; ` + "`.ci/run`" + ` does so with packages that a change since this run matters to.
+compares with other programs; ` + "`.ci/run`" + ` does so with the packages that changes since this run affect.
 
 `
 
-// written is the page of a run.
+// written returns the page of a run.
 func written(took map[string]time.Duration, commit string, now time.Time, failed error) string {
 	var b strings.Builder
 	b.WriteString(head)
