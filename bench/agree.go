@@ -11,28 +11,28 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// An agreement is how far a peer's training step is from the compiled program's,
-// from equal parameters and moments, on the same batch and without dropout.
-// Distances are relative; of tensors the largest.
+// An agreement is the distance between a peer's training step and the compiled program's, from
+// equal parameters and moments, on the same batch and without dropout. Distances are relative;
+// over tensors, the largest counts.
 type agreement struct {
 	Title    string
 	Loss     float64
 	Gradient float64 `json:"gradient"`
-	Worst    string  `json:"gradient_of"` // the tensor with that
-	Step     float64 `json:"step"`        // of parameters, relative to how far they went
+	Worst    string  `json:"gradient_of"` // the tensor with the largest distance
+	Step     float64 `json:"step"`        // of parameters, relative to their change
 	StepOf   string  `json:"step_of"`
 }
 
-// What two programs may be apart that compute in float32 in different orders.
-// Adam divides a gradient by its size, so that the smallest ones, which are
-// mostly rounding, count as much as any in a step.
+// Tolerances for two programs that compute in float32 in different orders. Adam divides a
+// gradient by its size, so the smallest gradients, which are mostly rounding, count as much as
+// any in a step.
 const (
 	lossTolerance     = 1e-5
 	gradientTolerance = 1e-3
 	stepTolerance     = 1e-2
 )
 
-// err says in what the two are different models.
+// err returns an error if the two are different models.
 func (a agreement) err() error {
 	for _, x := range []struct {
 		what         string
@@ -52,8 +52,8 @@ func (a agreement) err() error {
 // small are settings that make a comparison quick and exact.
 var small = []string{"train.batch=8", "train.schedule=constant", "model.dropout=0%", "eval.samples=1", "eval.digits=[6]"}
 
-// agreements compares a case's second step with that of each library: the first
-// has left no parameter where it is 0 or 1.
+// agreements compares a case's second step with each library's. After the first step no parameter
+// is exactly 0 or 1.
 func (o *options) agreements(ctx context.Context, b *builder, c peers.Case, installed []peer) ([]agreement, error) {
 	t, err := b.build(ctx, c, append(c.Certain[:len(c.Certain):len(c.Certain)], small...))
 	if err != nil {
@@ -75,7 +75,7 @@ func (o *options) agreements(ctx context.Context, b *builder, c peers.Case, inst
 	}
 	var all []agreement
 	for _, p := range installed {
-		if !p.has(c) || p.Name == "compile" { // which is eager's code
+		if !p.has(c) || p.Name == "compile" { // it runs eager's code
 			continue
 		}
 		argv := p.command(o.Python, b.root, problem, o.Threads, "--follow", checkpoint(run, 1), checkpoint(run, 2))

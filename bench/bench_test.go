@@ -35,7 +35,7 @@ func TestAgreementHasLimits(t *testing.T) {
 	} {
 		bad := good
 		if spoil(&bad); bad.err() == nil {
-			t.Errorf("%s: another model is taken for the same", name)
+			t.Errorf("%s: a different model counts as the same", name)
 		}
 	}
 }
@@ -91,12 +91,12 @@ kernel table
 	}
 	p.ARM64, p.Launches = "# ARM64\n\ncounts\n", "# Launches\n\ntable\n"
 	if _, last, _ := strings.Cut(p.String(), want); last != "\n## ARM64\n\ncounts\n\n## Launches\n\ntable\n" {
-		t.Errorf("behind the cases stands %q", last)
+		t.Errorf("after the cases comes %q", last)
 	}
 	if err := p.disagreement(); err == nil || !strings.Contains(err.Error(), "x: JAX jit is another model") {
 		t.Errorf("disagreement: %v", err)
 	}
 	if err := (&page{Sections: []section{{}}}).disagreement(); err == nil {
-		t.Error("nothing was compared, and that is taken for agreement")
+		t.Error("no comparison counts as agreement")
 	}
 }

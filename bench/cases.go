@@ -11,7 +11,7 @@ import (
 	"github.com/arithlang/mlc/bench/rounds"
 )
 
-// cases are the models that are timed: those that are not too much for a processor.
+// cases are the models that are timed: all that a processor can run.
 var cases = slices.DeleteFunc(peers.Cases(), func(c peers.Case) bool { return c.GPU })
 
 func caseNames() string {
@@ -22,14 +22,14 @@ func caseNames() string {
 	return strings.Join(names, ", ")
 }
 
-// A peer is a way of doing the same in another library.
+// A peer is another library's way to run the models.
 type peer struct {
-	Name    string // as peer.py takes it
+	Name    string // as peer.py spells it
 	Title   string // with the library's version
-	Missing string // why it is left out, "" if it is not
+	Missing string // why it is left out; "" if it runs
 }
 
-// libraries are the peers and the modules they need.
+// libraries are the peers and the modules that they need.
 var libraries = []struct{ name, module, title string }{
 	{"eager", "torch", "PyTorch %s eager"},
 	{"compile", "torch", "PyTorch %s torch.compile"},
@@ -40,13 +40,13 @@ var libraries = []struct{ name, module, title string }{
 // exported is the peer that mlc export writes. It has no dropout.
 const exported = "export"
 
-// has says whether a peer takes part in a case.
+// has reports whether a peer takes part in a case.
 func (p peer) has(c peers.Case) bool {
 	return p.Missing == "" && (!c.Torch || p.Name == "eager" || p.Name == "compile")
 }
 
-// installed are the peers that the command line asks for, with what keeps them
-// from taking part.
+// installed returns the peers that the command line asks for. Peers that cannot run have the
+// reason in Missing.
 func (o *options) installed(ctx context.Context) []peer {
 	var all []peer
 	for _, l := range libraries {
@@ -66,7 +66,7 @@ func (o *options) installed(ctx context.Context) []peer {
 	return all
 }
 
-// command is a call of peer.py; the model's export lies beside its problem.
+// command returns the call of peer.py. The model's export is next to the problem file.
 func (p peer) command(python, root, problem string, threads int, args ...string) []string {
 	if p.Name == exported {
 		args = append(args, "--exported", exportOf(problem))
@@ -78,5 +78,5 @@ func (p peer) contestant(python, root, problem string, threads int) rounds.Conte
 	return rounds.Contestant{Title: p.Title, Start: rounds.Process(p.command(python, root, problem, threads)...)}
 }
 
-// exportOf is the file of the export that goes with a problem file.
+// exportOf returns the file of the export for a problem file.
 func exportOf(problem string) string { return strings.TrimSuffix(problem, ".json") + ".py" }

@@ -1,16 +1,15 @@
-// Command bench times training steps of compiled trainers beside the same models in
-// PyTorch and JAX and writes docs/performance.md:
+// Command bench compares the time of training steps of compiled trainers with the same models in
+// PyTorch and JAX, and writes docs/performance.md:
 //
 //	go run ./bench                  everything; nothing else should be running
-//	go run ./bench --check          only whether the peers are the same models
+//	go run ./bench --check          only check that the peers are the same models
 //	go run ./bench --only abs --peers eager --rounds 3
-//	go run ./bench --quick          does it all work?
-//	go run ./bench --only specs/bias/addition_abs.arith --ranks 2   ranks beside threads
+//	go run ./bench --quick          a short trial that everything works
+//	go run ./bench --only specs/bias/addition_abs.arith --ranks 2   ranks next to threads
 //
-// Every contestant is a process that has warmed up and answers a number of steps
-// with the seconds they took. Each peer takes turns with the trainer, so that what
-// else the machine does meets both. The peers are in bench/peers. It comes after everything else:
-// it builds mlc and the trainers as a user does.
+// Every contestant is a warmed-up process that reads a number of steps and answers with their
+// seconds. Each peer alternates with the trainer, so that other load on the machine affects both.
+// The peers are in bench/peers. The command builds mlc and the trainers as a user does.
 package main
 
 import (
@@ -33,15 +32,15 @@ import (
 
 // options is the command line.
 type options struct {
-	Only    []string `help:"Cases to run, instead of all: ${cases}; with --ranks also a spec's file." placeholder:"CASE"`
+	Only    []string `help:"Cases to run (default: all): ${cases}; with --ranks also a file with a spec." placeholder:"CASE"`
 	Peers   []string `help:"Peers, if installed." default:"eager,compile,export,jax" enum:"eager,compile,export,jax"`
 	Rounds  int      `help:"Rounds of each case." default:"7"`
 	Quick   bool     `help:"One round of one step, and no page."`
 	Check   bool     `help:"Compare one step of each model with its peers, and time nothing."`
 	Threads int      `help:"Threads of every contestant." default:"${threads}"`
-	Ranks   int      `help:"Compare one process of N threads with N ranks of one thread, by each MPI that is installed, in place of the peers." placeholder:"N"`
+	Ranks   int      `help:"Compare one process of N threads with N ranks of one thread, for each installed MPI, instead of the peers." placeholder:"N"`
 	Python  string   `help:"Python with the packages of bench/peers/requirements.txt." default:"python3"`
-	Out     string   `help:"File for the page, - for standard output. Default: docs/performance.md after a whole run, else -." short:"o" placeholder:"FILE"`
+	Out     string   `help:"File for the page, - for standard output. Default: docs/performance.md after a complete run, else -." short:"o" placeholder:"FILE"`
 }
 
 func main() {
@@ -55,10 +54,10 @@ func main() {
 	}
 }
 
-// roundLength is about how long a contestant is busy in a round.
+// roundLength is the approximate time of a contestant's round.
 const roundLength = 3 * time.Second
 
-// run does what the command line says.
+// run runs the command.
 func (o *options) run(ctx context.Context) error {
 	chosen, err := o.cases()
 	if err != nil {
@@ -68,7 +67,7 @@ func (o *options) run(ctx context.Context) error {
 		return errors.New("--rounds and --threads start at 1")
 	}
 	if o.Quick && o.Check {
-		return errors.New("--quick compares nothing: it does not go with --check")
+		return errors.New("--quick skips the comparison that --check asks for: use one of them")
 	}
 	b, err := newBuilder(ctx)
 	if err != nil {
@@ -106,7 +105,7 @@ func (o *options) run(ctx context.Context) error {
 	return o.write(b.root, p.String())
 }
 
-// cases are those that the command line asks for.
+// cases returns the cases that the command line asks for.
 func (o *options) cases() ([]peers.Case, error) {
 	if len(o.Only) == 0 {
 		return cases, nil
@@ -119,14 +118,14 @@ func (o *options) cases() ([]peers.Case, error) {
 		}
 		i := slices.IndexFunc(cases, func(c peers.Case) bool { return c.Name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("there is no case %s: there are %s", name, caseNames())
+			return nil, fmt.Errorf("no case is called %s: want one of %s", name, caseNames())
 		}
 		chosen = append(chosen, cases[i])
 	}
 	return chosen, nil
 }
 
-// whole is true of a run that is worth a page of the documentation.
+// whole reports whether the run is complete enough for the documentation.
 func (o *options) whole() bool {
 	return len(o.Only) == 0 && !o.Quick && len(o.Peers) == len(libraries)
 }
@@ -165,7 +164,7 @@ func (o *options) section(ctx context.Context, b *builder, c peers.Case, install
 	return s, nil
 }
 
-// write puts the page where it belongs.
+// write writes the page to its file or to standard output.
 func (o *options) write(root, text string) error {
 	path := o.Out
 	if path == "" && o.whole() {
@@ -178,5 +177,5 @@ func (o *options) write(root, text string) error {
 	return os.WriteFile(path, []byte(text), 0o644)
 }
 
-// logf tells the person who waits.
+// logf reports progress to the user.
 func logf(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

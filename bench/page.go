@@ -17,15 +17,15 @@ type page struct {
 	Date     time.Time
 	Threads  int
 	Rounds   int
-	Quick    bool     // rounds are of one step
-	Cases    []string // if not all
+	Quick    bool     // rounds have one step
+	Cases    []string // the cases, if not all
 	Peers    []peer
 	Sections []section
-	ARM64    string // instructions of products: docs/arm64.md, a page of its own; "" leaves it out
-	Launches string // of a training step on a GPU: specs/launches.md, a page of its own; "" leaves it out
+	ARM64    string // instructions of products, from docs/arm64.md, a page of its own; "" leaves it out
+	Launches string // launches of a training step on a GPU, from specs/launches.md, a page of its own; "" leaves it out
 }
 
-// A section is what was measured of a case.
+// A section holds the measurements of a case.
 type section struct {
 	Case       peers.Case
 	Info       info
@@ -34,7 +34,7 @@ type section struct {
 	Kernels    string // the trainer's own table
 }
 
-// disagreement is an error if a peer is another model, or none was compared.
+// disagreement returns an error if a peer is a different model, or if no peer was compared.
 func (p *page) disagreement() error {
 	var errs []error
 	compared := false
@@ -64,7 +64,7 @@ step after warm-up is done; it includes the peer's compilation, but not mlc's, w
 resident size. A step of mlc includes drawing its problems; the peers have theirs in memory.
 `
 
-// String is the page in Markdown.
+// String formats the page in Markdown.
 func (p *page) String() string {
 	var b strings.Builder
 	b.WriteString(preface)
@@ -81,15 +81,15 @@ func (p *page) String() string {
 		s.write(&b)
 	}
 	if p.ARM64 != "" {
-		b.WriteString("\n#" + p.ARM64) // as a section: command arm writes it here, too
+		b.WriteString("\n#" + p.ARM64) // as a section: command arm also writes it here
 	}
 	if p.Launches != "" {
-		b.WriteString("\n#" + p.Launches) // as a section, the last: a test compares the two files
+		b.WriteString("\n#" + p.Launches) // as the last section: a test compares the two files
 	}
 	return b.String()
 }
 
-// command makes such a page, on any machine.
+// command returns the command that repeats the measurement on any machine.
 func (p *page) command() string {
 	c := fmt.Sprintf("go run ./bench --threads %d --rounds %d", p.Threads, p.Rounds)
 	if p.Quick {
@@ -101,7 +101,7 @@ func (p *page) command() string {
 	return c
 }
 
-// prefixed is prefix and text, or nothing if there is no text.
+// prefixed returns prefix and text, or "" if there is no text.
 func prefixed(prefix, text string) string {
 	if text == "" {
 		return ""
@@ -109,7 +109,7 @@ func prefixed(prefix, text string) string {
 	return prefix + text
 }
 
-// summary is a table of ratios, a case a row.
+// summary writes a table of ratios, one case a row.
 func (p *page) summary(b *strings.Builder) {
 	head := []string{"case", "mlc, s a step"}
 	for _, r := range p.Peers {
@@ -136,7 +136,7 @@ func (p *page) summary(b *strings.Builder) {
 	table(b, head, lines)
 }
 
-// write adds a case.
+// write writes the section of a case.
 func (s *section) write(b *strings.Builder) {
 	fmt.Fprintf(b, "\n## %s: %s\n\n`%s`", s.Case.Name, s.Case.Title, s.Case.Spec)
 	for _, set := range s.Case.Set {
@@ -163,7 +163,7 @@ func (s *section) write(b *strings.Builder) {
 	}
 }
 
-// agreed adds how equal the models are.
+// agreed writes how closely the models agree.
 func (s *section) agreed(b *strings.Builder) {
 	for _, a := range s.Agreements {
 		if err := a.err(); err != nil {
@@ -182,7 +182,7 @@ func seconds(r rounds.Result) string {
 	return fmt.Sprintf("%.3g", rounds.Median(r.Seconds))
 }
 
-// ratio is how many times as long as ours a result is, round by round.
+// ratio formats how many times as long as ours a result is, round by round.
 func ratio(r rounds.Result) string {
 	ratio, known := r.Ratio()
 	if !known {
@@ -205,7 +205,7 @@ func memory(r rounds.Result) string {
 	return fmt.Sprintf("%.0f MiB", float64(r.Peak)/(1<<20))
 }
 
-// table writes lines in Markdown.
+// table writes a table in Markdown.
 func table(b *strings.Builder, head []string, lines [][]string) {
 	fmt.Fprintf(b, "| %s |\n|%s\n", strings.Join(head, " | "), strings.Repeat("---|", len(head)))
 	for _, line := range lines {

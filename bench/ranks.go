@@ -13,8 +13,8 @@ import (
 	"github.com/arithlang/mlc/bench/rounds"
 )
 
-// launchers start ranks: Debian's names of those that can be installed side by side, then
-// any other.
+// launchers start ranks: Debian's names of launchers that can be installed side by side, then any
+// other.
 var launchers = []struct {
 	name string
 	argv []string
@@ -24,8 +24,8 @@ var launchers = []struct {
 	{"mpiexec", []string{"mpiexec"}},
 }
 
-// compareRanks times one process of so many threads and as many ranks of one thread, which
-// take turns, and prints how fast the ranks are for each case and library.
+// compareRanks alternates one process of so many threads and as many ranks of one thread. It
+// prints the speed of the ranks for each case and library.
 func (o *options) compareRanks(ctx context.Context, b *builder, chosen []peers.Case, turns rounds.Options) error {
 	for _, name := range []string{"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"} {
 		if err := os.Setenv(name, "1"); err != nil {
@@ -60,6 +60,6 @@ func (o *options) compareRanks(ctx context.Context, b *builder, chosen []peers.C
 			text += fmt.Sprintf("%-18s %-10s %12.1f %12.1f %8.2f\n", c.Name, r.Title, 1e3*rounds.Median(r.Base), 1e3*rounds.Median(r.Seconds), 1/ratio)
 		}
 	}
-	_, err := fmt.Print(text + strings.Repeat("\n", min(n, 1)) + "Medians of rounds; speed is that of the ranks, where that of one process is 1.\n")
+	_, err := fmt.Print(text + strings.Repeat("\n", min(n, 1)) + "Medians of rounds; speed is the ranks' relative to one process.\n")
 	return err
 }

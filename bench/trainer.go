@@ -50,7 +50,7 @@ type trainer struct {
 	info   info
 }
 
-// info is what the verb info says of a trainer.
+// info is the output of a trainer's verb info.
 type info struct {
 	Name    string   `json:"name"`
 	Version string   `json:"mlc_version"`
@@ -62,7 +62,7 @@ type info struct {
 	} `json:"tensors"`
 }
 
-// build compiles a case's spec with more settings than its own.
+// build compiles a case's spec with additional settings.
 func (b *builder) build(ctx context.Context, c peers.Case, set []string) (*trainer, error) {
 	c.Set = append(c.Set[:len(c.Set):len(c.Set)], set...)
 	spec, err := resolve(c, b.root)
@@ -80,7 +80,7 @@ func (b *builder) build(ctx context.Context, c peers.Case, set []string) (*train
 	var made struct{ Binary string }
 	for line := range bytes.Lines(out) {
 		if err := json.Unmarshal(line, &made); err != nil {
-			return nil, fmt.Errorf("mlc build said %q: %w", line, err)
+			return nil, fmt.Errorf("mlc build printed %q: %w", line, err)
 		}
 	}
 	t := &trainer{Case: c, spec: spec, binary: filepath.Join(b.root, made.Binary)}
@@ -90,7 +90,7 @@ func (b *builder) build(ctx context.Context, c peers.Case, set []string) (*train
 	return t, json.Unmarshal(out, &t.info)
 }
 
-// resolve is a case's spec with all that it leaves to defaults.
+// resolve returns a case's spec with all defaults.
 func resolve(c peers.Case, root string) (*check.Spec, error) {
 	read := func(path string) ([]byte, error) { return os.ReadFile(filepath.Join(root, path)) }
 	spec, found := check.Resolve(check.Options{Path: c.Spec, Read: read, Set: c.Set})
@@ -102,11 +102,11 @@ func resolve(c peers.Case, root string) (*check.Spec, error) {
 	return spec, nil
 }
 
-// batches is how many a peer is given to train on in turn.
+// batches is the number of batches that a peer trains on, one after another.
 const batches = 4
 
-// problem writes the problem file of a trainer, with the n batches that it trains
-// on after so many steps, and returns its path.
+// problem writes the problem file of a trainer, with the n batches that it trains on after so
+// many steps, and returns its path.
 func (b *builder) problem(t *trainer, after, n int) (path string, err error) {
 	p := peers.NewProblem(t.Kind, t.spec, t.tensors())
 	if p.Batches, err = peers.Batches(t.spec, after, n); err != nil {
@@ -119,7 +119,7 @@ func (b *builder) problem(t *trainer, after, n int) (path string, err error) {
 	return path, p.Write(path)
 }
 
-// export writes the model as Python, with parameters that are all 0: a peer gets its own.
+// export writes the model as Python, with all parameters 0, since a peer gets its own.
 func (t *trainer) export(path string) error {
 	r := export.Run{Spec: t.spec, Text: t.spec.Resolved, Params: map[string][]float32{}, Command: "go run ./bench"}
 	for _, x := range t.info.Tensors {
@@ -140,7 +140,7 @@ func (t *trainer) export(path string) error {
 	return os.WriteFile(path, files[0].Data, 0o644)
 }
 
-// tensors are the shapes of the parameters.
+// tensors returns the shapes of the parameters.
 func (t *trainer) tensors() map[string][]int {
 	shapes := map[string][]int{}
 	for _, x := range t.info.Tensors {
@@ -149,14 +149,14 @@ func (t *trainer) tensors() map[string][]int {
 	return shapes
 }
 
-// ours is the contestant that the others are measured by.
+// ours is the contestant with which the others are compared.
 const ours = "mlc"
 
 func (t *trainer) contestant(threads int) rounds.Contestant {
 	return rounds.Contestant{Title: ours, Start: rounds.Process(t.binary, "bench", "--device", "cpu", "--serve", "--threads", fmt.Sprint(threads))}
 }
 
-// kernels is the trainer's own table of its kernels.
+// kernels returns the trainer's own table of its kernels.
 func (t *trainer) kernels(ctx context.Context, threads int) string {
 	out, err := output(ctx, "", t.binary, "bench", "--device", "cpu", "--threads", fmt.Sprint(threads))
 	if err != nil {
@@ -165,8 +165,7 @@ func (t *trainer) kernels(ctx context.Context, threads int) string {
 	return string(out)
 }
 
-// output runs a command and returns what it prints; what it complains of is in the
-// error.
+// output runs a command and returns its output. An error has the end of its standard error.
 func output(ctx context.Context, dir, name string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	var complaint bytes.Buffer

@@ -14,11 +14,11 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 )
 
-// mostBundle is the most bytes that the folder for another machine may have.
+// mostBundle is the largest size in bytes of the folder for another machine.
 const mostBundle = 60 << 20
 
-// TestBundle makes the folder and runs what is in it without Go, environment and
-// checkout: it ends in time, and twice, and nothing is wrong.
+// TestBundle makes the folder and runs it without Go, environment and checkout. It must end in
+// time, twice, and find nothing wrong.
 func TestBundle(t *testing.T) {
 	full.Only(t)
 	dir := filepath.Join(t.TempDir(), "a bundle")

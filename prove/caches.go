@@ -16,20 +16,20 @@ import (
 	"github.com/arithlang/mlc/runtime/ckpt"
 )
 
-// An archive of PyTorch's caches is a compressed tape archive. It is not kept when it is
-// larger than mostPacked, and not read beyond mostUnpacked.
+// The archive of PyTorch's caches is a gzipped tar file. It is not kept if it is larger than
+// mostPacked, and not read beyond mostUnpacked bytes.
 const (
 	mostPacked   = 15 << 20
 	mostUnpacked = 1 << 30
 )
 
-// cacheDir is the folder for what PyTorch compiles in this run.
+// cacheDir is the folder into which PyTorch compiles in this run.
 func (e *Env) cacheDir() string { return filepath.Join(e.dir, "caches") }
 
 // packCaches writes the archive.
 func packCaches(_ context.Context, e *Env, p *Part) error {
 	if e.caches == "" {
-		return skipf("no --caches says where to")
+		return skipf("--caches does not name an archive")
 	}
 	var out bytes.Buffer
 	files, err := pack(&out, os.DirFS(e.cacheDir()))
@@ -73,14 +73,14 @@ func pack(w io.Writer, dir fs.FS) (files int, err error) {
 	return files, errors.Join(err, t.Close(), z.Close())
 }
 
-// unpackCaches reads the archive of an earlier run, if there is one.
+// unpackCaches reads the archive of an earlier run, if it exists.
 func unpackCaches(_ context.Context, e *Env, p *Part) error {
 	if e.caches == "" {
-		return skipf("no --caches says where from")
+		return skipf("--caches does not name an archive")
 	}
 	f, err := os.Open(e.caches)
 	if errors.Is(err, fs.ErrNotExist) {
-		return skipf("there is no %s yet", filepath.Base(e.caches))
+		return skipf("%s does not exist yet", filepath.Base(e.caches))
 	}
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func unpackCaches(_ context.Context, e *Env, p *Part) error {
 	return nil
 }
 
-// unpack writes the files of an archive below a folder, which they cannot leave.
+// unpack writes the files of an archive below a folder. Names cannot leave the folder.
 func unpack(root *os.Root, r io.Reader) (files int, err error) {
 	z, err := gzip.NewReader(r)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// escaping is an archive whose file would lie outside of the folder.
+// escaping is an archive with a file outside of its folder.
 func escaping(t *testing.T) []byte {
 	t.Helper()
 	var b bytes.Buffer

@@ -19,34 +19,34 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
-// A request is what a process is asked for: one line of JSON on its standard input,
+// A request tells a process which part to run. It is one line of JSON on the standard input,
 // which stays open as long as somebody wants the answer.
 type request struct {
 	Phase   string
 	Part    string
-	Place   int   // of the part in its phase
-	Before  []int // places of parts that have begun, and not ended badly
+	Place   int   // place of the part in its phase
+	Before  []int // places of parts that are running or have passed
 	Device  string
 	Seed    uint64
 	Reduced bool
 	Command []string  // that started this process
-	Meet    string    // where rank 0 waits, of rank 1
-	Brief   bool      // as few steps as there can be
-	Caches  string    // the archive of what PyTorch has compiled; "": none
-	End     time.Time // when the part should have ended by itself
-	Grace   float64   // seconds to do so
+	Meet    string    // address where rank 0 waits; only for rank 1
+	Brief   bool      // as few steps as possible
+	Caches  string    // archive of what PyTorch has compiled; "" for none
+	End     time.Time // time by which the part should end by itself
+	Grace   float64   // seconds that it has for that
 	Answer  string    // the file of the Part
 }
 
-// Child does one part: it reads from in what is asked for, and writes what it finds. It
-// ends the process when in ends: then nobody waits for the answer.
+// Child runs one part. It reads the request from in and writes the part's result to a file. It
+// ends the process when in ends, because then nobody waits for the answer.
 func Child(in io.Reader) error { return child(in, slices.Concat(phases(), speeds()), &Env{}) }
 
 func child(in io.Reader, table []phase, e *Env) error {
 	var req request
 	lines := json.NewDecoder(in)
 	if err := lines.Decode(&req); err != nil {
-		return fmt.Errorf("this is for mlc prove to start: no request on standard input: %w", err)
+		return fmt.Errorf("only mlc prove starts this command: no request on standard input: %w", err)
 	}
 	go func() {
 		io.Copy(io.Discard, in)
@@ -76,8 +76,8 @@ func child(in io.Reader, table []phase, e *Env) error {
 	return ckpt.WriteFile(req.Answer, text)
 }
 
-// await returns what a part has found. Where its time has ended, and a little more, it is
-// left to itself.
+// await returns the result of a part. If its time and the grace have passed, the part is
+// abandoned.
 func await(ctx context.Context, done <-chan *Part, grace time.Duration) *Part {
 	select {
 	case p := <-done:
@@ -88,14 +88,14 @@ func await(ctx context.Context, done <-chan *Part, grace time.Duration) *Part {
 	case p := <-done:
 		return p
 	case <-time.After(grace):
-		return &Part{Verdict: Cut, Reason: outOfTime + ": it was under way"}
+		return &Part{Verdict: Cut, Reason: outOfTime + ": it was still running"}
 	}
 }
 
-// errSkip is in errors that mean: this cannot be done here, which is nobody's mistake.
+// errSkip marks errors that mean: this cannot be done here, and nothing is wrong.
 var errSkip = errors.New("skipped")
 
-// skipf is such an error.
+// skipf returns an error that wraps errSkip.
 func skipf(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errSkip, fmt.Sprintf(format, args...))
 }
@@ -121,10 +121,10 @@ func (p *Part) conclude(ctx context.Context, err error) {
 	}
 }
 
-// outOfTime is the reason of what the budget has cut.
+// outOfTime is the reason for whatever the budget cut.
 const outOfTime = "budget"
 
-// ask starts the process, and waits for its end. It returns the end of what it said.
+// ask starts the process and waits for its end. It returns the end of its output.
 func (j *job) ask(ctx context.Context, req request, env []string) (said string, err error) {
 	cmd, in, err := j.start(ctx, req, env)
 	if err != nil {
@@ -135,7 +135,7 @@ func (j *job) ask(ctx context.Context, req request, env []string) (said string, 
 	return cmd.Stderr.(*tail).String(), err
 }
 
-// start starts the process. It ends when its input is closed.
+// start starts the process, which ends when its input is closed.
 func (j *job) start(ctx context.Context, req request, env []string) (*exec.Cmd, io.Closer, error) {
 	line, err := json.Marshal(req)
 	if err != nil {
@@ -145,7 +145,7 @@ func (j *job) start(ctx context.Context, req request, env []string) (*exec.Cmd, 
 	cmd := exec.CommandContext(ctx, j.Command[0], j.Command[1:]...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdout, cmd.Stderr = &said, &said
-	cmd.WaitDelay = time.Second // somebody may hold its output open
+	cmd.WaitDelay = time.Second // another process may hold its output open
 	ownGroup(cmd)
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -154,7 +154,7 @@ func (j *job) start(ctx context.Context, req request, env []string) (*exec.Cmd, 
 	if err := cmd.Start(); err != nil {
 		return nil, nil, err
 	}
-	in.Write(append(line, '\n')) // where it is gone already, that is what Wait says
+	in.Write(append(line, '\n')) // if the process has ended already, Wait reports it
 	return cmd, in, nil
 }
 
@@ -162,7 +162,7 @@ func (j *job) start(ctx context.Context, req request, env []string) (*exec.Cmd, 
 func answer(path string) (*Part, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, errors.New("there is no file")
+		return nil, errors.New("the file is missing")
 	}
 	os.Remove(path) // or the next one replaces it
 	p := new(Part)
@@ -172,7 +172,7 @@ func answer(path string) (*Part, error) {
 	return p, nil
 }
 
-// exitText says how a process has ended.
+// exitText describes how a process ended.
 func exitText(err error) string {
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		return exit.String()
@@ -183,7 +183,7 @@ func exitText(err error) string {
 	return "exit status 0"
 }
 
-// A tail is the last bytes that were written.
+// A tail keeps the last bytes written to it.
 type tail struct {
 	last []byte
 	most int // bytes; 0: maxTail
@@ -201,7 +201,7 @@ func (t *tail) Write(p []byte) (int, error) {
 
 func (t *tail) String() string { return strings.ToValidUTF8(string(bytes.TrimSpace(t.last)), "?") }
 
-// end is the last bytes of a text.
+// end returns the last bytes of a text.
 func end(text string) string {
 	var t tail
 	t.Write([]byte(text))

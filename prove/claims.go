@@ -13,24 +13,23 @@ import (
 	"github.com/arithlang/mlc/runtime/ckpt"
 )
 
-// Of specs that share a kernel, the part of the first in the table compares it. Parts run
-// at once, so each tells what kernels its spec has before it compares any, and waits until
-// those before it have told. Of parts that have ended badly only what they have compared
-// counts.
+// If specs share a kernel, the part of the first spec in the table compares it. Parts run at the
+// same time. So each part publishes the kernels of its spec before it compares any, and waits
+// until the parts before it have published theirs. For parts that did not pass, only the kernels
+// that they did compare count.
 
-// compared is the file of what parts have compared.
+// compared is the file that lists the compared kernels.
 const compared = "kernels.done"
 
-// told is the file of the kernels that the spec of a part has.
+// told returns the file that lists the kernels of a part's spec.
 func told(place int) string { return fmt.Sprintf("kernels-%d.has", place) }
 
-// tellPatience is how long a part waits for another to tell what kernels its spec has,
-// which takes it less than a second. One that has died does not: then two may compare a
-// kernel.
+// tellPatience is how long a part waits for another to publish its kernels, which takes less than
+// a second. A part that has died never does; then a kernel may be compared twice.
 const tellPatience = 5 * time.Second
 
-// claim tells others what kernels the spec of this part has, and returns those that it can
-// leave to others.
+// claim publishes the kernels of this part's spec, and returns the kernels that it can leave to
+// others.
 func (e *Env) claim(ctx context.Context, mine []string) (theirs map[string]bool, err error) {
 	if err := ckpt.WriteFile(filepath.Join(e.dir, told(e.place)), []byte(strings.Join(mine, "\n"))); err != nil {
 		return nil, err
@@ -56,7 +55,7 @@ func (e *Env) claim(ctx context.Context, mine []string) (theirs map[string]bool,
 	return theirs, nil
 }
 
-// await waits until a file is there.
+// await waits until a file exists.
 func (e *Env) await(ctx context.Context, file string) {
 	for ctx.Err() == nil {
 		if _, err := os.Stat(filepath.Join(e.dir, file)); err == nil {
@@ -69,7 +68,7 @@ func (e *Env) await(ctx context.Context, file string) {
 	}
 }
 
-// note tells later parts what was compared.
+// note records that a kernel was compared, for later parts.
 func (e *Env) note(hash string) error {
 	f, err := os.OpenFile(filepath.Join(e.dir, compared), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/arithlang/mlc/prove/fragment"
 )
 
-// fieldsOf lists the fields of a result's JSON by their paths: a list has [] behind it.
+// fieldsOf lists the fields of a result's JSON by path; a list has [] after its name.
 func fieldsOf(t reflect.Type, path string) (paths []string) {
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -40,7 +40,7 @@ func fieldsOf(t reflect.Type, path string) (paths []string) {
 	return []string{path}
 }
 
-// shares is the table of the budget.
+// shares returns the table of the budget.
 func shares() string {
 	rows := "| phase | share of the budget | least seconds of a part |\n|---|---:|---|\n"
 	for _, p := range phases() {
@@ -59,7 +59,7 @@ func shares() string {
 	return rows
 }
 
-// speedTable is what Speed measures, in its order.
+// speedTable returns the table of the measurements of Speed.
 func speedTable() string {
 	rows := "| phase | seconds | what it measures | parts |\n|---|---:|---|---|\n"
 	for _, p := range speeds() {
@@ -73,15 +73,15 @@ func speedTable() string {
 	return rows
 }
 
-// TestSpeedDocs wants docs/gpu-record.md to have the table of what Speed measures.
+// TestSpeedDocs checks that docs/gpu-record.md has the table of the measurements.
 func TestSpeedDocs(t *testing.T) {
 	page, err := os.ReadFile("../docs/gpu-record.md")
 	if err != nil || !strings.Contains(string(page), "\n"+speedTable()+"\n") {
-		t.Errorf("%v, or docs/gpu-record.md has not this table:\n%s", err, speedTable())
+		t.Errorf("%v, or docs/gpu-record.md lacks this table:\n%s", err, speedTable())
 	}
 }
 
-// TestSchema wants docs/gpu-record.md to say what each field of the file is, and no other.
+// TestSchema checks that docs/gpu-record.md describes each field of the file, and no other.
 func TestSchema(t *testing.T) {
 	page, err := os.ReadFile("../docs/gpu-record.md")
 	if err != nil {
@@ -96,12 +96,12 @@ func TestSchema(t *testing.T) {
 	fields := fieldsOf(reflect.TypeFor[Result](), "")
 	for _, f := range fields {
 		if !slices.Contains(said, f) {
-			t.Errorf("docs/gpu-record.md says nothing of %s", f)
+			t.Errorf("docs/gpu-record.md lacks %s", f)
 		}
 	}
 	for _, f := range said {
 		if !slices.Contains(fields, f) {
-			t.Errorf("docs/gpu-record.md has %s, which the file has not", f)
+			t.Errorf("docs/gpu-record.md has %s, which the file lacks", f)
 		}
 	}
 	if len(fields) < 60 {
@@ -113,7 +113,7 @@ func TestSchema(t *testing.T) {
 		}
 	}
 	if !strings.Contains(string(page), "\n"+shares()+"\n") {
-		t.Errorf("docs/gpu-record.md has not this table:\n%s", shares())
+		t.Errorf("docs/gpu-record.md lacks this table:\n%s", shares())
 	}
 	for _, v := range ranks {
 		if !strings.Contains(string(page), fmt.Sprintf("\n| `%s` |", v)) {

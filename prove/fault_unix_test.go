@@ -7,13 +7,13 @@ import (
 	"syscall"
 )
 
-// killSelf ends this process as the kernel does when memory is short.
+// killSelf ends this process as the kernel does when memory runs out.
 func killSelf() error {
 	syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	select {}
 }
 
-// stopSelf stops this process: nothing in it goes on. The signal may take a moment.
+// stopSelf stops this process. The signal may take a moment.
 func stopSelf() error {
 	if err := syscall.Kill(os.Getpid(), syscall.SIGSTOP); err != nil {
 		return err

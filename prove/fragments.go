@@ -10,24 +10,23 @@ import (
 	"github.com/arithlang/mlc/runtime/interrupt"
 )
 
-// Fragments is what single instructions of one group did.
+// Fragments is the result of single instructions of one group.
 type Fragments struct {
-	Probes    int                 `json:"probes"`    // that ran
-	Unknown   int                 `json:"unknown"`   // of them, those that the simulator does not know and was asked for
-	Recorded  int                 `json:"recorded"`  // of them, only recorded: the simulator claims nothing of them
-	Results   int                 `json:"results"`   // that were compared with the simulator's, or with a model's
-	Unbound   int                 `json:"unbound"`   // of them, those for which PTX promises nothing
-	Different int                 `json:"different"` // of them, those that go against what the simulator claims
+	Probes    int                 `json:"probes"`    // probes that ran
+	Unknown   int                 `json:"unknown"`   // of these, instructions that the simulator should run but does not know
+	Recorded  int                 `json:"recorded"`  // of these, only recorded: the simulator claims nothing about them
+	Results   int                 `json:"results"`   // results compared with the simulator or with a model
+	Unbound   int                 `json:"unbound"`   // of these, results for which PTX promises nothing
+	Different int                 `json:"different"` // of these, results that contradict the simulator's claims
 	Recording *fragment.Recording `json:"recording"` // inputs and whole outputs
 }
 
-// fewCases are the cases of a probe on a slow device.
+// fewCases is the number of cases of a probe on a slow device.
 const fewCases = 64
 
 func fragmentParts(*Env) ([]string, string) { return fragment.Groups(), "" }
 
-// runFragments records what the instructions of a group do, and holds it against the
-// simulator.
+// runFragments records what the instructions of a group do and compares it with the simulator.
 func runFragments(ctx context.Context, e *Env, p *Part) error {
 	claims := map[string]fragment.Claim{}
 	for _, probe := range fragment.Probes() {
@@ -74,9 +73,9 @@ func runFragments(ctx context.Context, e *Env, p *Part) error {
 	return err
 }
 
-// compare notes how a recording stands to the simulator.
+// compare counts how a recording compares with the simulator.
 func (f *Fragments) compare(p *Part, report *fragment.Report) {
-	noted := map[string]bool{} // as what could not run
+	noted := map[string]bool{} // probes that could not run
 	for _, row := range report.Rows {
 		if row.Claim == fragment.Unknown {
 			f.Recorded++
@@ -94,7 +93,7 @@ func (f *Fragments) compare(p *Part, report *fragment.Report) {
 }
 
 func (f *Fragments) String() string {
-	text := fmt.Sprintf("%d probes, %d results, of them %d other than the simulator's", f.Probes, f.Results, f.Different)
+	text := fmt.Sprintf("%d probes, %d results, %d of them different from the simulator's", f.Probes, f.Results, f.Different)
 	if f.Unknown > 0 {
 		text += fmt.Sprintf("; the simulator does not know %d", f.Unknown)
 	}
@@ -104,7 +103,7 @@ func (f *Fragments) String() string {
 	return text
 }
 
-// Replay holds all that a result has recorded of single instructions against the
+// Replay compares everything that a result has recorded of single instructions with the
 // simulator, without a device.
 func Replay(ctx context.Context, r *Result) (*fragment.Report, error) {
 	all := &fragment.Report{}
@@ -127,7 +126,7 @@ func Replay(ctx context.Context, r *Result) (*fragment.Report, error) {
 	return all, nil
 }
 
-// ReplayPage is a report as a person reads it.
+// ReplayPage formats a report as text.
 func ReplayPage(r *Result, report *fragment.Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "recorded by mlc prove %s, --device %s, %s\n", r.Version, r.Device, r.Started)
@@ -142,9 +141,9 @@ func ReplayPage(r *Result, report *fragment.Report) string {
 		fmt.Fprintf(&b, "%s\n", d)
 	}
 	if len(report.Differences) == 0 {
-		fmt.Fprintf(&b, "the simulator does what was recorded, of %d probes\n", len(report.Rows))
+		fmt.Fprintf(&b, "the simulator matches the recording in all %d probes\n", len(report.Rows))
 	} else {
-		fmt.Fprintf(&b, "the simulator does other things than were recorded, in %d of %d probes\n", different, len(report.Rows))
+		fmt.Fprintf(&b, "the simulator differs from the recording in %d of %d probes\n", different, len(report.Rows))
 	}
 	return b.String()
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/arithlang/mlc/sim/simulated"
 )
 
-// TestReplay records on the simulator, writes and reads the result, and replays it; then
-// with one bit of one result changed.
+// TestReplay records on the simulator, writes and reads the result, and replays it; then with one
+// bit of one result changed.
 func TestReplay(t *testing.T) {
 	p := conclude(t, runFragments, &Env{Device: "sim", Seed: 3}, "warp")
 	if f := p.Fragments; p.Verdict != Pass || f.Probes == 0 || f.Results == 0 || f.Different != 0 || f.Recording == nil {
@@ -28,7 +28,7 @@ func TestReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	report, err := Replay(t.Context(), r)
-	if page := ReplayPage(r, report); err != nil || len(report.Differences) != 0 || !strings.Contains(page, "the simulator does what was recorded") {
+	if page := ReplayPage(r, report); err != nil || len(report.Differences) != 0 || !strings.Contains(page, "the simulator matches the recording") {
 		t.Errorf("%v\n%s", err, page)
 	}
 	one := r.Phases[0].Parts[0].Fragments.Recording.Probes[0]
@@ -43,8 +43,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestUnknown wants instructions that the simulator does not know to be no mistake there,
-// but one of a card; and groups that a device has not to be skipped.
+// TestUnknown checks that unknown instructions are no error on the simulator, but one on a card,
+// and that groups that a device lacks are skipped.
 func TestUnknown(t *testing.T) {
 	p := conclude(t, runFragments, &Env{Device: "sim"}, "mbarrier")
 	if p.Verdict != Pass || p.Fragments.Unknown == 0 || p.Fragments.Unknown > p.Fragments.Probes {
@@ -59,8 +59,8 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// boxer is a device that fails to load kernels of boxes, and then to close; or whose
-// kernels do nothing.
+// boxer is a device that fails to load kernels of boxes, and then to close, or whose kernels do
+// nothing.
 type boxer struct {
 	cuda.Driver
 	failed error
@@ -77,8 +77,8 @@ func (b boxer) Load(string) (cuda.Module, error) {
 	return b.Driver.Load(".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry probe(.param .u64 a, .param .u64 b, .param .u64 c) { ret; }")
 }
 
-// TestRefused wants a part to pass where the card refuses what it has to refuse, although
-// it is lost; and to fail where it does anything else.
+// TestRefused checks that a part passes if the card refuses what it should, although the card is
+// lost, and fails if the card does anything else.
 func TestRefused(t *testing.T) {
 	illegal := &cuda.Error{Code: 715, Name: "CUDA_ERROR_ILLEGAL_INSTRUCTION", Doing: "load PTX"}
 	for _, c := range []struct {

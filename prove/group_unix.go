@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// ownGroup makes a process end with all that it has started, and keeps the terminal's
-// signals from it: who has started it decides.
+// ownGroup lets a process end with all its children, and keeps the terminal's signals from it:
+// its parent decides when it ends.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

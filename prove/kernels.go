@@ -22,27 +22,26 @@ import (
 	"github.com/arithlang/mlc/diff"
 )
 
-// Kernels is what came of the kernels of one spec.
+// Kernels is the result of the kernels of one spec.
 type Kernels struct {
-	Kernels  int     `json:"kernels"`            // that the spec has
-	Same     int     `json:"same"`               // of them, compared with an earlier spec
-	Compared int     `json:"compared"`           // and here
-	Elements int     `json:"elements"`           // of their results
-	Inexact  int     `json:"inexact"`            // with other bits than the kernel interpreter's
+	Kernels  int     `json:"kernels"`            // number of kernels of the spec
+	Same     int     `json:"same"`               // of these, compared with an earlier spec
+	Compared int     `json:"compared"`           // compared here
+	Elements int     `json:"elements"`           // elements of their results
+	Inexact  int     `json:"inexact"`            // elements with other bits than the kernel interpreter's
 	Worst    string  `json:"worst,omitempty"`    // the kernel farthest from float64
-	Distance float64 `json:"distance,omitempty"` // of that kernel, in units of what it may be
+	Distance float64 `json:"distance,omitempty"` // distance of that kernel, relative to its tolerance
 }
 
-// lengths are the numbers of rows that kernels are compared at, and those that a slow
-// device gets.
+// lengths are the numbers of rows at which kernels are compared; slow devices use fewLengths.
 var lengths, fewLengths = []int{1, 7, 33}, []int{1, 7}
 
-// examples of a launch.
+// examples is the batch of a launch.
 const examples = 2
 
 func kernelParts(e *Env) ([]string, string) { return names(e.chosen()), "" }
 
-// runKernels compares the kernels of one spec that no earlier spec has.
+// runKernels compares those kernels of one spec that no earlier spec has.
 func runKernels(ctx context.Context, e *Env, p *Part) error {
 	m, err := find(e.chosen(), p.Name)
 	if err != nil {
@@ -75,16 +74,16 @@ func runKernels(ctx context.Context, e *Env, p *Part) error {
 	return nil
 }
 
-// comparisons is the work of a part.
+// comparisons is the state of a part.
 type comparisons struct {
 	*Kernels
 	env       *Env
 	part      *Part
 	trainings []*training
-	done      map[string]bool // hashes of what others have compared, or will, and of what was compared here
+	done      map[string]bool // hashes of kernels that others compare or that are compared here
 }
 
-// A training is a program of a spec, and what is to be compared of it.
+// A training is a program of a spec, with the kernels to compare.
 type training struct {
 	*lower.Program
 	cases  []*diff.Case
@@ -99,8 +98,9 @@ func newTraining(p *compiler.Program) (*training, error) {
 	return &training{p.Lowered, cases, hashes(cases, codegen.ModuleOptions(p.Lowered))}, nil
 }
 
-// hashes names what is compared: the kernels, what they stand for, and how they are
-// printed: which of their buffers are aligned, and how many sets of them launches have.
+// hashes returns a hash of each case. It covers the kernels, the reference that they are compared
+// with, and how they are printed: which buffers are aligned, and how many sets of buffers
+// launches have.
 func hashes(cases []*diff.Case, o ptx.Options) map[*diff.Case]string {
 	all := map[*diff.Case]string{}
 	for _, c := range cases {
@@ -147,19 +147,19 @@ func (k *comparisons) training(ctx context.Context, t *training) error {
 	}
 	err = k.compare(ctx, t, news, machine)
 	if ctx.Err() != nil {
-		return err // a comparison may be under way
+		return err // a comparison may still be running
 	}
 	return errors.Join(err, machine.Close())
 }
 
-// An outcome is what came of one kernel, at all lengths.
+// An outcome is the result of one kernel at all lengths.
 type outcome struct {
 	*diff.Case
 	results []*diff.Result
 	err     error
 }
 
-// compare compares on all cores until the context ends.
+// compare compares kernels on all cores until the context ends.
 func (k *comparisons) compare(ctx context.Context, t *training, cases []*diff.Case, machine *ptxrun.Machine) error {
 	work, done := make(chan *diff.Case), make(chan outcome, len(cases))
 	for range min(runtime.GOMAXPROCS(0), len(cases)) {
@@ -196,7 +196,7 @@ func (k *comparisons) compare(ctx context.Context, t *training, cases []*diff.Ca
 	return nil
 }
 
-// outcome compares one kernel.
+// outcome compares one kernel at all lengths.
 func (k *comparisons) outcome(c *diff.Case, run remote.Runner) outcome {
 	o := outcome{Case: c}
 	at := lengths
@@ -214,7 +214,7 @@ func (k *comparisons) outcome(c *diff.Case, run remote.Runner) outcome {
 	return o
 }
 
-// judge notes an outcome.
+// judge counts an outcome and reports what is wrong with it.
 func (k *comparisons) judge(o outcome) {
 	k.Compared++
 	if o.err != nil {
@@ -232,6 +232,6 @@ func (k *comparisons) judge(o outcome) {
 		}
 		k.part.wrong("%s: %s at length %d: %d of %d elements have other bits; farthest off is %s%v: %v, want %v",
 			k.part.Name, o.Kernel.Name, r.Shape.Length, r.Inexact, r.Elements, r.Buffer, r.Index, r.Got, r.Want)
-		return // one length tells enough
+		return // one length is enough
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda/libcuda/fakecuda"
 )
 
-// TestWrongKernel alters one instruction of one kernel, and wants that kernel named.
+// TestWrongKernel alters one instruction of one kernel and wants that kernel named.
 func TestWrongKernel(t *testing.T) {
 	t.Parallel()
 	e := &Env{Device: "sim", models: []model{{name: "tiny"}}}
@@ -22,7 +22,7 @@ func TestWrongKernel(t *testing.T) {
 	}
 	again := conclude(t, runKernels, e, "tiny")
 	if k := again.Kernels; again.Verdict != Pass || k.Same != k.Kernels || k.Compared != 0 {
-		t.Errorf("what was compared is compared again: %+v", k)
+		t.Errorf("a compared kernel is compared again: %+v", k)
 	}
 	var kernel string
 	e = &Env{Device: "sim", models: e.models, ptx: func(text []byte) []byte {
@@ -37,7 +37,7 @@ func TestWrongKernel(t *testing.T) {
 	}
 }
 
-// TestNoDevice wants to be told what to do where there is no GPU.
+// TestNoDevice checks the advice if there is no GPU.
 func TestNoDevice(t *testing.T) {
 	lib := fakecuda.Build(t)
 	t.Setenv("MLC_LIBCUDA", lib.Path)

@@ -13,43 +13,43 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
-// Machine is what the device is.
+// Machine describes the device.
 type Machine struct {
 	Card        string            `json:"card"`
 	Capability  string            `json:"capability"`             // 8.0
-	Driver      string            `json:"driver"`                 // the CUDA version that the driver implements
-	SMs         int               `json:"sms"`                    // streaming multiprocessors
+	Driver      string            `json:"driver"`                 // CUDA version that the driver implements
+	SMs         int               `json:"sms"`                    // number of streaming multiprocessors
 	Memory      int64             `json:"memory"`                 // bytes
-	Free        int64             `json:"free"`                   // bytes of it, at the start
-	Shared      int               `json:"shared"`                 // bytes of shared memory that any block may take
-	SharedOptIn int               `json:"shared_opt_in"`          // bytes that a block may ask for
-	Clock       int               `json:"clock,omitempty"`        // kHz at most, of the multiprocessors
-	MemoryClock int               `json:"memory_clock,omitempty"` // kHz at most
+	Free        int64             `json:"free"`                   // bytes free at the start
+	Shared      int               `json:"shared"`                 // bytes of shared memory that any block may use
+	SharedOptIn int               `json:"shared_opt_in"`          // bytes that a block may request
+	Clock       int               `json:"clock,omitempty"`        // kHz, maximum of the multiprocessors
+	MemoryClock int               `json:"memory_clock,omitempty"` // kHz, maximum
 	BusWidth    int               `json:"bus_width,omitempty"`    // bits
 	L2          int               `json:"l2,omitempty"`           // bytes
 	SMShared    int               `json:"sm_shared,omitempty"`    // bytes of shared memory of a multiprocessor
-	SMRegisters int               `json:"sm_registers,omitempty"` // of 32 bits, of a multiprocessor
-	SMThreads   int               `json:"sm_threads,omitempty"`   // that a multiprocessor holds at once
-	SMBlocks    int               `json:"sm_blocks,omitempty"`    // that a multiprocessor holds at once
-	Open        float64           `json:"open"`                   // seconds that opening the device took
-	SMI         map[string]string `json:"smi,omitempty"`          // what nvidia-smi says
-	NoSMI       string            `json:"no_smi,omitempty"`       // why there is none of that
+	SMRegisters int               `json:"sm_registers,omitempty"` // 32-bit registers of a multiprocessor
+	SMThreads   int               `json:"sm_threads,omitempty"`   // resident threads of a multiprocessor, at most
+	SMBlocks    int               `json:"sm_blocks,omitempty"`    // resident blocks of a multiprocessor, at most
+	Open        float64           `json:"open"`                   // seconds to open the device
+	SMI         map[string]string `json:"smi,omitempty"`          // fields of nvidia-smi
+	NoSMI       string            `json:"no_smi,omitempty"`       // why nvidia-smi gave none
 }
 
-// Module is the module of one spec on the device.
+// Module describes the module of one spec on the device.
 type Module struct {
 	Kernels   int     `json:"kernels"`
 	Bytes     int     `json:"bytes"`             // of PTX
 	Compile   float64 `json:"compile"`           // seconds from the spec to PTX
 	Load      float64 `json:"load"`              // seconds from PTX to a module on the device
-	Registers int     `json:"registers"`         // of a thread, at the most
-	Spilled   int     `json:"spilled"`           // bytes of local memory of a thread, all kernels together
-	Spills    string  `json:"spills,omitempty"`  // the kernel with the most of it
-	Stage     string  `json:"stage,omitempty"`   // of a spec that has stages, the one that was loaded
-	Missing   int     `json:"missing,omitempty"` // kernels that the module does not have
+	Registers int     `json:"registers"`         // of a thread, at most
+	Spilled   int     `json:"spilled"`           // bytes of local memory of a thread, summed over kernels
+	Spills    string  `json:"spills,omitempty"`  // the kernel with the most local memory
+	Stage     string  `json:"stage,omitempty"`   // the stage that was loaded, if the spec has stages
+	Missing   int     `json:"missing,omitempty"` // kernels that the module lacks
 }
 
-// thisDevice is the part that asks what the device is.
+// thisDevice is the part that describes the device.
 const thisDevice = "device"
 
 func machineParts(e *Env) ([]string, string) {
@@ -60,8 +60,8 @@ func machineParts(e *Env) ([]string, string) {
 	return append([]string{thisDevice}, names(load)...), ""
 }
 
-// machineNeeds are what loading a module takes on a GPU: the driver compiles it, products
-// on tensor cores longest.
+// machineNeeds returns the time to load a module on a GPU. The driver compiles it; products on
+// tensor cores take longest.
 func machineNeeds(part string) time.Duration {
 	switch {
 	case part == thisDevice:
@@ -81,7 +81,7 @@ func runMachine(ctx context.Context, e *Env, p *Part) error {
 	return err
 }
 
-// describe asks the driver and nvidia-smi.
+// describe queries the driver and nvidia-smi.
 func (e *Env) describe(ctx context.Context, p *Part) error {
 	start := time.Now()
 	d, err := e.Open()
@@ -104,7 +104,7 @@ func (e *Env) describe(ctx context.Context, p *Part) error {
 	return errors.Join(err, d.Close())
 }
 
-// load brings the module of a spec to the device and asks what its kernels need.
+// load loads the module of a spec and reads the resources of its kernels.
 func (e *Env) load(p *Part) error {
 	m, err := find(e.chosen(), p.Name)
 	if err != nil {
@@ -157,20 +157,20 @@ func attributes(m cuda.Module, name string) (cuda.Attributes, error) {
 	return f.Attributes()
 }
 
-// smiFields are what nvidia-smi is asked for.
+// smiFields are the fields to query with nvidia-smi.
 var smiFields = []string{
 	"name", "driver_version", "vbios_version", "pstate", "clocks.current.sm", "clocks.current.memory", "clocks.max.sm",
 	"clocks.max.memory", "power.draw", "power.limit", "temperature.gpu", "persistence_mode", "ecc.mode.current", "mig.mode.current",
 	"compute_mode", "utilization.gpu",
 }
 
-// smi asks nvidia-smi for the state of the first card, or says why it cannot.
+// smi asks nvidia-smi for the state of the first card, or returns why it cannot.
 func smi(ctx context.Context) (map[string]string, string) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	path, err := exec.LookPath("nvidia-smi")
 	if err != nil {
-		return nil, "nvidia-smi is not there"
+		return nil, "nvidia-smi is not installed"
 	}
 	cmd := exec.CommandContext(ctx, path, "--query-gpu="+strings.Join(smiFields, ","), "--format=csv,noheader")
 	cmd.WaitDelay = time.Second
@@ -181,13 +181,13 @@ func smi(ctx context.Context) (map[string]string, string) {
 	return smiRow(out)
 }
 
-// smiRow reads the first line of what nvidia-smi prints.
+// smiRow parses the first line of nvidia-smi's output.
 func smiRow(out []byte) (map[string]string, string) {
 	r := csv.NewReader(bytes.NewReader(out))
 	r.TrimLeadingSpace = true
 	row, err := r.Read()
 	if err != nil || len(row) != len(smiFields) {
-		return nil, "nvidia-smi gives no line of fields: " + firstLine(string(out))
+		return nil, "nvidia-smi printed no line of fields: " + firstLine(string(out))
 	}
 	says := map[string]string{}
 	for i, name := range smiFields {

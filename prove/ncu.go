@@ -11,51 +11,50 @@ import (
 	"strings"
 )
 
-// Watched is what Nsight Compute has measured of a kernel: medians of its launches. It
-// measures each alone, with empty caches.
+// Watched is what Nsight Compute measured of a kernel: medians over its launches, each run alone
+// with empty caches.
 type Watched struct {
 	Name         string  `json:"name"`
 	Launches     int     `json:"launches"`
 	Microseconds float64 `json:"median_us"`
-	Occupancy    float64 `json:"occupancy"`   // share of the warps that a multiprocessor holds, while it is at work
-	Memory       float64 `json:"memory_peak"` // share of the peak of the device's memory
+	Occupancy    float64 `json:"occupancy"`   // share of the resident warps of a multiprocessor, while it is active
+	Memory       float64 `json:"memory_peak"` // share of the peak bandwidth of device memory
 
-	Tensor    float64 `json:"tensor_cores,omitempty"` // share of the time in which tensor cores are in use
+	Tensor    float64 `json:"tensor_cores,omitempty"` // share of time in which tensor cores are active
 	Registers float64 `json:"registers,omitempty"`    // of a thread
-	Waits     []Wait  `json:"waits,omitempty"`        // the longest first
+	Waits     []Wait  `json:"waits,omitempty"`        // longest first
 }
 
-// A Wait is a reason for which warps do not issue an instruction.
+// A Wait is a reason why warps do not issue an instruction.
 type Wait struct {
 	Name   string  `json:"name"`
-	Cycles float64 `json:"cycles"` // of a warp, for each instruction issued
+	Cycles float64 `json:"cycles"` // cycles that a warp waits per issued instruction
 }
 
-// The metrics that are asked for, in the order of Watched.
+// The metrics to query, in the order of Watched.
 var ncuMetrics = []string{
 	"gpu__time_duration.sum", "sm__warps_active.avg.pct_of_peak_sustained_active", "dram__throughput.avg.pct_of_peak_sustained_elapsed",
 }
 
-// Columns that only some sections of ncu have; their names differ between its versions.
+// Columns that only some sections of ncu print; their names differ between versions.
 var (
 	ncuWait      = regexp.MustCompile(`^smsp__average_warps_issue_stalled_(\w+)_per_issue_active(\.ratio)?$`)
 	ncuTensor    = regexp.MustCompile(`pipe_tensor\w*\.avg\.pct_of_peak_sustained_active$`)
 	ncuRegisters = regexp.MustCompile(`^launch__registers_per_thread$`)
 )
 
-// mostWaits is how many reasons for waiting are kept of a kernel.
+// mostWaits is the number of reasons to keep for a kernel.
 const mostWaits = 4
 
-// ncuArgs measure the first launches of a training. Clocks are left as they are: they are
-// not ours to change.
+// ncuArgs measure the first launches of a training. They leave clocks as they are, because they
+// are not ours to change.
 func ncuArgs(launches int) []string {
 	return []string{"--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none", "--launch-count", fmt.Sprint(launches),
 		"--metrics", strings.Join(ncuMetrics, ",")}
 }
 
-// ncuKernels reads the table that ncu prints: a line of names, one of units, and one for
-// each launch. Other lines, which are no part of it, come before. The kernels with the
-// most time come first.
+// ncuKernels parses the table that ncu prints: a line of names, a line of units, and one line a
+// launch. Other output comes before it. The kernels with the most time come first.
 func ncuKernels(said string) []Watched {
 	at := strings.Index(said, `"ID",`)
 	if at < 0 {
@@ -92,7 +91,7 @@ func ncuKernels(said string) []Watched {
 	return summarize(launches)
 }
 
-// summarize makes a row of the launches of each kernel.
+// summarize makes one row of the launches of each kernel.
 func summarize(launches map[string][]map[string]float64) (all []Watched) {
 	for name, rows := range launches {
 		middle := func(column string) float64 {
@@ -127,7 +126,7 @@ func summarize(launches map[string][]map[string]float64) (all []Watched) {
 	return all
 }
 
-// about is what the page says of a tool, and of the part that it watched.
+// about describes a tool's run and the part that it watched.
 func (t *Tool) about(p *Part) string {
 	text := fmt.Sprintf("%s: %s", t.Version, t.Exit)
 	switch {
@@ -139,7 +138,7 @@ func (t *Tool) about(p *Part) string {
 	return text
 }
 
-// lines are what the page says of the kernels that a tool has measured.
+// lines lists the kernels that a tool has measured.
 func (t *Tool) lines() (lines []string) {
 	if len(t.Kernels) == 0 {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
-// Page is the result as a person reads it.
+// Page formats the result as text.
 func (r *Result) Page() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "mlc prove %s, --device %s, %s, %s\n", r.Version, r.Device, r.Host, r.Started)
@@ -30,14 +30,14 @@ func (r *Result) Page() string {
 			}
 		}
 		if late > 0 {
-			fmt.Fprintf(&b, "  for %d of %d there was no time\n", late, len(p.Parts))
+			fmt.Fprintf(&b, "  no time for %d of %d parts\n", late, len(p.Parts))
 		}
 	}
 	fmt.Fprintf(&b, "\n%s, after %.1f of %.0f seconds\n", r.sentence(), r.Seconds, r.Budget)
 	return b.String()
 }
 
-// sentence is the verdict in words.
+// sentence returns the verdict in words.
 func (r *Result) sentence() string {
 	switch {
 	case r.Speed && r.Verdict == Pass && r.Device == "count":
@@ -53,11 +53,11 @@ func (r *Result) sentence() string {
 	case Pass:
 		return r.proven()
 	case Cut:
-		return "not proven: what was checked is right, but the budget ended before the rest"
+		return "not proven: everything checked so far is right, but the budget ended before the rest"
 	case Skipped:
 		return "not proven: " + r.Reason
 	case Unavailable:
-		return "not proven: " + r.Reason + "\nwithout a GPU the same is checked on the simulator: mlc prove --device sim"
+		return "not proven: " + r.Reason + "\nwithout a GPU, mlc prove --device sim checks the same on the simulator"
 	case Interrupted:
 		return "interrupted"
 	case "":
@@ -66,7 +66,7 @@ func (r *Result) sentence() string {
 	return "not proven: something is wrong"
 }
 
-// proven is the good verdict, and of what it is one.
+// proven returns the good verdict and its limits.
 func (r *Result) proven() string {
 	var skipped []string
 	for _, p := range r.Phases {
@@ -74,15 +74,15 @@ func (r *Result) proven() string {
 			skipped = append(skipped, p.Name)
 		}
 	}
-	text := "proven: everything that applies was checked, and is right"
+	text := "proven: everything that applies was checked and is right"
 	switch {
 	case r.Device == "count":
-		text = "right as far as it goes: nothing was computed, and nothing is proven of a card"
+		text = "no errors, but nothing was computed, and nothing is proven about a card"
 	case r.Device == "sim":
-		text += ", on the simulator: nothing is proven of a card"
+		text += ", on the simulator: nothing is proven about a card"
 	}
 	if len(r.Only) > 0 {
-		text += "; asked for was no more than " + strings.Join(r.Only, ", ")
+		text += "; --only limited it to " + strings.Join(r.Only, ", ")
 	}
 	if len(skipped) > 0 {
 		text += "; skipped: " + strings.Join(skipped, ", ")
@@ -90,7 +90,7 @@ func (r *Result) proven() string {
 	return text
 }
 
-// Summary is a part in one line: its verdict, and what it has measured.
+// Summary formats a part in one line: its verdict and its measurements.
 func (p *Part) Summary() string {
 	text := fmt.Sprintf("%-22s %-11s %6.1f s", p.Name, p.Verdict, p.Seconds)
 	if about := p.about(); about != "" {
@@ -102,7 +102,7 @@ func (p *Part) Summary() string {
 	return text
 }
 
-// lines are what the page says of a part.
+// lines formats a part for the page.
 func (p *Part) lines() []string {
 	lines := []string{p.Summary()}
 	if p.Timed != nil {
@@ -125,15 +125,15 @@ func (p *Part) lines() []string {
 		lines = append(lines, "  its process: "+p.Exit)
 	}
 	if p.Stderr != "" {
-		lines = append(lines, "  it said last: "+indent(p.Stderr))
+		lines = append(lines, "  its last output: "+indent(p.Stderr))
 	}
 	return lines
 }
 
-// indent lets the lines after the first stand below it.
+// indent indents the lines after the first.
 func indent(text string) string { return strings.ReplaceAll(text, "\n", "\n      ") }
 
-// about is what a part has measured.
+// about summarises what a part has measured.
 func (p *Part) about() string {
 	switch {
 	case p.Tool != nil:
@@ -183,7 +183,7 @@ func (k *Kernels) String() string {
 		text += fmt.Sprintf(", %d as in earlier specs", k.Same)
 	}
 	if k.Elements > 0 {
-		text += fmt.Sprintf("; of %d elements %d have other bits", k.Elements, k.Inexact)
+		text += fmt.Sprintf("; %d elements, %d of them with other bits", k.Elements, k.Inexact)
 	}
 	return text
 }
@@ -199,7 +199,7 @@ func (s *Steps) String() string {
 	return fmt.Sprintf("%s, loss %.4f, other bits than the processor's", text, s.Loss)
 }
 
-// figure is one thing that was measured.
+// figure formats one measurement.
 func figure(f probe.Figure) string {
 	if f.Value == 0 {
 		return f.Name + ": " + cmp.Or(f.Missing, "not measured here")

@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// leastPart is a time in which no part is worth starting.
+// leastPart is the shortest time for which a part is worth starting.
 const leastPart = time.Second
 
-// A slot is a part of a phase, by its place there.
+// A slot is a part with its place in the phase.
 type slot struct {
 	place int
 	*Part
 }
 
-// parts runs the parts of a phase until a time, as many at once as abreast says. It fills
-// in those that have ended, in their order, and saves them as they end; or it says why
-// there is nothing to do. Its error is that of saving.
+// parts runs the parts of a phase until a time, as many at once as abreast allows. It adds ended
+// parts to out in their order and saves each as it ends. If nothing can be done, out gets the
+// reason. Errors are errors of saving.
 func (j *job) parts(ctx context.Context, p phase, names []string, until time.Time, out *Phase) (err error) {
 	all := make([]*Part, len(names))
 	ended := make(chan slot)
@@ -65,7 +65,7 @@ func (j *job) parts(ctx context.Context, p phase, names []string, until time.Tim
 	return err
 }
 
-// trusted are the places of the parts that are under way, or have ended well.
+// trusted returns the places of parts that are running or have passed.
 func trusted(parts []*Part) (places []int) {
 	for i, p := range parts {
 		if p == nil || p.Verdict == Pass {
@@ -75,17 +75,17 @@ func trusted(parts []*Part) (places []int) {
 	return places
 }
 
-// mostAbreast is the most parts that run at once, and mostCores the most cores that each
-// of them uses. partMemory is the memory that there has to be for each: what kernels are
-// compared with takes up to 5 GiB for some specs, and less than 1 for most.
+// At most mostAbreast parts run at once, each on at most mostCores cores, and only if there is
+// partMemory bytes for each. The reference of kernels takes up to 5 GiB for some specs, and less
+// than 1 for most.
 const (
 	mostAbreast, mostCores = 8, 8
 	partMemory             = 3 << 30
 )
 
-// abreast is how many parts of a phase run at once. A part has two cores: most of its time
-// one compiles, in the driver, and the others interpret. The very first is alone: it finds
-// out whether there is a device.
+// abreast returns how many parts of a phase may run at once. A part has two cores: most of its
+// time one compiles, in the driver, and the others interpret. The very first part runs alone,
+// because it finds out whether there is a device.
 func (j *job) abreast(p phase) int {
 	if !p.abreast || !j.opened {
 		return 1
@@ -93,7 +93,7 @@ func (j *job) abreast(p phase) int {
 	return max(1, min(j.cores/2, int(min(mostAbreast, j.memory/partMemory))))
 }
 
-// env is what the environment of a part has besides this process's own.
+// env returns what is added to this process's environment for a part.
 func (j *job) env(p phase) []string {
 	if j.abreast(p) == 1 {
 		return p.env
@@ -101,10 +101,10 @@ func (j *job) env(p phase) []string {
 	return append(slices.Clone(p.env), fmt.Sprint("GOMAXPROCS=", max(2, min(j.cores/2, mostCores))))
 }
 
-// limit is the time for a part, the first of n that are left in a phase that has time
-// until then. It is all that there is, if others need not wait for the part's end, and
-// half of it if they do, since parts differ in what they take; but twice what the part
-// needs if there is so much.
+// limit returns the time for a part, the first of n remaining parts of a phase that ends at
+// until. If parts run at the same time, or if it is the last, it gets all the time that is left.
+// Otherwise it gets half, since parts differ in their time, but at least twice what it needs if
+// there is enough.
 func (j *job) limit(p phase, req request, until time.Time, n int) time.Duration {
 	least, left := j.least(p, req.Part), time.Until(until)
 	limit := left
@@ -117,8 +117,8 @@ func (j *job) limit(p phase, req request, until time.Time, n int) time.Duration 
 	return max(limit, overrun(time.Until(j.end), least))
 }
 
-// least is what a part needs. The first of all, which finds out whether there is a device,
-// is tried in any case.
+// least returns the time that a part needs. The very first part, which finds out whether there is
+// a device, is tried in any case.
 func (j *job) least(p phase, part string) time.Duration {
 	if !j.opened {
 		return leastPart
@@ -126,9 +126,8 @@ func (j *job) least(p phase, part string) time.Duration {
 	return p.least(j.Device, part)
 }
 
-// overrun is the time for a part whose phase has used its share: what it needs, as long
-// as others have several times as much of all that is left. Quick parts have it, and the
-// first of a phase.
+// overrun returns the time for a part whose phase has used its share: what the part needs, if
+// several times as much is left in total. Only quick parts and the first part of a phase get it.
 func overrun(left, needs time.Duration) time.Duration {
 	const others = 4
 	if left < others*needs {
@@ -137,10 +136,10 @@ func overrun(left, needs time.Duration) time.Duration {
 	return needs
 }
 
-// errLimit ends a process that takes longer than it was given.
+// errLimit ends a process that exceeds its time.
 var errLimit = errors.New("it took longer than it was given")
 
-// part runs a part in a process of its own and says what became of it.
+// part runs a part in its own process and returns its result.
 func (j *job) part(ctx context.Context, p phase, req request, env []string, limit time.Duration) *Part {
 	start := time.Now()
 	out := &Part{Name: req.Part}
@@ -162,7 +161,7 @@ func (j *job) part(ctx context.Context, p phase, req request, env []string, limi
 	out.Seconds, out.Limit = time.Since(start).Seconds(), limit.Seconds()
 	switch {
 	case err != nil && errors.Is(context.Cause(ctx), errLimit):
-		if verdict, why := late(limit); verdict == Fail || out != found { // it may have ended but for its process
+		if verdict, why := late(limit); verdict == Fail || out != found { // the part may have finished although its process did not end
 			out.Verdict, out.Reason = verdict, why
 		}
 	case err != nil:
@@ -176,14 +175,14 @@ func (j *job) part(ctx context.Context, p phase, req request, env []string, limi
 	return out
 }
 
-// generous is a limit that only a part exceeds that hangs.
+// generous is a limit that only a hanging part exceeds.
 const generous = 20 * time.Second
 
-// late says what it means that a part has not ended by itself: with little time a busy
+// late returns the verdict on a part that did not end by itself. If it had little time, a busy
 // machine may be the reason.
 func late(limit time.Duration) (Verdict, string) {
 	if limit < generous {
-		return Cut, fmt.Sprintf("%s: it was ended after %.1f seconds", outOfTime, limit.Seconds())
+		return Cut, fmt.Sprintf("%s: it was stopped after %.1f seconds", outOfTime, limit.Seconds())
 	}
-	return Fail, fmt.Sprintf("%v, %.1f seconds, and was ended", errLimit, limit.Seconds())
+	return Fail, fmt.Sprintf("%v, %.1f seconds, and was stopped", errLimit, limit.Seconds())
 }

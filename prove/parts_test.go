@@ -16,7 +16,7 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
-// crowd is how many parts the phases of lanes have.
+// crowd is the number of parts in the phases of lanes.
 const crowd = 5
 
 // lanes is a table of phases whose parts look for each other.
@@ -40,7 +40,7 @@ func lanes() []phase {
 		return fmt.Errorf("no %s", filepath.Base(path))
 	}
 	return []phase{
-		// Each part ends after the one behind it: all must have begun.
+		// Each part ends after the next one: all must have begun.
 		{name: "abreast", doc: "abreast", share: 1, parts: parts, abreast: true, run: func(ctx context.Context, e *Env, p *Part) error {
 			if next := e.place + 1; next < crowd {
 				if err := awaitFile(ctx, mark(e, "end", next)); err != nil {
@@ -59,7 +59,7 @@ func lanes() []phase {
 			time.Sleep(20 * time.Millisecond)
 			return errors.Join(f.Close(), os.Remove(path))
 		}},
-		// The second dies: those behind it may not count on it, if they begin later.
+		// The second dies: later parts may not rely on it if they begin afterwards.
 		{name: "dying", doc: "dying", share: 1, parts: parts, abreast: true, run: func(ctx context.Context, e *Env, p *Part) error {
 			if e.place == 1 {
 				os.Exit(3)
@@ -84,8 +84,8 @@ func lanes() []phase {
 	}
 }
 
-// proveLanes runs phases of lanes on a machine of so many cores, and gives the names of
-// parts in the order of their ends.
+// proveLanes runs phases of lanes on a machine with so many cores, and returns the parts in the
+// order of their ends.
 func proveLanes(t *testing.T, cores int, only ...string) (*Result, []string) {
 	t.Helper()
 	var said []string
@@ -98,8 +98,8 @@ func proveLanes(t *testing.T, cores int, only ...string) (*Result, []string) {
 	return r, said
 }
 
-// TestAbreast wants parts to run at once, once one has found the device, and to be
-// reported in their order; and parts that measure time to be alone.
+// TestAbreast checks that parts run at once after one has found the device, and are reported in
+// order, and that parts that measure time run alone.
 func TestAbreast(t *testing.T) {
 	t.Parallel()
 	r, said := proveLanes(t, 2*crowd, "right", "abreast", "alone")
@@ -125,7 +125,7 @@ func TestAbreast(t *testing.T) {
 	}
 }
 
-// TestTrusted wants parts to be told of those before them that have not ended badly.
+// TestTrusted checks which earlier parts a part may rely on.
 func TestTrusted(t *testing.T) {
 	t.Parallel()
 	r, _ := proveLanes(t, 2, "dying") // one after the other
@@ -160,8 +160,9 @@ func TestHowMany(t *testing.T) {
 	}
 }
 
-// TestLimits gives a part that others wait for half the time of its phase, but twice what
-// it needs; one whose phase has no time left gets some where there is plenty.
+// TestLimits checks that a part for which others wait gets half the time of its phase, but at
+// least twice what it needs. If its phase has no time left, it gets some of a long remaining
+// budget.
 func TestLimits(t *testing.T) {
 	for _, c := range []struct {
 		device   string
@@ -192,7 +193,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestNeeds does not start parts that could do nothing.
+// TestNeeds checks that parts without enough time are not started.
 func TestNeeds(t *testing.T) {
 	table := faults()[:1]
 	table[0].needs = seconds(10)
@@ -203,7 +204,7 @@ func TestNeeds(t *testing.T) {
 	if err := j.phase(t.Context(), table[0], table, r.Phases[0]); err != nil {
 		t.Error(err)
 	}
-	if r.judge(); said > 0 || r.Verdict != Cut || !strings.Contains(r.Page(), "for 1 of 1 there was no time") {
+	if r.judge(); said > 0 || r.Verdict != Cut || !strings.Contains(r.Page(), "no time for 1 of 1 parts") {
 		t.Errorf("%d said\n%s", said, r.Page())
 	}
 }
@@ -217,18 +218,18 @@ func TestLittleTime(t *testing.T) {
 	}
 }
 
-// TestLateEnd wants a part that had to be ended to be a failure only if it had plenty of
+// TestLateEnd checks that a part that had to be stopped is a failure only if it had plenty of
 // time.
 func TestLateEnd(t *testing.T) {
-	if v, why := late(time.Second); v != Cut || why != "budget: it was ended after 1.0 seconds" {
+	if v, why := late(time.Second); v != Cut || why != "budget: it was stopped after 1.0 seconds" {
 		t.Errorf("%s, %s", v, why)
 	}
-	if v, why := late(generous); v != Fail || why != "it took longer than it was given, 20.0 seconds, and was ended" {
+	if v, why := late(generous); v != Fail || why != "it took longer than it was given, 20.0 seconds, and was stopped" {
 		t.Errorf("%s, %s", v, why)
 	}
 }
 
-// TestWhole wants a part that has done everything to pass, though its time has ended.
+// TestWhole checks that a part that has done everything passes although its time has ended.
 func TestWhole(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 0)
@@ -246,8 +247,8 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-// TestShared wants the kernels of two specs compared by the first in the table, though
-// both are compared at once, unless that has ended badly.
+// TestShared checks that the first of two specs compares their common kernels, though both run at
+// once, unless it has failed.
 func TestShared(t *testing.T) {
 	t.Parallel()
 	models := []model{{name: "tiny"}, {"tiny", []string{"train.seed=2"}}}

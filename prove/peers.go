@@ -18,25 +18,23 @@ import (
 	"github.com/arithlang/mlc/runtime/ckpt"
 )
 
-// Torch is the PyTorch that there is.
+// Torch is the PyTorch that was found.
 type Torch struct {
 	Python  string `json:"python"` // its path
 	Version string `json:"version"`
 }
 
-// torch is the part that looks for PyTorch, and the file of what it has found.
+// torch is the part that looks for PyTorch, and the file with what it found.
 const torch = "torch"
 
-// telling are the ways whose times tell most: the best that PyTorch does, and what does as
-// many operations as ours.
+// telling are the most telling ways: PyTorch's fastest, and one with as many operations as ours.
 var telling = []string{"compile tf32", "compile bf16", "eager fp32"}
 
-// contestOrder are the cases: the largest in the precision that a GPU is for, and the others, the
-// quickest first.
+// contestOrder lists the cases: first the largest in the precision that suits a GPU, then the
+// others, quickest first.
 var contestOrder = []string{"looped8x2-bf16", "successor", "abs-bf16", "abs", "looped8x2", "looped", "abs-no-dropout"}
 
-// contests are all, in the order in which they tell something: first what tells most, of
-// one case after the other.
+// contests returns all contests, the most telling ways first, and within these case after case.
 func contests() []beside.Contest {
 	all := beside.Contests("cuda", runtime.NumCPU())
 	rank := func(c beside.Contest) (later, of, way int) {
@@ -54,8 +52,8 @@ func contests() []beside.Contest {
 	return all
 }
 
-// contestNeeds are what it takes to import PyTorch, and to load our kernels and take turns,
-// and to compile the model.
+// contestNeeds returns the time to import PyTorch and load our kernels, to alternate, and to
+// compile the model.
 func contestNeeds(part string) time.Duration {
 	switch {
 	case part == torch:
@@ -68,18 +66,18 @@ func contestNeeds(part string) time.Duration {
 
 func peerParts(e *Env) ([]string, string) {
 	if e.Device != "cuda" {
-		return nil, "there is no GPU to take turns on with PyTorch"
+		return nil, "there is no GPU on which PyTorch could run, too"
 	}
 	return append([]string{torch}, names(contests())...), ""
 }
 
-// How a contest goes.
+// Parameters of a contest.
 const (
 	turns      = 5 // of each side
 	turnLength = 500 * time.Millisecond
 )
 
-// runPeers looks for PyTorch, or lets one of its ways take turns with the model.
+// runPeers looks for PyTorch, or lets one of its ways alternate with mlc.
 func runPeers(ctx context.Context, e *Env, p *Part) error {
 	if p.Name == torch {
 		_, err := e.findTorch(ctx, p)
@@ -98,8 +96,7 @@ func runPeers(ctx context.Context, e *Env, p *Part) error {
 	return nil
 }
 
-// compete lets steps of mlc and of PyTorch take turns. Of a device without speed it keeps
-// no times.
+// compete lets steps of mlc and PyTorch alternate. It keeps no times of a device without speed.
 func (e *Env) compete(ctx context.Context, p *Part, c beside.Contest) error {
 	t, err := e.torch(ctx)
 	if err != nil {
@@ -124,13 +121,13 @@ func (e *Env) fill(ctx context.Context, p *Part, c beside.Contest) error {
 		return err
 	}
 	o := e.contest(&c)
-	o.Workers = max(1, runtime.GOMAXPROCS(0)/2) // others compile at the same time
+	o.Workers = max(1, runtime.GOMAXPROCS(0)/2) // other parts compile at the same time
 	p.Peer, err = beside.Fill(ctx, c, t, o)
 	return err
 }
 
-// contest says how a contest goes on the device. Without a GPU, PyTorch's part is on the
-// processor, a model is small, and Dynamo's graphs are not compiled: there may be no
+// contest returns the options of a contest on the device. Without a GPU, PyTorch runs on the
+// processor, models are small, and Dynamo's graphs are not compiled, because there may be no
 // compiler.
 func (e *Env) contest(c *beside.Contest) beside.Options {
 	o := beside.Options{Rounds: turns, Length: turnLength, Cache: e.cacheDir()}
@@ -142,14 +139,14 @@ func (e *Env) contest(c *beside.Contest) beside.Options {
 	return o
 }
 
-// fewerLoops and fewerLayers make a looped model and an encoder-decoder small.
+// fewerLoops and fewerLayers are settings that make a looped model and an encoder-decoder small.
 var (
 	fewerLoops = []string{"train.batch=4", "train.chunk=4", "train.microbatch=2", "model.width=32", "model.heads=2",
 		"model.ffn=geglu(hidden = 32)", "model.head=geglu(hidden = 32)"}
 	fewerLayers = []string{"train.batch=4", "train.microbatch=2", "model.width=16", "model.heads=2", "model.ffn.hidden=16", "model.decoder.layers=1"}
 )
 
-// fewer are settings for a case on a slow device.
+// fewer returns settings for a case on a slow device.
 func (e *Env) fewer(c peers.Case) []string {
 	switch {
 	case !e.Reduced():
@@ -160,7 +157,7 @@ func (e *Env) fewer(c peers.Case) []string {
 	return fewerLayers
 }
 
-// torchDevice is where PyTorch's part is done.
+// torchDevice is the device for PyTorch.
 func (e *Env) torchDevice() string {
 	if e.Device == "cuda" {
 		return "cuda"
@@ -168,13 +165,13 @@ func (e *Env) torchDevice() string {
 	return "cpu"
 }
 
-// findTorch looks for PyTorch and leaves what it has found to later parts: importing it
-// takes seconds.
+// findTorch looks for PyTorch and saves the result for later parts, since importing it takes
+// seconds.
 func (e *Env) findTorch(ctx context.Context, p *Part) (*beside.Torch, error) {
 	t, err := beside.Find(ctx, beside.Pythons(), e.torchDevice())
 	switch {
 	case ctx.Err() != nil:
-		p.Reason = outOfTime + ": PyTorch was being looked for"
+		p.Reason = outOfTime + ": still looking for PyTorch"
 		return nil, context.Cause(ctx)
 	case errors.Is(err, beside.ErrNoTorch):
 		return nil, skipf("%v", err)
@@ -189,7 +186,7 @@ func (e *Env) findTorch(ctx context.Context, p *Part) (*beside.Torch, error) {
 	return t, ckpt.WriteFile(filepath.Join(e.dir, torch), text)
 }
 
-// torch is the PyTorch that was found, or is found now.
+// torch returns the PyTorch that an earlier part found, or looks for it.
 func (e *Env) torch(ctx context.Context) (*beside.Torch, error) {
 	text, err := os.ReadFile(filepath.Join(e.dir, torch))
 	if err != nil {
@@ -202,7 +199,7 @@ func (e *Env) torch(ctx context.Context) (*beside.Torch, error) {
 	return &beside.Torch{Python: t.Python, Version: t.Version}, nil
 }
 
-// peerText is what the page says of a contest.
+// peerText formats the result of a contest.
 func peerText(r *beside.Result) string {
 	text := fmt.Sprintf("%d examples, PyTorch %s", r.Batch, r.Torch)
 	if r.Ratio > 0 {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// fakePython says that it has PyTorch, and answers numbers of steps with seconds.
+// fakePython claims to have PyTorch, and answers numbers of steps with seconds.
 const fakePython = `#!/bin/sh
 if [ "$1" = -c ]; then echo 2.7.1+cu128 True; exit; fi
 echo "$TORCHINDUCTOR_CACHE_DIR $TRITON_CACHE_DIR" >"$PROVE_TEST_CACHES"
@@ -20,8 +20,7 @@ echo "$TORCHINDUCTOR_CACHE_DIR $TRITON_CACHE_DIR" >"$PROVE_TEST_CACHES"
 while read n; do echo 0.5; done
 `
 
-// TestPeers wants PyTorch looked for, and a contest that is skipped with the reason where
-// it gives up.
+// TestPeers looks for PyTorch, and skips a contest in which PyTorch gives up, with the reason.
 func TestPeers(t *testing.T) {
 	python := filepath.Join(t.TempDir(), "python")
 	if err := os.WriteFile(python, []byte(fakePython), 0o755); err != nil {
@@ -39,7 +38,7 @@ func TestPeers(t *testing.T) {
 	if p.Verdict != Pass || p.Torch == nil || p.Torch.Version != "2.7.1" || !strings.Contains(p.Summary(), "PyTorch 2.7.1 of "+python) {
 		t.Errorf("%+v", p)
 	}
-	t.Setenv("MLC_PYTHON", "/no/such/python") // it is not looked for again
+	t.Setenv("MLC_PYTHON", "/no/such/python") // it is not searched for again
 	p = conclude(t, runPeers, e, "successor eager fp32")
 	if p.Verdict != Pass || p.Peer.Rounds != 1 || p.Peer.Peers == 0 || p.Peer.Ours == 0 || !strings.Contains(p.Summary(), "PyTorch 2.7.1 in ") {
 		t.Errorf("%+v, %+v", p, p.Peer)
@@ -67,12 +66,11 @@ func TestPeers(t *testing.T) {
 		}
 	}
 	if _, why := peerParts(&Env{Device: "sim"}); why == "" {
-		t.Error("PyTorch takes turns with a simulator")
+		t.Error("PyTorch competes with a simulator")
 	}
 }
 
-// TestTorchIsSlow wants the budget to be the reason where there was no time to find
-// PyTorch.
+// TestTorchIsSlow checks that the budget is the reason if there was no time to find PyTorch.
 func TestTorchIsSlow(t *testing.T) {
 	python := filepath.Join(t.TempDir(), "python")
 	if err := os.WriteFile(python, []byte("#!/bin/sh\nexec sleep 600\n"), 0o755); err != nil {
@@ -83,13 +81,13 @@ func TestTorchIsSlow(t *testing.T) {
 	defer cancel()
 	p := &Part{Name: torch}
 	p.conclude(ctx, runPeers(ctx, &Env{Device: "cuda", dir: t.TempDir()}, p))
-	if p.Verdict != Cut || p.Reason != "budget: PyTorch was being looked for" {
+	if p.Verdict != Cut || p.Reason != "budget: still looking for PyTorch" {
 		t.Errorf("%+v", p)
 	}
 }
 
-// TestBeside wants a phase beside the proof to end with its first part where that is
-// skipped, and to take nothing from the verdict where there is no time for it.
+// TestBeside checks that a phase that proves nothing ends if its first part is skipped, and does
+// not change the verdict if it has no time.
 func TestBeside(t *testing.T) {
 	t.Parallel()
 	table := append(faults(), lanes()...)

@@ -17,38 +17,37 @@ import (
 	"github.com/arithlang/mlc/sim/simulated"
 )
 
-// A phase is one row of the table of what is proved.
+// A phase is one row of the table of phases.
 type phase struct {
 	name string
 	doc  string
-	// share of the budget, in units of all shares that are left.
+	// share of the budget, relative to the shares of all remaining phases
 	share float64
-	// parts names what is done, each in a process of its own; or says why there is
+	// parts names the parts, each of which runs in its own process; or it returns why there is
 	// nothing to do on a device.
 	parts func(e *Env) (names []string, why string)
-	// computes says that the phase is of use only on a device that computes.
+	// computes means that the phase needs a device that computes.
 	computes bool
-	// run does a part, whose name it finds there, and notes what it finds. Where the
-	// context ends it may return with what it has; otherwise it is left, and that is
-	// lost. Its error is what kept it from going on.
+	// run runs the part named p.Name and records its results in p. If the context ends, it may
+	// return what it has; if it does not return, the results are lost. Its error is the reason
+	// why it could not continue.
 	run func(ctx context.Context, e *Env, p *Part) error
-	// beside says that nothing is proven by the phase: unless its first part passes there
-	// is nothing to do, and what there is no time for is left out.
+	// beside means that the phase proves nothing. Unless its first part passes there is nothing
+	// to do, and parts without time are skipped.
 	beside bool
-	// abreast says that parts may run at the same time: they measure nothing that this
-	// would change.
+	// abreast means that parts may run at the same time, because that does not change what they
+	// measure.
 	abreast bool
-	// needs is the time in which a part can do something on a GPU: with less it is not
-	// started.
+	// needs returns the time that a part needs on a GPU; with less, it is not started.
 	needs func(part string) time.Duration
 	// env is added to the environment of the process.
 	env []string
 }
 
-// ranksPhase has parts that start others of their own phase.
+// ranksPhase is a phase whose parts start further parts of it.
 const ranksPhase = "ranks"
 
-// todo names the parts for a device, or says why there are none.
+// todo names the parts for a device, or returns why there are none.
 func (p *phase) todo(device string) (names []string, why string) {
 	env := &Env{Device: device}
 	if names, why = p.parts(env); why == "" && p.computes && env.counts() {
@@ -57,8 +56,8 @@ func (p *phase) todo(device string) (names []string, why string) {
 	return names, why
 }
 
-// least is the time in which a part can do something. Nobody knows how slow a device is
-// that is no GPU: parts do what they can.
+// least returns the time that a part needs. On a device that is not a GPU nobody knows how slow
+// it is, so parts do what they can.
 func (p *phase) least(device, part string) time.Duration {
 	if device != "cuda" || p.needs == nil {
 		return leastPart
@@ -66,12 +65,12 @@ func (p *phase) least(device, part string) time.Duration {
 	return p.needs(part)
 }
 
-// seconds are what every part of a phase needs.
+// seconds returns the same need for every part of a phase.
 func seconds(n float64) func(string) time.Duration {
 	return func(string) time.Duration { return scale(time.Second, n) }
 }
 
-// only returns those phases of a table that are asked for, each with those of its parts.
+// only returns the requested phases of a table, each with its requested parts.
 func only(table []phase, device string, asked []string) ([]phase, error) {
 	if len(asked) == 0 {
 		return table, nil
@@ -106,7 +105,7 @@ func only(table []phase, device string, asked []string) ([]phase, error) {
 		p.parts = func(e *Env) ([]string, string) {
 			all, why := parts(e)
 			return slices.DeleteFunc(slices.Clone(all), func(part string) bool {
-				needed := p.beside && part == all[0] // others are of no use without it
+				needed := p.beside && part == all[0] // the other parts need it
 				return !needed && !matches(part)
 			}), why
 		}
@@ -120,7 +119,7 @@ func phases() []phase {
 	return []phase{
 		{name: "machine", doc: "card, driver, and time to load modules", share: 0.12,
 			parts: machineParts, run: runMachine, abreast: true, needs: machineNeeds,
-			env: []string{"CUDA_CACHE_DISABLE=1"}}, // or only the first loading compiles
+			env: []string{"CUDA_CACHE_DISABLE=1"}}, // or only the first load compiles
 		{name: "kernels", doc: "every kernel of the specs against the kernel interpreter, bit for bit", share: 0.36,
 			parts: kernelParts, computes: true, run: runKernels, abreast: true, needs: seconds(5)},
 		{name: "steps", doc: "three training steps of five specs against the processor", share: 0.08,
@@ -134,14 +133,14 @@ func phases() []phase {
 		{name: ranksPhase, doc: "three training steps by two ranks on one GPU against the processor, if NCCL is installed", share: 0.08,
 			parts: rankParts, computes: true, run: runRanks, needs: seconds(8),
 			env: []string{"NCCL_MULTI_RANK_GPU_ENABLE=1"}}, // or NCCL refuses
-		{name: "peers", doc: "training steps of mlc and PyTorch in turn, if Python with torch is installed", share: 0.45,
+		{name: "peers", doc: "alternating training steps of mlc and PyTorch, if Python with torch is installed", share: 0.45,
 			parts: peerParts, computes: true, run: runPeers, beside: true, needs: contestNeeds},
 		{name: "tools", doc: "reports of compute-sanitizer, ncu and nsys, if installed", share: 0.12,
 			parts: toolParts, run: runTool, needs: toolNeeds},
 	}
 }
 
-// Phases gives name and one sentence of each phase, in their order.
+// Phases returns the name and description of each phase, in order.
 func Phases(speed bool) (rows [][2]string) {
 	for _, p := range (&Options{Speed: speed}).table() {
 		rows = append(rows, [2]string{p.name, p.doc})
@@ -149,25 +148,25 @@ func Phases(speed bool) (rows [][2]string) {
 	return rows
 }
 
-// An Env is what a part has to work with.
+// An Env is the environment of a part.
 type Env struct {
 	Device string // cuda, sim or count
-	Seed   uint64 // of what is drawn
+	Seed   uint64 // of random numbers
 
-	reduced bool     // small sizes on a fast device, too
+	reduced bool     // small sizes even on a fast device
 	command []string // starts a process that calls Child
-	meet    string   // where rank 0 waits for this process; "": it is no rank 1
+	meet    string   // address where rank 0 waits for this process; "" if it is not rank 1
 
-	brief  bool   // as few steps as there can be, for a tool that watches
-	caches string // the archive of what PyTorch has compiled; "": none
+	brief  bool   // as few steps as possible, for a tool that watches
+	caches string // archive of what PyTorch has compiled; "" for none
 
-	place  int   // of the part in its phase
-	before []int // places of parts that have begun, and not ended badly
+	place  int   // place of the part in its phase
+	before []int // places of parts that are running or have passed
 
-	dir    string                      // where a part leaves what later ones read
+	dir    string                      // folder for files that later parts read
 	open   func() (cuda.Driver, error) // instead of the device; for tests
-	ptx    func(text []byte) []byte    // what becomes of kernels before they are loaded; for tests
-	hash   func(want string) string    // what becomes of the processor's hashes; for tests
+	ptx    func(text []byte) []byte    // changes kernels before they are loaded; for tests
+	hash   func(want string) string    // changes the processor's hashes; for tests
 	models []model                     // instead of the table; for tests
 
 	multiplier func(d cuda.Driver) cuda.Multiplier // instead of NVIDIA's library; for tests
@@ -190,11 +189,11 @@ func (e *Env) Open() (cuda.Driver, error) {
 	return libcuda.Open(libcuda.Options{})
 }
 
-// countedCard is the card that the device plays which only counts.
+// countedCard is the card that the counting device models.
 const countedCard = "H200"
 
-// counts says that the device computes nothing.
+// counts reports whether the device only counts.
 func (e *Env) counts() bool { return e.Device == "count" }
 
-// Reduced says that the device is slow, and sizes are to be small.
+// Reduced reports whether sizes should be small because the device is slow.
 func (e *Env) Reduced() bool { return e.reduced || e.Device != "cuda" }

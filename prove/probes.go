@@ -9,7 +9,7 @@ import (
 
 func probeParts(*Env) ([]string, string) { return names(probe.Probes()), "" }
 
-// runProbe runs one of the probes.
+// runProbe runs one probe.
 func runProbe(_ context.Context, e *Env, p *Part) error {
 	d, err := e.Open()
 	if err != nil {

@@ -1,11 +1,11 @@
-// Package prove finds out what a machine's GPU is, whether it computes what it should,
-// and how fast. It comes after the compiler, which makes the kernels that are tried, and
-// after package runtime/cuda, which drives the device; the command mlc prove prints the
-// page that comes of it.
+// Package prove finds out which GPU a machine has, whether it computes correctly, and how fast.
+// The compiler makes the kernels to try, and package runtime/cuda drives the device; the command
+// mlc prove prints the result.
 //
-// A run is a table of phases, and a phase a list of parts. Each part is a process of its
-// own with a share of the budget: a kernel that breaks the device, a driver that ends the
-// process, or a loop without end costs one part, and is reported with it. What a part
+// A run is a table of phases, and a phase is a list of parts. Each part runs in its own process
+// with a share of the budget. A kernel that breaks the device, a driver that ends the process, or
+// an endless loop costs one part, and is reported with it. A part writes its results to a file;
+// the parent collects them in a Result.
 // finds it writes to a file; the parent puts the parts together in a Result.
 package prove
 
@@ -23,34 +23,33 @@ import (
 	"github.com/arithlang/mlc/runtime/available"
 )
 
-// Options say what is proved or measured, on what, and in what time.
+// Options say what to prove or measure, on which device, and in what time.
 type Options struct {
 	Device  string        // one of Devices
-	Speed   bool          // measure how fast the device is, beside PyTorch, and prove nothing
-	Budget  time.Duration // of everything together
-	Only    []string      // PHASE, or PHASE:PATTERN for some of its parts, * matching anything; none: all
-	Caches  string        // an archive of what PyTorch has compiled: read first, written where Speed has filled it; "": none
-	Seed    uint64        // of what is drawn
-	Version string        // of mlc, for the file
+	Speed   bool          // measure the device's speed, next to PyTorch's, and prove nothing
+	Budget  time.Duration // for everything together
+	Only    []string      // PHASE, or PHASE:PATTERN for some of its parts, where * matches anything; none means all
+	Caches  string        // archive of what PyTorch has compiled: read first, and written if Speed filled it; "" for none
+	Seed    uint64        // of random numbers
+	Version string        // of mlc, recorded in the file
 	Command []string      // starts a process that calls Child
 
 	// Keep is called at the start, after every part and after every phase; Say after every part.
 	Keep func(*Result) error
 	Say  func(phase string, p *Part)
 
-	cores  int     // of this machine; 0: as many as it has; for tests
-	memory float64 // bytes; the same
+	cores  int     // of this machine; 0 for as many as it has; for tests
+	memory float64 // bytes of this machine; 0 for as many as it has; for tests
 }
 
-// Devices are what can be proved.
+// Devices are the devices that Options may name.
 var Devices = [...]string{"cuda", "sim", "count"}
 
-// Run runs the phases and returns what they found. The error is that of Keep, of options
-// that make no sense, or the cause of the context's end; then the result holds what was
-// found before.
+// Run runs the phases and returns what they found. The error is Keep's, an error of the options,
+// or the cause of the context's end; then the result holds what was found before.
 func Run(ctx context.Context, o Options) (*Result, error) { return run(ctx, o, o.table()) }
 
-// table has the phases to choose from.
+// table returns the phases to choose from.
 func (o *Options) table() []phase {
 	if o.Speed {
 		return speeds()
@@ -58,26 +57,26 @@ func (o *Options) table() []phase {
 	return phases()
 }
 
-// Check wants options that make sense.
+// Check returns an error for invalid options.
 func (o *Options) Check() error {
 	_, err := o.choose(o.table())
 	return err
 }
 
-// choose returns the phases of a table that are asked for.
+// choose returns the requested phases of a table.
 func (o *Options) choose(table []phase) ([]phase, error) {
 	switch {
 	case !slices.Contains(Devices[:], o.Device):
 		return nil, fmt.Errorf("no device %q: devices are %s", o.Device, strings.Join(Devices[:], ", "))
 	case o.Budget < leastBudget:
-		return nil, fmt.Errorf("a budget of %v is too little: want %v at the least", o.Budget, leastBudget)
+		return nil, fmt.Errorf("a budget of %v is too little: want %v at least", o.Budget, leastBudget)
 	case o.Speed && o.Device == "sim":
-		return nil, errors.New("the simulator has no speed: devices whose speed is measured are cuda and count, which computes nothing")
+		return nil, errors.New("the simulator has no speed: want the device cuda, or count, which computes nothing")
 	}
 	return only(table, o.Device, o.Only)
 }
 
-// leastBudget is how long a part takes to say that it has no time.
+// leastBudget is the time in which a part can report that it has no time.
 const leastBudget = 2 * time.Second
 
 func run(ctx context.Context, o Options, table []phase) (*Result, error) {
@@ -130,27 +129,27 @@ func run(ctx context.Context, o Options, table []phase) (*Result, error) {
 	return r, keep()
 }
 
-// reserve is what is kept of a budget for the end.
+// reserve returns the part of a budget that is kept for the end.
 func reserve(budget time.Duration) time.Duration { return min(time.Second, budget/10) }
 
-// A job is a run under way.
+// A job is a run in progress.
 type job struct {
 	Options
 	dir     string // for the files of parts
 	end     time.Time
-	keep    func() error // saves what has been found
+	keep    func() error // saves the results so far
 	opened  bool         // a part has found the device
-	missing string       // says why there is no device
+	missing string       // why there is no device
 }
 
-// phase runs one phase, the first of those that are left, and fills in what it finds.
+// phase runs a phase, the first of the remaining ones, and records what it finds in out.
 func (j *job) phase(ctx context.Context, p phase, left []phase, out *Phase) (err error) {
 	start := time.Now()
 	defer func() { out.Seconds = time.Since(start).Seconds() }()
 	names, why := p.todo(j.Device)
 	switch {
 	case j.missing != "":
-		out.Verdict, out.Reason = Unavailable, "there is no device"
+		out.Verdict, out.Reason = Unavailable, "no device"
 		return nil
 	case why != "":
 		out.Verdict, out.Reason = Skipped, why
@@ -167,8 +166,8 @@ func (j *job) phase(ctx context.Context, p phase, left []phase, out *Phase) (err
 	return err
 }
 
-// share is the time for the first of the phases that are left: what earlier ones did not
-// use is theirs.
+// share returns the time for the first of the remaining phases. Time that earlier phases did not
+// use is shared among them.
 func share(time time.Duration, left []phase) time.Duration {
 	all := 0.0
 	for _, p := range left {
@@ -179,7 +178,7 @@ func share(time time.Duration, left []phase) time.Duration {
 
 func scale(d time.Duration, by float64) time.Duration { return time.Duration(float64(d) * by) }
 
-// firstLine is the beginning of a text of many lines.
+// firstLine returns the first line of a text.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return cmp.Or(line, "nothing")

@@ -16,10 +16,10 @@ import (
 	"github.com/arithlang/mlc/runtime/interrupt"
 )
 
-// asChild, the first argument, makes this program one that does a part.
+// asChild is the first argument that makes this program run a part.
 const asChild = "part"
 
-// itself starts this program so.
+// itself starts this program with asChild.
 func itself() []string { return []string{os.Args[0], asChild} }
 
 func TestMain(m *testing.M) {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	flag.Parse()
-	if err := flag.Set("test.parallel", "8"); err != nil { // most of what is parallel waits
+	if err := flag.Set("test.parallel", "8"); err != nil { // most parallel tests wait
 		panic(err)
 	}
 	os.Exit(m.Run())
@@ -74,7 +74,7 @@ func faults() []phase {
 	}
 }
 
-// prove runs some of the faults, and gives what was kept after each phase.
+// prove runs some of the faults, and returns what was saved after each phase.
 func prove(t *testing.T, budget time.Duration, only ...string) (*Result, [][]byte) {
 	t.Helper()
 	var kept [][]byte
@@ -90,12 +90,11 @@ func prove(t *testing.T, budget time.Duration, only ...string) (*Result, [][]byt
 	return r, kept
 }
 
-// grace is for machines that do other things too: it tells what never ends from what is
-// slow.
+// grace is long enough for busy machines: it tells endless parts from slow ones.
 const grace = 20 * time.Second
 
-// TestFaults wants each fault to be reported as what it is, and the next phase to go on,
-// all within the budget.
+// TestFaults checks that each fault is reported correctly and the next phase continues, all
+// within the budget.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
@@ -116,8 +115,8 @@ func TestFaults(t *testing.T) {
 		"silent":  {Fail, []string{"left no result", "exit status 0"}},
 		"absent":  {Skipped, []string{"no such program here"}},
 		"slow":    {Cut, []string{"budget: 3 of 7"}},
-		"endless": {Cut, []string{"budget: it was under way"}},
-		"stopped": {Cut, []string{"budget: it was ended after", "signal: killed"}},
+		"endless": {Cut, []string{"budget: it was still running"}},
+		"stopped": {Cut, []string{"budget: it was stopped after", "signal: killed"}},
 		"last":    {Pass, nil},
 	}
 	if len(r.Phases) != len(want) {
@@ -154,7 +153,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestKeepFails ends a run whose result cannot be saved: what is found would be lost.
+// TestKeepFails ends a run whose result cannot be saved, since its findings would be lost.
 func TestKeepFails(t *testing.T) {
 	t.Parallel()
 	full, saved := errors.New("the disk is full"), 0
@@ -169,7 +168,7 @@ func TestKeepFails(t *testing.T) {
 	}
 }
 
-// TestVerdicts wants the whole to be proven only when everything that applies was checked.
+// TestVerdicts checks that a run is proven only if everything that applies was checked.
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -180,7 +179,7 @@ func TestVerdicts(t *testing.T) {
 		{[]string{"right", "last"}, Pass, "proven: "},
 		{[]string{"right", "absent"}, Pass, "proven: "},
 		{[]string{"absent"}, Skipped, "not proven: nothing could be checked"},
-		{[]string{"right", "slow"}, Cut, "not proven: what was checked is right, but the budget ended before the rest"},
+		{[]string{"right", "slow"}, Cut, "not proven: everything checked so far is right, but the budget ended before the rest"},
 	} {
 		r, _ := prove(t, 4*time.Second, c.only...)
 		if r.Verdict != c.verdict || r.Proven() != (c.verdict == Pass) || !strings.Contains("\n"+r.Page(), "\n"+c.said) {
@@ -189,8 +188,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestOverrun lets a part run though its phase has used its share, as long as there is
-// time for others.
+// TestOverrun lets a part run although its phase has used its share, if there is time for others.
 func TestOverrun(t *testing.T) {
 	for left, want := range map[time.Duration]time.Duration{20 * time.Second: leastPart, 4 * leastPart: leastPart, 3 * leastPart: 0, -1: 0} {
 		if got := overrun(left, leastPart); got != want {
@@ -211,7 +209,7 @@ func TestOverrun(t *testing.T) {
 	}
 }
 
-// TestInterrupt ends a run in the middle of a part: the process is gone with it.
+// TestInterrupt ends a run in the middle of a part, and with it the process.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -234,7 +232,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestOrphan wants a part to end when whoever asked for it is gone.
+// TestOrphan checks that a part ends when its parent is gone.
 func TestOrphan(t *testing.T) {
 	t.Parallel()
 	j := job{Options: Options{Command: itself()}, dir: t.TempDir()}
@@ -249,7 +247,7 @@ func TestOrphan(t *testing.T) {
 	select {
 	case err := <-ended:
 		if err == nil {
-			t.Error("it ended as if all were well")
+			t.Error("it ended without an error")
 		}
 	case <-time.After(20 * time.Second):
 		t.Error("it goes on")
@@ -268,17 +266,16 @@ func conclude(t *testing.T, run func(context.Context, *Env, *Part) error, e *Env
 	return p
 }
 
-// TestLate wants parts that there was no time for on one line.
+// TestLate checks that parts without time are on one line.
 func TestLate(t *testing.T) {
 	none := &Part{Name: "late one", Verdict: Cut, Reason: outOfTime}
 	r := &Result{Phases: []*Phase{{Name: "kernels", Parts: []*Part{{Name: "first", Verdict: Pass, Limit: 1}, none, none}}}}
-	if page := r.Page(); strings.Contains(page, none.Name) || !strings.Contains(page, "for 2 of 3 there was no time") {
+	if page := r.Page(); strings.Contains(page, none.Name) || !strings.Contains(page, "no time for 2 of 3 parts") {
 		t.Error(page)
 	}
 }
 
-// TestShares divides time: what one phase leaves is for those behind it, and the last
-// gets all.
+// TestShares divides time: later phases get what one phase leaves, and the last gets all.
 func TestShares(t *testing.T) {
 	table := []phase{{share: 1}, {share: 3}, {share: 4}}
 	for i, want := range []time.Duration{10, 30, 80} {
@@ -291,7 +288,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestOptions wants mistakes to be said before anything runs.
+// TestOptions checks that mistakes are reported before anything runs.
 func TestOptions(t *testing.T) {
 	good := Options{Device: "sim", Budget: time.Minute}
 	for want, edit := range map[string]func(*Options){
@@ -311,7 +308,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestOnly wants the parts that match, and the first of a phase whose others need it.
+// TestOnly chooses the parts that match, and the first part of a phase if the others need it.
 func TestOnly(t *testing.T) {
 	chosen, err := only(phases(), "cuda", []string{"steps:succ*", "probes:mma*", "steps:kerple", "peers:abs compile *", "tools"})
 	if err != nil {
@@ -332,14 +329,14 @@ func TestOnly(t *testing.T) {
 	}
 }
 
-// TestFiles writes a result, reads it, and refuses to write over it or to read another.
+// TestFiles writes a result, reads it, and refuses to overwrite it or to read another file.
 func TestFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r.json")
 	r, _ := prove(t, 4*time.Second, "right")
 	if err := r.Create(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Create(path); err == nil || !strings.Contains(err.Error(), "is there already") {
+	if err := r.Create(path); err == nil || !strings.Contains(err.Error(), "exists already") {
 		t.Errorf("created twice: %v", err)
 	}
 	if err := r.Write(path); err != nil {
@@ -354,7 +351,7 @@ func TestFiles(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Load(path); err == nil || !strings.Contains(err.Error(), "is no result") {
+		if _, err := Load(path); err == nil || !strings.Contains(err.Error(), "is not a result") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -363,7 +360,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestSMI reads what nvidia-smi prints.
+// TestSMI parses the output of nvidia-smi.
 func TestSMI(t *testing.T) {
 	line := strings.Repeat("x, ", len(smiFields)-1) + "0 %\n"
 	says, why := smiRow([]byte(strings.Replace(line, "x", "NVIDIA H200", 1)))
@@ -375,7 +372,7 @@ func TestSMI(t *testing.T) {
 	}
 }
 
-// TestModels wants embedded specs for all that is proved, and each once.
+// TestModels checks that the embedded specs to prove exist, each once.
 func TestModels(t *testing.T) {
 	got := names(all())
 	if len(got) < 50 || !slices.Equal(got[:len(models)], names(models)) {

@@ -14,33 +14,33 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// Ranks is what came of training by two processes on one GPU.
+// Ranks is the result of training by two processes on one GPU.
 type Ranks struct {
-	Library string `json:"library"` // with its version
+	Library string `json:"library"` // name and version
 	Steps
 	Other    string    `json:"other"`              // SHA-256 of rank 1's parameters and moments
-	Exchange float64   `json:"exchange,omitempty"` // seconds of a further step in which gradients went between ranks, waiting included
+	Exchange float64   `json:"exchange,omitempty"` // seconds that gradients were exchanged in one more step, waiting included
 	Alone    []float64 `json:"alone"`              // seconds of each step with one rank
 }
 
-// numRanks is how many train.
+// numRanks is the number of ranks that train.
 const numRanks = 2
 
-// shared are trials of which ranks add up unequal slices of the gradients, and equal ones:
-// those NCCL gathers by another function.
+// shared returns trials in which the ranks add unequal slices of the gradients, and equal ones.
+// NCCL gathers the two by different functions.
 func shared() []trial {
 	return slices.DeleteFunc(trials(), func(t trial) bool { return t.name != "tiny" && t.name != "small/looped" })
 }
 
 func rankParts(e *Env) ([]string, string) {
 	if e.Device != "cuda" {
-		return nil, "NCCL needs a GPU of NVIDIA's"
+		return nil, "NCCL needs an NVIDIA GPU"
 	}
 	return names(shared()), ""
 }
 
-// runRanks trains one of the trials, alone and then as rank 0 of two; or as rank 1, where
-// that one has asked for it.
+// runRanks trains one of the trials, first alone and then as rank 0 of two. If rank 0 has started
+// this process, it trains as rank 1.
 func runRanks(ctx context.Context, e *Env, p *Part) error {
 	trial, err := find(shared(), p.Name)
 	if err != nil {
@@ -97,26 +97,27 @@ func (e *Env) alone(ctx context.Context, m *live.Model) (*Steps, error) {
 	return got, errors.Join(err, machine.Close())
 }
 
-// patience is the share of its time that a rank waits for the other, which leaves some to
-// say so.
+// patience is the share of its time that a rank waits for the other. The rest is left to report a
+// failure.
 const patience = 0.6
 
-// together trains as one of the ranks. What keeps them from meeting is nobody's mistake.
+// together trains as one of the ranks. If the ranks cannot meet, it returns a skip: nothing is
+// wrong.
 func (e *Env) together(ctx context.Context, m *live.Model, rank int, meet string) (*Ranks, error) {
 	start := time.Now()
 	d, err := e.Open()
 	if err != nil {
-		return nil, skipf("two processes cannot open the GPU, which nvidia-smi --compute-mode=DEFAULT may allow: %s", oneLine(err))
+		return nil, skipf("two processes cannot open the GPU; nvidia-smi --compute-mode=DEFAULT may allow it: %s", oneLine(err))
 	}
 	by, err := nccl.Open(nccl.Options{Driver: d, Rank: rank, Size: numRanks, Meet: meet, Timeout: scale(left(ctx), patience)})
 	if err != nil {
-		return nil, skipf("two ranks cannot meet on this GPU by NCCL, which has to be 2.30 or later (pip install --upgrade nvidia-nccl-cu12): %s", oneLine(err))
+		return nil, skipf("two ranks cannot meet on this GPU by NCCL, which must be 2.30 or later (pip install --upgrade nvidia-nccl-cu12): %s", oneLine(err))
 	}
 	return rankSteps(ctx, m, d, by.World, by.Device, start)
 }
 
-// rankSteps trains as one of the ranks that have met, and takes a further step to see what
-// their exchange takes. It closes what they met by.
+// rankSteps trains as one of the ranks that have met, and runs one more step to time their
+// exchange. It closes w and the machine.
 func rankSteps(ctx context.Context, m *live.Model, d cuda.Driver, w comm.World, by cuda.Collective, start time.Time) (*Ranks, error) {
 	machine, err := m.Ranked(d, by)
 	if err != nil {
@@ -133,8 +134,8 @@ func rankSteps(ctx context.Context, m *live.Model, d cuda.Driver, w comm.World, 
 	return &Ranks{Steps: *got, Exchange: took.Seconds()}, errors.Join(w.Close(0), machine.Close())
 }
 
-// exchange takes a step and says how long gradients were on their way, by the clock of rank
-// 0's device.
+// exchange runs a step and returns how long gradients were exchanged, by the clock of rank 0's
+// device.
 func exchange(m *live.Model, machine *cuda.Machine, w comm.World) (time.Duration, error) {
 	t, err := m.Trainer(machine)
 	if err != nil {
@@ -157,7 +158,7 @@ func exchange(m *live.Model, machine *cuda.Machine, w comm.World) (time.Duration
 	return laps.Ranks.Time, errors.Join(err, watch.Close())
 }
 
-// equals are ranks that know by themselves what to do: a train.Ranks.
+// equals is a train.Ranks without messages: every rank knows the steps.
 type equals struct{ comm.World }
 
 func (equals) Step(int, float64) error { return nil }
@@ -183,13 +184,13 @@ func (r equals) Collect(arrays [][]float32, bounds []int) error {
 	return r.Exchange(send, receive)
 }
 
-// String is what the page says of them.
+// String formats the result for the page.
 func (r *Ranks) String() string {
 	const milli = 1e3
 	text := fmt.Sprintf("%d ranks by %s, %s; the fastest step in %.2f ms, with one rank in %.2f ms",
 		numRanks, r.Library, r.Steps.String(), milli*slices.Min(r.Seconds), milli*slices.Min(r.Alone))
 	if r.Exchange > 0 {
-		text += fmt.Sprintf("; gradients on their way for %.2f ms", milli*r.Exchange)
+		text += fmt.Sprintf("; gradients exchanged in %.2f ms", milli*r.Exchange)
 	}
 	return text
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
-// TestRankSteps trains by two ranks with simulated GPUs, and wants the processor's bits of
-// both, and the loss of one rank.
+// TestRankSteps trains by two ranks with simulated GPUs. It checks the processor's bits on both,
+// and one rank's loss.
 func TestRankSteps(t *testing.T) {
 	t.Parallel()
 	e := &Env{Device: "sim"}
@@ -48,7 +48,7 @@ func TestRankSteps(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, why := rankParts(e); !strings.Contains(why, "needs a GPU") {
+	if _, why := rankParts(e); !strings.Contains(why, "needs an NVIDIA GPU") {
 		t.Errorf("on the simulator: %q", why)
 	}
 }

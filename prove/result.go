@@ -18,23 +18,23 @@ import (
 	"github.com/arithlang/mlc/runtime/damage"
 )
 
-// A Verdict says how a part, a phase or the whole has ended.
+// A Verdict says how a part, a phase or the whole run ended.
 type Verdict string
 
-// The verdicts. That of a phase is the worst of its parts, that of the whole the worst
-// of the phases; the list goes from good to bad.
+// The verdicts, from good to bad. A phase has the worst verdict of its parts, the whole run the
+// worst of its phases.
 const (
-	Pass        Verdict = "pass"        // everything was checked, and is right
-	Skipped     Verdict = "skipped"     // it does not apply here, or cannot be done here
-	Cut         Verdict = "cut"         // what was reached is right, but time ended
-	Unavailable Verdict = "unavailable" // there is no such device
-	Interrupted Verdict = "interrupted" // a signal ended it
+	Pass        Verdict = "pass"        // everything was checked and is right
+	Skipped     Verdict = "skipped"     // not applicable or not possible here
+	Cut         Verdict = "cut"         // right so far, but time ended
+	Unavailable Verdict = "unavailable" // no such device
+	Interrupted Verdict = "interrupted" // ended by a signal
 	Fail        Verdict = "fail"        // something is wrong
 )
 
 var ranks = []Verdict{Pass, Skipped, Cut, Unavailable, Interrupted, Fail}
 
-// worse is the worse of two verdicts.
+// worse returns the worse of two verdicts.
 func worse(a, b Verdict) Verdict {
 	if slices.Index(ranks, a) > slices.Index(ranks, b) {
 		return a
@@ -42,24 +42,24 @@ func worse(a, b Verdict) Verdict {
 	return b
 }
 
-// A Result is what a run has found, the content of its file.
+// A Result is what a run has found. It is the content of the run's file.
 type Result struct {
 	Format  int      `json:"format"`
 	Started string   `json:"started"`         // RFC 3339, UTC
 	Version string   `json:"version"`         // of mlc
 	Host    string   `json:"host"`            // operating system, architecture, cores
 	Device  string   `json:"device"`          // cuda, sim or count
-	Speed   bool     `json:"speed,omitempty"` // how fast was measured, and nothing proven
+	Speed   bool     `json:"speed,omitempty"` // speed was measured, and nothing proven
 	Seed    uint64   `json:"seed"`
 	Budget  float64  `json:"budget"`  // seconds
-	Seconds float64  `json:"seconds"` // that it took
+	Seconds float64  `json:"seconds"` // duration of the run
 	Only    []string `json:"only,omitempty"`
-	Verdict Verdict  `json:"verdict,omitempty"` // none while it runs
+	Verdict Verdict  `json:"verdict,omitempty"` // empty while it runs
 	Reason  string   `json:"reason,omitempty"`
 	Phases  []*Phase `json:"phases"`
 }
 
-// A Phase is one row of the table of phases that was run, or was to be.
+// A Phase is the result of one row of the table of phases.
 type Phase struct {
 	Name    string  `json:"name"`
 	Verdict Verdict `json:"verdict"`
@@ -68,18 +68,18 @@ type Phase struct {
 	Parts   []*Part `json:"parts,omitempty"`
 }
 
-// A Part is what one process has found, or how it has ended. Of the fields from Machine
-// on only the one of its phase is there.
+// A Part is the result of one process. Only the field of its phase is set among Machine and the
+// fields after it.
 type Part struct {
 	Name    string   `json:"name"`
 	Verdict Verdict  `json:"verdict"`
-	Reason  string   `json:"reason,omitempty"` // why it is not a pass, but for what is in Wrong
+	Reason  string   `json:"reason,omitempty"` // why it is not a pass, apart from Wrong
 	Seconds float64  `json:"seconds"`
 	Limit   float64  `json:"limit"`            // seconds that it was given
-	Exit    string   `json:"exit,omitempty"`   // how the process ended, where it did not end well
-	Stderr  string   `json:"stderr,omitempty"` // the end of what it said then
-	Wrong   []string `json:"wrong,omitempty"`  // each thing that is not as it should be
-	whole   bool     // it has done everything, though its time has ended since
+	Exit    string   `json:"exit,omitempty"`   // how the process ended, if it failed
+	Stderr  string   `json:"stderr,omitempty"` // end of its output in that case
+	Wrong   []string `json:"wrong,omitempty"`  // everything that is wrong
+	whole   bool     // it has done everything, even if its time has ended since
 
 	Machine *Machine `json:"machine,omitempty"`
 	Module  *Module  `json:"module,omitempty"`
@@ -95,10 +95,10 @@ type Part struct {
 	Tool      *Tool          `json:"tool,omitempty"`
 }
 
-// maxWrong is how many wrong things of a part are told one by one.
+// maxWrong is the number of wrong things of a part that are listed.
 const maxWrong = 20
 
-// wrong notes something that is not as it should be.
+// wrong records something wrong.
 func (p *Part) wrong(format string, args ...any) {
 	switch {
 	case len(p.Wrong) < maxWrong:
@@ -122,7 +122,7 @@ func (p *Phase) judge() {
 	}
 }
 
-// judge gives the whole the verdict of its phases.
+// judge gives the run the verdict of its phases.
 func (r *Result) judge() {
 	passed := false
 	r.Verdict = Pass
@@ -138,13 +138,13 @@ func (r *Result) judge() {
 	}
 }
 
-// Proven says that everything that applies was checked, and is right.
+// Proven reports whether everything that applies was checked and is right.
 func (r *Result) Proven() bool { return r.Verdict == Pass }
 
 // format is the version of the file.
 const format = 1
 
-// Write puts the result into a file, which is complete at every moment.
+// Write writes the result to a file, which is complete at every moment.
 func (r *Result) Write(path string) error {
 	text, err := json.MarshalIndent(r, "", " ")
 	if err != nil {
@@ -153,11 +153,11 @@ func (r *Result) Write(path string) error {
 	return ckpt.WriteFile(path, append(text, '\n'))
 }
 
-// Create makes the file of a result, and refuses one that is there already.
+// Create creates the file of a result, and refuses to overwrite one.
 func (r *Result) Create(path string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is there already: move it away, or choose another file with -o", path)
+		return fmt.Errorf("%s exists already: move it away, or choose another file with -o", path)
 	}
 	if err != nil {
 		return err
@@ -168,8 +168,8 @@ func (r *Result) Create(path string) error {
 	return r.Write(path)
 }
 
-// read decodes a result. What package json finds is said in words; recordings say
-// themselves what is wrong with them.
+// read decodes a result. It puts errors of package json into words; recordings describe their own
+// errors.
 func read(text []byte, r *Result) error {
 	if err := damage.JSON(text, new(json.RawMessage)); err != nil {
 		return err
@@ -181,10 +181,10 @@ func read(text []byte, r *Result) error {
 	return err
 }
 
-// maxResult is the most bytes that a file may have.
+// maxResult is the largest file of a result, in bytes.
 const maxResult = 1 << 30
 
-// expand undoes gzip, where a text begins as a file of gzip does and no JSON can.
+// expand decompresses gzip, which it recognises by the first bytes.
 func expand(text []byte) ([]byte, error) {
 	if !bytes.HasPrefix(text, []byte{0x1f, 0x8b}) {
 		return text, nil
@@ -200,33 +200,33 @@ func expand(text []byte) ([]byte, error) {
 	return text, err
 }
 
-// Load reads the file of a result, which may be compressed by gzip.
+// Load reads the file of a result, which may be gzipped.
 func Load(path string) (*Result, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxResult {
-		return nil, fmt.Errorf("%s is no result of mlc prove: want a file of at most %d bytes", path, maxResult)
+		return nil, fmt.Errorf("%s is not a result of mlc prove: want a file of at most %d bytes", path, maxResult)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
 	if text, err = expand(text); err != nil {
-		return nil, fmt.Errorf("%s is no result of mlc prove: %w", path, err)
+		return nil, fmt.Errorf("%s is not a result of mlc prove: %w", path, err)
 	}
 	var r Result
 	if err := read(text, &r); err != nil {
-		return nil, fmt.Errorf("%s is no result of mlc prove: %w", path, err)
+		return nil, fmt.Errorf("%s is not a result of mlc prove: %w", path, err)
 	}
 	if r.Format != format {
-		return nil, fmt.Errorf("%s is no result that this mlc reads: its format is %d, not %d", path, r.Format, format)
+		return nil, fmt.Errorf("%s is not a result that this mlc can read: its format is %d, not %d", path, r.Format, format)
 	}
 	return &r, nil
 }
 
-// Speeds are all parts of a result that have speeds of a card.
+// Speeds returns the parts that have measured speeds of a card.
 func (r *Result) Speeds() (parts []*Part) {
 	for _, p := range r.Phases {
 		for _, part := range p.Parts {

@@ -13,18 +13,18 @@ import (
 	"github.com/arithlang/mlc/codegen/live"
 )
 
-// An ending is what has become of one of the ranks.
+// An ending is the outcome of one rank.
 type ending struct {
 	got  *Ranks
 	err  error
-	said string // by the process of rank 1, if it did not end well
+	said string // output of rank 1's process, if it failed
 }
 
-// lead trains as rank 0, and has a process of its own do so as rank 1.
+// lead trains as rank 0, and starts a process that trains as rank 1.
 func (e *Env) lead(ctx context.Context, m *live.Model, p *Part) (*Ranks, error) {
 	meet, err := meeting()
 	if err != nil {
-		return nil, skipf("ranks have nowhere to meet: %v", err)
+		return nil, skipf("ranks have no address to meet at: %v", err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -52,7 +52,7 @@ func (e *Env) lead(ctx context.Context, m *live.Model, p *Part) (*Ranks, error) 
 	return got, nil
 }
 
-// meeting is an address where nobody listens.
+// meeting returns a free local address.
 func meeting() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -61,10 +61,10 @@ func meeting() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// parting is how long a rank may take to end once the other has failed, and to be ended.
+// parting is how long a rank may take to end after the other has failed.
 const parting = 500 * time.Millisecond
 
-// both waits for two ranks. One that does not end is left to itself: nil.
+// both waits for two ranks. A rank that does not end is abandoned, and its ending is nil.
 func both(ctx context.Context, first, second <-chan ending) (all [numRanks]*ending) {
 	var soon <-chan time.Time
 	for all[0] == nil || all[1] == nil {
@@ -86,7 +86,7 @@ func both(ctx context.Context, first, second <-chan ending) (all [numRanks]*endi
 	return all
 }
 
-// verdict is the worst that has become of a rank.
+// verdict returns the worst outcome of the ranks.
 func verdict(ctx context.Context, all [numRanks]*ending) error {
 	var failed []string
 	var skipped, late error
@@ -112,7 +112,7 @@ func verdict(ctx context.Context, all [numRanks]*ending) error {
 	return late
 }
 
-// second is rank 1, a process that is asked for the same part.
+// second runs rank 1: a process that runs the same part.
 func (e *Env) second(ctx context.Context, name, meet string) ending {
 	dir, err := os.MkdirTemp("", "mlc-prove-rank-")
 	if err != nil {
@@ -135,7 +135,7 @@ func (e *Env) second(ctx context.Context, name, meet string) ending {
 	return found.ending()
 }
 
-// ending is what rank 1 has found.
+// ending converts the part of rank 1.
 func (p *Part) ending() ending {
 	switch p.Verdict {
 	case Pass:
@@ -148,5 +148,5 @@ func (p *Part) ending() ending {
 	return ending{err: errors.New(p.Reason)}
 }
 
-// oneLine is an error for a line of the page.
+// oneLine formats an error as one line.
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

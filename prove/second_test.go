@@ -22,11 +22,11 @@ import (
 
 // The environment of processes on the fake driver.
 const (
-	faultName = "PROVE_TEST_RANK_1" // what becomes of rank 1
-	hashName  = "PROVE_TEST_HASH"   // instead of the processor's
+	faultName = "PROVE_TEST_RANK_1" // fault of rank 1
+	hashName  = "PROVE_TEST_HASH"   // replaces the processor's
 )
 
-// A lateDriver ends or hangs when a machine is made: ranks have met then.
+// A lateDriver ends or hangs when a machine is made, after ranks have met.
 type lateDriver struct {
 	cuda.Driver
 	cuda.Streamer
@@ -44,7 +44,7 @@ func (d *lateDriver) Load(ptx string) (cuda.Module, error) {
 	return d.Driver.Load(ptx)
 }
 
-// TestFakeProcess is a process that does a part on the fake driver.
+// TestFakeProcess is a process that runs a part on the fake driver.
 func TestFakeProcess(t *testing.T) {
 	if os.Getenv(fakecuda.Prebuilt) == "" {
 		t.Skip("TestRanks starts it")
@@ -55,7 +55,7 @@ func TestFakeProcess(t *testing.T) {
 		e.hash = func(string) string { return want }
 	}
 	e.open = func() (cuda.Driver, error) {
-		lib.Set("fill", 0) // of what no kernel writes: finite numbers
+		lib.Set("fill", 0) // memory that no kernel writes holds finite numbers
 		lib.Set("moves", 1)
 		d, err := libcuda.Open(libcuda.Options{Library: lib.Path})
 		if e.meet == "" || err != nil {
@@ -75,7 +75,7 @@ func TestFakeProcess(t *testing.T) {
 	}
 }
 
-// fakes builds both libraries, and has processes use them.
+// fakes builds both libraries and makes processes use them.
 func fakes(t *testing.T) {
 	t.Helper()
 	driver := fakecuda.Build(t).Path
@@ -92,7 +92,7 @@ func fakes(t *testing.T) {
 	}
 }
 
-// untrained is the hash of a model that nothing has changed.
+// untrained returns the hash of an untrained model.
 func untrained(t *testing.T, name string) string {
 	t.Helper()
 	trial, err := find(trials(), name)
@@ -141,9 +141,9 @@ func ranked(t *testing.T, limit time.Duration) *Part {
 	return j.part(t.Context(), table[i], request{Phase: ranksPhase, Part: "tiny"}, table[i].env, limit)
 }
 
-// TestRanks has two processes train by a fake NCCL on fake GPUs, which compute nothing, so
-// that parameters stay what they are at the start. It wants what keeps ranks from meeting
-// to be skipped with the reason, and what happens later to be reported.
+// TestRanks lets two processes train by a fake NCCL on fake GPUs. These compute nothing, so
+// parameters keep their initial values. If ranks cannot meet, the part is skipped with the
+// reason; later faults are reported.
 func TestRanks(t *testing.T) {
 	fakes(t)
 	nowhere := filepath.Join(t.TempDir(), "nowhere")
@@ -154,7 +154,7 @@ func TestRanks(t *testing.T) {
 		verdict Verdict
 		want    []string // in the lines of the page
 	}{
-		"right":   {nil, 0, Pass, []string{"2 ranks by NCCL 2.30.3, 3 steps of 6 examples", "the processor's bits", "; gradients on their way for"}},
+		"right":   {nil, 0, Pass, []string{"2 ranks by NCCL 2.30.3, 3 steps of 6 examples", "the processor's bits", "; gradients exchanged in"}},
 		"wrong":   {[]string{hashName + "="}, 0, Fail, []string{"parameters and moments of rank 0 of 2 have other bits", "of rank 1 of 2 have other bits", "SHA-256 "}},
 		"refused": {[]string{"FAKE_NCCL_VERSION=22809"}, 0, Skipped, []string{"two ranks cannot meet", "Duplicate GPU", "pip install --upgrade nvidia-nccl-cu12"}},
 		"old":     {[]string{"FAKE_NCCL_VERSION=21305"}, 0, Skipped, []string{"is NCCL 2.13.5", "pip install nvidia-nccl-cu12"}},

@@ -18,14 +18,14 @@ import (
 	"github.com/arithlang/mlc/specs"
 )
 
-// A model is an embedded spec as phases use it.
+// A model is an embedded spec with settings.
 type model struct {
-	name string   // of the file, without its extension
-	set  []string // on top of it
+	name string   // of the file, without extension
+	set  []string // settings on top of it
 }
 
-// models have between them all that the others are made of. They go first, and are all
-// that a slow device gets.
+// models contain every construct of the other specs. They run first, and slow devices run only
+// them.
 var models = []model{
 	{name: "tiny"}, {name: "successor"}, {name: "addition"}, {name: "kerple"}, {name: "small/looped"},
 	{name: "small/coupling"}, {name: "small/sort"}, {name: "bias/parity_rpe"}, {name: "bias/addition_rope"}, {name: "looped8x2"},
@@ -33,16 +33,16 @@ var models = []model{
 	{"small/looped", split}, {"looped8x2", split},
 }
 
-// narrow and split take models to tensor cores.
+// narrow and split are settings that use tensor cores.
 var (
 	narrow = []string{"train.precision=bf16"}
 	split  = []string{"train.precision=tf32x3"}
 )
 
-// apart are parts of other specs, and specs whose trainings are other specs.
+// apart matches parts of other specs, and specs whose trainings are other specs.
 var apart = regexp.MustCompile(`^base/|^bias/(table|paper)`)
 
-// all are the models and then all other embedded specs, as they are.
+// all returns the models, followed by all other embedded specs.
 func all() []model {
 	out := slices.Clone(models)
 	fs.WalkDir(specs.Files, ".", func(file string, _ fs.DirEntry, _ error) error { // embedded files have no errors
@@ -56,7 +56,7 @@ func all() []model {
 	return out
 }
 
-// large is 1 of the models whose kernels the interpreter takes longest for: they go last.
+// large returns 1 for models whose kernels take the interpreter longest. They go last.
 func large(m model) int {
 	if strings.HasPrefix(m.name, "abacus/") {
 		return 1
@@ -64,7 +64,7 @@ func large(m model) int {
 	return 0
 }
 
-// chosen are the models of an Env: all, or those that a slow device gets.
+// chosen returns the models of an Env: all, or only models on a slow device.
 func (e *Env) chosen() []model {
 	switch {
 	case e.models != nil:
@@ -75,10 +75,10 @@ func (e *Env) chosen() []model {
 	return all()
 }
 
-// String is the name of the file, and what is set on top.
+// String returns the name and the settings.
 func (m model) String() string { return strings.Join(append([]string{m.name}, m.set...), " ") }
 
-// find gives what a part is named after.
+// find returns the element after which a part is named.
 func find[T fmt.Stringer](all []T, name string) (T, error) {
 	for _, one := range all {
 		if one.String() == name {
@@ -95,8 +95,8 @@ func names[T fmt.Stringer](all []T) (names []string) {
 	return names
 }
 
-// compile takes a model through the compiler: of a sweep its first training. That it
-// compiles is what the tests of package specs hold.
+// compile compiles a model, and of a sweep its first training. The tests of package specs ensure
+// that it compiles.
 func (m model) compile(set ...string) (*compiler.Program, error) {
 	p, found, err := compiler.Compile(check.Options{
 		Path: m.name + ".arith",
@@ -112,7 +112,7 @@ func (m model) compile(set ...string) (*compiler.Program, error) {
 	return p, nil
 }
 
-// module prints kernels of a program.
+// module prints kernels of a program as PTX.
 func (e *Env) module(p *lower.Program, kernels []*kernel.Kernel) (ptx.Output, error) {
 	code, err := ptx.Module(kernels, codegen.ModuleOptions(p))
 	if err == nil && e.ptx != nil {

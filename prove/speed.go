@@ -23,17 +23,17 @@ import (
 	"github.com/arithlang/mlc/prove/probe"
 )
 
-// A task is a part of a phase whose parts have little in common.
+// A task is a part of a phase whose parts differ.
 type task struct {
 	name     string
-	needs    float64 // seconds in which it can do something on a GPU
-	computes bool    // a device that only counts has nothing to say
+	needs    float64 // seconds that it needs on a GPU
+	computes bool    // a device that only counts cannot run it
 	run      func(ctx context.Context, e *Env, p *Part) error
 }
 
 func (t task) String() string { return t.name }
 
-// tasks makes a phase of tasks that is given so many seconds of SpeedBudget.
+// tasks makes a phase of tasks with so many seconds of SpeedBudget.
 func tasks(name, doc string, seconds float64, all ...task) phase {
 	return phase{
 		name: name, doc: doc, share: seconds,
@@ -58,18 +58,16 @@ func tasks(name, doc string, seconds float64, all ...task) phase {
 	}
 }
 
-// Budget and SpeedBudget are the time that is enough for most of what is proved, and for
-// what Speed measures.
+// Budget and SpeedBudget are enough time for most proofs, and for the measurements of Speed.
 const (
 	Budget      = 540 * time.Second
 	SpeedBudget = 450 * time.Second
 )
 
-// speeds is the table of what Speed measures, the most telling first: time may end at any
-// row. Before the first measurement all processors compile what PyTorch and the driver
-// will need.
+// speeds is the table of measurements, the most telling first, since time may end at any row.
+// Before the first measurement, all cores compile what PyTorch and the driver will need.
 func speeds() []phase {
-	fill := tasks("fill", "what PyTorch and the driver compile, in parallel; copies of boxes, each in a process", 60, fillTasks()...)
+	fill := tasks("fill", "what PyTorch and the driver compile, in parallel; copies of boxes, each in its own process", 60, fillTasks()...)
 	fill.abreast = true
 	return []phase{
 		tasks("card", "card, driver, clocks; PyTorch; what PyTorch compiled in an earlier run", 14,
@@ -94,7 +92,8 @@ func speeds() []phase {
 	}
 }
 
-// SpeedPhase is the place of a part among the phases that measure; their number if it is in none.
+// SpeedPhase returns the index of the phase of speeds that has a part, or their number if none
+// has.
 func SpeedPhase(part string) int {
 	in := func(p phase) bool { parts, _ := p.parts(nil); return slices.Contains(parts, part) }
 	if i := slices.IndexFunc(speeds(), in); i >= 0 {
@@ -112,7 +111,7 @@ func contest(name string) beside.Contest {
 	return c
 }
 
-// contestTasks let steps of mlc and of PyTorch take turns.
+// contestTasks let steps of mlc and PyTorch alternate.
 func contestTasks(names ...string) (all []task) {
 	for _, name := range names {
 		c := contest(name)
@@ -129,8 +128,8 @@ func contestTasks(names ...string) (all []task) {
 	return all
 }
 
-// fillTasks compile what PyTorch's ways need, then the kernels of the driver, longest
-// first. Copies of boxes, which may bring a device down, run meanwhile.
+// fillTasks compile what PyTorch's ways need, then the driver's kernels, longest first. Copies of
+// boxes, which may crash a device, run meanwhile.
 func fillTasks() (all []task) {
 	for _, name := range []string{"looped8x2-bf16 compile bf16", "looped8x2-bf16 packed bf16", "abs compile tf32", "abs-bf16 compile bf16",
 		"successor cudagraph tf32", "looped cudagraph tf32"} {
@@ -156,7 +155,7 @@ func fillTasks() (all []task) {
 	return all
 }
 
-// loadTask lets the driver compile a model's kernels, which it keeps.
+// loadTask lets the driver compile a model's kernels and cache them.
 func loadTask(name string, model func(e *Env) (*live.Model, error)) task {
 	return task{name: "load " + name, needs: 4, run: func(ctx context.Context, e *Env, p *Part) error {
 		m, err := model(e)
@@ -177,7 +176,7 @@ func loadTask(name string, model func(e *Env) (*live.Model, error)) task {
 	}}
 }
 
-// loopedRaces are steps of looped8x2: as its training begins, and with one chunk a step.
+// loopedRaces are steps of looped8x2: as at the start of its training, and with one chunk a step.
 func loopedRaces() (all []race) {
 	chunk := []string{"train.batch=512", "train.chunk=512"}
 	for _, r := range []race{
@@ -192,7 +191,7 @@ func loopedRaces() (all []race) {
 	return all
 }
 
-// absRaces are the kernels of addition_abs, as the paper trains it, in each precision.
+// absRaces are the kernels of addition_abs in each precision, at the paper's sizes.
 func absRaces() (all []race) {
 	c := contest("abs eager fp32").Case
 	for _, precision := range [][]string{nil, split, narrow} {
@@ -231,7 +230,7 @@ func toolTasks(tools []tool) (all []task) {
 	return all
 }
 
-// ratesTask measures operations of PyTorch that belong to no model.
+// ratesTask measures operations of PyTorch outside a model.
 func ratesTask(subject string) task {
 	return task{name: "rates " + subject, needs: 10, run: func(ctx context.Context, e *Env, p *Part) error {
 		rows, err := e.rates(ctx, subject)
@@ -248,13 +247,13 @@ func ratesTask(subject string) task {
 	}}
 }
 
-// A rate is a line that the script of rates prints.
+// A rate is a line of the output of the rates script.
 type rate struct {
 	probe.Figure
 	Wrong string `json:"wrong"` // how its result differs from the reference
 }
 
-// rates runs the script on one of its subjects. With an error come the rows before it.
+// rates runs the script on one subject. With an error, it returns the rows before it.
 func (e *Env) rates(ctx context.Context, subject string) ([]rate, error) {
 	t, err := e.torch(ctx)
 	if err != nil {
@@ -291,9 +290,9 @@ func (e *Env) rates(ctx context.Context, subject string) ([]rate, error) {
 	case failed != nil:
 		return rows, fmt.Errorf("%w: %s", failed, rounds.LastLines(complaint.String(), 1))
 	case err != io.EOF:
-		return rows, fmt.Errorf("PyTorch's rates of %s end with what is no row: %w", subject, err)
+		return rows, fmt.Errorf("PyTorch's rates of %s end with an invalid row: %w", subject, err)
 	case rows == nil:
-		return nil, fmt.Errorf("PyTorch has printed no rates of %s", subject)
+		return nil, fmt.Errorf("PyTorch printed no rates of %s", subject)
 	}
 	return rows, nil
 }

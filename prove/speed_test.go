@@ -17,15 +17,15 @@ import (
 	"github.com/arithlang/mlc/prove/beside"
 )
 
-// plant in the environment names a fault of the first part of every phase that Speed
-// measures.
+// plant is the environment variable that names a fault of the first part of every phase that
+// Speed measures.
 const plant = "PROVE_TEST_PLANT"
 
-// few are parts of each kind that Speed measures, for the short run: of several, the quickest.
+// few are parts of each kind for the short run: the quickest of several.
 var few = []string{"card", "fill:looped cudagraph *", "fill:rates *", "fill:box 16*", "fill:load steps of looped", "pack",
 	"looped8x2", "packed:rates *", "bench:* f32 *", "library:* f32 *", "abs:abs compile *", "cudagraph:looped *", "peaks", "ncu", "bias", "rest:looped *"}
 
-// some are those phases and parts of a table that are asked for, and all with -tags full.
+// some returns the phases and parts of a table that are asked for, and all with -tags full.
 func some(t *testing.T, table []phase, asked ...string) []phase {
 	t.Helper()
 	if full.Tests {
@@ -38,8 +38,8 @@ func some(t *testing.T, table []phase, asked ...string) []phase {
 	return table
 }
 
-// planted are the phases that Speed measures with such a fault, and equal shares of the
-// budget. Their other parts do nothing, and do it well.
+// planted returns the phases that Speed measures with such a fault and equal shares of the
+// budget. Their other parts do nothing and pass.
 func planted(fault string) []phase {
 	table := speeds()
 	if fault == "" {
@@ -67,8 +67,8 @@ func planted(fault string) []phase {
 	return table
 }
 
-// measure runs a table that Speed measures, on a device that only counts. The variables
-// are for the environment of its parts.
+// measure runs a table that Speed measures on a device that only counts. Its parts get the
+// variables in their environment.
 func measure(t *testing.T, budget time.Duration, table []phase, variables ...string) *Result {
 	t.Helper()
 	command := slices.Concat([]string{"env"}, variables, itself())
@@ -79,9 +79,9 @@ func measure(t *testing.T, budget time.Duration, table []phase, variables ...str
 	return r
 }
 
-// TestSpeedFaults plants a fault of each kind in the first part of every phase. It wants
-// every fault seen and all other parts run; a part that hangs may take its phase's time.
-// The short run does so in phases of one part, of few and of many.
+// TestSpeedFaults plants a fault of each kind in the first part of every phase. Every fault must
+// be reported and all other parts must run; a part that hangs may take its phase's time. The
+// short run tests phases of one part, of few and of many.
 func TestSpeedFaults(t *testing.T) {
 	t.Parallel()
 	asked := []string{"card", "fill:box *", "pack"}
@@ -93,7 +93,7 @@ func TestSpeedFaults(t *testing.T) {
 		said    string
 	}{
 		{"dies", time.Minute, Fail, "signal: killed"},
-		{"hangs", time.Duration(full.Either(6, 45)) * time.Second, Cut, "budget: it was ended after"},
+		{"hangs", time.Duration(full.Either(6, 45)) * time.Second, Cut, "budget: it was stopped after"},
 		{"prints nothing", time.Minute, Fail, "left no result"},
 		{"is wrong", time.Minute, Fail, "wrong: 4 is not 5"},
 	} {
@@ -123,10 +123,10 @@ func TestSpeedFaults(t *testing.T) {
 	}
 }
 
-// ran wants all parts of a result to have run to their end, and no time kept.
+// ran checks that all parts of a result have run to their end, and no times are kept.
 func ran(t *testing.T, r *Result) {
 	t.Helper()
-	skipped := regexp.MustCompile("the device computes nothing|no library computes products|NVIDIA's tools watch a GPU|is no .* yet|has compiled nothing")
+	skipped := regexp.MustCompile("the device computes nothing|no library computes products|NVIDIA's tools watch a GPU|does not exist yet|has compiled nothing")
 	for _, p := range r.Phases {
 		for _, part := range p.Parts {
 			if part.Verdict != Pass && (part.Verdict != Skipped || !skipped.MatchString(part.Reason)) {
@@ -147,7 +147,7 @@ func ran(t *testing.T, r *Result) {
 	}
 }
 
-// fakeTorch plays PyTorch: contests, their reports, and rates.
+// fakeTorch imitates PyTorch: contests, their reports, and rates.
 const fakeTorch = `#!/bin/sh
 if [ "$1" = -c ]; then echo 2.7.1+cpu False; exit; fi
 case $2 in *rates_torch.py) echo '{"name": "a", "value": 1, "unit": "µs"}'; exit ;; esac
@@ -159,7 +159,7 @@ while read n; do echo 0.5; done
 `
 
 // TestSpeed measures everything on a device that computes nothing, next to a program that
-// plays PyTorch.
+// imitates PyTorch.
 func TestSpeed(t *testing.T) {
 	t.Parallel()
 	python := filepath.Join(t.TempDir(), "python")
@@ -176,8 +176,8 @@ func TestSpeed(t *testing.T) {
 	}
 }
 
-// TestSpeedOfPyTorch does the same with the real one, on the processor, and with one part
-// for each of its scripts and ways.
+// TestSpeedOfPyTorch does the same with the real PyTorch, on the processor, with one part for
+// each of its scripts and ways.
 func TestSpeedOfPyTorch(t *testing.T) {
 	full.Only(t)
 	if _, err := beside.Find(t.Context(), []string{full.Needs(t, full.Python)}, "cpu"); err != nil {
@@ -200,7 +200,7 @@ func TestSpeedOfPyTorch(t *testing.T) {
 	}
 }
 
-// TestSpeedTable wants phases and parts with names of their own, and times that fit.
+// TestSpeedTable checks that phases and parts have unique names, and times that fit.
 func TestSpeedTable(t *testing.T) {
 	seen, all := map[string]bool{}, 0.0
 	for _, p := range slices.Concat(phases(), speeds()) {
@@ -228,7 +228,7 @@ func TestSpeedTable(t *testing.T) {
 	}
 }
 
-// TestSpeedCut wants the page of what was measured in part to say so.
+// TestSpeedCut checks that the page says if only a part was measured.
 func TestSpeedCut(t *testing.T) {
 	for verdict, want := range map[Verdict]string{Pass: "measured, after", Cut: "measured in part", Fail: "something went wrong", Unavailable: "not proven: no GPU"} {
 		r := &Result{Speed: true, Device: "cuda", Verdict: verdict, Reason: "no GPU"}
@@ -238,7 +238,7 @@ func TestSpeedCut(t *testing.T) {
 	}
 }
 
-// TestRates wants what the script prints, and each way in which it can fail to be seen.
+// TestRates reads what the script prints, and reports each way in which it can fail.
 func TestRates(t *testing.T) {
 	rates := func(script string, within time.Duration) *Part {
 		python := filepath.Join(t.TempDir(), "python")
@@ -262,9 +262,9 @@ func TestRates(t *testing.T) {
 		{`echo "$@" >&2; echo '{"name": "a", "value": 2.5, "unit": "µs", "spread": 0.5}'; echo '{"name": "b", "unit": "µs", "missing": "no such backend"}'`, Pass,
 			"2.5 µs, the worst round 50 % worse\n  b: no such backend"},
 		{`echo '{"name": "a", "value": 2.5, "unit": "µs", "wrong": "0.5 from float32"}'`, Fail, "wrong: a: 0.5 from float32"},
-		{`echo '[]'`, Fail, "rates of matmul end with what is no row"},
-		{row + `; echo Traceback`, Fail, "rates of matmul end with what is no row: invalid character 'T'"},
-		{``, Fail, `has printed no rates of matmul`},
+		{`echo '[]'`, Fail, "rates of matmul end with an invalid row"},
+		{row + `; echo Traceback`, Fail, "rates of matmul end with an invalid row: invalid character 'T'"},
+		{``, Fail, `printed no rates of matmul`},
 		{row + `; echo "CUDA error" >&2; exit 3`, Fail, "exit status 3: CUDA error"},
 		{`kill -9 $$`, Fail, "signal: killed"},
 	} {
@@ -283,7 +283,7 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// TestLoopedTools wants each pattern to match kernels of the model that is watched.
+// TestLoopedTools checks that each pattern matches kernels of the watched model.
 func TestLoopedTools(t *testing.T) {
 	m, err := loopedRaces()[0].program(&Env{Device: "cuda"})
 	if err != nil {
@@ -312,12 +312,12 @@ func TestLoopedTools(t *testing.T) {
 	}
 }
 
-// TestCaches packs what PyTorch has compiled, and unpacks it elsewhere; archives that are
-// damaged or lead out of their folder are refused.
+// TestCaches packs what PyTorch has compiled and unpacks it elsewhere. It refuses archives that
+// are damaged or that leave their folder.
 func TestCaches(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "caches.tgz")
 	from, to := &Env{caches: path, dir: t.TempDir()}, &Env{caches: path, dir: t.TempDir()}
-	if p := conclude(t, unpackCaches, to, "unpack"); p.Verdict != Skipped || p.Reason != "there is no caches.tgz yet" {
+	if p := conclude(t, unpackCaches, to, "unpack"); p.Verdict != Skipped || p.Reason != "caches.tgz does not exist yet" {
 		t.Errorf("%+v", p)
 	}
 	if p := conclude(t, packCaches, from, "pack"); p.Verdict != Skipped || p.Reason != "PyTorch has compiled nothing" {

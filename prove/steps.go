@@ -17,26 +17,24 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// Steps is what came of some steps of training.
+// Steps is the result of some steps of training.
 type Steps struct {
 	Steps   int       `json:"steps"`
-	Batch   int       `json:"batch"`          // examples of a step
+	Batch   int       `json:"batch"`          // examples a step
 	Loss    float64   `json:"loss,omitempty"` // of the last step
-	Prepare float64   `json:"prepare"`        // seconds until the first step, compiling included
-	Seconds []float64 `json:"seconds"`        // that each step took, by the host's clock
+	Prepare float64   `json:"prepare"`        // seconds until the first step, compilation included
+	Seconds []float64 `json:"seconds"`        // of each step, by the host's clock
 	Hash    string    `json:"hash,omitempty"` // SHA-256 of parameters and moments
 	Want    string    `json:"want,omitempty"` // the processor's
 }
 
-// A trial is a spec that is trained for a few steps: as it is, or with fewer examples a
-// step on a slow device.
+// A trial is a spec that is trained for a few steps. Slow devices use the settings in fewer.
 type trial struct {
 	model
 	fewer []string
 }
 
-// trainSteps is how many steps are trained: the optimizer's moments matter from the
-// second on.
+// trainSteps is the number of steps. The optimizer's moments matter from the second step on.
 const trainSteps = 3
 
 // trials are encoder-decoders without and with learned biases, and a loop.
@@ -54,7 +52,7 @@ const (
 	reducedSize = "reduced"
 )
 
-// size of the trials on the device.
+// size is the size of trials on the device.
 func (e *Env) size() string {
 	if e.Reduced() {
 		return reducedSize
@@ -62,7 +60,7 @@ func (e *Env) size() string {
 	return fullSize
 }
 
-// config is the trial at a size, ready to be trained.
+// config compiles the trial at a size, ready to train.
 func (t trial) config(size string) (*live.Model, error) {
 	var set []string
 	if size == reducedSize {
@@ -83,7 +81,7 @@ func (t trial) config(size string) (*live.Model, error) {
 //go:embed hashes.txt
 var hashText string
 
-// processorHashes are what the processor makes of the trials, by name and size.
+// processorHashes returns the processor's hashes of the trials, by name and size.
 func processorHashes() map[string]string {
 	all := map[string]string{}
 	for line := range strings.Lines(hashText) {
@@ -94,7 +92,7 @@ func processorHashes() map[string]string {
 	return all
 }
 
-// hashOf names parameters and moments: equal bits have equal names.
+// hashOf hashes parameters and moments: equal bits have equal hashes.
 func hashOf(f ckpt.File) (string, error) {
 	sum := sha256.New()
 	err := ckpt.Encode(sum, ckpt.File{Tensors: f.Tensors})
@@ -135,7 +133,7 @@ func runSteps(ctx context.Context, e *Env, p *Part) error {
 	}
 	p.whole = true
 	if p.Steps = got; e.counts() {
-		got.Hash, got.Loss = "", 0 // nothing was computed: what was checked is that the host has no objection
+		got.Hash, got.Loss = "", 0 // nothing was computed; only the host's side was checked
 		return d.Close()
 	}
 	if got.Want = want; got.Hash != want {
@@ -145,7 +143,7 @@ func runSteps(ctx context.Context, e *Env, p *Part) error {
 	return d.Close()
 }
 
-// steps trains as a trainer does, up to its checkpoint: alone, or as one of some ranks.
+// steps trains as a trainer does, up to its checkpoint: alone, or as one of several ranks.
 func steps(ctx context.Context, m *live.Model, machine device.Machine, with train.Ranks, start time.Time) (*Steps, error) {
 	t, err := m.Trainer(machine)
 	if err != nil {
@@ -157,7 +155,7 @@ func steps(ctx context.Context, m *live.Model, machine device.Machine, with trai
 	}
 	defer os.RemoveAll(t.Dir)
 	t.Config.Report.Every = 1
-	t.Match = func(bool, int, int) (float64, error) { return 0, nil } // it changes nothing that is trained
+	t.Match = func(bool, int, int) (float64, error) { return 0, nil } // does not affect training
 	t.Status = track.NewStatus(os.Stderr, true)
 	out := &Steps{Steps: trainSteps, Batch: t.Config.Batch, Prepare: time.Since(start).Seconds()}
 	if err := t.Run(ctx); err != nil {

@@ -21,11 +21,11 @@ import (
 
 var update = flag.Bool("update", false, "write hashes.txt")
 
-// TestHashes builds the trainers of the trials, trains on the processor, and holds
-// hashes.txt to what comes of it.
+// TestHashes builds the trainers of the trials, trains on the processor, and compares the hashes
+// with hashes.txt.
 func TestHashes(t *testing.T) {
 	full.Only(t)
-	dir := full.Folder(t, "_programs") // go's patterns pass over a leading underscore
+	dir := full.Folder(t, "_programs") // go's patterns ignore a leading underscore
 	binary := buildTrials(t, dir)
 	var text strings.Builder
 	text.WriteString(strings.SplitAfter(hashText, "\n")[0])
@@ -45,7 +45,7 @@ func TestHashes(t *testing.T) {
 	}
 }
 
-// trialsMain runs the trainer of the package that is named first.
+// trialsMain runs the trainer of the package in the first argument.
 const trialsMain = `package main
 
 import (
@@ -126,9 +126,8 @@ func onProcessor(t *testing.T, binary string, trial trial, size string) string {
 	return hash
 }
 
-// TestSteps trains on the simulator, and wants the processor's bits; and wants other
-// bits to be noticed, when the hash or a kernel is another. In the short run TestTools
-// holds what passes.
+// TestSteps trains on the simulator and wants the processor's bits. It must notice other bits if
+// the hash or a kernel is changed. In the short run, TestTools checks the case that passes.
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	for _, trial := range full.Some(trials(), 0) {

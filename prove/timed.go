@@ -19,27 +19,27 @@ import (
 type race struct {
 	title string
 	model
-	batch   int      // examples of a step; 0: as many as in training
-	fewer   []string // on a slow device, instead
+	batch   int      // examples a step; 0 for as many as in training
+	fewer   []string // settings on a slow device
 	library use
 }
 
-// A use of NVIDIA's library of products.
+// A use says what NVIDIA's library of products is used for.
 type use int
 
 // The uses.
 const (
-	besides use = iota // compared with mlc's kernels, where there is one
+	besides use = iota // its products are compared with mlc's kernels, if it is installed
 	unused
-	instead // in place of mlc's kernels, and compared
+	instead // it replaces mlc's kernels, and is compared
 )
 
-// String is the title, or the model's.
+// String returns the title, or the model's name.
 func (r race) String() string { return cmp.Or(r.title, r.model.String()) }
 
-// races are an encoder-decoder, a small loop, and the largest model in each precision. A
-// step of that is seconds: it is given one launch's worth of examples, as at the start of
-// its training.
+// races are an encoder-decoder, a small loop, and the largest model in each precision. A step of
+// the largest takes seconds, so it gets the examples of one launch, as at the start of its
+// training.
 func races() []race {
 	all := trials()
 	out := []race{{model: all[1].model, fewer: all[1].fewer}, {model: all[4].model, fewer: all[4].fewer}}
@@ -49,7 +49,7 @@ func races() []race {
 	return out
 }
 
-// How many steps are timed, if there is time.
+// The number of steps to time, if there is time.
 const (
 	warmSteps  = 3
 	timedSteps = 20
@@ -57,7 +57,7 @@ const (
 
 func timedParts(*Env) ([]string, string) { return names(races()), "" }
 
-// runTimed times the kernels of one of the races.
+// runTimed times the kernels of one race.
 func runTimed(ctx context.Context, e *Env, p *Part) error {
 	race, err := find(races(), p.Name)
 	if err != nil {
@@ -66,7 +66,7 @@ func runTimed(ctx context.Context, e *Env, p *Part) error {
 	return e.race(ctx, p, race)
 }
 
-// program is the race's model at the size for the device.
+// program compiles the race's model at the size for the device.
 func (r race) program(e *Env) (*live.Model, error) {
 	var set []string
 	if e.Reduced() {
@@ -79,7 +79,7 @@ func (r race) program(e *Env) (*live.Model, error) {
 	return live.New(p)
 }
 
-// race times steps of a model, and its kernels.
+// race times steps of a model and its kernels.
 func (e *Env) race(ctx context.Context, p *Part, r race) error {
 	o := timing.Options{Warm: warmSteps, Steps: timedSteps, Batch: r.batch}
 	if e.Reduced() || e.brief {
@@ -89,7 +89,7 @@ func (e *Env) race(ctx context.Context, p *Part, r race) error {
 		o.Batch = 0
 	}
 	if end, ok := ctx.Deadline(); ok {
-		o.End = time.Now().Add(time.Until(end) * 3 / 4) // the last steps begin before it
+		o.End = time.Now().Add(time.Until(end) * 3 / 4) // the last steps begin before that
 	}
 	d, err := e.Open()
 	if err != nil {
@@ -120,8 +120,7 @@ func (e *Env) race(ctx context.Context, p *Part, r race) error {
 	return errors.Join(err, d.Close())
 }
 
-// library computes products on the device, to be compared with: nil where there is none,
-// and why.
+// library opens NVIDIA's library of products on the device, or returns nil and the reason.
 func (e *Env) library(d cuda.Driver) (by cuda.Multiplier, why string) {
 	switch {
 	case e.multiplier != nil:
@@ -136,8 +135,8 @@ func (e *Env) library(d cuda.Driver) (by cuda.Multiplier, why string) {
 	return by, ""
 }
 
-// timeless takes all times from what was measured on a device that has none: those of
-// the host that plays it say nothing. How often each kernel was launched stays.
+// timeless removes all times from the measurements of a device without speed, since they would be
+// the host's. Counts of launches stay.
 func timeless(g *profile.GPU) {
 	rows := g.Rows
 	*g = profile.GPU{Steps: g.Steps, Launches: g.Launches, Kernels: g.Kernels, Driver: g.Driver, Marked: g.Marked, Reason: "the device has no speed"}
@@ -148,16 +147,16 @@ func timeless(g *profile.GPU) {
 	}
 }
 
-// WorstKernels is how many kernels of a model the page shows.
+// WorstKernels is the number of kernels of a model on the page.
 const WorstKernels = 8
 
-// timedLines are what the page says of a model that was timed.
+// timedLines formats the timing of a model.
 func timedLines(t *timing.Timing) []string {
 	if t.Seconds == 0 {
 		return []string{fmt.Sprintf("%d examples a step, %.0f launches, %.0f of them on the device: not measured here", t.Batch, t.Launches, t.Kernels)}
 	}
 	lines := []string{
-		fmt.Sprintf("%d examples in %.3f ms as in training; alone %.3f ms, the device at work for %.0f %%; %.0f launches, %.0f of them on the device",
+		fmt.Sprintf("%d examples in %.3f ms as in training; alone %.3f ms, the device busy for %.0f %%; %.0f launches, %.0f of them on the device",
 			t.Batch, 1e3*t.Ahead, 1e3*t.Seconds, 100*t.Busy, t.Launches, t.Kernels),
 		fmt.Sprintf("%-28s %9s %10s %7s %8s", "kernel", "launches", "µs each", "share", "of peak"),
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/arithlang/mlc/sim/simulated"
 )
 
-// TestTimed wants the launches of every kernel, and no times of a device that has none.
+// TestTimed wants the launches of every kernel, and no times of a device without a clock.
 func TestTimed(t *testing.T) {
 	t.Parallel()
 	for _, device := range full.Some([]string{"count", "sim"}, 1) {
@@ -35,9 +35,9 @@ func TestWorstKernels(t *testing.T) {
 	for _, name := range strings.Split("abcdefghijk", "") {
 		m.Rows = append(m.Rows, profile.Row{Name: "kernel_" + name, OnGPU: 3, Median: 12.5, Seconds: 37.5e-6, OfPeak: 0.125, Bound: "memory"})
 	}
-	m.Rows = append(m.Rows, profile.Row{Name: "(the GPU waits for the host)", Seconds: 1}) // takes part in no share
+	m.Rows = append(m.Rows, profile.Row{Name: "(the GPU waits for the host)", Seconds: 1}) // has no share
 	page := strings.Join((&Part{Name: "m", Timed: m}).lines(), "\n")
-	for _, want := range []string{"128 examples in 1.000 ms as in training; alone 2.000 ms, the device at work for 50 %", "kernel_a                             3       12.5   9.1 %   12.5 % memory"} {
+	for _, want := range []string{"128 examples in 1.000 ms as in training; alone 2.000 ms, the device busy for 50 %", "kernel_a                             3       12.5   9.1 %   12.5 % memory"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in\n%s", want, page)
 		}
@@ -47,8 +47,8 @@ func TestWorstKernels(t *testing.T) {
 	}
 }
 
-// TestTimedWithALibrary compares products where there is a library, and says on the page how
-// that ended; no times of a device without speed.
+// TestTimedWithALibrary compares products if there is a library, and reports the result on the
+// page; without times on a device without speed.
 func TestTimedWithALibrary(t *testing.T) {
 	t.Parallel()
 	var library *simulated.Multiplier

@@ -15,12 +15,12 @@ import (
 	"time"
 )
 
-// Tool is what a tool of NVIDIA's said while it watched a part of another phase.
+// Tool is the report of an NVIDIA tool that watched a part of another phase.
 type Tool struct {
 	Command []string  `json:"command"`
 	Version string    `json:"version"`
 	Exit    string    `json:"exit"`
-	Said    string    `json:"said"` // the end of it
+	Said    string    `json:"said"` // end of its output
 	Kernels []Watched `json:"kernels,omitempty"`
 }
 
@@ -30,16 +30,16 @@ type tool struct {
 	program string
 	args    []string
 	needs   time.Duration // on a GPU
-	watched request       // the part
-	// found finds mistakes in what it said; nil: it only measures, and where it cannot
-	// that is nobody's mistake.
+	watched request       // the part to watch
+	// found matches errors in the tool's output. nil means that the tool only measures; if it
+	// cannot, nothing is wrong.
 	found *regexp.Regexp
-	// kernels reads what it has measured of kernels, if it does.
+	// kernels parses the tool's measurements of kernels, if it has any.
 	kernels func(said string) []Watched
 }
 
-// tools is the table. NVIDIA's documents of the programs describe the flags. Sanitizers
-// watch small launches of all kernels of a spec, the others a few steps of training.
+// tools is the table of tools. NVIDIA's documents of the programs describe the flags. Sanitizers
+// watch small launches of all kernels of a spec; the other tools watch a few steps of training.
 func tools() []tool {
 	kernels := request{Phase: "kernels", Part: "tiny", Reduced: true}
 	steps := request{Phase: "steps", Part: "successor"}
@@ -54,14 +54,13 @@ func tools() []tool {
 	}
 }
 
-// loopedTools measure kernels of a step of looped8x2: of the pass forward, and of the pass
-// backward.
+// loopedTools measure kernels of a step of looped8x2, for the forward and the backward pass.
 func loopedTools() (all []tool) {
 	watched := request{Phase: "bench", Part: loopedRaces()[0].title, Brief: true}
 	for _, pass := range []struct {
 		name     string
 		launches int
-		kernels  string // a pattern of their names
+		kernels  string // pattern of their names
 	}{
 		{"ncu forward", 8, "linear_1024x1024_bf16|attention_1024_bf16"},
 		{"ncu backward", 24, "linear_1024x1024_t_add_add|outer_1024x1024_acc|attention_grad_1024_.*|sum_1024_mul_acc"},
@@ -81,7 +80,7 @@ func toolNeeds(part string) time.Duration {
 	return t.needs
 }
 
-// folders are where the tools are, where the path does not lead there.
+// folders are where to look for tools that PATH does not find.
 var folders = []string{"/usr/local/cuda/bin", "/usr/local/cuda/compute-sanitizer"}
 
 func (t tool) String() string { return t.name }
@@ -93,7 +92,7 @@ func toolParts(e *Env) ([]string, string) {
 	return names(tools()), ""
 }
 
-// runTool lets one of the tools watch.
+// runTool runs a part under one of the tools.
 func runTool(ctx context.Context, e *Env, p *Part) error {
 	tool, err := find(tools(), p.Name)
 	if err != nil {
@@ -102,7 +101,7 @@ func runTool(ctx context.Context, e *Env, p *Part) error {
 	return e.watch(ctx, p, tool)
 }
 
-// watch lets a tool watch a process that does a part.
+// watch runs a process with a part under a tool.
 func (e *Env) watch(ctx context.Context, p *Part, tool tool) error {
 	path, err := lookFor(tool.program)
 	if err != nil {
@@ -143,24 +142,24 @@ func (e *Env) watch(ctx context.Context, p *Part, tool tool) error {
 	case bad != nil:
 		return fmt.Errorf("the process that %s watched left no result: %w", p.Name, bad)
 	case inner.Verdict == Cut:
-		p.Reason = outOfTime + ": what it watched was under way"
+		p.Reason = outOfTime + ": the watched part was still running"
 		return context.DeadlineExceeded
 	case inner.Verdict != Pass:
-		return skipf("what %s watches cannot be done: %s", p.Name, inner.Reason)
+		return skipf("the part under %s cannot run: %s", p.Name, inner.Reason)
 	}
 	return nil
 }
 
-// complaint is the line in which a tool of NVIDIA's says what keeps it from working.
+// complaint matches the line in which an NVIDIA tool reports why it cannot work.
 var complaint = regexp.MustCompile(`==ERROR== .*`)
 
-// watched runs a tool around a part, whose request it reads.
+// watched runs a tool around a part, which reads the request from its input.
 func watched(ctx context.Context, dir, path string, args []string, request []byte) (said string, err error) {
 	out := tail{most: maxSaid}
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &out
 	cmd.WaitDelay = time.Second
-	in, err := cmd.StdinPipe() // which stays open: the part would end with it
+	in, err := cmd.StdinPipe() // stays open, because the part ends with it
 	if err != nil {
 		return "", err
 	}
@@ -168,16 +167,16 @@ func watched(ctx context.Context, dir, path string, args []string, request []byt
 	if err := cmd.Start(); err != nil {
 		return "", err
 	}
-	in.Write(append(request, '\n')) // where it is gone already, that is what Wait says
+	in.Write(append(request, '\n')) // if the process has ended already, Wait reports it
 	err = cmd.Wait()
 	return out.String(), err
 }
 
-// maxSaid is the most that is read of what a tool says: many times what it is told to
-// measure.
+// maxSaid is the most output of a tool to keep, in bytes. It is many times as long as the
+// requested measurements.
 const maxSaid = 1 << 20
 
-// lookFor finds a program.
+// lookFor returns the path of a program.
 func lookFor(program string) (string, error) {
 	if path, err := exec.LookPath(program); err == nil {
 		return path, nil
@@ -187,10 +186,10 @@ func lookFor(program string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", skipf("%s is not there", program)
+	return "", skipf("%s is not installed", program)
 }
 
-// version is what a program says of itself, in its last line.
+// version returns the last line of a program's --version.
 func version(ctx context.Context, path string) string {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -204,7 +203,7 @@ func version(ctx context.Context, path string) string {
 	return string(lines[len(lines)-1])
 }
 
-// left is the time that a part has for what it starts: a little less than its own.
+// left returns the time that a part may give to its children: a little less than its own.
 func left(ctx context.Context) time.Duration {
 	end, ok := ctx.Deadline()
 	if !ok {

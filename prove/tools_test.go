@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// fakeTool runs what it watches, and says of it what it is told to.
+// fakeTool runs what it watches, and prints what it is told to.
 const fakeTool = `#!/bin/sh
 if [ "$1" = --version ]; then
 	echo "a tool"
@@ -25,8 +25,8 @@ while [ "$1" != "$PROVE_TEST_SELF" ]; do shift; done
 echo "========= $PROVE_TEST_SAYS"
 `
 
-// ncuTable is written after what NVIDIA documents of ncu --csv --page raw: a line of names
-// and one of units come first.
+// ncuTable follows NVIDIA's documentation of ncu --csv --page raw: a line of names and a line of
+// units come first.
 const ncuTable = `
 ==PROF== Connected to process 1
 ==PROF== Disconnected from process 1
@@ -38,7 +38,7 @@ const ncuTable = `
 "3","1","broken","(32, 1, 1)","n/a","9,000","3.00"
 `
 
-// TestTools lets tools that are scripts watch a part, and wants what they find.
+// TestTools lets scripts in the role of tools watch a part, and checks what they find.
 func TestTools(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PROVE_TEST_SELF", os.Args[0])
@@ -46,7 +46,7 @@ func TestTools(t *testing.T) {
 	e := &Env{Device: "sim", command: itself()}
 	for _, tool := range tools() {
 		if _, err := lookFor(tool.program); err != nil {
-			if p := conclude(t, runTool, e, tool.name); p.Verdict != Skipped || !strings.Contains(p.Reason, tool.program+" is not there") {
+			if p := conclude(t, runTool, e, tool.name); p.Verdict != Skipped || !strings.Contains(p.Reason, tool.program+" is not installed") {
 				t.Errorf("without %s: %+v", tool.program, p)
 			}
 		}
@@ -92,7 +92,7 @@ func TestTools(t *testing.T) {
 	p := &Part{Name: "memcheck"}
 	p.conclude(ctx, runTool(ctx, e, p))
 	if p.Verdict != Cut || !strings.HasPrefix(p.Reason, outOfTime) {
-		t.Errorf("what is watched had too little time: %+v", p)
+		t.Errorf("the watched part had too little time: %+v", p)
 	}
 	t.Setenv("PROVE_TEST_NO_PERMISSION", "1")
 	if p := conclude(t, runTool, e, "ncu"); p.Verdict != Skipped || !strings.Contains(p.Tool.Said, "ERR_NVGPUCTRPERM") {
@@ -103,7 +103,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// TestNcu reads tables of other columns, of none, and cut short.
+// TestNcu parses tables of other columns, of no columns, and cut short.
 func TestNcu(t *testing.T) {
 	got := ncuKernels(ncuTable)
 	want := []Watched{{Name: "linear_64x64", Launches: 2, Microseconds: 6.496, Occupancy: 0.135, Memory: 0.03},
@@ -133,7 +133,7 @@ func TestNcu(t *testing.T) {
 	}
 }
 
-// ncuSections is a table with columns of sections, in which one launch lacks a value.
+// ncuSections is a table with columns of sections. One launch lacks a value.
 const ncuSections = `"ID","Kernel Name","gpu__time_duration.sum","sm__warps_active.avg.pct_of_peak_sustained_active","dram__throughput.avg.pct_of_peak_sustained_elapsed",` +
 	`"launch__registers_per_thread","sm__inst_executed_pipe_tensor_op_hmma.avg.pct_of_peak_sustained_active","smsp__average_warps_issue_stalled_wait_per_issue_active.ratio",` +
 	`"smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio","smsp__average_warps_issue_stalled_selected_per_issue_active.ratio","smsp__average_warps_issue_stalled_sleeping_per_issue_active.ratio",` +
@@ -143,8 +143,7 @@ const ncuSections = `"ID","Kernel Name","gpu__time_duration.sum","sm__warps_acti
 "1","a","3000","50","10","168","n/a","3.1","0.7","1.0","0.0","2.6"
 `
 
-// TestNcuSections wants registers, tensor cores and the longest waits of tables that have
-// them.
+// TestNcuSections reads registers, tensor cores and the longest waits from tables that have them.
 func TestNcuSections(t *testing.T) {
 	got := ncuKernels(ncuSections)
 	if len(got) != 1 || got[0].Registers != 168 || math.Abs(got[0].Tensor-0.425) > 1e-9 {

@@ -1,5 +1,5 @@
-"""Evaluates attention biases and their gradients in PyTorch: the fixtures that
-compiler/biases_test.go holds the compiler's to.
+"""Evaluates attention biases and their gradients in PyTorch: the fixtures with which
+compiler/biases_test.go compares the compiler's.
 
     pip install torch numpy
     python bench/peers/biases.py compiler/testdata/biases
@@ -61,7 +61,7 @@ def below(p: Params, start: str) -> Params:
 
 def alibi(_: Params, g: Grid) -> torch.Tensor:
     """Press, Smith and Lewis 2022 (arXiv:2108.12409), section 3: slopes that start
-    at 2^(-8/H) and have that ratio."""
+    at 2^(-8/H), which is also their ratio."""
     slopes = torch.tensor([(2 ** (-8 / g.heads)) ** n for n in range(1, g.heads + 1)])
     return per_head(slopes) * (g.j - g.i)
 
@@ -74,7 +74,7 @@ def kerple(p: Params, g: Grid) -> torch.Tensor:
 def sandwich(_: Params, g: Grid) -> torch.Tensor:
     """Chi et al. 2023 (arXiv:2212.10356), section 5: the products of sinusoidal
     embeddings of 128 features, flattened by a ratio for each head. The largest is
-    taken from all, which softmax does not see."""
+    subtracted from all, which does not change softmax."""
     features = 128
 
     def embed(n):
@@ -103,9 +103,9 @@ def t5(buckets: int, furthest: int) -> Callable[[Params, Grid], torch.Tensor]:
 
 
 def rpe(clip: int) -> Callable[[Params, Grid], torch.Tensor]:
-    """Shaw, Uszkoreit and Vaswani 2018 (arXiv:1803.02155), section 3.2: what is
-    learned is one of 2 clip + 1 by the clipped relative position; here a number,
-    and the spec has them in the other order."""
+    """Shaw, Uszkoreit and Vaswani 2018 (arXiv:1803.02155), section 3.2: a table
+    of 2 clip + 1 learned values by the clipped relative position. Here values are
+    numbers, and the spec has them in reverse order."""
     def value(p: Params, g: Grid) -> torch.Tensor:
         return p["rpe.w"].flip(-1)[g.h, (g.j - g.i).clamp(-clip, clip) + clip]
 
@@ -207,7 +207,7 @@ def initial(case: Case, seed: int) -> Params:
 
 
 def grid(case: Case, length: int) -> Grid:
-    """Of a sequence to itself, or of an answer to a problem that is longer."""
+    """The grid of a sequence with itself, or of an answer with a longer problem."""
     return Grid(case.heads, length, length + (3 if case.site.endswith("cross") else 0))
 
 
@@ -238,7 +238,7 @@ def fixture(case: Case, seed: int) -> dict:
 
 
 def digits(x: torch.Tensor) -> list[float]:
-    """To 9 digits, which round to the right float32."""
+    """Rounds to 9 digits, which determine a float32."""
     return [float(f"{e:.9g}") for e in x.detach().flatten().tolist()]
 
 

@@ -1,6 +1,6 @@
 """Attention bias calibration (Duan, Shi and Xu, "Attention Bias as an Inductive Bias",
-arXiv:2310.11984, section 4, appendices D and F) once more, to hold package calibrate
-to: as matrices, by walks from cell to cell.
+arXiv:2310.11984, section 4, appendices D and F) once more, to compare
+package calibrate with: as matrices, by walks from cell to cell.
 
     pip install numpy
     python bench/peers/calibration.py make runtime/calibrate/testdata/peers.json RUN/CALIBRATION
@@ -53,7 +53,7 @@ def walk(start: Cell, d: list[int], rows: int, columns: int) -> list[Cell]:
 
 
 def lines_of(d: list[int], rows: int, columns: int) -> list[list[Cell]]:
-    """All lines, each from its first cell, which has none before it."""
+    """All lines, each from its first cell."""
     def inside(i, j):
         return 0 <= i < rows and 0 <= j < columns
 
@@ -73,7 +73,7 @@ def extend(line: list[Cell], d: list[int], columns: int, o: Options) -> list[Cel
 
 
 def calibrate_head(a: np.ndarray, o: Options) -> tuple[np.ndarray, list[dict]]:
-    """[m, n] attention -> [M, N] bias, with what was found along each direction."""
+    """[m, n] attention -> [M, N] bias, and the result along each direction."""
     counted = a[:o.rows]
     seen = np.isfinite(counted) if o.logits else counted != 0
     biases, found = [], []
@@ -108,7 +108,7 @@ def case(name: str, o: Options, of: str, attention: np.ndarray) -> dict:
 
 
 def digits(x: float) -> float:
-    """To 9 digits, which are more than float32 has."""
+    """Rounds to 9 digits, more than float32 has."""
     return float(f"{x:.9g}")
 
 
@@ -117,7 +117,7 @@ STEP = 1 / 1024  # values are multiples, so that sums are exact
 
 
 def random_case(n: int) -> tuple[np.ndarray, Options]:
-    """Attention of two heads, and options, of which each combination comes some time."""
+    """Attention of two heads, and options; every combination occurs for some n."""
     rng = np.random.default_rng(n)
     rows, columns = (int(x) for x in rng.integers(2, 8, 2))
     causal, logits = n % 3 == 0, n % 4 == 1
@@ -133,7 +133,7 @@ def random_case(n: int) -> tuple[np.ndarray, Options]:
 
 
 def tensors(path: Path) -> dict[str, np.ndarray]:
-    """Of a safetensors file."""
+    """The tensors of a safetensors file."""
     data = path.read_bytes()
     body = 8 + int.from_bytes(data[:8], "little")
     header = json.loads(data[8:body])
@@ -143,7 +143,7 @@ def tensors(path: Path) -> dict[str, np.ndarray]:
 
 
 def trained_cases(folder: Path) -> tuple[dict[str, np.ndarray], list[dict]]:
-    """Of a trained model's attention, of so many digits that are written at first."""
+    """Calibrations of a trained model's attention, rounded to multiples of STEP."""
     attention = {site: np.where(a > 0, np.maximum(np.round(a / STEP), 1) * STEP, 0)
                  for site, a in tensors(folder / "attention.safetensors").items()}
     own, cross = attention["self"], attention["cross"]
@@ -163,7 +163,7 @@ def trained_cases(folder: Path) -> tuple[dict[str, np.ndarray], list[dict]]:
 
 
 def packed(a: np.ndarray) -> dict:
-    """As multiples of STEP, null where closed."""
+    """Multiples of STEP, null in closed cells."""
     values = [int(x) if math.isfinite(x) else None for x in (a / STEP).flatten()]
     return {"shape": list(a.shape), "values": values}
 

@@ -95,7 +95,7 @@ def alibi_published_self(_, i, j):
     return closed_unless(j <= i, slopes[:, None, None] * (j - i))
 
 
-# Of four heads: a line, another one, none, and two with a column; for problems of 7
+# Four heads: a line, another line, nothing, and two lines with a column; for problems of 7
 # digits, longer than the batches.
 SELF_LINES = Lines(8, 8, {
     (1, 1): [{0: 2.25}, {-1: 1.75}, {}, {0: 0.875, -1: 1.25}],
@@ -106,7 +106,7 @@ CROSS_LINES = Lines(8, 9, {
     (1, 0): [{}, {}, {}, {7: 2.0, 5: 0.25}],
 })
 
-# Two heads of them see nothing, one in the first row and one in all later rows.
+# Two heads see nothing: one in the first row, and one in all later rows.
 CLOSING_LINES = Lines(8, 9, {
     (1, -1): [{9: 3.0}, {3: 1.5}, {}, {8: 0.5}],
     (1, 0): [{}, {}, {}, {}],

@@ -41,8 +41,8 @@ SEED, STEP = 0x0123456789ABCDEF, 3
 PAD, EOS, FIRST_DIGIT, EQUALS = 0, 3, 4, 17
 TOKENS = {c: 4 + n for n, c in enumerate("0123456789+-x=")} | {" ": PAD, "$": EOS}
 
-# Streams of random words, by their use: what a loop starts from, offsets of rows,
-# offsets of whole examples.
+# Streams of random words, by use: the initial state of a loop, offsets of rows, offsets
+# of whole examples.
 START, OFFSET, SHIFT = 19, 64, 66
 
 Params = dict[str, torch.Tensor]
@@ -92,7 +92,7 @@ class Scheme:
                     "abacus": f"abacus(max_offset = {MAX_OFFSET}, table = {ROWS})",
                     "shifted": f"shifted({self.inner}, max_offset = {SHIFTS[self.inner]}, "
                                f"max = {ROWS if self.inner == 'learned' else 99})"}[self.embedding]
-        # The longest problem of three digits has no room for an offset; none here is as long.
+        # The longest problem of three digits has no room for an offset; all problems here are shorter.
         digits = ["task.digits = 1..2", "eval.digits = [1, 2]"] if self.embedding == "shifted" else []
         return [f"model.embed.position = {position}"] + digits + {
             "none": [], "rope": [f"model.loop.self.rotary = rope(fraction = {self.turned:.0%})"],
@@ -164,8 +164,8 @@ SCHEMES = {
 }
 
 CASES = {f"{a}_{p}": Case(shape, scheme) for a, shape in SHAPES.items() for p, scheme in SCHEMES.items()} | {
-    # Injection at the block's entry only (figure 19), an odd number of recurrences,
-    # and what starts from the embedding, with injection and without.
+    # Injection only at the block's entry (figure 19), an odd number of recurrences,
+    # and loops that start from the embedding, with injection and without.
     "entry_abacus": Case(Shape(2, 4, "add(before = block)"), SCHEMES["abacus"]),
     "thrice_fire": Case(Shape(2, 3), SCHEMES["fire"]),
     "embed_abacus": Case(Shape(2, 4, noise=False), SCHEMES["abacus"]),

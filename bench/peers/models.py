@@ -21,7 +21,7 @@ Arrays = dict[str, np.ndarray]
 
 FIRE_HIDDEN, FIRE_THRESHOLD, FIRE_SCALE = 32, 512, 0.1
 
-# Of a layer: what is packed, and of what.
+# Packed tensors of a layer, and their parts.
 PACKS = {"self.qkv": ("self.q", "self.k", "self.v"), "cross.kv": ("cross.k", "cross.v"), "ffn.gated": ("ffn.in.u", "ffn.in.g")}
 
 FIRST_DIGIT = 4  # of the tokens of sequences

@@ -33,7 +33,7 @@ WARM_UP, MOST = 2, 40  # steps; peers that make graphs take up to so many
 
 
 def peer(kind: str, m: Model, state: State, threads: int, device: str, precision: str, exported: str, backend: str):
-    # Both libraries take as many threads as they see processors.
+    # Both libraries use as many threads as they see processors.
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
     os.environ["OMP_NUM_THREADS"] = str(threads)
     if kind == "jax":
@@ -109,8 +109,8 @@ def serve(p, report: str, fill: bool, answers: TextIO) -> None:
         print(f"{seconds:.6f}", file=answers, flush=True)
 
 
-# They add the same to all scores of a query, which softmax ignores: what a program
-# has as their gradient is rounding.
+# They add the same number to all scores of a query, which softmax ignores. Their
+# gradient in a program is only rounding.
 WITHOUT_EFFECT = ".k.b", ".fire.b2"
 
 

@@ -1,7 +1,6 @@
-// Package peers has models of the shipped specs in PyTorch and JAX: the scripts of this
-// folder that train them, what they are told of a spec, and how they are called. Package
-// compiler/check resolves the specs before it; command bench and package prove/beside,
-// after it, let the scripts compete with compiled programs.
+// Package peers has the models of the embedded specs in PyTorch and JAX: the scripts of this
+// folder that train them, their problem files, and their command lines. Command bench and package
+// prove/beside let the scripts compete with compiled programs.
 package peers
 
 import (
@@ -20,7 +19,7 @@ import (
 //go:embed peer.py models.py torch_peer.py *_torch.py export_peer.py jax_peer.py requirements.txt
 var scripts embed.FS
 
-// Write writes the scripts, and what they require, into a folder.
+// Write writes the scripts and requirements.txt into a folder.
 func Write(dir string) error {
 	return fs.WalkDir(scripts, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -34,7 +33,7 @@ func Write(dir string) error {
 	})
 }
 
-// Version asks a Python for a module's version, without what says how it was built.
+// Version asks a Python for a module's version, without the build suffix.
 func Version(ctx context.Context, python, module string) (string, error) {
 	out, err := Ask(ctx, python, "import "+module+" as m; print(m.__version__)")
 	version, _, _ := strings.Cut(out, "+")
@@ -53,19 +52,19 @@ func Ask(ctx context.Context, python, line string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// A Way is one of doing it.
+// A Way is a way to run a model.
 type Way struct {
-	Peer      string // eager, compile, cudagraph or packed, with PyTorch; export, the file that mlc export writes; jax
-	Device    string // cpu or cuda; only PyTorch's
-	Precision string // fp32, tf32 or bf16: of products; only PyTorch's
+	Peer      string // eager, compile, cudagraph or packed in PyTorch; export for the file that mlc export writes; jax
+	Device    string // cpu or cuda; only for PyTorch
+	Precision string // of products: fp32, tf32 or bf16; only for PyTorch
 	Threads   int    // of the processor
 }
 
-// OnCPU is a way of doing it in float32 on the processor.
+// OnCPU returns the way of a peer in float32 on the processor.
 func OnCPU(peer string, threads int) Way { return Way{peer, "cpu", "fp32", threads} }
 
-// Command calls the scripts in dir for a problem file. Without more arguments it is what
-// rounds.Process starts.
+// Command returns the command that runs the scripts in dir on a problem file. Without more
+// arguments, rounds.Process can start it.
 func (w Way) Command(python, dir, problem string, more ...string) []string {
 	return append([]string{python, "-B", filepath.Join(dir, "peer.py"), problem, "--peer", w.Peer, "--device", w.Device,
 		"--precision", w.Precision, "--threads", fmt.Sprint(w.Threads)}, more...)

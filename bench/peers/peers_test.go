@@ -13,7 +13,7 @@ import (
 	"github.com/arithlang/mlc/compiler/check"
 )
 
-// TestProblems holds what peers are told to the experiments that the cases are.
+// TestProblems compares the problem files of the cases with the experiments.
 func TestProblems(t *testing.T) {
 	const looped8x2 = "B 512, S 0, T 63, 16 heads of 1024, hidden 2048, 0 layers, dropout 0, lr 0.001, 8 looped 2 times, 1 with gradients, from noise of 0.02, offsets to 100 of 128 rows"
 	want := map[string]string{
@@ -67,7 +67,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestScripts writes them out, and compares them with what a checkout has.
+// TestScripts writes the scripts and compares them with the checkout.
 func TestScripts(t *testing.T) {
 	dir := t.TempDir()
 	if err := Write(dir); err != nil {
@@ -96,7 +96,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// TestAsk plays Python.
+// TestAsk imitates Python.
 func TestAsk(t *testing.T) {
 	python := filepath.Join(t.TempDir(), "python")
 	script := "#!/bin/sh\ncase \"$2\" in *torch*) echo 2.7.1+cu128;; *) echo a trace >&2; echo no such module >&2; exit 1;; esac\n"

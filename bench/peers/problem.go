@@ -14,31 +14,31 @@ import (
 type Case struct {
 	Name    string
 	Title   string
-	Kind    string // of models.py: what the spec's masks are there
-	Spec    string // in the repository
+	Kind    string // name in models.py, which has the spec's masks
+	Spec    string // path in the repository
 	Set     []string
 	Kernels bool // command bench lists its kernels one by one
 
-	// Certain are settings, for both, of a step that is compared: nothing in it is random.
+	// Certain are settings, for both sides, of a step to compare. They remove randomness.
 	Certain []string
-	Torch   bool // only PyTorch has it
-	GPU     bool // a step is too much for a processor: none is compared
+	Torch   bool // only PyTorch runs it
+	GPU     bool // a step is too large for a processor, so none is compared
 }
 
-// paper are the problems, batches and rate of arXiv:2310.11984.
+// paper are the problems, batches and learning rate of arXiv:2310.11984.
 var paper = []string{"task.pad=zero(to = 61)", "train.batch=512",
 	"train.optimizer=adam(lr = 1e-4, betas = [0.9, 0.98], eps = 1e-9)", "train.schedule=constant"}
 
 var (
-	// simple are a loop's settings that scripts have: no decay of weights, and no clipping.
+	// simple are settings of a loop that the scripts support: no weight decay and no clipping.
 	simple = []string{"train.optimizer=adam(lr = 1e-3, betas = [0.9, 0.98], eps = 1e-9)", "train.clip=none"}
-	// certain leave out offsets, noise and random recurrences.
+	// certain turns off offsets, noise and random recurrences.
 	certain = []string{"train.loss=cross_entropy", "model.embed.position=abacus(max_offset = 0, table = 128)", "model.loop.state=normal(std = 0)", "train.microbatch=8"}
 	// large is one group of draws, in chunks that are launches of a GPU.
 	large = []string{"train.batch=512", "train.chunk=512"}
 )
 
-// Cases are all of them.
+// Cases returns all cases.
 func Cases() []Case {
 	return []Case{
 		{Name: "abs", Kind: "abs", Spec: "specs/bias/addition_abs.arith", Set: append([]string{"model.dropout=30%"}, paper...), Kernels: true,
@@ -62,7 +62,7 @@ func Cases() []Case {
 	}
 }
 
-// A Problem is what the scripts are told of a model; models.py reads it.
+// A Problem describes a model to the scripts; models.py reads it.
 type Problem struct {
 	Kind    string             `json:"kind"`
 	Width   int                `json:"width"`
@@ -77,26 +77,26 @@ type Problem struct {
 	Batches []Batch            `json:"batches"`
 }
 
-// A Loop is what scripts are told of a looped model.
+// A Loop describes a looped model to the scripts.
 type Loop struct {
 	Layers    int     `json:"layers"`
 	Times     int     `json:"times"`
-	WithGrad  int     `json:"with_grad"` // recurrences with gradients at most; 0: all have them
-	Noise     float64 `json:"noise"`     // standard deviation of what the loop starts from
+	WithGrad  int     `json:"with_grad"` // recurrences with gradients, at most; 0 for all
+	Noise     float64 `json:"noise"`     // standard deviation of the loop's initial state
 	MaxOffset int     `json:"max_offset"`
-	Table     int     `json:"table"` // rows of positions
+	Table     int     `json:"table"` // number of rows of the position table
 	NormEps   float64 `json:"norm_eps"`
 }
 
-// A Batch is tokens, an example a row.
+// A Batch is tokens, one example a row.
 type Batch struct {
 	Source [][]int32 `json:"source"`
 	Target [][]int32 `json:"target"`
 	Labels [][]int32 `json:"labels"`
 }
 
-// NewProblem is a case's spec, resolved, with the shapes of its parameters, and without
-// batches.
+// NewProblem returns the problem of a case's resolved spec and the shapes of its parameters,
+// without batches.
 func NewProblem(kind string, spec *check.Spec, tensors map[string][]int) Problem {
 	m, o := &spec.Model, &spec.Train
 	p := Problem{Kind: kind, Width: m.Width, Heads: m.Heads, Hidden: m.Hidden, Dropout: m.Dropout,
@@ -123,7 +123,7 @@ func (p *Problem) Write(path string) error {
 	return ckpt.WriteFile(path, text)
 }
 
-// Batches are the n batches that a spec's program trains on after so many steps.
+// Batches returns the n batches that a spec's program trains on after so many steps.
 func Batches(s *check.Spec, after, n int) ([]Batch, error) {
 	problems, err := task.New(task.Config(s.Task.Task), s.Train.Seed)
 	if err != nil {
@@ -145,7 +145,7 @@ func Batches(s *check.Spec, after, n int) ([]Batch, error) {
 	return all, nil
 }
 
-// rows cuts tokens into examples.
+// rows splits tokens into examples of n tokens.
 func rows(tokens []int32, n int) [][]int32 {
 	var all [][]int32
 	for ; len(tokens) > 0; tokens = tokens[n:] {

@@ -114,7 +114,7 @@ def matmul(b: Bench) -> Iterator[Row]:
         with guard(row):
             dtype, products, bound = PRECISIONS[precision]
             torch.set_float32_matmul_precision(products)
-            # The calls take turns among so many operands that no cache holds them.
+            # The calls cycle through so many operands that no cache holds them.
             sets = 1 if b.reduced else math.ceil(CACHE / ((m + n) * k * dtype.itemsize))
             operands = [{"input": b.randn(k, m, dtype=dtype).T if kind else b.randn(m, k, dtype=dtype),
                          "other": b.randn(k, n, dtype=dtype),

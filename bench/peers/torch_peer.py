@@ -113,12 +113,12 @@ class Seq2Seq(nn.Module):
         return ()
 
 
-# What ends a name in a checkpoint, and there.
+# Suffixes of names in a checkpoint and in the module.
 ENDS = {".w": ".weight", ".b": ".bias", ".gamma": ".weight", ".beta": ".bias", ".token": ".token.weight",
         ".position": ".position.weight"}
 
 
-# What float32 products are made of; matters on a GPU only.
+# The precision of float32 products; matters only on a GPU.
 PRODUCTS = {"fp32": "highest", "tf32": "high", "bf16": "highest"}
 
 

@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// Process is the start of a command that warms up, then reads numbers of steps, one a
-// line, and answers each with the seconds that so many steps took.
+// Process returns the start of a command that warms up, then reads numbers of steps, one a line,
+// and answers each with the seconds of these steps.
 func Process(argv ...string) func(ctx context.Context) (Runner, error) {
 	return func(ctx context.Context) (Runner, error) {
 		p := &process{cmd: exec.CommandContext(ctx, argv[0], argv[1:]...)}
 		p.cmd.Stderr = &p.complaint
-		p.cmd.WaitDelay = patience // what it started may hold its pipes
+		p.cmd.WaitDelay = patience // its children may hold its pipes
 		var err error
 		if p.in, err = p.cmd.StdinPipe(); err != nil {
 			return nil, err
@@ -46,7 +46,7 @@ type process struct {
 }
 
 func (p *process) Run(steps int) (float64, error) {
-	// An end of the process shows best in the answer that does not come.
+	// The missing answer shows best that the process has ended.
 	_, _ = fmt.Fprintln(p.in, steps)
 	if !p.answers.Scan() {
 		err := cmp.Or(p.Stop(), errors.New("it ended"))
@@ -62,7 +62,7 @@ func (p *process) Run(steps int) (float64, error) {
 	return seconds, nil
 }
 
-// Peak is what the system says, 0 where it does not.
+// Peak returns the peak from /proc, 0 where there is none.
 func (p *process) Peak() (bytes int64) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
@@ -79,7 +79,7 @@ func (p *process) Peak() (bytes int64) {
 // patience is how long a contestant may take to end.
 const patience = 20 * time.Second
 
-// Stop ends the process, by itself if it will.
+// Stop ends the process, if possible by closing its input.
 func (p *process) Stop() error {
 	if p.ended {
 		return nil
@@ -91,7 +91,7 @@ func (p *process) Stop() error {
 	return p.cmd.Wait()
 }
 
-// LastLines is the end of a text.
+// LastLines returns the last n lines of a text.
 func LastLines(text string, n int) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(len(lines)-n, 0):], "\n")

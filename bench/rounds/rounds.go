@@ -1,6 +1,6 @@
-// Package rounds times contestants that take turns, so that what else a machine does
-// meets all of them. Command bench, after it, lets compiled trainers and their peers in
-// other libraries compete on a processor, package prove/beside on a GPU.
+// Package rounds times contestants that alternate, so that other load on a machine affects all of
+// them. Command bench lets compiled trainers and their peers in other libraries compete on a
+// processor, package prove/beside on a GPU.
 package rounds
 
 import (
@@ -10,50 +10,50 @@ import (
 	"time"
 )
 
-// A Contestant does steps of training.
+// A Contestant runs steps of training.
 type Contestant struct {
 	Title string
-	// Start warms up.
+	// Start warms up the contestant.
 	Start func(ctx context.Context) (Runner, error)
 }
 
-// A Runner is a Contestant at work.
+// A Runner is a started Contestant.
 type Runner interface {
 	// Run returns the seconds that so many steps take.
 	Run(steps int) (seconds float64, err error)
-	// Peak is the most memory that it has had, in bytes; 0: unknown.
+	// Peak returns the peak memory in bytes; 0 if unknown.
 	Peak() int64
-	// Stop ends it. It may be called more than once.
+	// Stop ends it, and may be called more than once.
 	Stop() error
 }
 
-// A Result is what was measured of a Contestant.
+// A Result holds the measurements of a Contestant.
 type Result struct {
 	Title   string
-	Start   time.Duration // until the first step after warming up was done
-	Steps   int           // a round
-	Seconds []float64     // a step, by round
-	Base    []float64     // what a step of the first took in the same rounds
-	Peak    int64         // bytes, resident; 0: unknown
-	Err     error         // why it gave up
+	Start   time.Duration // until the end of the first step after warming up
+	Steps   int           // steps a round
+	Seconds []float64     // seconds a step, by round
+	Base    []float64     // the first contestant's seconds a step in the same rounds
+	Peak    int64         // peak resident memory in bytes; 0 if unknown
+	Err     error         // why it failed
 }
 
 // Options of Measure and Duels.
 type Options struct {
 	Rounds int
-	Length time.Duration                    // that each is busy in a round, about, and for a step at least
-	Say    func(format string, args ...any) // to the person who waits; may be nil
+	Length time.Duration                    // approximate length of a contestant's turn; at least a step
+	Say    func(format string, args ...any) // reports progress; may be nil
 }
 
-// Median is the middle of rounds, the mean of two if there are two.
+// Median returns the median of xs, the mean of the two in the middle if there are two.
 func Median(xs []float64) float64 {
 	xs = slices.Sorted(slices.Values(xs))
 	n := len(xs)
 	return (xs[(n-1)/2] + xs[n/2]) / 2
 }
 
-// Ratio is how many times as long as the first's a step is, the median of the rounds,
-// and whether that is known.
+// Ratio returns the median, over rounds, of the step time divided by the first contestant's, and
+// whether it is known.
 func (r *Result) Ratio() (ratio float64, known bool) {
 	if r.Err != nil || len(r.Seconds) == 0 || len(r.Base) != len(r.Seconds) {
 		return 0, false
@@ -65,8 +65,8 @@ func (r *Result) Ratio() (ratio float64, known bool) {
 	return Median(all), true
 }
 
-// Duels measures the first contestant with each of the others in turn: two fit into
-// memory where all would not. The first result is that of all its duels.
+// Duels measures the first contestant with each of the others, one after another: memory may hold
+// two, but not all. The first result joins all its duels.
 func Duels(ctx context.Context, first Contestant, others []Contestant, o Options) []Result {
 	if len(others) == 0 {
 		return Measure(ctx, []Contestant{first}, o)
@@ -85,14 +85,14 @@ func Duels(ctx context.Context, first Contestant, others []Contestant, o Options
 	return all
 }
 
-// add makes r the result of both measurements.
+// add joins two measurements.
 func (r *Result) add(more Result) {
 	r.Seconds = append(r.Seconds[:len(r.Seconds):len(r.Seconds)], more.Seconds...)
 	r.Peak = max(r.Peak, more.Peak)
 	r.Err = cmp.Or(r.Err, more.Err)
 }
 
-// Measure lets contestants take turns. One that fails is out and keeps nobody up.
+// Measure alternates contestants. One that fails drops out, and the others continue.
 func Measure(ctx context.Context, cs []Contestant, o Options) []Result {
 	say := o.Say
 	if say == nil {
@@ -129,8 +129,8 @@ func Measure(ctx context.Context, cs []Contestant, o Options) []Result {
 	return results
 }
 
-// start returns a contestant that has done one step since it warmed up, and the
-// seconds of that.
+// start returns a contestant that has run one step after warming up, and the seconds of that
+// step.
 func start(ctx context.Context, c Contestant) (Runner, float64, error) {
 	p, err := c.Start(ctx)
 	if err != nil {
@@ -144,7 +144,7 @@ func start(ctx context.Context, c Contestant) (Runner, float64, error) {
 	return p, seconds, nil
 }
 
-// round adds a round of a contestant.
+// round runs a round of a contestant.
 func (r *Result) round(p Runner, say func(format string, args ...any)) {
 	seconds, err := p.Run(r.Steps)
 	if r.Err = err; err != nil {

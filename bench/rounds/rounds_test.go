@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// actor makes this test's binary a contestant: its value is the name that goes into
-// a log, the seconds of a step and after how many answers it fails (0: never).
+// actor is the environment variable that makes this test's binary a contestant. Its value has a
+// name for a log, the seconds of a step, and after how many answers it fails (0: never).
 const actor = "BENCH_TEST_ACTOR"
 
 func TestMain(m *testing.M) {
@@ -54,7 +54,7 @@ func act(part string) error {
 	return in.Err()
 }
 
-// actors are contestants that write what they do into the log.
+// actors are contestants that log what they do.
 func actors(log string, parts ...string) []Contestant {
 	var cs []Contestant
 	for _, part := range parts {
@@ -64,7 +64,7 @@ func actors(log string, parts ...string) []Contestant {
 	return cs
 }
 
-// play measures actors and returns what they logged.
+// play measures actors and returns their log.
 func play(t *testing.T, rounds int, length time.Duration, parts ...string) ([]Result, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "log")

@@ -1,6 +1,6 @@
-// Package beside lets training steps of compiled models take turns with the same models
-// in PyTorch, on one GPU. Packages codegen/live, which makes the models, and bench/peers,
-// which has the scripts, come before it; a phase of package prove is after it.
+// Package beside alternates training steps of compiled models with steps of the same models in
+// PyTorch, on one GPU. Package codegen/live makes the models, and bench/peers has the scripts. A
+// phase of package prove uses it.
 package beside
 
 import (
@@ -26,17 +26,17 @@ import (
 	"github.com/arithlang/mlc/specs"
 )
 
-// A Torch is a Python that has PyTorch.
+// A Torch is a Python with PyTorch.
 type Torch struct {
 	Python  string // its path
 	Version string // of PyTorch
 	CUDA    bool   // it can use a GPU
 }
 
-// ErrNoTorch is in the error of Find when there is none.
+// ErrNoTorch is in the error of Find if there is no such Python.
 var ErrNoTorch = errors.New("no Python with PyTorch that can use the device")
 
-// Pythons are where PyTorch is looked for: what MLC_PYTHON names, and in $PATH.
+// Pythons returns the Pythons to try: the one in MLC_PYTHON, then python3 and python from PATH.
 func Pythons() (all []string) {
 	if named := os.Getenv("MLC_PYTHON"); named != "" {
 		all = append(all, named)
@@ -44,8 +44,8 @@ func Pythons() (all []string) {
 	return append(all, "python3", "python")
 }
 
-// Find returns the first of these Pythons with a PyTorch that can use a device, cpu or
-// cuda, or says what each lacks.
+// Find returns the first of these Pythons whose PyTorch can use a device, cpu or cuda. Its error
+// says what each of them lacks.
 func Find(ctx context.Context, pythons []string, on string) (*Torch, error) {
 	var lacks []string
 	for _, name := range pythons {
@@ -64,7 +64,7 @@ func Find(ctx context.Context, pythons []string, on string) (*Torch, error) {
 func ask(ctx context.Context, name string) (*Torch, error) {
 	path, err := exec.LookPath(name)
 	if err != nil {
-		return nil, fmt.Errorf("%s is not there", name)
+		return nil, fmt.Errorf("%s is not installed", name)
 	}
 	said, err := peers.Ask(ctx, path, "import numpy, torch; print(torch.__version__, torch.cuda.is_available())")
 	if err != nil {
@@ -72,22 +72,22 @@ func ask(ctx context.Context, name string) (*Torch, error) {
 	}
 	version, cuda, ok := strings.Cut(said, " ")
 	if !ok {
-		return nil, fmt.Errorf("%s: PyTorch says %q of itself", name, said)
+		return nil, fmt.Errorf("%s: PyTorch reports the version %q", name, said)
 	}
 	version, _, _ = strings.Cut(version, "+")
 	return &Torch{path, version, cuda == "True"}, nil
 }
 
-// A Contest is one model, and one way of doing it in PyTorch.
+// A Contest is one model, and one way to train it in PyTorch.
 type Contest struct {
 	Case peers.Case
 	Way  peers.Way
 }
 
-// Contests are all contests on a device: the cases whose specs are shipped, by each of
-// PyTorch's ways, in each precision that products may have there. Ours compute in fp32,
-// except in cases in bf16, where both do. Packed rows exist for looped models, in bf16:
-// PyTorch's attention of variable length has no other precision.
+// Contests returns all contests on a device: the cases with embedded specs, each in all of
+// PyTorch's ways and in all precisions of products that the device has. mlc computes in fp32,
+// except in cases in bf16, where both sides do. Packed rows exist only for looped models in bf16,
+// because PyTorch's attention of variable length has no other precision.
 func Contests(on string, threads int) (all []Contest) {
 	precisions := []string{"fp32", "tf32", "bf16"}
 	if on == "cpu" {
@@ -113,50 +113,50 @@ func Contests(on string, threads int) (all []Contest) {
 	return all
 }
 
-// shipped is where the specs are that a program has in it.
+// shipped is the prefix of embedded specs.
 const shipped = "specs/"
 
 func (c Contest) String() string { return c.Case.Name + " " + c.Way.Peer + " " + c.Way.Precision }
 
 // Options of Run and Fill.
 type Options struct {
-	Set     []string      // on top of the case's, for both: fewer examples on a slow device
-	Rounds  int           // that each has
-	Length  time.Duration // of a turn, about; a step at least
-	Cache   string        // a folder for what PyTorch has compiled; "": PyTorch's own
+	Set     []string      // settings on top of the case's, for both sides: fewer examples on a slow device
+	Rounds  int           // number of turns of each side
+	Length  time.Duration // approximate length of a turn; at least a step
+	Cache   string        // folder for what PyTorch compiles; "": PyTorch's own
 	Backend string        // of torch.compile; "": PyTorch's own
-	Workers int           // processes that PyTorch starts to compile; 0: as many as it likes
+	Workers int           // processes that PyTorch starts to compile; 0: PyTorch's choice
 	Say     func(format string, args ...any)
 
 	build func(c peers.Case, set []string) (*check.Spec, *live.Model, error) // nil: build
 }
 
-// A Result is what came of a Contest. Times are seconds, medians of the rounds.
+// A Result is the result of a Contest. Times are seconds, medians over rounds.
 type Result struct {
 	Torch  string  `json:"torch"`            // version
 	Python string  `json:"python"`           // path
-	Batch  int     `json:"batch"`            // examples of a step
-	Rounds int     `json:"rounds"`           // that both have finished
-	Ours   float64 `json:"ours"`             // a step
-	Peers  float64 `json:"peers"`            // a step
-	Ratio  float64 `json:"ratio"`            // how many times as long the peer's is, by round
-	Start  float64 `json:"start"`            // until the peer's first step after warming up was done, compilation included
+	Batch  int     `json:"batch"`            // examples a step
+	Rounds int     `json:"rounds"`           // rounds that both have finished
+	Ours   float64 `json:"ours"`             // time of a step
+	Peers  float64 `json:"peers"`            // time of a step
+	Ratio  float64 `json:"ratio"`            // the peer's time divided by ours, by round
+	Start  float64 `json:"start"`            // until the end of the peer's first step after warming up, compilation included
 	Cut    bool    `json:"cut,omitempty"`    // time ended before all rounds
 	Failed string  `json:"failed,omitempty"` // why the peer gave up
-	Graphs *Graphs `json:"graphs,omitempty"` // what the peer says of itself
+	Graphs *Graphs `json:"graphs,omitempty"` // the peer's report
 }
 
-// Graphs are the graphs that a peer has made of its step.
+// Graphs describes the graphs that a peer made of its step.
 type Graphs struct {
 	Compiled   int      `json:"compiled"`             // by torch.compile
-	Recompiled int      `json:"recompiled,omitempty"` // of them, after warming up: while it was timed
+	Recompiled int      `json:"recompiled,omitempty"` // of these, after warming up, while it was timed
 	Why        []string `json:"why,omitempty"`        // reasons of recompilations, warming up included
 	Captured   int      `json:"captured,omitempty"`   // as CUDA graphs
 	Loss       float64  `json:"loss"`                 // of the last step
 }
 
-// Run lets a compiled model on a device and its peer take turns. The driver is not
-// closed. An error is ours; a peer that fails is part of the result.
+// Run alternates a compiled model on a device and its peer. It does not close the driver. Its
+// errors are ours; if a peer fails, the result says so.
 func Run(ctx context.Context, c Contest, t *Torch, d cuda.Driver, o Options) (*Result, error) {
 	p, err := prepare(c, t, o)
 	if err != nil {
@@ -170,8 +170,7 @@ func Run(ctx context.Context, c Contest, t *Torch, d cuda.Driver, o Options) (*R
 	return conclude(ctx, both[0], both[1], &Result{Torch: t.Version, Python: t.Python, Batch: p.model.Train.Batch, Graphs: p.graphs()}, o.Rounds)
 }
 
-// Fill lets a peer compile all that its steps need, and no more. What it has compiled is
-// in the cache.
+// Fill lets a peer compile everything that its steps need, into the cache.
 func Fill(ctx context.Context, c Contest, t *Torch, o Options) (*Result, error) {
 	p, err := prepare(c, t, o)
 	if err != nil {
@@ -186,17 +185,17 @@ func Fill(ctx context.Context, c Contest, t *Torch, o Options) (*Result, error) 
 	}
 	r := &Result{Torch: t.Version, Python: t.Python, Batch: p.model.Train.Batch, Start: time.Since(begin).Seconds(), Graphs: p.graphs()}
 	if r.Graphs == nil {
-		return nil, errors.New("the peer has left no report")
+		return nil, errors.New("the peer wrote no report")
 	}
 	return r, nil
 }
 
-// A prepared contest has its files in a folder.
+// A prepared contest, with its files in a folder.
 type prepared struct {
 	dir    string
 	model  *live.Model
 	argv   []string // starts the peer
-	report string   // the peer's file about itself
+	report string   // file of the peer's report
 }
 
 func prepare(c Contest, t *Torch, o Options) (*prepared, error) {
@@ -224,7 +223,7 @@ func prepare(c Contest, t *Torch, o Options) (*prepared, error) {
 	return p, nil
 }
 
-// graphs reads the peer's report; nil if it has left none.
+// graphs reads the peer's report. It returns nil if there is none.
 func (p *prepared) graphs() *Graphs {
 	text, err := os.ReadFile(p.report)
 	if err != nil {
@@ -237,7 +236,7 @@ func (p *prepared) graphs() *Graphs {
 	return g
 }
 
-// environment begins a command that compiles as the options say.
+// environment begins a command with the environment that the options ask for.
 func (o *Options) environment() (argv []string) {
 	if o.Cache != "" {
 		argv = append(argv, Caching(o.Cache)...)
@@ -251,7 +250,7 @@ func (o *Options) environment() (argv []string) {
 	return argv
 }
 
-// Caching is the environment of a PyTorch that leaves in a folder what it compiles.
+// Caching returns the environment in which PyTorch keeps what it compiles in a folder.
 func Caching(dir string) []string {
 	return []string{"TORCHINDUCTOR_CACHE_DIR=" + filepath.Join(dir, "inductor"), "TRITON_CACHE_DIR=" + filepath.Join(dir, "triton")}
 }
@@ -277,7 +276,7 @@ func conclude(ctx context.Context, ours, theirs rounds.Result, r *Result, want i
 	return r, nil
 }
 
-// compile takes a case through the compiler.
+// compile compiles a case.
 func compile(c peers.Case, set []string) (*compiler.Program, error) {
 	p, found, err := compiler.Compile(check.Options{
 		Path: strings.TrimPrefix(c.Spec, shipped),
@@ -293,7 +292,7 @@ func compile(c peers.Case, set []string) (*compiler.Program, error) {
 	return p, nil
 }
 
-// Model is a case's model, with settings on top of the case's.
+// Model compiles a case, with settings on top of the case's.
 func Model(c peers.Case, set []string) (*live.Model, error) {
 	_, m, err := build(c, set)
 	return m, err
@@ -308,14 +307,14 @@ func build(c peers.Case, set []string) (*check.Spec, *live.Model, error) {
 	return p.Spec, m, err
 }
 
-// batches is how many a peer is given to train on in turn.
+// batches is the number of batches that a peer trains on, one after another.
 const batches = 4
 
-// writeProblem writes what a peer is told, with the batches after so many steps.
+// writeProblem writes the peer's input, with the batches after so many steps.
 func writeProblem(path string, c peers.Case, spec *check.Spec, m *live.Model, after int) error {
 	shapes := map[string][]int{}
 	for _, p := range m.Params {
-		shapes[p.Name] = append([]int{}, p.Shape...) // a scalar's is empty, not missing
+		shapes[p.Name] = append([]int{}, p.Shape...) // empty for a scalar, not missing
 	}
 	p := peers.NewProblem(c.Kind, spec, shapes)
 	var err error
@@ -325,13 +324,13 @@ func writeProblem(path string, c peers.Case, spec *check.Spec, m *live.Model, af
 	return p.Write(path)
 }
 
-// A trainee is our side at work.
+// A trainee is our side of a contest.
 type trainee struct {
 	ctx context.Context
 	*train.Trainer
 }
 
-// warmUp is enough for everything to have its memory and to be a graph.
+// warmUp steps are enough to allocate all memory and record all graphs.
 const warmUp = 3
 
 func start(ctx context.Context, m *live.Model, d cuda.Driver) (rounds.Runner, error) {
@@ -348,15 +347,15 @@ func start(ctx context.Context, m *live.Model, d cuda.Driver) (rounds.Runner, er
 	return w, err
 }
 
-// Run asks for steps as the trainer does, none waiting for the one before, and waits until
-// everything is done, as the peers do.
+// Run enqueues steps as the trainer does, without waiting for each, and waits until all are done,
+// as the peers do.
 func (t *trainee) Run(steps int) (float64, error) {
 	begin := time.Now()
 	for range steps {
 		if t.ctx.Err() != nil {
 			return 0, context.Cause(t.ctx)
 		}
-		const little = 100 // what is learned does not matter, only that numbers stay finite
+		const little = 100 // learning does not matter, but numbers must stay finite
 		if err := t.Enqueue(t.Config.LR / little); err != nil {
 			return 0, err
 		}

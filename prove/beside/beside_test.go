@@ -28,8 +28,8 @@ import (
 	"github.com/arithlang/mlc/sim/simulated"
 )
 
-// python writes a program that plays Python: about is what it says of PyTorch, serve
-// what it does with the problem, which is its third argument.
+// python writes a program that imitates Python: about is its answer about PyTorch, serve is what
+// it does with the problem, which is its third argument.
 func python(t *testing.T, about, serve string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "python")
@@ -57,7 +57,7 @@ func TestFind(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	_, err := Find(t.Context(), []string{"/no/such/python", none, cpu, odd}, "cuda")
-	for _, want := range []string{"no Python with PyTorch", "/no/such/python is not there", "No module named 'torch'", "PyTorch 2.7.1 sees no GPU", `says "hello" of itself`, "MLC_PYTHON"} {
+	for _, want := range []string{"no Python with PyTorch", "/no/such/python is not installed", "No module named 'torch'", "PyTorch 2.7.1 sees no GPU", `reports the version "hello"`, "MLC_PYTHON"} {
 		if !errors.Is(err, ErrNoTorch) || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in %v", want, err)
 		}
@@ -68,7 +68,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestContests wants each to be one that the scripts and the shipped specs know.
+// TestContests checks that the scripts and the embedded specs know each contest.
 func TestContests(t *testing.T) {
 	names, compiled := map[string]bool{}, map[string]bool{}
 	for _, c := range Contests("cuda", 2) {
@@ -117,7 +117,7 @@ func successor(peer, precision string) Contest {
 	panic("no such contest")
 }
 
-// fewer make a model one of which the simulator does steps in a second or two.
+// fewer makes a model of which the simulator runs steps in a second or two.
 var fewer = []string{"train.batch=2", "train.microbatch=2", "model.width=16", "model.heads=2", "model.ffn.hidden=16", "model.decoder.layers=1"}
 
 // built is the case successor with fewer, compiled once.
@@ -130,7 +130,7 @@ var built = sync.OnceValue(func() (b struct {
 	return b
 })
 
-// small is for the case successor.
+// small returns options for the case successor.
 func small(rounds int) Options {
 	return Options{Set: fewer, Rounds: rounds, build: func(c peers.Case, set []string) (*check.Spec, *live.Model, error) {
 		if c.Name != "successor" || !slices.Equal(set, fewer) {
@@ -170,13 +170,12 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// reports writes what a peer says of its graphs into the file that --report names.
+// reports writes a peer's report of its graphs into the file that --report names.
 const reports = `while [ "$1" != --report ]; do shift; done
 echo '{"compiled": 4, "recompiled": 1, "why": ["T changes"], "captured": 0, "loss": 2.5}' >"$2"
 `
 
-// TestFill wants a peer asked to compile, in the cache and with the workers that are given,
-// and each failure said.
+// TestFill asks a peer to compile, with the given cache and workers, and reports each failure.
 func TestFill(t *testing.T) {
 	keep := filepath.Join(t.TempDir(), "said")
 	fill := func(serve string, ctx context.Context) (*Result, error) {
@@ -203,7 +202,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// TestPeersFail has peers that never begin, and that end on the way.
+// TestPeersFail has peers that never begin, and peers that end half way.
 func TestPeersFail(t *testing.T) {
 	for name, c := range map[string]struct {
 		serve, want string
@@ -220,7 +219,7 @@ func TestPeersFail(t *testing.T) {
 	}
 }
 
-// TestEnds lets the time end while the peer is at work.
+// TestEnds lets the time end while the peer works.
 func TestEnds(t *testing.T) {
 	why := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -240,7 +239,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestPyTorch is the real one, on the processor, where there is one.
+// TestPyTorch tests the real PyTorch on the processor, if it is installed.
 func TestPyTorch(t *testing.T) {
 	full.Only(t)
 	torch, err := Find(t.Context(), []string{full.Needs(t, full.Python)}, "cpu")
@@ -255,8 +254,8 @@ func TestPyTorch(t *testing.T) {
 	}
 }
 
-// TestPeersAgree wants a step of PyTorch's ways to lead where a step of the compiled
-// program leads, from equal parameters and on the same batch.
+// TestPeersAgree checks that a step of PyTorch's ways has the result of a step of the compiled
+// program, from equal parameters and on the same batch.
 func TestPeersAgree(t *testing.T) {
 	full.Only(t)
 	torch, err := Find(t.Context(), []string{full.Needs(t, full.Python)}, "cpu")
@@ -299,7 +298,7 @@ func TestPeersAgree(t *testing.T) {
 	}
 }
 
-// twoSteps gives the checkpoints after two steps, and the loss of the second.
+// twoSteps returns the checkpoints after two steps, and the loss of the second.
 func twoSteps(t *testing.T, m *live.Model) (first, last string, loss float64) {
 	t.Helper()
 	machine, err := m.Machine(open(t))

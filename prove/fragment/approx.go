@@ -2,18 +2,17 @@ package fragment
 
 import "math"
 
-// tolerance is how far a result may be from the exact one: the sum of its parts.
+// tolerance is the largest error of a result: the sum of its parts.
 type tolerance struct{ ulps, rel, abs float64 }
 
-// bound is what PTX promises for operands; ok is false where it promises nothing.
+// bound returns what PTX promises for operands; ok is false if it promises nothing.
 type bound func(in []float64) (t tolerance, ok bool)
 
-// always is a bound for all operands.
+// always returns the same bound for all operands.
 func always(t tolerance) bound { return func([]float64) (tolerance, bool) { return t, true } }
 
-// approxProbes are the approximate instructions, with the bounds that the PTX
-// manual gives (sections "Floating Point Instructions" and "Half Precision
-// Floating Point Instructions", PTX ISA 8.4).
+// approxProbes are the approximate instructions. Their bounds come from the PTX manual (sections
+// "Floating Point Instructions" and "Half Precision Floating Point Instructions", PTX ISA 8.4).
 func approxProbes() []*Probe {
 	quotients := within(1, 2)
 	angles := within(-314, 314)
@@ -49,9 +48,8 @@ func approxProbes() []*Probe {
 	})
 }
 
-// halfExponentBound allows subnormal results to be cut instead of rounded, half a unit
-// more: the manual gives only a relative error, which no subnormal number can keep, and
-// an H100 cuts them.
+// halfExponentBound allows subnormal results to be truncated, half a unit more. The manual gives
+// only a relative error, which subnormal numbers cannot keep, and an H100 truncates them.
 func halfExponentBound(in []float64) (tolerance, bool) {
 	t := tolerance{rel: math.Exp2(-9.9)}
 	if in[0] < -14 {
@@ -67,8 +65,7 @@ func logBound(in []float64) (tolerance, bool) {
 	return tolerance{rel: 0x1p-22}, true
 }
 
-// angleBound promises nothing for angles beyond 100 pi; those that are no numbers
-// have a result of their own.
+// angleBound promises nothing for angles beyond 100 pi. Infinities and NaN have defined results.
 func angleBound(in []float64) (tolerance, bool) {
 	switch x := math.Abs(in[0]); {
 	case x <= 2*math.Pi:
@@ -85,9 +82,9 @@ func divisorBound(in []float64) (tolerance, bool) {
 	return tolerance{ulps: 2}, x == 0 || x >= 0x1p-126 || math.IsNaN(x)
 }
 
-// allows says whether a GPU may give a result where the correctly rounded one is
-// another: both elements of a float type. What is no finite number has to agree,
-// and so has the sign of a zero.
+// allows reports whether a GPU may return got if the correctly rounded result is another. Both
+// are elements of a float type. NaN and the sign of a zero must match, infinities within the
+// relative error and ulps.
 func (t tolerance) allows(f Type, got, rounded uint64) bool {
 	x, y := f.value(got), f.value(rounded)
 	switch {

@@ -33,10 +33,10 @@ func asyncProbes() []*Probe {
 	return all
 }
 
-// scriptSteps is how many operations a probe of barriers does.
+// scriptSteps is the number of operations of a barrier probe.
 const scriptSteps = 12
 
-// The operations, in the low byte of a step; the rest is the count of bytes.
+// The operations, in the low byte of a step; the other bytes are a count of bytes.
 const (
 	arrive = iota
 	expect
@@ -44,10 +44,10 @@ const (
 	arriveExpect
 )
 
-// scriptProbe makes a probe whose inputs are the count of a barrier and a script;
-// the results are, after each step, bit 0 and 1: whether the phases of even and odd
-// parity have ended; from bit 8 on, for an arrival, how many were still pending
-// before it. Every thread has a barrier of its own.
+// scriptProbe returns a probe whose inputs are the count of a barrier and a script. The result of
+// a step has bits 0 and 1 set if the phases of even and odd parity have ended. After an arrival
+// it has, from bit 8 on, the number of arrivals that were pending before it. Every thread has its
+// own barrier.
 func scriptProbe(name, target, version string, operations int, doc string) *Probe {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -74,9 +74,8 @@ func scriptProbe(name, target, version string, operations int, doc string) *Prob
 		draw: draw{fmt.Sprintf("script of %d", operations), func(p *Probe, s *source, number int, in [][]uint64) { script(s, operations, in) }}}
 }
 
-// script draws operations that no phase has too many of: pending arrivals and
-// expected bytes never fall below zero at once, and a phase that waits for bytes
-// only gets just these.
+// script draws operations that are valid in every phase. Pending arrivals and expected bytes
+// never fall below zero, and a phase that only waits for bytes gets exactly these.
 func script(s *source, operations int, in [][]uint64) {
 	count := 1 + s.Intn(4)
 	in[0][0] = uint64(count)
@@ -108,10 +107,10 @@ func script(s *source, operations int, in [][]uint64) {
 	}
 }
 
-// tileWords are the words that each lane has of the memory of a bulk copy.
+// tileWords is the number of words of each lane in the memory of a bulk copy.
 const tileWords = 8
 
-// bulk draws what is copied, how many bytes, from where and to where.
+// bulk draws the words, the number of bytes, and the offsets of source and destination.
 func bulk(p *Probe, s *source, number int, in [][]uint64) {
 	const whole = 4 * warp * tileWords / 16
 	for k := range tileWords {
@@ -126,10 +125,9 @@ func bulk(p *Probe, s *source, number int, in [][]uint64) {
 	}
 }
 
-// arriving runs copies to shared memory, which holds a pattern, with one barrier
-// that waits for so many bytes. The results are which phases have ended before the
-// copies, as bits by parity, and after them; whether their end was seen in a million
-// looks; and the memory.
+// arriving runs copies to shared memory, which holds a pattern, with one barrier that waits for
+// so many bytes. The results are the phases that have ended before and after the copies, as bits
+// by parity; whether the end was seen within a million polls; and the memory.
 func arriving(bytes, copies string) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -161,7 +159,7 @@ func bulkIn(pieces int) string {
 	size, from, to := tileWords, tileWords+1, tileWords+2
 	line(".reg .b32 %%first, %%to;\n.reg .b64 %%from;")
 	line("add.u32 %%to, %%tile, %%a%d;\ncvt.u64.u32 %%from, %%a%d;\nadd.u64 %%from, %%in, %%from;\nmov.u32 %%first, %%a%d;", to, from, size)
-	if pieces == 2 { // the first of them is half, rounded up to whole 16 bytes
+	if pieces == 2 { // the first piece is half, rounded up to whole 16 bytes
 		line("add.u32 %%first, %%a%d, 16;\nshr.u32 %%first, %%first, 5;\nshl.b32 %%first, %%first, 4;\n%s", size, copyText)
 		line("add.u32 %%to, %%to, %%first;\ncvt.u64.u32 %%y, %%first;\nadd.u64 %%from, %%from, %%y;\nsub.u32 %%first, %%a%d, %%first;", size)
 		line("setp.eq.u32 %%p, %%first, 0;\n@%%p bra wait;")
@@ -170,27 +168,27 @@ func bulkIn(pieces int) string {
 	return arriving(fmt.Sprintf("%%a%d", size), b.String())
 }
 
-// A Box is what a kernel's copy takes of the inputs as rows of 64 elements of bf16.
+// A Box is the part of the inputs that a kernel copies, if they are rows of 64 elements of bf16.
 type Box struct {
 	Elements int `json:"elements"` // of a row
 	Rows     int `json:"rows"`
 	Swizzle  int `json:"swizzle"` // bytes: 0, 32, 64 or 128
 }
 
-// rowBytes is a row of the inputs: one operand of a warp.
+// rowBytes is the size of a row of the inputs: one operand of a warp.
 const rowBytes = 4 * warp
 
-// tensor is what the driver is to describe: all inputs.
+// tensor describes all inputs to the driver.
 func (b *Box) tensor(inputs cuda.Ptr, bytes int) cuda.Tensor {
 	return cuda.Tensor{Address: inputs, Element: cuda.TensorBF16, Size: [2]int{rowBytes / 2, bytes / rowBytes}, Stride: rowBytes,
 		Box: [2]int{b.Elements, b.Rows}, Swizzle: b.Swizzle}
 }
 
-// boxes are what is probed: no swizzle, and each swizzle with a full row.
+// boxes are the boxes to probe: without a swizzle, and each swizzle with a full row.
 var boxes = []Box{{64, 8, 0}, {16, 8, 0}, {16, 8, 32}, {32, 8, 64}, {64, 8, 128}, {32, 5, 128}}
 
-// boxProbes are groups of their own: where a card ends one, the others still run. The
-// last one begins at no multiple of 16 bytes, and loses the device.
+// boxProbes are each a group: if a card fails in one, the others still run. The last begins at no
+// multiple of 16 bytes, and loses the device.
 func boxProbes() []*Probe {
 	var all []*Probe
 	for _, box := range boxes {
@@ -214,10 +212,9 @@ func (b Box) probe() *Probe {
 		draw: draw{"aligned box", corners(0)}, thin: 2, box: &b, body: arriving(fmt.Sprint(2*b.Elements*b.Rows), copies)}
 }
 
-// corners draws rows, and where a box begins. Its first element is on either side of the
-// first and last one of a row, a multiple of 16 bytes and so many elements more. Its first
-// row is near those of the case: the first box begins before all rows, and the last of 32
-// ends behind them.
+// corners draws rows and the corner of a box. Its column is near the first and the last element
+// of a row: a multiple of 16 bytes plus more elements. Its row is near the rows of the case: the
+// first box begins before all rows, and the last of 32 ends after them.
 func corners(more int) func(p *Probe, s *source, number int, in [][]uint64) {
 	return func(p *Probe, s *source, number int, in [][]uint64) {
 		for k := range tileWords {
@@ -232,13 +229,13 @@ func corners(more int) func(p *Probe, s *source, number int, in [][]uint64) {
 	}
 }
 
-// parities asks a barrier which phases have ended.
+// parities reads which phases of a barrier have ended.
 func parities(line func(string, ...any), reg string) {
 	line("mbarrier.test_wait.parity.shared.b64 %%p, [%%bar], 0;\nselp.u32 %%%s, 1, 0, %%p;", reg)
 	line("mbarrier.test_wait.parity.shared.b64 %%p, [%%bar], 1;\nselp.u32 %%x, 2, 0, %%p;\nor.b32 %%%s, %%%s, %%x;", reg, reg)
 }
 
-// bulkOut copies shared memory, which holds the case's words, to its results.
+// bulkOut copies shared memory, which holds the case's words, to the results.
 func bulkOut() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }

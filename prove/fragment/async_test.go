@@ -9,9 +9,9 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
-// TestScripts follows the scripts for barriers by what the manual says of them: a
-// script that leaves pending arrivals or bytes below zero means nothing on a card.
-// Enough of them have to end a phase by an arrival, and enough by bytes.
+// TestScripts checks the scripts for barriers against the manual. A script in which pending
+// arrivals or bytes fall below zero has no meaning on a card. Enough scripts must end a phase by
+// an arrival, and enough by bytes.
 func TestScripts(t *testing.T) {
 	r := record(t, 90, Options{Only: []string{"mbarrier"}})
 	if len(r.Probes) != 2 {
@@ -54,7 +54,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// describer notes what it is told to describe.
+// describer records what it is told to describe.
 type describer struct {
 	cuda.Driver
 	told cuda.Tensor
@@ -66,7 +66,7 @@ func (d *describer) Describe(t cuda.Tensor) (r [128]byte, err error) {
 	return r, nil
 }
 
-// empty are kernels that have the parameters of boxes, and do nothing.
+// empty is a kernel with the parameters of boxes that does nothing.
 func empty(string) (string, error) {
 	return `.version 8.0
 .target sm_90
@@ -74,8 +74,8 @@ func empty(string) (string, error) {
 .visible .entry probe(.param .u64 inputs, .param .u64 outputs, .param .u64 map) { ret; }`, nil
 }
 
-// TestCorners wants boxes that begin at multiples of 16 bytes, except those that a card
-// refuses, within reach of their case, and beyond each edge of what a model has.
+// TestCorners checks where boxes begin: at multiples of 16 bytes, except boxes that a card
+// refuses, within reach of their case, and beyond each edge in some cases.
 func TestCorners(t *testing.T) {
 	for _, p := range Probes() {
 		if p.box == nil {
@@ -107,7 +107,7 @@ func TestCorners(t *testing.T) {
 	}
 }
 
-// TestBoxModel copies boxes of rows with an element each of its own.
+// TestBoxModel copies boxes of rows whose elements are all different.
 func TestBoxModel(t *testing.T) {
 	const rows = 20
 	var all []byte
@@ -156,8 +156,8 @@ func TestBoxModel(t *testing.T) {
 	}
 }
 
-// TestBoxResults compares what the model has, then with a bit of it changed; and what a
-// kernel leaves that copies nothing.
+// TestBoxResults compares the model's results, then with one bit changed, and then with a kernel
+// that copies nothing.
 func TestBoxResults(t *testing.T) {
 	d := &describer{Driver: another{open(t, 90), empty}}
 	r, err := Record(t.Context(), d, Options{Only: []string{"box 64 8 swizzle 128"}})
@@ -185,13 +185,13 @@ func TestBoxResults(t *testing.T) {
 	}
 }
 
-// TestRefused wants an illegal instruction where it is claimed, and nothing else.
+// TestRefused accepts only an illegal instruction where one is claimed.
 func TestRefused(t *testing.T) {
 	illegal := &cuda.Error{Code: 715, Name: "CUDA_ERROR_ILLEGAL_INSTRUCTION", Doing: "load PTX"}
 	for _, c := range []struct {
 		probe          string
-		failed         *cuda.Error // what the device says of it, if it does
-		refused, ended bool        // whether that is recorded, and ends the recording
+		failed         *cuda.Error // the device's error, if any
+		refused, ended bool        // whether that is recorded, and whether it ends the recording
 		row            string
 		results, found int
 	}{
@@ -221,14 +221,14 @@ func TestRefused(t *testing.T) {
 		if c.found > 0 && !strings.Contains(report.Differences[0].String(), "it ran, although") {
 			t.Error(report.Differences[0])
 		}
-		r.Capability = "10.0" // perhaps it takes other boxes
+		r.Capability = "10.0" // it may accept other boxes
 		if report, err = Compare(r); err != nil || len(report.Differences) != 0 || report.Rows[0].Claim != Unknown {
 			t.Errorf("%s, %v, of another generation: %+v, %v", c.probe, c.failed, report, err)
 		}
 	}
 }
 
-// TestBoxes wants the descriptor of all inputs in memory, and its address as the third
+// TestBoxes checks that the descriptor of all inputs is in memory, and its address is the third
 // parameter of the kernel.
 func TestBoxes(t *testing.T) {
 	p, err := choose([]string{"cp.async.bulk.tensor.2d.shared.global box 32 8 swizzle 64"})

@@ -12,10 +12,10 @@ import (
 // signed reads a word as a signed integer.
 func signed(x uint64) int64 { return int64(int32(x)) }
 
-// bit is one bit of a word.
+// bit returns one bit of a word.
 func bit(x uint64, i int) uint64 { return x >> i & 1 }
 
-// field is bfe and bfi, bit by bit as the manual writes them.
+// field computes bfe and bfi, bit by bit as in the manual.
 func field(words []string, width int, in []uint64) uint64 {
 	last := len(in) - 1
 	pos, length := int(in[last-1]), int(in[last])
@@ -66,7 +66,7 @@ func permute(words []string, in []uint64) uint64 {
 	return r
 }
 
-// find is bfind.
+// find computes bfind.
 func find(words []string, x uint64) uint64 {
 	if words[len(words)-1] == "s32" && bit(x, 31) == 1 {
 		x ^= 0xffffffff
@@ -102,7 +102,7 @@ func findNth(mask uint64, base, n int) uint64 {
 	return 0xffffffff
 }
 
-// masks is bmsk and szext.
+// masks computes bmsk and szext.
 func masks(words []string, in []uint64) uint64 {
 	clamp := words[1] == "clamp"
 	if words[0] == "bmsk" {
@@ -126,7 +126,7 @@ func masks(words []string, in []uint64) uint64 {
 	return uint64(uint32(int64(in[0]<<(64-n)) >> (64 - n)))
 }
 
-// wide is a value of an operand by the letter of a type.
+// wide returns the value of an operand by the letter of its type.
 func wide(letter byte, width int, x uint64) *big.Int {
 	if letter == 's' {
 		return big.NewInt(int64(x<<(64-width)) >> (64 - width))
@@ -134,7 +134,7 @@ func wide(letter byte, width int, x uint64) *big.Int {
 	return new(big.Int).SetUint64(x << (64 - width) >> (64 - width))
 }
 
-// upper is mul.hi.
+// upper computes mul.hi.
 func upper(letter byte, width int, a, b uint64) uint64 {
 	p := new(big.Int).Mul(wide(letter, width, a), wide(letter, width, b))
 	p.Rsh(p, uint(width))
@@ -143,7 +143,7 @@ func upper(letter byte, width int, a, b uint64) uint64 {
 
 func clampWord(x int64) uint64 { return uint64(uint32(max(-1<<31, min(1<<31-1, x)))) }
 
-// dots is dp4a and dp2a.
+// dots computes dp4a and dp2a.
 func dots(words []string, in []uint64) uint64 {
 	ta, tb := words[len(words)-2][0], words[len(words)-1][0]
 	sum := new(big.Int).SetUint64(in[2])
@@ -227,7 +227,7 @@ func integerResult(name string, width int, in []uint64) uint64 {
 	panic("no oracle for " + name)
 }
 
-// TestIntegers holds every probe of integers to the manual's pseudocode.
+// TestIntegers compares every probe of integers with the manual's pseudocode.
 func TestIntegers(t *testing.T) {
 	eachCase(t, "integer", func(p *Probe, in [][]uint64, thread int) []uint64 {
 		var operands []uint64
@@ -238,7 +238,7 @@ func TestIntegers(t *testing.T) {
 	})
 }
 
-// changed is what an atomic operation leaves.
+// changed returns the result of an atomic operation.
 func changed(name string, t Type, in []uint64) uint64 {
 	words := strings.Split(name, ".")
 	old, x := in[0], in[1]
@@ -247,7 +247,7 @@ func changed(name string, t Type, in []uint64) uint64 {
 		if t.width == 32 && words[1] == "global" {
 			m = "add.rn.ftz"
 		}
-		for _, nan := range []uint64{x, old} { // which stays as it is
+		for _, nan := range []uint64{x, old} { // it stays as it is
 			if t.width == 64 && words[1] == "global" && t.isNaN(nan) {
 				return nan
 			}
@@ -292,7 +292,7 @@ func changed(name string, t Type, in []uint64) uint64 {
 	return old
 }
 
-// TestAtomics holds atomic operations to what they leave behind.
+// TestAtomics checks the results of atomic operations.
 func TestAtomics(t *testing.T) {
 	eachCase(t, "atomic", func(p *Probe, in [][]uint64, thread int) []uint64 {
 		operands := []uint64{in[0][thread], in[1][thread], in[len(in)-1][thread]}
@@ -300,7 +300,7 @@ func TestAtomics(t *testing.T) {
 	})
 }
 
-// TestWarps holds what lanes tell each other to loops over the lanes.
+// TestWarps compares exchanges between lanes with loops over the lanes.
 func TestWarps(t *testing.T) {
 	eachCase(t, "warp", func(p *Probe, in [][]uint64, lane int) []uint64 {
 		words := strings.Split(p.Name, ".")
@@ -392,14 +392,14 @@ func reduced(op string, letter byte, x []uint64) uint64 {
 	return new(big.Int).And(r, big.NewInt(0xffffffff)).Uint64()
 }
 
-// copied are the 16 bytes of a lane in shared memory, ones before, after a copy of
-// some bytes of the case's memory.
+// copied returns the 16 bytes of a lane in shared memory after a copy of some bytes of the case's
+// memory. They are ones before.
 func copied(name string, in [][]uint64, lane int) []uint64 {
 	var size int
 	fmt.Sscan(name[strings.LastIndex(name, " "):], &size)
 	r := []uint64{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}
 	for i := range size {
-		at := 16*lane + i // words lie operand by operand
+		at := 16*lane + i // words are stored operand by operand
 		b := in[at/4/warp][at/4%warp] >> (8 * (at % 4)) & 255
 		if i >= int(in[4][lane]) {
 			b = 0
@@ -409,8 +409,9 @@ func copied(name string, in [][]uint64, lane int) []uint64 {
 	return r
 }
 
-// TestMatrixMoves holds copies to bytes counted one by one, and ldmatrix and movmatrix to the layout that the manual draws:
-// lane 4g+t has two neighbours of row g, or of column g of what is transposed.
+// TestMatrixMoves compares copies with bytes counted one by one, and ldmatrix and movmatrix with
+// the layout in the manual: lane 4g+t has two neighbours of row g, or of column g of a transposed
+// matrix.
 func TestMatrixMoves(t *testing.T) {
 	eachCase(t, "matrix", func(p *Probe, in [][]uint64, lane int) []uint64 {
 		words := strings.Split(p.Name, ".")

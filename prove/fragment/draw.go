@@ -11,7 +11,7 @@ import (
 // source draws inputs.
 type source struct{ *philox.Source }
 
-// newSource begins the inputs of a name: they hang on it and the seed alone.
+// newSource returns the source of inputs of a name. They depend only on the seed and the name.
 func newSource(seed uint64, name string) *source {
 	h := fnv.New64a()
 	h.Write([]byte(name))
@@ -22,18 +22,18 @@ func (s *source) word() uint64 { return uint64(s.Uint32())<<32 | uint64(s.Uint32
 
 func (s *source) chance(n int) bool { return s.Intn(n) == 0 }
 
-// pick takes one of several.
+// pick returns one of several.
 func pick[T any](s *source, from []T) T { return from[s.Intn(len(from))] }
 
-// number is the element of a float type with a random sign and fraction, and an
-// exponent between two (of the leading bit), as far as the type has it.
+// number draws an element of a float type with random sign and fraction. The exponent of its
+// leading bit is between two, clamped to the type's range.
 func (s *source) number(t Type, low, high int) uint64 {
 	e := low + s.Intn(high-low+1)
 	e = min(max(e, 1-t.bias()), t.bias())
 	return s.word()&(t.sign()|1<<t.frac-1) | uint64(e+t.bias())<<t.frac
 }
 
-// special has the values of a type at which instructions change their ways.
+// special returns the values of a type at which instructions change behaviour.
 func special(t Type) []uint64 {
 	if t.kind == 'f' {
 		return specialFloats(t)
@@ -54,17 +54,17 @@ func specialFloats(t Type) []uint64 {
 	quiet := uint64(1) << (t.frac - 1)
 	r := []uint64{
 		0, 1, 2, frac, frac - 1, quiet, // zero and subnormal numbers
-		frac + 1, frac + 2, 2 * (frac + 1), // the least normal ones
-		t.inf() - 1, t.inf() - 2, // the greatest
+		frac + 1, frac + 2, 2 * (frac + 1), // smallest normal numbers
+		t.inf() - 1, t.inf() - 2, // largest numbers
 		t.inf(), t.inf() | 1, t.inf() | quiet, t.inf() | quiet | 1, t.inf() | frac, // infinity and NaN
 		one, one + 1, one - 1, one | quiet, one + (frac + 1), one - (frac + 1),
 		t.nearest(math.Pi), t.nearest(math.Pi / 2), t.nearest(math.Ln2), t.nearest(126), t.nearest(127), t.nearest(128), t.nearest(-126.5),
 	}
-	for _, bits := range []int{7, 8, 15, 16, 23, 24, 31, 32, 63, 64} { // where integers and narrower formats end
+	for _, bits := range []int{7, 8, 15, 16, 23, 24, 31, 32, 63, 64} { // limits of integers and narrower formats
 		p := t.nearest(math.Ldexp(1, bits))
 		r = append(r, p, p-1, p+1, t.nearest(math.Ldexp(1, bits)-0.5))
 	}
-	for _, e := range []int{-126, -133, -134, -149, -14, -24, -25, 15} { // and numbers and subnormal ones of them
+	for _, e := range []int{-126, -133, -134, -149, -14, -24, -25, 15} { // limits of normal and subnormal numbers of narrower formats
 		p := t.nearest(math.Ldexp(1, e))
 		r = append(r, p, p+1, p|quiet)
 	}
@@ -74,16 +74,15 @@ func specialFloats(t Type) []uint64 {
 	return r
 }
 
-// values draws operands that have nothing to do with each other, or just enough to
-// cancel.
+// values draws unrelated operands, and some that nearly cancel.
 var values = draw{"values", ranged(0, 0)}
 
-// within draws values of which a share is uniform between two bounds.
+// within draws values, a share of them uniform between two bounds.
 func within(low, high float64) draw {
 	return draw{fmt.Sprintf("values %g to %g", low, high), ranged(low, high)}
 }
 
-// ranged is the fill of values; between equal bounds nothing lies.
+// ranged returns the fill of values. Equal bounds mean no range.
 func ranged(low, high float64) func(p *Probe, s *source, number int, in [][]uint64) {
 	return func(p *Probe, s *source, number int, in [][]uint64) {
 		for thread := range p.Threads {
@@ -102,13 +101,13 @@ func ranged(low, high float64) func(p *Probe, s *source, number int, in [][]uint
 	}
 }
 
-// A stratum is a kind of input; every eighth one is of one.
+// A stratum is a kind of input. The kinds alternate.
 type stratum int
 
 const (
 	patterns  stratum = iota // any bits
-	specials                 // special values only, the first operand through all of them
-	mixed                    // a special value here and there
+	specials                 // only special values; the first operand goes through all of them
+	mixed                    // some special values
 	moderate                 // numbers near 1
 	ties                     // numbers near the middle between two of a narrower format
 	related                  // operands that nearly cancel
@@ -117,7 +116,7 @@ const (
 	strata    = iota
 )
 
-// element draws an element of the k-th operand; n counts those of a stratum.
+// element draws an element of the k-th operand; n counts the elements of a stratum.
 func (s *source) element(t Type, n, k int, kind stratum, low, high float64) uint64 {
 	switch {
 	case kind == specials && k == 0:
@@ -146,7 +145,7 @@ func (s *source) element(t Type, n, k int, kind stratum, low, high float64) uint
 	return s.word() & t.mask()
 }
 
-// integer draws an element of an integer type, of any length, or a small one.
+// integer draws an element of an integer type: of any length, or small.
 func (s *source) integer(t Type, kind stratum) uint64 {
 	x := s.word() & t.mask()
 	switch kind {
@@ -161,8 +160,8 @@ func (s *source) integer(t Type, kind stratum) uint64 {
 	return x
 }
 
-// relate changes the last operand of a thread, if there are several of one float
-// type, so that a sum nearly cancels.
+// relate changes the last operand of a thread so that a sum nearly cancels. It does nothing
+// unless all operands have the same float type.
 func (s *source) relate(ts []Type, in [][]uint64, thread int) {
 	last := len(ts) - 1
 	for _, t := range ts {

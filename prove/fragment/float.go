@@ -1,7 +1,6 @@
 package fragment
 
-// floatProbes are arithmetic on floats that IEEE 754 and the PTX manual fix to the
-// last bit.
+// floatProbes are float arithmetic that IEEE 754 and the PTX manual define to the last bit.
 func floatProbes() []*Probe {
 	return family("float", 1, []row{
 		{pattern: "{add,sub,mul}.{rn,rz,rm,rp}{,.ftz}.f32", in: "2*f32", out: "f32",
@@ -46,7 +45,7 @@ func floatProbes() []*Probe {
 	})
 }
 
-// convertProbes are conversions, exact by the PTX manual.
+// convertProbes are conversions, which the PTX manual defines exactly.
 func convertProbes() []*Probe {
 	const narrow = "a single rounded to a narrower format"
 	const pair = "two singles rounded to a pair, the first one high"

@@ -9,7 +9,7 @@ import (
 	"github.com/arithlang/mlc/sim/simulated"
 )
 
-// open is a simulated device.
+// open returns a simulated device.
 func open(t *testing.T, arch int) cuda.Driver {
 	t.Helper()
 	d, err := simulated.Open(ptxsim.Options{Arch: arch})
@@ -30,9 +30,9 @@ func record(t *testing.T, arch int, o Options) *Recording {
 	return r
 }
 
-// eachCase compares what the simulator gives with an oracle, in all cases of the
-// probes of a group that the simulator knows exactly. The oracle has all operands
-// of a case and gives the results of a thread.
+// eachCase compares the simulator's results with an oracle, in all cases of the probes of a group
+// that the simulator knows exactly. The oracle gets all operands of a case and returns the
+// results of a thread.
 func eachCase(t *testing.T, group string, want func(p *Probe, in [][]uint64, thread int) []uint64) {
 	t.Helper()
 	known := map[string]*Probe{}

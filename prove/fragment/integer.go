@@ -2,7 +2,7 @@ package fragment
 
 import "strings"
 
-// integerProbes are what the manual gives pseudocode for.
+// integerProbes are instructions for which the manual has pseudocode.
 func integerProbes() []*Probe {
 	const (
 		extract = "a field of bits by position and length"
@@ -50,7 +50,7 @@ func integerProbes() []*Probe {
 	return all
 }
 
-// atomicProbes are read-modify-write instructions on a word of the thread's own.
+// atomicProbes are read-modify-write instructions on a word of the thread.
 func atomicProbes() []*Probe {
 	const global, shared = `st.global.BITS [%out], %a0;
 OP %d0, [%out], REST;
@@ -89,7 +89,7 @@ ld.shared.BITS %d1, [%cell];`
 	return all
 }
 
-// swaps draws words of which the first two are often the same.
+// swaps draws words, the first two of which are often equal.
 func swaps(p *Probe, s *source, number int, in [][]uint64) {
 	for k := range in {
 		in[k][0] = s.word() & 0xffffffff

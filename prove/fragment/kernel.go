@@ -5,11 +5,10 @@ import (
 	"strings"
 )
 
-// PTX is the module of the probe. Its one entry, probe, has two parameters: where
-// the inputs lie and where the outputs go; a box has a third one, where the descriptor
-// of the inputs lies. In the body %a0, %a1.. are the operands
-// of the thread, %d0, %d1.. its results, %in and %out the memory of its case, and
-// %thread its number there.
+// PTX returns the module of the probe. Its entry, probe, takes the addresses of the inputs and
+// the outputs, and for a box the address of the descriptor of the inputs. In the body, %a0, %a1..
+// are the thread's operands and %d0, %d1.. its results, %in and %out the memory of its case, and
+// %thread its number in the case.
 func (p *Probe) PTX() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -31,7 +30,7 @@ func (p *Probe) PTX() string {
 	line("\tld.param.u64 %%in, [inputs];\n\tmul.wide.u32 %%skip, %%case, %d;\n\tadd.u64 %%in, %%in, %%skip;", inBytes)
 	line("\tld.param.u64 %%out, [outputs];\n\tmul.wide.u32 %%skip, %%case, %d;\n\tadd.u64 %%out, %%out, %%skip;", outBytes)
 	if p.box != nil {
-		// The host has written the descriptor, so that the fence is of the whole system.
+		// The host has written the descriptor, so the fence has system scope.
 		line("\t.reg .b64 %%map;\n\tld.param.u64 %%map, [map];\n\tfence.proxy.tensormap::generic.acquire.sys [%%map], 128;")
 	}
 	if !p.image {
@@ -72,7 +71,7 @@ func (p *Probe) move(line func(string, ...any), op, reg, from string, ts []Type,
 	}
 }
 
-// instruction has all results and all operands in their order.
+// instruction returns the instruction with all results and operands in order.
 func (p *Probe) instruction() string {
 	var regs []string
 	for i := range p.Out {

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// fragmentPlace is where the lanes of a warp hold the matrices of mma, by the PTX
-// manual: operands are the registers of A, of B and of C. With e elements in a
-// register, lane 4g+t has of A the rows g and g+8 and, from column 4e on in each
-// run of 4e, e neighbours from et on; of B column g likewise; of C two neighbours
-// from column 2t on.
+// fragmentPlace returns where the lanes of a warp hold the matrices of mma, by the PTX manual.
+// Operands are the registers of A, then B, then C. Let e be the number of elements in a register.
+// Of A, lane 4g+t holds rows g and g+8, and in each run of 4e columns the e neighbours from
+// column et on. Of B it holds column g, with rows likewise. Of C it holds two neighbours from
+// column 2t on.
 func fragmentPlace(p *product, matrix byte, row, col int) (operand, thread, element int) {
 	aRegs, bRegs := p.m*p.k/(warp*p.a.count), p.n*p.k/(warp*p.b.count)
 	switch matrix {
@@ -26,7 +26,7 @@ func fragmentPlace(p *product, matrix byte, row, col int) (operand, thread, elem
 	return accumulatorPlace(p.d, row, col)
 }
 
-// accumulatorPlace is the place of an element of C or D among their registers.
+// accumulatorPlace returns the place of an element of C or D among its registers.
 func accumulatorPlace(t Type, row, col int) (register, lane, element int) {
 	lane = 4*(row%8) + col/2
 	if t.count == 2 {
@@ -35,17 +35,17 @@ func accumulatorPlace(t Type, row, col int) (register, lane, element int) {
 	return 2*(row/8) + col%2, lane, 0
 }
 
-// mmaForm is a form of mma: 8 columns, and types without the number of elements.
+// mmaForm is a form of mma. Types are without the number of elements.
 type mmaForm struct {
 	shapes          string // m16n8k16 m16n8k8
-	mods            string // behind row.col and before the types
+	mods            string // between row.col and the types
 	d, a, b, c      string
-	after           string // behind the types
+	after           string // after the types
 	target, version string
 	model           model
 }
 
-// registerTypes are the types of registers that hold elements of a type.
+// registerTypes maps element types to types of registers.
 var registerTypes = map[string]string{
 	"f16": "f16x2", "bf16": "bf16x2", "s8": "s8x4", "u8": "u8x4", "s4": "s4x8", "u4": "u4x8", "b1": "b1x32", "e4m3": "e4m3x4", "e5m2": "e5m2x4",
 }
@@ -57,8 +57,8 @@ func registerType(element string) Type {
 	return typesOf(element)[0]
 }
 
-// mmaForms are the forms that the simulator knows, and those of 8-bit floats, which
-// it does not.
+// mmaForms are the forms that the simulator knows, and forms of 8-bit floats, which it does not
+// know.
 var mmaForms = []mmaForm{
 	{shapes: "m16n8k8 m16n8k16", d: "f32", a: "bf16", b: "bf16", c: "f32"},
 	{shapes: "m16n8k8 m16n8k16", d: "f32", a: "f16", b: "f16", c: "f32"},
@@ -103,13 +103,12 @@ func (f *mmaForm) probe(shape string, x *product) *Probe {
 	return p
 }
 
-// productDraw draws the matrices of a product. Equal types in equal shapes are
-// equal inputs.
+// productDraw draws the matrices of a product. Equal types in equal shapes get equal inputs.
 func productDraw(x *product) draw {
 	return draw{fmt.Sprintf("product %dx%dx%d", x.m, x.n, x.k), func(p *Probe, s *source, number int, in [][]uint64) { x.fill(s, number, in) }}
 }
 
-// repeat lists types, each followed by how often.
+// repeat lists types, each followed by its number.
 func repeat(list ...any) []Type {
 	var r []Type
 	for i := 0; i < len(list); i += 2 {

@@ -2,12 +2,12 @@ package fragment
 
 import "math"
 
-// A model computes the results of one case of a probe that the simulator cannot run:
-// operand by operand, thread by thread within. Each has all the results of an H100 that
-// prove/records has. A box has a model of its own, since it reaches into other cases.
+// A model computes the results of one case of a probe that the simulator cannot run. Operands and
+// results are indexed by operand, then by thread. The models reproduce every result of the H100
+// in prove/records. Boxes have their own model, since a box reaches into other cases.
 type model func(p *Probe, in [][]uint64) [][]uint64
 
-// results makes room for those of a case.
+// results allocates the results of a case.
 func (p *Probe) results() [][]uint64 {
 	out := make([][]uint64, len(p.Out))
 	for k := range out {
@@ -16,10 +16,10 @@ func (p *Probe) results() [][]uint64 {
 	return out
 }
 
-// dot is an element of D: an element of C, a row of A and a column of B.
+// dot computes an element of D from an element of C, a row of A and a column of B.
 type dot func(x *product, c uint64, a, b []uint64) uint64
 
-// products is the model of a matrix product.
+// products returns the model of a matrix product.
 func products(d dot) model {
 	return func(p *Probe, in [][]uint64) [][]uint64 {
 		x, out := p.product, p.results()
@@ -37,9 +37,9 @@ func products(d dot) model {
 	}
 }
 
-// wgmmaDot is an element of wgmma. Floats are one sum of C and all products, of 25
-// fraction bits below the greatest exponent, as mma has it on sm_90; where factors have
-// 8 bits it is 13, of which results in single precision have no more either.
+// wgmmaDot computes an element of wgmma. Floats are one sum of C and all products, with 25
+// fraction bits below the greatest exponent, as in mma on sm_90. With 8-bit factors there are 13,
+// and results in single precision keep only 13.
 func wgmmaDot(x *product, c uint64, a, b []uint64) uint64 {
 	if x.a.kind != 'f' {
 		sum := c
@@ -62,7 +62,7 @@ func wgmmaDot(x *product, c uint64, a, b []uint64) uint64 {
 	return x.d.nearest(sum + 0) // no -0
 }
 
-// negated is a product of -A.
+// negated returns the product of -A.
 func negated(d dot) dot {
 	return func(x *product, c uint64, a, b []uint64) uint64 {
 		minus := make([]uint64, len(a))
@@ -73,9 +73,9 @@ func negated(d dot) dot {
 	}
 }
 
-// mmaBytesDot is an element of mma with factors of 8 bits, which an H100 does by two
-// steps of mma with halves, of the lower and then of the upper two bytes of each
-// register. They begin with 0, and C is added by an ordinary addition.
+// mmaBytesDot computes an element of mma with 8-bit factors. An H100 runs it as two steps of mma
+// with halves: first the lower, then the upper two bytes of each register. The sum begins with 0,
+// and C is added by an ordinary addition.
 func mmaBytesDot(x *product, c uint64, a, b []uint64) uint64 {
 	single := registerType("f32")
 	var sum uint64
@@ -95,9 +95,9 @@ func mmaBytesDot(x *product, c uint64, a, b []uint64) uint64 {
 	return uint64(math.Float32bits(r))
 }
 
-// alignedSum adds C and products as tensor cores do: all are cut to so many fraction
-// bits below the greatest exponent, that of a product being the sum of its factors'.
-// Double precision holds every number here exactly.
+// alignedSum adds C and products as tensor cores do. All terms are truncated to so many fraction
+// bits below the greatest exponent; the exponent of a product is the sum of its factors'
+// exponents. Double precision holds every number here exactly.
 func alignedSum(kept int, ct Type, c uint64, at Type, a []uint64, bt Type, b []uint64) float64 {
 	const least = -126
 	v := ct.value(c)
@@ -125,7 +125,7 @@ func alignedSum(kept int, ct Type, c uint64, at Type, a []uint64, bt Type, b []u
 	return math.Ldexp(sum, top-kept)
 }
 
-// factor is the value of a factor: tf32 has no more than 10 fraction bits.
+// factor returns the value of a factor: tf32 keeps 10 fraction bits.
 func (t Type) factor(x uint64) float64 {
 	if t.name == "tf32" {
 		x = x >> 13 << 13
@@ -133,14 +133,14 @@ func (t Type) factor(x uint64) float64 {
 	return t.value(x)
 }
 
-// exponent is that of an element of a float type, whose subnormal numbers have the least
-// one.
+// exponent returns the exponent of an element of a float type. Subnormal numbers have the least
+// exponent.
 func (t Type) exponent(x uint64) int {
 	return max(int(x>>t.frac&(1<<t.exp-1)), 1) - t.bias()
 }
 
-// cutSingle is a number cut to a single with so many fraction bits, or an infinity where
-// it is too large.
+// cutSingle truncates a number to a single with so many fraction bits, or to infinity if it is
+// too large.
 func cutSingle(v float64, frac int) uint64 {
 	var sign uint64
 	if v < 0 {
@@ -159,10 +159,10 @@ func cutSingle(v float64, frac int) uint64 {
 	return sign | uint64(math.Ldexp(v, frac-e))<<(23-frac) + uint64(e+126)<<23
 }
 
-// model of an imageForm reads both matrices where the descriptors say that they lie.
+// model computes an imageForm. It reads both matrices at the addresses in the descriptors.
 func (f *imageForm) model(p *Probe, in [][]uint64) [][]uint64 {
 	t := p.In[0]
-	element := func(at int) float64 { // of shared memory, by bytes
+	element := func(at int) float64 { // of shared memory, by byte offset
 		word := in[at/(4*group)][at/4%group]
 		return t.value(t.element(word, at/2%2))
 	}
@@ -181,13 +181,13 @@ func (f *imageForm) model(p *Probe, in [][]uint64) [][]uint64 {
 	return out
 }
 
-// matrixOffset is where an element of 16 bits lies, in bytes before it is swizzled:
-// row i of A, or column i of B, and place k in it. Without a swizzle the parts are 8 by
-// 8, in both orders the leading stride is between those along k and the other one
-// between those along i. With a swizzle a part is 8 runs of as many bytes; in the order
-// by i (trans) the strides change places.
+// matrixOffset returns the offset in bytes of a 16-bit element before swizzling: row i of A or
+// column i of B, and place k in it. Without a swizzle, parts are 8 by 8; in both orders, the
+// leading stride is between parts along k and the other stride between parts along i. With a
+// swizzle, a part is 8 runs of as many bytes; in the order by i (trans), the strides are
+// exchanged.
 func matrixOffset(swizzle, leading, stride, trans, i, k int) int {
-	width := max(swizzle, 16) / 2 // elements that are neighbours
+	width := max(swizzle, 16) / 2 // neighbouring elements
 	switch {
 	case trans == 0:
 		return i/8*stride + k/width*leading + i%8*2*width + k%width*2
@@ -197,8 +197,7 @@ func matrixOffset(swizzle, leading, stride, trans, i, k int) int {
 	return i/width*leading + k/8*stride + k%8*2*width + i%width*2
 }
 
-// swizzled exchanges the chunks of 16 bytes of an address, by the number of its run of
-// 128 bytes.
+// swizzled exchanges the 16-byte chunks of an address, by the number of its 128-byte run.
 func swizzled(swizzle, at int) int {
 	return at ^ at>>7&(max(swizzle, 16)/16-1)<<4
 }

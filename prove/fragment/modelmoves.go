@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// scriptModel follows a script for a barrier: a phase ends with no arrivals pending and no
-// bytes missing.
+// scriptModel runs a script for a barrier. A phase ends when no arrivals are pending and no bytes
+// are missing.
 func scriptModel(p *Probe, in [][]uint64) [][]uint64 {
 	out := p.results()
 	count := int(in[0][0])
@@ -33,7 +33,7 @@ func scriptModel(p *Probe, in [][]uint64) [][]uint64 {
 	return out
 }
 
-// bulkModel is what is left of words over which bytes of others were copied.
+// bulkModel copies bytes of words over other words.
 func bulkModel(in, to [][]uint64) {
 	at := func(words [][]uint64, i int) *uint64 { return &words[i/warp][i%warp] }
 	size, from, where := int(in[tileWords][0]), int(in[tileWords+1][0]), int(in[tileWords+2][0])
@@ -42,8 +42,8 @@ func bulkModel(in, to [][]uint64) {
 	}
 }
 
-// arrived are the results of arriving without copied bytes: a barrier is in its first
-// phase before the copies, and seen in its second one after them.
+// arrived returns the results of arriving without copied bytes. A barrier is in its first phase
+// before the copies, and in its second after them.
 func (p *Probe) arrived() [][]uint64 {
 	out := p.results()
 	for lane := range warp {
@@ -61,9 +61,9 @@ func bulkInModel(p *Probe, in [][]uint64) [][]uint64 {
 	return out
 }
 
-// model copies a box from the rows of all cases, and zeros for what lies outside of them.
-// Rows of the box follow each other, those shorter than the swizzle with gaps up to its
-// width, and a swizzle exchanges chunks by their addresses. The gaps keep what they held.
+// model copies a box from the rows of all cases, and zeros for elements outside. Rows of the box
+// are consecutive; rows shorter than the swizzle have gaps up to its width, which keep their
+// content. A swizzle exchanges chunks by their addresses.
 func (b *Box) model(all []byte) model {
 	return func(p *Probe, in [][]uint64) [][]uint64 {
 		out := p.arrived()
@@ -88,7 +88,7 @@ func bulkOutModel(p *Probe, in [][]uint64) [][]uint64 {
 	return out
 }
 
-// storeMatrixModel writes matrices of 8 by 8 halves, held as ldmatrix gives them, to rows.
+// storeMatrixModel writes matrices of 8 by 8 halves, held as ldmatrix loads them, to rows.
 func storeMatrixModel(trans bool) model {
 	return func(p *Probe, in [][]uint64) [][]uint64 {
 		out := p.results()
@@ -110,8 +110,8 @@ func storeMatrixModel(trans bool) model {
 	}
 }
 
-// bytePairModel rounds two singles to 8 bits each, the first one high; what is too large
-// becomes the greatest number.
+// bytePairModel rounds two singles to 8 bits each, the first to the high byte. Numbers that are
+// too large become the greatest number.
 func bytePairModel(t Type, relu bool) model {
 	return func(p *Probe, in [][]uint64) [][]uint64 {
 		high, low := t.rounded(p.In[0].value(in[0][0]), relu), t.rounded(p.In[1].value(in[1][0]), relu)
@@ -119,10 +119,10 @@ func bytePairModel(t Type, relu bool) model {
 	}
 }
 
-// rounded is the nearest finite element of an 8-bit type, ties to even.
+// rounded returns the nearest finite element of an 8-bit type, ties to even.
 func (t Type) rounded(v float64, relu bool) uint64 {
 	greatest := t.inf() - 1
-	if t.isE4M3() { // only all ones are no number
+	if t.isE4M3() { // only all ones are NaN
 		greatest = 0x7e
 	}
 	var sign uint64

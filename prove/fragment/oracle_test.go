@@ -8,15 +8,15 @@ import (
 	"testing"
 )
 
-// The results of exact instructions, computed from rational numbers: what the
-// recordings of any device are held to, the simulator's included.
+// The results of exact instructions, computed with rational numbers. Recordings of every device
+// are compared with them, the simulator's included.
 
 // mode is how an instruction rounds.
 type mode struct {
 	round          string // rn, rz, rm, rp or rna
 	ftz, sat, relu bool
 	satfinite      bool
-	ftzIn          bool // of a conversion: the operand is flushed
+	ftzIn          bool // in a conversion: the operand is flushed
 }
 
 func modeOf(words []string) mode {
@@ -32,7 +32,7 @@ func modeOf(words []string) mode {
 	return m
 }
 
-// integer rounds a rational number, not negative, to an integer.
+// integer rounds a nonnegative rational number to an integer.
 func (m mode) integer(r *big.Rat, neg bool) *big.Int {
 	q, rest := new(big.Int).QuoRem(r.Num(), r.Denom(), new(big.Int))
 	twice := new(big.Int).Lsh(rest, 1).Cmp(r.Denom())
@@ -53,7 +53,7 @@ func (m mode) integer(r *big.Rat, neg bool) *big.Int {
 	return q
 }
 
-// power is 2^e.
+// power returns 2^e.
 func power(e int) *big.Rat {
 	p := new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), uint(max(e, -e))))
 	if e < 0 {
@@ -62,7 +62,7 @@ func power(e int) *big.Rat {
 	return p
 }
 
-// pack rounds a number to a format; a zero has the sign that is given.
+// pack rounds a number to a format. A zero gets the given sign.
 func (m mode) pack(t Type, r *big.Rat, neg bool) uint64 {
 	if r.Sign() != 0 {
 		neg = r.Sign() < 0
@@ -76,7 +76,7 @@ func (m mode) pack(t Type, r *big.Rat, neg bool) uint64 {
 		}
 	}
 	q := m.integer(new(big.Rat).Mul(a, power(t.frac-e)), neg)
-	x := q.Uint64() + uint64(e+t.bias()-1)<<t.frac // the leading bit counts as one of the exponent
+	x := q.Uint64() + uint64(e+t.bias()-1)<<t.frac // the leading bit adds one to the exponent
 	if x >= t.inf() {
 		x = t.inf()
 		if m.round == "rz" || m.round == "rm" && !neg || m.round == "rp" && neg {
@@ -89,7 +89,7 @@ func (m mode) pack(t Type, r *big.Rat, neg bool) uint64 {
 	return m.finish(t, x)
 }
 
-// finish applies what instructions do to a rounded result.
+// finish applies an instruction's modifiers to a rounded result.
 func (m mode) finish(t Type, x uint64) uint64 {
 	one := uint64(t.bias()) << t.frac
 	switch {
@@ -109,7 +109,7 @@ func (m mode) finish(t Type, x uint64) uint64 {
 	return x
 }
 
-// nan is the NaN that instructions make.
+// nan returns the NaN that instructions make.
 func nan(t Type) uint64 {
 	if t.width == 64 {
 		return 0xfff8 << 48
@@ -126,14 +126,14 @@ func (m mode) flush(t Type, x uint64) uint64 {
 
 func rat(t Type, x uint64) *big.Rat { return new(big.Rat).SetFloat64(t.value(x)) }
 
-// nanOrder has the operands whose NaN an instruction in double precision passes on, the
-// preferred one first.
+// nanOrder lists the operands whose NaN a double-precision instruction returns, the preferred one
+// first.
 var nanOrder = map[string][]int{"add": {1, 0}, "sub": {1, 0}, "mul": {1, 0}, "fma": {1, 0, 2}, "div": {0, 1}, "rcp": {1}, "sqrt": {0}}
 
-// quiet is a NaN of double precision that is quiet.
+// quiet makes a double-precision NaN quiet.
 func quiet(x uint64) uint64 { return x | 1<<51 }
 
-// arithmetic is the result of an instruction on elements of one float type.
+// arithmetic computes an instruction on elements of one float type.
 func arithmetic(name string, t Type, in []uint64) uint64 {
 	words := strings.Split(name, ".")
 	m := modeOf(words)
@@ -211,7 +211,7 @@ func arithmetic(name string, t Type, in []uint64) uint64 {
 	panic("no oracle for " + name)
 }
 
-// extreme is min and max.
+// extreme computes min and max.
 func extreme(words []string, t Type, in []uint64) uint64 {
 	a, b := in[0], in[1]
 	sign := (a ^ b) & t.sign()
@@ -241,7 +241,7 @@ func extreme(words []string, t Type, in []uint64) uint64 {
 	return r
 }
 
-// comparison32 is set and testp.
+// comparison32 computes set and testp.
 func comparison32(name string, t Type, in []uint64) uint64 {
 	words := strings.Split(name, ".")
 	m := modeOf(words)
@@ -265,7 +265,7 @@ func comparison32(name string, t Type, in []uint64) uint64 {
 	return 0
 }
 
-// conversion is the result of cvt on one element.
+// conversion computes cvt on one element.
 func conversion(name, to, from string, x uint64) uint64 {
 	words := strings.Split(name, ".")
 	m := modeOf(words)
@@ -326,8 +326,8 @@ func convertFloat(m mode, t, source Type, x uint64, integral bool) uint64 {
 	return m.pack(t, r, neg)
 }
 
-// convertNaN is a NaN in another type: the bits that both have, in conversions that
-// pass it on. Between singles and doubles of a flushed single it is the one that
+// convertNaN converts a NaN to another type: it keeps the bits that both types have, in
+// conversions that pass a NaN on. From a flushed single to a double, the result is the NaN that
 // instructions make.
 func convertNaN(m mode, t, source Type, x uint64) uint64 {
 	if source.width == 32 && m.ftzIn {
@@ -380,7 +380,7 @@ func convertInteger(m mode, to string, source Type, x uint64) uint64 {
 	return r.Uint64()
 }
 
-// TestFloats holds every probe of arithmetic to the oracle, in every case.
+// TestFloats compares every probe of arithmetic with the oracle, in every case.
 func TestFloats(t *testing.T) {
 	eachCase(t, "float", func(p *Probe, in [][]uint64, thread int) []uint64 {
 		if strings.HasPrefix(p.Name, "set.") || strings.HasPrefix(p.Name, "testp.") {
@@ -402,7 +402,7 @@ func TestFloats(t *testing.T) {
 	})
 }
 
-// TestConversions holds every conversion to the oracle.
+// TestConversions compares every conversion with the oracle.
 func TestConversions(t *testing.T) {
 	eachCase(t, "convert", func(p *Probe, in [][]uint64, thread int) []uint64 {
 		words := strings.Split(p.Name, ".")

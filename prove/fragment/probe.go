@@ -1,13 +1,11 @@
-// Package fragment asks a GPU what its instructions do, and holds the simulator to
-// the answers. A probe is one instruction in a kernel of its own. Record runs
-// probes on thousands of inputs, drawn from a seed, and keeps inputs and whole
-// outputs; Compare runs what was recorded on the simulator, on a machine without a
-// GPU, and names every difference. Some probes are of instructions that the
-// simulator does not know: they are compared with a model of their own, or recorded as
-// what it has to do one day.
+// Package fragment records what a GPU's instructions do, and compares the simulator with the
+// records. A probe is a kernel with one instruction. Record runs probes on thousands of inputs,
+// drawn from a seed, and keeps inputs and whole outputs. Compare runs a recording on the
+// simulator, on a machine without a GPU, and names every difference. The simulator does not know
+// the instructions of some probes: these are compared with a model, or only recorded.
 //
-// Before it are runtime/cuda, whose Driver is the GPU, and sim/simulated,
-// which is the simulator as one; after it is package prove.
+// The GPU is a Driver of runtime/cuda, and sim/simulated is the simulator as one. Package prove
+// uses it.
 package fragment
 
 import (
@@ -19,57 +17,56 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
-// A Claim says how well the simulator knows an instruction.
+// A Claim says how exactly the simulator knows an instruction.
 type Claim string
 
 // The claims.
 const (
 	Exact    Claim = "exact"    // every bit
-	Bounded  Claim = "bounded"  // results of a GPU are as near to the simulator's as PTX promises
-	Modelled Claim = "modelled" // it does not run the instruction; a model here has every bit
-	Refused  Claim = "refused"  // a GPU ends it as an illegal instruction, and is lost
-	Unknown  Claim = "unknown"  // what a GPU does is recorded only
+	Bounded  Claim = "bounded"  // a GPU's results are as near to the simulator's as PTX promises
+	Modelled Claim = "modelled" // the simulator does not run the instruction; a model in this package has every bit
+	Refused  Claim = "refused"  // a GPU rejects it as an illegal instruction, and the device is lost
+	Unknown  Claim = "unknown"  // only recorded
 )
 
-// Simulated says whether the simulator runs the instruction.
+// Simulated reports whether the simulator runs the instruction.
 func (c Claim) Simulated() bool { return c == Exact || c == Bounded }
 
 // A Probe is an instruction, and a kernel that runs it on operands from memory.
 type Probe struct {
-	Name    string // the instruction, but for .sync.aligned
+	Name    string // the instruction, without .sync.aligned
 	Group   string
 	Doc     string // one sentence
 	Claim   Claim
-	Target  string // of the PTX: sm_80, or sm_90a for what only compute capability 9.0 has
+	Target  string // of the PTX: sm_80, or sm_90a for instructions that only compute capability 9.0 has
 	Version string // of the PTX: 7.8
-	Threads int    // that work on one case: 1, a warp or a warp group
+	Threads int    // threads of a case: 1, a warp or a warp group
 	In, Out []Type // operands and results of a thread
 
 	image   bool   // the body reads and writes memory itself
 	body    string // PTX between loads and stores; "" means just the instruction
 	draw    draw
-	product *product // what of a matrix product the operands are, if it is one
-	box     *Box     // what the inputs are described as to the kernel, if they are
+	product *product // the matrix product of the operands, if it is one
+	box     *Box     // the box as which the kernel sees the inputs, if it is one
 	thin    int      // one of so many cases is enough; 0 means all
-	bound   bound    // of a claim that is Bounded
-	model   model    // of a claim that is Modelled; nil: the box's
+	bound   bound    // if the claim is Bounded
+	model   model    // if the claim is Modelled; nil: the box's
 }
 
-// draw fills the inputs of one case: in has the operands thread by thread within
-// operand by operand.
+// draw fills the inputs of one case: in is indexed by operand, then by thread.
 type draw struct {
-	name string // equal names with equal types and threads draw the same
+	name string // equal names with equal types and threads draw equal inputs
 	fill func(p *Probe, s *source, number int, in [][]uint64)
 }
 
-// Probes are all probes, group by group.
+// Probes returns all probes, group by group.
 func Probes() []*Probe {
 	return slices.Concat(floatProbes(), approxProbes(), convertProbes(), integerProbes(), atomicProbes(), warpProbes(),
 		matrixProbes(), mmaProbes(), wmmaProbes(), wgmmaProbes(), asyncProbes())
 }
 
-// Groups are the names of the groups of probes. Probes that may bring a device
-// down take nothing with them but what runs in the same process.
+// Groups returns the names of the groups. A probe that crashes the device only affects probes in
+// the same process; groups run in separate processes.
 func Groups() []string {
 	var names []string
 	for _, p := range Probes() {
@@ -80,7 +77,7 @@ func Groups() []string {
 	return names
 }
 
-// choose finds the probes that names of probes and of groups mean; none means all.
+// choose returns the probes with these names or groups; no names means all.
 func choose(only []string) ([]*Probe, error) {
 	all := Probes()
 	if len(only) == 0 {
@@ -94,15 +91,15 @@ func choose(only []string) ([]*Probe, error) {
 	}
 	for _, name := range only {
 		if !slices.ContainsFunc(all, func(p *Probe) bool { return p.Name == name || p.Group == name }) {
-			return nil, fmt.Errorf("there is neither a probe nor a group %q; groups are %s", name, strings.Join(Groups(), ", "))
+			return nil, fmt.Errorf("no probe or group is called %q; groups are %s", name, strings.Join(Groups(), ", "))
 		}
 	}
 	return chosen, nil
 }
 
-// runsOn says whether a device can run the probe: what a target with a letter has
-// is not in any later one. Its driver has to know the version of PTX: 7.8 came with
-// CUDA 11.8, 8.4 with 12.4, and so on.
+// runsOn reports whether a device can run the probe. Instructions of a target with a letter are
+// in no later architecture. The driver must know the version of PTX: 7.8 came with CUDA 11.8, 8.4
+// with 12.4, and so on.
 func (p *Probe) runsOn(i cuda.Info) bool {
 	var want, major, minor int
 	var letter string
@@ -116,7 +113,7 @@ func (p *Probe) runsOn(i cuda.Info) bool {
 	return i.Version >= 1000*(major+4)+10*minor && (has == want || letter == "" && has > want)
 }
 
-// cases is how many cases so many threads take: whole warps of them.
+// cases returns the number of cases for so many threads, in whole warps.
 func (p *Probe) cases(threads int) int {
 	each := p.Threads * max(1, p.thin)
 	n := max(1, (threads+each-1)/each)
@@ -126,10 +123,10 @@ func (p *Probe) cases(threads int) int {
 	return n
 }
 
-// warp is how many threads a block of probes of one thread has.
+// warp is the number of threads in a warp, and in a block of probes of one thread.
 const warp = 32
 
-// inputs names the inputs of so many cases; probes that draw alike share them.
+// inputs names the inputs of so many cases. Probes with equal names share their inputs.
 func (p *Probe) inputs(cases int) string {
 	var names []string
 	for _, t := range p.In {
@@ -138,8 +135,7 @@ func (p *Probe) inputs(cases int) string {
 	return fmt.Sprintf("%s|%dx%d|%s", p.draw.name, cases, p.Threads, strings.Join(names, " "))
 }
 
-// expand writes out all alternatives of a pattern: {a,b}.{,c.}d is a.d, a.c.d, b.d
-// and b.c.d.
+// expand lists all alternatives of a pattern: {a,b}.{,c.}d is a.d, a.c.d, b.d and b.c.d.
 func expand(pattern string) []string {
 	head, rest, ok := strings.Cut(pattern, "{")
 	if !ok {
@@ -158,21 +154,21 @@ func expand(pattern string) []string {
 	return all
 }
 
-// row is a family of probes: instructions that differ in their modifiers only.
+// row is a family of probes: instructions that differ only in their modifiers.
 type row struct {
 	pattern string // alternatives in braces
 	in, out string // types
 	doc     string
 	draw    draw
 	bound   bound  // nil: the simulator knows every bit
-	model   model  // nil: the simulator, if anything, runs it
+	model   model  // nil: not modelled
 	target  string // "" means sm_80
 	version string // "" means 7.8
 	body    string // "" means the instruction with all operands
 	claim   Claim  // "" means Bounded with a bound, Modelled with a model, and else Exact
 }
 
-// family makes the probes of rows, of so many threads a case.
+// family makes the probes of rows, with so many threads a case.
 func family(group string, threads int, rows []row) []*Probe {
 	var all []*Probe
 	for _, r := range rows {
@@ -186,7 +182,7 @@ func family(group string, threads int, rows []row) []*Probe {
 	return all
 }
 
-// complete puts in what most probes have.
+// complete sets the defaults of most probes.
 func (p *Probe) complete() {
 	p.Target = cmp.Or(p.Target, "sm_80")
 	p.Version = cmp.Or(p.Version, "7.8")

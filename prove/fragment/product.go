@@ -1,19 +1,19 @@
 package fragment
 
-// product is a matrix product D = A B + C whose operands a case holds: A is m by
-// k, B k by n, C and D m by n.
+// product is a matrix product D = A B + C whose operands are in a case: A is m by k, B k by n, C
+// and D m by n.
 type product struct {
 	m, n, k    int
 	a, b, c, d Type
-	// place says in which operand, of which thread and in which element of it an
-	// element of a matrix lies; d has the results.
+	// place returns the operand, thread and element in which an element of a matrix is stored.
+	// Matrix d is in the results.
 	place func(p *product, matrix byte, row, col int) (operand, thread, element int)
 }
 
 // matrices are A and C by rows and B by columns.
 type matrices struct{ a, b, c []uint64 }
 
-// fill draws a product and puts it where its operands lie.
+// fill draws a product and stores it in the operands.
 func (p *product) fill(s *source, number int, in [][]uint64) {
 	m := p.draw(s, number)
 	for i := range p.m {
@@ -31,35 +31,35 @@ func (p *product) fill(s *source, number int, in [][]uint64) {
 	}
 }
 
-// put writes an element of a matrix.
+// put stores an element of a matrix.
 func (p *product) put(in [][]uint64, matrix byte, row, col int, t Type, x uint64) {
 	operand, thread, e := p.place(p, matrix, row, col)
 	in[operand][thread] |= x & t.mask() << (e * t.width)
 }
 
-// get reads an element of a matrix from operands or, of D, results.
+// get reads an element of a matrix from operands, or of D from results.
 func (p *product) get(from [][]uint64, matrix byte, row, col int) uint64 {
 	t := map[byte]Type{'a': p.a, 'b': p.b, 'c': p.c, 'd': p.d}[matrix]
 	operand, thread, e := p.place(p, matrix, row, col)
 	return t.element(from[operand][thread], e)
 }
 
-// style is how the numbers of a product are drawn.
+// style is a way to draw the numbers of a product.
 type style int
 
 const (
-	near      style = iota // all of a size
+	near      style = iota // all of similar size
 	integral               // small integers, whose sums are exact in any order
 	spread                 // sizes far apart
-	cancel                 // large ones that cancel, and small ones that are left
-	ladder                 // one, and powers of two below it: which bits are kept
+	cancel                 // large numbers that cancel, and small ones that remain
+	ladder                 // one, and powers of two below it: shows which bits are kept
 	anyFinite              // any numbers
-	odd                    // infinities, NaN, zeros, the greatest and the least among ordinary numbers
+	odd                    // infinities, NaN, zeros, the greatest and the least numbers among ordinary ones
 	tiny                   // subnormal numbers, and zeros times the greatest
 	styles    = iota
 )
 
-// draw makes the matrices of a product.
+// draw draws the matrices of a product.
 func (p *product) draw(s *source, number int) matrices {
 	m := matrices{make([]uint64, p.m*p.k), make([]uint64, p.n*p.k), make([]uint64, p.m*p.n)}
 	if p.a.kind != 'f' {
@@ -84,7 +84,7 @@ func (p *product) draw(s *source, number int) matrices {
 	return m
 }
 
-// integers draws any integers, or those that make sums large.
+// integers draws any integers, or integers that make sums large.
 func (p *product) integers(s *source, number int, t Type, to []uint64) {
 	extreme := []uint64{t.sign(), t.sign() - 1, t.mask(), 0, 1}
 	for i := range to {
@@ -174,7 +174,7 @@ func (p *product) addend(s *source, kind style, t Type) uint64 {
 	return s.number(t, -t.bias(), t.bias())
 }
 
-// terms are the operands of an element of D as numbers, for people.
+// terms returns the operands of an element of D as text.
 func (p *product) terms(in [][]uint64, row, col int) (a, b []string, c string) {
 	for l := range p.k {
 		a = append(a, p.a.elementText(p.get(in, 'a', row, l)))
@@ -183,7 +183,7 @@ func (p *product) terms(in [][]uint64, row, col int) (a, b []string, c string) {
 	return a, b, p.c.elementText(p.get(in, 'c', row, col))
 }
 
-// find says which element of D lies in a result; ok is false if none does.
+// find returns the element of D that is stored in a result; ok is false if there is none.
 func (p *product) find(result, thread, element int) (row, col int, ok bool) {
 	for row := range p.m {
 		for col := range p.n {

@@ -7,14 +7,13 @@ import (
 	"testing"
 )
 
-// exactSum is the sum that an element of D has if nothing is lost, and the sum of
-// the sizes of its terms.
+// exactSum returns the exact sum of an element of D, and the sum of the sizes of its terms.
 func exactSum(p *product, in [][]uint64, row, col int) (sum, size float64) {
 	sum = p.c.value(p.get(in, 'c', row, col))
 	size = math.Abs(sum)
 	for l := range p.k {
 		a, b := p.get(in, 'a', row, l), p.get(in, 'b', l, col)
-		if p.a.name == "tf32" { // of whose bits the low 13 do not count
+		if p.a.name == "tf32" { // its low 13 bits do not count
 			a, b = a&^0x1fff, b&^0x1fff
 		}
 		term := p.a.value(a) * p.b.value(b)
@@ -23,7 +22,7 @@ func exactSum(p *product, in [][]uint64, row, col int) (sum, size float64) {
 	return sum, size
 }
 
-// integerSum is an element of D of integers, or of single bits.
+// integerSum computes an element of D of integers, or of single bits.
 func integerSum(p *product, name string, in [][]uint64, row, col int) uint64 {
 	sum := int64(p.c.value(p.get(in, 'c', row, col)))
 	for l := range p.k {
@@ -43,7 +42,7 @@ func integerSum(p *product, name string, in [][]uint64, row, col int) uint64 {
 	return uint64(uint32(sum))
 }
 
-// chain is an element of D in double precision: a chain of fma.
+// chain computes an element of D in double precision: a chain of fma.
 func chain(p *product, in [][]uint64, row, col int) float64 {
 	sum := p.c.value(p.get(in, 'c', row, col))
 	for l := range p.k {
@@ -52,10 +51,10 @@ func chain(p *product, in [][]uint64, row, col int) float64 {
 	return sum
 }
 
-// TestProducts holds mma and wmma to sums over rows and columns: of integers in
-// every case, of floats to the bit where sums are exact, and elsewhere to what no
-// order of summation and no truncation of a tensor core loses. Tensor cores do not
-// normalise subnormal numbers, and may lose more of what is added to them.
+// TestProducts compares mma and wmma with sums over rows and columns. Integers must match in
+// every case, and floats if sums are exact; elsewhere the error is bounded by what summation
+// order and truncation in tensor cores can lose. Tensor cores do not normalise subnormal numbers,
+// so they may lose more of terms added to them.
 func TestProducts(t *testing.T) {
 	known := map[string]*Probe{}
 	for _, p := range Probes() {
@@ -113,8 +112,7 @@ func checkProduct(t *testing.T, r *Recording, one *Recorded, probe *Probe) {
 	}
 }
 
-// TestPlaces wants every element of every matrix in a place of its own, and no place
-// left over.
+// TestPlaces checks that every element of every matrix has a unique place, and no place is left.
 func TestPlaces(t *testing.T) {
 	for _, probe := range Probes() {
 		p := probe.product
@@ -156,8 +154,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestLayout holds the places to ones read off the figures of the manual for
-// m16n8k16 with 16 bits, m16n8k8 with tf32 and m16n8k32 with 8 bits.
+// TestLayout compares places with places from the figures of the manual for m16n8k16 with 16
+// bits, m16n8k8 with tf32 and m16n8k32 with 8 bits.
 func TestLayout(t *testing.T) {
 	find := func(name string) *product {
 		for _, p := range Probes() {

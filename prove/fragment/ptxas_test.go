@@ -7,7 +7,7 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 )
 
-// TestAssembles wants NVIDIA's assembler to take every probe, for its architecture.
+// TestAssembles checks that NVIDIA's assembler accepts every probe, for its architecture.
 func TestAssembles(t *testing.T) {
 	full.Needs(t, full.Ptxas)
 	for _, p := range Probes() {

@@ -10,20 +10,20 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
-// Options say what is recorded.
+// Options say what to record.
 type Options struct {
 	Seed uint64 // of the inputs
-	// Cases is how many threads run each probe; 0 means 2048. A product of matrices
-	// is one case of 32 or 128 threads, with as many results as it has elements; of
-	// probes with many results it is a part of that.
+	// Cases is the number of threads that run each probe; 0 means 2048. A matrix product is one
+	// case of 32 or 128 threads, with as many results as it has elements. Probes with many
+	// results run a fraction of the cases.
 	Cases int
 	Only  []string // names of probes and groups; none means all
 }
 
-// Record runs the probes that a device has. A probe that fails is recorded with its
-// error, and the others go on. The error is of the options or the context, or that
-// of a device that is lost, unless the probe claims to lose it; what was recorded
-// until then comes with it, the probe that lost the device last.
+// Record runs the probes that a device supports. A probe that fails is recorded with its error,
+// and the others continue. The error is an error of the options or the context, or means that the
+// device is lost, unless the probe claims to lose it. It comes with the recording so far, which
+// ends with the probe that lost the device.
 func Record(ctx context.Context, d cuda.Driver, o Options) (*Recording, error) {
 	probes, err := choose(o.Only)
 	if err != nil {
@@ -58,7 +58,7 @@ func Record(ctx context.Context, d cuda.Driver, o Options) (*Recording, error) {
 	return r, nil
 }
 
-// prepare describes a probe, and draws its inputs if no other has yet.
+// prepare describes a probe, and draws its inputs unless another probe has drawn them.
 func (p *Probe) prepare(r *Recording, o Options) *Recorded {
 	cases := p.cases(o.Cases)
 	one := &Recorded{Name: p.Name, Group: p.Group, Doc: p.Doc, PTX: p.PTX(), Threads: p.Threads, Cases: cases,
@@ -69,7 +69,7 @@ func (p *Probe) prepare(r *Recording, o Options) *Recorded {
 	return one
 }
 
-// drawn are the inputs of all cases as they lie in memory.
+// drawn draws the inputs of all cases, as they are stored in memory.
 func (p *Probe) drawn(seed uint64, one *Recorded) []byte {
 	s := newSource(seed, one.Inputs)
 	_, bytes := layout(p.In, p.Threads)
@@ -85,7 +85,7 @@ func (p *Probe) drawn(seed uint64, one *Recorded) []byte {
 	return mem
 }
 
-// write puts operands where they lie in the memory of a case.
+// write stores operands in the memory of a case.
 func write(mem []byte, ts []Type, threads int, values [][]uint64) {
 	at, _ := layout(ts, threads)
 	for k, t := range ts {
@@ -99,7 +99,7 @@ func write(mem []byte, ts []Type, threads int, values [][]uint64) {
 	}
 }
 
-// read takes operands from the memory of a case.
+// read loads operands from the memory of a case.
 func read(mem []byte, ts []Type, threads int) [][]uint64 {
 	at, _ := layout(ts, threads)
 	values := make([][]uint64, len(ts))
@@ -169,10 +169,10 @@ func run(d cuda.Driver, one *Recorded, inputs []byte) (outputs []byte, err error
 	return outputs, d.Synchronize()
 }
 
-// describe puts the descriptor of a tensor into memory of its own. It is no parameter of
-// the kernel: the assembler aligns one of 64 bytes by its address among the constants of
-// the GPU (on sm_90 they begin at 0x210, so that it is 48 bytes behind the first one),
-// and a launch whose bytes of parameters are others fails for want of resources.
+// describe stores the descriptor of a tensor in its own memory. It is not a kernel parameter: the
+// assembler aligns a parameter of 64 bytes by its address among the GPU's constants. On sm_90
+// these begin at 0x210, so the descriptor would be 48 bytes after the first parameter. A launch
+// whose parameters have another size fails for lack of resources.
 func describe(d cuda.Driver, x cuda.Tensor) (at cuda.Ptr, err error) {
 	describer, ok := d.(cuda.Describer)
 	if !ok {
@@ -191,7 +191,7 @@ func describe(d cuda.Driver, x cuda.Tensor) (at cuda.Ptr, err error) {
 	return at, nil
 }
 
-// grid is how many blocks, of how many threads, all cases take.
+// grid returns the number of blocks, and of threads in a block, for all cases.
 func (one *Recorded) grid() (blocks, threads int) {
 	if one.Threads == 1 {
 		return one.Cases / warp, warp

@@ -11,7 +11,7 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
-// another is a device that is told other PTX than it is given.
+// another is a device that gets other PTX than it is given.
 type another struct {
 	cuda.Driver
 	load func(ptx string) (string, error)
@@ -25,7 +25,7 @@ func (a another) Load(ptx string) (cuda.Module, error) {
 	return a.Driver.Load(changed)
 }
 
-// differences are those of Compare.
+// differences returns the differences that Compare finds.
 func differences(r *Recording) ([]Difference, error) {
 	report, err := Compare(r)
 	if err != nil {
@@ -34,7 +34,7 @@ func differences(r *Recording) ([]Difference, error) {
 	return report.Differences, nil
 }
 
-// TestReplay wants no difference where the simulator recorded.
+// TestReplay wants no difference from a recording of the simulator.
 func TestReplay(t *testing.T) {
 	for _, arch := range []int{80, 86, 90} {
 		r := record(t, arch, Options{Cases: 256})
@@ -56,7 +56,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestFlippedBit changes one bit of a recording, in one probe after the other.
+// TestFlippedBit changes one bit of a recording, in one probe after another.
 func TestFlippedBit(t *testing.T) {
 	r := record(t, 90, Options{Cases: 64, Only: []string{"fma.rn.f32", "cvt.rn.bf16x2.f32", "mma.m16n8k16.row.col.f32.bf16.bf16.f32", "ldmatrix.m8n8.x4.trans.shared.b16", "prmt.b32"}})
 	for _, one := range r.Probes {
@@ -80,15 +80,15 @@ func TestFlippedBit(t *testing.T) {
 	}
 }
 
-// TestWrongCard records on a device whose fma cuts instead of rounding, and wants
-// just the cases named where that makes a difference.
+// TestWrongCard records on a device whose fma truncates instead of rounding. Exactly the cases in
+// which that makes a difference must be named.
 func TestWrongCard(t *testing.T) {
 	card := another{open(t, 80), func(ptx string) (string, error) { return strings.ReplaceAll(ptx, "fma.rn.f32", "fma.rz.f32"), nil }}
 	r, err := Record(context.Background(), card, Options{Cases: 512, Only: []string{"fma.rn.f32", "fma.rz.f32", "ex2.approx.f32"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, one := range r.Probes { // the file tells the instruction that was meant
+	for _, one := range r.Probes { // the file has the intended instruction
 		one.PTX = strings.ReplaceAll(one.PTX, "fma.rz.f32", one.Name)
 	}
 	found, err := differences(r)
@@ -116,8 +116,7 @@ func TestWrongCard(t *testing.T) {
 	}
 }
 
-// TestBounds shakes the results of an approximate instruction within its bound and
-// beyond.
+// TestBounds perturbs the results of an approximate instruction within its bound and beyond.
 func TestBounds(t *testing.T) {
 	for _, c := range []struct {
 		probe string
@@ -153,8 +152,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestSpecialOfBounds wants a NaN, an infinity and the sign of a zero taken
-// seriously within bounds too.
+// TestSpecialOfBounds checks that NaN, infinities and the sign of a zero matter within bounds,
+// too.
 func TestSpecialOfBounds(t *testing.T) {
 	f, _ := typeOf("f32")
 	allowed := tolerance{ulps: 2, abs: 1}
@@ -171,8 +170,8 @@ func TestSpecialOfBounds(t *testing.T) {
 	}
 }
 
-// TestFailingProbe wants the others recorded when one cannot be loaded, and an end
-// when the device is lost.
+// TestFailingProbe checks that the other probes are recorded if one cannot be loaded, and that
+// recording ends if the device is lost.
 func TestFailingProbe(t *testing.T) {
 	only := []string{"neg.f32", "abs.f32", "popc.b32"}
 	failing := func(err error) (*Recording, error) {
@@ -198,7 +197,7 @@ func TestFailingProbe(t *testing.T) {
 	}
 }
 
-// TestBadKernel wants it said when the simulator cannot run what was recorded.
+// TestBadKernel checks the error if the simulator cannot run a recorded kernel.
 func TestBadKernel(t *testing.T) {
 	for _, c := range []struct{ from, to, want string }{
 		{"neg.f32", "nag.f32", "nag.f32"},
@@ -214,7 +213,7 @@ func TestBadKernel(t *testing.T) {
 	}
 }
 
-// TestOptions wants names checked and work ended with its context.
+// TestOptions checks names, and that work ends with its context.
 func TestOptions(t *testing.T) {
 	d := open(t, 80)
 	if _, err := Record(context.Background(), d, Options{Only: []string{"flaot"}}); err == nil || !strings.Contains(err.Error(), `"flaot"`) || !strings.Contains(err.Error(), "float") {
@@ -230,8 +229,9 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestGroups wants groups to be all probes, and names to be unique. What may lose the
-// device is last, each alone: boxes, and behind them the only probe that is to be refused.
+// TestGroups checks that groups cover all probes, and that names are unique. Probes that may lose
+// the device are last, each in its own group: boxes, and after them the only probe that is to be
+// refused.
 func TestGroups(t *testing.T) {
 	names := map[string]bool{}
 	for _, p := range Probes() {
@@ -262,8 +262,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestTargets wants what has a letter on its own architecture only, and PTX that the
-// driver knows.
+// TestTargets checks that targets with a letter run only on their architecture, and that the
+// driver knows the version of PTX.
 func TestTargets(t *testing.T) {
 	for _, c := range []struct {
 		target, version      string

@@ -12,48 +12,47 @@ import (
 	"slices"
 )
 
-// A Recording is what a device did. As JSON, inputs and outputs are compressed
-// (gzip) and written in base64, and probes with equal inputs name the same ones.
+// A Recording holds what a device did. As JSON, inputs and outputs are gzipped and in base64, and
+// probes with equal inputs refer to the same ones.
 type Recording struct {
-	Card       string `json:"card"`       // the device's name; one that was simulated says so
-	Driver     int    `json:"driver"`     // the CUDA version of its driver: 12040 for 12.4
+	Card       string `json:"card"`       // name of the device; a simulated device says so
+	Driver     int    `json:"driver"`     // CUDA version of its driver: 12040 for 12.4
 	Capability string `json:"capability"` // 9.0
 	Seed       uint64 `json:"seed"`
 
-	Inputs map[string][]byte `json:"-"` // by what probes call them
+	Inputs map[string][]byte `json:"-"` // by the names in the probes
 	Probes []*Recorded       `json:"-"`
 }
 
-// Recorded is one probe that ran. The memory of a case has the operands one after
-// the other, each of all threads.
+// Recorded is one probe that ran. The memory of a case holds one operand of all threads after
+// another.
 type Recorded struct {
 	Name    string `json:"name"`
 	Group   string `json:"group"`
 	Doc     string `json:"doc"`
 	PTX     string `json:"ptx"`
-	Threads int    `json:"threads"` // that work on a case
+	Threads int    `json:"threads"` // threads of a case
 	Cases   int    `json:"cases"`
 	In      []Type `json:"in"` // of a thread
 	Out     []Type `json:"out"`
-	Inputs  string `json:"inputs"`            // which of the recording's
-	Box     *Box   `json:"box,omitempty"`     // what the kernel is told of the inputs
-	Error   string `json:"error,omitempty"`   // why there are no outputs
-	Refused bool   `json:"refused,omitempty"` // the error is that of an illegal instruction
+	Inputs  string `json:"inputs"`            // name of its inputs in the recording
+	Box     *Box   `json:"box,omitempty"`     // the box as which the kernel sees the inputs
+	Error   string `json:"error,omitempty"`   // why it has no outputs
+	Refused bool   `json:"refused,omitempty"` // the error is an illegal instruction
 
 	Outputs []byte `json:"-"`
 }
 
-// The limits of what is read. A recording as Record makes it by default is far
-// below them.
+// The limits when a recording is read. Recordings with Record's defaults are far below them.
 const (
-	mostThreads  = 1 << 20   // of a probe, in all cases
+	mostThreads  = 1 << 20   // of a probe, over all cases
 	mostOperands = 64        // of a thread
 	mostBytes    = 256 << 20 // of all inputs and outputs
 	mostPTX      = 64 << 10  // bytes of the PTX of a probe
 	formatName   = "mlc-fragment-1"
 )
 
-// wire is a recording as it is written.
+// wire is a recording as it is encoded.
 type wire struct {
 	Format string `json:"format"`
 	*header
@@ -68,19 +67,19 @@ type wireProbe struct {
 	Outputs string `json:"outputs,omitempty"`
 }
 
-// MarshalText and UnmarshalText write and read the name of a type.
+// MarshalText encodes a type as its name; UnmarshalText decodes it.
 func (t Type) MarshalText() ([]byte, error) { return []byte(t.name), nil }
 
 func (t *Type) UnmarshalText(text []byte) error {
 	known, ok := typeOf(string(text))
 	if !ok {
-		return fmt.Errorf("there is no type %q", text)
+		return fmt.Errorf("unknown type %q", text)
 	}
 	*t = known
 	return nil
 }
 
-// MarshalJSON writes the recording.
+// MarshalJSON encodes the recording.
 func (r *Recording) MarshalJSON() ([]byte, error) {
 	w := wire{Format: formatName, header: (*header)(r), Inputs: map[string]string{}}
 	for name, data := range r.Inputs {
@@ -96,8 +95,8 @@ func (r *Recording) MarshalJSON() ([]byte, error) {
 	return json.Marshal(w)
 }
 
-// UnmarshalJSON reads a recording and checks all of it, so that what is read can be
-// replayed. The error names the probe that is damaged.
+// UnmarshalJSON decodes a recording and checks all of it, so that it can be replayed. The error
+// names the damaged probe.
 func (r *Recording) UnmarshalJSON(text []byte) error {
 	*r = Recording{Inputs: map[string][]byte{}}
 	w := wire{header: (*header)(r)}
@@ -115,7 +114,7 @@ func (r *Recording) UnmarshalJSON(text []byte) error {
 	return r.unpack(&w)
 }
 
-// unpack checks probes and takes inputs and outputs out of the text.
+// unpack checks probes and decodes their inputs and outputs.
 func (r *Recording) unpack(w *wire) error {
 	left := mostBytes
 	names := map[string]bool{}
@@ -137,13 +136,13 @@ func (r *Recording) unpack(w *wire) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.Inputs)) {
 		if _, used := r.Inputs[name]; !used {
-			return fmt.Errorf("the recording has inputs %.80q, which belong to no probe", name)
+			return fmt.Errorf("the recording has inputs %.80q, which no probe uses", name)
 		}
 	}
 	return nil
 }
 
-// check holds the numbers of a probe to their limits.
+// check checks the sizes of a probe.
 func (one *Recorded) check() error {
 	switch {
 	case one.Name == "":
@@ -210,13 +209,13 @@ func compress(data []byte) string {
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
-	z.Write(data) // a buffer takes everything
+	z.Write(data) // a buffer accepts everything
 	z.Close()
 	return base64.StdEncoding.EncodeToString(b.Bytes())
 }
 
-// expandBytes undoes compress. It takes no more memory than the bytes that are
-// wanted, and not before they are there.
+// expandBytes undoes compress. It uses no more memory than want bytes, and only as they are
+// decompressed.
 func expandBytes(text string, want int, left *int) ([]byte, error) {
 	if *left -= want; *left < 0 {
 		return nil, fmt.Errorf("all inputs and outputs are more than %d bytes", mostBytes)

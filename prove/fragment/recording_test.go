@@ -21,8 +21,8 @@ func small(t *testing.T) *Recording {
 	return r
 }
 
-// TestRoundTrip wants a recording to be what was written, and the same bytes for
-// the same seed.
+// TestRoundTrip checks that reading returns what was written, and that a seed always gives the
+// same bytes.
 func TestRoundTrip(t *testing.T) {
 	r := small(t)
 	text, err := json.Marshal(r)
@@ -46,9 +46,9 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestSize wants a whole recording of a card, with the inputs of every probe, within
-// what a repository can bear. Results that the simulator does not have are taken
-// not to compress at all. What is read is what was written.
+// TestSize checks that a complete recording of a card, with the inputs of every probe, is small
+// enough for a repository. It assumes that results which the simulator lacks do not compress at
+// all. Reading returns what was written.
 func TestSize(t *testing.T) {
 	r := record(t, 90, Options{})
 	text, err := json.Marshal(r)
@@ -70,7 +70,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestDamaged wants every damage named.
+// TestDamaged checks that every damage is named.
 func TestDamaged(t *testing.T) {
 	text, err := json.Marshal(small(t))
 	if err != nil {
@@ -113,8 +113,8 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestBomb wants a file that unpacks to much more than it says refused before it
-// is unpacked.
+// TestBomb checks that a file that unpacks to much more than it claims is refused before it is
+// unpacked.
 func TestBomb(t *testing.T) {
 	left := mostBytes
 	if _, err := expandBytes(compress(make([]byte, 1<<24)), 4096, &left); err == nil || left != mostBytes-4096 {
@@ -125,7 +125,7 @@ func TestBomb(t *testing.T) {
 	}
 }
 
-// TestCommitted replays every recording in testdata: those of cards, and one of the
+// TestCommitted replays every recording in testdata: recordings of cards, and one of the
 // simulator that shows the format.
 func TestCommitted(t *testing.T) {
 	const format = "testdata/simulated.json"
@@ -154,7 +154,7 @@ func TestCommitted(t *testing.T) {
 			continue
 		}
 		if simulated := strings.HasPrefix(r.Card, "simulated"); simulated != (file == format) {
-			t.Errorf("%s is of %q", file, r.Card)
+			t.Errorf("%s has the card %q", file, r.Card)
 		}
 		found, err := differences(&r)
 		if err != nil {
@@ -170,7 +170,7 @@ func TestCommitted(t *testing.T) {
 	}
 }
 
-// FuzzRead wants any text read or refused, and what is read written again.
+// FuzzRead reads or refuses any text, and writes again what it has read.
 func FuzzRead(f *testing.F) {
 	text, err := os.ReadFile("testdata/simulated.json")
 	if err != nil {

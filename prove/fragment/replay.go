@@ -9,17 +9,17 @@ import (
 	"github.com/arithlang/mlc/sim/simulated"
 )
 
-// A Difference is a result of a device that the simulator does not have, or a probe
-// that one of them could not run.
+// A Difference is a result in which a device and the simulator differ, or a probe that one of
+// them could not run.
 type Difference struct {
 	Probe     string   `json:"probe"`
 	Case      int      `json:"case"` // -1 for the whole probe
 	Thread    int      `json:"thread"`
-	Result    int      `json:"result"`              // of the thread
-	Inputs    []string `json:"inputs,omitempty"`    // patterns and what they stand for
-	Card      string   `json:"card,omitempty"`      // what the device gave
-	Simulator string   `json:"simulator,omitempty"` // what the simulator gives, or the probe's model
-	ULPs      uint64   `json:"ulps,omitempty"`      // between the two, where they are floats and numbers
+	Result    int      `json:"result"`              // index of the thread's result
+	Inputs    []string `json:"inputs,omitempty"`    // bit patterns and their values
+	Card      string   `json:"card,omitempty"`      // the device's result
+	Simulator string   `json:"simulator,omitempty"` // the simulator's or the model's result
+	ULPs      uint64   `json:"ulps,omitempty"`      // distance of the two, if they are floats and numbers
 	Problem   string   `json:"problem,omitempty"`   // why there is nothing to compare
 }
 
@@ -34,19 +34,19 @@ func (d Difference) String() string {
 	return s + "\n\t" + strings.Join(d.Inputs, "\n\t")
 }
 
-// A Row says of one probe how the simulator stands to it.
+// A Row summarises the comparison of one probe.
 type Row struct {
 	Probe       string `json:"probe"`
 	Claim       Claim  `json:"claim"`
-	Results     int    `json:"results"` // that were compared; a refusal is one
+	Results     int    `json:"results"` // number of results compared; a refusal is one
 	Unbound     int    `json:"unbound"` // elements that differ where PTX promises nothing
 	Differences int    `json:"differences"`
-	ULPs        uint64 `json:"ulps"`            // the most between results of floats, within the claim or not
+	ULPs        uint64 `json:"ulps"`            // the largest distance of float results, within the claim or not
 	Error       string `json:"error,omitempty"` // why the card gave no results
 }
 
-// String is the row as a line: the words "recorded only" are for probes that the
-// simulator says nothing of.
+// String formats the row as a line. "recorded only" means that the simulator claims nothing about
+// the probe.
 func (r Row) String() string {
 	switch {
 	case !r.Claim.Simulated() && r.Error != "":
@@ -63,15 +63,15 @@ func (r Row) String() string {
 	return fmt.Sprintf("%s: %d results agree, at most %d ulp apart", r.Probe, r.Results, r.ULPs)
 }
 
-// A Report is a recording next to the simulator.
+// A Report compares a recording with the simulator.
 type Report struct {
 	Rows        []Row        `json:"rows"`
 	Differences []Difference `json:"differences"`
 }
 
-// Compare runs what was recorded on the simulator of the same architecture, or by the
-// model of a probe, and gives a row for each probe and every difference that goes against
-// what they claim. It runs the PTX of the recording, not that of this program.
+// Compare runs a recording on the simulator of the same architecture, or with the probes' models.
+// It returns a row for each probe and every difference that contradicts a claim. It runs the PTX
+// of the recording, not this program's.
 func Compare(r *Recording) (*Report, error) {
 	arch, err := r.arch()
 	if err != nil {
@@ -106,18 +106,16 @@ func Compare(r *Recording) (*Report, error) {
 	return report, nil
 }
 
-// modelled is the compute capability that models and refusals are of: tensor cores of
-// others add otherwise.
+// modelled is the compute capability to which models and refusals apply. Tensor cores of other
+// generations add differently.
 const modelled = "9.0"
 
-// matches says whether a recorded probe has the operands that it has in this
-// program.
+// matches reports whether a recorded probe has the same operands as in this program.
 func (p *Probe) matches(one *Recorded) bool {
 	return p.Threads == one.Threads && fmt.Sprint(p.In, p.Out) == fmt.Sprint(one.In, one.Out)
 }
 
-// arch is the architecture to simulate: the nearest that is not newer. What is newer
-// than all counts as the newest.
+// arch returns the architecture to simulate: the nearest that is not newer than the device.
 func (r *Recording) arch() (int, error) {
 	var major, minor int
 	if n, err := fmt.Sscanf(r.Capability, "%d.%d", &major, &minor); n != 2 || err != nil || major < 0 || minor < 0 || minor > 9 || major > 99 {
@@ -141,11 +139,11 @@ type comparison struct {
 	found  []Difference
 }
 
-// mostSteps ends a kernel that does not end, which no probe needs.
+// mostSteps stops a kernel that does not end. No probe needs as many.
 const mostSteps = 1 << 30
 
-// replay runs the probe on a simulated device of its own. The error is of the
-// simulator, not of what was recorded.
+// replay runs the probe on a new simulated device. Its error is the simulator's, not an error of
+// the recording.
 func (c *comparison) replay(arch int) error {
 	if c.one.Error != "" {
 		c.problem("the card did not run it: " + c.one.Error)
@@ -169,7 +167,7 @@ func (c *comparison) replay(arch int) error {
 	return nil
 }
 
-// model compares with the probe's model.
+// model compares the probe with its model.
 func (c *comparison) model() {
 	_, size := layout(c.one.Out, c.one.Threads)
 	_, inSize := layout(c.one.In, c.one.Threads)
@@ -185,7 +183,7 @@ func (c *comparison) model() {
 	}
 }
 
-// refusal wants the card to have refused the probe. Another error says nothing of it.
+// refusal checks that the card refused the probe. Other errors tell nothing.
 func (c *comparison) refusal() {
 	switch {
 	case c.one.Refused:
@@ -225,7 +223,7 @@ func (c *comparison) compareCase(number int, card, simulator []byte) {
 	}
 }
 
-// within says whether two results are as near as the simulator claims.
+// within reports whether two results are as near as the simulator claims.
 func (c *comparison) within(t Type, in [][]uint64, thread int, got, rounded uint64) bool {
 	if c.row.Claim != Bounded {
 		return false
@@ -245,8 +243,7 @@ func (c *comparison) within(t Type, in [][]uint64, thread int, got, rounded uint
 	return true
 }
 
-// apart is the distance of two results in ulp, the greatest of their elements; 0
-// where they are no numbers.
+// apart returns the largest distance in ulp of two results' elements, ignoring NaN.
 func (t Type) apart(x, y uint64) uint64 {
 	var most uint64
 	for e := range t.count {
@@ -259,8 +256,8 @@ func (t Type) apart(x, y uint64) uint64 {
 	return most
 }
 
-// readable are the operands that a result comes from: of a product those of the
-// first element that differs, of shared memory all words of the warp.
+// readable lists the operands of a result. For a product these are the operands of the first
+// element that differs; for shared memory, all words of the warp.
 func (c *comparison) readable(in [][]uint64, thread, result int, x, y uint64) []string {
 	if p := c.probe.product; p != nil {
 		e := 0
@@ -277,7 +274,7 @@ func (c *comparison) readable(in [][]uint64, thread, result int, x, y uint64) []
 	for k, t := range c.one.In {
 		lines = append(lines, fmt.Sprintf("operand %d: %s", k, t.text(in[k][thread])))
 	}
-	if c.one.Threads > 1 { // other lanes count too
+	if c.one.Threads > 1 { // other lanes matter, too
 		var bytes []byte
 		for k := range in {
 			for _, v := range in[k] {

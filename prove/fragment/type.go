@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A Type is what the bits of an operand mean: count elements of width bits each,
-// the first one lowest. It is written as in PTX: f32, bf16x2, s8x4.
+// A Type says what the bits of an operand mean: count elements of width bits each, the first one
+// lowest. Names are as in PTX: f32, bf16x2, s8x4.
 type Type struct {
 	name  string
 	kind  byte // f for floats, s and u for integers, b for bits
@@ -17,8 +17,8 @@ type Type struct {
 	exp   int // exponent bits of a float
 }
 
-// types are all types that an operand can have. A tf32 is a single whose low 13
-// bits an instruction need not look at.
+// types are all types of operands. A tf32 is a single whose low 13 bits an instruction may
+// ignore.
 var types = []Type{
 	{"f64", 'f', 64, 1, 52, 11}, {"f32", 'f', 32, 1, 23, 8}, {"tf32", 'f', 32, 1, 23, 8},
 	{"f16", 'f', 16, 1, 10, 5}, {"bf16", 'f', 16, 1, 7, 8}, {"f16x2", 'f', 16, 2, 10, 5}, {"bf16x2", 'f', 16, 2, 7, 8},
@@ -38,7 +38,7 @@ func typeOf(name string) (Type, bool) {
 	return Type{}, false
 }
 
-// typesOf reads a list of types with spaces between; 4*f32 is four of them.
+// typesOf parses a list of types separated by spaces; 4*f32 is four of them.
 func typesOf(list string) []Type {
 	var r []Type
 	for _, word := range strings.Fields(list) {
@@ -51,7 +51,7 @@ func typesOf(list string) []Type {
 		}
 		t, ok := typeOf(word)
 		if !ok {
-			panic("BUG: there is no type " + word)
+			panic("BUG: unknown type " + word)
 		}
 		for range n {
 			r = append(r, t)
@@ -60,22 +60,22 @@ func typesOf(list string) []Type {
 	return r
 }
 
-// String is the name of the type.
+// String returns the name of the type.
 func (t Type) String() string { return t.name }
 
-// bytes is the room that an operand takes in memory: 4 or 8.
+// bytes is the size of an operand in memory: 4 or 8.
 func (t Type) bytes() int { return max(4, t.width*t.count/8) }
 
 // register is the type of a PTX register that holds the operand.
 func (t Type) register() string { return fmt.Sprintf("b%d", t.width*t.count) }
 
-// mask has the bits of one element.
+// mask returns the bits of one element.
 func (t Type) mask() uint64 { return ^uint64(0) >> (64 - t.width) }
 
-// element takes the i-th element out of an operand.
+// element returns the i-th element of an operand.
 func (t Type) element(x uint64, i int) uint64 { return x >> (i * t.width) & t.mask() }
 
-// pack puts elements together.
+// pack joins elements to an operand.
 func (t Type) pack(elements []uint64) uint64 {
 	var x uint64
 	for i, e := range elements {
@@ -86,15 +86,15 @@ func (t Type) pack(elements []uint64) uint64 {
 
 func (t Type) sign() uint64 { return 1 << (t.width - 1) }
 
-// inf is the pattern with the greatest exponent and no fraction: an infinity, but
-// for e4m3, which has none.
+// inf is the pattern with the greatest exponent and no fraction: an infinity, except in e4m3,
+// which has none.
 func (t Type) inf() uint64 { return (1<<t.exp - 1) << t.frac }
 
 func (t Type) bias() int { return 1<<(t.exp-1) - 1 }
 
 func (t Type) isE4M3() bool { return t.exp == 4 && t.frac == 3 }
 
-// isNaN says whether an element of a float type is no number.
+// isNaN reports whether an element of a float type is NaN.
 func (t Type) isNaN(x uint64) bool {
 	if t.isE4M3() {
 		return x&0x7f == 0x7f
@@ -102,7 +102,7 @@ func (t Type) isNaN(x uint64) bool {
 	return x&^t.sign() > t.inf()
 }
 
-// value is the number that an element stands for; 64-bit integers are rounded.
+// value returns the number of an element; 64-bit integers are rounded.
 func (t Type) value(x uint64) float64 {
 	switch {
 	case t.kind == 's':
@@ -128,8 +128,8 @@ func (t Type) value(x uint64) float64 {
 	return v
 }
 
-// nearest is the element of a float type that is nearest to a number: an infinity
-// where it is too large. It is for making inputs, where no more is wanted.
+// nearest returns the element of a float type that is nearest to a number, or infinity if it is
+// too large. It only makes inputs.
 func (t Type) nearest(v float64) uint64 {
 	if t.width == 64 {
 		return math.Float64bits(v)
@@ -153,8 +153,8 @@ func (t Type) nearest(v float64) uint64 {
 	return sign | min(uint64(e+t.bias()-1)<<t.frac+sig, t.inf())
 }
 
-// order numbers the patterns of a float type by size, neighbours one apart and
-// both zeros alike: the distance of two is their distance in ulp.
+// order maps the patterns of a float type to integers in order of size. Neighbours are one apart
+// and both zeros are equal, so the difference of two is their distance in ulp.
 func (t Type) order(x uint64) int64 {
 	if x&t.sign() != 0 {
 		return -int64(x &^ t.sign())
@@ -162,7 +162,7 @@ func (t Type) order(x uint64) int64 {
 	return int64(x)
 }
 
-// text prints an operand for people: patterns and what they stand for.
+// text formats an operand: bit patterns and values.
 func (t Type) text(x uint64) string {
 	var parts []string
 	for i := range t.count {
@@ -184,9 +184,8 @@ func (t Type) elementText(e uint64) string {
 	return fmt.Sprintf("%d", e)
 }
 
-// layout says where operands of so many threads lie in the memory of a case: one
-// operand of all threads after the other, each aligned to its size; and how many
-// bytes that takes.
+// layout returns the offsets of operands of so many threads in the memory of a case, and the size
+// of that memory. An operand of all threads follows another, each aligned to its size.
 func layout(ts []Type, threads int) (offsets []int, bytes int) {
 	widest := 4
 	for _, t := range ts {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// warpProbes are instructions through which the lanes of a warp talk.
+// warpProbes are instructions that exchange data between lanes.
 func warpProbes() []*Probe {
 	few := draw{"few", func(p *Probe, s *source, number int, in [][]uint64) {
 		for k, t := range p.In {
@@ -42,11 +42,11 @@ func warpProbes() []*Probe {
 	})
 }
 
-// matrixProbes move matrices of 8 by 8 halves between shared memory and registers,
-// and words from global memory to shared memory.
+// matrixProbes move matrices of 8 by 8 halves between shared memory and registers, and words from
+// global to shared memory.
 func matrixProbes() []*Probe {
-	// Each lane has four words, the row that it puts into shared memory, and the
-	// number of the row whose address it gives.
+	// Each lane has four words, which are its row in shared memory, and the number of the row
+	// whose address it passes.
 	rows := draw{"rows", func(p *Probe, s *source, number int, in [][]uint64) {
 		last := len(in) - 1
 		for lane := range warp {
@@ -92,8 +92,8 @@ func matrixProbes() []*Probe {
 	return probes
 }
 
-// tile is what both directions begin with: shared memory, the lane's row in it, and
-// the row whose address is given.
+// tile begins both directions: shared memory, the lane's row in it, and the row whose address it
+// passes.
 const tile = `.shared .align 16 .b8 tile[512];
 .reg .b32 %tile, %own, %row;
 mov.u32 %tile, tile;
@@ -116,7 +116,7 @@ bar.warp.sync 0xffffffff;
 ld.shared.v4.b32 {%d0, %d1, %d2, %d3}, [%own];`
 }
 
-// lengths draws four words a lane and how many bytes are copied, at most so many.
+// lengths draws four words a lane, and the number of bytes to copy.
 func lengths(most int) draw {
 	return draw{fmt.Sprintf("lengths to %d", most), func(p *Probe, s *source, number int, in [][]uint64) {
 		for lane := range warp {
@@ -128,7 +128,7 @@ func lengths(most int) draw {
 	}}
 }
 
-// copyAsync copies from the words of the case, 16 bytes for a lane, over ones.
+// copyAsync copies from the words of the case, 16 bytes a lane, over ones.
 func copyAsync(cache string, bytes int) string {
 	return tile + fmt.Sprintf(`.reg .b64 %%from;
 mov.b32 %%d0, 0xffffffff;
@@ -141,7 +141,7 @@ cp.async.wait_all;
 ld.shared.v4.b32 {%%d0, %%d1, %%d2, %%d3}, [%%own];`, cache, bytes)
 }
 
-// registers is a vector of n registers from a number on.
+// registers returns a vector of n registers from a number on.
 func registers(reg string, from, n int) string {
 	var names []string
 	for i := range n {

@@ -5,28 +5,27 @@ import (
 	"strings"
 )
 
-// group is how many threads a warp group has, which wgmma is for.
+// group is the number of threads in a warp group, which executes wgmma.
 const group = 4 * warp
 
-// swizzles are the codes of a descriptor, by the bytes after which the pattern of a
-// row repeats; 0 is none.
+// swizzles maps the period of a row's pattern in bytes to the code in a descriptor; 0 is no
+// swizzle.
 var swizzles = map[int]uint64{0: 0, 128: 1, 64: 2, 32: 3}
 
-// descriptor is what wgmma is told of a matrix in shared memory, but for its
-// address: the strides in bytes between its parts, and the swizzle (PTX ISA 8.4,
-// "Matrix Descriptor Format").
+// descriptor describes a matrix in shared memory to wgmma, without its address: the strides in
+// bytes between its parts, and the swizzle (PTX ISA 8.4, "Matrix Descriptor Format").
 func descriptor(leading, stride, swizzle int) uint64 {
 	return uint64(leading>>4)<<16 | uint64(stride>>4)<<32 | swizzles[swizzle]<<62
 }
 
-// imageForm is a probe of where wgmma looks for its matrices: A at the beginning of
-// shared memory, B from bAt on, both filled with small integers, of which every sum
-// is exact. What it gives shows which elements it took.
+// imageForm is a probe of where wgmma reads its matrices. A is at the beginning of shared memory,
+// B from bAt on. Both hold small integers whose sums are exact, so the results show which
+// elements were read.
 type imageForm struct {
 	swizzle           int
 	leading, stride   int // of A, bytes
 	bLeading, bStride int // of B: leading and stride, bytes
-	start             int // bytes from the beginning of both at which they are said to begin
+	start             int // offset in bytes at which both descriptors begin
 	transA, transB    int
 }
 
@@ -35,8 +34,8 @@ const (
 	imageBytes = 10 << 10
 )
 
-// imageForms have, for each swizzle and order of elements, the strides both ways
-// round, so that either meaning of the two can be told.
+// imageForms have, for each swizzle and order of elements, both orders of the two strides, so
+// that their meanings can be told apart.
 var imageForms = []imageForm{
 	{0, 128, 256, 128, 256, 0, 0, 0}, {0, 1024, 128, 1024, 128, 0, 0, 0},
 	{32, 16, 256, 16, 256, 0, 0, 0},
@@ -79,7 +78,7 @@ func (f *imageForm) probe() *Probe {
 	return p
 }
 
-// integers draws floats that are integers of one digit.
+// integers draws floats that are integers from -8 to 8.
 func integers(p *Probe, s *source, number int, in [][]uint64) {
 	for k, t := range p.In {
 		for thread := range in[k] {
@@ -92,12 +91,12 @@ func integers(p *Probe, s *source, number int, in [][]uint64) {
 	}
 }
 
-// groupForm is a probe of the arithmetic of wgmma: A and C in registers, B in shared
-// memory without swizzle, its two parts along k behind one another.
+// groupForm is a probe of the arithmetic of wgmma: A and C in registers, B in shared memory
+// without swizzle, its two parts along k consecutive.
 type groupForm struct {
 	k       int
 	d, a, b string // C is in D's registers
-	scales  string // of A and B, and trans-b, where the form has them
+	scales  string // scales of A and B, and trans-b, if the form has them
 }
 
 var groupForms = []groupForm{
@@ -129,9 +128,9 @@ func (f *groupForm) probe() *Probe {
 	return p
 }
 
-// groupPlace is where a warp group holds the matrices of a groupForm: each warp has
-// 16 rows as in mma; B lies as rows of 16 bytes, eight for the first half of k and
-// eight for the second.
+// groupPlace returns where a warp group holds the matrices of a groupForm. Each warp has 16 rows
+// as in mma. B is stored as rows of 16 bytes, eight for the first half of k and eight for the
+// second.
 func groupPlace(p *product, matrix byte, row, col int) (operand, thread, element int) {
 	if matrix == 'b' {
 		each := p.k / 2 // elements in a row
@@ -148,8 +147,7 @@ func groupPlace(p *product, matrix byte, row, col int) (operand, thread, element
 	return operand, row/16*warp + lane, element
 }
 
-// wgmmaShared puts so many operands, from a number on, into shared memory one
-// behind the other.
+// wgmmaShared stores consecutive operands in shared memory, from a number on.
 func wgmmaShared(bytes, from, operands int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".shared .align 1024 .b8 tile[%d];\n.reg .b32 %%tile, %%own;\n", bytes)
@@ -171,7 +169,7 @@ or.b64 REG, REG, REST;
 `)
 }
 
-// wgmmaRun runs one wgmma; keep says whether D begins as it is.
+// wgmmaRun runs one wgmma; keep says whether it adds to D.
 func wgmmaRun(instruction, keep string) string {
 	return ".reg .pred %keep;\nsetp.ne.u32 %keep, " + keep + `, 0;
 fence.proxy.async;

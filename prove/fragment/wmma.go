@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// wmmaForm is a form of wmma: loads, a product and a store, since the manual says
-// nothing of its registers. Numbers are registers.
+// wmmaForm is a form of wmma: loads, a product and a store, since the manual does not define its
+// registers. Numbers count registers.
 type wmmaForm struct {
 	shape      string
 	layouts    string // of A and B: row.col row.row
-	d, a, c    string // element types; B has that of A
+	d, a, c    string // element types; B has A's
 	na, nb, nc int
 	nd         int
 	types      string // in wmma.mma
@@ -94,8 +94,8 @@ func (f *wmmaForm) body(x *product, p *Probe, aLayout, bLayout string, na, nb in
 	}, "\n")
 }
 
-// imagePlace is where matrices lie that follow one another in memory, C and D by
-// rows.
+// imagePlace returns the place of an element of matrices that are consecutive in memory, C and D
+// by rows.
 func imagePlace(aLayout, bLayout string) func(p *product, matrix byte, row, col int) (operand, thread, element int) {
 	return func(p *product, matrix byte, row, col int) (operand, thread, element int) {
 		planes := func(elements int, t Type) int { return elements / (warp * t.count) }

@@ -9,10 +9,10 @@ import (
 const (
 	copied      = 64 << 20 // bytes: more than a cache holds
 	fewCopied   = 64 << 10
-	copiesTimed = 8 // of a round within the device
+	copiesTimed = 8 // in a round within the device
 )
 
-// runCopies sends bytes to the device, on to another place there, and back.
+// runCopies copies bytes to the device, within it, and back.
 func runCopies(b *bench) (err error) {
 	free, _, err := b.MemInfo()
 	if err != nil {
@@ -72,7 +72,7 @@ func runCopies(b *bench) (err error) {
 	return nil
 }
 
-// different is the first place where two slices of one length differ, or -1.
+// different returns the first index at which two slices of equal length differ, or -1.
 func different(x, y []byte) int {
 	if bytes.Equal(x, y) {
 		return -1

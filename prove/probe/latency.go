@@ -11,10 +11,10 @@ import (
 const (
 	manyLaunches = 1000
 	fewLaunches  = 5
-	graphKernels = 100 // of a graph
+	graphKernels = 100 // in a graph
 )
 
-// runLatency starts a kernel that counts, alone and in graphs, and checks the count.
+// runLatency launches a kernel that counts, alone and in graphs, and checks the count.
 func runLatency(b *bench) (err error) {
 	f, unload, err := b.function(tick, "tick")
 	if err != nil {
@@ -73,7 +73,7 @@ func runLatency(b *bench) (err error) {
 		return err
 	}
 	if n := binary.LittleEndian.Uint32(got[:]); n != done {
-		return fmt.Errorf("launches are wrong: a kernel was to run %d times and has run %d times", done, n)
+		return fmt.Errorf("launches are wrong: a kernel should have run %d times but ran %d times", done, n)
 	}
 	return nil
 }

@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// A shape is one form of mma.sync: D = A B + C with A of 16 by k, B of k by 8. How the
-// elements lie in the registers of a warp is in the PTX ISA, section "Warp-level matrix
-// fragments": with g = lane/4 and t = lane%4, a register holds rows g or g+8 of A, and
-// columns t (of 32 bits) or 2t and 2t+1 (of 16), or those k/2 further on.
+// A shape is one form of mma.sync: D = A B + C with A of 16 by k, B of k by 8. The PTX ISA,
+// section "Warp-level matrix fragments", defines the registers of a warp. With g = lane/4 and t =
+// lane%4, a register holds rows g or g+8 of A, and columns t (of 32 bits) or 2t and 2t+1 (of 16),
+// or these plus k/2.
 type shape struct {
 	name  string // of the entry
 	op    string
 	k     int
-	each  int                    // elements of a register
-	bits  func(x float32) uint32 // of an element
-	about string                 // of the figure
+	each  int                    // elements in a register
+	bits  func(x float32) uint32 // bits of an element
+	about string                 // name of the figure
 }
 
 var bf16 = shape{"mma_bf16", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 16, 2,
@@ -29,14 +29,14 @@ var tf32 = shape{"mma_tf32", "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32
 
 const (
 	rows, columns = 16, 8
-	chains        = 8 // products of a warp that do not wait for each other
+	chains        = 8 // independent products of a warp
 	mmaThreads    = 256
-	blocksPerSM   = 2    // 16 warps: as many products under way as the latency needs
-	mmaTurns      = 8192 // of chains products each: sums stay below 2^22, and so exact
-	mmaLaunches   = 20   // timed together, so that starting them is nothing
+	blocksPerSM   = 2    // 16 warps: as many products in flight as the latency needs
+	mmaTurns      = 8192 // with chains products each: sums stay below 2^22, so they are exact
+	mmaLaunches   = 20   // timed together, so that the time of launching is negligible
 )
 
-// run multiplies two matrices of small integers again and again, and checks every sum.
+// run multiplies two matrices of small integers repeatedly, and checks every sum.
 func (s shape) run(b *bench) error {
 	x, y := operands(s.k)
 	blocks, turns := b.pick(b.Info().SMs*blocksPerSM, 2), b.pick(mmaTurns, 2)
@@ -50,19 +50,18 @@ func (s shape) run(b *bench) error {
 	return check(out, x, y, s.k, float32(turns*chains))
 }
 
-// A product is a kernel that multiplies what lies in its registers or its shared memory.
-// Its parameters are where its operands are, where its sums go, and how many turns of a
-// loop it does.
+// A product is a kernel that multiplies operands in its registers or shared memory. Its
+// parameters are the addresses of operands and sums, and the number of turns of its loop.
 type product struct {
-	about         string // of the figure
+	about         string // name of the figure
 	source, entry string
 	in            []byte
 	out           int // bytes
 	blocks, turns int
-	flops         int // of a block in a turn
+	flops         int // of a block in one turn
 }
 
-// multiply times launches of a product, and returns the sums.
+// multiply times launches of a product and returns the sums.
 func (b *bench) multiply(p product) (out []byte, err error) {
 	f, unload, err := b.function(p.source, p.entry)
 	if err != nil {
@@ -102,8 +101,8 @@ func (b *bench) multiply(p product) (out []byte, err error) {
 	return out, b.ToHost(out, to)
 }
 
-// operands are matrices of integers from -2 to 2, row-major: nearly random data, since
-// what a card draws, and so its clock, depends on them.
+// operands returns matrices of integers from -2 to 2, row-major. The data is nearly random,
+// because a card's power, and so its clock, depends on it.
 func operands(k int) (x, y []float32) {
 	rng := rand.New(rand.NewPCG(1, uint64(k)))
 	draw := func(n int) []float32 {
@@ -116,7 +115,7 @@ func operands(k int) (x, y []float32) {
 	return draw(rows * k), draw(k * columns)
 }
 
-// fragments are the registers of each lane: four of A and two of B.
+// fragments returns the registers of each lane: four of A and two of B.
 func (s shape) fragments(x, y []float32) []byte {
 	var out []byte
 	pack := func(at func(i int) float32) {
@@ -140,7 +139,7 @@ func (s shape) fragments(x, y []float32) []byte {
 	return out
 }
 
-// check wants every warp to have times the product.
+// check checks that every warp has times the product.
 func check(out []byte, x, y []float32, k int, times float32) error {
 	for i := range len(out) / 4 {
 		lane, c := i/4%32, i%4
@@ -157,7 +156,7 @@ func check(out []byte, x, y []float32, k int, times float32) error {
 	return nil
 }
 
-// source is the probe in PTX.
+// source returns the probe in PTX.
 func (s shape) source() string {
 	var zero, products, sum strings.Builder
 	for i := range chains {
@@ -176,7 +175,7 @@ func (s shape) source() string {
 	return fmt.Sprintf(mmaText, s.name, strings.Join(accumulators, ", "), zero.String(), products.String(), sum.String())
 }
 
-// quad names the four accumulators of a chain.
+// quad lists the four accumulators of a chain.
 func quad(i int) string { return fmt.Sprintf("%%c%d_0, %%c%[1]d_1, %%c%[1]d_2, %%c%[1]d_3", i) }
 
 const mmaText = `.version 7.8

@@ -1,8 +1,7 @@
-// Package probe measures what a GPU does at best, beside what package peak knows of it:
-// tensor cores by mma.sync and wgmma, copies by the driver, and how long it takes to
-// start work and to wait for it. Each probe checks what it computes, so that a wrong
-// result is no speed. Package cuda, before it, says what a driver does; package prove
-// runs the probes.
+// Package probe measures a GPU's best performance, in addition to package peak: tensor cores by
+// mma.sync and wgmma, copies by the driver, and the latency of starting and awaiting work. Each
+// probe checks its results, so a wrong result never counts as a speed. Package prove runs the
+// probes on a Driver of package cuda.
 package probe
 
 import (
@@ -15,12 +14,12 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda/peak"
 )
 
-// A Figure is one thing that was measured.
+// A Figure is one measurement.
 type Figure struct {
 	Name   string  `json:"name"`
-	Value  float64 `json:"value,omitempty"`  // the best of the rounds; 0: only the result was checked
+	Value  float64 `json:"value,omitempty"`  // best of the rounds; 0 if only the result was checked
 	Unit   string  `json:"unit"`             // TFLOP/s, GB/s, µs
-	Spread float64 `json:"spread,omitempty"` // how much worse the worst round was, in units of the best
+	Spread float64 `json:"spread,omitempty"` // how much worse the worst round was, relative to the best
 
 	Missing string `json:"missing,omitempty"` // why it could not be measured
 }
@@ -33,7 +32,7 @@ type Probe struct {
 
 func (p Probe) String() string { return p.Name }
 
-// Probes is the table.
+// Probes returns the table of probes.
 func Probes() []Probe {
 	return []Probe{
 		{"peak", "multiply-adds in registers, and a kernel that copies", runPeak},
@@ -48,8 +47,8 @@ func Probes() []Probe {
 // ErrAbsent is in the error of Run if the device lacks the instructions of the probe.
 var ErrAbsent = errors.New("the device lacks the instructions")
 
-// Run runs a probe. On a device that is slow and has no speed of its own, reduced, it
-// only checks what the probe computes. The error says what failed, or was wrong.
+// Run runs a probe. With reduced, for a slow device without a speed, it only checks the results.
+// The error says what failed or was wrong.
 func Run(name string, d cuda.Driver, reduced bool) ([]Figure, error) {
 	all := Probes()
 	i := slices.IndexFunc(all, func(p Probe) bool { return p.Name == name })
@@ -65,15 +64,15 @@ func Run(name string, d cuda.Driver, reduced bool) ([]Figure, error) {
 	}
 	err = all[i].run(b)
 	if err := errors.Join(err, b.start.Close(), b.end.Close()); err != nil {
-		return nil, err // what is wrong has no speed
+		return nil, err // wrong results have no speed
 	}
 	return b.figures, nil
 }
 
-// rounds of a measurement.
+// rounds is the number of rounds of a measurement.
 const rounds = 5
 
-// A bench is a device that something is measured on.
+// A bench is a device to measure.
 type bench struct {
 	cuda.Driver
 	reduced    bool
@@ -81,7 +80,7 @@ type bench struct {
 	figures    []Figure
 }
 
-// pick is a size, or the one for a slow device.
+// pick returns a size, or the smaller one for a slow device.
 func (b *bench) pick(size, reduced int) int {
 	if b.reduced {
 		return reduced
@@ -89,7 +88,7 @@ func (b *bench) pick(size, reduced int) int {
 	return size
 }
 
-// device is how long work takes by the device's clock.
+// device times work by the device's clock.
 func (b *bench) device(work func() error) (time.Duration, error) {
 	if err := errors.Join(b.start.Record(), work(), b.end.Record()); err != nil {
 		return 0, err
@@ -97,18 +96,17 @@ func (b *bench) device(work func() error) (time.Duration, error) {
 	return b.end.Since(b.start)
 }
 
-// host is how long a call takes by the host's clock.
+// host times a call by the host's clock.
 func (b *bench) host(call func() error) (time.Duration, error) {
 	start := time.Now()
 	err := call()
 	return time.Since(start), err
 }
 
-// clock measures something once.
+// A clock times a call.
 type clock func(call func() error) (time.Duration, error)
 
-// rate measures how much work a second is done: size is the work of a call, in units of
-// the figure's.
+// rate measures a rate of work: size is the work of a call in the unit of the figure.
 func (b *bench) rate(name, unit string, size float64, by clock, call func() error) error {
 	took, err := b.repeat(by, call)
 	if err == nil {
@@ -117,7 +115,7 @@ func (b *bench) rate(name, unit string, size float64, by clock, call func() erro
 	return err
 }
 
-// latency measures how long one of n things takes that a call does.
+// latency measures the time of one of n equal operations in a call.
 func (b *bench) latency(name string, n int, by clock, call func() error) error {
 	took, err := b.repeat(by, call)
 	if err == nil {
@@ -126,7 +124,7 @@ func (b *bench) latency(name string, n int, by clock, call func() error) error {
 	return err
 }
 
-// repeat measures after a first round that does not count, and sorts.
+// repeat measures rounds after a warm-up, and sorts them.
 func (b *bench) repeat(by clock, call func() error) ([]time.Duration, error) {
 	if err := errors.Join(call(), b.Synchronize()); err != nil {
 		return nil, err
@@ -145,8 +143,8 @@ func (b *bench) repeat(by clock, call func() error) ([]time.Duration, error) {
 	return took, nil
 }
 
-// note keeps a figure of rounds that took so long; of a device that has no speed, or no
-// clock, only that it was checked.
+// note records a figure of rounds with these times. Without a speed or a clock it only records
+// that the result was checked.
 func (b *bench) note(took []time.Duration, f Figure) {
 	if n := len(took); n > 0 && took[0] > 0 {
 		f.Spread = took[n-1].Seconds()/took[0].Seconds() - 1
@@ -166,7 +164,7 @@ func runPeak(b *bench) error {
 	return err
 }
 
-// function loads PTX and finds its entry.
+// function loads PTX and returns its entry, and a function to unload it.
 func (b *bench) function(ptx, name string) (cuda.Function, func() error, error) {
 	m, err := b.Load(ptx)
 	if err != nil {

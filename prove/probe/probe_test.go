@@ -25,8 +25,8 @@ func open(t *testing.T) cuda.Driver {
 	return d
 }
 
-// TestProbes runs each on the simulator, which checks every access: what it computes is
-// right, all memory is given back, and a simulator has no speed. It has no wgmma either.
+// TestProbes runs each probe on the simulator, which checks every access. Results are right, all
+// memory is freed, and a simulator reports no speed. It has no wgmma.
 func TestProbes(t *testing.T) {
 	for _, p := range Probes() {
 		d := open(t)
@@ -45,7 +45,7 @@ func TestProbes(t *testing.T) {
 		}
 	}
 	if _, err := Run("nothing", open(t), true); err == nil {
-		t.Error("a probe that is not there runs")
+		t.Error("an unknown probe runs")
 	}
 }
 
@@ -64,7 +64,7 @@ func (f faulty) ToHost(dst []byte, src cuda.Ptr) error {
 	return err
 }
 
-// TestWrong wants each probe to notice that the device has computed something else.
+// TestWrong checks that each probe notices wrong results.
 func TestWrong(t *testing.T) {
 	same, nothing := func(ptx string) string { return ptx }, func([]byte) {}
 	instead := func(old, text string) func(string) string {
@@ -87,7 +87,7 @@ func TestWrong(t *testing.T) {
 	}
 }
 
-// slow is a device that says how long everything took.
+// slow is a device with a fixed time for everything.
 type slow struct{ cuda.Driver }
 
 type fixed struct{ cuda.Event }
@@ -99,7 +99,7 @@ func (s slow) NewEvent() (cuda.Event, error) {
 
 func (f fixed) Since(start cuda.Event) (time.Duration, error) { return 2 * time.Millisecond, nil }
 
-// TestFigures wants work divided by time.
+// TestFigures checks that work is divided by time.
 func TestFigures(t *testing.T) {
 	b := &bench{Driver: slow{open(t)}}
 	b.start, _ = b.NewEvent()
@@ -118,7 +118,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// TestAssembler wants NVIDIA's assembler to take the probes.
+// TestAssembler checks that NVIDIA's assembler accepts the probes.
 func TestAssembler(t *testing.T) {
 	full.Needs(t, full.Ptxas)
 	for name, text := range map[string]string{"bf16": bf16.source(), "tf32": tf32.source(), "tick": tick} {

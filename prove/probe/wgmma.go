@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// A block multiplies A of tall by deep and B of deep by wide, both in its shared memory.
-// Each of its two warp groups takes half the rows of A. A multiprocessor has registers
-// for one block.
+// A block multiplies A of tall by deep and B of deep by wide, both in its shared memory. Each of
+// its two warp groups handles half the rows of A. The registers of a multiprocessor suffice for
+// one block.
 const (
 	tall, wide, deep = 128, 256, 64
 	line             = 2 * deep // bytes of a row of A, or a column of B: one period of the swizzle
 	wgmmaImage       = (tall + wide) * line
-	wgmmaTurns       = 8192 // a turn adds at most 256: sums stay within 2^21, and so exact
+	wgmmaTurns       = 8192 // a turn adds at most 256: sums stay within 2^21, so they are exact
 )
 
-// runWgmma multiplies two matrices of small integers again and again.
+// runWgmma multiplies two matrices of small integers repeatedly.
 func runWgmma(b *bench) error {
 	if i := b.Info(); i.Major != 9 || i.Minor != 0 {
 		return fmt.Errorf("%w: wgmma needs compute capability 9.0, and %s has %d.%d", ErrAbsent, i.Name, i.Major, i.Minor)
@@ -35,7 +35,7 @@ func runWgmma(b *bench) error {
 	return checkWgmma(out, m, float32(turns))
 }
 
-// lines draws the rows of A and behind them the columns of B, as operands does.
+// lines draws the rows of A followed by the columns of B, like operands.
 func lines() []float32 {
 	rng := rand.New(rand.NewPCG(1, deep))
 	m := make([]float32, (tall+wide)*deep)
@@ -45,8 +45,8 @@ func lines() []float32 {
 	return m
 }
 
-// image is the shared memory that wgmma reads with a swizzle of 128 bytes: line behind
-// line, each with its chunks of 16 bytes exchanged by its number among eight.
+// image returns the shared memory that wgmma reads with a swizzle of 128 bytes: consecutive
+// lines, each with its 16-byte chunks exchanged by its number among eight.
 func image(m []float32) []byte {
 	out := make([]byte, wgmmaImage)
 	for i, x := range m {
@@ -56,9 +56,9 @@ func image(m []float32) []byte {
 	return out
 }
 
-// checkWgmma wants every block to have times the product. Accumulators come by fours: two
-// neighbours of a row, and the two that are eight rows below. The first four of each
-// thread come before the second four of any.
+// checkWgmma checks that every block has times the product. Accumulators come in fours: two
+// neighbours of a row, and the two that are eight rows below. The first four of all threads come
+// before the second four of any.
 func checkWgmma(out []byte, m []float32, times float32) error {
 	want := make([]float32, tall*wide)
 	for i := range want {
@@ -76,8 +76,8 @@ func checkWgmma(out []byte, m []float32, times float32) error {
 	return nil
 }
 
-// wgmmaSource is the probe in PTX. A step of 16 along k begins 32 bytes further on in
-// both matrices.
+// wgmmaSource returns the probe in PTX. A step of 16 along k is 32 bytes further in both
+// matrices.
 func wgmmaSource() string {
 	var d []string
 	var move, begin, steps, store strings.Builder
@@ -98,9 +98,9 @@ func wgmmaSource() string {
 	return fmt.Sprintf(wgmmaText, move.String(), begin.String(), steps.String(), store.String())
 }
 
-// wgmmaText has in its descriptors 1024 bytes from eight lines to the next, and the code
-// of the swizzle, with which the other distance means nothing. Addresses there count 16
-// bytes: a group has 512 of A, and B begins at 1024.
+// wgmmaText has descriptors with a stride of 1024 bytes between groups of eight lines and the
+// code of the swizzle, for which the other stride is unused. Addresses in descriptors count 16
+// bytes: the half of A for a group is 512, and B begins at 1024.
 const wgmmaText = `.version 8.0
 .target sm_90a
 .address_size 64

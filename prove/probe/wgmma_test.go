@@ -17,7 +17,7 @@ import (
 	"github.com/arithlang/mlc/sim/simulated"
 )
 
-// TestAbsent wants the reason why there is no result.
+// TestAbsent checks the reason if there is no result.
 func TestAbsent(t *testing.T) {
 	figures, err := Run("wgmma-bf16", open(t), true)
 	want := "the device lacks the instructions: wgmma needs compute capability 9.0, and simulated sm_80 has 8.0"
@@ -28,13 +28,13 @@ func TestAbsent(t *testing.T) {
 
 var wgmma = regexp.MustCompile(`(?m)^\twgmma\.mma_async\.sync\.aligned\.m64n256k16\.f32\.bf16\.bf16 {(.*)}, (%\w+), (%\w+), %keep, 1, 1, 0, 0;$`)
 
-// others are instructions that put wgmma in order with the rest.
+// others matches the instructions that order wgmma with other work.
 var others = regexp.MustCompile(`(?m)^\t(wgmma|fence\.proxy)\..*$`)
 
-// multiplied replaces each wgmma by ordinary instructions for the simulator. They look for
-// elements where the cards of prove/records do, and leave sums where the PTX ISA says:
-// lane l of warp w has row 16w + l/4 and the one eight below it, and columns 2(l%4) and
-// 2(l%4) + 1 of every eight.
+// multiplied replaces each wgmma by ordinary instructions for the simulator. They read elements
+// from the same addresses as the cards of prove/records, and leave sums where the PTX ISA says:
+// lane l of warp w has row 16w + l/4 and the row eight below it, and columns 2(l%4) and 2(l%4) +
+// 1 of every eight.
 func multiplied(ptx string) string {
 	step := 0
 	ptx = wgmma.ReplaceAllStringFunc(ptx, func(text string) string {
@@ -77,8 +77,8 @@ const beginProduct = `	{
 	add.u32 %eight1, %eight0, 1;
 `
 
-// readDescriptor takes apart: bytes from eight lines to the next, bytes of a row of the
-// swizzle, and how many bits of an address it changes, as a mask.
+// readDescriptor extracts the stride between groups of eight lines, the bytes of a row of the
+// swizzle, and the mask of the address bits that it changes.
 const readDescriptor = `	.reg .b32 %startM, %strideM, %widthM, %maskM;
 	cvt.u32.u64 %startM, FROM;
 	bfe.u32 %startM, %startM, 0, 14;
@@ -94,8 +94,8 @@ const readDescriptor = `	.reg .b32 %startM, %strideM, %widthM, %maskM;
 	sub.u32 %maskM, %maskM, 1;
 `
 
-// loadElement has number k of a line among eight. Bits from 4 on of its address are
-// exchanged by those from 7 on.
+// loadElement loads element k of a line among eight. Address bits from 4 on are exchanged by the
+// bits from 7 on.
 const loadElement = `	mad.lo.u32 %at, EIGHT, %strideM, %startM;
 	mad.lo.u32 %at, LINE, %widthM, %at;
 	mad.lo.u32 %at, %k, 2, %at;
@@ -108,8 +108,8 @@ const loadElement = `	mad.lo.u32 %at, EIGHT, %strideM, %startM;
 	mov.b32 TO, %word;
 `
 
-// TestWgmma runs the probe on a simulator of sm_90 that multiplies by other means. It
-// passes as it is, and fails with each fault.
+// TestWgmma runs the probe on a simulator of sm_90 that multiplies by other means. It passes
+// unchanged, and fails with each fault.
 func TestWgmma(t *testing.T) {
 	for _, c := range full.Some([]struct{ name, old, text string }{
 		{"nothing", "", ""},
@@ -152,9 +152,9 @@ func TestWgmma(t *testing.T) {
 	}
 }
 
-// TestWgmmaSerial wants NVIDIA's assembler to take the probe, to keep its sums in registers
-// and to let products overlap. Of a kernel that changes a sum between products it says that
-// they cannot.
+// TestWgmmaSerial checks that NVIDIA's assembler accepts the probe, keeps its sums in registers
+// and lets products overlap. For a kernel that changes a sum between products, the assembler
+// reports that they cannot.
 func TestWgmmaSerial(t *testing.T) {
 	path := full.Needs(t, full.Ptxas)
 	source := wgmmaSource()
@@ -174,7 +174,7 @@ func TestWgmmaSerial(t *testing.T) {
 	}
 }
 
-// TestCheckWgmma wants elements of all warps and registers to be compared.
+// TestCheckWgmma checks that elements of all warps and registers are compared.
 func TestCheckWgmma(t *testing.T) {
 	m, out := make([]float32, (tall+wide)*deep), make([]byte, 2*tall*wide*4)
 	if err := checkWgmma(out, m, 1); err != nil {

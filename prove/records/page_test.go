@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write docs/gpu-speeds.md")
 
-// benched is what a trainer prints with bench --json, as a part of a result.
+// benched returns the output of a trainer's bench --json as a part of a result.
 func benched(t *testing.T, file string) *prove.Part {
 	t.Helper()
 	var b struct {
@@ -41,7 +41,7 @@ func benched(t *testing.T, file string) *prove.Part {
 	}
 }
 
-// TestPage wants docs/gpu-speeds.md to have the speeds that are recorded, and no others.
+// TestPage checks that docs/gpu-speeds.md has exactly the recorded speeds.
 func TestPage(t *testing.T) {
 	files, err := filepath.Glob("*.json*")
 	if err != nil {

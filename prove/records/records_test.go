@@ -1,4 +1,4 @@
-// Package records has no code: it has what cards have given, and replays it.
+// Package records has no code. It holds results of cards, and replays them.
 package records
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/arithlang/mlc/prove/fragment"
 )
 
-// notRun are the probes that a record holds an error of: they have never run on that
-// card, so that nothing is known of them.
+// notRun are the probes for which a record holds an error. They have never run on that card, so
+// nothing is known about them.
 var notRun = map[string][]string{
 	"h100-2026-11-26.json.gz": {
 		"cp.async.bulk.tensor.2d.shared.global box 64 8 swizzle 0",
@@ -27,8 +27,8 @@ var notRun = map[string][]string{
 	},
 }
 
-// TestRecords wants the simulator to do what cards did, in every result of every record
-// that it claims to know.
+// TestRecords checks that the simulator matches the cards in every result of every record that it
+// claims to know.
 func TestRecords(t *testing.T) {
 	files, err := filepath.Glob("*.json.gz")
 	if err != nil || len(files) == 0 {
@@ -62,7 +62,7 @@ func TestRecords(t *testing.T) {
 				}
 			}
 			if !slices.Equal(failed, notRun[file]) {
-				t.Errorf("these probes did not run:\n%s\nknown as such are\n%s", strings.Join(failed, "\n"), strings.Join(notRun[file], "\n"))
+				t.Errorf("these probes did not run:\n%s\nknown to fail are\n%s", strings.Join(failed, "\n"), strings.Join(notRun[file], "\n"))
 			}
 			t.Logf("%d of %d probes compared", compared, len(report.Rows))
 		})
@@ -86,7 +86,7 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// recordings are all that a result has.
+// recordings returns all recordings of a result.
 func recordings(r *prove.Result) []*fragment.Recording {
 	var all []*fragment.Recording
 	for _, p := range r.Phases {
@@ -99,8 +99,7 @@ func recordings(r *prove.Result) []*fragment.Recording {
 	return all
 }
 
-// TestModels changes a bit of a result of every probe that a model has, and wants it
-// found.
+// TestModels changes a bit of a result of every modelled probe, and wants it found.
 func TestModels(t *testing.T) {
 	r, err := prove.Load("h100-2026-11-26.json.gz")
 	if err != nil {
@@ -141,11 +140,11 @@ func TestModels(t *testing.T) {
 		recording.Capability = "10.0" // tensor cores of another generation
 	}
 	if report, err = prove.Replay(t.Context(), r); err != nil || len(report.Differences) > 0 {
-		t.Errorf("models are held against compute capability 10.0: %v, %v", report.Differences, err)
+		t.Errorf("models are compared with compute capability 10.0: %v, %v", report.Differences, err)
 	}
 }
 
-// TestLoad reads a record as it is and expanded, and refuses one that is cut.
+// TestLoad reads a record compressed and expanded, and refuses a truncated one.
 func TestLoad(t *testing.T) {
 	const file = "h100-2026-11-26.json.gz"
 	packed, err := os.ReadFile(file)
@@ -175,7 +174,7 @@ func TestLoad(t *testing.T) {
 		t.Errorf("compressed: %v, and another page", err)
 	}
 	for _, cut := range [][]byte{packed[:5], packed[:len(packed)/2], packed[:len(packed)-1]} {
-		if _, err := load(cut); err == nil || !strings.Contains(err.Error(), "is no result of mlc prove") {
+		if _, err := load(cut); err == nil || !strings.Contains(err.Error(), "is not a result of mlc prove") {
 			t.Errorf("%d bytes of %d: %v", len(cut), len(packed), err)
 		}
 	}

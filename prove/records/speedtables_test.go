@@ -11,8 +11,8 @@ import (
 	"github.com/arithlang/mlc/runtime/profile"
 )
 
-// TestSpeedTables wants a row for each spec and precision with every way of PyTorch, the
-// newest record of each part, and nothing that a device without speed has left.
+// TestSpeedTables wants a row for each spec and precision with every way of PyTorch, the newest
+// record of each part, and nothing from a device without speed.
 func TestSpeedTables(t *testing.T) {
 	peer := func(name string, ours, theirs float64, g *beside.Graphs) *prove.Part {
 		return &prove.Part{Name: name, Peer: &beside.Result{Batch: 512, Ours: ours, Peers: theirs, Ratio: theirs / ours, Graphs: g}}

@@ -15,15 +15,15 @@ import (
 	"github.com/arithlang/mlc/runtime/profile"
 )
 
-// A record is what a committed file says of a card's speed.
+// A record is the speeds of a card in a committed file.
 type record struct {
 	Name    string // of the file, for the page
-	Started string // RFC 3339, or the beginning of that
+	Started string // RFC 3339, or its beginning
 	Parts   []*prove.Part
 }
 
-// speedTables are what docs/gpu-speeds.md says of speed: training steps next to PyTorch's, the
-// kernels of a step, and rates. Among parts of one name the newest counts.
+// speedTables returns the tables of speeds in docs/gpu-speeds.md: training steps next to PyTorch's, the
+// kernels of a step, and rates. Among parts of one name, the newest counts.
 func speedTables(records []record) string {
 	records = slices.Clone(records)
 	slices.SortStableFunc(records, func(a, b record) int { return strings.Compare(a.Started, b.Started) })
@@ -64,7 +64,7 @@ func compareParts(a, b string) int {
 	return cmp.Or(cmp.Compare(prove.SpeedPhase(a), prove.SpeedPhase(b)), strings.Compare(a, b))
 }
 
-// A contested part is a contest with the record that has it.
+// A contested part is a contest with the name of its record.
 type contested struct {
 	name, record string
 	*beside.Result
@@ -73,8 +73,8 @@ type contested struct {
 // ways are the columns of the table of contests.
 var ways = []string{"eager", "compile", "cudagraph", "packed"}
 
-// contestTable has a row for each case and precision, and a column for each of PyTorch's
-// ways: its time, and how many times as long that is as mlc's.
+// contestTable has a row for each case and precision, and a column for each of PyTorch's ways:
+// its time, and that time divided by mlc's.
 func contestTable(all []contested) string {
 	type row struct {
 		title   string
@@ -116,7 +116,7 @@ func contestTable(all []contested) string {
 	return b.String()
 }
 
-// specOf names the spec of a case, and what the case changes.
+// specOf returns the spec of a case and its changes.
 func specOf(name string) string {
 	all := peers.Cases()
 	i := slices.IndexFunc(all, func(c peers.Case) bool { return c.Name == name })
@@ -130,7 +130,7 @@ func specOf(name string) string {
 	return spec
 }
 
-// precisions says in which both sides of a contest compute.
+// precisions returns the precisions in which both sides of a contest compute.
 func precisions(name, theirs string) string {
 	ours := "fp32"
 	if strings.HasSuffix(name, "-bf16") {
@@ -142,7 +142,7 @@ func precisions(name, theirs string) string {
 	return fmt.Sprintf("mlc in %s, PyTorch in %s", ours, theirs)
 }
 
-// kernelRows are the kernels of a step that take most of it, after the whole step.
+// kernelRows writes a row of the whole step, then rows of the kernels that take most of it.
 func kernelRows(b *strings.Builder, name, record string, t *timing.Timing) {
 	step := t.Timed
 	if t.Ahead > 0 {
@@ -160,7 +160,7 @@ func kernelRows(b *strings.Builder, name, record string, t *timing.Timing) {
 	}
 }
 
-// rateRows are figures, and why there is none.
+// rateRows writes figures, or why they are missing.
 func rateRows(b *strings.Builder, record string, figures []probe.Figure) {
 	for _, f := range figures {
 		value := cmp.Or(f.Missing, "not measured")

@@ -1,7 +1,6 @@
-// Package timing finds out what training steps of a compiled model take on a GPU, whole
-// and kernel by kernel, at the shapes of training. Packages codegen/live, which makes the
-// model, and runtime/profile, which reads the GPU's clock, come before it; a phase of
-// package prove is after it.
+// Package timing times training steps of a compiled model on a GPU, whole and kernel by kernel,
+// at the shapes of training. Package codegen/live makes the model, and runtime/profile reads the
+// GPU's clock. A phase of package prove uses it.
 package timing
 
 import (
@@ -17,31 +16,30 @@ import (
 
 // Options of Measure.
 type Options struct {
-	Warm, Steps int             // steps before, and to time: whole ones, and as many kernel by kernel
-	Batch       int             // examples of a step; 0: as many as in training
-	Library     cuda.Multiplier // whose products are compared with those of kernels; nil: none
-	Multiply    bool            // the library computes products in the steps that are timed whole, too
-	Alone       bool            // time the kernels alone, and no whole steps
-	End         time.Time       // after which no step begins but the first of each kind; none: no end
+	Warm, Steps int             // warm-up steps, and steps to time: whole ones, and as many kernel by kernel
+	Batch       int             // examples a step; 0 for as many as in training
+	Library     cuda.Multiplier // its products are compared with the kernels'; nil: none
+	Multiply    bool            // whole steps use the library's products, too
+	Alone       bool            // time only kernels, no whole steps
+	End         time.Time       // after this only the first step of each kind begins; zero: no limit
 }
 
-// A Timing is what steps took.
+// A Timing holds the times of steps.
 type Timing struct {
 	Name       string `json:"name"`
-	Batch      int    `json:"batch"` // examples of a step
+	Batch      int    `json:"batch"` // examples a step
 	MicroBatch int    `json:"micro_batch"`
 	Warm       int    `json:"warm_up_steps"`
 	profile.GPU
-	NoLibrary string `json:"no_library,omitempty"` // why there is none to compare products with
+	NoLibrary string `json:"no_library,omitempty"` // why there is no library to compare products with
 }
 
-// little divides the learning rate: what is learned does not matter, only that numbers
-// stay finite.
+// little divides the learning rate: learning does not matter, but numbers must stay finite.
 const little = 100
 
-// Measure trains a model on a device: steps until everything has its memory and is a
-// graph, steps that are timed whole, and steps whose kernels are timed one by one. The
-// driver and the library are not closed. Nothing says whether the results are right.
+// Measure trains a model on a device. Warm-up steps allocate memory and record graphs; then it
+// times whole steps, and steps kernel by kernel. It does not close the driver and the library,
+// and does not check results.
 func Measure(ctx context.Context, m *live.Model, d cuda.Driver, o Options) (*Timing, error) {
 	sized := *m
 	if o.Batch > 0 {

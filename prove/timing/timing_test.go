@@ -22,7 +22,7 @@ import (
 	"github.com/arithlang/mlc/sim/simulated"
 )
 
-// compiled is specs/tiny.arith, which no measurement changes.
+// compiled is specs/tiny.arith. Measurements do not change it.
 var compiled = sync.OnceValues(func() (*live.Model, error) {
 	p, found, err := compiler.Compile(check.Options{Path: "../../specs/tiny.arith", Read: os.ReadFile})
 	if err != nil || found.HasErrors() {
@@ -49,8 +49,8 @@ func open(t *testing.T) cuda.Driver {
 	return d
 }
 
-// TestOnTheSimulator wants every kernel that a step launches, a step that is the sum of its
-// rows, and nothing of a library that there is not.
+// TestOnTheSimulator wants every kernel that a step launches, rows that add up to the step, and
+// nothing about a missing library.
 func TestOnTheSimulator(t *testing.T) {
 	m := tiny(t)
 	before := m.Train
@@ -91,7 +91,7 @@ func TestOnTheSimulator(t *testing.T) {
 	}
 }
 
-// TestWithoutAClock has a device on which no time passes: that is said, and not made up.
+// TestWithoutAClock has a device on which no time passes, and checks that this is reported.
 func TestWithoutAClock(t *testing.T) {
 	c, err := card.Find("H200")
 	if err != nil {
@@ -118,7 +118,7 @@ func TestWithoutAClock(t *testing.T) {
 	}
 }
 
-// TestEnds has no time, and no wish to go on.
+// TestEnds has no time, and then a context that has ended.
 func TestEnds(t *testing.T) {
 	m := tiny(t)
 	got, err := Measure(t.Context(), m, open(t), Options{Warm: 5, Steps: 50, Batch: 2, End: time.Now()})
@@ -133,8 +133,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestProducts compares the kernels' products with those of a library: each kernel that is
-// one has a row, rows agree with the whole, and the machine's own products are what is timed.
+// TestProducts compares the kernels' products with a library's. Each product kernel has a row,
+// rows agree with the whole, and the timed products are the machine's.
 func TestProducts(t *testing.T) {
 	m, d := tiny(t), open(t)
 	library := simulated.NewMultiplier(d)

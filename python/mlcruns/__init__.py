@@ -11,7 +11,7 @@ __all__ = ["Run", "runs", "read_weights"]
 
 
 class Run:
-    """A run directory; of a spec with stages, that of the last stage that trains, or of the one named."""
+    """A run directory. If the spec has stages, it is the named stage's, or the last training stage's."""
 
     def __init__(self, folder, stage=None):
         self.folder = pathlib.Path(folder)
@@ -45,11 +45,11 @@ class Run:
         return _lines(self.folder / "metrics.jsonl")
 
     def result(self, folder=""):
-        """The result of a test as a dict; folder names one below eval, such as "times-8"."""
+        """The result of a test as a dict; folder names a folder below eval, such as "times-8"."""
         return _json(self.folder / "eval" / folder / "result.json")
 
     def lengths(self, folder=""):
-        """Exact match by length, where both operands have the same: a Series, 0 to 1."""
+        """Exact match by length, for operands of equal length: a Series, 0 to 1."""
         found = self.result(folder).get("by_length") or {}
         return pd.Series({int(n): x for n, x in found.items()}, dtype=float, name="exact_match").rename_axis("length").sort_index()
 
@@ -69,7 +69,7 @@ class Run:
     def weights(self, optimizer=False):
         """The parameters of the newest checkpoint by name, as numpy arrays.
 
-        With optimizer, the states of the optimizer are there, too, as in "moment1.embed.token".
+        With optimizer, it includes the optimizer's states, as in "moment1.embed.token".
         """
         all = self.checkpoints()
         if not all:
@@ -79,7 +79,7 @@ class Run:
 
 
 def runs(folder="runs"):
-    """A DataFrame with a row for each run below a folder: what it is of, its last report, its result and its settings.
+    """A DataFrame with a row for each run below a folder: its record, last report, result and settings.
 
     A run that cannot be read has its error in the column "problem".
     """
@@ -109,16 +109,16 @@ def read_weights(path):
     """The tensors of a safetensors file of float32, by name, in the order of the file."""
     data = pathlib.Path(path).read_bytes()
     if len(data) < 8:
-        raise ValueError(f"{path} is no safetensors file: it has {len(data)} bytes")
+        raise ValueError(f"{path} is not a safetensors file: it has {len(data)} bytes")
     (length,) = struct.unpack("<Q", data[:8])
     if length > len(data) - 8:
-        raise ValueError(f"{path} is truncated, or no safetensors file")
+        raise ValueError(f"{path} is truncated, or not a safetensors file")
     header = json.loads(data[8 : 8 + length])
     header.pop("__metadata__", None)
     tensors = {}
     for name, t in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
         if t["dtype"] != "F32":
-            raise ValueError(f"{path}: {name} is {t['dtype']}; F32 is read")
+            raise ValueError(f"{path}: {name} is {t['dtype']}; want F32")
         begin, end = (8 + length + offset for offset in t["data_offsets"])
         tensors[name] = np.frombuffer(data[begin:end], "<f4").reshape(t["shape"])
     return tensors
@@ -137,7 +137,7 @@ def _json(path):
 
 
 def _lines(path):
-    """Reports of a file with a JSON object a line, of which the last may be half written."""
+    """Reports of a file with a JSON object a line; the last line may be incomplete."""
     if not path.exists():
         return pd.DataFrame()
     whole = path.read_text(encoding="utf-8").split("\n")[:-1]
@@ -146,7 +146,7 @@ def _lines(path):
 
 
 def _settings(spec):
-    """The value of each attribute of a resolved spec by its path; a named block is a setting, too."""
+    """The value of each attribute of a resolved spec by its path; a named block is also a setting."""
     values, blocks = {}, []
     for line in spec.splitlines():
         words = line.partition("//")[0].split()
