@@ -111,11 +111,11 @@ func TestForeignCheckpoint(t *testing.T) {
 		change func(dir string)
 		want   string
 	}{
-		"of another seed": {bring(seed2), "is of another run: its seed is 2, that of DIR/run.json 1."},
-		"of another spec": {bring(spec), "is of another run: its spec hash is abababababab, that of DIR/run.json 0123456789ab."},
-		"edited seed":     {func(dir string) { forge(t, filepath.Join(dir, record.File), `"seed": 1`, `"seed": 7`) }, "its seed is 1, that of DIR/run.json 7."},
-		"edited budget":   {func(dir string) { forge(t, filepath.Join(dir, record.File), `"steps": 20`, `"steps": 28`) }, "its budget is 20 steps, that of DIR/run.json 28 steps."},
-		"edited name":     {func(dir string) { forge(t, filepath.Join(dir, record.File), `"name": "toy"`, `"name": "boy"`) }, "its name is toy, that of DIR/run.json boy."},
+		"of another seed": {bring(seed2), "is of another run: its seed is 2, in DIR/run.json it is 1."},
+		"of another spec": {bring(spec), "is of another run: its spec hash is abababababab, in DIR/run.json it is 0123456789ab."},
+		"edited seed":     {func(dir string) { forge(t, filepath.Join(dir, record.File), `"seed": 1`, `"seed": 7`) }, "its seed is 1, in DIR/run.json it is 7."},
+		"edited budget":   {func(dir string) { forge(t, filepath.Join(dir, record.File), `"steps": 20`, `"steps": 28`) }, "its budget is 20 steps, in DIR/run.json it is 28 steps."},
+		"edited name":     {func(dir string) { forge(t, filepath.Join(dir, record.File), `"name": "toy"`, `"name": "boy"`) }, "its name is toy, in DIR/run.json it is boy."},
 		"renamed": {func(dir string) {
 			os.Rename(filepath.Join(dir, name), filepath.Join(dir, "ckpt/step-00000019.safetensors"))
 		}, "it is the checkpoint after 10 steps, which is called step-00000010.safetensors"},
@@ -155,14 +155,14 @@ func TestForeignStage(t *testing.T) {
 		until  string
 		want   string
 	}{
-		"a stage of another run":       {bring("first"), "first", "DIR/first/run.json is of another run: its seed is 2, that of DIR/run.json 1."},
-		"a calibration of another run": {bring("calibrate"), "second", "DIR/calibrate/" + calibrate.LinesFile + " is of another run: its seed is 2, that of DIR/run.json 1."},
-		"a checkpoint of another run":  {bring("first/ckpt"), "first", "is of another run: its seed is 2, that of DIR/first/run.json 1."},
+		"a stage of another run":       {bring("first"), "first", "DIR/first/run.json is of another run: its seed is 2, in DIR/run.json it is 1."},
+		"a calibration of another run": {bring("calibrate"), "second", "DIR/calibrate/" + calibrate.LinesFile + " is of another run: its seed is 2, in DIR/run.json it is 1."},
+		"a checkpoint of another run":  {bring("first/ckpt"), "first", "is of another run: its seed is 2, in DIR/first/run.json it is 1."},
 		"an edited seed": {func(dir string) {
 			forge(t, filepath.Join(dir, record.File), `"state": "done",
       "seed": 1`, `"state": "done",
       "seed": 3`)
-		}, "first", "DIR/first/run.json is of another run: its seed is 1, that of DIR/run.json 3."},
+		}, "first", "DIR/first/run.json is of another run: its seed is 1, in DIR/run.json it is 3."},
 		"a state that there is not": {func(dir string) { forge(t, filepath.Join(dir, record.File), `"done"`, `"donf"`) }, "second", `DIR/run.json is damaged: stage first cannot be "donf"`},
 		"a stage that there is not": {func(dir string) { forge(t, filepath.Join(dir, record.File), `"calibrate"`, `"calibratf"`) }, "second", `DIR/run.json is damaged: stage 2 is the calibration calibratf, not calibrate`},
 		"a checkpoint that is not a file": {func(dir string) {
@@ -307,7 +307,7 @@ func TestNewestOfASeed(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, record.File), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if s := call(t, m, "", "train", "--resume"); s.code != 1 || !strings.Contains(s.err, dir+"/run.json is damaged: it ends too early\nsay which run to go on with by --out") {
+	if s := call(t, m, "", "train", "--resume"); s.code != 1 || !strings.Contains(s.err, dir+"/run.json is damaged: it ends too early\nname the run with --out") {
 		t.Errorf("exit %d\n%s", s.code, s.err)
 	}
 }

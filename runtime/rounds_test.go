@@ -82,7 +82,7 @@ func TestRounds(t *testing.T) {
 			}
 		}
 		fmt.Fprintf(&table, "%d,%d,%d,%d,40,%d,%d\n", k+1, a.From, a.To, a.Step, a.Kept, a.Right)
-		if said := fmt.Sprintf("round %d of 3: of 40 answers to problems of ", k+1); !strings.Contains(s.err, said) {
+		if said := fmt.Sprintf("round %d of 3: %d of 40 answers to problems of ", k+1, a.Kept); !strings.Contains(s.err, said) {
 			t.Errorf("no %q in:\n%s", said, s.err)
 		}
 	}
@@ -170,7 +170,7 @@ func TestBadRounds(t *testing.T) {
 		want  string
 	}{
 		"another budget": {func() error { return nil }, []string{"--steps", "200"}, 2, "the rounds of second have begun with a budget of 100 steps"},
-		"missing":        {func() error { return os.Remove(second) }, nil, 1, "second is trained on it: bring it back"},
+		"missing":        {func() error { return os.Remove(second) }, nil, 1, "second was trained on it: bring it back"},
 		"changed":        {func() error { return os.WriteFile(second, bytes.Replace(whole, []byte("="), []byte("=9"), 1), 0o644) }, nil, 1, "is damaged"},
 		"another round's": {func() error {
 			text, err := os.ReadFile(filepath.Join(dir, "second", answersOf(1)))

@@ -181,7 +181,7 @@ func TestInitSeedOfStages(t *testing.T) {
 	if err := os.CopyFS(filepath.Join(mixed, "calibrate"), os.DirFS(filepath.Join(flagged, "calibrate"))); err != nil {
 		t.Fatal(err)
 	}
-	if s := callStages(t, spec, "train", "--resume", "--out", mixed, "-q"); s.code == 0 || !strings.Contains(s.err, "is of another run: its init seed is 9, that of") {
+	if s := callStages(t, spec, "train", "--resume", "--out", mixed, "-q"); s.code == 0 || !strings.Contains(s.err, "is of another run: its init seed is 9, in ") {
 		t.Errorf("a calibration of another run: exit %d\n%s", s.code, s.err)
 	}
 }
@@ -208,7 +208,7 @@ func TestInitSeedOfRounds(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "second", answersOf(1)), other, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if s := callStages(t, toyRounds(), "train", "--resume", "--out", dir, "-q"); s.code == 0 || !strings.Contains(s.err, "is of another run: its init seed is 8, that of") {
+	if s := callStages(t, toyRounds(), "train", "--resume", "--out", dir, "-q"); s.code == 0 || !strings.Contains(s.err, "is of another run: its init seed is 8, in ") {
 		t.Errorf("exit %d\n%s", s.code, s.err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "second", answersOf(1)), own, 0o644); err != nil {

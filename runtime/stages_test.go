@@ -521,9 +521,9 @@ func TestBadCommandLinesOfStages(t *testing.T) {
 	}{
 		{[]string{"train", "--until", "nowhere"}, 2, "--until nowhere: there is no such stage"},
 		{[]string{"train", "--out", dir}, 1, dir + " has a run in it already"},
-		{[]string{"train", "--resume", "--out", filepath.Join(dir, "first")}, 2, "is of the stage first: resume the run that it lies in, with --out " + dir},
+		{[]string{"train", "--resume", "--out", filepath.Join(dir, "first")}, 2, "is the directory of stage first: resume the whole run with --out " + dir},
 		{[]string{"train", "--resume", "--out", dir, "--seed", "7"}, 2, "has seed 1"},
-		{[]string{"eval", dir}, 1, "has no checkpoint of second yet: go on with train --resume --out " + dir + ", or name the stage that has, " + filepath.Join(dir, "first")},
+		{[]string{"eval", dir}, 1, "has no checkpoint of second yet: continue with train --resume --out " + dir + ", or name a stage that has one, " + filepath.Join(dir, "first")},
 		{[]string{"eval", filepath.Join(dir, "second")}, 1, "is no run directory"},
 	} {
 		if s := callStages(t, p, c.args...); s.code != c.code || !strings.Contains(s.err, c.want) {

@@ -42,7 +42,7 @@ func TestLostResult(t *testing.T) {
 		os.WriteFile(newest, good[:len(good)/2], 0o644)
 		refused(newest + ": truncated")
 		os.Rename(newest, filepath.Join(filepath.Dir(newest), "step-00000019.safetensors"))
-		lost := "first is done, but its last checkpoint is not " + newest + ": bring it back, or train in another --out"
+		lost := "first is done, but its last checkpoint " + newest + " is missing: bring it back, or train in another --out"
 		refused(lost)
 		os.RemoveAll(filepath.Dir(newest))
 		refused(lost)
@@ -91,7 +91,7 @@ func TestUnreached(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	s := callStages(t, p, "train", "--out", dir, "--steps", "3")
 	for _, want := range []string{"stage first: its budget of 3 steps is used up", "which calibrate begins from, has an exact match of 3.13 %", "the spec wants 50 %",
-		"Train it longer with ./toys train --resume --out " + dir + " --until first --steps N, or go on all the same with ./toys train --resume --out " + dir + " --go-on"} {
+		"Train it longer with ./toys train --resume --out " + dir + " --until first --steps N, or continue all the same with ./toys train --resume --out " + dir + " --go-on"} {
 		if s.code != 1 || !strings.Contains(s.err, want) {
 			t.Errorf("exit %d, no %q in:\n%s", s.code, want, s.err)
 		}
@@ -111,7 +111,7 @@ func TestUnreached(t *testing.T) {
 	if err := os.CopyFS(forced, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
 	}
-	if s := callStages(t, p, "train", "--resume", "--out", forced, "--go-on"); s.code != 0 || !strings.Contains(s.err, "going on all the same") {
+	if s := callStages(t, p, "train", "--resume", "--out", forced, "--go-on"); s.code != 0 || !strings.Contains(s.err, "continuing all the same") {
 		t.Errorf("--go-on: exit %d\n%s", s.code, s.err)
 	}
 	if r, err := record.Read(forced); err != nil || !strings.HasPrefix(r.How(), "3 steps, first with ") || !strings.HasSuffix(r.How(), " of 50 % exact match") {

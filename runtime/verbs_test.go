@@ -369,7 +369,7 @@ func TestBadCommandLines(t *testing.T) {
 		{[]string{"train", "--device", "tpu"}, 2, `unknown device "tpu"`},
 		{[]string{"train", "--cpu", "mmx"}, 2, `unknown instruction set "mmx"`},
 		{[]string{"train", "--threads=-1"}, 2, "--threads -1"},
-		{[]string{"train", "--out", dir}, 1, dir + " has a run in it already: go on with it by --resume --out " + dir},
+		{[]string{"train", "--out", dir}, 1, dir + " has a run in it already: continue it with --resume --out " + dir},
 		{[]string{"train", "--out", filepath.Dir(dir)}, 1, "is not empty: choose another --out"},
 		{[]string{"train", "--out", filepath.Join(file, "x")}, 1, "cannot make the run directory: "},
 		{[]string{"train", "--resume", "--out", t.TempDir()}, 1, "is no run directory: it has no run.json"},
@@ -405,7 +405,7 @@ func TestAnotherSpecIsRefused(t *testing.T) {
 	m.SpecHash = otherHash
 	for _, args := range [][]string{{"train", "--resume", "--out", dir}, {"eval", dir}, {"solve", dir, "1"}} {
 		s := call(t, m, "", args...)
-		want := "Lines of the run (-) and of this program (+):\n  - below = 1M\n  + below = 2M\n  + seed = 3\nbuild the program from "
+		want := "Lines of the run (-) and of this program (+):\n  - below = 1M\n  + below = 2M\n  + seed = 3\nto continue that run, build the program from "
 		if s.code != 1 || !strings.Contains(s.err, "is a run of another spec (toy, 01234567; this program is toy, fedcba98)") || !strings.Contains(s.err, want) {
 			t.Errorf("%v: exit %d\n%s", args, s.code, s.err)
 		}
@@ -449,7 +449,7 @@ func TestDamagedCheckpoints(t *testing.T) {
 		os.WriteFile(newest, c.bytes, 0o644)
 		for _, args := range [][]string{{"train", "--resume", "--out", dir}, {"eval", dir}, {"solve", dir, "1"}} {
 			s := call(t, m, "", args...)
-			if s.code != 1 || !strings.Contains(s.err, newest+": "+c.want) || !strings.Contains(s.err, "remove it to go on from "+filepath.Join(dir, "ckpt", "step-00000010")) {
+			if s.code != 1 || !strings.Contains(s.err, newest+": "+c.want) || !strings.Contains(s.err, "remove it to continue from "+filepath.Join(dir, "ckpt", "step-00000010")) {
 				t.Errorf("%v: exit %d, want %q\n%s", args, s.code, c.want, s.err)
 			}
 		}
@@ -485,7 +485,7 @@ func TestRecordWithoutBudget(t *testing.T) {
 	path := filepath.Join(dir, "run.json")
 	forge(t, path, `"budget"`, `"bu$get"`)
 	for _, args := range [][]string{{"train", "--resume", "--out", dir, "-q"}, {"eval", dir, "--digits", "3"}} {
-		if s := call(t, toyModel(), "", args...); s.code != 1 || !strings.Contains(s.err, "its budget is 20 steps, that of "+path+" not said") {
+		if s := call(t, toyModel(), "", args...); s.code != 1 || !strings.Contains(s.err, "its budget is 20 steps, in "+path+" it is missing") {
 			t.Errorf("%v: exit %d\n%s", args, s.code, s.err)
 		}
 	}

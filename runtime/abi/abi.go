@@ -1,7 +1,7 @@
-// Package abi is the contract of a launch: which scalars a kernel may take, where the
-// environment of a launch has each, and how the parameters of an entry on a GPU lie in
-// memory. Lowering, the printers of package codegen, runtime/cuda and what runs single
-// kernels all take it from here; it imports nothing.
+// Package abi defines the parameters of a launch: the scalars that a kernel may take, the field
+// of each in the environment of a launch, and the layout of the parameters of an entry on a
+// GPU. Lowering, the printers of package codegen, runtime/cuda and the tools that run single
+// kernels all use it. It imports only the standard library.
 package abi
 
 import (
@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// A Type is that of a scalar, of a parameter or of elements in memory.
+// A Type is the type of a scalar, a parameter or an element in memory.
 type Type uint8
 
 // The types.
@@ -23,7 +23,7 @@ const (
 	F16
 )
 
-// Bytes is the size, and the multiple of which a parameter or element lies at.
+// Bytes is the size, and the alignment of a parameter or element.
 func (t Type) Bytes() int {
 	switch t {
 	case U64:
@@ -34,18 +34,18 @@ func (t Type) Bytes() int {
 	return 4
 }
 
-// PTX names the type of a parameter: PTX has no signed ones here.
+// PTX names the type of a parameter. PTX needs no signed types here.
 func (t Type) PTX() string { return [...]string{"u32", "u32", "f32", "u64"}[t] }
 
 // A Scalar is a value that a kernel can take from its launch, by name.
 type Scalar struct {
 	Name   string
 	Type   Type
-	Field  string // of runtime/device.Env, or a method without arguments
-	Half   Half   // of the field
+	Field  string // field of runtime/device.Env, or a method without arguments
+	Half   Half   // part of the field
 	Of     Scope
 	Sample float64 // a plausible value, for checks of single kernels
-	Hidden bool    // lowering uses it, and no tensor function may
+	Hidden bool    // for lowering only; tensor functions cannot use it
 }
 
 // A Half says which part of a field a scalar is.
@@ -58,21 +58,21 @@ const (
 	High
 )
 
-// A Scope says between which launches a scalar does not differ.
+// A Scope says which launches share the value of a scalar.
 type Scope uint8
 
-// The scopes. Scalars of a step lie in device memory, so that a recorded graph can be
-// replayed with new ones. Scalars of a shape and of a replica lie there, too, if entries take
-// shapes (Signature.Shapes). All others are parameters.
+// The scopes. Scalars of a step lie in device memory, so that a recorded graph can be replayed
+// with new values. Scalars of a shape and of a replica also lie there if entries take shapes
+// (Signature.Shapes). All others are parameters.
 const (
 	OfLaunch  Scope = iota
-	OfShape         // replicas may differ in it, if entries take shapes
-	OfReplica       // without shapes, a second parameter says how much larger it is in the next replica
+	OfShape         // replicas may differ in it if entries take shapes
+	OfReplica       // without shapes, a second parameter is the increment to the next replica
 	OfStep
 )
 
-// scalars is the table, and the only list of them: whoever binds, prints or checks scalars
-// goes through it. Those of a step lie in memory in this order.
+// scalars is the only list of scalars: all that binds, prints or checks scalars uses it.
+// Scalars of a step lie in memory in this order.
 var scalars = [...]Scalar{
 	{"B", I32, "B", Whole, OfShape, 2, false},
 	{"T", I32, "T", Whole, OfShape, 7, false},
@@ -108,18 +108,18 @@ func Find(name string) (Scalar, bool) {
 	return Scalar{}, false
 }
 
-// Sizes in bytes.
+// Sizes in bytes or words.
 const (
-	WordBytes = 4  // of a word, in which spaces are counted
-	TileAlign = 16 // where tiles begin, and what a block's scratch is a multiple of
-	StepWords = 8  // of the block of a step's scalars
-	// ShapeWords is the size of a replica's shape: its scalars are in the order of the table,
-	// and the number of the replica is in the last word.
+	WordBytes = 4  // bytes of a word, the unit of spaces
+	TileAlign = 16 // alignment of tiles and of a block's scratch memory
+	StepWords = 8  // words in the block of a step's scalars
+	// ShapeWords is the size of a replica's shape: its scalars in the order of the table, and
+	// the number of the replica in the last word.
 	ShapeWords = 8
-	RefBytes   = 16 // of the parameters of a buffer
+	RefBytes   = 16 // bytes of a buffer's parameters
 )
 
-// ScratchBytes is what a block that needs so many bytes of tiles is given.
+// ScratchBytes returns the scratch memory of a block that needs n bytes of tiles.
 func ScratchBytes(n int64) int64 { return (n + TileAlign - 1) / TileAlign * TileAlign }
 
 // ofStep and ofShape are the scalars of a step's block and of a shape, in order.
@@ -132,17 +132,17 @@ func within(scopes ...Scope) []Scalar {
 	return slices.DeleteFunc(slices.Clone(scalars[:]), func(s Scalar) bool { return !slices.Contains(scopes, s.Of) })
 }
 
-// StepWord is the word of the step's block that a scalar is in; -1 if it is in none.
+// StepWord returns the word of a scalar in the step's block, or -1.
 func StepWord(name string) int { return word(ofStep, name) }
 
-// ShapeWord is the word of a shape that a scalar is in; -1 if it is in none.
+// ShapeWord returns the word of a scalar in a shape, or -1.
 func ShapeWord(name string) int { return word(ofShape, name) }
 
 func word(of []Scalar, name string) int {
 	return slices.IndexFunc(of, func(s Scalar) bool { return s.Name == name })
 }
 
-// StepBlock is the block of a step's scalars, of which bits gives each.
+// StepBlock returns the block of a step's scalars. The bits function gives each value.
 func StepBlock(bits func(s Scalar) uint32) []byte {
 	var b []byte
 	for _, s := range ofStep {
@@ -151,10 +151,10 @@ func StepBlock(bits func(s Scalar) uint32) []byte {
 	return b
 }
 
-// A Shape is what tells a replica from others: the bits of its scalars and its number.
+// A Shape distinguishes a replica from others: the bits of its scalars and its number.
 type Shape [ShapeWords]uint32
 
-// NewShape is the shape of a replica, of which bits gives each scalar.
+// NewShape returns the shape of a replica. The bits function gives each scalar.
 func NewShape(replica int, bits func(s Scalar) uint32) Shape {
 	shape := Shape{ShapeWords - 1: uint32(replica)}
 	for i, s := range ofShape {
@@ -163,7 +163,7 @@ func NewShape(replica int, bits func(s Scalar) uint32) Shape {
 	return shape
 }
 
-// Append packs the shape behind others.
+// Append appends the shape to b.
 func (s *Shape) Append(b []byte) []byte {
 	for _, w := range s {
 		b = AppendU32(b, w)
@@ -171,29 +171,28 @@ func (s *Shape) Append(b []byte) []byte {
 	return b
 }
 
-// A Signature says which parameters the entry of a kernel takes, besides its buffers.
-// They are, in order:
+// A Signature lists the parameters that the entry of a kernel takes in addition to its buffers.
+// In order, the parameters are:
 //
-//   - of each buffer, the address of element 0 for replica 0 and the bytes from one
-//     replica to the next (u64, u64); of an entry that takes several sets of buffers,
-//     those of one set behind the other, as one array (align 16);
-//   - with Shapes, the address of the shapes of the launch's replicas, one behind the
-//     other (u64);
-//   - each of Scalars; of one that is OfReplica, that of replica 0 and the step from one
-//     replica to the next;
+//   - for each buffer, the address of element 0 for replica 0 and the bytes from one
+//     replica to the next (u64, u64); an entry that takes several sets of buffers has
+//     the sets one after the other in one array (align 16);
+//   - with Shapes, the address of the array of shapes of the launch's replicas (u64);
+//   - each of Scalars; for a scalar OfReplica, its value for replica 0 and the increment to
+//     the next replica;
 //   - with Step, the address of the step's scalars (u64);
-//   - with Scratch, the address of scratch memory and the bytes of it that a block has
-//     (u64, u64). Address 0 stands for dynamic shared memory.
+//   - with Scratch, the address of scratch memory and the bytes that a block has of it
+//     (u64, u64). Address 0 means dynamic shared memory.
 //
 // Block (x, y, z) of a grid computes cells of replica y on the buffers of set z. With
-// Shapes it is the replica of shape y, by the number in it.
+// Shapes, the replica is the number in shape y.
 type Signature struct {
-	Scalars               []Scalar // that are parameters
+	Scalars               []Scalar // scalars that are parameters
 	Shapes, Step, Scratch bool
-	Sets                  int // of buffers that a launch can have, with the same scalars; 0: 1
+	Sets                  int // most sets of buffers in a launch, with the same scalars; 0: 1
 }
 
-// Sign makes the signature of an entry that takes scalars of these names.
+// Sign makes the signature of an entry that takes the named scalars.
 func Sign(scalars []string, shapes, step, scratch bool) (Signature, error) {
 	s := Signature{Shapes: shapes, Step: step, Scratch: scratch}
 	for _, name := range scalars {
@@ -206,7 +205,7 @@ func Sign(scalars []string, shapes, step, scratch bool) (Signature, error) {
 	return s, nil
 }
 
-// Types lists the types of the parameters of an entry with so many buffers of one set.
+// Types lists the parameter types of an entry with the given number of buffers in a set.
 func (s *Signature) Types(buffers int) []Type {
 	var all []Type
 	for range buffers {
@@ -232,20 +231,20 @@ func (s *Signature) Types(buffers int) []Type {
 
 // Args are the values of the parameters of a launch.
 type Args struct {
-	Buffers []Buffer // of one set behind the other
-	Sets    int      // of which Buffers are; 0: 1
+	Buffers []Buffer // one set after the other
+	Sets    int      // number of sets in Buffers; 0: 1
 	Shapes  uint64   // address
 	Words   []uint32 // the bits of Scalars
-	Further uint32   // how much larger a scalar that is OfReplica is in the next one
+	Further uint32   // increment of a scalar OfReplica to the next replica
 	Step    uint64   // address
 	Scratch uint64   // address
-	Bytes   uint64   // of the room of a block
+	Bytes   uint64   // scratch bytes of a block
 }
 
-// A Buffer is where a buffer is on the device.
-type Buffer struct{ At, Stride uint64 } // bytes from one replica to the next
+// A Buffer is the place of a buffer on the device.
+type Buffer struct{ At, Stride uint64 } // Stride is the bytes from one replica to the next
 
-// Append packs parameters behind others, whose number of bytes is a multiple of 8.
+// Append appends packed parameters to b, whose length is a multiple of 8.
 func (s *Signature) Append(b []byte, a *Args) []byte {
 	for _, x := range a.Buffers {
 		b = AppendU64(AppendU64(b, x.At), x.Stride)
@@ -274,7 +273,7 @@ func (s *Signature) Append(b []byte, a *Args) []byte {
 // AppendU32 appends a parameter of 4 bytes.
 func AppendU32(b []byte, x uint32) []byte { return binary.LittleEndian.AppendUint32(b, x) }
 
-// AppendU64 appends a parameter of 8 bytes at a multiple of its size.
+// AppendU64 appends an 8-byte parameter, aligned to 8 bytes.
 func AppendU64(b []byte, x uint64) []byte {
 	for len(b)%8 != 0 {
 		b = append(b, 0)
@@ -282,11 +281,11 @@ func AppendU64(b []byte, x uint64) []byte {
 	return binary.LittleEndian.AppendUint64(b, x)
 }
 
-// Words reads the bits of the scalars back from parameters, and the address of the shapes.
+// Words reads the bits of the scalars and the address of the shapes back from parameters.
 func (s *Signature) Words(args []byte) (words []uint32, shapes uint64, err error) {
 	tail := len(s.Append(nil, &Args{Words: make([]uint32, len(s.Scalars))}))
 	if len(args) < tail || (len(args)-tail)%RefBytes != 0 {
-		return nil, 0, fmt.Errorf("%d bytes of parameters, of which %d are no buffers", len(args), tail)
+		return nil, 0, fmt.Errorf("%d bytes of parameters, with %d bytes after the buffers", len(args), tail)
 	}
 	at := len(args) - tail
 	if s.Shapes {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestAppend packs parameters, at the offsets that their types ask for, and reads the
-// scalars back.
+// TestAppend packs parameters at the offsets that their types require, and reads the scalars
+// back.
 func TestAppend(t *testing.T) {
 	s, err := Sign([]string{"B", "example", "decay"}, false, true, true)
 	if err != nil {
@@ -76,7 +76,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestSets packs two sets of two buffers where there is room for three.
+// TestSets packs two sets of two buffers into room for three sets.
 func TestSets(t *testing.T) {
 	s := Signature{Scalars: Scalars()[:1], Sets: 3}
 	args := s.Append(nil, &Args{Buffers: []Buffer{{1, 2}, {3, 4}, {5, 6}, {7, 8}}, Sets: 2, Words: []uint32{9}})
@@ -93,7 +93,7 @@ func TestSets(t *testing.T) {
 	}
 }
 
-// TestOddScalars wants an address behind an odd number of words at a multiple of 8.
+// TestOddScalars aligns an address after an odd number of words to 8 bytes.
 func TestOddScalars(t *testing.T) {
 	s, _ := Sign([]string{"B"}, false, true, false)
 	if args := s.Append(nil, &Args{Words: []uint32{1}, Step: 5}); !slices.Equal(args, []byte{1, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0}) {
@@ -101,7 +101,7 @@ func TestOddScalars(t *testing.T) {
 	}
 }
 
-// TestStep wants the words of the block to be as many as its constant says, in order.
+// TestStep wants as many words in the block as its constant says, in order.
 func TestStep(t *testing.T) {
 	n := 0
 	for _, s := range Scalars() {

@@ -1,5 +1,5 @@
-// Package available says how much memory a process may still take. Package runtime asks
-// it before a run, and package prove before it starts processes beside each other.
+// Package available finds how much memory a process may still take. Package runtime asks it
+// before a run, and package prove before it starts several processes.
 package available
 
 import (
@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// Memory is how many bytes the process may still take, and who says so: the
-// machine (proc(5), MemAvailable), or a control group that it is in, or one around
-// that (cgroup v2: memory.max; v1: memory.limit_in_bytes). The caches of a group's
-// files count as free. It is infinite where the system does not tell.
+// Memory returns how many bytes the process may still take, and what sets the limit: the
+// machine (proc(5), MemAvailable), or a control group of the process or around it (cgroup v2:
+// memory.max; v1: memory.limit_in_bytes). A group's file caches count as free. It returns +Inf
+// if the system does not tell.
 func Memory(root fs.FS) (bytes float64, of string) {
 	bytes, of = math.Inf(1), "the machine"
 	if kib, ok := field(root, "proc/meminfo", "MemAvailable:"); ok {
@@ -37,11 +37,11 @@ func Memory(root fs.FS) (bytes float64, of string) {
 	return bytes, of
 }
 
-// A cgroup is a version of Linux's control groups of memory.
+// A cgroup is a version of Linux's memory control groups.
 type cgroup struct {
 	controller, dir  string
 	limit, used      string // files
-	inactive, active string // of memory.stat: bytes of the file cache
+	inactive, active string // keys of memory.stat: bytes of the file cache
 }
 
 var cgroups = []cgroup{
@@ -49,8 +49,8 @@ var cgroups = []cgroup{
 	{"memory", "sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file", "total_active_file"},
 }
 
-// left is the least that is left in a group and in those around it. In a container the
-// group may be seen as the outermost one, whatever its path is.
+// left returns the smallest rest in a group and the groups around it. A container may see its
+// group as the outermost one, whatever its path is.
 func (c *cgroup) left(root fs.FS, group string) float64 {
 	least := math.Inf(1)
 	for at := path.Clean("/" + group); ; at = path.Dir(at) {
@@ -68,7 +68,7 @@ func (c *cgroup) left(root fs.FS, group string) float64 {
 	}
 }
 
-// number is what a file has in it; one that is no number, such as max, is no limit.
+// number returns the number in a file. Other text, such as max, means no limit.
 func number(root fs.FS, name string) (float64, bool) {
 	text, err := fs.ReadFile(root, name)
 	if err != nil {
@@ -78,7 +78,7 @@ func number(root fs.FS, name string) (float64, bool) {
 	return n, err == nil
 }
 
-// field is the number behind a name at the beginning of a line.
+// field returns the number after a name at the beginning of a line.
 func field(root fs.FS, name, key string) (float64, bool) {
 	text, _ := fs.ReadFile(root, name)
 	for line := range strings.Lines(string(text)) {

@@ -6,7 +6,7 @@ import (
 	"testing/fstest"
 )
 
-// TestMemory takes the least of what machine and control groups leave.
+// TestMemory takes the smallest limit of machine and control groups.
 func TestMemory(t *testing.T) {
 	const meminfo = "MemTotal:       16000 kB\nMemFree:          100 kB\nMemAvailable:    8000 kB\n"
 	for name, c := range map[string]struct {

@@ -26,13 +26,13 @@ type Cmd struct {
 	JSON bool `help:"Print the result as JSON." name:"json"`
 }
 
-// warmSteps are enough for every worker to have all the memory that it needs.
+// warmSteps give every worker all its memory.
 const warmSteps = 2
 
-// maxBatch is the most examples of a step, as in the language: train.batch.
+// maxBatch is the most examples of a step, the limit of train.batch in the language.
 const maxBatch = 1 << 20
 
-// Run times training steps on the spec's own shapes.
+// Run times training steps on the spec's shapes.
 func (c *Cmd) Run(a world.App) error { return c.Together(a, c.run) }
 
 func (c *Cmd) run(a world.App) error {
@@ -43,7 +43,7 @@ func (c *Cmd) run(a world.App) error {
 		return world.Usagef("--batch %d: want at most %d examples", c.Batch, maxBatch)
 	}
 	if c.Trace != "" && c.Serve {
-		return world.Usagef("--trace is of the steps that are timed launch by launch: leave out --serve")
+		return world.Usagef("--trace records steps that are timed launch by launch: leave out --serve")
 	}
 	if c.Kernels && c.Serve {
 		return world.Usagef("--kernels times kernels: leave out --serve")
@@ -90,7 +90,7 @@ func (c *Cmd) run(a world.App) error {
 	return err
 }
 
-// writeTrace writes the time line, if one is asked for.
+// writeTrace writes the time line, if there is one.
 func (c *Cmd) writeTrace(a world.App, t *profile.Trace) error {
 	if t == nil {
 		return nil
@@ -100,24 +100,24 @@ func (c *Cmd) writeTrace(a world.App, t *profile.Trace) error {
 		return fmt.Errorf("cannot write the time line: %w", err)
 	}
 	if lost > 0 {
-		fmt.Fprintf(a.Err, "%s has not all launches: %d are left out at its end; ask for fewer --steps\n", c.Trace, lost)
+		fmt.Fprintf(a.Err, "%s lacks the last %d launches: use fewer --steps\n", c.Trace, lost)
 	}
 	return nil
 }
 
-// trainer is ready for the first step of a run that is not kept.
+// trainer returns a trainer ready for the first step of a temporary run.
 func (c *Cmd) trainer(m *program.Model, machine device.Machine) (*train.Trainer, error) {
 	t := &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Config: m.Train, Given: m.Tables()}
 	return t, t.Prepare(m.Task)
 }
 
-// slow is the learning rate of steps that are timed: there is no warm-up.
+// slow is the learning rate of timed steps: no warm-up precedes them.
 func slow(t *train.Trainer) float64 {
 	const slower = 100
 	return t.Config.LR / slower
 }
 
-// timeSteps runs steps and returns how long each took.
+// timeSteps runs steps and returns their times.
 func timeSteps(t *train.Trainer, n int) ([]time.Duration, error) {
 	took := make([]time.Duration, n)
 	for i := range took {
@@ -130,7 +130,7 @@ func timeSteps(t *train.Trainer, n int) ([]time.Duration, error) {
 	return took, nil
 }
 
-// tracedSteps are timeSteps in a time line, if there is one.
+// tracedSteps runs timeSteps and records the steps in a trace.
 func tracedSteps(t *train.Trainer, n int, trace *profile.Trace) (took []time.Duration, err error) {
 	for i := range n {
 		start := time.Now()
@@ -144,7 +144,7 @@ func tracedSteps(t *train.Trainer, n int, trace *profile.Trace) (took []time.Dur
 	return took, nil
 }
 
-// serve answers numbers of steps with seconds until its input ends.
+// serve reads numbers of steps and answers with seconds, until its input ends.
 func serve(a world.App, t *train.Trainer) error {
 	lines := bufio.NewScanner(a.In)
 	lines.Buffer(nil, world.LongestLine)
@@ -166,7 +166,7 @@ func serve(a world.App, t *train.Trainer) error {
 	}
 }
 
-// howMany is how many steps are timed: some seconds' worth, unless that is said.
+// howMany returns the number of timed steps: the flag's, or a few seconds' worth.
 func (c *Cmd) howMany(t *train.Trainer) (int, error) {
 	if c.Steps > 0 {
 		return c.Steps, nil
@@ -178,7 +178,7 @@ func (c *Cmd) howMany(t *train.Trainer) (int, error) {
 	return int(min(max(3*time.Second/took[0], 3), 100)), nil
 }
 
-// measure times whole steps, unless kernels are timed alone, and then the launches of as many.
+// measure times whole steps, unless only kernels are timed, and then as many launch by launch.
 func (c *Cmd) measure(m *program.Model, t *train.Trainer) (*Result, error) {
 	steps, err := c.howMany(t)
 	if err != nil {
@@ -203,7 +203,7 @@ func (c *Cmd) measure(m *program.Model, t *train.Trainer) (*Result, error) {
 	return r, err
 }
 
-// onCPU measures by the clock of the host, which does the work.
+// onCPU measures by the host's clock, since the host does the work.
 func (c *Cmd) onCPU(r *Result, m *program.Model, t *train.Trainer) error {
 	if !c.Kernels {
 		took, err := timeSteps(t, r.Steps)
@@ -238,7 +238,7 @@ func (c *Cmd) onCPU(r *Result, m *program.Model, t *train.Trainer) error {
 	return nil
 }
 
-// onGPU measures steps as they are in training, and what is in them by the clock of the GPU.
+// onGPU measures steps as they run in training, and their parts by the GPU's clock.
 func (r *Result) onGPU(m *program.Model, t *train.Trainer, gpu *cuda.Machine, alone bool) (err error) {
 	run := profile.Run{Machine: gpu, Names: kernelNames(m), Costs: costs(m), Steps: r.Steps, Trace: r.trace, Alone: alone, Step: func(on device.Machine) error {
 		t.Machine = on
@@ -257,7 +257,7 @@ func (r *Result) onGPU(m *program.Model, t *train.Trainer, gpu *cuda.Machine, al
 	return nil
 }
 
-// kernelNames are those of the kernels, by their numbers.
+// kernelNames returns the names of the kernels by number.
 func kernelNames(m *program.Model) (all []string) {
 	for _, k := range m.CPU {
 		all = append(all, k.Name)
@@ -265,7 +265,7 @@ func kernelNames(m *program.Model) (all []string) {
 	return all
 }
 
-// costs are those of the kernels, by their numbers.
+// costs returns the costs of the kernels by number.
 func costs(m *program.Model) (all []profile.Cost) {
 	for _, k := range m.CPU {
 		all = append(all, k.Cost)

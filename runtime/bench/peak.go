@@ -11,15 +11,15 @@ import (
 	"github.com/arithlang/mlc/runtime/profile"
 )
 
-// A peak is the most that a thread can do while all others do the same, or a GPU.
+// A peak is the most that a GPU can do, or a thread while all others do the same.
 type peak struct {
-	Flops  float64 `json:"flops"`                  // fused multiply-adds in registers, 0 if that is not known
-	Narrow float64 `json:"narrow_flops,omitempty"` // products of 16-bit factors on tensor cores or as pairs, 0 if there are none
-	TF32   float64 `json:"tf32_flops,omitempty"`   // and of TF32, on tensor cores
+	Flops  float64 `json:"flops"`                  // fused multiply-adds in registers, 0 if unknown
+	Narrow float64 `json:"narrow_flops,omitempty"` // products of 16-bit factors on tensor cores or as pairs, 0 if unsupported
+	TF32   float64 `json:"tf32_flops,omitempty"`   // products of TF32 on tensor cores
 	Bytes  float64 `json:"bytes_per_second"`       // copied in memory, read and written
 }
 
-// measurePeak measures it for a fraction of a second.
+// measurePeak measures the peak in a fraction of a second.
 func measurePeak(isa cpu.ISA, threads int) peak {
 	const rounds, moved = 50_000, 64 << 20
 	from := make([][]byte, threads)
@@ -34,18 +34,19 @@ func measurePeak(isa cpu.ISA, threads int) peak {
 	}
 }
 
-// measureBegun is how many instructions a thread begins in a second while all others do the same.
+// measureBegun measures how many instructions a thread begins per second while all others do
+// the same.
 func measureBegun(isa cpu.ISA, threads int) float64 {
 	return rate(threads, 100, func(int) int { return isa.Begin(50_000) })
 }
 
-// workingSets are the sizes of working sets within which copying is measured: far below the caches
-// of any processor, and each sixteen times the one before.
+// workingSets are the sizes within which copying is measured: far below the cache sizes of any
+// processor, each sixteen times the last.
 var workingSets = []int{16 << 10, 256 << 10, 4 << 20}
 
-// measureLevels measures it for a fraction of a second.
+// measureLevels measures the copying rates in a fraction of a second.
 func measureLevels(threads int) []profile.Level {
-	const moved = 4 << 20 // in a call
+	const moved = 4 << 20 // per call
 	var levels []profile.Level
 	for _, size := range workingSets {
 		memory := make([][]byte, threads)
@@ -62,8 +63,8 @@ func measureLevels(threads int) []profile.Level {
 	return levels
 }
 
-// rate calls f on all threads a number of times and returns how much it did in a
-// second: the best call of each thread, on average.
+// rate calls f repeatedly on all threads and returns its work per second: the best call of each
+// thread, averaged.
 func rate(threads, times int, f func(thread int) int) float64 {
 	best := make([]float64, threads)
 	var all sync.WaitGroup
@@ -84,8 +85,7 @@ func rate(threads, times int, f func(thread int) int) float64 {
 	return sum / float64(threads)
 }
 
-// peakMemory is the most memory, in bytes, that the process has had; 0 where the
-// system does not tell.
+// peakMemory returns the peak memory of the process in bytes, 0 if the system does not tell.
 func peakMemory() int {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

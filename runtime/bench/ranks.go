@@ -10,8 +10,8 @@ import (
 	"github.com/arithlang/mlc/runtime/world"
 )
 
-// rankTimes are how long sums over ranks take, as rank 0 sees it. Times are seconds, for
-// one step.
+// rankTimes are the times of sums over ranks, as rank 0 sees them. Times are seconds for one
+// step.
 type rankTimes struct {
 	Ranks   int     `json:"ranks"`
 	By      string  `json:"by"`
@@ -20,12 +20,12 @@ type rankTimes struct {
 	Slices  float64 `json:"slices_seconds"`
 	Adding  float64 `json:"adding_seconds"`
 	Gather  float64 `json:"gather_seconds"`
-	Sent    float64 `json:"sent_bytes"`    // by a rank
+	Sent    float64 `json:"sent_bytes"`    // by one rank
 	Share   float64 `json:"share_of_step"` // of slices, adding and gathering
 }
 
-// sums times the sums of so many steps, in which all ranks wait for each other before each;
-// nil where there is one process.
+// sums times the sums of steps, with a barrier before each sum. It returns nil if there is one
+// process.
 func (c *Cmd) sums(t *train.Trainer, steps int) (*rankTimes, error) {
 	m, ok := world.Local(t.Machine).(*processor.Machine)
 	if !ok || !m.Ranks() {
@@ -52,7 +52,7 @@ func (c *Cmd) sums(t *train.Trainer, steps int) (*rankTimes, error) {
 	return out, nil
 }
 
-// each says how many ranks there are, of which each has what follows.
+// each begins the description of a rank with the number of ranks.
 func (r *rankTimes) each() string {
 	if r == nil {
 		return ""

@@ -9,7 +9,7 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// Result is what the verb bench says. Times are seconds, for one step.
+// Result is the result of the verb bench. Times are seconds for one step.
 type Result struct {
 	Name       string          `json:"name"`
 	Device     string          `json:"device"`
@@ -19,25 +19,25 @@ type Result struct {
 	Chunk      int             `json:"chunk"`
 	MicroBatch int             `json:"micro_batch"`
 	Source     int             `json:"source"`
-	Target     int             `json:"target"` // of the longest
-	Rows       float64         `json:"rows"`   // of the mean example, as it is computed
+	Target     int             `json:"target"` // of the longest example
+	Rows       float64         `json:"rows"`   // of the mean example, as computed
 	Steps      int             `json:"steps"`
-	Seconds    float64         `json:"step_seconds"` // 0 where kernels are timed alone; the median; on a GPU the mean of steps that do not wait for each other, as in training
+	Seconds    float64         `json:"step_seconds"` // 0 if only kernels are timed; the median; on a GPU the mean of steps that are queued ahead, as in training
 	Examples   float64         `json:"examples_per_second"`
 	Memory     int             `json:"peak_memory_bytes"` // of the process
 	Peak       peak            `json:"peak"`
 	Levels     []profile.Level `json:"copying,omitempty"`                 // within working sets, on a processor
-	Begun      float64         `json:"instructions_per_second,omitempty"` // that a thread of a processor can begin
-	Timed      float64         `json:"timed_step_seconds"`                // the mean of the steps in which kernels were timed: what the rows add up to
+	Begun      float64         `json:"instructions_per_second,omitempty"` // that a processor's thread can begin
+	Timed      float64         `json:"timed_step_seconds"`                // mean of the steps in which kernels were timed; the rows add up to it
 	Kernels    []profile.Row   `json:"kernels"`
 
 	GPU   *profile.GPU `json:"gpu,omitempty"`   // nil: not on a GPU
 	Ranks *rankTimes   `json:"ranks,omitempty"` // nil: this process is the only one
 
-	trace *profile.Trace // nil: none is asked for
+	trace *profile.Trace // nil: no trace
 }
 
-// newBenchResult has all that is known before anything is timed.
+// newBenchResult returns a result with all that is known before timing.
 func newBenchResult(m *program.Model, t *train.Trainer, steps int) (*Result, error) {
 	about := t.Machine.About()
 	shape, err := t.Drawer().Train(0, t.Config.Batch)
@@ -49,7 +49,7 @@ func newBenchResult(m *program.Model, t *train.Trainer, steps int) (*Result, err
 		Source: shape.S, Target: shape.T, Rows: float64(len(shape.Labels)) / float64(shape.B)}, nil
 }
 
-// shape says how large the examples are.
+// shape describes the size of examples.
 func (r *Result) shape() string {
 	switch {
 	case r.Source > 0:
@@ -85,7 +85,7 @@ func (r *Result) table() string {
 	return b.String()
 }
 
-// average is what the time of a step is.
+// average names the kind of mean for the time of a step.
 func (r *Result) average() string {
 	if r.GPU != nil {
 		return "mean"
@@ -93,7 +93,7 @@ func (r *Result) average() string {
 	return "median"
 }
 
-// further says that other steps were timed before.
+// further says whether other steps were timed before.
 func (r *Result) further() string {
 	if r.Seconds > 0 {
 		return "further "
@@ -101,7 +101,7 @@ func (r *Result) further() string {
 	return ""
 }
 
-// marked says what differs in steps whose kernels are timed.
+// marked describes how steps differ whose kernels are timed.
 func (r *Result) marked() string {
 	if r.GPU == nil {
 		return ""
@@ -109,7 +109,7 @@ func (r *Result) marked() string {
 	return ": without graphs, each launch timed\n      from the end of what came before to its own"
 }
 
-// peak is a line on what is possible at best.
+// peak describes the measured peaks.
 func (r *Result) peak() string {
 	switch p := r.Peak; {
 	case p.Bytes == 0:
@@ -172,7 +172,7 @@ func (r *Result) rows(b *strings.Builder) {
 	}
 }
 
-// decimals of milliseconds: kernels of a GPU take few microseconds.
+// decimals is the number of decimals of milliseconds: kernels of a GPU take few microseconds.
 func (r *Result) decimals() int {
 	if r.GPU != nil {
 		return 3
@@ -180,7 +180,7 @@ func (r *Result) decimals() int {
 	return 2
 }
 
-// microseconds prints a median, nothing where there is none.
+// microseconds prints a median, or nothing for 0.
 func microseconds(n float64) string {
 	if n == 0 {
 		return ""
@@ -188,7 +188,7 @@ func microseconds(n float64) string {
 	return fmt.Sprintf("%.1f", n)
 }
 
-// some prints a number of launches, nothing for none.
+// some prints a number of launches, or nothing for 0.
 func some(n float64) string {
 	if n == 0 {
 		return ""

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Closed is the bias of a cell that is closed: beside any open cell its exponential
-// is 0, and a row of nothing else stays finite.
+// Closed is the bias of a masked cell. Next to any open cell its exponential is 0, and a row
+// with only masked cells stays finite.
 const Closed = -1e4
 
 // Attention is the attention of one site, averaged over problems.
@@ -15,22 +15,22 @@ type Attention struct {
 	Values               []float64 // [Heads, Rows, Columns]
 }
 
-// At is the attention of head h in row i to column j.
+// At returns the attention of head h from row i to column j.
 func (a *Attention) At(h, i, j int) float64 { return a.Values[(h*a.Rows+i)*a.Columns+j] }
 
-// A Result is the calibrated bias of a site, and how it came about.
+// A Result is the calibrated bias of a site, with its statistics.
 type Result struct {
-	Rows     int    `json:"rows"` // of the attention that was read
+	Rows     int    `json:"rows"` // rows of the attention that was read
 	Columns  int    `json:"columns"`
-	Counted  int    `json:"counted"` // first rows that count
+	Counted  int    `json:"counted"` // how many first rows count
 	Extended [2]int `json:"extended"`
 	Heads    []Head `json:"heads"`
 
 	tables []Table
 }
 
-// A Head is what was found in the attention of a head. One without any line that is
-// kept is transparent: its bias is 0.
+// A Head describes the lines of one head. A head without selected lines is transparent: its
+// bias is 0.
 type Head struct {
 	Transparent bool     `json:"transparent"`
 	Directions  []Family `json:"directions"`
@@ -41,32 +41,32 @@ type Family struct {
 	Direction Direction `json:"direction"`
 	Formula   string    `json:"line"`
 	Mean      float64   `json:"mean"` // over the lines with an open cell
-	Std       float64   `json:"std"`  // of that population
+	Std       float64   `json:"std"`  // of the same lines, as a population
 	Lines     []Line    `json:"lines"`
 }
 
-// A Line is one with an open cell in the rows that count.
+// A Line is a line with an open cell in the rows that count.
 type Line struct {
 	Number int     `json:"number"` // in the matrix that was read
 	Value  float64 `json:"value"`
-	Cells  int     `json:"cells"` // open ones
+	Cells  int     `json:"cells"` // number of open cells
 	Kept   bool    `json:"kept"`
 }
 
-// A Table is a bias along one direction, [heads, L+2] for L lines of the extended
-// matrix. Element 1 is the line with the least number; the first and the last of a
-// head are for cells on no line.
+// A Table is a bias along one direction, [heads, L+2] for L lines of the extended matrix. In
+// each head, element 1 is the line with the smallest number; the first and the last element are
+// for cells on no line.
 type Table struct {
 	Direction Direction
 	Values    []float32
 }
 
-// Calibrate calibrates the bias of one site. Mean and standard deviation are over
-// the lines along one direction of one head. A cell is open where its weight is not
-// 0, or its logit not infinite: closed ones, above the diagonal of self attention,
-// say nothing. A line that is kept biases by its value, any other closes its cells;
-// of several directions the largest value counts. (The paper's text takes the largest
-// value of all lines from each, which a softmax does not see.)
+// Calibrate calibrates the bias of one site. Mean and standard deviation are over the lines
+// along one direction of one head. A cell is open if its weight is not 0, or its logit is
+// finite; masked cells, above the diagonal of self attention, are left out. A selected line
+// adds its value as bias; any other line masks its cells. If a cell lies on several directions,
+// the largest value counts. (The paper's text subtracts the largest value of all lines, which
+// does not change a softmax.)
 func (c *Config) Calibrate(l Lines, a Attention) (*Result, error) {
 	r := &Result{Rows: a.Rows, Columns: a.Columns, Counted: min(l.Rows, a.Rows), Extended: [2]int{l.M, l.N}}
 	for _, d := range l.Directions {
@@ -89,7 +89,7 @@ func (c *Config) Calibrate(l Lines, a Attention) (*Result, error) {
 	return r, nil
 }
 
-// family adds up the lines along a direction in the first rows of a head.
+// family sums the lines along a direction in the first rows of a head.
 func (c *Config) family(d Direction, a *Attention, h, rows int) (*Family, error) {
 	low := d.lowest(rows)
 	all := make([]Line, d.Len(rows, a.Columns))
@@ -98,9 +98,9 @@ func (c *Config) family(d Direction, a *Attention, h, rows int) (*Family, error)
 			x := a.At(h, i, j)
 			switch {
 			case math.IsNaN(x) || math.IsInf(x, 1) || math.IsInf(x, -1) && !c.Logits:
-				return nil, fmt.Errorf("the attention of head %d in row %d to column %d is %g: the model that was trained is of no use", h, i, j, x)
+				return nil, fmt.Errorf("the attention of head %d in row %d to column %d is %g: the trained model is unusable", h, i, j, x)
 			case c.Logits && math.IsInf(x, -1), !c.Logits && x == 0:
-				continue // closed
+				continue // masked
 			}
 			line := &all[d.Number(i, j)-low]
 			line.Value += x
@@ -121,7 +121,7 @@ func (c *Config) family(d Direction, a *Attention, h, rows int) (*Family, error)
 	return f, nil
 }
 
-// judge computes the statistics and keeps what stands out by them.
+// judge computes the statistics and selects the lines that stand out.
 func (f *Family) judge(keep func(value, mean, std float64) bool) {
 	n := float64(len(f.Lines))
 	if n == 0 {
@@ -142,8 +142,8 @@ func (f *Family) judge(keep func(value, mean, std float64) bool) {
 	}
 }
 
-// extend writes the lines of a head that are kept into its tables, and reports
-// whether there are any. Without one all stays 0.
+// extend writes the selected lines of a head into its tables, and reports whether there are
+// any. Otherwise the tables stay 0.
 func (r *Result) extend(h int, families []Family, paired bool) (any bool) {
 	m, n := r.Extended[0], r.Extended[1]
 	for k, f := range families {
@@ -155,7 +155,7 @@ func (r *Result) extend(h int, families []Family, paired bool) (any bool) {
 		for _, line := range f.Lines {
 			number, there := f.Direction.extended(line.Number, r.Columns, n, paired)
 			at := number - first
-			if line.Kept && there && at > 0 && at < len(values)-1 { // else the extended matrix is smaller and has no such line
+			if line.Kept && there && at > 0 && at < len(values)-1 { // else the extended matrix is smaller and lacks the line
 				values[at], any = float32(line.Value), true
 			}
 		}
@@ -168,17 +168,17 @@ func (r *Result) extend(h int, families []Family, paired bool) (any bool) {
 	return any
 }
 
-// head is the part of a table that is of head h, for an [m, n] matrix.
+// head returns the part of a table for head h of an [m, n] matrix.
 func (t *Table) head(h, m, n int) []float32 {
 	size := t.Direction.Len(m, n) + 2
 	return t.Values[h*size : (h+1)*size]
 }
 
-// Tables are the bias, one for each direction.
+// Tables returns the bias, one table for each direction.
 func (r *Result) Tables() []Table { return r.tables }
 
-// Matrix is the bias of every cell, [heads, M, N]: the largest value over the
-// directions. What is closed by causality is not in it.
+// Matrix returns the bias of every cell, [heads, M, N]: the largest value over the directions.
+// It does not include the causal mask.
 func (r *Result) Matrix() []float32 {
 	m, n := r.Extended[0], r.Extended[1]
 	out := make([]float32, 0, len(r.Heads)*m*n)

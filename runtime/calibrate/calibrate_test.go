@@ -20,9 +20,9 @@ func above(kappa float64) func(value, mean, std float64) bool {
 	return func(value, mean, std float64) bool { return value >= mean+kappa*std }
 }
 
-// ideal is the attention of a head of so many rows and columns in which the first
-// six rows give each line of a direction its share of their weight, and the later
-// ones look at the last column. What is left of a row is spread over it.
+// ideal returns the attention of one head. In its first six rows each line of a direction has
+// its share of the weight; later rows attend to the last column. The rest of a row is spread
+// evenly.
 func ideal(rows, columns int, causal bool, d Direction, shares map[int]float64) Attention {
 	a := Attention{Heads: 1, Rows: rows, Columns: columns}
 	for i := range rows {
@@ -49,7 +49,7 @@ func ideal(rows, columns int, causal bool, d Direction, shares map[int]float64) 
 	return a
 }
 
-// stack puts heads together.
+// stack combines heads.
 func stack(heads ...Attention) Attention {
 	a := heads[0]
 	a.Heads, a.Values = 0, nil
@@ -60,7 +60,7 @@ func stack(heads ...Attention) Attention {
 	return a
 }
 
-// kept is the lines that are kept, by head.
+// kept lists the selected lines by head.
 func kept(r *Result) [][]string {
 	var out [][]string
 	for _, h := range r.Heads {
@@ -86,8 +86,8 @@ func calibrated(t *testing.T, c Config, l Lines, a Attention) *Result {
 	return r
 }
 
-// TestIdealCross is addition with operands of 60 digits in 125 tokens, whose first 6
-// rows count: a line of one operand, of both by halves, and weight on too many lines.
+// TestIdealCross calibrates addition with operands of 60 digits in 125 tokens, with 6 counted
+// rows: a line of one operand, lines of both by halves, and weight on too many lines.
 func TestIdealCross(t *testing.T) {
 	seven := map[int]float64{}
 	for k := range 7 {
@@ -109,10 +109,10 @@ func TestIdealCross(t *testing.T) {
 		}
 	}
 	if !r.Heads[2].Transparent || r.Heads[0].Transparent {
-		t.Error("a head is transparent where it keeps nothing, and only there")
+		t.Error("exactly the heads without selected lines should be transparent")
 	}
 
-	// All rows of a mean, and what looks at ^ and $ wins.
+	// With all rows and means, the lines at ^ and $ win.
 	l.Rows = 30
 	r = calibrated(t, Config{Mean: true}, l, a)
 	if lines := kept(r)[1]; slices.Contains(lines, "i+j=61") || slices.Contains(lines, "i+j=123") || !slices.Contains(kept(r)[0], "i+j=153") {
@@ -120,8 +120,8 @@ func TestIdealCross(t *testing.T) {
 	}
 }
 
-// TestIdealSelf wants the diagonals of facts that a vanilla model shows; of means the
-// corner, a single cell, is kept beside a true line.
+// TestIdealSelf selects the diagonals that a vanilla model shows. With means it also selects
+// the corner, a single cell.
 func TestIdealSelf(t *testing.T) {
 	l := Lines{Directions: [][2]int{diagonal}, Rows: 6, M: 62, N: 62, Keep: above(0.87)}
 	a := stack(
@@ -140,12 +140,12 @@ func TestIdealSelf(t *testing.T) {
 		t.Errorf("means keep %v, want the corner too", got)
 	}
 	if n := len(sums.Heads[0].Directions[0].Lines); n != 6 {
-		t.Errorf("%d diagonals, want 6: what causality closes is none", n)
+		t.Errorf("%d diagonals, want 6: masked ones do not count", n)
 	}
 }
 
-// TestPublishedLines gives each head the attention that would leave the values of the
-// authors' saved tensors, and wants their lines back.
+// TestPublishedLines gives each head attention that leads to the values of the authors' saved
+// tensors, and wants their lines back.
 func TestPublishedLines(t *testing.T) {
 	cross := []map[int]float64{
 		{123: 2.99}, {123: 3.98}, {}, {123: 3.06}, {61: 1.65, 123: 1.00}, {123: 3.99}, {61: 3.73}, {61: 2.83},
@@ -199,13 +199,13 @@ func TestPublishedLines(t *testing.T) {
 	}
 }
 
-// TestExtension extends a matrix of 4 rows and 5 columns to 6 by 8: what is numbered
-// from the right moves with the right end.
+// TestExtension extends a matrix of 4 rows and 5 columns to 6 by 8. Lines numbered from the
+// right move with the right end.
 func TestExtension(t *testing.T) {
 	for _, c := range []struct {
 		d    Direction
 		from int // the line of the small matrix
-		to   int // of the large one
+		to   int // the line of the large one
 	}{
 		{diagonal, -1, -1}, {diagonal, 2, 2}, {Direction{1, 2}, 1, 1}, {Direction{2, 1}, 3, 3},
 		{antidiagonal, 4, 7}, {antidiagonal, 6, 9}, {column, 3, 6}, {Direction{1, -2}, 5, 8}, {Direction{2, -1}, 7, 13},
@@ -241,14 +241,14 @@ func TestExtension(t *testing.T) {
 	}
 }
 
-// TestPaired extends ^ a + b $ from width to width: a line stays with the token that
-// it begins at, by its place from the end of its number, of diagonals from the
-// beginning, and is gone if the number is too short for it.
+// TestPaired extends ^ a + b $ between widths. A line stays with the token that it begins at,
+// by the token's place from the end of its number, or from the beginning for diagonals. It
+// vanishes if the number is too short.
 func TestPaired(t *testing.T) {
 	for _, d := range []Direction{antidiagonal, column, diagonal} {
 		for _, w := range [][2]int{{3, 3}, {3, 7}, {7, 3}, {1, 20}} {
 			from, to := sumColumns(w[0], d), sumColumns(w[1], d)
-			for c := 1; c < len(from); c++ { // where ^ goes says nothing
+			for c := 1; c < len(from); c++ { // lines at ^ do not matter
 				a := Attention{Heads: 1, Rows: 1, Columns: len(from), Values: make([]float64, len(from))}
 				for j := range a.Values {
 					a.Values[j] = 0.01
@@ -273,8 +273,8 @@ func TestPaired(t *testing.T) {
 	}
 }
 
-// sumColumns names the columns ^ a + b $ of numbers of a width, by places from the end
-// that lines along a direction keep.
+// sumColumns names the columns ^ a + b $ of numbers of a width, by the places that lines along
+// a direction keep.
 func sumColumns(width int, d Direction) []string {
 	names := []string{"^"}
 	for _, number := range []string{"a", "b"} {
@@ -289,8 +289,8 @@ func sumColumns(width int, d Direction) []string {
 	return names
 }
 
-// TestSmaller wants lines that a smaller matrix does not have to vanish, and a head
-// that is left with none to be transparent.
+// TestSmaller wants lines to vanish that a smaller matrix does not have, and a head without
+// remaining lines to be transparent.
 func TestSmaller(t *testing.T) {
 	a := Attention{Heads: 1, Rows: 4, Columns: 4, Values: make([]float64, 16)}
 	a.Values[3*4] = 1 // line -3
@@ -304,8 +304,8 @@ func TestSmaller(t *testing.T) {
 	}
 }
 
-// TestDirections is Nx1: an antidiagonal for the operand, a column for the digit that
-// multiplies. Where they cross the larger value counts.
+// TestDirections calibrates Nx1: an antidiagonal for the operand, a column for the multiplying
+// digit. Where they cross, the larger value counts.
 func TestDirections(t *testing.T) {
 	a := ideal(30, 54, false, antidiagonal, map[int]float64{50: 0.4})
 	for i := range 6 {
@@ -331,7 +331,7 @@ func TestDirections(t *testing.T) {
 	}
 }
 
-// TestLogits wants closed cells, at minus infinity, left out of sums and means.
+// TestLogits leaves masked cells, at minus infinity, out of sums and means.
 func TestLogits(t *testing.T) {
 	inf := math.Inf(-1)
 	a := Attention{Heads: 1, Rows: 3, Columns: 3, Values: []float64{

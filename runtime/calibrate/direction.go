@@ -2,16 +2,16 @@ package calibrate
 
 import "fmt"
 
-// A Direction (a, b) is a cells down, at least one, and b to the right.
+// A Direction (a, b) steps a cells down, a ≥ 1, and b cells to the right.
 type Direction [2]int
 
-// Tensor is the name of the lines of a site along a direction: self.line.1.1.
+// Tensor names the lines of a site along a direction: self.line.1.1.
 func Tensor(site string, d Direction) string { return fmt.Sprintf("%s.line.%d.%d", site, d[0], d[1]) }
 
-// Number is the line of cell (i, j).
+// Number returns the number of the line through cell (i, j).
 func (d Direction) Number(i, j int) int { return d[0]*j - d[1]*i }
 
-// Formula is the number of a line in terms of its cells: i+j.
+// Formula writes the number of a line in terms of its cells: i+j.
 func (d Direction) Formula() string {
 	term := func(n int, of string) string {
 		if n == 1 {
@@ -32,12 +32,12 @@ func (d Direction) Formula() string {
 // Len is the number of lines of an [m, n] matrix.
 func (d Direction) Len(m, n int) int { return d[0]*(n-1) + max(d[1], -d[1])*(m-1) + 1 }
 
-// lowest is the least number of a line of a matrix of m rows.
+// lowest is the smallest number of a line in a matrix of m rows.
 func (d Direction) lowest(m int) int { return min(-d[1]*(m-1), 0) }
 
-// extended is the number that a line of a matrix of from columns has in one of to, and
-// whether it is there: among paired columns one that begins in an operand may have no
-// place to begin in a shorter one.
+// extended returns the number that a line of a matrix with from columns has in a matrix with to
+// columns, and whether the line exists there. With paired columns, a shorter operand may lack
+// the place where the line begins.
 func (d Direction) extended(number, from, to int, paired bool) (int, bool) {
 	wider := d[0] * (to - from)
 	if !paired {
@@ -60,5 +60,5 @@ func (d Direction) extended(number, from, to int, paired bool) (int, bool) {
 	return number + wider, true
 }
 
-// operand is the width of a and b where there are so many columns ^ a + b $.
+// operand returns the width of a and b if there are so many columns ^ a + b $.
 func operand(columns int) int { return (columns - 3) / 2 }

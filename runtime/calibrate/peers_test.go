@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// A peerFile is calibrations by bench/peers/calibration.py, which has no numbers of
-// lines but walks them from cell to cell.
+// A peerFile holds calibrations by bench/peers/calibration.py, which walks lines from cell to
+// cell instead of numbering them.
 type peerFile struct {
-	Step      float64 // attention is multiples of it, so that sums are exact
+	Step      float64 // unit of the attention, so that sums are exact
 	Attention map[string]struct {
 		Shape  []int
-		Values []*float64 // of Step; nil is a closed logit
+		Values []*float64 // in units of Step; nil is a masked logit
 	}
 	Cases []peerCase
 }
@@ -35,11 +35,11 @@ type peerCase struct {
 			Mean, Std   float64
 			Lines, Kept int
 		}
-		Cells [][3]float64 // row, column and bias of those that are not closed
+		Cells [][3]float64 // row, column and bias of open cells
 	}
 }
 
-// peerTolerance is relative to a number: its digits in the file, or those of float32.
+// peerTolerance is relative: the precision of the file, or of float32.
 const peerTolerance = 1e-7
 
 func readPeers(t *testing.T) *peerFile {
@@ -55,8 +55,8 @@ func readPeers(t *testing.T) *peerFile {
 	return f
 }
 
-// TestPeers holds calibrations, of random attention and of that of a trained model, to
-// those by walks.
+// TestPeers compares calibrations with calibrations by walks, for random attention and for a
+// trained model's.
 func TestPeers(t *testing.T) {
 	f := readPeers(t)
 	for _, c := range f.Cases {
@@ -68,8 +68,7 @@ func TestPeers(t *testing.T) {
 	}
 }
 
-// TestPeersTellOptionsApart makes sure that each option makes a difference to what is
-// compared.
+// TestPeersTellOptionsApart makes sure that the comparison notices a change of any option.
 func TestPeersTellOptionsApart(t *testing.T) {
 	f := readPeers(t)
 	for what, change := range map[string]func(c *peerCase){
@@ -102,7 +101,7 @@ func mirror(directions [][2]int) {
 	}
 }
 
-// compare calibrates and says in what the result differs. An error is a difference.
+// compare calibrates and lists the differences of the result. An error is a difference.
 func (c *peerCase) compare(t *testing.T, f *peerFile) (diffs []string) {
 	t.Helper()
 	o := c.Options

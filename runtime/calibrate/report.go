@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Kept reports whether a line is kept in any head.
+// Kept reports whether any head has a selected line.
 func (r *Result) Kept() bool {
 	return slices.ContainsFunc(r.Heads, func(h Head) bool { return !h.Transparent })
 }
 
-// String says which lines each head keeps, a head a line of text.
+// String lists the selected lines of each head, one head a line of text.
 func (r *Result) String() string {
 	var b strings.Builder
 	for n, h := range r.Heads {
@@ -32,10 +32,9 @@ func (r *Result) String() string {
 	return b.String()
 }
 
-// Strongest says what the strongest line along each direction is and how far it
-// stands out, a head a line of text. Of n lines one can be sqrt(n-1) standard
-// deviations above the mean, when all others are equal, and k equal ones
-// sqrt((n-k)/k).
+// Strongest describes the strongest line along each direction and how far it stands out, one
+// head a line of text. Among n lines, a single one can be at most sqrt(n-1) standard deviations
+// above the mean, if all others are equal; k equal ones can be at most sqrt((n-k)/k) above it.
 func (r *Result) Strongest() string {
 	var b strings.Builder
 	for n, h := range r.Heads {

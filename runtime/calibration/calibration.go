@@ -1,6 +1,6 @@
-// Package calibration is the stage of a pipeline that reads the attention of a trained model and
-// leaves biases: attention bias calibration. Package runtime/calibrate, which decides on lines,
-// comes before it; generated code gives a Stage to package stages.
+// Package calibration is the pipeline stage that reads the attention of a trained model and
+// writes biases: attention bias calibration. Package calibrate selects the lines. Generated
+// code passes a Stage to package stages.
 package calibration
 
 import (
@@ -21,23 +21,23 @@ import (
 )
 
 const (
-	captureTokens = 1 << 10 // source and target, of a launch
-	captureRoom   = 1 << 24 // elements of attention on their way to the sum
+	captureTokens = 1 << 10 // source and target tokens of a launch
+	captureRoom   = 1 << 24 // elements of attention in memory before they are summed
 )
 
-// A Stage says which attention is read and which of its lines are kept.
+// A Stage says which attention is read and which of its lines are selected.
 type Stage calibrate.Config
 
-// File is the one that has the biases.
+// File is the name of the file with the biases.
 func (Stage) File() string { return calibrate.LinesFile }
 
-// Reads says what is read.
+// Reads describes the attention for people.
 func (s Stage) Reads() string {
 	return fmt.Sprintf("decoder layer %d, mean over %d problems", s.Layer, s.Samples)
 }
 
-// Calibrate reads the attention of a model and writes what comes of it. It returns what is
-// kept, for people.
+// Calibrate reads the attention of a model and writes the calibration. It returns the selected
+// lines for people.
 func (s Stage) Calibrate(ctx context.Context, m eval.Model, at record.Calibrated) (kept string, err error) {
 	config := calibrate.Config(s)
 	self, cross, err := s.Attend(ctx, m)
@@ -53,12 +53,12 @@ func (s Stage) Calibrate(ctx context.Context, m eval.Model, at record.Calibrated
 		return "", err
 	}
 	for _, site := range sites {
-		kept += fmt.Sprintf("lines of %s attention that are kept:\n%s", site.name, *site.result)
+		kept += fmt.Sprintf("selected lines of %s attention:\n%s", site.name, *site.result)
 	}
 	return kept, nil
 }
 
-// A capture adds up the attention of one decoder layer over problems.
+// A capture sums the attention of one decoder layer over problems.
 type capture struct {
 	eval.Model
 	batch task.Batch
@@ -67,13 +67,13 @@ type capture struct {
 
 // captured is the attention of a site.
 type captured struct {
-	size  int       // elements of an example; 0: the site is not read
-	each  []float32 // of the examples on their way, one after another
+	size  int       // elements for one example; 0: the site is not read
+	each  []float32 // of the examples in memory, consecutive
 	total []float64
 }
 
-// Attend averages the attention of the first training problems, in which all have the
-// width of the widest. Sums are taken in the order of the problems.
+// Attend averages the attention over the first training problems, all at the width of the
+// widest. Sums follow the order of the problems.
 func (c Stage) Attend(ctx context.Context, m eval.Model) (self, cross calibrate.Attention, err error) {
 	sample := make([]task.Problem, c.Samples)
 	for k := range sample {
@@ -104,7 +104,7 @@ func (c Stage) Attend(ctx context.Context, m eval.Model) (self, cross calibrate.
 		calibrate.Attention{Heads: c.Heads, Rows: t, Columns: s, Values: r.sites[1].total}, nil
 }
 
-// run goes through the batch, as much at a time as there is room for.
+// run goes through the batch, in portions that fit in memory.
 func (r *capture) run(ctx context.Context) error {
 	launch := max(1, captureTokens/(r.batch.S+r.batch.T))
 	room := launch * max(1, captureRoom/(launch*max(1, r.sites[0].size+r.sites[1].size)))
@@ -130,8 +130,7 @@ func (r *capture) run(ctx context.Context) error {
 	return nil
 }
 
-// launch computes the attention of some examples, of which the first is number at of
-// those on their way.
+// launch computes the attention of some examples and stores it from example at on in each.
 func (r *capture) launch(w device.Worker, part task.Batch, at int) {
 	e := w.Env()
 	*e = device.Env{B: part.B, T: part.T, S: part.S, C: part.T, Times: max(r.Runs, 1), Seed: r.Seed}
@@ -155,17 +154,17 @@ func (s *captured) add() {
 	}
 }
 
-// A Record is calibration.json.
+// A Record is the content of calibration.json.
 type Record struct {
 	Name     string            `json:"name"`
 	SpecHash string            `json:"spec_hash"`
 	Version  string            `json:"mlc_version"`
-	Seed     uint64            `json:"seed"` // of the training whose attention was read
+	Seed     uint64            `json:"seed"` // seed of the training whose attention was read
 	InitSeed *uint64           `json:"init_seed,omitempty"`
 	Stage    string            `json:"stage"`
 	From     string            `json:"from"`
 	Samples  int               `json:"samples"`
-	Layer    int               `json:"layer"`  // of the decoder, from 1
+	Layer    int               `json:"layer"`  // decoder layer, from 1
 	Of       string            `json:"of"`     // weights, logits
 	Reduce   string            `json:"reduce"` // sum, mean
 	Self     *calibrate.Result `json:"self,omitempty"`
@@ -184,7 +183,7 @@ func newRecord(at record.Calibrated, k *calibrate.Config) *Record {
 	return c
 }
 
-// A site is where a calibration reads attention.
+// A site is a place where a calibration reads attention.
 type site struct {
 	name   string
 	lines  calibrate.Lines
@@ -192,15 +191,14 @@ type site struct {
 	result **calibrate.Result
 }
 
-// sites are those that a calibration reads.
+// sites returns the sites that a calibration reads.
 func (c *Record) sites(k *calibrate.Config, self, cross calibrate.Attention) []site {
 	all := []site{{"self", k.Self, self, &c.Self}, {"cross", k.Cross, cross, &c.Cross}}
 	return slices.DeleteFunc(all, func(s site) bool { return len(s.lines.Directions) == 0 })
 }
 
-// calibrated calibrates each site and writes what comes of it. The attention and the
-// statistics are written even where no line is kept, which is an error where a later
-// stage wants the bias.
+// calibrated calibrates each site and writes the results. It writes the attention and the
+// statistics even if no line is selected. That is an error if a later stage uses the bias.
 func (c *Record) calibrated(at record.Calibrated, k *calibrate.Config, sites []site) error {
 	meta := map[string]string{"name": c.Name, "spec_hash": c.SpecHash, "mlc_version": c.Version, "seed": strconv.FormatUint(c.Seed, 10), "stage": c.Stage, "from": c.From,
 		"samples": strconv.Itoa(c.Samples), "layer": strconv.Itoa(c.Layer), "of": c.Of}
@@ -240,7 +238,7 @@ func (c *Record) calibrated(at record.Calibrated, k *calibrate.Config, sites []s
 	}
 	for _, s := range sites {
 		if r := *s.result; !r.Kept() && at.Uses(s.name) {
-			return fmt.Errorf("no line of %s attention stands out in any head, so there is nothing to calibrate with. The strongest lines are\n%s"+
+			return fmt.Errorf("no line of %s attention stands out in any head, so no bias can be calibrated. The strongest lines are\n%s"+
 				"train %s until it solves its problems, or lower %s.keep in stage %s (all lines are in %s)",
 				s.name, r.Strongest(), c.From, s.name, c.Stage, filepath.Join(at.Dir, calibrate.RecordFile))
 		}

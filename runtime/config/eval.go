@@ -8,43 +8,43 @@ import (
 
 // An Eval says what is tested after training.
 type Eval struct {
-	Grid       Grid  // cells, every pair of lengths
-	Diagonal   Span  // cells, both operands of one length
-	Digits     []int // the same, for lengths one by one
-	Operands   []int // sums: how many numbers, for each of Digits; none: as many as training has at most
+	Grid       Grid  // cells: every pair of lengths
+	Diagonal   Span  // cells: both operands of the same length
+	Digits     []int // further cells with operands of the same length
+	Operands   []int // sums: how many numbers, for each of Digits; empty: the most in training
 	Samples    int   // problems a cell
 	Pad        Pad
 	FirstToken bool  // an answer counts when its first token is right
 	Greedy     bool  // decode row by row instead of verifying
 	Loop       int   // most runs of the loop in training; 0: the model has none
-	ByLength   bool  // it runs as often as the length of a problem says
-	Times      []int // runs of the loop that are tested besides
-	Settle     int   // most runs in a test besides that takes as many as an answer needs; 0: none
-	Reach      Reach // of the model's positions
+	ByLength   bool  // the length of a problem determines how often the loop runs
+	Times      []int // further tests, with so many runs of the loop
+	Settle     int   // most runs in a further test that loops until the answer settles; 0: no such test
+	Reach      Reach // reach of the model's positions
 	During     During
 }
 
-// A During says what is tested while training.
+// A During says what is tested during training.
 type During struct {
-	Every   Budget // between two tests: steps, examples or FLOP; zero: there are none
-	Digits  []int  // of both operands; none: a few of those that are tested after training
-	Samples int    // problems a length
+	Every   Budget // between two tests: steps, examples or FLOP; zero: no tests
+	Digits  []int  // digits of both operands; empty: a few lengths of the test after training
+	Samples int    // problems for each length
 }
 
 // Any reports whether there are tests.
 func (d *During) Any() bool { return d.Every != (Budget{}) }
 
-// A Criterion says when a test during training is better than another.
+// A Criterion compares two tests during training.
 type Criterion struct {
-	Loss    bool // by the loss, else by exact match
-	At      int  // of this length, 0: by the mean over all
-	Average bool // of the averaged weights
+	Loss    bool // by the loss instead of exact match
+	At      int  // at this length; 0: by the mean over all lengths
+	Average bool // tests the averaged weights
 }
 
-// A Span is the lengths Lo … Hi; none when Hi is 0.
+// A Span is the lengths Lo … Hi, empty if Hi is 0.
 type Span struct{ Lo, Hi int }
 
-// Lengths lists them.
+// Lengths lists the lengths of the span.
 func (s Span) Lengths() []int {
 	var out []int
 	for n := max(s.Lo, 1); n <= s.Hi; n++ {
@@ -53,10 +53,10 @@ func (s Span) Lengths() []int {
 	return out
 }
 
-// String is the span as the command line has it.
+// String is the span in the form of the command line.
 func (s Span) String() string { return fmt.Sprintf("%d..%d", s.Lo, s.Hi) }
 
-// UnmarshalText reads a span as the command line has it: 101..160, or 20.
+// UnmarshalText parses a span in the form of the command line: 101..160, or 20.
 func (s *Span) UnmarshalText(text []byte) error {
 	lo, hi, ok := strings.Cut(string(text), "..")
 	if !ok {
@@ -66,19 +66,19 @@ func (s *Span) UnmarshalText(text []byte) error {
 	s.Lo, errs[0] = strconv.Atoi(lo)
 	s.Hi, errs[1] = strconv.Atoi(hi)
 	if errs != [2]error{} || s.Lo < 1 || s.Hi < s.Lo {
-		return fmt.Errorf("%q is no range of lengths: want 1..20, from at least 1 upwards", text)
+		return fmt.Errorf("%q is no range of lengths: want a form like 1..20, ascending, from at least 1", text)
 	}
 	return nil
 }
 
-// A Grid is all pairs of a length of First and one of Second: digits of the two
-// operands, for an array digits and entries.
+// A Grid is all pairs of a length from First and a length from Second: digits of the two
+// operands, or digits and entries of an array.
 type Grid struct{ First, Second Span }
 
-// String is the grid as the command line has it.
+// String is the grid in the form of the command line.
 func (g Grid) String() string { return g.First.String() + "," + g.Second.String() }
 
-// UnmarshalText reads a grid: 1..100,1..100, or one span for both.
+// UnmarshalText parses a grid: 1..100,1..100, or one span for both.
 func (g *Grid) UnmarshalText(text []byte) error {
 	first, second, ok := strings.Cut(string(text), ",")
 	if !ok {
@@ -90,12 +90,11 @@ func (g *Grid) UnmarshalText(text []byte) error {
 	return g.Second.UnmarshalText([]byte(second))
 }
 
-// A Reach is how far the tables of positions go that a model has, and which problems its
-// calibrated biases fit. Kernels read the last row for what lies beyond, so that an answer
-// there says nothing.
+// A Reach says how far a model's tables of positions go, and which problems fit its calibrated
+// biases. Kernels clamp to the last row, so answers to longer problems mean nothing.
 type Reach struct {
-	Tokens int // rows of a table with one for each token of a text; 0: there is none
-	Places int // rows of a table with one for each place in a number, and the first for other tokens; 0: there is none
-	Rows   int // of calibrated biases, one for each token of an answer; 0: there are none
-	Source int // tokens that a source has beside a calibrated bias of cross attention; 0: there is none
+	Tokens int // rows of a table with one row for each token of a text; 0: no such table
+	Places int // rows of a table with one row for each place in a number, and row 0 for other tokens; 0: no such table
+	Rows   int // rows of calibrated biases, one for each token of an answer; 0: no such biases
+	Source int // source tokens that a calibrated bias of cross attention fits; 0: no such bias
 }

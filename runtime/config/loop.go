@@ -5,22 +5,21 @@ import (
 	"strings"
 )
 
-// A Length is what is known of how long a problem is before it is answered.
+// A Length describes the size of a problem before it is answered.
 type Length struct {
-	Digits   int // of the longest operand
-	Operands int // or entries of an array
+	Digits   int // digits of the longest operand
+	Operands int // operands, or entries of an array
 	Prompt   int // tokens up to and including the =, without fillers
 }
 
-// Recurrences is how often a loop runs on a problem: Plus, and a multiple of each of its
-// lengths. The zero Recurrences is no such number: the loop runs equally often on all
-// problems.
+// Recurrences say how often a loop runs on a problem: Plus, and a multiple of each of its
+// lengths. For the zero Recurrences the loop runs equally often on all problems.
 type Recurrences struct{ Plus, Digits, Operands, Prompt int }
 
-// ByLength reports whether problems have different numbers.
+// ByLength reports whether the number of runs depends on the problem.
 func (r Recurrences) ByLength() bool { return r.Digits != 0 || r.Operands != 0 || r.Prompt != 0 }
 
-// Of is the number of a problem, at least 1.
+// Of returns the number of runs for a problem, at least 1.
 func (r Recurrences) Of(l Length) int {
 	return max(1, r.Plus+r.Digits*l.Digits+r.Operands*l.Operands+r.Prompt*l.Prompt)
 }

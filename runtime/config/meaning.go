@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// linear are the matrices of layers and of the head, behind their places.
+// linear matches the matrices of layers and of the head, after their places.
 const linear = `^((self|cross)\.[qkvo]|ffn\.in|ffn\.in\.u|ffn\.in\.g|ffn\.out|head\.out|head\.adapter)`
 
-// meanings say what parameters of a name are, the first that matches, with the last place
-// before it. Names are those that package model of the compiler gives. Any other name has the
-// bias or table, a dot, and its parameter.
+// meanings describe parameters by name; the first match counts. A name begins with its
+// innermost place, as package model of the compiler gives it. Any other name has the bias or
+// table, a dot, and its parameter.
 var meanings = []struct {
 	name *regexp.Regexp
 	what string
@@ -35,15 +35,15 @@ var meanings = []struct {
 	{regexp.MustCompile(`^(self|cross)\.(q|k|qk)\.norm\.gamma$`), "gains of the normalization of heads: [heads * head width]"},
 	{regexp.MustCompile(`^shared\.norms\.(gamma|beta)$`), "gains or offsets of all normalizations: [width]"},
 	{regexp.MustCompile(`^\w+\.relative$`), "keys of relative positions: [distances, width of a head]"},
-	{regexp.MustCompile(`^fixed\.calibrated\d*\.`), "lines that a calibration has kept"},
+	{regexp.MustCompile(`^fixed\.calibrated\d*\.`), "lines that a calibration has selected"},
 }
 
 // places are parts of a layer or of the whole.
-var places = map[string]string{"embed": "embedding", "encoder": "encoder", "encoder_norm": "encoder, behind its layers", "fixed": "given", "decoder": "decoder", "loop": "loop",
+var places = map[string]string{"embed": "embedding", "encoder": "encoder", "encoder_norm": "encoder, after its layers", "fixed": "given", "decoder": "decoder", "loop": "loop",
 	"encoder_shared": "encoder, what layers share", "decoder_shared": "decoder, what layers share", "loop_shared": "loop, what layers share", "head": "head",
 	"self": "self attention", "cross": "cross attention", "ffn": "feed-forward part", "shared": "used in several places", "source": "of the problem", "target": "of the answer"}
 
-// Meaning is what a parameter is, by its name, which package model of the compiler has given.
+// Meaning describes a parameter by its name, as package model of the compiler gives it.
 func Meaning(name string) string {
 	var where []string
 	unit, last := "layer ", ""
@@ -66,10 +66,10 @@ func Meaning(name string) string {
 	return of(where, last, strings.Join(rest, "."))
 }
 
-// innermost are the places without others in them: what follows may have any name.
+// innermost are the places that contain no others: any name may follow them.
 var innermost = map[string]bool{"self": true, "cross": true, "shared": true, "fixed": true}
 
-// of is the meaning of what is left of a name, with the places before it.
+// of describes the rest of a name, with the places before it.
 func of(where []string, last, name string) string {
 	block, param, _ := strings.Cut(name, ".")
 	what := "parameter " + param + " of " + block

@@ -7,42 +7,42 @@ import (
 
 // A Train says how a model is trained.
 type Train struct {
-	Times       int     // runs of the model's loop, 1 without a loop; the most where the length of a problem says how often
-	Backprop    int     // most runs that gradients go through; Times unless Progressive
+	Times       int     // runs of the model's loop, 1 without a loop; the most if the length of a problem determines them
+	Backprop    int     // most runs that gradients pass through; Times unless Progressive
 	Progressive bool    // the loss is over a random number of runs
-	Alpha       float64 // progressive: its share, beside a pass of full length
-	SumLoss     bool    // the sum over labels is divided by the rows of a batch of the longest problems, not by the labels
+	Alpha       float64 // progressive: weight of that loss; a pass of full length has 1-Alpha
+	SumLoss     bool    // the summed loss is divided by the rows of a batch of the longest problems, instead of the labels
 	Throttle    bool    // the loss has a factor that falls with Times
 	LR          float64 // the schedule's highest learning rate
-	Beta1       float64 // with Beta2 and Eps a constant of the update kernel
+	Beta1       float64 // Beta1, Beta2 and Eps are constants of the update kernel
 	Beta2       float64
 	Eps         float64
-	Decay       float64   // weight decay of the parameters that are marked for it
+	Decay       float64   // weight decay of the parameters with Decay
 	Schedule    string    // constant, trapezoid, cosine, pieces
 	At          []float64 // pieces: shares of the budget, ascending
-	Factor      []float64 // pieces: of LR at each of them
+	Factor      []float64 // pieces: factors of LR, one for each share of At
 	Warmup      float64   // fraction of the budget
 	Cooldown    float64   // fraction of the budget
-	Clip        float64   // largest gradient norm, 0: none
+	Clip        float64   // largest gradient norm; 0: unlimited
 	Batch       int       // examples a step
-	Ramp        float64   // fraction of the budget in which the batch grows to that
-	RampFrom    int       // examples that it begins with and grows by; 0: a group
-	Chunk       int       // examples whose gradients one worker adds up: a multiple of MicroBatch, which 0 stands for
+	Ramp        float64   // fraction of the budget in which the batch grows to Batch
+	RampFrom    int       // examples that the batch begins with and grows by; 0: Group
+	Chunk       int       // examples whose gradients one worker sums: a multiple of MicroBatch; 0: MicroBatch
 	MicroBatch  int       // examples a launch of a processor, at most Batch
-	Group       int       // examples that share random draws: a multiple of MicroBatch; 0: none do
+	Group       int       // examples that share random draws: a multiple of MicroBatch; 0: no sharing
 	Rows        int       // target rows of the longest problem
-	RowFLOP     float64   // floating-point operations that a target row takes
+	RowFLOP     float64   // floating-point operations of one target row
 	Budget      Budget
-	Stop        *Stop // nil: not before the budget is spent
+	Stop        *Stop // nil: training ends with the budget
 	Plateau     *Plateau
-	Best        *Criterion // of the checkpoint that is kept besides the last; nil: there is none
+	Best        *Criterion // selects the best checkpoint, kept in addition to the last; nil: only the last is kept
 	Report      Report
-	Precision   string // f32, or bf16: what factors of matrix products are rounded to
+	Precision   string // f32, or bf16: rounding of the factors of matrix products
 	Seed        uint64
 	InitSeed    *uint64 // of the initial weights; nil: Seed
 }
 
-// Initial is the seed of initial weights: their own, or that of all else.
+// Initial returns the seed of the initial weights: their own seed, or else the seed of the run.
 func Initial(seed uint64, own *uint64) uint64 {
 	if own != nil {
 		return *own
@@ -50,8 +50,8 @@ func Initial(seed uint64, own *uint64) uint64 {
 	return seed
 }
 
-// MostLaunch is the most examples of a launch such that launches end wherever chunks and
-// groups do: the greatest common divisor of both sizes, of which 0 is none.
+// MostLaunch returns the most examples of a launch such that chunks and groups end where
+// launches end: the greatest common divisor of both sizes. A size of 0 does not count.
 func MostLaunch(chunk, group int) int {
 	for group != 0 {
 		chunk, group = group, chunk%group
@@ -59,7 +59,7 @@ func MostLaunch(chunk, group int) int {
 	return chunk
 }
 
-// A Budget is how long training goes on: the one field that is not 0.
+// A Budget limits training. At most one field is not 0.
 type Budget struct {
 	Steps    int           `json:"steps,omitempty"`
 	Examples int64         `json:"examples,omitempty"`
@@ -79,22 +79,22 @@ func (b Budget) String() string {
 	return b.Time.String()
 }
 
-// A Stop ends training, at a report, at an exact match of AtLeast: of a glance, and of
-// what proves it.
+// A Stop ends training at a report when exact match reaches AtLeast, first on a few problems,
+// then on enough to prove it.
 type Stop struct {
 	AtLeast float64
-	HeldOut bool // on problems kept from training, else on those of training
+	HeldOut bool // on held-out problems instead of training problems
 }
 
-// A Plateau ends training after so many tests during training without a better one.
+// A Plateau ends training after Patience consecutive tests without a better one.
 type Plateau struct {
 	Patience int
 	By       Criterion
 }
 
-// A Report says what is measured while training.
+// A Report says what is measured during training.
 type Report struct {
-	Every    int  // steps between two; 0: a hundredth of the budget
-	Problems int  // of each measurement, or as many as there are; 0: train.Glance
-	Full     bool // exact match and loss, of held-out problems and of those of training; else exact match of held-out ones
+	Every    int  // steps between two reports; 0: a hundredth of the budget
+	Problems int  // problems for each measurement, or all if there are fewer; 0: train.Glance
+	Full     bool // exact match and loss on held-out and on training problems, instead of exact match on held-out ones
 }

@@ -1,9 +1,8 @@
-// Package cores foretells what a step of training takes on more cores than there are: it
-// plays the queue of chunks, the tree of sums and the optimizer, with the times that their
+// Package cores predicts how long a training step takes on more cores than the machine has. It
+// simulates the queue of chunks, the tree of sums and the optimizer, with the times that their
 // pieces take on one core.
-//
-// It knows nothing of caches that cores share, of memory that is nearer to some of them, nor
-// of clocks that fall where all work: a step is as long at least as it says.
+// The simulation leaves out shared caches, memory that is nearer to some cores, and clocks that
+// fall when all cores work. Its times are therefore lower bounds.
 package cores
 
 import (
@@ -11,46 +10,47 @@ import (
 	"slices"
 )
 
-// A Step is the pieces of a step. Times are seconds of one core.
+// A Step holds the pieces of a step. Times are seconds on one core.
 type Step struct {
-	Draw    float64   // of the next step's problems, beside this one
-	Chunks  []float64 // gradients of each, in the order in which they are taken
+	Draw    float64   // the next step's problems, drawn during this step
+	Chunks  []float64 // gradients of each chunk, in the order in which chunks are taken
 	Add     Stream    // adding the gradients of one chunk to those of another
-	Norm    float64   // of the gradient, by one core
+	Norm    float64   // norm of the gradient, on one core
 	Updates []Stream  // one after another
-	Rest    float64   // by one core, before and after all that
-	Wake    float64   // from when one core begins until the next one does
+	Rest    float64   // before and after all that, on one core
+	Wake    float64   // between the starts of two consecutive cores
 }
 
-// A Stream is work through memory, as much for each of its parts.
+// A Stream is work bound by memory, equally much for each of its parts.
 type Stream struct {
 	Seconds float64
 	Bytes   float64 // read and written
-	Parts   int     // that it can be cut into
+	Parts   int     // most parts that it can be cut into
 }
 
-// A Result is a step on so many cores. Times are seconds; Chunks to Rest follow each other.
+// A Result is a step on some number of cores. Times are seconds; Chunks to Rest are
+// consecutive.
 type Result struct {
 	Cores   int     `json:"cores"`
 	Seconds float64 `json:"step_seconds"`
 	Speedup float64 `json:"speed_up"` // against one core
 
-	Chunks float64 `json:"chunks_seconds"` // until the last is through, with what is added on the way
-	Sums   float64 `json:"sums_seconds"`   // what is added then
+	Chunks float64 `json:"chunks_seconds"` // until the last chunk is done, with the additions on the way
+	Sums   float64 `json:"sums_seconds"`   // additions that are left then
 	Norm   float64 `json:"norm_seconds"`
 	Update float64 `json:"update_seconds"`
 	Rest   float64 `json:"rest_seconds"` // before and after
-	Draw   float64 `json:"wait_seconds"` // for problems that are not drawn yet
+	Draw   float64 `json:"wait_seconds"` // waiting for the next problems
 
-	Idle  float64 `json:"idle"`           // share of the cores' time
-	Few   float64 `json:"idle_few"`       // of that: cores that get no chunk
+	Idle  float64 `json:"idle"`           // share of all cores' time
+	Few   float64 `json:"idle_few"`       // part of Idle: cores that get no chunk
 	Last  float64 `json:"idle_last"`      // cores that wait for the last chunk
-	Alone float64 `json:"idle_alone"`     // while one core does the norm and the rest, or draws
+	Alone float64 `json:"idle_alone"`     // while one core computes the norm and the rest, or draws
 	Other float64 `json:"idle_streaming"` // sums and updates: memory, waking
 }
 
-// On plays the step on n cores, whose memory copies so many bytes a second in all; 0: as
-// many as each asks for.
+// On simulates the step on n cores whose memory copies the given bytes per second in total; 0:
+// no limit.
 func (s *Step) On(n int, memory float64) Result {
 	r := s.play(n, memory)
 	if one := s.play(1, memory); r.Seconds > 0 {
@@ -63,7 +63,7 @@ func (s *Step) play(n int, memory float64) Result {
 	q := newQueue(s, n)
 	q.run()
 	free := n
-	if q.drawn > q.through { // by a core that is not there for what follows
+	if q.drawn > q.through { // the drawing core is not there for the rest
 		free--
 	}
 	left := s.Add.times(len(s.Chunks) - 1 - q.added)
@@ -82,7 +82,8 @@ func (s *Step) play(n int, memory float64) Result {
 	return r
 }
 
-// idle says what cores wait for, that have so much to stream.
+// idle splits the idle time by its reasons. Streams is the time of all sums and updates on one
+// core.
 func (r *Result) idle(q *queue, streams float64) {
 	all := float64(r.Cores) * r.Seconds
 	busy := q.Draw + r.Norm + r.Rest + float64(q.added)*q.Add.Seconds + streams
@@ -98,14 +99,14 @@ func (r *Result) idle(q *queue, streams float64) {
 	r.Last = max(0, r.Idle-r.Few-r.Alone-r.Other)
 }
 
-// times is the stream a number of times, in the same parts.
+// times returns n streams in sequence, in the same parts.
 func (s Stream) times(n int) Stream {
 	n = max(0, n)
 	return Stream{float64(n) * s.Seconds, float64(n) * s.Bytes, s.Parts}
 }
 
-// on is how long it takes on n cores. Each begins a wake after the one before; what comes
-// too late finds nothing to do.
+// on returns how long the stream takes on n cores. Each core begins one wake after the last
+// one; a core that begins too late finds nothing to do.
 func (s Stream) on(n int, wake, memory float64) float64 {
 	if s.Seconds == 0 {
 		return 0
@@ -121,7 +122,7 @@ func (s Stream) on(n int, wake, memory float64) float64 {
 	return took
 }
 
-// Median is the step of a median of others, on n cores.
+// Median simulates steps on n cores and returns the result with the median time.
 func Median(steps []Step, n int, memory float64) Result {
 	results := make([]Result, len(steps))
 	for i := range steps {
@@ -131,8 +132,8 @@ func Median(steps []Step, n int, memory float64) Result {
 	return results[len(results)/2]
 }
 
-// steady gives what is as much work in each step the median of its times: what else the
-// machine did meanwhile is in some of them. Chunks differ from step to step, and stay.
+// steady replaces times of work that is equal in all steps by their medians, since other work
+// on the machine slows some steps. Chunks differ from step to step and stay.
 func steady(steps []Step) {
 	median := func(at func(s *Step) *float64) {
 		var all []float64

@@ -10,7 +10,7 @@ import (
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(math.Abs(a), math.Abs(b), 1) }
 
-// TestByHand has steps whose time is counted by hand.
+// TestByHand compares steps with times that are computed by hand.
 func TestByHand(t *testing.T) {
 	four := Step{Chunks: []float64{10, 10, 10, 10}, Add: Stream{1, 120, 4}, Norm: 2, Rest: 3, Updates: []Stream{{8, 80, 100}, {1, 8, 1}}}
 	drawn := four
@@ -26,7 +26,7 @@ func TestByHand(t *testing.T) {
 		update  float64
 		seconds float64
 	}{
-		// One core adds 0 and 1 before it takes 2, and the rest when all are taken.
+		// One core adds 0 and 1 before it takes 2, and the rest when all chunks are taken.
 		"one":   {four, 1, 0, 41, 2, 9, 41 + 2 + 2 + 9 + 3},
 		"two":   {four, 2, 0, 21, 1, 5, 21 + 1 + 2 + 5 + 3}, // both end at 10; one adds and begins chunk 3 at 11
 		"three": {four, 3, 0, 20, 3. / 3, 8./3 + 1, 20 + 1 + 2 + 8./3 + 1 + 3},
@@ -35,8 +35,8 @@ func TestByHand(t *testing.T) {
 		// 3 additions of 120 bytes at 100 a second, 80 and 8 bytes of updates.
 		"memory": {four, 100, 100, 10, 3.6, .8 + 1, 10 + 3.6 + 2 + 1.8 + 3},
 		"draw 1": {drawn, 1, 0, 53, 2, 9, 53 + 2 + 2 + 9 + 3},
-		"draw 2": {drawn, 2, 0, 31, 1, 5, 31 + 1 + 2 + 5 + 3},        // chunks 0 and 1 until 20 and their sum, 2 until 31; the other draws until 12, and has none left at 22
-		"draw 5": {drawn, 5, 0, 10, 3. / 4, 3, 10 + .75 + 2 + 3 + 3}, // the core that draws until 12 is not there for the rest
+		"draw 2": {drawn, 2, 0, 31, 1, 5, 31 + 1 + 2 + 5 + 3},        // chunks 0 and 1 until 20 and their sum, 2 until 31; the other core draws until 12 and finds no chunk at 22
+		"draw 5": {drawn, 5, 0, 10, 3. / 4, 3, 10 + .75 + 2 + 3 + 3}, // the core that draws until 12 does not help with the rest
 		// The cores begin at 0, 0.5, 1 and 1.5. Of 3 additions four cores do 3/4 + 0.75, and three 3/3 + 0.5; of an
 		// update of 8, four 2 + 0.75, five 1.6 + 1 and six 4/3 + 1.25.
 		"waking 4":  {waking, 4, 0, 11.5, 1.5, 2.75 + 1, 11.5 + 1.5 + 2 + 3.75 + 3},
@@ -49,7 +49,7 @@ func TestByHand(t *testing.T) {
 	}
 }
 
-// TestWaitsForProblems has problems that take longer than the step.
+// TestWaitsForProblems draws problems for longer than the step takes.
 func TestWaitsForProblems(t *testing.T) {
 	s := Step{Draw: 100, Chunks: []float64{10, 10}}
 	if r := s.On(3, 0); r.Seconds != 100 || r.Draw != 90 || !near(r.Speedup, 1.2) {
@@ -57,9 +57,9 @@ func TestWaitsForProblems(t *testing.T) {
 	}
 }
 
-// TestBounds holds random steps to what is true of any: never faster than the work on all
-// cores nor than the longest chunk, never more than n times as fast as one core; chunks end
-// as early as those of a list schedule (Graham 1969) must; more memory is no slower.
+// TestBounds checks random steps against bounds. A step takes at least all work divided by the
+// cores, and at least its longest chunk. The speed-up is at most n. Chunks end as early as a
+// list schedule guarantees (Graham 1969). More memory bandwidth is never slower.
 func TestBounds(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
@@ -85,9 +85,10 @@ func TestBounds(t *testing.T) {
 			streams := got.Sums + got.Update + got.Norm + got.Rest
 			all := s.Draw
 			for _, c := range s.Chunks {
-				all += c + s.Add.Seconds // each is added at most once
+				all += c + s.Add.Seconds // each chunk is added at most once
 			}
-			// A core does up to one addition a level behind a chunk before it takes the next.
+			// A core does up to one addition a level after a chunk, before it takes the next
+			// one.
 			piece := longest + s.Add.Seconds*math.Ceil(math.Log2(float64(len(s.Chunks)+1)))
 			switch {
 			case got.Seconds < work/float64(n)*(1-1e-9), got.Speedup > float64(n)*(1+1e-9), got.Seconds < longest*(1-1e-9):
@@ -123,8 +124,8 @@ func TestOthers(t *testing.T) {
 	}
 }
 
-// TestPlan has a step of four chunks, and what is the same in each step slow by chance in
-// one; and the same in eight chunks.
+// TestPlan simulates a step of four chunks, with constant work that is slow by chance once, and
+// the same step in eight chunks.
 func TestPlan(t *testing.T) {
 	step := Step{Chunks: []float64{.1, .1, .1, .1}, Norm: .01, Updates: []Stream{{.01, 0, 9}}}
 	odd := step
@@ -145,7 +146,7 @@ func TestPlan(t *testing.T) {
 		"\ntrain.chunk  chunks  micro-batch  measured  on 1 core  on 2 cores  on 4 cores  on 16 cores  on 100 cores\n" +
 			"         16       4            8       220        420         215         112          111           111\n" +
 			"          8       8            8       250        500         255         132         71.1          71.1\n",
-		"\n16 cores: 4 chunks are too few; train.chunk = 8 gives 8, and 71.1 ms a step in place of 111.\n",
+		"\n16 cores: 4 chunks are too few; train.chunk = 8 gives 8, and 71.1 ms a step instead of 111.\n",
 		"a batch of 64 examples has work for 64 cores at most, so make train.batch larger.\n",
 	} {
 		if !strings.Contains(text, want) {

@@ -18,13 +18,13 @@ import (
 	"github.com/arithlang/mlc/runtime/program"
 )
 
-// Foretelling is what a step is foretold on.
+// Foretelling holds the flags of the simulated machine.
 type Foretelling struct {
-	Cores   []int   `help:"Simulate a step on so many cores, from the times of its pieces here: 8,32,128. It says what cores wait for, and which train.chunk has work for them." placeholder:"N,…"`
-	Copying float64 `help:"With --cores: GB/s that all cores copy together, read and written. Default: each copies as fast as here." positive:"300" placeholder:"N"`
+	Cores   []int   `help:"Simulate a step on these numbers of cores, from times of its pieces measured here: 8,32,128. Shows what cores wait for, and which train.chunk keeps them busy." placeholder:"N,…"`
+	Copying float64 `help:"With --cores: GB/s that all cores together read and write. Default: each core copies as fast as here." positive:"300" placeholder:"N"`
 }
 
-// Flags say what a step is simulated on, and what is timed for that.
+// Flags select the simulated machine and the timing of steps.
 type Flags struct {
 	Foretelling
 	CPU     string `help:"Instruction set." name:"cpu" default:"auto" placeholder:"auto|go|avx2|avx512|avx512bf16|neon"`
@@ -36,16 +36,16 @@ type Flags struct {
 	JSON    bool   `help:"Print the result as JSON." name:"json"`
 }
 
-// What flags may ask for at the most.
+// The limits of flags.
 const (
 	maxThreads = 1 << 10
 	maxBatch   = 1 << 20 // as in the language: train.batch
 )
 
-// Check is a mistake in the flags.
+// Check returns an error for a mistake in the flags.
 func (f *Flags) Check() error {
 	if len(f.Cores) == 0 {
-		return errors.New("--copying is of the cores that a step is simulated on: say how many, such as --cores 8,32,128")
+		return errors.New("--copying needs --cores, the numbers of cores to simulate, such as --cores 8,32,128")
 	}
 	for _, n := range f.Cores {
 		if n < 1 || n > Most {
@@ -63,14 +63,14 @@ func (f *Flags) Check() error {
 	return nil
 }
 
-// The exit codes, but that of an interrupt.
+// The exit codes. An interrupt has its own.
 const (
 	exitFailed = 1
 	exitUsage  = 2
 )
 
-// Main is a program that says what a step of a model takes on more cores: it does what the
-// command line says, and exits.
+// Main is a program that simulates a model's step on more cores. It reads the command line and
+// exits.
 func Main(m program.Model) { os.Exit(run(m, os.Args, os.Stdout, os.Stderr)) }
 
 // run does what args say, the program's name first, and returns the exit code.
@@ -115,7 +115,7 @@ func run(m program.Model, args []string, out, to io.Writer) int {
 	return 0
 }
 
-// plan times the model, with what the flags ask for in place of its settings.
+// plan times the model with the flags' settings.
 func (f *Flags) plan(m program.Model, isa cpu.ISA) (*Plan, error) {
 	m.Train.Batch = cmp.Or(f.Batch, m.Train.Batch)
 	if f.Chunk > 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// plans simulates the step as it is, and in the chunks that would serve as many cores.
+// plans simulates the step with the spec's chunks and with chunks for more cores.
 func (f *Flags) plans(m *program.Model, on *processor.Machine) (*Plan, error) {
 	about := on.About()
 	p := &Plan{Name: m.Name, Device: about.String(), Processor: about.Name, Threads: on.Threads(), Batch: m.Train.Batch,
@@ -32,7 +32,7 @@ func (f *Flags) plans(m *program.Model, on *processor.Machine) (*Plan, error) {
 			return nil, err
 		}
 	}
-	for range steps { // in turns: what else the machine does is in all of them
+	for range steps { // interleaved, so that other work on the machine slows all cuts alike
 		for _, x := range cuts {
 			if err := x.step(); err != nil {
 				return nil, err
@@ -45,10 +45,10 @@ func (f *Flags) plans(m *program.Model, on *processor.Machine) (*Plan, error) {
 	return p, nil
 }
 
-// cuts are the training as it is, and in the chunks that would serve as many cores.
+// cuts returns the training with the spec's chunks and with chunks for more cores.
 func (f *Flags) cuts(m *program.Model, on *processor.Machine) ([]*cut, error) {
 	c := m.Train
-	sizes := append([]int{0}, Others(c.Batch, max(c.Chunk, c.MicroBatch), f.Cores)...) // 0: its own
+	sizes := append([]int{0}, Others(c.Batch, max(c.Chunk, c.MicroBatch), f.Cores)...) // 0: the spec's
 	var cuts []*cut
 	for _, size := range sizes {
 		t := &train.Trainer{Machine: on, Plan: &m.Plan, Params: m.Params, Config: c, Given: m.Tables()}
@@ -69,17 +69,17 @@ func (f *Flags) cuts(m *program.Model, on *processor.Machine) ([]*cut, error) {
 	return cuts, nil
 }
 
-// warmSteps are enough for every worker to have all the memory that it needs.
+// warmSteps give every worker all its memory.
 const warmSteps = 2
 
-// timeStep is how long a step takes, at a low rate: there is no warm-up of it.
+// timeStep measures a step at a low learning rate, since no warm-up precedes it.
 func timeStep(t *train.Trainer) (time.Duration, error) {
 	start := time.Now()
 	_, err := t.Step(t.Config.LR / 100)
 	return time.Since(start), err
 }
 
-// howMany is how many steps are timed: some seconds' worth, unless that is said.
+// howMany returns the number of timed steps: the flag's, or a few seconds' worth.
 func (f *Flags) howMany(t *train.Trainer) (int, error) {
 	if f.Steps > 0 {
 		return f.Steps, nil
@@ -91,8 +91,8 @@ func (f *Flags) howMany(t *train.Trainer) (int, error) {
 	return int(min(max(3*time.Second/took, 3), 100)), nil
 }
 
-// launchOf is the micro-batch for chunks of a size: no larger than that of the spec, which is
-// what suits the caches.
+// launchOf returns the micro-batch for chunks of a size: at most the spec's, which suits the
+// caches.
 func launchOf(c *train.Config, chunk int) int {
 	whole, n := config.MostLaunch(chunk, c.Group), min(c.MicroBatch, chunk)
 	for whole%n != 0 {
@@ -101,16 +101,16 @@ func launchOf(c *train.Config, chunk int) int {
 	return n
 }
 
-// A cut is a training in chunks of some size, and what was timed of it.
+// A cut is a training in chunks of one size, with its times.
 type cut struct {
 	*train.Trainer
 	watch  pieceWatch
-	common Step // what is timed once
+	common Step // pieces that are timed once
 	took   []time.Duration
 	steps  []Step
 }
 
-// begin times what is not of single steps.
+// begin times the pieces that do not vary by step.
 func (x *cut) begin(m *processor.Machine, steps int) error {
 	draw, err := drawing(x.Trainer, steps)
 	n := m.Sums().Elements
@@ -137,8 +137,8 @@ type pieceWatch struct {
 	*processor.Machine
 	trainer *train.Trainer
 	step    Step
-	known   time.Duration // of the step, from Sum to Ranges
-	summed  time.Time     // when Sum was through
+	known   time.Duration // time of the step from Sum to Ranges
+	summed  time.Time     // when Sum returned
 }
 
 func (w *pieceWatch) Sum(n int, f func(device.Worker, int)) {
@@ -156,7 +156,7 @@ func (w *pieceWatch) Sum(n int, f func(device.Worker, int)) {
 	}
 }
 
-// Settle comes behind the norm.
+// Settle follows the computation of the norm.
 func (w *pieceWatch) Settle(e *device.Env, limit float64, after bool) {
 	norm := time.Since(w.summed)
 	w.step.Norm = norm.Seconds()
@@ -173,12 +173,12 @@ func (w *pieceWatch) Ranges(n int, f func(w device.Worker, lo, hi int)) {
 		all.Add(int64(time.Since(start)))
 	})
 	w.known += time.Since(start)
-	arrays := 3 + 2*len(w.trainer.Plan.States) // parameters and states are read and written, gradients are read
+	arrays := 3 + 2*len(w.trainer.Plan.States) // reads and writes parameters and states, reads gradients
 	w.step.Updates = append(w.step.Updates, Stream{Seconds: time.Duration(all.Load()).Seconds(), Bytes: float64(bytes * arrays * n), Parts: w.parts(n)})
 }
 
-// parts is how many an update of so many elements has. Matrices are updated whole, one by
-// a worker, and come last: their elements are as many as these.
+// parts returns how many parts an update of n elements has. Matrices come last, with an update
+// of all their elements; one worker updates a whole matrix.
 func (w *pieceWatch) parts(n int) int {
 	matrices, largest := 0, 0
 	for _, p := range w.trainer.Params {
@@ -192,7 +192,7 @@ func (w *pieceWatch) parts(n int) int {
 	return max(1, n/processor.MinRange)
 }
 
-// drawing is how long the problems of a step take to be drawn.
+// drawing returns the seconds that drawing a step's problems takes.
 func drawing(t *train.Trainer, steps int) (float64, error) {
 	d := t.Drawer()
 	var took []time.Duration
@@ -209,17 +209,17 @@ func drawing(t *train.Trainer, steps int) (float64, error) {
 // bytes is the size of an element.
 const bytes = 4
 
-// middle is the median of times.
+// middle returns the median of times.
 func middle(all []time.Duration) time.Duration {
 	all = slices.Clone(all)
 	slices.Sort(all)
 	return all[len(all)/2]
 }
 
-// repeats are how often what takes little time is timed.
+// repeats is how often short work is timed.
 const repeats = 9
 
-// median is the median time of doing something.
+// median returns the median seconds of do.
 func median(do func()) float64 {
 	var took []time.Duration
 	for range repeats {
@@ -230,18 +230,18 @@ func median(do func()) float64 {
 	return middle(took).Seconds()
 }
 
-// adding is how long it takes to add so many elements.
+// adding returns the seconds of adding n elements.
 func adding(n int) float64 {
 	to, from := make([]float32, n), make([]float32, n)
 	return median(func() { cpu.AddTo(to, from) })
 }
 
-// waking is how long another thread takes to begin.
+// waking returns the seconds until another thread begins.
 func waking() float64 {
 	m := processor.New(nil, cpu.Go, 2, &device.Plan{})
 	var took []time.Duration
 	for range repeats {
-		for start := time.Now(); time.Since(start) < 200*time.Microsecond; { // as between two parts of a step
+		for start := time.Now(); time.Since(start) < 200*time.Microsecond; { // a pause as between two parts of a step
 		}
 		var here atomic.Int32
 		start := time.Now()

@@ -16,8 +16,8 @@ import (
 	"github.com/arithlang/mlc/runtime/program"
 )
 
-// TestQueueIsAsForetold compares the queue of chunks with the one that is simulated, on more
-// threads than any machine that tests run on has: chunks sleep, which takes no core.
+// TestQueueIsAsForetold compares the queue of chunks with the simulated one, on more threads
+// than any test machine has. Chunks sleep, which uses no core.
 func TestQueueIsAsForetold(t *testing.T) {
 	step := Step{}
 	for i := range 40 {
@@ -37,14 +37,14 @@ func TestQueueIsAsForetold(t *testing.T) {
 				break
 			}
 		}
-		if best < 0.9*want || best > 1.25*want { // who is late can by chance make all end earlier
+		if best < 0.9*want || best > 1.25*want { // a late thread can by chance make all end earlier
 			t.Errorf("%d threads: %.1f ms, foretold were %.1f", threads, 1000*best, 1000*want)
 		}
 	}
 }
 
-// costly is a model of 50 examples a step whose launches take a millisecond each, and nothing
-// else long.
+// costly is a model of 50 examples a step. Its launches take a millisecond each; all else is
+// short.
 func costly(t *testing.T) program.Model {
 	t.Helper()
 	const spec = `arith 1
@@ -86,14 +86,14 @@ train {
 	return m
 }
 
-// call does what a command line says of a model.
+// call runs a command line on a model.
 func call(t *testing.T, m program.Model, args string) (code int, out, said string) {
 	var to, err strings.Builder
 	code = run(m, append([]string{"toy"}, strings.Fields(args)...), &to, &err)
 	return code, to.String(), err.String()
 }
 
-// TestForecast has a step whose chunks take a millisecond and more, and nothing else long.
+// TestForecast simulates a step whose chunks take a millisecond and more; all else is short.
 func TestForecast(t *testing.T) {
 	m := costly(t)
 	code, out, said := call(t, m, "--cores 1,2,8,64 --steps 5 --threads 2 --json")
@@ -109,7 +109,7 @@ func TestForecast(t *testing.T) {
 		if c.Chunk != want.Chunk || c.MicroBatch != want.MicroBatch || c.Chunks != want.Chunks || c.Steps != 5 || len(c.Rows) != 4 {
 			t.Errorf("%+v, want %+v", c, want)
 		}
-		if c.Here.Seconds > 1.1*c.Measured || c.Here.Seconds < c.Measured/2 { // what happens between its pieces is not foretold
+		if c.Here.Seconds > 1.1*c.Measured || c.Here.Seconds < c.Measured/2 { // time between pieces is not simulated
 			t.Errorf("chunks of %d: measured %g s, foretold %g", c.Chunk, c.Measured, c.Here.Seconds)
 		}
 	}

@@ -8,19 +8,19 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// Most are as many cores as are simulated.
+// Most is the largest number of cores that is simulated.
 const Most = 1 << 12
 
-// A Plan is what a step takes on more and more cores, by steps that were timed piece by
-// piece, in the chunks of the spec and in others.
+// A Plan predicts a step on more cores, from steps that were timed piece by piece, in the
+// spec's chunks and in others.
 type Plan struct {
 	Name      string  `json:"name"` // of the model
 	Device    string  `json:"device"`
 	Processor string  `json:"processor"`
-	Threads   int     `json:"threads"` // while steps were timed
+	Threads   int     `json:"threads"` // during timing
 	Batch     int     `json:"batch"`
-	Gradients int     `json:"gradients"`               // float32 numbers, with what aligns them
-	Copying   float64 `json:"copied_bytes_per_second"` // by all cores; 0: each copies as fast as where it was timed
+	Gradients int     `json:"gradients"`               // float32 numbers, including padding for alignment
+	Copying   float64 `json:"copied_bytes_per_second"` // by all cores; 0: each copies as fast as on the timing machine
 	Cores     []int   `json:"cores"`
 	Cuts      []Cut   `json:"cuts"` // the first is the spec's
 }
@@ -30,14 +30,15 @@ type Cut struct {
 	Chunk      int      `json:"chunk"`
 	MicroBatch int      `json:"micro_batch"`
 	Chunks     int      `json:"chunks"`
-	Steps      int      `json:"steps"`                  // that were timed
+	Steps      int      `json:"steps"`                  // number of timed steps
 	Measured   float64  `json:"measured_step_seconds"`  //
-	Draw       float64  `json:"draw_seconds"`           // of a step's problems, beside the step before it
-	Here       Result   `json:"simulated_with_threads"` // as many cores as there were threads
+	Draw       float64  `json:"draw_seconds"`           // problems of a step, drawn during the step before
+	Here       Result   `json:"simulated_with_threads"` // with as many cores as threads
 	Rows       []Result `json:"simulated"`              // on Cores
 }
 
-// Others are the chunks, besides one, that would serve the cores: see train.Serving.
+// Others returns smaller chunks than the given one that would keep the cores busy; see
+// train.Serving.
 func Others(batch, chunk int, cores []int) (all []int) {
 	for _, n := range cores {
 		size := train.Serving(batch, min(n, batch))
@@ -50,7 +51,7 @@ func Others(batch, chunk int, cores []int) (all []int) {
 	return all
 }
 
-// Add adds a cut, of steps whose median took so long.
+// Add adds a cut with its timed steps.
 func (p *Plan) Add(c Cut, steps []Step) {
 	steady(steps)
 	c.Draw = steps[0].Draw
@@ -86,7 +87,7 @@ func (p *Plan) String() string {
 	return b.String()
 }
 
-// columns of the table: a head and what stands below it.
+// columns are the columns of the table, each with a head.
 var columns = []struct {
 	head string
 	cell func(r *Result) string
@@ -117,7 +118,8 @@ func (r *Result) cells() (all []string) {
 	return all
 }
 
-// table prints rows, the first of which are heads, with so many columns of numbers.
+// table prints rows, heads first. The first columns, as many as numbers says, are
+// right-aligned.
 func table(b *strings.Builder, rows [][]string, numbers int) {
 	for _, row := range rows {
 		for i, text := range row {
@@ -136,7 +138,7 @@ func table(b *strings.Builder, rows [][]string, numbers int) {
 	}
 }
 
-// why says what most of the idle time is for.
+// why names the main reason of idle time.
 func (r *Result) why() string {
 	most, why := 0.005, "-"
 	for _, c := range []struct {
@@ -152,12 +154,12 @@ func (r *Result) why() string {
 	return why
 }
 
-// others are the steps with other chunks.
+// others shows the steps with other chunks.
 func (p *Plan) others(b *strings.Builder) {
 	if len(p.Cuts) == 1 {
 		return
 	}
-	b.WriteString("\nSteps in other chunks, ms, timed here and simulated. Chunks are of the spec, as the order of sums is: results differ in their last bits.\n\n")
+	b.WriteString("\nSteps in other chunks, ms, timed here and simulated. The chunk size is part of the spec, because it sets the order of sums: results differ in their last bits.\n\n")
 	rows := [][]string{{"train.chunk", "chunks", "micro-batch", "measured"}}
 	for _, n := range p.Cores {
 		rows[0] = append(rows[0], strings.Replace(fmt.Sprintf("on %d cores", n), " 1 cores", " 1 core", 1))
@@ -173,10 +175,11 @@ func (p *Plan) others(b *strings.Builder) {
 	b.WriteByte('\n')
 }
 
-// nearly is how much faster a step has to be for smaller chunks to be worth it.
+// nearly is the speed-up that makes smaller chunks worth it.
 const nearly = 1.05
 
-// advice is for more cores than chunks: the largest chunk that is nearly as fast as any.
+// advice suggests a chunk size for more cores than chunks: the largest one that is nearly the
+// fastest.
 func (p *Plan) advice(row int) string {
 	n, now := p.Cores[row], &p.Cuts[0]
 	if n <= now.Chunks {
@@ -190,7 +193,7 @@ func (p *Plan) advice(row int) string {
 		}
 	}
 	if best != now {
-		text += fmt.Sprintf("; train.chunk = %d gives %d, and %s ms a step in place of %s", best.Chunk, best.Chunks, ms(best.Rows[row].Seconds), ms(now.Rows[row].Seconds))
+		text += fmt.Sprintf("; train.chunk = %d gives %d, and %s ms a step instead of %s", best.Chunk, best.Chunks, ms(best.Rows[row].Seconds), ms(now.Rows[row].Seconds))
 	}
 	if n > p.Batch {
 		text += fmt.Sprintf("; a batch of %d examples has work for %d cores at most, so make train.batch larger", p.Batch, p.Batch)

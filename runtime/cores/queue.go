@@ -2,28 +2,28 @@ package cores
 
 import "container/heap"
 
-// A queue is the time of a step until all chunks are through. A core that is free takes
-// the next chunk; with its gradients it adds those of the brother, if these are there and
-// chunks are still to be taken, as total does in package runtime.
+// A queue simulates a step until all chunks are done. A free core takes the next chunk. Then it
+// adds the gradients of the sibling, if they are there and chunks are left to take, like total
+// in package processor.
 type queue struct {
 	*Step
 	cores busy
-	nodes []map[int]bool // by level: sums whose brother is not there yet
+	nodes []map[int]bool // by level: sums without their sibling
 	next  int            // the chunk that is taken next
 
-	added   int     // arrays
-	through float64 // when the last chunk is
-	drawn   float64 // when the next problems are
+	added   int     // arrays added
+	through float64 // when the last chunk is done
+	drawn   float64 // when the next problems are drawn
 }
 
-// A core is what one does next, and when.
+// A core is the state of one core at its next event.
 type core struct {
 	at          float64
-	level, node int // it has the sum of that node; level -1: none
+	level, node int // the node whose sum it holds; level -1: no sum
 	draws       bool
 }
 
-// busy are the cores that are not done, the first that is free on top.
+// busy is the heap of cores that still work, by the time of their next event.
 type busy []core
 
 func (b busy) Len() int           { return len(b) }
@@ -44,7 +44,7 @@ func newQueue(s *Step, n int) *queue {
 	for size := 1; size <= len(s.Chunks); size *= 2 {
 		q.nodes = append(q.nodes, map[int]bool{})
 	}
-	if s.Draw > 0 && len(q.cores) > 0 { // it is asked for before the chunks are
+	if s.Draw > 0 && len(q.cores) > 0 { // drawing is queued before the chunks
 		q.cores[0].draws, q.cores[0].at = true, s.Draw
 	}
 	heap.Init(&q.cores)
@@ -61,7 +61,7 @@ func (q *queue) run() {
 	}
 }
 
-// step lets a core begin what comes next, if there is anything.
+// step lets a core begin its next work. It reports whether there was any.
 func (q *queue) step(c *core) bool {
 	if c.draws {
 		c.draws, q.drawn = false, c.at

@@ -6,17 +6,17 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// align is the multiple of elements, one cache line, at which tensors begin.
+// align is the alignment of tensors in elements: one cache line.
 const align = 16
 
-// An Array is a run of equally large tensors, such as one a layer.
+// An Array is a sequence of equally large tensors, such as one for each layer.
 type Array struct {
 	Base   Ref
 	Stride int // words from one tensor to the next
 	Count  int
 }
 
-// At is tensor i.
+// At returns tensor i.
 func (a Array) At(i int) Ref { return a.Base.Plus(i * a.Stride) }
 
 // Len is the number of words from the first tensor to the end of the last.
@@ -24,8 +24,8 @@ func (a Array) Len() int { return a.Count * a.Stride }
 
 // An Allocator lays out arrays one after another. The zero Allocator is empty.
 type Allocator struct {
-	Work int // words given out of the Work space
-	Ints int // words given out of the Ints space
+	Work int // words given out in the Work space
+	Ints int // words given out in the Ints space
 
 	Largest int // elements of the largest tensor
 }
@@ -33,7 +33,7 @@ type Allocator struct {
 // Floats places count tensors of n elements in the Work space.
 func (m *Allocator) Floats(count, n int) Array { return m.place(Work, &m.Work, count, n) }
 
-// Halves places count tensors of n elements of 16 bits in the Work space, two a word.
+// Halves places count tensors of n 16-bit elements in the Work space, two a word.
 func (m *Allocator) Halves(count, n int) Array {
 	m.Largest = max(m.Largest, n)
 	return m.place(Work, &m.Work, count, (n+1)/2)
@@ -42,8 +42,8 @@ func (m *Allocator) Halves(count, n int) Array {
 // Int32s places count tensors of n elements in the Ints space.
 func (m *Allocator) Int32s(count, n int) Array { return m.place(Ints, &m.Ints, count, n) }
 
-// Kept places count tensors in the Uses space, from element off on, stride elements from
-// one to the next.
+// Kept places count tensors in the Uses space, from element off, with stride elements between
+// the starts of consecutive tensors.
 func (m *Allocator) Kept(off, count, stride int) Array {
 	m.Largest = max(m.Largest, stride)
 	return Array{Base: Ref{Uses, off}, Stride: stride, Count: count}
@@ -57,24 +57,24 @@ func (m *Allocator) place(s Space, used *int, count, n int) Array {
 	return a
 }
 
-// Aligned is the first place from n on where a tensor can begin.
+// Aligned rounds n up to the next place where a tensor can begin.
 func Aligned(n int) int { return (n + align - 1) / align * align }
 
-// FlatLayout is the layout of a program that has no memory but the arenas.
+// FlatLayout is the layout of a program that uses only the arenas.
 func FlatLayout(*Env) Layout { return Layout{} }
 
-// A Group is the parameters of a stack of layers: Layers instances of Params,
-// one after another from element Off of the flat arenas, each for Span layers in a row.
+// A Group is the parameters of a stack of layers: Layers instances of Params, consecutive from
+// element Off of the flat arenas. Each instance serves Span layers in a row.
 type Group config.Group
 
-// At is the first parameter of layer l in the Params space. Layers are counted
-// through all runs of a stack that is gone through several times.
+// At returns the first parameter of layer l in the Params space. Layers are counted through all
+// runs of a stack.
 func (g *Group) At(l int) Ref {
 	return Ref{Params, g.Off + (*config.Group)(g).Instance(l)*g.Stride}
 }
 
-// Gradient is where launches add the gradient of the first parameter of layer l: in
-// the Grads space, or, of a further use that has sums of its own, in Uses.
+// Gradient returns where launches add the gradient of the first parameter of layer l: in the
+// Grads space, or in Uses for a further use with separate sums.
 func (g *Group) Gradient(l int) Ref {
 	off, again := (*config.Group)(g).Gradient(l)
 	if again {
@@ -83,9 +83,9 @@ func (g *Group) Gradient(l int) Ref {
 	return Ref{Grads, off}
 }
 
-// Flat lists the parameters of all layers of all groups with their places, in
-// arena order. A parameter of a stack is named group.layer.name, so that a deeper
-// stack finds those of a shallower one.
+// Flat lists the parameters of all layers of all groups with their places, in arena order. A
+// parameter of a stack is named group.layer.name. A deeper stack has all names of a shallower
+// one.
 func Flat(groups ...*Group) []Param {
 	var out []Param
 	for _, g := range groups {
@@ -106,7 +106,7 @@ func Flat(groups ...*Group) []Param {
 	return out
 }
 
-// Trained is how many elements, the first of an arena of so many, are trained.
+// Trained returns how many of an arena's all elements are trained; they come first.
 func Trained(params []Param, all int) int {
 	for _, p := range params {
 		if p.Fixed {

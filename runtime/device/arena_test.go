@@ -7,8 +7,8 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// TestFlat has a deeper stack's parameters where they are, under names that begin
-// with all those of a shallower one, and no number where there is no stack.
+// TestFlat lists parameters at their places. The names of a deeper stack include the names of a
+// shallower one; a group that is no stack has no layer number.
 func TestFlat(t *testing.T) {
 	params := []device.Param{{Name: "w", Shape: []int{2, 3}}, {Name: "b", Shape: []int{3}}}
 	names := func(layers int) (out []string) {

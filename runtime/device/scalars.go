@@ -11,11 +11,11 @@ import (
 // An access says where an Env has a scalar of package abi.
 type access struct {
 	reflect.StructField
-	shift int    // where the scalar's bits begin in the field
-	mask  uint64 // of the field's other bits
+	shift int    // position of the scalar's bits in the field
+	mask  uint64 // the field's other bits
 }
 
-// accessOf finds the field that the table names; rows are read through a method.
+// accessOf finds the field that the table names. Rows() reads the field R.
 func accessOf(s abi.Scalar) access {
 	name := s.Field
 	if name == "Rows()" {
@@ -35,8 +35,8 @@ func accessOf(s abi.Scalar) access {
 	return a
 }
 
-// Bits returns what reads a scalar of package abi from an Env, as 32 bits. Every launch calls
-// these functions, so they go by the field's offset, which reflection finds once.
+// Bits returns a function that reads a scalar of package abi from an Env, as 32 bits. Every
+// launch calls these functions; they use the field's offset, which reflection finds once.
 func Bits(s abi.Scalar) func(e *Env) uint32 {
 	a := accessOf(s)
 	at, shift := a.Offset, a.shift

@@ -8,8 +8,7 @@ import (
 	"github.com/arithlang/mlc/runtime/abi"
 )
 
-// TestScalars sets each scalar and finds it in the field that the table names, and
-// nowhere else.
+// TestScalars sets each scalar and finds it only in the field that the table names.
 func TestScalars(t *testing.T) {
 	for _, s := range abi.Scalars() {
 		const bits = 0x40490fdb
@@ -35,7 +34,7 @@ func TestScalars(t *testing.T) {
 	}
 }
 
-// TestRows counts the rows of examples of equal length where nobody says how many there are.
+// TestRows counts the rows of equally long examples if R is not set.
 func TestRows(t *testing.T) {
 	r, _ := abi.Find("R")
 	for _, e := range []Env{{B: 3, T: 5}, {B: 3, T: 7, R: 15}} {

@@ -2,11 +2,10 @@ package device
 
 import "iter"
 
-// Tree lists the additions, to and from, that make one sum of those of n chunks, each in
-// a place of its own. Node a of a level is the sum of nodes 2a and 2a+1 of the level
-// below, in the place of the first; the chunks are the lowest level. What has no brother
-// in the end is added from the right. So whoever has the chunks of a subtree can add
-// them first, and the sum is the same to the last bit.
+// Tree lists the additions, to and from, that sum n chunks, each in a separate place. Node a of
+// a level is the sum of nodes 2a and 2a+1 of the level below, in the place of the first; the
+// chunks are the lowest level. Nodes without a sibling are added in the end, from the right. A
+// process can therefore sum a subtree of its chunks first, and the sum stays bit-identical.
 func Tree(n int) iter.Seq2[int, int] {
 	return func(yield func(to, from int) bool) {
 		for size := 1; size < n; size *= 2 {
@@ -16,7 +15,7 @@ func Tree(n int) iter.Seq2[int, int] {
 				}
 			}
 		}
-		// A node without a brother begins where a bit of n is the lowest that is left.
+		// A node without a sibling begins where the lowest remaining bit of n is.
 		for last := n & (n - 1); last > 0; last &= last - 1 {
 			if to := last & (last - 1); !yield(to, last) {
 				return
@@ -25,15 +24,15 @@ func Tree(n int) iter.Seq2[int, int] {
 	}
 }
 
-// Deal is the chunks lo … hi-1 of n that one of several processes has: those of each lie
-// behind those of the rank before, and no two ranks differ by more than one.
+// Deal returns the chunks lo … hi-1 of n that a rank computes. Ranks have consecutive ranges
+// whose sizes differ by at most one.
 func Deal(n, rank, size int) (lo, hi int) { return n * rank / size, n * (rank + 1) / size }
 
-// A Node is one of a Tree: the sum of chunks First … First+Size-1. Size is a power of two,
-// of which First is a multiple.
+// A Node is a node of a Tree: the sum of chunks First … First+Size-1. Size is a power of two
+// and divides First.
 type Node struct{ First, Size int }
 
-// Nodes lists the nodes that chunks lo … hi-1 come to, as few as cover them, in order.
+// Nodes lists the fewest nodes that cover chunks lo … hi-1, in order.
 func Nodes(lo, hi int) (all []Node) {
 	for lo < hi {
 		size := 1
@@ -46,16 +45,15 @@ func Nodes(lo, hi int) (all []Node) {
 	return all
 }
 
-// Merge lists the additions, to and from by their numbers, that make one sum of nodes
-// which cover chunks 0 … n-1 in order: what is left to be added of Tree(n). The sum is in
-// the place of the first.
+// Merge lists the additions, to and from by index, that sum nodes covering chunks 0 … n-1 in
+// order: the remaining additions of Tree(n). The sum is in the place of the first node.
 func Merge(nodes []Node) iter.Seq2[int, int] {
 	return func(yield func(to, from int) bool) {
 		type place struct {
 			Node
 			at int
 		}
-		var stack []place // as the digits of a binary counter
+		var stack []place // like the digits of a binary counter
 		for i, n := range nodes {
 			p := place{n, i}
 			for len(stack) > 0 {

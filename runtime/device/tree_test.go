@@ -7,7 +7,7 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// TestTree writes down which sums are made of how many chunks.
+// TestTree compares the written form of sums.
 func TestTree(t *testing.T) {
 	for n, want := range map[int]string{
 		0: "", 1: "0", 2: "(0+1)", 3: "((0+1)+2)", 4: "((0+1)+(2+3))", 5: "(((0+1)+(2+3))+4)", 6: "(((0+1)+(2+3))+(4+5))",
@@ -27,8 +27,8 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestMerge deals chunks to any number of processes: what each adds, and what is left to be
-// added of all, are the sums of the tree.
+// TestMerge deals chunks to any number of processes. The sums of each process and the remaining
+// additions make the sums of the tree.
 func TestMerge(t *testing.T) {
 	for n := 1; n <= 40; n++ {
 		want := treeSum(n)
@@ -56,7 +56,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// treeSum writes down the sum of n chunks.
+// treeSum writes the sum of n chunks.
 func treeSum(n int) string {
 	sums := make([]string, n)
 	for i := range n {
@@ -68,7 +68,7 @@ func treeSum(n int) string {
 	return sums[0]
 }
 
-// nodeSum writes down the sum of a node.
+// nodeSum writes the sum of a node.
 func nodeSum(n device.Node) string {
 	if n.Size == 1 {
 		return fmt.Sprint(n.First)

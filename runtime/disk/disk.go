@@ -1,6 +1,6 @@
-// Package disk has what operating systems do differently with files that several
-// processes see: names that take the place of others, removal, and what is on the disk for
-// certain. Packages ckpt and track and the compiler's commands write by it.
+// Package disk hides what operating systems do differently with files that several processes
+// use: renaming over an existing file, removal, and flushing to disk. Packages ckpt and track
+// and the compiler's commands write files by it.
 package disk
 
 import (
@@ -10,22 +10,22 @@ import (
 	"time"
 )
 
-// patience is how long Rename and Remove wait for readers that are in the way.
+// patience is how long Rename and Remove wait for readers to close a file.
 const patience = 2 * time.Second
 
-// Rename gives a file another name, in place of the file that has it. Windows refuses that
-// while another process has the old file open, such as a scanner of viruses, an indexer or
-// mlc serve, which is soon over.
+// Rename renames a file and replaces the file of that name. Windows refuses this while another
+// process has the old file open, such as a virus scanner, an indexer or mlc serve. They soon
+// close it, so Rename tries again for up to two seconds.
 func Rename(from, to string) error {
 	return insist(inTheWay, time.Sleep, func() error { return os.Rename(from, to) })
 }
 
-// Remove removes a file, with the same patience.
+// Remove removes a file, and tries as long as Rename.
 func Remove(name string) error {
 	return insist(inTheWay, time.Sleep, func() error { return os.Remove(name) })
 }
 
-// insist does f again while it fails for what may be over soon.
+// insist repeats f while soon reports that its error may pass.
 func insist(soon func(error) bool, sleep func(time.Duration), f func() error) error {
 	err := f()
 	for wait, slept := time.Millisecond, time.Duration(0); err != nil && soon(err) && slept < patience; wait = min(2*wait, 16*time.Millisecond) {
@@ -36,8 +36,8 @@ func insist(soon func(error) bool, sleep func(time.Duration), f func() error) er
 	return err
 }
 
-// Sync waits until what was written to a file is on the disk, where there is such a thing:
-// pipes and some file systems have none.
+// Sync flushes a file to disk. Pipes and some file systems do not support this; Sync then
+// returns nil.
 func Sync(f *os.File) error {
 	err := f.Sync()
 	for _, none := range []error{errors.ErrUnsupported, os.ErrInvalid, syscall.EINVAL, syscall.ENOTTY} {

@@ -4,10 +4,11 @@ package disk
 
 import "os"
 
-// inTheWay is of no error: names can be given and taken whoever reads the file.
+// inTheWay returns false: readers never block renames here.
 func inTheWay(error) bool { return false }
 
-// SyncDir makes renames in a directory last. Some file systems cannot; they are done then.
+// SyncDir makes renames in a directory durable. It returns nil if the file system does not
+// support this.
 func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

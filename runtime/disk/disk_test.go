@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// TestInsist wants an error that passes to be waited for, and no other one.
+// TestInsist wants insist to wait only for an error that may pass.
 func TestInsist(t *testing.T) {
 	passing, lasting := errors.New("passing"), errors.New("lasting")
 	soon := func(err error) bool { return err == passing }
 	for name, c := range map[string]struct {
-		errs []error // of the tries; the last one of all further ones
+		errs []error // of the tries; further tries repeat the last
 		want error
 		most time.Duration
 	}{

@@ -1,16 +1,14 @@
-// Package elementary has the functions that initial parameters and schedules need, to
-// the same bits on every processor. Those of package math differ: some are assembly on one
-// of them, and elsewhere Go fuses products with sums where a processor can. Here each
-// product is rounded before it is added, as a conversion demands.
+// Package elementary has the functions that initial parameters and schedules need,
+// bit-identical on every processor. Package math differs between processors: some functions are
+// assembly, and Go may fuse products with sums. Here an explicit conversion rounds each product
+// before it is added.
 package elementary
 
 import "math"
 
-// Log returns the natural logarithm of a finite x > 0, to within two units in the last
-// place.
-//
-// Of x = m 2^e, with m between √½ and √2, the logarithm of m is 2 artanh((m-1)/(m+1)),
-// whose series falls by 34 from term to term.
+// Log returns the natural logarithm of a finite x > 0, to within two units in the last place.
+// It splits x = m 2^e, with m between √½ and √2. The logarithm of m is 2 artanh((m-1)/(m+1)), a
+// series whose terms fall by a factor of 34.
 func Log(x float64) float64 {
 	const ln2High, ln2Low = 0x1.62e42fee00000p-1, 0x1.a39ef35793c76p-33
 	m, e := math.Frexp(x)
@@ -29,11 +27,11 @@ func Log(x float64) float64 {
 	return float64(float64(e)*ln2High) + (f - (float64(s*f) - low))
 }
 
-// Cos returns the cosine of x radians, of which |x| is at most a few turns, with an error
-// of less than 2^-52.
+// Cos returns the cosine of x radians, for |x| of at most a few turns, with an error of less
+// than 2^-52.
 func Cos(x float64) float64 {
-	// Three parts of π/2, the first two of which have zeros at the end: their products with
-	// a few quarters are exact.
+	// π/2 in three parts. The first two end in zeros, so that their products with a few
+	// quarters are exact.
 	const high, middle, low = 0x1.921fb54400000p0, 0x1.0b4611a600000p-34, 0x1.3198a2e037073p-69
 	quarters := math.Round(x / (math.Pi / 2))
 	r := x - float64(quarters*high) - float64(quarters*middle) - float64(quarters*low)
@@ -49,7 +47,7 @@ func Cos(x float64) float64 {
 	}
 }
 
-// cosine is the series of the cosine in the square of an angle of at most π/4.
+// cosine sums the series of the cosine, by the square of an angle of at most π/4.
 func cosine(square float64) float64 {
 	sum := 0.0
 	for n := 20.0; n > 2; n -= 2 {
@@ -58,7 +56,7 @@ func cosine(square float64) float64 {
 	return 1 - float64((1-sum)*square/2)
 }
 
-// sine is r times that of the sine over the angle.
+// sine is r times the series of sin(r)/r, by the square of r.
 func sine(r, square float64) float64 {
 	sum := 0.0
 	for n := 21.0; n > 2; n -= 2 {

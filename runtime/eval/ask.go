@@ -7,29 +7,29 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// A Question is what a test wants to know of a model's answers to problems.
+// A Question asks how a model answers problems.
 type Question struct {
 	Mode     string // ModeVerify, ModeGreedy or ModeSettle
-	Metric   string // what of an answer has to be right
-	Losses   bool   // of verified answers, too
-	Runs     int    // of the loop; where it settles, at most
+	Metric   string // which part of an answer must be right
+	Losses   bool   // with losses, for ModeVerify
+	Runs     int    // runs of the loop; at most so many for ModeSettle
 	Seed     uint64
-	Pad      task.Pad // how wide problems are
+	Pad      task.Pad // padding of problems
 	Problems []task.Problem
 }
 
-// An Answer is what is to be known of one problem.
+// An Answer is a model's score on one problem.
 type Answer struct {
 	Right  bool
-	Runs   int     // of the loop, until the answer stayed the same
-	Loss   float64 // of all labels, nats; 0 if losses are not wanted
+	Runs   int     // runs of the loop until the answer stayed the same
+	Loss   float64 // sum over all labels, in nats; 0 if not asked for
 	Labels int
 }
 
-// Ranks are processes that have the same model, and share the work of questions.
+// Ranks are processes that hold the same model and share the work of questions.
 type Ranks interface {
-	// Ask returns the answers to all problems of a question. Own answers those that are this
-	// process's.
+	// Ask returns the answers to all problems of a question. It calls own for the problems of
+	// this process.
 	Ask(q *Question, own func(problems []task.Problem) ([]Answer, error)) ([]Answer, error)
 }
 
@@ -49,8 +49,8 @@ func (m *Model) ask(ctx context.Context, q Question) ([]Answer, error) {
 	})
 }
 
-// Answer answers a question on the machine of the model, whose task is as wide as the
-// question says.
+// Answer answers a question on the model's machine. The padding of the model's task must be the
+// question's.
 func (m *Model) Answer(ctx context.Context, q *Question) (answers []Answer, err error) {
 	var right []bool
 	var runs []int
@@ -87,10 +87,10 @@ func (m *Model) Answer(ctx context.Context, q *Question) (answers []Answer, err 
 	return answers, nil
 }
 
-// Verify says of each problem whether greedy decoding would answer it. It does
-// when at every row the most likely token, given the right ones before it, is the
-// right one: one pass shows that, without decoding. Where hints are not looked at
-// a pass may leave the answer open; those problems are decoded.
+// Verify reports for each problem whether greedy decoding would answer it. One pass over the
+// right answer shows this: at every row the most likely token, given the right ones before it,
+// must be the right one. Where hints are not judged, a pass may leave the answer open; such
+// problems are decoded.
 func (m *Model) Verify(ctx context.Context, problems []task.Problem, metric string) ([]bool, error) {
 	answers, err := m.ask(ctx, Question{Mode: ModeVerify, Metric: metric, Problems: problems})
 	if err != nil {
@@ -103,19 +103,19 @@ func (m *Model) Verify(ctx context.Context, problems []task.Problem, metric stri
 	return right, nil
 }
 
-// A Score is how well a model answers some problems.
+// A Score says how well a model answers some problems.
 type Score struct {
 	Right int     // whole answers
-	Loss  float64 // of a label on average, in nats
+	Loss  float64 // mean loss of a label, in nats
 }
 
-// Score verifies whole answers in a pass that has losses: the plan's Forward has them
-// if reports do.
+// Score verifies whole answers in a pass that also computes losses. The plan's Forward must
+// have losses.
 func (m *Model) Score(ctx context.Context, problems []task.Problem) (Score, error) {
 	answers, err := m.losses(ctx, problems)
 	var s Score
 	labels := 0
-	for _, a := range answers { // in this order, whatever the launches were
+	for _, a := range answers { // in this order, so that sums do not depend on launches
 		s.Loss += a.Loss
 		labels += a.Labels
 		if a.Right {

@@ -10,15 +10,15 @@ import (
 const (
 	chartRows   = 4
 	chartMargin = 5 // for the numbers at the left
-	widestBar   = 6 // with the space behind it
+	widestBar   = 6 // including a space
 )
 
-// eighths are bars that fill so many eighths of a row.
+// eighths are bars that fill 0 to 8 eighths of a row.
 var eighths = []rune(" ▁▂▃▄▅▆▇█")
 
-// Chart is exact match by length as bars of block characters, with the lengths of training
-// marked, at most so many columns wide. It is empty where there are not two lengths, or
-// where they make a grid, of which Table is a picture.
+// Chart draws exact match by length as bars of block characters, at most width columns wide,
+// and marks the lengths of training. It returns "" for a single length, and for a grid of
+// lengths, which Table draws.
 func (r *Result) Chart(width int) string {
 	grid, cells := r.split()
 	room := width - chartMargin
@@ -72,14 +72,14 @@ func (r *Result) Chart(width int) string {
 	return out.String()
 }
 
-// named adds the name of a bar below it, where those before leave room and it leaves some
-// for the last.
+// named writes a bar's name below it if the names before it leave room and it leaves room for
+// the last one.
 func named(line, name string, at, wide int, last bool, end int) string {
 	if last {
 		at = max(0, min(at, end-len(name)))
 	}
 	used := utf8.RuneCountInString(strings.TrimRight(line, " "))
-	const lastName = 5 // and the space before it
+	const lastName = 5 // including a space
 	if used > 0 && at < used+1 || !last && wide <= len(name) && at+len(name) > end-lastName {
 		return line
 	}

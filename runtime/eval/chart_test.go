@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// byLengths is a result of so many right ones of 100, by length.
+// byLengths makes a result with the given number of right answers of 100 for each length.
 func byLengths(trained int, lengths []int, right ...int) *Result {
 	r := &Result{Trained: &[2]int{trained, 0}}
 	for i, n := range lengths {

@@ -13,18 +13,18 @@ import (
 // A Config says what is tested after training. Generated code holds one.
 type Config config.Eval
 
-// The sizes of tests, and how far a model's positions reach.
+// The sizes of tests, and the reach of a model's positions.
 type (
 	Span  = config.Span
 	Grid  = config.Grid
 	Reach = config.Reach
 )
 
-// A Pair is what the problems of a cell have in common: the digits of the first
-// operand and of the second, or of the only one and 0, or digits and entries.
+// A Pair names a cell of problems: the digits of the first and second operand, or of the only
+// operand and 0, or the digits and the number of entries.
 type Pair struct{ I, J int }
 
-// String is what a person calls the cell.
+// String names the cell for people.
 func (p Pair) String() string {
 	if p.J == 0 || p.I == p.J {
 		return "length " + strconv.Itoa(p.I)
@@ -32,10 +32,10 @@ func (p Pair) String() string {
 	return fmt.Sprintf("%d × %d", p.I, p.J)
 }
 
-// Cells lists what is tested of a task, each cell once, short problems first.
+// Cells lists the cells that are tested, each once, short problems first.
 func (c *Config) Cells(t *task.Task) []Pair {
 	var out []Pair
-	if t.Listed() { // lengths are what the file has
+	if t.Listed() { // the file has the lengths
 		for _, n := range t.Lengths() {
 			out = append(out, Pair{I: n})
 		}
@@ -53,7 +53,7 @@ func (c *Config) Cells(t *task.Task) []Pair {
 			for _, m := range c.Operands {
 				out = append(out, Pair{n, m})
 			}
-		case t.Many(): // n is of the numbers in it
+		case t.Many(): // n digits in each number
 			out = append(out, Pair{n, entries})
 		default:
 			out = append(out, Pair{n, n})
@@ -68,8 +68,9 @@ func (c *Config) Cells(t *task.Task) []Pair {
 	return slices.Compact(out)
 }
 
-// duringCells lists what is tested of a task while training: the lengths that the spec gives,
-// else the longest of Cells that training has and three longer ones, or four of a file.
+// duringCells lists the cells that are tested during training: the lengths that the spec gives,
+// else the longest trained one of Cells and three longer ones. For a listed task it returns
+// four cells, evenly spaced.
 func (c *Config) duringCells(t *task.Task) []Pair {
 	if len(c.During.Digits) > 0 {
 		asked := Config{Digits: c.During.Digits, Operands: c.Operands}
@@ -91,10 +92,10 @@ func (c *Config) duringCells(t *task.Task) []Pair {
 	return append([]Pair{trained}, spread(longer, 3)...)
 }
 
-// holds reports whether problems of cell q are no longer than those of p.
+// holds reports whether problems of cell q are no longer than problems of cell p.
 func (p Pair) holds(q Pair) bool { return q.I <= p.I && q.J <= p.J }
 
-// spread is so many cells of a list, evenly spaced, the last among them.
+// spread returns n evenly spaced cells of a list, including the last.
 func spread(all []Pair, n int) []Pair {
 	if len(all) <= n {
 		return all
@@ -111,8 +112,8 @@ func (p Pair) compare(q Pair) int {
 	return cmp.Or(cmp.Compare(p.I+p.J, q.I+q.J), cmp.Compare(p.I, q.I))
 }
 
-// Own is how often the loop runs where nothing else is asked for; 0: there is none, or
-// the length of a problem says it.
+// Own returns how often the loop runs by default; 0 if the model has no loop, or if the length
+// of a problem determines it.
 func (c *Config) Own() int {
 	if c.ByLength {
 		return 0

@@ -10,7 +10,7 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// TestDuringCells names the lengths that are tested while a model is trained.
+// TestDuringCells lists the lengths that are tested during training.
 func TestDuringCells(t *testing.T) {
 	many := task.Config{Kind: "sum", Pad: task.Pad{To: 8, Step: 3}, DigitsLo: 1, DigitsHi: 3, OperandsLo: 2, OperandsHi: 4, Base: 10}
 	for _, c := range []struct {
@@ -40,7 +40,7 @@ func TestDuringCells(t *testing.T) {
 	}
 }
 
-// TestSpread takes cells evenly, the last among them.
+// TestSpreadOfCells takes cells evenly, including the last.
 func TestSpreadOfCells(t *testing.T) {
 	all := []Pair{{1, 0}, {2, 0}, {3, 0}, {4, 0}, {5, 0}, {6, 0}, {7, 0}}
 	for n, want := range map[int][]Pair{
@@ -52,7 +52,7 @@ func TestSpreadOfCells(t *testing.T) {
 	}
 }
 
-// TestOwn has no number of runs where the length of a problem says it.
+// TestOwn has no number of runs if the length of a problem determines it.
 func TestOwn(t *testing.T) {
 	for want, c := range map[int]Config{0: {Loop: 9, ByLength: true}, 9: {Loop: 9}} {
 		if got := c.Own(); got != want {

@@ -9,19 +9,20 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// A During tests a few lengths while a model is trained: as verification does after it, on
-// other problems where there are enough, none of which training sees, and with losses. The
-// plan's Forward must have them.
+// A During tests a few lengths while a model is trained. It verifies like the test after
+// training, with losses, on problems that training never sees, and on other ones than that test
+// if there are enough. The plan's Forward must have losses.
 type During struct {
 	Model
 	cells    []Pair
 	samples  int
-	loop     int                     // most runs of it in training
-	problems func() [][]task.Problem // of each cell
+	loop     int                     // most runs in training
+	problems func() [][]task.Problem // by cell
 }
 
-// NewDuring is the test during training that a Config asks for, at the width of tests. It
-// leaves out lengths whose problems are all trained on, though some were to be held out.
+// NewDuring returns the test during training that a Config asks for, padded like the test after
+// training. It leaves out lengths whose problems are all trained on, even if some were to be
+// held out.
 func (c *Config) NewDuring(m Model) *During {
 	m.Task = m.Task.WithPad(c.Pad)
 	seen := func(p Pair) bool { return !m.Task.HasUnseen(p.I, p.J) }
@@ -35,7 +36,7 @@ func (c *Config) NewDuring(m Model) *During {
 	return d
 }
 
-// Lengths are the lengths of the first operand, or of the numbers, that are tested.
+// Lengths returns the tested lengths: digits of the first operand, or of each number.
 func (d *During) Lengths() (all []int) {
 	for _, p := range d.cells {
 		all = append(all, p.I)
@@ -43,8 +44,8 @@ func (d *During) Lengths() (all []int) {
 	return all
 }
 
-// Tokens is about how many tokens the model reads in a test, in each run of its loop, of as
-// many as it has in training.
+// Tokens estimates how many tokens one test reads, in equivalents of a training pass: it counts
+// a token once for each run of the loop and divides by the most runs in training.
 func (d *During) Tokens() float64 {
 	return d.tokens(d.cells, d.samples) / float64(max(d.loop, 1))
 }
@@ -65,7 +66,7 @@ func (d *During) Run(ctx context.Context) ([]track.Length, error) {
 		}
 		var sum tally
 		count := 0
-		for range cells[k] { // in this order, whatever the launches were
+		for range cells[k] { // in this order, so that sums do not depend on launches
 			sum.sum += answers[at].Loss
 			sum.labels += answers[at].Labels
 			if answers[at].Right {

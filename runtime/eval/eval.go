@@ -1,7 +1,6 @@
-// Package eval tests trained models: exact match cell by cell, by verification or
-// by greedy decoding, answers to single problems, and what a looped model would
-// answer after each run of its loop. Package runtime gives it a device and a run
-// directory.
+// Package eval tests trained models. It measures exact match cell by cell, by verification or
+// by greedy decoding, answers single problems, and shows the answer of a looped model after
+// each run of its loop. Package runtime provides the device and the run directory.
 package eval
 
 import (
@@ -19,15 +18,15 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// The modes of a test. Verify and greedy agree on every problem; settle gives each
-// problem as many runs of the loop as it takes until its answer stays the same.
+// The modes of a test. Verify and greedy agree on every problem. Settle runs the loop on each
+// problem until the answer stays the same.
 const (
 	ModeVerify = "verify"
 	ModeGreedy = "greedy"
 	ModeSettle = "settle"
 )
 
-// The metrics of a test: what of an answer has to be right.
+// The metrics of a test: the part of an answer that must be right.
 const (
 	ExactMatch = "exact_match"
 	FirstToken = "first_token"
@@ -40,20 +39,20 @@ type Test struct {
 	Cells        []Pair
 	Trained      Pair // the longest problems of training
 	SecondsTrain float64
-	Own          []Pair         // the cells that means of the result in a file are over; nil: all
-	Patience     time.Duration  // cells are tested together for about so long; 0: one by one
-	Progress     func(Progress) // told what will be done next
-	Still        func() error   // an error once the run directory is not there any more, asked before anything is written; nil: not asked
+	Own          []Pair         // cells that the means in the result file cover; nil: all
+	Patience     time.Duration  // tests cells together for about this long; 0: one by one
+	Progress     func(Progress) // called before each batch of cells
+	Still        func() error   // returns an error if the run directory is gone; called before each write; nil: not checked
 }
 
-// A Progress is how far a test is.
+// A Progress says how far a test is.
 type Progress struct {
 	Next        []Pair
 	Done, Total int           // cells
-	Left        time.Duration // 0: not known
+	Left        time.Duration // 0: unknown
 }
 
-// What says what is done next.
+// What names the cells that are tested next.
 func (p Progress) What() string {
 	first, last := p.Next[0], p.Next[len(p.Next)-1]
 	if first == last {
@@ -62,7 +61,7 @@ func (p Progress) What() string {
 	return first.String() + " to " + last.String()
 }
 
-// String says what is done next.
+// String describes the cells that are tested next, and how many are done if there are many.
 func (p Progress) String() string {
 	what := p.What()
 	if p.Total > 20 {
@@ -71,16 +70,16 @@ func (p Progress) String() string {
 	return "testing " + what
 }
 
-// WithTimes is the test with so many runs of the loop, 0: as many as lengths say.
+// WithTimes returns the test with n runs of the loop; 0: the length of a problem determines it.
 func (t Test) WithTimes(n int) *Test {
 	t.Runs, t.Settings.Times = n, n
 	return &t
 }
 
-// Run tests every cell and adds it to the result in dir as it goes, so that an
-// interrupted or killed evaluation goes on where it stopped, and several at once share
-// the work: cells that were done under the same Settings are not done again, and stay
-// in the result. Means of the one that is returned are over Cells.
+// Run tests every cell and adds it to the result in dir at once. An interrupted evaluation
+// therefore resumes where it stopped, and several processes share the work: cells that were
+// tested under the same Settings stay in the result and are not tested again. The means of the
+// returned result cover Cells.
 func (t *Test) Run(ctx context.Context, dir string) (*Result, error) {
 	r := &Result{Settings: t.Settings, SecondsTrain: t.SecondsTrain}
 	if err := t.join(r, dir); err != nil {
@@ -114,15 +113,15 @@ func (t *Test) Run(ctx context.Context, dir string) (*Result, error) {
 		}
 		n = t.together(n, now)
 	}
-	if err := t.keep(r, dir, nil, 0); err != nil { // what is there may be half of a result
+	if err := t.keep(r, dir, nil, 0); err != nil { // a killed test may have left half of a result
 		return nil, err
 	}
 	t.summarise(r, t.Cells)
 	return r, nil
 }
 
-// Tokens is how many tokens the model reads in the test, in each run of its loop, of as
-// many as it has in training; 0 of a test that decodes, where passes are many.
+// Tokens estimates how many tokens the test reads, in equivalents of a training pass with times
+// runs of the loop. It returns 0 for tests that decode, which take many passes.
 func (t *Test) Tokens(times int) float64 {
 	if t.Mode != ModeVerify {
 		return 0
@@ -130,7 +129,8 @@ func (t *Test) Tokens(times int) float64 {
 	return t.tokens(t.Cells, t.Samples) / float64(max(times, 1))
 }
 
-// tokens is about how many tokens so many problems of each cell have, in all runs of the loop.
+// tokens estimates how many tokens the given number of problems of each cell have, counted once
+// for each run of the loop.
 func (m *Model) tokens(cells []Pair, samples int) float64 {
 	all := 0.0
 	for _, p := range cells {
@@ -145,8 +145,8 @@ func (m *Model) tokens(cells []Pair, samples int) float64 {
 	return all
 }
 
-// Workspace is how many elements of Work and Ints a launch of the longest problems takes,
-// and Largest how many its largest tensor has.
+// Workspace returns how many elements of Work and Ints a launch of the longest problems takes,
+// and the elements of its largest tensor.
 func (t *Test) Workspace() (room float64, largest int) {
 	if len(t.Cells) == 0 {
 		return 0, 0
@@ -154,7 +154,7 @@ func (t *Test) Workspace() (room float64, largest int) {
 	longest := slices.MaxFunc(t.Cells, func(a, b Pair) int { return a.I + a.J - b.I - b.J })
 	for p := range t.Task.Each(longest.I, longest.J, 1) {
 		width, err := t.Task.Width(p)
-		if err != nil { // which Run says
+		if err != nil { // Run reports it
 			return 0, 0
 		}
 		source, target := t.Task.Shape(width)
@@ -168,7 +168,7 @@ func (t *Test) Workspace() (room float64, largest int) {
 	return room, largest
 }
 
-// MostRuns is the most runs of the loop that the test has where lengths say how many.
+// MostRuns returns the most runs of the loop that the lengths of problems ask for.
 func (t *Test) MostRuns() int {
 	most := 0
 	for _, c := range t.Cells {
@@ -179,7 +179,7 @@ func (t *Test) MostRuns() int {
 	return most
 }
 
-// join takes what the result in dir has of the same Settings.
+// join adds the cells of the result in dir if it has the same Settings.
 func (t *Test) join(r *Result, dir string) error {
 	there, err := Load(damage.At(dir))
 	if there == nil || there.Settings != t.Settings {
@@ -190,11 +190,11 @@ func (t *Test) join(r *Result, dir string) error {
 	return nil
 }
 
-// lacks reports whether a cell does not say what a test of its mode says.
+// lacks reports whether a cell has no number of runs although the mode counts them.
 func (t *Test) lacks(c Cell) bool { return t.Mode == ModeSettle && c.Samples > 0 && c.Runs == 0 }
 
-// keep adds cells to the result so far, and saves it with what other processes have
-// added to it meanwhile. A result that is there already is not written again.
+// keep adds cells to r, merges cells that other processes have saved meanwhile, and saves r. An
+// unchanged result is not written again.
 func (t *Test) keep(r *Result, dir string, cells []Cell, took time.Duration) error {
 	if t.Still != nil {
 		if err := t.Still(); err != nil {
@@ -224,7 +224,7 @@ func (t *Test) keep(r *Result, dir string, cells []Cell, took time.Duration) err
 	return nil
 }
 
-// saved reports whether the files in dir say all that a result does.
+// saved reports whether the files in dir already have the content of r.
 func (t *Test) saved(r *Result, dir string) bool {
 	there, err := Load(damage.At(dir))
 	if err != nil || there == nil || there.Settings != t.Settings || !slices.Equal(there.ByCell, r.ByCell) {
@@ -234,7 +234,7 @@ func (t *Test) saved(r *Result, dir string) bool {
 	return err == nil && string(table) == r.grid()
 }
 
-// occupy makes the directory of a result and keeps other processes from writing to it.
+// occupy makes the directory of a result and locks it against other processes.
 func occupy(dir string) (*lock.Dir, error) {
 	err := os.MkdirAll(dir, 0o755)
 	var held *lock.Dir
@@ -249,7 +249,7 @@ func occupy(dir string) (*lock.Dir, error) {
 
 func cannotSave(err error) error { return fmt.Errorf("cannot save the result: %w", err) }
 
-// summarise fills in what follows from the cells, and the means over some of them.
+// summarise computes all that follows from the cells, with means over some of them.
 func (t *Test) summarise(r *Result, over []Pair) {
 	if t.Task.Sums() {
 		_, r.Second = t.Task.Axes()
@@ -257,7 +257,7 @@ func (t *Test) summarise(r *Result, over []Pair) {
 	r.summarise(t.Trained, over)
 	r.TrainedOn = t.trainedOn(r)
 	if t.Task.Listed() {
-		if r.OOD == nil && r.OOD100 == nil { // then id is the same problems as overall, counted in another way
+		if r.OOD == nil && r.OOD100 == nil { // ID then repeats Overall with other weights
 			r.ID = nil
 		}
 		share := r.total().Fraction()
@@ -266,8 +266,8 @@ func (t *Test) summarise(r *Result, over []Pair) {
 	}
 }
 
-// trainedOn is about how many of the problems that were tested training was on, as it draws
-// them: few of long numbers, and most of those of one digit, unless they are held out.
+// trainedOn estimates how many tested problems training has drawn: few of long numbers, most of
+// one digit, unless they are held out.
 func (t *Test) trainedOn(r *Result) int {
 	const few = 16
 	all := 0.0
@@ -275,7 +275,7 @@ func (t *Test) trainedOn(r *Result) int {
 		if !t.Trained.holds(c.Pair) {
 			continue
 		}
-		// Of lengths with so many problems that hardly any comes, some tell of all.
+		// A few problems represent a cell that training has hardly drawn from.
 		some := t.Task.Cell(c.I, c.J, min(few, c.Samples))
 		if n := t.Task.ExpectedSeen(some, t.ExamplesTrained); n > 1e-4*float64(len(some)) && len(some) < c.Samples {
 			all += t.Task.ExpectedSeen(t.Task.Cell(c.I, c.J, c.Samples), t.ExamplesTrained)
@@ -286,22 +286,22 @@ func (t *Test) trainedOn(r *Result) int {
 	return int(math.Round(all))
 }
 
-// together is how many cells to test at once after n took so long: no result
-// depends on it.
+// together returns how many cells to test at once after n took so long. Results do not depend
+// on it.
 func (t *Test) together(n int, took time.Duration) int {
 	fit := int(float64(n) * t.Patience.Seconds() / max(took.Seconds(), 1e-6))
 	return max(1, min(2*n, fit))
 }
 
-// portion is how many problems of a test are in memory at a time: enough for all
-// workers of any machine.
+// portion is how many problems of a test are in memory at a time: enough for all workers of any
+// machine.
 const portion = 1 << 14
 
-// cells tests the problems of some cells, so many at a time: no result depends on it.
+// cells tests the problems of some cells, portion at a time. Results do not depend on portion.
 func (t *Test) cells(ctx context.Context, pairs []Pair, portion int) ([]Cell, error) {
 	out := make([]Cell, len(pairs))
 	var problems []task.Problem
-	var of []*Cell // of each of them
+	var of []*Cell // the cell of each problem
 	judge := func() error {
 		answers, err := t.ask(ctx, Question{Mode: t.Mode, Metric: t.Metric, Runs: t.Settings.Times, Problems: problems})
 		if err != nil {

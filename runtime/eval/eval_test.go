@@ -68,7 +68,7 @@ func TestGridOnTheCommandLine(t *testing.T) {
 	}
 }
 
-// grid is a test of a grid of additions.
+// grid returns a test of a grid of additions.
 func grid(t *testing.T, patience time.Duration) *Test {
 	t.Helper()
 	cfg := Config{Grid: spans(1, 4, 1, 4), Diagonal: Span{Lo: 5, Hi: 6}}
@@ -82,8 +82,8 @@ func grid(t *testing.T, patience time.Duration) *Test {
 		Cells: cfg.Cells(p.task), Trained: Pair{2, 3}, Patience: patience}
 }
 
-// TestGridGoesOn kills an evaluation again and again; each goes on with the cell
-// that the last one did not finish, and the result is that of an undisturbed one.
+// TestGridGoesOn kills an evaluation again and again. Each one resumes with the cell that the
+// last one did not finish, and the result is the same as without interruption.
 func TestGridGoesOn(t *testing.T) {
 	ctx := context.Background()
 	want, err := grid(t, time.Hour).Run(ctx, t.TempDir())
@@ -98,7 +98,7 @@ func TestGridGoesOn(t *testing.T) {
 		steps := 0
 		test.Progress = func(p Progress) {
 			if steps++; steps > 3 {
-				panic(killed) // with the cell untested
+				panic(killed) // the cell is untested
 			}
 			for _, c := range p.Next {
 				tested[c]++
@@ -145,8 +145,8 @@ func TestGridGoesOn(t *testing.T) {
 	}
 }
 
-// TestAtOnce runs an evaluation in the middle of another one of the same result: no
-// cell is lost, and what one has done the other does not do again.
+// TestAtOnce runs a second evaluation of the same result in the middle of the first. No cell is
+// lost or tested twice.
 func TestAtOnce(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	want, err := grid(t, time.Hour).Run(ctx, t.TempDir())
@@ -169,7 +169,7 @@ func TestAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(tested) != 16 || slices.Contains(tested, Pair{4, 4}) {
-		t.Errorf("of 18 cells, of which the other did two, %d were tested: %v", len(tested), tested)
+		t.Errorf("the other evaluation did 2 of 18 cells; this one tested %d: %v", len(tested), tested)
 	}
 	there, err := Load(damage.At(dir))
 	if err != nil {
@@ -182,7 +182,7 @@ func TestAtOnce(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce has evaluations of one result wait for each other while they add to it.
+// TestManyAtOnce lets evaluations of one result wait for each other while they add to it.
 func TestManyAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	var all sync.WaitGroup
@@ -206,8 +206,8 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestPortions wants the counts of a test to be the same however few problems are in
-// memory at a time, and a test of many problems to draw them by and by.
+// TestPortions wants counts that do not depend on how many problems are in memory, and problems
+// that are drawn as they are needed.
 func TestPortions(t *testing.T) {
 	ctx := context.Background()
 	for _, mode := range []string{ModeVerify, ModeGreedy, ModeSettle} {
@@ -244,7 +244,8 @@ func TestPortions(t *testing.T) {
 	}
 }
 
-// TestOtherLengths adds cells to a result, whose means stay those of its own.
+// TestOtherLengths adds cells to a result. The means in its file keep covering the spec's
+// cells.
 func TestOtherLengths(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	test := grid(t, time.Hour)
@@ -273,7 +274,7 @@ func TestOtherLengths(t *testing.T) {
 	}
 }
 
-// TestNothingLeft makes good what a killed evaluation left, although every cell is done.
+// TestNothingLeft repairs the files of a killed evaluation, although every cell is done.
 func TestNothingLeft(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	if _, err := grid(t, time.Hour).Run(ctx, dir); err != nil {
@@ -295,14 +296,14 @@ func TestNothingLeft(t *testing.T) {
 	}
 }
 
-// TestMeans holds the three means to their cells.
+// TestMeans compares the three means with their cells.
 func TestMeans(t *testing.T) {
 	r := &Result{}
 	for _, c := range []struct{ i, j, correct int }{
 		{1, 1, 10}, {2, 3, 8}, // in distribution
-		{3, 3, 6}, {1, 4, 0}, {100, 100, 3}, // out of it
+		{3, 3, 6}, {1, 4, 0}, {100, 100, 3}, // out of distribution
 		{101, 101, 5}, {160, 160, 0}, // above 100
-		{101, 7, 10}, // neither: only equal lengths count there
+		{101, 7, 10}, // neither: only equal lengths count above 100
 	} {
 		r.ByCell = append(r.ByCell, Cell{Pair{c.i, c.j}, 10, c.correct, 0})
 	}
@@ -353,7 +354,7 @@ both of 7 to 8: 5·
 	if diff := cmp.Diff(want, r.Table(80)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	r.summarise(Pair{4, 3}, nil) // all rows, so that nothing lies below the line
+	r.summarise(Pair{4, 3}, nil) // all rows, so no cells lie below the grid
 	if got := r.Table(80); strings.Contains(got, "┘") || !strings.Contains(got, "\n  4 222│2·\n") {
 		t.Errorf("all rows are trained on:\n%s", got)
 	}

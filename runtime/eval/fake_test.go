@@ -10,16 +10,15 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// A pupil is a model that knows the right answers and says them with mistakes, which
-// are a function of the text so far and of the runs of the loop: what any causal
-// model is to its evaluation. A mistake is any token; afterwards it goes on as if it
-// had said what it should, hints left out.
+// A pupil is a model that knows the right answers and makes mistakes. Mistakes are a function
+// of the text so far and of the runs of the loop, as in any causal model. A mistake is any
+// token. After it the pupil continues as if it had written the right one, hints left out.
 type pupil struct {
 	task  *task.Task
-	known map[string]int32 // by the text so far without hints: what plain token comes
-	exact map[string]int32 // by the text so far: what token comes
-	tries uint32           // one answer token in so many is a mistake
-	calm  int              // runs after which it says what it said before
+	known map[string]int32 // plain token that follows a text, hints left out
+	exact map[string]int32 // token that follows a text
+	tries uint32           // makes one mistake in so many tokens
+	calm  int              // runs after which the answer no longer changes
 }
 
 func newPupil(t *testing.T, cfg task.Config, problems func(*task.Task) []task.Problem) (*pupil, []task.Problem) {
@@ -72,7 +71,7 @@ func (p *pupil) next(source, text []int32, runs int) int32 {
 	return right
 }
 
-// machine is one worker without threads.
+// machine returns a machine with one worker and no threads.
 func (p *pupil) machine() device.Machine { return &fakeMachine{worker: fakeWorker{pupil: p}} }
 
 func (p *pupil) model() *Model {
@@ -102,7 +101,7 @@ type fakeWorker struct {
 	pupil  *pupil
 	env    device.Env
 	ints   []int32
-	texts  [][]int32 // what was decoded of each example: a cache
+	texts  [][]int32 // decoded text of each example: the cache
 	source []int32
 }
 
@@ -143,7 +142,7 @@ func (w *fakeWorker) Launch(kernel int, e *device.Env, _ ...device.Ref) {
 type fakeMachine struct {
 	device.Machine
 	worker   fakeWorker
-	room     int // examples that a launch may have
+	room     int // most examples of a launch
 	launches int
 }
 
@@ -160,10 +159,10 @@ func (m *fakeMachine) Each(n int, f func(w device.Worker, i int)) {
 	}
 }
 
-// An idleMachine computes nothing and counts what it is asked for.
+// An idleMachine computes nothing. It counts the launches that it is given.
 type idleMachine struct {
 	device.Machine
-	most int // launches at a time
+	most int // most launches at a time
 }
 
 func (m *idleMachine) Err() error    { return nil }

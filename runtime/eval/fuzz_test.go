@@ -8,7 +8,7 @@ import (
 	"github.com/arithlang/mlc/runtime/damage"
 )
 
-// FuzzLoad reads any result, and shows and saves what is read.
+// FuzzLoad reads any result, shows it and saves it.
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(`{"name":"x","metric":"exact_match","samples":4,"id":0.5,"by_length":{"6":1},"by_cell":[[6,6,4,4],[7,7,4,2,9]]}`))
 	f.Add([]byte(`{"by_cell":[[-1,0,0,5],[1e300,2]]}`))
@@ -28,12 +28,12 @@ func FuzzLoad(f *testing.F) {
 			t.Fatal(err)
 		}
 		if again, err := Load(damage.At(dir)); again == nil || err != nil {
-			t.Errorf("what was saved cannot be read: %v", err)
+			t.Errorf("a saved result cannot be read: %v", err)
 		}
 	})
 }
 
-// FuzzGrid reads any lengths of the command line.
+// FuzzGrid parses any lengths of the command line.
 func FuzzGrid(f *testing.F) {
 	f.Add("1..100,1..100")
 	f.Add("9223372036854775807..9223372036854775807")

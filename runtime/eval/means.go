@@ -9,23 +9,23 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// The means of a result. Files, tables, pages and messages call them so.
+// The names of a result's means in files, tables, pages and messages.
 const (
-	ID      = "id"      // in distribution: nothing is longer than in training
-	OOD     = "ood"     // out of distribution: something is, up to 100 digits
+	ID      = "id"      // in distribution: no operand is longer than in training
+	OOD     = "ood"     // out of distribution: an operand is longer, up to 100 digits
 	OOD100  = "ood100"  // both operands of the same length, above 100 digits
-	Overall = "overall" // of the problems of a file
+	Overall = "overall" // all problems of a file
 )
 
-// A Mean is a mean of a result. Each length, or pair of lengths, counts as much as the others,
-// however many of its problems were tested; Overall is over problems.
+// A Mean is a mean of a result. Every length, or pair of lengths, has the same weight, however
+// many of its problems were tested. Overall weighs every problem the same.
 type Mean struct {
 	Name  string
-	What  string // in words
+	What  string // description
 	Value *float64
 }
 
-// means are all means, in the order in which they are shown.
+// means returns all means, in the order in which they are shown.
 func (r *Result) means() []Mean {
 	return []Mean{
 		{ID, "mean over " + r.lengths(ID) + " of training", r.ID},
@@ -35,8 +35,8 @@ func (r *Result) means() []Mean {
 	}
 }
 
-// over says how many cells the mean of a name is over, with words for one and for many; of a
-// result that does not say how many, no number.
+// over says how many cells a mean covers, in words for one and for many. Without a count in the
+// result it returns many.
 func (r *Result) over(name, one, many string) string {
 	switch n := r.Over[name]; n {
 	case 0:
@@ -48,7 +48,7 @@ func (r *Result) over(name, one, many string) string {
 	}
 }
 
-// lengths is over, cells being what they are: lengths, or pairs of them.
+// lengths is over with the right word for the cells: lengths, or pairs of lengths.
 func (r *Result) lengths(name string) string {
 	if r.Over[name] > 0 && r.Second == "" && slices.ContainsFunc(r.ByCell, func(c Cell) bool { return c.J > 0 && c.I != c.J }) {
 		return r.over(name, "pair of lengths", "pairs of lengths")
@@ -56,7 +56,7 @@ func (r *Result) lengths(name string) string {
 	return r.over(name, "length", "lengths")
 }
 
-// Means are the means that the result has, each with its name and what it is over.
+// Means returns the means that the result has.
 func (r *Result) Means() []Mean {
 	var there []Mean
 	for _, m := range r.means() {
@@ -67,7 +67,7 @@ func (r *Result) Means() []Mean {
 	return there
 }
 
-// Mean is a mean by its name; nil if the result has none.
+// Mean returns a mean by its name; nil if the result has none.
 func (r *Result) Mean(name string) *float64 {
 	for _, m := range r.means() {
 		if m.Name == name {
@@ -77,7 +77,7 @@ func (r *Result) Mean(name string) *float64 {
 	return nil
 }
 
-// What says in words what the mean of a name is over.
+// What describes in words what a mean covers; "" for unknown names.
 func (r *Result) What(name string) string {
 	for _, m := range r.means() {
 		if m.Name == name {
@@ -87,8 +87,8 @@ func (r *Result) What(name string) string {
 	return ""
 }
 
-// Legend says of some of the means what they are over, those that there are. It says how many
-// lengths where that is the same in all results.
+// Legend describes the named means that exist. It gives the number of lengths if that is the
+// same in all results.
 func Legend(names []string, of []*Result) string {
 	var parts []string
 	for _, m := range new(Result).means() {
@@ -110,7 +110,7 @@ func Legend(names []string, of []*Result) string {
 	return strings.Join(parts, "; ")
 }
 
-// described is the means, each with what it is over.
+// described lists the means, each with what it covers.
 func (r *Result) described() string {
 	var parts []string
 	for _, m := range r.Means() {
@@ -119,8 +119,8 @@ func (r *Result) described() string {
 	return strings.Join(parts, "; ")
 }
 
-// Summary is a line: the means, each with the number of lengths that it is over, or what is
-// right of all problems where there are none.
+// Summary returns one line: each mean with the number of lengths that it covers, or the
+// fraction of all problems if the result has no mean.
 func (r *Result) Summary() string {
 	var parts []string
 	for _, m := range r.Means() {

@@ -6,10 +6,10 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// share is a fraction of a result.
+// share returns a fraction of a result.
 func share(x float64) *float64 { return &x }
 
-// TestMeansInWords says what means are over, with the number of lengths where it is known.
+// TestMeansInWords describes what means cover, with the number of lengths if it is known.
 func TestMeansInWords(t *testing.T) {
 	pairs := []Cell{{Pair: Pair{1, 2}, Samples: 4, Correct: 1}}
 	lengths := []Cell{{Pair: Pair{2, 2}, Samples: 3, Correct: 1}, {Pair: Pair{3, 0}, Samples: 5, Correct: 5}}

@@ -10,27 +10,26 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// A Model is a trained model on a machine, and the task it is asked about.
+// A Model is a trained model on a machine, and the task that it is tested on.
 type Model struct {
 	Machine device.Machine
 	Plan    *device.Plan
 	Task    *task.Task
 	Seed    uint64
-	Runs    int   // of the loop; a model without one ignores it; 0: as many as the length of a problem says
+	Runs    int   // runs of the loop; 0: the length of a problem determines it; ignored without a loop
 	Ranks   Ranks // nil: this process is the only one
 }
 
-// How many tokens, source and target, go into one launch of a processor: enough to keep
-// the matrix products busy, few enough that activations stay in the cache and that there
-// is work for all workers. Decoding computes one row of each problem at a time. A GPU
-// takes as many as its memory holds.
+// How many tokens, source and target, a processor takes in one launch. The sizes keep matrix
+// products busy, leave activations in the cache, and give all workers something to do. Decoding
+// computes one row of each problem at a time. A GPU takes as many as its memory holds.
 const (
 	maxTokens       = 1 << 10
 	maxTokensDecode = 1 << 12
 )
 
-// A form is how a problem lies in its row of a batch: its width, and how many tokens of it
-// are given; and how often the loop runs on it.
+// A form describes how a problem lies in its row of a batch: its width, how many of its tokens
+// are given, and how often the loop runs on it.
 type form struct{ width, prompt, runs int }
 
 func (m *Model) form(p task.Problem) (form, error) {
@@ -38,7 +37,7 @@ func (m *Model) form(p task.Problem) (form, error) {
 	return form{w, m.Task.Prompt(p), m.runs(p)}, err
 }
 
-// runs is how often the loop runs on a problem, 1 without a loop.
+// runs returns how often the loop runs on a problem, 1 without a loop.
 func (m *Model) runs(p task.Problem) int {
 	if m.Runs == 0 && m.Task.ByLength() {
 		return m.Task.Recurrences(p)
@@ -50,18 +49,18 @@ func (f form) compare(g form) int {
 	return cmp.Or(cmp.Compare(f.runs, g.runs), cmp.Compare(f.width, g.width), cmp.Compare(f.prompt, g.prompt))
 }
 
-// A launch is problems that are computed together, at the width of the widest, with equally
-// many runs of the loop.
+// A launch holds problems that are computed together, at the width of the widest, with the same
+// number of runs of the loop.
 type launch struct {
 	width int
 	runs  int
-	index []int  // of the problems in the caller's list
-	forms []form // of each
+	index []int  // indices into the caller's list
+	forms []form // the form of each problem
 }
 
-// launches sorts problems into launches of a program, of so many tokens or as many as the
-// machine likes. Those of one form share launches; where nothing hangs on how many rows a
-// launch has, forms that do not fill one join narrower ones.
+// launches sorts problems into launches of a program, of the given number of tokens or of as
+// many as the machine prefers. Problems of one form share launches. If results do not depend on
+// the rows of a launch, problems of narrower forms fill it up.
 func (m *Model) launches(problems []task.Problem, program *device.Program, tokens int) ([]launch, error) {
 	groups := map[form][]int{}
 	for i, p := range problems {
@@ -92,13 +91,13 @@ func (m *Model) launches(problems []task.Problem, program *device.Program, token
 	return all, nil
 }
 
-// near reports whether a problem may share the launch of a wider one, of which it wastes an
-// eighth at most, or a few rows.
+// near reports whether a problem may share the launch of a wider one. It may waste an eighth of
+// it, or a few rows.
 func (m *Model) near(f, widest form) bool {
 	return m.Plan.AnyLength && f.runs == widest.runs && widest.width-f.width <= max(4, widest.width/8)
 }
 
-// room is how many problems of a form a launch has.
+// room returns how many problems of a form fit in a launch.
 func (m *Model) room(program *device.Program, f form, tokens, problems int) int {
 	source, target := m.Task.Shape(f.width)
 	e := device.Env{T: target, S: source, C: target + 1, Times: f.runs}
@@ -110,7 +109,7 @@ func (m *Model) room(program *device.Program, f form, tokens, problems int) int 
 	return m.Machine.Examples(least, most, func(examples int) float64 { return program.Bytes(examples, e) })
 }
 
-// cut makes launches of so many problems at most, equally large ones.
+// cut splits a launch into equal ones with at most the given number of problems.
 func (l launch) cut(most int) []launch {
 	n := len(l.index)
 	parts := ceil(n, most)
@@ -124,8 +123,7 @@ func (l launch) cut(most int) []launch {
 
 func ceil(a, b int) int { return (a + b - 1) / b }
 
-// each calls f for every launch and its tokens on the machine's workers until ctx
-// is done.
+// each calls f for every launch and its tokens on the machine's workers until ctx is done.
 func (m *Model) each(ctx context.Context, problems []task.Problem, program *device.Program, tokens int, f func(w device.Worker, l launch, b task.Batch)) error {
 	all, err := m.launches(problems, program, tokens)
 	if err != nil {
@@ -148,22 +146,22 @@ func (m *Model) each(ctx context.Context, problems []task.Problem, program *devi
 	return ctx.Err()
 }
 
-// env is the environment of a launch of T rows of the problems of a batch, with so many runs
-// of the loop.
+// env sets the environment of a launch with the given rows for each problem and runs of the
+// loop.
 func (m *Model) env(w device.Worker, b task.Batch, rows, capacity, runs int) *device.Env {
 	e := w.Env()
 	*e = device.Env{B: b.B, T: rows, S: b.S, C: capacity, Times: runs, Seed: m.Seed}
 	return e
 }
 
-// A tally is the losses of some labels.
+// A tally sums the losses of some labels.
 type tally struct {
 	sum    float64
 	labels int
 }
 
-// verify is Verify on this machine, and fills in the losses of each problem if they are
-// wanted.
+// verify is Verify on this machine. It adds the losses of each problem to losses, unless that
+// is nil.
 func (m *Model) verify(ctx context.Context, problems []task.Problem, metric string, losses []tally) ([]bool, error) {
 	verdicts := make([]verdict, len(problems))
 	err := m.each(ctx, problems, &m.Plan.Forward, maxTokens, func(w device.Worker, l launch, b task.Batch) {
@@ -210,16 +208,16 @@ func (m *Model) verify(ctx context.Context, problems []task.Problem, metric stri
 	return counts, nil
 }
 
-// predict runs the model over all rows of a batch, with so many runs of the loop, and
-// returns what it says in each, in the memory of the targets, which have been read. It
-// fills in the losses of the rows, if they are wanted.
+// predict runs the model over all rows of a batch and returns the most likely token of each
+// row, in the memory of b.Target, which is read first. It fills in the losses of the rows
+// unless losses is nil.
 func (m *Model) predict(w device.Worker, b task.Batch, runs int, losses []float32) []int32 {
 	e := m.env(w, b, b.T, b.T, runs)
 	lay := m.Plan.Forward.Layout(e)
 	w.Fit(lay.Work, lay.Ints)
 	w.PutInts(lay.Source, b.Source)
 	w.PutInts(lay.Target, b.Target)
-	if lay.Loss != (device.Ref{}) { // which the labels are read for
+	if lay.Loss != (device.Ref{}) { // only losses read the labels
 		w.PutInts(lay.Labels, b.Labels)
 	}
 	m.Plan.Forward.Run(w.Queue(), e)
@@ -230,8 +228,8 @@ func (m *Model) predict(w device.Worker, b task.Batch, runs int, losses []float3
 	return b.Target
 }
 
-// Decode answers each problem greedily, a token after the other, and returns the
-// tokens up to EOS, or as many as the answer should have.
+// Decode answers each problem greedily, one token at a time. It returns the tokens up to EOS,
+// or as many as the answer should have.
 func (m *Model) Decode(ctx context.Context, problems []task.Problem) ([][]int32, error) {
 	replies := make([][]int32, len(problems))
 	err := m.each(ctx, problems, &m.Plan.Encode, maxTokensDecode, func(w device.Worker, l launch, b task.Batch) {
@@ -242,9 +240,9 @@ func (m *Model) Decode(ctx context.Context, problems []task.Problem) ([][]int32,
 	return replies, err
 }
 
-// decode answers the problems of a launch: the rows up to the first that says a token of
-// an answer in one launch, then row by row. It ends also when the machine has failed,
-// with answers of no use.
+// decode answers the problems of a launch. The first launch computes all rows up to the first
+// answer token, then each launch computes one row. If the machine fails, decode also returns,
+// with useless answers.
 func (m *Model) decode(w device.Worker, l launch, b task.Batch) [][]int32 {
 	first, end := b.T, 0
 	rules, limits := make([]rule, b.B), make([]int, b.B)
@@ -266,7 +264,7 @@ func (m *Model) decode(w device.Worker, l launch, b task.Batch) [][]int32 {
 	w.PutInts(lay.Target, given)
 	m.Plan.Decode.Run(w.Queue(), e)
 	w.GetInts(given, lay.Pred)
-	next := make([]int32, b.B) // after row
+	next := make([]int32, b.B) // next token after row
 	for i := range next {
 		next[i] = given[i*e.T+first]
 	}
@@ -298,7 +296,7 @@ func (m *Model) decode(w device.Worker, l launch, b task.Batch) [][]int32 {
 	}
 }
 
-// Greedy says of each problem whether its greedily decoded reply counts.
+// Greedy reports for each problem whether its greedily decoded reply is right by metric.
 func (m *Model) Greedy(ctx context.Context, problems []task.Problem, metric string) ([]bool, error) {
 	replies, err := m.Decode(ctx, problems)
 	if err != nil {
@@ -307,7 +305,7 @@ func (m *Model) Greedy(ctx context.Context, problems []task.Problem, metric stri
 	return m.counts(problems, replies, metric)
 }
 
-// counts says of each problem whether its reply counts.
+// counts reports for each problem whether its reply is right by metric.
 func (m *Model) counts(problems []task.Problem, replies [][]int32, metric string) ([]bool, error) {
 	counts := make([]bool, len(problems))
 	for i, p := range problems {

@@ -10,7 +10,7 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// sequences are the tasks of decoder-only models, and one of the others.
+// sequences are the tasks of decoder-only models, and one task of encoder-decoder models.
 var sequences = map[string]task.Config{
 	"addition":    {Kind: "addition", Sequence: true, DigitsLo: 1, DigitsHi: 6, Base: 10, Reversed: true, ReversedOperands: true},
 	"subtraction": {Kind: "subtraction", Sequence: true, DigitsLo: 1, DigitsHi: 6, Base: 10, Reversed: true, ReversedOperands: true},
@@ -21,7 +21,7 @@ var sequences = map[string]task.Config{
 	"successor":   {Kind: "successor", DigitsLo: 1, DigitsHi: 6, Base: 10, Reversed: true},
 }
 
-// cellsOf are problems of several cells.
+// cellsOf returns problems of several cells.
 func cellsOf(t *task.Task) (all []task.Problem) {
 	for i := 1; i <= 4; i++ {
 		for j := 1; j <= 4; j++ {
@@ -31,8 +31,8 @@ func cellsOf(t *task.Task) (all []task.Problem) {
 	return all
 }
 
-// TestVerificationIsDecoding holds the two to each other on problems that a pupil
-// answers with mistakes of every kind: digits, ends too early and too late, hints.
+// TestVerificationIsDecoding compares verification with decoding on problems that a pupil
+// answers with all kinds of mistakes: wrong digits, ends too early and too late, wrong hints.
 func TestVerificationIsDecoding(t *testing.T) {
 	ctx := context.Background()
 	for name, cfg := range sequences {
@@ -63,8 +63,8 @@ func TestVerificationIsDecoding(t *testing.T) {
 	}
 }
 
-// TestHintsAreNotJudged looks for answers with a wrong letter that count, which a
-// single pass over the right answer would not find.
+// TestHintsAreNotJudged finds right answers with a wrong hint, which a single pass over the
+// right answer would not find.
 func TestHintsAreNotJudged(t *testing.T) {
 	p, problems := newPupil(t, sequences["hints"], cellsOf)
 	m := p.model()
@@ -88,7 +88,7 @@ func TestHintsAreNotJudged(t *testing.T) {
 	}
 }
 
-// TestSortingNeedsNoEnd holds the rule for arrays to its words.
+// TestSortingNeedsNoEnd accepts sorted arrays with and without an end.
 func TestSortingNeedsNoEnd(t *testing.T) {
 	p, problems := newPupil(t, sequences["sort"], cellsOf)
 	m := p.model()
@@ -111,8 +111,8 @@ func TestSortingNeedsNoEnd(t *testing.T) {
 	}
 }
 
-// TestAnswersDoNotDependOnOthers decodes problems one by one and together: those of a
-// form, and, in fewer launches, those of any form.
+// TestAnswersDoNotDependOnOthers decodes problems one by one and together: problems of one
+// form, and, in fewer launches, problems of any form.
 func TestAnswersDoNotDependOnOthers(t *testing.T) {
 	ctx := context.Background()
 	for name, cfg := range sequences {
@@ -218,9 +218,9 @@ func TestThink(t *testing.T) {
 	}
 }
 
-// TestRoomForALetter holds how much is decoded: the answer, and where letters are
-// not judged one token more, as the authors' code has it (two for each digit and
-// for the end).
+// TestRoomForALetter checks how many tokens are decoded: the answer, and one token more if
+// hints are not judged. This follows the authors' code, which allows two tokens for each digit
+// and for the end.
 func TestRoomForALetter(t *testing.T) {
 	for name, more := range map[string]int{"addition": 0, "hints": 1, "sort": 0} {
 		p, problems := newPupil(t, sequences[name], cellsOf)
@@ -235,8 +235,8 @@ func TestRoomForALetter(t *testing.T) {
 	}
 }
 
-// TestRunsByLength answers problems among others with as many runs as their length says: as
-// alone with that number of runs.
+// TestRunsByLength answers problems together, each with as many runs as its length determines.
+// The answers are the same as alone with that number of runs.
 func TestRunsByLength(t *testing.T) {
 	ctx := context.Background()
 	cfg := sequences["addition"]
@@ -279,6 +279,6 @@ func TestRunsByLength(t *testing.T) {
 		}
 	}
 	if differ == 0 {
-		t.Error("no answer hangs on the number of runs")
+		t.Error("no answer depends on the number of runs")
 	}
 }

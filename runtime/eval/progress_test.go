@@ -8,7 +8,7 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// TestProgress says what is tested next, and how far a test of many cells is.
+// TestProgress describes the next cells, and how many of many cells are done.
 func TestProgress(t *testing.T) {
 	for _, c := range []struct {
 		p    Progress
@@ -24,7 +24,8 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestTogether doubles how many cells are tested at once while they take less than the patience.
+// TestTogether doubles how many cells are tested at once until they take as long as the
+// patience.
 func TestTogether(t *testing.T) {
 	test := &Test{Patience: 10 * time.Second}
 	for _, c := range []struct {
@@ -41,7 +42,8 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestTokens counts what a model reads in a test: 9 tokens of 12+34=46$ in each run of its loop.
+// TestTokens counts the tokens that a model reads in a test: 9 tokens of 12+34=46$ for each run
+// of its loop.
 func TestTokens(t *testing.T) {
 	cfg := task.Config{Kind: "addition", Sequence: true, DigitsLo: 1, DigitsHi: 2, Base: 10}
 	tk, err := task.New(cfg, 1)
@@ -54,7 +56,7 @@ func TestTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	one, three := Pair{1, 1}, Pair{3, 3}
-	of := func(p Pair) float64 { // tokens of its longest problem
+	of := func(p Pair) float64 { // tokens of the longest problem of p
 		x := tk.LongestIn(p.I, p.J)
 		width, err := tk.Width(x[0])
 		if len(x) != 1 || err != nil {
@@ -63,15 +65,15 @@ func TestTokens(t *testing.T) {
 		source, target := tk.Shape(width)
 		return float64(source + target)
 	}
-	if of(one) != 6 || of(three) != 12 { // 9+9=18 and 999+999=1998, each with its end, which is not read
+	if of(one) != 6 || of(three) != 12 { // 9+9=18 and 999+999=1998; the end is not read
 		t.Fatalf("%g and %g tokens", of(one), of(three))
 	}
 	for _, c := range []struct {
 		name   string
 		test   *Test
-		times  int // of the loop in training
+		times  int // runs of the loop in training
 		tokens float64
-		runs   int // by length, at most
+		runs   int // most runs by length
 	}{
 		{"no loop", &Test{Model: Model{Task: tk}}, 0, 5 * (6 + 12), 0},
 		{"as many runs as in training", (Test{Model: Model{Task: tk}}).WithTimes(4), 4, 5 * (6 + 12), 0},

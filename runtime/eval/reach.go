@@ -7,8 +7,9 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// Reaches is an error where a problem of one of some cells does not fit: the finding
-// E0304 or E0332 of a spec, for lengths that are asked for when it runs.
+// Reaches returns an error if a problem of one of the cells does not fit the model's positions
+// or its calibrated bias. It is finding E0304 or E0332 of a spec, for lengths that are asked
+// for at run time.
 func Reaches(r Reach, t *task.Task, cells []Pair) error {
 	if r == (Reach{}) {
 		return nil
@@ -23,7 +24,7 @@ func Reaches(r Reach, t *task.Task, cells []Pair) error {
 	return nil
 }
 
-// ReachesProblem is an error where a problem does not fit.
+// ReachesProblem is Reaches for one problem.
 func ReachesProblem(r Reach, t *task.Task, p task.Problem) error {
 	if r == (Reach{}) {
 		return nil
@@ -38,19 +39,19 @@ func ReachesProblem(r Reach, t *task.Task, p task.Problem) error {
 	}
 	switch {
 	case r.Tokens > 0 && tokens > r.Tokens:
-		return fmt.Errorf("E0304: max = %d of the positions is fewer than the %d of this problem: the model knows no others, so ask for shorter ones, or train with a max of %d",
+		return fmt.Errorf("E0304: max = %d of the positions is fewer than the %d tokens of this problem: ask for shorter ones, or train with max = %d",
 			r.Tokens, tokens, tokens)
 	case r.Places > 0 && places >= r.Places:
-		return fmt.Errorf("E0304: table = %d of the positions has too few rows for digits %d places from the start of a number: the model knows no others, so ask for shorter ones, or train with table = %d",
+		return fmt.Errorf("E0304: table = %d of the positions has too few rows for digits %d places from the start of a number: ask for shorter ones, or train with table = %d",
 			r.Places, places, places+1)
 	case r.Rows > 0 && b.T > r.Rows, r.Source > 0 && b.S != r.Source:
-		return fmt.Errorf("E0332: the calibrated bias is of %s, and this problem has %s: its lines would stand beside the digits, so pad to the width that was calibrated, or calibrate again for this one",
+		return fmt.Errorf("E0332: the calibrated bias is of %s, and this problem has %s: its lines would miss the digits, so pad to the calibrated width, or calibrate again for this one",
 			sizes(r.Rows, r.Source), sizes(b.T, b.S))
 	}
 	return nil
 }
 
-// sizes are those of an answer and of a source, 0 for none of it.
+// sizes names the tokens of an answer and of a source; 0 leaves one out.
 func sizes(answer, source int) string {
 	switch {
 	case source == 0:

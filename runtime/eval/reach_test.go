@@ -7,8 +7,8 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// TestReach asks for problems up to the end of a table of positions, and beyond it.
-// 99 + 99$198$ has a source of 6 tokens; as one text, 99+99=198, 9 rows.
+// TestReach asks for problems up to the end of a table of positions, and longer ones. 99 +
+// 99$198$ has a source of 6 tokens. As one text, 99+99=198, it has 9 rows.
 func TestReach(t *testing.T) {
 	for _, c := range []struct {
 		name   string

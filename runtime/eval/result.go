@@ -16,8 +16,8 @@ import (
 	"github.com/arithlang/mlc/runtime/damage"
 )
 
-// Settings are what the counts of a Result depend on. Counts made under others are
-// not taken over.
+// Settings are all that the counts of a Result depend on. Counts under other Settings are
+// discarded.
 type Settings struct {
 	Name            string `json:"name"`
 	SpecHash        string `json:"spec_hash"`
@@ -27,38 +27,37 @@ type Settings struct {
 	ExamplesTrained int64  `json:"examples_trained"`
 	Samples         int    `json:"samples"`
 	Pad             [2]int `json:"pad"`               // to, step
-	Times           int    `json:"times,omitempty"`   // runs of the loop, where there is one
-	Weights         string `json:"weights,omitempty"` // best, average or best-average; "": the last ones that were trained
+	Times           int    `json:"times,omitempty"`   // runs of the loop, if the model has one
+	Weights         string `json:"weights,omitempty"` // best, average or best-average; "": the last trained ones
 }
 
-// A Result is eval/result.json. Fractions are means over cells, absent where there
+// A Result is the content of eval/result.json. Fractions are means over cells, absent if there
 // is no such cell (McLeish et al., arXiv:2405.17399, section 3).
 type Result struct {
 	Settings
 	SecondsTrain float64            `json:"seconds_train"`
 	SecondsEval  float64            `json:"seconds_eval"`
-	Trained      *[2]int            `json:"trained,omitempty"`          // the longest problems of training: ends of the square of ID
+	Trained      *[2]int            `json:"trained,omitempty"`          // longest problems of training: the corner of ID
 	ID           *float64           `json:"id,omitempty"`               // see Mean
 	OOD          *float64           `json:"ood,omitempty"`              // …
 	OOD100       *float64           `json:"ood100,omitempty"`           // …
 	Overall      *float64           `json:"overall,omitempty"`          // …
-	Over         map[string]int     `json:"over,omitempty"`             // by the name of a mean: how many cells it is over; none of those over problems
-	Second       string             `json:"second,omitempty"`           // what the second length of a cell counts, where that is no length
-	Tested       string             `json:"tested,omitempty"`           // of a file: which of its problems these are, as task.Tested says
-	TrainedOn    int                `json:"trained_on,omitempty"`       // about how many of the problems of trained lengths were trained on
-	MeanRuns     float64            `json:"mean_runs,omitempty"`        // of the loop, over problems, where a test takes as many as an answer needs
-	ByLength     map[string]float64 `json:"by_length,omitzero"`         // where both have the same
-	ByPrompt     map[string]float64 `json:"by_prompt_length,omitempty"` // of a file: by the tokens of the prompt
+	Over         map[string]int     `json:"over,omitempty"`             // number of cells by name of a mean; Overall has no entry
+	Second       string             `json:"second,omitempty"`           // what the second size of a cell counts, if it is not a length
+	Tested       string             `json:"tested,omitempty"`           // which problems of a file were tested; see task.Tested
+	TrainedOn    int                `json:"trained_on,omitempty"`       // estimate of the tested problems that training has drawn
+	MeanRuns     float64            `json:"mean_runs,omitempty"`        // mean runs of the loop over problems, in ModeSettle
+	ByLength     map[string]float64 `json:"by_length,omitzero"`         // cells with two operands of the same length
+	ByPrompt     map[string]float64 `json:"by_prompt_length,omitempty"` // problems of a file, by the tokens of the prompt
 	ByCell       []Cell             `json:"by_cell"`                    // ordered by the first, then by the second length
 }
 
-// A Cell is the count of a Pair of lengths. In JSON it is [i, j, samples, correct], and
-// where a test takes as many runs of the loop as an answer needs, [i, j, samples,
-// correct, runs].
+// A Cell counts the right answers of a Pair of lengths. In JSON it is [i, j, samples, correct],
+// or [i, j, samples, correct, runs] in ModeSettle.
 type Cell struct {
 	Pair
 	Samples, Correct int
-	Runs             int // of the loop, by all problems
+	Runs             int // total runs of the loop over all problems
 }
 
 // MarshalJSON implements json.Marshaler.
@@ -78,20 +77,20 @@ func (c *Cell) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// Fraction is that of the right answers.
+// Fraction is the fraction of right answers.
 func (c Cell) Fraction() float64 { return float64(c.Correct) / float64(max(c.Samples, 1)) }
 
-// inOrder compares cells as the result lists them.
+// inOrder compares cells in the order of the result.
 func inOrder(a, b Cell) int { return cmp.Or(cmp.Compare(a.I, b.I), cmp.Compare(a.J, b.J)) }
 
 // File is the name of a result in its directory.
 const File = "result.json"
 
-// gridFile is beside it, for spreadsheets.
+// gridFile is the same result for spreadsheets.
 const gridFile = "grid.csv"
 
-// Load returns the result in a directory; nil if there is none. One that is damaged is
-// an error: it may be hours of work, and its other file says what it said.
+// Load returns the result in a directory, or nil if there is none. A damaged result is an
+// error: it may be hours of work, and gridFile has the same counts.
 func Load(dir damage.Path) (*Result, error) {
 	path := dir.Join(File)
 	r := new(Result)
@@ -107,7 +106,7 @@ func Load(dir damage.Path) (*Result, error) {
 	return r, nil
 }
 
-// add takes in those cells that are not there yet.
+// add inserts the cells that are not there yet.
 func (r *Result) add(cells []Cell) {
 	for _, c := range cells {
 		if at, there := r.find(c.Pair); !there {
@@ -116,7 +115,7 @@ func (r *Result) add(cells []Cell) {
 	}
 }
 
-// find is where a cell is, or would be.
+// find returns the index of a cell, or the index where it would be.
 func (r *Result) find(p Pair) (at int, there bool) {
 	return slices.BinarySearchFunc(r.ByCell, Cell{Pair: p}, inOrder)
 }
@@ -126,12 +125,12 @@ func (r *Result) has(p Pair) bool {
 	return there
 }
 
-// hundred is the number of digits above which only cells with two operands of equal
-// length are counted, apart.
+// hundred is the number of digits above which OOD100 counts cells, if both operands are equally
+// long.
 const hundred = 100
 
-// summarise fills in what follows from the cells and the longest problems of
-// training. Means are over those cells that are listed, over all without a list.
+// summarise computes all that follows from the cells and the longest problems of training.
+// Means cover the cells in over, or all cells if over is nil.
 func (r *Result) summarise(trained Pair, over []Pair) {
 	listed := map[Pair]bool{}
 	for _, p := range over {
@@ -186,7 +185,7 @@ func mean(x []float64) *float64 {
 	return &sum
 }
 
-// grid is grid.csv: a line a cell.
+// grid returns the content of grid.csv, one line a cell.
 func (r *Result) grid() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "i,j,samples,correct,%s\n", r.Metric)
@@ -196,7 +195,7 @@ func (r *Result) grid() string {
 	return b.String()
 }
 
-// save writes grid.csv and result.json, which says how far both are.
+// save writes grid.csv first, then result.json.
 func (r *Result) save(dir string) error {
 	text, err := json.Marshal(r)
 	if err != nil {

@@ -6,26 +6,25 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// A rule says when an answer counts, for problems whose tokens lie alike. It
-// follows McLeish et al. (arXiv:2405.17399) and their code: an answer ends where it
-// should, what stands behind the end does not matter, index hints are not looked
-// at, and a sorted array need not end.
+// A rule decides whether an answer counts, for problems of one form. It follows McLeish et al.
+// (arXiv:2405.17399) and their code: an answer must end where the right one does, tokens after
+// the end do not matter, index hints are not judged, and a sorted array need not end.
 type rule struct {
 	task   *task.Task
 	metric string
-	first  int // the row that says the first token of the answer
-	rows   int // that say the answer, its end included
+	first  int // the row that predicts the first token of the answer
+	rows   int // rows that predict the answer, including its end
 }
 
-// rule is the rule for problems of a form.
+// rule returns the rule for problems of a form.
 func (m *Model) rule(f form, metric string) rule {
 	_, rows := m.Task.Shape(f.width)
 	first := max(f.prompt-1, 0)
 	return rule{m.Task, metric, first, rows - first}
 }
 
-// limit is how many tokens are decoded for such labels: as many as the answer has,
-// and one more where a letter could take the room of a digit.
+// limit returns how many tokens are decoded: as many as the answer has, and one more if a hint
+// could take the place of a digit.
 func (r *rule) limit(labels []int32) int {
 	switch {
 	case r.hinted(labels):
@@ -38,7 +37,7 @@ func (r *rule) limit(labels []int32) int {
 
 func (r *rule) hinted(labels []int32) bool { return slices.ContainsFunc(labels, r.task.IsHint) }
 
-// A verdict is what one pass over the right answer tells.
+// A verdict is the outcome of one pass over the right answer.
 type verdict uint8
 
 const (
@@ -47,8 +46,7 @@ const (
 	open // only decoding can tell
 )
 
-// verify compares what is predicted after each right token with the token that
-// comes.
+// verify compares the prediction after each right token with the next right token.
 func (r *rule) verify(pred, labels []int32) verdict {
 	pred, labels = pred[r.first:], labels[r.first:]
 	at := 0
@@ -71,7 +69,7 @@ func (r *rule) verify(pred, labels []int32) verdict {
 	return wrong
 }
 
-// accepts says whether the decoded reply to a problem counts.
+// accepts reports whether the decoded reply to a problem counts.
 func (r *rule) accepts(p task.Problem, reply, labels []int32) bool {
 	if r.metric != FirstToken {
 		return r.task.Correct(p, reply)
@@ -79,7 +77,7 @@ func (r *rule) accepts(p task.Problem, reply, labels []int32) bool {
 	return r.firstPlain(reply) == r.firstPlain(labels[r.first:])
 }
 
-// firstPlain is the first token that is no hint, -1 if there is none.
+// firstPlain returns the first token that is not a hint, -1 if there is none.
 func (r *rule) firstPlain(text []int32) int32 {
 	hint := r.task.IsHint
 	for _, id := range text {

@@ -10,8 +10,8 @@ import (
 	"github.com/arithlang/mlc/runtime/damage"
 )
 
-// TestSettlingTest counts answers that stay the same and the runs that they took,
-// the same in one piece, cell by cell, and taken up again.
+// TestSettlingTest counts settled answers and their runs. The result is the same in one piece,
+// cell by cell, and resumed.
 func TestSettlingTest(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -65,8 +65,8 @@ func TestSettlingTest(t *testing.T) {
 	}
 }
 
-// TestRunsOfSomeLengths wants means over runs to be of the lengths that are asked for,
-// and of a result in a file those of its own.
+// TestRunsOfSomeLengths wants the mean of runs to cover the lengths that are asked for, and in
+// the file the spec's lengths.
 func TestRunsOfSomeLengths(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	settling := func(cells ...Pair) *Result {
@@ -93,7 +93,7 @@ func TestRunsOfSomeLengths(t *testing.T) {
 		t.Errorf("asked again, %g runs, not %g", again.MeanRuns, own.MeanRuns)
 	}
 
-	// Cells that do not say their runs are tested again.
+	// Cells without runs are tested again.
 	for i := range file.ByCell {
 		file.ByCell[i].Runs = 0
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// TestSummaries has of each task the means that its problems have.
+// TestSummaries gives each task the means that its problems allow.
 func TestSummaries(t *testing.T) {
 	sum := task.Config{Kind: "sum", Pad: task.Pad{To: 8, Step: 3}, DigitsLo: 1, DigitsHi: 3, OperandsLo: 2, OperandsHi: 4, Base: 10}
 	cells := []Cell{{Pair{1, 0}, 4, 4, 0}, {Pair{4, 0}, 6, 3, 0}, {Pair{7, 0}, 10, 1, 0}}
@@ -43,8 +43,8 @@ func TestSummaries(t *testing.T) {
 	}
 }
 
-// TestTrainedOn estimates how many tested problems were trained on: all of one digit, and none
-// of long numbers or of lengths beyond training.
+// TestTrainedOn estimates how many tested problems were trained on: all problems of one digit,
+// none of long numbers or of longer lengths than in training.
 func TestTrainedOn(t *testing.T) {
 	tk, err := task.New(sequences["successor"], 1)
 	if err != nil {
@@ -61,7 +61,7 @@ func TestTrainedOn(t *testing.T) {
 		{"not trained", 0, []Cell{one, six}, 0, 0},
 		{"all of one digit", 1_000_000, []Cell{one}, 9, 9},
 		{"beyond training", 1_000_000, []Cell{seven}, 0, 0},
-		{"some of six digits", 600_000, []Cell{six}, 95, 115}, // 100,000 of the 900,000 there are
+		{"some of six digits", 600_000, []Cell{six}, 95, 115}, // 100,000 of all 900,000
 		{"both", 600_000, []Cell{one, six, seven}, 104, 124},
 		{"hardly any", 60, []Cell{six}, 0, 0},
 	} {

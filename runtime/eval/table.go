@@ -9,8 +9,8 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// Table is the result for people: a line a length, or, where lengths make a grid,
-// a picture of it that is at most so many columns wide.
+// Table is the result for people: one line a length, or, if lengths make a grid, a picture at
+// most width columns wide.
 func (r *Result) Table(width int) string {
 	var b strings.Builder
 	grid, line := r.split()
@@ -37,7 +37,7 @@ func (r *Result) Table(width int) string {
 	return b.String()
 }
 
-// lines writes a line a length.
+// lines writes one line a length.
 func (r *Result) lines(b *strings.Builder) {
 	what := " digits"
 	if r.Tested != "" {
@@ -71,8 +71,8 @@ func (r *Result) lines(b *strings.Builder) {
 	}
 }
 
-// known says how many of the problems of trained lengths were trained on, unless these are
-// fewer than one in twenty.
+// known says how many problems of trained lengths were trained on, if at least one in twenty
+// was.
 func (r *Result) known(b *strings.Builder) {
 	if r.TrainedOn == 0 || r.Trained == nil {
 		return
@@ -88,10 +88,10 @@ func (r *Result) known(b *strings.Builder) {
 	}
 }
 
-// Fraction is the part of all problems that is right.
+// Fraction is the fraction of all problems that are right.
 func (r *Result) Fraction() float64 { return r.total().Fraction() }
 
-// split tells the grid from lengths along the diagonal that lie outside of it.
+// split separates the grid from the equal lengths outside of it.
 func (r *Result) split() (grid map[Pair]Cell, line []Cell) {
 	var hi Pair
 	for _, c := range r.ByCell {
@@ -110,8 +110,8 @@ func (r *Result) split() (grid map[Pair]Cell, line []Cell) {
 	return grid, line
 }
 
-// picture draws a character a cell, or one for several where there is no room. A
-// line is drawn around what was trained.
+// picture draws one character a cell, or one for several cells if there is no room. A line
+// surrounds the trained lengths.
 func picture(b *strings.Builder, grid map[Pair]Cell, trained *[2]int, width int) {
 	lo, hi := Pair{1 << 30, 1 << 30}, Pair{}
 	for p := range grid {
@@ -142,7 +142,7 @@ func picture(b *strings.Builder, grid map[Pair]Cell, trained *[2]int, width int)
 	}
 }
 
-// block is the mean of the cells of a square.
+// block draws the mean of the cells of a square.
 func block(grid map[Pair]Cell, i, j, side int) rune {
 	var all []float64
 	for p := range side * side {
@@ -156,7 +156,7 @@ func block(grid map[Pair]Cell, i, j, side int) rune {
 	return ' '
 }
 
-// shade is the character of a fraction.
+// shade returns the character of a fraction.
 func shade(x float64) rune {
 	switch tenths := track.Nearest(x, 10); tenths {
 	case 10:

@@ -9,8 +9,8 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// TestNotes ends a table with what its figures do not say: how often the loop ran, and how many
-// problems were trained on where they are not few.
+// TestNotes ends a table with notes: how often the loop ran, and how many problems were trained
+// on, if not few.
 func TestNotes(t *testing.T) {
 	line := []Cell{{Pair{6, 6}, 30, 30, 0}, {Pair{7, 7}, 30, 15, 0}, {Pair{8, 8}, 30, 0, 0}}
 	head := " digits  problems  exact match\n      6        30     100.00 %\n      7        30      50.00 %\n      8        30       0.00 %\n"
@@ -39,7 +39,7 @@ func TestNotes(t *testing.T) {
 	square := &Result{Settings: Settings{Metric: ExactMatch}, MeanRuns: 2, TrainedOn: 9, Trained: &[2]int{1, 2}}
 	for i := 1; i <= 2; i++ {
 		for j := 1; j <= 2; j++ {
-			if i*j < 4 { // of one cell nothing is known
+			if i*j < 4 { // cells that were not tested
 				square.ByCell = append(square.ByCell, Cell{Pair{i, j}, 10, 10, 0})
 			}
 		}
@@ -50,7 +50,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// TestShade has a character for each tenth: all and none are said apart.
+// TestShade has a character for each tenth; 0 and 1 have their own.
 func TestShade(t *testing.T) {
 	for x, want := range map[float64]rune{0: '·', 0.04: '1', 0.1: '1', 0.5: '5', 0.94: '9', 0.99: '9', 1: '█'} {
 		if got := shade(x); got != want {
@@ -59,8 +59,8 @@ func TestShade(t *testing.T) {
 	}
 }
 
-// TestNarrowGrid draws a character for several cells where there is no room for all, inside of the
-// line around what was trained where all of them are.
+// TestNarrowGrid draws one character for several cells if there is no room for all. It is
+// inside of the line around the trained lengths if all its cells are.
 func TestNarrowGrid(t *testing.T) {
 	r := &Result{Settings: Settings{Metric: ExactMatch}, Trained: &[2]int{3, 4}}
 	for i := 1; i <= 5; i++ {

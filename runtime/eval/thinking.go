@@ -10,26 +10,25 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// A Thinking is what a looped model says after each run of its loop (McLeish et al.,
-// arXiv:2405.17399, appendix A.7.1 and figure 15): it answers greedily with all
-// runs, and that answer is read again with fewer of them, through the same output.
+// A Thinking holds the answers of a looped model after each run of its loop (McLeish et al.,
+// arXiv:2405.17399, appendix A.7.1 and figure 15). The model answers greedily with all runs.
+// Then it reads that answer again with fewer runs, through the same output.
 type Thinking struct {
 	Problem  string   `json:"problem"`
-	Answer   string   `json:"answer"`   // the model's, with all runs
-	Expected string   `json:"expected"` // the right one
+	Answer   string   `json:"answer"`   // the model's answer with all runs
+	Expected string   `json:"expected"` // the right answer
 	Right    bool     `json:"right"`    // they are the same
-	After    [][]Said `json:"after"`    // for 1, 2, … runs, each token of the answer
+	After    [][]Said `json:"after"`    // after 1, 2, … runs, each token of the answer
 	Settled  int      `json:"settled"`
 }
 
-// A Said is one token of an answer, in the order in which it is written.
+// A Said is one token of an answer, in written order.
 type Said struct {
 	Token string `json:"token"`
 	Right bool   `json:"right"`
 }
 
-// Table is a line a run for people: the tokens as they are written, wrong ones in
-// red if there are colours.
+// Table writes one line a run, wrong tokens in red if colours is set.
 func (t *Thinking) Table(colours bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, after each run of the loop:\n", t.Problem)
@@ -53,8 +52,9 @@ func (t *Thinking) Table(colours bool) string {
 	return b.String()
 }
 
-// Think follows a problem through so many runs of the loop, or as many as its length
-// says. Settled is the number of runs after which nothing changes any more.
+// Think follows a problem through the given number of runs of the loop, or through as many as
+// its length determines. Settled is the number of runs after which the answer no longer
+// changes.
 func (m *Model) Think(ctx context.Context, p task.Problem, runs int) (*Thinking, error) {
 	all := *m
 	all.Runs = runs
@@ -88,7 +88,7 @@ func (m *Model) Think(ctx context.Context, p task.Problem, runs int) (*Thinking,
 	return t, nil
 }
 
-// reread is what the model says at each token of its reply after 1, 2, … runs.
+// reread returns the model's predictions at each token of its reply after 1, 2, … runs.
 func (m *Model) reread(ctx context.Context, p task.Problem, reply []int32, runs int) ([][]int32, error) {
 	said := make([][]int32, runs)
 	err := m.each(ctx, []task.Problem{p}, &m.Plan.Forward, maxTokens, func(w device.Worker, _ launch, b task.Batch) {
@@ -104,9 +104,9 @@ func (m *Model) reread(ctx context.Context, p task.Problem, reply []int32, runs 
 	return said, err
 }
 
-// Settle answers problems with as many runs of the loop as it takes until an answer
-// is the same twice, most at the most. It needs no right answer to stop. Runs is
-// how many each took.
+// Settle answers each problem with more and more runs of the loop, up to most, until two
+// consecutive answers are equal. It needs no right answer to stop. It returns the runs that
+// each problem took.
 func (m *Model) Settle(ctx context.Context, problems []task.Problem, most int) (replies [][]int32, runs []int, err error) {
 	replies, runs = make([][]int32, len(problems)), make([]int, len(problems))
 	open := make([]int, len(problems))

@@ -2,7 +2,7 @@ package eval
 
 import "testing"
 
-// TestTableOfThinking writes a line a run, wrong tokens in red where there are colours.
+// TestTableOfThinking writes one line a run, wrong tokens in red if there are colours.
 func TestTableOfThinking(t *testing.T) {
 	thought := &Thinking{Problem: "12+9", Answer: "21", Settled: 2, After: [][]Said{
 		{{"3", false}, {"2", true}, {"$", false}},

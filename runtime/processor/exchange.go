@@ -11,36 +11,35 @@ import (
 
 const elemBytes = 4 // F32
 
-// An exchange adds what the ranks have summed of their own chunks, in the order of
-// device.Tree: each rank gets its slice of the nodes of all ranks, adds them, and gives the
-// sum of its slice to all.
+// An exchange sums the chunks of all ranks in the order of device.Tree. Each rank receives its
+// slice of the nodes of all ranks, adds them, and sends the sum to all.
 type exchange struct {
 	world  comm.World
 	bounds []int // of the slices, in elements
 
-	all     []device.Node // of all ranks, in order
-	slices  [][]float32   // of each of them, this rank's
-	buffer  []float32     // for those of others
+	all     []device.Node // nodes of all ranks, in order
+	slices  [][]float32   // this rank's slice of each node
+	buffer  []float32     // memory for slices from other ranks
 	send    []comm.Part
 	receive []comm.Part
-	bytes   []int // bounds, in bytes
-	parts   int   // that a slice is added in
+	bytes   []int // bounds in bytes
+	parts   int   // parts in which a slice is added
 	part    func(w device.Worker, i int)
 
 	took Times
 }
 
-// Times are how long sums over ranks took, since they were last asked for.
+// Times measure sums over ranks since the last reset.
 type Times struct {
-	Waiting time.Duration // for ranks that are not through; 0 where Apart is not set
-	Slices  time.Duration // slices of nodes going to where they are added
+	Waiting time.Duration // for slower ranks; 0 unless Apart
+	Slices  time.Duration // slices of nodes moving to the rank that adds them
 	Adding  time.Duration
-	Gather  time.Duration // sums going to all
-	Sent    int64         // bytes, by this rank, of slices and of sums to each of the others
-	Apart   bool          // wait for all ranks before each sum, to tell waiting from sending
+	Gather  time.Duration // sums moving to all ranks
+	Sent    int64         // bytes that this rank sent, slices and sums, to all others
+	Apart   bool          // waits for all ranks before each sum, to separate Waiting from Slices
 }
 
-// newExchange is for sums of so many elements.
+// newExchange returns an exchange for sums of n elements.
 func newExchange(w comm.World, n int) *exchange {
 	e := &exchange{world: w, bounds: make([]int, w.Size()+1), bytes: make([]int, w.Size()+1)}
 	for r := range w.Size() {
@@ -52,7 +51,7 @@ func newExchange(w comm.World, n int) *exchange {
 	return e
 }
 
-// finish makes the sum of all ranks' chunks of what a rank has of its own.
+// finish adds the chunks of all ranks to t.sum.
 func (e *exchange) finish(t *total, p *pool) error {
 	if t.n == 0 {
 		return nil
@@ -85,7 +84,7 @@ func (t *Times) lap(to *time.Duration, start *time.Time) {
 	*start = now
 }
 
-// wait waits for all ranks, where that is asked for.
+// wait waits for all ranks if Apart is set.
 func (e *exchange) wait() error {
 	if !e.took.Apart {
 		return nil
@@ -96,7 +95,7 @@ func (e *exchange) wait() error {
 	return err
 }
 
-// layOut lists what goes to whom, and where slices of others come.
+// layOut lists the slices to send, and where slices of other ranks arrive.
 func (e *exchange) layOut(t *total, own []device.Node) {
 	me, size := e.world.Rank(), e.world.Size()
 	e.all, e.slices, e.send, e.receive = e.all[:0], e.slices[:0], e.send[:0], e.receive[:0]
@@ -131,7 +130,7 @@ func (e *exchange) layOut(t *total, own []device.Node) {
 	e.took.Sent += int64(size-1) * int64(elemBytes*n)
 }
 
-// add adds a part of the slices of all nodes.
+// add adds part i of the slices of all nodes.
 func (e *exchange) add(_ device.Worker, i int) {
 	n := len(e.slices[0])
 	lo, hi := n*i/e.parts, n*(i+1)/e.parts
@@ -140,8 +139,8 @@ func (e *exchange) add(_ device.Worker, i int) {
 	}
 }
 
-// Received is how many elements of other ranks' slices a rank has at a time, for sums of n
-// elements of so many chunks: at most, of any rank.
+// Received returns the most elements that a rank receives at a time from others, for sums of n
+// elements over the given number of chunks.
 func Received(n float64, chunks, ranks int) float64 {
 	if ranks < 2 {
 		return 0

@@ -12,13 +12,13 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// chunkSum is the sum of the gradients of so many chunks, on one of several ranks or alone.
+// chunkSum sums the gradients of chunks, on one of several ranks or alone.
 func chunkSum(w comm.World, elems, chunks, threads int) (*Machine, []float32, error) {
 	m := New(nil, cpu.Go, threads, &device.Plan{NumParams: elems})
 	if w != nil {
 		m.Join(w)
 	}
-	for range 2 { // memory is used again
+	for range 2 { // memory is reused
 		m.Sum(chunks, func(w device.Worker, i int) {
 			r := rand.New(rand.NewPCG(7, uint64(i)))
 			grads := w.(*worker).Mem.F32[device.Grads]
@@ -30,7 +30,7 @@ func chunkSum(w comm.World, elems, chunks, threads int) (*Machine, []float32, er
 	return m, m.total.sum, m.Err()
 }
 
-// TestRanksSum has the same bits on any number of ranks, with any number of threads.
+// TestRanksSum wants the same bits on any number of ranks, with any number of threads.
 func TestRanksSum(t *testing.T) {
 	const elems = 1000
 	for chunks := range 14 {
@@ -50,7 +50,7 @@ func TestRanksSum(t *testing.T) {
 	}
 }
 
-// TestRankFails wants all ranks to learn of it.
+// TestRankFails wants all ranks to notice a failing rank.
 func TestRankFails(t *testing.T) {
 	for fail := 1; fail <= 4; fail++ { // two calls a sum
 		errs := commtest.Run(3, commtest.Faults{Fail: fail}, func(w comm.World) error {
@@ -65,7 +65,7 @@ func TestRankFails(t *testing.T) {
 	}
 }
 
-// TestReceived compares the memory for what other ranks send with what is used.
+// TestReceived compares the predicted memory for other ranks' slices with the used memory.
 func TestReceived(t *testing.T) {
 	for _, size := range []int{2, 3, 4} {
 		for chunks := 1; chunks < 20; chunks++ {

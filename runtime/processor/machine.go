@@ -1,7 +1,7 @@
-// Package processor is the processor as a device.Machine: workers that take chunks of examples,
-// the sum of their gradients in one order whoever adds, also over ranks, and machines of several
-// models in lanes. Packages runtime/cpu, whose workers these are, and runtime/device come before
-// it; package world opens it.
+// Package processor implements device.Machine on the processor: workers that take chunks of
+// examples, the sum of their gradients in a fixed order, also over ranks, and machines that
+// train several models in lanes. It uses the workers of package runtime/cpu and the interfaces
+// of runtime/device; package world opens it.
 package processor
 
 import (
@@ -18,26 +18,27 @@ import (
 	"github.com/arithlang/mlc/runtime/pages"
 )
 
-// Machine is the processor as a device.Machine: a worker a thread.
+// Machine is the processor as a device.Machine, with one worker a thread.
 type Machine struct {
 	isa     cpu.ISA
-	own     *pool        // workers with gradients of their own
+	own     *pool        // workers with private gradients
 	shared  *pool        // workers whose gradients are the sum
-	weights *cpu.Weights // of own workers
+	weights *cpu.Weights // weights of own's workers, packed
 	total   *total
 	ranges  ranges
-	ranks   *exchange // with other processes; nil: there are none
-	err     error     // the first that went wrong with them
+	ranks   *exchange // other processes; nil: there are none
+	err     error     // first error of other processes
 
-	piece, rest, part func(w device.Worker, i int) // methods of total and ranges, kept as functions: a step allocates nothing
+	piece, rest, part func(w device.Worker, i int) // methods of total and ranges, kept as functions so that a step allocates nothing
 }
 
-// New returns the processor as a machine for a model's kernels, with the arenas of its plan.
+// New returns a machine for a model's kernels, with the arenas of its plan.
 func New(kernels []cpu.Kernel, isa cpu.ISA, threads int, plan *device.Plan) *Machine {
 	return NewLanes(kernels, 0, isa, threads, plan)
 }
 
-// NewLanes is the machine of kernels of several models, or of one if lanes is 0.
+// NewLanes returns a machine for kernels of several models in lanes, or of one model if lanes
+// is 0.
 func NewLanes(kernels []cpu.Kernel, lanes int, isa cpu.ISA, threads int, plan *device.Plan) *Machine {
 	var common cpu.Memory
 	models := max(lanes, 1)
@@ -56,7 +57,7 @@ func NewLanes(kernels []cpu.Kernel, lanes int, isa cpu.ISA, threads int, plan *d
 	for i := range own {
 		shared[i] = newWorker(kernels, lanes, isa, common)
 		mem := common
-		mem.F32[device.Grads] = nil // total gives gradients
+		mem.F32[device.Grads] = nil // total assigns gradients
 		own[i] = newWorker(kernels, lanes, isa, mem)
 		own[i].Weights = weights
 	}
@@ -70,30 +71,30 @@ func (m *Machine) About() device.About {
 	return device.About{Device: "cpu", Name: Name(), How: strings.Replace(how, " 1 threads", " 1 thread", 1), Schedules: m.isa.String()}
 }
 
-// Threads is how many workers there are.
+// Threads is the number of workers.
 func (m *Machine) Threads() int { return len(m.own.workers) }
 
 // Sums are the pieces of the last sum over chunks.
 type Sums struct {
-	Elements int             // of an array of gradients
-	Took     []time.Duration // by each chunk of this process
-	Added    int             // arrays, before all chunks were taken
-	Adding   time.Duration   // these, on all workers
+	Elements int             // in one array of gradients
+	Took     []time.Duration // by chunk of this process
+	Added    int             // arrays added before all chunks were taken
+	Adding   time.Duration   // time of these additions, on all workers
 }
 
-// Sums says how long the last sum has taken.
+// Sums returns the pieces of the last sum.
 func (m *Machine) Sums() Sums {
 	t := m.total
 	return Sums{len(t.sum), t.took, t.added, t.adding}
 }
 
-// Ranks reports whether other processes are a part of it.
+// Ranks reports whether other processes take part.
 func (m *Machine) Ranks() bool { return m.ranks != nil }
 
-// Time begins to measure sums over ranks. Apart is as in Times.
+// Time resets Times. Apart is Times.Apart.
 func (m *Machine) Time(apart bool) { m.ranks.took = Times{Apart: apart} }
 
-// Times are those of sums over ranks since Time.
+// Times returns the times of sums over ranks since Time.
 func (m *Machine) Times() Times { return m.ranks.took }
 
 func (m *Machine) Each(n int, f func(w device.Worker, i int)) {
@@ -101,10 +102,11 @@ func (m *Machine) Each(n int, f func(w device.Worker, i int)) {
 	m.own.run(n, f)
 }
 
-// Repeats is false: a processor starts a kernel in no time.
+// Repeats returns false: launching a kernel costs nothing.
 func (m *Machine) Repeats() bool { return false }
 
-// Examples is the least: what a kernel leaves is in the cache for the next.
+// Examples returns the least: small launches leave their results in the cache for the next
+// kernel.
 func (m *Machine) Examples(least, _ int, _ func(int) float64) int { return least }
 
 func (m *Machine) Sum(n int, f func(w device.Worker, i int)) {
@@ -122,7 +124,7 @@ func (m *Machine) Sum(n int, f func(w device.Worker, i int)) {
 	}
 }
 
-// Join makes Sum that of the chunks of all ranks of a world.
+// Join makes Sum cover the chunks of all ranks of a world.
 func (m *Machine) Join(w comm.World) { m.ranks = newExchange(w, len(m.total.sum)) }
 
 func (m *Machine) Ranges(n int, f func(w device.Worker, lo, hi int)) {
@@ -130,7 +132,7 @@ func (m *Machine) Ranges(n int, f func(w device.Worker, lo, hi int)) {
 	m.shared.run(m.ranges.parts, m.part)
 }
 
-// MinRange is the least work that is worth waking another thread for.
+// MinRange is the fewest elements for which another thread is worth waking.
 const MinRange = 1 << 14
 
 // ranges cuts 0 … n-1 into parts.
@@ -143,7 +145,8 @@ func (r *ranges) part(w device.Worker, i int) { r.f(w, r.n*i/r.parts, r.n*(i+1)/
 
 func (m *Machine) Root() device.Worker { return m.shared.workers[0] }
 
-// Settle knows the outcome of every step, for each of several models.
+// Settle sets e.Clip, and the clip of each of several models, at once: the processor knows the
+// outcome of every step.
 func (m *Machine) Settle(e *device.Env, limit float64, _ bool) {
 	mem := &m.shared.workers[0].Mem
 	e.Clip = device.Clip(limit, mem.F32[device.Work][0])
@@ -152,17 +155,17 @@ func (m *Machine) Settle(e *device.Env, limit float64, _ bool) {
 	}
 }
 
-// Later is at once.
+// Later runs work and done at once.
 func (m *Machine) Later(work, done func()) error {
 	work()
 	done()
 	return nil
 }
 
-// Err is of other processes: nothing can go wrong on the processor.
+// Err returns the first error of other processes: nothing can fail on the processor itself.
 func (m *Machine) Err() error { return m.err }
 
-// A worker is a cpu.Worker as a device.Worker: its memory is the host's.
+// A worker is a cpu.Worker as a device.Worker. Its memory is the host's.
 type worker struct {
 	*cpu.Worker
 	queue device.Queue
@@ -194,7 +197,7 @@ func (w *worker) GetFloats(dst []float32, r device.Ref) { copy(dst, w.F32(r)) }
 
 func (w *worker) PutFloats(r device.Ref, src []float32) { w.Round(r, copy(w.F32(r), src)) }
 
-// Name is the processor's name, or its architecture where that is not told.
+// Name returns the processor's name, or its architecture if the name is unknown.
 func Name() string {
 	f, err := os.Open("/proc/cpuinfo")
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// TestWorkersSeeNewParameters multiplies by parameters that change between calls of a
-// machine: what workers keep of them, packed, is renewed.
+// TestWorkersSeeNewParameters multiplies by parameters that change between calls of a machine.
+// Workers must renew their packed copies.
 func TestWorkersSeeNewParameters(t *testing.T) {
 	const rows, n = 64, 16
 	ones := make([]float32, rows)

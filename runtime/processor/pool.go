@@ -7,11 +7,11 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// A pool runs independent pieces of work, one worker a core. The unit is a whole
-// chunk of examples: splitting single kernels costs more in waiting than it gains.
+// A pool runs independent pieces of work, one worker a core. The unit is a whole chunk of
+// examples: splitting single kernels loses more by waiting than it gains.
 type pool struct {
 	workers []*worker
-	loops   []func() // what the goroutine of each worker does; kept, so that a run allocates nothing
+	loops   []func() // body of each worker's goroutine, kept so that a run allocates nothing
 
 	n    int
 	f    func(w device.Worker, i int)
@@ -30,8 +30,8 @@ func newPool(workers []*worker) *pool {
 	return p
 }
 
-// run calls f(w, i) once for each i in 0..n-1, each on some worker, and returns
-// when all are done.
+// run calls f(w, i) once for each i in 0..n-1, each on some worker, and returns when all are
+// done.
 func (p *pool) run(n int, f func(w device.Worker, i int)) {
 	p.n, p.f = n, f
 	p.next.Store(0)

@@ -50,11 +50,10 @@ func TestRangesCoverAllOnce(t *testing.T) {
 	}
 }
 
-// TestSumDoesNotDependOnWorkers sums values whose float32 sum depends on the
-// order, with pieces that end out of order: also more of them than there are spare
-// gradients.
+// TestSumDoesNotDependOnWorkers sums values whose float32 sum depends on the order. Pieces end
+// out of order; some tests have more of them than spare gradients.
 func TestSumDoesNotDependOnWorkers(t *testing.T) {
-	const n, size = 60, 2*MinRange + 17 // what is left to be added has two parts
+	const n, size = 60, 2*MinRange + 17 // the remaining additions have two parts
 	r := rand.New(rand.NewPCG(11, 12))
 	values := make([][]float32, n)
 	for i := range values {
@@ -94,8 +93,7 @@ func TestSumDoesNotDependOnWorkers(t *testing.T) {
 	}
 }
 
-// TestSumDoesNotWait makes a first piece that ends only when a worker has done two
-// others.
+// TestSumDoesNotWait delays the first piece until a worker has done two others.
 func TestSumDoesNotWait(t *testing.T) {
 	m := New(nil, cpu.Go, 2, &device.Plan{NumParams: 4})
 	third := make(chan bool)

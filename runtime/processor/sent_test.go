@@ -10,7 +10,7 @@ import (
 	"github.com/arithlang/mlc/sim/cluster"
 )
 
-// TestPlansWhatRanksSend compares bytes with those of ranks that train.
+// TestPlansWhatRanksSend compares the planned bytes with the bytes that training ranks send.
 func TestPlansWhatRanksSend(t *testing.T) {
 	network, err := cluster.FindNetwork("400G")
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/arithlang/mlc/runtime/pages"
 )
 
-// A total sums the gradients of chunks as device.Tree says, so that their sum does not
-// depend on the number of workers, nor of ranks. A worker adds what it has when the brother
-// is there, and else leaves it behind and goes on with spare memory: it waits only when
-// there is none. Once all chunks are taken, what is left to be added waits for all workers,
-// who add a range of the elements each: else the last would add alone.
+// A total sums the gradients of chunks in the order of device.Tree, so that the sum does not
+// depend on the number of workers or ranks. A worker adds its node to the sibling if that is
+// there. Otherwise it leaves the node behind and continues with spare memory; it waits only if
+// no memory is spare. After all chunks are taken, the remaining additions wait for all workers,
+// which add a range of the elements each. Otherwise the last worker would add alone.
 type total struct {
 	sum     []float32 // of all chunks, in the end
 	uses    int       // elements of a worker's further uses of parameters
@@ -26,15 +26,15 @@ type total struct {
 	rest    rest
 
 	mu    sync.Mutex
-	freed sync.Cond     // of spare
-	next  int           // the chunk that is taken next
-	nodes [][][]float32 // by level and number: sums whose brother is not there yet
+	freed sync.Cond     // signals new spare
+	next  int           // the next chunk to take
+	nodes [][][]float32 // by level and number: sums without their sibling
 	spare [][]float32
-	made  int // arrays, sum among them
+	made  int // arrays allocated, including sum
 
-	took   []time.Duration // by each chunk of this process, in the last sum
-	added  int             // arrays, before all chunks were taken
-	adding time.Duration   // these, on all workers
+	took   []time.Duration // by chunk of this process, in the last sum
+	added  int             // arrays added before all chunks were taken
+	adding time.Duration   // time of these additions, on all workers
 }
 
 func newTotal(sum []float32, uses, threads int) *total {
@@ -43,9 +43,10 @@ func newTotal(sum []float32, uses, threads int) *total {
 	return t
 }
 
-// Arrays is how many arrays of gradients the workers have among them for n chunks. When
-// all wait, chunks are added up to at most two nodes of each size, of the tree's left side and
-// of its right: with one more somebody goes on. No chunk wants more than one.
+// Arrays returns how many arrays of gradients the workers share for n chunks from the given
+// first one. If all workers waited, the waiting nodes would be at most two of each size, one on
+// the left and one on the right of the tree. One array more lets a worker continue. A chunk
+// needs at most one array.
 func Arrays(n, first, threads int) int {
 	if n == 0 {
 		return 1
@@ -57,7 +58,7 @@ func Arrays(n, first, threads int) int {
 	return min(n, max(2*threads, nodes+1))
 }
 
-// start prepares for chunks lo … hi-1 of n, of which f leaves the gradients.
+// start prepares for chunks lo … hi-1 of n, whose gradients f computes.
 func (t *total) start(lo, hi, n int, f func(w device.Worker, i int)) {
 	t.f, t.lo, t.hi, t.n, t.next = f, lo, hi, n, lo
 	t.took, t.added, t.adding = grown(t.took, hi-lo), 0, 0
@@ -78,8 +79,8 @@ func (t *total) start(lo, hi, n int, f func(w device.Worker, i int)) {
 	}
 }
 
-// piece leaves the gradients of the next chunk and adds them to their brother's, if that
-// is there.
+// piece computes the gradients of the next chunk and adds them to the sibling's, if that is
+// there.
 func (t *total) piece(w device.Worker, _ int) {
 	mem := &w.(*worker).Mem
 	i, grads := t.take()
@@ -95,9 +96,9 @@ func (t *total) piece(w device.Worker, _ int) {
 	t.leave(grads, i)
 }
 
-// take finds memory for the gradients of the next chunk; those of the first are where the
-// sum will be. Chunks are taken in ascending order, so that 0 … i-1 are through when
-// chunk i waits and no worker is busy.
+// take returns the next chunk and memory for its gradients; the first chunk uses the memory of
+// the sum. Chunks are taken in ascending order. So if chunk i waits and no worker is busy,
+// chunks lo … i-1 are done.
 func (t *total) take() (i int, grads []float32) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -115,8 +116,8 @@ func (t *total) take() (i int, grads []float32) {
 	return i, grads
 }
 
-// leave adds node i of the lowest level to its brother, their sum to its brother, and so
-// on, as long as there is one and chunks are still to be taken. The caller holds the lock.
+// leave adds node i of the lowest level to its sibling, their sum to its sibling, and so on,
+// while there is one and chunks are left to take. The caller holds the lock.
 func (t *total) leave(grads []float32, i int) {
 	for level := 0; ; level++ {
 		nodes := t.nodes[level]
@@ -135,7 +136,7 @@ func (t *total) leave(grads []float32, i int) {
 	}
 }
 
-// add adds without the lock, which the caller holds: nobody else knows these nodes.
+// add releases the caller's lock while it adds: no other worker knows these nodes.
 func (t *total) add(to, from []float32) {
 	t.mu.Unlock()
 	start := time.Now()
@@ -148,18 +149,18 @@ func (t *total) add(to, from []float32) {
 	t.freed.Signal()
 }
 
-// A rest is what is left to be added when all chunks are through.
+// A rest holds the additions that remain when all chunks are done.
 type rest struct {
-	adds  []addition // in an order in which each sum is there before it is added
-	parts int        // that the elements are cut into
+	adds  []addition // ordered so that each sum is complete before it is added
+	parts int        // parts into which the elements are cut
 	stack []device.Node
 }
 
-// An addition adds an array to another.
+// An addition adds the array from to the array to.
 type addition struct{ to, from []float32 }
 
-// finish lists what is left, which part does: nodes are added to their brothers and, if
-// these are all chunks that there are, those without one from the right.
+// finish lists the remaining additions, which part executes: nodes to their siblings and, if
+// this process has all chunks, nodes without a sibling from the right.
 func (t *total) finish(all bool) {
 	r := &t.rest
 	r.adds, r.stack = r.adds[:0], r.stack[:0]
@@ -188,7 +189,8 @@ func (t *total) finish(all bool) {
 	}
 }
 
-// join lists the addition of a node to the one on its left, which becomes one of a size.
+// join lists the addition of a node to its left neighbour, which becomes a node of the given
+// size.
 func (t *total) join(left, right device.Node, size int) device.Node {
 	to, from := t.node(left), t.node(right)
 	t.rest.adds = append(t.rest.adds, addition{to, from})
@@ -199,7 +201,7 @@ func (t *total) join(left, right device.Node, size int) device.Node {
 	return sum
 }
 
-// largest is the largest node that is there and begins with a chunk.
+// largest returns the largest complete node whose first chunk is first.
 func (t *total) largest(first int) device.Node {
 	for level := len(t.nodes) - 1; level >= 0; level-- {
 		n := device.Node{First: first, Size: 1 << level}
@@ -210,7 +212,7 @@ func (t *total) largest(first int) device.Node {
 	panic("BUG: a chunk is through and its gradients are not there")
 }
 
-// part adds a part of the elements of all that is left.
+// part adds range i of the elements in all remaining additions.
 func (t *total) part(_ device.Worker, i int) {
 	n := len(t.sum)
 	lo, hi := n*i/t.rest.parts, n*(i+1)/t.rest.parts
@@ -219,12 +221,13 @@ func (t *total) part(_ device.Worker, i int) {
 	}
 }
 
-// node is the sum of a node of this process that has no brother here.
+// node returns the sum of a node of this process that waits for its sibling.
 func (t *total) node(n device.Node) []float32 {
 	return t.nodes[bits.TrailingZeros(uint(n.Size))][n.First/n.Size]
 }
 
-// release takes nodes for added elsewhere, whose memory is that of the sum, or spare again.
+// release forgets nodes that were added elsewhere and makes their memory spare, except the
+// first one's: it is the sum's.
 func (t *total) release(nodes []device.Node) {
 	for i, n := range nodes {
 		if i > 0 {
@@ -234,12 +237,12 @@ func (t *total) release(nodes []device.Node) {
 	t.forget(nodes)
 }
 
-// forget takes nodes for added.
+// forget removes nodes that were added.
 func (t *total) forget(nodes []device.Node) {
 	for _, n := range nodes {
 		t.nodes[bits.TrailingZeros(uint(n.Size))][n.First/n.Size] = nil
 	}
 }
 
-// grown is a slice of a length, with the contents of one that is not longer.
+// grown returns x extended to length n.
 func grown[T any](x []T, n int) []T { return slices.Grow(x, max(0, n-len(x)))[:n] }

@@ -9,44 +9,44 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// A Run is what is to be timed on a GPU.
+// A Run says what to time on a GPU.
 type Run struct {
 	Machine *cuda.Machine
 	Names   []string // of kernels, by number
 	Costs   []Cost   // by number
 	Step    func(m device.Machine) error
-	Ahead   func(n int) error // n steps, each asked for as soon as the machine takes it, as in training; waits for the last
-	Steps   int               // whole ones, as many ahead, and as many kernel by kernel
-	Trace   *Trace            // of the steps that are timed kernel by kernel; nil: none is kept
-	End     time.Time         // of all; whole steps end at a third of the time that is left; none: no end
-	Alone   bool              // time the kernels alone, and no whole steps
+	Ahead   func(n int) error // runs n steps, each queued as soon as the machine takes it, as in training; waits for the last
+	Steps   int               // how many whole steps, as many queued ahead, and as many kernel by kernel
+	Trace   *Trace            // records the steps that are timed kernel by kernel; nil: no trace
+	End     time.Time         // deadline of all; whole steps end at a third of the time that is left; zero: no deadline
+	Alone   bool              // time only the kernels, no whole steps
 }
 
-// GPU is what a step of a model takes on a GPU. Times are seconds, by the GPU's clock
-// where nothing else is said, and 0 if it has none.
+// GPU is the time of a model's step on a GPU. Times are seconds by the GPU's clock, unless
+// stated otherwise, and 0 if it has no clock.
 type GPU struct {
-	Steps    int       `json:"steps"`         // that were timed whole
-	Seconds  float64   `json:"step_seconds"`  // the median of a whole one
-	Host     float64   `json:"host_seconds"`  // the median of a whole one, by the host's clock
-	Ahead    float64   `json:"ahead_seconds"` // the mean of steps of which only the last is waited for, as in training, by the host's clock
-	Busy     float64   `json:"busy"`          // the share of the time that the GPU worked; else it waited for the host
+	Steps    int       `json:"steps"`         // number of whole steps timed
+	Seconds  float64   `json:"step_seconds"`  // median of whole steps
+	Host     float64   `json:"host_seconds"`  // median of whole steps, by the host's clock
+	Ahead    float64   `json:"ahead_seconds"` // mean of steps that are queued ahead, as in training, by the host's clock
+	Busy     float64   `json:"busy"`          // share of the time that the GPU works instead of waiting for the host
 	Launches float64   `json:"plan_launches"`
-	Kernels  float64   `json:"gpu_launches"`    // on the GPU: what differs only in its data is one
-	Driver   float64   `json:"driver_launches"` // that the driver was asked for: a graph is one
+	Kernels  float64   `json:"gpu_launches"`    // launches on the GPU: launches that differ only in their data become one
+	Driver   float64   `json:"driver_launches"` // launches that the driver is asked for: a graph is one
 	Peak     peak.Peak `json:"peak"`            // as measured
-	Marked   int       `json:"timed_steps"`     // in which each launch was timed
+	Marked   int       `json:"timed_steps"`     // number of steps in which each launch was timed
 	Timed    float64   `json:"timed_step_seconds"`
-	Rows     []Row     `json:"kernels,omitempty"` // the longest first, the last is the rest; they add up to a timed step
+	Rows     []Row     `json:"kernels,omitempty"` // longest first, then the rest; they add up to a timed step
 	Reason   string    `json:"not_timed,omitempty"`
 
-	Products *Products `json:"products,omitempty"` // nil: no library computes any
+	Products *Products `json:"products,omitempty"` // nil: no library computes products
 }
 
 // waiting is the last of the Rows.
 const waiting = "(the GPU waits for the host)"
 
-// Working are the rows without the time that the GPU waits: marks after every launch make
-// that longer than it is in training. Shares are of their sum.
+// Working returns the rows without the time that the GPU waits: marks after every launch make
+// that longer than in training. Shares are of the sum of these rows.
 func (g *GPU) Working() (rows []Row) {
 	sum := 0.0
 	for _, r := range g.Rows {
@@ -62,10 +62,10 @@ func (g *GPU) Working() (rows []Row) {
 	return rows
 }
 
-// Measure times whole steps one by one, then as many as in training, where no step waits
-// for the one before, then steps with a mark after every launch. Before the marked steps it
-// measures the GPU's peaks. It does at least one step of each kind, and asks the context
-// between steps. Of kernels alone it times the marked steps only.
+// Measure times whole steps one by one, then as many queued ahead as in training, then steps
+// with a mark after every launch. Before the marked steps it measures the GPU's peaks. It runs
+// at least one step of each kind and checks ctx between steps. With Alone it times only the
+// marked steps.
 func (r *Run) Measure(ctx context.Context) (*GPU, error) {
 	g := &GPU{}
 	var err error
@@ -87,7 +87,7 @@ func (r *Run) Measure(ctx context.Context) (*GPU, error) {
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		g.Products = &Products{Library: r.Machine.Multiplier().Name(), Failed: err.Error()} // what was timed before is as good
+		g.Products = &Products{Library: r.Machine.Multiplier().Name(), Failed: err.Error()} // the times so far remain valid
 	}
 	if g.Timed == 0 {
 		g.Reason, g.Ahead = "the device has no clock", 0
@@ -95,7 +95,8 @@ func (r *Run) Measure(ctx context.Context) (*GPU, error) {
 	return g, nil
 }
 
-// steps calls do up to r.Steps times, the first time in any case.
+// steps calls do up to r.Steps times, at least once. It stops when the given share of the
+// remaining time has passed.
 func (r *Run) steps(ctx context.Context, share float64, do func() error) (n int, err error) {
 	start := time.Now()
 	for n < max(r.Steps, 1) {
@@ -113,7 +114,7 @@ func (r *Run) steps(ctx context.Context, share float64, do func() error) (n int,
 	return n, nil
 }
 
-// whole times steps one by one, with marks only around what is handed over together.
+// whole times steps one by one, with marks only around the work that is submitted together.
 func (r *Run) whole(ctx context.Context, g *GPU) error {
 	const third = 1. / 3
 	before := r.Machine.Calls()
@@ -145,8 +146,8 @@ func (r *Run) whole(ctx context.Context, g *GPU) error {
 	return nil
 }
 
-// ahead times as many steps as whole has, in rounds, of which the median counts. A round
-// that is long is not repeated.
+// ahead times as many steps as whole, in rounds, and keeps the median. It does not repeat a
+// long round.
 func (r *Run) ahead(g *GPU) error {
 	const rounds, long = 3, time.Second
 	var took []time.Duration
@@ -164,8 +165,8 @@ func (r *Run) ahead(g *GPU) error {
 // maxSamples bounds the memory for a kernel's median.
 const maxSamples = 1 << 16
 
-// timed makes the rows. They are of the steps that they add up to: every lap of the
-// GPU's clock is in one of them, and none is negative.
+// timed fills in the rows. They add up to the step that they are part of: every lap of the
+// GPU's clock is in exactly one row, and none is negative.
 func (r *Run) timed(ctx context.Context, g *GPU) error {
 	plan := NewStopwatch(r.Machine, r.Costs)
 	samples := make([][]time.Duration, len(r.Names))
@@ -223,7 +224,7 @@ func (r *Run) timed(ctx context.Context, g *GPU) error {
 	return nil
 }
 
-// watched does something while the GPU's clock is read.
+// watched calls do while the GPU's clock is read.
 func (r *Run) watched(each bool, do func(w *cuda.Watch) error) error {
 	w, err := r.Machine.Watch(each)
 	if err != nil {
@@ -231,7 +232,7 @@ func (r *Run) watched(each bool, do func(w *cuda.Watch) error) error {
 	}
 	err = do(w)
 	if closed := w.Close(); err == nil {
-		err = closed // of a lost device it is the error that is known
+		err = closed // for a lost device this is the known error
 	}
 	return err
 }

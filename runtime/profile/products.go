@@ -8,19 +8,19 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
-// Products compare a library's matrix products with those of the program's kernels. Both
-// are of steps in which each launch was timed, and since steps differ in how much they
-// have to do, times are for what the library had to do.
+// Products compares a library's matrix products with the program's kernels, over steps in which
+// each launch was timed. Steps differ in their work, so both times are for the work that the
+// library did.
 type Products struct {
 	Library string       `json:"library"`         // its name
-	Theirs  float64      `json:"library_seconds"` // a step
+	Theirs  float64      `json:"library_seconds"` // per step
 	Ours    float64      `json:"mlc_seconds"`     // for the same FLOP, at the rate of the program's kernels
-	Ratio   float64      `json:"ratio"`           // how many times as long ours take
+	Ratio   float64      `json:"ratio"`           // mlc's time over the library's
 	Rows    []ProductRow `json:"kernels"`
-	Failed  string       `json:"failed,omitempty"` // why there is no comparison, though there is a library
+	Failed  string       `json:"failed,omitempty"` // why the comparison failed, if there is a library
 }
 
-// A ProductRow is one kernel that a library can stand for.
+// A ProductRow is one kernel whose products a library can compute.
 type ProductRow struct {
 	Name   string  `json:"name"`
 	Theirs float64 `json:"library_flops_per_second"`
@@ -28,8 +28,8 @@ type ProductRow struct {
 	Ratio  float64 `json:"ratio"`
 }
 
-// compare times steps without and with the library; nothing is compared where there is no
-// clock, and the machine is left as it was.
+// compare times steps without and with the library. It compares nothing if there is no clock,
+// and leaves the machine as it was.
 func (r *Run) compare(ctx context.Context, g *GPU) error {
 	m := r.Machine
 	if m.Multiplier() == nil {
@@ -41,7 +41,7 @@ func (r *Run) compare(ctx context.Context, g *GPU) error {
 	steps := 0
 	for i, on := range []bool{false, true} {
 		m.Multiply(on)
-		if err := r.Step(m); err != nil { // plans of new shapes are made
+		if err := r.Step(m); err != nil { // prepares plans for new shapes
 			return err
 		}
 		plan := NewStopwatch(m, r.Costs)
@@ -64,7 +64,7 @@ func (r *Run) compare(ctx context.Context, g *GPU) error {
 	return nil
 }
 
-// products makes the comparison of what was timed, nil if nothing was.
+// products compares the times of both, nil if there is nothing to compare.
 func (r *Run) products(ours, theirs []Lap, steps int) *Products {
 	p := &Products{Library: r.Machine.Multiplier().Name()}
 	for i, l := range theirs {
@@ -93,7 +93,7 @@ func (p *Products) String() string {
 	return fmt.Sprintf("products by %s take %.3f ms a step, by mlc's kernels %.3f ms for the same FLOP: %.2f times as long", p.Library, 1e3*p.Theirs, 1e3*p.Ours, p.Ratio)
 }
 
-// Table has a row for each kernel behind that line.
+// Table adds a row for each kernel to that line.
 func (p *Products) Table() string {
 	var b strings.Builder
 	width := len("kernel")

@@ -8,27 +8,27 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// A Stopwatch is a Machine that counts and times the launches of another, where they
-// are made: with all workers at work and the caches as they are. A GPU does them
-// later: of its launches only the number and what they have to do is of use.
+// A Stopwatch is a Machine that counts and times the launches of another Machine where they
+// happen: with all workers busy and the caches as in training. A GPU runs launches later, so
+// for a GPU only their number and their cost are useful.
 type Stopwatch struct {
 	device.Machine
-	Trace *Trace // has every launch; nil: none is kept
+	Trace *Trace // records every launch; nil: no trace
 	costs []Cost
 
 	mu      sync.Mutex
 	workers map[device.Worker]*timedWorker
 }
 
-// A Cost is what a launch of a kernel has to do; nil where that is not known.
+// A Cost returns the work of a kernel's launch; nil if unknown.
 type Cost = func(e *device.Env) cpu.Cost
 
-// NewStopwatch returns the Machine in place of m, for kernels of these costs by number.
+// NewStopwatch wraps m. Costs are the costs of its kernels by number.
 func NewStopwatch(m device.Machine, costs []Cost) *Stopwatch {
 	return &Stopwatch{Machine: m, costs: costs, workers: map[device.Worker]*timedWorker{}}
 }
 
-// of is the timed form of a worker.
+// of returns the timed form of a worker.
 func (s *Stopwatch) of(w device.Worker) *timedWorker {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,7 +55,7 @@ func (s *Stopwatch) Ranges(n int, f func(w device.Worker, lo, hi int)) {
 
 func (s *Stopwatch) Root() device.Worker { return s.of(s.Machine.Root()) }
 
-// Laps are the launches of each kernel on all workers, and the clearing and adding of
+// Laps returns the launches of each kernel on all workers, and the clearing and adding of
 // memory.
 func (s *Stopwatch) Laps() (kernels []Lap, clearing Lap) {
 	kernels = make([]Lap, len(s.costs))
@@ -68,11 +68,11 @@ func (s *Stopwatch) Laps() (kernels []Lap, clearing Lap) {
 	return kernels, clearing
 }
 
-// A Lap is what launches took, and had to do.
+// A Lap sums the time and work of launches.
 type Lap struct {
-	Launches int           // by the plan
-	OnGPU    int           // that they became on a GPU
-	Time     time.Duration // of a worker
+	Launches int           // in the plan
+	OnGPU    int           // on the GPU, after combining
+	Time     time.Duration // worker time
 	Median   time.Duration // of a launch on a GPU
 	cpu.Cost
 }
@@ -128,7 +128,7 @@ func (w *timedWorker) Zero(r device.Ref, n int) {
 	w.clear("clear", start, cpu.Cost{Bytes: float64(elemBytes * n)})
 }
 
-// clear notes the clearing or adding of memory.
+// clear records the clearing or adding of memory.
 func (w *timedWorker) clear(what string, start time.Time, cost cpu.Cost) {
 	l := Lap{Launches: 1, Time: time.Since(start), Cost: cost}
 	w.clearing.add(l)

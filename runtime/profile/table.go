@@ -1,8 +1,7 @@
-// Package profile finds out what steps of training take, whole and kernel by kernel,
-// and holds it against what the machine does at best.
-//
-// Package cuda's Machine, and the processor's in package processor, are what it watches;
-// the verb bench and mlc prove, after it, print what it finds.
+// Package profile measures training steps, whole and kernel by kernel, and compares them with
+// the machine's peaks.
+// It watches the Machines of packages cuda and processor. The verb bench and mlc prove print
+// its results.
 package profile
 
 import (
@@ -15,27 +14,28 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda/peak"
 )
 
-// A Row is the launches of one kernel in a step.
+// A Row sums the launches of one kernel in a step.
 type Row struct {
 	Name     string  `json:"name"`
-	Launches float64 `json:"launches"`               // by the plan
-	OnGPU    float64 `json:"gpu_launches,omitempty"` // that they became on a GPU
-	Median   float64 `json:"median_us,omitempty"`    // microseconds of a launch on a GPU
+	Launches float64 `json:"launches"`               // in the plan
+	OnGPU    float64 `json:"gpu_launches,omitempty"` // on the GPU, after combining
+	Median   float64 `json:"median_us,omitempty"`    // microseconds per launch on a GPU
 	Seconds  float64 `json:"seconds"`                // of all threads together, divided by their number
-	Share    float64 `json:"share"`                  // of a timed step
+	Share    float64 `json:"share"`                  // share of a timed step
 	Flops    float64 `json:"flops_per_second,omitempty"`
 	Bytes    float64 `json:"bytes_per_second,omitempty"`
-	OfPeak   float64 `json:"of_peak,omitempty"` // of what bounds it; above 1 where that is faster than was measured
+	OfPeak   float64 `json:"of_peak,omitempty"` // fraction of the bound; above 1 if faster than the measured peak
 	Bound    string  `json:"bound,omitempty"`   // compute, memory; on a processor products, others, front end, the size of a Level, memory
 }
 
-// A Level is how fast a thread copies within so many bytes, while all work: a cache, if they fit.
+// A Level is the copying rate of a thread within a working set, while all threads copy: a
+// cache's rate if the set fits.
 type Level struct {
-	Size  int     `json:"size"`             // bytes that are read and written
+	Size  int     `json:"size"`             // bytes of the working set
 	Bytes float64 `json:"bytes_per_second"` // read and written
 }
 
-// Name is the size.
+// Name is the size with its unit.
 func (l Level) Name() string {
 	if l.Size < 1<<20 {
 		return fmt.Sprintf("%d KiB", l.Size>>10)
@@ -43,21 +43,21 @@ func (l Level) Name() string {
 	return fmt.Sprintf("%d MiB", l.Size>>20)
 }
 
-// A Table makes rows of laps.
+// A Table makes rows from laps.
 type Table struct {
-	Steps   int       // that were timed
-	Threads int       // that worked
-	Step    float64   // seconds of one, which the rows add up to
-	Peak    peak.Peak // of a thread
-	CPU     bool      // it is a processor: products and all else take turns
-	Levels  []Level   // of memory, the smallest first; what is larger than all is copied at the peak
+	Steps   int       // steps timed
+	Threads int       // threads that worked
+	Step    float64   // seconds of a step, to which the rows add up
+	Peak    peak.Peak // for one thread
+	CPU     bool      // on a processor: products and other operations share the units
+	Levels  []Level   // of memory, smallest first; larger launches copy at the peak
 	ISA     cpu.ISA   // of a processor
-	Begun   float64   // instructions that a thread can begin in a second; 0: not known
+	Begun   float64   // instructions that a thread can begin per second; 0: unknown
 	Rows    []Row
 }
 
-// Add adds the row of what was launched, if it was. What bounds it is what would take
-// longer at the peak.
+// Add adds the row of launches, if there were any. Its bound is the resource that takes longest
+// at its peak.
 func (t *Table) Add(name string, l Lap) {
 	if l.Launches == 0 && l.OnGPU == 0 {
 		return
@@ -80,7 +80,7 @@ func (t *Table) Add(name string, l Lap) {
 	t.Rows = append(t.Rows, r)
 }
 
-// copying is how fast memory is for launches of a lap, each by the bytes that it touches.
+// copying returns the copying rate for launches of a lap, by the bytes that each touches.
 func (t *Table) copying(l Lap) (name string, rate float64) {
 	for _, level := range t.Levels {
 		if l.Bytes <= float64(level.Size)*float64(l.Launches) {
@@ -90,8 +90,8 @@ func (t *Table) copying(l Lap) (name string, rate float64) {
 	return "memory", t.Peak.Bytes
 }
 
-// compute is how many seconds a lap's operations take at the peak, and on a processor which
-// of them take longer.
+// compute returns how many seconds a lap's operations take at the peak, and on a processor
+// which of them take longest.
 func (t *Table) compute(l Lap) (name string, seconds float64) {
 	p := t.Peak
 	switch {
@@ -105,8 +105,9 @@ func (t *Table) compute(l Lap) (name string, seconds float64) {
 	return "compute", max((l.Flops-l.Narrow-l.Split)/p.Flops, l.Narrow/p.Narrow+l.Split/p.TF32)
 }
 
-// onCPU is compute where products and all else take turns: other operations are as many a
-// second as multiply-adds, which count twice, or as the front end begins instructions for them.
+// onCPU is compute for a processor, where products and other operations share the units. A
+// multiply-add counts as two operations; other operations run at half that rate, or as fast as
+// the front end begins their instructions.
 func (t *Table) onCPU(l Lap) (name string, seconds float64) {
 	narrow := t.Peak.Flops
 	if t.Peak.Narrow > 0 {
@@ -136,7 +137,7 @@ func (t *Table) Finish(rest string, seconds float64) {
 	t.Rows = append(t.Rows, r)
 }
 
-// Rest is what the rows so far leave of the step.
+// Rest is the step's time without the rows so far.
 func (t *Table) Rest() float64 {
 	rest := t.Step
 	for _, r := range t.Rows {
@@ -145,12 +146,12 @@ func (t *Table) Rest() float64 {
 	return rest
 }
 
-// Median is the later one of two in the middle.
+// Median returns the median, the later one of two in the middle.
 func Median(took []time.Duration) time.Duration {
 	return slices.Sorted(slices.Values(took))[len(took)/2]
 }
 
-// Mean is in seconds.
+// Mean returns the mean in seconds.
 func Mean(took []time.Duration) float64 {
 	sum := time.Duration(0)
 	for _, d := range took {

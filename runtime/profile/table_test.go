@@ -51,8 +51,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestProcessor holds kernels against what takes longest: products, others, or the memory
-// that the bytes of a launch fit into.
+// TestProcessor compares kernels with their slowest resource: products, others, or the memory
+// that holds the bytes of a launch.
 func TestProcessor(t *testing.T) {
 	table := Table{Steps: 1, Threads: 1, CPU: true, ISA: cpu.AVX512BF16, Begun: 200, Peak: peak.Peak{Flops: 1000, Narrow: 4000, Bytes: 100},
 		Levels: []Level{{Size: 16 << 10, Bytes: 4 << 20}, {Size: 2 << 20, Bytes: 1 << 20}}}
@@ -80,7 +80,7 @@ func TestProcessor(t *testing.T) {
 	}
 }
 
-// TestNoTime has a device without a clock: nothing is divided by it.
+// TestNoTime profiles a device without a clock: nothing is divided by zero.
 func TestNoTime(t *testing.T) {
 	table := Table{Steps: 1, Threads: 1}
 	table.Add("k", Lap{Launches: 1, OnGPU: 1, Cost: cpu.Cost{Flops: 5, Bytes: 5}})

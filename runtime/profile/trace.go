@@ -10,9 +10,9 @@ import (
 	"github.com/arithlang/mlc/runtime/ckpt"
 )
 
-// A Trace is a time line of launches, for Perfetto (ui.perfetto.dev) or chrome://tracing:
-// a track for each worker, or one for a GPU, and one for whole steps. Its methods do
-// nothing where it is nil.
+// A Trace is a time line of launches, for Perfetto (ui.perfetto.dev) or chrome://tracing. It
+// has a track for each worker, or one for a GPU, and one for whole steps. Methods of a nil
+// Trace do nothing.
 type Trace struct {
 	Title string
 	Names []string // of kernels, by number
@@ -20,13 +20,13 @@ type Trace struct {
 
 	mu     sync.Mutex
 	tracks []*track
-	gpu    *track // whose laps follow each other
+	gpu    *track // its laps are consecutive
 	steps  *track
-	now    time.Duration // of the GPU's clock
+	now    time.Duration // by the GPU's clock
 }
 
-// mostEvents is how many events of a track are kept: a few hundred megabytes are no use to
-// anybody.
+// mostEvents is the most events that a track keeps: nobody can use a trace of many hundred
+// megabytes.
 const mostEvents = 1 << 17
 
 // A track is one line of a Trace.
@@ -34,7 +34,7 @@ type track struct {
 	of     *Trace
 	name   string
 	events []event
-	lost   int // events behind those that are kept
+	lost   int // events after the kept ones
 }
 
 // An event is a launch.
@@ -44,12 +44,12 @@ type event struct {
 	flops, bytes float64
 }
 
-// NewTrace begins now.
+// NewTrace returns a trace that begins now.
 func NewTrace(title string, names []string) *Trace {
 	return &Trace{Title: title, Names: names, begin: time.Now()}
 }
 
-// track is a new line; n tells it from others of the name.
+// track adds a line; n distinguishes lines of one name.
 func (t *Trace) track(name string, n int) *track {
 	if t == nil {
 		return nil
@@ -61,7 +61,7 @@ func (t *Trace) track(name string, n int) *track {
 	return k
 }
 
-// add notes a launch of a kernel, or of what else it is.
+// add records a launch of a kernel, or of other work if kernel is negative.
 func (k *track) add(kernel int, other string, start time.Time, l Lap) {
 	if k == nil {
 		return
@@ -81,7 +81,7 @@ func (k *track) keep(e event) {
 	k.events = append(k.events, e)
 }
 
-// follow notes what a GPU did next.
+// follow records the next work of a GPU.
 func (t *Trace) follow(name string, took time.Duration) {
 	if t == nil {
 		return
@@ -93,7 +93,7 @@ func (t *Trace) follow(name string, took time.Duration) {
 	t.now += took
 }
 
-// Step notes a whole step, by the host's clock.
+// Step records a whole step, by the host's clock.
 func (t *Trace) Step(n int, start time.Time, took time.Duration) {
 	if t == nil {
 		return
@@ -104,8 +104,8 @@ func (t *Trace) Step(n int, start time.Time, took time.Duration) {
 	t.steps.keep(event{name: fmt.Sprintf("step %d", n), start: start.Sub(t.begin), took: took})
 }
 
-// Write writes the trace as JSON (the Trace Event Format), and returns how many events were
-// too many to be kept.
+// Write writes the trace as JSON (the Trace Event Format). It returns how many events were
+// dropped.
 func (t *Trace) Write(path string) (lost int, err error) {
 	text, lost := t.encode()
 	return lost, ckpt.WriteFile(path, text)

@@ -1,5 +1,6 @@
-// Package program has what a generated program is, as values: a Model. Generated code describes it;
-// package rundir, which keeps a run of a program, comes after it, and package stages, which has several.
+// Package program describes a generated program by values: a Model. Generated code fills them
+// in. Package rundir, which keeps runs of a program, and package stages, which has several
+// models, build on it.
 package program
 
 import (
@@ -19,50 +20,50 @@ import (
 type Model struct {
 	Name     string   // of the spec
 	Spec     string   // the resolved spec text
-	SpecHash string   // hex SHA-256 of Spec and of what it reads of files
+	SpecHash string   // hex SHA-256 of Spec and of the content it reads from files
 	Version  string   // of the compiler
-	Axes     []string // attributes that axes of a sweep set, of which this is one training
+	Axes     []string // attributes that the axes of a sweep set, if this is one of its trainings
 	Task     task.Config
 	Train    train.Config
 	Eval     eval.Config
 	Params   []device.Param // in arena order
 	Plan     device.Plan
 	CPU      []cpu.Kernel // the kernel table, indexed by Queue.Launch's kernel
-	GPU      cuda.Program // the same kernels for GPUs; without PTX there are none
+	GPU      cuda.Program // the same kernels for GPUs; empty without PTX
 	Lanes    Lanes        // the same kernels for several models at once
-	Given    []Table      // values of fixed parameters that were known when the program was made
-	Files    []File       // that Spec reads
+	Given    []Table      // values of fixed parameters that are known at compile time
+	Files    []File       // files that Spec reads
 }
 
-// A File is one that a spec reads, as its runs have it: problems, or tables.
+// A File is a file that a spec reads, as its runs store it: problems, or tables.
 type File struct {
 	Path    string   // in the run directory, with forward slashes, as Spec names it
-	Text    string   // of problems
-	Stage   string   // of tables: the calibration that left them; "" for others
-	Tensors []Tensor // of tables
+	Text    string   // problems
+	Stage   string   // the calibration that made the tables; "" for other tables
+	Tensors []Tensor // tables
 }
 
 // A Tensor is a table in a File: the values of a fixed parameter.
 type Tensor struct {
 	Name  string
 	Shape []int
-	Param string // in Given
+	Param string // name in Given
 }
 
-// Lanes are the kernels of a training of N models at once, each in a lane of vectors; none
-// if N is 0.
+// Lanes are the kernels that train N models at once, each in a lane of vectors; empty if N is
+// 0.
 type Lanes struct {
 	N   int
-	CPU []cpu.Kernel // by the numbers of those of one model; a kernel that trains nothing has no Run
+	CPU []cpu.Kernel // numbered like the kernels of one model; kernels that training does not use have no Run
 }
 
 // A Table is the values of a fixed parameter.
 type Table struct {
 	Param  string // its name
-	Values string // float32, little endian, row-major: what an embedded file is
+	Values string // float32, little endian, row-major: content of an embedded file
 }
 
-// Tables are the values of fixed parameters that the program brings along.
+// Tables returns the values of fixed parameters that the program contains.
 func (m *Model) Tables() map[string][]float32 {
 	given := make(map[string][]float32, len(m.Given))
 	for _, t := range m.Given {
@@ -75,11 +76,11 @@ func (m *Model) Tables() map[string][]float32 {
 	return given
 }
 
-// Complete makes sure that every parameter that is to be given is.
+// Complete returns an error unless given has values for every parameter that needs them.
 func (m *Model) Complete(given map[string][]float32) error {
 	for _, p := range m.Params {
 		if p.Init.Kind == "given" && len(given[p.Name]) != p.Elems() {
-			return fmt.Errorf("parameter %s of shape %v is given %d values: the run is of another program", p.Name, p.Shape, len(given[p.Name]))
+			return fmt.Errorf("parameter %s of shape %v is given %d values: the run belongs to another program", p.Name, p.Shape, len(given[p.Name]))
 		}
 	}
 	return nil

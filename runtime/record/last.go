@@ -11,11 +11,11 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// Last is an error if the run in dir has had a later checkpoint than the one at path, its
-// newest, which is after so many steps and examples. What stands for the run is the last one:
-// an older one would be taken for it, and its result would replace the result of the run.
-// Three witnesses know of a later one: the record of a stage that is done, the metrics that
-// reach the end of the budget, and the result of the test.
+// Last returns an error if the run in dir once had a later checkpoint than the newest one
+// there, at path, taken after so many steps and examples. Only the last checkpoint represents
+// the run: an older one would be mistaken for it, and its result would replace the run's
+// result. Three files can mention a later checkpoint: the pipeline's record of a finished
+// stage, the metrics at the end of the budget, and the result of the test.
 func (r *Record) Last(dir, path string, steps int, examples int64) error {
 	lost := func(format string, args ...any) error {
 		return fmt.Errorf("%s: its last checkpoint is missing: "+format+", and the newest one, %s, is of step %d. Bring the last one back, or train it again with train --resume --out %[1]s",
@@ -40,13 +40,14 @@ func (r *Record) Last(dir, path string, steps int, examples int64) error {
 		Examples int64 `json:"examples_trained"`
 	}
 	file := damage.At(Results(dir, "")).Join(eval.File)
-	if err := file.ReadSealed(&result); err == nil && result.Examples > examples { // another error is said where it is read
+	if err := file.ReadSealed(&result); err == nil && result.Examples > examples { // other errors are reported where the result is used
 		return lost("by %s it is after %d examples", file, result.Examples)
 	}
 	return nil
 }
 
-// atEnd reports whether a report is of the end of a budget that reports can tell.
+// atEnd reports whether r was written at the end of budget b; budgets of time alone never end
+// here.
 func atEnd(b train.Budget, r *track.Report) bool {
 	return b.Steps > 0 && r.Step >= b.Steps || b.Examples > 0 && r.Examples >= b.Examples
 }

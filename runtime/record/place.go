@@ -9,9 +9,9 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// Where things are in a run directory, and where run directories are. Who writes a file
-// knows the rest of its name: package track of metrics, train of checkpoints, eval of
-// results, calibrate of what a calibration leaves.
+// The places of files in a run directory, and of run directories. The package that writes a
+// file knows the rest of its name: track for metrics, train for checkpoints, eval for results,
+// calibrate for calibrations.
 
 // File is the name of a record in its run directory.
 const File = "run.json"
@@ -19,25 +19,25 @@ const File = "run.json"
 // SpecFile is the name of the resolved spec in a run directory.
 const SpecFile = "spec.arith"
 
-// ResultFolder is the folder of what tests say, in a run directory.
+// ResultFolder is the folder of test results in a run directory.
 const ResultFolder = config.ResultFolder
 
-// LaunchFolder is the folder of what mlc train --launcher writes for the tasks that it leaves
-// to others: in the folder of the runs of a sweep, and in a run directory that is alone.
+// LaunchFolder is the folder where mlc train --launcher writes files for the tasks that it
+// starts: in the folder of a sweep's runs, or in the directory of a single run.
 const LaunchFolder = config.LaunchFolder
 
-// Path is the record of a run directory.
+// Path returns the path of the record in a run directory.
 func Path(dir string) string { return filepath.Join(dir, File) }
 
-// Results is where the result of a test is: of what the spec asks for, or of something
-// else in a folder of its own.
+// Results returns the directory of a test's result. The test that the spec asks for has folder
+// "", other tests have a folder each.
 func Results(dir, folder string) string { return filepath.Join(dir, ResultFolder, folder) }
 
-// Runs is the folder of the run directories of a spec that nobody has named.
+// Runs returns the folder of a spec's run directories when no --out names one.
 func Runs(name string) string { return filepath.Join("runs", name) }
 
-// Dated is what such a run directory is called, but for a number where several begin in
-// a second. As a pattern it has the zero time.
+// Dated returns the name of such a run directory. Runs that begin in the same second get a
+// number in addition. For a zero time it returns a glob pattern.
 func Dated(started time.Time, hash string) string {
 	when := "????????-??????"
 	if !started.IsZero() {
@@ -46,23 +46,23 @@ func Dated(started time.Time, hash string) string {
 	return when + "-" + hash[:min(8, len(hash))]
 }
 
-// Calibrated is what a calibration has to know of the run that it is a stage of.
+// Calibrated tells a calibration about the run that it is a stage of.
 type Calibrated struct {
-	Dir                     string // of the stage
+	Dir                     string // the stage's directory
 	Name, SpecHash, Version string
-	Seed                    uint64 // of the training whose attention is read
+	Seed                    uint64 // seed of the training whose attention is read
 	InitSeed                *uint64
 	Stage, From             string
-	Uses                    func(site string) bool // whether a later stage wants a site's bias
+	Uses                    func(site string) bool // reports whether a later stage uses a site's bias
 	Begin                   func() error           // makes Dir, once attention is read
 }
 
-// TellVariable names a file, for the program that has started a trainer: the trainer adds the
-// directories of the runs that it trains, a line each.
+// TellVariable is the environment variable that names a file for the program that started a
+// trainer. The trainer appends the directories of the runs that it trains, one a line.
 const TellVariable = "MLC_RUNS_FILE"
 
-// Tell adds a run directory to that file, if there is one. Training does not fail because of
-// it.
+// Tell appends a run directory to the file named by TellVariable, if it is set. Failing to
+// write does not stop training.
 func Tell(dir string) {
 	path := os.Getenv(TellVariable)
 	if path == "" {

@@ -1,12 +1,12 @@
-// Package record is run.json: what a run directory is of, and how it came to be.
-//
-// A pipeline's directory has a folder for each stage. A training's is an ordinary run; a
-// calibration's has the captured attention, the statistics of its lines, and the lines that
-// are kept. The next training has these lines as fixed parameters, behind all others in the
-// arenas, without gradients or moments, saved with the weights. A training in rounds pauses,
-// saved, before each round: the model answers longer problems, the kept answers are a file, and
-// the task draws from these files as well as true problems. run.json says how far each stage
-// is, and is written last.
+// Package record reads and writes run.json, the record of a run directory: the spec, seeds,
+// device and budget of the run, and the state of its stages.
+// A pipeline's directory has a folder for each stage. The folder of a training stage is an
+// ordinary run directory. The folder of a calibration has the captured attention, the
+// statistics of its lines, and the selected lines. The next training has these lines as fixed
+// parameters: they come after all others in the arenas, have no gradients or moments, and are
+// saved with the weights. Training in rounds saves and pauses before each round: the model
+// answers longer problems, a file keeps the accepted answers, and the task draws from these
+// files as well as from true problems. run.json is written last, with the state of each stage.
 package record
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// A Record is run.json.
+// A Record is the content of run.json.
 type Record struct {
 	Name       string    `json:"name"`
 	SpecHash   string    `json:"spec_hash"`
@@ -34,29 +34,29 @@ type Record struct {
 	Device     string    `json:"device"`
 	DeviceName string    `json:"device_name"`
 	Seed       uint64    `json:"seed"`
-	InitSeed   *uint64   `json:"init_seed,omitempty"` // of the initial weights; none: Seed
+	InitSeed   *uint64   `json:"init_seed,omitempty"` // seeds the initial weights; nil: Seed does
 	Params     int       `json:"params"`
-	Precision  string    `json:"precision,omitempty"` // of the factors of products: f32, bf16 or tf32x3
-	Schedules  string    `json:"schedules,omitempty"` // of kernels on a GPU: "generic, mma, product"; a processor's instruction set: "avx512bf16"
-	Gemm       string    `json:"gemm,omitempty"`      // whose products they are, on a GPU: "cuBLASLt 12.9.3"; none for mlc's kernels
-	Init       string    `json:"init,omitempty"`      // the file whose weights it began with, and its SHA-256; none for random ones
-	Training             // of a run without stages, and of that of a stage
+	Precision  string    `json:"precision,omitempty"` // precision of the factors of products: f32, bf16 or tf32x3
+	Schedules  string    `json:"schedules,omitempty"` // kernel schedules on a GPU: "generic, mma, product"; on a processor its instruction set: "avx512bf16"
+	Gemm       string    `json:"gemm,omitempty"`      // library of matrix products on a GPU: "cuBLASLt 12.9.3"; empty for mlc's kernels
+	Init       string    `json:"init,omitempty"`      // file of the initial weights and its SHA-256; empty for random weights
+	Training             // for a run without stages, or for the run of one stage
 	Started    time.Time `json:"started"`
 	Go         string    `json:"go"`
 	CPU        string    `json:"cpu"`
 
-	Stage  string   `json:"stage,omitempty"`  // of a pipeline, which this is the run of
-	Stages []*Stage `json:"stages,omitempty"` // of a run of a pipeline, in order
+	Stage  string   `json:"stage,omitempty"`  // name of the pipeline stage that this run is
+	Stages []*Stage `json:"stages,omitempty"` // stages of a pipeline, in order
 }
 
-// A Training is how long a model is trained. The schedule is over the budget, so that
-// the weights of a run that was given another one halfway are of both.
+// A Training is the budget of a training. The schedule spans the budget: a run whose budget
+// changed halfway has weights from both schedules.
 type Training struct {
 	Budget  train.Budget   `json:"budget,omitzero"`
-	Earlier []train.Budget `json:"earlier_budgets,omitempty"` // those that its first steps were for
+	Earlier []train.Budget `json:"earlier_budgets,omitempty"` // budgets that the first steps were trained under
 }
 
-// Change gives a training another budget after so many steps.
+// Change sets the budget of a training that has done so many steps.
 func (t *Training) Change(b train.Budget, steps int) {
 	if b == t.Budget {
 		return
@@ -67,10 +67,10 @@ func (t *Training) Change(b train.Budget, steps int) {
 	t.Budget = b
 }
 
-// Is reports whether all steps were for one budget.
+// Is reports whether all steps were trained under budget b.
 func (t *Training) Is(b train.Budget) bool { return t.Budget == b && len(t.Earlier) == 0 }
 
-// Budgets are all that steps were for, the last one last.
+// Budgets returns all budgets that steps were trained under, the latest last.
 func (t *Training) Budgets() []string {
 	var all []string
 	for _, b := range append(t.Earlier[:len(t.Earlier):len(t.Earlier)], t.Budget) {
@@ -81,34 +81,34 @@ func (t *Training) Budgets() []string {
 	return all
 }
 
-// String is the budgets in the order in which they were given.
+// String returns the budgets in the order in which they were set.
 func (t *Training) String() string {
 	return strings.Join(t.Budgets(), ", then ")
 }
 
-// StageDone is the State of a stage that is done.
+// StageDone is the State of a finished stage.
 const StageDone = "done"
 
-// A Stage is what a pipeline's record says of one stage.
+// A Stage is the state of one stage in a pipeline's record.
 type Stage struct {
 	Name     string  `json:"name"`
 	Kind     string  `json:"kind"` // training, calibration
 	State    string  `json:"state"`
 	Seed     uint64  `json:"seed"`
-	InitSeed *uint64 `json:"init_seed,omitempty"` // of the initial weights; none: Seed
+	InitSeed *uint64 `json:"init_seed,omitempty"` // seeds the initial weights; nil: Seed does
 	Training
-	Last  string `json:"last,omitempty"`  // of a training that is done: the name of its last checkpoint
-	Short string `json:"short,omitempty"` // of one that others begin from though its exact match is below the one wanted: both
+	Last  string `json:"last,omitempty"`  // name of the last checkpoint of a finished training
+	Short string `json:"short,omitempty"` // exact match reached and wanted, if the first is lower and a later stage began nevertheless
 }
 
 // Trains reports whether a stage trains a model.
 func (s *Stage) Trains() bool { return s.Kind == "training" }
 
-// Read is Of a directory anywhere.
+// Read is Of for any directory.
 func Read(dir string) (Record, error) { return Of(damage.At(dir)) }
 
-// Of reads the record of a run directory. The error is Missing where there is none, and
-// damage where it is not the record that was written.
+// Of reads the record of a run directory. Missing holds for the error if there is no record,
+// damage.Is if the file is not as it was written.
 func Of(dir damage.Path) (Record, error) {
 	var r Record
 	path := dir.Join(File)
@@ -118,15 +118,15 @@ func Of(dir damage.Path) (Record, error) {
 	return r, damage.In(path.String(), r.check())
 }
 
-// What values of a record may be that become parts of a path.
+// The forms of record values that become parts of a path.
 var (
 	hashForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
 	wordForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	fileForm = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9_.-]*$`)
 )
 
-// check is damage where a value that becomes a part of a path could lead elsewhere. A record
-// of another program has no hash.
+// check returns damage if a value that becomes part of a path could lead elsewhere. Records
+// written by other programs have no hash.
 func (r *Record) check() error {
 	if r.SpecHash != "" && !hashForm.MatchString(r.SpecHash) {
 		return damage.Errorf("spec_hash cannot be %.80q: it is the 64 hex digits of a SHA-256", r.SpecHash)
@@ -137,7 +137,7 @@ func (r *Record) check() error {
 	for i, s := range r.Stages {
 		switch {
 		case s == nil:
-			return damage.Errorf("its stage %d is none", i+1)
+			return damage.Errorf("its stage %d is null", i+1)
 		case !wordForm.MatchString(s.Name):
 			return damage.Errorf("a stage cannot be called %.80q", s.Name)
 		case s.Last != "" && !fileForm.MatchString(s.Last):
@@ -147,7 +147,7 @@ func (r *Record) check() error {
 	return nil
 }
 
-// Write writes the record of a run directory.
+// Write writes the record into a run directory.
 func (r *Record) Write(dir string) error {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -156,8 +156,8 @@ func (r *Record) Write(dir string) error {
 	return ckpt.WriteFile(Path(dir), damage.SealIndented(text))
 }
 
-// How says how the model was trained that speaks for the run: for how long, and which
-// stages before it fell short of their exact match.
+// How describes the training of the model that represents the run: its budgets, and the earlier
+// stages that missed their exact match.
 func (r *Record) How() string {
 	_, t := r.Trained("")
 	all := t.String()
@@ -169,7 +169,7 @@ func (r *Record) How() string {
 	return all
 }
 
-// last is the last stage that trains, nil if there is none.
+// last returns the last stage that trains, nil if no stage does.
 func (r *Record) last() *Stage {
 	for i := len(r.Stages) - 1; i >= 0; i-- {
 		if r.Stages[i].Trains() {
@@ -179,8 +179,8 @@ func (r *Record) last() *Stage {
 	return nil
 }
 
-// Trained is the directory whose metrics and results speak for the run in dir, and how
-// it was trained: dir itself, or that of the last stage that trains.
+// Trained returns the directory whose metrics and results represent the run in dir, with its
+// training: the directory of the last stage that trains, or dir itself.
 func (r *Record) Trained(dir string) (string, Training) {
 	if s := r.last(); s != nil {
 		return filepath.Join(dir, s.Name), s.Training
@@ -188,7 +188,7 @@ func (r *Record) Trained(dir string) (string, Training) {
 	return dir, r.Training
 }
 
-// Trained is Record.Trained of the record in dir, which may have none.
+// Trained is Record.Trained for the record in dir. Without a record it returns dir.
 func Trained(dir string) (string, error) {
 	r, err := Read(dir)
 	if Missing(err) {
@@ -201,7 +201,8 @@ func Trained(dir string) (string, error) {
 	return in, nil
 }
 
-// Open is Read where there has to be a record: the error says what else there is.
+// Open is Read for a directory that must have a record. Without one the error says what the
+// directory is instead.
 func Open(dir string) (Record, error) {
 	r, err := Read(dir)
 	if Missing(err) {
@@ -210,12 +211,12 @@ func Open(dir string) (Record, error) {
 	return r, err
 }
 
-// Missing reports whether an error of Read is that there is no record.
+// Missing reports whether an error of Read means that no record exists.
 func Missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// NoRun says that a directory has no record.
+// NoRun returns the error for a directory without a record.
 func NoRun(dir string) error {
 	switch info, err := os.Stat(dir); {
 	case Missing(err):

@@ -22,7 +22,7 @@ func in(t *testing.T, text string) string {
 	return dir
 }
 
-// TestTrained finds the directory that speaks for a run.
+// TestTrained finds the directory that represents a run.
 func TestTrained(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"name":"plain"}`: ".",
@@ -41,14 +41,14 @@ func TestTrained(t *testing.T) {
 	}
 	dir := t.TempDir()
 	if got, err := Trained(dir); got != dir || err != nil {
-		t.Errorf("a directory without a run speaks for itself, not %s, %v", got, err)
+		t.Errorf("a directory without a record: got %s, %v", got, err)
 	}
 	if _, err := Read(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 }
 
-// TestValues wants values that become parts of paths to be nothing else.
+// TestValues rejects values that would lead a path elsewhere.
 func TestValues(t *testing.T) {
 	hash := strings.Repeat("09af", 16)
 	for text, want := range map[string]string{
@@ -76,7 +76,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestChange wants a record to say every budget that steps were for.
+// TestChange keeps every budget that steps were trained under.
 func TestChange(t *testing.T) {
 	steps := func(n int) train.Budget { return train.Budget{Steps: n} }
 	want := Record{Name: "toy", Seed: 3, Training: Training{Budget: steps(10)}, Stages: []*Stage{{Name: "first", Kind: "training", Training: Training{Budget: steps(5)}}}}
@@ -84,7 +84,7 @@ func TestChange(t *testing.T) {
 	want.Change(steps(10), 0)
 	want.Change(steps(10), 5)
 	if !want.Is(steps(10)) || want.String() != "10 steps" {
-		t.Errorf("%v: its own budget is none more", want.Training)
+		t.Errorf("%v: setting the same budget again added one", want.Training)
 	}
 	want.Change(steps(20), 10)
 	if want.Is(steps(20)) || want.String() != "10 steps, then 20 steps" {

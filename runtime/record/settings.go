@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Settings reads a resolved spec line by line: the value of each attribute by its path, and
-// the paths in order. A block that has a name, as a task has, is a setting, too. The text may
-// be of another version of the language, so it is not parsed.
+// Settings reads a resolved spec line by line. It returns the value of each attribute by its
+// path, and the paths in order. The name of a named block, such as a task, is a setting, too.
+// The text is not parsed because it may be in another version of the language.
 func Settings(spec string) (values map[string]string, order []string) {
 	if spec == "" {
 		return nil, nil
@@ -36,7 +36,7 @@ func Settings(spec string) (values map[string]string, order []string) {
 				set(path, strings.Join(words[1:len(words)-1], " "))
 			}
 			blocks = append(blocks[:len(blocks):len(blocks)], words[0])
-			if slices.Contains([]string{"stage", "bias", "mask", "table"}, words[0]) { // there may be several
+			if slices.Contains([]string{"stage", "bias", "mask", "table"}, words[0]) { // a spec may have several
 				blocks[len(blocks)-1] = strings.Join(words[:len(words)-1], " ")
 			}
 		case words[len(words)-1] == "{}":
@@ -48,7 +48,8 @@ func Settings(spec string) (values map[string]string, order []string) {
 	return values, order
 }
 
-// Settings are those of a run's spec, with the seeds that the run has, whatever the spec says.
+// Settings returns the settings of a run's spec, with the seeds of the run instead of the
+// spec's.
 func (r *Record) Settings(spec string) map[string]string {
 	of, _ := Settings(spec)
 	all := map[string]string{}
@@ -60,8 +61,8 @@ func (r *Record) Settings(spec string) map[string]string {
 	return all
 }
 
-// Seeds is how a run is called after its seeds: that of all random numbers, and that of
-// the initial weights where they have one of their own.
+// Seeds names a run by its seed, and by the seed of its initial weights if they have a separate
+// one.
 func Seeds(seed uint64, initial *uint64) string {
 	if initial == nil {
 		return fmt.Sprintf("seed %d", seed)

@@ -20,9 +20,8 @@ func NewestCheckpoint(dir string) (string, error) {
 	return all[len(all)-1], nil
 }
 
-// ReadCheckpoint reads a checkpoint of the run in dir and makes sure that it is one of
-// that run: it says itself what it is of. Weights that a stage begins with are held to
-// the record of the stage that they are of.
+// ReadCheckpoint reads a checkpoint of the run in dir and checks that it belongs to that run.
+// For weights that a stage begins with, rec is the record of the stage that trained them.
 func ReadCheckpoint(path, dir string, rec *record.Record) (*train.Checkpoint, error) {
 	c, err := train.Read(path)
 	if err != nil {
@@ -36,7 +35,7 @@ func ReadCheckpoint(path, dir string, rec *record.Record) (*train.Checkpoint, er
 		Says("budget", rec.Budgets()...))
 }
 
-// SeedText is what files say of a seed of initial weights; "": there is none.
+// SeedText formats the seed of initial weights for files; "" for nil.
 func SeedText(seed *uint64) string {
 	if seed == nil {
 		return ""
@@ -44,33 +43,33 @@ func SeedText(seed *uint64) string {
 	return strconv.FormatUint(*seed, 10)
 }
 
-// A Fact is what a record says of a run: one of some values, by its key in files.
+// A Fact is a property of a run: its key in files, and the accepted values.
 type Fact struct {
 	key    string
 	values []string
 }
 
-// Says makes a Fact.
+// Says returns a Fact.
 func Says(key string, values ...string) Fact { return Fact{key, values} }
 
-// Same compares what a file says of its run with a record.
+// Same compares a file's metadata with the record in source.
 func Same(path string, meta map[string]string, source string, facts ...Fact) error {
 	var differ []string
 	for _, f := range facts {
 		says, there := meta[f.key]
 		if !there && (f.key == "budget" || f.key == "seed") || slices.Contains(f.values, says) {
-			continue // files of earlier versions do not say everything
+			continue // files of earlier versions lack some keys
 		}
-		differ = append(differ, fmt.Sprintf("its %s is %s, that of %s %s", strings.ReplaceAll(f.key, "_", " "), short(says), source, short(last(f.values))))
+		differ = append(differ, fmt.Sprintf("its %s is %s, in %s it is %s", strings.ReplaceAll(f.key, "_", " "), short(says), source, short(last(f.values))))
 	}
 	if differ == nil {
 		return nil
 	}
-	return fmt.Errorf("%s is of another run: %s. One of the two was brought here or changed: bring back the one that was here, or train in another --out",
+	return fmt.Errorf("%s is of another run: %s. One of the two files was copied here or changed: restore the original, or train in another --out",
 		path, strings.Join(differ, "; "))
 }
 
-// last is the value that a record has at present, "" if it has none.
+// last returns the present value of a record, "" if it has none.
 func last(values []string) string {
 	if len(values) == 0 {
 		return ""
@@ -78,31 +77,31 @@ func last(values []string) string {
 	return values[len(values)-1]
 }
 
-// short is as much of a hash as people compare.
+// short shortens a hash to the digits that people compare.
 func short(value string) string {
 	const hash, enough = 64, 12
 	switch {
 	case value == "":
-		return "not said"
+		return "missing"
 	case len(value) == hash && !strings.ContainsFunc(value, func(r rune) bool { return !strings.ContainsRune("0123456789abcdef", r) }):
 		return value[:enough]
 	}
 	return value
 }
 
-// BadCheckpoint says what to do about a checkpoint that is damaged. One that cannot be
-// read may be whole.
+// BadCheckpoint adds advice to the error of a damaged checkpoint. A checkpoint that merely
+// cannot be read may be intact.
 func BadCheckpoint(dir string, err error) error {
 	if !damage.Is(err) {
 		return err
 	}
 	if all, _ := train.Checkpoints(dir); len(all) > 1 { // the damaged one was listed
-		return fmt.Errorf("%w\nremove it to go on from %s", err, all[len(all)-2])
+		return fmt.Errorf("%w\nremove it to continue from %s", err, all[len(all)-2])
 	}
 	return fmt.Errorf("%w\nthere is no older checkpoint: remove it to start again from the first step", err)
 }
 
-// NoCheckpoint says what to do where nothing is trained.
+// NoCheckpoint returns the error for a run without a checkpoint.
 func NoCheckpoint(dir string) error {
 	return fmt.Errorf("%s has no checkpoint yet: train it with train --resume --out %s", dir, dir)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/arithlang/mlc/runtime/tokens"
 )
 
-// writeFiles writes the files that the spec reads to a run directory, so that the spec there
-// means the same wherever the directory is moved.
+// writeFiles writes the files that the spec reads to a run directory, so that the spec keeps
+// its meaning wherever the directory is moved.
 func (id Identity) writeFiles(dir string) error {
 	texts, tables := id.files()
 	if len(texts)+len(tables) > 0 {
@@ -22,7 +22,7 @@ func (id Identity) writeFiles(dir string) error {
 	}
 	at := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		if sameText(at(name), texts[name]) { // which is less than writing it
+		if sameText(at(name), texts[name]) { // comparing is cheaper than writing
 			continue
 		}
 		if err := ckpt.WriteFile(at(name), []byte(texts[name])); err != nil {
@@ -37,9 +37,9 @@ func (id Identity) writeFiles(dir string) error {
 	return nil
 }
 
-// files are the problems and the tables that the spec reads, by their paths in a run. Stages
-// may read several tables of a file, or a file in tokens of several kinds: what characters
-// leave of it is the file as it was.
+// files returns the problems and the tables that the spec reads, by their paths in a run.
+// Stages may read several tables of a file, or a file with several token rules; then the rule
+// that changes the text least provides it.
 func (id Identity) files() (texts map[string]string, tables map[string]*ckpt.File) {
 	texts, tables = map[string]string{}, map[string]*ckpt.File{}
 	least := map[string]int{}
@@ -66,7 +66,7 @@ func (id Identity) files() (texts map[string]string, tables map[string]*ckpt.Fil
 	return texts, tables
 }
 
-// changes orders tokens by how much of the spaces in a file they change.
+// changes orders token rules by how much of the spaces in a file they change.
 func changes(rule tokens.Rule) int {
 	switch {
 	case rule.Numbers > 0:
@@ -77,8 +77,8 @@ func changes(rule tokens.Rule) int {
 	return 0
 }
 
-// left reports whether a folder has only what writeFiles leaves in it, whole or half written;
-// the latter is removed.
+// left reports whether a folder has only files that writeFiles leaves. It removes half-written
+// ones.
 func (id Identity) left(folder string) bool {
 	if ckpt.Clean(folder) != nil {
 		return false

@@ -1,6 +1,6 @@
-// Package rundir makes the directory of a run, finds it again, locks it, and wants all that lies in
-// it to be of one program and of one run. Package record, whose record of a run is the heart of
-// that, comes before it, and package verbs after it.
+// Package rundir makes the directory of a run, finds it again, locks it, and checks that all
+// its files belong to one program and one run. It builds on package record; package verbs
+// builds on it.
 package rundir
 
 import (
@@ -22,27 +22,28 @@ import (
 	"github.com/arithlang/mlc/runtime/record"
 )
 
-// An Identity is what a run is of.
+// An Identity identifies the program of a run.
 type Identity struct {
 	Name, Spec, Hash, Version string
 	Models                    []*program.Model // with the files that the spec reads
 }
 
-// IdentityOf is what a run of a model is of.
+// IdentityOf returns the identity of a model's runs.
 func IdentityOf(m *program.Model) Identity {
 	return Identity{m.Name, m.Spec, m.SpecHash, m.Version, []*program.Model{m}}
 }
 
-// A Claim is a run directory that no other process trains in until it is closed.
+// A Claim is a run directory that is locked against training by other processes until it is
+// closed.
 type Claim struct {
 	*lock.Dir
 	Path   string
 	Record record.Record
 }
 
-// New makes the directory of a new run and locks it: dir, in which nothing may be
-// yet, or, if that is empty, one named after spec and time. Only who has locked it may
-// look what is in it: files that another process is writing look as if it was killed.
+// New makes and locks the directory of a new run: dir, which must be empty, or, if dir is "",
+// one named after spec and time. It inspects the directory only under the lock: files that
+// another process is writing look like the files of a killed process.
 func New(dir string, id Identity, started time.Time) (_ string, held *lock.Dir, err error) {
 	if dir == "" {
 		dir, err = Dated(id, started)
@@ -63,7 +64,7 @@ func New(dir string, id Identity, started time.Time) (_ string, held *lock.Dir, 
 	return dir, held, nil
 }
 
-// Occupy keeps other processes from training in a run directory until it is closed.
+// Occupy locks a run directory against training by other processes until it is closed.
 func Occupy(dir string) (*lock.Dir, error) {
 	held, err := lock.Try(dir)
 	if errors.Is(err, lock.ErrTaken) {
@@ -72,7 +73,7 @@ func Occupy(dir string) (*lock.Dir, error) {
 	return held, err
 }
 
-// Dated makes a directory that no other run has, however many begin in a second.
+// Dated makes a directory that no other run has, even if several begin in the same second.
 func Dated(id Identity, started time.Time) (string, error) {
 	base := filepath.Join(record.Runs(id.Name), record.Dated(started, id.Hash))
 	if err := Make(filepath.Dir(base)); err != nil {
@@ -86,13 +87,13 @@ func Dated(id Identity, started time.Time) (string, error) {
 		case !errors.Is(err, fs.ErrExist):
 			return "", cannotMake(err)
 		}
-		dir = fmt.Sprintf("%s-%02d", base, n) // later ones sort behind
+		dir = fmt.Sprintf("%s-%02d", base, n) // later ones sort after it
 	}
 }
 
-// vacate refuses a directory that has something in it, apart from what mlc has put there to
-// launch it, and what a run of the same spec leaves that was killed before it began, whose
-// temporary files go.
+// vacate refuses a directory that is not empty. It accepts the launch files that mlc wrote, and
+// files of a run of the same spec that was killed before it began, whose temporary files it
+// removes.
 func vacate(dir string, id Identity) error {
 	found, err := os.ReadDir(dir)
 	if err != nil {
@@ -104,7 +105,7 @@ func vacate(dir string, id Identity) error {
 		case name == record.SpecFile && sameText(filepath.Join(dir, name), id.Spec):
 		case name == config.FilesFolder && id.left(filepath.Join(dir, name)) && !Exists(record.Path(dir)):
 		case Exists(record.Path(dir)):
-			return fmt.Errorf("%s has a run in it already: go on with it by --resume --out %s, or choose another --out", dir, flag.Word(dir))
+			return fmt.Errorf("%s has a run in it already: continue it with --resume --out %s, or choose another --out", dir, flag.Word(dir))
 		default:
 			return fmt.Errorf("%s is not empty: choose another --out", dir)
 		}
@@ -112,9 +113,8 @@ func vacate(dir string, id Identity) error {
 	return ckpt.Clean(dir)
 }
 
-// Clean removes what processes that were killed have left half written in a run
-// directory and in those of its stages. Results have locks of their own, and the folder of
-// a launch is written by mlc.
+// Clean removes half-written files of killed processes from a run directory and its stages. It
+// leaves results, which have separate locks, and launch files, which mlc writes.
 func Clean(dir string) error {
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -128,7 +128,7 @@ func Clean(dir string) error {
 		return ckpt.Clean(path)
 	})
 	if err != nil {
-		return fmt.Errorf("cannot remove what a killed process has left: %w", err)
+		return fmt.Errorf("cannot remove files of a killed process: %w", err)
 	}
 	return nil
 }
@@ -143,8 +143,7 @@ func Exists(path string) bool {
 	return err == nil
 }
 
-// Fill writes what a run directory begins with. Doing it again changes nothing
-// but the record.
+// Fill writes the initial files of a run directory. Repeating it changes only the record.
 func Fill(dir string, id Identity, r record.Record) error {
 	if err := Make(dir); err != nil {
 		return err
@@ -167,7 +166,7 @@ func Make(dir string) error {
 }
 
 func cannotMake(err error) error {
-	return fmt.Errorf("cannot make the run directory: %w: choose a place that can be written with --out", err)
+	return fmt.Errorf("cannot make the run directory: %w: choose a writable place with --out", err)
 }
 
 func WriteRecord(dir string, r record.Record) error {
@@ -177,7 +176,7 @@ func WriteRecord(dir string, r record.Record) error {
 	return nil
 }
 
-// Newest is findRun where there has to be one.
+// Newest is Find for a run that must exist.
 func Newest(id Identity, seed *uint64, initial flags.Seeds) (string, error) {
 	newest, err := Find(id, seed, initial)
 	if err != nil || newest != "" {
@@ -193,10 +192,10 @@ func Newest(id Identity, seed *uint64, initial flags.Seeds) (string, error) {
 	return "", fmt.Errorf("there is no run of this spec%s in %s: train without --resume, or say where it is with --out", which, record.Runs(id.Name))
 }
 
-// Find is the run directory of this spec, and of the seeds that are asked for, that
-// was begun last, whatever its name; "" if there is none. A copy began when its original
-// did: then the one that is named after its time is the newest, the last of several. One
-// that cannot be read may be it.
+// Find returns the directory of the latest run of this spec with the given seeds, whatever its
+// name; "" if there is none. A copy has the start time of its original; then the directory
+// named after that time is the newest, and the last of several. An unreadable record is an
+// error, since that run may be the newest.
 func Find(id Identity, seed *uint64, initial flags.Seeds) (newest string, err error) {
 	runs := record.Runs(id.Name)
 	dirs, err := os.ReadDir(runs)
@@ -211,7 +210,7 @@ func Find(id Identity, seed *uint64, initial flags.Seeds) (newest string, err er
 		case record.Missing(err):
 			continue
 		case err != nil:
-			return "", fmt.Errorf("%w\nsay which run to go on with by --out", err)
+			return "", fmt.Errorf("%w\nname the run with --out", err)
 		case r.SpecHash != id.Hash || seed != nil && r.Seed != *seed || !BegunBy(initial, &r):
 			continue
 		}
@@ -223,7 +222,8 @@ func Find(id Identity, seed *uint64, initial flags.Seeds) (newest string, err er
 	return newest, nil
 }
 
-// StaleSpec says that spec.arith in a run directory is not the run's any more; "" if it is.
+// StaleSpec says that spec.arith in a run directory has changed since the run began; "" if it
+// has not.
 func StaleSpec(dir string, id Identity) string {
 	path := filepath.Join(dir, record.SpecFile)
 	if sameText(path, id.Spec) {
@@ -232,7 +232,7 @@ func StaleSpec(dir string, id Identity) string {
 	return fmt.Sprintf("%s is not the spec of this run any more: it was changed, or cannot be read\n", path)
 }
 
-// Open reads run.json and makes sure that the run is of this very spec.
+// Open reads run.json and checks that the run has exactly this spec.
 func Open(dir string, id Identity) (record.Record, error) {
 	r, err := record.Open(dir)
 	if err != nil || r.SpecHash == id.Hash {
@@ -244,14 +244,15 @@ func Open(dir string, id Identity) (record.Record, error) {
 	}
 	if string(spec) == id.Spec {
 		return r, fmt.Errorf("%s is a run of this spec with other files: a table or a list of problems that it reads has changed (%.8s in run.json; this program is %.8s). "+
-			"Build the program with the files of then to go on with that run, or train this one in a directory of its own", dir, r.SpecHash, id.Hash)
+			"To continue that run, build the program with the former files, or train this one in another directory", dir, r.SpecHash, id.Hash)
 	}
 	return r, fmt.Errorf("%s is a run of another spec (%s, %.8s; this program is %s, %.8s). Lines of the run (-) and of this program (+):\n%s"+
-		"build the program from %s to go on with that run, or train this one in a directory of its own",
+		"to continue that run, build the program from %s, or train this one in another directory",
 		dir, r.Name, r.SpecHash, id.Name, id.Hash, lineDiff(string(spec), id.Spec), filepath.Join(dir, record.SpecFile))
 }
 
-// BegunBy reports whether a run has such initial weights; without the flag any will do.
+// BegunBy reports whether a run has the given seed of initial weights; without the flag any
+// matches.
 func BegunBy(s flags.Seeds, of *record.Record) bool {
 	return !s.Set || config.Initial(of.Seed, of.InitSeed) == s.First
 }
@@ -259,8 +260,8 @@ func BegunBy(s flags.Seeds, of *record.Record) bool {
 // maxDiffLines is how many lines of a difference are shown.
 const maxDiffLines = 20
 
-// lineDiff returns the lines by which two texts differ, in order: "- " those of a
-// alone, "+ " those of b alone.
+// lineDiff returns the lines by which two texts differ, in order: lines of only a after "- ",
+// lines of only b after "+ ".
 func lineDiff(a, b string) string {
 	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
 	same := common(x, y)
@@ -284,7 +285,7 @@ func lineDiff(a, b string) string {
 	return strings.Join(out, "\n") + "\n"
 }
 
-// common is the length of the longest common subsequence of x[i:] and y[j:].
+// common returns the lengths of the longest common subsequences of x[i:] and y[j:].
 func common(x, y []string) [][]int {
 	n := make([][]int, len(x)+1)
 	for i := range n {

@@ -122,7 +122,7 @@ func (c *lanesRun) members(a world.App, out string) ([]*member, error) {
 		m.dir = filepath.Join(out, fmt.Sprintf("init-seed-%d", m.seed))
 		there := rundir.Exists(record.Path(m.dir))
 		if there && c.Resume == flags.Begins {
-			return nil, fmt.Errorf("%s has a run of init seed %d in it already: go on with it by --resume --out %s, or choose another --out", out, m.seed, flag.Word(out))
+			return nil, fmt.Errorf("%s has a run of init seed %d in it already: continue it with --resume --out %s, or choose another --out", out, m.seed, flag.Word(out))
 		}
 		if there {
 			path, err := rundir.NewestCheckpoint(m.dir)

@@ -14,43 +14,43 @@ import (
 	"github.com/arithlang/mlc/runtime/rundir"
 )
 
-// A Pipeline is a compiled spec with stages, which are done in order.
+// A Pipeline is a compiled spec with stages, which run in order.
 type Pipeline struct {
 	Name     string   // of the spec
 	Spec     string   // the resolved spec text
-	SpecHash string   // hex SHA-256 of Spec and of what it reads of files
+	SpecHash string   // hex SHA-256 of Spec and of the content it reads from files
 	Version  string   // of the compiler
-	Axes     []string // attributes that axes of a sweep set, of which this is one training
+	Axes     []string // attributes that the axes of a sweep set, if this is one of its trainings
 	Stages   []Stage
 }
 
-// A Stage trains a model, or makes biases of the attention of a trained one.
+// A Stage trains a model, or calibrates biases from the attention of a trained one.
 type Stage struct {
 	Name        string
-	From        string         // the stage whose weights it starts with, or whose attention it reads; "": new weights
-	Model       *program.Model // nil in a calibration
-	Calibration Calibration    // nil in a training
-	Given       []Given        // of a training
+	From        string         // the stage that provides the initial weights, or the attention to read; "": new weights
+	Model       *program.Model // nil for a calibration
+	Calibration Calibration    // nil for a training
+	Given       []Given        // fixed parameters of a training
 }
 
-// A Calibration makes biases of the attention of a trained model.
+// A Calibration computes biases from the attention of a trained model.
 type Calibration interface {
-	// Reads says what is read, for people.
+	// Reads describes the input for people.
 	Reads() string
-	// Calibrate leaves biases, and returns what was kept, for people.
+	// Calibrate writes biases, and describes the selected lines for people.
 	Calibrate(ctx context.Context, m eval.Model, at record.Calibrated) (kept string, err error)
-	// File is the one that has the biases.
+	// File is the name of the file with the biases.
 	File() string
 }
 
 // Given says which result of a calibration a fixed parameter is.
 type Given struct {
 	Param  string // of the model
-	Stage  string // the calibration, which comes before
-	Tensor string // of its File: calibrate.Tensor(site, direction)
+	Stage  string // the calibration, an earlier stage
+	Tensor string // in its File: calibrate.Tensor(site, direction)
 }
 
-// Identity, Swept, Names, Model, Last and At are of world.Whole.
+// Identity, Swept, Names, Model, Last and At implement world.Whole.
 func (p *Pipeline) Identity() rundir.Identity {
 	id := rundir.Identity{Name: p.Name, Spec: p.Spec, Hash: p.SpecHash, Version: p.Version}
 	for _, s := range p.Stages {
@@ -106,7 +106,7 @@ func (p *Pipeline) At(dir string) (*program.Model, string, error) {
 		case err != nil:
 			return nil, dir, err
 		case newest != "":
-			return nil, dir, fmt.Errorf("the run in %s has no checkpoint of %s yet: go on with train --resume --out %s, or name the stage that has, %s",
+			return nil, dir, fmt.Errorf("the run in %s has no checkpoint of %s yet: continue with train --resume --out %s, or name a stage that has one, %s",
 				dir, s.Name, flag.Word(dir), trained)
 		}
 	}
@@ -115,7 +115,7 @@ func (p *Pipeline) At(dir string) (*program.Model, string, error) {
 
 func (p *Pipeline) last() *Stage { return &p.Stages[p.Last()] }
 
-// stage is the stage of a name, nil if there is none.
+// stage returns the stage of a name, nil if there is none.
 func (p *Pipeline) stage(name string) *Stage {
 	i := slices.IndexFunc(p.Stages, func(s Stage) bool { return s.Name == name })
 	if i < 0 {
@@ -124,7 +124,7 @@ func (p *Pipeline) stage(name string) *Stage {
 	return &p.Stages[i]
 }
 
-// training is the stage of a name that trains.
+// training returns the training stage of a name.
 func (p *Pipeline) training(name string) (*Stage, error) {
 	if s := p.stage(name); s != nil && s.Model != nil {
 		return s, nil
@@ -138,7 +138,7 @@ func (p *Pipeline) training(name string) (*Stage, error) {
 	return nil, fmt.Errorf("no stage %q trains a model: there are %s", name, strings.Join(names, ", "))
 }
 
-// reader is the stage that begins from one, "" if there is none.
+// reader returns the stage that begins from the named one, "" if there is none.
 func (p *Pipeline) reader(name string) string {
 	for _, s := range p.Stages {
 		if s.From == name {

@@ -24,22 +24,22 @@ import (
 	"github.com/arithlang/mlc/runtime/world"
 )
 
-// A stage with rounds is one training. Before the first step of each round it pauses,
-// saved: the weights of that moment answer the problems of the round, and what is kept of
-// that goes into a file. So a process that was stopped goes on from the checkpoint and the
-// files of the rounds up to it.
+// A stage with rounds is one training. Before the first step of each round it saves and pauses.
+// The weights at that point answer the problems of the round, and a file keeps the accepted
+// answers. A process that was stopped can therefore continue from the checkpoint and the files
+// of the rounds so far.
 
 // roundsFile has a row for each round.
 const roundsFile = "rounds.csv"
 
-// leastKept is the share of answers below which a round is not trained on: a few of them
-// would only be learned by heart.
+// leastKept is the least share of answers that a round is trained on: the model would memorize
+// fewer ones.
 const leastKept = 0.1
 
-// answersFile is what is kept of a round, counted from 1.
+// answersFile is the file of a round's accepted answers. In its name rounds count from 1.
 func answersFile(round int) string { return fmt.Sprintf("answers-%03d.json", round) }
 
-// answers is what is kept of a round.
+// answers are the accepted answers of a round.
 type answers struct {
 	Name     string   `json:"name"`
 	SpecHash string   `json:"spec_hash"`
@@ -47,12 +47,12 @@ type answers struct {
 	InitSeed *uint64  `json:"init_seed,omitempty"`
 	Stage    string   `json:"stage"`
 	Round    int      `json:"round"` // from 1
-	From     int      `json:"from"`  // digits of the operands, the fewest
+	From     int      `json:"from"`  // fewest digits of the operands
 	To       int      `json:"to"`
-	Step     int      `json:"step"` // that the round begins before
+	Step     int      `json:"step"` // the first step of the round
 	Asked    int      `json:"asked"`
 	Kept     int      `json:"kept"`
-	Right    int      `json:"right"` // of those that are kept, which training is not told
+	Right    int      `json:"right"` // how many accepted answers are right; training does not see this
 	Problems []string `json:"problems"`
 
 	problems []task.Problem
@@ -64,13 +64,13 @@ type roundsRun struct {
 	stage   *Stage
 	trainer *train.Trainer
 	own     *task.Task // without answers
-	digits  int        // that it has true answers of
+	digits  int        // most digits of its true answers
 	rounds  config.Rounds
 	seed    uint64
-	done    []answers // of the rounds so far
+	done    []answers // the rounds so far
 }
 
-// roundsOf is the rounds of a stage; nil: it has none.
+// roundsOf returns the rounds of a stage, nil if it has none.
 func (j *pipelineRun) roundsOf(s *Stage, t *train.Trainer) *roundsRun {
 	if !t.Task.Rounds().Any() {
 		return nil
@@ -78,7 +78,7 @@ func (j *pipelineRun) roundsOf(s *Stage, t *train.Trainer) *roundsRun {
 	return &roundsRun{pipelineRun: j, stage: s, trainer: t, own: t.Task, digits: t.Task.Trained(), rounds: t.Task.Rounds(), seed: t.Config.Seed}
 }
 
-// train trains the stage, round after round, from where it is.
+// train trains the stage, round after round, from its present state.
 func (r *roundsRun) train(ctx context.Context) error {
 	t, n := r.trainer, r.rounds.Count(r.digits)
 	for {
@@ -95,7 +95,8 @@ func (r *roundsRun) train(ctx context.Context) error {
 	}
 }
 
-// check wants what rounds can be made with. Asked is the budget that steps so far were for.
+// check returns an error if the rounds cannot be trained. Asked is the budget of the steps so
+// far.
 func (r *roundsRun) check(asked train.Budget) error {
 	budget, n := r.trainer.Config.Budget, r.rounds.Count(r.digits)
 	switch err := inSteps(r.stage, budget); {
@@ -104,23 +105,23 @@ func (r *roundsRun) check(asked train.Budget) error {
 	case budget.Steps < n:
 		return world.Usagef("%s has %d rounds, and a budget of %s: give a step at least for each", r.stage.Name, n, budget)
 	case r.trainer.State.Step > 0 && budget != asked:
-		return world.Usagef("the rounds of %s have begun with a budget of %s, which says when each begins: leave %s out, or train in another --out", r.stage.Name, asked, budget)
+		return world.Usagef("the rounds of %s have begun with a budget of %s, which determines when each round begins: leave %s out, or train in another --out", r.stage.Name, asked, budget)
 	case r.app.Ranks.Several():
-		return fmt.Errorf("%s has rounds, which one process makes alone: start one rank, with --ranks none", r.stage.Name)
+		return fmt.Errorf("%s has rounds, which only a single process can train: use --ranks none", r.stage.Name)
 	}
 	return nil
 }
 
-// inSteps wants a budget in steps for a stage with rounds.
+// inSteps requires a budget in steps for a stage with rounds.
 func inSteps(s *Stage, budget train.Budget) error {
 	if s.Model != nil && s.Model.Task.Rounds.Any() && budget.Steps == 0 {
-		return world.Usagef("%s has rounds, each with its share of the steps, and a budget of %s: give it in steps", s.Name, budget)
+		return world.Usagef("%s has rounds, which divide the steps, and a budget of %s: give the budget in steps", s.Name, budget)
 	}
 	return nil
 }
 
-// prepare makes a round what is trained: it reads the answers of the rounds up to it, or
-// asks for those that it begins with.
+// prepare makes a round the current one. It reads the answers of earlier rounds, and reads or
+// asks for the answers of this one.
 func (r *roundsRun) prepare(ctx context.Context, round int) error {
 	for k := len(r.done); k <= round; k++ {
 		a, err := r.read(k)
@@ -148,7 +149,7 @@ func (r *roundsRun) path(round int) string {
 	return filepath.Join(r.place(r.stage), answersFile(round+1))
 }
 
-// ask has the model answer the problems of a round, and writes what is kept.
+// ask lets the model answer the problems of a round, and saves the accepted answers.
 func (r *roundsRun) ask(ctx context.Context, round int) (a answers, err error) {
 	lengths := r.rounds.Lengths(r.digits, round)
 	a = answers{Name: r.Record.Name, SpecHash: r.Record.SpecHash, Seed: r.seed, InitSeed: r.trainer.Config.InitSeed, Stage: r.stage.Name, Round: round + 1,
@@ -160,7 +161,7 @@ func (r *roundsRun) ask(ctx context.Context, round int) (a answers, err error) {
 	a.problems = keep(r.rounds, replies)
 	a.Kept, a.Right = len(a.problems), r.own.Truly(a.problems)
 	if least := max(1, int(leastKept*float64(a.Asked))); a.Kept < least {
-		return a, fmt.Errorf("round %d: of %d answers to problems of %s digits %d are kept, of which training would learn no more than these: want %d at least. Train the stage before longer, or take a smaller step in rounds",
+		return a, fmt.Errorf("round %d: %[4]d of %[2]d answers to problems of %[3]s digits are accepted, and training needs at least %[5]d to learn more than these. Train the stage before it longer, or take a smaller step in rounds",
 			round+1, a.Asked, digitsOf(a), a.Kept, least)
 	}
 	for _, p := range a.problems {
@@ -173,12 +174,12 @@ func (r *roundsRun) ask(ctx context.Context, round int) (a answers, err error) {
 	if err := errors.Join(r.Check(), ckpt.WriteFile(r.path(round), damage.SealIndented(text))); err != nil {
 		return a, fmt.Errorf("cannot save the answers of round %d: %w", round+1, err)
 	}
-	r.cmd.Say(r.app, "round %d of %d: of %d answers to problems of %s digits %d are kept, of which %d are right\n",
+	r.cmd.Say(r.app, "round %d of %d: %[5]d of %[3]d answers to problems of %[4]s digits are accepted, %[6]d of them right\n",
 		round+1, r.rounds.Count(r.digits), a.Asked, digitsOf(a), a.Kept, a.Right)
 	return a, nil
 }
 
-// replies is what the model says to the problems of a round.
+// replies returns the model's replies to the problems of a round.
 func (r *roundsRun) replies(ctx context.Context, round int) ([]polled, error) {
 	var problems []task.Problem
 	for k := range r.rounds.Samples {
@@ -206,7 +207,7 @@ func (r *roundsRun) replies(ctx context.Context, round int) ([]polled, error) {
 	return replies, nil
 }
 
-// digitsOf is the lengths of a round.
+// digitsOf formats the lengths of a round.
 func digitsOf(a answers) string {
 	if a.From == a.To {
 		return strconv.Itoa(a.To)
@@ -214,12 +215,12 @@ func digitsOf(a answers) string {
 	return fmt.Sprintf("%d to %d", a.From, a.To)
 }
 
-// read reads what was kept of a round.
+// read reads the accepted answers of a round.
 func (r *roundsRun) read(round int) (a answers, err error) {
 	path := r.path(round)
 	if err := damage.At(path).ReadSealed(&a); err != nil {
 		if record.Missing(err) && r.trainer.State.Step > r.rounds.Begin(r.digits, round, r.trainer.Config.Budget.Steps) {
-			err = fmt.Errorf("%w: %s is trained on it: %s", err, r.stage.Name, bringBack)
+			err = fmt.Errorf("%w: %s was trained on it: %s", err, r.stage.Name, bringBack)
 		}
 		return a, err
 	}
@@ -243,7 +244,7 @@ func (r *roundsRun) read(round int) (a answers, err error) {
 		a.problems = append(a.problems, p)
 	}
 	if a.Kept != len(a.problems) || a.Kept == 0 {
-		return a, damage.In(path, damage.Errorf("it has %d problems of %d", len(a.problems), a.Kept))
+		return a, damage.In(path, damage.Errorf("it has %d problems instead of %d", len(a.problems), a.Kept))
 	}
 	return a, nil
 }
@@ -261,18 +262,18 @@ func (r *roundsRun) table() error {
 	return nil
 }
 
-// A polled problem is one with what a model has said to it, once for each vote: "" what is no answer.
+// A polled problem has the model's answers, one for each vote; "" is no answer.
 type polled struct {
-	Problem task.Problem // whose Answer is of no account
+	Problem task.Problem // its Answer is not used
 	Votes   []string
 }
 
-// keep is the problems whose answers are kept of a round, with these: those that more than
-// half of the votes are for and that are about as long as most to operands as long. Lee et
-// al. compare with the longest, which one wrong answer is enough to be.
+// keep returns the problems with accepted answers. More than half of the votes must agree, and
+// the answer must be about as long as most answers to operands of the same length. (Lee et al.
+// compare with the longest answer, which a single wrong one can set.)
 func keep(rounds config.Rounds, replies []polled) []task.Problem {
 	var agreed []task.Problem
-	lengths := map[string]map[int]int{} // how many answers have which, by the operands' lengths
+	lengths := map[string]map[int]int{} // how many answers have each length, by the operands' lengths
 	for _, r := range replies {
 		p := r.Problem
 		if p.Answer = majority(r.Votes); p.Answer == "" {
@@ -294,7 +295,7 @@ func keep(rounds config.Rounds, replies []polled) []task.Problem {
 	})
 }
 
-// shapeOf is the lengths of a problem's operands.
+// shapeOf formats the lengths of a problem's operands.
 func shapeOf(p task.Problem) string {
 	var all []int
 	for _, x := range p.Operands {
@@ -303,14 +304,14 @@ func shapeOf(p task.Problem) string {
 	return fmt.Sprint(all)
 }
 
-// commonest is the length that most answers have, of several the longest.
+// commonest returns the most frequent length, the longest of several.
 func commonest(counts map[int]int) int {
 	return slices.MaxFunc(slices.Collect(maps.Keys(counts)), func(a, b int) int {
 		return cmp.Or(cmp.Compare(counts[a], counts[b]), cmp.Compare(a, b))
 	})
 }
 
-// majority is what more than half of the votes are for, "" if there is none.
+// majority returns the answer of more than half of the votes, "" if there is none.
 func majority(votes []string) string {
 	for _, v := range votes {
 		n := 0

@@ -9,7 +9,7 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// TestKeep holds what is kept of a round's answers.
+// TestKeep checks which answers of a round are accepted.
 func TestKeep(t *testing.T) {
 	p := func(operands ...string) task.Problem { return task.Problem{Operands: operands} }
 	for what, c := range map[string]struct {

@@ -1,5 +1,5 @@
-// Package stages trains a program with stages: it does one stage after the other, each in a
-// directory of its own, and rounds within a stage. Only programs of such specs link it.
+// Package stages trains a program with stages, one after the other, each in a separate
+// directory, with rounds within a stage. Only programs of such specs link it.
 package stages
 
 import (
@@ -27,27 +27,27 @@ import (
 	"github.com/arithlang/mlc/runtime/world"
 )
 
-// The states of a stage, whose order is that of time.
+// The states of a stage, in the order of time.
 const (
 	waiting   = "waiting"
 	running   = "running"   // begun, perhaps by a process that was stopped
-	unreached = "unreached" // trained to the end of its budget without the exact match that it stops at
+	unreached = "unreached" // the budget ended below the exact match that the stage stops at
 	done      = record.StageDone
 )
 
-// A pipelineRun is a run of a pipeline: a directory with one for each stage in it. Its
-// record says which are done, and is written when everything else of a stage is, so
-// that a process that was stopped anywhere can be gone on with.
+// A pipelineRun is a run of a pipeline: a directory with one for each stage in it. Its record
+// lists the finished stages and is written after everything else of a stage. So a process can
+// stop anywhere, and another one continues.
 type pipelineRun struct {
 	cmd   *verbs.Train
 	app   world.App
 	whole *Pipeline
 	rundir.Claim
-	stage   *Stage // that machine is for; nil: there is none
+	stage   *Stage // the stage that machine is for; nil: no machine
 	machine device.Machine
 }
 
-// Train does all stages that are not done yet, then tests the last one.
+// Train runs all unfinished stages, then tests the last one.
 func Train(c *verbs.Train, a world.App) error {
 	p := a.Whole.(*Pipeline)
 	until := len(p.Stages) - 1
@@ -55,9 +55,9 @@ func Train(c *verbs.Train, a world.App) error {
 		until = slices.Index(p.Names(), c.Until)
 	}
 	if until < 0 {
-		return world.Usagef("--until %s: there is no such stage; there are %s", c.Until, strings.Join(p.Names(), ", "))
+		return world.Usagef("--until %s: there is no such stage; the stages are %s", c.Until, strings.Join(p.Names(), ", "))
 	}
-	for i := range p.Stages[:until+1] { // before others are trained
+	for i := range p.Stages[:until+1] { // check all before the first one trains
 		if s := &p.Stages[i]; s.Model != nil {
 			if err := inSteps(s, c.Budget(s.Model.Train.Budget)); err != nil {
 				return err
@@ -85,8 +85,7 @@ func Train(c *verbs.Train, a world.App) error {
 	return j.finish(ctx, until)
 }
 
-// open makes the run directory, or opens the one to be resumed, for the stages up to
-// until.
+// open makes the run directory, or opens the one to resume, for the stages up to until.
 func (j *pipelineRun) open(until int) (err error) {
 	c, p := j.cmd, j.whole
 	id := j.app.Identity()
@@ -99,7 +98,7 @@ func (j *pipelineRun) open(until int) (err error) {
 		return err
 	}
 	if j.Record.Stage != "" {
-		return world.Usagef("%s is of the stage %s: resume the run that it lies in, with --out %s", j.Path, j.Record.Stage, filepath.Dir(filepath.Clean(j.Path)))
+		return world.Usagef("%s is the directory of stage %s: resume the whole run with --out %s", j.Path, j.Record.Stage, filepath.Dir(filepath.Clean(j.Path)))
 	}
 	if err := j.check(); err != nil {
 		return damage.In(record.Path(j.Path), err)
@@ -119,16 +118,16 @@ func (j *pipelineRun) open(until int) (err error) {
 	return nil
 }
 
-// done reports whether nothing is left to do up to a stage.
+// done reports whether all stages up to until are finished.
 func (j *pipelineRun) done(until int) bool {
 	return !slices.ContainsFunc(j.Record.Stages[:until+1], func(s *record.Stage) bool { return s.State != done })
 }
 
-// check wants the record to have the stages of the program.
+// check returns damage unless the record has the stages of the program.
 func (j *pipelineRun) check() error {
 	stages := j.whole.Stages
 	if len(j.Record.Stages) != len(stages) {
-		return damage.Errorf("it has %d stages of %d", len(j.Record.Stages), len(stages))
+		return damage.Errorf("it has %d stages instead of %d", len(j.Record.Stages), len(stages))
 	}
 	for i, r := range j.Record.Stages {
 		switch {
@@ -141,9 +140,9 @@ func (j *pipelineRun) check() error {
 	return nil
 }
 
-// lengthen gives the budget of the command line to the trainings up to stage until
-// that have not begun; one that has gets it when it goes on. Where all are done, the
-// last of them is trained on, unless a stage has begun from what it was.
+// lengthen sets the command line's budget for trainings up to stage until that have not begun.
+// A training that has begun gets the budget when it continues. If all are done, the last one is
+// trained longer, unless another stage has already begun from it.
 func (j *pipelineRun) lengthen(until int) error {
 	budget := j.cmd.Budget(train.Budget{})
 	if budget == (train.Budget{}) {
@@ -205,8 +204,8 @@ func (j *pipelineRun) begin(id rundir.Identity) (at rundir.Claim, err error) {
 	return at, err
 }
 
-// on is the machine for a stage, as it was left if the last one was for it, too. Which
-// one it is is said once.
+// on returns the machine for a stage. Consecutive calls for the same stage share it. The
+// machine is announced once.
 func (j *pipelineRun) on(s *Stage) (device.Machine, error) {
 	if j.stage == s {
 		return j.machine, nil
@@ -220,20 +219,20 @@ func (j *pipelineRun) on(s *Stage) (device.Machine, error) {
 	return machine, nil
 }
 
-// of is what speaks of a stage.
+// of returns the app for a stage's model.
 func (j *pipelineRun) of(s *Stage) world.App {
 	a := j.app
 	a.Model = *s.Model
 	return a
 }
 
-// free gives back what the machine holds, if that is more than the host's memory.
+// free releases the machine's resources, such as device memory.
 func (j *pipelineRun) free() {
-	world.CloseMachine(j.machine) // what comes next says if the device is lost
+	world.CloseMachine(j.machine) // the next call reports a lost device
 	j.machine, j.stage = nil, nil
 }
 
-// close leaves machine and directory to others.
+// close releases machine and directory.
 func (j *pipelineRun) close() {
 	j.free()
 	if j.Dir != nil {
@@ -241,7 +240,7 @@ func (j *pipelineRun) close() {
 	}
 }
 
-// set says how far a stage is.
+// set records the state of a stage.
 func (j *pipelineRun) set(s *Stage, state string) error {
 	if err := j.Check(); err != nil {
 		return err
@@ -258,10 +257,10 @@ func (j *pipelineRun) set(s *Stage, state string) error {
 	return rundir.WriteRecord(j.Path, j.Record)
 }
 
-// goOn is the command that goes on with the run.
+// goOn is the command that resumes the run.
 func (j *pipelineRun) goOn() string { return j.app.GoOn(j.Path) }
 
-// do does a stage.
+// do runs a stage.
 func (j *pipelineRun) do(ctx context.Context, i int) error {
 	s := &j.whole.Stages[i]
 	if err := j.set(s, running); err != nil {
@@ -283,13 +282,13 @@ func (j *pipelineRun) do(ctx context.Context, i int) error {
 // place is the directory of a stage.
 func (j *pipelineRun) place(s *Stage) string { return filepath.Join(j.Path, s.Name) }
 
-// state is what the record says of a stage.
+// state returns the record of a stage.
 func (j *pipelineRun) state(name string) *record.Stage {
 	return j.Record.Stages[slices.IndexFunc(j.Record.Stages, func(r *record.Stage) bool { return r.Name == name })]
 }
 
-// record is the record of a training, which has to be of the same run as the one of all
-// stages. The error is record.Missing where the training has none yet.
+// record reads the record of a training, which must belong to the same run as the record of all
+// stages. The error is record.Missing if the training has none yet.
 func (j *pipelineRun) record(s *Stage) (record.Record, error) {
 	rec, err := record.Read(j.place(s))
 	if err != nil {
@@ -303,8 +302,9 @@ func (j *pipelineRun) record(s *Stage) (record.Record, error) {
 		rundir.Says("init_seed", rundir.SeedText(state.InitSeed)))
 }
 
-// result is the last checkpoint of a training that is done, and its record. Another one
-// is no substitute: whatever begins from it would not be what the spec says.
+// result returns the last checkpoint of a finished training, and its record. No other
+// checkpoint can replace it: later stages would begin from something that the spec does not
+// say.
 func (j *pipelineRun) result(s *Stage) (*train.Checkpoint, record.Record, error) {
 	newest, err := rundir.NewestCheckpoint(j.place(s))
 	if err != nil {
@@ -312,7 +312,7 @@ func (j *pipelineRun) result(s *Stage) (*train.Checkpoint, record.Record, error)
 	}
 	want := j.state(s.Name).Last
 	if newest == "" || want != "" && filepath.Base(newest) != want {
-		return nil, record.Record{}, fmt.Errorf("by %s %s is done, but its last checkpoint is not %s: %s", record.Path(j.Path), s.Name,
+		return nil, record.Record{}, fmt.Errorf("by %s %s is done, but its last checkpoint %s is missing: %s", record.Path(j.Path), s.Name,
 			filepath.Join(j.place(s), train.Folder, cmp.Or(want, "there")), bringBack)
 	}
 	rec, err := j.record(s)
@@ -331,7 +331,7 @@ func (j *pipelineRun) result(s *Stage) (*train.Checkpoint, record.Record, error)
 
 const bringBack = "bring it back, or train in another --out"
 
-// trained is the machine with what stage s has trained, and its record.
+// trained returns a machine with the trained weights of stage s, and its record.
 func (j *pipelineRun) trained(s *Stage) (machine device.Machine, rec record.Record, state train.State, err error) {
 	from, rec, err := j.result(s)
 	if err != nil {
@@ -346,7 +346,7 @@ func (j *pipelineRun) trained(s *Stage) (machine device.Machine, rec record.Reco
 	return machine, rec, from.State, machine.Err()
 }
 
-// train trains a stage from where it is.
+// train trains a stage from its present state.
 func (j *pipelineRun) train(ctx context.Context, s *Stage) error {
 	a, dir, state := j.of(s), j.place(s), j.state(s.Name)
 	machine, err := j.on(s)
@@ -378,7 +378,7 @@ func (j *pipelineRun) train(ctx context.Context, s *Stage) error {
 	state.Change(t.Config.Budget, t.State.Step)
 	rec.Training = state.Training
 	id := rundir.IdentityOf(s.Model)
-	id.Models = j.app.Identity().Models // all that the spec reads, for it is that of all stages
+	id.Models = j.app.Identity().Models // all files that the spec reads: it is the spec of all stages
 	if err := errors.Join(rundir.WriteRecord(j.Path, j.Record), rundir.Fill(dir, id, rec)); err != nil {
 		return err
 	}
@@ -396,7 +396,7 @@ func (j *pipelineRun) train(ctx context.Context, s *Stage) error {
 	return j.reached(s, t)
 }
 
-// beginning is what a stage has from those before it.
+// beginning returns the results of earlier stages that a stage begins from.
 func (j *pipelineRun) beginning(s *Stage) (b verbs.Beginning, err error) {
 	if b.Given, err = j.given(s); err != nil {
 		return b, err
@@ -409,8 +409,8 @@ func (j *pipelineRun) beginning(s *Stage) (b verbs.Beginning, err error) {
 	return b, err
 }
 
-// reached wants a stage that another begins from to have the exact match that it
-// trains for: the attention of one that has not learned its task says nothing.
+// reached returns an error if a stage that another one begins from has missed its exact match:
+// the attention of an untrained model says nothing.
 func (j *pipelineRun) reached(s *Stage, t *train.Trainer) error {
 	j.state(s.Name).Short = ""
 	stop, reader := s.Model.Train.Stop, j.whole.reader(s.Name)
@@ -432,14 +432,14 @@ func (j *pipelineRun) reached(s *Stage, t *train.Trainer) error {
 		t.Config.Budget, s.Name, reader, track.Percent(match), problems, 100*stop.AtLeast)
 	if j.cmd.GoOn {
 		j.state(s.Name).Short = fmt.Sprintf("%s of %.10g %% exact match", track.Percent(match), 100*stop.AtLeast)
-		j.cmd.Say(j.app, "%s; going on all the same\n", what)
+		j.cmd.Say(j.app, "%s; continuing all the same\n", what)
 		return nil
 	}
-	return errors.Join(j.set(s, unreached), fmt.Errorf("%s. Train it longer with %s --until %s --steps N, or go on all the same with %s --go-on",
+	return errors.Join(j.set(s, unreached), fmt.Errorf("%s. Train it longer with %s --until %s --steps N, or continue all the same with %s --go-on",
 		what, j.goOn(), s.Name, j.goOn()))
 }
 
-// calibrate makes the biases of a stage.
+// calibrate calibrates the biases of a stage.
 func (j *pipelineRun) calibrate(ctx context.Context, s *Stage) error {
 	p := j.whole
 	from := p.stage(s.From)
@@ -468,7 +468,7 @@ func (j *pipelineRun) calibrate(ctx context.Context, s *Stage) error {
 	return nil
 }
 
-// finish tests the last stage that was to be done.
+// finish tests the last stage that was asked for.
 func (j *pipelineRun) finish(ctx context.Context, until int) error {
 	p := j.whole
 	s := &p.Stages[until]
@@ -492,8 +492,8 @@ func (j *pipelineRun) finish(ctx context.Context, until int) error {
 	return nil
 }
 
-// given are the values of a stage's fixed parameters: its program's, and the results
-// of the calibrations before it, which say what run they are of.
+// given returns the values of a stage's fixed parameters: the program's own, and the results of
+// earlier calibrations, which must belong to this run.
 func (j *pipelineRun) given(s *Stage) (map[string][]float32, error) {
 	given := s.Model.Tables()
 	files := map[string]map[string]ckpt.Tensor{}
@@ -502,7 +502,7 @@ func (j *pipelineRun) given(s *Stage) (map[string][]float32, error) {
 		if files[path] == nil {
 			f, err := ckpt.Read(path)
 			if err != nil {
-				return nil, fmt.Errorf("stage %s has no result of %s: %w", s.Name, g.Stage, err)
+				return nil, fmt.Errorf("stage %s needs the result of %s: %w", s.Name, g.Stage, err)
 			}
 			from := j.state(j.whole.stage(g.Stage).From)
 			err = rundir.Same(path, f.Meta, record.Path(j.Path),
@@ -521,7 +521,7 @@ func (j *pipelineRun) given(s *Stage) (map[string][]float32, error) {
 		}
 		t, ok := files[path][g.Tensor]
 		if !ok {
-			return nil, fmt.Errorf("%s has no tensor %s, which stage %s is trained with: the run is of another program", path, g.Tensor, s.Name)
+			return nil, fmt.Errorf("%s has no tensor %s, which stage %s needs: the run belongs to another program", path, g.Tensor, s.Name)
 		}
 		given[g.Param] = t.Data
 	}

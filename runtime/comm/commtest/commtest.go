@@ -1,5 +1,5 @@
-// Package commtest is worlds of ranks that are goroutines of one process, for tests: what
-// one says may be late, come in another order than was sent to another rank, or not at all.
+// Package commtest runs worlds of ranks as goroutines of one process, for tests. Messages may
+// be late, arrive in another order than messages to other ranks, or not arrive at all.
 package commtest
 
 import (
@@ -13,17 +13,17 @@ import (
 	"github.com/arithlang/mlc/runtime/comm"
 )
 
-// Faults are what goes wrong.
+// Faults are the faults to inject.
 type Faults struct {
 	Seed  uint64
 	Delay time.Duration // each message is late by up to so much
-	Fail  int           // the so-manieth call of a method of rank 1 fails, from 1 on; 0: none
+	Fail  int           // number of the method call of rank 1 that fails, from 1; 0: no failure
 }
 
-// ErrFailed is what a method returns that was to fail, on all ranks.
+// ErrFailed is the error of all ranks after the injected failure.
 var ErrFailed = errors.New("rank 1 has failed")
 
-// Run calls f once a rank, in goroutines, and returns what each returns.
+// Run calls f once a rank, in goroutines, and returns their errors.
 func Run(size int, faults Faults, f func(w comm.World) error) []error {
 	h := &hub{size: size, faults: faults, dead: make(chan struct{}), mail: map[address]chan []byte{}}
 	errs := make([]error, size)
@@ -39,7 +39,7 @@ func Run(size int, faults Faults, f func(w comm.World) error) []error {
 	return errs
 }
 
-// An address is one of the messages from a rank to another.
+// An address identifies one of the messages from a rank to another.
 type address struct{ from, to, number int }
 
 type hub struct {
@@ -52,7 +52,7 @@ type hub struct {
 	mail map[address]chan []byte
 }
 
-// box is where a message is left.
+// box is the mailbox of a message.
 func (h *hub) box(a address) chan []byte {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -1,7 +1,6 @@
-// Package launch finds out from the environment whether a launcher has started this
-// process as one of many that train one model: mpirun, srun, torchrun and others leave a
-// rank and a number of ranks there. Packages comm/mpi and cuda/nccl, after it, connect
-// them.
+// Package launch finds out from the environment whether a launcher started this process as one
+// of several ranks that train one model: mpirun, srun, torchrun and others set a rank and a
+// number of ranks. Packages comm/mpi and cuda/nccl connect the ranks.
 package launch
 
 import (
@@ -9,24 +8,25 @@ import (
 	"strconv"
 )
 
-// A Launch is what a launcher says of this process. What it does not say is -1.
+// A Launch describes this process as its launcher does. A number that the launcher does not set
+// is -1.
 type Launch struct {
 	By    string // the launcher, for people
-	MPI   bool   // libraries of MPI find the other ranks by themselves
+	MPI   bool   // MPI libraries find the other ranks by themselves
 	Rank  int
 	Size  int
-	Local int // the number of this process among those on its machine
+	Local int // number of this process among those of its machine
 }
 
-// A launcher is known by a variable of its own.
+// A launcher is recognized by the variables that it sets.
 type launcher struct {
 	name              string
 	mpi               bool
-	rank, size, local []string // variables, the first that is set counts
+	rank, size, local []string // variables; the first that is set counts
 }
 
-// launchers are in the order in which they are asked for: srun starts MPI's ranks, too,
-// and says so.
+// launchers are in the order in which they are tried: srun can start ranks of MPI, which then
+// have MPI's variables, too.
 var launchers = []launcher{
 	{"torchrun", false, []string{"RANK"}, []string{"WORLD_SIZE"}, []string{"LOCAL_RANK"}},
 	{"Open MPI's mpirun", true, []string{"OMPI_COMM_WORLD_RANK"}, []string{"OMPI_COMM_WORLD_SIZE"}, []string{"OMPI_COMM_WORLD_LOCAL_RANK"}},
@@ -36,8 +36,8 @@ var launchers = []launcher{
 	{"a Job of Kubernetes", false, []string{"JOB_COMPLETION_INDEX"}, []string{"WORLD_SIZE"}, nil},
 }
 
-// Find reads the environment; ok is false where the process is the only one. The error says
-// which variable has no number.
+// Find reads the environment; ok is false if the process is the only one. The error names a
+// variable that is not a number.
 func Find(env func(string) string) (l Launch, ok bool, err error) {
 	for _, k := range launchers {
 		rank, given, err := number(env, k.rank)
@@ -48,7 +48,7 @@ func Find(env func(string) string) (l Launch, ok bool, err error) {
 		if err != nil {
 			return l, false, err
 		}
-		if !given || !sized { // a script of sbatch has SLURM_PROCID, and is no rank
+		if !given || !sized { // a script of sbatch has SLURM_PROCID but is not a rank
 			continue
 		}
 		local, known, err := number(env, k.local)
@@ -59,14 +59,14 @@ func Find(env func(string) string) (l Launch, ok bool, err error) {
 			local = -1
 		}
 		if rank >= size {
-			return l, false, fmt.Errorf("%s has started rank %d of %d by %s and %s: want one below", k.name, rank, size, k.rank[0], k.size[0])
+			return l, false, fmt.Errorf("%s has started rank %d of %d by %s and %s: ranks begin at 0", k.name, rank, size, k.rank[0], k.size[0])
 		}
 		return Launch{k.name, k.mpi, rank, size, local}, size > 1, nil
 	}
 	return l, false, nil
 }
 
-// number is that of the first variable that is set.
+// number returns the value of the first variable that is set.
 func number(env func(string) string, names []string) (n int, given bool, err error) {
 	for _, name := range names {
 		text := env(name)

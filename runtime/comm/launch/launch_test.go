@@ -5,21 +5,21 @@ import (
 	"testing"
 )
 
-// TestFind has what launchers leave in the environment: of Open MPI 4.1 and 5.0, MPICH 4.0
-// and 5.0, Slurm 22.05 and PyTorch 2.
+// TestFind reads the variables of Open MPI 4.1 and 5.0, MPICH 4.0 and 5.0, Slurm 22.05 and
+// PyTorch 2.
 func TestFind(t *testing.T) {
 	for text, want := range map[string]Launch{
 		"":                       {},
 		"SLURM_JOB_ID=7":         {},
-		"RANK=1":                 {}, // of something else
-		"JOB_COMPLETION_INDEX=3": {}, // of a sweep
+		"RANK=1":                 {}, // set by another program
+		"JOB_COMPLETION_INDEX=3": {}, // part of a sweep
 		"SLURM_JOB_ID=7 SLURM_PROCID=0 SLURM_NTASKS=4 SLURM_LOCALID=0":                                                       {}, // in a script of sbatch
 		"RANK=3 WORLD_SIZE=4 LOCAL_RANK=1 MASTER_ADDR=a MASTER_PORT=1":                                                       {"torchrun", false, 3, 4, 1},
 		"OMPI_COMM_WORLD_RANK=2 OMPI_COMM_WORLD_SIZE=8 OMPI_COMM_WORLD_LOCAL_RANK=0 PMIX_RANK=2":                             {"Open MPI's mpirun", true, 2, 8, 0},
 		"PMI_RANK=1 PMI_SIZE=2 MPI_LOCALRANKID=1 PMI_FD=5":                                                                   {"MPICH's mpiexec or srun", true, 1, 2, 1},
 		"SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2 SLURM_NTASKS=2 SLURM_LOCALID=0":                                               {"srun", true, 1, 2, 0},
 		"SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2 SLURM_NTASKS=2 SLURM_LOCALID=0 PMI_RANK=1 PMI_SIZE=2":                         {"MPICH's mpiexec or srun", true, 1, 2, 0},
-		"SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1 SLURM_LOCALID=0 PMI_RANK=3 PMI_SIZE=4 MPI_LOCALRANKID=1":                      {"MPICH's mpiexec or srun", true, 3, 4, 1}, // mpiexec, which srun helps to other machines
+		"SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1 SLURM_LOCALID=0 PMI_RANK=3 PMI_SIZE=4 MPI_LOCALRANKID=1":                      {"MPICH's mpiexec or srun", true, 3, 4, 1}, // mpiexec, which uses srun to reach other machines
 		"SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2 SLURM_LOCALID=1 PMIX_RANK=1":                                                  {"srun with PMIx", true, 1, 2, 1},
 		"JOB_COMPLETION_INDEX=3 WORLD_SIZE=4":                                                                                {"a Job of Kubernetes", false, 3, 4, -1},
 		"SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1 SLURM_NTASKS=1 SLURM_LOCALID=0 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2": {"Open MPI's mpirun", true, 0, 2, -1},

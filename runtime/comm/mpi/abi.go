@@ -2,8 +2,8 @@
 
 package mpi
 
-// An abi is what the constants of mpi.h are in one family of libraries. Handles are
-// integers of words, or of half words.
+// An abi holds the constants of mpi.h for one family of libraries. Handles are integers of
+// words, or of half words.
 type abi struct {
 	name       string
 	funneled   uintptr // MPI_THREAD_FUNNELED
@@ -24,8 +24,8 @@ type handle struct {
 func number(n uintptr) handle     { return handle{value: n} }
 func object(symbol string) handle { return handle{symbol: symbol} }
 
-// The families: the standard (MPI 5.0, section 20), that of MPICH (its ABI Compatibility
-// Initiative), and Open MPI's, version 4 and 5.
+// The families: the standard (MPI 5.0, section 20), MPICH (its ABI Compatibility Initiative),
+// and Open MPI, versions 4 and 5.
 var (
 	standard = abi{"the standard interface", 1024, 1, 0, 8, number(0x101), number(0x247), number(0x258), number(0x23)}
 	mpich    = abi{"MPICH's interface", 1, ^uintptr(0), 1, 4, number(0x44000000), number(0x4c00010d), number(0x4c00083a), number(0x58000001)}

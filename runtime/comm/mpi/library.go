@@ -16,25 +16,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// functions are those that a World needs, by name.
+// functions are the functions that a World needs.
 var functions = []string{
 	"MPI_Init_thread", "MPI_Finalize", "MPI_Abort", "MPI_Comm_rank", "MPI_Comm_size", "MPI_Get_library_version",
 	"MPI_Isend", "MPI_Irecv", "MPI_Testall", "MPI_Ibcast", "MPI_Iallgatherv", "MPI_Iallreduce", "MPI_Ibarrier",
 }
 
-// A library is an opened one: its functions, and its constants.
+// A library is an open library: its functions and constants.
 type library struct {
 	path                   string
 	dl                     uintptr
 	abi                    *abi
 	address                map[string]uintptr
 	world, byte, long, max uintptr
-	aborting               atomic.Bool // nothing is waited for any more
+	aborting               atomic.Bool // waits end at once
 }
 
 // open opens a library that has the functions.
 func open(path string, family *abi) (*library, error) {
-	// UCX, under some of these libraries, takes SIGSEGV for itself, by which Go makes panics.
+	// UCX, under some of these libraries, takes SIGSEGV, which Go needs to make panics.
 	if os.Getenv("UCX_ERROR_SIGNALS") == "" {
 		os.Setenv("UCX_ERROR_SIGNALS", "")
 	}
@@ -45,7 +45,7 @@ func open(path string, family *abi) (*library, error) {
 	l := &library{path: path, dl: dl, abi: family, address: map[string]uintptr{}}
 	for _, name := range functions {
 		if l.address[name], err = purego.Dlsym(dl, name); err != nil {
-			return nil, fmt.Errorf("it has no %s: want a library of MPI 3 or later", name)
+			return nil, fmt.Errorf("it has no %s: use a library of MPI 3 or later", name)
 		}
 	}
 	return l, l.resolve()
@@ -68,15 +68,15 @@ func (l *library) resolve() error {
 		}
 		at, err := purego.Dlsym(l.dl, h.from.symbol)
 		if err != nil {
-			return fmt.Errorf("%s has no %s, which Open MPI has", l.path, h.from.symbol)
+			return fmt.Errorf("%s has no %s, unlike Open MPI", l.path, h.from.symbol)
 		}
 		*h.to = at
 	}
 	return nil
 }
 
-// call calls a function with integers and addresses. What an argument points to stays
-// where it is meanwhile if the conversion to uintptr is in the argument.
+// call calls a function with integers and addresses. Memory behind an argument stays alive
+// during the call if the conversion to uintptr is in the argument.
 //
 //go:uintptrescapes
 func (l *library) call(name string, args ...uintptr) error {
@@ -87,7 +87,7 @@ func (l *library) call(name string, args ...uintptr) error {
 	return nil
 }
 
-// version is the first line of what the library says of itself, without dates.
+// version returns the first line of the library's version text, without dates.
 func (l *library) version() string {
 	const most = 8192 // MPI_MAX_LIBRARY_VERSION_STRING of all families
 	text := make([]byte, most)
@@ -102,18 +102,18 @@ func (l *library) version() string {
 
 func address[T any](x []T) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(x))) }
 
-// requests are what has been begun: as many MPI_Requests behind each other.
+// requests are operations under way: an array of MPI_Requests.
 type requests struct {
 	l    *library
 	n    int
-	data []uint64 // aligned; a request may be half of one
+	data []uint64 // aligned; a request may be half a word
 }
 
 func (l *library) begin(n int) *requests {
 	return &requests{l: l, data: make([]uint64, (n*l.abi.request+7)/8)}
 }
 
-// next is where the next request goes.
+// next returns the place of the next request.
 func (r *requests) next() uintptr {
 	at := unsafe.Add(unsafe.Pointer(unsafe.SliceData(r.data)), r.n*r.l.abi.request)
 	r.n++
@@ -122,16 +122,16 @@ func (r *requests) next() uintptr {
 
 var errAborting = errors.New("this process ends the training of all ranks")
 
-// How long to ask without a break whether something is through: longer than most waits of
-// ranks that are equally fast. After that a core is better left to those that compute, for a
-// part of the time waited so far.
+// The times of polling. Ranks poll eagerly for longer than most waits of equally fast ranks.
+// After that they sleep for a part of the time waited so far, to leave the core to computing
+// threads.
 const (
 	eager   = 2 * time.Millisecond
 	part    = 40
 	longest = 2 * time.Millisecond
 )
 
-// wait returns when all is through.
+// wait returns when all requests have completed.
 func (r *requests) wait() error {
 	start := time.Now()
 	for {

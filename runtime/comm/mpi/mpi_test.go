@@ -17,7 +17,7 @@ import (
 	"github.com/arithlang/mlc/runtime/comm/mpitest"
 )
 
-// role is what this program does as a rank that a test has started.
+// role is the environment variable that tells this program which rank of a test it is.
 const role = "MPI_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -51,7 +51,7 @@ func rank(role string) error {
 		if w.Rank() == 1 {
 			w.Abort(7)
 		}
-		return w.Barrier() // which never comes
+		return w.Barrier() // never completes
 	case "panic":
 		defer func() { fmt.Println("recovered:", recover() != nil); w.Close(0) }()
 		var p *int
@@ -61,7 +61,7 @@ func rank(role string) error {
 	return w.Close(0)
 }
 
-// talk calls every method with data of many sizes and checks what comes.
+// talk calls every method with data of many sizes and checks the results.
 func talk(w comm.World) error {
 	random := rand.New(rand.NewPCG(1, 2)) // the same on all ranks
 	for round := range 20 {
@@ -127,7 +127,7 @@ func talk(w comm.World) error {
 	return nil
 }
 
-// TestTalk has real ranks talk, and those of the fake that other tests use.
+// TestTalk exchanges data between real ranks, and between ranks of commtest.
 func TestTalk(t *testing.T) {
 	for size := 1; size <= 4; size++ {
 		for rank, err := range commtest.Run(size, commtest.Faults{Delay: 1e6, Seed: 3}, talk) {
@@ -155,7 +155,7 @@ func start(l mpitest.Launcher, ranks int, does string, env ...string) (string, e
 	return string(out), err
 }
 
-// TestEnds wants one rank to end all, a panic of Go to stay one, and ranks of another
+// TestEnds wants one rank to end all, a panic of Go to stay a panic, and ranks of another
 // library's launcher to be refused.
 func TestEnds(t *testing.T) {
 	for _, l := range mpitest.Launchers(t) {

@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// variable names the file of the library, where it is not found.
+// variable names the library if it is not found by itself.
 const variable = "MLC_LIBMPI"
 
-// A candidate is a name that the loader may know, or a path, and the constants that go with it.
+// A candidate is a name that the loader may know, or a path, with the matching constants.
 type candidate struct {
 	file string
 	abi  *abi
 }
 
-// candidates are what to open for a launcher, in order: a rank has to speak to the launcher
-// that has started it, so its own library comes first.
+// candidates lists the libraries to try for a launcher, in order. A rank must communicate with
+// its launcher, so the launcher's own library comes first.
 func candidates(launcher string, lookPath func(string) (string, error)) []candidate {
 	open := []candidate{{"libmpi.so.40", &openMPI}}
 	others := []candidate{{"libmpi_abi.so.1", &standard}, {"libmpich.so.12", &mpich}, {"libmpi.so.12", &mpich}}
@@ -33,7 +33,7 @@ func candidates(launcher string, lookPath func(string) (string, error)) []candid
 			if real, err := filepath.EvalSymlinks(path); err == nil {
 				path = real
 			}
-			prefix = filepath.Dir(filepath.Dir(path)) // as Python's packages have it, beside their launcher
+			prefix = filepath.Dir(filepath.Dir(path)) // Python packages have the library next to their launcher
 			break
 		}
 	}
@@ -46,7 +46,7 @@ func candidates(launcher string, lookPath func(string) (string, error)) []candid
 	return append(beside, all...)
 }
 
-// find opens the first library that is there, or the one that is named.
+// find opens the first library that exists, or the named one.
 func find(launcher, named string) (*library, error) {
 	if named != "" {
 		return openNamed(named)
@@ -59,11 +59,11 @@ func find(launcher, named string) (*library, error) {
 		}
 		tried = append(tried, c.file)
 	}
-	return nil, fmt.Errorf("%s has started this program as one of several ranks, and no library of MPI is found (%s): install Open MPI or MPICH, "+
+	return nil, fmt.Errorf("%s has started this program as one of several ranks, but no library of MPI is found (%s): install Open MPI or MPICH, "+
 		"name the library of the launcher in %s, or use --ranks none to let each process train by itself", launcher, strings.Join(tried, ", "), variable)
 }
 
-// openNamed opens a library whose family its name or its functions say.
+// openNamed opens a library. Its name or its functions tell the family.
 func openNamed(path string) (*library, error) {
 	family := &mpich
 	base := filepath.Base(path)

@@ -10,7 +10,7 @@ import (
 	"github.com/arithlang/mlc/runtime/comm/launch"
 )
 
-// Open says that this program was built without support for libraries of MPI.
+// Open returns the error of a program built without support for MPI.
 func Open(launch.Launch) (comm.World, error) {
 	return nil, fmt.Errorf("this program cannot use MPI (%s/%s, perhaps built with -tags nogpu): it can on Linux", runtime.GOOS, runtime.GOARCH)
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/arithlang/mlc/runtime/comm/launch"
 )
 
-// Open joins the ranks that a launcher has started. It has to be closed. The error says
-// what to do where there is no library, or where it is not that of the launcher.
+// Open joins the ranks that a launcher has started. The World must be closed. The error says
+// what to do if no library is found, or if it does not belong to the launcher.
 func Open(l launch.Launch) (comm.World, error) {
 	lib, err := find(l.By, os.Getenv(variable))
 	if err != nil {
@@ -35,11 +35,11 @@ func Open(l launch.Launch) (comm.World, error) {
 	return w, nil
 }
 
-// apart says that a launcher has started ranks that do not know of each other: each would
-// train by itself, and all in the same place.
+// apart returns the error for a launcher whose ranks do not know of each other: each would
+// train alone, and all in the same place.
 func apart(l launch.Launch, w *world) error {
-	return fmt.Errorf("%s has started this process as rank %d of %d, but for %s it is rank %d of %d. The library is not that of the launcher: "+
-		"with srun use --mpi=pmi2 for MPICH and --mpi=pmix for Open MPI (srun --mpi=list says what there is), with mpirun name its library in %s, "+
+	return fmt.Errorf("%s has started this process as rank %d of %d, but for %s it is rank %d of %d. The library does not belong to the launcher: "+
+		"with srun use --mpi=pmi2 for MPICH and --mpi=pmix for Open MPI (srun --mpi=list shows the choices), with mpirun name its library in %s, "+
 		"or let each process train by itself with --ranks none", l.By, l.Rank, l.Size, w.about, w.rank, w.size, variable)
 }
 
@@ -50,7 +50,7 @@ type world struct {
 	about      string
 }
 
-// serve makes all calls, on one thread.
+// serve runs all calls on one thread.
 func (w *world) serve() {
 	runtime.LockOSThread()
 	for f := range w.asked {
@@ -58,7 +58,7 @@ func (w *world) serve() {
 	}
 }
 
-// do has the thread do something.
+// do runs f on the thread of serve.
 func (w *world) do(f func() error) (err error) {
 	done := make(chan struct{})
 	w.asked <- func() { err = f(); close(done) }
@@ -85,10 +85,10 @@ func (w *world) Rank() int     { return w.rank }
 func (w *world) Size() int     { return w.size }
 func (w *world) About() string { return w.about }
 
-// most is how many bytes a message has: MPI counts in 32 bits.
+// most is the most bytes of a message: MPI counts in 32 bits.
 const most = 1 << 30
 
-// tag is that of all messages: those between two ranks come in order.
+// tag is the tag of all messages: messages between two ranks stay in order.
 const tag = 1
 
 func (w *world) Exchange(send, receive []comm.Part) error {
@@ -195,11 +195,11 @@ func (w *world) Abort(code int) {
 	os.Exit(code)
 }
 
-// grace is how long the launcher may take to end this process before it ends itself.
+// grace is how long the launcher may take to end this process before it exits.
 const grace = 5 * time.Second
 
-// Close ends the process as C does: MPICH 5 tells its launcher in what C calls at exit that
-// this rank has not died.
+// Close ends the process by C's exit: MPICH 5 tells its launcher in an exit handler that this
+// rank has not died.
 func (w *world) Close(code int) error {
 	return w.do(func() error {
 		if err := w.call("MPI_Finalize"); err != nil {

@@ -20,8 +20,8 @@ type Launcher struct {
 	env  []string
 }
 
-// launchers are those that can be installed side by side, and what lets them start more ranks
-// than there are cores, as root too.
+// launchers are launchers that can be installed side by side, with the settings that allow more
+// ranks than cores, and root.
 var launchers = []struct {
 	name      string
 	program   full.Program
@@ -31,7 +31,7 @@ var launchers = []struct {
 	{"MPICH", full.MPICH, nil, nil},
 }
 
-// Launchers are those that this machine has. A test without any is skipped.
+// Launchers returns the launchers of this machine. It skips the test if there is no launcher.
 func Launchers(t *testing.T) (all []Launcher) {
 	t.Helper()
 	for _, l := range launchers {
@@ -42,7 +42,7 @@ func Launchers(t *testing.T) (all []Launcher) {
 		}
 		all = append(all, Launcher{l.name, path, l.args, l.env})
 	}
-	if extra := os.Getenv("MLC_TEST_MPIEXEC"); extra != "" { // one more, such as that of a Python package
+	if extra := os.Getenv("MLC_TEST_MPIEXEC"); extra != "" { // a further one, such as a Python package's
 		l := launchers[0]
 		if text, _ := exec.Command(extra, "--version").CombinedOutput(); bytes.Contains(text, []byte("HYDRA")) {
 			l = launchers[1]
@@ -55,7 +55,7 @@ func Launchers(t *testing.T) (all []Launcher) {
 	return all
 }
 
-// Command starts so many ranks of a program.
+// Command runs a program as the given number of ranks.
 func (l Launcher) Command(ranks int, program string, args ...string) *exec.Cmd {
 	cmd := exec.Command(l.Path, append(append([]string{"-n", strconv.Itoa(ranks)}, l.args...), append([]string{program}, args...)...)...)
 	cmd.Env = append(os.Environ(), append(l.env, "MLC_OVERSUBSCRIBE=1")...)
