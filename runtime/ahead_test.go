@@ -17,11 +17,11 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// diverges is a learning rate at which the toy's loss soon is no number.
+// diverges is a learning rate at which the toy's loss soon is NaN or infinite.
 const diverges = 1e18
 
-// TestStepThatIsNotFinite asks for steps far beyond the one that fails. All devices say the
-// same of it, whether or not somebody waits for each step, and have what was there before it.
+// TestStepThatIsNotFinite queues steps far beyond the failing one. All devices report the same,
+// whether or not each step is waited for, and keep the state before the failing step.
 func TestStepThatIsNotFinite(t *testing.T) {
 	m := toyOnGPU()
 	m.Train.Batch, m.Train.MicroBatch = 48, 16
@@ -67,7 +67,7 @@ func TestStepThatIsNotFinite(t *testing.T) {
 			if got != want {
 				t.Errorf("%s, %s: %s, %+v, want %s, %+v; equal parameters: %t", on, name, got.text, got.state, want.text, want.state, got.bits == want.bits)
 			}
-			// What was found is not said again.
+			// The error is reported only once.
 			tr.Dir = t.TempDir()
 			path, err := tr.Save()
 			if err != nil {
@@ -94,12 +94,12 @@ func TestRunThatIsNotFinite(t *testing.T) {
 		}
 		said = append(said, strings.ReplaceAll(s.err, dir, "DIR"))
 	}
-	if !strings.HasSuffix(said[1], said[0]) { // it says first that it is a simulator
+	if !strings.HasSuffix(said[1], said[0]) { // the GPU's run first says that it is a simulator
 		t.Errorf("on the processor:\n%son a GPU:\n%s", said[0], said[1])
 	}
 }
 
-// TestInterruptedAhead interrupts a run that waits for nothing. Its checkpoint is one of the
+// TestInterruptedAhead interrupts a run that waits for no step. Its checkpoint is one of the
 // uninterrupted run's.
 func TestInterruptedAhead(t *testing.T) {
 	m := toyOnGPU()
@@ -135,7 +135,7 @@ func TestInterruptedAhead(t *testing.T) {
 	}
 }
 
-// cancelling cancels in the last of so many steps.
+// cancelling cancels a context in the last of some steps.
 type cancelling struct {
 	device.Machine
 	left   int

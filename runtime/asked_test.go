@@ -12,8 +12,8 @@ import (
 	"github.com/arithlang/mlc/runtime/verbs"
 )
 
-// TestNoFillersInQuestions wants the exact match of training to ask problems of training
-// as tests ask them: fillers, token 0, are for learning.
+// TestNoFillersInQuestions measures exact match during training like tests do: without fillers
+// (token 0), which only training uses.
 func TestNoFillersInQuestions(t *testing.T) {
 	m := toyModel()
 	m.Task = task.Config{Kind: "addition", DigitsLo: 1, DigitsHi: 3, Base: 10, Sequence: true, RandomPad: 0.5, Holdout: 0.1}
@@ -42,7 +42,7 @@ func TestNoFillersInQuestions(t *testing.T) {
 	}
 }
 
-// TestPadOfTests pads problems of tests as eval.pad says, not as in training.
+// TestPadOfTests pads problems of tests by eval.pad, not as in training.
 func TestPadOfTests(t *testing.T) {
 	m := toyModel()
 	dir := trained(t, m, "--steps", "1", "-q")

@@ -19,8 +19,8 @@ import (
 	"github.com/arithlang/mlc/runtime/world"
 )
 
-// costly is the toy with known work: a gradient's row is 100 operations and 8
-// bytes, and takes long enough to be seen.
+// costly is the toy with known work: a row of gradients has 100 operations and 8 bytes, and
+// takes measurable time.
 func costly() program.Model {
 	m := toyModel()
 	run := m.CPU[toyGradients].Run
@@ -51,7 +51,7 @@ func TestBenchCountsLaunchesAndTime(t *testing.T) {
 	if r.GPU != nil || r.Timed <= 0 {
 		t.Errorf("%+v", r)
 	}
-	want := map[string]float64{"gradients": 3, "sum_squares": 1, "update": 2} // two stretches of decay
+	want := map[string]float64{"gradients": 3, "sum_squares": 1, "update": 2} // two ranges of weight decay
 	share := 0.0
 	for _, k := range r.Kernels {
 		share += k.Share
@@ -92,7 +92,7 @@ func TestBenchTable(t *testing.T) {
 	}
 }
 
-// TestBenchKernels times the kernels alone: no step is timed whole, on neither device.
+// TestBenchKernels times only the kernels: no step is timed whole, on either device.
 func TestBenchKernels(t *testing.T) {
 	for _, device := range []string{"cpu", "sim"} {
 		s := call(t, costlyOnGPU(), "", "bench", "--kernels", "--steps", "2", "--json", "--device", device)
@@ -149,8 +149,8 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-// TestTrace is a time line as Perfetto reads it: launches of a worker come one after
-// another, within steps, and their number is that of the table.
+// TestTrace writes a time line for Perfetto: launches of a worker are consecutive, within
+// steps, and as many as in the table.
 func TestTrace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "trace.json")
 	s := call(t, costly(), "", "bench", "--steps", "3", "--batch", "40", "--threads", "2", "--json", "--trace", path)

@@ -16,8 +16,8 @@ import (
 	"github.com/arithlang/mlc/runtime/rundir"
 )
 
-// TestReaderOfThePage runs the reader of docs/checkpoint.md and wants the numbers that
-// package ckpt reads, of every tensor, and the vocabulary.
+// TestReaderOfThePage runs the reader in docs/checkpoint.md and compares every tensor, and the
+// vocabulary, with package ckpt.
 func TestReaderOfThePage(t *testing.T) {
 	python := full.Needs(t, full.Python)
 	page, err := os.ReadFile("../docs/checkpoint.md")

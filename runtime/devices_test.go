@@ -7,7 +7,7 @@ import (
 	"github.com/arithlang/mlc/runtime/world"
 )
 
-// TestDevicesOfMLC wants a trainer to say where the devices are that it does not have.
+// TestDevicesOfMLC wants a trainer without sim and count to say that mlc has them.
 func TestDevicesOfMLC(t *testing.T) {
 	m := toyOnGPU()
 	dir := trained(t, m, "--device", "cpu", "--steps", "1", "--quiet")
@@ -16,7 +16,7 @@ func TestDevicesOfMLC(t *testing.T) {
 		{"train", "--device", "count"}, {"eval", dir, "--device", "count"}, {"bench", "--device", "count"},
 	} {
 		s := callApp(t, world.App{Model: m, Brought: []world.Device{}}, append([]string{"./toy"}, args...))
-		want := "is mlc's, which this program is not: mlc train toy.arith --device sim, or mlc bench toy.arith --device count\n"
+		want := ", not this program: mlc train toy.arith --device sim, or mlc bench toy.arith --device count\n"
 		if s.code != world.ExitUsage || s.out != "" || !strings.Contains(s.err, want) {
 			t.Errorf("%v: exit %d, no %q in\n%s%s", args, s.code, want, s.out, s.err)
 		}
@@ -27,7 +27,8 @@ func TestDevicesOfMLC(t *testing.T) {
 	}
 }
 
-// TestBroughtDevice trains on a device of the program's own, and leaves tests to who wants them.
+// TestBroughtDevice trains on a device that the program brings along, and leaves tests to the
+// user.
 func TestBroughtDevice(t *testing.T) {
 	dir := t.TempDir() + "/run"
 	s := call(t, toyOnGPU(), "", "train", "--device", "sim", "--steps", "1", "--out", dir)

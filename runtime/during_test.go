@@ -26,8 +26,8 @@ import (
 	"github.com/arithlang/mlc/runtime/world"
 )
 
-// testedToy is the toy with losses and an average of its weights, which is tested every
-// seven steps and keeps its best checkpoint.
+// testedToy is the toy with losses and an average of its weights. It is tested every seven
+// steps and keeps its best checkpoint.
 func testedToy() program.Model {
 	m := scoredToy()
 	m.Train.Report = train.Report{}
@@ -45,7 +45,7 @@ func testedToy() program.Model {
 	return m
 }
 
-// file is a file of a run directory.
+// file reads a file of a run directory.
 func file(t *testing.T, dir string, names ...string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(append([]string{dir}, names...)...))
@@ -55,7 +55,7 @@ func file(t *testing.T, dir string, names ...string) []byte {
 	return text
 }
 
-// sameTests compares what tests have left of two runs.
+// sameTests compares the files that tests leave in two runs.
 func sameTests(t *testing.T, want, got string) {
 	t.Helper()
 	sameRun(t, want, got)
@@ -66,8 +66,8 @@ func sameTests(t *testing.T, want, got string) {
 	}
 }
 
-// TestTestsChangeNothing trains with tests and without, to the same bytes, and on any
-// number of threads to the same tests.
+// TestTestsChangeNothing trains with tests and without, to the same bytes, and with any number
+// of threads to the same tests.
 func TestTestsChangeNothing(t *testing.T) {
 	m := testedToy()
 	tested := trained(t, m, "--threads", "1")
@@ -76,12 +76,12 @@ func TestTestsChangeNothing(t *testing.T) {
 	without := trained(t, m)
 	sameRun(t, without, tested)
 	if rundir.Exists(filepath.Join(without, track.TestsFile)) || rundir.Exists(train.BestPath(without)) {
-		t.Error("there are tests that nobody asked for")
+		t.Error("a run without tests has a file of tests")
 	}
 }
 
-// TestTestsResume stops between two tests and at one, and goes on to the same bytes. A
-// killed process may have saved a checkpoint and not yet the best.
+// TestTestsResume stops between two tests and at a test, and continues to the same bytes. A
+// killed process may have saved a checkpoint but not yet the best one.
 func TestTestsResume(t *testing.T) {
 	m := testedToy()
 	m.Train.Report.Every = 1
@@ -101,8 +101,8 @@ func TestTestsResume(t *testing.T) {
 	}
 }
 
-// TestBestIsLost trains on where somebody has removed the best checkpoint: the best of
-// later tests takes its place.
+// TestBestIsLost trains on after the best checkpoint was removed: the best of the later tests
+// replaces it.
 func TestBestIsLost(t *testing.T) {
 	m := testedToy()
 	m.Train.Report.Every = 1
@@ -119,8 +119,8 @@ func TestBestIsLost(t *testing.T) {
 	}
 }
 
-// TestTestsSayWhatIs computes the last test from what the run has saved, problem by
-// problem, and wants held-out problems that the evaluation does not have.
+// TestTestsSayWhatIs computes the last test from the saved run, problem by problem, and wants
+// held-out problems that the test after training does not have.
 func TestTestsSayWhatIs(t *testing.T) {
 	m := testedToy()
 	dir := trained(t, m, "--steps", "60")
@@ -150,7 +150,7 @@ func TestTestsSayWhatIs(t *testing.T) {
 	}
 }
 
-// answered is the exact match and the mean loss of some problems, one by one.
+// answered returns the exact match and the mean loss of some problems, one by one.
 func answered(t *testing.T, m program.Model, test *eval.Test, problems []task.Problem) (match, loss float64) {
 	t.Helper()
 	params := make([]float32, m.Plan.NumParams)
@@ -175,8 +175,8 @@ func answered(t *testing.T, m program.Model, test *eval.Test, problems []task.Pr
 	return match / float64(len(problems)), loss / float64(labels)
 }
 
-// TestBestIsKept wants the best checkpoint to be the one of the best test, to be tested
-// and asked by itself, and the results beside that of the last.
+// TestBestIsKept wants the best checkpoint to be the one of the best test. It can be tested and
+// asked separately, with its results next to the last checkpoint's.
 func TestBestIsKept(t *testing.T) {
 	m := testedToy()
 	m.Train.Best = &config.Criterion{Loss: true, At: 3}
@@ -223,7 +223,8 @@ func TestBestIsKept(t *testing.T) {
 	}
 }
 
-// TestWeightsThatAreNotKept are said to be a mistake, or not to be there yet.
+// TestWeightsThatAreNotKept reports weights that the spec does not save, or that are not saved
+// yet.
 func TestWeightsThatAreNotKept(t *testing.T) {
 	m := toyModel()
 	dir := trained(t, m)
@@ -242,8 +243,8 @@ func TestWeightsThatAreNotKept(t *testing.T) {
 	}
 }
 
-// TestPlateauStops ends a training that gets no better, at the same step when it was
-// interrupted, and says why.
+// TestPlateauStops ends a training that no longer improves, at the same step after an
+// interruption, and says why.
 func TestPlateauStops(t *testing.T) {
 	m := testedToy()
 	m.Train.LR, m.Train.Schedule = 0.8, "constant"
@@ -256,7 +257,7 @@ func TestPlateauStops(t *testing.T) {
 		t.Fatalf("exit %d after %d tests: %v\n%s", s.code, len(tests), err, s.err)
 	}
 	last := tests[len(tests)-1].Step
-	if s := call(t, m, "", "train", "--resume", "--out", dir, "--steps", "2000"); s.code != 0 || !strings.Contains(s.err, "nothing is to be trained: it stopped at step") {
+	if s := call(t, m, "", "train", "--resume", "--out", dir, "--steps", "2000"); s.code != 0 || !strings.Contains(s.err, "nothing is left to train: it stopped at step") {
 		t.Errorf("exit %d\n%s", s.code, s.err)
 	}
 	again := filepath.Join(t.TempDir(), "run")
@@ -300,7 +301,7 @@ func TestDamagedTests(t *testing.T) {
 	sameTests(t, trained(t, m), dir)
 }
 
-// TestTestsFail are said to be what has failed.
+// TestTestsFail reports the error of a failed test.
 func TestTestsFail(t *testing.T) {
 	m := testedToy()
 	trainer := trainerIn(t, m, filepath.Join(t.TempDir(), "run"))
@@ -310,7 +311,7 @@ func TestTestsFail(t *testing.T) {
 	}
 }
 
-// TestPicture draws lengths where it is asked to, and else not into a pipe.
+// TestPicture draws lengths into a pipe only if asked to.
 func TestPicture(t *testing.T) {
 	m := toyModel()
 	dir := trained(t, m)

@@ -2,18 +2,18 @@ package runtime
 
 import "github.com/arithlang/mlc/runtime/cuda"
 
-// faulty is a driver that counts what it is asked for and can be told to fail.
+// faulty is a driver that counts calls and can fail on demand.
 type faulty struct {
 	cuda.Driver
-	launched  map[string]int                   // by kernel, recorded launches once
-	graphs    int                              // launched
-	alloc     func(bytes int64) error          // asked before memory is allocated
-	launch    func(kernel string, n int) error // asked before launch n (from 1) of a kernel
-	late      error                            // of the next Synchronize
+	launched  map[string]int                   // by kernel; recorded launches count once
+	graphs    int                              // launched graphs
+	alloc     func(bytes int64) error          // called before memory is allocated
+	launch    func(kernel string, n int) error // called before launch n (from 1) of a kernel
+	late      error                            // error of the next Synchronize
 	load      func(ptx string) error
 	noCapture error
 	limited   bool
-	free      int64 // if limited: what MemInfo says
+	free      int64 // if limited: result of MemInfo
 }
 
 func (f *faulty) Alloc(bytes int64) (cuda.Ptr, error) {

@@ -15,7 +15,7 @@ import (
 	"github.com/arithlang/mlc/runtime/world"
 )
 
-// contents are the bytes and times of all files below a directory.
+// contents returns the bytes and times of all files below a directory.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -37,7 +37,7 @@ func contents(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// unchanged compares a directory with what it was.
+// unchanged compares a directory with its earlier contents.
 func unchanged(t *testing.T, dir string, before map[string]string) {
 	t.Helper()
 	after := contents(t, dir)
@@ -65,7 +65,7 @@ func edit(t *testing.T, path, old, new string) {
 
 var seal = regexp.MustCompile(`,\s*"sha256": "[0-9a-f]*"`)
 
-// forge edits a file with a checksum and leaves the checksum out.
+// forge edits a file that has a checksum, and removes the checksum.
 func forge(t *testing.T, path, old, new string) {
 	t.Helper()
 	edit(t, path, old, new)
@@ -82,8 +82,8 @@ func copied(t *testing.T, dir string) string {
 	return to
 }
 
-// TestForeignCheckpoint wants every verb to compare what a checkpoint says of itself with
-// run.json, to say both sides, and to write nothing.
+// TestForeignCheckpoint wants every verb to compare a checkpoint with run.json, to report both
+// values, and to write nothing.
 func TestForeignCheckpoint(t *testing.T) {
 	m, other := toyModel(), toyModel()
 	other.SpecHash, other.Train.LR = strings.Repeat("ab", 32), 0.01
@@ -133,7 +133,7 @@ func TestForeignCheckpoint(t *testing.T) {
 	}
 }
 
-// TestForeignStage wants the same of what a stage begins with.
+// TestForeignStage wants the same for the files that a stage begins with.
 func TestForeignStage(t *testing.T) {
 	p := toyPipeline()
 	mine, other := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "run")
@@ -182,14 +182,14 @@ func TestForeignStage(t *testing.T) {
 	}
 }
 
-// TestFinishedIsNotWritten resumes what is at its end: no file is touched, whatever
-// budget that needs no more is asked for.
+// TestFinishedIsNotWritten resumes finished runs: it touches no file, for any budget that is
+// already reached.
 func TestFinishedIsNotWritten(t *testing.T) {
 	dir := trained(t, toyModel(), "-q", "--steps", "40")
 	before := contents(t, dir)
 	for want, args := range map[string][]string{
-		"for 40 steps, and nothing is to be trained: its budget of 40 steps is used up":                           nil,
-		"for 40 steps, and nothing is to be trained: 10 steps are no more than that, and its budget stays 40 ste": {"--steps", "10"},
+		"for 40 steps, and nothing is left to train: its budget of 40 steps is used up":                            nil,
+		"for 40 steps, and nothing is left to train: it has reached 10 steps already, and its budget stays 40 ste": {"--steps", "10"},
 	} {
 		if s := call(t, toyModel(), "", append([]string{"train", "--resume", "--out", dir}, args...)...); s.code != 0 || !strings.Contains(s.err, want) || s.out == "" {
 			t.Errorf("%v: exit %d\n%s%s", args, s.code, s.out, s.err)
@@ -200,25 +200,25 @@ func TestFinishedIsNotWritten(t *testing.T) {
 	dir = travelled(t, p, "-q")
 	before = contents(t, dir)
 	for _, args := range [][]string{nil, {"--until", "first"}, {"--steps", "10"}} {
-		if s := callStages(t, p, append([]string{"train", "--resume", "--out", dir}, args...)...); s.code != 0 || args != nil && args[0] == "--steps" && !strings.Contains(s.err, "10 steps are no more than that") {
+		if s := callStages(t, p, append([]string{"train", "--resume", "--out", dir}, args...)...); s.code != 0 || args != nil && args[0] == "--steps" && !strings.Contains(s.err, "it has reached 10 steps already") {
 			t.Errorf("%v: exit %d\n%s%s", args, s.code, s.out, s.err)
 		}
-		if args == nil || args[0] != "--until" { // which tests what was not tested
+		if args == nil || args[0] != "--until" { // --until tests a stage that was not tested
 			unchanged(t, dir, before)
 		}
 		before = contents(t, dir)
 	}
 }
 
-// TestDamagedRun wants damage to any file of a run to be said, and nothing to be written.
+// TestDamagedRun reports damage to any file of a run, and writes nothing.
 func TestDamagedRun(t *testing.T) {
 	m := toyModel()
 	whole := trained(t, m, "-q")
 	for _, c := range []struct{ file, old, new, want string }{
 		{"metrics.jsonl", `{"step":8,`, `{"step":8$`, "metrics.jsonl is damaged: line 8: this is no JSON"},
 		{"metrics.jsonl", `{"step":8,`, `{"step":7,`, "metrics.jsonl is damaged: line 8 is of step 7, the one before it of step 7"},
-		{"metrics.jsonl", `{"step":8,"examples":400`, `{"step":8,"examples":402`, "do not say the same"},
-		{"metrics.csv", "\n8,400", "\n8,500", "do not say the same"},
+		{"metrics.jsonl", `{"step":8,"examples":400`, `{"step":8,"examples":402`, "disagree"},
+		{"metrics.csv", "\n8,400", "\n8,500", "disagree"},
 		{"metrics.csv", "\n8,400", "\nx,400", `metrics.csv is damaged: line 9: "x" is no number of steps`},
 		{"run.json", `"seed": 1`, `"seed": 3`, "run.json is damaged: altered"},
 		{"run.json", `{`, `[`, "run.json is damaged: line 2: this is no JSON"},
@@ -236,7 +236,7 @@ func TestDamagedRun(t *testing.T) {
 	}
 }
 
-// TestChangedSpec says that the spec beside a run is not its own any more.
+// TestChangedSpec reports that the spec in a run directory was changed.
 func TestChangedSpec(t *testing.T) {
 	m := toyModel()
 	dir := trained(t, m, "-q")
@@ -249,7 +249,7 @@ func TestChangedSpec(t *testing.T) {
 	}
 }
 
-// TestUnreadable wants nobody to be told to remove a file that cannot be read.
+// TestUnreadable never advises to remove a file that cannot be read.
 func TestUnreadable(t *testing.T) {
 	m := toyModel()
 	dir := trained(t, m, "-q")
@@ -257,7 +257,7 @@ func TestUnreadable(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(path, 0o755); err != nil { // cannot be read by root, either
+	if err := os.Mkdir(path, 0o755); err != nil { // not even root can read it as a file
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"train", "--resume", "--out", dir}, {"eval", dir}} {
@@ -265,7 +265,7 @@ func TestUnreadable(t *testing.T) {
 			t.Errorf("%s: exit %d\n%s", args[0], s.code, s.err)
 		}
 	}
-	// A folder of checkpoints that cannot be read is not an empty one.
+	// An unreadable folder of checkpoints does not count as empty.
 	if err := os.RemoveAll(filepath.Dir(path)); err != nil {
 		t.Fatal(err)
 	}
@@ -281,8 +281,8 @@ func TestUnreadable(t *testing.T) {
 	unchanged(t, dir, before)
 }
 
-// TestNewestOfASeed goes on with the newest run of the seed that is asked for, and with
-// none where one that cannot be read may be newer.
+// TestNewestOfASeed continues the newest run with the given seed, and no run if an unreadable
+// one may be newer.
 func TestNewestOfASeed(t *testing.T) {
 	t.Chdir(t.TempDir())
 	m := toyModel()
@@ -293,7 +293,7 @@ func TestNewestOfASeed(t *testing.T) {
 	}
 	for seed, want := range map[string]string{"1": "", "3": "", "4": "there is no run of this spec with seed 4 in runs/toy"} {
 		s := call(t, m, "", "train", "--resume", "--seed", seed)
-		if (s.code == 0) != (want == "") || !strings.Contains(s.err, want) || want == "" && !strings.Contains(s.err, "has a budget of 3 steps; that of the spec is 20 steps") {
+		if (s.code == 0) != (want == "") || !strings.Contains(s.err, want) || want == "" && !strings.Contains(s.err, "has a budget of 3 steps; the spec's budget is 20 steps") {
 			t.Errorf("seed %s: exit %d\n%s", seed, s.code, s.err)
 		}
 	}
@@ -312,7 +312,7 @@ func TestNewestOfASeed(t *testing.T) {
 	}
 }
 
-// TestNoRuns says what is no run directory.
+// TestNoRuns describes paths that are not run directories.
 func TestNoRuns(t *testing.T) {
 	m := toyModel()
 	file := filepath.Join(t.TempDir(), "file")
@@ -328,7 +328,7 @@ func TestNoRuns(t *testing.T) {
 	}
 }
 
-// TestLongLine says in our words that a line is too long.
+// TestLongLine reports in our words that a line is too long.
 func TestLongLine(t *testing.T) {
 	m := toyModel()
 	dir := trained(t, m, "-q")
@@ -338,8 +338,8 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
-// TestRemovedRun removes, moves and replaces a run directory under a training, which is
-// to end with an error and not to make another one.
+// TestRemovedRun removes, moves and replaces a run directory under a training. The training
+// must end with an error and not make another directory.
 func TestRemovedRun(t *testing.T) {
 	for what, change := range map[string]func(dir string){
 		"removed":  func(dir string) { os.RemoveAll(dir) },
@@ -366,7 +366,7 @@ func TestRemovedRun(t *testing.T) {
 	}
 }
 
-// TestWhatAKillLeaves wants half-written files of every kind to go.
+// TestWhatAKillLeaves removes half-written files of every kind.
 func TestWhatAKillLeaves(t *testing.T) {
 	p := toyPipeline()
 	dir := filepath.Join(t.TempDir(), "run")
@@ -391,7 +391,7 @@ func TestWhatAKillLeaves(t *testing.T) {
 	}
 }
 
-// TestSealedCalibration wants the record of a calibration to notice what was changed.
+// TestSealedCalibration notices a changed record of a calibration.
 func TestSealedCalibration(t *testing.T) {
 	path := filepath.Join(travelled(t, toyPipeline(), "--until", "calibrate", "-q"), "calibrate", calibrate.RecordFile)
 	if err := damage.At(path).ReadSealed(new(calibration.Record)); err != nil {

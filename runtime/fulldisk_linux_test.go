@@ -14,7 +14,8 @@ func TestFullDisk(t *testing.T) {
 	t.Run("tested", func(t *testing.T) { fullDisk(t, testedToy(), sameTests) })
 }
 
-// fullDisk trains until there is no room, and goes on with more of it to the same bytes.
+// fullDisk trains until the disk is full, and continues to the same bytes when there is more
+// room.
 func fullDisk(t *testing.T, m program.Model, same func(t *testing.T, want, got string)) {
 	disk := t.TempDir()
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=44k"); err != nil {

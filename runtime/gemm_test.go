@@ -17,7 +17,7 @@ import (
 	"github.com/arithlang/mlc/sim/simulated"
 )
 
-// toyProduct is the toy whose sum of squares is a product that a library can compute.
+// toyProduct is the toy with a sum of squares that a library can compute as a product.
 func toyProduct() program.Model {
 	m := toyOnGPU()
 	m.GPU.Kernels[toySumSquares].Gemm = &cuda.Gemm{
@@ -34,8 +34,8 @@ type aNamed struct {
 
 func (l aNamed) Name() string { return l.name }
 
-// TestGemm trains the toy with the products of a library, of which the run's record and the
-// line about the training tell. A run goes on with what it began with.
+// TestGemm trains the toy with a library's products. The run's record and the line about the
+// training name the library. A run continues only with the library that it began with.
 func TestGemm(t *testing.T) {
 	m := toyProduct()
 	var libraries []aNamed
@@ -70,13 +70,13 @@ func TestGemm(t *testing.T) {
 		}
 	}
 	for want, args := range map[string][]string{
-		"are by cuBLASLt 12.9.3: resume it with --gemm cublaslt":       {"train", "--resume", "--out", dir, "--steps", "3"},
-		"are mlc's own: resume it without --gemm cublaslt":             {"train", "--resume", "--out", own, "--steps", "3", "--gemm", "cublaslt"},
-		`unknown --gemm "cublas": want mlc, cublaslt or cublaslt=PATH`: {"bench", "--gemm", "cublas"},
-		`unknown --gemm "cublaslt="`:                                   {"bench", "--gemm", "cublaslt="},
-		`unknown --gemm "mlc=x"`:                                       {"eval", dir, "--gemm", "mlc=x"},
-		"the device is cpu: use --device cuda, or --gemm mlc":          {"solve", dir, "1", "--gemm", "cublaslt", "--device", "cpu"},
-		"the device is sim: use --device cuda, or --gemm mlc":          {"bench", "--gemm", "cublaslt", "--device", "sim"},
+		"uses products by cuBLASLt 12.9.3: resume it with --gemm cublaslt": {"train", "--resume", "--out", dir, "--steps", "3"},
+		"uses mlc's products: resume it without --gemm cublaslt":           {"train", "--resume", "--out", own, "--steps", "3", "--gemm", "cublaslt"},
+		`unknown --gemm "cublas": want mlc, cublaslt or cublaslt=PATH`:     {"bench", "--gemm", "cublas"},
+		`unknown --gemm "cublaslt="`:                                       {"bench", "--gemm", "cublaslt="},
+		`unknown --gemm "mlc=x"`:                                           {"eval", dir, "--gemm", "mlc=x"},
+		"the device is cpu: use --device cuda, or --gemm mlc":              {"solve", dir, "1", "--gemm", "cublaslt", "--device", "cpu"},
+		"the device is sim: use --device cuda, or --gemm mlc":              {"bench", "--gemm", "cublaslt", "--device", "sim"},
 	} {
 		if s := toy(args...); s.code != world.ExitUsage || !strings.Contains(s.err, want) {
 			t.Errorf("%v: exit %d, no %q in\n%s", args, s.code, want, s.err)
@@ -92,13 +92,13 @@ func TestGemm(t *testing.T) {
 	}
 	version = "cuBLASLt 13.0.0"
 	s = toy("train", "--resume", "--out", dir, "--steps", "3", "--gemm", "cublaslt")
-	if s.code != 0 || asked != "" || !strings.Contains(s.err, " has products by cuBLASLt 12.9.3, and goes on with cuBLASLt 13.0.0: bits may differ") {
+	if s.code != 0 || asked != "" || !strings.Contains(s.err, " used products by cuBLASLt 12.9.3 and continues with cuBLASLt 13.0.0: bits may differ") {
 		t.Errorf("exit %d\n%s", s.code, s.err)
 	}
 }
 
-// TestGemmIsTheSameSum steps twice, with a library and without: the norm of the gradient,
-// which is what it computes, is the same up to rounding, and so is what clipping makes of it.
+// TestGemmIsTheSameSum steps with a library and without. The library computes the norm of the
+// gradient: it is the same up to rounding, and so is the clipped gradient.
 func TestGemmIsTheSameSum(t *testing.T) {
 	m := toyProduct()
 	var norms [2][]float64
@@ -128,7 +128,7 @@ func TestGemmIsTheSameSum(t *testing.T) {
 	}
 }
 
-// TestBenchComparesProducts has a table of the kernels that a library stands for.
+// TestBenchComparesProducts has a table of the kernels that a library can replace.
 func TestBenchComparesProducts(t *testing.T) {
 	world := world.App{Model: toyProduct(), In: strings.NewReader(""), GPU: func() (cuda.Driver, error) { return simulatedGPU(t), nil },
 		Library: func(d cuda.Driver, _ string) (cuda.Multiplier, error) { return simulated.NewMultiplier(d), nil }}

@@ -21,7 +21,7 @@ import (
 	"github.com/arithlang/mlc/sim/simulated"
 )
 
-// simulatedGPU is a driver that behaves as one of NVIDIA's.
+// simulatedGPU returns a driver that behaves like NVIDIA's.
 func simulatedGPU(t *testing.T) cuda.Driver {
 	t.Helper()
 	d, err := simulated.Open(ptxsim.Options{Memory: simMemory, Order: ptxsim.Random, Seed: 3})
@@ -31,7 +31,7 @@ func simulatedGPU(t *testing.T) cuda.Driver {
 	return d
 }
 
-// callGPU is call with a driver in place of NVIDIA's.
+// callGPU is call with another driver than NVIDIA's.
 func callGPU(t *testing.T, m program.Model, gpu func() (cuda.Driver, error), args ...string) said {
 	t.Helper()
 	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
@@ -58,7 +58,7 @@ func TestSimulatedTrainingGivesTheSameBits(t *testing.T) {
 
 func TestDevicesCanTakeTurns(t *testing.T) {
 	m := toyOnGPU()
-	m.Train.Schedule, m.Train.Warmup, m.Train.Cooldown = "constant", 0, 0 // whatever the budget
+	m.Train.Schedule, m.Train.Warmup, m.Train.Cooldown = "constant", 0, 0 // independent of the budget
 	whole := trained(t, m, "--device", "cpu", "--steps", "6")
 	dir := trained(t, m, "--device", "sim", "--steps", "2")
 	for i, device := range []string{"cpu", "sim"} {
@@ -98,8 +98,8 @@ func TestSimulatedAnswers(t *testing.T) {
 	}
 }
 
-// TestStagesOpenTheGPUOnce wants each stage to be trained and tested on one machine, and
-// which one it is to be said once.
+// TestStagesOpenTheGPUOnce wants each stage to be trained and tested on one machine, which is
+// announced once.
 func TestStagesOpenTheGPUOnce(t *testing.T) {
 	first, second := toyOnGPU(), toyOnGPU()
 	p := stages.Pipeline{Name: "toys", Spec: "arith 1\n", SpecHash: otherHash, Version: "v0.0.0",
@@ -164,8 +164,7 @@ func TestInfoListsDevices(t *testing.T) {
 	}
 }
 
-// TestBenchOnGPU expects launches to be counted as the plan makes them, and timed
-// on the device.
+// TestBenchOnGPU wants launches to be counted as in the plan, and timed on the device.
 func TestBenchOnGPU(t *testing.T) {
 	s := call(t, toyOnGPU(), "", "bench", "--steps", "2", "--device", "sim")
 	for _, want := range []string{
@@ -182,7 +181,7 @@ func TestBenchOnGPU(t *testing.T) {
 	}
 }
 
-// newToyGPU is the toy on a machine with a driver.
+// newToyGPU returns a machine for the toy with a driver.
 func newToyGPU(t *testing.T, m *program.Model, d cuda.Driver) *cuda.Machine {
 	t.Helper()
 	machine, err := cuda.NewMachine(cuda.NewDevice(d), m.GPU, &m.Plan, cuda.Options{About: device.About{Device: "cuda"}})
@@ -212,8 +211,8 @@ func TestStepsOnGPUAreOneLaunchAChunk(t *testing.T) {
 	if a, b := parameterBits(tr), parameterBits(onCPU); a != b {
 		t.Error("parameters differ")
 	}
-	// The first step also clears the moments; the second is the first of its kind,
-	// the third is recorded, and from then on it is a graph.
+	// The first step also clears the moments. The second is the first of its kind, the third is
+	// recorded, and the later ones are a graph.
 	if n := d.launched["gradients"]; n != 3 || d.graphs != 2 {
 		t.Errorf("gradients were launched %d times, graphs %d times", n, d.graphs)
 	}

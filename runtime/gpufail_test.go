@@ -16,13 +16,12 @@ import (
 	"github.com/arithlang/mlc/runtime/verbs"
 )
 
-// illegalAddress is what a driver says after a kernel went astray.
+// illegalAddress returns a driver's error after a kernel's bad access.
 func illegalAddress(doing string) error {
 	return &cuda.Error{Code: cuda.IllegalAddress, Name: "CUDA_ERROR_ILLEGAL_ADDRESS", Text: "an illegal memory access was encountered", Doing: doing}
 }
 
-// failsAt makes a driver whose launch number n of a kernel fails, at once or when
-// it is waited for.
+// failsAt makes a driver whose n-th launch of a kernel fails, at once or at the next wait.
 func failsAt(t *testing.T, kernel string, n int, late bool) func() (cuda.Driver, error) {
 	f := &faulty{Driver: simulatedGPU(t), noCapture: &cuda.Error{Code: cuda.CaptureUnsupported, Name: "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"}}
 	f.launch = func(name string, number int) error {
@@ -38,8 +37,8 @@ func failsAt(t *testing.T, kernel string, n int, late bool) func() (cuda.Driver,
 	return func() (cuda.Driver, error) { return f, nil }
 }
 
-// TestKernelFailsInTheMiddleOfARun expects the last checkpoint to be kept, the
-// failed step not to be counted, and the run to go on from there.
+// TestKernelFailsInTheMiddleOfARun wants the last checkpoint to survive, the failed step not to
+// count, and the run to resume there.
 func TestKernelFailsInTheMiddleOfARun(t *testing.T) {
 	m := toyOnGPU()
 	m.Train.Batch, m.Train.MicroBatch = 16, 16
@@ -56,7 +55,7 @@ func TestKernelFailsInTheMiddleOfARun(t *testing.T) {
 	} {
 		n := 4
 		switch c.kernel {
-		case "update": // two stretches
+		case "update": // two ranges
 			n = 7
 		case "predict": // three batches of held-out problems
 			n = 1
@@ -82,7 +81,7 @@ func TestKernelFailsInTheMiddleOfARun(t *testing.T) {
 	}
 }
 
-// launchesOfTest is how often the test at a report launches its kernel.
+// launchesOfTest counts how often the test at a report launches its kernel.
 func launchesOfTest(t *testing.T, m program.Model) int {
 	t.Helper()
 	f := &faulty{Driver: simulatedGPU(t)}
@@ -95,7 +94,7 @@ func launchesOfTest(t *testing.T, m program.Model) int {
 	return f.launched["predict"]
 }
 
-// TestBlockingNamesTheKernel asks for it as users do.
+// TestBlockingNamesTheKernel sets the variable that users set.
 func TestBlockingNamesTheKernel(t *testing.T) {
 	t.Setenv("CUDA_LAUNCH_BLOCKING", "1")
 	m := toyOnGPU()
@@ -154,15 +153,15 @@ func TestOutOfMemory(t *testing.T) {
 	}
 }
 
-// TestLittleMemory has room for some of the replicas only: the bits are the same.
+// TestLittleMemory has room for only some of the replicas: the bits are the same.
 func TestLittleMemory(t *testing.T) {
 	m := toyOnGPU()
 	m.Train.Batch, m.Train.MicroBatch = 64, 16
-	const others = 16 << 10 // bytes: gradients and data on its way take as much, and have room
+	const others = 16 << 10 // bytes: gradients and data in transfer take as much, and have room
 	bits := map[string]bool{}
 	for _, c := range []struct {
-		free, block int64 // bytes in all, and in one piece
-		launches    int   // of two steps, four chunks each; the second may have what the first took
+		free, block int64 // bytes in total, and in one block
+		launches    int   // of two steps, four chunks each; the second may use the memory of the first
 	}{
 		{1 << 30, 1 << 30, 2}, {1 << 30, 8 << 10, 4}, {7 << 10, 1 << 30, 3}, {0, 1 << 30, 8}, {1 << 30, 0, 0},
 	} {

@@ -12,8 +12,8 @@ import (
 	"github.com/arithlang/mlc/runtime/world"
 )
 
-// TestRanksOnGPUs trains on several simulated GPUs, one a rank: the bytes are those of one
-// processor.
+// TestRanksOnGPUs trains on several simulated GPUs, one a rank: the bytes are the same as on
+// one processor.
 func TestRanksOnGPUs(t *testing.T) {
 	m := toyOnGPU()
 	m.Train.Batch, m.Train.Chunk, m.Train.MicroBatch = 50, 16, 8
@@ -29,15 +29,15 @@ func TestRanksOnGPUs(t *testing.T) {
 				t.Fatalf("%d ranks, %v: exit %d\n%s", size, flags, s.code, s.err)
 			}
 			sameRun(t, whole, dir)
-			if noted := strings.Contains(s.err, "by way of the host"); noted != (flags[1] == "cuda" && flags[len(flags)-1] != "mpi") {
+			if noted := strings.Contains(s.err, "through the host"); noted != (flags[1] == "cuda" && flags[len(flags)-1] != "mpi") {
 				t.Errorf("%v: %s", flags, s.err)
 			}
 		}
 	}
 }
 
-// TestRankWithoutGPU has all ranks use processors where one has no GPU, and refuses where
-// GPUs are asked for.
+// TestRankWithoutGPU lets all ranks use processors if one has no GPU, and fails if GPUs are
+// required.
 func TestRankWithoutGPU(t *testing.T) {
 	m := toyOnGPU()
 	whole := trained(t, m, "--device", "cpu", "--steps", "3", "-q")
@@ -61,8 +61,8 @@ func TestRankWithoutGPU(t *testing.T) {
 	}
 }
 
-// TestRankWhoseGPUFails has the GPU of one rank fail in a step. No other waits for it, and
-// what was saved goes on.
+// TestRankWhoseGPUFails lets the GPU of one rank fail in a step. No other rank waits for it,
+// and the saved run can be resumed.
 func TestRankWhoseGPUFails(t *testing.T) {
 	m := toyOnGPU()
 	whole := trained(t, m, "--device", "cpu", "--steps", "6", "-q")

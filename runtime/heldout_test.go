@@ -14,8 +14,8 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// fewToy is a toy whose training has so few problems that none of them is held out, though
-// some were to be: the successors of digits.
+// fewToy is a toy with so few training problems that none are held out, although some were to
+// be: the successors of digits.
 func fewToy() program.Model {
 	m := testedToy()
 	m.Task.Below, m.Task.DigitsLo, m.Task.DigitsHi, m.Task.Holdout = 0, 1, 1, 0.01
@@ -23,9 +23,9 @@ func fewToy() program.Model {
 	return m
 }
 
-// TestNoneIsHeldOut trains where a share of few problems leaves none: that is said once,
-// reports have no exact match of held-out problems, tests while training are of other
-// lengths alone, and nothing is kept or stopped by them where there are no others.
+// TestNoneIsHeldOut trains when a share of few problems leaves none. This is reported once.
+// Reports have no exact match of held-out problems, tests during training use only other
+// lengths, and without other lengths nothing is saved or stopped by them.
 func TestNoneIsHeldOut(t *testing.T) {
 	m := fewToy()
 	dir := filepath.Join(t.TempDir(), "run")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestHelpOfMistakes wants the help that is named to be that of the verb.
+// TestHelpOfMistakes wants error messages to name the help of the right verb.
 func TestHelpOfMistakes(t *testing.T) {
 	for _, c := range []struct {
 		args []string
@@ -21,8 +21,8 @@ func TestHelpOfMistakes(t *testing.T) {
 	}
 }
 
-// TestFlagsAreExplained wants each flag to say what it is for: what verbs keep to themselves in
-// the structs of their flags is none.
+// TestFlagsAreExplained wants help for every flag, and no internal field of a verb's struct
+// among the flags.
 func TestFlagsAreExplained(t *testing.T) {
 	silent := regexp.MustCompile(`(?m)^ +(-\w, )?--[a-z-]+$`)
 	for _, verb := range []string{"train", "eval", "solve", "bench", "info"} {

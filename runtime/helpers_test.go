@@ -28,9 +28,9 @@ import (
 	"github.com/arithlang/mlc/sim/simulated"
 )
 
-// toyProcess in the environment makes the test binary a trainer: of the toy, of a
-// slow one whose first step takes a minute, of the toy in stages, of one whose steps take some
-// milliseconds, or of one whose rank 1 is killed.
+// toyProcess is the environment variable that makes the test binary a trainer. Its values are
+// the toy, a slow toy whose first step takes a minute, the toy in stages, one whose steps take
+// some milliseconds, and one whose rank 1 is killed.
 const toyProcess = "MLC_TEST_TOY"
 
 func TestMain(m *testing.M) {
@@ -64,14 +64,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// toyCommand is a trainer as a process of its own.
+// toyCommand returns a trainer as a separate process.
 func toyCommand(model string, args ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), toyProcess+"="+model)
 	return cmd
 }
 
-// A said is what a command left behind.
+// A said is the outcome of a command.
 type said struct {
 	code     int
 	out, err string
@@ -83,7 +83,7 @@ func call(t *testing.T, m program.Model, stdin string, args ...string) said {
 	return callApp(t, world.App{Model: m, In: strings.NewReader(stdin)}, append([]string{"./toy"}, args...))
 }
 
-// callApp runs a command line, the program's name first, and listens.
+// callApp runs a command line, the program's name first, and returns its outcome.
 func callApp(t *testing.T, a world.App, args []string) said {
 	t.Helper()
 	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
@@ -101,7 +101,7 @@ func callApp(t *testing.T, a world.App, args []string) said {
 	return said{code, out.String(), string(text)}
 }
 
-// trained trains the toy in a new directory and returns that.
+// trained trains the toy in a new directory and returns the directory.
 func trained(t *testing.T, m program.Model, args ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
@@ -114,14 +114,14 @@ func trained(t *testing.T, m program.Model, args ...string) string {
 // exitInterrupted is the exit code after ctrlC.
 const exitInterrupted = 130
 
-// attending are the contexts of the command lines that this process has run.
+// attending holds the contexts of the command lines that run in this process.
 var attending struct {
 	sync.Mutex
 	all []context.Context
 }
 
-// attended runs a command line, which ctrlC reaches, of a program that has a simulated GPU
-// unless it has other devices.
+// attended runs a command line that ctrlC reaches. The program has a simulated GPU unless it
+// has other devices.
 func attended(a world.App, args []string) (code int) {
 	ctx, release := interrupt.Context()
 	defer release()
@@ -144,10 +144,10 @@ func attended(a world.App, args []string) (code int) {
 	return run(a, args, way)
 }
 
-// simMemory is what a simulated GPU has: it takes several times as much of the host's.
+// simMemory is the memory of a simulated GPU, which takes several times as much of the host's.
 const simMemory = 1 << 30
 
-// ctrlC is what Ctrl-C is for this process. It returns once all that is attended knows.
+// ctrlC sends this process SIGINT. It returns once all contexts in attending have ended.
 func ctrlC() {
 	syscall.Kill(os.Getpid(), syscall.SIGINT)
 	attending.Lock()
@@ -161,14 +161,13 @@ func ctrlC() {
 	}
 }
 
-// lastCheckpoint is the path of a run's last checkpoint, "" if there is none.
+// lastCheckpoint returns the path of a run's last checkpoint, or "".
 func lastCheckpoint(dir string) string {
 	path, _ := rundir.NewestCheckpoint(dir)
 	return path
 }
 
-// final is the bytes of a run's last checkpoint, and of its metrics without the
-// seconds.
+// final returns the bytes of a run's last checkpoint, and of its metrics without the seconds.
 func final(t *testing.T, dir string) (checkpoint []byte, metrics string) {
 	t.Helper()
 	checkpoint, err := os.ReadFile(lastCheckpoint(dir))
@@ -200,7 +199,7 @@ func sameRun(t *testing.T, want, got string) {
 	}
 }
 
-// at does something once, before the gradients of a step.
+// at calls do once, before the gradients of a step.
 func at(m *program.Model, step uint32, do func()) {
 	healthy, once := m.CPU[toyGradients].Run, sync.Once{}
 	m.CPU[toyGradients].Run = func(w *cpu.Worker, e *device.Env, a []device.Ref) {
@@ -211,7 +210,7 @@ func at(m *program.Model, step uint32, do func()) {
 	}
 }
 
-// dieLater has the process killed some steps after its first one.
+// dieLater kills the process some steps after its first one.
 func dieLater(m *program.Model) {
 	healthy := m.CPU[toyGradients].Run
 	var once sync.Once

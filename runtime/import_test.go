@@ -16,8 +16,8 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// foreign writes the weights of a run under names of another program: matrices transposed
-// where they are square, no checksum, no metadata.
+// foreign writes the weights of a run under another program's names: square matrices
+// transposed, no checksum, no metadata.
 func foreign(t *testing.T, run string) string {
 	t.Helper()
 	f, err := ckpt.Read(lastCheckpoint(run))
@@ -54,8 +54,8 @@ const (
 	flipOther = "before=transpose(net.before.weight)"
 )
 
-// TestWeightsOfAFile answers and tests with another program's weights as the run does that
-// they are of.
+// TestWeightsOfAFile answers and tests with another program's weights, with the same results as
+// the run that trained them.
 func TestWeightsOfAFile(t *testing.T) {
 	run := trained(t, toyModel(), "--steps", "150")
 	path := foreign(t, run)
@@ -72,14 +72,14 @@ func TestWeightsOfAFile(t *testing.T) {
 			}
 		}
 	}
-	own := call(t, toyModel(), "", "eval", "--weights", lastCheckpoint(run), "--json") // names are equal, moments are left
+	own := call(t, toyModel(), "", "eval", "--weights", lastCheckpoint(run), "--json") // the names are the same; moments are ignored
 	if own.code != 0 || !strings.Contains(own.out, `"by_length"`) || strings.Contains(own.out, `"run"`) {
 		t.Errorf("exit %d: %s%s", own.code, own.out, own.err)
 	}
 }
 
-// TestInit trains from another program's weights: the loss begins where that of their run
-// ended, and a run that is resumed needs no file.
+// TestInit trains from another program's weights. The loss begins where their run ended, and a
+// resumed run does not need the file.
 func TestInit(t *testing.T) {
 	run := trained(t, toyModel(), "--steps", "150")
 	path := foreign(t, run)
@@ -88,7 +88,7 @@ func TestInit(t *testing.T) {
 		return trained(t, toyModel(), slices.Concat([]string{"--init", path}, maps, args)...)
 	}
 	whole := begin("--steps", "8")
-	if s := call(t, toyModel(), "", "train", "--resume", "--out", whole); s.code != 0 || !strings.Contains(s.err, "nothing is to be trained") {
+	if s := call(t, toyModel(), "", "train", "--resume", "--out", whole); s.code != 0 || !strings.Contains(s.err, "nothing is left to train") {
 		t.Errorf("exit %d: %s", s.code, s.err)
 	}
 	rec, err := record.Read(whole)
@@ -123,7 +123,7 @@ func TestInit(t *testing.T) {
 	}
 }
 
-// lossOf is the last loss of a run.
+// lossOf returns the last loss of a run.
 func lossOf(t *testing.T, run string) float64 {
 	t.Helper()
 	last, err := track.Last(run)
@@ -133,7 +133,8 @@ func lossOf(t *testing.T, run string) float64 {
 	return last.Loss
 }
 
-// TestEndlessWeights wants weights that are no numbers to be an error, whoever wrote them.
+// TestEndlessWeights wants an error for weights that are not finite, whatever program wrote
+// them.
 func TestEndlessWeights(t *testing.T) {
 	run := trained(t, toyModel(), "--steps", "1")
 	path := lastCheckpoint(run)
@@ -157,7 +158,7 @@ func TestEndlessWeights(t *testing.T) {
 	}
 }
 
-// TestBadWeights says which parameters do not fit, and makes no run directory.
+// TestBadWeights names the parameters that do not fit, and makes no run directory.
 func TestBadWeights(t *testing.T) {
 	run := trained(t, toyModel(), "--steps", "1")
 	path := foreign(t, run)
@@ -185,9 +186,9 @@ func TestBadWeights(t *testing.T) {
 		{[]string{"train", "--out", out, "--init", "nowhere"}, 1, "nowhere: no such file"},
 		{[]string{"train", "--out", out, "--init", filepath.Join(run, "run.json")}, 1, "run.json: not a checkpoint"},
 		{[]string{"train", "--out", out, "--map", "a=b"}, 2, "it goes with --init"},
-		{[]string{"train", "--resume", "--out", run, "--init", path}, 2, "one that is resumed goes on with its own weights"},
+		{[]string{"train", "--resume", "--out", run, "--init", path}, 2, "a resumed run continues with its weights"},
 		{[]string{"eval"}, 2, "which run?"},
-		{[]string{"eval", run, "--weights", path}, 2, "a test is of one of them"},
+		{[]string{"eval", run, "--weights", path}, 2, "a test takes only one of them"},
 		{[]string{"eval", run, "--map", "a=b"}, 2, "it goes with --weights"},
 		{[]string{"eval", "--weights", path, "--map", "*=net.*.weight", "--map", "x="}, 0, ""},
 		{[]string{"eval", "--weights", path, "--map", "bias=", "--map", "*=net.*.weight"}, 1, "has no bias, and a test needs all parameters"},

@@ -9,8 +9,8 @@ import (
 	"github.com/arithlang/mlc/runtime/world"
 )
 
-// TestLanesRefused wants several models at once to be refused where they cannot be, before
-// anything is made.
+// TestLanesRefused refuses several models at once if they are not supported, before anything is
+// written.
 func TestLanesRefused(t *testing.T) {
 	with := toyModel()
 	with.Lanes.N = 8
@@ -23,7 +23,7 @@ func TestLanesRefused(t *testing.T) {
 		{with, "--device sim", "and not with --device sim"},
 		{with, "--time 1m", "give --steps or --examples"},
 		{with, "--pause 1.5", "want a share of the budget below 1"},
-		{with, "--resume", "say with --out where the runs are"},
+		{with, "--resume", "name the folder of the runs to resume with --out"},
 	} {
 		args := append([]string{"train", "--init-seed", "0..3"}, strings.Fields(c.flags)...)
 		t.Chdir(t.TempDir())

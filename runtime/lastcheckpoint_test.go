@@ -10,8 +10,8 @@ import (
 	"github.com/arithlang/mlc/runtime/record"
 )
 
-// TestLostCheckpoint wants a test of a finished run to say that its last checkpoint is missing:
-// the one before it is that of another model, whose result would replace the run's.
+// TestLostCheckpoint wants a test of a finished run to report that its last checkpoint is
+// missing: the checkpoint before it has another model, whose result would replace the run's.
 func TestLostCheckpoint(t *testing.T) {
 	interrupted := func() string { // with two checkpoints
 		dir := filepath.Join(t.TempDir(), "run")
@@ -52,7 +52,7 @@ func TestLostCheckpoint(t *testing.T) {
 	if after, err := os.ReadFile(result); err != nil || string(before) != string(after) {
 		t.Errorf("the result has changed: %v", err)
 	}
-	for _, name := range []string{"metrics.jsonl", "metrics.csv"} { // the result knows, too
+	for _, name := range []string{"metrics.jsonl", "metrics.csv"} { // the result knows the last step, too
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func TestLostCheckpoint(t *testing.T) {
 	}
 }
 
-// TestLostCheckpointOfStage finds it where the record of the stages says which is the last.
+// TestLostCheckpointOfStage finds it by the record of the stages, which names the last one.
 func TestLostCheckpointOfStage(t *testing.T) {
 	dir := travelled(t, toyPipeline(), "--steps", "8", "-q")
 	rec, err := record.Read(dir)

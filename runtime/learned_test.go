@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestUnlearned says of a model that has learned nothing that it has not, and of no other.
+// TestUnlearned reports exactly the models that have learned nothing.
 func TestUnlearned(t *testing.T) {
 	const says = "the model has learned nothing: its loss is "
 	for _, c := range []struct {
@@ -15,7 +15,7 @@ func TestUnlearned(t *testing.T) {
 	}{
 		{0.05, "120", false},
 		{1e-9, "120", true},
-		{1e-9, "20", false}, // a trial
+		{1e-9, "20", false}, // a short trial
 	} {
 		m := toyModel()
 		m.Train.LR = c.rate

@@ -13,9 +13,8 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda/libcuda/fakecuda"
 )
 
-// TestFakeDriver calls the program with a library in place of NVIDIA's, which
-// copies memory but runs no kernel: what is left to see is that it is found, and
-// what people are told when it fails.
+// TestFakeDriver replaces NVIDIA's library by one that copies memory but runs no kernel. It
+// checks that the library is found, and the messages when it fails.
 func TestFakeDriver(t *testing.T) {
 	lib := fakecuda.Build(t)
 	t.Setenv("MLC_LIBCUDA", lib.Path)
@@ -64,12 +63,12 @@ func TestFakeDriver(t *testing.T) {
 	}
 }
 
-// TestBenchByTheFakeClock knows what the fake device's clock shows: it takes a
-// microsecond for each block, copy and clearing, and none while the host is at work.
+// TestBenchByTheFakeClock knows the fake device's clock: it takes a microsecond for each block,
+// copy and clearing, and stands while the host works.
 func TestBenchByTheFakeClock(t *testing.T) {
 	lib := fakecuda.Build(t)
 	t.Setenv("MLC_LIBCUDA", lib.Path)
-	lib.Set("fill", 0) // no kernel writes results: let them be numbers
+	lib.Set("fill", 0) // no kernel writes results: make them finite
 	s := call(t, toyOnGPU(), "", "bench", "--steps", "4", "--device", "cuda", "--json")
 	var r bench.Result
 	if err := json.Unmarshal([]byte(s.out), &r); err != nil {
@@ -82,7 +81,7 @@ func TestBenchByTheFakeClock(t *testing.T) {
 	if g := *r.GPU; g.Seconds != 46*micro || g.Host <= 0 || g.Ahead != r.Seconds || g.Busy != 1 || g.Launches != 7 || g.Kernels != 16 || g.Driver != 1 {
 		t.Errorf("%+v", g)
 	}
-	// The four chunks of a step are three and a shorter one: two groups of replicas.
+	// The four chunks of a step are three equal ones and a shorter one: two groups of replicas.
 	want := map[string][3]float64{
 		"gradients": {4, 2, 4 * micro}, "sum_squares": {1, 1, micro}, "update": {2, 2, 2 * micro},
 		"(clearing)": {0, 2, 20 * micro}, "(copies on the GPU)": {0, 7, 14 * micro}, "(sums of gradients)": {0, 1, 2 * micro},
@@ -91,7 +90,7 @@ func TestBenchByTheFakeClock(t *testing.T) {
 	}
 	sum, share := 0.0, 0.0
 	for _, k := range r.Kernels {
-		if k.Name == "gradients" && k.Median != 3 { // of a launch of three blocks and one of one
+		if k.Name == "gradients" && k.Median != 3 { // of a launch of three blocks and a launch of one
 			t.Errorf("a launch of gradients takes %g µs", k.Median)
 		}
 		if got := [3]float64{k.Launches, k.OnGPU, k.Seconds}; got != want[k.Name] {

@@ -1,6 +1,6 @@
-// Package runtime is the command line of a generated trainer: Main, given a model, is the whole
-// program. All that does not depend on a spec is here and below; what only some specs need is
-// a package that their programs give to Main.
+// Package runtime is the command line of a generated trainer: given a model, Main is the whole
+// program. All code that does not depend on a spec is here and below. Code that only some specs
+// need is in packages that their programs pass to Main.
 package runtime
 
 import (
@@ -24,25 +24,25 @@ import (
 // Main is a generated trainer: it does what the command line says and exits.
 func Main(m program.Model) { os.Exit(Run(m, nil, os.Args)) }
 
-// Run does what a command line, the program's name first, says of a model, and returns the
-// exit code. The program may bring devices of its own.
+// Run executes a command line, the program's name first, for a model, and returns the exit
+// code. The program may bring further devices.
 func Run(m program.Model, devices []world.Device, args []string) int {
 	return run(world.App{Model: m, Brought: devices, In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, args, nil)
 }
 
-// MainLanes is Main of a spec with lanes, which a package of their own trains.
+// MainLanes is Main for a spec with lanes, which package several trains.
 func MainLanes(m program.Model, lanes verbs.Way) {
 	os.Exit(run(world.App{Model: m, In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Args, lanes))
 }
 
-// Parse reads a command line of a trainer called NAME, without the name. It writes the help if
-// that is asked for, and does nothing else.
+// Parse parses a command line of a trainer called NAME, without the name. It only writes the
+// help, if args ask for it.
 func Parse(out io.Writer, args ...string) error {
 	_, err := newParser(new(commandLine), "NAME", "VERSION", kong.Writers(out, out), kong.Exit(func(int) {})).Parse(args)
 	return err
 }
 
-// commandLine is what a program can be told.
+// commandLine has the verbs of a program.
 type commandLine struct {
 	Train verbs.Train `cmd:"" help:"Train the model, then test it."`
 	Eval  verbs.Eval  `cmd:"" help:"Test a trained model: exact match by length."`
@@ -53,7 +53,7 @@ type commandLine struct {
 	flags.Profiled
 }
 
-// newParser reads the command line of a trainer.
+// newParser returns a parser for the command line of a trainer.
 func newParser(v *commandLine, name, version string, options ...kong.Option) *kong.Kong {
 	parser, err := kong.New(v, append(append(flag.Numbers(), kong.Name(name), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Description("Trains and tests the model of "+name+".arith, compiled by mlc "+version+".")), options...)...)
@@ -78,7 +78,7 @@ func run(a world.App, args []string, way verbs.Way) (code int) {
 		}
 	}()
 	name := a.Identity().Name
-	asked := false // for help, which is an answer
+	asked := false // help was printed: not an error
 	v := commandLine{Train: verbs.Train{Way: way}}
 	parser := newParser(&v, name, a.Model.Version, kong.Writers(a.Out, a.Err), kong.Exit(func(int) { asked = true }), kong.Bind(a))
 	verb, err := parser.Parse(args[1:])
@@ -89,12 +89,12 @@ func run(a world.App, args []string, way verbs.Way) (code int) {
 	case a.Idle():
 		return world.ExitOK
 	case err != nil && a.Other():
-		return world.ExitUsage // the first rank says why
+		return world.ExitUsage // the first rank reports why
 	case err != nil:
 		err = world.Usage(fmt.Errorf("%w (see %s --help)", err, flag.Verb(parser, args)))
 	default:
 		if a.Other() {
-			v.Profile = "" // of the first rank is what is asked for
+			v.Profile = "" // only the first rank is profiled
 		}
 		if err = flag.Positive(verb.Flags()); err != nil {
 			err = world.Usage(err)
@@ -108,7 +108,7 @@ func run(a world.App, args []string, way verbs.Way) (code int) {
 	return world.ExitCode(err)
 }
 
-// profiled does something and writes a profile of it, if there is a path for that.
+// profiled calls do and writes a profile of it, unless path is "".
 func profiled(path string, do func() error) error {
 	if path == "" {
 		return do()
@@ -125,10 +125,10 @@ func profiled(path string, do func() error) error {
 	return errors.Join(err, f.Close())
 }
 
-// MainStages is Main of a spec with stages, which a package of their own trains.
+// MainStages is Main for a spec with stages, which package stages trains.
 func MainStages(p world.Whole, stages verbs.Way) { os.Exit(RunStages(p, nil, os.Args, stages)) }
 
-// RunStages is Run of a spec with stages.
+// RunStages is Run for a spec with stages.
 func RunStages(p world.Whole, devices []world.Device, args []string, stages verbs.Way) int {
 	return run(world.App{Whole: p, Model: *p.Model(p.Last()), Brought: devices, In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, args, stages)
 }

@@ -5,9 +5,8 @@ import (
 	"syscall"
 )
 
-// inMemory is a folder for temporary files that are in memory, where there is room for them:
-// a checkpoint is on the disk before a training goes on, which takes most of the time of one
-// as small as a test's.
+// inMemory returns a folder for temporary files in memory, if there is room: flushing a
+// checkpoint to disk takes most of the time of a small training.
 func inMemory() string {
 	const folder = "/dev/shm"
 	var s syscall.Statfs_t

@@ -4,5 +4,5 @@ package runtime
 
 import "os"
 
-// inMemory is a folder for temporary files.
+// inMemory returns a folder for temporary files.
 func inMemory() string { return os.TempDir() }

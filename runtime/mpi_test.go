@@ -16,8 +16,8 @@ import (
 	"github.com/arithlang/mlc/runtime/world"
 )
 
-// mpiRun starts ranks of the toy's trainer and waits for their end. While they train it calls
-// meanwhile, once there is a checkpoint, with their launcher.
+// mpiRun starts ranks of the toy's trainer and waits for them. While they train it calls
+// meanwhile with their launcher, once there is a checkpoint.
 func mpiRun(t *testing.T, l mpitest.Launcher, ranks int, model, dir string, meanwhile func(p *os.Process), args ...string) (code int, said string) {
 	t.Helper()
 	cmd := l.Command(ranks, os.Args[0], append([]string{"train", "--out", dir, "--threads", "1", "--save", "20ms"}, args...)...)
@@ -48,7 +48,7 @@ func mpiRun(t *testing.T, l mpitest.Launcher, ranks int, model, dir string, mean
 	return cmd.ProcessState.ExitCode(), out.String()
 }
 
-// TestMPI trains on real ranks, of each library that there is: the bytes are those of one
+// TestMPI trains on real ranks, with each installed library: the bytes are the same as with one
 // process.
 func TestMPI(t *testing.T) {
 	all := mpitest.Launchers(t)
@@ -65,8 +65,8 @@ func TestMPI(t *testing.T) {
 	}
 }
 
-// TestMPIInterrupted stops ranks by a signal to their launcher, and has one killed: what is
-// left goes on, on another number of ranks, to the same bytes.
+// TestMPIInterrupted stops ranks by a signal to their launcher, and kills one rank. The saved
+// run continues on another number of ranks, to the same bytes.
 func TestMPIInterrupted(t *testing.T) {
 	const steps = "1500"
 	all := mpitest.Launchers(t)
@@ -77,7 +77,7 @@ func TestMPIInterrupted(t *testing.T) {
 		if !strings.Contains(said, "interrupted at step ") && l.Name == "MPICH" { // Open MPI may cut the last lines
 			t.Errorf("%s: %s", l, said)
 		}
-		named := func() bool { // by the launcher, or by a rank that waits for it; that of Open MPI 4.1 now and then stumbles
+		named := func() bool { // by the launcher, or by a rank that waits for it; Open MPI 4.1 sometimes fails here
 			return slices.ContainsFunc([]string{"rank 1", "signal 9", "pending due to failure", "ORTE_ERROR_LOG"}, func(text string) bool { return strings.Contains(said, text) })
 		}
 		var code int
@@ -97,15 +97,14 @@ func TestMPIInterrupted(t *testing.T) {
 	}
 }
 
-// TestMPIRefuses wants more ranks than cores to be refused, and a run to be one rank's where
-// that is asked for.
+// TestMPIRefuses refuses more ranks than cores, and trains on a single rank if asked to.
 func TestMPIRefuses(t *testing.T) {
 	l := mpitest.Launchers(t)[0]
 	dir := filepath.Join(t.TempDir(), "run")
 	cmd := l.Command(world.AllCores()+1, os.Args[0], "train", "--out", dir)
 	cmd.Env = slices.DeleteFunc(append(cmd.Env, toyProcess+"=toy"), func(v string) bool { return strings.HasPrefix(v, "MLC_OVERSUBSCRIBE") })
 	out, err := cmd.CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "start as many ranks as there are cores at most") {
+	if err == nil || !strings.Contains(string(out), "start at most one rank for each core") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if n := strings.Count(string(out), "start as many"); n != 1 {
@@ -118,7 +117,7 @@ func TestMPIRefuses(t *testing.T) {
 	}
 }
 
-// TestMPIOnce wants what ranks do not share to be done once.
+// TestMPIOnce wants work that ranks do not share to be done once.
 func TestMPIOnce(t *testing.T) {
 	dir := trained(t, toyModel(), "-q")
 	l := mpitest.Launchers(t)[0]

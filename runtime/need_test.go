@@ -16,8 +16,7 @@ import (
 	"github.com/arithlang/mlc/runtime/world"
 )
 
-// TestTooLittleMemory wants a run to be refused before anything is allocated or
-// written, with what would help.
+// TestTooLittleMemory refuses a run before anything is allocated or written, with advice.
 func TestTooLittleMemory(t *testing.T) {
 	const gib = 1 << 30
 	m := toyModel()
@@ -27,12 +26,12 @@ func TestTooLittleMemory(t *testing.T) {
 	for _, c := range []struct {
 		params int
 		states int
-		update int // elements that the update of a matrix takes
+		update int // elements for the update of a matrix
 		have   float64
 		args   []string
 		want   []string
 	}{
-		{768 * gib / 32, 2, 0, 22 * gib, []string{"train", "--out", dir, "--threads", "1"}, // 3 + 5 arenas of 4 bytes: of 16 chunks 4 levels and one
+		{768 * gib / 32, 2, 0, 22 * gib, []string{"train", "--out", dir, "--threads", "1"}, // 3 + 5 arenas of 4 bytes: for 16 chunks 4 levels and one
 			[]string{"this needs 768 GiB of memory, and the machine has 22 GiB available: 768 GiB for parameters, gradients and moments", "for the activations of 1 thread;", "make the model smaller: model.width"}},
 		{gib / 4, 2, gib / 4, 12 * gib, []string{"train", "--out", dir, "--threads", "16"}, []string{"19.2 GiB for parameters", "16 GiB for the activations", "it fits with --threads 2"}},
 		{gib / 4, 2, 0, 12 * gib, []string{"train", "--out", dir, "--threads", "16"}, []string{"19.2 GiB for parameters", "it fits with --threads 4"}},
@@ -63,8 +62,8 @@ func TestTooLittleMemory(t *testing.T) {
 	}
 }
 
-// TestUncountableTensors wants tensors that an index of 32 bits does not reach to be
-// refused, where there is memory enough.
+// TestUncountableTensors refuses tensors that a 32-bit index does not reach, even if memory is
+// large enough.
 func TestUncountableTensors(t *testing.T) {
 	for want, edit := range map[string]func(m *program.Model){
 		"a tensor of parameters would have 2147483648 elements, and kernels count to 2147483647: make the model smaller": func(m *program.Model) { m.Plan.NumParams = 1 << 31 },
@@ -90,7 +89,7 @@ func TestUncountableTensors(t *testing.T) {
 	}
 }
 
-// TestUncountableTest wants a test whose launches have such tensors to be refused.
+// TestUncountableTest refuses a test whose launches have such tensors.
 func TestUncountableTest(t *testing.T) {
 	m := toyModel()
 	dir := trained(t, m, "-q")
@@ -107,7 +106,7 @@ func TestUncountableTest(t *testing.T) {
 	}
 }
 
-// TestNeeds compares what is foretold with what workers have after some steps.
+// TestNeeds compares the predicted memory with the workers' memory after some steps.
 func TestNeeds(t *testing.T) {
 	m := toyModel()
 	n, err := world.Needs(&m, true)
@@ -127,7 +126,7 @@ func TestNeeds(t *testing.T) {
 			I32(device.Ref) []int32
 		})
 		if got := world.ElemBytes * float64(len(mem.F32(device.Ref{Space: device.Work}))+len(mem.I32(device.Ref{}))); got != n.Work {
-			t.Errorf("a worker has %v bytes, foretold were %v", got, n.Work)
+			t.Errorf("a worker has %v bytes, predicted were %v", got, n.Work)
 		}
 	})
 	if want := world.ElemBytes * float64(m.Plan.NumParams); n.All(1) != (5+3)*want+n.Batch+n.Uses+n.Work {

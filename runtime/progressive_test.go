@@ -18,8 +18,8 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// loopedToy is the toy trained in every way that a looped model can be. Its kernels
-// know nothing of runs: all passes of an example are alike.
+// loopedToy is the toy trained in every way that a looped model supports. Its kernels ignore
+// runs: all passes of an example are identical.
 func loopedToy() program.Model {
 	m := toyModel()
 	c := &m.Train
@@ -29,14 +29,14 @@ func loopedToy() program.Model {
 	return m
 }
 
-// A launched is what a launch of the gradients was told.
+// A launched is the environment of a launch of the gradients.
 type launched struct {
 	Example                   uint32
 	B, NoGrad, WithGrad, Runs int
 	Scale                     float32
 }
 
-// launches records those of one step, in order.
+// launches records the launches of one step, in order.
 func launches(t *testing.T, m program.Model) []launched {
 	t.Helper()
 	var mu sync.Mutex
@@ -55,8 +55,8 @@ func launches(t *testing.T, m program.Model) []launched {
 	return all
 }
 
-// TestPassesOfAStep wants a full and a drawn pass of every launch, the drawn ones
-// alike within a group of 8 and nowhere else, by their shares.
+// TestPassesOfAStep wants a full and a drawn pass of every launch. Drawn passes are equal
+// exactly within a group of 8, and follow their shares.
 func TestPassesOfAStep(t *testing.T) {
 	m := loopedToy()
 	all := launches(t, m)
@@ -97,8 +97,8 @@ func TestPassesOfAStep(t *testing.T) {
 	}
 }
 
-// TestLossOfPasses compares with a plain loss, since passes are alike: the reported
-// loss is the same, the gradient is the throttled sum over the batch.
+// TestLossOfPasses compares with a plain loss, since passes are identical: the reported loss is
+// the same, and the gradient is the throttled sum over the batch.
 func TestLossOfPasses(t *testing.T) {
 	step := func(m program.Model) train.Outcome {
 		out, err := trainerOf(t, m, processor.New(m.CPU, cpu.Go, 1, &m.Plan)).Step(0.01)
@@ -124,9 +124,8 @@ func TestLossOfPasses(t *testing.T) {
 	}
 }
 
-// TestAllOfItResumes stops runs whose batch grows, with a budget in examples and the
-// same in FLOP, and goes on to the same bytes. Only the first is reported at every
-// step.
+// TestAllOfItResumes stops runs with a growing batch, with a budget in examples and the same in
+// FLOP, and continues to the same bytes. Only the first run reports at every step.
 func TestAllOfItResumes(t *testing.T) {
 	for _, c := range []struct {
 		budget train.Budget
@@ -153,8 +152,8 @@ func TestAllOfItResumes(t *testing.T) {
 	}
 }
 
-// TestStop wants training to end at the first report at which enough is right, and
-// to stay ended.
+// TestStop wants training to end at the first report with enough right answers, and to stay
+// ended.
 func TestStop(t *testing.T) {
 	for _, heldOut := range []bool{true, false} {
 		m := toyModel()
@@ -181,8 +180,8 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestStopIsProven has all of the first problems right from the second report on, and
-// enough of many others at the fourth.
+// TestStopIsProven has all of the first problems right from the second report, but enough of
+// many others only at the fourth.
 func TestStopIsProven(t *testing.T) {
 	for _, heldOut := range []bool{true, false} {
 		m := toyModel()
@@ -211,7 +210,7 @@ func TestStopIsProven(t *testing.T) {
 	}
 }
 
-// TestMatch counts what is right of the problems that are asked for.
+// TestMatch counts right answers to the given problems.
 func TestMatch(t *testing.T) {
 	trainer := trainerIn(t, toyModel(), filepath.Join(t.TempDir(), "run"))
 	trainer.Config.Budget.Steps = 60

@@ -15,8 +15,8 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// TestPythonReader runs the tests of the Python package mlcruns, which it gives a run, and
-// what is in that as Go reads it.
+// TestPythonReader runs the tests of the Python package mlcruns on a run, with its content as
+// Go reads it.
 func TestPythonReader(t *testing.T) {
 	python := full.Needs(t, full.Python)
 	if err := exec.Command(python, "-c", "import numpy, pandas").Run(); err != nil {
@@ -27,7 +27,7 @@ func TestPythonReader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	weights := "{" // in the order of the file, which a map does not keep
+	weights := "{" // in the order of the file, unlike a map
 	for i, w := range f.Tensors {
 		text, err := json.Marshal(w.Data)
 		if err != nil {

@@ -26,11 +26,11 @@ import (
 	"github.com/arithlang/mlc/runtime/world"
 )
 
-// late is what a fake world does to messages.
+// late are the faults of a slow world.
 var late = commtest.Faults{Delay: 100 * time.Microsecond, Seed: 11}
 
-// onRanks runs a command line on so many ranks, which are goroutines. It returns what rank 0
-// said; the others have to say nothing, and to end with the same code.
+// onRanks runs a command line on ranks that are goroutines. It returns rank 0's output. The
+// others must print nothing, and end with the same code.
 func onRanks(t *testing.T, size int, faults commtest.Faults, alone func() world.App, args ...string) said {
 	t.Helper()
 	t.Setenv("MLC_OVERSUBSCRIBE", "1")
@@ -41,7 +41,7 @@ func onRanks(t *testing.T, size int, faults commtest.Faults, alone func() world.
 			t.Fatal(err)
 		}
 		defer errs[rank].Close()
-		all[rank].code = -1 // it was aborted
+		all[rank].code = -1 // a rank that was aborted
 	}
 	commtest.Run(size, faults, func(w comm.World) error {
 		a, out := alone(), new(bytes.Buffer)
@@ -67,7 +67,7 @@ func onRanks(t *testing.T, size int, faults commtest.Faults, alone func() world.
 
 func toyApp() world.App { return world.App{Model: toyModel(), In: strings.NewReader("")} }
 
-// growingModel is the toy on problems that grow with the share of the training that is behind.
+// growingModel is the toy on problems that grow with the progress of training.
 func growingModel() program.Model {
 	m := toyModel()
 	m.Task.Below, m.Task.DigitsLo, m.Task.DigitsHi = 0, 1, 6
@@ -75,7 +75,7 @@ func growingModel() program.Model {
 	return m
 }
 
-// filteringModel is the toy with a norm that reads the average of the gradients before.
+// filteringModel is the toy with a norm that reads the average of earlier gradients.
 func filteringModel() program.Model {
 	m := toyModel()
 	m.Plan.States = []string{config.SlowState, "moment2"}
@@ -95,8 +95,8 @@ func stagesApp() world.App {
 	return world.App{Whole: &p, Model: *p.Model(p.Last()), In: strings.NewReader("")}
 }
 
-// TestRanks trains, tests and resumes on one to four ranks, with optimizers that are
-// replicated and sharded: all that is left are the bytes of one process.
+// TestRanks trains, tests and resumes on one to four ranks, with replicated and sharded
+// optimizers: all files have the bytes of one process.
 func TestRanks(t *testing.T) {
 	for name, c := range map[string]struct {
 		whole string
@@ -128,7 +128,7 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// sameResult compares what tests have found in two runs, in every folder that has a result.
+// sameResult compares the results of two runs, in every folder that has one.
 func sameResult(t *testing.T, want, got string) {
 	t.Helper()
 	n := 0
@@ -148,12 +148,12 @@ func sameResult(t *testing.T, want, got string) {
 	}
 }
 
-// TestRanksResume stops on one number of ranks and goes on with another.
+// TestRanksResume stops on one number of ranks and continues with another.
 func TestRanksResume(t *testing.T) {
 	whole := trained(t, toyModel(), "-q")
 	for _, sizes := range [][2]int{{2, 3}, {4, 1}, {1, 4}, {3, 2}} {
 		dir := filepath.Join(t.TempDir(), "run")
-		once := sync.OnceFunc(ctrlC) // which all ranks of this process get
+		once := sync.OnceFunc(ctrlC) // all ranks of this process receive it
 		interruptedAt3 := func() world.App {
 			a := toyApp()
 			at(&a.Model, 3, once)
@@ -170,7 +170,7 @@ func TestRanksResume(t *testing.T) {
 	}
 }
 
-// TestRanksVerbs tests and measures together.
+// TestRanksVerbs tests and measures on several ranks.
 func TestRanksVerbs(t *testing.T) {
 	dir := trained(t, toyModel(), "-q")
 	for _, args := range [][]string{
@@ -191,12 +191,12 @@ func TestRanksVerbs(t *testing.T) {
 	}
 }
 
-// untimed is a result without how long it took.
+// untimed removes the seconds from a result.
 func untimed(text string) string {
 	return regexp.MustCompile(`"seconds_eval":[^,]*`).ReplaceAllString(text, "")
 }
 
-// TestRanksRefuse wants an error on rank 0 alone, and all to end.
+// TestRanksRefuse wants an error only on rank 0, and all ranks to end.
 func TestRanksRefuse(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	other := func() func() world.App {
@@ -230,8 +230,8 @@ func TestRanksRefuse(t *testing.T) {
 	}
 }
 
-// TestRanksOfOtherBits refuses processors whose products have other bits, where they hang on
-// them. Rank 0 alone says so.
+// TestRanksOfOtherBits refuses processors whose products have other bits, if the precision
+// depends on them. Only rank 0 reports it.
 func TestRanksOfOtherBits(t *testing.T) {
 	if isa, err := cpu.ParseISA("auto"); err != nil || isa == cpu.Go {
 		t.Skip("this processor has one set of instructions")
@@ -253,7 +253,7 @@ func TestRanksOfOtherBits(t *testing.T) {
 	}
 }
 
-// TestRankDies wants no rank to go on, nor to wait, when one fails at any time.
+// TestRankDies wants no rank to continue or to wait when one fails at any time.
 func TestRankDies(t *testing.T) {
 	whole := trained(t, toyModel(), "-q")
 	for _, fail := range []int{1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144} {
@@ -265,11 +265,11 @@ func TestRankDies(t *testing.T) {
 			a := toyApp()
 			a.World = w
 			callApp(t, a, append([]string{"./toy"}, args...))
-			ended[w.Rank()] = true // else it was aborted
+			ended[w.Rank()] = true // not aborted
 			return nil
 		})
-		if slices.Contains(ended, true) && fail > 10 && fail < 60 { // before, ranks get to know each other
-			t.Errorf("call %d: %v have ended as if nothing were", fail, ended)
+		if slices.Contains(ended, true) && fail > 10 && fail < 60 { // before, ranks exchange their identity
+			t.Errorf("call %d: %v have ended without an error", fail, ended)
 		}
 		if s := onRanks(t, 2, commtest.Faults{}, toyApp, args...); s.code != 0 {
 			t.Fatalf("call %d: exit %d\n%s", fail, s.code, s.err)

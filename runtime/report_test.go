@@ -39,7 +39,7 @@ func scoredToy() program.Model {
 	return m
 }
 
-// toyLoss is the loss of a row of the toy.
+// toyLoss returns the loss of a row of the toy.
 func toyLoss(params []float32, e *device.Env, source []int32, input int32, row int, label int32) float64 {
 	parts := toyRow(e, source, input, row)
 	logits, best := toyLogits(params, parts[:])
@@ -50,8 +50,8 @@ func toyLoss(params []float32, e *device.Env, source []int32, input int32, row i
 	return math.Log(sum) - float64(logits[label]-logits[best])
 }
 
-// TestFullReports computes exact match and loss of problems one by one from what a run
-// has saved, and wants them in its last report; reports at the steps that are asked for.
+// TestFullReports computes exact match and loss of problems one by one from the saved run, and
+// compares them with its last report. Reports are at the requested steps.
 func TestFullReports(t *testing.T) {
 	m := scoredToy()
 	dir := trained(t, m)
@@ -110,8 +110,8 @@ func TestFullReports(t *testing.T) {
 	}
 }
 
-// TestFullReportsResume stops between two reports and at one, and goes on to the same
-// bytes, on another number of threads.
+// TestFullReportsResume stops between two reports and at a report, and continues to the same
+// bytes with another number of threads.
 func TestFullReportsResume(t *testing.T) {
 	m := scoredToy()
 	whole := trained(t, m, "--threads", "1")
@@ -138,7 +138,7 @@ func TestFullReportsResume(t *testing.T) {
 	}
 }
 
-// stopping is a machine that says when gradients are added up.
+// stopping is a machine that calls sum when gradients are summed.
 type stopping struct {
 	device.Machine
 	sum func()
@@ -149,8 +149,7 @@ func (s stopping) Sum(n int, f func(w device.Worker, i int)) {
 	s.Machine.Sum(n, f)
 }
 
-// TestReportsOfAll measures no more problems than there are, and stops at what a report
-// measures.
+// TestReportsOfAll measures at most all problems, and stops at the exact match of a report.
 func TestReportsOfAll(t *testing.T) {
 	m := toyModel()
 	m.Task.Below, m.Task.Holdout = 100, 0.1

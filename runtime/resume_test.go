@@ -12,8 +12,8 @@ import (
 	"github.com/arithlang/mlc/runtime/world"
 )
 
-// TestResumeAuto enters one command line again and again: it begins a run, goes on with
-// it, and leaves it alone when it is done.
+// TestResumeAuto enters one command line again and again: it begins a run, continues it, and
+// leaves it alone when it is finished.
 func TestResumeAuto(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -39,7 +39,7 @@ func TestResumeAuto(t *testing.T) {
 		if s := c.call(args...); s.code != exitInterrupted {
 			t.Fatalf("%s: begins: exit %d\n%s", c.name, s.code, s.err)
 		}
-		if s := c.call(args...); s.code != 0 { // step 3 is behind it
+		if s := c.call(args...); s.code != 0 { // step 3 is done
 			t.Fatalf("%s: goes on: exit %d\n%s", c.name, s.code, s.err)
 		}
 		c.same(t, whole, dir)
@@ -50,7 +50,7 @@ func TestResumeAuto(t *testing.T) {
 	}
 }
 
-// TestResumeAutoDated finds the newest run of the spec where no directory is named.
+// TestResumeAutoDated finds the newest run of the spec without a directory.
 func TestResumeAutoDated(t *testing.T) {
 	t.Chdir(t.TempDir())
 	args := []string{"train", "--resume=auto", "--steps", "8", "-q"}
@@ -67,7 +67,7 @@ func TestResumeAutoDated(t *testing.T) {
 	}
 }
 
-// TestResumeAutoInit needs the weights that a run begins with until it has a checkpoint.
+// TestResumeAutoInit needs the file of initial weights until the run has a checkpoint.
 func TestResumeAutoInit(t *testing.T) {
 	path := foreign(t, trained(t, toyModel(), "--steps", "20", "-q"))
 	dir := filepath.Join(t.TempDir(), "run")

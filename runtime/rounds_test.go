@@ -20,7 +20,7 @@ import (
 )
 
 // toyRounds is a pipeline that trains the toy on numbers of three digits, and then on its
-// own answers to those of four to eight, in three rounds.
+// answers to numbers of four to eight digits, in three rounds.
 func toyRounds() stages.Pipeline {
 	short, long := toyModel(), toyModel()
 	for _, m := range []*program.Model{&short, &long} {
@@ -35,7 +35,7 @@ func toyRounds() stages.Pipeline {
 	return p
 }
 
-// answersOf is what a round leaves, counted from 1, and round what it says.
+// answersOf is the file of a round, counted from 1, and round its content.
 func answersOf(round int) string { return fmt.Sprintf("answers-%03d.json", round) }
 
 type round struct {
@@ -43,7 +43,7 @@ type round struct {
 	Problems                           []string
 }
 
-// sameRounds compares what two runs of toyRounds have left, to the last byte.
+// sameRounds compares the files of two runs of toyRounds, to the last byte.
 func sameRounds(t *testing.T, want, got string) {
 	t.Helper()
 	for _, name := range []string{answersOf(1), answersOf(2), answersOf(3), "rounds.csv"} {
@@ -95,8 +95,8 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// TestRoundsLearn wants what is learned to be the answers that are kept: the toy cannot
-// know what a digit is that it has not seen in that place, and its wrong answers stay.
+// TestRoundsLearn wants training to use exactly the accepted answers: the toy cannot know a
+// digit that it has not seen in that place, so its wrong answers stay.
 func TestRoundsLearn(t *testing.T) {
 	p := toyRounds()
 	dir := travelled(t, p, "-q")
@@ -116,8 +116,8 @@ func TestRoundsOnThreads(t *testing.T) {
 	sameRounds(t, travelled(t, toyRounds(), "--threads", "1", "--cpu", "go"), travelled(t, toyRounds(), "--threads", "3"))
 }
 
-// TestRoundsResume stops a run at a step of each round and while answers are given, and
-// leaves behind what a killed process might.
+// TestRoundsResume stops a run at a step of each round and while it answers, and leaves files
+// behind as a killed process might.
 func TestRoundsResume(t *testing.T) {
 	whole := travelled(t, toyRounds(), "-q")
 	for _, c := range []struct{ kernel, launch int }{
@@ -144,13 +144,13 @@ func TestRoundsResume(t *testing.T) {
 	}
 }
 
-// TestKilledRounds kills a run again and again, later and later, until it is through.
+// TestKilledRounds kills a run again and again, later and later, until it has finished.
 func TestKilledRounds(t *testing.T) {
 	whole := travelled(t, toyRounds(), "-q", "--steps", "300")
 	sameRounds(t, whole, killed(t, "rounds", "300"))
 }
 
-// TestBadRounds wants errors where rounds cannot go on as they began.
+// TestBadRounds wants errors if rounds cannot continue as they began.
 func TestBadRounds(t *testing.T) {
 	stopped := toyRounds()
 	at(stopped.Stages[1].Model, 50, ctrlC)
@@ -203,8 +203,8 @@ func TestBadRounds(t *testing.T) {
 	}
 }
 
-// TestRoundsOnGPU wants a GPU to give the answers that a processor gives, and to learn the
-// same of them.
+// TestRoundsOnGPU wants a GPU to give the same answers as a processor, and to learn the same
+// from them.
 func TestRoundsOnGPU(t *testing.T) {
 	p := toyRounds()
 	for _, s := range p.Stages {

@@ -17,8 +17,7 @@ import (
 	"github.com/arithlang/mlc/runtime/rundir"
 )
 
-// TestResumeTakesTheNewestRun of the spec, by when it was begun: names are what --out
-// made them.
+// TestResumeTakesTheNewestRun resumes the run of the spec that began last, whatever its name.
 func TestResumeTakesTheNewestRun(t *testing.T) {
 	m := toyModel()
 	day := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
@@ -53,13 +52,13 @@ func TestResumeTakesTheNewestRun(t *testing.T) {
 		case c.want == "" && (s.code != 1 || !strings.Contains(s.err, "there is no run of this spec in runs/toy")):
 			t.Errorf("%s: exit %d\n%s", c.what, s.code, s.err)
 		case c.want != "" && (s.code != 0 || got == ""):
-			t.Errorf("%s: %s has not been gone on with: exit %d\n%s", c.what, c.want, s.code, s.err)
+			t.Errorf("%s: %s has not been resumed: exit %d\n%s", c.what, c.want, s.code, s.err)
 		}
 	}
 }
 
-// TestRunsOfASecond wants each of many runs that begin at once to have a directory of
-// its own, and the last one to be the newest.
+// TestRunsOfASecond wants a separate directory for each of many runs that begin at once, and
+// the last one to be the newest.
 func TestRunsOfASecond(t *testing.T) {
 	t.Chdir(t.TempDir())
 	m := toyModel()
@@ -114,8 +113,8 @@ func TestOneProcessARun(t *testing.T) {
 	}
 }
 
-// TestBeginsAtOnce has trainings begin at once in one new directory, as processes: one
-// goes on, and all others leave it alone and say why they do not.
+// TestBeginsAtOnce begins trainings at once in one new directory, as processes. One continues,
+// and all others leave it alone and say why.
 func TestBeginsAtOnce(t *testing.T) {
 	if goruntime.GOOS == "windows" {
 		t.Skip("there are no locks")
@@ -164,8 +163,7 @@ func TestBeginsAtOnce(t *testing.T) {
 	sameRun(t, trained(t, m, "-q"), dir)
 }
 
-// TestKilledWhileItBegins takes a directory in which nothing but the beginning of a
-// run of this spec is.
+// TestKilledWhileItBegins uses a directory that only has the beginning of a run of this spec.
 func TestKilledWhileItBegins(t *testing.T) {
 	m := toyModel()
 	dir := t.TempDir()
@@ -174,7 +172,7 @@ func TestKilledWhileItBegins(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write(record.SpecFile, "arith 1\n") // somebody's own
+	write(record.SpecFile, "arith 1\n") // a user's file
 	if s := call(t, m, "", "train", "--out", dir); s.code != 1 || !strings.Contains(s.err, "is not empty") {
 		t.Errorf("exit %d\n%s", s.code, s.err)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/arithlang/mlc/runtime/world"
 )
 
-// weightsOf are the tensors of a checkpoint.
+// weightsOf returns the tensors of a checkpoint.
 func weightsOf(t *testing.T, path string) []ckpt.Tensor {
 	t.Helper()
 	f, err := ckpt.Read(path)
@@ -27,7 +27,7 @@ func weightsOf(t *testing.T, path string) []ckpt.Tensor {
 	return f.Tensors
 }
 
-// checkpointsOf are the tensors of all checkpoints of a run, by file name.
+// checkpointsOf returns the tensors of all checkpoints of a run, by file name.
 func checkpointsOf(t *testing.T, dir string) map[string][]ckpt.Tensor {
 	t.Helper()
 	all := map[string][]ckpt.Tensor{}
@@ -41,7 +41,7 @@ func checkpointsOf(t *testing.T, dir string) map[string][]ckpt.Tensor {
 	return all
 }
 
-// problemsOf is what reports say of the problems that were drawn.
+// problemsOf returns the reports' numbers about the drawn problems.
 func problemsOf(t *testing.T, dir string) (tokens []int64, loss []float64) {
 	t.Helper()
 	reports, err := track.All(damage.At(dir))
@@ -54,8 +54,8 @@ func problemsOf(t *testing.T, dir string) (tokens []int64, loss []float64) {
 	return tokens, loss
 }
 
-// TestInitSeed changes the initial weights and nothing else: with the seed of all else a
-// run is the one without, with another it has the same problems.
+// TestInitSeed changes only the initial weights. With an init seed equal to the seed, a run is
+// the same as without; with another one it has the same problems.
 func TestInitSeed(t *testing.T) {
 	flags := []string{"--steps", "6", "--seed", "5", "--save", "1ns", "-q"}
 	plain := trained(t, toyModel(), flags...)
@@ -74,7 +74,7 @@ func TestInitSeed(t *testing.T) {
 		t.Errorf("tokens %v and %v, losses %v and %v", tokens, otherTokens, loss, otherLoss)
 	}
 	if _, drawn := problemsOf(t, elsewhere); drawn[0] == otherLoss[0] {
-		t.Error("the seed of initial weights is that of all else, too")
+		t.Error("the seed of initial weights also changes other random numbers")
 	}
 	spec := toyModel()
 	spec.Train.InitSeed = new(uint64(6))
@@ -87,7 +87,7 @@ func TestInitSeed(t *testing.T) {
 		}
 		events, err := os.ReadFile(filepath.Join(dir, "events.out.tfevents.mlc"))
 		if err != nil || strings.Contains(string(events), "train.init_seed") != (want != nil) {
-			t.Errorf("%s: what TensorBoard is told: %v", dir, err)
+			t.Errorf("%s: TensorBoard's settings: %v", dir, err)
 		}
 		f, err := ckpt.Read(lastCheckpoint(dir))
 		if err != nil || f.Meta["init_seed"] != rundir.SeedText(want) || f.Meta["seed"] != "5" {
@@ -96,8 +96,7 @@ func TestInitSeed(t *testing.T) {
 	}
 }
 
-// TestInitialWeights compares weights before the first step: those of a run are of its
-// init seed alone.
+// TestInitialWeights compares weights before the first step: they depend only on the init seed.
 func TestInitialWeights(t *testing.T) {
 	initial := func(seed uint64, own *uint64) []ckpt.Tensor {
 		m := toyModel()
@@ -116,8 +115,8 @@ func TestInitialWeights(t *testing.T) {
 	}
 }
 
-// TestInitSeedResumes interrupts runs with a seed of their own for initial weights, before
-// their first step too, and goes on to the same bytes.
+// TestInitSeedResumes interrupts runs with an init seed, also before their first step, and
+// continues to the same bytes.
 func TestInitSeedResumes(t *testing.T) {
 	flags := []string{"--steps", "8", "--init-seed", "7", "-q"}
 	whole := trained(t, toyModel(), flags...)
@@ -138,7 +137,7 @@ func TestInitSeedResumes(t *testing.T) {
 	}
 }
 
-// TestInitSeedOfStages gives each stage that trains the seed of the flag.
+// TestInitSeedOfStages gives the flag's seed to each stage that trains.
 func TestInitSeedOfStages(t *testing.T) {
 	spec := toyPipeline()
 	spec.Stages[0].Model.Train.InitSeed = new(uint64(4))
@@ -186,8 +185,8 @@ func TestInitSeedOfStages(t *testing.T) {
 	}
 }
 
-// TestInitSeedOfRounds goes on with rounds to the same bytes, and refuses answers of a model
-// that began with other weights.
+// TestInitSeedOfRounds continues rounds to the same bytes, and refuses answers of a model that
+// began with other weights.
 func TestInitSeedOfRounds(t *testing.T) {
 	flags := []string{"--init-seed", "9", "-q"}
 	whole := travelled(t, toyRounds(), flags...)
@@ -220,7 +219,7 @@ func TestInitSeedOfRounds(t *testing.T) {
 	sameRounds(t, whole, dir)
 }
 
-// TestBadInitSeeds refuses what a seed of initial weights does not go with.
+// TestBadInitSeeds refuses flags that an init seed does not go with.
 func TestBadInitSeeds(t *testing.T) {
 	for _, c := range []struct {
 		flags, want string
@@ -240,7 +239,7 @@ func TestBadInitSeeds(t *testing.T) {
 	}
 }
 
-// TestNewestOfAnInitSeed goes on with the newest run of the seed that is asked for.
+// TestNewestOfAnInitSeed continues the newest run with the given init seed.
 func TestNewestOfAnInitSeed(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, seed := range []string{"3", "4"} {

@@ -13,8 +13,9 @@ import (
 	"github.com/arithlang/mlc/runtime/tokens"
 )
 
-// TestSpecFiles wants a run to have the files that its spec reads: of stages all of them, tables
-// with each tensor that some stage reads, and problems as they were before tokens were joined.
+// TestSpecFiles wants a run to have the files that its spec reads: for stages all of them,
+// tables with each tensor that a stage reads, and problems as they were before tokens were
+// joined.
 func TestSpecFiles(t *testing.T) {
 	first, second := toyModel(), toyModel()
 	first.Given = []program.Table{{Param: "fixed.a", Values: "\x00\x00\x80\x3f\x00\x00\x00\x40"}}
@@ -25,7 +26,7 @@ func TestSpecFiles(t *testing.T) {
 	id := rundir.IdentityOf(&first)
 	id.Models = []*program.Model{&first, &second}
 	dir := filepath.Join(t.TempDir(), "run")
-	for range 2 { // again, as a run that is resumed
+	for range 2 { // again, like a resumed run
 		if err := rundir.Fill(dir, id, record.Record{Name: id.Name}); err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +48,7 @@ func TestSpecFiles(t *testing.T) {
 }
 
 // TestSpecFilesLeft lets a run begin where one was killed while it wrote the files of its spec,
-// and not where somebody has others in such a folder.
+// but not where the folder has other files.
 func TestSpecFilesLeft(t *testing.T) {
 	m := toyModel()
 	m.Files = []program.File{{Path: "spec-files/p.txt", Text: "1=2\n"}}

@@ -27,7 +27,7 @@ import (
 	"github.com/arithlang/mlc/runtime/world"
 )
 
-// The toy's attention: its heads, and the matrix that their lines are extended to.
+// The toy's attention: its heads, and the extended matrix of their lines.
 const (
 	toyHeads     = 2
 	toyM, toyN   = 11, 12
@@ -36,9 +36,8 @@ const (
 	toyGiven     = "fixed.lines"
 )
 
-// attendingToy is the toy with a program that leaves attention: head 0 looks at the
-// digit of its row, the more the larger that is and by what was trained, head 1
-// everywhere.
+// attendingToy is the toy with a program that writes attention. Head 0 attends to the digit of
+// its row, more if the digit is larger, and by a trained amount; head 1 attends to everything.
 func attendingToy() *program.Model {
 	m := toyModel()
 	m.Name = "toys/first"
@@ -78,8 +77,8 @@ func runToyAttention(w *cpu.Worker, e *device.Env, a []device.Ref) {
 	}
 }
 
-// fixedToy is the toy with a fixed parameter that its gradients spoil, as if it
-// mattered.
+// fixedToy is the toy with a fixed parameter that its gradients overwrite, as if it were
+// trained.
 func fixedToy() *program.Model {
 	m := toyModel()
 	m.Name = "toys/second"
@@ -101,7 +100,7 @@ func toyPipeline() stages.Pipeline {
 	return p
 }
 
-// own makes the models of all stages those of the pipeline's spec.
+// own gives the models of all stages the pipeline's spec.
 func own(p *stages.Pipeline) {
 	for _, s := range p.Stages {
 		if s.Model != nil {
@@ -129,7 +128,7 @@ func callStages(t *testing.T, p stages.Pipeline, args ...string) said {
 	return callApp(t, world.App{Whole: &p, Model: *p.Model(p.Last()), In: strings.NewReader("")}, append([]string{"./toys"}, args...))
 }
 
-// travelled does all stages in a new directory.
+// travelled runs all stages in a new directory.
 func travelled(t *testing.T, p stages.Pipeline, args ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
@@ -139,7 +138,7 @@ func travelled(t *testing.T, p stages.Pipeline, args ...string) string {
 	return dir
 }
 
-// sameJourney compares what two runs of a pipeline have left, to the last byte.
+// sameJourney compares the files of two runs of a pipeline, to the last byte.
 func sameJourney(t *testing.T, want, got string) {
 	t.Helper()
 	for _, name := range []string{calibrate.AttentionFile, calibrate.RecordFile, calibrate.LinesFile} {
@@ -157,7 +156,7 @@ func sameJourney(t *testing.T, want, got string) {
 	}
 }
 
-// states are those of a run's stages.
+// states returns the states of a run's stages.
 func states(t *testing.T, dir string) []string {
 	t.Helper()
 	rec, err := record.Open(dir)
@@ -203,14 +202,14 @@ func TestPipeline(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	// S is 9 while training and 12 in the extended matrix: line 7 becomes line 10.
+	// S is 9 in training and 12 in the extended matrix: line 7 becomes line 10.
 	line := lines["cross.line.1.-1"].Data
 	if line[11] < 4.8 || line[11] > 6 || line[10] != calibrate.Closed || line[0] != calibrate.Closed || line[toyLines+11] != 0 {
 		t.Errorf("lines %v", line)
 	}
 	trained := tensors(t, lastCheckpoint(filepath.Join(dir, "second")))
 	if diff := cmp.Diff(line, trained[toyGiven].Data); diff != "" {
-		t.Errorf("the fixed parameter is not what was calibrated:\n%s", diff)
+		t.Errorf("the fixed parameter is not the calibrated one:\n%s", diff)
 	}
 	if _, ok := trained["moment1."+toyGiven]; ok {
 		t.Error("a fixed parameter has moments")
@@ -225,8 +224,8 @@ func TestPipeline(t *testing.T) {
 	}
 }
 
-// TestVerbsOfPipelines wants a run to speak of its last training, and the directory of
-// a stage of that.
+// TestVerbsOfPipelines wants a run's directory to stand for its last training, and a stage's
+// directory for that stage.
 func TestVerbsOfPipelines(t *testing.T) {
 	p := toyPipeline()
 	dir := travelled(t, p, "-q")
@@ -248,7 +247,7 @@ func TestVerbsOfPipelines(t *testing.T) {
 	if s := callStages(t, p, "solve", dir, "41"); s.code != 0 || len(s.out) < 2 {
 		t.Errorf("solve: exit %d\n%s%s", s.code, s.out, s.err)
 	}
-	if s := callStages(t, p, "info"); s.code != 0 || !strings.Contains(s.out, "first, calibrate, second; the numbers are those of second") || !strings.Contains(s.out, "1,173 in 5 tensors") {
+	if s := callStages(t, p, "info"); s.code != 0 || !strings.Contains(s.out, "first, calibrate, second; the numbers are for second") || !strings.Contains(s.out, "1,173 in 5 tensors") {
 		t.Errorf("info: exit %d\n%s", s.code, s.out)
 	}
 }
@@ -261,8 +260,8 @@ func TestPipelineThreads(t *testing.T) {
 	}
 }
 
-// TestPipelineResumes stops runs in every stage and between them, and leaves behind
-// what a killed process might.
+// TestPipelineResumes stops runs in every stage and between stages, and leaves files behind as
+// a killed process might.
 func TestPipelineResumes(t *testing.T) {
 	p := toyPipeline()
 	whole := travelled(t, p, "-q")
@@ -279,7 +278,7 @@ func TestPipelineResumes(t *testing.T) {
 		if goOn := until + " is done; go on with: ./toys train --resume --out " + dir; s.code != 0 || strings.Contains(s.err, goOn) != (until != "second") {
 			t.Errorf("--until %s: exit %d\n%s", until, s.code, s.err)
 		}
-		if until == "first" { // and killed in what follows
+		if until == "first" { // and killed in the next stage
 			os.MkdirAll(filepath.Join(dir, "calibrate"), 0o755)
 			os.WriteFile(filepath.Join(dir, "calibrate", calibrate.LinesFile), []byte("half"), 0o644)
 			os.MkdirAll(filepath.Join(dir, "second"), 0o755)
@@ -310,14 +309,14 @@ func TestPipelineResumes(t *testing.T) {
 	}
 }
 
-// TestKilledPipeline kills a run again and again, later and later, until it is through.
+// TestKilledPipeline kills a run again and again, later and later, until it has finished.
 func TestKilledPipeline(t *testing.T) {
 	whole := travelled(t, toyPipeline(), "-q", "--steps", "150")
 	sameJourney(t, whole, killed(t, "stages", "150"))
 }
 
-// killed is the run of a toy with so many steps that is killed again and again, later and
-// later, until it is through.
+// killed runs a toy for the given steps, killed again and again, later and later, until it has
+// finished.
 func killed(t *testing.T, toy, steps string) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "run")
@@ -348,8 +347,8 @@ func killed(t *testing.T, toy, steps string) (dir string) {
 	}
 }
 
-// TestNothingKept wants an error where a bias is wanted and no line stands out, with
-// what the lines are.
+// TestNothingKept wants an error that lists the lines if a bias is needed and no line stands
+// out.
 func TestNothingKept(t *testing.T) {
 	p := toyPipeline()
 	never := p.Stages[1].Calibration.(calibration.Stage)
@@ -367,16 +366,16 @@ func TestNothingKept(t *testing.T) {
 		t.Errorf("no statistics: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "calibrate", calibrate.LinesFile)); err == nil {
-		t.Error("there are lines that nobody should use")
+		t.Error("there is a file of lines although none is selected")
 	}
 	p.Stages[1].Calibration = toyPipeline().Stages[1].Calibration
-	if s := callStages(t, p, "train", "--resume", "--out", dir, "-q"); s.code != 0 { // no line of self attention stands out, which nobody reads
+	if s := callStages(t, p, "train", "--resume", "--out", dir, "-q"); s.code != 0 { // no line of self attention stands out, but no stage uses it
 		t.Error(s.err)
 	}
 }
 
-// TestWeights begins a stage with the weights of another, whose parameters it has and
-// one more, and does not change them.
+// TestWeights begins a stage with the unchanged weights of another one, which lacks one of its
+// parameters.
 func TestWeights(t *testing.T) {
 	p := toyPipeline()
 	p.Stages[2].From = "first"
@@ -389,7 +388,7 @@ func TestWeights(t *testing.T) {
 		}
 	}
 	if to[toyGiven].Data[11] < 4 {
-		t.Error("the fixed parameter is not what was calibrated")
+		t.Error("the fixed parameter is not the calibrated one")
 	}
 	p.Stages[2].Model.Params[3].Shape = []int{1, toyV}
 	if s := callStages(t, p, "train", "--out", filepath.Join(t.TempDir(), "run")); s.code != 1 || !strings.Contains(s.err, "its bias has shape [17], that of this model [1 17]") {
@@ -397,8 +396,8 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// TestFixed trains a model with a fixed parameter, which its program brings along,
-// and wants the same as without.
+// TestFixed trains a model with a fixed parameter from its program, with the same result as
+// without.
 func TestFixed(t *testing.T) {
 	m := fixedToy()
 	values := bytes.Repeat([]byte{0, 0, 0x20, 0xc1}, toyHeads*toyLines) // -10
@@ -420,8 +419,8 @@ func TestFixed(t *testing.T) {
 	}
 }
 
-// TestFixedDrawn wants a fixed parameter that starts at random to stay as it was
-// drawn, and to be another for another seed.
+// TestFixedDrawn wants a random fixed parameter to keep its initial values, which depend on the
+// seed.
 func TestFixedDrawn(t *testing.T) {
 	m := fixedToy()
 	m.Params[len(m.Params)-1].Init = device.Init{Kind: "normal", A: 3}
@@ -438,7 +437,7 @@ func TestFixedDrawn(t *testing.T) {
 	}
 }
 
-// TestDrawnWeights begins a stage with the fixed rows that another has drawn.
+// TestDrawnWeights begins a stage with the fixed rows that another one has drawn.
 func TestDrawnWeights(t *testing.T) {
 	drawn := func(seed uint64) *program.Model {
 		m := fixedToy()
@@ -456,7 +455,7 @@ func TestDrawnWeights(t *testing.T) {
 	}
 }
 
-// TestMissingWeights says which weights the stage to begin from does not have.
+// TestMissingWeights names the weights that the earlier stage lacks.
 func TestMissingWeights(t *testing.T) {
 	more := fixedToy()
 	more.Params[len(more.Params)-1].Init = device.Init{Kind: "normal", A: 3}
@@ -470,7 +469,7 @@ func TestMissingWeights(t *testing.T) {
 	}
 }
 
-// TestAttend compares the mean with one made by hand.
+// TestAttend compares the mean with one computed directly.
 func TestAttend(t *testing.T) {
 	m := attendingToy()
 	machine := processor.New(m.CPU, cpu.Go, 2, &m.Plan)

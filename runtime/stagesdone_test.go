@@ -14,8 +14,8 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// TestLostResult wants a stage that begins from another's last checkpoint, or is
-// tested, to have that and nothing else.
+// TestLostResult wants a stage to begin from exactly the last checkpoint of another stage, and
+// to be tested with exactly its last one.
 func TestLostResult(t *testing.T) {
 	p := toyPipeline()
 	p.Stages[1] = stages.Stage{Name: "middle", From: "first", Model: fixedToy(), Given: nil}
@@ -55,8 +55,7 @@ func TestLostResult(t *testing.T) {
 	}
 }
 
-// TestTrainedLonger gives trainings that are done a new budget, where nothing has
-// begun from them.
+// TestTrainedLonger gives finished trainings a new budget if no stage has begun from them.
 func TestTrainedLonger(t *testing.T) {
 	p := toyPipeline()
 	whole := travelled(t, p, "-q", "--steps", "30")
@@ -84,7 +83,7 @@ func TestTrainedLonger(t *testing.T) {
 	}
 }
 
-// TestUnreached wants a stage that another reads to have reached its exact match.
+// TestUnreached wants a stage that another one reads to have reached its exact match.
 func TestUnreached(t *testing.T) {
 	p := toyPipeline()
 	p.Stages[0].Model.Train.Stop = &train.Stop{AtLeast: 0.5, HeldOut: true}
@@ -125,8 +124,8 @@ func TestUnreached(t *testing.T) {
 	}
 }
 
-// TestReachedBetweenReports goes on from a stage whose match is what it trains for
-// where no report has seen it.
+// TestReachedBetweenReports continues from a stage that has reached its exact match although no
+// report has seen it.
 func TestReachedBetweenReports(t *testing.T) {
 	p := toyPipeline()
 	p.Stages[0].Model.Train.Stop = &train.Stop{AtLeast: 0.5, HeldOut: true}

@@ -15,7 +15,7 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// trainerOf is the toy's trainer, ready for its first step.
+// trainerOf returns the toy's trainer, ready for its first step.
 func trainerOf(t *testing.T, m program.Model, machine device.Machine) *train.Trainer {
 	t.Helper()
 	problems, err := task.New(m.Task, 1)
@@ -27,9 +27,8 @@ func trainerOf(t *testing.T, m program.Model, machine device.Machine) *train.Tra
 	return tr
 }
 
-// TestStepsDoNotAllocate waits for a few steps in a row that allocate nothing. The
-// first ones may: which worker gets which work, and so has room for it, is a
-// matter of chance.
+// TestStepsDoNotAllocate waits for a few consecutive steps that allocate nothing. The first
+// ones may allocate: which worker gets which work, and therefore room for it, is random.
 func TestStepsDoNotAllocate(t *testing.T) {
 	m := toyModel()
 	m.Train.MicroBatch, m.Train.Chunk = 4, 8
@@ -50,8 +49,8 @@ func TestStepsDoNotAllocate(t *testing.T) {
 	t.Errorf("steps go on allocating: %d times in the last ten", after.Mallocs-before.Mallocs)
 }
 
-// TestChunks holds the definition: a chunk's micro-batches add to one gradient, and
-// the gradients of chunks are added in order. A recorder sees the launches.
+// TestChunks compares with the definition: a chunk's micro-batches add to one gradient, and the
+// gradients of chunks are added in order. A recorder sees the launches.
 func TestChunks(t *testing.T) {
 	m := toyModel()
 	m.Train.Batch, m.Train.MicroBatch, m.Train.Chunk = 50, 8, 16
@@ -94,7 +93,7 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// parameterBits is what a trainer has learned.
+// parameterBits returns a trainer's parameters.
 func parameterBits(tr *train.Trainer) string {
 	x := make([]float32, tr.Plan.NumParams)
 	tr.Machine.Root().GetFloats(x, device.Ref{Space: device.Params})

@@ -8,8 +8,8 @@ import (
 	"github.com/arithlang/mlc/runtime/ckpt"
 )
 
-// TestOtherSums wants a run that an earlier version began, with sums in another order, to
-// go on with no other version, and to be of use for all else.
+// TestOtherSums lets no other version continue a run that an earlier version began with sums in
+// another order. Everything else still works for it.
 func TestOtherSums(t *testing.T) {
 	m := toyModel()
 	dir := filepath.Join(t.TempDir(), "run")

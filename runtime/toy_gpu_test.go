@@ -13,9 +13,8 @@ import (
 //go:embed testdata/toy.ptx
 var toyPTX string
 
-// toyOnGPU is the toy with kernels for GPUs too (testdata/toy.cl). Its loss is the
-// squared error, which needs nothing but additions and multiplications, so that
-// there is one result.
+// toyOnGPU is the toy with kernels for GPUs, too (testdata/toy.cl). Its loss is the squared
+// error, which needs only additions and multiplications, so that the result is unique.
 func toyOnGPU() program.Model {
 	m := toyModel()
 	m.CPU[toyGradients].Run = runToySquares
@@ -30,7 +29,7 @@ func toyOnGPU() program.Model {
 	return m
 }
 
-// costlyOnGPU is the toy with known work: a gradient's row is 100 operations and 8 bytes.
+// costlyOnGPU is the toy with known work: a row of gradients has 100 operations and 8 bytes.
 func costlyOnGPU() program.Model {
 	m := toyOnGPU()
 	m.CPU[toyGradients].Cost = func(e *device.Env) cpu.Cost {

@@ -13,10 +13,9 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// The toy is a model by hand: the logits of a row are the sum of three tables,
-// looked up by the digit at the row's place (apart in the first row), by the one
-// before it, and by the row's own input token, and of a bias. It learns successors
-// without carries.
+// The toy is a model by hand. The logits of a row are the sum of a bias and of three tables.
+// The tables are indexed by the digit at the row's place (separately in the first row), by the
+// digit before it, and by the row's input token. The toy learns successors without carries.
 const (
 	toyV     = 17
 	toyTable = toyV * toyV
@@ -157,7 +156,7 @@ func runToyPredict(w *cpu.Worker, e *device.Env, a []device.Ref) {
 	}
 }
 
-// runToyEncode moves the source to the cache and spoils it.
+// runToyEncode moves the source to the cache and overwrites it.
 func runToyEncode(w *cpu.Worker, e *device.Env, a []device.Ref) {
 	source := w.I32(a[0])[:e.B*e.S]
 	copy(w.I32(a[1]), source)

@@ -32,7 +32,7 @@ import (
 	"github.com/arithlang/mlc/runtime/world"
 )
 
-// trainerIn is the trainer of a new run.
+// trainerIn returns the trainer of a new run.
 func trainerIn(t *testing.T, m program.Model, dir string) *train.Trainer {
 	t.Helper()
 	machine := processor.New(m.CPU, cpu.Go, 2, &m.Plan)
@@ -53,7 +53,7 @@ func trainerIn(t *testing.T, m program.Model, dir string) *train.Trainer {
 	return trainer
 }
 
-// stopAt trains a run that is asked to stop after so many steps.
+// stopAt trains a run that is asked to stop after the given steps.
 func stopAt(t *testing.T, m program.Model, dir string, steps int) {
 	t.Helper()
 	trainer := trainerIn(t, m, dir)
@@ -95,8 +95,8 @@ func TestThreadsAndInstructionsDoNotMatter(t *testing.T) {
 	}
 }
 
-// TestManyThreads has more threads than cores, and more than chunks: of 25, and of 4. It
-// pauses, and goes on with another number.
+// TestManyThreads has more threads than cores, and more than chunks: 25 and 4. It pauses, and
+// continues with another number of threads.
 func TestManyThreads(t *testing.T) {
 	for _, chunk := range []int{2, 16} {
 		m := toyModel()
@@ -115,7 +115,7 @@ func TestManyThreads(t *testing.T) {
 	}
 }
 
-// TestSaysIdleThreads wants to be told of threads without a chunk, once, and what to do.
+// TestSaysIdleThreads reports threads without a chunk once, with a remedy.
 func TestSaysIdleThreads(t *testing.T) {
 	m := toyModel()
 	most := goruntime.GOMAXPROCS(0) + 1
@@ -126,7 +126,7 @@ func TestSaysIdleThreads(t *testing.T) {
 	}{
 		{1, "", "threads"},
 		{4, "", "chunks"},
-		{10, "10 threads, and a step has 4 chunks of 16 examples: 6 threads wait while gradients are computed. train.chunk = 5 has work for all; it is of the spec, since sums are then added in another order. mlc bench toy.arith --cores 10 says what it gives\n", "train.batch"},
+		{10, "10 threads, and a step has 4 chunks of 16 examples: 6 threads wait while gradients are computed. train.chunk = 5 has work for all; it belongs in the spec, since it changes the order of sums. mlc bench toy.arith --cores 10 simulates it\n", "train.batch"},
 		{64, "a batch of 50 has work for 50 threads at most, with train.chunk = 1: make train.batch larger", "train.chunk = 0"},
 		{most, fmt.Sprintf("%d threads take turns on %d cores: the bits are the same, and it is no faster\n", most, most-1), "no cores"},
 	} {
@@ -190,8 +190,8 @@ func TestTrainingLearns(t *testing.T) {
 	}
 }
 
-// interrupted starts a long run as a process, stops it by a signal once it has
-// saved, and returns its directory and the process's exit code.
+// interrupted starts a long run as a process, stops it by a signal once it has saved, and
+// returns its directory and the process's exit code.
 func interrupted(t *testing.T, sig os.Signal, args ...string) (string, int, string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
@@ -216,7 +216,7 @@ func interrupted(t *testing.T, sig os.Signal, args ...string) (string, int, stri
 
 func TestKillAndInterruptThenResume(t *testing.T) {
 	hangUps := make(chan os.Signal, 1)
-	signal.Notify(hangUps, syscall.SIGHUP) // under nohup what this starts would ignore it
+	signal.Notify(hangUps, syscall.SIGHUP) // else a child would ignore it under nohup
 	defer signal.Stop(hangUps)
 	m := toyModel()
 	const steps = "200"
@@ -251,7 +251,8 @@ func TestKillAndInterruptThenResume(t *testing.T) {
 	}
 }
 
-// TestProcessorTime wants a training that has used up a soft limit to be saved.
+// TestProcessorTime wants a training to be saved when it reaches a soft limit of processor
+// time.
 func TestProcessorTime(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("there is no sh, which sets limits")
@@ -291,10 +292,10 @@ func TestSecondInterruptKills(t *testing.T) {
 	}
 }
 
-// TestSignalsEndReadingInput interrupts what waits for its next line.
+// TestSignalsEndReadingInput interrupts programs that wait for their next line.
 func TestSignalsEndReadingInput(t *testing.T) {
 	hangUps := make(chan os.Signal, 1)
-	signal.Notify(hangUps, syscall.SIGHUP) // under nohup what this starts would ignore it
+	signal.Notify(hangUps, syscall.SIGHUP) // else a child would ignore it under nohup
 	defer signal.Stop(hangUps)
 	dir := trained(t, toyModel(), "-q")
 	for _, c := range []struct {
@@ -361,8 +362,8 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// TestTimeIsNotForgotten interrupts a run with a budget of time before its first
-// report, and wants the time that it has taken to count.
+// TestTimeIsNotForgotten interrupts a run with a budget of time before its first report, and
+// wants that time to count.
 func TestTimeIsNotForgotten(t *testing.T) {
 	const spent = 100 * time.Millisecond
 	m := toyModel()
@@ -414,8 +415,8 @@ func TestLossThatIsNoNumber(t *testing.T) {
 	}
 }
 
-// TestTrainingWithoutHeldOutProblems wants no exact match of them: neither asked for,
-// nor reported, nor stopped at.
+// TestTrainingWithoutHeldOutProblems wants no exact match of held-out problems: neither
+// measured, nor reported, nor stopped at.
 func TestTrainingWithoutHeldOutProblems(t *testing.T) {
 	m := toyModel()
 	m.Task.Holdout, m.Train.Budget.Steps = 0, 4
@@ -433,11 +434,11 @@ func TestTrainingWithoutHeldOutProblems(t *testing.T) {
 	}
 	trainer.Config.Stop = &train.Stop{AtLeast: 0.5, HeldOut: true}
 	if err := trainer.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "no problem is held out") {
-		t.Errorf("to stop at held-out problems that there are none of: %v", err)
+		t.Errorf("to stop at missing held-out problems: %v", err)
 	}
 }
 
-// TestPause stops without a test, and goes on to the same bytes.
+// TestPause stops without a test, and continues to the same bytes.
 func TestPause(t *testing.T) {
 	whole := trained(t, toyModel(), "--steps", "20")
 	dir := filepath.Join(t.TempDir(), "run")

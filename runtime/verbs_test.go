@@ -81,7 +81,7 @@ func TestQuietTrainingSaysNothing(t *testing.T) {
 	}
 }
 
-// testModel is the model of a run, ready to be asked.
+// testModel returns the model of a run, ready to be asked.
 func testModel(t *testing.T, m program.Model, dir string) *eval.Test {
 	t.Helper()
 	f := world.Flags{Machine: flags.Machine{Device: "cpu", CPU: "auto", Threads: 2}}
@@ -148,7 +148,7 @@ func TestEval(t *testing.T) {
 		verified.ID == nil || verified.OOD == nil || verified.OOD100 != nil || *verified.OOD != verified.ByLength["10"] {
 		t.Errorf("result: %+v", verified)
 	}
-	// A count that is there is taken over. Other lengths join it.
+	// An existing count is taken over. Other lengths join it.
 	marked := read()
 	marked.ByCell[1].Correct = 0
 	text, _ := json.Marshal(marked)
@@ -162,8 +162,8 @@ func TestEval(t *testing.T) {
 	}
 }
 
-// TestOtherEvaluations wants tests that the spec does not ask for to leave alone the
-// result of those that it does.
+// TestOtherEvaluations wants tests that the spec does not ask for to leave the spec's result
+// alone.
 func TestOtherEvaluations(t *testing.T) {
 	m := toyModel()
 	dir := trained(t, m, "--steps", "150", "-q")
@@ -209,20 +209,20 @@ func TestOtherEvaluations(t *testing.T) {
 	if diff := cmp.Diff(load("").ByCell, load("greedy").ByCell); diff != "" {
 		t.Errorf("greedy decoding counts otherwise than verification:\n%s", diff)
 	}
-	// Those of other settings have no spec: means are over all of their lengths.
+	// Tests with other settings have no spec: means cover all of their lengths.
 	if r := load("samples-50"); *r.OOD != (r.ByLength["7"]+r.ByLength["8"])/2 {
 		t.Errorf("means of other settings: %+v", r)
 	}
 }
 
-// TestGoOnWithAnEvaluation wants the whole command line to be said.
+// TestGoOnWithAnEvaluation wants the whole command line in the message.
 func TestGoOnWithAnEvaluation(t *testing.T) {
 	m := toyModel()
 	dir := filepath.Join(filepath.Dir(trained(t, m, "-q")), "it's mine")
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join(filepath.Dir(dir), "run"))); err != nil {
 		t.Fatal(err)
 	}
-	var once sync.Once // twice would be the end of this process
+	var once sync.Once // a second signal would end this process
 	healthy := m.CPU[toyPredict].Run
 	m.CPU[toyPredict].Run = func(w *cpu.Worker, e *device.Env, a []device.Ref) {
 		once.Do(ctrlC)
@@ -268,8 +268,8 @@ func TestSolve(t *testing.T) {
 		stdin string
 		args  []string
 		code  int
-		out   string // expected exactly
-		err   string // expected part
+		out   string // exact output
+		err   string // part of the error output
 	}{
 		{"", []string{"41", "0041", long}, 0, "42\n42\n1234567812345678123456781234567812345679\n", ""},
 		{"41\n\n 100 \r\n", nil, 0, "42\n101\n", ""},
@@ -277,7 +277,7 @@ func TestSolve(t *testing.T) {
 		{"", []string{"12+3"}, 2, "", `"12+3": '+' is no digit of base 10; expected a number, such as 99999`},
 		{"", []string{"hello"}, 2, "", `'h' is no digit of base 10; expected a number`},
 		{"41\nx\n42\n", nil, 2, "42\n43\n", `line 2: "x": 'x' is no digit`},
-		{"41\nx\n\n42\n  \n", nil, 2, "42\n43\n", "2 of 5 lines are no problems that this model can be given"},
+		{"41\nx\n\n42\n  \n", nil, 2, "42\n43\n", "2 of 5 lines are not problems for this model"},
 		{"41\n  ", nil, 2, "42\n", `line 2: "  ": `},
 	} {
 		s := call(t, m, c.stdin, append([]string{"solve", dir}, c.args...)...)
@@ -287,8 +287,8 @@ func TestSolve(t *testing.T) {
 	}
 }
 
-// TestEvalSaysWhere wants a test that the spec does not ask for to say where its result is, and
-// what draws it.
+// TestEvalSaysWhere wants a test that the spec does not ask for to name the place of its
+// result, and the command that draws it.
 func TestEvalSaysWhere(t *testing.T) {
 	dir := trained(t, toyModel(), "--steps", "3", "-q")
 	s := call(t, toyModel(), "", "eval", dir, "--samples", "5")
@@ -300,8 +300,7 @@ func TestEvalSaysWhere(t *testing.T) {
 	}
 }
 
-// TestBeyondPositions wants no answer of a model to what its positions do not reach, and
-// no result.
+// TestBeyondPositions wants no answer and no result for problems beyond a model's positions.
 func TestBeyondPositions(t *testing.T) {
 	m := toyModel()
 	m.Eval.Reach = eval.Reach{Tokens: 16}
@@ -412,7 +411,7 @@ func TestAnotherSpecIsRefused(t *testing.T) {
 	}
 }
 
-// TestOtherFiles is of a spec whose text is the same, but not a table that it reads.
+// TestOtherFiles has a spec with the same text that reads another table.
 func TestOtherFiles(t *testing.T) {
 	dir := trained(t, toyModel(), "-q")
 	m := toyModel()
@@ -463,8 +462,8 @@ func TestDamagedCheckpoints(t *testing.T) {
 	}
 }
 
-// TestKilledBeforePruning leaves as many checkpoints of a run that was killed behind its
-// last one as of any other.
+// TestKilledBeforePruning wants the same number of checkpoints for a run that was killed after
+// its last one as for any other.
 func TestKilledBeforePruning(t *testing.T) {
 	dir := trained(t, toyModel(), "-q", "--save", "1ns")
 	oldest := filepath.Join(dir, "ckpt", "step-00000001.safetensors")
@@ -479,7 +478,8 @@ func TestKilledBeforePruning(t *testing.T) {
 	}
 }
 
-// TestRecordWithoutBudget says of a record that has lost its budget what its checkpoint has.
+// TestRecordWithoutBudget reports a record that lost its budget, and the budget in its
+// checkpoint.
 func TestRecordWithoutBudget(t *testing.T) {
 	dir := trained(t, toyModel(), "-q")
 	path := filepath.Join(dir, "run.json")
@@ -491,14 +491,14 @@ func TestRecordWithoutBudget(t *testing.T) {
 	}
 }
 
-// TestFlagOfAnAxis refuses what the name of a program of a sweep says otherwise.
+// TestFlagOfAnAxis refuses flags that contradict the name of a sweep's program.
 func TestFlagOfAnAxis(t *testing.T) {
 	m := toyModel()
 	m.Axes = []string{"train.seed", "stage.first.train.init_seed", "stage.first.train.budget"}
 	for flags, want := range map[string]string{
-		"--seed 5":      "--seed: an axis of the sweep that this program is of sets train.seed",
-		"--init-seed 5": "--init-seed: an axis of the sweep that this program is of sets stage.first.train.init_seed",
-		"--steps 2":     "--steps: an axis of the sweep that this program is of sets stage.first.train.budget",
+		"--seed 5":      "--seed: this program belongs to a sweep with an axis for train.seed",
+		"--init-seed 5": "--init-seed: this program belongs to a sweep with an axis for stage.first.train.init_seed",
+		"--steps 2":     "--steps: this program belongs to a sweep with an axis for stage.first.train.budget",
 		"--time 1m":     "--time: an axis",
 		"--flop 1e9":    "--flop: an axis",
 		"--save 1m":     "",

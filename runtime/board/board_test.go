@@ -36,7 +36,7 @@ func result() *eval.Result {
 	return r
 }
 
-// python is an interpreter with TensorBoard.
+// python returns an interpreter with TensorBoard.
 func python(t *testing.T) string {
 	t.Helper()
 	name := full.Needs(t, full.Python)
@@ -46,10 +46,10 @@ func python(t *testing.T) string {
 	return name
 }
 
-// found is what TensorBoard finds in a folder.
+// found holds the data that TensorBoard finds in a folder.
 type found struct {
 	Scalars map[string][][3]float64 // time, step, value
-	Images  map[string][][5]int     // step, width and height, and those of the PNG
+	Images  map[string][][5]int     // step, width and height, and the size of the PNG
 	HParams map[string]map[string]map[string]any
 }
 
@@ -66,7 +66,7 @@ func read(t *testing.T, folders ...string) []found {
 	return all
 }
 
-// write is a run of three reports that is interrupted after the second, goes on from the
+// write writes a run of three reports that is interrupted after the second, continues from the
 // first, and is tested.
 func write(t *testing.T, dir string) {
 	t.Helper()
@@ -93,7 +93,7 @@ func write(t *testing.T, dir string) {
 	check(WriteResult(filepath.Join(dir, "eval"), result(), 3, started))
 }
 
-// TestTensorBoard reads events with TensorBoard: no step twice after a resumption.
+// TestTensorBoard reads events with TensorBoard: no step appears twice after a resumption.
 func TestTensorBoard(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir)
@@ -125,7 +125,7 @@ func TestTensorBoard(t *testing.T) {
 	}
 }
 
-// TestSameBytes writes the same run twice, and a result that is there not at all.
+// TestSameBytes writes the same run twice. It writes an existing result only once.
 func TestSameBytes(t *testing.T) {
 	one, other := t.TempDir(), t.TempDir()
 	write(t, one)
@@ -151,7 +151,7 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// TestFailure says of a run that it has failed.
+// TestFailure marks a run as failed.
 func TestFailure(t *testing.T) {
 	dir := t.TempDir()
 	run := NewTraining(dir, nil, started)
@@ -170,7 +170,7 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// TestFullFile wants one error of a file that takes nothing, by the first call that writes.
+// TestFullFile wants one error for a file on a full disk, from the first call that writes.
 func TestFullFile(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("no /dev/full, which takes nothing")
@@ -199,15 +199,15 @@ func TestFullFile(t *testing.T) {
 	}
 }
 
-// TestChecksum is a worked case: the length that precedes a record of 24 bytes, which
-// every event file of TensorFlow's begins with.
+// TestChecksum is a known case: the length that precedes a record of 24 bytes, at the beginning
+// of every TensorFlow event file.
 func TestChecksum(t *testing.T) {
 	if got, want := checksum([]byte{24, 0, 0, 0, 0, 0, 0, 0}), uint32(0x224b7fa3); got != want {
 		t.Errorf("%x, want %x", got, want)
 	}
 }
 
-// TestGridPicture looks at the pixels of cells and at the line around training.
+// TestGridPicture checks the pixels of cells and the line around training.
 func TestGridPicture(t *testing.T) {
 	img := gridOf(result()).draw()
 	for _, c := range []struct {

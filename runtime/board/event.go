@@ -1,7 +1,7 @@
-// Package board writes what TensorBoard reads: event files of a run's reports and
-// results, beside the files that say the same as text. They are made of those alone, so
-// that they can always be made again. Packages runtime/track and runtime/eval, whose
-// reports and results these are, come before it; package verbs calls it.
+// Package board writes files for TensorBoard: event files of a run's reports and results, next
+// to the files with the same content as text. It derives them only from those files, so they
+// can be made again. Reports come from package track, results from package eval; package verbs
+// calls it.
 package board
 
 import (
@@ -23,22 +23,22 @@ type event struct {
 // A value is a field of a summary: message Summary.Value of summary.proto, without its tag.
 type value struct {
 	tag  string
-	data message // the fields that follow the tag
+	data message // the fields after the tag
 }
 
-// scalar is a number at a step.
+// scalar makes the value of a number.
 func scalar(tag string, x float64) value {
 	return value{tag, message{}.Float(2, float32(x))}
 }
 
-// picture is an image in PNG.
+// picture makes the value of a PNG image.
 func picture(tag string, width, height int, png []byte) value {
 	const rgb = 3
 	image := message{}.Int(1, height).Int(2, width).Int(3, rgb).Bytes(4, png)
 	return value{tag, message{}.Bytes(4, image)}
 }
 
-// plugin is data of a plugin of TensorBoard's, which wants a tensor beside it.
+// plugin makes the value of a TensorBoard plugin's data, which needs a tensor next to it.
 func plugin(tag, name string, content []byte) value {
 	const float = 1 // DT_FLOAT
 	data := message{}.Text(1, name).Bytes(2, content)
@@ -47,12 +47,12 @@ func plugin(tag, name string, content []byte) value {
 	return value{tag, message{}.Bytes(8, tensor).Bytes(9, message{}.Bytes(1, data))}
 }
 
-// first is the record that an event file begins with.
+// first returns the first record of an event file.
 func first(wall float64) []byte {
 	return framed(message{}.Double(1, wall).Text(3, "brain.Event:2"))
 }
 
-// record is the event as a file has it.
+// record encodes the event for a file.
 func (e event) record() []byte {
 	var summary message
 	for _, v := range e.values {
@@ -61,7 +61,7 @@ func (e event) record() []byte {
 	return framed(message{}.Double(1, e.wall).Int(2, e.step).Bytes(5, summary))
 }
 
-// framed is data as a TFRecord: its length and itself, each with a checksum.
+// framed encodes data as a TFRecord: its length and itself, each with a checksum.
 func framed(data []byte) []byte {
 	out := binary.LittleEndian.AppendUint64(nil, uint64(len(data)))
 	out = binary.LittleEndian.AppendUint32(out, checksum(out))
@@ -71,8 +71,8 @@ func framed(data []byte) []byte {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checksum is TFRecord's: CRC-32C, rotated and shifted, so that one of data that has
-// checksums in it is none of them.
+// checksum is TFRecord's: a CRC-32C, rotated and shifted so that it stays useful for data that
+// contains CRCs.
 func checksum(data []byte) uint32 {
 	c := crc32.Checksum(data, castagnoli)
 	return (c>>15 | c<<17) + 0xa282ead8

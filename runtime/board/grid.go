@@ -8,15 +8,15 @@ import (
 	"github.com/arithlang/mlc/runtime/eval"
 )
 
-// A grid is the exact match of pairs of lengths: the first operand's from left to right,
-// the second's from bottom to top, as figures of the paper have it.
+// A grid is the exact match of pairs of lengths: the first operand from left to right, the
+// second from bottom to top, as in the paper's figures.
 type grid struct {
 	cells         []eval.Cell
 	width, height int     // the longest lengths
-	trained       *[2]int // ends of the square of training
+	trained       *[2]int // corner of the lengths of training
 }
 
-// gridOf is the grid of a result, nil if that has only lengths that both operands have.
+// gridOf returns the grid of a result, or nil if all its cells have operands of equal length.
 func gridOf(r *eval.Result) *grid {
 	g := grid{trained: r.Trained}
 	pairs := false
@@ -33,7 +33,7 @@ func gridOf(r *eval.Result) *grid {
 	return &g
 }
 
-// The colours, and how many pixels a picture is wide at least.
+// The colours, and the least width of a picture in pixels.
 var (
 	untested = color.RGBA{0xee, 0xee, 0xee, 0xff}
 	border   = color.RGBA{0xd5, 0x5e, 0x00, 0xff}
@@ -41,8 +41,8 @@ var (
 
 const wide = 240
 
-// shade is from black, none, over blue to light yellow, all: brighter is more, whatever
-// colours one sees.
+// shade maps 0 to black and 1 to light yellow, over blue. Brighter is more, so the scale also
+// works without colour vision.
 func shade(x float64) color.RGBA {
 	stops := []color.RGBA{{0x10, 0x10, 0x28, 0xff}, {0x2b, 0x4c, 0x8c, 0xff}, {0x2f, 0x9e, 0x9e, 0xff}, {0xf6, 0xf2, 0xb8, 0xff}}
 	at := max(0, min(x, 1)) * float64(len(stops)-1)
@@ -52,7 +52,7 @@ func shade(x float64) color.RGBA {
 	return color.RGBA{mix(a.R, b.R), mix(a.G, b.G), mix(a.B, b.B), 0xff}
 }
 
-// draw draws the grid, with a line around the square of training.
+// draw draws the grid, with a line around the lengths of training.
 func (g *grid) draw() *image.RGBA {
 	side := max(1, (wide+g.width-1)/g.width)
 	width, height := side*g.width, side*g.height

@@ -7,12 +7,12 @@ import (
 	"strconv"
 )
 
-// What follows are messages of tensorboard/plugins/hparams: SessionStartInfo and
-// SessionEndInfo of plugin_data.proto, as fields of HParamsPluginData.
+// The messages of tensorboard/plugins/hparams: SessionStartInfo and SessionEndInfo of
+// plugin_data.proto, as fields of HParamsPluginData.
 
 const hparams = "hparams"
 
-// begins is the summary of the settings that a session has.
+// begins is the summary with a session's settings.
 func begins(settings map[string]string, at float64) value {
 	var start message
 	for _, path := range slices.Sorted(maps.Keys(settings)) {
@@ -31,8 +31,8 @@ func ends(at float64, well bool) value {
 	return plugin("_hparams_/session_end_info", hparams, message{}.Bytes(4, end))
 }
 
-// valueOf is a setting as a google.protobuf.Value: a number or a switch where it is one,
-// else its text.
+// valueOf encodes a setting as a google.protobuf.Value: a number or a bool if it is one, else
+// text.
 func valueOf(setting string) message {
 	number, err := strconv.ParseFloat(setting, 64)
 	switch {

@@ -13,23 +13,23 @@ import (
 	"github.com/arithlang/mlc/runtime/lock"
 )
 
-// WriteResult writes the event file of a result beside it, in dir: the means as scalars
-// after so many steps of training, exact match by length with the length for a step, and
-// the grid, where there is one, as an image. Started is when the run began. Like the result it is
-// written while the folder is locked.
+// WriteResult writes the event file of a result next to it, in dir: the means as scalars at the
+// given step of training, exact match by length with the length as the step, and the grid, if
+// there is one, as an image. Started is the start of the run. The folder is locked while it is
+// written, as for the result.
 func WriteResult(dir string, r *eval.Result, steps int, started time.Time) error {
 	text, err := resultEvents(r, steps, started)
 	if err != nil {
 		return cannotWrite(err)
 	}
-	held, err := lock.Wait(dir) // other tests of the run clean up there
+	held, err := lock.Wait(dir) // other tests of the run may clean up there
 	if err != nil {
 		return cannotWrite(err)
 	}
 	defer held.Close()
 	path := filepath.Join(dir, File)
 	if there, err := damage.At(path).Read(); err == nil && slices.Equal(there, text) {
-		return nil // a test that was done before writes nothing
+		return nil // a repeated test writes nothing
 	}
 	return cannotWrite(ckpt.WriteFile(path, text))
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/arithlang/mlc/runtime/lock"
 )
 
-// TestResultsAtOnce writes events of a result while another test of the run removes there
-// what killed processes have left.
+// TestResultsAtOnce writes events of a result while another test of the run removes files of
+// killed processes from the folder.
 func TestResultsAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	done := make(chan struct{})

@@ -9,27 +9,27 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// File is the name of an event file: TensorBoard reads what has tfevents in its name.
+// File is the name of an event file: TensorBoard reads files with tfevents in their name.
 const File = "events.out.tfevents.mlc"
 
-// Training writes the event file of a run that trains: the settings of its spec as
-// hyper-parameters, and a scalar for each number of a report. A step's time is when the
-// run began, plus the seconds that it has trained.
+// Training writes the event file of a training run: the settings of its spec as
+// hyper-parameters, and a scalar for each number of a report. The time of a step is the start
+// of the run plus the seconds of training.
 type Training struct {
 	dir      string
 	started  time.Time
 	settings map[string]string
 	file     *os.File
-	failed   bool // a write has failed, and its error is returned: nothing is written after it
+	failed   bool // a write has failed and returned its error; nothing is written after it
 }
 
-// NewTraining is for the run in dir, with its settings by their paths.
+// NewTraining returns a Training for the run in dir, with its settings by their paths.
 func NewTraining(dir string, settings map[string]string, started time.Time) *Training {
 	return &Training{dir: dir, started: started, settings: settings}
 }
 
-// Begin starts the file with the reports that there are. A file that is there already
-// begins with the same bytes, as a rule, so that one who reads it goes on.
+// Begin starts the file with the existing reports. An existing file usually begins with the
+// same bytes, so that its readers can continue.
 func (t *Training) Begin(kept []track.Point) (err error) {
 	if t.file, err = os.OpenFile(filepath.Join(t.dir, File), os.O_RDWR|os.O_CREATE, 0o644); err != nil {
 		return cannotWrite(err)
@@ -49,7 +49,7 @@ func (t *Training) Report(p track.Point) error {
 	return t.write(t.event(p).record())
 }
 
-// write adds to the file. What follows a write that has failed could not be read.
+// write adds to the file. Nothing after a failed write could be read.
 func (t *Training) write(text []byte) error {
 	if t.failed {
 		return nil
@@ -59,8 +59,8 @@ func (t *Training) write(text []byte) error {
 	return cannotWrite(err)
 }
 
-// End says how the run has ended after so many seconds of training: with an error, if
-// there is one, or as it should. What is interrupted has not ended.
+// End records the end of the run after the given seconds of training: with an error, or well if
+// done. An interrupted run has not ended.
 func (t *Training) End(seconds float64, done bool, failed error) error {
 	if t.file == nil {
 		return nil
@@ -75,12 +75,12 @@ func (t *Training) End(seconds float64, done bool, failed error) error {
 	return err
 }
 
-// at is a time as events have it.
+// at is a time in the form of events.
 func (t *Training) at(seconds float64) float64 { return wall(t.started, seconds) }
 
 func wall(started time.Time, seconds float64) float64 { return float64(started.Unix()) + seconds }
 
-// event is a point's.
+// event is the event of a point.
 func (t *Training) event(p track.Point) event {
 	e := event{wall: t.at(p.Seconds), step: p.Step}
 	for _, n := range p.Numbers {

@@ -4,13 +4,14 @@
 // larger matrix. It is pure: package calibration captures the attention, and passes the result
 // to the next training as fixed parameters.
 //
-// A line along direction (a, b) steps a cells down and b cells to the right. Its number is
-// a*j - b*i: i+j for antidiagonals, j-i for diagonals, j for columns. Between matrices of
-// different sizes, lines with b > 0 keep their number from the left end of the rows, all others
-// from the right end (appendix D). If the columns are ^ a + b $, a line keeps its distance from
-// an end of the operand in which it begins: lines with b > 0 that begin in + or b keep it from
-// +, other lines that begin in a or + keep it from the end of a. The paper reads and extends at
-// a single width, where both rules agree.
+// A line along direction (p, q) steps p cells down and q cells to the right. Its number is
+// p*j - q*i: i+j for antidiagonals, j-i for diagonals, j for columns. Between matrices of
+// different sizes, lines with q > 0 keep their number from the left end of the rows, all others
+// from the right end (appendix D).
+//
+// Columns ^ a + b $ have two exceptions. A line with q > 0 that begins in + or b keeps its
+// distance from +. A line with q <= 0 that begins in a or + keeps its distance from the end of
+// a. The paper reads and extends at a single width, where both rules agree.
 package calibrate
 
 // The files of a calibration in its directory.

@@ -2,7 +2,7 @@ package calibrate
 
 import "fmt"
 
-// A Direction (a, b) steps a cells down, a ≥ 1, and b cells to the right.
+// A Direction (p, q) steps p cells down, p ≥ 1, and q cells to the right.
 type Direction [2]int
 
 // Tensor names the lines of a site along a direction: self.line.1.1.

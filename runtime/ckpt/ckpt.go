@@ -1,7 +1,6 @@
-// Package ckpt reads and writes checkpoints: safetensors files with float32
-// tensors, text about the run, and a checksum over both. A file appears complete
-// or not at all, and what is read is treated as hostile. Package train comes
-// after it.
+// Package ckpt reads and writes checkpoints: safetensors files with float32 tensors, text about
+// the run, and a checksum over both. A file appears complete or not at all, and input is
+// treated as hostile. Package train uses it.
 //
 // The format is that of github.com/huggingface/safetensors: the length of the
 // header in 8 bytes, little endian; the header, JSON; the tensors' data.
@@ -31,8 +30,8 @@ type Tensor struct {
 	Data  []float32
 }
 
-// Finite is an error where an element is no number or infinite: a model with such weights
-// answers, and what it says means nothing.
+// Finite returns an error if an element is NaN or infinite: a model with such weights answers,
+// but its answers mean nothing.
 func (t Tensor) Finite() error {
 	for i, x := range t.Data {
 		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
@@ -52,7 +51,7 @@ const (
 	metadataKey = "__metadata__"
 	checksumKey = "sha256"
 	maxHeader   = 64 << 20
-	maxTensors  = 1 << 17 // of a file: to look at a million takes a minute
+	maxTensors  = 1 << 17 // in a file: decoding a million takes a minute
 )
 
 // entry is a tensor's line in the header.
@@ -62,22 +61,20 @@ type entry struct {
 	Offsets [2]int64 `json:"data_offsets"`
 }
 
-// Write puts a checkpoint at path, replacing what was there: it writes a file
-// beside it, waits until that is on the disk, and renames it. On an error path is
-// as it was.
+// Write writes a checkpoint to path and replaces an older file: it writes a file next to it,
+// waits until that is on disk, and renames it. On an error path is unchanged.
 func Write(path string, f File) error {
 	return replace(path, func(w io.Writer) error { return Encode(w, f) })
 }
 
-// tempName is the name of a file that replace writes beside another.
+// tempName matches the name of a file that replace writes next to another.
 var tempName = regexp.MustCompile(`^\..+\.(json|arith|csv|txt|safetensors|png|svg|pdf|mlc)\.[0-9]+$`)
 
-// IsTemp reports whether a file is one that Write or WriteFile has not finished. Who
-// finds one in a directory that is locked knows that its process was killed.
+// IsTemp reports whether a file is one that Write or WriteFile has not finished. In a locked
+// directory this means that its process was killed.
 func IsTemp(name string) bool { return tempName.MatchString(name) }
 
-// Clean removes from a directory what processes that were killed have left half
-// written. It must be locked.
+// Clean removes half-written files of killed processes from a directory, which must be locked.
 func Clean(dir string) error {
 	found, err := os.ReadDir(dir)
 	if err != nil {
@@ -94,7 +91,7 @@ func Clean(dir string) error {
 	return nil
 }
 
-// WriteFile puts text at path in the same way.
+// WriteFile writes text to path in the same way.
 func WriteFile(path string, text []byte) error {
 	return replace(path, func(w io.Writer) error {
 		_, err := w.Write(text)
@@ -168,10 +165,10 @@ func Encode(w io.Writer, f File) error {
 	return out.Flush()
 }
 
-// shapeOf is never null in JSON.
+// shapeOf returns a shape that is never null in JSON.
 func shapeOf(t Tensor) []int { return append([]int{}, t.Shape...) }
 
-// header is canonical: the same bytes for the same entries, whatever their order.
+// header is canonical: the same bytes for the same entries.
 func header(entries map[string]entry, meta map[string]string) []byte {
 	all := make(map[string]any, len(entries)+1)
 	for name, e := range entries {

@@ -146,7 +146,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// full is a disk with room for so many bytes.
+// full is a disk with room for the given number of bytes.
 type full int
 
 func (f *full) Write(b []byte) (int, error) {
@@ -192,7 +192,7 @@ func TestFullDiskLeavesTheOldFile(t *testing.T) {
 	}
 }
 
-// TestUnreadable tells a file that cannot be read from one that is damaged.
+// TestUnreadable distinguishes a file that cannot be read from a damaged one.
 func TestUnreadable(t *testing.T) {
 	good := encoded(t, example())
 	broken := errors.New("input/output error")
@@ -212,7 +212,7 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestClean removes what a killed process has not finished, and nothing else.
+// TestClean removes only unfinished files of killed processes.
 func TestClean(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "run.json")
@@ -290,7 +290,7 @@ func TestReadWeights(t *testing.T) {
 	}
 }
 
-// TestManyTensors refuses a header of more tensors than any model has, at once.
+// TestManyTensors refuses a header with more tensors than any model has, at once.
 func TestManyTensors(t *testing.T) {
 	var head bytes.Buffer
 	head.WriteString("{")

@@ -18,8 +18,8 @@ import (
 	"github.com/arithlang/mlc/runtime/damage"
 )
 
-// Read returns the checkpoint at path. The error is damage where the file is incomplete,
-// altered or something else altogether, and not where it cannot be read.
+// Read returns the checkpoint at path. damage.Is holds for the error if the file is incomplete,
+// altered or not a checkpoint, and not if it cannot be read.
 func Read(path string) (File, error) {
 	return open(path, Decode)
 }
@@ -41,8 +41,8 @@ func open[T any](path string, decode func(r io.Reader, size int64) (T, error)) (
 	return read, err
 }
 
-// Decode reads a checkpoint of size bytes. It allocates no more than a few times
-// that, whatever the header says.
+// Decode reads a checkpoint of size bytes. It allocates at most a few times that size, whatever
+// the header says.
 func Decode(r io.Reader, size int64) (File, error) {
 	entries, meta, dataSize, err := decodeHeader(r, size)
 	if err != nil {
@@ -81,7 +81,7 @@ func decodeHeader(r io.Reader, size int64) (map[string]entry, map[string]string,
 	}
 	var length uint64
 	if err := binary.Read(r, binary.LittleEndian, &length); ends(err) {
-		return fail("truncated: %d bytes are no checkpoint", size)
+		return fail("truncated: it has only %d bytes", size)
 	} else if err != nil {
 		return nil, nil, 0, err
 	}
@@ -122,18 +122,18 @@ func decodeHeader(r io.Reader, size int64) (map[string]entry, map[string]string,
 	return entries, meta, size - 8 - int64(length), nil
 }
 
-// ends reports whether there was less to read than there should be.
+// ends reports whether the input ended early.
 func ends(err error) bool { return err == io.EOF || err == io.ErrUnexpectedEOF }
 
-// elementTypes are those of safetensors, by their bytes.
+// elementTypes are the types of safetensors, with their bytes.
 var elementTypes = map[string]int64{"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1,
 	"I64": 8, "I32": 4, "I16": 2, "I8": 1, "U64": 8, "U32": 4, "U16": 2, "U8": 1, "BOOL": 1}
 
-// checkpointTypes are those of checkpoints.
+// checkpointTypes are the types in checkpoints.
 var checkpointTypes = map[string]int64{"F32": 4}
 
-// layout checks that the tensors are of some types and make up the data without gap or
-// overlap, and returns their names in the order of the data.
+// layout checks that the tensors have the given types and fill the data without gap or overlap.
+// It returns their names in the order of the data.
 func layout(entries map[string]entry, dataSize int64, types map[string]int64) ([]string, error) {
 	names := slices.SortedFunc(maps.Keys(entries), func(a, b string) int {
 		x, y := entries[a].Offsets, entries[b].Offsets
@@ -162,7 +162,8 @@ func layout(entries map[string]entry, dataSize int64, types map[string]int64) ([
 	return names, nil
 }
 
-// sizeOf is the size in bytes of a tensor whose elements have so many; false if it has none.
+// sizeOf returns the bytes of a tensor with elements of the given bytes; false if the shape is
+// invalid.
 func sizeOf(shape []int, bytes int64) (int64, bool) {
 	n := bytes
 	for _, d := range shape {
@@ -174,7 +175,7 @@ func sizeOf(shape []int, bytes int64) (int64, bool) {
 	return n, true
 }
 
-// readFloats reads the elements of a tensor, of a type of floatTypes.
+// readFloats reads the elements of a tensor, of a type in floatTypes.
 func readFloats(r io.Reader, e entry) ([]float32, error) {
 	raw, err := readBytes(r, e)
 	if err != nil {
@@ -201,7 +202,7 @@ func readBytes(r io.Reader, e entry) ([]byte, error) {
 	return raw, nil
 }
 
-// floatTypes are the types of which elements are read, little endian.
+// floatTypes decode elements by type, little endian.
 var floatTypes = map[string]func(b []byte) float32{
 	"F64":  func(b []byte) float32 { return float32(math.Float64frombits(binary.LittleEndian.Uint64(b))) },
 	"F32":  func(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) },
@@ -209,7 +210,7 @@ var floatTypes = map[string]func(b []byte) float32{
 	"F16":  func(b []byte) float32 { return half(binary.LittleEndian.Uint16(b)) },
 }
 
-// half is an IEEE number of 16 bits.
+// half decodes an IEEE number of 16 bits.
 func half(b uint16) float32 {
 	exponent, fraction := int(b>>10&31), float64(b&1023)
 	var x float64
@@ -233,12 +234,12 @@ func half(b uint16) float32 {
 // A Weights is the tensors of any safetensors file, in the order of their data.
 type Weights struct {
 	Tensors []Tensor
-	Others  map[string]string // the types of tensors that are not read, by name
+	Others  map[string]string // types of unread tensors, by name
 }
 
-// ReadWeights returns the tensors at path that have elements of F64, F32, BF16 or F16,
-// rounded to float32; those that are not asked for have no data. The file may be of any
-// program: it needs no checksum.
+// ReadWeights returns the tensors at path with elements of F64, F32, BF16 or F16, rounded to
+// float32. Tensors that asked rejects have no data. Any program may have written the file: it
+// needs no checksum.
 func ReadWeights(path string, asked func(name string) bool) (Weights, error) {
 	return open(path, func(r io.Reader, size int64) (Weights, error) { return decodeWeights(r, size, asked) })
 }

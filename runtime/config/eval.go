@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// An Eval says what is tested after training.
+// An Eval describes the tests after training.
 type Eval struct {
 	Grid       Grid  // cells: every pair of lengths
 	Diagonal   Span  // cells: both operands of the same length
@@ -24,7 +24,7 @@ type Eval struct {
 	During     During
 }
 
-// A During says what is tested during training.
+// A During describes the tests during training.
 type During struct {
 	Every   Budget // between two tests: steps, examples or FLOP; zero: no tests
 	Digits  []int  // digits of both operands; empty: a few lengths of the test after training
@@ -66,7 +66,7 @@ func (s *Span) UnmarshalText(text []byte) error {
 	s.Lo, errs[0] = strconv.Atoi(lo)
 	s.Hi, errs[1] = strconv.Atoi(hi)
 	if errs != [2]error{} || s.Lo < 1 || s.Hi < s.Lo {
-		return fmt.Errorf("%q is no range of lengths: want a form like 1..20, ascending, from at least 1", text)
+		return fmt.Errorf("%q is no range of lengths: want 1..20, ascending, from at least 1", text)
 	}
 	return nil
 }

@@ -92,7 +92,7 @@ type Plateau struct {
 	By       Criterion
 }
 
-// A Report says what is measured during training.
+// A Report describes the measurements during training.
 type Report struct {
 	Every    int  // steps between two reports; 0: a hundredth of the budget
 	Problems int  // problems for each measurement, or all if there are fewer; 0: train.Glance

@@ -31,7 +31,7 @@ type Flags struct {
 	Threads int    `help:"Number of threads that steps are timed on, 0 for all." default:"0" placeholder:"N"`
 	Steps   int    `help:"Steps to time; 0 for some seconds' worth." default:"0" placeholder:"N"`
 	Batch   int    `help:"Examples per step, instead of the spec's." positive:"64" placeholder:"N"`
-	Chunk   int    `help:"Examples of a chunk, whose gradients one worker adds up, instead of the spec's." positive:"16" placeholder:"N"`
+	Chunk   int    `help:"Examples per chunk, whose gradients one worker sums, instead of the spec's." positive:"16" placeholder:"N"`
 	Padded  bool   `help:"Pad all sequences to the longest, like train.lengths = padded."`
 	JSON    bool   `help:"Print the result as JSON." name:"json"`
 }

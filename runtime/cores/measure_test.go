@@ -131,13 +131,13 @@ func TestForecast(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	for want, args := range map[string]string{
-		"--cores 0: want 1 to 4096":              "--cores 0",
-		"--cores 5000: want 1 to 4096":           "--cores 8,5000",
-		"say how many, such as --cores 8,32,128": "--copying 100",
-		"--copying 0: want a number above 0":     "--cores 8 --copying 0",
-		"unknown flag --serve":                   "--cores 8 --serve",
-		"--threads 2000: want 1 to 1024":         "--cores 8 --threads 2000",
-		"--cpu: ":                                "--cores 8 --cpu z80",
+		"--cores 0: want 1 to 4096":                     "--cores 0",
+		"--cores 5000: want 1 to 4096":                  "--cores 8,5000",
+		"--copying needs --cores, the numbers of cores": "--copying 100",
+		"--copying 0: want a number above 0":            "--cores 8 --copying 0",
+		"unknown flag --serve":                          "--cores 8 --serve",
+		"--threads 2000: want 1 to 1024":                "--cores 8 --threads 2000",
+		"--cpu: ":                                       "--cores 8 --cpu z80",
 	} {
 		if code, out, said := call(t, costly(t), args); code != exitUsage || out != "" || !strings.Contains(said, want) {
 			t.Errorf("%s: exit %d, no %q in\n%s%s", args, code, want, out, said)

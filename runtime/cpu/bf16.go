@@ -1,14 +1,13 @@
 package cpu
 
-// Factors of BF16 become matrices of words of 32 bits, of which products take as many as
-// they take of float32: one number a word, widened, or, where a processor multiplies
-// pairs, two, the earlier one of the sum in the upper half.
+// Factors of BF16 become matrices of 32-bit words, which products multiply like float32. A word
+// is one widened number or, if the processor multiplies pairs, two numbers, the first term of
+// the sum in the upper half.
 
 // narrowProducts are the products of BF16 on one instruction set.
 type narrowProducts struct {
 	perWord int
-	// lay writes the words of an m x k matrix. Where the last one of a row has room for
-	// more than the row has, it is filled with rest.
+	// lay writes the words of an m x k matrix. It fills up the last word of a row with rest.
 	lay func(to []float32, x strided[uint16], m, k int, rest uint16) matrix
 	// by multiplies words.
 	by *products
@@ -16,14 +15,14 @@ type narrowProducts struct {
 
 var goNarrow = narrowProducts{1, layWide(widenGo), &goProducts}
 
-// What fills words: the product is -0, which changes no sum.
+// The padding of words: its product is -0, which does not change a sum.
 const leftRest, rightRest = 0x8000, 0
 
-// words is how many words a row of k elements is.
+// words returns the words of a row of k elements.
 func (p *narrowProducts) words(k int) int { return (k + p.perWord - 1) / p.perWord }
 
-// left are the words of a left factor of m x k, in memory of the Worker, right those of a
-// right one of k x n.
+// left returns the words of an m x k left factor, in the Worker's memory. right returns the
+// words of a k x n right factor.
 func (p *narrowProducts) left(w *Worker, a strided[uint16], m, k int) matrix {
 	a.check(m, k)
 	return p.lay(w.factors.a.only(m*p.words(k)), a, m, k, leftRest)
@@ -34,7 +33,7 @@ func (p *narrowProducts) right(to []float32, b strided[uint16], k, n int) matrix
 	return p.lay(to, b.transposed(), n, k, rightRest).transposed()
 }
 
-// DotBF16 is Dot of factors of BF16.
+// DotBF16 is Dot for factors of BF16.
 func (w *Worker) DotBF16(m, n, k int, a []uint16, ars, acs int, b []uint16, brs, bcs int, c []float32, ldc int) {
 	if m <= 0 || n <= 0 || k <= 0 {
 		return
@@ -42,7 +41,7 @@ func (w *Worker) DotBF16(m, n, k int, a []uint16, ars, acs int, b []uint16, brs,
 	w.timesBF16(m, n, k, strided[uint16]{a, ars, acs}, strided[uint16]{b, brs, bcs}, matrix{c, ldc, 1}, true)
 }
 
-// ProductBF16 is Product of factors of BF16.
+// ProductBF16 is Product for factors of BF16.
 func (w *Worker) ProductBF16(m, n, k int, a []uint16, ars, acs int, b []uint16, brs, bcs int, c []float32, ldc int) {
 	z := matrix{c, ldc, 1}
 	if z.emptyProduct(m, n, k) {
@@ -59,13 +58,13 @@ func (w *Worker) timesBF16(m, n, k int, a, b strided[uint16], c matrix, add bool
 	p.by.dot(w, m, n, p.words(k), x, y, c, add)
 }
 
-// PackedBF16 is Packed of BF16.
+// PackedBF16 is Packed for BF16.
 type PackedBF16 struct {
 	k     int // elements
 	words Packed
 }
 
-// PackBF16 is Pack of BF16.
+// PackBF16 is Pack for BF16.
 func (w *Worker) PackBF16(rows, k, n int, b []uint16, brs, bcs int) PackedBF16 {
 	if k <= 0 || n <= 0 {
 		return PackedBF16{k, Packed{n: n}}
@@ -75,7 +74,7 @@ func (w *Worker) PackBF16(rows, k, n int, b []uint16, brs, bcs int) PackedBF16 {
 	return PackedBF16{k, p.by.packed(w, rows, p.words(k), n, y)}
 }
 
-// ProductPackedBF16 is ProductPacked of BF16.
+// ProductPackedBF16 is ProductPacked for BF16.
 func (w *Worker) ProductPackedBF16(m int, a []uint16, ars, acs int, b PackedBF16, c []float32, ldc int) {
 	z := matrix{c, ldc, 1}
 	if z.emptyProduct(m, b.words.n, b.k) {
@@ -84,7 +83,7 @@ func (w *Worker) ProductPackedBF16(m int, a []uint16, ars, acs int, b PackedBF16
 	w.narrow.by.dotPacked(w, m, w.narrow.left(w, strided[uint16]{a, ars, acs}, m, b.k), b.words, z, false)
 }
 
-// DotPackedBF16 is DotPacked of BF16.
+// DotPackedBF16 is DotPacked for BF16.
 func (w *Worker) DotPackedBF16(m int, a []uint16, ars, acs int, b PackedBF16, c []float32, ldc int) {
 	n := b.words.n
 	if m <= 0 || n <= 0 || b.k <= 0 {
@@ -95,14 +94,14 @@ func (w *Worker) DotPackedBF16(m int, a []uint16, ars, acs int, b PackedBF16, c 
 	w.narrow.by.dotPacked(w, m, w.narrow.left(w, strided[uint16]{a, ars, acs}, m, b.k), b.words, z, true)
 }
 
-// DotVecBF16 is DotVec of BF16.
+// DotVecBF16 is DotVec for BF16.
 func (w *Worker) DotVecBF16(k int, a []uint16, as int, b []uint16, bs int, c float32) float32 {
 	w.sum[0] = c
 	w.DotBF16(1, 1, k, a, 0, as, b, bs, 0, w.sum[:], 1)
 	return w.sum[0]
 }
 
-// layWide lays one number in a word, by what widens numbers that lie side by side.
+// layWide lays one number in a word. The widen function widens consecutive numbers.
 func layWide(widen func(dst []float32, src []uint16)) func(to []float32, x strided[uint16], m, k int, rest uint16) matrix {
 	return func(to []float32, x strided[uint16], m, k int, _ uint16) matrix {
 		switch {

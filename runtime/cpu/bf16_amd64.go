@@ -2,7 +2,7 @@ package cpu
 
 import "math"
 
-// pairLanes are the pairs of a register.
+// pairLanes is the number of pairs in a register.
 const pairLanes = 16
 
 // layPairs lays two numbers in a word.
@@ -31,24 +31,26 @@ func layPairs(to []float32, x strided[uint16], m, k int, rest uint16) matrix {
 	return y
 }
 
-// pair is a word of two numbers.
+// pair packs two numbers in a word.
 func pair(first, second uint16) float32 {
 	return math.Float32frombits(uint32(first)<<16 | uint32(second))
 }
 
-// pairsAsDefined says whether the processor adds products of pairs as they are defined.
+// pairsAsDefined reports whether the processor adds products of pairs in the defined order and
+// rounding.
 func pairsAsDefined() bool {
 	return asDefined(func(c *[pairLanes]float32, a float32, b *[pairLanes]float32) {
 		avx512BF16.some[0](&a, 0, size, size, &b[0], 0, 0, 0, &c[0], 0, 1, 1, pairLanes, 1)
 	})
 }
 
-// asDefined says whether a function adds the products of a pair with others to c one after
-// the other, each rounded once. The numbers are near each other, so that it shows.
+// asDefined reports whether a function adds the two products of a pair to c one after the
+// other, each rounded once. The random numbers have similar magnitudes, so that differences
+// show.
 func asDefined(multiply func(c *[pairLanes]float32, a float32, b *[pairLanes]float32)) bool {
 	const rounds = 16
 	word := uint32(1)
-	random := func() uint32 { // Lehmer's numbers
+	random := func() uint32 { // Lehmer's generator
 		word = uint32(uint64(word) * 48271 % math.MaxInt32)
 		return word
 	}

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestAsDefined wants the definition to pass and what other processors might do not to.
+// TestAsDefined accepts the definition and rejects other orders and roundings of other
+// processors.
 func TestAsDefined(t *testing.T) {
 	exact := func(x, y float32) float64 { return float64(x) * float64(y) }
 	for _, c := range []struct {
@@ -41,7 +42,7 @@ func halvesOfPair(p float32) (first, second float32) {
 	return WidenBF16(uint16(bits >> 16)), WidenBF16(uint16(bits))
 }
 
-// toOdd cuts x to a float32, whose last bit says whether it is less than x.
+// toOdd rounds x to odd as a float32: the last bit says whether x was cut.
 func toOdd(x float64) float32 {
 	const cut = 52 - 23
 	bits := math.Float64bits(x)
@@ -51,8 +52,8 @@ func toOdd(x float64) float32 {
 	return float32(math.Float64frombits(bits >> cut << cut))
 }
 
-// TestPairsFlush wants numbers below the smallest normal one to be 0 in products of pairs,
-// as factors and as sums, and nothing else: that is all that documents say.
+// TestPairsFlush wants products of pairs to flush exactly the subnormal factors and sums to 0,
+// as documented.
 func TestPairsFlush(t *testing.T) {
 	if !AVX512BF16.supported() {
 		t.Skipf("this processor does not have %s", AVX512BF16)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// narrowShapes are the products of layers, and those of attention: of queries with
-// keys, of weights with values, and of gradients with rows that are columns in memory.
+// narrowShapes are the products of layers and of attention: queries with keys, weights with
+// values, and gradients with rows that are columns in memory.
 func narrowShapes() []benchProduct {
 	var out []benchProduct
 	for _, s := range [][3]int{{256, 128, 128}, {256, 512, 512}, {256, 1024, 1024}, {256, 1024, 4096}} {
@@ -19,7 +19,7 @@ func narrowShapes() []benchProduct {
 	return append(out, benchProduct{32, 64, 96, false, true}, benchProduct{32, 96, 64, false, false}, benchProduct{96, 32, 64, true, false})
 }
 
-// runNarrow is run on BF16.
+// runNarrow is run for BF16.
 func (p benchProduct) runNarrow(w *Worker, packed bool) func() {
 	random := func() uint16 { return RoundBF16(rand.Float32()) }
 	a, b, c := make([]uint16, p.m*p.k), make([]uint16, p.k*p.n), make([]float32, p.m*p.n)
@@ -36,8 +36,8 @@ func (p benchProduct) runNarrow(w *Worker, packed bool) func() {
 	return func() { w.ProductBF16(p.m, p.n, p.k, a, ars, acs, b, brs, bcs, c, p.n) }
 }
 
-// BenchmarkNarrow reports the speed of products of F32, of BF16 that is widened, and of
-// pairs, which take turns: the best of many rounds.
+// BenchmarkNarrow reports the speed of products of F32, of widened BF16, and of pairs: the best
+// of many interleaved rounds.
 func BenchmarkNarrow(b *testing.B) {
 	if !AVX512BF16.supported() {
 		b.Skipf("this processor does not have %s", AVX512BF16)

@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// A narrowTest is one product's operands, and what it leaves in C.
+// A narrowTest holds the operands of a product, and the expected C.
 type narrowTest struct {
 	m, n, k, ldc       int
 	ars, acs, brs, bcs int
 	name               string
 	a, b               []uint16
-	c, sum, product    []float32 // before, and of DotBF16 and ProductBF16
+	c, sum, product    []float32 // before, after DotBF16 and after ProductBF16
 }
 
 // newNarrowTest makes operands of random layouts.
@@ -36,7 +36,7 @@ func newNarrowTest(r *rand.Rand, m, n, k int, value func() float32) narrowTest {
 	return p
 }
 
-// define says what is to come out, one fused multiply-add after another.
+// define computes the expected results, one fused multiply-add after another.
 func (p *narrowTest) define(fma func(a, b, c float32) float32) {
 	chain := func(i, j int, sum float32) float32 {
 		for l := range p.k {
@@ -53,7 +53,7 @@ func (p *narrowTest) define(fma func(a, b, c float32) float32) {
 	}
 }
 
-// fmaFlushed is Fma but of numbers below the smallest normal one, which are 0.
+// fmaFlushed is Fma with subnormal factors and results flushed to 0.
 func fmaFlushed(a, b, c float32) float32 {
 	flush := func(x float32) float32 {
 		if math.Abs(float64(x)) < 0x1p-126 {
@@ -64,8 +64,8 @@ func fmaFlushed(a, b, c float32) float32 {
 	return flush(Fma(flush(a), flush(b), flush(c)))
 }
 
-// try holds the forms of a product to the definition. Rows go past a packed operand in
-// two parts.
+// try compares the forms of a product with the definition. Rows use a packed operand in two
+// parts.
 func (p *narrowTest) try(t *testing.T, isa ISA, w *Worker) {
 	t.Helper()
 	expect := func(form string, got, want []float32) {
@@ -99,8 +99,8 @@ func (p *narrowTest) try(t *testing.T, isa ISA, w *Worker) {
 	w.Release(Mark{})
 }
 
-// TestNarrowProductsAgree holds products of BF16 to the definition on each instruction
-// set, plain Go where none is large.
+// TestNarrowProductsAgree compares products of BF16 with the definition on each instruction
+// set. Plain Go computes only small ones.
 func TestNarrowProductsAgree(t *testing.T) {
 	if !AVX512BF16.supported() {
 		t.Logf("this processor does not have %s: it is not tested", AVX512BF16)
@@ -130,7 +130,7 @@ func TestNarrowProductsAgree(t *testing.T) {
 	for range rounds(400) {
 		try(1+r.IntN(50), 1+r.IntN(80), 1+r.IntN(40))
 	}
-	// Beyond each of the sizes at which products are cut.
+	// Beyond each of the block sizes of products.
 	for range rounds(8) {
 		try(1+r.IntN(20), 1+r.IntN(40), 500+r.IntN(600))
 		try(60+r.IntN(250), 1+r.IntN(70), 1+r.IntN(20))
@@ -140,8 +140,8 @@ func TestNarrowProductsAgree(t *testing.T) {
 	try(450, 257, 61)
 }
 
-// TestNarrowSigns wants a negative zero to stay where only negative zeros are added, which
-// what fills the last pair of an odd number must not change.
+// TestNarrowSigns wants sums of negative zeros to stay negative, despite the padding of an odd
+// row's last pair.
 func TestNarrowSigns(t *testing.T) {
 	minus := float32(math.Copysign(0, -1))
 	for _, isa := range isas() {
@@ -160,7 +160,7 @@ func TestNarrowSigns(t *testing.T) {
 	}
 }
 
-// TestNarrowProductsOfNothing wants sums of no products to be 0, or what they were.
+// TestNarrowProductsOfNothing wants empty sums to be 0, or to leave C unchanged.
 func TestNarrowProductsOfNothing(t *testing.T) {
 	for _, isa := range isas() {
 		w := NewWorker(nil, isa, Memory{})
@@ -185,7 +185,7 @@ func TestNarrowProductsOfNothing(t *testing.T) {
 	}
 }
 
-// TestNarrowProductsAllocateNothing looks at calls after the first.
+// TestNarrowProductsAllocateNothing counts allocations after the first call.
 func TestNarrowProductsAllocateNothing(t *testing.T) {
 	const m, n, k = 700, 72, 301
 	a, b, c := make([]uint16, m*k), make([]uint16, k*n), make([]float32, m*n)

@@ -1,22 +1,22 @@
 package cpu
 
-// A Cost is what a launch has to do at least: floating-point operations, and bytes
-// that are read from and written to its buffers, each element once.
+// A Cost is the least work of a launch: floating-point operations, and bytes read from and
+// written to its buffers, each element once.
 type Cost struct {
 	Flops, Bytes float64
-	Products     float64 // of Flops, those of matrix products
-	Narrow       float64 // of Products, those of 16-bit factors
-	Split        float64 // of Products, those of halves, three for each of the factors
-	Others       float64 // operations of all kinds, on elements, that are no products
+	Products     float64 // part of Flops: matrix products
+	Narrow       float64 // part of Products: with 16-bit factors
+	Split        float64 // part of Products: with split factors, three products each
+	Others       float64 // operations of all kinds on elements, outside of products
 
-	Instructions Instructions // that compute Others
+	Instructions Instructions // instructions for Others
 }
 
-// Instructions are how many a processor executes for what is no product: on elements, for
-// addresses and loops.
+// Instructions count the instructions that a processor executes outside of products: for
+// elements, addresses and loops.
 type Instructions struct{ AVX2, AVX512, NEON float64 }
 
-// On is how many there are on an instruction set; 0: nobody has counted.
+// On returns the count for an instruction set; 0: unknown.
 func (n Instructions) On(isa ISA) float64 {
 	switch isa.vectors() {
 	case AVX2:
@@ -29,7 +29,7 @@ func (n Instructions) On(isa ISA) float64 {
 	return 0
 }
 
-// Plus is the cost of both.
+// Plus returns the sum of both costs.
 func (c Cost) Plus(o Cost) Cost {
 	n, m := c.Instructions, o.Instructions
 	return Cost{
@@ -38,7 +38,7 @@ func (c Cost) Plus(o Cost) Cost {
 	}
 }
 
-// Times is the cost of so many launches.
+// Times returns the cost of n launches.
 func (c Cost) Times(n float64) Cost {
 	i := c.Instructions
 	return Cost{
@@ -47,7 +47,7 @@ func (c Cost) Times(n float64) Cost {
 	}
 }
 
-// Plain is the cost where all products are computed as those of floats are.
+// Plain returns the cost if all products are computed as float32 products.
 func (c Cost) Plain() Cost {
 	c.Narrow, c.Split = 0, 0
 	return c

@@ -1,12 +1,12 @@
-// Package cpu runs a model's kernels on the processor. Generated code (package
-// codegen/cpu prints it) supplies a table of kernels and calls back for memory,
-// scratch tiles, matrix products and random words; package processor gives each
-// core a Worker and the training step to run on it.
+// Package cpu runs a model's kernels on the processor. Generated code (printed by package
+// codegen/cpu) supplies a table of kernels, and calls back for memory, scratch tiles, matrix
+// products and random words. Package processor gives each core a Worker and runs training steps
+// on it.
 //
-// Every function computes the bits that the kernel interpreter defines, on
-// every instruction set: products add in ascending k with a fused multiply-add,
-// sums keep 32 partial values, nothing else fuses. The exception is the ISA
-// AVX512BF16, where numbers are below the smallest normal one.
+// Every function computes the bits that the kernel interpreter defines, on every instruction
+// set: products add in ascending k with a fused multiply-add, sums keep 32 partial values, and
+// nothing else fuses. The one exception is the ISA AVX512BF16, which flushes subnormals to 0 in
+// products of BF16.
 package cpu
 
 import (
@@ -15,34 +15,32 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// A Kernel is one entry of a model's kernel table. Run computes all cells; a
-// holds the buffers in the order of the kernel's parameters. Cost, if it is known,
-// is what a launch has to do.
+// A Kernel is one entry of a model's kernel table. Run computes all cells; a holds the buffers
+// in the order of the kernel's parameters. Cost, if known, is the work of a launch.
 type Kernel struct {
 	Name string
 	Run  func(w *Worker, e *device.Env, a []device.Ref)
 	Cost func(e *device.Env) Cost
 }
 
-// Memory is what a Worker sees: one slice for each float32 space, and Ints for
-// device.Ints. Workers share the slices of the spaces that are Shared and have
-// Grads, Uses, Work and Ints of their own.
+// Memory is the memory of a Worker: one slice for each float32 space, and Ints for device.Ints.
+// Workers share the slices of Shared spaces and have private Grads, Uses, Work and Ints.
 type Memory struct {
 	F32  [device.NumSpaces][]float32 // F32[device.Ints] stays nil
 	Ints []int32
 
-	Rounded []uint16 // Params as BF16; none: no kernel reads them
+	Rounded []uint16 // Params as BF16; nil: no kernel reads them
 }
 
-// A Worker runs launches one after another on the calling goroutine. It is a
-// device.Launcher. It must not be used from two goroutines at once.
+// A Worker runs launches one after another on the calling goroutine. It is a device.Launcher.
+// Only one goroutine at a time may use it.
 type Worker struct {
 	Mem Memory
-	// Lanes is how many models the kernels are of: each element of a float32 space is as
-	// many, side by side, and behind their buffers kernels get what is in the space Each.
-	// 0 is one model.
+	// Lanes is how many models the kernels compute at once; 0 is one model. Each element of a
+	// float32 space is then an array of Lanes values, and kernels get the space Each as their
+	// last buffer.
 	Lanes int
-	// Weights keeps packed matrices of parameters; nil: each launch packs its own.
+	// Weights keeps packed matrices of parameters; nil: each launch packs them.
 	Weights *Weights
 
 	isa      ISA
@@ -53,8 +51,8 @@ type Worker struct {
 	i32      scratch[int32]
 	u32      scratch[uint32]
 	u16      scratch[uint16]
-	packed   workspace // parts of factors
-	factors  workspace // what factors are made into: see split.go and bf16.go
+	packed   workspace // blocks of factors
+	factors  workspace // converted factors: see split.go and bf16.go
 	sum      [1]float32
 	frame    *byte
 }
@@ -62,8 +60,7 @@ type Worker struct {
 // FrameBytes is the size of a Frame.
 const FrameBytes = 1 << 14
 
-// NewWorker returns a Worker for a kernel table. The isa must be one that
-// ParseISA or Detect gave.
+// NewWorker returns a Worker for a kernel table. The isa must come from ParseISA or Detect.
 func NewWorker(kernels []Kernel, isa ISA, mem Memory) *Worker {
 	return &Worker{Mem: mem, isa: isa.vectors(), kernels: kernels, products: productsOf[isa.vectors()], narrow: narrowOf[isa], frame: &aligned[byte](FrameBytes)[0]}
 }
@@ -71,8 +68,8 @@ func NewWorker(kernels []Kernel, isa ISA, mem Memory) *Worker {
 // ISA returns the instruction set that kernels should use: Go, AVX2, AVX512 or NEON.
 func (w *Worker) ISA() ISA { return w.isa }
 
-// Frame returns FrameBytes of memory, from a 64-byte boundary on, that an assembly
-// function may use until it returns.
+// Frame returns FrameBytes of memory, 64-byte aligned, that an assembly function may use until
+// it returns.
 func (w *Worker) Frame() *byte { return w.frame }
 
 // Launch runs all cells of a kernel.
@@ -81,14 +78,14 @@ func (w *Worker) Launch(kernel int, env *device.Env, args ...device.Ref) {
 	k := &w.kernels[kernel]
 	if w.Lanes > 0 {
 		if k.Run == nil {
-			return // it trains nothing
+			return // training does not use it
 		}
 		args = append(args, device.Ref{Space: device.Each})
 	}
 	k.Run(w, env, args)
 }
 
-// Join is a Launch.
+// Join is Launch.
 func (w *Worker) Join(kernel int, env *device.Env, args ...device.Ref) {
 	w.Launch(kernel, env, args...)
 }
@@ -103,13 +100,13 @@ func (w *Worker) Zero(r device.Ref, n int) {
 	w.Round(r, n)
 }
 
-// Add adds n elements of float32 to others.
+// Add adds n float32 elements at from to the elements at to.
 func (w *Worker) Add(to, from device.Ref, n int) {
 	n *= max(w.Lanes, 1)
 	AddTo(w.F32(to)[:n], w.F32(from)[:n])
 }
 
-// Round rounds n parameters where they are kept rounded.
+// Round updates the rounded copy of n parameters, if there is one.
 func (w *Worker) Round(r device.Ref, n int) {
 	if r.Space != device.Params || w.Mem.Rounded == nil {
 		return
@@ -125,8 +122,8 @@ func (w *Worker) F32(r device.Ref) []float32 {
 	return w.Mem.F32[r.Space][r.Off*max(w.Lanes, 1):]
 }
 
-// U16 returns a float32 space from r to its end as elements of 16 bits, two a word, or the
-// space Rounded.
+// U16 returns a float32 space from r to its end as 16-bit elements, two a word, or the space
+// Rounded.
 func (w *Worker) U16(r device.Ref) []uint16 {
 	if r.Space == device.Rounded {
 		return w.Mem.Rounded[r.Off:]
@@ -162,15 +159,15 @@ func (w *Worker) Release(m Mark) {
 	w.f32.used, w.i32.used, w.u32.used, w.u16.used = m.f32, m.i32, m.u32, m.u16
 }
 
-// scratch hands out pieces of one slice, each on a cache line of its own. Growing
-// leaves earlier pieces on the old slice, where they stay valid.
+// scratch hands out pieces of one slice, each on a separate cache line. Growing leaves earlier
+// pieces on the old slice, where they stay valid.
 type scratch[T float32 | int32 | uint32 | uint16] struct {
 	buf  []T
 	used int
 }
 
-// line is the number of the smallest elements in a cache line of 64 bytes; of others
-// it is more than one.
+// line is the number of 2-byte elements in a cache line of 64 bytes. Larger elements take
+// several lines.
 const line = 32
 
 func (s *scratch[T]) take(n int) []T {
@@ -183,7 +180,7 @@ func (s *scratch[T]) take(n int) []T {
 	return t
 }
 
-// only is take from the start, where nothing else is in use.
+// only is take from the start, for scratch that holds one piece at a time.
 func (s *scratch[T]) only(n int) []T {
 	s.used = 0
 	return s.take(n)

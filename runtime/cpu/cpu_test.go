@@ -31,7 +31,7 @@ func TestWorker(t *testing.T) {
 		t.Errorf("work is %v, want %v", mem.F32[device.Work], want)
 	}
 	if &tiles[0][0] != &tiles[1][0] {
-		t.Error("a launch does not use the scratch of the launch before")
+		t.Error("a launch does not reuse the scratch of the launch before")
 	}
 	q.Zero(device.Ref{Space: device.Work, Off: 2}, 1)
 	q.Zero(device.Ref{Space: device.Ints}, 2)
@@ -43,7 +43,7 @@ func TestWorker(t *testing.T) {
 	}
 }
 
-// TestU16 wants two elements of 16 bits in each word, the lower half first.
+// TestU16 wants two 16-bit elements in each word, the lower half first.
 func TestU16(t *testing.T) {
 	var mem Memory
 	mem.F32[device.Work] = []float32{0, 1, -2}
@@ -53,11 +53,11 @@ func TestU16(t *testing.T) {
 		t.Errorf("elements %04x, want %04x", got, want)
 	}
 	if end := w.U16(device.Ref{Space: device.Work, Off: 3}); len(end) != 0 {
-		t.Errorf("%d elements behind the last word", len(end))
+		t.Errorf("%d elements after the last word", len(end))
 	}
 }
 
-// TestRound wants the bits of each number of 16 bits back.
+// TestRound rounds each widened 16-bit number back to the same bits.
 func TestRound(t *testing.T) {
 	for i := range 1 << 16 {
 		bits := uint16(i)
@@ -70,8 +70,7 @@ func TestRound(t *testing.T) {
 	}
 }
 
-// TestScratch wants tiles not to share memory, even across growth, until they are
-// released.
+// TestScratch wants tiles not to share memory until they are released, even when scratch grows.
 func TestScratch(t *testing.T) {
 	w := NewWorker(nil, Go, Memory{})
 	var tiles [][]uint32

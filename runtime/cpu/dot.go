@@ -12,8 +12,8 @@ func (x strided[T]) at(i, j int) T { return x.data[i*x.rs+j*x.cs] }
 
 func (x strided[T]) transposed() strided[T] { return strided[T]{x.data, x.cs, x.rs} }
 
-// check panics unless an m x n matrix lies within its data. Assembly does not
-// check what it reads and writes.
+// check panics unless an m x n matrix lies within its data. Assembly does not check its
+// accesses.
 func (x strided[T]) check(m, n int) {
 	if x.rs < 0 || x.cs < 0 {
 		panic("BUG: a matrix with a negative stride")
@@ -28,7 +28,7 @@ func (x strided[T]) clear(m, n int) {
 	}
 }
 
-// emptyProduct says whether an m x n product that x is to be has no terms, and clears x then.
+// emptyProduct reports whether an m x n product has no terms, and then clears x, its result.
 func (x strided[T]) emptyProduct(m, n, k int) bool {
 	if m <= 0 || n <= 0 {
 		return true
@@ -40,13 +40,13 @@ func (x strided[T]) emptyProduct(m, n, k int) bool {
 	return k <= 0
 }
 
-// products are the matrix products on one instruction set. Extents are positive
-// and checked against the slices. What add does not ask to add to is written.
+// products are the matrix products on one instruction set. Extents are positive and checked
+// against the slices. Without add, results overwrite c.
 type products struct {
 	// dot computes the m x n product of a (m x k) and b (k x n) in c.
 	dot func(w *Worker, m, n, k int, a, b, c matrix, add bool)
-	// dotPacked is dot with b packed. pack writes packedSize elements; there is neither where
-	// packing is of no use.
+	// dotPacked is dot with b packed. pack writes packedSize elements. Both are nil if packing
+	// does not pay.
 	dotPacked  func(w *Worker, m int, a matrix, b Packed, c matrix, add bool)
 	packedSize func(k, n int) int
 	pack       func(to []float32, k, n int, b matrix)
@@ -59,13 +59,12 @@ type products struct {
 
 var goProducts = products{dotGo, dotPackedGo, nil, nil, dotVecGo, halveDownGo, halveAlongGo}
 
-// workspace is memory of products while they run, for A and for B or parts of them.
+// workspace is the memory of a running product, for A and B or blocks of them.
 type workspace struct{ a, b scratch[float32] }
 
-// Dot adds a matrix product: C[i, j] += sum over k of A[i, k]*B[k, j], where
-// A[i, k] is a[i*ars+k*acs], B[k, j] is b[k*brs+j*bcs] and C[i, j] is
-// c[i*ldc+j]; i < m, j < n. Each output adds its products in ascending k with
-// Fma. The operands must not overlap c.
+// Dot adds a matrix product: C[i, j] += sum over k of A[i, k]*B[k, j], where A[i, k] is
+// a[i*ars+k*acs], B[k, j] is b[k*brs+j*bcs] and C[i, j] is c[i*ldc+j]; i < m, j < n. Each
+// output adds its products in ascending k with Fma. The operands must not overlap c.
 func (w *Worker) Dot(m, n, k int, a []float32, ars, acs int, b []float32, brs, bcs int, c []float32, ldc int) {
 	if m <= 0 || n <= 0 || k <= 0 {
 		return
@@ -77,7 +76,7 @@ func (w *Worker) Dot(m, n, k int, a []float32, ars, acs int, b []float32, brs, b
 	w.products.dot(w, m, n, k, x, y, z, true)
 }
 
-// Product is Dot on sums that start at 0: it writes C[i, j] and does not read it.
+// Product is Dot with sums that start at 0: it writes C[i, j] and does not read it.
 func (w *Worker) Product(m, n, k int, a []float32, ars, acs int, b []float32, brs, bcs int, c []float32, ldc int) {
 	x, y, z := matrix{a, ars, acs}, matrix{b, brs, bcs}, matrix{c, ldc, 1}
 	if z.emptyProduct(m, n, k) {
@@ -88,18 +87,17 @@ func (w *Worker) Product(m, n, k int, a []float32, ars, acs int, b []float32, br
 	w.products.dot(w, m, n, k, x, y, z, false)
 }
 
-// Packed is the right operand of several products, laid out for the Worker that
-// packed it.
+// Packed is the right operand of several products, laid out for the Worker that packed it.
 type Packed struct {
 	k, n   int
-	b      matrix    // as it was given
-	panels []float32 // the layout of a gemm; nil if b is used as it is
+	b      matrix    // the original matrix
+	panels []float32 // the layout of a gemm; nil if b is used directly
 }
 
-// Pack prepares a k x n matrix for ProductPacked and DotPacked. Rows is how many rows
-// will be multiplied by it in all, about: the more, the more preparation pays. What
-// Pack returns lives as long as a Tile taken at its place, and b must not change before.
-// A matrix of parameters is packed once for all Workers that share Weights.
+// Pack prepares a k x n matrix for ProductPacked and DotPacked. Rows is about how many rows
+// will be multiplied by it in total: the more, the more packing pays. The result lives as long
+// as a Tile taken now, and b must not change meanwhile. A matrix of parameters is packed once
+// for all Workers that share Weights.
 func (w *Worker) Pack(rows, k, n int, b []float32, brs, bcs int) Packed {
 	if k <= 0 || n <= 0 {
 		return Packed{k: k, n: n}
@@ -114,15 +112,15 @@ func (w *Worker) Pack(rows, k, n int, b []float32, brs, bcs int) Packed {
 	return w.products.packed(w, rows, k, n, x)
 }
 
-// fewRows are not worth packing rows of B that are consecutive already.
+// fewRows are too few to pack rows of B that are already consecutive.
 const fewRows = 64
 
-// packs says whether b is worth packing for as many rows.
+// packs reports whether b is worth packing for the given number of rows.
 func (p *products) packs(rows int, b matrix) bool {
 	return p.pack != nil && (b.cs != 1 || rows >= fewRows)
 }
 
-// packed is a matrix packed in scratch, if it is worth it.
+// packed packs a matrix in scratch if it pays.
 func (p *products) packed(w *Worker, rows, k, n int, b matrix) Packed {
 	if !p.packs(rows, b) {
 		return Packed{k: k, n: n, b: b}
@@ -153,8 +151,7 @@ func (w *Worker) DotPacked(m int, a []float32, ars, acs int, b Packed, c []float
 	w.products.dotPacked(w, m, x, b, z, true)
 }
 
-// DotVec returns c plus the sum over i < k of a[i*as]*b[i*bs], added in ascending
-// i with Fma.
+// DotVec returns c plus the sum over i < k of a[i*as]*b[i*bs], added in ascending i with Fma.
 func (w *Worker) DotVec(k int, a []float32, as int, b []float32, bs int, c float32) float32 {
 	if k <= 0 {
 		return c

@@ -41,7 +41,7 @@ func heads() []benchProduct {
 	}
 }
 
-// strides are those of both factors, by row and by column.
+// strides returns the strides of both factors, by row and by column.
 func (p benchProduct) strides() (ars, acs, brs, bcs int) {
 	ars, acs, brs, bcs = p.k, 1, p.n, 1
 	if p.at {
@@ -64,12 +64,12 @@ func (p benchProduct) run(w *Worker, packed bool) func() {
 	return func() { w.Product(p.m, p.n, p.k, a, ars, acs, b, brs, bcs, c, p.n) }
 }
 
-// slice is about how long one measurement lasts: short beside the time that the
-// system gives a thread.
+// slice is about how long one measurement lasts: short compared with the time slice of a
+// thread.
 const slice = 300 * time.Microsecond
 
-// speeds alternates between products and bare multiply-adds, and returns the
-// speed of the products and their share of the peak: medians of rounds.
+// speeds alternates between products and bare multiply-adds. It returns the speed of the
+// products and their share of the peak, as medians of rounds.
 func speeds(p benchProduct, isa ISA, packed bool, rounds int) (gflops, share float64) {
 	w := NewWorker(nil, isa, Memory{})
 	run, flops := p.run(w, packed), 2*p.m*p.k*p.n
@@ -93,8 +93,8 @@ func median(x []float64) float64 {
 	return x[len(x)/2]
 }
 
-// BenchmarkProduct reports the speed of products and the share of what bare
-// multiply-adds reach between them.
+// BenchmarkProduct reports the speed of products, and their share of the peak of bare
+// multiply-adds.
 func BenchmarkProduct(b *testing.B) {
 	for _, isa := range isas()[1:] {
 		for _, p := range append(layers(), heads()...) {

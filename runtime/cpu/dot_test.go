@@ -21,7 +21,7 @@ func isas() []ISA {
 	return out
 }
 
-// special is a random float32, often one on which rounding or ranges matter.
+// special returns a random float32, often one that matters for rounding or ranges.
 func special(r *rand.Rand) float32 {
 	switch r.IntN(24) {
 	case 0:
@@ -48,7 +48,7 @@ func fill(n int, f func() float32) []float32 {
 	return s
 }
 
-// sameBits compares values, NaNs of all kinds alike.
+// sameBits compares values; all NaNs are equal.
 func sameBits(a, b float32) bool {
 	return math.Float32bits(a) == math.Float32bits(b) || a != a && b != b
 }
@@ -62,7 +62,7 @@ func firstDifference(got, want []float32) string {
 	return ""
 }
 
-// layouts are the strides that operands come with.
+// layouts are the strides of operands.
 var layouts = []struct {
 	name    string
 	strides func(rows, cols int) (rs, cs int)
@@ -74,18 +74,18 @@ var layouts = []struct {
 	{"repeated", func(_, _ int) (int, int) { return 0, 1 }},
 }
 
-// A testProduct is one product's operands, and what it leaves in C.
+// A testProduct holds the operands of a product, and the expected C.
 type testProduct struct {
 	m, n, k, ldc       int
 	ars, acs, brs, bcs int
 	name               string
 	a, b, c            []float32
-	sum, product       []float32 // of Dot and of Product
-	splitSum, split    []float32 // of DotSplit and of ProductSplit
+	sum, product       []float32 // after Dot and after Product
+	splitSum, split    []float32 // after DotSplit and after ProductSplit
 }
 
-// newTestProduct makes operands of random layouts, and follows the definition: one
-// Fma after another.
+// newTestProduct makes operands of random layouts, and computes the expected results by
+// definition: one Fma after another.
 func newTestProduct(r *rand.Rand, m, n, k int) testProduct {
 	la, lb := layouts[r.IntN(len(layouts))], layouts[r.IntN(len(layouts))]
 	p := testProduct{m: m, n: n, k: k, ldc: n + r.IntN(3)}
@@ -119,7 +119,7 @@ func (p *testProduct) chain(i, j int, sum float32) float32 {
 	return sum
 }
 
-// splitChain is chain with three products of halves for each.
+// splitChain is chain with three products of halves for each product.
 func (p *testProduct) splitChain(i, j int, sum float32) float32 {
 	for l := range p.k {
 		xHigh, xLow := twoTF32(p.a[i*p.ars+l*p.acs])
@@ -129,8 +129,8 @@ func (p *testProduct) splitChain(i, j int, sum float32) float32 {
 	return sum
 }
 
-// twoTF32 is x as the sum of the nearest TF32 and another that what is left is cut to,
-// where the generated rounding of numbers and truncation in float64 say what that is.
+// twoTF32 splits x into the nearest TF32 and the rest, truncated to TF32. It uses the generated
+// rounding and float64 arithmetic.
 func twoTF32(x float32) (high, low float32) {
 	high = RoundTF32(x)
 	left := float64(x - high)
@@ -142,8 +142,8 @@ func twoTF32(x float32) (high, low float32) {
 	return high, float32(math.Copysign(math.Floor(math.Abs(left)/unit)*unit, left))
 }
 
-// try holds the six forms of a product to the definition. Rows go past a packed
-// operand in two parts.
+// try compares the six forms of a product with the definition. Rows use a packed operand in two
+// parts.
 func (p *testProduct) try(t *testing.T, w *Worker) {
 	t.Helper()
 	expect := func(form string, got, want []float32) {
@@ -198,7 +198,7 @@ func TestProductsAgree(t *testing.T) {
 	for range rounds(400) {
 		try(1+r.IntN(50), 1+r.IntN(80), 1+r.IntN(40))
 	}
-	// Beyond each of the sizes at which products are cut.
+	// Beyond each of the block sizes of products.
 	for range rounds(12) {
 		try(1+r.IntN(20), 1+r.IntN(40), 250+r.IntN(300))
 		try(60+r.IntN(250), 1+r.IntN(70), 1+r.IntN(20))
@@ -213,12 +213,12 @@ func TestProductsAgree(t *testing.T) {
 	try(600, 257, 300)
 }
 
-// rounds is n, or fewer in short tests, as those of an emulated processor are.
+// rounds returns n, or fewer in short tests, as on an emulated processor.
 func rounds(n int) int {
 	return full.Either((n+19)/20, n)
 }
 
-// TestProductsOfNothing wants sums of no products to be 0, or what they were.
+// TestProductsOfNothing wants empty sums to be 0, or to leave C unchanged.
 func TestProductsOfNothing(t *testing.T) {
 	for _, isa := range isas() {
 		w := NewWorker(nil, isa, Memory{})
@@ -243,7 +243,7 @@ func TestProductsOfNothing(t *testing.T) {
 	}
 }
 
-// TestProductsAllocateNothing looks at calls after the first, on operands that are
+// TestProductsAllocateNothing counts allocations after the first call, for operands that are
 // packed in every way.
 func TestProductsAllocateNothing(t *testing.T) {
 	const m, n, k = 700, 72, 300

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// exactFma rounds a*b + c once, by arithmetic of unlimited precision.
+// exactFma rounds a*b + c once, by arithmetic of sufficient precision.
 func exactFma(a, b, c float32) float32 {
 	const enough = 1000
 	x := new(big.Float).SetPrec(enough).SetFloat64(float64(a))
@@ -17,9 +17,9 @@ func exactFma(a, b, c float32) float32 {
 	return f
 }
 
-// nearHalfway returns operands whose sum lies so near to the middle between two
-// float32, normal or not, that rounding it to float64 first moves it there: the
-// product is half a unit of c times 1 - i*i/2^46.
+// nearHalfway returns operands whose sum lies close to the middle between two float32, normal
+// or not. Rounding it to float64 first would move it onto the middle: the product is half a
+// unit of c times 1 - i*i/2^46.
 func nearHalfway(r *rand.Rand) (a, b, c float32) {
 	i := float32(1+r.IntN(100)) * 0x1p-23
 	sign := func() float32 { return float32(r.IntN(2)*2 - 1) }

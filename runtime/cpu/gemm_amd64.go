@@ -2,21 +2,21 @@ package cpu
 
 import "unsafe"
 
-// A microkernel computes tiles blocks of C from as many rows of A and a panel of B;
-// strides are in bytes. See asm/product.go.
+// A microkernel computes tiles blocks of C from tiles of A and a panel of B. Strides are in
+// bytes. See codegen/cpu/dotgen/product.go.
 type microkernel func(a *float32, next, ars, acs int, b *float32, brs, ahead, as int, c *float32, ldc, k, tiles, lanes, add int)
 
-// A rowCopier packs rows that are consecutive in memory, a transposer those that are
-// columns there, a stripCopier cuts long rows into strips. See asm/pack.go.
+// A rowCopier packs rows that are consecutive in memory, and a transposer packs rows that are
+// columns in memory. A stripCopier cuts long rows into strips. See codegen/cpu/dotgen/pack.go.
 type (
 	rowCopier   func(dst, src *float32, ss, rows, lanes int)
 	transposer  func(dst *float32, ds int, src *float32, ss, rows, columns int)
 	stripCopier func(dst *float32, ds int, src *float32, sn, ss, rows, strips, lanes int)
 )
 
-// A gemm is the matrix product on one instruction set. Its microkernels are for
-// blocks of 1, 2, … rows and a panel of two registers: all of it, both registers
-// with only some lanes of the second, and one register with some lanes.
+// A gemm is the matrix product on one instruction set. Its microkernels are for blocks of 1, 2,
+// … rows and a panel of up to two registers: full for two whole registers, two for some lanes
+// of the second, some for some lanes of a single one.
 type gemm struct {
 	lanes           int // of a register
 	full, two, some []microkernel
@@ -26,34 +26,34 @@ type gemm struct {
 }
 
 const (
-	// kBlock bounds how much of k a panel of B covers, so that it stays in the
-	// first-level cache.
+	// kBlock bounds the k that a panel of B covers, so that the panel stays in the first-level
+	// cache.
 	kBlock = 256
-	// rowsSize bounds the elements of rows that go past all of B before the next ones do,
-	// so that they and their C stay in the second-level cache; largeRowBlock bounds the
-	// rows where B has more than rowBlockSize elements and should not come often.
+	// rowsSize bounds the elements of a block of rows, which is multiplied by all of B before
+	// the next one, so that the rows and their C stay in the second-level cache. If B has more
+	// than rowBlockSize elements, blocks have largeRowBlock rows, so that B is read less often.
 	rowsSize, largeRowBlock, rowBlockSize = 1 << 14, 1024, 1 << 18
-	// groupSize is how many elements of B are packed at a time: they stay in the
-	// second-level cache too.
+	// groupSize is how many elements of B are packed at a time: they also stay in the
+	// second-level cache.
 	groupSize = 1 << 16
-	// manyRows are worth packing all of B in advance.
+	// manyRows make it worthwhile to pack all of B in advance.
 	manyRows = 400
-	// manyColumns of B make it worth while to pack rows of A that are columns in
-	// memory; someColumns do if those are longPitch bytes apart.
+	// manyColumns of B make it worthwhile to pack rows of A that are columns in memory. If
+	// these columns are longPitch bytes apart, someColumns do.
 	manyColumns, someColumns, longPitch = 256, 64, 1024
 )
 
-// A rightOperand is B, as it lies in memory or packed: blocks of k, in these panels
-// of two registers (the last one may have one), in these consecutive rows. The view
-// of a packed one is a vector.
+// A rightOperand is B, as it lies in memory or packed. If packed, it consists of blocks of k; a
+// block consists of panels of two registers (the last may have one) with consecutive rows. The
+// view of a packed operand is a vector.
 type rightOperand struct {
 	view
 	k, n   int
 	packed bool
 }
 
-// dot is Dot and Product on operands as they lie in memory. Many rows are worth
-// packing all of B in advance, fewer a panel at a time, few none of it.
+// dot is Dot and Product on operands in memory. With many rows it packs all of B in advance,
+// with fewer a panel at a time, and with few nothing.
 func (g *gemm) dot(w *Worker, m, n, k int, a, b, c matrix, add bool) {
 	x, y, z := viewOf(a), viewOf(b), viewOf(c)
 	switch {
@@ -70,8 +70,8 @@ func (g *gemm) dot(w *Worker, m, n, k int, a, b, c matrix, add bool) {
 	}
 }
 
-// byPanel packs and multiplies by one panel after another, so that none ever leaves
-// the first-level cache.
+// byPanel packs and multiplies one panel after another, so that each stays in the first-level
+// cache.
 func (g *gemm) byPanel(w *Worker, m, n, k int, a, b, c view, add bool) {
 	packed := w.packed.b.only(2 * g.lanes * kBlock)
 	for k0 := 0; k0 < k; k0 += kBlock {
@@ -132,16 +132,16 @@ func (g *gemm) times(w *Worker, m int, a view, b rightOperand, c view, add bool)
 	}
 }
 
-// A leftOperand is rows of A in tiles: larger ones of height+1 rows, then smaller ones
-// of height rows. They differ by one row at most, so that none is much smaller than
-// the registers allow.
+// A leftOperand is rows of A in tiles: larger tiles of height+1 rows, then smaller ones of
+// height rows. Nearly equal tiles keep the last one from being much smaller than the registers
+// allow.
 type leftOperand struct {
 	view
 	height, larger, smaller int
-	afterLarger, after      int // bytes from one tile to the next
+	afterLarger, after      int // bytes between consecutive tiles
 }
 
-// tiled divides m rows, for n columns of B.
+// tiled divides m rows into tiles, for n columns of B.
 func (g *gemm) tiled(a view, m, n int) leftOperand {
 	most := len(g.full)
 	if n <= g.lanes {
@@ -153,16 +153,16 @@ func (g *gemm) tiled(a view, m, n int) leftOperand {
 	return leftOperand{a, height, larger, int(tiles) - larger, (height + 1) * a.rs, height * a.rs}
 }
 
-// pay says whether rows of A that are columns in memory are worth packing for n
-// columns of B.
+// pay reports whether rows of A that are columns in memory are worth packing for n columns of
+// B.
 func (a *leftOperand) pay(n int) bool {
 	return a.rs == size && a.cs > size && (n >= manyColumns || n >= someColumns && a.cs >= longPitch)
 }
 
-// packRows packs k columns of rows that are columns in memory: at each k, a register
-// for the rows of a tile.
+// packRows packs k columns of rows that are columns in memory: for each k, a register with the
+// rows of a tile.
 func (g *gemm) packRows(w *Worker, a *leftOperand, k int) {
-	// One register more keeps tiles apart in the cache.
+	// An additional register keeps tiles apart in the cache.
 	tile := (k + 1) * g.lanes
 	x := a.view
 	a.view = view{unsafe.SliceData(w.packed.a.only(tile * (a.larger + a.smaller))), size, g.lanes * size}
@@ -176,19 +176,19 @@ func (g *gemm) packRows(w *Worker, a *leftOperand, k int) {
 	g.copyStrips(to.p, a.after, x.p, a.height*size, x.cs, k, a.smaller, a.height)
 }
 
-// A panel of B, and where what comes after it is: as many rows, as bytes apart, ahead
-// bytes from its own.
+// A panel is a panel of B. The next one to prefetch has as many rows, as bytes apart, and
+// begins ahead bytes after this one.
 type panel struct {
 	view
 	ahead, as int
 }
 
-// bytesTo is how far y is from x.
+// bytesTo returns the distance from x to y in bytes.
 func (x view) bytesTo(y view) int {
 	return int(uintptr(unsafe.Pointer(y.p)) - uintptr(unsafe.Pointer(x.p)))
 }
 
-// panel multiplies rows by one panel, of n columns.
+// panel multiplies rows by one panel of n columns.
 func (g *gemm) panel(a *leftOperand, n, k int, b panel, c view, add bool) {
 	kernels, lanes := g.full, n-g.lanes
 	switch {
@@ -210,13 +210,13 @@ func (g *gemm) panel(a *leftOperand, n, k int, b panel, c view, add bool) {
 	kernels[a.height-1](x, a.after, a.rs, a.cs, b.p, b.rs, b.ahead, b.as, c.p, c.rs, k, a.smaller, lanes, adds)
 }
 
-// packedSize is how much room a packed matrix takes.
+// packedSize is the number of elements of a packed matrix.
 func (g *gemm) packedSize(k, n int) int { return k * g.registers(n) }
 
-// registers is n up to whole registers.
+// registers rounds n up to whole registers.
 func (g *gemm) registers(n int) int { return (n + g.lanes - 1) &^ (g.lanes - 1) }
 
-// panelOf is the panel of b at row k0 and column j.
+// panelOf returns the panel of b at row k0 and column j.
 func (g *gemm) panelOf(b rightOperand, k0, kn, j int) panel {
 	if !b.packed {
 		return panel{b.from(k0, j), 2 * g.lanes * size, b.rs}

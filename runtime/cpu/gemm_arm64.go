@@ -2,39 +2,40 @@ package cpu
 
 import "unsafe"
 
-// A microkernel computes tiles blocks of C from packed rows of A and a panel of B; strides
-// are in bytes. See asm/arm/product.go.
+// A microkernel computes tiles blocks of C from packed rows of A and a panel of B. Strides are
+// in bytes. See codegen/cpu/dotgen/arm/product.go.
 type microkernel func(a, b *float32, brs int, c *float32, ldc, k, tiles, lanes, add int)
 
-// A stripCopier cuts rows into strips. See asm/arm/pack.go.
+// A stripCopier cuts rows into strips. See codegen/cpu/dotgen/arm/pack.go.
 type stripCopier func(dst *float32, ds int, src *float32, sn, ss, rows, strips, lanes int)
 
 const (
 	neonLanes = 4 // of a register
-	// A tile has up to tileRows rows, a panel of B up to panelRegisters registers.
+	// The most rows of a tile, and the most registers of a panel of B.
 	tileRows, panelRegisters = 8, 3
 	panelWidth               = panelRegisters * neonLanes
 
-	// kBlock bounds how much of k a panel of B covers, so that it stays in the
-	// first-level cache.
+	// kBlock bounds the k that a panel of B covers, so that the panel stays in the first-level
+	// cache.
 	kBlock = 256
-	// rowBlock bounds the rows that go past all of B before the next ones do, so that
-	// they stay in the second-level cache, packed.
+	// rowBlock is how many rows are multiplied by all of B before the next ones, so that they
+	// stay packed in the second-level cache.
 	rowBlock = 128
-	// groupSize is how many elements of B are packed at a time: they stay in the
-	// second-level cache too.
+	// groupSize is how many elements of B are packed at a time: they also stay in the
+	// second-level cache.
 	groupSize = 1 << 16
 )
 
-// A rightOperand is B, as it lies in memory or packed: blocks of k, in these panels, in
-// these consecutive rows of whole registers. The view of a packed one is a vector.
+// A rightOperand is B, as it lies in memory or packed. If packed, it consists of blocks of k; a
+// block consists of panels with consecutive rows of whole registers. The view of a packed
+// operand is a vector.
 type rightOperand struct {
 	view
 	k, n   int
 	packed bool
 }
 
-// neonDot is Dot and Product on operands as they lie in memory.
+// neonDot is Dot and Product on operands in memory.
 func neonDot(w *Worker, m, n, k int, a, b, c matrix, add bool) {
 	x, y, z := viewOf(a), viewOf(b), viewOf(c)
 	if b.cs == 1 && m < fewRows {
@@ -80,15 +81,15 @@ func neonTimes(w *Worker, m int, a view, b rightOperand, c view, add bool) {
 	}
 }
 
-// A leftOperand is rows of A, packed in tiles: larger ones of height+1 rows, then smaller
-// ones of height rows. They differ by one row at most, so that none is much smaller than
-// the registers allow.
+// A leftOperand is rows of A, packed in tiles: larger tiles of height+1 rows, then smaller ones
+// of height rows. Nearly equal tiles keep the last one from being much smaller than the
+// registers allow.
 type leftOperand struct {
 	p                       *float32
 	height, larger, smaller int
 }
 
-// packRows packs k columns of rows: at each k, whole registers for the rows of a tile.
+// packRows packs k columns of rows: for each k, whole registers with the rows of a tile.
 func packRows(w *Worker, rows, k int, a view) leftOperand {
 	tiles := (rows + tileRows - 1) / tileRows
 	height := rows / tiles
@@ -105,7 +106,7 @@ func packRows(w *Worker, rows, k int, a view) leftOperand {
 	return x
 }
 
-// times multiplies the rows by one panel, of n columns.
+// times multiplies the rows by one panel of n columns.
 func (a *leftOperand) times(n, k int, b, c view, add bool) {
 	cols := (n + neonLanes - 1) / neonLanes
 	lanes := n - (cols-1)*neonLanes
@@ -122,14 +123,14 @@ func (a *leftOperand) times(n, k int, b, c view, add bool) {
 	neonKernels[a.height-1][cols-1](x, b.p, b.rs, c.p, c.rs, k, a.smaller, lanes, adds)
 }
 
-// registersOf is n up to whole registers.
+// registersOf rounds n up to whole registers.
 func registersOf(n int) int { return (n + neonLanes - 1) &^ (neonLanes - 1) }
 
-// packedSize is how much room a packed matrix takes.
+// packedSize is the number of elements of a packed matrix.
 func packedSize(k, n int) int { return k * registersOf(n) }
 
-// widthOf is how many of n columns are in the next panel: as many as it can have, but of
-// one register more than that half.
+// widthOf returns how many of n columns the next panel takes: as many as fit. It leaves more to
+// the last panel if that would have a single register.
 func widthOf(n int) int {
 	if n > panelWidth && n <= panelWidth+neonLanes {
 		return panelWidth - neonLanes
@@ -137,8 +138,8 @@ func widthOf(n int) int {
 	return min(n, panelWidth)
 }
 
-// panelOf is the panel of b at row k0 and column j. Rows that end within a register are
-// packed: kernels read whole ones.
+// panelOf returns the panel of b at row k0 and column j. It packs rows that end within a
+// register, since kernels read whole registers.
 func panelOf(w *Worker, b rightOperand, k0, kn, j int) view {
 	width := widthOf(b.n - j)
 	row := registersOf(width) * size
@@ -167,12 +168,12 @@ func packInto(to []float32, k, n int, x view) rightOperand {
 	return rightOperand{view{&to[0], size, size}, k, n, true}
 }
 
-// packStrips packs strips of width columns of a matrix of k rows, one strip after another:
-// a row of a strip takes whole registers.
+// packStrips packs consecutive strips of width columns of a matrix with k rows. A row of a
+// strip takes whole registers.
 func packStrips(to []float32, k, strips, width int, x view) {
 	row := registersOf(width)
 	strip := k * row
-	_ = to[strips*strip-1] // assembly does not check what it writes
+	_ = to[strips*strip-1] // assembly does not check its writes
 	switch {
 	case x.cs == size:
 		cols := row / neonLanes

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fence is memory between two pages that cannot be touched.
+// fence is memory between two inaccessible pages.
 type fence struct {
 	t      *testing.T
 	mapped []byte
@@ -35,7 +35,7 @@ func newFence(t *testing.T) *fence {
 	return &fence{t, all[page : len(all)-page]}
 }
 
-// fenced is a copy of s at the end of a fence, or at its beginning.
+// fenced copies s to the end of a fence, or to its beginning.
 func fenced[T any](f *fence, s []T, atEnd bool) []T {
 	var zero T
 	bytes := len(s) * int(unsafe.Sizeof(zero))
@@ -51,7 +51,7 @@ func fenced[T any](f *fence, s []T, atEnd bool) []T {
 	return to
 }
 
-// TestNothingBeyond has operands beside memory that cannot be touched, which ends a test.
+// TestNothingBeyond places operands next to inaccessible memory; an access to it ends the test.
 func TestNothingBeyond(t *testing.T) {
 	debug.SetPanicOnFault(true)
 	r := rand.New(rand.NewPCG(11, 12))
@@ -87,7 +87,7 @@ func TestNothingBeyond(t *testing.T) {
 	}
 }
 
-// tryOn is try on operands in other places: what it leaves in z is held to the definition.
+// tryOn is try with operands at other places: it compares the result in z with the definition.
 func (p *testProduct) tryOn(t *testing.T, w *Worker, x, y, z []float32) {
 	w.Dot(p.m, p.n, p.k, x, p.ars, p.acs, y, p.brs, p.bcs, z, p.ldc)
 	if diff := firstDifference(z, p.sum); diff != "" {
@@ -104,7 +104,7 @@ func (p *testProduct) tryOn(t *testing.T, w *Worker, x, y, z []float32) {
 	w.DotVec(p.k, x, p.acs, y, p.brs, 0)
 }
 
-// touches runs f, which must not touch what it may not.
+// touches runs f, which must not touch inaccessible memory.
 func touches(t *testing.T, what string, f func()) {
 	t.Helper()
 	defer func() {

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// An ISA is a set of instructions that the matrix products and random words
-// are written for. Results do not depend on it, but for AVX512BF16, which takes what is
-// below the smallest normal number, 2^-126, for 0 in products of BF16.
+// An ISA is a set of instructions for matrix products and random words. Results do not depend
+// on it, with one exception: AVX512BF16 flushes subnormals (below 2^-126) to 0 in products of
+// BF16.
 type ISA uint8
 
 // The instruction sets. Go is plain Go code and runs everywhere.
@@ -19,13 +19,13 @@ const (
 	AVX2
 	AVX512
 	AVX512BF16
-	NEON // of ARM64, where it is always there
+	NEON // of ARM64, always present there
 	numISA
 )
 
 var isaNames = [numISA]string{"go", "avx2", "avx512", "avx512bf16", "neon"}
 
-// vectors is the instruction set of all but products of BF16.
+// vectors returns the instruction set for everything except products of BF16.
 func (i ISA) vectors() ISA {
 	if i == AVX512BF16 {
 		return AVX512
@@ -36,7 +36,7 @@ func (i ISA) vectors() ISA {
 // String returns the name that ParseISA takes.
 func (i ISA) String() string { return isaNames[i] }
 
-// supported says whether this machine can run code for the ISA.
+// supported reports whether this machine can run code for the ISA.
 func (i ISA) supported() bool {
 	x := &cpu.X86
 	switch i {
@@ -62,8 +62,8 @@ func Detect() ISA {
 	return Go
 }
 
-// ParseISA returns the ISA of a name: "go", "avx2", "avx512", "avx512bf16",
-// "neon", or "auto" for the fastest. It is an error to ask for one that this machine lacks.
+// ParseISA returns the ISA of a name: "go", "avx2", "avx512", "avx512bf16", "neon", or "auto"
+// for the fastest. It returns an error for one that this machine lacks.
 func ParseISA(name string) (ISA, error) {
 	if name == "auto" {
 		return Detect(), nil

@@ -5,8 +5,8 @@ import "github.com/arithlang/mlc/runtime/philox"
 // randomGroup is how many words randomWords makes at a time.
 var randomGroup = [numISA]int{Go: 4, AVX2: 16, AVX512: 32}
 
-// randomWords fills dst, whole groups of words, with the words of counters from
-// ctr on. It chooses by a switch so that nothing it is given escapes to the heap.
+// randomWords fills dst, whole groups of words, with the words of counters from ctr. It uses a
+// switch so that its arguments do not escape to the heap.
 func randomWords(isa ISA, dst []uint32, key *philox.Key, ctr *[4]uint32) {
 	switch isa {
 	case AVX512:
@@ -29,7 +29,7 @@ func vecFMA(k int, a []float32, as int, b []float32, bs int, c float32) float32 
 	return dotVecFMA(k, &a[0], as*size, &b[0], bs*size, c)
 }
 
-// narrowOf are the products of BF16: of those that are paired, else of those that are widened.
+// narrowOf are the products of BF16: paired if the ISA multiplies pairs, else widened.
 var narrowOf = [numISA]narrowProducts{
 	Go:         goNarrow,
 	AVX2:       {1, layWide(widener{8, widenAVX2}.widen), &productsOf[AVX2]},
@@ -98,7 +98,8 @@ var avx512BF16 = &gemm{
 	},
 }
 
-// saturate does n rounds of fused multiply-adds, if there are any on the ISA.
+// saturate does n rounds of fused multiply-adds. It returns false if the ISA has no such
+// measure.
 func saturate(isa ISA, n int) bool {
 	switch isa {
 	case AVX512:
@@ -111,7 +112,8 @@ func saturate(isa ISA, n int) bool {
 	return true
 }
 
-// begin does n rounds of instructions that wait for nothing, if there are any on the ISA.
+// begin does n rounds of independent instructions. It returns false if the ISA has no such
+// measure.
 func begin(isa ISA, n int) bool {
 	switch isa {
 	case AVX512:

@@ -5,8 +5,8 @@ import "github.com/arithlang/mlc/runtime/philox"
 // randomGroup is how many words randomWords makes at a time.
 var randomGroup = [numISA]int{Go: 4, NEON: 16}
 
-// randomWords fills dst, whole groups of words, with the words of counters from
-// ctr on. It chooses by a switch so that nothing it is given escapes to the heap.
+// randomWords fills dst, whole groups of words, with the words of counters from ctr. It uses a
+// switch so that its arguments do not escape to the heap.
 func randomWords(isa ISA, dst []uint32, key *philox.Key, ctr *[4]uint32) {
 	if isa == NEON {
 		philoxNEON(&dst[0], (*[2]uint32)(key), ctr, len(dst)/16)
@@ -47,7 +47,8 @@ var copyStripsNEON = [panelRegisters]stripCopier{copyStripsNEONx1, copyStripsNEO
 
 func pairsAsDefined() bool { return false }
 
-// saturate does n rounds of fused multiply-adds, if there are any on the ISA.
+// saturate does n rounds of fused multiply-adds. It returns false if the ISA has no such
+// measure.
 func saturate(isa ISA, n int) bool {
 	if isa != NEON {
 		return false
@@ -56,7 +57,8 @@ func saturate(isa ISA, n int) bool {
 	return true
 }
 
-// begin does n rounds of instructions that wait for nothing, if there are any on the ISA.
+// begin does n rounds of independent instructions. It returns false if the ISA has no such
+// measure.
 func begin(isa ISA, n int) bool {
 	if isa != NEON {
 		return false

@@ -12,8 +12,7 @@ var (
 // randomGroup is how many words randomWords makes at a time.
 var randomGroup = [numISA]int{Go: 4}
 
-// randomWords fills dst, whole groups of words, with the words of counters from
-// ctr on.
+// randomWords fills dst, whole groups of words, with the words of counters from ctr.
 func randomWords(_ ISA, dst []uint32, key *philox.Key, ctr *[4]uint32) {
 	randomWordsGo(dst, key, ctr)
 }

@@ -16,10 +16,9 @@ func AllLanes(v float32) (p [Lanes]float32) {
 	return p
 }
 
-// SumLanes adds the partial sums of n elements by a xor butterfly with distances
-// 16, 8, 4, 2, 1. Lane 0 is the result, and needs of each round only the lower
-// half. Partial sums without an element are +0, and none is -0, so rounds among
-// them alone are left out.
+// SumLanes adds the partial sums of n elements by a xor butterfly with distances 16, 8, 4, 2,
+// 1. Lane 0 is the result; it needs only the lower half of each round. Partial sums without
+// elements are +0, and no partial sum is -0, so rounds between empty ones are left out.
 func SumLanes(p *[Lanes]float32, n int) float32 {
 	for d := firstRound(n); d > 0; d /= 2 {
 		a, b := p[:d], p[d:2*d]
@@ -30,8 +29,8 @@ func SumLanes(p *[Lanes]float32, n int) float32 {
 	return p[0]
 }
 
-// MaxLanes is SumLanes for Max, with partial values that started at -Inf and are no
-// NaN. Adding +0 makes a zero +0.
+// MaxLanes is SumLanes for Max. Partial values start at -Inf and are not NaN. Adding +0 turns
+// -0 into +0.
 func MaxLanes(p *[Lanes]float32, n int) float32 {
 	for d := firstRound(n); d > 0; d /= 2 {
 		a, b := p[:d], p[d:2*d]
@@ -42,7 +41,7 @@ func MaxLanes(p *[Lanes]float32, n int) float32 {
 	return p[0] + 0
 }
 
-// MinLanes is MaxLanes for Min, with partial values that started at +Inf.
+// MinLanes is MaxLanes for Min, with partial values that start at +Inf.
 func MinLanes(p *[Lanes]float32, n int) float32 {
 	for d := firstRound(n); d > 0; d /= 2 {
 		a, b := p[:d], p[d:2*d]
@@ -53,7 +52,7 @@ func MinLanes(p *[Lanes]float32, n int) float32 {
 	return p[0] + 0
 }
 
-// firstRound is the distance of the first round that meets partial values of two of n
+// firstRound returns the distance of the first round that combines two partial values with
 // elements.
 func firstRound(n int) int {
 	used := min((n+Neighbours-1)/Neighbours, Lanes)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestLanes holds the combinations to the butterfly as it is defined: in each
-// round every lane takes in the lane whose number differs in one bit.
+// TestLanes compares the combinations with the full butterfly: in each round every lane
+// combines with the lane whose number differs in one bit.
 func TestLanes(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	for _, op := range []struct {

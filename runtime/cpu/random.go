@@ -8,9 +8,8 @@ import (
 // maxGroup bounds the words that randomWords makes at a time.
 const maxGroup = 32
 
-// RandFill fills dst with words base, base+1, … of a random stream: word n is
-// lane n%4 of Philox4x32-10 under the seed at counter (n/4, example, step,
-// stream<<16 | layer).
+// RandFill fills dst with words base, base+1, … of a random stream: word n is lane n%4 of
+// Philox4x32-10 under the seed at counter (n/4, example, step, stream<<16 | layer).
 func (w *Worker) RandFill(dst []uint32, e *device.Env, stream, example uint32, base int) {
 	key := philox.KeyOf(e.Seed)
 	ctr := [4]uint32{uint32(base / 4), example, e.Step, stream<<16 | uint32(e.Layer)}
@@ -29,7 +28,7 @@ func (w *Worker) RandFill(dst []uint32, e *device.Env, stream, example uint32, b
 	}
 }
 
-// randomWordsGo fills dst with the words of counters from ctr on.
+// randomWordsGo fills dst with the words of counters from ctr.
 func randomWordsGo(dst []uint32, key *philox.Key, ctr *[4]uint32) {
 	c := *ctr
 	for ; len(dst) > 0; dst = dst[4:] {

@@ -9,7 +9,7 @@ import (
 	"github.com/arithlang/mlc/runtime/philox"
 )
 
-// TestRandFill holds every instruction set to the definition of a random stream.
+// TestRandFill compares every instruction set with the definition of a random stream.
 func TestRandFill(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 500 {

@@ -2,12 +2,12 @@ package cpu
 
 import "math"
 
-// Factors of products that are split become matrices of thrice as many products, so that
-// all else is as in Dot: of a left factor x the products have low, high, high, and of a
-// right one y high, low, high. The halves are the number nearest to a factor with 10 bits
-// behind the point of its significand, to even, and what is left, cut to as many.
+// Split factors become matrices with three times the k, so that all else is like Dot. Each
+// element of a left factor becomes low, high, high, and each element of a right factor high,
+// low, high. High is the factor rounded to 10 fraction bits of its significand, ties to even;
+// low is the rest, truncated to as many.
 
-// DotSplit is Dot of factors that are split: each product is added as three.
+// DotSplit is Dot with split factors: each product is added as three.
 func (w *Worker) DotSplit(m, n, k int, a []float32, ars, acs int, b []float32, brs, bcs int, c []float32, ldc int) {
 	if m <= 0 || n <= 0 || k <= 0 {
 		return
@@ -15,7 +15,7 @@ func (w *Worker) DotSplit(m, n, k int, a []float32, ars, acs int, b []float32, b
 	w.split(m, n, k, matrix{a, ars, acs}, matrix{b, brs, bcs}, matrix{c, ldc, 1}, true)
 }
 
-// ProductSplit is Product of factors that are split.
+// ProductSplit is Product with split factors.
 func (w *Worker) ProductSplit(m, n, k int, a []float32, ars, acs int, b []float32, brs, bcs int, c []float32, ldc int) {
 	z := matrix{c, ldc, 1}
 	if z.emptyProduct(m, n, k) {
@@ -33,11 +33,11 @@ func (w *Worker) split(m, n, k int, a, b, c matrix, add bool) {
 	w.products.dot(w, m, n, parts*k, x, y.transposed(), c, add)
 }
 
-// parts are the products of one.
+// parts is how many products replace one.
 const parts = 3
 
-// halve makes of an m x k matrix one of m x 3k: of each element the high half but at place
-// low of the three, where the low half is. What lies side by side does so there, too.
+// halve turns an m x k matrix into one of m x 3k: for each element three times its high half,
+// with the low half at place low instead. Elements that are consecutive in memory stay so.
 func (w *Worker) halve(memory *scratch[float32], x matrix, m, k, low int) matrix {
 	to := memory.only(m * parts * k)
 	switch {
@@ -62,7 +62,7 @@ func (w *Worker) halve(memory *scratch[float32], x matrix, m, k, low int) matrix
 	return matrix{to, parts * k, 1}
 }
 
-// halvesOf are the halves of a number.
+// halvesOf returns the halves of a number.
 func halvesOf(x float32) (high, low float32) {
 	const dropped = 23 - 10
 	bits := math.Float32bits(x)
@@ -70,7 +70,7 @@ func halvesOf(x float32) (high, low float32) {
 	return high, math.Float32frombits(math.Float32bits(x-high) >> dropped << dropped)
 }
 
-// halveDownGo sets the low halves of numbers, and twice the high ones.
+// halveDownGo writes the low halves of numbers once, and the high halves twice.
 func halveDownGo(low, high, again, src []float32) {
 	for i, x := range src {
 		high[i], low[i] = halvesOf(x)
@@ -78,7 +78,8 @@ func halveDownGo(low, high, again, src []float32) {
 	}
 }
 
-// halveAlongGo sets three numbers for each of src: the low half at a place, else the high one.
+// halveAlongGo writes three numbers for each of src: the low half at place at, and the high
+// half at the others.
 func halveAlongGo(dst, src []float32, at int) {
 	for i, x := range src {
 		three := dst[i*parts:][:parts]

@@ -1,6 +1,6 @@
 package cpu
 
-// A downHalver and an alongHalver split whole registers: see asm/split.go.
+// A downHalver and an alongHalver split whole registers: see codegen/cpu/dotgen/split.go.
 type (
 	downHalver  func(low, high, again, src *float32, registers int)
 	alongHalver func(dst, src *float32, registers int, places *uint32)
@@ -11,7 +11,7 @@ type halver struct {
 	lanes   int
 	down    downHalver
 	along   alongHalver
-	placing [2][]uint32 // of the registers that along writes, by where the low half is
+	placing [2][]uint32 // of the registers that along writes, by the place of the low half
 }
 
 var (

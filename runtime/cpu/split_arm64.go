@@ -1,6 +1,6 @@
 package cpu
 
-// halveDownInNEON is halveDownGo on whole registers, and on the rest.
+// halveDownInNEON is halveDownGo, with NEON for whole registers.
 func halveDownInNEON(low, high, again, src []float32) {
 	n := len(src) / neonLanes
 	if n > 0 {
@@ -10,7 +10,7 @@ func halveDownInNEON(low, high, again, src []float32) {
 	halveDownGo(low[n:], high[n:], again[n:], src[n:])
 }
 
-// halveAlongInNEON is halveAlongGo on whole registers, and on the rest.
+// halveAlongInNEON is halveAlongGo, with NEON for whole registers.
 func halveAlongInNEON(dst, src []float32, low int) {
 	n := len(src) / neonLanes
 	if n > 0 {

@@ -4,10 +4,10 @@ package cpu
 
 import "unsafe"
 
-// size is that of an element in bytes.
+// size is the size of an element in bytes.
 const size = int(unsafe.Sizeof(float32(0)))
 
-// A view is a matrix of which nothing is checked any more. Its strides are in bytes.
+// A view is an unchecked matrix. Its strides are in bytes.
 type view struct {
 	p      *float32
 	rs, cs int
@@ -17,7 +17,7 @@ func viewOf(x matrix) view {
 	return view{unsafe.SliceData(x.data), x.rs * size, x.cs * size}
 }
 
-// from is the part of x from row i and column j on.
+// from returns the part of x from row i and column j.
 func (x view) from(i, j int) view {
 	return view{(*float32)(unsafe.Add(unsafe.Pointer(x.p), i*x.rs+j*x.cs)), x.rs, x.cs}
 }

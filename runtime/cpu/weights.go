@@ -9,18 +9,17 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// Weights keeps matrices of parameters packed, for all Workers that have it, so that
-// a matrix is packed once as long as parameters stay as they are, not by each launch.
-// The zero value is ready for use.
+// Weights keeps packed matrices of parameters for all Workers that share it. A matrix is packed
+// once until parameters change, instead of by each launch. The zero value is ready for use.
 type Weights struct {
-	age  uint64 // of the parameters
+	age  uint64 // version of the parameters
 	all  atomic.Pointer[map[weight]*kept]
-	mu   sync.Mutex // of additions to all
-	size int        // of all, in elements
+	mu   sync.Mutex // guards additions to all
+	size int        // total elements
 }
 
-// MostKept is the most that Weights keeps, in bytes. Larger models pack the rest as
-// they need it.
+// MostKept is the most that Weights keeps, in bytes. Larger models pack the rest for each
+// launch.
 const MostKept = 1 << 28
 
 const elemBytes = 4
@@ -28,18 +27,18 @@ const elemBytes = 4
 // A weight is a matrix in the space of parameters.
 type weight struct{ first, rs, cs, k, n int }
 
-// kept are the panels of a weight.
+// kept is the packed form of a weight.
 type kept struct {
-	age    atomic.Uint64 // 1 more than that of the parameters in panels, once all of them are there
-	mu     sync.Mutex    // of panels while they are written
+	age    atomic.Uint64 // 1 more than the age of the parameters in panels, once panels is complete
+	mu     sync.Mutex    // guards panels while they are written
 	panels []float32
 }
 
-// Renew says that parameters may have changed. No Worker may run.
+// Renew says that parameters may have changed. No Worker may run meanwhile.
 func (x *Weights) Renew() { x.age++ }
 
-// packed returns the panels of b. They are nil if b is no matrix of parameters, or if
-// there is no room for it.
+// packed returns the panels of b, or nil if b is not a matrix of parameters, or if there is no
+// room for it.
 func (x *Weights) packed(w *Worker, k, n int, b matrix) []float32 {
 	first, ok := w.parameter(b.data)
 	if x == nil || !ok {
@@ -60,8 +59,8 @@ func (x *Weights) packed(w *Worker, k, n int, b matrix) []float32 {
 	return p.panels
 }
 
-// find returns what is kept of a weight, which takes size elements, or nil if there is
-// no room for it. It takes no lock for what is there.
+// find returns the packed form of a weight with the given size in elements, or nil if there is
+// no room for it. It takes no lock for an existing one.
 func (x *Weights) find(key weight, size int) *kept {
 	all := x.all.Load()
 	if all != nil && (*all)[key] != nil {
@@ -83,7 +82,7 @@ func (x *Weights) find(key weight, size int) *kept {
 	return p
 }
 
-// parameter says where in the space of parameters data begins, if it does.
+// parameter returns where data begins in the space of parameters, if it does.
 func (w *Worker) parameter(data []float32) (first int, ok bool) {
 	all := w.Mem.F32[device.Params]
 	from := uintptr(unsafe.Pointer(unsafe.SliceData(all)))

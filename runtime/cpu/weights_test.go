@@ -9,7 +9,7 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// sharing are workers with the same parameters, whose Weights they share.
+// sharing returns workers that share parameters and Weights.
 func sharing(isa ISA, n int, params []float32) ([]*Worker, *Weights) {
 	var mem Memory
 	mem.F32[device.Params] = params
@@ -23,8 +23,8 @@ func sharing(isa ISA, n int, params []float32) ([]*Worker, *Weights) {
 	return all, kept
 }
 
-// TestWeights wants products of kept matrices to be those of others, with parameters as
-// they are since Renew.
+// TestWeights compares products of kept matrices with other products, with the parameters as of
+// the last Renew.
 func TestWeights(t *testing.T) {
 	const m, k, n, first = 70, 24, 40, 16
 	for _, isa := range isas() {
@@ -61,8 +61,8 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// TestWeightsKeepParameters wants a matrix to be packed once, if it is one of parameters and
-// there is room for it.
+// TestWeightsKeepParameters wants a matrix to be packed once if it is a matrix of parameters
+// and there is room for it.
 func TestWeightsKeepParameters(t *testing.T) {
 	const k, n = 16, 16
 	for _, isa := range isas()[1:] {
@@ -73,7 +73,7 @@ func TestWeightsKeepParameters(t *testing.T) {
 			t.Errorf("%s: parameters were packed twice", isa)
 		}
 		if pack(workers[0], other) == pack(workers[1], other) {
-			t.Errorf("%s: what is no parameter is kept", isa)
+			t.Errorf("%s: a matrix that is not a parameter is kept", isa)
 		}
 		if n := testing.AllocsPerRun(10, func() { kept.Renew(); pack(workers[0], params) }); n > 0 {
 			t.Errorf("%s: %v allocations for a matrix that is known", isa, n)

@@ -1,6 +1,6 @@
-// Package damage tells files that are not what was written from files that cannot be
-// read, which may be whole. What libraries say of the first it says in words for
-// people, with the line. A Path says where a file is, and what it may not be outside of.
+// Package damage distinguishes files whose content is not as written from files that cannot be
+// read, which may be intact. It describes damage in words for people, with the line. A Path is
+// the place of a file, perhaps confined to a root.
 package damage
 
 import (
@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// An Error is about contents that are not what was written.
+// An Error means that the content of a file is not as written.
 type Error struct{ what string }
 
 func (e *Error) Error() string { return e.what }
@@ -21,10 +21,10 @@ func (e *Error) Error() string { return e.what }
 // Errorf makes an Error.
 func Errorf(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
 
-// Is reports whether an error is about what is in a file.
+// Is reports whether err is about the content of a file.
 func Is(err error) bool { return errors.As(err, new(*Error)) }
 
-// In is an error about the file at path; it stays an Error if it is one.
+// In adds the file at path to an Error. It returns other errors unchanged.
 func In(path string, err error) error {
 	if err == nil || !Is(err) {
 		return err
@@ -32,12 +32,12 @@ func In(path string, err error) error {
 	return Errorf("%s is damaged: %v", path, err)
 }
 
-// JSON decodes text that programs of any version have written.
+// JSON decodes text that any version of the programs may have written.
 func JSON(text []byte, to any) error {
 	return inWords(text, json.Unmarshal(text, to))
 }
 
-// StrictJSON decodes one value without members that to does not have.
+// StrictJSON decodes one value and refuses unknown members.
 func StrictJSON(text []byte, to any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -48,7 +48,7 @@ func StrictJSON(text []byte, to any) error {
 	return inWords(text, err)
 }
 
-// inWords is what package json says, as an Error with the line.
+// inWords translates an error of package json into an Error with the line.
 func inWords(text []byte, err error) error {
 	if err == nil {
 		return nil
@@ -79,7 +79,7 @@ func inWords(text []byte, err error) error {
 	return Errorf("line %d: %s", 1+bytes.Count(text[:min(at, int64(len(text)))], []byte("\n")), what)
 }
 
-// excerpt quotes what stands at an offset, which is behind the first wrong byte.
+// excerpt quotes the text at an offset, which is one after the first wrong byte.
 func excerpt(text []byte, offset int64) string {
 	rest := text[max(min(offset, int64(len(text)))-1, 0):]
 	rest, _, _ = bytes.Cut(rest, []byte("\n"))
@@ -90,7 +90,7 @@ func member(name string) string {
 	return cmp.Or(name, "it")
 }
 
-// article makes of what package json calls a value a noun.
+// article adds an article to package json's name of a value.
 func article(value string) string {
 	if number, ok := strings.CutPrefix(value, "number "); ok {
 		return number

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestWords wants what is wrong with JSON in our words, with the line.
+// TestWords wants errors in JSON described in words, with the line.
 func TestWords(t *testing.T) {
 	type record struct {
 		Seed    uint64    `json:"seed"`
@@ -69,7 +69,7 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestSeal wants every change of a sealed object to be noticed, its white space aside.
+// TestSeal wants every change of a sealed object to be noticed, except of white space.
 func TestSeal(t *testing.T) {
 	sealed := Seal([]byte("{\n  \"a\": 1,\n  \"b\": [2, 3]\n}"))
 	type object struct {

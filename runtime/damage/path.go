@@ -9,21 +9,21 @@ import (
 	"syscall"
 )
 
-// A Path is where a file or a directory is: anywhere on the machine, or below a root, which
-// no link leads out of, whenever that is made.
+// A Path is the place of a file or a directory: anywhere on the machine, or below a root that
+// no link leads out of, even one made later.
 type Path struct {
 	in   files
-	name string // as in has it
-	full string // as messages have it
+	name string // relative to in
+	full string // for messages
 }
 
-// files opens what is anywhere, or what is below a root: an *os.Root does.
+// files opens files anywhere, or below a root like an *os.Root.
 type files interface {
 	OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error)
 	Lstat(name string) (fs.FileInfo, error)
 }
 
-// A machine has all files.
+// A machine opens all files.
 type machine struct{}
 
 func (machine) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
@@ -32,15 +32,15 @@ func (machine) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, erro
 
 func (machine) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(name) }
 
-// At is a path anywhere.
+// At returns a path anywhere.
 func At(path string) Path { return Path{machine{}, path, path} }
 
-// Below is a path below a root, which is open as long as the path is used.
+// Below returns a path below a root, which must be open while the path is used.
 func Below(root *os.Root, name string) Path {
 	return Path{root, name, filepath.Join(root.Name(), name)}
 }
 
-// Join is the path of something in a directory.
+// Join returns the path of an entry in a directory.
 func (p Path) Join(names ...string) Path {
 	name := filepath.Join(names...)
 	return Path{p.in, filepath.Join(p.name, name), filepath.Join(p.full, name)}
@@ -49,15 +49,15 @@ func (p Path) Join(names ...string) Path {
 // String is the whole path.
 func (p Path) String() string { return p.full }
 
-// Lstat describes what is at the path, which may be a link.
+// Lstat describes the file at the path, which may be a link.
 func (p Path) Lstat() (fs.FileInfo, error) { return p.in.Lstat(p.name) }
 
-// Open opens a file for reading: an Error where a device or a named pipe is at the path, which
-// to read may take for ever. It looks at what it has opened, which nobody can exchange.
+// Open opens a file for reading. It returns an Error for a device or a named pipe, which could
+// block reads for ever. It inspects the opened file, which cannot be exchanged.
 func (p Path) Open() (*os.File, error) {
-	f, err := p.in.OpenFile(p.name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // for a pipe it would wait
+	f, err := p.in.OpenFile(p.name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a pipe would block
 	if of, is := errors.AsType[*fs.PathError](err); is {
-		return nil, &fs.PathError{Op: "open", Path: p.full, Err: of.Err} // a root says less
+		return nil, &fs.PathError{Op: "open", Path: p.full, Err: of.Err} // a root leaves out the path
 	}
 	if err != nil {
 		return nil, err
@@ -77,13 +77,15 @@ func (p Path) Open() (*os.File, error) {
 	return f, nil
 }
 
-// MaxFile is the size of the largest file of a run that is read whole, but for checkpoints.
+// MaxFile is the size of the largest file of a run that is read whole. Checkpoints may be
+// larger.
 const MaxFile = 1 << 30
 
-// Read reads what a run has left: an Error where that is Open's, or too large.
+// Read reads a file of a run. It returns an Error for a device, a pipe, or a file larger than
+// MaxFile.
 func (p Path) Read() ([]byte, error) { return p.ReadUpTo(MaxFile) }
 
-// ReadUpTo is Read for files that are to have no more bytes.
+// ReadUpTo is Read with another limit.
 func (p Path) ReadUpTo(most int64) ([]byte, error) {
 	f, err := p.Open()
 	if err != nil {
@@ -95,14 +97,14 @@ func (p Path) ReadUpTo(most int64) ([]byte, error) {
 	if err == nil && info.Size() > most {
 		return nil, large
 	}
-	text, err := io.ReadAll(io.LimitReader(f, most+1)) // it may grow meanwhile
+	text, err := io.ReadAll(io.LimitReader(f, most+1)) // the file may grow meanwhile
 	if err == nil && int64(len(text)) > most {
 		return nil, large
 	}
 	return text, err
 }
 
-// ReadJSON decodes the file: an Error where that is not JSON of to's kind.
+// ReadJSON decodes the file. It returns an Error unless it is JSON of to's kind.
 func (p Path) ReadJSON(to any) error { return p.decode(JSON, to) }
 
 // ReadSealed decodes the sealed object in the file.
@@ -116,7 +118,7 @@ func (p Path) decode(decode func([]byte, any) error, to any) error {
 	return In(p.full, decode(text, to))
 }
 
-// FS is a directory as a file system, for fs.WalkDir. Its errors have whole paths.
+// FS returns a directory as a file system, for fs.WalkDir. Its errors have whole paths.
 func (p Path) FS() fs.FS { return tree{p} }
 
 type tree struct{ top Path }

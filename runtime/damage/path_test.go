@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestBelow reads below a root what is there by whatever links, and nothing outside.
+// TestBelow follows links below a root, and reads nothing outside.
 func TestBelow(t *testing.T) {
 	top := t.TempDir()
 	for name, text := range map[string]string{"runs/a/x": "x", "secret/x": "secret"} {

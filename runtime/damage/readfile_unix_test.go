@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestRead reads no named pipe, for which it would wait for ever.
+// TestRead refuses a named pipe, which would block for ever.
 func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	pipe, file := filepath.Join(dir, "pipe"), filepath.Join(dir, "file")
@@ -27,7 +27,7 @@ func TestRead(t *testing.T) {
 	if err := os.WriteFile(large, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(large, 30<<30); err == nil { // it has holes alone
+	if err := os.Truncate(large, 30<<30); err == nil { // a sparse file
 		if _, err := At(large).Read(); !Is(err) || !strings.Contains(err.Error(), large+" is damaged: it has more than 1024 MiB") {
 			t.Error(err)
 		}

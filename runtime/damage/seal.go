@@ -8,11 +8,11 @@ import (
 	"fmt"
 )
 
-// checksum is the last member of a sealed object: the SHA-256 of the object without
-// it and without white space.
+// checksum names the last member of a sealed object: the SHA-256 of the object without that
+// member and without white space.
 const checksum = "sha256"
 
-// Seal adds the checksum to a JSON object with members.
+// Seal adds the checksum to a JSON object, which must have members.
 func Seal(object []byte) []byte {
 	sum, err := sumOf(object)
 	if err != nil {
@@ -22,7 +22,7 @@ func Seal(object []byte) []byte {
 	return fmt.Appendf(nil, "%s,%q:%q}", rest, checksum, sum)
 }
 
-// SealIndented is Seal of an object for people to read, with a line for each member.
+// SealIndented is Seal for people to read, with a line for each member.
 func SealIndented(object []byte) []byte {
 	var b bytes.Buffer
 	if err := json.Indent(&b, Seal(object), "", "  "); err != nil {
@@ -32,7 +32,8 @@ func SealIndented(object []byte) []byte {
 	return b.Bytes()
 }
 
-// Unseal decodes an object: an Error where its checksum, if it has one, is of another.
+// Unseal decodes an object. It returns an Error if the object has a checksum that does not
+// match.
 func Unseal(text []byte, to any) error {
 	var sealed struct {
 		Sum *string `json:"sha256"`

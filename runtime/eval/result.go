@@ -89,8 +89,8 @@ const File = "result.json"
 // gridFile is the same result for spreadsheets.
 const gridFile = "grid.csv"
 
-// Load returns the result in a directory, or nil if there is none. A damaged result is an
-// error: it may be hours of work, and gridFile has the same counts.
+// Load returns the result in a directory, or nil without one. A damaged result is an error: it
+// may be hours of work, and gridFile has the same counts.
 func Load(dir damage.Path) (*Result, error) {
 	path := dir.Join(File)
 	r := new(Result)

@@ -77,7 +77,7 @@ func (r *rule) accepts(p task.Problem, reply, labels []int32) bool {
 	return r.firstPlain(reply) == r.firstPlain(labels[r.first:])
 }
 
-// firstPlain returns the first token that is not a hint, -1 if there is none.
+// firstPlain returns the first token that is not a hint, or -1.
 func (r *rule) firstPlain(text []int32) int32 {
 	hint := r.task.IsHint
 	for _, id := range text {

@@ -1,6 +1,6 @@
-// Package flag reads numbers on command lines, and says in words for people what is no
-// number: what the library of flags says is about types of Go. It also writes command
-// lines, for people to enter again.
+// Package flag parses numbers on command lines, with error messages for people instead of the
+// flag library's, which name types of Go. It also writes command lines for people to enter
+// again.
 package flag
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Numbers are the options of a command line that has numbers and times.
+// Numbers returns the options of a command line with numbers and times.
 func Numbers() []kong.Option {
 	return []kong.Option{
 		kong.KindMapper(reflect.Int, whole("a whole number")),
@@ -39,8 +39,8 @@ func Numbers() []kong.Option {
 	}
 }
 
-// Positive wants numbers above 0 of the flags that are given and have a tag positive, whose
-// value is an example: 0 would pass for a flag that is not given.
+// Positive returns an error for a given flag that has a tag positive and is not above 0: 0
+// would count as not given. The tag's value is an example.
 func Positive(flags []*kong.Flag) error {
 	for _, f := range flags {
 		if !f.Set || !f.Tag.Has("positive") {
@@ -63,7 +63,7 @@ func whole(want string) kong.Mapper {
 	})
 }
 
-// number is a kind of numbers that parse sets; want says what it takes.
+// number maps a kind of numbers that parse sets; want describes them.
 func number(want string, parse func(v reflect.Value, text string) error) kong.Mapper {
 	return kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
 		var text string
@@ -77,7 +77,7 @@ func number(want string, parse func(v reflect.Value, text string) error) kong.Ma
 	})
 }
 
-// Line is words as a shell takes them.
+// Line writes words as a command line for a shell.
 func Line(words []string) string {
 	out := make([]string, len(words))
 	for i, w := range words {
@@ -86,11 +86,11 @@ func Line(words []string) string {
 	return strings.Join(out, " ")
 }
 
-// Word is a word as the system's shell takes it.
+// Word quotes a word for the system's shell, if necessary.
 func Word(word string) string { return wordFor(runtime.GOOS, word) }
 
-// wordFor is a word for a shell of Unix, or for those of Windows, where paths have backslashes
-// and double quotes are the ones that each shell knows.
+// wordFor quotes a word for a Unix shell, or for the shells of Windows, whose paths have
+// backslashes and which all know only double quotes.
 func wordFor(system, word string) string {
 	plain, quote := "%+,-./:=@_", func(w string) string { return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'" }
 	if system == "windows" {

@@ -8,7 +8,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// TestNumbers says in words what is no number, and reads what is one.
+// TestNumbers reads numbers, and describes other text in words.
 func TestNumbers(t *testing.T) {
 	var line struct {
 		Steps    int
@@ -45,7 +45,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestWords quotes what shells would take apart, and nothing else.
+// TestWords quotes exactly the words that shells would take apart.
 func TestWords(t *testing.T) {
 	for _, c := range []struct{ system, word, want string }{
 		{"linux", "runs/x", "runs/x"},

@@ -7,9 +7,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// ShowValues makes the help of a parser, and its messages, show the values of flags and
-// arguments that are one of a few words, as in --to=python|numpy. A default is said behind
-// the description.
+// ShowValues makes a parser's help and messages show the values of flags and arguments with a
+// fixed choice, as in --to=python|numpy. A default follows the description.
 func ShowValues(parser *kong.Kong) {
 	show := func(node kong.Visitable, next kong.Next) error {
 		switch n := node.(type) {
@@ -32,12 +31,12 @@ func ShowValues(parser *kong.Kong) {
 	}
 }
 
-// values are the words that a value is one of; "" for any.
+// values lists the choice of a value; "" for any value.
 func values(v *kong.Value) string {
 	var words []string
 	if v.Enum != "" {
 		for _, w := range v.EnumSlice() {
-			if w != "" { // the flag that is not given
+			if w != "" { // a flag that is not given
 				words = append(words, w)
 			}
 		}
@@ -45,8 +44,8 @@ func values(v *kong.Value) string {
 	return strings.Join(words, "|")
 }
 
-// Verb is the beginning of a command line whose help says more about it: the program's name,
-// which comes first, and the verb.
+// Verb returns the part of a command line that has its own help: the program's name, which
+// comes first, and the verb.
 func Verb(parser *kong.Kong, args []string) string {
 	words, verb := args[:1:1], parser.Model.Node
 	for _, w := range args[1:] {

@@ -7,7 +7,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// TestShowValues shows what flags and arguments are one of, and their defaults.
+// TestShowValues shows the choices and defaults of flags and arguments.
 func TestShowValues(t *testing.T) {
 	var line struct {
 		To    string `help:"Form." enum:"python,numpy" required:"" placeholder:"FORM"`

@@ -8,10 +8,10 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// MostSeeds is how many seeds a range may have.
+// MostSeeds is the most seeds of a range.
 const MostSeeds = 4096
 
-// Seeds is the flag --init-seed: a seed, or a range of them.
+// Seeds is the flag --init-seed: a seed, or a range of seeds.
 type Seeds struct {
 	First, Last uint64
 	Set         bool
@@ -28,7 +28,7 @@ func (s *Seeds) Decode(ctx *kong.DecodeContext) error {
 
 const wantSeeds = "a seed, such as 3, or a range of them, such as 0..15"
 
-// UnmarshalText reads N or A..B.
+// UnmarshalText parses N or A..B.
 func (s *Seeds) UnmarshalText(text []byte) error {
 	first, last, isRange := strings.Cut(string(text), "..")
 	if !isRange {
@@ -48,7 +48,7 @@ func (s *Seeds) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String is what the flag says.
+// String is the value of the flag.
 func (s Seeds) String() string {
 	if s.Several() {
 		return fmt.Sprintf("%d..%d", s.First, s.Last)
@@ -56,10 +56,10 @@ func (s Seeds) String() string {
 	return strconv.FormatUint(s.First, 10)
 }
 
-// Several reports whether there is more than one.
+// Several reports whether there is more than one seed.
 func (s Seeds) Several() bool { return s.Last > s.First }
 
-// Own is the seed of initial weights that the flag gives a run instead of the spec's.
+// Own returns the seed of a run's initial weights: the flag's, or else the spec's.
 func (s Seeds) Own(spec *uint64) *uint64 {
 	if !s.Set {
 		return spec
@@ -67,13 +67,13 @@ func (s Seeds) Own(spec *uint64) *uint64 {
 	return new(s.First)
 }
 
-// Resumption is the flag --resume: whether a run begins or is gone on with.
+// Resumption is the flag --resume: whether a run begins or continues.
 type Resumption uint8
 
 const (
 	Begins  Resumption = iota // a new run, in a directory that has none
-	Resumes                   // a run that is there
-	Either                    // --resume=auto: the run, if it is there
+	Resumes                   // an existing run
+	Either                    // --resume=auto: the run, if it exists, else a new one
 )
 
 // Decode reads the flag, which needs no value.

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestSeedsOfTheFlag reads a seed and ranges of them.
+// TestSeedsOfTheFlag reads a seed and ranges of seeds.
 func TestSeedsOfTheFlag(t *testing.T) {
 	for _, c := range []struct {
 		text    string

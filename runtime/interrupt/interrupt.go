@@ -1,5 +1,5 @@
-// Package interrupt ends programs by signals: the first asks a program to end, by a
-// context, and a second one ends it at once. The trainers and mlc use it.
+// Package interrupt ends programs by signals: the first signal asks a program to end, by a
+// context; a second one ends it at once. The trainers and mlc use it.
 package interrupt
 
 import (
@@ -11,25 +11,23 @@ import (
 	"syscall"
 )
 
-// Error says which signal has ended something.
+// Error says which signal has interrupted the program.
 type Error struct{ Signal syscall.Signal }
 
 func (Error) Error() string { return "interrupted" }
 
-// ExitCode is what shells say of a program that the signal has ended: 130 for Ctrl-C,
-// 143 for SIGTERM, 129 for SIGHUP, and on Linux 138 for SIGUSR1, 140 for SIGUSR2 and 152
-// for SIGXCPU.
+// ExitCode is the exit code that shells report for the signal: 130 for Ctrl-C, 143 for SIGTERM,
+// 129 for SIGHUP, and on Linux 138 for SIGUSR1, 140 for SIGUSR2 and 152 for SIGXCPU.
 func (e Error) ExitCode() int { return 128 + int(e.Signal) }
 
-// Coded says whether an exit code is that of a program that was asked to end.
+// Coded reports whether an exit code belongs to an interrupted program.
 func Coded(code int) bool {
 	return slices.ContainsFunc(signals, func(s os.Signal) bool { return code == Error{s.(syscall.Signal)}.ExitCode() })
 }
 
-// Notify sends the signals that ask a program to end. A hang-up that the program was
-// started to ignore, as nohup does, stays ignored; Ctrl-C does not, since shells
-// ignore it for all that they start in the background. Stop gives signals their
-// ordinary effect again.
+// Notify sends the signals that ask a program to end. If the program was started with SIGHUP
+// ignored, as by nohup, it stays ignored. An ignored Ctrl-C is not, since shells ignore it for
+// all background programs. Stop restores the ordinary effect of signals.
 func Notify(buffer int) (c <-chan os.Signal, stop func()) {
 	to := make(chan os.Signal, buffer)
 	for _, s := range signals {
@@ -40,9 +38,9 @@ func Notify(buffer int) (c <-chan os.Signal, stop func()) {
 	return to, func() { signal.Stop(to) }
 }
 
-// Context is a context that ends with the first signal, which its cause, an Error,
-// says. A second one has its ordinary effect, as has each after release: Ctrl-C, SIGTERM
-// and SIGHUP end a program, and the others do nothing.
+// Context returns a context that ends with the first signal. Its cause is an Error. A second
+// signal has its ordinary effect, and so has every signal after release: Ctrl-C, SIGTERM and
+// SIGHUP end a program, and the others do nothing.
 func Context() (ctx context.Context, release func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	c, stop := Notify(1)
@@ -60,16 +58,15 @@ func Context() (ctx context.Context, release func()) {
 	}
 }
 
-// In finds the Error that an error has come from, and reports whether there is one.
+// In finds the Error in an error chain, and reports whether there is one.
 func In(err error) (e Error, ok bool) {
 	ok = errors.As(err, &e)
 	return e, ok
 }
 
-// Await returns what f returns, or the cause of the context's end if that comes
-// first. Then f is left to itself: it must change nothing that outlives the process
-// or that others read. It is for what cannot be told to end: reading a pipe, opening
-// one, computing.
+// Await returns the result of f, or the cause of the context's end if that comes first. Then f
+// keeps running: it must not change anything that outlives the process or that others read.
+// Await is for work that cannot be cancelled: opening or reading a pipe, computing.
 func Await[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	if ctx.Err() != nil {
 		var none T

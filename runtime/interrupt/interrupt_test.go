@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// role is what this program does when a test starts it: it waits for a signal, says
-// so, and waits for another.
+// role is the environment variable for this program when a test starts it: it waits for a
+// signal, reports it, and waits for another.
 const role = "INTERRUPT_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -31,11 +31,10 @@ func TestMain(m *testing.M) {
 	time.Sleep(time.Minute)
 }
 
-// TestSecondSignalKills wants the first signal to end the context and the second the
-// process.
+// TestSecondSignalKills wants the first signal to end the context and the second the process.
 func TestSecondSignalKills(t *testing.T) {
 	hangUps := make(chan os.Signal, 1)
-	signal.Notify(hangUps, syscall.SIGHUP) // under nohup what this starts would ignore it
+	signal.Notify(hangUps, syscall.SIGHUP) // else a child would ignore it under nohup
 	defer signal.Stop(hangUps)
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGXCPU} {
 		cmd := exec.Command(os.Args[0])
@@ -55,7 +54,7 @@ func TestSecondSignalKills(t *testing.T) {
 			switch sig {
 			case syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGXCPU:
 				if want == "interrupted\n" {
-					cmd.Process.Signal(sig) // a Go program lives on with another one
+					cmd.Process.Signal(sig) // a Go program survives the other signals
 					sig = syscall.SIGTERM
 				}
 			}
@@ -68,7 +67,7 @@ func TestSecondSignalKills(t *testing.T) {
 	}
 }
 
-// TestIgnoredSignals wants nohup to keep a program going.
+// TestIgnoredSignals wants nohup to keep a program running.
 func TestIgnoredSignals(t *testing.T) {
 	cmd := exec.Command("sh", "-c", "trap '' HUP; exec "+os.Args[0])
 	cmd.Env = append(os.Environ(), role+"=waits")
@@ -91,7 +90,7 @@ func TestIgnoredSignals(t *testing.T) {
 	}
 }
 
-// TestAwait wants what a function returns, or the cause before it returns.
+// TestAwait returns a function's result, or the cause if that comes first.
 func TestAwait(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	slip := errors.New("a slip")

@@ -13,8 +13,8 @@ import (
 	"github.com/arithlang/mlc/runtime/damage"
 )
 
-// TestFile locks only the file of a directory, as a machine does that serves it by NFS or
-// is another client: nobody else gets the directory then.
+// TestFile locks only the file of a directory, as another NFS client or the server does. Then
+// nobody else gets the directory.
 func TestFile(t *testing.T) {
 	dir := t.TempDir()
 	other, err := guard(filepath.Join(dir, File), false, lockFile)
@@ -32,10 +32,10 @@ func TestFile(t *testing.T) {
 	}
 	here, err := TryHere(dir)
 	if err != nil {
-		t.Errorf("a lock of this machine alone: %v", err)
+		t.Errorf("a lock of only this machine: %v", err)
 	}
 	here.Close()
-	other.Close() // as one that was killed: the file stays
+	other.Close() // like a killed process: the file stays
 	if Held(damage.At(dir)) {
 		t.Error("somebody is said to have it")
 	}
@@ -49,8 +49,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// TestNoLocks refuses a file system of several machines without locks, and takes one of this
-// machine.
+// TestNoLocks refuses a shared file system without locks, and accepts a local one.
 func TestNoLocks(t *testing.T) {
 	without := func(*os.File, bool) error { return syscall.ENOLCK }
 	held, err := everywhere(t.TempDir(), syscall.LOCK_NB, system{without, network})

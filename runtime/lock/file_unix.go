@@ -27,5 +27,5 @@ func fileHeld(f *os.File) bool {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == syscall.EWOULDBLOCK
 }
 
-// network is not known: clusters run Linux.
+// network returns "": clusters run Linux.
 func network(string) string { return "" }

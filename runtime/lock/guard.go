@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// guard opens and locks a file such as File. Whoever had it before may have removed it
-// meanwhile: a lock is of the file that is there.
+// guard opens and locks a file such as File. The previous owner may have removed it meanwhile,
+// so guard tries again until it holds the lock of the file at path.
 func guard(path string, wait bool, lock func(f *os.File, wait bool) error) (*os.File, error) {
 	for tries := 0; ; tries++ {
 		f, err := open(path, true)
@@ -38,7 +38,7 @@ func guard(path string, wait bool, lock func(f *os.File, wait bool) error) (*os.
 	}
 }
 
-// sign says who has the lock: it is only for people.
+// sign writes the owner into the file, for people only.
 func sign(f *os.File) {
 	_ = f.Truncate(0)
 	_, _ = f.WriteAt([]byte(me()+"\n"), 0)

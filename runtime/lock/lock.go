@@ -1,6 +1,6 @@
-// Package lock keeps processes out of each other's directories, and notices when one is
-// no longer where it was. A lock ends with the process that has it. It holds for all
-// machines that see the directory, where its file system has locks.
+// Package lock keeps processes out of each other's directories, and notices when a directory
+// was moved. A lock ends with its process. It holds for all machines that share the directory,
+// if its file system has locks.
 package lock
 
 import (
@@ -12,22 +12,20 @@ import (
 	"syscall"
 )
 
-// ErrTaken is what Try returns, wrapped with what is known of the other, when another
-// process has the lock.
+// ErrTaken is the error of Try if another process has the lock.
 var ErrTaken = errors.New("locked by another process")
 
-// File is the name of what a lock leaves in a directory while it is held: file systems of
-// several machines have locks of files alone. A killed process leaves it behind, which
-// keeps nobody out.
+// File is the name of the file in a locked directory: shared file systems lock only files. A
+// killed process leaves it behind; that keeps nobody out.
 const File = ".lock"
 
-// A Dir is a directory that is kept open, and so is not taken for another one that is
-// made in its place.
+// A Dir is an open directory, which is therefore not mistaken for another one made in its
+// place.
 type Dir struct {
 	path string
 	file *os.File
-	lock *os.File // File in it; nil: there is none
-	here *os.File // a file elsewhere that is locked for this machine, where directories have no locks
+	lock *os.File // File in the directory; nil: not locked for other machines
+	here *os.File // a file elsewhere, locked for this machine where directories have no locks
 }
 
 // Watch opens a directory without locking it.
@@ -43,14 +41,14 @@ func Watch(path string) (*Dir, error) {
 func (d *Dir) Close() {
 	for _, f := range []*os.File{d.lock, d.here} {
 		if f != nil {
-			os.Remove(f.Name()) // while it is locked: who has opened it finds that it is gone
+			os.Remove(f.Name()) // still locked: whoever has opened the file finds that it is gone
 			f.Close()
 		}
 	}
 	d.file.Close()
 }
 
-// Check is an error once the directory is not at its path any more.
+// Check returns an error if the directory is no longer at its path.
 func (d *Dir) Check() error {
 	then, err := d.file.Stat()
 	if err != nil {
@@ -66,8 +64,8 @@ func (d *Dir) Check() error {
 	return fmt.Errorf("the folder %s was removed or moved while it was written to", d.path)
 }
 
-// Owner says which process has locked a directory, as far as it is known: "process 12 on
-// node7", else "another process".
+// Owner names the process that has locked a directory: "process 12 on node7", or "another
+// process" if unknown.
 func Owner(path string) string {
 	text, err := os.ReadFile(path + string(os.PathSeparator) + File)
 	if name := strings.TrimSpace(string(text)); err == nil && name != "" {
@@ -76,7 +74,7 @@ func Owner(path string) string {
 	return "another process"
 }
 
-// me is what Owner says of this process.
+// me is Owner's text for this process.
 func me() string {
 	host, err := os.Hostname()
 	if err != nil {

@@ -4,14 +4,14 @@ package lock
 
 import "github.com/arithlang/mlc/runtime/damage"
 
-// Held is never known where there are no locks.
+// Held returns false: this system has no locks.
 func Held(dir damage.Path) bool { return false }
 
-// Try locks nothing where there are no locks.
+// Try locks nothing: this system has no locks.
 func Try(path string) (*Dir, error) { return Watch(path) }
 
-// TryHere locks nothing where there are no locks.
+// TryHere locks nothing: this system has no locks.
 func TryHere(path string) (*Dir, error) { return Watch(path) }
 
-// Wait locks nothing where there are no locks.
+// Wait locks nothing: this system has no locks.
 func Wait(path string) (*Dir, error) { return Watch(path) }

@@ -60,7 +60,7 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// TestMoved notices a directory that is gone, and one that is made in its place.
+// TestMoved notices a directory that is gone, and another one in its place.
 func TestMoved(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -79,7 +79,7 @@ func TestMoved(t *testing.T) {
 	}
 	check(true)
 	if err := os.Rename(dir, dir+"2"); err != nil && runtime.GOOS == "windows" {
-		return // it does not let a directory be moved that is open
+		return // Windows does not move open directories
 	} else if err != nil {
 		t.Fatal(err)
 	}
@@ -88,20 +88,20 @@ func TestMoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(true)
-	for range 20 { // a freed inode is often the next that is given out
+	for range 20 { // a freed inode is often reused at once
 		os.RemoveAll(dir)
 		os.Mkdir(dir, 0o755)
 		check(false)
 	}
 }
 
-// TestUnseen does not take a directory for gone that cannot be looked at.
+// TestUnseen does not mistake an unreadable directory for a missing one.
 func TestUnseen(t *testing.T) {
 	dir, link := t.TempDir(), filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(dir, link); err != nil {
 		t.Skip(err)
 	} else if runtime.GOOS == "windows" {
-		t.Skip("it looks at the directory, not at the link")
+		t.Skip("Windows checks the directory, not the link")
 	}
 	held, err := Watch(link)
 	if err != nil {
@@ -115,8 +115,8 @@ func TestUnseen(t *testing.T) {
 	}
 }
 
-// TestHeld asks whether somebody has a directory, and who, while somebody has it, everywhere
-// or on this machine alone, and when nobody has.
+// TestHeld asks whether a directory is locked, and by whom: while it is locked everywhere or
+// only on this machine, and when it is not.
 func TestHeld(t *testing.T) {
 	dir := t.TempDir()
 	for name, lock := range map[string]func(string) (*Dir, error){"everywhere": Try, "here": TryHere, "patiently": Wait} {

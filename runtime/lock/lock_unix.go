@@ -16,14 +16,14 @@ import (
 // Try locks a directory until it is closed, or returns ErrTaken.
 func Try(path string) (*Dir, error) { return everywhere(path, syscall.LOCK_NB, own) }
 
-// Wait locks a directory until it is closed, when nobody else has it locked.
+// Wait waits until no other process has a directory locked, then locks it until it is closed.
 func Wait(path string) (*Dir, error) { return everywhere(path, 0, own) }
 
-// TryHere is Try for processes of this machine alone. It leaves no file.
+// TryHere is Try for processes of only this machine. It leaves no file.
 func TryHere(path string) (*Dir, error) { return flock(path, syscall.LOCK_NB) }
 
-// Held says whether a process has a directory locked. It may lock it for a moment together
-// with others that ask, for which Try has patience.
+// Held reports whether a process has a directory locked. To find out, it may hold a shared lock
+// for a moment, which Try tolerates.
 func Held(dir damage.Path) bool {
 	d, err := dir.Open()
 	if err != nil {
@@ -45,7 +45,7 @@ func flock(path string, how int) (*Dir, error) {
 		return nil, err
 	}
 	err = syscall.EINTR
-	for tries := 0; err == syscall.EINTR || err == syscall.EWOULDBLOCK && tries < 5; tries++ { // a signal came while it waited, or Held asks
+	for tries := 0; err == syscall.EINTR || err == syscall.EWOULDBLOCK && tries < 5; tries++ { // a signal interrupted the wait, or Held holds its shared lock
 		if err == syscall.EWOULDBLOCK {
 			time.Sleep(2 * time.Millisecond)
 		}
@@ -54,19 +54,19 @@ func flock(path string, how int) (*Dir, error) {
 	if err == syscall.EWOULDBLOCK {
 		return nil, errors.Join(ErrTaken, d.file.Close())
 	}
-	return d, nil // with an error the file system has no such locks; everywhere decides what that means
+	return d, nil // other errors mean no such locks; everywhere handles that
 }
 
-// A system is what is asked of file systems of several machines.
+// A system provides the locks of shared file systems.
 type system struct {
 	lock    func(f *os.File, wait bool) error
-	network func(path string) string // which of them a path is on; "": on none
+	network func(path string) string // shared file system of a path; "": local
 }
 
 var own = system{lockFile, network}
 
-// everywhere locks a directory for this machine, and then File in it for all: file systems
-// of networks lock a directory for one machine alone, if at all.
+// everywhere locks a directory for this machine, and then File in it for all machines: shared
+// file systems lock directories only for one machine, if at all.
 func everywhere(path string, how int, s system) (*Dir, error) {
 	d, err := flock(path, how)
 	if err != nil {
@@ -86,7 +86,7 @@ func everywhere(path string, how int, s system) (*Dir, error) {
 		return nil, fmt.Errorf("%s is on %s, which has no locks (%w), so another machine might write there at the same time: "+
 			"choose a folder on another file system, or have this one mounted with locks", path, kind, err)
 	}
-	return d, nil // a file system of this machine: its own lock is enough
+	return d, nil // a local file system: its lock is enough
 }
 
 // open opens File.
@@ -98,5 +98,5 @@ func open(path string, create bool) (*os.File, error) {
 	return os.OpenFile(path, how, 0o644)
 }
 
-// going is of no error: what is removed is gone at once.
+// going returns false: a removed file is gone at once.
 func going(error, int) bool { return false }

@@ -15,14 +15,14 @@ import (
 // Try locks a directory until it is closed, or returns ErrTaken.
 func Try(path string) (*Dir, error) { return everywhere(path, false) }
 
-// Wait locks a directory until it is closed, when nobody else has it locked.
+// Wait waits until no other process has a directory locked, then locks it until it is closed.
 func Wait(path string) (*Dir, error) { return everywhere(path, true) }
 
-// TryHere is Try for processes of this machine alone. It leaves no file.
+// TryHere is Try for processes of only this machine. It leaves no file in the directory.
 func TryHere(path string) (*Dir, error) { return here(path, false) }
 
-// Held says whether a process has a directory locked. It may lock it for a moment together
-// with others that ask, for which Try has patience.
+// Held reports whether a process has a directory locked. To find out, it may hold a shared lock
+// for a moment, which Try tolerates.
 func Held(dir damage.Path) bool {
 	d, err := dir.Open()
 	if err != nil {
@@ -33,7 +33,7 @@ func Held(dir damage.Path) bool {
 	return fileHeld(dir.Join(File).String()) || err == nil && fileHeld(own)
 }
 
-// everywhere locks a directory for this machine, and then File in it for all.
+// everywhere locks a directory for this machine, and then File in it for all machines.
 func everywhere(path string, wait bool) (*Dir, error) {
 	d, err := here(path, wait)
 	if err != nil {
@@ -49,8 +49,8 @@ func everywhere(path string, wait bool) (*Dir, error) {
 	return d, nil
 }
 
-// here locks a directory for this machine, by a file among temporary ones: Windows has no
-// locks of directories.
+// here locks a directory for this machine, by a temporary file: Windows has no locks of
+// directories.
 func here(path string, wait bool) (*Dir, error) {
 	d, err := Watch(path)
 	if err != nil {
@@ -66,7 +66,7 @@ func here(path string, wait bool) (*Dir, error) {
 	return d, nil
 }
 
-// ofMachine is a temporary file for a directory, the same by whatever path that is reached.
+// ofMachine returns the temporary file for a directory, the same for every path to it.
 func ofMachine(dir *os.File) (string, error) {
 	var info windows.ByHandleFileInformation
 	if err := windows.GetFileInformationByHandle(windows.Handle(dir.Fd()), &info); err != nil {
@@ -76,7 +76,7 @@ func ofMachine(dir *os.File) (string, error) {
 	return filepath.Join(os.TempDir(), name), nil
 }
 
-// patient is guard, which tries again some times: Held may ask just now.
+// patient calls guard several times: Held may hold its shared lock.
 func patient(path string, wait bool) (f *os.File, err error) {
 	for tries := 0; tries < 5; tries++ {
 		if f, err = guard(path, wait, lockFile); !errors.Is(err, ErrTaken) {
@@ -87,7 +87,7 @@ func patient(path string, wait bool) (f *os.File, err error) {
 	return f, err
 }
 
-// region is a byte far behind the end of a file: what Windows has locked it lets nobody read.
+// region is a byte far beyond the end of a file: Windows lets nobody read locked bytes.
 func region() *windows.Overlapped { return &windows.Overlapped{OffsetHigh: 1 << 8} }
 
 func lockFile(f *os.File, wait bool) error {
@@ -102,7 +102,7 @@ func lockFile(f *os.File, wait bool) error {
 	return err
 }
 
-// fileHeld says whether a process has a file locked; nobody has one that is not there.
+// fileHeld reports whether a process has a file locked; a missing file is not locked.
 func fileHeld(path string) bool {
 	f, err := open(path, false)
 	if err != nil {
@@ -112,7 +112,7 @@ func fileHeld(path string) bool {
 	return windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, region()) == windows.ERROR_LOCK_VIOLATION
 }
 
-// open opens a file so that it can be removed meanwhile, which os.OpenFile does not let.
+// open opens a file so that it can be removed meanwhile, unlike os.OpenFile.
 func open(path string, create bool) (*os.File, error) {
 	name, err := windows.UTF16PtrFromString(path)
 	if err != nil {
@@ -130,8 +130,8 @@ func open(path string, create bool) (*os.File, error) {
 	return os.NewFile(uintptr(h), path), nil
 }
 
-// going says whether an error may be of a file that was removed, and that is there until
-// all have closed it. It waits a moment then.
+// going reports whether an error may come from a removed file that others still have open. If
+// so, it waits a moment.
 func going(err error, tries int) bool {
 	if tries > 500 || !errors.Is(err, windows.ERROR_ACCESS_DENIED) && !errors.Is(err, windows.ERROR_DELETE_PENDING) && !errors.Is(err, windows.ERROR_SHARING_VIOLATION) {
 		return false

@@ -1,11 +1,11 @@
-// Package pages makes arenas of large pages, of which a processor remembers more memory.
-// Package runtime asks it for the arenas of its workers.
+// Package pages allocates arenas in large pages, which let a processor's TLB cover more memory.
+// Package processor uses it for the arenas of its workers.
 package pages
 
-// Large is the size of a large page in bytes: that of amd64, and of ARM64 with pages of 4 KiB.
+// Large is the size of a large page in bytes, on amd64, and on ARM64 with pages of 4 KiB.
 const Large = 2 << 20
 
-// Floats are n float32 that are 0, in large pages where the system has them.
+// Floats returns n zeros, in large pages if the system has them.
 func Floats(n int) []float32 {
 	x := make([]float32, n)
 	advise(x)

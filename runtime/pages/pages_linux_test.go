@@ -8,8 +8,7 @@ import (
 	"unsafe"
 )
 
-// TestFloats wants zeros, as many as asked for, and the system asked for large pages where a
-// whole one fits.
+// TestFloats wants n zeros, and a request for large pages if a whole one fits.
 func TestFloats(t *testing.T) {
 	for _, n := range []int{0, 1, 1000, Large / 4, 4 * Large, 4*Large + 7} {
 		x := Floats(n)
@@ -28,7 +27,7 @@ func TestFloats(t *testing.T) {
 	}
 }
 
-// asked says whether the mapping of an address is marked for large pages (proc(5), VmFlags).
+// asked reports whether the mapping of an address is marked for large pages (proc(5), VmFlags).
 func asked(t *testing.T, p *float32) bool {
 	t.Helper()
 	maps, err := os.ReadFile("/proc/self/smaps")

@@ -1,6 +1,6 @@
-// Package philox is the counter-based random generator of the runtime: a word is
-// a pure function of key and counter, so that nothing random has a state to save.
-// Everything above it, CPU kernels included, draws from here.
+// Package philox is the counter-based random generator of the runtime: a word is a pure
+// function of key and counter, so no random state has to be saved. All code above it draws from
+// here, including CPU kernels.
 package philox
 
 import "math/bits"
@@ -22,7 +22,7 @@ const (
 // Block is Philox4x32-10 of Salmon et al., "Parallel random numbers: as easy as
 // 1, 2, 3" (SC 2011): four random words for each counter.
 func Block(key Key, ctr [4]uint32) [4]uint32 {
-	a, b, c, d := ctr[0], ctr[1], ctr[2], ctr[3] // in registers, where no array is
+	a, b, c, d := ctr[0], ctr[1], ctr[2], ctr[3] // in registers, unlike an array
 	k0, k1 := key[0], key[1]
 	for range rounds {
 		hi0, lo0 := bits.Mul32(mul0, a)
@@ -34,8 +34,8 @@ func Block(key Key, ctr [4]uint32) [4]uint32 {
 	return [4]uint32{a, b, c, d}
 }
 
-// A Stream keeps the uses of one seed apart: it is the upper half of the counter's
-// last word. Kernels number their streams from 0, the host from 0xFF00.
+// A Stream keeps the uses of one seed apart: it is the upper half of the counter's last word.
+// Kernels number their streams from 0, the host from 0xFF00.
 type Stream uint16
 
 // The streams of the host.
@@ -45,15 +45,15 @@ const (
 	Epochs                          // the order of the training numbers in an epoch
 	Sampled                         // training problems that are drawn one by one
 	Held                            // held-out problems that are drawn one by one
-	Split                           // which of those are held out
+	Split                           // which of those problems are held out
 	Test                            // test problems
-	Runs                            // of a loop in a step of training
+	Runs                            // runs of a loop in a step of training
 	Cells                           // the order of the cells of a grid in a sweep of training
 	Shuffled                        // the order of a set of examples
-	Listed                          // numbers of lists that operands are taken from
+	Listed                          // numbers from lists of operands
 	Probed                          // inputs of probes of instructions
-	Asked                           // problems that a model is asked, to be trained on its own answers
-	Mixed                           // which examples of training are such
+	Asked                           // problems that a model answers to be trained on its answers
+	Mixed                           // which training examples are such answers
 )
 
 // A Source is a sequence of words from its beginning.
@@ -64,8 +64,8 @@ type Source struct {
 	next int
 }
 
-// NewSource returns the sequence number a, b of a stream: a and b tell apart, say,
-// problems and their lengths.
+// NewSource returns sequence a, b of a stream: a and b may number problems and their lengths,
+// for example.
 func NewSource(seed uint64, stream Stream, a uint64, b uint16) *Source {
 	ctr := [4]uint32{0, uint32(a), uint32(a >> 32), uint32(stream)<<16 | uint32(b)}
 	return &Source{key: KeyOf(seed), ctr: ctr, next: 4}
@@ -82,7 +82,7 @@ func (s *Source) Uint32() uint32 {
 	return s.word[s.next-1]
 }
 
-// Skip leaves out so many words of a Source that has given none.
+// Skip skips the first words of a Source that has returned no word yet.
 func (s *Source) Skip(words uint64) {
 	s.ctr[0] += uint32(words / 4)
 	for range words % 4 {
@@ -90,7 +90,7 @@ func (s *Source) Skip(words uint64) {
 	}
 }
 
-// Intn returns a number in [0, n), n > 0, every one equally likely.
+// Intn returns a uniformly distributed number in [0, n), for n > 0.
 func (s *Source) Intn(n int) int {
 	limit := uint32(n)
 	reject := -limit % limit

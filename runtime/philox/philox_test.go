@@ -2,7 +2,7 @@ package philox
 
 import "testing"
 
-// The three vectors are those of the Random123 distribution (kat_vectors).
+// The three vectors come from the Random123 distribution (kat_vectors).
 func TestBlock(t *testing.T) {
 	for _, c := range []struct {
 		key  Key
@@ -57,7 +57,7 @@ func TestSkip(t *testing.T) {
 		some := NewSource(7, Init, 3, 1)
 		some.Skip(n)
 		if got, want := some.Uint32(), all.Uint32(); got != want {
-			t.Errorf("behind %d words is %#x, want %#x", n, got, want)
+			t.Errorf("after %d words comes %#x, want %#x", n, got, want)
 		}
 	}
 }

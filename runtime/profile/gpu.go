@@ -165,8 +165,8 @@ func (r *Run) ahead(g *GPU) error {
 // maxSamples bounds the memory for a kernel's median.
 const maxSamples = 1 << 16
 
-// timed fills in the rows. They add up to the step that they are part of: every lap of the
-// GPU's clock is in exactly one row, and none is negative.
+// timed fills in the rows. Every lap of the GPU's clock is in exactly one row. So the rows add
+// up to the timed step, and no row is negative.
 func (r *Run) timed(ctx context.Context, g *GPU) error {
 	plan := NewStopwatch(r.Machine, r.Costs)
 	samples := make([][]time.Duration, len(r.Names))

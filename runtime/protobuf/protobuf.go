@@ -1,6 +1,6 @@
-// Package protobuf writes messages of protocol buffers field by field, without their
-// schemas: whoever writes one knows the numbers of its fields. Packages runtime/board and
-// export write what TensorBoard and ONNX read.
+// Package protobuf writes messages of protocol buffers field by field, without schemas: the
+// caller knows the numbers of the fields. Packages runtime/board and export write files for
+// TensorBoard and ONNX with it.
 package protobuf
 
 import (
@@ -8,7 +8,7 @@ import (
 	"math"
 )
 
-// A Message is the fields of one. Its methods append a field.
+// A Message is encoded fields. Its methods append a field.
 type Message []byte
 
 // The wire types of fields.

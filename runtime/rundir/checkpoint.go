@@ -11,7 +11,7 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// NewestCheckpoint returns the path of a run's last checkpoint, "" if it has none.
+// NewestCheckpoint returns the path of a run's last checkpoint, or "".
 func NewestCheckpoint(dir string) (string, error) {
 	all, err := train.Checkpoints(dir)
 	if err != nil || len(all) == 0 {
@@ -69,7 +69,7 @@ func Same(path string, meta map[string]string, source string, facts ...Fact) err
 		path, strings.Join(differ, "; "))
 }
 
-// last returns the present value of a record, "" if it has none.
+// last returns the present value of a record, or "".
 func last(values []string) string {
 	if len(values) == 0 {
 		return ""

@@ -193,9 +193,9 @@ func Newest(id Identity, seed *uint64, initial flags.Seeds) (string, error) {
 }
 
 // Find returns the directory of the latest run of this spec with the given seeds, whatever its
-// name; "" if there is none. A copy has the start time of its original; then the directory
-// named after that time is the newest, and the last of several. An unreadable record is an
-// error, since that run may be the newest.
+// name, or "". A copy has the start time of its original. Among such runs the directory named
+// after that time counts as the latest, and the last of several. An unreadable record is an
+// error, since that run may be the latest.
 func Find(id Identity, seed *uint64, initial flags.Seeds) (newest string, err error) {
 	runs := record.Runs(id.Name)
 	dirs, err := os.ReadDir(runs)

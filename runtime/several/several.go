@@ -1,5 +1,5 @@
-// Package several trains many models at once, each in a lane of vectors, which differ in their
-// initial weights. Only programs of specs with train.lanes link it.
+// Package several trains many models at once, each in a lane of vectors. The models differ in
+// their initial weights. Only programs of specs with train.lanes link it.
 package several
 
 import (
@@ -29,18 +29,18 @@ import (
 // A lanesRun is the verb train for several models.
 type lanesRun struct{ *verbs.Train }
 
-// A member is one of several models that are trained at once, in a run directory of its own.
+// A member is one of several models that are trained at once, with a separate run directory.
 type member struct {
 	seed   uint64
 	dir    string
-	steps  int // that it is trained already
+	steps  int // steps already trained
 	result *eval.Result
 	loss   float64 // of the last report
 	err    error
 }
 
-// Train trains a model for each seed of a range of --init-seed: as many at once as the
-// program has lanes, on each core.
+// Train trains a model for each seed of a range of --init-seed. Each core trains as many models
+// at once as the program has lanes.
 func Train(verb *verbs.Train, a world.App) error {
 	c := &lanesRun{verb}
 	if err := c.checkLanes(a); err != nil {
@@ -80,7 +80,7 @@ func Train(verb *verbs.Train, a world.App) error {
 	return c.reportMembers(a, members)
 }
 
-// checkLanes wants what models in lanes can do.
+// checkLanes returns an error for flags that models in lanes do not support.
 func (c *lanesRun) checkLanes(a world.App) error {
 	refuse := func(format string, args ...any) error {
 		return world.Usagef("--init-seed %s: "+format, append([]any{c.InitSeed}, args...)...)
@@ -89,16 +89,16 @@ func (c *lanesRun) checkLanes(a world.App) error {
 	case c.Pause >= 1:
 		return refuse("--pause %g: want a share of the budget below 1", c.Pause)
 	case c.Device != "auto" && c.Device != "cpu":
-		return refuse("several models are trained on the processor alone, and not with --device %s", c.Device)
+		return refuse("several models are trained only on the processor, not with --device %s", c.Device)
 	case c.Budget(a.Model.Train.Budget).Time > 0:
-		return refuse("a budget of time would be another number of steps for each: give --steps or --examples")
+		return refuse("a budget of time would give each model another number of steps: use --steps or --examples")
 	case c.Resume == flags.Resumes && c.Out == "":
-		return refuse("say with --out where the runs are that --resume goes on with")
+		return refuse("name the folder of the runs to resume with --out")
 	}
 	return nil
 }
 
-// seed is that of all but the initial weights.
+// seed returns the seed of all random numbers except the initial weights.
 func (c *lanesRun) seed(a world.App) uint64 {
 	if c.Seed != nil {
 		return *c.Seed
@@ -106,7 +106,7 @@ func (c *lanesRun) seed(a world.App) uint64 {
 	return a.Model.Train.Seed
 }
 
-// folder is the directory that has those of the runs.
+// folder returns the directory of the run directories.
 func (c *lanesRun) folder(a world.App) (string, error) {
 	if c.Out != "" {
 		return c.Out, rundir.Make(c.Out)
@@ -114,7 +114,7 @@ func (c *lanesRun) folder(a world.App) (string, error) {
 	return rundir.Dated(a.Identity(), time.Now().UTC())
 }
 
-// members are the models, each with what is trained of it already.
+// members returns the models, each with the steps that it has been trained.
 func (c *lanesRun) members(a world.App, out string) ([]*member, error) {
 	var all []*member
 	for i := range c.InitSeed.Last - c.InitSeed.First + 1 {
@@ -142,8 +142,8 @@ func (c *lanesRun) members(a world.App, out string) ([]*member, error) {
 	return all, nil
 }
 
-// inGroups deals models to trainings of n at most. Those of one are after the same number of
-// steps.
+// inGroups deals models to trainings of at most n models. The models of a training have done
+// the same number of steps.
 func inGroups(members []*member, n int) [][]*member {
 	var out [][]*member
 	rest := slices.Clone(members)
@@ -162,7 +162,7 @@ func inGroups(members []*member, n int) [][]*member {
 	return out
 }
 
-// eachGroup calls train for each group, side of them at a time.
+// eachGroup calls train for each group, side groups at a time.
 func (c *lanesRun) eachGroup(groups [][]*member, side int, train func(g []*member, first bool)) {
 	var busy sync.WaitGroup
 	room := make(chan struct{}, side)
@@ -176,7 +176,7 @@ func (c *lanesRun) eachGroup(groups [][]*member, side int, train func(g []*membe
 	busy.Wait()
 }
 
-// affordLanes wants enough memory for trainings side by side.
+// affordLanes returns an error if memory is short for simultaneous trainings.
 func (c *lanesRun) affordLanes(a world.App, side, threads int) error {
 	n, err := world.Needs(&a.Model, true)
 	if err != nil {
@@ -191,7 +191,7 @@ func (c *lanesRun) affordLanes(a world.App, side, threads int) error {
 	return indexedLanes(&a.Model)
 }
 
-// group trains some models at once, and tests each. What goes wrong is said of each.
+// group trains some models at once, and tests each. Errors are stored in each member.
 func (c *lanesRun) group(ctx context.Context, a world.App, members []*member, threads int, first bool) {
 	isa, _, _ := c.Processor()
 	plan := &a.Model.Plan
@@ -230,7 +230,7 @@ type laneRun struct {
 	view    *laneView
 }
 
-// laneRun is ready for the next step of a member.
+// laneRun prepares the next step of a member.
 func (c *lanesRun) laneRun(a world.App, m *member, view *laneView, shown bool) (*laneRun, error) {
 	one := *c.Train
 	one.Out, one.InitSeed = m.dir, flags.Seeds{First: m.seed, Last: m.seed, Set: true}
@@ -255,7 +255,7 @@ func (c *lanesRun) laneRun(a world.App, m *member, view *laneView, shown bool) (
 	return r, nil
 }
 
-// testLane tests what was trained as the spec says.
+// testLane tests a trained model as the spec says.
 func (c *lanesRun) testLane(ctx context.Context, a world.App, r *laneRun) error {
 	test, err := verbs.NewTest(a, r.view, r.Claim.Path, &r.Record, r.trainer.State)
 	if err != nil {
@@ -273,7 +273,7 @@ func (c *lanesRun) testLane(ctx context.Context, a world.App, r *laneRun) error 
 	return err
 }
 
-// reportMembers prints what each model has come to, and which is the best.
+// reportMembers prints the result of each model, and names the best.
 func (c *lanesRun) reportMembers(a world.App, members []*member) error {
 	var failed []error
 	var best *member
@@ -296,18 +296,20 @@ func (c *lanesRun) reportMembers(a world.App, members []*member) error {
 		}
 	}
 	if best != nil {
-		c.Say(a, "the best is that of init seed %d; test it further with: %s eval %s\n", best.seed, a.Args[0], best.dir)
+		c.Say(a, "init seed %d is the best; test it further with: %s eval %s\n", best.seed, a.Args[0], best.dir)
 	}
 	return errors.Join(failed...)
 }
 
-// better says whether a model has more right answers than another or, with as many, less loss.
+// better reports whether a model has more right answers than another or, with equally many,
+// less loss.
 func (m *member) better(than *member) bool {
 	mine, its := m.result.Fraction(), than.result.Fraction()
 	return mine > its || mine == its && m.loss < than.loss
 }
 
-// indexedLanes is indexed of several models that train at once.
+// indexedLanes returns an error if the arrays of all lanes have more elements than an index
+// reaches.
 func indexedLanes(m *program.Model) error {
 	e, err := world.Longest(m)
 	if err != nil {

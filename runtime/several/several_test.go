@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestInGroups deals models to trainings, those of one after the same number of steps.
+// TestInGroups deals models to trainings, each of models after the same number of steps.
 func TestInGroups(t *testing.T) {
 	var members []*member
 	for i, steps := range []int{0, 5, 0, 0, 5, 0, 0} {

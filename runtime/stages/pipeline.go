@@ -115,7 +115,7 @@ func (p *Pipeline) At(dir string) (*program.Model, string, error) {
 
 func (p *Pipeline) last() *Stage { return &p.Stages[p.Last()] }
 
-// stage returns the stage of a name, nil if there is none.
+// stage returns the stage of a name, or nil.
 func (p *Pipeline) stage(name string) *Stage {
 	i := slices.IndexFunc(p.Stages, func(s Stage) bool { return s.Name == name })
 	if i < 0 {
@@ -138,7 +138,7 @@ func (p *Pipeline) training(name string) (*Stage, error) {
 	return nil, fmt.Errorf("no stage %q trains a model: there are %s", name, strings.Join(names, ", "))
 }
 
-// reader returns the stage that begins from the named one, "" if there is none.
+// reader returns the stage that begins from the named one, or "".
 func (p *Pipeline) reader(name string) string {
 	for _, s := range p.Stages {
 		if s.From == name {

@@ -70,7 +70,7 @@ type roundsRun struct {
 	done    []answers // the rounds so far
 }
 
-// roundsOf returns the rounds of a stage, nil if it has none.
+// roundsOf returns the rounds of a stage, or nil.
 func (j *pipelineRun) roundsOf(s *Stage, t *train.Trainer) *roundsRun {
 	if !t.Task.Rounds().Any() {
 		return nil
@@ -311,7 +311,7 @@ func commonest(counts map[int]int) int {
 	})
 }
 
-// majority returns the answer of more than half of the votes, "" if there is none.
+// majority returns the answer of more than half of the votes, or "".
 func majority(votes []string) string {
 	for _, v := range votes {
 		n := 0

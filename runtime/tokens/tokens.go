@@ -1,5 +1,5 @@
-// Package tokens cuts the text of problems that a file lists into tokens. It imports
-// nothing: the compiler counts with it what a program reads with it.
+// Package tokens cuts the text of problems in a file into tokens. It imports only the standard
+// library: the compiler uses it to count what a program reads with it.
 package tokens
 
 import (
@@ -10,13 +10,13 @@ import (
 	"unicode/utf8"
 )
 
-// A Rule says what a token is. The zero Rule makes each character one.
+// A Rule defines tokens. For the zero Rule each character is a token.
 type Rule struct {
-	Words   bool // what stands between spaces is a token
-	Numbers int  // if not 0: as Words, and each whole number below this is a token of its own
+	Words   bool // text between spaces is a token
+	Numbers int  // if not 0: like Words, and each whole number below this is a separate token
 }
 
-// Cut is the tokens of a text. The error names what is none.
+// Cut returns the tokens of a text. The error names text that is no token.
 func (r Rule) Cut(text string) ([]string, error) {
 	if r == (Rule{}) {
 		return strings.Split(text, ""), nil
@@ -38,7 +38,7 @@ func (r Rule) Cut(text string) ([]string, error) {
 	return out, nil
 }
 
-// run is the length of the digits, or of the other characters, that a word begins with.
+// run returns the length of the digits, or of the other characters, at the beginning of a word.
 func run(word string) int {
 	n := 1
 	for n < len(word) && digit(word[n]) == digit(word[0]) {
@@ -49,14 +49,14 @@ func run(word string) int {
 
 func digit(c byte) bool { return '0' <= c && c <= '9' }
 
-// number reports whether digits are a token: a number has one way to be written.
+// number reports whether digits are a token: a number can be written in only one way.
 func (r Rule) number(digits string) bool {
 	n, err := strconv.Atoi(digits)
 	return err == nil && n < r.Numbers && strconv.Itoa(n) == digits
 }
 
-// Separator is the tokens of what stands between prompt and answer: its characters, or
-// all of it as one.
+// Separator returns the tokens of the text between prompt and answer: its characters, or all of
+// it as one.
 func (r Rule) Separator(text string) []string {
 	if r == (Rule{}) {
 		return strings.Split(text, "")
@@ -64,7 +64,7 @@ func (r Rule) Separator(text string) []string {
 	return []string{text}
 }
 
-// Join is the text of tokens: with a space between two, if they are not characters.
+// Join returns the text of tokens, separated by spaces unless they are characters.
 func (r Rule) Join(tokens []string) string {
 	if r == (Rule{}) {
 		return strings.Join(tokens, "")
@@ -72,7 +72,7 @@ func (r Rule) Join(tokens []string) string {
 	return strings.Join(tokens, " ")
 }
 
-// Next is the first token of what Join makes, and what follows it.
+// Next returns the first token of a joined text, and the text after it.
 func (r Rule) Next(text []byte) (token, rest []byte) {
 	if r == (Rule{}) {
 		_, n := utf8.DecodeRune(text)
@@ -86,7 +86,7 @@ func (r Rule) Next(text []byte) (token, rest []byte) {
 	return text, nil
 }
 
-// Count is the number of tokens of what Join makes.
+// Count returns the number of tokens in a joined text.
 func (r Rule) Count(text string) int {
 	switch {
 	case r == (Rule{}):
@@ -97,9 +97,8 @@ func (r Rule) Count(text string) int {
 	return strings.Count(text, " ") + 1
 }
 
-// Vocabulary orders the tokens that there are: first the numbers, all of them, or the
-// digits that there are, then the rest by their bytes. Abacus positions take the first
-// for digits.
+// Vocabulary orders the used tokens. Digits come first: all numbers below Numbers, or the used
+// digits. The rest follows, sorted by bytes. Abacus positions treat the first ones as digits.
 func (r Rule) Vocabulary(used map[string]bool) (all []string, digits int) {
 	for n := range r.Numbers {
 		all = append(all, strconv.Itoa(n))
@@ -121,7 +120,7 @@ func (r Rule) Vocabulary(used map[string]bool) (all []string, digits int) {
 	return all, digits
 }
 
-// Digit reports whether a token is one of the first of a vocabulary.
+// Digit reports whether a token is one of the digits of a vocabulary.
 func (r Rule) Digit(token string) bool {
 	if r.Numbers > 0 {
 		return r.number(token)

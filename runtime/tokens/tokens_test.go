@@ -11,7 +11,7 @@ func TestCut(t *testing.T) {
 	for _, c := range []struct {
 		rule Rule
 		text string
-		want string // tokens with | between them, or the error
+		want string // tokens separated by |, or the error
 	}{
 		{characters, "é 1²", "é| |1|²"},
 		{words, " one  plus\ttwo ", "one|plus|two"},
@@ -75,7 +75,7 @@ func TestVocabulary(t *testing.T) {
 	}
 }
 
-// TestSeparator wants one token but of characters.
+// TestSeparator wants one token, except for characters.
 func TestSeparator(t *testing.T) {
 	if got := (Rule{}).Separator(" -> "); len(got) != 4 {
 		t.Errorf("as characters it is %q", got)

@@ -8,7 +8,7 @@ import (
 	"github.com/arithlang/mlc/runtime/damage"
 )
 
-// FuzzOpen goes on with any metrics: what is kept can be read again, and is kept again.
+// FuzzOpen continues any metrics: the kept reports can be read again and stay the same.
 func FuzzOpen(f *testing.F) {
 	f.Add([]byte(`{"step":1,"loss":0.5}`+"\n"+`{"step":2,"exa`), 7)
 	f.Add(append(line(report(1)), line(report(2))...), 1)

@@ -6,14 +6,14 @@ import (
 	"strconv"
 )
 
-// Percent writes a fraction of 0 to 1 in per cent, as everything that people read
-// does: 1 of 53 is 1.89.
+// Percent writes a fraction of 0 to 1 in per cent, as in all output for people: 1 of 53 is
+// 1.89.
 func Percent(x float64) string {
 	n := Nearest(x, 10000)
 	return fmt.Sprintf("%d.%02d", n/100, n%100)
 }
 
-// Thousands writes a number the way people read it: 1,592,081.
+// Thousands writes a number for people: 1,592,081.
 func Thousands(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0; i -= 3 {
@@ -22,8 +22,8 @@ func Thousands(n int) string {
 	return text
 }
 
-// Nearest is how many of so many parts a fraction is: to the nearest, halves upwards,
-// but all of them only of 1 and none only of 0.
+// Nearest rounds the fraction x to a number of parts, halves upwards. Only x = 1 gives all
+// parts, and only x = 0 gives none.
 func Nearest(x float64, parts int) int {
 	switch {
 	case x >= 1:
@@ -31,6 +31,6 @@ func Nearest(x float64, parts int) int {
 	case !(x > 0):
 		return 0
 	}
-	const lost = 1e-9 // in computing a half
+	const lost = 1e-9 // rounding error of a half
 	return min(max(int(math.Floor(float64(float64(parts)*x)+0.5+lost)), 1), parts-1)
 }

@@ -2,7 +2,7 @@ package track
 
 import "testing"
 
-// TestPercent rounds to the nearest, and neither up to all nor down to none.
+// TestPercent rounds to the nearest, and neither up to 100 nor down to 0.
 func TestPercent(t *testing.T) {
 	for _, c := range []struct {
 		right, of float64

@@ -5,21 +5,21 @@ import (
 	"slices"
 )
 
-// A Point is what there is to draw over the steps of a training: the numbers of a report, or
-// of a test of lengths.
+// A Point is the data to draw at one step of a training: the numbers of a report, or of a test
+// of lengths.
 type Point struct {
 	Step    int
-	Seconds float64 // of training, by the last report
+	Seconds float64 // of training, as of the last report
 	Numbers []Number
 }
 
-// A Number is one of a point, by its name.
+// A Number is one number of a point, with its name.
 type Number struct {
 	Name  string
 	Value float64
 }
 
-// Point has the numbers of a report by their names in JSON.
+// Point returns the numbers of a report by their names in JSON.
 func (r Report) Point() Point {
 	all := []Number{{"loss", r.Loss}, {"lr", r.LR}, {"grad_norm", r.GradNorm}}
 	for _, some := range []struct {
@@ -33,8 +33,8 @@ func (r Report) Point() Point {
 	return Point{r.Step, r.Seconds, append(all, Number{"examples", float64(r.Examples)})}
 }
 
-// Point has the numbers of a test: test/exact_match/10, test/loss/10, and average/… of the
-// averaged weights. Seconds are those of the last report.
+// Point returns the numbers of a test: test/exact_match/10, test/loss/10, and average/… for the
+// averaged weights. Seconds are the last report's.
 func (t Test) Point(seconds float64) Point {
 	p := Point{Step: t.Step, Seconds: seconds}
 	for _, of := range []struct {
@@ -55,8 +55,8 @@ func (t Test) Point(seconds float64) Point {
 	return p
 }
 
-// Points are those of a run's reports and tests, in the order of steps; of one step, the
-// report's first.
+// Points returns the points of a run's reports and tests, in the order of steps. At equal steps
+// the report comes first.
 func Points(reports []Report, tests []Test) []Point {
 	var all []Point
 	seconds := 0.0

@@ -6,8 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPoints has reports and tests in the order of steps, tests at the time of the report
-// before them.
+// TestPoints orders reports and tests by step. A test has the time of the report before it.
 func TestPoints(t *testing.T) {
 	loss := 0.25
 	got := Points([]Report{{Step: 2, Seconds: 1, Loss: 3}, {Step: 4, Seconds: 2, Loss: 2}},

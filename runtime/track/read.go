@@ -10,9 +10,9 @@ import (
 	"github.com/arithlang/mlc/runtime/damage"
 )
 
-// All returns the reports in a run directory, in which a process may be training.
+// All returns the reports in a run directory. A process may be training in it.
 func All(dir damage.Path) ([]Report, error) {
-	rows, _, err := readRows(dir, math.MaxInt) // first, since they are written last
+	rows, _, err := readRows(dir, math.MaxInt) // first, since rows are written last
 	if err != nil {
 		return nil, err
 	}
@@ -23,7 +23,7 @@ func All(dir damage.Path) ([]Report, error) {
 	return kept, err
 }
 
-// Last returns the last report in a run directory, nil if there is none.
+// Last returns the last report in a run directory, or nil.
 func Last(dir string) (*Report, error) {
 	all, err := All(damage.At(dir))
 	if err != nil || len(all) == 0 {
@@ -32,8 +32,8 @@ func Last(dir string) (*Report, error) {
 	return &all[len(all)-1], nil
 }
 
-// Until returns the reports up to a step of which there is a checkpoint: all of them
-// were written before that was.
+// Until returns the reports up to a step that has a checkpoint: all of them were written before
+// the checkpoint.
 func Until(path string, step int) ([]Report, error) {
 	dir := damage.At(path)
 	kept, err := read(dir, step)
@@ -48,14 +48,14 @@ func Until(path string, step int) ([]Report, error) {
 		dir.Join(File), dir.Join(csvFile), step, len(kept), len(rows), mend)
 }
 
-// mend is what to do about damaged metrics.
-const mend = "nothing was changed. Mend it by the other one, which says the same, or remove both to go on without what they say"
+// mend is the advice for damaged metrics.
+const mend = "nothing was changed. Repair it from the other one, which has the same content, or remove both to continue without them"
 
-// read returns the reports up to a step, which have to be what metrics.csv says, too. A
-// killed process may have left half of a last line, which is none.
+// read returns the reports up to a step, and checks that metrics.csv agrees. It ignores an
+// unfinished last line, which a killed process may leave.
 func read(dir damage.Path, step int) ([]Report, error) {
 	path := dir.Join(File)
-	rows, full, err := readRows(dir, step) // first: a process that is training adds to them last
+	rows, full, err := readRows(dir, step) // first: a training process writes rows last
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func read(dir damage.Path, step int) ([]Report, error) {
 			continue
 		}
 		if len(kept) < len(rows) && rows[len(kept)] != r.csv(full) {
-			return nil, damage.Errorf("%s or %s is damaged: line %d and line %d do not say the same; %s", path, dir.Join(csvFile), n, n+1, mend)
+			return nil, damage.Errorf("%s or %s is damaged: line %d and line %d disagree; %s", path, dir.Join(csvFile), n, n+1, mend)
 		}
 		kept = append(kept, r)
 	}
@@ -92,8 +92,8 @@ func read(dir damage.Path, step int) ([]Report, error) {
 	return kept, nil
 }
 
-// readRows returns the rows of metrics.csv up to a step; nil where there is no such file,
-// or one with other columns, of another version. Full says that its columns are those of
+// readRows returns the rows of metrics.csv up to a step. It returns nil if there is no such
+// file, or if another version wrote other columns. Full says that the columns are those for
 // full reports.
 func readRows(dir damage.Path, step int) (rows []string, full bool, err error) {
 	path := dir.Join(csvFile)

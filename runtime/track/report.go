@@ -1,5 +1,5 @@
-// Package track says how training goes: reports to metrics.jsonl and metrics.csv,
-// and to the person who waits. Package train comes after it.
+// Package track reports the progress of training: to metrics.jsonl and metrics.csv, and to the
+// person who waits. Package train uses it.
 package track
 
 import (
@@ -19,16 +19,16 @@ type Report struct {
 	Step       int      `json:"step"` // steps done
 	Examples   int64    `json:"examples"`
 	Tokens     int64    `json:"tokens"` // labels seen
-	Loss       float64  `json:"loss"`   // of the last step, nats a token
+	Loss       float64  `json:"loss"`   // of the last step, in nats a token
 	LR         float64  `json:"lr"`
 	GradNorm   float64  `json:"grad_norm"`             // before clipping
-	ExactMatch *float64 `json:"exact_match,omitempty"` // on held-out problems, 0 to 1; nil: there are none
+	ExactMatch *float64 `json:"exact_match,omitempty"` // on held-out problems, 0 to 1; nil: no problem is held out
 	Seconds    float64  `json:"seconds"`               // of training
 	Stage      string   `json:"stage"`
 
-	// What only a full report has, without dropout.
-	HeldOutLoss     *float64 `json:"held_out_loss,omitempty"`     // nats a token; nil also: no problem is held out
-	TrainExactMatch *float64 `json:"train_exact_match,omitempty"` // on problems of training
+	// Only in a full report, without dropout.
+	HeldOutLoss     *float64 `json:"held_out_loss,omitempty"`     // nats a token; nil: not full, or no problem is held out
+	TrainExactMatch *float64 `json:"train_exact_match,omitempty"` // on training problems
 	TrainLoss       *float64 `json:"train_loss,omitempty"`
 }
 
@@ -37,7 +37,7 @@ const (
 	fullColumns = "step,examples,tokens,loss,lr,grad_norm,exact_match,seconds,stage,held_out_loss,train_exact_match,train_loss\n"
 )
 
-// csv is a report as a line, with the columns of a full one or without.
+// csv writes a report as a line, with the columns of full reports or without.
 func (r Report) csv(full bool) string {
 	f := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 	some := func(x *float64) string {
@@ -54,8 +54,8 @@ func (r Report) csv(full bool) string {
 	return line + "\n"
 }
 
-// The metrics files in a run directory. They say the same: where they do not, one of
-// them is damaged.
+// The metrics files in a run directory. They have the same content; otherwise one of them is
+// damaged.
 const (
 	File    = "metrics.jsonl" // a report a line
 	csvFile = "metrics.csv"
@@ -67,10 +67,9 @@ type Log struct {
 	full       bool // metrics.csv has the columns of full reports
 }
 
-// Open continues the metrics files of a run directory after so many steps: what they
-// say about later ones, or did not finish saying, is cut off. It returns the last
-// report that is left, if there is one. Files that are damaged stay as they are. Full is
-// for the columns of full reports.
+// Open continues the metrics files of a run directory after the given step. It cuts off later
+// reports and an unfinished one, and returns the last remaining report, if there is one.
+// Damaged files stay unchanged. Full selects the columns of full reports.
 func Open(dir string, step int, full bool) (*Log, *Report, error) {
 	kept, err := Until(dir, step)
 	if err != nil {
@@ -106,8 +105,8 @@ func line(r Report) []byte {
 	return append(text, '\n')
 }
 
-// restart opens a file for appending after what is to be in it: as a rule that is
-// how the file begins, and nothing is lost when this is cut short.
+// restart opens a file for appending after the given content. The file usually begins with this
+// content already, so an interruption loses nothing.
 func restart(path string, content []byte) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -132,8 +131,7 @@ func (l *Log) Write(r Report) error {
 	return err
 }
 
-// Sync waits until all reports are on the disk: a checkpoint of a step is written after
-// the reports up to it.
+// Sync flushes all reports to disk: a step's checkpoint is written after the reports up to it.
 func (l *Log) Sync() error {
 	return errors.Join(disk.Sync(l.jsonl), disk.Sync(l.csv))
 }

@@ -18,26 +18,26 @@ const (
 	plainEvery = 10 * time.Second
 )
 
-// A Progress is what the status line shows of training.
+// A Progress is the content of the status line during training.
 type Progress struct {
 	Report
-	Fraction float64       // of the budget that is used up
-	Total    int           // steps, 0 if not known
+	Fraction float64       // used part of the budget
+	Total    int           // steps, 0 if unknown
 	Rate     float64       // examples a second
-	Left     time.Duration // of training; negative: not known
-	Then     time.Duration // of the test after it; 0: not known
-	Test     *Test         // the last one of lengths; nil: there is none yet
+	Left     time.Duration // of training; negative: unknown
+	Then     time.Duration // of the test after training; 0: unknown
+	Test     *Test         // the last test of lengths; nil: no test yet
 }
 
-// A Testing is what the status line shows of a test after training.
+// A Testing is the content of the status line in a test after training.
 type Testing struct {
-	What        string // is tested now
+	What        string // tested now
 	Done, Total int    // cells
 	Left        time.Duration
 }
 
-// A field is a part of the line. Where there is no room for all, those of the highest
-// rank are left out first.
+// A field is a part of the line. Fields of the highest rank are left out first if the line is
+// too short.
 type field struct {
 	name, text string
 	rank       int
@@ -58,7 +58,7 @@ func (p *Progress) fields() []field {
 	}
 	if p.Test != nil {
 		for i, l := range p.Test.Lengths {
-			rank := 4 // of the longest
+			rank := 4 // for the longest
 			if shorter := len(p.Test.Lengths) - 1 - i; shorter > 0 {
 				rank = 7 + shorter
 			}
@@ -83,13 +83,13 @@ func (t *Testing) fields() []field {
 	return all
 }
 
-// rounded leaves of a time what people want to know.
+// rounded writes a time in whole seconds.
 func rounded(d time.Duration) string { return d.Round(time.Second).String() }
 
-// between is what stands between two fields.
+// between separates two fields.
 const between = "  "
 
-// fit is as many of the fields as there is room for in a line.
+// fit returns the fields that fit in a line.
 func fit(all []field, width int) []field {
 	all = slices.Clone(all)
 	for len(all) > 1 && utf8.RuneCountInString(join(all, plain)) > width {
@@ -113,14 +113,14 @@ func join(all []field, style func(string) string) string {
 	return strings.Join(parts, between)
 }
 
-// Cut is as much of a line as there is room for.
+// Cut shortens a line to a width.
 func Cut(line string, width int) string {
 	runes := []rune(line)
 	return string(runes[:min(len(runes), max(width, 0))])
 }
 
-// A Status shows progress: one line that is written over on a terminal, however narrow
-// that is, a line every ten seconds elsewhere.
+// A Status shows progress: on a terminal of any width as one line that is overwritten,
+// elsewhere as a line every ten seconds.
 type Status struct {
 	out   io.Writer // nil: quiet
 	live  bool
@@ -131,12 +131,12 @@ type Status struct {
 	shown bool // the live line is on the screen
 }
 
-// WidthVariable is set by a program that shows the live lines of several trainers, to the
-// columns that it has for one. It reads them as a terminal would: a live line is between a
-// carriage return and the sequence that clears what is behind it.
+// WidthVariable is the environment variable with the width of a live line. A program that shows
+// the live lines of several trainers sets it, and parses their output as a terminal would: a
+// live line lies between a carriage return and the sequence that clears the rest of the line.
 const WidthVariable = "MLC_STATUS_WIDTH"
 
-// NewStatus writes to a file, in the way that suits it; not at all if quiet.
+// NewStatus returns a Status for a file, silent if quiet.
 func NewStatus(f *os.File, quiet bool) *Status {
 	if quiet {
 		return &Status{now: time.Now}
@@ -155,13 +155,13 @@ func NewStatus(f *os.File, quiet bool) *Status {
 	return &Status{out: f, live: live, width: width, color: live && Color(), now: time.Now}
 }
 
-// Live reports whether a line is written over.
+// Live reports whether the line is overwritten.
 func (s *Status) Live() bool { return s.out != nil && s.live }
 
-// Color says whether the user has left colours on (https://no-color.org).
+// Color reports whether the user allows colours (https://no-color.org).
 func Color() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" }
 
-// Update shows progress if it is time to; the last update of all should be final.
+// Update shows progress if it is time to. The last update should be final.
 func (s *Status) Update(p Progress, final bool) {
 	if s.due(final) {
 		s.show(p.fields())
@@ -171,7 +171,7 @@ func (s *Status) Update(p Progress, final bool) {
 	}
 }
 
-// Testing shows how far a test is, if it is time to.
+// Testing shows the progress of a test, if it is time to.
 func (s *Status) Testing(t Testing) {
 	if s.due(false) {
 		s.show(t.fields())
@@ -192,8 +192,8 @@ func (s *Status) due(final bool) bool {
 	return true
 }
 
-// show writes a line, on a terminal in place of the last one. The last column stays free:
-// some terminals go to the next line behind it.
+// show writes a line, on a terminal over the last one. The last column stays free: some
+// terminals wrap after it.
 func (s *Status) show(all []field) {
 	if !s.live {
 		fmt.Fprintln(s.out, join(all, plain))
@@ -217,7 +217,7 @@ func (s *Status) Clear() {
 	s.shown = false
 }
 
-// Erase takes the live line from the screen.
+// Erase removes the live line from the screen.
 func (s *Status) Erase() {
 	if s.shown {
 		fmt.Fprint(s.out, "\r\x1b[K")

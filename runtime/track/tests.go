@@ -14,29 +14,29 @@ import (
 	"github.com/arithlang/mlc/runtime/disk"
 )
 
-// TestsFile is the name of the tests during training in a run directory: a line each, with
-// a checksum. Those of two runs that do the same are equal: nothing in them hangs on the
-// clock, and metrics.jsonl says when a step was done.
+// TestsFile is the name of the file with the tests during training: one a line, with a
+// checksum. It does not depend on the clock, so identical runs have identical files;
+// metrics.jsonl has the times of steps.
 const TestsFile = "tests.jsonl"
 
-// A Test is one line of tests.jsonl: held-out problems of some lengths after a step.
+// A Test is one line of tests.jsonl: results on held-out problems of some lengths after a step.
 type Test struct {
 	Step     int      `json:"step"` // steps done
 	Examples int64    `json:"examples"`
 	Lengths  []Length `json:"lengths"`           // shortest first
-	Average  []Length `json:"average,omitempty"` // the same of the averaged weights, where there are any
+	Average  []Length `json:"average,omitempty"` // the same for the averaged weights, if there are any
 }
 
-// A Length is what a test says of the problems of one length.
+// A Length is the result of a test on problems of one length.
 type Length struct {
-	Length     int      `json:"length"`            // digits of operands; of a file, tokens of the prompt
-	Entries    int      `json:"entries,omitempty"` // of an array
+	Length     int      `json:"length"`            // digits of operands; for a file, tokens of the prompt
+	Entries    int      `json:"entries,omitempty"` // entries of an array
 	Samples    int      `json:"samples"`
 	ExactMatch float64  `json:"exact_match"` // 0 to 1
-	Loss       *float64 `json:"loss"`        // nats a label; nil: it is not a finite number
+	Loss       *float64 `json:"loss"`        // nats a label; nil: not finite
 }
 
-// Finite is a number as a Length has it, nil if it is not finite.
+// Finite returns x for a Length, nil if x is not finite.
 func Finite(x float64) *float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return nil
@@ -44,8 +44,8 @@ func Finite(x float64) *float64 {
 	return &x
 }
 
-// Tests returns the tests in a run directory up to a step. A killed process may have left
-// half of a last line, which is none.
+// Tests returns the tests in a run directory up to a step. It ignores an unfinished last line,
+// which a killed process may leave.
 func Tests(dir damage.Path, step int) ([]Test, error) {
 	path := dir.Join(TestsFile)
 	text, err := path.Read()
@@ -68,7 +68,7 @@ func Tests(dir damage.Path, step int) ([]Test, error) {
 			err = damage.Errorf("it is of step %d, the one before it of step %d", t.Step, last)
 		}
 		if err != nil {
-			return nil, damage.Errorf("%s is damaged: line %d: %v; nothing was changed. Remove it to go on without what it says", path, n, err)
+			return nil, damage.Errorf("%s is damaged: line %d: %v; nothing was changed. Remove it to continue without these tests", path, n, err)
 		}
 		if last = t.Step; t.Step <= step {
 			all = append(all, t)
@@ -80,8 +80,8 @@ func Tests(dir damage.Path, step int) ([]Test, error) {
 // A TestLog appends to tests.jsonl.
 type TestLog struct{ f *os.File }
 
-// OpenTests continues tests.jsonl after so many steps, as Open does the metrics. It returns
-// the tests that are left.
+// OpenTests continues tests.jsonl after the given step, as Open continues the metrics. It
+// returns the remaining tests.
 func OpenTests(dir string, step int) (*TestLog, []Test, error) {
 	kept, err := Tests(damage.At(dir), step)
 	if err != nil {
@@ -112,7 +112,7 @@ func (l *TestLog) Write(t Test) error {
 	return err
 }
 
-// Sync waits until all tests are on the disk.
+// Sync flushes all tests to disk.
 func (l *TestLog) Sync() error { return disk.Sync(l.f) }
 
 // Close closes the file.

@@ -61,7 +61,7 @@ step,examples,tokens,loss,lr,grad_norm,exact_match,seconds,stage
 	}
 }
 
-// TestWithoutHeldOutProblems wants no exact match of them, anywhere.
+// TestWithoutHeldOutProblems wants no exact match of held-out problems anywhere.
 func TestWithoutHeldOutProblems(t *testing.T) {
 	dir := t.TempDir()
 	log, _, err := Open(dir, 0, false)
@@ -83,14 +83,14 @@ func TestWithoutHeldOutProblems(t *testing.T) {
 	}
 }
 
-// TestFullReports wants what only they have behind the rest, in both files and in the
+// TestFullReports wants the numbers of full reports after the others, in both files and in the
 // status line, and the same bytes when the log is opened again.
 func TestFullReports(t *testing.T) {
 	dir := t.TempDir()
 	r := report(7)
 	loss, match, learnt := 2.5, 1.0, 0.25
 	r.HeldOutLoss, r.TrainExactMatch, r.TrainLoss = &loss, &match, &learnt
-	without := report(8) // where no problem is held out
+	without := report(8) // if no problem is held out
 	without.ExactMatch, without.TrainExactMatch, without.TrainLoss = nil, &match, &learnt
 	log, _, err := Open(dir, 0, true)
 	if err != nil {
@@ -177,7 +177,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestWidths shows at every width what is most important, in one line that leaves the last
+// TestWidths shows the most important fields at every width, in one line that leaves the last
 // column free.
 func TestWidths(t *testing.T) {
 	half := 0.5
@@ -246,8 +246,8 @@ func TestNoColor(t *testing.T) {
 	}
 }
 
-// TestDamagedMetrics flips a bit of every byte of both files and cuts them everywhere: what they
-// say is as it was, or the damage is noticed and nothing is written.
+// TestDamagedMetrics flips a bit of every byte of both files and cuts them everywhere. Either
+// the reports stay the same, or the damage is noticed and nothing is written.
 func TestDamagedMetrics(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, 0, 1, 2, 3)
@@ -308,7 +308,7 @@ func TestDamagedMetrics(t *testing.T) {
 	}
 }
 
-// TestShortened wants an error of metrics that have lost lines, which the table has.
+// TestShortened wants an error for metrics that have lost lines which the table still has.
 func TestShortened(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, 0, 1, 2, 3)

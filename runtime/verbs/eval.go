@@ -34,8 +34,8 @@ type Eval struct {
 	JSON  bool `help:"Print the run directory and the result as JSON." name:"json"`
 }
 
-// Run tests a trained model: once, or, if the spec says so, with several numbers
-// of runs of its loop.
+// Run tests a trained model: once, or with several numbers of runs of its loop if the spec says
+// so.
 func (c *Eval) Run(a world.App) error { return c.Together(a, c.run) }
 
 func (c *Eval) run(a world.App) error {
@@ -93,7 +93,7 @@ func (c *Eval) run(a world.App) error {
 	return t.reportAll(ctx, test)
 }
 
-// longest is how often the loop runs on the longest problems of the test.
+// longest returns how often the loop runs on the longest problems of the test.
 func (c *Eval) longest(t *eval.Test, spec *eval.Config) int {
 	if spec.ByLength {
 		return max(spec.Loop, t.MostRuns())
@@ -101,7 +101,7 @@ func (c *Eval) longest(t *eval.Test, spec *eval.Config) int {
 	return spec.Loop
 }
 
-// place is the model that is tested, and the directory where its result goes.
+// place returns the model to test, and the directory for its result.
 func (c *Eval) place(a world.App) (_ world.App, dir string, err error) {
 	switch {
 	case c.Weights == "" && c.Dir == "":
@@ -109,13 +109,13 @@ func (c *Eval) place(a world.App) (_ world.App, dir string, err error) {
 	case c.Weights == "":
 		return a.At(c.Dir)
 	case c.Dir != "":
-		return a, "", world.Usagef("%s or --weights %s: a test is of one of them", c.Dir, c.Weights)
+		return a, "", world.Usagef("%s or --weights %s: a test takes only one of them", c.Dir, c.Weights)
 	}
 	dir, err = os.MkdirTemp("", "mlc-eval-")
 	return a, dir, err
 }
 
-// test is the spec's evaluation of the weights.
+// test returns the spec's test of the weights.
 func (c *Eval) test(a world.App, dir string) (*eval.Test, error) {
 	if c.Weights == "" {
 		return Load(&c.Flags, a, dir, c.WeightsFlags)
@@ -123,17 +123,17 @@ func (c *Eval) test(a world.App, dir string) (*eval.Test, error) {
 	return loadFile(&c.Flags, a, c.WeightsFlags)
 }
 
-// check finds what is wrong with the flags.
+// check returns an error for flags that do not fit the model.
 func (c *Eval) check(m *program.Model) error {
 	spec := &m.Eval
 	if m.Task.Listed() && (c.Grid != nil || c.Diagonal != nil || c.Digits != nil) {
-		return world.Usagef("the problems are those of a file: leave out --grid, --diagonal and --digits")
+		return world.Usagef("the problems come from a file: leave out --grid, --diagonal and --digits")
 	}
 	if err := c.checkSize(); err != nil {
 		return err
 	}
 	if c.Operands != nil && m.Task.OperandsHi == 0 {
-		return world.Usagef("--operands: problems of this model are no sums of several numbers")
+		return world.Usagef("--operands: the problems of this model are not sums of several numbers")
 	}
 	if c.Mode == eval.ModeSettle && spec.Loop == 0 {
 		return world.Usagef("--mode settle: this model has no loop, its layers are run once")
@@ -144,7 +144,7 @@ func (c *Eval) check(m *program.Model) error {
 	return checkTimes(c.Times, spec)
 }
 
-// What a test may ask for at the most: a slip must not take all memory, or a year.
+// The limits of a test: a typing error must not take all memory, or a year.
 const (
 	maxTimes   = 1 << 10 // as in the language: eval.times
 	maxGrid    = 1000    // as in the language: eval.grid
@@ -152,7 +152,7 @@ const (
 	maxSamples = 1 << 20
 )
 
-// checkSize wants a test to end.
+// checkSize returns an error for flags beyond the limits.
 func (c *Eval) checkSize() error {
 	for _, n := range c.Digits {
 		if n < 1 || n > maxLength {
@@ -176,14 +176,15 @@ func (c *Eval) checkSize() error {
 	return nil
 }
 
-// settling is the test that takes as many runs of the loop as an answer needs.
+// settling returns the test that runs the loop until the answer settles, at most the given
+// number of times.
 func settling(t *eval.Test, most int) *eval.Test {
 	other := *t
 	other.Mode, other.Settings.Times = eval.ModeSettle, most
 	return &other
 }
 
-// checkTimes is about a number of runs of the loop; 0 is none.
+// checkTimes checks a number of runs of the loop; 0 means the default.
 func checkTimes(times int, spec *eval.Config) error {
 	switch {
 	case times > 0 && spec.Loop == 0:
@@ -194,7 +195,7 @@ func checkTimes(times int, spec *eval.Config) error {
 	return nil
 }
 
-// NewTest is the spec's evaluation of the run in dir; of no run where that is "".
+// NewTest returns the spec's test of the run in dir, or of no run if dir is "".
 func NewTest(a world.App, machine device.Machine, dir string, rec *record.Record, state train.State) (*eval.Test, error) {
 	m := &a.Model
 	problems, err := task.New(m.Task, rec.Seed)
@@ -233,18 +234,17 @@ func NewTest(a world.App, machine device.Machine, dir string, rec *record.Record
 	return t.WithTimes(m.Eval.Own()), nil
 }
 
-// A Tester makes the tests of a run and prints what comes of them.
+// A Tester tests a run and prints the results.
 type Tester struct {
 	world.App
 	Dir         string // of the run
-	again       string // the command that goes on with an interrupted test
+	again       string // command that resumes an interrupted test
 	Quiet, json bool
-	picture     bool // draw lengths wherever the result goes, not on a terminal alone
-	weights     bool // of no run
+	picture     bool // draw lengths even if the output is no terminal
+	weights     bool // the weights belong to no run
 }
 
-// reportAll tests as the spec says: with the loop's own number of runs, then with
-// others.
+// reportAll tests as the spec says: with the loop's default number of runs, then with others.
 func (r *Tester) reportAll(ctx context.Context, t *eval.Test) error {
 	if err := r.report(ctx, t); err != nil {
 		return err
@@ -266,7 +266,7 @@ func (r *Tester) reportAll(ctx context.Context, t *eval.Test) error {
 	return nil
 }
 
-// report tests and prints what comes of it.
+// report tests and prints the result.
 func (r *Tester) report(ctx context.Context, t *eval.Test) error {
 	result, err := r.Test(ctx, t)
 	if err != nil {
@@ -292,14 +292,15 @@ func (r *Tester) report(ctx context.Context, t *eval.Test) error {
 	return world.PrintJSON(r.App, Printed{run, result})
 }
 
-// sayFolder says where a result is that the spec does not ask for, and what draws it.
+// sayFolder tells where a result lies that the spec does not ask for, and which command draws
+// it.
 func (r *Tester) sayFolder(t *eval.Test) {
 	if folder, own := resultFolder(&r.Model.Eval, t); !own && !r.weights && !r.Quiet {
 		fmt.Fprintf(r.Err, "the result is in %s; draw it with: mlc plot %s --eval %s\n", record.Results(r.Dir, folder), flag.Word(r.Dir), flag.Word(folder))
 	}
 }
 
-// Test tests, and keeps the result in the run directory.
+// Test tests, and saves the result in the run directory.
 func (r *Tester) Test(ctx context.Context, t *eval.Test) (*eval.Result, error) {
 	test := *t
 	folder, own := resultFolder(&r.Model.Eval, t)
@@ -331,15 +332,15 @@ func (r *Tester) Test(ctx context.Context, t *eval.Test) (*eval.Result, error) {
 	return result, err
 }
 
-// Printed is a result as --json prints it.
+// Printed is a result in the form of --json.
 type Printed struct {
-	Run string `json:"run,omitempty"` // its directory
+	Run string `json:"run,omitempty"` // the run's directory
 	*eval.Result
 }
 
-// resultFolder is where below eval a result goes: a folder for each thing that is not
-// as in the spec, apart from lengths, so that no test takes the place of another. Own
-// says that the spec asks for this result.
+// resultFolder returns the folder of a result below eval. Each setting that differs from the
+// spec, except lengths, adds a part to the path, so that no test overwrites another one. Own
+// reports whether the spec asks for this result.
 func resultFolder(spec *eval.Config, t *eval.Test) (folder string, own bool) {
 	var parts []string
 	other := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
@@ -367,11 +368,10 @@ func resultFolder(spec *eval.Config, t *eval.Test) (folder string, own bool) {
 	return filepath.Join(parts...), own
 }
 
-// progressEvery is how long a line of progress stands for what follows it, where
-// there are many cells.
+// progressEvery is the least time between lines of progress if there are many cells.
 const progressEvery = 10 * time.Second
 
-// progress tells of every cell where there are few, else now and then; on a terminal in
+// progress reports every cell if there are few, else one from time to time; on a terminal in
 // one line.
 func progress(to *os.File, status *track.Status) func(eval.Progress) {
 	var last time.Time
@@ -388,7 +388,7 @@ func progress(to *os.File, status *track.Status) func(eval.Progress) {
 	}
 }
 
-// writeBoard writes a result of the run in dir where TensorBoard finds it.
+// writeBoard writes a result of the run in dir for TensorBoard.
 func writeBoard(dir, folder string, result *eval.Result) error {
 	rec, err := record.Read(dir)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/arithlang/mlc/runtime/world"
 )
 
-// rulesOf are those of the flag --map and of the files that it names.
+// rulesOf parses the rules of the flag --map and of the files that it names.
 func rulesOf(given []string) (all []train.Rule, err error) {
 	for _, text := range given {
 		lines := []string{text}
@@ -43,7 +43,7 @@ func rulesOf(given []string) (all []train.Rule, err error) {
 	return all, nil
 }
 
-// imported is the weights of a file for a model, by rules of the flag --map.
+// imported returns the weights of a file for a model, by the rules of the flag --map.
 func imported(a world.App, given []string, path string) (*train.Imported, error) {
 	rules, err := rulesOf(given)
 	if err != nil {
@@ -52,26 +52,26 @@ func imported(a world.App, given []string, path string) (*train.Imported, error)
 	return world.Await(a, func() (*train.Imported, error) { return train.Import(path, rules, a.Model.Params) })
 }
 
-// initFlags are weights that training begins with.
+// initFlags select the initial weights of a training.
 type initFlags struct {
 	flags.Beginning
 }
 
-// check finds what is wrong with the flags of a training.
+// check returns an error for flags that do not fit the training.
 func (f *initFlags) check(a world.App, resume bool) error {
 	switch {
 	case f.Init == "" && len(f.Map) > 0:
 		return world.Usagef("--map says how a file names weights: it goes with --init")
 	case f.Init != "" && resume:
-		return world.Usagef("--init is for a run that begins: one that is resumed goes on with its own weights")
+		return world.Usagef("--init is for a new run: a resumed run continues with its weights")
 	case f.Init != "" && a.Whole != nil:
-		return world.Usagef("--init: this spec has stages, of which each says what weights it begins with; train a spec of one stage")
+		return world.Usagef("--init: this spec has stages, and each of them says what weights it begins with; train a spec of one stage")
 	}
 	return nil
 }
 
-// beginning is what a training without stages begins with. Source names the file in the
-// run's record; "" where there is none.
+// beginning returns the initial values of a training without stages. Source names the file in
+// the run's record; "" without --init.
 func (f *initFlags) beginning(a world.App) (b Beginning, source string, err error) {
 	b.Given = a.Model.Tables()
 	if f.Init == "" {
@@ -89,7 +89,7 @@ func (f *initFlags) beginning(a world.App) (b Beginning, source string, err erro
 	return b, fmt.Sprintf("%s, sha256 %s", f.Init, sum), nil
 }
 
-// fileSum is the SHA-256 of a file, in hex.
+// fileSum returns the SHA-256 of a file, in hex.
 func fileSum(path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -103,12 +103,12 @@ func fileSum(path string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// checkInitSeed finds what is wrong with --init-seed beside other flags.
+// checkInitSeed returns an error if --init-seed conflicts with other flags.
 func (c *Train) checkInitSeed(a world.App) error {
 	s := c.InitSeed
 	switch {
 	case s.Set && c.Init != "":
-		return world.Usagef("--init-seed %s: the run begins with other weights, those of --init: leave one of the two out", s)
+		return world.Usagef("--init-seed %s: the run begins with the weights of --init: leave one of the two out", s)
 	case s.Several() && a.Whole != nil:
 		return world.Usagef("--init-seed %s: this spec has stages, whose runs begin one by one: give a single seed", s)
 	case s.Several() && a.Ranks.Several():

@@ -22,7 +22,7 @@ type Info struct {
 	JSON       bool `help:"Print as JSON." name:"json"`
 }
 
-// said is what the verb info says.
+// said is the output of the verb info.
 type said struct {
 	Name     string   `json:"name"`
 	SpecHash string   `json:"spec_hash"`
@@ -39,10 +39,10 @@ type tensor struct {
 	Name    string `json:"name"`
 	Shape   []int  `json:"shape"`
 	Meaning string `json:"meaning"`
-	Fixed   bool   `json:"fixed,omitempty"` // it is not trained
+	Fixed   bool   `json:"fixed,omitempty"` // not trained
 }
 
-// Run prints what the program is; of a pipeline, what its last stage trains.
+// Run describes the program; for a pipeline, the model that its last stage trains.
 func (c *Info) Run(a world.App) error {
 	m, id := &a.Model, a.Identity()
 	i := said{Name: id.Name, SpecHash: id.Hash, Version: id.Version, Params: device.Trained(m.Params, m.Plan.NumParams), Kernels: len(m.CPU),
@@ -63,7 +63,7 @@ func (c *Info) Run(a world.App) error {
 	fmt.Fprintf(a.Out, "spec        %s, %s\ncompiler    mlc %s\nparameters  %s in %d tensors\nkernels     %d\nbudget      %s\n",
 		i.Name, i.SpecHash, i.Version, track.Thousands(i.Params), len(i.Tensors), i.Kernels, i.Budget)
 	if len(i.Stages) > 0 {
-		fmt.Fprintf(a.Out, "stages      %s; the numbers are those of %s\n", strings.Join(i.Stages, ", "), i.Stages[a.Whole.Last()])
+		fmt.Fprintf(a.Out, "stages      %s; the numbers are for %s\n", strings.Join(i.Stages, ", "), i.Stages[a.Whole.Last()])
 	}
 	_, err := fmt.Fprintf(a.Out, "devices     %s\n", strings.Join(i.Devices, "\n            "))
 	return err
@@ -82,7 +82,7 @@ func (i *said) listParameters(out io.Writer) error {
 	return w.Flush()
 }
 
-// devices says what --device could be.
+// devices describes the choices of --device.
 func devices(a world.App) []string {
 	all := []string{fmt.Sprintf("cpu: %s, %s, %d threads", processor.Name(), cpu.Detect(), goruntime.GOMAXPROCS(0))}
 	if a.Model.GPU.PTX == "" {

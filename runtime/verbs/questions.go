@@ -10,11 +10,11 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// Questions are what a model is asked while it is trained.
+// Questions are the questions to a model during its training.
 type Questions struct{ eval.Model }
 
-// sample is problems first … first+n-1 of those kept from training, or of those of
-// training.
+// sample returns problems first … first+n-1 of the held-out problems, or of the training
+// problems.
 func (q Questions) sample(heldOut bool, first, n int) []task.Problem {
 	problem := q.Task.Train
 	if heldOut {
@@ -23,7 +23,7 @@ func (q Questions) sample(heldOut bool, first, n int) []task.Problem {
 	sample := make([]task.Problem, n)
 	for i := range sample {
 		sample[i] = problem(int64(first + i))
-		sample[i].Fillers = nil // what stands before one is no question
+		sample[i].Fillers = nil // padding before a problem is not asked for
 	}
 	return sample
 }
@@ -49,7 +49,7 @@ func (q Questions) score(heldOut bool, n int) (train.Score, error) {
 	return train.Score{ExactMatch: float64(s.Right) / float64(n), Loss: s.Loss}, err
 }
 
-// tests are those while training that a spec asks for; nil: none.
+// tests returns the tests during training that a spec asks for, or nil.
 func (q Questions) tests(spec *eval.Config) *train.Tests {
 	if !spec.During.Any() {
 		return nil
@@ -62,8 +62,8 @@ func (q Questions) tests(spec *eval.Config) *train.Tests {
 		Measure: func() ([]track.Length, error) { return during.Run(context.Background()) }}
 }
 
-// sizes are those of a report, and of the evaluation after training, which a stage need
-// not have.
+// sizes returns the tokens of a report, and of the test after training, which a stage may not
+// have.
 func (q Questions) sizes(m *program.Model, evaluates bool) (s train.Asked) {
 	source, target := q.Task.Longest()
 	s.Report = float64(m.Train.Problems() * (source + target))

@@ -12,8 +12,8 @@ import (
 	"github.com/arithlang/mlc/runtime/world"
 )
 
-// settle decides whether a run begins, where that hangs on what is there. Weights to begin
-// with are of no use to one that has weights.
+// settle decides for --resume=auto whether a run begins or continues. It ignores --init if the
+// run already has weights.
 func (c *Train) settle(a world.App) error {
 	if c.Resume != flags.Either {
 		return nil
@@ -40,10 +40,11 @@ func (c *Train) settle(a world.App) error {
 	return nil
 }
 
-// lulls is how long a scheduler may take to end a job that it starts again.
+// lulls is how long a scheduler may take to end a job before it starts it again.
 const lulls = 30 * time.Second
 
-// lull waits until no process trains in a directory: one that was told to end may be about to.
+// lull waits until no process trains in a directory: one that was told to end may still be
+// running.
 func (c *Train) lull(a world.App, dir string) error {
 	for start, told := time.Now(), false; dir != "" && lock.Held(damage.At(dir)) && time.Since(start) < lulls; told = true {
 		if !told {
@@ -55,5 +56,5 @@ func (c *Train) lull(a world.App, dir string) error {
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-	return nil // who has it then is said when it is to be locked
+	return nil // the lock reports who still has it
 }

@@ -21,11 +21,11 @@ type Solve struct {
 	JSON bool `help:"Print as JSON the problem, the model's answer and, if known, the expected answer and whether the model is right." name:"json"`
 }
 
-// answer is one line of solve --json. What is known of the right answer is absent where
-// that is not known.
+// answer is one line of solve --json. Expected and Right are absent if the right answer is
+// unknown.
 type answer struct {
 	Problem  string `json:"problem"`
-	Answer   string `json:"answer"` // the model's
+	Answer   string `json:"answer"` // the model's answer
 	Expected string `json:"expected,omitempty"`
 	Right    *bool  `json:"right,omitempty"`
 }
@@ -61,12 +61,12 @@ func (c *Solve) Run(a world.App) error {
 	}
 	err = c.all(a, test)
 	if e, interrupted := interrupt.In(err); interrupted {
-		return e // where it was does not matter
+		return e // the problem at hand does not matter
 	}
 	return err
 }
 
-// test is the model that answers.
+// test returns the model that answers.
 func (c *Solve) test(a world.App, dir string) (*eval.Test, error) {
 	if c.Weights == "" {
 		return Load(&c.Flags, a, dir, c.WeightsFlags)
@@ -74,7 +74,7 @@ func (c *Solve) test(a world.App, dir string) (*eval.Test, error) {
 	return loadFile(&c.Flags, a, c.WeightsFlags)
 }
 
-// all solves the problems of the command line, or else those of standard input.
+// all solves the problems of the command line, or those on standard input if there are none.
 func (c *Solve) all(a world.App, test *eval.Test) error {
 	for _, text := range c.Problems {
 		if err := c.solve(a, test, text); err != nil {
@@ -87,9 +87,8 @@ func (c *Solve) all(a world.App, test *eval.Test) error {
 	return c.lines(a, test)
 }
 
-// lines solves the problems of standard input, one a line. A line that is no problem is
-// reported, and does not keep the others from being solved. Empty lines are none; one of
-// spaces may be a prompt.
+// lines solves the problems on standard input, one a line. It reports a line that is not a
+// problem and continues. It skips empty lines; a line of spaces may be a prompt.
 func (c *Solve) lines(a world.App, test *eval.Test) error {
 	lines := bufio.NewScanner(a.In)
 	lines.Buffer(nil, world.LongestLine)
@@ -108,7 +107,7 @@ func (c *Solve) lines(a world.App, test *eval.Test) error {
 		case err != nil:
 			return fmt.Errorf("line %d: %w", n, err)
 		case !more && wrong > 0:
-			return world.Usagef("%d of %d lines are no problems that this model can be given", wrong, n-1)
+			return world.Usagef("%d of %d lines are not problems for this model", wrong, n-1)
 		case !more:
 			return nil
 		}
@@ -124,7 +123,7 @@ func (c *Solve) solve(a world.App, t *eval.Test, text string) error {
 		return world.Usage(fmt.Errorf("%q: %w", t.Task.Text(p), err))
 	}
 	if c.Thinking && p.Answer == "" {
-		return world.Usagef("--thinking shows which tokens are right, and the file has no answer to %q: write it behind the prompt, as in the file", text)
+		return world.Usagef("--thinking shows which tokens are right, and the file has no answer to %q: write it after the prompt, as in the file", text)
 	}
 	if c.Thinking {
 		return c.think(a, t, p)
@@ -145,7 +144,7 @@ func (c *Solve) solve(a world.App, t *eval.Test, text string) error {
 	return err
 }
 
-// think prints what the model would have answered after each run of its loop.
+// think prints the model's answer after each run of its loop.
 func (c *Solve) think(a world.App, t *eval.Test, p task.Problem) error {
 	thought, err := world.Await(a, func() (*eval.Thinking, error) { return t.Think(a.Ctx, p, t.Runs) })
 	if err != nil {

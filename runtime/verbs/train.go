@@ -1,5 +1,5 @@
-// Package verbs has the verbs of every program: train, eval, solve and info. Other verbs and other
-// ways to train are packages above it: bench, stages and several.
+// Package verbs has the verbs of every program: train, eval, solve and info. Packages bench,
+// stages and several add a verb and other ways to train.
 package verbs
 
 import (
@@ -36,14 +36,14 @@ type Train struct {
 	Quiet bool `help:"Show no progress." short:"q"`
 	JSON  bool `help:"Print the run directory and the result as JSON." name:"json"`
 
-	Way Way `kong:"-"` // of stages, or of several models at once; nil: the program has neither
+	Way Way `kong:"-"` // trains stages, or several models at once; nil: the program has neither
 }
 
-// A Way is how programs train that do it otherwise than a model from its first step to its last.
+// A Way trains programs that need more than one model trained from its first step to its last.
 type Way func(c *Train, a world.App) error
 
-// refuseAxes refuses a flag that sets what an axis of a sweep sets: the run would be under
-// a name that says something else.
+// refuseAxes refuses a flag for an attribute that an axis of a sweep sets: the run's name would
+// be wrong.
 func (c *Train) refuseAxes(axes []string) error {
 	for _, set := range []struct {
 		given           bool
@@ -54,7 +54,7 @@ func (c *Train) refuseAxes(axes []string) error {
 	} {
 		for _, axis := range axes {
 			if set.given && (axis == set.attribute || strings.HasSuffix(axis, "."+set.attribute)) {
-				return world.Usagef("%s: an axis of the sweep that this program is of sets %s, and its name says so. Use the program of another training, or edit the sweep",
+				return world.Usagef("%s: this program belongs to a sweep with an axis for %s, and its name has the value. Use the program of another training, or edit the sweep",
 					set.flag, axis)
 			}
 		}
@@ -117,7 +117,7 @@ func (c *Train) run(a world.App) error {
 	switch {
 	case source == "":
 	case c.Resume == flags.Resumes && at.Record.Init != source:
-		return fmt.Errorf("the run in %s has begun with other weights than those of --init (%s): choose another --out", at.Path, cmp.Or(at.Record.Init, "random ones"))
+		return fmt.Errorf("the run in %s has begun with other weights than --init (%s): choose another --out", at.Path, cmp.Or(at.Record.Init, "random ones"))
 	default:
 		at.Record.Init = source
 	}
@@ -137,7 +137,7 @@ func (c *Train) run(a world.App) error {
 		c.sayGemm(a, dir, rec.Gemm, machine.About().Gemm)
 	}
 	if spec := a.Model.Train.Budget; c.Resume == flags.Resumes && t.Config.Budget == rec.Budget && rec.Budget != spec {
-		c.Say(a, "%s has a budget of %s; that of the spec is %s\n", dir, rec.Training.String(), spec)
+		c.Say(a, "%s has a budget of %s; the spec's budget is %s\n", dir, rec.Training.String(), spec)
 	}
 	if done {
 		c.SayDone(a, t.Config.Budget, t.State, &rec.Training, dir)
@@ -146,7 +146,7 @@ func (c *Train) run(a world.App) error {
 		if err := rundir.Fill(dir, rundir.IdentityOf(&a.Model), rec); err != nil {
 			return err
 		}
-		if source != "" { // so that a resumed run needs no file but its own
+		if source != "" { // so that a resumed run needs no other file
 			if _, err := t.Save(); err != nil {
 				return err
 			}
@@ -166,36 +166,36 @@ func (c *Train) run(a world.App) error {
 	return c.Finish(ctx, a, machine, dir, &rec, t.State)
 }
 
-// Say tells the person who waits.
+// Say prints to the person who waits, unless quiet.
 func (c *Train) Say(a world.App, format string, args ...any) {
 	if !c.Quiet {
 		fmt.Fprintf(a.Err, format, args...)
 	}
 }
 
-// SayDone says why nothing is trained of a run that is at its end, whatever budget is
-// asked for. Nothing is written to it then.
+// SayDone says why a finished run is not trained further, whatever budget is asked for. Nothing
+// is written to the run.
 func (c *Train) SayDone(a world.App, asked train.Budget, s train.State, trained *record.Training, dir string) {
 	why := "its budget of " + asked.String() + " is used up"
 	switch {
 	case s.Stopped:
 		why = fmt.Sprintf("it stopped at step %d: %s", s.Step, a.Model.Train.StopReason())
 	case asked != trained.Budget:
-		why = fmt.Sprintf("%s are no more than that, and its budget stays %s", asked, trained.Budget)
+		why = fmt.Sprintf("it has reached %s already, and its budget stays %s", asked, trained.Budget)
 	}
-	c.Say(a, "%s has been trained for %d steps, and nothing is to be trained: %s\n", dir, s.Step, why)
+	c.Say(a, "%s has been trained for %d steps, and nothing is left to train: %s\n", dir, s.Step, why)
 }
 
-// SayHeldOut says once that no problem is held out, where the spec wants some to be.
+// SayHeldOut says once that no problem is held out although the spec asks for some.
 func (c *Train) SayHeldOut(a world.App, t *train.Trainer) {
 	cfg := a.Model.Task
 	if cfg.Holdout == 0 || t.Task.HoldsOut() {
 		return
 	}
-	c.Say(a, "no held-out problems: task.holdout = %.4g %% of %.4g leaves none, so no exact match of them is reported\n", 100*cfg.Holdout, cfg.Distinct())
+	c.Say(a, "no held-out problems: task.holdout = %.4g %% of %.4g leaves none, so no exact match is reported for them\n", 100*cfg.Holdout, cfg.Distinct())
 }
 
-// About says what is trained, and how.
+// About describes a training.
 func About(t *train.Trainer) string {
 	on := t.Machine.About().String()
 	if r, ok := t.Ranks.(*world.Ranks); ok {
@@ -205,7 +205,7 @@ func About(t *train.Trainer) string {
 		record.Seeds(t.Config.Seed, t.Config.InitSeed), on)
 }
 
-// ToEnd trains to the end, or says how to go on, which goOn does.
+// ToEnd trains to the end. If interrupted, it says how to continue: by the command goOn.
 func (c *Train) ToEnd(ctx context.Context, a world.App, t *train.Trainer, goOn string) error {
 	err := t.Run(ctx)
 	switch _, interrupted := interrupt.In(err); {
@@ -226,9 +226,9 @@ func (c *Train) ToEnd(ctx context.Context, a world.App, t *train.Trainer, goOn s
 	return err
 }
 
-// Finish tests what was trained, prints what comes of it and says what can be done with the
-// run in dir. On a device that the program has brought, tests are left to those who ask for
-// them: a simulator takes hours for the answers of a processor.
+// Finish tests the trained model, prints the result and says what can be done with the run in
+// dir. On a simulated device it leaves tests to the user: a simulator takes hours for the
+// answers of a processor.
 func (c *Train) Finish(ctx context.Context, a world.App, machine device.Machine, dir string, rec *record.Record, s train.State) error {
 	if d := c.Brought(a); d != nil {
 		words := []string{a.Args[0], "eval", dir}
@@ -256,7 +256,7 @@ func (c *Train) Finish(ctx context.Context, a world.App, machine device.Machine,
 	return nil
 }
 
-// afterFailure says what is left of a run that failed.
+// afterFailure says what is left of a failed run.
 func afterFailure(dir, goOn string) string {
 	if path, _ := rundir.NewestCheckpoint(dir); path != "" {
 		return fmt.Sprintf("the last checkpoint is %s; when the cause is gone, go on with: %s", path, goOn)
@@ -264,8 +264,8 @@ func afterFailure(dir, goOn string) string {
 	return "there is no checkpoint yet"
 }
 
-// showpiece is a problem with many carries, as long as what was tested but not
-// longer than a line.
+// showpiece returns a problem with many carries, as long as the tested ones but at most as long
+// as a line.
 func showpiece(t *eval.Test) task.Problem {
 	p := t.Task.Carries(1)
 	for _, cell := range t.Cells {
@@ -277,7 +277,7 @@ func showpiece(t *eval.Test) task.Problem {
 	return p
 }
 
-// Budget is what the command line says instead of the one given.
+// Budget returns the command line's budget, or else b.
 func (c *Train) Budget(b train.Budget) train.Budget {
 	if asked := (train.Budget{Steps: c.Steps, Examples: c.Examples, FLOP: c.FLOP, Time: c.Time}); asked != (train.Budget{}) {
 		return asked
@@ -285,8 +285,8 @@ func (c *Train) Budget(b train.Budget) train.Budget {
 	return b
 }
 
-// Directory claims the run directory: a new one, or the one to be resumed. The record
-// of a new one is not written yet.
+// Directory claims the run directory: a new one, or the one to resume. The record of a new one
+// is not written yet.
 func (c *Train) Directory(m *program.Model, machine device.Machine) (at rundir.Claim, err error) {
 	id := rundir.IdentityOf(m)
 	if c.Resume == flags.Resumes {
@@ -298,7 +298,7 @@ func (c *Train) Directory(m *program.Model, machine device.Machine) (at rundir.C
 	return at, err
 }
 
-// NewRecord is the record of a run that begins now; m is the model that it is for.
+// NewRecord returns the record of a run of m that begins now.
 func (c *Train) NewRecord(id rundir.Identity, m *program.Model, about device.About) record.Record {
 	rec := record.Record{Name: id.Name, SpecHash: id.Hash, Version: id.Version, Device: about.Device, DeviceName: about.Name, Seed: m.Train.Seed, InitSeed: c.InitSeed.Own(m.Train.InitSeed),
 		Params: device.Trained(m.Params, m.Plan.NumParams), Precision: m.Train.Precision, Schedules: about.Schedules, Gemm: about.Gemm, Started: time.Now().UTC().Truncate(time.Second), Go: goruntime.Version(), CPU: processor.Name()}
@@ -311,8 +311,8 @@ func (c *Train) NewRecord(id rundir.Identity, m *program.Model, about device.Abo
 	return rec
 }
 
-// Reopen claims the run that is to be resumed. It is locked before it is read: another
-// process may have been training in it till then.
+// Reopen claims the run to resume. It locks the run before it reads it: another process may
+// have been training in it.
 func (c *Train) Reopen(id rundir.Identity) (rundir.Claim, error) {
 	dir := c.Out
 	if dir == "" {
@@ -349,15 +349,15 @@ func (c *Train) Reopen(id rundir.Identity) (rundir.Claim, error) {
 	return rundir.Claim{Dir: held, Path: dir, Record: rec}, nil
 }
 
-// A Beginning is what training begins with besides random weights.
+// A Beginning is the initial state of a training in addition to random weights.
 type Beginning struct {
 	Given   map[string][]float32 // fixed parameters
-	Weights *train.Checkpoint    // of another model; nil: none
-	From    string               // where they are
+	Weights *train.Checkpoint    // of another model; nil: random weights
+	From    string               // where Weights come from
 }
 
-// Trainer is ready for the next step of the run in dir, which may be that of a stage of
-// what is held, with the budget of the command line if there is one.
+// Trainer returns a trainer for the next step of the run in dir. The run may be a stage of the
+// run that is held. The command line's budget, if there is one, replaces the record's.
 func (c *Train) Trainer(a world.App, machine device.Machine, held *lock.Dir, dir string, rec *record.Record, b Beginning) (*train.Trainer, error) {
 	m := &a.Model
 	if err := m.Complete(b.Given); err != nil {
@@ -382,7 +382,7 @@ func (c *Train) Trainer(a world.App, machine device.Machine, held *lock.Dir, dir
 	return t, a.Lead(t)
 }
 
-// begin puts onto the machine what a training begins with, or goes on with.
+// begin loads the initial weights of a training, or its last checkpoint.
 func (c *Train) begin(a world.App, t *train.Trainer, dir string, rec *record.Record, b Beginning) error {
 	t.Start()
 	path, err := rundir.NewestCheckpoint(dir)
@@ -397,7 +397,7 @@ func (c *Train) begin(a world.App, t *train.Trainer, dir string, rec *record.Rec
 		return rundir.BadCheckpoint(dir, err)
 	}
 	if b.Weights == nil && rec.Init != "" {
-		return fmt.Errorf("%s was interrupted before it had its first weights, those of %s: train with --init in another --out", dir, rec.Init)
+		return fmt.Errorf("%s was interrupted before it had the first weights, from %s: train with --init in another --out", dir, rec.Init)
 	}
 	if b.Weights == nil {
 		return nil
@@ -418,29 +418,29 @@ func someOf(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
 }
 
-// sameGemm refuses to go on with a run whose steps so far had products by something else,
-// which have other bits.
+// sameGemm refuses to continue a run whose products were computed differently so far, since
+// their bits differ.
 func (c *Train) sameGemm(dir, was string) error {
 	by, _, err := c.ByLibrary()
 	switch {
 	case err != nil:
 		return err
 	case by && was == "":
-		return world.Usagef("products of the run in %s are mlc's own: resume it without --gemm %s", dir, c.Gemm)
+		return world.Usagef("the run in %s uses mlc's products: resume it without --gemm %s", dir, c.Gemm)
 	case !by && was != "":
-		return world.Usagef("products of the run in %s are by %s: resume it with --gemm %s", dir, was, world.Cublaslt)
+		return world.Usagef("the run in %s uses products by %s: resume it with --gemm %s", dir, was, world.Cublaslt)
 	}
 	return nil
 }
 
-// sayGemm warns that the library is another than that of a run's first steps.
+// sayGemm warns if the library differs from the one of a run's first steps.
 func (c *Train) sayGemm(a world.App, dir, was, now string) {
 	if was != now {
-		c.Say(a, "%s has products by %s, and goes on with %s: bits may differ from those of a run without a break\n", dir, was, now)
+		c.Say(a, "%s used products by %s and continues with %s: bits may differ from an uninterrupted run\n", dir, was, now)
 	}
 }
 
-// SayThreads says which threads of a training have nothing to do, and what would help.
+// SayThreads says which threads of a training have nothing to do, and suggests a remedy.
 func (c *Train) SayThreads(a world.App, t *train.Trainer) {
 	m, ok := world.Local(t.Machine).(*processor.Machine)
 	if !ok {
@@ -451,16 +451,16 @@ func (c *Train) SayThreads(a world.App, t *train.Trainer) {
 		c.Say(a, "%d threads take turns on %d cores: the bits are the same, and it is no faster\n", threads, have)
 	}
 	if wait := threads*ranks - chunks; wait > 0 {
-		c.Say(a, "%d threads, and a step has %d chunks of %d examples: %d threads wait while gradients are computed. %s. mlc bench %s.arith --cores %d says what it gives\n",
+		c.Say(a, "%d threads, and a step has %d chunks of %d examples: %d threads wait while gradients are computed. %s. mlc bench %s.arith --cores %d simulates it\n",
 			threads*ranks, chunks, max(t.Config.Chunk, t.Config.MicroBatch), wait, remedy(t.Config.Batch, threads*ranks), a.Identity().Name, threads*ranks)
 	}
 }
 
-// remedy is how a batch has work for so many threads.
+// remedy says how a batch can keep the threads busy.
 func remedy(batch, threads int) string {
 	size := train.Serving(batch, threads)
 	if size == 0 {
 		return fmt.Sprintf("a batch of %d has work for %d threads at most, with train.chunk = 1: make train.batch larger", batch, batch)
 	}
-	return fmt.Sprintf("train.chunk = %d has work for all; it is of the spec, since sums are then added in another order", size)
+	return fmt.Sprintf("train.chunk = %d has work for all; it belongs in the spec, since it changes the order of sums", size)
 }

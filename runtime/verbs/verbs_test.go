@@ -28,7 +28,7 @@ func TestResultFolders(t *testing.T) {
 			t.Errorf("%+v: %s, %t, want %s, %t", c.settings, folder, own, c.folder, c.own)
 		}
 	}
-	spec.ByLength = true // and so 4 is not what the spec asks for
+	spec.ByLength = true // and so the spec does not ask for 4
 	for times, want := range map[int]string{0: "", 4: "times-4"} {
 		settings := eval.Settings{Mode: "greedy", Metric: "exact_match", Samples: 300, Times: times}
 		if folder, own := resultFolder(&spec, &eval.Test{Settings: settings}); folder != want || own != (times == 0) {

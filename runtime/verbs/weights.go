@@ -13,12 +13,12 @@ import (
 	"github.com/arithlang/mlc/runtime/world"
 )
 
-// WeightsFlags choose among the weights that a run keeps, or those of a file.
+// WeightsFlags choose among the weights that a run saves, or a file's.
 type WeightsFlags struct {
 	flags.Kept
 }
 
-// check wants the model to keep what is asked for.
+// check returns an error if the model does not save the chosen weights.
 func (w WeightsFlags) check(m *program.Model) error {
 	switch {
 	case w.Weights == "" && len(w.Map) > 0:
@@ -26,14 +26,14 @@ func (w WeightsFlags) check(m *program.Model) error {
 	case w.Weights != "" && (w.Best || w.Average):
 		return world.Usagef("--best and --average are weights that a run keeps: leave out --weights")
 	case w.Best && m.Train.Best == nil:
-		return world.Usagef("--best: this spec keeps the last checkpoints only; train.keep = best(…) keeps the best, too")
+		return world.Usagef("--best: this spec keeps only the last checkpoints; train.keep = best(…) keeps the best, too")
 	case w.Average && !m.Plan.Averages():
 		return world.Usagef("--average: this spec keeps no averaged weights; train.average = ema(…) does")
 	}
 	return nil
 }
 
-// checkpoint is the path of the checkpoint that is asked for.
+// checkpoint returns the path of the chosen checkpoint.
 func (w WeightsFlags) checkpoint(dir string) (string, error) {
 	if path := train.BestPath(dir); w.Best {
 		if !rundir.Exists(path) {
@@ -60,7 +60,7 @@ func (w WeightsFlags) String() string {
 	return strings.Join(parts, "-")
 }
 
-// Load puts a checkpoint of a run on a machine, ready to be tested.
+// Load loads a checkpoint of a run onto a machine and returns its test.
 func Load(f *world.Flags, a world.App, dir string, w WeightsFlags) (*eval.Test, error) {
 	if err := w.check(&a.Model); err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func Load(f *world.Flags, a world.App, dir string, w WeightsFlags) (*eval.Test, 
 	return test, err
 }
 
-// loadFile puts the weights of a file on a machine, ready to be tested.
+// loadFile loads the weights of a file onto a machine and returns their test.
 func loadFile(f *world.Flags, a world.App, w WeightsFlags) (*eval.Test, error) {
 	if err := w.check(&a.Model); err != nil {
 		return nil, err

@@ -17,36 +17,36 @@ import (
 	"github.com/arithlang/mlc/runtime/program"
 )
 
-// maxThreads keeps a slip from asking for a copy of the gradients a million times.
+// maxThreads keeps a typing error from allocating a million copies of the gradients.
 const maxThreads = 1024
 
 // Flags choose the machine.
 type Flags struct {
 	flags.Machine
-	Trains bool `kong:"-"` // not only tests
+	Trains bool `kong:"-"` // the machine trains, too; else it only tests
 }
 
-// A Device is a GPU that a program brings along, for --device with its name.
+// A Device is a GPU that a program brings along; --device selects it by name.
 type Device struct {
 	Name string
-	How  string // it computes, for the record of a run
-	Note string // is said when it is used
+	How  string // how it computes, for the record of a run
+	Note string // printed when the device is used
 	Open func() (cuda.Driver, error)
 }
 
-// openers is the table of devices that every program has.
+// openers opens the devices that every program has.
 var openers = map[string]func(f *Flags, a App) (device.Machine, error){
 	"auto": (*Flags).openAuto, "cpu": (*Flags).openCPU, "cuda": (*Flags).openCUDA,
 }
 
-// Open returns the machine that the flags ask for, with memory for the model.
+// Open returns the machine that the flags select, with memory for the model.
 func (f *Flags) Open(a App) (device.Machine, error) {
 	open := openers[f.Device]
 	switch {
 	case f.Brought(a) != nil:
 		open = (*Flags).openBrought
 	case f.Device == "sim" || f.Device == "count":
-		return nil, Usagef("--device %s is mlc's, which this program is not: mlc train %[2]s.arith --device sim, or mlc bench %[2]s.arith --device count", f.Device, a.Identity().Name)
+		return nil, Usagef("only mlc has --device %s, not this program: mlc train %[2]s.arith --device sim, or mlc bench %[2]s.arith --device count", f.Device, a.Identity().Name)
 	case open == nil:
 		return nil, Usagef("unknown device %q: want auto, cpu or cuda", f.Device)
 	}
@@ -67,7 +67,7 @@ func (f *Flags) Open(a App) (device.Machine, error) {
 	})
 }
 
-// CloseMachine frees what a machine holds, if that is more than the host's memory.
+// CloseMachine releases a machine's resources, such as device memory.
 func CloseMachine(m device.Machine) error {
 	if c, ok := m.(io.Closer); ok {
 		return c.Close()
@@ -75,8 +75,8 @@ func CloseMachine(m device.Machine) error {
 	return nil
 }
 
-// openAuto prefers a GPU, and says so once; without one it says nothing, unless something
-// is asked for that only a GPU has.
+// openAuto prefers a GPU, and says so once. Without a GPU it says nothing, unless a flag needs
+// one.
 func (f *Flags) openAuto(a App) (device.Machine, error) {
 	by, _, _ := f.ByLibrary()
 	if a.Model.GPU.PTX == "" && !by {
@@ -96,7 +96,7 @@ func (f *Flags) openAuto(a App) (device.Machine, error) {
 	return f.openCPU(a)
 }
 
-// tell says which device is used, unless that is known.
+// tell reports the device in use, unless that was done before.
 func (a App) tell(format string, args ...any) {
 	if !a.Told {
 		fmt.Fprintf(a.Err, format, args...)
@@ -157,7 +157,7 @@ func AboutGPU(d cuda.Driver) device.About {
 	return device.About{Device: "cuda", Name: i.Name, How: how}
 }
 
-// Brought is the device that is asked for, if the program has brought it along.
+// Brought returns the chosen device if the program has brought it along, or nil.
 func (f *Flags) Brought(a App) *Device {
 	i := slices.IndexFunc(a.Brought, func(d Device) bool { return d.Name == f.Device })
 	if i < 0 {
@@ -182,8 +182,8 @@ func (f *Flags) openBrought(a App) (device.Machine, error) {
 	return newGPU(driver, &a.Model, device.About{Device: d.Name, Name: driver.Info().Name, How: d.How}, nil, ranks)
 }
 
-// newGPU is a machine whose products a library computes, if there is one, and whose gradients
-// are those of all ranks, if there are several.
+// newGPU returns a GPU machine. If by is set, that library computes its products; if ranks is
+// set, its gradients are the sums over all ranks.
 func newGPU(d cuda.Driver, m *program.Model, about device.About, by cuda.Multiplier, ranks cuda.Collective) (device.Machine, error) {
 	if m.GPU.PTX == "" {
 		return nil, fmt.Errorf("--device %s: this program has no GPU kernels: build it again with a newer mlc, or use --device cpu", about.Device)
@@ -192,12 +192,12 @@ func newGPU(d cuda.Driver, m *program.Model, about device.About, by cuda.Multipl
 	machine, err := cuda.NewMachine(cuda.NewDevice(d), m.GPU, &m.Plan,
 		cuda.Options{About: about, Blocking: os.Getenv("CUDA_LAUNCH_BLOCKING") == "1", Multiplier: by, Ranks: ranks})
 	if err != nil {
-		return nil, err // a nil *Machine is no nil interface
+		return nil, err // a nil *Machine would be a non-nil interface
 	}
 	return machine, nil
 }
 
-// Processor is how the processor is to be used.
+// Processor returns the instruction set and the number of threads that the flags ask for.
 func (f *Flags) Processor() (isa cpu.ISA, threads int, err error) {
 	isa, err = cpu.ParseISA(f.CPU)
 	if err != nil {
@@ -209,7 +209,7 @@ func (f *Flags) Processor() (isa cpu.ISA, threads int, err error) {
 	return isa, cmp.Or(f.Threads, goruntime.GOMAXPROCS(0)), nil
 }
 
-// stage is the number of the stage that the model is of; -1: there are none.
+// stage returns the number of the model's stage, -1 without stages.
 func (a App) stage() int {
 	if a.Whole == nil {
 		return -1

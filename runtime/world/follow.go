@@ -14,28 +14,28 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// A follower is a rank that does what rank 0 says.
+// A follower is a rank that obeys rank 0.
 type follower struct {
 	app   App
 	flags *Flags
 	*Ranks
 	trainer *train.Trainer
-	tasks   map[uint64]*task.Task // of the model that is open, by seed
+	tasks   map[uint64]*task.Task // of the open model, by seed
 }
 
-// A began is what a follower has to know of one.
+// A began describes a training to followers.
 type began struct {
 	Config train.Config
 	Padded bool
 	State  train.State
 }
 
-// Ended is the exit code that rank 0 has ended with.
+// Ended is the exit code of rank 0 as an error.
 type Ended int
 
 func (e Ended) Error() string { return fmt.Sprintf("rank 0 has ended with code %d", int(e)) }
 
-// follow does what rank 0 says until that ends.
+// follow obeys rank 0 until that ends.
 func (a App) follow(flags *Flags) error {
 	f := &follower{app: a, flags: flags, Ranks: a.Ranks}
 	for {
@@ -90,7 +90,8 @@ func (f *follower) do(o order, payload []byte, args []int64) error {
 	return fmt.Errorf("BUG: rank 0 has given order %d", o)
 }
 
-// open opens a machine for a model: a simulated model is tested on the processor.
+// open opens a machine for a model. The device is rank 0's choice, since a model trained on a
+// simulator is tested on the processor.
 func (f *follower) open(stage int, device string) error {
 	if stage >= 0 {
 		f.app.Model = *f.app.Whole.Model(stage)
@@ -107,7 +108,7 @@ func (f *follower) open(stage int, device string) error {
 	return err
 }
 
-// train is ready for steps. Parameters have come, or will.
+// train prepares for steps. Rank 0 sends parameters before or after this.
 func (f *follower) train(t began) error {
 	m := &f.app.Model
 	cfg := m.Task
@@ -136,13 +137,13 @@ func (f *follower) answer(q *eval.Question) error {
 	_, err := f.Ask(q, func(problems []task.Problem) ([]eval.Answer, error) {
 		part := *q
 		part.Problems = problems
-		return model.Answer(context.Background(), &part) // rank 0 takes signals
+		return model.Answer(context.Background(), &part) // rank 0 handles signals
 	})
 	return err
 }
 
-// floats are the numbers in bytes that rank 0 has sent, which are aligned: they are a slice of
-// their own.
+// floats returns the numbers in bytes that rank 0 has sent. The bytes are aligned: they are a
+// separate slice.
 func floats(b []byte) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/ElemBytes)
 }

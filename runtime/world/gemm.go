@@ -9,13 +9,14 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda/cublaslt"
 )
 
-// What computes matrix products on a GPU, as --gemm takes it.
+// The choices of --gemm.
 const (
 	ownGemm  = "mlc"
 	Cublaslt = "cublaslt"
 )
 
-// ByLibrary says whether a library is asked for, and which file it is; "" for one that is found.
+// ByLibrary reports whether a library computes products, and which file; path "" searches for
+// the library.
 func (f *Flags) ByLibrary() (by bool, path string, err error) {
 	name, path, named := strings.Cut(f.Gemm, "=")
 	switch {
@@ -24,12 +25,12 @@ func (f *Flags) ByLibrary() (by bool, path string, err error) {
 	case name != Cublaslt || named && path == "":
 		return false, "", Usagef("unknown --gemm %q: want %s, %s or %s=PATH", f.Gemm, ownGemm, Cublaslt, Cublaslt)
 	case f.Device != "auto" && f.Device != "cuda":
-		return false, "", Usagef("--gemm %s is for a GPU of NVIDIA's, and the device is %s: use --device cuda, or --gemm %s", Cublaslt, f.Device, ownGemm)
+		return false, "", Usagef("--gemm %s needs an NVIDIA GPU, and the device is %s: use --device cuda, or --gemm %s", Cublaslt, f.Device, ownGemm)
 	}
 	return true, path, nil
 }
 
-// multiplier opens the library that is asked for; nil if none is.
+// multiplier opens the chosen library, or returns nil if none is chosen.
 func (f *Flags) multiplier(a App, d cuda.Driver) (cuda.Multiplier, error) {
 	by, path, err := f.ByLibrary()
 	if err != nil || !by {

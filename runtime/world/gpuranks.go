@@ -16,22 +16,22 @@ import (
 
 // The values of --ranks.
 const (
-	ranksAuto = "auto" // by what the launcher has; between GPUs NCCL, if all ranks have it
+	ranksAuto = "auto" // the launcher's MPI; between GPUs NCCL, if all ranks have it
 	ranksMPI  = "mpi"
 	ranksNCCL = "nccl"
 	ranksNone = "none"
 )
 
-// met is what ranks that have no MPI have opened to meet by: the driver of a GPU.
+// met holds what ranks without MPI opened to find each other: the driver of a GPU, and NCCL.
 type met struct {
 	driver cuda.Driver
 	by     *nccl.Communicator
 }
 
-// meet opens a GPU, and NCCL on it, where ranks have nothing else to talk by.
+// meet opens a GPU, and NCCL on it, for ranks without MPI.
 func (f *Flags) meet(a App, l launch.Launch) (comm.World, error) {
 	if f.Device != "auto" && f.Device != "cuda" || a.Model.GPU.PTX == "" {
-		return nil, Usagef("%s has started this program as rank %d of %d, without MPI, and NCCL is for GPUs: use --device cuda, "+
+		return nil, Usagef("%s has started this program as rank %d of %d, without MPI, and NCCL works only between GPUs: use --device cuda, "+
 			"or start ranks that compute on processors with mpirun or srun, or let each process train by itself with --ranks none", l.By, l.Rank, l.Size)
 	}
 	if a.Whole != nil {
@@ -53,7 +53,7 @@ func (f *Flags) meet(a App, l launch.Launch) (comm.World, error) {
 	return by.World, nil
 }
 
-// gpu opens the GPU of this process. Where another rank cannot open its own, all fail.
+// gpu opens the GPU of this process. If any rank fails, all fail.
 func (f *Flags) gpu(a App) (cuda.Driver, error) {
 	r := a.Ranks
 	switch {
@@ -79,7 +79,7 @@ func (f *Flags) gpu(a App) (cuda.Driver, error) {
 	return driver, r.ownGPU(driver.Info())
 }
 
-// ownGPU refuses two ranks on one GPU, where they would wait for each other's turn.
+// ownGPU refuses two ranks on one GPU: each would wait while the other computes.
 func (r *Ranks) ownGPU(i cuda.Info) error {
 	if i.Place == 0 || os.Getenv("NCCL_MULTI_RANK_GPU_ENABLE") == "1" {
 		return nil
@@ -98,7 +98,8 @@ func (r *Ranks) ownGPU(i cuda.Info) error {
 	return nil
 }
 
-// collective moves gradients between the GPUs of all ranks; nil: there is one process.
+// collective returns the transport of gradients between the GPUs of all ranks, or nil for a
+// single process.
 func (f *Flags) collective(a App, driver cuda.Driver) (cuda.Collective, error) {
 	r := a.Ranks
 	switch {
@@ -116,12 +117,12 @@ func (f *Flags) collective(a App, driver cuda.Driver) (cuda.Collective, error) {
 	case f.Ranks == ranksNCCL:
 		return nil, err
 	}
-	a.tell("gradients go between GPUs by way of the host: %v\n", err)
+	a.tell("gradients pass through the host between GPUs: %v\n", err)
 	return cuda.Staged(driver, r.World), nil
 }
 
-// OpenGPU opens the driver of the machine and a GPU by its number, or what a test has in its
-// place. Where a launcher shows each rank its own GPU alone, that has the number 0.
+// OpenGPU opens the machine's driver and a GPU by its number, or a test's substitute. A
+// launcher may show each rank only one GPU, which then has number 0.
 func (a App) OpenGPU(number int) (cuda.Driver, error) {
 	if a.GPU != nil {
 		return a.GPU()

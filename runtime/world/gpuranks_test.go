@@ -9,7 +9,7 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
-// TestOwnGPU refuses ranks that share one.
+// TestOwnGPU refuses ranks that share a GPU.
 func TestOwnGPU(t *testing.T) {
 	for _, c := range []struct {
 		places [3]int

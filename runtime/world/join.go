@@ -25,8 +25,8 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// Together does what lead does, on rank 0 of all processes that were started together; the
-// others do as it says. A process that was started alone is on its own.
+// Together calls lead on rank 0 of all processes that were started together; the other ranks
+// obey it. A single process just calls lead.
 func (f *Flags) Together(a App, lead func(a App) error) error {
 	w, err := f.join(a)
 	if err != nil {
@@ -40,12 +40,12 @@ func (f *Flags) Together(a App, lead func(a App) error) error {
 	if err := r.agree(a); err != nil {
 		r.apart = true
 		if w.Rank() > 0 {
-			return Ended(ExitFailed) // rank 0 says why
+			return Ended(ExitFailed) // rank 0 reports why
 		}
 		return err
 	}
 	if cores := goruntime.NumCPU(); r.Local > 1 && cores == AllCores() && a.World == nil {
-		goruntime.GOMAXPROCS(max(1, cores/r.Local)) // what draws problems would take the core of another rank
+		goruntime.GOMAXPROCS(max(1, cores/r.Local)) // threads that draw problems would take another rank's core
 	}
 	if w.Rank() > 0 {
 		a.Out, a.Told = io.Discard, true
@@ -55,7 +55,7 @@ func (f *Flags) Together(a App, lead func(a App) error) error {
 	return lead(a)
 }
 
-// join opens what carries bytes between the processes; nil: there is one alone.
+// join opens the transport between processes, or returns nil for a single process.
 func (f *Flags) join(a App) (comm.World, error) {
 	if a.World != nil || f.Ranks == ranksNone {
 		return a.World, nil
@@ -74,20 +74,20 @@ func (f *Flags) join(a App) (comm.World, error) {
 	return mpi.Open(l)
 }
 
-// Other says whether a launcher has started this process as another rank than the first.
+// Other reports whether a launcher has started this process as another rank than 0.
 func (a App) Other() bool {
 	l, several, err := launch.Find(os.Getenv)
 	return err == nil && several && l.Rank > 0 && a.World == nil
 }
 
-// Idle says whether another rank does what the command line says: what is not shared is
+// Idle reports whether only rank 0 executes the command line: work that ranks do not share is
 // done once.
 func (a App) Idle() bool {
 	alone := strings.Contains(strings.Join(a.Args, " ")+" ", "--ranks "+ranksNone+" ") || slices.Contains(a.Args, "--ranks="+ranksNone)
 	return a.Other() && !alone && !slices.Contains([]string{"train", "eval", "bench"}, verbOf(a.Args))
 }
 
-// signalIn is the number of the signal that a process has got; 0: none.
+// signalIn returns the number of the signal that this process has received, or 0.
 func signalIn(a App) int {
 	if a.Ctx.Err() == nil {
 		return 0
@@ -96,10 +96,11 @@ func signalIn(a App) int {
 	return int(e.Signal)
 }
 
-// passportBytes is as much as is compared of each text that ranks have in common.
+// passportBytes is how much of each text ranks compare.
 const passportBytes = 64
 
-// agree wants all ranks to be of one program, and each machine to have a core for each rank.
+// agree returns an error unless all ranks run the same program and every machine has a core for
+// each rank.
 func (r *Ranks) agree(a App) error {
 	var own []byte
 	for _, text := range []string{binaryHash(), a.Identity().Hash, verbOf(a.Args), hostname()} {
@@ -134,11 +135,11 @@ func (r *Ranks) agree(a App) error {
 	return r.crowded()
 }
 
-// oversubscribe lets a machine have more ranks than cores, for tests.
+// oversubscribe is the environment variable that allows more ranks than cores, for tests.
 const oversubscribe = "MLC_OVERSUBSCRIBE"
 
-// crowded refuses more ranks than cores on a machine, where they would wait for each
-// other's turn. All ranks have to say the same.
+// crowded refuses more ranks than cores on a machine: they would wait for each other. All ranks
+// get the same answer.
 func (r *Ranks) crowded() error {
 	many := []int64{0}
 	if cores := AllCores(); r.Local > cores && os.Getenv(oversubscribe) == "" {
@@ -147,11 +148,11 @@ func (r *Ranks) crowded() error {
 	if err := r.Max(many); err != nil || many[0] == 0 {
 		return err
 	}
-	return fmt.Errorf("a machine has %d ranks and %d cores: start as many ranks as there are cores at most (or set %s=1, and wait)",
+	return fmt.Errorf("a machine has %d ranks and %d cores: start at most one rank for each core (or set %s=1, which is slow)",
 		many[0]>>32, many[0]&math.MaxUint32, oversubscribe)
 }
 
-// binaryHash tells programs apart.
+// binaryHash identifies the program.
 var binaryHash = sync.OnceValue(func() string {
 	path, err := os.Executable()
 	if err != nil {
@@ -177,7 +178,7 @@ func hostname() string {
 	return name
 }
 
-// AllCores is how many cores the machine has, whichever this process may use.
+// AllCores returns the cores of the machine, including those that this process may not use.
 func AllCores() int {
 	n := 0
 	text, err := os.ReadFile("/proc/cpuinfo")
@@ -187,10 +188,10 @@ func AllCores() int {
 	return max(n, goruntime.NumCPU())
 }
 
-// Several says whether there are other processes.
+// Several reports whether there are other processes.
 func (r *Ranks) Several() bool { return r != nil && r.World != nil }
 
-// verbOf is the verb of a command line.
+// verbOf returns the verb of a command line.
 func verbOf(args []string) string {
 	for _, arg := range args[1:] {
 		if !strings.HasPrefix(arg, "-") {
@@ -200,10 +201,10 @@ func verbOf(args []string) string {
 	return ""
 }
 
-// leads says whether this process tells others what to do.
+// leads reports whether this process commands others.
 func (r *Ranks) leads() bool { return r.Several() && r.Rank() == 0 }
 
-// Count is how many processes there are.
+// Count returns the number of processes.
 func (r *Ranks) Count() int {
 	if !r.Several() {
 		return 1
@@ -211,9 +212,8 @@ func (r *Ranks) Count() int {
 	return r.Size()
 }
 
-// threads is how many threads this rank has where no flag says it: its share of the cores
-// that all ranks of the machine may use. A launcher that binds ranks to cores has shared
-// them out.
+// threads returns the default number of threads of this rank: its share of the machine's cores.
+// A launcher that binds ranks to cores has already shared them out.
 func (r *Ranks) threads(f *Flags, all int) int {
 	if !r.Several() || f.Threads > 0 || goruntime.NumCPU() < AllCores() {
 		return all
@@ -221,7 +221,7 @@ func (r *Ranks) threads(f *Flags, all int) int {
 	return max(1, min(all, AllCores()/r.Local))
 }
 
-// opened makes a machine that of all ranks, where all have opened theirs.
+// opened returns the machine of all ranks, if every rank has opened its own.
 func (a App) opened(m device.Machine, failed error) (device.Machine, error) {
 	r := a.Ranks
 	if !r.Several() {
@@ -231,7 +231,7 @@ func (a App) opened(m device.Machine, failed error) (device.Machine, error) {
 	goes, err := a.sameBits(m)
 	switch {
 	case r.Rank() > 0 && !goes:
-		return nil, err // rank 0 says why it goes no further
+		return nil, err // rank 0 reports why it stops
 	case failed != nil || err != nil:
 		return nil, cmp.Or(failed, err)
 	case r.Rank() > 0:
@@ -240,9 +240,10 @@ func (a App) opened(m device.Machine, failed error) (device.Machine, error) {
 	return r.mirror(m), nil
 }
 
-// sameBits wants the machines of all ranks to compute the same bits, where that hangs on
-// them: products of rounded factors on other processors or cards, and those of a library.
-// Goes says whether rank 0 goes on: it may have no machine, or an error of all, which it says.
+// sameBits returns an error unless the machines of all ranks compute the same bits. Products of
+// rounded factors depend on the processor or card, and a library's products on the library.
+// Goes reports whether rank 0 continues. If not, rank 0 has no machine or an error, and reports
+// it.
 func (a App) sameBits(m device.Machine) (goes bool, err error) {
 	r := a.Ranks
 	var about device.About
@@ -253,7 +254,7 @@ func (a App) sameBits(m device.Machine) (goes bool, err error) {
 	if about.Device == "cpu" {
 		how = about.Device + ", " + about.Schedules
 	}
-	var h [sha256.Size]byte // zeros: there is no machine
+	var h [sha256.Size]byte // zeros: no machine
 	if m != nil {
 		h = sha256.Sum256([]byte(how + about.Gemm))
 	}
@@ -278,7 +279,7 @@ func (a App) sameBits(m device.Machine) (goes bool, err error) {
 	return goes, nil
 }
 
-// EvalRanks are those that test together; nil: there is this process alone.
+// EvalRanks returns the ranks that test together, or nil for a single process.
 func (a App) EvalRanks() eval.Ranks {
 	if !a.Ranks.Several() {
 		return nil
@@ -286,17 +287,17 @@ func (a App) EvalRanks() eval.Ranks {
 	return a.Ranks
 }
 
-// enough wants a chunk of each batch for each rank.
+// enough returns an error unless each rank has a chunk of each batch.
 func (a App) enough(c *train.Config) error {
 	r := a.Ranks
 	if !r.Several() || r.Size() <= c.Chunks() {
 		return nil
 	}
-	return fmt.Errorf("there are %d ranks, and a batch of %d examples has %d chunks, one or more for each rank: start %d ranks at most, or make train.chunk smaller (or train.batch larger)",
+	return fmt.Errorf("there are %d ranks, and a batch of %d examples has only %d chunks, and each rank needs one: start at most %d ranks, or make train.chunk smaller (or train.batch larger)",
 		r.Size(), c.Batch, c.Chunks(), c.Chunks())
 }
 
-// Lead has the other ranks be ready for the steps of a training.
+// Lead prepares the other ranks for the steps of a training.
 func (a App) Lead(t *train.Trainer) error {
 	if !a.Ranks.leads() {
 		return nil

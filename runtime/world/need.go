@@ -15,26 +15,26 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// A Need is memory in bytes that the processor needs for a run. Numbers are floats:
-// those of absurd models are beyond integers.
+// A Need is the memory in bytes that a run on the processor takes. Numbers are floats because
+// absurd models overflow integers.
 type Need struct {
 	Params   float64 // one arena of parameters
-	packed   float64 // matrices of them as products take them
-	Uses     float64 // gradients of further uses of parameters, of a thread with a chunk
-	chunks   int     // of a step; 0: there is work for all threads
-	states   float64 // how many more the optimizer has
+	packed   float64 // packed matrices of parameters, for products
+	Uses     float64 // gradients of further uses of parameters, for a thread with a chunk
+	chunks   int     // in a step; 0: all threads have work
+	states   float64 // number of optimizer states
 	Batch    float64 // tokens and losses of a step
-	Work     float64 // activations and saved values, of a thread with a chunk
-	Update   float64 // what the update of a matrix takes, of a thread
-	matrices int     // that are updated
-	arenas   bool    // parameters, gradients and states are still to be had
-	ranks    int     // that share the chunks; 0: there is one
-	Side     int     // trainings side by side, among which threads are dealt out; 0: one
+	Work     float64 // activations and saved values, for a thread with a chunk
+	Update   float64 // memory for updating a matrix, for a thread
+	matrices int     // number of matrices to update
+	arenas   bool    // parameters, gradients and states are not allocated yet
+	ranks    int     // ranks that share the chunks; 0: one process
+	Side     int     // simultaneous trainings that share the threads; 0: one
 }
 
 const ElemBytes = 4 // F32 and I32
 
-// shared is for all threads: parameters and the optimizer's states.
+// shared is the memory of all threads together: parameters and the optimizer's states.
 func (n Need) shared() float64 {
 	if !n.arenas {
 		return n.packed + n.Batch
@@ -42,12 +42,12 @@ func (n Need) shared() float64 {
 	return (1+n.states)*n.Params + n.packed + n.Batch
 }
 
-// busy is how many threads get one of so many pieces of work at a time.
+// busy returns how many threads work at a time on the given number of pieces.
 func (n Need) busy(threads, pieces int) float64 {
 	return float64(min(threads, pieces*max(n.Side, 1)))
 }
 
-// with is how many threads get a chunk.
+// with returns how many threads get a chunk.
 func (n Need) with(threads int) float64 {
 	if n.chunks == 0 {
 		return float64(threads)
@@ -55,12 +55,12 @@ func (n Need) with(threads int) float64 {
 	return n.busy(threads, n.chunks)
 }
 
-// activations are what micro-batches leave, and what updates of matrices take.
+// activations is the memory for activations of micro-batches and updates of matrices.
 func (n Need) activations(threads int) float64 {
 	return n.with(threads)*n.Work + n.busy(threads, n.matrices)*n.Update
 }
 
-// gradients is for the sums of chunks.
+// gradients is the memory for the sums of chunks.
 func (n Need) gradients(threads int) float64 {
 	if !n.arenas {
 		return 0
@@ -72,14 +72,14 @@ func (n Need) gradients(threads int) float64 {
 	return float64(processor.Arrays(most, 1, threads))*n.Params + processor.Received(n.Params, n.chunks, n.ranks)
 }
 
-// All is the memory for a run with so many threads.
+// All is the memory for a run with the given number of threads.
 func (n Need) All(threads int) float64 {
 	return n.shared() + n.gradients(threads) + n.with(threads)*n.Uses + n.activations(threads)
 }
 
-// Needs is the memory for a model, without what its examples take unless it trains.
+// Needs returns the memory for a model, including its examples only if it trains.
 func Needs(m *program.Model, trains bool) (Need, error) {
-	const ways = 2 // of a matrix and of its transpose
+	const ways = 2 // a matrix and its transpose
 	n := Need{Params: ElemBytes * float64(m.Plan.NumParams), states: float64(len(m.Plan.States)), arenas: true}
 	n.packed = min(ways*n.Params, cpu.MostKept)
 	if m.Plan.Rounds {
@@ -107,7 +107,7 @@ func Needs(m *program.Model, trains bool) (Need, error) {
 	return n, nil
 }
 
-// Longest is the launch of a micro-batch of the longest problems of training.
+// Longest returns the launch of a micro-batch with the longest problems of training.
 func Longest(m *program.Model) (device.Env, error) {
 	problems, err := task.New(m.Task, m.Train.Seed)
 	if err != nil {
@@ -119,8 +119,8 @@ func Longest(m *program.Model) (device.Env, error) {
 		NoGrad: c.Times - c.Backprop, WithGrad: max(c.Backprop, 1), Times: max(c.Times, 1)}, nil
 }
 
-// indexed wants no tensor of a model, nor of training if it trains, to have more
-// elements than kernels count.
+// indexed returns an error if a tensor of the model, or of its training, has more elements than
+// kernels can index.
 func indexed(m *program.Model, trains bool) error {
 	if err := Countable(m.Plan.NumParams, "of parameters"); err != nil {
 		return fmt.Errorf("%w: make the model smaller", err)
@@ -138,8 +138,8 @@ func indexed(m *program.Model, trains bool) error {
 	return nil
 }
 
-// Countable refuses tensors whose indices would wrap: those of kernels are whole
-// numbers of 32 bits.
+// Countable returns an error for tensors whose indices would overflow: kernels index with 32
+// bits.
 func Countable(n int, of string) error {
 	if n > math.MaxInt32 {
 		return fmt.Errorf("a tensor %s would have %d elements, and kernels count to %d", of, n, math.MaxInt32)
@@ -147,7 +147,7 @@ func Countable(n int, of string) error {
 	return nil
 }
 
-// Afford wants as much memory as is needed with so many threads.
+// Afford returns an error if a run with the given threads needs more memory than is available.
 func (a App) Afford(n Need, threads int) error {
 	memory := a.Memory
 	if memory == nil {
@@ -162,7 +162,7 @@ func (a App) Afford(n Need, threads int) error {
 	all := n.All(threads)
 	have, of := memory()
 	if all > have {
-		debug.FreeOSMemory() // what is left of another model
+		debug.FreeOSMemory() // a previous model's memory
 		have, of = memory()
 	}
 	if all <= have {
@@ -184,7 +184,7 @@ func (a App) Afford(n Need, threads int) error {
 	return fmt.Errorf("this needs %s of memory, and %s has %s available: %s; %s", inBytes(all), of, inBytes(have), strings.Join(parts, ", "), n.advice(threads, have))
 }
 
-// advice says how to come by with less memory.
+// advice says how a run could use less memory.
 func (n Need) advice(threads int, have float64) string {
 	for fit := threads - 1; fit > 0; fit-- {
 		if n.All(fit) <= have {
@@ -200,7 +200,7 @@ func (n Need) advice(threads int, have float64) string {
 	return "make train.batch or the problems smaller"
 }
 
-// inBytes writes a number of bytes.
+// inBytes formats a number of bytes.
 func inBytes(n float64) string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
 	i := 0

@@ -17,49 +17,50 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// An order is what rank 0 tells the other ranks to do, which know nothing else: rank 0
-// alone reads and writes files, looks at the clock and takes signals.
+// An order is a command from rank 0 to the other ranks. They know nothing else: only rank 0
+// reads and writes files, looks at the clock and handles signals.
 type order int64
 
 const (
-	orderOpen   order = iota // the device in the payload, for the model of stage [0], -1: the only one
-	orderTrain               // be ready for the steps of the training that the payload describes
-	orderPut                 // the payload into space [0] from element [1] on
-	orderZero                // clear [2] elements of space [0] from element [1] on
-	orderStep                // the next step, of [0] examples, with the learning rate whose bits are [1]
-	orderGather              // give rank 0 what the shards of space [0] have
+	orderOpen   order = iota // open the device in the payload, for the model of stage [0]; -1: no stages
+	orderTrain               // prepare for the steps of the training in the payload
+	orderPut                 // write the payload to space [0] from element [1]
+	orderZero                // clear [2] elements of space [0] from element [1]
+	orderStep                // do the next step, of [0] examples, with the learning rate whose bits are [1]
+	orderGather              // send rank 0 the shards of space [0]
 	orderAsk                 // answer this rank's part of the question in the payload
-	orderTime                // wait for all ranks before each sum if [0] is 1, to see what it takes
+	orderTime                // if [0] is 1, wait for all ranks before each sum, to time it
 	orderEnd                 // end with exit code [0]
 )
 
-// words are what an order is sent as: itself, the bytes of its payload, and its arguments.
+// words is the length of an order's header: the order, the bytes of its payload, and its
+// arguments.
 const words = 6
 
-// Ranks are the processes that do together what a verb asks for, as one of them sees them.
+// Ranks are the processes that execute a verb together, as one of them sees them.
 type Ranks struct {
 	comm.World
-	Local   int         // how many are on this machine
-	number  int         // of this one among them, from 0 on
-	Sharded bool        // each updates parameters of its own
-	signal  func() int  // that has come to this process; 0: none
-	told    func(n int) // on rank 0: a signal has come to another
+	Local   int         // number of ranks on this machine
+	number  int         // number of this rank among them, from 0
+	Sharded bool        // each rank updates a part of the parameters
+	signal  func() int  // number of the signal received by this process; 0: no signal
+	told    func(n int) // on rank 0: called when another rank received a signal
 
-	met     *met           // what ranks without MPI talk by; nil: they have MPI
-	machine device.Machine // of this rank
-	bounds  []int          // of the shards of what is trained
-	values  []float32      // on their way
+	met     *met           // transport of ranks without MPI; nil: they have MPI
+	machine device.Machine // machine of this rank
+	bounds  []int          // of the shards of trained parameters
+	values  []float32      // buffer for transfers
 
-	apart bool // they do not fit together: nobody waits for orders
+	apart bool // the ranks do not match: nobody waits for orders
 	mu    sync.Mutex
-	ended bool         // on rank 0: nothing more is told
-	busy  atomic.Int32 // on rank 0: how many goroutines do what an interrupt does not wait for
+	ended bool         // on rank 0: no further orders
+	busy  atomic.Int32 // on rank 0: goroutines whose work an interrupt abandons
 }
 
-// errEnded is what an order meets that comes after the end.
+// errEnded is the error of an order after the end.
 var errEnded = errors.New("the ranks have been told to end")
 
-// tell sends an order, of rank 0.
+// tell sends an order from rank 0.
 func (r *Ranks) tell(o order, payload []byte, args ...int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,7 +68,7 @@ func (r *Ranks) tell(o order, payload []byte, args ...int64) error {
 		return errEnded
 	}
 	if r.ended = o == orderEnd; r.ended && r.busy.Load() > 0 {
-		return errEnded // others may be waiting for what will not come
+		return errEnded // others may be waiting for a message that never comes
 	}
 	var head [words]int64
 	head[0], head[1] = int64(o), int64(len(payload))
@@ -91,7 +92,7 @@ func (r *Ranks) hear() (o order, payload []byte, args []int64, err error) {
 	return order(head[0]), payload, head[2:], err
 }
 
-// each is what every rank gives, as many bytes of each.
+// each returns what every rank passes; all pass the same number of bytes.
 func (r *Ranks) each(own []byte) (all [][]byte, err error) {
 	n := len(own)
 	data, bounds := make([]byte, n*r.Size()), make([]int, r.Size()+1)
@@ -103,29 +104,29 @@ func (r *Ranks) each(own []byte) (all [][]byte, err error) {
 	return all, r.Gather(data, bounds)
 }
 
-// End tells the other ranks to end with an exit code, and leaves. Where they may wait for
-// something else it ends them.
+// End orders the other ranks to end with an exit code, and leaves the world. It aborts them if
+// they may be waiting for something else.
 func (r *Ranks) End(code int) {
 	if r.Rank() == 0 && !r.apart && (r.broken(code) || r.tell(orderEnd, nil, int64(code)) != nil) {
 		r.Abort(code)
 	}
-	_ = r.Close(code) // there is nobody to tell
+	_ = r.Close(code) // nobody is left to report to
 }
 
-// broken says whether a step may have ended on rank 0 alone.
+// broken reports whether a step may have ended only on rank 0.
 func (r *Ranks) broken(code int) bool {
 	return code != ExitOK && r.machine != nil && r.machine.Err() != nil
 }
 
-// Step is of train.Ranks.
+// Step implements train.Ranks.
 func (r *Ranks) Step(examples int, rate float64) error {
 	return r.tell(orderStep, nil, int64(examples), int64(math.Float64bits(rate)))
 }
 
-// Shards is of train.Ranks.
+// Shards implements train.Ranks.
 func (r *Ranks) Shards() bool { return r.Sharded }
 
-// Collect is of train.Ranks. Rank 0 also gets to know of signals.
+// Collect implements train.Ranks. It also tells rank 0 about signals.
 func (r *Ranks) Collect(arrays [][]float32, bounds []int) error {
 	var send, receive []comm.Part
 	signals := make([]int32, r.Size())
@@ -152,7 +153,7 @@ func (r *Ranks) Collect(arrays [][]float32, bounds []int) error {
 	return err
 }
 
-// Share is of train.Ranks, by way of the host's memory.
+// Share implements train.Ranks, through the host's memory.
 func (r *Ranks) Share(s device.Space, bounds []int) error {
 	if all := bounds[len(bounds)-1]; len(r.values) != all {
 		r.values = make([]float32, all)
@@ -172,7 +173,7 @@ func (r *Ranks) Share(s device.Space, bounds []int) error {
 	return r.machine.Err()
 }
 
-// inWords are bounds of elements in bytes.
+// inWords converts bounds from elements to bytes.
 func inWords(bounds []int) []int {
 	out := make([]int, len(bounds))
 	for i, n := range bounds {
@@ -181,10 +182,10 @@ func inWords(bounds []int) []int {
 	return out
 }
 
-// A said of an answer, in words: what eval.Answer has.
+// answerWords is the length of an encoded eval.Answer.
 const answerWords = 4
 
-// Ask is of eval.Ranks. Problems are dealt out in turn, so that each rank gets long ones.
+// Ask implements eval.Ranks. Problems are dealt round-robin, so that each rank gets long ones.
 func (r *Ranks) Ask(q *eval.Question, own func(problems []task.Problem) ([]eval.Answer, error)) ([]eval.Answer, error) {
 	if r.Rank() == 0 {
 		payload, err := json.Marshal(q)
@@ -237,24 +238,23 @@ func (r *Ranks) Ask(q *eval.Question, own func(problems []task.Problem) ([]eval.
 	return all, nil
 }
 
-// A mirrored machine is rank 0's. What is put into its parameters and states is put into
-// those of all ranks.
+// A mirrored machine is rank 0's. Writes to its parameters and states go to all ranks.
 type mirrored struct {
 	device.Machine
 	root *mirroredRoot
 }
 
-// mirror makes the machine of rank 0 speak for all.
+// mirror wraps the machine of rank 0.
 func (r *Ranks) mirror(m device.Machine) device.Machine {
 	return &mirrored{m, &mirroredRoot{m.Root(), r}}
 }
 
 func (m *mirrored) Root() device.Worker { return m.root }
 
-// Close frees what the machine holds, if that is more than the host's memory.
+// Close releases the machine's resources.
 func (m *mirrored) Close() error { return CloseMachine(m.Machine) }
 
-// Local is the machine of this rank alone.
+// Local returns this rank's machine without the mirror.
 func Local(m device.Machine) device.Machine {
 	if all, ok := m.(*mirrored); ok {
 		return all.Machine
@@ -281,7 +281,7 @@ func (w *mirroredRoot) Zero(r device.Ref, n int) {
 	}
 }
 
-// GetFloats brings together what the ranks know of their shards.
+// GetFloats first collects the shards of all ranks.
 func (w *mirroredRoot) GetFloats(dst []float32, r device.Ref) {
 	if x := w.ranks; x.Sharded && x.bounds != nil && r.Space >= device.State {
 		x.fail(x.tell(orderGather, nil, int64(r.Space)))
@@ -290,21 +290,21 @@ func (w *mirroredRoot) GetFloats(dst []float32, r device.Ref) {
 	w.Worker.GetFloats(dst, r)
 }
 
-// fail ends all ranks where one cannot be told: the others would wait for it.
+// fail aborts all ranks if an order cannot be sent: the others would wait for it.
 func (r *Ranks) fail(err error) {
 	if err != nil && !errors.Is(err, errEnded) {
 		r.Abort(ExitFailed)
 	}
 }
 
-// heed makes a context end, too, when another rank gets a signal.
+// heed ends a context also when another rank receives a signal.
 func (r *Ranks) heed(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
 	r.told = func(n int) { cancel(interrupt.Error{Signal: syscall.Signal(n)}) }
 	return ctx
 }
 
-// Time has the ranks wait for all before each sum, or not.
+// Time makes the ranks wait for all before each sum, or stops that.
 func (r *Ranks) Time(on bool) error {
 	if on {
 		return r.tell(orderTime, nil, 1)

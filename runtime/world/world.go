@@ -1,7 +1,7 @@
-// Package world is what every verb of a program works with: an App, which is the program with its
-// command line, input and output; Flags, which choose the device; the memory that a run needs; and
-// Ranks, the processes that do a verb together. Rank 0 alone does what a verb says, and tells the
-// others, which follow. Package verbs comes after it.
+// Package world is the environment of every verb: an App, which is the program with its command
+// line, input and output; Flags, which choose the device; the memory that a run needs; and
+// Ranks, the processes that execute a verb together. Rank 0 executes the verb and commands the
+// others. Package verbs builds on it.
 package world
 
 import (
@@ -24,55 +24,55 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// The exit codes, but that of an interrupt, which interrupt.Error has.
+// The exit codes. For an interrupt, interrupt.Error has the code.
 const (
 	ExitOK     = 0
 	ExitFailed = 1
 	ExitUsage  = 2
 )
 
-// App is a model and the world it runs in. Results go to out, the rest to err.
+// App is a program with its environment. Results go to Out, everything else to Err.
 type App struct {
-	Ctx   context.Context // ends with a signal; its cause is an interrupt.Error; nil before run
+	Ctx   context.Context // ends with a signal; its cause is an interrupt.Error; nil before Run
 	Model program.Model
-	Whole Whole    // that the model is a stage of; nil: of none
+	Whole Whole    // the spec with stages that the model belongs to; nil: no stages
 	Args  []string // the command line, the program's name first
 	In    io.Reader
 	Out   io.Writer
 	Err   *os.File
 	GPU   func() (cuda.Driver, error) // nil: NVIDIA's driver
 
-	Brought []Device // of the program's own
+	Brought []Device // further devices that the program brings along
 
-	Told  bool       // which device is used
-	Ranks *Ranks     // that do the verb together
-	World comm.World // in place of what the launcher has started; nil: that
+	Told  bool       // the device was already announced
+	Ranks *Ranks     // execute the verb together
+	World comm.World // replaces the launcher's processes; nil: use those
 
-	Library func(d cuda.Driver, path string) (cuda.Multiplier, error) // of products; nil: NVIDIA's
-	Memory  func() (bytes float64, of string)                         // that is available; nil: as the system says
+	Library func(d cuda.Driver, path string) (cuda.Multiplier, error) // opens the library of products; nil: NVIDIA's
+	Memory  func() (bytes float64, of string)                         // available memory and what limits it; nil: the system's
 }
 
 // A Whole is a spec with stages: a Pipeline of package stages.
 type Whole interface {
 	Identity() rundir.Identity
-	Swept() []string            // attributes that axes of a sweep set, of which this is one training
+	Swept() []string            // attributes that the axes of a sweep set, if this is one of its trainings
 	Names() []string            // of the stages, in order
-	Model(n int) *program.Model // that stage n trains; nil: it trains none
-	Last() int                  // of the stages that train
-	// At is the model of a run, and the directory of its training.
+	Model(n int) *program.Model // model of stage n; nil: it trains none
+	Last() int                  // number of the last stage that trains
+	// At returns the model of a run, and the directory of its training.
 	At(dir string) (*program.Model, string, error)
 }
 
 // UsageError is a mistake on the command line.
 type UsageError struct{ error }
 
-// Usage makes an error a mistake on the command line.
+// Usage marks an error as a mistake on the command line.
 func Usage(err error) error { return UsageError{err} }
 
-// Usagef is such a mistake.
+// Usagef formats such an error.
 func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
 
-// Again is the command line as a shell takes it.
+// Again returns the command line for a shell.
 func (a App) Again() string { return flag.Line(a.Args) }
 
 func ExitCode(err error) int {
@@ -90,15 +90,16 @@ func ExitCode(err error) int {
 	return ExitFailed
 }
 
-// UntilInterrupt returns a context that ends with a signal, which is said: it is for
-// what goes on for a while then. It is told when it is over.
+// UntilInterrupt returns a context that ends with a signal. It prints that the program is
+// stopping, for work that still continues for a while. The caller calls over when the work has
+// ended.
 func (a App) UntilInterrupt() (ctx context.Context, over func()) {
 	stop := context.AfterFunc(a.Ctx, func() { fmt.Fprintln(a.Err, "\nstopping after this step (again to stop at once)") })
 	return a.Ctx, func() { stop() }
 }
 
-// Await returns what f computes or reads, or the interrupt that comes first. Then f
-// is left to itself, so it neither prints nor writes files.
+// Await returns the result of f, or the interrupt if that comes first. Then f keeps running, so
+// it must neither print nor write files.
 func Await[T any](a App, f func() (T, error)) (T, error) {
 	if !a.Ranks.Several() {
 		return interrupt.Await(a.Ctx, f)
@@ -110,12 +111,12 @@ func Await[T any](a App, f func() (T, error)) (T, error) {
 	})
 }
 
-// GoOn is the command that goes on with a run.
+// GoOn returns the command that resumes a run.
 func (a App) GoOn(dir string) string {
 	return fmt.Sprintf("%s train --resume --out %s", flag.Word(a.Args[0]), flag.Word(dir))
 }
 
-// Identity is what the program is of.
+// Identity returns the identity of the program.
 func (a App) Identity() rundir.Identity {
 	if a.Whole != nil {
 		return a.Whole.Identity()
@@ -123,7 +124,7 @@ func (a App) Identity() rundir.Identity {
 	return rundir.IdentityOf(&a.Model)
 }
 
-// Axes are the attributes that the program's name says.
+// Axes returns the attributes that the program's name fixes.
 func (a App) Axes() []string {
 	if a.Whole != nil {
 		return a.Whole.Swept()
@@ -131,13 +132,13 @@ func (a App) Axes() []string {
 	return a.Model.Axes
 }
 
-// OnTerminal reports whether somebody sees what is written there.
+// OnTerminal reports whether out is a terminal.
 func OnTerminal(out any) bool {
 	f, ok := out.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Columns is the width of a terminal, or what people can read elsewhere.
+// Columns returns the width of a terminal, or a readable width for other outputs.
 func Columns(out any) int {
 	f, ok := out.(*os.File)
 	if !ok {
@@ -159,16 +160,16 @@ func PrintJSON(a App, v any) error {
 func NextLine(a App, lines *bufio.Scanner) (bool, error) {
 	more, err := Await(a, func() (bool, error) { return lines.Scan(), lines.Err() })
 	if errors.Is(err, bufio.ErrTooLong) {
-		err = Usagef("it is longer than %s bytes, which is no line of what is asked for here", track.Thousands(LongestLine))
+		err = Usagef("it is longer than %s bytes, too long for a valid line", track.Thousands(LongestLine))
 	}
 	return more, err
 }
 
-// longestLine is the most bytes of a line of standard input.
+// LongestLine is the most bytes of a line on standard input.
 const LongestLine = 1 << 20
 
-// At is what speaks of a run, and where it is: of the last stage that trains where
-// the run is of a pipeline, else of the stage whose run it is.
+// At returns the app and the directory for a run: for the last stage that trains if the run is
+// a pipeline's, else for the stage of the run.
 func (a App) At(dir string) (App, string, error) {
 	if a.Whole == nil {
 		return a, dir, nil
