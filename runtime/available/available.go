@@ -11,9 +11,9 @@ import (
 )
 
 // Memory returns how many bytes the process may still take, and what sets the limit: the
-// machine (proc(5), MemAvailable), or a control group of the process or around it (cgroup v2:
-// memory.max; v1: memory.limit_in_bytes). A group's file caches count as free. It returns +Inf
-// if the system does not tell.
+// machine (proc(5), MemAvailable), or a control group. Groups are the process's and those
+// around it (cgroup v2: memory.max; v1: memory.limit_in_bytes). A group's file caches count as
+// free. It returns +Inf if the system does not tell.
 func Memory(root fs.FS) (bytes float64, of string) {
 	bytes, of = math.Inf(1), "the machine"
 	if kib, ok := field(root, "proc/meminfo", "MemAvailable:"); ok {
@@ -50,7 +50,7 @@ var cgroups = []cgroup{
 }
 
 // left returns the smallest rest in a group and the groups around it. A container may see its
-// group as the outermost one, whatever its path is.
+// group as the outermost one under any path.
 func (c *cgroup) left(root fs.FS, group string) float64 {
 	least := math.Inf(1)
 	for at := path.Clean("/" + group); ; at = path.Dir(at) {

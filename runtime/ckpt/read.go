@@ -81,7 +81,7 @@ func decodeHeader(r io.Reader, size int64) (map[string]entry, map[string]string,
 	}
 	var length uint64
 	if err := binary.Read(r, binary.LittleEndian, &length); ends(err) {
-		return fail("truncated: it has only %d bytes", size)
+		return fail("truncated: %d bytes are too few", size)
 	} else if err != nil {
 		return nil, nil, 0, err
 	}

@@ -16,7 +16,7 @@ type Eval struct {
 	Pad        Pad
 	FirstToken bool  // an answer counts when its first token is right
 	Greedy     bool  // decode row by row instead of verifying
-	Loop       int   // most runs of the loop in training; 0: the model has none
+	Loop       int   // most runs of the loop in training; 0: no loop
 	ByLength   bool  // the length of a problem determines how often the loop runs
 	Times      []int // further tests, with so many runs of the loop
 	Settle     int   // most runs in a further test that loops until the answer settles; 0: no such test
@@ -36,7 +36,7 @@ func (d *During) Any() bool { return d.Every != (Budget{}) }
 
 // A Criterion compares two tests during training.
 type Criterion struct {
-	Loss    bool // by the loss instead of exact match
+	Loss    bool // compares losses instead of exact match
 	At      int  // at this length; 0: by the mean over all lengths
 	Average bool // tests the averaged weights
 }

@@ -69,7 +69,7 @@ func Meaning(name string) string {
 // innermost are the places that contain no others: any name may follow them.
 var innermost = map[string]bool{"self": true, "cross": true, "shared": true, "fixed": true}
 
-// of describes the rest of a name, with the places before it.
+// of describes the rest of a name and the places before it.
 func of(where []string, last, name string) string {
 	block, param, _ := strings.Cut(name, ".")
 	what := "parameter " + param + " of " + block

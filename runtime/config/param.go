@@ -78,6 +78,6 @@ func (g *Group) UseStride() int {
 	return (g.Layers*g.Stride + line - 1) / line * line
 }
 
-// A Fold adds the gradients of N parameters by a further use, from element From, to the
-// gradients by the first use, from element To of the arena.
+// A Fold adds the gradients of N parameters by a further use to the gradients by the first use:
+// from element From of the space Uses to element To of the arena.
 type Fold struct{ To, From, N int }

@@ -9,7 +9,7 @@ type Rounds struct {
 	Step    int     // digits that a round adds
 	Samples int     // problems that a round asks
 	Votes   int     // answers to each problem; more than half must agree
-	Length  int     // most digits by which an answer may differ in length from most answers to operands of its length; -1: any
+	Length  int     // most digits by which an answer's length may differ from the usual length for its operands; -1: any
 	Newest  float64 // share of training examples from the last round
 }
 
@@ -31,8 +31,8 @@ func (r Rounds) Lengths(digits, round int) Span {
 	return Span{lo + 1, min(lo+r.Step, r.Until)}
 }
 
-// Begin returns the step before which a round begins, in a training of the given number of
-// steps. All rounds are equally long.
+// Begin returns the first step of a round, in a training of the given number of steps. All
+// rounds are equally long.
 func (r Rounds) Begin(digits, round, steps int) int {
 	n := r.Count(digits)
 	return (round*steps + n - 1) / n

@@ -50,7 +50,7 @@ type Task struct {
 // nothing.
 type Curriculum struct {
 	From    int     // most digits of operands at first; 0: DigitsHi throughout
-	Until   float64 // share of training after which the most digits are DigitsHi
+	Until   float64 // share of training after which DigitsHi is the most
 	Carries float64 // share of addition problems with long carries at first
 	Fade    float64 // share of training over which Carries falls to 0
 }
@@ -68,13 +68,12 @@ const MaxDigits = 1 << 15
 // MaxOperands is the most numbers in a sum.
 const MaxOperands = 64
 
-// A Pad is the fixed width to which operands and answer are padded with zeros: the smallest of
-// To, To+Step, To+2*Step, … that they fit in. To = 0: as wide as needed. The answer is Less
-// places narrower.
+// A Pad is the fixed width of operands and answer, which zeros fill up. It is the smallest of
+// To, To+Step, To+2*Step, … that fits. To = 0: as wide as needed. The answer is Less places
+// narrower.
 type Pad struct{ To, Step, Less int }
 
-// Width returns the width to which numbers of n digits are padded; less than n if no width
-// fits.
+// Width returns the padded width of numbers with n digits, or less than n if no width fits.
 func (p Pad) Width(n int) int {
 	switch {
 	case p.To == 0:

@@ -25,7 +25,7 @@ type Train struct {
 	Cooldown    float64   // fraction of the budget
 	Clip        float64   // largest gradient norm; 0: unlimited
 	Batch       int       // examples a step
-	Ramp        float64   // fraction of the budget in which the batch grows to Batch
+	Ramp        float64   // fraction of the budget during which the batch grows to Batch
 	RampFrom    int       // examples that the batch begins with and grows by; 0: Group
 	Chunk       int       // examples whose gradients one worker sums: a multiple of MicroBatch; 0: MicroBatch
 	MicroBatch  int       // examples a launch of a processor, at most Batch

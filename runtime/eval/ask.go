@@ -88,8 +88,8 @@ func (m *Model) Answer(ctx context.Context, q *Question) (answers []Answer, err 
 }
 
 // Verify reports for each problem whether greedy decoding would answer it. One pass over the
-// right answer shows this: at every row the most likely token, given the right ones before it,
-// must be the right one. Where hints are not judged, a pass may leave the answer open; such
+// right answer shows this: at every row the most likely token must be the right one, given the
+// right ones before it. Where hints are not judged, a pass may leave the answer open; such
 // problems are decoded.
 func (m *Model) Verify(ctx context.Context, problems []task.Problem, metric string) ([]bool, error) {
 	answers, err := m.ask(ctx, Question{Mode: ModeVerify, Metric: metric, Problems: problems})

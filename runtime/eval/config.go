@@ -10,7 +10,7 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// A Config says what is tested after training. Generated code holds one.
+// A Config describes the tests after training. Generated code holds one.
 type Config config.Eval
 
 // The sizes of tests, and the reach of a model's positions.
@@ -20,8 +20,8 @@ type (
 	Reach = config.Reach
 )
 
-// A Pair names a cell of problems: the digits of the first and second operand, or of the only
-// operand and 0, or the digits and the number of entries.
+// A Pair names a cell of problems. Its numbers are the digits of the first and second operand,
+// or of the only operand and 0, or the digits and the number of entries.
 type Pair struct{ I, J int }
 
 // String names the cell for people.
@@ -68,9 +68,9 @@ func (c *Config) Cells(t *task.Task) []Pair {
 	return slices.Compact(out)
 }
 
-// duringCells lists the cells that are tested during training: the lengths that the spec gives,
-// else the longest trained one of Cells and three longer ones. For a listed task it returns
-// four cells, evenly spaced.
+// duringCells lists the cells that are tested during training. They have the lengths that the
+// spec gives, or else are the longest trained one of Cells and three longer ones. For a listed
+// task it returns four cells, evenly spaced.
 func (c *Config) duringCells(t *task.Task) []Pair {
 	if len(c.During.Digits) > 0 {
 		asked := Config{Digits: c.During.Digits, Operands: c.Operands}

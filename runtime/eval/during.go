@@ -10,8 +10,8 @@ import (
 )
 
 // A During tests a few lengths while a model is trained. It verifies like the test after
-// training, with losses, on problems that training never sees, and on other ones than that test
-// if there are enough. The plan's Forward must have losses.
+// training, with losses, on problems that training never sees. If there are enough problems,
+// they are others than in that test. The plan's Forward must have losses.
 type During struct {
 	Model
 	cells    []Pair
@@ -44,7 +44,7 @@ func (d *During) Lengths() (all []int) {
 	return all
 }
 
-// Tokens estimates how many tokens one test reads, in equivalents of a training pass: it counts
+// Tokens estimates how many tokens one test reads, in equivalents of a training pass. It counts
 // a token once for each run of the loop and divides by the most runs in training.
 func (d *During) Tokens() float64 {
 	return d.tokens(d.cells, d.samples) / float64(max(d.loop, 1))

@@ -1,6 +1,6 @@
 // Package eval tests trained models. It measures exact match cell by cell, by verification or
-// by greedy decoding, answers single problems, and shows the answer of a looped model after
-// each run of its loop. Package runtime provides the device and the run directory.
+// by greedy decoding, and answers single problems. For a looped model it shows the answer after
+// each run of the loop. Package runtime provides the device and the run directory.
 package eval
 
 import (
@@ -77,9 +77,9 @@ func (t Test) WithTimes(n int) *Test {
 }
 
 // Run tests every cell and adds it to the result in dir at once. An interrupted evaluation
-// therefore resumes where it stopped, and several processes share the work: cells that were
-// tested under the same Settings stay in the result and are not tested again. The means of the
-// returned result cover Cells.
+// therefore resumes where it stopped, and several processes share the work. Cells that were
+// tested under the same Settings are not tested again. The means of the returned result cover
+// Cells.
 func (t *Test) Run(ctx context.Context, dir string) (*Result, error) {
 	r := &Result{Settings: t.Settings, SecondsTrain: t.SecondsTrain}
 	if err := t.join(r, dir); err != nil {

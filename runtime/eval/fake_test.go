@@ -18,7 +18,7 @@ type pupil struct {
 	known map[string]int32 // plain token that follows a text, hints left out
 	exact map[string]int32 // token that follows a text
 	tries uint32           // makes one mistake in so many tokens
-	calm  int              // runs after which the answer no longer changes
+	calm  int              // runs of the loop until the answer is stable
 }
 
 func newPupil(t *testing.T, cfg task.Config, problems func(*task.Task) []task.Problem) (*pupil, []task.Problem) {

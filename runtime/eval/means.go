@@ -25,7 +25,7 @@ type Mean struct {
 	Value *float64
 }
 
-// means returns all means, in the order in which they are shown.
+// means returns all means in display order.
 func (r *Result) means() []Mean {
 	return []Mean{
 		{ID, "mean over " + r.lengths(ID) + " of training", r.ID},
@@ -67,7 +67,7 @@ func (r *Result) Means() []Mean {
 	return there
 }
 
-// Mean returns a mean by its name; nil if the result has none.
+// Mean returns a mean by its name, or nil.
 func (r *Result) Mean(name string) *float64 {
 	for _, m := range r.means() {
 		if m.Name == name {
@@ -77,7 +77,7 @@ func (r *Result) Mean(name string) *float64 {
 	return nil
 }
 
-// What describes in words what a mean covers; "" for unknown names.
+// What describes the cells of a mean in words; "" for unknown names.
 func (r *Result) What(name string) string {
 	for _, m := range r.means() {
 		if m.Name == name {
@@ -110,7 +110,7 @@ func Legend(names []string, of []*Result) string {
 	return strings.Join(parts, "; ")
 }
 
-// described lists the means, each with what it covers.
+// described lists the means, each with a description.
 func (r *Result) described() string {
 	var parts []string
 	for _, m := range r.Means() {
@@ -119,8 +119,8 @@ func (r *Result) described() string {
 	return strings.Join(parts, "; ")
 }
 
-// Summary returns one line: each mean with the number of lengths that it covers, or the
-// fraction of all problems if the result has no mean.
+// Summary returns one line: each mean with its number of lengths. Without means it is the
+// fraction of all problems.
 func (r *Result) Summary() string {
 	var parts []string
 	for _, m := range r.Means() {

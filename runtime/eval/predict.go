@@ -28,8 +28,8 @@ const (
 	maxTokensDecode = 1 << 12
 )
 
-// A form describes how a problem lies in its row of a batch: its width, how many of its tokens
-// are given, and how often the loop runs on it.
+// A form is the shape of a problem in a batch: its width, how many of its tokens are given, and
+// how often the loop runs on it.
 type form struct{ width, prompt, runs int }
 
 func (m *Model) form(p task.Problem) (form, error) {
@@ -58,7 +58,7 @@ type launch struct {
 	forms []form // the form of each problem
 }
 
-// launches sorts problems into launches of a program, of the given number of tokens or of as
+// launches sorts problems into launches of a program, with the given number of tokens or as
 // many as the machine prefers. Problems of one form share launches. If results do not depend on
 // the rows of a launch, problems of narrower forms fill it up.
 func (m *Model) launches(problems []task.Problem, program *device.Program, tokens int) ([]launch, error) {
@@ -209,8 +209,8 @@ func (m *Model) verify(ctx context.Context, problems []task.Problem, metric stri
 }
 
 // predict runs the model over all rows of a batch and returns the most likely token of each
-// row, in the memory of b.Target, which is read first. It fills in the losses of the rows
-// unless losses is nil.
+// row. It overwrites b.Target with them. It fills in the losses of the rows unless losses is
+// nil.
 func (m *Model) predict(w device.Worker, b task.Batch, runs int, losses []float32) []int32 {
 	e := m.env(w, b, b.T, b.T, runs)
 	lay := m.Plan.Forward.Layout(e)

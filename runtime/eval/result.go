@@ -43,7 +43,7 @@ type Result struct {
 	OOD100       *float64           `json:"ood100,omitempty"`           // …
 	Overall      *float64           `json:"overall,omitempty"`          // …
 	Over         map[string]int     `json:"over,omitempty"`             // number of cells by name of a mean; Overall has no entry
-	Second       string             `json:"second,omitempty"`           // what the second size of a cell counts, if it is not a length
+	Second       string             `json:"second,omitempty"`           // unit of a cell's second size, if that is not a length
 	Tested       string             `json:"tested,omitempty"`           // which problems of a file were tested; see task.Tested
 	TrainedOn    int                `json:"trained_on,omitempty"`       // estimate of the tested problems that training has drawn
 	MeanRuns     float64            `json:"mean_runs,omitempty"`        // mean runs of the loop over problems, in ModeSettle

@@ -7,8 +7,8 @@ import (
 )
 
 // A rule decides whether an answer counts, for problems of one form. It follows McLeish et al.
-// (arXiv:2405.17399) and their code: an answer must end where the right one does, tokens after
-// the end do not matter, index hints are not judged, and a sorted array need not end.
+// (arXiv:2405.17399) and their code. An answer must end where the right one does. Tokens after
+// the end do not matter, and index hints are not judged. A sorted array need not end.
 type rule struct {
 	task   *task.Task
 	metric string
@@ -23,8 +23,8 @@ func (m *Model) rule(f form, metric string) rule {
 	return rule{m.Task, metric, first, rows - first}
 }
 
-// limit returns how many tokens are decoded: as many as the answer has, and one more if a hint
-// could take the place of a digit.
+// limit returns how many tokens are decoded: the answer's, and one more if a hint could
+// displace a digit.
 func (r *rule) limit(labels []int32) int {
 	switch {
 	case r.hinted(labels):

@@ -53,8 +53,7 @@ func (t *Thinking) Table(colours bool) string {
 }
 
 // Think follows a problem through the given number of runs of the loop, or through as many as
-// its length determines. Settled is the number of runs after which the answer no longer
-// changes.
+// its length determines. Settled is the number of runs until the answer is stable.
 func (m *Model) Think(ctx context.Context, p task.Problem, runs int) (*Thinking, error) {
 	all := *m
 	all.Runs = runs

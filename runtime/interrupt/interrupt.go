@@ -17,7 +17,7 @@ type Error struct{ Signal syscall.Signal }
 func (Error) Error() string { return "interrupted" }
 
 // ExitCode is the exit code that shells report for the signal: 130 for Ctrl-C, 143 for SIGTERM,
-// 129 for SIGHUP, and on Linux 138 for SIGUSR1, 140 for SIGUSR2 and 152 for SIGXCPU.
+// 129 for SIGHUP. On Linux it is 138 for SIGUSR1, 140 for SIGUSR2 and 152 for SIGXCPU.
 func (e Error) ExitCode() int { return 128 + int(e.Signal) }
 
 // Coded reports whether an exit code belongs to an interrupted program.
@@ -39,8 +39,8 @@ func Notify(buffer int) (c <-chan os.Signal, stop func()) {
 }
 
 // Context returns a context that ends with the first signal. Its cause is an Error. A second
-// signal has its ordinary effect, and so has every signal after release: Ctrl-C, SIGTERM and
-// SIGHUP end a program, and the others do nothing.
+// signal has its ordinary effect, and so has every signal after release. Ctrl-C, SIGTERM and
+// SIGHUP then end a program, and the others do nothing.
 func Context() (ctx context.Context, release func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	c, stop := Notify(1)

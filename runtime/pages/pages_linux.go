@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// advise asks for large pages within x. If the system has none, nothing is lost.
+// advise asks for large pages within x. A system without large pages ignores it.
 func advise(x []float32) {
 	first, size := uintptr(unsafe.Pointer(unsafe.SliceData(x))), uintptr(len(x))*4
 	skip := -first & (Large - 1)

@@ -15,7 +15,7 @@ const elemBytes = 4 // F32
 // slice of the nodes of all ranks, adds them, and sends the sum to all.
 type exchange struct {
 	world  comm.World
-	bounds []int // of the slices, in elements
+	bounds []int // bounds of the slices in elements
 
 	all     []device.Node // nodes of all ranks, in order
 	slices  [][]float32   // this rank's slice of each node
@@ -23,7 +23,7 @@ type exchange struct {
 	send    []comm.Part
 	receive []comm.Part
 	bytes   []int // bounds in bytes
-	parts   int   // parts in which a slice is added
+	parts   int   // parts of a slice, added in parallel
 	part    func(w device.Worker, i int)
 
 	took Times

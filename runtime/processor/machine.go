@@ -1,5 +1,5 @@
-// Package processor implements device.Machine on the processor: workers that take chunks of
-// examples, the sum of their gradients in a fixed order, also over ranks, and machines that
+// Package processor implements device.Machine on the processor. Workers take chunks of
+// examples, and their gradients are summed in a fixed order, also over ranks. Other machines
 // train several models in lanes. It uses the workers of package runtime/cpu and the interfaces
 // of runtime/device; package world opens it.
 package processor
@@ -26,7 +26,7 @@ type Machine struct {
 	weights *cpu.Weights // weights of own's workers, packed
 	total   *total
 	ranges  ranges
-	ranks   *exchange // other processes; nil: there are none
+	ranks   *exchange // sums over other processes; nil: a single process
 	err     error     // first error of other processes
 
 	piece, rest, part func(w device.Worker, i int) // methods of total and ranges, kept as functions so that a step allocates nothing
@@ -132,7 +132,7 @@ func (m *Machine) Ranges(n int, f func(w device.Worker, lo, hi int)) {
 	m.shared.run(m.ranges.parts, m.part)
 }
 
-// MinRange is the fewest elements for which another thread is worth waking.
+// MinRange is the fewest elements that are worth waking another thread.
 const MinRange = 1 << 14
 
 // ranges cuts 0 … n-1 into parts.

@@ -11,10 +11,10 @@ import (
 	"github.com/arithlang/mlc/runtime/pages"
 )
 
-// A total sums the gradients of chunks in the order of device.Tree, so that the sum does not
-// depend on the number of workers or ranks. A worker adds its node to the sibling if that is
-// there. Otherwise it leaves the node behind and continues with spare memory; it waits only if
-// no memory is spare. After all chunks are taken, the remaining additions wait for all workers,
+// A total sums the gradients of chunks in the order of device.Tree. So the sum does not depend
+// on the number of workers or ranks. A worker adds its node to the sibling if that is there.
+// Otherwise it leaves the node behind and continues with spare memory; it waits only if no
+// memory is spare. After all chunks are taken, the remaining additions wait for all workers,
 // which add a range of the elements each. Otherwise the last worker would add alone.
 type total struct {
 	sum     []float32 // of all chunks, in the end
@@ -44,9 +44,9 @@ func newTotal(sum []float32, uses, threads int) *total {
 }
 
 // Arrays returns how many arrays of gradients the workers share for n chunks from the given
-// first one. If all workers waited, the waiting nodes would be at most two of each size, one on
-// the left and one on the right of the tree. One array more lets a worker continue. A chunk
-// needs at most one array.
+// first one. If all workers waited, at most two nodes of each size would be waiting, one left
+// and one right in the tree. One array more lets a worker continue. A chunk needs at most one
+// array.
 func Arrays(n, first, threads int) int {
 	if n == 0 {
 		return 1
@@ -116,8 +116,8 @@ func (t *total) take() (i int, grads []float32) {
 	return i, grads
 }
 
-// leave adds node i of the lowest level to its sibling, their sum to its sibling, and so on,
-// while there is one and chunks are left to take. The caller holds the lock.
+// leave adds node i of the lowest level to its sibling, their sum to its sibling, and so on. It
+// stops at a missing sibling, or when no chunk is left to take. The caller holds the lock.
 func (t *total) leave(grads []float32, i int) {
 	for level := 0; ; level++ {
 		nodes := t.nodes[level]
@@ -159,8 +159,8 @@ type rest struct {
 // An addition adds the array from to the array to.
 type addition struct{ to, from []float32 }
 
-// finish lists the remaining additions, which part executes: nodes to their siblings and, if
-// this process has all chunks, nodes without a sibling from the right.
+// finish lists the remaining additions for part: nodes to their siblings. If this process has
+// all chunks, nodes without a sibling follow, from the right.
 func (t *total) finish(all bool) {
 	r := &t.rest
 	r.adds, r.stack = r.adds[:0], r.stack[:0]

@@ -9,7 +9,7 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// A Run says what to time on a GPU.
+// A Run describes a measurement on a GPU.
 type Run struct {
 	Machine *cuda.Machine
 	Names   []string // of kernels, by number
@@ -34,7 +34,7 @@ type GPU struct {
 	Kernels  float64   `json:"gpu_launches"`    // launches on the GPU: launches that differ only in their data become one
 	Driver   float64   `json:"driver_launches"` // launches that the driver is asked for: a graph is one
 	Peak     peak.Peak `json:"peak"`            // as measured
-	Marked   int       `json:"timed_steps"`     // number of steps in which each launch was timed
+	Marked   int       `json:"timed_steps"`     // steps with a time for each launch
 	Timed    float64   `json:"timed_step_seconds"`
 	Rows     []Row     `json:"kernels,omitempty"` // longest first, then the rest; they add up to a timed step
 	Reason   string    `json:"not_timed,omitempty"`

@@ -8,8 +8,8 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
-// Products compares a library's matrix products with the program's kernels, over steps in which
-// each launch was timed. Steps differ in their work, so both times are for the work that the
+// Products compares a library's matrix products with the program's kernels, over steps with a
+// time for each launch. Steps differ in their work, so both times are for the work that the
 // library did.
 type Products struct {
 	Library string       `json:"library"`         // its name

@@ -8,9 +8,9 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 )
 
-// A Stopwatch is a Machine that counts and times the launches of another Machine where they
-// happen: with all workers busy and the caches as in training. A GPU runs launches later, so
-// for a GPU only their number and their cost are useful.
+// A Stopwatch is a Machine that counts and times the launches of another Machine. All workers
+// are busy, and caches are as in training. A GPU runs launches later, so for a GPU only their
+// number and their cost are useful.
 type Stopwatch struct {
 	device.Machine
 	Trace *Trace // records every launch; nil: no trace

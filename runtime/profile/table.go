@@ -47,7 +47,7 @@ func (l Level) Name() string {
 type Table struct {
 	Steps   int       // steps timed
 	Threads int       // threads that worked
-	Step    float64   // seconds of a step, to which the rows add up
+	Step    float64   // seconds of a step; the rows add up to it
 	Peak    peak.Peak // for one thread
 	CPU     bool      // on a processor: products and other operations share the units
 	Levels  []Level   // of memory, smallest first; larger launches copy at the peak

@@ -12,10 +12,10 @@ import (
 )
 
 // Last returns an error if the run in dir once had a later checkpoint than the newest one
-// there, at path, taken after so many steps and examples. Only the last checkpoint represents
+// there. That is at path, after so many steps and examples. Only the last checkpoint represents
 // the run: an older one would be mistaken for it, and its result would replace the run's
 // result. Three files can mention a later checkpoint: the pipeline's record of a finished
-// stage, the metrics at the end of the budget, and the result of the test.
+// stage, the metrics at the end of the budget, and the test's result.
 func (r *Record) Last(dir, path string, steps int, examples int64) error {
 	lost := func(format string, args ...any) error {
 		return fmt.Errorf("%s: its last checkpoint is missing: "+format+", and the newest one, %s, is of step %d. Bring the last one back, or train it again with train --resume --out %[1]s",

@@ -22,8 +22,8 @@ const SpecFile = "spec.arith"
 // ResultFolder is the folder of test results in a run directory.
 const ResultFolder = config.ResultFolder
 
-// LaunchFolder is the folder where mlc train --launcher writes files for the tasks that it
-// starts: in the folder of a sweep's runs, or in the directory of a single run.
+// LaunchFolder is the folder where mlc train --launcher writes files for its tasks. It is in
+// the folder of a sweep's runs, or in the directory of a single run.
 const LaunchFolder = config.LaunchFolder
 
 // Path returns the path of the record in a run directory.

@@ -1,12 +1,12 @@
-// Package record reads and writes run.json, the record of a run directory: the spec, seeds,
-// device and budget of the run, and the state of its stages.
-// A pipeline's directory has a folder for each stage. The folder of a training stage is an
-// ordinary run directory. The folder of a calibration has the captured attention, the
-// statistics of its lines, and the selected lines. The next training has these lines as fixed
-// parameters: they come after all others in the arenas, have no gradients or moments, and are
-// saved with the weights. Training in rounds saves and pauses before each round: the model
-// answers longer problems, a file keeps the accepted answers, and the task draws from these
-// files as well as from true problems. run.json is written last, with the state of each stage.
+// Package record reads and writes run.json, the record of a run directory. It has the spec,
+// seeds, device and budget of the run, and the state of its stages. A pipeline's directory has
+// a folder for each stage. The folder of a training stage is an ordinary run directory. The
+// folder of a calibration has the captured attention, the statistics of its lines, and the
+// selected lines. The next training has these lines as fixed parameters. They come after all
+// others in the arenas, have no gradients or moments, and are saved with the weights. Training
+// in rounds saves and pauses before each round. The model answers longer problems, and a file
+// keeps the accepted answers. The task draws from these files as well as from true problems.
+// run.json is written last, with the state of each stage.
 package record
 
 import (
@@ -81,7 +81,7 @@ func (t *Training) Budgets() []string {
 	return all
 }
 
-// String returns the budgets in the order in which they were set.
+// String lists the budgets in the order of setting.
 func (t *Training) String() string {
 	return strings.Join(t.Budgets(), ", then ")
 }
@@ -107,7 +107,7 @@ func (s *Stage) Trains() bool { return s.Kind == "training" }
 // Read is Of for any directory.
 func Read(dir string) (Record, error) { return Of(damage.At(dir)) }
 
-// Of reads the record of a run directory. Missing holds for the error if there is no record,
+// Of reads a run directory's record. Missing holds for the error if there is no record,
 // damage.Is if the file is not as it was written.
 func Of(dir damage.Path) (Record, error) {
 	var r Record
@@ -179,8 +179,8 @@ func (r *Record) last() *Stage {
 	return nil
 }
 
-// Trained returns the directory whose metrics and results represent the run in dir, with its
-// training: the directory of the last stage that trains, or dir itself.
+// Trained returns the directory with the metrics and results that represent the run in dir, and
+// its training. It is the directory of the last stage that trains, or dir itself.
 func (r *Record) Trained(dir string) (string, Training) {
 	if s := r.last(); s != nil {
 		return filepath.Join(dir, s.Name), s.Training
@@ -201,8 +201,8 @@ func Trained(dir string) (string, error) {
 	return in, nil
 }
 
-// Open is Read for a directory that must have a record. Without one the error says what the
-// directory is instead.
+// Open is Read for a directory that must have a record. Without a record the error describes
+// the path.
 func Open(dir string) (Record, error) {
 	r, err := Read(dir)
 	if Missing(err) {
