@@ -118,7 +118,7 @@ func TestInit(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(half, "ckpt")); err != nil {
 		t.Fatal(err)
 	}
-	if s := call(t, toyModel(), "", "train", "--resume", "--out", half); s.code != 1 || !strings.Contains(s.err, "was interrupted before it had its first weights") {
+	if s := call(t, toyModel(), "", "train", "--resume", "--out", half); s.code != 1 || !strings.Contains(s.err, "was interrupted before it had the first weights") {
 		t.Errorf("exit %d: %s", s.code, s.err)
 	}
 }

@@ -20,8 +20,8 @@ func TestLanesRefused(t *testing.T) {
 		want  string
 	}{
 		{toyModel(), "", "this program trains one model at a time: give a single seed, or build it with train.lanes = 32"},
-		{with, "--device sim", "and not with --device sim"},
-		{with, "--time 1m", "give --steps or --examples"},
+		{with, "--device sim", "only on the processor, not with --device sim"},
+		{with, "--time 1m", "use --steps or --examples"},
 		{with, "--pause 1.5", "want a share of the budget below 1"},
 		{with, "--resume", "name the folder of the runs to resume with --out"},
 	} {

@@ -198,7 +198,7 @@ func TestBadRounds(t *testing.T) {
 	}
 	untaught := toyRounds()
 	untaught.Stages[0].Model.Train.Budget.Steps = 1
-	if s := callStages(t, untaught, "train", "--out", filepath.Join(t.TempDir(), "run")); s.code != 1 || !strings.Contains(s.err, "Train the stage before longer") {
+	if s := callStages(t, untaught, "train", "--out", filepath.Join(t.TempDir(), "run")); s.code != 1 || !strings.Contains(s.err, "Train the stage before it longer") {
 		t.Errorf("exit %d\n%s", s.code, s.err)
 	}
 }

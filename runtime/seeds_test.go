@@ -224,7 +224,7 @@ func TestBadInitSeeds(t *testing.T) {
 	for _, c := range []struct {
 		flags, want string
 	}{
-		{"--init-seed 1 --init x.safetensors", "the run begins with other weights"},
+		{"--init-seed 1 --init x.safetensors", "the run begins with the weights of --init"},
 		{"--init-seed 3..1", "want 1..3"},
 		{"--init-seed 1..3", "one model at a time"},
 		{"--init-seed x", "want a seed, such as 3, or a range of them"},

@@ -416,7 +416,7 @@ func TestOtherFiles(t *testing.T) {
 	dir := trained(t, toyModel(), "-q")
 	m := toyModel()
 	m.SpecHash = otherHash
-	want := "is a run of this spec with other files: a table or a list of problems that it reads has changed (01234567 in run.json; this program is fedcba98). Build"
+	want := "is a run of this spec with other files: a table or a list of problems that it reads has changed (01234567 in run.json; this program is fedcba98). To continue that run, build"
 	if s := call(t, m, "", "eval", dir); s.code != 1 || !strings.Contains(s.err, want) {
 		t.Errorf("exit %d\n%s", s.code, s.err)
 	}
@@ -499,8 +499,8 @@ func TestFlagOfAnAxis(t *testing.T) {
 		"--seed 5":      "--seed: this program belongs to a sweep with an axis for train.seed",
 		"--init-seed 5": "--init-seed: this program belongs to a sweep with an axis for stage.first.train.init_seed",
 		"--steps 2":     "--steps: this program belongs to a sweep with an axis for stage.first.train.budget",
-		"--time 1m":     "--time: an axis",
-		"--flop 1e9":    "--flop: an axis",
+		"--time 1m":     "--time: this program belongs to a sweep with an axis",
+		"--flop 1e9":    "--flop: this program belongs to a sweep with an axis",
 		"--save 1m":     "",
 		"--threads 1":   "",
 	} {

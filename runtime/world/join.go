@@ -293,7 +293,7 @@ func (a App) enough(c *train.Config) error {
 	if !r.Several() || r.Size() <= c.Chunks() {
 		return nil
 	}
-	return fmt.Errorf("there are %d ranks, and a batch of %d examples has only %d chunks, and each rank needs one: start at most %d ranks, or make train.chunk smaller (or train.batch larger)",
+	return fmt.Errorf("there are %d ranks, and a batch of %d examples has %d chunks, but each rank needs one: start %d ranks at most, or make train.chunk smaller (or train.batch larger)",
 		r.Size(), c.Batch, c.Chunks(), c.Chunks())
 }
 
