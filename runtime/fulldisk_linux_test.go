@@ -23,7 +23,7 @@ func fullDisk(t *testing.T, m program.Model, same func(t *testing.T, want, got s
 	}
 	defer syscall.Unmount(disk, syscall.MNT_DETACH)
 	s := call(t, m, "", "train", "--out", filepath.Join(disk, "run"), "--steps", "40", "--save", "1ns")
-	if s.code != 1 || !strings.Contains(s.err, "no space left") || !strings.Contains(s.err, "go on with: ./toy train --resume") {
+	if s.code != 1 || !strings.Contains(s.err, "no space left") || !strings.Contains(s.err, "continue with: ./toy train --resume") {
 		t.Fatalf("exit %d\n%s", s.code, s.err)
 	}
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT, "size=1M"); err != nil {

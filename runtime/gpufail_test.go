@@ -67,7 +67,7 @@ func TestKernelFailsInTheMiddleOfARun(t *testing.T) {
 		}
 		s := callGPU(t, m, failsAt(t, c.kernel, n, c.late), "train", "--out", dir, "--steps", "6", "--save", "1ns", "--device", "cuda")
 		kept := filepath.Join(dir, "ckpt", "step-00000003.safetensors")
-		if s.code != 1 || !strings.Contains(s.err, c.want) || !strings.Contains(s.err, "the last checkpoint is "+kept+"; when the cause is gone, go on with: ./toy train --resume --out "+dir) {
+		if s.code != 1 || !strings.Contains(s.err, c.want) || !strings.Contains(s.err, "the last checkpoint is "+kept+"; when the cause is gone, continue with: ./toy train --resume --out "+dir) {
 			t.Errorf("%s: exit %d, want %q in\n%s", c.kernel, s.code, c.want, s.err)
 			continue
 		}

@@ -44,7 +44,7 @@ func TestFakeDriver(t *testing.T) {
 			[]string{"out of GPU memory: asked for ", " are free, for the arenas of 1173 parameters: end other programs on the GPU"}},
 		"lost": {func() { lib.Poison(700) }, []string{"train", "--resume", "--out", whole, "--steps", "3", "--device", "cuda"}, 1,
 			[]string{"step 3 failed: ", "CUDA_ERROR_ILLEGAL_ADDRESS", "one of the kernels that were running failed: ", "clear", "CUDA_LAUNCH_BLOCKING=1",
-				"the last checkpoint is " + filepath.Join(whole, "ckpt", "step-00000002.safetensors") + "; when the cause is gone, go on with: ./toy train --resume --out "}},
+				"the last checkpoint is " + filepath.Join(whole, "ckpt", "step-00000002.safetensors") + "; when the cause is gone, continue with: ./toy train --resume --out "}},
 	} {
 		lib.Reset()
 		c.prepare()

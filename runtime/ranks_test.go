@@ -160,7 +160,7 @@ func TestRanksResume(t *testing.T) {
 			return a
 		}
 		args := []string{"train", "--resume=auto", "--out", dir, "--threads", "1"}
-		if s := onRanks(t, sizes[0], late, interruptedAt3, args...); s.code != exitInterrupted || !strings.Contains(s.err, "go on with") {
+		if s := onRanks(t, sizes[0], late, interruptedAt3, args...); s.code != exitInterrupted || !strings.Contains(s.err, "continue with") {
 			t.Fatalf("%d ranks: exit %d\n%s", sizes[0], s.code, s.err)
 		}
 		if s := onRanks(t, sizes[1], late, toyApp, append(args, "--shard-optimizer")...); s.code != 0 {

@@ -133,7 +133,7 @@ func TestRoundsResume(t *testing.T) {
 			healthy(w, e, a)
 		}
 		dir := filepath.Join(t.TempDir(), "run")
-		if s := callStages(t, stopped, "train", "--out", dir, "--threads", "1"); s.code != 130 || !strings.Contains(s.err, "go on with: ./toys train --resume --out "+dir) {
+		if s := callStages(t, stopped, "train", "--out", dir, "--threads", "1"); s.code != 130 || !strings.Contains(s.err, "continue with: ./toys train --resume --out "+dir) {
 			t.Fatalf("interrupted at %+v: exit %d\n%s", c, s.code, s.err)
 		}
 		os.WriteFile(filepath.Join(dir, "second", "."+answersOf(2)+".123"), []byte("half"), 0o644)

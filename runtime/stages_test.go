@@ -275,7 +275,7 @@ func TestPipelineResumes(t *testing.T) {
 	for _, until := range []string{"first", "calibrate", "second"} {
 		dir := filepath.Join(t.TempDir(), "run")
 		s := callStages(t, p, "train", "--out", dir, "--until", until)
-		if goOn := until + " is done; go on with: ./toys train --resume --out " + dir; s.code != 0 || strings.Contains(s.err, goOn) != (until != "second") {
+		if goOn := until + " is done; continue with: ./toys train --resume --out " + dir; s.code != 0 || strings.Contains(s.err, goOn) != (until != "second") {
 			t.Errorf("--until %s: exit %d\n%s", until, s.code, s.err)
 		}
 		if until == "first" { // and killed in the next stage
@@ -299,7 +299,7 @@ func TestPipelineResumes(t *testing.T) {
 		}
 		dir := filepath.Join(t.TempDir(), "run")
 		s := callStages(t, stopped, "train", "--out", dir, "--threads", "1")
-		if s.code != 130 || !strings.Contains(s.err, "go on with: ./toys train --resume --out "+dir) {
+		if s.code != 130 || !strings.Contains(s.err, "continue with: ./toys train --resume --out "+dir) {
 			t.Fatalf("interrupted: exit %d\n%s", s.code, s.err)
 		}
 		if slices.Contains(states(t, dir), "second done") {

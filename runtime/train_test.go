@@ -227,12 +227,12 @@ func TestKillAndInterruptThenResume(t *testing.T) {
 		says   string
 	}{
 		{syscall.SIGKILL, -1, ""},
-		{syscall.SIGINT, 130, "go on with: "},
+		{syscall.SIGINT, 130, "continue with: "},
 		{syscall.SIGTERM, 143, "interrupted at step "},
-		{syscall.SIGHUP, 129, "go on with: "},
-		{syscall.SIGUSR1, 128 + int(syscall.SIGUSR1), "go on with: "},
-		{syscall.SIGUSR2, 128 + int(syscall.SIGUSR2), "go on with: "},
-		{syscall.SIGXCPU, 128 + int(syscall.SIGXCPU), "go on with: "},
+		{syscall.SIGHUP, 129, "continue with: "},
+		{syscall.SIGUSR1, 128 + int(syscall.SIGUSR1), "continue with: "},
+		{syscall.SIGUSR2, 128 + int(syscall.SIGUSR2), "continue with: "},
+		{syscall.SIGXCPU, 128 + int(syscall.SIGXCPU), "continue with: "},
 	} {
 		dir, code, stderr := interrupted(t, c.signal, "--steps", steps)
 		if code != c.code || !strings.Contains(stderr, c.says) {
@@ -262,7 +262,7 @@ func TestProcessorTime(t *testing.T) {
 	cmd.Args = append([]string{"sh", "-c", `ulimit -S -t 1 && exec "$@"`, "sh"}, cmd.Args...)
 	cmd.Path, _ = exec.LookPath("sh")
 	said, _ := cmd.CombinedOutput()
-	if code := cmd.ProcessState.ExitCode(); code != 128+int(syscall.SIGXCPU) || !strings.Contains(string(said), "go on with: ") || lastCheckpoint(dir) == "" {
+	if code := cmd.ProcessState.ExitCode(); code != 128+int(syscall.SIGXCPU) || !strings.Contains(string(said), "continue with: ") || lastCheckpoint(dir) == "" {
 		t.Errorf("exit %d, checkpoint %q\n%s", code, lastCheckpoint(dir), said)
 	}
 }

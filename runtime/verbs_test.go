@@ -229,7 +229,7 @@ func TestGoOnWithAnEvaluation(t *testing.T) {
 		healthy(w, e, a)
 	}
 	s := call(t, m, "", "eval", dir, "--digits", "3,4", "--samples", "2")
-	want := "while testing; go on with: ./toy eval '" + strings.ReplaceAll(dir, "'", `'\''`) + "' --digits 3,4 --samples 2\n"
+	want := "while testing; continue with: ./toy eval '" + strings.ReplaceAll(dir, "'", `'\''`) + "' --digits 3,4 --samples 2\n"
 	if s.code != exitInterrupted || !strings.Contains(s.err, want) {
 		t.Errorf("exit %d, no %q in\n%s", s.code, want, s.err)
 	}

@@ -23,7 +23,7 @@ type Task struct {
 	Base             int
 	Used             bool // leaves out tokens that occur in no problem
 	Started          bool // a text begins with a start mark
-	Unended          bool // the width of an answer tells where it ends: answers have no end token
+	Unended          bool // the width of an answer tells where it ends: no end is learned or judged
 	Sequence         bool // a problem is one text, prompt=answer, for a decoder-only model
 	Reversed         bool // the answer is written least significant digit first
 	ReversedOperands bool // operands are written least significant digit first

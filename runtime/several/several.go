@@ -72,9 +72,9 @@ func Train(verb *verbs.Train, a world.App) error {
 	goOn := fmt.Sprintf("%s train --init-seed %s --resume --out %s", a.Args[0], c.InitSeed, flag.Word(out))
 	switch {
 	case ctx.Err() != nil:
-		return fmt.Errorf("%w, saved; go on with: %s", context.Cause(ctx), goOn)
+		return fmt.Errorf("%w, saved; continue with: %s", context.Cause(ctx), goOn)
 	case slices.ContainsFunc(members, func(m *member) bool { return errors.Is(m.err, train.ErrPaused) }):
-		c.Say(a, "paused; go on with: %s\n", goOn)
+		c.Say(a, "paused; continue with: %s\n", goOn)
 		return nil
 	}
 	return c.reportMembers(a, members)

@@ -190,7 +190,7 @@ func (r *roundsRun) replies(ctx context.Context, round int) ([]polled, error) {
 	said, err := asked.Decode(ctx, problems)
 	cause := context.Cause(ctx)
 	if _, interrupted := interrupt.In(cause); err != nil && interrupted {
-		return nil, fmt.Errorf("%w; go on with: %s", cause, r.goOn())
+		return nil, fmt.Errorf("%w; continue with: %s", cause, r.goOn())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("round %d cannot be asked: %w", round+1, err)

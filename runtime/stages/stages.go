@@ -76,7 +76,7 @@ func Train(c *verbs.Train, a world.App) error {
 			continue
 		}
 		if ctx.Err() != nil {
-			return fmt.Errorf("%w; go on with: %s", context.Cause(ctx), j.goOn())
+			return fmt.Errorf("%w; continue with: %s", context.Cause(ctx), j.goOn())
 		}
 		if err := j.do(ctx, i); err != nil {
 			return fmt.Errorf("stage %s: %w", p.Stages[i].Name, err)
@@ -459,7 +459,7 @@ func (j *pipelineRun) calibrate(ctx context.Context, s *Stage) error {
 		Begin: func() error { return errors.Join(j.Check(), rundir.Make(dir)) },
 	})
 	if _, interrupted := interrupt.In(err); interrupted {
-		return fmt.Errorf("%w; go on with: %s", err, j.goOn())
+		return fmt.Errorf("%w; continue with: %s", err, j.goOn())
 	}
 	if err != nil {
 		return err
@@ -487,7 +487,7 @@ func (j *pipelineRun) finish(ctx context.Context, until int) error {
 		}
 	}
 	if until < len(p.Stages)-1 {
-		j.cmd.Say(j.app, "%s is done; go on with: %s\n", s.Name, j.goOn())
+		j.cmd.Say(j.app, "%s is done; continue with: %s\n", s.Name, j.goOn())
 	}
 	return nil
 }

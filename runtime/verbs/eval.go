@@ -324,7 +324,7 @@ func (r *Tester) Test(ctx context.Context, t *eval.Test) (*eval.Result, error) {
 	result, err := test.Run(ctx, record.Results(r.Dir, folder))
 	status.Erase()
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("%w while testing; go on with: %s", context.Cause(ctx), r.again)
+		return nil, fmt.Errorf("%w while testing; continue with: %s", context.Cause(ctx), r.again)
 	}
 	if err == nil && !r.weights {
 		err = writeBoard(r.Dir, folder, result)

@@ -156,7 +156,7 @@ func (c *Train) run(a world.App) error {
 		c.SayHeldOut(a, t)
 		err := c.ToEnd(ctx, a, t, a.GoOn(dir))
 		if errors.Is(err, train.ErrPaused) {
-			c.Say(a, "paused at step %d; go on with: %s\n", t.State.Step, a.GoOn(dir))
+			c.Say(a, "paused at step %d; continue with: %s\n", t.State.Step, a.GoOn(dir))
 			return nil
 		}
 		if err != nil {
@@ -212,7 +212,7 @@ func (c *Train) ToEnd(ctx context.Context, a world.App, t *train.Trainer, goOn s
 	case errors.Is(err, train.ErrPaused):
 		return err
 	case interrupted:
-		return fmt.Errorf("%w at step %d, saved; go on with: %s", err, t.State.Step, goOn)
+		return fmt.Errorf("%w at step %d, saved; continue with: %s", err, t.State.Step, goOn)
 	case err != nil:
 		return fmt.Errorf("%w\n%s", err, afterFailure(t.Dir, goOn))
 	}
@@ -259,7 +259,7 @@ func (c *Train) Finish(ctx context.Context, a world.App, machine device.Machine,
 // afterFailure says what is left of a failed run.
 func afterFailure(dir, goOn string) string {
 	if path, _ := rundir.NewestCheckpoint(dir); path != "" {
-		return fmt.Sprintf("the last checkpoint is %s; when the cause is gone, go on with: %s", path, goOn)
+		return fmt.Sprintf("the last checkpoint is %s; when the cause is gone, continue with: %s", path, goOn)
 	}
 	return "there is no checkpoint yet"
 }
