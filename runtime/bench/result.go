@@ -134,10 +134,9 @@ func (r *Result) peak() string {
 		if p.Flops > 0 { // plain Go has no measure
 			computing = fmt.Sprintf("%.1f GFLOP/s of products, %shalf as many others%s;\n      ", p.Flops/giga, pairs, begun)
 		}
-		return fmt.Sprintf("peak  %scopying %s%.1f GB/s in memory: of each thread while all\n"+
-			"      work, as are the rates below. A kernel is held to the peak at which it would take longest:\n"+
-			"      that of its products, of its other operations, of the instructions for these, which the front\n"+
-			"      end begins, or of copying what a launch touches\n",
+		return fmt.Sprintf("peak  %scopying %s%.1f GB/s in memory. All rates are for one thread while all work.\n"+
+			"      A kernel is compared with its slowest limit: products, other operations, the front end\n"+
+			"      that begins the instructions of these, or copying the bytes that a launch touches\n",
 			computing, &levels, p.Bytes/giga)
 	}
 }

@@ -74,12 +74,12 @@ func (p *Plan) String() string {
 		rows = append(rows, c.Rows[i].cells())
 	}
 	table(&b, rows, len(columns)-1)
-	b.WriteString("\nTimes are ms. Chunks: until the last one is through. Sums: what is left to be added then. Idle is a share of all cores' time.\n" +
+	b.WriteString("\nTimes are ms. Chunks: until the last one is done. Sums: the additions that are left then. Idle is a share of all cores' time.\n" +
 		"Left out: caches and memory that cores share")
 	if p.Copying > 0 {
 		b.WriteString(" while they compute gradients")
 	}
-	b.WriteString(", distant memory, clocks that fall when all cores work.\nA step takes that long at least.\n")
+	b.WriteString(", distant memory, clocks that fall when all cores work.\nA step takes at least that long.\n")
 	p.others(&b)
 	for i := range p.Cores {
 		b.WriteString(p.advice(i))
