@@ -8,8 +8,8 @@ import (
 	"github.com/arithlang/mlc/dsl"
 )
 
-// TestActivations: a layer may have every activation of the table, and the head those
-// that are gated.
+// TestActivations: the schema lists every activation for layers, and the gated ones for
+// the head.
 func TestActivations(t *testing.T) {
 	options := func(path string) (names []string) {
 		for _, o := range dsl.NewSchema().Row(path).Choices {

@@ -9,8 +9,8 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// attribute is the path of the attribute that a setting at a path belongs to: the path
-// itself, or for an argument that of the attribute whose value is the call.
+// attribute returns the path of the attribute that a setting at path sets. A path to an
+// argument loses its argument names.
 func (s *setting) attribute(path string) string {
 	for range s.args {
 		path = path[:strings.LastIndexByte(path, '.')]
@@ -18,8 +18,8 @@ func (s *setting) attribute(path string) string {
 	return path
 }
 
-// options lists what an attribute or argument may be a call of, besides masks and
-// biases.
+// options lists the calls that an attribute or argument may have as its value, except
+// masks and biases.
 func (l *language) options(path string) []dsl.Option {
 	row := l.meaning(path)
 	switch {
@@ -35,8 +35,8 @@ func (l *language) options(path string) []dsl.Option {
 	return row.Choices
 }
 
-// meaning is what an attribute or argument means; nil for an unknown one, and for what
-// masks and biases define.
+// meaning returns the schema row of an attribute or argument. It returns nil for an
+// unknown one, and for definitions in masks and biases.
 func (l *language) meaning(path string) *dsl.Row {
 	if row := l.row(path); row != nil {
 		return row
@@ -44,14 +44,15 @@ func (l *language) meaning(path string) *dsl.Row {
 	return l.argument(path)
 }
 
-// isDefined reports whether a path is that of an attribute of a mask or bias.
+// isDefined reports whether a path is an attribute of a mask, bias or table.
 func (l *language) isDefined(path string) bool {
 	_, meaning := l.overlay(path)
 	return l.defines(path) && strings.Count(meaning, ".") == 2
 }
 
-// argument is what an argument at a path means; nil for an unknown one, and for those
-// of masks and biases. Choices that share the name of an argument mean the same by it.
+// argument returns the schema row of an argument. It returns nil for an unknown one, and
+// for arguments of masks and biases. Choices that share an argument's name share its
+// meaning.
 func (l *language) argument(path string) *dsl.Row {
 	n := strings.LastIndexByte(path, '.')
 	if n < 0 {
@@ -73,8 +74,8 @@ func (l *language) callable(path string) bool {
 	return slices.ContainsFunc(l.options(path), func(o dsl.Option) bool { return len(o.Args) > 0 })
 }
 
-// split divides the names of an entry of a block into those of an attribute and those
-// of an argument of its value.
+// split divides the names of an entry of a block into an attribute and an argument of its
+// value.
 func (l *language) split(block string, names []dsl.Ident) (attr, args []dsl.Ident) {
 	path := block
 	for n, id := range names {
@@ -85,8 +86,8 @@ func (l *language) split(block string, names []dsl.Ident) (attr, args []dsl.Iden
 	return names, nil
 }
 
-// fold puts arguments that are set by their paths into the calls that they are of. What
-// stages set stays as it is: it is theirs to fold.
+// fold moves arguments that are set by their paths into the calls they belong to. Stages
+// fold their own settings.
 func (c *checker) fold() {
 	m := c.merged.clone()
 	for _, path := range c.order {
@@ -109,7 +110,7 @@ func (c *checker) fold() {
 	c.merged = m
 }
 
-// noAttribute reports an argument of what a mask or bias does not define.
+// noAttribute reports an argument of an attribute that a mask or bias does not define.
 func (c *checker) noAttribute(attr string, at diag.Range) {
 	block, name := attr[:strings.LastIndexByte(attr, '.')], last(attr)
 	help := "write " + attr + " = …"
@@ -119,8 +120,8 @@ func (c *checker) noAttribute(attr string, at diag.Range) {
 	c.report("E0202", at, "%s has no attribute %q", block, name).WithHelp("%s", help)
 }
 
-// expression is what an attribute is set to, or else its default, with the arguments
-// that are set by their paths; nil if there is none.
+// expression returns the value of an attribute, or its default, including the arguments
+// that are set by their paths. It returns nil if there is neither.
 func (c *checker) expression(attr string) *dsl.Expr {
 	e := c.unset(attr)
 	if whole := c.settings[attr]; whole != nil {
@@ -134,7 +135,7 @@ func (c *checker) expression(attr string) *dsl.Expr {
 	return e
 }
 
-// unset is the value of an attribute that nothing sets; nil if there is none.
+// unset returns the value of an attribute that no setting changes, or nil.
 func (c *checker) unset(attr string) *dsl.Expr {
 	if row := c.lang.row(attr); row != nil {
 		if of, ok := strings.CutPrefix(row.Default, "="); ok {
@@ -149,8 +150,8 @@ func (c *checker) unset(attr string) *dsl.Expr {
 	return nil
 }
 
-// withArgument is the value of an attribute or argument with one of its own arguments,
-// or one deeper in it, put in the place of another or added.
+// withArgument returns the value e of an attribute or argument after replacing or adding
+// the argument that s sets, at any depth.
 func (c *checker) withArgument(path string, e *dsl.Expr, s *setting) *dsl.Expr {
 	id := s.args[0]
 	params, ok := c.parameters(path, e)
@@ -182,7 +183,8 @@ func (c *checker) withArgument(path string, e *dsl.Expr, s *setting) *dsl.Expr {
 	return &call
 }
 
-// argumentAt is the index of an argument in a call; -1 if it is not given.
+// argumentAt returns the index of an argument in a call, or -1 if the call does not give
+// it.
 func argumentAt(e *dsl.Expr, params []string, name string) int {
 	for n, a := range e.Args {
 		if a.Name != nil && a.Name.Name == name || a.Name == nil && n < len(params) && params[n] == name {
@@ -192,7 +194,8 @@ func argumentAt(e *dsl.Expr, params []string, name string) int {
 	return -1
 }
 
-// given is an argument of a value that a call in it gives; nil if it is left out.
+// given returns the argument that a call in e gives, at the depth of names. It returns
+// nil if the argument is left out.
 func (c *checker) given(path string, e *dsl.Expr, names []dsl.Ident) *dsl.Expr {
 	for _, id := range names {
 		params, _ := c.parameters(path, e)
@@ -205,8 +208,8 @@ func (c *checker) given(path string, e *dsl.Expr, names []dsl.Ident) *dsl.Expr {
 	return e
 }
 
-// parameters lists the arguments of what the value of an attribute or argument calls;
-// ok is false if it calls nothing.
+// parameters lists the arguments of the function that an attribute's or argument's value
+// calls. ok is false if the value is no call.
 func (c *checker) parameters(path string, e *dsl.Expr) (params []string, ok bool) {
 	if e.Kind != dsl.Name && e.Kind != dsl.Call {
 		return nil, false
@@ -225,7 +228,8 @@ func (c *checker) parameters(path string, e *dsl.Expr) (params []string, ok bool
 	return nil, false
 }
 
-// sketch is a mask or bias before all of them are checked; nil for an unknown name.
+// sketch returns a mask or bias before all definitions are checked, or nil for an unknown
+// name.
 func (c *checker) sketch(name string) *definition {
 	for _, kind := range kinds {
 		d := newDefinition(kind, name)
@@ -242,7 +246,7 @@ func (c *checker) sketch(name string) *definition {
 	return c.lang.preludeOf(name)
 }
 
-// argumentHelp says which value has an argument that another lacks.
+// argumentHelp names a value that has the argument.
 func (c *checker) argumentHelp(path, name string) string {
 	if row := c.lang.meaning(path); row != nil && row.Type == dsl.Choice {
 		var names []string

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// lineOf is the line of a resolved spec that begins with some text, without its
-// indentation and with one space where there are several.
+// lineOf returns the line of a resolved spec that sets begin, without indentation and
+// with single spaces.
 func lineOf(resolved, begin string) string {
 	for line := range strings.Lines(resolved) {
 		if line = strings.Join(strings.Fields(line), " "); strings.HasPrefix(line, begin+" = ") {
@@ -16,7 +16,7 @@ func lineOf(resolved, begin string) string {
 	return ""
 }
 
-// TestArguments sets arguments by their paths, in all places where settings stand.
+// TestArguments sets arguments by their paths, wherever settings may be written.
 func TestArguments(t *testing.T) {
 	const adam = ", betas = [0.9, 0.98], eps = 1e-9)"
 	for _, c := range []struct{ name, src, want string }{
@@ -70,7 +70,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestAxisOfArguments gives each training of a sweep its own argument.
+// TestAxisOfArguments: each training of a sweep gets its own argument.
 func TestAxisOfArguments(t *testing.T) {
 	files := map[string]string{"a.arith": "arith 1\ntask successor {}\nsweep { train.optimizer.lr = [0.5, 0.25]  train.optimizer = [adam, adamw] }\n"}
 	points, list := Points(Options{Path: "a.arith", Read: reader(files)})

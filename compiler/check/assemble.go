@@ -6,8 +6,8 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// assemble builds the Spec from the values. After errors some values are
-// missing; the parts that need them stay zero, and the spec is not handed out.
+// assemble builds the Spec from the values. After errors values are missing, and the
+// parts that need them stay zero. Such a spec is never returned to callers.
 func (c *checker) assemble(name string) *Spec {
 	s := &Spec{Name: name, Task: c.task(), Model: c.model(), Train: c.train(), Eval: c.eval()}
 	s.Task.Sequence, s.Task.Padded = s.Model.Loop != nil, c.get("train.lengths").is("padded")
@@ -19,7 +19,7 @@ func (c *checker) assemble(name string) *Spec {
 	return s
 }
 
-// get returns a value that may be missing after an error.
+// get returns a value, or an empty one if an error left it out.
 func (c *checker) get(path string) *value {
 	if v := c.values[path]; v != nil {
 		return v
@@ -32,7 +32,7 @@ func (c *checker) num(path string) float64 { return c.get(path).num }
 func (c *checker) word(path string) string { return c.get(path).word }
 func (c *checker) flag(path string) bool   { return c.get(path).word == "true" }
 
-// pair is the ends of a range.
+// pair returns the ends of a range.
 func (c *checker) pair(path string) (lo, hi int) {
 	if l := c.get(path).list; len(l) == 2 {
 		return int(l[0]), int(l[1])
@@ -170,7 +170,7 @@ func (c *checker) train() Train {
 	return Train{Train: t, Optimizer: opt.word, Muon: muon, Averages: average.is("ema"), Average: average.num64("decay"), Grokfast: c.grokfast(), Lanes: c.int("train.lanes"), Pos: c.place("train")}
 }
 
-// budget is an amount of training.
+// budget returns an amount of training.
 func (v *value) budget() (b config.Budget) {
 	switch v.of {
 	case "steps":
@@ -185,7 +185,7 @@ func (v *value) budget() (b config.Budget) {
 	return b
 }
 
-// criterion is the arguments of a choice that compares tests during training.
+// criterion returns the arguments of a choice that compares tests during training.
 func (v *value) criterion() config.Criterion {
 	return config.Criterion{Loss: v.arg("metric").is("loss"), At: v.int("at"), Average: v.arg("of").is("average")}
 }
@@ -211,7 +211,7 @@ func (c *checker) eval() Eval {
 	return Eval{Eval: e, Pos: c.place("eval")}
 }
 
-// grokfast is how gradients are filtered; nil where they are not.
+// grokfast returns the filter of gradients, or nil.
 func (c *checker) grokfast() *Grokfast {
 	v := c.get("train.grokfast")
 	if !v.is("ema") {

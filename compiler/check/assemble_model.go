@@ -50,7 +50,7 @@ func (c *checker) model() Model {
 	m.Encoder, m.Decoder = c.stack("model.encoder"), c.stack("model.decoder")
 	if m.Encoder.Layers > 0 {
 		m.Encoder.Self = c.site("model.encoder.self")
-	} else { // its attention is checked and leaves no traces
+	} else { // its attention is checked, but not part of the model
 		idle := c.separate()
 		idle.site("model.encoder.self")
 		c.list = append(c.list, idle.list...)
@@ -60,7 +60,7 @@ func (c *checker) model() Model {
 	return m
 }
 
-// missing are those of all that some lack.
+// missing returns the elements of all that are not in some.
 func missing(all, some []string) (out []string) {
 	for _, x := range all {
 		if !slices.Contains(some, x) {
@@ -99,7 +99,7 @@ func (c *checker) stack(path string) Stack {
 	return Stack{Layers: c.int(path + ".layers"), Times: c.int(path + ".times"), Share: c.share(path), Pos: c.place(path)}
 }
 
-// share is what the layers of a stack have in common.
+// share returns which parameters the layers of a stack share.
 func (c *checker) share(path string) Share {
 	v, layers := c.get(path+".share"), c.int(path+".layers")
 	if v.is("none") {
@@ -112,7 +112,7 @@ func (c *checker) share(path string) Share {
 	return s
 }
 
-// causalSite is a site whose queries see nothing that comes after them.
+// causalSite returns a site whose queries see no later keys.
 func (c *checker) causalSite(path string) *Site {
 	if s := c.sites[path]; s != nil {
 		return s
@@ -159,7 +159,7 @@ func (c *checker) site(path string) *Site {
 	return s
 }
 
-// paramsOf lists the parameters of an expression, in order of first use.
+// paramsOf lists the parameters of an expression in order of first use.
 func (c *checker) paramsOf(x *expr.Expr) (out []BiasParam) {
 	seen := make(map[string]bool)
 	for _, e := range expr.Elems(x) {
@@ -171,7 +171,7 @@ func (c *checker) paramsOf(x *expr.Expr) (out []BiasParam) {
 	return out
 }
 
-// sitePlace is where a site was written, as a block or by its bias or mask.
+// sitePlace returns the place of a site's block, or of its mask or bias.
 func (c *checker) sitePlace(path string) diag.Pos {
 	if _, ok := c.places[path]; ok {
 		return c.place(path)

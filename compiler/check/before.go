@@ -7,15 +7,15 @@ import (
 	"github.com/arithlang/mlc/dsl"
 )
 
-// A before is the training of a sweep before another, which differs from it in a
-// few settings: most of its values and expressions are the other's, too.
+// A before is the previous training of a sweep, which differs from this one in a few
+// settings. Most of its values and expressions are valid here, too.
 type before struct {
 	*checker
 	changed []string
 }
 
-// before compares a checker with the settings of the next; nil if there is none,
-// or it has errors and is no model for others.
+// before compares a checker with the settings of the next training. It returns nil if c
+// is nil or has errors.
 func (c *checker) before(next *merged) *before {
 	if c == nil || c.list.HasErrors() {
 		return nil
@@ -34,21 +34,21 @@ func (c *checker) before(next *merged) *before {
 	return b
 }
 
-// changes reports whether a setting differs whose path begins with one of some.
+// changes reports whether a changed setting's path begins with one of the prefixes.
 func (b *before) changes(prefixes ...string) bool {
 	return slices.ContainsFunc(b.changed, func(path string) bool {
 		return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(path, p) })
 	})
 }
 
-// keeps reports whether an attribute has the value that it had before. Values may
-// depend on width and heads.
+// keeps reports whether an attribute still has its earlier value. Values may depend on
+// width and heads.
 func (b *before) keeps(c *checker, row *dsl.Row) bool {
 	return b != nil && b.kind == c.kind && b.looped() == c.looped() && row.Unless == "" && !strings.HasPrefix(row.Default, "=") &&
 		!b.changes(row.Path, "model.width", "model.heads")
 }
 
-// keepsExpressions reports whether definitions and attention are as before.
+// keepsExpressions reports whether definitions and attention are unchanged.
 func (b *before) keepsExpressions(c *checker) bool {
 	return b != nil && b.looped() == c.looped() && !b.changes("bias.", "mask.", "table.", "model.width", "model.heads", "model.head_width", "model.dropout", "model.embed.token", "model.embed.position", "model.output",
 		"model.loop.self.", "model.encoder.self.", "model.decoder.self.", "model.decoder.cross.")

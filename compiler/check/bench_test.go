@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// largest is the spec that takes longest: a sweep of 108 trainings.
+// largest is the spec that takes longest to resolve: a sweep of 108 trainings.
 const largest = "abacus/figure9"
 
-// BenchmarkResolve is about 10 ms for the largest spec.
+// BenchmarkResolve takes about 10 ms for the largest spec.
 func BenchmarkResolve(b *testing.B) {
 	for _, name := range []string{"kerple", "bias/addition_abc", largest} {
 		b.Run(name, func(b *testing.B) {

@@ -34,9 +34,9 @@ func initOptions() []dsl.Option {
 	}
 }
 
-// param is the learned parameter that an attribute of an instance declares; nil for
-// other attributes. After an error it has no shape, so that uses of it give no
-// further errors.
+// param returns the learned parameter that an attribute of an instance declares, or nil
+// if it declares none. After an error the parameter has no shape, so that its uses cause
+// no further errors.
 func (c *checker) param(in *instance, name string) *BiasParam {
 	if l := in.params[name]; l != nil || !in.learned(name) {
 		return l
@@ -74,7 +74,7 @@ func (c *checker) param(in *instance, name string) *BiasParam {
 	return l
 }
 
-// mostOf is the largest number that a parameter may begin with, where that is known.
+// mostOf returns the largest initial value of a parameter, if it is known.
 func mostOf(i Init) (x float64, known bool) {
 	switch i.Kind {
 	case "const":
@@ -85,7 +85,7 @@ func mostOf(i Init) (x float64, known bool) {
 	return 0, false
 }
 
-// wrongShape is the shape of a parameter whose declaration is wrong.
+// wrongShape marks a parameter whose declaration is wrong.
 var wrongShape = []int{-1}
 
 func paramText(v *value) string {
@@ -101,7 +101,7 @@ func paramText(v *value) string {
 	return text + ")"
 }
 
-// fill puts the values of constant definitions in place of their names.
+// fill replaces names of constant definitions by their values.
 func (c *checker) fill(in *instance, e *dsl.Expr) *dsl.Expr {
 	return dsl.Rewrite(e, func(e *dsl.Expr) *dsl.Expr {
 		if e.Kind != dsl.Name || in.attrs[e.Text] == nil || in.learned(e.Text) {
@@ -115,8 +115,8 @@ func (c *checker) fill(in *instance, e *dsl.Expr) *dsl.Expr {
 	})
 }
 
-// constantOf is the value of an expression that is the same for all queries and
-// keys; nil for others.
+// constantOf returns the value of an expression that is equal for all queries and keys,
+// or nil.
 func (c *checker) constantOf(x *expr.Expr) *expr.Expr {
 	k, ok := c.constants[x]
 	if !ok {
@@ -126,7 +126,7 @@ func (c *checker) constantOf(x *expr.Expr) *expr.Expr {
 	return k
 }
 
-// reduce is constantOf at first sight.
+// reduce computes constantOf the first time.
 func (c *checker) reduce(x *expr.Expr) *expr.Expr {
 	x = expr.Simplify(expr.Subst(x, map[string]*expr.Expr{"H": expr.Int(int64(c.heads()))}))
 	if !x.IsConst() || x.Type == expr.Bool || math.IsInf(x.F, 0) || math.IsNaN(x.F) {
@@ -135,7 +135,7 @@ func (c *checker) reduce(x *expr.Expr) *expr.Expr {
 	return x
 }
 
-// number writes a constant at the place of e; e itself if there is none.
+// number writes a constant at the place of e, or returns e if x is nil.
 func number(x *expr.Expr, e *dsl.Expr) *dsl.Expr {
 	if x == nil {
 		return e
@@ -146,7 +146,7 @@ func number(x *expr.Expr, e *dsl.Expr) *dsl.Expr {
 	return digitsAt(strconv.FormatInt(x.I, 10), e)
 }
 
-// digitsAt writes a number, which may be negative, in the place of e.
+// digitsAt writes a number, which may be negative, at the place of e.
 func digitsAt(text string, e *dsl.Expr) *dsl.Expr {
 	digits, negative := strings.CutPrefix(text, "-")
 	n := &dsl.Expr{Kind: dsl.Number, Text: digits, Range: e.Range, Head: e.Head}
@@ -159,7 +159,8 @@ func digitsAt(text string, e *dsl.Expr) *dsl.Expr {
 // maxElements bounds the elements of a learned tensor.
 const maxElements = 1 << 24
 
-// shape evaluates the shape of a parameter: whole numbers, and H among them.
+// shape evaluates the shape of a parameter, a list of whole numbers in which H may
+// appear.
 func (c *checker) shape(path string, v *value) ([]int, bool) {
 	if v.expr.Kind != dsl.List {
 		c.report("E0206", v.at, "the shape of %s is a list, not %s", path, text(v.expr)).WithHelp("write learned([H])")
@@ -188,7 +189,8 @@ func (c *checker) shape(path string, v *value) ([]int, bool) {
 	return dims, true
 }
 
-// init reads how a parameter starts: a number, uniform(a, b), normal(std) or xavier().
+// init reads a parameter's initial value: a number, uniform(a, b), normal(std) or
+// xavier().
 func (c *checker) init(path string, v *value, shape []int) (Init, string) {
 	e := v.expr
 	if e.Kind != dsl.Call {
@@ -215,8 +217,8 @@ func (c *checker) init(path string, v *value, shape []int) (Init, string) {
 	return Init{Kind: "const"}, v.text
 }
 
-// fans are the inputs and outputs of a tensor whose last axis is summed over; a
-// vector counts as the weights from one unit.
+// fans returns the inputs and outputs of a tensor that is summed over its last axis. A
+// vector is the weights from one unit.
 func fans(shape []int) (in, out int) {
 	in, out = 1, 1
 	if n := len(shape); n > 0 {
@@ -242,8 +244,8 @@ func (s *scope) index(e *dsl.Expr) *expr.Expr {
 	return s.element(param, e, e.Args[1:])
 }
 
-// element is one element of a parameter; its indices must be whole and within the
-// parameter at every length.
+// element returns one element of a parameter. Its indices must be whole numbers and
+// within the parameter's shape at every length.
 func (s *scope) element(param *BiasParam, e *dsl.Expr, args []dsl.Arg) *expr.Expr {
 	if len(param.Shape) == 1 && param.Shape[0] < 0 {
 		return nil // its declaration is wrong

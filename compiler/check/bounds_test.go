@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestBounds holds what is known of an expression to the least interval that has its values:
-// a wider one would refuse what is right.
+// TestBounds: the known interval of an expression is the smallest that contains its
+// values. A wider one would refuse correct specs.
 func TestBounds(t *testing.T) {
 	for text, want := range map[string][2]float64{
 		"clip(i, 2, 5) + 0.0":                              {2, 5},

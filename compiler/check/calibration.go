@@ -12,7 +12,7 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// calibration resolves a stage that makes biases, of problems as those of the stage
+// calibration resolves a stage that makes biases. Its problems are those of the stage
 // that it reads.
 func (c *checker) calibration(name, from string, spec *Spec) *Calibration {
 	prefix := "stage." + name + "."
@@ -50,8 +50,8 @@ func (c *checker) calibration(name, from string, spec *Spec) *Calibration {
 	return k
 }
 
-// capture says of the stage that is read which attention it is to leave. A model
-// has one program for that, so all calibrations read the same layer of it.
+// capture records in the stage that is read which attention it must store. A model has
+// only one program for that, so all calibrations read the same layer.
 func (c *checker) capture(name string, k *Calibration, read *Spec) {
 	m := &read.Model
 	k.Heads = m.Heads
@@ -72,10 +72,10 @@ func (c *checker) capture(name string, k *Calibration, read *Spec) {
 	}
 }
 
-// calibratedToday is what can be calibrated.
+// calibratedToday describes which stages can be calibrated.
 var calibratedToday = dsl.Limit{Code: "E0450", Today: "one layer of a stage whose model is an encoder and a decoder"}
 
-// stage finds a stage by name.
+// stage returns the stage of the given name, or nil.
 func (s *Spec) stage(name string) *Stage {
 	for n := range s.Stages {
 		if s.Stages[n].Name == name {
@@ -85,7 +85,7 @@ func (s *Spec) stage(name string) *Stage {
 	return nil
 }
 
-// lines resolves which lines of one site's attention are kept.
+// lines resolves which lines of a site's attention become a bias.
 func (c *checker) lines(stage, site string, spec *Spec) Lines {
 	l := Lines{Rows: int(c.stageRow(stage, site+".rows").num)}
 	if c.get("stage." + stage + "." + site + ".rows").is("auto") {
@@ -103,14 +103,14 @@ func (c *checker) lines(stage, site string, spec *Spec) Lines {
 	return l
 }
 
-// statistics are the variables of a calibration's keep.
+// statistics are the variables of a calibration's attribute keep.
 var statistics = []string{"value", "mean", "std"}
 
 // resultBias names the parameters of calibrated biases.
 var resultBias = &definition{kind: "bias", name: "calibrated"}
 
-// result translates the result of a calibration, NAME.self or NAME.cross: of each
-// direction the value of the line that a cell lies on, and the largest of those.
+// result translates the result of a calibration, NAME.self or NAME.cross. Each direction
+// gives the value of the line through the cell. The result is the largest of them.
 func (s *scope) result(e *dsl.Expr, stage, site string) *expr.Expr {
 	k := s.results[stage]
 	switch {
@@ -149,8 +149,8 @@ func (s *scope) result(e *dsl.Expr, stage, site string) *expr.Expr {
 	return largest
 }
 
-// extended is the shape of problems of so many digits, which have answers of full width
-// even if those of the stage that is read are narrower.
+// extended returns the size of problems with the given number of digits. Their answers
+// have full width, even if the stage that is read has narrower ones.
 func (s *Spec) extended(digits int) lengths {
 	t := *s.Task.made()
 	t.Pad = s.Eval.Pad

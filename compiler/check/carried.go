@@ -9,17 +9,17 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// A File is a file that a spec reads, as a run of the spec has it: Problems, or tables.
+// A File is a file that a spec reads, as a run keeps it: Problems, or tables.
 type File struct {
-	Path     string // in the directory of the run, as Spec.Carried names it
+	Path     string // in the run's directory, as Spec.Carried names it
 	Problems *Problems
-	Stage    string      // of tables: the calibration that left them; "" for others
-	Tables   []BiasParam // whose Tensor is the name in the file
+	Stage    string      // of tables: the calibration that wrote them, or ""
+	Tables   []BiasParam // Tensor is the name in the file
 }
 
 // Files lists the files that the spec, or this stage of it, reads. The Carried text names
-// them by their paths in the directory of a run, so that it can be resolved again wherever
-// the run is moved.
+// them relative to the directory of a run, so that a run resolves again wherever it is
+// moved.
 func (s *Spec) Files() []File {
 	var all []File
 	at := func(file string) *File {
@@ -45,8 +45,8 @@ func (s *Spec) Files() []File {
 	return all
 }
 
-// carry is the path of a file in the directory of a run: its own name, with a number where
-// another file has that. A path that is one already stays.
+// carry returns the path of a file in the directory of a run: its base name, with a
+// number if another file has that name. A file that already has a path keeps it.
 func (p *printer) carry(file, extension string) string {
 	if name, known := p.carried[file]; known {
 		return name
@@ -57,7 +57,7 @@ func (p *printer) carry(file, extension string) string {
 	}
 	stem, ending := base[:len(base)-len(extension)], base[len(base)-len(extension):]
 	name := path.Join(config.FilesFolder, base)
-	for n := 2; p.taken[strings.ToLower(name)]; n++ { // there are systems on which letters have no case
+	for n := 2; p.taken[strings.ToLower(name)]; n++ { // some systems ignore the case of letters
 		name = path.Join(config.FilesFolder, fmt.Sprintf("%s-%d%s", stem, n, ending))
 	}
 	p.carried[file], p.taken[strings.ToLower(name)] = name, true

@@ -32,7 +32,7 @@ func (c *checker) choice(row *dsl.Row, path string, e *dsl.Expr) *value {
 	return nil
 }
 
-// option checks the arguments of one choice and fills in those left out.
+// option checks the arguments of a choice and fills in missing ones.
 func (c *checker) option(o *dsl.Option, path string, e *dsl.Expr) *value {
 	given, ok := c.arguments(o, e)
 	v := &value{word: o.Name, text: o.Name, args: make(map[string]*value)}
@@ -67,8 +67,8 @@ func (c *checker) option(o *dsl.Option, path string, e *dsl.Expr) *value {
 	return v
 }
 
-// arguments sorts the arguments of a call by name. Those without a name come
-// first and count in the order of the schema.
+// arguments returns the arguments of a call by name. Arguments without a name come first,
+// in the order of the schema.
 func (c *checker) arguments(o *dsl.Option, e *dsl.Expr) (given map[string]*dsl.Expr, ok bool) {
 	given, ok = make(map[string]*dsl.Expr), true
 	names := make([]string, len(o.Args))

@@ -12,8 +12,8 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// resolve checks a spec of several files; lines of the first that begin with
-// "--set" are options.
+// resolve checks a spec of several files. Lines of the main file that begin with "--set"
+// are options.
 func resolve(files map[string]string, main string) (*Spec, diag.List) {
 	var set []string
 	var lines []string
@@ -33,7 +33,7 @@ func resolve(files map[string]string, main string) (*Spec, diag.List) {
 	}})
 }
 
-// withLimits adds to the findings what cannot be lowered yet.
+// withLimits adds what cannot be lowered yet to the findings.
 func withLimits(spec *Spec, list diag.List) diag.List {
 	if spec == nil {
 		return list
@@ -41,7 +41,7 @@ func withLimits(spec *Spec, list diag.List) diag.List {
 	return append(list, Lowerable(spec)...).Sort()
 }
 
-// example is an example of a code with the files that examples name.
+// example returns an example of a code with the files that examples name.
 func example(text string) map[string]string {
 	return map[string]string{
 		"example.arith": text, "base.arith": "arith 1\n", "roman.txt": "XIV=14\nVI=6\n", "later.txt": "XVI=16\n", "hundreds.txt": "CIV=104\n",
@@ -51,8 +51,8 @@ func example(text string) map[string]string {
 	}
 }
 
-// safetensors is a file with a header and zeros for the tensors that it has a shape
-// of.
+// safetensors returns a file with the header, and zeros for the tensors whose shape it
+// gives.
 func safetensors(header string) string {
 	var data []byte
 	var tensors map[string]map[string]any
@@ -81,8 +81,8 @@ func reader(files map[string]string) func(string) ([]byte, error) {
 	}
 }
 
-// TestCodes runs the examples of every code: the broken one must have this
-// finding alone, the mended one none.
+// TestCodes runs the examples of every code. The broken example must have only this
+// finding, the mended one none.
 func TestCodes(t *testing.T) {
 	seen := make(map[string]bool)
 	for _, c := range diag.Codes() {

@@ -2,7 +2,6 @@ package check
 
 import "testing"
 
-// TestCommentAbove is the text of the comment that ends just before a line.
 func TestCommentAbove(t *testing.T) {
 	lines := []string{"// one", "//two ", "mask a {", "}", "", "// three", "", "mask b {", "// four", "mask c {"}
 	for line, want := range map[int]string{1: "", 3: "one two", 8: "", 10: "four", 5: ""} {

@@ -8,7 +8,8 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// TestCurricula resolves what changes over a training, and finds what cannot.
+// TestCurricula resolves settings that change during training, and reports impossible
+// ones.
 func TestCurricula(t *testing.T) {
 	const digits = "task addition { digits = 2..6 }\n"
 	for text, want := range map[string]string{
@@ -52,7 +53,7 @@ func TestCurricula(t *testing.T) {
 	}
 }
 
-// TestSums resolves sums of several numbers, and finds those that have no common shape.
+// TestSums resolves sums of several numbers, and reports those without a common shape.
 func TestSums(t *testing.T) {
 	for text, want := range map[string]string{
 		"task sum { digits = 1..6 }":                                                   "",

@@ -13,22 +13,22 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// kinds are what definitions define.
+// kinds are the kinds of definitions.
 var kinds = []string{"mask", "bias", "table"}
 
-// Defines reports whether blocks with a name define such a thing: mask, bias or table.
+// Defines reports whether named blocks of this kind are definitions: mask, bias or table.
 func Defines(kind string) bool { return slices.Contains(kinds, kind) }
 
 // A definition is a mask, bias or table block, of the spec or of the prelude.
 type definition struct {
-	kind    string // of kinds
+	kind    string // one of kinds
 	name    string
 	at      diag.Range
-	names   []string // attributes, in the order in which they were first set
+	names   []string // attributes, in the order of their first setting
 	attrs   map[string]*setting
 	prelude bool
 	doc     string
-	broken  bool // wrong by itself: uses of it give no further errors
+	broken  bool // it has errors, so its uses report no further ones
 }
 
 func newDefinition(kind, name string) *definition {
@@ -42,7 +42,7 @@ func (d *definition) add(name string, s *setting) {
 
 func (d *definition) path() string { return d.kind + "." + d.name }
 
-// attr is the path of an attribute.
+// attr returns the path of an attribute.
 func (d *definition) attr(name string) string { return d.path() + "." + name }
 
 // learned reports whether an attribute is a learned parameter.
@@ -51,8 +51,8 @@ func (d *definition) learned(name string) bool {
 	return s != nil && name != "value" && s.value.Kind == dsl.Call && s.value.Text == "learned"
 }
 
-// params lists what arguments can replace, in order: the definitions of numbers,
-// which name nothing.
+// params lists the definitions that arguments can replace, in order. These are the ones
+// that contain no names.
 func (d *definition) params() []string {
 	var out []string
 	for _, n := range d.names {
@@ -75,7 +75,7 @@ func names(e *dsl.Expr) []string {
 	return out
 }
 
-// collect finds the definitions of the spec and checks all of them, used or not.
+// collect reads the definitions of the spec and checks all of them, used or not.
 func (c *checker) collect() {
 	for _, path := range c.order {
 		parts := strings.SplitN(path, ".", 3)
@@ -99,9 +99,9 @@ func (c *checker) collect() {
 	}
 }
 
-// complement completes a definition that is written as paths and has the name of one
-// of the prelude: it is that one with some attributes changed. What nothing reads
-// then is left out. A block takes the place of the prelude's.
+// complement completes a definition that is written as paths and has the name of a
+// definition in the prelude: it changes some of the prelude's attributes. Attributes that
+// nothing reads any more are dropped. A block replaces the prelude's definition entirely.
 func (c *checker) complement(d *definition) {
 	p := c.lang.preludeOf(d.name)
 	if p == nil || p.kind != d.kind || c.blocks[d.kind+"."+d.name] {
@@ -122,7 +122,7 @@ func (c *checker) complement(d *definition) {
 	}
 }
 
-// needed is some attributes and what they read.
+// needed returns some attributes and all that they read.
 func (d *definition) needed(some []string) map[string]bool {
 	out := make(map[string]bool)
 	for len(some) > 0 {
@@ -136,8 +136,8 @@ func (d *definition) needed(some []string) map[string]bool {
 	return out
 }
 
-// checkRead wants each attribute to be the value, or to be read by another. A reader
-// may be overridden: what it read is of no use then, but no mistake.
+// checkRead reports attributes that are not the value and that no other attribute reads.
+// Attributes read only by an overridden setting are allowed.
 func (c *checker) checkRead(d *definition) {
 	var read []string
 	for _, n := range d.names {
@@ -161,8 +161,8 @@ func (c *checker) checkRead(d *definition) {
 	}
 }
 
-// declare finds or makes the definition of a name. A mask and a bias cannot have
-// one name.
+// declare returns the definition of a name, and adds it if it is new. Definitions of
+// different kinds cannot share a name.
 func (c *checker) declare(kind, name string) *definition {
 	if d := c.definitions[name]; d != nil {
 		if d.kind == kind {
@@ -178,8 +178,7 @@ func (c *checker) declare(kind, name string) *definition {
 	return d
 }
 
-// probe checks a definition by itself, without arguments and without leaving
-// traces in the names of parameters.
+// probe checks a definition by itself, without arguments. It claims no parameter names.
 func (c *checker) probe(d *definition) {
 	p := c.separate()
 	for _, n := range d.names {
@@ -207,7 +206,7 @@ func (c *checker) probe(d *definition) {
 	c.list, c.nodes = append(c.list, p.list...), p.nodes
 }
 
-// valueHelp says what a definition without value may be meant to be.
+// valueHelp suggests how to repair a definition without a value.
 func (c *checker) valueHelp(d *definition) string {
 	written := c.blocks[d.path()]
 	p := c.lang.preludeOf(d.name)
@@ -232,7 +231,8 @@ func (c *checker) valueHelp(d *definition) string {
 	return "add value = …"
 }
 
-// separate is a checker of the same settings that finds and names on its own.
+// separate returns a checker of the same settings with its own findings and parameter
+// names.
 func (c *checker) separate() *checker {
 	p := c.variant(c.merged)
 	p.kind, p.values, p.definitions, p.defined, p.nodes = c.kind, c.values, c.definitions, c.defined, c.nodes
@@ -249,13 +249,13 @@ func (d *definition) taken(name string) bool {
 	return slices.Contains(known, name) || name == "true" || name == "false"
 }
 
-// uses are the ways in which definitions are used, in order.
+// uses holds the instances of definitions, in order of first use.
 type uses struct {
 	all      []*instance
 	byKey    map[*definition]map[string]*instance
-	prefixes map[string]bool       // of all
-	numbers  map[*definition]int   // given in names so far
-	params   map[string]*BiasParam // of all, by name
+	prefixes map[string]bool       // of all instances
+	numbers  map[*definition]int   // used in prefixes so far
+	params   map[string]*BiasParam // of all instances, by name
 }
 
 func newUses() *uses {
@@ -263,23 +263,23 @@ func newUses() *uses {
 		numbers: make(map[*definition]int), params: make(map[string]*BiasParam)}
 }
 
-// An instance is a definition with its arguments. Uses with the same arguments
-// are one and share their parameters.
+// An instance is a definition with its arguments. Uses with equal arguments are one
+// instance and share its parameters.
 type instance struct {
 	*definition
-	prefix string // of its parameters, its own: the name of the definition, with a number from the second instance on
+	prefix string // of its parameters: the definition's name, with a number from the second instance on
 	params map[string]*BiasParam
 	texts  map[string]string     // learned parameters as they are printed
 	values map[string]*expr.Expr // arguments, local definitions and value; nil after an error
 	busy   map[string]bool       // being translated: a second visit is a cycle
 }
 
-// find gives the instance of some arguments; nil if there is none.
+// find returns the instance with the given arguments, or nil.
 func (u *uses) find(d *definition, key string) *instance { return u.byKey[d][key] }
 
-// newInstance makes an instance. The first gives its parameters the name of the
-// definition, later ones, and those whose name is taken, a number with it that makes
-// no name of the spec.
+// newInstance adds an instance. The first instance of a definition names its parameters
+// after it. Later ones add a number, as do definitions whose name is taken. The result is
+// never another name in the spec.
 func (c *checker) newInstance(d *definition, key string, given map[string]*expr.Expr) *instance {
 	in := &instance{definition: d, prefix: d.name, params: make(map[string]*BiasParam),
 		texts: make(map[string]string), values: make(map[string]*expr.Expr), busy: make(map[string]bool)}
@@ -297,8 +297,8 @@ func (c *checker) newInstance(d *definition, key string, given map[string]*expr.
 	return in
 }
 
-// siteParams are what package model calls the parameters of an attention site,
-// beside which its parameters stand.
+// siteParams are package model's names for the parameters of an attention site.
+// Parameters of biases stand next to them.
 var siteParams = []string{"q", "k", "v", "o", "norm"}
 
 // define translates an attribute of an instance once.
@@ -318,7 +318,7 @@ func (c *checker) define(in *instance, name string) *expr.Expr {
 	return in.values[name]
 }
 
-// attribute translates the value of a definition or a local one.
+// attribute translates the value of a definition, or one of its other attributes.
 func (s *scope) attribute(name string, e *dsl.Expr) *expr.Expr {
 	switch {
 	case name == "value" && s.mask:
@@ -333,8 +333,7 @@ func (s *scope) attribute(name string, e *dsl.Expr) *expr.Expr {
 	return nil
 }
 
-// local resolves a name inside a block: another definition or a parameter without
-// axes.
+// local resolves a name inside a block: another attribute, or a parameter without axes.
 func (s *scope) local(e *dsl.Expr) (*expr.Expr, bool) {
 	if param := s.param(s.in, e.Text); param != nil {
 		return s.element(param, e, nil), true
@@ -345,7 +344,7 @@ func (s *scope) local(e *dsl.Expr) (*expr.Expr, bool) {
 	return s.define(s.in, e.Text), true
 }
 
-// definition finds what a name stands for: the spec's own, then the prelude's.
+// definition returns the definition of a name, from the spec or else from the prelude.
 func (c *checker) definition(name string) *definition {
 	if d := c.definitions[name]; d != nil {
 		return d
@@ -353,7 +352,7 @@ func (c *checker) definition(name string) *definition {
 	return c.lang.preludeOf(name)
 }
 
-// use is the value of a definition with the arguments of e.
+// use returns the value of a definition with the arguments of e.
 func (s *scope) use(d *definition, e *dsl.Expr) *expr.Expr {
 	if s.rows != (d.kind == "table") {
 		s.report("E0209", e.Head, "%s is a %s, and does not belong in %s", e.Text, d.kind, s.path).WithHelp("%s", s.sees())
@@ -385,7 +384,7 @@ func (s *scope) use(d *definition, e *dsl.Expr) *expr.Expr {
 	return x
 }
 
-// given translates arguments, which replace local definitions.
+// given translates arguments, which replace attributes.
 func (s *scope) given(d *definition, e *dsl.Expr) (map[string]*expr.Expr, bool) {
 	o := &dsl.Option{Name: d.name}
 	for _, n := range d.params() {
@@ -408,8 +407,8 @@ func (s *scope) given(d *definition, e *dsl.Expr) (map[string]*expr.Expr, bool) 
 	return out, ok
 }
 
-// instance finds or makes the instance of some arguments. An argument that is
-// the default counts as none.
+// instance returns the instance of the given arguments, and adds it if it is new. An
+// argument equal to the default counts as none.
 func (s *scope) instance(d *definition, given map[string]*expr.Expr) *instance {
 	var key strings.Builder
 	for _, n := range d.params() {
@@ -430,7 +429,7 @@ func (s *scope) instance(d *definition, given map[string]*expr.Expr) *instance {
 	return s.newInstance(d, key.String(), given)
 }
 
-// literal is the value of a number; nil for anything else.
+// literal returns the value of a number, or nil for other expressions.
 func (s *scope) literal(e *dsl.Expr) *expr.Expr {
 	if e.Kind != dsl.Number || e.Unit != "" {
 		return nil
@@ -438,8 +437,8 @@ func (s *scope) literal(e *dsl.Expr) *expr.Expr {
 	return s.constant(e)
 }
 
-// blame puts a finding in a definition to the place that is at fault: where it
-// is used with its arguments, or changes the prelude.
+// blame moves a finding inside a definition to the place that caused it: the use with its
+// arguments, or the change to the prelude.
 func (d *definition) blame(f *diag.Diagnostic, at diag.Range) {
 	if f.Range.Start.File == preludeFile {
 		f.WithNote(diag.Pos{}, "in %s of the prelude", d.name)

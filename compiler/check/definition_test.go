@@ -14,7 +14,7 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// one resolves a spec of one file, which must be without findings.
+// one resolves a spec of one file and fails on findings.
 func one(t *testing.T, src string) *Spec {
 	t.Helper()
 	files := map[string]string{"a.arith": "arith 1\n" + src}
@@ -25,8 +25,8 @@ func one(t *testing.T, src string) *Spec {
 	return spec
 }
 
-// evaluate gives a bias at some head, query and key; parameters are constants by
-// their name.
+// evaluate returns a bias at a head, query and key. params gives parameters constant
+// values.
 func evaluate(bias *expr.Expr, heads, h, i, j int, params map[string]float64) float64 {
 	env := cellEnv{vars: map[string]int{"h": h, "i": i, "j": j, "pi": i, "pj": j, "H": heads, "I": 100, "J": 100}, params: params}
 	return expr.Eval64(bias, env).F
@@ -39,7 +39,7 @@ type cellEnv struct {
 
 func (e cellEnv) Var(name string) expr.Value { return expr.Value{I: int64(e.vars[name])} }
 
-// Elem gives a parameter its constant, or else the last of its indices.
+// Elem returns a parameter's constant, or else its last index.
 func (e cellEnv) Elem(name string, idx []int) expr.Value {
 	if v, ok := e.params[name]; ok {
 		return expr.Value{F: v}
@@ -47,8 +47,8 @@ func (e cellEnv) Elem(name string, idx []int) expr.Value {
 	return expr.Value{F: float64(idx[len(idx)-1])}
 }
 
-// TestPreludeBiases compares biases of the prelude with their papers' formulas.
-// Tables of parameters hold their own last index.
+// TestPreludeBiases compares biases of the prelude with their papers' formulas. The
+// elements of parameter tables are their own last index.
 func TestPreludeBiases(t *testing.T) {
 	fire := map[string]float64{"fire.scale": 0.1, "fire.reach": 1, "fire.w1": 1, "fire.b1": 0, "fire.w2": 1.0 / 32, "fire.b2": 0}
 	for _, c := range []struct {
@@ -64,7 +64,7 @@ func TestPreludeBiases(t *testing.T) {
 		{"kerple", 4, 1, 9, 2, map[string]float64{"kerple.r1": 2, "kerple.r2": 0.5}, -2 * math.Log(1+0.5*7)},
 		{"sandwich", 4, 0, 5, 5, nil, 0},
 		{"sandwich(pairs = 2)", 4, 1, 5, 2, nil, (math.Cos(3/100.0) + math.Cos(3/10000.0) - 2) / 4},
-		{"t5", 4, 0, 3, 9, nil, 0},   // behind the query
+		{"t5", 4, 0, 3, 9, nil, 0},   // after the query
 		{"t5", 4, 0, 15, 0, nil, 15}, // exact
 		{"t5", 4, 0, 16, 0, nil, 16},
 		{"t5", 4, 0, 40, 0, nil, 16 + math.Floor(math.Log(2.5)/math.Log(8)*16)},
@@ -84,8 +84,7 @@ func TestPreludeBiases(t *testing.T) {
 	}
 }
 
-// TestPreludeMasks draws the windows of arXiv:2310.11984, figure 8, and their
-// relatives.
+// TestPreludeMasks draws the windows of arXiv:2310.11984, figure 8, and similar ones.
 func TestPreludeMasks(t *testing.T) {
 	for _, c := range []struct {
 		mask string
@@ -112,8 +111,7 @@ func TestPreludeMasks(t *testing.T) {
 	}
 }
 
-// TestInstances names the parameters of definitions that are used in several ways, in
-// the order of first use.
+// TestInstances checks the parameter names of definitions that are used in several ways.
 func TestInstances(t *testing.T) {
 	spec := one(t, `task addition {}
 bias fire3 { w = learned([H])  value = w[h] }
@@ -161,7 +159,7 @@ model {
 	}
 }
 
-// TestInvented resolves biases that no prelude has.
+// TestInvented resolves biases that the prelude does not have.
 func TestInvented(t *testing.T) {
 	for _, c := range []struct {
 		name, block string
@@ -186,8 +184,8 @@ func TestInvented(t *testing.T) {
 	}
 }
 
-// TestPreludeChanged changes parts of the prelude by their paths, and puts blocks in
-// the place of all of it. The resolved spec says the same.
+// TestPreludeChanged changes parts of the prelude by their paths, and replaces
+// definitions by blocks. The resolved spec must mean the same.
 func TestPreludeChanged(t *testing.T) {
 	const use = "task successor {}\nvet { V002 = off  V014 = off }\nmodel.decoder.cross.mask = window(right = 0)\n"
 	for _, c := range []struct{ name, src, want string }{
@@ -238,12 +236,12 @@ stage own { from = wide  mask window { value = i == j } }
 	}
 }
 
-// TestTable reads the shapes of tables off safetensors headers.
+// TestTable reads the shapes of tables from safetensors headers.
 func TestTable(t *testing.T) {
 	for _, c := range []struct {
-		file string // its header; "" is no file
+		file string // its header; "": no file
 		call string
-		want string // the bias, or part of what is said
+		want string // the bias, or part of the message
 	}{
 		{`{"__metadata__":{"a":"b"},"t":{"dtype":"F32","shape":[4,8,9],"data_offsets":[0,1]}}`, `table("t.st")`, "table.values[h, min(i, 7), min(j, 8)]"},
 		{`{"t":{"dtype":"F32","shape":[8,9]}}`, `table("t.st") + 0 * table("./t.st")`, "table.values[min(i, 7), min(j, 8)] + 0.0 * table.values[min(i, 7), min(j, 8)]"},
@@ -283,7 +281,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestTableValues reads the elements of tables, and tells specs apart by them.
+// TestTableValues: specs that differ only in a table's elements have different hashes.
 func TestTableValues(t *testing.T) {
 	const spec = "arith 1\ntask successor {}\nmodel.decoder.cross.bias = table(\"t.st\", \"b\")"
 	const header = `{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1,2],"data_offsets":[4,12]}}`
@@ -311,8 +309,8 @@ func TestTableValues(t *testing.T) {
 	}
 }
 
-// TestBiasParamsHaveOwnNames keeps the parameters of a bias apart from the parameters of its
-// site and from what the compiler makes.
+// TestBiasParamsHaveOwnNames: the parameters of a bias differ in name from the parameters
+// of its site and of the compiler.
 func TestBiasParamsHaveOwnNames(t *testing.T) {
 	spec := one(t, `task addition {}
 bias q { w = learned([H])  value = w[h] * j }

@@ -6,7 +6,8 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// TestMostDigits holds the bounds of the language to those of a generated program.
+// TestMostDigits compares the bounds of the language with the limits of generated
+// programs.
 func TestMostDigits(t *testing.T) {
 	rows := newLanguage().rows
 	for _, path := range []string{"eval.digits", "eval.diagonal", "eval.during"} {

@@ -7,28 +7,28 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// maxLength bounds lengths, for whole-number arithmetic must not overflow. No
-// parameter is as long.
+// maxLength bounds lengths, so that integer arithmetic does not overflow. No parameter is
+// longer.
 const maxLength = 1 << 24
 
-// A fact is what is known of an expression at all lengths.
+// A fact is knowledge of an expression that holds at all lengths.
 type fact struct {
-	size   int  // as a tree, at most maxTree + 1
-	whole  bool // its values are whole numbers by the way it is made
-	nan    bool // it may be no number, or an integer made of what is none
+	size   int  // number of nodes as a tree, at most maxTree + 1
+	whole  bool // its form guarantees whole numbers
+	nan    bool // it may be NaN, or an integer made of NaN
 	lo, hi float64
 }
 
-// over and under report whether a number may be infinite, and zero whether it may
-// be nothing, after rounding.
+// over and under report whether a number may be infinite after rounding, and zero whether
+// it may be 0 or lose digits.
 func (f fact) over() bool  { return f.hi > math.MaxFloat32 }
 func (f fact) under() bool { return f.lo < -math.MaxFloat32 }
 func (f fact) zero() bool  { return f.lo < leastNormal && f.hi > -leastNormal }
 
-// leastNormal is the least float32 that does not lose digits.
+// leastNormal is the least float32 with full precision.
 const leastNormal = 0x1p-126
 
-// fact works out what is known of an expression, once for each node.
+// fact computes the fact of an expression, once for each node.
 func (c *checker) fact(e *expr.Expr) fact {
 	if f, ok := c.facts[e]; ok {
 		return f
@@ -41,7 +41,7 @@ func (c *checker) fact(e *expr.Expr) fact {
 	}
 	f.whole, f.nan = isWhole(e, args), mayBeNaN(e, args)
 	f.lo, f.hi = c.extent(e, args)
-	if e.Type == expr.F32 { // rounding keeps order: the rounded bounds hold for what is rounded
+	if e.Type == expr.F32 { // rounding is monotonic, so rounded bounds hold for rounded values
 		f.lo, f.hi = float64(float32(f.lo)), float64(float32(f.hi))
 	}
 	if math.IsNaN(f.lo) {
@@ -54,11 +54,11 @@ func (c *checker) fact(e *expr.Expr) fact {
 	return f
 }
 
-// fits32 reports whether numbers fit into 32 bits with either sign.
+// fits32 reports whether numbers fit into a signed 32-bit integer.
 func (f fact) fits32() bool { return f.lo >= -math.MaxInt32 && f.hi <= math.MaxInt32 }
 
-// arith computes with two numbers of one type. Whole numbers whose result may not
-// fit are taken as real ones, as a constant of that size is: no device wraps.
+// arith computes with two numbers of one type. If a result may not fit an integer, it
+// uses real numbers, as constants of that size do. No device wraps around.
 func (c *checker) arith(op expr.Op, a, b *expr.Expr) *expr.Expr {
 	x := expr.New(op, a, b)
 	if x.Type == expr.I32 && !c.fact(x).fits32() {
@@ -83,8 +83,8 @@ func isWhole(e *expr.Expr, args []fact) bool {
 	return !slices.ContainsFunc(args, func(a fact) bool { return !a.whole })
 }
 
-// mayBeNaN reports whether a value may be no number. Of a comparison with such a
-// one, Min and Max give the second operand.
+// mayBeNaN reports whether a value may be NaN. Min and Max return their second operand if
+// either is NaN.
 func mayBeNaN(e *expr.Expr, a []fact) bool {
 	switch {
 	case e.Type != expr.F32 && e.Op != expr.ToI32:
@@ -117,7 +117,7 @@ func mayBeNaN(e *expr.Expr, a []fact) bool {
 	return false
 }
 
-// asWhole turns a whole number into an integer; nil for others.
+// asWhole turns a whole number into an integer. It returns nil for others.
 func (c *checker) asWhole(x *expr.Expr) *expr.Expr {
 	switch {
 	case x.Type == expr.I32:
@@ -128,8 +128,7 @@ func (c *checker) asWhole(x *expr.Expr) *expr.Expr {
 	return nil
 }
 
-// extent bounds the values of an expression by interval arithmetic on those of
-// its operands.
+// extent bounds the values of an expression, by interval arithmetic on its operands.
 func (c *checker) extent(e *expr.Expr, a []fact) (lo, hi float64) {
 	inf := math.Inf(1)
 	switch e.Op {
@@ -162,7 +161,7 @@ func (c *checker) extent(e *expr.Expr, a []fact) (lo, hi float64) {
 			return a[1].lo, max(a[0].hi, a[1].hi)
 		}
 		return max(a[0].lo, a[1].lo), max(a[0].hi, a[1].hi)
-	case expr.Mod: // has the sign of the first
+	case expr.Mod: // the sign of the first operand
 		if a[0].lo >= 0 {
 			return 0, a[1].hi - 1
 		}
@@ -201,8 +200,8 @@ func (c *checker) span(name string) (lo, hi float64) {
 	return 0, maxLength
 }
 
-// quotients bounds a quotient by those of the bounds, where nothing is divided by
-// zero.
+// quotients bounds a quotient by the quotients of the bounds, unless the divisor may be
+// 0.
 func quotients(a, b fact) (lo, hi float64) {
 	if b.zero() || b.nan {
 		return math.Inf(-1), math.Inf(1)
@@ -211,8 +210,8 @@ func quotients(a, b fact) (lo, hi float64) {
 	return min(w, x, y, z), max(w, x, y, z)
 }
 
-// products bounds a product by the products of the bounds; zero times infinity
-// is zero, since the infinite bound is never reached.
+// products bounds a product by the products of the bounds. Zero times infinity is zero,
+// because the infinite bound is never reached.
 func products(a, b fact) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, x := range []float64{a.lo, a.hi} {

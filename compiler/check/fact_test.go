@@ -8,7 +8,7 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// TestFacts holds what is known of an expression to its values in float32.
+// TestFacts compares the facts of an expression with its values in float32.
 func TestFacts(t *testing.T) {
 	at := []int{0, 1, 2, 3, 7, 11, 100, 4097, 70001, maxLength - 1, maxLength}
 	for _, text := range []string{
@@ -47,11 +47,11 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// TestWholeOperands wants indices and remainders to be what every device has alike.
+// TestWholeOperands: indices and remainders must have equal values on every device.
 func TestWholeOperands(t *testing.T) {
 	for _, c := range []struct {
 		value string
-		want  string // part of what is said; nothing: no finding
+		want  string // part of the message; "": no finding
 	}{
 		{"w[clip(i, 0, 10) + 16777216.0 - 16777216.0]", ""},
 		{"w[clip(i, 0, 11) + 16777216.0 - 16777216.0]", "not always between 0 and 11"},
@@ -65,7 +65,7 @@ func TestWholeOperands(t *testing.T) {
 		{"mod(i * i, 3)", "i * i may be too large"},
 		{"mod(mod(i, 3) * mod(i, 3), 3)", ""},
 		{"mod(floor(1e10 * i), 3)", "floor(1e10 * i) may be too large"},
-		{"mod(clip(floor(1e10 * i), 0, 2147483647), 3)", "may be too large"}, // which is 2^31 as a float32
+		{"mod(clip(floor(1e10 * i), 0, 2147483647), 3)", "may be too large"}, // 2^31 as a float32
 		{"mod(clip(floor(1e10 * i), 0, 2000000000), 3)", ""},
 		{"mod(floor(s), 3)", "may be no number"},
 		{"mod(clip(floor(s), 0, 9), 3)", ""},

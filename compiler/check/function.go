@@ -8,18 +8,18 @@ import (
 	"github.com/arithlang/mlc/dsl"
 )
 
-// A function of masks and biases. Its arguments are numbers, but for the first
-// of where.
+// A function is one that masks and biases may call. Its arguments are numbers, except the
+// condition of where.
 type function struct {
 	name        string
-	args        string // as people see them
+	args        string // as documentation shows them
 	doc         string
 	least, most int
 	whole       bool // arguments are whole numbers
 	build       func(a []*expr.Expr) *expr.Expr
 }
 
-// functions is what expressions may call, besides sum, table and definitions.
+// functions lists the functions of expressions, apart from sum, table and definitions.
 var functions = []function{
 	{"abs", "x", "x without its sign", 1, 1, false, func(a []*expr.Expr) *expr.Expr { return expr.New(expr.Abs, a[0]) }},
 	{"min", "a, b, …", "the smallest", 2, 16, false, func(a []*expr.Expr) *expr.Expr { return fold(expr.Min, a) }},
@@ -39,7 +39,7 @@ var functions = []function{
 	{"where", "c, a, b", "a where the condition c holds, else b", 3, 3, false, where},
 }
 
-// callable are the names of functions, those that are no rows of the table, too.
+// callable lists the names of all functions.
 var callable = func() []string {
 	var names []string
 	for _, f := range functions {
@@ -48,7 +48,7 @@ var callable = func() []string {
 	return append(names, "sum", "table")
 }()
 
-// functionNamed finds a function; nil if there is none.
+// functionNamed returns the function of a name, or nil.
 func functionNamed(name string) *function {
 	i := slices.IndexFunc(functions, func(f function) bool { return f.name == name })
 	if i < 0 {
@@ -70,7 +70,7 @@ func fold(op expr.Op, a []*expr.Expr) *expr.Expr {
 	return x
 }
 
-// clip(x, lo, hi) is x kept between lo and hi.
+// clip returns x limited to lo … hi.
 func clip(a []*expr.Expr) *expr.Expr {
 	return fold(expr.Min, []*expr.Expr{fold(expr.Max, a[:2]), a[2]})
 }
@@ -80,7 +80,7 @@ func where(a []*expr.Expr) *expr.Expr {
 	return expr.New(expr.Where, a[0], x, y)
 }
 
-// mod is the remainder that is never negative.
+// mod returns the remainder that is never negative.
 func mod(a []*expr.Expr) *expr.Expr {
 	r := expr.New(expr.Mod, a[0], a[1])
 	return expr.New(expr.Mod, expr.New(expr.Add, r, a[1]), a[1])
@@ -106,7 +106,6 @@ func (s *scope) call(e *dsl.Expr) *expr.Expr {
 	return s.undefined(e)
 }
 
-// apply calls a function.
 func (s *scope) apply(f *function, e *dsl.Expr) *expr.Expr {
 	if len(e.Args) < f.least || len(e.Args) > f.most {
 		s.report("E0210", e.Range, "%s takes %s, not %d", f.name, plural(f.least, "argument"), len(e.Args)).WithHelp("write %s(%s)", f.name, f.args)
@@ -151,11 +150,11 @@ func (s *scope) fits(f *function, n int, x *expr.Expr, e *dsl.Expr) bool {
 	return false
 }
 
-// maxDivisor keeps what mod adds up within 32 bits.
+// maxDivisor keeps the sums in mod within 32 bits.
 const maxDivisor = 1 << 30
 
-// operand wants an operand of a function of whole numbers that all devices have
-// alike: a number, of 32 bits, and to divide by, a positive one.
+// operand checks an operand of a function of whole numbers. It must not be NaN and must
+// fit 32 bits, so that all devices agree. A divisor must be positive.
 func (s *scope) operand(f *function, n int, x *expr.Expr, e *dsl.Expr) bool {
 	switch k := s.fact(x); {
 	case n == 1 && k.lo < 1:
@@ -172,7 +171,7 @@ func (s *scope) operand(f *function, n int, x *expr.Expr, e *dsl.Expr) bool {
 	return false
 }
 
-// sum unrolls sum(m = lo..hi, expr) with constant bounds.
+// sum unrolls sum(m = lo..hi, expr), whose bounds are constant.
 func (s *scope) sum(e *dsl.Expr) *expr.Expr {
 	if len(e.Args) != 2 || e.Args[0].Name == nil || !isRange(e.Arg(0)) || e.Args[1].Name != nil {
 		s.report("E0210", e.Range, "sum takes a variable with its range and an expression").WithHelp("write sum(m = 0..31, …)")
@@ -214,7 +213,7 @@ func (s *scope) sum(e *dsl.Expr) *expr.Expr {
 	return total
 }
 
-// bound evaluates an end of a sum's range, which is known when the spec is.
+// bound evaluates one end of a sum's range, which must be constant.
 func (s *scope) bound(e *dsl.Expr) (int64, bool) {
 	x := s.expr(e)
 	if x == nil {

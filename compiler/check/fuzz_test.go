@@ -13,8 +13,8 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// wellBehaved wants help with every finding and its place, a text of all of them, a document for
-// tools, and a resolved form that is its own.
+// wellBehaved checks that every finding has help and a place, that findings and documents
+// print, and that the resolved form resolves to itself.
 func wellBehaved(t *testing.T, files map[string]string, set ...string) {
 	opts := Options{Path: "a.arith", Set: set, Read: reader(files)}
 	spec, list := Resolve(opts)
@@ -45,7 +45,7 @@ func wellBehaved(t *testing.T, files map[string]string, set ...string) {
 	}
 }
 
-// corpus gives the examples of all codes and the specs of testdata.
+// corpus adds the examples of all codes and the specs of testdata.
 func corpus(f *testing.F, add func(src string)) {
 	for _, c := range diag.Codes() {
 		if len(c.Broken) < 1000 {
@@ -68,7 +68,7 @@ func corpus(f *testing.F, add func(src string)) {
 	}
 }
 
-// FuzzResolve checks any text.
+// FuzzResolve checks arbitrary specs.
 func FuzzResolve(f *testing.F) {
 	corpus(f, func(src string) { f.Add(src) })
 	f.Fuzz(func(t *testing.T, src string) {
@@ -76,7 +76,7 @@ func FuzzResolve(f *testing.F) {
 	})
 }
 
-// FuzzInclude checks three files that may include each other, in any way.
+// FuzzInclude checks three files that may include each other.
 func FuzzInclude(f *testing.F) {
 	f.Add("arith 1\ninclude \"b/b.arith\" { train.batch = 2 }\n", "arith 1\ninclude \"../c.arith\"\ntask successor {}\n", "arith 1\nmodel.heads = 2\n")
 	f.Add("arith 1\ninclude \"b/b.arith\"\ninclude \"c.arith\"", "arith 1\ninclude \"../a.arith\"", "arith 1\ninclude \"./c.arith\"")
@@ -91,7 +91,7 @@ func FuzzInclude(f *testing.F) {
 	})
 }
 
-// FuzzSet checks any two options of the command line.
+// FuzzSet checks two arbitrary --set options.
 func FuzzSet(f *testing.F) {
 	const base = `arith 1
 task addition {}
@@ -119,7 +119,7 @@ sweep { arch one { model.width = 32 }  arch two {}  train.seed = 1..2 }
 	})
 }
 
-// FuzzProblems checks any file of problems.
+// FuzzProblems checks arbitrary files of problems.
 func FuzzProblems(f *testing.F) {
 	f.Add("1 = 2\n3 = 4\n", " = ", "holdout = 50%")
 	f.Add("\ufeffone -> two\r\nten -> \xff\n", " -> ", "")

@@ -14,8 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected parts of testdata")
 
-// unpack gives the files of an archive and the name of the first, which is the
-// spec; the expected text, "want", is none of them.
+// unpack returns the files of an archive and the name of the first, which is the spec.
+// The expected text, "want", is not among them.
 func unpack(a *txtar.Archive) (files map[string]string, main string) {
 	files = make(map[string]string)
 	for _, f := range a.Files {
@@ -30,7 +30,7 @@ func unpack(a *txtar.Archive) (files map[string]string, main string) {
 	return files, main
 }
 
-// golden compares got with the part "want" of an archive, or puts it there.
+// golden compares got with the file "want" of an archive, or updates it.
 func golden(t *testing.T, file string, a *txtar.Archive, got string) {
 	t.Helper()
 	want := ""
@@ -68,7 +68,7 @@ func archives(t *testing.T, pattern string, run func(t *testing.T, file string, 
 	}
 }
 
-// TestDiagnostics holds the exact text of what is found in broken specs.
+// TestDiagnostics checks the exact text of findings in broken specs.
 func TestDiagnostics(t *testing.T) {
 	archives(t, "testdata/diag/*.txtar", func(t *testing.T, file string, a *txtar.Archive) {
 		files, main := unpack(a)
@@ -81,7 +81,7 @@ func TestDiagnostics(t *testing.T) {
 	})
 }
 
-// TestResolved holds the text of resolved specs.
+// TestResolved checks the text of resolved specs.
 func TestResolved(t *testing.T) {
 	archives(t, "testdata/resolved/*.txtar", func(t *testing.T, file string, a *txtar.Archive) {
 		files, main := unpack(a)

@@ -2,12 +2,12 @@ package check
 
 import "slices"
 
-// A hint is what to write for names that other libraries have for something.
+// A hint maps names from other libraries to a setting.
 type hint struct {
 	names []string
-	path  string // of a setting
+	path  string // of the setting
 	value string
-	loop  string // the path in a decoder-only model, if that is another
+	loop  string // the path in a decoder-only model, if it differs
 }
 
 var hints = []hint{
@@ -24,8 +24,8 @@ var hints = []hint{
 	{[]string{"hidden", "d_ff", "ffn_dim", "dim_feedforward"}, "model.ffn", "relu(hidden = 256)", ""},
 }
 
-// hintFor is the help for a name that the language has something else for, in a block; "" if
-// there is none. The axis of a sweep has a list of values.
+// hintFor returns help for a name from another library, used in a block, or "". An axis
+// of a sweep gets a list of values.
 func (l *language) hintFor(block, name string) string {
 	i := slices.IndexFunc(hints, func(h hint) bool { return slices.Contains(h.names, name) })
 	if i < 0 {
@@ -42,12 +42,11 @@ func (l *language) hintFor(block, name string) string {
 	return "write " + h.path + " = " + value
 }
 
-// A wording is what to write in expressions for names that other libraries have for
-// something.
+// A wording maps names from other libraries to an expression.
 type wording struct {
 	names []string
 	write string
-	mask  bool // it is a mask, which only masks use
+	mask  bool // the expression belongs in masks only
 }
 
 var wordings = []wording{
@@ -71,8 +70,7 @@ var wordings = []wording{
 	{[]string{"logsigmoid"}, "-softplus(-x)", false},
 }
 
-// wordingFor is the help for a name in an expression that the language has something else
-// for; "" if there is none.
+// wordingFor returns help for a name from another library, used in an expression, or "".
 func (s *scope) wordingFor(name string) string {
 	i := slices.IndexFunc(wordings, func(w wording) bool { return slices.Contains(w.names, name) })
 	switch {

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestHints wants names that the language does not have to lead to settings that it
-// has.
+// TestHints: the help for names of other libraries is a valid setting.
 func TestHints(t *testing.T) {
 	for _, h := range hints {
 		one(t, "task successor {}\n"+h.path+" = "+h.value)
@@ -43,8 +42,8 @@ func TestHints(t *testing.T) {
 	}
 }
 
-// TestWordings wants functions of other languages to lead to what this one has, where it may
-// stand.
+// TestWordings: the help for functions of other libraries is a valid expression, where it
+// is offered.
 func TestWordings(t *testing.T) {
 	for _, w := range wordings {
 		site := "model.decoder.self.bias = "
@@ -81,7 +80,7 @@ func TestWordings(t *testing.T) {
 	}
 }
 
-// helpOf is the help of the one finding in a spec.
+// helpOf returns the help of the spec's only finding.
 func helpOf(t *testing.T, text string) string {
 	t.Helper()
 	_, list := resolve(map[string]string{"a.arith": "arith 1\ntask successor {}\n" + text}, "a.arith")

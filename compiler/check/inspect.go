@@ -7,12 +7,13 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// written is what the sources say, in order, whether it wins or not.
+// written records all that the sources say, in order, even if a later setting overrides
+// it.
 type written struct {
 	blocks   []Block
 	settings []Setting
 	includes []Include
-	values   []*dsl.Expr // of settings
+	values   []*dsl.Expr // of the settings
 }
 
 func (w *written) block(path string, name, whole diag.Range) {
@@ -24,7 +25,7 @@ func (w *written) setting(path string, s *setting, row *dsl.Row) {
 	w.values = append(w.values, s.value)
 }
 
-// of lists the values that are given to attributes of a mask or bias, anywhere.
+// of lists all values that settings give to attributes of a definition.
 func (w *written) of(lang *language, definition string) []*dsl.Expr {
 	var out []*dsl.Expr
 	for i, s := range w.settings {
@@ -35,7 +36,7 @@ func (w *written) of(lang *language, definition string) []*dsl.Expr {
 	return out
 }
 
-// uses finds the places in which definitions and stages are named.
+// uses returns the places that name definitions and stages.
 func (w *written) uses() map[string][]diag.Range {
 	out := make(map[string][]diag.Range)
 	for i, e := range w.values {
@@ -60,60 +61,60 @@ func (w *written) include(at diag.Range, file string) {
 	w.includes = append(w.includes, Include{at, file})
 }
 
-// A Block is one that the spec, or a file it includes, writes.
+// A Block is a block in the spec or in a file that it includes.
 type Block struct {
-	Path string     // with the names of biases, stages and cases
-	Name diag.Range // its label where that is its name, else its name
-	Body diag.Range // all of it
+	Path string     // including the names of biases, stages and cases
+	Name diag.Range // its label if it has one as its name, else its keyword
+	Body diag.Range // the whole block
 }
 
-// A Setting is an attribute that the spec, or a file it includes, writes.
+// A Setting is an attribute or argument that the spec, or a file that it includes, sets.
 type Setting struct {
 	Path        string
-	Attr        string // of an argument the path of the attribute whose value has it; else Path
+	Attr        string // for an argument, the path of the attribute it belongs to; else Path
 	Name, Value diag.Range
 	Row         *dsl.Row // nil for definitions in bias and mask blocks, and for their arguments
-	Text        string   // the resolved value in canonical form; "" where there is none
+	Text        string   // the resolved value in canonical form, or ""
 	Wins        bool     // no later setting overrides it
 }
 
-// An Include names another file.
+// An Include is the name of another file.
 type Include struct {
 	At   diag.Range // of the text
-	File string     // as Options.Read takes it
+	File string     // as passed to Options.Read
 }
 
 // A Definition is a name that the spec or the prelude defines.
 type Definition struct {
-	Kind    string     // mask, bias, stage
+	Kind    string     // mask, bias, table, stage
 	Name    string     // of a stage or block
 	At      diag.Range // of the name
-	Prelude bool       // then At is in the text of Prelude
+	Prelude bool       // At is in the text of Prelude
 	Doc     string
 	Params  []Param
 	Uses    []diag.Range // in all files of the spec
 }
 
-// A Param is what an argument of a definition can replace.
+// A Param is an attribute of a definition that an argument can replace.
 type Param struct{ Name, Default string }
 
-// A Document is what tools show of a spec.
+// A Document is the information on a spec that tools show.
 type Document struct {
 	Spec        *Spec     // nil after errors
-	List        diag.List // as Resolve gives it
-	Limits      diag.List // as Lowerable gives it; none after errors
+	List        diag.List // as from Resolve
+	Limits      diag.List // as from Lowerable; empty after errors
 	Blocks      []Block
 	Settings    []Setting
 	Definitions []Definition // of the spec in order, then of the prelude
 	Includes    []Include
 }
 
-// Inspect resolves a spec for tools. What does not parse, or is wrong, is left
-// out of the document, and the rest is there.
+// Inspect resolves a spec for tools. After errors the document has all parts that parse
+// and resolve.
 func Inspect(opts Options) *Document {
 	c := newChecker(opts)
 	spec := c.resolveFirst()
-	if c.unparsed { // the definitions that did parse
+	if c.unparsed { // use the definitions that parsed
 		v := c.separate()
 		v.collect()
 		c.defined, c.definitions = v.defined, v.definitions
@@ -136,8 +137,8 @@ func Inspect(opts Options) *Document {
 	return doc
 }
 
-// wins is what a setting sets in the spec, or in the first training of its sweep,
-// which may include it; nil: another overrides it.
+// wins returns the setting in the spec, or in the first training of its sweep, that s
+// became. It returns nil if another setting overrides s.
 func (c *checker) wins(s *Setting) *setting {
 	for _, m := range []*merged{c.merged, c.first} {
 		if m != nil && m.settings[s.Path] != nil && m.settings[s.Path].name == s.Name {
@@ -147,7 +148,7 @@ func (c *checker) wins(s *Setting) *setting {
 	return nil
 }
 
-// describe lists the definitions with what uses them.
+// describe lists the definitions with the places that use them.
 func (c *checker) describe() []Definition {
 	var out []Definition
 	for _, d := range c.defined {

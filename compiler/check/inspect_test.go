@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// cut gives the text of a range of one line.
+// cut returns the text of a range within one line.
 func cut(files map[string]string, r diag.Range) string {
 	lines := strings.Split(files[r.Start.File], "\n")
 	if r.Start.Line < 1 || r.Start.Line > len(lines) || r.Start.Line != r.End.Line {
@@ -101,7 +101,7 @@ stage two { from = one }
 	}
 }
 
-// TestInspectBroken wants what can be known of a spec with errors.
+// TestInspectBroken checks the document of a spec with errors.
 func TestInspectBroken(t *testing.T) {
 	files := map[string]string{"a.arith": "arith 1\ntask successor {}\nbias b { value = i }\nmodel.heads = 3\nmodel.width 3\n"}
 	doc := Inspect(Options{Path: "a.arith", Read: reader(files)})

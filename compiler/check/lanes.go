@@ -2,11 +2,11 @@ package check
 
 import "slices"
 
-// laneCounts are how many models one training can have at once: as many as the narrowest
-// vectors have lanes, and multiples.
+// laneCounts are the numbers of models that one training can have at once: the lanes of
+// the narrowest vectors, and multiples.
 var laneCounts = []int{8, 16, 32, 64, 128}
 
-// checkLanes wants a training whose models differ in nothing but their weights.
+// checkLanes reports trainings whose models would differ in more than their weights.
 func (c *checker) checkLanes(s *Spec) {
 	const path = "train.lanes"
 	n := s.Train.Lanes
@@ -25,8 +25,8 @@ func (c *checker) checkLanes(s *Spec) {
 	}
 }
 
-// checkCalibratedLanes wants no stage of several models at once beside one that reads the
-// attention of a single one.
+// checkCalibratedLanes reports a spec in which a stage trains several models and another
+// reads the attention of one.
 func (c *checker) checkCalibratedLanes(spec *Spec) {
 	calibrates := slices.IndexFunc(spec.Stages, func(s Stage) bool { return s.Calibration != nil })
 	trains := slices.IndexFunc(spec.Stages, func(s Stage) bool { return s.Spec != nil && s.Spec.Train.Lanes > 0 })
@@ -37,11 +37,11 @@ func (c *checker) checkCalibratedLanes(spec *Spec) {
 		spec.Stages[calibrates].Name, spec.Stages[trains].Name).WithHelp("leave lanes out")
 }
 
-// laneWidth is the width up to which models train faster at once than one after another:
-// products of wider ones fill vectors by themselves (docs/notebook/smallest-adders.md).
+// laneWidth is the largest width at which models train faster in lanes than one after
+// another. Products of wider models fill vectors by themselves (docs/results.md).
 const laneWidth = 8
 
-// vetLanes finds models that lanes make slower.
+// vetLanes warns of models that train slower in lanes.
 func (c *checker) vetLanes(s *Spec) {
 	if s.Train.Lanes > 0 && s.Model.Width > laneWidth {
 		c.report("V025", c.at("train.lanes"), "models of width %d train faster one after another than in lanes: their products fill vectors by themselves", s.Model.Width).

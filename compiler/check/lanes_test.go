@@ -6,7 +6,7 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// TestLanes resolves seeds of initial weights and lanes, for each stage by itself.
+// TestLanes resolves lanes and seeds of initial weights, separately for each stage.
 func TestLanes(t *testing.T) {
 	const text = `arith 1
 task addition { digits = 1..2 }

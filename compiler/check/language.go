@@ -8,16 +8,16 @@ import (
 	"github.com/arithlang/mlc/dsl"
 )
 
-// A language is what all specs share: the schema with its defaults as trees, and
-// the prelude. It is never changed.
+// A language is shared by all specs: the schema, its defaults as trees, and the prelude.
+// It never changes.
 type language struct {
 	schema   *dsl.Schema
 	rows     map[string]*dsl.Row
 	blocks   map[string]*dsl.BlockRow
 	learned  *dsl.Option // the arguments of learned(…)
-	table    *dsl.Option // and of table(…)
-	weights  *dsl.Row    // what a projection may have of its own
-	inits    *dsl.Row    // what its init may be besides a number
+	table    *dsl.Option // the arguments of table(…)
+	weights  *dsl.Row    // a projection's own matrix
+	inits    *dsl.Row    // the choices for its init, besides a number
 	defaults map[*dsl.Row]*dsl.Expr
 	prelude  []*definition
 }
@@ -69,19 +69,18 @@ func (l *language) parseDefaults(row *dsl.Row) {
 	}
 }
 
-// root reports whether a name is that of a block at the top of a file.
+// root reports whether a block of this name may stand at the top of a file.
 func (l *language) root(name string) bool { return l.blocks[name] != nil }
 
-// overlay splits the path of a setting into that of the stage, sweep or case of a
-// sweep that it stands in, and what it means there. A path outside of those is
-// all meaning.
+// overlay splits the path of a setting into the stage, sweep or sweep case that contains
+// it, and the rest. in is empty for other paths.
 func (l *language) overlay(path string) (in, meaning string) {
 	names := strings.Split(path, ".")
 	n := 0
 	switch {
 	case names[0] == "stage":
 		n = 2
-	case names[0] == "sweep" && len(names) > 1 && l.rows["sweep."+names[1]] != nil: // of the sweep itself
+	case names[0] == "sweep" && len(names) > 1 && l.rows["sweep."+names[1]] != nil: // the sweep's own attribute
 	case names[0] == "sweep" && len(names) > 1 && !l.root(names[1]):
 		n = 3
 	case names[0] == "sweep":
@@ -97,8 +96,8 @@ func (l *language) isCase(block string) bool {
 	return meaning == "" && strings.HasPrefix(in, "sweep.") && strings.Count(in, ".") == 2
 }
 
-// row is what an attribute means; nil for an unknown one, and for definitions in
-// biases and masks.
+// row returns the schema row of an attribute. It returns nil for an unknown one, and for
+// definitions in biases and masks.
 func (l *language) row(path string) *dsl.Row {
 	in, meaning := l.overlay(path)
 	if strings.HasPrefix(in, "stage.") {
@@ -112,7 +111,7 @@ func (l *language) row(path string) *dsl.Row {
 	return l.rows[meaning]
 }
 
-// block is what a block means; nil for an unknown one.
+// block returns the schema row of a block, or nil.
 func (l *language) block(path string) *dsl.BlockRow {
 	in, meaning := l.overlay(path)
 	switch {
@@ -126,13 +125,13 @@ func (l *language) block(path string) *dsl.BlockRow {
 	return l.blocks[meaning]
 }
 
-// overridable reports whether stages and sweeps may change what a path is in.
+// overridable reports whether stages and sweeps may change a path.
 func overridable(path string) bool {
 	first, _, _ := strings.Cut(path, ".")
 	return first != "stage" && first != "sweep" && first != "vet"
 }
 
-// names lists what a block may hold.
+// names lists the attributes and blocks that a block may contain.
 func (l *language) names(block string) []string {
 	in, meaning := l.overlay(block)
 	var out []string
@@ -156,8 +155,8 @@ func (l *language) names(block string) []string {
 	return l.schema.Names(meaning)
 }
 
-// naming reports whether what a block holds has names of the spec's own: biases,
-// masks, tables, stages, and the axes of a sweep and their cases.
+// naming reports whether the spec chooses the names of blocks inside this one: biases,
+// masks, tables, stages, and the axes and cases of a sweep.
 func (l *language) naming(block, name string) bool {
 	if row := l.block(block); row != nil && row.Label == dsl.NameLabel {
 		return true
@@ -169,7 +168,7 @@ func (l *language) naming(block, name string) bool {
 	return in == "sweep" && !l.root(name) && l.rows["sweep."+name] == nil || strings.Count(in, ".") == 1
 }
 
-// defines reports whether a block is one of definitions: a bias, a mask or a table.
+// defines reports whether a block is a bias, a mask or a table.
 func (l *language) defines(block string) bool {
 	_, meaning := l.overlay(block)
 	kind, _, ok := strings.Cut(meaning, ".")

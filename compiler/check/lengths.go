@@ -7,15 +7,15 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// lengths are the numbers of tokens that a model reads of one shape of problem: of
-// source and target or, of a loop, of the whole text but its end in target. Package task,
-// which makes the problems, says how long they are.
+// lengths are the tokens of a problem that a model reads: source and target. A loop has
+// no source, and its target is the whole text without the end. Package task computes
+// them.
 type lengths = task.Size
 
-// made is the task as the runtime has it.
+// made returns the task as the runtime configures it.
 func (t *Task) made() *task.Config { return (*task.Config)(&t.Task) }
 
-// kinds are the tasks of a mixed one, or the one that it is.
+// kinds returns the tasks of a mixed task, or the only one.
 func (t *Task) kinds() []string {
 	if t.Kind == "mixed" {
 		return t.Of
@@ -23,14 +23,14 @@ func (t *Task) kinds() []string {
 	return []string{t.Kind}
 }
 
-// paired says whether all problems are two numbers of one width around an operator, as an
-// encoder-decoder always has them.
+// paired reports whether all problems are two numbers of equal width around an operator,
+// as in every encoder-decoder.
 func (t *Task) paired() bool {
 	form := task.FormOf(t.Kind)
 	return form.Operands == 2 && !form.Single && !t.Interleave && (t.Pad.To > 0 || !t.Sequence)
 }
 
-// places is the number of digits of n.
+// places returns the number of digits of n.
 func (t *Task) places(n int64) int {
 	d := 1
 	for ; n >= int64(t.Base); n /= int64(t.Base) {
@@ -39,7 +39,7 @@ func (t *Task) places(n int64) int {
 	return d
 }
 
-// digits bounds the digits of the operands of training.
+// digits returns the bounds on digits of training operands.
 func (t *Task) digits() (lo, hi int) {
 	if t.Below > 0 {
 		return t.made().Digits()
@@ -47,7 +47,7 @@ func (t *Task) digits() (lo, hi int) {
 	return t.DigitsLo, t.DigitsHi
 }
 
-// trained lists the shapes of the problems of training.
+// trained lists the shapes of training problems.
 func (s *Spec) trained() []lengths {
 	if s.shapes.trained == nil {
 		s.shapes.trained = s.Task.made().TrainedSizes()
@@ -58,7 +58,7 @@ func (s *Spec) trained() []lengths {
 	return s.shapes.trained
 }
 
-// evaluated lists the shapes of the problems of evaluation.
+// evaluated lists the shapes of test problems.
 func (s *Spec) evaluated() []lengths {
 	if s.shapes.evaluated == nil {
 		s.shapes.evaluated = s.listEvaluated()
@@ -82,7 +82,7 @@ func (s *Spec) listEvaluated() []lengths {
 	if g.First.Hi > 0 {
 		box(g.First, second, cell)
 	}
-	diagonal := func(n int) { // of several numbers, as many as the longest of training have
+	diagonal := func(n int) { // of several numbers, as many as the longest training problems have
 		switch {
 		case t.Kind == "sort":
 			cell(n, t.LengthHi)
@@ -107,7 +107,7 @@ func (s *Spec) listEvaluated() []lengths {
 	return slices.Compact(out)
 }
 
-// box calls f with the corners of a box of lengths and with its diagonal.
+// box calls f with corners of a box of lengths, and along its diagonal.
 func box(first, second config.Span, f func(i, j int)) {
 	f(first.Lo, second.Hi)
 	f(first.Hi, second.Lo)
@@ -116,7 +116,7 @@ func box(first, second config.Span, f func(i, j int)) {
 	}
 }
 
-// longest is the number of tokens of the longest of some problems.
+// longest returns the number of tokens in the longest problem.
 func longest(ls []lengths) (n int) {
 	for _, l := range ls {
 		n = max(n, l.Source, l.Target)
@@ -124,8 +124,8 @@ func longest(ls []lengths) (n int) {
 	return n
 }
 
-// MeanRows is about the mean number of target rows of a problem of training: that of the
-// shapes that there are.
+// MeanRows returns about the mean number of target rows in a training problem: the mean
+// over the shapes.
 func (s *Spec) MeanRows() int {
 	rows, all := 0, s.trained()
 	for _, l := range all {
@@ -134,8 +134,8 @@ func (s *Spec) MeanRows() int {
 	return rows / max(1, len(all))
 }
 
-// TrainedShape is the number of source tokens and of target rows of the longest
-// problems of training. A loop has no source: it reads all as one text.
+// TrainedShape returns the numbers of source tokens and target rows in the longest
+// training problems. source is 0 for a loop, which reads one text.
 func (s *Spec) TrainedShape() (source, target int) {
 	for _, l := range s.trained() {
 		source, target = max(source, l.Source), max(target, l.Target)

@@ -2,28 +2,28 @@ package check
 
 import "github.com/arithlang/mlc/compiler/expr"
 
-// A lineValue writes the value of the line that a cell (i, j) lies on.
+// A lineValue writes the value of the line through cell (i, j).
 type lineValue struct {
 	*Lines
-	down    int                                // lines that begin in rows below the first
-	value   func(number *expr.Expr) *expr.Expr // of the line with a number of the extended matrix
-	outside *expr.Expr                         // zero: of the lines that the extended matrix does not have
+	down    int                                // number of lines that begin in rows below the first
+	value   func(number *expr.Expr) *expr.Expr // of the line with this number in the extended matrix
+	outside *expr.Expr                         // the value of lines outside the extended matrix
 }
 
 var (
 	lineI, lineJ = expr.NewVar("i", expr.I32), expr.NewVar("j", expr.I32)
 	columns      = expr.NewVar("J", expr.I32)
-	// operand is the width of a and b where columns are ^ a + b $.
+	// operand is the width of a and b if columns are ^ a + b $.
 	operand = expr.New(expr.Div, expr.New(expr.Sub, columns, expr.Int(3)), expr.Int(2))
 )
 
-// line is the value of the line along a direction (1, b) that a cell lies on, by a
-// fixed parameter of an element for each line and head. Lines are numbered so that
-// numbers ascend with j. Diagonals begin at the first key; antidiagonals and
-// columns end at the last one, so that they stay where they are when the source
-// grows in front. Of paired operands each has its own ends: a line stays with the one
-// that it begins in, as runtime/calibrate extends it. The first and the last element
-// stand for all lines outside of the extended matrix.
+// line returns the value of the line along direction (1, b) through a cell. The values
+// are a fixed parameter with an element per head and line. Line numbers ascend with j.
+// Diagonals are counted from the first key, antidiagonals and columns from the last, so
+// that they keep their place when the source grows at the front. Each of two paired
+// operands has its own ends: a line belongs to the operand in which it begins, as in
+// runtime/calibrate. The first and the last element stand for all lines outside of the
+// extended matrix.
 func (s *scope) line(in *instance, name string, l *Lines, d [2]int, param BiasParam) *expr.Expr {
 	down := max(d[1], -d[1]) * (l.Queries - 1)
 	last := l.Keys - 1 + down + 2
@@ -46,7 +46,7 @@ func (s *scope) line(in *instance, name string, l *Lines, d [2]int, param BiasPa
 	return v.fromRight(lineJ)
 }
 
-// diagonal is the value along (1, 1).
+// diagonal returns the value along (1, 1).
 func (v lineValue) diagonal() *expr.Expr {
 	number := expr.New(expr.Sub, lineJ, lineI)
 	first := v.value(plus(number, v.down+1))
@@ -61,13 +61,13 @@ func (v lineValue) diagonal() *expr.Expr {
 			v.value(plus(last, v.Keys+v.down+1))))
 }
 
-// upTo is a value where a number is at most so large, and zero elsewhere.
+// upTo returns value if number is at most most, and otherwise the value outside.
 func (v lineValue) upTo(number *expr.Expr, most int, value *expr.Expr) *expr.Expr {
 	return expr.New(expr.Where, expr.New(expr.Le, number, expr.Int(int64(most))), value, v.outside)
 }
 
-// fromRight is the value along (1, 0) and (1, -1), of the line with a number from the
-// left.
+// fromRight returns the value along (1, 0) and (1, -1). number is the line's number from
+// the left.
 func (v lineValue) fromRight(number *expr.Expr) *expr.Expr {
 	right := plus(expr.New(expr.Sub, number, columns), v.Keys+1)
 	if !v.Paired {
@@ -80,5 +80,4 @@ func (v lineValue) fromRight(number *expr.Expr) *expr.Expr {
 		left, expr.New(expr.Where, beyond, v.outside, v.value(right)))
 }
 
-// plus adds a constant.
 func plus(x *expr.Expr, n int) *expr.Expr { return expr.New(expr.Add, x, expr.Int(int64(n))) }

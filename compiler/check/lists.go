@@ -10,7 +10,7 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// item is the row of one entry of a list or end of a range.
+// item returns the row for one entry of a list, or for one end of a range.
 func item(row *dsl.Row) *dsl.Row {
 	r := dsl.Row{Type: dsl.Int, Min: row.Min, Max: row.Max}
 	switch row.Type {
@@ -114,7 +114,7 @@ func (c *checker) nameList(row *dsl.Row, path string, e *dsl.Expr) *value {
 	return v
 }
 
-// directions checks one pair of steps or a list of such.
+// directions checks one direction or a list of them.
 func (c *checker) directions(path string, e *dsl.Expr) *value {
 	pairs := []*dsl.Expr{e}
 	if e.Kind == dsl.List && len(e.Args) > 0 && e.Arg(0).Kind == dsl.List {
@@ -143,8 +143,8 @@ func (c *checker) directions(path string, e *dsl.Expr) *value {
 	return v
 }
 
-// text checks a text; the path of a file becomes that from the directory of the
-// spec, wherever it was written.
+// text checks a text. A file path becomes relative to the directory of the spec, even if
+// an included file sets it.
 func (c *checker) text(row *dsl.Row, path string, e *dsl.Expr) *value {
 	if e.Kind != dsl.String {
 		c.report("E0206", e.Range, "%s takes a text in quotes, not %s", path, text(e)).WithHelp("write %s = \"…\"", last(path))
@@ -157,8 +157,8 @@ func (c *checker) text(row *dsl.Row, path string, e *dsl.Expr) *value {
 	return &value{text: strconv.Quote(c.fromSpec(file)), word: file, file: true}
 }
 
-// file is the path of a file as Options.Read takes it, from a text that is
-// relative to the file it stands in.
+// file returns a path for Options.Read from a text that is relative to the file that
+// contains it.
 func (c *checker) file(e *dsl.Expr) string {
 	from := e.Range.Start.File
 	if from == setFile || from == "" {
@@ -167,7 +167,7 @@ func (c *checker) file(e *dsl.Expr) string {
 	return beside(from, e.Text)
 }
 
-// fromSpec is such a path relative to the directory of the spec.
+// fromSpec returns the path relative to the directory of the spec.
 func (c *checker) fromSpec(file string) string {
 	if rel, err := filepath.Rel(filepath.FromSlash(path.Dir(c.main)), filepath.FromSlash(file)); err == nil && !rooted(file) {
 		return filepath.ToSlash(rel)
@@ -175,7 +175,7 @@ func (c *checker) fromSpec(file string) string {
 	return file
 }
 
-// stageName checks the name of a stage that comes before the one that says it.
+// stageName checks the name of an earlier stage.
 func (c *checker) stageName(path string, e *dsl.Expr) *value {
 	if e.Kind != dsl.Name {
 		c.report("E0206", e.Range, "%s is the name of a stage, not %s", path, text(e)).WithHelp("write %s = none, or the name of an earlier stage", last(path))

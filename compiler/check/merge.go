@@ -10,27 +10,26 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// merged is what all sources together say.
+// merged holds the settings of all sources.
 type merged struct {
-	settings map[string]*setting     // by path; those in stages and sweeps begin with their path
-	order    []string                // paths in the order in which they were first set
-	argued   []string                // those of them that are arguments
+	settings map[string]*setting     // by path; paths in stages and sweeps begin with the block's path
+	order    []string                // paths in the order of their first setting
+	argued   []string                // the paths in order that are arguments
 	labels   map[string]*dsl.Ident   // kind of the task, name of the model
-	places   map[string]diag.Range   // where a block was written last, or else first entered by a path
+	places   map[string]diag.Range   // where a block was last written, or first entered by a path
 	axes     []string                // of the sweep: paths, or names of axes with cases
 	cases    []string                // sweep.AXIS.CASE in the order in which they were first written
-	includes map[string][]*dsl.Entry // of a case, by its path
+	includes map[string][]*dsl.Entry // by the path of a case
 	stages   []string                // names in the order in which they were first written
-	inside   map[string][]string     // attributes and blocks of a stage or case of a sweep, by its path
-	blocks   map[string]bool         // masks and biases that are written as blocks, by their path
+	inside   map[string][]string     // attributes and blocks of a stage or sweep case, by its path
+	blocks   map[string]bool         // paths of masks, biases and tables that are written as blocks
 }
 
-// A setting is an attribute, or an argument of its value, and the value it was last
-// given.
+// A setting is the last value of an attribute, or of an argument.
 type setting struct {
 	name  diag.Range
 	value *dsl.Expr
-	args  []dsl.Ident // of an argument: the names that follow the attribute's path
+	args  []dsl.Ident // for an argument: the names after the attribute's path
 }
 
 func newMerged() *merged {
@@ -44,8 +43,8 @@ func newMerged() *merged {
 	}
 }
 
-// set gives an attribute or argument its value. Those arguments that were set of its
-// last value went with that.
+// set gives an attribute or argument its value. Arguments that were set on the previous
+// value are dropped.
 func (m *merged) set(path string, s *setting) {
 	for _, p := range m.within(path) {
 		m.forget(p)
@@ -53,7 +52,7 @@ func (m *merged) set(path string, s *setting) {
 	m.put(path, s)
 }
 
-// within lists the arguments that are set of the value at a path.
+// within lists the arguments that are set on the value at a path.
 func (m *merged) within(path string) []string {
 	var out []string
 	for _, p := range m.argued {
@@ -89,7 +88,7 @@ func addNew(list *[]string, name string) {
 // A merger adds one body to the settings.
 type merger struct {
 	*checker
-	seen map[string]diag.Range // what this body has set
+	seen map[string]diag.Range // the paths that this body has set
 }
 
 func (m *merger) entries(block string, entries []*dsl.Entry) {
@@ -143,7 +142,7 @@ func (m *merger) enter(block string, names []dsl.Ident) (string, bool) {
 	return block, true
 }
 
-// mark keeps where a block is written.
+// mark records where a block is written.
 func (m *merger) mark(path string, r diag.Range) {
 	m.places[path] = r
 	if in, meaning := m.lang.overlay(path); in != "" && meaning != "" {
@@ -151,7 +150,7 @@ func (m *merger) mark(path string, r diag.Range) {
 	}
 }
 
-// visit keeps the order of stages and of the cases of a sweep.
+// visit records the order of stages and of sweep cases.
 func (m *merger) visit(block string) {
 	in, meaning := m.lang.overlay(block)
 	parts := strings.Split(in, ".")
@@ -165,7 +164,7 @@ func (m *merger) visit(block string) {
 	}
 }
 
-// known reports whether a block may be entered, and says why not.
+// known reports whether a block may be entered, and adds a finding if not.
 func (m *merger) known(parent string, id dsl.Ident) bool {
 	path := join(parent, id.Name)
 	switch {
@@ -278,7 +277,7 @@ func (m *merger) add(path string, s *setting, row *dsl.Row) {
 	switch in, meaning := m.lang.overlay(path); {
 	case in == "sweep" && meaning != "":
 		addNew(&m.axes, meaning)
-		m.put(path, s) // axes are set in turn, each of its own
+		m.put(path, s) // an axis sets its values one by one
 		return
 	case in != "" && meaning != "":
 		m.inside[in] = append(m.inside[in], meaning)
@@ -286,8 +285,8 @@ func (m *merger) add(path string, s *setting, row *dsl.Row) {
 	m.set(path, s)
 }
 
-// already is where this body sets what a setting sets: by the same path, by that of an
-// argument, or in a call.
+// already returns where this body has set the same path: directly, by an argument's path,
+// or in a call.
 func (m *merger) already(path string, s *setting) (old diag.Range, ok bool) {
 	if old, ok = m.seen[path]; ok {
 		return old, true
@@ -309,8 +308,8 @@ func (m *merger) already(path string, s *setting) (old diag.Range, ok bool) {
 	return old, false
 }
 
-// elsewhere is the help for an unknown attribute: what is known by that name, or a
-// near one of the block, or else one of another block, or else all of the block.
+// elsewhere returns help for an unknown attribute: a hint, or a similar name in the
+// block, or in another block, or all names in the block.
 func (m *merger) elsewhere(block, name, otherwise string) string {
 	if h := m.lang.hintFor(block, name); h != "" {
 		return h
@@ -326,7 +325,7 @@ func (m *merger) elsewhere(block, name, otherwise string) string {
 	return diag.DidYouMean(name, here, otherwise)
 }
 
-// checkKind wants a task of a kind that is known.
+// checkKind reports a missing or unknown kind of task.
 func (c *checker) checkKind() {
 	label := c.labels["task"]
 	names := make([]string, len(c.lang.schema.Kinds))
@@ -347,8 +346,8 @@ func (c *checker) checkKind() {
 	c.report("E0208", label.Range, "there is no task %q", label.Name).WithHelp("%s", diag.DidYouMean(label.Name, names, "tasks are"))
 }
 
-// where is the place of a block, or of the nearest one around it, or else the
-// beginning of the spec.
+// where returns the place of a block, or of the nearest block around it, or the beginning
+// of the spec.
 func (c *checker) where(path string) diag.Range {
 	if r := c.merged.where(path); r.Start.IsValid() {
 		return r
@@ -357,8 +356,8 @@ func (c *checker) where(path string) diag.Range {
 	return diag.Range{Start: top, End: top}
 }
 
-// where is the place of a block, or of the nearest one around it; nowhere if there is
-// none.
+// where returns the place of a block, or of the nearest block around it. The range is
+// zero if there is none.
 func (m *merged) where(path string) diag.Range {
 	for path != "" {
 		if r, ok := m.places[path]; ok {
@@ -369,10 +368,10 @@ func (m *merged) where(path string) diag.Range {
 	return diag.Range{}
 }
 
-// place is where such a block begins.
+// place returns where the block begins.
 func (m *merged) place(path string) diag.Pos { return m.where(path).Start }
 
-// text is a value for a message.
+// text returns a value for a message, shortened.
 func text(e *dsl.Expr) string {
 	s := dsl.Format(e)
 	if r := []rune(s); len(r) > 40 {

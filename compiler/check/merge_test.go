@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestLongBlock wants a setting to be looked for among arguments alone: with every setting
-// of a long block looked at for each, a spec of 20,000 definitions took more than a minute.
+// TestLongBlock: a merger searches only arguments for related settings. Searching all
+// settings took more than a minute for a spec with 20,000 definitions.
 func TestLongBlock(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("arith 1\nbias long {\n  v0 = 1\n")

@@ -2,28 +2,28 @@ package check
 
 import "github.com/arithlang/mlc/dsl/diag"
 
-// Position is the scheme of absolute positions. The positions pi and pj of
-// biases are token indices, but for cyclic (modulo Period) and random (in
-// training the first of the drawn ones; masks go by token indices).
+// Position is the scheme of absolute positions. pi and pj in biases are token indices,
+// except in two kinds: cyclic takes them modulo Period, and random draws positions in
+// training. Masks always use token indices.
 type Position struct {
-	Kind      string // of schemes
+	Kind      string // a key of schemes
 	Inner     string // cyclic, random, shifted: none, sinusoidal or learned
 	Period    int    // cyclic
 	Max       int    // learned: rows of the table; random: positions to choose from; shifted: positions
 	MaxOffset int    // abacus, shifted: largest random offset
-	Coupled   bool   // abacus: a random offset for each example, which all tokens have
+	Coupled   bool   // abacus: each example has one random offset for all its tokens
 	Table     int    // abacus: rows of the table
-	Fixed     bool   // abacus: which are not trained
-	Value     *Table // the table of positions; nil: it is learned
+	Fixed     bool   // abacus: the rows are not trained
+	Value     *Table // the expression of the table; nil: it is learned
 	Pos       diag.Pos
 }
 
-// A scheme is what the positions of one kind have in common.
+// A scheme describes one kind of position.
 type scheme struct {
-	rows   func(p *Position) int // of their table, if they are learned
-	digits bool                  // are counted, in each number; else tokens are
-	group  bool                  // of examples, which share what training draws
-	more   string                // makes training reach more of them; "": none need to be trained
+	rows   func(p *Position) int // rows of the table, if it is learned
+	digits bool                  // positions count digits in each number; else tokens
+	group  bool                  // training draws once for a group of examples
+	more   string                // help if training reaches too few positions; "": none need training
 }
 
 var schemes = map[string]scheme{
@@ -40,7 +40,7 @@ func most(p *Position) int { return p.Max }
 
 func (p *Position) scheme() scheme { return schemes[p.Kind] }
 
-// Rows is how many rows the table of positions has; 0 without one.
+// Rows returns the number of rows in the table of positions, or 0 without a table.
 func (p *Position) Rows() int {
 	if s := p.scheme(); s.rows != nil && (p.Inner == "" || p.Inner == "learned") {
 		return s.rows(p)
@@ -48,7 +48,8 @@ func (p *Position) Rows() int {
 	return 0
 }
 
-// Reach is the rows that tokens have, or places in numbers, where they are bounded.
+// Reach returns the largest number of tokens, or of places in a number, that have
+// positions. 0 means no bound.
 func (p *Position) Reach() (tokens, places int) {
 	switch {
 	case p.Kind == "cyclic":
@@ -60,8 +61,8 @@ func (p *Position) Reach() (tokens, places int) {
 	}
 }
 
-// positions is how many positions there are in training, with the largest offset, and
-// in tests.
+// positions returns the number of positions in training, including the largest offset,
+// and in tests.
 func (s *Spec) positions() (trained, tested int) {
 	p := &s.Model.Position
 	if p.scheme().digits {

@@ -6,7 +6,7 @@ import (
 	"github.com/arithlang/mlc/dsl"
 )
 
-// TestSchemesHaveRows: whatever positions a spec asks for are in the table.
+// TestSchemesHaveRows: every kind of position in the schema has a row.
 func TestSchemesHaveRows(t *testing.T) {
 	for _, o := range dsl.NewSchema().Row("model.embed.position").Choices {
 		s, list := resolve(map[string]string{"a.arith": "arith 1\ntask addition { digits = 1..3 }\nmodel.embed.position = " + o.Name + "\n"}, "a.arith")

@@ -13,11 +13,11 @@ const preludeFile = "prelude"
 //go:embed prelude.arith
 var preludeText string
 
-// Prelude gives the masks and biases that every spec sees: the name of their
-// file in places, and its text.
+// Prelude returns the masks and biases that every spec sees: the file name in
+// diagnostics, and the text.
 func Prelude() (name string, text []byte) { return preludeFile, []byte(preludeText) }
 
-// parsePrelude makes definitions of the prelude's blocks.
+// parsePrelude returns the definitions of the prelude.
 func parsePrelude() []*definition {
 	tree, list := dsl.Parse(preludeFile, []byte(preludeText))
 	if len(list) > 0 {
@@ -37,7 +37,7 @@ func parsePrelude() []*definition {
 	return out
 }
 
-// commentAbove is the text of the comment that ends just before a line.
+// commentAbove returns the text of the comment that ends just before a line.
 func commentAbove(lines []string, line int) string {
 	first := line - 1
 	for first > 0 && strings.HasPrefix(lines[first-1], "//") {
@@ -50,7 +50,7 @@ func commentAbove(lines []string, line int) string {
 	return strings.Join(words, " ")
 }
 
-// preludeOf is the prelude's definition of a name; nil if there is none.
+// preludeOf returns the prelude's definition of a name, or nil.
 func (l *language) preludeOf(name string) *definition {
 	for _, d := range l.prelude {
 		if d.name == name {

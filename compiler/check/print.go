@@ -11,25 +11,24 @@ import (
 	"github.com/arithlang/mlc/dsl"
 )
 
-// print writes the resolved spec: every attribute of the schema that has a
-// value, in schema order and canonical form, and the definitions that it uses.
-// Of a sweep it is one training.
+// print returns the resolved spec: every attribute of the schema that has a value, in
+// schema order and canonical form, and the definitions that it uses. For a sweep it
+// prints one training.
 func (c *checker) print() string {
 	p := &printer{checker: c}
 	p.spec()
 	return p.String()
 }
 
-// printCarried is print for a run: files have the paths in its directory that carried gives
-// them.
+// printCarried is print for a run. carried maps files to paths in the run's directory.
 func (c *checker) printCarried() (text string, carried map[string]string) {
 	p := &printer{checker: c, carried: map[string]string{}, taken: map[string]bool{}}
 	p.spec()
 	return p.String(), p.carried
 }
 
-// meaning is what print writes, with 10% and 10.0% or 4 * width and 256 alike: equal for
-// trainings that are the same.
+// meaning is print without differences of spelling: 10% equals 10.0%, and 4 * width
+// equals 256. It is equal for equal trainings.
 func (c *checker) meaning() string {
 	p := &printer{checker: c, meant: true}
 	p.spec()
@@ -56,16 +55,16 @@ func (p *printer) spec() {
 type printer struct {
 	*checker
 	strings.Builder
-	meant bool // values as they are read, not as they are written
+	meant bool // print values as they are read, not as they are written
 
-	carried map[string]string // paths in the directory of a run, by those that Options.Read takes; nil: files stay where they are
-	taken   map[string]bool   // the former, in small letters
+	carried map[string]string // paths in the directory of a run, by paths for Options.Read; nil: files stay where they are
+	taken   map[string]bool   // the values of carried, in lower case
 }
 
 // A line is one attribute.
 type line struct{ name, text string }
 
-// block prints a block with its attributes and then the blocks in it.
+// block prints a block with its attributes and then its inner blocks.
 func (p *printer) block(path, indent string) {
 	head := last(path)
 	switch {
@@ -95,7 +94,7 @@ func (p *printer) block(path, indent string) {
 	fmt.Fprintf(p, "%s}\n", indent)
 }
 
-// unsaid reports whether a value is not printed: what older specs do not have.
+// unsaid reports whether to omit a value: a default that older specs lack.
 func (p *printer) unsaid(path string, v *value) bool {
 	row := p.lang.rows[path]
 	for _, k := range p.lang.schema.Kinds {
@@ -106,8 +105,8 @@ func (p *printer) unsaid(path string, v *value) bool {
 	return row.Later && v.text == row.Default
 }
 
-// has reports whether any attribute of a block has a value and an effect: an
-// encoder without layers attends to nothing.
+// has reports whether an attribute in a block has a value and an effect. The attention of
+// an encoder without layers has none.
 func (p *printer) has(block string) bool {
 	if block == "model.encoder.self" && p.int("model.encoder.layers") == 0 {
 		return false
@@ -120,7 +119,7 @@ func (p *printer) has(block string) bool {
 	return false
 }
 
-// lines prints attributes with their equal signs in one column.
+// lines prints attributes with aligned equal signs.
 func (p *printer) lines(ls []line, indent string) {
 	wide := 0
 	for _, l := range ls {
@@ -131,7 +130,7 @@ func (p *printer) lines(ls []line, indent string) {
 	}
 }
 
-// valueText is a value as it is printed.
+// valueText returns a value as it is printed.
 func (p *printer) valueText(v *value) string {
 	switch {
 	case v.expr != nil:
@@ -156,7 +155,7 @@ func (v *value) meaning() string {
 	return text
 }
 
-// settingText is a value as the command line takes it.
+// settingText returns a value as the command line takes it.
 func (c *checker) settingText(path string, e *dsl.Expr) string {
 	if row := c.lang.meaning(path); row != nil && row.Type == dsl.FilePath && e.Kind == dsl.String {
 		return strconv.Quote(c.fromSpec(c.file(e)))
@@ -164,11 +163,10 @@ func (c *checker) settingText(path string, e *dsl.Expr) string {
 	return c.exprText(e)
 }
 
-// exprText prints an expression; tables keep their files when the text stands in
-// the directory of the spec.
+// exprText prints an expression, with paths of tables relative to the spec.
 func (c *checker) exprText(e *dsl.Expr) string { return c.tablesAt(e, c.fromSpec) }
 
-// exprText prints an expression; tables are where the printed spec is to find them.
+// exprText prints an expression, with paths of tables as the printed spec needs them.
 func (p *printer) exprText(e *dsl.Expr) string {
 	if p.carried == nil {
 		return p.checker.exprText(e)
@@ -176,7 +174,7 @@ func (p *printer) exprText(e *dsl.Expr) string {
 	return p.tablesAt(e, func(file string) string { return p.carry(file, ".safetensors") })
 }
 
-// tablesAt prints an expression whose tables have other paths.
+// tablesAt prints an expression with the paths of its tables mapped by at.
 func (c *checker) tablesAt(e *dsl.Expr, at func(file string) string) string {
 	return dsl.Format(dsl.Rewrite(e, func(e *dsl.Expr) *dsl.Expr {
 		if e.Kind != dsl.Call || e.Text != "table" {
@@ -195,8 +193,8 @@ func (c *checker) tablesAt(e *dsl.Expr, at func(file string) string) string {
 	}))
 }
 
-// definitions prints the blocks of one kind: those of the prelude that are used,
-// then those of the spec in the order in which they were written.
+// definitions prints the definitions of one kind: used ones of the prelude, then all of
+// the spec in their order.
 func (p *printer) definitions(kind string) {
 	for _, d := range p.lang.prelude {
 		if d.kind == kind && p.used[d] {
@@ -226,7 +224,7 @@ func (p *printer) definition(d *definition) {
 	p.WriteString("}\n")
 }
 
-// switchedOff prints the warnings that are not wanted.
+// switchedOff prints the warnings that are off.
 func (p *printer) switchedOff() {
 	var ls []line
 	for _, name := range p.lang.schema.Names("vet") {
@@ -260,8 +258,7 @@ func (p *printer) printStages() {
 	}
 }
 
-// changes prints what a stage changes: definitions, then attributes in schema
-// order, whatever order they were written in.
+// changes prints what a stage changes: definitions, then attributes in schema order.
 func (p *printer) changes(t *checker, prefix string) (ls []line) {
 	for _, attr := range p.changed(prefix) {
 		if v := t.values[attr]; v != nil {
@@ -280,7 +277,7 @@ func (p *printer) changes(t *checker, prefix string) (ls []line) {
 	return ls
 }
 
-// changed lists the attributes that a stage sets, or an argument of.
+// changed lists the attributes that a stage sets, directly or by an argument.
 func (p *printer) changed(prefix string) []string {
 	var out []string
 	for _, path := range p.order {
@@ -291,8 +288,9 @@ func (p *printer) changed(prefix string) []string {
 	return out
 }
 
-// following prints what a stage changes without saying so: attributes that are by
-// default another's value, which it sets. Above the stages they stand by themselves.
+// following prints attributes that a stage changes implicitly: their default is the value
+// of an attribute that it sets. They are printed because, in the main spec, they have
+// values of their own.
 func (p *printer) following(t *checker, prefix string) (ls []line) {
 	changed := p.changed(prefix)
 	for _, attr := range slices.Sorted(maps.Keys(t.values)) {

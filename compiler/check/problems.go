@@ -13,28 +13,27 @@ import (
 	"github.com/arithlang/mlc/runtime/tokens"
 )
 
-// Bounds of a file of problems. Vocabularies are no larger than what kernels keep
-// beside each other.
+// Bounds of a file of problems. Kernels limit the size of vocabularies.
 const (
-	MaxFile    = 64 << 20 // bytes of a file that a spec names
+	MaxFile    = 64 << 20 // bytes of any file that a spec names
 	maxLine    = 1000     // tokens
-	maxSymbols = 1024     // different ones in a file
+	maxSymbols = 1024     // in a file
 )
 
-// Problems are what a file of problems holds: lines of prompt, separator, answer.
+// Problems are the contents of a file of problems: lines of prompt, separator, answer.
 // Lengths count tokens.
 type Problems struct {
-	Text    string   // the lines, each with its end, prompts and answers as Task.Tokens.Join has them
-	Count   int      // of lines
-	Lines   []int    // lengths of lines, each once, in ascending order
-	Lengths int      // how many lengths prompts have
-	Prompts int      // different ones, counted to 2
-	Symbols []string // different tokens, as the vocabulary has them
-	Digits  int      // how many of them, the first, are digits
-	Run     int      // most digits in a row
+	Text    string   // the lines with line ends; tokens are joined by Task.Tokens.Join
+	Count   int      // number of lines
+	Lines   []int    // distinct lengths of lines, in ascending order
+	Lengths int      // number of distinct prompt lengths
+	Prompts int      // number of distinct prompts, counted up to 2
+	Symbols []string // distinct tokens, in the order of the vocabulary
+	Digits  int      // number of digits, which come first in Symbols
+	Run     int      // length of the longest run of digits
 }
 
-// String is the lines, each with its end; nothing of none.
+// String returns Text, or "" for nil.
 func (p *Problems) String() string {
 	if p == nil {
 		return ""
@@ -42,14 +41,14 @@ func (p *Problems) String() string {
 	return p.Text
 }
 
-// tokens is what a token of a task file is.
+// tokens returns the rule that splits text of a task file into tokens.
 func (c *checker) tokens() tokens.Rule {
 	v := c.get("task.tokens")
 	return tokens.Rule{Words: v.is("words"), Numbers: v.int("below")}
 }
 
-// readProblems reads the problems of a task file and those of its test file; nil for
-// other tasks and after an error.
+// readProblems reads the file of problems and the file of tests. It returns nil for other
+// tasks and after an error.
 func (c *checker) readProblems(rule tokens.Rule) (problems, tests *Problems) {
 	separator := c.word("task.separator")
 	if c.kind != "file" || c.values["task.path"] == nil || c.values["task.separator"] == nil || c.values["task.tokens"] == nil {
@@ -67,7 +66,8 @@ func (c *checker) readProblems(rule tokens.Rule) (problems, tests *Problems) {
 	return c.problems, c.tests
 }
 
-// problemsOf reads a file of problems, once for all trainings; nil after an error.
+// problemsOf reads a file of problems, once for all trainings. It returns nil after an
+// error.
 func (c *checker) problemsOf(file *value, separator string, rule tokens.Rule) *Problems {
 	key := fmt.Sprintf("%s\n%s\n%v", file.word, separator, rule)
 	if c.files[key] == nil {
@@ -86,7 +86,7 @@ func (c *checker) problemsOf(file *value, separator string, rule tokens.Rule) *P
 	return c.files[key]
 }
 
-// faulty reports what is wrong with a file of problems.
+// faulty reports a fault in a file of problems.
 func (c *checker) faulty(file *value, f *fault) {
 	place := file.word
 	if f.line > 0 {
@@ -95,7 +95,7 @@ func (c *checker) faulty(file *value, f *fault) {
 	c.report("E0321", file.at, "%s: %s", place, f.what).WithHelp("%s", f.help)
 }
 
-// checkTests wants tests of tokens that the problems of training have.
+// checkTests reports tokens of tests that training never reads.
 func (c *checker) checkTests(file *value) {
 	if c.problems == nil || c.tests == nil {
 		return
@@ -109,14 +109,14 @@ func (c *checker) checkTests(file *value) {
 	}
 }
 
-// A fault is what is wrong with a file of problems, at a line if that is not 0.
+// A fault is a mistake in a file of problems, at a line if line is not 0.
 type fault struct {
 	line       int
 	what, help string
 }
 
-// parseProblems reads a file of problems. Ends of lines may be those of Windows, a
-// byte order mark may stand in front, and the last line needs no end.
+// parseProblems reads a file of problems. It accepts Windows line ends, a byte order
+// mark, and a last line without an end.
 func parseProblems(src []byte, separator string, rule tokens.Rule) (*Problems, *fault) {
 	if len(src) > MaxFile {
 		return nil, &fault{0, fmt.Sprintf("the file has more than %d MiB", MaxFile>>20), "train on a part of it"}
@@ -165,7 +165,7 @@ func parseProblems(src []byte, separator string, rule tokens.Rule) (*Problems, *
 	return p, nil
 }
 
-// problemOf is the tokens of prompt and answer of a line.
+// problemOf returns the tokens of a line's prompt and answer.
 func problemOf(line, separator string, rule tokens.Rule) (prompt, answer []string, f *fault) {
 	fail := func(help, format string, args ...any) ([]string, []string, *fault) {
 		return nil, nil, &fault{0, fmt.Sprintf(format, args...), help}
@@ -208,7 +208,7 @@ func problemOf(line, separator string, rule tokens.Rule) (prompt, answer []strin
 	return prompt, answer, nil
 }
 
-// plainTokens is what people call the tokens.
+// plainTokens names the tokens for a message.
 func plainTokens(rule tokens.Rule) string {
 	if rule == (tokens.Rule{}) {
 		return "characters"
@@ -216,7 +216,7 @@ func plainTokens(rule tokens.Rule) string {
 	return "tokens"
 }
 
-// digitsInARow is the length of the longest run of tokens that are digits.
+// digitsInARow returns the length of the longest run of digits.
 func digitsInARow(line []string, rule tokens.Rule) (most int) {
 	n := 0
 	for _, token := range line {
@@ -229,8 +229,8 @@ func digitsInARow(line []string, rule tokens.Rule) (most int) {
 	return most
 }
 
-// heldOut is the number of lines that a share of them leaves for testing, all if it
-// is 0. Lines that repeat a prompt may change it a little.
+// heldOut returns the number of lines that are tested if a share is held out, all if
+// share is 0. It is approximate if prompts repeat.
 func (p *Problems) heldOut(share float64) int {
 	if share == 0 {
 		return p.Count
@@ -238,8 +238,7 @@ func (p *Problems) heldOut(share float64) int {
 	return max(1, int(math.Round(share*float64(p.Count))))
 }
 
-// tested is the file whose problems are tested, all or what is held out of it; nil of
-// other tasks.
+// tested returns the file with the test problems. nil means that the task has no file.
 func (t *Task) tested() *Problems {
 	if t.TestFile != nil {
 		return t.TestFile
@@ -247,7 +246,7 @@ func (t *Task) tested() *Problems {
 	return t.File
 }
 
-// shapes lists the shapes of the problems of a task.
+// shapes lists the shapes of the problems.
 func (p *Problems) shapes(of *task.Config) []lengths {
 	var out []lengths
 	for _, n := range p.Lines {

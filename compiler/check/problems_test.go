@@ -12,7 +12,7 @@ import (
 
 var characters, words = tokens.Rule{}, tokens.Rule{Words: true}
 
-// TestProblemsOfAFile counts what is in files.
+// TestProblemsOfAFile checks the counts of files.
 func TestProblemsOfAFile(t *testing.T) {
 	split := strings.Fields
 	for _, c := range []struct {
@@ -40,7 +40,7 @@ func TestProblemsOfAFile(t *testing.T) {
 	}
 }
 
-// TestFilesWithoutProblems wants the line of what is wrong, and something to do.
+// TestFilesWithoutProblems: a fault names its line and a remedy.
 func TestFilesWithoutProblems(t *testing.T) {
 	var every strings.Builder
 	for r := range rune(maxSymbols) {
@@ -74,8 +74,8 @@ func TestFilesWithoutProblems(t *testing.T) {
 	}
 }
 
-// TestProblemsAreReadOnce wants one reading for all trainings of a sweep, and the
-// program's hash to tell other problems apart, those of a stage too.
+// TestProblemsAreReadOnce: all trainings of a sweep share one reading. The spec's hash
+// depends on the problems, also of stages.
 func TestProblemsAreReadOnce(t *testing.T) {
 	const spec = "arith 1\ntask file { path = \"data/p.txt\" }\nmodel.loop.layers = 1\nstage first {}\nstage second { task.path = \"data/q.txt\" }\n"
 	files := map[string]string{"d/a.arith": spec + "sweep { train.seed = 1..9 }\n", "d/data/p.txt": "a=1\nb=2\n", "d/data/q.txt": "a=1\nb=3\n"}
@@ -105,8 +105,8 @@ func TestProblemsAreReadOnce(t *testing.T) {
 	}
 }
 
-// TestSeparatorWithin wants a separator that still ends the prompt when there is one
-// space between tokens.
+// TestSeparatorWithin: the separator must not appear in a prompt whose tokens are joined
+// by one space.
 func TestSeparatorWithin(t *testing.T) {
 	_, f := parseProblems([]byte("12+ + 3\n"), " + ", tokens.Rule{Numbers: 20})
 	if f == nil || f.line != 1 || !strings.Contains(f.what, `the prompt, with one space between tokens, has " + " in it`) {
@@ -114,7 +114,7 @@ func TestSeparatorWithin(t *testing.T) {
 	}
 }
 
-// TestTestFile wants lengths, hash and problems of both files in their places.
+// TestTestFile checks that lengths, hash and problems of both files are used.
 func TestTestFile(t *testing.T) {
 	const spec = "arith 1\ntask file {\n  path = \"p.txt\"\n  test = \"q.txt\"\n  tokens = words\n}\nmodel.loop.layers = 1\n"
 	files := map[string]string{"a.arith": spec, "p.txt": "a b=b\nb=a\n", "q.txt": "a a a=b b\n"}
@@ -139,8 +139,8 @@ func TestTestFile(t *testing.T) {
 	}
 }
 
-// TestCarried moves what a run has of a spec to a place without the spec's files: it is the
-// same spec there, of the same hash.
+// TestCarried resolves a run's copy of a spec away from the original files. It must be
+// the same spec with the same hash.
 func TestCarried(t *testing.T) {
 	const lines = "a=1\nb=2\n"
 	files := map[string]string{

@@ -2,7 +2,7 @@ package check
 
 import "testing"
 
-// TestProducts wants sums on the way to a product where they can be written.
+// TestProducts: a scratchpad for products needs an order and a layout that allow it.
 func TestProducts(t *testing.T) {
 	for args, want := range map[string]string{
 		"order = reversed  scratchpad = true":                     "",

@@ -10,11 +10,11 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// maxRecurrences is the most recurrences of a loop in training.
+// maxRecurrences is the largest number of recurrences in training.
 const maxRecurrences = 1 << 10
 
-// recurrences reads how often a loop runs: a whole number, or a sum with multiples of
-// what is known of a problem's length.
+// recurrences reads how often a loop runs: a whole number, or a linear expression in the
+// lengths of a problem.
 func (c *checker) recurrences(row *dsl.Row, path string, e *dsl.Expr) *value {
 	lengths := strings.Fields(row.Words)
 	if !slices.ContainsFunc(names(e), func(name string) bool { return slices.Contains(lengths, name) }) {
@@ -33,7 +33,8 @@ func (c *checker) recurrences(row *dsl.Row, path string, e *dsl.Expr) *value {
 	return &value{text: dsl.Format(e), num: float64(x.Plus), recurrences: x}
 }
 
-// linear is a sum of whole numbers and multiples of lengths, none of them negative.
+// linear returns a sum of whole numbers and multiples of lengths. The multiples must not
+// be negative.
 func linear(e *dsl.Expr) (x config.Recurrences, ok bool) {
 	x, ok = terms(e)
 	return x, ok && min(x.Digits, x.Operands, x.Prompt) >= 0
@@ -80,21 +81,21 @@ func multiplied(a config.Recurrences, n int) config.Recurrences {
 	return config.Recurrences{Plus: n * a.Plus, Digits: n * a.Digits, Operands: n * a.Operands, Prompt: n * a.Prompt}
 }
 
-// byLength settles how often a loop runs on the longest problems of training, where
-// lengths say it.
+// byLength computes the number of recurrences for the longest training problems, if it
+// depends on lengths.
 func (c *checker) byLength(s *Spec) {
 	by := c.get("model.loop.times").recurrences
 	if s.Model.Loop == nil || !by.ByLength() {
 		return
 	}
 	s.Task.Recurrences, s.Eval.ByLength, s.Model.Loop.Times = by, true, 1
-	if t, err := task.New(task.Config(s.Task.Task), 0); err == nil { // other rules say what is wrong
+	if t, err := task.New(task.Config(s.Task.Task), 0); err == nil { // other rules report the error
 		s.Model.Loop.Times = t.MostRecurrences()
 	}
 }
 
-// checkByLength wants recurrences by length that the task has lengths for, and no loss or
-// budget that counts equally many for all.
+// checkByLength reports recurrences by length that the task has no lengths for, and
+// losses and budgets that need a constant number.
 func (c *checker) checkByLength(s *Spec) {
 	const path = "model.loop.times"
 	by := s.Task.Recurrences

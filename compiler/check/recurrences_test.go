@@ -6,8 +6,8 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// TestRecurrencesByLength reads how often a loop runs, and counts the longest problems of
-// training.
+// TestRecurrencesByLength reads recurrences and computes them for the longest training
+// problems.
 func TestRecurrencesByLength(t *testing.T) {
 	for _, c := range []struct {
 		task, times string

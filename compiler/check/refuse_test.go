@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestRefusedInclude wants a file that may not be included not to be read, in a case of a
-// sweep, too.
+// TestRefusedInclude: a file that may not be included is not read, even in a sweep case.
 func TestRefusedInclude(t *testing.T) {
 	for _, text := range []string{
 		"arith 1\ninclude \"../secret.arith\"\n",

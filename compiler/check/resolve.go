@@ -12,33 +12,34 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// Options say what to check.
+// Options describe a spec to check.
 type Options struct {
 	Path string                            // of the spec, with forward slashes
-	Read func(path string) ([]byte, error) // gives the text of the spec and of what it names
+	Read func(path string) ([]byte, error) // returns the text of the spec and of files that it names
 	Set  []string                          // "path=value", applied last
-	Name string                            // of the spec; empty: the file's base name without extension
+	Name string                            // of the spec; "": the file's base name without extension
 
-	Include func(path string) error // says why a file may not be included; nil: every file may
+	Include func(path string) error // returns an error if a file may not be included; nil: all files may
 }
 
-// Resolve reads a spec and everything it includes and checks it. The spec is nil
-// if the list has errors; the list may hold warnings beside a spec. A sweep
-// resolves to its first training, and all are checked.
+// Resolve reads a spec and everything it includes, and checks it. The spec is nil if the
+// list has errors. Warnings may accompany a spec. A sweep resolves to its first training,
+// but all of them are checked.
 func Resolve(opts Options) (*Spec, diag.List) {
 	c := newChecker(opts)
 	spec := c.resolveFirst()
 	return spec, c.complete(c.list)
 }
 
-// A Training is a point of a sweep with its spec; without a sweep the point has no name.
+// A Training is a point of a sweep with its spec. The point of a spec without a sweep has
+// no name.
 type Training struct {
 	Point Point
 	Spec  *Spec
 }
 
-// ResolveAll resolves all trainings of a sweep, as Resolve does the first of them, in the
-// order of Points. There are none if the list has errors.
+// ResolveAll resolves all trainings of a sweep, in the order of Points. It returns none
+// if the list has errors.
 func ResolveAll(opts Options) ([]Training, diag.List) {
 	c := newChecker(opts)
 	var out []Training
@@ -48,65 +49,65 @@ func ResolveAll(opts Options) ([]Training, diag.List) {
 	return out, c.complete(c.list)
 }
 
-// A checker turns settings into a spec. Variants of one share all but the
-// settings and what is found in them.
+// A checker turns settings into a spec. Its variants share the sources, but have their
+// own settings and findings.
 type checker struct {
 	*sources
 	*merged
 	*found
 	earlier []string                // stages before this one
-	results map[string]*Calibration // of those that calibrate
-	stageOf map[string]*checker     // of those that train
-	rounds  *value                  // of the stage that this is; nil: it has none
-	like    *before                 // nil for the first training
-	first   *merged                 // what that says
+	results map[string]*Calibration // of stages that calibrate
+	stageOf map[string]*checker     // of stages that train
+	rounds  *value                  // of this stage; nil: it has none
+	like    *before                 // the previous training; nil for the first
+	first   *merged                 // the settings of the first training
 }
 
-// sources is where settings come from.
+// sources is where settings come from, shared by all trainings.
 type sources struct {
 	lang     *language
 	main     string // the file of the spec
 	name     string // of the spec
 	read     func(string) ([]byte, error)
-	refuse   func(string) error // of Options.Include
+	refuse   func(string) error // Options.Include
 	sets     []string
-	pinned   []string            // paths that those set
+	pinned   []string            // paths that sets change
 	included map[string]diag.Pos // file -> where it was included
 	loads    int
-	unparsed bool // some source did not parse: what follows would be guesses
+	unparsed bool // a source did not parse, so further findings would be guesses
 	written  written
-	bases    map[string]*merged    // what cases of sweeps include, by their path
+	bases    map[string]*merged    // settings that sweep cases include, by path of the case
 	closed   map[string]*query     // answers of closedQuery
 	stray    map[string]*strayCell // answers of strayCell
-	hidden   map[string]string     // answers of view.search …
-	looked   int                   // … and the cells that they took
-	inUse    map[diag.Range]bool   // masks, biases and parameters that some training uses
+	hidden   map[string]string     // results of view.search …
+	looked   int                   // … and the number of cells that they examined
+	inUse    map[diag.Range]bool   // masks, biases and parameters that a training uses
 	files    map[string]*Problems  // by path, separator and tokens
 	odd      map[*Problems]oddities
-	total    int // nodes of expressions, in all trainings
+	total    int // nodes of expressions in all trainings
 }
 
-// found is what one set of settings gives.
+// found holds the results for one set of settings.
 type found struct {
 	list     diag.List
 	limits   diag.List
 	kind     string
 	values   map[string]*value
-	problems *Problems // of the task; nil: they are made
-	tests    *Problems // of the task's test file; nil: there is none
+	problems *Problems // of the task's file, or nil
+	tests    *Problems // of the task's test file, or nil
 	expressions
 }
 
-// expressions is what definitions and sites become.
+// expressions holds the results for definitions and sites.
 type expressions struct {
 	definitions map[string]*definition
 	defined     []*definition // in order
 	uses        *uses
 	used        map[*definition]bool
-	open        map[*definition]bool // being translated
+	open        map[*definition]bool // in translation
 	sites       map[string]*Site
 	facts       map[*expr.Expr]fact
-	constants   map[*expr.Expr]*expr.Expr // answers of constantOf
+	constants   map[*expr.Expr]*expr.Expr // results of constantOf
 	nodes       int                       // of expressions translated so far
 }
 
@@ -145,13 +146,13 @@ func (c *checker) merge() {
 // resolve checks all trainings. It returns none if there are errors.
 func (c *checker) resolve() []trained {
 	c.merge()
-	if c.unparsed { // what is missing may stand in the part that did not parse
+	if c.unparsed { // a missing part may be in the text that did not parse
 		c.fold()
 		c.resolveValues()
 		return nil
 	}
 	points := c.points()
-	if c.unparsed { // the same in what a case includes
+	if c.unparsed { // in a file that a case includes
 		return nil
 	}
 	if len(points) == 0 {
@@ -171,7 +172,7 @@ func (c *checker) resolve() []trained {
 		c.addPoint(p.Name, v.list, seen)
 		last = v
 	}
-	c.list = slices.DeleteFunc(c.list, func(d *diag.Diagnostic) bool { // what some training uses is of use
+	c.list = slices.DeleteFunc(c.list, func(d *diag.Diagnostic) bool { // a definition that one training uses is not useless
 		return (d.Code == "V003" || d.Code == "V017") && c.inUse[d.Range]
 	})
 	c.vetSweep(all)
@@ -184,7 +185,7 @@ func (c *checker) resolve() []trained {
 	return all
 }
 
-// resolveFirst gives the spec of the first training; nil if there are errors.
+// resolveFirst returns the spec of the first training, or nil if there are errors.
 func (c *checker) resolveFirst() *Spec {
 	if all := c.resolve(); len(all) > 0 {
 		return c.finish(all[0])
@@ -192,7 +193,7 @@ func (c *checker) resolveFirst() *Spec {
 	return nil
 }
 
-// finish adds to the spec of a training what its settings say as a whole.
+// finish adds the parts of a spec that come from its settings as a whole.
 func (c *checker) finish(t trained) *Spec {
 	spec := t.built
 	spec.limits = append(c.complete(t.limits), c.limits...).Sort()
@@ -202,21 +203,21 @@ func (c *checker) finish(t trained) *Spec {
 	spec.Carried, spec.carried = t.printCarried()
 	spec.Hash = t.hash(spec.Carried)
 	for _, stage := range spec.Stages {
-		if stage.Spec != nil { // alone it does not resolve: it uses what others leave
+		if stage.Spec != nil { // a stage alone does not resolve: it uses results of others
 			stage.Spec.Resolved, stage.Spec.Hash, stage.Spec.Carried, stage.Spec.carried = spec.Resolved, spec.Hash, spec.Carried, spec.carried
 		}
 	}
 	return spec
 }
 
-// A finding tells diagnostics of different trainings apart.
+// A finding identifies equal diagnostics of different trainings.
 type finding struct {
 	code string
 	at   diag.Range
 }
 
-// addPoint adds the findings in one training of a sweep: of later ones, which
-// have a name, those that are new.
+// addPoint adds the findings of one training of a sweep. Later trainings, which have a
+// name, only add new ones.
 func (c *checker) addPoint(name string, list diag.List, seen map[finding]bool) {
 	for _, d := range list {
 		f := finding{d.Code, d.Range}
@@ -231,7 +232,7 @@ func (c *checker) addPoint(name string, list diag.List, seen map[finding]bool) {
 	}
 }
 
-// resolveOne resolves one training, or one row of stages, and vets it.
+// resolveOne resolves one training with its stages, and vets it.
 func (c *checker) resolveOne() *Spec {
 	spec := c.build(c.name)
 	c.buildStages(spec)
@@ -241,7 +242,7 @@ func (c *checker) resolveOne() *Spec {
 	return spec
 }
 
-// build makes the spec of the settings, but for stages.
+// build makes the spec of the settings, without stages.
 func (c *checker) build(name string) *Spec {
 	c.checkKind()
 	c.fold()
@@ -259,7 +260,7 @@ func (c *checker) build(name string) *Spec {
 	return spec
 }
 
-// spans is the place of each attribute and block.
+// spans returns the place of each attribute and block.
 func (c *checker) spans() map[string]diag.Range {
 	out := maps.Clone(c.places)
 	for path, s := range c.settings {
@@ -275,13 +276,13 @@ func (c *checker) report(code string, r diag.Range, format string, args ...any) 
 	return d
 }
 
-// limited notes what is not compiled yet, for Lowerable.
+// limited records a construct that is not compiled yet, for Lowerable.
 func (c *checker) limited(l dsl.Limit, r diag.Range, format string, args ...any) {
 	d := diag.New(l.Code, r, "%s is not compiled yet", fmt.Sprintf(format, args...)).WithHelp("today: %s", l.Today)
 	c.limits = append(c.limits, d)
 }
 
-// complete sorts diagnostics and adds to them what leads to their file.
+// complete sorts diagnostics and adds notes on how their file was included.
 func (c *checker) complete(list diag.List) diag.List {
 	for _, d := range list {
 		file := d.Range.Start.File

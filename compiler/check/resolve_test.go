@@ -18,8 +18,8 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// sameSpec compares specs but for places in files and the sweep that they are of;
-// expressions by their text.
+// sameSpec compares specs except for places in files and the axes of a sweep. It compares
+// expressions by text.
 var sameSpec = cmp.Options{
 	cmpopts.IgnoreFields(Spec{}, "Axes"),
 	cmpopts.IgnoreUnexported(Spec{}),
@@ -45,8 +45,8 @@ func shipped(t *testing.T, name string, set ...string) *Spec {
 	return spec
 }
 
-// TestFixedPoint wants the resolved form of a spec, in the place of the spec, to
-// mean the same, with the same warnings, and to be its own resolved form.
+// TestFixedPoint: the resolved form of a spec must mean the same, have the same warnings,
+// and resolve to itself.
 func TestFixedPoint(t *testing.T) {
 	check := func(name string, files map[string]string, main string) {
 		spec, list := resolve(files, main)
@@ -90,7 +90,7 @@ func TestFixedPoint(t *testing.T) {
 	})
 }
 
-// TestSuccessor holds all of the quick start's spec.
+// TestSuccessor checks the whole spec of the quick start.
 func TestSuccessor(t *testing.T) {
 	spec := shipped(t, "successor",
 		"train.optimizer=adam(lr=2e-3,betas=[0.9,0.98],eps=1e-9)", "train.schedule=cosine(20%)", "train.clip=1",
@@ -137,7 +137,7 @@ func parsed(t *testing.T, text string) *expr.Expr {
 	return e
 }
 
-// TestKerple holds the parameters of a bias that a spec defines.
+// TestKerple checks the parameters of a bias that a spec defines.
 func TestKerple(t *testing.T) {
 	site := shipped(t, "kerple", "model.heads=8").Model.Decoder.Self
 	if want := parsed(t, "-kerple.r1[h] * log(1.0 + kerple.r2[h] * f32(abs(i - j)))"); !expr.Equal(site.Bias, want) {
@@ -153,8 +153,8 @@ func TestKerple(t *testing.T) {
 	}
 }
 
-// TestGeometry draws the windows in small, 0 is open: successor's as in the paper's
-// code, addition's as in its figure 8.
+// TestGeometry draws small windows, where 0 is open: successor's as in the paper's code,
+// addition's as in its figure 8.
 func TestGeometry(t *testing.T) {
 	for _, c := range []struct {
 		spec string
@@ -190,7 +190,7 @@ func draw(spec *Spec, mask *expr.Expr, rows, keys int) string {
 	return strings.Join(lines, " ")
 }
 
-// TestExpressions gives biases and masks and what they become.
+// TestExpressions checks the translation of biases and masks.
 func TestExpressions(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"i / 2 + 1", "f32(i) / 2.0 + 1.0"},
@@ -225,7 +225,7 @@ func TestExpressions(t *testing.T) {
 	}
 }
 
-// TestFire resolves the bias of Li et al. 2023 as the language's own text has it.
+// TestFire resolves the bias of Li et al. 2023, written in the language.
 func TestFire(t *testing.T) {
 	spec, list := resolve(map[string]string{"a.arith": `arith 1
 task successor {}
@@ -261,7 +261,7 @@ model.decoder.self.bias = fire + 0.5 * fire
 	}
 }
 
-// TestHostile wants an answer, not an exhausted machine.
+// TestHostile: hostile specs end with a finding and do not exhaust the machine.
 func TestHostile(t *testing.T) {
 	begin := time.Now()
 	doubling := "arith 1\ntask successor {}\nmodel.decoder.self.bias = b\nbias b {\nvalue = x199\nx0 = i - j\n"
@@ -316,7 +316,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestIncludeWithoutExtension wants a name that lacks only that answered.
+// TestIncludeWithoutExtension: the help names the file if only the extension is missing.
 func TestIncludeWithoutExtension(t *testing.T) {
 	for name, want := range map[string]string{"base": "there is a base.arith: name that", "bass": "file does not exist"} {
 		_, list := resolve(map[string]string{"a.arith": "arith 1\ninclude \"" + name + "\"\ntask successor {}\n", "base.arith": "arith 1\n"}, "a.arith")
@@ -326,8 +326,8 @@ func TestIncludeWithoutExtension(t *testing.T) {
 	}
 }
 
-// TestRotatedShare wants any share of a head that is an even number of elements: of
-// 50, every fourth hundredth.
+// TestRotatedShare: a share of a head is allowed if it is an even number of elements,
+// which for 50 elements is every fourth percentage.
 func TestRotatedShare(t *testing.T) {
 	for percent := 1; percent <= 100; percent++ {
 		files := map[string]string{"a.arith": fmt.Sprintf(`arith 1
@@ -344,8 +344,7 @@ model {
 	}
 }
 
-// TestTakenBack wants none to leave operands to the other attribute that says what
-// they are, as if it had not been set.
+// TestTakenBack: the value none acts as if the attribute had not been set.
 func TestTakenBack(t *testing.T) {
 	for want, have := range map[string]string{
 		"task addition { below = 1k }":      "task addition {\n  digits = none\n  below = 1k\n}",
@@ -358,7 +357,7 @@ func TestTakenBack(t *testing.T) {
 	}
 }
 
-// TestHintedPlaces counts the letters that the longest number of training takes.
+// TestHintedPlaces checks how many letters the longest training number needs.
 func TestHintedPlaces(t *testing.T) {
 	for text, want := range map[string]int{
 		"task addition { digits = 1..20 }":                                             21,

@@ -8,11 +8,10 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// ofRounds reports whether an attribute of a stage is that of its rounds, or an argument
-// of it.
+// ofRounds reports whether an attribute of a stage is rounds, or an argument of it.
 func ofRounds(attr string) bool { return attr == "rounds" || strings.HasPrefix(attr, "rounds.") }
 
-// roundsOf resolves the rounds of a stage; nil: it has none.
+// roundsOf resolves the rounds of a stage, or returns nil.
 func (c *checker) roundsOf(name string) *value {
 	path := "stage." + name + ".rounds"
 	e := c.expression(path)
@@ -28,7 +27,7 @@ func (c *checker) roundsOf(name string) *value {
 	return v
 }
 
-// longer is the rounds of the stage whose settings these are.
+// longer returns the rounds of the stage that c resolves.
 func (c *checker) longer() (r config.Rounds) {
 	v := c.rounds
 	if v == nil {
@@ -41,7 +40,8 @@ func (c *checker) longer() (r config.Rounds) {
 	return r
 }
 
-// checkRounds wants rounds that lead to longer problems, by the model's own answers alone.
+// checkRounds reports rounds that do not lead to longer problems, or that need more than
+// the model's own answers.
 func (c *checker) checkRounds(s *Spec) {
 	if c.rounds == nil {
 		return
@@ -82,8 +82,8 @@ func (c *checker) checkRounds(s *Spec) {
 	}
 }
 
-// widthTells reports whether the operands of a text of up to so many digits are the wider
-// the longer the answer is.
+// widthTells reports whether the width of operands, up to the given number of digits,
+// reveals the length of the answer.
 func (t *Task) widthTells(digits int) bool {
 	if t.Pad.To == 0 && !t.Interleave {
 		return false

@@ -7,7 +7,7 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// TestRounds resolves rounds on own answers, and finds those that lead nowhere.
+// TestRounds resolves rounds on the model's own answers, and reports useless ones.
 func TestRounds(t *testing.T) {
 	const tail = "\nstage short {}\nstage long {\n from = short\n rounds = longer(until = 9)\n"
 	const digits = "task addition { digits = 1..6 }"

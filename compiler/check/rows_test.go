@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// table is a sweep over whole specs, in a folder of its own.
+// table is a sweep over whole specs, in a separate folder.
 var table = map[string]string{
 	"t/table.arith": `arith 1
 include "../part.arith"
@@ -38,7 +38,7 @@ eval.samples = 10
 	"steps.arith":     "arith 1\ntrain.batch = 5\nstage one {}\n",
 }
 
-// TestRows makes each training of a sweep over whole specs.
+// TestRows resolves each training of a sweep over whole specs.
 func TestRows(t *testing.T) {
 	const file = "t/table.arith"
 	read := reader(table)
@@ -91,8 +91,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestRowIsItsSpec wants a row that only includes to be the very spec, and the sweep
-// to be its first row.
+// TestRowIsItsSpec: a row that only includes a spec equals that spec, and the sweep
+// equals its first row.
 func TestRowIsItsSpec(t *testing.T) {
 	files := map[string]string{"a.arith": "arith 1\nsweep { row x { include \"add.arith\" }  row y { include \"t/bits.arith\" } }\n"}
 	for name, text := range table {
@@ -113,7 +113,7 @@ func TestRowIsItsSpec(t *testing.T) {
 	}
 }
 
-// TestCrossedRows lets two axes include: what the later one includes comes on top.
+// TestCrossedRows: if two axes include, the later one overrides the earlier.
 func TestCrossedRows(t *testing.T) {
 	const file = "t/crossed.arith"
 	read := reader(table)
@@ -132,7 +132,7 @@ func TestCrossedRows(t *testing.T) {
 	}
 }
 
-// TestWrongRows wants each mistake in rows found where it is, once.
+// TestWrongRows: each mistake in a row is reported once, at its place.
 func TestWrongRows(t *testing.T) {
 	for file, want := range map[string]string{
 		"t/sweeps.arith": "t/sweeps.arith:2:25: error[E0109]: table.arith is a sweep",
@@ -152,8 +152,8 @@ func TestWrongRows(t *testing.T) {
 	}
 }
 
-// TestRowsForTools wants the settings of a row's file told as those of the first
-// training that they are in, and others as overridden.
+// TestRowsForTools: settings in a row's file win if they are in the first training, and
+// are overridden otherwise.
 func TestRowsForTools(t *testing.T) {
 	doc := Inspect(Options{Path: "t/table.arith", Read: reader(table), Set: []string{"sweep.row=plain"}})
 	got := make(map[string]bool)

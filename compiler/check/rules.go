@@ -9,7 +9,7 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// checkRules wants attributes that fit each other. The spec is complete.
+// checkRules reports attributes that contradict each other. The spec is complete.
 func (c *checker) checkRules(s *Spec) {
 	c.checkTask(&s.Task)
 	c.checkRounds(s)
@@ -43,7 +43,7 @@ func (c *checker) checkRules(s *Spec) {
 	c.checkByLength(s)
 }
 
-// checkPieces wants a factor at each point of a schedule, in ascending order.
+// checkPieces reports points of a schedule that do not ascend, or lack a factor.
 func (c *checker) checkPieces(t *Train) {
 	const path = "train.schedule"
 	if n := len(t.At); n != len(t.Factor) {
@@ -53,8 +53,8 @@ func (c *checker) checkPieces(t *Train) {
 	}
 }
 
-// checkChunk wants chunks of a batch that whole launches fill. Where a microbatch is what
-// shares draws, launches may be smaller.
+// checkChunk reports chunks that are larger than the batch, or that whole launches do not
+// fill. Launches may be smaller if a microbatch is a draw group.
 func (c *checker) checkChunk(s *Spec) {
 	const path = "train.chunk"
 	chunk, launch := s.Train.Chunk, s.Train.MicroBatch
@@ -68,7 +68,7 @@ func (c *checker) checkChunk(s *Spec) {
 	}
 }
 
-// checkRamp wants a batch that can grow from what it begins with.
+// checkRamp reports a batch that cannot grow from its first size.
 func (c *checker) checkRamp(t *Train) {
 	const path = "train.ramp_from"
 	switch {
@@ -81,7 +81,7 @@ func (c *checker) checkRamp(t *Train) {
 	}
 }
 
-// checkStop wants problems to stop at the exact match of.
+// checkStop reports a stop by held-out problems if there are none.
 func (c *checker) checkStop(s *Spec) {
 	if stop := s.Train.Stop; stop != nil && stop.HeldOut && !s.holdsOut(s.Task.Holdout) {
 		c.report("E0327", c.at("train.stop"), "training stops at an exact match of held-out problems, and task.holdout = %s holds out none", c.get("task.holdout").text).
@@ -89,7 +89,7 @@ func (c *checker) checkStop(s *Spec) {
 	}
 }
 
-// checkDuring wants what tests during training decide to have tests that can.
+// checkDuring reports settings that depend on tests during training which are not made.
 func (c *checker) checkDuring(s *Spec) {
 	during := &s.Eval.During
 	if during.Every.Time > 0 {
@@ -120,7 +120,7 @@ func (c *checker) checkDuring(s *Spec) {
 	}
 }
 
-// checkUntested wants nothing to be said of tests during training where there are none.
+// checkUntested reports settings of tests during training if there are no such tests.
 func (c *checker) checkUntested() {
 	help := "write eval.every = 500steps, or leave it out"
 	for _, path := range []string{"train.keep", "train.stop"} {
@@ -135,13 +135,13 @@ func (c *checker) checkUntested() {
 	}
 }
 
-// A criterion is what an attribute compares tests during training by.
+// A criterion compares tests during training, for the attribute at path.
 type criterion struct {
 	path string
 	by   config.Criterion
 }
 
-// criteria lists those of a spec.
+// criteria lists the criteria of a spec.
 func (c *checker) criteria(s *Spec) (all []criterion) {
 	if b := s.Train.Best; b != nil {
 		all = append(all, criterion{"train.keep", *b})
@@ -152,7 +152,7 @@ func (c *checker) criteria(s *Spec) (all []criterion) {
 	return all
 }
 
-// checkRuns wants nothing that is of the runs of a loop, where there is none.
+// checkRuns reports settings of a loop's recurrences if the model has no loop.
 func (c *checker) checkRuns(s *Spec) {
 	for _, path := range []string{"eval.times", "eval.settle"} {
 		if !c.get(path).is("none") {
@@ -170,8 +170,8 @@ func (c *checker) checkRuns(s *Spec) {
 	}
 }
 
-// at is the place of an attribute's value, or of its block where the value is
-// the default.
+// at returns the place of an attribute's value, or of its block if the value is the
+// default.
 func (c *checker) at(path string) diag.Range {
 	if v := c.values[path]; v != nil && v.given {
 		return v.at
@@ -179,7 +179,7 @@ func (c *checker) at(path string) diag.Range {
 	return c.where(path)
 }
 
-// atFirst is the place of the first of some attributes that the spec gives.
+// atFirst returns the place of the first of the attributes that the spec sets.
 func (c *checker) atFirst(paths ...string) diag.Range {
 	for _, p := range paths {
 		if v := c.values[p]; v != nil && v.given {
@@ -219,8 +219,8 @@ func (c *checker) checkOperands() {
 		WithHelp("leave one out, or set below = none").WithNote(below.at.Start, "below is set")
 }
 
-// checkHalves wants an even number of what is split in two: the units of gated
-// layers, and the part of a head that is rotated.
+// checkHalves reports odd numbers that must be halved: the units of gated layers, and the
+// rotated part of a head.
 func (c *checker) checkHalves(s *Spec) {
 	for _, path := range []string{"model.ffn", "model.head"} {
 		if v := c.get(path); Activations[v.word].Gated && v.int("hidden")%2 != 0 {
@@ -234,7 +234,7 @@ func (c *checker) checkHalves(s *Spec) {
 		if v.arg("of").is("input") {
 			whole, what = width, "vector"
 		}
-		// A share is seldom a float64: 28% of 100 are a little more than 28.
+		// A share is seldom exact in float64: 28% of 100 is slightly more than 28.
 		if n := whole * v.num64("fraction"); v.is("rope") && math.Abs(math.Remainder(n, 2)) > 1e-9*whole {
 			c.report("E0317", c.at(path+".rotary"), "rotary embedding rotates pairs, but %s of a %s of width %s is %s", v.args["fraction"].text, what, short(whole), short(n)).
 				WithHelp("choose a fraction that leaves an even number")
@@ -242,10 +242,10 @@ func (c *checker) checkHalves(s *Spec) {
 	}
 }
 
-// short is a number in a message.
+// short returns a number for a message.
 func short(x float64) string { return fmt.Sprintf("%.4g", x) }
 
-// checkPositions wants a vector for every position.
+// checkPositions reports a table of positions that is too small.
 func (c *checker) checkPositions(s *Spec) {
 	const path = "model.embed.position"
 	p := &s.Model.Position

@@ -7,8 +7,8 @@ import (
 	"github.com/arithlang/mlc/dsl"
 )
 
-// checkTask wants what a kind of task cannot do without, and nothing that it can
-// do nothing with.
+// checkTask reports attributes that the kind of task needs, and attributes that it cannot
+// use.
 func (c *checker) checkTask(t *Task) {
 	needs := map[string]string{"mixed": "of", "file": "path"}[t.Kind]
 	if needs != "" && c.values["task."+needs] == nil {
@@ -46,8 +46,8 @@ func (c *checker) checkTask(t *Task) {
 	c.limitTask(t)
 }
 
-// checkProducts wants sums on the way to a product written lowest digit first, each as wide
-// as its factors.
+// checkProducts reports a scratchpad for products whose numbers are not written lowest
+// digit first, without padding.
 func (c *checker) checkProducts(t *Task) {
 	if t.Kind != "multiplication" || !t.Scratchpad {
 		return
@@ -60,7 +60,8 @@ func (c *checker) checkProducts(t *Task) {
 	}
 }
 
-// checkSum wants sums of one shape in a batch, with places for all digits.
+// checkSum reports sums that do not have one shape in a batch, or too few places for all
+// digits.
 func (c *checker) checkSum(t *Task) {
 	if t.Kind != "sum" {
 		return
@@ -79,8 +80,8 @@ func (c *checker) checkSum(t *Task) {
 	}
 }
 
-// checkCurriculum wants problems that can change with the budget: those that are drawn
-// anew, over a budget that says how many there will be.
+// checkCurriculum reports a curriculum for problems that are not drawn as needed, or with
+// a budget that does not say how many there will be.
 func (c *checker) checkCurriculum(t *Task) {
 	for _, path := range []string{"task.curriculum", "task.carries"} {
 		v := c.get(path)
@@ -107,15 +108,15 @@ func (c *checker) checkCurriculum(t *Task) {
 	}
 }
 
-// seq2seqKinds are the tasks that encoder-decoders learn.
+// seq2seqKinds are the tasks that an encoder-decoder can learn.
 var seq2seqKinds = []string{"successor", "addition", "nx1", "parity", "copy", "sum"}
 
-// limitTask notes what only one of the two kinds of models can do today.
+// limitTask records tasks that only one of the two kinds of model can learn today.
 func (c *checker) limitTask(t *Task) {
 	loop := "a decoder-only model: model.loop"
 	for _, l := range []struct {
 		holds bool
-		path  string // what says it
+		path  string // of the attribute
 		dsl.Limit
 	}{
 		{!t.Sequence && !slices.Contains(seq2seqKinds, t.Kind), "task", dsl.Limit{Code: "E0401", Today: loop}},
@@ -139,7 +140,8 @@ func (c *checker) limitTask(t *Task) {
 	}
 }
 
-// hintedPlaces is the most places of a number in training, as it is written.
+// hintedPlaces returns the number of places in the longest training number, as it is
+// written.
 func (t *Task) hintedPlaces() int {
 	_, hi := t.digits()
 	n := hi
@@ -149,7 +151,7 @@ func (t *Task) hintedPlaces() int {
 			continue
 		}
 		if p.Kind == "subtraction" && t.Pad.To == 0 {
-			most-- // its sign has no letter
+			most-- // the sign takes no letter
 		}
 		n = max(n, most+t.Pad.Less)
 	}

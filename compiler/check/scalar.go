@@ -11,9 +11,9 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// Bounds on expressions: nodes made in translating one training (sums are
-// unrolled) and all of a sweep's, the size of one as a tree (definitions may be
-// used many times over), and the terms of one sum.
+// Bounds on expressions: the nodes of one training, in which sums are unrolled, and of a
+// whole sweep; the size of one expression as a tree, in which definitions may repeat; and
+// the terms of one sum.
 const (
 	maxNodes = 200_000
 	maxTotal = 2_000_000
@@ -21,30 +21,30 @@ const (
 	maxTerms = 4096
 )
 
-// indices are the variables that every mask and bias sees.
+// indices are the variables in every mask and bias.
 var indices = []string{"h", "i", "j", "pi", "pj", "di", "dj", "ni", "nj", "H", "I", "J"}
 
-// tableIndices are the variables that every table sees: its row, its column and the
-// number of columns.
+// tableIndices are the variables in every table: its row, its column and the number of
+// columns.
 var tableIndices = []string{"n", "c", "C"}
 
 const tableHelp = "n (the row: a digit's value, a position), c (the column) and C (the number of columns)"
 
 const indexHelp = "h (head), i (query), j (key), pi and pj (their positions), di and dj (their places in numbers), ni and nj (which numbers those are) and the lengths H, I, J"
 
-// A scope is where an expression stands: what its names mean.
+// A scope is the context of an expression, which gives meaning to its names.
 type scope struct {
 	*checker
 	path string                // of the attribute, for messages
-	mask bool                  // learned parameters and biases are out of place
-	rows bool                  // a table, which has variables of its own
-	in   *instance             // the definition that the expression is in, if any
+	mask bool                  // a mask: no learned parameters or biases
+	rows bool                  // a table, which has its own variables
+	in   *instance             // the definition that contains the expression, or nil
 	lets map[string]*expr.Expr // variables of enclosing sums
-	vars []string              // real variables in place of the indices, if any
+	vars []string              // real variables instead of the indices, or nil
 }
 
-// condition translates the mask of a site; nil means open or, with ok false, an
-// error.
+// condition translates the mask of a site. nil means that all keys are open or, if ok is
+// false, an error.
 func (s *scope) condition(e *dsl.Expr) (m *expr.Expr, ok bool) {
 	m, ok = s.boolean(e)
 	if ok && m.IsConst() && m.I == 1 {
@@ -66,7 +66,7 @@ func (s *scope) boolean(e *dsl.Expr) (m *expr.Expr, ok bool) {
 	return m, s.small(m, e)
 }
 
-// number translates a bias; nil is an error.
+// number translates a bias, or returns nil after an error.
 func (s *scope) number(e *dsl.Expr) *expr.Expr {
 	x := s.expr(e)
 	if x == nil {
@@ -82,7 +82,7 @@ func (s *scope) number(e *dsl.Expr) *expr.Expr {
 	return real32(x)
 }
 
-// small reports whether an expression has a bearable size as a tree.
+// small reports whether an expression has an acceptable size as a tree.
 func (s *scope) small(x *expr.Expr, e *dsl.Expr) bool {
 	if s.fact(x).size > maxTree {
 		s.report("E0309", e.Range, "%s has more than %d operations", s.path, maxTree).WithHelp("use shorter sums or fewer definitions in definitions")
@@ -91,8 +91,8 @@ func (s *scope) small(x *expr.Expr, e *dsl.Expr) bool {
 	return true
 }
 
-// charge counts the nodes that a spec makes and reports, once, that there are too
-// many of them, in one training or in all of them.
+// charge counts the nodes of expressions. It reports once if there are too many, in one
+// training or in all.
 func (s *scope) charge(nodes int, e *dsl.Expr) bool {
 	before := s.nodes <= maxNodes && s.total <= maxTotal
 	s.nodes += nodes
@@ -106,7 +106,7 @@ func (s *scope) charge(nodes int, e *dsl.Expr) bool {
 	return false
 }
 
-// expr translates an expression; nil after reporting an error.
+// expr translates an expression, or returns nil after an error.
 func (s *scope) expr(e *dsl.Expr) *expr.Expr {
 	if !s.charge(1, e) {
 		return nil
@@ -129,8 +129,8 @@ func (s *scope) expr(e *dsl.Expr) *expr.Expr {
 	return nil
 }
 
-// constant makes whole numbers integers, so that comparisons of indices stay
-// exact, and all others real.
+// constant turns whole numbers into integers, so that comparisons of indices stay exact,
+// and others into reals.
 func (s *scope) constant(e *dsl.Expr) *expr.Expr {
 	if e.Unit != "" {
 		s.report("E0205", e.Head, "numbers in %s have no unit", s.path).WithHelp("write %s without %q", e.Text, e.Unit)
@@ -167,7 +167,7 @@ func (s *scope) unary(e *dsl.Expr) *expr.Expr {
 	return expr.New(expr.Neg, x)
 }
 
-// mismatch reports a condition where a number is due, or the reverse.
+// mismatch reports a condition in place of a number, or the reverse.
 func (s *scope) mismatch(e *dsl.Expr, got *expr.Expr, what string) *expr.Expr {
 	is, help := "a number", "compare, as in j <= i"
 	if got.Type == expr.Bool {
@@ -177,7 +177,7 @@ func (s *scope) mismatch(e *dsl.Expr, got *expr.Expr, what string) *expr.Expr {
 	return nil
 }
 
-// real32 turns whole numbers into real ones.
+// real32 converts whole numbers to real ones.
 func real32(x *expr.Expr) *expr.Expr {
 	switch {
 	case x.Type == expr.F32:
@@ -188,7 +188,7 @@ func real32(x *expr.Expr) *expr.Expr {
 	return expr.New(expr.ToF32, x)
 }
 
-// match makes two numbers the same type: whole if both are.
+// match converts two numbers to one type: whole if both are.
 func match(a, b *expr.Expr) (x, y *expr.Expr) {
 	if a.Type == b.Type {
 		return a, b
@@ -196,8 +196,7 @@ func match(a, b *expr.Expr) (x, y *expr.Expr) {
 	return real32(a), real32(b)
 }
 
-// operators says what the binary operators make of two numbers or, if logical,
-// conditions.
+// operators are the binary operators on numbers or, if logical, on conditions.
 var operators = map[string]struct {
 	op      expr.Op
 	swapped bool
@@ -285,8 +284,8 @@ func (s *scope) name(e *dsl.Expr) *expr.Expr {
 	return s.undefined(e)
 }
 
-// undefined reports a name that nothing defines. The help is the nearest name, or else the
-// variables that there are; to what is called, it lists the functions.
+// undefined reports a name that nothing defines. The help is the nearest name, or all
+// variables. For a call it also lists the functions.
 func (s *scope) undefined(e *dsl.Expr) *expr.Expr {
 	all, names := s.sees(), s.known()
 	if e.Kind == dsl.Call {
@@ -325,7 +324,7 @@ func (s *scope) known() []string {
 	return names
 }
 
-// sees says which variables there are.
+// sees returns help that lists the variables.
 func (s *scope) sees() string {
 	switch {
 	case s.vars != nil:

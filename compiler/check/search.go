@@ -9,19 +9,19 @@ import (
 	"github.com/arithlang/mlc/dsl"
 )
 
-// A Search says which trainings of a sweep are made, and for how long.
+// A Search says which trainings of a sweep to run, and for how long.
 type Search struct {
-	Kind   string // grid, random or halving; "": it is not said, and a grid
-	Factor int    // halving: the trainings of a rung over those of the next
+	Kind   string // grid, random or halving; "": not set, so a grid
+	Factor int    // halving: ratio of trainings between consecutive rungs
 	Rungs  int    // halving
 }
 
-// searching are the attributes of a sweep.
+// searching holds the attributes of a sweep.
 type searching struct {
 	Search
-	trainings int // drawn; 0: all combinations
+	trainings int // to draw; 0: all combinations
 	seed      uint64
-	at        *setting // nil: it is not said
+	at        *setting // nil: not set
 }
 
 // search reads sweep.search.
@@ -47,8 +47,8 @@ func (c *checker) search() searching {
 	return s
 }
 
-// searched are the points that a search tries: all combinations, or so many that are
-// drawn. False says that they are too many.
+// searched returns the points of a search: all combinations, or a number of drawn ones.
+// ok is false if there are too many.
 func (c *checker) searched(by searching) (all []point, ok bool) {
 	if by.trainings == 0 {
 		all, ok = c.combinations()
@@ -58,34 +58,35 @@ func (c *checker) searched(by searching) (all []point, ok bool) {
 	for i := range all {
 		p := &all[i]
 		p.Search = by.Search
-		if by.at != nil { // of the values that the point says there is one combination
+		if by.at != nil { // a point has only one combination of its values
 			p.Set, p.at = append(p.Set, "sweep.search=grid"), append(p.at, by.at.value.Range)
 		}
 	}
 	return all, ok
 }
 
-// A lot makes one training of a random search (Bergstra and Bengio, Journal of Machine
-// Learning Research 13, 2012): each axis has a value drawn for itself.
+// A lot draws one training of a random search (Bergstra and Bengio, Journal of Machine
+// Learning Research 13, 2012). Each axis draws its value independently.
 type lot struct {
 	seed uint64
-	n    uint32 // of the draw
+	n    uint32 // number of the draw
 	axis uint32
 }
 
-// word is random, the same for equal numbers.
+// word returns a random number that depends only on the lot.
 func (d lot) word() uint64 {
 	return rand.NewPCG(d.seed, uint64(d.n)<<32|uint64(d.axis)).Uint64()
 }
 
-// unit is random, from 0 to below 1.
+// unit returns a random number in [0, 1).
 func (d lot) unit() float64 { return float64(d.word()>>11) / (1 << 53) }
 
-// triesPerTraining are the draws that are made for a training of its own: where all
-// combinations are few, most are of one that is there already.
+// triesPerTraining bounds the draws per distinct training. If there are few combinations,
+// most draws repeat one.
 const triesPerTraining = 100
 
-// drawn are so many different points. More of them begin with the same.
+// drawn returns the requested number of distinct points. A larger number begins with the
+// same points.
 func (c *checker) drawn(by searching) []point {
 	var all []point
 	seen := map[string]bool{}
@@ -116,14 +117,14 @@ func (c *checker) drawn(by searching) []point {
 	return all
 }
 
-// intervals are the distributions that a value can be drawn from, by name: at u from 0 to
-// below 1.
+// intervals are the distributions to draw a value from, by name, as functions of u in [0,
+// 1).
 var intervals = map[string]func(lo, hi, u float64) float64{
 	"uniform":    func(lo, hi, u float64) float64 { return lo + float64((hi-lo)*u) },
 	"loguniform": func(lo, hi, u float64) float64 { return lo * math.Pow(hi/lo, u) },
 }
 
-// fromInterval draws a value of an axis; nil after an error.
+// fromInterval draws a value of an axis, or returns nil after an error.
 func (c *checker) fromInterval(e *dsl.Expr, axis string, by *lot) *dsl.Expr {
 	if by == nil {
 		c.report("E0210", e.Range, "%s draws a value, and the search is one of all combinations", e.Text).
@@ -153,7 +154,7 @@ func (c *checker) fromInterval(e *dsl.Expr, axis string, by *lot) *dsl.Expr {
 // plain reports whether an argument is a number without a name.
 func plain(a dsl.Arg) bool { return a.Name == nil && a.Value.Kind == dsl.Number }
 
-// shortNumber is a number with three digits, as people write it.
+// shortNumber returns a number with three digits in a readable form.
 func shortNumber(x float64) string {
 	short, err := strconv.ParseFloat(fmt.Sprintf("%.3g", x), 64)
 	if err != nil {

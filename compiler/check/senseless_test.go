@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestSenseless gives numbers that no model can be made or trained with, numbers that
-// are hardly meant, and their neighbours.
+// TestSenseless checks numbers that no model can have, implausible ones, and their
+// neighbours.
 func TestSenseless(t *testing.T) {
 	param := func(args string) string {
 		return "bias b { w = learned([H], " + args + ")  value = w[h] * i }\nmodel.loop.self.bias = b"

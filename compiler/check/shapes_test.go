@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestShapes gives values of another shape than an attribute has, each alone: what is said, and
-// what is to be written.
+// TestShapes sets attributes to values of the wrong shape, and checks the message and its
+// help.
 func TestShapes(t *testing.T) {
 	for src, want := range map[string]string{
 		"eval.grid = 1..3":                                   "E0206 eval.grid is a pair of ranges, not 1..3 (write grid = [1..100, 1..100])",

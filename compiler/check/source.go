@@ -9,18 +9,18 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// setFile stands for the command line in places; the line is the number of the
-// --set.
+// setFile is the file name of the command line in diagnostics. The line is the number of
+// the --set option.
 const setFile = "--set"
 
-// Bounds on includes, against files that include each other many times over.
+// Bounds on includes, for files that include each other many times.
 const (
 	maxIncludeDepth = 32
 	maxIncludes     = 1024
 )
 
-// load merges a file: what it includes, the bodies of its includes, then its own
-// entries. The files that led to it are in stack; at is where it was asked for.
+// load merges a file: its includes, the bodies of its includes, then its own entries.
+// stack holds the files that led to it. at is the place that named it.
 func (c *checker) load(file string, stack []string, at diag.Range) {
 	file = path.Clean(file)
 	if c.loads++; c.loads > maxIncludes || len(stack) >= maxIncludeDepth {
@@ -62,8 +62,8 @@ func (c *checker) load(file string, stack []string, at diag.Range) {
 	c.body(own)
 }
 
-// include merges what an include names and then the include's own body. The files
-// that led to it are in chain.
+// include merges the file of an include and then the include's body. chain holds the
+// files that led to it.
 func (c *checker) include(e *dsl.Entry, chain []string) {
 	name := e.Include.File
 	target := beside(name.Range.Start.File, name.Text)
@@ -95,14 +95,14 @@ func (c *checker) override() {
 	}
 }
 
-// body merges the entries of one file or of one include's body, in which nothing
-// may be set twice.
+// body merges the entries of one file or of one include's body. Nothing in it may be set
+// twice.
 func (c *checker) body(entries []*dsl.Entry) {
 	m := &merger{checker: c, seen: make(map[string]diag.Range)}
 	m.entries("", entries)
 }
 
-// pathOf is the full path of an entry at the top.
+// pathOf returns the full path of an entry at the top of a file.
 func pathOf(e *dsl.Entry) string {
 	names := make([]string, len(e.Path))
 	for i, id := range e.Path {
@@ -111,7 +111,8 @@ func pathOf(e *dsl.Entry) string {
 	return strings.Join(names, ".")
 }
 
-// beside is the path of a file that another one names, relative to itself or whole.
+// beside returns the path of a file that the file from names. A relative name starts at
+// from's directory.
 func beside(from, name string) string {
 	if rooted(name) {
 		return path.Clean(name)
@@ -119,7 +120,7 @@ func beside(from, name string) string {
 	return path.Join(path.Dir(from), name)
 }
 
-// rooted says whether a path stands for itself, as one of Windows does that begins with a drive.
+// rooted reports whether a path is absolute, also with a Windows drive.
 func rooted(name string) bool {
 	drive := len(name) > 2 && name[1] == ':' && name[2] == '/' && (name[0]|0x20 >= 'a' && name[0]|0x20 <= 'z')
 	return path.IsAbs(name) || drive

@@ -2,7 +2,8 @@ package check
 
 import "testing"
 
-// TestBeside finds files from the paths that others name them by, with drives, too.
+// TestBeside resolves names relative to the files that contain them, also with Windows
+// drives.
 func TestBeside(t *testing.T) {
 	for _, c := range []struct{ from, name, want string }{
 		{"specs/x.arith", "../base/y.arith", "base/y.arith"},

@@ -1,6 +1,6 @@
-// Package check turns syntax trees into a Spec: includes, overrides, units,
-// defaults, names and rules. It comes after package dsl and before package
-// model; nothing after it sees syntax.
+// Package check turns syntax trees into a Spec. It resolves includes, overrides, units,
+// defaults and names, and checks rules. It runs after package dsl and before package
+// model. Later packages see no syntax.
 package check
 
 import (
@@ -12,27 +12,27 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// A Spec is a fully resolved and typed spec: every default is filled in.
+// A Spec is a resolved and typed spec with every default filled in.
 type Spec struct {
 	Name     string // the file's base name without extension
-	Hash     string // hex SHA-256 of Carried and of what it reads of files
+	Hash     string // hex SHA-256 of Carried and of the files that it reads
 	Resolved string // the spec with every default written out; parses back to itself
-	Carried  string // Resolved as a run has it, whose directory has the Files
+	Carried  string // Resolved with the paths of Files in a run's directory
 	Task     Task
 	Model    Model
 	Train    Train
 	Eval     Eval
-	Stages   []Stage  // in order; none: the spec itself is trained
-	Axes     []string // attributes that axes of a sweep set, of which this is one training
-	Capture  *Capture // of a stage that trains: what a later one reads of its attention; nil: nothing
+	Stages   []Stage  // in order; empty: the spec itself is trained
+	Axes     []string // attributes that the axes of the sweep set
+	Capture  *Capture // the attention of this training that a later stage reads; nil: none
 
 	places  map[string]diag.Range // of attributes and blocks, by path
 	limits  diag.List             // what the compiler cannot lower yet
-	carried map[string]string     // paths of files in the directory of a run, by those that Options.Read takes
+	carried map[string]string     // paths of files in the directory of a run, by paths for Options.Read
 	shapes  struct{ trained, evaluated []lengths }
 }
 
-// Given lists the parameters that are not trained, each once.
+// Given lists the parameters of biases that are not trained, each once.
 func (s *Spec) Given() []BiasParam {
 	var out []BiasParam
 	for _, site := range s.Model.sites() {
@@ -46,7 +46,7 @@ func (s *Spec) Given() []BiasParam {
 	return out
 }
 
-// sites are the attention sites.
+// sites lists the attention sites.
 func (m *Model) sites() []*Site {
 	all := []*Site{m.Encoder.Self, m.Decoder.Self, m.Decoder.Cross}
 	if m.Loop != nil {
@@ -55,8 +55,9 @@ func (m *Model) sites() []*Site {
 	return slices.DeleteFunc(all, func(s *Site) bool { return s == nil })
 }
 
-// At is the place of an attribute's value, or of its block where the value is
-// the default. The path is the attribute's, as in model.decoder.self.mask.
+// At returns the place of an attribute's value, or of its block if the value is the
+// default. The path is the attribute's, as in model.decoder.self.mask. The range is zero
+// for an unknown path.
 func (s *Spec) At(path string) diag.Range {
 	for path != "" {
 		if r, ok := s.places[path]; ok {
@@ -67,47 +68,47 @@ func (s *Spec) At(path string) diag.Range {
 	return diag.Range{}
 }
 
-// Lowerable lists what a spec says and the compiler cannot lower yet, at its
-// places, with what works today.
+// Lowerable lists the parts of a spec that the compiler cannot lower yet. Each finding
+// says what works today.
 func Lowerable(spec *Spec) diag.List { return spec.limits }
 
-// Task says what problems look like.
+// Task describes the problems.
 type Task struct {
 	config.Task
-	Path     string    // file: where the problems are, as Options.Read takes it
-	File     *Problems // file: what is in it; nil for other tasks
-	TestPath string    // file: where the problems of tests are
-	TestFile *Problems // file: what is in that of the tests; nil without
+	Path     string    // file: the path of the problems, for Options.Read
+	File     *Problems // file: the problems; nil for other tasks
+	TestPath string    // file: the path of test problems
+	TestFile *Problems // file: the test problems; nil: part of File is tested
 }
 
-// Model says what is trained: an encoder-decoder, or a loop.
+// Model describes the model: an encoder-decoder, or a loop.
 type Model struct {
 	Name       string
 	Width      int
 	Heads      int
 	HeadWidth  int    // units of a head; 0: Width / Heads
-	Act        string // of Activations
-	Hidden     int    // gated: before the gate, which halves it
+	Act        string // a key of Activations
+	Hidden     int    // for a gated Act, the units before the gate, which halves them
 	FFNRank    int    // of the matrices of ffn; 0: full
-	FFNInit    *Init  // how they start; nil: as the model's others
+	FFNInit    *Init  // their initial values; nil: as in other layers
 	FFNTies    FFNTies
-	Gain       string // gains of the norms: own (or ""), shared, none
+	Gain       string // gains of norms: own (or ""), shared, none
 	Norm       string // layernorm, rmsnorm
 	NormEps    float64
 	NormPost   bool
-	Unnormed   []string // parts that have no norm, of self, cross, ffn and output
+	Unnormed   []string // parts without a norm: self, cross, ffn, output
 	Dropout    float64
 	Bias       bool   // biases on linear layers
-	HeadAct    string // of a gated layer before the output; none
-	Head       int    // its hidden units, before the gate; 0: there is no such layer
+	HeadAct    string // the activation of a gated layer before the output; none
+	Head       int    // hidden units of that layer, before the gate; 0: no such layer
 	Adapter    bool   // one more linear layer before the output
 	Tied       bool   // the token table is the output matrix
 	OutputRank int    // of the output matrix; 0: full
-	Output     *Table // the output matrix, a row for each token; nil: it is learned
+	Output     *Table // the output matrix, one row per token; nil: it is learned
 	Token      *Table // the token table; nil: it is learned
 	Init       string
 	InitStd    float64 // normal
-	InitBiases bool    // xavier: linear biases start from uniform numbers, but for those of attention; else from 0
+	InitBiases bool    // xavier: linear biases outside attention start from uniform numbers; else from 0
 	TokenScale float64 // factor on token embeddings
 	Position   Position
 	EmbedNorm  string // norm of the embedding: none, layernorm, rmsnorm
@@ -118,7 +119,7 @@ type Model struct {
 	Pos        diag.Pos
 }
 
-// HeadUnits are the units of a head, and Inner those of all heads.
+// HeadUnits returns the units of one head, and Inner the units of all heads.
 func (m *Model) HeadUnits() int {
 	if m.HeadWidth > 0 {
 		return m.HeadWidth
@@ -128,10 +129,10 @@ func (m *Model) HeadUnits() int {
 
 func (m *Model) Inner() int { return m.Heads * m.HeadUnits() }
 
-// KeyInner are the units of all heads of keys, or of values, of an attention.
+// KeyInner returns the units of all heads of keys, or of values, of an attention.
 func (m *Model) KeyInner(s *Site) int { return m.Inner() / m.KeyGroup(s) }
 
-// KeyGroup is how many heads of queries have one head of keys and values.
+// KeyGroup returns how many heads of queries share one head of keys and values.
 func (m *Model) KeyGroup(s *Site) int {
 	if s.KeyHeads == 0 {
 		return 1
@@ -139,7 +140,7 @@ func (m *Model) KeyGroup(s *Site) int {
 	return m.Heads / s.KeyHeads
 }
 
-// Projection is the shape of a projection of an attention.
+// Projection returns the shape [in, out] of a projection of an attention: q, k, v or o.
 func (m *Model) Projection(s *Site, name string) (in, out int) {
 	switch name {
 	case "q":
@@ -153,20 +154,20 @@ func (m *Model) Projection(s *Site, name string) (in, out int) {
 // Normed reports whether a part of the model has a norm: self, cross, ffn or output.
 func (m *Model) Normed(part string) bool { return !slices.Contains(m.Unnormed, part) }
 
-// FFNTies says which matrices of a feed-forward layer are those of others.
+// FFNTies says which matrices of a feed-forward layer equal others.
 type FFNTies struct {
-	Out  string // that of out, transposed: in, value or gate; "": its own
-	Gate bool   // the gate's is that of what is gated
+	Out  string // the output matrix is this one, transposed: in, value or gate; "": its own
+	Gate bool   // the gate uses the matrix of the value
 }
 
-// Loop is a decoder-only stack of layers that is run several times.
+// Loop is a decoder-only stack of layers that runs several times.
 type Loop struct {
 	Layers int
-	Times  int // the most in training, where Task.Recurrences says how many a problem has
+	Times  int // in training; the most if Task.Recurrences depends on the problem
 	Share  Share
-	Inject string  // the embedded input is added again: none, block (once each time), every_layer
-	State  string  // what it starts from: embed (the embedded input), normal (noise)
-	Std    float64 // normal: standard deviation; 0 is zeros
+	Inject string  // where the embedded input is added: none, block (once per run), every_layer
+	State  string  // the initial state: embed (the embedded input), normal (noise)
+	Std    float64 // normal: standard deviation; 0: zeros
 	Self   *Site
 	Pos    diag.Pos
 }
@@ -181,14 +182,15 @@ type Stack struct {
 	Pos    diag.Pos
 }
 
-// A Share says which parameters the layers of a stack have in common: all, attention,
-// ffn, or "" for nothing.
+// A Share says which parameters the layers of a stack share: all, attention, ffn, or ""
+// for none.
 type Share struct {
 	Of    string
-	Group int // so many layers in a row; 0: all
+	Group int // consecutive layers that share; 0: all
 }
 
-// Span is how many layers in a row, of so many, have the same parameters.
+// Span returns how many consecutive layers share parameters, in a stack with the given
+// number.
 func (s Share) Span(layers int) int {
 	switch {
 	case s.Of == "":
@@ -199,15 +201,15 @@ func (s Share) Span(layers int) int {
 	return s.Group
 }
 
-// Site is one kind of attention. Mask and Bias are over the I32 variables h, i,
-// j, pi, pj (positions under the position scheme), H, I, J and the parameters'
-// elements (expr.Elem by parameter name).
+// Site is an attention. Mask and Bias are expressions over the I32 variables h, i, j, pi,
+// pj (positions under the position scheme), H, I, J, and over elements of the parameters
+// (expr.Elem by parameter name).
 type Site struct {
 	Mask     *expr.Expr  // Bool; nil = open. A decoder's or loop's self mask already includes causality.
 	Bias     *expr.Expr  // F32; nil = none
 	Params   []BiasParam // parameters of Bias, in order of first use
 	Rotary   *Rotary     // nil = none
-	KeyHeads int         // heads of keys and values, which divide those of queries; 0: as many
+	KeyHeads int         // heads of keys and values, a divisor of the query heads; 0: one for each
 	Weights  Weights     // the projections
 	QKNorm   *QKNorm     // nil = none
 	Shaw     int         // distances up to this have a learned vector each (Shaw et al. 2018); 0: none
@@ -216,8 +218,8 @@ type Site struct {
 	Pos      diag.Pos
 }
 
-// Calibrated is the least numbers of queries and keys that biases have which an earlier
-// calibration left as matrices; 0 where there are none.
+// Calibrated returns the least numbers of queries and keys in matrices that an earlier
+// calibration wrote, or 0 if the bias has none.
 func (s *Site) Calibrated() (queries, keys int) {
 	if s == nil {
 		return 0, 0
@@ -237,75 +239,77 @@ func (s *Site) Calibrated() (queries, keys int) {
 	return queries, keys
 }
 
-// Rotary are rotary positions (Su et al. 2021): the first Fraction of each head
-// is rotated, the wave lengths are powers of Base. Input: not of the heads of queries
-// and keys, but of the vectors that they are projected from.
+// Rotary are rotary positions (Su et al. 2021). The first Fraction of each head is
+// rotated, and wave lengths are powers of Base. If Input, the projections' input is
+// rotated instead of the heads of queries and keys.
 type Rotary struct {
 	Base, Fraction float64
 	Input          bool
 }
 
-// BiasParam is a tensor of a bias: learned, one for each layer that uses it, or fixed,
-// one for the whole model, if it comes from a file or a stage.
+// BiasParam is a tensor in a bias. It is learned, one for each layer that uses it, or
+// fixed, one for the whole model, if it comes from a file or a stage.
 type BiasParam struct {
-	Name   string // unique in the spec: bias name, a dot, parameter name
-	Shape  []int  // empty: a scalar
+	Name   string // unique in the spec: bias name, dot, parameter name
+	Shape  []int  // empty for a scalar
 	Init   Init
 	Min    *float64  // lower bound, kept by projection after each update
 	Decay  bool      // weight decay applies
 	Shared bool      // one for the whole model
 	From   string    // Init.Kind file: its path; stage: its name
-	Tensor string    // of the file, or of what the stage leaves, as in self.line.1.-1
-	Stage  string    // Init.Kind file: the calibration that left the file; "" for others
+	Tensor string    // its name in the file, or in the stage's result, as in self.line.1.-1
+	Stage  string    // Init.Kind file: the calibration that wrote the file, or ""
 	Values []float32 // Init.Kind file: its elements
 }
 
-// Fixed reports whether a parameter is given before training and is not trained.
+// Fixed reports whether a parameter is given before training instead of being trained.
 func (l *BiasParam) Fixed() bool { return l.Init.Kind == "file" || l.Init.Kind == "stage" }
 
-// Init is how a parameter starts, in a spec also as "xavier" (as the matrices of the
-// model, for A inputs and B outputs). A parameter of Kind "file" or "stage" is not learned.
+// Init is a parameter's initial value. A spec also has the kind "xavier": as the model's
+// matrices, with A inputs and B outputs. Parameters of kind "file" or "stage" are not
+// learned.
 type Init = config.Init
 
-// Train says how. What follows from the sizes of launches (Group, Rows and RowFLOP of a
-// program) is not in it. Chunk and MicroBatch are what the spec says, 0: the compiler
-// chooses; MicroBatch is examples that share draws (DrawGroup) or, without draws, a launch.
+// Train describes the training. It lacks numbers that depend on launches: Group, Rows and
+// RowFLOP of a program. Chunk and MicroBatch are the spec's values, or 0 if the compiler
+// chooses. MicroBatch is the number of examples that share draws (DrawGroup) or, if
+// nothing is drawn, a launch's examples.
 type Train struct {
 	config.Train
-	Optimizer string // a row of the table in compiler/model/optimizer.go
+	Optimizer string // a key of the table in compiler/model/optimizer.go
 	Muon      Muon
-	Averages  bool      // an average of the weights is kept
+	Averages  bool      // keep an average of the weights
 	Average   float64   // its decay
-	Grokfast  *Grokfast // nil: gradients are taken as they are
-	Lanes     int       // models that one training has at once; 0: one, not in lanes
+	Grokfast  *Grokfast // nil: gradients are not filtered
+	Lanes     int       // models that train at once; 0: one, without lanes
 	Pos       diag.Pos
 }
 
-// Grokfast amplifies gradients that stay: their running average of decay Alpha is added to
-// them, Lamb times.
+// Grokfast amplifies slow gradients. It adds Lamb times their running average with decay
+// Alpha.
 type Grokfast struct{ Alpha, Lamb float64 }
 
-// Muon says how that optimizer updates matrices.
+// Muon are the arguments of the optimizer Muon for matrices.
 type Muon struct {
 	Momentum float64
 	Nesterov bool
 	Steps    int    // of the Newton-Schulz iteration
-	Adjust   string // the step size of a shape: match_rms_adamw, original
+	Adjust   string // the step size by shape: match_rms_adamw, original
 }
 
-// Eval says what is tested after training.
+// Eval describes the tests after training.
 type Eval struct {
 	config.Eval
 	Pos diag.Pos
 }
 
-// Stage is one step of a training in several: a training, or a calibration
-// between two.
+// Stage is one step of a training in several steps: a training, or a calibration between
+// two.
 type Stage struct {
 	Name        string
-	From        string       // the stage whose weights it starts with, or whose attention it reads; "": fresh weights
+	From        string       // the stage whose weights it starts from, or whose attention it reads; "": fresh weights
 	Spec        *Spec        // a training: the whole spec with the stage's overrides, without stages
-	Calibration *Calibration // or else this
+	Calibration *Calibration // a calibration; Spec is then nil
 }
 
 // Capture is the attention of a decoder layer that a calibration reads.
@@ -314,15 +318,15 @@ type Capture struct {
 	Logits bool // before the softmax, else after it
 }
 
-// Calibration makes biases of a trained model's attention (Duan & Shi 2023,
-// arXiv:2310.11984, section 4): the lines of its attention matrices, extended to
+// Calibration turns a trained model's attention into biases (Duan & Shi 2023,
+// arXiv:2310.11984, section 4). It takes lines of attention matrices and extends them to
 // longer problems. The results are the biases NAME.self and NAME.cross.
 type Calibration struct {
 	Capture
 	Samples int  // problems whose attention is averaged
-	Heads   int  // of the attention
-	Extend  int  // digits of the problems that the biases serve
-	Mean    bool // a line counts by its mean, else by its sum
+	Heads   int  // of the model that is read
+	Extend  int  // digits of the problems that the biases are for
+	Mean    bool // a line counts by its mean instead of its sum
 	Self    Lines
 	Cross   Lines
 }
@@ -330,9 +334,9 @@ type Calibration struct {
 // Lines says which lines of an attention matrix become a bias.
 type Lines struct {
 	Directions [][2]int   // rows and columns from cell to cell
-	Rows       int        // first rows of the attention that count
+	Rows       int        // first rows of the attention to read
 	Queries    int        // rows of the extended matrix
 	Keys       int        // its columns
-	Paired     bool       // the source is ^ a + b $, both of one width: what begins in a stays with its end
+	Paired     bool       // the source is ^ a + b $ with equal widths, and lines that begin in a end with a
 	Keep       *expr.Expr // Bool over the F32 variables value, mean, std
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// TestShares counts the layers that have the same parameters.
+// TestShares checks how many layers share parameters.
 func TestShares(t *testing.T) {
 	for _, c := range []struct {
 		share Share
@@ -20,7 +20,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestShapesOfAnAttention has as many keys and values as heads of them.
+// TestShapesOfAnAttention checks projections with fewer heads of keys and values.
 func TestShapesOfAnAttention(t *testing.T) {
 	m := &Model{Width: 12, Heads: 4, HeadWidth: 5, Unnormed: []string{"ffn"}}
 	for _, c := range []struct {
@@ -44,7 +44,7 @@ func TestShapesOfAnAttention(t *testing.T) {
 	}
 }
 
-// TestCalibratedSite has as many queries and keys as the smallest matrix of an earlier stage.
+// TestCalibratedSite: the smallest matrix of an earlier stage counts.
 func TestCalibratedSite(t *testing.T) {
 	param := func(stage string, shape ...int) BiasParam { return BiasParam{Stage: stage, Shape: shape} }
 	for _, c := range []struct {
@@ -63,7 +63,7 @@ func TestCalibratedSite(t *testing.T) {
 	}
 }
 
-// TestReachOfPositions bounds the tokens of a text, or the places of a number, or nothing.
+// TestReachOfPositions checks bounds on tokens or on places in numbers.
 func TestReachOfPositions(t *testing.T) {
 	for _, c := range []struct {
 		position       Position
@@ -86,13 +86,13 @@ func TestReachOfPositions(t *testing.T) {
 	}
 }
 
-// A unit is the value of x.
+// A unit is an environment in which x has its value.
 type unit float32
 
 func (u unit) Var(string) expr.Value         { return expr.Value{F: float64(u)} }
 func (u unit) Elem(string, []int) expr.Value { panic("no array is here") }
 
-// TestActivationValues holds activations to their definitions.
+// TestActivationValues compares activations with their definitions.
 func TestActivationValues(t *testing.T) {
 	gelu := func(x float64) float64 { return x * 0.5 * math.Erfc(-x/math.Sqrt2) }
 	silu := func(x float64) float64 { return x / (1 + math.Exp(-x)) }
@@ -108,7 +108,7 @@ func TestActivationValues(t *testing.T) {
 	}
 }
 
-// TestDigitTokens is where the digits are among the tokens, and how many answers may have.
+// TestDigitTokens checks which tokens are digits, and how many tokens answers may have.
 func TestDigitTokens(t *testing.T) {
 	for _, c := range []struct {
 		name              string

@@ -9,8 +9,8 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// apply gives the settings with the overrides of a stage, or of a case of a
-// sweep, put over them. All says what those are.
+// apply returns the settings m with the overrides of a stage or sweep case. all has the
+// overrides.
 func (m *merged) apply(lang *language, all *merged, in string) *merged {
 	out := m.clone()
 	for _, meaning := range all.inside[in] {
@@ -30,7 +30,7 @@ func (m *merged) apply(lang *language, all *merged, in string) *merged {
 	return out
 }
 
-// single gives the settings without the sweep.
+// single returns the settings without the sweep.
 func (m *merged) single() *merged {
 	out := m.clone()
 	inSweep := func(path string) bool { return strings.HasPrefix(path, "sweep.") }
@@ -47,13 +47,13 @@ func (m *merged) clone() *merged {
 	return &out
 }
 
-// variant is a checker of other settings. What it finds is its own.
+// variant returns a checker of other settings, with its own findings.
 func (c *checker) variant(m *merged) *checker {
 	return &checker{sources: c.sources, merged: m, found: newFound(), earlier: slices.Clone(c.earlier), results: maps.Clone(c.results)}
 }
 
-// buildStages resolves the stages in order. What cannot be compiled of a spec with
-// stages is what cannot be of those that train.
+// buildStages resolves the stages in order. The limits of a spec with stages are the
+// limits of its trainings.
 func (c *checker) buildStages(spec *Spec) {
 	c.stageOf = make(map[string]*checker)
 	if len(c.stages) > 0 {
@@ -88,8 +88,8 @@ func (c *checker) buildStages(spec *Spec) {
 	}
 }
 
-// checkFolder wants the name of a stage to be that of a folder on all systems, and
-// of another than those of earlier stages and of the run.
+// checkFolder reports a stage whose name cannot be a folder on some system, or is already
+// the folder of an earlier stage or of the run.
 func (c *checker) checkFolder(name string) {
 	same := func(other string) bool { return strings.EqualFold(name, other) }
 	if IsDevice(name) {
@@ -106,8 +106,8 @@ func (c *checker) checkFolder(name string) {
 	}
 }
 
-// IsDevice reports whether a file or folder of that name is a device on Windows,
-// whatever its extension.
+// IsDevice reports whether a file or folder of this name, with any extension, is a device
+// on Windows.
 func IsDevice(name string) bool {
 	name, _, _ = strings.Cut(strings.ToLower(name), ".")
 	if slices.Contains([]string{"con", "prn", "aux", "nul"}, name) {
@@ -117,7 +117,7 @@ func IsDevice(name string) bool {
 	return n == 3 && (name[:n] == "com" || name[:n] == "lpt") && name[n] >= '0' && name[n] <= '9'
 }
 
-// adopt takes over what a variant found.
+// adopt takes over the findings of a variant.
 func (c *checker) adopt(v *checker) {
 	c.list = append(c.list, v.list...)
 	for _, l := range v.limits {
@@ -138,8 +138,8 @@ func (c *checker) stageRow(name, attr string) *value {
 	return c.get(path)
 }
 
-// calibrates reports whether a stage is a calibration: whether it says anything
-// that only those have.
+// calibrates reports whether a stage is a calibration. It is one if it sets an attribute
+// that only calibrations have.
 func (c *checker) calibrates(name string) bool {
 	prefix := "stage." + name + "."
 	return slices.ContainsFunc(c.order, func(path string) bool {
@@ -148,8 +148,7 @@ func (c *checker) calibrates(name string) bool {
 	})
 }
 
-// checkWeights wants a stage that trains to start with the weights of one that
-// trains.
+// checkWeights reports a stage that would start from the weights of a calibration.
 func (c *checker) checkWeights(name, from string) {
 	if c.results[from] != nil {
 		c.report("E0314", c.values["stage."+name+".from"].at, "%s is a calibration and has no weights", from).

@@ -11,7 +11,7 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// TestStages holds what stages become.
+// TestStages checks the resolved stages of a spec.
 func TestStages(t *testing.T) {
 	spec := one(t, `task addition {
   interleave = true
@@ -79,9 +79,10 @@ stage second {
 	}
 }
 
-// TestPairedLines reads the lines of ^ a + b $ at widths below, at and above the one
-// that they are extended to. A cell takes the line of the token that its own line
-// begins at, by the place from the end of its number, of diagonals from the beginning.
+// TestPairedLines reads the lines of ^ a + b $ at widths below, at and above the width
+// that they are extended to. A cell has the value of the line through it, which belongs
+// to the operand where the line begins. Lines are counted from the operand's end,
+// diagonals from its beginning.
 func TestPairedLines(t *testing.T) {
 	const extended = 20
 	bias := one(t, `task addition {
@@ -96,7 +97,7 @@ stage lines {
 }
 stage second { model.decoder.cross.bias = lines.cross }
 `).stage("second").Spec.Model.Decoder.Cross.Bias
-	const first = 21 // number of line 0 of diagonals, in as many rows
+	const first = 21 // index of diagonal 0, in as many rows
 	for direction, bias := range map[int]*expr.Expr{-1: bias.Args[0].Args[0], 0: bias.Args[0].Args[1], 1: bias.Args[1]} {
 		for _, width := range []int{1, 5, extended, 21, 50} {
 			columns := 2*width + 3
@@ -114,14 +115,14 @@ stage second { model.decoder.cross.bias = lines.cross }
 					case direction == 1:
 						// longer than the extended operands
 					case line == 0 || line >= columns:
-						continue // ^, and lines that begin behind the text
+						continue // ^, and lines that begin after the text
 					case place <= 1 && place > -extended:
 						want = int64(place + extended + 1)
 					case place > 1 && line-columns >= -extended-1:
 						want = int64(line - columns + 2*extended + 4)
 					}
 					if place := line - width; direction < 1 && place == -extended {
-						want = 1 // the column of ^, which says nothing
+						want = 1 // the column of ^, which has no value
 					}
 					if got := expr.Eval64(bias, matrixCell{i, j, columns}).F; got != float64(want) {
 						t.Fatalf("direction %d, width %d: cell (%d, %d) takes line %g, want %d", direction, width, i, j, got, want)
@@ -132,7 +133,7 @@ stage second { model.decoder.cross.bias = lines.cross }
 	}
 }
 
-// A matrixCell is an environment in which every element is its own number.
+// A matrixCell is an environment in which every element equals its own number.
 type matrixCell [3]int
 
 func (c matrixCell) Var(name string) expr.Value {
@@ -141,8 +142,7 @@ func (c matrixCell) Var(name string) expr.Value {
 
 func (c matrixCell) Elem(_ string, at []int) expr.Value { return expr.Value{F: float64(at[1])} }
 
-// TestCalibrationReadsStage takes the problems that a calibration is of from the
-// stage that it reads.
+// TestCalibrationReadsStage: a calibration uses the problems of the stage that it reads.
 func TestCalibrationReadsStage(t *testing.T) {
 	spec := one(t, `task addition { digits = 1..20 }
 stage first {
@@ -161,7 +161,7 @@ stage second { model.decoder.cross.bias = calibrate.cross }
 	}
 }
 
-// TestStageFollows prints, in a stage, what follows from what it sets.
+// TestStageFollows: a stage prints attributes that follow from those it sets.
 func TestStageFollows(t *testing.T) {
 	spec := one(t, `task addition {
   digits = 1..6
@@ -191,7 +191,7 @@ stage second {
 	}
 }
 
-// TestStageOrder wants one spec of attributes in either order.
+// TestStageOrder: the order of a stage's attributes does not matter.
 func TestStageOrder(t *testing.T) {
 	const a, b = "  train.budget = 100steps\n", "  model.embed.position = none\n"
 	x, y := one(t, "task successor {}\nstage s {\n"+a+b+"}\n"), one(t, "task successor {}\nstage s {\n"+b+a+"}\n")
@@ -200,7 +200,7 @@ func TestStageOrder(t *testing.T) {
 	}
 }
 
-// TestStageFolders wants names of stages that are folders on all systems.
+// TestStageFolders: names of stages must be valid folders on all systems.
 func TestStageFolders(t *testing.T) {
 	for names, want := range map[string]string{
 		"one two":       "",
@@ -229,8 +229,8 @@ func TestStageFolders(t *testing.T) {
 	}
 }
 
-// TestExtendedWidth: lines are extended to problems of the width that extend says, even
-// if the answers of the stage that is read are narrower.
+// TestExtendedWidth: lines are extended to the full width for extend, even if the stage
+// that is read has narrower answers.
 func TestExtendedWidth(t *testing.T) {
 	for _, c := range []struct {
 		pad           string
@@ -248,7 +248,7 @@ func TestExtendedWidth(t *testing.T) {
 	}
 }
 
-// TestCalibratedWidth refuses matrices of another width than the problems have.
+// TestCalibratedWidth refuses calibrated matrices whose width differs from the problems'.
 func TestCalibratedWidth(t *testing.T) {
 	for _, c := range []struct{ site, pad, digits, stage, want string }{
 		{"cross", "zero(to = 20)", "6, 19", "calibrate", ""},

@@ -12,19 +12,19 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// A Point is one training of a sweep. Resolve with Set after the other options
-// gives its spec.
+// A Point is one training of a sweep. Resolve returns its spec if Set follows the other
+// options.
 type Point struct {
 	Name string            // axis=value, separated by commas
-	Slug string            // the same as part of the name of a file; of its own in the sweep
+	Slug string            // Name as part of a file name, unique in the sweep
 	Set  []string          // sweep.path=[value], or sweep.axis=case
-	Axes map[string]string // by attribute that an axis sets, itself or in its cases: the axis
+	Axes map[string]string // the axis, by each attribute that it sets, directly or in its cases
 
 	Search Search // of the whole sweep
 }
 
-// Points lists the trainings of a sweep in order, the last axis varying fastest;
-// none if the spec has no sweep.
+// Points lists the trainings of a sweep in order. The last axis varies fastest. It
+// returns none if the spec has no sweep.
 func Points(opts Options) ([]Point, diag.List) {
 	c := newChecker(opts)
 	c.merge()
@@ -37,7 +37,7 @@ func Points(opts Options) ([]Point, diag.List) {
 	return out, c.complete(c.list)
 }
 
-// Bounds on sweeps and stages: trainings, and axes or stages.
+// Bounds on the trainings of a sweep, and on its axes or stages.
 const (
 	maxPoints = 1000
 	maxAxes   = 32
@@ -46,15 +46,15 @@ const (
 // A point is a Point with its settings.
 type point struct {
 	Point
-	base   *merged             // what its cases include; nil: nothing
-	own    *merged             // what the spec itself says, its axes included
-	chosen map[string]*setting // values of plain axes
-	at     []diag.Range        // where each of Set stands
-	draw   *lot                // of one that is drawn; nil: of all combinations
+	base   *merged             // settings that its cases include, or nil
+	own    *merged             // the spec's own settings, including its axes
+	chosen map[string]*setting // values of axes that are attributes
+	at     []diag.Range        // the place of each element of Set
+	draw   *lot                // how the point is drawn; nil: it is one of all combinations
 }
 
-// merged is all that the point says. The spec changes what a case includes, as it
-// does what it includes for all.
+// merged returns all settings of the point. The spec overrides what a case includes, as
+// it does for other includes.
 func (p point) merged() *merged {
 	if p.base == nil {
 		return p.own
@@ -62,7 +62,7 @@ func (p point) merged() *merged {
 	return p.own.over(p.base)
 }
 
-// points multiplies the axes in order.
+// points returns the combinations of all axes, in order.
 func (c *checker) points() []point {
 	c.boundStages()
 	if len(c.axes) > maxAxes {
@@ -81,7 +81,8 @@ func (c *checker) points() []point {
 	return all
 }
 
-// combinations are those of all values of the axes; false if they are too many.
+// combinations returns the combinations of all axes' values. ok is false if there are too
+// many.
 func (c *checker) combinations() ([]point, bool) {
 	all := []point{{own: c.single()}}
 	for _, axis := range c.axes {
@@ -92,7 +93,7 @@ func (c *checker) combinations() ([]point, bool) {
 				return nil, false
 			}
 		}
-		if len(next) > 0 { // after an error the other axes are still looked at
+		if len(next) > 0 { // after an error, still check the other axes
 			all = next
 		}
 	}
@@ -106,10 +107,10 @@ func (c *checker) boundStages() {
 	}
 }
 
-// maxSlug leaves room in the name of a file for that of the spec.
+// maxSlug leaves room for the spec's name in a file name.
 const maxSlug = 120
 
-// distinguish numbers the points whose slugs are equal or too long.
+// distinguish adds numbers to slugs that are equal or too long.
 func distinguish(all []point) {
 	seen := make(map[string]bool)
 	for n := range all {
@@ -121,7 +122,7 @@ func distinguish(all []point) {
 	}
 }
 
-// extend gives a point each value of one more axis.
+// extend returns the point with each value of one more axis.
 func (c *checker) extend(p point, axis string) []point {
 	if !strings.Contains(axis, ".") {
 		return c.extendCases(p, axis)
@@ -133,7 +134,7 @@ func (c *checker) extend(p point, axis string) []point {
 		s := *c.settings[path]
 		s.value = e
 		short := c.axisName(axis)
-		q := p.with(e.Range, short, dsl.Format(e), path+"=["+c.settingText(axis, e)+"]") // still an axis, which later cases change
+		q := p.with(e.Range, short, dsl.Format(e), path+"=["+c.settingText(axis, e)+"]") // still an axis, so later cases may change it
 		q.Slug = p.slug(short + "-" + dsl.Format(e))
 		q.Axes = p.sets(axis, axis)
 		q.own, q.chosen = p.own.clone(), make(map[string]*setting)
@@ -146,8 +147,8 @@ func (c *checker) extend(p point, axis string) []point {
 	return out
 }
 
-// extendCases gives a point each case of a named axis, or the one that the spec
-// chooses.
+// extendCases returns the point with each case of a named axis, or with the case that the
+// spec chooses.
 func (c *checker) extendCases(p point, axis string) []point {
 	only := c.settings["sweep."+axis]
 	if only != nil && only.value.Kind == dsl.Name && only.value.Text == "none" {
@@ -187,8 +188,8 @@ func (c *checker) extendCases(p point, axis string) []point {
 	return out
 }
 
-// keepArguments sets again what the command line and earlier axes say of the arguments
-// of a call, where an axis has put another call in its place.
+// keepArguments restores arguments from the command line and from earlier axes, after an
+// axis has replaced the call that they belong to.
 func (c *checker) keepArguments(p point) {
 	for _, path := range c.pinned {
 		if p.own.settings[path] == nil {
@@ -202,8 +203,7 @@ func (c *checker) keepArguments(p point) {
 	}
 }
 
-// base merges what a case of a sweep includes: whole specs or parts of them, with
-// which its training begins.
+// base merges the files that a sweep case includes, with which its training begins.
 func (c *checker) base(in string) *merged {
 	if m := c.bases[in]; m != nil {
 		return m
@@ -224,7 +224,7 @@ func (c *checker) base(in string) *merged {
 	return c.bases[in]
 }
 
-// over gives these settings on top of others.
+// over returns these settings on top of base.
 func (m *merged) over(base *merged) *merged {
 	out := base.clone()
 	for _, path := range m.order {
@@ -245,14 +245,14 @@ func (m *merged) over(base *merged) *merged {
 	return out
 }
 
-// setIn lists the attributes that a case sets itself, and the command line does not.
+// setIn lists the attributes that a case sets and the command line does not.
 func (c *checker) setIn(in string) []string {
 	return slices.DeleteFunc(slices.Clone(c.inside[in]), func(path string) bool {
 		return c.settings[in+"."+path] == nil || slices.Contains(c.pinned, path)
 	})
 }
 
-// sets are the Axes of the point and of one more axis that sets some attributes.
+// sets returns the point's Axes, extended by an axis that sets the given attributes.
 func (p point) sets(axis string, paths ...string) map[string]string {
 	all := make(map[string]string)
 	maps.Copy(all, p.Axes)
@@ -262,7 +262,7 @@ func (p point) sets(axis string, paths ...string) map[string]string {
 	return all
 }
 
-// with is the point with one more value, which stands at a place.
+// with returns the point with one more value, whose place is at.
 func (p point) with(at diag.Range, axis, value, set string) point {
 	name := axis + "=" + strings.ReplaceAll(value, " ", "")
 	if p.Name != "" {
@@ -273,10 +273,10 @@ func (p point) with(at diag.Range, axis, value, set string) point {
 	return p
 }
 
-// unfit is what does not go into the names of files and Go packages.
+// unfit matches text that file names and Go packages cannot have.
 var unfit = regexp.MustCompile(`[^A-Za-z0-9_.]+|\.\.+`)
 
-// slug is the point's, with one more part.
+// slug returns the point's slug with one more part.
 func (p point) slug(part string) string {
 	part = strings.Trim(unfit.ReplaceAllString(part, "-"), "-.")
 	if p.Slug == "" {
@@ -285,7 +285,7 @@ func (p point) slug(part string) string {
 	return p.Slug + "-" + part
 }
 
-// axisName is the shortest end of a path that names one axis.
+// axisName returns the shortest end of a path that identifies one axis.
 func (c *checker) axisName(axis string) string {
 	parts := strings.Split(axis, ".")
 	for n := len(parts) - 1; n > 0; n-- {
@@ -297,8 +297,8 @@ func (c *checker) axisName(axis string) string {
 	return axis
 }
 
-// entries lists the values of an axis: those of a list, the whole numbers of a
-// range, one that is drawn from an interval, or the one that it is.
+// entries lists the values of an axis: elements of a list, whole numbers of a range, a
+// number drawn from an interval, or the value itself.
 func (c *checker) entries(e *dsl.Expr, axis string, by *lot) []*dsl.Expr {
 	var out []*dsl.Expr
 	switch {
@@ -326,8 +326,8 @@ func (c *checker) entries(e *dsl.Expr, axis string, by *lot) []*dsl.Expr {
 	return out
 }
 
-// evaluate puts the values of earlier axes, or else of attributes, in place of
-// their paths and folds arithmetic on numbers.
+// evaluate replaces paths by the values of earlier axes, or of attributes, and folds
+// arithmetic on numbers.
 func (p point) evaluate(e *dsl.Expr) *dsl.Expr {
 	var all *merged
 	return dsl.Rewrite(e, func(e *dsl.Expr) *dsl.Expr {
@@ -373,15 +373,15 @@ func foldNumbers(e *dsl.Expr) *dsl.Expr {
 	return e
 }
 
-// numberAt writes a number in the place of e.
+// numberAt writes a number at the place of e.
 func numberAt(x float64, e *dsl.Expr) *dsl.Expr {
 	return digitsAt(strconv.FormatFloat(x, 'f', -1, 64), e)
 }
 
-// pin notes that the command line sets a path, so that no case of the sweep changes
-// it. An axis of its own it may not have.
+// pin records that the command line sets a path, so that no sweep case changes it. It
+// reports a path that is itself an axis.
 func (c *checker) pin(path string) {
-	c.pinned = slices.DeleteFunc(c.pinned, func(p string) bool { return c.settings[p] == nil }) // an argument of a call that is no more
+	c.pinned = slices.DeleteFunc(c.pinned, func(p string) bool { return c.settings[p] == nil }) // drop arguments of calls that were replaced
 	s := c.settings[path]
 	if !overridable(path) || s == nil {
 		return

@@ -24,7 +24,7 @@ sweep {
 }
 `
 
-// TestPoints multiplies axes in order and resolves each training.
+// TestPoints combines axes in order and resolves each training.
 func TestPoints(t *testing.T) {
 	read := reader(map[string]string{"a.arith": swept})
 	points, list := Points(Options{Path: "a.arith", Read: read})
@@ -63,7 +63,7 @@ func TestPoints(t *testing.T) {
 	}
 }
 
-// TestResolveAll wants the spec of each training as it is resolved by itself.
+// TestResolveAll: each training equals the spec that resolves alone.
 func TestResolveAll(t *testing.T) {
 	read := reader(map[string]string{"a.arith": swept})
 	all, list := ResolveAll(Options{Path: "a.arith", Read: read})
@@ -81,7 +81,7 @@ func TestResolveAll(t *testing.T) {
 	}
 }
 
-// TestUsedSomewhere leaves definitions alone that one training uses.
+// TestUsedSomewhere: definitions that one training uses cause no warning.
 func TestUsedSomewhere(t *testing.T) {
 	const near = "bias near { s = learned([H])  value = -s[h] * abs(i - j) }\n"
 	const axis = "sweep { model.decoder.self.bias = "
@@ -114,7 +114,7 @@ func TestUsedSomewhere(t *testing.T) {
 	}
 }
 
-// TestSlugs wants a name for each point that can be that of a folder.
+// TestSlugs: each point has a slug that can be a folder's name.
 func TestSlugs(t *testing.T) {
 	long := strings.Repeat("x", maxSlug)
 	read := reader(map[string]string{"a.arith": "arith 1\ntask addition {}\nsweep {\n  task.digits = [1..5, 5]\n" +
@@ -135,7 +135,7 @@ func TestSlugs(t *testing.T) {
 	}
 }
 
-// TestName gives a spec the name that is asked for.
+// TestName checks the spec's name, with and without Options.Name.
 func TestName(t *testing.T) {
 	read := reader(map[string]string{"d/a.b.arith": "arith 1\ntask addition {}\n"})
 	for _, c := range [][2]string{{"", "a.b"}, {"other", "other"}} {
@@ -145,7 +145,8 @@ func TestName(t *testing.T) {
 	}
 }
 
-// TestPathsOfAxes gives files as they are from the spec, wherever the sweep stands.
+// TestPathsOfAxes: file paths are relative to the spec, even if an included file has the
+// sweep.
 func TestPathsOfAxes(t *testing.T) {
 	files := map[string]string{
 		"a.arith": "arith 1\ninclude \"parts/b.arith\"\ntask file {}\n",
@@ -171,7 +172,7 @@ sweep {
 	}
 }
 
-// TestPins changes axes by --set.
+// TestPins overrides axes by --set.
 func TestPins(t *testing.T) {
 	for _, c := range []struct {
 		set  []string
@@ -191,8 +192,8 @@ func TestPins(t *testing.T) {
 	}
 }
 
-// TestLaterWins builds each training of a sweep as it is named and checked: what
-// stands later in the file wins, and the command line over all.
+// TestLaterWins: later settings in the file override earlier ones, and the command line
+// overrides all.
 func TestLaterWins(t *testing.T) {
 	for _, c := range []struct {
 		sweep string
@@ -232,8 +233,8 @@ func TestLaterWins(t *testing.T) {
 	}
 }
 
-// TestSweepFindsAll compares what is found in a sweep, whose trainings reuse each
-// other's values, with what is found in each of them by itself.
+// TestSweepFindsAll compares the findings of a sweep, whose trainings reuse values, with
+// the findings of each training alone.
 func TestSweepFindsAll(t *testing.T) {
 	for _, src := range []string{
 		swept,
@@ -264,8 +265,8 @@ func TestSweepFindsAll(t *testing.T) {
 	}
 }
 
-// TestSearch draws trainings that differ, of values in their intervals, the same whenever
-// asked; more of them begin with the same.
+// TestSearch draws trainings that differ, with values in their intervals. Draws are
+// repeatable, and a larger number begins with the same points.
 func TestSearch(t *testing.T) {
 	const source = `arith 1
 task addition {}
@@ -323,11 +324,12 @@ sweep {
 	}
 }
 
-// TestLargestSearch draws as many trainings as a sweep may have, and no more.
+// TestLargestSearch draws the largest number of trainings that a sweep may have, and one
+// more.
 func TestLargestSearch(t *testing.T) {
 	for _, c := range []struct {
 		trainings, stages int
-		want              string // the code; "": nothing is wrong
+		want              string // the code; "": no finding
 	}{{maxPoints, 0, ""}, {maxPoints / 2, 2, ""}, {maxPoints/2 + 1, 2, "E0315"}} {
 		src := fmt.Sprintf("arith 1\ntask addition {}\nsweep {\n  search = random(trainings = %d)\n  train.optimizer.lr = loguniform(1e-4, 1e-2)\n}\n", c.trainings)
 		for n := range c.stages {

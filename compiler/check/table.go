@@ -17,8 +17,8 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// tableBias describes table(…) as a definition, so that its parameters get names like
-// others.
+// tableBias stands for table(…) as a definition, so that its parameters are named as
+// others are.
 var tableBias = &definition{kind: "bias", name: "table"}
 
 // tableOption describes the arguments of table(…).
@@ -29,8 +29,8 @@ func tableOption() *dsl.Option {
 	}, Doc: "a bias by query and key, or by head, query and key, from a file"}
 }
 
-// table translates table("x.safetensors"): cells beyond the table are those at
-// its edge.
+// table translates table("x.safetensors"). Cells beyond the table have the values at its
+// edge.
 func (s *scope) table(e *dsl.Expr) *expr.Expr {
 	if s.rows {
 		s.report("E0209", e.Head, "table(…) is a bias, and does not belong in %s", s.path).WithHelp("%s", s.sees())
@@ -65,7 +65,7 @@ func (c *checker) fixed(in *instance, name string, param BiasParam) {
 	c.uses.params[param.Name] = &param
 }
 
-// cell is the value of a table of shape [I, J] or [H, I, J] at the query and key.
+// cell returns the element of a table of shape [I, J] or [H, I, J] at the query and key.
 func cell(param *BiasParam) *expr.Expr {
 	n := len(param.Shape)
 	clipped := func(name string, size int) *expr.Expr {
@@ -78,7 +78,7 @@ func cell(param *BiasParam) *expr.Expr {
 	return expr.NewElem(param.Name, expr.F32, idx...)
 }
 
-// tableTensor finds the tensor of a table in a file; nil after an error.
+// tableTensor returns the tensor of a table in a file, or nil after an error.
 func (s *scope) tableTensor(file, name string, at diag.Range) *tensor {
 	src, err := s.read(file)
 	if err != nil {
@@ -119,8 +119,8 @@ func (s *scope) tableTensor(file, name string, at diag.Range) *tensor {
 	return t
 }
 
-// checkCalibrated wants matrices that a calibration left to fit the problems that they
-// bias: lines that count from the right stand where they stand for one width alone.
+// checkCalibrated reports calibrated matrices that do not fit the problems. Lines counted
+// from the right are valid for one width only.
 func (c *checker) checkCalibrated(s *Spec) {
 	d := &s.Model.Decoder
 	if d.Self != nil {
@@ -131,8 +131,8 @@ func (c *checker) checkCalibrated(s *Spec) {
 	}
 }
 
-// checkMatrices is checkCalibrated of a site; columns says how many a shape of problems
-// has there, and whether they fit.
+// checkMatrices checks the matrices of one site. columns returns how many columns a shape
+// of problems has there, and whether they fit.
 func (c *checker) checkMatrices(s *Spec, path string, site *Site, columns func(l lengths, keys int) (n int, fits bool)) {
 	for _, param := range site.Params {
 		if param.Stage == "" {
@@ -150,7 +150,7 @@ func (c *checker) checkMatrices(s *Spec, path string, site *Site, columns func(l
 	}
 }
 
-// hash identifies a resolved spec and the tables and problems that it reads.
+// hash identifies a resolved spec with the tables and problems that it reads.
 func (c *checker) hash(resolved string) string {
 	h := sha256.New()
 	h.Write([]byte(resolved))
@@ -163,7 +163,7 @@ func (c *checker) hash(resolved string) string {
 	for _, r := range readers {
 		h.Write([]byte(r.problems.String()))
 		if r.tests != nil {
-			h.Write([]byte("\n" + r.tests.Text)) // no file has an empty line
+			h.Write([]byte("\n" + r.tests.Text)) // an empty line appears in no file
 		}
 		for _, in := range r.uses.all {
 			if in.definition == tableBias {
@@ -177,12 +177,12 @@ func (c *checker) hash(resolved string) string {
 // A tensor of a safetensors file.
 type tensor struct {
 	name  string
-	stage string // the calibration that left it; "" of others
+	stage string // the calibration that wrote it, or ""
 	shape []int
 	data  []byte // float32, little endian
 }
 
-// values are the elements.
+// values returns the elements.
 func (t *tensor) values() []float32 {
 	out := make([]float32, len(t.data)/4)
 	for k := range out {
@@ -191,8 +191,8 @@ func (t *tensor) values() []float32 {
 	return out
 }
 
-// readTensors reads a safetensors file: the length of its header in eight bytes,
-// then JSON that gives type, shape and place of each tensor, then their elements.
+// readTensors reads a safetensors file: eight bytes with the length of the header, the
+// header in JSON with type, shape and place of each tensor, and the elements.
 func readTensors(src []byte) (map[string]*tensor, error) {
 	const most = 1 << 20
 	if len(src) < 8 {
@@ -207,7 +207,7 @@ func readTensors(src []byte) (map[string]*tensor, error) {
 		return nil, errors.New("its header is no JSON object")
 	}
 	var about struct{ Stage string }
-	_ = json.Unmarshal(header["__metadata__"], &about) // there may be none, and in files of others anything
+	_ = json.Unmarshal(header["__metadata__"], &about) // metadata is optional, and other programs write anything
 	delete(header, "__metadata__")
 	out := make(map[string]*tensor)
 	for name, text := range header {
@@ -221,7 +221,7 @@ func readTensors(src []byte) (map[string]*tensor, error) {
 	return out, nil
 }
 
-// readTensor reads one entry of a header and cuts its elements out of the data.
+// readTensor reads one entry of a header and slices its elements out of the data.
 func readTensor(name string, text json.RawMessage, data []byte) (*tensor, error) {
 	var t struct {
 		DType string `json:"dtype"`

@@ -1,12 +1,11 @@
 package check
 
-// autoGroup is the size of a draw group where the spec leaves it open.
+// autoGroup is the default size of a draw group.
 const autoGroup = 64
 
-// DrawGroup is the number of consecutive examples of a batch that share what is
-// drawn once for many: the offset of Abacus positions, a subset of random
-// positions, the runs of a progressive loss (a "micro-batch" of
-// arXiv:2405.17399's code). It is 0 where nothing is drawn like that.
+// DrawGroup returns the number of consecutive examples in a batch that share draws: the
+// offset of Abacus positions, a subset of random positions, or the runs of a progressive
+// loss (a "micro-batch" in arXiv:2405.17399's code). It is 0 if nothing is shared.
 func (s *Spec) DrawGroup() int {
 	if s.Model.Loop == nil && !s.Model.Position.scheme().group {
 		return 0
@@ -17,16 +16,16 @@ func (s *Spec) DrawGroup() int {
 	return min(autoGroup, s.Train.Batch)
 }
 
-// DrawnPositions is how many random positions training draws at once: those of all
-// tokens of its longest problem, the end included, though no row reads it, as in
-// arXiv:2405.17399's code, which pads every text to that. A row has the position of its
-// number among those, however long the texts beside it are.
+// DrawnPositions returns how many random positions training draws at once: one for each
+// token of the longest problem, including the end. No row reads the end's, but
+// arXiv:2405.17399's code pads every text to that length. A row has the drawn position of
+// its index, independent of the launch.
 func (s *Spec) DrawnPositions() int {
 	source, target := s.TrainedShape()
 	return min(max(source, target+1), s.Model.Position.Max)
 }
 
-// Times is how often a pass runs the model's stack: 1 without a loop.
+// Times returns how often a pass runs the model's stack: 1 without a loop.
 func (m *Model) Times() int {
 	if m.Loop == nil {
 		return 1
@@ -34,15 +33,14 @@ func (m *Model) Times() int {
 	return m.Loop.Times
 }
 
-// A Passes is what training does with a group of examples on average: passes
-// through the model, and in all of them together runs of the loop without and with
-// gradient.
+// A Passes is the average work of training on a group of examples: passes through the
+// model, and the total of the loop's runs without and with gradient.
 type Passes struct{ Count, NoGrad, WithGrad float64 }
 
-// MeanPasses averages over the draws of a progressive loss: with R = times, n =
-// 0 … R-1 runs without gradient, then k = 1 … min(R-n, backprop) with
-// (arXiv:2405.17399, section 3, and its code); a share of 1 - alpha makes one
-// more pass of full length.
+// MeanPasses averages over the draws of a progressive loss (arXiv:2405.17399, section 3,
+// and its code). A pass draws n = 0 … R-1 runs without gradient, where R is times, then k
+// = 1 … min(R-n, backprop) runs with gradient. If alpha is below 1, a second pass has
+// full length.
 func (s *Spec) MeanPasses() Passes {
 	times, most := s.Model.Times(), s.Train.Backprop
 	if !s.Train.Progressive || s.Model.Loop == nil {
@@ -64,7 +62,7 @@ func (s *Spec) MeanPasses() Passes {
 	return p
 }
 
-// backprop settles how many runs of the loop gradients go through at most.
+// backprop returns the largest number of runs that gradients go through.
 func (c *checker) backprop(s *Spec) int {
 	times := s.Model.Times()
 	if !s.Train.Progressive {

@@ -9,8 +9,8 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// TestMeanPasses holds the means of a progressive loss to their sums over all draws,
-// and some of them to those of the fact sheet of arXiv:2405.17399.
+// TestMeanPasses compares the means of a progressive loss with sums over all draws, and
+// some with the fact sheet of arXiv:2405.17399.
 func TestMeanPasses(t *testing.T) {
 	for _, c := range []struct {
 		times, most int
@@ -39,7 +39,7 @@ func TestMeanPasses(t *testing.T) {
 	}
 }
 
-// TestBackpropAndGroups resolves what a spec leaves open.
+// TestBackpropAndGroups resolves values that a spec leaves open.
 func TestBackpropAndGroups(t *testing.T) {
 	const looped = "model.loop { times = %d }\n"
 	for _, c := range []struct {
@@ -69,8 +69,8 @@ func TestBackpropAndGroups(t *testing.T) {
 	}
 }
 
-// TestDecayOfFire wants weight decay on what is no bias, and nowhere else unless a
-// parameter asks for it.
+// TestDecayOfFire: weight decay applies to FIRE's parameters that are not biases, and
+// otherwise only on request.
 func TestDecayOfFire(t *testing.T) {
 	s := one(t, "task addition {}\nbias own {\n  a = learned([H], decay = true, shared = true)\n  b = learned([H])\n  value = a[h] + b[h]\n}\n\nmodel.decoder.self.bias = fire() + own")
 	want := map[string]bool{"fire.w1": true, "fire.w2": true, "fire.scale": true, "fire.reach": true, "own.a": true}
@@ -84,8 +84,8 @@ func TestDecayOfFire(t *testing.T) {
 	}
 }
 
-// TestChunk refuses chunks that a batch has no room for, or that whole launches do not fill.
-// Groups that share draws have no say.
+// TestChunk refuses chunks that are larger than the batch, or that whole launches do not
+// fill. Draw groups do not matter.
 func TestChunk(t *testing.T) {
 	const loop = "model { loop {} }\n"
 	for text, want := range map[string]string{
@@ -115,7 +115,7 @@ func TestChunk(t *testing.T) {
 	}
 }
 
-// TestRampFrom refuses what a batch cannot begin with.
+// TestRampFrom refuses impossible first sizes of a growing batch.
 func TestRampFrom(t *testing.T) {
 	for text, want := range map[string]string{
 		"ramp = 60%  ramp_from = 4":   "",

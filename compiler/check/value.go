@@ -12,28 +12,28 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// A value is an attribute's or argument's value in terms of its type.
+// A value is an attribute's or argument's value, by type.
 type value struct {
 	at    diag.Range
 	text  string            // in canonical form
 	num   float64           // Int, Recurrences, Real, Fraction, Steps; Budget: in steps, examples, seconds, FLOP
-	of    string            // Budget: what num counts
+	of    string            // Budget: the unit of num
 	word  string            // name of a Choice or stage, Bool, a text, or one of the row's words
 	words []string          // Names
 	args  map[string]*value // of a Choice
-	list  []float64         // numbers; IntRange: first and last; Grid: of both ranges; Directions: in pairs
+	list  []float64         // numbers; IntRange: first and last; Grid: both ranges; Directions: pairs
 	expr  *dsl.Expr         // Condition, Bias, Table, Statistic
-	given bool              // the spec says it
+	given bool              // the spec sets it
 	file  bool              // word is the path of a file
 
 	weight      Weight             // Weight
-	recurrences config.Recurrences // Recurrences that are by length
+	recurrences config.Recurrences // Recurrences that depend on lengths
 }
 
-// is reports whether the value is a certain word.
+// is reports whether the value is the given word.
 func (v *value) is(word string) bool { return v != nil && v.word == word }
 
-// resolveValues gives every attribute of the schema its value, in schema order.
+// resolveValues computes the value of every attribute in the schema, in schema order.
 func (c *checker) resolveValues() {
 	for i := range c.lang.schema.Rows {
 		row := &c.lang.schema.Rows[i]
@@ -49,8 +49,9 @@ func (c *checker) resolveValues() {
 	}
 }
 
-// belongs reports whether the spec's kinds of task and model have an attribute;
-// one that is set and does not belong is an error. A task that is not known has all.
+// belongs reports whether the spec's kinds of task and model have an attribute. It
+// reports an attribute that is set but does not belong. An unknown task has all
+// attributes.
 func (c *checker) belongs(row *dsl.Row) bool {
 	set := c.settings[row.Path]
 	if row.Kinds != "" && c.kind != "" && !slices.Contains(strings.Fields(row.Kinds), c.kind) {
@@ -70,11 +71,10 @@ func inStacks(path string) bool {
 	return strings.HasPrefix(path, "model.encoder.") || strings.HasPrefix(path, "model.decoder.")
 }
 
-// looped reports whether the model is a loop: whether the spec writes that block.
+// looped reports whether the model is a loop, which it is if the spec has that block.
 func (c *checker) looped() bool { return c.loopAt().Start.IsValid() }
 
-// loopAt is where the spec says first that the model is a loop; nowhere if it is
-// none.
+// loopAt returns the first place that makes the model a loop, or a zero range.
 func (c *checker) loopAt() diag.Range {
 	if r, ok := c.places["model.loop"]; ok {
 		return r
@@ -82,7 +82,7 @@ func (c *checker) loopAt() diag.Range {
 	return c.firstOf(func(path string) bool { return strings.HasPrefix(path, "model.loop.") })
 }
 
-// firstOf is where the first of some attributes is set; nowhere if none is.
+// firstOf returns where the first of some attributes is set, or a zero range.
 func (c *checker) firstOf(some func(path string) bool) diag.Range {
 	if i := slices.IndexFunc(c.order, some); i >= 0 {
 		return c.settings[c.order[i]].name
@@ -90,7 +90,7 @@ func (c *checker) firstOf(some func(path string) bool) diag.Range {
 	return diag.Range{}
 }
 
-// checkLoop wants a loop or an encoder and decoder, not both.
+// checkLoop reports a spec that has both a loop and an encoder or decoder.
 func (c *checker) checkLoop() {
 	if !c.looped() {
 		return
@@ -101,8 +101,8 @@ func (c *checker) checkLoop() {
 	}
 }
 
-// resolveValue gives one attribute its value; the path differs from the row's in
-// stages.
+// resolveValue computes the value of one attribute. In stages, path differs from the
+// row's.
 func (c *checker) resolveValue(row *dsl.Row, path string) {
 	set := c.settings[path]
 	switch {
@@ -124,14 +124,14 @@ func (c *checker) resolveValue(row *dsl.Row, path string) {
 	}
 }
 
-// replaced reports whether another attribute stands in for a row's default.
+// replaced reports whether another attribute replaces a row's default.
 func (c *checker) replaced(row *dsl.Row) bool {
 	return slices.ContainsFunc(strings.Fields(row.Unless), func(p string) bool {
 		return c.settings[p] != nil && !c.values[p].is("none")
 	})
 }
 
-// defaultOf is the default of a row for the kind of task.
+// defaultOf returns the default of a row for the kind of task.
 func (c *checker) defaultOf(row *dsl.Row) *dsl.Expr {
 	for _, k := range c.lang.schema.Kinds {
 		if k.Name != c.kind {
@@ -146,8 +146,8 @@ func (c *checker) defaultOf(row *dsl.Row) *dsl.Expr {
 	return c.lang.defaults[row]
 }
 
-// value checks an expression against a row of the schema; path names it in
-// messages. It returns nil after reporting an error.
+// value checks an expression against a row of the schema. path names it in messages. It
+// returns nil after an error.
 func (c *checker) value(row *dsl.Row, path string, e *dsl.Expr) *value {
 	v := c.typed(row, path, e)
 	if v == nil {
@@ -224,7 +224,7 @@ func (c *checker) numeric(row *dsl.Row, path string, e *dsl.Expr) *value {
 	return v
 }
 
-// budgets bounds what a budget counts: float64 holds the counts, and time.Duration
+// budgets are the bounds of each unit, so that float64 holds the counts and time.Duration
 // the seconds.
 var budgets = map[string]dsl.Row{
 	"steps":    {Path: "steps", Type: dsl.Budget, Min: 1, Max: 1e15},
@@ -256,8 +256,8 @@ func (c *checker) outside(row *dsl.Row, path string, e *dsl.Expr) {
 	c.report("E0207", e.Range, "%s = %s is out of range", path, text(e)).WithHelp("%s", help)
 }
 
-// number evaluates a numeric value: digits with a unit of the row's type, or,
-// where no unit is due, arithmetic on numbers, width and heads.
+// number evaluates a numeric value: digits with a unit of the row's type or, if the type
+// has no unit, arithmetic on numbers, width and heads.
 func (c *checker) number(row *dsl.Row, path string, e *dsl.Expr) (x float64, of string, ok bool) {
 	_, must := row.Type.Units()
 	switch {
@@ -278,7 +278,7 @@ func (c *checker) number(row *dsl.Row, path string, e *dsl.Expr) (x float64, of 
 		if v := c.values["model."+last(e.Text)]; v != nil {
 			return v.num, "", true
 		}
-		return 0, "", false // width or heads is wrong itself
+		return 0, "", false // width or heads has an error itself
 	}
 	help := "write a number, or arithmetic on numbers, width and heads"
 	if must {
@@ -318,8 +318,7 @@ func (c *checker) literal(row *dsl.Row, path string, e *dsl.Expr) (float64, stri
 	return 0, "", false
 }
 
-// unitHelp lists the units of a type; prefixes of those that count are put
-// together.
+// unitHelp lists the units of a type, with the prefixes of counts combined.
 func unitHelp(t dsl.Type) string {
 	if t == dsl.Budget {
 		return "units here are steps and examples, also with k, M or G in front, s, m, h, d, and FLOP"

@@ -11,8 +11,8 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// vetRules warn of what is allowed but hardly meant. Each looks at one training. One
-// without a code has several, and asks itself which are wanted.
+// vetRules warn of specs that are allowed but probably unintended. Each rule looks at one
+// training. A rule without a code reports several, and checks itself which are wanted.
 var vetRules = []struct {
 	code string
 	run  func(c *checker, s *Spec)
@@ -38,8 +38,7 @@ var vetRules = []struct {
 	{"V027", (*checker).vetBudget},
 }
 
-// vetAll warns of a spec: of each of its trainings, and of what none of them
-// uses.
+// vetAll warns of each training, and of definitions and stages that none uses.
 func (c *checker) vetAll(s *Spec) {
 	trainings := []*checker{c}
 	if len(s.Stages) == 0 {
@@ -69,10 +68,10 @@ func (c *checker) vet(s *Spec) {
 	}
 }
 
-// wanted reports whether a warning is not switched off.
+// wanted reports whether a warning is on.
 func (c *checker) wanted(code string) bool { return !c.get("vet." + code).is("off") }
 
-// vetPositions finds positions that evaluation uses and training does not.
+// vetPositions warns of positions that tests use but training does not.
 func (c *checker) vetPositions(s *Spec) {
 	p, what := &s.Model.Position, "positions"
 	trained, evaluated := s.positions()
@@ -89,7 +88,7 @@ func (c *checker) vetPositions(s *Spec) {
 	}
 }
 
-// trainedDigits is the number of digits of the longest number in training.
+// trainedDigits returns the number of digits in the longest training number.
 func (s *Spec) trainedDigits() int {
 	t := &s.Task
 	if t.File != nil {
@@ -99,7 +98,7 @@ func (s *Spec) trainedDigits() int {
 	return t.longestNumber(t.Pad, hi, hi, (*task.Config).LongestAnswer)
 }
 
-// evaluatedDigits is that of the longest number in evaluation.
+// evaluatedDigits returns the number of digits in the longest test number.
 func (s *Spec) evaluatedDigits() int {
 	if p := s.Task.tested(); p != nil {
 		return p.Run
@@ -122,8 +121,8 @@ func (s *Spec) evaluatedDigits() int {
 	return most
 }
 
-// longestNumber is the most digits in a row of problems with operands of a and b
-// digits and answers as long as those of each kind are at most.
+// longestNumber returns the length of the longest number in problems with operands of a
+// and b digits. answer returns the length of the longest answer for a kind.
 func (t *Task) longestNumber(pad config.Pad, a, b int, answer func(p *task.Config) int) int {
 	if t.Hinted() || t.Interleave {
 		return 1
@@ -137,9 +136,9 @@ func (t *Task) longestNumber(pad config.Pad, a, b int, answer func(p *task.Confi
 	return pad.Width(most)
 }
 
-// vetDefinitions finds masks and biases of the spec's own file that no training uses,
-// and parameters without effect of those that are used. What an include brings may be
-// meant for others.
+// vetDefinitions warns of masks and biases in the spec's own file that no training uses,
+// and of their parameters without effect. Definitions in included files may be meant for
+// other specs.
 func (c *checker) vetDefinitions(trainings []*checker) {
 	used := make(map[string]bool)
 	for _, t := range trainings {
@@ -178,7 +177,7 @@ func (c *checker) vetDefinitions(trainings []*checker) {
 	}
 }
 
-// vetEncoder finds attributes of an encoder that is the identity.
+// vetEncoder warns of attributes of an encoder without layers.
 func (c *checker) vetEncoder(s *Spec) {
 	if s.Model.Loop != nil || s.Model.Encoder.Layers > 0 {
 		return
@@ -191,8 +190,8 @@ func (c *checker) vetEncoder(s *Spec) {
 	}
 }
 
-// vetProgressive finds a loss over runs of a loop that runs once, or over more
-// runs than there are.
+// vetProgressive warns of a progressive loss for a loop that runs once, or over more runs
+// than there are.
 func (c *checker) vetProgressive(s *Spec) {
 	if !s.Train.Progressive {
 		return
@@ -206,7 +205,7 @@ func (c *checker) vetProgressive(s *Spec) {
 	}
 }
 
-// vetExamples compares the examples that are drawn with the problems there are.
+// vetExamples compares the number of examples with the number of distinct problems.
 func (c *checker) vetExamples(s *Spec) {
 	n, all := float64(s.Task.Examples), s.Task.made().Distinct()
 	if n > all {
@@ -215,8 +214,8 @@ func (c *checker) vetExamples(s *Spec) {
 	}
 }
 
-// vetEvaluation compares the tokens of evaluation with those of training, which
-// cost three times as much: forward, backward for inputs and for weights.
+// vetEvaluation compares the tokens of tests with the tokens of training, which cost
+// three times as much: forward, and backward for inputs and for weights.
 func (c *checker) vetEvaluation(s *Spec) {
 	examples := float64(s.Train.Budget.Examples)
 	if s.Train.Budget.Steps > 0 {
@@ -229,8 +228,8 @@ func (c *checker) vetEvaluation(s *Spec) {
 	}
 }
 
-// vetDuring compares tests during training with training: there may be one alone, or they
-// may take most of the time. A pass without gradients is a third of a step.
+// vetDuring warns if there is only one test during training, or if tests take most of the
+// time. A pass without gradients costs a third of a step.
 func (c *checker) vetDuring(s *Spec) {
 	d, b := &s.Eval.During, s.Train.Budget
 	batch := float64(s.Train.Batch)
@@ -255,7 +254,7 @@ func (c *checker) vetDuring(s *Spec) {
 	}
 }
 
-// problems is the number of problems that are evaluated.
+// problems returns the number of test problems.
 func (s *Spec) problems() float64 {
 	e := &s.Eval
 	if p := s.Task.TestFile; p != nil {
@@ -274,7 +273,7 @@ func (s *Spec) problems() float64 {
 	return float64(cells) * float64(e.Samples)
 }
 
-// meanTokens is the mean number of tokens of some shapes of problems.
+// meanTokens returns the mean number of tokens over shapes of problems.
 func meanTokens(ls []lengths) float64 {
 	sum := 0
 	for _, l := range ls {
@@ -283,7 +282,7 @@ func meanTokens(ls []lengths) float64 {
 	return float64(sum) / float64(max(len(ls), 1))
 }
 
-// vetStages finds stages whose result nothing uses.
+// vetStages warns of stages whose result nothing uses.
 func (c *checker) vetStages(s *Spec) {
 	for n, stage := range s.Stages {
 		used := n == len(s.Stages)-1 && stage.Calibration == nil
@@ -300,7 +299,7 @@ func (c *checker) vetStages(s *Spec) {
 	}
 }
 
-// vetInput finds loops that never see their input.
+// vetInput warns of loops that never see their input.
 func (c *checker) vetInput(s *Spec) {
 	if l := s.Model.Loop; l != nil && l.Inject == "none" && l.State != "embed" {
 		what := "noise"
@@ -312,7 +311,7 @@ func (c *checker) vetInput(s *Spec) {
 	}
 }
 
-// vetStarts finds a start of biases in a model that has none.
+// vetStarts warns of initial biases in a model without biases.
 func (c *checker) vetStarts(s *Spec) {
 	if s.Model.InitBiases && !s.Model.Bias {
 		c.report("V040", c.at("model.init"), "biases = uniform says how biases start, and the model has none").
@@ -320,8 +319,8 @@ func (c *checker) vetStarts(s *Spec) {
 	}
 }
 
-// vetOrder finds Abacus positions, and masks and biases over places, of numbers that are
-// written most significant digit first.
+// vetOrder warns of Abacus positions, and of masks and biases over places, for numbers
+// that begin with the most significant digit.
 func (c *checker) vetOrder(s *Spec) {
 	t := &s.Task
 	numbers := t.Kind != "or" && t.Kind != "parity" && t.Kind != "file"
@@ -338,7 +337,7 @@ func (c *checker) vetOrder(s *Spec) {
 		WithHelp("use order = reversed, so that equal places get equal positions")
 }
 
-// vetUsual finds numbers far from those that models learn with.
+// vetUsual warns of numbers far from usual values.
 func (c *checker) vetUsual(*Spec) {
 	for i := range c.lang.schema.Rows {
 		row := &c.lang.schema.Rows[i]
@@ -348,7 +347,7 @@ func (c *checker) vetUsual(*Spec) {
 	}
 }
 
-// vetNumber looks at a number, or at the arguments of a choice.
+// vetNumber checks a number, and the arguments of a choice.
 func (c *checker) vetNumber(row *dsl.Row, path string, v *value) {
 	if usual, odd := row.Unusual(v.num); odd && !slices.Contains(strings.Fields(row.Words), v.word) {
 		c.report("V018", v.at, "%s = %s is implausible", path, v.text).WithHelp("usual values are %s", usual)

@@ -10,9 +10,8 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// Bounds on what is evaluated of one bias, so that vetting takes no time that anyone
-// notices: operations, cells of a shape that are all looked at, and of larger ones
-// rows, columns and heads.
+// Bounds on the evaluation of one bias, so that vetting takes no noticeable time:
+// operations, cells of a small shape, and rows, columns and heads of a large one.
 const (
 	biasWork  = 1 << 20
 	biasCells = 1 << 10
@@ -24,17 +23,17 @@ type strayCell struct {
 	query
 	j       int
 	value   float64
-	params  string // what learned parameters are then
-	certain bool   // with all values that they begin with
+	params  string // the values of learned parameters that cause it
+	certain bool   // it happens for all initial values
 }
 
-// String is the place of the cell.
+// String returns the place of the cell.
 func (s *strayCell) String() string {
 	return fmt.Sprintf("h = %d, i = %d, j = %d, where I = %d and J = %d", s.h, s.i, s.j, s.rows, s.keys)
 }
 
-// checkBiases wants attention biases to be finite numbers in the cells that masks
-// leave open, at the lengths of training and evaluation.
+// checkBiases reports biases that are not finite in a cell that the mask leaves open, at
+// the lengths of training and tests.
 func (c *checker) checkBiases(s *Spec) {
 	for _, x := range s.attention() {
 		if at := c.strayCell(s, x); at != nil && at.certain {
@@ -50,8 +49,8 @@ func (c *checker) checkBiases(s *Spec) {
 	}
 }
 
-// tables are the tables that expressions give, as biases of one head that read n as i and
-// c as j.
+// tables returns the tables of expressions as biases of one head that read n as i and c
+// as j.
 func (s *Spec) tables() (all []attention) {
 	m := &s.Model
 	add := func(path string, t *Table, rows int) {
@@ -67,11 +66,11 @@ func (s *Spec) tables() (all []attention) {
 	return all
 }
 
-// ofTable is the place of the cell in a table.
+// ofTable returns the place of the cell in a table.
 func (s *strayCell) ofTable() string { return fmt.Sprintf("n = %d, c = %d", s.i, s.j) }
 
-// vetBiases finds those that are finite only while their learned parameters stay near
-// what they begin with.
+// vetBiases warns of biases that are finite only while learned parameters stay near their
+// initial values.
 func (c *checker) vetBiases(s *Spec) {
 	for _, x := range s.attention() {
 		if at := c.strayCell(s, x); at != nil && !at.certain {
@@ -87,8 +86,8 @@ func (c *checker) vetBiases(s *Spec) {
 	}
 }
 
-// strayCell finds an open cell of a site whose bias is not finite; nil if there is
-// none. Trainings of a sweep ask the same, so answers are kept.
+// strayCell returns an open cell whose bias is not finite, or nil. It remembers results
+// for other trainings of the sweep.
 func (c *checker) strayCell(s *Spec, x attention) *strayCell {
 	shapes := s.shapesToVet()
 	if x.Bias == nil || len(shapes) == 0 {
@@ -116,19 +115,19 @@ func (c *checker) strayCell(s *Spec, x attention) *strayCell {
 	return at
 }
 
-// A biasRun evaluates a bias cell by cell, as the model does, with values that its
-// parameters begin with and such as they may reach.
+// A biasRun evaluates a bias cell by cell, as the model does, with initial and later
+// values of its parameters.
 type biasRun struct {
-	cells  *maskRun // the place, and which cells are open
+	cells  *maskRun // the current cell, and which cells are open
 	masked bool
 	bias   *expr.Code
 	heads  []int
 	shifts []int // of positions
 	params []BiasParam
-	begin  int // how many of the values are those that parameters begin with
+	begin  int // number of initial values, which come first in values
 	values [][]float64
-	turn   int // which of the values parameters have
-	left   int // evaluations that there is time for
+	turn   int // index of the current value
+	left   int // evaluations left
 }
 
 func newBiasRun(s *Spec, x attention, work int) *biasRun {
@@ -154,9 +153,8 @@ func newBiasRun(s *Spec, x attention, work int) *biasRun {
 	return r
 }
 
-// likely lists values of a parameter: those that it may begin with, of which it says how
-// many there are, and a smaller and a larger one that it may reach; none of a fixed
-// parameter.
+// likely lists values of a parameter: initial ones, whose number is begin, then a smaller
+// and a larger one that it may reach. A fixed parameter has none.
 func (l *BiasParam) likely() (values []float64, begin int) {
 	lo, hi := l.Init.A, l.Init.A
 	switch l.Init.Kind {
@@ -179,10 +177,10 @@ func (l *BiasParam) likely() (values []float64, begin int) {
 	return values, 3
 }
 
-// Var is for expr.Binder.
+// Var implements expr.Binder.
 func (r *biasRun) Var(name string, t expr.Type) *expr.Value { return r.cells.Var(name, t) }
 
-// Elem is for expr.Binder. What a stage will leave is taken as 0.
+// Elem implements expr.Binder. Results of a stage are taken as 0.
 func (r *biasRun) Elem(name string, _ expr.Type) func([]int) expr.Value {
 	n := slices.IndexFunc(r.params, func(l BiasParam) bool { return l.Name == name })
 	l := &r.params[n]
@@ -201,7 +199,7 @@ func (r *biasRun) Elem(name string, _ expr.Type) func([]int) expr.Value {
 	}
 }
 
-// find looks for a cell that is certainly not finite, or else for one that may become so.
+// find returns a cell that is certainly not finite, or else one that may become so.
 func (r *biasRun) find(shapes []lengths, size func(lengths) (rows, keys int)) (found *strayCell) {
 	for _, shift := range r.shifts {
 		r.cells.shift = shift
@@ -245,8 +243,8 @@ func (r *biasRun) inShape(rows, keys int) (found *strayCell) {
 	return found
 }
 
-// someCells are all cells of a small shape. Of a large one they are a grid, which has
-// its corners, and all of the first column, the last row and the diagonal.
+// someCells iterates over all cells of a small shape. Of a large shape it takes a grid
+// with the corners, the first column, the last row and the diagonal.
 func someCells(rows, keys int) iter.Seq2[int, int] {
 	down, across := spread(rows), spread(keys)
 	if rows*keys <= biasCells {
@@ -272,14 +270,14 @@ func someCells(rows, keys int) iter.Seq2[int, int] {
 	}
 }
 
-// atCell evaluates a cell with each of the values of parameters; nil if it is finite with
-// all of them.
+// atCell evaluates a cell with each of the parameters' values. It returns nil if all
+// results are finite.
 func (r *biasRun) atCell() (found *strayCell) {
 	turns := 1
 	for _, v := range r.values {
 		turns = max(turns, len(v))
 	}
-	finite := false // with a value that parameters begin with
+	finite := false // for an initial value
 	for r.turn = range turns {
 		r.left--
 		x := r.bias.Run().F
@@ -297,7 +295,7 @@ func (r *biasRun) atCell() (found *strayCell) {
 	return found
 }
 
-// setting names the parameters with their values.
+// setting returns the parameters with their values.
 func (r *biasRun) setting() string {
 	var parts []string
 	for n, l := range r.params {
@@ -316,7 +314,7 @@ func upTo(n int) []int {
 	return out
 }
 
-// spread is some of the numbers below n: the first, the last, and some between.
+// spread returns some of the numbers below n: the first, the last, and some between.
 func spread(n int) []int {
 	if n <= biasLines {
 		return upTo(n)

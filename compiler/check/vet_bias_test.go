@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestStrayBiases finds cells of biases that are not finite: certainly, perhaps, or
-// where no mask leaves them open.
+// TestStrayBiases checks cells of biases that are not finite: always, for some
+// parameters, or only where a mask closes them.
 func TestStrayBiases(t *testing.T) {
 	param := func(args, value string) string {
 		return "bias b { w = learned([H]" + args + ")  value = " + value + " }\nmodel.loop.self.bias = b"

@@ -1,19 +1,20 @@
 package check
 
-// enough is how many examples a digit of the longest operand needs at least before a model
-// without windows adds. Models of widths 32 and 64 that were trained on up to 3 and 5 digits
-// were right on half of their problems after 34,000 to 39,000, whether they drew offsets from 9
-// or from 101, once or sixteen times a step; after 20,000 they were right on short ones at best.
-// A progressive loss takes longer: 12 per cent were right where without it 60 per cent were.
+// enough is the least number of examples, per digit of the longest operand, before a
+// model without windows adds. Models of widths 32 and 64 were trained on up to 3 and 5
+// digits. They solved half of the problems after 34,000 to 39,000 examples per digit,
+// with 9 or 101 offsets, drawn once or sixteen times a step. After 20,000 they solved
+// only short problems at best. A progressive loss takes longer: 12 per cent were right
+// instead of 60.
 const enough = 20_000
 
-// vetBudget finds trainings of a decoder-only model on additions that end before such models
-// have learned anything. Windows and biases may show a model where to look, a stage may begin
-// with what another has learned, and of a time or an amount of work nobody knows how many
-// examples it is for.
+// vetBudget warns of additions for which a decoder-only model is trained too briefly. It
+// does not judge models with windows or biases, which show where to look, stages that
+// begin with trained weights, and budgets of time or FLOP, whose number of examples is
+// unknown.
 func (c *checker) vetBudget(s *Spec) {
 	t, l := &s.Task, s.Model.Loop
-	if set := c.settings["train.budget"]; set == nil || text(set.value) == c.lang.rows["train.budget"].Default { // a trial: nobody has chosen it
+	if set := c.settings["train.budget"]; set == nil || text(set.value) == c.lang.rows["train.budget"].Default { // the default is for a trial run
 		return
 	}
 	if t.Kind != "addition" || l == nil || t.DigitsHi < 3 || t.Interleave || !causal(l.Self.Mask) || l.Self.Bias != nil || len(c.earlier) > 0 {

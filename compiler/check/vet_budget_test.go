@@ -2,7 +2,7 @@ package check
 
 import "testing"
 
-// TestBudget warns of additions that a training is too short for, and of no others.
+// TestBudget warns of additions with too short a training, and of nothing else.
 func TestBudget(t *testing.T) {
 	const ten = "task addition { digits = 1..10\n order = reversed }\nmodel { embed { position = abacus(table = 128, max_offset = 16) }\n loop { times = 2 } }\neval.digits = [10]\n"
 	for text, want := range map[string]string{

@@ -6,8 +6,8 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// drawn is the task as training has it with another share of held-out problems; nil
-// where other rules say what is wrong with it.
+// drawn returns the task as training has it, with another share of held-out problems. It
+// returns nil if the task has errors, which other rules report.
 func (s *Spec) drawn(holdout float64) *task.Task {
 	cfg := *s.Task.made()
 	cfg.Holdout = holdout
@@ -27,8 +27,8 @@ func (s *Spec) holdsOut(share float64) bool {
 	return t == nil || t.HoldsOut()
 }
 
-// seesAll reports whether training may be on all problems whose operands have so many
-// digits, though a share of its problems is to be held out.
+// seesAll reports whether training may contain all problems with operands of the given
+// digits, although a share is to be held out.
 func (s *Spec) seesAll(digits int, share float64) bool {
 	if share == 0 {
 		return false
@@ -44,7 +44,7 @@ func (s *Spec) seesAll(digits int, share float64) bool {
 	return !t.HasUnseen(digits, j)
 }
 
-// enoughHeldOut says which larger share holds problems out; nothing where none does.
+// enoughHeldOut suggests a larger share that does hold problems out, or returns "".
 func (s *Spec) enoughHeldOut(before string, holdsOut func(share float64) bool) string {
 	for _, percent := range []int{1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90} {
 		if share := float64(percent) / 100; share > s.Task.Holdout && holdsOut(share) {
@@ -54,7 +54,7 @@ func (s *Spec) enoughHeldOut(before string, holdsOut func(share float64) bool) s
 	return ""
 }
 
-// vetHeldOut finds a share of so few problems that none is held out.
+// vetHeldOut warns of a share that holds out no problem, because there are few.
 func (c *checker) vetHeldOut(s *Spec) {
 	if s.Task.Holdout == 0 || s.holdsOut(s.Task.Holdout) {
 		return

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestHeldOut finds shares that hold out no problem of few, and what goes by them.
+// TestHeldOut checks shares that hold out none of a few problems, and settings that
+// depend on held-out problems.
 func TestHeldOut(t *testing.T) {
 	for src, want := range map[string]string{
 		"task parity { digits = 1..6 }":                                                                    "V026",
@@ -16,7 +17,7 @@ func TestHeldOut(t *testing.T) {
 		"task copy { digits = 1..1 }":                                                                      "V026",
 		"task copy { digits = 1..1 }\nvet { V026 = off }":                                                  "",
 		"task copy { digits = 1..9 }":                                                                      "",
-		"task successor { below = 7 }":                                                                     "", // one at least
+		"task successor { below = 7 }":                                                                     "", // at least one
 		"task copy { digits = 1..1 }\ntrain.stop = accuracy(on = train)":                                   "V026",
 		"task copy { digits = 1..1 }\ntrain.stop = accuracy()":                                             "E0327",
 		"task copy { digits = 1..9 }\ntrain.stop = accuracy()":                                             "",
@@ -41,8 +42,8 @@ func TestHeldOut(t *testing.T) {
 
 const tests = "eval { every = 5steps  during = [1, 9] }"
 
-// TestEnoughHeldOut follows the advice to hold out more: the share that it names holds problems
-// out, and the next smaller one that it may name does not.
+// TestEnoughHeldOut follows the advice to hold out more. The suggested share holds
+// problems out, and the next smaller suggestion does not.
 func TestEnoughHeldOut(t *testing.T) {
 	shares := []int{1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90}
 	named := map[int]bool{}
@@ -51,7 +52,7 @@ func TestEnoughHeldOut(t *testing.T) {
 		"E0327": "task parity { digits = 1..1  holdout = %d%% }\ntrain.seed = %d\ntrain.stop = accuracy()\n",
 		"E0333": "task copy { digits = 1..9  holdout = %d%% }\ntrain.seed = %d\ntrain.keep = best(at = 1)\n" + tests + "\n",
 	} {
-		// advice is the help of the finding where a share is held out; "": there is none.
+		// advice returns the help of the finding for a share, or "".
 		advice := func(share, seed int) string {
 			_, list := resolve(map[string]string{"a.arith": "arith 1\n" + fmt.Sprintf(src, share, seed) + "eval { digits = [9]  samples = 10 }\n"}, "a.arith")
 			for _, d := range list {

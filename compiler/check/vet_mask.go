@@ -8,21 +8,21 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// Bounds on what is looked at, so that vetting takes no time that anyone
-// notices: cells of one mask, and shapes of problems.
+// Bounds on the work, so that vetting takes no noticeable time: cells of one mask, and
+// shapes of problems.
 const (
 	vetCells  = 1 << 16
 	vetShapes = 48
 )
 
-// vetMasks looks for queries without any key.
+// vetMasks warns of queries that see no key.
 func (c *checker) vetMasks(s *Spec) {
 	shapes := s.shapesToVet()
 	if len(shapes) == 0 {
 		return
 	}
 	for _, x := range s.attention() {
-		if x.Mask == nil || x.coupled() { // which keys there are is known of problems alone
+		if x.Mask == nil || x.coupled() { // which keys are open depends on the problem
 			continue
 		}
 		if at := c.closedQuery(s, x.Mask, shapes, x.size); at != nil {
@@ -32,7 +32,7 @@ func (c *checker) vetMasks(s *Spec) {
 	}
 }
 
-// An attention is a site with its path and the shape of its cells.
+// An attention is a site with its path and the shape of its matrix.
 type attention struct {
 	path string
 	*Site
@@ -57,7 +57,7 @@ func (s *Spec) attention() []attention {
 	return slices.DeleteFunc(sites, func(x attention) bool { return x.Site == nil })
 }
 
-// shapesToVet lists the shapes of training and evaluation, the extremes first.
+// shapesToVet lists shapes of training and tests, extremes first.
 func (s *Spec) shapesToVet() []lengths {
 	all := slices.Concat(s.trained(), s.evaluated())
 	slices.SortFunc(all, func(a, b lengths) int {
@@ -75,11 +75,11 @@ func (s *Spec) shapesToVet() []lengths {
 	return out
 }
 
-// A query is a row of a mask of a shape.
+// A query is a row of a head's matrix of the given shape.
 type query struct{ h, i, rows, keys int }
 
-// closedQuery finds a query without any key; nil if there is none. Trainings of
-// a sweep ask the same, so answers are kept.
+// closedQuery returns a query that sees no key, or nil. It remembers results for other
+// trainings of the sweep.
 func (c *checker) closedQuery(s *Spec, mask *expr.Expr, shapes []lengths, size func(lengths) (rows, keys int)) *query {
 	rows, keys := size(shapes[0])
 	key := fmt.Sprint(expr.Key(mask), s.Model.Heads, s.Model.Position.Period, rows == keys, shapes)
@@ -102,15 +102,15 @@ func (c *checker) closedQuery(s *Spec, mask *expr.Expr, shapes []lengths, size f
 // A maskRun evaluates a mask cell by cell.
 type maskRun struct {
 	vars   map[string]*expr.Value
-	at     struct{ i, pi, di, ni, j, pj, dj, nj *expr.Value } // those of a cell
+	at     struct{ i, pi, di, ni, j, pj, dj, nj *expr.Value } // the variables of a cell
 	code   *expr.Code
-	heads  int // that differ
-	period int // of the positions; 0 means none
+	heads  int // heads that differ
+	period int // of positions; 0: none
 	shift  int // of random positions
-	cells  int // looked at so far
+	cells  int // evaluated so far
 
 	digits     int     // of the longest number
-	rows, keys []int32 // places in numbers; nil: all numbers are as long as that
+	rows, keys []int32 // places in numbers; nil: all numbers have digits digits
 }
 
 func newMaskRun(s *Spec, mask *expr.Expr) *maskRun {
@@ -128,15 +128,15 @@ func newMaskRun(s *Spec, mask *expr.Expr) *maskRun {
 	return m
 }
 
-// Var is for expr.Binder.
+// Var implements expr.Binder.
 func (m *maskRun) Var(name string, _ expr.Type) *expr.Value { return m.vars[name] }
 
-// Elem is for expr.Binder: masks have no elements.
+// Elem implements expr.Binder. Masks have no elements.
 func (m *maskRun) Elem(name string, _ expr.Type) func([]int) expr.Value {
 	panic("BUG: a mask with the element " + name)
 }
 
-// query makes row i that of the next cells, and key column j.
+// query selects row i for the next cells, and key selects column j.
 func (m *maskRun) query(i int) {
 	m.at.i.I, m.at.pi.I = int64(i), m.position(i)
 	m.at.di.I, m.at.ni.I = m.counts(m.rows, i)
@@ -147,7 +147,7 @@ func (m *maskRun) key(j int) {
 	m.at.dj.I, m.at.nj.I = m.counts(m.keys, j)
 }
 
-// counts are the place of token i in its number, and which number that is.
+// counts returns the place of token i in its number, and the number's index.
 func (m *maskRun) counts(places []int32, i int) (place, number int64) {
 	if places == nil {
 		i++
@@ -168,7 +168,7 @@ func (m *maskRun) position(i int) int64 {
 	return int64(i + m.shift)
 }
 
-// closedRow finds a row of a mask in which no cell is open.
+// closedRow returns a row of a mask in which no cell is open.
 func (m *maskRun) closedRow(rows, keys int) (h, i int, closed bool) {
 	m.vars["I"].I, m.vars["J"].I = int64(rows), int64(keys)
 	for h := range m.heads {
@@ -197,7 +197,7 @@ func (m *maskRun) open(keys int) bool {
 	return false
 }
 
-// usesHead reports whether a mask differs from head to head.
+// usesHead reports whether a mask depends on the head.
 func usesHead(mask *expr.Expr) bool {
 	return slices.ContainsFunc(expr.Vars(mask), func(v *expr.Expr) bool { return v.Name == "h" })
 }

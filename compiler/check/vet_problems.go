@@ -8,18 +8,18 @@ import (
 	"github.com/arithlang/mlc/runtime/tokens"
 )
 
-// An oddity is what a file of problems may say and hardly means, with the first line
-// that does and how many more do.
+// An oddity is a probable mistake in a file of problems: the first line with it, and the
+// number of further lines.
 type oddity struct {
 	code string
 	fault
 	more int
 }
 
-// oddities collects those of a file, one of each kind.
+// oddities collects the oddities of a file, one of each kind.
 type oddities []*oddity
 
-// note counts a line with an oddity; what tells of it if it is the first.
+// note counts a line with an oddity. format describes the first one.
 func (o *oddities) note(code, help string, line int, format string, args ...any) {
 	for _, known := range *o {
 		if known.code == code && known.help == help {
@@ -30,8 +30,8 @@ func (o *oddities) note(code, help string, line int, format string, args ...any)
 	*o = append(*o, &oddity{code, fault{line, fmt.Sprintf(format, args...), help}, 0})
 }
 
-// oddities finds lines that contradict or repeat others, and characters that nobody
-// sees where each character is a token.
+// oddities returns lines that contradict or repeat others and, if characters are tokens,
+// characters that are invisible.
 func (p *Problems) oddities(separator string, rule tokens.Rule) oddities {
 	type first struct {
 		line   int
@@ -58,8 +58,7 @@ func (p *Problems) oddities(separator string, rule tokens.Rule) oddities {
 	return found
 }
 
-// unseen notes spaces at the ends of a prompt or an answer, and characters that look
-// like nothing or like a space.
+// unseen notes spaces at the ends of a prompt or an answer, and invisible characters.
 func (o *oddities) unseen(line int, prompt, answer, separator string) {
 	const code = "V021"
 	trim := fmt.Sprintf("remove it, or make it part of the separator: separator = %q", " "+strings.TrimSpace(separator)+" ")
@@ -82,8 +81,7 @@ func (o *oddities) unseen(line int, prompt, answer, separator string) {
 	}
 }
 
-// vetProblems warns of oddities in the files of a task, and of tests that are trained
-// on.
+// vetProblems warns of oddities in a task's files, and of tests that training contains.
 func (c *checker) vetProblems(s *Spec) {
 	for _, file := range []struct {
 		path string
@@ -120,7 +118,7 @@ func (c *checker) reportOddity(path string, o *oddity) {
 	c.report(o.code, c.at(path), "%s:%d: %s%s", c.word(path), o.line, o.what, more).WithHelp("%s", o.help)
 }
 
-// trainedTests finds problems of the file of tests that the other file has, too.
+// trainedTests returns the test problems that the training file also has.
 func (c *checker) trainedTests(s *Spec) (found oddities) {
 	lines := make(map[string]int)
 	prompts := func(p *Problems, each func(number int, prompt string)) {

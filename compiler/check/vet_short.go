@@ -9,28 +9,28 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// An exercise is a problem as the task's tests have it: what a model reads, and
-// what each row is to say.
+// An exercise is a problem as tests have it: the tokens that a model reads, and the token
+// that each row must predict.
 type exercise struct {
 	of             *task.Task
 	text           string
-	prompt         string  // tells problems apart
+	prompt         string  // identifies the problem
 	source, target []int32 // tokens; a loop reads all as its target
-	labels         []int32 // -1: anything
-	asked          int     // the row that says the first of the answer
+	labels         []int32 // -1: not checked
+	asked          int     // the row that predicts the answer's first token
 	recurrences    int     // of a loop by length
 }
 
-// How many problems of one pair of lengths are looked at, how many more digits than the
-// shortest they have, and how much of a file.
+// Bounds: problems for one pair of lengths, digits beyond the shortest problem, and bytes
+// of a file.
 const (
 	ofLengths = 4000
 	moreThan  = 2
 	ofFile    = 1 << 16
 )
 
-// shortProblems are short problems as training has them: simple numbers first, then those
-// of a test of each length, of a file its lines.
+// shortProblems iterates over short training problems: simple numbers, then tests of each
+// length, or the lines of a file.
 func (s *Spec) shortProblems() iter.Seq[*exercise] {
 	return func(yield func(*exercise) bool) {
 		cfg := task.Config(s.Task.Task)
@@ -40,7 +40,7 @@ func (s *Spec) shortProblems() iter.Seq[*exercise] {
 		}
 		t, err := task.New(cfg, 1)
 		if err != nil {
-			return // other rules say so
+			return // other rules report the error
 		}
 		for p := range s.Task.short(t) {
 			if x := newExercise(t, p); x != nil && !yield(x) {
@@ -73,12 +73,12 @@ func (t *Task) short(of *task.Task) iter.Seq[task.Problem] {
 	}
 }
 
-// tests are problems of tests, the shortest first.
+// tests iterates over test problems, the shortest first.
 func (t *Task) tests(of *task.Task) iter.Seq[task.Problem] {
 	return func(yield func(task.Problem) bool) {
 		lo, hi := t.digits()
 		first, most := lo, hi
-		switch t.Kind { // the second length counts something
+		switch t.Kind { // the second length is a count
 		case "sort":
 			first, most = t.LengthLo, t.LengthHi
 		case "sum":
@@ -100,10 +100,10 @@ func (t *Task) tests(of *task.Task) iter.Seq[task.Problem] {
 	}
 }
 
-// signs stand between the operands of problems as people write them.
+// signs are the operators in the text of problems.
 var signs = map[string]string{"addition": "+", "subtraction": "-", "multiplication": "*", "nx1": "*"}
 
-// simple are problems of simple numbers, as people write them.
+// simple iterates over texts of problems with simple numbers.
 func (t *Task) simple() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, kind := range t.kinds() {
@@ -122,7 +122,7 @@ func (t *Task) simple() iter.Seq[string] {
 	}
 }
 
-// singles are the first thousand numbers of training.
+// singles yields the first thousand numbers of training.
 func (t *Task) singles(yield func(string) bool) bool {
 	for n := range 1000 {
 		if x := t.atLeast(strconv.FormatInt(int64(n), t.Base)); t.inTraining(x) && !yield(x) {
@@ -132,10 +132,10 @@ func (t *Task) singles(yield func(string) bool) bool {
 	return true
 }
 
-// simpleNumbers have carries, repeated digits and round places.
+// simpleNumbers have carries, repeated digits and zeros at the end.
 var simpleNumbers = strings.Fields("0 1 2 5 9 10 12 19 21 55 90 99 7 3 88 27 72 100 101 199")
 
-// pairs are simple numbers with each other, the first ones first.
+// pairs yields pairs of simple numbers, the simplest first.
 func (t *Task) pairs(op string, single bool, yield func(string) bool) bool {
 	for n := range simpleNumbers {
 		for k := range 2*n + 1 {
@@ -153,7 +153,8 @@ func (t *Task) pairs(op string, single bool, yield func(string) bool) bool {
 	return true
 }
 
-// inBase is a number whose digits are as far from the lowest digit, or from the highest.
+// inBase moves a number to the task's base: low digits keep their distance to 0, high
+// digits to the largest digit.
 func (t *Task) inBase(decimal string) string {
 	out := make([]byte, len(decimal))
 	for i := range out {
@@ -171,7 +172,7 @@ func (t *Task) inBase(decimal string) string {
 	return strings.TrimLeft(string(out[:len(out)-1]), "0") + string(out[len(out)-1:])
 }
 
-// atLeast is a number with a one and zeros in front, if it is shorter than those of training.
+// atLeast extends a number that is shorter than training's by a one and zeros in front.
 func (t *Task) atLeast(x string) string {
 	lo, _ := t.digits()
 	if len(x) >= lo {
@@ -180,7 +181,8 @@ func (t *Task) atLeast(x string) string {
 	return "1" + strings.Repeat("0", lo-1-len(x)) + x
 }
 
-// inTraining reports whether training may have these operands. A loop is never given a 0.
+// inTraining reports whether training may have these operands. A loop never has the
+// operand 0.
 func (t *Task) inTraining(operands ...string) bool {
 	lo, hi := t.digits()
 	form := task.FormOf(t.Kind)
@@ -201,14 +203,14 @@ func (t *Task) inTraining(operands ...string) bool {
 	return true
 }
 
-// newExercise is a problem as tests have it; nil where it does not fit.
+// newExercise returns a problem as tests have it, or nil if it does not fit.
 func newExercise(t *task.Task, p task.Problem) *exercise {
 	b, err := t.One(p)
 	if err != nil {
 		return nil
 	}
 	text := t.Text(p)
-	if t.Arrays() { // with its letters
+	if t.Arrays() { // including its letters
 		text, _, _ = strings.Cut(t.Written(p), "=")
 	}
 	x := &exercise{of: t, text: text, source: b.Source, target: b.Target, labels: b.Labels}
@@ -224,7 +226,7 @@ func newExercise(t *task.Task, p task.Problem) *exercise {
 	}
 	x.prompt = fmt.Sprint(read)
 	for i, id := range x.labels {
-		if id >= 0 && (t.IsHint(id) || !t.EndCounts() && id == t.EOS()) { // no answer is judged by it
+		if id >= 0 && (t.IsHint(id) || !t.EndCounts() && id == t.EOS()) { // ignored when an answer is judged
 			x.labels[i] = -1
 		}
 	}

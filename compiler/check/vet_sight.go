@@ -7,24 +7,24 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// A view computes what rows know, as numbers that are equal only if they know the same.
-// What a row knows is its token with what positions tell of it, and what it knew a layer
-// before of the rows that it sees, each as a share of all, which is what a softmax can
-// tell. Where scores hang on places, each row is known with its place, which is more
-// than any score can tell.
+// A view computes what rows know, as numbers that are equal only if the knowledge is. A
+// row knows its token and position, and from each layer the earlier knowledge of the rows
+// that it sees, each as a share of all, because a softmax sees only shares. If scores
+// depend on places, each row is known together with its place, which is more than any
+// score can use.
 type view struct {
 	encoder, self, cross *sight // encoder and cross are nil in a loop
-	encoders, layers     int    // that are run …
-	recurring            int    // … or, if they are more, so many for each recurrence of a loop by length
+	encoders, layers     int    // layers to run …
+	recurring            int    // … or, if more, this many for each recurrence of a loop by length
 	position             Position
 }
 
-// newView is the view of a model; nil where there are no windows, and where what rows see is
-// not known from masks and positions.
+// newView returns the view of a model. It returns nil if the model has no windows, or if
+// masks and positions alone do not determine what rows see.
 func newView(s *Spec) *view {
 	m := &s.Model
 	v := &view{position: m.Position}
-	if m.Position.Inner == "none" { // reaches scores alone
+	if m.Position.Inner == "none" { // positions reach only scores
 		v.position = Position{Kind: "none"}
 	}
 	if l := m.Loop; l != nil {
@@ -37,7 +37,7 @@ func newView(s *Spec) *view {
 		}
 		v.self, v.layers = newSight(s, l.Self), l.Layers*times
 		noise := l.State != "embed" && l.Std > 0
-		shared := mentions(l.Self.Mask, "I", "J") // the rows of others in the launch
+		shared := mentions(l.Self.Mask, "I", "J") // the mask depends on the launch's other problems
 		if noise || shared || causal(l.Self.Mask) {
 			return nil
 		}
@@ -53,28 +53,28 @@ func newView(s *Spec) *view {
 	return v
 }
 
-// causal reports whether a mask is nothing but causality.
+// causal reports whether a mask is only causality.
 func causal(mask *expr.Expr) bool {
 	once := expr.New(expr.Le, expr.NewVar("j", expr.I32), expr.NewVar("i", expr.I32))
-	twice := expr.New(expr.And, once, once) // a spec may say so, too
+	twice := expr.New(expr.And, once, once) // a spec may repeat it
 	return expr.Key(mask) == expr.Key(once) || expr.Key(mask) == expr.Key(twice)
 }
 
-// key tells views and their problems apart.
+// key identifies the view and its problems.
 func (v *view) key(s *Spec) string {
 	t := s.Task.Task
 	t.Problems, t.Tests, t.Split = "", "", nil
 	return fmt.Sprintf("%+v %p %s %s %s %d %d %d %+v %d", t, s.Task.File, v.self.key(), v.cross.key(), v.encoder.key(), v.layers, v.recurring, v.encoders, v.position, s.Model.Heads)
 }
 
-// look makes a problem the one that attention by places in numbers is about.
+// look selects the problem for masks that depend on places in numbers.
 func (v *view) look(p *exercise) {
 	v.self.place(p, p.target, p.target)
 	v.cross.place(p, p.target, p.source)
 	v.encoder.place(p, p.source, p.source)
 }
 
-// rows is what each row of a problem knows in the end.
+// rows returns what each row of a problem knows at the end.
 func (v *view) rows(p *exercise) []uint64 {
 	v.look(p)
 	know, source := v.tokens(p, p.target), v.tokens(p, p.source)
@@ -91,7 +91,7 @@ func (v *view) rows(p *exercise) []uint64 {
 	return know
 }
 
-// tokens is what an embedding tells.
+// tokens returns the knowledge in embeddings.
 func (v *view) tokens(p *exercise, ids []int32) []uint64 {
 	out := make([]uint64, len(ids))
 	var places []int32
@@ -113,7 +113,7 @@ func (v *view) tokens(p *exercise, ids []int32) []uint64 {
 	return out
 }
 
-// cost is the cells of attention that rows looks at, or a bound.
+// cost returns how many cells of attention rows evaluates, or a bound.
 func (v *view) cost(p *exercise) int {
 	rows, keys := len(p.target), len(p.source)
 	n := v.layers * v.self.cost(rows, rows)
@@ -123,20 +123,20 @@ func (v *view) cost(p *exercise) int {
 	return n
 }
 
-// A sight is an attention.
+// A sight is an attention site.
 type sight struct {
 	mask  *maskRun // nil: all is open
-	text  string   // that tells masks apart
-	near  bool     // scores hang on places of tokens
-	apart bool     // the mask hangs on places in numbers
+	text  string   // identifies the mask
+	near  bool     // scores depend on places of tokens
+	apart bool     // the mask depends on places in numbers
 	shape lengths  // of cells
 	cells [][][]int
 	count int // of cells
 
-	chosen []uint64 // memory of shares
+	chosen []uint64 // reused by shares
 }
 
-// newSight is the sight of a site; nil without one.
+// newSight returns the sight of a site, or nil without one.
 func newSight(s *Spec, site *Site) *sight {
 	if site == nil {
 		return nil
@@ -149,7 +149,7 @@ func newSight(s *Spec, site *Site) *sight {
 	return a
 }
 
-// place says which tokens a problem's rows and keys are, where a mask asks for that.
+// place selects the tokens of a problem's rows and keys, if the mask depends on them.
 func (a *sight) place(p *exercise, rows, keys []int32) {
 	if a != nil && a.apart {
 		a.mask.rows, a.mask.keys, a.cells = p.of.Runs(rows), p.of.Runs(keys), nil
@@ -175,7 +175,7 @@ func (a *sight) cost(rows, keys int) int {
 	return a.mask.heads * rows * keys
 }
 
-// open lists what is open, by head and row.
+// open lists the open columns, by head and row.
 func (a *sight) open(rows, keys int) [][][]int {
 	if l := (lengths{Source: keys, Target: rows}); a.cells == nil || a.shape != l {
 		a.shape, a.cells, a.count = l, a.columns(rows, keys), 0
@@ -199,7 +199,7 @@ func (a *sight) columns(rows, keys int) [][][]int {
 	return [][][]int{slices.Repeat([][]int{all}, rows)}
 }
 
-// layer is what rows know after they have read each other, and what else they read.
+// layer returns what rows know after they have read each other, and also read.
 func (a *sight) layer(know, read []uint64) []uint64 {
 	next := a.shares(len(know), know)
 	for i := range next {
@@ -211,7 +211,7 @@ func (a *sight) layer(know, read []uint64) []uint64 {
 	return next
 }
 
-// shares is what each row reads.
+// shares returns what each row reads.
 func (a *sight) shares(rows int, of []uint64) []uint64 {
 	out := make([]uint64, rows)
 	for _, open := range a.open(rows, len(of)) {
@@ -230,7 +230,7 @@ func (a *sight) shares(rows int, of []uint64) []uint64 {
 	return out
 }
 
-// read lists what some rows see, in ascending order.
+// read lists the columns that some rows see, in ascending order.
 func (a *sight) read(rows []int, all, keys int) []int {
 	var out []int
 	for _, open := range a.open(all, keys) {
@@ -242,7 +242,8 @@ func (a *sight) read(rows []int, all, keys int) []int {
 	return slices.Compact(out)
 }
 
-// reach lists what rows see of each other through so many layers, themselves among it.
+// reach lists the rows that the given rows see through several layers, including
+// themselves.
 func (a *sight) reach(rows []int, all, layers int) []int {
 	for range layers {
 		rows = slices.Concat(rows, a.read(rows, all, all))
@@ -252,7 +253,7 @@ func (a *sight) reach(rows []int, all, layers int) []int {
 	return rows
 }
 
-// columns lists what a mask opens, by head and row.
+// columns lists the open columns of a mask, by head and row.
 func (m *maskRun) columns(rows, keys int) [][][]int {
 	m.vars["I"].I, m.vars["J"].I = int64(rows), int64(keys)
 	out := make([][][]int, m.heads)
@@ -272,8 +273,8 @@ func (m *maskRun) columns(rows, keys int) [][][]int {
 	return out
 }
 
-// shares is what a softmax over some elements can tell: each with its share of them. It
-// sorts them.
+// shares returns what a softmax over the elements can distinguish: each element with its
+// share. It sorts the elements.
 func shares(of []uint64) (sum uint64) {
 	slices.Sort(of)
 	common := 0
@@ -290,7 +291,7 @@ func shares(of []uint64) (sum uint64) {
 	return sum
 }
 
-// equal is how many elements at the front are equal.
+// equal returns how many elements at the front are equal.
 func equal(of []uint64) int {
 	n := 1
 	for n < len(of) && of[n] == of[0] {
@@ -299,7 +300,8 @@ func equal(of []uint64) int {
 	return n
 }
 
-// placed is what row i of some can tell of elements with their places among all.
+// placed returns what row i of rows can distinguish of elements with their places among
+// all.
 func placed(i, rows, all int, places []int, of []uint64) uint64 {
 	sum := mixed(mixed(uint64(i), uint64(rows)), uint64(all))
 	for k, j := range places {
@@ -308,7 +310,7 @@ func placed(i, rows, all int, places []int, of []uint64) uint64 {
 	return sum
 }
 
-// divisor is the greatest common one.
+// divisor returns the greatest common divisor.
 func divisor(a, b int) int {
 	for b != 0 {
 		a, b = b, a%b
@@ -316,7 +318,7 @@ func divisor(a, b int) int {
 	return a
 }
 
-// mixed is a hash of two numbers (the finalizer of splitmix64, Steele et al. 2014).
+// mixed returns a hash of two numbers (the finalizer of splitmix64, Steele et al. 2014).
 func mixed(a, b uint64) uint64 {
 	x := a*0x9e3779b97f4a7c15 ^ b + 0x632be59bd9b4e019
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

@@ -6,19 +6,19 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// mentions reports whether an expression has any of some variables.
+// mentions reports whether an expression contains one of the variables.
 func mentions(x *expr.Expr, names ...string) bool {
 	return x != nil && slices.ContainsFunc(expr.Vars(x), func(v *expr.Expr) bool { return slices.Contains(names, v.Name) })
 }
 
-// counted are the variables that hang on the tokens of a problem.
+// counted are the variables that depend on a problem's tokens.
 var counted = []string{"di", "dj", "ni", "nj"}
 
-// coupled reports whether mask or bias hang on the tokens of a problem.
+// coupled reports whether the mask or bias depends on a problem's tokens.
 func (s *Site) coupled() bool { return mentions(s.Mask, counted...) || mentions(s.Bias, counted...) }
 
-// checkPlaces wants no parameters of a bias where mask or bias hang on the tokens of a problem: a
-// table of such a bias is one for each problem.
+// checkPlaces reports a bias with parameters at a site that depends on a problem's
+// tokens. Its table would differ for each problem.
 func (c *checker) checkPlaces(s *Spec) {
 	for _, x := range s.attention() {
 		if x.coupled() && len(x.Params) > 0 {
@@ -28,8 +28,8 @@ func (c *checker) checkPlaces(s *Spec) {
 	}
 }
 
-// vetDrawn finds random positions that nothing reads: neither an embedding, nor
-// rotations, nor a bias. Masks and relative vectors go by token indices.
+// vetDrawn warns of random positions that no embedding, rotation or bias reads. Masks and
+// relative vectors use token indices.
 func (c *checker) vetDrawn(s *Spec) {
 	if p := s.Model.Position; p.Kind != "random" || p.Inner != "none" {
 		return
@@ -43,8 +43,8 @@ func (c *checker) vetDrawn(s *Spec) {
 	}
 }
 
-// vetPadding finds masks and biases of a loop over lengths that are longer in
-// training, where texts are padded, than in a test.
+// vetPadding warns of masks and biases of a loop that read lengths. In training, where
+// texts are padded, lengths are larger than in tests.
 func (c *checker) vetPadding(s *Spec) {
 	if s.Model.Loop == nil {
 		return

@@ -7,7 +7,7 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// TestDrawnPositionsAreRead finds drawn positions that reach nothing, and no others.
+// TestDrawnPositionsAreRead checks which random positions are reported as unused.
 func TestDrawnPositionsAreRead(t *testing.T) {
 	for _, c := range []struct {
 		position, site string

@@ -8,15 +8,15 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// A trained is a point of a sweep with what it resolved to.
+// A trained is a point of a sweep with its results.
 type trained struct {
 	point
-	said *merged // its settings, before arguments are folded into calls
+	said *merged // its settings before arguments are folded into calls
 	*checker
 	built *Spec
 }
 
-// vetSweep looks at the trainings of a sweep together.
+// vetSweep checks the trainings of a sweep together.
 func (c *checker) vetSweep(all []trained) {
 	first := all[0].checker
 	if at, ok := c.places["sweep"]; ok && len(c.axes) == 0 && !c.list.HasErrors() && first.wanted("V015") {
@@ -29,7 +29,7 @@ func (c *checker) vetSweep(all []trained) {
 	c.checkDistinct(all)
 }
 
-// checkDistinct wants no training twice.
+// checkDistinct reports trainings that are equal.
 func (c *checker) checkDistinct(all []trained) {
 	seen := make(map[string]point)
 	for _, t := range all {
@@ -49,8 +49,8 @@ func (c *checker) checkDistinct(all []trained) {
 	}
 }
 
-// differs is where the last of the values stands in which another point of the sweep
-// is not this one. Equal values have different places, those of a range have one.
+// differs returns the place of the last value in which the point and another differ.
+// Equal values differ in their place, except in a range.
 func (p point) differs(other point) diag.Range {
 	n := len(p.at) - 1
 	for n > 0 && p.at[n] == other.at[n] && p.Set[n] == other.Set[n] {
@@ -59,9 +59,9 @@ func (p point) differs(other point) diag.Range {
 	return p.at[n]
 }
 
-// vetOverridden finds attributes that the spec's own file sets, and each training of
-// the sweep again. What an include brings may be meant for others, and of a sweep that
-// is cut short no more than a part is seen.
+// vetOverridden warns of attributes in the spec's own file that each training of the
+// sweep overrides. Attributes in included files may be meant for other specs. A sweep
+// that is restricted by --set is not checked, because it shows only a part.
 func (c *checker) vetOverridden(all []trained) {
 	if slices.ContainsFunc(c.sets, func(s string) bool { return strings.HasPrefix(strings.TrimSpace(s), "sweep.") }) {
 		return
@@ -85,7 +85,7 @@ func (c *checker) vetOverridden(all []trained) {
 	}
 }
 
-// readByAxis reports whether the values of an axis are made of an attribute.
+// readByAxis reports whether the values of an axis use an attribute.
 func (c *checker) readByAxis(path string) bool {
 	return slices.ContainsFunc(c.axes, func(axis string) bool {
 		s := c.settings["sweep."+axis]
@@ -100,7 +100,7 @@ func (c *checker) readByAxis(path string) bool {
 	})
 }
 
-// vetPinned finds attributes of cases in whose place the command line puts its own.
+// vetPinned warns of attributes of cases that the command line overrides.
 func (c *checker) vetPinned() {
 	for _, path := range c.pinned {
 		for _, in := range c.cases {

@@ -6,18 +6,19 @@ import (
 	"strings"
 )
 
-// Bounds on the cells of attention that vetWindows looks at, which take some 40 ns each:
-// a training gets half of what is left of those of the whole sweep, but not less than few.
+// Bounds on the cells of attention that vetWindows evaluates, which take about 40 ns
+// each. A training gets half of the cells that are left for the sweep, but at least
+// fewCells.
 const (
 	cellsOfSweep = 1 << 21
 	fewCells     = 1 << 15
-	cellsBeside  = 200     // that take as long as to make a problem
-	cellsFurther = 1 << 16 // for a simpler finding
+	cellsBeside  = 200     // take as long as creating a problem
+	cellsFurther = 1 << 16 // after a finding, to look for a simpler one
 )
 
-// vetWindows looks for two problems that no model with such masks and positions can both
-// answer: some row of each knows the same after all layers, and must say something else.
-// Where nothing is found there may be something among other problems.
+// vetWindows looks for two problems that no model with these masks and positions can both
+// answer. A row of each knows the same after all layers, but must predict different
+// tokens. It looks only at some problems.
 func (c *checker) vetWindows(s *Spec) {
 	v := newView(s)
 	if v == nil {
@@ -43,9 +44,9 @@ type seen struct {
 	row int
 }
 
-// search says which row cannot tell two problems apart, or which rows of problems cannot
-// where there is none; "" if nothing is found. It looks at so many cells at most, and says
-// at how many.
+// search describes a row that cannot tell two problems apart, or else two different rows,
+// or returns "". It evaluates at most the given number of cells, and returns how many it
+// did.
 func (v *view) search(s *Spec, most int) (what string, cells int) {
 	rows, any, prompts := make(map[uint64]seen), make(map[uint64]seen), make(map[string]bool)
 	for p := range s.shortProblems() {
@@ -54,7 +55,7 @@ func (v *view) search(s *Spec, most int) (what string, cells int) {
 			break
 		}
 		cells += cost
-		if prompts[p.prompt] { // a file may answer it twice
+		if prompts[p.prompt] { // a file may answer a prompt twice
 			continue
 		}
 		prompts[p.prompt] = true
@@ -74,7 +75,7 @@ func (v *view) search(s *Spec, most int) (what string, cells int) {
 	return what, cells
 }
 
-// other is a row that knows the same and must say something else.
+// other returns an earlier row that knows the same but must predict another token.
 func other(first map[uint64]seen, known uint64, x seen) (seen, bool) {
 	other, ok := first[known]
 	if !ok {
@@ -83,7 +84,7 @@ func other(first map[uint64]seen, known uint64, x seen) (seen, bool) {
 	return other, ok && other.says() != x.says()
 }
 
-// describe says what two rows see, and what each must say.
+// describe states what two rows see, and what each must predict.
 func (v *view) describe(a, b seen) string {
 	what := "the same tokens"
 	if symbols := v.symbols(a); len(symbols) <= fewSymbols {
@@ -98,10 +99,10 @@ func (v *view) describe(a, b seen) string {
 	return fmt.Sprintf("row %d of %s and row %d of %s see %s, and must say %s and %s", a.row, a.text, b.row, b.text, what, a.says(), b.says())
 }
 
-// fewSymbols are so many that a reader takes in.
+// fewSymbols is how many tokens a message lists.
 const fewSymbols = 12
 
-// listed is a, b and c.
+// listed joins names as in "a, b and c".
 func listed(names []string) string {
 	last := len(names) - 1
 	if last == 0 {
@@ -110,7 +111,7 @@ func listed(names []string) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// answers is which token of the answer a row says, where that has not the row's number.
+// answers names the token of the answer that a row predicts, if the row's number differs.
 func (x seen) answers() string {
 	if x.asked == 0 {
 		return ""
@@ -120,7 +121,7 @@ func (x seen) answers() string {
 
 func (x seen) says() string { return x.of.Symbol(x.labels[x.row]) }
 
-// symbols are the different tokens that a row sees, directly and through other rows.
+// symbols lists the distinct tokens that a row sees, directly and through other rows.
 func (v *view) symbols(x seen) (list []string) {
 	add := func(ids []int32, places []int) {
 		for _, i := range places {

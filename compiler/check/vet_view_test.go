@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestHidden compares what the warning says with what windows leave of a problem.
+// TestHidden compares warnings with what windows show of a problem.
 func TestHidden(t *testing.T) {
 	const decoder = "model { heads = 2  encoder.layers = 0  decoder { layers = 1  self.mask = i - j <= 1  cross.mask = "
 	loop := func(mask string) string {
@@ -23,10 +23,10 @@ func TestHidden(t *testing.T) {
 		"task sort { digits = 1..2  length = 2..3 }\n" + loop("i - j < 1"):                                                             "token 0 of the answer, sees = alone",
 		"task mixed { of = [addition, subtraction]  digits = 1..2 }\n" + loop("i - j < 1"):                                             "sees = alone, and must say 2 for 1+1, 3 for 1+2",
 		"task file { path = \"p\" }\n" + loop("i - j < 1"):                                                                             "row 2, which says token 0 of the answer, sees = alone, and must say 3 for bc, 1 for ab",
-		"task file { path = \"p\" }\n" + loop("i - j < 2"):                                                                             "", // through two layers
+		"task file { path = \"p\" }\n" + loop("i - j < 2"):                                                                             "", // visible through two layers
 		"task addition { digits = 1..2  hints = cyclic }\n" + loop("i - j < 2"):                                                        "of the answer, sees",
 		"task addition { digits = 1..2 }\nmodel { loop { layers = 2  self { mask = j > 0  rotary = rope() } } }\nvet.V002 = off":       "row 3, which says token 0 of the answer, sees +, 2 and = alone, and must say 3 for 1+2, 4 for 2+2",
-		"task addition { digits = 1..2 }\nmodel { loop { layers = 2  state = normal  self.mask = i - j < 1 } }":                        "", // noise tells rows apart
+		"task addition { digits = 1..2 }\nmodel { loop { layers = 2  state = normal  self.mask = i - j < 1 } }":                        "", // noise distinguishes rows
 	} {
 		files := map[string]string{"a.arith": "arith 1\n" + src + "\n", "p": "ab=1\nbb=2\nbb=3\nbc=3\n"}
 		_, list := resolve(files, "a.arith")

@@ -6,18 +6,18 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// The sizes of vocabularies; package task has the tokens themselves.
+// The sizes of vocabularies. Package task has the tokens.
 const (
 	hintLetters   = 102
 	vocabSeq2seq  = 17 // end, start, padding, four operators, ten digits; more for larger bases
 	vocabSequence = 19 // four specials, ten digits, + - x = and the space
 	vocabHints    = 19 + hintLetters
 	vocabSort     = 19 + hintLetters - 3 // D : , are among the letters
-	marks         = 2                    // start and end, or in a text = and the end
-	ownTokens     = 2                    // filler and end, before the tokens of a file, digits first
+	marks         = 2                    // start and end, or = and the end in a text
+	ownTokens     = 2                    // filler and end, before the tokens of a file, which begin with digits
 )
 
-// Vocab is the number of tokens. Those of sequences are McLeish et al. 2024's
+// Vocab returns the number of tokens. Sequences have the tokens of McLeish et al. 2024
 // (arXiv:2405.17399, the released code's character tokenizers).
 func (t *Task) Vocab() int {
 	switch {
@@ -44,7 +44,7 @@ func (t *Task) Vocab() int {
 	return vocabSequence
 }
 
-// Said is the number of tokens that answers may have, the first ones.
+// Said returns the number of tokens that answers may have. They come first.
 func (t *Task) Said() int {
 	if t.Used && t.Unended {
 		return t.Base
@@ -52,7 +52,7 @@ func (t *Task) Said() int {
 	return t.Vocab()
 }
 
-// Digits are the first and the last token that is a digit; there is none if last is
+// Digits returns the first and the last token that is a digit. There is none if last is
 // less than first. Beyond base ten some letters are digits, too.
 func (t *Task) Digits() (first, last int) {
 	switch {
@@ -66,8 +66,8 @@ func (t *Task) Digits() (first, last int) {
 	return 5, 14
 }
 
-// TableRows is the row n of each token in the expression of a table: a digit has its value,
-// and the other tokens count on from there, in order.
+// TableRows returns the row n of each token for the expression of a table. A digit's row
+// is its value. The other tokens follow, in order.
 func (t *Task) TableRows() []int {
 	var order []int // tokens by row
 	for id, last := t.Digits(); id <= last; id++ {

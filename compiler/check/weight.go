@@ -9,21 +9,20 @@ import (
 	"github.com/arithlang/mlc/dsl"
 )
 
-// A Weight says what the matrix of a projection is made of. The zero Weight is a matrix
-// of its own.
+// A Weight describes the matrix of a projection. The zero Weight is a separate matrix.
 type Weight struct {
-	None       bool   // there is none: the projection is the identity
-	Scalar     bool   // it is a multiple of the identity, by one number
-	Init       *Init  // how its numbers start; nil: as the model's
-	Rank       int    // it is a product of two matrices of its own that are so narrow; 0: full
-	Of         string // it is that of another projection of the layer, as in self.q; "": its own
-	Transposed bool   // and that transposed
+	None       bool   // no matrix: the projection is the identity
+	Scalar     bool   // a multiple of the identity by one number
+	Init       *Init  // initial values; nil: as in the model
+	Rank       int    // a product of two matrices with this inner width; 0: full
+	Of         string // the matrix of another projection in the layer, as in self.q; "": its own
+	Transposed bool   // the other's matrix, transposed
 }
 
 // Weights are the projections of an attention.
 type Weights struct{ Q, K, V, O Weight }
 
-// Of is a projection by its name: q, k, v or o.
+// Of returns a projection by its name: q, k, v or o.
 func (w *Weights) Of(name string) *Weight {
 	return map[string]*Weight{"q": &w.Q, "k": &w.K, "v": &w.V, "o": &w.O}[name]
 }
@@ -31,14 +30,15 @@ func (w *Weights) Of(name string) *Weight {
 // projections are the names of Weights, in order.
 var projections = []string{"q", "k", "v", "o"}
 
-// QKNorm is a norm of each head of queries and keys. Gain: own, shared or none.
+// QKNorm is a norm of each head of queries and keys. Gain is own, shared or none.
 type QKNorm struct {
 	Eps  float64
 	Gain string
 }
 
-// A Table is the rows of an embedding as an expression: F32 over the I32 variables n (the
-// row) and c (the column), and the elements of its parameters. Uses of one table share them.
+// A Table is an embedding whose rows are an expression: F32 over the I32 variables n
+// (row) and c (column) and the elements of its parameters. All uses of a table share its
+// parameters.
 type Table struct {
 	Value  *expr.Expr
 	Params []BiasParam
@@ -46,7 +46,7 @@ type Table struct {
 
 const weightHelp = "write own, none, scalar, low(rank = 2), the name of another projection, as in q or self.k, or transposed(q)"
 
-// weight reads what a projection is made of.
+// weight reads the matrix of a projection.
 func (c *checker) weight(path string, e *dsl.Expr) *value {
 	v := &value{text: dsl.Format(e), word: e.Text}
 	switch {
@@ -65,7 +65,7 @@ func (c *checker) weight(path string, e *dsl.Expr) *value {
 	return v
 }
 
-// weightOptions describe matrices that are a projection's own.
+// weightOptions describes the matrices that a projection can have for itself.
 func weightOptions() *dsl.Row {
 	init := dsl.Row{Path: "init", Type: dsl.Any, Default: "auto", Later: true, Doc: "a number, uniform(low, high) or normal(std); auto: that of model.init"}
 	return &dsl.Row{Type: dsl.Choice, Choices: []dsl.Option{
@@ -75,7 +75,7 @@ func weightOptions() *dsl.Row {
 	}}
 }
 
-// ownWeight reads a matrix that is a projection's own.
+// ownWeight reads a matrix that a projection has for itself.
 func (c *checker) ownWeight(path string, e *dsl.Expr) *value {
 	v := c.choice(c.lang.weights, path, e)
 	if v == nil {
@@ -86,7 +86,7 @@ func (c *checker) ownWeight(path string, e *dsl.Expr) *value {
 	return v
 }
 
-// initOf is how the numbers start that a value's argument init speaks of; nil for auto.
+// initOf returns the initial values that a value's argument init gives, or nil for auto.
 func (c *checker) initOf(path string, v *value) *Init {
 	init := v.arg("init")
 	if init.expr == nil || init.expr.Kind == dsl.Name && init.expr.Text == "auto" {
@@ -100,7 +100,8 @@ func (c *checker) initOf(path string, v *value) *Init {
 	return &start
 }
 
-// otherProjection is the name of a projection in a layer, as a projection at a path calls it.
+// otherProjection returns the full name of a projection that the projection at path
+// names.
 func otherProjection(path, name string) string {
 	if strings.Contains(name, ".") {
 		return name
@@ -117,13 +118,13 @@ func (c *checker) weights(site string) Weights {
 	return out
 }
 
-// headUnits are the units of a head.
+// headUnits returns the units of a head.
 func (c *checker) headUnits() int {
 	m := Model{Width: c.int("model.width"), Heads: c.int("model.heads"), HeadWidth: c.int("model.head_width")}
 	return m.HeadUnits()
 }
 
-// tableOf is the table that an argument value gives; nil for none.
+// tableOf returns the table in the argument named value, or nil.
 func (c *checker) tableOf(path string, v *value) *Table {
 	of := v.arg("value")
 	if of.expr == nil || of.is("none") {
@@ -136,7 +137,7 @@ func (c *checker) tableOf(path string, v *value) *Table {
 	return &Table{Value: x, Params: c.paramsOf(x)}
 }
 
-// checkTables wants tables that nothing else takes the place of.
+// checkTables reports tables that another attribute replaces.
 func (c *checker) checkTables(m *Model) {
 	const token, position, output = "model.embed.token", "model.embed.position", "model.output"
 	switch {
@@ -151,8 +152,8 @@ func (c *checker) checkTables(m *Model) {
 	}
 }
 
-// checkProjections wants heads of keys that divide those of queries, and projections that
-// are of shapes that go together.
+// checkProjections reports heads of keys that do not divide the heads of queries, and
+// projections with incompatible shapes.
 func (c *checker) checkProjections(m *Model) {
 	layers := []struct {
 		block string
@@ -185,8 +186,8 @@ func (c *checker) checkProjections(m *Model) {
 	}
 }
 
-// checkKeyHeads reports whether the heads of keys of an attention divide those of queries,
-// and have gains that norms of both may share.
+// checkKeyHeads reports whether the heads of keys divide the heads of queries, and have
+// gains that both norms can share.
 func (c *checker) checkKeyHeads(path string, s *Site, heads int) bool {
 	switch {
 	case s == nil || s.KeyHeads == 0 || s.KeyHeads == heads:
@@ -204,8 +205,8 @@ func (c *checker) checkKeyHeads(path string, s *Site, heads int) bool {
 	return true
 }
 
-// checkProjection wants a projection without a matrix between equal widths, and another
-// projection that has one of its own of the same shape.
+// checkProjection reports a projection without a matrix between different widths, and a
+// tie to a projection that has no matrix, or one of another shape.
 func (c *checker) checkProjection(site, name string, m *Model, sites map[string]*Site, own string) {
 	path := site + "." + name
 	at, w := c.at(path), *sites[own].Weights.Of(name)

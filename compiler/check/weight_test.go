@@ -10,7 +10,7 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// TestWeights reads what projections and tables are made of, and says what cannot be.
+// TestWeights reads matrices of projections and tables, and reports impossible ones.
 func TestWeights(t *testing.T) {
 	for set, want := range map[string]string{
 		"model.decoder.self.k=q":                                                                               "",
@@ -22,7 +22,7 @@ func TestWeights(t *testing.T) {
 		"model.decoder.self.q=own(init = xavier())":                                                            "E0206",
 		"model.decoder.self.o=scalar":                                                                          "",
 		"model.decoder.self.o=none":                                                                            "",
-		"model.decoder.self.q=none":                                                                            "E0336", // keys alone
+		"model.decoder.self.q=none":                                                                            "E0336", // only keys
 		"model.decoder.self.q=2":                                                                               "E0206",
 		"model.decoder.self.q=encoder.k":                                                                       "E0336",
 		"model.decoder.self.q=z":                                                                               "E0336",
@@ -32,7 +32,7 @@ func TestWeights(t *testing.T) {
 		"model.head_width=3; model.decoder.self.o=scalar":                                                      "E0336",
 		"model.head_width=3; model.decoder.self.q=scalar":                                                      "E0336",
 		"model.head_width=3; model.heads=3":                                                                    "",
-		"model.decoder.self.k=q; model.decoder.self.v=k":                                                       "E0336", // has no matrix of its own
+		"model.decoder.self.k=q; model.decoder.self.v=k":                                                       "E0336", // k has no matrix
 		"model.decoder.self.key_heads=1":                                                                       "",
 		"model.decoder.self.key_heads=2; model.decoder.self.k=q":                                               "",
 		"model.heads=4; model.decoder.self.key_heads=3":                                                        "E0345",
@@ -92,7 +92,7 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// TestTableRows: a digit has its value, and every token a row of its own.
+// TestTableRows: a digit's row is its value, and each token has its own row.
 func TestTableRows(t *testing.T) {
 	for _, c := range []config.Task{
 		{Kind: "addition", Base: 10, DigitsLo: 1, DigitsHi: 3},

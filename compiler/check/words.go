@@ -2,15 +2,15 @@ package check
 
 import "github.com/arithlang/mlc/dsl"
 
-// A Word is a name that expressions know, for tools and documentation.
+// A Word is a name in expressions, for tools and documentation.
 type Word struct {
 	Kind string // variable (of masks and biases), table variable, function
 	Name string
-	Args string // of a function, as people write them
+	Args string // of a function, as documentation shows them
 	Doc  string // a phrase
 }
 
-// variables says what each of the indices is.
+// variables describes the indices.
 var variables = map[string]string{
 	"h":  "the head, from 0",
 	"i":  "the query, from 0",
@@ -29,8 +29,8 @@ var variables = map[string]string{
 	"C":  "the number of columns",
 }
 
-// Words lists the variables and functions of expressions in the order of their
-// tables. Masks and biases of the prelude are definitions, which Inspect lists.
+// Words lists the variables and functions of expressions in the order of their tables.
+// Inspect lists the masks and biases of the prelude.
 func Words() []Word {
 	var out []Word
 	for _, name := range indices {
@@ -49,17 +49,17 @@ func Words() []Word {
 	)
 }
 
-// Row is what an attribute, or an argument of its value, means, by its path; nil for
-// an unknown one, and for definitions in biases and masks. Stages and sweeps have
-// the attributes that they change.
+// Row returns the schema row of an attribute, or of an argument of its value, by path. It
+// returns nil for an unknown path, and for definitions in biases and masks. Paths in
+// stages and sweeps are those of the attributes that they change.
 func Row(path string) *dsl.Row { return newLanguage().meaning(path) }
 
-// BlockRow is what a block means, by its path with the names of stages and cases
-// of sweeps; nil for an unknown one.
+// BlockRow returns the schema row of a block, by its path with the names of stages and
+// sweep cases. It returns nil for an unknown path.
 func BlockRow(path string) *dsl.BlockRow { return newLanguage().block(path) }
 
-// Names lists the attributes and blocks that a block may hold, or the arguments of
-// the values of an attribute; the empty path is the file.
+// Names lists the attributes and blocks that a block may contain, or the arguments of an
+// attribute's values. The empty path is the file.
 func Names(path string) []string {
 	l := newLanguage()
 	out := l.names(path)

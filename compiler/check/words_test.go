@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestWords wants each word to be documented, and known to expressions.
+// TestWords: each word is documented and known to expressions.
 func TestWords(t *testing.T) {
 	for _, w := range Words() {
 		if w.Doc == "" || (w.Args == "") == (w.Kind == "function") {
@@ -24,7 +24,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestPaths looks attributes up where stages and sweeps change them.
+// TestPaths looks up attributes inside stages and sweeps.
 func TestPaths(t *testing.T) {
 	for path, want := range map[string]string{
 		"model.width":              "model.width",
