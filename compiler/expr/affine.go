@@ -1,7 +1,7 @@
 package expr
 
-// Affine splits an I32 expression into coef*v + rest, neither of which has v.
-// It fails where it sees no such form.
+// Affine splits an I32 expression into coef*v + rest, where neither part contains v. ok
+// is false if it finds no such form.
 func Affine(e *Expr, v string) (coef, rest *Expr, ok bool) { return newSimplifier().affine(e, v) }
 
 func (s *simplifier) affine(e *Expr, v string) (coef, rest *Expr, ok bool) {
@@ -33,7 +33,7 @@ func (s *simplifier) affine(e *Expr, v string) (coef, rest *Expr, ok bool) {
 	return nil, nil, false
 }
 
-// IsMultiple says whether an I32 expression is sure to be a multiple of a size.
+// IsMultiple reports whether an I32 expression is certainly a multiple of size.
 func IsMultiple(e, size *Expr) bool {
 	switch {
 	case IsInt(e, 0), Equal(e, size):
@@ -48,23 +48,23 @@ func IsMultiple(e, size *Expr) bool {
 	return false
 }
 
-// Depends says whether a variable occurs in an expression.
+// Depends reports whether a variable occurs in an expression.
 func Depends(e *Expr, v string) bool {
 	return occurs(e, func(x *Expr) bool { return x.Op == Var && x.Name == v })
 }
 
-// DependsOnAny says whether one of several variables occurs in an expression.
+// DependsOnAny reports whether one of several variables occurs in an expression.
 func DependsOnAny(e *Expr, vars map[string]bool) bool {
 	return occurs(e, func(x *Expr) bool { return x.Op == Var && vars[x.Name] })
 }
 
-// Mentions says whether an expression reads a variable or elements of that name.
+// Mentions reports whether an expression reads a variable or elements of that name.
 func Mentions(e *Expr, name string) bool {
 	return occurs(e, func(x *Expr) bool { return (x.Op == Var || x.Op == Elem) && x.Name == name })
 }
 
-// occurs says whether a part of an expression is as wanted. Parts that are shared are
-// remembered only in large expressions: most are small.
+// occurs reports whether is holds for a part of an expression. It marks visited parts
+// only in large expressions, because most are small.
 func occurs(e *Expr, is func(*Expr) bool) bool {
 	left := 64
 	found := some(e, is, &left)
@@ -75,7 +75,7 @@ func occurs(e *Expr, is func(*Expr) bool) bool {
 	return found
 }
 
-// some looks at no more parts than are left, and finds nothing beyond them.
+// some looks at up to left parts and ignores the rest.
 func some(e *Expr, is func(*Expr) bool, left *int) bool {
 	if *left--; *left < 0 {
 		return false
@@ -88,5 +88,5 @@ func some(e *Expr, is func(*Expr) bool, left *int) bool {
 	return is(e)
 }
 
-// IsInt says whether an expression is the I32 constant n.
+// IsInt reports whether an expression is the I32 constant n.
 func IsInt(e *Expr, n int64) bool { return e.Op == Const && e.Type == I32 && e.I == n }

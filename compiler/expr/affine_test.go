@@ -2,7 +2,7 @@ package expr
 
 import "testing"
 
-// TestAffine splits sums by i, whose other parts are simplified.
+// TestAffine splits expressions by i and checks that the parts are simplified.
 func TestAffine(t *testing.T) {
 	for _, c := range []struct{ in, coef, rest string }{
 		{"j + 1", "0", "j + 1"},
@@ -27,7 +27,8 @@ func TestAffine(t *testing.T) {
 	}
 }
 
-// TestInternAllOperands has elements that differ in their last index alone.
+// TestInternAllOperands: elements that differ only in their last index are different
+// nodes.
 func TestInternAllOperands(t *testing.T) {
 	in := NewInterner()
 	a, b := parse(t, "a[i, 1, 2, 3, 4]"), parse(t, "a[i, 1, 2, 3, 5]")

@@ -1,6 +1,6 @@
 package expr
 
-// The arithmetic of Diff and Expand takes nil for 0, and returns it.
+// The arithmetic of Diff and Expand uses nil for 0.
 
 func plus(a, b *Expr) *Expr {
 	switch {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// F returns the F32 constant nearest to v. All NaNs are one.
+// F returns the F32 constant nearest to v. All NaNs become one.
 func F(v float64) *Expr {
 	v = float64(float32(v))
 	if v != v {
@@ -33,8 +33,8 @@ func NewVar(name string, t Type) *Expr {
 	return must(&Expr{Op: Var, Type: t, Name: name})
 }
 
-// NewElem returns the element name[idx...] of type t; the indices are I32. There
-// are none for a tile or parameter of rank 0.
+// NewElem returns the element name[idx...] of type t. The indices are I32. A tile or
+// parameter of rank 0 has none.
 func NewElem(name string, t Type, idx ...*Expr) *Expr {
 	return must(&Expr{Op: Elem, Type: t, Name: name, Args: slices.Clip(idx)})
 }
@@ -55,7 +55,7 @@ func must(e *Expr) *Expr {
 	return e
 }
 
-// withArgs returns e over other operands of the same types.
+// withArgs returns e with other operands of the same types.
 func (e *Expr) withArgs(args []*Expr) *Expr {
 	for i, a := range args {
 		if a.Type != e.Args[i].Type {

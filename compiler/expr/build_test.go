@@ -95,9 +95,8 @@ func TestTypecheck(t *testing.T) {
 	}
 }
 
-// TestTable holds the op table to itself: a name each, and a function for every
-// combination of types that the typing rule lets through, and no more; or an
-// expansion.
+// TestTable: each op has a unique name. It has a function for exactly the types that its
+// typing rule accepts, or an expansion.
 func TestTable(t *testing.T) {
 	names := map[string]bool{}
 	for op := Add; op < numOps; op++ {

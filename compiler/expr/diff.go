@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// Diff returns the derivative, of F32, of the real expression e with respect to a real
-// leaf, a Var or one particular Elem; other elements of the same array count as
-// constants. Where e has a kink the derivative is that of the branch taken:
-// abs' at 0 is 1, and Min, Max and Where follow their conditions. Floor and what
-// goes through integers or bits has derivative 0. Rounding to fewer bits counts as the
-// identity (the straight-through estimator, Bengio et al. 2013, arXiv:1308.3432).
+// Diff returns the F32 derivative of the real expression e with respect to a real leaf, a
+// Var or one particular Elem. Other elements of the same array are constants. At a kink
+// it is the derivative of the branch taken: abs' at 0 is 1, and Min, Max and Where follow
+// their conditions. Floor, integers and bit operations have derivative 0. Rounding to
+// fewer bits counts as the identity (the straight-through estimator, Bengio et al. 2013,
+// arXiv:1308.3432).
 func Diff(e, leaf *Expr) *Expr {
 	if !e.real() || !leaf.real() || leaf.Op != Var && leaf.Op != Elem {
 		panic("BUG: Diff is for real leaves of real expressions")
@@ -30,13 +30,13 @@ func Diff(e, leaf *Expr) *Expr {
 	return F(0)
 }
 
-// A Cotangent is a leaf of an expression and the derivative by it.
+// A Cotangent is a leaf of an expression and the derivative with respect to it.
 type Cotangent struct{ Leaf, Value *Expr }
 
-// Pullback returns ct times the derivative of the real expression e by each of its real
-// leaves, in order of first use, by the rules of Diff. It goes from e to the leaves
-// (reverse mode), so that what the derivatives have in common is the same node. What comes
-// through a branch is 0 where that is not taken, whatever the branch is there.
+// Pullback returns ct times the derivative of the real expression e with respect to each
+// real leaf, in order of first use, by the rules of Diff. It works from e to the leaves
+// (reverse mode), so that derivatives share common nodes. A part that comes through a
+// branch is 0 if the branch is not taken, even if the branch is not finite.
 func Pullback(e, ct *Expr) []Cotangent {
 	together := newSimplifier()
 	root := together.in.Intern(e)
@@ -64,10 +64,11 @@ func Pullback(e, ct *Expr) []Cotangent {
 	return leaves
 }
 
-// A cotangent is a sum of parts that come by different ways.
+// A cotangent is a sum of parts that reach the leaf by different ways.
 type cotangent []part
 
-// A part counts where all branches on its way are taken, those nearest the leaf last.
+// A part counts if all branches on its way are taken. The branch nearest the leaf comes
+// last.
 type part struct {
 	value *Expr
 	way   []turn
@@ -79,10 +80,10 @@ type turn struct {
 	then bool
 }
 
-// through is what operand i of e gets of a part of e's cotangent.
+// through returns what operand i of e gets from a part of e's cotangent.
 func (p part) through(e *Expr, i int) part {
 	d := make([]*Expr, len(e.Args))
-	d[i] = p.value // derivatives are linear in each operand's
+	d[i] = p.value // derivatives are linear in each operand's derivative
 	v := derivatives[e.Op](e, d)
 	if v.Op != Where || v == p.value {
 		return part{v, p.way}
@@ -95,7 +96,7 @@ func (p part) through(e *Expr, i int) part {
 	return part{v, p.way}
 }
 
-// plus adds a part, to one that comes the same way if there is one.
+// plus adds a part, to the part with the same way if there is one.
 func (c cotangent) plus(p part) cotangent {
 	for n := range c {
 		if slices.Equal(c[n].way, p.way) {
@@ -106,7 +107,7 @@ func (c cotangent) plus(p part) cotangent {
 	return append(c, p)
 }
 
-// sum is the cotangent as an expression.
+// sum returns the cotangent as an expression.
 func (c cotangent) sum() *Expr {
 	var sum *Expr
 	for _, p := range c {
@@ -123,10 +124,10 @@ func (c cotangent) sum() *Expr {
 	return sum
 }
 
-// real reports whether e is a number that has derivatives.
+// real reports whether e is a number with derivatives.
 func (e *Expr) real() bool { return e.Type == F32 || e.Type.Narrow() }
 
-// chain returns the derivative of e from those of its operands, nil for 0.
+// chain returns the derivative of e from its operands' derivatives, or nil for 0.
 func chain(e *Expr, ds map[*Expr]*Expr) *Expr {
 	d := make([]*Expr, len(e.Args))
 	moves := false
@@ -141,8 +142,8 @@ func chain(e *Expr, ds map[*Expr]*Expr) *Expr {
 	return rule(e, d)
 }
 
-// A derivative makes an op's derivative from those of its operands, of which at
-// least one is not nil; nil is 0.
+// A derivative returns an op's derivative from its operands' derivatives. At least one of
+// d is not nil, and nil is 0.
 type derivative func(e *Expr, d []*Expr) *Expr
 
 // derivatives has no entry for ops whose derivative is 0.
@@ -185,7 +186,7 @@ var derivatives = [numOps]derivative{
 	ToBF16: straightThrough,
 	ToF16:  straightThrough,
 	ToTF32: straightThrough,
-	ToF32:  straightThrough, // of fewer bits; integers have no derivative
+	ToF32:  straightThrough, // from fewer bits; integers have no derivative
 }
 
 func straightThrough(_ *Expr, d []*Expr) *Expr { return d[0] }

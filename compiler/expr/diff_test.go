@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// TestDiff holds the derivative of every op of F32 operands against central
-// differences, away from kinks.
+// TestDiff compares the derivative of every op on F32 operands with central differences,
+// away from kinks.
 func TestDiff(t *testing.T) {
-	tested := map[Op]bool{ToBF16: true, ToF16: true, ToTF32: true, ToF32: true} // steps: TestDiffForms has them
+	tested := map[Op]bool{ToBF16: true, ToF16: true, ToTF32: true, ToF32: true} // steps, which TestDiffForms covers
 	for _, text := range []string{
 		"x + y", "y - x", "x - x * y", "x * x * y", "x / y", "y / x", "-x",
 		"abs(x)", "abs(-x)", "min(x, y)", "min(y, x * x)", "max(x, y)", "max(y, x * x)", "max(x, 0.0)",
@@ -48,7 +48,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// pulledBack is the derivative by a leaf as Pullback makes it.
+// pulledBack returns the derivative from Pullback with respect to a leaf.
 func pulledBack(e, leaf *Expr) *Expr {
 	for _, c := range Pullback(e, F(1)) {
 		if Equal(c.Leaf, leaf) {
@@ -58,7 +58,8 @@ func pulledBack(e, leaf *Expr) *Expr {
 	return F(0)
 }
 
-// TestPullback holds what all leaves get, in their order, and that they share it.
+// TestPullback checks the derivatives of all leaves, their order, and that they share
+// nodes.
 func TestPullback(t *testing.T) {
 	ct := NewVar("ct", F32)
 	cs := Pullback(parse(t, "a[0] * max(a[1] * x + a[2], 0.0) + f32(i) * y"), ct)
@@ -81,8 +82,8 @@ func TestPullback(t *testing.T) {
 	}
 }
 
-// TestPullbackOfBranches: the derivative by what a branch reads is 0 where it is not
-// taken, though 0 times what it is there be no number.
+// TestPullbackOfBranches: the derivative through a branch that is not taken is 0, even if
+// 0 times its value is NaN.
 func TestPullbackOfBranches(t *testing.T) {
 	env := Bindings{"x": {F: 0}, "y": {F: 2}, "p": {}, "i": {I: 3}}
 	for text, want := range map[string]float64{

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// An Env gives the leaves of an expression their values.
+// An Env gives values to the leaves of an expression.
 type Env interface {
 	Var(name string) Value
 	Elem(name string, idx []int) Value
@@ -31,22 +31,22 @@ func (b Bindings) get(leaf string) Value {
 	return v
 }
 
-// A Binder tells compiled code where the leaves live.
+// A Binder tells compiled code where leaves are stored.
 type Binder interface {
-	// Var returns the cell that holds a variable; it is read at each run.
+	// Var returns the cell of a variable. Each run reads it.
 	Var(name string, t Type) *Value
-	// Elem returns the function that loads an element. It must not keep idx. One
-	// that fails records its error itself and returns Value{}.
+	// Elem returns the function that loads an element. The function must not keep idx. If
+	// it fails, it records its error itself and returns Value{}.
 	Elem(name string, t Type) func(idx []int) Value
 }
 
-// Eval64 evaluates e in float64, the reference: F32 arithmetic does not round,
-// transcendental functions are those of package math. Integers are as in Eval32,
-// FBits and ToF32 round to float32, and roundings to fewer bits do first.
+// Eval64 evaluates e in float64, the reference. F32 arithmetic does not round, and
+// transcendental functions are those in package math. Integers are as in Eval32. FBits
+// and ToF32 round to float32, and roundings to fewer bits round to float32 first.
 func Eval64(e *Expr, env Env) Value { return Compile64(envBinder{env}, e).Run() }
 
-// Eval32 evaluates e with the exact bits of every back end: each F32 operation
-// rounds once, and transcendental functions are as Expand makes them.
+// Eval32 evaluates e with the bits of every back end. Each F32 operation rounds once, and
+// transcendental functions are expanded by Expand.
 func Eval32(e *Expr, env Env) Value { return Compile32(envBinder{env}, e).Run() }
 
 // envBinder binds code to an Env for one run.
@@ -61,8 +61,8 @@ func (b envBinder) Elem(name string, _ Type) func([]int) Value {
 	return func(idx []int) Value { return b.env.Elem(name, idx) }
 }
 
-// Code is a straight line of steps over registers, in which each distinct
-// subexpression is computed once a run. It is for one goroutine at a time.
+// Code is a straight line of steps over registers. It computes each distinct
+// subexpression once per run. Only one goroutine may use it at a time.
 type Code struct {
 	regs  []Value
 	vars  []varStep
@@ -76,7 +76,7 @@ type varStep struct {
 	cell *Value
 }
 
-// A step computes a register: by fn of three, or by load at the indices in idx.
+// A step computes a register, by fn on three registers or by load at the indices in idx.
 type step struct {
 	fn      fn
 	dst     int
@@ -86,10 +86,10 @@ type step struct {
 	at      []int // their values
 }
 
-// Compile64 compiles es for evaluation as by Eval64.
+// Compile64 compiles es for evaluation as in Eval64.
 func Compile64(b Binder, es ...*Expr) *Code { return compile(b, true, es) }
 
-// Compile32 compiles es for evaluation as by Eval32.
+// Compile32 compiles es for evaluation as in Eval32.
 func Compile32(b Binder, es ...*Expr) *Code { return compile(b, false, es) }
 
 func compile(b Binder, wide bool, es []*Expr) *Code {
@@ -109,7 +109,8 @@ func compile(b Binder, wide bool, es []*Expr) *Code {
 	return c
 }
 
-// emit appends what computes e, whose operands have registers, to register regs[e].
+// emit appends the step that computes e to register regs[e]. The operands of e have
+// registers.
 func (c *Code) emit(b Binder, wide bool, e *Expr, regs map[*Expr]int) {
 	dst := regs[e]
 	var args []int
@@ -135,10 +136,9 @@ func (c *Code) emit(b Binder, wide bool, e *Expr, regs map[*Expr]int) {
 	}
 }
 
-// function returns the function of e's op on operands of its types, nil for an op
-// that Expand removes. The last
-// operand tells the type, but for shifts, whose amount has a type of its own. Bits
-// of elements are non-negative integers.
+// function returns the function of e's op for operands of its types, or nil for an op
+// that Expand removes. The last operand's type decides, except in shifts, whose amount
+// may have another type. The bits of narrow elements are non-negative integers.
 func function(e *Expr, wide bool) fn {
 	t := e.Args[len(e.Args)-1].Type
 	switch {

@@ -2,9 +2,9 @@ package expr
 
 import "math"
 
-// Expand replaces the transcendental functions in e, the roundings and what widens
-// elements of 16 bits by + - * /, Min, Max, Where and bit moves, with neither fused
-// operations nor calls, so that every back end computes the same bits. Equal
+// Expand replaces the transcendental functions in e, roundings, and conversions from
+// 16-bit elements. It uses + - * /, Min, Max, Where and bit moves, without fused
+// operations or calls, so that every back end computes the same bits. Equal
 // subexpressions stay shared.
 //
 // Largest errors, in units of the last place of the float32 result; NaN gives NaN:
@@ -23,8 +23,8 @@ import "math"
 // of erf are then moved by a few units to lessen its rounding errors.
 func Expand(e *Expr) *Expr { return ExpandBut(e, func(*Expr) bool { return false }) }
 
-// ExpandBut is Expand that keeps the nodes for which keep holds: those that a back
-// end has instructions for which give the same bits.
+// ExpandBut is Expand, but keeps nodes for which keep holds. A back end keeps those for
+// which it has instructions with the same bits.
 func ExpandBut(e *Expr, keep func(*Expr) bool) *Expr {
 	return Rewrite(e, func(e *Expr) *Expr {
 		f := expansions[e.Op]
@@ -55,8 +55,8 @@ var expansions = [numOps]func(x *Expr) *Expr{
 }
 
 const (
-	// roundOff is 1.5 * 2^23: adding it rounds to an integer, which is then in the
-	// low bits of the sum, in two's complement.
+	// roundOff is 1.5 * 2^23. Adding it rounds to an integer, which is then in the low
+	// bits of the sum, in two's complement.
 	roundOff = 12582912
 
 	// ln2Hi has 15 bits, so that its product with an exponent is exact.
@@ -76,8 +76,8 @@ func horner(x *Expr, c ...float64) *Expr {
 	return e
 }
 
-// estrin is horner for an even number of coefficients, in pairs: fewer roundings
-// lie between a coefficient and the sum.
+// estrin is horner for an even number of coefficients, in pairs. Fewer roundings lie
+// between a coefficient and the sum.
 func estrin(x *Expr, c ...float64) *Expr {
 	e := horner(x, c[:2]...)
 	square := times(x, x)
@@ -95,8 +95,8 @@ func toNearest(x *Expr) (whole, bits *Expr) {
 	return subtract(t, F(roundOff)), New(FBits, t)
 }
 
-// splitExp returns q and s with exp(x) = (1 + q) * s, s a power of two and q
-// between -0.3 and 0.42, for x from -88 (s = 0) to 89 (s = +Inf).
+// splitExp returns q and s with exp(x) = (1 + q) * s, for x from -88 (s = 0) to 89 (s =
+// +Inf). s is a power of two and q lies between -0.3 and 0.42.
 func splitExp(x *Expr) (q, s *Expr) {
 	n, bits := toNearest(times(x, F(math.Log2E)))
 	r := subtract(subtract(x, times(n, F(ln2Hi))), times(n, F(ln2Lo)))
@@ -142,8 +142,8 @@ func expandLog(x *Expr) *Expr {
 	return New(Where, New(Lt, x, F(math.Inf(1))), finite, x)
 }
 
-// expandErf is a rational function with positive coefficients up to where the
-// result rounds to 1.
+// expandErf returns a rational function with positive coefficients, up to the point where
+// the result rounds to 1.
 func expandErf(x *Expr) *Expr {
 	x = clamp(F(-3.92), x, F(3.92))
 	z := times(x, x)
@@ -152,8 +152,8 @@ func expandErf(x *Expr) *Expr {
 	return over(times(x, p), q)
 }
 
-// expandSine returns sin(x + quarters*pi/2): x less the nearest multiple of pi/2
-// goes through the series of sine or cosine, by the multiple's low bits.
+// expandSine returns sin(x + quarters*pi/2). It subtracts the nearest multiple of pi/2
+// and evaluates the series of sine or cosine, selected by the multiple's low bits.
 func expandSine(x *Expr, quarters uint32) *Expr {
 	n, k := toNearest(times(x, F(2/math.Pi)))
 	if quarters != 0 {
@@ -171,8 +171,8 @@ func expandSine(x *Expr, quarters uint32) *Expr {
 	return New(BitsF, New(Xor, New(FBits, New(Where, odd, cos, sin)), sign))
 }
 
-// expandSoftplus returns max(x, 0) + log(1 + t) with t = exp(-|x|), and log(1 + t) as
-// expandLog has it: t is at most 1, so that nothing cancels and no power of two is split off.
+// expandSoftplus returns max(x, 0) + log(1 + t) with t = exp(-|x|). log(1 + t) is as in
+// expandLog. Because t is at most 1, nothing cancels and no power of two is split off.
 func expandSoftplus(x *Expr) *Expr {
 	t := expandExp(minus(New(Abs, x)))
 	s := over(t, plus(t, F(2)))

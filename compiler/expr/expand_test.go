@@ -18,8 +18,8 @@ func ulps(got, want float64) float64 {
 	return math.Abs(got-want) / math.Ldexp(1, max(e, -125)-24)
 }
 
-// TestExpandAccuracy holds the errors in the comment of Expand, over all
-// exponents and, where a function bends, densely.
+// TestExpandAccuracy checks the errors in the comment of Expand over all exponents, and
+// densely where a function bends.
 func TestExpandAccuracy(t *testing.T) {
 	const normal = 0x1p-126
 	for _, c := range []struct {
@@ -112,7 +112,7 @@ func TestExpandLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestExpandSize keeps nested functions from growing as trees do.
+// TestExpandSize: nested functions do not grow like trees.
 func TestExpandSize(t *testing.T) {
 	nodes := 0
 	Walk(Expand(parse(t, "exp(tanh(exp(tanh(exp(tanh(x))))))")), func(*Expr) { nodes++ })

@@ -1,15 +1,14 @@
-// Package expr is the one language of scalar computation: attention masks and
-// biases, activations, optimizer updates, kernel indices. Specs are checked
-// into it (package check), tensor and kernel IR carry it, back ends print it.
+// Package expr is the language of scalar computation: attention masks and biases,
+// activations, optimizer updates, kernel indices. Package check translates specs to it,
+// tensor and kernel IR contain it, and back ends print it.
 //
-// An Expr is an immutable DAG node. Transcendental functions are ordinary nodes
-// until Expand replaces them by IEEE operations, so that every back end computes
-// the same bits.
+// An Expr is an immutable DAG node. Transcendental functions are ordinary nodes until
+// Expand replaces them by IEEE operations, so that every back end computes the same bits.
 package expr
 
-// Type is the type of a scalar. I32 serves indices and positions, U32 random
-// bits and bit patterns. BF16 and F16 are types of elements: they are loaded,
-// stored and converted, and everything else is computed in F32.
+// Type is the type of a scalar. I32 is for indices and positions, U32 for random bits and
+// bit patterns. BF16 and F16 are types of elements, which can only be loaded, stored and
+// converted. Everything else is computed in F32.
 type Type uint8
 
 // The scalar types.
@@ -22,14 +21,14 @@ const (
 	F16  // IEEE binary16
 )
 
-// Op names what a node does. The table ops (ops.go) gives each its name, arity,
-// typing rule, value and derivative.
+// Op is a node's operation. The table ops (ops.go) has each op's name, arity, typing rule
+// and value.
 type Op uint8
 
-// The operations. Arithmetic is on operands of one type; F32 arithmetic rounds
-// to nearest even after every operation and never fuses, but for Fma. Min(a, b) is
-// Where(a < b, a, b) and Max(a, b) is Where(a > b, a, b), for NaN and signed
-// zeros too. Integer Div and Mod truncate towards zero as in Go.
+// The operations. Operands of arithmetic have one type. F32 arithmetic rounds to nearest
+// even after every operation and never fuses, except Fma. Min(a, b) is Where(a < b, a, b)
+// and Max(a, b) is Where(a > b, a, b), also for NaN and signed zeros. Integer Div and Mod
+// truncate towards zero as in Go.
 const (
 	Const Op = iota // F (F32) or I (other types)
 	Var             // Name: an index, a length, a scalar parameter or a let
@@ -69,13 +68,13 @@ const (
 	AsBF16 // U32 -> BF16, its lower half
 	AsF16  // U32 -> F16, its lower half
 
-	// Roundings of F32 to nearest even, where all NaNs become one (narrow.go):
-	// removed by Expand.
+	// Roundings of F32 to nearest even, in which all NaNs become one (narrow.go). Expand
+	// removes them.
 	ToBF16
 	ToF16
-	ToTF32 // to F32 with 10 bits behind the point of its significand
+	ToTF32 // to an F32 whose significand has 10 bits after the point
 
-	// Transcendental: removed by Expand.
+	// Transcendental functions. Expand removes them.
 	Exp
 	Log
 	Tanh
@@ -94,6 +93,6 @@ type Expr struct {
 	Type Type
 	Args []*Expr
 	F    float64 // value of an F32 constant (exactly representable in float32 once rounded)
-	I    int64   // value of an I32, U32 or Bool (0 or 1) constant; there are none of BF16 and F16
+	I    int64   // value of an I32, U32 or Bool (0 or 1) constant; BF16 and F16 have no constants
 	Name string  // of a Var or Elem
 }

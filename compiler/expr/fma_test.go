@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// exactFMA computes a*b + c in 600 bits, which hold it exactly, and rounds once.
+// exactFMA computes a*b + c exactly in 600 bits, and rounds once.
 func exactFMA(a, b, c float32) float32 {
 	wide := func(v float32) *big.Float { return new(big.Float).SetPrec(600).SetFloat64(float64(v)) }
 	sum := wide(a)
@@ -24,17 +24,17 @@ func checkFMA(t *testing.T, a, b, c, want float32) {
 	}
 }
 
-// TestFMA32Halfway builds operands whose exact result lies on or next to a point
-// half-way between two float32: c is one of them, and the product is half a unit
-// in its last place, times 1 or next to 1.
+// TestFMA32Halfway builds operands whose exact result lies on or next to a half-way point
+// between two float32. c is one of them, and the product is half a unit in its last
+// place, times 1 or nearly 1.
 func TestFMA32Halfway(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 100_000 {
 		c := math.Float32frombits(r.Uint32N(0x7f000000))
 		next := math.Nextafter32(c, float32(math.Inf(1)))
 		half := (float64(next) - float64(c)) / 2
-		// The factors are exact: half is a power of two, so a and b share its
-		// exponent, and both mantissas differ from 1 in the last places only.
+		// The factors are exact. half is a power of two, so a and b share its exponent,
+		// and both mantissas differ from 1 only in the last places.
 		frac, exp := math.Frexp(half)
 		a := float32(math.Ldexp(frac, exp/2)) * nearOne(r)
 		b := float32(math.Ldexp(1, exp-exp/2)) * nearOne(r)
@@ -53,13 +53,13 @@ func TestFMA32Halfway(t *testing.T) {
 
 func nearOne(r *rand.Rand) float32 { return 1 + float32(r.IntN(5)-2)*0x1p-23 }
 
-// TestFMA32Subnormal looks at results below the smallest normal number, where
-// float32 has fewer bits than a narrowing expects.
+// TestFMA32Subnormal checks results below the smallest normal number, where float32 has
+// fewer bits.
 func TestFMA32Subnormal(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 100_000 {
 		a := math.Float32frombits(r.Uint32N(0x800000) | uint32(20+r.IntN(80))<<23)
-		exp := 1 - 127 + r.IntN(25) - 24 // of the product: from far below to about normal
+		exp := 1 - 127 + r.IntN(25) - 24 // of the product: from tiny to about normal
 		_, ea := math.Frexp(float64(a))
 		b := float32(math.Ldexp(1+float64(r.IntN(1<<23))*0x1p-23, exp-ea))
 		c := math.Float32frombits(r.Uint32N(0x1000000))
@@ -73,8 +73,7 @@ func TestFMA32Subnormal(t *testing.T) {
 	}
 }
 
-// TestFMA32Anywhere takes operands of all magnitudes, close enough to matter to
-// one another.
+// TestFMA32Anywhere checks operands of all magnitudes, close enough to affect each other.
 func TestFMA32Anywhere(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	number := func(exp int) float32 {
@@ -120,7 +119,7 @@ func TestFMA32Special(t *testing.T) {
 		{0x1p-75, 0x1p-75, 0x1p-149, 0x1p-148},       // half-way, to even
 		{0x1p-24, 0x1p-60, 1 + 0x1p-23, 1 + 0x1p-23}, // far below
 		{0x1p-12, 0x1p-12, 1, 1},                     // half-way, to even
-		{0x1p-12, 0x1.000002p-12, 1, 1 + 0x1p-23},    // narrowing twice would say 1 too
+		{0x1p-12, 0x1.000002p-12, 1, 1 + 0x1p-23},    // narrowing twice would give 1, too
 		{0x1.000002p-12, 0x1.fffffcp-13, 1, 1},       // just below half-way
 		{0x1.000002p-12, 0x1.000002p-12, -1, -1 + 0x1p-24},
 		// Just below half-way, where the float64 sum is odd and its error positive.

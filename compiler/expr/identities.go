@@ -7,14 +7,15 @@ import (
 	"sync"
 )
 
-// laws are the identities that hold for rounded and for wrapping arithmetic, each for
-// operands of types out of f32, i32, u32 and bool. Where x, y and z stand, any operand
-// does; k and m are constants, p is a bool, i an i32 and u a u32. 0, 1 and ones, all bits
-// set, are of the law's type. Each makes an expression smaller or moves a constant to the
-// right, so that they end; the first that applies is taken.
+// laws are the identities that hold for rounded and for wrapping arithmetic. Each is for
+// operands of the types f32, i32, u32 and bool named by its letters. x, y and z stand for
+// any operand, k and m for constants, p for a bool, i for an i32 and u for a u32. 0, 1
+// and ones (all bits set) have the law's type. Each law makes an expression smaller or
+// moves a constant to the right, so that simplification ends. The first law that applies
+// is used.
 //
-// In F32 -0 is neutral to +, but +0 is not; min and max do not commute; and x may be a
-// NaN, so that !(x < y) stays.
+// In F32, -0 is neutral for +, but +0 is not. min and max do not commute. x may be NaN,
+// so !(x < y) stays.
 const laws = `
 	fiu   k + x             ->  x + k
 	iu    x + 0             ->  x
@@ -123,7 +124,8 @@ const laws = `
 	i     as_i32(as_u32(x))            ->  x
 `
 
-// others are the identities that depend on more than a form. They come after the laws.
+// others are the identities that depend on more than an expression's form. They come
+// after the laws.
 var others = [numOps][]identity{
 	Add: {addZero, addOffset},
 	Sub: {addOffset},
@@ -137,7 +139,7 @@ var others = [numOps][]identity{
 // A rulebook has identities by op and by the type of the last operand.
 type rulebook [numOps][Bool + 1][]identity
 
-// identities are laws and others, read when first needed.
+// identities are laws and others, parsed on first use.
 var identities = sync.OnceValue(func() *rulebook {
 	var all rulebook
 	types := map[rune]Type{'f': F32, 'i': I32, 'u': U32, 'b': Bool}
@@ -159,13 +161,13 @@ var identities = sync.OnceValue(func() *rulebook {
 	return &all
 })
 
-// operand is the type of the last operand.
+// operand returns the type of the last operand.
 func operand(e *Expr) Type { return e.Args[len(e.Args)-1].Type }
 
-// A law is an identity by form: what looks like from is to.
+// A law is an identity by form: an expression that matches from becomes to.
 type law struct{ from, to *Expr }
 
-// holes are the names in laws for which other expressions stand.
+// holes are the names in laws that stand for other expressions.
 const holes = "xyzkmpiu"
 
 var constants = regexp.MustCompile(`\b(0|1|ones)\b`)
@@ -191,7 +193,7 @@ func form(text string, t Type) *Expr {
 	return e
 }
 
-// matched has what stands for each of the holes.
+// matched has the expression for each hole.
 type matched [len(holes)]*Expr
 
 func (l law) apply(s *simplifier, e *Expr) *Expr {
@@ -240,7 +242,7 @@ func (m *matched) build(s *simplifier, form *Expr) *Expr {
 	return s.new(form.Op, args...)
 }
 
-// addZero drops +0, which is neutral in F32 where x is not -0.
+// addZero drops +0 if x is certainly not -0. Otherwise +0 is not neutral in F32.
 func addZero(_ *simplifier, e *Expr) *Expr {
 	if x, y := e.Args[0], e.Args[1]; isFloat(y, 0) && !minusZero(x, 4) {
 		return x
@@ -248,7 +250,7 @@ func addZero(_ *simplifier, e *Expr) *Expr {
 	return nil
 }
 
-// offset splits an integer into a rest and a constant that is added to it.
+// offset splits an integer into a rest and an added constant.
 func offset(e *Expr) (rest *Expr, c int64) {
 	if e.Op == Add && e.Args[1].IsConst() {
 		return e.Args[0], e.Args[1].I
@@ -259,8 +261,8 @@ func offset(e *Expr) (rest *Expr, c int64) {
 	return e, 0
 }
 
-// addOffset gathers the constants of an integer sum: (x + 3) - 5 = x - 2. A sum
-// that wraps is added as it stands.
+// addOffset combines the constants of an integer sum: (x + 3) - 5 = x - 2. The combined
+// constant wraps around.
 func addOffset(s *simplifier, e *Expr) *Expr {
 	inner, c := offset(e)
 	rest, d := offset(inner)
@@ -277,7 +279,7 @@ func addOffset(s *simplifier, e *Expr) *Expr {
 	return s.new(Add, rest, s.constant(e.Type, sum))
 }
 
-// divPower is x / c = x * (1/c) for c a power of two, where 1/c is exact.
+// divPower is x / c = x * (1/c) if c is a power of two and 1/c is exact.
 func divPower(s *simplifier, e *Expr) *Expr {
 	y := e.Args[1]
 	if !y.IsConst() || e.Type != F32 {
@@ -290,8 +292,8 @@ func divPower(s *simplifier, e *Expr) *Expr {
 	return s.new(Mul, e.Args[0], s.in.node(inverse))
 }
 
-// equalOffset is the integer identity (x + 3 == 5) = (x == 2), which holds for
-// sums that wrap as well.
+// equalOffset is the integer identity (x + 3 == 5) = (x == 2). It also holds for sums
+// that wrap around.
 func equalOffset(s *simplifier, e *Expr) *Expr {
 	x, y := e.Args[0], e.Args[1]
 	if x.Type != I32 && x.Type != U32 || !y.IsConst() {
@@ -304,7 +306,7 @@ func equalOffset(s *simplifier, e *Expr) *Expr {
 	return s.new(e.Op, rest, s.constant(x.Type, y.I-c))
 }
 
-// shiftNone is x << 0 = x, whatever the type of the amount.
+// shiftNone is x << 0 = x for any type of the amount.
 func shiftNone(_ *simplifier, e *Expr) *Expr {
 	if isInt(e.Args[1], 0) {
 		return e.Args[0]

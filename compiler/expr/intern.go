@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// An Interner gives structurally equal expressions one node.
+// An Interner keeps one node for structurally equal expressions.
 type Interner struct {
-	nodes []*Expr         // in order of definition
-	of    map[shape]*Expr // nodes by shape, once there are more than few
-	memo  memo[interned]  // by any node seen
+	nodes []*Expr         // in order of creation
+	of    map[shape]*Expr // nodes by shape, if there are more than few
+	memo  memo[interned]  // by any node seen so far
 }
 
-// An interned is a node and its number, in order of definition.
+// An interned is a node and its number, in order of creation.
 type interned struct {
 	node   *Expr
 	number uint32
 }
 
-// A shape is a node with its operands by number.
+// A shape is a node, with its operands as numbers.
 type shape struct {
 	bits uint64
 	args [3]uint32
@@ -29,14 +29,14 @@ type shape struct {
 	typ  Type
 	n    uint16 // of operands
 	name string
-	more string // the operands behind the third
+	more string // the operands after the third
 }
 
-// NewInterner returns an Interner that knows no node yet.
+// NewInterner returns an empty Interner.
 func NewInterner() *Interner { return &Interner{} }
 
-// Intern returns the one node that is structurally equal to e and whose operands
-// are interned.
+// Intern returns the node that is structurally equal to e. Its operands are interned,
+// too.
 func (in *Interner) Intern(e *Expr) *Expr {
 	if c, ok := in.memo.get(e); ok {
 		return c.node
@@ -76,13 +76,13 @@ func (in *Interner) node(e *Expr) *Expr {
 	return e
 }
 
-// number is the number of an interned node.
+// number returns the number of an interned node.
 func (in *Interner) number(e *Expr) uint32 {
 	c, _ := in.memo.get(e)
 	return c.number
 }
 
-// head is the shape of a node without operands.
+// head returns the shape of a node without operands.
 func head(e *Expr) shape {
 	s := shape{op: e.Op, typ: e.Type, name: e.Name, bits: uint64(e.I)}
 	if e.Type == F32 {
@@ -106,8 +106,8 @@ func (in *Interner) shape(e *Expr) shape {
 	return s
 }
 
-// Equal reports whether a and b are structurally equal, however they share. Nodes
-// that are shared are remembered only in large expressions: most are small.
+// Equal reports whether a and b are structurally equal, regardless of sharing. It marks
+// visited nodes only in large expressions, because most are small.
 func Equal(a, b *Expr) bool {
 	left := 64
 	if same := equal(a, b, &left); !same || left >= 0 {
@@ -117,7 +117,7 @@ func Equal(a, b *Expr) bool {
 	return in.Intern(a) == in.Intern(b)
 }
 
-// equal looks at no more nodes than are left, and takes those beyond them for equal.
+// equal compares up to left nodes and treats the rest as equal.
 func equal(a, b *Expr, left *int) bool {
 	if *left--; a == b || *left < 0 {
 		return true
@@ -133,8 +133,8 @@ func equal(a, b *Expr, left *int) bool {
 	return true
 }
 
-// Key returns a string that structurally equal expressions, and no others, have
-// in common. Its length is linear in the number of distinct subexpressions.
+// Key returns a string that is equal exactly for structurally equal expressions. Its
+// length is linear in the number of distinct subexpressions.
 func Key(e *Expr) string {
 	in := NewInterner()
 	var b strings.Builder
@@ -155,10 +155,9 @@ type Binding struct {
 	Value *Expr
 }
 
-// Share names what printing es as trees would compute twice: lets holds the
-// structurally equal subexpressions used more than once, but for constants and
-// variables, each over the ones before it, and rest is es over all of them. The
-// n-th is called name(n).
+// Share names the subexpressions that printing es as trees would compute more than once,
+// except constants and variables. Each of lets may use earlier ones, and rest is es over
+// all of them. The n-th is called name(n).
 func Share(es []*Expr, name func(n int) string) (lets []Binding, rest []*Expr) {
 	in := NewInterner()
 	roots := make([]*Expr, len(es))

@@ -1,9 +1,10 @@
 package expr
 
-// few is how many nodes a search looks through rather than hash: most expressions are small.
+// few is the number of nodes up to which a memo searches instead of hashing. Most
+// expressions are small.
 const few = 12
 
-// A memo holds a value for each node that was seen. The empty memo is ready for use.
+// A memo holds a value for each visited node. The zero memo is empty.
 type memo[V any] struct {
 	first [few]entry[V]
 	n     int         // of first
@@ -25,7 +26,7 @@ func (m *memo[V]) get(e *Expr) (V, bool) {
 	return v, ok
 }
 
-// put sets the value of a node that has none yet.
+// put sets the value of a node that has no value yet.
 func (m *memo[V]) put(e *Expr, v V) {
 	if m.n < few {
 		m.first[m.n] = entry[V]{e, v}

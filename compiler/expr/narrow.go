@@ -2,11 +2,11 @@ package expr
 
 import "math"
 
-// nan16 is what every NaN becomes in BF16 and F16, of whatever sign and bits it was.
+// nan16 is the NaN of BF16 and F16 for every F32 NaN.
 const nan16 = 0x7fff
 
-// widenings expand ToF32 of BF16 and F16. An F16 has a smaller bias, which a product with a
-// power of two makes up for, exactly and for subnormal numbers too.
+// widenings expand ToF32 of BF16 and F16. An F16 has a smaller exponent bias. Multiplying
+// by a power of two corrects it exactly, also for subnormal numbers.
 var widenings = map[Type]func(x *Expr) *Expr{
 	BF16: func(x *Expr) *Expr { return New(BitsF, New(Shl, lowHalf(x), U(16))) },
 	F16: func(x *Expr) *Expr {
@@ -19,8 +19,8 @@ var widenings = map[Type]func(x *Expr) *Expr{
 	},
 }
 
-// lowHalf is a word whose lower half is x: what x was made of, so that a value which
-// is rounded and not stored needs no type of 16 bits.
+// lowHalf returns a word whose lower half is x. If x was just made from a word, it
+// returns that word, so that a value that is rounded but not stored needs no 16-bit type.
 func lowHalf(x *Expr) *Expr {
 	if x.Op == AsBF16 || x.Op == AsF16 {
 		return x.Args[0]
@@ -28,7 +28,7 @@ func lowHalf(x *Expr) *Expr {
 	return New(AsU32, x)
 }
 
-// Widen is ToF32 of the bits of a BF16 or F16.
+// Widen returns ToF32 of the bits of a BF16 or F16.
 func Widen(t Type, bits uint16) float32 {
 	if t == BF16 {
 		return math.Float32frombits(uint32(bits) << 16)
@@ -44,22 +44,22 @@ func Widen(t Type, bits uint16) float32 {
 	return float32(math.Copysign(magnitude, float64(int16(bits))))
 }
 
-// nearest adds to a bit pattern what makes dropping its lowest bits round to nearest
-// even. A carry goes into the exponent, where it belongs.
+// nearest adds to a bit pattern so that dropping its lowest bits rounds to nearest even.
+// A carry correctly increments the exponent.
 func nearest(bits *Expr, dropped uint32) *Expr {
 	odd := New(And, New(Shr, bits, U(dropped)), U(1))
 	return New(Add, New(Add, bits, odd), U(1<<(dropped-1)-1))
 }
 
-// orNaN is bits, or those of a NaN where x is one.
+// orNaN returns bits, or the bits of a NaN if x is NaN.
 func orNaN(x, bits *Expr) *Expr { return New(Where, New(Eq, x, x), bits, U(nan16)) }
 
 func expandToBF16(x *Expr) *Expr {
 	return New(AsBF16, orNaN(x, New(Shr, nearest(New(FBits, x), 16), U(16))))
 }
 
-// expandToF16 lets an addition round what becomes subnormal: the last place of 0.5
-// and that of the smallest F16 are the same.
+// expandToF16 rounds subnormal results by an addition, because 0.5 has the same last
+// place as the smallest F16.
 func expandToF16(x *Expr) *Expr {
 	const (
 		least    = 0x38800000 // 2^-14, the least normal F16

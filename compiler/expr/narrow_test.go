@@ -9,12 +9,12 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 )
 
-// A format is a type of few bits as IEEE 754 defines it, read and rounded in float64.
+// A format is a narrow type as IEEE 754 defines it, read and rounded in float64.
 type format struct {
 	typ      Type
 	exponent int // bits of the fields
 	fraction int
-	values   []float64 // of the non-negative numbers by their bits, infinity last
+	values   []float64 // of non-negative numbers by their bits, infinity last
 }
 
 func formats() []*format {
@@ -27,7 +27,7 @@ func formats() []*format {
 	return all
 }
 
-// value is that of a bit pattern, from sign, exponent and fraction.
+// value returns the value of a bit pattern, from sign, exponent and fraction.
 func (f *format) value(bits int) float64 {
 	sign := []float64{1, -1}[bits>>15]
 	e, m := bits>>f.fraction&(1<<f.exponent-1), bits&(1<<f.fraction-1)
@@ -43,8 +43,8 @@ func (f *format) value(bits int) float64 {
 	return sign * math.Ldexp(float64(m+1<<f.fraction), e-bias-f.fraction)
 }
 
-// nearest is the bits of the nearest number: of the two around x the nearer one, or that
-// with the even bits. Infinity stands where the next power of two would be.
+// nearest returns the bits of the nearest number, or of the even one of two equally near.
+// Infinity takes the place of the next power of two.
 func (f *format) nearest(x float64) int64 {
 	if x != x {
 		return 0x7fff
@@ -84,8 +84,8 @@ func TestWiden(t *testing.T) {
 	}
 }
 
-// TestRound tries all numbers of each type, those half-way between neighbours and their
-// neighbours, every exponent, and random bits.
+// TestRound tries all numbers of each type, the half-way points between neighbours and
+// numbers next to them, every exponent, and random bits.
 func TestRound(t *testing.T) {
 	step := uint64(full.Either(1<<14-1, 1<<11-1))
 	for _, f := range formats() {
@@ -126,8 +126,8 @@ func TestRound(t *testing.T) {
 	}
 }
 
-// TestRoundTrip wants rounding without storing to take no element, and to change what has
-// too many bits alone.
+// TestRoundTrip: rounding without storing uses no narrow element, and changes only
+// numbers with too many bits.
 func TestRoundTrip(t *testing.T) {
 	for _, f := range formats() {
 		text := "f32(" + f.typ.String() + "(x))"
@@ -156,7 +156,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// nearestTF32 rounds to a multiple of the last of 10 bits behind the point.
+// nearestTF32 rounds to a multiple of the tenth bit after the point.
 func nearestTF32(x float64) float64 {
 	if x == 0 || x != x || math.IsInf(x, 0) {
 		return x
@@ -170,8 +170,8 @@ func nearestTF32(x float64) float64 {
 	return r
 }
 
-// TestNarrowIdentities wants Simplify to know that elements have signs and fractions,
-// which integers that become F32 have not.
+// TestNarrowIdentities: Simplify must know that narrow elements have signs and fractions,
+// unlike integers that become F32.
 func TestNarrowIdentities(t *testing.T) {
 	for text, want := range map[string]string{
 		"floor(f32(h[0]))": "", "f32(h[0]) + 0.0": "", "floor(f32(i))": "f32(i)", "f32(i) + 0.0": "f32(i)",

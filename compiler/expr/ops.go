@@ -2,10 +2,10 @@ package expr
 
 import "fmt"
 
-// A row of the op table says all that is common to every use of an op, but for
-// its derivative (diff.go) and its expansion (expand.go).
+// A row of the op table has the properties of an op, apart from its derivative (diff.go)
+// and its expansion (expand.go).
 type row struct {
-	name  string // operator symbol when prec > 0, else the name of the call
+	name  string // operator symbol if prec > 0, else name of the call
 	prec  int    // binding strength as in Go, 1 (loosest) to 6 (unary); 0 for calls
 	arity int    // -1: any
 	typ   rule
@@ -15,8 +15,8 @@ type row struct {
 // precUnary is the binding strength of unary operators.
 const precUnary = 6
 
-// ops is indexed by Op. The rows of Const, Var and Elem are only names: a leaf's
-// type and value are its own.
+// ops is indexed by Op. The rows of Const, Var and Elem are only names, because each leaf
+// has its own type and value.
 var ops = [numOps]row{
 	Const: {name: "const"},
 	Var:   {name: "var"},
@@ -82,11 +82,10 @@ func (op Op) String() string {
 	return ops[op].name
 }
 
-// Transcendental reports whether op is one of the functions for which Expand puts a
-// series.
+// Transcendental reports whether op is a function that Expand replaces by a series.
 func (op Op) Transcendental() bool { return op >= Exp && op < numOps }
 
-// FuncByName returns the op that text writes as a call of name.
+// FuncByName returns the op whose text is a call of name.
 func FuncByName(name string) (Op, bool) {
 	for op := Add; op < numOps; op++ {
 		if ops[op].prec == 0 && ops[op].name == name {
@@ -96,8 +95,8 @@ func FuncByName(name string) (Op, bool) {
 	return 0, false
 }
 
-// operator returns the op that text writes with the symbol between two operands
-// (arity 2) or before one (arity 1).
+// operator returns the op whose text has the symbol between two operands (arity 2) or
+// before one (arity 1).
 func operator(symbol string, arity int) (Op, bool) {
 	switch symbol {
 	case "&&":

@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// Parse reads the text of one expression; types gives the type of each variable
-// and of the elements of each array, and false for an unknown name. Structurally
-// equal subexpressions become one node. An error begins with the column, in
-// bytes from 1, where it was found.
+// Parse reads the text of one expression. types returns the type of a variable or of an
+// array's elements, and false for an unknown name. Structurally equal subexpressions
+// become one node. An error begins with its column, in bytes from 1.
 func Parse(text string, types func(name string) (Type, bool)) (*Expr, error) {
 	p := &parser{text: text, types: types, in: NewInterner()}
 	p.next()
@@ -24,9 +23,9 @@ func Parse(text string, types func(name string) (Type, bool)) (*Expr, error) {
 	return e, nil
 }
 
-// A parser holds one token of look-ahead: tok is text[at:end], empty at the end
-// of the text. After an error every method returns nil or a placeholder, and the
-// first error stays.
+// A parser has one token of look-ahead: tok is text[at:end], empty at the end of the
+// text. After an error every method returns nil or a placeholder, and the first error is
+// kept.
 type parser struct {
 	text  string
 	at    int
@@ -44,7 +43,7 @@ func (p *parser) fail(format string, args ...any) {
 	p.at, p.end, p.tok = len(p.text), len(p.text), ""
 }
 
-// symbols are the tokens of two bytes; any other sign is a token of one.
+// symbols are the tokens of two bytes. Any other sign is a token of one byte.
 var symbols = []string{"&&", "||", "==", "!=", "<=", ">=", "<<", ">>"}
 
 // next moves to the next token.
@@ -77,7 +76,7 @@ func (p *parser) next() {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// numberLen returns the length of the number that s begins with: identifier
+// numberLen returns the length of the number at the beginning of s: identifier
 // characters, and a sign after the e of a decimal.
 func numberLen(s string) int {
 	n := 1
@@ -106,7 +105,7 @@ func (p *parser) want(tok string) {
 	}
 }
 
-// node returns op over args, found at column at.
+// node returns op over args. at is its column.
 func (p *parser) node(at int, op Op, args ...*Expr) *Expr {
 	if p.err != nil {
 		return nil
@@ -119,8 +118,8 @@ func (p *parser) node(at int, op Op, args ...*Expr) *Expr {
 	return p.in.node(New(op, args...))
 }
 
-// binding returns the op of a symbol between operands and how strongly it binds,
-// 0 if it is none.
+// binding returns the op of a symbol between operands and its binding strength, or 0 if
+// it has none.
 func binding(tok string) (op Op, prec int) {
 	switch tok {
 	case "&&":
@@ -139,8 +138,8 @@ func binding(tok string) (op Op, prec int) {
 	return op, ops[op].prec
 }
 
-// binary reads operands joined by operators that bind at least as strongly as
-// prec; all associate to the left.
+// binary reads operands joined by operators that bind at least as strongly as prec. All
+// associate to the left.
 func (p *parser) binary(prec int) *Expr {
 	e := p.unary()
 	for {
@@ -162,8 +161,8 @@ func (p *parser) binary(prec int) *Expr {
 	}
 }
 
-// unary reads an operand with the operators before it. A minus before a number
-// is part of the number.
+// unary reads an operand with the operators before it. A minus before a number is part of
+// the number.
 func (p *parser) unary() *Expr {
 	at := p.at
 	if p.take("-") {
@@ -233,7 +232,7 @@ func (p *parser) named() *Expr {
 	return p.in.node(e)
 }
 
-// list reads expressions with commas between them, up to and past shut.
+// list reads comma-separated expressions, up to and past shut.
 func (p *parser) list(shut string) []*Expr {
 	var es []*Expr
 	for p.err == nil && !p.take(shut) {
@@ -256,8 +255,8 @@ func (p *parser) number(sign string) *Expr {
 	return p.in.node(e)
 }
 
-// numeral returns the constant that s writes: U32 with the suffix u, F32 with a
-// point or an exponent, else I32.
+// numeral returns the constant with the text s: U32 with the suffix u, F32 with a point
+// or an exponent, else I32.
 func numeral(s string) (*Expr, error) {
 	if digits, ok := strings.CutSuffix(s, "u"); ok {
 		v, err := strconv.ParseUint(digits, 0, 32)
@@ -271,7 +270,7 @@ func numeral(s string) (*Expr, error) {
 	return Int(int64(int32(v))), err
 }
 
-// literal returns the constant that text calls name, or nil.
+// literal returns the constant with the given name, or nil.
 func literal(name string) *Expr {
 	switch name {
 	case "true", "false":

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// String returns e as text that Parse reads back. Shared subexpressions are
-// written out at each use.
+// String returns text that Parse reads back. Shared subexpressions are printed at each
+// use.
 func (e *Expr) String() string {
 	var p printer
 	p.expr(e, 0)
@@ -16,7 +16,7 @@ func (e *Expr) String() string {
 
 type printer struct{ strings.Builder }
 
-// expr writes e, in parentheses if it binds looser than prec.
+// expr prints e, in parentheses if it binds looser than prec.
 func (p *printer) expr(e *Expr, prec int) {
 	switch e.Op {
 	case Const:
@@ -50,8 +50,8 @@ func (p *printer) expr(e *Expr, prec int) {
 	p.expr(e.Args[1], own+1)
 }
 
-// unary writes the operand of a unary operator. A constant is set apart, since
-// a sign before a number is part of the number.
+// unary prints the operand of a unary operator. A constant is in parentheses, because a
+// sign before a number is part of the number.
 func (p *printer) unary(e *Expr) {
 	if e.Op == Const {
 		p.list('(', []*Expr{e}, ')')
@@ -71,8 +71,8 @@ func (p *printer) list(open byte, es []*Expr, shut byte) {
 	p.WriteByte(shut)
 }
 
-// notation returns the symbol of e's op and how strongly it binds. Bool And and
-// Or have their own, looser, symbols.
+// notation returns the symbol of e's op and its binding strength. And and Or of Bool have
+// other, looser symbols.
 func notation(e *Expr) (symbol string, prec int) {
 	switch {
 	case e.Type == Bool && e.Op == And:
@@ -98,8 +98,7 @@ func constText(e *Expr) string {
 	return strconv.FormatBool(e.I != 0)
 }
 
-// floatText returns the shortest text that rounds to the float32 v, marked as no
-// integer.
+// floatText returns the shortest text that rounds to the float32 v and is not an integer.
 func floatText(v float64) string {
 	switch {
 	case v != v:

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// A source makes random well-typed expressions over the leaves of leafTypes, that
-// have defined bits: divisors are not 0, and conversions in range.
+// A source makes random well-typed expressions over the leaves of leafTypes. Their bits
+// are defined: divisors are not 0, and conversions are in range.
 type source struct{ *rand.Rand }
 
 func newSource(seed uint64) source { return source{rand.New(rand.NewPCG(seed, 1))} }
@@ -22,7 +22,7 @@ func leafType(name string) (Type, bool) {
 	return t, ok
 }
 
-// edgeFloats and edgeInts are where arithmetic goes wrong.
+// edgeFloats and edgeInts are critical numbers.
 var (
 	edgeFloats = []float64{
 		0, math.Copysign(0, -1), 1, -1, 0.5, 2, -2, 3, math.Inf(1), math.Inf(-1), math.NaN(),
@@ -75,7 +75,7 @@ func (r *rig) Elem(_ string, t Type) func([]int) Value {
 	return func(idx []int) Value { return r.elems[t][idx[0]] }
 }
 
-// fill gives all leaves random values.
+// fill sets all leaves to random values.
 func (s source) fill(r *rig) {
 	for _, name := range slices.Sorted(maps.Keys(leafTypes)) {
 		*r.vars[name] = s.value(leafTypes[name])
@@ -139,7 +139,7 @@ func (s source) expr(t Type, depth int) *Expr {
 	}
 }
 
-// sameBits compares values of type t, NaNs as one.
+// sameBits compares values of type t. All NaNs are equal.
 func sameBits(t Type, a, b Value) bool {
 	if t != F32 {
 		return a.I == b.I

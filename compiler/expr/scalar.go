@@ -2,18 +2,19 @@ package expr
 
 import "math"
 
-// A Value is a scalar: F holds an F32, I an I32, a U32 (0 to 1<<32-1), a Bool
-// (0 or 1) or the bits of a BF16 or F16 (0 to 1<<16-1). In 32-bit evaluation F is always a float32 value.
+// A Value is a scalar. F holds an F32. I holds an I32, a U32 (0 to 1<<32-1), a Bool (0 or
+// 1) or the bits of a BF16 or F16 (0 to 1<<16-1). In 32-bit evaluation F is always a
+// float32 value.
 type Value struct {
 	F float64
 	I int64
 }
 
-// fn computes an op on values; operands that the op does not have are zero.
+// fn computes an op on values. Missing operands are zero.
 type fn func(a, b, c Value) Value
 
-// impl holds an op's functions by the type of its last operand, F32 once in
-// float64 arithmetic and once in float32.
+// impl holds an op's functions by the type of its last operand. F32 has one in float64
+// and one in float32 arithmetic.
 type impl struct{ f64, f32, i32, u32, boolean fn }
 
 // at returns the function for operands of type t.
@@ -34,7 +35,7 @@ func truth(b bool) int64 {
 	return 0
 }
 
-// The conversion around each float operation keeps compilers from fusing two.
+// The conversion around each float operation keeps compilers from fusing two operations.
 
 func addF[T float32 | float64](a, b, _ Value) Value { return Value{F: float64(T(T(a.F) + T(b.F)))} }
 func subF[T float32 | float64](a, b, _ Value) Value { return Value{F: float64(T(T(a.F) - T(b.F)))} }
@@ -81,8 +82,8 @@ func eqI(a, b, _ Value) Value { return Value{I: truth(a.I == b.I)} }
 func neF(a, b, _ Value) Value { return Value{I: truth(a.F != b.F)} }
 func neI(a, b, _ Value) Value { return Value{I: truth(a.I != b.I)} }
 
-// Bitwise operations need no type: a stored integer is sign- or zero-extended,
-// and each of them keeps it so.
+// Bitwise operations are independent of the type. A stored integer is sign- or
+// zero-extended, and they preserve this.
 func and(a, b, _ Value) Value  { return Value{I: a.I & b.I} }
 func or(a, b, _ Value) Value   { return Value{I: a.I | b.I} }
 func xor(a, b, _ Value) Value  { return Value{I: a.I ^ b.I} }
@@ -95,8 +96,8 @@ func pick(c, a, b Value) Value {
 	return b
 }
 
-// toF rounds to float32 in float64 evaluation too: integers this large are
-// rounded wherever an F32 comes from.
+// toF rounds to float32 in float64 evaluation, too. Large integers are rounded wherever
+// they become F32.
 func toF(a, _, _ Value) Value   { return Value{F: float64(float32(a.I))} }
 func toI(a, _, _ Value) Value   { return Value{I: int64(int32(a.F))} }
 func bitsF(a, _, _ Value) Value { return Value{F: float64(math.Float32frombits(uint32(a.I)))} }

@@ -2,9 +2,9 @@ package expr
 
 import "math"
 
-// Simplify returns a smaller expression with the same bits: Eval32 of both is
-// equal for every environment, but for the bits of a NaN. It folds constants,
-// and applies the identities that hold for rounded and for wrapping arithmetic.
+// Simplify returns a smaller expression with the same bits: Eval32 of both is equal for
+// every environment, except for the bits of a NaN. It folds constants and applies
+// identities that hold for rounded and for wrapping arithmetic.
 func Simplify(e *Expr) *Expr {
 	if len(e.Args) == 0 {
 		return e
@@ -24,7 +24,7 @@ func newSimplifier() *simplifier {
 	return &simplifier{in: NewInterner(), rules: identities()}
 }
 
-// simplify is Simplify, with one node for what expressions have in common.
+// simplify is Simplify for several expressions that share nodes.
 func (s *simplifier) simplify(e *Expr) *Expr {
 	if r, ok := s.done.get(e); ok {
 		return r
@@ -37,11 +37,11 @@ func (s *simplifier) simplify(e *Expr) *Expr {
 	return r
 }
 
-// An identity returns what may stand for e, whose operands are simplified, or nil
-// if it does not apply. It makes new nodes through s.
+// An identity returns a replacement for e, whose operands are simplified, or nil if it
+// does not apply. It makes new nodes through s.
 type identity func(s *simplifier, e *Expr) *Expr
 
-// node simplifies a node over simplified operands.
+// node simplifies a node with simplified operands.
 func (s *simplifier) node(e *Expr) *Expr {
 	e = s.in.Intern(e)
 	if r, ok := s.done.get(e); ok {
@@ -67,7 +67,7 @@ func (s *simplifier) reduce(e *Expr) *Expr {
 	return e
 }
 
-// new returns the simplified op over simplified operands.
+// new returns a simplified node of op with simplified operands.
 func (s *simplifier) new(op Op, args ...*Expr) *Expr { return s.node(New(op, args...)) }
 
 // constant returns a constant of type t, an integer or Bool.
@@ -84,8 +84,8 @@ func wrap(t Type, v int64) int64 {
 	return v & 1
 }
 
-// foldable reports whether e is an op on constants with a value that all back
-// ends agree on.
+// foldable reports whether e is an op on constants whose value is the same on all back
+// ends.
 func foldable(e *Expr) bool {
 	if e.Op <= Elem || e.Type.Narrow() {
 		return false
@@ -110,7 +110,7 @@ func foldable(e *Expr) bool {
 // fold computes an op on constants.
 func fold(e *Expr) *Expr {
 	f := function(e, false)
-	if f == nil { // Expand has it
+	if f == nil { // only Expand defines it
 		return of(e.Type, Eval32(e, nil))
 	}
 	var args [3]Value
@@ -120,7 +120,7 @@ func fold(e *Expr) *Expr {
 	return of(e.Type, f(args[0], args[1], args[2]))
 }
 
-// isFloat reports whether e is the F32 constant v, told from -v for zeros too.
+// isFloat reports whether e is the F32 constant v. Zeros must have the same sign.
 func isFloat(e *Expr, v float64) bool {
 	return e.Op == Const && e.Type == F32 && e.F == v && math.Signbit(e.F) == math.Signbit(v)
 }

@@ -9,7 +9,7 @@ import (
 // typeNames is indexed by Type.
 var typeNames = [...]string{F32: "f32", I32: "i32", U32: "u32", Bool: "bool", BF16: "bf16", F16: "f16"}
 
-// Narrow says whether a type is of elements alone, which conversions take.
+// Narrow reports whether a type is only for elements, which conversions read and write.
 func (t Type) Narrow() bool { return t == BF16 || t == F16 }
 
 // String returns f32, i32, u32, bool, bf16 or f16.
@@ -53,11 +53,11 @@ func (s set) String() string {
 	return strings.Join(names, ", ")
 }
 
-// A rule gives the type of an op's result, or says what operands the op wants.
-// Rules are called with as many types as the op has operands.
+// A rule returns the type of an op's result, or describes the operands that the op wants.
+// args has as many types as the op has operands.
 type rule func(args []Type) (result Type, wants string)
 
-// alike is the rule of operands of one type of s, which is also the result's.
+// alike is the rule for operands of one type in s, which is also the result's type.
 func alike(s set) rule {
 	return func(args []Type) (Type, string) {
 		for _, t := range args {
@@ -78,7 +78,7 @@ func compare(s set) rule {
 	}
 }
 
-// convert is the rule of one operand of s and the result type to.
+// convert is the rule for one operand in s and the result type to.
 func convert(s set, to Type) rule {
 	return func(args []Type) (Type, string) {
 		if !s.has(args[0]) {
@@ -88,7 +88,7 @@ func convert(s set, to Type) rule {
 	}
 }
 
-// shift is the rule of Shl and Shr: the amount may be I32 or U32.
+// shift is the rule of Shl and Shr. The amount may be I32 or U32.
 func shift(args []Type) (Type, string) {
 	if s := i32 | u32; !s.has(args[0]) || !s.has(args[1]) {
 		return 0, "operands of " + s.String()
@@ -128,8 +128,8 @@ func infer(op Op, args []*Expr) (Type, error) {
 	return t, nil
 }
 
-// Typecheck returns an error that tells the first node, operands before users,
-// which breaks its op's typing rule, or whose constant or name is not valid.
+// Typecheck returns an error for the first node, operands before users, that breaks its
+// op's typing rule or has an invalid constant or name.
 func Typecheck(e *Expr) error {
 	var first error
 	Walk(e, func(e *Expr) {
@@ -140,7 +140,7 @@ func Typecheck(e *Expr) error {
 	return first
 }
 
-// Expect is Typecheck of an expression that has to be there, and of a type.
+// Expect is Typecheck, and also reports a missing expression or another type.
 func Expect(e *Expr, want Type) error {
 	if e == nil {
 		return errors.New("there is no expression")
@@ -205,7 +205,7 @@ func validName(name string) bool {
 	return true
 }
 
-// identByte reports whether c may stand in an identifier, or begin one.
+// identByte reports whether c may be in an identifier, or at its beginning if first.
 func identByte(c byte, first bool) bool {
 	switch {
 	case c == '_', 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z':

@@ -2,7 +2,7 @@ package expr
 
 import "slices"
 
-// Walk calls visit for every node of e once, operands before their users.
+// Walk calls visit once for every node of e, operands before their users.
 func Walk(e *Expr, visit func(*Expr)) { walk(&memo[struct{}]{}, e, visit) }
 
 func walk(seen *memo[struct{}], e *Expr, visit func(*Expr)) {
@@ -16,9 +16,9 @@ func walk(seen *memo[struct{}], e *Expr, visit func(*Expr)) {
 	visit(e)
 }
 
-// Rewrite replaces every node of e by f of it, operands first: f sees a node
-// whose operands are already rewritten. f returns its argument to keep a node,
-// and never changes a type. Sharing is kept.
+// Rewrite replaces every node of e by f of it. f sees a node whose operands are already
+// rewritten. It returns its argument to keep a node, and must not change a type. Sharing
+// is kept.
 func Rewrite(e *Expr, f func(*Expr) *Expr) *Expr { return rewrite(&memo[*Expr]{}, e, f) }
 
 func rewrite(done *memo[*Expr], e *Expr, f func(*Expr) *Expr) *Expr {
@@ -30,7 +30,7 @@ func rewrite(done *memo[*Expr], e *Expr, f func(*Expr) *Expr) *Expr {
 	return r
 }
 
-// mapArgs returns e with f applied to its operands; e itself if none changes.
+// mapArgs returns e with f applied to its operands, or e itself if none changes.
 func mapArgs(e *Expr, f func(*Expr) *Expr) *Expr {
 	var args []*Expr
 	for i, a := range e.Args {
@@ -49,8 +49,7 @@ func mapArgs(e *Expr, f func(*Expr) *Expr) *Expr {
 	return e.withArgs(args)
 }
 
-// Subst replaces the variables that values names. The values themselves are not
-// substituted in.
+// Subst replaces the variables named in values. It does not substitute within the values.
 func Subst(e *Expr, values map[string]*Expr) *Expr {
 	return Rewrite(e, func(e *Expr) *Expr {
 		if e.Op != Var {
@@ -67,7 +66,7 @@ func Subst(e *Expr, values map[string]*Expr) *Expr {
 	})
 }
 
-// Vars returns the variables of es, one node a name, in order of first use.
+// Vars returns the variables of es, one node per name, in order of first use.
 func Vars(es ...*Expr) []*Expr { return leaves(Var, es) }
 
 // Elems returns the structurally distinct elements of es in order of first use.
@@ -97,8 +96,8 @@ func leaves(op Op, es []*Expr) []*Expr {
 	return found
 }
 
-// Uses counts how often each node of es is used: once for each operand it is,
-// and once for each of es that it is.
+// Uses counts the uses of each node: one for each operand that it is, and one for each of
+// es that it is.
 func Uses(es ...*Expr) map[*Expr]int {
 	uses := map[*Expr]int{}
 	var seen memo[struct{}]

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// tower doubles x levels times, sharing: as a tree it has 2^levels leaves.
+// tower doubles x levels times with sharing. As a tree it would have 2^levels leaves.
 func tower(levels int) *Expr {
 	e := NewVar("x", F32)
 	for range levels {
@@ -18,7 +18,7 @@ func tower(levels int) *Expr {
 	return e
 }
 
-// TestSharedWorkIsLinear would not end if any of these went through the tree.
+// TestSharedWorkIsLinear would not end if any of these visited a tree.
 func TestSharedWorkIsLinear(t *testing.T) {
 	a, b := tower(200), tower(200)
 	if !Equal(a, b) || Key(a) != Key(b) {
@@ -121,7 +121,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestShareKeepsValues puts the lets back.
+// TestShareKeepsValues substitutes the lets and compares values.
 func TestShareKeepsValues(t *testing.T) {
 	s := newSource(5)
 	for range 300 {

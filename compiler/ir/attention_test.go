@@ -9,7 +9,7 @@ import (
 	"github.com/arithlang/mlc/compiler/ir/irtest"
 )
 
-// An attentionCase is an attention site in text and, for the oracle, in Go. The
+// An attentionCase is an attention site as text and, for the reference, in Go. The
 // parameters are r: f32[2] and table: f32[2, 4].
 type attentionCase struct {
 	name    string
@@ -20,7 +20,7 @@ type attentionCase struct {
 	rate    float64
 	word    func(h, t, j int) int // of a cell's dropout
 	scale   float64
-	far     int // where distances are clipped, 0: no relative scores
+	far     int // where distances are clipped; 0: no relative scores
 	b, t, j int // examples, target rows in this launch, keys
 	c, p    int // all target rows, first one of this launch
 	width   int
@@ -62,7 +62,7 @@ var attentionCases = []attentionCase{
 		bias: func(r, table []float64, h, _, j int) float64 { return table[h*4+min(j, 3)] + r[1] },
 	},
 	{
-		// At closed cells the parameter is read, too.
+		// The parameter is also read at closed cells.
 		name: "fixed", attrs: "heads = 2; scale = 0.5; fixed; parameters = r table; mask = i % 2 == 1; bias = max(table[h, j], r[h])", heads: 2, scale: 0.5, b: 2, t: 4, j: 4, c: 4, width: 4,
 		open: func(_, i, _ int) bool { return i%2 == 1 },
 		bias: func(r, table []float64, h, _, j int) float64 { return max(table[h*4+j], r[h]) },
@@ -88,7 +88,8 @@ var attentionCases = []attentionCase{
 	},
 }
 
-// function gives the attention and, unless it drops some, its weights and logits.
+// function returns the attention. Unless it drops weights, it also returns weights and
+// logits.
 func (c *attentionCase) function() string {
 	params, args, more := "", "", ""
 	if c.far > 0 {
@@ -113,7 +114,7 @@ func (c *attentionCase) env() ir.Env {
 	}
 }
 
-// naive is attention by the book, one output at a time, with its weights and logits.
+// naive computes attention one output at a time, with its weights and logits.
 func (c *attentionCase) naive(env ir.Env, args []ir.Tensor) []ir.Tensor {
 	q, k, v := args[0].F, args[1].F, args[2].F
 	out := ir.Tensor{Shape: args[0].Shape, F: make([]float64, len(q))}

@@ -8,15 +8,15 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// An attribute is a field that the text form writes as key, or key = value, unless it
-// is zero.
+// An attribute is a field that the text form prints as key, or as key = value. A zero
+// field is omitted.
 type attribute struct {
 	key   string
 	field func(a *Attr, s *AttnAttr) any // its address
 }
 
-// attributes are in the order of printing, and of reading: those that decide what an
-// expression may use come before it.
+// attributes are in the order of printing and reading. Attributes that decide which names
+// an expression may use come before it.
 var attributes = []attribute{
 	{"name", func(a *Attr, _ *AttnAttr) any { return &a.Name }},
 	{"transa", func(a *Attr, _ *AttnAttr) any { return &a.TransA }},
@@ -45,7 +45,7 @@ var attributes = []attribute{
 	{"bias", func(_ *Attr, s *AttnAttr) any { return &s.Bias }},
 }
 
-// show is the value of an attribute, "" where it is not set.
+// show returns the value of an attribute, or "" if it is not set.
 func (row *attribute) show(a *Attr, s *AttnAttr) string {
 	switch x := row.field(a, s).(type) {
 	case *string:
@@ -86,7 +86,7 @@ func (row *attribute) show(a *Attr, s *AttnAttr) string {
 	return ""
 }
 
-// read is the inverse of show, once the arguments of v are known.
+// read sets an attribute from text. The arguments of v must be known.
 func (row *attribute) read(v *Value, text string) (err error) {
 	s := v.Attr.Attn
 	if s == nil {
@@ -128,7 +128,7 @@ func (row *attribute) read(v *Value, text string) (err error) {
 	return err
 }
 
-// site is the attention description, an empty one where there is none.
+// site returns the attention site, or an empty one.
 func site(v *Value) *AttnAttr {
 	if v.Attr.Attn == nil {
 		return noSite
@@ -138,13 +138,12 @@ func site(v *Value) *AttnAttr {
 
 var noSite = &AttnAttr{} // never written
 
-// SiteArgs are the arguments of an attention besides queries, keys, values and a
-// gradient: its relative scores and its bias table, nil where it has none, and the
-// parameters of its bias.
+// SiteArgs returns the arguments of an attention after queries, keys, values and a
+// gradient: relative scores and bias table, nil if missing, and the parameters of the
+// bias.
 func (v *Value) SiteArgs() (relative, table *Value, params []*Value) { return v.siteArgs(v.Args) }
 
-// siteArgs is SiteArgs of args that stand for v's own, of which there may be too few
-// before v is verified.
+// siteArgs is SiteArgs for other arguments. Before v is verified there may be too few.
 func (v *Value) siteArgs(args []*Value) (relative, table *Value, params []*Value) {
 	named, _ := v.named()
 	named = named[:min(len(named), len(args))]
@@ -159,13 +158,14 @@ func (v *Value) siteArgs(args []*Value) (relative, table *Value, params []*Value
 	return relative, table, args[len(named):]
 }
 
-// params are the arguments that hold the parameters of an attention's bias.
+// params returns the arguments that hold the parameters of an attention's bias.
 func (v *Value) params() []*Value {
 	_, _, params := v.SiteArgs()
 	return params
 }
 
-// parse reads an expression, after the attributes that decide what it may use.
+// parse reads an expression. The attributes that decide which names it may use must be
+// set.
 func (v *Value) parse(key, text string) (*expr.Expr, error) {
 	names, params := site(v).Params, v.params()
 	switch {

@@ -8,15 +8,15 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// A Builder makes a Func, value by value. The first mistake is kept and returned
-// by Func; after it, all methods return an empty Value.
+// A Builder makes a Func value by value. Func returns the first mistake. After a mistake
+// all methods return an empty Value.
 type Builder struct {
 	f   *Func
 	pos diag.Pos
 	err error
 }
 
-// NewBuilder starts a function that the spec asks for at pos.
+// NewBuilder starts a function. pos is its place in the spec.
 func NewBuilder(name string, pos diag.Pos) *Builder {
 	return &Builder{f: &Func{Name: name, Pos: pos}, pos: pos}
 }
@@ -24,7 +24,8 @@ func NewBuilder(name string, pos diag.Pos) *Builder {
 // Pos sets the position of the values that follow.
 func (b *Builder) Pos(pos diag.Pos) { b.pos = pos }
 
-// Func is the verified function, parameters first, values numbered from 0.
+// Func returns the verified function, with parameters first and values numbered from 0,
+// or the first mistake.
 func (b *Builder) Func() (*Func, error) {
 	if b.err != nil {
 		return nil, fmt.Errorf("%s: %w", b.f.Name, b.err)
@@ -47,7 +48,7 @@ func rank(v *Value) int {
 	return 1
 }
 
-// Emit adds a value of any op but Param.
+// Emit adds a value of any op except Param.
 func (b *Builder) Emit(op Op, attr Attr, args ...*Value) *Value {
 	v := &Value{ID: len(b.f.Values), Op: op, Args: args, Attr: attr, Pos: b.pos}
 	if b.err == nil {
@@ -61,20 +62,20 @@ func (b *Builder) Emit(op Op, attr Attr, args ...*Value) *Value {
 	return v
 }
 
-// fail keeps the first mistake.
+// fail records the first mistake.
 func (b *Builder) fail(err error) {
 	if b.err == nil {
 		b.err = err
 	}
 }
 
-// Clone adds v with other arguments, at v's own position.
+// Clone adds v with other arguments, at the position of v.
 func (b *Builder) Clone(v *Value, args ...*Value) *Value {
 	b.pos = v.Pos
 	return b.Emit(v.Op, v.Attr, args...)
 }
 
-// Label names v, and with it the kernel that will compute it.
+// Label names v, and so the kernel that computes it.
 func (b *Builder) Label(v *Value, name string) *Value {
 	v.Attr.Name = name
 	return v
@@ -89,18 +90,18 @@ func (b *Builder) Param(name string, t Type, role Role) *Value {
 	return v
 }
 
-// Result names v as an output; an accumulated one is added to its buffer.
+// Result makes v an output. The value of an accumulated result is added to its buffer.
 func (b *Builder) Result(name string, v *Value, accumulate bool) {
 	b.f.Results = append(b.f.Results, Result{name, v, accumulate})
 }
 
-// Map computes e for every element. In e, X(k, t) is the element of args[k]
-// broadcast from the right, D(k) an index of the result.
+// Map computes e for every element. In e, X(k, t) is the element of args[k] broadcast
+// from the right, and D(k) is an index of the result.
 func (b *Builder) Map(e *expr.Expr, args ...*Value) *Value {
 	return b.Emit(Map, Attr{Expr: e}, args...)
 }
 
-// MapShape is Map with a result of the given shape, to which args broadcast.
+// MapShape is Map with the given result shape, to which args are broadcast.
 func (b *Builder) MapShape(e *expr.Expr, shape []Dim, args ...*Value) *Value {
 	return b.Emit(Map, Attr{Expr: e, Shape: shape}, args...)
 }
@@ -111,38 +112,39 @@ func (b *Builder) Dropout(x *Value, rate float64, stream uint32) *Value {
 	return b.Emit(Dropout, Attr{Rate: rate, Stream: stream}, x)
 }
 
-// MatMul is x [.., M, K] times y [K, N] or [.., K, N], where ta and tb transpose
-// the last two axes of an operand first.
+// MatMul returns x [.., M, K] times y [K, N] or [.., K, N]. ta and tb first transpose the
+// last two axes of an operand.
 func (b *Builder) MatMul(x, y *Value, ta, tb bool) *Value {
 	return b.Emit(MatMul, Attr{TransA: ta, TransB: tb}, x, y)
 }
 
-// Outer is x [.., K] and y [.., N] to [K, N], summed over the leading axes.
+// Outer returns the sum over the leading axes of the outer products of x [.., K] and y
+// [.., N]: [K, N].
 func (b *Builder) Outer(x, y *Value) *Value { return b.Emit(Outer, Attr{}, x, y) }
 
 // Sum adds over axes (ascending) and removes them.
 func (b *Builder) Sum(x *Value, axes ...int) *Value { return b.Emit(Sum, Attr{Axes: axes}, x) }
 
-// SegmentSum adds each Segment of a flat arena; the result has one column.
+// SegmentSum sums each Segment of a flat arena [N]. The result has one column.
 func (b *Builder) SegmentSum(x *Value) *Value { return b.Emit(SegmentSum, Attr{}, x) }
 
-// Max is the largest element over axes (ascending), which it removes.
+// Max returns the largest element over axes (ascending), which it removes.
 func (b *Builder) Max(x *Value, axes ...int) *Value { return b.Emit(Max, Attr{Axes: axes}, x) }
 
-// Reshape keeps the elements in their order under another shape.
+// Reshape returns the elements in the same order with another shape.
 func (b *Builder) Reshape(x *Value, shape ...Dim) *Value {
 	return b.Emit(Reshape, Attr{Shape: shape}, x)
 }
 
-// Transpose makes axis perm[k] of x axis k of the result.
+// Transpose permutes axes: axis k of the result is axis perm[k] of x.
 func (b *Builder) Transpose(x *Value, perm ...int) *Value {
 	return b.Emit(Transpose, Attr{Axes: perm}, x)
 }
 
-// Gather is row ids[..] of table [V, D]: [.., D].
+// Gather returns row ids[..] of table [V, D]: [.., D].
 func (b *Builder) Gather(table, ids *Value) *Value { return b.Emit(Gather, Attr{}, table, ids) }
 
-// Scatter adds row dy[..] [D] into row ids[..] of a zero [rows, D].
+// Scatter adds row dy[..] [D] to row ids[..] of a zero [rows, D].
 func (b *Builder) Scatter(ids, dy *Value, rows int) *Value {
 	return b.Emit(Scatter, Attr{Rows: rows}, ids, dy)
 }
@@ -156,34 +158,35 @@ func (b *Builder) LayerNorm(x, gamma, beta *Value, eps float64) *Value {
 	return b.Emit(LayerNorm, Attr{Eps: eps}, x, gamma, beta)
 }
 
-// Relative is, for queries q [B, T, H*dh] and one vector for each distance from
-// -c to c, table [2c+1, dh], the relative scores [B, T, H*(2c+1)] of an attention
-// (AttnAttr.Relative = c): q_i · table[clip(j-i, -c, c) + c].
-// Shaw, Uszkoreit and Vaswani 2018 (arXiv:1803.02155), equations 4 and 5.
+// Relative returns the relative scores [B, T, H*(2c+1)] of an attention
+// (AttnAttr.Relative = c): q_i · table[clip(j-i, -c, c) + c] for queries q [B, T, H*dh]
+// and table [2c+1, dh], which has one vector for each distance from -c to c. Shaw,
+// Uszkoreit and Vaswani 2018 (arXiv:1803.02155), equations 4 and 5.
 func (b *Builder) Relative(q, table *Value, heads int) *Value {
 	return b.HeadProduct(q, table, true, heads)
 }
 
-// HeadProduct is x [.., H*K] times w [K, N], or its transpose, each head's part by
-// itself: [.., H*N].
+// HeadProduct multiplies each head of x [.., H*K] by w [K, N], or by its transpose: [..,
+// H*N].
 func (b *Builder) HeadProduct(x, w *Value, transposed bool, heads int) *Value {
 	return b.Emit(HeadProduct, Attr{TransB: transposed, Attn: &AttnAttr{Heads: heads}}, x, w)
 }
 
-// HeadOuter is x [.., H*K] and y [.., H*N] to [K, N], summed over rows and heads.
+// HeadOuter returns the sum over rows and heads of the outer products of x [.., H*K] and
+// y [.., H*N]: [K, N].
 func (b *Builder) HeadOuter(x, y *Value, heads int) *Value {
 	return b.Emit(HeadOuter, Attr{Attn: &AttnAttr{Heads: heads}}, x, y)
 }
 
-// Attention is softmax(scale q·k + bias) v over the open cells, a head at a time,
-// for q [B, T, H*dh] and k, v [B, J, H*dh]. parameters go with a.Params; before them
-// come relative scores and a bias table, where a has them.
+// Attention returns softmax(scale q·k + bias) v over the open cells of each head, for q
+// [B, T, H*dh] and k, v [B, J, H*dh]. params has relative scores and a bias table, if a
+// has them, and then a tensor for each of a.Params.
 func (b *Builder) Attention(q, k, v *Value, a AttnAttr, rate float64, stream uint32, params ...*Value) *Value {
 	return b.Emit(Attention, Attr{Attn: &a, Rate: rate, Stream: stream}, append([]*Value{q, k, v}, params...)...)
 }
 
-// AttentionWeights is what softmax gives in an attention of q [B, T, H*dh] and k
-// [B, J, H*dh], or with logits what it reads: [B, H, T, J]. Closed cells have 0, or
+// AttentionWeights returns the output of the softmax in an attention of q [B, T, H*dh]
+// and k [B, J, H*dh] or, with logits, its input: [B, H, T, J]. Closed cells are 0, or
 // -Inf. It has no gradient.
 func (b *Builder) AttentionWeights(q, k *Value, a AttnAttr, logits bool, params ...*Value) *Value {
 	result := "weights"
@@ -193,19 +196,19 @@ func (b *Builder) AttentionWeights(q, k *Value, a AttnAttr, logits bool, params 
 	return b.Emit(AttentionWeights, Attr{Attn: &a, Result: result}, append([]*Value{q, k}, params...)...)
 }
 
-// BiasTable is the bias of an attention site at all cells, [H, rows, keys]. parameters
-// go with a.Params.
+// BiasTable returns the bias of an attention site at all cells, [H, rows, keys]. params
+// are a.Params.
 func (b *Builder) BiasTable(a AttnAttr, rows, keys Dim, params ...*Value) *Value {
 	return b.Emit(BiasTable, Attr{Attn: &a, Shape: []Dim{N(a.Heads), rows, keys}}, params...)
 }
 
-// Table is an expression over h and j at all heads and so many columns, [H, columns]:
-// the bias of a.
+// Table returns the bias of a, an expression over h and j, at all heads and the given
+// columns: [H, columns].
 func (b *Builder) Table(a AttnAttr, columns Dim, params ...*Value) *Value {
 	return b.Emit(BiasTable, Attr{Attn: &a, Shape: []Dim{N(a.Heads), columns}}, params...)
 }
 
-// TableRows are the rows of a BiasTable, or of its gradient: 1 where it has no axis of them.
+// TableRows returns the rows of a BiasTable or of its gradient: 1 if it has no such axis.
 func TableRows(t Type) Dim {
 	if t.Rank() == 2 {
 		return N(1)
@@ -213,11 +216,11 @@ func TableRows(t Type) Dim {
 	return t.Shape[1]
 }
 
-// CrossEntropy is -log softmax(logits)[label] in nats for logits [.., V] and
-// labels [..] in -1 … V-1; 0 where the label is -1.
+// CrossEntropy returns -log softmax(logits)[label] in nats, for logits [.., V] and labels
+// [..] in -1 … V-1. It is 0 if the label is -1.
 func (b *Builder) CrossEntropy(logits, labels *Value) *Value {
 	return b.Emit(CrossEntropy, Attr{}, logits, labels)
 }
 
-// ArgMax is the first index of the largest logit.
+// ArgMax returns the first index of the largest logit.
 func (b *Builder) ArgMax(logits *Value) *Value { return b.Emit(ArgMax, Attr{}, logits) }

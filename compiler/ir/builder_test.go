@@ -13,7 +13,7 @@ import (
 
 var x0 = ir.X(0, expr.F32)
 
-// TestBuilder builds a small model and holds it against its text.
+// TestBuilder builds a small model and compares it with its text.
 func TestBuilder(t *testing.T) {
 	at := func(line int) diag.Pos { return diag.Pos{File: "m.arith", Line: line, Col: 1} }
 	b := ir.NewBuilder("model", at(1))
@@ -61,8 +61,7 @@ end
 	}
 }
 
-// TestBuilderMistake: the first mistake is the one reported, and building goes on
-// without harm after it.
+// TestBuilderMistake: Func reports the first mistake, and later calls are harmless.
 func TestBuilderMistake(t *testing.T) {
 	b := ir.NewBuilder("model", diag.Pos{})
 	x := b.Param("x", ir.T(ir.Sym("B"), ir.N(4)), ir.Input)
@@ -74,7 +73,7 @@ func TestBuilderMistake(t *testing.T) {
 	}
 }
 
-// TestVerify breaks a valid function in ways that text cannot.
+// TestVerify breaks a valid function in ways that text cannot express.
 func TestVerify(t *testing.T) {
 	cases := []struct {
 		want string

@@ -10,31 +10,32 @@ import (
 	"github.com/arithlang/mlc/runtime/abi"
 )
 
-// N is a constant extent.
+// N returns a constant extent.
 func N(n int) Dim { return Dim{N: n} }
 
-// Sym is an extent that is known only at launch: B, T, S, C or N.
+// Sym returns an extent that is known only at launch: B, T, S, C or N.
 func Sym(name string) Dim { return Dim{Sym: name} }
 
-// Segment is how many neighbours of a flat arena are summed before their sum is added to others.
+// Segment is the number of adjacent arena elements that are summed first. The segments'
+// sums are then added.
 const Segment = 1024
 
-// Segments is how many segments N elements have; the last one may be shorter.
+// Segments returns the number of segments in N elements. The last one may be shorter.
 func Segments() Dim { return Dim{Sym: "N", N: Segment} }
 
-// T is the type of an F32 tensor.
+// T returns the type of an F32 tensor.
 func T(dims ...Dim) Type { return Type{Elem: expr.F32, Shape: dims} }
 
-// Rounded is the type of a BF16 tensor.
+// Rounded returns the type of a BF16 tensor.
 func Rounded(dims ...Dim) Type { return Type{Elem: expr.BF16, Shape: dims} }
 
-// Ints is the type of an I32 tensor.
+// Ints returns the type of an I32 tensor.
 func Ints(dims ...Dim) Type { return Type{Elem: expr.I32, Shape: dims} }
 
-// X is element k of a Map's arguments, of element type t.
+// X returns element k of a Map's arguments, of type t.
 func X(k int, t expr.Type) *expr.Expr { return expr.NewVar("x"+strconv.Itoa(k), t) }
 
-// D is index k of a Map's result.
+// D returns index k of a Map's result.
 func D(k int) *expr.Expr { return expr.NewVar("d"+strconv.Itoa(k), expr.I32) }
 
 func (d Dim) String() string {
@@ -47,7 +48,7 @@ func (d Dim) String() string {
 	return strconv.Itoa(d.N)
 }
 
-// Size is the extent for one launch.
+// Size returns the extent for one launch. It returns an error if dims lacks its symbol.
 func (d Dim) Size(dims map[string]int) (int, error) {
 	if d.Sym == "" {
 		return d.N, nil
@@ -62,7 +63,7 @@ func (d Dim) Size(dims map[string]int) (int, error) {
 	return n, nil
 }
 
-// Expr is the extent as an expression over launch variables.
+// Expr returns the extent as an expression over launch variables.
 func (d Dim) Expr() *expr.Expr {
 	if d.Sym == "" {
 		return expr.Int(int64(d.N))
@@ -74,7 +75,7 @@ func (d Dim) Expr() *expr.Expr {
 	return n
 }
 
-// Rank is the number of axes.
+// Rank returns the number of axes.
 func (t Type) Rank() int { return len(t.Shape) }
 
 // Equal reports whether two types are the same.
@@ -82,7 +83,7 @@ func (t Type) Equal(u Type) bool {
 	return t.Elem == u.Elem && slices.Equal(t.Shape, u.Shape)
 }
 
-// Real reports whether a tensor holds real numbers: F32, or those rounded to BF16.
+// Real reports whether a tensor holds real numbers: F32 or BF16.
 func (t Type) Real() bool { return t.Elem == expr.F32 || t.Elem == expr.BF16 }
 
 func (t Type) String() string { return t.Elem.String() + shapeString(t.Shape) }
@@ -116,14 +117,14 @@ func countOf(shape []Dim) count {
 	return c
 }
 
-// launchVar is the type of a scalar of a launch that a Map may use.
+// launchVar returns the type of a launch scalar that a Map may use.
 func launchVar(name string) (expr.Type, bool) {
 	s, ok := abi.Find(name)
 	return map[abi.Type]expr.Type{abi.I32: expr.I32, abi.U32: expr.U32, abi.F32: expr.F32}[s.Type], ok && !s.Hidden
 }
 
-// mapVar is the type of a variable in the expression of a Map with arguments
-// args and a result of the given rank.
+// mapVar returns the type of a variable in the expression of a Map, with the given args
+// and rank of the result.
 func mapVar(name string, args []*Value, rank int) (expr.Type, bool) {
 	if t, ok := launchVar(name); ok {
 		return t, true

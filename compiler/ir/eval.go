@@ -9,10 +9,9 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// The evaluations of the primitive ops: slow and obvious.
+// The evaluations of primitive ops are slow and simple.
 
-// stretch is the strides with which a tensor of the given shape is read when it
-// is broadcast to rank axes.
+// stretch returns the strides of a tensor that is broadcast to rank axes.
 func stretch(shape []int, rank int) []int {
 	out := make([]int, rank)
 	for a, s := range strides(shape) {
@@ -23,7 +22,7 @@ func stretch(shape []int, rank int) []int {
 	return out
 }
 
-// A mapBinder gives an expression its elements, indices and launch variables.
+// A mapBinder provides an expression's elements, indices and launch variables.
 type mapBinder struct {
 	m     *machine
 	args  []Tensor
@@ -68,7 +67,7 @@ func (b *mapBinder) Elem(name string, of expr.Type) func(idx []int) expr.Value {
 	}
 }
 
-// overIndices evaluates e at every index of shape and hands the values to put.
+// overIndices evaluates e at every index of shape and passes the values to put.
 func (m *machine) overIndices(e *expr.Expr, shape []int, args []Tensor, put func(k int, v expr.Value)) error {
 	b := &mapBinder{m: m, args: args, cells: map[string]*expr.Value{}, types: map[string]expr.Type{}}
 	code := expr.Compile64(b, e)
@@ -130,7 +129,7 @@ func evalDropout(m *machine, v *Value, args []Tensor, out Tensor) error {
 	return nil
 }
 
-// matrixStrides gives the row, column and batch strides of a matrix operand.
+// matrixStrides returns the row, column and batch strides of a matrix operand.
 func matrixStrides(shape []int, trans bool) (row, col, batch int) {
 	n := len(shape)
 	row, col, batch = shape[n-1], 1, shape[n-1]*shape[n-2]

@@ -6,7 +6,7 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// firstRow is P.
+// firstRow returns P.
 func (m *machine) firstRow() (int, error) {
 	p, ok := m.env.Dims["P"]
 	if !ok {
@@ -15,7 +15,7 @@ func (m *machine) firstRow() (int, error) {
 	return p, nil
 }
 
-// word is random word e of an example.
+// word returns random word e of an example.
 func (m *machine) word(stream, example uint32, e int) uint32 {
 	if m.env.Rand != nil {
 		return m.env.Rand(stream, example, e)
@@ -60,8 +60,8 @@ func evalDraw(m *machine, v *Value, _ []Tensor, out Tensor) error {
 	return nil
 }
 
-// evalSubset takes each number with the chance of what is still wanted among what
-// is left: Knuth, The Art of Computer Programming, volume 2, 3.4.2, algorithm S.
+// evalSubset takes each number with probability wanted/remaining: Knuth, The Art of
+// Computer Programming, volume 2, 3.4.2, algorithm S.
 func evalSubset(m *machine, v *Value, _ []Tensor, out Tensor) error {
 	for k := range out.I {
 		out.I[k] = int64(k)
@@ -77,7 +77,7 @@ func evalSubset(m *machine, v *Value, _ []Tensor, out Tensor) error {
 	return nil
 }
 
-// evalNoise gives feature d of row p words p*W + d and p*W + D + d, where W is 2D
+// evalNoise uses words p*W + d and p*W + D + d for feature d of row p, where W is 2D
 // rounded up to whole blocks.
 func evalNoise(m *machine, v *Value, _ []Tensor, out Tensor) error {
 	first, err := m.firstRow()
@@ -97,7 +97,7 @@ func evalNoise(m *machine, v *Value, _ []Tensor, out Tensor) error {
 	return nil
 }
 
-// A wordBinder gives an expression two random words.
+// A wordBinder provides two random words.
 type wordBinder [2]*expr.Value
 
 func (b wordBinder) Var(name string, _ expr.Type) *expr.Value {

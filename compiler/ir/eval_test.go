@@ -14,14 +14,14 @@ func floats(shape []int, xs ...float64) ir.Tensor { return ir.Tensor{Shape: shap
 
 func ints(shape []int, xs ...int64) ir.Tensor { return ir.Tensor{Shape: shape, I: xs} }
 
-// sizes is the launch of the worked cases.
+// sizes is the launch of the cases in worked.
 var sizes = ir.Env{
 	Dims:    map[string]int{"B": 2, "T": 3, "C": 4, "P": 1, "N": 5},
 	Scalars: map[string]float64{"scale": 0.5},
 }
 
-// worked are ops with results worked out by hand. The function's parameters are
-// p0, p1, … of the types given, and its result is the line's value.
+// worked has ops with results computed by hand. The function's parameters are p0, p1, …
+// with the given types, and its result is the value of line.
 var worked = []struct {
 	name   string
 	params []string
@@ -89,7 +89,7 @@ var worked = []struct {
 		[]ir.Tensor{floats([]int{3, 3}, 1, 2, 2, -1, -2, -3, 0, 0, 0)}, ints([]int{3}, 1, 0, 0)},
 }
 
-// function is a function of one line.
+// function returns the text of a function with one line.
 func function(params []string, line string) string {
 	var s strings.Builder
 	s.WriteString("func f\n")
@@ -140,8 +140,8 @@ func TestEvalErrors(t *testing.T) {
 	}
 }
 
-// TestDropout checks which random word each element takes and what a kept one
-// becomes, including the first example's number.
+// TestDropout checks which random word each element uses, including the first example's
+// number, and the value of a kept element.
 func TestDropout(t *testing.T) {
 	f := irtest.Parse(t, function([]string{"f32[B, T, 2]"}, "dropout v0 {rate = 0.25; stream = 9} : f32[B, T, 2]"))
 	env := sizes

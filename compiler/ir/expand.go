@@ -6,8 +6,8 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// expansions define the composite ops by primitive ones; they are what the
-// interpreter runs. args stand for v.Args.
+// expansions define composite ops by primitive ones. The interpreter runs them. args
+// replace v.Args.
 var expansions = map[Op]func(b *Builder, v *Value, args []*Value) *Value{
 	LayerNorm:        expandNorm,
 	LayerNormGrad:    expandNormGrad,
@@ -25,8 +25,8 @@ var expansions = map[Op]func(b *Builder, v *Value, args []*Value) *Value{
 	ArgMax:           expandArgMax,
 }
 
-// Decompose replaces composite ops by their expansions; it returns f itself where there are
-// none.
+// Decompose replaces composite ops by their expansions. It returns f itself if it has no
+// composite ops.
 func Decompose(f *Func) (*Func, error) {
 	if !slices.ContainsFunc(f.Values, func(v *Value) bool { return v.Op.Composite() }) {
 		return f, nil
@@ -40,8 +40,8 @@ func Decompose(f *Func) (*Func, error) {
 	})
 }
 
-// Rewrite copies f with every value but the parameters replaced by what each
-// makes of it; args are the replacements of v.Args.
+// Rewrite copies f and replaces every value except the parameters by the result of each.
+// args are the replacements of v.Args.
 func Rewrite(f *Func, each func(b *Builder, v *Value, args []*Value) *Value) (*Func, error) {
 	b := NewBuilder(f.Name, f.Pos)
 	now := map[*Value]*Value{}
@@ -62,35 +62,35 @@ func Rewrite(f *Func, each func(b *Builder, v *Value, args []*Value) *Value) (*F
 	return b.Func()
 }
 
-// bin is a binary operation.
+// bin returns a binary operation.
 func bin(op expr.Op, x, y *expr.Expr) *expr.Expr { return expr.New(op, x, y) }
 
-// last is the number of v's last axis.
+// last returns the index of v's last axis.
 func last(v *Value) int { return v.Type.Rank() - 1 }
 
-// sumLast is the sum over the last axis, kept with extent 1.
+// sumLast returns the sum over the last axis, kept with extent 1.
 func sumLast(b *Builder, x *Value) *Value { return b.Keep(b.Sum(x, last(x)), x, last(x)) }
 
-// meanLast is the mean over the last axis, kept with extent 1.
+// meanLast returns the mean over the last axis, kept with extent 1.
 func meanLast(b *Builder, x *Value) *Value {
 	n := expr.New(expr.ToF32, x.Type.Shape[last(x)].Expr())
 	return b.Map(bin(expr.Div, x0, n), sumLast(b, x))
 }
 
-// maxLast is the maximum over the last axis, kept with extent 1.
+// maxLast returns the maximum over the last axis, kept with extent 1.
 func maxLast(b *Builder, x *Value) *Value { return b.Keep(b.Max(x, last(x)), x, last(x)) }
 
-// softmax is over the last axis.
+// softmax returns the softmax over the last axis.
 func softmax(b *Builder, x *Value) *Value {
 	e := b.Map(expr.New(expr.Exp, bin(expr.Sub, x0, x1)), x, maxLast(b, x))
 	return b.Map(bin(expr.Div, x0, x1), e, sumLast(b, e))
 }
 
-// centred reports whether a norm takes the mean off.
+// centred reports whether a norm subtracts the mean.
 func centred(v *Value) bool { return v.Op == LayerNorm || v.Op == LayerNormGrad }
 
-// normalise gives x / sqrt(mean(x²) + eps) and 1 / sqrt(mean(x²) + eps), of x less its
-// mean if the norm is centred.
+// normalise returns x / sqrt(mean(x²) + eps) and 1 / sqrt(mean(x²) + eps). A centred norm
+// first subtracts the mean from x.
 func normalise(b *Builder, v, x *Value) (norm, inv *Value) {
 	if centred(v) {
 		x = b.Map(bin(expr.Sub, x0, x1), x, meanLast(b, x))
@@ -126,8 +126,8 @@ func expandNormGrad(b *Builder, v *Value, args []*Value) *Value {
 	return b.Mul(b.Map(bin(expr.Sub, x0, x1), g, along), inv)
 }
 
-// labelled is, for logits [.., V] and labels [.., 1] as x1, whether an element is
-// the labelled one, and whether its row counts.
+// labelled returns two conditions, for logits [.., V] and labels [.., 1] as x1: whether
+// an element is the labelled one, and whether its row counts.
 func labelled(rank int) (hit, counts *expr.Expr) {
 	label := X(1, expr.I32)
 	return bin(expr.Eq, label, D(rank-1)), bin(expr.Le, expr.Int(0), label)
@@ -154,7 +154,7 @@ func expandCrossEntropyGrad(b *Builder, _ *Value, args []*Value) *Value {
 	return b.Map(e, softmax(b, x), b.Reshape(labels, tall...), b.Reshape(dloss, tall...))
 }
 
-// splitHeads is each head's part of x [.., H*K] by itself: [.., H, K].
+// splitHeads separates the heads of x [.., H*K]: [.., H, K].
 func splitHeads(b *Builder, x *Value, heads int) *Value {
 	s := x.Type.Shape
 	n := len(s) - 1
@@ -171,7 +171,7 @@ func expandHeadOuter(b *Builder, v *Value, args []*Value) *Value {
 	return b.Outer(splitHeads(b, args[0], heads), splitHeads(b, args[1], heads))
 }
 
-// expandArgMax takes the smallest index at which the maximum stands.
+// expandArgMax returns the smallest index of the maximum.
 func expandArgMax(b *Builder, _ *Value, args []*Value) *Value {
 	x := args[0]
 	n := last(x)

@@ -7,8 +7,8 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// A cellular is an attention being expanded: values [B, H, T, J] over the cells
-// (h, i, j), with parameters as further arguments of their Maps.
+// A cellular expands an attention. Its values [B, H, T, J] are over the cells (h, i, j).
+// Parameters are further arguments of their Maps.
 type cellular struct {
 	b       *Builder
 	v       *Value
@@ -18,7 +18,7 @@ type cellular struct {
 	mask    *expr.Expr // over cell variables; parameter n is x{n+base}
 	bias    *expr.Expr
 	scale   *expr.Expr
-	scores  *Value // closed cells have the least finite number
+	scores  *Value // closed cells are -3e38
 	probs   *Value // after softmax, before dropout
 }
 
@@ -76,7 +76,7 @@ func expandBiasTable(b *Builder, v *Value, params []*Value) *Value {
 	return b.Reshape(c.cells(expr.New(expr.Where, c.mask, c.bias, x0), cell), v.Type.Shape...)
 }
 
-// cellsOf is the shape [1, H, T, J] of the cells of a table.
+// cellsOf returns the shape [1, H, T, J] of a table's cells.
 func cellsOf(table Type) []Dim {
 	return []Dim{N(1), table.Shape[0], TableRows(table), table.Shape[table.Rank()-1]}
 }
@@ -107,8 +107,8 @@ func newCellular(b *Builder, v *Value, args []*Value) *cellular {
 			c.bias = expr.NewElem("x1", expr.F32, D(1), D(2), D(3)) // of a larger table
 		}
 	}
-	// Closed cells get the least finite score, so that the row's maximum is finite;
-	// they are taken out again after exp.
+	// Closed cells get the score -3e38, so that a row's maximum is finite. After exp
+	// their weight is set to 0.
 	closed := expr.F(-3e38)
 	biased := bin(expr.Add, bin(expr.Mul, x0, c.scale), c.bias)
 	c.scores = c.cells(expr.New(expr.Where, c.mask, biased, closed), parts...)
@@ -119,27 +119,27 @@ func newCellular(b *Builder, v *Value, args []*Value) *cellular {
 	return c
 }
 
-// factor is x as products with queries, keys and values take it.
+// factor returns x in the precision of the products.
 func (c *cellular) factor(x *Value) *Value { return c.b.Like(c.q, x) }
 
-// split makes [B, H, rows, dh] of [B, rows, H*dh].
+// split returns [B, H, rows, dh] for x [B, rows, H*dh].
 func (c *cellular) split(x *Value) *Value {
 	return c.b.Transpose(splitHeads(c.b, x, c.v.Attr.Attn.Heads), 0, 2, 1, 3)
 }
 
-// join undoes split; the result has the shape of like.
+// join undoes split. The result has the shape of like.
 func (c *cellular) join(x, like *Value) *Value {
 	return c.b.Reshape(c.b.Transpose(x, 0, 2, 1, 3), like.Type.Shape...)
 }
 
-// cells is a Map over the cells, of up to paramBase values [B, H, T, J or 1] and
-// the parameters. The first value has full shape.
+// cells returns a Map over the cells, of up to paramBase values [B, H, T, J or 1] and the
+// parameters. The first value has the full shape.
 func (c *cellular) cells(e *expr.Expr, vs ...*Value) *Value {
 	e, args := Compact(e, c.args(vs...))
 	return c.b.MapShape(e, vs[0].Type.Shape, args...)
 }
 
-// args are the arguments of a cell Map before those it does not read are dropped.
+// args returns all arguments of a cell Map, including unused ones.
 func (c *cellular) args(vs ...*Value) []*Value {
 	for len(vs) < paramBase {
 		vs = append(vs, vs[0])
@@ -179,10 +179,11 @@ func (c *cellular) overCells(e *expr.Expr) *expr.Expr {
 	})
 }
 
-// row is i, the target row counted from the first one of the whole sequence.
+// row returns i, the target row within the whole sequence.
 func (c *cellular) row() *expr.Expr { return bin(expr.Add, Sym("P").Expr(), D(2)) }
 
-// total is I, the rows of the whole sequence: in self attention its keys.
+// total returns I, the number of rows in the whole sequence. In self attention it equals
+// the number of keys.
 func (c *cellular) total() *expr.Expr {
 	if c.v.Attr.Attn.Self {
 		return c.keys()
@@ -190,13 +191,13 @@ func (c *cellular) total() *expr.Expr {
 	return Sym("C").Expr()
 }
 
-// keys is J.
+// keys returns J.
 func (c *cellular) keys() *expr.Expr { return c.keysDim.Expr() }
 
-// dropout counts its random words by cell. With t the row in this launch they are
-// (h*T + t)*J' + j, or (h*W + n)*T' + t where j is key n of a narrow window of width W.
-// T and J are the rows and keys of AttnAttr.CountedBy, J' and T' those rounded up to
-// whole Philox blocks.
+// dropout drops cells. Their random words are (h*T + t)*J' + j, where t is the row in
+// this launch, or (h*W + n)*T' + t if j is key n of a narrow window with width W. T and J
+// are the rows and keys of AttnAttr.CountedBy. J' and T' are rounded up to whole Philox
+// blocks.
 func (c *cellular) dropout(x *Value) *Value {
 	rate, stream := c.v.Attr.Rate, c.v.Attr.Stream
 	if rate == 0 {
@@ -215,8 +216,8 @@ func (c *cellular) dropout(x *Value) *Value {
 	return c.b.Emit(Dropout, Attr{Rate: rate, Stream: stream, Expr: cell}, x)
 }
 
-// tableGrad is the sum of the scores' gradients over the examples, at the cells of a
-// table of that shape: 0 at those that the launch does not have.
+// tableGrad sums the scores' gradients over the examples, at the cells of a table with
+// the given shape. Cells outside the launch are 0.
 func (c *cellular) tableGrad(dscores *Value, shape []Dim) *Value {
 	sum := c.b.Sum(dscores, 0)
 	if slices.Equal(sum.Type.Shape, shape) {
@@ -229,11 +230,11 @@ func (c *cellular) tableGrad(dscores *Value, shape []Dim) *Value {
 	return c.b.MapShape(expr.New(expr.Where, inside, at, expr.F(0)), shape, sum)
 }
 
-// distance is the number of a cell's relative score.
+// distance returns the index of a cell's relative score.
 func (c *cellular) distance() *expr.Expr { return c.overCells(c.v.Attr.Attn.Distance()) }
 
-// relativeGrad is like the relative scores: the gradients of the products q·k,
-// summed over the keys at each distance.
+// relativeGrad returns the gradients of the products q·k, summed over the keys at each
+// distance. It has the shape of like.
 func (c *cellular) relativeGrad(dscores, like *Value) *Value {
 	s := dscores.Type.Shape
 	hit := bin(expr.Eq, c.distance(), D(4))
@@ -243,8 +244,9 @@ func (c *cellular) relativeGrad(dscores, like *Value) *Value {
 	return c.join(c.b.Sum(each, 3), like)
 }
 
-// paramGrad is [B, H, parameter…]: dscores times the derivative of the bias by each
-// element of parameter n, summed over the cells of an example and head that read it.
+// paramGrad returns [B, H, parameter…]: dscores times the derivative of the bias with
+// respect to each element of parameter n, summed over the cells of an example and head
+// that read the element.
 func (c *cellular) paramGrad(n int, dscores *Value) *Value {
 	param := c.params[n].Type
 	name := X(paramBase+n, expr.F32).Name
@@ -268,8 +270,8 @@ func (c *cellular) paramGrad(n int, dscores *Value) *Value {
 	return c.b.Reshape(sum, shape...)
 }
 
-// spread puts the value of each cell at the place in the parameter that the cell
-// reads as elem: [B, H, T, J, elements of the parameter].
+// spread puts each cell's value at the element of the parameter that the cell reads as
+// elem: [B, H, T, J, elements of the parameter].
 func (c *cellular) spread(d *Value, elem *expr.Expr, param Type) *Value {
 	size, at := 1, expr.Int(0)
 	for a, dim := range param.Shape {

@@ -6,8 +6,9 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// FLOPs is the number of floating-point operations of one evaluation of f. A
-// transcendental function counts as one, and attention counts closed cells too.
+// FLOPs returns the number of floating-point operations in one evaluation of f. A
+// transcendental function counts as one. Attention includes closed cells. It returns an
+// error if env lacks a size.
 func FLOPs(f *Func, env Env) (float64, error) {
 	f, err := Decompose(f)
 	if err != nil {
@@ -58,10 +59,10 @@ func flopsReduce(v *Value) (each int, over []Dim) { return 1, v.Args[0].Type.Sha
 
 func flopsScatter(v *Value) (each int, over []Dim) { return 1, v.Args[1].Type.Shape }
 
-// flopsNoise is that of Normal.
+// flopsNoise counts the operations of Normal.
 func flopsNoise(v *Value) (each int, over []Dim) { return 9, v.Type.Shape }
 
-// flopsRotate is three operations for each turned element.
+// flopsRotate counts three operations for each rotated element.
 func flopsRotate(v *Value) (each int, over []Dim) {
 	turned := 2 * v.Attr.Attn.Heads * v.Args[1].Type.Shape[1].N
 	return 3 * turned, v.Type.Shape[:2]

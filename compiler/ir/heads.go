@@ -1,11 +1,11 @@
 package ir
 
-// RepeatHeads is x [.., G*dh] with each head so many times in a row, to [.., heads*dh].
+// RepeatHeads repeats each head of x [.., G*dh] group times: [.., heads*dh].
 func (b *Builder) RepeatHeads(x *Value, heads, group int) *Value {
 	return b.Emit(RepeatHeads, Attr{Group: group, Attn: &AttnAttr{Heads: heads}}, x)
 }
 
-// SumHeads is the sum of each so many heads in a row of x [.., heads*dh].
+// SumHeads sums each group of consecutive heads in x [.., heads*dh].
 func (b *Builder) SumHeads(x *Value, heads, group int) *Value {
 	return b.Emit(SumHeads, Attr{Group: group, Attn: &AttnAttr{Heads: heads}}, x)
 }
@@ -20,7 +20,8 @@ func evalSumHeads(_ *machine, v *Value, args []Tensor, out Tensor) error {
 	return nil
 }
 
-// each runs f for each element of a tensor of all heads, with the element of its group.
+// each calls f for each element of the tensor with all heads, with the index of its
+// group's element.
 func each(v *Value, heads Tensor, f func(one, all int)) {
 	width := heads.Shape[len(heads.Shape)-1]
 	dh := width / v.Attr.Attn.Heads

@@ -8,15 +8,15 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// A Tensor is a row-major array: F holds the elements of an F32 tensor (in
-// float64) or the values of a BF16 one, I those of an I32 tensor.
+// A Tensor is a row-major array. F holds the elements of an F32 tensor, in float64, or of
+// a BF16 tensor. I holds the elements of an I32 tensor.
 type Tensor struct {
 	Shape []int
 	F     []float64
 	I     []int64
 }
 
-// Env is what a launch sets besides the arguments.
+// Env has the values that a launch sets besides the arguments.
 type Env struct {
 	Dims    map[string]int     // sizes by symbol: B, T, S, C, P (the first target row), N
 	Scalars map[string]float64 // scale, lr, bias_correction1, bias_correction2, clip, decay, bound
@@ -27,8 +27,9 @@ type Env struct {
 	Rand    func(stream, example uint32, e int) uint32 // random word e; nil: Philox (philox.go)
 }
 
-// Eval computes f's results in float64. Composite ops run their expansions.
-// args go with f.Params.
+// Eval computes f's results in float64. It evaluates composite ops by their expansions.
+// args are in the order of f.Params. It returns an error if they do not fit, or if env
+// lacks a value.
 func Eval(f *Func, env Env, args []Tensor) ([]Tensor, error) {
 	f, err := Decompose(f)
 	if err != nil {
@@ -111,7 +112,7 @@ func (m *machine) sizes(shape []Dim) ([]int, error) {
 	return out, nil
 }
 
-// zeros makes the tensor for v's result.
+// zeros returns a zero tensor for v's result.
 func (m *machine) zeros(v *Value) (Tensor, error) {
 	shape, err := m.sizes(v.Type.Shape)
 	t := Tensor{Shape: shape}
@@ -123,7 +124,7 @@ func (m *machine) zeros(v *Value) (Tensor, error) {
 	return t, err
 }
 
-// at is element k.
+// at returns element k.
 func (t Tensor) at(k int) expr.Value {
 	if t.F != nil {
 		return expr.Value{F: t.F[k]}
@@ -131,10 +132,10 @@ func (t Tensor) at(k int) expr.Value {
 	return expr.Value{I: t.I[k]}
 }
 
-// bits16 are the bits of a BF16.
+// bits16 returns the bits of a BF16.
 func bits16(x float64) uint16 { return uint16(math.Float32bits(float32(x)) >> 16) }
 
-// typed is element k as expressions have one of a type.
+// typed returns element k as an expression's value of the given type.
 func (t Tensor) typed(k int, of expr.Type) expr.Value {
 	if of.Narrow() {
 		return expr.Value{I: int64(bits16(t.F[k]))}
@@ -155,7 +156,7 @@ func (t Tensor) copy(x Tensor) {
 	copy(t.I, x.I)
 }
 
-// offset is where the element with the given indices lies.
+// offset returns the position of the element with the given indices.
 func (t Tensor) offset(idx []int) (int, error) {
 	k := 0
 	for a, n := range t.Shape {
@@ -175,7 +176,7 @@ func size(shape []int) int {
 	return n
 }
 
-// strides of a row-major tensor.
+// strides returns the strides of a row-major tensor.
 func strides(shape []int) []int {
 	out := make([]int, len(shape))
 	n := 1
@@ -186,8 +187,8 @@ func strides(shape []int) []int {
 	return out
 }
 
-// A walk counts through the indices of a shape, the last fastest, and keeps
-// offsets into other tensors, given their strides per index.
+// A walk counts through the indices of a shape, the last fastest, and updates offsets
+// into other tensors by their strides.
 type walk struct {
 	shape []int
 	idx   []int

@@ -6,13 +6,13 @@ import "strings"
 type opInfo struct {
 	name      string
 	signature string                                                      // arguments and results (signature.go)
-	attrs     string                                                      // keys of the attributes it may carry besides name (attr.go)
-	eval      func(m *machine, v *Value, args []Tensor, out Tensor) error // fills out; nil: has an expansion (expand.go)
-	flops     func(v *Value) (each int, over []Dim)                       // nil: no arithmetic, or has an expansion
+	attrs     string                                                      // keys of its attributes apart from name (attr.go)
+	eval      func(m *machine, v *Value, args []Tensor, out Tensor) error // fills out; nil: it has an expansion (expand.go)
+	flops     func(v *Value) (each int, over []Dim)                       // nil: no arithmetic, or it has an expansion
 }
 
-// ops is the op table. What a signature does not say is in rules (rules.go).
-// Differentiation rules are keyed by op in package grad.
+// ops is the op table. rules (rules.go) has checks that signatures cannot express.
+// Package grad has the gradients.
 var ops = [numOps]opInfo{
 	Param:      {name: "param"},
 	Map:        {name: "map", signature: "...", attrs: "expr shape", eval: evalMap, flops: flopsMap},
@@ -55,19 +55,19 @@ var ops = [numOps]opInfo{
 	Noise:  {name: "noise", signature: "-> y[B T D]", attrs: "shape stream", eval: evalNoise, flops: flopsNoise},
 }
 
-// What attentions take, before values and behind them.
+// Arguments of attentions, before and after the values.
 const (
 	attends = "q:real[B T heads*D] k:real[B J heads*D]"
 	biased  = "relative?[B T heads*spans] table?[heads R K] ..."
 )
 
-// siteAttrs say what an attention's bias is, attnAttrs all of its scores.
+// siteAttrs describe an attention's bias, and attnAttrs all of its scores.
 const (
 	siteAttrs = "heads mask bias parameters self fixed"
 	attnAttrs = siteAttrs + " scale table relative words"
 )
 
-// drawAttrs say what is drawn, and for whom.
+// drawAttrs describe a draw and who shares it.
 const drawAttrs = "stream rows group"
 
 func (op Op) String() string { return ops[op].name }
@@ -78,7 +78,7 @@ func (op Op) Composite() bool { return op != Param && ops[op].eval == nil }
 // carries reports whether values of op may have the attribute.
 func (op Op) carries(key string) bool { return carried[op][key] }
 
-// carried are the keys of the attributes by op.
+// carried has the keys of each op's attributes.
 var carried = func() (keys [numOps]map[string]bool) {
 	for op, info := range ops {
 		keys[op] = map[string]bool{}
@@ -98,7 +98,7 @@ func hasWord(list, word string) bool {
 	return false
 }
 
-// opByName finds an op by its name in text.
+// opByName returns the op with the given name in text.
 func opByName(name string) (Op, bool) {
 	for op := range ops {
 		if ops[op].name == name {

@@ -12,8 +12,8 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// Parse reads functions in the form of Func.String and verifies them. Blank lines
-// and lines that start with # are skipped.
+// Parse reads functions in the form of Func.String and verifies them. It skips blank
+// lines and lines that start with #.
 func Parse(text string) ([]*Func, error) {
 	p := &parser{}
 	for n, line := range strings.Split(text, "\n") {
@@ -31,7 +31,7 @@ func Parse(text string) ([]*Func, error) {
 	return p.done, nil
 }
 
-// A parser holds the functions read and the one being read.
+// A parser holds the functions read so far and the current one.
 type parser struct {
 	done []*Func
 	f    *Func
@@ -140,8 +140,8 @@ func (p *parser) param(v *Value, words []string) error {
 	return nil
 }
 
-// readAttrs reads "key; key = value; …" in the order of attributes, which is that
-// in which rows depend on each other.
+// readAttrs reads "key; key = value; …". It sets attributes in the order of attributes,
+// in which each depends only on earlier ones.
 func readAttrs(v *Value, text string) error {
 	attrs := map[string]string{}
 	for part := range strings.SplitSeq(text, ";") {
@@ -215,8 +215,7 @@ func parseShape(s string) ([]Dim, error) {
 	return shape, nil
 }
 
-// cutPos splits " @file:line:col" off; without a file the position is in the
-// given one.
+// cutPos splits off " @file:line:col". A position without a file is in the given one.
 func cutPos(s, file string) (string, diag.Pos, error) {
 	head, text, ok := strings.Cut(s, " @")
 	if !ok {

@@ -2,7 +2,7 @@ package ir
 
 import "testing"
 
-// TestPhilox holds the known answers that the authors publish with their code
+// TestPhilox compares with the known answers that the authors publish with their code
 // (Random123, kat_vectors).
 func TestPhilox(t *testing.T) {
 	cases := []struct {

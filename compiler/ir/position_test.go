@@ -12,8 +12,8 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// TestRunsOfTexts numbers the digits (ids 4 … 13) of problems whose rows are worked
-// out by hand; 30 is any other letter.
+// TestRunsOfTexts numbers the digits (ids 4 … 13) of problems, compared with rows
+// computed by hand. 30 is any other letter.
 func TestRunsOfTexts(t *testing.T) {
 	cases := []struct {
 		name      string
@@ -39,8 +39,7 @@ func TestRunsOfTexts(t *testing.T) {
 	}
 }
 
-// TestDraw checks that a group shares its number and that all numbers come up
-// alike.
+// TestDraw: a group shares its number, and all numbers are equally frequent.
 func TestDraw(t *testing.T) {
 	f := irtest.Parse(t, function(nil, "draw {shape = [B, T]; stream = 5; rows = 101; group = 4} : i32[B, T]"))
 	env := ir.Env{Dims: map[string]int{"B": 40_400, "T": 2}, Example: 6, Seed: 7}
@@ -66,8 +65,9 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestSubset checks order, size and that all pairs of 0 … 4 come up alike; that a
-// launch of fewer rows has the first of a longer one's; and rows that are more.
+// TestSubset checks order, size and that all pairs of 0 … 4 are equally frequent. A
+// launch with fewer rows has the first numbers of a longer one. It also tries too many
+// rows.
 func TestSubset(t *testing.T) {
 	f := irtest.Parse(t, function(nil, "subset {shape = [T, 1]; stream = 5; rows = 5; size = 2; group = 4} : i32[T, 1]"))
 	count := map[string]int{}
@@ -95,8 +95,8 @@ func TestSubset(t *testing.T) {
 	}
 }
 
-// TestNoise checks the moments and the distribution of 120,000 numbers, that rows
-// decoded one by one have the bits of the whole, and that examples differ.
+// TestNoise checks the moments and the distribution of 120,000 numbers. Rows decoded one
+// by one must have the bits of the whole, and examples must differ.
 func TestNoise(t *testing.T) {
 	f := irtest.Parse(t, function(nil, "noise {shape = [B, T, 5]; stream = 5} : f32[B, T, 5]"))
 	const examples, rows = 200, 120
@@ -132,8 +132,7 @@ func TestNoise(t *testing.T) {
 	}
 }
 
-// TestNormalIsFinite evaluates the corners of the random words with the bits of
-// every back end.
+// TestNormalIsFinite evaluates extreme random words with the bits of every back end.
 func TestNormalIsFinite(t *testing.T) {
 	for _, word1 := range []uint32{0, 255, 256, 1 << 31, 0xFFFFFEFF, 0xFFFFFF00, 0xFFFFFFFF} {
 		for _, word2 := range []uint32{0, 1 << 30, 1 << 31, 0xFFFFFFFF} {
@@ -145,8 +144,8 @@ func TestNormalIsFinite(t *testing.T) {
 	}
 }
 
-// TestRotary turns by angles position * base^(-n/r) and keeps what is beyond the
-// fraction; products of queries and keys depend on distances alone.
+// TestRotary checks the angles position * base^(-n/r), and that elements beyond the
+// fraction stay. Products of queries and keys depend only on distances.
 func TestRotary(t *testing.T) {
 	b := ir.NewBuilder("f", diag.Pos{})
 	x := b.Param("x", ir.T(ir.Sym("B"), ir.Sym("T"), ir.N(12)), ir.Input)
@@ -162,7 +161,7 @@ func TestRotary(t *testing.T) {
 		return irtest.Eval(t, f, env, []ir.Tensor{floats([]int{1, 1, 12}, vector...)})[0].F
 	}
 	got := at17(17)
-	for h := range 2 { // heads of 6, of which 4 turn: pairs (0, 2) and (1, 3)
+	for h := range 2 { // heads of 6, of which 4 elements rotate: pairs (0, 2) and (1, 3)
 		x := vector[6*h:]
 		want := slices.Clone(x[:6])
 		for n := range 2 {

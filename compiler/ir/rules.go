@@ -8,7 +8,8 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// rules check what signatures do not say, and give types where these do not.
+// rules check what signatures cannot express, and return types that signatures do not
+// give.
 var rules = map[Op]func(v *Value, t *Type) error{
 	Param:            ruleParam,
 	Map:              ruleMap,
@@ -56,8 +57,7 @@ func checkType(t Type) error {
 	return nil
 }
 
-// broadcast is the shape of a and b aligned at their last axes, where extent 1
-// stretches.
+// broadcast returns the shape of a and b aligned at their last axes. Extent 1 stretches.
 func broadcast(a, b []Dim) ([]Dim, error) {
 	if len(a) < len(b) {
 		a, b = b, a
@@ -76,9 +76,8 @@ func broadcast(a, b []Dim) ([]Dim, error) {
 	return out, nil
 }
 
-// Reads tells how e reads argument k of a Map: as the element broadcast to the
-// result, by index, both or neither. An argument that is only read by index has
-// any shape.
+// Reads reports how e reads argument k of a Map: as the element broadcast to the result,
+// by index, both or neither. An argument that is only read by index may have any shape.
 func Reads(e *expr.Expr, k int) (element, indexed bool) {
 	name := X(k, expr.F32).Name
 	named := func(x *expr.Expr) bool { return x.Name == name }
@@ -233,10 +232,10 @@ func ruleTable(v *Value, t *Type) error {
 	return ruleSite(v, t)
 }
 
-// reserved are the names of other arguments, which no parameter has.
+// reserved are the names of other arguments. Parameters cannot have them.
 var reserved = []string{"q", "k", "v", "relative"}
 
-// ruleSite checks the parameters, and that mask and bias use no others.
+// ruleSite checks the parameters, and that mask and bias use no other names.
 func ruleSite(v *Value, _ *Type) error {
 	a, params := site(v), v.params()
 	if a.Table && (a.Bias != nil || len(a.Params) > 0) {
@@ -274,12 +273,12 @@ func constant(t Type) bool {
 	return t.Elem == expr.F32 && !slices.ContainsFunc(t.Shape, symbolic)
 }
 
-// drawn reports whether t is that of positions, which a parameter may hold, too. They
-// have no gradient.
+// drawn reports whether t is the type of positions, which parameters may hold. They have
+// no gradient.
 func drawn(t Type) bool { return t.Elem == expr.I32 && t.Rank() == 1 }
 
-// ofExamples reports whether t is that of positions of each example, I32 [B, rows], which
-// mask and bias of an attention call by the row alone. They have no gradient.
+// ofExamples reports whether t is the type of positions per example, I32 [B, rows]. The
+// mask and bias of an attention index them by row only. They have no gradient.
 func ofExamples(t Type) bool { return t.Elem == expr.I32 && t.Rank() == 2 && t.Shape[0] == Sym("B") }
 
 // checkCells checks an expression over cells, if there is one.

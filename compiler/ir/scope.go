@@ -7,13 +7,13 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// A scope gives the names that an expression may use.
+// A scope has the names that an expression may use.
 type scope struct {
 	vars  func(name string) (expr.Type, bool) // a variable's type
 	elems func(name string) (Type, bool)      // the tensor that an element belongs to
 }
 
-// typeOf is the type of a variable or an element, for the parser.
+// typeOf returns the type of a variable or an element, for the parser.
 func (s scope) typeOf(name string) (expr.Type, bool) {
 	if t, ok := s.vars(name); ok {
 		return t, true
@@ -22,9 +22,8 @@ func (s scope) typeOf(name string) (expr.Type, bool) {
 	return t.Elem, ok
 }
 
-// mapScope is the scope of a Map's expression: without indices, x0, x1, … are
-// the elements broadcast to the result; with indices they are any element of the
-// argument.
+// mapScope returns the scope of a Map's expression. Without indices, x0, x1, … are the
+// elements broadcast to the result. With indices they are any element of the argument.
 func mapScope(args []*Value, rank int) scope {
 	return scope{
 		vars: func(name string) (expr.Type, bool) { return mapVar(name, args, rank) },
@@ -41,7 +40,7 @@ func mapScope(args []*Value, rank int) scope {
 // attnVars are the variables of masks and biases.
 var attnVars = []string{"h", "i", "j", "H", "I", "J"}
 
-// attnScope is the scope of masks and biases.
+// attnScope returns the scope of masks and biases.
 func attnScope(names []string, params []*Value) scope {
 	return scope{
 		vars: func(name string) (expr.Type, bool) { return expr.I32, slices.Contains(attnVars, name) },
@@ -59,7 +58,7 @@ func attnScope(names []string, params []*Value) scope {
 	}
 }
 
-// checkExpr checks types and that all names are in scope.
+// checkExpr checks types, and that all names are in scope.
 func checkExpr(e *expr.Expr, s scope) error {
 	if err := expr.Typecheck(e); err != nil {
 		return err
@@ -81,7 +80,7 @@ func checkExpr(e *expr.Expr, s scope) error {
 	return nil
 }
 
-// isName reports whether s can stand as a word in the text form.
+// isName reports whether s is a valid name in the text form.
 func isName(s string) bool {
 	for i, r := range s {
 		letter := r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'

@@ -10,24 +10,35 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// A signature says what an op takes and gives, for example
+// A signature describes the arguments and results of an op, for example
 //
 //	table:any[V D] ids:i32[*] -> y:any[* D]
 //	q[B T heads*D] k[B J heads*D] relative?[B T heads*spans] ... -> weights[B heads T J] logits[B heads T J]
 //
-// A tensor is F32 or of the type behind its name, where any is the first argument's,
-// and real is that of all that are so marked, F32 or BF16.
-// Its extents are upper-case letters, the same wherever they stand; examples, which is
-// B; the attributes rows and heads, groups of so many heads, and spans, how many distances
-// relative scores tell apart; or such a number times a constant. One * is any number of axes, the same
-// throughout; *? is these or none; 1 is itself. The attributes transa and transb swap the last two
-// extents of the first and the second argument.
+// The type of a tensor follows its name and is F32 by default. any is the type of the
+// first argument. real is F32 or BF16, the same for all tensors that are marked with it.
 //
-// An argument with ? is there if the attribute of its name is set; those that ...
-// stands for are left to the op's rule. Of several results the attribute result names
-// one. One without extents is like the argument of its name, in F32 if that is real; ...[heads] is that of a
-// parameter of a bias, whose own extents follow. What no argument binds of a result is
-// as the attribute shape says. Without an arrow the op's rule gives the type.
+// An extent is one of:
+//
+//	D         a letter, equal wherever it appears
+//	*         any number of axes, equal wherever it appears
+//	*?        these axes or none
+//	1         itself
+//	examples  B
+//	rows      the attribute, as heads
+//	groups    the number of groups of heads
+//	spans     the number of distances that relative scores distinguish
+//	heads*D   such a number times a constant
+//
+// The attributes transa and transb swap the last two extents of the first and the second
+// argument.
+//
+// An argument with ? is present if the attribute of its name is set. The op's rule checks
+// the arguments that ... stands for. The attribute result selects one of several results.
+// A result without extents is like the argument of its name, in F32 if that is real.
+// ...[heads] is the part of a bias's parameter, whose extents follow. The attribute shape
+// gives the extents of a result that no argument binds. Without an arrow the op's rule
+// gives the type.
 type signature struct{ args, results []*pattern }
 
 // A pattern is one tensor of a signature.
@@ -49,7 +60,7 @@ func patterns(text string) (all []*pattern) {
 	return all
 }
 
-// signatures are those of the op table.
+// signatures has the signature of each op.
 var signatures = func() (all [numOps]signature) {
 	for op := range all {
 		takes, gives, _ := strings.Cut(ops[op].signature, "->")
@@ -58,7 +69,8 @@ var signatures = func() (all [numOps]signature) {
 	return all
 }()
 
-// named are the arguments of v that its signature names; others may follow.
+// named returns the patterns of v's arguments that its signature names, and whether
+// others may follow.
 func (v *Value) named() (args []*pattern, others bool) {
 	for _, p := range signatures[v.Op].args {
 		switch {
@@ -71,8 +83,8 @@ func (v *Value) named() (args []*pattern, others bool) {
 	return args, others
 }
 
-// ArgNames are what the arguments of v are called: in its signature, or if they are
-// parameters of a bias by their own names.
+// ArgNames returns the names of v's arguments: in its signature, or the names of a bias's
+// parameters.
 func (v *Value) ArgNames() []string {
 	var names []string
 	args, _ := v.named()
@@ -82,8 +94,8 @@ func (v *Value) ArgNames() []string {
 	return append(names, site(v).Params...)
 }
 
-// unify holds the arguments of v to its signature, which gives its type if it has an
-// arrow.
+// unify checks the arguments of v against its signature. It returns v's type if the
+// signature has an arrow.
 func unify(v *Value) (Type, error) {
 	args, others := v.named()
 	if len(v.Args) < len(args) || len(v.Args) > len(args) && !others {
@@ -113,7 +125,7 @@ func unify(v *Value) (Type, error) {
 	return b.result(v, args)
 }
 
-// A binding is what words of a signature stand for in one value.
+// A binding maps the words of a signature to extents of one value.
 type binding []entry
 
 // An entry is one extent, or the axes of *.
@@ -136,7 +148,7 @@ func (b *binding) argument(v *Value, k int, p *pattern) error {
 	return nil
 }
 
-// elemOf is the type of a tensor's elements.
+// elemOf returns the type of a tensor's elements.
 func (p *pattern) elemOf(v *Value) expr.Type {
 	if p.elem == "any" || p.elem == "real" {
 		return v.Args[0].Type.Elem
@@ -145,7 +157,7 @@ func (p *pattern) elemOf(v *Value) expr.Type {
 	return t
 }
 
-// textOf is the text of type and extents, with the type of real numbers that v has.
+// textOf returns type and extents as text, with the real type of v.
 func (p *pattern) textOf(v *Value) string {
 	extents, real := strings.CutPrefix(p.text, "real")
 	switch t := v.Args[0].Type; {
@@ -157,7 +169,7 @@ func (p *pattern) textOf(v *Value) string {
 	return p.text
 }
 
-// where tells what is known of the extents of a pattern.
+// where describes the known extents of a pattern.
 func (b binding) where(p *pattern) string {
 	text, sep := "", " where "
 	for _, x := range b {
@@ -172,7 +184,8 @@ func (b binding) where(p *pattern) string {
 	return text
 }
 
-// matches binds the words of axes to the extents of a shape, if these fit.
+// matches binds the words of axes to the extents of a shape, and reports whether they
+// fit.
 func (b *binding) matches(axes []string, shape []Dim) bool {
 	for k, axis := range axes {
 		n := 1
@@ -190,7 +203,7 @@ func (b *binding) matches(axes []string, shape []Dim) bool {
 	return len(shape) == 0
 }
 
-// bind makes a word stand for extents, if it does not for others.
+// bind binds a word to extents, and reports whether they equal earlier ones.
 func (b *binding) bind(word string, is []Dim) bool {
 	if times, n := b.multiple(word); times != "" {
 		d := is[0]
@@ -213,7 +226,7 @@ func (b binding) multiple(word string) (times string, n int) {
 	return times, is[0].N
 }
 
-// get is what a word stands for.
+// get returns the extents of a word.
 func (b binding) get(word string) (is []Dim, ok bool) {
 	for _, x := range b {
 		if x.word == word {
@@ -223,7 +236,7 @@ func (b binding) get(word string) (is []Dim, ok bool) {
 	return nil, false
 }
 
-// result is the type of v, whose arguments are bound.
+// result returns the type of v, whose arguments are bound.
 func (b binding) result(v *Value, args []*pattern) (Type, error) {
 	results := signatures[v.Op].results
 	want := results[0].name
@@ -250,7 +263,7 @@ func (b binding) result(v *Value, args []*pattern) (Type, error) {
 	return Type{}, fmt.Errorf("has no result %q", want)
 }
 
-// build makes the type that a pattern is.
+// build returns the type of a pattern.
 func (b binding) build(v *Value, p *pattern) (Type, error) {
 	t, known := Type{Elem: p.elemOf(v)}, b
 	if v.Op.carries("shape") {

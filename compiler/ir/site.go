@@ -6,15 +6,15 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// ReadsLength reports whether mask or bias hang on how many rows and keys there are.
+// ReadsLength reports whether mask or bias depends on the number of rows or keys.
 func (a *AttnAttr) ReadsLength() bool {
 	return slices.ContainsFunc([]*expr.Expr{a.Mask, a.Bias}, func(e *expr.Expr) bool {
 		return e != nil && (expr.Depends(e, "I") || expr.Depends(e, "J"))
 	})
 }
 
-// CountedBy is by how many rows and keys dropout counts its random words, in a launch of
-// so many.
+// CountedBy returns the numbers of rows and keys that index dropout's random words, in a
+// launch with the given numbers.
 func (a *AttnAttr) CountedBy(rows, keys *expr.Expr) (*expr.Expr, *expr.Expr) {
 	if len(a.Words) == 0 {
 		return rows, keys
@@ -22,8 +22,8 @@ func (a *AttnAttr) CountedBy(rows, keys *expr.Expr) (*expr.Expr, *expr.Expr) {
 	return expr.Int(int64(a.Words[0])), expr.Int(int64(a.Words[1]))
 }
 
-// Guarded is the bias made safe to compute at closed cells, where it may divide
-// integers by zero or, if the parameters are not Fixed, index one outside of its shape.
+// Guarded returns the bias in a form that is safe at closed cells. There the bias may
+// divide integers by zero or, if the parameters are not Fixed, index out of their shapes.
 func (a *AttnAttr) Guarded() *expr.Expr {
 	if a.Bias == nil || a.Mask == nil {
 		return a.Bias
@@ -43,7 +43,7 @@ func (a *AttnAttr) Guarded() *expr.Expr {
 	})
 }
 
-// ifOpen is x, and otherwise a constant at closed cells if x differs between cells.
+// ifOpen returns x. If x differs between cells, it returns a constant at closed ones.
 func (a *AttnAttr) ifOpen(x *expr.Expr, otherwise int64) *expr.Expr {
 	if !OverCells(x) {
 		return x
@@ -51,8 +51,8 @@ func (a *AttnAttr) ifOpen(x *expr.Expr, otherwise int64) *expr.Expr {
 	return expr.New(expr.Where, a.Mask, x, expr.Int(otherwise))
 }
 
-// OverCells reports whether an expression of a mask or a bias differs between the
-// queries and keys of a head.
+// OverCells reports whether an expression of a mask or bias differs between the queries
+// and keys of a head.
 func OverCells(e *expr.Expr) bool {
 	for _, v := range expr.Vars(e) {
 		if v.Name == "i" || v.Name == "j" {
@@ -62,7 +62,7 @@ func OverCells(e *expr.Expr) bool {
 	return false
 }
 
-// Distance is the number, from 0, of the relative score of query i and key j.
+// Distance returns the index, from 0, of the relative score for query i and key j.
 func (a *AttnAttr) Distance() *expr.Expr {
 	i, j, c := expr.NewVar("i", expr.I32), expr.NewVar("j", expr.I32), int64(a.Relative)
 	d := bin(expr.Add, bin(expr.Sub, j, i), expr.Int(c))

@@ -12,16 +12,16 @@ var (
 	x2 = X(2, expr.F32)
 )
 
-// Add is x + y, broadcast.
+// Add returns x + y, broadcast.
 func (b *Builder) Add(x, y *Value) *Value { return b.Map(expr.New(expr.Add, x0, x1), x, y) }
 
-// Mul is x * y, broadcast.
+// Mul returns x * y, broadcast.
 func (b *Builder) Mul(x, y *Value) *Value { return b.Map(expr.New(expr.Mul, x0, x1), x, y) }
 
-// Round is x rounded to BF16, to nearest even.
+// Round returns x rounded to BF16, to nearest even.
 func (b *Builder) Round(x *Value) *Value { return b.Map(expr.New(expr.ToBF16, x0), x) }
 
-// Like is the F32 value x as the other factor of a product with y has to be: rounded if y is.
+// Like returns the F32 value x as a factor for a product with y: rounded to BF16 if y is.
 func (b *Builder) Like(y, x *Value) *Value {
 	if y.Type.Elem.Narrow() {
 		return b.Round(x)
@@ -29,10 +29,10 @@ func (b *Builder) Like(y, x *Value) *Value {
 	return x
 }
 
-// Zeros is a tensor of zeros.
+// Zeros returns a tensor of zeros.
 func (b *Builder) Zeros(shape ...Dim) *Value { return b.MapShape(expr.F(0), shape) }
 
-// Keep puts reduced axes back with extent 1, so that a Sum or Max over axes of x
+// Keep restores reduced axes with extent 1, so that a Sum or Max over axes of x
 // broadcasts against x.
 func (b *Builder) Keep(reduced, x *Value, axes ...int) *Value {
 	if b.err != nil {
@@ -45,8 +45,7 @@ func (b *Builder) Keep(reduced, x *Value, axes ...int) *Value {
 	return b.Reshape(reduced, shape...)
 }
 
-// SumTo adds x up over the axes along which a tensor of the given shape was
-// broadcast to x.
+// SumTo sums x over the axes along which a tensor of the given shape was broadcast to x.
 func (b *Builder) SumTo(x *Value, shape []Dim) *Value {
 	if slices.Equal(x.Type.Shape, shape) {
 		return x
@@ -67,8 +66,8 @@ func (b *Builder) SumTo(x *Value, shape []Dim) *Value {
 	return b.Reshape(x, shape...)
 }
 
-// Compact drops the arguments that e does not read and joins equal ones. The
-// shape of the Map may shrink with them.
+// Compact drops arguments that e does not read and joins equal ones. The shape of the Map
+// may shrink as a result.
 func Compact(e *expr.Expr, args []*Value) (*expr.Expr, []*Value) {
 	used := map[int]bool{}
 	for _, v := range append(expr.Vars(e), expr.Elems(e)...) {
@@ -92,7 +91,7 @@ func Compact(e *expr.Expr, args []*Value) (*expr.Expr, []*Value) {
 	return rename(e, names), kept
 }
 
-// rename gives variables and elements other names.
+// rename renames variables and elements.
 func rename(e *expr.Expr, names map[string]string) *expr.Expr {
 	return expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
 		name, ok := names[e.Name]

@@ -47,7 +47,7 @@ func (f *Func) String() string {
 	return s.String()
 }
 
-// String is the value's line without its position.
+// String returns the value's line without its position.
 func (v *Value) String() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "v%d = %s", v.ID, v.Op)
@@ -73,7 +73,8 @@ func (v *Value) String() string {
 	return s.String()
 }
 
-// posString is " @file:line:column", or less when p is empty or in file.
+// posString returns " @file:line:column", without the file if it equals file, or "" for
+// an empty position.
 func posString(p diag.Pos, file string) string {
 	switch {
 	case p == diag.Pos{}:

@@ -62,8 +62,8 @@ func TestDecompose(t *testing.T) {
 	}
 }
 
-// bad are functions that must be refused, and why. Lines replace the body of a
-// function with parameters x : f32[B, 4], w : f32[4, 3] and ids : i32[B].
+// bad are functions that Parse must refuse, with the reason. body follows the parameters
+// x : f32[B, 4], w : f32[4, 3] and ids : i32[B].
 var bad = []struct{ body, want string }{
 	{"v1 = param y input : f32[0]", `bad extent "0"`},
 	{"v1 = param y input : f32[J]", `bad extent "J"`},

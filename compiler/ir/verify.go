@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// infer checks a value's arguments and attributes and gives its type.
+// infer checks a value's arguments and attributes, and returns its type.
 func infer(v *Value) (Type, error) {
 	if v.Op >= numOps {
 		return Type{}, fmt.Errorf("v%d has no known op", v.ID)
@@ -36,9 +36,9 @@ func infer(v *Value) (Type, error) {
 	return t, nil
 }
 
-// Verify checks everything that the rest of the compiler relies on: values are
-// defined once, before use, with ascending IDs, parameters first; each has the
-// type that its op gives it; names are unique; results are values of f.
+// Verify checks all that later packages rely on. Values are defined once, before use,
+// with ascending IDs, and parameters come first. Each value has the type that its op
+// gives. Names are unique. Results are values of f.
 func Verify(f *Func) error {
 	if !isName(f.Name) {
 		return fmt.Errorf("bad function name %q", f.Name)
@@ -113,7 +113,7 @@ func verifyValue(v *Value, defined map[*Value]bool) error {
 	return nil
 }
 
-// Live finds the values that results depend on.
+// Live returns the values that results depend on.
 func Live(f *Func) map[*Value]bool {
 	live := map[*Value]bool{}
 	for _, r := range f.Results {

@@ -7,27 +7,27 @@ import (
 	"github.com/arithlang/mlc/compiler/expr"
 )
 
-// A Window is what the comparisons of a mask say about the keys that it can leave
-// open to a query: none that is below a low, and none from a high on. Both are
-// over the mask's variables other than j.
+// A Window bounds the keys that a mask may leave open to a query, as far as the mask's
+// comparisons tell. No key below a low is open, and none from a high on. Lows and highs
+// are expressions over the mask's variables except j.
 type Window struct {
 	Lows, Highs []*expr.Expr
 	Exact       bool    // all keys within the bounds are open
-	Narrow      *Narrow // nil where the bounds are not close together
+	Narrow      *Narrow // nil if the bounds are far apart
 }
 
-// A Narrow window has room for Width keys, from Lo on, which may lie outside of
-// 0 … J-1. Rest is what the mask asks of those inside, nil if nothing.
+// A Narrow window has Width keys from Lo on. Some may lie outside of 0 … J-1. Rest is the
+// remaining condition on keys inside, or nil.
 type Narrow struct {
 	Lo    *expr.Expr
 	Width int
 	Rest  *expr.Expr
 }
 
-// widest is the width from which on a window is not called narrow.
+// widest is the largest width of a narrow window.
 const widest = 8
 
-// WindowOf reads the bounds off the comparisons of a mask that are linear in its
+// WindowOf returns the bounds from the comparisons of a mask that are linear in its
 // variables.
 func WindowOf(mask *expr.Expr) Window {
 	w := Window{Exact: true}
@@ -57,7 +57,7 @@ func WindowOf(mask *expr.Expr) Window {
 	return w
 }
 
-// with is bounds with one more, if it is new.
+// with adds a bound if it is new.
 func with(bounds []*expr.Expr, b *expr.Expr) []*expr.Expr {
 	if slices.ContainsFunc(bounds, func(old *expr.Expr) bool { return expr.Equal(old, b) }) {
 		return bounds
@@ -65,7 +65,7 @@ func with(bounds []*expr.Expr, b *expr.Expr) []*expr.Expr {
 	return append(bounds, b)
 }
 
-// rest joins the parts of a mask that do not hold of all keys lo … lo+width-1.
+// rest joins the parts of a mask that do not hold for all keys lo … lo+width-1.
 func rest(parts []*expr.Expr, lo linear, width int64) *expr.Expr {
 	var all *expr.Expr
 	end := lo.minus(linear{constant: -width})
@@ -88,7 +88,7 @@ func rest(parts []*expr.Expr, lo linear, width int64) *expr.Expr {
 	return all
 }
 
-// conjuncts lists the parts of a && b && …, with abs(x) <= c as two parts.
+// conjuncts lists the parts of a && b && …. abs(x) <= c becomes two parts.
 func conjuncts(e *expr.Expr) []*expr.Expr {
 	switch {
 	case e == nil || e.Op == expr.Const && e.I != 0:
@@ -102,8 +102,8 @@ func conjuncts(e *expr.Expr) []*expr.Expr {
 	return []*expr.Expr{e}
 }
 
-// bound turns a comparison into the least j that it allows or the first that it
-// no longer does. A comparison without j is no bound.
+// bound turns a comparison into the least j that it allows, or the first j that it
+// forbids. A comparison without j is no bound.
 func bound(e *expr.Expr) (lower, upper []linear, ok bool) {
 	if e.Op != expr.Le && e.Op != expr.Lt || e.Args[0].Type != expr.I32 {
 		return nil, nil, false
@@ -133,8 +133,8 @@ func bound(e *expr.Expr) (lower, upper []linear, ok bool) {
 	return nil, nil, false
 }
 
-// LineOf is the slope of an index that is not linear itself but the same along the
-// lines of cells with equal j + slope i: it depends on i and j by that sum alone.
+// LineOf returns the slope of an index that is not linear, but constant along the lines
+// of cells with equal j + slope i. It depends on i and j only through that sum.
 func LineOf(index *expr.Expr) (slope int64, ok bool) {
 	if _, plain := linearOf(index); plain {
 		return 0, false
@@ -153,8 +153,8 @@ func LineOf(index *expr.Expr) (slope int64, ok bool) {
 	return slope, true
 }
 
-// sums collects the largest linear parts of e that differ between cells, and
-// reports whether i and j occur in nothing else.
+// sums collects the largest linear parts of e that differ between cells, and reports
+// whether i and j occur nowhere else.
 func sums(e *expr.Expr, parts *[]linear) bool {
 	if !OverCells(e) {
 		return true
@@ -230,8 +230,8 @@ func (l linear) times(k int64) linear {
 	return p
 }
 
-// small reports whether the sum, of indices of any problem, is far from wrapping
-// around: bounds are gathered in 64 bits and printed in 32.
+// small reports whether the sum is far from overflow, for indices of any problem. Bounds
+// are computed in 64 bits and printed in 32.
 func (l linear) small() bool {
 	const most = 1 << 28
 	for _, k := range l.coef {
@@ -245,7 +245,7 @@ func (l linear) small() bool {
 // natural reports whether a sum is a constant that is not negative.
 func (l linear) natural() bool { return len(l.coef) == 0 && l.constant >= 0 }
 
-// expr is the sum as an expression: positive terms in alphabetical order, then
+// expr returns the sum as an expression: positive terms in alphabetical order, then
 // negative ones, then the constant.
 func (l linear) expr() *expr.Expr {
 	var e *expr.Expr

@@ -16,14 +16,14 @@ func parseMask(t *testing.T, text string) *expr.Expr {
 	return e
 }
 
-// TestWindowHoldsEveryOpenKey tries masks at all small lengths: no open key lies
-// outside its window, an exact window has no closed one within 0 … J-1, and a
-// narrow one holds the same keys.
+// TestWindowHoldsEveryOpenKey tries masks at all small lengths. No open key lies outside
+// the window. An exact window has no closed key within 0 … J-1, and a narrow window with
+// its rest has the same keys.
 func TestWindowHoldsEveryOpenKey(t *testing.T) {
 	for _, c := range []struct {
 		mask  string
 		exact bool
-		width int // 0 where not narrow
+		width int // 0: not narrow
 	}{
 		{"j <= i", true, 0},
 		{"j <= i && i - j <= 1", true, 2},
@@ -90,8 +90,8 @@ func checkRow(t *testing.T, text string, w ir.Window, mask *expr.Expr, i, J int6
 	}
 }
 
-// TestLineOf wants an index to be the same for all cells of a line, by trying them,
-// and linear ones and others to be none.
+// TestLineOf checks indices that are constant along lines, by trying cells, and indices
+// that are not.
 func TestLineOf(t *testing.T) {
 	for _, c := range []struct {
 		index string
@@ -106,7 +106,7 @@ func TestLineOf(t *testing.T) {
 		{"max(min(h, 2) + j, 0)", 0, true},
 		{"max(j - i, 0) + 2*J", -1, true},
 		{"j - i + 7", 0, false},         // linear
-		{"max(h, 3)", 0, false},         // no cell
+		{"max(h, 3)", 0, false},         // the same for all cells
 		{"max(i - 2*j, 0)", 0, false},   // steeper than the keys
 		{"max(i, j)", 0, false},         // two lines
 		{"max(j - i, i + j)", 0, false}, // two slopes
@@ -135,8 +135,8 @@ func TestLineOf(t *testing.T) {
 	}
 }
 
-// TestWindowHasEachBoundOnce: a mask may say the same twice, as one of a spec and one of
-// its decoder do.
+// TestWindowHasEachBoundOnce: a mask may repeat a condition, as a spec may repeat its
+// decoder's.
 func TestWindowHasEachBoundOnce(t *testing.T) {
 	w := ir.WindowOf(parseMask(t, "j <= i && i - 3 <= j && j <= i && j < i + 1 && i <= j + 3"))
 	if len(w.Lows) != 1 || len(w.Highs) != 1 {

@@ -15,12 +15,11 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what the test compares with")
 
-// Updating reports whether a test runs with -update: what it compares with is to be
-// written again.
+// Updating reports whether -update is set, so that tests rewrite their expected files.
 func Updating() bool { return *update }
 
-// Corpus runs every txtar file that matches pattern: run makes from the function
-// in in.ir the contents of the other files, or with -update the files themselves.
+// Corpus runs every txtar file that matches pattern. run computes the contents of the
+// other files from the function in in.ir. With -update it rewrites the files.
 func Corpus(t *testing.T, pattern string, run func(t *testing.T, in *ir.Func) []txtar.File) {
 	t.Helper()
 	names, err := filepath.Glob(pattern)

@@ -1,4 +1,4 @@
-// Package irtest helps tests of tensor IR: random arguments and comparisons.
+// Package irtest has random arguments and comparisons for tests of tensor IR.
 package irtest
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 )
 
-// Parse reads one function.
+// Parse returns the one function in text.
 func Parse(t testing.TB, text string) *ir.Func {
 	t.Helper()
 	fs, err := ir.Parse(text)
@@ -24,7 +24,7 @@ func Parse(t testing.TB, text string) *ir.Func {
 	return fs[0]
 }
 
-// Eval runs f.
+// Eval evaluates f and fails the test on an error.
 func Eval(t testing.TB, f *ir.Func, env ir.Env, args []ir.Tensor) []ir.Tensor {
 	t.Helper()
 	out, err := ir.Eval(f, env, args)
@@ -34,8 +34,8 @@ func Eval(t testing.TB, f *ir.Func, env ir.Env, args []ir.Tensor) []ir.Tensor {
 	return out
 }
 
-// Args makes random arguments for f: normal numbers, and integers that are in
-// range for the ops which use them directly (0 to 2 for others).
+// Args returns random arguments for f: normal numbers, and integers that are in range for
+// the ops that use them directly (0 to 2 for others).
 func Args(t testing.TB, f *ir.Func, env ir.Env, seed uint64) []ir.Tensor {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 1))
@@ -64,7 +64,7 @@ func Args(t testing.TB, f *ir.Func, env ir.Env, seed uint64) []ir.Tensor {
 	return out
 }
 
-// bounds gives the values that an integer parameter may have, from lo below hi.
+// bounds returns the range lo … hi-1 of an integer parameter.
 func bounds(f *ir.Func, p *ir.Value) (lo, hi int64) {
 	for _, v := range f.Values {
 		for k, a := range v.Args {
@@ -83,8 +83,8 @@ func bounds(f *ir.Func, p *ir.Value) (lo, hi int64) {
 	return 0, 3
 }
 
-// Same says where a and b differ by more than tol, absolutely and relative to
-// b, or nothing. NaNs are alike; with tol 0 all other bits must agree.
+// Same returns an error if a and b differ by more than tol, absolutely and relative to b.
+// NaNs are equal. With tol 0 all other bits must be equal.
 func Same(a, b ir.Tensor, tol float64) error {
 	if fmt.Sprint(a.Shape) != fmt.Sprint(b.Shape) || len(a.F) != len(b.F) || len(a.I) != len(b.I) {
 		return fmt.Errorf("shapes %v and %v", a.Shape, b.Shape)

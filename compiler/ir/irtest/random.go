@@ -9,16 +9,16 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// maps are expressions over two elements, with constants that float32 and
-// float64 arithmetic fold alike.
+// maps are expressions over two elements. Their constants fold to the same values in
+// float32 and float64.
 var maps = []string{
 	"x0", "x0 + x1", "x0 * x1", "x0 - x0 * 1.0", "x0 * 2.0 * 0.5", "max(x0, 0.0)", "max(x0 + x1, 0.0)",
 	"where(d1 < T, x0, x1)", "where(d2 % 2 == 0, x0, -(-x1))", "tanh(x0) + 0.25", "x0 * (1.5 + 0.5)", "sigmoid(x1) * x1",
 	"x0 / (x1 * x1 + 1.0)", "0.5", "exp(0.125 * x0)", "where(2 < 1, x0, x1 / 1.0)",
 }
 
-// Random makes a function of about n values over tensors [B, T, 4] that holds
-// repeated, useless and unused work. The result y depends on the last ones.
+// Random returns a function of about n values over tensors [B, T, 4] with repeated,
+// useless and unused work. The result y depends on the last values.
 func Random(seed uint64, n int) *ir.Func {
 	g := &generator{
 		rng: rand.New(rand.NewPCG(seed, 3)),
