@@ -12,7 +12,7 @@ import (
 // A source maps byte offsets of a file to places.
 type source struct {
 	name  string
-	skip  int   // lines before the one that counts as the first
+	skip  int   // lines before the one with number 1
 	lines []int // offset of the first byte of each line
 }
 
@@ -39,9 +39,8 @@ func (s *source) token(t lexer.Token) diag.Range {
 	return diag.Range{Start: s.pos(t.Pos.Offset), End: s.pos(t.Pos.Offset + len(t.Value))}
 }
 
-// A builder turns what participle parsed into the syntax tree. After a syntax
-// error what was parsed ends somewhere in the middle: entries that are not
-// complete are left out.
+// A builder turns participle's tree into the syntax tree. After a syntax error that tree
+// ends in the middle, and incomplete entries are left out.
 type builder struct {
 	*source
 	partial bool
@@ -90,7 +89,7 @@ func (b *builder) text(g *gText) *Expr {
 	r := b.span(g.Pos, g.EndPos)
 	value, err := strconv.Unquote(g.Text)
 	if err != nil {
-		b.list = append(b.list, diag.New("E0106", r, "%s has an escape that is none", g.Text).
+		b.list = append(b.list, diag.New("E0106", r, "%s has an invalid escape", g.Text).
 			WithHelp(`the escapes are those of Go: \" \\ \n \t \x41 \u00e9`))
 	}
 	return &Expr{Kind: String, Range: r, Head: r, Text: value}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// typeWords says how a value of each type is written.
+// typeWords describes how a value of each type is written.
 var typeWords = map[Type]string{
 	Any:        "a value",
 	Int:        "a whole number",
@@ -36,8 +36,8 @@ var typeWords = map[Type]string{
 	Recurrences: "a whole number",
 }
 
-// Takes says in a line how the value of an attribute or argument is written: its
-// choices or its type, its bounds and the words that it may be besides.
+// Takes describes in one line how the value of an attribute or argument is written: its
+// choices or type, its bounds, and further words.
 func (r *Row) Takes() string {
 	text := typeWords[r.Type]
 	if len(r.Choices) > 0 {
@@ -52,7 +52,7 @@ func (r *Row) Takes() string {
 	return text
 }
 
-// Range says between which bounds a number lies.
+// Range returns the bounds of a number, as text.
 func (r *Row) Range() string {
 	if r.Above {
 		return "above " + bound(r.Type, r.Min) + ", at most " + bound(r.Type, r.Max)
@@ -60,7 +60,7 @@ func (r *Row) Range() string {
 	return "between " + bound(r.Type, r.Min) + " and " + bound(r.Type, r.Max)
 }
 
-// Unusual reports whether a number is outside of what is usual, and says what that is.
+// Unusual reports whether a number is outside of the usual range, and returns that range.
 func (r *Row) Unusual(x float64) (usual string, unusual bool) {
 	u := r.Usual
 	if u == (Span{}) || x >= u.Lo && x <= u.Hi {
@@ -78,7 +78,7 @@ func (r *Row) Names() []string {
 	return out
 }
 
-// bound prints a bound in the unit of its type, large powers of two as such.
+// bound prints a bound in the unit of its type. Large powers of two print as powers.
 func bound(t Type, x float64) string {
 	fraction, power := math.Frexp(x)
 	switch {
@@ -90,11 +90,11 @@ func bound(t Type, x float64) string {
 	return Canonical(fmt.Sprintf("%g", x))
 }
 
-// DefaultWords says what an attribute or argument is when nothing sets it.
+// DefaultWords describes the default of an attribute or argument.
 func (r *Row) DefaultWords() string {
 	text := r.Default
 	if path, ok := strings.CutPrefix(text, "="); ok {
-		text = "that of " + path
+		text = "as " + path
 	}
 	switch {
 	case text == "" && r.Kinds == "":
@@ -117,11 +117,11 @@ func (t Type) UnitNames() []string {
 	return out
 }
 
-// grammarNames matches the names of productions, as participle makes them from
-// the grammar's types.
+// grammarNames matches the names of productions, which participle derives from the
+// grammar's types.
 var grammarNames = regexp.MustCompile(`\bG([A-Z])`)
 
-// Grammar prints the grammar in EBNF, a production a line.
+// Grammar returns the grammar in EBNF, one production per line.
 func Grammar() string {
 	text := grammarNames.ReplaceAllString(newParser().String(), "$1")
 	return strings.ReplaceAll(text, `(?! "include") `, "")

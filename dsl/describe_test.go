@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDescribe holds the words for rows of all sorts.
+// TestDescribe checks the text for rows of all kinds.
 func TestDescribe(t *testing.T) {
 	for _, c := range []struct {
 		row             Row
@@ -15,7 +15,7 @@ func TestDescribe(t *testing.T) {
 	}{
 		{Row{Type: Int, Min: 1, Max: 1 << 40, Default: "1k"}, "a whole number between 1 and 2^40", "1k"},
 		{Row{Type: Real, Min: -1e9, Max: 0.5, Default: "none", Words: "none auto"}, "a number between -1e9 and 0.5, or none, or auto", "none"},
-		{Row{Type: Fraction, Max: 0.99, Default: "=model.dropout"}, "a share (10%) between 0% and 99%", "that of model.dropout"},
+		{Row{Type: Fraction, Max: 0.99, Default: "=model.dropout"}, "a share (10%) between 0% and 99%", "as model.dropout"},
 		{Row{Type: Choice, Choices: []Option{{Name: "a"}, {Name: "b"}}, Default: "a", Unless: "x.y"}, "one of a, b", "a unless x.y is set"},
 		{Row{Type: Budget, Max: 1e18}, "an amount with its unit (1000steps or 30m)", "must be given"},
 		{Row{Type: Text, Kinds: "file"}, "a text in quotes", ""},
@@ -34,7 +34,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// TestGrammar wants productions under the names of the reference.
+// TestGrammar: productions have the names that the reference uses.
 func TestGrammar(t *testing.T) {
 	text := Grammar()
 	for _, line := range []string{`Path = Ident ("." Ident)* .`, `Entry = (("include" Include) | (Path (("=" Expr) | Block))) .`} {
@@ -44,7 +44,7 @@ func TestGrammar(t *testing.T) {
 	}
 }
 
-// TestTokens splits what parses and what does not.
+// TestTokens splits valid and invalid text.
 func TestTokens(t *testing.T) {
 	src := "a.b = 1e3k // c\n\"d\\\"e\" ü == \"open"
 	want := []Token{{IdentToken, "a", 0}, {OpToken, ".", 1}, {IdentToken, "b", 2}, {OpToken, "=", 4}, {NumberToken, "1e3k", 6},

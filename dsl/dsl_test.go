@@ -18,7 +18,7 @@ func parseExpr(t *testing.T, text string) *Expr {
 	return e.Value
 }
 
-// TestFormat gives expressions and their one style, which is its own.
+// TestFormat checks the style of expressions, and that formatting again changes nothing.
 func TestFormat(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"1+2*3", "1 + 2 * 3"},
@@ -65,7 +65,7 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// TestRanges holds the places of all parts of an entry.
+// TestRanges checks the places of all parts of an entry.
 func TestRanges(t *testing.T) {
 	const src = "arith 1\n\ntask successor {\n  pad = zero(to = 10%, f[1]) // ü\n}\ninclude \"a\" { b.c = -x + [1, 2] }\n"
 	file, list := Parse("f", []byte(src))
@@ -107,7 +107,7 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestRefused feeds what would exhaust a recursive parser.
+// TestRefused parses text that would exhaust a recursive parser.
 func TestRefused(t *testing.T) {
 	begin := time.Now()
 	for name, c := range map[string]struct{ src, code string }{
@@ -134,7 +134,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestSchema holds the table to its own rules.
+// TestSchema checks the schema's consistency.
 func TestSchema(t *testing.T) {
 	s := NewSchema()
 	there := func(block string) bool {
@@ -201,7 +201,8 @@ func checkLimit(t *testing.T, path string, l Limit) {
 	}
 }
 
-// FuzzParse wants no crash, places inside the file, and a format that is its own.
+// FuzzParse: any text parses without a crash, has places inside the file, and formats
+// stably.
 func FuzzParse(f *testing.F) {
 	for _, c := range diag.Codes() {
 		if len(c.Broken) < 1000 {
@@ -249,7 +250,7 @@ func checkEntries(t *testing.T, entries []*Entry) {
 	}
 }
 
-// TestOtherEncodings says of a file in one which byte is wrong, and what to do.
+// TestOtherEncodings: the message names the first wrong byte, and the help a remedy.
 func TestOtherEncodings(t *testing.T) {
 	for src, want := range map[string]string{
 		"arith 1\nx = \xff":   "the byte 0xff is no character of UTF-8",

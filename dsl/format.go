@@ -7,15 +7,18 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// FormatFile puts a source file into the one style: an entry a line, two spaces
-// of indentation, equal signs and trailing comments of neighboring lines in one
-// column, the spacing of Format in expressions, at most one blank line in a row.
-// A block that was written on one line with at most one entry stays there, and a
-// value that was broken behind a bracket, comma or operator stays broken. Only
-// white space changes, and a comma goes that has its bracket on the same line:
-// comments, numbers and parentheses stay as they were written, the syntax tree
-// stays the same, and formatting again changes nothing. A file with errors comes
-// back as it was, with the list; name is what its diagnostics call it.
+// FormatFile formats a source file. Each entry has its own line, indented by two spaces
+// per block. Equal signs and trailing comments of neighboring lines are aligned.
+// Expressions have the spacing of Format. At most one blank line separates entries.
+//
+// A block that was on one line with at most one entry stays there. A value that was
+// broken after a bracket, comma or operator stays broken. Only white space changes,
+// except that a comma before a bracket on the same line is removed. Comments, numbers and
+// parentheses stay as written, the syntax tree stays the same, and formatting again
+// changes nothing.
+//
+// A file with errors is returned unchanged, with its diagnostics. name is its name in
+// them.
 func FormatFile(name string, src []byte) ([]byte, diag.List) {
 	if _, list := Parse(name, src); len(list) > 0 {
 		return src, list
@@ -29,14 +32,14 @@ func FormatFile(name string, src []byte) ([]byte, diag.List) {
 	return layout(f.rows), nil
 }
 
-// A word is a token or a comment; without text, the end of the file.
+// A word is a token or a comment. The end of the file is a word without text.
 type word struct {
 	kind  TokenKind
 	text  string
 	lines int // line breaks before it
 }
 
-// scan splits a file into words, the last being its end.
+// scan splits a file into words. The last is its end.
 func scan(src string) []word {
 	var out []word
 	end := 0
@@ -59,29 +62,29 @@ func (w word) is(ops ...string) bool {
 
 func (w word) comment() bool { return w.kind == CommentToken }
 
-// ends reports whether an operand may end with w: then what follows is an
-// operator of two operands, or another entry.
+// ends reports whether an operand may end with w. If so, an operator of two operands or
+// another entry follows.
 func (w word) ends() bool { return w.kind != OpToken || w.is(")", "]") }
 
 // A row is a line of output.
 type row struct {
 	level   int    // of indentation
 	blank   bool   // a blank line goes before it
-	name    string // of an attribute, which has its equal sign on this row
-	text    string // behind the equal sign, or all of the row
-	comment string // behind the text
+	name    string // of an attribute whose equal sign is on this row
+	text    string // after the equal sign, or the whole row
+	comment string // after the text
 }
 
 // A formatter turns the words of a file into rows.
 type formatter struct {
 	words  []word
-	header int // index of the word behind "arith 1"
+	header int // index of the word after "arith 1"
 	n      int // index of the next word
 	rows   []row
 	body   int // rows up to "arith 1"
 }
 
-// skip is the index of the first word from n on that is no comment.
+// skip returns the index of the first word from n on that is not a comment.
 func (f *formatter) skip(n int) int {
 	for f.words[n].comment() {
 		n++
@@ -89,7 +92,7 @@ func (f *formatter) skip(n int) int {
 	return n
 }
 
-// entries formats what a block or the file holds.
+// entries formats the entries of a block or the file.
 func (f *formatter) entries(level int) {
 	start := len(f.rows)
 	for {
@@ -129,8 +132,8 @@ func (f *formatter) entry(level int) {
 	}
 }
 
-// attribute formats an attribute with its equal sign at word eq, apart from its
-// name unless a comment separates them.
+// attribute formats an attribute whose equal sign is word eq. Its name is formatted
+// separately unless comments interrupt it.
 func (f *formatter) attribute(level, eq int) {
 	begin, end := len(f.rows), f.valueEnd(eq+1)
 	if slices.ContainsFunc(f.words[f.n:eq], word.comment) {
@@ -145,7 +148,7 @@ func (f *formatter) attribute(level, eq int) {
 	f.rows[begin].name = name
 }
 
-// head is the index of the word that ends the head of the entry at n: its equal
+// head returns the index of the word that ends the head of the entry at n: its equal
 // sign, its brace, or the file of an include without a body.
 func (f *formatter) head(n int) int {
 	for !f.words[n].is("=", "{") {
@@ -157,7 +160,7 @@ func (f *formatter) head(n int) int {
 	return n
 }
 
-// entryEnd is the index behind the entry at n.
+// entryEnd returns the index after the entry at n.
 func (f *formatter) entryEnd(n int) int {
 	n = f.head(n)
 	switch w := f.words[n]; {
@@ -169,8 +172,8 @@ func (f *formatter) entryEnd(n int) int {
 	return n + 1
 }
 
-// valueEnd is the index behind the value at n. A value ends outside of brackets
-// behind an operand that no operator follows.
+// valueEnd returns the index after the value at n. A value ends outside of brackets,
+// after an operand that no operator follows.
 func (f *formatter) valueEnd(n int) int {
 	for depth := 0; ; {
 		n = f.skip(n)
@@ -189,7 +192,7 @@ func (f *formatter) valueEnd(n int) int {
 	}
 }
 
-// blockEnd is the index behind the block whose brace is word n.
+// blockEnd returns the index after the block whose brace is word n.
 func (f *formatter) blockEnd(n int) int {
 	for depth := 0; ; n++ {
 		switch w := f.words[n]; {
@@ -203,8 +206,8 @@ func (f *formatter) blockEnd(n int) int {
 	}
 }
 
-// oneLine reports whether the block whose brace is word n stands on one line: if
-// it is empty, or was on one line and has but one entry.
+// oneLine reports whether the block whose brace is word n goes on one line: it is empty,
+// or it was on one line with one entry.
 func (f *formatter) oneLine(n int) bool {
 	if f.words[n+1].is("}") {
 		return true

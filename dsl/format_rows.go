@@ -7,22 +7,22 @@ import (
 	"unicode/utf8"
 )
 
-// A fragment is a run of words on its way into rows: the value of an attribute,
-// the head or the end of a block.
+// A fragment is a run of words to be formatted into rows: the value of an attribute, or
+// the head or end of a block.
 type fragment struct {
 	*formatter
 	level int // of the entry
-	row   row // being filled
+	row   row // the current row
 	open  []bracket
 }
 
 // A bracket is an open bracket of a value.
 type bracket struct {
-	level  int  // of the row that it stands on
-	broken bool // a line break follows it, and so one comes before its end
+	level  int  // of its row
+	broken bool // a line break follows it, so one precedes its end
 }
 
-// fragment formats the words up to end, which begin a row and end one.
+// fragment formats the words before end. They start and end a row.
 func (f *formatter) fragment(level, end int) {
 	p := &fragment{formatter: f, level: level, row: row{level: level}}
 	for begin := f.n; f.n < end; f.n++ {
@@ -44,10 +44,10 @@ func (f *formatter) fragment(level, end int) {
 	f.rows = append(f.rows, p.row)
 }
 
-// top is the innermost open bracket.
+// top returns the innermost open bracket.
 func (p *fragment) top() bracket { return p.open[len(p.open)-1] }
 
-// bracket follows what w opens or closes.
+// bracket records a bracket that w opens or closes.
 func (p *fragment) bracket(w word) {
 	switch {
 	case w.is("(", "["):
@@ -71,9 +71,9 @@ func (p *fragment) flush(w word) {
 	}
 }
 
-// breaks reports whether a line break goes before w, the next word: where there
-// was one and it does no harm, and around comments. A break before an operator
-// moves behind it.
+// breaks reports whether a line break goes before w, the next word. Breaks stay where
+// they were if they are harmless, and comments need them. A break before an operator
+// moves after it.
 func (p *fragment) breaks(w word) bool {
 	prev := p.words[p.n-1]
 	switch {
@@ -87,8 +87,7 @@ func (p *fragment) breaks(w word) bool {
 	return w.lines > 0 && prev.is("(", "[", ",")
 }
 
-// binary reports whether word n is an operator of two operands that a line may
-// end with.
+// binary reports whether word n is an operator of two operands at which a line may end.
 func (p *fragment) binary(n int) bool {
 	if !p.words[n].is("+", "-", "*", "/", "==", "!=", "<=", ">=", "<", ">", "&&", "||") {
 		return false
@@ -136,7 +135,7 @@ func layout(rows []row) []byte {
 	return []byte(b.String())
 }
 
-// runs gives the stretches of neighboring rows of one level that have something.
+// runs returns the runs of neighboring rows on one level for which has holds.
 func runs(rows []row, has func(row) bool) iter.Seq[[]row] {
 	return func(yield func([]row) bool) {
 		for i := 0; i < len(rows); {

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected parts of testdata")
 
-// TestFormatFile holds the style by examples.
+// TestFormatFile checks the style by examples.
 func TestFormatFile(t *testing.T) {
 	files, err := filepath.Glob("testdata/format/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -63,7 +63,7 @@ func TestFormatCorpus(t *testing.T) {
 	}
 }
 
-// TestFormatErrors wants a broken file back with what is wrong and where.
+// TestFormatErrors: a broken file is returned unchanged, with its errors.
 func TestFormatErrors(t *testing.T) {
 	src := []byte("arith 1\ntask   successor { below 3 }\n")
 	got, list := FormatFile("x.arith", src)
@@ -72,7 +72,7 @@ func TestFormatErrors(t *testing.T) {
 	}
 }
 
-// TestFormatLines takes the line ends of other systems.
+// TestFormatLines accepts the line ends of other systems.
 func TestFormatLines(t *testing.T) {
 	got, _ := FormatFile("x", []byte("arith 1\r\n\r\n// a \r\ntrain {\r\n\tseed = 1 // b\t\r\n}"))
 	if want := "arith 1\n\n// a\ntrain {\n  seed = 1 // b\n}\n"; string(got) != want {
@@ -80,7 +80,7 @@ func TestFormatLines(t *testing.T) {
 	}
 }
 
-// specs reads the specs that mlc ships.
+// specs returns the specs that mlc ships.
 func specs(t testing.TB) map[string][]byte {
 	t.Helper()
 	found := make(map[string][]byte)
@@ -98,8 +98,8 @@ func specs(t testing.TB) map[string][]byte {
 	return found
 }
 
-// checkFormat wants that formatting keeps the tree and the comments and is its
-// own fixed point.
+// checkFormat checks that formatting keeps the tree and the comments, and that a second
+// time changes nothing.
 func checkFormat(t *testing.T, src []byte) {
 	t.Helper()
 	once, list := FormatFile("f", src)
@@ -138,7 +138,7 @@ func comments(src []byte) []string {
 	return out
 }
 
-// FuzzFormatFile wants that no file changes its meaning.
+// FuzzFormatFile: formatting never changes the meaning.
 func FuzzFormatFile(f *testing.F) {
 	examples, err := filepath.Glob("testdata/format/*.txtar")
 	if err != nil || len(examples) == 0 {

@@ -7,8 +7,8 @@ import (
 	"github.com/alecthomas/participle/v2/lexer"
 )
 
-// The grammar, as participle reads it. These types mirror the productions of the
-// language; build.go turns them into the syntax tree.
+// The grammar for participle. These types mirror the productions of the language.
+// build.go turns them into the syntax tree.
 
 type gFile struct {
 	Version string    `parser:"'arith' @Number"`
@@ -137,8 +137,8 @@ type gParen struct {
 	Value *gExpr `parser:"'(' @@ ')'"`
 }
 
-// tokens is the lexical grammar. A unit is part of its number; longer operators
-// come before their prefixes.
+// tokens is the lexical grammar. A unit is part of its number. Longer operators come
+// before their prefixes.
 var tokens = lexer.MustSimple([]lexer.SimpleRule{
 	{Name: "Space", Pattern: `[ \t\r\n]+`},
 	{Name: "Comment", Pattern: `//[^\n]*`},

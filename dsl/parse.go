@@ -11,7 +11,7 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// What is refused before parsing: the parser recurses, and hostile input would
+// Bounds that are checked before parsing. The parser recurses, and hostile input would
 // overflow its stack.
 const (
 	MaxBytes = 1 << 20
@@ -19,14 +19,14 @@ const (
 	maxChain = 1 << 12 // tokens of one attribute's value
 )
 
-// Parse parses a source file. The file is nil if nothing could be made of it;
-// after a syntax error it holds what stands before the error.
+// Parse parses a source file. After a syntax error the file contains the entries before
+// the error. The file is nil if none can be parsed.
 func Parse(name string, src []byte) (*File, diag.List) {
 	return parse(newSource(name, src), src)
 }
 
-// ParseSetting parses one "path = value", as --set takes it. Places in it are on
-// the given line of a file that is called name.
+// ParseSetting parses one "path = value", as for --set. Its places are on the given line
+// of a file with the given name.
 func ParseSetting(name string, line int, text string) (*Entry, diag.List) {
 	src := []byte("arith 1\n" + text)
 	s := newSource(name, src)
@@ -46,7 +46,8 @@ func ParseSetting(name string, line int, text string) (*Entry, diag.List) {
 	return file.Entries[0], nil
 }
 
-// ParseExpr parses an expression of the compiler's own, such as a default.
+// ParseExpr parses an expression that is part of the compiler, such as a default. It
+// panics on an error.
 func ParseExpr(text string) *Expr {
 	e, list := ParseSetting("", 1, "x = "+text)
 	if len(list) > 0 {
@@ -60,7 +61,7 @@ func parse(s *source, src []byte) (*File, diag.List) {
 	if len(src) > MaxBytes {
 		return nil, diag.List{diag.New("E0103", diag.Range{Start: diag.Pos{File: name}},
 			"the file has %d bytes, more than %d", len(src), MaxBytes).
-			WithHelp("a spec is a page or two; data belongs in files of its own")}
+			WithHelp("a spec is a page or two; data belongs in separate files")}
 	}
 	toks, d := lex(s, src)
 	if d == nil {
@@ -83,8 +84,8 @@ func parse(s *source, src []byte) (*File, diag.List) {
 	return &File{Name: name, Entries: b.entries(tree.Entries)}, b.list
 }
 
-// lex splits a file into its tokens without white space and comments, the last
-// being the end of the file.
+// lex splits a file into tokens without white space and comments. The last token is the
+// end of the file.
 func lex(s *source, src []byte) ([]lexer.Token, *diag.Diagnostic) {
 	lx, err := tokens.LexString(s.name, string(src))
 	if err != nil {
@@ -131,7 +132,7 @@ func lexError(s *source, src []byte, err error) *diag.Diagnostic {
 	return diag.New("E0106", r, "%q means nothing here", c).WithHelp("%s", help)
 }
 
-// checkHeader wants "arith 1" first.
+// checkHeader reports a file that does not begin with "arith 1".
 func checkHeader(s *source, toks []lexer.Token) *diag.Diagnostic {
 	const help = `a spec begins with "arith 1"`
 	first := toks[0]
@@ -152,8 +153,8 @@ func checkHeader(s *source, toks []lexer.Token) *diag.Diagnostic {
 
 var closer = map[string]string{"(": ")", "[": "]", "{": "}"}
 
-// checkBrackets wants every bracket closed by its like, at most MaxDepth deep,
-// and no endless expression.
+// checkBrackets reports brackets that do not match or nest deeper than MaxDepth, and
+// overlong expressions.
 func checkBrackets(s *source, toks []lexer.Token) *diag.Diagnostic {
 	var open []lexer.Token
 	length := 0
@@ -193,7 +194,7 @@ func checkBrackets(s *source, toks []lexer.Token) *diag.Diagnostic {
 	return nil
 }
 
-// syntaxError words what participle found.
+// syntaxError turns an error of participle into a diagnostic.
 func syntaxError(s *source, toks []lexer.Token, err error) *diag.Diagnostic {
 	var pe participle.Error
 	if !errors.As(err, &pe) {
@@ -217,8 +218,8 @@ func syntaxError(s *source, toks []lexer.Token, err error) *diag.Diagnostic {
 	return diag.New("E0101", s.token(bad), "unexpected \"%s\"", bad.Value).WithHelp("%s", syntaxHelp(toks[:n], bad))
 }
 
-// enclosing is the innermost bracket that is open behind some tokens; the file
-// itself counts as braces.
+// enclosing returns the innermost bracket that is open after some tokens. The file counts
+// as braces.
 func enclosing(toks []lexer.Token) string {
 	open := []string{"{"}
 	for _, t := range toks {
@@ -237,8 +238,8 @@ func expectsValue(t lexer.Token) bool {
 	return t.Type == tokens.Symbols()["Op"] && !strings.Contains("()[]{}.,", t.Value)
 }
 
-// behindPath moves on from the start of an entry, where the parser stops, to the
-// token behind its name, which is the one that is wrong.
+// behindPath returns the index of the token after an entry's name. participle reports the
+// start of the entry, but this token is the mistake.
 func behindPath(toks []lexer.Token, n int) int {
 	ident := tokens.Symbols()["Ident"]
 	if prev := toks[n-1]; expectsValue(prev) || prev.Value == "." || prev.Value == "include" {
@@ -255,7 +256,7 @@ func behindPath(toks []lexer.Token, n int) int {
 	return n
 }
 
-// syntaxHelp says what could stand in place of a token, from those before it.
+// syntaxHelp says what may stand at a token, given the tokens before it.
 func syntaxHelp(before []lexer.Token, bad lexer.Token) string {
 	compared := false // since the value or operand began
 	for _, t := range before {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// precedence of binary operators; higher binds tighter.
+// precedence of binary operators. Higher binds tighter.
 var precedence = map[string]int{
 	"||": 1, "&&": 2,
 	"==": 3, "!=": 3, "<=": 3, ">=": 3, "<": 3, ">": 3,
@@ -18,8 +18,8 @@ const (
 	atomLevel  = 8
 )
 
-// Format prints an expression in the one style: as few parentheses as keep its
-// meaning, numbers in their shortest form.
+// Format prints an expression in the standard style: with the fewest parentheses that
+// keep its meaning, and with numbers in their shortest form.
 func Format(e *Expr) string {
 	var b strings.Builder
 	format(&b, e, 0)
@@ -36,7 +36,7 @@ func level(e *Expr) int {
 	return atomLevel
 }
 
-// format prints e where an operand of at least the given level may stand.
+// format prints e as an operand, in parentheses if its level is below least.
 func format(b *strings.Builder, e *Expr, least int) {
 	if level(e) < least {
 		b.WriteByte('(')
@@ -65,8 +65,8 @@ func format(b *strings.Builder, e *Expr, least int) {
 	}
 }
 
-// formatBinary prints chains of + - * / && || to the left; comparisons and
-// ranges do not chain at all.
+// formatBinary prints chains of + - * / && || to the left. Comparisons and ranges do not
+// chain.
 func formatBinary(b *strings.Builder, e *Expr) {
 	p := precedence[e.Text]
 	left := p

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// Type says how the value of an attribute or argument is written.
+// Type is the form of an attribute's or argument's value.
 type Type uint8
 
 // The types of values.
 const (
-	Any         Type = iota // not looked at
+	Any         Type = iota // unchecked
 	Int                     // 12, 1k, 1Mi
 	Real                    // 0.5, 2e-3, or arithmetic on numbers, width and heads
 	Fraction                // 10%
 	Bool                    // true, false
 	Text                    // "…"
-	FilePath                // "…", from the directory of the spec that says it
+	FilePath                // "…", relative to the spec that contains it
 	IntRange                // 1..20
 	IntList                 // [6, 10], 1..20
 	RealList                // [0.9, 0.98]
@@ -27,40 +27,39 @@ const (
 	Condition               // a mask
 	Bias                    // an attention bias
 	Table                   // the rows of a table, as an expression
-	Weight                  // what a matrix is made of: its own numbers, fewer of them, or another's
+	Weight                  // the matrix of a projection: its own numbers, fewer of them, or another's
 	Budget                  // 1000steps, 20Mexamples, 30m, 8EFLOP
 	Steps                   // 100steps
 	StageName               // an earlier stage
-	Directions              // [1, -1], or a list of such
+	Directions              // [1, -1], or a list of them
 	Statistic               // a condition over value, mean and std
 	Recurrences             // a whole number, or a sum with multiples of a problem's lengths
 )
 
-// A Row of the schema describes one attribute of a block, or one argument of a
-// choice.
+// A Row of the schema describes one attribute of a block, or one argument of a choice.
 type Row struct {
 	Path    string // dotted path of an attribute, name of an argument
 	Type    Type
-	Default string // as it would be written; "=path" is the value of another attribute; "" means none
-	Unless  string // attributes any of which, when set, takes the place of this one's default
-	Words   string // words that are allowed besides the type, separated by spaces
+	Default string // as written; "=path" is the value of another attribute; "": none
+	Unless  string // attributes that replace this one's default if they are set
+	Words   string // words that are allowed in addition to the type, separated by spaces
 	Min     float64
 	Max     float64 // bounds of numbers
 	Above   bool    // Min itself is out of bounds
-	Usual   Span    // numbers outside of it are warned of; none if both ends are 0
-	Len     int     // entries of a list; 0 means any
+	Usual   Span    // numbers outside of it cause a warning; zero: no such range
+	Len     int     // entries of a list; 0: any
 	Choices []Option
-	Kinds   string // kinds of task that have the attribute, separated by spaces; "" means all
-	Later   bool   // it is printed only where it is not the default: specs from before it keep their hash
-	Limit          // any value but the default
+	Kinds   string // kinds of task that have the attribute, separated by spaces; "": all
+	Later   bool   // printed only if it is not the default, so that older specs keep their hash
+	Limit          // of any value except the default
 	Doc     string
 }
 
 // A Span is a closed interval.
 type Span struct{ Lo, Hi float64 }
 
-// An Option is one value of a Choice, with its arguments. The first argument may
-// be given without its name.
+// An Option is one value of a Choice, with its arguments. Leading arguments may be given
+// without their names.
 type Option struct {
 	Name string
 	Args []Row
@@ -68,8 +67,8 @@ type Option struct {
 	Doc string
 }
 
-// A Limit marks what parses but is not compiled yet: the code that says so and
-// what works today. The zero Limit is none.
+// A Limit marks a form that parses but is not compiled yet: the code of the finding, and
+// what works today. The zero Limit is no limit.
 type Limit struct {
 	Code  string
 	Today string
@@ -83,7 +82,7 @@ const (
 	NoLabel       Label = iota
 	OptionalLabel       // model NAME
 	KindLabel           // task KIND
-	NameLabel           // bias NAME: several blocks that differ by it
+	NameLabel           // bias NAME: several blocks, told apart by the name
 )
 
 // A BlockRow of the schema describes a block.
@@ -95,12 +94,11 @@ type BlockRow struct {
 	Doc string
 }
 
-// Schema is the meaning of every block and attribute, in the order in which they
-// are printed.
+// Schema has the meaning of every block and attribute, in the order of printing.
 type Schema struct {
 	Blocks []BlockRow
 	Rows   []Row
-	Kinds  []Option // of tasks; the arguments are attributes whose default is another there
+	Kinds  []Option // of tasks; the arguments are attributes with another default
 }
 
 // NewSchema returns the schema of the language.
@@ -112,7 +110,7 @@ func NewSchema() *Schema {
 	}
 }
 
-// Row finds an attribute by its path.
+// Row returns an attribute by its path, or nil.
 func (s *Schema) Row(path string) *Row {
 	for i := range s.Rows {
 		if s.Rows[i].Path == path {
@@ -122,8 +120,7 @@ func (s *Schema) Row(path string) *Row {
 	return nil
 }
 
-// Names lists what a block may hold: its attributes and the blocks in it. The
-// empty path is the file.
+// Names lists the attributes and blocks inside a block. The empty path is the file.
 func (s *Schema) Names(block string) []string {
 	var out []string
 	add := func(path string) {

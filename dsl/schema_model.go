@@ -2,8 +2,8 @@ package dsl
 
 import "slices"
 
-// leastEps keeps what is divided by from being nothing: smaller numbers, squared or
-// not, are lost in float32.
+// leastEps keeps divisors from being 0. Smaller numbers, or their squares, vanish in
+// float32.
 const leastEps = 1e-30
 
 func modelRows() []Row {
@@ -18,9 +18,9 @@ func widthRows() []Row {
 		{Path: "model.heads", Type: Int, Default: "4", Min: 1, Max: 1 << 10, Doc: "attention heads; must divide width unless model.head_width is set"},
 		{Path: "model.head_width", Type: Int, Default: "auto", Later: true, Words: "auto", Min: 1, Max: 1 << 16, Doc: "units of a head; auto: width / heads"},
 		{Path: "model.ffn", Type: Choice, Default: "relu", Doc: "feed-forward sublayer", Choices: append([]Option{
-			{Name: "relu", Args: append(hidden("hidden units"), rank("the matrices"), initRow(), outRow(Option{Name: "in", Doc: "the one matrix into the hidden units"}))},
-			{Name: "gelu", Args: append(hidden("hidden units"), rank("the matrices"), initRow(), outRow(Option{Name: "in", Doc: "the one matrix into the hidden units"}))},
-		}, gated(rank("the matrices"), initRow(), outRow(Option{Name: "value", Doc: "the one of what is gated"}, Option{Name: "gate", Doc: "the one of the gate"}), gateRow())...)},
+			{Name: "relu", Args: append(hidden("hidden units"), rank("the matrices"), initRow(), outRow(Option{Name: "in", Doc: "matrix into the hidden units"}))},
+			{Name: "gelu", Args: append(hidden("hidden units"), rank("the matrices"), initRow(), outRow(Option{Name: "in", Doc: "matrix into the hidden units"}))},
+		}, gated(rank("the matrices"), initRow(), outRow(Option{Name: "value", Doc: "matrix of the value"}, Option{Name: "gate", Doc: "matrix of the gate"}), gateRow())...)},
 		{Path: "model.norm", Type: Choice, Default: "layernorm", Doc: "normalization", Choices: []Option{
 			{Name: "layernorm", Args: append(normArgs("1e-5"), gains(), normedPlaces())},
 			{Name: "rmsnorm", Args: append(normArgs("1e-6"), gains(), normedPlaces())},
@@ -54,8 +54,8 @@ func hidden(doc string) []Row {
 	return []Row{{Path: "hidden", Type: Int, Default: "4 * width", Min: 1, Max: 1 << 20, Doc: doc}}
 }
 
-// gated are the gated layers. Their hidden units are counted before the gate, which
-// halves them, so there are an even number.
+// gated returns the gated layers. Their hidden units are counted before the gate, which
+// halves them, so the number is even.
 func gated(more ...Row) []Option {
 	units := append(hidden("units before the gate, which halves them"), more...)
 	return []Option{
@@ -64,44 +64,45 @@ func gated(more ...Row) []Option {
 	}
 }
 
-// rank is the argument that makes matrices products of two narrow ones.
+// rank is the argument that replaces a matrix by a product of two narrow ones.
 func rank(of string) Row {
 	return Row{Path: "rank", Type: Int, Default: "none", Later: true, Words: "none", Min: 1, Max: 1 << 16, Doc: "rank of " + of + ", each a product of two; none: full"}
 }
 
-// initRow says how matrices start, where not all do alike.
+// initRow is the argument for the initial values of some matrices.
 func initRow() Row {
-	return Row{Path: "init", Type: Any, Default: "auto", Later: true, Doc: "a number, uniform(low, high) or normal(std) that the matrices start with; auto: that of model.init"}
+	return Row{Path: "init", Type: Any, Default: "auto", Later: true, Doc: "initial values of the matrices: a number, uniform(low, high) or normal(std); auto: as model.init"}
 }
 
-// outRow says what the matrix out of the hidden units is, and gateRow what that of the gate is.
+// outRow is the argument for the matrix out of the hidden units, and gateRow for the
+// matrix of the gate.
 func outRow(of ...Option) Row {
 	return Row{Path: "out", Type: Choice, Default: "own", Later: true, Doc: "matrix out of the hidden units", Choices: []Option{
 		{Name: "own"},
-		{Name: "transposed", Doc: "that of another, transposed", Args: []Row{{Path: "of", Type: Choice, Choices: of, Doc: "which one"}}}}}
+		{Name: "transposed", Doc: "another matrix, transposed", Args: []Row{{Path: "of", Type: Choice, Choices: of, Doc: "which one"}}}}}
 }
 
 func gateRow() Row {
 	return Row{Path: "gate", Type: Choice, Default: "own", Later: true, Doc: "matrix of the gate", Choices: []Option{
 		{Name: "own"},
-		{Name: "value", Doc: "that of what is gated"}}}
+		{Name: "value", Doc: "matrix of the value"}}}
 }
 
-// gains says which gains (and offsets) the norms of a model have.
+// gains is the argument for the gains and offsets of norms.
 func gains() Row {
-	return Row{Path: "gain", Type: Choice, Default: "own", Later: true, Doc: "learned gains, and of a layer norm offsets", Choices: []Option{
+	return Row{Path: "gain", Type: Choice, Default: "own", Later: true, Doc: "learned gains, and offsets of layer norms", Choices: []Option{
 		{Name: "own", Doc: "each norm has its own"},
-		{Name: "shared", Doc: "all norms have the same"},
-		{Name: "none", Doc: "no norm has any"}}}
+		{Name: "shared", Doc: "all norms share them"},
+		{Name: "none", Doc: "no norm has them"}}}
 }
 
-// normedPlaces says which parts of a model have a norm.
+// normedPlaces is the argument for the parts of a model that have a norm.
 func normedPlaces() Row {
 	return Row{Path: "at", Type: Names, Default: "[self, cross, ffn, output]", Later: true, Doc: "parts that have a norm", Choices: []Option{
 		{Name: "self", Doc: "self attention"},
 		{Name: "cross", Doc: "cross attention"},
 		{Name: "ffn", Doc: "the feed-forward sublayer"},
-		{Name: "output", Doc: "what comes before the output, and ends an encoder"}}}
+		{Name: "output", Doc: "before the output, and after an encoder"}}}
 }
 
 func normArgs(eps string) []Row {
@@ -151,7 +152,7 @@ func positions() []Option {
 		{Name: "shifted", Doc: "in training, each example begins at a random position, its source at another; in tests, both at 0; masks, biases and rotary embeddings use token indices (Kiyono et al. 2021)", Args: []Row{
 			{Path: "inner", Type: Choice, Default: "sinusoidal", Choices: []Option{{Name: "sinusoidal"}, {Name: "learned"}}, Doc: "embedding of these positions"},
 			maxOffset(),
-			{Path: "max", Type: Int, Default: "512", Min: 1, Max: 1 << 20, Doc: "positions, including those of the largest offset"},
+			{Path: "max", Type: Int, Default: "512", Min: 1, Max: 1 << 20, Doc: "positions, including the largest offset"},
 		}},
 	}
 }
@@ -169,7 +170,7 @@ func placesInNumbers(first string) []Row {
 	}
 }
 
-// valueRow is the argument that gives a table by an expression.
+// valueRow is the argument for a table's expression.
 func valueRow() Row {
 	return Row{Path: "value", Type: Table, Default: "none", Later: true, Words: "none", Doc: "the table as an expression, such as the name of a table block; none: each element is learned"}
 }
@@ -202,14 +203,14 @@ func stackRows(block string, least float64, layers, doc string) []Row {
 	}
 }
 
-// shareRow says which parameters the layers of a stack have in common.
+// shareRow is the attribute for the parameters that layers of a stack share.
 func shareRow(block string) Row {
-	group := []Row{{Path: "group", Type: Int, Default: "all", Words: "all", Min: 2, Max: 1 << 10, Doc: "so many layers in a row have the same; all: every layer"}}
-	return Row{Path: block + ".share", Type: Choice, Default: "none", Later: true, Doc: "what layers have in common (Lan et al. 2020)", Choices: []Option{
+	group := []Row{{Path: "group", Type: Int, Default: "all", Words: "all", Min: 2, Max: 1 << 10, Doc: "number of consecutive layers that share; all: every layer"}}
+	return Row{Path: block + ".share", Type: Choice, Default: "none", Later: true, Doc: "parameters that layers share (Lan et al. 2020)", Choices: []Option{
 		{Name: "none", Doc: "nothing"},
 		{Name: "all", Args: group, Doc: "all parameters"},
-		{Name: "attention", Args: group, Doc: "those of attention, biases with it; norms after or before it are each layer's own"},
-		{Name: "ffn", Args: group, Doc: "those of the feed-forward sublayer but its norm"},
+		{Name: "attention", Args: group, Doc: "parameters of attention and its biases, but not of norms before or after it"},
+		{Name: "ffn", Args: group, Doc: "parameters of the feed-forward sublayer, but not of its norm"},
 	}}
 }
 
@@ -234,17 +235,17 @@ func siteRows(site string) []Row {
 			}, Doc: "one table per layer, for keys only (Shaw et al. 2018, equation 4)"},
 		}},
 		{Path: site + ".key_heads", Type: Int, Default: "auto", Words: "auto", Later: true, Min: 1, Max: 1 << 10,
-			Doc: "heads of keys and values, each of which serves heads / key_heads heads of queries in a row (Ainslie et al. 2023; 1: Shazeer 2019); must divide model.heads; auto: as many"},
+			Doc: "heads of keys and values, each for heads / key_heads consecutive heads of queries (Ainslie et al. 2023; 1: Shazeer 2019); must divide model.heads; auto: model.heads"},
 		{Path: site + ".q", Type: Weight, Default: "own", Words: "none scalar own", Later: true, Doc: "query projection"},
-		{Path: site + ".k", Type: Weight, Default: "own", Words: "none scalar own", Later: true, Doc: "key projection; without it and the query projection scores are what mask and bias say"},
+		{Path: site + ".k", Type: Weight, Default: "own", Words: "none scalar own", Later: true, Doc: "key projection; without it and the query projection, scores depend only on mask and bias"},
 		{Path: site + ".v", Type: Weight, Default: "own", Words: "none scalar own", Later: true, Doc: "value projection"},
 		{Path: site + ".o", Type: Weight, Default: "own", Words: "none scalar own", Later: true, Doc: "output projection"},
 		{Path: site + ".qk_norm", Type: Choice, Default: "none", Later: true, Doc: "normalization of each head of queries and of keys, before rotary embedding (Henry et al. 2020)", Choices: []Option{
 			{Name: "none"},
 			{Name: "rmsnorm", Args: []Row{normArgs("1e-6")[0],
 				{Path: "gain", Type: Choice, Default: "own", Doc: "learned gains", Choices: []Option{
-					{Name: "own", Doc: "queries and keys have theirs"},
-					{Name: "shared", Doc: "queries and keys have the same"},
+					{Name: "own", Doc: "queries and keys have separate gains"},
+					{Name: "shared", Doc: "queries and keys share them"},
 					{Name: "none"}}}}},
 		}},
 		{Path: site + ".scale", Type: Real, Default: "1 / sqrt(width / heads)", Unless: "model.head_width", Min: 0, Max: 1e9, Usual: Span{1e-4, 1e3}, Doc: "factor on the scores; with model.head_width 1 / sqrt(head_width)"},

@@ -18,23 +18,23 @@ func vetRows() []Row {
 	return rows
 }
 
-// sweepRows are the attributes of a sweep besides its axes.
+// sweepRows are the attributes of a sweep, without its axes.
 func sweepRows() []Row {
 	seed := Row{Path: "seed", Type: Int, Default: "1", Max: 1 << 62, Doc: "seed of the draws"}
-	return []Row{{Path: "sweep.search", Type: Choice, Default: "grid", Doc: "which combinations of the axes are trained, and for how long", Choices: []Option{
-		{Name: "grid", Doc: "all, for their whole budget"},
-		{Name: "random", Args: []Row{{Path: "trainings", Type: Int, Min: 1, Max: 1000, Doc: "how many are drawn"}, seed},
-			Doc: "a value for each axis is drawn for itself, of those listed or from an interval: uniform(0.1, 0.4), loguniform(1e-4, 1e-2) (Bergstra and Bengio 2012)"},
+	return []Row{{Path: "sweep.search", Type: Choice, Default: "grid", Doc: "combinations of the axes to train, and for how long", Choices: []Option{
+		{Name: "grid", Doc: "all, each for its whole budget"},
+		{Name: "random", Args: []Row{{Path: "trainings", Type: Int, Min: 1, Max: 1000, Doc: "number to draw"}, seed},
+			Doc: "draws a value for each axis independently, from its list or from an interval: uniform(0.1, 0.4), loguniform(1e-4, 1e-2) (Bergstra and Bengio 2012)"},
 		{Name: "halving", Args: []Row{
-			{Path: "trainings", Type: Int, Default: "0", Max: 1000, Doc: "how many are drawn; 0: all combinations"},
-			{Path: "factor", Type: Int, Default: "2", Min: 2, Max: 16, Doc: "of so many trainings one goes on after a rung"},
-			{Path: "rungs", Type: Int, Default: "3", Min: 2, Max: 8, Doc: "number of rungs; the last one is the whole budget, and each before it the factor shorter"},
+			{Path: "trainings", Type: Int, Default: "0", Max: 1000, Doc: "number to draw; 0: all combinations"},
+			{Path: "factor", Type: Int, Default: "2", Min: 2, Max: 16, Doc: "ratio of trainings from one rung to the next"},
+			{Path: "rungs", Type: Int, Default: "3", Min: 2, Max: 8, Doc: "number of rungs; the last has the whole budget, each earlier one is shorter by the factor"},
 			seed,
-		}, Doc: "all are trained for a part of their budget, the best go on: by exact match on held-out problems, then by loss (Jamieson and Talwalkar 2016)"},
+		}, Doc: "trains all for a part of their budget and continues the best: by exact match on held-out problems, then by loss (Jamieson and Talwalkar 2016)"},
 	}}}
 }
 
-// roundsRow is how a stage trains on its own answers.
+// roundsRow is the attribute for training on the model's own answers.
 func roundsRow() Row {
 	return Row{Path: "stage.rounds", Type: Choice, Default: "none", Doc: "training on the model's own answers", Choices: []Option{
 		{Name: "none"},
@@ -43,17 +43,17 @@ func roundsRow() Row {
 			{Path: "step", Type: Int, Default: "1", Min: 1, Max: 1000, Doc: "digits that a round adds"},
 			{Path: "samples", Type: Int, Default: "5000", Min: 1, Max: 1 << 20, Doc: "problems that a round asks"},
 			{Path: "length", Type: Int, Default: "1", Words: "none", Max: 1000,
-				Doc: "most digits that an answer that is kept is longer or shorter than most to operands as long; none: any; of subtraction and parity answers of any length are kept"},
+				Doc: "largest difference in digits between a kept answer and the usual length for its operands; none: any; subtraction and parity keep answers of any length"},
 			{Path: "votes", Type: Int, Default: "1", Min: 1, Max: 99,
-				Doc: "answers to each problem, of which more than half have to be the same: with operands in either order where that changes nothing, with hints from other letters"},
+				Doc: "answers to each problem, more than half of which must agree; each is asked in another way: with operands in the other order if the result is the same, with hints from other letters"},
 			{Path: "newest", Type: Fraction, Default: "50%", Max: 1,
-				Doc: "share of training examples that are of the last round; the others have the lengths of task.digits, with true answers, and of all rounds so far, each length equally often"},
-		}, Doc: "in each round, which has an equal share of the budget, the model answers problems that are longer by a step, and is trained on the answers that are kept, whether they are right or not (Lee et al. 2025, arXiv:2502.01612)"},
+				Doc: "share of training examples from the last round; the others are drawn from task.digits, with true answers, and from all rounds so far, each length equally often"},
+		}, Doc: "in each round, with an equal share of the budget, the model answers problems that are longer by a step, and trains on the answers it keeps, right or wrong (Lee et al. 2025, arXiv:2502.01612)"},
 	}}
 }
 
-// stageRows are the attributes of a stage besides overrides: stage.x stands for
-// stage.NAME.x. All but from and rounds make it a calibration (Duan & Shi 2023,
+// stageRows are the attributes of a stage apart from overrides. stage.x stands for
+// stage.NAME.x. All except from and rounds make the stage a calibration (Duan & Shi 2023,
 // arXiv:2310.11984, section 4).
 func stageRows() []Row {
 	rows := []Row{
@@ -80,7 +80,7 @@ func stageRows() []Row {
 		}
 		rows = append(rows,
 			Row{Path: "stage." + site + ".direction", Type: Directions, Default: direction,
-				Doc: "step in rows and columns along a line; of several directions, the largest value counts"},
+				Doc: "step in rows and columns along a line; with several directions, the largest value counts"},
 			Row{Path: "stage." + site + ".rows", Type: Int, Default: "auto", Words: "auto", Min: 1, Max: 10000,
 				Doc: "number of leading attention rows that count; auto: the digits of training"},
 			Row{Path: "stage." + site + ".keep", Type: Statistic, Default: keep,

@@ -12,15 +12,16 @@ func taskKinds() []Option {
 		{Name: "copy", Doc: "the number again; with order = reversed_answer backwards", Args: []Row{{Path: "task.order", Default: "plain"}}},
 		{Name: "nx1", Doc: "a number times a digit"},
 		{Name: "sum", Doc: "the sum of several numbers", Args: []Row{{Path: "task.scratchpad", Default: "false"}, {Path: "task.pad", Default: "zero(to = 8, step = 3)"}}},
-		{Name: "mixed", Doc: "several tasks in turn"},
+		{Name: "mixed", Doc: "several tasks, equally often"},
 		{Name: "file", Doc: "as in a file, one problem per line", Args: []Row{{Path: "task.holdout", Default: "10%"}}},
 	}
 }
 
-// made are the tasks whose problems are made, not read: of numbers, bits and arrays.
+// made are the tasks whose problems are generated from numbers, bits and arrays, not read
+// from a file.
 const made = "addition successor subtraction multiplication or sort parity copy nx1 sum mixed"
 
-// bits is the default of tasks whose digits are bits.
+// bits sets the default base of tasks whose digits are bits.
 func bits() []Row { return []Row{{Path: "task.base", Default: "2"}} }
 
 func taskRows() []Row {
@@ -41,17 +42,17 @@ func taskRows() []Row {
 		}},
 		{Path: "task.digits", Type: IntRange, Default: "1..20", Words: "none", Unless: "task.below", Kinds: made, Min: 1, Max: 1000,
 			Doc: "significant digits of the operands, each length equally likely; none: below gives the operands"},
-		{Path: "task.operands", Type: IntRange, Default: "2..5", Kinds: "sum", Min: 2, Max: maxOperands, Doc: "how many numbers are added, each number of them equally likely; those of a batch have as many"},
+		{Path: "task.operands", Type: IntRange, Default: "2..5", Kinds: "sum", Min: 2, Max: maxOperands, Doc: "number of operands, each equally likely; all problems of a batch have the same number"},
 		{Path: "task.length", Type: IntRange, Default: "1..20", Kinds: "sort", Min: 1, Max: 1000, Doc: "entries of the array"},
 		{Path: "task.base", Type: Int, Default: "10", Kinds: made, Min: 2, Max: 36, Doc: "base of written numbers"},
 		{Path: "task.vocabulary", Type: Choice, Default: "full", Kinds: "successor addition nx1 parity copy sum", Later: true, Doc: "tokens of the model", Choices: []Option{
-			{Name: "full", Doc: "digits, operators and marks, and in an encoder-decoder digits beyond 9 of larger bases: in base 10 17 tokens, of texts 19"},
-			{Name: "used", Doc: "those that problems have: the digits of the base, the operator, and the marks, in this order: ^ and $, or in a text ^, = and $, where it has them"},
+			{Name: "full", Doc: "digits, operators and marks, and in an encoder-decoder the digits beyond 9 of larger bases: in base 10 17 tokens, or 19 in a decoder-only model"},
+			{Name: "used", Doc: "only tokens that problems use: the digits of the base, the operator, and the marks, in this order; marks are ^ and $, or in a decoder-only model ^, = and $ as far as its texts have them"},
 		}},
 		{Path: "task.start", Type: Bool, Default: "false", Kinds: "successor addition subtraction multiplication parity copy nx1 mixed", Later: true,
 			Doc: "a text of a decoder-only model begins with the mark ^, as the source of an encoder-decoder does"},
 		{Path: "task.end", Type: Bool, Default: "true", Kinds: "successor addition subtraction multiplication parity copy nx1 mixed", Later: true,
-			Doc: "answers end with a mark, which counts; false: their width says where they end, and nothing is learned of it"},
+			Doc: "answers end with a mark, which counts; false: their width tells where they end, and no mark is learned"},
 		{Path: "task.order", Type: Choice, Default: "reversed_answer", Kinds: made, Doc: "digit that a number begins with", Choices: []Option{
 			{Name: "reversed", Doc: "least significant"},
 			{Name: "reversed_answer", Doc: "least significant in the answer, most significant in operands"},
@@ -65,31 +66,31 @@ func taskRows() []Row {
 			{Name: "cyclic", Doc: "consecutive letters from a random one on; the first follows the last"},
 			{Name: "fixed", Doc: "consecutive letters from a random one on, none after the last"},
 		}},
-		{Path: "task.curriculum", Type: Choice, Default: "none", Kinds: numbers + " sum", Later: true, Doc: "growth of training problems over the budget, which is in steps or examples; tests, reports and held-out problems are of the whole task", Choices: []Option{
+		{Path: "task.curriculum", Type: Choice, Default: "none", Kinds: numbers + " sum", Later: true, Doc: "growth of training problems over the budget, which is in steps or examples; tests, reports and held-out problems cover the whole task", Choices: []Option{
 			{Name: "none"},
 			{Name: "digits", Args: []Row{
 				{Path: "from", Type: Int, Default: "3", Min: 1, Max: 1000, Doc: "most digits of the operands at first"},
 				{Path: "until", Type: Fraction, Default: "50%", Above: true, Max: 1, Doc: "share of the budget after which they have all digits; until then each smaller bound has an equal share"},
-			}, Doc: "operands of up to from digits at first, then of one digit more at a time, up to the most of task.digits"},
+			}, Doc: "operands have up to from digits at first, then one more digit at a time, up to the largest of task.digits"},
 		}},
-		{Path: "task.carries", Type: Choice, Default: "none", Kinds: "addition mixed", Later: true, Doc: "training problems of addition with long carries; tests, reports and held-out problems have as many as ever", Choices: []Option{
+		{Path: "task.carries", Type: Choice, Default: "none", Kinds: "addition mixed", Later: true, Doc: "training problems of addition with long carries; tests, reports and held-out problems stay as they are", Choices: []Option{
 			{Name: "none"},
 			{Name: "often", Args: []Row{
 				{Path: "share", Type: Fraction, Default: "50%", Above: true, Max: 1, Doc: "share of the problems at first"},
-				{Path: "until", Type: Fraction, Default: "100%", Above: true, Max: 1, Doc: "share of the budget, in steps or examples, over which that falls linearly to 0"},
-			}, Doc: "digits of a place add up to base - 1 with probability 1/2, which passes a carry on, and to more with probability 1/4, which makes one; else, and where no digits do that, they are drawn freely"},
+				{Path: "until", Type: Fraction, Default: "100%", Above: true, Max: 1, Doc: "share of the budget, in steps or examples, over which share falls linearly to 0"},
+			}, Doc: "digits of a place add up to base - 1 with probability 1/2, which passes a carry on, and to more with probability 1/4, which makes a carry; otherwise, or if no digits can, they are drawn freely"},
 		}},
 		{Path: "task.random_pad", Type: Fraction, Default: "0%", Max: 1, Doc: "probability of a filler before each token, in training"},
 		{Path: "task.examples", Type: Int, Default: "none", Words: "none", Kinds: made, Min: 1, Max: 1 << 50,
 			Doc: "size of the set that training repeats; none: every problem is new"},
-		{Path: "task.holdout", Type: Fraction, Default: "1%", Max: 0.9, Doc: "share of problems held out for validation; with 0%, or where it leaves none of few problems, training reports no exact match of them; by default 10% of a file's lines, at least one"},
+		{Path: "task.holdout", Type: Fraction, Default: "1%", Max: 0.9, Doc: "share of problems held out for validation; with 0%, or if there are too few problems to hold any out, training reports no exact match; by default 10% of a file's lines, at least one"},
 		{Path: "task.split", Type: Int, Default: "none", Words: "none", Max: 1e15,
 			Doc: "seed of the held-out problems and of a set of examples; none: train.seed, so another seed holds out other problems"},
 		{Path: "task.loss_on", Type: Choice, Default: "answer", Doc: "tokens that count in the loss", Choices: []Option{
 			{Name: "answer", Doc: "tokens of the answer"},
 			{Name: "all", Doc: "tokens of problem and answer"},
 		}},
-		{Path: "task.scratchpad", Type: Bool, Default: "true", Kinds: "parity sum multiplication", Doc: "the answer spells out the running parity; or the sum of the first two numbers, of the first three, and so on, with + between them; or a times the lowest digit of b, the lowest two, and so on, likewise, each as wide as the digits of a and those of b together"},
+		{Path: "task.scratchpad", Type: Bool, Default: "true", Kinds: "parity sum multiplication", Doc: "the answer spells out intermediate results. parity: the running parity; sum: the sums of the first two numbers, the first three, and so on, with + between them; multiplication: a times the lowest digit of b, the lowest two, and so on, with + between them, each as wide as a and b together"},
 		{Path: "task.of", Type: Names, Kinds: "mixed", Choices: mixable(), Doc: "the tasks to mix, each equally often"},
 		{Path: "task.path", Type: FilePath, Kinds: "file", Doc: "problem file, UTF-8, one problem per line: prompt, separator, answer"},
 		{Path: "task.test", Type: FilePath, Kinds: "file", Doc: "test file of the same form; without one, held-out problems are tested"},
@@ -103,11 +104,11 @@ func taskRows() []Row {
 	}
 }
 
-// maxOperands is the most numbers of a sum, as the runtime takes them.
+// maxOperands is the largest number of operands in a sum, as in the runtime.
 const maxOperands = 64
 
-// maxWidth is the largest width of padded numbers: with room for what the longest
-// operands of tests make.
+// maxWidth is the largest width of padded numbers. It has room for the results of the
+// longest test operands.
 const maxWidth = 2 * maxDigits
 
 func padOptions() []Option {
@@ -121,7 +122,7 @@ func padOptions() []Option {
 	}
 }
 
-// mixable are the tasks that can be parts of a mixed one.
+// mixable are the tasks that a mixed task can contain.
 func mixable() []Option {
 	var out []Option
 	for _, k := range taskKinds() {

@@ -29,15 +29,15 @@ func trainRows() []Row {
 		}},
 		{Path: "train.reduce", Type: Choice, Default: "mean", Doc: "reduction of the tokens' losses", Choices: []Option{
 			{Name: "mean", Doc: "over the tokens that count"},
-			{Name: "sum_over_batch", Doc: "sum over those that count, divided by the tokens of a batch of the longest problems"},
+			{Name: "sum_over_batch", Doc: "sum over the tokens that count, divided by the tokens of a batch of the longest problems"},
 		}},
 		{Path: "train.throttle", Type: Bool, Default: "false",
 			Doc: "factor on the loss that falls with the number of recurrences (McLeish et al. 2024)"},
 		{Path: "train.optimizer", Type: Choice, Default: "adamw", Doc: "rule that updates weights", Choices: []Option{
 			{Name: "adamw", Args: append(adam(), decay("0.01")), Doc: "Loshchilov & Hutter 2017"},
 			{Name: "adam", Args: adam(), Doc: "Kingma & Ba 2014"},
-			// A tenth of AdamW's step size and ten times its decay: steps of a sign are larger
-			// (section 5 of the paper).
+			// A tenth of AdamW's step size and ten times its decay, because steps are
+			// signs, which are larger (section 5 of the paper).
 			{Name: "lion", Args: []Row{
 				lr("1e-4"),
 				{Path: "betas", Type: RealList, Default: "[0.9, 0.99]", Len: 2, Min: 0, Max: 0.999999, Doc: "share of the momentum in a step's direction, and the momentum's decay"},
@@ -53,26 +53,26 @@ func trainRows() []Row {
 				}},
 			), Doc: "Jordan et al. 2024, for matrices of linear layers except the output's; AdamW for all else; like torch.optim.Muon, but in f32 instead of bf16"},
 		}},
-		{Path: "train.average", Type: Choice, Default: "none", Doc: "running average of the weights, kept beside them in checkpoints and tested with them", Choices: []Option{
+		{Path: "train.average", Type: Choice, Default: "none", Doc: "running average of the weights, stored in checkpoints and tested in addition to them", Choices: []Option{
 			{Name: "none"},
 			{Name: "ema", Args: []Row{
-				{Path: "decay", Type: Real, Default: "0.999", Min: 0, Max: 0.999999, Usual: Span{0.5, 0.999999}, Doc: "share of the old average in the new one; after t steps it is t/(t + 9) where that is less"},
+				{Path: "decay", Type: Real, Default: "0.999", Min: 0, Max: 0.999999, Usual: Span{0.5, 0.999999}, Doc: "share of the old average in the new one, at most t/(t + 9) after t steps"},
 			}, Doc: "exponential moving average (Polyak & Juditsky 1992; Tarvainen & Valpola 2017)"},
 		}},
-		{Path: "train.grokfast", Type: Choice, Default: "none", Later: true, Doc: "filter of gradients, before they are clipped: the limit is that of what the optimizer gets, and reports have that norm", Choices: []Option{
+		{Path: "train.grokfast", Type: Choice, Default: "none", Later: true, Doc: "filter of gradients before clipping: clip limits, and reports show, the norm of the filtered gradients", Choices: []Option{
 			{Name: "none"},
 			{Name: "ema", Args: []Row{
 				{Path: "alpha", Type: Real, Default: "0.98", Min: 0, Max: 0.999999, Usual: Span{0.5, 0.999}, Doc: "share of the old average of gradients in the new one"},
-				{Path: "lamb", Type: Real, Default: "2", Min: 0, Max: 1e3, Usual: Span{0.01, 10}, Doc: "how many times that is added to a gradient"},
-			}, Doc: "amplifies what stays in gradients (Lee et al. 2024)"},
+				{Path: "lamb", Type: Real, Default: "2", Min: 0, Max: 1e3, Usual: Span{0.01, 10}, Doc: "factor on that average, which is added to the gradient"},
+			}, Doc: "amplifies the slow part of gradients (Lee et al. 2024)"},
 		}},
 		{Path: "train.schedule", Type: Choice, Default: "trapezoid", Doc: "learning-rate schedule", Choices: []Option{
 			{Name: "trapezoid", Args: ramp},
 			{Name: "constant"},
 			{Name: "cosine", Args: ramp[:1]},
-			{Name: "pieces", Doc: "linear between points; before the first and after the last as there", Args: []Row{
+			{Name: "pieces", Doc: "linear between points, constant before the first and after the last", Args: []Row{
 				{Path: "at", Type: ShareList, Default: "[0%, 10%, 50%, 100%]", Max: 1, Doc: "shares of the budget, ascending"},
-				{Path: "factor", Type: RealList, Default: "[0, 1, 1, 0.01]", Max: 1, Doc: "share of lr there"},
+				{Path: "factor", Type: RealList, Default: "[0, 1, 1, 0.01]", Max: 1, Doc: "share of lr at each point"},
 			}},
 		}},
 		{Path: "train.clip", Type: Real, Default: "none", Words: "none", Min: 1e-9, Max: 1e9, Usual: Span{1e-3, 1e4}, Doc: "largest gradient norm; longer gradients are scaled down to it"},
@@ -80,7 +80,7 @@ func trainRows() []Row {
 		{Path: "train.ramp", Type: Fraction, Default: "0%", Max: 1, Doc: "share of the budget in which the batch grows"},
 		{Path: "train.ramp_from", Type: Int, Default: "auto", Words: "auto", Min: 1, Max: 1 << 20, Doc: "initial size of a growing batch, and its increment; auto: one microbatch"},
 		{Path: "train.lengths", Type: Choice, Default: "sorted", Doc: "batching of sequences of different lengths", Choices: []Option{
-			{Name: "sorted", Doc: "longest first among examples that share draws; computed one behind the other without padding, and with little padding where masks or biases read the length or open keys behind the query"},
+			{Name: "sorted", Doc: "longest first among examples that share draws; stored consecutively without padding, or with little padding if masks or biases read the length or open keys after the query"},
 			{Name: "padded", Doc: "in the order drawn, all padded to the longest possible problem"},
 		}},
 		{Path: "train.microbatch", Type: Int, Default: "auto", Words: "auto", Min: 1, Max: 1 << 20,
@@ -98,17 +98,17 @@ func trainRows() []Row {
 			{Name: "bf16", Doc: "the factors of linear layers and of attention are rounded to bfloat16, in gradients too; products are added in f32; " +
 				"weights, their gradients, moments, norms, softmax, loss, biases of attention and residuals stay f32; " +
 				"on a processor with AVX512-BF16, a factor or a sum below 2^-126 is 0 in these products"},
-			{Name: "tf32x3", Doc: "the factors of linear layers are split in two numbers of TF32, and a product of them is three, in gradients too: " +
+			{Name: "tf32x3", Doc: "the factors of linear layers are split into two TF32 numbers each, and each product becomes three, in gradients too: " +
 				"nearly as exact as f32, and fast on the tensor cores of a GPU; attention and all else are f32"},
 		}},
 		{Path: "train.seed", Type: Int, Default: "0", Max: 1e15, Doc: "key of all random numbers; also selects held-out problems unless task.split does"},
 		{Path: "train.init_seed", Type: Int, Default: "none", Words: "none", Later: true, Max: 1e15,
-			Doc: "seed of the initial weights alone, where they are to differ and all else is not; none: train.seed"},
+			Doc: "seed of only the initial weights, to vary them and nothing else; none: train.seed"},
 		{Path: "train.lanes", Type: Int, Default: "0", Later: true, Max: 128,
 			Doc: "models that the flag --init-seed A..B trains at once, one in each lane of vectors: 8, 16, 32, 64 or 128; 0: none"},
 		{Path: "train.keep", Type: Choice, Default: "last", Doc: "checkpoints that stay", Choices: []Option{
 			{Name: "last", Doc: "the last two"},
-			{Name: "best", Args: criterion("exact_match"), Doc: "and the best by the tests of eval.every, the first of equals"},
+			{Name: "best", Args: criterion("exact_match"), Doc: "also the best in the tests of eval.every, the first of equals"},
 		}},
 		{Path: "train.stop", Type: Choice, Default: "none", Doc: "early stopping", Choices: []Option{
 			{Name: "none"},
@@ -124,7 +124,7 @@ func trainRows() []Row {
 	}
 }
 
-// reports are how often is measured, and on how much.
+// reports are the arguments for the interval and size of reports.
 func reports() []Row {
 	return []Row{
 		{Path: "every", Type: Steps, Default: "auto", Words: "auto", Min: 1, Max: 1e9,
@@ -133,19 +133,19 @@ func reports() []Row {
 	}
 }
 
-// criterion is how tests during training are compared.
+// criterion are the arguments for comparing tests during training.
 func criterion(metric string) []Row {
 	return []Row{
-		{Path: "metric", Type: Choice, Default: metric, Doc: "what is compared, the mean over the tested lengths", Choices: []Option{
-			{Name: "exact_match", Doc: "exact match, and of equal ones the loss"},
+		{Path: "metric", Type: Choice, Default: metric, Doc: "measure to compare, as the mean over the tested lengths", Choices: []Option{
+			{Name: "exact_match", Doc: "exact match, then loss"},
 			{Name: "loss", Doc: "loss in nats per token that counts"}}},
-		{Path: "at", Type: Int, Default: "auto", Words: "auto", Min: 1, Max: 1 << 20, Doc: "the one length that counts, of those of eval.during; auto: all of them"},
-		{Path: "of", Type: Choice, Default: "weights", Doc: "which weights are compared", Choices: []Option{
-			{Name: "weights", Doc: "those that are trained"}, {Name: "average", Doc: "those of train.average"}}},
+		{Path: "at", Type: Int, Default: "auto", Words: "auto", Min: 1, Max: 1 << 20, Doc: "the only length that counts, one of eval.during; auto: all of them"},
+		{Path: "of", Type: Choice, Default: "weights", Doc: "weights to compare", Choices: []Option{
+			{Name: "weights", Doc: "trained weights"}, {Name: "average", Doc: "averaged weights of train.average"}}},
 	}
 }
 
-// maxDigits is the most digits of the operands of tests, as the runtime takes them.
+// maxDigits is the largest number of digits in test operands, as in the runtime.
 const maxDigits = 1 << 15
 
 func evalRows() []Row {
@@ -157,8 +157,8 @@ func evalRows() []Row {
 		{Path: "eval.digits", Type: IntList, Default: "[6, 10, 15, 20, 60]", Unless: "eval.grid eval.diagonal", Kinds: made, Min: 1, Max: maxDigits,
 			Doc: "digits of the operands"},
 		{Path: "eval.operands", Type: IntList, Default: "auto", Words: "auto", Kinds: "sum", Min: 2, Max: maxOperands,
-			Doc: "how many numbers are added, for each of eval.digits; auto: the most of task.operands"},
-		{Path: "eval.samples", Type: Int, Default: "2000", Min: 1, Max: 1 << 30, Doc: "different problems per length or grid cell, whether held out or not: a result says about how many of those of trained lengths were trained on, its table from 5 % up; of a file, at most this many held-out problems per prompt length"},
+			Doc: "number of operands, for each of eval.digits; auto: the largest of task.operands"},
+		{Path: "eval.samples", Type: Int, Default: "2000", Min: 1, Max: 1 << 30, Doc: "distinct problems per length or grid cell, held out or not; for trained lengths, a result estimates how many were trained on, and its table shows this from 5 % up; for a file, at most this many held-out problems per prompt length"},
 		{Path: "eval.pad", Type: Choice, Default: "=task.pad", Kinds: made, Doc: "fixed width of test problems", Choices: padOptions()},
 		{Path: "eval.metric", Type: Choice, Default: "exact_match", Doc: "when an answer is right", Choices: []Option{
 			{Name: "exact_match", Doc: "the whole answer matches"},
@@ -174,7 +174,7 @@ func evalRows() []Row {
 			Doc: "most recurrences of a further test that runs the loop on each problem until its answer stays the same"},
 		{Path: "eval.every", Type: Budget, Default: "none", Words: "none", Min: 0, Max: 1e24, Doc: "interval of tests during training: steps, examples or FLOP; the last step is tested, too"},
 		{Path: "eval.during", Type: IntList, Default: "auto", Words: "auto", Kinds: made, Min: 1, Max: maxDigits,
-			Doc: "digits of the operands in these tests; auto: the longest of the evaluation that training has, and three that are longer; a trained length that has no held-out problem is left out"},
+			Doc: "digits of the operands in these tests; auto: the longest trained length of the evaluation and three longer ones; trained lengths without a held-out problem are left out"},
 		{Path: "eval.during_samples", Type: Int, Default: "100", Min: 1, Max: 1 << 20, Doc: "problems per length in these tests"},
 	}
 }

@@ -16,7 +16,7 @@ const (
 	NumberToken // with its unit
 	StringToken // with its quotes
 	CommentToken
-	StrayToken // a character that means nothing, or a string that is never closed
+	StrayToken // a character without meaning, or the start of an unclosed string
 )
 
 // A Token is a piece of a source file.
@@ -26,10 +26,10 @@ type Token struct {
 	Offset int // of its first byte
 }
 
-// End is the offset behind the token.
+// End returns the offset after the token.
 func (t Token) End() int { return t.Offset + len(t.Text) }
 
-// tokenKinds maps the kinds of the lexer; white space has none.
+// tokenKinds maps the kinds of the lexer. White space has none.
 var tokenKinds = map[lexer.TokenType]TokenKind{
 	tokens.Symbols()["Op"]:      OpToken,
 	tokens.Symbols()["Ident"]:   IdentToken,
@@ -38,8 +38,7 @@ var tokenKinds = map[lexer.TokenType]TokenKind{
 	tokens.Symbols()["Comment"]: CommentToken,
 }
 
-// Tokens splits any text into tokens, for tools that must make sense of what is
-// still being typed.
+// Tokens splits any text into tokens, for tools that read text while it is typed.
 func Tokens(src string) []Token {
 	var out []Token
 	for at := 0; at < len(src); {

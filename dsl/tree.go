@@ -1,7 +1,6 @@
-// Package dsl is the surface of the spec language: grammar, syntax tree, printer
-// and the schema table that says what each block and attribute means. It knows
-// no rules beyond syntax. Package diag is below it; package check, which turns
-// trees into a typed spec by the schema, comes after.
+// Package dsl is the surface of the spec language: grammar, syntax tree, printer, and the
+// schema with the meaning of each block and attribute. It knows no rules beyond syntax.
+// It imports package diag. Package check turns trees into a typed spec by the schema.
 package dsl
 
 import "github.com/arithlang/mlc/dsl/diag"
@@ -28,20 +27,20 @@ type Ident struct {
 	Range diag.Range
 }
 
-// An Include brings in another file and changes it by its body.
+// An Include merges another file, changed by its body.
 type Include struct {
 	File *Expr // a String
 	Body []*Entry
 }
 
-// A Block is a body in braces with an optional label: the kind of a task, the
-// name of a model, bias or stage.
+// A Block is a body in braces with an optional label: the kind of a task, or the name of
+// a model, bias or stage.
 type Block struct {
 	Label   *Ident
 	Entries []*Entry
 }
 
-// Kind tells the forms of expression apart.
+// Kind is the form of an expression.
 type Kind uint8
 
 // The forms of expression.
@@ -75,8 +74,8 @@ type Arg struct {
 // Arg returns operand n.
 func (e *Expr) Arg(n int) *Expr { return e.Args[n].Value }
 
-// Rewrite replaces every node of e by f of it, operands first; f returns its
-// argument to keep a node. It returns e itself if nothing changes.
+// Rewrite replaces every node of e by f of it, operands first. f returns its argument to
+// keep a node. Rewrite returns e itself if nothing changes.
 func Rewrite(e *Expr, f func(*Expr) *Expr) *Expr {
 	var args []Arg
 	for i, a := range e.Args {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Unit may follow a number.
+// A Unit is a suffix of a number.
 type Unit struct {
 	Name   string
 	Factor float64
@@ -18,7 +18,7 @@ var (
 	binary2 = []Unit{{"Ki", 1 << 10, ""}, {"Mi", 1 << 20, ""}, {"Gi", 1 << 30, ""}}
 )
 
-// Units lists the units that values of a type carry, and whether a number must
+// Units lists the units that values of a type may have, and reports whether a number must
 // have one.
 func (t Type) Units() (units []Unit, must bool) {
 	switch t {
@@ -37,7 +37,7 @@ func (t Type) Units() (units []Unit, must bool) {
 	return nil, false
 }
 
-// prefixed gives a unit alone and with the first n decimal prefixes.
+// prefixed returns a unit alone and with the first n decimal prefixes.
 func prefixed(of string, n int) []Unit {
 	out := []Unit{{of, 1, of}}
 	for _, p := range decimal[:n] {
@@ -46,8 +46,9 @@ func prefixed(of string, n int) []Unit {
 	return out
 }
 
-// Value is the number that digits and a unit make. Percentages are divided, not
-// multiplied, so that 10% is the float64 nearest to a tenth.
+// Value returns the number for digits with the unit. Percentages are divided, not
+// multiplied, so that 10% is the float64 nearest to a tenth. Digits that are no number
+// give infinity.
 func (u Unit) Value(digits string) float64 {
 	v, err := strconv.ParseFloat(strings.ReplaceAll(digits, "_", ""), 64)
 	if err != nil {
@@ -59,8 +60,8 @@ func (u Unit) Value(digits string) float64 {
 	return v * u.Factor
 }
 
-// Canonical is the shortest way to write digits without changing their value or
-// making a real number whole.
+// Canonical returns the shortest form of digits with the same value. A real number stays
+// real.
 func Canonical(digits string) string {
 	s := strings.ReplaceAll(digits, "_", "")
 	if !strings.ContainsAny(s, ".eE") {

@@ -107,7 +107,7 @@ func (c *checker) share(path string) Share {
 	}
 	s := Share{Of: v.word, Group: v.int("group")}
 	if s.Group > 0 && layers%s.Group != 0 {
-		c.report("E0346", c.at(path+".share"), "%d layers are no groups of %d", layers, s.Group).WithHelp("use a divisor of the layers, or group = all")
+		c.report("E0346", c.at(path+".share"), "%d layers do not divide into groups of %d", layers, s.Group).WithHelp("use a divisor of the layers, or group = all")
 	}
 	return s
 }

@@ -47,7 +47,7 @@ func (c *checker) param(in *instance, name string) *BiasParam {
 	c.uses.params[l.Name] = l
 	written := in.attrs[name].value
 	if in.kind == "mask" {
-		c.report("E0212", written.Range, "a mask learns nothing").WithHelp("declare %s in a bias block", name)
+		c.report("E0212", written.Range, "a mask cannot have learned parameters").WithHelp("declare %s in a bias block", name)
 		return l
 	}
 	e := c.fill(in, written)
@@ -205,7 +205,7 @@ func (c *checker) init(path string, v *value, shape []int) (Init, string) {
 	switch {
 	case x == nil:
 	case x.word == "uniform" && x.args["low"].num >= x.args["high"].num:
-		c.report("E0207", e.Range, "%s has no numbers", x.text).WithHelp("write uniform(low, high) with low < high, or a number")
+		c.report("E0207", e.Range, "%s is empty", x.text).WithHelp("write uniform(low, high) with low < high, or a number")
 	case x.word == "uniform":
 		return Init{Kind: "uniform", A: x.args["low"].num, B: x.args["high"].num}, x.text
 	case x.word == "normal":
@@ -263,14 +263,14 @@ func (s *scope) element(param *BiasParam, e *dsl.Expr, args []dsl.Arg) *expr.Exp
 		}
 		whole := s.asWhole(x)
 		if whole == nil {
-			s.report("E0212", a.Value.Range, "an index is a whole number, and %s is not", text(a.Value)).
+			s.report("E0212", a.Value.Range, "an index is a whole number, but %s is not", text(a.Value)).
 				WithHelp("indices are made of h, i, j and whole numbers, or write floor(%s)", text(a.Value))
 			return nil
 		}
 		switch f := s.fact(whole); {
 		case f.nan:
-			s.report("E0303", a.Value.Range, "the index %s of %s may be no number", text(a.Value), param.Name).
-				WithHelp("write clip(…, 0, %d), which takes care of that", param.Shape[n]-1)
+			s.report("E0303", a.Value.Range, "the index %s of %s may be NaN", text(a.Value), param.Name).
+				WithHelp("write clip(…, 0, %d), which also handles NaN", param.Shape[n]-1)
 			return nil
 		case !(f.lo >= 0 && f.hi <= float64(param.Shape[n]-1)):
 			s.report("E0303", a.Value.Range, "the index %s of %s is not always between 0 and %d", text(a.Value), param.Name, param.Shape[n]-1).

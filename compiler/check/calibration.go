@@ -19,7 +19,7 @@ func (c *checker) calibration(name, from string, spec *Spec) *Calibration {
 	for _, path := range c.order {
 		if rest, ok := strings.CutPrefix(path, prefix); ok && c.lang.rows["stage."+rest] == nil {
 			c.report("E0313", c.settings[path].name, "%s calibrates and trains nothing, so it cannot set %s", name, rest).
-				WithHelp("set it in a stage of its own")
+				WithHelp("set it in another stage")
 		}
 	}
 	if c.get(prefix + "from").is("none") {
@@ -118,7 +118,7 @@ func (s *scope) result(e *dsl.Expr, stage, site string) *expr.Expr {
 		s.report("E0209", e.Head, "%s is a bias, and %s is a mask", e.Text, s.path).WithHelp("a mask sees %s", indexHelp)
 		return nil
 	case k == nil:
-		s.report("E0209", e.Head, "%s is no calibration that comes before", stage).
+		s.report("E0209", e.Head, "%s is no earlier calibration", stage).
 			WithHelp("%s", diag.DidYouMean(stage, slices.Sorted(maps.Keys(s.results)), "set the bias in a stage after the calibration"))
 		return nil
 	case site != "self" && site != "cross":

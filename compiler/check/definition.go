@@ -218,7 +218,7 @@ func (c *checker) valueHelp(d *definition) string {
 		if len(d.names) > 0 {
 			n = cmp.Or(diag.Nearest(d.names[0], p.names), n)
 		}
-		return fmt.Sprintf("a block takes the place of the prelude's %s: add value = …, or change a part of that by its path, as in %s.%s.%s = …", p.name, p.kind, p.name, n)
+		return fmt.Sprintf("a block replaces the prelude's %s: add value = …, or change a part of it by its path, as in %s.%s.%s = …", p.name, p.kind, p.name, n)
 	case !written && p == nil:
 		var known []string
 		for _, p := range c.lang.prelude {

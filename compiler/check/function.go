@@ -141,7 +141,7 @@ func (s *scope) fits(f *function, n int, x *expr.Expr, e *dsl.Expr) bool {
 	case !cond && x.Type == expr.Bool:
 		s.mismatch(e, x, f.name+" takes numbers")
 	case f.whole && x.Type != expr.I32:
-		s.report("E0212", e.Range, "%s takes whole numbers, and %s is not", f.name, text(e)).WithHelp("whole numbers are made of h, i, j and lengths without division, or write floor(%s)", text(e))
+		s.report("E0212", e.Range, "%s takes whole numbers, but %s is not", f.name, text(e)).WithHelp("whole numbers are made of h, i, j and lengths without division, or write floor(%s)", text(e))
 	case f.whole:
 		return s.operand(f, n, x, e)
 	default:
@@ -162,7 +162,7 @@ func (s *scope) operand(f *function, n int, x *expr.Expr, e *dsl.Expr) bool {
 	case n == 1 && k.hi > maxDivisor:
 		s.report("E0207", e.Range, "the divisor %s may be larger than 2^30", text(e)).WithHelp("write min(%s, %d)", text(e), maxDivisor)
 	case k.nan:
-		s.report("E0207", e.Range, "%s may be no number, and %s takes whole numbers", text(e), f.name).WithHelp("write clip(…, 0, 1000000), which takes care of that")
+		s.report("E0207", e.Range, "%s may be NaN, but %s takes whole numbers", text(e), f.name).WithHelp("write clip(…, 0, 1000000), which also handles NaN")
 	case !k.fits32():
 		s.report("E0207", e.Range, "%s may be too large for whole numbers, which have 32 bits", text(e)).WithHelp("write clip(%s, 0, 1000000), or take remainders before products", text(e))
 	default:

@@ -17,10 +17,10 @@ func (c *checker) checkLanes(s *Spec) {
 		c.report("E0355", c.at(path), "lanes = %d is none of 8, 16, 32, 64 and 128", n).WithHelp("use one of these, or 0 for one model at a time")
 	}
 	if p := s.Train.Precision; p != "f32" {
-		c.report("E0356", c.at("train.precision"), "lanes compute in f32, and precision = %s", p).WithHelp("write precision = f32, or leave lanes out")
+		c.report("E0356", c.at("train.precision"), "lanes compute in f32, but precision = %s", p).WithHelp("write precision = f32, or leave lanes out")
 	}
 	if c.rounds != nil {
-		c.report("E0357", c.rounds.at, "in rounds each model would train on answers of its own, and train.lanes = %d have the same problems", n).
+		c.report("E0357", c.rounds.at, "in rounds each model would train on its own answers, but the models of train.lanes = %d share their problems", n).
 			WithHelp("leave lanes out")
 	}
 }
@@ -33,7 +33,7 @@ func (c *checker) checkCalibratedLanes(spec *Spec) {
 	if calibrates < 0 || trains < 0 {
 		return
 	}
-	c.report("E0357", c.stageOf[spec.Stages[trains].Name].at("train.lanes"), "%s reads the attention of one model, and %s trains several in lanes",
+	c.report("E0357", c.stageOf[spec.Stages[trains].Name].at("train.lanes"), "%s reads the attention of one model, but %s trains several in lanes",
 		spec.Stages[calibrates].Name, spec.Stages[trains].Name).WithHelp("leave lanes out")
 }
 

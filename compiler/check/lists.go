@@ -127,7 +127,7 @@ func (c *checker) directions(path string, e *dsl.Expr) *value {
 	row := &dsl.Row{Type: dsl.Int, Min: -1, Max: 1}
 	for _, p := range pairs {
 		if p.Kind != dsl.List || len(p.Args) != 2 {
-			c.report("E0206", p.Range, "a direction is a step of rows and one of columns, not %s", text(p)).WithHelp("write %s = [1, -1]", last(path))
+			c.report("E0206", p.Range, "a direction is a step in rows and a step in columns, not %s", text(p)).WithHelp("write %s = [1, -1]", last(path))
 			return nil
 		}
 		rows, columns := c.numeric(row, path, p.Arg(0)), c.numeric(row, path, p.Arg(1))

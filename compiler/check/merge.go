@@ -98,7 +98,7 @@ func (m *merger) entries(block string, entries []*dsl.Entry) {
 			m.includes[block] = append(m.includes[block], e) // read when the case is resolved
 			continue
 		case e.Include != nil:
-			m.report("E0109", e.Range, "an include stands only at the top of a file, or of a case of a sweep").WithHelp("move it out of the braces")
+			m.report("E0109", e.Range, "an include belongs at the top of a file, or of a case of a sweep").WithHelp("move it out of the braces")
 			continue
 		}
 		names, args := e.Path, []dsl.Ident(nil)

@@ -102,7 +102,7 @@ func (c *checker) checkTests(file *value) {
 	}
 	for _, symbol := range c.tests.Symbols {
 		if !slices.Contains(c.problems.Symbols, symbol) {
-			c.report("E0230", file.at, "%s has the token %q, and %s has not", file.word, symbol, c.word("task.path")).
+			c.report("E0230", file.at, "%s has the token %q, but %s does not", file.word, symbol, c.word("task.path")).
 				WithHelp("add problems with it to %s: training cannot learn a token that it never reads", c.word("task.path"))
 			return
 		}
@@ -160,7 +160,7 @@ func parseProblems(src []byte, separator string, rule tokens.Rule) (*Problems, *
 	p.Text, p.Lengths, p.Lines = joined.String(), len(prompts), slices.Sorted(maps.Keys(lines))
 	p.Symbols, p.Digits = rule.Vocabulary(used)
 	if n := len(p.Symbols); n > maxSymbols {
-		return nil, &fault{0, fmt.Sprintf("the file has %d different tokens, more than %d", n, maxSymbols), "write problems with fewer, or say in task.tokens what a token is"}
+		return nil, &fault{0, fmt.Sprintf("the file has %d different tokens, more than %d", n, maxSymbols), "write problems with fewer, or choose other tokens by task.tokens"}
 	}
 	return p, nil
 }
@@ -179,7 +179,7 @@ func problemOf(line, separator string, rule tokens.Rule) (prompt, answer []strin
 	case !utf8.ValidString(line):
 		return fail("save the file as UTF-8", "the line is no UTF-8 text")
 	case control >= 0 && line[control] == '\r':
-		return fail("save the file with the ends of lines of Unix or Windows", "the line has a carriage return in it")
+		return fail("save the file with line ends of Unix or Windows", "the line has a carriage return in it")
 	case control >= 0:
 		return fail("remove it", "the line has the control character %U", []rune(line[control:])[0])
 	case !found:
@@ -191,7 +191,7 @@ func problemOf(line, separator string, rule tokens.Rule) (prompt, answer []strin
 	}{{before, &prompt}, {behind, &answer}} {
 		var err error
 		if *part.to, err = rule.Cut(part.text); err != nil {
-			return fail("write numbers without zeros in front, or raise task.tokens = numbers(below = …)", "%v", err)
+			return fail("write numbers without leading zeros, or raise task.tokens = numbers(below = …)", "%v", err)
 		}
 	}
 	again, _, _ := strings.Cut(rule.Join(prompt)+separator, separator)

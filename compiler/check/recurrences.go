@@ -23,7 +23,7 @@ func (c *checker) recurrences(row *dsl.Row, path string, e *dsl.Expr) *value {
 	x, ok := linear(e)
 	if !ok {
 		c.report("E0206", e.Range, "%s = %s is no sum of whole numbers and multiples of digits, operands and prompt", path, text(e)).
-			WithHelp("write a whole number, or as digits + 1 or 2 * digits + 3")
+			WithHelp("write a whole number, or a sum such as digits + 1 or 2 * digits + 3")
 		return nil
 	}
 	if n := float64(x.Plus); !x.ByLength() && (n < row.Min || n > row.Max) {
@@ -105,19 +105,19 @@ func (c *checker) checkByLength(s *Spec) {
 	at, text := c.at(path), c.get(path).text
 	switch {
 	case s.Task.File != nil && (by.Digits != 0 || by.Operands != 0):
-		c.report("E0350", at, "times = %s, and problems of a file have no digits or operands that are known", text).
+		c.report("E0350", at, "times = %s, but problems of a file have no known digits or operands", text).
 			WithHelp("write times = prompt, which counts the tokens up to the answer")
 	case s.Model.Loop.Times > maxRecurrences:
 		c.report("E0350", at, "times = %s is %d for the longest problems of training", text, s.Model.Loop.Times).
 			WithHelp("use at most %d, or shorter problems", maxRecurrences)
 	case s.Train.Progressive:
-		c.report("E0350", c.at("train.loss"), "a progressive loss draws recurrences from equally many for all, and model.loop.times = %s", text).
+		c.report("E0350", c.at("train.loss"), "a progressive loss draws from the same recurrences for all problems, but model.loop.times = %s", text).
 			WithHelp("write loss = cross_entropy, whose gradients go through all recurrences")
 	case s.Train.Throttle:
-		c.report("E0350", c.at("train.throttle"), "throttle is a factor for equally many recurrences, and model.loop.times = %s", text).
+		c.report("E0350", c.at("train.throttle"), "throttle needs the same number of recurrences for all problems, but model.loop.times = %s", text).
 			WithHelp("leave it out")
 	case s.Train.Budget.FLOP > 0:
-		c.report("E0350", c.at("train.budget"), "a budget in FLOP counts equally many recurrences for all, and model.loop.times = %s", text).
+		c.report("E0350", c.at("train.budget"), "a budget in FLOP needs the same number of recurrences for all problems, but model.loop.times = %s", text).
 			WithHelp("write steps, examples or a time")
 	}
 }

@@ -55,30 +55,30 @@ func (c *checker) checkRounds(s *Spec) {
 	budget := c.get("train.budget")
 	switch {
 	case !known || t.Kind == "or":
-		say("they are for addition, subtraction, multiplication, nx1, parity and successor", "task %s has no longer problems to go on to in rounds", t.Kind)
+		say("they are for addition, subtraction, multiplication, nx1, parity and successor", "task %s has no longer problems for rounds", t.Kind)
 	case t.Kind == "multiplication" && t.Scratchpad:
-		say("leave scratchpad out", "the sums on the way to a product would be made of the factors, and rounds have answers of the model alone")
+		say("leave scratchpad out", "a scratchpad would be computed from the factors, but rounds have only answers of the model")
 	case t.Below > 0:
-		say("draw operands by their length: task.digits = 1.."+strconv.Itoa(hi), "task.below = %s says what operands there are, and rounds ask longer ones", c.get("task.below").text)
+		say("draw operands by their length: task.digits = 1.."+strconv.Itoa(hi), "task.below = %s bounds the operands, but rounds ask longer ones", c.get("task.below").text)
 	case t.Examples > 0:
-		say("leave examples out: problems are drawn as they are needed", "task.examples = %s repeats the same problems, and rounds add others", c.get("task.examples").text)
+		say("leave examples out: problems are drawn as they are needed", "task.examples = %s repeats the same problems, but rounds add others", c.get("task.examples").text)
 	case t.Curriculum.Any():
-		say("set it in the stage that comes before", "a curriculum changes the problems over the budget, and rounds share that out")
+		say("set it in the earlier stage", "a curriculum changes the problems over the budget, but rounds divide the budget")
 	case t.Rounds.Until <= hi:
-		say("use until = "+strconv.Itoa(hi+1)+" or more", "rounds until = %d lead to no problem that is longer than task.digits = %s", t.Rounds.Until, c.get("task.digits").text)
+		say("use until = "+strconv.Itoa(hi+1)+" or more", "rounds until = %d add no problem that is longer than task.digits = %s", t.Rounds.Until, c.get("task.digits").text)
 	case budget.of != "steps":
-		say("give the budget in steps", "rounds have equal shares of the steps, and train.budget = %s does not say how many there are", budget.text)
+		say("give the budget in steps", "rounds have equal shares of the steps, but train.budget = %s gives no number of steps", budget.text)
 	case s.Train.Budget.Steps < t.Rounds.Count(hi):
-		say("give a step at least for each, or make step in rounds larger", "there are %d rounds, and train.budget = %s", t.Rounds.Count(hi), budget.text)
+		say("give at least one step for each, or make step in rounds larger", "there are %d rounds, but train.budget = %s", t.Rounds.Count(hi), budget.text)
 	case t.Rounds.Votes > 1 && !t.Hinted() && t.Kind != "addition" && t.Kind != "multiplication":
-		say("use votes = 1", "votes = %d on a problem of %s, which can be asked in one way only", t.Rounds.Votes, t.Kind)
+		say("use votes = 1", "votes = %d, but a problem of %s can only be asked in one way", t.Rounds.Votes, t.Kind)
 	case t.Sequence && t.widthTells(t.Rounds.Until):
 		_, most, _ := t.made().Answers(t.Rounds.Until, t.Rounds.Until)
-		help := "write pad = zero(to = 1, step = 1, answer = 2): answers have a place more than operands, always"
+		help := "write pad = zero(to = 1, step = 1, answer = 2): answers always have one place more than operands"
 		if t.Kind == "multiplication" {
 			help = fmt.Sprintf("write pad = zero(to = %d): all numbers have one width", most)
 		}
-		say(help, "numbers are as wide as operands and answer together ask for, so the width of a problem says how long its answer is, which rounds do not know")
+		say(help, "numbers are as wide as the longest of operands and answer, so the width of a problem reveals the length of its answer, which rounds do not know")
 	}
 }
 

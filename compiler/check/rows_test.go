@@ -138,7 +138,7 @@ func TestWrongRows(t *testing.T) {
 		"t/sweeps.arith": "t/sweeps.arith:2:25: error[E0109]: table.arith is a sweep",
 		"t/itself.arith": "t/itself.arith:2:25: error[E0108]: t/itself.arith includes itself",
 		"t/absent.arith": "t/absent.arith:2:25: error[E0107]: cannot read t/nowhere.arith",
-		"t/place.arith":  "t/place.arith:3:25: error[E0109]: an include stands only at the top of a file, or of a case",
+		"t/place.arith":  "t/place.arith:3:25: error[E0109]: an include belongs at the top of a file, or of a case",
 		"t/twice.arith":  "wrong.arith:3:15: error[E0",
 	} {
 		spec, list := Resolve(Options{Path: file, Read: reader(table)})

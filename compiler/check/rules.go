@@ -76,7 +76,7 @@ func (c *checker) checkRamp(t *Train) {
 		c.report("E0330", c.at(path), "ramp_from = %d is larger than batch = %d, which the batch grows to", t.RampFrom, t.Batch).
 			WithHelp("use at most %d, or auto for one microbatch", t.Batch)
 	case t.RampFrom > 0 && t.Ramp == 0:
-		c.report("E0330", c.at(path), "ramp_from = %d, and the batch does not grow", t.RampFrom).
+		c.report("E0330", c.at(path), "ramp_from = %d, but the batch does not grow", t.RampFrom).
 			WithHelp("give ramp a share of the budget, as 60%%, or leave ramp_from out")
 	}
 }
@@ -84,7 +84,7 @@ func (c *checker) checkRamp(t *Train) {
 // checkStop reports a stop by held-out problems if there are none.
 func (c *checker) checkStop(s *Spec) {
 	if stop := s.Train.Stop; stop != nil && stop.HeldOut && !s.holdsOut(s.Task.Holdout) {
-		c.report("E0327", c.at("train.stop"), "training stops at an exact match of held-out problems, and task.holdout = %s holds out none", c.get("task.holdout").text).
+		c.report("E0327", c.at("train.stop"), "training stops at an exact match of held-out problems, but task.holdout = %s holds out none", c.get("task.holdout").text).
 			WithHelp("write stop = accuracy(on = train, …)%s", s.enoughHeldOut(", or hold some out: ", s.holdsOut))
 	}
 }
@@ -93,7 +93,7 @@ func (c *checker) checkStop(s *Spec) {
 func (c *checker) checkDuring(s *Spec) {
 	during := &s.Eval.During
 	if during.Every.Time > 0 {
-		c.report("E0333", c.at("eval.every"), "eval.every = %s is a time, and no two runs would be tested after the same steps", c.get("eval.every").text).
+		c.report("E0333", c.at("eval.every"), "eval.every = %s is a time, so two runs would not be tested after the same steps", c.get("eval.every").text).
 			WithHelp("write steps, examples or FLOP, as every = 500steps")
 	}
 	if !during.Any() {
@@ -105,16 +105,16 @@ func (c *checker) checkDuring(s *Spec) {
 		v := c.get(x.path)
 		switch at := x.by.At; {
 		case x.by.Average && !s.Train.Averages:
-			c.report("E0333", c.at(x.path), "%s compares averaged weights, and train.average = none", x.path).
+			c.report("E0333", c.at(x.path), "%s compares averaged weights, but train.average = none", x.path).
 				WithHelp("write of = weights, or train.average = ema()")
 		case at > 0 && s.Task.File == nil && len(lengths) == 0:
-			c.report("E0333", v.at, "%s counts the length %d, and eval.during = auto does not say which lengths are tested", x.path, at).
+			c.report("E0333", v.at, "%s counts the length %d, but eval.during = auto does not say which lengths are tested", x.path, at).
 				WithHelp("write eval.during = [%d]", at)
 		case at > 0 && s.Task.File == nil && !slices.Contains(lengths, at):
-			c.report("E0333", v.at, "%s counts the length %d, which eval.during = %s does not test", x.path, at, c.get("eval.during").text).
+			c.report("E0333", v.at, "%s counts the length %d, but eval.during = %s does not test it", x.path, at, c.get("eval.during").text).
 				WithHelp("add it there, or leave out at")
 		case at > 0 && s.Task.File == nil && s.seesAll(at, s.Task.Holdout):
-			c.report("E0333", v.at, "%s counts the length %d, of which no problem is held out: all are trained on", x.path, at).
+			c.report("E0333", v.at, "%s counts the length %d, but training has all problems of this length", x.path, at).
 				WithHelp("count a longer length%s", s.enoughHeldOut(", or hold some out: ", func(share float64) bool { return !s.seesAll(at, share) }))
 		}
 	}
@@ -125,12 +125,12 @@ func (c *checker) checkUntested() {
 	help := "write eval.every = 500steps, or leave it out"
 	for _, path := range []string{"train.keep", "train.stop"} {
 		if v := c.get(path); v.is("best") || v.is("plateau") {
-			c.report("E0333", c.at(path), "%s = %s compares tests during training, and eval.every = none", path, v.word).WithHelp("%s", help)
+			c.report("E0333", c.at(path), "%s = %s compares tests during training, but eval.every = none", path, v.word).WithHelp("%s", help)
 		}
 	}
 	for _, path := range []string{"eval.during", "eval.during_samples"} {
 		if v := c.get(path); v.given && v.text != c.lang.schema.Row(path).Default {
-			c.report("E0333", v.at, "%s is about tests during training, and eval.every = none", path).WithHelp("%s", help)
+			c.report("E0333", v.at, "%s is about tests during training, but eval.every = none", path).WithHelp("%s", help)
 		}
 	}
 }
@@ -161,11 +161,11 @@ func (c *checker) checkRuns(s *Spec) {
 		}
 	}
 	if s.Train.Progressive {
-		c.report("E0318", c.at("train.loss"), "a progressive loss is over the runs of a loop, and the model has none").
+		c.report("E0318", c.at("train.loss"), "a progressive loss needs the recurrences of a loop, but the model has no loop").
 			WithHelp("use loss = cross_entropy, or write a model.loop")
 	}
 	if s.Train.Throttle {
-		c.report("E0318", c.at("train.throttle"), "throttle counts the runs of a loop, and the model has none").
+		c.report("E0318", c.at("train.throttle"), "throttle counts the recurrences of a loop, but the model has no loop").
 			WithHelp("leave it out, or write a model.loop")
 	}
 }
@@ -210,12 +210,12 @@ func (c *checker) checkOperands() {
 	case digits == nil:
 		return
 	case digits.is("none"):
-		c.report("E0302", digits.at, "nothing says what operands are").WithHelp("set digits = 1..6, or below = 1Mi")
+		c.report("E0302", digits.at, "neither digits nor below gives the operands").WithHelp("set digits = 1..6, or below = 1Mi")
 		return
 	case below == nil || below.is("none"):
 		return
 	}
-	c.report("E0302", digits.at, "digits = %s and below = %s both say what operands are", digits.text, below.text).
+	c.report("E0302", digits.at, "digits = %s and below = %s both give the operands", digits.text, below.text).
 		WithHelp("leave one out, or set below = none").WithNote(below.at.Start, "below is set")
 }
 

@@ -17,11 +17,11 @@ func (c *checker) checkTask(t *Task) {
 	}
 	for _, k := range t.kinds() {
 		if (k == "or" || k == "sort") && t.Pad.To > 0 {
-			c.report("E0319", c.at("task.pad"), "zeros in front would change the problems of task %s", k).WithHelp("use pad = none")
+			c.report("E0319", c.at("task.pad"), "leading zeros would change the problems of task %s", k).WithHelp("use pad = none")
 		}
 	}
 	if n := t.hintedPlaces(); t.Hints == "fixed" && n > hintLetters {
-		c.report("E0207", c.at("task.hints"), "fixed hints never come twice in a number, and there are %d letters for numbers of up to %d places", hintLetters, n).
+		c.report("E0207", c.at("task.hints"), "fixed hints do not repeat within a number, but there are only %d letters for numbers of up to %d places", hintLetters, n).
 			WithHelp("use hints = cyclic, or shorter numbers")
 	}
 	if t.Released && t.Below != 1<<20 {
@@ -29,15 +29,15 @@ func (c *checker) checkTask(t *Task) {
 			WithHelp("use below = 1Mi, or sampling = permutation")
 	}
 	if t.Repeated && t.Below == 0 {
-		c.report("E0331", c.at("task.epochs"), "epochs = same, and there are no epochs: every problem of digits is drawn anew").
+		c.report("E0331", c.at("task.epochs"), "epochs = same, but there are no epochs: problems given by digits are drawn anew").
 			WithHelp("set below = 1Mi, or leave epochs out")
 	}
 	if p := t.File; p != nil && p.Prompts == 1 && t.Holdout > 0 {
-		c.report("E0321", c.atFirst("task.holdout", "task.path"), "all lines of %s have the same prompt, and none can be held out", t.Path).
+		c.report("E0321", c.atFirst("task.holdout", "task.path"), "all lines of %s have the same prompt, so none can be held out", t.Path).
 			WithHelp("add problems, or write holdout = 0%%")
 	}
 	if t.Unended && (t.Pad.To == 0 || c.pad("eval.pad").To == 0) {
-		c.report("E0337", c.at("task.end"), "end = false, and nothing says how wide an answer is").
+		c.report("E0337", c.at("task.end"), "end = false, but the width of an answer is unknown").
 			WithHelp("set task.pad = zero(to = …) and the same for eval.pad, or leave end out")
 	}
 	c.checkSum(t)
@@ -54,7 +54,7 @@ func (c *checker) checkProducts(t *Task) {
 	}
 	for path, wrong := range map[string]bool{"task.order": !t.Reversed, "task.pad": t.Pad.To > 0, "task.interleave": t.Interleave, "task.hints": t.Hinted()} {
 		if wrong {
-			c.report("E0342", c.at(path), "sums on the way to a product are written lowest digit first, with neither padding nor hints").
+			c.report("E0342", c.at(path), "a scratchpad for products is written lowest digit first, without padding, interleaving or hints").
 				WithHelp("write order = reversed, and leave pad, interleave and hints out")
 		}
 	}
@@ -67,16 +67,16 @@ func (c *checker) checkSum(t *Task) {
 		return
 	}
 	if t.Pad.To == 0 {
-		c.report("E0342", c.at("task.pad"), "numbers of a sum have one width, and task.pad = none").WithHelp("write pad = zero(to = %d, step = 1)", t.DigitsHi+2)
+		c.report("E0342", c.at("task.pad"), "numbers of a sum have one width, but task.pad = none").WithHelp("write pad = zero(to = %d, step = 1)", t.DigitsHi+2)
 	}
 	if t.Scratchpad && t.Pad.Less != 0 {
-		c.report("E0342", c.at("task.pad"), "sums on the way are numbers to be added to, and pad gives the answer another width").WithHelp("leave answer out of pad")
+		c.report("E0342", c.at("task.pad"), "a scratchpad adds further numbers to its sums, but pad gives the answer another width").WithHelp("leave answer out of pad")
 	}
 	if c.num("train.ramp") > 0 {
-		c.report("E0342", c.at("train.ramp"), "numbers of a sum are as many in a whole batch, and the batch grows").WithHelp("leave ramp out, or write ramp = 0%%")
+		c.report("E0342", c.at("train.ramp"), "all sums of a batch have the same number of operands, but the batch grows").WithHelp("leave ramp out, or write ramp = 0%%")
 	}
 	if g := c.ints("eval.grid"); len(g) == 4 && g[2] < 2 {
-		c.report("E0342", c.at("eval.grid"), "the second range of a grid of sums is how many numbers are added, two at least").WithHelp("write eval.grid = [%d..%d, 2..%d]", g[0], g[1], max(g[3], 2))
+		c.report("E0342", c.at("eval.grid"), "the second range of a grid of sums is the number of operands, at least 2").WithHelp("write eval.grid = [%d..%d, 2..%d]", g[0], g[1], max(g[3], 2))
 	}
 }
 
@@ -91,18 +91,18 @@ func (c *checker) checkCurriculum(t *Task) {
 		from, budget := v.int("from"), c.get("train.budget")
 		switch {
 		case t.Below > 0:
-			c.report("E0340", v.at, "%s = %s, and task.below = %s walks all numbers, short and long", path, v.word, c.get("task.below").text).
+			c.report("E0340", v.at, "%s = %s, but task.below = %s draws all numbers, short and long", path, v.word, c.get("task.below").text).
 				WithHelp("draw operands by their length: task.digits = 1..%d", t.places(t.Below-1))
 		case t.Examples > 0:
-			c.report("E0340", v.at, "%s = %s, and task.examples = %s repeats the same problems", path, v.word, c.get("task.examples").text).
+			c.report("E0340", v.at, "%s = %s, but task.examples = %s repeats the same problems", path, v.word, c.get("task.examples").text).
 				WithHelp("leave examples out: problems are drawn as they are needed")
 		case from > 0 && (from < t.DigitsLo || from > t.DigitsHi):
-			c.report("E0340", v.at, "operands cannot begin with up to %d digits where task.digits = %s", from, c.get("task.digits").text).
+			c.report("E0340", v.at, "operands cannot begin with up to %d digits if task.digits = %s", from, c.get("task.digits").text).
 				WithHelp("use a from between %d and %d", t.DigitsLo, t.DigitsHi)
 		case path == "task.carries" && !slices.Contains(t.kinds(), "addition"):
-			c.report("E0340", v.at, "none of the mixed tasks is addition, which task.carries is about").WithHelp("leave it out")
+			c.report("E0340", v.at, "task.carries is about addition, which is not among the mixed tasks").WithHelp("leave it out")
 		case budget.of != "steps" && budget.of != "examples":
-			c.report("E0340", v.at, "%s = %s goes by the budget, and train.budget = %s does not say how many problems there will be", path, v.word, budget.text).
+			c.report("E0340", v.at, "%s = %s depends on the budget, but train.budget = %s gives no number of problems", path, v.word, budget.text).
 				WithHelp("give the budget in steps or examples")
 		}
 	}

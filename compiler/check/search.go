@@ -111,7 +111,7 @@ func (c *checker) drawn(by searching) []point {
 		}
 	}
 	if len(all) < most {
-		c.report("E0315", by.at.value.Range, "the sweep has %d trainings that differ, and %d are to be drawn", len(all), by.trainings).
+		c.report("E0315", by.at.value.Range, "the sweep has %d trainings that differ, but %d are requested", len(all), by.trainings).
 			WithHelp("ask for fewer, or for all with search = grid")
 	}
 	return all
@@ -127,12 +127,12 @@ var intervals = map[string]func(lo, hi, u float64) float64{
 // fromInterval draws a value of an axis, or returns nil after an error.
 func (c *checker) fromInterval(e *dsl.Expr, axis string, by *lot) *dsl.Expr {
 	if by == nil {
-		c.report("E0210", e.Range, "%s draws a value, and the search is one of all combinations", e.Text).
+		c.report("E0210", e.Range, "%s draws a value, but the search tries all combinations", e.Text).
 			WithHelp("write search = random(trainings = 20) in the sweep, or list the values")
 		return nil
 	}
 	if len(e.Args) != 2 || !plain(e.Args[0]) || !plain(e.Args[1]) || e.Arg(0).Unit != e.Arg(1).Unit {
-		c.report("E0210", e.Range, "%s has two numbers of one unit, the ends of an interval", e.Text).WithHelp("as in %s(1e-4, 1e-2) or %s(10%%, 40%%)", e.Text, e.Text)
+		c.report("E0210", e.Range, "%s takes the ends of an interval, two numbers with one unit", e.Text).WithHelp("as in %s(1e-4, 1e-2) or %s(10%%, 40%%)", e.Text, e.Text)
 		return nil
 	}
 	digits := dsl.Unit{Factor: 1}

@@ -97,11 +97,11 @@ func (c *checker) checkFolder(name string) {
 			WithHelp("choose another name")
 	}
 	if config.IsFolder(name) {
-		c.report("E0217", c.where("stage."+name), "a run has a folder %s of its own, so no stage can have that name", strings.ToLower(name)).
+		c.report("E0217", c.where("stage."+name), "a run has a folder %s, so no stage can have that name", strings.ToLower(name)).
 			WithHelp("choose another name")
 	}
 	if i := slices.IndexFunc(c.earlier, same); i >= 0 {
-		c.report("E0217", c.where("stage."+name), "the stages %s and %s would be one folder where letters have no case", c.earlier[i], name).
+		c.report("E0217", c.where("stage."+name), "the stages %s and %s would share a folder on systems that ignore case", c.earlier[i], name).
 			WithHelp("choose another name")
 	}
 }

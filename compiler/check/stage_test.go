@@ -208,11 +208,11 @@ func TestStageFolders(t *testing.T) {
 		"one con":       "3:7 Windows has a device CON",
 		"Aux":           "2:7 Windows has a device AUX",
 		"LPT1":          "2:7 Windows has a device LPT1",
-		"eval":          "2:7 a run has a folder eval of its own",
-		"one Plots":     "3:7 a run has a folder plots of its own",
-		"ckpt launches": "2:7 a run has a folder ckpt of its own",
-		"launch":        "2:7 a run has a folder launch of its own",
-		"one two One":   "4:7 the stages one and One would be one folder",
+		"eval":          "2:7 a run has a folder eval",
+		"one Plots":     "3:7 a run has a folder plots",
+		"ckpt launches": "2:7 a run has a folder ckpt",
+		"launch":        "2:7 a run has a folder launch",
+		"one two One":   "4:7 the stages one and One would share a folder",
 	} {
 		src := "arith 1\n"
 		for _, name := range strings.Fields(names) {

@@ -212,7 +212,7 @@ func (c *checker) base(in string) *merged {
 	for _, e := range c.includes[in] {
 		v.include(e, []string{e.Range.Start.File})
 		if len(v.axes) > 0 {
-			v.report("E0109", e.Include.File.Range, "%s is a sweep, and a case of a sweep is one training", e.Include.File.Text).
+			v.report("E0109", e.Include.File.Range, "%s is a sweep, but a case of a sweep is one training", e.Include.File.Text).
 				WithHelp("include what it sweeps over in cases of this sweep")
 			c.unparsed = true
 			break

@@ -25,7 +25,7 @@ var tableBias = &definition{kind: "bias", name: "table"}
 func tableOption() *dsl.Option {
 	return &dsl.Option{Name: "table", Args: []dsl.Row{
 		{Path: "file", Type: dsl.FilePath, Doc: "a safetensors file"},
-		{Path: "tensor", Type: dsl.Text, Default: `""`, Doc: "a tensor of the file; may be left out when there is one only"},
+		{Path: "tensor", Type: dsl.Text, Default: `""`, Doc: "a tensor of the file; may be left out if there is only one"},
 	}, Doc: "a bias by query and key, or by head, query and key, from a file"}
 }
 
@@ -100,7 +100,7 @@ func (s *scope) tableTensor(file, name string, at diag.Range) *tensor {
 		if len(names) > 0 {
 			help = "choose one of its tensors by the argument tensor: " + strings.Join(names, ", ")
 		}
-		s.report("E0219", at, "%s has %d tensors, and %q is none of them", file, len(names), name).WithHelp("%s", help)
+		s.report("E0219", at, "%s has %d tensors, but %q is not among them", file, len(names), name).WithHelp("%s", help)
 		return nil
 	}
 	heads := s.heads()

@@ -56,7 +56,7 @@ func (c *checker) belongs(row *dsl.Row) bool {
 	set := c.settings[row.Path]
 	if row.Kinds != "" && c.kind != "" && !slices.Contains(strings.Fields(row.Kinds), c.kind) {
 		if set != nil {
-			c.report("E0214", set.name, "%s belongs to other tasks than %s", row.Path, c.kind).
+			c.report("E0214", set.name, "%s does not belong to task %s", row.Path, c.kind).
 				WithHelp("it is for %s", strings.Join(strings.Fields(row.Kinds), ", "))
 		}
 		return false
@@ -96,7 +96,7 @@ func (c *checker) checkLoop() {
 		return
 	}
 	if r := c.firstOf(inStacks); r.Start.IsValid() {
-		c.report("E0312", r, "this belongs to an encoder-decoder, and the model is a loop").
+		c.report("E0312", r, "this belongs to an encoder-decoder, but the model is a loop").
 			WithHelp("leave out model.encoder and model.decoder, or model.loop").WithNote(c.loopAt().Start, "model.loop is written")
 	}
 }

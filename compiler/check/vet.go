@@ -209,7 +209,7 @@ func (c *checker) vetProgressive(s *Spec) {
 func (c *checker) vetExamples(s *Spec) {
 	n, all := float64(s.Task.Examples), s.Task.made().Distinct()
 	if n > all {
-		c.report("V006", c.at("task.examples"), "examples = %s are drawn and there are only %s different problems", c.get("task.examples").text, short(all)).
+		c.report("V006", c.at("task.examples"), "examples = %s, but there are only %s different problems", c.get("task.examples").text, short(all)).
 			WithHelp("leave examples out: problems are drawn as they are needed")
 	}
 }
@@ -249,7 +249,7 @@ func (c *checker) vetDuring(s *Spec) {
 	}
 	asked := float64(lengths*d.Samples) * meanTokens(s.evaluated())
 	if step := 3 * every * meanTokens(s.trained()); step > 0 && asked > step {
-		c.report("V024", c.at("eval.every"), "a test takes about %s times the work of training between two", short(asked/step)).
+		c.report("V024", c.at("eval.every"), "a test takes about %s times the work of training between two tests", short(asked/step)).
 			WithHelp("test less often, or fewer problems: eval.during_samples = %d", max(1, int(float64(d.Samples)*step/asked/4)))
 	}
 }
@@ -314,7 +314,7 @@ func (c *checker) vetInput(s *Spec) {
 // vetStarts warns of initial biases in a model without biases.
 func (c *checker) vetStarts(s *Spec) {
 	if s.Model.InitBiases && !s.Model.Bias {
-		c.report("V040", c.at("model.init"), "biases = uniform says how biases start, and the model has none").
+		c.report("V040", c.at("model.init"), "biases = uniform initializes biases, but the model has none").
 			WithHelp("write bias = true, or init = xavier")
 	}
 }
@@ -333,7 +333,7 @@ func (c *checker) vetOrder(s *Spec) {
 			return
 		}
 	}
-	c.report("V011", c.at("task.order"), "%s from the first digit, and order = %s puts another place there", what, c.word("task.order")).
+	c.report("V011", c.at("task.order"), "%s from the first digit, but order = %s begins numbers with another place", what, c.word("task.order")).
 		WithHelp("use order = reversed, so that equal places get equal positions")
 }
 

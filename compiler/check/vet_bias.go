@@ -38,13 +38,13 @@ func (c *checker) checkBiases(s *Spec) {
 	for _, x := range s.attention() {
 		if at := c.strayCell(s, x); at != nil && at.certain {
 			c.report("E0329", c.at(x.path+".bias"), "%s.bias is %v for %v", x.path, at.value, at).
-				WithHelp("close such cells by the mask, or keep what is divided by, or under a logarithm, away from 0, as in log(max(…, 1))")
+				WithHelp("close such cells by the mask, or keep divisors and arguments of logarithms away from 0, as in log(max(…, 1))")
 		}
 	}
 	for _, x := range s.tables() {
 		if at := c.strayCell(s, x); at != nil && at.certain {
 			c.report("E0329", c.at(x.path), "the table of %s is %v for %s", x.path, at.value, at.ofTable()).
-				WithHelp("keep what is divided by, or under a logarithm, away from 0, as in log(max(n, 1))")
+				WithHelp("keep divisors and arguments of logarithms away from 0, as in log(max(n, 1))")
 		}
 	}
 }

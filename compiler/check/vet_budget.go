@@ -30,5 +30,5 @@ func (c *checker) vetBudget(s *Spec) {
 		return
 	}
 	c.report("V027", c.at("train.budget"), "%d examples are too few to learn additions of up to %d digits%s", examples, t.DigitsHi, why).
-		WithHelp("such models learn from %d examples on: write train.budget = %dsteps or more, or use fewer digits or windows", 2*least, 2*least/int64(s.Train.Batch))
+		WithHelp("such models need about %d examples: write train.budget = %dsteps or more, or use fewer digits or windows", 2*least, 2*least/int64(s.Train.Batch))
 }

@@ -61,5 +61,5 @@ func (c *checker) vetHeldOut(s *Spec) {
 	}
 	all := s.Task.made().Distinct()
 	c.report("V026", c.atFirst("task.holdout", "task.digits", "task.examples", "task"), "task.holdout = %s holds out none of the %s different problems", c.get("task.holdout").text, short(all)).
-		WithHelp("write task.holdout = 0%%, as it comes to that: no exact match of held-out problems is reported%s", s.enoughHeldOut("; or hold some out: ", s.holdsOut))
+		WithHelp("write task.holdout = 0%%, which has the same effect: no exact match of held-out problems is reported%s", s.enoughHeldOut("; or hold some out: ", s.holdsOut))
 }

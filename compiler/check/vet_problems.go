@@ -64,7 +64,7 @@ func (o *oddities) unseen(line int, prompt, answer, separator string) {
 	trim := fmt.Sprintf("remove it, or make it part of the separator: separator = %q", " "+strings.TrimSpace(separator)+" ")
 	switch {
 	case strings.TrimRight(answer, " \t") != answer:
-		o.note(code, "remove it: each space is a token of the answer, which has to be said", line, "the answer %q ends with a space", answer)
+		o.note(code, "remove it: each space is a token of the answer, which the model must predict", line, "the answer %q ends with a space", answer)
 	case strings.TrimLeft(answer, " \t") != answer:
 		o.note(code, trim, line, "the answer %q begins with a space, which is a token of it", answer)
 	case strings.TrimRight(prompt, " \t") != prompt:
@@ -110,7 +110,7 @@ func (c *checker) reportOddity(path string, o *oddity) {
 	}
 	more := ""
 	if o.more > 0 {
-		more = fmt.Sprintf("; so it is in %s", plural(o.more, "more line"))
+		more = fmt.Sprintf("; also in %s", plural(o.more, "more line"))
 		if o.more > 1 {
 			more += "s"
 		}
@@ -132,7 +132,7 @@ func (c *checker) trainedTests(s *Spec) (found oddities) {
 	prompts(s.Task.File, func(number int, prompt string) { lines[prompt] = number })
 	prompts(s.Task.TestFile, func(number int, prompt string) {
 		if there := lines[prompt]; there > 0 {
-			found.note("V022", "remove it from one of the files: a test of what was trained on tells of memory", number,
+			found.note("V022", "remove it from one of the files: a test on training problems measures memory", number,
 				"%q is trained on: it stands in line %d of %s", prompt, there, c.word("task.path"))
 		}
 	})

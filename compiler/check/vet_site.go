@@ -22,8 +22,8 @@ func (s *Site) coupled() bool { return mentions(s.Mask, counted...) || mentions(
 func (c *checker) checkPlaces(s *Spec) {
 	for _, x := range s.attention() {
 		if x.coupled() && len(x.Params) > 0 {
-			c.report("E0348", c.at(x.path+".bias"), "%s.bias has parameters, and mask or bias read di, dj, ni or nj", x.path).
-				WithHelp("write numbers in place of learned(…), or use i and j")
+			c.report("E0348", c.at(x.path+".bias"), "%s.bias has parameters, but its mask or bias reads di, dj, ni or nj", x.path).
+				WithHelp("write numbers instead of learned(…), or use i and j")
 		}
 	}
 }

@@ -107,7 +107,7 @@ func (c *checker) vetPinned() {
 			if s := c.settings[in+"."+path]; s != nil {
 				name := strings.ReplaceAll(strings.TrimPrefix(in, "sweep."), ".", " ")
 				c.report("V016", s.name, "%s = %s of the case %s has no effect: --set says %s", path, text(s.value), name, text(c.settings[path].value)).
-					WithHelp("leave --set out, or say it of one training: mlc train --point")
+					WithHelp("leave --set out, or set it for one training: mlc train --point")
 				break
 			}
 		}

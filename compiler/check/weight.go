@@ -67,11 +67,11 @@ func (c *checker) weight(path string, e *dsl.Expr) *value {
 
 // weightOptions describes the matrices that a projection can have for itself.
 func weightOptions() *dsl.Row {
-	init := dsl.Row{Path: "init", Type: dsl.Any, Default: "auto", Later: true, Doc: "a number, uniform(low, high) or normal(std); auto: that of model.init"}
+	init := dsl.Row{Path: "init", Type: dsl.Any, Default: "auto", Later: true, Doc: "a number, uniform(low, high) or normal(std); auto: as model.init"}
 	return &dsl.Row{Type: dsl.Choice, Choices: []dsl.Option{
 		{Name: "own", Args: []dsl.Row{init}, Doc: "a matrix"},
 		{Name: "scalar", Args: []dsl.Row{init}, Doc: "a multiple of the identity, by one number"},
-		{Name: "low", Args: []dsl.Row{{Path: "rank", Type: dsl.Int, Min: 1, Max: 1 << 16}, init}, Doc: "a product of two matrices, which are so narrow"},
+		{Name: "low", Args: []dsl.Row{{Path: "rank", Type: dsl.Int, Min: 1, Max: 1 << 16}, init}, Doc: "a product of two matrices with inner width rank"},
 	}}
 }
 
@@ -142,13 +142,13 @@ func (c *checker) checkTables(m *Model) {
 	const token, position, output = "model.embed.token", "model.embed.position", "model.output"
 	switch {
 	case m.Output != nil && m.Tied:
-		c.report("E0335", c.get(output).args["value"].at, "the output matrix is the token table, and has a value of its own").
+		c.report("E0335", c.get(output).args["value"].at, "the output matrix is the token table, but also has a value").
 			WithHelp("leave out tied = true, or give the token table the value")
 	case m.Output != nil && m.OutputRank > 0, m.Tied && m.OutputRank > 0:
-		c.report("E0335", c.get(output).args["rank"].at, "rank = %d is of an output matrix that is not learned as such", m.OutputRank).WithHelp("leave out rank")
+		c.report("E0335", c.get(output).args["rank"].at, "rank = %d is for a learned output matrix, but this one is not learned", m.OutputRank).WithHelp("leave out rank")
 	}
 	if m.Position.Value != nil && m.Position.Fixed {
-		c.report("E0335", c.get(position).args["value"].at, "learned = false keeps random rows, and value gives others").WithHelp("leave out learned, or value")
+		c.report("E0335", c.get(position).args["value"].at, "learned = false keeps random rows, but value gives others").WithHelp("leave out learned, or value")
 	}
 }
 
@@ -177,7 +177,7 @@ func (c *checker) checkProjections(m *Model) {
 			}
 			path := layer.block + name
 			if site.Weights.Q.None != site.Weights.K.None {
-				c.report("E0336", c.atFirst(path+".q", path+".k"), "%s has either queries or keys alone", path).WithHelp("leave out both, for scores that are what mask and bias say, or none")
+				c.report("E0336", c.atFirst(path+".q", path+".k"), "%s has only queries or only keys", path).WithHelp("leave out both, so that scores are only mask and bias, or neither")
 			}
 			for _, p := range projections {
 				c.checkProjection(path, p, m, layer.sites, name)
@@ -213,8 +213,8 @@ func (c *checker) checkProjection(site, name string, m *Model, sites map[string]
 	in, out := m.Projection(sites[own], name)
 	switch {
 	case in != out && (w.Scalar || w.None && (name == "v" || name == "o")):
-		c.report("E0336", at, "%s = %s, and it leads from %d units to %d", path, c.get(path).text, in, out).
-			WithHelp("only heads as wide as the model together need no matrix")
+		c.report("E0336", at, "%s = %s, but it leads from %d units to %d", path, c.get(path).text, in, out).
+			WithHelp("a projection needs no matrix only if all heads together are as wide as the model")
 		return
 	case w.Of == "":
 		return
@@ -230,7 +230,7 @@ func (c *checker) checkProjection(site, name string, m *Model, sites map[string]
 		c.report("E0336", at, "%s: the layer has no projection %s", path, w.Of).WithHelp(weightHelp)
 		return
 	case other.Of != "" || other.None || other.Scalar:
-		c.report("E0336", at, "%s is %s, which has no matrix of its own", path, w.Of).WithHelp("name a projection that has, or write own")
+		c.report("E0336", at, "%s is %s, which does not have its own matrix", path, w.Of).WithHelp("name a projection that has, or write own")
 		return
 	}
 	otherIn, otherOut := m.Projection(s, part)

@@ -107,7 +107,7 @@ func unify(v *Value) (Type, error) {
 	}
 	if n := v.Attr.Group; v.Op.carries("heads") && v.Op.carries("group") {
 		if n < 1 || site(v).Heads%n != 0 {
-			return Type{}, fmt.Errorf("%d heads are no groups of %d", site(v).Heads, n)
+			return Type{}, fmt.Errorf("%d heads do not divide into groups of %d", site(v).Heads, n)
 		}
 		b = append(b, entry{"groups", []Dim{N(site(v).Heads / n)}})
 	}

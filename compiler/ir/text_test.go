@@ -120,7 +120,7 @@ var bad = []struct{ body, want string }{
 	{"v12 = subset {shape = [T]; rows = 3; size = 4; group = 2} : i32[T]", "chooses 4 of 3 numbers"},
 	{"v12 = noise {shape = [T, 3]} : f32[T, 3]", "shape [T, 3] is not f32[B T D]"},
 	{"v12 = reshape v9 {shape = [B, 1, 4]} : f32[B, 1, 4]\nv13 = rotate v12 v9 v9 {heads = 2} : f32[B, 1, 4]", "cos is f32[B, 4], not f32[T R] where T = 1"},
-	{"v12 = repeat_heads v9 {group = 3; heads = 4} : f32[B, 4]", "4 heads are no groups of 3"},
+	{"v12 = repeat_heads v9 {group = 3; heads = 4} : f32[B, 4]", "4 heads do not divide into groups of 3"},
 	{"v12 = reshape v9 {shape = [B, 1, 4]} : f32[B, 1, 4]\nv13 = map {shape = [1, 2]; expr = 0.5} : f32[1, 2]\nv14 = rotate v12 v13 v13 {heads = 2} : f32[B, 1, 4]", "2 pairs do not fit"},
 	{"v12 = rmsnorm v9 v10 {eps = 1e-05} : f32[B, 4]", "gamma is f32[4, 3], not f32[D] where D = 4"},
 	{"v12 = sum v10 {axes = 1} : f32[4]\nv13 = rmsnorm_grad v9 v12 v9 {result = beta} : f32[4]", `no result "beta"`},

@@ -10,14 +10,14 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// A Code documents one kind of diagnostic. Codes are stable. A line of an
-// example that begins with "--set" is an option of the command line.
+// A Code documents one kind of diagnostic. Codes are stable. A line in an example that
+// begins with "--set" is a command-line option.
 type Code struct {
 	ID     string // E01xx syntax, E02xx names and values, E03xx consistency, E04xx not compiled yet, V0xx warnings
 	Title  string
 	Doc    string // one paragraph
-	Broken string // a spec, example.arith, with this finding and no other
-	Mended string // the same spec without it
+	Broken string // a spec, example.arith, with only this finding
+	Mended string // the same spec without the finding
 }
 
 // pages has a file for each code: the title, the paragraph, and the two specs.
@@ -59,7 +59,7 @@ func parseCode(id string, page []byte) (Code, error) {
 	return Code{id, title, doc, string(a.Files[0].Data), string(a.Files[1].Data)}, nil
 }
 
-// Lookup finds a code.
+// Lookup returns a code by its ID, and whether it exists.
 func Lookup(id string) (Code, bool) {
 	i, found := slices.BinarySearchFunc(codes(), id, func(c Code, id string) int { return strings.Compare(c.ID, id) })
 	if !found {

@@ -1,6 +1,6 @@
-// Package diag holds diagnostics as data: code, severity, range, message, help
-// and notes; their text and JSON forms; and the table of codes with an example
-// of each. The parser and the checker make them, the command line shows them.
+// Package diag holds diagnostics as data: code, severity, range, message, help and notes.
+// It prints them as text and JSON, and documents each code with an example. The parser
+// and the checker make diagnostics, and the command line prints them.
 package diag
 
 import (
@@ -11,7 +11,7 @@ import (
 	"slices"
 )
 
-// Severity says whether compilation can go on.
+// Severity says whether compilation can continue.
 type Severity uint8
 
 // The severities.
@@ -32,23 +32,23 @@ func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil
 
 // A Diagnostic is one finding about a spec.
 type Diagnostic struct {
-	Code     string   // a row of Codes
+	Code     string   // the ID of a Code
 	Severity Severity // Warning for the codes that begin with V
-	Range    Range    // what the caret is put under
+	Range    Range    // the text under the caret
 	Message  string   // lower case, no full stop
-	Help     string   // something to do; may be empty
+	Help     string   // how to repair it; may be empty
 	Notes    []Note
-	Source   string // the line of Range.Start where no file holds it (--set), else empty
+	Source   string // the line of Range.Start if it is in no file (--set), else empty
 }
 
-// A Note points at another place that has to do with a diagnostic.
+// A Note points at another place that belongs to a diagnostic.
 type Note struct {
 	Pos     Pos
 	Message string
 }
 
-// New makes a diagnostic; its severity follows from the code. An unknown code
-// is a bug in the compiler and panics.
+// New returns a diagnostic. Its severity follows from the code. An unknown code is a bug
+// in the compiler and panics.
 func New(code string, r Range, format string, args ...any) *Diagnostic {
 	if _, ok := Lookup(code); !ok {
 		panic("BUG: no diagnostic code " + code)
@@ -74,10 +74,10 @@ func (d *Diagnostic) WithNote(p Pos, format string, args ...any) *Diagnostic {
 	return d
 }
 
-// A List is diagnostics in the order of their places.
+// A List is diagnostics in order of their places.
 type List []*Diagnostic
 
-// Limit is how many diagnostics Text and JSON show.
+// Limit is the largest number of diagnostics that Text and JSON print.
 const Limit = 20
 
 // HasErrors reports whether any diagnostic is an error.
@@ -95,8 +95,8 @@ func (l List) Sort() List {
 	})
 }
 
-// shown gives the diagnostics that fit under Limit, errors before warnings, and
-// the number of the others.
+// shown returns the diagnostics within Limit, errors before warnings, and the number of
+// the others.
 func (l List) shown() (List, int) {
 	if len(l) <= Limit {
 		return l, 0
@@ -141,7 +141,8 @@ type jsonNote struct {
 	Message string `json:"message"`
 }
 
-// JSON writes one object a line for each of the first Limit diagnostics.
+// JSON writes one object per line for each of the first Limit diagnostics. It returns the
+// error of w.
 func (l List) JSON(w io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

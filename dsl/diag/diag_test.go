@@ -13,7 +13,7 @@ func at(line, col, end int) Range {
 
 func noFile(string) ([]byte, error) { return nil, errors.New("none") }
 
-// TestSort wants the order of places, each finding once.
+// TestSort checks the order of places, and that each finding appears once.
 func TestSort(t *testing.T) {
 	l := List{
 		New("E0202", at(3, 1, 2), "c"), New("E0201", at(1, 5, 6), "b"), New("V001", at(1, 2, 3), "a"),
@@ -28,7 +28,7 @@ func TestSort(t *testing.T) {
 	}
 }
 
-// TestLimit wants errors to be shown before warnings, and their order kept.
+// TestLimit: errors are shown before warnings, and their order stays.
 func TestLimit(t *testing.T) {
 	var l List
 	for i := range 30 {
@@ -59,7 +59,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestText holds the two forms of one diagnostic.
+// TestText checks the two forms of one diagnostic.
 func TestText(t *testing.T) {
 	l := List{New("E0202", at(2, 4, 7), "no %q", "a<b").WithHelp("do %d", 1).WithNote(Pos{"g", 1, 2}, "seen")}
 	read := func(path string) ([]byte, error) {
@@ -93,7 +93,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestEscapes wants nothing of a file's name or text to be an order to the terminal.
+// TestEscapes: the name or text of a file cannot send control sequences to the terminal.
 func TestEscapes(t *testing.T) {
 	const evil = "a\x1b[2J\x1b]0;title\x07\u009b1m\nb"
 	r := Range{Pos{evil, 1, 1}, Pos{evil, 1, 2}}
@@ -107,7 +107,7 @@ func TestEscapes(t *testing.T) {
 	}
 }
 
-// TestCaret wants the caret in its place and within bounds for odd ranges.
+// TestCaret checks the caret's place and bounds for odd ranges.
 func TestCaret(t *testing.T) {
 	long := strings.Repeat("x", 500)
 	for _, c := range []struct {
@@ -145,7 +145,7 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// TestDistance checks against the definition on all short words.
+// TestDistance checks distances of short words.
 func TestDistance(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
@@ -160,7 +160,7 @@ func TestDistance(t *testing.T) {
 	}
 }
 
-// TestUnknownCode wants a bug of the compiler to be loud.
+// TestUnknownCode: a bug of the compiler panics.
 func TestUnknownCode(t *testing.T) {
 	defer func() {
 		if r := recover(); r == nil || !strings.HasPrefix(fmt.Sprint(r), "BUG: ") {
@@ -170,7 +170,7 @@ func TestUnknownCode(t *testing.T) {
 	New("E9999", Range{}, "")
 }
 
-// TestPages refuses pages that leave out a part.
+// TestPages refuses pages that lack a part.
 func TestPages(t *testing.T) {
 	const whole = "a title\n\nOne\nparagraph.\n\n-- broken --\nx\n-- mended --\ny\n"
 	got, err := parseCode("E0999", []byte(whole))

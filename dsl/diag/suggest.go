@@ -2,8 +2,8 @@ package diag
 
 import "strings"
 
-// Nearest gives the name of the list that a misspelt one most likely means, or
-// "" when none is near: at most a third of its letters may have to change.
+// Nearest returns the name in the list that a misspelt name most likely means. It returns
+// "" if more than a third of the letters would change.
 func Nearest(name string, names []string) string {
 	best, bestCost := "", len(name)/3+1
 	for _, n := range names {
@@ -14,8 +14,8 @@ func Nearest(name string, names []string) string {
 	return best
 }
 
-// DidYouMean is the help for a misspelt name: the nearest name, or else all of
-// them after the given words ("one of", "attributes here are").
+// DidYouMean returns help for a misspelt name: the nearest name, or else the given words
+// ("one of", "it has") and all names.
 func DidYouMean(name string, names []string, otherwise string) string {
 	if n := Nearest(name, names); n != "" {
 		return "did you mean \"" + n + "\"?"
@@ -23,8 +23,8 @@ func DidYouMean(name string, names []string, otherwise string) string {
 	return otherwise + " " + strings.Join(names, ", ")
 }
 
-// distance is the Damerau-Levenshtein distance with adjacent swaps (optimal
-// string alignment), by bytes. Long names are cut: no name of the language is.
+// distance returns the Damerau-Levenshtein distance with adjacent swaps (optimal string
+// alignment), in bytes. It cuts names longer than any in the language.
 func distance(a, b string) int {
 	const most = 64
 	a, b = a[:min(len(a), most)], b[:min(len(b), most)]

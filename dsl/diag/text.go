@@ -17,10 +17,10 @@ const (
 	reset  = "\x1b[0m"
 )
 
-// Text writes the first Limit diagnostics for people: place, code and message,
-// the source line with a caret under the exact span, help, notes. The function
-// read gives the text of a file that a diagnostic names; where it fails, the
-// line is left out.
+// Text writes the first Limit diagnostics for people: place, code and message, the source
+// line with a caret under the exact span, help, notes. read returns the text of a file
+// that a diagnostic names. If it fails, the line is left out. Text returns the error of
+// w.
 func (l List) Text(w io.Writer, read func(path string) ([]byte, error), color bool) error {
 	var b strings.Builder
 	shown, more := l.shown()
@@ -38,7 +38,7 @@ func (l List) Text(w io.Writer, read func(path string) ([]byte, error), color bo
 	return err
 }
 
-// lineReader gives single lines and reads each file once.
+// lineReader returns a function for single lines that reads each file once.
 func lineReader(read func(string) ([]byte, error)) func(Pos) (string, bool) {
 	files := make(map[string][][]byte)
 	return func(p Pos) (string, bool) {
@@ -90,7 +90,7 @@ func (d *Diagnostic) text(b *strings.Builder, lines func(Pos) (string, bool), co
 	}
 }
 
-// String is file:line:col, or what of it there is.
+// String returns file:line:col, or the known parts.
 func (p Pos) String() string {
 	switch {
 	case !p.IsValid() && p.File == "":
@@ -101,16 +101,16 @@ func (p Pos) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
 }
 
-// The widest source line that is shown whole, and what is kept of a longer one
-// before the caret.
+// The longest source line that is printed whole, and the length of text before the caret
+// that a longer line keeps.
 const (
 	maxLine = 160
 	before  = 60
 )
 
-// snippet gives the printable form of a line and the carets under r. Long lines
-// are cut to the neighborhood of the caret, tabs become one space, and control
-// characters a question mark, so that the caret stays in its column.
+// snippet returns the printable form of a line and the carets under r. Long lines are cut
+// around the caret. Tabs become one space and control characters a question mark, so that
+// the caret stays in its column.
 func snippet(line string, r Range) (text, caret string) {
 	start := min(max(r.Start.Col-1, 0), len(line))
 	end := len(line)
@@ -131,8 +131,8 @@ func snippet(line string, r Range) (text, caret string) {
 	return lead + printable(line), strings.Repeat(" ", wide) + strings.Repeat("^", n)
 }
 
-// printable is text without control characters, which a terminal would obey: names of files
-// can have them, too.
+// printable replaces control characters, which a terminal would obey. File names can
+// contain them, too.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
