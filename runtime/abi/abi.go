@@ -1,7 +1,7 @@
-// Package abi defines the parameters of a launch: the scalars that a kernel may take, the field
-// of each in the environment of a launch, and the layout of the parameters of an entry on a
-// GPU. Lowering, the printers of package codegen, runtime/cuda and the tools that run single
-// kernels all use it. It imports only the standard library.
+// Package abi defines the parameters of a launch: the scalars that a kernel may take, and the
+// field of each in the launch's environment. It also defines the layout of an entry's
+// parameters on a GPU. Lowering, the printers of package codegen, runtime/cuda and the tools
+// that run single kernels all use it. It imports only the standard library.
 package abi
 
 import (

@@ -13,10 +13,10 @@ import (
 	"github.com/arithlang/mlc/runtime/lock"
 )
 
-// WriteResult writes the event file of a result next to it, in dir: the means as scalars at the
-// given step of training, exact match by length with the length as the step, and the grid, if
-// there is one, as an image. Started is the start of the run. The folder is locked while it is
-// written, as for the result.
+// WriteResult writes the event file of a result next to it, in dir. The means become scalars at
+// the given step of training. Exact match by length has the length as its step. The grid, if
+// there is one, becomes an image. Started is the start of the run. The folder is locked while
+// it is written, as for the result.
 func WriteResult(dir string, r *eval.Result, steps int, started time.Time) error {
 	text, err := resultEvents(r, steps, started)
 	if err != nil {

@@ -37,8 +37,9 @@ func TestByHand(t *testing.T) {
 		"draw 1": {drawn, 1, 0, 53, 2, 9, 53 + 2 + 2 + 9 + 3},
 		"draw 2": {drawn, 2, 0, 31, 1, 5, 31 + 1 + 2 + 5 + 3},        // chunks 0 and 1 until 20 and their sum, 2 until 31; the other core draws until 12 and finds no chunk at 22
 		"draw 5": {drawn, 5, 0, 10, 3. / 4, 3, 10 + .75 + 2 + 3 + 3}, // the core that draws until 12 does not help with the rest
-		// The cores begin at 0, 0.5, 1 and 1.5. Of 3 additions four cores do 3/4 + 0.75, and three 3/3 + 0.5; of an
-		// update of 8, four 2 + 0.75, five 1.6 + 1 and six 4/3 + 1.25.
+		// The cores begin at 0, 0.5, 1 and 1.5. Three additions take four cores 3/4 + 0.75, and
+		// three cores 3/3 + 0.5. An update of 8 takes four cores 2 + 0.75, five 1.6 + 1 and six
+		// 4/3 + 1.25.
 		"waking 4":  {waking, 4, 0, 11.5, 1.5, 2.75 + 1, 11.5 + 1.5 + 2 + 3.75 + 3},
 		"waking 64": {waking, 64, 0, 11.5, 1.5, 8./6 + 1.25 + 1, 11.5 + 1.5 + 2 + 8./6 + 2.25 + 3},
 	} {

@@ -4,8 +4,8 @@
 // on it.
 //
 // Every function computes the bits that the kernel interpreter defines, on every instruction
-// set: products add in ascending k with a fused multiply-add, sums keep 32 partial values, and
-// nothing else fuses. The one exception is the ISA AVX512BF16, which flushes subnormals to 0 in
+// set. Products add in ascending k with a fused multiply-add. Sums keep 32 partial values.
+// Nothing else fuses. The one exception is the ISA AVX512BF16, which flushes subnormals to 0 in
 // products of BF16.
 package cpu
 

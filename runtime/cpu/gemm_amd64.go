@@ -15,8 +15,8 @@ type (
 )
 
 // A gemm is the matrix product on one instruction set. Its microkernels are for blocks of 1, 2,
-// … rows and a panel of up to two registers: full for two whole registers, two for some lanes
-// of the second, some for some lanes of a single one.
+// … rows and a panel of up to two registers. The fields say how wide the panel is: full is two
+// whole registers, two has some lanes of the second, and some has some lanes of a single one.
 type gemm struct {
 	lanes           int // of a register
 	full, two, some []microkernel

@@ -236,7 +236,7 @@ func (p Program) Bytes(examples int, e Env) float64 {
 //	           shape of parameters with Matrix.
 //	Attention  teacher forcing without dropout; writes one decoder layer's attention into
 //	           Self and Cross: its weights, 0 in masked cells, or its logits, -Inf there.
-//	           Writes nothing unless a calibration reads this model
+//	           Writes nothing unless a calibration reads this model.
 //
 // Encode and Decode share one Layout, which depends only on B, S, C and Times, so the caches
 // survive between launches. Pred and Target have room for C rows an example. Encode of a model

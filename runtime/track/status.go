@@ -132,8 +132,8 @@ type Status struct {
 }
 
 // WidthVariable is the environment variable with the width of a live line. A program that shows
-// the live lines of several trainers sets it, and parses their output as a terminal would: a
-// live line lies between a carriage return and the sequence that clears the rest of the line.
+// the live lines of several trainers sets it, and parses their output like a terminal. A live
+// line lies between a carriage return and the sequence that clears the rest of the line.
 const WidthVariable = "MLC_STATUS_WIDTH"
 
 // NewStatus returns a Status for a file, silent if quiet.

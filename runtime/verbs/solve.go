@@ -74,7 +74,7 @@ func (c *Solve) test(a world.App, dir string) (*eval.Test, error) {
 	return loadFile(&c.Flags, a, c.WeightsFlags)
 }
 
-// all solves the problems of the command line, or those on standard input if there are none.
+// all solves the problems of the command line, or else of standard input.
 func (c *Solve) all(a world.App, test *eval.Test) error {
 	for _, text := range c.Problems {
 		if err := c.solve(a, test, text); err != nil {

@@ -1,7 +1,7 @@
-// Package world is the environment of every verb: an App, which is the program with its command
-// line, input and output; Flags, which choose the device; the memory that a run needs; and
-// Ranks, the processes that execute a verb together. Rank 0 executes the verb and commands the
-// others. Package verbs builds on it.
+// Package world is the environment of every verb. An App is the program with its command line,
+// input and output. Flags choose the device. A Need is the memory that a run needs. Ranks are
+// the processes that execute a verb together. Rank 0 executes the verb and commands the others.
+// Package verbs builds on it.
 package world
 
 import (
