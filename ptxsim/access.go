@@ -12,7 +12,7 @@ import (
 type address struct {
 	space ptx.Space
 	base  int    // column, or -1
-	off   uint64 // added to it, the address of a variable included
+	off   uint64 // the offset, including a variable's address
 }
 
 func (a *address) of(w *warp, lane int) uint64 {
@@ -22,8 +22,8 @@ func (a *address) of(w *warp, lane int) uint64 {
 	return w.cols[a.base][lane] + a.off
 }
 
-// find returns the buffer that an address means and the address of its first
-// byte in that space; nil where there is none.
+// find returns the buffer for an address and the address of the buffer's first byte in that
+// space. If there is no buffer, it returns nil.
 func (w *warp) find(s ptx.Space, addr uint64) (*buffer, uint64) {
 	switch s {
 	case ptx.Global:
@@ -49,8 +49,8 @@ func (w *warp) find(s ptx.Space, addr uint64) (*buffer, uint64) {
 	return b, base
 }
 
-// spaceOf is the space that a generic address reaches into, and what is to be
-// taken off for an address of that space.
+// spaceOf returns the space that a generic address points into, and the offset to subtract to get
+// an address of that space.
 func spaceOf(addr uint64) (ptx.Space, uint64) {
 	for _, of := range [...]ptx.Space{ptx.Shared, ptx.Local, ptx.Const, ptx.Param} {
 		if base := windows[of]; addr >= base && addr-base < windowSize {
@@ -60,14 +60,14 @@ func spaceOf(addr uint64) (ptx.Space, uint64) {
 	return ptx.Global, 0
 }
 
-// windows are the bases of the spaces that generic addresses reach into.
+// windows are the bases of the spaces within the generic addresses.
 var windows = [...]uint64{
 	ptx.Shared: sharedWindow, ptx.Local: localWindow, ptx.Const: constWindow, ptx.Param: paramWindow,
 }
 
-// resolve finds the buffer that the first lane of m accesses and puts the
-// offsets in it into w.offs, for all lanes that access the same one. It
-// returns no buffer when the access is wrong, which it reports.
+// resolve returns the buffer that the first lane of m accesses and the lanes that access the same
+// one. It stores their offsets in w.offs. If the access is wrong, it reports that and returns no
+// buffer.
 func (w *warp) resolve(a *address, size int, m uint32) (*buffer, uint32) {
 	first := bits.TrailingZeros32(m)
 	addr := a.of(w, first)
@@ -135,7 +135,7 @@ func freedNote(b *buffer) string {
 	return ""
 }
 
-// wrongSpace explains an address that another space would know.
+// wrongSpace explains an address that is valid in another space.
 func wrongSpace(s ptx.Space, addr uint64) string {
 	if s == ptx.Shared || s == ptx.Local || s == ptx.Const {
 		if addr >= sharedWindow {
@@ -175,7 +175,7 @@ func (w *warp) initialised(a *address, buf *buffer, size int, m uint32) bool {
 		lane := bits.TrailingZeros32(m)
 		if !buf.init.has(w.offs[lane], size) {
 			if buf.private > 0 && buf.init.any(w.offs[lane], size) {
-				continue // a copy of a structure, with what pads it
+				continue // a copy of a structure, including its padding
 			}
 			at := buf.init.firstClear(w.offs[lane], size) - w.offs[lane]
 			w.failAt(Uninitialised, m&-m, a.space, a.of(w, lane), "byte %d of %d of %s was never written", at, size, buf.name)
@@ -185,7 +185,7 @@ func (w *warp) initialised(a *address, buf *buffer, size int, m uint32) bool {
 	return true
 }
 
-// writing resolves an access, records it and takes the bytes as written.
+// writing resolves an access, records it and marks the bytes as written.
 func (w *warp) writing(a *address, size int, m uint32, o order) (*buffer, uint32) {
 	buf, in := w.resolve(a, size, m)
 	if buf == nil {
@@ -234,7 +234,7 @@ func (w *warp) recordWrite(a *address, buf *buffer, size int, m uint32, o order)
 	}
 }
 
-// written notes that memory changed, for those that wait for that.
+// written counts a change of memory, for groups that wait for one.
 func (w *warp) written(buf *buffer) {
 	switch {
 	case buf.global:
@@ -264,7 +264,7 @@ func (w *warp) unlock() {
 	}
 }
 
-// report makes a report about the current instruction.
+// report returns a report about the current instruction.
 func (w *warp) report(kind Kind, format string, args ...any) *Report {
 	in := &w.b.code[w.pc]
 	return &Report{
@@ -320,14 +320,14 @@ func (w *warp) raceReport(a *address, verb string, c *clash) *Report {
 	return r
 }
 
-// warnOfDoubt warns of strong accesses that nothing orders.
+// warnOfDoubt warns of unordered strong accesses.
 func (w *warp) warnOfDoubt(a *address, t *tracker, verb string) {
 	r := w.raceReport(a, verb, t.doubt)
 	r.Kind, t.doubt = Unordered, nil
 	w.warn(r, ", volatile or relaxed")
 }
 
-// warn notes what may be meant, once for every instruction.
+// warn records a warning, once per instruction.
 func (w *warp) warn(r *Report, note string) {
 	r.Detail += note
 	l := w.b.l

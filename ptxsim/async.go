@@ -7,9 +7,9 @@ import (
 	"github.com/arithlang/mlc/ptxsim/ptx"
 )
 
-// Asynchronous copies from global to shared memory. A copy is done when its
-// thread waits for its group, the latest moment that is allowed; until then
-// nobody may touch where it goes, or write where it comes from.
+// Asynchronous copies from global to shared memory. A copy is done when its thread waits for its
+// group, which is the latest moment allowed. Until then nobody may touch its destination or write
+// its source.
 
 // asyncCopy is one copy of one lane.
 type asyncCopy struct {
@@ -17,20 +17,20 @@ type asyncCopy struct {
 	group int
 	dst   int // offset in shared memory
 	size  int
-	n     int // bytes that are copied, the others become zero
+	n     int // bytes to copy; the rest become zero
 	src   *buffer
 	off   int
 	old   [16]byte // of the source, when the copy was issued
 	pc    int
 }
 
-// copies are those of a warp that are not done.
+// copies are a warp's pending copies.
 type copies struct {
 	list  []asyncCopy
 	group [32]int // the open group of each lane
 }
 
-// dropCopies forgets copies that nobody waited for.
+// dropCopies removes copies that nobody waited for.
 func (w *warp) dropCopies() {
 	for _, c := range w.copies.list {
 		w.markCopy(&c, 0, 0)
@@ -38,7 +38,7 @@ func (w *warp) dropCopies() {
 	w.copies = copies{list: w.copies.list[:0]}
 }
 
-// warnOfCopies warns of copies that nobody waited for, when their block is over.
+// warnOfCopies warns, at the end of a block, of copies that nobody waited for.
 func (w *warp) warnOfCopies() {
 	for _, c := range w.copies.list {
 		w.pc = c.pc
@@ -119,7 +119,7 @@ func (c *copyInfo) issue(w *warp, m uint32) {
 	}
 }
 
-// aim notes the copies of m and reserves where they go.
+// aim records the copies of m and reserves their destinations.
 func (c *copyInfo) aim(w *warp, m uint32) bool {
 	buf, in := w.resolve(&c.dst, c.size, m)
 	if buf != nil && in != m {
@@ -149,7 +149,7 @@ func (c *copyInfo) aim(w *warp, m uint32) bool {
 	return true
 }
 
-// bytes is how many bytes of the source a lane copies.
+// bytes returns how many bytes of the source a lane copies.
 func (c *copyInfo) bytes(w *warp, lane int) int {
 	switch {
 	case c.ignores && c.ignore.of(w)>>lane&1 != 0:
@@ -160,7 +160,7 @@ func (c *copyInfo) bytes(w *warp, lane int) int {
 	return c.size
 }
 
-// sourceOf finds the source of a copy shorter than its place, byte by byte.
+// sourceOf finds the source of a copy that is shorter than its destination, byte by byte.
 func (c *copyInfo) sourceOf(w *warp, a *asyncCopy) bool {
 	m := uint32(1) << a.lane
 	if addr := c.src.of(w, a.lane); addr%uint64(c.size) != 0 {
@@ -209,7 +209,7 @@ func waitCopies(d *decoder) exec {
 	}
 }
 
-// land does a copy.
+// land performs a copy.
 func (w *warp) land(c *asyncCopy) {
 	if c.n > 0 && !bytes.Equal(c.old[:c.n], c.src.data[c.off:c.off+c.n]) {
 		w.failAt(Race, 1<<c.lane, ptx.Global, c.src.start+uint64(c.off),

@@ -11,7 +11,7 @@ import (
 type atomicOp struct {
 	addr  address
 	size  int
-	b, c  int // columns; c is noColumn but for cas
+	b, c  int // columns; c only for cas, else noColumn
 	dst   int // column, noColumn for red
 	f     func(old, b, c uint64) uint64
 	order order
@@ -53,10 +53,9 @@ func (d *decoder) atom() exec {
 	return a.run
 }
 
-// globalAdd is an addition that global memory does itself, and otherwise than
-// arithmetic does: single precision is flushed, and in double precision a NaN stays as
-// it is, also where it is not quiet. Shared memory adds by
-// arithmetic (both recorded on an H100).
+// globalAdd returns the additions that global memory does differently from arithmetic: in single
+// precision it flushes, and in double precision it keeps a NaN unchanged, even a signalling one.
+// Shared memory adds like arithmetic (both recorded on an H100).
 func globalAdd(t ptx.Type) func(old, b, c uint64) uint64 {
 	switch t {
 	case ptx.F32:
@@ -75,7 +74,7 @@ func globalAdd(t ptx.Type) func(old, b, c uint64) uint64 {
 	return nil
 }
 
-// order is what the modifiers of a memory instruction say.
+// order returns the ordering in a memory instruction's modifiers.
 func (d *decoder) order() order {
 	in := d.in
 	return order{
@@ -85,7 +84,7 @@ func (d *decoder) order() order {
 	}
 }
 
-// update is what an atomic operation stores.
+// update returns the function that computes the new value of an atomic operation.
 func update(name string, t ptx.Type) func(old, b, c uint64) uint64 {
 	n, signed, all := t.Bits(), isSigned(t), mask(t.Bits())
 	f, pair := formatOf(t)
@@ -164,7 +163,7 @@ func (a *atomicOp) run(w *warp, m uint32) {
 	}
 }
 
-// updating is reading and writing in one.
+// updating combines reading and writing.
 func (w *warp) updating(a *address, size int, m uint32, o order) (*buffer, uint32) {
 	buf, in := w.resolve(a, size, m)
 	switch {
@@ -184,7 +183,7 @@ func (w *warp) updating(a *address, size int, m uint32, o order) (*buffer, uint3
 	return buf, in
 }
 
-// apply updates lane after lane and says whether anything changed.
+// apply updates lane after lane and reports whether anything changed.
 func (a *atomicOp) apply(w *warp, buf *buffer, m uint32) (changed bool) {
 	for ; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros32(m)

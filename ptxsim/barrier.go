@@ -4,23 +4,23 @@ import "math/bits"
 
 // barrier is one of the sixteen barriers of a block.
 type barrier struct {
-	arrived int // threads, the missing ones of the last warp included
+	arrived int // threads, including the missing ones of the last warp
 	expect  int
-	synced  int // of the arrived: those that wait
+	synced  int // arrived threads that wait
 	past    *past
 	fenced  *past
 	counts  [2]int // threads whose predicate was false, true
 	pending []waiter
 }
 
-// waiter is a group at a barrier.
+// waiter is a group that waits at a barrier.
 type waiter struct {
 	w    *warp
 	mask uint32
 	in   *barrierInfo
 }
 
-// barrierInfo is what a barrier instruction says.
+// barrierInfo holds the operands of a barrier instruction.
 type barrierInfo struct {
 	id, count int // columns; count is -1 for all threads of the block
 	arrive    bool
@@ -65,14 +65,13 @@ func (bi *barrierInfo) flow(w *warp, in *instr, active, m uint32) (int, uint32) 
 	return next, active
 }
 
-// sameValue gives the lanes of m whose value is that of the first of them.
+// sameValue returns the lanes of m that have the same value as the first of them.
 func sameValue(c *column, m uint32) uint32 {
 	v := c[bits.TrailingZeros32(m)]
 	return lanesOf(m, func(lane int) bool { return c[lane] == v })
 }
 
-// arriveAt makes some lanes arrive at a barrier and says whether they stopped
-// there.
+// arriveAt makes some lanes arrive at a barrier and reports whether they have to wait.
 func (bi *barrierInfo) arriveAt(w *warp, id int, m uint32) (stopped bool) {
 	b, bar := w.b, &w.b.bars[id]
 	expect := 32 * len(b.warps)
@@ -117,7 +116,7 @@ func (bi *barrierInfo) arriveAt(w *warp, id int, m uint32) (stopped bool) {
 	return !bi.arrive
 }
 
-// complete lets all go on that wait at a barrier.
+// complete lets all waiting groups of a barrier continue.
 func (b *block) complete(id int) {
 	bar := &b.bars[id]
 	for _, p := range bar.pending {
@@ -138,7 +137,7 @@ func (b *block) complete(id int) {
 	b.l.barriers.Add(1)
 }
 
-// result writes what a reducing barrier gives.
+// result writes the result of a reducing barrier.
 func (bi *barrierInfo) result(w *warp, m uint32, bar *barrier) {
 	yes := false
 	switch bi.reduce {
@@ -159,7 +158,7 @@ func (bi *barrierInfo) result(w *warp, m uint32, bar *barrier) {
 	}
 }
 
-// spread is all ones for true.
+// spread returns all ones for true and 0 for false.
 func spread(yes bool) uint32 {
 	if yes {
 		return fullMask
@@ -173,13 +172,13 @@ func forLanes(m uint32, f func(lane int)) {
 	}
 }
 
-// lanesOf gives the lanes of m for which f is true.
+// lanesOf returns the lanes of m for which f is true.
 func lanesOf(m uint32, f func(lane int) bool) (yes uint32) {
 	forLanes(m, func(lane int) { yes |= bit(f(lane)) << lane })
 	return yes
 }
 
-// absorb joins the groups that wait at this instruction with the current one.
+// absorb joins the groups that wait at this instruction with the current group.
 func (w *warp) absorb(active, m uint32) (uint32, uint32) {
 	keep := w.groups[:0]
 	for _, g := range w.groups {
@@ -229,7 +228,7 @@ func (c *collective) flow(w *warp, in *instr, active, m uint32) (int, uint32) {
 		if w.err != nil {
 			return next, 0
 		}
-		w.tick() // after it, so that it orders only what comes before and after
+		w.tick() // after it, so that it orders only earlier and later accesses
 		for _, d := range in.defs {
 			w.def[d] |= sub
 		}
@@ -237,7 +236,7 @@ func (c *collective) flow(w *warp, in *instr, active, m uint32) (int, uint32) {
 	return next, active
 }
 
-// exit ends the lanes of m. Those that wait for them look again.
+// exit ends the lanes of m. Groups that wait for them check again.
 func exit(w *warp, in *instr, active, m uint32) (int, uint32) {
 	w.live &^= m
 	for i := range w.groups {
@@ -266,13 +265,13 @@ func branch(w *warp, in *instr, active, m uint32) (int, uint32) {
 	}
 }
 
-// split puts lanes aside that go on at pc, further ahead.
+// split puts lanes aside that continue at pc, further ahead.
 func (w *warp) split(pc int, m uint32) {
 	w.park(pc, m, ready)
 	w.limit = min(w.limit, pc)
 }
 
-// tableBranch jumps to one of several targets by lane.
+// tableBranch jumps to one of several targets, by lane.
 type tableBranch struct {
 	index   int
 	targets []int

@@ -7,8 +7,8 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 )
 
-// benchmark launches a kernel over and over and reports lane instructions a
-// second. Buffers are given by their words.
+// benchmark launches a kernel over and over and reports lane instructions per second. bufs lists
+// the sizes of buffers in words.
 func benchmark(b *testing.B, o ptxsim.Options, src, name string, blocks, threads int, bufs []int, tail ...uint32) {
 	d := ptxsim.New(o)
 	m, err := d.Load([]byte(src))
@@ -122,7 +122,7 @@ func BenchmarkMatmul(b *testing.B) {
 	b.ReportMetric(float64(steps)/b.Elapsed().Seconds()/1e6, "Minstr/s")
 }
 
-// BenchmarkMMA reports multiplications of m16n8k16 a second.
+// BenchmarkMMA reports multiplications of m16n8k16 per second.
 func BenchmarkMMA(b *testing.B) {
 	src := snippet(`
 	mov.b32 %r20, 0x3f803f80;

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// block is a thread block (CTA) while it runs: its warps, its shared memory
-// and its barriers.
+// block is a running thread block (CTA): its warps, shared memory and barriers.
 type block struct {
 	l       *launch
 	k       *Kernel
@@ -25,7 +24,7 @@ type block struct {
 	turn    int
 	stints  int
 	rng     *rand.Rand
-	longest int     // slice of a warp in random order, for now; 0: not drawn
+	longest int     // the present limit on a slice in random order; 0: not drawn
 	flags   flags   // releases in shared memory
 	reach   []reach // by instruction; nil without Options.Reach
 }
@@ -34,7 +33,7 @@ func (b *block) version() version {
 	return version{b.l.writes.Load(), b.writes}
 }
 
-// newBlock makes a block that reset turns into any block of the launch.
+// newBlock returns a block that reset can turn into any block of the launch.
 func newBlock(l *launch) *block {
 	b := &block{l: l, k: l.k, opt: &l.d.opt, code: l.k.code, table: newTable()}
 	b.shared = &buffer{name: "shared memory", data: make([]byte, l.sharedSize)}
@@ -75,7 +74,7 @@ func newWarp(b *block, id int) *warp {
 	return w
 }
 
-// reset makes it the block with a number, at its start.
+// reset makes b the block with this number, at its start.
 func (b *block) reset(id int) {
 	g := b.l.grid
 	b.id, b.coords = id, [3]int{id % g[0], id / g[0] % g[1], id / g[0] / g[1]}
@@ -90,7 +89,7 @@ func (b *block) reset(id int) {
 	}
 }
 
-// endSegments orders all accesses to shared memory so far before all others.
+// endSegments orders all earlier accesses to shared memory before all later ones.
 func (b *block) endSegments() {
 	if b.table.advance() && b.shared.shadow != nil {
 		b.shared.shadow.clear()
@@ -132,12 +131,12 @@ func (w *warp) reset() {
 	}
 }
 
-// status is how far a block is.
+// status is the progress of a block.
 type status uint8
 
 const (
 	unfinished status = iota
-	stuck             // nothing to run until another block writes
+	stuck             // no warp can run until another block writes
 	finished
 )
 
@@ -160,11 +159,11 @@ func (b *block) run(budget int64) (status, error) {
 	return unfinished, nil
 }
 
-// slice is how many instructions a warp may run at a time.
+// slice returns how many instructions a warp may run at a time.
 func (b *block) slice() int {
 	switch b.opt.Order {
 	case Random:
-		// For a while all are short, down to single instructions, then long again.
+		// All slices are short for a while, down to single instructions, then long again.
 		if b.longest == 0 || b.rng.IntN(64) == 0 {
 			b.longest = 1 << b.rng.IntN(9)
 		}
@@ -175,7 +174,7 @@ func (b *block) slice() int {
 	return calm / 8
 }
 
-// next chooses the warp that runs, or nil when none can.
+// next returns the warp to run, or nil if none can run.
 func (b *block) next() *warp {
 	n := len(b.warps)
 	start := b.turn
@@ -196,8 +195,8 @@ func (b *block) next() *warp {
 	return nil
 }
 
-// idle says what a block without a warp to run is: finished, waiting for
-// memory, or dead.
+// idle returns the status of a block in which no warp can run: finished, waiting for memory, or
+// deadlocked.
 func (b *block) idle() (status, error) {
 	done := true
 	for _, w := range b.warps {
@@ -217,7 +216,7 @@ func (b *block) idle() (status, error) {
 	return finished, b.deadlock()
 }
 
-// deadlock says what each warp waits for.
+// deadlock reports what each warp waits for.
 func (b *block) deadlock() error {
 	kind := Deadlock
 	var first *warp
@@ -265,7 +264,7 @@ func (b *block) exited() (n int) {
 	return n
 }
 
-// spinning reports what the block waits for in memory.
+// spinning reports a wait for memory that nobody will change.
 func (b *block) spinning() error {
 	for _, w := range b.warps {
 		for _, g := range w.groups {

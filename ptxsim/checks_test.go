@@ -8,8 +8,8 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 )
 
-// faults are bodies of snippet with one thing wrong: what is reported, and at
-// which line.
+// faults are bodies of snippet with one mistake each, and the kind and line of the expected
+// report.
 var faults = []struct {
 	name            string
 	blocks, threads int
@@ -234,7 +234,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// sound are bodies that look suspicious and are right: no report in any order.
+// sound are bodies that look suspicious but are correct: no report in any order.
 var sound = []struct {
 	name            string
 	blocks, threads int
@@ -476,7 +476,7 @@ func TestSound(t *testing.T) {
 	}
 }
 
-// TestWaived checks that each check can be left out.
+// TestWaived checks that each check can be turned off.
 func TestWaived(t *testing.T) {
 	cases := []struct {
 		body string
@@ -499,7 +499,7 @@ func TestWaived(t *testing.T) {
 	}
 }
 
-// TestReport checks that a report says all it should.
+// TestReport checks the details in a report.
 func TestReport(t *testing.T) {
 	_, err := runSnippet(ptxsim.Options{}, "mov.u32 %r4, %ctaid.x;\nsetp.eq.u32 %p1, %r4, 1;\n@%p1 st.shared.u32 [%r3+1000], 1;", 2, 64, nil)
 	if err == nil {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// clangPrograms are those of clang.cu, for n numbers where nothing else is said.
+// clangPrograms are the programs in clang.cu, for n numbers unless stated otherwise.
 func clangPrograms(file string, rng *rand.Rand) []program {
 	const n = 300
 	x, y, e := randomFloats(rng, n), randomFloats(rng, n), eighths(rng, n)
@@ -67,7 +67,7 @@ func polynomials(x []float32) []float32 {
 	return y
 }
 
-// structures is what the kernel of this name makes of {1, 2, 3, 4, 5} and 7.
+// structures returns the result of the kernel with this name for {1, 2, 3, 4, 5} and 7.
 func structures() []float32 {
 	y := make([]float32, 64)
 	for t := range y {
@@ -98,7 +98,7 @@ func sortedRows(x []int32, n int) []int32 {
 	return y
 }
 
-// moments are the means of numbers and of their squares, row by row.
+// moments returns the means of numbers and of their squares, row by row.
 func moments(x []float32, rows int) (bits []uint64) {
 	n := len(x) / rows
 	for row := range slices.Chunk(x, n) {

@@ -1,9 +1,9 @@
 package ptxsim
 
-// A vector clock says how much of every warp's past a warp knows to be over.
-// The clock of a warp counts its synchronisations; a segment is what it does
-// between two of them. An access is ordered before a warp's next one when the
-// warp knows the clock of its segment. A release hands on all that a warp
+// A vector clock holds how much of every warp's past a warp knows to be over. A warp's own clock
+// counts its synchronisations. A segment is everything between two of them. An access is ordered
+// before a warp's next access if the warp knows the clock of the access's segment. A release
+// publishes all that a warp knows; an acquire takes what others have published.
 // knows; an acquire takes what others handed on.
 
 // vector holds, by warp of a block, the last clock known to be over.
@@ -15,8 +15,8 @@ func (v vector) join(o vector) {
 	}
 }
 
-// past is what is known of all blocks. Blocks are unordered within a launch
-// but for releases and acquires in memory, so foreign is nearly always empty.
+// past is a warp's knowledge of all blocks. Blocks of a launch are unordered, except by releases
+// and acquires in memory, so foreign is nearly always empty.
 type past struct {
 	block   int
 	own     vector
@@ -31,7 +31,7 @@ func (p *past) clone() *past {
 	return &q
 }
 
-// of returns what is known of a block, made if need be.
+// of returns the knowledge of a block, adding an empty one if necessary.
 func (p *past) of(block int) vector {
 	if block == p.block {
 		return p.own
@@ -54,30 +54,29 @@ func (p *past) join(o *past) {
 	}
 }
 
-// segment is what one warp does between two synchronisations.
+// segment is a warp's work between two synchronisations.
 type segment struct {
 	block int
 	warp  int
 	clock uint32
 }
 
-// Numbers of segments are 30 bits wide. A set of readers has setBit and its
-// own number; a cell that an asynchronous copy will write has the number
-// flight.
+// Segments have numbers of 30 bits. A set of readers has setBit and its own number. A cell that
+// an asynchronous copy will write has the number flight.
 const (
 	flight = 1 << 30
 	setBit = 1 << 31
 )
 
-// readers is a set of segments that read a cell: one more than another set.
+// readers is a set of segments that read a cell: another set plus one segment.
 type readers struct {
 	rest uint32 // a segment or another set
 	seg  uint32
 	size int
 }
 
-// table names segments and sets of readers by numbers that fit into a cell.
-// Those below the floors are over for everybody.
+// table gives segments and sets of readers numbers that fit into a cell. Every segment with a
+// number below the floors is over for all warps.
 type table struct {
 	floor, setFloor uint32
 	segs            []segment
@@ -87,8 +86,7 @@ type table struct {
 
 func newTable() table { return table{floor: 1, setFloor: setBit, memo: map[[2]uint32]uint32{}} }
 
-// advance ends all segments. It reports whether numbers ran out and start
-// anew, in which case cells must be cleared.
+// advance ends all segments. It reports whether the numbers start again; then cells must be cleared.
 func (t *table) advance() (wrapped bool) {
 	t.floor += uint32(len(t.segs))
 	t.setFloor += uint32(len(t.sets))
@@ -110,7 +108,7 @@ func (t *table) add(s segment) uint32 {
 	return id
 }
 
-// live says whether a cell's entry counts.
+// live reports whether a cell's entry is still relevant.
 func (t *table) live(id uint32) bool {
 	if id&setBit != 0 {
 		return id >= t.setFloor
@@ -118,7 +116,7 @@ func (t *table) live(id uint32) bool {
 	return id >= t.floor
 }
 
-// before says whether a live segment is ordered before what p is the past of.
+// before reports whether a live segment is ordered before the warp whose past is p.
 func (t *table) before(seg uint32, p *past) bool {
 	s := &t.segs[seg-t.floor]
 	if s.block == p.block {
@@ -128,8 +126,7 @@ func (t *table) before(seg uint32, p *past) bool {
 	return v != nil && v[s.warp] >= s.clock
 }
 
-// unordered returns a member of a segment or set that is not ordered before
-// p, or 0.
+// unordered returns a member of a segment or set that is not ordered before p, or 0.
 func (t *table) unordered(id uint32, p *past) uint32 {
 	for id&setBit != 0 {
 		r := &t.sets[id-t.setFloor]
@@ -144,16 +141,15 @@ func (t *table) unordered(id uint32, p *past) uint32 {
 	return 0
 }
 
-// A set holds at most maxSet members, enough for every warp of a block. One
-// that has readers of two blocks hardly gains by more: nearly any writer is
-// unordered with one of them.
+// A set holds at most maxSet members, enough for every warp of a block. A set with readers of two
+// blocks needs no more, since nearly any writer is unordered with one of its members.
 const (
 	maxSet   = 33
 	mixedSet = 8
 )
 
-// with returns the set old with seg, whose past is p, and without those that
-// are ordered before seg.
+// with returns the set old plus seg, whose past is p, minus the members that are ordered before
+// seg.
 func (t *table) with(old, seg uint32, p *past) uint32 {
 	key := [2]uint32{old, seg}
 	if id, ok := t.memo[key]; ok {
@@ -201,7 +197,7 @@ func (t *table) grow(old, seg uint32, p *past) uint32 {
 	return set
 }
 
-// block is the block of a segment, or of the last member of a set.
+// block returns the block of a segment, or of a set's last member.
 func (t *table) block(id uint32) int {
 	if id&setBit != 0 {
 		id = t.sets[id-t.setFloor].seg

@@ -7,8 +7,8 @@ import (
 	"github.com/arithlang/mlc/ptxsim/ptx"
 )
 
-// comparisons are the relations by name: which outcomes of less, equal,
-// greater and unordered make them true.
+// comparisons are the relations by name. Each lists the outcomes (less, equal, greater,
+// unordered) that make it true.
 var comparisons = map[string]struct{ less, equal, greater, unordered bool }{
 	"eq": {equal: true}, "ne": {less: true, greater: true},
 	"lt": {less: true}, "le": {less: true, equal: true},
@@ -21,7 +21,7 @@ var comparisons = map[string]struct{ less, equal, greater, unordered bool }{
 	"num": {less: true, equal: true, greater: true}, "nan": {unordered: true},
 }
 
-// comparison finds the relation among the modifiers.
+// comparison returns the relation among the modifiers.
 func (d *decoder) comparison() string {
 	for _, m := range d.in.Mods {
 		if _, ok := comparisons[m]; ok {
@@ -53,7 +53,7 @@ func relation(name string, t ptx.Type, ftz bool) func(a, b uint64) bool {
 	n, signed := t.Bits(), isSigned(t) && name != "lo" && name != "ls" && name != "hi" && name != "hs"
 	return func(a, b uint64) bool {
 		a, b = a&mask(n), b&mask(n)
-		if signed { // flipping the sign bit makes the order the unsigned one
+		if signed { // flipping the sign bit gives the unsigned order
 			a, b = a^1<<(n-1), b^1<<(n-1)
 		}
 		switch {
@@ -66,7 +66,7 @@ func relation(name string, t ptx.Type, ftz bool) func(a, b uint64) bool {
 	}
 }
 
-// setp compares, and may combine the outcome with a predicate.
+// setp compares, and may combine the result with a predicate.
 func (d *decoder) setp() exec {
 	args := d.in.Args
 	t := d.typ(0)
@@ -97,7 +97,7 @@ func (d *decoder) setp() exec {
 	}
 }
 
-// setpPair compares both halves; the predicates are of the lower and the upper.
+// setpPair compares both halves. The predicates belong to the lower and the upper half.
 func (d *decoder) setpPair(f num.Format, name string, p [2]int32, a, b int, op string, c predicate) exec {
 	t := ptx.F16
 	if f == num.BF16 {
@@ -133,8 +133,8 @@ func combine(op string, a, b uint32) uint32 {
 	return a ^ b
 }
 
-// outcomes compares columns. Words, which every loop and bound compares, have
-// loops of their own.
+// outcomes compares columns. Comparisons of words, the most frequent ones, have loops of their
+// own.
 func outcomes(name string, t ptx.Type, ftz bool) func(a, b *column, m uint32) uint32 {
 	if t.Bits() == 32 && !isFloat(t) {
 		flip := uint32(0)
@@ -187,10 +187,10 @@ func bit(b bool) uint32 {
 	return 0
 }
 
-// truths are what set gives of a float type for true; of others it is all ones.
+// truths are the values of set for true, for float types. Other types have all ones.
 var truths = map[ptx.Type]uint64{ptx.F32: 0x3f800000, ptx.F16: 0x3c00, ptx.F16x2: 0x3c00, ptx.BF16: 0x3f80, ptx.BF16x2: 0x3f80}
 
-// set compares and gives a number, for pairs one in each half.
+// set compares and returns a number; for pairs, one in each half.
 func (d *decoder) set() exec {
 	to, from := d.typ(0), d.typ(1)
 	parts, part := 1, mask(64)

@@ -11,8 +11,8 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 )
 
-// program is a kernel that another compiler wrote, of testdata/compilers, where
-// its source is too; with an oracle.
+// program is a kernel written by another compiler, with an oracle. The kernel and its source are
+// in testdata/compilers.
 type program struct {
 	file, kernel string
 	grid, block  [3]int
@@ -20,11 +20,11 @@ type program struct {
 	args         []any
 	result       int // the buffer to check
 	want         []byte
-	near         float64 // of floats: how far a result may be off; 0 is nothing
+	near         float64 // of floats: allowed error; 0 means exact
 }
 
-// TestCompilers runs them in every order: right results, equal bits, no report.
-// That threads compute and store the same twice is a warning.
+// TestCompilers runs the programs in every order and checks for right results, equal bits and no
+// report. Threads that store the same value twice cause only a warning.
 func TestCompilers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, p := range slices.Concat(clangPrograms("clang-O0", rng), clangPrograms("clang-O2", rng), tritonPrograms(rng), nvccPrograms(rng)) {
@@ -48,7 +48,7 @@ func TestCompilers(t *testing.T) {
 	}
 }
 
-// packed is a buffer of numbers.
+// packed returns a buffer of numbers.
 func packed[T int32 | int8 | uint16 | uint64](v ...T) []byte {
 	var b bytes.Buffer
 	if err := binary.Write(&b, binary.LittleEndian, v); err != nil {
@@ -65,7 +65,7 @@ func integers(rng *rand.Rand, n, least, most int) []int32 {
 	return v
 }
 
-// eighths are numbers that f16 and bf16 have, and whose products single precision
+// eighths returns numbers that f16 and bf16 can represent, and whose products single precision
 // sums without rounding.
 func eighths(rng *rand.Rand, n int) []float32 {
 	v := make([]float32, n)
@@ -75,7 +75,7 @@ func eighths(rng *rand.Rand, n int) []float32 {
 	return v
 }
 
-// toF16 and toBF16 convert numbers that the formats have.
+// toF16 and toBF16 convert numbers that the formats can represent.
 
 func toF16(v ...float32) []byte {
 	h := make([]uint16, len(v))
@@ -95,7 +95,7 @@ func toBF16(v ...float32) []byte {
 	return packed(h...)
 }
 
-// product is that of two matrices, summed in double precision.
+// product returns the product of two matrices, summed in double precision.
 func product[T float32 | int32](a, b []T, rows, depth, cols int) []T {
 	c := make([]T, rows*cols)
 	for i := range c {
@@ -131,7 +131,7 @@ func softmaxOf(x []float32, rows int) []float32 {
 	return y
 }
 
-// counted is how often each of n numbers occurs.
+// counted returns how often each of n numbers occurs.
 func counted[T int32 | byte](x []T, n int) []int32 {
 	bins := make([]int32, n)
 	for _, v := range x {
@@ -154,7 +154,7 @@ func nvccPrograms(rng *rand.Rand) []program {
 		args: []any{floats(x...), floats(0), uint32(n)}, result: 1, want: floats(sum)}}
 }
 
-// TestAssertion runs into the assertion of nvcc.ptx.
+// TestAssertion triggers the assertion in nvcc.ptx.
 func TestAssertion(t *testing.T) {
 	j := job{text: text(t, "compilers/nvcc"), kernel: "_Z6reducePKfPfi", grid: line(1), block: line(32), args: []any{floats(1), floats(0), uint32(0)}}
 	_, err := j.run(ptxsim.Options{})

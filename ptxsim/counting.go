@@ -7,20 +7,20 @@ import (
 	"github.com/arithlang/mlc/ptxsim/ptx"
 )
 
-// Where Options.Count asks for it, instructions are decoded into closures that
-// count before they run. Otherwise nothing of this is there.
+// With Options.Count, the decoder wraps instructions in closures that count before they run.
+// Otherwise none of this code runs.
 
-// verb is what an access does.
+// verb is the kind of an access.
 type verb uint8
 
 const (
 	loads verb = iota
 	stores
 	updates
-	copiesFrom // what cp.async reads
+	copiesFrom // reads by cp.async
 )
 
-// classOf is the class of an instruction.
+// classOf returns the class of an instruction.
 func classOf(in *ptx.Instr) Class {
 	op, _, _ := strings.Cut(in.Op, ".")
 	switch {
@@ -46,7 +46,7 @@ func classOf(in *ptx.Instr) Class {
 	return FP16
 }
 
-// classByName has the classes that do not depend on types.
+// classByName lists the classes that do not depend on types.
 var classByName = func() map[string]Class {
 	m := map[string]Class{}
 	for c, names := range map[Class]string{
@@ -65,7 +65,7 @@ var classByName = func() map[string]Class {
 	return m
 }()
 
-// productName is the name of a product without the modifiers that are always there.
+// productName returns the name of a product without the fixed modifiers.
 func productName(in *ptx.Instr) string {
 	mods := slices.DeleteFunc(slices.Clone(in.Mods), func(m string) bool {
 		return m == "aligned" || m == "row" || m == "col" || m == "satfinite"
@@ -73,10 +73,10 @@ func productName(in *ptx.Instr) string {
 	return strings.Join(append([]string{strings.TrimSuffix(in.Op, ".sync")}, mods...), ".")
 }
 
-// counts says whether instructions count.
+// counts reports whether instructions are counted.
 func (d *decoder) counts() bool { return d.k.m.d.opt.Count }
 
-// counted makes an instruction count itself each time that it runs.
+// counted makes an instruction count itself at each execution.
 func (d *decoder) counted(f exec) exec {
 	count := d.counter()
 	return func(w *warp, m uint32) {
@@ -85,7 +85,7 @@ func (d *decoder) counted(f exec) exec {
 	}
 }
 
-// counter is what an instruction does to the tally of its launch.
+// counter returns the function that counts an instruction.
 func (d *decoder) counter() exec {
 	class, note, product := classOf(d.in), d.note, ""
 	if class == Product {
@@ -105,7 +105,7 @@ func (d *decoder) counter() exec {
 	}
 }
 
-// count makes a decoded instruction count, unless it does already.
+// count makes a decoded instruction count, unless it already does.
 func (d *decoder) count(out *instr) {
 	switch {
 	case d.done:
@@ -120,12 +120,12 @@ func (d *decoder) count(out *instr) {
 	}
 }
 
-// notes says that an instruction accesses memory: size bytes a lane.
+// notes records that an instruction accesses memory, size bytes per lane.
 func (d *decoder) notes(v verb, a address, size int) {
 	d.note = func(w *warp, m uint32) { w.noteAccess(v, &a, size, m) }
 }
 
-// noteAccess counts what the lanes of m access.
+// noteAccess counts the accesses of the lanes of m.
 func (w *warp) noteAccess(v verb, a *address, size int, m uint32) {
 	t := w.b.l.tally
 	t.spans = t.spans[:0]
@@ -133,7 +133,7 @@ func (w *warp) noteAccess(v verb, a *address, size int, m uint32) {
 	w.noteSpans(v, a.space)
 }
 
-// noteSpans counts t.spans, space by space where their addresses are generic.
+// noteSpans counts t.spans, separately for each space if addresses are generic.
 func (w *warp) noteSpans(v verb, s ptx.Space) {
 	t := w.b.l.tally
 	if s != ptx.Generic {
@@ -169,8 +169,8 @@ func (t *tally) access(w *warp, v verb, s ptx.Space, spans []span) {
 	}
 }
 
-// touch notes the bytes of global memory that an access reads and writes. One
-// that is wrong is reported later.
+// touch marks the bytes of global memory that an access reads or writes. A wrong access is
+// reported later.
 func (t *tally) touch(b *buffer, v verb, x span) {
 	if b == nil || x.at < b.start || x.at+uint64(x.size) > b.start+uint64(len(b.data)) {
 		return
@@ -198,7 +198,7 @@ func noteRows(a address, rows uint32) exec {
 	return func(w *warp, _ uint32) { w.noteAccess(loads, &a, 16, rows) }
 }
 
-// note counts what is copied, and where it goes.
+// note counts the source and the destination of a copy.
 func (c *copyInfo) note(w *warp, m uint32) {
 	t := w.b.l.tally
 	t.spans = t.spans[:0]
@@ -211,7 +211,7 @@ func (c *copyInfo) note(w *warp, m uint32) {
 	w.noteAccess(stores, &c.dst, c.size, m)
 }
 
-// note counts the rows of a tile, or its columns, as if a lane accessed each.
+// note counts the rows or columns of a tile, each as an access of one lane.
 func (x *wmmaMove) note(v verb) exec {
 	return func(w *warp, _ uint32) {
 		t := w.b.l.tally

@@ -5,43 +5,43 @@ import (
 	"slices"
 )
 
-// Counts is what the warps of a launch asked of the parts of a GPU. README.md
-// gives the model of each number; none knows of caches.
+// Counts are the requests that a launch's warps make to the parts of a GPU. README.md gives the
+// model of each number. Caches are not modelled.
 type Counts struct {
-	// Instructions of warps, by class; one counts if a lane of the warp executes it.
+	// Instructions of warps, by class. An instruction counts if a lane of the warp executes it.
 	Instructions map[Class]int64 `json:"instructions"`
-	// Products are instructions of tensor cores, by name without the fixed
-	// modifiers, such as mma.m16n8k16.f32.bf16.bf16.f32.
+	// Products are tensor core instructions, by name without the fixed modifiers, such as
+	// mma.m16n8k16.f32.bf16.bf16.f32.
 	Products map[string]int64 `json:"products"`
-	// Global memory: loads, stores, atomic operations and the sources of cp.async.
+	// Accesses to global memory: loads, stores, atomic operations and the reads of cp.async.
 	Loads   Traffic `json:"loads"`
 	Stores  Traffic `json:"stores"`
 	Atomics Traffic `json:"atomics"`
 	Copies  Traffic `json:"copies"`
-	// Fetched and Kept are bytes of global memory, each counted once: those read
-	// before the launch wrote them, and those written.
+	// Fetched and Kept are bytes of global memory, each counted once: bytes read before the
+	// launch wrote them, and bytes written.
 	Fetched int64 `json:"fetched"`
 	Kept    int64 `json:"kept"`
-	// Shared memory; ldmatrix loads and cp.async stores.
+	// Accesses to shared memory; ldmatrix is a load and cp.async a store.
 	SharedLoads   Banks `json:"sharedLoads"`
 	SharedStores  Banks `json:"sharedStores"`
 	SharedAtomics Banks `json:"sharedAtomics"`
-	// Local is what the PTX has in local memory.
+	// Local counts accesses to local memory in the PTX.
 	Local Traffic `json:"local"`
 }
 
-// Traffic is what goes to global or local memory.
+// Traffic counts accesses to global or local memory.
 type Traffic struct {
 	Requests int64 `json:"requests"` // instructions of warps
 	Sectors  int64 `json:"sectors"`  // of 32 bytes, distinct within a request
-	Bytes    int64 `json:"bytes"`    // that lanes ask for
+	Bytes    int64 `json:"bytes"`    // requested by lanes
 }
 
-// Banks is what goes to shared memory.
+// Banks counts accesses to shared memory.
 type Banks struct {
 	Requests   int64 `json:"requests"`   // instructions of warps
 	Wavefronts int64 `json:"wavefronts"` // rounds in which each bank serves one word
-	Conflicts  int64 `json:"conflicts"`  // wavefronts beyond those of the same lanes without conflicts
+	Conflicts  int64 `json:"conflicts"`  // wavefronts in excess of the fewest possible for the same lanes
 }
 
 // Class is a kind of instruction.
@@ -67,10 +67,10 @@ func (c Class) String() string {
 	return [...]string{"fp32", "fp16", "fp64", "integer", "move", "special", "memory", "warp", "barrier", "control", "product"}[c]
 }
 
-// MarshalText gives the name, for keys of JSON.
+// MarshalText returns the name, for keys of JSON.
 func (c Class) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// Classes lists all of them.
+// Classes lists all classes.
 func Classes() (all []Class) {
 	for c := range classes {
 		all = append(all, c)
@@ -78,7 +78,7 @@ func Classes() (all []Class) {
 	return all
 }
 
-// Total is the sum over all classes.
+// Total returns the sum over all classes.
 func (c *Counts) Total() (n int64) {
 	for _, k := range c.Instructions {
 		n += k
@@ -86,7 +86,7 @@ func (c *Counts) Total() (n int64) {
 	return n
 }
 
-// Global is the traffic of global memory of every kind.
+// Global returns the traffic of global memory of all kinds.
 func (c *Counts) Global() (t Traffic) {
 	for _, part := range []Traffic{c.Loads, c.Stores, c.Atomics, c.Copies} {
 		t.Requests += part.Requests
@@ -96,7 +96,7 @@ func (c *Counts) Global() (t Traffic) {
 	return t
 }
 
-// Shared is the traffic of shared memory of every kind.
+// Shared returns the traffic of shared memory of all kinds.
 func (c *Counts) Shared() (b Banks) {
 	for _, part := range []Banks{c.SharedLoads, c.SharedStores, c.SharedAtomics} {
 		b.Requests += part.Requests
@@ -106,30 +106,30 @@ func (c *Counts) Shared() (b Banks) {
 	return b
 }
 
-// span is what one lane accesses.
+// span is the memory that one lane accesses.
 type span struct {
 	lane int
 	at   uint64
 	size int
 }
 
-// tally counts a launch while it runs.
+// tally counts a running launch.
 type tally struct {
 	Counts
 	classes [classes]int64
 	touched map[*buffer]*touched
-	spans   []span   // of the access being counted
-	units   []uint64 // sectors or words of it
+	spans   []span   // of the present access
+	units   []uint64 // sectors or words of the present access
 }
 
-// touched are the bytes of a buffer that count as fetched and as kept.
+// touched marks the bytes of a buffer that count as fetched and as kept.
 type touched struct{ fetched, kept bitmap }
 
 func newTally() *tally {
 	return &tally{Counts: Counts{Products: map[string]int64{}}, touched: map[*buffer]*touched{}}
 }
 
-// counts are the sums at the end of a launch.
+// counts returns the sums at the end of a launch.
 func (t *tally) counts() *Counts {
 	c := t.Counts
 	c.Instructions = map[Class]int64{}
@@ -156,7 +156,7 @@ const (
 	sectorBytes = 32
 	bankBytes   = 4
 	bankCount   = 32
-	roundBytes  = bankCount * bankBytes // that the banks serve in a round
+	roundBytes  = bankCount * bankBytes // served by the banks in one round
 )
 
 // add counts one request of a warp.
@@ -173,11 +173,11 @@ func (t *Traffic) add(spans []span, units *[]uint64) {
 	t.Sectors += int64(len(slices.Compact(*units)))
 }
 
-// add counts one request of a warp, whose spans are equally large and in the
-// order of the lanes. What is merged is lanes that ask for the same word.
+// add counts one request of a warp. All spans have the same size and are in the order of the
+// lanes. With merge, lanes that access the same word share it.
 func (b *Banks) add(spans []span, merge bool, units *[]uint64) {
 	b.Requests++
-	together := min(max(roundBytes/spans[0].size, 1), 32) // lanes that are served at once
+	together := min(max(roundBytes/spans[0].size, 1), 32) // lanes served at once
 	for len(spans) > 0 {
 		round, n := spans[0].lane/together, 1
 		for n < len(spans) && spans[n].lane/together == round {
@@ -190,7 +190,7 @@ func (b *Banks) add(spans []span, merge bool, units *[]uint64) {
 	}
 }
 
-// wavefronts is the largest number of words that one bank has to serve.
+// wavefronts returns the largest number of words that one bank has to serve.
 func wavefronts(spans []span, merge bool, units *[]uint64) (most int64) {
 	*units = (*units)[:0]
 	for _, s := range spans {
@@ -211,8 +211,8 @@ func wavefronts(spans []span, merge bool, units *[]uint64) (most int64) {
 	return most
 }
 
-// interleave gives the places of what lanes have in local memory: words of
-// the same offset lie side by side.
+// interleave returns the real places of accesses to local memory: words with the same offset lie
+// next to each other for all lanes.
 func interleave(spans []span) (out []span) {
 	for _, s := range spans {
 		for at := s.at; at < s.at+uint64(s.size); {

@@ -8,8 +8,8 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 )
 
-// tallied runs a body in one block and counts it. Shared memory, 8 KiB of it, may
-// be read without having been written.
+// tallied runs a body in one block and returns its counts. The body may read the 8 KiB of shared
+// memory without writing them first.
 func tallied(t *testing.T, body string, threads int) *ptxsim.Counts {
 	t.Helper()
 	src := strings.Replace(snippet(body), "sh[1024]", "sh[8192]", 1)
@@ -26,8 +26,8 @@ func launchCounted(t *testing.T, src string, o ptxsim.Options, blocks, threads i
 	return st.Counts
 }
 
-// TestCountsGlobal has one access of global memory a case; %r0 is the thread, %rd3
-// and %rd4 the places of its words in two buffers.
+// TestCountsGlobal has one access to global memory per case. %r0 is the thread; %rd3 and %rd4 are
+// the addresses of its words in two buffers.
 func TestCountsGlobal(t *testing.T) {
 	type traffic = ptxsim.Traffic
 	for _, c := range []struct {
@@ -91,8 +91,8 @@ func TestCountsGlobal(t *testing.T) {
 	}
 }
 
-// TestCountsShared has one access of shared memory a case. Of a tile of 32 by 32 words
-// a warp accesses rows and columns; ldmatrix takes rows of 16 bytes.
+// TestCountsShared has one access to shared memory per case. In a tile of 32 by 32 words, a warp
+// accesses rows and columns; ldmatrix takes rows of 16 bytes.
 func TestCountsShared(t *testing.T) {
 	const ldmatrix = "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r6, %r7, %r8, %r9}, [%r5];"
 	for _, c := range []struct {
@@ -138,8 +138,8 @@ func TestCountsShared(t *testing.T) {
 	}
 }
 
-// TestCountsLocal has words at the same and at different offsets: 32 lanes have the
-// words of one offset side by side, 8 of them in a sector.
+// TestCountsLocal accesses words at equal and at different offsets. The 32 lanes' words with one
+// offset lie next to each other, 8 in a sector.
 func TestCountsLocal(t *testing.T) {
 	for _, c := range []struct {
 		name, body string
@@ -156,8 +156,8 @@ func TestCountsLocal(t *testing.T) {
 	}
 }
 
-// TestCountsInstructions holds classes to the instructions of a body and of what
-// snippet puts around it.
+// TestCountsInstructions checks the classes of instructions in a body and in the code that
+// snippet adds.
 func TestCountsInstructions(t *testing.T) {
 	const zero = "mov.b32 %r4, 0; mov.f32 %f0, 0f00000000;"
 	around := map[ptxsim.Class]int64{ptxsim.Memory: 2, ptxsim.Move: 2, ptxsim.Integer: 5, ptxsim.Control: 1}
@@ -177,7 +177,7 @@ func TestCountsInstructions(t *testing.T) {
 			map[ptxsim.Class]int64{ptxsim.Move: 2, ptxsim.Special: 3, ptxsim.Integer: 1}, nil},
 		{"warps and barriers", zero + "shfl.sync.bfly.b32 %r5, %r4, 1, 31, -1; bar.sync 0; bar.warp.sync -1; membar.cta;", 1,
 			map[ptxsim.Class]int64{ptxsim.Move: 2, ptxsim.Warp: 1, ptxsim.Barrier: 3}, nil},
-		// Both sides of the branch, the end of it, and the shuffle once for both groups.
+		// Both sides of the branch, its end, and the shuffle once for both groups.
 		{"a branch that diverges", zero + "setp.lt.u32 %p0, %r0, 7; @%p0 bra L; add.s32 %r4, %r4, 1; bra M; L: add.s32 %r4, %r4, 2; M: shfl.sync.bfly.b32 %r5, %r4, 1, 31, -1;", 1,
 			map[ptxsim.Class]int64{ptxsim.Move: 2, ptxsim.Integer: 3, ptxsim.Control: 2, ptxsim.Warp: 1}, nil},
 		{"products", zero + "mov.f32 %f1, %f0; mov.f32 %f2, %f0; mov.f32 %f3, %f0; mov.u32 %r8, 0;" +
@@ -201,8 +201,8 @@ func TestCountsInstructions(t *testing.T) {
 	}
 }
 
-// TestCountsAnyOrder wants the same numbers in every order and from several workers,
-// and none where nobody asks.
+// TestCountsAnyOrder checks that the counts are the same in every order and with several workers,
+// and absent without Options.Count.
 func TestCountsAnyOrder(t *testing.T) {
 	src := snippet("mov.u32 %r5, %ctaid.x; mad.lo.u32 %r5, %r5, 256, %r1; cvt.u64.u32 %rd5, %r5; add.s64 %rd4, %rd1, %rd5; add.s64 %rd3, %rd0, %rd5;" +
 		"ld.global.u32 %r4, [%rd4]; st.shared.u32 [%r3], %r4; bar.sync 0; ld.shared.u32 %r4, [%r2]; st.global.u32 [%rd3], %r4;")
@@ -226,9 +226,9 @@ func TestCountsAnyOrder(t *testing.T) {
 	}
 }
 
-// TestCountsTranspose has 64 by 64 elements in four blocks of 8 warps. Each warp puts 4
-// rows of 32 into a tile and takes 4 columns out of it: without conflicts if the rows of
-// the tile have 33 words, with 31 for each column if they have 32.
+// TestCountsTranspose transposes 64 by 64 elements in four blocks of 8 warps. Each warp writes 4
+// rows of 32 into a tile and reads 4 columns. If the tile's rows have 33 words, there are no
+// conflicts; with 32 words, there are 31 per column.
 func TestCountsTranspose(t *testing.T) {
 	const requests = 4 * 8 * 4
 	for pitch, conflicts := range map[string]int64{"33": 0, "32": 31 * requests} {

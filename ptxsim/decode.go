@@ -10,8 +10,8 @@ import (
 // exec runs an instruction for the lanes of m.
 type exec func(w *warp, m uint32)
 
-// instr is a decoded instruction. One that may change which lanes run where
-// has a flow, the others an exec.
+// instr is a decoded instruction. It has a flow if it may change which lanes run where, else an
+// exec.
 type instr struct {
 	exec    exec
 	flow    func(w *warp, in *instr, active, m uint32) (next int, rest uint32)
@@ -20,8 +20,8 @@ type instr struct {
 	barrier bool
 	target  int     // of a branch
 	needs   []int32 // registers that must have been written
-	uses    []int32 // those that may be undefined: then so are the results
-	defs    []int32 // the results, but for instructions that keep book themselves
+	uses    []int32 // registers that may be undefined: then the results are undefined, too
+	defs    []int32 // the results, except where the instruction marks them itself
 	src     *ptx.Instr
 }
 
@@ -39,19 +39,19 @@ func spell(in *ptx.Instr) string {
 // constant is a column that the kernel does not write.
 type constant struct {
 	key     any
-	byBlock bool // it differs from block to block
+	byBlock bool // differs between blocks
 	fill    func(w *warp, c *column)
 }
 
-// decoder turns the instructions of a kernel into closures.
+// decoder turns a kernel's instructions into closures.
 type decoder struct {
 	k    *Kernel
-	slot []int // column by register; predicates have none
+	slot []int // column by register; unused for predicates
 	in   *ptx.Instr
 	uses []int32
 	defs []int32
 	must []int32
-	note exec // counts what the instruction accesses; nil: nothing
+	note exec // counts the instruction's accesses; nil without accesses
 	done bool // the instruction counts itself
 	err  error
 }
@@ -100,11 +100,10 @@ func (d *decoder) instr(in *ptx.Instr, out *instr) error {
 	return d.err
 }
 
-// require makes what was read so far be defined.
+// require makes all operands read so far required to be defined.
 func (d *decoder) require() { d.must, d.uses = append(d.must, d.uses...), nil }
 
-// forget takes the registers read and written so far out of the common book:
-// the instruction keeps its own.
+// forget drops the registers read and written so far. The instruction marks definedness itself.
 func (d *decoder) forget() { d.uses, d.defs = nil, nil }
 
 func distinct(regs []int32) (out []int32) {
@@ -122,7 +121,7 @@ func (d *decoder) fail(why string) {
 	}
 }
 
-// constant returns the column of a constant, made if it is new.
+// constant returns the column of a constant, and adds it if it is new.
 func (d *decoder) constant(key any, fill func(w *warp, c *column)) int {
 	for i, c := range d.k.consts {
 		if c.key == key {
@@ -135,7 +134,7 @@ func (d *decoder) constant(key any, fill func(w *warp, c *column)) int {
 	return d.k.columns + len(d.k.consts) - 1
 }
 
-// literal is a column of equal values.
+// literal returns a column of equal values.
 func (d *decoder) literal(v uint64) int {
 	return d.constant(v, func(w *warp, c *column) {
 		for i := range c {
@@ -146,12 +145,12 @@ func (d *decoder) literal(v uint64) int {
 
 type dump struct{}
 
-// nowhere is a column to write what nobody wants.
+// nowhere returns a column for discarded results.
 func (d *decoder) nowhere() int {
 	return d.constant(dump{}, func(*warp, *column) {})
 }
 
-// src is the column of an operand that is read.
+// src returns the column of a source operand.
 func (d *decoder) src(i int) int { return d.read(&d.in.Args[i]) }
 
 func (d *decoder) read(o *ptx.Operand) int {
@@ -173,7 +172,7 @@ func (d *decoder) read(o *ptx.Operand) int {
 	return 0
 }
 
-// dst is the column of an operand that is written.
+// dst returns the column of a destination operand.
 func (d *decoder) dst(i int) int { return d.write(&d.in.Args[i]) }
 
 func (d *decoder) write(o *ptx.Operand) int {
@@ -188,7 +187,7 @@ func (d *decoder) write(o *ptx.Operand) int {
 	return 0
 }
 
-// elems are the operands of a vector, or the operand itself.
+// elems returns the operands of a vector, or the operand itself.
 func elems(o *ptx.Operand) []ptx.Operand {
 	if o.Kind == ptx.VecArg || o.Kind == ptx.PairArg {
 		return o.Elems
@@ -230,7 +229,7 @@ func (d *decoder) address(o *ptx.Operand) address {
 	return a
 }
 
-// noColumn stands for a column that is not there.
+// noColumn stands for a missing column.
 const noColumn = -1
 
 // predicate is a predicate operand.
@@ -263,7 +262,7 @@ func (d *decoder) pred(o *ptx.Operand) predicate {
 	return predicate{}
 }
 
-// predDst is a predicate that is written, or -1 for none.
+// predDst returns the destination predicate, or -1 for none.
 func (d *decoder) predDst(o *ptx.Operand) int32 {
 	switch o.Kind {
 	case ptx.RegArg:
@@ -276,7 +275,7 @@ func (d *decoder) predDst(o *ptx.Operand) int32 {
 	return -1
 }
 
-// pairDst are a destination and the predicate behind it, -1 for none.
+// pairDst returns a destination and its predicate, -1 for none.
 func (d *decoder) pairDst(o *ptx.Operand) (dst *ptx.Operand, pred int32) {
 	if o.Kind == ptx.PairArg {
 		return &o.Elems[0], d.predDst(&o.Elems[1])
@@ -284,7 +283,7 @@ func (d *decoder) pairDst(o *ptx.Operand) (dst *ptx.Operand, pred int32) {
 	return o, -1
 }
 
-// register is the one that an operand names, or -1.
+// register returns the register that an operand names, or -1.
 func register(o *ptx.Operand) int32 {
 	if o.Kind == ptx.RegArg {
 		return int32(o.Reg)
@@ -299,7 +298,7 @@ func registers(o *ptx.Operand) (regs []int32) {
 	return regs
 }
 
-// defined gives the lanes in which a register has a value; -1 always has one.
+// defined returns the lanes in which a register has a value. Register -1 always has one.
 func (w *warp) defined(reg int32) uint32 {
 	if reg < 0 {
 		return fullMask
@@ -307,7 +306,7 @@ func (w *warp) defined(reg int32) uint32 {
 	return w.def[reg]
 }
 
-// define says in which of the lanes of m a register has a value now.
+// define sets, for the lanes of m, whether a register has a value.
 func (w *warp) define(reg int32, m, yes uint32) {
 	if reg >= 0 {
 		w.def[reg] = w.def[reg]&^m | yes&m
@@ -320,7 +319,7 @@ func (w *warp) setPred(reg int32, m, v uint32) {
 	}
 }
 
-// typ is the i-th type of the instruction.
+// typ returns the i-th type of the instruction.
 func (d *decoder) typ(i int) ptx.Type {
 	if i < len(d.in.Types) {
 		return d.in.Types[i]

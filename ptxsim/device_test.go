@@ -53,7 +53,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestFreed checks that a kernel cannot use what was freed.
+// TestFreed checks that a kernel cannot use freed memory.
 func TestFreed(t *testing.T) {
 	d := ptxsim.New(ptxsim.Options{})
 	src := snippet("st.global.u32 [%rd3], 1;")
@@ -118,8 +118,8 @@ func TestLoadErrors(t *testing.T) {
 	wantError(t, err, "line 1")
 }
 
-// TestVariables checks global and constant variables: their values, pointers
-// among them, and that they are kept apart.
+// TestVariables checks the values of global and constant variables, including pointers, and that
+// the variables are separate.
 func TestVariables(t *testing.T) {
 	src := `.version 8.0
 .target sm_80
@@ -172,7 +172,7 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// TestStats checks what a launch counts.
+// TestStats checks the numbers in Stats.
 func TestStats(t *testing.T) {
 	x := exhibits(t)[1]
 	_, st, err := x.stats(ptxsim.Options{})
@@ -190,8 +190,8 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// TestRandomCutsBetweenInstructions has warps that read a counter, add 1 and write it
-// back, and no order in which a warp runs on for a while loses any of that.
+// TestRandomCutsBetweenInstructions runs warps that read a counter, add 1 and write it back. At least
+// 4 of 16 random orders must lose an addition, which needs a switch of warps between instructions.
 func TestRandomCutsBetweenInstructions(t *testing.T) {
 	const body = `
 	ld.volatile.global.u32 %r4, [%rd0];
@@ -212,8 +212,8 @@ func TestRandomCutsBetweenInstructions(t *testing.T) {
 	}
 }
 
-// TestCallRegisters runs functions with parameters in registers: one that is called
-// with a register and a constant, by lanes of one side of a branch, and one that calls it.
+// TestCallRegisters runs functions with parameters in registers. Lanes on one side of a branch
+// call the first one with a register and a constant. The second one calls the first.
 func TestCallRegisters(t *testing.T) {
 	src := snippet(`
 	.reg .f32 sum;
@@ -246,8 +246,8 @@ func TestCallRegisters(t *testing.T) {
 	}
 }
 
-// TestVariablesOfKernels has initialised arrays that a kernel and a function declare, some
-// of one name: each is there once, and keeps what is written to it.
+// TestVariablesOfKernels declares initialised arrays in a kernel and a function, some with the
+// same name. Each exists once and keeps the values written to it.
 func TestVariablesOfKernels(t *testing.T) {
 	src := snippet(`
 	.const .align 4 .b32 table[] = {10, 20, 30};

@@ -16,7 +16,7 @@ import (
 func Example_file() {
 	text, _ := os.ReadFile("testdata/vecadd.ptx")
 	file, _ := ptxfile.Load("vecadd.ptx", text, ptxsim.Options{})
-	zeros := func(string, int64) ([]byte, error) { return make([]byte, 80), nil } // what a.bin and b.bin hold
+	zeros := func(string, int64) ([]byte, error) { return make([]byte, 80), nil } // the content of a.bin and b.bin
 	launch := ptxfile.Launch{Grid: [3]int{1, 1, 1}, Block: [3]int{32, 1, 1}, Args: []string{"in:a.bin", "in:b.bin", "out:80:c.bin", "u32:21"}, Read: zeros}
 	_, err := file.Run(&file.Kernels()[0], launch)
 	fmt.Println(err) // a *ptxfile.Finding
@@ -33,7 +33,7 @@ func Example() {
 	device := ptxsim.New(ptxsim.Options{Order: ptxsim.Random, Seed: 1})
 	module, err := device.Load(text)
 	if err != nil {
-		log.Fatal(err) // an instruction that is not known, and its line
+		log.Fatal(err) // an unknown instruction, and its line
 	}
 	vecadd, err := module.Kernel("vecadd")
 	if err != nil {
@@ -57,7 +57,7 @@ func Example() {
 	// out of bounds: kernel vecadd, line 29, ld.global.f32, block (0,0,0), warp 0, lane 20, global address 0x700000001050: 4 bytes at offset 80 of 80 bytes of global memory
 }
 
-// TestReadme wants the README's examples to be those that run.
+// TestReadme checks that the README's examples equal the ones that run.
 func TestReadme(t *testing.T) {
 	source, err := os.ReadFile("example_test.go")
 	if err != nil {

@@ -1,19 +1,19 @@
 package ptxsim
 
-// Releases and acquires in memory: a strong write after a fence, or one that
-// releases by itself, hands on what its warp knows; a strong read of that
-// place takes it, at once when it acquires, else at the next fence.
+// Releases and acquires in memory. A strong write after a fence, or a write with release,
+// publishes its warp's knowledge at its address. A strong read of that address takes this
+// knowledge: at once if the read acquires, else at the next fence.
 
-// flags are the places in memory that carry a release.
+// flags are the addresses that carry a release.
 type flags map[uint64]*past
 
-// fences is what a warp's fences have ordered.
+// fences is the state that a warp's fences order.
 type fences struct {
-	released *past   // what was known at the last fence
-	pending  []*past // read, and to be known at the next one
+	released *past   // the warp's knowledge at the last fence
+	pending  []*past // read, and known from the next fence on
 }
 
-// joined is the union of what two say, either of which may be nil.
+// joined returns the union of two pasts. Either may be nil.
 func joined(a, b *past) *past {
 	if a == nil || a == b {
 		return b
@@ -42,16 +42,14 @@ func (w *warp) fence() {
 	w.tick()
 }
 
-// order is what an access does besides reading or writing. An update reads and
-// writes at once.
+// order is the ordering of an access. An update reads and writes at once.
 type order struct{ strong, acquire, release, update bool }
 
-// meant says whether a strong access is for handing on what was done before it, or
-// cannot be cut in two.
+// meant reports whether a strong access is meant to order others, or is atomic.
 func (o order) meant() bool { return o.acquire || o.release || o.update }
 
-// publish makes the place at addr carry what a strong write releases. An
-// atomic operation adds to what the place carries, a store replaces it.
+// publish attaches a strong write's release to the address addr. An atomic operation adds to the
+// release that is there; a store replaces it.
 func (w *warp) publish(f flags, addr uint64, o order, add bool) {
 	p := w.fences.released
 	if o.release {
@@ -67,7 +65,7 @@ func (w *warp) publish(f flags, addr uint64, o order, add bool) {
 	}
 }
 
-// observe takes what the place at addr carries.
+// observe takes the release at addr.
 func (w *warp) observe(f flags, addr uint64, o order) {
 	p := f[addr]
 	switch {

@@ -7,7 +7,7 @@ import (
 	"github.com/arithlang/mlc/ptxsim/ptx"
 )
 
-// formatOf gives the format of a float type, and whether it is a packed pair.
+// formatOf returns the format of a float type, and whether it is a packed pair.
 func formatOf(t ptx.Type) (f num.Format, pair bool) {
 	switch t {
 	case ptx.F16x2:
@@ -29,7 +29,7 @@ var rounds = map[string]num.Round{
 	"rni": num.RN, "rzi": num.RZ, "rmi": num.RM, "rpi": num.RP,
 }
 
-// mode gives the rounding, flushing and saturation of the instruction.
+// mode returns the rounding, flushing and saturation of the instruction.
 func (d *decoder) mode() num.Mode {
 	in := d.in
 	r := in.Pick("rn", "rz", "rm", "rp", "rna", "rni", "rzi", "rmi", "rpi")
@@ -99,7 +99,7 @@ func (d *decoder) floatExtreme(f num.Format, pair bool, m num.Mode) exec {
 	if d.in.Op == "max" {
 		pick = f.Max
 	}
-	if len(d.in.Args) == 4 { // of three operands
+	if len(d.in.Args) == 4 { // with three operands
 		return d.each3(pair, func(a, b, c uint64) uint64 { return pick(m.Ftz, nan, pick(m.Ftz, nan, a, b), c) })
 	}
 	return d.each2(pair, func(a, b uint64) uint64 {
@@ -123,7 +123,7 @@ func (d *decoder) floatDiv(f num.Format, m num.Mode) exec {
 
 func f32(x uint64) float32 { return math.Float32frombits(uint32(x)) }
 
-// bits32 makes every NaN the one that the GPU makes.
+// bits32 returns the bits of v, and for every NaN the GPU's own.
 func bits32(v float32) uint64 {
 	if v != v {
 		return 0x7fffffff
@@ -131,7 +131,7 @@ func bits32(v float32) uint64 {
 	return uint64(math.Float32bits(v))
 }
 
-// fastFloat decodes what kernels do most, in the processor's own arithmetic.
+// fastFloat decodes the most frequent instructions, in the processor's own arithmetic.
 func (d *decoder) fastFloat(f num.Format, m num.Mode) exec {
 	if f != num.F32 || m != (num.Mode{}) || d.in.Has("relu") {
 		return nil
@@ -163,8 +163,8 @@ func (d *decoder) fastFloat(f num.Format, m num.Mode) exec {
 	return nil
 }
 
-// fmaColumn sums in double precision, where the product is exact, and leaves to
-// num what a second rounding could change.
+// fmaColumn sums in double precision, where the product is exact. It calls num if a second
+// rounding could change the result.
 func fmaColumn(o, a, b, c *column) {
 	for i := range o {
 		s := float64(f32(a[i]))*float64(f32(b[i])) + float64(f32(c[i]))
@@ -221,7 +221,7 @@ func (d *decoder) function() exec {
 	return d.map1(func(a uint64) uint64 { return uint64(g(uint32(a), m.Ftz, j)) })
 }
 
-// jitter gives the errors of approximate instructions, nil for none.
+// jitter returns the errors of approximate instructions, or nil for none.
 func (k *Kernel) jitter() *num.Jitter {
 	if !k.m.d.opt.Jitter {
 		return nil

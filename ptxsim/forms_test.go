@@ -14,11 +14,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the table of README.md")
 
-// undecoded are the rows that are read and not run.
+// undecoded are the rows that are parsed but cannot run.
 var undecoded = []string{"mov .b128"}
 
-// TestForms decodes samples of the whole instruction table: of each row of it,
-// and of each word of each row.
+// TestForms decodes samples for each row of the instruction table, and for each word of each row.
 func TestForms(t *testing.T) {
 	lines := strings.Split(text(t, "forms"), "\n")
 	start := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "targets:") }) + 1
@@ -52,7 +51,7 @@ func isUndecoded(f *ptx.Form) bool {
 	return slices.ContainsFunc(undecoded, func(p string) bool { return strings.HasPrefix(row(f), p) })
 }
 
-// TestDocs holds the table in the documentation to the instruction table.
+// TestDocs checks that the documentation's table equals the instruction table.
 func TestDocs(t *testing.T) {
 	const path, begin, end = "README.md", "<!-- instructions -->\n", "<!-- end -->\n"
 	old, err := os.ReadFile(path)

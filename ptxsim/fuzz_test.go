@@ -8,7 +8,7 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 )
 
-// FuzzLaunch makes sure that whatever loads can be launched without a panic.
+// FuzzLaunch checks that launching a module that loads never panics.
 func FuzzLaunch(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.ptx")
 	more, _ := filepath.Glob("testdata/compilers/*.ptx")

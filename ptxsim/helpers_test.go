@@ -14,23 +14,23 @@ import (
 
 var orders = []ptxsim.Order{ptxsim.RoundRobin, ptxsim.Reversed, ptxsim.Random, ptxsim.Greedy}
 
-// job is a kernel with its arguments: buffers by value, scalars as they are.
+// job is a kernel with its arguments: the contents of buffers, and scalars.
 type job struct {
 	text   string
 	kernel string
 	grid   [3]int
 	block  [3]int
 	shared int
-	args   []any // []byte: a buffer; out: one of so many bytes; uint32, uint64, float32, raw
+	args   []any // []byte: a buffer; out: an unwritten buffer of this size; uint32, uint64, float32, raw
 }
 
-// out is a buffer that nothing is written to before the launch.
+// out is the size of a buffer that nothing writes before the launch.
 type out int
 
-// raw is a structure that is passed by value.
+// raw is a structure passed by value.
 type raw []byte
 
-// run launches a job on a fresh device and returns its buffers.
+// run launches a job on a new device and returns its buffers.
 func (j job) run(o ptxsim.Options) ([][]byte, error) {
 	bufs, _, err := j.stats(o)
 	return bufs, err
@@ -115,7 +115,7 @@ func (j job) stats(o ptxsim.Options) ([][]byte, ptxsim.Stats, error) {
 	return bufs, st, nil
 }
 
-// must runs a job that has nothing wrong.
+// must runs a job that has no mistake.
 func (j job) must(t *testing.T, o ptxsim.Options) [][]byte {
 	t.Helper()
 	bufs, err := j.run(o)
@@ -125,7 +125,7 @@ func (j job) must(t *testing.T, o ptxsim.Options) [][]byte {
 	return bufs
 }
 
-// text reads a kernel of testdata.
+// text returns the PTX of a kernel in testdata.
 func text(t testing.TB, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", name+".ptx"))
@@ -135,7 +135,7 @@ func text(t testing.TB, name string) string {
 	return string(b)
 }
 
-// snippet makes a module of a body that stores to the array out.
+// snippet returns a module with a body that stores to the array out.
 func snippet(body string) string {
 	return `.version 7.8
 .target sm_80
@@ -177,8 +177,8 @@ func runSnippet(o ptxsim.Options, body string, blocks, threads int, in []byte) (
 	return unwords(bufs[0]), nil
 }
 
-// wantKind fails unless err is a report of some kind at the line of the
-// snippet that contains a text.
+// wantKind fails unless err is a report of this kind at the line of the snippet that contains a
+// text.
 func wantKind(t *testing.T, err error, kind ptxsim.Kind, src, at string) {
 	t.Helper()
 	var r *ptxsim.Report

@@ -14,15 +14,15 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 )
 
-// instrTest is an instruction with D, A, B, C for its operands, their widths in
-// that order, and what it computes by another way.
+// instrTest is an instruction with the operands D, A, B, C, their widths in this order, and its
+// result computed in another way.
 type instrTest struct {
 	text   string
 	widths []int
 	want   func(a, b, c uint64) uint64
 }
 
-// interesting values: corners of the integers and of each float format.
+// interesting are values at the corners of the integers and of each float format.
 var interesting = []uint64{
 	0, 1, 2, 3, 7, 31, 32, 33, 63, 64, 65, 0x7f, 0x80, 0xff, 0x3c00, 0x7bff, 0x7c00, 0x7e00, 0x8000, 0xfc00, 0x3f80, 0xffff,
 	0x7fffffff, 0x80000000, 0xffffffff, 0x3f800000, 0xbf800000, 0x7f800000, 0xff800000, 0x00000001, 0x007fffff, 0x00800000,
@@ -34,7 +34,7 @@ func regName(width, i int) string {
 	return fmt.Sprintf("%s%d", map[int]string{16: "%h", 32: "%r", 64: "%q"}[width], i)
 }
 
-// module runs the instruction for all lanes, and again for odd ones only.
+// module returns a module that runs the instruction for all lanes, and again for odd lanes only.
 func (x *instrTest) module() string {
 	names := map[string]string{"D": regName(x.widths[0], 0), "E": regName(x.widths[0], 4)}
 	var b strings.Builder
@@ -152,7 +152,7 @@ func f64(x uint64) float64         { return math.Float64frombits(x) }
 func b(yes bool) uint64            { return map[bool]uint64{true: 1}[yes] }
 func clamp(v, lo, hi int64) uint64 { return uint64(min(max(v, lo), hi)) }
 
-// o32 and o64 are the patterns of floats with the GPU's NaN.
+// o32 and o64 return the patterns of floats, with the GPU's NaN.
 func o32(v float32) uint64 {
 	if v != v {
 		return 0x7fffffff
@@ -167,7 +167,7 @@ func o64(v float64) uint64 {
 	return math.Float64bits(v)
 }
 
-// bigFMA rounds once, by arithmetic of any precision.
+// bigFMA rounds once, after exact arithmetic.
 func bigFMA(a, b, c float32) float32 {
 	for _, v := range []float32{a, b, c} {
 		if v != v || math.IsInf(float64(v), 0) {
@@ -183,7 +183,7 @@ func bigFMA(a, b, c float32) float32 {
 	return r
 }
 
-// ftz replaces a subnormal by zero.
+// ftz replaces a subnormal number by zero.
 func ftz(v float32) float32 {
 	if math.Abs(float64(v)) < 0x1p-126 {
 		return float32(math.Copysign(0, float64(v)))
@@ -191,7 +191,7 @@ func ftz(v float32) float32 {
 	return v
 }
 
-// toInt saturates, as cvt does.
+// toInt saturates like cvt.
 func toInt(v float64, lo, hi float64) uint64 {
 	switch {
 	case v != v:
@@ -416,13 +416,13 @@ var instrTests = []instrTest{
 	{"cvt.rni.u32.f32 D, A", []int{32, 32}, func(a, _, _ uint64) uint64 { return toInt(math.RoundToEven(float64(f32(a))), 0, 1<<32-1) }},
 	{"cvt.rmi.s32.f64 D, A", []int{32, 64}, func(a, _, _ uint64) uint64 {
 		if f64(a) != f64(a) {
-			return 1 << 31 // from doubles only
+			return 1 << 31 // only from doubles
 		}
 		return toInt(math.Floor(f64(a)), -1<<31, 1<<31-1)
 	}},
 	{"cvt.rpi.f32.f32 D, A", []int{32, 32}, func(a, _, _ uint64) uint64 { return o32(float32(math.Ceil(float64(f32(a))))) }},
 	{"cvt.rn.f32.f64 D, A", []int{32, 64}, func(a, _, _ uint64) uint64 {
-		if f64(a) != f64(a) { // sign and payload go along
+		if f64(a) != f64(a) { // keep sign and payload
 			return a>>63<<31 | 0x7fc00000 | a>>29&0x3fffff
 		}
 		return o32(float32(f64(a)))
@@ -455,7 +455,7 @@ func TestInstructions(t *testing.T) {
 	}
 }
 
-// TestWarpInstructions checks what lanes tell each other, by lane.
+// TestWarpInstructions checks the values that lanes exchange, by lane.
 func TestWarpInstructions(t *testing.T) {
 	cases := []struct {
 		body string
@@ -551,7 +551,7 @@ func TestAtomics(t *testing.T) {
 	}
 }
 
-// half is the value of an f16.
+// half returns the value of an f16.
 func half(h uint64) float64 {
 	sign, e, m := 1-2*float64(h>>15&1), int(h>>10&31), float64(h&0x3ff)
 	switch {

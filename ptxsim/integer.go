@@ -10,7 +10,7 @@ import (
 func isFloat(t ptx.Type) bool  { return t.Class() == ptx.Float }
 func isSigned(t ptx.Type) bool { return t.Class() == ptx.Signed }
 
-// arithmetic decodes what integers and floats have in common by name.
+// arithmetic decodes instructions that exist for both integers and floats.
 func (d *decoder) arithmetic() exec {
 	if d.in.Has("cc") {
 		return d.carry()
@@ -141,8 +141,8 @@ func (d *decoder) mul24() exec {
 	return d.map3(func(a, b, c uint64) uint64 { return uint64(f(signed, uint32(a), uint32(b)) + uint32(c)) })
 }
 
-// division decodes div and rem. What hardware gives for a zero divisor is
-// unspecified, so it is a fault.
+// division decodes div and rem. PTX does not specify the result for a zero divisor, so the
+// simulator reports it.
 func (d *decoder) division(n int, signed bool) exec {
 	f := num.Div
 	if d.in.Op == "rem" {
@@ -164,8 +164,7 @@ func (d *decoder) division(n int, signed bool) exec {
 	}
 }
 
-// carry decodes the instructions of extended precision, which pass a carry
-// from one to the next.
+// carry decodes the instructions of extended precision, which pass a carry from one to the next.
 func (d *decoder) carry() exec {
 	t := d.typ(0)
 	n, signed, all := t.Bits(), isSigned(t), mask(t.Bits())
@@ -208,7 +207,7 @@ func (d *decoder) carry() exec {
 	}
 }
 
-// logic decodes and, or, xor and not, of predicates and of bits.
+// logic decodes and, or, xor and not, for predicates and for bits.
 func (d *decoder) logic() exec {
 	if d.typ(0) == ptx.Pred {
 		return d.predLogic()
@@ -286,7 +285,7 @@ func (d *decoder) shift() exec {
 	return d.map2(func(a, b uint64) uint64 { return num.Shr(n, true, a, uint32(b)) })
 }
 
-// bitwise decodes the instructions on bits that num has a function for.
+// bitwise decodes the instructions on bits that num implements.
 func (d *decoder) bitwise() exec {
 	in, t := d.in, d.typ(0)
 	n, signed := t.Bits(), isSigned(t)
@@ -333,7 +332,7 @@ func (d *decoder) bitwise() exec {
 	return nil
 }
 
-// lop3 may also compare its result with zero and combine that with a predicate.
+// lop3 may also compare its result with zero and combine this with a predicate.
 func (d *decoder) lop3() exec {
 	args := d.in.Args
 	lut := uint8(args[4].Imm)

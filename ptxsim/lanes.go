@@ -2,8 +2,8 @@ package ptxsim
 
 import "math/bits"
 
-// The functions below make closures of functions on one lane. Where speed
-// matters a function on whole columns comes with it, for when all lanes run.
+// The functions below turn functions on one lane into closures. Where speed matters, they also
+// take a function on whole columns, for when all lanes run.
 
 func (d *decoder) map1(f func(a uint64) uint64) exec { return d.fast1(nil, f) }
 
@@ -67,7 +67,7 @@ func (d *decoder) map4(f func(a, b, c, e uint64) uint64) exec {
 	}
 }
 
-// halves makes a function of 16-bit operands one of packed pairs of them.
+// halves1 applies a function of 16-bit operands to both halves of a packed pair.
 func halves1(f func(a uint64) uint64) func(a uint64) uint64 {
 	return func(a uint64) uint64 { return f(a>>16)<<16 | f(a&0xffff) }
 }
@@ -82,5 +82,5 @@ func halves3(f func(a, b, c uint64) uint64) func(a, b, c uint64) uint64 {
 	}
 }
 
-// mask is all ones in the width of a type.
+// mask returns all ones in the width of a type.
 func mask(width int) uint64 { return ^uint64(0) >> (64 - width) }

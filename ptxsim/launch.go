@@ -7,14 +7,14 @@ import (
 	"sync/atomic"
 )
 
-// Launch is what a kernel is started with.
+// Launch is a request to run a kernel.
 type Launch struct {
 	Grid, Block [3]int
 	Shared      int    // bytes of dynamic shared memory
 	Args        []byte // the parameter block
 }
 
-// Stats is what a launch did.
+// Stats describes a finished launch.
 type Stats struct {
 	Steps    int64 // lane instructions
 	Bytes    int64 // read from and written to global memory
@@ -22,12 +22,12 @@ type Stats struct {
 	Blocks   int
 	Counts   *Counts       // nil without Options.Count
 	Reached  map[int]Reach // by line; nil without Options.Reach
-	// Warnings are about what is suspicious, but may be meant: the first of each
+	// Warnings are about suspicious but possibly intended code: the first warning of each
 	// instruction.
 	Warnings []*Report
 }
 
-// launch is a launch while it runs.
+// launch is a running launch.
 type launch struct {
 	d          *Device
 	k          *Kernel
@@ -47,14 +47,14 @@ type launch struct {
 	tally      *tally  // nil without Options.Count
 	reach      []reach // by instruction; nil without Options.Reach
 
-	mu     sync.Mutex // of what follows
+	mu     sync.Mutex // guards the fields below
 	wake   sync.Cond
 	next   int      // in order
-	order  []int    // of the blocks; nil is as numbered
-	parked []*block // begun and put aside
+	order  []int    // of the blocks; nil: by number
+	parked []*block // started blocks that are not running
 	busy   int
 	err    error
-	// warnings are of the first of each instruction.
+	// warnings holds the first warning of each instruction.
 	warnings []*Report
 }
 
@@ -62,12 +62,12 @@ type launch struct {
 var sharedLimit = map[int]int{80: 163 << 10, 86: 99 << 10, 89: 99 << 10, 90: 227 << 10}
 
 const (
-	localLimit = 512 << 10 // bytes a thread
-	constLimit = 64 << 10  // bytes a module
+	localLimit = 512 << 10 // bytes per thread
+	constLimit = 64 << 10  // bytes per module
 	blockLimit = 1 << 26
 )
 
-// Launch runs a kernel to its end. What goes wrong in it is a *Report.
+// Launch runs a kernel to its end. If the kernel is wrong, the error is a *Report.
 func (k *Kernel) Launch(l Launch) (Stats, error) {
 	run, err := k.prepare(l)
 	if err != nil {
@@ -154,7 +154,7 @@ func (k *Kernel) prepare(l Launch) (*launch, error) {
 	return run, nil
 }
 
-// shuffle decides the order of blocks.
+// shuffle sets the order of blocks.
 func (l *launch) shuffle() {
 	switch l.d.opt.Order {
 	case Random:
@@ -168,13 +168,13 @@ func (l *launch) shuffle() {
 }
 
 const (
-	stint    = 1 << 20 // instructions of warps after which other blocks are looked at
+	stint    = 1 << 20 // instructions of warps after which the worker considers other blocks
 	loyalty  = 64      // stints after which a block gives way to one that has not begun
-	resident = 512     // blocks that have begun, at most
+	resident = 512     // the most blocks in progress
 )
 
-// work runs blocks until there are none. A block that must wait for another
-// is put aside; when all are waiting, nothing will ever change.
+// work runs blocks until all are done. It puts a block aside that must wait for another one. If
+// all blocks wait, memory will never change.
 func (l *launch) work() {
 	var free *block
 	for {
@@ -192,7 +192,7 @@ func (l *launch) work() {
 	}
 }
 
-// take returns a block to run, and its number if it has to begin.
+// take returns a block to run, and its number if it has not begun.
 func (l *launch) take(free **block) (*block, int) {
 	for {
 		l.mu.Lock()
@@ -236,8 +236,7 @@ func (l *launch) take(free **block) (*block, int) {
 	}
 }
 
-// resume returns a block that was put aside and can go on, with l.mu unlocked,
-// or nil.
+// resume returns a block that was put aside and can continue, with l.mu unlocked, or nil.
 func (l *launch) resume(want func(*block) bool) *block {
 	for i, b := range l.parked {
 		if want(b) && b.ready() {
@@ -250,7 +249,7 @@ func (l *launch) resume(want func(*block) bool) *block {
 	return nil
 }
 
-// give takes a block back after a stint, and says whether it can be used again.
+// give takes a block back after a stint and reports whether it can be reused.
 func (l *launch) give(b *block, st status, err error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -269,12 +268,12 @@ func (l *launch) give(b *block, st status, err error) bool {
 	return st == finished
 }
 
-// ready says whether a parked block has something to run.
+// ready reports whether a parked block has something to run.
 func (b *block) ready() bool {
 	return slices.ContainsFunc(b.warps, (*warp).runnable)
 }
 
-// spend adds what a warp has done since, and says whether it was too much.
+// spend adds a warp's new steps and reports whether the launch exceeds its limit.
 func (l *launch) spend(w *warp) bool {
 	if w.bytes != 0 {
 		l.bytes.Add(w.bytes)

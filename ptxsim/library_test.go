@@ -11,13 +11,13 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 )
 
-// exhibit is a kernel of testdata with an oracle, and mistakes in it that must
-// be reported or change the result.
+// exhibit is a kernel in testdata with an oracle, and with mistakes that must be reported or
+// change the result.
 type exhibit struct {
 	job
 	result  int // the buffer to check
 	want    []byte
-	near    float64 // of floats: how far a result may be off; 0 is nothing
+	near    float64 // of floats: allowed error; 0 means exact
 	mutants [][2]string
 }
 
@@ -143,11 +143,11 @@ func matmul(j job, rng *rand.Rand) exhibit {
 	}}
 }
 
-// fma rounds a*b+c once: the sum is taken to 100 bits.
+// fma rounds a*b+c once: it computes the sum to 100 bits.
 func fma(a, b, c float32) float32 {
 	hi := float64(a) * float64(b)
 	s := hi + float64(c)
-	// What the sum lost decides between two singles when s lies half-way.
+	// If s lies half-way between two singles, the bits lost in the sum decide.
 	v := s - hi
 	lost := (hi - (s - v)) + (float64(c) - v)
 	if lost != 0 && math.Float64bits(s)&1 == 0 {
@@ -261,7 +261,7 @@ func softmax(j job, rng *rand.Rand) exhibit {
 	}}
 }
 
-// check compares the result with the oracle's.
+// check compares the result with the oracle's result.
 func (x *exhibit) check(bufs [][]byte) error {
 	got := bufs[x.result]
 	if x.near == 0 {
@@ -281,8 +281,8 @@ func (x *exhibit) check(bufs [][]byte) error {
 	return nil
 }
 
-// TestLibrary runs every kernel in every order, with copies early and late:
-// right results, equal bits, no report.
+// TestLibrary runs every kernel in every order, with early and with late copies. It checks for
+// right results, equal bits and no report.
 func TestLibrary(t *testing.T) {
 	for _, x := range exhibits(t) {
 		t.Run(x.kernel, func(t *testing.T) {
@@ -307,8 +307,8 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
-// TestMutants makes a mistake in a kernel: it is reported, or the result is
-// wrong, in every order.
+// TestMutants makes a mistake in a kernel and checks, in every order, that it is reported or
+// changes the result.
 func TestMutants(t *testing.T) {
 	for _, x := range exhibits(t) {
 		for _, m := range x.mutants {
@@ -332,7 +332,7 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// TestJitter checks that approximate instructions err on demand, and little.
+// TestJitter checks that approximate instructions err on demand, and only a little.
 func TestJitter(t *testing.T) {
 	x := softmax(job{text: text(t, "softmax"), kernel: "softmax"}, rand.New(rand.NewPCG(1, 2)))
 	plain, jittered := x.must(t, ptxsim.Options{}), x.must(t, ptxsim.Options{Jitter: true, Seed: 5})

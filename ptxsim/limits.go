@@ -1,13 +1,13 @@
 package ptxsim
 
-// Limits are what launches of a kernel are bound by.
+// Limits are the limits of a kernel's launches.
 type Limits struct {
-	Static  int // bytes of shared memory that every block takes
-	Shared  int // bytes that a block may take, the static ones among them
-	Threads int // of a block, at most
+	Static  int // bytes of static shared memory per block
+	Shared  int // bytes of shared memory that a block may have, including the static ones
+	Threads int // per block, at most
 }
 
-// Limits tells them.
+// Limits returns the kernel's limits.
 func (k *Kernel) Limits() Limits {
 	l := Limits{Static: int(k.src.StaticSize), Shared: sharedLimit[k.m.d.opt.Arch], Threads: 1024}
 	if m := k.src.MaxThreads; m[0] > 0 {
@@ -19,5 +19,5 @@ func (k *Kernel) Limits() Limits {
 	return l
 }
 
-// MemInfo gives the bytes of the device that are free, and all.
+// MemInfo returns the free and the total bytes of the device.
 func (d *Device) MemInfo() (free, total int64) { return d.opt.Memory - d.used, d.opt.Memory }

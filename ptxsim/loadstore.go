@@ -5,13 +5,13 @@ import (
 	"math/bits"
 )
 
-// transfer is a load or store: one element or a vector of them a lane.
+// transfer is a load or store of one element or a vector per lane.
 type transfer struct {
 	addr  address
 	elem  int     // bytes of an element
-	cols  []int   // a column each
-	regs  []int32 // the registers, -1 where there is none
-	sign  int     // loads: bits to sign-extend from, 0 for none
+	cols  []int   // one column per element
+	regs  []int32 // the registers; -1 for operands without one
+	sign  int     // loads: width to sign-extend from; 0: zero-extend
 	width int     // of the register, in bits
 	order order
 }
@@ -44,7 +44,7 @@ func (t *transfer) load(w *warp, m uint32) {
 	}
 }
 
-// extend sign-extends what was loaded to the width of the registers.
+// extend sign-extends loaded values to the width of the registers.
 func (t *transfer) extend(w *warp, m uint32) {
 	up, mask := 64-t.sign, ^uint64(0)>>(64-t.width)
 	for _, c := range t.cols {
@@ -53,7 +53,7 @@ func (t *transfer) extend(w *warp, m uint32) {
 	}
 }
 
-// gather loads an element a lane.
+// gather loads one element per lane.
 func gather(dst *column, data []byte, offs *[32]int, shift, elem int, m uint32) {
 	if m != fullMask {
 		for ; m != 0; m &= m - 1 {
@@ -78,7 +78,7 @@ func gather(dst *column, data []byte, offs *[32]int, shift, elem int, m uint32) 
 	}
 }
 
-// scatter stores an element a lane.
+// scatter stores one element per lane.
 func scatter(src *column, data []byte, offs *[32]int, shift, elem int, m uint32) {
 	if m == fullMask && elem == 4 {
 		for i, o := range offs {
@@ -117,8 +117,7 @@ func (t *transfer) store(w *warp, m uint32) {
 	}
 }
 
-// pass lets undefined values through to memory that others cannot see, and
-// marks them there.
+// pass allows undefined values in memory that other threads cannot see, and marks them there.
 func (t *transfer) pass(w *warp, buf *buffer, m uint32) bool {
 	for k, reg := range t.regs {
 		known := w.defined(reg)
@@ -143,20 +142,20 @@ func (t *transfer) pass(w *warp, buf *buffer, m uint32) bool {
 	return true
 }
 
-// vagueLanes are the lanes that access undefined bytes.
+// vagueLanes returns the lanes that access undefined bytes.
 func (w *warp) vagueLanes(buf *buffer, shift, size int, m uint32) uint32 {
 	return lanesOf(m, func(i int) bool { return buf.vague.any(w.offs[i]+shift, size) })
 }
 
-// same says whether a store that clashes with another one, as the first lanes of
-// m have done theirs, writes the value that is there anyway.
+// same reports whether a store that clashes with another one writes the value that is already
+// there. The first lanes of m have done their stores.
 func (t *transfer) same(w *warp, buf *buffer, c *clash, m uint32) bool {
 	if c.verb != "write" || c.who&atomicWho != 0 {
 		return false
 	}
 	off, other := w.offs[c.lane], int(c.who&laneWho)
 	if d := w.offs[other] - off; other < c.lane && m>>other&1 != 0 && -t.size() < d && d < t.size() {
-		// The other is a lane of this very instruction: its value is not there yet.
+		// The other store is by a lane of the same instruction: its value is not stored yet.
 		equal := d == 0
 		for _, col := range t.cols {
 			equal = equal && w.cols[col][other] == w.cols[col][c.lane]
@@ -174,7 +173,7 @@ func (t *transfer) same(w *warp, buf *buffer, c *clash, m uint32) bool {
 	return true
 }
 
-// flagsOf are the releases in the memory of a buffer.
+// flagsOf returns the releases in a buffer's memory.
 func (w *warp) flagsOf(buf *buffer) flags {
 	if buf.global {
 		return w.b.l.flags
@@ -199,5 +198,5 @@ func (w *warp) publishAll(buf *buffer, m uint32, o order, add bool) {
 	}
 }
 
-// ordering says whether releases in a buffer matter.
+// ordering reports whether releases in a buffer matter.
 func (w *warp) ordering(buf *buffer) bool { return buf.shadow != nil }

@@ -8,8 +8,8 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 )
 
-// locks are ways to wait at the lock in the word at %rd1, whose holder adds one to the word
-// behind it. In some the warp that waits looks the same in each iteration, in others it does not.
+// locks are ways to wait for the lock in the word at %rd1. Its holder adds one to the next word.
+// In some, the waiting warp is in the same state in each iteration, in others it is not.
 var locks = map[string]string{
 	"compare and swap": `
 wait:
@@ -50,7 +50,8 @@ hold:
 	@%p2 bra hold;
 	atom.global.release.gpu.exch.b32 %r4, [%rd1], 0;`
 
-// holds runs a block whose threads hold the lock once each, and returns the instructions.
+// holds runs a block whose threads each take the lock once, and returns the number of
+// instructions.
 func holds(t *testing.T, wait string, order ptxsim.Order, threads int) int64 {
 	t.Helper()
 	j := job{text: snippet(wait + holding), kernel: "k", block: [3]int{threads}, args: []any{out(4 * threads), make([]byte, 8)}}
@@ -71,8 +72,8 @@ func holds(t *testing.T, wait string, order ptxsim.Order, threads int) int64 {
 	return st.Steps
 }
 
-// TestLocks lets the threads of a warp wait at one lock. Twice the threads are to need about
-// twice the instructions: less than three times, where each pair of threads would need four.
+// TestLocks lets the threads of a warp wait for one lock. Twice as many threads must take less
+// than three times the instructions. A cost per pair of threads would make it four times.
 func TestLocks(t *testing.T) {
 	for name, wait := range locks {
 		for _, order := range orders {

@@ -8,9 +8,9 @@ import (
 	"github.com/arithlang/mlc/ptxsim/ptx"
 )
 
-// ldmatrix loads 8x8 matrices of 16-bit elements whose rows lie anywhere in
-// shared memory. Lane 8j+r gives the address of row r of matrix j; lane 4g+t
-// gets two neighbours of row g, or, transposed, of column g.
+// ldmatrix loads 8x8 matrices of 16-bit elements. Each row may lie anywhere in shared memory.
+// Lane 8j+r gives the address of row r of matrix j. Lane 4g+t gets two neighbouring elements of
+// row g, or of column g if transposed.
 func (d *decoder) ldmatrix(out *instr) {
 	cols := d.writes(&d.in.Args[0])
 	regs := registers(&d.in.Args[0])
@@ -56,7 +56,7 @@ func (d *decoder) ldmatrix(out *instr) {
 	})
 }
 
-// allShared wants generic addresses to be of shared memory.
+// allShared requires generic addresses to point into shared memory.
 func (w *warp) allShared(a *address, m uint32) bool {
 	forLanes(m, func(lane int) {
 		if of, _ := spaceOf(a.of(w, lane)); of != ptx.Shared {
@@ -66,7 +66,7 @@ func (w *warp) allShared(a *address, m uint32) bool {
 	return w.err == nil
 }
 
-// movmatrix transposes an 8x8 matrix that lies in registers.
+// movmatrix transposes an 8x8 matrix held in registers.
 func (d *decoder) movmatrix(out *instr) {
 	o, a := d.dst(0), d.src(1)
 	d.together(out, -1, func(w *warp, _ uint32) {
@@ -79,11 +79,10 @@ func (d *decoder) movmatrix(out *instr) {
 	})
 }
 
-// product is an mma instruction: D = A B + C, whose operands are spread over
-// the lanes. With g = lane/4, t = lane%4 and e elements in a register,
-// register r of A has row g+8(r%2) and columns et.. of the r/2-th group of 4e;
-// register r of B has column g and rows et.. of the r-th group; register i of C
-// has row g+8(i/2) and column 2t+i%2.
+// product is an mma instruction: D = A B + C. The operands are spread over the lanes. With g =
+// lane/4, t = lane%4 and e elements in a register, register r of A has row g+8(r%2) and columns
+// et.. of the r/2-th group of 4e; register r of B has column g and rows et.. of the r-th group;
+// register i of C has row g+8(i/2) and column 2t+i%2.
 type product struct {
 	m, k       int
 	each       int // elements in a register of A and B
@@ -94,8 +93,8 @@ type product struct {
 	multiply   func(f *fragments, m, k int)
 }
 
-// fragments are the operands as matrices: A by rows of k, B by columns of k, C
-// by rows of 8, or of wmma of all columns.
+// fragments are the operands as matrices: A by rows of length k, B by columns of length k, C by
+// rows of 8, or of all columns for wmma.
 type fragments struct {
 	a [16 * 64]uint64
 	b [8 * 64]uint64
@@ -133,7 +132,7 @@ func (p *product) run(w *warp, _ uint32) {
 	}
 }
 
-// spread puts the elements of a register of A or B into a matrix.
+// spread puts a register's elements of A or B into a matrix.
 func (p *product) spread(c *column, to []uint64, group int) {
 	for lane := range 32 {
 		g, t := lane>>2, lane&3
@@ -144,7 +143,7 @@ func (p *product) spread(c *column, to []uint64, group int) {
 	}
 }
 
-// eachAccumulator calls f for the place in C of each lane's i-th register.
+// eachAccumulator calls f for each lane, with the place in C of its i-th register.
 func (p *product) eachAccumulator(i int, f func(lane, at int)) {
 	for lane := range 32 {
 		g, t := lane>>2, lane&3
@@ -156,8 +155,8 @@ func (p *product) eachAccumulator(i int, f func(lane, at int)) {
 	}
 }
 
-// define makes an element of D undefined where something in its row of A or its
-// column of B is, or its element of C.
+// define makes an element of D undefined if its row of A, its column of B or its element of C has
+// an undefined value.
 func (p *product) define(w *warp) {
 	var rows [16]bool
 	var cols [8]bool
@@ -181,7 +180,7 @@ func (p *product) define(w *warp) {
 	}
 }
 
-// shapes are the rows and depth of the products by name; all have 8 columns.
+// shapes are the rows and the depth of products, by name. All have 8 columns.
 var shapes = map[string][2]int{
 	"m8n8k4": {8, 4}, "m8n8k16": {8, 16}, "m8n8k32": {8, 32}, "m8n8k128": {8, 128},
 	"m16n8k4": {16, 4}, "m16n8k8": {16, 8}, "m16n8k16": {16, 16}, "m16n8k32": {16, 32},
@@ -212,7 +211,7 @@ func (d *decoder) mma(out *instr) {
 	d.together(out, -1, p.run)
 }
 
-// element says how elements of A and B are taken from registers and multiplied.
+// element sets how elements of A and B are taken from registers and multiplied.
 func (p *product) element(d *decoder, ta, tb string) bool {
 	arch := d.k.m.d.opt.Arch
 	p.each, p.load = 1, func(x uint64, _ int) uint64 { return x }
@@ -236,7 +235,7 @@ func (p *product) element(d *decoder, ta, tb string) bool {
 	return true
 }
 
-// dots multiplies by dot products, one for each of the m by n elements of C.
+// dots computes each of the m by n elements of C as a dot product.
 func (f *fragments) dots(m, n, k int, dot dotProduct) {
 	for i := range m {
 		for j := range n {
@@ -245,10 +244,10 @@ func (f *fragments) dots(m, n, k int, dot dotProduct) {
 	}
 }
 
-// dotProduct is c plus the products of a row of A and a column of B.
+// dotProduct returns c plus the products of a row of A and a column of B.
 type dotProduct func(c uint64, a, b []uint64) uint64
 
-// integerDots are those of integers of a width.
+// integerDots returns the dot product for integers of a width.
 func integerDots(sat bool, width int, aSigned, bSigned bool) dotProduct {
 	extend := func(to []int32, from []uint64, signed bool) []int32 {
 		for i, x := range from {
@@ -284,7 +283,7 @@ func (p *product) integers(d *decoder, width int, aSigned, bSigned bool) {
 	p.dots(integerDots(d.in.Has("satfinite"), width, aSigned, bSigned))
 }
 
-// bits multiplies single bits: a register is one element, of 32 of them.
+// bits multiplies single bits: a register is one element of 32 bits.
 func (p *product) bits(and bool) {
 	p.k /= 32
 	p.dots(func(c uint64, a, b []uint64) uint64 {

@@ -10,8 +10,8 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 )
 
-// mmaTest is a shape of mma with operands of some width; the layouts are those
-// of the tables of the PTX manual, written as functions of lane and element.
+// mmaTest is a shape of mma with operands of some width. The layouts follow the tables of the PTX
+// manual, written as functions of lane and element.
 type mmaTest struct {
 	form    string
 	m, k    int
@@ -32,7 +32,7 @@ var mmaTests = []mmaTest{
 	{"m16n8k64.row.col.s32.s4.s4.s32", 16, 64, 4, 4, smallInt(4, true)},
 }
 
-// Small integers, whose products and sums are exact in every format.
+// Small integers: their products and sums are exact in every format.
 
 func smallBF16(rng *rand.Rand) (uint64, float64) {
 	p, v := smallF32(rng)
@@ -55,9 +55,8 @@ func smallInt(bits int, signed bool) func(rng *rand.Rand) (uint64, float64) {
 	}
 }
 
-// place gives the row (or for B the column) and the depth of an element that a
-// lane holds: the manual's tables count elements through all of a lane's
-// registers.
+// place returns the row (for B the column) and the depth of an element in a lane. Like the
+// manual's tables, it numbers elements through all of a lane's registers.
 func (x *mmaTest) place(lane, element int, ofA bool) (row, k int) {
 	per := 32 / x.bits // elements in a register
 	reg := element / per

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// Where the state spaces lie among generic addresses. Shared, local, constant
-// and parameter memory have addresses of their own, from 0, besides.
+// The places of the state spaces among generic addresses. Shared, local, constant and parameter
+// memory also have addresses of their own, starting at 0.
 const (
 	sharedWindow = 1 << 40
 	localWindow  = 2 << 40
@@ -15,23 +15,23 @@ const (
 	windowSize   = 1 << 40
 	globalBase   = 0x70 << 40
 
-	granule = 1 << 20 // global memory is given out in multiples of it
+	granule = 1 << 20 // allocations of global memory start in a new granule
 	margin  = 4096    // between the start of a granule and a buffer
 )
 
-// buffer is a stretch of memory within which addresses may move.
+// buffer is a range of memory within which addresses may move.
 type buffer struct {
 	name     string
 	start    uint64 // address of data[0]
 	data     []byte
-	init     bitmap  // bytes that were written; nil when all were
-	vague    bitmap  // bytes that were written with an undefined value; nil when none were
+	init     bitmap  // bytes that were written; nil: all
+	vague    bitmap  // bytes that hold an undefined value; nil: none
 	shadow   *shadow // nil: races are not checked
-	private  int     // bytes a lane, in local memory
-	stride   int     // from one lane to the next, a multiple of every access
+	private  int     // bytes per lane, in local memory
+	stride   int     // from one lane to the next, a multiple of the largest access
 	global   bool
 	freed    bool
-	fixed    bool // not given by Alloc
+	fixed    bool // not allocated by Alloc
 	readOnly bool
 }
 
@@ -59,7 +59,7 @@ func (s *space) find(addr uint64) *buffer {
 	return nil
 }
 
-// poisonWord is what memory holds before it is written: a NaN in every width.
+// poisonWord is the content of unwritten memory: a NaN in every width.
 const poisonWord = 0x7fffdead
 
 func poison(data []byte) {
@@ -72,12 +72,12 @@ func poison(data []byte) {
 	}
 }
 
-// bitmap has a bit a byte; a nil bitmap has all bits set.
+// bitmap has one bit per byte. In a nil bitmap all bits are set.
 type bitmap []uint64
 
 func newBitmap(n int64) bitmap { return make(bitmap, (n+63)/64) }
 
-// has tells whether the n bytes at off are set: n a power of two up to 32, off a
+// has reports whether the n bytes at off are set. n is a power of two up to 32, and off a
 // multiple of it.
 func (b bitmap) has(off, n int) bool {
 	want := uint64(1)<<n - 1
@@ -90,7 +90,7 @@ func (b bitmap) set(off, n int) { b[off>>6] |= (uint64(1)<<n - 1) << (off & 63) 
 
 func (b bitmap) unset(off, n int) { b[off>>6] &^= (uint64(1)<<n - 1) << (off & 63) }
 
-// words calls f with each word of a range and the bits of it that are meant.
+// words calls f with each word of a range and a mask of the range's bits.
 func (b bitmap) words(off, n int, f func(i int, mask uint64) bool) {
 	for n > 0 {
 		k := min(64-off&63, n)
@@ -108,7 +108,7 @@ func (b bitmap) setRange(off, n int) {
 	b.words(off, n, func(i int, mask uint64) bool { b[i] |= mask; return true })
 }
 
-// firstClear is the first byte of a range that is not set, or -1.
+// firstClear returns the first byte of a range that is not set, or -1.
 func (b bitmap) firstClear(off, n int) int {
 	at := -1
 	if b == nil {

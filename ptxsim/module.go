@@ -7,11 +7,11 @@ import (
 	"github.com/arithlang/mlc/ptxsim/ptx"
 )
 
-// Module is PTX that is loaded on a device.
+// Module is PTX loaded on a device.
 type Module struct {
 	d         *Device
 	src       *ptx.Module
-	constants *buffer // of all .const variables
+	constants *buffer // memory of all .const variables
 	address   map[*ptx.Var]uint64
 	kernels   map[string]*Kernel
 }
@@ -71,7 +71,7 @@ func (m *Module) fit() error {
 	return nil
 }
 
-// placeVars gives the global and constant variables their addresses and values.
+// placeVars assigns addresses and values to the global and constant variables.
 func (m *Module) placeVars() {
 	m.constants = &buffer{name: "constant memory", readOnly: true}
 	buffers := map[*ptx.Var]*buffer{}
@@ -119,7 +119,7 @@ func (m *Module) relocated(r ptx.Reloc) uint64 {
 	return r.Of(addr)
 }
 
-// addressOf is the address of a variable in its own space.
+// addressOf returns the address of a variable in its own space.
 func (k *Kernel) addressOf(v *ptx.Var) uint64 {
 	if a, ok := k.m.address[v]; ok {
 		return a
@@ -147,7 +147,7 @@ func (m *Module) Kernel(name string) (*Kernel, error) {
 // Params lists the parameters of a kernel.
 func (k *Kernel) Params() []*ptx.Var { return k.src.Params }
 
-// source is the place in the source that an instruction comes from, or "".
+// source returns the place in the source of an instruction, or "".
 func (k *Kernel) source(in *ptx.Instr) string {
 	if in.Loc.Line == 0 {
 		return ""
@@ -155,7 +155,7 @@ func (k *Kernel) source(in *ptx.Instr) string {
 	return fmt.Sprintf("%s:%d", filepath.Base(k.m.src.Files[in.Loc.File]), in.Loc.Line)
 }
 
-// special fills the column of a special register that stays the same.
+// special fills the column of a constant special register.
 func (w *warp) special(s ptx.Special, c *column) {
 	l := w.b.l
 	switch s {
@@ -181,7 +181,7 @@ func (w *warp) special(s ptx.Special, c *column) {
 	}
 }
 
-// uniform is a special register that is the same in all lanes.
+// uniform returns a special register that is the same in all lanes.
 func (w *warp) uniform(s ptx.Special) int {
 	l := w.b.l
 	switch s {
@@ -206,8 +206,8 @@ func (w *warp) uniform(s ptx.Special) int {
 	case ptx.DynamicSharedSize:
 		return l.dynamic
 	}
-	return 0 // as are .w components and clocks at the start
+	return 0 // also for .w components, and clocks at the start
 }
 
-// multiprocessors is how many the device pretends to have.
+// multiprocessors is how many multiprocessors the device reports.
 const multiprocessors = 108

@@ -34,7 +34,7 @@ func (d *decoder) mov() exec {
 
 func isClock(s ptx.Special) bool { return s >= ptx.Clock && s <= ptx.GlobalTimerHi }
 
-// clock reads a clock: a block's count of instructions.
+// clock reads a clock: the number of instructions that the block has executed.
 func (d *decoder) clock() exec {
 	o, s := d.dst(0), d.in.Args[1].Special
 	return func(w *warp, m uint32) {
@@ -75,7 +75,7 @@ func (d *decoder) pack() exec {
 	}
 }
 
-// width is the width of the register that an operand names.
+// width returns the width of the register that an operand names.
 func (d *decoder) width(o *ptx.Operand) int {
 	if o.Kind == ptx.RegArg {
 		return d.k.src.Regs[o.Reg].Type.Bits()
@@ -115,7 +115,7 @@ func (d *decoder) cvt() exec {
 	return d.map1(f)
 }
 
-// conversion is the function on one value.
+// conversion returns the function on one value.
 func (d *decoder) conversion(to, from ptx.Type) func(a uint64) uint64 {
 	m, keep := d.mode(), mask(from.Bits())
 	fs, _ := formatOf(from)
@@ -155,14 +155,14 @@ func (d *decoder) cvtFloat(to, from num.Format, m num.Mode, keep uint64) func(a 
 	}
 }
 
-// cvtPair converts two singles: the first goes into the upper half.
+// cvtPair converts two singles. The first one becomes the upper half.
 func (d *decoder) cvtPair(to ptx.Type) exec {
 	f, _ := formatOf(to)
 	g := d.cvtFloat(f, num.F32, d.mode(), mask(32))
 	return d.map2(func(a, b uint64) uint64 { return g(a)<<16 | g(b) })
 }
 
-// cvta turns an address in a state space into a generic one, or back.
+// cvta converts an address in a state space to a generic one, or back.
 func (d *decoder) cvta() exec {
 	delta := uint64(0)
 	if s := int(d.in.Space); s < len(windows) {

@@ -6,8 +6,8 @@ import (
 	"github.com/arithlang/mlc/ptxsim/ptx"
 )
 
-// execs decode the instructions that do something in each lane; flows those
-// that change which lanes run where, or that lanes run together.
+// execs decode the instructions that work in each lane separately. flows decode those that change
+// which lanes run where, or that lanes execute together.
 var execs, flows = instructions()
 
 func instructions() (map[string]func(*decoder) exec, map[string]func(*decoder, *instr)) {
@@ -72,7 +72,7 @@ func ref(f func(*decoder) exec) *func(*decoder) exec { return &f }
 
 func (d *decoder) nothing() exec { return func(*warp, uint32) {} }
 
-// policy makes a cache policy, which here says nothing.
+// policy makes a cache policy, which has no effect here.
 func (d *decoder) policy() exec {
 	o := d.dst(0)
 	return func(w *warp, m uint32) {
@@ -123,8 +123,8 @@ func (d *decoder) trap(out *instr) {
 	}
 }
 
-// barrier decodes the barriers of a block: id, threads, and for those that
-// reduce a destination before and a predicate after them.
+// barrier decodes the barriers of a block. The operands are an id and a number of threads; a
+// reducing barrier has a destination before them and a predicate after them.
 func (d *decoder) barrier(out *instr) {
 	in := d.in
 	args := in.Args
@@ -153,5 +153,5 @@ func (d *decoder) barrier(out *instr) {
 	out.flow = b.flow
 }
 
-// lastWord is what follows the last dot of a name.
+// lastWord returns the part of a name after its last dot.
 func lastWord(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }

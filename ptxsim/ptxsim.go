@@ -1,15 +1,12 @@
-// Package ptxsim runs PTX without a GPU. It takes the place of the driver: memory
-// is allocated and copied, modules are loaded and kernels launched as on a
-// device, and every access of every thread is checked on the way: bounds,
-// alignment, initialisation, data races, barriers that not all threads reach,
-// and waits that never end.
+// Package ptxsim runs PTX without a GPU. It takes the place of the driver: it allocates and
+// copies memory, loads modules and launches kernels. It checks every access of every thread:
+// bounds, alignment, initialisation, data races, barriers that not all threads reach, and endless
+// waits.
 //
-// Package ptx, before it, gives the instructions; package num gives their
-// arithmetic; after it is whoever would otherwise launch kernels on a GPU. A
-// kernel is decoded once into closures, each of which runs an instruction for
-// the 32 lanes of a warp. Where the hardware has a choice (order of warps and
-// blocks, the moment of an asynchronous copy, what unwritten memory holds) the
-// simulator takes the one that shows mistakes, decided by a seed.
+// Package ptx parses the instructions and package num has their arithmetic. The simulator decodes
+// a kernel once, into closures that each run an instruction for the 32 lanes of a warp. Where the
+// hardware has a choice (the order of warps and blocks, the time of an asynchronous copy, the
+// content of unwritten memory), the simulator chooses so that mistakes show. A seed decides.
 package ptxsim
 
 import (
@@ -24,8 +21,8 @@ type Order uint8
 
 // The orders.
 const (
-	RoundRobin Order = iota // in turn, each for a slice of time
-	Reversed                // in turn, from the last to the first
+	RoundRobin Order = iota // round-robin, each for a slice of time
+	Reversed                // round-robin, from the last to the first
 	Random                  // drawn from the seed, in slices down to one instruction
 	Greedy                  // one warp runs until it must wait
 )
@@ -34,25 +31,24 @@ func (o Order) String() string {
 	return [...]string{"round-robin", "reversed", "random", "greedy"}[o]
 }
 
-// Orders lists all of them.
+// Orders lists all orders.
 func Orders() []Order { return []Order{RoundRobin, Reversed, Random, Greedy} }
 
-// Options say what device it is and what is checked.
+// Options select the device and the checks.
 type Options struct {
 	Arch  int    // 80, 86, 89 or 90; 0 means 80
-	Seed  uint64 // of everything that is drawn
+	Seed  uint64 // of all random choices
 	Order Order
-	// NoRaces and NoInit waive the checks for data races, and for reads of what
-	// was never written.
+	// NoRaces and NoInit turn off the checks for data races, and for reads of unwritten memory.
 	NoRaces, NoInit bool
-	// SameValue makes unordered writes of one value to one place a warning:
-	// compilers let many threads compute and store the same.
+	// SameValue makes unordered writes of one value to one place a warning. Compilers let many
+	// threads compute and store the same value.
 	SameValue bool
 	Count     bool  // Stats have Counts
 	Reach     bool  // Stats have Reached
-	Eager     bool  // copy cp.async when issued, not when waited for
+	Eager     bool  // cp.async copies when issued, not when waited for
 	Jitter    bool  // approximate instructions err within their bounds
-	MaxSteps  int64 // lane instructions a launch; 0 means 1<<37
+	MaxSteps  int64 // lane instructions per launch; 0 means 1<<37
 	Workers   int   // blocks that run at the same time; 0 means 1
 	Memory    int64 // bytes of the device; 0 means 16 GiB
 }
@@ -63,12 +59,12 @@ type Device struct {
 	global space
 	used   int64
 	table  table // of the accesses to global memory
-	// mu guards global memory, its shadow and what is counted while several workers run.
+	// mu guards global memory, its shadow and the counts while several workers run.
 	mu       sync.Mutex
 	launches uint64
 }
 
-// New makes a device with nothing on it.
+// New returns an empty device.
 func New(o Options) *Device {
 	o.Arch = cmp.Or(o.Arch, 80)
 	o.MaxSteps = cmp.Or(o.MaxSteps, 1<<37)
@@ -77,11 +73,11 @@ func New(o Options) *Device {
 	return &Device{opt: o, global: space{base: globalBase}, table: newTable()}
 }
 
-// Ptr is an address in global memory. It is no pointer of this process.
+// Ptr is an address in global memory. It is not a pointer of this process.
 type Ptr uint64
 
-// Alloc reserves memory that holds nothing yet. What lies around it belongs to
-// nobody, so that an access beyond it is noticed.
+// Alloc reserves uninitialised memory. The addresses around it stay free, so that an access
+// beyond it is noticed.
 func (d *Device) Alloc(bytes int64) (Ptr, error) {
 	if bytes <= 0 {
 		return 0, fmt.Errorf("sim: cannot allocate %d bytes", bytes)
@@ -98,7 +94,7 @@ func (d *Device) Alloc(bytes int64) (Ptr, error) {
 	return Ptr(d.place(b)), nil
 }
 
-// place gives a buffer of global memory its address.
+// place assigns an address to a buffer of global memory.
 func (d *Device) place(b *buffer) uint64 {
 	if !d.opt.NoRaces {
 		b.shadow = newShadow(len(b.data))
@@ -106,7 +102,7 @@ func (d *Device) place(b *buffer) uint64 {
 	return d.global.add(b)
 }
 
-// Free gives back what Alloc gave.
+// Free releases an allocation.
 func (d *Device) Free(p Ptr) error {
 	b := d.global.find(uint64(p))
 	switch {
@@ -120,7 +116,7 @@ func (d *Device) Free(p Ptr) error {
 	return nil
 }
 
-// hostRange finds the bytes that a copy from or to the host means.
+// hostRange returns the bytes of a copy from or to the host.
 func (d *Device) hostRange(verb string, p Ptr, n int) (*buffer, int, error) {
 	b := d.global.find(uint64(p))
 	if b == nil || b.freed {
@@ -147,9 +143,8 @@ func (d *Device) Write(p Ptr, data []byte) error {
 	return nil
 }
 
-// Read copies from the device. Reading what was never written is an
-// *UninitialisedError; the data are copied all the same, so the caller may
-// waive it.
+// Read copies from the device. If a byte was never written, the error is an *UninitialisedError.
+// The data are copied anyway, so the caller may ignore it.
 func (d *Device) Read(data []byte, p Ptr) error {
 	b, off, err := d.hostRange("read", p, len(data))
 	if err != nil {
@@ -162,15 +157,14 @@ func (d *Device) Read(data []byte, p Ptr) error {
 	return nil
 }
 
-// UninitialisedError says that a byte of an allocation was read by the host
-// before anything wrote it.
+// UninitialisedError reports that the host read a byte of an allocation before anything wrote it.
 type UninitialisedError struct{ Offset int64 }
 
 func (e *UninitialisedError) Error() string {
 	return fmt.Sprintf("sim: read of an uninitialised byte at offset %d of the allocation", e.Offset)
 }
 
-// random gives the generator of one part of a launch.
+// random returns the random generator for one part of a launch.
 func (d *Device) random(part uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(d.opt.Seed^d.launches<<32, part))
 }

@@ -1,12 +1,12 @@
 package ptxsim
 
-// Reach is how far the threads of a launch came at a line.
+// Reach records whether the threads of a launch executed a line.
 type Reach struct {
-	Ran  bool // a thread did what the line says
-	Kept bool // its guard kept a thread from that
+	Ran  bool // a thread executed the line
+	Kept bool // its guard kept a thread from executing it
 }
 
-// reach is a Reach of an instruction while its launch runs.
+// reach is an instruction's Reach while its launch runs.
 type reach uint8
 
 const (
@@ -14,7 +14,7 @@ const (
 	kept
 )
 
-// reachOf is what lanes at an instruction make of it, some of which its guard lets through.
+// reachOf returns the reach of lanes at an instruction; its guard admits the lanes of through.
 func reachOf(active, through uint32) (r reach) {
 	if through != 0 {
 		r |= ran

@@ -7,8 +7,8 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 )
 
-// TestReached wants to be told of each line whether a thread ran it, and whether its guard
-// kept one from it, with several blocks at a time, too.
+// TestReached checks, for each line, whether a thread ran it and whether its guard kept a thread
+// from it, also with several blocks at a time.
 func TestReached(t *testing.T) {
 	const body = `setp.lt.u32 %p0, %r0, 16;
 @%p0 add.u32 %r1, %r0, 1;

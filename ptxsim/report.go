@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Kind is what a report is about.
+// Kind is the subject of a report.
 type Kind string
 
 // The kinds.
@@ -26,22 +26,22 @@ const (
 	Trap             Kind = "trap"
 	DivideByZero     Kind = "division by zero"
 	InactiveLane     Kind = "inactive source lane"
-	PendingCopy      Kind = "pending copy"       // a warning: nobody waited for it
+	PendingCopy      Kind = "pending copy"       // a warning: nobody waited for the copy
 	Unordered        Kind = "unordered accesses" // a warning: volatile or relaxed ones
 	BadLaunch        Kind = "bad launch"
 )
 
-// Report is what went wrong in a launch, and where.
+// Report describes a mistake in a launch, and its place.
 type Report struct {
 	Kind   Kind
 	Kernel string
-	Line   int    // of the PTX text; 0 when it is no instruction's fault
+	Line   int    // of the PTX text; 0 if no instruction is to blame
 	Source string // file:line of the source, where .loc gives it
 	Op     string
 	Block  [3]int
 	Warp   int
 	Lanes  uint32
-	Space  string // of Addr, "" when there is none
+	Space  string // of Addr; "" without an address
 	Addr   uint64
 	Detail string
 	Other  *Party // the other side of a race

@@ -2,9 +2,9 @@ package ptxsim
 
 import "math/bits"
 
-// The shadow of a buffer remembers who last wrote each cell of it and who has
-// read it since. A cell is as wide as the narrowest access that its page has
-// seen, so that neighbours of any width are told apart.
+// The shadow of a buffer records, for each cell, its last writer and its readers since then. A
+// cell is as wide as the narrowest access that its page has seen, so the shadow distinguishes
+// neighbours of any width.
 
 const (
 	pageBits = 12
@@ -18,18 +18,17 @@ type page struct {
 	cells []cell
 }
 
-// cell is the history of some bytes. rseg is a segment or a set of readers, or
-// 0; with the flag atomicWho in rwho, what it names are atomic accesses before
-// the last one.
+// cell is the history of some bytes. rseg is a segment, a set of readers, or 0. If rwho has the
+// flag atomicWho, rseg stands for atomic accesses before the last one.
 type cell struct{ wseg, wwho, rseg, rwho uint32 }
 
-// Of the fields wwho and rwho: the lane, flags, and from whoShift the number
-// of the instruction.
+// The fields wwho and rwho hold the lane, flags and, from whoShift on, the number of the
+// instruction.
 const (
 	laneWho   = 31
 	manyWho   = 1 << 5 // several lanes
 	atomicWho = 1 << 6
-	meantWho  = 1 << 7 // atomic, and meant to be unordered with others
+	meantWho  = 1 << 7 // atomic, and allowed to be unordered with others
 	whoShift  = 8
 )
 
@@ -62,7 +61,7 @@ func (p *page) refine(shift uint8) {
 	p.shift, p.cells = shift, cells
 }
 
-// clash is an access that another one is unordered with.
+// clash is an access that is unordered with another one.
 type clash struct {
 	lane  int
 	other uint32 // segment, or flight
@@ -70,17 +69,17 @@ type clash struct {
 	verb  string
 }
 
-// tracker checks the accesses of a warp to one table's memory.
+// tracker checks a warp's accesses to one table's memory.
 type tracker struct {
 	table *table
 	past  *past
 	warp  int
-	seg   uint32 // the current segment; 0 until there is an access in it
-	// Of the last look-ups, for the next lanes to find again.
-	known    uint32 // is ordered before this warp
+	seg   uint32 // the present segment; 0 before its first access
+	// The results of the last look-ups, for the next lanes.
+	known    uint32 // a segment or set known to be ordered before this warp
 	from, to uint32 // with(from, seg) = to
-	// doubt is the first of the last access that is no clash only because both
-	// sides are atomic, although neither is meant to be unordered.
+	// doubt is the first access of the last instruction that is unordered with another one, where
+	// both are atomic but neither is meant to be unordered.
 	doubt *clash
 }
 
@@ -94,7 +93,7 @@ func (t *tracker) current() uint32 {
 	return t.seg
 }
 
-// unordered is table.unordered, remembered.
+// unordered calls table.unordered and remembers the result.
 func (t *tracker) unordered(id uint32) uint32 {
 	if id == t.known {
 		return 0
@@ -106,15 +105,15 @@ func (t *tracker) unordered(id uint32) uint32 {
 	return bad
 }
 
-// access is how an instruction touches memory.
+// access describes an instruction's access to memory.
 type access struct {
-	size   int // bytes a lane, a power of two
+	size   int // bytes per lane, a power of two
 	pc     int
 	atomic bool
-	meant  bool // to be unordered with other atomic accesses
+	meant  bool // allowed to be unordered with other atomic accesses
 }
 
-// flags are those of a field such as wwho.
+// flags returns the flags for a field such as wwho.
 func (a access) flags() (who uint32) {
 	if a.atomic {
 		who = atomicWho
@@ -125,8 +124,8 @@ func (a access) flags() (who uint32) {
 	return who
 }
 
-// read records a read by the lanes of mask at their offsets. It returns a
-// clash if one of them is unordered with a write.
+// read records a read by the lanes of mask at their offsets. It returns a clash if a lane's read
+// is unordered with a write.
 func (t *tracker) read(s *shadow, offs *[32]int, mask uint32, a access) *clash {
 	seg, who := t.current(), uint32(a.pc)<<whoShift
 	floor := t.table.floor
@@ -168,7 +167,7 @@ func (t *tracker) read(s *shadow, offs *[32]int, mask uint32, a access) *clash {
 	return nil
 }
 
-// afterWrite checks that what lane does to a cell comes after the writes to it.
+// afterWrite checks that a lane's access to a cell comes after the writes to it.
 func (t *tracker) afterWrite(c *cell, lane int, atomic bool) *clash {
 	if c.rwho&atomicWho != 0 && !atomic {
 		if c.rseg != 0 && t.table.live(c.rseg) {
@@ -195,8 +194,8 @@ func (t *tracker) afterWrite(c *cell, lane int, atomic bool) *clash {
 	return nil
 }
 
-// noteAtomicRead notes a read that conflicts with writes that are not atomic.
-// Readers that are not atomic matter more, and stay.
+// noteAtomicRead records a read that conflicts with writes that are not atomic. Readers that are
+// not atomic have priority and stay.
 func (t *tracker) noteAtomicRead(c *cell, seg, who uint32) {
 	switch {
 	case c.rseg == 0 || !t.table.live(c.rseg):
@@ -207,8 +206,8 @@ func (t *tracker) noteAtomicRead(c *cell, seg, who uint32) {
 	}
 }
 
-// question notes an access that is unordered with another one, both atomic, if
-// neither is meant to be.
+// question records an access that is unordered with another one, if both are atomic and neither
+// is meant to be unordered.
 func (t *tracker) question(id, who uint32, lane int, a *access, verb string) {
 	if a.meant || who&(atomicWho|meantWho) != atomicWho || t.doubt != nil || id == 0 || !t.table.live(id) {
 		return
@@ -218,10 +217,10 @@ func (t *tracker) question(id, who uint32, lane int, a *access, verb string) {
 	}
 }
 
-// noteRead adds a reader to others.
+// noteRead adds a reader to the cell's readers.
 func (t *tracker) noteRead(c *cell, seg, who uint32) {
 	switch {
-	case t.to != 0 && c.rseg == t.to: // seg is among them
+	case t.to != 0 && c.rseg == t.to: // already in the set
 	case !t.table.live(c.rseg):
 		c.rseg = seg
 	default:
@@ -233,8 +232,8 @@ func (t *tracker) noteRead(c *cell, seg, who uint32) {
 	c.rwho = who
 }
 
-// write records a write by the lanes of mask. It returns a clash if one of
-// them is unordered with another access.
+// write records a write by the lanes of mask. It returns a clash if a lane's write is unordered
+// with another access.
 func (t *tracker) write(s *shadow, offs *[32]int, mask uint32, a access) *clash {
 	seg, who := t.current(), uint32(a.pc)<<whoShift
 	floor := t.table.floor
@@ -268,8 +267,7 @@ func (t *tracker) write(s *shadow, offs *[32]int, mask uint32, a access) *clash 
 	return nil
 }
 
-// afterAll checks that a write comes after all other accesses of a cell, and
-// forgets its readers.
+// afterAll checks that a write comes after all other accesses to a cell, and removes its readers.
 func (t *tracker) afterAll(c *cell, lane int, atomic bool) *clash {
 	if bad := t.afterWrite(c, lane, atomic); bad != nil {
 		return bad
@@ -288,8 +286,7 @@ func (t *tracker) afterAll(c *cell, lane int, atomic bool) *clash {
 	return nil
 }
 
-// keepAtomic adds the last atomic writer, which another is about to replace,
-// to those before it.
+// keepAtomic adds the last atomic writer to the earlier ones, before another writer replaces it.
 func (t *tracker) keepAtomic(c *cell) {
 	if t.unordered(c.wseg) == 0 {
 		return
@@ -319,8 +316,8 @@ func (t *tracker) afterReads(c *cell, lane int) *clash {
 	return nil
 }
 
-// mark makes n bytes at off wait for an asynchronous copy of a lane, or, when
-// it is over, takes them as written by that lane in the current segment.
+// mark makes n bytes at off wait for an asynchronous copy of a lane. When the copy is over, it
+// records them as written by that lane in the present segment.
 func (t *tracker) mark(s *shadow, off, n int, seg, who uint32) {
 	for n > 0 {
 		size := (off | 16) & -(off | 16)

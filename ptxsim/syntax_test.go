@@ -8,7 +8,7 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 )
 
-// TestSyntax runs what the text has many ways to say: bytes of addresses in initialisers,
+// TestSyntax runs different spellings of the same things: bytes of addresses in initialisers,
 // nested lists, elements of arrays and vectors of registers.
 func TestSyntax(t *testing.T) {
 	got, err := runSnippet(ptxsim.Options{}, `

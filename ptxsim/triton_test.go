@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// tritonPrograms are those of triton.py.
+// tritonPrograms are the programs in triton.py.
 func tritonPrograms(rng *rand.Rand) []program {
 	const n = 992
 	x, y, z := randomFloats(rng, n), randomFloats(rng, n), randomFloats(rng, 720)
@@ -64,7 +64,7 @@ func sums(x []int32) []int32 {
 	return y
 }
 
-// attended is attention with powers of two: rows of d, each over all n.
+// attended returns attention with powers of two: rows of d, each over all n.
 func attended(q, k, v []float32, n, d int, scale float64) []float32 {
 	o := make([]float32, n*d)
 	for i := range n {

@@ -7,9 +7,9 @@ import (
 	"github.com/arithlang/mlc/ptxsim/ptx"
 )
 
-// video is an instruction on words, or on the halves or bytes of words: operands are
-// extended by their types, results clamped to the destination's, and then they are put
-// side by side, added to a third operand, or compared with it.
+// video is an instruction on words, or on the halves or bytes of words. It extends operands by
+// their types and clamps results to the destination's type. Then it combines the parts into a
+// word, adds a third operand, or compares with it.
 type video struct {
 	parts      int // 1, 2 or 4
 	width      int // bits of a part
@@ -18,7 +18,7 @@ type video struct {
 	sat        bool
 	op         func(a, b int64) int64
 	second     string // add, min, max or ""
-	o, x, y, z int    // columns; z where there is a second operation
+	o, x, y, z int    // columns; z only with a second operation
 }
 
 func (d *decoder) video() exec {
@@ -78,7 +78,7 @@ func (v *video) run(w *warp, m uint32) {
 	})
 }
 
-// part is the value of the lowest bits of a word.
+// part returns the value of the lowest bits of a word.
 func part(x uint64, width int, t ptx.Type) int64 {
 	if isSigned(t) {
 		return int64(num.SignExtend(width, x&mask(width)))
@@ -86,7 +86,7 @@ func part(x uint64, width int, t ptx.Type) int64 {
 	return int64(x & mask(width))
 }
 
-// clamped is the nearest value that a type of a width has.
+// clamped returns the nearest value in the range of a type of this width.
 func clamped(x int64, width int, t ptx.Type) int64 {
 	if isSigned(t) {
 		return max(min(x, 1<<(width-1)-1), -1<<(width-1))

@@ -7,7 +7,7 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 )
 
-// warningsOf runs a body on 64 threads and returns what is warned of.
+// warningsOf runs a body on 64 threads and returns the warnings.
 func warningsOf(t *testing.T, body string, o ptxsim.Options) ([]*ptxsim.Report, error) {
 	t.Helper()
 	src := snippet(body)
@@ -16,11 +16,11 @@ func warningsOf(t *testing.T, body string, o ptxsim.Options) ([]*ptxsim.Report, 
 	return st.Warnings, err
 }
 
-// TestSameValue checks which unordered writes of one value are only warned of.
+// TestSameValue checks which unordered writes of one value cause only a warning.
 func TestSameValue(t *testing.T) {
 	cases := []struct {
 		name, body string
-		race       bool // an error all the same
+		race       bool // an error anyway
 	}{
 		{"lanes, warps and blocks", "st.global.u32 [%rd0], 7;", false},
 		{"vectors", "st.shared.v2.u32 [sh], {5, 6};", false},
@@ -90,9 +90,8 @@ func TestUnwaited(t *testing.T) {
 	}
 }
 
-// TestPadding checks that a structure can be copied with what pads it, but that
-// nothing else may be read before it is written. Twelve bytes a lane are no
-// multiple of the access.
+// TestPadding checks that a structure can be copied with its padding, but other bytes may not be
+// read before they are written. Twelve bytes per lane are not a multiple of the access.
 func TestPadding(t *testing.T) {
 	const local = ".local .align 8 .b8 mine[24];\n"
 	if _, err := warningsOf(t, local+`
@@ -113,7 +112,7 @@ func TestPadding(t *testing.T) {
 	}
 }
 
-// TestSizes checks that what is too large is an error, and takes no memory.
+// TestSizes checks that sizes beyond the limits cause errors and take no memory.
 func TestSizes(t *testing.T) {
 	const header = ".version 7.8\n.target sm_80\n.address_size 64\n"
 	for text, want := range map[string]string{
@@ -137,11 +136,11 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestUnordered checks the warning about volatile and relaxed accesses of two warps, of
-// which one writes, with nothing that orders them.
+// TestUnordered checks the warning about unordered volatile and relaxed accesses of two warps, at
+// least one a write.
 func TestUnordered(t *testing.T) {
 	const (
-		first = "setp.lt.u32 %p1, %r0, 32;\n" // the warp that is first
+		first = "setp.lt.u32 %p1, %r0, 32;\n" // the first warp
 		mine  = "st.volatile.shared.u32 [%r3], %r0;\n"
 	)
 	for _, c := range []struct {

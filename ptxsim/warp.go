@@ -6,14 +6,13 @@ import (
 	"slices"
 )
 
-// column is a register of all lanes of a warp, each zero-extended to 64 bits.
+// column is a register of all lanes of a warp, each value zero-extended to 64 bits.
 type column = [32]uint64
 
 const fullMask = math.MaxUint32
 
-// warp is 32 threads. They need not be at the same place: lanes that are form
-// a group, and the group at the lowest instruction runs first, so that lanes
-// meet again after a branch.
+// warp is 32 threads. They may be at different instructions. Lanes at the same instruction form a
+// group. The group at the lowest instruction runs first, so that lanes meet again after a branch.
 type warp struct {
 	b    *block
 	id   int
@@ -23,12 +22,12 @@ type warp struct {
 	born uint32   // lanes that exist
 	live uint32   // lanes that have not exited
 
-	groups []group // that do not run now
-	cur    group   // that does
+	groups []group // groups that are not running
+	cur    group   // the running group
 	limit  int     // the instruction at which cur must look for the others
 	now    int64   // instructions that the warp has executed
-	due    int64   // the value of now at which cur must let others go first
-	waits  int64   // instructions that a group waits for its turn, for now
+	due    int64   // the value of now at which cur must let other groups run
+	waits  int64   // how many instructions a group waits for its turn now
 	pc     int     // of the instruction being executed
 	err    error
 
@@ -41,8 +40,8 @@ type warp struct {
 	fences fences
 	copies copies
 	local  *buffer
-	offs   [32]int // of the access being executed
-	// storing is the store being executed, where stores of one value may clash.
+	offs   [32]int // of the present access
+	// storing is the store in progress, if stores of one value may clash.
 	storing *transfer
 	frag    fragments
 	watch   watch
@@ -55,7 +54,7 @@ const (
 	ready     state = iota
 	atBarrier       // until a barrier of the block is complete
 	atSync          // until other lanes of the warp reach the instruction
-	atMemory        // saw nothing change, until memory does
+	atMemory        // saw nothing change, and waits for a change of memory
 )
 
 type group struct {
@@ -65,11 +64,11 @@ type group struct {
 	seen    version // for atMemory
 	barrier int     // for atBarrier: its number, and the instruction there
 	at      int
-	since   int64 // the warp's now when it last ran, or became ready
+	since   int64 // the warp's now when the group last ran or became ready
 	until   int64 // the warp's now at which its turn ends; 0: it has not had one
 }
 
-// runnable says whether the warp has something to run.
+// runnable reports whether the warp has something to run.
 func (w *warp) runnable() bool {
 	for i := range w.groups {
 		g := &w.groups[i]
@@ -83,17 +82,17 @@ func (w *warp) runnable() bool {
 	return false
 }
 
-// wake makes a group ready that has waited.
+// wake makes a waiting group ready.
 func (w *warp) wake(g *group) {
 	g.state, g.since = ready, w.now
 	w.due = min(w.due, w.now+w.waits)
 }
 
-// choose gives the number of the group to run next: the one whose turn it is, else one
-// that has waited for long, whose turn begins, else the one furthest back. Turns are
-// shorter than what comes between them, so that groups further back catch up, and lanes
-// meet again. Both become shorter with each turn, until all lanes have met: what takes so
-// long may be a loop that waits for a lane of its own warp.
+// choose returns the number of the next group to run. It prefers the group whose turn it is, then
+// a group that has waited for long, which begins a turn, then the group furthest back. Turns are
+// shorter than the waits between them, so that groups further back catch up and lanes meet again.
+// Waits and turns halve with each turn until all lanes have met: a long loop may be waiting for a
+// lane of its own warp.
 func (w *warp) choose() int {
 	back, oldest := -1, -1
 	for i := range w.groups {
@@ -119,8 +118,7 @@ func (w *warp) choose() int {
 	return back
 }
 
-// pick makes the next group the current one, joined with all others at the
-// same instruction.
+// pick makes the next group the current one and joins it with all others at the same instruction.
 func (w *warp) pick() bool {
 	if !w.runnable() {
 		return false
@@ -151,8 +149,8 @@ func (w *warp) pick() bool {
 	return true
 }
 
-// limitOf is where a group at pc must stop for one at other: a group that
-// waits further back is met only by a jump.
+// limitOf returns where a group at pc must stop for a group at other. A group further back can be
+// met only by a jump.
 func limitOf(other, pc int) int {
 	if other > pc {
 		return other
@@ -171,7 +169,7 @@ func (w *warp) park(pc int, mask uint32, s state) {
 }
 
 const (
-	patience = 1 << 11 // instructions of the warp that a group waits for its turn, at most
+	patience = 1 << 11 // the longest wait of a group for its turn, in instructions of the warp
 	calm     = 1 << 13 // instructions after which a warp is watched for spinning
 )
 
@@ -248,10 +246,9 @@ func (w *warp) advance(budget int) int {
 	}
 }
 
-// undefined reports that an address, a branch or the like depends on a register
-// that was never written, unless that is waived. Registers that are merely
-// copied or computed with may be undefined: compilers do that for lanes whose
-// results they discard.
+// undefined reports an address, a branch or a similar use that depends on a register that was
+// never written. Options.NoInit turns it off. Registers that are only copied or computed with may
+// be undefined: compilers do this for lanes whose results they discard.
 func (w *warp) undefined(pc int, reg int32, m uint32) (waived bool) {
 	if w.b.opt.NoInit {
 		return true
@@ -264,9 +261,8 @@ func (w *warp) undefined(pc int, reg int32, m uint32) (waived bool) {
 // version counts the writes that a waiting warp could see.
 type version struct{ global, shared uint64 }
 
-// watch is what a group looked like when it went back to an earlier
-// instruction. If it looks the same later, and no memory changed, it will do
-// so for ever.
+// watch is the state of a group when it went back to an earlier instruction. If the state is the
+// same later and no memory has changed, the group will loop for ever.
 type watch struct {
 	pc    int
 	mask  uint32
@@ -275,19 +271,19 @@ type watch struct {
 	pred  []uint32
 	ran   int // instructions since the last barrier
 	count int
-	next  int // count at which to look again: twice as late every time
+	next  int // the count at which to look again; doubles every time
 }
 
 func (t *watch) reset() { t.mask, t.ran, t.count, t.next = 0, 0, 0, 1 }
 
-// spins is called when a group jumps back to pc.
+// spins is called when a group jumps back to pc, and reports whether it can only loop for ever.
 func (w *warp) spins(pc int, mask uint32) bool {
 	t := &w.watch
 	t.count++
 	n := w.b.k.columns
 	if t.mask == mask && t.pc == pc && t.seen == w.b.version() &&
 		slices.Equal(t.pred, w.pred) && slices.Equal(t.cols, w.cols[:n]) {
-		t.count, t.next = 0, 1 // it spins each time that it is woken in vain: then look at once
+		t.count, t.next = 0, 1 // if it is woken in vain it spins again, so look at once
 		return true
 	}
 	if t.count >= t.next {

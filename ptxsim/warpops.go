@@ -6,16 +6,16 @@ import (
 	"github.com/arithlang/mlc/ptxsim/num"
 )
 
-// The instructions by which the lanes of a warp exchange values. Each runs
-// when all lanes of its membermask are there.
+// The instructions by which the lanes of a warp exchange values. Each one runs when all lanes of
+// its membermask have arrived.
 
-// together makes a flow of what the lanes of a membermask do at once.
+// together returns a flow that runs f for all lanes of a membermask at once.
 func (d *decoder) together(out *instr, member int, f exec) {
 	if f == nil {
 		return
 	}
 	if d.counts() {
-		f, d.done = d.counted(f), true // once, however many groups wait for each other before
+		f, d.done = d.counted(f), true // once, however many groups wait for each other first
 	}
 	c := &collective{member: noColumn, exec: f}
 	if member >= 0 {
@@ -59,8 +59,7 @@ func (d *decoder) shfl(out *instr) {
 	})
 }
 
-// shuffles give the lane that a lane reads, and whether it is within its
-// segment, which ends at most and starts at least.
+// shuffles return the lane to read from, and whether it is within the segment from least to most.
 var shuffles = map[string]func(lane, b, most, least, seg int) (int, bool){
 	"up":   func(lane, b, most, _, _ int) (int, bool) { return lane - b, lane-b >= most },
 	"down": func(lane, b, most, _, _ int) (int, bool) { return lane + b, lane+b <= most },

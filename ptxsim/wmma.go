@@ -7,9 +7,9 @@ import (
 	"github.com/arithlang/mlc/ptxsim/ptx"
 )
 
-// The manual leaves open how the fragments of wmma are spread over the lanes.
-// Here element e of a matrix, counted row by row, is the e-th of all that lane 0
-// holds, then lane 1 and so on; where there is room for more, they start anew.
+// The manual does not specify how wmma fragments are spread over the lanes. Here the elements of
+// a matrix, row by row, fill the slots of lane 0, then lane 1 and so on. If there are more slots
+// than elements, the elements repeat.
 
 // wmmaShapes are the rows, columns and depths of the products.
 var wmmaShapes = map[string][3]int{
@@ -38,7 +38,7 @@ func (d *decoder) tile(o *ptx.Operand, cols []int, rows, columns int, t ptx.Type
 	return tile{rows, columns, t.Bits(), cols, registers(o)}
 }
 
-// each is how many elements are in a register.
+// each returns how many elements are in a register.
 func (t *tile) each() int {
 	if t.width < 32 {
 		return 32 / t.width
@@ -46,10 +46,10 @@ func (t *tile) each() int {
 	return 1
 }
 
-// slots is how many elements a lane holds.
+// slots returns how many elements a lane holds.
 func (t *tile) slots() int { return len(t.regs) * t.each() }
 
-// at finds the row and column of what a lane holds in a slot.
+// at returns the row and column of the element in a lane's slot.
 func (t *tile) at(lane, slot int) (row, col int) {
 	e := (lane*t.slots() + slot) % (t.rows * t.cols)
 	return e / t.cols, e % t.cols
@@ -61,7 +61,7 @@ func (t *tile) get(w *warp, e int) uint64 {
 	return w.cols[t.regs[slot/t.each()]][lane] >> (slot % t.each() * t.width) & mask(t.width)
 }
 
-// put sets what a lane holds in a slot.
+// put sets the element in a lane's slot.
 func (t *tile) put(w *warp, lane, slot int, v uint64) {
 	r := &w.cols[t.regs[slot/t.each()]][lane]
 	shift := slot % t.each() * t.width
@@ -74,7 +74,7 @@ type wmmaMove struct {
 	addr   address
 	stride int // column, or noColumn
 	byCol  bool
-	places int // column of the addresses of one slot
+	places int // column with the addresses of one slot
 }
 
 func (d *decoder) wmmaMove(mem, frag int, letter byte, cols []int) *wmmaMove {
@@ -91,7 +91,7 @@ func (d *decoder) wmmaMove(mem, frag int, letter byte, cols []int) *wmmaMove {
 	return x
 }
 
-// step is how many elements lie between the starts of two rows, or columns.
+// step returns how many elements lie between the starts of two rows, or columns.
 func (x *wmmaMove) step(w *warp) uint64 {
 	switch {
 	case x.stride != noColumn:
@@ -102,7 +102,7 @@ func (x *wmmaMove) step(w *warp) uint64 {
 	return uint64(x.cols)
 }
 
-// eachSlot calls f with the address that every lane has for a slot.
+// eachSlot calls f with the address of every lane for a slot.
 func (x *wmmaMove) eachSlot(w *warp, f func(slot int, a *address)) {
 	base, stride := x.addr.of(w, 0), x.step(w)
 	for lane := range 32 {
@@ -179,7 +179,7 @@ func (d *decoder) wmmaStore(out *instr) {
 	})
 }
 
-// wmmaProduct is D = A B + C of whole tiles.
+// wmmaProduct is D = A B + C for whole tiles.
 type wmmaProduct struct {
 	m, n, k    int
 	a, b, c, d tile
@@ -189,7 +189,7 @@ type wmmaProduct struct {
 func (d *decoder) wmma(out *instr) {
 	s := d.wmmaShape()
 	x := &wmmaProduct{m: s[0], n: s[1], k: s[2]}
-	types := d.in.Types // D, A, B, C, or D and C where A and B are f16
+	types := d.in.Types // D, A, B, C; only D and C if A and B are f16
 	if len(types) == 2 {
 		types = []ptx.Type{types[0], ptx.F16, ptx.F16, types[1]}
 	}
@@ -213,7 +213,7 @@ func (d *decoder) wmma(out *instr) {
 	d.together(out, -1, x.run)
 }
 
-// floats multiplies floats. The accumulators are singles if C or D is of singles; D is
+// floats multiplies floats. The accumulators are singles if C or D is single precision. D is
 // rounded at the end (recorded on an H100).
 func (x *wmmaProduct) floats(arch int, from, last, first ptx.Type) {
 	in, _ := formatOf(from)

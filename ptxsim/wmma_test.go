@@ -11,8 +11,8 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 )
 
-// cellType is how the elements of a matrix are written. It gives small integers,
-// whose products and sums are exact in every format.
+// cellType describes how a matrix's elements are written. Its values are small integers, whose
+// products and sums are exact in every format.
 type cellType struct {
 	name  string
 	bytes int
@@ -30,7 +30,7 @@ var cellTypes = map[string]cellType{
 	"s32":  {"s32", 4, func(v int) uint64 { return uint64(v) }},
 }
 
-// halfBits is a small integer in half precision.
+// halfBits returns a small integer in half precision.
 func halfBits(v int) uint64 {
 	if v == 0 {
 		return 0
@@ -53,7 +53,7 @@ func randomGrid(rng *rand.Rand, rows, cols, least, most int) grid {
 	return g
 }
 
-// bytes lays a matrix out by rows or columns, which are stride apart.
+// bytes lays out a matrix by rows or columns, stride elements apart.
 func (g grid) bytes(t cellType, col bool, stride int) []byte {
 	out := make([]byte, t.bytes*stride*max(g.rows, g.cols))
 	for i := range g.rows {
@@ -126,7 +126,7 @@ func TestWmma(t *testing.T) {
 	}
 }
 
-// wmmaText is a kernel that loads A, B and C, and stores D.
+// wmmaText returns a kernel that loads A, B and C, and stores D.
 func wmmaText(shape string, types [4]cellType, regs [4]int, col [4]bool, strides [4]int, dense bool) string {
 	var s strings.Builder
 	s.WriteString(".version 7.8\n.target sm_80\n.address_size 64\n.entry k(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d)\n{\n.reg .b64 %p<4>;\n")
@@ -166,7 +166,7 @@ func wmmaText(shape string, types [4]cellType, regs [4]int, col [4]bool, strides
 	return s.String()
 }
 
-// TestWmmaFaults checks what can be wrong with the accesses of wmma.
+// TestWmmaFaults checks reports of wrong accesses by wmma.
 func TestWmmaFaults(t *testing.T) {
 	const load = "wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r10,%r11,%r12,%r13,%r14,%r15,%r16,%r17}, [%rd5], %r4; // HERE"
 	for _, x := range []struct {

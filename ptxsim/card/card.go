@@ -1,8 +1,8 @@
-// Package card is a table of NVIDIA's cards: what fits on a multiprocessor, and how fast
-// the whole can be at most. Before it are NVIDIA's documents; after it is package count,
-// which says what work would ask of one that nobody has at hand.
+// Package card is a table of NVIDIA's cards: the limits of a multiprocessor, and the peak speeds
+// of the card. The numbers come from NVIDIA's documents. Package count uses the table to say what
+// a program would ask of a card that nobody has at hand.
 //
-// Nothing in the table is measured. What a card reaches is less.
+// Nothing in the table is measured. Real kernels stay below these peaks.
 package card
 
 import (
@@ -18,21 +18,21 @@ type Card struct {
 	Name string
 	Arch
 	SMs    int   // streaming multiprocessors
-	Clock  int   // kHz at most, of the multiprocessors
+	Clock  int   // kHz, the highest clock of the multiprocessors
 	L2     int   // bytes
 	Memory int64 // bytes
 
-	// The peaks are FLOP/s: of fused multiply-adds in fp32, and of dense products on the
-	// tensor cores, without sparsity.
+	// The peaks are FLOP/s: of fused multiply-adds in fp32, and of dense products on the tensor
+	// cores, without sparsity.
 	FP32, TF32, BF16 float64
-	Bandwidth        float64 // of the memory, bytes/s
+	Bandwidth        float64 // bytes/s, of the memory
 
-	Link   float64 // to the other cards of a machine, bytes/s in each direction
-	NVLink bool    // it is NVLink, through switches; else PCIe
+	Link   float64 // bytes/s in each direction, to the other cards of a machine
+	NVLink bool    // the link is NVLink, through switches; else PCIe
 }
 
-// With is the card with another number of multiprocessors, each as fast as before, and the
-// same memory.
+// With returns the card with sms multiprocessors. Each is as fast as before; the memory stays the
+// same.
 func (c Card) With(sms int) Card {
 	part := float64(sms) / float64(c.SMs)
 	c.SMs = sms
@@ -40,7 +40,7 @@ func (c Card) With(sms int) Card {
 	return c
 }
 
-// An Arch is what all cards of a compute capability have in common.
+// An Arch holds the limits that all cards of a compute capability share.
 type Arch struct {
 	Major, Minor int
 	Shared       int // bytes of shared memory of a multiprocessor
@@ -48,37 +48,37 @@ type Arch struct {
 	Blocks       int // resident on a multiprocessor
 }
 
-// What all architectures of the table have in common: the same sources as archs.
+// These limits hold for all architectures of the table. The sources are the same as for archs.
 const (
-	MaxThreads    = 1024      // of a block
-	Registers     = 1 << 16   // of a multiprocessor, 32 bits each
+	MaxThreads    = 1024      // in a block
+	Registers     = 1 << 16   // in a multiprocessor, 32 bits each
 	DefaultShared = 48 << 10  // bytes that any block may take
 	MaxGridX      = 1<<31 - 1 // blocks
 	MaxGridYZ     = 1<<16 - 1 // blocks, in each of the two other directions
 	Warp          = 32        // threads
 
-	reserved      = 1 << 10 // bytes of shared memory of each block that are the driver's
-	sharedUnit    = 128     // bytes in which a block gets shared memory
-	registersUnit = 256     // registers in which a warp gets them
+	reserved      = 1 << 10 // bytes of shared memory that the driver takes in each block
+	sharedUnit    = 128     // bytes; shared memory of a block is a multiple of it
+	registersUnit = 256     // registers of a warp are a multiple of it
 )
 
-// What a launch takes at least, however little it does. They are assumptions, the same
-// for every card, and rather too small than too large: a launch on a stream costs the
-// processor some 2 to 3 µs, and kernels that do nothing follow each other within a graph
-// some 1 to 1.5 µs apart. On a Tesla V100 NVIDIA found kernels of 2.9 µs to take 3.8 µs
-// each on a stream and 3.4 µs in a graph (A. Gray, "Getting Started with CUDA Graphs",
+// Launch and Node are the least time that a launch takes, however little it does. They are
+// assumptions, the same for every card, and rather too small than too large. A launch on a stream
+// costs the processor 2 to 3 µs; empty kernels within a graph follow each other every 1 to 1.5
+// µs. On a Tesla V100, NVIDIA measured that kernels of 2.9 µs take 3.8 µs each on a stream and
+// 3.4 µs in a graph (A. Gray, "Getting Started with CUDA Graphs",
 // developer.nvidia.com/blog/cuda-graphs).
 const (
 	Launch = 2 * time.Microsecond // on a stream
-	Node   = 1 * time.Microsecond // of a graph
+	Node   = 1 * time.Microsecond // in a graph
 )
 
-// SharedOptIn is the bytes of shared memory that a block may ask for.
+// SharedOptIn returns how many bytes of shared memory a block may ask for.
 func (a Arch) SharedOptIn() int { return a.Shared - reserved }
 
-// Resident is how many blocks of so many threads, with so many bytes of shared memory and
-// registers of a thread, a multiprocessor holds at a time. 0 registers are not known and
-// hold nobody back. A block that does not fit at all gives 0.
+// Resident returns how many blocks a multiprocessor holds at a time, given a block's threads and
+// bytes of shared memory and a thread's registers. With registers = 0 (unknown), registers do not
+// limit the number. The result is 0 if a single block does not fit.
 func (a Arch) Resident(threads, shared, registers int) int {
 	warps := (threads + Warp - 1) / Warp
 	n := min(a.Blocks, a.Threads/max(warps*Warp, 1))
@@ -91,8 +91,8 @@ func (a Arch) Resident(threads, shared, registers int) int {
 
 func roundUp(n, to int) int { return (n + to - 1) / to * to }
 
-// Find finds a card by its name, or by a part of it that only one has: letters and digits
-// count, in upper or lower case. Its error says what there is.
+// Find returns the card with this name, or with a name that contains it if there is only one. It
+// compares only letters and digits, in upper or lower case. Its error lists the names.
 func Find(name string) (Card, error) {
 	asked, found := plain(name), []Card(nil)
 	for _, c := range All() {
@@ -112,7 +112,7 @@ func Find(name string) (Card, error) {
 	return Card{}, fmt.Errorf("several cards are called %q: %s", name, names(found))
 }
 
-// plain is a name without what people write differently.
+// plain returns a name without the differences between people's spellings.
 func plain(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -134,13 +134,13 @@ func names(cards []Card) string {
 	return strings.Join(all, ", ")
 }
 
-// nearest is the card whose name takes the fewest changes.
+// nearest returns the card whose name takes the fewest changes.
 func nearest(asked string) string {
 	best := slices.MinFunc(All(), func(a, b Card) int { return distance(plain(a.Name), asked) - distance(plain(b.Name), asked) })
 	return best.Name
 }
 
-// distance is the number of letters to add, drop or change (Levenshtein's).
+// distance returns how many letters to add, drop or change (Levenshtein distance).
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -30,7 +30,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestTable holds figures of one card to others of it.
+// TestTable compares figures of a card with its other figures.
 func TestTable(t *testing.T) {
 	cores := map[Arch]float64{sm80: 64, sm86: 128, sm89: 128, sm90: 128, sm100: 128} // fp32 units of a multiprocessor
 	for _, c := range All() {
@@ -44,7 +44,8 @@ func TestTable(t *testing.T) {
 		if c.Memory < 20e9 || c.Bandwidth < 500e9 || c.L2 < 6*mib {
 			t.Errorf("%s: memory of %d bytes, %.3g bytes/s, cache of %d", c.Name, c.Memory, c.Bandwidth, c.L2)
 		}
-		// NVLink has 12 or 18 links of 25 GB/s or, of Blackwell, 50; 16 lanes of PCIe have 2 or 4 GB/s each.
+		// NVLink has 12 or 18 links of 25 GB/s (Blackwell: 50); 16 lanes of PCIe have 2 or 4 GB/s
+		// each.
 		links := map[float64]bool{12 * 25e9: true, 18 * 25e9: true, 18 * 50e9: true, 16 * 2e9: false, 16 * 4e9: false}
 		if nvlink, ok := links[c.Link]; !ok || nvlink != c.NVLink || c.Link >= c.Bandwidth {
 			t.Errorf("%s: a link of %.3g bytes/s", c.Name, c.Link)
@@ -59,7 +60,7 @@ func TestWith(t *testing.T) {
 	}
 }
 
-// TestResident is of blocks that the programming guide's rules let fit.
+// TestResident checks numbers of blocks against the programming guide's rules.
 func TestResident(t *testing.T) {
 	for _, x := range []struct {
 		arch                       Arch
@@ -71,9 +72,9 @@ func TestResident(t *testing.T) {
 		{sm80, 128, 40 << 10, 0, 4},  // 41 KiB of 164
 		{sm86, 128, 40 << 10, 0, 2},  // of 100
 		{sm90, 256, 0, 128, 2},       // 65536 / 32768
-		{sm90, 128, 0, 33, 12},       // 40 registers a thread are given out
+		{sm90, 128, 0, 33, 12},       // 40 registers per thread are allocated
 		{sm90, 100, 0, 0, 16},        // whole warps
-		{sm86, 1024, 99 << 10, 0, 1}, // all that a block may take
+		{sm86, 1024, 99 << 10, 0, 1}, // the largest block
 		{sm86, 1024, 100 << 10, 0, 0},
 	} {
 		if got := x.arch.Resident(x.threads, x.shared, x.registers); got != x.want {

@@ -1,8 +1,8 @@
 package card
 
-// The architectures: the table of technical specifications in NVIDIA's CUDA C++
-// Programming Guide (appendix "Compute Capabilities"), and libcudacxx's arch_traits.h in
-// NVIDIA's repository cccl, which agree.
+// The architectures follow the table of technical specifications in NVIDIA's CUDA C++ Programming
+// Guide (appendix "Compute Capabilities") and libcudacxx's arch_traits.h in NVIDIA's repository
+// cccl. Both agree.
 var (
 	sm80  = Arch{Major: 8, Minor: 0, Shared: 164 << 10, Threads: 2048, Blocks: 32}
 	sm86  = Arch{Major: 8, Minor: 6, Shared: 100 << 10, Threads: 1536, Blocks: 16}
@@ -17,12 +17,12 @@ const (
 	tera = 1e12
 )
 
-// All is the table, in the order of the architectures.
+// All returns the table, in the order of the architectures.
 //
-// Multiprocessors, clocks, second level caches, bytes of memory and bandwidths of the
-// A100s, H100s, H200 and B200 are what CUDA says of them, as the files of XLA's folder
-// xla/backends/gpu/target_config/specs record it; they agree with NVIDIA's documents.
-// Peaks, and all of the other cards, are from those:
+// For the A100s, H100s, H200 and B200, multiprocessors, clocks, L2 caches, bytes of memory and
+// bandwidths are the values that CUDA reports, as recorded by the files in XLA's folder
+// xla/backends/gpu/target_config/specs. They agree with NVIDIA's documents. The peaks, and all
+// values of the other cards, come from these documents:
 //
 //   - A100: "NVIDIA A100 Tensor Core GPU" data sheet, and the Ampere architecture
 //     whitepaper.
@@ -33,15 +33,15 @@ const (
 //   - RTX 3090: "NVIDIA Ampere GA102 GPU Architecture" whitepaper; products with sums in
 //     fp32.
 //   - RTX 4090: "NVIDIA Ada GPU Architecture" whitepaper; products with sums in fp32.
-//   - L40S: "NVIDIA L40S" data sheet; the second level cache is that of the L40, which
-//     has the same chip, in the Ada whitepaper.
+//   - L40S: "NVIDIA L40S" data sheet; the L2 cache is taken from the L40, which has the same
+//     chip, in the Ada whitepaper.
 //
-// Memory of the last three is what they are sold with, in units of 10⁹ bytes: a driver
-// tells a little more.
+// The last three cards have the memory that their data sheets advertise, in units of 10⁹ bytes; a
+// driver reports a little more.
 //
-// Links are half of what these documents give for both directions together: NVLink of the
-// SXM cards and the B200, PCIe x16 of the others, 4.0 or, of the H100, 5.0. Bridges that
-// join two cards are left out.
+// Links are half of the bandwidth that these documents give for both directions together: NVLink
+// for the SXM cards and the B200, PCIe x16 for the others (version 5.0 for the H100, 4.0 for the
+// rest). Bridges that join two cards are left out.
 func All() []Card {
 	return []Card{
 		{Name: "A100 SXM 40GB", Arch: sm80, SMs: 108, Clock: 1410e3, L2: 40 * mib, Memory: 42298834944,

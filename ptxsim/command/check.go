@@ -16,7 +16,7 @@ type Check struct {
 // Help is printed below the usage.
 func (Check) Help() string { return CheckHelp("ptxsim") }
 
-// CheckHelp is the help of check, which is called behind these words.
+// CheckHelp returns the help of check; words are the program and commands before it.
 func CheckHelp(words string) string {
 	return `Checks everything possible before a kernel runs: syntax, and the operands, types,
 version and target of each instruction. An instruction unknown to the simulator is
@@ -51,7 +51,7 @@ func (c *Check) Run(s *Shell) error {
 	return nil
 }
 
-// load reads a file and loads it on a device of its own.
+// load reads a file and loads it on a new device.
 func load(path string, o ptxsim.Options) (*ptxfile.File, error) {
 	text, err := readUpTo(path, ptxfile.Most+1)
 	if err != nil {

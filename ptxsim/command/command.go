@@ -1,9 +1,8 @@
-// Package command is the simulator on a command line: check and run, as commands of kong.
-// The program ptxsim/cmd/ptxsim consists of them; another program may have them among its
-// own.
+// Package command has the simulator's command line: check and run, as commands of kong. The
+// program ptxsim/cmd/ptxsim consists of them; another program may add them to its own.
 //
-// Package ptxfile, before it, loads files and runs kernels. Here flags are read, results
-// printed and files written.
+// It reads flags, prints results and writes files. Package ptxfile loads the files and runs the
+// kernels.
 package command
 
 import (
@@ -17,21 +16,21 @@ import (
 	"github.com/arithlang/mlc/ptxsim/ptxfile"
 )
 
-// A Shell is the program that has a command.
+// A Shell is the program that runs a command.
 type Shell struct {
-	Context  context.Context // when it ends, its cause is the error of the command
-	Program  string          // that messages are of
-	Out, Err io.Writer       // for results, and for the rest
-	JSON     bool            // results are objects, one a line
-	Quiet    bool            // files that were written are not named
+	Context  context.Context // when it ends, the command fails with its cause
+	Program  string          // the name in messages
+	Out, Err io.Writer       // for results, and for everything else
+	JSON     bool            // print results as objects, one per line
+	Quiet    bool            // do not name written files
 
-	// Temp writes a new file in a folder and returns its path, "" if there is none; Rename
-	// gives it the place of another. Nil: as the system does it.
+	// Temp writes data to a new file in dir and returns its path, or "" if it left no file.
+	// Rename moves the file over another one. If nil, the system's functions are used.
 	Temp   func(dir string, data []byte) (path string, err error)
 	Rename func(from, to string) error
 }
 
-// ErrShown ends a command that has printed what is wrong.
+// ErrShown ends a command that has already printed its findings.
 var ErrShown = errors.New("findings were printed")
 
 // A UsageError is a mistake on the command line.
@@ -39,13 +38,13 @@ type UsageError struct{ Err error }
 
 func (e UsageError) Error() string { return e.Err.Error() }
 
-// Unwrap returns what the mistake is.
+// Unwrap returns the mistake.
 func (e UsageError) Unwrap() error { return e.Err }
 
 func usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
 
-// await returns what f returns, or the cause of the context's end if that comes first. Then
-// f is left to itself, so it neither prints nor writes files.
+// await returns f's result, or the cause of the context's end if that comes first. f then
+// continues in the background, so it must neither print nor write files.
 func await[T any](s *Shell, f func() (T, error)) (value T, err error) {
 	if s.Context.Err() != nil {
 		return value, context.Cause(s.Context)
@@ -72,7 +71,7 @@ func (s *Shell) printJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// bad prints why a file cannot be run.
+// bad prints why a file cannot run.
 func (s *Shell) bad(err error) error {
 	var at *ptxfile.Error
 	if !s.JSON || !errors.As(err, &at) {
@@ -82,7 +81,7 @@ func (s *Shell) bad(err error) error {
 	return s.printJSON(at)
 }
 
-// finding prints what went wrong in a launch.
+// finding prints a failure of a launch.
 func (s *Shell) finding(f *ptxfile.Finding) error {
 	if s.JSON {
 		return s.printJSON(f)
@@ -91,7 +90,7 @@ func (s *Shell) finding(f *ptxfile.Finding) error {
 	return nil
 }
 
-// readUpTo reads a file, which may have no end, up to so many bytes.
+// readUpTo reads at most so many bytes of a file, which may have no end.
 func readUpTo(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -101,7 +100,7 @@ func readUpTo(path string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// writeTemp is Temp as the system does it.
+// writeTemp is the default for Shell.Temp.
 func writeTemp(dir string, data []byte) (path string, err error) {
 	f, err := os.CreateTemp(dir, ".ptxsim-*")
 	if err != nil {

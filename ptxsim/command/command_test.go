@@ -27,8 +27,8 @@ AGAIN:	add.u32 %r, %r, 1;
 }
 `
 
-// TestEnd wants the end of a context to end a command, with its cause, and no file to be
-// written.
+// TestEnd checks that the end of a context ends a command with the context's cause, and that no
+// file is written.
 func TestEnd(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "endless.ptx")
@@ -57,7 +57,7 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// TestNearest wants the name that is meant, or all.
+// TestNearest checks that an error suggests the intended name, or lists all names.
 func TestNearest(t *testing.T) {
 	names := []string{"copy", "mixed", "transpose"}
 	for name, want := range map[string]string{

@@ -35,7 +35,7 @@ type Run struct {
 // Help is printed below the usage.
 func (Run) Help() string { return RunHelp("ptxsim") }
 
-// RunHelp is the help of run, which is called behind these words.
+// RunHelp returns the help of run; words are the program and commands before it.
 func RunHelp(words string) string {
 	return `Arguments are --arg, in the order of the parameters:
   u32:7 s32:-7 f32:0.5   scalars: u8 to u64, s8 to s64, f32, f64
@@ -54,11 +54,11 @@ Example:
   ` + words + ` run saxpy.ptx --grid 4 --block 256 --arg in:x.bin --arg inout:y.bin --arg f32:2 --arg u32:1000`
 }
 
-// memory is what the simulated device has: a mistaken size is an error, not the
-// end of this machine.
+// memory is the size of the simulated device's memory: a wrong size on the command line gives an
+// error and does not exhaust this machine.
 const memory = 8 << 30
 
-// orders lists the orders to run in.
+// orders returns the orders to run in.
 func (c *Run) orders() (orders []ptxsim.Order, err error) {
 	known := ptxsim.Orders()
 	names := make([]string, len(known))
@@ -84,7 +84,7 @@ func (c *Run) orders() (orders []ptxsim.Order, err error) {
 	return orders, nil
 }
 
-// Run runs the kernel in each order, then writes what it left in memory.
+// Run runs the kernel in each order, then writes the output files.
 func (c *Run) Run(s *Shell) error {
 	orders, err := c.orders()
 	if err != nil {
@@ -169,7 +169,7 @@ func choose(f *ptxfile.File, name string) (*ptxfile.Kernel, error) {
 	return nil, usagef("%s has no kernel %q: %s", f.Path, name, didYouMean(name, names, "kernels are"))
 }
 
-// finish writes the files and says what was done.
+// finish writes the files and prints the result.
 func (s *Shell) finish(r *ptxfile.Result, stats bool) error {
 	names, err := s.write(r.Outputs)
 	if err != nil {
@@ -205,8 +205,8 @@ func (s *Shell) finish(r *ptxfile.Result, stats bool) error {
 	return err
 }
 
-// write makes each file hold its memory. All are written before the first takes
-// the place of an old one.
+// write writes each output to its file. It writes all temporary files first, then renames them
+// over the old files.
 func (s *Shell) write(outs []ptxfile.Output) (names []string, err error) {
 	temp, rename := s.Temp, s.Rename
 	if temp == nil {

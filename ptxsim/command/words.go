@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// didYouMean is the help for a misspelt name: the nearest one if at most a third of its
-// letters has to change, or else all of them after the given words.
+// didYouMean suggests the nearest name if at most a third of the misspelt name's letters have to
+// change. Otherwise it lists all names after the given words.
 func didYouMean(name string, names []string, otherwise string) string {
 	best, least := "", len(name)/3+1
 	for _, n := range names {
@@ -21,8 +21,8 @@ func didYouMean(name string, names []string, otherwise string) string {
 	return otherwise + " " + strings.Join(names, ", ")
 }
 
-// distance is how many bytes are to be added, removed, replaced or swapped with the next.
-// Of long names it compares the beginning.
+// distance returns how many bytes to add, remove, replace or swap with the next one. It compares
+// only the beginning of long names.
 func distance(a, b string) int {
 	const most = 64
 	a, b = a[:min(len(a), most)], b[:min(len(b), most)]
@@ -47,14 +47,14 @@ func distance(a, b string) int {
 	return d[len(a)][len(b)]
 }
 
-// scaled writes a number with a prefix: 1.5 Ginstructions/s.
+// scaled writes a number with a unit prefix: 1.5 Ginstructions/s.
 func scaled(x float64, unit string) string {
 	prefixes, i := []string{"", "k", "M", "G", "T", "P", "E"}, 0
 	for ; math.Round(x) >= 1000 && i < len(prefixes)-1; i++ {
 		x /= 1000
 	}
 	form := "%.3g %s%s"
-	if math.Round(x) >= 1000 { // which three digits would have an exponent for
+	if math.Round(x) >= 1000 { // three digits would need an exponent
 		form = "%.0f %s%s"
 	}
 	return fmt.Sprintf(form, x, prefixes[i], unit)

@@ -1,11 +1,9 @@
-// Package count is a GPU that is not there: a Device that does nothing and writes
-// everything down. It says what work asks of a card: launches, graphs, copies, waits and
-// memory. Where it is known what a launch has to do, it also says no less than how long
-// that takes.
+// Package count is a GPU that executes nothing: its Device writes down all launches, graphs,
+// copies, waits and memory that a program asks of a card. If the cost of a launch is known, it
+// also computes a lower bound on its time.
 //
-// Packages ptx and card, before it, have the entries of a module and what a card allows;
-// after it is whoever would otherwise drive a GPU. The Device refuses launches that a
-// driver would refuse. Its memory holds nothing.
+// The package uses ptx for the entries of a module and card for a card's limits. A Device takes
+// the driver's place and refuses launches that a driver would refuse. Its memory holds no data.
 package count
 
 import (
@@ -15,7 +13,7 @@ import (
 	"github.com/arithlang/mlc/ptxsim/card"
 )
 
-// A Device counts what it is asked for.
+// A Device counts every request.
 type Device struct {
 	card       card.Card
 	worthGraph int
@@ -24,7 +22,7 @@ type Device struct {
 	entries    []*Entry
 	counts     Counts
 	run        int    // launches since the last wait
-	recording  *Graph // nil: nothing is recorded
+	recording  *Graph // the graph being recorded, or nil
 }
 
 type allocation struct {
@@ -37,23 +35,24 @@ const (
 	align        = 256 // bytes, of an allocation
 )
 
-// New makes a device that plays a card. So many launches in a row would be worth a graph.
+// New returns a device with the limits of a card. A graph would pay for a run of worthGraph
+// launches.
 func New(c card.Card, worthGraph int) *Device {
 	return &Device{card: c, worthGraph: worthGraph, next: firstAddress}
 }
 
-// Card is what the device plays.
+// Card returns the device's card.
 func (d *Device) Card() *card.Card { return &d.card }
 
-// A MemoryError says that there is too little memory.
+// A MemoryError reports too little memory.
 type MemoryError struct{ Asked, Free, Total int64 } // bytes
 
 func (e *MemoryError) Error() string {
 	return fmt.Sprintf("out of memory: asked for %d bytes, %d of %d are free", e.Asked, e.Free, e.Total)
 }
 
-// Alloc reserves memory and returns its address, a multiple of 256. Where there is too
-// little its error is a *MemoryError.
+// Alloc reserves memory and returns its address, a multiple of 256. If too little memory is left,
+// the error is a *MemoryError.
 func (d *Device) Alloc(bytes int64) (uint64, error) {
 	if bytes <= 0 {
 		return 0, fmt.Errorf("an allocation of %d bytes", bytes)
@@ -69,7 +68,7 @@ func (d *Device) Alloc(bytes int64) (uint64, error) {
 	return p, nil
 }
 
-// Free gives back what Alloc gave.
+// Free releases an allocation.
 func (d *Device) Free(p uint64) error {
 	i := slices.IndexFunc(d.memory, func(a allocation) bool { return a.at == p })
 	if i < 0 {
@@ -80,17 +79,17 @@ func (d *Device) Free(p uint64) error {
 	return nil
 }
 
-// Left is how many bytes may still be allocated.
+// Left returns how many bytes may still be allocated.
 func (d *Device) Left() int64 { return d.card.Memory - d.counts.Memory }
 
-// Pin counts pinned memory of the host, and with a negative number memory that is given back.
+// Pin counts bytes of pinned host memory. A negative number counts memory that is released.
 func (d *Device) Pin(bytes int64) {
 	d.counts.Pinned += bytes
 	d.counts.MostPinned = max(d.counts.MostPinned, d.counts.Pinned)
 }
 
-// Move counts a copy of a kind, at addresses of the device. It is part of a graph while one is
-// recorded.
+// Move counts a copy of a kind, at addresses of the device. While a graph is recorded, the copy
+// becomes part of it.
 func (d *Device) Move(k Copy, bytes int64, at ...uint64) error {
 	for _, p := range at {
 		if !d.holds(p, bytes) {
@@ -101,14 +100,14 @@ func (d *Device) Move(k Copy, bytes int64, at ...uint64) error {
 	return nil
 }
 
-// holds says whether a range of device memory was allocated.
+// holds reports whether a range of device memory is allocated.
 func (d *Device) holds(p uint64, bytes int64) bool {
 	return slices.ContainsFunc(d.memory, func(a allocation) bool {
 		return p >= a.at && bytes >= 0 && p-a.at+uint64(bytes) <= uint64(a.bytes)
 	})
 }
 
-// into is where work is counted that is asked for now.
+// into returns the work that counts requests now: the recorded graph's or the device's.
 func (d *Device) into() *work {
 	if d.recording != nil {
 		return &d.recording.work
@@ -116,13 +115,13 @@ func (d *Device) into() *work {
 	return &d.counts.work
 }
 
-// Wait waits for everything.
+// Wait counts a wait for all work.
 func (d *Device) Wait() {
 	d.counts.Waits++
 	d.Mark()
 }
 
-// Mark ends a stretch of launches, as an event does.
+// Mark ends a run of launches, as an event does.
 func (d *Device) Mark() {
 	if d.run >= d.worthGraph {
 		d.counts.Misses++
@@ -130,11 +129,11 @@ func (d *Device) Mark() {
 	d.run = 0
 }
 
-// WaitBehind waits for a mark, behind which there may be more to do.
+// WaitBehind counts a wait for a mark. Work queued after the mark may continue.
 func (d *Device) WaitBehind() { d.counts.Behind++ }
 
-// A Graph is the work that was recorded: copies, already added up, and launches, which may
-// have other work to do each time.
+// A Graph is recorded work: copies, already added up, and launches, whose costs may differ at
+// each replay.
 type Graph struct {
 	d     *Device
 	work  work
@@ -149,7 +148,7 @@ type node struct {
 	args   []byte
 }
 
-// Record makes a graph of what f asks for, unless that fails.
+// Record returns a graph of the requests that f makes. If f fails, there is no graph.
 func (d *Device) Record(f func() error) (*Graph, error) {
 	if d.recording != nil {
 		return nil, fmt.Errorf("a graph is being recorded")
@@ -167,10 +166,10 @@ func (d *Device) Record(f func() error) (*Graph, error) {
 	return g, nil
 }
 
-// Recording says whether a graph is recorded.
+// Recording reports whether a graph is being recorded.
 func (d *Device) Recording() bool { return d.recording != nil }
 
-// Launch counts all that was recorded.
+// Launch counts everything in the graph.
 func (g *Graph) Launch() error {
 	g.d.counts.Replays++
 	g.d.counts.add(&g.work)
@@ -182,5 +181,5 @@ func (g *Graph) Launch() error {
 	return nil
 }
 
-// Close ends the graph.
+// Close releases the graph.
 func (g *Graph) Close() { g.d.counts.Graphs-- }

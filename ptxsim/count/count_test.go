@@ -24,8 +24,8 @@ const text = `
 }
 `
 
-// newDevice is a device of which each multiprocessor makes 10⁹ FLOP/s, with memory of 10⁹
-// bytes/s, and scale on it, which makes 3000 FLOP in a block.
+// newDevice returns a device and the kernel scale, which computes 3000 FLOP per block. Each
+// multiprocessor computes 10⁹ FLOP/s and the memory moves 10⁹ bytes/s.
 func newDevice(t *testing.T) (*count.Device, *count.Entry) {
 	t.Helper()
 	c, err := card.Find("A100 SXM 40GB")
@@ -65,8 +65,8 @@ func TestDevice(t *testing.T) {
 	}
 	d.Wait()
 	c := d.Take()
-	// A block takes 3 µs on its multiprocessor, and six as long beside each other, but for
-	// a nanosecond each of rounding.
+	// A block takes 3 µs on its multiprocessor, and six blocks at the same time take as long, up
+	// to rounding of a nanosecond each.
 	want := count.Kernel{Name: "scale", Registers: 40, Static: 1000, Tally: count.Tally{Launches: 3, Replicas: 5, Blocks: 8, Least: 1, Most: 6,
 		Threads: 64, Dynamic: 100, Flops: 8 * 3000, Bytes: 24, Weighted: (1 + 36 + 1) * 3000, Bound: 9 * time.Microsecond}}
 	if len(c.Kernels) == 1 && want.Bound-c.Kernels[0].Bound <= 3 {
@@ -95,7 +95,7 @@ func TestDevice(t *testing.T) {
 	}
 }
 
-// TestMemory counts what is allocated and moved.
+// TestMemory counts allocations and copies.
 func TestMemory(t *testing.T) {
 	d, _ := newDevice(t)
 	a, err := d.Alloc(1000)
@@ -117,7 +117,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestRefused is of what a driver refuses.
+// TestRefused checks requests that a driver refuses.
 func TestRefused(t *testing.T) {
 	d, e := newDevice(t)
 	a, err := d.Alloc(100)
@@ -167,13 +167,13 @@ func TestBound(t *testing.T) {
 		{1, count.Cost{}, time.Microsecond},
 		{1, count.Cost{Flops: 1e6}, time.Millisecond}, // one multiprocessor
 		{100, count.Cost{Flops: 1e6}, 10 * time.Microsecond},
-		{1000, count.Cost{Flops: 1e6}, 10 * time.Microsecond}, // there are no more
+		{1000, count.Cost{Flops: 1e6}, 10 * time.Microsecond}, // there are no more multiprocessors
 		{100, count.Cost{Flops: 1e6, Bytes: 1e6}, time.Millisecond},
 		{100, count.Cost{Flops: 1e7, Narrow: 1e7}, 10 * time.Microsecond},             // on tensor cores
-		{100, count.Cost{Flops: 3e6, Narrow: 1e6}, 20 * time.Microsecond},             // beside them
-		{50, count.Cost{Flops: 1.1e7, Narrow: 1e7}, 20 * time.Microsecond},            // on half of them
-		{100, count.Cost{Flops: 1e7, Split: 1e7}, 20 * time.Microsecond},              // of halves
-		{100, count.Cost{Flops: 2e7, Narrow: 1e7, Split: 1e7}, 30 * time.Microsecond}, // one after the other
+		{100, count.Cost{Flops: 3e6, Narrow: 1e6}, 20 * time.Microsecond},             // at the same time as fp32
+		{50, count.Cost{Flops: 1.1e7, Narrow: 1e7}, 20 * time.Microsecond},            // on half of the multiprocessors
+		{100, count.Cost{Flops: 1e7, Split: 1e7}, 20 * time.Microsecond},              // in TF32
+		{100, count.Cost{Flops: 2e7, Narrow: 1e7, Split: 1e7}, 30 * time.Microsecond}, // consecutive
 	} {
 		if got := count.Bound(&c, x.blocks, x.Cost, time.Microsecond); math.Abs(float64(got-x.want)) > 1 {
 			t.Errorf("%+v: %s", x, got)

@@ -8,22 +8,22 @@ import (
 	"github.com/arithlang/mlc/ptxsim/card"
 )
 
-// Counts are what a device was asked for.
+// Counts are the requests that a device received.
 type Counts struct {
-	Kernels []Kernel // what was launched, graphs included, in the order in which entries were asked for
+	Kernels []Kernel // all kernels launched, also by graphs, in the order in which the program asked for the entries
 
-	Direct   int64 // launches of kernels that were no part of a graph
+	Direct   int64 // launches of kernels outside graphs
 	Replays  int64 // launches of graphs
-	Captures int64 // graphs that were recorded and instantiated
-	Misses   int64 // stretches between two waits or marks that would be worth a graph and were launched one by one
-	Waits    int64 // synchronisations: the device has nothing to do when they end
-	Behind   int64 // waits for a mark, behind which the device may have more to do
-	Allowed  int64 // calls that let a kernel have more shared memory
+	Captures int64 // graphs recorded and instantiated
+	Misses   int64 // runs of single launches, between two waits or marks, that are long enough for a graph
+	Waits    int64 // synchronisations; the device is idle when they end
+	Behind   int64 // waits for a mark; the device may still have work queued after it
+	Allowed  int64 // calls that raise a kernel's limit of shared memory
 
-	// Copies, those of graphs included. A copy of memory that is not pinned is a wait too.
+	// Copies, including those in graphs. A copy to or from pageable memory is also a wait.
 	ToDevice, ToDevicePageable, ToHost, ToHostPageable, Within, Cleared Traffic
 
-	// What is there at the end, and was at most.
+	// The amounts at the end, and the largest so far.
 	Graphs, MostGraphs int64
 	Memory, MostMemory int64 // bytes of the device
 	Pinned, MostPinned int64 // bytes of the host
@@ -31,39 +31,40 @@ type Counts struct {
 	work
 }
 
-// Traffic is copies of one kind.
+// Traffic counts copies of one kind.
 type Traffic struct {
 	Times int64 `json:"times"`
 	Bytes int64 `json:"bytes"`
 }
 
-// A Kernel is all launches of one.
+// A Kernel counts all launches of one kernel.
 type Kernel struct {
 	Name      string
 	Own       bool // as its Entry says
-	Registers int  // of a thread; 0: not known
-	Static    int  // bytes of shared memory of a block, always
+	Registers int  // per thread; 0: unknown
+	Static    int  // bytes of static shared memory per block
 	Tally
 }
 
-// A Tally is launches added up.
+// A Tally adds up launches.
 type Tally struct {
 	Launches    int64
-	Replicas    int64 // equal parts that they consist of: grids are y times z of them
+	Replicas    int64 // equal parts of the launches: for each grid, its y times its z dimension
 	Blocks      int64
 	Least, Most int64   // blocks of a launch
 	Weighted    float64 // blocks of each launch times its FLOP
-	Threads     int     // of a block, at most
-	Dynamic     int     // bytes of shared memory of a block, at most
+	Threads     int     // per block, at most
+	Dynamic     int     // bytes of dynamic shared memory per block, at most
 	Flops       float64
 	Bytes       float64
-	Bound       time.Duration // that they take at least, one after another
+	Bound       time.Duration // a lower bound on their time, run consecutively
 }
 
 // Copy is a kind of copy.
 type Copy int
 
-// The kinds: between device and host, with pinned memory or other, or on the device.
+// The kinds of copies: between device and host, with or without pinned memory, or within the
+// device.
 const (
 	ToDevice Copy = iota
 	ToDevicePageable
@@ -74,7 +75,7 @@ const (
 	numCopies
 )
 
-// work is what a graph may hold.
+// work is the content of a graph, or all that a device was asked for.
 type work struct {
 	tallies []Tally // by number of entry
 	traffic [numCopies]Traffic
@@ -85,7 +86,7 @@ func (w *work) move(k Copy, bytes int64) {
 	w.traffic[k].Bytes += bytes
 }
 
-// tally is that of an entry.
+// tally returns the tally of an entry.
 func (w *work) tally(number int) *Tally {
 	for len(w.tallies) <= number {
 		w.tallies = append(w.tallies, Tally{})
@@ -120,14 +121,14 @@ func (t *Tally) add(o *Tally) {
 	t.Bound += o.Bound
 }
 
-// A Cost is what a launch has to do: FLOP, and bytes of memory to read and write.
+// A Cost is the work of a launch: FLOP, and bytes of memory read and written.
 type Cost struct {
 	Flops, Bytes float64
-	Narrow       float64 // of Flops, those of products of 16-bit factors
-	Split        float64 // of Flops, those of products on tensor cores in TF32
+	Narrow       float64 // the part of Flops in products of 16-bit factors
+	Split        float64 // the part of Flops in TF32 products on tensor cores
 }
 
-// A launch is what is known of one.
+// A launch describes one launch.
 type launch struct {
 	number                            int // of the entry
 	blocks, replicas, threads, shared int
@@ -142,12 +143,11 @@ func (w *work) launch(c *card.Card, l launch) {
 	w.tally(l.number).add(&one)
 }
 
-// Bound is no more than a launch of so many blocks takes: the overhead, or the FLOP at
-// the peak of fp32, or those of products on tensor cores at their peaks, of as many
-// multiprocessors as the blocks can fill, or the bytes at the bandwidth of the memory,
-// whichever is longest. It knows nothing of latencies, of waits within a block, of memory
-// that is read twice, nor of integers and addresses. Where all that a launch reads lies in
-// the second level cache it can be faster than memory.
+// Bound returns a lower bound on the time of a launch of so many blocks. It is the longest of
+// these: the overhead; the FLOP in fp32 and on tensor cores, at the peaks of the multiprocessors
+// that the blocks can fill; and the bytes at the memory's bandwidth. It ignores latencies, waits
+// within a block, repeated reads, integers and addresses. A launch that reads only from the L2
+// cache can be faster than the memory's bandwidth.
 func Bound(c *card.Card, blocks int, cost Cost, overhead time.Duration) time.Duration {
 	seconds := cost.Bytes / c.Bandwidth
 	if computing := Computing(c, cost); computing > 0 {
@@ -157,13 +157,13 @@ func Bound(c *card.Card, blocks int, cost Cost, overhead time.Duration) time.Dur
 	return max(overhead, time.Duration(seconds*float64(time.Second)))
 }
 
-// Computing is how many seconds a whole card takes for the FLOP at its peaks: tensor cores
-// work beside what computes in fp32.
+// Computing returns the seconds that a whole card takes for the FLOP at its peaks. Tensor cores
+// and fp32 units work at the same time.
 func Computing(c *card.Card, cost Cost) float64 {
 	return max((cost.Flops-cost.Narrow-cost.Split)/c.FP32, cost.Narrow/c.BF16+cost.Split/c.TF32)
 }
 
-// Counts returns what was counted since the device was made or Take was called.
+// Counts returns the counts since the device was made, or since the last call of Take.
 func (d *Device) Counts() Counts {
 	c := d.counts
 	for _, e := range d.entries {
@@ -178,14 +178,14 @@ func (d *Device) Counts() Counts {
 	return c
 }
 
-// Take returns the Counts, and begins new ones.
+// Take returns the Counts and resets them.
 func (d *Device) Take() Counts {
 	c := d.Counts()
 	d.counts = Counts{Graphs: c.Graphs, MostGraphs: c.Graphs, Memory: c.Memory, MostMemory: c.Memory, Pinned: c.Pinned, MostPinned: c.Pinned}
 	return c
 }
 
-// Launched is how many kernels the device ran.
+// Launched returns how many kernels the device was asked to run.
 func (c *Counts) Launched() int64 {
 	n := int64(0)
 	for i := range c.Kernels {
@@ -194,7 +194,7 @@ func (c *Counts) Launched() int64 {
 	return n
 }
 
-// Worst returns the kernels, those first that take longest at least.
+// Worst returns the kernels, the longest lower bound first.
 func (c *Counts) Worst() []Kernel {
 	all := slices.Clone(c.Kernels)
 	slices.SortStableFunc(all, func(a, b Kernel) int { return cmp.Compare(b.Bound, a.Bound) })

@@ -8,13 +8,13 @@ import (
 	"github.com/arithlang/mlc/ptxsim/ptx"
 )
 
-// A Module is PTX that was read.
+// A Module is parsed PTX.
 type Module struct {
 	d *Device
 	m *ptx.Module
 }
 
-// Load reads a module. Where the text is wrong its error is a *ptx.Error.
+// Load reads a module. If the text is wrong, the error is a *ptx.Error.
 func (d *Device) Load(text []byte) (*Module, error) {
 	m, err := ptx.Parse(text)
 	if err != nil {
@@ -26,7 +26,7 @@ func (d *Device) Load(text []byte) (*Module, error) {
 	return &Module{d, m}, nil
 }
 
-// Entry finds a kernel, nil if there is none: the same whenever it is asked for.
+// Entry returns the kernel with a name, or nil. Every call returns the same Entry.
 func (m *Module) Entry(name string) *Entry {
 	for _, k := range m.m.Kernels {
 		if k.Name == name {
@@ -50,33 +50,33 @@ func (d *Device) entry(k *ptx.Kernel) *Entry {
 	return e
 }
 
-// threads of a .maxntid or .reqntid, 0 where there is none.
+// threads returns the threads of a .maxntid or .reqntid; 0 if the directive is missing.
 func threads(x [3]int) int { return x[0] * max(x[1], 1) * max(x[2], 1) }
 
-// An Entry is a kernel and what its launches are bound by.
+// An Entry is a kernel and the limits of its launches.
 type Entry struct {
-	// What the text does not say, and may be set.
-	Cost      func(grid [3]int, args []byte) (Cost, error) // of a launch; nil: nothing is known
-	Registers int                                          // of a thread; 0: not known
-	Own       bool                                         // it is a tool of the program that launches: counts tell it apart
+	// These are not in the text; the caller may set them.
+	Cost      func(grid [3]int, args []byte) (Cost, error) // of a launch; nil: unknown
+	Registers int                                          // per thread; 0: unknown
+	Own       bool                                         // the kernel is a tool of the launching program; counts list it separately
 
 	d       *Device
 	kernel  *ptx.Kernel
-	number  int // of the device's entries
-	most    int // threads of a block
+	number  int // among the device's entries
+	most    int // threads per block
 	allowed int // bytes of dynamic shared memory
 }
 
-// Name is what the text calls the kernel.
+// Name returns the kernel's name in the text.
 func (e *Entry) Name() string { return e.kernel.Name }
 
-// Local is the bytes of local memory of a thread.
+// Local returns the bytes of local memory per thread.
 func (e *Entry) Local() int { return int(e.kernel.LocalSize) }
 
-// Static is the bytes of shared memory that a block always has.
+// Static returns the bytes of static shared memory per block.
 func (e *Entry) Static() int { return int(e.kernel.StaticSize) }
 
-// MaxThreads is how many a block may have.
+// MaxThreads returns how many threads a block may have.
 func (e *Entry) MaxThreads() int { return e.most }
 
 // AllowShared lets launches take up to so many bytes of dynamic shared memory.
@@ -89,7 +89,7 @@ func (e *Entry) AllowShared(bytes int) error {
 	return nil
 }
 
-// Launch counts a launch that a driver would take, with its parameters as they are passed.
+// Launch counts a launch if a driver would accept it. args is the parameter block.
 func (e *Entry) Launch(grid, block [3]int, shared int, args []byte) error {
 	if err := e.check(grid, block, shared, args); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (e *Entry) Launch(grid, block [3]int, shared int, args []byte) error {
 	return nil
 }
 
-// count counts a launch, with what it has to do now.
+// count counts a launch, with its present cost.
 func (e *Entry) count(l launch, grid [3]int, args []byte) (err error) {
 	if e.Cost != nil {
 		if l.Cost, err = e.Cost(grid, args); err != nil {
@@ -120,7 +120,7 @@ func (e *Entry) count(l launch, grid [3]int, args []byte) (err error) {
 	return nil
 }
 
-// check is what a driver checks before it takes a launch.
+// check makes the driver's checks of a launch.
 func (e *Entry) check(grid, block [3]int, shared int, args []byte) error {
 	k := e.kernel
 	switch n := block[0] * block[1] * block[2]; {

@@ -2,15 +2,15 @@ package num
 
 import "math"
 
-// Jitter errs on purpose within the bounds that PTX allows its approximate
-// instructions, so that nothing comes to rely on their last bits. The error is a
-// function of the seed, the instruction and the operand. A nil Jitter is none.
+// Jitter adds errors on purpose, within the bounds that PTX allows its approximate instructions,
+// so that no program comes to rely on their last bits. The error is a function of the seed, the
+// instruction and the operand. A nil Jitter adds no error.
 type Jitter struct{ seed uint64 }
 
-// NewJitter makes a Jitter.
+// NewJitter returns a Jitter with a seed.
 func NewJitter(seed uint64) *Jitter { return &Jitter{seed} }
 
-// unit is a number in [-1, 1) drawn for an operand of an instruction.
+// unit returns a number in [-1, 1), drawn for an operand of an instruction.
 func (j *Jitter) unit(salt, x uint64) float64 {
 	h := (j.seed ^ salt<<56 ^ x) * 0x9e3779b97f4a7c15
 	for range 2 {
@@ -75,12 +75,12 @@ func (p approximation) apply(f Format, x uint64, ftz bool, j *Jitter, b bound) u
 	return j.round(f, Mode{Ftz: ftz}, p.salt, x, p.exact(f.Float(x)), b)
 }
 
-// round rounds a result, shaken as far as the rounding leaves it within its bound.
+// round rounds a result and adds j's error. The rounded result stays within its bound.
 func (j *Jitter) round(f Format, m Mode, salt, x uint64, r float64, b bound) uint64 {
 	return f.flushIf(m.Ftz, j.roundKept(f, m, salt, x, r, b))
 }
 
-// roundKept is round, where conversions flush no number.
+// roundKept is round for conversions, which do not flush their result.
 func (j *Jitter) roundKept(f Format, m Mode, salt, x uint64, r float64, b bound) uint64 {
 	exact := f.fromFloat(m, r)
 	if j == nil || r == 0 || math.IsNaN(r) || math.IsInf(r, 0) {
@@ -113,8 +113,7 @@ func (p approximation) single(x uint32, ftz bool, j *Jitter) uint32 {
 	return uint32(p.apply(F32, uint64(x), ftz, j, b))
 }
 
-// The approximate instructions on single precision, which flush subnormal numbers where
-// ftz is true.
+// The approximate instructions in single precision. They flush subnormal numbers if ftz is true.
 var (
 	Ex2Approx   = ex2.single // 2^x
 	Lg2Approx   = lg2.single // the logarithm to base 2
@@ -177,8 +176,8 @@ func DivApprox(a, b uint32, ftz bool, j *Jitter) uint32 {
 	return (a ^ b) & (1 << 31)
 }
 
-// The gross approximations in double precision read and write the upper word
-// only, and flush subnormal numbers.
+// The gross approximations in double precision read and write only the upper word, and flush
+// subnormal numbers.
 const upperWord uint64 = 0xffffffff << 32
 
 // RcpApproxF64 returns a first approximation of 1/x.

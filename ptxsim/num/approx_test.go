@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// approx32 is an approximate instruction with another way to compute it and its
-// bound.
+// approx32 is an approximate instruction, an independent way to compute it, and its bound.
 type approx32 struct {
 	name  string
 	f     func(x uint32, ftz bool, j *Jitter) uint32
@@ -16,7 +15,7 @@ type approx32 struct {
 	bound func(x, ref float64) float64
 }
 
-// ulp32 is the last bit of a single of the size of x.
+// ulp32 returns the value of the last bit of a single near x.
 func ulp32(x float64) float64 {
 	_, e := math.Frexp(x)
 	return math.Ldexp(1, max(e-1, -126)-23)
@@ -30,7 +29,7 @@ func ulps(n float64) func(x, ref float64) float64 {
 	return func(_, ref float64) float64 { return n * ulp32(ref) }
 }
 
-// taylor sums the series of the sine from the term of the given degree on.
+// taylor sums the series of the sine, starting at the term of the given degree.
 func taylor(x float64, degree int) float64 {
 	term, sum := 1.0, 0.0
 	for n := 1; n <= degree; n++ {
@@ -70,8 +69,8 @@ var approximate = []approx32{
 		func(x float64) float64 { e := math.Expm1(2 * x); return e / (e + 2) }, uniform(-10, 10), rel(0x1p-11)},
 }
 
-// TestApproximations holds results to the bounds of the ISA, and without jitter to
-// one unit in the last place.
+// TestApproximations checks results against the bounds of the ISA, and without jitter against one
+// unit in the last place.
 func TestApproximations(t *testing.T) {
 	for _, a := range approximate {
 		t.Run(a.name, func(t *testing.T) {

@@ -2,12 +2,12 @@ package num
 
 import "math/bits"
 
-// Where the manual leaves a NaN open, rules here and in this package are those of
-// an H100 (driver 580.159.04, CUDA 13.0), as prove/records has them.
+// Where the manual leaves a NaN open, this package follows an H100 (driver 580.159.04, CUDA
+// 13.0), as recorded in prove/records.
 
-// special returns the result of an operation with a NaN among its operands, which
-// come in the order in which they are preferred. Double precision passes the first
-// one on, quiet; the others have one NaN.
+// special returns the result of an operation if one of its operands is a NaN. The operands come
+// in the order of preference. Double precision passes on the first NaN, made quiet; the other
+// formats have only one NaN.
 func (f Format) special(m Mode, operands ...uint64) (r uint64, ok bool) {
 	for _, a := range operands {
 		if !f.IsNaN(a) {
@@ -23,7 +23,7 @@ func (f Format) special(m Mode, operands ...uint64) (r uint64, ok bool) {
 
 func (f Format) invalid(m Mode) uint64 { return f.finish(m, f.NaN()) }
 
-// Neg changes the sign; of a NaN too, except where formats have only one.
+// Neg changes the sign, also of a NaN, except in formats with only one NaN.
 func (f Format) Neg(ftz bool, a uint64) uint64 {
 	if r, ok := f.special(Mode{}, a); ok {
 		return r
@@ -47,8 +47,8 @@ func (f Format) Sub(m Mode, a, b uint64) uint64 {
 	return f.Add(m, a, b^f.sign())
 }
 
-// Add returns a + b. Of two NaNs in double precision it passes b on, as do Sub, Mul
-// and Fma (recorded on an H100).
+// Add returns a + b. Of two NaNs in double precision, Add, Sub, Mul and Fma pass on b (recorded
+// on an H100).
 func (f Format) Add(m Mode, a, b uint64) uint64 {
 	if r, ok := f.special(m, b, a); ok {
 		return r
@@ -65,10 +65,9 @@ func (f Format) Add(m Mode, a, b uint64) uint64 {
 	return f.pack(m, addNumbers(f.unpack(a), f.unpack(b), m.Round))
 }
 
-// addNumbers adds two numbers, each zero or normalised. The bits of one that
-// are shifted out become sticky only when it is so much smaller that no more
-// than one leading bit can cancel, so the last bit stays far below what rounding
-// looks at.
+// addNumbers adds two numbers, each zero or normalised. It shifts the smaller one right.
+// Shifted-out bits set the sticky bit only if the exponents differ so much that at most one
+// leading bit can cancel. The sticky bit then stays far below the bits that rounding uses.
 func addNumbers(a, b number, r Round) number {
 	aZero, bZero := a.hi|a.lo == 0, b.hi|b.lo == 0
 	switch {
@@ -134,7 +133,7 @@ func (f Format) signedInf(neg bool) uint64 {
 	return f.inf()
 }
 
-// product is a * b for operands that are no NaN; ok is false for 0 * infinity.
+// product returns a * b for operands that are not NaN. ok is false for 0 * infinity.
 func (f Format) product(m Mode, a, b uint64) (p number, inf, ok bool) {
 	a, b = f.flushIf(m.Ftz, a), f.flushIf(m.Ftz, b)
 	if f.IsInf(a) || f.IsInf(b) {
@@ -162,7 +161,7 @@ func (f Format) Fma(m Mode, a, b, c uint64) uint64 {
 	return f.pack(m, addNumbers(p, f.unpack(c), m.Round))
 }
 
-// Div returns a / b. It is a routine, which of two NaNs passes a on.
+// Div returns a / b. On a GPU it is a routine; of two NaNs it passes on a.
 func (f Format) Div(m Mode, a, b uint64) uint64 {
 	if r, ok := f.special(m, a, b); ok {
 		return r
@@ -188,10 +187,10 @@ func (f Format) Div(m Mode, a, b uint64) uint64 {
 	return f.pack(m, r)
 }
 
-// Rcp returns 1 / a. With ftz a reciprocal below the normal numbers is zero in every
-// rounding, also where it would round up to one of them (recorded on an H100).
+// Rcp returns 1 / a. With ftz, a reciprocal below the normal numbers is zero in every rounding,
+// even if it would round up to a normal number (recorded on an H100).
 func (f Format) Rcp(m Mode, a uint64) uint64 {
-	largest := uint64(2*f.bias()-1) << formats[f].frac // whose reciprocal is normal
+	largest := uint64(2*f.bias()-1) << formats[f].frac // its reciprocal is normal
 	if m.Ftz && a&f.abs() > largest && !f.IsNaN(a) {
 		return f.finish(m, a&f.sign())
 	}
@@ -223,7 +222,7 @@ func (f Format) Sqrt(m Mode, a uint64) uint64 {
 	return f.pack(m, r)
 }
 
-// sqrt128 is the integer square root, bit by bit.
+// sqrt128 returns the integer square root, computed bit by bit.
 func sqrt128(hi, lo uint64) uint64 {
 	var root uint64
 	for bit := uint64(1) << 63; bit != 0; bit >>= 1 {

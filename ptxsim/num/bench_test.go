@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// lanes draws ordinary numbers.
+// lanes returns random ordinary numbers.
 func lanes(r *rand.Rand) *[32]uint32 {
 	var x [32]uint32
 	for i := range x {
@@ -25,7 +25,7 @@ func BenchmarkFmaF32(b *testing.B) {
 	}
 }
 
-// BenchmarkMma is the m16n8k16 of a warp.
+// BenchmarkMma runs the m16n8k16 of a warp.
 func BenchmarkMma(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
 	draw := func(n int, f Format) []uint64 {
@@ -41,7 +41,7 @@ func BenchmarkMma(b *testing.B) {
 	}
 }
 
-// BenchmarkDot16 is an element of it.
+// BenchmarkDot16 computes one element of an m16n8k16.
 func BenchmarkDot16(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
 	var x, y [16]uint16

@@ -1,8 +1,8 @@
 package num
 
-// Convert changes the format of a value. Ftz flushes single-precision patterns
-// only, on whichever side they are. Flushing an operand is an instruction of its
-// own, which leaves the one NaN of single precision (recorded on an H100).
+// Convert changes the format of a value. Ftz flushes only single precision, in the operand or the
+// result. A separate instruction flushes operands, which replaces every NaN by the one NaN of
+// single precision (recorded on an H100).
 func Convert(dst, src Format, m Mode, x uint64) uint64 {
 	if src == F32 && m.Ftz {
 		x = src.Flush(x)
@@ -20,10 +20,9 @@ func Convert(dst, src Format, m Mode, x uint64) uint64 {
 	return dst.pack(m, src.unpack(x))
 }
 
-// nanFrom is the NaN of a conversion. To and from double precision, sign and the
-// upper bits of the payload go along, and the NaN becomes quiet; from BF16 to single
-// precision the pattern stays; every other conversion has a single NaN. All of it is
-// recorded on an H100.
+// nanFrom returns the NaN of a conversion. Conversions to and from double precision keep the sign
+// and the upper bits of the payload, and make the NaN quiet. From BF16 to single precision the
+// pattern stays. Every other conversion has a single NaN. All this is recorded on an H100.
 func (f Format) nanFrom(src Format, x uint64) uint64 {
 	switch {
 	case src == BF16 && f == F32:
@@ -39,8 +38,8 @@ func (f Format) nanFrom(src Format, x uint64) uint64 {
 	return r
 }
 
-// FiniteMax is cvt's .satfinite: an infinity becomes the largest number of its
-// sign.
+// FiniteMax implements cvt's .satfinite: it replaces an infinity by the largest finite number
+// with the same sign.
 func (f Format) FiniteMax(r uint64) uint64 {
 	if f.IsInf(r) {
 		return r&f.sign() | f.largest()
@@ -48,10 +47,10 @@ func (f Format) FiniteMax(r uint64) uint64 {
 	return r
 }
 
-// ToTF32 rounds a single to the 10 fraction bits of tf32, in the layout of f32, and
-// with relu makes negative values 0. A NaN becomes that of tf32, all ones but for the
-// sign and the low bits; by RNA it only loses its low bits, so that one may become an
-// infinity (both recorded on an H100).
+// ToTF32 rounds a single to the 10 fraction bits of tf32, in the layout of f32. With relu,
+// negative values become 0. A NaN becomes the NaN of tf32: all ones except for the sign and the
+// low bits. Under RNA a NaN only loses its low bits, so it may become an infinity (both recorded
+// on an H100).
 func ToTF32(m Mode, relu bool, x uint32) uint32 {
 	const drop = 13
 	a := uint64(x)
@@ -68,7 +67,7 @@ func ToTF32(m Mode, relu bool, x uint32) uint32 {
 	q, rest := x>>drop, x&(1<<drop-1)
 	half, below := rest>>(drop-1) != 0, rest&(1<<(drop-1)-1) != 0
 	if roundsUp(m.Round, x>>31 != 0, q&1 != 0, half, below) {
-		q++ // a carry raises the exponent, at last to infinity
+		q++ // a carry raises the exponent, at most to infinity
 	}
 	return q << drop
 }
@@ -90,8 +89,8 @@ func (f Format) Round(m Mode, a uint64) uint64 {
 	return f.pack(m, number{neg: n.neg, lo: q})
 }
 
-// ToInt converts to an integer of the given width, clamped to its range. NaN
-// becomes 0, or with a 64-bit format or integer the pattern of the sign bit alone.
+// ToInt converts to an integer of the given width, clamped to its range. NaN becomes 0; with a
+// 64-bit format or integer, it becomes the pattern with only the sign bit set.
 func (f Format) ToInt(r Round, ftz bool, x uint64, width int, signed bool) uint64 {
 	if f.IsNaN(x) {
 		if width == 64 || f == F64 {
@@ -127,7 +126,7 @@ func clampMagnitude(width int, signed, neg bool, q uint64) uint64 {
 	return q
 }
 
-// limit is the least or greatest integer.
+// limit returns the least or greatest integer.
 func limit(width int, signed, least bool) uint64 {
 	switch {
 	case !signed && least:
@@ -152,8 +151,8 @@ func (f Format) FromInt(m Mode, x uint64, width int, signed bool) uint64 {
 	return f.pack(m, n)
 }
 
-// ConvertInt changes the width of an integer: it extends by the sign of the
-// source, and cuts, or with sat clamps to the range of the destination.
+// ConvertInt changes the width of an integer. It extends by the sign of the source. It truncates,
+// or with sat clamps to the range of the destination.
 func ConvertInt(x uint64, from int, fromSigned bool, to int, toSigned, sat bool) uint64 {
 	x &= widthMask(from)
 	neg := fromSigned && SignExtend(from, x) < 0

@@ -51,8 +51,7 @@ func checkConvert(t *testing.T, to, from Format, m Mode, x uint64) {
 	}
 }
 
-// TestEveryHalf goes from and to single precision through the patterns of all
-// 16-bit formats.
+// TestEveryHalf converts every pattern of the 16-bit formats to single precision and back.
 func TestEveryHalf(t *testing.T) {
 	for x := range uint64(1 << 16) {
 		for _, f := range []Format{F16, BF16} {
@@ -112,7 +111,7 @@ func TestToTF32(t *testing.T) {
 			continue
 		}
 		low, v := x&^0x1fff, F32.Float(uint64(x))
-		// The neighbours of 10 fraction bits; above the largest lies 2^128.
+		// The neighbours with 10 fraction bits; above the largest lies 2^128.
 		next := F32.Float(uint64(low)) + math.Copysign(math.Ldexp(1, max(int(x>>23&0xff), 1)-127-10), v)
 		rest, gap := math.Abs(v-F32.Float(uint64(low))), math.Abs(next-F32.Float(uint64(low)))
 		for round, up := range map[Round]bool{
@@ -176,7 +175,7 @@ func TestToInt(t *testing.T) {
 		f := format.f
 		for range 3000 {
 			x := f.pattern(r)
-			if r.IntN(2) == 0 { // of the size of integers
+			if r.IntN(2) == 0 { // in the range of integers
 				x = f.pack(Mode{}, number{neg: r.IntN(2) == 0, exp: -r.IntN(70), lo: r.Uint64()})
 			}
 			width, signed, round := 8<<r.IntN(4), r.IntN(2) == 0, Round(r.IntN(4))

@@ -1,7 +1,6 @@
-// Package num is the arithmetic of a GPU as pure functions on bit patterns:
-// what PTX's instructions compute, lane by lane, with its roundings, flushing,
-// saturation and special values. The simulator, which decodes instructions
-// into calls of these functions, comes after it; before it is nothing.
+// Package num has the arithmetic of a GPU as pure functions on bit patterns. They compute PTX's
+// instructions, lane by lane, with their roundings, flushing, saturation and special values. The
+// simulator decodes instructions into calls of these functions.
 //
 // A floating-point pattern of any format lies in the low bits of a uint64.
 package num
@@ -20,7 +19,7 @@ const (
 	RNA
 )
 
-// Mode is how an instruction treats its result, and with Ftz its operands.
+// Mode is how an instruction treats its result and, with Ftz, its operands.
 type Mode struct {
 	Round Round
 	Ftz   bool // subnormal operands and results become zero of the same sign
@@ -48,7 +47,7 @@ var formats = [...]struct {
 	F64:  {52, 11, 0xfff8 << 48},
 }
 
-// NaN is the pattern that an operation makes where it has no NaN to pass on.
+// NaN returns the pattern of an operation's NaN result if no operand is a NaN.
 func (f Format) NaN() uint64 { return formats[f].nan }
 
 func (f Format) sign() uint64    { return 1 << (formats[f].frac + formats[f].exp) }
@@ -56,16 +55,16 @@ func (f Format) inf() uint64     { return (1<<formats[f].exp - 1) << formats[f].
 func (f Format) bias() int       { return 1<<(formats[f].exp-1) - 1 }
 func (f Format) one() uint64     { return uint64(f.bias()) << formats[f].frac }
 func (f Format) normal() int     { return 1 - f.bias() } // the exponent of the smallest normal number
-func (f Format) abs() uint64     { return f.sign() - 1 } // mask of all but the sign
+func (f Format) abs() uint64     { return f.sign() - 1 } // mask of all bits except the sign
 func (f Format) largest() uint64 { return f.inf() - 1 }
 
-// IsNaN says whether the pattern is a NaN.
+// IsNaN reports whether the pattern is a NaN.
 func (f Format) IsNaN(a uint64) bool { return a&f.abs() > f.inf() }
 
-// IsInf says whether the pattern is an infinity.
+// IsInf reports whether the pattern is an infinity.
 func (f Format) IsInf(a uint64) bool { return a&f.abs() == f.inf() }
 
-// IsSubnormal says whether the pattern is one of a subnormal number; zero is none.
+// IsSubnormal reports whether the pattern is a subnormal number. Zero is not subnormal.
 func (f Format) IsSubnormal(a uint64) bool {
 	m := a & f.abs()
 	return m != 0 && m < 1<<formats[f].frac
@@ -97,15 +96,15 @@ func (f Format) Saturate(a uint64) uint64 {
 	return a
 }
 
-// number is a finite number other than zero, (hi*2^64 + lo) * 2^exp, or zero
-// where both words are. The lowest bit may be sticky: set for a non-zero rest.
+// number is (hi*2^64 + lo) * 2^exp. It is zero if both words are zero. The lowest bit may be
+// sticky: set if the remainder is not zero.
 type number struct {
 	neg    bool
 	exp    int
 	hi, lo uint64
 }
 
-// unpack reads a finite pattern, with the leading bit of the number at bit 126.
+// unpack returns the number in a finite pattern, with its leading bit at bit 126.
 func (f Format) unpack(a uint64) number {
 	frac := formats[f].frac
 	m := a & (1<<frac - 1)
@@ -150,7 +149,7 @@ func truncate(hi, lo uint64, by int) (uint64, uint64) {
 	return hi >> by, lo>>by | hi<<(64-by)
 }
 
-// shiftRight raises the exponent; bits that fall out make the last bit sticky.
+// shiftRight raises the exponent. Shifted-out bits set the last bit (sticky).
 func (n *number) shiftRight(by int) {
 	n.exp += by
 	by = min(by, 128)
@@ -161,7 +160,7 @@ func (n *number) shiftRight(by int) {
 	n.hi, n.lo = hi, lo
 }
 
-// pack rounds a number to the format. It is the only place that rounds to one.
+// pack rounds a number to the format. No other function rounds to a format.
 func (f Format) pack(m Mode, n number) uint64 {
 	sign := uint64(0)
 	if n.neg {
@@ -181,8 +180,8 @@ func (f Format) pack(m Mode, n number) uint64 {
 	if e > f.bias() {
 		return f.overflow(m, n.neg)
 	}
-	// A significand that rounding carried to the next power of two raises the
-	// exponent by itself, since its leading bit is added to that field.
+	// If rounding carries a significand to the next power of two, the exponent rises without
+	// further code: the leading bit is added to its field.
 	below := uint64(max(e, f.normal()) + f.bias() - 1)
 	r := below<<frac + sig
 	if r >= f.inf() {
@@ -210,8 +209,8 @@ func (f Format) overflow(m Mode, neg bool) uint64 {
 	return f.finish(m, r)
 }
 
-// roundShift divides the magnitude, which is below 2^127, by 2^by and rounds it
-// to an integer of at most 64 bits.
+// roundShift divides the magnitude, which is below 2^127, by 2^by and rounds it to an integer of
+// at most 64 bits.
 func roundShift(n number, by int, r Round) uint64 {
 	by = min(by, 128)
 	_, sig := truncate(n.hi, n.lo, by)

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// MulWide returns the product in twice the width.
+// MulWide returns the product, twice as wide as the operands.
 func MulWide(width int, signed bool, a, b uint64) uint64 {
 	if signed {
 		return uint64(SignExtend(width, a)*SignExtend(width, b)) & widthMask(2*width)
@@ -28,7 +28,7 @@ func MulHi(width int, signed bool, a, b uint64) uint64 {
 	return hi
 }
 
-// mul24 is the 48-bit product of the low 24 bits.
+// mul24 returns the 48-bit product of the low 24 bits.
 func mul24(signed bool, a, b uint32) uint64 {
 	if signed {
 		return uint64(SignExtend(24, uint64(a)) * SignExtend(24, uint64(b)))
@@ -55,8 +55,8 @@ func MadHiSat(a, b, c uint32) uint32 {
 
 func clampWord(x int64) uint32 { return uint32(max(-1<<31, min(1<<31-1, x))) }
 
-// Div returns the quotient, rounded towards zero; ok is false for b = 0, where
-// PTX leaves the result open.
+// Div returns the quotient, rounded towards zero. ok is false for b = 0, where PTX does not
+// specify the result.
 func Div(width int, signed bool, a, b uint64) (q uint64, ok bool) {
 	q, _, ok = divide(width, signed, a, b)
 	return q, ok
@@ -113,12 +113,12 @@ func Sad(width int, signed bool, a, b, c uint64) uint64 {
 	return (c + a - b) & widthMask(width)
 }
 
-// Shl shifts left; an amount of the width or more gives 0.
+// Shl shifts left; an amount of at least the width gives 0.
 func Shl(width int, a uint64, n uint32) uint64 {
 	return a << n & widthMask(width)
 }
 
-// Shr shifts right, by the sign if signed; amounts clamp at the width.
+// Shr shifts right, arithmetically if signed. Amounts are clamped to the width.
 func Shr(width int, signed bool, a uint64, n uint32) uint64 {
 	if signed {
 		return uint64(SignExtend(width, a)>>n) & widthMask(width)
@@ -126,8 +126,8 @@ func Shr(width int, signed bool, a uint64, n uint32) uint64 {
 	return a & widthMask(width) >> n
 }
 
-// Shf returns the upper word of b:a shifted left, or the lower one shifted right
-// if right. The amount c wraps at 32 or clamps there.
+// Shf returns the upper word of b:a shifted left, or with right the lower word shifted right. The
+// amount c wraps at 32 or is clamped to it.
 func Shf(right, wrap bool, a, b, c uint32) uint32 {
 	n := min(c, 32)
 	if wrap {
@@ -140,9 +140,9 @@ func Shf(right, wrap bool, a, b, c uint32) uint32 {
 	return uint32(x << n >> 32)
 }
 
-// fieldOf reads a position and a length. The manual promises results up to 255. Words
-// of 32 bits take the low byte of greater ones, words of 64 bits all of them (recorded
-// on an H100).
+// fieldOf returns a position and a length. The manual specifies results only up to 255. For
+// greater values, 32-bit words use only the low byte, and 64-bit words use all bits (recorded on
+// an H100).
 func fieldOf(width int, pos, n uint32) (p, l int) {
 	if width == 32 {
 		return int(pos & 0xff), int(n & 0xff)
@@ -150,8 +150,8 @@ func fieldOf(width int, pos, n uint32) (p, l int) {
 	return int(min(pos, 0xff)), int(min(n, 0xff))
 }
 
-// Bfe extracts the field of length n at pos, extended by its top bit if signed;
-// beyond the top of a, that bit is a's own.
+// Bfe extracts the field of length n at pos. If signed, it extends the field by its top bit;
+// beyond the top of a, it uses the top bit of a.
 func Bfe(width int, signed bool, a uint64, pos, n uint32) uint64 {
 	p, l := fieldOf(width, pos, n)
 	mask := widthMask(width)
@@ -178,8 +178,8 @@ func Bfi(width int, a, b uint64, pos, n uint32) uint64 {
 	return b&^field | a<<p&field
 }
 
-// Bfind returns the index of the highest bit that is not a copy of the sign, or
-// with shift how far it is from the top; all ones when there is none.
+// Bfind returns the index of the highest bit that differs from the sign (if unsigned, from 0), or
+// with shift its distance from the top. If no bit differs, it returns all ones.
 func Bfind(width int, signed, shift bool, a uint64) uint32 {
 	a &= widthMask(width)
 	if signed && SignExtend(width, a) < 0 {
@@ -205,9 +205,9 @@ func Popc(width int, a uint64) uint32 {
 // Brev reverses the bits.
 func Brev(width int, a uint64) uint64 { return bits.Reverse64(a) >> (64 - width) }
 
-// Fns finds the n-th set bit from base on, upwards for a positive n and
-// downwards for a negative one; n = 0 tests the bit itself. All ones is none. The
-// least integer, whose magnitude is none, gives 0 (recorded on an H100).
+// Fns returns the position of the n-th set bit from base on, upwards for a positive n and
+// downwards for a negative n. n = 0 tests bit base. If there is no such bit, it returns all ones.
+// For the least integer n it returns 0 (recorded on an H100).
 func Fns(mask, base uint32, n int32) uint32 {
 	const none = ^uint32(0)
 	if base > 31 {
@@ -236,7 +236,7 @@ func Fns(mask, base uint32, n int32) uint32 {
 	return none
 }
 
-// Bmsk makes a mask of b ones from bit a on; both wrap at 32 or clamp there.
+// Bmsk returns a mask of b ones from bit a on. Both wrap at 32 or are clamped to it.
 func Bmsk(clamp bool, a, b uint32) uint32 {
 	if clamp {
 		a, b = min(a, 32), min(b, 32)
@@ -246,8 +246,7 @@ func Bmsk(clamp bool, a, b uint32) uint32 {
 	return uint32((uint64(1)<<b - 1) << a)
 }
 
-// Szext extends the low b bits by their sign, or by zero; b wraps at 32 or
-// clamps there.
+// Szext extends the low b bits by their sign, or by zero. b wraps at 32 or is clamped to it.
 func Szext(signed, clamp bool, a, b uint32) uint32 {
 	if clamp {
 		b = min(b, 32)
@@ -263,8 +262,8 @@ func Szext(signed, clamp bool, a, b uint32) uint32 {
 	return a & uint32(widthMask(int(b)))
 }
 
-// Lop3 applies the truth table lut to three words, bit by bit: the bit of lut
-// is chosen by those of a, b, c, with a's the highest.
+// Lop3 applies the truth table lut to three words, bit by bit. The bits of a, b and c select a
+// bit of lut; the bit of a is the highest.
 func Lop3(a, b, c uint32, lut uint8) uint32 {
 	var r uint32
 	for row := range 8 {
@@ -283,8 +282,8 @@ func invertUnless(keep bool, x uint32) uint32 {
 	return ^x
 }
 
-// permutes has the byte selectors of the special modes of prmt, by the low two
-// bits of the control word.
+// permutes lists the byte selectors of prmt's special modes, by the low two bits of the control
+// word.
 var permutes = map[string][4]uint32{
 	"f4e":  {0x3210, 0x4321, 0x5432, 0x6543},
 	"b4e":  {0x5670, 0x6701, 0x7012, 0x0123},
@@ -294,8 +293,8 @@ var permutes = map[string][4]uint32{
 	"rc16": {0x1010, 0x3232, 0x1010, 0x3232},
 }
 
-// Prmt picks four bytes out of b:a by the selectors in c, or by those of a mode;
-// mode "" is the general one, where bit 3 of a selector spreads the sign.
+// Prmt selects four bytes of b:a by the selectors in c, or by a mode's selectors. Mode "" is the
+// general one, where bit 3 of a selector spreads the sign.
 func Prmt(mode string, a, b, c uint32) uint32 {
 	sel := c
 	if mode != "" {
@@ -327,8 +326,8 @@ func Dp4a(aSigned, bSigned bool, a, b, c uint32) uint32 {
 	return c
 }
 
-// Dp2a returns c plus the dot product of the two halves of a with the two lower
-// bytes of b, or with hi the two upper ones.
+// Dp2a returns c plus the dot product of the two halves of a and the two lower bytes of b, or
+// with hi the two upper bytes.
 func Dp2a(hi, aSigned, bSigned bool, a, b, c uint32) uint32 {
 	if hi {
 		b >>= 16

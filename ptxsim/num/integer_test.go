@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// word draws an integer: of any size, either sign, often an extreme.
+// word returns a random integer, of any size and sign, often an extreme.
 func word(r *rand.Rand) uint64 {
 	x := r.Uint64() >> r.IntN(64)
 	switch r.IntN(5) {
@@ -26,7 +26,7 @@ func bigInt(width int, signed bool, x uint64) *big.Int {
 	return new(big.Int).SetUint64(x & widthMask(width))
 }
 
-// low takes the low bits of an integer.
+// low returns the low bits of an integer.
 func low(v *big.Int, width int) uint64 {
 	mask := new(big.Int).Lsh(big.NewInt(1), uint(width))
 	return new(big.Int).And(v, mask.Sub(mask, big.NewInt(1))).Uint64()
@@ -99,7 +99,7 @@ func TestSaturation(t *testing.T) {
 	}
 }
 
-// bit is what the ISA calls a[i], for a of some width.
+// bit is the ISA's a[i], for a of some width.
 func bit(a uint64, i int) uint64 { return a >> i & 1 }
 
 func TestShifts(t *testing.T) {
@@ -165,7 +165,7 @@ func TestBitFields(t *testing.T) {
 			pos, n = r.Uint32(), r.Uint32()
 		}
 		width, signed := 32<<r.IntN(2), r.IntN(2) == 0
-		p, l := int(pos), int(n) // beyond the ISA's 255 it is as a card has it
+		p, l := int(pos), int(n) // beyond the ISA's 255, as recorded on a card
 		if width == 32 {
 			p, l = int(pos&0xff), int(n&0xff)
 		}
@@ -239,7 +239,7 @@ func TestBitCounts(t *testing.T) {
 
 func TestLop3(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 12))
-	const a, b, c = 0xf0, 0xcc, 0xaa // the tables of the operands themselves
+	const a, b, c = 0xf0, 0xcc, 0xaa // the truth tables of the operands themselves
 	for lut := range 256 {
 		x, y, z := r.Uint32(), r.Uint32(), r.Uint32()
 		var want uint32
@@ -258,7 +258,7 @@ func TestLop3(t *testing.T) {
 }
 
 func TestPrmt(t *testing.T) {
-	const a, b = 0x33221100, 0xf7665544 // byte i is worth i*0x11, but byte 7 has its sign
+	const a, b = 0x33221100, 0xf7665544 // byte i is worth i*0x11, but byte 7 has its sign bit set
 	tests := []struct {
 		mode string
 		c    uint32
@@ -308,7 +308,7 @@ func TestDotProducts(t *testing.T) {
 	}
 }
 
-// TestFns compares with a search among the positions of all ones.
+// TestFns compares with a search through the positions of all ones.
 func TestFns(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 14))
 	for range 5000 {

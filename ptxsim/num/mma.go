@@ -5,15 +5,14 @@ import (
 	"math/bits"
 )
 
-// Tensor cores add c and all products of a step as one fixed-point sum: exact
-// products, unnormalised, are aligned to the greatest exponent and cut to some
-// fraction bits; the exact sum of what is left is rounded once. Which steps an
-// instruction consists of and how many bits are kept differ by architecture.
-// The model is that of Xie et al., "MMA-Sim", validated there on hardware; that of
-// sm_90 has every bit of the products that prove/records has of an H100.
+// Tensor cores add c and all products of a step as one fixed-point sum. They align the exact,
+// unnormalised products to the greatest exponent and cut them to some fraction bits. They round
+// the exact sum of the rest once. The steps of an instruction and the number of bits depend on
+// the architecture. The model comes from Xie et al., "MMA-Sim", who validated it on hardware. The
+// model of sm_90 reproduces every bit of the H100's products in prove/records.
 
-// factor is sig * 2^(exp-frac): a number with its leading bit at frac, or a
-// subnormal one below it.
+// factor is sig * 2^(exp-frac). The leading bit of a normal number is at frac, of a subnormal
+// number below it.
 type factor struct {
 	sig     int32
 	exp     int32
@@ -21,15 +20,15 @@ type factor struct {
 	special bool // an infinity or a NaN
 }
 
-// noTerm is the exponent of a term that is zero.
+// noTerm is the exponent of a zero term.
 const noTerm = -126
 
-// tensorCore is how an architecture adds up: kept fraction bits, and how many
+// tensorCore describes an architecture's sums: how many fraction bits it keeps, and how many
 // products make one step.
 type tensorCore struct{ kept, step int }
 
-// tensorCoreOf is that of mma, for factors of a format. Of tf32 a step has half as
-// many as of 16 bits.
+// tensorCoreOf returns the tensor core of mma for factors of a format. A step has half as many
+// tf32 products as 16-bit products.
 func tensorCoreOf(arch int, fin Format) tensorCore {
 	t := tensorCore{24, 8}
 	if arch >= 90 {
@@ -41,13 +40,12 @@ func tensorCoreOf(arch int, fin Format) tensorCore {
 	return t
 }
 
-// mostProducts is the longest step.
+// mostProducts is the size of the longest step.
 const mostProducts = 16
 
-// sum adds c and the products of a step, factors of the format fin, in the
-// accumulator format fc.
+// sum adds c and the products of a step. The factors have format fin, the accumulators fc.
 func (t tensorCore) sum(fin, fc Format, c uint64, a, b []factor) uint64 {
-	// Products are shifted by so much that aligning them is always to the right.
+	// This shift makes every alignment a shift to the right.
 	frac := 2 * int32(formats[fin].frac)
 	kept := int32(t.kept)
 	up := max(0, kept-frac)
@@ -82,14 +80,14 @@ func (t tensorCore) sum(fin, fc Format, c uint64, a, b []factor) uint64 {
 	return packSum(fc, total, int(top)-t.kept)
 }
 
-// cut is x / 2^by, rounded towards zero; by is not negative.
+// cut returns x / 2^by, rounded towards zero. by is not negative.
 func cut(x int64, by int32) int64 {
 	by = min(by, 62)
 	return (x + x>>63&(1<<uint(by)-1)) >> uint(by)
 }
 
-// packSum rounds a sum: to single precision towards zero, though to infinity
-// where it is too large, to half precision to the nearest even.
+// packSum rounds a sum. Single precision is rounded towards zero, except that too large sums
+// become infinite; half precision is rounded to nearest even.
 func packSum(f Format, sum int64, exp int) uint64 {
 	n := number{neg: sum < 0, exp: exp, lo: uint64(max(sum, -sum))}
 	if f != F32 {
@@ -107,7 +105,7 @@ func packSum(f Format, sum int64, exp int) uint64 {
 	return uint64(sum)>>63<<31 | uint64(e+126)<<23 + sig
 }
 
-// specialSum is the sum when an operand is an infinity or a NaN.
+// specialSum returns the sum if an operand is an infinity or a NaN.
 func specialSum(fin, fc Format, c uint64, a, b []factor) uint64 {
 	s := fc.Float(c)
 	for k := range a {
@@ -122,7 +120,7 @@ func specialSum(fin, fc Format, c uint64, a, b []factor) uint64 {
 	panic("BUG: a dot product with special operands is finite")
 }
 
-// dot takes the products of an element in steps.
+// dot adds the products of an element, step by step.
 func (t tensorCore) dot(fin, fc Format, c uint64, a, b []factor) uint64 {
 	step := min(t.step, len(a))
 	for k := 0; k < len(a); k += step {
@@ -131,15 +129,15 @@ func (t tensorCore) dot(fin, fc Format, c uint64, a, b []factor) uint64 {
 	return c
 }
 
-// Mma computes a*b + c as mma does on the tensor cores of an architecture. It takes
-// the rows of a and the columns of b, each k patterns of the format fin, and in c the
-// accumulators of the format fc row by row, which it replaces by the result. Of
-// single precision factors it takes what tf32 has.
+// Mma computes a*b + c like mma on the tensor cores of an architecture. It takes the rows of a
+// and the columns of b, each k patterns of the format fin, and in c the accumulators of the
+// format fc, row by row. It replaces c by the result. For single precision factors it uses tf32's
+// bits.
 func Mma(arch int, fin, fc Format, k int, a, b, c []uint64) {
 	tensorCoreOf(arch, fin).products(fin, fc, k, a, b, c)
 }
 
-// Wmma is Mma as wmma does it: tf32 in steps of 4 everywhere (recorded on an H100).
+// Wmma is Mma for wmma: tf32 has steps of 4 on all architectures (recorded on an H100).
 func Wmma(arch int, fin, fc Format, k int, a, b, c []uint64) {
 	t := tensorCoreOf(arch, fin)
 	if fin == F32 {
@@ -159,7 +157,7 @@ func (t tensorCore) products(fin, fc Format, k int, a, b, c []uint64) {
 	}
 }
 
-// mostFactors are in an operand: 16 rows of 16.
+// mostFactors is the size of an operand: 16 rows of 16.
 const mostFactors = 256
 
 func factors[T uint16 | uint32 | uint64](f Format, xs []T, r []factor) []factor {
@@ -174,7 +172,7 @@ func factors[T uint16 | uint32 | uint64](f Format, xs []T, r []factor) []factor 
 	return r
 }
 
-// readFactor takes a pattern apart, given what its format is.
+// readFactor splits a pattern into its parts, given the layout of its format.
 func readFactor(x uint32, frac uint, sign, inf uint32, bias int32) factor {
 	sig, exp := int32(x&(1<<frac-1)), int32(x&inf>>frac)
 	if exp > 0 {
@@ -188,8 +186,8 @@ func readFactor(x uint32, frac uint, sign, inf uint32, bias int32) factor {
 	return factor{sig, exp - bias, x, x&inf == inf}
 }
 
-// DotInt is an element of mma with integer operands: they come extended to 32
-// bits. The sum wraps, or with sat is clamped.
+// DotInt computes an element of mma with integer operands, extended to 32 bits. The sum wraps, or
+// with sat is clamped.
 func DotInt(sat bool, c uint32, a, b []int32) uint32 {
 	sum := int64(int32(c))
 	for k := range a {
@@ -201,7 +199,7 @@ func DotInt(sat bool, c uint32, a, b []int32) uint32 {
 	return uint32(sum)
 }
 
-// DotF64 is an element of mma with double precision operands: a chain of fma.
+// DotF64 computes an element of mma with double precision operands: a chain of fma.
 func DotF64(c uint64, a, b []uint64) uint64 {
 	for k := range a {
 		c = FmaF64(a[k], b[k], c)
@@ -209,8 +207,8 @@ func DotF64(c uint64, a, b []uint64) uint64 {
 	return c
 }
 
-// DotB1 is an element of mma with single-bit operands: c plus the number of ones
-// in a & b, or in a ^ b.
+// DotB1 computes an element of mma with single-bit operands: c plus the number of ones in a & b,
+// or in a ^ b.
 func DotB1(and bool, c uint32, a, b []uint32) uint32 {
 	for k := range a {
 		x := a[k] ^ b[k]

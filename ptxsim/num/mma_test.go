@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// modelStep is the model of a tensor core in rational numbers: every term is cut
-// to a multiple of the unit that the greatest exponent decides.
+// modelStep models a tensor core in rational numbers: it cuts every term to a multiple of a unit,
+// which depends on the greatest exponent.
 func modelStep(kept int, fin, fc Format, c uint64, a, b []uint64) uint64 {
-	exponent := func(f Format, x uint64) int { // of a factor that is not zero
+	exponent := func(f Format, x uint64) int { // of a nonzero factor
 		_, e := math.Frexp(f.Float(x))
 		return max(e-1, f.normal())
 	}
@@ -51,7 +51,7 @@ func modelStep(kept int, fin, fc Format, c uint64, a, b []uint64) uint64 {
 	return fc.round(Mode{Round: RZ}, v)
 }
 
-// modelDot takes the products in steps; ok is false where one overflows.
+// modelDot adds the products in steps. ok is false if a step overflows.
 func modelDot(arch, step int, fin, fc Format, c uint64, a, b []uint64) (r uint64, ok bool) {
 	kept := 24
 	if arch >= 90 {
@@ -65,7 +65,7 @@ func modelDot(arch, step int, fin, fc Format, c uint64, a, b []uint64) (r uint64
 	return c, true
 }
 
-// draw draws a finite factor.
+// draw returns a random finite factor.
 func (f Format) draw(r *rand.Rand) uint64 {
 	for {
 		x := f.pattern(r)
@@ -91,8 +91,8 @@ func dot[T uint16 | uint32](arch int, fin, fc Format, c uint64, a, b []T) uint64
 	return tensorCoreOf(arch, fin).dot(fin, fc, c, factors(fin, a, x[:0]), factors(fin, b, y[:0]))
 }
 
-// Dot16 is an element of mma with operands of 16 bits, bf16 if bf, and single
-// precision accumulators: c plus the dot product of a and b.
+// Dot16 computes an element of mma with 16-bit operands (bf16 if bf) and single precision
+// accumulators: c plus the dot product of a and b.
 func Dot16(arch int, bf bool, c uint32, a, b []uint16) uint32 {
 	if bf {
 		return uint32(dot(arch, BF16, F32, uint64(c), a, b))
@@ -100,12 +100,12 @@ func Dot16(arch int, bf bool, c uint32, a, b []uint16) uint32 {
 	return uint32(dot(arch, F16, F32, uint64(c), a, b))
 }
 
-// Dot16F16 is an element of mma with half precision operands and accumulators.
+// Dot16F16 computes an element of mma with half precision operands and accumulators.
 func Dot16F16(arch int, c uint16, a, b []uint16) uint16 {
 	return uint16(dot(arch, F16, F16, uint64(c), a, b))
 }
 
-// DotTF32 is an element of mma with tf32 operands, whose low 13 bits do not count.
+// DotTF32 computes an element of mma with tf32 operands, whose low 13 bits are ignored.
 func DotTF32(arch int, c uint32, a, b []uint32) uint32 {
 	return uint32(dot(arch, F32, F32, uint64(c), a, b))
 }
@@ -139,7 +139,7 @@ func TestTensorCores(t *testing.T) {
 		a, b = draw(F32, k/2, 0xffffe000), draw(F32, k/2, 0xffffe000)
 		dirty := narrow[uint32](a)
 		for i := range dirty {
-			dirty[i] |= r.Uint32N(1 << 13) // which tf32 ignores
+			dirty[i] |= r.Uint32N(1 << 13) // ignored by tf32
 		}
 		check("tf32", 4, F32, F32, c, a, b, uint64(DotTF32(arch, uint32(c), dirty, narrow[uint32](b))))
 	}
@@ -153,7 +153,7 @@ func repeat(x uint16, n int) []uint16 {
 	return r
 }
 
-// TestTensorCoreWidth shows what is kept beside a large accumulator.
+// TestTensorCoreWidth checks which bits survive next to a large accumulator.
 func TestTensorCoreWidth(t *testing.T) {
 	const one, minusOne, huge, inf = 0x3c00, 0xbc00, 0x7bff, 0x7c00
 	ones := repeat(one, 16)
@@ -226,8 +226,8 @@ func TestMma(t *testing.T) {
 	}
 }
 
-// TestWmma multiplies by single steps of mma: of tf32 wmma has two of 4 products on every
-// architecture, of other factors it is mma.
+// TestWmma compares wmma with steps of mma: for tf32, wmma has two steps of 4 products on every
+// architecture; for other factors it equals mma.
 func TestWmma(t *testing.T) {
 	r := rand.New(rand.NewPCG(12, 3))
 	for range 300 {
@@ -272,7 +272,7 @@ func TestOtherDotProducts(t *testing.T) {
 		{"xor", uint64(DotB1(false, 5, []uint32{0xff, 1}, []uint32{0x0f, 1})), 9},
 		{"and", uint64(DotB1(true, 5, []uint32{0xff, 1}, []uint32{0x0f, 1})), 10},
 		{"f64", DotF64(math.Float64bits(1), []uint64{math.Float64bits(2), math.Float64bits(-3)}, []uint64{math.Float64bits(4), math.Float64bits(5)}), math.Float64bits(-6)},
-		// One fma after the other: the last bit of the first product is lost.
+		// Consecutive fma: the last bit of the first product is lost.
 		{"f64 in order", DotF64(0, []uint64{math.Float64bits(0x1p53), math.Float64bits(1), math.Float64bits(-0x1p53)}, []uint64{math.Float64bits(1), math.Float64bits(1), math.Float64bits(1)}), 0},
 	}
 	for _, test := range tests {

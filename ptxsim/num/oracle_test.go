@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// The oracle computes in rational numbers and rounds by searching the format's
-// values, which shares nothing with the code under test.
+// The oracle computes in rational numbers and rounds by searching the format's values. It shares
+// no code with the tested functions.
 
-// rational is the value of a finite pattern.
+// rational returns the value of a finite pattern.
 func (f Format) rational(x uint64) *big.Rat {
 	frac := formats[f].frac
 	m, e := int64(x&(1<<frac-1)), int(x>>frac)&(1<<formats[f].exp-1)
@@ -34,11 +34,11 @@ func scale(r *big.Rat, e int) *big.Rat {
 	return r.Mul(r, p)
 }
 
-// round finds the pattern of a value by bisection. The value is not zero.
+// round returns the pattern of a value, found by bisection. The value is not zero.
 func (f Format) round(m Mode, v *big.Rat) uint64 {
 	neg := v.Sign() < 0
 	mag := new(big.Rat).Abs(v)
-	lo, hi := uint64(0), f.inf() // the value of lo <= mag < that of hi, or infinity
+	lo, hi := uint64(0), f.inf() // value(lo) <= mag < value(hi), where hi may be infinity
 	for hi-lo > 1 {
 		mid := (lo + hi) / 2
 		if f.rational(mid).Cmp(mag) <= 0 {
@@ -48,7 +48,7 @@ func (f Format) round(m Mode, v *big.Rat) uint64 {
 		}
 	}
 	low := f.rational(lo)
-	// Infinity rounds as if the exponents went on.
+	// Infinity rounds as if the exponents continued.
 	high := f.rational(hi - 1)
 	high.Add(high, new(big.Rat).Sub(high, f.rational(max(hi, 2)-2)))
 	if hi < f.inf() {
@@ -82,7 +82,7 @@ func (f Format) finishOracle(m Mode, r uint64, neg bool) uint64 {
 	return r
 }
 
-// edges are the patterns where something happens.
+// edges returns the patterns at special points of the format.
 func (f Format) edges() []uint64 {
 	frac := formats[f].frac
 	one := f.one()
@@ -96,7 +96,7 @@ func (f Format) edges() []uint64 {
 	return list
 }
 
-// pattern draws a pattern: mostly of numbers near to each other, so that they
+// pattern returns a random pattern. Most of its numbers are close to each other, so that they
 // cancel, tie and overflow.
 func (f Format) pattern(r *rand.Rand) uint64 {
 	frac, exp := formats[f].frac, formats[f].exp
@@ -126,7 +126,7 @@ var modes = []Mode{
 	{}, {Round: RZ}, {Round: RM}, {Round: RP}, {Ftz: true}, {Round: RP, Ftz: true}, {Sat: true}, {Round: RZ, Ftz: true, Sat: true},
 }
 
-// classes says what the operands are.
+// classes reports whether operands are NaN or infinite.
 func (f Format) classes(xs ...uint64) (nan, inf bool) {
 	for _, x := range xs {
 		nan = nan || f.IsNaN(x)
@@ -135,8 +135,8 @@ func (f Format) classes(xs ...uint64) (nan, inf bool) {
 	return nan, inf
 }
 
-// finite compares an operation with exact arithmetic wherever operands and exact
-// result are finite numbers and the result is not zero.
+// finite compares an operation with exact arithmetic if the operands and the exact result are
+// finite and the result is not zero.
 func finite(t *testing.T, f Format, m Mode, name string, got uint64, xs []uint64, exact func(v []*big.Rat) *big.Rat) {
 	t.Helper()
 	if nan, inf := f.classes(xs...); nan || inf {
@@ -196,8 +196,8 @@ func checkOps(t *testing.T, f Format, m Mode, a, b, c uint64) {
 	checkSqrt(t, f, m, a)
 }
 
-// checkSqrt squares the neighbours of the result: those of a root rounded down are
-// the bounds between which it lies.
+// checkSqrt checks a root by squares: the result rounded down, and the next number, must bound the
+// root.
 func checkSqrt(t *testing.T, f Format, m Mode, a uint64) {
 	t.Helper()
 	a &= f.abs()
@@ -224,8 +224,8 @@ func checkSqrt(t *testing.T, f Format, m Mode, a uint64) {
 	}
 }
 
-// TestHalves compares all pairs of some half patterns with float64, in which
-// sums, products and quotients of halves round to the same half.
+// TestHalves compares all pairs of some half patterns with float64. Sums, products and quotients
+// of halves round to the same half there.
 func TestHalves(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 200000 {
@@ -244,13 +244,13 @@ func TestHalves(t *testing.T) {
 	}
 }
 
-// halfOf rounds to half precision by the magic of adding a power of two.
+// halfOf rounds to half precision by adding a large power of two.
 func halfOf(x float64) float64 {
 	if x != x || math.IsInf(x, 0) || x == 0 {
 		return x
 	}
 	_, e := math.Frexp(x)
-	big := math.Ldexp(3, max(e, -13)-11+51) // its last bit is worth a half's last bit
+	big := math.Ldexp(3, max(e, -13)-11+51) // its last bit has the value of a half's last bit
 	r := x + big - big
 	if math.Abs(r) > 65504 {
 		return math.Inf(int(math.Copysign(1, x)))
@@ -258,7 +258,7 @@ func halfOf(x float64) float64 {
 	return r
 }
 
-// single is the pattern of a single, every NaN the one that a GPU makes.
+// single returns the pattern of a single; every NaN is the GPU's.
 func single(r float32) uint64 {
 	if r != r {
 		return F32.NaN()
@@ -305,7 +305,7 @@ func TestFastPaths(t *testing.T) {
 	}
 }
 
-// TestFmaCounterexample is a case where two roundings give another result.
+// TestFmaCounterexample is a case where rounding twice gives another result.
 func TestFmaCounterexample(t *testing.T) {
 	a := math.Float32bits(float32(math.Ldexp(1+math.Ldexp(1, -23), -24)))
 	b := math.Float32bits(float32(1 - math.Ldexp(1, -23)))

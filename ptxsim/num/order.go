@@ -1,6 +1,6 @@
 package num
 
-// Compare orders two values; less and equal are false where unordered is true.
+// Compare compares two values. less and equal are false if unordered is true.
 func (f Format) Compare(ftz bool, a, b uint64) (less, equal, unordered bool) {
 	if f.IsNaN(a) || f.IsNaN(b) {
 		return false, false, true
@@ -9,7 +9,7 @@ func (f Format) Compare(ftz bool, a, b uint64) (less, equal, unordered bool) {
 	return x < y, x == y, false
 }
 
-// order maps patterns to integers of the same order, both zeros to zero.
+// order maps patterns to integers in the same order, both zeros to zero.
 func (f Format) order(a uint64) int64 {
 	if a&f.sign() != 0 {
 		return -int64(a & f.abs())
@@ -17,9 +17,8 @@ func (f Format) order(a uint64) int64 {
 	return int64(a)
 }
 
-// Min returns the smaller value, with -0 below +0. Of a NaN and a number it
-// returns the number, or with nan the NaN. Of two NaNs in double precision it
-// returns b (recorded on an H100).
+// Min returns the smaller value, with -0 below +0. Of a NaN and a number it returns the number,
+// or with nan the NaN. Of two NaNs in double precision it returns b (recorded on an H100).
 func (f Format) Min(ftz, nan bool, a, b uint64) uint64 {
 	return f.choose(ftz, nan, a, b, true)
 }
@@ -51,8 +50,8 @@ func (f Format) choose(ftz, nan bool, a, b uint64, least bool) uint64 {
 	return b
 }
 
-// XorSign gives r the sign a ^ b, as min.xorsign.abs does with the result for
-// the magnitudes; a NaN stays the format's own (recorded on an H100).
+// XorSign gives r the sign a ^ b, as min.xorsign.abs does after computing with magnitudes. A NaN
+// stays the format's own (recorded on an H100).
 func (f Format) XorSign(r, a, b uint64) uint64 {
 	if f.IsNaN(r) {
 		return f.NaN()
@@ -60,7 +59,7 @@ func (f Format) XorSign(r, a, b uint64) uint64 {
 	return r&f.abs() | (a^b)&f.sign()
 }
 
-// CopySign returns the magnitude of b with the sign of a, PTX's order.
+// CopySign returns the magnitude of b with the sign of a, in PTX's order.
 func (f Format) CopySign(a, b uint64) uint64 {
 	return b&f.abs() | a&f.sign()
 }
@@ -76,7 +75,7 @@ func (f Format) Relu(a uint64) uint64 {
 	return a
 }
 
-// TestP tells the class of a value, by the name that testp has for it.
+// TestP reports whether a value is in a class, named as in testp.
 func (f Format) TestP(class string, a uint64) bool {
 	nan, inf := f.IsNaN(a), f.IsInf(a)
 	switch class {
@@ -90,7 +89,7 @@ func (f Format) TestP(class string, a uint64) bool {
 		return nan
 	case "subnormal":
 		return f.IsSubnormal(a)
-	case "normal": // by the manual, zero is one
+	case "normal": // in the manual, zero is normal
 		return !nan && !inf && !f.IsSubnormal(a)
 	}
 	panic("BUG: testp has no class " + class)

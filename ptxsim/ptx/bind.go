@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// bind finds the form that an instruction has and gives its operands their types.
+// bind finds the form of an instruction and gives its operands their types.
 func (p *kernelParser) bind(line int, words []string, raw []rawOperand) (Instr, error) {
-	var failure error // of the form that was followed furthest, if any was beyond its name
-	rank := 0         // how far
+	var failure error // of the form that matched furthest, if any matched beyond its name
+	rank := 0         // how far it matched
 	fail := func(r int, err error) {
 		if r > rank {
 			rank, failure = r, err
@@ -46,7 +46,7 @@ func (p *kernelParser) bind(line int, words []string, raw []rawOperand) (Instr, 
 	return Instr{}, errorAt(line, "unknown instruction %q", strings.Join(words, "."))
 }
 
-// binder ties the operands of one instruction to those of a form.
+// binder matches the operands of one instruction with those of a form.
 type binder struct {
 	*kernelParser
 	in     Instr
@@ -97,7 +97,7 @@ func (b *binder) text() string {
 	return strings.Join(append([]string{b.in.Op}, b.in.Mods...), ".")
 }
 
-// vector is the number of registers that .v2 and .v4 ask for, 0 without them.
+// vector returns the number of registers of .v2 and .v4, or 0 without them.
 func (b *binder) vector() int {
 	switch b.in.Pick("v2", "v4") {
 	case "v2":
@@ -119,7 +119,7 @@ func (b *binder) operand(s *argSpec, r *rawOperand) (Operand, error) {
 		if n := b.vector(); n > 0 {
 			return b.elements(s, r, t, n)
 		}
-		if r.kind == rawVec && len(r.list) == 1 { // a vector of one, as Triton writes it
+		if r.kind == rawVec && len(r.list) == 1 { // a vector of one, as written by Triton
 			r = &r.list[0]
 		}
 	case argSplit:
@@ -165,7 +165,7 @@ func (b *binder) elements(s *argSpec, r *rawOperand, t Type, n int) (Operand, er
 	return o, nil
 }
 
-// split takes {a, b} or {a, b, c, d} for one register.
+// split reads {a, b} or {a, b, c, d} as one register.
 func (b *binder) split(s *argSpec, r *rawOperand, t Type) (Operand, error) {
 	if r.kind == rawVec && (len(r.list) == 2 || len(r.list) == 4) {
 		for _, part := range []Type{B8, B16, B32, B64} {
@@ -190,7 +190,7 @@ func (b *binder) label(s *argSpec, r *rawOperand) (Operand, error) {
 	return o, nil
 }
 
-// plain takes a register, a constant, a special register or an address.
+// plain reads a register, a constant, a special register or an address.
 func (b *binder) plain(s *argSpec, r *rawOperand, t Type) (Operand, error) {
 	o := Operand{Type: t, Reg: NoReg}
 	switch {
@@ -228,7 +228,7 @@ func (b *binder) plain(s *argSpec, r *rawOperand, t Type) (Operand, error) {
 	return b.address(r, o)
 }
 
-// special takes a special register, which only moves and conversions read.
+// special reads a special register. Only moves and conversions can read one.
 func (b *binder) special(s Special, r *rawOperand, o Operand) (Operand, error) {
 	o.Kind, o.Special = SpecialArg, s
 	if b.in.Op != "mov" && b.in.Op != "cvt" {
@@ -240,7 +240,7 @@ func (b *binder) special(s Special, r *rawOperand, o Operand) (Operand, error) {
 	return o, nil
 }
 
-// address takes the address of a variable.
+// address reads the address of a variable.
 func (b *binder) address(r *rawOperand, o Operand) (Operand, error) {
 	o.Kind, o.Var = SymArg, b.findVar(r.name)
 	if o.Var == nil {
@@ -269,8 +269,8 @@ func (b *binder) constant(s *argSpec, r *rawOperand, o Operand) (Operand, error)
 	return o, nil
 }
 
-// fits says whether an instruction may use a register as a type: sizes agree, and
-// kinds where both have one; signs need not.
+// fits reports whether an instruction may use a register as a type. Sizes must agree, and kinds
+// if both have one; signs need not.
 func fits(reg, t Type, wide bool) bool {
 	rc, tc := reg.Class(), t.Class()
 	if rc == Predicate || tc == Predicate {
@@ -285,7 +285,7 @@ func fits(reg, t Type, wide bool) bool {
 	return reg.Bits() == t.Bits() && (rc == Bits || tc == Bits || rc != Float && tc != Float)
 }
 
-// offset is where in a variable an operand is: an index counts scalars, whatever the
+// offset returns the operand's offset in a variable. An index counts scalars, whatever the
 // dimensions of the array.
 func (r *rawOperand) offset(v *Var) (int64, error) {
 	switch {
@@ -297,8 +297,7 @@ func (r *rawOperand) offset(v *Var) (int64, error) {
 	return int64(r.num.bits) * v.Type.Bytes(), nil
 }
 
-// memory takes [reg+offset], [variable+offset], [constant] or, of a load or a store,
-// array[index].
+// memory reads [reg+offset], [variable+offset], [constant] or, in a load or store, array[index].
 func (b *binder) memory(s *argSpec, r *rawOperand) (Operand, error) {
 	o := Operand{Kind: MemArg, Type: b.in.resolveType(s.typ), Reg: NoReg, Off: int64(r.num.bits)}
 	element := r.kind == rawName && r.at && !r.not && (b.in.Op == "ld" || b.in.Op == "st")
@@ -345,8 +344,8 @@ func (b *binder) memory(s *argSpec, r *rawOperand) (Operand, error) {
 	return o, nil
 }
 
-// checkAlignment finds accesses that cannot be aligned, whatever the registers
-// hold: they would fault.
+// checkAlignment finds accesses that are misaligned for all contents of the registers: they would
+// always fault.
 func (b *binder) checkAlignment() error {
 	lanes := int64(max(b.vector(), 1))
 	for _, a := range b.in.Args {

@@ -5,16 +5,15 @@ import (
 	"strings"
 )
 
-// kernelParser reads the body of a kernel or a function. Names live in scopes, blocks in
-// braces within blocks; a label may be used before it is seen, so branches are
-// tied to their targets at the end.
+// kernelParser reads the body of a kernel or a function. Names live in scopes: blocks in braces
+// within blocks. A label may be used before it is defined, so branches are resolved at the end.
 type kernelParser struct {
 	*parser
 	k      *Kernel
 	what   string // "kernel" or "function"
 	scope  *scope
 	loc    Loc
-	copies map[*Var]*Var // of the module's shared variables in this kernel
+	copies map[*Var]*Var // this kernel's copies of the module's shared variables
 	calls  map[int]call  // by the instructions that stand for them
 	fixups []fixup
 }
@@ -23,14 +22,14 @@ type scope struct {
 	outer  *scope
 	regs   map[string]int // index in Kernel.Regs
 	types  map[string]Type
-	parts  map[string]int // of vectors: the number of their parts, which are in types: v.x
+	parts  map[string]int // number of parts, by vector; types has the parts themselves: v.x
 	ranges map[string]regRange
 	vars   map[string]*Var
 	labels map[string]int
 	tables map[string][]labelUse
 }
 
-// regRange is what .reg .b32 %r<10> declares: %r0 to %r9.
+// regRange is a declaration such as .reg .b32 %r<10>, which declares %r0 to %r9.
 type regRange struct {
 	typ   Type
 	parts int // of vectors; 0 for registers
@@ -43,7 +42,7 @@ type labelUse struct {
 	line int
 }
 
-// fixup is an operand of an instruction that awaits the labels.
+// fixup is an operand that waits for labels.
 type fixup struct {
 	instr, arg int
 	use        labelUse
@@ -70,7 +69,7 @@ func (s *scope) defines(name string) bool {
 	return reg || label || table || s.parts[name] > 0 || s.vars[name] != nil
 }
 
-// declare enters a variable or parameter into the current scope.
+// declare adds a variable or parameter to the current scope.
 func (p *kernelParser) declare(v *Var) {
 	if p.scope.defines(v.Name) {
 		p.failAt(v.Line, "%s is defined twice", v.Name)
@@ -78,7 +77,7 @@ func (p *kernelParser) declare(v *Var) {
 	p.scope.vars[v.Name] = v
 }
 
-// body reads { ... } and checks the whole.
+// body reads { ... } and checks it.
 func (p *kernelParser) body() {
 	p.expect("{")
 	for depth := 1; p.err == nil; {
@@ -93,7 +92,7 @@ func (p *kernelParser) body() {
 			if depth--; depth == 0 {
 				p.resolveLabels()
 				p.checkEnd()
-				p.advance() // to what belongs to the module
+				p.advance() // to the module's next directive
 				return
 			}
 			p.scope = p.scope.outer
@@ -149,8 +148,8 @@ func (p *kernelParser) bodyVar(v *Var) {
 	p.declare(v)
 }
 
-// static declares a variable that only the body knows, and that is there once for
-// all threads and launches.
+// static declares a variable that is visible only in the body, and exists once for all threads
+// and launches.
 func (p *kernelParser) static(v *Var) {
 	p.mod.Vars = append(p.mod.Vars, v)
 	p.declare(v)
@@ -202,7 +201,7 @@ func (p *kernelParser) register(t Type, parts int) {
 		}
 		return
 	}
-	// An expression would take the closing bracket for an operator.
+	// An expression would read the closing bracket as an operator.
 	n, ok := parseNumber(p.tok.text)
 	if p.tok.kind != numberToken || !ok || n.kind != integer || n.bits > 1<<30 {
 		p.fail("expected a number of registers, found %s", p.tok)
@@ -215,7 +214,7 @@ func (p *kernelParser) register(t Type, parts int) {
 	p.expect(">")
 }
 
-// findReg returns the index of a register, which gets one at its first use.
+// findReg returns the index of a register. A register gets an index at its first use.
 func (p *kernelParser) findReg(name string) (int, bool) {
 	for s := p.scope; s != nil; s = s.outer {
 		if at, ok := s.regs[name]; ok {
@@ -245,7 +244,8 @@ func (s *scope) declared(name string) (Type, bool) {
 	return r.typ, ok && len(part) == 1 && at >= 0 && at < r.parts
 }
 
-// vectorSize is the number of parts of the vector of a name, 0 for what is none.
+// vectorSize returns the number of parts of the vector with this name, or 0 if there is no such
+// vector.
 func (p *kernelParser) vectorSize(name string) int {
 	for s := p.scope; s != nil; s = s.outer {
 		if n := s.parts[name]; n > 0 || s.defines(name) {
@@ -261,7 +261,7 @@ func (p *kernelParser) vectorSize(name string) int {
 	return 0
 }
 
-// numbered finds the range that has a name.
+// numbered returns the range that contains a name.
 func (s *scope) numbered(name string) (regRange, bool) {
 	number := 0
 	for at, unit := len(name)-1, 1; at > 0 && digit(name[at]) && len(name)-at < 10; at, unit = at-1, unit*10 {
@@ -276,8 +276,7 @@ func (s *scope) numbered(name string) (regRange, bool) {
 	return regRange{}, false
 }
 
-// findVar finds a variable. One of the module's shared variables becomes one of
-// the kernel.
+// findVar returns a variable. For a shared variable of the module, it returns the kernel's copy.
 func (p *kernelParser) findVar(name string) *Var {
 	v, own := p.visible(name)
 	if v == nil || own || v.Space != Shared {
@@ -291,7 +290,7 @@ func (p *kernelParser) findVar(name string) *Var {
 	return p.copies[v]
 }
 
-// visible finds a variable that is the body's own, or else one of the module.
+// visible returns a variable of the body, or else of the module.
 func (p *kernelParser) visible(name string) (v *Var, own bool) {
 	for s := p.scope; s != nil; s = s.outer {
 		if v := s.vars[name]; v != nil {
@@ -301,7 +300,7 @@ func (p *kernelParser) visible(name string) (v *Var, own bool) {
 	return p.vars[name], false
 }
 
-// layout places the variables in the shared and the local window.
+// layout assigns the offsets of the shared and local variables.
 func (p *kernelParser) layout() {
 	k := p.k
 	dynamic := int64(1)
@@ -392,8 +391,8 @@ func (p *kernelParser) resolveLabels() {
 	}
 }
 
-// checkEnd makes sure that no path runs out of the kernel: the last instruction
-// leaves it or goes back, and no branch leads behind it.
+// checkEnd checks that no path leaves the end of the kernel: the last instruction returns or
+// jumps, and no branch leads past it.
 func (p *kernelParser) checkEnd() {
 	n := len(p.k.Instrs)
 	if n == 0 {

@@ -2,16 +2,15 @@ package ptx
 
 import "maps"
 
-// function is a .func. It has no code of its own: wherever it is called, a copy
-// of its body takes the place of the call, so that what runs a kernel knows
-// nothing of functions.
+// function is a .func. Each call of it is replaced by a copy of its body, so the simulator has no
+// code for functions.
 type function struct {
 	name            string
 	results, params []place
-	body            *kernelParser // nil while it is only declared
+	body            *kernelParser // nil if only declared
 }
 
-// call is a call before its place is taken.
+// call is a call that is not yet replaced.
 type call struct {
 	name          string
 	line          int
@@ -114,7 +113,7 @@ func (p *kernelParser) call(op token, g Guard) {
 	p.expect(";")
 }
 
-// actuals reads (NAME, ...), what a call passes or gets.
+// actuals reads (NAME, ...): the arguments or the results of a call.
 func (p *kernelParser) actuals(result bool) (places []place) {
 	if !p.is("(") {
 		p.fail("expected arguments in parentheses, found %s", p.tok)
@@ -144,27 +143,27 @@ func (p *kernelParser) actual(result bool) place {
 	return a
 }
 
-// maxExpanded bounds the instructions of a kernel with all its calls expanded,
-// and of what is read on the way.
+// maxExpanded limits the instructions of a kernel with all its calls expanded, and the
+// instructions read on the way.
 const maxExpanded = 1 << 18
 
-// assertFail is what compilers call where an assertion does not hold. On a GPU
-// the driver has it; it prints the assertion and stops the kernel.
+// assertFail is the function that compilers call if an assertion fails. On a GPU the driver
+// provides it; it prints the assertion and stops the kernel.
 const assertFail = "__assertfail"
 
 // expansion replaces the calls of a kernel.
 type expansion struct {
 	*parser
 	k      *Kernel
-	shared map[*Var]*Var // the kernel's own, by the module's
+	shared map[*Var]*Var // the kernel's copies, by the module's variables
 	code   []Instr
 	read   int // instructions of all copies
 	frames map[*function]frame
 	active []*function
 }
 
-// frame is what the copies of one function have in common. No lane is in two of
-// them at a time, so they share registers and variables.
+// frame is shared by all copies of one function. No lane is in two copies at a time, so they
+// share registers and variables.
 type frame struct {
 	regs int // the number of the first register
 	vars map[*Var]*Var
@@ -188,11 +187,11 @@ func (p *parser) expand(kp *kernelParser) error {
 	return nil
 }
 
-// copy appends the instructions of a body, and returns where each of them is.
+// copy appends the instructions of a body and returns their positions.
 func (e *expansion) copy(b *kernelParser, f frame) ([]int, error) {
 	n := len(b.k.Instrs)
 	at := make([]int, n+1)
-	var moved []int // instructions of this very body
+	var moved []int // instructions of this body
 	emit := func(in Instr) {
 		moved = append(moved, len(e.code))
 		e.code = append(e.code, in)
@@ -233,13 +232,13 @@ func (e *expansion) copy(b *kernelParser, f frame) ([]int, error) {
 	return at, nil
 }
 
-// jump is a branch that stands in for an instruction.
+// jump returns a branch that replaces an instruction.
 func jump(in *Instr, g Guard, target int) Instr {
 	return Instr{Op: "bra", Guard: g, Line: in.Line, Loc: in.Loc, Args: []Operand{{Kind: LabelArg, Targets: []int{target}}}}
 }
 
-// call appends the body of a function. Parameters in memory are the very variables
-// that the caller passes, which f names; others are copied before and after.
+// call appends the body of a function. Parameters in memory are the variables that the caller
+// passes, named by f. Other parameters are copied before and after.
 func (e *expansion) call(c *call, f frame) error {
 	fn := e.funcs[c.name]
 	if c.name == assertFail && fn != nil && fn.body == nil {
@@ -278,11 +277,11 @@ func (e *expansion) call(c *call, f frame) error {
 	return err
 }
 
-// copied are two places of which one gets the value of the other.
+// copied is a pair of places, one of which gets the other's value.
 type copied struct{ formal, actual place }
 
-// bind ties what a call passes to the parameters of the callee, or what it gets to the
-// results, and lists what is to be copied.
+// bind matches a call's arguments with the callee's parameters, or its results with the callee's
+// results. It returns the values to copy.
 func (e *expansion) bind(c *call, what string, formals, actuals []place, f, callee frame) (list []copied, err error) {
 	if len(formals) != len(actuals) {
 		return nil, errorAt(c.line, "function %s has %d %ss, found %d", c.name, len(formals), what, len(actuals))
@@ -310,14 +309,14 @@ func (e *expansion) bind(c *call, what string, formals, actuals []place, f, call
 	return list, nil
 }
 
-// frame gives a function its registers and variables in the kernel.
+// frame allocates the registers and variables of a function in the kernel.
 func (e *expansion) frame(fn *function) frame {
 	if f, ok := e.frames[fn]; ok {
 		return f
 	}
 	f := frame{len(e.k.Regs), map[*Var]*Var{}}
 	e.k.Regs = append(e.k.Regs, fn.body.k.Regs...)
-	module := map[*Var]*Var{} // of its shared variables
+	module := map[*Var]*Var{} // the module's variables, by the body's copies
 	for of, mine := range fn.body.copies {
 		module[mine] = of
 	}
@@ -338,7 +337,7 @@ func (e *expansion) frame(fn *function) frame {
 	return f
 }
 
-// variable is what a variable of the body is in the kernel.
+// variable returns the kernel's variable for a variable of the body.
 func (f frame) variable(v *Var) *Var {
 	if mine := f.vars[v]; mine != nil {
 		return mine

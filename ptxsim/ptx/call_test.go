@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// callText is a kernel that calls f twice and g, which calls f, too.
+// callText is a kernel that calls f twice and calls g, which also calls f.
 const callText = header + `
 .shared .u32 both;
 .func (.param .b32 r) f (.param .b32 a);
@@ -47,7 +47,7 @@ AFTER:
 	exit;
 }`
 
-// TestCalls checks what takes the place of calls.
+// TestCalls checks the code that replaces calls.
 func TestCalls(t *testing.T) {
 	m, err := Parse([]byte(callText))
 	if err != nil {
@@ -72,7 +72,7 @@ func TestCalls(t *testing.T) {
 		}
 		got = append(got, fmt.Sprintf("%d %s", i, text))
 	}
-	// Registers 0 and 1 are the kernel's, 2 and 3 those of f, 4 that of g.
+	// Registers 0 and 1 belong to the kernel, 2 and 3 to f, 4 to g.
 	want := `0 setp r0; 1 bra L7;
 		2 ld r2 local.v+0; 3 setp r3 r2; 4 @3 bra L7; 5 bra L6; 6 st local.u+0 r2;
 		7 @0 bra L13; 8 ld r2 local.u+0; 9 setp r3 r2; 10 @3 bra L13; 11 bra L12; 12 st local.v+0 r2;
@@ -97,7 +97,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestCallErrors has one mistake a text; f takes two words and gives one.
+// TestCallErrors has one mistake per text. f takes two words and returns one.
 func TestCallErrors(t *testing.T) {
 	const f = ".func (.param .b32 r) f (.param .b32 a, .param .b32 b) { ret; }\n"
 	const registers = ".func (.reg .b32 r) f (.reg .b32 a, .param .u32 b) { ret; }\n"
@@ -138,7 +138,7 @@ func TestCallErrors(t *testing.T) {
 	}
 }
 
-// doubling is functions each of which calls the one before twice.
+// doubling returns functions that each call the previous one twice.
 func doubling(n int) string {
 	s := ".func f0 { ret; }\n"
 	for i := range n {
@@ -147,8 +147,7 @@ func doubling(n int) string {
 	return s
 }
 
-// TestCallRegisters checks what is copied where a parameter or what is passed for it is
-// in a register.
+// TestCallRegisters checks the copies if a parameter or its argument is in a register.
 func TestCallRegisters(t *testing.T) {
 	m, err := Parse([]byte(header + `
 .func (.reg .b32 r, .param .b32 s) f (.reg .b32 a, .param .b32 b)

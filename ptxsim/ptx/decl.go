@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// maxBytes bounds a variable, so that sizes never overflow.
+// maxBytes limits the size of a variable, so that sizes never overflow.
 const maxBytes = 1 << 40
 
-// varHead is what the declarations of one statement have in common.
+// varHead is shared by the declarations of one statement.
 type varHead struct {
 	space Space
 	typ   Type
@@ -17,8 +17,8 @@ type varHead struct {
 	align int64
 }
 
-// varType reads {.attribute(.managed)} {.align N} {.v2|.v4} .type, after the state space. Of a pointer
-// parameter it skips .ptr and what the pointer points to.
+// varType reads {.attribute(.managed)} {.align N} {.v2|.v4} .type, after the state space. For a
+// pointer parameter it skips .ptr and the attributes of the pointee.
 func (p *parser) varType(space Space) varHead {
 	h := varHead{space: space, vec: 1}
 	for p.err == nil {
@@ -53,8 +53,8 @@ func (p *parser) varType(space Space) varHead {
 	return h
 }
 
-// attributes reads (.managed): the host may access the variable, too, as it does all
-// memory here.
+// attributes reads (.managed): the host may also access the variable. Here it can access all
+// memory.
 func (p *parser) attributes(space Space) {
 	p.expect("(")
 	p.list(")", func() {
@@ -125,7 +125,7 @@ func (p *parser) param() *Var {
 	return v
 }
 
-// pointee skips .ptr {.space} {.align N}: a promise of the compiler.
+// pointee skips .ptr {.space} {.align N}, a promise of the compiler.
 func (p *parser) pointee() {
 	if !p.accept(".ptr") {
 		return
@@ -141,7 +141,7 @@ func (p *parser) pointee() {
 
 func alignUp(n, align int64) int64 { return (n + align - 1) &^ (align - 1) }
 
-// atLeast says whether the module's language and target are new enough.
+// atLeast reports whether the module's language and target are new enough.
 func (m *Module) atLeast(v Version, arch int) bool {
 	return !m.Version.before(v) && m.Arch >= arch
 }
@@ -165,7 +165,7 @@ func (p *parser) moduleVars(link linkage) {
 
 var varSpaces = map[string]Space{".global": Global, ".const": Const, ".shared": Shared, ".local": Local, ".param": Local}
 
-// variables reads a declaration from its state space on.
+// variables reads a declaration, starting at its state space.
 func (p *parser) variables(link linkage, declare func(*Var)) {
 	space, frame := varSpaces[p.tok.text], p.is(".param")
 	p.advance()
@@ -199,7 +199,7 @@ func (p *parser) initialiser(v *Var, h varHead) {
 		return
 	}
 	in := initialiser{p: p, v: v, step: h.typ.Bytes()}
-	open := v.Size == 0 // the length is that of the initialiser
+	open := v.Size == 0 // the initialiser sets the length
 	limit := v.Size
 	if open {
 		limit = mostInit
@@ -232,10 +232,10 @@ type initialiser struct {
 	step int64
 }
 
-// mostInit bounds the bytes of an initialiser.
+// mostInit limits the bytes of an initialiser.
 const mostInit = 1 << 26
 
-// part is the size of an element of an array of some dimensions, or more than mostInit.
+// part returns the size of an element of an array with these dimensions, or more than mostInit.
 func (in *initialiser) part(dims []int64) int64 {
 	size := in.step
 	for _, n := range dims[min(1, len(dims)):] {
@@ -244,9 +244,9 @@ func (in *initialiser) part(dims []int64) int64 {
 	return size
 }
 
-// values reads {VALUE, ...} for an array of some dimensions, up to limit bytes of the
-// initialiser: values, or such lists for each part of the array. What a list does not
-// say is zero.
+// values reads {VALUE, ...} for an array with these dimensions, up to limit bytes of the
+// initialiser. The elements are values, or such lists for each part of the array. Missing values
+// are zero.
 func (in *initialiser) values(dims []int64, limit int64) {
 	p, v := in.p, in.v
 	p.expect("{")
@@ -269,7 +269,7 @@ func (in *initialiser) values(dims []int64, limit int64) {
 	p.expect("}")
 }
 
-// value reads a constant, the address of a variable, or a byte of one.
+// value reads a constant, the address of a variable, or a byte of an address.
 func (in *initialiser) value(limit int64) {
 	p, v := in.p, in.v
 	at := int64(len(v.Init))

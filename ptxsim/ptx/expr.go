@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// number is a constant: an integer, or a float with the precision its spelling
-// chose.
+// number is a constant: an integer, or a float with the precision of its spelling.
 type number struct {
 	kind numberKind
 	bits uint64 // of the integer, the single, or the double
@@ -21,7 +20,7 @@ const (
 	double             // 0d and sixteen digits, or a decimal fraction
 )
 
-// parseNumber reads the spelling of a number.
+// parseNumber returns the number with this spelling.
 func parseNumber(s string) (number, bool) {
 	low := strings.ToLower(s)
 	switch {
@@ -49,7 +48,7 @@ func parseNumber(s string) (number, bool) {
 	return number{integer, v}, err == nil
 }
 
-// as gives the bits of a constant in a type.
+// as returns the bits of a constant in a type.
 func (n number) as(t Type) (uint64, bool) {
 	mask := ^uint64(0)
 	if t.Bits() < 64 {
@@ -78,13 +77,14 @@ func (n number) as(t Type) (uint64, bool) {
 	return 0, false
 }
 
-// precedence of the operators of constant expressions, the highest binding most.
+// precedence has the precedence of operators in constant expressions; higher numbers bind
+// tighter.
 var precedence = map[string]int{
 	"*": 10, "/": 10, "%": 10, "+": 9, "-": 9, "<<": 8, ">>": 8, "<": 7, "<=": 7, ">": 7, ">=": 7,
 	"==": 6, "!=": 6, "&": 5, "^": 4, "|": 3, "&&": 2, "||": 1,
 }
 
-// maxDepth bounds the nesting of expressions.
+// maxDepth limits the nesting of expressions.
 const maxDepth = 64
 
 // constant reads a constant expression.
@@ -188,7 +188,7 @@ func truth(b bool) number {
 	return number{}
 }
 
-// combine computes in signed integers or, of two fractions, in doubles.
+// combine computes in signed integers or, for two fractions, in doubles.
 func combine(op string, x, y number) (number, bool) {
 	if x.kind == double && y.kind == double {
 		return combineFloats(op, math.Float64frombits(x.bits), math.Float64frombits(y.bits))

@@ -11,14 +11,14 @@ type Form struct {
 	Op    string
 	Text  string  // modifiers and operands, in the notation of the table
 	Since Version // of the PTX language
-	Arch  int     // the first architecture that has it
+	Arch  int     // the first architecture that has the form
 
-	words []string // of Op
+	words []string // the words of Op
 	mods  []modSlot
 	args  []argSpec
 }
 
-// Forms returns the instruction table: all that Parse accepts.
+// Forms returns the instruction table, which lists all instructions that Parse accepts.
 func Forms() []Form { return slices.Clone(forms) }
 
 // modSlot is a place among the modifiers, for one of some words.
@@ -27,11 +27,11 @@ type modSlot struct {
 	optional bool
 }
 
-// argSpec says what may stand at a place among the operands.
+// argSpec describes the operands allowed at a place.
 type argSpec struct {
 	kind     argKind
 	typ      string // "T" to "W" for the first to fourth type modifier, "2T", or the name of a type
-	space    Space  // of argMem, where it is not that of the instruction
+	space    Space  // of argMem, if it differs from the instruction's space
 	n        int    // elements of argVec
 	choices  []uint64
 	dest     bool
@@ -49,7 +49,7 @@ const (
 	argMem            // [address]
 	argVec            // {n registers}
 	argByMods         // as many registers as .v2 and .v4 say
-	argSplit          // {registers} that make up one of the type
+	argSplit          // {registers} that together form one of the type
 	argLabel
 	argTable
 )
@@ -93,7 +93,7 @@ func parseTable(text string) []Form {
 	return all
 }
 
-// names are those that a name with {a,b} in it stands for.
+// names returns the names that a name with {a,b} in it stands for.
 func names(text string) []string {
 	head, rest, _ := strings.Cut(text, "{")
 	list, tail, _ := strings.Cut(rest, "}")
@@ -170,9 +170,9 @@ func parseArg(text string) argSpec {
 	return a
 }
 
-// match puts the modifiers of an instruction into the order of the form, or says
-// that they do not belong to it. Only types are told apart by their order;
-// compilers write the others in any, as NVIDIA's assembler takes them.
+// match returns an instruction's modifiers in the order of the form. ok is false if they do not
+// fit the form. Only the order of types matters. Compilers write other modifiers in any order,
+// and NVIDIA's assembler accepts this.
 func (f *Form) match(mods []string) ([]string, bool) {
 	left := slices.Clone(mods)
 	var ordered []string
@@ -198,7 +198,7 @@ func filter(words []string, keep func(string) bool) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(word string) bool { return !keep(word) })
 }
 
-// since is the first version and architecture that have a form with modifiers.
+// since returns the first version and architecture that have a form with these modifiers.
 func (f *Form) since(mods []string) (Version, int) {
 	v, arch := f.Since, f.Arch
 	for _, m := range mods {
@@ -218,7 +218,7 @@ var spaces = map[string]Space{
 	"param": Param, "param::entry": Param, "param::func": Param,
 }
 
-// resolveType finds the type of an operand.
+// resolveType returns the type of an operand.
 func (in *Instr) resolveType(name string) Type {
 	double := strings.HasPrefix(name, "2")
 	name = strings.TrimPrefix(name, "2")

@@ -20,7 +20,7 @@ type sampler struct {
 	f *Form
 }
 
-// mods chooses a word for each slot, the given one where it is asked for.
+// mods chooses a word for each slot; in the given slot, the given word.
 func (s *sampler) mods(slot, word int) []string {
 	var words []string
 	for i, m := range s.f.mods {
@@ -106,7 +106,7 @@ func (s *sampler) list(t Type, n int) string {
 	return "{" + strings.Join(regs, ", ") + "}"
 }
 
-// tooWide is what no vector access may be: more than 16 bytes.
+// tooWide reports whether a vector access has more than 16 bytes, which PTX forbids.
 func tooWide(mods []string) bool {
 	last := mods[len(mods)-1]
 	t := typeNames[last]
@@ -151,8 +151,8 @@ func (t Type) or(other Type) Type {
 	return t
 }
 
-// TestFormsParse reads what the table says may be written back: with the same
-// name and modifiers.
+// TestFormsParse parses samples of the table and checks that each gets the same name and
+// modifiers.
 func TestFormsParse(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range forms {
@@ -172,14 +172,13 @@ func TestFormsParse(t *testing.T) {
 
 var ptxasLine = regexp.MustCompile(`line (\d+); error *: (.*)`)
 
-// firstVersions has the first version of the language for an architecture.
+// firstVersions lists the first version of the language for an architecture.
 var firstVersions = map[int]Version{
 	50: {6, 0}, 53: {6, 0}, 60: {6, 0}, 61: {6, 0}, 70: {6, 0}, 75: {6, 3}, 80: {7, 0}, 86: {7, 1}, 90: {7, 8},
 }
 
-// TestFormsAssemble asks NVIDIA's assembler about the same instructions, at the
-// version and architecture that are said to be the first, as far as the assembler
-// goes back.
+// TestFormsAssemble gives the same instructions to NVIDIA's assembler. It uses the first version
+// and architecture in the table, as far back as the assembler supports them.
 func TestFormsAssemble(t *testing.T) {
 	ptxas := os.Getenv("MLC_PTXAS")
 	if ptxas == "" {

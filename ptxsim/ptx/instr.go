@@ -2,8 +2,7 @@ package ptx
 
 import "strings"
 
-// rawOperand is an operand as written, before the form of the instruction says
-// what it is.
+// rawOperand is an operand as written, before the form of the instruction gives it a meaning.
 type rawOperand struct {
 	kind rawKind
 	line int
@@ -61,7 +60,7 @@ func (p *kernelParser) opcode(op token, g Guard) {
 	p.advance()
 }
 
-// add adds an instruction with its operands to the body.
+// add appends an instruction with its operands to the body.
 func (p *kernelParser) add(op token, words []string, raw []rawOperand, g Guard) {
 	if p.err != nil {
 		return
@@ -74,7 +73,7 @@ func (p *kernelParser) add(op token, words []string, raw []rawOperand, g Guard) 
 	p.k.Instrs = append(p.k.Instrs, in)
 }
 
-// moveVector makes a move of each part.
+// moveVector appends a move for each part.
 func (p *kernelParser) moveVector(op token, words []string, raw []rawOperand, g Guard) {
 	n := int(words[1][1] - '0')
 	part := append([]string{"mov"}, words[2:]...)

@@ -10,7 +10,7 @@ type tokenKind uint8
 const (
 	endToken tokenKind = iota
 	nameToken
-	dotToken // ".f32", ".L1::no_allocate": a dot and a word, maybe qualified
+	dotToken // ".f32", ".L1::no_allocate": a dot and a word, possibly qualified
 	numberToken
 	stringToken
 	markToken // one character, or two of << >> && || == != <= >=
@@ -29,7 +29,7 @@ func (t token) String() string {
 	return fmt.Sprintf("%q", t.text)
 }
 
-// lexer cuts the text into tokens.
+// lexer splits the text into tokens.
 type lexer struct {
 	text []byte
 	at   int
@@ -97,8 +97,8 @@ func (l *lexer) word() {
 	}
 }
 
-// number takes a number with its prefix, fraction, exponent and suffix; what it
-// is worth is found out later.
+// number reads a number with its prefix, fraction, exponent and suffix. Its value is computed
+// later.
 func (l *lexer) number() {
 	l.word()
 	if c := l.peek(1); l.peek(0) == '.' && (!wordByte(c) || digit(c) || c == 'e' || c == 'E') {
@@ -112,8 +112,7 @@ func (l *lexer) number() {
 	}
 }
 
-// hexBehind says whether the number just read has a prefix, so that its last e
-// is a digit.
+// hexBehind reports whether the number just read has a hex prefix, so that its last e is a digit.
 func (l *lexer) hexBehind() bool {
 	start := l.at
 	for start > 0 && (wordByte(l.text[start-1]) || l.text[start-1] == '.') {

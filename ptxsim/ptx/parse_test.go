@@ -82,7 +82,7 @@ func TestKernel(t *testing.T) {
 	}
 }
 
-// find returns the n-th instruction of a name.
+// find returns the n-th instruction with a name.
 func find(t *testing.T, k *Kernel, op string, n int) *Instr {
 	t.Helper()
 	for i := range k.Instrs {
@@ -162,7 +162,7 @@ func TestBranches(t *testing.T) {
 	}
 }
 
-// TestModifierOrder takes modifiers in any order, but types in theirs.
+// TestModifierOrder checks that modifiers may have any order, but types keep theirs.
 func TestModifierOrder(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{"atom.global.gpu.acq_rel.add.f32 %f1, [%rd1], %f1;", "acq_rel gpu global add f32"},
@@ -191,7 +191,7 @@ func TestModifierOrder(t *testing.T) {
 	}
 }
 
-// TestScopes gives registers and labels of blocks one meaning each.
+// TestScopes checks that registers and labels in blocks each have one meaning.
 func TestScopes(t *testing.T) {
 	m, err := Parse([]byte(header + `.entry k() { .reg .b32 %r<3>; .reg .pred %p;
 		mov.b32 %r1, 1; @%p bra L;
@@ -217,7 +217,7 @@ func TestScopes(t *testing.T) {
 
 const header = ".version 7.8\n.target sm_80\n.address_size 64\n"
 
-// TestErrors has one text for every mistake; the line is that of the @.
+// TestErrors has one text per mistake. The error's line is the line with the @.
 func TestErrors(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{"", `line 1: expected ".version", found the end of the text`},
@@ -394,8 +394,8 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// FuzzParse makes sure that no text makes the parser panic, and that what it
-// accepts keeps its promises.
+// FuzzParse checks that no text makes the parser panic, that errors name a line, and that the
+// operands of accepted modules are valid.
 func FuzzParse(f *testing.F) {
 	text, err := os.ReadFile("testdata/reduce.ptx")
 	if err != nil {

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// parser reads a module; tok is the token that comes next.
+// parser reads a module. tok is the next token.
 type parser struct {
 	lex    lexer
 	tok    token
 	mod    *Module
-	vars   map[string]*Var // of module scope
+	vars   map[string]*Var // variables of module scope
 	names  map[string]bool // kernels and functions
 	funcs  map[string]*function
 	kernel *kernelParser
 	bodies []*kernelParser // of the kernels
-	err    error           // the first mistake, behind which nothing is read
+	err    error           // the first mistake; nothing is read after it
 }
 
-// advance reads a token; behind the first mistake there is none.
+// advance reads the next token, unless there was a mistake.
 func (p *parser) advance() {
 	if p.err != nil {
 		return
@@ -30,7 +30,7 @@ func (p *parser) advance() {
 	}
 }
 
-// stop ends the text here, where nothing has been wrong before.
+// stop ends parsing with an error, unless there was an earlier one.
 func (p *parser) stop(err error) {
 	if p.err == nil {
 		p.err, p.tok = err, token{line: p.tok.line}
@@ -50,7 +50,7 @@ func (p *parser) is(text string) bool {
 	return p.tok.text == text && p.tok.kind != stringToken
 }
 
-// accept takes the next token if it is this one.
+// accept skips the next token if it equals text, and reports whether it does.
 func (p *parser) accept(text string) bool {
 	if !p.is(text) {
 		return false
@@ -66,7 +66,7 @@ func (p *parser) expect(text string) {
 	p.advance()
 }
 
-// list reads elements with commas between them, up to the mark behind the last.
+// list reads elements separated by commas, up to the mark end.
 func (p *parser) list(end string, element func()) {
 	for first := true; !p.is(end) && p.err == nil; first = false {
 		if !first {
@@ -76,7 +76,7 @@ func (p *parser) list(end string, element func()) {
 	}
 }
 
-// name takes an identifier.
+// name reads an identifier.
 func (p *parser) name(what string) string {
 	t := p.tok
 	if t.kind != nameToken {
@@ -86,7 +86,7 @@ func (p *parser) name(what string) string {
 	return t.text
 }
 
-// count takes a non-negative integer constant.
+// count reads a non-negative integer constant.
 func (p *parser) count(what string) int {
 	line := p.tok.line
 	n := p.integer(what)
@@ -115,7 +115,7 @@ func (p *parser) module() (*Module, error) {
 	return p.mod, nil
 }
 
-// header reads .version, .target and .address_size, in their order.
+// header reads .version, .target and .address_size, in this order.
 func (p *parser) header() {
 	p.expect(".version")
 	if _, err := fmt.Sscanf(p.tok.text+"\n", "%d.%d\n", &p.mod.Version.Major, &p.mod.Version.Minor); err != nil {
@@ -180,7 +180,7 @@ func (p *parser) directive() {
 	}
 }
 
-// linkage is what stands before a declaration.
+// linkage holds the linking directives before a declaration.
 type linkage struct{ extern, common bool }
 
 // file reads .file INDEX "NAME" and the optional time and size.
@@ -197,7 +197,7 @@ func (p *parser) file() {
 	}
 }
 
-// readLoc reads .loc FILE LINE COLUMN and skips where the line was inlined.
+// readLoc reads .loc FILE LINE COLUMN and skips the place of inlining.
 func (p *parser) readLoc() Loc {
 	var l Loc
 	p.advance()
@@ -281,7 +281,7 @@ func (p *parser) entry(link linkage) {
 	p.mod.Kernels = append(p.mod.Kernels, k)
 }
 
-// performance reads a directive on how a kernel is to be compiled.
+// performance reads a directive for the compilation of a kernel.
 func (p *parser) performance(k *Kernel) {
 	word := p.tok.text
 	switch word {

@@ -1,7 +1,7 @@
 package ptx
 
-// place is what a call passes, or what a function has for it: a variable, or else
-// an operand, which is a register, a constant, or _ for a result that nobody wants.
+// place is an argument or result of a call, or the function's parameter for it. It is a variable
+// or an operand: a register, a constant, or _ for an unused result.
 type place struct {
 	line int
 	name string
@@ -10,7 +10,7 @@ type place struct {
 	num  number // of an ImmArg
 }
 
-// typ is the type of a parameter.
+// typ returns the type of a parameter.
 func (x *place) typ() Type {
 	if x.v != nil {
 		return x.v.Type
@@ -25,11 +25,11 @@ func (x *place) bytes() int64 {
 	return x.op.Type.Bytes()
 }
 
-// untyped are the types that values are copied as, by bytes.
+// untyped are the types for copying values, by bytes.
 var untyped = map[int64]Type{1: B8, 2: B16, 4: B32, 8: B64}
 
-// fits says whether a value can be copied to or from a parameter. What has no type of
-// its own gets that of the parameter.
+// fits reports whether a value can be copied to or from a parameter. A value without a type gets
+// the parameter's type.
 func (x *place) fits(param *place) bool {
 	ok := true
 	switch x.op.Kind {
@@ -42,7 +42,7 @@ func (x *place) fits(param *place) bool {
 	return ok && x.bytes() == param.bytes() && untyped[x.bytes()] != NoType
 }
 
-// in is the place in a frame.
+// in returns the place in a frame.
 func (x place) in(f frame) place {
 	x.v = f.variable(x.v)
 	if x.v == nil && x.op.Kind == RegArg {
@@ -51,7 +51,8 @@ func (x place) in(f frame) place {
 	return x
 }
 
-// from is the instruction that copies a value to a place; one of both is no variable.
+// from returns the instruction that copies a value to a place. At least one of them is not a
+// variable.
 func (x *place) from(y *place, line int) Instr {
 	t := untyped[x.bytes()]
 	in := Instr{Mods: []string{"local", t.String()}, Types: []Type{t}, Space: Local, Line: line}
@@ -66,5 +67,5 @@ func (x *place) from(y *place, line int) Instr {
 	return in
 }
 
-// memory is the operand [v].
+// memory returns the operand [v].
 func memory(v *Var) Operand { return Operand{Kind: MemArg, Reg: NoReg, Var: v} }

@@ -1,11 +1,9 @@
-// Package ptx reads PTX, NVIDIA's assembly text, into a checked Module: which
-// kernels there are, their parameters, registers and variables, and their
-// instructions with every name resolved. Before it is any compiler that writes
-// PTX; after it is the simulator, which runs the module.
+// Package ptx reads PTX, NVIDIA's assembly text, into a checked Module: the kernels with their
+// parameters, registers, variables and instructions. Every name is resolved. The text may come
+// from any compiler; the simulator runs the module.
 //
-// What the package does not know it rejects, naming the line: an instruction
-// is accepted only when a form of the instruction table matches all of it,
-// opcode, modifiers, types and operands.
+// The package rejects unknown text and names its line. It accepts an instruction only if a form
+// of the instruction table matches its opcode, modifiers, types and operands.
 package ptx
 
 import (
@@ -20,7 +18,7 @@ func Parse(text []byte) (*Module, error) {
 	return p.module()
 }
 
-// Error says what is wrong with the text and where.
+// Error is a mistake in the text, and its line.
 type Error struct {
 	Line int
 	Msg  string
@@ -28,7 +26,7 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Msg) }
 
-// Version is the .version of a module: of the PTX language, not of a GPU.
+// Version is the .version of a module: a version of the PTX language, not of a GPU.
 type Version struct{ Major, Minor int }
 
 // Module is a whole file.
@@ -46,21 +44,21 @@ type Kernel struct {
 	Name   string
 	Line   int
 	Params []*Var
-	// Regs are the registers that the body uses; an operand names one by its index.
+	// Regs are the registers in the body. Operands refer to them by index.
 	Regs []Reg
-	// Vars are the shared and local variables, with their offsets in the windows
-	// of the kernel. One of module scope that the kernel uses is copied into it.
+	// Vars are the shared and local variables, with their offsets in the windows of the kernel.
+	// Shared variables of the module are copied into the kernel if it uses them.
 	Vars       []*Var
 	ParamSize  int64
 	StaticSize int64 // bytes of static shared memory
-	LocalSize  int64 // bytes of local memory a thread
-	// DynamicOffset is where .extern .shared arrays start, all of them.
+	LocalSize  int64 // bytes of local memory per thread
+	// DynamicOffset is where all .extern .shared arrays start.
 	DynamicOffset int64
 	Instrs        []Instr
-	Labels        []Label // in order of the instructions they mark
+	Labels        []Label // in the order of the instructions that they mark
 
-	MaxThreads      [3]int // .maxntid; zero where none is given
-	RequiredThreads [3]int // .reqntid; zero where none is given
+	MaxThreads      [3]int // .maxntid; zero if missing
+	RequiredThreads [3]int // .reqntid; zero if missing
 	MinCTAs         int    // .minnctapersm
 	MaxRegs         int    // .maxnreg
 }
@@ -84,27 +82,27 @@ type Var struct {
 	Space  Space // Param, Global, Const, Shared or Local
 	Type   Type  // of an element
 	Align  int64
-	Size   int64 // bytes; 0 for an .extern array of no size
+	Size   int64 // bytes; 0 for an .extern array without a size
 	Offset int64 // in the parameter block, or the kernel's shared or local window
 	Extern bool
-	Frame  bool // in local memory, but .param to the text: of a call or a function
-	// Init is what a global or const variable starts with, Size bytes; nil is zeros.
+	Frame  bool // a variable of a call or a function: .param in the text, but in local memory
+	// Init holds the Size initial bytes of a global or const variable; nil means zeros.
 	Init   []byte
 	Relocs []Reloc
-	Dims   []int64 // of an array; the first is 0 where the initialiser has the length
+	Dims   []int64 // of an array; the first is 0 if the initialiser sets the length
 }
 
-// Reloc asks for the address of Var plus Addend at Offset of an initialiser.
+// Reloc adds the address of Var plus Addend at Offset of an initialiser.
 type Reloc struct {
 	Offset  int64
-	Size    int // bytes: 4 or 8, or those of an element with a Mask
+	Size    int // bytes: 4 or 8, or with a Mask the size of the element
 	Var     *Var
 	Addend  int64
-	Generic bool   // the generic address, not the one in the variable's space
-	Mask    uint64 // the byte of the address that is asked for, as 0xff00; 0: all of it
+	Generic bool   // use the generic address, not the address in the variable's space
+	Mask    uint64 // the byte of the address to use, as 0xff00; 0: the whole address
 }
 
-// Of is what an initialiser has of the address of Var.
+// Of returns the value of the Reloc, given the address of Var.
 func (r *Reloc) Of(address uint64) uint64 {
 	address += uint64(r.Addend)
 	if r.Mask != 0 {
@@ -115,27 +113,27 @@ func (r *Reloc) Of(address uint64) uint64 {
 
 // Instr is an instruction.
 type Instr struct {
-	// Op is the name in the instruction table: the opcode and those modifiers
-	// that make it another instruction, such as "add", "cp.async", "bar.sync".
+	// Op is the name in the instruction table: the opcode and the modifiers that distinguish
+	// instructions, such as "add", "cp.async", "bar.sync".
 	Op string
-	// Mods are the other modifiers in the order of the table, without dots, types
-	// and state space included: "rn", "ftz", "f32".
+	// Mods are the other modifiers, in the order of the table, without dots. They include types
+	// and the state space: "rn", "ftz", "f32".
 	Mods  []string
 	Types []Type // the type modifiers in order
-	Space Space  // the state space; Generic when none is written
+	Space Space  // the state space; Generic without one
 	Guard Guard
 	Args  []Operand // destinations first, as written
-	Form  *Form     // the row of the instruction table that matched
+	Form  *Form     // the matching row of the instruction table
 	Line  int       // in the PTX text
 	Loc   Loc       // in the source, by .loc
 }
 
-// Has says whether the instruction has a modifier, such as "ftz".
+// Has reports whether the instruction has a modifier, such as "ftz".
 func (in *Instr) Has(mod string) bool {
 	return slices.Contains(in.Mods, mod)
 }
 
-// Pick returns the one of some exclusive modifiers that the instruction has, or "".
+// Pick returns the modifier of the instruction that is among mods, or "".
 func (in *Instr) Pick(mods ...string) string {
 	for _, m := range mods {
 		if in.Has(m) {
@@ -152,19 +150,19 @@ type Guard struct {
 	Reg  int // index in Kernel.Regs
 }
 
-// Loc is a place in the source that a compiler named; the zero Loc is none.
+// Loc is a place in the source, given by the compiler. The zero Loc means no place.
 type Loc struct{ File, Line, Col int }
 
-// OperandKind says which fields of an Operand count.
+// OperandKind tells which fields of an Operand count.
 type OperandKind uint8
 
-// The operands.
+// The kinds of operands.
 const (
 	RegArg     OperandKind = iota // Reg; Not for !p
 	ImmArg                        // Imm: the bits, in the width of Type
 	SpecialArg                    // Special
 	SymArg                        // the address of Var, plus Off
-	MemArg                        // [base+Off]: the base is Reg if not NoReg, else Var if not nil, else nothing
+	MemArg                        // [base+Off]: the base is Reg if not NoReg, else Var if not nil, else 0
 	VecArg                        // {Elems}
 	PairArg                       // Elems[0]|Elems[1]
 	SinkArg                       // _
@@ -178,7 +176,7 @@ const NoReg = -1
 // Operand is an argument of an instruction.
 type Operand struct {
 	Kind    OperandKind
-	Type    Type // that the instruction reads or writes it as; of each element for VecArg
+	Type    Type // for reading or writing; of each element for VecArg
 	Reg     int
 	Not     bool
 	Imm     uint64

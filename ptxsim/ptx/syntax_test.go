@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// words are the bytes of numbers of 32 bits.
+// words returns the bytes of 32-bit numbers.
 func words(xs ...uint32) (out []byte) {
 	for _, x := range xs {
 		out = binary.LittleEndian.AppendUint32(out, x)
@@ -25,7 +25,7 @@ func floats(xs ...float32) (out []byte) {
 	return out
 }
 
-// TestInitialisers has declarations that ptxas takes, with the bytes of the variable a.
+// TestInitialisers has declarations that ptxas accepts, with the bytes of the variable a.
 func TestInitialisers(t *testing.T) {
 	for text, want := range map[string][]byte{
 		".global .f32 a = .05;":                                  floats(.05),
@@ -55,7 +55,7 @@ func TestInitialisers(t *testing.T) {
 	}
 }
 
-// TestBytesOfAddresses reads masks, which ask for a byte of an address.
+// TestBytesOfAddresses reads masks, which select a byte of an address.
 func TestBytesOfAddresses(t *testing.T) {
 	m, err := Parse([]byte(header + ".global .u32 x; .global .u8 a[5] = {7, 0xff(x), 0xff00(x+4), 0xff00000000000000(generic(x)), 255(x)}; .global .u32 b[2] = {1, 0xff(x)};"))
 	if err != nil {
@@ -79,7 +79,7 @@ func TestBytesOfAddresses(t *testing.T) {
 	}
 }
 
-// TestOperands takes elements of arrays and vectors of registers, as ptxas does.
+// TestOperands reads elements of arrays and vectors of registers, as ptxas does.
 func TestOperands(t *testing.T) {
 	const declared = ".global .u32 a[4]; .global .u32 m[4][4]; .global .v2 .u32 v[4]; .entry k() { .reg .b32 %r<4>; .reg .b64 %rd<2>;\n" +
 		".shared .u32 s[4]; .reg .v4 .u32 w; .reg .v2 .u32 %q<3>; .reg .v2 .b32 u;\n"
@@ -124,7 +124,7 @@ func TestOperands(t *testing.T) {
 	}
 }
 
-// said are the registers and the places in variables of an operand.
+// said returns the registers and the places in variables of an operand.
 func said(k *Kernel, a Operand) []string {
 	switch {
 	case a.Kind == VecArg:
@@ -141,8 +141,8 @@ func said(k *Kernel, a Operand) []string {
 	return nil
 }
 
-// TestRefusedSyntax names what is not read, and its line, which is the second of the text.
-// ptxas takes some of it: then the text says that it is not supported, or README.md does.
+// TestRefusedSyntax checks that errors name unsupported text and its line, the second one of the
+// text. If ptxas accepts the text, the error or README.md says that it is not supported.
 func TestRefusedSyntax(t *testing.T) {
 	for text, want := range map[string]string{
 		".global .u8 a[2] = {\n0x7f(x)};":                             "expected a mask of one byte",

@@ -1,6 +1,6 @@
 package ptx
 
-// sets names words that may stand at one place among the modifiers.
+// sets names sets of words that may stand at one place among the modifiers.
 var sets = map[string]string{
 	"int":   "u16,u32,u64,s16,s32,s64",
 	"int8":  "u8,u16,u32,u64,s8,s16,s32,s64",
@@ -25,8 +25,8 @@ var sets = map[string]string{
 	"wmma":  "m16n16k16,m8n32k16,m32n8k16",
 }
 
-// wordsSince has the modifiers that came later than what they modify, everywhere
-// or with an opcode.
+// wordsSince lists modifiers that are newer than their instructions, everywhere or with an
+// opcode.
 var wordsSince = map[string]struct {
 	v    Version
 	arch int
@@ -51,19 +51,19 @@ var wordsSince = map[string]struct {
 	"L2::256B":     {Version{7, 4}, 80},
 }
 
-// table is the instruction table. A row has the first version of the language
-// and the first architecture, the name, the modifiers, and the operands. A name
-// with {a,b} in it is two: the row stands for one with a and one with b.
+// table is the instruction table. A row has the first version of the language and the first
+// architecture, the name, the modifiers, and the operands. A name with {a,b} in it means two
+// rows: one with a and one with b.
 //
-// Of the modifiers, .a stands for itself, .{a,b} for one of these, .[a,b] for
-// one or none, and $set for the words of a set.
+// In modifiers, .a stands for itself, .{a,b} for one of these, .[a,b] for one or none, and $set
+// for the words of a set.
 //
-// An operand is written as its type: that of a name, or T to W for the first to
-// the fourth type among the modifiers, or 2T for the type of twice the width.
-// Before it = marks a destination, ~ a register that may be wider, # a constant,
-// _ one that may be left out as _, ? an operand that may be missing. [T] is
-// memory, T^ a vector where .v2 or .v4 asks for one, {4*T} a vector of four, {/T}
-// a vector that makes up a T, T|p a pair with a predicate, T|? one or none, L a
+// An operand is written as its type: a type's name, or T to W for the first to the fourth type
+// among the modifiers, or 2T for the type of twice the width. A mark before it has a meaning: = a
+// destination, ~ a register that may be wider, # a constant, _ a result that may be discarded as
+// _, ? an operand that may be missing. [T] is memory, T^ a vector if .v2 or .v4 asks for one,
+// {4*T} a vector of four, {/T} a vector that forms one T, T|p a pair with a predicate, T|? one or
+// none, L a label, LL a list of labels, and u32:1,2 a constant that is 1 or 2.
 // label, LL a list of labels, and u32:1,2 a constant that is 1 or 2.
 const table = `
 # Integer arithmetic

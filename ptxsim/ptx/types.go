@@ -29,7 +29,7 @@ const (
 	B128
 )
 
-// Class is what the bits of a type mean.
+// Class is the meaning of a type's bits.
 type Class uint8
 
 // The classes.
@@ -82,13 +82,13 @@ var typeNames = func() map[string]Type {
 
 func (t Type) String() string { return types[t].name }
 
-// Bits is the width; 1 for a predicate.
+// Bits returns the width in bits; 1 for a predicate.
 func (t Type) Bits() int { return types[t].bits }
 
-// Bytes is the width in memory.
+// Bytes returns the width in memory.
 func (t Type) Bytes() int64 { return int64(types[t].bits / 8) }
 
-// Class is what the bits mean.
+// Class returns the meaning of the bits.
 func (t Type) Class() Class { return types[t].class }
 
 // Space is a state space.
@@ -144,7 +144,7 @@ const (
 	GlobalTimerHi
 	TotalSharedSize
 	DynamicSharedSize
-	Zero // a component that is always 0, as %tid.w
+	Zero // a component that is always 0, such as %tid.w
 )
 
 var specials = [...]struct {
@@ -175,5 +175,5 @@ var specialNames = func() map[string]Special {
 
 func (s Special) String() string { return specials[s].name }
 
-// Type is the type of the register.
+// Type returns the type of the register.
 func (s Special) Type() Type { return specials[s].typ }

@@ -12,30 +12,30 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 )
 
-// An argument is what a kernel gets for a parameter.
+// An argument is the value of a kernel's parameter.
 type argument struct {
 	text  string // as on the command line
-	kind  string // a scalar's type, or one of the buffers' kinds
-	bytes []byte // of a scalar, or what a buffer holds before the launch
+	kind  string // the type of a scalar, or the kind of a buffer
+	bytes []byte // a scalar's bytes, or a buffer's content before the launch
 	size  int64  // of a buffer
-	file  string // that a buffer is written to
+	file  string // the file that receives the buffer
 	ptr   ptxsim.Ptr
 }
 
-// A Reader gives at most so many bytes of a file.
+// A Reader returns at most so many bytes of a file.
 type Reader func(path string, most int64) ([]byte, error)
 
-// A UsageError is of arguments that do not say what to do.
+// A UsageError reports arguments that are unclear or do not fit the kernel.
 type UsageError struct{ msg string }
 
 func (e *UsageError) Error() string { return e.msg }
 
 func usagef(format string, args ...any) error { return &UsageError{fmt.Sprintf(format, args...)} }
 
-// argKinds are how arguments are written.
+// argKinds describes how to write arguments.
 const argKinds = "TYPE:VALUE with u8, u16, u32, u64, s8, s16, s32, s64, f32 or f64; raw:FILE for a structure; in:FILE, inout:FILE or out:BYTES:FILE for memory"
 
-// parseArg reads an argument. An unreadable file is no usage error.
+// parseArg reads an argument. An unreadable file is not a usage error.
 func parseArg(text string, read Reader) (*argument, error) {
 	kind, value, ok := strings.Cut(text, ":")
 	arg := &argument{text: text, kind: kind}
@@ -86,7 +86,7 @@ func (a *argument) read(file string, read Reader) (err error) {
 	return nil
 }
 
-// buffer says whether the argument is memory, of which the kernel gets the address.
+// buffer reports whether the argument is memory whose address the kernel gets.
 func (a *argument) buffer() bool { return a.size > 0 && a.kind != "raw" }
 
 func (a *argument) parseScalar(value string) error {
@@ -120,7 +120,7 @@ func (a *argument) parseScalar(value string) error {
 	return nil
 }
 
-// fits says what is wrong with passing the argument as a parameter.
+// fits reports why the argument cannot be passed as a parameter.
 func (a *argument) fits(p *Param) error {
 	size, class := int64(len(a.bytes)), p.Type[0]
 	float := a.kind[0] == 'f' && a.kind != "raw"
@@ -138,7 +138,7 @@ func (a *argument) fits(p *Param) error {
 	return nil
 }
 
-// parseArgs reads all arguments and holds them to the parameters of a kernel.
+// parseArgs reads all arguments and checks them against a kernel's parameters.
 func parseArgs(texts []string, k *Kernel, read Reader) (args []*argument, err error) {
 	if len(texts) != len(k.Params) {
 		return nil, usagef("kernel %s has %s, there are %d --arg: %s(%s)", k.Kernel, counted(len(k.Params), "parameter"), len(texts), k.Kernel, signature(k.Params))

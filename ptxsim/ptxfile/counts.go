@@ -10,7 +10,7 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 )
 
-// countsText is a table of what a launch asked of memory, and its instructions.
+// countsText returns a table of a launch's memory requests and instructions.
 func countsText(c *ptxsim.Counts) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)

@@ -1,5 +1,5 @@
-// Package ptxfile runs kernels of PTX files on the simulator, with arguments that are
-// written as text. Package command, after it, reads flags and writes files.
+// Package ptxfile runs kernels of PTX files on the simulator. Arguments are written as text.
+// Package command adds the command line.
 package ptxfile
 
 import (
@@ -26,7 +26,7 @@ func (e *Error) Error() string {
 	return e.File + ": " + e.Msg
 }
 
-// A File is one that was loaded on a simulated device.
+// A File is PTX loaded on a simulated device.
 type File struct {
 	Path   string
 	order  ptxsim.Order
@@ -36,10 +36,10 @@ type File struct {
 	lines  []string
 }
 
-// devices are the architectures that the simulator takes the place of.
+// devices are the architectures that can be simulated.
 var devices = []int{80, 86, 89, 90}
 
-// deviceFor is the first architecture that runs code for a target.
+// deviceFor returns the first architecture that runs code for a target.
 func deviceFor(target int) int {
 	for _, arch := range devices {
 		if arch >= target {
@@ -49,11 +49,11 @@ func deviceFor(target int) int {
 	return devices[len(devices)-1]
 }
 
-// Most is how many bytes a file may have.
+// Most is the largest size of a file, in bytes.
 const Most = 64 << 20
 
-// Load loads a file on a device of its own. Without Options.Arch that is the first that
-// runs the file. An error is an *Error.
+// Load loads a file on a new device. Without Options.Arch, the device has the first architecture
+// that runs the file. An error is an *Error.
 func Load(path string, text []byte, o ptxsim.Options) (*File, error) {
 	f := &File{Path: path, order: o.Order, lines: strings.Split(string(text), "\n")}
 	if len(text) > Most {
@@ -83,7 +83,7 @@ func (f *File) String() string {
 	return fmt.Sprintf("%s: PTX %v for sm_%d%s, %s", f.Path, f.text.Version, f.text.Arch, f.text.Suffix, counted(len(f.text.Kernels), "kernel"))
 }
 
-// A Kernel is what a launch must know of one.
+// A Kernel describes a kernel to those who launch it.
 type Kernel struct {
 	File         string  `json:"file"`
 	PTX          string  `json:"ptx"`
@@ -92,8 +92,8 @@ type Kernel struct {
 	Line         int     `json:"line"`
 	Params       []Param `json:"params"`
 	Shared       int64   `json:"shared"`  // bytes of static shared memory
-	Dynamic      bool    `json:"dynamic"` // it has dynamic shared memory, too
-	Local        int64   `json:"local"`   // bytes a thread
+	Dynamic      bool    `json:"dynamic"` // it also has dynamic shared memory
+	Local        int64   `json:"local"`   // bytes per thread
 	Registers    int     `json:"registers"`
 	Instructions int     `json:"instructions"`
 	MaxThreads   []int   `json:"maxntid,omitempty"`
@@ -107,10 +107,10 @@ type Param struct {
 	Size   int64  `json:"size"`
 	Align  int64  `json:"align"`
 	Offset int64  `json:"offset"`
-	array  int64  // elements of an array, such as a structure; 0 of a scalar
+	array  int64  // elements of an array, such as a structure; 0 for a scalar
 }
 
-// Kernels lists what the file has.
+// Kernels lists the file's kernels.
 func (f *File) Kernels() (all []Kernel) {
 	for _, k := range f.text.Kernels {
 		out := Kernel{
@@ -144,7 +144,7 @@ func (k *Kernel) String() string {
 	return fmt.Sprintf("%s(%s)\n      line %d; %s", k.Kernel, signature(k.Params), k.Line, strings.Join(k.facts(), "; "))
 }
 
-// facts are what a launch must know.
+// facts returns a kernel's sizes and limits, for its line in the list.
 func (k *Kernel) facts() []string {
 	facts := []string{counted(k.Instructions, "instruction"), fmt.Sprintf("%d bytes of shared memory", k.Shared)}
 	if k.Dynamic {
@@ -164,7 +164,7 @@ func (k *Kernel) facts() []string {
 	return facts
 }
 
-// signature lists parameters as PTX declares them.
+// signature writes parameters as PTX declares them.
 func signature(params []Param) string {
 	var parts []string
 	for _, p := range params {

@@ -9,8 +9,8 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 )
 
-// A Finding is what is wrong with a launch: a report of the simulator, with what the
-// file and the arguments say of it.
+// A Finding is a mistake in a launch: a report of the simulator, with details from the file and
+// the arguments.
 type Finding struct {
 	File     string  `json:"file"`
 	Kind     string  `json:"kind"`
@@ -43,7 +43,7 @@ type Party struct {
 	text  string
 }
 
-// finding looks up what a report is about.
+// finding completes a report from the file and the arguments.
 func (r *Result) finding(p *ptxsim.Report) *Finding {
 	f := &Finding{File: r.file.Path, Kind: string(p.Kind), Kernel: p.Kernel, Line: p.Line, Source: p.Source, Op: p.Op,
 		Space: p.Space, Detail: p.Detail, Order: r.file.order.String(), text: r.file.line(p.Line), report: p}
@@ -68,10 +68,11 @@ func (r *Result) finding(p *ptxsim.Report) *Finding {
 	return f
 }
 
-// near is how far beyond an argument's memory an address still belongs to it.
+// near is how far beyond an argument's memory an address still counts as the argument's.
 const near = 4096
 
-// argumentAt finds the argument that an address belongs to, from 1, and the offset.
+// argumentAt returns the argument whose memory contains or nearly contains an address, from 1,
+// and the offset.
 func (r *Result) argumentAt(addr uint64) (int, *int64) {
 	for i, a := range r.args {
 		if off := int64(addr - uint64(a.ptr)); a.buffer() && off >= -near && off < a.size+near {
@@ -81,7 +82,7 @@ func (r *Result) argumentAt(addr uint64) (int, *int64) {
 	return 0, nil
 }
 
-// line is a line of the file, without spaces around it.
+// line returns a line of the file, without spaces around it.
 func (f *File) line(n int) string {
 	if n < 1 || n > len(f.lines) {
 		return ""
@@ -89,7 +90,7 @@ func (f *File) line(n int) string {
 	return strings.TrimSpace(f.lines[n-1])
 }
 
-// Print writes the finding, of a level such as "warning: ", with the lines that it is about.
+// Print writes the finding, at a level such as "warning: ", and quotes the lines involved.
 func (f *Finding) Print(w io.Writer, level string) {
 	where := f.File
 	if f.Line > 0 {

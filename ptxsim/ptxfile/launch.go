@@ -10,15 +10,15 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 )
 
-// A Launch says how a kernel is run. Args are written KIND:VALUE, one a parameter.
+// A Launch is a request to run a kernel. Args are written KIND:VALUE, one per parameter.
 type Launch struct {
 	Grid, Block [3]int
 	Shared      int // bytes of dynamic shared memory
 	Args        []string
-	Read        Reader // of files that arguments name
+	Read        Reader // reads the files that arguments name
 }
 
-// A Result is of a kernel that has run.
+// A Result describes a kernel's run.
 type Result struct {
 	Kernel   string
 	Outputs  []Output
@@ -30,15 +30,15 @@ type Result struct {
 	args []*argument
 }
 
-// An Output is memory that is to be written to a file.
+// An Output is memory to write to a file.
 type Output struct {
 	File string
 	Arg  string // as given
 	Data []byte
 }
 
-// Run runs a kernel. Arguments that do not fit it are a *UsageError, and what the
-// simulator reports is a *Finding.
+// Run runs a kernel. If arguments do not fit it, the error is a *UsageError; a report of the
+// simulator is a *Finding.
 func (f *File) Run(k *Kernel, l Launch) (*Result, error) {
 	r := &Result{Kernel: k.Kernel, file: f}
 	var err error
@@ -71,7 +71,7 @@ func (f *File) Run(k *Kernel, l Launch) (*Result, error) {
 	return r, r.collect()
 }
 
-// collect reads back the memory that is to be written.
+// collect reads back the memory to write.
 func (r *Result) collect() error {
 	for i, arg := range r.args {
 		if arg.file == "" {
@@ -91,7 +91,7 @@ func (r *Result) collect() error {
 	return nil
 }
 
-// Equal wants another order to have left the same bits.
+// Equal fails if another order has left different bits.
 func (r *Result) Equal(other *Result) error {
 	for i, out := range r.Outputs {
 		x, y := out.Data, other.Outputs[i].Data
@@ -108,7 +108,7 @@ func (r *Result) Equal(other *Result) error {
 	return nil
 }
 
-// String says how much was executed, and what was counted.
+// String writes the executed work and the counts.
 func (r *Result) String() string {
 	text := fmt.Sprintf("%s: %s, %d instructions of lanes, %d bytes of global memory moved, %s",
 		r.Kernel, counted(r.Stats.Blocks, "block"), r.Stats.Steps, r.Stats.Bytes, counted(int(r.Stats.Barriers), "barrier"))

@@ -17,7 +17,7 @@ import (
 	"github.com/arithlang/mlc/ptxsim/command"
 )
 
-// commands are the command line.
+// commands is the command line.
 type commands struct {
 	JSON  bool `help:"Print results and findings as JSON on standard output, one object per line." name:"json"`
 	Quiet bool `help:"Do not report written files." short:"q"`
@@ -26,7 +26,7 @@ type commands struct {
 	Run   command.Run   `cmd:"" help:"Run a kernel without a GPU, and check every access."`
 }
 
-// The exit codes, but that of a signal.
+// The exit codes. A signal has its own.
 const (
 	exitOK       = 0
 	exitFindings = 1
@@ -35,7 +35,7 @@ const (
 
 func main() { os.Exit(run(os.Args[1:])) }
 
-// run does what args say and returns the exit code.
+// run executes the command line args and returns the exit code.
 func run(args []string) int {
 	var c commands
 	answered := false // by help
@@ -59,7 +59,7 @@ func run(args []string) int {
 	return finish(parsed.Run(&command.Shell{Context: untilSignal(), Program: "ptxsim", Out: os.Stdout, Err: os.Stderr, JSON: c.JSON, Quiet: c.Quiet}))
 }
 
-// finish prints an error and returns the exit code that goes with it.
+// finish prints an error and returns its exit code.
 func finish(err error) int {
 	if err == nil {
 		return exitOK
@@ -76,12 +76,12 @@ func finish(err error) int {
 	return exitFindings
 }
 
-// interrupted is the signal that has ended a command.
+// interrupted is the signal that ended a command.
 type interrupted syscall.Signal
 
 func (interrupted) Error() string { return "interrupted" }
 
-// untilSignal is a context that ends with the first signal. A second one has its ordinary
+// untilSignal returns a context that ends with the first signal. A second signal has its ordinary
 // effect.
 func untilSignal() context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -95,7 +95,7 @@ func untilSignal() context.Context {
 	return ctx
 }
 
-// numbers say in words for people what is no number: what kong says is about types of Go.
+// numbers replaces kong's errors about Go types by errors that ask for a number in plain words.
 func numbers() []kong.Option {
 	number := func(want string, parse func(v reflect.Value, text string) error) kong.Mapper {
 		return kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
@@ -122,8 +122,8 @@ func numbers() []kong.Option {
 	return []kong.Option{kong.KindMapper(reflect.Int, whole), kong.KindMapper(reflect.Int64, whole), kong.KindMapper(reflect.Uint64, natural)}
 }
 
-// showValues makes the help show the values of flags that are one of a few words, and the
-// default behind the description.
+// showValues makes the help show the choices of flags, and move the default after the
+// description.
 func showValues(parser *kong.Kong) {
 	err := kong.Visit(parser.Model, func(node kong.Visitable, next kong.Next) error {
 		if f, ok := node.(*kong.Flag); ok && f.Enum != "" {
