@@ -88,7 +88,7 @@ func TestAdder(t *testing.T) {
 	}
 }
 
-// TestCheckAdder gives the checker files with an add function of their own.
+// TestCheckAdder runs the checker on files with different add functions.
 func TestCheckAdder(t *testing.T) {
 	python := "python3"
 	if err := exec.Command(python, "--version").Run(); err != nil {

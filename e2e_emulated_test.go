@@ -47,7 +47,7 @@ func (a arm64) command(binary string, args ...string) *exec.Cmd {
 }
 
 // TestARM64Kernels compares every kernel of three specs, on each ARM64 instruction set, with the
-// interpreter, and the interpreter on ARM64 with the one on this machine.
+// interpreter. It also compares the interpreter on ARM64 with the interpreter on this machine.
 func TestARM64Kernels(t *testing.T) {
 	a := emulated(t)
 	for spec, set := range map[string][]string{
@@ -79,9 +79,9 @@ func TestARM64Kernels(t *testing.T) {
 	}
 }
 
-// TestARM64Training trains on ARM64, by plain Go and by its best instructions, and wants the
-// bytes of this processor: for the quick start's first steps, also interrupted and resumed, and
-// for a loop with dropout and a table of biases.
+// TestARM64Training trains on ARM64, by plain Go and by its best instructions, and checks for the
+// same bytes as on this processor. It trains the quick start's first steps, also interrupted and
+// resumed, and a loop with dropout and a table of biases.
 func TestARM64Training(t *testing.T) {
 	a := emulated(t)
 	small := []string{"model.width=16", "model.heads=2", "model.dropout=10%", "train.batch=6", "train.microbatch=2", "train.report=full(every=2steps)",

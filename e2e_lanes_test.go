@@ -9,7 +9,7 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 )
 
-// TestLanes trains several models at once. Each ends with the bytes of its own training alone, on
+// TestLanes trains several models at once. Each ends with the same bytes as if trained alone, on
 // any number of threads and after a pause. The losses of problems asked on the way are the same,
 // too.
 func TestLanes(t *testing.T) {

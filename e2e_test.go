@@ -22,9 +22,9 @@ import (
 	"github.com/arithlang/mlc/runtime/comm/mpitest"
 )
 
-// TestTrainerOfTheQuickStart generates the quick start's program, trains it for a few steps, and
-// checks the results: the same bytes on any number of threads and any instruction set, and
-// decoding that agrees with verification.
+// TestTrainerOfTheQuickStart generates the quick start's program and trains it for a few steps.
+// It checks for the same bytes on any number of threads and any instruction set, and that
+// decoding agrees with verification.
 func TestTrainerOfTheQuickStart(t *testing.T) {
 	dir := generate(t, "specs/successor.arith", "train.batch=64")
 	binary := filepath.Join(t.TempDir(), "successor")
@@ -64,8 +64,8 @@ func TestTrainerOfTheQuickStart(t *testing.T) {
 	t.Run("exported", func(t *testing.T) { answersInPython(t, binary, filepath.Dir(filepath.Dir(undertrained))) })
 }
 
-// longTests solves the longest problems, for which windows make tensors narrow, in one pass and
-// token by token, and wants the same answers.
+// longTests solves the longest problems, in one pass and token by token, and wants the same
+// answers. Windows make their tensors narrow.
 func longTests(t *testing.T, binary, run string) {
 	var said []string
 	longest, samples := strconv.Itoa(full.Either(10000, 32768)), strconv.Itoa(full.Either(1, 2))

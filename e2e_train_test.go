@@ -10,9 +10,9 @@ import (
 )
 
 // TestLoopedTraining trains a loop with every feature of training: passes of two kinds, a
-// throttled sum over the batch, a growing batch, chunks that split groups of examples with shared
-// draws, a budget in FLOP. It ends with the same bytes on every instruction set, any number of
-// threads and the simulated GPU.
+// throttled sum over the batch, a growing batch, chunks that split groups of examples, and a
+// budget in FLOP. Split groups share draws. It ends with the same bytes on every instruction set,
+// any number of threads and the simulated GPU.
 func TestLoopedTraining(t *testing.T) {
 	full.Only(t)
 	dir := generateWith(t, nil, "specs/small/looped.arith", "model.width=32", "model.ffn=geglu(hidden=32)", "model.head=none",

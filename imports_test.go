@@ -10,10 +10,10 @@ import (
 
 const module = "github.com/arithlang/mlc"
 
-// rooms is the plan of imports, from the ground up. A row is a room: its packages, each with all
-// packages below it that have no row of their own, and then the rooms that it may import, with
-// all that these may import. A row can name only rows above it, so imports go one way. Everything
-// else is forbidden.
+// rooms is the plan of imports, from the ground up. A row is a room. It lists the room's
+// packages, each with the packages below it that have no other row, and then the rooms that it
+// may import. Imports of those rooms are allowed, too. A row can name only rows above it, so
+// imports go one way. Everything else is forbidden.
 const rooms = `
 	internal:
 	ptxsim: # PTX of any compiler
@@ -90,7 +90,7 @@ const rooms = `
 	.: cli
 `
 
-// borders are the folders that a folder may import from, whatever the rooms allow.
+// borders are the folders that a folder may import from, even if the rooms allow more.
 var borders = map[string]string{
 	"ptxsim": "", "dsl": "", "internal": "", "generated": "runtime",
 	"runtime":  "internal", // helpers of tests
@@ -138,7 +138,7 @@ func readRooms(t *testing.T) (all []room) {
 
 func within(pkg, folder string) bool { return pkg == folder || strings.HasPrefix(pkg, folder+"/") }
 
-// roomOf returns the row of a package, the one with the longest name, or -1.
+// roomOf returns the row with the longest name that contains a package, or -1.
 func roomOf(all []room, pkg string) int {
 	best, length := -1, 0
 	for i, r := range all {

@@ -11,15 +11,15 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// An agreement is the distance between a peer's training step and the compiled program's, from
-// equal parameters and moments, on the same batch and without dropout. Distances are relative;
-// over tensors, the largest counts.
+// An agreement is the distance between a peer's training step and the compiled program's. Both
+// start from equal parameters and moments, on the same batch and without dropout. Distances are
+// relative; over tensors, the largest counts.
 type agreement struct {
 	Title    string
 	Loss     float64
 	Gradient float64 `json:"gradient"`
 	Worst    string  `json:"gradient_of"` // the tensor with the largest distance
-	Step     float64 `json:"step"`        // of parameters, relative to their change
+	Step     float64 `json:"step"`        // distance of parameters, relative to their change
 	StepOf   string  `json:"step_of"`
 }
 

@@ -21,8 +21,8 @@ type page struct {
 	Cases    []string // the cases, if not all
 	Peers    []peer
 	Sections []section
-	ARM64    string // instructions of products, from docs/arm64.md, a page of its own; "" leaves it out
-	Launches string // launches of a training step on a GPU, from specs/launches.md, a page of its own; "" leaves it out
+	ARM64    string // instructions of products, from the separate page docs/arm64.md; "" leaves it out
+	Launches string // launches of a training step on a GPU, from the separate page specs/launches.md; "" leaves it out
 }
 
 // A section holds the measurements of a case.

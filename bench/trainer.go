@@ -149,7 +149,7 @@ func (t *trainer) tensors() map[string][]int {
 	return shapes
 }
 
-// ours is the contestant with which the others are compared.
+// ours is the contestant that all others are compared with.
 const ours = "mlc"
 
 func (t *trainer) contestant(threads int) rounds.Contestant {

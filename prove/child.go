@@ -32,8 +32,8 @@ type request struct {
 	Command []string  // that started this process
 	Meet    string    // address where rank 0 waits; only for rank 1
 	Brief   bool      // as few steps as possible
-	Caches  string    // archive of what PyTorch has compiled; "" for none
-	End     time.Time // time by which the part should end by itself
+	Caches  string    // archive of PyTorch's compiled code; "" for none
+	End     time.Time // the part should end by itself before this time
 	Grace   float64   // seconds that it has for that
 	Answer  string    // the file of the Part
 }
@@ -121,7 +121,7 @@ func (p *Part) conclude(ctx context.Context, err error) {
 	}
 }
 
-// outOfTime is the reason for whatever the budget cut.
+// outOfTime is the reason for work that the budget cut.
 const outOfTime = "budget"
 
 // ask starts the process and waits for its end. It returns the end of its output.

@@ -13,11 +13,11 @@ import (
 // Fragments is the result of single instructions of one group.
 type Fragments struct {
 	Probes    int                 `json:"probes"`    // probes that ran
-	Unknown   int                 `json:"unknown"`   // of these, instructions that the simulator should run but does not know
-	Recorded  int                 `json:"recorded"`  // of these, only recorded: the simulator claims nothing about them
+	Unknown   int                 `json:"unknown"`   // probes of instructions that the simulator should run but does not know
+	Recorded  int                 `json:"recorded"`  // probes that are only recorded: the simulator claims nothing about them
 	Results   int                 `json:"results"`   // results compared with the simulator or with a model
-	Unbound   int                 `json:"unbound"`   // of these, results for which PTX promises nothing
-	Different int                 `json:"different"` // of these, results that contradict the simulator's claims
+	Unbound   int                 `json:"unbound"`   // results that PTX leaves open
+	Different int                 `json:"different"` // results that contradict the simulator's claims
 	Recording *fragment.Recording `json:"recording"` // inputs and whole outputs
 }
 

@@ -25,7 +25,7 @@ import (
 // Kernels is the result of the kernels of one spec.
 type Kernels struct {
 	Kernels  int     `json:"kernels"`            // number of kernels of the spec
-	Same     int     `json:"same"`               // of these, compared with an earlier spec
+	Same     int     `json:"same"`               // kernels compared with an earlier spec
 	Compared int     `json:"compared"`           // compared here
 	Elements int     `json:"elements"`           // elements of their results
 	Inexact  int     `json:"inexact"`            // elements with other bits than the kernel interpreter's
@@ -99,8 +99,8 @@ func newTraining(p *compiler.Program) (*training, error) {
 }
 
 // hashes returns a hash of each case. It covers the kernels, the reference that they are compared
-// with, and how they are printed: which buffers are aligned, and how many sets of buffers
-// launches have.
+// with, and how they are printed: the alignment of buffers, and the number of sets of buffers per
+// launch.
 func hashes(cases []*diff.Case, o ptx.Options) map[*diff.Case]string {
 	all := map[*diff.Case]string{}
 	for _, c := range cases {

@@ -42,7 +42,7 @@ type Module struct {
 	Bytes     int     `json:"bytes"`             // of PTX
 	Compile   float64 `json:"compile"`           // seconds from the spec to PTX
 	Load      float64 `json:"load"`              // seconds from PTX to a module on the device
-	Registers int     `json:"registers"`         // of a thread, at most
+	Registers int     `json:"registers"`         // registers of a thread, at most
 	Spilled   int     `json:"spilled"`           // bytes of local memory of a thread, summed over kernels
 	Spills    string  `json:"spills,omitempty"`  // the kernel with the most local memory
 	Stage     string  `json:"stage,omitempty"`   // the stage that was loaded, if the spec has stages

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Watched is what Nsight Compute measured of a kernel: medians over its launches, each run alone
-// with empty caches.
+// Watched holds Nsight Compute's measurements of a kernel: medians over its launches, each run
+// alone with empty caches.
 type Watched struct {
 	Name         string  `json:"name"`
 	Launches     int     `json:"launches"`
@@ -20,7 +20,7 @@ type Watched struct {
 	Occupancy    float64 `json:"occupancy"`   // share of the resident warps of a multiprocessor, while it is active
 	Memory       float64 `json:"memory_peak"` // share of the peak bandwidth of device memory
 
-	Tensor    float64 `json:"tensor_cores,omitempty"` // share of time in which tensor cores are active
+	Tensor    float64 `json:"tensor_cores,omitempty"` // share of time with active tensor cores
 	Registers float64 `json:"registers,omitempty"`    // of a thread
 	Waits     []Wait  `json:"waits,omitempty"`        // longest first
 }

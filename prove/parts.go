@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// leastPart is the shortest time for which a part is worth starting.
+// leastPart is the shortest time that a part is worth starting for.
 const leastPart = time.Second
 
 // A slot is a part with its place in the phase.
@@ -126,8 +126,9 @@ func (j *job) least(p phase, part string) time.Duration {
 	return p.least(j.Device, part)
 }
 
-// overrun returns the time for a part whose phase has used its share: what the part needs, if
-// several times as much is left in total. Only quick parts and the first part of a phase get it.
+// overrun returns the time for a part whose phase has used its share. It is the time that the
+// part needs, if several times as much is left in total. Only quick parts and the first part of a
+// phase get it.
 func overrun(left, needs time.Duration) time.Duration {
 	const others = 4
 	if left < others*needs {

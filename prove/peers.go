@@ -24,7 +24,7 @@ type Torch struct {
 	Version string `json:"version"`
 }
 
-// torch is the part that looks for PyTorch, and the file with what it found.
+// torch is the part that looks for PyTorch, and the file with its findings.
 const torch = "torch"
 
 // telling are the most telling ways: PyTorch's fastest, and one with as many operations as ours.

@@ -23,8 +23,8 @@ type phase struct {
 	doc  string
 	// share of the budget, relative to the shares of all remaining phases
 	share float64
-	// parts names the parts, each of which runs in its own process; or it returns why there is
-	// nothing to do on a device.
+	// parts names the parts. Each part runs in its own process. If a device has nothing to do, it
+	// returns the reason.
 	parts func(e *Env) (names []string, why string)
 	// computes means that the phase needs a device that computes.
 	computes bool
@@ -32,8 +32,8 @@ type phase struct {
 	// return what it has; if it does not return, the results are lost. Its error is the reason
 	// why it could not continue.
 	run func(ctx context.Context, e *Env, p *Part) error
-	// beside means that the phase proves nothing. Unless its first part passes there is nothing
-	// to do, and parts without time are skipped.
+	// A phase with beside proves nothing. Unless its first part passes, the others are not run;
+	// parts without time are skipped.
 	beside bool
 	// abreast means that parts may run at the same time, because that does not change what they
 	// measure.
@@ -47,7 +47,7 @@ type phase struct {
 // ranksPhase is a phase whose parts start further parts of it.
 const ranksPhase = "ranks"
 
-// todo names the parts for a device, or returns why there are none.
+// todo names the parts for a device. Without parts, it returns the reason.
 func (p *phase) todo(device string) (names []string, why string) {
 	env := &Env{Device: device}
 	if names, why = p.parts(env); why == "" && p.computes && env.counts() {
@@ -158,7 +158,7 @@ type Env struct {
 	meet    string   // address where rank 0 waits for this process; "" if it is not rank 1
 
 	brief  bool   // as few steps as possible, for a tool that watches
-	caches string // archive of what PyTorch has compiled; "" for none
+	caches string // archive of PyTorch's compiled code; "" for none
 
 	place  int   // place of the part in its phase
 	before []int // places of parts that are running or have passed

@@ -23,23 +23,23 @@ import (
 	"github.com/arithlang/mlc/runtime/available"
 )
 
-// Options say what to prove or measure, on which device, and in what time.
+// Options select the device, the phases and the time of a run.
 type Options struct {
 	Device  string        // one of Devices
 	Speed   bool          // measure the device's speed, next to PyTorch's, and prove nothing
 	Budget  time.Duration // for everything together
 	Only    []string      // PHASE, or PHASE:PATTERN for some of its parts, where * matches anything; none means all
-	Caches  string        // archive of what PyTorch has compiled: read first, and written if Speed filled it; "" for none
+	Caches  string        // archive of PyTorch's compiled code: read first, and written if Speed filled it; "" for none
 	Seed    uint64        // of random numbers
-	Version string        // of mlc, recorded in the file
+	Version string        // mlc's version, recorded in the file
 	Command []string      // starts a process that calls Child
 
 	// Keep is called at the start, after every part and after every phase; Say after every part.
 	Keep func(*Result) error
 	Say  func(phase string, p *Part)
 
-	cores  int     // of this machine; 0 for as many as it has; for tests
-	memory float64 // bytes of this machine; 0 for as many as it has; for tests
+	cores  int     // cores of this machine; 0: detect; for tests
+	memory float64 // bytes of this machine; 0: detect; for tests
 }
 
 // Devices are the devices that Options may name.
@@ -76,7 +76,7 @@ func (o *Options) choose(table []phase) ([]phase, error) {
 	return only(table, o.Device, o.Only)
 }
 
-// leastBudget is the time in which a part can report that it has no time.
+// leastBudget is the time that a part needs to report that it has no time.
 const leastBudget = 2 * time.Second
 
 func run(ctx context.Context, o Options, table []phase) (*Result, error) {

@@ -26,8 +26,8 @@ type Ranks struct {
 // numRanks is the number of ranks that train.
 const numRanks = 2
 
-// shared returns trials in which the ranks add unequal slices of the gradients, and equal ones.
-// NCCL gathers the two by different functions.
+// shared returns trials with unequal slices of the gradients per rank, and with equal ones. NCCL
+// gathers the two by different functions.
 func shared() []trial {
 	return slices.DeleteFunc(trials(), func(t trial) bool { return t.name != "tiny" && t.name != "small/looped" })
 }

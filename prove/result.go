@@ -42,7 +42,7 @@ func worse(a, b Verdict) Verdict {
 	return b
 }
 
-// A Result is what a run has found. It is the content of the run's file.
+// A Result is the outcome of a run, and the content of the run's file.
 type Result struct {
 	Format  int      `json:"format"`
 	Started string   `json:"started"`         // RFC 3339, UTC
@@ -59,7 +59,7 @@ type Result struct {
 	Phases  []*Phase `json:"phases"`
 }
 
-// A Phase is the result of one row of the table of phases.
+// A Phase is the result of a row in the table of phases.
 type Phase struct {
 	Name    string  `json:"name"`
 	Verdict Verdict `json:"verdict"`

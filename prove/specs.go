@@ -20,7 +20,7 @@ import (
 
 // A model is an embedded spec with settings.
 type model struct {
-	name string   // of the file, without extension
+	name string   // name of the file, without extension
 	set  []string // settings on top of it
 }
 
@@ -78,7 +78,7 @@ func (e *Env) chosen() []model {
 // String returns the name and the settings.
 func (m model) String() string { return strings.Join(append([]string{m.name}, m.set...), " ") }
 
-// find returns the element after which a part is named.
+// find returns the element that names a part.
 func find[T fmt.Stringer](all []T, name string) (T, error) {
 	for _, one := range all {
 		if one.String() == name {

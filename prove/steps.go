@@ -21,9 +21,9 @@ import (
 type Steps struct {
 	Steps   int       `json:"steps"`
 	Batch   int       `json:"batch"`          // examples a step
-	Loss    float64   `json:"loss,omitempty"` // of the last step
+	Loss    float64   `json:"loss,omitempty"` // loss of the last step
 	Prepare float64   `json:"prepare"`        // seconds until the first step, compilation included
-	Seconds []float64 `json:"seconds"`        // of each step, by the host's clock
+	Seconds []float64 `json:"seconds"`        // times of the steps, by the host's clock
 	Hash    string    `json:"hash,omitempty"` // SHA-256 of parameters and moments
 	Want    string    `json:"want,omitempty"` // the processor's
 }

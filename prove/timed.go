@@ -24,7 +24,7 @@ type race struct {
 	library use
 }
 
-// A use says what NVIDIA's library of products is used for.
+// A use is a purpose of NVIDIA's library of products.
 type use int
 
 // The uses.

@@ -150,7 +150,7 @@ func (e *Env) watch(ctx context.Context, p *Part, tool tool) error {
 	return nil
 }
 
-// complaint matches the line in which an NVIDIA tool reports why it cannot work.
+// complaint matches an NVIDIA tool's report that it cannot work.
 var complaint = regexp.MustCompile(`==ERROR== .*`)
 
 // watched runs a tool around a part, which reads the request from its input.

@@ -25,7 +25,7 @@ type trial struct {
 	about  string // name of the subject
 	steps  []string
 	faults int
-	err    error // what the trial found
+	err    error // the trial's finding
 }
 
 func (t *trial) did(format string, args ...any) {

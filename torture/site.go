@@ -19,7 +19,7 @@ import (
 type site struct {
 	dir   string
 	env   []string
-	limit time.Duration // after which a process counts as hanging
+	limit time.Duration // a process that takes longer counts as hanging
 }
 
 // The specs of the site. All train in some hundredths of a second.

@@ -62,7 +62,7 @@ func timeless(name, text string) string {
 	return text
 }
 
-// differences names the files in which two snapshots differ, and how.
+// differences names the files that differ between two snapshots, and how.
 func (s snapshot) differences(other snapshot) []string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(s)) {
@@ -80,7 +80,7 @@ func (s snapshot) differences(other snapshot) []string {
 	return all
 }
 
-// firstLine shows the first line in which two texts differ.
+// firstLine shows the first line that differs between two texts.
 func firstLine(a, b string) string {
 	if strings.ContainsRune(a, 0) || strings.ContainsRune(b, 0) {
 		return ""

@@ -14,7 +14,7 @@ import (
 // A subject is work that may be ended at any point and resumed.
 type subject struct {
 	name    string
-	folders []string                  // of the site, each copied into the work's folder
+	folders []string                  // folders of the site, each copied into the work's folder
 	command func(dir string) []string // returns the next command to run in dir
 	shared  bool                      // several processes may do it at once
 	slow    bool                      // it builds programs with so many processes that their system calls are not traced

@@ -1,6 +1,6 @@
-// Package peers has the models of the embedded specs in PyTorch and JAX: the scripts of this
-// folder that train them, their problem files, and their command lines. Command bench and package
-// prove/beside let the scripts compete with compiled programs.
+// Package peers has the models of the embedded specs in PyTorch and JAX. It holds the scripts
+// that train them, their problem files, and their command lines. Command bench and package beside
+// of prove let the scripts compete with compiled programs.
 package peers
 
 import (
@@ -56,7 +56,7 @@ func Ask(ctx context.Context, python, line string) (string, error) {
 type Way struct {
 	Peer      string // eager, compile, cudagraph or packed in PyTorch; export for the file that mlc export writes; jax
 	Device    string // cpu or cuda; only for PyTorch
-	Precision string // of products: fp32, tf32 or bf16; only for PyTorch
+	Precision string // precision of products: fp32, tf32 or bf16; only for PyTorch
 	Threads   int    // of the processor
 }
 

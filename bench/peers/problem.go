@@ -22,7 +22,7 @@ type Case struct {
 	// Certain are settings, for both sides, of a step to compare. They remove randomness.
 	Certain []string
 	Torch   bool // only PyTorch runs it
-	GPU     bool // a step is too large for a processor, so none is compared
+	GPU     bool // a step is too large for a processor, so it is not compared
 }
 
 // paper are the problems, batches and learning rate of arXiv:2310.11984.

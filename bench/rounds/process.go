@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Process returns the start of a command that warms up, then reads numbers of steps, one a line,
-// and answers each with the seconds of these steps.
+// Process returns the start of a command that warms up. The command then reads numbers of steps,
+// one per line, and answers each with the seconds of these steps.
 func Process(argv ...string) func(ctx context.Context) (Runner, error) {
 	return func(ctx context.Context) (Runner, error) {
 		p := &process{cmd: exec.CommandContext(ctx, argv[0], argv[1:]...)}
@@ -62,7 +62,7 @@ func (p *process) Run(steps int) (float64, error) {
 	return seconds, nil
 }
 
-// Peak returns the peak from /proc, 0 where there is none.
+// Peak returns the peak from /proc, or 0 if the file lacks it.
 func (p *process) Peak() (bytes int64) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package rounds times contestants that alternate, so that other load on a machine affects all of
-// them. Command bench lets compiled trainers and their peers in other libraries compete on a
-// processor, package prove/beside on a GPU.
+// them. Command bench uses it on a processor, package beside of prove on a GPU. The contestants
+// are compiled trainers and their peers in other libraries.
 package rounds
 
 import (

@@ -36,7 +36,7 @@ type Torch struct {
 // ErrNoTorch is in the error of Find if there is no such Python.
 var ErrNoTorch = errors.New("no Python with PyTorch that can use the device")
 
-// Pythons returns the Pythons to try: the one in MLC_PYTHON, then python3 and python from PATH.
+// Pythons returns the Pythons to try: MLC_PYTHON, then python3 and python from PATH.
 func Pythons() (all []string) {
 	if named := os.Getenv("MLC_PYTHON"); named != "" {
 		all = append(all, named)
@@ -45,7 +45,7 @@ func Pythons() (all []string) {
 }
 
 // Find returns the first of these Pythons whose PyTorch can use a device, cpu or cuda. Its error
-// says what each of them lacks.
+// lists why each of them cannot.
 func Find(ctx context.Context, pythons []string, on string) (*Torch, error) {
 	var lacks []string
 	for _, name := range pythons {
@@ -123,8 +123,8 @@ type Options struct {
 	Set     []string      // settings on top of the case's, for both sides: fewer examples on a slow device
 	Rounds  int           // number of turns of each side
 	Length  time.Duration // approximate length of a turn; at least a step
-	Cache   string        // folder for what PyTorch compiles; "": PyTorch's own
-	Backend string        // of torch.compile; "": PyTorch's own
+	Cache   string        // folder for PyTorch's compiled code; "": PyTorch's own
+	Backend string        // back end of torch.compile; "": PyTorch's own
 	Workers int           // processes that PyTorch starts to compile; 0: PyTorch's choice
 	Say     func(format string, args ...any)
 
@@ -149,10 +149,10 @@ type Result struct {
 // Graphs describes the graphs that a peer made of its step.
 type Graphs struct {
 	Compiled   int      `json:"compiled"`             // by torch.compile
-	Recompiled int      `json:"recompiled,omitempty"` // of these, after warming up, while it was timed
+	Recompiled int      `json:"recompiled,omitempty"` // graphs recompiled after warming up, while the step was timed
 	Why        []string `json:"why,omitempty"`        // reasons of recompilations, warming up included
 	Captured   int      `json:"captured,omitempty"`   // as CUDA graphs
-	Loss       float64  `json:"loss"`                 // of the last step
+	Loss       float64  `json:"loss"`                 // loss of the last step
 }
 
 // Run alternates a compiled model on a device and its peer. It does not close the driver. Its
@@ -223,7 +223,7 @@ func prepare(c Contest, t *Torch, o Options) (*prepared, error) {
 	return p, nil
 }
 
-// graphs reads the peer's report. It returns nil if there is none.
+// graphs reads the peer's report. It returns nil if the report is missing or broken.
 func (p *prepared) graphs() *Graphs {
 	text, err := os.ReadFile(p.report)
 	if err != nil {
@@ -250,7 +250,7 @@ func (o *Options) environment() (argv []string) {
 	return argv
 }
 
-// Caching returns the environment in which PyTorch keeps what it compiles in a folder.
+// Caching returns an environment that makes PyTorch keep its compiled code in a folder.
 func Caching(dir string) []string {
 	return []string{"TORCHINDUCTOR_CACHE_DIR=" + filepath.Join(dir, "inductor"), "TRITON_CACHE_DIR=" + filepath.Join(dir, "triton")}
 }

@@ -117,7 +117,7 @@ func successor(peer, precision string) Contest {
 	panic("no such contest")
 }
 
-// fewer makes a model of which the simulator runs steps in a second or two.
+// fewer makes a model small enough that the simulator runs a step in a second or two.
 var fewer = []string{"train.batch=2", "train.microbatch=2", "model.width=16", "model.heads=2", "model.ffn.hidden=16", "model.decoder.layers=1"}
 
 // built is the case successor with fewer, compiled once.

@@ -127,7 +127,7 @@ func bulk(p *Probe, s *source, number int, in [][]uint64) {
 
 // arriving runs copies to shared memory, which holds a pattern, with one barrier that waits for
 // so many bytes. The results are the phases that have ended before and after the copies, as bits
-// by parity; whether the end was seen within a million polls; and the memory.
+// by parity, whether the end was seen within a million polls, and the memory.
 func arriving(bytes, copies string) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }

@@ -2,7 +2,7 @@ package fragment
 
 import "strings"
 
-// integerProbes are instructions for which the manual has pseudocode.
+// integerProbes are instructions with pseudocode in the manual.
 func integerProbes() []*Probe {
 	const (
 		extract = "a field of bits by position and length"
@@ -89,7 +89,7 @@ ld.shared.BITS %d1, [%cell];`
 	return all
 }
 
-// swaps draws words, the first two of which are often equal.
+// swaps draws words. The first two are often equal.
 func swaps(p *Probe, s *source, number int, in [][]uint64) {
 	for k := range in {
 		in[k][0] = s.word() & 0xffffffff

@@ -7,8 +7,8 @@ import (
 
 // fragmentPlace returns where the lanes of a warp hold the matrices of mma, by the PTX manual.
 // Operands are the registers of A, then B, then C. Let e be the number of elements in a register.
-// Of A, lane 4g+t holds rows g and g+8, and in each run of 4e columns the e neighbours from
-// column et on. Of B it holds column g, with rows likewise. Of C it holds two neighbours from
+// Lane 4g+t holds rows g and g+8 of A, and in each run of 4e columns the e neighbours from column
+// et on. It holds column g of B, with the same pattern of rows, and two neighbours of C from
 // column 2t on.
 func fragmentPlace(p *product, matrix byte, row, col int) (operand, thread, element int) {
 	aRegs, bRegs := p.m*p.k/(warp*p.a.count), p.n*p.k/(warp*p.b.count)

@@ -162,7 +162,7 @@ func cutSingle(v float64, frac int) uint64 {
 // model computes an imageForm. It reads both matrices at the addresses in the descriptors.
 func (f *imageForm) model(p *Probe, in [][]uint64) [][]uint64 {
 	t := p.In[0]
-	element := func(at int) float64 { // of shared memory, by byte offset
+	element := func(at int) float64 { // an element of shared memory, by byte offset
 		word := in[at/(4*group)][at/4%group]
 		return t.value(t.element(word, at/2%2))
 	}
@@ -182,8 +182,8 @@ func (f *imageForm) model(p *Probe, in [][]uint64) [][]uint64 {
 }
 
 // matrixOffset returns the offset in bytes of a 16-bit element before swizzling: row i of A or
-// column i of B, and place k in it. Without a swizzle, parts are 8 by 8; in both orders, the
-// leading stride is between parts along k and the other stride between parts along i. With a
+// column i of B, at place k. Without a swizzle, parts are 8 by 8. The leading stride is then
+// between parts along k and the other stride between parts along i, in both orders. With a
 // swizzle, a part is 8 runs of as many bytes; in the order by i (trans), the strides are
 // exchanged.
 func matrixOffset(swizzle, leading, stride, trans, i, k int) int {

@@ -38,8 +38,8 @@ type Probe struct {
 	Group   string
 	Doc     string // one sentence
 	Claim   Claim
-	Target  string // of the PTX: sm_80, or sm_90a for instructions that only compute capability 9.0 has
-	Version string // of the PTX: 7.8
+	Target  string // PTX target: sm_80, or sm_90a for instructions that only compute capability 9.0 has
+	Version string // PTX version: 7.8
 	Threads int    // threads of a case: 1, a warp or a warp group
 	In, Out []Type // operands and results of a thread
 

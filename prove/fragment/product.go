@@ -5,7 +5,7 @@ package fragment
 type product struct {
 	m, n, k    int
 	a, b, c, d Type
-	// place returns the operand, thread and element in which an element of a matrix is stored.
+	// place returns the operand, thread and element that store an element of a matrix.
 	// Matrix d is in the results.
 	place func(p *product, matrix byte, row, col int) (operand, thread, element int)
 }
@@ -183,7 +183,7 @@ func (p *product) terms(in [][]uint64, row, col int) (a, b []string, c string) {
 	return a, b, p.c.elementText(p.get(in, 'c', row, col))
 }
 
-// find returns the element of D that is stored in a result; ok is false if there is none.
+// find returns the element of D stored in a result; ok is false for a result without one.
 func (p *product) find(result, thread, element int) (row, col int, ok bool) {
 	for row := range p.m {
 		for col := range p.n {

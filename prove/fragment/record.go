@@ -10,7 +10,7 @@ import (
 	"github.com/arithlang/mlc/runtime/cuda"
 )
 
-// Options say what to record.
+// Options select the inputs and the probes to record.
 type Options struct {
 	Seed uint64 // of the inputs
 	// Cases is the number of threads that run each probe; 0 means 2048. A matrix product is one

@@ -20,7 +20,7 @@ type Recording struct {
 	Capability string `json:"capability"` // 9.0
 	Seed       uint64 `json:"seed"`
 
-	Inputs map[string][]byte `json:"-"` // by the names in the probes
+	Inputs map[string][]byte `json:"-"` // keyed by the inputs' names in the probes
 	Probes []*Recorded       `json:"-"`
 }
 
@@ -45,9 +45,9 @@ type Recorded struct {
 
 // The limits when a recording is read. Recordings with Record's defaults are far below them.
 const (
-	mostThreads  = 1 << 20   // of a probe, over all cases
+	mostThreads  = 1 << 20   // threads of a probe, over all cases
 	mostOperands = 64        // of a thread
-	mostBytes    = 256 << 20 // of all inputs and outputs
+	mostBytes    = 256 << 20 // bytes of all inputs and outputs
 	mostPTX      = 64 << 10  // bytes of the PTX of a probe
 	formatName   = "mlc-fragment-1"
 )

@@ -9,8 +9,8 @@ import (
 	"github.com/arithlang/mlc/sim/simulated"
 )
 
-// A Difference is a result in which a device and the simulator differ, or a probe that one of
-// them could not run.
+// A Difference is a result that differs between a device and the simulator, or a probe that one
+// of them could not run.
 type Difference struct {
 	Probe     string   `json:"probe"`
 	Case      int      `json:"case"` // -1 for the whole probe
@@ -106,7 +106,7 @@ func Compare(r *Recording) (*Report, error) {
 	return report, nil
 }
 
-// modelled is the compute capability to which models and refusals apply. Tensor cores of other
+// Models and refusals apply to the compute capability modelled. Tensor cores of other
 // generations add differently.
 const modelled = "9.0"
 

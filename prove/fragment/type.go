@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Type says what the bits of an operand mean: count elements of width bits each, the first one
+// A Type gives the meaning of an operand's bits: count elements of width bits each, the first one
 // lowest. Names are as in PTX: f32, bf16x2, s8x4.
 type Type struct {
 	name  string

@@ -24,7 +24,7 @@ func descriptor(leading, stride, swizzle int) uint64 {
 type imageForm struct {
 	swizzle           int
 	leading, stride   int // of A, bytes
-	bLeading, bStride int // of B: leading and stride, bytes
+	bLeading, bStride int // the same strides of B, bytes
 	start             int // offset in bytes at which both descriptors begin
 	transA, transB    int
 }
@@ -91,8 +91,8 @@ func integers(p *Probe, s *source, number int, in [][]uint64) {
 	}
 }
 
-// groupForm is a probe of the arithmetic of wgmma: A and C in registers, B in shared memory
-// without swizzle, its two parts along k consecutive.
+// groupForm is a probe of the arithmetic of wgmma. A and C are in registers. B is in shared
+// memory without swizzle, its two parts along k consecutive.
 type groupForm struct {
 	k       int
 	d, a, b string // C is in D's registers

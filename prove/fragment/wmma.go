@@ -9,7 +9,7 @@ import (
 // registers. Numbers count registers.
 type wmmaForm struct {
 	shape      string
-	layouts    string // of A and B: row.col row.row
+	layouts    string // layouts of A and B: row.col row.row
 	d, a, c    string // element types; B has A's
 	na, nb, nc int
 	nd         int

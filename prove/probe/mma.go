@@ -10,9 +10,9 @@ import (
 )
 
 // A shape is one form of mma.sync: D = A B + C with A of 16 by k, B of k by 8. The PTX ISA,
-// section "Warp-level matrix fragments", defines the registers of a warp. With g = lane/4 and t =
-// lane%4, a register holds rows g or g+8 of A, and columns t (of 32 bits) or 2t and 2t+1 (of 16),
-// or these plus k/2.
+// section "Warp-level matrix fragments", defines the registers of a warp. Let g = lane/4 and t =
+// lane%4. A register holds rows g or g+8 of A. Its columns are t (if 32 bits wide) or 2t and 2t+1
+// (if 16), or these plus k/2.
 type shape struct {
 	name  string // of the entry
 	op    string
@@ -58,7 +58,7 @@ type product struct {
 	in            []byte
 	out           int // bytes
 	blocks, turns int
-	flops         int // of a block in one turn
+	flops         int // FLOP of a block in one turn
 }
 
 // multiply times launches of a product and returns the sums.

@@ -1,7 +1,7 @@
-// Package probe measures a GPU's best performance, in addition to package peak: tensor cores by
-// mma.sync and wgmma, copies by the driver, and the latency of starting and awaiting work. Each
-// probe checks its results, so a wrong result never counts as a speed. Package prove runs the
-// probes on a Driver of package cuda.
+// Package probe measures a GPU's best performance, in addition to package peak. It measures
+// tensor cores by mma.sync and wgmma, copies by the driver, and the latency of starting and
+// awaiting work. Each probe checks its results, so a wrong result never counts as a speed.
+// Package prove runs the probes on a Driver of package cuda.
 package probe
 
 import (
@@ -48,7 +48,7 @@ func Probes() []Probe {
 var ErrAbsent = errors.New("the device lacks the instructions")
 
 // Run runs a probe. With reduced, for a slow device without a speed, it only checks the results.
-// The error says what failed or was wrong.
+// The error names the failure or the wrong result.
 func Run(name string, d cuda.Driver, reduced bool) ([]Figure, error) {
 	all := Probes()
 	i := slices.IndexFunc(all, func(p Probe) bool { return p.Name == name })

@@ -49,7 +49,7 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// faulty is a device on which something goes wrong.
+// faulty is a device with a fault.
 type faulty struct {
 	cuda.Driver
 	load func(ptx string) string

@@ -46,7 +46,7 @@ func lines() []float32 {
 }
 
 // image returns the shared memory that wgmma reads with a swizzle of 128 bytes: consecutive
-// lines, each with its 16-byte chunks exchanged by its number among eight.
+// lines. Each line has its 16-byte chunks exchanged by its number among eight.
 func image(m []float32) []byte {
 	out := make([]byte, wgmmaImage)
 	for i, x := range m {
@@ -99,8 +99,8 @@ func wgmmaSource() string {
 }
 
 // wgmmaText has descriptors with a stride of 1024 bytes between groups of eight lines and the
-// code of the swizzle, for which the other stride is unused. Addresses in descriptors count 16
-// bytes: the half of A for a group is 512, and B begins at 1024.
+// code of the swizzle. The swizzle does not use the other stride. Addresses in descriptors count
+// 16 bytes: the half of A for a group is 512, and B begins at 1024.
 const wgmmaText = `.version 8.0
 .target sm_90a
 .address_size 64

@@ -14,7 +14,7 @@ import (
 	"github.com/arithlang/mlc/prove/fragment"
 )
 
-// notRun are the probes for which a record holds an error. They have never run on that card, so
+// notRun are the probes with an error in a record. They have never run on that card, so
 // nothing is known about them.
 var notRun = map[string][]string{
 	"h100-2026-11-26.json.gz": {

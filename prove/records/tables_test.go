@@ -130,7 +130,7 @@ func specOf(name string) string {
 	return spec
 }
 
-// precisions returns the precisions in which both sides of a contest compute.
+// precisions returns the precisions that both sides of a contest compute in.
 func precisions(name, theirs string) string {
 	ours := "fp32"
 	if strings.HasSuffix(name, "-bf16") {

@@ -91,7 +91,7 @@ func TestOnTheSimulator(t *testing.T) {
 	}
 }
 
-// TestWithoutAClock has a device on which no time passes, and checks that this is reported.
+// TestWithoutAClock uses a device without a running clock, and checks that this is reported.
 func TestWithoutAClock(t *testing.T) {
 	c, err := card.Find("H200")
 	if err != nil {

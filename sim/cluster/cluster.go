@@ -1,7 +1,7 @@
-// Package cluster forecasts what a step of training costs on many GPUs. It lists the messages
-// that the ranks exchange to add their gradients in the order of package device's tree, and
-// computes a lower bound on the time these messages take on links of known speed. Package counted
-// supplies the compute of each GPU; package runtime prints the Plan. Nothing is measured.
+// Package cluster forecasts the cost of a training step on many GPUs. It lists the messages that
+// the ranks exchange to add their gradients in the order of package device's tree. It computes a
+// lower bound on the time of these messages, on links of known speed. Package counted supplies
+// the compute of each GPU; package runtime prints the Plan. Nothing is measured.
 //
 // Times follow the LogGP model (A. Alexandrov, M. Ionescu, K. E. Schauser, C. Scheiman, "LogGP:
 // Incorporating Long Messages into the LogP Model", SPAA 1995). A port sends consecutive
@@ -22,8 +22,8 @@ import (
 
 // A Link connects a GPU to others.
 type Link struct {
-	Latency   time.Duration // from the end of sending a message to its arrival
-	Overhead  time.Duration // of each message, for the sender and for the receiver
+	Latency   time.Duration // time between the end of sending a message and its arrival
+	Overhead  time.Duration // per message, for the sender and for the receiver
 	Bandwidth float64       // bytes/s in each direction
 }
 
@@ -35,7 +35,7 @@ type Cluster struct {
 	Within, Between Link // machines
 }
 
-// New returns a cluster of cards in which each GPU has a network port.
+// New returns a cluster of cards. Each GPU has a network port.
 func New(c card.Card, gpus, perMachine int, n Network) Cluster {
 	return Cluster{Card: c, GPUs: gpus, PerMachine: perMachine, Within: within(c), Between: n.Link}
 }
@@ -88,7 +88,7 @@ func (c *Cluster) pass(messages iter.Seq[Message], sent []int64) (seconds float6
 	return seconds
 }
 
-// add returns a lower bound on the time in which a GPU adds so many pairs of vectors: each
+// add returns a lower bound on the time that a GPU takes to add so many pairs of vectors. Each
 // addition is a launch that reads two vectors and writes one.
 func (c *Cluster) add(times, elements int) float64 {
 	launch := card.Launch

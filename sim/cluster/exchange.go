@@ -22,10 +22,10 @@ func (s Sum) nodes(lo, hi, ranks int) int {
 
 // Parts are the parts of an addition of gradients, in seconds.
 type Parts struct {
-	Exchange float64 // of all ranks' nodes, slice by slice
-	Sum      float64 // of the exchanged slices
-	Gather   float64 // of the summed slices
-	Sent     int64   // bytes, by the rank that sends most
+	Exchange float64 // exchange of all ranks' nodes, slice by slice
+	Sum      float64 // sum of the exchanged slices
+	Gather   float64 // gathering of the summed slices
+	Sent     int64   // bytes, for the rank that sends most
 }
 
 func (p Parts) seconds() float64 { return p.Exchange + p.Sum + p.Gather }
@@ -92,7 +92,8 @@ func (c *Cluster) direct(s Sum) round {
 }
 
 // Direct returns the parts of a direct exchange. Each rank sends every other rank that rank's
-// slice of each of its nodes, adds its own slice, and gets the slices that the others have added.
+// slice of each of its nodes. It adds its own slice, and gets the slices that the others have
+// added.
 func (c *Cluster) Direct(s Sum) (p Parts) {
 	if c.GPUs == 1 {
 		return p
@@ -122,7 +123,7 @@ func (c *Cluster) rounds(s Sum) (inside, across round) {
 }
 
 // Hierarchical returns the parts of an exchange in two levels. The ranks of a machine first add
-// their nodes to the machine's nodes, slice by slice; then each rank exchanges its slice with the
+// their nodes to the machine's nodes, slice by slice. Then each rank exchanges its slice with the
 // ranks of the same slice in other machines. It returns false if machines have different numbers
 // of GPUs, or if there is only one machine.
 func (c *Cluster) Hierarchical(s Sum) (p Parts, ok bool) {
@@ -148,7 +149,7 @@ func (c *Cluster) Hierarchical(s Sum) (p Parts, ok bool) {
 }
 
 // Ring returns the seconds of an all-reduce in rings, one through the network port of each GPU of
-// a machine. It takes 2(P-1) steps, two of which leave each machine (P. Patarasuk, X. Yuan,
+// a machine. It takes 2(P-1) steps. Two of them leave each machine (P. Patarasuk, X. Yuan,
 // "Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations", 2009; latencies as NCCL
 // adds them in src/graph/tuning.cc). Its order of sums depends on the number of ranks, so this
 // project cannot use it.

@@ -28,15 +28,15 @@ type Plan struct {
 // A Row is a step on so many GPUs. Times are seconds.
 type Row struct {
 	GPUs   int   `json:"gpus"`
-	Chunks int   `json:"chunks"`       // of a rank, at most
-	Nodes  int   `json:"nodes"`        // of the tree, in a rank's chunks, at most
-	Memory int64 `json:"memory_bytes"` // of a GPU, without receive buffers
+	Chunks int   `json:"chunks"`       // chunks of a rank, at most
+	Nodes  int   `json:"nodes"`        // nodes of the tree, in a rank's chunks, at most
+	Memory int64 `json:"memory_bytes"` // memory of a GPU, without receive buffers
 	counted.Work
 
 	Exchange float64 `json:"exchange_seconds"`
 	Sum      float64 `json:"sum_seconds"`
 	Gather   float64 `json:"gather_seconds"`
-	Sent     int64   `json:"sent_bytes"` // by the rank that sends most
+	Sent     int64   `json:"sent_bytes"` // for the rank that sends most
 
 	Step       float64 `json:"step_seconds"`
 	Efficiency float64 `json:"efficiency"` // per GPU, relative to the first row
@@ -48,9 +48,9 @@ type Row struct {
 	Ring         float64 `json:"step_seconds_ring"`         // if the order of sums did not matter
 }
 
-// NewPlan returns a plan without rows, for a model with so many float32 gradients (elements), on
-// machines like on's, whose network has the given name. A step is a batch in chunks, the last of
-// which may be smaller.
+// NewPlan returns a plan without rows, for a model with so many float32 gradients (elements). The
+// machines are like on's, and their network has the given name. A step is a batch in chunks; the
+// last chunk may be smaller.
 func NewPlan(name string, on Cluster, network string, batch, chunk, elements int) *Plan {
 	return &Plan{Name: name, Card: on.Card.Name, PerMachine: on.PerMachine, Within: on.Within.Bandwidth, Network: network, Between: on.Between.Bandwidth,
 		Batch: batch, Chunk: min(chunk, batch), Chunks: (batch + chunk - 1) / chunk, Elements: elements}

@@ -15,7 +15,7 @@ type Network struct {
 	Link // of each GPU
 }
 
-// Latencies and overheads are the constants by which NVIDIA's NCCL chooses algorithms
+// Latencies and overheads are constants in NVIDIA's NCCL, used for choosing algorithms
 // (src/graph/tuning.cc of version 2.20). The latencies are hwLat of rings with the protocol
 // Simple. overheadNetwork is getNetOverhead on an Intel processor; on AMD's it is twice as long.
 // overheadWithin is the cost of a further neighbour ("arity serialization").
@@ -27,10 +27,10 @@ const (
 	overheadNetwork = time.Microsecond
 )
 
-// Networks returns the table of known networks. Rates are of one port in each direction:
-// InfiniBand EDR (4 lanes of 25 Gbit/s), HDR (of 50), NDR (of 100) and XDR (of 200), from the
-// InfiniBand Trade Association's roadmap, and Ethernet of the same rate with RoCE. A DGX A100 has
-// a port of 200 Gbit/s for each of its eight GPUs; a DGX H100 or H200 has one of 400 (NVIDIA's
+// Networks returns the table of known networks. Rates are for one port in each direction.
+// InfiniBand EDR (4 lanes of 25 Gbit/s), HDR (of 50), NDR (of 100) and XDR (of 200) follow the
+// InfiniBand Trade Association's roadmap, and Ethernet of the same rate uses RoCE. A DGX A100 has
+// a port of 200 Gbit/s for each of its eight GPUs. A DGX H100 or H200 has one of 400 (NVIDIA's
 // user guides). Where GPUs share a port, each gets its part of the rate.
 func Networks() []Network {
 	return []Network{

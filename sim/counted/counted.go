@@ -44,7 +44,7 @@ type Driver struct {
 	options Options
 	pinned  [][]byte
 	results [][]byte            // host memory that the graph being recorded writes
-	copied  map[cuda.Ptr][]byte // what was last copied to the device, by address
+	copied  map[cuda.Ptr][]byte // the last data copied to the device, by address
 	closed  bool
 }
 
@@ -66,7 +66,7 @@ func (d *Driver) Counts() count.Counts { return d.dev.Counts() }
 // Take returns the Counts and resets them.
 func (d *Driver) Take() count.Counts { return d.dev.Take() }
 
-const version = 13000 // of CUDA, new enough for all PTX
+const version = 13000 // CUDA's version, new enough for all PTX
 
 // Info describes the card. The memory clock and the bus width are unknown.
 func (d *Driver) Info() cuda.Info {
@@ -213,7 +213,7 @@ func (d *Driver) ToDevice(dst cuda.Ptr, src []byte) error {
 	return d.transfer("copy to the device", src, dst, count.ToDevice, count.ToDevicePageable)
 }
 
-// at returns bytes copied to the device at an address, zeros if there are none.
+// at returns the bytes last copied to a device address, or zeros.
 func (d *Driver) at(at cuda.Ptr, bytes int) []byte {
 	for to, data := range d.copied {
 		if to <= at && int64(at-to)+int64(bytes) <= int64(len(data)) {

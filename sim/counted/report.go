@@ -20,7 +20,7 @@ type Report struct {
 	Plan     float64 `json:"plan_launches"` // launches of the plan
 	Launches float64 `json:"launches"`      // kernels that the device runs; replicas of a batch are one, clears and copies add some
 	Calls    float64 `json:"calls"`         // calls of the driver: single launches and graphs
-	Waits    float64 `json:"waits"`         // synchronisations, after which the device is idle
+	Waits    float64 `json:"waits"`         // synchronisations that leave the device idle
 	Behind   float64 `json:"event_waits"`   // waits for an earlier step, while the device has the next one to do
 
 	ToDevice Moved `json:"to_device"`
@@ -31,15 +31,15 @@ type Report struct {
 	Misses   int64 `json:"graph_misses"` // sequences worth a graph that were launched one by one
 	Kept     int64 `json:"graphs_kept"`  // at most
 
-	Memory int64 `json:"memory_bytes"` // of the device, at most
-	Pinned int64 `json:"pinned_bytes"` // of the host, at most
+	Memory int64 `json:"memory_bytes"` // device memory, at most
+	Pinned int64 `json:"pinned_bytes"` // host memory, at most
 
 	Host   float64 `json:"host_seconds"`            // host time of the median step, to record and submit work
-	Growth int64   `json:"growth_bytes"`            // of resident memory since the first step, where the system reports it
+	Growth int64   `json:"growth_bytes"`            // growth of resident memory since the first step, where the system reports it
 	Bound  float64 `json:"bound_seconds"`           // lower bound on the time of a step's launches
 	Blocks float64 `json:"blocks_weighted_by_flop"` // blocks of a mean launch, weighted by FLOP
 
-	Kernels []Use `json:"kernels"` // by decreasing lower bound
+	Kernels []Use `json:"kernels"` // the largest lower bound first
 }
 
 // Moved is the copies between host and device in a step.
@@ -60,13 +60,13 @@ type Use struct {
 	Threads   int     `json:"threads"`                 // of a block
 	Static    int     `json:"shared_static"`           // bytes of a block
 	Dynamic   int     `json:"shared_dynamic"`          // bytes of a block, at most
-	Registers int     `json:"registers,omitempty"`     // of a thread, if known
-	Resident  int     `json:"resident_blocks"`         // of a multiprocessor; unknown registers do not limit it
+	Registers int     `json:"registers,omitempty"`     // registers of a thread, if known
+	Resident  int     `json:"resident_blocks"`         // blocks on a multiprocessor; unknown registers do not limit it
 	Waves     float64 `json:"waves"`                   // waves of resident blocks in a launch of Weighted blocks
 	Flops     float64 `json:"flop"`
 	Bytes     float64 `json:"bytes"`
 	Bound     float64 `json:"bound_seconds"`
-	Share     float64 `json:"share"` // of the sum of all bounds
+	Share     float64 `json:"share"` // share of the sum of all bounds
 }
 
 // Report summarises the counts of so many steps.

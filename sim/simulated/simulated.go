@@ -42,7 +42,7 @@ type driver struct {
 	lost   *cuda.Error
 }
 
-// What every simulated device has.
+// Limits shared by all simulated devices.
 const (
 	multiprocessors = 108
 	registers       = 65536 // of a multiprocessor
