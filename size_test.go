@@ -38,10 +38,10 @@ const budget = `
 	codegen/ptx 8450 # sizes from memory, tiles for all replicas
 	compiler 1300
 	compiler/check 9900
-	compiler/expr 2600
+	compiler/expr 2700 # a memo that looks through the first nodes rather than hash them
 	compiler/grad 650
 	compiler/ir 4000
-	compiler/kernel 5350 # scopes that are left without a copy of all names
+	compiler/kernel 5450 # spans of rows, which targets cut: codegen/flat no longer finds and proves them
 	compiler/lower 4500 # which weights the optimizer leaves rounded
 	compiler/model 2350
 	compiler/plan 750

@@ -15,11 +15,9 @@ kernel linear matmul
   in     w     f32[64, 32]
   out    y     f32[B * T, 32]
   scalar B, T
-  grid   m < (B * T + 255) / 256
+  span   first, height of B * T
 
   tile   b f32[64, 32]
-  let    first = m * 256
-  let    height = min(B * T - first, 256)
   tile   a f32[height, 64]
   tile   c f32[height, 32]
   set    a[a1, e] = x[first + a1, e]

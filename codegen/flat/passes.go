@@ -23,7 +23,7 @@ type Pass struct {
 
 // Processor are the passes of the processor's schedule, in order.
 func Processor() []Pass {
-	return schedule(
+	return onProcessor(
 		Pass{Name: "widen", Why: "Go and assembly multiply F32 and BF16 alone", After: []string{"inplace", "zero"}, run: widen},
 		Pass{Name: "heads", Why: "where the rows of a window are is the same for all heads of a row; only tiles that are left may need one for each", After: []string{"inplace"}, run: togetherHeads},
 		Pass{Name: "strips", Why: "behind a row's random words a processor does not see the next row's reductions", After: []string{"heads"}, run: strips},
@@ -33,10 +33,22 @@ func Processor() []Pass {
 
 // Lanes are the passes of the processor's schedule for n models at once.
 func Lanes(n int) []Pass {
-	return schedule(
+	return onProcessor(
 		Pass{Name: "lanes", Why: "an element of many models fills vectors, whatever the shapes of one are; what copies and clears of one is gone by then", After: []string{"inplace", "zero", "through"}, run: inLanes(n)},
 		Pass{Name: "rows", Why: "a row of many models is long, and is best done with before the next", After: []string{"lanes"}, run: fuseRows},
 	)
+}
+
+// onProcessor are the passes of a processor, whose cells take so many rows that what they need of
+// both factors of a product stays in the caches of a core.
+func onProcessor(own ...Pass) []Pass {
+	run := func(k *kernel.Kernel) *kernel.Kernel {
+		if k.Op.Family() == "scatter" { // all rows of the gradient are read again for each cell of the table
+			return k.Cut(64)
+		}
+		return k.Cut(256)
+	}
+	return append([]Pass{{Name: "cut", Why: "cells go to different cores, and what one needs fits into caches", run: run}}, schedule(own...)...)
 }
 
 // schedule are the passes of all targets, with one's own where products have their
@@ -59,24 +71,27 @@ func schedule(own ...Pass) []Pass {
 // GPU are the passes of the generic schedule of a GPU, whose blocks take no more
 // than so many rows of a product.
 func GPU(rows int64) []Pass {
-	regrid := func(k *kernel.Kernel) *kernel.Kernel { return Regrid(k, rows) }
-	return onGPU(Pass{Name: "regrid", Why: "cells that suit a processor's caches would leave most of a GPU idle", run: regrid})
+	return bounded(append([]Pass{blocks(rows)}, schedule()...))
 }
 
 // GPUProduct are the passes of the schedule of a GPU for products, whose blocks take
 // tiles of the output.
 func GPUProduct() []Pass {
-	return onGPU(Pass{Name: "ungrid", Why: "tiles of a product's output are cut from all of its rows and columns", run: ungrid})
+	whole := Pass{Name: "whole", Why: "tiles of a product's output are cut from all of its rows and columns", run: (*kernel.Kernel).Whole}
+	return bounded(append([]Pass{whole}, schedule()...))
 }
 
 // GPUAttention are the passes of the schedule of a GPU for attention, whose blocks take so
 // many queries.
 func GPUAttention(rows int64) []Pass {
 	run := func(k *kernel.Kernel) *kernel.Kernel { return regroup(k, rows) }
-	return bounded(schedule(Pass{Name: "regroup", Why: "the more queries a block takes, the fewer blocks read the same keys; lines of a bias, if they are not read in place, are made for so many", After: []string{"inplace"}, run: run}))
+	return bounded(append([]Pass{blocks(rows)}, schedule(Pass{Name: "regroup", Why: "the more queries a block takes, the fewer blocks read the same keys; lines of a bias, if they are not read in place, are made for so many", After: []string{"inplace"}, run: run})...))
 }
 
-func onGPU(first Pass) []Pass { return bounded(append([]Pass{first}, schedule()...)) }
+// blocks cuts a kernel into cells of no more than so many rows.
+func blocks(rows int64) Pass {
+	return Pass{Name: "blocks", Why: "the fewer rows a block takes, the more of a GPU is busy", run: func(k *kernel.Kernel) *kernel.Kernel { return k.Cut(rows) }}
+}
 
 // bounded are passes, and what tilings need behind them.
 func bounded(passes []Pass) []Pass {

@@ -7,8 +7,8 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel"
 )
 
-// RowCells are the cells of a kernel that are of equally many rows, of a product or of
-// queries: what becomes of a row does not depend on the cell that it is in.
+// RowCells are the cells of an attention that take equally many queries: the bits of a query do
+// not depend on the cell that it is in.
 type RowCells struct {
 	First, Height *kernel.Let // of a cell: its first row, and how many it has
 
@@ -17,14 +17,6 @@ type RowCells struct {
 	all      *expr.Expr // rows of all cells
 	rows     *expr.Expr // those that there are, of an example that may be shorter
 	most     int64      // rows of a cell
-}
-
-// productCells are those of a product's rows.
-func productCells(k *kernel.Kernel) (c RowCells, ok bool) {
-	if product := k.Op.Product() || k.Op.Family() == "scatter"; !product || len(k.Grid) != 1 {
-		return c, false
-	}
-	return c, c.find(k, k.Op.Size("r"))
 }
 
 // AttentionCells are those of an attention's queries. All have keys from the same one on;
@@ -85,15 +77,6 @@ func (c *RowCells) into(k *kernel.Kernel, n int64) *kernel.Kernel {
 	return out
 }
 
-// Regrid returns a kernel of a product with cells of fewer rows, where its cells are
-// of equally many.
-func Regrid(k *kernel.Kernel, most int64) *kernel.Kernel {
-	if c, ok := productCells(k); ok && c.most > most {
-		return c.into(k, most)
-	}
-	return k
-}
-
 // regroup returns an attention with cells of more queries, where its cells are of equally
 // many and its tiles are as large as these say.
 func regroup(k *kernel.Kernel, rows int64) *kernel.Kernel {
@@ -107,20 +90,6 @@ func regroup(k *kernel.Kernel, rows int64) *kernel.Kernel {
 // plain says whether extents are numbers and variables.
 func plain(shape []*expr.Expr) bool {
 	return !slices.ContainsFunc(shape, func(e *expr.Expr) bool { return e.Op != expr.Const && e.Op != expr.Var })
-}
-
-// ungrid returns a kernel of a product with one cell of all rows, where its cells are
-// of equally many.
-func ungrid(k *kernel.Kernel) *kernel.Kernel {
-	c, ok := productCells(k)
-	if !ok {
-		return k
-	}
-	all := map[string]*expr.Expr{c.First.Name: expr.Int(0), c.Height.Name: c.rows}
-	body := slices.Delete(slices.Clone(k.Body), c.at, c.at+2)
-	out := withBody(k, kernel.RewriteAll(body, func(e *expr.Expr) *expr.Expr { return expr.Simplify(expr.Subst(e, all)) }))
-	out.Grid = nil
-	return out
 }
 
 // uses says whether statements or those in their bodies read a variable.

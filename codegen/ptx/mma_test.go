@@ -22,7 +22,7 @@ const narrow = `kernel narrow matmul
   out    y    bf16[B * T, 72]
   inout  z    f32[B * T, 72]
   scalar B, T, example
-  grid   m < (B * T + 255) / 256
+  span   first, height of B * T
   op     c = x * w for r < B * T, e < 72, k < 104
   with   h = dropout 0.25 stream 3 of c + bias[e]
   with   z += f32(res[r, e]) + h
@@ -30,8 +30,6 @@ const narrow = `kernel narrow matmul
 
   tile   bits u32[72]
   tile   h f32[72]
-  let    first = m * 256
-  let    height = min(B * T - first, 256)
   tile   c f32[height, 72]
   set    c[i, e] = 0.0
   dot    c[i, j] += x[first + i, k] * w[k, j] for i < height, j < 72, k < 104

@@ -22,7 +22,7 @@ const gated = `kernel gated matmul
   out    y    f32[B * T, 72]
   inout  z    f32[B * T, 72]
   scalar B, T, example
-  grid   m < (B * T + 255) / 256
+  span   first, height of B * T
   op     c = x * w for r < B * T, e < 72, k < 12
   with   h = dropout 0.25 stream 3 of c + bias[e]
   with   z += f32(ids[r]) * h
@@ -30,8 +30,6 @@ const gated = `kernel gated matmul
 
   tile   bits u32[72]
   tile   h f32[72]
-  let    first = m * 256
-  let    height = min(B * T - first, 256)
   tile   a f32[height, 12]
   tile   c f32[height, 72]
   set    a[i, e] = x[first + i, e]
@@ -61,7 +59,7 @@ func TestChoose(t *testing.T) {
 		{"the_row_before", "c[i, e], h[e])", "c[i, e], h[e]) + z[r / 2 * 2, e]", "its rows need each other"},
 		{"one_element", "set    z[r, e]", "set    h[3] = 1.0\n    set    z[r, e]", "it sets something else than one element for each output"},
 		{"two_places", "set    y[r, e] =", "set    h[71 - e] = c[i, e]\n    set    y[r, e] =", "it writes h at two places"},
-		{"rows_unlike", "(B * T + 255) / 256", "(B * T + 256) / 256", "its cells are not equal parts of a product's rows"},
+		{"a_grid", "span   first, height of B * T", "grid   first < B * T, height < 1", "it has cells of its own"},
 		{"a_statement_before", "dot ", "set    y[first + i, e] = c[i, e]\n  dot ", "it is more than a product and a loop over the rows"},
 		{"a_sum_that_goes_on", "set    c[i, e] = 0.0", "set    c[i, e] = bias[e]", "it does not begin with a product of more than one row"},
 	} {

@@ -26,9 +26,7 @@ func TestSplitProducts(t *testing.T) {
   in     w f32[19, 21]
   out    y f32[B * T, 19]
   scalar B, T
-  grid   m < (B * T + 39) / 40
-  let    first = m * 40
-  let    height = min(B * T - first, 40)
+  span   first, height of B * T
   tile   c f32[height, 19]
   set    c[i, e] = -0.0
   dot    c[i, j] += x[first + i, k] * w[j, k]; split

@@ -31,7 +31,7 @@ func tiledOf(k *kernel.Kernel) (t tiled, why string) {
 	case !has(k.Body, isProduct):
 		return t, "it has no product"
 	case len(k.Grid) > 0:
-		return t, "its cells are not equal parts of a product's rows"
+		return t, "it has cells of its own"
 	}
 	body := k.Body
 	left, computed := body[0].(*kernel.Set)

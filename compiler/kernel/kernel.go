@@ -32,6 +32,10 @@
 //	  end
 //	end
 //
+// Cells of as many rows as a target likes have a span in place of that axis and that let:
+//
+//	span   first, height of N
+//
 // Axes are spelt out (for i < rows) where the subscripts do not imply them. A dot
 // with = begins with 0. The other statements are if, and random, which fills a tile
 // with random words. After passes a kernel may have a body once, of the tiles that
@@ -56,6 +60,7 @@ type Kernel struct {
 	Pos    diag.Pos
 	Params []Param // buffers first, in launch order, then scalars
 	Grid   []Axis  // outermost first; sizes over scalars
+	Span   *Span   // the rows of a cell, before a target cuts them; nil: cells have none
 	Once   []Stmt  // Tiles that are made once for all cells, which leave nothing in them for each other
 	Body   []Stmt
 }

@@ -104,6 +104,7 @@ var declarations = map[string]func(*parser){
 	"inout":  func(p *parser) { p.param(InOut) },
 	"scalar": (*parser).scalars,
 	"grid":   (*parser).grid,
+	"span":   (*parser).span,
 	"op":     (*parser).operation,
 	"scale":  func(p *parser) { p.k.Op.Scale = p.float(p.rest) },
 	"mask":   func(p *parser) { p.k.Op.Mask = p.term(p.rest) },
@@ -150,6 +151,13 @@ func (p *parser) grid() {
 	for _, a := range p.k.Grid {
 		p.types[a.Var] = expr.I32
 	}
+}
+
+func (p *parser) span() {
+	names, rows := p.cut(p.rest, " of ", "first, height of rows")
+	first, height := p.cut(names, ",", "first, height of rows")
+	p.k.Span = &Span{First: first, Height: height, Rows: p.extent(rows)}
+	p.types[first], p.types[height] = expr.I32, expr.I32
 }
 
 // statements reads statements up to the end of their block.

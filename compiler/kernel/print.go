@@ -69,6 +69,9 @@ func (p *printer) header() {
 	if len(k.Grid) > 0 {
 		p.line(1, "grid", axesText(k.Grid))
 	}
+	if s := k.Span; s != nil {
+		p.line(1, "span", s.First+", "+s.Height+" of "+exprText(s.Rows))
+	}
 	if k.Op.Known() {
 		p.operation(&k.Op)
 	}

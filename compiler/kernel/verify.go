@@ -21,6 +21,9 @@ const MaxStream = 0xFEFF
 // breaks a rule of the kernel IR: names and their scopes, types, ranks, modes, and
 // what back ends rely on. What depends on sizes is checked by Run.
 func Verify(k *Kernel) error {
+	if k.Span != nil {
+		return Verify(k.Cut(1))
+	}
 	c := &checker{k: k, names: map[string]name{}, tiles: map[string]bool{}, written: map[string]bool{}}
 	if c.kernel(); c.err != nil {
 		return fmt.Errorf("kernel %s: %w", k.Name, c.err)

@@ -6,14 +6,8 @@ import (
 
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/ir"
+	"github.com/arithlang/mlc/compiler/kernel"
 )
-
-// rowsPerCell is how many rows of a product one cell computes. Results do not
-// depend on it, since every output is its own sum.
-const rowsPerCell = 256
-
-// scatterRows is how many rows of a table one cell sums.
-const scatterRows = 64
 
 // lowerMatMul computes y = x W (or x Wᵀ) for a block of rows and then the
 // group's elementwise members on each row.
@@ -26,7 +20,7 @@ func lowerMatMul(e *emitter, v *ir.Value) {
 	e.group.Shape, e.split = v.Type.Shape, v.Attr.Split
 	n, k := size(v.Type.Shape[len(v.Type.Shape)-1]), size(x.Type.Shape[len(x.Type.Shape)-1])
 	rows := e.rowsOf(v.Type.Shape)
-	first, height := e.block(rows, rowsPerCell)
+	first, height := e.span(rows)
 	e.over("r e k", rows, n, k)
 
 	a := e.load("a", x.Type.Elem, e.in(x, "x", rows, k), exprs{height, k}, from(first))
@@ -56,7 +50,7 @@ func lowerHeadProduct(e *emitter, v *ir.Value) {
 		k, n = n, k
 	}
 	rows := e.parts(v, x)
-	first, height := e.block(rows, rowsPerCell)
+	first, height := e.span(rows)
 	e.over("r e k", rows, n, k)
 	a := e.load("a", expr.F32, e.in(x, "x", rows, k), exprs{height, k}, from(first))
 	e.storeProduct(v, "y", exprs{rows, n}, exprs{height, n}, from(first), a, e.weight(v, k, n))
@@ -71,15 +65,11 @@ func (e *emitter) parts(v, x *ir.Value) *expr.Expr {
 	return rows
 }
 
-// block cuts rows into cells, unless they are known to fit into one, and names the
-// first row and the number of rows of a cell.
-func (e *emitter) block(rows *expr.Expr, most int64) (first, height *expr.Expr) {
-	if rows.IsConst() && rows.I <= most {
-		return expr.Int(0), rows
-	}
-	cell := e.grid("m", ceilDiv(rows, most))
-	first = e.let("first", mul(cell, expr.Int(most)))
-	return first, e.let("height", lesser(expr.Int(most), sub(rows, first)))
+// span lets targets cut rows into cells, and names the first row and the number of rows of a
+// cell. Every element must be its own sum.
+func (e *emitter) span(rows *expr.Expr) (first, height *expr.Expr) {
+	e.k.Span = &kernel.Span{First: "first", Height: "height", Rows: rows}
+	return ivar("first"), ivar("height")
 }
 
 // lowerOuter computes the gradient of a weight, xᵀ dy summed over all rows, or over
@@ -89,7 +79,7 @@ func lowerOuter(e *emitter, v *ir.Value) {
 	e.split = v.Attr.Split
 	rows := e.parts(v, x)
 	k, n := size(v.Type.Shape[0]), size(v.Type.Shape[1])
-	first, height := e.block(k, rowsPerCell)
+	first, height := e.span(k)
 	e.over("r e k", k, n, rows)
 	columns := func(i exprs) exprs { return exprs{i[1], add(first, i[0])} }
 	a := e.load("a", x.Type.Elem, e.in(x, "x", rows, k), exprs{height, rows}, columns)
@@ -113,7 +103,7 @@ func lowerScatter(e *emitter, v *ir.Value) {
 	ids, dy := v.Args[0], v.Args[1]
 	rows := e.elements(ids.Type.Shape)
 	n, d := size(v.Type.Shape[0]), size(v.Type.Shape[1])
-	first, height := e.block(n, scatterRows)
+	first, height := e.span(n)
 	e.over("r e k", n, d, rows)
 
 	id := e.load("id", expr.I32, e.in(ids, "ids", rows), exprs{rows}, same)

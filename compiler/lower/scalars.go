@@ -19,6 +19,9 @@ func freeVars(k *kernel.Kernel) map[string]bool {
 		scan(p.Shape...)
 	}
 	scan(kernel.Sizes(k.Grid)...)
+	if k.Span != nil {
+		scan(k.Span.Rows)
+	}
 	for s := range kernel.All(k.Body) {
 		scan(kernel.Reads(s)...)
 	}

@@ -65,18 +65,6 @@ func gather64AddDropoutCost(env *device.Env) cpu.Cost {
 
 func linear64x64BiasCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
-	flops := 0
-	for m := range (B*T + 255) / 256 {
-		flops += min(B*T-m*256, 256)*8192 + min(B*T-m*256, 256)*64
-	}
-	products := 0
-	for m := range (B*T + 255) / 256 {
-		products += min(B*T-m*256, 256) * 8192
-	}
-	others := 0
-	for m := range (B*T + 255) / 256 {
-		others += min(B*T-m*256, 256) * 64
-	}
 	onAVX512 := 0
 	for m := range (B*T + 255) / 256 {
 		onAVX512 += min(B*T-m*256, 256)*25 + 14
@@ -91,9 +79,9 @@ func linear64x64BiasCost(env *device.Env) cpu.Cost {
 	}
 	return cpu.Cost{
 		Bytes:    float64(B*T*256 + 16640 + B*T*256),
-		Flops:    float64(flops),
-		Products: float64(products),
-		Others:   float64(others),
+		Flops:    float64(B*T*8192 + B*T*64),
+		Products: float64(B * T * 8192),
+		Others:   float64(B * T * 64),
 		Instructions: cpu.Instructions{
 			AVX512: float64(onAVX512),
 			AVX2:   float64(onAVX2),
@@ -118,18 +106,6 @@ func attention64Window2DropoutCost(env *device.Env) cpu.Cost {
 
 func linear64x64BiasDropoutAddCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
-	flops := 0
-	for m := range (B*T + 255) / 256 {
-		flops += min(B*T-m*256, 256)*8192 + min(B*T-m*256, 256)*192
-	}
-	products := 0
-	for m := range (B*T + 255) / 256 {
-		products += min(B*T-m*256, 256) * 8192
-	}
-	others := 0
-	for m := range (B*T + 255) / 256 {
-		others += min(B*T-m*256, 256) * 1600
-	}
 	onAVX512 := 0
 	for m := range (B*T + 255) / 256 {
 		onAVX512 += min(B*T-m*256, 256)*210 + 68
@@ -144,9 +120,9 @@ func linear64x64BiasDropoutAddCost(env *device.Env) cpu.Cost {
 	}
 	return cpu.Cost{
 		Bytes:    float64(B*T*256 + 16640 + B*T*256 + B*T*256),
-		Flops:    float64(flops),
-		Products: float64(products),
-		Others:   float64(others),
+		Flops:    float64(B*T*8192 + B*T*192),
+		Products: float64(B * T * 8192),
+		Others:   float64(B * T * 1600),
 		Instructions: cpu.Instructions{
 			AVX512: float64(onAVX512),
 			AVX2:   float64(onAVX2),
@@ -171,18 +147,6 @@ func norm64Cost(env *device.Env) cpu.Cost {
 
 func linear64x64SourceBiasCost(env *device.Env) cpu.Cost {
 	B, S := env.B, env.S
-	flops := 0
-	for m := range (B*S + 255) / 256 {
-		flops += min(B*S-m*256, 256)*8192 + min(B*S-m*256, 256)*64
-	}
-	products := 0
-	for m := range (B*S + 255) / 256 {
-		products += min(B*S-m*256, 256) * 8192
-	}
-	others := 0
-	for m := range (B*S + 255) / 256 {
-		others += min(B*S-m*256, 256) * 64
-	}
 	onAVX512 := 0
 	for m := range (B*S + 255) / 256 {
 		onAVX512 += min(B*S-m*256, 256)*25 + 14
@@ -197,9 +161,9 @@ func linear64x64SourceBiasCost(env *device.Env) cpu.Cost {
 	}
 	return cpu.Cost{
 		Bytes:    float64(B*S*256 + 16640 + B*S*256),
-		Flops:    float64(flops),
-		Products: float64(products),
-		Others:   float64(others),
+		Flops:    float64(B*S*8192 + B*S*64),
+		Products: float64(B * S * 8192),
+		Others:   float64(B * S * 64),
 		Instructions: cpu.Instructions{
 			AVX512: float64(onAVX512),
 			AVX2:   float64(onAVX2),
@@ -224,18 +188,6 @@ func attention64SourceWindow2DropoutCost(env *device.Env) cpu.Cost {
 
 func linear64x64BiasDropoutAdd2Cost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
-	flops := 0
-	for m := range (B*T + 255) / 256 {
-		flops += min(B*T-m*256, 256)*8192 + min(B*T-m*256, 256)*192
-	}
-	products := 0
-	for m := range (B*T + 255) / 256 {
-		products += min(B*T-m*256, 256) * 8192
-	}
-	others := 0
-	for m := range (B*T + 255) / 256 {
-		others += min(B*T-m*256, 256) * 1600
-	}
 	onAVX512 := 0
 	for m := range (B*T + 255) / 256 {
 		onAVX512 += min(B*T-m*256, 256)*210 + 68
@@ -250,9 +202,9 @@ func linear64x64BiasDropoutAdd2Cost(env *device.Env) cpu.Cost {
 	}
 	return cpu.Cost{
 		Bytes:    float64(B*T*256 + 16640 + B*T*256 + B*T*256),
-		Flops:    float64(flops),
-		Products: float64(products),
-		Others:   float64(others),
+		Flops:    float64(B*T*8192 + B*T*192),
+		Products: float64(B * T * 8192),
+		Others:   float64(B * T * 1600),
 		Instructions: cpu.Instructions{
 			AVX512: float64(onAVX512),
 			AVX2:   float64(onAVX2),
@@ -263,18 +215,6 @@ func linear64x64BiasDropoutAdd2Cost(env *device.Env) cpu.Cost {
 
 func linear64x256BiasDropoutReluCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
-	flops := 0
-	for m := range (B*T + 255) / 256 {
-		flops += min(B*T-m*256, 256)*32768 + min(B*T-m*256, 256)*768
-	}
-	products := 0
-	for m := range (B*T + 255) / 256 {
-		products += min(B*T-m*256, 256) * 32768
-	}
-	others := 0
-	for m := range (B*T + 255) / 256 {
-		others += min(B*T-m*256, 256) * 6400
-	}
 	onAVX512 := 0
 	for m := range (B*T + 255) / 256 {
 		onAVX512 += min(B*T-m*256, 256)*669 + 68
@@ -289,9 +229,9 @@ func linear64x256BiasDropoutReluCost(env *device.Env) cpu.Cost {
 	}
 	return cpu.Cost{
 		Bytes:    float64(B*T*256 + 66560 + B*T*1024),
-		Flops:    float64(flops),
-		Products: float64(products),
-		Others:   float64(others),
+		Flops:    float64(B*T*32768 + B*T*768),
+		Products: float64(B * T * 32768),
+		Others:   float64(B * T * 6400),
 		Instructions: cpu.Instructions{
 			AVX512: float64(onAVX512),
 			AVX2:   float64(onAVX2),
@@ -302,18 +242,6 @@ func linear64x256BiasDropoutReluCost(env *device.Env) cpu.Cost {
 
 func linear256x64BiasDropoutAddCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
-	flops := 0
-	for m := range (B*T + 255) / 256 {
-		flops += min(B*T-m*256, 256)*32768 + min(B*T-m*256, 256)*192
-	}
-	products := 0
-	for m := range (B*T + 255) / 256 {
-		products += min(B*T-m*256, 256) * 32768
-	}
-	others := 0
-	for m := range (B*T + 255) / 256 {
-		others += min(B*T-m*256, 256) * 1600
-	}
 	onAVX512 := 0
 	for m := range (B*T + 255) / 256 {
 		onAVX512 += min(B*T-m*256, 256)*210 + 68
@@ -328,9 +256,9 @@ func linear256x64BiasDropoutAddCost(env *device.Env) cpu.Cost {
 	}
 	return cpu.Cost{
 		Bytes:    float64(B*T*1024 + 65792 + B*T*256 + B*T*256),
-		Flops:    float64(flops),
-		Products: float64(products),
-		Others:   float64(others),
+		Flops:    float64(B*T*32768 + B*T*192),
+		Products: float64(B * T * 32768),
+		Others:   float64(B * T * 1600),
 		Instructions: cpu.Instructions{
 			AVX512: float64(onAVX512),
 			AVX2:   float64(onAVX2),
@@ -341,18 +269,6 @@ func linear256x64BiasDropoutAddCost(env *device.Env) cpu.Cost {
 
 func linear64x17BiasCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
-	flops := 0
-	for m := range (B*T + 255) / 256 {
-		flops += min(B*T-m*256, 256)*2176 + min(B*T-m*256, 256)*17
-	}
-	products := 0
-	for m := range (B*T + 255) / 256 {
-		products += min(B*T-m*256, 256) * 2176
-	}
-	others := 0
-	for m := range (B*T + 255) / 256 {
-		others += min(B*T-m*256, 256) * 17
-	}
 	onAVX512 := 0
 	for m := range (B*T + 255) / 256 {
 		onAVX512 += min(B*T-m*256, 256)*23 + 14
@@ -367,9 +283,9 @@ func linear64x17BiasCost(env *device.Env) cpu.Cost {
 	}
 	return cpu.Cost{
 		Bytes:    float64(B*T*256 + 4420 + B*T*68),
-		Flops:    float64(flops),
-		Products: float64(products),
-		Others:   float64(others),
+		Flops:    float64(B*T*2176 + B*T*17),
+		Products: float64(B * T * 2176),
+		Others:   float64(B * T * 17),
 		Instructions: cpu.Instructions{
 			AVX512: float64(onAVX512),
 			AVX2:   float64(onAVX2),
@@ -450,18 +366,10 @@ func sum17AccCost(env *device.Env) cpu.Cost {
 
 func linear17x64TCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
-	flops := 0
-	for m := range (B*T + 255) / 256 {
-		flops += min(B*T-m*256, 256) * 2176
-	}
-	products := 0
-	for m := range (B*T + 255) / 256 {
-		products += min(B*T-m*256, 256) * 2176
-	}
 	return cpu.Cost{
 		Bytes:    float64(B*T*68 + 4352 + B*T*256),
-		Flops:    float64(flops),
-		Products: float64(products),
+		Flops:    float64(B * T * 2176),
+		Products: float64(B * T * 2176),
 	}
 }
 
@@ -544,18 +452,6 @@ func sum64AccCost(env *device.Env) cpu.Cost {
 
 func linear64x256TMulCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
-	flops := 0
-	for m := range (B*T + 255) / 256 {
-		flops += min(B*T-m*256, 256)*32768 + min(B*T-m*256, 256)*256
-	}
-	products := 0
-	for m := range (B*T + 255) / 256 {
-		products += min(B*T-m*256, 256) * 32768
-	}
-	others := 0
-	for m := range (B*T + 255) / 256 {
-		others += min(B*T-m*256, 256) * 768
-	}
 	onAVX512 := 0
 	for m := range (B*T + 255) / 256 {
 		onAVX512 += min(B*T-m*256, 256)*96 + 14
@@ -570,9 +466,9 @@ func linear64x256TMulCost(env *device.Env) cpu.Cost {
 	}
 	return cpu.Cost{
 		Bytes:    float64(B*T*256 + 65536 + B*T*1024 + B*T*1024),
-		Flops:    float64(flops),
-		Products: float64(products),
-		Others:   float64(others),
+		Flops:    float64(B*T*32768 + B*T*256),
+		Products: float64(B * T * 32768),
+		Others:   float64(B * T * 768),
 		Instructions: cpu.Instructions{
 			AVX512: float64(onAVX512),
 			AVX2:   float64(onAVX2),
@@ -606,18 +502,6 @@ func sum256AccCost(env *device.Env) cpu.Cost {
 
 func linear256x64TAddCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
-	flops := 0
-	for m := range (B*T + 255) / 256 {
-		flops += min(B*T-m*256, 256)*32768 + min(B*T-m*256, 256)*64
-	}
-	products := 0
-	for m := range (B*T + 255) / 256 {
-		products += min(B*T-m*256, 256) * 32768
-	}
-	others := 0
-	for m := range (B*T + 255) / 256 {
-		others += min(B*T-m*256, 256) * 64
-	}
 	onAVX512 := 0
 	for m := range (B*T + 255) / 256 {
 		onAVX512 += min(B*T-m*256, 256)*28 + 14
@@ -632,9 +516,9 @@ func linear256x64TAddCost(env *device.Env) cpu.Cost {
 	}
 	return cpu.Cost{
 		Bytes:    float64(B*T*1024 + 65536 + B*T*256 + B*T*256),
-		Flops:    float64(flops),
-		Products: float64(products),
-		Others:   float64(others),
+		Flops:    float64(B*T*32768 + B*T*64),
+		Products: float64(B * T * 32768),
+		Others:   float64(B * T * 64),
 		Instructions: cpu.Instructions{
 			AVX512: float64(onAVX512),
 			AVX2:   float64(onAVX2),
@@ -680,18 +564,10 @@ func normGrad64DxDropout2Cost(env *device.Env) cpu.Cost {
 
 func linear64x64TCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
-	flops := 0
-	for m := range (B*T + 255) / 256 {
-		flops += min(B*T-m*256, 256) * 8192
-	}
-	products := 0
-	for m := range (B*T + 255) / 256 {
-		products += min(B*T-m*256, 256) * 8192
-	}
 	return cpu.Cost{
 		Bytes:    float64(B*T*256 + 16384 + B*T*256),
-		Flops:    float64(flops),
-		Products: float64(products),
+		Flops:    float64(B * T * 8192),
+		Products: float64(B * T * 8192),
 	}
 }
 
@@ -720,18 +596,6 @@ func attentionGrad64SourceWindow2DropoutCost(env *device.Env) cpu.Cost {
 
 func linear64x64TAddCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
-	flops := 0
-	for m := range (B*T + 255) / 256 {
-		flops += min(B*T-m*256, 256)*8192 + min(B*T-m*256, 256)*64
-	}
-	products := 0
-	for m := range (B*T + 255) / 256 {
-		products += min(B*T-m*256, 256) * 8192
-	}
-	others := 0
-	for m := range (B*T + 255) / 256 {
-		others += min(B*T-m*256, 256) * 64
-	}
 	onAVX512 := 0
 	for m := range (B*T + 255) / 256 {
 		onAVX512 += min(B*T-m*256, 256)*28 + 14
@@ -746,9 +610,9 @@ func linear64x64TAddCost(env *device.Env) cpu.Cost {
 	}
 	return cpu.Cost{
 		Bytes:    float64(B*T*256 + 16384 + B*T*256 + B*T*256),
-		Flops:    float64(flops),
-		Products: float64(products),
-		Others:   float64(others),
+		Flops:    float64(B*T*8192 + B*T*64),
+		Products: float64(B * T * 8192),
+		Others:   float64(B * T * 64),
 		Instructions: cpu.Instructions{
 			AVX512: float64(onAVX512),
 			AVX2:   float64(onAVX2),
@@ -773,18 +637,10 @@ func sum64SourceAccCost(env *device.Env) cpu.Cost {
 
 func linear64x64SourceTCost(env *device.Env) cpu.Cost {
 	B, S := env.B, env.S
-	flops := 0
-	for m := range (B*S + 255) / 256 {
-		flops += min(B*S-m*256, 256) * 8192
-	}
-	products := 0
-	for m := range (B*S + 255) / 256 {
-		products += min(B*S-m*256, 256) * 8192
-	}
 	return cpu.Cost{
 		Bytes:    float64(B*S*256 + 16384 + B*S*256),
-		Flops:    float64(flops),
-		Products: float64(products),
+		Flops:    float64(B * S * 8192),
+		Products: float64(B * S * 8192),
 	}
 }
 
@@ -799,18 +655,6 @@ func outer64x64Acc2Cost(env *device.Env) cpu.Cost {
 
 func linear64x64SourceTAddAccCost(env *device.Env) cpu.Cost {
 	B, S := env.B, env.S
-	flops := 0
-	for m := range (B*S + 255) / 256 {
-		flops += min(B*S-m*256, 256)*8192 + min(B*S-m*256, 256)*128
-	}
-	products := 0
-	for m := range (B*S + 255) / 256 {
-		products += min(B*S-m*256, 256) * 8192
-	}
-	others := 0
-	for m := range (B*S + 255) / 256 {
-		others += min(B*S-m*256, 256) * 128
-	}
 	onAVX512 := 0
 	for m := range (B*S + 255) / 256 {
 		onAVX512 += min(B*S-m*256, 256)*36 + 14
@@ -825,9 +669,9 @@ func linear64x64SourceTAddAccCost(env *device.Env) cpu.Cost {
 	}
 	return cpu.Cost{
 		Bytes:    float64(B*S*256 + 16384 + B*S*256 + B*S*512),
-		Flops:    float64(flops),
-		Products: float64(products),
-		Others:   float64(others),
+		Flops:    float64(B*S*8192 + B*S*128),
+		Products: float64(B * S * 8192),
+		Others:   float64(B * S * 128),
 		Instructions: cpu.Instructions{
 			AVX512: float64(onAVX512),
 			AVX2:   float64(onAVX2),
@@ -978,18 +822,6 @@ func attention64Window2Cost(env *device.Env) cpu.Cost {
 
 func linear64x64BiasAddCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
-	flops := 0
-	for m := range (B*T + 255) / 256 {
-		flops += min(B*T-m*256, 256)*8192 + min(B*T-m*256, 256)*128
-	}
-	products := 0
-	for m := range (B*T + 255) / 256 {
-		products += min(B*T-m*256, 256) * 8192
-	}
-	others := 0
-	for m := range (B*T + 255) / 256 {
-		others += min(B*T-m*256, 256) * 128
-	}
 	onAVX512 := 0
 	for m := range (B*T + 255) / 256 {
 		onAVX512 += min(B*T-m*256, 256)*33 + 14
@@ -1004,9 +836,9 @@ func linear64x64BiasAddCost(env *device.Env) cpu.Cost {
 	}
 	return cpu.Cost{
 		Bytes:    float64(B*T*256 + 16640 + B*T*256 + B*T*256),
-		Flops:    float64(flops),
-		Products: float64(products),
-		Others:   float64(others),
+		Flops:    float64(B*T*8192 + B*T*128),
+		Products: float64(B * T * 8192),
+		Others:   float64(B * T * 128),
 		Instructions: cpu.Instructions{
 			AVX512: float64(onAVX512),
 			AVX2:   float64(onAVX2),
@@ -1031,18 +863,6 @@ func attention64SourceWindow2Cost(env *device.Env) cpu.Cost {
 
 func linear64x256BiasReluCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
-	flops := 0
-	for m := range (B*T + 255) / 256 {
-		flops += min(B*T-m*256, 256)*32768 + min(B*T-m*256, 256)*512
-	}
-	products := 0
-	for m := range (B*T + 255) / 256 {
-		products += min(B*T-m*256, 256) * 32768
-	}
-	others := 0
-	for m := range (B*T + 255) / 256 {
-		others += min(B*T-m*256, 256) * 512
-	}
 	onAVX512 := 0
 	for m := range (B*T + 255) / 256 {
 		onAVX512 += min(B*T-m*256, 256)*77 + 14
@@ -1057,9 +877,9 @@ func linear64x256BiasReluCost(env *device.Env) cpu.Cost {
 	}
 	return cpu.Cost{
 		Bytes:    float64(B*T*256 + 66560 + B*T*1024),
-		Flops:    float64(flops),
-		Products: float64(products),
-		Others:   float64(others),
+		Flops:    float64(B*T*32768 + B*T*512),
+		Products: float64(B * T * 32768),
+		Others:   float64(B * T * 512),
 		Instructions: cpu.Instructions{
 			AVX512: float64(onAVX512),
 			AVX2:   float64(onAVX2),
@@ -1070,18 +890,6 @@ func linear64x256BiasReluCost(env *device.Env) cpu.Cost {
 
 func linear256x64BiasAddCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
-	flops := 0
-	for m := range (B*T + 255) / 256 {
-		flops += min(B*T-m*256, 256)*32768 + min(B*T-m*256, 256)*128
-	}
-	products := 0
-	for m := range (B*T + 255) / 256 {
-		products += min(B*T-m*256, 256) * 32768
-	}
-	others := 0
-	for m := range (B*T + 255) / 256 {
-		others += min(B*T-m*256, 256) * 128
-	}
 	onAVX512 := 0
 	for m := range (B*T + 255) / 256 {
 		onAVX512 += min(B*T-m*256, 256)*33 + 14
@@ -1096,9 +904,9 @@ func linear256x64BiasAddCost(env *device.Env) cpu.Cost {
 	}
 	return cpu.Cost{
 		Bytes:    float64(B*T*1024 + 65792 + B*T*256 + B*T*256),
-		Flops:    float64(flops),
-		Products: float64(products),
-		Others:   float64(others),
+		Flops:    float64(B*T*32768 + B*T*128),
+		Products: float64(B * T * 32768),
+		Others:   float64(B * T * 128),
 		Instructions: cpu.Instructions{
 			AVX512: float64(onAVX512),
 			AVX2:   float64(onAVX2),

@@ -36,7 +36,7 @@ func NewCase(k *kernel.Kernel, s kernel.Scalars, kind kerneltest.Kind, seed uint
 	if e.Tensor {
 		c.add = kernel.TensorCore(arch, e.Fours)
 	}
-	for _, a := range k.Grid {
+	for _, a := range k.Cut(64).Grid {
 		c.Cells *= cost.Value(a.Size, s)
 	}
 	var err error

@@ -256,16 +256,23 @@ func (g *generator) matmulKernel(name string) string {
 	if t == "f32" {
 		split = g.pick("", "; split")
 	}
+	grid := fmt.Sprintf("grid m < (B * T + %[1]d - 1) / %[1]d", rows)
+	let := fmt.Sprintf("let rows = min(%[1]d, B * T - m * %[1]d)", rows)
+	first := fmt.Sprintf("m * %d", rows)
+	if g.coin() {
+		grid, let, first = "span first, rows of B * T", "", "first"
+		from = strings.ReplaceAll(from, fmt.Sprintf("m * %d", rows), first)
+	}
 	return fmt.Sprintf(`kernel %[1]s matmul
 	in     x %[14]s[%[2]s]
 	in     w %[14]s[%[3]s]
 	in     bias f32[%[4]d]
 	out    y %[15]s[B * T, %[4]d]
 	scalar B, T, scale
-	grid   m < (B * T + %[5]d - 1) / %[5]d
+	%[17]s
 	tile   wt %[14]s[%[6]d, %[4]d]
 	tile   b f32[%[4]d]
-	let    rows = min(%[5]d, B * T - m * %[5]d)
+	%[18]s
 	tile   a %[14]s[%[12]s]
 	tile   c f32[rows, %[4]d]
 	set    a[%[13]s] = %[7]s
@@ -274,9 +281,9 @@ func (g *generator) matmulKernel(name string) string {
 	set    c[r, n] = %[9]s
 	%[10]s
 	dot    c[r, n] += a[%[13]s] * wt[k, n]%[16]s
-	set    y[m * %[5]d + r, n] = %[11]s for r < rows, n < %[4]d
-	end`, name, input, weight, cols, rows, inner, from, load, g.pick("0.0", "0.5", "-0.0"), prologue, epilogue,
-		shape, at, t, out, split)
+	set    y[%[5]s + r, n] = %[11]s for r < rows, n < %[4]d
+	end`, name, input, weight, cols, first, inner, from, load, g.pick("0.0", "0.5", "-0.0"), prologue, epilogue,
+		shape, at, t, out, split, grid, let)
 }
 
 func (g *generator) gatherKernel(name string) string {

@@ -1,0 +1,51 @@
+package kernel
+
+import (
+	"slices"
+
+	"github.com/arithlang/mlc/compiler/expr"
+)
+
+// A Span names the rows that a cell computes: Height of them, from row First on, of Rows in all.
+// The bits of a row are the same in every span, so each target cuts the rows into cells of its own
+// size. A kernel that is not cut yet has one cell of all rows.
+type Span struct {
+	First, Height string
+	Rows          *expr.Expr // over scalars
+}
+
+// spanCell is the axis of the grid that cells of a span get.
+const spanCell = "m"
+
+// Cut returns the kernel with cells of so many rows each, the last one with those that are left,
+// and with one cell where there are no more. A kernel without a span stays as it is.
+func (k *Kernel) Cut(rows int64) *Kernel {
+	if k.Span == nil {
+		return k
+	}
+	if n := k.Span.Rows; n.IsConst() && n.I <= rows {
+		return k.Whole()
+	}
+	s, out := k.Span, *k
+	size, first := expr.Int(rows), expr.NewVar(s.First, expr.I32)
+	cells := expr.New(expr.Div, expr.New(expr.Add, s.Rows, expr.Int(rows-1)), size)
+	out.Span = nil
+	out.Grid = append(slices.Clip(k.Grid), Axis{Var: spanCell, Size: expr.Simplify(cells)})
+	out.Body = append([]Stmt{
+		&Let{Name: s.First, Value: expr.New(expr.Mul, expr.NewVar(spanCell, expr.I32), size)},
+		&Let{Name: s.Height, Value: expr.Simplify(expr.New(expr.Min, expr.New(expr.Sub, s.Rows, first), size))},
+	}, k.Body...)
+	return &out
+}
+
+// Whole returns the kernel with one cell of all rows of its span.
+func (k *Kernel) Whole() *Kernel {
+	if k.Span == nil {
+		return k
+	}
+	s, out := k.Span, *k
+	all := map[string]*expr.Expr{s.First: expr.Int(0), s.Height: s.Rows}
+	out.Span = nil
+	out.Body = RewriteAll(k.Body, func(e *expr.Expr) *expr.Expr { return expr.Simplify(expr.Subst(e, all)) })
+	return &out
+}
