@@ -56,23 +56,11 @@ end
 
 const costsOfThem = `func linearCost(env *device.Env) cpu.Cost {
 	B, T := env.B, env.T
-	flops := 0
-	for m := range (B*T + 255) / 256 {
-		flops += min(B*T-m*256, 256)*4096 + min(B*T-m*256, 256)*64
-	}
-	products := 0
-	for m := range (B*T + 255) / 256 {
-		products += min(B*T-m*256, 256) * 4096
-	}
-	others := 0
-	for m := range (B*T + 255) / 256 {
-		others += min(B*T-m*256, 256) * 64
-	}
 	return cpu.Cost{
 		Bytes:    float64(B*T*256 + 8192 + B*T*128),
-		Flops:    float64(flops),
-		Products: float64(products),
-		Others:   float64(others),
+		Flops:    float64(B*T*4096 + B*T*64),
+		Products: float64(B * T * 4096),
+		Others:   float64(B * T * 64),
 	}
 }
 
