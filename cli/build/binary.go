@@ -1,5 +1,5 @@
-// Package build makes programs of specs and binaries of programs, in a module of the user or in
-// the cache of mlc, and begins new specs and modules.
+// Package build writes the programs of specs and builds them, in the user's module or in
+// mlc's cache. It also writes new specs and modules.
 package build
 
 import (
@@ -22,13 +22,14 @@ import (
 	"github.com/arithlang/mlc/runtime/disk"
 )
 
-// A GoBuild makes a package into a binary; its path is relative to a folder.
+// A GoBuild builds a package into a binary. pkg is relative to dir.
 type GoBuild func(dir, pkg, binary string) error
 
 // A Generate prints the program of a compiled spec.
 type Generate func(*compiler.Program, codegen.Options) ([]codegen.File, error)
 
-// A Maker makes programs and binaries. Its zero value is codegen.Generate and the go command.
+// A Maker makes programs and binaries. A nil field stands for codegen.Generate or the go
+// command.
 type Maker struct {
 	Generate Generate
 	Build    GoBuild
@@ -38,12 +39,12 @@ type Maker struct {
 type Builder struct {
 	*shell.Shell
 	Maker
-	Source  fs.FS  // of mlc: the folder runtime
-	homeDir string // of the module in the cache, once it is there
+	Source  fs.FS  // the folder runtime of mlc's source
+	homeDir string // folder of the module in the cache, once it exists
 	given   Maker
 }
 
-// New is a builder that makes programs and binaries by a maker.
+// New returns a builder that makes programs and binaries as by says.
 func New(sh *shell.Shell, source fs.FS, by Maker) *Builder {
 	b := &Builder{Shell: sh, Maker: by, Source: source, given: by}
 	if by.Generate == nil {
@@ -55,19 +56,19 @@ func New(sh *shell.Shell, source fs.FS, by Maker) *Builder {
 	return b
 }
 
-// On is the builder for something that is done with another shell.
+// On returns the same builder with another shell.
 func (b *Builder) On(sh *shell.Shell) *Builder { return New(sh, b.Source, b.given) }
 
-// errNoGo means that there is no Go toolchain.
-var errNoGo = errors.New("there is no go command in PATH, and the trainer is built with it: install Go from https://go.dev/dl, or write the program alone with mlc build --no-binary")
+// errNoGo is the error for a missing Go toolchain.
+var errNoGo = errors.New("there is no go command in PATH to build the trainer with: install Go from https://go.dev/dl, or only write the program with mlc build --no-binary")
 
-// makeBinary builds the program in its folder. The go command knows best whether
-// there is anything to do: it also sees changes in the runtime. It writes beside the binary,
-// which is replaced when the new one is whole and on the disk. Processes that build the same
-// binary take turns, and what a killed one has left goes.
+// makeBinary builds the program in its folder. It always runs the go command, which also
+// sees changes in the runtime. The go command writes next to the binary; the new binary
+// replaces it once it is complete and on the disk. Processes that build the same binary
+// take turns, and remove the files of killed ones.
 func (b *Builder) makeBinary(p *Product) (err error) {
 	if info, err := os.Stat(p.Binary); err == nil && info.IsDir() { // it cannot be replaced
-		return fmt.Errorf("%s is a folder, and the trainer is to be written there: move it away, or choose another place with --bin", paths.FromHere(p.Binary))
+		return fmt.Errorf("%s is a folder, so the trainer cannot be written there: move it away, or choose another place with --bin", paths.FromHere(p.Binary))
 	}
 	if _, err := toolchain(); err != nil {
 		return err
@@ -77,7 +78,7 @@ func (b *Builder) makeBinary(p *Product) (err error) {
 	if !paths.Exists(folder) {
 		defer func() {
 			if err != nil {
-				os.Remove(folder) // if it is empty
+				os.Remove(folder) // only if empty
 			}
 		}()
 	}
@@ -101,7 +102,7 @@ func (b *Builder) makeBinary(p *Product) (err error) {
 	return b.binaryError(p, install(p, made, old))
 }
 
-// binaryError says what could not be done about a binary, and what to do about that.
+// binaryError wraps an error of writing a binary, with advice.
 func (b *Builder) binaryError(p *Product, err error) error {
 	if err == nil || b.Context.Err() != nil {
 		return err
@@ -109,15 +110,15 @@ func (b *Builder) binaryError(p *Product, err error) error {
 	return withAdvice(fmt.Errorf("cannot write the trainer %s: %w", paths.FromHere(p.Binary), err), "--bin")
 }
 
-// A seal says which bytes a binary has, and which program it was built from, as SHA-256 in
-// hex. It is a file beside the binary, so that one that was cut off or changed is noticed.
+// A seal records the SHA-256, in hex, of a binary and of its program. It is a file next to
+// the binary. It reveals binaries that were truncated or changed.
 type seal struct{ binary, program string }
 
 func sealPath(binary string) string {
 	return filepath.Join(filepath.Dir(binary), "."+filepath.Base(binary)+".sha256")
 }
 
-// readSeal reads the seal of a binary: a zero one where there is none.
+// readSeal reads the seal of a binary. A missing seal is zero.
 func readSeal(binary string) (s seal) {
 	text, err := paths.ReadUpTo(sealPath(binary), 1<<10)
 	if words := strings.Fields(string(text)); err == nil && len(words) == 2 {
@@ -126,7 +127,7 @@ func readSeal(binary string) (s seal) {
 	return s
 }
 
-// programSum is the SHA-256 of the files of a program.
+// programSum returns the SHA-256 of the files of a program.
 func programSum(files []codegen.File) string {
 	h := sha256.New()
 	for _, f := range files {
@@ -136,7 +137,7 @@ func programSum(files []codegen.File) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// fileSum is the SHA-256 of a file.
+// fileSum returns the SHA-256 of a file.
 func fileSum(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -148,11 +149,11 @@ func fileSum(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-// errChanged is of a binary that is not the one that was built.
+// errChanged is the error for a binary that differs from its seal.
 var errChanged = errors.New("it is not what was built")
 
-// copyWhole copies a program that has this checksum, which the go command need not build
-// again where nothing has changed.
+// copyWhole copies a binary if it has the given checksum. The go command does not build a
+// copy again if nothing has changed.
 func copyWhole(from, to, sum string) error {
 	if sum == "" {
 		return errChanged
@@ -177,8 +178,8 @@ func copyWhole(from, to, sum string) error {
 	return err
 }
 
-// install puts a binary that was made beside its place there, and seals it. A process that
-// is killed in between leaves a binary without its seal, which is built again.
+// install moves a binary to its place and seals it. A process killed in between leaves a
+// binary without a valid seal, which is built again.
 func install(p *Product, made string, old seal) error {
 	sum, err := fileSum(made)
 	if err != nil {
@@ -200,7 +201,7 @@ func install(p *Product, made string, old seal) error {
 	return errors.Join(keep(text, sealPath(p.Binary)), disk.SyncDir(filepath.Dir(p.Binary)))
 }
 
-// keep gives a file its name once its contents are on the disk.
+// keep renames a file once its content is on the disk.
 func keep(from, to string) error {
 	f, err := os.OpenFile(from, os.O_RDWR, 0)
 	if err != nil {
@@ -212,7 +213,7 @@ func keep(from, to string) error {
 	return disk.Rename(from, to)
 }
 
-// whole reports whether a binary is the one that was built, byte for byte.
+// whole reports whether a binary equals its seal, byte for byte.
 func whole(binary string) bool {
 	s := readSeal(binary)
 	if s.binary == "" {
@@ -222,12 +223,12 @@ func whole(binary string) bool {
 	return err == nil && sum == s.binary
 }
 
-// fresh reports whether the binary of a product is whole, and was built from its program.
+// fresh reports whether the binary of a product is whole and was built from its program.
 func (p *Product) fresh() bool {
 	return readSeal(p.Binary).program == programSum(p.files) && whole(p.Binary)
 }
 
-// touch notes that files are used, so that forget leaves them.
+// touch marks files as used, so that forget keeps them.
 func touch(paths ...string) {
 	now := time.Now()
 	for _, path := range paths {
@@ -235,14 +236,14 @@ func touch(paths ...string) {
 	}
 }
 
-// goBuild is the builder: it runs go build in a folder of a module that has the runtime.
+// goBuild runs go build in a folder of a module that has the runtime.
 func (b *Builder) goBuild(dir, pkg, binary string) error {
 	tool, err := toolchain()
 	if err != nil {
 		return err
 	}
-	// Without version control: a trainer is what its spec says, and git may refuse.
-	// Without what debuggers read, which is a quarter of it.
+	// Without version control, since git may refuse and a trainer depends only on its spec.
+	// Without debug information, which is a quarter of the binary.
 	cmd := b.Command(tool, "build", "-buildvcs=false", "-ldflags=-w", "-o", binary, pkg)
 	cmd.Dir = dir
 	if b.isHome(dir) {
@@ -259,7 +260,7 @@ func (b *Builder) goBuild(dir, pkg, binary string) error {
 	return fmt.Errorf("go build of %s failed: %w\n%s%s", paths.FromHere(dir), err, text, buildAdvice(text))
 }
 
-// buildAdvice says what to do about messages of the go command.
+// buildAdvice returns advice on messages of the go command.
 func buildAdvice(text []byte) string {
 	switch {
 	case bytes.Contains(text, []byte("go.mod requires go >=")):

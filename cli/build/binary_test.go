@@ -10,7 +10,7 @@ import (
 	"github.com/arithlang/mlc/codegen"
 )
 
-// installed is a product in a folder, with a binary that install has put there.
+// installed returns a product with an installed binary.
 func installed(t *testing.T, text string) *Product {
 	t.Helper()
 	dir := t.TempDir()
@@ -25,8 +25,8 @@ func installed(t *testing.T, text string) *Product {
 	return p
 }
 
-// TestFresh wants a binary that is not the one that was built, or is of another program, to
-// be noticed whatever its size and time.
+// TestFresh detects a binary that was changed, or built from another program, whatever its
+// size and time.
 func TestFresh(t *testing.T) {
 	const text = "what go build has written"
 	for name, change := range map[string]func(p *Product) error{
@@ -62,8 +62,8 @@ func TestFresh(t *testing.T) {
 	}
 }
 
-// TestEnsureFile wants a file of another text to be written, of equal size, too, and to be
-// told from one that was missing.
+// TestEnsureFile replaces other content, even of equal size, and tells it from a missing
+// file.
 func TestEnsureFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a", "x.go")
 	for _, c := range []struct {

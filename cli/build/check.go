@@ -18,15 +18,15 @@ type freshness struct {
 	Differences []staleness `json:"differences"`
 }
 
-// staleness is one file that is not as it should be.
+// staleness describes a file that differs from the program.
 type staleness struct {
 	File string `json:"file"`
 	Kind string `json:"kind"`
-	Line int    `json:"line,omitempty"` // the first that differs, from 1
+	Line int    `json:"line,omitempty"` // the first different line, from 1
 }
 
-// CheckFresh tells whether the program on disk is the one that its spec gives; if not,
-// it shows the first difference and returns shell.ErrShown.
+// CheckFresh reports whether the program on disk is the current one. If not, it prints the
+// first difference and returns shell.ErrShown.
 func CheckFresh(sh *shell.Shell, p *Product) error {
 	diffs, err := compareProgram(p.dir, p.files)
 	if err != nil {
@@ -63,8 +63,8 @@ func (f freshness) summary(first difference) string {
 	return b.String()
 }
 
-// first finds the first line in which a stale file differs: its number, what it
-// is and what it should be. The number is 0 for other kinds of differences.
+// first returns the first line in which a stale file differs: its number, its text and the
+// right text. The number is 0 for other kinds of differences.
 func (d difference) first() (line int, have, want string) {
 	if d.kind != stale {
 		return 0, "", ""

@@ -19,12 +19,13 @@ import (
 	"github.com/arithlang/mlc/runtime/disk"
 )
 
-// cacheVariable names the folder that mlc keeps what it builds in.
+// cacheVariable names the environment variable with mlc's cache folder.
 const cacheVariable = "MLC_CACHE"
 
-// Home is the folder of the module that trainers are built in where the current folder is in
-// none that has mlc: below the user's cache, one for each version of the runtime. What is
-// there already is not written again.
+// Home returns the folder of the module in mlc's cache. Trainers are built there if the
+// current folder is in no module that has mlc. There is one module for each version of the
+// runtime. Home writes only missing or changed files. It returns an error if the cache is
+// not writable.
 func (b *Builder) Home() (string, error) {
 	if b.homeDir != "" {
 		return b.homeDir, nil
@@ -40,11 +41,11 @@ func (b *Builder) Home() (string, error) {
 	dir := filepath.Join(cache, bundle.Key(files))
 	for name, data := range files {
 		changed, err := ensureFile(filepath.Join(dir, filepath.FromSlash(name)), data)
-		if err == nil && changed { // then binaries may have been built from other source
+		if err == nil && changed { // binaries may have been built from the old source
 			err = os.RemoveAll(filepath.Join(dir, "bin"))
 		}
 		if err != nil {
-			return "", fmt.Errorf("cannot keep the runtime's source in %s: %w: name another folder in %s", cache, err, cacheVariable)
+			return "", fmt.Errorf("cannot keep the runtime's source in %s: %w: set %s to another folder", cache, err, cacheVariable)
 		}
 	}
 	forget(cache, dir)
@@ -52,19 +53,20 @@ func (b *Builder) Home() (string, error) {
 	return dir, nil
 }
 
-// cacheFolder is where mlc keeps what it builds.
+// cacheFolder returns the folder for everything that mlc builds.
 func cacheFolder() (string, error) {
 	if dir := os.Getenv(cacheVariable); dir != "" {
 		return filepath.Abs(dir)
 	}
 	dir, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("there is no folder to build the trainer in: %w: name one in %s", err, cacheVariable)
+		return "", fmt.Errorf("there is no folder to build the trainer in: %w: set %s to one", err, cacheVariable)
 	}
 	return filepath.Join(dir, "mlc", "build"), nil
 }
 
-// ensureFile writes a file if it has not that text, and says whether it had another one.
+// ensureFile writes a file unless it has this content already. changed reports whether the
+// file had other content.
 func ensureFile(path string, data []byte) (changed bool, err error) {
 	have, err := paths.ReadUpTo(path, int64(len(data))+1)
 	if err == nil && bytes.Equal(have, data) {
@@ -85,12 +87,12 @@ func ensureFile(path string, data []byte) (changed bool, err error) {
 	return changed, err
 }
 
-// kept is how long what was built stays when nobody uses it.
+// kept is how long unused builds stay.
 const kept = 30 * 24 * time.Hour
 
-// forget removes from the cache what has not been used for long, but for one folder, whose
-// use it notes. A cache that was named may be a folder of other things, so of it only modules
-// that home has written are removed.
+// forget removes builds that were not used for long, except used, which it marks as used. A
+// cache folder that the user chose may contain other files, so only modules written by Home
+// are removed from it.
 func forget(cache, used string) {
 	now := time.Now()
 	os.Chtimes(used, now, now)
@@ -102,27 +104,27 @@ func forget(cache, used string) {
 			if err != nil || path == used || now.Sub(info.ModTime()) < kept || folder == cache && !isModule(path) {
 				continue
 			}
-			os.RemoveAll(path) // or it stays
+			os.RemoveAll(path) // an error leaves it
 		}
 	}
 }
 
-// moduleName is what home calls a module.
+// moduleName matches the names of modules in the cache.
 var moduleName = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
-// isModule says whether home has written a folder.
+// isModule reports whether Home wrote a folder.
 func isModule(path string) bool {
 	return moduleName.MatchString(filepath.Base(path)) && project.HasRuntime(path)
 }
 
-// AtHome is the program of a training in the module of the cache: another folder for each
-// spec, and its binary there or, if a folder is given, in that.
+// AtHome returns the program of a training in the cache's module, in a folder for each
+// spec. Its binary is also there, unless binaries names a folder.
 func (b *Builder) AtHome(t project.Training, binaries string) (*Product, error) {
 	return b.atHomeBy(t, binaries, "", b.Generate)
 }
 
-// Forecast is the program, and its binary there, that says what steps of a training take on more
-// cores.
+// Forecast builds the program in the cache that times the pieces of a training's steps for
+// other numbers of cores.
 func (b *Builder) Forecast(t project.Training) (*Product, error) {
 	p, err := b.atHomeBy(t, "", "-cores", codegen.Forecast)
 	if err == nil {
@@ -131,7 +133,7 @@ func (b *Builder) Forecast(t project.Training) (*Product, error) {
 	return p, err
 }
 
-// atHomeBy is AtHome of a program that is made in some way, with an ending to its name.
+// atHomeBy is AtHome for a program made by generate, with an ending to its name.
 func (b *Builder) atHomeBy(t project.Training, binaries, ending string, generate Generate) (*Product, error) {
 	home, err := b.Home()
 	if err != nil {
@@ -157,23 +159,23 @@ func (b *Builder) atHomeBy(t project.Training, binaries, ending string, generate
 	return q, err
 }
 
-// CacheName is what the program of a spec is called in the cache.
+// CacheName returns the name of a spec's program in the cache.
 func CacheName(name, hash string) string { return fmt.Sprintf("%s-%.16s", name, hash) }
 
-// isHome says whether a folder is in the module of the cache.
+// isHome reports whether a folder is in the cache's module.
 func (b *Builder) isHome(dir string) bool {
 	rel, err := filepath.Rel(b.homeDir, dir)
 	return b.homeDir != "" && err == nil && filepath.IsLocal(rel)
 }
 
-// homeEnv is the environment of go commands there: it needs no network, no C compiler and
-// nothing of the user's modules. Without paths in what is compiled, the runtime that was
-// compiled in one folder serves in all, as in that of another cache or version.
+// homeEnv returns the environment for go commands in the cache's module. They need no
+// network, no C compiler and none of the user's modules. Without paths in compiled code,
+// all folders, caches and versions share Go's build cache.
 func homeEnv() []string {
 	return append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOFLAGS=-mod=vendor -trimpath")
 }
 
-// makeFresh writes a program of the cache, and builds its binary unless that was built from it.
+// makeFresh writes a program of the cache, and builds its binary unless that is current.
 func (b *Builder) makeFresh(p *Product, how Telling) error {
 	start := time.Now()
 	made, err := b.Write(p, start)
@@ -193,7 +195,7 @@ func (b *Builder) makeFresh(p *Product, how Telling) error {
 	return nil
 }
 
-// toolchain is the go command.
+// toolchain returns the path of the go command.
 func toolchain() (string, error) {
 	tool, err := exec.LookPath("go")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/arithlang/mlc/cli/project"
 )
 
-// TestForget removes old modules and programs of the cache, and nothing that is not mlc's.
+// TestForget removes old modules and programs from the cache, and nothing else.
 func TestForget(t *testing.T) {
 	cache := filepath.Join(t.TempDir(), "[odd] name")
 	used := filepath.Join(cache, "0123456789abcdef")

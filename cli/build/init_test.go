@@ -19,8 +19,8 @@ import (
 	"github.com/arithlang/mlc/dsl"
 )
 
-// TestStarters wants every starter to be in the table, in the one style, without
-// findings, and trainable.
+// TestStarters wants every starter in the table, formatted, without findings, and
+// trainable.
 func TestStarters(t *testing.T) {
 	files, err := starterFiles.ReadDir("starter")
 	if err != nil || len(files) != len(starters) {
@@ -92,7 +92,7 @@ func TestFindOrigin(t *testing.T) {
 	}
 }
 
-// TestModuleFor looks for what a folder lacks of a module.
+// TestModuleFor finds what a folder's module lacks.
 func TestModuleFor(t *testing.T) {
 	repo, err := filepath.Abs("../..")
 	if err != nil {
@@ -100,7 +100,7 @@ func TestModuleFor(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name     string
-		mod      string // text of the go.mod that is there; "": none
+		mod      string // existing go.mod; "": none
 		checkout string
 		want     newModule
 		err      string
@@ -131,7 +131,7 @@ func TestModuleFor(t *testing.T) {
 	}
 }
 
-// TestGoMod wants a go.mod that has all that the checkout's has, and no more.
+// TestGoMod wants exactly the requirements of the checkout.
 func TestGoMod(t *testing.T) {
 	text, err := os.ReadFile("../../go.mod")
 	if err != nil {
@@ -156,7 +156,7 @@ func TestGoMod(t *testing.T) {
 	}
 }
 
-// TestReleasedModule has a go command that only writes down how it was called.
+// TestReleasedModule uses a fake go command that records its arguments.
 func TestReleasedModule(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the stand-in for the go command is a shell script")

@@ -17,20 +17,19 @@ import (
 	"github.com/arithlang/mlc/cli/shell"
 )
 
-// An origin is where the source of this mlc can be had: in a folder, or by its
-// version from wherever the go command gets modules.
+// An origin is a source of mlc for the go command: a checkout, or a version to download.
 type origin struct{ checkout, version string }
 
-// findOrigin tells an mlc that the go command downloaded, whose module has a
-// checksum, from one that was built in a checkout, which is where its source is.
-// The folder that is given is used instead.
+// findOrigin returns the origin of this mlc. An mlc that the go command downloaded has a
+// module with a checksum. Any other was built in a checkout, where sourceFile is. A given
+// folder has precedence.
 func findOrigin(given string, main debug.Module, sourceFile string) (origin, error) {
 	if given == "" && main.Sum != "" {
 		return origin{version: main.Version}, nil
 	}
 	dir := given
 	if dir == "" {
-		dir = filepath.Dir(filepath.Dir(filepath.Dir(sourceFile))) // of cli/build/FILE
+		dir = filepath.Dir(filepath.Dir(filepath.Dir(sourceFile))) // from cli/build/FILE
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -46,23 +45,23 @@ func findOrigin(given string, main debug.Module, sourceFile string) (origin, err
 	return origin{}, errNoOrigin
 }
 
-// errNoOrigin means that a module could name no source of mlc.
-var errNoOrigin = errors.New("this mlc was built from a checkout and cannot tell where that is: say it with --checkout DIR")
+// errNoOrigin is the error for an mlc whose source cannot be found.
+var errNoOrigin = errors.New("this mlc was built from a checkout and cannot find it: name it with --checkout DIR")
 
-// A newModule is what init does about the Go module of a folder.
+// A newModule describes the Go module that init needs in a folder.
 type newModule struct {
 	dir   string
-	path  string // of the module to make; "" when there is one
-	needs bool   // mlc, which the module that is there does not require
+	path  string // path of the new module; "" if there is a module
+	needs bool   // the existing module does not require mlc
 	from  origin
-	none  bool // is made, as there is no source that it could name
+	none  bool // no module is made, as no source of mlc was found
 }
 
-// write makes the module, or says what the one that is there needs.
+// write makes the module, or prints the commands that the existing one needs.
 func (m *newModule) write(sh *shell.Shell) error {
 	switch {
 	case m.none:
-		sh.Say("no go.mod: this mlc cannot tell where its source is; name it with --checkout DIR, or train without a module")
+		sh.Say("no go.mod: this mlc cannot find its source; name it with --checkout DIR, or train without a module")
 	case m.path != "" && m.from.checkout != "":
 		return m.besideCheckout(sh)
 	case m.path != "":
@@ -75,8 +74,8 @@ func (m *newModule) write(sh *shell.Shell) error {
 	return nil
 }
 
-// besideCheckout writes a go.mod that points at a checkout and takes over what
-// that requires, checksums included: nothing has to be downloaded or looked up.
+// besideCheckout writes a go.mod that refers to a checkout and copies its requirements with
+// checksums, so nothing has to be downloaded.
 func (m *newModule) besideCheckout(sh *shell.Shell) error {
 	text, err := os.ReadFile(filepath.Join(m.from.checkout, "go.mod"))
 	if err != nil {
@@ -106,7 +105,7 @@ func (m *newModule) besideCheckout(sh *shell.Shell) error {
 	return nil
 }
 
-// goMod is the go.mod of a module beside the checkout that has theirs.
+// goMod returns the go.mod for a module that uses a checkout with the go.mod theirs.
 func (m *newModule) goMod(theirs *modfile.File) ([]byte, error) {
 	f := &modfile.File{Syntax: &modfile.FileSyntax{}}
 	errs := []error{
@@ -146,7 +145,7 @@ func (m *newModule) fromRelease(sh *shell.Shell) error {
 	return err
 }
 
-// moduleFor looks whether a folder is in a module, and else makes one of a name.
+// moduleFor finds the module of a folder, or describes a new one with a name.
 func moduleFor(dir, name, checkout string) (*newModule, error) {
 	m := &newModule{dir: dir}
 	if root := project.ModuleRoot(dir); root != "" {

@@ -8,8 +8,9 @@ import (
 	"github.com/arithlang/mlc/cli/shell"
 )
 
-// TrainerOf is the trainer of a run. One that is not there is built from the spec in the run,
-// after building has been called.
+// TrainerOf returns the path of a run's trainer. If it is missing, TrainerOf calls building
+// and builds it from the run's spec; built is then true. It returns an error if the run is
+// damaged or the build fails.
 func (b *Builder) TrainerOf(dir string, how Telling, building func()) (binary string, built bool, err error) {
 	rec, err := project.RecordOf(dir)
 	if err != nil {
@@ -20,7 +21,7 @@ func (b *Builder) TrainerOf(dir string, how Telling, building func()) (binary st
 		return "", false, err
 	}
 	binary = filepath.Join(home, "bin", CacheName(rec.Name, rec.SpecHash)+shell.ExeSuffix)
-	if whole(binary) { // what its spec reads need not be there any more
+	if whole(binary) { // files that its spec reads may be gone
 		touch(binary, sealPath(binary))
 		return binary, false, nil
 	}
@@ -29,7 +30,7 @@ func (b *Builder) TrainerOf(dir string, how Telling, building func()) (binary st
 	return binary, true, err
 }
 
-// binaryOf builds the trainer of a run from the spec in it.
+// binaryOf builds the trainer of a run from the run's spec.
 func (b *Builder) binaryOf(dir, name string, how Telling) (string, error) {
 	t, err := project.OfRun(b.Shell, dir, name)
 	if err != nil {
@@ -40,7 +41,7 @@ func (b *Builder) binaryOf(dir, name string, how Telling) (string, error) {
 		err = b.makeFresh(p, how)
 	}
 	if errors.Is(err, shell.ErrShown) {
-		b.Say("if the spec reads files, copy them to %s, or use the trainer that has trained the run", dir)
+		b.Say("if the spec reads files, copy them to %s, or use the trainer that trained the run", dir)
 	}
 	if err != nil {
 		return "", err

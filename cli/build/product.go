@@ -13,21 +13,22 @@ import (
 	"github.com/arithlang/mlc/compiler"
 )
 
-// A Product is the program of one training. It is named after the spec and the
-// point of its sweep; with attributes set on the command line it is another
-// program, and has the spec's hash in its name.
+// A Product is the program of one training. Its name is the spec's, with the point of the
+// sweep. Attributes set on the command line make another program, whose name contains the
+// spec's hash.
 type Product struct {
 	of      project.Training
 	Program *compiler.Program
 	Name    string
-	dir     string         // of the program
+	dir     string         // folder of the program
 	Binary  string         // path
-	files   []codegen.File // what belongs in dir
+	files   []codegen.File // files of the program, in dir
 
-	calledBy string // what its messages call it; "": by its path
+	calledBy string // its name in messages; "": its path
 }
 
-// Product compiles a training, in memory.
+// Product compiles a training, in memory. It prints findings, and returns shell.ErrShown if
+// they are errors.
 func (b *Builder) Product(where project.Folders, t project.Training) (*Product, error) {
 	prog, err := project.Compile(b.Shell, t)
 	if err != nil {
@@ -47,7 +48,7 @@ func (b *Builder) Product(where project.Folders, t project.Training) (*Product, 
 	return &Product{of: t, Program: prog, Name: name, dir: dir, Binary: filepath.Join(where.Binaries, name+shell.ExeSuffix), files: files}, nil
 }
 
-// programOf is the name of a training's program.
+// programOf returns the name of a training's program.
 func programOf(t project.Training, prog *compiler.Program) string {
 	if len(t.Set) > 0 {
 		return prog.Spec.Name + "-" + prog.Spec.Hash[:8]
@@ -55,8 +56,8 @@ func programOf(t project.Training, prog *compiler.Program) string {
 	return prog.Spec.Name
 }
 
-// importPath is the path by which Go imports packages from a folder. Outside of a
-// module nothing can be built, and the path is one that reads well.
+// importPath returns the import path of the packages in a folder. Outside of a module
+// nothing can be built, and the path is only readable.
 func importPath(dir string) string {
 	root := project.ModuleRoot(dir)
 	if root != "" {
@@ -69,5 +70,5 @@ func importPath(dir string) string {
 	return path.Join("generated", filepath.Base(dir))
 }
 
-// moduleLine finds the path of the module in a go.mod.
+// moduleLine matches the path of the module in a go.mod.
 var moduleLine = regexp.MustCompile(`(?m)^module[ \t]+([^ \t\r\n]+)`)

@@ -7,7 +7,7 @@ import (
 	"github.com/arithlang/mlc/cli/shell"
 )
 
-// BenchmarkBuild is mlc build --no-binary without writing: at most half a second.
+// BenchmarkBuild measures mlc build --no-binary without writing. The goal is half a second.
 func BenchmarkBuild(b *testing.B) {
 	for b.Loop() {
 		where := project.Folders{Root: b.TempDir()}

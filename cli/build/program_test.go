@@ -16,8 +16,8 @@ import (
 	"github.com/arithlang/mlc/codegen"
 )
 
-// TestWriteError makes sure that each error of writing comes with advice, also on
-// machines that cannot provoke it.
+// TestWriteError wants advice for each error of writing, even on machines that cannot cause
+// it.
 func TestWriteError(t *testing.T) {
 	for err, want := range map[error]string{
 		syscall.ENOSPC:        "the disk is full",
@@ -36,8 +36,8 @@ func TestWriteError(t *testing.T) {
 	}
 }
 
-// TestWriteProgram writes what is missing or stale, removes what is left over, and leaves alone
-// what others have written.
+// TestWriteProgram writes missing and stale files, removes left-over ones, and keeps the
+// files of others.
 func TestWriteProgram(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "program")
 	write := func(ctx context.Context, files ...string) ([]string, error) {
@@ -59,7 +59,7 @@ func TestWriteProgram(t *testing.T) {
 		return all
 	}
 
-	// A program that cannot be written as a whole leaves nothing, not even folders.
+	// A program that cannot be written completely leaves nothing, not even folders.
 	if changed, err := write(t.Context(), "a/b=1", "a/b/c=2"); err == nil || len(changed) > 0 {
 		t.Errorf("a file that is a folder: %v, %v", changed, err)
 	}
@@ -82,7 +82,7 @@ func TestWriteProgram(t *testing.T) {
 		}
 	}
 
-	// A program that is fresh is left alone: nobody waits for another process that has the folder.
+	// A current program is not locked: no process waits for another that holds the folder.
 	held, err := paths.Hold(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/arithlang/mlc/cli/shell"
 )
 
-// PrintReport prints what was made.
+// PrintReport prints a report, as JSON if sh.JSON is set.
 func PrintReport(sh *shell.Shell, made *Report) error {
 	if sh.JSON {
 		return sh.PrintJSON(made)
@@ -21,22 +21,22 @@ func PrintReport(sh *shell.Shell, made *Report) error {
 	return nil
 }
 
-// A Report says what was made from a spec.
+// A Report describes the program and the binary built from a spec.
 type Report struct {
 	Name    string   `json:"name"`
 	Source  string   `json:"source"`
-	Dir     string   `json:"dir,omitempty"` // of the program; none where it is in the cache
+	Dir     string   `json:"dir,omitempty"` // folder of the program; "" if it is in the cache
 	Files   int      `json:"files"`
-	Changed []string `json:"changed"` // written or removed
-	Seconds float64  `json:"seconds"` // to compile and write
+	Changed []string `json:"changed"` // written or removed files
+	Seconds float64  `json:"seconds"` // time to compile and write
 	Binary  string   `json:"binary,omitempty"`
 	Link    float64  `json:"seconds_binary,omitempty"`
 	verbose bool
 
-	announced bool // that the binary is built
+	announced bool // the build was announced
 }
 
-// String is a line for the program and one for its binary.
+// String returns a line for the program and a line for its binary.
 func (r *Report) String() string {
 	var b strings.Builder
 	if r.Dir != "" {
@@ -53,7 +53,8 @@ func (r *Report) String() string {
 	return b.String()
 }
 
-// Write puts the program of a product on disk.
+// Write writes the program of a product to its folder. It returns an error if a file of
+// other origin is in the way.
 func (b *Builder) Write(p *Product, start time.Time) (*Report, error) {
 	changed, err := b.writeProgram(p.dir, p.files)
 	if err != nil {
@@ -63,7 +64,7 @@ func (b *Builder) Write(p *Product, start time.Time) (*Report, error) {
 		Changed: append([]string{}, changed...), Seconds: time.Since(start).Seconds(), verbose: b.Verbose}, nil
 }
 
-// Link builds the binary of a product.
+// Link builds the binary of a product and adds it to the report.
 func (b *Builder) Link(p *Product, r *Report, how Telling) error {
 	start := time.Now()
 	over := b.announce(p, len(r.Changed) > 0 || !paths.Exists(p.Binary), how)

@@ -11,7 +11,7 @@ import (
 	"github.com/arithlang/mlc/compiler/check"
 )
 
-// TestReport says what was made: a line for the program, and one for its binary.
+// TestReport prints a line for the program and a line for its binary.
 func TestReport(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -37,8 +37,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestProgramNames tells programs of settings from those of their specs, and gives packages the
-// paths that Go imports them by.
+// TestProgramNames names programs after their specs and settings, and packages after their
+// import paths.
 func TestProgramNames(t *testing.T) {
 	prog := &compiler.Program{Spec: &check.Spec{Name: "a", Hash: "0123456789abcdef"}}
 	for want, training := range map[string]project.Training{"a": {}, "a-01234567": {Set: []string{"x=1"}}} {

@@ -16,10 +16,10 @@ import (
 	"github.com/arithlang/mlc/cli/shell"
 )
 
-// A starter is a spec that one can begin with, as it is in folder starter.
+// A starter is a spec in the folder starter, for users to begin with.
 type starter struct {
 	name, doc string
-	problems  func() []byte // of the file that its task reads, NAME.txt; nil: it reads none
+	problems  func() []byte // the file that its task reads, NAME.txt; nil: no file
 }
 
 var starters = []starter{
@@ -31,7 +31,7 @@ var starters = []starter{
 	{"grokking", "a + b modulo 97 from a file: memorized first, generalized later", sums},
 }
 
-// sums are all problems of a + b modulo 97.
+// sums lists all problems of a + b modulo 97.
 func sums() []byte {
 	const modulus = 97
 	var b bytes.Buffer
@@ -43,7 +43,7 @@ func sums() []byte {
 	return b.Bytes()
 }
 
-// files are what it begins with, under a name.
+// files returns the starter's files, named after name.
 func (s starter) files(name string) (map[string][]byte, error) {
 	spec, err := starterFiles.ReadFile("starter/" + s.name + ".arith")
 	if err != nil {
@@ -70,7 +70,7 @@ func StarterDocs() string {
 	return b.String()
 }
 
-// StarterNames is the enumeration of --from.
+// StarterNames lists the values of --from.
 func StarterNames() string {
 	names := make([]string, len(starters))
 	for i, s := range starters {
@@ -80,10 +80,10 @@ func StarterNames() string {
 }
 
 func thereAlready(name string) error {
-	return fmt.Errorf("%s is there already, and init overwrites nothing: choose another name", name)
+	return fmt.Errorf("%s exists already, and init overwrites nothing: choose another name", name)
 }
 
-// createFile writes a file that must not be there.
+// createFile writes a file that must not exist.
 func createFile(name string, data []byte) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
@@ -96,7 +96,8 @@ func createFile(name string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// Begin writes a starter under a name, then the module if there is none.
+// Begin writes a starter under a name, and a module unless the folder is in one. It returns an error
+// if a file exists already.
 func Begin(sh *shell.Shell, name, from, checkout string) error {
 	given := strconv.Quote(name)
 	name = strings.TrimSuffix(name, ".arith")

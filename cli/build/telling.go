@@ -8,16 +8,16 @@ import (
 	"github.com/arithlang/mlc/cli/paths"
 )
 
-// A Telling is how much is said of the making of a trainer.
+// A Telling is how much a build prints.
 type Telling uint8
 
 const (
 	Silent     Telling = iota
-	Brief              // that it is built, and what that took
-	Everything         // what was written, too
+	Brief              // the build and its time
+	Everything         // also the written files
 )
 
-// Tells is a Telling, unless something is to be quiet.
+// Tells returns how, or Silent if quiet is set.
 func Tells(how Telling, quiet bool) Telling {
 	if quiet {
 		return Silent
@@ -25,19 +25,19 @@ func Tells(how Telling, quiet bool) Telling {
 	return how
 }
 
-// patience is how long the go command may look whether there is anything to build.
+// patience is how long the go command may check before its build is announced.
 const patience = 3 * time.Second
 
-// announce says that a trainer is being built, which takes seconds, and minutes the first time:
-// at once where that is certain, and else when the go command takes its time. The function that
-// it returns ends the waiting, and reports whether it was said.
+// announce prints that a trainer is being built, which takes seconds, or minutes the first
+// time. It prints at once if the build is certain, and otherwise if the go command is slow.
+// over ends the wait and reports whether announce has printed.
 func (b *Builder) announce(p *Product, certain bool, how Telling) (over func() bool) {
 	if how == Silent {
 		return func() bool { return false }
 	}
 	first := ""
 	if !paths.Exists(filepath.Dir(p.Binary)) {
-		first = " (the first one takes longest: what all have in common is compiled, too)"
+		first = " (the first one takes longest: it also compiles the shared packages)"
 	}
 	said, ended, wait := certain, make(chan struct{}), sync.WaitGroup{}
 	say := func() { b.Say("building the trainer of %s%s …", p.of.Command(), first) }

@@ -10,7 +10,8 @@ import (
 	"github.com/arithlang/mlc/cli/project"
 )
 
-// Trainer makes the program of a training and its binary, where they are stale.
+// Trainer writes the program of a training and builds its binary, unless they are current.
+// It returns errNoGo if there is no Go toolchain and the binary is not current.
 func (b *Builder) Trainer(where project.Folders, t project.Training, how Telling) (*Product, error) {
 	start := time.Now()
 	if where.Apart {
@@ -40,7 +41,7 @@ func (b *Builder) Trainer(where project.Folders, t project.Training, how Telling
 	return p, nil
 }
 
-// Command is a command line of a product.
+// Command returns a command line of a product.
 func (p *Product) Command(verb string, flags []string) []string {
 	if p.calledBy != "" {
 		return append([]string{p.calledBy, verb}, flags...)
@@ -48,7 +49,7 @@ func (p *Product) Command(verb string, flags []string) []string {
 	return append([]string{callable(paths.FromHere(p.Binary)), verb}, flags...)
 }
 
-// callable is a path as a shell takes it for a command.
+// callable returns a path that a shell takes as a command.
 func callable(path string) string {
 	if !strings.ContainsRune(path, filepath.Separator) {
 		return "." + string(filepath.Separator) + path

@@ -15,13 +15,13 @@ import (
 	"github.com/arithlang/mlc/cli/shell"
 )
 
-// settle is how long files must be left alone before they are compiled: editors
-// write in several steps.
+// settle is how long files must be unchanged before they are compiled, since editors write
+// in several steps.
 const settle = 100 * time.Millisecond
 
-// Watch calls build, and again whenever one of the files has changed that files
-// lists afterwards. Folders are watched and not files, since editors replace files.
-// It ends with Ctrl-C.
+// Watch calls build, and calls it again when one of the files that files lists has changed.
+// It watches folders, since editors replace files. It ends with a signal or an error, but
+// not with an error of build.
 func Watch(sh *shell.Shell, build func() error, files func() ([]string, error)) error {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -51,7 +51,7 @@ func Watch(sh *shell.Shell, build func() error, files func() ([]string, error)) 
 	}
 }
 
-// awaitChange returns when one of the files has changed and none has for a moment.
+// awaitChange waits until one of the files has changed and all are unchanged for a moment.
 func awaitChange(sh *shell.Shell, w *fsnotify.Watcher, files []string) error {
 	quiet := time.NewTimer(time.Hour)
 	quiet.Stop()
@@ -71,7 +71,7 @@ func awaitChange(sh *shell.Shell, w *fsnotify.Watcher, files []string) error {
 	}
 }
 
-// listed names files as seen from the current directory.
+// listed names files relative to the current directory.
 func listed(files []string) string {
 	names := make([]string, len(files))
 	for i, f := range files {

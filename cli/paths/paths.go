@@ -1,5 +1,5 @@
-// Package paths reads and writes files that other processes may write too: each appears whole or
-// not at all, and writers of a folder take turns.
+// Package paths reads and writes files that other processes may write too. A file is never
+// visible half written, and writers to a folder take turns.
 package paths
 
 import (
@@ -18,10 +18,10 @@ import (
 	"github.com/arithlang/mlc/runtime/lock"
 )
 
-// Unfinished is how the names of files begin that are being written.
+// Unfinished begins the names of unfinished files.
 const Unfinished = ".mlc-"
 
-// WriteTemp writes a new file in dir and returns its path, "" if there is none.
+// WriteTemp writes a new file in dir and returns its path, or "" if it made none.
 func WriteTemp(dir string, data []byte) (path string, err error) {
 	f, err := os.CreateTemp(dir, Unfinished+"*")
 	if err != nil {
@@ -34,15 +34,16 @@ func WriteTemp(dir string, data []byte) (path string, err error) {
 	return f.Name(), errors.Join(err, f.Close())
 }
 
-// longestTurn is how long a process waits for others that write to the same folder. Each takes
-// far less; a training keeps its run directory for hours.
+// longestTurn is how long a process waits for others that write to the same folder. A write
+// takes far less, but a training locks its run directory for hours.
 const longestTurn = 3 * time.Second
 
-// Turn lets one process at a time write to a folder until done is called, and removes what
-// killed ones have left half written. Where another keeps the folder, nothing is removed.
+// Turn locks a folder for a writer until done is called, and removes the unfinished files
+// of killed processes. If another process keeps the folder locked, Turn removes nothing and
+// the writer proceeds.
 func Turn(dir string) (done func()) {
 	if !Exists(dir) {
-		return func() {} // who writes there says so
+		return func() {} // the writer reports the error
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), longestTurn)
 	defer cancel()
@@ -53,28 +54,28 @@ func Turn(dir string) (done func()) {
 	found, _ := os.ReadDir(dir)
 	for _, f := range found {
 		if f.Type().IsRegular() && (strings.HasPrefix(f.Name(), Unfinished) || ckpt.IsTemp(f.Name())) {
-			os.Remove(filepath.Join(dir, f.Name())) // or it stays
+			os.Remove(filepath.Join(dir, f.Name())) // an error leaves it
 		}
 	}
 	return held.Close
 }
 
-// Put makes a file of some contents, which is never there in part. What is no
-// ordinary file, such as a pipe, is written to.
+// Put writes a file, which is never visible half written. It writes directly to anything
+// but a regular file, such as a pipe, until ctx ends.
 func Put(ctx context.Context, path string, data []byte) error {
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.Mode().IsRegular():
 		return Replace(path, data)
 	case err == nil:
-		_, err := interrupt.Await(ctx, func() (struct{}, error) { return struct{}{}, os.WriteFile(path, data, 0o644) }) // a pipe waits for a reader
+		_, err := interrupt.Await(ctx, func() (struct{}, error) { return struct{}{}, os.WriteFile(path, data, 0o644) }) // opening a pipe waits for a reader
 		return err
 	}
 	return putWhole(path, data, 0o644)
 }
 
-// Replace gives a file other contents. It is never there in part: the new
-// file takes the place of the old one, behind links, when it is complete.
+// Replace replaces the content of a file. The complete new file takes the place of the old
+// one, and symbolic links stay.
 func Replace(path string, data []byte) error {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -87,7 +88,7 @@ func Replace(path string, data []byte) error {
 	return putWhole(path, data, info.Mode().Perm())
 }
 
-// putWhole puts a complete file at a path.
+// putWhole moves a complete file to a path.
 func putWhole(path string, data []byte, mode fs.FileMode) error {
 	defer Turn(filepath.Dir(path))()
 	temp, err := WriteTemp(filepath.Dir(path), data)
@@ -103,13 +104,13 @@ func putWhole(path string, data []byte, mode fs.FileMode) error {
 	return err
 }
 
-// Exists reports whether something is at a path.
+// Exists reports whether there is a file or folder at a path.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
 
-// ReadUpTo reads a file, which may have no end, up to so many bytes.
+// ReadUpTo reads at most most bytes of a file, which may be endless.
 func ReadUpTo(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -119,7 +120,7 @@ func ReadUpTo(path string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// FromHere is a path relative to the current directory, if it is in or near it.
+// FromHere returns a path relative to the current directory, unless that is longer.
 func FromHere(path string) string {
 	here, err := os.Getwd()
 	if err != nil {
@@ -132,10 +133,10 @@ func FromHere(path string) string {
 	return rel
 }
 
-// pause is the time between two looks at what another process has locked.
+// pause is the time between two attempts to lock a folder.
 const pause = 20 * time.Millisecond
 
-// Hold makes a folder, and locks it as soon as no other process of this machine has.
+// Hold creates a folder, and locks it as soon as no other process on this machine holds it.
 func Hold(ctx context.Context, dir string) (*lock.Dir, error) {
 	for {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -144,7 +145,7 @@ func Hold(ctx context.Context, dir string) (*lock.Dir, error) {
 		switch held, err := lock.TryHere(dir); {
 		case err == nil && held.Check() == nil:
 			return held, nil
-		case err == nil: // its last owner has removed it
+		case err == nil: // its last owner has removed the folder
 			held.Close()
 		case errors.Is(err, lock.ErrTaken):
 			select {

@@ -10,8 +10,8 @@ import (
 	"github.com/arithlang/mlc/runtime/lock"
 )
 
-// TestTurn removes what killed processes have left, and waits for one that writes; where a
-// folder is kept for long it writes and removes nothing.
+// TestTurn removes the files of killed processes, and waits for a writer. If a folder stays
+// locked, it writes and removes nothing.
 func TestTurn(t *testing.T) {
 	t.Parallel() // it waits
 	dir := t.TempDir()

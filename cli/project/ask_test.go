@@ -7,8 +7,8 @@ import (
 	"github.com/arithlang/mlc/compiler/check"
 )
 
-// TestSpecThatChanges wants errors or trainings of a spec that can be read only the second
-// time.
+// TestSpecThatChanges wants errors or trainings from a spec that only the second read can
+// open.
 func TestSpecThatChanges(t *testing.T) {
 	reads := 0
 	of := ask(check.Options{Path: "a.arith", Read: func(string) ([]byte, error) {

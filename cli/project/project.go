@@ -1,5 +1,5 @@
-// Package project finds what a command line is about: the module that programs go to, a spec, its
-// trainings, and the spec of a run. It prints what the compiler finds in them.
+// Package project finds the input of a command line: the module for programs, a spec, its
+// trainings, and the spec of a run. It prints the compiler's findings in them.
 package project
 
 import (
@@ -15,16 +15,16 @@ import (
 	"github.com/arithlang/mlc/compiler/check"
 )
 
-// A Folders says where what is made from specs goes.
+// Folders are the places for programs and binaries.
 type Folders struct {
-	Root     string // of the Go module, or the current directory outside of one
+	Root     string // of the Go module; outside of a module the current directory
 	Programs string // generated programs, one folder each
 	Binaries string
-	Apart    bool // the current directory is in no module that has mlc: trainers are built in the cache
+	Apart    bool // the current directory is in no module that has mlc, so trainers are built in the cache
 }
 
-// Find lays the project out below the root of the module that the current
-// directory is in. Folders that are given are used instead.
+// Find returns the folders below the root of the current directory's module. The arguments
+// override them unless they are "".
 func Find(programs, binaries string) (Folders, error) {
 	here, err := os.Getwd()
 	if err != nil {
@@ -46,7 +46,7 @@ func Find(programs, binaries string) (Folders, error) {
 	return p, nil
 }
 
-// ModuleRoot is the nearest folder at or above dir with a go.mod, "" if none is.
+// ModuleRoot returns the nearest folder at or above dir with a go.mod, or "".
 func ModuleRoot(dir string) string {
 	for {
 		if info, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil && info.Mode().IsRegular() {
@@ -60,11 +60,11 @@ func ModuleRoot(dir string) string {
 	}
 }
 
-// programName is what the name of a program may be: it is a folder with a Go package.
+// programName matches the names of programs, which are folders with a Go package.
 var programName = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_.-]*[A-Za-z0-9_-])?$`)
 
-// CheckName makes sure that the name of a spec can be that of its program. What is the
-// name as it was given, or its file.
+// CheckName returns a shell.UsageError if the name of a spec cannot be the name of its
+// program. what is the name as the user wrote it, or the spec's file.
 func CheckName(what, name string) error {
 	if !programName.MatchString(name) {
 		return shell.Usagef("%s: the name of a spec becomes the name of its program: use letters, digits, -, _ and dots between them, and begin with a letter", what)
@@ -75,7 +75,7 @@ func CheckName(what, name string) error {
 	return nil
 }
 
-// HasRuntime says whether a module, of which this is the root, provides mlc; none does not.
+// HasRuntime reports whether the module at root provides mlc. root may be "" for no module.
 func HasRuntime(root string) bool {
 	if root == "" {
 		return false
@@ -84,10 +84,10 @@ func HasRuntime(root string) bool {
 	return err == nil && Requires(text, ThisModule)
 }
 
-// ThisModule is the module that trainers import the runtime of.
+// ThisModule is the module with the runtime that trainers import.
 const ThisModule = "github.com/arithlang/mlc"
 
-// Requires reports whether a go.mod is that of a module or requires it.
+// Requires reports whether a go.mod declares or requires the module path.
 func Requires(text []byte, path string) bool {
 	f, err := modfile.ParseLax("go.mod", text, nil)
 	if err != nil || f.Module == nil {
@@ -96,8 +96,8 @@ func Requires(text []byte, path string) bool {
 	return f.Module.Mod.Path == path || slices.ContainsFunc(f.Require, func(r *modfile.Require) bool { return r.Mod.Path == path })
 }
 
-// FilesOf lists the files that specs are read from, those that cannot be read too.
-// Paths are absolute.
+// FilesOf lists the files that specs are read from, including unreadable ones, as absolute
+// paths.
 func (p Folders) FilesOf(specs, set []string) ([]string, error) {
 	var files []string
 	for _, f := range specs {

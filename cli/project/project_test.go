@@ -2,7 +2,7 @@ package project
 
 import "testing"
 
-// TestNames tells names that a program can have from others, as the message does.
+// TestNames accepts the names that programs can have.
 func TestNames(t *testing.T) {
 	for name, ok := range map[string]bool{
 		"a": true, "successor": true, "a-b": true, "a_b": true, "a2": true, "a-lr-0.5": true, "A.b": true,

@@ -10,14 +10,15 @@ import (
 	"github.com/arithlang/mlc/runtime/record"
 )
 
-// RecordOf is the record of a run, or of a stage of one, with the name of its spec.
+// RecordOf returns the record of a run, or of one of its stages, with the name of its spec.
+// It returns an error if the record is damaged.
 func RecordOf(dir string) (record.Record, error) {
 	rec, err := record.Open(dir)
 	if rec.Stage != "" {
 		rec.Name = strings.TrimSuffix(rec.Name, "/"+rec.Stage)
 	}
 	if err == nil && CheckName(dir, rec.Name) != nil {
-		err = fmt.Errorf("%s is damaged: its name %q is that of no spec", record.Path(dir), rec.Name)
+		err = fmt.Errorf("%s is damaged: no spec can have its name %q", record.Path(dir), rec.Name)
 	}
 	if err == nil && rec.SpecHash == "" {
 		err = fmt.Errorf("%s is damaged: it has no spec_hash", record.Path(dir))
@@ -25,7 +26,7 @@ func RecordOf(dir string) (record.Record, error) {
 	return rec, err
 }
 
-// ProgramOfRun compiles the spec in a run.
+// ProgramOfRun compiles the spec of a run.
 func ProgramOfRun(sh *shell.Shell, dir string) (*compiler.Program, error) {
 	rec, err := RecordOf(dir)
 	if err != nil {
@@ -38,7 +39,7 @@ func ProgramOfRun(sh *shell.Shell, dir string) (*compiler.Program, error) {
 	return Compile(sh, t)
 }
 
-// OfRun is the training that a run is of, from the spec in it.
+// OfRun returns the training of a run, from the run's spec.
 func OfRun(sh *shell.Shell, dir, name string) (Training, error) {
 	spec := filepath.Join(dir, record.SpecFile)
 	s, err := FindSource(spec, dir)
@@ -51,7 +52,7 @@ func OfRun(sh *shell.Shell, dir, name string) (Training, error) {
 		return Training{}, err
 	}
 	if len(all) != 1 {
-		return Training{}, fmt.Errorf("%s asks for several trainings, and a run is of one: it has been changed", spec)
+		return Training{}, fmt.Errorf("%s describes several trainings, but a run has one: it has been changed", spec)
 	}
 	all[0].title = name
 	return all[0], nil

@@ -18,16 +18,15 @@ import (
 	"github.com/arithlang/mlc/runtime/damage"
 )
 
-// A Source is a spec's file. Its name, which generated code repeats, is the path
-// from base with forward slashes, so that it does not depend on the directory
-// that mlc runs in.
+// A Source is the file of a spec. Name, which generated code repeats, is its path from Base
+// with forward slashes. So it does not depend on the current directory.
 type Source struct {
 	Base, Name string
-	run        string // directory of the run whose spec it is, which may be somebody else's; "": of none
+	run        string // the run directory that the spec is from, which may be another user's; "": none
 }
 
-// FindSource names a spec below the root of the project, and any other as it was
-// given.
+// FindSource names a spec below the project's root relative to it. It names any other spec
+// as the user did.
 func FindSource(file, root string) (Source, error) {
 	here, err := os.Getwd()
 	if err != nil {
@@ -41,15 +40,15 @@ func FindSource(file, root string) (Source, error) {
 	return Source{Base: here, Name: filepath.ToSlash(filepath.Clean(file))}.named()
 }
 
-// named is an error where the name could not stand in a comment of the program.
+// named returns an error if the name cannot be in a comment of the program.
 func (s Source) named() (Source, error) {
 	if strings.ContainsFunc(s.Name, unicode.IsControl) {
-		return s, shell.Usagef("%q has a control character in it, and what is made of a spec says its path: rename it", s.Name)
+		return s, shell.Usagef("%q has a control character in it, and generated files contain the path of their spec: rename it", s.Name)
 	}
 	return s, nil
 }
 
-// Path is where the file with a name like the source's is.
+// Path returns the path of a file whose name is relative like the source's.
 func (s Source) Path(name string) string {
 	if name = filepath.FromSlash(name); filepath.IsAbs(name) {
 		return name
@@ -57,16 +56,17 @@ func (s Source) Path(name string) string {
 	return filepath.Join(s.Base, name)
 }
 
-// Asks is what the checker is asked about the source.
+// Asks returns the checker's options for the source.
 func (s Source) Asks(set []string) check.Options {
 	return check.Options{Path: s.Name, Read: s.Read, Set: set, Include: s.include}
 }
 
-// Read gives the text of a file: of one that is too long, enough to see that.
+// Read reads a file, up to one byte more than a spec may have. It refuses devices and named
+// pipes.
 func (s Source) Read(name string) ([]byte, error) {
 	f, err := damage.At(s.Path(name)).Open()
 	if damage.Is(err) {
-		return nil, fmt.Errorf("%s is a device or a named pipe: a spec and what it names are files", name)
+		return nil, fmt.Errorf("%s is a device or a named pipe: a spec and the files that it names must be regular files", name)
 	}
 	if err != nil {
 		return nil, err
@@ -75,18 +75,18 @@ func (s Source) Read(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, check.MaxFile+1))
 }
 
-// include says why a file may not be included: the spec of a run has all that it needs in
-// the folder of the run.
+// include returns an error for a file that must not be included: the spec of a run includes
+// only files in the run's folder.
 func (s Source) include(name string) error {
 	if s.run == "" || isBelow(s.run, s.Path(name)) {
 		return nil
 	}
-	return errors.New("the spec of a run includes nothing outside of the run's folder")
+	return errors.New("the spec of a run may only include files in the run's folder")
 }
 
-// quote gives the text of a file whose lines may be shown, by the path that is printed: of
-// one below the folder of the spec or of the project. A spec can name any file that its
-// reader can read, and a finding would show what is in that.
+// quote reads a file whose lines may be printed. shown is its printed path. The file must
+// be below the folder of the spec or of the project: a spec can name any file, and a
+// finding would reveal its text.
 func (s Source) quote(shown string) ([]byte, error) {
 	of := Source{Name: s.Name}
 	path := of.Path(shown)
@@ -96,8 +96,8 @@ func (s Source) quote(shown string) ([]byte, error) {
 	return of.Read(shown)
 }
 
-// Compile takes a training through the compiler and prints what it finds. After
-// findings that are errors it returns shell.ErrShown.
+// Compile compiles a training and prints the findings. If some are errors, it returns
+// shell.ErrShown.
 func Compile(sh *shell.Shell, t Training) (*compiler.Program, error) {
 	type compiled struct {
 		program *compiler.Program
@@ -113,7 +113,7 @@ func Compile(sh *shell.Shell, t Training) (*compiler.Program, error) {
 	}
 	found := made.found
 	news := found
-	if t.printed != nil { // what is in a sweep but for limits has been printed
+	if t.printed != nil { // all but the limits of a sweep were printed before
 		news = t.news(found)
 	}
 	if err := PrintFindings(sh, t.Source, news); err != nil {
@@ -128,13 +128,12 @@ func Compile(sh *shell.Shell, t Training) (*compiler.Program, error) {
 	return made.program, nil
 }
 
-// PrintFindings prints diagnostics with paths as seen from the current directory.
+// PrintFindings prints findings with paths relative to the current directory.
 func PrintFindings(sh *shell.Shell, s Source, list diag.List) error {
 	return PrintFindingsIn(sh, s, list, s.quote)
 }
 
-// PrintFindingsIn is PrintFindings for files that read gives the text of, by the paths that
-// are printed.
+// PrintFindingsIn is PrintFindings with a function that reads files by their printed paths.
 func PrintFindingsIn(sh *shell.Shell, s Source, list diag.List, read func(path string) ([]byte, error)) error {
 	for _, d := range list {
 		d.Range.Start.File = s.Shown(d.Range.Start.File)
@@ -145,7 +144,7 @@ func PrintFindingsIn(sh *shell.Shell, s Source, list diag.List, read func(path s
 	if sh.JSON {
 		return list.JSON(sh.Out)
 	}
-	text, err := shell.Await(sh, func() ([]byte, error) { // it reads the files
+	text, err := shell.Await(sh, func() ([]byte, error) { // Text reads the files
 		var b bytes.Buffer
 		err := list.Text(&b, read, sh.Color)
 		return b.Bytes(), err
@@ -157,8 +156,8 @@ func PrintFindingsIn(sh *shell.Shell, s Source, list diag.List, read func(path s
 	return err
 }
 
-// Shown is the path of a file as seen from the current directory. Options of the
-// command line, which are no files, stay as they are.
+// Shown returns the path of a file relative to the current directory. It does not change
+// options of the command line.
 func (s Source) Shown(name string) string {
 	if name == "" || strings.HasPrefix(name, "--") {
 		return name
@@ -166,7 +165,7 @@ func (s Source) Shown(name string) string {
 	return filepath.ToSlash(paths.FromHere(s.Path(name)))
 }
 
-// isBelow reports whether a file is below a folder, once all links are followed.
+// isBelow reports whether a file is below a folder after following all links.
 func isBelow(folder, file string) bool {
 	folder, err := filepath.EvalSymlinks(folder)
 	if err != nil {

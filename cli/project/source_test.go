@@ -20,7 +20,7 @@ func put(t *testing.T, dir, name, text string) string {
 	return path
 }
 
-// TestFindSource names specs of the project from its root, and others as they were given.
+// TestFindSource names specs of the project from its root, and others as the user did.
 func TestFindSource(t *testing.T) {
 	root, outside := t.TempDir(), t.TempDir()
 	put(t, root, "specs/a.arith", "arith 1\n")
@@ -53,7 +53,7 @@ func TestFindSource(t *testing.T) {
 	}
 }
 
-// TestQuote shows lines of files below the spec or the project, and of no others.
+// TestQuote shows lines only of files below the spec or the project.
 func TestQuote(t *testing.T) {
 	root, outside := t.TempDir(), t.TempDir()
 	put(t, root, "specs/a.arith", "arith 1\n")
@@ -108,6 +108,6 @@ func TestFolders(t *testing.T) {
 		}
 	}
 	if ModuleRoot(filepath.Join(deep, "..")) != root || HasRuntime("") {
-		t.Error("the folder of the module is not found, or there is one where there is none")
+		t.Error("the folder of a module is not found, or found outside of one")
 	}
 }

@@ -13,21 +13,20 @@ import (
 	"github.com/arithlang/mlc/runtime/flag"
 )
 
-// A Training is one of those that a spec asks for: the spec's own, or a point of
-// its sweep.
+// A Training is a training that a spec describes: the only one, or a point of its sweep.
 type Training struct {
 	Source
 	Set     []string        // path=value, from the command line
-	Point   check.Point     // with no name: the spec has no sweep
-	Number  int             // in the sweep, from 1; 0: there is none
-	printed map[string]bool // findings that have been printed for another of the sweep
-	title   string          // of a run: what the spec is called, whose file is not
+	Point   check.Point     // without a name: the spec has no sweep
+	Number  int             // in the sweep, from 1; 0: no sweep
+	printed map[string]bool // printed findings, shared by the trainings of a sweep
+	title   string          // name of a run's spec, whose file has another name
 }
 
-// settings are all that is set in the training beside its file.
+// settings returns all settings from outside the spec's file.
 func (t Training) settings() []string { return slices.Concat(t.Set, t.Point.Set) }
 
-// Options are those of the training for package check.
+// Options returns the training's options for package check.
 func (t Training) Options() check.Options {
 	o := t.Asks(t.settings())
 	if t.Point.Name != "" {
@@ -39,20 +38,20 @@ func (t Training) Options() check.Options {
 	return o
 }
 
-// NameOf is the name of a spec's file without folder and extension.
+// NameOf returns the name of a spec's file without folder and extension.
 func NameOf(file string) string {
 	return strings.TrimSuffix(path.Base(file), path.Ext(file))
 }
 
-// A spread is what a spec says of its trainings.
+// A spread describes the trainings of a spec.
 type spread struct {
 	points []check.Point
 	single bool // it has no sweep
 	found  diag.List
 }
 
-// ask reads a spec twice, and the second time it may be another one: there are errors or
-// points, or it is single.
+// ask reads a spec twice. The file may change in between, but the result always has errors
+// or points or is single.
 func ask(opts check.Options) (of spread) {
 	of.points, of.found = check.Points(opts)
 	if of.single = len(of.points) == 0 && !of.found.HasErrors(); of.single {
@@ -64,8 +63,9 @@ func ask(opts check.Options) (of spread) {
 	return of
 }
 
-// Trainings lists those that a spec asks for, or the ones of them that only
-// chooses. What is found in a sweep is printed here, once for all of it.
+// Trainings lists the trainings of a spec, or the ones that only selects. It prints the
+// findings in a sweep, once for all trainings, and returns shell.ErrShown if some are
+// errors.
 func Trainings(sh *shell.Shell, file, root string, set, only []string) ([]Training, error) {
 	s, err := FindSource(file, root)
 	if err != nil {
@@ -104,7 +104,7 @@ func trainingsOf(sh *shell.Shell, s Source, set, only []string) ([]Training, err
 	return all, nil
 }
 
-// Command is the rest of a command line that is about the training.
+// Command returns the words of a command line that select the training.
 func (t Training) Command() string {
 	text := t.Shown(t.Name)
 	for _, s := range t.Set {
@@ -116,7 +116,7 @@ func (t Training) Command() string {
 	return text
 }
 
-// choose keeps the points that any of the choices is about, in order.
+// choose returns the points that any of the choices selects, in order.
 func choose(points []check.Point, choices []string) ([]check.Point, error) {
 	if len(choices) == 0 {
 		return points, nil
@@ -131,7 +131,7 @@ func choose(points []check.Point, choices []string) ([]check.Point, error) {
 			}
 		}
 		if hits == 0 {
-			return nil, shell.Usagef("--point: the sweep has no training %q: %s", c, diag.DidYouMean(c, termsOf(points), "say which by its number from 1, its name, or values such as"))
+			return nil, shell.Usagef("--point: the sweep has no training %q: %s", c, diag.DidYouMean(c, termsOf(points), "choose by number from 1, by name, or by values such as"))
 		}
 	}
 	var out []check.Point
@@ -143,8 +143,8 @@ func choose(points []check.Point, choices []string) ([]check.Point, error) {
 	return out, nil
 }
 
-// isAbout reports whether a choice is the number of a point, from 0 here, its slug,
-// or some of its values.
+// isAbout reports whether a choice is the number of a point, its slug, or some of its
+// values. number is from 0, the choice from 1.
 func isAbout(choice string, number int, p check.Point) bool {
 	if choice == strconv.Itoa(number+1) || choice == p.Slug {
 		return true
@@ -167,7 +167,7 @@ func termsOf(points []check.Point) []string {
 	return all
 }
 
-// Seedless is the name of a point without its seeds.
+// Seedless returns the name of a point without its seeds.
 func Seedless(name string) string {
 	rest := slices.DeleteFunc(terms(name), func(t string) bool {
 		axis, _, _ := strings.Cut(t, "=")
@@ -177,7 +177,7 @@ func Seedless(name string) string {
 	return strings.Join(rest, ",")
 }
 
-// terms takes axis=value,axis=value apart; values may have commas in parentheses.
+// terms splits axis=value,axis=value. Values may contain commas in parentheses.
 func terms(name string) []string {
 	var out []string
 	depth, from := 0, 0
@@ -195,7 +195,7 @@ func terms(name string) []string {
 	return append(out, name[from:])
 }
 
-// news are the errors that have not been printed for another training.
+// news returns the errors that were not printed for another training.
 func (t Training) news(found diag.List) diag.List {
 	return slices.DeleteFunc(slices.Clone(found), func(d *diag.Diagnostic) bool {
 		key := fmt.Sprint(d.Code, d.Range)

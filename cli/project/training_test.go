@@ -14,7 +14,7 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// points are those of a sweep by their names.
+// points returns the points of a sweep with names.
 func points(names ...string) (all []check.Point) {
 	for _, n := range names {
 		all = append(all, check.Point{Name: n, Slug: strings.NewReplacer("=", "-", ",", "-", "(", "", ")", "", ".", "-").Replace(n)})
@@ -22,7 +22,7 @@ func points(names ...string) (all []check.Point) {
 	return all
 }
 
-// TestChoose keeps the points that some choice is about: by number, name, or some of their values.
+// TestChoose selects points by number, name, or some of their values.
 func TestChoose(t *testing.T) {
 	all := points("lr=0.1,seed=1", "lr=0.1,seed=2", "lr=0.2,seed=1", "row=f(a, 2),seed=1")
 	all[3].Name = strings.ReplaceAll(all[3].Name, " ", "")
@@ -69,7 +69,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestNamesOfPoints takes the names of points and files apart.
+// TestNamesOfPoints splits the names of points and files.
 func TestNamesOfPoints(t *testing.T) {
 	for name, want := range map[string][]string{
 		"a=1": {"a=1"}, "a=1,b=2": {"a=1", "b=2"}, "a=[1,2],b=f(3,g(4,5)),c=6": {"a=[1,2]", "b=f(3,g(4,5))", "c=6"}, "": {""},
@@ -92,13 +92,13 @@ func TestNamesOfPoints(t *testing.T) {
 	}
 }
 
-// TestTraining says what is asked of a training, and how it is called.
+// TestTraining checks the options and the command line of trainings.
 func TestTraining(t *testing.T) {
 	s := Source{Base: t.TempDir(), Name: "dir/spec.arith"}
 	for _, c := range []struct {
 		name    string
 		t       Training
-		called  string // by the compiler; "": by its spec
+		called  string // the compiler's name; "": the spec's
 		set     []string
 		command string // after the file
 	}{
@@ -117,7 +117,7 @@ func TestTraining(t *testing.T) {
 	}
 }
 
-// TestNews prints an error once for all trainings of a sweep, and nothing else.
+// TestNews returns an error once for all trainings of a sweep, and no warnings.
 func TestNews(t *testing.T) {
 	at := func(line int) diag.Range { return diag.Range{Start: diag.Pos{File: "a.arith", Line: line}} }
 	one, other := &diag.Diagnostic{Code: "E0401", Range: at(3), Severity: diag.Error}, &diag.Diagnostic{Code: "E0401", Range: at(4), Severity: diag.Error}
@@ -131,8 +131,8 @@ func TestNews(t *testing.T) {
 	}
 }
 
-// TestCompilePrintsOnce prints what is found in a spec once: of a sweep when its trainings are listed, else when the
-// spec is compiled.
+// TestCompilePrintsOnce prints the findings of a spec once: for a sweep when its trainings
+// are listed, otherwise when the spec is compiled.
 func TestCompilePrintsOnce(t *testing.T) {
 	const spec = "arith 1\n\ntask parity { digits = 1..6 }\neval {\n  digits = [9]\n  samples = 10\n}\n"
 	for name, text := range map[string]string{"alone": spec, "in a sweep": spec + "sweep { train.batch = [8, 16] }\n"} {

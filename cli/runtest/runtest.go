@@ -14,7 +14,7 @@ import (
 	"github.com/arithlang/mlc/runtime/record"
 )
 
-// Untrained is a run directory of a spec whose weights are all small numbers.
+// Untrained makes the run directory of a spec whose weights are all small numbers.
 func Untrained(t *testing.T, file string, set ...string) string {
 	t.Helper()
 	spec, found := check.Resolve(check.Options{Path: file, Read: os.ReadFile, Set: set})

@@ -11,10 +11,10 @@ import (
 	"github.com/arithlang/mlc/runtime/interrupt"
 )
 
-// Command is another program, which the signal that interrupts mlc ends, too.
+// Command returns a command that the signal that interrupts mlc also ends.
 func (sh *Shell) Command(tool string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(sh.Context, tool, args...)
-	cmd.SysProcAttr = OwnGroup() // or a terminal's signal would end it before mlc knows of that
+	cmd.SysProcAttr = OwnGroup() // else a terminal's signal would end it before mlc
 	cmd.Cancel = func() error {
 		e, _ := interrupt.In(context.Cause(sh.Context))
 		return signalGroup(cmd.Process, e.Signal)
@@ -23,8 +23,8 @@ func (sh *Shell) Command(tool string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Ended is the error of a command that has ended, nil if all went well. It says so
-// where mlc was interrupted, or where the kernel has killed the command.
+// Ended turns the error of a finished command into the error for the user: the interrupt of
+// mlc, ErrKilled, or err.
 func (sh *Shell) Ended(err error) error {
 	var exit *exec.ExitError
 	switch {
@@ -38,14 +38,14 @@ func (sh *Shell) Ended(err error) error {
 	return err
 }
 
-// ErrKilled is the end of a process that nobody here has killed.
+// ErrKilled is the error for a process that was killed, but not by mlc.
 var ErrKilled = errors.New("killed by the kernel (SIGKILL): probably out of memory")
 
-// ExitStatus is how a program that was run in mlc's place has ended.
+// ExitStatus is the exit status of a program that ran in mlc's place.
 type ExitStatus int
 
-// ExitOf is the status of a process as a shell has it, where a signal is a number
-// from 128.
+// ExitOf returns the exit status of a process as shells number it: a signal is 128 plus its
+// number.
 func ExitOf(e *exec.ExitError) ExitStatus {
 	if w, ok := e.Sys().(syscall.WaitStatus); ok && w.Signaled() {
 		return ExitStatus(128 + int(w.Signal()))
@@ -53,11 +53,12 @@ func ExitOf(e *exec.ExitError) ExitStatus {
 	return ExitStatus(e.ExitCode())
 }
 
-// Killed reports whether it was by the kernel, or by somebody who means it.
+// Killed reports whether SIGKILL ended the program. The kernel sends it when memory runs
+// out.
 func (s ExitStatus) Killed() bool { return s == 128+ExitStatus(syscall.SIGKILL) }
 
-// Interrupted reports whether an error is that mlc, or what it ran in its place, was
-// asked to end.
+// Interrupted reports whether an error means that a signal ended mlc, or the program that
+// ran in its place.
 func Interrupted(err error) bool {
 	var s ExitStatus
 	if errors.As(err, &s) {

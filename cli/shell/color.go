@@ -7,8 +7,8 @@ import (
 	"golang.org/x/term"
 )
 
-// UseColor decides on colors: as --color says, or, under auto, when w is a
-// terminal and neither NO_COLOR nor TERM=dumb asks for none.
+// UseColor reports whether to color messages on w. flag is the value of --color. With auto,
+// w must be a terminal, and NO_COLOR and TERM=dumb must not forbid colors.
 func UseColor(flag string, w io.Writer) bool {
 	switch flag {
 	case "always":

@@ -16,12 +16,13 @@ const ExeSuffix = ".exe"
 // OwnGroup leaves a child to the signals of the terminal.
 func OwnGroup() *syscall.SysProcAttr { return nil }
 
-// signalGroup ends a child: here there are no other signals.
+// signalGroup kills a child, as there are no other signals here.
 func signalGroup(p *os.Process, _ syscall.Signal) error { return p.Kill() }
 
-// Replace runs a program with this one's terminal and returns how it exited. A console
-// sends Ctrl-C and its end to both. They are for the program, so they are caught here and
-// come to nothing: what is merely ignored ends a process of Windows.
+// Replace runs a program on this terminal and returns its exit status as an error. A
+// console sends Ctrl-C and its closing to both processes. Only the program should act on
+// them. So they are caught here: ignoring them would be inherited and end a Windows
+// process.
 func Replace(path string, argv, env []string) error {
 	signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM)
 	cmd := &exec.Cmd{Path: path, Args: argv, Env: env, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}

@@ -9,8 +9,8 @@ import (
 	"github.com/arithlang/mlc/runtime/flag"
 )
 
-// Self is how a shell calls this program where it was called, as words: mlc if that is in
-// PATH, go run . if that has made it, else the path that the user has typed.
+// Self returns the words that call this program in the user's shell: mlc if it is in PATH,
+// go run . if go run has built it, or else the path that the user typed.
 func Self() []string {
 	executable, _ := os.Executable()
 	return selfOf(executable, os.Args[0], exec.LookPath)
@@ -26,10 +26,10 @@ func selfOf(executable, typed string, find func(string) (string, error)) []strin
 	return []string{typed}
 }
 
-// Hint is a command line of this program.
+// Hint returns a command line of this program.
 func Hint(words ...string) string { return flag.Line(append(Self(), words...)) }
 
-// CalledBy is what trainers of the cache call themselves: a word.
+// CalledBy returns the name that trainers of the cache use for themselves. It is one word.
 func CalledBy() string {
 	if words := Self(); len(words) == 1 {
 		return words[0]

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestSelf wants hints to name a program that is where the user is.
+// TestSelf wants hints with a program that the user can call.
 func TestSelf(t *testing.T) {
 	there := func(string) (string, error) { return "/usr/bin/mlc", nil }
 	missing := func(string) (string, error) { return "", errors.New("not in PATH") }

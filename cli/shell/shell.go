@@ -1,5 +1,5 @@
-// Package shell has the world that a verb of mlc runs in: the signals that end it, where it
-// prints and how, the programs that it starts, and the errors that tell how it ended.
+// Package shell is the environment of a verb of mlc: signals, output, child processes, and
+// the errors that set the exit code.
 package shell
 
 import (
@@ -12,21 +12,21 @@ import (
 	"github.com/arithlang/mlc/runtime/interrupt"
 )
 
-// Version is the release of the language and of the generated code. It stands in
-// every generated program, so it does not change from commit to commit.
+// Version is the release of the language and of the generated code. Every generated program
+// contains it, so it does not change with each commit.
 const Version = "0.3.0"
 
-// The exit codes, but that of an interrupt, which interrupt.Error has.
+// The exit codes. interrupt.Error has the exit code of an interrupt.
 const (
 	ExitOK       = 0
 	ExitFindings = 1
 	ExitUsage    = 2
 )
 
-// A Shell is the world that a verb runs in. Results go to Out, the rest to Err.
+// A Shell is the environment of a verb. Results go to Out, messages to Err.
 type Shell struct {
 	Context  context.Context // ends with a signal; its cause is an interrupt.Error
-	Release  func()          // gives signals their ordinary effect again
+	Release  func()          // restores the ordinary effect of signals
 	In       io.Reader
 	Out, Err io.Writer
 	Color    bool
@@ -49,26 +49,26 @@ func (sh *Shell) PrintJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// Await returns what f computes or reads, or the interrupt that comes first. Then f
-// is left to itself, so it neither prints nor writes files.
+// Await returns the result of f, or the interrupt if that comes first. Then f continues in
+// the background, so f must neither print nor write files.
 func Await[T any](sh *Shell, f func() (T, error)) (T, error) { return interrupt.Await(sh.Context, f) }
 
 // A UsageError is a mistake on the command line.
 type UsageError struct{ error }
 
-// Usagef is a UsageError.
+// Usagef returns a UsageError.
 func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
 
-// Misused makes an error that of a mistake on the command line.
+// Misused turns an error into a UsageError.
 func Misused(err error) error { return UsageError{err} }
 
-// ErrShown ends a verb whose findings have been printed.
+// ErrShown ends a verb that has printed its findings.
 var ErrShown = errors.New("findings were printed")
 
-// Findings remembers that something was found, while a verb goes on.
+// Findings records that a verb has printed findings and continues.
 type Findings bool
 
-// Unless returns an error that is more than findings.
+// Unless returns err unless it is ErrShown, which it records.
 func (f *Findings) Unless(err error) error {
 	if errors.Is(err, ErrShown) {
 		*f = true
@@ -77,7 +77,7 @@ func (f *Findings) Unless(err error) error {
 	return err
 }
 
-// Err is ErrShown if there were any.
+// Err returns ErrShown if it was recorded.
 func (f Findings) Err() error {
 	if f {
 		return ErrShown

@@ -16,7 +16,7 @@ func Scaled(x, base float64, unit string) string {
 		x /= base
 	}
 	form := "%.3g %s%s"
-	if math.Round(x) >= 1000 { // which three digits would have an exponent for
+	if math.Round(x) >= 1000 { // with three digits it would get an exponent
 		form = "%.0f %s%s"
 	}
 	return fmt.Sprintf(form, x, prefixes[i], unit)

@@ -1,5 +1,5 @@
-// Package slurmtest starts Slurm with one node in a temporary folder, for tests of what is
-// submitted to it. Only tests import it.
+// Package slurmtest starts Slurm with one node in a temporary folder, for tests of
+// submitted jobs. Only tests import it.
 package slurmtest
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 )
 
-// Missing says what of Slurm is not installed; "": nothing.
+// Missing describes a missing part of Slurm. It returns "" if all are installed.
 func Missing() string {
 	if _, why := full.Slurm.Find(); why != "" {
 		return why
@@ -32,7 +32,7 @@ func Missing() string {
 	return ""
 }
 
-// find looks in PATH and where Debian has servers.
+// find looks for a program in PATH and in Debian's folder of servers.
 func find(program string) string {
 	for _, name := range []string{program, "/usr/sbin/" + program} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -42,15 +42,15 @@ func find(program string) string {
 	return ""
 }
 
-// A Cluster is a Slurm that runs.
+// A Cluster is a running Slurm.
 type Cluster struct {
 	Config  string // the value of SLURM_CONF for its commands
 	dir     string
 	servers []*exec.Cmd
 }
 
-// config is that of one node, whose number of processors is believed. A job that is queued
-// again waits until its old credential has expired, two minutes unless that is set.
+// config configures one node, with any number of processors. A requeued job waits until its
+// old credential has expired, by default two minutes.
 var config = template.Must(template.New("config").Parse(`ClusterName=scratch
 SlurmctldHost={{.Host}}(127.0.0.1)
 AuthType=auth/munge
@@ -77,7 +77,7 @@ NodeName={{.Host}} NodeAddr=127.0.0.1 CPUs={{.CPUs}}
 PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 `))
 
-// Start starts a cluster whose node has so many processors. Stop ends it.
+// Start starts a cluster whose node has cpus processors. Stop ends it.
 func Start(cpus int) (c *Cluster, err error) {
 	c = new(Cluster)
 	defer func() {
@@ -86,7 +86,7 @@ func Start(cpus int) (c *Cluster, err error) {
 			c.Stop()
 		}
 	}()
-	if c.dir, err = os.MkdirTemp("", "slurm"); err != nil { // whose path is short enough for a socket
+	if c.dir, err = os.MkdirTemp("", "slurm"); err != nil { // a short path, as sockets need
 		return c, err
 	}
 	if err := c.configure(cpus); err != nil {
@@ -148,7 +148,7 @@ func (c *Cluster) configure(cpus int) error {
 	return os.WriteFile(c.Config, text.Bytes(), 0o644)
 }
 
-// freePorts are ports that nobody listens at now.
+// freePorts returns ports without a listener.
 func freePorts(n int) (ports []int, err error) {
 	for range n {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -178,7 +178,7 @@ func (c *Cluster) serve(line []string) error {
 	return nil
 }
 
-// Run runs a command of Slurm and returns what it prints, in one line.
+// Run runs a command of Slurm and returns its output in one line.
 func (c *Cluster) Run(name string, args ...string) string {
 	cmd := exec.Command(name, args...)
 	cmd.Env = append(os.Environ(), "SLURM_CONF="+c.Config)
@@ -205,7 +205,7 @@ func (c *Cluster) Stop() {
 	os.RemoveAll(c.dir)
 }
 
-// log is the end of what the servers have said.
+// log returns the last messages of the servers.
 func (c *Cluster) log() string {
 	var b strings.Builder
 	files, _ := filepath.Glob(filepath.Join(c.dir, "*.log"))
@@ -216,7 +216,7 @@ func (c *Cluster) log() string {
 	return b.String()
 }
 
-// within waits until something is true.
+// within waits until a condition holds. It returns an error after limit.
 func within(limit time.Duration, true func() bool) error {
 	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		if true() {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestCluster starts a cluster that runs jobs, and leaves nothing of it.
+// TestCluster starts a cluster, runs a job, and wants nothing left over.
 func TestCluster(t *testing.T) {
 	if missing := Missing(); missing != "" {
 		t.Skip(missing)

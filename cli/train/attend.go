@@ -12,8 +12,8 @@ import (
 	"github.com/arithlang/mlc/runtime/interrupt"
 )
 
-// attend runs a program to its end with this one's terminal, an environment, and out for its results. Signals that come
-// meanwhile are handed on to it, and the program is given the time to save.
+// attend runs a program to its end, with this terminal's input and errors, an environment,
+// and out for its results. It passes signals on, and gives the program the time to save.
 func attend(path string, argv, env []string, out io.Writer) error {
 	cmd := &exec.Cmd{Path: path, Args: argv, Env: env, Stdin: os.Stdin, Stdout: out, Stderr: os.Stderr, SysProcAttr: shell.OwnGroup()}
 	signals, stop := interrupt.Notify(2)
@@ -30,7 +30,7 @@ func attend(path string, argv, env []string, out io.Writer) error {
 			if asked == shell.ExitOK {
 				asked = shell.ExitStatus(interrupt.Error{Signal: s.(syscall.Signal)}.ExitCode())
 			}
-			cmd.Process.Signal(s) // it may just have ended
+			cmd.Process.Signal(s) // it may have just ended
 		case err := <-ended:
 			var exit *exec.ExitError
 			switch {

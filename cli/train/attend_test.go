@@ -10,7 +10,7 @@ import (
 	"github.com/arithlang/mlc/cli/shell"
 )
 
-// TestKilledChild wants the end of a process that the kernel has killed to be named.
+// TestKilledChild wants an error that names the kernel's kill.
 func TestKilledChild(t *testing.T) {
 	suicide := []string{"sh", "-c", "kill -KILL $$"}
 	sh := &shell.Shell{Context: t.Context()}

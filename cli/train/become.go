@@ -11,7 +11,7 @@ import (
 	"github.com/arithlang/mlc/runtime/flags"
 )
 
-// Eval is the verb eval, of a run wherever its trainer is.
+// Eval is the verb eval. It works without the run's trainer.
 type Eval struct {
 	flags.Machine
 	flags.Kept
@@ -19,7 +19,7 @@ type Eval struct {
 	flags.Profiled
 }
 
-// Run becomes the trainer of the run.
+// Run becomes the trainer of the run, which it builds if needed.
 func (c *Eval) Run(b *build.Builder) error {
 	if c.Dir == "" {
 		return shell.Usagef("which run? mlc eval RUN [FLAGS], as in mlc eval runs/NAME/… --digits 100 (see mlc eval --help)")
@@ -27,7 +27,7 @@ func (c *Eval) Run(b *build.Builder) error {
 	return ofRun(b, "eval", c.Dir, c.Device, append(words(c), c.Dir))
 }
 
-// Solve is the verb solve, of a run wherever its trainer is.
+// Solve is the verb solve. It works without the run's trainer.
 type Solve struct {
 	flags.Machine
 	flags.Kept
@@ -35,7 +35,7 @@ type Solve struct {
 	flags.Profiled
 }
 
-// Run becomes the trainer of the run.
+// Run becomes the trainer of the run, which it builds if needed.
 func (c *Solve) Run(b *build.Builder) error {
 	if c.Dir == "" {
 		return shell.Usagef("which run? mlc solve RUN [PROBLEM …], as in mlc solve runs/NAME/… '1+2' (see mlc solve --help)")
@@ -47,14 +47,14 @@ func (c *Solve) Run(b *build.Builder) error {
 	return ofRun(b, "solve", c.Dir, c.Device, slices.Concat(all, []string{c.Dir}, c.Problems))
 }
 
-// loud is a builder that says what goes wrong, for a verb whose -q is about what a trainer says.
+// loud returns a builder that reports errors, for a verb whose -q is only for the trainer.
 func loud(b *build.Builder) (_ *build.Builder, quiet bool) {
 	own := *b.Shell
 	own.Quiet = false
 	return b.On(&own), b.Quiet
 }
 
-// ofRun makes the trainer of a run from the spec in it, and becomes it.
+// ofRun builds the trainer of a run from the run's spec, and becomes it.
 func ofRun(b *build.Builder, verb, dir, device string, args []string) error {
 	b, quiet := loud(b)
 	args = append(saying(quiet && verb != "solve", b.JSON), args...)
@@ -72,8 +72,8 @@ func ofRun(b *build.Builder, verb, dir, device string, args []string) error {
 	return replaced(b.Shell, binary, slices.Concat([]string{shell.CalledBy(), verb}, args), verb, quiet)
 }
 
-// become does a verb of a training's program: it builds that and becomes it, or does the same in
-// this process where the device is simulated.
+// become builds a training's program and becomes it. On the simulated GPU it runs the verb
+// in this process.
 func become(b *build.Builder, verb string, where project.Folders, t project.Training, device string, args []string, quiet bool) error {
 	if device == simDevice {
 		p, err := project.Compile(b.Shell, t)

@@ -17,7 +17,7 @@ type Bench struct {
 	cores.Foretelling
 }
 
-// Steps says which steps are timed or counted, and on what.
+// Steps selects the steps to time or count, and their device.
 type Steps struct {
 	flags.Machine
 	flags.Timing

@@ -21,34 +21,34 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// A crew makes trainings of a series side by side. One goroutine has all of its state:
-// others hand it what is to be done.
+// A crew trains several jobs of a series at a time. One goroutine owns its state; others
+// send it functions to call.
 type crew struct {
 	*series
 	flagsOf  func(*job) Flags
 	size     int              // trainings at a time
-	queue    []int            // that are not begun, by number
-	building int              // whose trainer is built now; -1: none is, and one at a time
-	at       map[int]*trainee // that are being made
+	queue    []int            // numbers of jobs that have not begun
+	building int              // the job whose trainer is being built; -1: none
+	at       map[int]*trainee // running jobs, by number
 	do       chan func()
 	screen   *screen
-	asked    shell.ExitStatus // by the first signal; ExitOK: there was none
-	fatal    error            // which ends the series once those that are begun are at their end
+	asked    shell.ExitStatus // status for the first signal; ExitOK: no signal yet
+	fatal    error            // the error that ends the series after the running jobs
 }
 
-// A trainee is a training that a crew makes.
+// A trainee is a running training of a crew.
 type trainee struct {
 	cmd   *exec.Cmd
 	begun time.Time
-	live  string // the line of its trainer
+	live  string // the status line of its trainer
 }
 
-// redrawn is the time from one picture of a terminal to the next.
+// redrawn is the time between two updates of the terminal.
 const redrawn = 100 * time.Millisecond
 
-// beside makes trainings side by side, with flags for their trainers. An error ends the
-// series; a training that fails does not. The first signal makes all save and stop, the
-// second kills them.
+// beside runs the numbered jobs side by side, with flags for their trainers. An error ends
+// the series; a failed training does not. The first signal makes all trainers save and
+// stop, and the second kills them.
 func (s *series) beside(numbers []int, with func(*job) Flags) error {
 	c := &crew{flagsOf: with, size: min(s.jobsAtOnce, len(numbers)), queue: numbers, building: -1, at: map[int]*trainee{},
 		do: make(chan func()), screen: newScreen(s.Err)}
@@ -77,20 +77,20 @@ func (s *series) beside(numbers []int, with func(*job) Flags) error {
 	return c.fatal
 }
 
-// signal hands a signal on. Nothing begins after the first one.
+// signal passes a signal on. After the first one no job begins.
 func (c *crew) signal(sig syscall.Signal) {
 	if c.asked == shell.ExitOK {
 		c.asked = shell.ExitStatus(interrupt.Error{Signal: sig}.ExitCode())
 	}
 	for _, t := range c.at {
-		t.cmd.Process.Signal(sig) // it may just have ended
+		t.cmd.Process.Signal(sig) // it may have just ended
 	}
 }
 
-// over reports whether no further training is to begin.
+// over reports whether no further training may begin.
 func (c *crew) over() bool { return c.asked != shell.ExitOK || c.fatal != nil }
 
-// next begins with the next training where there is room for one.
+// next begins the next jobs while there is room.
 func (c *crew) next() {
 	for c.building < 0 && len(c.at) < c.size && len(c.queue) > 0 && !c.over() {
 		i := c.queue[0]
@@ -115,7 +115,7 @@ func (c *crew) next() {
 	}
 }
 
-// start runs the trainer of a training, and takes what it says.
+// start runs the trainer of a job and listens to its messages.
 func (c *crew) start(i int, p *build.Product, begun time.Time) error {
 	j, out := &c.jobs[i], new(bytes.Buffer)
 	say := func(text string) { c.do <- func() { fmt.Fprintf(c.Err, "%s: %s\n", j.Point.Name, text) } }
@@ -147,8 +147,8 @@ func (c *crew) start(i int, p *build.Product, begun time.Time) error {
 	return nil
 }
 
-// ofMany are the flags of one training of several at a time: a share of the cores, where
-// no flag says how many.
+// ofMany returns the flags of one of several concurrent jobs: a share of the cores, unless
+// a flag sets their number.
 func (c *crew) ofMany(j *job) Flags {
 	f := c.flagsOf(j)
 	if f.Threads == 0 {
@@ -157,7 +157,7 @@ func (c *crew) ofMany(j *job) Flags {
 	return f
 }
 
-// end takes note of how a training has ended, and prints its results, all at once.
+// end records the end of a job, and prints its results in one piece.
 func (c *crew) end(i int, out []byte, err error) {
 	t := c.at[i]
 	delete(c.at, i)
@@ -180,7 +180,7 @@ func (c *crew) end(i int, out []byte, err error) {
 	c.screen.aside(func() { c.results(j).Write(out) })
 }
 
-// matchOf is how good a training that is done is, as the end of a sentence.
+// matchOf returns the exact match of a finished job, as the end of a sentence.
 func (c *crew) matchOf(j *job) string {
 	row, err := results.ReadRow("", c.flags.dir(j))
 	if err != nil || row.Result == nil {
@@ -189,7 +189,7 @@ func (c *crew) matchOf(j *job) string {
 	return ", exact match: " + row.Result.Summary()
 }
 
-// draw shows a line for each training that is being made, and one for all.
+// draw shows a line for each running job, and a line for all.
 func (c *crew) draw() {
 	if c.quiet || c.Quiet {
 		return
@@ -214,8 +214,8 @@ func (s *series) nameWidth() int {
 	return wide
 }
 
-// listen cuts what a trainer writes into lines. It says those that stay, and shows those
-// that are written over: track.Status ends them by clearing what is behind.
+// listen splits a trainer's output into lines. It calls say for permanent lines, and show
+// for status lines, which track.Status ends by clearing the rest of the line.
 func listen(r io.Reader, say, show func(line string)) {
 	const clear, longest = "\x1b[K", 1 << 16
 	var line []byte

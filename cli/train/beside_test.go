@@ -19,7 +19,7 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// TestListen tells lines that stay from those that are written over, however they come in.
+// TestListen tells permanent lines from status lines, in any split of the input.
 func TestListen(t *testing.T) {
 	const text = "training\n\rstep 1\x1b[K\rstep 2\x1b[K\r\x1b[Kstopped\n\rstep 3\x1b[K\n\n no newline"
 	want := []string{"say training", "show step 1", "show step 2", "show ", "say stopped", "show step 3", "say step 3", "say  no newline"}
@@ -32,7 +32,7 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// TestStatusIsHeard hears what a trainer's status line shows.
+// TestStatusIsHeard reads a trainer's status line.
 func TestStatusIsHeard(t *testing.T) {
 	t.Setenv(track.WidthVariable, "40")
 	r, w, err := os.Pipe()
@@ -51,13 +51,13 @@ func TestStatusIsHeard(t *testing.T) {
 	}
 }
 
-// A display is what a terminal shows of what is written to it.
+// A display interprets the output to a terminal.
 type display struct {
 	lines []string
 	row   int
 }
 
-// sequence is what moves or clears, or one character.
+// sequence matches a control sequence that moves or clears, or one character.
 var sequence = regexp.MustCompile(`(?s)\x1b\[(\d*)([AJK])|.`)
 
 func (d *display) Write(text []byte) (int, error) {
@@ -89,7 +89,7 @@ func (d *display) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// TestScreen shows lines below those that stay, as many and as long as there is room for.
+// TestScreen shows status lines below permanent ones, within the size of the terminal.
 func TestScreen(t *testing.T) {
 	d := new(display)
 	s := &screen{out: d, size: func() (int, int) { return 11, 5 }}
@@ -119,7 +119,7 @@ func TestScreen(t *testing.T) {
 	}
 }
 
-// TestCrewEnds begins no further training after a signal or an error.
+// TestCrewEnds begins no training after a signal or an error.
 func TestCrewEnds(t *testing.T) {
 	for name, c := range map[string]*crew{
 		"a signal":          {asked: 130},
@@ -137,8 +137,8 @@ func TestCrewEnds(t *testing.T) {
 	}
 }
 
-// TestCrewPrintsResults prints what a trainer has printed when it ends, with the training's name,
-// unless somebody has asked all to end.
+// TestCrewPrintsResults prints the results of a training that ends, with its name, unless a
+// signal has stopped all.
 func TestCrewPrintsResults(t *testing.T) {
 	for _, c := range []struct {
 		asked shell.ExitStatus

@@ -14,8 +14,8 @@ import (
 	"github.com/arithlang/mlc/runtime/record"
 )
 
-// collectAll prints the table of trainings as far as they are, and trains nothing: on a
-// machine that others leave alone, and while tasks of a launcher wait to begin.
+// collectAll prints the table of trainings with their current state, and trains nothing. It
+// serves while other processes train, or while tasks of a launcher wait.
 func collectAll(b *build.Builder, where project.Folders, all []project.Training, line Line) error {
 	s := &series{Builder: b, where: where, flags: line.Flags}
 	if s.flags.Resume == flags.Begins {
@@ -39,7 +39,8 @@ func collectAll(b *build.Builder, where project.Folders, all []project.Training,
 	return nil
 }
 
-// reached says how far a training is that has no result yet; "" if it has one.
+// reached describes the progress of a training without a result. It returns "" if the
+// training has a result.
 func (f Flags) reached(j *job) string {
 	dir := f.dir(j)
 	if dir == "" || !paths.Exists(record.Path(dir)) {

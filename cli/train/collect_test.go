@@ -15,12 +15,12 @@ import (
 	"github.com/arithlang/mlc/runtime/flags"
 )
 
-// TestCollect prints how far the trainings of a sweep are, and trains none.
+// TestCollect prints the progress of a sweep's trainings, and trains nothing.
 func TestCollect(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		axis string
-		rows []string // what is said of each
+		rows []string // the text of each row
 		says string
 		err  error
 	}{
@@ -46,7 +46,7 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// TestBegun tells trainings that go on from those that are made from their beginning.
+// TestBegun tells resumed trainings from trainings that begin.
 func TestBegun(t *testing.T) {
 	for resume, want := range map[flags.Resumption][]bool{flags.Begins: {false, false}, flags.Resumes: {true, false}} {
 		all, dir := sweepOf(t, "model.heads = [1, 2]")
@@ -65,7 +65,7 @@ func TestBegun(t *testing.T) {
 	}
 }
 
-// sweepOf are the trainings of a sweep over an attribute, of which the first is done.
+// sweepOf returns the trainings of a sweep over an attribute. The first one is done.
 func sweepOf(t *testing.T, axis string) (all []project.Training, dir string) {
 	t.Helper()
 	dir = t.TempDir()

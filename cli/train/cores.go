@@ -10,15 +10,15 @@ import (
 	"github.com/arithlang/mlc/runtime/flags"
 )
 
-// foretells says whether the flags ask for a step on more cores than there are.
+// foretells reports whether the flags ask for the time of a step on other numbers of cores.
 func (c *Bench) foretells() bool { return len(c.Cores) > 0 || c.Copying > 0 }
 
-// forecast is the flags for the program that times the pieces of steps.
+// forecast returns the flags for the program that times the pieces of steps.
 func (c *Bench) forecast() *cores.Flags {
 	return &cores.Flags{Foretelling: c.Foretelling, CPU: c.CPU, Threads: c.Threads, Steps: c.Timing.Steps, Batch: c.Batch, Chunk: c.Chunk, Padded: c.Padded}
 }
 
-// check finds flags that do not go together.
+// check returns an error for flags that exclude each other.
 func (c *Bench) check() error {
 	if err := c.Count.check(&c.Steps); err != nil || !c.foretells() {
 		return err

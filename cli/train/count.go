@@ -14,26 +14,26 @@ import (
 	"github.com/arithlang/mlc/sim/counted"
 )
 
-// Defaults of a cluster: a DGX H100's.
+// Defaults of a cluster of DGX H100 machines.
 const (
 	defaultNetwork    = "400G"
 	defaultPerMachine = 8
-	planSteps         = 4 // whose mean is planned with
+	planSteps         = 4 // the plan uses their mean
 )
 
-// maxBatch is the most examples of a step, as in the language: train.batch.
+// maxBatch is the largest number of examples of a step, as for train.batch.
 const maxBatch = 1 << 20
 
-// Count says what steps are counted for.
+// Count describes the hardware that steps are counted for.
 type Count struct {
 	Card       string `help:"With --device count: the card, by part of its name, such as h100 sxm or 4090. Default: H200." placeholder:"NAME"`
 	SMs        int    `help:"With --device count: number of multiprocessors, instead of the card's." name:"sms" positive:"132" placeholder:"N"`
-	GPUs       []int  `help:"With --device count: plan a step that so many GPUs share: 1,8,64." name:"gpus" placeholder:"N,…"`
+	GPUs       []int  `help:"With --device count: plan a step for these numbers of GPUs: 1,8,64." name:"gpus" placeholder:"N,…"`
 	PerMachine int    `help:"With --gpus: GPUs of a machine. Default: 8." positive:"8" placeholder:"N"`
-	Network    string `help:"With --gpus: what GPUs of different machines have each: 100G, 200G, 400G, 800G, or a number of Gbit/s. Default: 400G." placeholder:"NAME"`
+	Network    string `help:"With --gpus: network of each GPU to other machines: 100G, 200G, 400G, 800G, or a number of Gbit/s. Default: 400G." placeholder:"NAME"`
 }
 
-// check finds flags that do not go together.
+// check returns an error for flags that exclude each other.
 func (c *Count) check(s *Steps) error {
 	given := words(c)
 	if s.Device != countDevice {
@@ -52,13 +52,13 @@ func (c *Count) check(s *Steps) error {
 	case s.Batch > maxBatch:
 		return shell.Usagef("--batch %d: want at most %d examples", s.Batch, maxBatch)
 	case len(c.GPUs) == 0 && (c.PerMachine > 0 || c.Network != ""):
-		return shell.Usagef("--per-machine and --network are of the GPUs that a step is planned for: say how many, such as --gpus 1,8,64")
+		return shell.Usagef("--per-machine and --network need --gpus, such as --gpus 1,8,64")
 	}
 	return nil
 }
 
-// countOn counts steps of a training, and prints the report, or the plan for many GPUs. Of a spec
-// with stages it counts the last training.
+// countOn counts steps of a training and prints the report, or the plan for many GPUs. In a
+// spec with stages it counts the last training.
 func countOn(sh *shell.Shell, t project.Training, s *Steps, c *Count) error {
 	p, err := project.Compile(sh, t)
 	if err != nil {
@@ -82,7 +82,7 @@ func countOn(sh *shell.Shell, t project.Training, s *Steps, c *Count) error {
 	return err
 }
 
-// of is the report or the plan of a model.
+// of returns the report or the plan for a model.
 func (c *Count) of(m *live.Model, s *Steps) (fmt.Stringer, error) {
 	card, err := look.OnCard{Name: c.Card}.Card()
 	if err != nil {
@@ -111,14 +111,14 @@ func (c *Count) of(m *live.Model, s *Steps) (fmt.Stringer, error) {
 	return m.CountOn(o, on, network.Name, c.GPUs, cmp.Or(s.Timing.Steps, planSteps))
 }
 
-// checkGPUs wants a chunk of a step for each GPU.
+// checkGPUs checks that a step has a chunk for each GPU.
 func (c *Count) checkGPUs(t *train.Config) error {
 	for _, n := range c.GPUs {
 		switch {
 		case n < 1 || n > cluster.MostGPUs:
 			return shell.Usagef("--gpus %d: want 1 to %d", n, cluster.MostGPUs)
 		case n > t.Chunks():
-			return shell.Usagef("--gpus %d: a step of %d examples has %d chunks, and each GPU wants one: plan for %d at most, or with a larger --batch or a smaller --chunk",
+			return shell.Usagef("--gpus %d: a step of %d examples has %d chunks, and each GPU needs one: plan for at most %d, or use a larger --batch or a smaller --chunk",
 				n, t.Batch, t.Chunks(), t.Chunks())
 		}
 	}

@@ -22,11 +22,11 @@ import (
 	"github.com/arithlang/mlc/sim/counted"
 )
 
-// toyParams are the parameters of countedToy.
+// toyParams is the number of parameters of countedToy.
 const toyParams = 1173
 
-// countedToy has the plan of package runtime's toy: a launch of gradients for each chunk, one of
-// the norm and two of the update. Gradients cost what is given, and nothing else costs anything.
+// countedToy has the plan of package runtime's toy: a gradient launch for each chunk, one
+// launch of the norm and two of the update. Only gradients have a cost.
 func countedToy(t *testing.T, gradients func(e *device.Env) cpu.Cost) *live.Model {
 	t.Helper()
 	ptx, err := os.ReadFile("../../runtime/testdata/toy.ptx")
@@ -50,7 +50,7 @@ func countedToy(t *testing.T, gradients func(e *device.Env) cpu.Cost) *live.Mode
 		Task: task.Config{Kind: "successor", Below: 1_000_000, Base: 10, Reversed: true, Pad: task.Pad{To: 7, Step: 3}, Holdout: 0.125},
 		Train: train.Config{LR: 0.05, Beta1: 0.9, Beta2: 0.98, Eps: 1e-9, Decay: 0.01, Schedule: "trapezoid", Warmup: 0.1,
 			Cooldown: 0.5, Clip: 0.5, Batch: 50, MicroBatch: 16, Budget: train.Budget{Steps: 20}, Seed: 1},
-		Params: []device.Param{ // updated by a launch each, for one of them decays
+		Params: []device.Param{ // two launches of the update, since only one of the parameters decays
 			{Name: "tables", Shape: []int{toyParams - 17}, Init: device.Init{Kind: "normal", A: 0.1}, Decay: true},
 			{Name: "bias", Shape: []int{17}, Off: toyParams - 17},
 		},
@@ -72,21 +72,21 @@ func countedToy(t *testing.T, gradients func(e *device.Env) cpu.Cost) *live.Mode
 	}
 }
 
-// costly is known work: a gradient's row is 100 operations and 8 bytes.
+// costly has a known amount of work: a gradient's row is 100 operations and 8 bytes.
 func costly(t *testing.T) *live.Model {
 	return countedToy(t, func(e *device.Env) cpu.Cost {
 		return cpu.Cost{Flops: float64(100 * e.B * e.T), Bytes: float64(8 * e.B * e.T)}
 	})
 }
 
-// long has gradients that are the only work that takes long: an example is a millisecond of one
-// multiprocessor of an H200, and the launches of chunks have one each.
+// long has slow gradients: an example takes a millisecond of one multiprocessor of an H200,
+// and a chunk's launch has one example for each.
 func long(t *testing.T) *live.Model {
 	return countedToy(t, func(e *device.Env) cpu.Cost { return cpu.Cost{Flops: float64(e.B) * 66.9e12 / 132 / 1000} })
 }
 
-// counting is what mlc bench says of a model with --device count: text, and the same as JSON in
-// what is given.
+// counting runs mlc bench --device count on a model. It returns the text, and decodes the
+// JSON into out.
 func counting(t *testing.T, m *live.Model, args string, out any) (text string, err error) {
 	t.Helper()
 	var c Bench
@@ -115,7 +115,8 @@ func counting(t *testing.T, m *live.Model, args string, out any) (text string, e
 	return r.String(), err
 }
 
-// TestBenchCounts is of four chunks of 16, 16, 16 and 2 examples: three are one launch.
+// TestBenchCounts counts four chunks of 16, 16, 16 and 2 examples, of which three share a
+// launch.
 func TestBenchCounts(t *testing.T) {
 	var r counted.Report
 	if _, err := counting(t, costly(t), "--steps 4", &r); err != nil {
@@ -124,7 +125,7 @@ func TestBenchCounts(t *testing.T) {
 	if r.Name != "toy" || r.Card != "H200" || r.SMs != 132 || r.Steps != 4 || r.Plan != 4+1+2 || r.Host <= 0 || r.Memory < 4*4*toyParams {
 		t.Errorf("%+v", r)
 	}
-	// The first step is launched one by one, the second is recorded.
+	// The first step launches kernels one by one, the second is recorded.
 	if r.Captures != 1 || r.Replays != 3 || r.Misses != 1 || r.Calls >= r.Launches {
 		t.Errorf("graphs: %+v", r)
 	}
@@ -153,7 +154,7 @@ func TestBenchCountsForACard(t *testing.T) {
 	}
 }
 
-// TestBenchPlans is of four chunks of 16, 16, 16 and 2 examples, of which three together
+// TestBenchPlans plans four chunks of 16, 16, 16 and 2 examples, of which three together
 // take no longer than one.
 func TestBenchPlans(t *testing.T) {
 	var p cluster.Plan
@@ -169,7 +170,7 @@ func TestBenchPlans(t *testing.T) {
 		slowest, mean float64 // ms
 	}{
 		{4, 1, 18, 18},
-		{2, 1, 18, 17},      // the second has a launch of 16 and one of 2
+		{2, 1, 18, 17},      // the second GPU has a launch of 16 and one of 2
 		{2, 1, 18, 50 / 3.}, // 16, 16, and 16 + 2
 		{1, 1, 16, (48 + 2) / 4.},
 	} {
@@ -183,7 +184,7 @@ func TestBenchPlans(t *testing.T) {
 	}
 }
 
-// TestBenchPlansAsItCounts holds the work of a GPU alone to what is counted of a step.
+// TestBenchPlansAsItCounts compares the plan for one GPU with the count of a step.
 func TestBenchPlansAsItCounts(t *testing.T) {
 	var p cluster.Plan
 	var r counted.Report
@@ -192,13 +193,14 @@ func TestBenchPlansAsItCounts(t *testing.T) {
 		t.Fatal(err, fails)
 	}
 	alone := p.Rows[0]
-	// Cut into its parts, a step makes smaller graphs: a launch alone is a µs longer than one of a graph.
+	// A step in parts makes smaller graphs, and a single launch takes a µs longer than one
+	// in a graph.
 	if off := alone.Step - r.Bound; math.Abs(off) > r.Launches*1e-6 || alone.Memory < r.Memory*9/10 || alone.Memory > r.Memory*11/10 {
 		t.Errorf("planned %g s and %d bytes, counted %g s and %d bytes", alone.Step, alone.Memory, r.Bound, r.Memory)
 	}
 }
 
-// TestBenchPlansOtherChunks has as many GPUs as chunks are asked for.
+// TestBenchPlansOtherChunks uses as many GPUs as there are chunks.
 func TestBenchPlansOtherChunks(t *testing.T) {
 	var p cluster.Plan
 	if _, err := counting(t, long(t), "--gpus 25 --chunk 2 --steps 1", &p); err != nil {
@@ -215,12 +217,12 @@ func TestBenchPlansOtherChunks(t *testing.T) {
 	}
 }
 
-// TestBenchRefusesToCount refuses mistakes, and flags that time or choose another device.
+// TestBenchRefusesToCount refuses mistakes, and flags for timing or for another device.
 func TestBenchRefusesToCount(t *testing.T) {
 	for want, flags := range map[string]string{
-		"a step of 50 examples has 4 chunks, and each GPU wants one: plan for 4 at most": "--gpus 2,5",
+		"a step of 50 examples has 4 chunks, and each GPU needs one: plan for at most 4": "--gpus 2,5",
 		"--gpus 0: want 1 to 16384":                                   "--gpus 0",
-		"say how many, such as --gpus 1,8,64":                         "--network 400G",
+		"need --gpus, such as --gpus 1,8,64":                         "--network 400G",
 		`no network is called "token": there are 100G`:                "--gpus 2 --network token",
 		`no card is called "h300": did you m`:                         "--card h300",
 		`no card is called "h300"`:                                    "--gpus 2 --card h300",

@@ -19,7 +19,7 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// Flags are those of a trainer's verb train.
+// Flags are the flags of a trainer's verb train.
 type Flags struct {
 	flags.Machine
 	flags.Beginning
@@ -27,13 +27,13 @@ type Flags struct {
 	flags.Profiled
 }
 
-// alone are the flags without those that say where runs are, and whether they are there.
+// alone returns the flags without the ones that choose or resume a run directory.
 func (f Flags) alone() Flags {
 	f.Out, f.Resume = "", flags.Begins
 	return f
 }
 
-// budgets are the flags that say how long to train, and how a spec says it.
+// budgets lists the flags for the budget, with the attributes that they override.
 func (f Flags) budgets() []setting {
 	return []setting{
 		{f.Steps > 0, "--steps", fmt.Sprint(f.Steps), "train.budget", "steps"},
@@ -43,18 +43,18 @@ func (f Flags) budgets() []setting {
 	}
 }
 
-// A setting is a flag that sets what an attribute of the spec says.
+// A setting is a flag that overrides an attribute of the spec.
 type setting struct {
 	given                        bool
 	flag, value, attribute, unit string
 }
 
-// hasBudget reports whether a flag says how long to train.
+// hasBudget reports whether a flag sets the budget.
 func (f Flags) hasBudget() bool {
 	return slices.ContainsFunc(f.budgets(), func(s setting) bool { return s.given })
 }
 
-// budget is what the flags say instead of the one of the spec.
+// budget returns the budget of the flags, or else t.
 func (f Flags) budget(t train.Budget) train.Budget {
 	if f.hasBudget() {
 		return train.Budget{Steps: f.Steps, Examples: f.Examples, FLOP: f.FLOP, Time: f.Time}
@@ -62,8 +62,8 @@ func (f Flags) budget(t train.Budget) train.Budget {
 	return t
 }
 
-// refuseAxes refuses a flag that sets what an axis of the sweep sets: every training
-// would be under a name that says something else.
+// refuseAxes refuses a flag that sets the attribute of a sweep's axis: the names of the
+// trainings would be wrong.
 func (f Flags) refuseAxes(all []project.Training) error {
 	settings := append(f.budgets(), setting{f.InitSeed.Set, "--init-seed", f.InitSeed.String(), "train.init_seed", ""})
 	if f.Seed != nil {
@@ -82,7 +82,7 @@ func (f Flags) refuseAxes(all []project.Training) error {
 				if axis == path {
 					wins = "sweep." + path
 				}
-				return shell.Usagef("%s %s: the axis %s of the sweep in %s sets %s, and names its trainings after it. Choose some of them by --point, edit the sweep, or set it for all of them by --set %s",
+				return shell.Usagef("%s %s: the axis %s of the sweep in %s sets %s, and names its trainings after it. Choose trainings with --point, edit the sweep, or set it for all trainings with --set %s",
 					x.flag, x.value, axis, t.Shown(t.Name), path, flag.Word(wins+"="+x.value+x.unit))
 			}
 		}
@@ -90,21 +90,21 @@ func (f Flags) refuseAxes(all []project.Training) error {
 	return nil
 }
 
-// An asked is what a run has to be of for a training not to be made again.
+// An asked describes the run that a training wants. Such a run is not trained again.
 type asked struct {
 	hash   string
-	stages []askedStage // or the one training
+	stages []askedStage // one for a training without stages
 	until  string
 }
 
 type askedStage struct {
-	name    string // "": there are no stages
+	name    string // "": the training has no stages
 	seed    uint64
 	initial uint64 // the seed of initial weights
 	budget  train.Budget
 }
 
-// asks is what is asked of a program with these flags.
+// asks returns the run that a program with these flags wants.
 func (f Flags) asks(p *compiler.Program) asked {
 	a := asked{hash: p.Spec.Hash, until: f.Until}
 	for _, s := range p.Trainings() {
@@ -119,7 +119,8 @@ func (f Flags) asks(p *compiler.Program) asked {
 	return a
 }
 
-// differs says what of a run of the spec is not as asked; "": nothing.
+// differs describes how a run of the spec differs from the wanted one. It returns "" if it
+// does not.
 func (a *asked) differs(r *record.Record) string {
 	for _, want := range a.stages {
 		seed, initial, trained := r.Seed, r.InitSeed, r.Training
@@ -149,18 +150,18 @@ func (a *asked) differs(r *record.Record) string {
 	return ""
 }
 
-// inside are the flags for one training of a sweep, made alone. It has a run directory of
-// its own below the folder of --out, as beside others.
+// inside returns the flags for a single training of a sweep. Its run directory is below the
+// folder of --out, as if all were trained.
 func (f Flags) inside(t project.Training) (Flags, error) {
 	if paths.Exists(record.Path(f.Out)) {
-		return f, shell.Usagef("%s is a run itself, and trainings of a sweep are below --out, in folders of their names: choose another folder, or go on with that run by %s",
+		return f, shell.Usagef("%s is a run itself, but the runs of a sweep are folders below --out: choose another folder, or resume that run: %s",
 			f.Out, flag.Line([]string{"mlc", "train", "--resume", "--out", f.Out}))
 	}
 	f.Out = filepath.Join(f.Out, t.Point.Slug)
 	return f, nil
 }
 
-// of are the flags for one training. What has not begun is not resumed.
+// of returns the flags for one training. A training that has not begun is not resumed.
 func (f Flags) of(j *job) Flags {
 	dir, one := f.dir(j), f.alone()
 	if !j.staged {
@@ -177,9 +178,9 @@ func (f Flags) of(j *job) Flags {
 	return one
 }
 
-// dir is the run directory of a training, "" if there is none. Without --out it is the newest
-// run with the training's spec, seeds and budget. A run under another name will do: rows of
-// one table are rows of others, too.
+// dir returns the run directory of a training, or "". Without --out it is the newest run
+// with the training's spec, seeds and budget. The run may have another name, since two
+// tables can share rows.
 func (f Flags) dir(j *job) string {
 	if f.Out != "" {
 		return filepath.Join(f.Out, j.Point.Slug)
@@ -195,8 +196,8 @@ func (f Flags) dir(j *job) string {
 	return all[len(all)-1]
 }
 
-// runs lists the run directories of a name that are of what is asked, and says why
-// others of the spec are not, or cannot be told.
+// runs lists the run directories with a name that the training wants. others describes why
+// further runs of the spec do not fit or cannot be read.
 func (j *job) runs(name string) (all, others []string) {
 	found, _ := filepath.Glob(record.Path(filepath.Join(record.Runs(name), record.Dated(time.Time{}, "*"))))
 	for _, path := range found {
@@ -218,8 +219,8 @@ func (j *job) runs(name string) (all, others []string) {
 	return all, others
 }
 
-// fits refuses the run in the folder of --out that is to be resumed and is not of what
-// is asked, and says which others are left out.
+// fits returns an error if the run in the folder of --out does not fit the training that
+// resumes it. It reports runs of the spec that are not resumed.
 func (f Flags) fits(j *job, say func(format string, args ...any)) error {
 	if f.Resume == flags.Begins {
 		return nil
@@ -227,17 +228,17 @@ func (f Flags) fits(j *job, say func(format string, args ...any)) error {
 	if f.Out == "" {
 		_, others := j.runs(j.Options().Name)
 		for _, text := range others {
-			say("%s: not gone on with", text)
+			say("%s: not resumed", text)
 		}
 		return nil
 	}
 	dir := f.dir(j)
 	r, err := record.Read(dir)
 	if err != nil || r.SpecHash != j.asked.hash {
-		return nil // which the trainer says
+		return nil // the trainer reports it
 	}
 	if what := j.asked.differs(&r); what != "" {
-		return shell.Usagef("%s is not the training %s that is asked for: %s. Choose another --out, or ask for what it is", dir, j.Point.Name, what)
+		return shell.Usagef("%s does not fit the training %s: %s. Choose another --out, or the flags of that run", dir, j.Point.Name, what)
 	}
 	return nil
 }

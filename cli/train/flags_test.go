@@ -15,7 +15,7 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// TestBudgetOfFlags takes the flag that says how long to train, or else the spec.
+// TestBudgetOfFlags prefers the budget of a flag to the spec's.
 func TestBudgetOfFlags(t *testing.T) {
 	spec := train.Budget{Steps: 100}
 	for flags, want := range map[string]train.Budget{
@@ -39,7 +39,7 @@ func TestBudgetOfFlags(t *testing.T) {
 	}
 }
 
-// TestRefuseAxes refuses flags that set what an axis of the sweep sets.
+// TestRefuseAxes refuses flags that set an axis of the sweep.
 func TestRefuseAxes(t *testing.T) {
 	point := func(axes map[string]string) []project.Training {
 		return []project.Training{{}, {Source: project.Source{Base: t.TempDir(), Name: "a.arith"}, Point: check.Point{Name: "x", Axes: axes}}}
@@ -47,7 +47,7 @@ func TestRefuseAxes(t *testing.T) {
 	for _, c := range []struct {
 		flags string
 		axes  map[string]string
-		want  string // "": nothing is wrong
+		want  string // "": accepted
 	}{
 		{"--seed 3", map[string]string{"train.optimizer.lr": "train.optimizer.lr"}, ""},
 		{"--picture", map[string]string{"train.seed": "train.seed"}, ""},
@@ -69,7 +69,8 @@ func TestRefuseAxes(t *testing.T) {
 	}
 }
 
-// TestFlagsOfOne gives each training of a sweep a directory below --out, and resumes what has begun.
+// TestFlagsOfOne gives each training of a sweep a directory below --out, and resumes begun
+// ones.
 func TestFlagsOfOne(t *testing.T) {
 	out := t.TempDir()
 	begun := filepath.Join(out, "begun")
@@ -82,8 +83,8 @@ func TestFlagsOfOne(t *testing.T) {
 	for _, c := range []struct {
 		flags, slug string
 		staged      bool
-		of          string // of a training beside others, where OUT is the folder
-		inside      string // of one alone
+		of          string // flags of one among others; OUT is the folder
+		inside      string // flags of one alone
 	}{
 		{"--picture --out OUT", "new", false, "--out OUT/new --picture", "--out OUT/new --picture"},
 		{"--picture --out OUT", "begun", false, "--out OUT/begun --picture", "--out OUT/begun --picture"},
@@ -113,7 +114,7 @@ func TestFlagsOfOne(t *testing.T) {
 	}
 }
 
-// TestUsed is the share of a budget that a report is after.
+// TestUsed computes the share of a budget at a report.
 func TestUsed(t *testing.T) {
 	r := &track.Report{Step: 25, Examples: 320, Seconds: 30}
 	for want, b := range map[float64]train.Budget{0.25: {Steps: 100}, 25: {Steps: 1}, 0.5: {Examples: 640}, 320: {Examples: 1}, 0.75: {Time: 40 * time.Second}} {
@@ -152,7 +153,7 @@ func TestRungFlags(t *testing.T) {
 	}
 }
 
-// TestBatchWord quotes what sbatch would read as several words.
+// TestBatchWord quotes values that sbatch would split.
 func TestBatchWord(t *testing.T) {
 	for text, want := range map[string]string{"gpu": "gpu", "": "", "a b": `"a b"`, "a\tb": "\"a\tb\"", "it's": `"it's"`, `a"b`: `"a\"b"`, "a#b": `"a#b"`, "x=1,y": "x=1,y"} {
 		if got := batchWord(text); got != want {

@@ -14,9 +14,9 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// halve makes trainings by successive halving (Jamieson and Talwalkar, "Non-stochastic Best
-// Arm Identification and Hyperparameter Optimization", 2016): all are trained for a part of
-// their budget, and the best go on.
+// halve trains by successive halving (Jamieson and Talwalkar, "Non-stochastic Best Arm
+// Identification and Hyperparameter Optimization", 2016): it trains all jobs for a part of
+// their budget, and continues the best.
 func (s *series) halve(by check.Search) error {
 	if err := s.halvable(); err != nil {
 		return err
@@ -42,15 +42,15 @@ func (s *series) halve(by check.Search) error {
 	return nil
 }
 
-// halvable finds what cannot be trained in parts.
+// halvable returns an error for a job that cannot be trained in parts.
 func (s *series) halvable() error {
 	for _, j := range s.jobs {
 		switch {
 		case j.state == failed:
 		case j.staged:
-			return shell.Usagef("search = halving: %s has stages, and halving is of trainings of one stage; use search = random", j.Point.Name)
+			return shell.Usagef("search = halving: %s has stages, and halving needs trainings of one stage; use search = random", j.Point.Name)
 		case j.budget.FLOP > 0:
-			return shell.Usagef("search = halving: %s has a budget in FLOP; halving wants one in steps, examples or time", j.Point.Name)
+			return shell.Usagef("search = halving: %s has a budget in FLOP; halving needs one in steps, examples or time", j.Point.Name)
 		}
 	}
 	if s.flags.Pause > 0 {
@@ -59,7 +59,7 @@ func (s *series) halvable() error {
 	return nil
 }
 
-// waiting are the trainings that are not at their end.
+// waiting returns the numbers of the unfinished jobs.
 func (s *series) waiting() (all []int) {
 	for i := range s.jobs {
 		if s.jobs[i].state == waiting {
@@ -69,8 +69,8 @@ func (s *series) waiting() (all []int) {
 	return all
 }
 
-// rungFlags are those of a training for a share of its budget. From the second rung on it
-// goes on with what the first has begun.
+// rungFlags returns the flags of a training for a share of its budget. From the second rung
+// on it resumes the first rung's run.
 func (s *series) rungFlags(j *job, rung int, share float64) Flags {
 	f := s.flags.of(j)
 	if rung > 0 {
@@ -82,15 +82,15 @@ func (s *series) rungFlags(j *job, rung int, share float64) Flags {
 	return f
 }
 
-// A score is how good a training is after a share of its budget.
+// A score ranks a training after a share of its budget.
 type score struct {
 	job    int
-	match  float64 // exact match on held-out problems, 0 if there are none
+	match  float64 // on held-out problems, or 0
 	loss   float64
-	report bool // false: it has not reported yet
+	report bool // false: no report yet
 }
 
-// better orders scores, the best first.
+// better compares scores for sorting, the best first.
 func better(a, b score) int {
 	told := func(s score) int {
 		if s.report {
@@ -101,8 +101,8 @@ func better(a, b score) int {
 	return cmp.Or(cmp.Compare(told(a), told(b)), cmp.Compare(b.match, a.match), cmp.Compare(a.loss, b.loss), cmp.Compare(a.job, b.job))
 }
 
-// narrow leaves all trainings but the best of those that have just been trained for a share
-// of their budget. Training is not at its end then, which train has said.
+// narrow keeps the best jobs of a rung and drops the others. The rung's jobs are done only
+// with their share, so the kept ones wait again.
 func (s *series) narrow(by check.Search, share float64) {
 	var all []score
 	for i := range s.jobs {
@@ -126,8 +126,8 @@ func (s *series) narrow(by check.Search, share float64) {
 	}
 }
 
-// score reads the last report of a training within a share of its budget: a run that is
-// resumed may have gone further.
+// score reads the last report within a share of the budget, since a resumed run may have
+// gone further.
 func (s *series) score(i int, share float64) score {
 	j := &s.jobs[i]
 	out := score{job: i}
@@ -147,7 +147,7 @@ func (s *series) score(i int, share float64) score {
 	return out
 }
 
-// used is the share of a budget that a report is after.
+// used returns the share of a budget that was used at a report.
 func used(r *track.Report, b train.Budget) float64 {
 	switch {
 	case b.Steps > 0:

@@ -15,8 +15,8 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// TestNarrow keeps the best half by exact match, then by loss, of reports within the share,
-// even where a run has gone further; one without a report is the last.
+// TestNarrow keeps the best half by exact match, then by loss, of the reports within the
+// share, even if a run has gone further. A run without a report is last.
 func TestNarrow(t *testing.T) {
 	dir := t.TempDir()
 	sh := &shell.Shell{Err: t.Output(), Quiet: true}
@@ -61,7 +61,7 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
-// TestHalvable refuses what cannot be trained in parts.
+// TestHalvable refuses trainings that cannot be trained in parts.
 func TestHalvable(t *testing.T) {
 	for _, c := range []struct {
 		job   job

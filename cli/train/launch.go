@@ -22,18 +22,18 @@ import (
 	"github.com/arithlang/mlc/runtime/record"
 )
 
-// A launch is trainings that another program starts, each as a task of its own: what is
-// to be trained is compiled and built here, so that tasks need neither Go nor mlc.
+// A launch leaves trainings to another program, each as a task. It compiles and builds
+// their programs here, so tasks need neither Go nor mlc.
 type launch struct {
 	*series
 	line   Line
-	folder string // of the run directories of a sweep, or the one run directory: the programs are in it
+	folder string // of a sweep's run directories, or the one run directory; also has the programs
 	tasks  []remoteTask
-	before int // trainings that are at their end
-	now    int // trainings that are being made
+	before int // finished trainings
+	now    int // trainings that other processes run
 }
 
-// A remoteTask is the training that one process makes.
+// A remoteTask is a training for one process.
 type remoteTask struct {
 	number  int // in the sweep, from 1
 	name    string
@@ -41,8 +41,8 @@ type remoteTask struct {
 	command []string // with absolute paths
 }
 
-// launchers are the programs that trainings can be left to. Ready is asked before anything
-// is built.
+// launchers are the programs that can run trainings. ready is called before anything is
+// built.
 var launchers = map[string]struct {
 	ready func() error
 	start func(*launch) error
@@ -52,7 +52,7 @@ var launchers = map[string]struct {
 	"kubernetes": {nil, (*launch).kubernetes},
 }
 
-// launchAll leaves trainings to another program.
+// launchAll leaves trainings to a launcher.
 func launchAll(b *build.Builder, where project.Folders, all []project.Training, line Line, quiet bool) error {
 	by := launchers[line.Launcher]
 	if by.ready != nil {
@@ -61,7 +61,7 @@ func launchAll(b *build.Builder, where project.Folders, all []project.Training, 
 		}
 	}
 	if search := all[0].Point.Search.Kind; search == "halving" && len(all) > 1 {
-		return shell.Usagef("--launcher: search = halving chooses who goes on after each rung, so its trainings wait for each other, and tasks do not. Make them on one machine, with --jobs N, or use search = random")
+		return shell.Usagef("--launcher: with search = halving a rung waits for all trainings of the last one, and tasks cannot wait. Train on one machine with --jobs N, or use search = random")
 	}
 	l := &launch{series: &series{Builder: b, where: where, flags: line.Flags, quiet: true, said: saying(quiet, b.JSON)}, line: line}
 	l.flags.Resume = flags.Either
@@ -83,14 +83,14 @@ func launchAll(b *build.Builder, where project.Folders, all []project.Training, 
 		}
 	}
 	if len(l.tasks) == 0 {
-		b.Say("nothing is to be trained%s; the table: %s", l.leftOut(), l.collect())
+		b.Say("nothing to train%s; the table: %s", l.leftOut(), l.collect())
 		return nil
 	}
 	return by.start(l)
 }
 
-// place decides on the folder of the run directories. The run directory of a spec without a
-// sweep is named after its time, as usual, where no flag names it.
+// place chooses the folder of the run directories. Without --out, the run directory of a
+// spec without a sweep is named after its time as usual.
 func (l *launch) place() (err error) {
 	j := &l.jobs[0]
 	if j.Point.Name == "" && l.line.Out == "" {
@@ -102,14 +102,14 @@ func (l *launch) place() (err error) {
 	l.folder = l.flags.Out
 	for i := range l.jobs {
 		if strings.EqualFold(l.jobs[i].Point.Slug, record.LaunchFolder) {
-			return shell.Usagef("--launcher: a training of the sweep is named %s, as is the folder of the programs: give it another name", record.LaunchFolder)
+			return shell.Usagef("--launcher: a training of the sweep is named %s, like the folder of the programs: give it another name", record.LaunchFolder)
 		}
 	}
 	return nil
 }
 
-// add makes a task of a training, and its program, unless it is at its end or is being
-// made.
+// add makes the task and the program of a training, unless the training is finished or
+// running.
 func (l *launch) add(j *job) error {
 	dir := l.flags.dir(j)
 	if rec, err := record.Read(dir); err == nil && rec.SpecHash != j.asked.hash {
@@ -131,14 +131,14 @@ func (l *launch) add(j *job) error {
 	}
 	program := filepath.Join(l.folder, record.LaunchFolder, build.CacheName(p.Program.Spec.Name, p.Program.Spec.Hash)+shell.ExeSuffix)
 	if err := bring(p.Binary, program); err != nil {
-		return fmt.Errorf("cannot put the program of a task where tasks find it: %w: choose another place with --out", err)
+		return fmt.Errorf("cannot copy the program of a task: %w: choose another place with --out", err)
 	}
 	l.tasks = append(l.tasks, remoteTask{number: max(j.Number, 1), name: cmp.Or(j.Point.Slug, p.Name), dir: dir,
 		command: append([]string{program, "train"}, l.words(l.flags.of(j))...)})
 	return nil
 }
 
-// leftOut says which trainings are no tasks, as a part of a sentence.
+// leftOut counts the trainings without a task, as a part of a sentence.
 func (l *launch) leftOut() string {
 	var parts []string
 	if l.before > 0 {
@@ -153,7 +153,7 @@ func (l *launch) leftOut() string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-// collect is the command that prints the table of all trainings.
+// collect returns the command that prints the table of all trainings.
 func (l *launch) collect() string {
 	f := l.flags
 	f.Resume, f.Out = flags.Begins, ""
@@ -161,14 +161,14 @@ func (l *launch) collect() string {
 	return flag.Line(append(words, "--collect", "--out", paths.FromHere(l.flags.Out)))
 }
 
-// wholeLine is the command line that has launched.
+// wholeLine returns the command line of this launch.
 func (l *launch) wholeLine() string {
 	all := slices.Concat([]string{"mlc", "train", l.line.File}, words(&l.line.Of), words(&l.line.How), words(&l.line.Flags))
 	return strings.ReplaceAll(flag.Line(all), "\n", " ")
 }
 
-// bring puts a program where tasks find it, as a link where it can be one. A later build
-// makes another file, so tasks that wait keep this one.
+// bring puts a program where tasks find it, as a hard link if possible. A later build makes
+// another file, so waiting tasks keep this one.
 func bring(from, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err

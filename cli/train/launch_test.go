@@ -21,8 +21,8 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// someLaunch is a launch of three trainings into a folder whose name shells and sbatch read
-// in their own ways, without their programs.
+// someLaunch returns a launch of three trainings, without programs. Its folder's name has
+// characters that shells and sbatch interpret.
 func someLaunch(t *testing.T, args ...string) (l *launch, out *bytes.Buffer) {
 	t.Helper()
 	line := parsed[Line](t, append([]string{"My_sweep.arith"}, args...)...)
@@ -37,7 +37,7 @@ func someLaunch(t *testing.T, args ...string) (l *launch, out *bytes.Buffer) {
 	return l, out
 }
 
-// TestPrint prints lines that a shell takes for the commands.
+// TestPrint prints lines that a shell splits into the commands.
 func TestPrint(t *testing.T) {
 	l, out := someLaunch(t, "--launcher", "print")
 	if err := l.print(); err != nil {
@@ -98,8 +98,8 @@ func TestKubernetes(t *testing.T) {
 	}
 }
 
-// TestScript runs the script of an array with a trainer that ends in each way, and with a
-// Slurm that takes the job again or does not.
+// TestScript runs the script of an array with trainers that end in different ways, and with
+// a Slurm that requeues the job or does not.
 func TestScript(t *testing.T) {
 	t.Parallel() // it waits
 	if _, err := exec.LookPath("bash"); err != nil {
@@ -158,7 +158,8 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// TestReached says how far a training is, and leaves one to a process that makes it.
+// TestReached describes the progress of a training, and skips one that another process
+// runs.
 func TestReached(t *testing.T) {
 	dir := t.TempDir()
 	const budget, half = `{"name":"x","budget":{"steps":10}}`, `{"step":4,"loss":1}` + "\n"
@@ -203,8 +204,7 @@ func TestReached(t *testing.T) {
 	}
 }
 
-// TestBring puts a program in the place of another, and keeps it when what it was built as
-// is built again.
+// TestBring replaces a program, and keeps the installed one when it is built again.
 func TestBring(t *testing.T) {
 	dir := t.TempDir()
 	from, to := filepath.Join(dir, "program"), filepath.Join(dir, "launch", "program")

@@ -15,7 +15,7 @@ import (
 	"github.com/arithlang/mlc/runtime/flag"
 )
 
-// print prints the command of each task on a line, as a shell takes it.
+// print prints the command of each task on a line, quoted for a shell.
 func (l *launch) print() error {
 	for _, t := range l.tasks {
 		if _, err := fmt.Fprintln(l.Out, flag.Line(t.command)); err != nil {
@@ -26,8 +26,8 @@ func (l *launch) print() error {
 	return nil
 }
 
-// manifest is an Indexed Job. A pod that is evicted is no failure of its training. JSON is
-// YAML, too, so words are quoted as in JSON.
+// manifest is an Indexed Job. An evicted pod does not count as a failure. Words are quoted
+// as in JSON, which is valid YAML.
 var manifest = template.Must(template.New("manifest").Funcs(template.FuncMap{"quote": quoted, "indent": byColumns}).Parse(`# Written by: {{.Line}}
 # Change what is marked CHANGE, then: kubectl apply -f FILE
 apiVersion: batch/v1
@@ -66,10 +66,10 @@ spec:
             claimName: "CLAIM" # CHANGE: a claim that has what is in {{quote .Folder}}
 `))
 
-// kubernetes prints the manifest of a job of Kubernetes.
+// kubernetes prints the manifest of a Kubernetes job.
 func (l *launch) kubernetes() error {
 	for i := range l.tasks {
-		l.tasks[i].number = i + 1 // pods are counted without gaps
+		l.tasks[i].number = i + 1 // pods are numbered without gaps
 	}
 	var b bytes.Buffer
 	if err := manifest.Execute(&b, map[string]any{
@@ -103,10 +103,10 @@ func byColumns(columns int, text string) string {
 	return b.String()
 }
 
-// notInNames is what names of Kubernetes cannot have (RFC 1123).
+// notInNames matches the characters that names of Kubernetes cannot have (RFC 1123).
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// podName is a name as Kubernetes takes it, short enough for what is made of it.
+// podName returns a name that Kubernetes accepts, with room for the endings that it adds.
 func podName(name string) string {
 	name = notInNames.ReplaceAllString(strings.ToLower(name), "-")
 	return cmp.Or(strings.Trim(name[:min(len(name), 40)], "-"), "training")

@@ -1,5 +1,5 @@
-// Package train makes trainings: one, or those of a sweep in turn, side by side, by halving, or by
-// a launcher of other machines.
+// Package train runs trainings: one, or the trainings of a sweep one after another, side by
+// side, by halving, or through a launcher on other machines.
 package train
 
 import (
@@ -14,16 +14,16 @@ import (
 	"github.com/arithlang/mlc/runtime/flags"
 )
 
-// Of says which trainings of a spec a verb is about.
+// Of selects trainings of a spec.
 type Of struct {
 	Set   []string `help:"Set an attribute: --set model.width=32." sep:"none" placeholder:"PATH=VALUE"`
 	Point []string `help:"In a sweep: only these trainings." sep:"none" placeholder:"AXIS=VALUE,…"`
 }
 
-// How says how trainings of a sweep are made.
+// How says how the trainings of a sweep run.
 type How struct {
-	Jobs     int     `help:"Trainings at a time: side by side on this machine, or of a launcher." positive:"4" placeholder:"N"`
-	Collect  bool    `help:"Train nothing; print the table of what is there."`
+	Jobs     int     `help:"Trainings at a time, on this machine or through a launcher." positive:"4" placeholder:"N"`
+	Collect  bool    `help:"Train nothing; print the table of results so far."`
 	Launcher string  `help:"Leave training to another program." enum:"slurm,print,kubernetes," default:""`
 	Sbatch   options `help:"With --launcher slurm: options for sbatch." sep:"none" placeholder:"'-p gpu -t 4:00:00'"`
 }
@@ -31,7 +31,7 @@ type How struct {
 // options are for another program, so they may begin with a hyphen.
 type options []string
 
-// Decode takes the word behind the flag, whatever it is.
+// Decode takes the word after the flag, even if it begins with a hyphen.
 func (o *options) Decode(ctx *kong.DecodeContext) error {
 	word := ctx.Scan.Pop()
 	if word.IsEOL() {
@@ -41,11 +41,11 @@ func (o *options) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
-// check finds what does not go together.
+// check returns an error for flags that exclude each other.
 func (h *How) check() error {
 	switch {
 	case h.Jobs > 0 && h.Launcher == "print":
-		return shell.Usagef("--jobs: what runs the commands decides how many at a time, as in parallel -j %d", h.Jobs)
+		return shell.Usagef("--jobs: the program that runs the commands chooses their number, as in parallel -j %d", h.Jobs)
 	case len(h.Sbatch) > 0 && h.Launcher != "slurm":
 		return shell.Usagef("--sbatch is for --launcher slurm")
 	case h.Collect && (h.Jobs > 0 || h.Launcher != ""):
@@ -62,19 +62,20 @@ type Line struct {
 	Flags
 }
 
-// check finds a command line that asks for nothing.
+// check returns an error for a command line without a task, or with flags that exclude each
+// other.
 func (l *Line) check() error {
 	if err := l.How.check(); err != nil {
 		return err
 	}
 	alone := l.Flags
 	if l.File == "" && (alone.Resume == flags.Begins || alone.Out == "" || !reflect.ValueOf(l.Of).IsZero() || !reflect.ValueOf(l.How).IsZero()) {
-		return shell.Usagef("which spec? mlc train FILE; or, of a run that is there, mlc train --resume --out RUN")
+		return shell.Usagef("which spec? mlc train FILE, or for an existing run mlc train --resume --out RUN")
 	}
 	return nil
 }
 
-// again is the command line that goes on with what this one has begun.
+// again returns the command line that resumes this one.
 func (l Line) again(quiet bool) string {
 	if l.Resume == flags.Begins {
 		l.Resume = flags.Resumes
@@ -82,7 +83,7 @@ func (l Line) again(quiet bool) string {
 	return flag.Line(append(shell.Self(), l.words(quiet)...))
 }
 
-// words are the command line of trainings that are made here.
+// words returns the command line of trainings on this machine.
 func (l *Line) words(quiet bool) []string {
 	all := append([]string{"train", l.File}, words(&l.Of)...)
 	if l.Jobs > 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/arithlang/mlc/runtime/flag"
 )
 
-// parsed is what a command line says of the fields of a struct.
+// parsed decodes a command line into a struct.
 func parsed[T any](t *testing.T, args ...string) T {
 	t.Helper()
 	var of T
@@ -25,13 +25,13 @@ func parsed[T any](t *testing.T, args ...string) T {
 	return of
 }
 
-// lineOf is a command line of the verb train.
+// lineOf decodes a command line of the verb train.
 func lineOf(t *testing.T, args string) Line { return parsed[Line](t, strings.Fields(args)...) }
 
-// flagsGiven are flags of a trainer.
+// flagsGiven decodes the flags of a trainer.
 func flagsGiven(t *testing.T, args string) Flags { return parsed[Flags](t, strings.Fields(args)...) }
 
-// TestWords wants a trainer to be told what mlc was told, and no more.
+// TestWords passes exactly mlc's own flags to a trainer.
 func TestWords(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                                      "",
@@ -61,7 +61,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestLine refuses what does not go together.
+// TestLine refuses flags that exclude each other.
 func TestLine(t *testing.T) {
 	for args, want := range map[string]string{
 		"x.arith --jobs 2 --launcher slurm":      "",

@@ -14,26 +14,26 @@ import (
 	"github.com/arithlang/mlc/runtime/record"
 )
 
-// A relay tells a server of the runs of a trainer while that trains. Training does not wait
+// A relay sends the runs of a trainer to a server during training. Training does not wait
 // for the server, and does not fail because of it.
 type relay struct {
-	tell func(dir string, broken bool) error // the server of a run
-	file string                              // where the trainer says which runs it trains
+	tell func(dir string, broken bool) error // sends a run to the server
+	file string                              // the file in which the trainer lists its runs
 	say  func(text string)
-	said bool // that something is wrong
+	said bool // an error was reported
 	over chan bool
 	done chan struct{}
 }
 
-// How often runs are looked at, how much of the time that may take, and how long the end waits
-// for the server.
+// How often runs are sent, the share of the time that sending may take, and how long the
+// end waits for the server.
 const (
 	relayEvery = 2 * time.Second
-	relayShare = 50 // one part in so many
+	relayShare = 50 // one part in 50
 	relayWaits = 10 * time.Second
 )
 
-// newRelay begins to look at what a trainer does that is started with its environment; nil: no
+// newRelay starts a relay for a trainer that gets its environment. It returns nil if no
 // server is named.
 func newRelay(say func(text string)) (*relay, error) {
 	server, err := mlflow.FromEnvironment()
@@ -46,7 +46,7 @@ func newRelay(say func(text string)) (*relay, error) {
 	return startRelay(server.Send, say)
 }
 
-// startRelay tells a server of runs until the relay's end.
+// startRelay sends runs until the relay's end.
 func startRelay(tell func(dir string, broken bool) error, say func(text string)) (*relay, error) {
 	f, err := os.CreateTemp("", "mlc-runs-")
 	if err != nil {
@@ -57,7 +57,7 @@ func startRelay(tell func(dir string, broken bool) error, say func(text string))
 	return r, f.Close()
 }
 
-// environ is the environment of the trainer.
+// environ returns the environment for the trainer.
 func (r *relay) environ() []string {
 	if r == nil {
 		return os.Environ()
@@ -65,14 +65,14 @@ func (r *relay) environ() []string {
 	return append(os.Environ(), record.TellVariable+"="+r.file)
 }
 
-// here is for a trainer that is this process.
+// here prepares this process as the trainer.
 func (r *relay) here() {
 	if r != nil {
 		os.Setenv(record.TellVariable, r.file)
 	}
 }
 
-// run sends what there is now and then, and once more in the end.
+// run sends the runs from time to time, and once more at the end.
 func (r *relay) run() {
 	defer close(r.done)
 	for wait := relayEvery; ; {
@@ -88,8 +88,8 @@ func (r *relay) run() {
 	}
 }
 
-// send tells the server of all runs so far. What goes wrong is said once: the next time may be
-// better.
+// send sends all runs so far. It reports only the first error, since the next attempt may
+// succeed.
 func (r *relay) send(broken bool) {
 	f, err := os.Open(r.file)
 	if err != nil {
@@ -105,8 +105,7 @@ func (r *relay) send(broken bool) {
 	}
 }
 
-// end sends the rest, as of a trainer that has ended with an error, and waits for that for some
-// seconds.
+// end sends the rest and waits some seconds for it. err is the error of the trainer.
 func (r *relay) end(err error) {
 	if r == nil {
 		return
@@ -119,12 +118,12 @@ func (r *relay) end(err error) {
 	select {
 	case <-r.done:
 	case <-time.After(relayWaits):
-		r.say("MLflow: the server is slow, and not all reports were sent; mlc mlflow sends them")
+		r.say("MLflow: the server is slow and did not get all reports; send the rest with mlc mlflow")
 	}
 }
 
-// replaced becomes a trainer that does a verb. One that trains, where a server is named, is run
-// to its end, and the server is told of what it trains.
+// replaced becomes a trainer that does a verb. If the verb trains and a server is named, it
+// runs the trainer as a child and sends its runs to the server.
 func replaced(sh *shell.Shell, path string, argv []string, verb string, quiet bool) error {
 	r, err := relayOf(sh, verb, quiet)
 	if err != nil {
@@ -139,7 +138,7 @@ func replaced(sh *shell.Shell, path string, argv []string, verb string, quiet bo
 	return err
 }
 
-// relayOf is newRelay for a trainer that does a verb; nil: it does not train.
+// relayOf is newRelay for a verb. It returns nil if the verb does not train.
 func relayOf(sh *shell.Shell, verb string, quiet bool) (*relay, error) {
 	if verb != "train" {
 		return nil, nil

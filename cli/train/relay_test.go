@@ -13,13 +13,13 @@ import (
 	"github.com/arithlang/mlc/cli/shell"
 )
 
-// TestRelayWhileTraining tells a server of each run every two seconds while a trainer trains, and
-// once more when it ends: a run that lasts a week can be watched from its beginning.
+// TestRelayWhileTraining sends each run every two seconds during training, and once more at
+// the end, so a long run can be watched from its beginning.
 func TestRelayWhileTraining(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		slow  time.Duration // that the server takes
-		after time.Duration // the trainer ends
+		slow  time.Duration // the server's time for an answer
+		after time.Duration // the trainer's time
 		end   error
 		want  []string
 	}{
@@ -27,7 +27,7 @@ func TestRelayWhileTraining(t *testing.T) {
 		{"a short training", 0, time.Second, nil, []string{"a at 1s", "b at 1s"}},
 		{"a broken training", 0, 3 * time.Second, errors.New("no room"), []string{"a at 2s", "b at 2s", "a at 3s, broken", "b at 3s, broken"}},
 		{"one that Ctrl-C ended", 0, time.Second, shell.ExitStatus(130), []string{"a at 1s", "b at 1s"}},
-		// A server that takes a second for two runs is asked again fifty seconds later.
+		// A server that takes a second for two runs is asked again after fifty seconds.
 		{"a slow server", time.Second / 2, 60 * time.Second, nil, []string{"a at 2s", "b at 2.5s", "a at 53s", "b at 53.5s", "a at 1m0s", "b at 1m0.5s"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -62,8 +62,8 @@ func TestRelayWhileTraining(t *testing.T) {
 	}
 }
 
-// TestRelayOfABadServer says once that a server is out of order, and does not wait for ever for
-// one that does not answer.
+// TestRelayOfABadServer reports a failing server once, and does not wait forever for one
+// that does not answer.
 func TestRelayOfABadServer(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -72,7 +72,7 @@ func TestRelayOfABadServer(t *testing.T) {
 		wait time.Duration // at the end
 	}{
 		{"it refuses", func() error { return errors.New("no") }, "MLflow: no; training goes on without it. Later, this sends what is missing: mlc mlflow a", 0},
-		{"it hangs", func() error { time.Sleep(time.Hour); return nil }, "MLflow: the server is slow, and not all reports were sent; mlc mlflow sends them", 10 * time.Second},
+		{"it hangs", func() error { time.Sleep(time.Hour); return nil }, "MLflow: the server is slow and did not get all reports; send the rest with mlc mlflow", 10 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestRelayOfABadServer(t *testing.T) {
 				if got := strings.Join(said, "\n"); got != c.want {
 					t.Errorf("said\n%s\nwant\n%s", got, c.want)
 				}
-				time.Sleep(3 * time.Hour) // until all is over
+				time.Sleep(3 * time.Hour) // beyond the end of the test
 			})
 		})
 	}

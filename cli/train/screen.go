@@ -13,16 +13,16 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// A screen shows lines that stay and, below them on a terminal, lines that are written
-// over. What is written to it stays.
+// A screen shows permanent lines and, below them on a terminal, status lines that it
+// overwrites. Writes are permanent lines.
 type screen struct {
 	mu    sync.Mutex
 	out   io.Writer
-	size  func() (width, height int) // nil: it is no terminal
-	lines []string                   // that are shown below
+	size  func() (width, height int) // nil: not a terminal
+	lines []string                   // the status lines
 }
 
-// newScreen shows lines on a terminal, or only those that stay elsewhere.
+// newScreen returns a screen on out. Only a terminal shows status lines.
 func newScreen(out io.Writer) *screen {
 	s := &screen{out: out}
 	f, ok := out.(*os.File)
@@ -39,22 +39,22 @@ func newScreen(out io.Writer) *screen {
 	return s
 }
 
-// width is the room in a line.
+// width returns the room in a line.
 func (s *screen) width() int {
 	if s.size == nil {
-		return 200 // of a file
+		return 200 // a file
 	}
 	width, _ := s.size()
 	return width
 }
 
-// Write writes lines that stay.
+// Write writes permanent lines.
 func (s *screen) Write(text []byte) (n int, err error) {
 	s.aside(func() { n, err = s.out.Write(text) })
 	return n, err
 }
 
-// aside clears the lines below while something else is written to the terminal.
+// aside hides the status lines during another write to the terminal.
 func (s *screen) aside(write func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +64,7 @@ func (s *screen) aside(write func()) {
 	s.draw(lines)
 }
 
-// show puts lines in place of those that are shown below: as many as there is room for.
+// show replaces the status lines, as far as there is room.
 func (s *screen) show(lines []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,14 +77,14 @@ func (s *screen) show(lines []string) {
 		lines = append(lines[:room-2], fmt.Sprintf("and %d more", len(lines)-1-(room-2)), lines[len(lines)-1])
 	}
 	for i := range lines {
-		lines[i] = track.Cut(lines[i], width-1) // some terminals go to the next line behind the last column
+		lines[i] = track.Cut(lines[i], width-1) // some terminals wrap after the last column
 	}
 	if !slices.Equal(lines, s.lines) {
 		s.draw(lines)
 	}
 }
 
-// draw writes lines over those that are there, in one piece.
+// draw overwrites the status lines in one write.
 func (s *screen) draw(lines []string) {
 	if len(lines) == 0 && len(s.lines) == 0 {
 		return

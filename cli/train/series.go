@@ -24,32 +24,32 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// A series is the trainings of a sweep, which are made in turn.
+// A series is the trainings of a sweep.
 type series struct {
 	*build.Builder
 	where project.Folders
 	flags Flags
 	quiet bool
-	said  []string // flags of trainers about what they say
+	said  []string // flags for the output of trainers
 	jobs  []job
-	ran   bool // some trainer has understood the command line
+	ran   bool // some trainer has accepted the command line
 
-	jobsAtOnce int // 0 and 1: in turn
+	jobsAtOnce int // 0 and 1: one after another
 }
 
 // A job is one training of a series.
 type job struct {
 	project.Training
-	asked  asked   // of a run of it
-	work   float64 // floating-point operations, or what else is in proportion to its time; 0: not known
+	asked  asked   // the run that it wants
+	work   float64 // floating-point operations, or another measure proportional to its time; 0: not known
 	tested []int   // lengths
 	staged bool
 	of     results.Kin
 	begun  bool // before this series
 	state  jobState
-	took   time.Duration // with the making of its trainer
-	budget train.Budget  // of the training; that of the spec, where no flag says another
-	left   string        // why a search has gone on without it; "": it has not
+	took   time.Duration // including the build of its trainer
+	budget train.Budget  // from the flags, or else from the spec
+	left   string        // why a search dropped it; "": it did not
 }
 
 type jobState uint8
@@ -58,13 +58,12 @@ const (
 	waiting jobState = iota
 	done
 	failed
-	left // by a search that goes on with others
-	away // another process makes it
+	left // dropped by a search
+	away // another process runs it
 )
 
-// trainAll makes the trainings of a sweep in turn and ends with a table of their
-// results. One that fails does not keep the others from being made; a mistake on
-// the command line or an interrupt does.
+// trainAll runs the trainings of a sweep and ends with a table of their results. A failed
+// training does not stop the others. A mistake on the command line or an interrupt does.
 func trainAll(b *build.Builder, where project.Folders, all []project.Training, line Line, quiet bool) error {
 	s := &series{Builder: b, where: where, flags: line.Flags, quiet: quiet, said: saying(quiet, b.JSON), jobsAtOnce: line.Jobs}
 	if err := s.plan(all); err != nil {
@@ -72,14 +71,14 @@ func trainAll(b *build.Builder, where project.Folders, all []project.Training, l
 	}
 	if err := s.all(all[0].Point.Search); err != nil {
 		if s.ran || shell.Interrupted(err) {
-			b.Say("%d of %d trainings are done; go on with all of them: %s", s.count(done), len(all), line.again(quiet))
+			b.Say("%d of %d trainings are done; to continue: %s", s.count(done), len(all), line.again(quiet))
 		}
 		return err
 	}
 	return s.finish()
 }
 
-// all makes all trainings, in the way of a search.
+// all runs all trainings, as the search demands.
 func (s *series) all(by check.Search) error {
 	if by.Kind == "halving" && len(s.jobs) > 1 {
 		return s.halve(by)
@@ -87,7 +86,7 @@ func (s *series) all(by check.Search) error {
 	return s.each(s.waiting(), s.flags.of)
 }
 
-// each makes some of the trainings, in turn or side by side.
+// each runs some trainings, one after another or side by side.
 func (s *series) each(numbers []int, with func(*job) Flags) error {
 	if s.jobsAtOnce > 1 && len(numbers) > 1 {
 		return s.beside(numbers, with)
@@ -103,7 +102,7 @@ func (s *series) each(numbers []int, with func(*job) Flags) error {
 	return nil
 }
 
-// elsewhere finds that another process makes a training that is resumed.
+// elsewhere reports whether another process runs a training that would be resumed.
 func (s *series) elsewhere(i int) bool {
 	j := &s.jobs[i]
 	if dir := s.flags.dir(j); s.flags.Resume != flags.Begins && dir != "" && lock.Held(damage.At(dir)) {
@@ -113,8 +112,8 @@ func (s *series) elsewhere(i int) bool {
 	return j.state == away
 }
 
-// plan compiles all trainings: what the compiler finds in one is said before hours
-// have gone into others, and how much work each is.
+// plan compiles all trainings. It reports the compiler's findings before hours of training,
+// and computes the work of each training.
 func (s *series) plan(all []project.Training) error {
 	for _, t := range all {
 		j := job{Training: t}
@@ -130,7 +129,7 @@ func (s *series) plan(all []project.Training) error {
 			j.asked, j.work, j.staged = s.flags.asks(p), s.flags.work(p), len(p.Stages) > 0
 			j.budget = s.flags.budget(p.Spec.Train.Budget)
 			for _, stage := range p.Trainings() {
-				j.tested = stage.Spec.Eval.Digits // of the last
+				j.tested = stage.Spec.Eval.Digits // of the last stage
 			}
 			if err := s.flags.fits(&j, s.Say); err != nil {
 				return err
@@ -146,7 +145,7 @@ func (s *series) plan(all []project.Training) error {
 	return nil
 }
 
-// train makes one of the trainings, with flags for its trainer. An error ends the series.
+// train runs one training, with flags for its trainer. An error ends the series.
 func (s *series) train(i int, with Flags) error {
 	j, begun := &s.jobs[i], time.Now()
 	p, err := s.Trainer(s.where, j.Training, build.Tells(build.Brief, s.quiet))
@@ -168,7 +167,7 @@ func (s *series) train(i int, with Flags) error {
 	return s.ended(i, time.Since(begun), err)
 }
 
-// ended takes note of how a trainer has ended. An error ends the series.
+// ended records how a trainer ended. An error ends the series.
 func (s *series) ended(i int, took time.Duration, err error) error {
 	j := &s.jobs[i]
 	var status shell.ExitStatus
@@ -189,10 +188,10 @@ func (s *series) ended(i int, took time.Duration, err error) error {
 	return nil
 }
 
-// words are the flags of a trainer.
+// words returns the arguments of a trainer.
 func (s *series) words(of Flags) []string { return append(words(&of), s.said...) }
 
-// saying are the flags of a trainer that say what it prints.
+// saying returns the flags for the output of a trainer.
 func saying(quiet, json bool) (all []string) {
 	if quiet {
 		all = append(all, "-q")
@@ -203,7 +202,7 @@ func saying(quiet, json bool) (all []string) {
 	return all
 }
 
-// command is what makes one of the trainings alone.
+// command returns a command line for one of the trainings.
 func (s *series) command(j *job) string {
 	f := s.flags
 	if dir := f.dir(j); f.Out == "" && f.Resume != flags.Begins && dir != "" {
@@ -231,8 +230,8 @@ func (s *series) count(state jobState) int {
 	return n
 }
 
-// progress says how far the series is, and when it may end: as if all work took as
-// long as that of the trainings which were made from their beginning.
+// progress describes the progress of the series and its remaining time. It assumes that
+// time is proportional to work, and measures trainings that were run from their beginning.
 func (s *series) progress() string {
 	var all, behind, measured float64
 	var took time.Duration
@@ -264,8 +263,8 @@ func (s *series) progress() string {
 	return text + ")"
 }
 
-// soFar says how many trainings are done and left, and which was best; "" before the first.
-// Its numbers are those of the table in the end, and of mlc runs.
+// soFar counts the trainings done and left, and names the best one. It returns "" before
+// the first. Its numbers are those in the final table and in mlc runs.
 func (s *series) soFar() string {
 	var best *eval.Result
 	name := ""
@@ -274,7 +273,7 @@ func (s *series) soFar() string {
 			continue
 		}
 		row, err := results.ReadRow("", s.flags.dir(&s.jobs[i]))
-		if err != nil || row.Result == nil { // which the table in the end says
+		if err != nil || row.Result == nil { // the final table reports it
 			continue
 		}
 		if best == nil || results.Compare(best, row.Result) < 0 {
@@ -287,7 +286,7 @@ func (s *series) soFar() string {
 	return fmt.Sprintf("%d done, %d left with this one; best so far %s, exact match: %s", s.count(done), s.count(waiting), name, best.Summary())
 }
 
-// rounded leaves of a time what people want to know.
+// rounded rounds a duration for people.
 func rounded(d time.Duration) string {
 	if d < time.Minute {
 		return d.Round(time.Second).String()
@@ -295,7 +294,7 @@ func rounded(d time.Duration) string {
 	return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
 }
 
-// table prints the results, and of a training without one how far it is.
+// table prints the results, and the progress of trainings without one.
 func (s *series) table() error {
 	rows := make([]results.Row, len(s.jobs))
 	for i := range s.jobs {
@@ -315,7 +314,7 @@ func (s *series) table() error {
 	return results.WriteTable(s.Out, rows)
 }
 
-// finish prints the results, and the trainings that have failed.
+// finish prints the results and the failed trainings.
 func (s *series) finish() error {
 	if !s.JSON {
 		if err := s.table(); err != nil {
@@ -323,7 +322,7 @@ func (s *series) finish() error {
 		}
 	}
 	if n := s.count(away); n > 0 {
-		s.Say("%d of %d trainings are made by other processes, and are not at their end", n, len(s.jobs))
+		s.Say("%d of %d trainings are still running in other processes", n, len(s.jobs))
 	}
 	defer s.next()
 	n := s.count(failed)
@@ -342,8 +341,8 @@ func (s *series) finish() error {
 	return shell.ErrShown
 }
 
-// work is the floating-point operations of all that a program trains. With a budget
-// of the command line all programs are one unit of work; 0 where it is not known.
+// work returns the floating-point operations of all trainings of a program. If a flag sets
+// the budget, every program counts 1. It returns 0 if the work is not known.
 func (f Flags) work(p *compiler.Program) float64 {
 	if f.hasBudget() {
 		return 1

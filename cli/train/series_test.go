@@ -29,8 +29,8 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// TestBestIsInTheTable wants one number by one name: what is said of the best so far, what a
-// training's own message says, the sweep's table and mlc runs.
+// TestBestIsInTheTable wants the same number everywhere: in the best so far, a training's
+// message, the sweep's table and mlc runs.
 func TestBestIsInTheTable(t *testing.T) {
 	dir := t.TempDir()
 	s := &series{Builder: build.New(&shell.Shell{}, nil, build.Maker{}), flags: Flags{Training: flags.Training{Out: dir}}}
@@ -79,7 +79,7 @@ func TestBestIsInTheTable(t *testing.T) {
 	}
 }
 
-// TestProgress estimates by what was trained from its beginning.
+// TestProgress estimates from the trainings that were run from their beginning.
 func TestProgress(t *testing.T) {
 	for _, c := range []struct {
 		jobs []job
@@ -101,7 +101,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestFlagsOfStages gives flags about stages to specs that have some.
+// TestFlagsOfStages passes flags about stages only to specs with stages.
 func TestFlagsOfStages(t *testing.T) {
 	f := flagsGiven(t, "--until calibrate --go-on --out=x --steps 3")
 	for staged, want := range map[bool][]string{false: {"--out", "x/a", "--steps", "3"}, true: {"--out", "x/a", "--steps", "3", "--until", "calibrate", "--go-on"}} {
@@ -113,8 +113,8 @@ func TestFlagsOfStages(t *testing.T) {
 	}
 }
 
-// TestRunOfTheSameSpec finds what --resume goes on with: a run of the spec, the seed and
-// the budget that are asked for.
+// TestRunOfTheSameSpec finds the run that --resume continues: with the training's spec,
+// seed and budget.
 func TestRunOfTheSameSpec(t *testing.T) {
 	t.Chdir(t.TempDir())
 	hash := func(of string) string { return strings.Repeat(of, 32) }
@@ -161,7 +161,7 @@ func TestRunOfTheSameSpec(t *testing.T) {
 		{"--resume --steps=50", "b", "bb", "runs/table-b/20250105-000000-bb"},
 		{"--resume --steps 200", "b", "bb", "runs/table-b/20250102-000000-bb"},
 		{"--resume --examples 200", "b", "bb", ""},
-		{"--resume", "b", "aa", "runs/other/20250102-000000-aa"}, // its own are of other specs
+		{"--resume", "b", "aa", "runs/other/20250102-000000-aa"}, // its own runs are of other specs
 		{"--out x --resume", "b", "aa", "x/b"},
 	} {
 		f := flagsGiven(t, c.flags)
@@ -177,15 +177,15 @@ func TestRunOfTheSameSpec(t *testing.T) {
 		t.Error(err)
 	}
 	if diff := cmp.Diff([]string{
-		"runs/table-b/20250104-000000-bb: its seed is 5, and 1 is asked for: not gone on with",
-		"runs/table-b/20250105-000000-bb: its budget is 50 steps, and 200 steps are asked for: not gone on with",
-		"runs/table-b/20250106-000000-bb: its budget is 50 steps, then 200 steps, and 200 steps are asked for: not gone on with",
-		"runs/table-b/20250107-000000-bb/run.json is damaged: spec_hash cannot be a number: not gone on with",
+		"runs/table-b/20250104-000000-bb: its seed is 5, and 1 is asked for: not resumed",
+		"runs/table-b/20250105-000000-bb: its budget is 50 steps, and 200 steps are asked for: not resumed",
+		"runs/table-b/20250106-000000-bb: its budget is 50 steps, then 200 steps, and 200 steps are asked for: not resumed",
+		"runs/table-b/20250107-000000-bb/run.json is damaged: spec_hash cannot be a number: not resumed",
 	}, said); diff != "" {
 		t.Error(diff)
 	}
 	for args, want := range map[string]string{
-		"--resume --out x":               "x/b is not the training row=b that is asked for: its budget is 50 steps, and 200 steps are asked for. Choose another --out",
+		"--resume --out x":               "x/b does not fit the training row=b: its budget is 50 steps, and 200 steps are asked for. Choose another --out",
 		"--resume --out x --steps 50":    "",
 		"--resume --out=x --seed=7":      "its seed is 1, and 7 is asked for",
 		"--out x":                        "",
@@ -200,7 +200,7 @@ func TestRunOfTheSameSpec(t *testing.T) {
 	}
 }
 
-// TestAskedOfStages compares the trainings up to the last one that is asked for.
+// TestAskedOfStages compares the trainings up to the last requested one.
 func TestAskedOfStages(t *testing.T) {
 	stage := func(name string, seed uint64) *compiler.Program {
 		return &compiler.Program{Stage: name, Spec: &check.Spec{Hash: "aa", Train: check.Train{Train: config.Train{Seed: seed, Budget: config.Budget{Examples: 500}}}}}
@@ -226,8 +226,8 @@ func TestAskedOfStages(t *testing.T) {
 	}
 }
 
-// TestAskedOfInitialWeights counts runs for a training whose initial weights are those that
-// are asked for, by whichever seed they are.
+// TestAskedOfInitialWeights accepts a run with the same initial weights, whichever seed
+// sets them.
 func TestAskedOfInitialWeights(t *testing.T) {
 	for _, c := range []struct {
 		spec, run *uint64
@@ -250,7 +250,7 @@ func TestAskedOfInitialWeights(t *testing.T) {
 	}
 }
 
-// TestAgain wants the whole command line to be said, with --resume.
+// TestAgain prints the whole command line, with --resume.
 func TestAgain(t *testing.T) {
 	for args, want := range map[string]string{
 		"s.arith":                                   "mlc train s.arith --resume -q",

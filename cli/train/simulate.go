@@ -23,14 +23,14 @@ import (
 	"github.com/arithlang/mlc/sim/simulated"
 )
 
-// The devices that mlc has and no trainer.
+// Devices of mlc that trainers do not have.
 const (
 	simDevice   = "sim"
 	countDevice = "count"
 )
 
-// simMemory is what the simulated GPU has: it takes several times as much of the
-// host's, to check accesses.
+// simMemory is the memory of the simulated GPU in bytes. Checking accesses takes several
+// times as much memory of the host.
 const simMemory = 1 << 30
 
 // simulatedGPU is the device of --device sim.
@@ -39,7 +39,7 @@ var simulatedGPU = world.Device{
 	Open: func() (cuda.Driver, error) { return simulated.Open(ptxsim.Options{Memory: simMemory}) },
 }
 
-// inProcess does in this process what a program does on the simulator.
+// inProcess runs a verb of a program in this process, on the simulator.
 func inProcess(sh *shell.Shell, p *compiler.Program, verb string, flags []string, quiet bool) error {
 	args := slices.Concat([]string{shell.CalledBy(), verb}, flags)
 	devices := []world.Device{simulatedGPU}
@@ -70,8 +70,8 @@ func inProcess(sh *shell.Shell, p *compiler.Program, verb string, flags []string
 	return err
 }
 
-// modelOf is the model of a training as its program has it, but that its kernels compute
-// nothing on a processor.
+// modelOf returns the model of a training as in its program, except that its processor
+// kernels compute nothing.
 func modelOf(p *compiler.Program) (program.Model, error) {
 	m, err := live.New(p)
 	if err != nil {
@@ -86,13 +86,13 @@ func modelOf(p *compiler.Program) (program.Model, error) {
 		model.CPU = append(model.CPU, cpu.Kernel{Name: k.Name, Cost: m.Costs[i]})
 	}
 	for name, values := range m.Given {
-		text, _ := binary.Append(nil, binary.LittleEndian, values) // of a slice of float32 it cannot fail
+		text, _ := binary.Append(nil, binary.LittleEndian, values) // cannot fail for a slice of float32
 		model.Given = append(model.Given, program.Table{Param: name, Values: string(text)})
 	}
 	return model, nil
 }
 
-// filesOf are the files that a spec reads.
+// filesOf lists the files that a spec reads.
 func filesOf(spec *check.Spec) (all []program.File) {
 	for _, file := range spec.Files() {
 		f := program.File{Path: file.Path, Stage: file.Stage}
@@ -107,7 +107,7 @@ func filesOf(spec *check.Spec) (all []program.File) {
 	return all
 }
 
-// pipelineOf is a spec with stages as its program has it.
+// pipelineOf returns a spec with stages as in its program.
 func pipelineOf(p *compiler.Program) (stages.Pipeline, error) {
 	out := stages.Pipeline{Name: p.Spec.Name, Spec: codegen.SpecText(p), SpecHash: p.Spec.Hash, Version: shell.Version, Axes: p.Spec.Axes}
 	trainings := p.Stages

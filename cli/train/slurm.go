@@ -16,15 +16,15 @@ import (
 	"github.com/arithlang/mlc/runtime/record"
 )
 
-// hasSbatch wants the command that takes jobs of Slurm.
+// hasSbatch returns an error if there is no sbatch command.
 func hasSbatch() error {
 	if _, err := exec.LookPath("sbatch"); err != nil {
-		return errors.New("there is no sbatch in PATH, which takes jobs of Slurm: run this where jobs are submitted, or take the commands with --launcher print")
+		return errors.New("there is no sbatch in PATH to submit jobs to Slurm: run this on a machine that has it, or print the commands with --launcher print")
 	}
 	return nil
 }
 
-// slurm submits the trainings as one job, an array where there are several.
+// slurm submits the trainings as one job, which is an array if there are several.
 func (l *launch) slurm() error {
 	script, err := l.script()
 	if err != nil {
@@ -42,10 +42,10 @@ func (l *launch) slurm() error {
 		if l.Context.Err() != nil {
 			return err
 		}
-		return fmt.Errorf("sbatch has not taken the job (%w): %s\nits script is %s; options for sbatch go into --sbatch, and --point chooses trainings where an array is too long",
+		return fmt.Errorf("sbatch refused the job (%w): %s\nits script is %s; options for sbatch go into --sbatch, and --point chooses trainings where an array is too long",
 			err, strings.TrimSpace(said.String()), paths.FromHere(path))
 	}
-	id, _, _ := strings.Cut(strings.TrimSpace(string(answer)), ";") // behind which may be the cluster
+	id, _, _ := strings.Cut(strings.TrimSpace(string(answer)), ";") // the cluster may follow
 	if l.JSON {
 		return l.PrintJSON(map[string]any{"job": id, "tasks": len(l.tasks), "script": path, "out": l.flags.Out})
 	}
@@ -68,7 +68,8 @@ func trainingsAtOnce(n, parallel int) string {
 	return text
 }
 
-// output is where the task of a job writes, an array's with its number.
+// output returns the output file of a job's task. For an array it contains the task's
+// number.
 func (l *launch) output(job, number string) string {
 	name := project.NameOf(l.jobs[0].Training.Name) + "-" + job
 	if len(l.tasks) > 1 {
@@ -77,8 +78,8 @@ func (l *launch) output(job, number string) string {
 	return filepath.Join(l.folder, record.LaunchFolder, name+".out")
 }
 
-// pattern is output for all tasks, as sbatch has it: %A is the job of an array, %a the number
-// in it, %j any other job, %% a percent sign.
+// pattern is output for all tasks, in the syntax of sbatch: %A is the job of an array, %a
+// the number in it, %j any other job, %% a percent sign.
 func (l *launch) pattern() string {
 	job := "%j"
 	if len(l.tasks) > 1 {
@@ -88,11 +89,11 @@ func (l *launch) pattern() string {
 	return filepath.Join(strings.ReplaceAll(l.folder, "%", "%%"), record.LaunchFolder, name)
 }
 
-// taken is the time, in seconds, that Slurm gives a trainer to save before the job's end.
+// taken is the time that Slurm gives a trainer to save before the job's end, in seconds.
 const taken = 120
 
-// script is the job. The trainer is no step of it, so that it may use all cores of the job
-// in every version of Slurm.
+// script returns the job's script. The trainer is not a step of the job, so that it may use
+// all of the job's cores in every version of Slurm.
 func (l *launch) script() (string, error) {
 	here, err := os.Getwd()
 	if err != nil {
@@ -121,7 +122,7 @@ func (l *launch) script() (string, error) {
 	option("--signal=B:USR1@%d", taken)
 	for _, s := range l.line.Sbatch {
 		if strings.ContainsAny(s, "\n\r") {
-			return "", shell.Usagef("--sbatch: options are on one line")
+			return "", shell.Usagef("--sbatch: options must be on one line")
 		}
 		option("%s", s)
 	}
@@ -135,13 +136,15 @@ func (l *launch) script() (string, error) {
 	return b.String(), nil
 }
 
-// ofRanks makes ranks of one training of the tasks of a job, where options ask for several.
+// ofRanks turns the tasks of a job into ranks of one training, if options ask for several
+// tasks.
 const ofRanks = `if [ "${SLURM_NTASKS:-1}" -gt 1 ]; then set -- srun "$@"; else %s; fi
 `
 
-// attended runs the trainer. USR1, or USR2 where options ask for it, comes to the script
-// alone, before the limit: the trainer saves and ends with 138 or 140. TERM comes to all processes, and a second one would kill the
-// trainer before it has saved. Bash returns from wait for a signal that is trapped, too.
+// attended runs the trainer. Only the script gets USR1 before the limit, or USR2 if options
+// ask for it: the trainer then saves and ends with 138 or 140. All processes get TERM, and
+// a second TERM would kill the trainer before it has saved. A trapped signal also makes
+// wait return.
 const attended = `
 trap 'kill -USR1 $trainer' USR1
 trap 'kill -USR2 $trainer' USR2
@@ -154,13 +157,13 @@ status=$?
 trap '' USR1 USR2 TERM
 if [ $status = 138 ] || [ $status = 140 ]; then
 	scontrol requeue %s && exit
-	echo "mlc: Slurm has not queued the job again, and the training is not at its end: launch it again" >&2
+	echo "mlc: Slurm did not requeue the job, and the training is not finished: launch it again" >&2
 fi
 exit $status
 `
 
-// choice sets the words of the command of a task, by the variable that has its number, from
-// so much less than in the sweep.
+// choice prints a shell command that sets the words of a task, by the variable with its
+// number. The variable is less lower than the number in the sweep.
 func (l *launch) choice(variable string, less int) string {
 	if len(l.tasks) == 1 && less == 0 {
 		return "set -- " + flag.Line(l.tasks[0].command) + "\n"
@@ -174,7 +177,7 @@ func (l *launch) choice(variable string, less int) string {
 	return b.String()
 }
 
-// ranges are the numbers of tasks, which rise, as sbatch has them: 1-3,7.
+// ranges writes ascending numbers of tasks for sbatch: 1-3,7.
 func ranges(tasks []remoteTask) string {
 	var parts []string
 	for i := 0; i < len(tasks); {
@@ -192,7 +195,7 @@ func ranges(tasks []remoteTask) string {
 	return strings.Join(parts, ",")
 }
 
-// batchWord is a value in an option of sbatch, which reads quotes.
+// batchWord quotes a value for an option of sbatch.
 func batchWord(text string) string {
 	if !strings.ContainsAny(text, " \t\"'#") {
 		return text

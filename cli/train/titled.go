@@ -11,8 +11,8 @@ import (
 	"github.com/arithlang/mlc/runtime/flag"
 )
 
-// A titled is where a training of several prints its results. Its name comes above them, if
-// there are any: the messages that say it go elsewhere.
+// A titled writes the results of one training of several. It writes the training's name
+// above them, since the messages with the name may go elsewhere.
 type titled struct {
 	to    io.Writer
 	name  string
@@ -29,8 +29,8 @@ func (t *titled) Write(b []byte) (int, error) {
 	return t.to.Write(b)
 }
 
-// results is where a training prints its results: on a terminal under the message with its
-// name, elsewhere under its name. JSON says itself which run it is of.
+// results returns the writer for a training's results. On a terminal they follow a message
+// with the name. Elsewhere they have the name as a title, except JSON, which contains it.
 func (s *series) results(j *job) io.Writer {
 	if f, ok := s.Out.(*os.File); ok && term.IsTerminal(int(f.Fd())) || s.JSON {
 		return s.Out
@@ -38,10 +38,10 @@ func (s *series) results(j *job) io.Writer {
 	return &titled{to: s.Out, name: j.Point.Name}
 }
 
-// fewDirs is how many run directories a hint lists.
+// fewDirs is the largest number of run directories in a hint.
 const fewDirs = 4
 
-// next says what shows the results again: the table and the plots.
+// next prints commands that show the results again.
 func (s *series) next() {
 	var dirs []string
 	for i := range s.jobs {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestTitled puts the name of a training above its results, and nowhere without any.
+// TestTitled puts the name of a training above its results, but not above an empty output.
 func TestTitled(t *testing.T) {
 	var b strings.Builder
 	for _, name := range []string{"seed=1", "seed=2"} {

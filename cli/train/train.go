@@ -6,7 +6,8 @@ import (
 	"github.com/arithlang/mlc/cli/shell"
 )
 
-// Run makes what the command line asks for.
+// Run does what the command line asks for: it trains, launches, or prints the table. A
+// mistake of the command line is a shell.UsageError.
 func (l *Line) Run(b *build.Builder) error {
 	if err := l.check(); err != nil {
 		return err
@@ -27,10 +28,10 @@ func (l *Line) Run(b *build.Builder) error {
 		return err
 	}
 	if l.InitSeed.Several() && (len(all) > 1 || l.Launcher != "" || l.Collect) {
-		return shell.Usagef("--init-seed %s: a training of several models is made alone, and here are %d trainings: choose one by --point", l.InitSeed, len(all))
+		return shell.Usagef("--init-seed %s trains several models in one training, and here are %d trainings: choose one with --point", l.InitSeed, len(all))
 	}
 	if l.Device == simDevice && (len(all) > 1 && !l.Collect || l.Launcher != "") {
-		return shell.Usagef("--device sim: mlc itself simulates one training: choose one by --point, and leave out --launcher")
+		return shell.Usagef("--device sim: mlc simulates one training: choose one with --point, and leave out --launcher")
 	}
 	switch {
 	case l.Launcher != "":

@@ -11,8 +11,8 @@ import (
 	"github.com/arithlang/mlc/runtime/flag"
 )
 
-// words are the flags of a struct, which is pointed to, as words of a command line: those that
-// are not what they are by default.
+// words returns the flags in a struct that differ from their defaults, as words of a
+// command line. of points to the struct.
 func words(of any) (all []string) {
 	given, _ := flagsOf(of)
 	usual, k := flagsOf(reflect.New(reflect.TypeOf(of).Elem()).Interface())
@@ -37,7 +37,7 @@ func words(of any) (all []string) {
 	return all
 }
 
-// flagsOf are the flags of a struct that is pointed to, and what reads them.
+// flagsOf returns the flags in a struct, and their parser. of points to the struct.
 func flagsOf(of any) ([]*kong.Flag, *kong.Kong) {
 	k, err := kong.New(of, append(flag.Numbers(), kong.NoDefaultHelp())...)
 	if err != nil {
@@ -46,8 +46,8 @@ func flagsOf(of any) ([]*kong.Flag, *kong.Kong) {
 	return k.Model.Flags, k
 }
 
-// texts are the values of a flag as words. One of several that are listed is a word of its own
-// where the flag is given again for each.
+// texts returns the values of a flag as words. A list is one word, unless the flag is
+// repeated for each value.
 func texts(f *kong.Flag) (all []string) {
 	v := f.Target
 	if v.Kind() != reflect.Slice {
@@ -62,7 +62,7 @@ func texts(f *kong.Flag) (all []string) {
 	return all
 }
 
-// text is one value.
+// text writes one value.
 func text(v reflect.Value) string {
 	if v.Kind() == reflect.Pointer {
 		v = v.Elem()
