@@ -12,13 +12,13 @@ type benchCmd struct {
 
 // Help is printed below the usage.
 func (benchCmd) Help() string {
-	return `The trainer is built where it is stale, and times its own steps and kernels.
+	return `Builds the trainer if it is stale, and times its steps and kernels.
 
-With --device sim nothing is built: mlc itself does the steps, on a simulated GPU.
-With --device count nothing is computed: mlc counts what steps ask of a card, or plans
-a step that many GPUs share (docs/cluster-plan.md).
-With --cores 8,32 a program is built that times the pieces of a step, and says what it
-takes on so many cores (docs/cores.md).
+With --device sim mlc itself runs the steps, on a simulated GPU.
+With --device count nothing is computed: mlc counts the demands of steps on a card, or
+plans a step for many GPUs (docs/cluster-plan.md).
+With --cores 8,32 mlc builds a program that times the pieces of a step and predicts the
+step's time on 8 and 32 cores (docs/cores.md).
 
 Examples:
   mlc bench specs/successor.arith --steps 20

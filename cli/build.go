@@ -33,13 +33,13 @@ func (buildCmd) Help() string {
   mlc build sweep.arith --point seed=1       these trainings of a sweep: generated/sweep-…-seed-1
   mlc build --watch x.arith                  until Ctrl-C
 
-Where the current folder is in no Go module that has mlc, programs are kept in mlc's cache
-(MLC_CACHE), and written here with -o or --no-binary alone.
+Outside a Go module that requires mlc, programs are kept in mlc's cache (MLC_CACHE). With
+-o or --no-binary they are written here.
 
-In Go code, beside a spec: //go:generate mlc build --no-binary x.arith`
+In Go code next to a spec: //go:generate mlc build --no-binary x.arith`
 }
 
-// Run builds each spec; findings in one do not keep the others from being built.
+// Run builds each spec. Findings in one do not stop the others.
 func (c *buildCmd) Run(b *build.Builder) error {
 	if err := look.CheckStage(c.Dump); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (c *buildCmd) all(b *build.Builder, where project.Folders) error {
 	return shown.Err()
 }
 
-// distinctNames makes sure that no two specs become the same program.
+// distinctNames returns an error if two specs would become the same program.
 func distinctNames(files []string) error {
 	seen := map[string]string{}
 	for _, f := range files {
@@ -126,7 +126,7 @@ func (c *buildCmd) one(b *build.Builder, where project.Folders, t project.Traini
 	return build.PrintReport(b.Shell, made)
 }
 
-// product is the program of a training as text for the user, or in the cache.
+// product returns the program of a training, as text for the user or in the cache.
 func (c *buildCmd) product(b *build.Builder, where project.Folders, t project.Training, text bool) (*build.Product, error) {
 	if text {
 		return b.Product(where, t)

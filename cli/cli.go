@@ -1,6 +1,6 @@
-// Package cli is the mlc command, one file a verb. It is the thin shell around
-// packages compiler and codegen, which do no input or output: here specs are
-// read, generated programs written, trainers built and started.
+// Package cli is the mlc command, one file a verb. It reads specs, writes generated
+// programs, and builds and starts trainers. Packages compiler and codegen do the work
+// without input or output.
 package cli
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/arithlang/mlc/runtime/interrupt"
 )
 
-// verbs is the command line.
+// verbs declares the command line.
 type verbs struct {
 	Color   string           `help:"Color messages." enum:"auto,always,never" default:"auto"`
 	JSON    bool             `help:"Print results and findings as JSON on standard output, one object per line." name:"json"`
@@ -39,14 +39,14 @@ type verbs struct {
 	Report reportCmd `cmd:"" group:"day" help:"Write the page of runs as one HTML file."`
 	Plot   plotCmd   `cmd:"" group:"day" help:"Draw grids, curves and attention of runs, or print results as tables."`
 
-	Fmt     fmtCmd     `cmd:"" group:"language" help:"Format specs in the one style."`
+	Fmt     fmtCmd     `cmd:"" group:"language" help:"Format specs in the standard style."`
 	Vet     vetCmd     `cmd:"" group:"language" help:"Find all errors, and likely mistakes."`
 	Explain explainCmd `cmd:"" group:"language" help:"Show a spec stage by stage, or explain an error code."`
 	LSP     lspCmd     `cmd:"" group:"language" name:"lsp" help:"Serve an editor on standard input and output (see docs/editor)."`
 
 	Build  buildCmd  `cmd:"" group:"ship" help:"Compile specs to Go programs and build them."`
 	Export exportCmd `cmd:"" group:"ship" help:"Write the model of a run for Python, transformers or ONNX."`
-	MLflow mlflowCmd `cmd:"" group:"ship" name:"mlflow" help:"Tell an MLflow server of runs that it does not know."`
+	MLflow mlflowCmd `cmd:"" group:"ship" name:"mlflow" help:"Send runs to an MLflow server."`
 
 	Bench benchCmd `cmd:"" group:"kernels" help:"Time or count the training steps of a spec, kernel by kernel."`
 	Diff  diffCmd  `cmd:"" group:"kernels" help:"Compare every kernel with the interpreters."`
@@ -62,7 +62,7 @@ type verbs struct {
 	Complete  completeCmd  `cmd:"" hidden:"" passthrough:"" help:"List completions of the last word."`
 }
 
-// groups are those of the verbs, in the order of the help.
+// groups are the groups of verbs, in the order of the help.
 var groups = []kong.Group{
 	{Key: "day", Title: "Every day:"},
 	{Key: "language", Title: "The language:"},
@@ -71,24 +71,24 @@ var groups = []kong.Group{
 	{Key: "mlc", Title: "mlc itself:"},
 }
 
-// Main is the mlc command: it does what the command line says and exits. Source has the folder
-// runtime of mlc's source, which trainers are built from.
+// Main runs the mlc command and exits. source has the folder runtime of mlc's source, from
+// which trainers are built.
 func Main(source fs.FS) {
-	// Memory that is never touched takes none. A compilation of a second has a small heap:
-	// without this a third of the time would go into collecting garbage.
+	// Untouched memory costs nothing. A compilation of a second has a small heap: without
+	// this ballast it would spend a third of its time on garbage collection.
 	ballast := make([]byte, 64<<20)
 	code := Run(source, os.Args[1:], os.Stdout, os.Stderr)
 	runtime.KeepAlive(ballast)
 	os.Exit(code)
 }
 
-// Run does what args say and returns the exit code. Results go to out, messages
-// to err; a verb that reads reads standard input.
+// Run runs the command line args and returns the exit code. Results go to out, messages to
+// err. Verbs that read use standard input.
 func Run(source fs.FS, args []string, out, err io.Writer) int {
 	return run(source, build.Maker{}, args, out, err)
 }
 
-// newParser reads the command line.
+// newParser returns the parser of the command line.
 func newParser(v *verbs, options ...kong.Option) *kong.Kong {
 	parser, err := kong.New(v, slices.Concat(flag.Numbers(), options, []kong.Option{kong.Name("mlc"), kong.ExplicitGroups(groups),
 		kong.Description("A compiler of small transformers that do arithmetic: a spec becomes a Go program that trains and tests it."),
@@ -101,7 +101,7 @@ func newParser(v *verbs, options ...kong.Option) *kong.Kong {
 	return parser
 }
 
-// run is Run where trainers are made by a maker.
+// run is Run with trainers made by a maker.
 func run(source fs.FS, by build.Maker, args []string, out, err io.Writer) int {
 	var v verbs
 	answered := false // by help or version
@@ -132,7 +132,7 @@ func run(source fs.FS, by build.Maker, args []string, out, err io.Writer) int {
 	return finish(err, verb.Run(sh, build.New(sh, source, by)))
 }
 
-// finish prints the error of a verb and returns the exit code that goes with it.
+// finish prints the error of a verb and returns its exit code.
 func finish(w io.Writer, err error) int {
 	if err == nil {
 		return shell.ExitOK
@@ -140,7 +140,7 @@ func finish(w io.Writer, err error) int {
 	if status := shell.ExitStatus(0); errors.As(err, &status) {
 		return int(status)
 	}
-	if e, ok := interrupt.In(err); ok { // whatever it kept from being done
+	if e, ok := interrupt.In(err); ok { // whatever it interrupted
 		fmt.Fprintf(w, "mlc: %v\n", e)
 		return e.ExitCode()
 	}

@@ -24,8 +24,8 @@ func (completionCmd) Help() string {
   mlc completion fish | source           in ~/.config/fish/config.fish`
 }
 
-// completionScripts hand the words of a command line, up to the one that is being
-// written, to mlc complete. Where that has no answer, a file may stand.
+// completionScripts pass the words of a command line, up to the incomplete one, to mlc
+// complete. If that prints nothing, the shell completes file names.
 var completionScripts = map[string]string{
 	"bash": `_mlc() {
   local IFS=$'\n'
@@ -55,7 +55,7 @@ type completeCmd struct {
 	Words []string `arg:"" optional:"" help:"Words after mlc; the last may be incomplete."`
 }
 
-// Run prints what the last word may become, one word a line.
+// Run prints the completions of the last word, one a line.
 func (c *completeCmd) Run(sh *shell.Shell, parsed *kong.Context) error {
 	for _, w := range complete(parsed.Model.Node, c.Words) {
 		if _, err := io.WriteString(sh.Out, w+"\n"); err != nil {
@@ -65,8 +65,8 @@ func (c *completeCmd) Run(sh *shell.Shell, parsed *kong.Context) error {
 	return nil
 }
 
-// complete lists what the last of the words may become: a verb, a flag, or a value
-// of a flag or argument that is one of a few.
+// complete lists the completions of the last word: verbs, flags, or the values of a flag or
+// argument that has a fixed set of them.
 func complete(root *kong.Node, words []string) []string {
 	words = joinEquals(words)
 	if len(words) == 0 {
@@ -83,7 +83,7 @@ func complete(root *kong.Node, words []string) []string {
 		case f != nil && !f.IsBool() && !strings.Contains(w, "="):
 			open = f
 		case !strings.HasPrefix(w, "-"):
-			if i := slices.IndexFunc(verb.Children, func(n *kong.Node) bool { return n.Name == w }); i >= 0 && w != "help" { // behind which verbs stand as without it
+			if i := slices.IndexFunc(verb.Children, func(n *kong.Node) bool { return n.Name == w }); i >= 0 && w != "help" { // help is followed by the same verbs
 				verb = verb.Children[i]
 				flags = slices.Concat(flags, verb.Flags)
 			}
@@ -105,8 +105,8 @@ func complete(root *kong.Node, words []string) []string {
 	return nil
 }
 
-// joinEquals puts words together that bash has cut at an equal sign: it wants
-// nothing but the value completed, so the value stands alone.
+// joinEquals joins words that bash has split at an equal sign. bash wants only the value
+// completed, so the value stands alone.
 func joinEquals(words []string) []string {
 	var out []string
 	for i, w := range words {
@@ -131,7 +131,7 @@ func findFlag(flags []*kong.Flag, word string) *kong.Flag {
 	return nil
 }
 
-// valuesOf lists the values of a flag or argument that is one of a few.
+// valuesOf lists the values of a flag or argument that has a fixed set of them.
 func valuesOf(v *kong.Value) []string {
 	switch {
 	case v.Enum != "":
@@ -163,7 +163,7 @@ func verbNames(root *kong.Node) []string {
 	return names
 }
 
-// matching lists the words that begin with a prefix, each after a lead.
+// matching lists the words with a prefix, each after lead.
 func matching(words []string, lead, prefix string) []string {
 	var out []string
 	for _, w := range words {

@@ -21,15 +21,15 @@ type diffCmd struct {
 // Help is printed below the usage.
 func (diffCmd) Help() string {
 	return fmt.Sprintf(`Each kernel runs alone, on random inputs of order 1 for two examples. Its results
-are compared with its tensor function, in float64, and with the kernel interpreter,
-bit by bit: products are added as the device's tensor cores do, where it multiplies
-on those, or as the processor adds pairs of BF16. The output shows the element farthest
-from float64: its distance, the distance in units of the largest element of its buffer,
-and the largest allowed distance: %.0e of that element, or of 1 if it is smaller, and
-more where rounding of the inputs makes more.
-Exit code 1 if an element is farther off, or, with --exact, if a bit differs. The
-simulator checks every access of a kernel: a report fails, too.
-In a sweep, each training is compared, except for kernels of earlier ones.
+are compared with its tensor function, in float64, and bit by bit with the kernel
+interpreter. Where the device uses tensor cores or BF16 instructions, the interpreter
+adds products in their order. The output shows the element farthest from float64: its
+distance, the distance in units of the largest element of its buffer, and the largest
+allowed distance. This is %.0e of the largest element, or of 1 if that is smaller, and
+more where rounding of the inputs has a larger effect.
+Exit code 1 if an element is farther off, or with --exact if a bit differs. The
+simulator checks every access of a kernel: a faulty access fails too.
+In a sweep, kernels of earlier trainings are not compared again.
 
 Examples:
   mlc diff x.arith --exact
@@ -37,7 +37,7 @@ Examples:
   mlc diff x.arith --device ref --kernel attention_64_dropout --lengths 100`, diff.Tolerance)
 }
 
-// Run compares the kernels and prints a line for each as it is done.
+// Run compares the kernels. It prints a line for each when it is done.
 func (c *diffCmd) Run(b *build.Builder) error {
 	if err := c.Check(); err != nil {
 		return err

@@ -15,11 +15,11 @@ import (
 	"github.com/arithlang/mlc/runtime"
 )
 
-// placeholders are what documents write where a command line has a value.
+// placeholders maps placeholders in documents to values.
 var placeholders = map[string]string{"N": "1", "P": "8", "K": "k", "…": "x", "FORM": "onnx"}
 
-// commandLine splits a line of a document into words, as a shell does, up to what is not part
-// of the command: a comment, a pipe, another command, an explanation after two spaces.
+// commandLine splits a line of a document into words, as a shell does. It stops at the end
+// of the command: a comment, a pipe, another command, or an explanation after two spaces.
 func commandLine(line string) []string {
 	var words []string
 	for _, m := range regexp.MustCompile(`((?:'[^']*'|"[^"]*"|[^\s'"])+)(\s*)`).FindAllStringSubmatch(line, -1) {
@@ -42,7 +42,7 @@ func commandLine(line string) []string {
 	return words
 }
 
-// parse reads a command line of mlc or of a trainer with the parser of that program.
+// parse parses a command line of mlc or of a trainer with that program's parser.
 func parse(words []string) error {
 	if words[0] != "mlc" {
 		return runtime.Parse(io.Discard, words[1:]...)
@@ -52,8 +52,8 @@ func parse(words []string) error {
 	return err
 }
 
-// TestDocumentsCommands reads the command lines of all documents, in code blocks and in code
-// within the text, with the real command lines.
+// TestDocumentsCommands parses the command lines in all documents, in code blocks and in
+// inline code.
 func TestDocumentsCommands(t *testing.T) {
 	var (
 		inBlock  = regexp.MustCompile(`(?m)^(?:\$ |    |  )?((?:mlc|NAME|go run \.|bin/[\w-]+) [a-z-].*)$`)
@@ -88,7 +88,7 @@ func TestDocumentsCommands(t *testing.T) {
 				found++
 				err := parse(words)
 				if err != nil && (verbOnly.MatchString(strings.Join(words, " ")) || missing(err)) {
-					// A verb, or a command line without its files.
+					// a verb, or a command line without its files
 					err = parse(append(slices.Clip(words), "--help"))
 				} else if err == nil {
 					complete++

@@ -14,7 +14,7 @@ type explainCmd struct {
 	What     string   `arg:"" name:"FILE|CODE" help:"A spec, or the code of an error or warning."`
 	Stage    string   `help:"Print the spec at a stage of its compilation." xor:"stage" placeholder:"STAGE"`
 	Resolved bool     `help:"Print the spec with every default written out: --stage resolved." xor:"stage"`
-	Line     string   `help:"Follow one line of the spec or an included file through all stages, or to its text at one with --stage." placeholder:"[FILE:]LINE"`
+	Line     string   `help:"Follow one line of the spec or an included file through all stages; with --stage, print its full text at that stage." placeholder:"[FILE:]LINE"`
 	Format   string   `help:"text; html: a page with all stages side by side, linked by spec lines." enum:"text,html" default:"text"`
 	Out      string   `help:"With --format html: file to write." short:"o" placeholder:"FILE"`
 	Func     string   `help:"Show only one function of the model and its gradient." placeholder:"NAME"`
@@ -39,7 +39,7 @@ Examples:
   mlc explain E0202`
 }
 
-// code is how codes of errors and warnings are written.
+// code matches the codes of errors and warnings.
 var code = regexp.MustCompile(`^[EVev][0-9]{1,4}$`)
 
 // Run explains a code or a spec.
@@ -54,7 +54,7 @@ func (c *explainCmd) Run(sh *shell.Shell) error {
 	case html && (c.Stage != "" || c.Line != ""):
 		return shell.Usagef("--format html is a page of all lines at all stages: leave out --line and --stage")
 	case html && c.Out == "":
-		return shell.Usagef("--format html is written to a file: say which, as in --out page.html")
+		return shell.Usagef("--format html needs a file, such as --out page.html")
 	case !html && c.Out != "":
 		return shell.Usagef("--out is for --format html; text is printed")
 	}
@@ -78,7 +78,7 @@ func (c *explainCmd) Run(sh *shell.Shell) error {
 	case c.Stage == "" && c.Line == "" && c.Out == "":
 		return look.CompareAll(sh, all)
 	}
-	return shell.Usagef("%s asks for %d trainings, and this shows one: choose it, as in --point %s", all[0].Shown(all[0].Name), len(all), all[0].Point.Slug)
+	return shell.Usagef("%s has %d trainings, and this shows one: choose it, for example with --point %s", all[0].Shown(all[0].Name), len(all), all[0].Point.Slug)
 }
 
 // training explains one training.

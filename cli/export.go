@@ -14,8 +14,8 @@ type exportCmd struct {
 func (exportCmd) Help() string {
 	return `mlc export RUN --format FORM --out OUT
 
-Writes the trained model of a run for other programs. Everything that a spec can say is
-exported; it needs neither Go nor the trainer.
+Writes the trained model of a run for other programs. Every spec can be exported, without
+Go and without the trainer.
 
 Examples:
   mlc export runs/mine/* --format python -o model.py && python3 model.py 123+456

@@ -13,8 +13,8 @@ import (
 	"github.com/arithlang/mlc/internal/full"
 )
 
-// TestExport writes each form, writes over nothing, and leaves nothing half written. What
-// the files say is tested in package export.
+// TestExport writes each form, overwrites nothing, and leaves nothing half written. Package
+// export tests the content of the files.
 func TestExport(t *testing.T) {
 	run := runtest.Untrained(t, "../specs/successor.arith", "model.width=16")
 	dir := t.TempDir()
@@ -75,7 +75,7 @@ func TestExport(t *testing.T) {
 	}{
 		{[]string{run, "--format", "gguf", "-o", in("x")}, 2, "--format must be one of"},
 		{[]string{run, "--format", "python", "-o", in("x.txt")}, 2, "ends with .py"},
-		{[]string{run, "--format", "onnx", "-o", in("x.onnx"), "--store", "inside"}, 2, "--store is of Python files"},
+		{[]string{run, "--format", "onnx", "-o", in("x.onnx"), "--store", "inside"}, 2, "--store is for Python files"},
 		{[]string{run, "--format", "numpy", "-o", in("x.py"), "--store", "literals"}, 1, "the model has 22065 parameters, and at most 10000"},
 		{[]string{run, "--format", "python", "-o", in("x.py"), "--times", "3"}, 2, "this model has no loop"},
 		{[]string{run, "--format", "python", "-o", in("x.py"), "--best"}, 1, "has no best checkpoint"},

@@ -17,14 +17,14 @@ import (
 // fmtCmd is the verb fmt.
 type fmtCmd struct {
 	Files []string `arg:"" optional:"" name:"FILE" help:"Specs, or - for standard input to standard output. Default: all in the current folder."`
-	List  bool     `help:"List files in another style, and change nothing." short:"l"`
+	List  bool     `help:"List unformatted files, and change nothing." short:"l"`
 	Diff  bool     `help:"Show changes, and make none." short:"d"`
 	Check bool     `help:"Like -l, and exit with 1 if any are listed."`
 }
 
 // Help is printed below the usage.
 func (fmtCmd) Help() string {
-	return `Formats specs in the one style and lists those that changed. Comments and meaning
+	return `Formats specs in the standard style and lists the changed ones. Comments and meaning
 stay.
 
 Examples:
@@ -33,14 +33,14 @@ Examples:
   mlc fmt - < x.arith`
 }
 
-// stdinName is what standard input is called in messages.
+// stdinName names standard input in messages.
 const stdinName = "<standard input>"
 
-// Run formats each file; one that does not parse does not keep the others from it.
+// Run formats each file. Files that do not parse do not stop the others.
 func (c *fmtCmd) Run(sh *shell.Shell) error {
 	files := c.Files
 	if len(files) == 0 {
-		files, _ = filepath.Glob("*.arith") // the pattern is a good one
+		files, _ = filepath.Glob("*.arith") // the pattern is valid
 		if len(files) == 0 {
 			return shell.Usagef("there are no specs in this folder: name some, or - for standard input")
 		}
@@ -66,16 +66,16 @@ func (c *fmtCmd) Run(sh *shell.Shell) error {
 	return nil
 }
 
-// formatted is a spec and its text in the one style.
+// A formatted is a spec and its formatted text.
 type formatted struct {
-	File      string `json:"file"` // as seen from the current directory
+	File      string `json:"file"` // relative to the current directory
 	Changed   bool   `json:"changed"`
 	path      string // "" is standard input
 	have, now []byte
 }
 
-// formatFile reads and formats a spec. It is nil if there are findings, which are
-// printed.
+// formatFile reads and formats a spec. If there are findings, it prints them and returns
+// nil.
 func formatFile(sh *shell.Shell, file string) (*formatted, error) {
 	f := &formatted{File: stdinName}
 	s := project.Source{Name: stdinName}
@@ -97,7 +97,7 @@ func formatFile(sh *shell.Shell, file string) (*formatted, error) {
 	return f, nil
 }
 
-// put prints or writes what has been formatted.
+// put prints or writes a formatted spec.
 func (c *fmtCmd) put(sh *shell.Shell, f *formatted) error {
 	onlyShow := c.List || c.Diff || c.Check
 	if f.Changed && !onlyShow && f.path != "" {

@@ -13,7 +13,7 @@ type helpCmd struct {
 	Words []string `arg:"" optional:"" name:"VERB" help:"The verb, and what follows it."`
 }
 
-// Run prints what --help prints behind the same words.
+// Run prints the help of the verb.
 func (c *helpCmd) Run(b *build.Builder) error {
 	if code := Run(b.Source, append(slices.Clone(c.Words), "--help"), b.Out, b.Err); code != shell.ExitOK {
 		return shell.ExitStatus(code)

@@ -14,7 +14,7 @@ import (
 // infoCmd is the verb info.
 type infoCmd struct{}
 
-// processor says which of the features that generated trainers use are there.
+// processor lists the features of this processor that generated trainers use.
 type processor struct {
 	Arch     string   `json:"arch"`
 	Cores    int      `json:"cores"`

@@ -23,5 +23,5 @@ Examples:
   mlc init mine --from window`
 }
 
-// Run writes the spec, then the module if there is none.
+// Run writes the spec, and the module unless there is one.
 func (c *initCmd) Run(sh *shell.Shell) error { return build.Begin(sh, c.Name, c.From, c.Checkout) }

@@ -16,9 +16,9 @@ type mlflowCmd struct {
 
 // Help is printed below the usage.
 func (mlflowCmd) Help() string {
-	return `Tells the MLflow server that MLFLOW_TRACKING_URI names of runs that are there: what it does
-not know of them yet. mlc train does this by itself while it trains. This verb is for runs
-that a trainer has made alone, and for those that the server has missed.
+	return `Sends runs to the MLflow server that MLFLOW_TRACKING_URI names, except the parts that it has
+already. mlc train sends its runs itself. This verb is for runs of a trainer that was started
+without mlc, and for reports that the server has missed.
 
 Example: MLFLOW_TRACKING_URI=http://localhost:5000 mlc mlflow runs/mine/*`
 }
@@ -39,7 +39,7 @@ func (c *mlflowCmd) Run(sh *shell.Shell) error {
 		if _, err := shell.Await(sh, func() (struct{}, error) { return struct{}{}, server.Send(dir, false) }); err != nil {
 			return fmt.Errorf("MLflow: %w", err)
 		}
-		sh.Say("%s is told to %s", dir, server.URI)
+		sh.Say("%s: sent to %s", dir, server.URI)
 	}
 	return nil
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/arithlang/mlc/cli/train"
 )
 
-// solveCmd and evalCmd are verbs of a trainer, for a run wherever its trainer is.
+// solveCmd and evalCmd are verbs of a run's trainer.
 type (
 	solveCmd struct {
 		train.Solve `embed:""`
@@ -17,17 +17,16 @@ type (
 
 // Help is printed below the usage.
 func (solveCmd) Help() string {
-	return `The trainer is built from the spec in the run directory, where that has not been done.
-With --device sim none is: mlc itself runs the model, on a simulated GPU.
-A problem that begins with - stands behind --.
+	return `Builds the trainer from the spec in the run directory, unless it exists. With --device sim
+mlc itself runs the model, on a simulated GPU. A problem that begins with - goes after --.
 
 Example: mlc solve runs/mine/* '123'`
 }
 
 // Help is printed below the usage.
 func (evalCmd) Help() string {
-	return `The trainer is built from the spec in the run directory, where that has not been done.
-With --device sim none is: mlc itself runs the model, on a simulated GPU.
+	return `Builds the trainer from the spec in the run directory, unless it exists. With --device sim
+mlc itself runs the model, on a simulated GPU.
 
 Example: mlc eval runs/mine/* --digits 100`
 }

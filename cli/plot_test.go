@@ -13,8 +13,8 @@ import (
 	"github.com/arithlang/mlc/runtime/ckpt"
 )
 
-// calibrationDir makes the directory of a calibration of two heads, the first of which
-// looks along the antidiagonal 9.
+// calibrationDir makes the directory of a calibration of two heads. The first head looks
+// along the antidiagonal 9.
 func calibrationDir(t *testing.T) string {
 	t.Helper()
 	const rows, columns = 4, 10
@@ -57,7 +57,7 @@ func TestPlotAttention(t *testing.T) {
 	dir := calibrationDir(t)
 	for _, c := range []struct {
 		args []string
-		want string // begins the output, DIR for the directory
+		want string // beginning of the output, DIR for the directory
 	}{
 		{[]string{"--format", "svg"}, "DIR/plots/attention-cross.svg\nDIR/plots/bias-cross.svg\n"},
 		{[]string{"--kind", "attention", "--format", "text"},

@@ -19,8 +19,8 @@ type proveCmd struct {
 	Speed  bool          `help:"Measure how fast the GPU is, with PyTorch's steps between, and prove nothing."`
 	Budget time.Duration `help:"Time for all phases. Default: 540s; with --speed 450s." placeholder:"540s"`
 	Out    string        `help:"File for the result. Default: prove-DEVICE-TIME.json here, with --speed speed-DEVICE-TIME.json." short:"o" placeholder:"FILE"`
-	Only   []string      `help:"Only these phases, or of a phase only the parts that match a pattern, in which * matches anything." placeholder:"PHASE[:PART],…"`
-	Caches string        `help:"With --speed, an archive of what PyTorch compiles: read if it is there, then written." placeholder:"FILE"`
+	Only   []string      `help:"Only these phases, or only the parts of a phase that match a pattern; * matches anything." placeholder:"PHASE[:PART],…"`
+	Caches string        `help:"With --speed, an archive of PyTorch's compilation cache: read if it exists, then written." placeholder:"FILE"`
 	Seed   uint64        `help:"Seed of random numbers." default:"1" placeholder:"1"`
 	Replay string        `help:"Compare a result's records of single instructions with the simulator, without a device." placeholder:"FILE"`
 }
@@ -106,7 +106,7 @@ func (c *proveCmd) Run(sh *shell.Shell) error {
 	return err
 }
 
-// replay prints how the simulator stands to what was recorded.
+// replay compares the simulator with a record.
 func (c *proveCmd) replay(sh *shell.Shell) error {
 	r, err := shell.Await(sh, func() (*prove.Result, error) { return prove.Load(c.Replay) })
 	if err != nil {

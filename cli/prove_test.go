@@ -13,8 +13,8 @@ import (
 	"github.com/arithlang/mlc/prove"
 )
 
-// TestSignalEndsProve sends a signal while a part runs, and wants the exit code, and what
-// was found before in the file.
+// TestSignalEndsProve sends a signal during a part. It wants the exit code, and the earlier
+// results in the file.
 func TestSignalEndsProve(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r.json")
 	cmd := exec.Command("mlc", "prove", "--device", "sim", "--budget", "10m", "--only", "probes,fragments", "-o", path)

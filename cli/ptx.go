@@ -37,7 +37,7 @@ func (c *ptxCheckCmd) Run(sh *shell.Shell) error { return simulatePTX(sh, c.Flag
 // Run runs the kernel.
 func (c *ptxRunCmd) Run(sh *shell.Shell) error { return simulatePTX(sh, c.Flags.Run) }
 
-// simulatePTX does a command of the simulator.
+// simulatePTX runs a command of the simulator.
 func simulatePTX(sh *shell.Shell, do func(*command.Shell) error) error {
 	err := do(&command.Shell{Context: sh.Context, Program: "mlc", Out: sh.Out, Err: sh.Err, JSON: sh.JSON, Quiet: sh.Quiet, Temp: paths.WriteTemp, Rename: disk.Rename})
 	switch {

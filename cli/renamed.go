@@ -6,15 +6,15 @@ import (
 	"github.com/arithlang/mlc/cli/shell"
 )
 
-// renamed says what flags are called that scripts may have by an older name, by their verb.
+// renamed lists the former names of flags by verb, with their current names.
 var renamed = map[string]map[string]string{
 	"explain": {"--html": "--format html --out FILE"},
-	"export":  {"--to": "--format, and what is written is --out"},
+	"export":  {"--to": "--format, and the output file --out"},
 	"runs":    {"--csv": "--format csv"},
 	"train":   {"--parallel": "--jobs"},
 }
 
-// nowCalled is the error of a command line that has a flag by its older name; nil: it has none.
+// nowCalled returns the error for a command line with a former flag, or nil.
 func nowCalled(verb string, fail error) error {
 	for old, now := range renamed[verb] {
 		rest, is := strings.CutPrefix(fail.Error(), "unknown flag "+old)

@@ -17,14 +17,14 @@ import (
 type reportCmd struct {
 	Runs  []string `arg:"" name:"RUN" help:"Run directories."`
 	Out   string   `help:"File to write. Default: ${default}." short:"o" default:"report.html" placeholder:"FILE.html"`
-	Force bool     `help:"Replace the file if it is there."`
+	Force bool     `help:"Replace an existing file."`
 }
 
 // Help is printed below the usage.
 func (reportCmd) Help() string {
-	return `Writes what mlc serve shows of a run, or of several with their comparison, as one HTML
-file that needs nothing else: pictures, their numbers, the spec, the hardware and the
-commands that make the run again. A file that is there is replaced with --force alone.
+	return `Writes the page of a run in mlc serve, or of several runs with their comparison, as one
+self-contained HTML file: figures, their numbers, the spec, the hardware, and the commands
+that repeat the run. An existing file is only replaced with --force.
 
 Examples:
   mlc report runs/successor/*
@@ -37,7 +37,7 @@ func (c *reportCmd) Run(sh *shell.Shell, b *build.Builder) error {
 		if err != nil {
 			return err
 		}
-		return fmt.Errorf("%s is there already: choose another file with -o, or replace it with --force", c.Out)
+		return fmt.Errorf("%s exists already: choose another file with -o, or replace it with --force", c.Out)
 	}
 	text, err := shell.Await(sh, func() ([]byte, error) { return serve.Report(sh.Context, results.Servable(b, "."), c.Runs) })
 	if err != nil {

@@ -8,21 +8,21 @@ import (
 // runsCmd is the verb runs.
 type runsCmd struct {
 	Dir    string `arg:"" optional:"" name:"DIR" help:"Folder with runs, in it or below. Default: ${default}." default:"runs"`
-	Sort   string `help:"Order of the runs, the best or the newest last." enum:"${orders}" default:"started"`
+	Sort   string `help:"Order of the runs; the best or the newest is last." enum:"${orders}" default:"started"`
 	Format string `help:"text: for people; csv: a column for each setting that differs." enum:"text,csv" default:"text"`
 }
 
 // Help is printed below the usage.
 func (runsCmd) Help() string {
-	return `Lists runs with their state, their last values and the settings in which those of a
-folder differ (with --format csv, in which all do):
-  step, loss   of the last report while training
-  held out     exact match of that report, on held-out problems
-  id, ood      exact match of the test: the mean over lengths of training, and that over
-               longer ones, up to 100 digits
-  overall      of the problems of a file
+	return `Lists runs with their state, their last values, and the settings that differ within a
+folder (with --format csv: between all runs):
+  step, loss   of the last report during training
+  held out     exact match in that report, on held-out problems
+  id, ood      exact match in the test: the mean over the lengths of training, and the
+               mean over longer ones, up to 100 digits
+  overall      the mean over the problems of a file
 
-Damaged runs are in the list, and what is wrong with them below it.
+Damaged runs are listed too, with their problems below the list.
 
 Examples:
   mlc runs

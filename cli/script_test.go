@@ -40,13 +40,13 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// sourceTree is mlc's source, wherever the test runs.
+// sourceTree returns mlc's source, wherever the test runs.
 func sourceTree() fs.FS {
 	_, file, _, _ := runtime.Caller(0)
 	return os.DirFS(filepath.Join(filepath.Dir(file), ".."))
 }
 
-// ptxScript is the script of the simulator's own program, of mlc ptx.
+// ptxScript returns the script for the simulator's own program, changed for mlc ptx.
 func ptxScript(t *testing.T) string {
 	text, err := os.ReadFile("../ptxsim/cmd/ptxsim/testdata/ptx.txtar")
 	if err != nil {
@@ -61,9 +61,9 @@ func ptxScript(t *testing.T) string {
 	return path
 }
 
-// TestScripts runs the command in the scripts of testdata/script, and in ptxScript. Each starts in
-// a folder with the shipped specs in specs, and with specs/least.arith, which compiles in
-// half the time of specs/tiny.arith.
+// TestScripts runs the scripts in testdata/script, and ptxScript. Each begins in a folder
+// with the shipped specs in specs, and with specs/least.arith, which compiles in half the
+// time of specs/tiny.arith.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -99,7 +99,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// goEnv is what go is told of its folders.
+// goEnv returns the folders of the go command as environment variables.
 var goEnv = sync.OnceValues(func() (values map[string]string, err error) {
 	said, err := exec.Command("go", "env", "-json", "GOCACHE", "GOMODCACHE", "GOPATH").Output()
 	if err != nil {
@@ -195,7 +195,7 @@ func folder(ts *testscript.TestScript, dir string) map[string][]byte {
 	return files
 }
 
-// brackets writes a file of so many megabytes of them.
+// brackets writes a file of brackets with a size in megabytes.
 func brackets(ts *testscript.TestScript, neg bool, args []string) {
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)
@@ -219,8 +219,8 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// tmpfs mounts a file system of a given size at a new folder until the script
-// ends. A third argument is a mount option.
+// tmpfs mounts a file system of a given size at a new folder until the script ends. A third
+// argument is a mount option.
 func tmpfs(ts *testscript.TestScript, neg bool, args []string) {
 	dir := ts.MkAbs(args[0])
 	ts.Check(os.MkdirAll(dir, 0o755))
@@ -245,7 +245,7 @@ func canMount() bool {
 	return mount(dir, "size=4k") == nil && exec.Command("umount", dir).Run() == nil
 }
 
-// readonly makes a folder that even its owner cannot write to, root aside.
+// readonly makes a folder that only root can write to.
 func readonly(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.Mkdir(ts.MkAbs(args[0]), 0o555))
 }
@@ -262,7 +262,7 @@ func awaitLine(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("%s never had %s", args[0], args[1])
 }
 
-// startSlurm starts Slurm, with so many processors in its node, until the script ends.
+// startSlurm starts Slurm with a number of processors in its node, until the script ends.
 func startSlurm(ts *testscript.TestScript, neg bool, args []string) {
 	cpus, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -272,8 +272,8 @@ func startSlurm(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("SLURM_CONF", cluster.Config)
 }
 
-// startMLflow starts a server of MLflow that writes what it is asked to the file mlflow.log, and
-// names it in the environment, until the script ends.
+// startMLflow starts a fake MLflow server until the script ends. It logs requests to the
+// file mlflow.log and names itself in the environment.
 func startMLflow(ts *testscript.TestScript, neg bool, args []string) {
 	log, err := os.Create(ts.MkAbs("mlflow.log"))
 	ts.Check(err)

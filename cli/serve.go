@@ -14,16 +14,16 @@ import (
 // serveCmd is the verb serve.
 type serveCmd struct {
 	Dir  string `arg:"" optional:"" name:"DIR" help:"Folder with runs, in it or below. Default: ${default}." default:"runs"`
-	Port int    `help:"Port to listen on. Default: 7177, or the next that is free." placeholder:"N"`
+	Port int    `help:"Port to listen on. Default: 7177, or the next free one." placeholder:"N"`
 	Open bool   `help:"Open the page in a browser."`
 }
 
 // Help is printed below the usage.
 func (serveCmd) Help() string {
-	return `Serves a page of the runs below a folder, to this machine alone, until Ctrl-C. It follows
-what is training, has a page for each run, on which the model answers problems, and
-compares runs. It writes nothing to the folder. The address that it prints has a secret
-token in it: other users of this machine get no page without it.
+	return `Serves pages of the runs below a folder, only to this machine, until Ctrl-C. The pages
+follow running trainings and compare runs, and the model of a run answers problems there.
+Nothing is written to the folder. The printed address contains a secret token, without
+which other users of this machine get no page.
 
 Examples:
   mlc serve
@@ -38,7 +38,7 @@ func (c *serveCmd) Run(sh *shell.Shell, b *build.Builder) error {
 	}
 	s, err := serve.New(results.Servable(b, c.Dir))
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no folder %s: train something, as with mlc train FILE, or say where the runs are", c.Dir)
+		return fmt.Errorf("there is no folder %s: train a model with mlc train FILE, or name the folder of the runs", c.Dir)
 	}
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (c *serveCmd) Run(sh *shell.Shell, b *build.Builder) error {
 	if err != nil {
 		return err
 	}
-	sh.Say("the runs below %s; Ctrl-C ends it", c.Dir)
+	sh.Say("serving the runs below %s until Ctrl-C", c.Dir)
 	if c.Open {
 		remove, err := results.OpenBrowser(address)
 		if err != nil {

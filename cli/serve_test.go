@@ -19,7 +19,7 @@ import (
 
 const servedRuns = "../serve/testdata/runs"
 
-// TestServe asks for pages, and ends while a stream is open.
+// TestServe requests pages, and ends while a stream is open.
 func TestServe(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	out, in := io.Pipe()
@@ -40,7 +40,7 @@ func TestServe(t *testing.T) {
 		t.Fatalf("it prints %q", line)
 	}
 	for path, want := range map[string]int{"": 403, "run?run=successor": 403, "?token=" + token[1:]: 403, "?token=" + token: 200} {
-		answer, err := http.Get(address + path) // without the cookies of client
+		answer, err := http.Get(address + path) // without the client's cookies
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// endless is a kernel that counts for longer than anybody waits.
+// endless is a kernel that counts practically forever.
 const endless = `.version 7.0
 .target sm_80
 .address_size 64
@@ -30,11 +30,11 @@ loop:
 }
 `
 
-// TestSignalsEndVerbs sends a signal to mlc while it waits for a pipe, which no spec can be,
-// or computes what never ends. That it has opened the pipe says that it is there.
+// TestSignalsEndVerbs sends a signal to mlc while it waits for a pipe, where no spec can
+// be, or computes without end. mlc is ready once it has opened the pipe.
 func TestSignalsEndVerbs(t *testing.T) {
 	hangUps := make(chan os.Signal, 1)
-	signal.Notify(hangUps, syscall.SIGHUP) // under nohup what this starts would ignore it
+	signal.Notify(hangUps, syscall.SIGHUP) // under nohup the child would ignore it
 	defer signal.Stop(hangUps)
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe")
@@ -46,7 +46,7 @@ func TestSignalsEndVerbs(t *testing.T) {
 		args   []string
 		signal syscall.Signal
 		code   int
-		after  string // is written before the pipe is closed; "" leaves it open
+		after  string // written before the pipe is closed; "" leaves it open
 	}{
 		"plot":     {[]string{"plot", pipe}, syscall.SIGTERM, 143, ""},
 		"ptx":      {[]string{"ptx", "check", pipe}, syscall.SIGTERM, 143, ""},
@@ -80,9 +80,9 @@ func TestSignalsEndVerbs(t *testing.T) {
 	}
 }
 
-// TestSignalsEndReadingInput interrupts what reads standard input.
+// TestSignalsEndReadingInput interrupts verbs that read standard input.
 func TestSignalsEndReadingInput(t *testing.T) {
-	const more = 1<<16 + 1 // than a pipe holds: when it is written, somebody reads
+	const more = 1<<16 + 1 // more than a pipe holds: when it is written, mlc is reading
 	for _, args := range [][]string{{"fmt", "-"}, {"lsp"}} {
 		cmd := exec.Command("mlc", args...)
 		var said bytes.Buffer

@@ -20,11 +20,12 @@ import (
 	"github.com/arithlang/mlc/runtime/program"
 )
 
-// A toy trainer does all that a trainer does but to compute: its kernels leave memory as it
-// is. It stands for one in scripts about scheduling, messages and files, and is made in no
-// time: a shell script that ends with the resolved spec, which toyTrainer compiles.
+// A toy trainer does everything except the computation: its kernels leave memory unchanged.
+// It replaces a trainer in scripts about scheduling, messages and files, and takes no time
+// to build. It is a shell script that ends with the resolved spec, which toyTrainer
+// compiles.
 
-// toyGenerate prints what toyBuild reads of a program.
+// toyGenerate prints the part of a program that toyBuild reads.
 func toyGenerate(p *compiler.Program, _ codegen.Options) ([]codegen.File, error) {
 	spec := codegen.SpecText(p)
 	header, _, _ := strings.Cut(spec, "\n")
@@ -32,7 +33,7 @@ func toyGenerate(p *compiler.Program, _ codegen.Options) ([]codegen.File, error)
 		{Path: "spec.arith", Data: []byte(spec)}}, nil
 }
 
-// toyBuild makes the program in a folder into a toy trainer.
+// toyBuild turns the program in a folder into a toy trainer.
 func toyBuild(dir, _, binary string) error {
 	spec, err1 := os.ReadFile(filepath.Join(dir, "spec.arith"))
 	model, err2 := os.ReadFile(filepath.Join(dir, "model.go"))
@@ -46,7 +47,7 @@ func toyBuild(dir, _, binary string) error {
 	return os.WriteFile(binary, []byte(script), 0o755)
 }
 
-// toyTrainer is what the script calls, with its name and its path before the arguments.
+// toyTrainer runs for the script, which passes its name and its path before the arguments.
 func toyTrainer() {
 	model, err := toyModel(os.Args[1], os.Args[2])
 	if err != nil {

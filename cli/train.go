@@ -18,28 +18,27 @@ type trainCmd struct {
 
 // Help is printed below the usage.
 func (trainCmd) Help() string {
-	return `In a sweep, all trainings run in turn, or those that --point chooses: by values of the
-axes, by number from 1, or by name. Each has its own run directory, with --out DIR
-DIR/NAME, also where only one is chosen. --resume skips finished trainings, even if a run
-of the same spec under another name did them, continues the rest, and leaves to other
-processes what they are training; runs with another seed or budget do not count. A flag
-that sets what an axis sets, as --seed does train.seed, is refused. A table of all results
-comes last.
+	return `In a sweep, all trainings run one after another, or the ones that --point chooses: by
+values of the axes, by number from 1, or by name. Each has its own run directory; with
+--out DIR it is DIR/NAME, even for a single training. --resume skips finished trainings
+and continues the rest, but leaves running ones to their processes. It finds runs by their
+spec, seed and budget, under any name. A flag must not set an axis of the sweep, as --seed
+sets train.seed. A table of all results comes last.
 
-  --jobs N          makes N trainings at a time, each with its share of the cores
-  --collect         trains nothing: prints the table, and how far the others are
-  --launcher slurm  submits one array of Slurm, of which --jobs N run at a time;
+  --jobs N          runs N trainings at a time, each with its share of the cores
+  --collect         trains nothing; prints the table, with the progress of other trainings
+  --launcher slurm  submits an array job to Slurm, of which --jobs N run at a time;
                     --sbatch '-p gpu -t 4:00:00': options for sbatch
   --launcher print  prints a command for each training, for GNU parallel and others
   --launcher kubernetes
                     prints the manifest of an Indexed Job
-What is launched goes on with what is there, and needs neither Go nor mlc (docs/cluster.md).
+Launched trainings resume existing runs, and need neither Go nor mlc (docs/cluster.md).
 
 With --device sim, mlc itself trains, on a simulated GPU, and builds nothing.
 
-Without FILE, --resume --out RUN goes on with a run, from the spec in it.
+Without FILE, --resume --out RUN resumes a run from its own spec.
 
-In a Go module that has mlc, the program is written to generated/ and its binary to bin/.
+In a Go module that requires mlc, the program is written to generated/ and its binary to bin/.
 Anywhere else both are kept in mlc's cache, which MLC_CACHE names.
 
 Examples:
@@ -54,7 +53,7 @@ Examples:
 // Run builds the trainer and becomes it.
 func (c *trainCmd) Run(b *build.Builder) error {
 	if l, several, err := ranks.Find(os.Getenv); err == nil && several {
-		return shell.Usagef("%s has started mlc as rank %d of %d, and each would build the trainer: run mlc build once, then start its binary as ranks, as in mpirun -n %d bin/NAME train …",
+		return shell.Usagef("%s has started mlc as rank %d of %d, and each rank would build the trainer: run mlc build once, then start the binary as ranks: mpirun -n %d bin/NAME train …",
 			l.By, l.Rank, l.Size, l.Size)
 	}
 	if _, err := mlflow.FromEnvironment(); err != nil {

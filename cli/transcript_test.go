@@ -13,9 +13,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// transcript does what a document does, in the current folder of a script: it
-// writes the files of fenced blocks that have a name behind their language, and
-// runs the commands, lines that begin with "$ ", of blocks of the language console.
+// transcript executes a document in the current folder of a script. It writes the fenced
+// blocks that have a file name after their language. In blocks of the language console it
+// runs the lines that begin with "$ ".
 func transcript(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: transcript FILE")
@@ -33,15 +33,13 @@ func transcript(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// A shellCommand is a command and what a document says that it prints, on both
-// outputs.
+// A shellCommand is a command and its output, stdout and stderr, in a document.
 type shellCommand struct{ text, output string }
 
-// runCommand wants the output that the document has, and success where that has no
-// error.
+// runCommand wants the output of the document, and success unless that output has an error.
 func runCommand(ts *testscript.TestScript, c shellCommand) {
 	ts.Logf("$ %s", c.text)
-	cmd := exec.Command("sh", "-c", strings.ReplaceAll(c.text, "go run . ", "mlc ")) // in a checkout they are the same
+	cmd := exec.Command("sh", "-c", strings.ReplaceAll(c.text, "go run . ", "mlc ")) // the same in a checkout
 	cmd.Dir = ts.MkAbs(".")
 	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GOCACHE", "GOMODCACHE", "GOPATH", "GOFLAGS", "GOPROXY"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
@@ -56,7 +54,7 @@ func runCommand(ts *testscript.TestScript, c shellCommand) {
 	}
 }
 
-// quotes wants the code that a document has in blocks without a name to be in a file.
+// quotes wants a file to contain the code in a document's blocks without a name.
 func quotes(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: quotes DOCUMENT FILE")
@@ -68,13 +66,13 @@ func quotes(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// tolerance is how far a number with a decimal point may be from that of the document.
+// tolerance is the largest factor between a decimal number and the document's.
 const tolerance = 3
 
 var decimal = regexp.MustCompile(` *\b\d+\.\d+\b`)
 
-// says reports whether an output is what a document has, in which … stands for anything
-// within a line, or, as the only thing in it, for any lines.
+// says compares an output with a document's. In the document, … stands for any text within
+// a line or, on a line of its own, for any lines.
 func says(document, output string) bool {
 	var pattern strings.Builder
 	var want []string
@@ -99,7 +97,7 @@ func says(document, output string) bool {
 	return got != nil
 }
 
-// decimalOf reads what decimal matches.
+// decimalOf returns the number that decimal has matched.
 func decimalOf(text string) float64 {
 	x, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if err != nil {
@@ -129,7 +127,7 @@ func fencedBlocks(text string) []fencedBlock {
 	return out
 }
 
-// commandsOf takes a console apart.
+// commandsOf splits a console block into commands.
 func commandsOf(text string) []shellCommand {
 	var out []shellCommand
 	for line := range strings.Lines(text) {
@@ -142,7 +140,7 @@ func commandsOf(text string) []shellCommand {
 	return out
 }
 
-// TestTranscript tests what the tutorial is held by.
+// TestTranscript tests the checks of the tutorial.
 func TestTranscript(t *testing.T) {
 	blocks := fencedBlocks("text\n```console\n$ a b\nx 12 s\n\n$ c\n```\nmore\n```go f.go\npackage f\n```\n")
 	if got, want := fmt.Sprintf("%q", blocks), `[{"console" "$ a b\nx 12 s\n\n$ c\n"} {"go f.go" "package f\n"}]`; got != want {

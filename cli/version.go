@@ -8,7 +8,7 @@ import (
 	"github.com/arithlang/mlc/cli/shell"
 )
 
-// A provenance says where this command comes from.
+// A provenance describes the origin of this command.
 type provenance struct {
 	Version  string `json:"version"`
 	Module   string `json:"module"`   // module version as the Go toolchain recorded it
@@ -36,7 +36,7 @@ func thisBuild() provenance {
 	return b
 }
 
-// versionLine is what --version prints.
+// versionLine is the output of --version.
 func versionLine() string {
 	b := thisBuild()
 	line := fmt.Sprintf("mlc %s %s %s", b.Version, b.Go, b.Platform)

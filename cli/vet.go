@@ -22,8 +22,8 @@ type vetCmd struct {
 
 // Help is printed below the usage.
 func (vetCmd) Help() string {
-	return `Prints nothing about a spec without findings. What the compiler does not support
-yet is a finding of mlc build only. mlc explain CODE shows the page of a code.
+	return `Prints nothing about a spec without findings. Only mlc build reports features that the
+compiler does not support yet. mlc explain CODE shows the page of a code.
 
 Examples:
   mlc vet specs/*.arith
@@ -72,7 +72,7 @@ func (c *vetCmd) Run(sh *shell.Shell) error {
 	return nil
 }
 
-// checkWarnings makes sure that what is to be left out are codes of warnings.
+// checkWarnings returns an error if a code is not of a warning.
 func checkWarnings(codes []string) error {
 	var warnings []string
 	for _, c := range diag.Codes() {

@@ -44,7 +44,7 @@ func TestStarters(t *testing.T) {
 			checkSums(t, s.name, problems)
 		}
 		if formatted, _ := dsl.FormatFile("x.arith", text); !bytes.Equal(formatted, text) {
-			t.Errorf("%s is not in the one style:\n%s", s.name, formatted)
+			t.Errorf("%s is not formatted:\n%s", s.name, formatted)
 		}
 	}
 }
@@ -82,7 +82,7 @@ func TestFindOrigin(t *testing.T) {
 		{"a checkout with a version", "", debug.Module{Version: "v0.1.1-0.20261121101100-a609d7e27509"}, here, origin{checkout: repo}, ""},
 		{"a release", "", debug.Module{Version: "v0.1.0", Sum: "h1:x"}, "/cache/cli/build/module.go", origin{version: "v0.1.0"}, ""},
 		{"a release, and a checkout", repo, debug.Module{Version: "v0.1.0", Sum: "h1:x"}, "", origin{checkout: repo}, ""},
-		{"-trimpath", "", debug.Module{Version: "(devel)"}, "github.com/arithlang/mlc/cli/build/module.go", origin{}, "say it with --checkout DIR"},
+		{"-trimpath", "", debug.Module{Version: "(devel)"}, "github.com/arithlang/mlc/cli/build/module.go", origin{}, "name it with --checkout DIR"},
 		{"no checkout", t.TempDir(), debug.Module{}, here, origin{}, "is no checkout of"},
 	} {
 		got, err := findOrigin(c.given, c.main, c.source)

@@ -8,7 +8,8 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// CompareAll prints the size of each training of a sweep, one a line.
+// CompareAll prints the size of each training of a sweep, one a line. Findings are printed,
+// and end it with shell.ErrShown.
 func CompareAll(sh *shell.Shell, all []project.Training) error {
 	wide := len("training")
 	for _, t := range all {

@@ -15,15 +15,15 @@ import (
 	"github.com/arithlang/mlc/cli/shell"
 )
 
-// TestCompareAll has a line for each training, and for each stage of one below its name.
+// TestCompareAll has a line for each training, and below it a line for each stage.
 func TestCompareAll(t *testing.T) {
 	dir := t.TempDir()
 	spec := "arith 1\n\ntask successor { below = 100 }\nmodel.width = 16\nsweep { model.heads = [1, 2] }\n"
 	stages := "stage first {}\nstage second { from = first }\n"
 	for name, c := range map[string]struct {
 		text  string
-		names []string // of lines
-		json  int      // objects
+		names []string // first words of the lines
+		json  int      // number of objects
 	}{
 		"plain":  {spec, []string{"heads=1", "heads=2"}, 2},
 		"staged": {spec + stages, []string{"heads=1", "  first", "  second", "heads=2", "  first", "  second"}, 4},

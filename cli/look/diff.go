@@ -18,7 +18,7 @@ import (
 	"github.com/arithlang/mlc/runtime/cpu"
 )
 
-// Differences says which kernels are compared, and with what.
+// Differences selects the kernels to compare and the device.
 type Differences struct {
 	Device  string   `help:"Device to compare: cpu is the generated Go, cuda the PTX on a GPU, sim the same PTX on the simulator, ref the kernel interpreter." enum:"cpu,cuda,sim,ref" default:"cpu"`
 	Exact   bool     `help:"Require the kernel interpreter's bits, too."`
@@ -29,7 +29,7 @@ type Differences struct {
 // diffBatch is the number of examples of a launch.
 const diffBatch = 2
 
-// Check finds lengths that cannot be.
+// Check returns a shell.UsageError for an invalid length.
 func (c *Differences) Check() error {
 	if i := slices.IndexFunc(c.Lengths, func(l int) bool { return l < 1 || l > 1<<12 }); i >= 0 {
 		return shell.Usagef("--lengths: %d is not between 1 and %d", c.Lengths[i], 1<<12)
@@ -37,8 +37,8 @@ func (c *Differences) Check() error {
 	return nil
 }
 
-// CompareKernels compares the kernels of one training, or of each stage of it, that have
-// not been done.
+// CompareKernels compares the kernels of one training, or of each of its stages, except the
+// ones in done. It returns shell.ErrShown if one differs too much.
 func (c *Differences) CompareKernels(sh *shell.Shell, build func(dir, pkg, binary string) error, where project.Folders, t project.Training, done map[string]bool) error {
 	p, err := project.Compile(sh, t)
 	if err != nil {
@@ -91,8 +91,8 @@ func (c *Differences) program(sh *shell.Shell, build func(dir, pkg, binary strin
 	return c.print(sh, cases, run)
 }
 
-// start brings up the device that runs the kernels of a program, and lets the cases know
-// how it adds.
+// start opens the device for the kernels of a program. It tells the cases the order in
+// which the device adds.
 func (c *Differences) start(sh *shell.Shell, build func(dir, pkg, binary string) error, p *compiler.Program, root string, cases []*diff.Case) (run remote.Runner, stop func(), err error) {
 	switch c.Device {
 	case "cpu":
@@ -117,7 +117,7 @@ func (c *Differences) start(sh *shell.Shell, build func(dir, pkg, binary string)
 	return nil, func() {}, nil
 }
 
-// sumsOf is how an instruction set adds products of BF16; nil: as is defined.
+// sumsOf returns how an instruction set adds products of BF16; nil: as defined.
 func sumsOf(isa cpu.ISA) *kernel.Sums {
 	if isa == cpu.AVX512BF16 {
 		return kernel.Pairs()
@@ -125,7 +125,7 @@ func sumsOf(isa cpu.ISA) *kernel.Sums {
 	return nil
 }
 
-// chosen keeps the kernels that are asked for.
+// chosen returns the requested kernels.
 func (c *Differences) chosen(cases []*diff.Case) ([]*diff.Case, error) {
 	var names []string
 	for _, k := range cases {
@@ -172,7 +172,7 @@ func (c *Differences) print(sh *shell.Shell, cases []*diff.Case, run remote.Runn
 	return t.end(run != nil)
 }
 
-// A comparison is what is found out about one kernel, at the length that is worst.
+// A comparison is the result for one kernel, at its worst length.
 type comparison struct {
 	Kernel    string  `json:"kernel"`
 	Family    string  `json:"family"`
@@ -186,14 +186,14 @@ type comparison struct {
 	Length    int     `json:"length"`
 	Got       number  `json:"got"`
 	Want      number  `json:"want"`
-	Inexact   int     `json:"inexact"`  // elements with other bits, at all lengths
-	Elements  int     `json:"elements"` // of how many
+	Inexact   int     `json:"inexact"`  // elements whose bits differ, at all lengths
+	Elements  int     `json:"elements"` // elements at all lengths
 	Out       bool    `json:"out"`
 	Err       string  `json:"error,omitempty"`
 	score     float64 // Abs in units of Tolerance
 }
 
-// number is a float that JSON has no form of when it is no finite one.
+// number is a float that may be NaN or infinite, which JSON cannot express.
 type number float64
 
 // MarshalJSON writes NaN and the infinities as strings.
@@ -224,12 +224,12 @@ func (c *Differences) compare(k *diff.Case, run remote.Runner) comparison {
 	return all
 }
 
-// where names the element that is farthest off.
+// where names the worst element.
 func (r comparison) where() string {
 	return fmt.Sprintf("%s%s at length %d", r.Buffer, strings.ReplaceAll(fmt.Sprint(r.Index), " ", ", "), r.Length)
 }
 
-// bits says how many elements have other bits.
+// bits counts the elements whose bits differ, as text.
 func (r comparison) bits() string {
 	if r.Inexact == 0 {
 		return "equal"
@@ -237,13 +237,13 @@ func (r comparison) bits() string {
 	return fmt.Sprintf("%d of %d differ", r.Inexact, r.Elements)
 }
 
-// A diffTable prints comparisons as they come.
+// A diffTable prints comparisons as they arrive.
 type diffTable struct {
 	*shell.Shell
-	wide    int // of the names
+	wide    int // width of the names
 	rows    int
 	inexact int
-	out     []string // kernels
+	out     []string // names of kernels that differ too much
 }
 
 func newDiffTable(sh *shell.Shell, cases []*diff.Case) *diffTable {
@@ -280,7 +280,7 @@ func (t *diffTable) row(r comparison) error {
 	return err
 }
 
-// end sums up.
+// end prints the totals.
 func (t *diffTable) end(bits bool) error {
 	if len(t.out) == 0 && !t.JSON {
 		text := fmt.Sprintf("%d kernels are within tolerance", t.rows)
@@ -294,7 +294,7 @@ func (t *diffTable) end(bits bool) error {
 		return nil
 	}
 	if !t.JSON {
-		fmt.Fprintf(t.Out, "%d of %d kernels are out: %s\n", len(t.out), t.rows, strings.Join(t.out, ", "))
+		fmt.Fprintf(t.Out, "%d of %d kernels differ too much: %s\n", len(t.out), t.rows, strings.Join(t.out, ", "))
 	}
 	return shell.ErrShown
 }

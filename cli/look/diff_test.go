@@ -14,8 +14,8 @@ import (
 	"github.com/arithlang/mlc/diff"
 )
 
-// TestDiffReports compares with a device on which one kernel is wrong in a bit,
-// one by far, and one does not run.
+// TestDiffReports compares with a fake device on which one kernel differs in a bit, one
+// differs widely, and one does not run.
 func TestDiffReports(t *testing.T) {
 	p, found, err := compiler.Compile(check.Options{Path: "../../specs/tiny.arith", Read: os.ReadFile})
 	if err != nil || found.HasErrors() {
@@ -68,7 +68,7 @@ func TestDiffReports(t *testing.T) {
 		for _, k := range c.out {
 			names = append(names, k.Name)
 		}
-		if !errors.Is(err, shell.ErrShown) || !strings.HasSuffix(text.String(), " of 4 kernels are out: "+strings.Join(names, ", ")+"\n") {
+		if !errors.Is(err, shell.ErrShown) || !strings.HasSuffix(text.String(), " of 4 kernels differ too much: "+strings.Join(names, ", ")+"\n") {
 			t.Errorf("exact %v: %v\n%s", c.exact, err, text.String())
 		}
 		for _, want := range []string{"1.0e+00", "2 of ", "differ", "failed at length 2: " + ks[2].Name + ": no such device"} {

@@ -20,7 +20,7 @@ import (
 	"github.com/arithlang/mlc/compiler/kernel/remote"
 )
 
-// served is a process that holds generated kernels.
+// served is a process that runs generated kernels.
 type served struct {
 	dir   string // of its files
 	input io.Closer
@@ -28,9 +28,9 @@ type served struct {
 	end   func() error // waits for the process
 }
 
-// startKernels builds and starts a program around the kernels of another. While
-// it is built, its files lie in a folder of the module at root, where imports are
-// resolved as they are for trainers; go's patterns pass over a leading underscore.
+// startKernels builds and starts a program with the kernels of p. During the build its
+// files are in a folder of the module at root, so that imports resolve as for trainers. The
+// go command's patterns ignore the folder, whose name begins with an underscore.
 func startKernels(sh *shell.Shell, build func(dir, pkg, binary string) error, p *compiler.Program, root string) (*served, error) {
 	dir, err := os.MkdirTemp("", "mlc-diff-")
 	if err != nil {
@@ -50,7 +50,7 @@ func startKernels(sh *shell.Shell, build func(dir, pkg, binary string) error, p 
 
 func buildKernels(sh *shell.Shell, build func(dir, pkg, binary string) error, p *compiler.Program, root, binary string) error {
 	if !project.HasRuntime(project.ModuleRoot(root)) {
-		return fmt.Errorf("%s is in no Go module that has mlc, whose tests the kernels are built with: go to a clone of mlc, or make a module with mlc init; or compare the kernel interpreter with --device ref", paths.FromHere(root))
+		return fmt.Errorf("%s is in no Go module that requires mlc, to build the kernels with: go to a clone of mlc, or make a module with mlc init; or compare the kernel interpreter with --device ref", paths.FromHere(root))
 	}
 	src, err := os.MkdirTemp(root, "_mlc-diff-")
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *served) start(sh *shell.Shell, binary string) error {
 	return cmd.Start()
 }
 
-// run runs a kernel there. Where the process has ended, it says how.
+// run runs a kernel in the process. If the process has ended, it reports how.
 func (s *served) run(name string, k kernel.Scalars, bufs []kernel.Buffer) error {
 	err := s.ask(name, k, bufs)
 	for _, broken := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.EPIPE, fs.ErrClosed} {

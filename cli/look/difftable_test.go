@@ -11,7 +11,7 @@ import (
 	"github.com/arithlang/mlc/diff"
 )
 
-// TestDiffTable prints a line a kernel, and sums up.
+// TestDiffTable prints a line for each kernel, and the totals.
 func TestDiffTable(t *testing.T) {
 	equal := comparison{Kernel: "a", Elements: 8, Buffer: "out", Index: []int{1, 2}, Length: 3, Tolerance: 1e-6}
 	near := equal
@@ -29,7 +29,7 @@ func TestDiffTable(t *testing.T) {
 		{"equal", []comparison{equal}, true, []string{"a 0.0e+00 0.0e+00 1.0e-06 equal out[1, 2] at length 3", "1 kernels are within tolerance, and have the bits of the interpreter"}, nil},
 		{"equal, whose bits nobody asks for", []comparison{equal}, false, []string{"a 0.0e+00 0.0e+00 1.0e-06 equal out[1, 2] at length 3", "1 kernels are within tolerance"}, nil},
 		{"near", []comparison{equal, near}, true, []string{"a 0.0e+00 0.0e+00 1.0e-06 equal out[1, 2] at length 3", "b 1.0e-07 1.0e-03 1.0e-06 2 of 8 differ out[1, 2] at length 3", "2 kernels are within tolerance"}, nil},
-		{"out", []comparison{equal, out, failed}, true, []string{"a 0.0e+00 0.0e+00 1.0e-06 equal out[1, 2] at length 3", "c 1.0e-07 1.0e-03 1.0e-06 2 of 8 differ out[1, 2] at length 3: NaN, want 2", "d failed at length 5: no such kernel", "2 of 3 kernels are out: c, d"}, shell.ErrShown},
+		{"out", []comparison{equal, out, failed}, true, []string{"a 0.0e+00 0.0e+00 1.0e-06 equal out[1, 2] at length 3", "c 1.0e-07 1.0e-03 1.0e-06 2 of 8 differ out[1, 2] at length 3: NaN, want 2", "d failed at length 5: no such kernel", "2 of 3 kernels differ too much: c, d"}, shell.ErrShown},
 	} {
 		var b bytes.Buffer
 		table := newDiffTable(&shell.Shell{Out: &b}, []*diff.Case{})

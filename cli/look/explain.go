@@ -13,7 +13,8 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// CheckFunction makes sure that a function that is asked for exists; "" is all.
+// CheckFunction returns a shell.UsageError if the model has no function of that name. The
+// name may be "".
 func CheckFunction(p *compiler.Program, name string) error {
 	var names []string
 	for _, t := range p.Trainings() {
@@ -46,8 +47,8 @@ func printStage(sh *shell.Shell, p *compiler.Program, stage, function string, on
 	return printText(sh, stage, text)
 }
 
-// PrintResolved prints the resolved form of a spec, also of one that asks for what
-// the compiler has not yet.
+// PrintResolved prints the resolved form of a spec, even if the compiler does not support
+// all of it yet.
 func PrintResolved(sh *shell.Shell, t project.Training) error {
 	type resolved struct {
 		spec  *check.Spec
@@ -80,7 +81,7 @@ func printText(sh *shell.Shell, stage, text string) error {
 	return err
 }
 
-// ExplainCode prints the page of a code.
+// ExplainCode prints the page of an error or warning code.
 func ExplainCode(sh *shell.Shell, id string) error {
 	c, ok := diag.Lookup(id)
 	if !ok {
@@ -99,7 +100,7 @@ func ExplainCode(sh *shell.Shell, id string) error {
 	return err
 }
 
-// nearestCode is the question whether another code was meant, if one is near.
+// nearestCode suggests a similar code, as the end of a sentence.
 func nearestCode(id string) string {
 	var names []string
 	for _, c := range diag.Codes() {
@@ -111,7 +112,7 @@ func nearestCode(id string) string {
 	return ""
 }
 
-// indent moves each line that is not empty to the right.
+// indent indents each line that is not empty.
 func indent(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(strings.TrimRight(text, "\n") + "\n") {

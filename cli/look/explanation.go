@@ -9,7 +9,8 @@ import (
 	"github.com/arithlang/mlc/serve"
 )
 
-// Explain compiles the spec of a run.
+// Explain compiles the spec of a run. It returns each line with its kernels, and the page
+// of all stages.
 func Explain(sh *shell.Shell, run string) (*serve.Explanation, error) {
 	rec, err := project.RecordOf(run)
 	if err != nil {
@@ -23,7 +24,7 @@ func Explain(sh *shell.Shell, run string) (*serve.Explanation, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(p.Stages) > 0 { // the last one speaks for the run
+	if len(p.Stages) > 0 { // the last trained stage represents the run
 		trained, _ := rec.Trained(run)
 		if p, err = Only(p, filepath.Base(trained)); err != nil {
 			return nil, err
@@ -32,7 +33,7 @@ func Explain(sh *shell.Shell, run string) (*serve.Explanation, error) {
 	return shell.Await(sh, func() (*serve.Explanation, error) { return explain(p, t) })
 }
 
-// explain is a compiled spec with its kernels beside each line.
+// explain returns a compiled spec with the kernels of each line.
 func explain(p *compiler.Program, of project.Training) (*serve.Explanation, error) {
 	t, err := newTraceOf(p, of)
 	if err != nil {
@@ -61,7 +62,7 @@ func explain(p *compiler.Program, of project.Training) (*serve.Explanation, erro
 	return e, nil
 }
 
-// sections are those of a column.
+// sections returns the sections of a column.
 func (t *trace) sections(name string) []section {
 	for _, c := range t.columns {
 		if c.name == name {

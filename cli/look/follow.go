@@ -23,7 +23,7 @@ func newTraceOf(p *compiler.Program, t project.Training) (*trace, error) {
 	return newTrace(p, doc, files)
 }
 
-// inspect reads a spec, and the files that it includes.
+// inspect reads a spec and the files that it includes.
 func inspect(t project.Training) (doc *check.Document, files []specFile) {
 	opts := t.Options()
 	opts.Read = func(name string) ([]byte, error) {
@@ -36,20 +36,20 @@ func inspect(t project.Training) (doc *check.Document, files []specFile) {
 	return check.Inspect(opts), files
 }
 
-// A followed line is what a line of a spec becomes.
+// A followed describes what becomes of a line of a spec.
 type followed struct {
 	place
 	Text     string          `json:"text"`
 	Settings []settingOnLine `json:"settings"`
 	Stages   []followedStage `json:"stages"`
-	only     string          // the stage that is asked for; "" is all
+	only     string          // the requested stage; "": all
 }
 
 type settingOnLine struct {
 	Path  string `json:"path"`
 	Value string `json:"value"` // resolved
 	Doc   string `json:"doc,omitempty"`
-	Wins  bool   `json:"wins"` // no later one overrides it
+	Wins  bool   `json:"wins"` // no later setting overrides it
 }
 
 type followedStage struct {
@@ -59,10 +59,11 @@ type followedStage struct {
 
 type followedSection struct {
 	Head  string   `json:"head"`
-	Lines []string `json:"lines"` // of a kernel none, unless its stage is asked for
+	Lines []string `json:"lines"` // empty for a kernel, unless its stage is requested
 }
 
-// FollowLine prints what a line of a spec becomes at each stage, or, whole, at one.
+// FollowLine prints what becomes of a line of a spec at each stage. With a stage it prints
+// that stage's text in full.
 func FollowLine(sh *shell.Shell, p *compiler.Program, of project.Training, at, stage string) error {
 	doc, files := inspect(of)
 	where, err := find(specSections(files), at)
@@ -100,8 +101,8 @@ func FollowLine(sh *shell.Shell, p *compiler.Program, of project.Training, at, s
 	return err
 }
 
-// find is the place that LINE or FILE:LINE means: a line of the spec, or of a file
-// that it includes, by the end of its path.
+// find returns the place for LINE or FILE:LINE: a line of the spec, or of an included file,
+// which is named by the end of its path.
 func find(files []section, at string) (place, error) {
 	file, number := "", at
 	if i := strings.LastIndexByte(at, ':'); i >= 0 {
@@ -125,8 +126,8 @@ func find(files []section, at string) (place, error) {
 	return place{}, shell.Usagef("--line: the spec is not read from %s, but from %s", file, strings.Join(names, ", "))
 }
 
-// follow collects what comes from a place: at all stages, kernels by name, or at
-// one, with their text.
+// follow collects the parts that come from a place: at all stages, with kernels by name, or
+// at one stage, with their text.
 func (t *trace) follow(at place, stage string) followed {
 	f := followed{place: at, Settings: []settingOnLine{}, Stages: []followedStage{}, only: stage}
 	for _, c := range t.columns {
@@ -146,10 +147,10 @@ func (t *trace) follow(at place, stage string) followed {
 	return f
 }
 
-// alignment is what stands before comments that are in one column.
+// alignment matches the space before comments that are aligned.
 var alignment = regexp.MustCompile(` {2,}//`)
 
-// follow cuts out of a section what comes from a place.
+// follow returns the part of a section that comes from a place.
 func (s section) follow(at place, text bool) (followedSection, bool) {
 	out := followedSection{Head: s.head, Lines: []string{}}
 	if s.whole && !slices.Contains(s.from, at) {
@@ -163,7 +164,7 @@ func (s section) follow(at place, text bool) (followedSection, bool) {
 	return out, s.whole || len(out.Lines) > 0
 }
 
-// String is the text for people.
+// String returns the text for people.
 func (f followed) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:%d: %s\n", f.File, f.Line, f.Text)
@@ -189,11 +190,11 @@ func (f followed) String() string {
 	return b.String()
 }
 
-// about says what a setting does.
+// about explains a setting.
 func (s settingOnLine) about() string {
 	text := cmp.Or(s.Doc, "a definition")
 	if !s.Wins {
-		text += " (set again later, which counts)"
+		text += " (a later setting overrides it)"
 	}
 	return text
 }

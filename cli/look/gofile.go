@@ -11,8 +11,8 @@ import (
 	"github.com/arithlang/mlc/codegen"
 )
 
-// A goFile is generated Go with its functions by name, and, if it has the kernel
-// table, the names of the functions of kernels.
+// A goFile is a file of generated Go with its functions by name. If it has the kernel
+// table, kernels maps kernels to their functions.
 type goFile struct {
 	path    string
 	text    []string
@@ -40,7 +40,7 @@ func parseGo(files []codegen.File, path string) (*goFile, error) {
 	return g, nil
 }
 
-// tableRow notes a row of the kernel table: {Name: "…", Run: func(…) { function(…) }, …}.
+// tableRow records a row of the kernel table: {Name: "…", Run: func(…) { function(…) }, …}.
 func (g *goFile) tableRow(n ast.Node) bool {
 	row, ok := n.(*ast.CompositeLit)
 	if !ok || len(row.Elts) < 2 {
@@ -64,7 +64,7 @@ func (g *goFile) tableRow(n ast.Node) bool {
 	return false
 }
 
-// valueIn is the value of an element of a composite literal that has that key.
+// valueIn returns the value of a literal's element if it has the key, or nil.
 func valueIn(e ast.Expr, key string) ast.Expr {
 	if kv, ok := e.(*ast.KeyValueExpr); ok {
 		if id, ok := kv.Key.(*ast.Ident); ok && id.Name == key {
@@ -74,7 +74,7 @@ func valueIn(e ast.Expr, key string) ast.Expr {
 	return nil
 }
 
-// span is the lines of a function with its comment, from 1.
+// span returns the first and last line of a function with its comment, from 1.
 func (g *goFile) span(name string) (first, last int) {
 	fn := g.funcs[name]
 	if fn == nil {
@@ -87,13 +87,13 @@ func (g *goFile) span(name string) (first, last int) {
 	return g.set.Position(from).Line, g.set.Position(fn.End()).Line
 }
 
-// function is the text of a function with its comment.
+// function returns the text of a function with its comment.
 func (g *goFile) function(name string) string {
 	first, last := g.span(name)
 	return strings.Join(g.text[first-1:last], "\n") + "\n"
 }
 
-// section is the text of a function, with line numbers.
+// section returns the text of a function with line numbers.
 func (g *goFile) section(name string) section {
 	first, last := g.span(name)
 	s := section{head: fmt.Sprintf("%s:%d-%d %s", g.path, first, last, name)}

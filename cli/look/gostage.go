@@ -11,8 +11,7 @@ import (
 	"github.com/arithlang/mlc/compiler/lower"
 )
 
-// goText prints the generated plan and kernels: whole files, or the functions
-// that are asked for.
+// goText prints the generated plan and kernels: whole files, or the requested functions.
 func goText(p *compiler.Program, only string) (string, error) {
 	files, err := codegen.Processor(p, codegen.Options{Version: shell.Version})
 	if err != nil {
@@ -33,8 +32,8 @@ func goText(p *compiler.Program, only string) (string, error) {
 	return strings.Join(parts, "\n"), nil
 }
 
-// functionsOf are the functions of a file that belong to the routines that are
-// asked for and to the kernels that they launch, in the order of the file.
+// functionsOf returns the functions of the requested routines and of the kernels that they
+// launch, in the order of the file.
 func (g *goFile) functionsOf(p *compiler.Program, only string) string {
 	want := map[string]bool{}
 	routines(p, only, func(e *lower.Entry, s lower.Step) {
@@ -52,7 +51,7 @@ func (g *goFile) functionsOf(p *compiler.Program, only string) string {
 	return strings.Join(parts, "\n")
 }
 
-// goRoutine is the name of the Go function of a routine.
+// goRoutine returns the name of a routine's Go function.
 func goRoutine(e *lower.Entry, r *lower.Routine) string {
 	if e.Optimizer() {
 		return gocode.Name(e.Name)
@@ -60,8 +59,7 @@ func goRoutine(e *lower.Entry, r *lower.Routine) string {
 	return gocode.Name(e.Name + "_" + r.Name)
 }
 
-// goSections are the generated functions of routines, launch by launch, and of
-// kernels.
+// goSections returns the generated functions of routines, launch by launch, and of kernels.
 func goSections(p *compiler.Program, launches map[launchKey][]place, kernels map[*kernel.Kernel][]place) ([]section, error) {
 	files, err := codegen.Processor(p, codegen.Options{Version: shell.Version})
 	if err != nil {

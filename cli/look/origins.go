@@ -10,12 +10,11 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// A test says whether something decides about a value of a function.
+// A test reports whether a setting affects a value of a function.
 type test func(f *ir.Func, v *ir.Value) bool
 
-// decidesTable says which values a setting decides about. A path that begins with
-// a dot is that of an attribute of each attention site: it decides about values of
-// its site only.
+// decidesTable lists the values that each setting affects. A path that begins with a dot is
+// an attribute of each attention site, and affects only values of its site.
 var decidesTable = []struct {
 	path string
 	what test
@@ -50,11 +49,11 @@ func inFunction(prefix string) test {
 	return func(f *ir.Func, _ *ir.Value) bool { return strings.HasPrefix(f.Name, prefix) }
 }
 
-// origins finds the places of a spec that a value comes from: where it was asked
-// for, and the settings that decide about it.
+// origins finds the places of a spec that a value comes from: the line that created it, and
+// the settings that affect it.
 type origins struct {
 	rules []originRule
-	set   map[string][]place // where each attribute is set, by path
+	set   map[string][]place // places that set an attribute, by path
 }
 
 type originRule struct {
@@ -62,11 +61,11 @@ type originRule struct {
 	what test
 }
 
-// sitePaths are the attention sites.
+// sitePaths lists the attention sites.
 var sitePaths = []string{"model.encoder.self", "model.decoder.self", "model.decoder.cross", "model.loop.self"}
 
-// newOrigins looks through the settings of a spec, in the order in which they count:
-// those of a stage after all others, as what they are in the stage.
+// newOrigins reads the settings of a spec in order of precedence. A stage's settings come
+// last, under their paths in the stage.
 func newOrigins(spec *check.Spec, stage string, doc *check.Document) *origins {
 	o := &origins{set: map[string][]place{}}
 	for _, s := range doc.Settings {
@@ -98,8 +97,8 @@ func newOrigins(spec *check.Spec, stage string, doc *check.Document) *origins {
 	return o
 }
 
-// define adds what the definition of a bias or mask that a site uses decides
-// about: the attention of the site, and for a learned parameter what holds or reads it.
+// define adds the rule for the definition of a bias or mask that a site uses. It affects
+// the attention of the site. A learned parameter affects the values that hold or read it.
 func (o *origins) define(spec *check.Spec, site, name string) {
 	here := atSite(spec, site)
 	for path, from := range o.set {
@@ -116,7 +115,8 @@ func (o *origins) define(spec *check.Spec, site, name string) {
 	}
 }
 
-// names reports whether a value is a parameter, its gradient, or reads it by its name.
+// names reports whether a value is a parameter or its gradient, or reads the parameter by
+// name.
 func names(v *ir.Value, param string) bool {
 	if strings.Contains(v.Attr.Name, param) || v.Attr.Result == param {
 		return true
@@ -133,7 +133,7 @@ func isBiasParam(spec *check.Spec, name string) bool {
 	return false
 }
 
-// sites goes with sitePaths.
+// sites returns the sites of sitePaths.
 func sites(spec *check.Spec) map[string]*check.Site {
 	m := spec.Model
 	return map[string]*check.Site{
@@ -141,8 +141,8 @@ func sites(spec *check.Spec) map[string]*check.Site {
 	}
 }
 
-// atSite tells the values of an attention site by their label, self or cross, and
-// by their function, and those without a label by their position.
+// atSite tests whether a value belongs to an attention site: by its function, and by the
+// label self or cross or else by its position.
 func atSite(spec *check.Spec, path string) test {
 	s := sites(spec)[path]
 	stack, name, _ := strings.Cut(strings.TrimPrefix(path, "model."), ".")
@@ -161,8 +161,8 @@ func both(a, b test) test {
 	return func(f *ir.Func, v *ir.Value) bool { return a(f, v) && b(f, v) }
 }
 
-// definitionsOf are the paths of the bias and mask blocks that a site uses, also
-// through each other.
+// definitionsOf returns the paths of the bias and mask blocks that a site uses, directly or
+// through other blocks.
 func definitionsOf(doc *check.Document, site string) map[string]bool {
 	used := map[string]bool{}
 	var within func(r diag.Range)
@@ -188,7 +188,7 @@ func definitionsOf(doc *check.Document, site string) map[string]bool {
 	return used
 }
 
-// inside reports whether a range lies in another.
+// inside reports whether range a lies in b.
 func inside(a, b diag.Range) bool {
 	return a.Start.File == b.Start.File && !before(a.Start, b.Start) && !before(b.End, a.End)
 }

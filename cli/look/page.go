@@ -20,11 +20,11 @@ import (
 //go:embed page.html
 var pageText string
 
-// pageTemplate is the page of explain --format html. It has its style and script in it
-// and refers to nothing outside.
+// pageTemplate is the page of explain --format html. It contains its style and script and
+// refers to no other file.
 var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
-// WritePage writes the page of a compiled spec.
+// WritePage writes the page of a compiled spec to a file.
 func WritePage(sh *shell.Shell, p *compiler.Program, of project.Training, file string) error {
 	page, err := shell.Await(sh, func() ([]byte, error) {
 		t, err := newTraceOf(p, of)
@@ -43,8 +43,8 @@ func WritePage(sh *shell.Shell, p *compiler.Program, of project.Training, file s
 	return nil
 }
 
-// pageColumn, pageSection and pageLine are a trace with the places as numbers: the
-// lines of the spec are counted through all of its files.
+// pageColumn, pageSection and pageLine are a trace whose places are numbers: the lines of
+// the spec, counted through all of its files.
 type pageColumn struct {
 	Name, Doc string
 	Sections  []pageSection
@@ -52,7 +52,7 @@ type pageColumn struct {
 
 type pageSection struct {
 	Head  string
-	From  string // the numbers of its places, when the section is one thing
+	From  string // the numbers of its places, if it is a unit
 	Lines []pageLine
 }
 
@@ -61,7 +61,7 @@ type pageLine struct {
 	From string
 }
 
-// page renders a trace as one HTML page.
+// page renders a trace as an HTML page.
 func (t *trace) page(title, version string) ([]byte, error) {
 	numbers := map[place]int{}
 	for _, s := range t.columns[0].sections {

@@ -12,7 +12,7 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// Only is the program of one stage of a spec; the empty name is all of them.
+// Only returns the program of one stage. An empty name returns p.
 func Only(p *compiler.Program, name string) (*compiler.Program, error) {
 	if name == "" {
 		return p, nil
@@ -27,15 +27,16 @@ func Only(p *compiler.Program, name string) (*compiler.Program, error) {
 		}
 		names = append(names, t.Stage)
 	}
-	return nil, shell.Usagef("--only: no stage %q trains: %s", name, diag.DidYouMean(name, names, "those that do are"))
+	return nil, shell.Usagef("--only: no stage %q trains: %s", name, diag.DidYouMean(name, names, "training stages are"))
 }
 
-// One is the program of a spec that trains once, or of the stage that was chosen.
+// One returns a shell.UsageError if a program has stages. what is the flag that needs a
+// single training.
 func One(p *compiler.Program, what string) error {
 	if len(p.Stages) == 0 {
 		return nil
 	}
-	return shell.Usagef("%s shows one training, and the spec has stages: choose one, as in --only %s", what, p.Stages[0].Stage)
+	return shell.Usagef("%s shows one training, and the spec has stages: choose one, for example with --only %s", what, p.Stages[0].Stage)
 }
 
 // A pipelineSummary is the summary of a spec with stages.
@@ -46,7 +47,7 @@ type pipelineSummary struct {
 	Stages []stageSummary `json:"stages"`
 }
 
-// A stageSummary is of a training or else of a calibration.
+// A stageSummary summarizes a training or a calibration.
 type stageSummary struct {
 	Name        string              `json:"name"`
 	From        string              `json:"from,omitempty"`
@@ -55,7 +56,7 @@ type stageSummary struct {
 	Calibration *calibrationSummary `json:"calibration,omitempty"`
 }
 
-// A roundsSummary says how a training goes on by its own answers.
+// A roundsSummary describes training rounds on the model's own answers.
 type roundsSummary struct {
 	Rounds  int `json:"rounds"`
 	From    int `json:"from"` // digits of the longest problems with true answers
@@ -63,7 +64,7 @@ type roundsSummary struct {
 	Samples int `json:"samples"`
 }
 
-// A calibrationSummary says what a calibration reads and what it keeps.
+// A calibrationSummary describes what a calibration reads and keeps.
 type calibrationSummary struct {
 	Of      string       `json:"of"`
 	Layer   int          `json:"layer"`
@@ -108,7 +109,7 @@ func newLinesSummary(l check.Lines) linesSummary {
 	return linesSummary{Directions: l.Directions, Rows: l.Rows, Extended: [2]int{l.Queries, l.Keys}, Keep: l.Keep.String()}
 }
 
-// String is the summary for people.
+// String returns the summary for people.
 func (s *pipelineSummary) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "spec        %s, %.12s\n", s.Source, s.Hash)
@@ -146,7 +147,7 @@ func indented(text string) string {
 	return b.String()
 }
 
-// SummarizeStages prints what is known of a spec with stages without running it.
+// SummarizeStages prints a summary of a spec with stages, without running it.
 func SummarizeStages(sh *shell.Shell, p *compiler.Program, t project.Training) error {
 	sum, err := newPipelineSummary(p)
 	if err != nil {

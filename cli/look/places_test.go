@@ -47,8 +47,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestDefinitionsOfASite names what the bias and the mask of a site use, through each other, and
-// nothing that another site or an overridden setting uses.
+// TestDefinitionsOfASite names the definitions that the bias and the mask of a site use,
+// directly or through others, but none of other sites or overridden settings.
 func TestDefinitionsOfASite(t *testing.T) {
 	files := map[string]string{"base.arith": `arith 1
 

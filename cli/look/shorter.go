@@ -10,9 +10,10 @@ import (
 	"github.com/arithlang/mlc/runtime/record"
 )
 
-// Shorter is a resolved spec without what it would say anyway: each line is left out without
-// which it resolves to the same. It is "" of a text that is no spec of this version, and of one
-// that needs another file.
+// Shorter returns a resolved spec without its defaults: it removes each line without which
+// the spec resolves to the same. It returns "" for a text that is not a spec of this
+// version, and for a spec that needs another file. If ctx ends, the result is only partly
+// shortened.
 func Shorter(ctx context.Context, text string) string {
 	resolved := func(text string) string {
 		spec, found := check.Resolve(check.Options{Path: record.SpecFile, Read: func(path string) ([]byte, error) {
@@ -57,5 +58,6 @@ func Shorter(ctx context.Context, text string) string {
 	return blank.ReplaceAllString(strings.Join(lines, "\n")+"\n", "$1")
 }
 
-// blank are blank lines behind the beginning of a block and behind others.
+// blank matches superfluous blank lines: at the beginning of a block, and after another
+// blank line.
 var blank = regexp.MustCompile(`(\{\n|\n\n)\n+`)

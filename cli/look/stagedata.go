@@ -12,7 +12,7 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// How many problems of each sort --stage data shows, and how many tokens a line has.
+// The number of problems of each sort in --stage data, and of tokens in a line.
 const (
 	shownTrained = 8
 	shownHeld    = 2
@@ -20,8 +20,8 @@ const (
 	lineTokens   = 24
 )
 
-// dataText shows problems as the model gets them: as text, as tokens, with Abacus
-// rows and with what each row is to say.
+// dataText shows problems as the model gets them: as text, as tokens, with Abacus rows, and
+// with the label of each row.
 func dataText(p *compiler.Program, _ string) (string, error) {
 	cfg := task.Config(p.Spec.Task.Task)
 	t, err := task.New(cfg, p.Spec.Train.Seed)
@@ -70,7 +70,7 @@ type sample struct {
 	err  error
 }
 
-// show prints a problem; the first error stays.
+// show prints a problem. The first error stays.
 func (s *sample) show(title string, p task.Problem) {
 	w, err := s.task.Width(p)
 	if s.err = cmp.Or(s.err, err); s.err != nil {
@@ -85,7 +85,7 @@ func (s *sample) show(title string, p task.Problem) {
 		return
 	}
 	fmt.Fprintf(s.out, "  %s\n", s.task.Written(p))
-	// The end is said, and never read.
+	// The end is only a label, not an input.
 	ids := append(slices.Clone(b.Target), s.task.EOS())
 	s.rows(row{"symbol", s.symbols(ids)}, row{"token", numbers(ids)}, row{"abacus", numbers(s.task.Runs(ids))}, row{"says", s.symbols(b.Labels)})
 }
@@ -96,8 +96,8 @@ type row struct {
 	entries []string
 }
 
-// rows prints rows below each other, folded at the width of a line, as wide as the
-// longest entry needs.
+// rows prints rows below each other, folded to the width of a line. Columns are as wide as
+// the longest entry.
 func (s *sample) rows(rows ...row) {
 	n, wide := len(rows[0].entries), 3
 	for _, r := range rows {
@@ -116,7 +116,7 @@ func (s *sample) rows(rows ...row) {
 	}
 }
 
-// symbols shows tokens; a row that is to say nothing in particular has a dot.
+// symbols shows tokens. A row without a label has a dot.
 func (s *sample) symbols(ids []int32) []string {
 	out := make([]string, len(ids))
 	for i, id := range ids {
@@ -136,7 +136,7 @@ func numbers(ids []int32) []string {
 	return out
 }
 
-// batch says how the sequences of the first step are laid out.
+// batch describes the layout of the sequences of the first step.
 func (s *sample) batch(p *compiler.Program) error {
 	n := p.Spec.Train.Batch
 	d, launches := s.task.NewDrawer(p.Batches.Group, p.Batches.Micro), "launches"
@@ -161,5 +161,5 @@ func (s *sample) batch(p *compiler.Program) error {
 	return nil
 }
 
-// share is a number of rows of a batch in percent.
+// share returns a number of rows of a batch in per cent.
 func share(n int, b task.Batch) float64 { return 100 * float64(n) / float64(len(b.Labels)) }

@@ -9,7 +9,7 @@ import (
 	"github.com/arithlang/mlc/runtime/task"
 )
 
-// TestRows folds rows at the width of a line: the tokens of each are below each other.
+// TestRows folds rows at the width of a line, with the entries of a token below each other.
 func TestRows(t *testing.T) {
 	show := func(rows ...row) string {
 		s := &sample{out: new(strings.Builder)}
@@ -40,7 +40,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestSample shows a problem as the model reads it, and what it is to say.
+// TestSample shows a problem as the model reads it, with its labels.
 func TestSample(t *testing.T) {
 	for _, c := range []struct {
 		cfg  task.Config

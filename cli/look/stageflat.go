@@ -9,8 +9,8 @@ import (
 	"github.com/arithlang/mlc/compiler"
 )
 
-// flatText prints the kernels that are asked for after the passes of the processor,
-// and once more after those of a GPU where that is something else.
+// flatText prints the requested kernels after the passes for the processor, and also after
+// the passes for a GPU where the result differs.
 func flatText(p *compiler.Program, only string) (string, error) {
 	var texts []string
 	o := codegen.ModuleOptions(p.Lowered)

@@ -15,19 +15,20 @@ import (
 	"github.com/arithlang/mlc/sim/counted"
 )
 
-// launchesStage is the name of the stage that is counted.
+// launchesStage is the name of the stage with counted launches.
 const launchesStage = "launches"
 
-// countedCard is what launches are counted for where nobody says it.
+// countedCard is the default card for counting launches.
 const countedCard = "H200"
 
-// OnCard is what launches are counted for: the zero onCard is countedCard.
+// An OnCard is the hardware for counting launches. The zero value is countedCard.
 type OnCard struct {
 	Name string // of the card; "": countedCard
 	sms  int    // 0: the card's
 }
 
-// NewOnCard is what flags choose for a stage; sms is 0 where none is given.
+// NewOnCard returns the hardware that flags choose; sms 0 means the card's. It returns a
+// shell.UsageError for an unknown card, or if the flags do not fit the stage.
 func NewOnCard(name string, sms int, stage string) (OnCard, error) {
 	on := OnCard{name, sms}
 	if on != (OnCard{}) && stage != launchesStage {
@@ -42,17 +43,17 @@ func NewOnCard(name string, sms int, stage string) (OnCard, error) {
 	return on, nil
 }
 
-// Card is the card itself.
+// Card returns the card, or an error if the name fits no card.
 func (on OnCard) Card() (card.Card, error) { return card.Find(cmp.Or(on.Name, countedCard)) }
 
-// text is the report for people.
+// text returns the report for people.
 func (on OnCard) text(p *compiler.Program, only string) (string, error) {
 	r, note, err := on.report(p, only)
 	return r.String() + note, err
 }
 
-// report counts steps of training on a device that computes nothing. The note says why
-// launches are small, and why registers are not known.
+// report counts steps of training on a device that computes nothing. note says why launches
+// are small and why registers are unknown.
 func (on OnCard) report(p *compiler.Program, only string) (r counted.Report, note string, err error) {
 	c, err := on.Card()
 	if err != nil {
@@ -67,7 +68,7 @@ func (on OnCard) report(p *compiler.Program, only string) (r counted.Report, not
 		return r, "", err
 	}
 	if why := p.Lowered.WhyMicroBatches(); why != "" {
-		note = fmt.Sprintf("A launch has one micro-batch (examples: %d), whatever the memory: %s.\n", m.Train.MicroBatch, why) + note
+		note = fmt.Sprintf("A launch has one micro-batch (examples: %d), even with more memory: %s.\n", m.Train.MicroBatch, why) + note
 	}
 	if r, err = m.Count(counted.Options{Card: c, SMs: on.sms, Registers: registers}); err != nil || only == "" {
 		return r, note, err
@@ -95,8 +96,8 @@ func printLaunches(sh *shell.Shell, p *compiler.Program, only string, on OnCard)
 	}{launchesStage, r})
 }
 
-// registersOf asks ptxas what the kernels of a module take on a card, where there is
-// one. The note says why it is not known.
+// registersOf asks ptxas for the registers of a module's kernels on a card. Without ptxas,
+// note says why they are unknown.
 func registersOf(text string, c card.Card) (registers map[string]int, note string, err error) {
 	usage, err := ptxas.Assemble([]byte(text), fmt.Sprintf("sm_%d%d", c.Major, c.Minor))
 	if exit := new(exec.ExitError); errors.As(err, &exit) && shell.ExitOf(exit).Killed() {

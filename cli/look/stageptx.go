@@ -23,11 +23,10 @@ import (
 // ptxArch is the architecture that modules are printed for.
 const ptxArch = "sm_80"
 
-// boundCard is a card of that architecture, whose peaks say what bounds a kernel.
+// boundCard is a card of that architecture. Its peaks decide the bound of a kernel.
 const boundCard = "A100 SXM 40GB"
 
-// ptxText prints the module of the kernels that are asked for below a table of
-// what each of them needs.
+// ptxText prints the module of the requested kernels, below a table of their needs.
 func ptxText(p *compiler.Program, only string) (string, error) {
 	ks := launched(p, only)
 	code, err := ptx.Module(ks, codegen.ModuleOptions(p.Lowered))
@@ -41,9 +40,9 @@ func ptxText(p *compiler.Program, only string) (string, error) {
 	var b strings.Builder
 	source, target := p.Spec.TrainedShape()
 	fmt.Fprintf(&b, "// A launch has %d examples of %s. The bound is\n", p.Batches.Micro, lengths(source, target))
-	fmt.Fprintf(&b, "// computing where an %s would take longer, at its peaks, for the operations\n// of a kernel than for the bytes that it must move, and else memory.\n", boundCard)
+	fmt.Fprintf(&b, "// computing if an %s at its peaks needs longer for a kernel's operations\n// than for the bytes that it must move, and memory otherwise.\n", boundCard)
 	if err != nil {
-		fmt.Fprintf(&b, "// Registers and spills: %s.\n", strings.ReplaceAll(err.Error(), "\n", "\n// ")) // there is none, or it is another than the module is for
+		fmt.Fprintf(&b, "// Registers and spills: %s.\n", strings.ReplaceAll(err.Error(), "\n", "\n// ")) // no ptxas, or one that does not know the architecture
 	}
 	b.WriteString("//\n")
 	table, err := ptxTable(ks, code.Kernels, usage, trainedScalars(p))
@@ -58,7 +57,7 @@ func ptxText(p *compiler.Program, only string) (string, error) {
 	return b.String(), nil
 }
 
-// trainedScalars are those of a launch on the longest problems of training.
+// trainedScalars returns the scalars of a launch on the longest training problems.
 func trainedScalars(p *compiler.Program) kernel.Scalars {
 	s := kernel.Scalars{}
 	for _, name := range kernel.ScalarNames() {
@@ -71,7 +70,7 @@ func trainedScalars(p *compiler.Program) kernel.Scalars {
 	return s
 }
 
-// ptxTable has a row a kernel. What only ptxas knows is a dash without it.
+// ptxTable has a row a kernel. Without ptxas, columns that need it have a dash.
 func ptxTable(ks []*kernel.Kernel, entries []ptx.Entry, usage map[string]ptxas.Usage, s kernel.Scalars) (string, error) {
 	a100, err := card.Find(boundCard)
 	if err != nil {
@@ -99,7 +98,7 @@ func ptxTable(ks []*kernel.Kernel, entries []ptx.Entry, usage map[string]ptxas.U
 	return b.String(), err
 }
 
-// costOf is what a launch has to do.
+// costOf returns the work of a launch.
 func costOf(k *kernel.Kernel, e ptx.Entry, s kernel.Scalars) cpu.Cost {
 	c := cpu.Cost{
 		Flops: cost.Operations(k).Total(s), Bytes: float64(cost.Value(cost.Bytes(k), s)),

@@ -1,5 +1,5 @@
-// Package look shows what the compiler makes of a spec: sizes, each stage as text, where each line
-// comes from, and whether kernels compute what they are to.
+// Package look shows the compilation of a spec: sizes, each stage as text, the origin of
+// each line, and whether kernels compute correct results.
 package look
 
 import (
@@ -17,15 +17,15 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// A stage is one form that a spec takes on its way to Go, as text. With only not
-// empty, the text is about the functions of that name and their gradients alone.
+// A stage is a form of a spec on its way to Go, as text. If only is not empty, the text has
+// only the functions of that name and their gradients.
 type stage struct {
 	name string
 	doc  string
 	text func(p *compiler.Program, only string) (string, error)
 }
 
-// stages is in the order of the pipeline. Launches are counted for a card.
+// stages lists the stages in order. Launches are counted on the given hardware.
 func stages(on OnCard) []stage {
 	return []stage{
 		{"resolved", "the spec with every default written out", resolvedText},
@@ -35,11 +35,11 @@ func stages(on OnCard) []stage {
 		{"fused", "groups of each function's values, and the kernel that computes each group", fusedText},
 		{"kernel", "kernel IR", kernelText},
 		{"flat", "kernels after the processor's passes, as back ends print them; also after the GPU's where they differ", flatText},
-		{"schedule", "how each kernel is distributed over a GPU, and why not otherwise", scheduleText},
+		{"schedule", "how each kernel is distributed over a GPU, and why other schedules do not fit", scheduleText},
 		{"plan", "programs with their buffers, calls and launches", planText},
 		{"go", "the generated plan.go and kernels.go", goText},
-		{"ptx", "the generated kernels.ptx, after what each kernel needs of a GPU", ptxText},
-		{trafficStage, "what a launch of each kernel for a GPU asks of memory, and its instructions, counted on the simulator", trafficText},
+		{"ptx", "the generated kernels.ptx, below a table of each kernel's needs", ptxText},
+		{trafficStage, "memory traffic and instructions of each kernel for a GPU, counted on the simulator", trafficText},
 		{launchesStage, "demands of a training step on a GPU (--card, --sms): launches, graphs, copies, memory, and their minimal time", on.text},
 	}
 }
@@ -53,7 +53,7 @@ func StageDocs() string {
 	return b.String()
 }
 
-// StageNames are the names of the stages.
+// StageNames returns the names of the stages.
 func StageNames() []string {
 	var names []string
 	for _, s := range stages(OnCard{}) {
@@ -62,7 +62,8 @@ func StageNames() []string {
 	return names
 }
 
-// CheckStage makes sure that a stage that is asked for exists; "" is none.
+// CheckStage returns a shell.UsageError if there is no stage of that name. The name may be
+// "".
 func CheckStage(name string) error {
 	names := StageNames()
 	if name == "" || slices.Contains(names, name) {
@@ -71,7 +72,7 @@ func CheckStage(name string) error {
 	return shell.Usagef("there is no stage %q: %s", name, diag.DidYouMean(name, names, "stages are"))
 }
 
-// stageText is a program at the stage of that name.
+// stageText returns a program at a stage.
 func stageText(p *compiler.Program, name, only string, on OnCard) (string, error) {
 	for _, s := range stages(on) {
 		if s.name == name {
@@ -81,7 +82,7 @@ func stageText(p *compiler.Program, name, only string, on OnCard) (string, error
 	return "", CheckStage(name)
 }
 
-// concerns reports whether a function is one that is asked for, or its gradient.
+// concerns reports whether a function is the requested one or its gradient.
 func concerns(function, only string) bool {
 	return only == "" || function == only || function == only+"_back"
 }
@@ -97,11 +98,11 @@ func irText(p *compiler.Program, only string) (string, error) {
 	return functions(pl, only, func(program string) bool { return !trains(program) }), nil
 }
 
-// trainingProgram is the one that has gradients.
+// trainingProgram is the program with gradients.
 const trainingProgram = "gradients"
 
-// trains reports whether a program is part of a training step: that one, or what runs
-// before and after it.
+// trains reports whether a program is part of a training step: the one with gradients, or
+// one that runs before or after it.
 func trains(program string) bool {
 	return program == trainingProgram || program == plan.Prepare || program == plan.Finish
 }
@@ -117,7 +118,8 @@ func gradText(p *compiler.Program, only string) (string, error) {
 	return text, nil
 }
 
-// functions prints the functions of some programs, each text once.
+// functions prints the functions of the programs that ask accepts. Equal functions are
+// printed once.
 func functions(pl *plan.Plan, only string, ask func(program string) bool) string {
 	var parts []string
 	seen := map[string]bool{}
@@ -133,13 +135,13 @@ func functions(pl *plan.Plan, only string, ask func(program string) bool) string
 			}
 		}
 		if strings.HasPrefix(parts[len(parts)-1], "//") {
-			parts = parts[:len(parts)-1] // every function has been seen
+			parts = parts[:len(parts)-1] // every function was printed before
 		}
 	}
 	return strings.Join(parts, "\n")
 }
 
-// routines calls f with each routine that is asked for and its entry.
+// routines calls f with each requested routine and its entry.
 func routines(p *compiler.Program, only string, f func(e *lower.Entry, s lower.Step)) {
 	for _, e := range p.Lowered.Entries {
 		for _, s := range e.Steps {
@@ -186,7 +188,7 @@ func kernelText(p *compiler.Program, only string) (string, error) {
 	return kernel.Format(launched(p, only)), nil
 }
 
-// launched lists the kernels of the routines that are asked for.
+// launched lists the kernels of the requested routines.
 func launched(p *compiler.Program, only string) []*kernel.Kernel {
 	in := map[*kernel.Kernel]bool{}
 	routines(p, only, func(_ *lower.Entry, s lower.Step) {
@@ -203,8 +205,8 @@ func launched(p *compiler.Program, only string) []*kernel.Kernel {
 	return ks
 }
 
-// planText prints the plan before and after lowering: calls, then launches. The
-// programs that call the functions that are asked for are printed whole.
+// planText prints the plan before and after lowering: calls, then launches. Programs that
+// call a requested function are printed whole.
 func planText(p *compiler.Program, only string) (string, error) {
 	var b strings.Builder
 	for _, prog := range p.Plan.Programs {

@@ -11,7 +11,7 @@ import (
 	"github.com/arithlang/mlc/compiler/model"
 )
 
-// TestDecides names values that settings decide about, by the ops that they are of.
+// TestDecides lists the ops of the values that settings affect.
 func TestDecides(t *testing.T) {
 	sh := &shell.Shell{Context: t.Context(), Err: t.Output()}
 	p, err := project.Compile(sh, project.Training{Source: project.Source{Base: "../..", Name: "specs/tiny.arith"}, Set: []string{"model.dropout=10%"}})
@@ -50,7 +50,7 @@ func TestDecides(t *testing.T) {
 		}
 	}
 
-	// The functions of a program are those of it alone, each once.
+	// The functions of a program are listed once, without those of other programs.
 	for _, prog := range pl.Programs {
 		var names []string
 		for line := range strings.Lines(functions(pl, "", func(name string) bool { return name == prog.Name })) {

@@ -10,8 +10,8 @@ import (
 	"github.com/arithlang/mlc/compiler"
 )
 
-// scheduleText has a line for each kernel, or for only one: its schedule on a GPU, how large
-// a block's piece is, and why the schedules before do not fit.
+// scheduleText prints a line for each requested kernel: its schedule on a GPU, the size of
+// a block's piece, and why earlier schedules do not fit.
 func scheduleText(p *compiler.Program, only string) (string, error) {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)

@@ -22,7 +22,7 @@ const trafficStage = "traffic"
 // trafficBatch is the number of examples of a launch.
 const trafficBatch = 2
 
-// traffic is what a launch of a kernel asks of a GPU.
+// traffic is the work of a kernel's launch on a GPU.
 type traffic struct {
 	Kernel string         `json:"kernel"`
 	Blocks int            `json:"blocks"`
@@ -30,13 +30,13 @@ type traffic struct {
 	Counts *ptxsim.Counts `json:"counts"`
 }
 
-// trafficShape is that of the launches: of few of the longest examples of training.
+// trafficShape is the shape of the launches: two of the longest training examples.
 func trafficShape(p *compiler.Program) diff.Shape {
 	_, target := p.Spec.TrainedShape()
 	return diff.Shape{Batch: trafficBatch, Length: target}
 }
 
-// countTraffic runs each kernel that is asked for once.
+// countTraffic runs each requested kernel once.
 func countTraffic(p *compiler.Program, only string) ([]traffic, error) {
 	ks := launched(p, only)
 	cases, err := diff.Cases(p.Lowered)
@@ -72,7 +72,7 @@ func countTraffic(p *compiler.Program, only string) ([]traffic, error) {
 	return all, nil
 }
 
-// trafficText is the table for people.
+// trafficText returns the table for people.
 func trafficText(p *compiler.Program, only string) (string, error) {
 	all, err := countTraffic(p, only)
 	if err != nil {
@@ -86,10 +86,10 @@ func trafficText(p *compiler.Program, only string) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, `Each kernel once on the simulator, on random inputs: %d examples of %s.
 floor         bytes of its buffers, each read or written once
-moved         sectors of 32 bytes that warps ask of global memory, as bytes and as multiple of the floor; without caches
-once          bytes that a cache that never forgets would leave
-shared        wavefronts of shared memory; conflicts is the part of them that bank conflicts add
-instructions  of warps; fp32, integer and memory are parts of them, mma is a number
+moved         sectors of 32 bytes that warps request from global memory, as bytes and as a multiple of the floor; without caches
+once          bytes that remain with an infinite cache
+shared        wavefronts of shared memory; conflicts is the share that bank conflicts add
+instructions  of warps; fp32, integer and memory are shares of them, mma is a count
 
 `, shape.Batch, lengths(source, shape.Length))
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -110,7 +110,7 @@ func (t *traffic) row() string {
 		part(c.Instructions[ptxsim.Integer], total), part(c.Instructions[ptxsim.Memory], total), c.Instructions[ptxsim.Product], t.Kernel)
 }
 
-// part is a share in percent, or a dash where there is nothing.
+// part returns a share in per cent, or a dash for an empty whole.
 func part(n, of int64) string {
 	if of == 0 {
 		return "-"

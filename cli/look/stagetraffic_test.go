@@ -7,7 +7,7 @@ import (
 	"github.com/arithlang/mlc/ptxsim"
 )
 
-// TestRowOfTraffic gives bytes in binary units and shares in percent.
+// TestRowOfTraffic writes bytes in binary units and shares in per cent.
 func TestRowOfTraffic(t *testing.T) {
 	c := &ptxsim.Counts{
 		Instructions: map[ptxsim.Class]int64{ptxsim.FP32: 50, ptxsim.Integer: 25, ptxsim.Memory: 20, ptxsim.Product: 5},

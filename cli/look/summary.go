@@ -12,7 +12,7 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// A summary says how large a model and a step of its training are.
+// A summary has the sizes of a model and of a step of its training.
 type summary struct {
 	Name     string    `json:"name"`
 	Source   string    `json:"source"`
@@ -31,7 +31,7 @@ type group struct {
 	PerLayer int    `json:"params_per_layer"`
 }
 
-// step is one step of training on the longest problems.
+// step is one training step on the longest problems.
 type step struct {
 	Batch      int     `json:"batch"`
 	MicroBatch int     `json:"microbatch"`
@@ -40,13 +40,13 @@ type step struct {
 	FLOPs      float64 `json:"flops"` // as compiler.Program.StepFLOPs counts them
 
 	Recurrences int    `json:"recurrences,omitempty"` // of a loop by length, on the longest problems
-	ByLength    string `json:"by_length,omitempty"`   // how many others have
+	ByLength    string `json:"by_length,omitempty"`   // formula for other problems
 }
 
-// footprint is memory in bytes of a step on the CPU.
+// footprint is the memory of a step on the CPU, in bytes.
 type footprint struct {
 	Shared    float64 `json:"shared"`     // parameters, the optimizer's states
-	PerWorker float64 `json:"per_worker"` // gradients, once more for their sum or to be ahead of it, activations, saved values, the update of a matrix
+	PerWorker float64 `json:"per_worker"` // gradients twice, activations, saved values, the update of a matrix
 }
 
 type family struct {
@@ -57,7 +57,7 @@ type family struct {
 // floatBytes is the size of every element: F32 and I32.
 const floatBytes = 4
 
-// Summarize prints what is known of a program without running it.
+// Summarize prints a summary of a program, without running it.
 func Summarize(sh *shell.Shell, p *compiler.Program, t project.Training) error {
 	sum, err := newSummary(p)
 	if err != nil {
@@ -66,7 +66,7 @@ func Summarize(sh *shell.Shell, p *compiler.Program, t project.Training) error {
 	return printSummary(sh, sum, t)
 }
 
-// printSummary prints what is known of a training and how to begin it.
+// printSummary prints a summary of a training and the command that begins it.
 func printSummary(sh *shell.Shell, sum fmt.Stringer, t project.Training) error {
 	if sh.JSON {
 		return sh.PrintJSON(sum)
@@ -113,13 +113,13 @@ func newSummary(p *compiler.Program) (*summary, error) {
 	return s, nil
 }
 
-// dims are the extents of a launch on so many examples.
+// dims returns the extents of a launch on examples examples.
 func (s *summary) dims(examples int) map[string]int {
 	return map[string]int{"B": examples, "S": s.Step.Source, "T": s.Step.Target, "C": s.Step.Target, "P": 0, "N": s.Params}
 }
 
-// work counts the elements of the buffers of a micro-batch and of the largest update of a
-// matrix, which may be beyond integers.
+// work counts the elements in the buffers of a micro-batch and of the largest update of a
+// matrix. The number may exceed integers.
 func (s *summary) work(p *lower.Program) (float64, error) {
 	gradients, update := 0.0, 0.0
 	for _, e := range p.Entries {
@@ -147,7 +147,7 @@ func (s *summary) work(p *lower.Program) (float64, error) {
 	return gradients + update, nil
 }
 
-// lengths says how long an example is; a decoder alone has no source.
+// lengths describes the length of an example. A decoder-only model has no source.
 func lengths(source, target int) string {
 	if source == 0 {
 		return fmt.Sprintf("%d rows", target)
@@ -155,14 +155,14 @@ func lengths(source, target int) string {
 	return fmt.Sprintf("%d source tokens and %d target rows", source, target)
 }
 
-// String is the summary for people.
+// String returns the summary for people.
 func (s *summary) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "spec        %s, %.12s\n%s", s.Source, s.Hash, s.details())
 	return b.String()
 }
 
-// details is the summary without the spec.
+// details returns the summary without the spec.
 func (s *summary) details() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "parameters  %s\n", track.Thousands(s.Params))
@@ -172,7 +172,7 @@ func (s *summary) details() string {
 	fmt.Fprintf(&b, "step        %s on %d examples of %s, by %d\n",
 		shell.Scaled(s.Step.FLOPs, 1000, "FLOP"), s.Step.Batch, lengths(s.Step.Source, s.Step.Target), s.Step.MicroBatch)
 	if s.Step.Recurrences > 0 {
-		fmt.Fprintf(&b, "  recurrences  %d, as of the longest problems; others have %s\n", s.Step.Recurrences, s.Step.ByLength)
+		fmt.Fprintf(&b, "  recurrences  %d on the longest problems, %s on others\n", s.Step.Recurrences, s.Step.ByLength)
 	}
 	fmt.Fprintf(&b, "memory      %s, and %s for each thread\n", shell.Scaled(s.Memory.Shared, 1024, "B"), shell.Scaled(s.Memory.PerWorker, 1024, "B"))
 	total := 0

@@ -12,8 +12,8 @@ import (
 	"github.com/arithlang/mlc/compiler/check"
 )
 
-// TestSummaryOfMatrices counts what the update of the largest matrix takes: of 8 by 12
-// elements two as large, two Gram matrices and a sum.
+// TestSummaryOfMatrices counts the buffers for the update of the largest matrix, of 8 by 12
+// elements: two of that size, two Gram matrices and a sum.
 func TestSummaryOfMatrices(t *testing.T) {
 	memory := func(optimizer string) footprint {
 		t.Helper()
@@ -34,8 +34,7 @@ func TestSummaryOfMatrices(t *testing.T) {
 	}
 }
 
-// TestSummaryOfAbsurdModel wants the memory of a model to be right that is beyond
-// integers.
+// TestSummaryOfAbsurdModel computes the memory of a model that exceeds integers.
 func TestSummaryOfAbsurdModel(t *testing.T) {
 	sh := &shell.Shell{Context: t.Context(), Err: t.Output()}
 	p, err := project.Compile(sh, project.Training{Source: project.Source{Base: "../..", Name: "specs/tiny.arith"}, Set: []string{"model.width=65536", "model.ffn=relu(hidden=1Mi)",
@@ -47,14 +46,14 @@ func TestSummaryOfAbsurdModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	activations := 4 * float64(1<<20) * 1e4 * (1 << 20) * 1024 // of the feed-forward layers alone
+	activations := 4 * float64(1<<20) * 1e4 * (1 << 20) * 1024 // feed-forward layers only
 	if s.Memory.PerWorker < activations || !strings.Contains(s.String(), "EiB for each thread") {
 		t.Errorf("needs %+v, want at least %g\n%s", s.Memory, activations, s)
 	}
 }
 
-// TestSummary holds the work of a step to the sum of its parts: equal whole
-// micro-batches, a smaller one that is left, and the optimizer once.
+// TestSummary compares the work of a step with its parts: whole micro-batches, a smaller
+// last one, and the optimizer once.
 func TestSummary(t *testing.T) {
 	flops := func(batch, micro int) float64 {
 		p, found, err := compiler.Compile(check.Options{Path: "../../specs/tiny.arith", Read: os.ReadFile,

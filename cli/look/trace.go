@@ -15,14 +15,13 @@ import (
 	"github.com/arithlang/mlc/dsl"
 )
 
-// A place is a line of a spec or of a file that it includes.
+// A place is a line of a spec or of an included file.
 type place struct {
 	File string `json:"file"`
 	Line int    `json:"line"`
 }
 
-// A trace is a program at every stage, in lines that know the places that they
-// come from.
+// A trace is a program at every stage. Its lines know the places that they come from.
 type trace struct{ columns []column }
 
 // A column is one stage.
@@ -31,12 +30,12 @@ type column struct {
 	sections  []section
 }
 
-// A section of a stage is a function, a kernel or a file. A kernel is one thing:
-// its text comes from the places of the section, and head says what it is.
+// A section of a stage is a function, a kernel or a file. A kernel is a unit: its text as a
+// whole comes from the places of the section. head is its title.
 type section struct {
 	head  string
 	whole bool
-	from  []place // when whole
+	from  []place // if whole is set
 	lines []line
 }
 
@@ -45,8 +44,7 @@ type line struct {
 	from []place
 }
 
-// newTrace follows a compiled spec. Files gives the text of the files that it was
-// read from.
+// newTrace follows a compiled spec. files are the files that it was read from.
 func newTrace(p *compiler.Program, doc *check.Document, files []specFile) (*trace, error) {
 	o := newOrigins(p.Spec, p.Stage, doc)
 	t := &trace{}
@@ -96,7 +94,7 @@ func specSections(files []specFile) []section {
 
 func textLines(text string) []string { return strings.Split(strings.TrimSuffix(text, "\n"), "\n") }
 
-// resolved gives each attribute of the resolved spec the places where it is set.
+// resolved returns the lines of the resolved spec with the places that set them.
 func (o *origins) resolved(text string) []line {
 	var out []line
 	for _, l := range textLines(text) {
@@ -129,8 +127,8 @@ func (o *origins) resolved(text string) []line {
 	return out
 }
 
-// functions are those of the program with gradients and the optimizer, or of the
-// others, each text once.
+// functions returns the functions of the training programs and the optimizer, or of the
+// other programs. Equal functions appear once.
 func (o *origins) functions(pl *plan.Plan, gradients bool) []section {
 	var out []section
 	seen := map[string]bool{}
@@ -157,8 +155,8 @@ func (o *origins) functions(pl *plan.Plan, gradients bool) []section {
 	return out
 }
 
-// function gives the lines of a function their places: the text has one line for
-// the function, one a value, one a result, and an end.
+// function returns the lines of a function with their places. The text has one line for the
+// function, one a value, one a result, and an end.
 func (o *origins) function(f *ir.Func, text []string) []line {
 	out := make([]line, len(text))
 	for i, t := range text {
@@ -173,13 +171,13 @@ func (o *origins) function(f *ir.Func, text []string) []line {
 	return out
 }
 
-// launchKey names a launch: of a routine of an entry, by number.
+// launchKey names a launch: launch n of a routine of an entry.
 type launchKey struct {
 	entry, routine string
 	n              int
 }
 
-// launches gives each launch the places of the values that it computes.
+// launches returns the places of the values that each launch computes.
 func (o *origins) launches(p *compiler.Program) map[launchKey][]place {
 	out := map[launchKey][]place{}
 	routines(p, "", func(e *lower.Entry, s lower.Step) {
@@ -229,7 +227,7 @@ func planSections(p *compiler.Program, launches map[launchKey][]place) []section
 	return out
 }
 
-// union adds places that are not there yet.
+// union appends the places of b that a does not have.
 func union(a, b []place) []place {
 	for _, p := range b {
 		if !slices.Contains(a, p) {

@@ -32,8 +32,8 @@ func traceOf(t *testing.T, file string) *trace {
 	return tr
 }
 
-// TestTraceIsWhole wants every value, kernel, launch and generated function that
-// launches or computes to come from some line of the spec.
+// TestTraceIsWhole wants an origin in the spec for every value, kernel and launch, and for
+// every line of generated code that launches or computes.
 func TestTraceIsWhole(t *testing.T) {
 	computes := map[string]*regexp.Regexp{
 		"ir": regexp.MustCompile(`^  v\d+ = `), "grad": regexp.MustCompile(`^  v\d+ = `),
@@ -60,7 +60,7 @@ func TestTraceIsWhole(t *testing.T) {
 	}
 }
 
-// TestFollow holds what comes of some lines: which kernels, and no others.
+// TestFollow checks which kernels come from some lines.
 func TestFollow(t *testing.T) {
 	tr := traceOf(t, "kerple.arith")
 	for _, c := range []struct {
@@ -89,8 +89,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestPage wants a page whose tags are closed, that refers to nothing outside, and
-// whose numbers are those of lines of the spec.
+// TestPage wants a page with closed tags and without outside references, whose numbers are
+// lines of the spec.
 func TestPage(t *testing.T) {
 	tr := traceOf(t, "tiny.arith")
 	page, err := tr.page("<tiny>", "1")

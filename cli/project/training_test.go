@@ -41,7 +41,7 @@ func TestChoose(t *testing.T) {
 		{[]string{"row=f(a,2)"}, []int{3}, ""},
 		{[]string{"lr=0.1", "lr=0.2"}, []int{0, 1, 2}, ""},
 		{[]string{"0"}, nil, `the sweep has no training "0"`},
-		{[]string{"5"}, nil, "by its number from 1"},
+		{[]string{"5"}, nil, "by number from 1"},
 		{[]string{"lr=0.1", "lr=0.3"}, nil, `the sweep has no training "lr=0.3": did you mean`},
 		{[]string{"lr"}, nil, `no training "lr"`},
 	} {

@@ -18,24 +18,24 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// Export says what of a run is written, and where.
+// Export selects the weights of a run, and the form and place of their export.
 type Export struct {
 	choice
 	Dir    string `arg:"" name:"RUN" help:"Run directory."`
-	Format string `help:"python: a file with PyTorch; numpy: a file with NumPy alone; hf: a folder for Hugging Face transformers; onnx: a file." enum:"python,numpy,hf,onnx" required:""`
+	Format string `help:"python: a file with PyTorch; numpy: a file with NumPy only; hf: a folder for Hugging Face transformers; onnx: a file." enum:"python,numpy,hf,onnx" required:""`
 	Out    string `help:"File, or for hf folder, to write." short:"o" required:"" placeholder:"OUT"`
 	Times  int    `help:"Recurrences of the loop, instead of training's." placeholder:"N"`
-	Store  string `help:"Where a Python file has its weights: inside; beside, in a safetensors file; literals: inside, as numbers to read; auto: inside up to 4 MiB." enum:"auto,inside,beside,literals" default:"auto"`
-	Force  bool   `help:"Write over what is there."`
+	Store  string `help:"Where a Python file has its weights: inside; beside: in a safetensors file next to it; literals: inside, as readable numbers; auto: inside up to 4 MiB." enum:"auto,inside,beside,literals" default:"auto"`
+	Force  bool   `help:"Overwrite existing files."`
 }
 
-// Write writes an export. Every file of it appears complete or not at all.
+// Write writes an export. Each file is either complete or absent.
 func (c *Export) Write(sh *shell.Shell) error {
 	switch {
 	case c.Times < 0:
 		return shell.Usagef("--times %d: want 1 or more", c.Times)
 	case c.Store != "auto" && c.Format != "python" && c.Format != "numpy":
-		return shell.Usagef("--store is of Python files: leave it out with --format %s", c.Format)
+		return shell.Usagef("--store is for Python files: leave it out with --format %s", c.Format)
 	case (c.Format == "python" || c.Format == "numpy") && !strings.HasSuffix(c.Out, ".py"):
 		return shell.Usagef("%s: the name of a Python file ends with .py", c.Out)
 	}
@@ -54,20 +54,20 @@ func (c *Export) Write(sh *shell.Shell) error {
 	return nil
 }
 
-// model is the run, ready to be exported.
+// model reads the run for an export.
 func (c *Export) model(sh *shell.Shell) (*export.Model, error) {
 	t, err := learned(sh, c.Dir, c.choice)
 	if err != nil {
 		return nil, err
 	}
 	if c.Times > 0 && t.spec.Model.Loop == nil {
-		return nil, shell.Usagef("--times %d: this model has no loop, its layers are run once", c.Times)
+		return nil, shell.Usagef("--times %d: this model has no loop", c.Times)
 	}
 	return export.New(export.Run{Spec: t.spec, Stage: t.stage, Text: t.spec.Resolved, Params: t.weights, Seed: t.rec.Seed, InitSeed: t.rec.InitSeed,
 		Steps: t.steps, Times: c.Times, Command: c.command()})
 }
 
-// command is what exports the run.
+// command returns the command line that exports the run.
 func (c *Export) command() string {
 	words := []string{"mlc", "export", c.Dir, "--format", c.Format, "--out", c.Out}
 	if c.Times > 0 {
@@ -87,7 +87,8 @@ func (c *Export) command() string {
 	return flag.Line(words)
 }
 
-// files are what is to be written, below the folder of OUT or, of a folder, below OUT.
+// files returns the files of the export, relative to the folder of OUT or, for a folder, to
+// OUT.
 func (c *Export) files(m *export.Model) ([]export.File, error) {
 	switch c.Format {
 	case "hf":
@@ -99,7 +100,7 @@ func (c *Export) files(m *export.Model) ([]export.File, error) {
 	return m.Python(export.PythonForm{NumPy: c.Format == "numpy", Path: filepath.Base(c.Out), Store: c.store(m.Parameters())})
 }
 
-// store says where a Python file has so many parameters.
+// store says where a Python file has its parameters.
 func (c *Export) store(parameters int) export.Store {
 	switch {
 	case c.Store != "auto":
@@ -110,9 +111,9 @@ func (c *Export) store(parameters int) export.Store {
 	return export.Base64
 }
 
-// write writes files where nothing is yet, or over what is there. All are written before
-// the first one takes its place, so that a full disk leaves what was there; a folder that is
-// new appears with all of its files.
+// write writes the files, over existing ones only with --force. It writes all of them
+// before it renames the first, so a full disk leaves the old files. A new folder appears
+// with all of its files.
 func (c *Export) write(files []export.File) error {
 	out := filepath.Clean(c.Out)
 	folder := filepath.Dir(out)
@@ -147,7 +148,7 @@ func (c *Export) write(files []export.File) error {
 	if c.Format == "hf" && !paths.Exists(folder) {
 		return disk.Rename(made, folder)
 	}
-	for _, f := range slices.Backward(files) { // what others refer to comes first
+	for _, f := range slices.Backward(files) { // the last files come first, as the first one refers to them
 		if err := disk.Rename(filepath.Join(made, filepath.FromSlash(f.Path)), filepath.Join(folder, filepath.FromSlash(f.Path))); err != nil {
 			return fmt.Errorf("cannot write the export: %w", err)
 		}
@@ -155,7 +156,7 @@ func (c *Export) write(files []export.File) error {
 	return disk.SyncDir(folder)
 }
 
-// vacant wants nothing to be written over.
+// vacant returns an error if a file exists.
 func (c *Export) vacant(folder string, files []export.File) error {
 	if c.Format == "hf" {
 		found, err := os.ReadDir(folder)
@@ -165,14 +166,14 @@ func (c *Export) vacant(folder string, files []export.File) error {
 		case err != nil:
 			return err
 		case len(found) > 0:
-			return fmt.Errorf("%s is not empty: choose another folder, or write over what is in it with --force", folder)
+			return fmt.Errorf("%s is not empty: choose another folder, or overwrite its files with --force", folder)
 		}
 		return nil
 	}
 	for _, f := range files {
 		path := filepath.Join(folder, f.Path)
 		if _, err := os.Lstat(path); err == nil {
-			return fmt.Errorf("%s is there already: choose another name, or write over it with --force", path)
+			return fmt.Errorf("%s exists already: choose another name, or overwrite it with --force", path)
 		}
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/arithlang/mlc/export"
 )
 
-// TestStore keeps as many parameters in a Python file as one holds, and more beside it.
+// TestStore keeps the parameters in a Python file up to a size, and next to it beyond.
 func TestStore(t *testing.T) {
 	for _, c := range []struct {
 		asked      string
@@ -26,8 +26,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// TestExportWhole wants an export over another one that cannot be written to leave that as
-// it was, all of it.
+// TestExportWhole wants a failing export to leave the whole old one.
 func TestExportWhole(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "model")
 	text := func(name string) string {

@@ -9,14 +9,14 @@ import (
 	"github.com/arithlang/mlc/serve"
 )
 
-// A probed run is its model, ready to be looked into, and its problems.
+// A probed run is its model, prepared for insight, and its problems.
 type probed struct {
 	*insight.Model
 	problems *task.Task
-	length   int // of the longest problems of training, in tokens
+	length   int // tokens of the longest training problems
 }
 
-// probeRun reads a run: its spec, and the weights of its newest checkpoint.
+// probeRun reads the spec and the newest checkpoint of a run.
 func probeRun(sh *shell.Shell, run string) (*probed, error) {
 	t, err := learned(sh, run, choice{})
 	if err != nil {
@@ -35,8 +35,8 @@ func probeRun(sh *shell.Shell, run string) (*probed, error) {
 	return p, nil
 }
 
-// attentionOf is what the model of a run pays to a problem and its answer, with so many runs of
-// a loop; 0: as in training.
+// attentionOf returns the attention of a run's model for a problem, and its answer. times
+// is the number of runs of the loop; 0: as in training.
 func attentionOf(sh *shell.Shell, run, problem string, times int) (*serve.Attention, error) {
 	p, err := probeRun(sh, run)
 	if err != nil {
@@ -66,10 +66,11 @@ func attentionOf(sh *shell.Shell, run, problem string, times int) (*serve.Attent
 	return out, nil
 }
 
-// mostCells bounds a side of a drawn bias.
+// mostCells is the largest side of a drawn bias.
 const mostCells = 64
 
-// biasesOf are those that the model of a run has learned, at its longest problems of training.
+// biasesOf returns the learned biases of a run's model, at the size of its longest training
+// problems.
 func biasesOf(sh *shell.Shell, run string) (out []serve.Bias, err error) {
 	p, err := probeRun(sh, run)
 	if err != nil {
@@ -84,7 +85,7 @@ func biasesOf(sh *shell.Shell, run string) (out []serve.Bias, err error) {
 		if least, values, ok := b.Distances(); ok {
 			one.Kind, one.Values = "curve", [][]float64{nil}
 			for k, x := range values {
-				if !math.IsNaN(x) { // no open cell is so far apart
+				if !math.IsNaN(x) { // no open cell has this distance
 					one.X, one.Values[0] = append(one.X, float64(least+k)), append(one.Values[0], x)
 				}
 			}

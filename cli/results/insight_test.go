@@ -11,7 +11,8 @@ import (
 	"github.com/arithlang/mlc/cli/shell"
 )
 
-// TestAttention has a map for each head of each site, with the tokens that it is between.
+// TestAttention has a map for each head of each site, with the tokens of its rows and
+// columns.
 func TestAttention(t *testing.T) {
 	run := runtest.Untrained(t, "../../specs/successor.arith", "model.width=16")
 	sh := &shell.Shell{Context: t.Context(), Err: t.Output()}
@@ -54,7 +55,7 @@ func TestBiases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(found) != 4 { // both layers have the same
+	if len(found) != 4 { // one bias for both layers
 		t.Fatalf("%d biases", len(found))
 	}
 	b := found[1]
@@ -67,7 +68,7 @@ func TestBiases(t *testing.T) {
 	}
 }
 
-// TestMoved looks into a run of a file's problems where nothing else of its training is left.
+// TestMoved looks into a run on a file's problems where only the run directory is left.
 func TestMoved(t *testing.T) {
 	here := t.TempDir()
 	for name, text := range map[string]string{

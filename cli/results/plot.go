@@ -19,7 +19,7 @@ import (
 	"github.com/arithlang/mlc/runtime/eval"
 )
 
-// Figures says which figures or tables of which runs are shown.
+// Figures selects runs, and figures or tables of them.
 type Figures struct {
 	Runs     []string `arg:"" name:"RUN" help:"Run directories, or files with the output of solve --thinking --json."`
 	Kind     string   `help:"Kind of figure." enum:"${kinds}" default:"all"`
@@ -31,10 +31,11 @@ type Figures struct {
 	Digits   []int    `help:"Lengths as columns of a table. Default: all, or means if there are many." placeholder:"6,10,20"`
 }
 
-// PlotKinds is the enumeration of --kind.
+// PlotKinds lists the values of --kind.
 func PlotKinds() string { return "all," + strings.Join(plot.Kinds(), ",") + ",table" }
 
-// Show draws the figures of all runs together, or prints their tables.
+// Show draws the figures of all runs together, or prints their tables. It returns an error
+// if there is nothing to show or the flags exclude each other.
 func (c *Figures) Show(sh *shell.Shell) error {
 	tables := c.Kind == "table" || slices.Contains(tableFormats, c.Format)
 	if err := c.check(tables); err != nil {
@@ -86,23 +87,23 @@ func (c *Figures) Show(sh *shell.Shell) error {
 		return err
 	}
 	if there := c.elsewhere(); there != "" {
-		sh.Say("these are of the tests that the specs ask for%s", there)
+		sh.Say("these figures show the tests that the specs ask for%s", there)
 	}
 	return nil
 }
 
-// holdsNothing reports whether a folder is neither a run nor has runs in it, as that of a
-// training which is about to begin, or of the programs of a launcher.
+// holdsNothing reports whether a folder neither is a run nor contains any. A training that
+// is about to begin has such a folder, and so have a launcher's programs.
 func holdsNothing(path string) bool {
 	all, err := list.Runs(damage.At(path))
 	return err == nil && len(all) == 0
 }
 
-// check finds flags that do not go together.
+// check returns an error for flags that exclude each other.
 func (c *Figures) check(tables bool) error {
 	switch {
 	case tables && c.Format != "" && !slices.Contains(tableFormats, c.Format):
-		return shell.Usagef("--kind table is printed: choose --format text, markdown or csv, or --kind length for a figure")
+		return shell.Usagef("tables are printed: choose --format text, markdown or csv, or --kind length for a figure")
 	case tables && (c.Kind == "loss" || c.Kind == "training"):
 		return shell.Usagef("there is no table of --kind %s: choose --format png, svg or pdf (metrics.csv in the run directory has the numbers)", c.Kind)
 	case tables && c.Out != "":
@@ -117,8 +118,8 @@ func (c *Figures) check(tables bool) error {
 	return nil
 }
 
-// checkResults wants one of the runs at least to have what is asked for of the results,
-// and names those that have none.
+// checkResults returns an error if no run has the requested results, and names the runs
+// without them.
 func (c *Figures) checkResults(sh *shell.Shell, runs []*plot.Run) error {
 	var without, others []string
 	var tested []int
@@ -133,7 +134,7 @@ func (c *Figures) checkResults(sh *shell.Shell, runs []*plot.Run) error {
 		}
 	}
 	if len(without) == len(runs) && c.Eval != "" {
-		there := "they have none but what the spec asks for, without --eval"
+		there := "they only have the one that the spec asks for: leave out --eval"
 		if len(others) > 0 {
 			there = "there are " + eachOnce(others)
 		}
@@ -161,8 +162,8 @@ func eachOnce[T cmp.Ordered](values []T) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(slices.Compact(values)), "[]"), " ", ", ")
 }
 
-// elsewhere names the tests of the runs that are not what their specs ask for, such as those
-// of other numbers of samples, as the end of a sentence.
+// elsewhere names the tests of the runs that their specs do not ask for, for example with
+// other numbers of samples, as the end of a sentence.
 func (c *Figures) elsewhere() string {
 	if c.Eval != "" {
 		return ""
@@ -177,20 +178,20 @@ func (c *Figures) elsewhere() string {
 	return "; they have other tests, which --eval shows: " + eachOnce(others)
 }
 
-// nothing says why nothing can be shown.
+// nothing returns an error that says why there is nothing to show.
 func (c *Figures) nothing() error {
 	switch c.Kind {
 	case "attention":
-		return errors.New("there is no attention to show: none of the runs has a stage that has calibrated (a spec with stages, like those of specs/bias that end with _abc, has one)")
+		return errors.New("there is no attention to show: none of the runs has a finished calibration (a spec with stages, like those of specs/bias that end with _abc, has one)")
 	case "grid":
-		return errors.New("there is no grid to show: none of the runs has been tested at two different lengths of its operands; test one with " + shell.Hint("eval", "RUN", "--grid", "1..20") + " (tasks of one operand have --kind length)" + c.elsewhere())
+		return errors.New("there is no grid to show: none of the runs has been tested at two different lengths of its operands; test one with " + shell.Hint("eval", "RUN", "--grid", "1..20") + " (for tasks of one operand use --kind length)" + c.elsewhere())
 	case "length", "table":
 		return errors.New("there is nothing to show yet: the runs have not been tested at two lengths; test one with " + shell.Hint("eval", "RUN", "--digits", "6,10,20") + c.elsewhere())
 	}
-	return errors.New("there is nothing to draw yet: the runs have been neither tested nor trained for long enough to have two reports")
+	return errors.New("there is nothing to draw yet: the runs have not been tested and have fewer than two reports")
 }
 
-// save writes the figures and says where.
+// save writes the figures and prints their paths.
 func (c *Figures) save(sh *shell.Shell, figures []*plot.Figure) error {
 	dir, format := c.Out, c.Format
 	if dir == "" {

@@ -34,7 +34,8 @@ var runOrders = []runOrder{
 	{eval.Overall, func(a, b *list.Run) int { return byValue(a.Overall, b.Overall, false) }},
 }
 
-// byValue compares what may be unknown. That is the smallest; or the largest.
+// byValue compares two values. An unknown value is the smallest, or the largest if last is
+// set.
 func byValue(a, b *float64, last bool) int {
 	switch {
 	case a == nil && b == nil:
@@ -47,7 +48,7 @@ func byValue(a, b *float64, last bool) int {
 	return cmp.Compare(*a, *b)
 }
 
-// OrderNames is the enumeration of --sort.
+// OrderNames lists the values of --sort.
 func OrderNames() string {
 	var names []string
 	for _, o := range runOrders {
@@ -56,7 +57,7 @@ func OrderNames() string {
 	return strings.Join(names, ",")
 }
 
-// runsTable is the list for programs.
+// runsTable returns the list for programs.
 func runsTable(runs []*list.Run) table {
 	differing := list.Differing(runs)
 	heads := []string{"dir", "name", "state", "seed", "started", "device", "budget", "step", "loss", "exact_match", "seconds", eval.ID, eval.OOD, eval.Overall}
@@ -82,7 +83,7 @@ func runsTable(runs []*list.Run) table {
 	return t
 }
 
-// seedCell is a seed of initial weights, or nothing.
+// seedCell returns a seed of initial weights, or "".
 func seedCell(seed *uint64) any {
 	if seed == nil {
 		return ""
@@ -90,7 +91,7 @@ func seedCell(seed *uint64) any {
 	return *seed
 }
 
-// exactly is a value with all its digits, or nothing.
+// exactly writes a value with all its digits, or "".
 func exactly(x *float64) string {
 	if x == nil {
 		return ""
@@ -98,9 +99,9 @@ func exactly(x *float64) string {
 	return strconv.FormatFloat(*x, 'g', -1, 64)
 }
 
-// PrintRuns prints the list for people, and what is wrong with damaged runs.
+// PrintRuns prints the list for people, and the problems of damaged runs.
 func PrintRuns(sh *shell.Shell, runs []*list.Run) error {
-	beside := map[string][]*list.Run{} // by the folder that they are in
+	beside := map[string][]*list.Run{} // by the runs' folder
 	for _, r := range runs {
 		beside[path.Dir(r.Dir)] = append(beside[path.Dir(r.Dir)], r)
 	}
@@ -157,7 +158,7 @@ func PrintRuns(sh *shell.Shell, runs []*list.Run) error {
 	return nil
 }
 
-// printable is text that changes nothing of a terminal.
+// printable replaces characters that could control the terminal.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if strconv.IsPrint(r) {
@@ -167,11 +168,12 @@ func printable(text string) string {
 	}, text)
 }
 
-// List prints the list of the runs below a folder in an order.
+// List prints the runs below a folder in the given order. It returns an error if the folder
+// does not exist.
 func List(sh *shell.Shell, dir, order string, asCSV bool) error {
 	runs, err := shell.Await(sh, func() ([]*list.Run, error) { return list.Runs(damage.At(dir)) })
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no folder %s: train something, as with mlc train FILE, or say where the runs are", dir)
+		return fmt.Errorf("there is no folder %s: train a model with mlc train FILE, or name the folder of the runs", dir)
 	}
 	if err != nil {
 		return err

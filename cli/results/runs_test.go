@@ -13,7 +13,7 @@ import (
 	"github.com/arithlang/mlc/plot/list"
 )
 
-// TestOrders puts the best run last, and those without a value first.
+// TestOrders puts the best run last, and runs without a value first.
 func TestOrders(t *testing.T) {
 	value := func(x float64) *float64 { return &x }
 	runs := []*list.Run{
@@ -41,7 +41,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// TestPrintRuns prints a line a run, what is wrong with damaged ones, and how many there are.
+// TestPrintRuns prints a line a run, the problems of damaged runs, and the counts.
 func TestPrintRuns(t *testing.T) {
 	value := func(x float64) *float64 { return &x }
 	seed := uint64(7)

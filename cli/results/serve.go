@@ -25,13 +25,13 @@ import (
 	"github.com/arithlang/mlc/serve"
 )
 
-// The port where none is asked for, and how many behind it are tried.
+// The default port, and the number of ports that are tried from there.
 const (
 	usualPort  = 7177
 	portsTried = 20
 )
 
-// ServeAll serves until a signal comes, which ends all that is under way.
+// ServeAll serves until a signal comes, and ends pending requests then.
 func ServeAll(sh *shell.Shell, h http.Handler, all []net.Listener) error {
 	server := &http.Server{
 		Handler:           h,
@@ -57,8 +57,8 @@ func ServeAll(sh *shell.Shell, h http.Handler, all []net.Listener) error {
 	return context.Cause(sh.Context)
 }
 
-// ListenHere listens on the loopback addresses of this machine, at a port or, if that is 0,
-// at the first free one from the usual one on.
+// ListenHere listens on the loopback addresses of this machine at a port. Port 0 means the
+// first free one from the default port on.
 func ListenHere(port int) (all []net.Listener, at int, err error) {
 	first, last := port, port
 	if port == 0 {
@@ -79,13 +79,14 @@ func ListenHere(port int) (all []net.Listener, at int, err error) {
 	case port == 0:
 		return nil, 0, fmt.Errorf("cannot listen on any of the ports %d to %d: %w: choose another with --port", first, last, err)
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, 0, fmt.Errorf("port %d is taken by another program, or by another mlc serve: choose another, or leave out --port", port)
+		return nil, 0, fmt.Errorf("port %d is taken by another program or another mlc serve: choose another, or leave out --port", port)
 	}
 	return nil, 0, fmt.Errorf("cannot listen on port %d: %w: choose another with --port", port, err)
 }
 
-// OpenBrowser hands a file that leads to an address to the system. Others can read the command
-// lines of browsers, and this file only its owner. Remove removes it.
+// OpenBrowser opens an address in a browser, through a file that leads to it. Other users
+// can read the command lines of browsers, but only the owner can read this file. remove
+// deletes the file.
 func OpenBrowser(address string) (remove func(), err error) {
 	path, err := leadingTo(address)
 	remove = func() {
@@ -108,7 +109,7 @@ func OpenBrowser(address string) (remove func(), err error) {
 	return remove, nil
 }
 
-// leadingTo writes a page that leads to an address, for its owner alone.
+// leadingTo writes a page that leads to an address. Only its owner can read it.
 func leadingTo(address string) (path string, err error) {
 	f, err := os.CreateTemp("", "mlc-serve-*.html") // 0600
 	if err != nil {
@@ -118,7 +119,7 @@ func leadingTo(address string) (path string, err error) {
 	return f.Name(), errors.Join(err, f.Close())
 }
 
-// Servable is what pages of the runs below a folder need of mlc.
+// Servable returns the configuration of pages for the runs below a folder.
 func Servable(b *build.Builder, dir string) serve.Config {
 	return serve.Config{
 		Folder:  dir,
@@ -144,8 +145,8 @@ func Servable(b *build.Builder, dir string) serve.Config {
 	}
 }
 
-// within does something for a page: it ends with the context, as by a signal, and what it
-// would print is the text of its error.
+// within calls do for a page. do ends with ctx, as if by a signal. If do prints findings,
+// they become its error.
 func within[T any](ctx context.Context, do func(*shell.Shell) (T, error)) (T, error) {
 	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
@@ -158,10 +159,10 @@ func within[T any](ctx context.Context, do func(*shell.Shell) (T, error)) (T, er
 	return value, err
 }
 
-// answerOf asks the trainer of a run.
+// answerOf lets the trainer of a run answer a problem.
 func answerOf(b *build.Builder, run, problem string, times int, thinking bool, say func(string)) (*serve.Answer, error) {
 	binary, built, err := b.TrainerOf(run, build.Silent, func() {
-		say("Building the trainer of this run. That is done once, and takes some seconds …")
+		say("Building the trainer of this run, once. This takes some seconds …")
 	})
 	if err != nil {
 		return nil, err
@@ -178,7 +179,7 @@ func answerOf(b *build.Builder, run, problem string, times int, thinking bool, s
 		return solved(b.Shell, binary, append(solve, args...))
 	}
 	found, err := solved(b.Shell, binary, slices.Concat(solve, []string{"--thinking"}, args))
-	if errors.As(err, new(shell.UsageError)) { // as where nobody knows the right answer
+	if errors.As(err, new(shell.UsageError)) { // for example if the right answer is not known
 		found, err = solved(b.Shell, binary, append(solve, args...))
 	}
 	return found, err
@@ -202,7 +203,7 @@ func solved(sh *shell.Shell, binary string, args []string) (*serve.Answer, error
 	return serve.ParseAnswer(out.Bytes())
 }
 
-// lastLine is the last line of what a trainer says, without its name.
+// lastLine returns the last line of a trainer's messages, without the trainer's name.
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	line := lines[len(lines)-1]

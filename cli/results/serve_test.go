@@ -20,7 +20,7 @@ import (
 
 const shownRuns = "../../serve/testdata/runs"
 
-// TestCancelledShorter ends as the request has.
+// TestCancelledShorter returns an error when its request is cancelled.
 func TestCancelledShorter(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -30,7 +30,7 @@ func TestCancelledShorter(t *testing.T) {
 	}
 }
 
-// TestPortTaken wants a port that is asked for, or else the next one.
+// TestPortTaken listens at the requested port, or else at the next free one.
 func TestPortTaken(t *testing.T) {
 	taken, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -57,7 +57,7 @@ func TestPortTaken(t *testing.T) {
 	}
 }
 
-// TestAnswer asks a trainer that a script plays, where that of a run is.
+// TestAnswer asks a script in the place of a run's trainer.
 func TestAnswer(t *testing.T) {
 	if shell.ExeSuffix != "" {
 		t.Skip("there are no scripts")
@@ -126,7 +126,7 @@ printf '{"problem":"12","answer":"%s"}\n' "$*"`)
 	}
 }
 
-// TestExplanation has kernels beside the lines that they come from.
+// TestExplanation has kernels at the lines that they come from.
 func TestExplanation(t *testing.T) {
 	b := build.New(&shell.Shell{Context: context.Background(), Out: io.Discard, Err: io.Discard}, os.DirFS("../.."), build.Maker{})
 	e, err := Servable(b, shownRuns).Explain(context.Background(), shownRuns+"/successor")
@@ -145,7 +145,7 @@ func TestExplanation(t *testing.T) {
 	t.Errorf("no kernel with 256 elements is beside ffn = relu(hidden = 256), of %d lines", len(e.Lines))
 }
 
-// TestLeadingTo writes the address with its token where its owner alone can read it.
+// TestLeadingTo writes the address with its token so that only its owner can read it.
 func TestLeadingTo(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	path, err := leadingTo("http://127.0.0.1:1/?token=a&b")

@@ -1,5 +1,5 @@
-// Package results shows what runs have left: tables, figures, pages, and exports of what was
-// learned.
+// Package results shows the results of runs: tables, figures, pages, and exports of trained
+// models.
 package results
 
 import (
@@ -17,24 +17,25 @@ import (
 	"github.com/arithlang/mlc/runtime/track"
 )
 
-// A Row is how well one training of several went.
+// A Row is the result of one training in a table.
 type Row struct {
 	Name    string
 	Result  *eval.Result
-	Lengths []int  // that the spec tests; none: all that there are
-	only    bool   // no means, but these lengths alone
-	Missing string // says why there is no result
+	Lengths []int  // that the spec tests; empty: all lengths
+	only    bool   // show exactly Lengths, without means
+	Missing string // text for a missing result
 	Of      Kin
-	mean    []*Row // which it is the mean of; none: it is a training
+	mean    []*Row // the rows that it is the mean of; empty: it is a training
 }
 
-// A Kin says which trainings differ in their seeds alone: those of equal kind.
+// A Kin groups trainings that differ only in their seeds: their Kind is equal.
 type Kin struct {
-	Kind, Name string // name is what tables call all of them; "": all that there are
+	Kind, Name string // Name is their common name in tables; "": they are all rows
 	Seed       string
 }
 
-// ReadRow reads what a run directory says.
+// ReadRow reads the result of a run directory. If the directory is damaged, it returns an
+// error and a row that says so.
 func ReadRow(name, dir string) (Row, error) {
 	row := Row{Name: name, Missing: "no result"}
 	if dir == "" {
@@ -50,12 +51,12 @@ func ReadRow(name, dir string) (Row, error) {
 	return row, err
 }
 
-// maxLengths is how many lengths are columns of a table.
+// maxLengths is the largest number of lengths with a column each.
 const maxLengths = 12
 
-// columns are the heads of a result's columns, and the fractions in them; nil stands for none.
-// The means come first. Lengths follow that the spec tests, if they are few and make no grid.
-// Where certain lengths are asked for, each has a column, tested or not.
+// columns returns the heads of a result's columns and their fractions; nil is a missing
+// value. The means come first. Then come the lengths that the spec tests, unless they are
+// many or make a grid. If lengths are requested, each has a column, tested or not.
 func (r *Row) columns() (heads []string, values []*float64) {
 	equal := func(c eval.Cell) bool { return c.J == 0 || c.I == c.J }
 	all := slices.Clone(r.Result.ByCell)
@@ -89,8 +90,8 @@ func (r *Row) columns() (heads []string, values []*float64) {
 	return heads, values
 }
 
-// Cells are the heads of a row's columns and its texts; no heads where there is no
-// result.
+// Cells returns the heads of a row's columns and its texts. A row without a result has no
+// heads.
 func (r *Row) Cells() (heads, texts []string) {
 	switch {
 	case len(r.mean) > 0:
@@ -105,8 +106,8 @@ func (r *Row) Cells() (heads, texts []string) {
 	return heads, texts
 }
 
-// means are the columns of the first seed, in each the mean over all seeds and their
-// sample standard deviation.
+// means returns the columns of the first seed, with the mean over all seeds and the sample
+// standard deviation in each.
 func (r *Row) means() (heads, texts []string) {
 	heads, _ = r.mean[0].columns()
 	for i := range heads {
@@ -126,8 +127,8 @@ func (r *Row) means() (heads, texts []string) {
 	return heads, texts
 }
 
-// withMeans ends rows with the means of those that have results of the same columns and
-// differ in their seeds alone.
+// withMeans appends the means of rows that differ only in their seeds and have the same
+// columns.
 func withMeans(rows []Row) []Row {
 	var kinds []Kin
 	seeds := map[Kin][]*Row{}
@@ -158,8 +159,8 @@ func withMeans(rows []Row) []Row {
 	return out
 }
 
-// aligned gives rows that differ in their seeds alone, and show all of their lengths, the same
-// lengths: problems of a file that one seed holds out may have others than those of the next.
+// aligned gives rows that differ only in their seeds the same lengths, if they show all of
+// them. Two seeds may hold out problems of different lengths from a file.
 func aligned(rows []Row) []Row {
 	lengths := map[string][]int{}
 	for _, r := range rows {
@@ -182,9 +183,9 @@ func aligned(rows []Row) []Row {
 	return rows
 }
 
-// WriteTable prints results as one table, a training a line. Where the columns
-// change, as from digits to bits, heads come again. It ends with the means over seeds, and
-// says what means over lengths are over.
+// WriteTable writes results as a table with a line for each training. It repeats the heads
+// where columns change, as from digits to bits. At the end come the means over seeds, and a
+// legend of the means over lengths.
 func WriteTable(w io.Writer, rows []Row) error {
 	title, width := "exact match, %", 8
 	rows = withMeans(aligned(rows))
@@ -235,7 +236,7 @@ func WriteTable(w io.Writer, rows []Row) error {
 	return err
 }
 
-// percent writes a fraction, "-" if there is none.
+// percent writes a fraction in per cent, or "-" for nil.
 func percent(x *float64) string {
 	if x == nil {
 		return "-"
@@ -243,11 +244,12 @@ func percent(x *float64) string {
 	return track.Percent(*x)
 }
 
-// ranked are the means by which results are compared: what a model has not seen first.
+// ranked lists the means by which results are compared: problems unlike those of training
+// first.
 var ranked = []string{eval.OOD, eval.OOD100, eval.ID, eval.Overall}
 
-// Compare orders results by their means, the better one last: by ood, and those that are equal
-// there by ood100, id and overall.
+// Compare orders results by their means, the better one last: by ood, then by ood100, id
+// and overall.
 func Compare(a, b *eval.Result) int {
 	for _, name := range ranked {
 		value := func(r *eval.Result) float64 {

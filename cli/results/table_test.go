@@ -12,7 +12,7 @@ import (
 	"github.com/arithlang/mlc/runtime/eval"
 )
 
-// result has so many of 1,000 problems right at each length.
+// result has right of 1,000 problems correct at each length.
 func result(lengths []int, right ...int) *eval.Result {
 	r := new(eval.Result)
 	for n, length := range lengths {
@@ -21,7 +21,7 @@ func result(lengths []int, right ...int) *eval.Result {
 	return r
 }
 
-// TestResults prints trainings whose tests differ as one table.
+// TestResults prints trainings with different tests as one table.
 func TestResults(t *testing.T) {
 	id, ood := 0.99996, 0.5
 	digits, bits := []int{6, 10}, []int{20, 33, 200}
@@ -51,8 +51,8 @@ id: mean over 3 pairs of lengths of training; ood: mean over 54 longer ones, up 
 	}
 }
 
-// TestMeans ends a table with the mean and the sample standard deviation of trainings
-// that differ in their seeds alone, each seed once and only those with a result.
+// TestMeans ends a table with the mean and the sample standard deviation of trainings that
+// differ only in their seeds, each seed once and only if it has a result.
 func TestMeans(t *testing.T) {
 	digits := []int{6, 10}
 	a := func(seed string) Kin { return Kin{Kind: "spec a", Name: "row=a", Seed: seed} }
@@ -90,7 +90,7 @@ row=b: mean ± deviation, n = 3  66.90 ± 57.33              -
 	}
 }
 
-// TestManyLengths shows means where there are more lengths than columns.
+// TestManyLengths shows means if there are more lengths than columns.
 func TestManyLengths(t *testing.T) {
 	var lengths, right []int
 	for n := range maxLengths + 1 {
@@ -103,7 +103,7 @@ func TestManyLengths(t *testing.T) {
 	}
 }
 
-// TestTablesOfInitialWeights says the seed of initial weights where some run has one.
+// TestTablesOfInitialWeights shows the seed of initial weights if some run has one.
 func TestTablesOfInitialWeights(t *testing.T) {
 	result := result([]int{3}, 2)
 	plain, own := &plot.Run{Name: "a", Seed: 1, Result: result}, &plot.Run{Name: "b", Seed: 1, InitSeed: new(uint64(5)), Result: result}
@@ -129,10 +129,10 @@ func TestTablesOfInitialWeights(t *testing.T) {
 	}
 }
 
-// share is a fraction of a result.
+// share returns a pointer to a fraction.
 func share(x float64) *float64 { return &x }
 
-// TestCompare ranks results: what a model has not seen comes first.
+// TestCompare ranks results: problems unlike those of training come first.
 func TestCompare(t *testing.T) {
 	ranks := []*eval.Result{ // the worst first
 		{},

@@ -12,18 +12,17 @@ import (
 	"github.com/arithlang/mlc/runtime/calibrate"
 )
 
-// tableFormats are the formats of tables.
 var tableFormats = []string{"text", "markdown", "csv"}
 
-// A table is cells under heads.
+// A table has rows of cells under heads.
 type table struct {
 	title string
 	heads []string
 	rows  [][]any
 }
 
-// print prints what runs have as tables: for people a training or a head a line, for
-// programs, as CSV or JSON, a cell or a line of attention a line.
+// print prints tables. For people a line is a training or a head. For programs, as CSV or
+// JSON, it is a cell or a line of attention.
 func (c *Figures) print(sh *shell.Shell, runs []*plot.Run) error {
 	tested := c.Kind != "attention" && slices.ContainsFunc(runs, func(r *plot.Run) bool { return r.Result != nil })
 	var wide, long []table
@@ -62,7 +61,7 @@ func (c *Figures) print(sh *shell.Shell, runs []*plot.Run) error {
 	return writeText(sh.Out, slices.DeleteFunc(wide, func(t table) bool { return t.title == "" }))
 }
 
-// resultRows are the results of runs, under names that tell them apart.
+// resultRows returns the results of runs, with a different name for each.
 func (c *Figures) resultRows(runs []*plot.Run) []Row {
 	var rows []Row
 	for i, name := range plot.Labels(runs) {
@@ -73,8 +72,8 @@ func (c *Figures) resultRows(runs []*plot.Run) []Row {
 	return rows
 }
 
-// wideResults are tables of exact match, a run a line, and the means over seeds; those
-// with the same columns that follow each other are one.
+// wideResults returns tables of exact match with a line for each run, and the means over
+// seeds. Adjacent runs with the same columns share a table.
 func (c *Figures) wideResults(runs []*plot.Run) []table {
 	var all []table
 	for _, r := range withMeans(c.resultRows(runs)) {
@@ -96,7 +95,7 @@ func (c *Figures) wideResults(runs []*plot.Run) []table {
 	return all
 }
 
-// longResults is all cells of all runs, a cell a line.
+// longResults returns all cells of all runs, one a line.
 func longResults(runs []*plot.Run) table {
 	t := table{heads: []string{"run", "name", "seed", "i", "j", "samples", "correct"}}
 	initial := slices.ContainsFunc(runs, func(r *plot.Run) bool { return r.InitSeed != nil })
@@ -118,7 +117,7 @@ func longResults(runs []*plot.Run) table {
 	return t
 }
 
-// wideLines are tables of the lines that heads keep, one for each calibration.
+// wideLines returns, for each calibration, a table of the lines that heads keep.
 func wideLines(runs []*plot.Run) []table {
 	var all []table
 	for _, r := range runs {
@@ -144,7 +143,7 @@ func wideLines(runs []*plot.Run) []table {
 	return all
 }
 
-// keptLines lists the lines along a direction that are kept: 61 (1.65), 123 (1.00).
+// keptLines lists the kept lines along a direction: 61 (1.65), 123 (1.00).
 func keptLines(h calibrate.Head, f calibrate.Family) string {
 	var all []string
 	for _, l := range f.Lines {
@@ -161,7 +160,7 @@ func keptLines(h calibrate.Head, f calibrate.Family) string {
 	return strings.Join(all, ", ")
 }
 
-// longLines is every line of attention that calibrations have looked at.
+// longLines returns every line of attention that calibrations have measured.
 func longLines(runs []*plot.Run) table {
 	t := table{heads: []string{"run", "stage", "site", "head", "a", "b", "line", "value", "cells", "kept"}}
 	for _, r := range runs {
@@ -180,7 +179,7 @@ func longLines(runs []*plot.Run) table {
 	return t
 }
 
-// printRows prints an object a row.
+// printRows prints each row as a JSON object.
 func printRows(sh *shell.Shell, tables []table) error {
 	for _, t := range tables {
 		for _, row := range t.rows {
@@ -196,7 +195,7 @@ func printRows(sh *shell.Shell, tables []table) error {
 	return nil
 }
 
-// texts are the cells of a row, as many as there are heads.
+// texts returns the cells of a row as texts, one for each head.
 func (t *table) texts(row []any) []string {
 	out := make([]string, len(t.heads))
 	for i, cell := range row {
@@ -207,7 +206,7 @@ func (t *table) texts(row []any) []string {
 	return out
 }
 
-// writeCSV writes tables, with an empty line between them.
+// writeCSV writes tables, separated by empty lines.
 func writeCSV(w io.Writer, tables []table) error {
 	for i, t := range tables {
 		if i > 0 {
@@ -247,7 +246,7 @@ func writeMarkdown(w io.Writer, tables []table) error {
 	return err
 }
 
-// writeText writes tables under their titles, columns one below the other.
+// writeText writes tables under their titles, with aligned columns.
 func writeText(w io.Writer, tables []table) error {
 	var b strings.Builder
 	for _, t := range tables {
@@ -274,10 +273,10 @@ func writeText(w io.Writer, tables []table) error {
 	return err
 }
 
-// gridWidth is how wide a grid of characters may be.
+// gridWidth is the largest width of a grid, in characters.
 const gridWidth = 100
 
-// writeGrids writes a picture of each run's grid, made of characters.
+// writeGrids draws each run's grid in characters.
 func writeGrids(w io.Writer, runs []*plot.Run) error {
 	for _, r := range runs {
 		if r.Result == nil {
@@ -290,7 +289,7 @@ func writeGrids(w io.Writer, runs []*plot.Run) error {
 	return nil
 }
 
-// writeCharts draws exact match by length, of each run.
+// writeCharts draws exact match by length for each run, in characters.
 func writeCharts(w io.Writer, runs []*plot.Run) error {
 	labels := plot.Labels(runs)
 	for i, r := range runs {

@@ -14,7 +14,7 @@ import (
 	"github.com/arithlang/mlc/runtime/eval"
 )
 
-// two are tables with a title and without, one with cells that are missing.
+// two tables: one with a title, and one without a title and with missing cells.
 var two = []table{
 	{title: "of a, b", heads: []string{"head", "i", "long head"}, rows: [][]any{{0, "x", 1.5}, {10, "a, \"b\""}}},
 	{heads: []string{"k"}, rows: [][]any{{true}}},
@@ -43,7 +43,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// calibrated is a run with a calibration of two heads, the second of which is transparent.
+// calibrated returns a run with a calibration of two heads, the second of them transparent.
 func calibrated() *plot.Run {
 	lines := func(kept bool) []calibrate.Line {
 		return []calibrate.Line{{Number: 3, Value: 1.25, Cells: 4, Kept: kept}, {Number: 5, Value: 0.5, Cells: 2}, {Number: 9, Value: 2, Cells: 1, Kept: kept}}
@@ -56,7 +56,7 @@ func calibrated() *plot.Run {
 	}}}}
 }
 
-// TestLines lists the lines of attention that heads keep, and for programs all.
+// TestLines lists the lines of attention that heads keep, and for programs all lines.
 func TestLines(t *testing.T) {
 	wide := wideLines([]*plot.Run{calibrated()})
 	if len(wide) != 1 {
@@ -77,8 +77,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestWideResults has a line for each run, of those with the same lengths in one table, also of
-// runs that have no result yet.
+// TestWideResults has a line for each run, also for runs without a result, and one table
+// for runs with the same lengths.
 func TestWideResults(t *testing.T) {
 	run := func(name string, lengths ...int) *plot.Run {
 		r := &plot.Run{Dir: name, Name: name}
@@ -104,18 +104,18 @@ func TestWideResults(t *testing.T) {
 	}
 }
 
-// TestFiguresOfNothing refuses flags that do not go together, and runs without results.
+// TestFiguresOfNothing refuses flags that exclude each other, and runs without results.
 func TestFiguresOfNothing(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		c      Figures
 		tables bool
-		want   string // "": nothing is wrong
+		want   string // "": accepted
 	}{
 		{"figures", Figures{Kind: "all", Format: "png"}, false, ""},
 		{"a table", Figures{Kind: "table"}, true, ""},
 		{"a table as CSV", Figures{Kind: "table", Format: "csv"}, true, ""},
-		{"a table as a picture", Figures{Kind: "table", Format: "png"}, true, "--kind table is printed"},
+		{"a table as a picture", Figures{Kind: "table", Format: "png"}, true, "tables are printed"},
 		{"a table of losses", Figures{Kind: "loss"}, true, "there is no table of --kind loss"},
 		{"a table of trainings", Figures{Kind: "training"}, true, "there is no table of --kind training"},
 		{"a table in a file", Figures{Kind: "table", Out: "x"}, true, "--out is for figures"},
@@ -147,7 +147,7 @@ func TestFiguresOfNothing(t *testing.T) {
 		{"tested lengths", Figures{Kind: "table", Digits: []int{6, 9}}, []*plot.Run{tested}, "", ""},
 		{"other lengths", Figures{Kind: "table", Digits: []int{6, 7}}, []*plot.Run{tested}, "--digits 7: none of the runs has been tested at this length; tested are 6, 9", ""},
 		{"an evaluation of one", Figures{Kind: "table", Eval: "x"}, []*plot.Run{tested, untested}, "", untested.Dir + " has no evaluation x\n"},
-		{"an evaluation of none", Figures{Kind: "table", Eval: "x"}, []*plot.Run{untested}, "--eval x: none of the runs has this evaluation; they have none but what the spec asks for", ""},
+		{"an evaluation of none", Figures{Kind: "table", Eval: "x"}, []*plot.Run{untested}, "--eval x: none of the runs has this evaluation; they only have the one that the spec asks for", ""},
 	} {
 		var said bytes.Buffer
 		err := c.c.checkResults(&shell.Shell{Err: &said}, c.runs)

@@ -17,22 +17,22 @@ import (
 	"github.com/arithlang/mlc/runtime/train"
 )
 
-// A trained is what a run has learned.
+// A trained is the trained model of a run.
 type trained struct {
 	rec     record.Record
 	spec    *check.Spec          // of the training
-	stage   string               // of a spec with stages; "" of others
+	stage   string               // in a spec with stages; otherwise ""
 	weights map[string][]float32 // by name, row-major
 	steps   int
 }
 
-// A choice says which of the weights that a run keeps.
+// A choice selects among the weights that a run keeps.
 type choice struct {
-	Best    bool `help:"Take the best checkpoint, which train.keep = best(…) keeps, instead of the last."`
-	Average bool `help:"Take the averaged weights, which train.average = ema(…) keeps, instead of those that were trained."`
+	Best    bool `help:"Use the best checkpoint, which train.keep = best(…) keeps, instead of the last."`
+	Average bool `help:"Use the averaged weights, which train.average = ema(…) keeps, instead of the trained ones."`
 }
 
-// learned reads the spec of a run and the weights of a checkpoint.
+// learned reads the spec of a run and the chosen weights.
 func learned(sh *shell.Shell, run string, which choice) (*trained, error) {
 	rec, err := project.RecordOf(run)
 	if err != nil {
@@ -55,7 +55,7 @@ func learned(sh *shell.Shell, run string, which choice) (*trained, error) {
 		return nil, err
 	}
 	if says := file.Meta["spec_hash"]; says != rec.SpecHash {
-		return nil, fmt.Errorf("%s is of another run than %s: one of the two was brought here or changed", path, record.Path(run))
+		return nil, fmt.Errorf("%s belongs to another run than %s: one of the two was moved here or changed", path, record.Path(run))
 	}
 	t.steps, _ = strconv.Atoi(file.Meta["step"])
 	if !which.Best {
@@ -71,7 +71,7 @@ func learned(sh *shell.Shell, run string, which choice) (*trained, error) {
 	return t, t.take(file.Tensors, which.Average)
 }
 
-// checkpoint is the path of the one that is asked for.
+// checkpoint returns the path of the chosen checkpoint.
 func (c choice) checkpoint(dir string) (string, error) {
 	if path := train.BestPath(dir); c.Best {
 		if !paths.Exists(path) {
@@ -89,7 +89,7 @@ func (c choice) checkpoint(dir string) (string, error) {
 	return all[len(all)-1], nil
 }
 
-// take takes the weights of a checkpoint, or the averaged ones where there are some.
+// take takes the weights of a checkpoint, or the averaged ones if average is set.
 func (t *trained) take(all []ckpt.Tensor, average bool) error {
 	t.weights = map[string][]float32{}
 	const prefix = config.AverageState + "."
@@ -107,7 +107,7 @@ func (t *trained) take(all []ckpt.Tensor, average bool) error {
 	return nil
 }
 
-// specOf is the spec of a run, or of one stage of it.
+// specOf returns the spec of a run, or of one stage of it.
 func specOf(sh *shell.Shell, run, name, stage string) (*check.Spec, error) {
 	t, err := project.OfRun(sh, run, name)
 	if err != nil {

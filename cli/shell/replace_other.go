@@ -20,9 +20,9 @@ func OwnGroup() *syscall.SysProcAttr { return nil }
 func signalGroup(p *os.Process, _ syscall.Signal) error { return p.Kill() }
 
 // Replace runs a program on this terminal and returns its exit status as an error. A
-// console sends Ctrl-C and its closing to both processes. Only the program should act on
-// them. So they are caught here: ignoring them would be inherited and end a Windows
-// process.
+// console sends Ctrl-C and its closing to both processes, and only the program should act
+// on them. So this process catches and drops them. Ignoring them with signal.Ignore would
+// end it.
 func Replace(path string, argv, env []string) error {
 	signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM)
 	cmd := &exec.Cmd{Path: path, Args: argv, Env: env, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}

@@ -222,7 +222,7 @@ func TestBenchRefusesToCount(t *testing.T) {
 	for want, flags := range map[string]string{
 		"a step of 50 examples has 4 chunks, and each GPU needs one: plan for at most 4": "--gpus 2,5",
 		"--gpus 0: want 1 to 16384":                                   "--gpus 0",
-		"need --gpus, such as --gpus 1,8,64":                         "--network 400G",
+		"need --gpus, such as --gpus 1,8,64":                          "--network 400G",
 		`no network is called "token": there are 100G`:                "--gpus 2 --network token",
 		`no card is called "h300": did you m`:                         "--card h300",
 		`no card is called "h300"`:                                    "--gpus 2 --card h300",
