@@ -81,7 +81,7 @@ func TestExport(t *testing.T) {
 		{[]string{run, "--format", "python", "-o", in("x.py"), "--best"}, 1, "has no best checkpoint"},
 		{[]string{run, "--format", "python", "-o", in("x.py"), "--average"}, 1, "keeps no averaged weights"},
 		{[]string{in("nowhere"), "--format", "python", "-o", in("x.py")}, 1, "is no run directory"},
-		{[]string{other, "--format", "python", "-o", in("x.py")}, 1, "is of another run"},
+		{[]string{other, "--format", "python", "-o", in("x.py")}, 1, "belongs to another run"},
 		{[]string{run, "--format", "hf", "-o", in("torch.py")}, 1, "torch.py"},
 	} {
 		if code, said := do(c.args...); code != c.code || !strings.Contains(said, c.want) {

@@ -30,8 +30,7 @@ type Site struct {
 	Bias []float32 // [heads, M, N]; nil if no line was kept
 }
 
-// loadCalibration reads the directory of a stage. It returns nil if the stage calibrates
-// nothing.
+// loadCalibration reads the directory of a stage. It returns nil if the stage calibrates nothing.
 func loadCalibration(dir string) (*Calibration, error) {
 	path := filepath.Join(dir, calibrate.RecordFile)
 	var found struct {

@@ -13,8 +13,7 @@ import (
 	"github.com/arithlang/mlc/runtime/eval"
 )
 
-// A matrix is drawn as one rectangle a cell. Rows go downwards, as in writing: row i is at
-// Y = -i.
+// A matrix is drawn as one rectangle a cell. Rows go downwards, as in writing: row i is at Y = -i.
 type matrix struct {
 	eval.Pair     // the numbers of the first row and column
 	rows, columns int

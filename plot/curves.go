@@ -42,8 +42,7 @@ type curve struct {
 	ends   [2]float64 // the smallest and largest possible value
 }
 
-// fewPoints is the largest number of points that are marked, as nothing is known between
-// them.
+// fewPoints is the largest number of points that are marked, as nothing is known between them.
 const fewPoints = 12
 
 // Plot implements plot.Plotter.

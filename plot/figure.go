@@ -60,9 +60,8 @@ const (
 // insets are the widths that axes, names and titles need on each side of a panel's data.
 type insets struct{ left, right, top, bottom vg.Length }
 
-// axes returns the plot without the names of its axes, and the insets of the rest. A number
-// at the end of an axis reaches beyond the axis, by a width that depends on the insets. So
-// axes iterates.
+// axes returns the plot without the names of its axes, and the insets of the rest. A number at the
+// end of an axis reaches beyond the axis, by a width that depends on the insets. So axes iterates.
 func (p *panel) axes() (*plot.Plot, insets) {
 	bare := *p.Plot
 	bare.X.Label.Text, bare.Y.Label.Text = "", ""

@@ -85,8 +85,7 @@ func checkCounts(r *eval.Result, dir string) error {
 
 var taskLine = regexp.MustCompile(`(?m)^task (\w+)`)
 
-// readSpec reads the task and the settings from the resolved spec of a run, if the run has
-// one.
+// readSpec reads the task and the settings from the resolved spec of a run, if the run has one.
 func (r *Run) readSpec(dir string) error {
 	path := filepath.Join(dir, record.SpecFile)
 	text, err := damage.At(path).Read()
@@ -184,10 +183,9 @@ func (r *Run) System() string {
 	return strings.TrimSuffix(name, "-") + r.variant
 }
 
-// Distinguish makes separate systems of runs that share a name but differ in more than the
-// seed: a mean or a colour for both would mislead. Budgets tell them apart, then settings.
-// Where the differing settings are many, the spec's hash tells them apart, taken from the
-// first of its runs.
+// Distinguish makes separate systems of runs that share a name but differ in more than the seed: a
+// mean or a colour for both would mislead. Budgets tell them apart, then settings. Where the
+// differing settings are many, the spec's hash tells them apart, taken from the first of its runs.
 func Distinguish(runs []*Run) {
 	for _, r := range runs {
 		r.variant = ""

@@ -21,8 +21,7 @@ var (
 	wrongToken = color.RGBA{0xf5, 0xb3, 0x66, 0xff}
 )
 
-// maxThinking is the largest part of a file that is read, in bytes: a named pipe may have
-// no end.
+// maxThinking is the largest part of a file that is read, in bytes: a named pipe may have no end.
 const maxThinking = 64 << 20
 
 // LoadThinking reads a file that solve --thinking --json has printed.

@@ -53,8 +53,7 @@ func (s *Server) asked(w http.ResponseWriter, r *http.Request) (*asked, error) {
 	return a, nil
 }
 
-// isPart reports whether a request comes from the script, which puts the answer into the
-// page.
+// isPart reports whether a request comes from the script, which puts the answer into the page.
 func isPart(r *http.Request) bool { return r.Header.Get("X-Part") != "" }
 
 // partKind is the type of answers to the script: lines of JSON. The first lines describe

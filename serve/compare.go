@@ -54,8 +54,7 @@ func compare(runs []*view, each bool, c *Config) *comparison {
 // Class returns the class of a run's line.
 func (c *comparison) Class(run int) string { return chart.LineClass(c.style(run)) }
 
-// style returns the number of a run's line. The runs of a system share one where means are
-// drawn.
+// style returns the number of a run's line. The runs of a system share one where means are drawn.
 func (c *comparison) style(run int) int {
 	if c.Each || !c.Seeds {
 		return run
@@ -107,8 +106,7 @@ func (c *comparison) Settings() (out []setting) {
 	return out
 }
 
-// Makes returns the facts of Made that differ between the runs, except those that other
-// rows show.
+// Makes returns the facts of Made that differ between the runs, except those that other rows show.
 func (c *comparison) Makes() (out []setting) {
 	var names []string
 	values := make([]map[string]string, len(c.Runs))

@@ -1,9 +1,8 @@
-// Package serve shows runs as pages: a list of all runs below a folder, one run, and
-// several side by side. It serves them to a browser on this machine (Server) or writes one
-// file (Report). Pages are rendered here as HTML and SVG; a script only sorts, replaces
-// changed parts and shows texts near the pointer. Packages plot, plot/list and the readers
-// of runtime come before it. The command mlc comes after it, and provides the functions
-// that need the compiler (Config).
+// Package serve shows runs as pages: a list of all runs below a folder, one run, and several side
+// by side. It serves them to a browser on this machine (Server) or writes one file (Report). Pages
+// are rendered here as HTML and SVG; a script only sorts, replaces changed parts and shows texts
+// near the pointer. Packages plot, plot/list and the readers of runtime come before it. The
+// command mlc comes after it, and provides the functions that need the compiler (Config).
 package serve
 
 import (
@@ -108,9 +107,8 @@ type Map struct {
 	Values     [][]float64
 }
 
-// A Bias is the bias that a head adds to its scores. For a curve, Values has one row, over
-// X, the distance of query and key. For a map it has a row for each query and a column for
-// each key.
+// A Bias is the bias that a head adds to its scores. For a curve, Values has one row, over X, the
+// distance of query and key. For a map it has a row for each query and a column for each key.
 type Bias struct {
 	Name   string
 	Head   int

@@ -123,7 +123,6 @@ func byLength(r *eval.Result) (out []chart.Point) {
 	return out
 }
 
-// lengthAxes returns the axes of exact match by length.
 func lengthAxes(task string, r *eval.Result) (x, y chart.Axis) {
 	_, _, both := plot.AxisNames(task)
 	return chart.Axis{Label: both, Unit: "length"}, chart.Axis{Label: metric(r) + ", %", Percent: true}
@@ -294,7 +293,6 @@ func gridOf(r *eval.Result) (*grid, error) {
 	return g, nil
 }
 
-// heat returns the heat map of a grid.
 func (g *grid) heat(r *eval.Result, task string) *chart.Heat {
 	first, second, _ := plot.AxisNames(task)
 	h := &chart.Heat{
@@ -325,7 +323,6 @@ func (g *grid) heat(r *eval.Result, task string) *chart.Heat {
 	return h
 }
 
-// whole reports whether all cells of a grid were tested.
 func (g *grid) whole() bool {
 	return !slices.ContainsFunc(g.cells, func(row []*eval.Cell) bool { return slices.Contains(row, nil) })
 }
@@ -357,7 +354,6 @@ func (v *view) Grid() []figure {
 	return []figure{{Title: "Exact match by both lengths", Picture: h.SVG(), Legend: gridLegend(r.Trained != nil, g.whole()), CSV: gridCSV(r)}}
 }
 
-// gridCSV writes the cells of a result as CSV.
 func gridCSV(r *eval.Result) string {
 	var b strings.Builder
 	b.WriteString("i,j,samples,correct\n")

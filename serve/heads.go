@@ -45,8 +45,7 @@ func attentionLayers(a *Attention) (out []layer) {
 	return out
 }
 
-// headFigure draws the attention weights of a head. Rows and columns without tokens are
-// numbered.
+// headFigure draws the attention weights of a head. Rows and columns without tokens are numbered.
 func headFigure(title, of string, rows, cols []string, values [][]float64) figure {
 	h := &chart.Heat{
 		Label: "Attention of " + of + ", " + title, Values: values, Lo: 0, Hi: 1, Small: true, Pair: "{r} → {c}",
@@ -104,8 +103,7 @@ func biasFigures(all []Bias) (out []figure) {
 	return out
 }
 
-// biasMap draws a bias as a heat map. If it has both signs, 0 is in the middle of the
-// scale.
+// biasMap draws a bias as a heat map. If it has both signs, 0 is in the middle of the scale.
 func biasMap(b Bias) figure {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, row := range b.Values {

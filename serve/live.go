@@ -18,8 +18,7 @@ import (
 // pause is the time between two checks of a run's files.
 const pause = time.Second
 
-// beat is the longest silence of a stream, counted in checks. A write reveals a dead
-// connection.
+// beat is the longest silence of a stream, counted in checks. A write reveals a dead connection.
 const beat = 15
 
 // events sends the changed parts of a page while it is open: the page of a run, or the
@@ -105,8 +104,7 @@ type part struct {
 	version string
 }
 
-// newPart puts content into the element of a part, with a version that changes with the
-// content.
+// newPart puts content into the element of a part, with a version that changes with the content.
 func newPart(id, element, class string, inner template.HTML) part {
 	h := fnv.New64a()
 	h.Write([]byte(inner))
@@ -165,8 +163,7 @@ func (s *Server) runNews(name string) func() ([]part, error) {
 	}
 }
 
-// stamp changes when a file of a run changes, and when a process begins or ends training
-// it.
+// stamp changes when a file of a run changes, and when a process begins or ends training it.
 func stamp(dir damage.Path) string {
 	var b strings.Builder
 	fmt.Fprint(&b, lock.Held(dir))

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// panels lists the parts of a run's page, in order. Each has a template of its name. A
-// panel that renders to nothing is hidden. A new file in run directories gets a row here
-// and a template.
+// panels lists the parts of a run's page, in order. Each has a template of its name. A panel that
+// renders to nothing is hidden. A new file in run directories gets a row here and a template.
 var panels = []struct {
 	name string
 	live bool // rendered again when a file of the run changes
@@ -23,7 +22,6 @@ var panels = []struct {
 	{"made", false},
 }
 
-// parts renders the panels of a run.
 func (v *view) parts() ([]part, error) {
 	var out []part
 	for _, p := range panels {
@@ -40,7 +38,6 @@ func (v *view) parts() ([]part, error) {
 	return out, nil
 }
 
-// page renders the page of a run.
 func (v *view) page() (template.HTML, error) {
 	all, err := v.parts()
 	if err != nil {

@@ -78,8 +78,7 @@ func (v *view) among(runs []*view) (out []*view) {
 	return out
 }
 
-// whole returns a page with its style and script in it, and a policy that allows only
-// these.
+// whole returns a page with its style and script in it, and a policy that allows only these.
 func whole(p page) ([]byte, error) {
 	p.Style, p.Script = template.CSS(asset("style.css")), template.JS(asset("script.js"))
 	text, err := render("layout", p)

@@ -86,7 +86,6 @@ func settingColumns(runs []*list.Run) (out []column) {
 	return []column{{"settings", "settings that differ", false, text, text}}
 }
 
-// A line is a run in the list.
 type line struct {
 	*row
 	ID    string
@@ -95,7 +94,6 @@ type line struct {
 	Wide  int // columns that the problem of a damaged run covers
 }
 
-// A cell is a cell of a line.
 type cell struct {
 	Key, Name, Text, Sort string
 	Numeric               bool
@@ -184,7 +182,6 @@ func counted(rows []*row) (out []count) {
 	return out
 }
 
-// list answers with the page of all runs.
 func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 	rows, err := s.folder.runs()
 	if err != nil {

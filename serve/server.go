@@ -175,7 +175,6 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	s.write(w, status, page{Title: http.StatusText(status), Body: body})
 }
 
-// write sends a page in the layout.
 func (s *Server) write(w http.ResponseWriter, status int, p page) error {
 	p.Folder, p.Version = shownPath(s.folder.path), s.config.Version
 	text, err := render("layout", p)

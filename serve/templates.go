@@ -15,7 +15,6 @@ import (
 //go:embed pages/*.html pages/style.css pages/script.js pages/icon.svg
 var files embed.FS
 
-// asset returns the text of an embedded file.
 func asset(name string) string {
 	text, err := files.ReadFile("pages/" + name)
 	if err != nil {
@@ -35,9 +34,8 @@ var functions = template.FuncMap{
 // pages are the templates of pages and of their parts.
 var pages = template.Must(template.New("").Funcs(functions).ParseFS(files, "pages/*.html"))
 
-// shapes gives the type of each template's data. A template called only by others is not
-// listed: its caller gives the data. A test checks the fields that templates name against
-// these types.
+// shapes gives the type of each template's data. A template called only by others is not listed:
+// its caller gives the data. A test checks the fields that templates name against these types.
 var shapes = withPanels(map[string]reflect.Type{
 	"layout":    reflect.TypeFor[page](),
 	"error":     reflect.TypeFor[string](),

@@ -42,7 +42,6 @@ type view struct {
 	Prefix   string // of the ids of its parts, in a page with several runs
 }
 
-// load reads a run.
 func load(dir damage.Path, c *Config) *view {
 	path := dir.String()
 	v := &view{Dir: path, Shown: shownPath(path), Config: c, Runs: &plot.Run{Dir: path}}
@@ -122,14 +121,12 @@ func siblings(of *list.Run, all []*row) (out []*row) {
 	return out
 }
 
-// seedless returns settings without seeds.
 func seedless(settings map[string]string) map[string]string {
 	out := maps.Clone(settings)
 	maps.DeleteFunc(out, func(path, _ string) bool { return isSeed(path) })
 	return out
 }
 
-// isSeed reports whether a setting is a seed.
 func isSeed(path string) bool {
 	return path == "seed" || strings.HasSuffix(path, ".seed") || strings.HasSuffix(path, ".init_seed")
 }

@@ -158,8 +158,7 @@ func reports(dir damage.Path, rec *record.Record, trained string) string {
 	return trained
 }
 
-// set adds a setting that is the run's, not its spec's. A run without a spec has no
-// settings.
+// set adds a setting that is the run's, not its spec's. A run without a spec has no settings.
 func (r *Run) set(path, value string) {
 	if r.Settings == nil {
 		return

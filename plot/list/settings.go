@@ -78,10 +78,9 @@ func isName(text string) bool {
 	return text != "" && strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
 }
 
-// Differing returns the paths of the settings that differ between runs, in the order of the
-// specs. Named arguments of calls count as settings. If runs call different functions, it
-// leaves out the arguments that only some functions have: the function's name tells the
-// runs apart.
+// Differing returns the paths of the settings that differ between runs, in the order of the specs.
+// Named arguments of calls count as settings. If runs call different functions, it leaves out the
+// arguments that only some functions have: the function's name tells the runs apart.
 func Differing(runs []*Run) (paths []string) {
 	all := differing(runs)
 	return slices.DeleteFunc(slices.Clone(all), func(path string) bool {

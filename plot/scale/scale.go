@@ -1,6 +1,5 @@
-// Package scale places the marks of axes and writes their numbers, for figures (package
-// plot) and pages (package serve/chart). Package runtime/track writes all other numbers
-// that people read.
+// Package scale places the marks of axes and writes their numbers, for figures (package plot) and
+// pages (package serve/chart). Package runtime/track writes all other numbers that people read.
 package scale
 
 import (
@@ -44,8 +43,7 @@ func Step(width float64, parts int) float64 {
 	return 10 * power
 }
 
-// Evenly marks the multiples of a step from lo to hi, with at most parts steps between
-// them.
+// Evenly marks the multiples of a step from lo to hi, with at most parts steps between them.
 func Evenly(lo, hi float64, parts int, number func(x float64) string) (out []Tick) {
 	if !(hi > lo) {
 		return nil

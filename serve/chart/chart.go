@@ -1,9 +1,8 @@
-// Package chart draws small figures as SVG within a page: curves, heat maps and sparklines.
-// It sets no colours. Elements have classes: s0 to s6 for lines, v0 to v20 for the cells of
-// a scale, d0 to d20 for the cells of a scale with a middle. A style sheet gives them
-// colours, so one figure is light or dark. The attribute data-hover has, as JSON, the texts
-// that a script shows near the pointer. Package serve, whose pages have these figures,
-// comes after it.
+// Package chart draws small figures as SVG within a page: curves, heat maps and sparklines. It
+// sets no colours. Elements have classes: s0 to s6 for lines, v0 to v20 for the cells of a scale,
+// d0 to d20 for the cells of a scale with a middle. A style sheet gives them colours, so one
+// figure is light or dark. The attribute data-hover has, as JSON, the texts that a script shows
+// near the pointer. Package serve, whose pages have these figures, comes after it.
 package chart
 
 import (
@@ -16,8 +15,7 @@ import (
 	"strings"
 )
 
-// Sizes in the units of a figure. A unit is a pixel if the figure is shown at its own
-// width.
+// Sizes in the units of a figure. A unit is a pixel if the figure is shown at its own width.
 const (
 	width      = 400
 	letter     = 6.3 // the width of a digit

@@ -152,7 +152,6 @@ func scaled(v float64, log bool) float64 {
 	return v
 }
 
-// extent chooses the ends of the axes.
 func (c *Lines) extent() *frame {
 	f := &frame{x0: math.Inf(1), x1: math.Inf(-1), y0: math.Inf(1), y1: math.Inf(-1)}
 	for _, s := range c.Series {
@@ -255,7 +254,6 @@ func (s *Series) line(b *strings.Builder, f *frame) {
 	}
 }
 
-// hover returns the curves for the script.
 func (c *Lines) hover(f *frame) []hovered {
 	var out []hovered
 	for _, s := range c.Series {
