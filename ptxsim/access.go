@@ -121,7 +121,7 @@ func (w *warp) aligned(a *address, size int, m uint32) bool {
 	for ; m != 0; m &= m - 1 {
 		lane := bits.TrailingZeros32(m)
 		if w.offs[lane]&(size-1) != 0 {
-			w.failAt(Misaligned, m&-m, a.space, a.of(w, lane), "an access of %d bytes must be at a multiple of them", size)
+			w.failAt(Misaligned, m&-m, a.space, a.of(w, lane), "an access of %d bytes must be at a multiple of %[1]d", size)
 			return false
 		}
 	}

@@ -164,7 +164,7 @@ func (c *copyInfo) bytes(w *warp, lane int) int {
 func (c *copyInfo) sourceOf(w *warp, a *asyncCopy) bool {
 	m := uint32(1) << a.lane
 	if addr := c.src.of(w, a.lane); addr%uint64(c.size) != 0 {
-		w.failAt(Misaligned, m, ptx.Global, addr, "the source of %d bytes must be at a multiple of them", c.size)
+		w.failAt(Misaligned, m, ptx.Global, addr, "the source of %d bytes must be at a multiple of %[1]d", c.size)
 		return false
 	}
 	one := c.src

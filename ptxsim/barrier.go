@@ -78,7 +78,7 @@ func (bi *barrierInfo) arriveAt(w *warp, id int, m uint32) (stopped bool) {
 	if bi.count >= 0 {
 		expect = int(uint32(w.cols[bi.count][bits.TrailingZeros32(m)]))
 		if expect == 0 || expect%32 != 0 {
-			w.fail(BadBarrier, m, "barrier %d for %d threads, which is no multiple of 32", id, expect)
+			w.fail(BadBarrier, m, "barrier %d for %d threads, which is not a multiple of 32", id, expect)
 			return true
 		}
 	}

@@ -253,7 +253,7 @@ func (b *block) deadlock() error {
 		parts = append(parts, fmt.Sprintf("%d threads have exited", gone))
 	}
 	first.pc = at.pc
-	first.fail(kind, at.mask, "nothing can go on: %s", strings.Join(parts, "; "))
+	first.fail(kind, at.mask, "no warp can continue: %s", strings.Join(parts, "; "))
 	return first.err
 }
 

@@ -213,7 +213,7 @@ func (d *decoder) writes(o *ptx.Operand) (cols []int) {
 func (d *decoder) address(o *ptx.Operand) address {
 	a := address{space: d.in.Space, base: noColumn, off: uint64(o.Off)}
 	if o.Kind != ptx.MemArg {
-		d.fail("the operand is no address")
+		d.fail("the operand is not an address")
 		return a
 	}
 	switch {
@@ -258,7 +258,7 @@ func (d *decoder) pred(o *ptx.Operand) predicate {
 	case ptx.ImmArg:
 		return predicate{reg: -1, fixed: spread(o.Imm != 0)}
 	}
-	d.fail("the operand is no predicate")
+	d.fail("the operand is not a predicate")
 	return predicate{}
 }
 
@@ -271,7 +271,7 @@ func (d *decoder) predDst(o *ptx.Operand) int32 {
 	case ptx.SinkArg:
 		return -1
 	}
-	d.fail("the destination is no predicate")
+	d.fail("the destination is not a predicate")
 	return -1
 }
 

@@ -94,7 +94,7 @@ func TestLaunchErrors(t *testing.T) {
 	for want, l := range map[string]ptxsim.Launch{
 		"0 is not between":                 {Grid: [3]int{1, 0, 1}, Block: one, Args: make([]byte, 16)},
 		"block [1 1 65]":                   {Grid: one, Block: [3]int{1, 1, 65}, Args: make([]byte, 16)},
-		"129 threads a block":              {Grid: one, Block: [3]int{129, 1, 1}, Args: make([]byte, 16)},
+		"129 threads per block":            {Grid: one, Block: [3]int{129, 1, 1}, Args: make([]byte, 16)},
 		"8 bytes of parameters, the":       {Grid: one, Block: one, Args: make([]byte, 8)},
 		"201024 bytes of shared memory":    {Grid: one, Block: one, Args: make([]byte, 16), Shared: 200000},
 		"register %rd5 is read before it ": {},

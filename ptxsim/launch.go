@@ -117,7 +117,7 @@ func (k *Kernel) prepare(l Launch) (*launch, error) {
 		most = min(most, max(m[0], 1)*max(m[1], 1)*max(m[2], 1))
 	}
 	if threads > most {
-		return fail("%d threads a block, the most is %d", threads, most)
+		return fail("%d threads per block, at most %d are allowed", threads, most)
 	}
 	if r := k.src.RequiredThreads; r[0] > 0 && l.Block != [3]int{r[0], max(r[1], 1), max(r[2], 1)} {
 		return fail("block %v, but the kernel is made for %v", l.Block, r)
@@ -130,10 +130,10 @@ func (k *Kernel) prepare(l Launch) (*launch, error) {
 		size = max(size, int(k.src.DynamicOffset)) + l.Shared
 	}
 	if most := sharedLimit[k.m.d.opt.Arch]; l.Shared < 0 || size > most {
-		return fail("%d bytes of shared memory, the most is %d", size, most)
+		return fail("%d bytes of shared memory, at most %d are allowed", size, most)
 	}
 	if k.src.LocalSize > localLimit {
-		return fail("%d bytes of local memory a thread, the most is %d", k.src.LocalSize, localLimit)
+		return fail("%d bytes of local memory per thread, at most %d are allowed", k.src.LocalSize, localLimit)
 	}
 	blocks := int64(l.Grid[0]) * int64(l.Grid[1])
 	if blocks > blockLimit || blocks*int64(l.Grid[2]) > blockLimit {

@@ -118,8 +118,8 @@ func TestSizes(t *testing.T) {
 	for text, want := range map[string]string{
 		".global .b8 x[0x7fffffff];":                                    "line 4: no room for x: it takes 2147483647 bytes of .global memory, 1048576 are left",
 		".const .b8 x[65000]; .const .b8 y[1000];":                      "no room for y: it takes 1000 bytes of .const memory, 536 are left",
-		".entry k() { .local .b8 x[0x7fffffff]; ret; }":                 "2147483647 bytes of local memory a thread, the most is 524288",
-		".entry k() { .shared .b8 x[0x7fffffff]; ret; }":                "2147483647 bytes of shared memory, the most is",
+		".entry k() { .local .b8 x[0x7fffffff]; ret; }":                 "2147483647 bytes of local memory per thread, at most 524288 are allowed",
+		".entry k() { .shared .b8 x[0x7fffffff]; ret; }":                "2147483647 bytes of shared memory, at most",
 		".entry k() { .reg .b32 %r<1000000000>; add.u32 %r1,1,1; ret;}": "the simulator runs at most 67108864 blocks",
 	} {
 		d := ptxsim.New(ptxsim.Options{Memory: 1 << 20})

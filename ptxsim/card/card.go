@@ -107,7 +107,7 @@ func Find(name string) (Card, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return Card{}, fmt.Errorf("no card is called %q: did you mean %s? There are %s", name, nearest(asked), names(All()))
+		return Card{}, fmt.Errorf("no card is called %q: did you mean %s? Known cards: %s", name, nearest(asked), names(All()))
 	}
 	return Card{}, fmt.Errorf("several cards are called %q: %s", name, names(found))
 }

@@ -19,7 +19,7 @@ func TestFind(t *testing.T) {
 		}
 	}
 	for asked, want := range map[string]string{
-		"h300":     `no card is called "h300": did you mean H200? There are A100 SXM 40GB, A100`,
+		"h300":     `no card is called "h300": did you mean H200? Known cards: A100 SXM 40GB, A100`,
 		"rtx 4080": "did you mean RTX 4090?",
 		"h100":     `several cards are called "h100": H100 SXM, H100 PCIe`,
 		"":         `no card is called ""`,

@@ -261,7 +261,7 @@ func (b *binder) constant(s *argSpec, r *rawOperand, o Operand) (Operand, error)
 	o.Kind = ImmArg
 	var ok bool
 	if o.Imm, ok = r.num.as(o.Type); !ok {
-		return o, errorAt(r.line, "this constant is no .%s, which %s needs here", o.Type, b.text())
+		return o, errorAt(r.line, "this constant is not of type .%s, which %s needs here", o.Type, b.text())
 	}
 	if s.choices != nil && !slices.Contains(s.choices, o.Imm) {
 		return o, errorAt(r.line, "%s does not take %d here", b.text(), o.Imm)
@@ -292,7 +292,7 @@ func (r *rawOperand) offset(v *Var) (int64, error) {
 	case !r.at:
 		return int64(r.num.bits), nil
 	case len(v.Dims) == 0:
-		return 0, errorAt(r.line, "%s is no array and has no element %d", r.name, int64(r.num.bits))
+		return 0, errorAt(r.line, "%s is not an array and has no element %d", r.name, int64(r.num.bits))
 	}
 	return int64(r.num.bits) * v.Type.Bytes(), nil
 }

@@ -82,13 +82,13 @@ func (p *kernelParser) formalRegister() place {
 	t := p.registerType()
 	line := p.tok.line
 	if t == Pred {
-		p.failAt(line, "a predicate is no parameter of a function")
+		p.failAt(line, "a predicate cannot be a parameter of a function")
 	}
 	name := p.tok.text
 	p.register(t, 0)
 	at, ok := p.findReg(name)
 	if !ok {
-		p.failAt(line, "%s is no register of a function", name)
+		p.failAt(line, "%s cannot be a register parameter of a function", name)
 	}
 	return place{line: line, name: name, op: Operand{Kind: RegArg, Type: t, Reg: at}}
 }

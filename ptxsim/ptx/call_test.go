@@ -114,7 +114,7 @@ func TestCallErrors(t *testing.T) {
 		{".global .u32 f;" + f, "", `f is defined twice`},
 		{".entry f { ret; }" + f, "", `f is defined twice`},
 		{f + ".entry f { ret; }", "", `f is defined twice`},
-		{".func f (.reg .pred a) { ret; }", "", `line 4: a predicate is no parameter of a function`},
+		{".func f (.reg .pred a) { ret; }", "", `line 4: a predicate cannot be a parameter of a function`},
 		{".func f (.reg .b32 a, .param .b32 a) { ret; }", "", `a is defined twice`},
 		{registers, "call (%r), f, (%r, w);", `line 8: argument 2 of function f has 4 bytes at multiples of 4, found w with 8`},
 		{registers, "call (%r), f, (%rd, u);", `argument 1 of function f is a .b32 of 4 bytes, which %rd is not`},

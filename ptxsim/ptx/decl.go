@@ -33,7 +33,7 @@ func (p *parser) varType(space Space) varHead {
 		case word == ".align":
 			n := p.count(".align")
 			if n == 0 || n&(n-1) != 0 {
-				p.failAt(line, ".align %d is no power of two", n)
+				p.failAt(line, ".align %d is not a power of two", n)
 			}
 			h.align = int64(n)
 		case word == ".attribute":
@@ -342,7 +342,7 @@ func (in *initialiser) symbol() (r Reloc) {
 		r.Var, _ = p.kernel.visible(name)
 	}
 	if r.Var == nil || r.Var.Space != Global && r.Var.Space != Const {
-		p.failAt(line, "%s is no variable whose address can be taken here", name)
+		p.failAt(line, "%s is not a variable whose address can be taken here", name)
 	}
 	if p.is("+") || p.is("-") {
 		r.Addend = p.integer("an offset")

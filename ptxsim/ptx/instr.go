@@ -31,7 +31,7 @@ func (p *kernelParser) instruction() {
 	name := p.name("a predicate")
 	at, ok := p.findReg(name)
 	if !ok || p.k.Regs[at].Type != Pred {
-		p.failAt(line, "%s is no predicate register", name)
+		p.failAt(line, "%s is not a predicate register", name)
 	}
 	g.Reg = at
 	op := p.tok
@@ -167,7 +167,7 @@ func (p *kernelParser) memory() rawOperand {
 	p.advance()
 	if p.tok.kind == nameToken && !p.is("WARP_SZ") {
 		if p.named(&o); o.at || o.kind != rawMem {
-			p.failAt(o.line, "%s is no address: want a register or a variable in the brackets, and an offset", o.name)
+			p.failAt(o.line, "%s is not an address: want a register or a variable in the brackets, and an offset", o.name)
 		}
 	} else {
 		o.num = number{integer, uint64(p.integer("an address"))}

@@ -114,7 +114,7 @@ func (a *argument) parseScalar(value string) error {
 		return usagef("--arg %s: no argument is of kind %q: %s", a.text, a.kind, argKinds)
 	}
 	if err != nil {
-		return usagef("--arg %s: %q is no %s", a.text, value, a.kind)
+		return usagef("--arg %s: %q is not of type %s", a.text, value, a.kind)
 	}
 	a.bytes = binary.LittleEndian.AppendUint64(nil, bits)[:width/8]
 	return nil
@@ -126,7 +126,7 @@ func (a *argument) fits(p *Param) error {
 	float := a.kind[0] == 'f' && a.kind != "raw"
 	switch {
 	case a.buffer() && (p.array > 0 || p.Size != 8 || class == 'f'):
-		return usagef("--arg %s: it passes an address, but parameter %s is no u64", a.text, p)
+		return usagef("--arg %s: it passes an address, but parameter %s is not of type u64", a.text, p)
 	case a.buffer():
 	case p.array > 0 && a.kind != "raw":
 		return usagef("--arg %s: parameter %s is a structure: pass it as raw:FILE", a.text, p)

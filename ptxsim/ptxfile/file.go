@@ -151,7 +151,7 @@ func (k *Kernel) facts() []string {
 		facts[1] += " and what --smem gives"
 	}
 	if k.Local > 0 {
-		facts = append(facts, fmt.Sprintf("%d bytes of local memory a thread", k.Local))
+		facts = append(facts, fmt.Sprintf("%d bytes of local memory per thread", k.Local))
 	}
 	for _, t := range []struct {
 		n    []int
