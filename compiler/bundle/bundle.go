@@ -1,7 +1,7 @@
-// Package bundle holds a Go module from which trainers are built outside of any module
-// that requires mlc: the source of the runtime and of the packages it imports from other
-// modules. Package cli writes the files to a cache, puts the program that codegen prints
-// there, and builds it.
+// Package bundle holds the source of the runtime, and of the packages it imports from
+// other modules, as a Go module. Trainers outside of any module that requires mlc are
+// built from it. Package cli writes the files to a cache, puts the program that codegen
+// prints there, and builds it.
 package bundle
 
 import (

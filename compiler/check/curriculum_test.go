@@ -86,7 +86,7 @@ func TestSums(t *testing.T) {
 		t.Errorf("training has up to %d tokens and %d rows", source, target)
 	}
 	if rows := s.MeanRows(); rows != 2*63 {
-		t.Errorf("problems of training have %d rows in the mean, want those of three numbers", rows)
+		t.Errorf("problems of training have %d rows in the mean, want the rows of three numbers", rows)
 	}
 	if got := s.evaluated(); !slices.Contains(got, lengths{Source: 10*63 + 1, Target: 9 * 63}) || !slices.Contains(got, lengths{Source: 2*63 + 1, Target: 63}) {
 		t.Errorf("tests have the shapes %v", got)

@@ -99,8 +99,8 @@ func (c *checker) collect() {
 	}
 }
 
-// complement completes a definition that is written as paths and has the name of a
-// definition in the prelude: it changes some of the prelude's attributes. Attributes that
+// complement completes a definition that is written as paths and changes a definition of
+// the prelude with the same name. Attributes that
 // nothing reads any more are dropped. A block replaces the prelude's definition entirely.
 func (c *checker) complement(d *definition) {
 	p := c.lang.preludeOf(d.name)

@@ -20,7 +20,7 @@ func TestLongBlock(t *testing.T) {
 	c.merge()
 	want := []string{"train.optimizer.lr"}
 	if got := c.within("train.optimizer"); len(c.order) < 2000 || !slices.Equal(c.argued, want) || !slices.Equal(got, want) {
-		t.Errorf("%d settings, of which %q are arguments, %q of the optimizer", len(c.order), c.argued, got)
+		t.Errorf("%d settings, with arguments %q, optimizer's %q", len(c.order), c.argued, got)
 	}
 	c.set("train.optimizer", c.settings["train.optimizer"])
 	if len(c.argued) != 0 {

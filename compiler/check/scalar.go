@@ -11,14 +11,12 @@ import (
 	"github.com/arithlang/mlc/dsl/diag"
 )
 
-// Bounds on expressions: the nodes of one training, in which sums are unrolled, and of a
-// whole sweep; the size of one expression as a tree, in which definitions may repeat; and
-// the terms of one sum.
+// Bounds on expressions.
 const (
-	maxNodes = 200_000
-	maxTotal = 2_000_000
-	maxTree  = 100_000
-	maxTerms = 4096
+	maxNodes = 200_000   // nodes of one training, with sums unrolled
+	maxTotal = 2_000_000 // nodes of a sweep
+	maxTree  = 100_000   // size of one expression as a tree, in which definitions repeat
+	maxTerms = 4096      // terms of one sum
 )
 
 // indices are the variables in every mask and bias.

@@ -75,7 +75,7 @@ stage second {
 		}
 	}
 	if got := first.Spec.Capture; got == nil || *got != (Capture{Layer: 2}) || second.Spec.Capture != nil {
-		t.Errorf("of the first stage %+v is read, of the second %+v", got, second.Spec.Capture)
+		t.Errorf("reading %+v from the first stage, and %+v from the second", got, second.Spec.Capture)
 	}
 }
 
@@ -254,7 +254,7 @@ func TestCalibratedWidth(t *testing.T) {
 		{"cross", "zero(to = 20)", "6, 19", "calibrate", ""},
 		{"cross", "zero(to = 20, step = 1)", "6, 20", "calibrate", "calibrated 21 rows and 22 columns, but a problem here has 22 and 23"},
 		{"cross", "zero(to = 19)", "6", "calibrate", "stage calibrate calibrated 21 rows and 22 columns, but a problem here has 20 and 21"},
-		{"cross", "zero(to = 19)", "6", "", ""}, // a table of one's own
+		{"cross", "zero(to = 19)", "6", "", ""}, // a table, not a calibration
 		{"self", "zero(to = 19)", "6", "calibrate", ""},
 		{"self", "zero(to = 21)", "6", "calibrate", "calibrated 21 rows and 22 columns, but a problem here has 22 and 22"},
 	} {

@@ -243,7 +243,7 @@ func (r *biasRun) inShape(rows, keys int) (found *strayCell) {
 	return found
 }
 
-// someCells iterates over all cells of a small shape. Of a large shape it takes a grid
+// someCells iterates over all cells of a small shape. In a large shape it visits a grid
 // with the corners, the first column, the last row and the diagonal.
 func someCells(rows, keys int) iter.Seq2[int, int] {
 	down, across := spread(rows), spread(keys)

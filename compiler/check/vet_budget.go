@@ -9,9 +9,9 @@ package check
 const enough = 20_000
 
 // vetBudget warns of additions for which a decoder-only model is trained too briefly. It
-// does not judge models with windows or biases, which show where to look, stages that
-// begin with trained weights, and budgets of time or FLOP, whose number of examples is
-// unknown.
+// skips models with windows or biases, which show where to look. It skips stages that
+// begin with trained weights. It skips budgets of time or FLOP, whose number of examples
+// is unknown.
 func (c *checker) vetBudget(s *Spec) {
 	t, l := &s.Task, s.Model.Loop
 	if set := c.settings["train.budget"]; set == nil || text(set.value) == c.lang.rows["train.budget"].Default { // the default is for a trial run

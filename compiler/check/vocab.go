@@ -52,8 +52,9 @@ func (t *Task) Said() int {
 	return t.Vocab()
 }
 
-// Digits returns the first and the last token that is a digit. There is none if last is
-// less than first. Beyond base ten some letters are digits, too.
+// Digits returns the first and the last token that is a digit. Without digits, last is
+// less than first. In a full vocabulary, letters that are digits of bases above ten are
+// not included.
 func (t *Task) Digits() (first, last int) {
 	switch {
 	case t.File != nil:

@@ -5,12 +5,11 @@ import (
 	"slices"
 )
 
-// Diff returns the F32 derivative of the real expression e with respect to a real leaf, a
-// Var or one particular Elem. Other elements of the same array are constants. At a kink
-// it is the derivative of the branch taken: abs' at 0 is 1, and Min, Max and Where follow
-// their conditions. Floor, integers and bit operations have derivative 0. Rounding to
-// fewer bits counts as the identity (the straight-through estimator, Bengio et al. 2013,
-// arXiv:1308.3432).
+// Diff returns the F32 derivative of the real expression e with respect to a real leaf, a Var or one
+// particular Elem. Other elements of the same array are constants. At a kink it is the derivative of the
+// branch taken: abs' at 0 is 1, and Min, Max and Where follow their conditions. Floor, integers and bit
+// operations have derivative 0. Rounding to fewer bits counts as the identity (the straight-through
+// estimator, Bengio et al. 2013, arXiv:1308.3432).
 func Diff(e, leaf *Expr) *Expr {
 	if !e.real() || !leaf.real() || leaf.Op != Var && leaf.Op != Elem {
 		panic("BUG: Diff is for real leaves of real expressions")
@@ -67,8 +66,7 @@ func Pullback(e, ct *Expr) []Cotangent {
 // A cotangent is a sum of parts that reach the leaf by different ways.
 type cotangent []part
 
-// A part counts if all branches on its way are taken. The branch nearest the leaf comes
-// last.
+// A part counts if all branches on its way are taken. The branch nearest the leaf comes last.
 type part struct {
 	value *Expr
 	way   []turn

@@ -11,8 +11,7 @@ type Env interface {
 	Elem(name string, idx []int) Value
 }
 
-// Bindings is an Env of values by printed leaf: "x", "r1[2]", "t[1, 3]", "y[]".
-// A missing leaf panics.
+// Bindings is an Env of values by printed leaf: "x", "r1[2]", "t[1, 3]", "y[]". A missing leaf panics.
 type Bindings map[string]Value
 
 // Var returns b[name].
@@ -109,8 +108,7 @@ func compile(b Binder, wide bool, es []*Expr) *Code {
 	return c
 }
 
-// emit appends the step that computes e to register regs[e]. The operands of e have
-// registers.
+// emit appends the step that computes e to register regs[e]. The operands of e have registers.
 func (c *Code) emit(b Binder, wide bool, e *Expr, regs map[*Expr]int) {
 	dst := regs[e]
 	var args []int

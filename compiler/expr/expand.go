@@ -2,10 +2,9 @@ package expr
 
 import "math"
 
-// Expand replaces the transcendental functions in e, roundings, and conversions from
-// 16-bit elements. It uses + - * /, Min, Max, Where and bit moves, without fused
-// operations or calls, so that every back end computes the same bits. Equal
-// subexpressions stay shared.
+// Expand replaces the transcendental functions in e, roundings, and conversions from 16-bit elements. It
+// uses + - * /, Min, Max, Where and bit moves, without fused operations or calls, so that every back end
+// computes the same bits. Equal subexpressions stay shared.
 //
 // Largest errors, in units of the last place of the float32 result; NaN gives NaN:
 //

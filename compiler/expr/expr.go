@@ -21,14 +21,12 @@ const (
 	F16  // IEEE binary16
 )
 
-// Op is a node's operation. The table ops (ops.go) has each op's name, arity, typing rule
-// and value.
+// Op is a node's operation. The table ops (ops.go) has each op's name, arity, typing rule and value.
 type Op uint8
 
-// The operations. Operands of arithmetic have one type. F32 arithmetic rounds to nearest
-// even after every operation and never fuses, except Fma. Min(a, b) is Where(a < b, a, b)
-// and Max(a, b) is Where(a > b, a, b), also for NaN and signed zeros. Integer Div and Mod
-// truncate towards zero as in Go.
+// The operations. Operands of arithmetic have one type. F32 arithmetic rounds to nearest even after every
+// operation and never fuses, except Fma. Min(a, b) is Where(a < b, a, b) and Max(a, b) is Where(a > b, a,
+// b), also for NaN and signed zeros. Integer Div and Mod truncate towards zero as in Go.
 const (
 	Const Op = iota // F (F32) or I (other types)
 	Var             // Name: an index, a length, a scalar parameter or a let
@@ -68,8 +66,7 @@ const (
 	AsBF16 // U32 -> BF16, its lower half
 	AsF16  // U32 -> F16, its lower half
 
-	// Roundings of F32 to nearest even, in which all NaNs become one (narrow.go). Expand
-	// removes them.
+	// Roundings of F32 to nearest even, in which all NaNs become one (narrow.go). Expand removes them.
 	ToBF16
 	ToF16
 	ToTF32 // to an F32 whose significand has 10 bits after the point

@@ -7,12 +7,11 @@ import (
 	"sync"
 )
 
-// laws are the identities that hold for rounded and for wrapping arithmetic. Each is for
-// operands of the types f32, i32, u32 and bool named by its letters. x, y and z stand for
-// any operand, k and m for constants, p for a bool, i for an i32 and u for a u32. 0, 1
-// and ones (all bits set) have the law's type. Each law makes an expression smaller or
-// moves a constant to the right, so that simplification ends. The first law that applies
-// is used.
+// laws are the identities that hold for rounded and for wrapping arithmetic. Each is for operands of the
+// types f32, i32, u32 and bool named by its letters. x, y and z stand for any operand, k and m for
+// constants, p for a bool, i for an i32 and u for a u32. 0, 1 and ones (all bits set) have the law's
+// type. Each law makes an expression smaller or moves a constant to the right, so that simplification
+// ends. The first law that applies is used.
 //
 // In F32, -0 is neutral for +, but +0 is not. min and max do not commute. x may be NaN,
 // so !(x < y) stays.
@@ -124,8 +123,7 @@ const laws = `
 	i     as_i32(as_u32(x))            ->  x
 `
 
-// others are the identities that depend on more than an expression's form. They come
-// after the laws.
+// others are the identities that depend on more than an expression's form. They come after the laws.
 var others = [numOps][]identity{
 	Add: {addZero, addOffset},
 	Sub: {addOffset},
@@ -292,8 +290,7 @@ func divPower(s *simplifier, e *Expr) *Expr {
 	return s.new(Mul, e.Args[0], s.in.node(inverse))
 }
 
-// equalOffset is the integer identity (x + 3 == 5) = (x == 2). It also holds for sums
-// that wrap around.
+// equalOffset is the integer identity (x + 3 == 5) = (x == 2). It also holds for sums that wrap around.
 func equalOffset(s *simplifier, e *Expr) *Expr {
 	x, y := e.Args[0], e.Args[1]
 	if x.Type != I32 && x.Type != U32 || !y.IsConst() {

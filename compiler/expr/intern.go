@@ -35,8 +35,7 @@ type shape struct {
 // NewInterner returns an empty Interner.
 func NewInterner() *Interner { return &Interner{} }
 
-// Intern returns the node that is structurally equal to e. Its operands are interned,
-// too.
+// Intern returns the node that is structurally equal to e. Its operands are interned, too.
 func (in *Interner) Intern(e *Expr) *Expr {
 	if c, ok := in.memo.get(e); ok {
 		return c.node

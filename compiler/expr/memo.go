@@ -1,7 +1,6 @@
 package expr
 
-// few is the number of nodes up to which a memo searches instead of hashing. Most
-// expressions are small.
+// few is the largest number of nodes that a memo searches without hashing. Most expressions are small.
 const few = 12
 
 // A memo holds a value for each visited node. The zero memo is empty.

@@ -23,9 +23,8 @@ func Parse(text string, types func(name string) (Type, bool)) (*Expr, error) {
 	return e, nil
 }
 
-// A parser has one token of look-ahead: tok is text[at:end], empty at the end of the
-// text. After an error every method returns nil or a placeholder, and the first error is
-// kept.
+// A parser has one token of look-ahead: tok is text[at:end], empty at the end of the text. After an error
+// every method returns nil or a placeholder, and the first error is kept.
 type parser struct {
 	text  string
 	at    int
@@ -118,8 +117,7 @@ func (p *parser) node(at int, op Op, args ...*Expr) *Expr {
 	return p.in.node(New(op, args...))
 }
 
-// binding returns the op of a symbol between operands and its binding strength, or 0 if
-// it has none.
+// binding returns the op of a symbol between operands and its binding strength, or 0.
 func binding(tok string) (op Op, prec int) {
 	switch tok {
 	case "&&":
@@ -161,8 +159,7 @@ func (p *parser) binary(prec int) *Expr {
 	}
 }
 
-// unary reads an operand with the operators before it. A minus before a number is part of
-// the number.
+// unary reads an operand with the operators before it. A minus before a number is part of the number.
 func (p *parser) unary() *Expr {
 	at := p.at
 	if p.take("-") {

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// String returns text that Parse reads back. Shared subexpressions are printed at each
-// use.
+// String returns text that Parse reads back. Shared subexpressions are printed at each use.
 func (e *Expr) String() string {
 	var p printer
 	p.expr(e, 0)

@@ -2,9 +2,8 @@ package expr
 
 import "math"
 
-// A Value is a scalar. F holds an F32. I holds an I32, a U32 (0 to 1<<32-1), a Bool (0 or
-// 1) or the bits of a BF16 or F16 (0 to 1<<16-1). In 32-bit evaluation F is always a
-// float32 value.
+// A Value is a scalar. F holds an F32. I holds an I32, a U32 (0 to 1<<32-1), a Bool (0 or 1) or the bits
+// of a BF16 or F16 (0 to 1<<16-1). In 32-bit evaluation F is always a float32 value.
 type Value struct {
 	F float64
 	I int64
@@ -96,8 +95,7 @@ func pick(c, a, b Value) Value {
 	return b
 }
 
-// toF rounds to float32 in float64 evaluation, too. Large integers are rounded wherever
-// they become F32.
+// toF rounds to float32 in float64 evaluation, too. Large integers are rounded wherever they become F32.
 func toF(a, _, _ Value) Value   { return Value{F: float64(float32(a.I))} }
 func toI(a, _, _ Value) Value   { return Value{I: int64(int32(a.F))} }
 func bitsF(a, _, _ Value) Value { return Value{F: float64(math.Float32frombits(uint32(a.I)))} }

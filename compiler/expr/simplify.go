@@ -12,8 +12,7 @@ func Simplify(e *Expr) *Expr {
 	return newSimplifier().simplify(e)
 }
 
-// A simplifier builds simplified, interned nodes, so that its rules compare
-// operands by pointer.
+// A simplifier builds simplified, interned nodes, so that its rules compare operands by pointer.
 type simplifier struct {
 	in    *Interner
 	done  memo[*Expr] // by any node seen
@@ -84,8 +83,7 @@ func wrap(t Type, v int64) int64 {
 	return v & 1
 }
 
-// foldable reports whether e is an op on constants whose value is the same on all back
-// ends.
+// foldable reports whether e is an op on constants whose value is the same on all back ends.
 func foldable(e *Expr) bool {
 	if e.Op <= Elem || e.Type.Narrow() {
 		return false

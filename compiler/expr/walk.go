@@ -16,9 +16,8 @@ func walk(seen *memo[struct{}], e *Expr, visit func(*Expr)) {
 	visit(e)
 }
 
-// Rewrite replaces every node of e by f of it. f sees a node whose operands are already
-// rewritten. It returns its argument to keep a node, and must not change a type. Sharing
-// is kept.
+// Rewrite replaces every node of e by f of it. f sees a node whose operands are already rewritten. It
+// returns its argument to keep a node, and must not change a type. Sharing is kept.
 func Rewrite(e *Expr, f func(*Expr) *Expr) *Expr { return rewrite(&memo[*Expr]{}, e, f) }
 
 func rewrite(done *memo[*Expr], e *Expr, f func(*Expr) *Expr) *Expr {
@@ -96,8 +95,7 @@ func leaves(op Op, es []*Expr) []*Expr {
 	return found
 }
 
-// Uses counts the uses of each node: one for each operand that it is, and one for each of
-// es that it is.
+// Uses counts the uses of each node: one for each operand that it is, and one for each of es that it is.
 func Uses(es ...*Expr) map[*Expr]int {
 	uses := map[*Expr]int{}
 	var seen memo[struct{}]

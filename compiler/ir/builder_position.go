@@ -27,8 +27,8 @@ func (b *Builder) Total(tokens *Value, member *expr.Expr, rows Dim) *Value {
 	return b.Emit(Runs, Attr{Expr: member, Total: true, Shape: []Dim{tokens.Type.Shape[0], rows}}, tokens)
 }
 
-// Draw returns I32 of a shape [B, ..]: a random number in 0 … choices-1, equal for all
-// elements of group consecutive examples in a step's batch.
+// Draw returns I32 of a shape [B, ..]: random numbers in 0 … choices-1. Groups of
+// consecutive examples in a step's batch share one number for all elements.
 func (b *Builder) Draw(choices, group int, stream uint32, shape ...Dim) *Value {
 	return b.Emit(Draw, Attr{Rows: choices, Group: group, Stream: stream, Shape: shape})
 }

@@ -140,8 +140,8 @@ func (p *parser) param(v *Value, words []string) error {
 	return nil
 }
 
-// readAttrs reads "key; key = value; …". It sets attributes in the order of attributes,
-// in which each depends only on earlier ones.
+// readAttrs reads "key; key = value; …". It sets them in the order of the
+// table attributes, because a value may depend on earlier ones.
 func readAttrs(v *Value, text string) error {
 	attrs := map[string]string{}
 	for part := range strings.SplitSeq(text, ";") {

@@ -210,7 +210,7 @@ func ruleDraw(v *Value, _ *Type) error {
 
 func ruleSubset(v *Value, t *Type) error {
 	if t.Rank() != 1 && (t.Rank() != 2 || t.Shape[1] != N(1)) {
-		return fmt.Errorf("shape %s is not that of a sequence", shapeString(t.Shape))
+		return fmt.Errorf("shape %s is not [T] or [T, 1]", shapeString(t.Shape))
 	}
 	if v.Attr.Size < 1 || v.Attr.Size > v.Attr.Rows {
 		return fmt.Errorf("chooses %d of %d numbers", v.Attr.Size, v.Attr.Rows)
@@ -220,7 +220,7 @@ func ruleSubset(v *Value, t *Type) error {
 
 func ruleNoise(_ *Value, t *Type) error {
 	if t.Shape[0] != Sym("B") && t.Shape[0] != N(1) {
-		return fmt.Errorf("shape %s is not that of rows of examples", shapeString(t.Shape))
+		return fmt.Errorf("shape %s does not begin with B or 1", shapeString(t.Shape))
 	}
 	return nil
 }

@@ -115,7 +115,7 @@ var bad = []struct{ body, want string }{
 	{"v12 = reshape v11 {shape = [B, 1]} : i32[B, 1]\nv13 = runs v12 {shape = [B, T]; expr = x0 < P} : i32[B, T]", "variable P"},
 	{"v12 = draw {shape = [B]; rows = 3; group = 2} : i32[B]", "shape [B] is not i32[examples T *] where examples = B"},
 	{"v12 = draw {shape = [B, T]; rows = 3} : i32[B, T]", "3 numbers for 0 examples"},
-	{"v12 = subset {shape = [B, T]; rows = 3; size = 2; group = 2} : i32[B, T]", "not that of a sequence"},
+	{"v12 = subset {shape = [B, T]; rows = 3; size = 2; group = 2} : i32[B, T]", "is not [T] or [T, 1]"},
 	{"v12 = subset {shape = [T]; rows = 3; group = 2} : i32[T]", "chooses 0 of 3 numbers"},
 	{"v12 = subset {shape = [T]; rows = 3; size = 4; group = 2} : i32[T]", "chooses 4 of 3 numbers"},
 	{"v12 = noise {shape = [T, 3]} : f32[T, 3]", "shape [T, 3] is not f32[B T D]"},

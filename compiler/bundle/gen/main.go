@@ -21,11 +21,11 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// platforms are those of GPU drivers and of the tests; a trainer for another one is built
-// in a module.
+// platforms are the platforms with GPU drivers and of the tests. A trainer for another
+// one is built in a module that requires mlc.
 var platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 
-// A goPackage is what go list says of a package.
+// A goPackage is a package in the output of go list.
 type goPackage struct {
 	ImportPath, Dir string
 	Standard        bool
@@ -79,7 +79,7 @@ func run(to string) error {
 	return os.WriteFile(to, txtar.Format(archive), 0o644)
 }
 
-// list are the packages that the runtime needs on a platform.
+// list returns the packages that the runtime imports on a platform.
 func list(platform string) (all []goPackage, err error) {
 	system, arch, _ := strings.Cut(platform, "/")
 	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Dir,Standard,Module,GoFiles,SFiles,HFiles,EmbedFiles", "github.com/arithlang/mlc/runtime")
@@ -100,7 +100,7 @@ func list(platform string) (all []goPackage, err error) {
 	}
 }
 
-// take reads a file, which has to be one that an archive of text can hold.
+// take reads a file and reports one that an archive of text cannot contain.
 func take(files map[string][]byte, from, to string) error {
 	data, err := os.ReadFile(from)
 	if err != nil {
@@ -116,7 +116,7 @@ func take(files map[string][]byte, from, to string) error {
 	return nil
 }
 
-// licences are those of a module.
+// licences returns the licence files of a module.
 func licences(files map[string][]byte, from, to string) error {
 	entries, err := os.ReadDir(from)
 	if err != nil {
@@ -138,7 +138,7 @@ func licences(files map[string][]byte, from, to string) error {
 	return nil
 }
 
-// goMod is that of the module that trainers are built in.
+// goMod returns the go.mod of the trainers' module.
 func goMod(modules map[string]goPackage) []byte {
 	var b bytes.Buffer
 	b.WriteString("module github.com/arithlang/mlc\n\ngo 1.26.0\n\nrequire (\n")
@@ -149,7 +149,7 @@ func goMod(modules map[string]goPackage) []byte {
 	return b.Bytes()
 }
 
-// modulesText is what the go command wants of a folder vendor.
+// modulesText returns vendor/modules.txt in the form that the go command checks.
 func modulesText(modules map[string]goPackage, packages map[string][]string) []byte {
 	var b bytes.Buffer
 	for _, m := range slices.Sorted(maps.Keys(modules)) {
