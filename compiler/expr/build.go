@@ -33,8 +33,7 @@ func NewVar(name string, t Type) *Expr {
 	return must(&Expr{Op: Var, Type: t, Name: name})
 }
 
-// NewElem returns the element name[idx...] of type t. The indices are I32. A tile or
-// parameter of rank 0 has none.
+// NewElem returns the element name[idx...] of type t. The indices are I32. A tile or parameter of rank 0 has none.
 func NewElem(name string, t Type, idx ...*Expr) *Expr {
 	return must(&Expr{Op: Elem, Type: t, Name: name, Args: slices.Clip(idx)})
 }

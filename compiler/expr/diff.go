@@ -5,11 +5,10 @@ import (
 	"slices"
 )
 
-// Diff returns the F32 derivative of the real expression e with respect to a real leaf, a Var or one
-// particular Elem. Other elements of the same array are constants. At a kink it is the derivative of the
-// branch taken: abs' at 0 is 1, and Min, Max and Where follow their conditions. Floor, integers and bit
-// operations have derivative 0. Rounding to fewer bits counts as the identity (the straight-through
-// estimator, Bengio et al. 2013, arXiv:1308.3432).
+// Diff returns the F32 derivative of the real expression e with respect to a real leaf, a Var or one particular Elem.
+// Other elements of the same array are constants. At a kink it is the derivative of the branch taken: abs' at 0 is 1,
+// and Min, Max and Where follow their conditions. Floor, integers and bit operations have derivative 0. Rounding to
+// fewer bits counts as the identity (the straight-through estimator, Bengio et al. 2013, arXiv:1308.3432).
 func Diff(e, leaf *Expr) *Expr {
 	if !e.real() || !leaf.real() || leaf.Op != Var && leaf.Op != Elem {
 		panic("BUG: Diff is for real leaves of real expressions")
@@ -32,10 +31,9 @@ func Diff(e, leaf *Expr) *Expr {
 // A Cotangent is a leaf of an expression and the derivative with respect to it.
 type Cotangent struct{ Leaf, Value *Expr }
 
-// Pullback returns ct times the derivative of the real expression e with respect to each
-// real leaf, in order of first use, by the rules of Diff. It works from e to the leaves
-// (reverse mode), so that derivatives share common nodes. A part that comes through a
-// branch is 0 if the branch is not taken, even if the branch is not finite.
+// Pullback returns ct times the derivative of the real expression e with respect to each real leaf, in order of first
+// use, by the rules of Diff. It works from e to the leaves (reverse mode), so that derivatives share common nodes. A
+// part that comes through a branch is 0 if the branch is not taken, even if the branch is not finite.
 func Pullback(e, ct *Expr) []Cotangent {
 	together := newSimplifier()
 	root := together.in.Intern(e)
@@ -140,8 +138,7 @@ func chain(e *Expr, ds map[*Expr]*Expr) *Expr {
 	return rule(e, d)
 }
 
-// A derivative returns an op's derivative from its operands' derivatives. At least one of
-// d is not nil, and nil is 0.
+// A derivative returns an op's derivative from its operands' derivatives. At least one of d is not nil, and nil is 0.
 type derivative func(e *Expr, d []*Expr) *Expr
 
 // derivatives has no entry for ops whose derivative is 0.

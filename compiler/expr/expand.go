@@ -16,9 +16,8 @@ import "math"
 //	sin cos  2.5   for |x| <= 10000; meaningless beyond 1e6
 //	softplus 1.9   0 below -87.68
 //
-// Methods: exp and sine by Cody and Waite's argument reduction (Software Manual
-// for the Elementary Functions, 1980), log by the series of the area tangent.
-// All coefficients are minimax in relative error, by the Remez algorithm; those
+// Methods: exp and sine by Cody and Waite's argument reduction (Software Manual for the Elementary Functions, 1980),
+// log by the series of the area tangent. All coefficients are minimax in relative error, by the Remez algorithm; those
 // of erf are then moved by a few units to lessen its rounding errors.
 func Expand(e *Expr) *Expr { return ExpandBut(e, func(*Expr) bool { return false }) }
 
@@ -75,8 +74,7 @@ func horner(x *Expr, c ...float64) *Expr {
 	return e
 }
 
-// estrin is horner for an even number of coefficients, in pairs. Fewer roundings lie
-// between a coefficient and the sum.
+// estrin is horner for an even number of coefficients, in pairs. Fewer roundings lie between a coefficient and the sum.
 func estrin(x *Expr, c ...float64) *Expr {
 	e := horner(x, c[:2]...)
 	square := times(x, x)
@@ -141,8 +139,7 @@ func expandLog(x *Expr) *Expr {
 	return New(Where, New(Lt, x, F(math.Inf(1))), finite, x)
 }
 
-// expandErf returns a rational function with positive coefficients, up to the point where
-// the result rounds to 1.
+// expandErf returns a rational function with positive coefficients, up to the point where the result rounds to 1.
 func expandErf(x *Expr) *Expr {
 	x = clamp(F(-3.92), x, F(3.92))
 	z := times(x, x)

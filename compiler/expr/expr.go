@@ -1,14 +1,12 @@
-// Package expr is the language of scalar computation: attention masks and biases,
-// activations, optimizer updates, kernel indices. Package check translates specs to it,
-// tensor and kernel IR contain it, and back ends print it.
+// Package expr is the language of scalar computation: attention masks and biases, activations, optimizer updates,
+// kernel indices. Package check translates specs to it, tensor and kernel IR contain it, and back ends print it.
 //
 // An Expr is an immutable DAG node. Transcendental functions are ordinary nodes until
 // Expand replaces them by IEEE operations, so that every back end computes the same bits.
 package expr
 
-// Type is the type of a scalar. I32 is for indices and positions, U32 for random bits and
-// bit patterns. BF16 and F16 are types of elements, which can only be loaded, stored and
-// converted. Everything else is computed in F32.
+// Type is the type of a scalar. I32 is for indices and positions, U32 for random bits and bit patterns. BF16 and F16
+// are types of elements, which can only be loaded, stored and converted. Everything else is computed in F32.
 type Type uint8
 
 // The scalar types.

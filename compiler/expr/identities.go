@@ -7,14 +7,12 @@ import (
 	"sync"
 )
 
-// laws are the identities that hold for rounded and for wrapping arithmetic. Each is for operands of the
-// types f32, i32, u32 and bool named by its letters. x, y and z stand for any operand, k and m for
-// constants, p for a bool, i for an i32 and u for a u32. 0, 1 and ones (all bits set) have the law's
-// type. Each law makes an expression smaller or moves a constant to the right, so that simplification
-// ends. The first law that applies is used.
+// laws are the identities that hold for rounded and for wrapping arithmetic. Each is for operands of the types f32,
+// i32, u32 and bool named by its letters. x, y and z stand for any operand, k and m for constants, p for a bool, i for
+// an i32 and u for a u32. 0, 1 and ones (all bits set) have the law's type. Each law makes an expression smaller or
+// moves a constant to the right, so that simplification ends. The first law that applies is used.
 //
-// In F32, -0 is neutral for +, but +0 is not. min and max do not commute. x may be NaN,
-// so !(x < y) stays.
+// In F32, -0 is neutral for +, but +0 is not. min and max do not commute. x may be NaN, so !(x < y) stays.
 const laws = `
 	fiu   k + x             ->  x + k
 	iu    x + 0             ->  x
@@ -259,8 +257,7 @@ func offset(e *Expr) (rest *Expr, c int64) {
 	return e, 0
 }
 
-// addOffset combines the constants of an integer sum: (x + 3) - 5 = x - 2. The combined
-// constant wraps around.
+// addOffset combines the constants of an integer sum: (x + 3) - 5 = x - 2. The combined constant wraps around.
 func addOffset(s *simplifier, e *Expr) *Expr {
 	inner, c := offset(e)
 	rest, d := offset(inner)

@@ -154,9 +154,8 @@ type Binding struct {
 	Value *Expr
 }
 
-// Share names the subexpressions that printing es as trees would compute more than once,
-// except constants and variables. Each of lets may use earlier ones, and rest is es over
-// all of them. The n-th is called name(n).
+// Share names the subexpressions that printing es as trees would compute more than once, except constants and
+// variables. Each of lets may use earlier ones, and rest is es over all of them. The n-th is called name(n).
 func Share(es []*Expr, name func(n int) string) (lets []Binding, rest []*Expr) {
 	in := NewInterner()
 	roots := make([]*Expr, len(es))

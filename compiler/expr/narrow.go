@@ -58,8 +58,7 @@ func expandToBF16(x *Expr) *Expr {
 	return New(AsBF16, orNaN(x, New(Shr, nearest(New(FBits, x), 16), U(16))))
 }
 
-// expandToF16 rounds subnormal results by an addition, because 0.5 has the same last
-// place as the smallest F16.
+// expandToF16 rounds subnormal results by an addition, because 0.5 has the same last place as the smallest F16.
 func expandToF16(x *Expr) *Expr {
 	const (
 		least    = 0x38800000 // 2^-14, the least normal F16

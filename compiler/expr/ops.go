@@ -2,8 +2,7 @@ package expr
 
 import "fmt"
 
-// A row of the op table has the properties of an op, apart from its derivative (diff.go)
-// and its expansion (expand.go).
+// A row of the op table has the properties of an op, apart from its derivative (diff.go) and its expansion (expand.go).
 type row struct {
 	name  string // operator symbol if prec > 0, else name of the call
 	prec  int    // binding strength as in Go, 1 (loosest) to 6 (unary); 0 for calls
@@ -15,8 +14,7 @@ type row struct {
 // precUnary is the binding strength of unary operators.
 const precUnary = 6
 
-// ops is indexed by Op. The rows of Const, Var and Elem are only names, because each leaf
-// has its own type and value.
+// ops is indexed by Op. The rows of Const, Var and Elem are only names, because each leaf has its own type and value.
 var ops = [numOps]row{
 	Const: {name: "const"},
 	Var:   {name: "var"},
@@ -95,8 +93,7 @@ func FuncByName(name string) (Op, bool) {
 	return 0, false
 }
 
-// operator returns the op whose text has the symbol between two operands (arity 2) or
-// before one (arity 1).
+// operator returns the op whose text has the symbol between two operands (arity 2) or before one (arity 1).
 func operator(symbol string, arity int) (Op, bool) {
 	switch symbol {
 	case "&&":

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// Parse reads the text of one expression. types returns the type of a variable or of an
-// array's elements, and false for an unknown name. Structurally equal subexpressions
-// become one node. An error begins with its column, in bytes from 1.
+// Parse reads the text of one expression. types returns the type of a variable or of an array's elements, and false for
+// an unknown name. Structurally equal subexpressions become one node. An error begins with its column, in bytes from 1.
 func Parse(text string, types func(name string) (Type, bool)) (*Expr, error) {
 	p := &parser{text: text, types: types, in: NewInterner()}
 	p.next()
@@ -136,8 +135,7 @@ func binding(tok string) (op Op, prec int) {
 	return op, ops[op].prec
 }
 
-// binary reads operands joined by operators that bind at least as strongly as prec. All
-// associate to the left.
+// binary reads operands joined by operators that bind at least as strongly as prec. All associate to the left.
 func (p *parser) binary(prec int) *Expr {
 	e := p.unary()
 	for {
@@ -252,8 +250,7 @@ func (p *parser) number(sign string) *Expr {
 	return p.in.node(e)
 }
 
-// numeral returns the constant with the text s: U32 with the suffix u, F32 with a point
-// or an exponent, else I32.
+// numeral returns the constant with the text s: U32 with the suffix u, F32 with a point or an exponent, else I32.
 func numeral(s string) (*Expr, error) {
 	if digits, ok := strings.CutSuffix(s, "u"); ok {
 		v, err := strconv.ParseUint(digits, 0, 32)

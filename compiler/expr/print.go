@@ -70,8 +70,7 @@ func (p *printer) list(open byte, es []*Expr, shut byte) {
 	p.WriteByte(shut)
 }
 
-// notation returns the symbol of e's op and its binding strength. And and Or of Bool have
-// other, looser symbols.
+// notation returns the symbol of e's op and its binding strength. And and Or of Bool have other, looser symbols.
 func notation(e *Expr) (symbol string, prec int) {
 	switch {
 	case e.Type == Bool && e.Op == And:

@@ -12,8 +12,7 @@ type Value struct {
 // fn computes an op on values. Missing operands are zero.
 type fn func(a, b, c Value) Value
 
-// impl holds an op's functions by the type of its last operand. F32 has one in float64
-// and one in float32 arithmetic.
+// impl holds an op's functions by the type of its last operand. F32 has one in float64 and one in float32 arithmetic.
 type impl struct{ f64, f32, i32, u32, boolean fn }
 
 // at returns the function for operands of type t.
@@ -81,8 +80,7 @@ func eqI(a, b, _ Value) Value { return Value{I: truth(a.I == b.I)} }
 func neF(a, b, _ Value) Value { return Value{I: truth(a.F != b.F)} }
 func neI(a, b, _ Value) Value { return Value{I: truth(a.I != b.I)} }
 
-// Bitwise operations are independent of the type. A stored integer is sign- or
-// zero-extended, and they preserve this.
+// Bitwise operations are independent of the type. A stored integer is sign- or zero-extended, and they preserve this.
 func and(a, b, _ Value) Value  { return Value{I: a.I & b.I} }
 func or(a, b, _ Value) Value   { return Value{I: a.I | b.I} }
 func xor(a, b, _ Value) Value  { return Value{I: a.I ^ b.I} }

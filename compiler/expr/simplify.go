@@ -2,9 +2,8 @@ package expr
 
 import "math"
 
-// Simplify returns a smaller expression with the same bits: Eval32 of both is equal for
-// every environment, except for the bits of a NaN. It folds constants and applies
-// identities that hold for rounded and for wrapping arithmetic.
+// Simplify returns a smaller expression with the same bits: Eval32 of both is equal for every environment, except for
+// the bits of a NaN. It folds constants and applies identities that hold for rounded and for wrapping arithmetic.
 func Simplify(e *Expr) *Expr {
 	if len(e.Args) == 0 {
 		return e

@@ -230,7 +230,7 @@ func (m *builder) shared(gain float64, sites ...*check.Site) []plan.Param {
 }
 
 // fixed lists the parameters that are not trained: a position table that keeps its
-// initial values, and parameters that a stage provides.
+// initial values, and parameters from a file or a stage.
 func (m *builder) fixed() []plan.Param {
 	var ps []plan.Param
 	if m.spec.Model.Position.Fixed {

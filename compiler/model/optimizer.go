@@ -8,9 +8,9 @@ import (
 	"github.com/arithlang/mlc/runtime/config"
 )
 
-// sumSquares builds the squared norm of a flat arena [N] as one element. It adds the sums
-// of segments in ascending order, because thread blocks of a GPU cannot wait for each
-// other. With Grokfast it is the norm of the filtered gradients.
+// sumSquares builds the squared norm of a flat arena [N] as one element. It sums each
+// segment independently, so that processors of a GPU do not wait for each other, and adds
+// the sums in ascending order. With Grokfast it is the norm of the filtered gradients.
 func sumSquares(t check.Train) (*ir.Func, error) {
 	b := ir.NewBuilder("sum_squares", t.Pos)
 	of := ir.T(ir.Sym("N"))

@@ -183,9 +183,9 @@ type Plan struct {
 
 	Varies bool // the problems of a training launch have several lengths
 
-	// Ties maps names of functions for further uses of a parameter to the parameter's
-	// name. The key is group and name. The parameter belongs to that group or to one for
-	// all layers. So each use has its own gradient.
+	// Ties maps the name that a group's functions have for a further use of a parameter
+	// to the parameter's name. The parameter belongs to that group or to one for all
+	// layers. So each use has its own gradient.
 	Ties map[Tie]string
 
 	MatrixStates int // the first MatrixStates of States are kept for a parameter that is a Matrix
