@@ -43,7 +43,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestUnknown checks that unknown instructions are no error on the simulator, but one on a card,
+// TestUnknown checks that an unknown instruction is an error on a card but not on the simulator,
 // and that groups that a device lacks are skipped.
 func TestUnknown(t *testing.T) {
 	p := conclude(t, runFragments, &Env{Device: "sim"}, "mbarrier")

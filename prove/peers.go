@@ -66,7 +66,7 @@ func contestNeeds(part string) time.Duration {
 
 func peerParts(e *Env) ([]string, string) {
 	if e.Device != "cuda" {
-		return nil, "there is no GPU on which PyTorch could run, too"
+		return nil, "there is no GPU that PyTorch could also use"
 	}
 	return append([]string{torch}, names(contests())...), ""
 }

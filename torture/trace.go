@@ -106,7 +106,7 @@ var (
 	namedFile = regexp.MustCompile(`^\d+ +\w+\((?:AT_FDCWD<[^>]*>, )?"((?:[^"\\]|\\.)*)"`)
 )
 
-// fileOf returns the file of a line of strace, relative to dir, or "" if there is none below dir.
+// fileOf returns the file of a line of strace, relative to dir, or "" if the file is not below dir.
 func fileOf(line, dir string) string {
 	name := ""
 	if m := openFile.FindStringSubmatch(line); m != nil {

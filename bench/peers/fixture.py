@@ -7,10 +7,9 @@ that compiler/peers_test.go holds compiled programs to.
 The model is that of Duan, Shi and Xu, "Attention Bias as an Inductive Bias"
 (arXiv:2310.11984), section 4, made of torch.nn's transformer layers as in its
 released code. Only attention is written out, so that there is a place for all that
-a scheme of positions does to it. VARIANTS says in Python what the .arith file of the
-same name in that folder says to the compiler. Everything is computed in float64 from
-parameters that float32 can hold, so that a float32 program differs from the
-fixture by its own rounding and nothing else. There is no dropout.
+a scheme of positions does to it. VARIANTS has the Python form of the .arith file with the
+same name in that folder. Everything is computed in float64 from parameters that float32
+can hold, so a float32 program differs from the fixture only by its own rounding. There is no dropout.
 
 Parameters are named and laid out as in checkpoints: group.layer.name, without the
 layer where a stack has only one, and matrices [in, out].

@@ -242,7 +242,7 @@ def initial(c: Case) -> Params:
 
 def abacus_rows(tokens: torch.Tensor, offsets: list[int]) -> torch.Tensor:
     """[B, T] tokens -> [B, T] rows: the place of a digit in its number, from 1 on and
-    shifted by its example's offset; 0 of what is no digit."""
+    shifted by its example's offset; 0 for tokens that are not digits."""
     rows = torch.zeros_like(tokens)
     for b, example in enumerate(tokens.tolist()):
         place = 0
@@ -297,7 +297,7 @@ def ffn(z: torch.Tensor, p: Params, style: Style) -> torch.Tensor:
 
 
 def fire(p: Params, length: int) -> torch.Tensor:
-    """[H, T, T]: McLeish et al.'s, with another threshold in place of 512."""
+    """[H, T, T]: McLeish et al.'s, with another threshold instead of 512."""
     at = torch.arange(length, dtype=torch.float64)
     c, reach = p["self.fire.scale"], (p["self.fire.reach"] * FIRE_THRESHOLD).abs()
     near = torch.log((c * (at[:, None] - at)).abs() + 1)

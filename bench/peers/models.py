@@ -141,8 +141,8 @@ def read(path: str) -> Model:
 
 
 def abacus_rows(tokens: np.ndarray) -> np.ndarray:
-    """[B, T] tokens -> [B, T] rows: the place of a digit in its number, from 1 on, and 0 of
-    what is no digit."""
+    """[B, T] tokens -> [B, T] rows: the place of a digit in its number, from 1 on, and 0
+    for tokens that are not digits."""
     rows = np.zeros_like(tokens)
     is_digit = (FIRST_DIGIT <= tokens) & (tokens < FIRST_DIGIT + 10)
     place = np.zeros(len(tokens), tokens.dtype)

@@ -28,8 +28,8 @@ import (
 	"github.com/arithlang/mlc/sim/simulated"
 )
 
-// python writes a program that imitates Python: about is its answer about PyTorch, serve is what
-// it does with the problem, which is its third argument.
+// python writes a program that imitates Python. about is its answer about PyTorch. serve runs with
+// the problem, its third argument.
 func python(t *testing.T, about, serve string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "python")

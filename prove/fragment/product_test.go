@@ -52,8 +52,8 @@ func chain(p *product, in [][]uint64, row, col int) float64 {
 }
 
 // TestProducts compares mma and wmma with sums over rows and columns. Integers must match in
-// every case, and floats if sums are exact; elsewhere the error is bounded by what summation
-// order and truncation in tensor cores can lose. Tensor cores do not normalise subnormal numbers,
+// every case, and floats if sums are exact. Otherwise the bound on the error is the possible loss
+// by summation order and truncation in tensor cores. Tensor cores do not normalise subnormal numbers,
 // so they may lose more of terms added to them.
 func TestProducts(t *testing.T) {
 	known := map[string]*Probe{}

@@ -32,9 +32,9 @@ var wgmma = regexp.MustCompile(`(?m)^\twgmma\.mma_async\.sync\.aligned\.m64n256k
 var others = regexp.MustCompile(`(?m)^\t(wgmma|fence\.proxy)\..*$`)
 
 // multiplied replaces each wgmma by ordinary instructions for the simulator. They read elements
-// from the same addresses as the cards of prove/records, and leave sums where the PTX ISA says:
-// lane l of warp w has row 16w + l/4 and the row eight below it, and columns 2(l%4) and 2(l%4) +
-// 1 of every eight.
+// from the same addresses as the cards of prove/records, and leave sums at the PTX ISA's places.
+// Lane l of warp w has row 16w + l/4 and the row eight below it. Of every eight columns it has
+// columns 2(l%4) and 2(l%4) + 1.
 func multiplied(ptx string) string {
 	step := 0
 	ptx = wgmma.ReplaceAllStringFunc(ptx, func(text string) string {
