@@ -19,7 +19,7 @@ type bar struct {
 // Sizes of a bar.
 const (
 	barWidth   = 3.2 * vg.Millimeter
-	leastBar   = 3 * vg.Centimeter // its height, or the panel's where that is more
+	leastBar   = 3 * vg.Centimeter // smallest height
 	barColours = 128
 	tickLength = 3 // points
 )

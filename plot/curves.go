@@ -110,7 +110,7 @@ func curvesOf(all []series, each bool) []*curve {
 		}
 	}
 	var out []*curve
-	lines := map[[2]string]int{} // by system and problems
+	lines := map[[2]string]int{} // counts lines by system and problems
 	for _, group := range alone(groups) {
 		l, first := mean(group), group[0]
 		colour, dashes := slices.Index(systems, first.system), slices.Index(problems, first.of)
@@ -178,7 +178,7 @@ func mean(group []series) *curve {
 		l.points = group[0].points
 		return l
 	}
-	next := make([]int, len(group)) // by series, the first point that is not before x
+	next := make([]int, len(group)) // index of each series' first point at or after x
 	for _, x := range common(group) {
 		var values []float64
 		for i, s := range group {

@@ -30,7 +30,7 @@ func Formats() []string { return []string{"png", "svg", "pdf"} }
 type Figure struct {
 	Name   string
 	title  []string
-	panels [][]*panel // by row; all have one size
+	panels [][]*panel // rows of panels; all have one size
 	bar    *bar
 	legend []entry // of lines
 	foot   []entry // of cells
@@ -40,7 +40,7 @@ type Figure struct {
 type panel struct {
 	*plot.Plot
 	title         string
-	width, height vg.Length // of the data, in whole dots
+	width, height vg.Length // size of the data, in whole dots
 }
 
 // An entry explains one line or colour of the data.

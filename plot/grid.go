@@ -66,8 +66,8 @@ func newField(results []*eval.Result) (*field, error) {
 // Sizes of heat maps.
 const (
 	gridWidth   = 8 * vg.Centimeter
-	leastWidth  = 3.6 * vg.Centimeter // of a grid of few cells
-	largestCell = 1 * vg.Centimeter   // of a grid of many
+	leastWidth  = 3.6 * vg.Centimeter // if a grid has few cells
+	largestCell = 1 * vg.Centimeter   // if a grid has many cells
 )
 
 // Grid draws the mean result of runs of one system as a heat map, in per cent, with a red

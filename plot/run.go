@@ -31,7 +31,7 @@ type Run struct {
 	Trained      string         // its budget, and which stages fell short of it
 	Trainings    []Training     // one, or one a stage of a pipeline, in order
 	Result       *eval.Result   // nil: not tested yet
-	Calibrations []*Calibration // of a pipeline, in order
+	Calibrations []*Calibration // a pipeline's, in order
 	Seedless     string         // its resolved spec without seeds
 	variant      string         // ending of System that tells it from others with its name: ", 50 steps"
 }
@@ -40,7 +40,7 @@ type Run struct {
 type Training struct {
 	Stage   string // "": not a stage of a pipeline
 	Reports []track.Report
-	Tests   []track.Test // of lengths, during training
+	Tests   []track.Test // tests of lengths during training
 }
 
 // Load reads a run directory, or the directory of one stage. The result comes from a folder

@@ -69,10 +69,10 @@ func TestStates(t *testing.T) {
 			t.Errorf("%s is %s, and its problem %q", r.Dir, r.State, r.Problem)
 		}
 		if r.Dir == "first_stage" && (r.Stage != "a" || r.Step != 10) {
-			t.Errorf("stage %q, step %d: want those of the first one, which alone has reported", r.Stage, r.Step)
+			t.Errorf("stage %q, step %d: want the first stage's, which alone has reported", r.Stage, r.Step)
 		}
 		if r.Dir == "stages" && (r.Stage != "b" || r.Step != 10) {
-			t.Errorf("stage %q, step %d: want those of the last one", r.Stage, r.Step)
+			t.Errorf("stage %q, step %d: want the last stage's", r.Stage, r.Step)
 		}
 	}
 	want := map[string]State{"begun": Stopped, "stopped": Stopped, "half_written": Stopped, "trained": Trained, "tested": Tested, "running": Running,
