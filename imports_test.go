@@ -50,7 +50,8 @@ const rooms = `
 	compiler/kernel: compiler/ir
 	compiler/plan: compiler/grad runtime/config
 	compiler/lower: compiler/kernel compiler/opt compiler/plan
-	compiler/check: compiler/expr dsl runtime/task
+	compiler/tasks: runtime/task
+	compiler/check: compiler/expr compiler/tasks dsl
 	compiler/model: compiler/check compiler/plan
 	compiler: compiler
 

@@ -14,6 +14,7 @@ import (
 	"github.com/arithlang/mlc/codegen/live"
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/runtime"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/device"
@@ -76,7 +77,7 @@ func toyModel(name, script string) (program.Model, error) {
 		return program.Model{}, err
 	}
 	model := program.Model{Name: p.Spec.Name, Spec: string(lines[2]), SpecHash: p.Spec.Hash, Version: shell.Version, Axes: p.Spec.Axes,
-		Task: m.Task, Train: m.Train, Eval: m.Eval, Params: m.Params, Plan: m.Plan}
+		Task: m.Task, Kit: tasks.Kit(), Train: m.Train, Eval: m.Eval, Params: m.Params, Plan: m.Plan}
 	for i, k := range m.GPU.Kernels {
 		model.CPU = append(model.CPU, cpu.Kernel{Name: k.Name, Run: func(*cpu.Worker, *device.Env, []device.Ref) {}, Cost: m.Costs[i]})
 	}

@@ -14,6 +14,7 @@ import (
 	"slices"
 
 	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
@@ -61,7 +62,7 @@ func New(r Run) (*Model, error) {
 	if m.runs = m.Times; m.runs == 0 && r.Spec.Model.Loop != nil {
 		m.runs = r.Spec.Model.Loop.Times
 	}
-	problems, err := task.New(task.Config(r.Spec.Task.Task), r.Seed)
+	problems, err := tasks.New(task.Config(r.Spec.Task.Task), r.Seed)
 	if err != nil {
 		return nil, err
 	}

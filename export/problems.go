@@ -7,6 +7,7 @@ import (
 
 	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/task"
+	"github.com/arithlang/mlc/runtime/task/sequence"
 	"github.com/arithlang/mlc/runtime/tokens"
 )
 
@@ -116,7 +117,7 @@ func newTask(c *config.Task, pad config.Pad, t *task.Task) pyTask {
 	}
 	p.ReversedKinds = list(reversed)
 	if kinds[0] == "sort" || p.Hinted {
-		p.Letters = list(task.Letters())
+		p.Letters = list(sequence.Letters())
 	}
 	p.XDigit = c.Base > 33
 	p.Opens, p.Closes = "^", "$"

@@ -14,6 +14,7 @@ import (
 	"github.com/arithlang/mlc/compiler/model"
 	"github.com/arithlang/mlc/compiler/peertest"
 	"github.com/arithlang/mlc/compiler/plan"
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/runtime/philox"
 	"github.com/arithlang/mlc/runtime/task"
 )
@@ -116,7 +117,7 @@ func TestAttention(t *testing.T) {
 		if err != nil {
 			t.Fatal(c.file, err)
 		}
-		problems, err := task.New(task.Config(spec.Task.Task), 1)
+		problems, err := tasks.New(task.Config(spec.Task.Task), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +174,7 @@ func TestOwnAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatal(file, err)
 		}
-		problems, err := task.New(task.Config(spec.Task.Task), 1)
+		problems, err := tasks.New(task.Config(spec.Task.Task), 1)
 		if err != nil {
 			t.Fatal(err)
 		}

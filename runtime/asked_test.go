@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
@@ -24,7 +25,7 @@ func TestNoFillersInQuestions(t *testing.T) {
 			fillers++
 		}
 	}
-	problems, err := task.New(m.Task, 1)
+	problems, err := tasks.New(m.Task, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/device"
@@ -74,7 +75,7 @@ func TestFullReports(t *testing.T) {
 	}
 	params := make([]float32, m.Plan.NumParams)
 	machine.Root().GetFloats(params, device.Ref{Space: device.Params})
-	problems, err := task.New(m.Task, m.Train.Seed)
+	problems, err := tasks.New(m.Task, m.Train.Seed)
 	if err != nil {
 		t.Fatal(err)
 	}

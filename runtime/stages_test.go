@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/runtime/calibrate"
 	"github.com/arithlang/mlc/runtime/calibration"
 	"github.com/arithlang/mlc/runtime/ckpt"
@@ -473,7 +474,7 @@ func TestMissingWeights(t *testing.T) {
 func TestAttend(t *testing.T) {
 	m := attendingToy()
 	machine := processor.New(m.CPU, cpu.Go, 2, &m.Plan)
-	problems, err := task.New(m.Task, 5)
+	problems, err := tasks.New(m.Task, 5)
 	if err != nil {
 		t.Fatal(err)
 	}

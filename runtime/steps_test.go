@@ -7,18 +7,18 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/processor"
 	"github.com/arithlang/mlc/runtime/program"
-	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/train"
 )
 
 // trainerOf returns the toy's trainer, ready for its first step.
 func trainerOf(t *testing.T, m program.Model, machine device.Machine) *train.Trainer {
 	t.Helper()
-	problems, err := task.New(m.Task, 1)
+	problems, err := tasks.New(m.Task, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/eval"
@@ -38,6 +39,7 @@ func toyModel() program.Model {
 	table := device.Init{Kind: "normal", A: 0.1}
 	return program.Model{
 		Name: "toy", Spec: "arith 1\ntask successor {\n  below = 1M\n}\n", SpecHash: toyHash, Version: "v0.0.0",
+		Kit:  tasks.Kit(),
 		Task: task.Config{Kind: "successor", Below: 1_000_000, Base: 10, Reversed: true, Pad: task.Pad{To: 7, Step: 3}, Holdout: 0.125},
 		Train: train.Config{LR: 0.05, Beta1: 0.9, Beta2: 0.98, Eps: 1e-9, Decay: 0.01, Schedule: "trapezoid", Warmup: 0.1,
 			Cooldown: 0.5, Clip: 0.5, Batch: 50, MicroBatch: 16, Budget: train.Budget{Steps: 20}, Seed: 1},

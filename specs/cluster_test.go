@@ -10,6 +10,7 @@ import (
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/ir/irtest"
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/ptxsim/card"
 	"github.com/arithlang/mlc/runtime/train"
@@ -147,7 +148,7 @@ func BenchmarkDraw(b *testing.B) {
 			b.Fatal(err)
 		}
 		t := train.Trainer{Plan: &m.Plan, Params: m.Params, Config: m.Train}
-		if err := t.SetTask(m.Task); err != nil {
+		if err := t.SetTask(m.Task, tasks.Kit()); err != nil {
 			b.Fatal(err)
 		}
 		d, n := t.Drawer(), m.Train.Batch

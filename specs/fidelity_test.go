@@ -12,6 +12,7 @@ import (
 	"github.com/arithlang/mlc/compiler/ir"
 	"github.com/arithlang/mlc/compiler/ir/irtest"
 	"github.com/arithlang/mlc/compiler/model"
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/runtime/task"
 )
 
@@ -97,7 +98,7 @@ func TestFidelityOfRamp(t *testing.T) {
 func TestFidelityOfMeans(t *testing.T) {
 	spec, list := check.Resolve(check.Options{Path: "looped8x2.arith", Read: os.ReadFile})
 	silent(t, "looped8x2.arith", list)
-	tasks, err := task.New(task.Config(spec.Task.Task), 1)
+	tasks, err := tasks.New(task.Config(spec.Task.Task), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +155,7 @@ func TestFidelityOfCells(t *testing.T) {
 	claims(t, "%.1f of 100 problems of 1 × 1 digits are distinct, here all 81, %.1f of 2 × 1, %.1f of 2 × 2",
 		different(9*9), different(90*9), different(90*90))
 	spec, _ := check.Resolve(check.Options{Path: "looped8x2.arith", Read: os.ReadFile})
-	tasks, err := task.New(task.Config(spec.Task.Task), 1)
+	tasks, err := tasks.New(task.Config(spec.Task.Task), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +217,7 @@ func TestFidelityOfColumns(t *testing.T) {
 func TestFidelityOfFillers(t *testing.T) {
 	spec, list := check.Resolve(check.Options{Path: "abacus/figure20.arith", Read: os.ReadFile})
 	silent(t, "abacus/figure20.arith", list)
-	tasks, err := task.New(task.Config(spec.Task.Task), 1)
+	tasks, err := tasks.New(task.Config(spec.Task.Task), 1)
 	if err != nil {
 		t.Fatal(err)
 	}

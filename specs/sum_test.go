@@ -7,6 +7,7 @@ import (
 
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/runtime/task"
 )
 
@@ -15,7 +16,7 @@ import (
 // written last, which is less than those two together where a one is carried.
 func TestSumReadsEnough(t *testing.T) {
 	spec := resolve(t, check.Options{Path: "small/sum.arith", Read: os.ReadFile})
-	problems, err := task.New(task.Config(spec.Task.Task), 1)
+	problems, err := tasks.New(task.Config(spec.Task.Task), 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/runtime/ckpt"
 	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/train"
@@ -125,7 +126,7 @@ func (p *Problem) Write(path string) error {
 
 // Batches returns the n batches that a spec's program trains on after so many steps.
 func Batches(s *check.Spec, after, n int) ([]Batch, error) {
-	problems, err := task.New(task.Config(s.Task.Task), s.Train.Seed)
+	problems, err := tasks.New(task.Config(s.Task.Task), s.Train.Seed)
 	if err != nil {
 		return nil, err
 	}

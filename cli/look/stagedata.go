@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/arithlang/mlc/compiler"
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/train"
 )
@@ -24,7 +25,7 @@ const (
 // with the label of each row.
 func dataText(p *compiler.Program, _ string) (string, error) {
 	cfg := task.Config(p.Spec.Task.Task)
-	t, err := task.New(cfg, p.Spec.Train.Seed)
+	t, err := tasks.New(cfg, p.Spec.Train.Seed)
 	if err != nil {
 		return "", err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/runtime/task"
 )
 
@@ -31,7 +32,7 @@ func TestRows(t *testing.T) {
 	if diff := cmp.Diff("  a      "+full+"\n  b         z\n  a         y"+full[4:]+"\n  b      \n  a         x\n  b      \n", show(row{"a", long}, row{"b", []string{"z"}})); diff != "" {
 		t.Error(diff)
 	}
-	tk, err := task.New(task.Config{Kind: "successor", DigitsLo: 1, DigitsHi: 3, Base: 10}, 1)
+	tk, err := tasks.New(task.Config{Kind: "successor", DigitsLo: 1, DigitsHi: 3, Base: 10}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +65,7 @@ training: 12+34 = 46
   says      .   .   .   .   .   4   6   $
 `},
 	} {
-		tk, err := task.New(c.cfg, 1)
+		tk, err := tasks.New(c.cfg, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

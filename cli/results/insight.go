@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/arithlang/mlc/cli/shell"
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/insight"
 	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/serve"
@@ -26,7 +27,7 @@ func probeRun(sh *shell.Shell, run string) (*probed, error) {
 	if p.Model, err = insight.New(t.spec, t.weights, t.rec.Seed); err != nil {
 		return nil, err
 	}
-	if p.problems, err = task.New(task.Config(t.spec.Task.Task), t.rec.Seed); err != nil {
+	if p.problems, err = tasks.New(task.Config(t.spec.Task.Task), t.rec.Seed); err != nil {
 		return nil, err
 	}
 	p.problems = p.problems.WithPad(t.spec.Eval.Pad)

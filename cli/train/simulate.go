@@ -11,6 +11,7 @@ import (
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/check"
 	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/ptxsim"
 	"github.com/arithlang/mlc/runtime"
 	"github.com/arithlang/mlc/runtime/calibrate"
@@ -78,7 +79,7 @@ func modelOf(p *compiler.Program) (program.Model, error) {
 		return program.Model{}, err
 	}
 	model := program.Model{Name: m.Name, Spec: codegen.SpecText(p), SpecHash: p.Spec.Hash, Version: shell.Version,
-		Task: m.Task, Train: m.Train, Eval: m.Eval, Params: m.Params, Plan: m.Plan, GPU: m.GPU, Files: filesOf(p.Spec)}
+		Task: m.Task, Kit: tasks.Kit(), Train: m.Train, Eval: m.Eval, Params: m.Params, Plan: m.Plan, GPU: m.GPU, Files: filesOf(p.Spec)}
 	if p.Stage == "" {
 		model.Axes = p.Spec.Axes
 	}

@@ -30,6 +30,7 @@ const (
 	Several             = Runtime + "/several"
 	Stages              = Runtime + "/stages"
 	Task                = Runtime + "/task"
+	Sequence            = Task + "/sequence"
 	CPUTest     Package = "github.com/arithlang/mlc/codegen/cpu/cputest"
 )
 

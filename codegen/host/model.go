@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/dave/jennifer/jen"
 
@@ -102,6 +103,9 @@ func Model(t Trainer) *gocode.File {
 	t.tables(f, fields)
 	t.files(fields)
 	fields["Task"] = t.taskConfig(f)
+	if kit := kit(&t.Spec.Task); len(kit) > 0 {
+		fields["Kit"] = gocode.Task.Qual("Kit").Values(kit...)
+	}
 	fields["Train"] = gocode.Value(TrainConfig(t.Spec, t.Cost))
 	fields["Eval"] = gocode.Value(EvalConfig(t.Spec)) // even if empty
 	fields["Plan"], fields["CPU"], fields["GPU"] = jen.Id("plan"), jen.Id("kernels"), jen.Id("gpu")
@@ -139,4 +143,21 @@ func (t Trainer) taskConfig(f *gocode.File) jen.Code {
 		}
 	}
 	return gocode.Task.Qual("Config").Add(fields.Code())
+}
+
+// kit says what the task links of what not all tasks need.
+func kit(t *check.Task) (fields []jen.Code) {
+	var kinds []jen.Code
+	for _, k := range []struct{ name, pkg string }{{"or", "vectors"}, {"sum", "sums"}, {"sort", "arrays"}, {"file", "lines"}} {
+		if t.Kind == k.name || slices.Contains(t.Of, k.name) {
+			kinds = append(kinds, (gocode.Task + "/" + gocode.Package(k.pkg)).Qual("Kind").Call())
+		}
+	}
+	if len(kinds) > 0 {
+		fields = append(fields, gocode.Field("Kinds", jen.Index().Add(gocode.Task.Qual("Kind")).Values(kinds...)))
+	}
+	if t.Sequence {
+		fields = append(fields, gocode.Field("Sequences", gocode.Sequence.Qual("New")))
+	}
+	return fields
 }

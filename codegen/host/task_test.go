@@ -9,6 +9,7 @@ import (
 
 	"github.com/arithlang/mlc/codegen/gocode"
 	"github.com/arithlang/mlc/compiler/check"
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/runtime/task"
 )
 
@@ -35,7 +36,7 @@ func TestTaskAgrees(t *testing.T) {
 	} {
 		spec := resolve(t, text)
 		cfg := task.Config(spec.Task.Task)
-		tasks, err := task.New(cfg, 1)
+		tasks, err := tasks.New(cfg, 1)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -119,7 +120,7 @@ func TestSpecsHaveProblems(t *testing.T) {
 			t.Errorf("%s: %v", path, found)
 			continue
 		}
-		tasks, err := task.New(task.Config(spec.Task.Task), 1)
+		tasks, err := tasks.New(task.Config(spec.Task.Task), 1)
 		if err != nil {
 			t.Errorf("%s: %v", path, err)
 			continue

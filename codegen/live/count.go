@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/ptxsim/count"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/device"
@@ -35,7 +36,7 @@ func (m *Model) counting(o counted.Options) (*counted.Driver, *cuda.Machine, err
 // unbegun is a trainer that has no parameters, ready for steps that are counted.
 func (m *Model) unbegun(on device.Machine) (*train.Trainer, error) {
 	t := &train.Trainer{Machine: on, Plan: &m.Plan, Params: m.Params, Config: m.Train, Given: m.Given}
-	return t, t.SetTask(m.Task)
+	return t, t.SetTask(m.Task, tasks.Kit())
 }
 
 // Count counts what training asks of a card. As in training, nobody waits for a step before

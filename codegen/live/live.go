@@ -19,6 +19,7 @@ import (
 	"github.com/arithlang/mlc/compiler"
 	"github.com/arithlang/mlc/compiler/expr"
 	"github.com/arithlang/mlc/compiler/kernel"
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/runtime/cpu"
 	"github.com/arithlang/mlc/runtime/cuda"
 	"github.com/arithlang/mlc/runtime/device"
@@ -117,7 +118,7 @@ func (m *Model) machine(d cuda.Driver, o cuda.Options) (*cuda.Machine, error) {
 // Trainer is ready for the first step on a machine, of a run that is not kept.
 func (m *Model) Trainer(machine device.Machine) (*train.Trainer, error) {
 	t := &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Config: m.Train, Given: m.Given}
-	return t, t.Prepare(m.Task)
+	return t, t.Prepare(m.Task, tasks.Kit())
 }
 
 // costOf counts what a launch of a kernel has to do, its instructions on a processor left out. Launches are of few sizes, and a count

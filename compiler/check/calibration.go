@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/dsl"
 	"github.com/arithlang/mlc/dsl/diag"
 )
@@ -152,8 +153,8 @@ func (s *scope) result(e *dsl.Expr, stage, site string) *expr.Expr {
 // extended returns the size of problems with the given number of digits. Their answers
 // have full width, even if the stage that is read has narrower ones.
 func (s *Spec) extended(digits int) lengths {
-	t := *s.Task.made()
+	t := *s.Task.made().Config
 	t.Pad = s.Eval.Pad
 	t.Pad.Less = 0
-	return t.SizeOf(digits, digits)
+	return tasks.Config{Config: &t}.SizeOf(digits, digits)
 }

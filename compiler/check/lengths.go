@@ -3,17 +3,18 @@ package check
 import (
 	"slices"
 
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/task"
 )
 
 // lengths are the tokens of a problem that a model reads: source and target. A loop has
-// no source, and its target is the whole text without the end. Package task computes
+// no source, and its target is the whole text without the end. Package tasks computes
 // them.
-type lengths = task.Size
+type lengths = tasks.Size
 
 // made returns the task as the runtime configures it.
-func (t *Task) made() *task.Config { return (*task.Config)(&t.Task) }
+func (t *Task) made() tasks.Config { return tasks.Config{Config: (*task.Config)(&t.Task)} }
 
 // kinds returns the tasks of a mixed task, or the only one.
 func (t *Task) kinds() []string {
@@ -26,8 +27,8 @@ func (t *Task) kinds() []string {
 // paired reports whether all problems are two numbers of equal width around an operator,
 // as in every encoder-decoder.
 func (t *Task) paired() bool {
-	form := task.FormOf(t.Kind)
-	return form.Operands == 2 && !form.Single && !t.Interleave && (t.Pad.To > 0 || !t.Sequence)
+	form := tasks.FormOf(t.Kind)
+	return form.Arity == 2 && !form.Single() && !t.Interleave && (t.Pad.To > 0 || !t.Sequence)
 }
 
 // places returns the number of digits of n.
@@ -68,9 +69,9 @@ func (s *Spec) evaluated() []lengths {
 
 func (s *Spec) listEvaluated() []lengths {
 	if p := s.Task.tested(); p != nil {
-		plain := *s.Task.made()
+		plain := *s.Task.made().Config
 		plain.RandomPad = 0 // tests have no fillers
-		return p.shapes(&plain)
+		return p.shapes(tasks.Config{Config: &plain})
 	}
 	t, e := &s.Task, &s.Eval
 	var out []lengths

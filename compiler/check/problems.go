@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/arithlang/mlc/runtime/task"
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/runtime/tokens"
 )
 
@@ -247,7 +247,7 @@ func (t *Task) tested() *Problems {
 }
 
 // shapes lists the shapes of the problems.
-func (p *Problems) shapes(of *task.Config) []lengths {
+func (p *Problems) shapes(of tasks.Config) []lengths {
 	var out []lengths
 	for _, n := range p.Lines {
 		out = append(out, of.LineSize(n))

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/dsl"
 	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/task"
@@ -89,7 +90,7 @@ func (c *checker) byLength(s *Spec) {
 		return
 	}
 	s.Task.Recurrences, s.Eval.ByLength, s.Model.Loop.Times = by, true, 1
-	if t, err := task.New(task.Config(s.Task.Task), 0); err == nil { // other rules report the error
+	if t, err := tasks.New(task.Config(s.Task.Task), 0); err == nil { // other rules report the error
 		s.Model.Loop.Times = t.MostRecurrences()
 	}
 }

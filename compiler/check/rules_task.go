@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/dsl"
 )
 
@@ -146,7 +147,7 @@ func (t *Task) hintedPlaces() int {
 	_, hi := t.digits()
 	n := hi
 	for _, p := range t.made().Parts() {
-		most := p.LongestAnswer()
+		most := tasks.Config{Config: p}.LongestAnswer()
 		if most == 0 {
 			continue
 		}

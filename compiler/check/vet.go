@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/dsl"
 	"github.com/arithlang/mlc/runtime/config"
-	"github.com/arithlang/mlc/runtime/task"
 )
 
 // vetRules warn of specs that are allowed but probably unintended. Each rule looks at one
@@ -95,7 +95,7 @@ func (s *Spec) trainedDigits() int {
 		return t.File.Run
 	}
 	_, hi := t.made().Digits()
-	return t.longestNumber(t.Pad, hi, hi, (*task.Config).LongestAnswer)
+	return t.longestNumber(t.Pad, hi, hi, tasks.Config.LongestAnswer)
 }
 
 // evaluatedDigits returns the number of digits in the longest test number.
@@ -105,7 +105,7 @@ func (s *Spec) evaluatedDigits() int {
 	}
 	e, most := &s.Eval, 0
 	number := func(a, b int) int {
-		return s.Task.longestNumber(e.Pad, a, b, func(p *task.Config) int {
+		return s.Task.longestNumber(e.Pad, a, b, func(p tasks.Config) int {
 			_, answer, _ := p.Answers(a, b)
 			return answer
 		})
@@ -123,13 +123,13 @@ func (s *Spec) evaluatedDigits() int {
 
 // longestNumber returns the length of the longest number in problems with operands of a
 // and b digits. answer returns the length of the longest answer for a kind.
-func (t *Task) longestNumber(pad config.Pad, a, b int, answer func(p *task.Config) int) int {
+func (t *Task) longestNumber(pad config.Pad, a, b int, answer func(p tasks.Config) int) int {
 	if t.Hinted() || t.Interleave {
 		return 1
 	}
 	most := max(a, b)
 	for _, p := range t.made().Parts() {
-		if n := answer(p); n > 0 {
+		if n := answer(tasks.Config{Config: p}); n > 0 {
 			most = max(most, n+max(pad.Less, 0))
 		}
 	}
@@ -207,7 +207,7 @@ func (c *checker) vetProgressive(s *Spec) {
 
 // vetExamples compares the number of examples with the number of distinct problems.
 func (c *checker) vetExamples(s *Spec) {
-	n, all := float64(s.Task.Examples), s.Task.made().Distinct()
+	n, all := float64(s.Task.Examples), tasks.Distinct(s.Task.made().Config)
 	if n > all {
 		c.report("V006", c.at("task.examples"), "examples = %s, but there are only %s different problems", c.get("task.examples").text, short(all)).
 			WithHelp("leave examples out: problems are drawn as they are needed")

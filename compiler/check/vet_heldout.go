@@ -3,15 +3,16 @@ package check
 import (
 	"fmt"
 
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/runtime/task"
 )
 
 // drawn returns the task as training has it, with another share of held-out problems. It
 // returns nil if the task has errors, which other rules report.
 func (s *Spec) drawn(holdout float64) *task.Task {
-	cfg := *s.Task.made()
+	cfg := *s.Task.made().Config
 	cfg.Holdout = holdout
-	t, err := task.New(cfg, s.Train.Seed)
+	t, err := tasks.New(cfg, s.Train.Seed)
 	if err != nil {
 		return nil
 	}
@@ -59,7 +60,7 @@ func (c *checker) vetHeldOut(s *Spec) {
 	if s.Task.Holdout == 0 || s.holdsOut(s.Task.Holdout) {
 		return
 	}
-	all := s.Task.made().Distinct()
+	all := tasks.Distinct(s.Task.made().Config)
 	c.report("V026", c.atFirst("task.holdout", "task.digits", "task.examples", "task"), "task.holdout = %s holds out none of the %s different problems", c.get("task.holdout").text, short(all)).
 		WithHelp("write task.holdout = 0%%, which has the same effect: no exact match of held-out problems is reported%s", s.enoughHeldOut("; or hold some out: ", s.holdsOut))
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/runtime/task"
 )
 
@@ -38,7 +39,7 @@ func (s *Spec) shortProblems() iter.Seq[*exercise] {
 		if n := strings.LastIndexByte(cfg.Problems[:min(len(cfg.Problems), ofFile)], '\n'); n > 0 {
 			cfg.Problems = cfg.Problems[:n+1]
 		}
-		t, err := task.New(cfg, 1)
+		t, err := tasks.New(cfg, 1)
 		if err != nil {
 			return // other rules report the error
 		}
@@ -107,13 +108,13 @@ var signs = map[string]string{"addition": "+", "subtraction": "-", "multiplicati
 func (t *Task) simple() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, kind := range t.kinds() {
-			form := task.FormOf(kind)
+			form := tasks.FormOf(kind)
 			switch op := signs[kind]; {
 			case op != "":
-				if !t.pairs(op, form.Single, yield) {
+				if !t.pairs(op, form.Single(), yield) {
 					return
 				}
-			case form.Operands == 1:
+			case form.Arity == 1:
 				if !t.singles(yield) {
 					return
 				}
@@ -185,12 +186,12 @@ func (t *Task) atLeast(x string) string {
 // operand 0.
 func (t *Task) inTraining(operands ...string) bool {
 	lo, hi := t.digits()
-	form := task.FormOf(t.Kind)
-	if signs[t.Kind] == "" && t.Kind != "mixed" && form.Operands != 1 {
+	form := tasks.FormOf(t.Kind)
+	if signs[t.Kind] == "" && t.Kind != "mixed" && form.Arity != 1 {
 		return true
 	}
 	for i, x := range operands {
-		if i > 0 && form.Single {
+		if i > 0 && form.Single() {
 			continue
 		}
 		if len(x) < lo || len(x) > hi || t.Sequence && x == "0" {

@@ -3,7 +3,7 @@ package check
 import (
 	"slices"
 
-	"github.com/arithlang/mlc/runtime/task"
+	"github.com/arithlang/mlc/compiler/tasks"
 )
 
 // The sizes of vocabularies. Package task has the tokens.
@@ -25,7 +25,7 @@ func (t *Task) Vocab() int {
 		return ownTokens + len(t.File.Symbols)
 	case t.Used:
 		n := t.Base + marks
-		for _, more := range []bool{task.FormOf(t.Kind).Operands != 1, t.Sequence && t.Started} { // an operator, a start
+		for _, more := range []bool{tasks.FormOf(t.Kind).Arity != 1, t.Sequence && t.Started} { // an operator, a start
 			if more {
 				n++
 			}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/task"
 )
@@ -103,7 +104,7 @@ func TestTableRows(t *testing.T) {
 		{Kind: "addition", Base: 10, DigitsLo: 1, DigitsHi: 3, Sequence: true, Used: true, Started: true, Unended: true, Pad: config.Pad{To: 4}},
 		{Kind: "successor", Base: 10, DigitsLo: 1, DigitsHi: 3, Sequence: true, Used: true},
 	} {
-		of, err := task.New(task.Config(c), 1)
+		of, err := tasks.New(task.Config(c), 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -108,7 +108,7 @@ func (c *Cmd) writeTrace(a world.App, t *profile.Trace) error {
 // trainer returns a trainer ready for the first step of a temporary run.
 func (c *Cmd) trainer(m *program.Model, machine device.Machine) (*train.Trainer, error) {
 	t := &train.Trainer{Machine: machine, Plan: &m.Plan, Params: m.Params, Config: m.Train, Given: m.Tables()}
-	return t, t.Prepare(m.Task)
+	return t, t.Prepare(m.Task, m.Kit)
 }
 
 // slow is the learning rate of timed steps: no warm-up precedes them.

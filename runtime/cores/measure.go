@@ -55,7 +55,7 @@ func (f *Flags) cuts(m *program.Model, on *processor.Machine) ([]*cut, error) {
 		if size > 0 {
 			t.Config.Chunk, t.Config.MicroBatch = size, launchOf(&c, size)
 		}
-		err := t.Prepare(m.Task)
+		err := t.Prepare(m.Task, m.Kit)
 		for range warmSteps {
 			if err == nil {
 				_, err = timeStep(t)

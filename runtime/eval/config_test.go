@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/task"
 )
@@ -30,7 +31,7 @@ func TestDuringCells(t *testing.T) {
 		{"sums with other counts of numbers", many, Config{Digits: []int{3, 4}, Operands: []int{3, 4, 6}}, []Pair{{3, 4}, {4, 4}, {3, 6}, {4, 6}}},
 		{"a file has the lengths of its problems", task.Config{Kind: "file", Sequence: true, Separator: ": ", Problems: "a: 1\nab: 1\nabc: 1\nabcd: 1\nabcde: 1\nabcdef: 1\n"}, Config{}, []Pair{{2, 0}, {3, 0}, {5, 0}, {6, 0}}},
 	} {
-		tk, err := task.New(c.task, 1)
+		tk, err := tasks.New(c.task, 1)
 		if err != nil {
 			t.Fatal(c.name, err)
 		}

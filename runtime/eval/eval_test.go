@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/runtime/damage"
 	"github.com/arithlang/mlc/runtime/task"
 )
@@ -39,7 +40,7 @@ func TestCells(t *testing.T) {
 		if !ok {
 			cfg = task.Config{Kind: c.task, DigitsLo: 1, DigitsHi: 6, OperandsLo: 2, OperandsHi: 5, Base: 10, Pad: task.Pad{To: 8, Step: 3}}
 		}
-		tk, err := task.New(cfg, 1)
+		tk, err := tasks.New(cfg, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +229,7 @@ func TestPortions(t *testing.T) {
 		}
 	}
 
-	tk, err := task.New(sequences["successor"], 1)
+	tk, err := tasks.New(sequences["successor"], 1)
 	if err != nil {
 		t.Fatal(err)
 	}

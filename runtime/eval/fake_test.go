@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/task"
 )
@@ -23,7 +24,7 @@ type pupil struct {
 
 func newPupil(t *testing.T, cfg task.Config, problems func(*task.Task) []task.Problem) (*pupil, []task.Problem) {
 	t.Helper()
-	tk, err := task.New(cfg, 3)
+	tk, err := tasks.New(cfg, 3)
 	if err != nil {
 		t.Fatal(err)
 	}

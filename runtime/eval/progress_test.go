@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/task"
 )
@@ -46,12 +47,12 @@ func TestTogether(t *testing.T) {
 // of its loop.
 func TestTokens(t *testing.T) {
 	cfg := task.Config{Kind: "addition", Sequence: true, DigitsLo: 1, DigitsHi: 2, Base: 10}
-	tk, err := task.New(cfg, 1)
+	tk, err := tasks.New(cfg, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg.Recurrences = config.Recurrences{Plus: 1, Digits: 2}
-	byLength, err := task.New(cfg, 1)
+	byLength, err := tasks.New(cfg, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

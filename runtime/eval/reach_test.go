@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/runtime/task"
 )
 
@@ -31,7 +32,7 @@ func TestReach(t *testing.T) {
 		{"an array", Reach{Tokens: 10}, task.Config{Kind: "sort", Sequence: true, LengthLo: 1, LengthHi: 5}, 3, "E0304"},
 	} {
 		c.task.Base, c.task.DigitsLo, c.task.DigitsHi = 10, 1, 3
-		problems, err := task.New(c.task, 1)
+		problems, err := tasks.New(c.task, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/runtime/task"
 )
 
@@ -30,7 +31,7 @@ func TestSummaries(t *testing.T) {
 		{"a file of prompts beyond 100", sequences["file"], Pair{6, 0}, []Cell{{Pair{101, 0}, 2, 1, 0}}, Result{OOD100: share(0.5), Overall: share(0.5), Tested: task.OfTraining, Over: map[string]int{OOD100: 1},
 			ByPrompt: map[string]float64{"101": 0.5}, Trained: &[2]int{6, 0}}},
 	} {
-		tk, err := task.New(c.task, 1)
+		tk, err := tasks.New(c.task, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +47,7 @@ func TestSummaries(t *testing.T) {
 // TestTrainedOn estimates how many tested problems were trained on: all problems of one digit,
 // none of long numbers or of longer lengths than in training.
 func TestTrainedOn(t *testing.T) {
-	tk, err := task.New(sequences["successor"], 1)
+	tk, err := tasks.New(sequences["successor"], 1)
 	if err != nil {
 		t.Fatal(err)
 	}

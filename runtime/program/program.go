@@ -24,6 +24,7 @@ type Model struct {
 	Version  string   // of the compiler
 	Axes     []string // attributes that the axes of a sweep set, if this is one of its trainings
 	Task     task.Config
+	Kit      task.Kit // the parts of package task that Task needs
 	Train    train.Config
 	Eval     eval.Config
 	Params   []device.Param // in arena order
@@ -62,6 +63,9 @@ type Table struct {
 	Param  string // its name
 	Values string // float32, little endian, row-major: content of an embedded file
 }
+
+// NewTask returns the task with a seed.
+func (m *Model) NewTask(seed uint64) (*task.Task, error) { return task.New(m.Task, seed, m.Kit) }
 
 // Tables returns the values of fixed parameters that the program contains.
 func (m *Model) Tables() map[string][]float32 {

@@ -20,6 +20,7 @@ import (
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/rundir"
 	"github.com/arithlang/mlc/runtime/task"
+	"github.com/arithlang/mlc/runtime/task/rounds"
 	"github.com/arithlang/mlc/runtime/train"
 	"github.com/arithlang/mlc/runtime/world"
 )
@@ -72,10 +73,10 @@ type roundsRun struct {
 
 // roundsOf returns the rounds of a stage, or nil.
 func (j *pipelineRun) roundsOf(s *Stage, t *train.Trainer) *roundsRun {
-	if !t.Task.Rounds().Any() {
+	if !t.Task.Config().Rounds.Any() {
 		return nil
 	}
-	return &roundsRun{pipelineRun: j, stage: s, trainer: t, own: t.Task, digits: t.Task.Trained(), rounds: t.Task.Rounds(), seed: t.Config.Seed}
+	return &roundsRun{pipelineRun: j, stage: s, trainer: t, own: t.Task, digits: t.Task.Trained(), rounds: t.Task.Config().Rounds, seed: t.Config.Seed}
 }
 
 // train trains the stage, round after round, from its present state.
@@ -141,7 +142,7 @@ func (r *roundsRun) prepare(ctx context.Context, round int) error {
 	for _, a := range r.done {
 		kept = append(kept, a.problems)
 	}
-	r.trainer.Learn(r.own.WithAnswers(kept))
+	r.trainer.Learn(rounds.WithAnswers(r.own, kept))
 	return r.table()
 }
 
@@ -159,13 +160,13 @@ func (r *roundsRun) ask(ctx context.Context, round int) (a answers, err error) {
 		return a, err
 	}
 	a.problems = keep(r.rounds, replies)
-	a.Kept, a.Right = len(a.problems), r.own.Truly(a.problems)
+	a.Kept, a.Right = len(a.problems), rounds.Truly(r.own, a.problems)
 	if least := max(1, int(leastKept*float64(a.Asked))); a.Kept < least {
 		return a, fmt.Errorf("round %d: %[4]d of %[2]d answers to problems of %[3]s digits are accepted, and training needs at least %[5]d to learn more than these. Train the stage before it longer, or take a smaller step in rounds",
 			round+1, a.Asked, digitsOf(a), a.Kept, least)
 	}
 	for _, p := range a.problems {
-		a.Problems = append(a.Problems, r.own.Answered(p))
+		a.Problems = append(a.Problems, rounds.Answered(r.own, p))
 	}
 	text, err := json.Marshal(&a)
 	if err != nil {
@@ -183,7 +184,7 @@ func (r *roundsRun) ask(ctx context.Context, round int) (a answers, err error) {
 func (r *roundsRun) replies(ctx context.Context, round int) ([]polled, error) {
 	var problems []task.Problem
 	for k := range r.rounds.Samples {
-		problems = append(problems, r.own.Asked(round, k)...)
+		problems = append(problems, rounds.Asked(r.own, round, k)...)
 	}
 	m := r.stage.Model
 	asked := eval.Model{Machine: r.trainer.Machine, Plan: &m.Plan, Task: r.own, Seed: r.seed, Runs: m.Eval.Loop}
@@ -201,7 +202,7 @@ func (r *roundsRun) replies(ctx context.Context, round int) ([]polled, error) {
 			replies = append(replies, polled{Problem: problems[i]})
 		}
 		of := &replies[len(replies)-1]
-		answer, _ := r.own.Reads(problems[i], reply)
+		answer, _ := rounds.Reads(r.own, problems[i], reply)
 		of.Votes = append(of.Votes, answer)
 	}
 	return replies, nil
@@ -237,7 +238,7 @@ func (r *roundsRun) read(round int) (a answers, err error) {
 		return a, err
 	}
 	for _, line := range a.Problems {
-		p, err := r.own.ParseAnswered(line)
+		p, err := rounds.ParseAnswered(r.own, line)
 		if err != nil {
 			return a, damage.In(path, damage.Errorf("%v", err))
 		}

@@ -20,7 +20,6 @@ import (
 	"github.com/arithlang/mlc/runtime/interrupt"
 	"github.com/arithlang/mlc/runtime/record"
 	"github.com/arithlang/mlc/runtime/rundir"
-	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/track"
 	"github.com/arithlang/mlc/runtime/train"
 	"github.com/arithlang/mlc/runtime/verbs"
@@ -447,7 +446,7 @@ func (j *pipelineRun) calibrate(ctx context.Context, s *Stage) error {
 	if err != nil {
 		return err
 	}
-	problems, err := task.New(from.Model.Task, rec.Seed)
+	problems, err := from.Model.NewTask(rec.Seed)
 	if err != nil {
 		return err
 	}

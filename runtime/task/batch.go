@@ -123,12 +123,13 @@ func (b *Batch) resize(n int, t *Task, width int) {
 	b.B = n
 	b.S, b.T = t.Shape(width)
 	b.Rows = n * b.T
-	b.Source = resize(b.Source, n*b.S)
-	b.Target = resize(b.Target, n*b.T)
-	b.Labels = resize(b.Labels, n*b.T)
+	b.Source = Resize(b.Source, n*b.S)
+	b.Target = Resize(b.Target, n*b.T)
+	b.Labels = Resize(b.Labels, n*b.T)
 }
 
-func resize[T any](x []T, n int) []T {
+// Resize is room for n values, of x if it has that.
+func Resize[T any](x []T, n int) []T {
 	if cap(x) < n {
 		return make([]T, n)
 	}

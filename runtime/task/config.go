@@ -1,9 +1,8 @@
 package task
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/arithlang/mlc/runtime/config"
 )
@@ -14,61 +13,71 @@ type Config config.Task
 // A Pad is the width that numbers are padded to.
 type Pad = config.Pad
 
-func (c *Config) hinted() bool { return (*config.Task)(c).Hinted() }
+// Hinted reports whether letters stand before digits.
+func (c *Config) Hinted() bool { return (*config.Task)(c).Hinted() }
 
-// check wants a Config that makes problems.
-func (c *Config) check() error {
-	if err := cmp.Or(c.checkCurriculum(), c.checkRounds()); err != nil {
-		return err
+// Parts are the tasks that a mix is made of, or the one task that it is.
+func (c *Config) Parts() []*Config {
+	if c.Kind != "mixed" {
+		return []*Config{c}
 	}
-	if c.Recurrences.ByLength() && !c.Sequence {
-		return fmt.Errorf("recurrences by length are of a loop, which reads sequences")
+	var all []*Config
+	for _, name := range c.Of {
+		p := *c
+		p.Kind, p.Of = name, nil
+		p.Scratchpad = c.Scratchpad && name == "parity"
+		all = append(all, &p)
 	}
-	if c.Kind == "mixed" {
-		if len(c.Of) == 0 || slices.Contains(c.Of, "mixed") || slices.Contains(c.Of, "sort") || !c.Sequence {
-			return fmt.Errorf("a mix of %v: want sequences of one or more other kinds of numbers", c.Of)
+	return all
+}
+
+// Digits are the fewest and the most digits of the operands of training, of all its rounds.
+func (c *Config) Digits() (lo, hi int) {
+	if c.Below > 0 {
+		return 1, len(c.Operand(c.Highest()))
+	}
+	return c.DigitsLo, max(c.DigitsHi, c.Rounds.Until)
+}
+
+// Operand is a number as text.
+func (c *Config) Operand(n int64) []byte { return strconv.AppendInt(nil, n, c.Base) }
+
+// Asked is the most places of an answer that a model may give in rounds.
+func (c *Config) Asked(a, b int) int {
+	switch c.Kind {
+	case "parity":
+		if c.Scratchpad {
+			return a
 		}
-		return nil // the parts are checked
+		return 1
+	case "multiplication":
+		return a + b
+	case "successor", "copy", "nx1":
+		return a + 1
 	}
-	if c.Kind == ofFile {
-		return c.checkFile()
-	}
-	k, ok := kindOf(c)
+	return max(a, b) + 1
+}
+
+// Shape is the source tokens and the target rows of an encoder-decoder's problems of a kind,
+// whose numbers have all as many places, of so many operands.
+func (c *Config) Shape(k *Kind, width, operands int) (source, target int) {
+	answer, op := width-c.Pad.Less+1, len(k.Op)
 	switch {
-	case !ok:
-		return fmt.Errorf("there are %s", kindNames())
-	case c.Base < 2 || c.Base > len(digits) || c.Sequence && c.Base > 10:
-		return fmt.Errorf("base %d: bases are 2 to %d, of sequences to 10", c.Base, len(digits))
-	case c.Interleave && k.arity != 2:
-		return fmt.Errorf("one operand cannot be interleaved")
-	case c.Used && (c.hinted() || c.RandomPad != 0):
-		return fmt.Errorf("a vocabulary of what is used has no hints and no fillers")
-	case c.Unended && (c.Pad.To == 0 || k.arity == 0):
-		return fmt.Errorf("answers without an end are for numbers of a known width")
-	case k.family == sums{} && c.Sequence:
-		return fmt.Errorf("decoder-only models do not have it: use an encoder-decoder")
-	case k.family == sums{} && (c.OperandsLo < 2 || c.OperandsHi < c.OperandsLo || c.Below > 0 || c.Interleave || c.Pad.To == 0):
-		return fmt.Errorf("sums of %d to %d numbers: want two or more, given by their digits, padded with zeros, one behind the other", c.OperandsLo, c.OperandsHi)
-	case k.family == sums{} && c.Scratchpad && c.Pad.Less != 0:
-		return fmt.Errorf("sums on the way are as wide as operands: leave out the width of the answer")
-	case k.name == "multiplication" && c.Scratchpad && (!c.Reversed || c.Pad.To > 0 || c.Interleave || c.hinted()):
-		return fmt.Errorf("sums on the way to a product are written lowest digit first, without zeros in front of operands, and without hints")
-	case !c.Sequence && !k.seq2seq:
-		return fmt.Errorf("encoder-decoders do not have it: use a decoder-only model")
-	case !c.Sequence && (c.hinted() || c.RandomPad != 0 || c.Examples != 0 || c.LossOnAll):
-		return fmt.Errorf("hints, random padding, a set of examples and a loss on the prompt are for sequences")
-	case c.Below == 0 && (c.DigitsLo < 1 || c.DigitsHi < c.DigitsLo):
-		return fmt.Errorf("operands of %d to %d digits: lengths start at 1 and ascend", c.DigitsLo, c.DigitsHi)
-	case c.Below < 0 || c.Holdout < 0 || c.Holdout >= 1 || c.RandomPad < 0 || c.RandomPad > 1:
-		return fmt.Errorf("numbers below %d, a hold-out of %g, random padding of %g: want a positive number and fractions", c.Below, c.Holdout, c.RandomPad)
-	case c.Below > 0 && (c.Examples != 0 || k.family == vectors{} || k.family == arrays{}):
-		return fmt.Errorf("numbers below %d are a set by themselves, and of numbers", c.Below)
-	case c.Released && (c.Below != listed || !k.seq2seq):
-		return fmt.Errorf("numbers below %d from the released lists: those are for successor, addition, nx1 and parity, and of %d numbers", c.Below, listed)
-	case (c.Pad.To > 0 || c.Interleave) && (k.family == vectors{} || k.family == arrays{}):
-		return fmt.Errorf("zeros in front are for numbers")
-	case k.family == arrays{} && (c.LengthLo < 1 || c.LengthHi < c.LengthLo):
-		return fmt.Errorf("arrays of %d to %d entries: lengths start at 1 and ascend", c.LengthLo, c.LengthHi)
+	case k.Arity == 0:
+		if c.Scratchpad {
+			answer *= operands - 1
+		}
+		return operands*(width+1) + 1, answer
+	case k.Single() && !c.Interleave:
+		return op + width + 1 + 2, answer
 	}
-	return nil
+	return op*(operands-1) + operands*width + 2, answer
+}
+
+// Smallest is the smallest number of n digits.
+func (c *Config) Smallest(n int) []byte {
+	if n == 1 {
+		return []byte("0")
+	}
+	return append([]byte("1"), strings.Repeat("0", n-1)...)
 }

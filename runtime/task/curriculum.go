@@ -1,7 +1,6 @@
 package task
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -54,7 +53,7 @@ func (t *Task) Over(examples int64) *Task {
 
 // staged makes training example k by its stage. Where that has no problem on this side of
 // the hold-out, a later one has.
-func (t *Task) staged(d *draft, k int64) {
+func (t *Task) staged(d *Draft, k int64) {
 	c := &t.course
 	i, found := slices.BinarySearch(c.starts, k)
 	if !found {
@@ -67,7 +66,7 @@ func (t *Task) staged(d *draft, k int64) {
 // carriesAt reports whether example k is to have long carries.
 func (t *Task) carriesAt(k int64, src *philox.Source) bool {
 	c := t.cfg.Curriculum
-	if c.Carries == 0 || t.course.length == 0 || t.kind.name != "addition" {
+	if c.Carries == 0 || t.course.length == 0 || t.kind.Name != "addition" {
 		return false
 	}
 	share := c.Carries * (1 - float64(k)/float64(t.course.length)/c.Fade)
@@ -78,10 +77,10 @@ func (t *Task) carriesAt(k int64, src *philox.Source) bool {
 // chance of 1/2 the digits of a place add up to the highest digit, which passes a carry on,
 // with 1/4 to more, which makes one. Else, and where no digits do that, they are any. A
 // number that has no digit at a place has 0 there.
-func (t *Task) carrying(d *draft, src *philox.Source, lengths [2]int) {
-	d.room(2)
-	for n, x := range d.operands {
-		d.operands[n] = slices.Grow(x[:0], lengths[n])[:lengths[n]]
+func (t *Task) carrying(d *Draft, src *philox.Source, lengths [2]int) {
+	d.Room(2)
+	for n, x := range d.Operands {
+		d.Operands[n] = slices.Grow(x[:0], lengths[n])[:lengths[n]]
 	}
 	top := t.cfg.Base - 1
 	for place := range max(lengths[0], lengths[1]) {
@@ -107,7 +106,7 @@ func (t *Task) carrying(d *draft, src *philox.Source, lengths [2]int) {
 		}
 		for n, length := range lengths {
 			if place < length {
-				d.operands[n][length-1-place] = digits[pair[n]]
+				d.Operands[n][length-1-place] = Digits[pair[n]]
 			}
 		}
 	}
@@ -136,19 +135,4 @@ func drawPair(src *philox.Source, lo, hi [2]int, least, most int) (pair [2]int, 
 		}
 		at -= n
 	}
-}
-
-// checkCurriculum wants one that the problems can follow.
-func (c *Config) checkCurriculum() error {
-	k := c.Curriculum
-	switch {
-	case !k.Any():
-	case c.Below > 0 || c.Examples > 0 || c.Kind == ofFile:
-		return fmt.Errorf("a curriculum is for problems that are drawn anew, without a bound, a set of examples or a file")
-	case k.From != 0 && (k.From < c.DigitsLo || k.From > c.DigitsHi || k.Until <= 0 || k.Until > 1):
-		return fmt.Errorf("a curriculum from %d digits until %g of the training, of operands of %d to %d digits: want one of these lengths, and a share", k.From, k.Until, c.DigitsLo, c.DigitsHi)
-	case k.Carries != 0 && (k.Carries < 0 || k.Carries > 1 || k.Fade <= 0 || k.Fade > 1):
-		return fmt.Errorf("carries in %g of the problems until %g of the training: want shares", k.Carries, k.Fade)
-	}
-	return nil
 }

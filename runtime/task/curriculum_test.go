@@ -1,4 +1,4 @@
-package task
+package task_test
 
 import (
 	"math"
@@ -10,6 +10,9 @@ import (
 
 	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/config"
+
+	"github.com/arithlang/mlc/compiler/tasks"
+	. "github.com/arithlang/mlc/runtime/task"
 )
 
 // growing are tasks whose problems grow from two digits to six over half of a training.
@@ -87,7 +90,7 @@ func TestCurriculumHoldsOut(t *testing.T) {
 			over := task.Over(1000)
 			for k := range int64(1000) {
 				p := over.Train(k)
-				if u := task.of(p); u.isHeldOut(u.draft(p)) {
+				if u := task.Of(p); u.IsHeldOut(u.Draft(p)) {
 					t.Fatalf("%s: %s is held out, and example %d", name, task.Text(p), k)
 				}
 				if a, b := task.HeldOut(k), over.HeldOut(k); !reflect.DeepEqual(a, b) {
@@ -161,7 +164,7 @@ func TestCarries(t *testing.T) {
 			for k := range int64(few) {
 				p := task.Train(int64(at*examples) + k)
 				for place := range 399 {
-					switch sum := digitAt([]byte(p.Operands[0]), place) + digitAt([]byte(p.Operands[1]), place); {
+					switch sum := DigitAt([]byte(p.Operands[0]), place) + DigitAt([]byte(p.Operands[1]), place); {
 					case sum == 9:
 						pass++
 					case sum > 9:
@@ -219,7 +222,7 @@ func TestBadCurricula(t *testing.T) {
 		func(c *Config) { c.Curriculum.Until = 0 },
 		func(c *Config) { c.Curriculum.Carries = 2 },
 	} {
-		if _, err := New(with(with(adding, growing), change), 1); err == nil {
+		if _, err := tasks.New(with(with(adding, growing), change), 1); err == nil {
 			t.Errorf("%v is taken", with(with(adding, growing), change).Curriculum)
 		}
 	}

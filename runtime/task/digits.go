@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// digits are the symbols of the places of a number, by value.
-const digits = "0123456789abcdefghijklmnopqrstuvwxyz"
+// Digits are the symbols of the places of a number, by value.
+const Digits = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 // digit is the value of a symbol.
 func digit(symbol byte) byte {
@@ -17,8 +17,8 @@ func digit(symbol byte) byte {
 	return symbol - '0'
 }
 
-// digitAt is the value of a number's digit at a place, 0 being the lowest.
-func digitAt(x []byte, place int) int {
+// DigitAt is the value of a number's digit at a place, 0 being the lowest.
+func DigitAt(x []byte, place int) int {
 	if place >= len(x) {
 		return 0
 	}
@@ -28,28 +28,28 @@ func digitAt(x []byte, place int) int {
 // Arithmetic is digit by digit, so that numbers may have any length. Each function
 // appends its result, without leading zeros.
 
-func add(dst []byte, base int, a, b []byte) []byte {
-	return places(dst, base, max(len(a), len(b))+1, func(place int) int { return digitAt(a, place) + digitAt(b, place) })
+func Add(dst []byte, base int, a, b []byte) []byte {
+	return Places(dst, base, max(len(a), len(b))+1, func(place int) int { return DigitAt(a, place) + DigitAt(b, place) })
 }
 
 // sub wants a >= b.
 func sub(dst []byte, base int, a, b []byte) []byte {
-	return places(dst, base, len(a), func(place int) int { return digitAt(a, place) - digitAt(b, place) })
+	return Places(dst, base, len(a), func(place int) int { return DigitAt(a, place) - DigitAt(b, place) })
 }
 
-func mul(dst []byte, base int, a, b []byte) []byte {
-	return places(dst, base, len(a)+len(b), func(place int) int {
+func Mul(dst []byte, base int, a, b []byte) []byte {
+	return Places(dst, base, len(a)+len(b), func(place int) int {
 		sum := 0
 		for i := max(0, place-len(b)+1); i <= min(place, len(a)-1); i++ {
-			sum += digitAt(a, i) * digitAt(b, place-i)
+			sum += DigitAt(a, i) * DigitAt(b, place-i)
 		}
 		return sum
 	})
 }
 
-// places appends the number whose n places have these values, which may be any
+// Places appends the number whose n places have these values, which may be any
 // integers: what is not a digit is carried.
-func places(dst []byte, base, n int, value func(place int) int) []byte {
+func Places(dst []byte, base, n int, value func(place int) int) []byte {
 	dst = slices.Grow(dst, n)
 	sum := dst[len(dst) : len(dst)+n]
 	carry := 0
@@ -61,19 +61,19 @@ func places(dst []byte, base, n int, value func(place int) int) []byte {
 			d += base
 			carry--
 		}
-		sum[n-1-place] = digits[d]
+		sum[n-1-place] = Digits[d]
 	}
-	return append(dst, trim(sum)...)
+	return append(dst, Trim(sum)...)
 }
 
-// compare compares numbers without leading zeros.
-func compare(a, b []byte) int { return cmp.Or(cmp.Compare(len(a), len(b)), bytes.Compare(a, b)) }
+// Compare compares numbers without leading zeros.
+func Compare(a, b []byte) int { return cmp.Or(cmp.Compare(len(a), len(b)), bytes.Compare(a, b)) }
 
 // text is a number or a row of symbols.
 type text interface{ string | []byte }
 
-// trim removes leading zeros.
-func trim[T text](x T) T {
+// Trim removes leading zeros.
+func Trim[T text](x T) T {
 	if len(x) == 0 {
 		return T("0")
 	}

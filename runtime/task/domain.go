@@ -1,9 +1,7 @@
 package task
 
 import (
-	"iter"
 	"math"
-	"strings"
 
 	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/philox"
@@ -19,44 +17,23 @@ const (
 
 // Distinct is the number of different problems that training and its held-out problems are
 // drawn from; infinite of a file.
-func (c *Config) Distinct() (all float64) {
-	for _, p := range c.Parts() {
-		all += p.distinct()
+func (t *Task) Distinct() (all float64) {
+	for _, u := range t.All() {
+		all += u.kind.Family.Distinct(&u.cfg, u.kind.Arity)
 	}
 	return all
 }
 
-func (c *Config) distinct() (all float64) {
-	power := func(x float64, lo, hi int) (sum float64) {
-		for n := lo; n <= hi; n++ {
-			sum += math.Pow(x, float64(n))
-		}
-		return sum
+// Powers is the sum of powers of x, which is how many lists of lo to hi operands there are.
+func Powers(x float64, lo, hi int) (sum float64) {
+	for n := lo; n <= hi; n++ {
+		sum += math.Pow(x, float64(n))
 	}
-	k, _ := kindOf(c)
-	switch k.family {
-	case sums{}:
-		return power(c.values(c.DigitsLo), c.OperandsLo, c.OperandsHi)
-	case arrays{}:
-		return power(c.values(1), c.LengthLo, c.LengthHi)
-	case vectors{}:
-		for a := c.DigitsLo; a <= c.DigitsHi; a++ {
-			for b := c.DigitsLo; b <= c.DigitsHi; b++ {
-				all += float64(min(a, b))
-			}
-			all += float64(a) // either vector may have the one
-		}
-		return all
-	case numbers{}:
-		return math.Pow(c.values(c.DigitsLo), float64(k.arity))
-	case numbers{digit: true}:
-		return c.values(c.DigitsLo) * float64(c.Base)
-	}
-	return math.Inf(1)
+	return sum
 }
 
-// values is the number of operands, from so many digits on.
-func (c *Config) values(digits int) (all float64) {
+// Values is the number of operands, from so many digits on.
+func (c *Config) Values(digits int) (all float64) {
 	if c.Below > 0 {
 		return float64(c.Below)
 	}
@@ -75,70 +52,41 @@ func (c *Config) valuesOf(digits int) float64 {
 	return n
 }
 
-// domain yields the operands of all problems of a task of few.
-func (t *Task) domain() iter.Seq[[][]byte] {
-	return func(yield func([][]byte) bool) {
-		c := &t.cfg
-		lo, counts := c.DigitsLo, config.Span{Lo: t.kind.arity, Hi: t.kind.arity}
-		switch t.kind.family {
-		case vectors{}:
-			t.vectors(yield)
-			return
-		case sums{}:
-			counts = config.Span{Lo: c.OperandsLo, Hi: c.OperandsHi}
-		case arrays{}:
-			lo, counts = 1, config.Span{Lo: c.LengthLo, Hi: c.LengthHi}
-		}
-		var values, factors [][]byte
-		for n := lo; n <= c.DigitsHi; n++ {
-			for v := range int64(c.valuesOf(n)) {
-				if first := c.smallest(n); n > 1 || c.Sequence {
-					v += int64(math.Pow(float64(c.Base), float64(len(first)-1)))
-				}
-				values = append(values, c.operand(v))
+// Domain yields lists of operands of lo or more digits, as many as a span says.
+func (t *Task) Domain(lo int, counts config.Span, yield func([][]byte) bool) {
+	c := &t.cfg
+	var values, factors [][]byte
+	for n := lo; n <= c.DigitsHi; n++ {
+		for v := range int64(c.valuesOf(n)) {
+			if first := c.Smallest(n); n > 1 || c.Sequence {
+				v += int64(math.Pow(float64(c.Base), float64(len(first)-1)))
 			}
-		}
-		for v := range c.Base {
-			factors = append(factors, c.operand(int64(v)))
-		}
-		for m := counts.Lo; m <= counts.Hi; m++ {
-			x := make([][]byte, m)
-			var choose func(n int) bool
-			choose = func(n int) bool {
-				if n == m {
-					return yield(x)
-				}
-				of := values
-				if n == 1 && t.single() {
-					of = factors
-				}
-				for _, x[n] = range of {
-					if !choose(n + 1) {
-						return false
-					}
-				}
-				return true
-			}
-			if !choose(0) {
-				return
-			}
+			values = append(values, c.Operand(v))
 		}
 	}
-}
-
-// vectors yields all pairs with a single one, at a place that both have.
-func (t *Task) vectors(yield func([][]byte) bool) {
-	for a := t.cfg.DigitsLo; a <= t.cfg.DigitsHi; a++ {
-		for b := t.cfg.DigitsLo; b <= t.cfg.DigitsHi; b++ {
-			for at := range min(a, b) {
-				for holder := range 2 {
-					x := [][]byte{[]byte(strings.Repeat("0", a)), []byte(strings.Repeat("0", b))}
-					x[holder][at] = '1'
-					if len(x[holder]) <= len(x[1-holder]) && !yield(x) {
-						return
-					}
+	for v := range c.Base {
+		factors = append(factors, c.Operand(int64(v)))
+	}
+	for m := counts.Lo; m <= counts.Hi; m++ {
+		x := make([][]byte, m)
+		var choose func(n int) bool
+		choose = func(n int) bool {
+			if n == m {
+				return yield(x)
+			}
+			of := values
+			if n == 1 && t.single() {
+				of = factors
+			}
+			for _, x[n] = range of {
+				if !choose(n + 1) {
+					return false
 				}
 			}
+			return true
+		}
+		if !choose(0) {
+			return
 		}
 	}
 }
@@ -152,7 +100,7 @@ type split struct {
 // bothSides looks for problems on both sides of the hold-out. Of very many problems of which
 // hardly any is held out, it says that there are not.
 func (t *Task) bothSides() (s split) {
-	share, all := t.cfg.Holdout, t.cfg.distinct()
+	share, all := t.cfg.Holdout, t.Distinct()
 	switch rare := min(share, 1-share); {
 	case share == 0:
 		return split{}
@@ -162,7 +110,7 @@ func (t *Task) bothSides() (s split) {
 		return split{}
 	}
 	trained := false
-	for x := range t.domain() {
+	for x := range func(yield func([][]byte) bool) { t.kind.Family.Domain(t, yield) } {
 		if !t.hashed(x) {
 			trained = true
 			continue
@@ -180,15 +128,15 @@ func (t *Task) bothSides() (s split) {
 }
 
 // fromFew makes held-out problem k, of few that there are.
-func (t *Task) fromFew(d *draft, k int64, few [][]string) {
+func (t *Task) fromFew(d *Draft, k int64, few [][]string) {
 	src := t.source(d, philox.Held, uint64(k))
 	x := few[src.Intn(len(few))]
-	d.room(len(x))
+	d.Room(len(x))
 	for i, n := range x {
-		d.operands[i] = append(d.operands[i][:0], n...)
+		d.Operands[i] = append(d.Operands[i][:0], n...)
 	}
 	if t.Arrays() {
-		d.start = src.Intn(numLetters)
+		d.Start = src.Intn(NumLetters)
 	}
 	t.solve(d)
 	if t.cfg.Sequence {
@@ -207,9 +155,9 @@ func (t *Task) knownInSet() map[uint64]bool {
 
 // hashInSet is that of the example at a place in the order of the set.
 func (t *Task) hashInSet(place int64) uint64 {
-	var d draft
+	var d Draft
 	t.drawInSet(&d, t.orders()[0].at(place))
-	return t.hash(d.operands)
+	return t.hash(d.Operands)
 }
 
 // unseenInSet are the places of a set of Examples, behind those that are trained on, whose
@@ -235,7 +183,7 @@ func (t *Task) ExpectedSeen(problems []Problem, examples int64) (n float64) {
 		if u.cfg.Examples > 0 {
 			of = min(of, u.trained)
 		}
-		if u.cfg.Below > 0 && u.kind.arity == 1 { // which are taken one after another
+		if u.cfg.Below > 0 && u.kind.Arity == 1 { // which are taken one after another
 			n += float64(u.chance(p) * float64(min(of, u.trained)))
 			continue
 		}
@@ -246,64 +194,25 @@ func (t *Task) ExpectedSeen(problems []Problem, examples int64) (n float64) {
 
 // chance is that of an example of training to be a problem.
 func (t *Task) chance(p Problem) float64 {
-	c := &t.cfg
-	chance := 1.0
-	lengths := float64(c.DigitsHi - c.DigitsLo + 1)
-	one := func(x string, lo, hi int) float64 {
-		if len(x) < lo || len(x) > hi {
-			return 0
-		}
-		return 1 / float64(hi-lo+1) / c.valuesOf(len(x))
+	if t.cfg.Below > 0 {
+		return t.chanceBelow(p)
 	}
-	switch t.kind.family {
-	case vectors{}:
-		cells := float64(t.kind.family.cells(t))
-		a, b := len(p.Operands[0]), len(p.Operands[1])
-		if min(a, b) < c.DigitsLo || max(a, b) > c.DigitsHi {
-			return 0
-		}
-		if chance = 1 / cells; a == b {
-			chance /= 2
-		}
-	case arrays{}:
-		if n := len(p.Operands); n < c.LengthLo || n > c.LengthHi {
-			return 0
-		}
-		all := 0.0
-		for most := c.DigitsLo; most <= c.DigitsHi; most++ {
-			of := 1.0
-			for _, x := range p.Operands {
-				of *= one(x, 1, most)
-			}
-			all += of
-		}
-		chance = all / lengths / float64(c.LengthHi-c.LengthLo+1)
-	case sums{}, numbers{}, numbers{digit: true}:
-		if c.Below > 0 {
-			return t.chanceBelow(p)
-		}
-		for i, x := range p.Operands {
-			if i == 1 && t.single() {
-				chance /= float64(c.Base)
-			} else {
-				chance *= one(x, c.DigitsLo, c.DigitsHi)
-			}
-		}
-		if n := len(p.Operands); t.Sums() {
-			if chance /= float64(c.OperandsHi - c.OperandsLo + 1); n < c.OperandsLo || n > c.OperandsHi {
-				return 0
-			}
-		}
-	default:
-		return 0
-	}
-	switch {
-	case c.Examples > 0 || !t.HoldsOut():
+	switch chance := t.kind.Family.Chance(t, p); {
+	case chance == 0 || t.cfg.Examples > 0 || !t.HoldsOut():
 		return chance
-	case t.isHeldOut(t.draft(p)):
+	case t.isHeldOut(t.Draft(p)):
+		return 0
+	default:
+		return chance / (1 - t.cfg.Holdout)
+	}
+}
+
+// ChanceOf is the chance to draw a number among those of lo to hi digits.
+func (c *Config) ChanceOf(x string, lo, hi int) float64 {
+	if len(x) < lo || len(x) > hi {
 		return 0
 	}
-	return chance / (1 - c.Holdout)
+	return 1 / float64(hi-lo+1) / c.valuesOf(len(x))
 }
 
 // chanceBelow is the chance of a problem of numbers below a bound, of which any may be
@@ -311,10 +220,10 @@ func (t *Task) chance(p Problem) float64 {
 func (t *Task) chanceBelow(p Problem) float64 {
 	chance := 1.0
 	for i, x := range p.Operands {
-		switch top := t.cfg.operand(t.cfg.highest()); {
+		switch top := t.cfg.Operand(t.cfg.Highest()); {
 		case i == 1 && t.single():
 			chance /= float64(t.cfg.Base)
-		case compare([]byte(x), top) > 0:
+		case Compare([]byte(x), top) > 0:
 			return 0
 		default:
 			chance /= float64(t.cfg.Below)

@@ -1,4 +1,4 @@
-package task
+package task_test
 
 import (
 	"fmt"
@@ -8,6 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/arithlang/mlc/internal/full"
+
+	"github.com/arithlang/mlc/compiler/tasks"
+	. "github.com/arithlang/mlc/runtime/task"
 )
 
 // TestDistinct counts the problems of tasks of few, and finds every problem that training
@@ -17,18 +20,18 @@ func TestDistinct(t *testing.T) {
 		c.DigitsHi = min(c.DigitsHi, 2)
 		c.DigitsLo = min(c.DigitsLo, c.DigitsHi)
 		c.LengthHi, c.OperandsHi = min(c.LengthHi, 2), min(c.OperandsHi, 2)
-		if c.Below > 0 || c.Kind == ofFile || c.Kind == "mixed" {
+		if c.Below > 0 || c.Kind == "file" || c.Kind == "mixed" {
 			return
 		}
 		task := must(t, c, 1)
 		all, n := map[string]bool{}, 0
-		for x := range task.domain() {
-			p := task.solved(texts(x))
+		for x := range DomainOf(task) {
+			p := task.Solved(texts(x))
 			all[task.Text(p)] = true
 			n++
 		}
-		if n != len(all) || float64(n) != c.Distinct() {
-			t.Errorf("%s: %g problems, and %d are listed, of which %d differ", name, c.Distinct(), n, len(all))
+		if n != len(all) || float64(n) != tasks.Distinct(&c) {
+			t.Errorf("%s: %g problems, and %d are listed, of which %d differ", name, tasks.Distinct(&c), n, len(all))
 		}
 		for k := range int64(200) {
 			if p := task.Train(k); !all[task.Text(p)] {
@@ -36,10 +39,10 @@ func TestDistinct(t *testing.T) {
 			}
 		}
 	})
-	if n := (&Config{Kind: "mixed", Of: []string{"addition", "parity"}, Base: 10, DigitsLo: 1, DigitsHi: 1, Sequence: true}).Distinct(); n != 81+9 {
+	if n := tasks.Distinct(&Config{Kind: "mixed", Of: []string{"addition", "parity"}, Base: 10, DigitsLo: 1, DigitsHi: 1, Sequence: true}); n != 81+9 {
 		t.Errorf("a mix has %g problems, not 90", n)
 	}
-	if n := (&Config{Kind: "addition", Base: 10, Below: 50}).Distinct(); n != 2500 {
+	if n := tasks.Distinct(&Config{Kind: "addition", Base: 10, Below: 50}); n != 2500 {
 		t.Errorf("pairs below 50 are %g, not 2500", n)
 	}
 }
@@ -62,8 +65,8 @@ func TestHeldOutIsNotTrained(t *testing.T) {
 				for _, examples := range []int64{0, 60} {
 					for seed := range uint64(seeds) {
 						c := Config{Kind: kind, Base: 2, DigitsLo: 1, DigitsHi: digits, LengthLo: 1, LengthHi: 2, Holdout: share, Sequence: true, Examples: examples}
-						if c.check() != nil {
-							t.Fatal(c.check())
+						if (tasks.Config{Config: &c}).Check() != nil {
+							t.Fatal((tasks.Config{Config: &c}).Check())
 						}
 						task := must(t, c, seed)
 						name := fmt.Sprintf("%s of 1 to %d digits, %g held out, %d examples, seed %d", kind, digits, share, examples, seed)
@@ -73,7 +76,7 @@ func TestHeldOutIsNotTrained(t *testing.T) {
 						}
 						if !task.HoldsOut() {
 							none++
-							if n := c.Distinct(); examples == 0 && digits == 1 && float64(len(trained)) != n {
+							if n := tasks.Distinct(&c); examples == 0 && digits == 1 && float64(len(trained)) != n {
 								t.Errorf("%s: none is held out, and %d of %g problems are trained on", name, len(trained), n)
 							}
 							i, j := task.Extent()

@@ -1,9 +1,11 @@
-package task
+package task_test
 
 import (
 	"fmt"
 	"hash/crc32"
 	"testing"
+
+	. "github.com/arithlang/mlc/runtime/task"
 )
 
 // TestDrawnProblems holds problems, tokens and labels to hashes: those of training and

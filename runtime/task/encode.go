@@ -7,90 +7,104 @@ import (
 
 // Encode writes a problem's tokens at a width into a Batch of one.
 func (t *Task) Encode(p Problem, width int, b Batch) {
-	d := t.draft(p)
+	d := t.Draft(p)
 	if !t.cfg.Sequence {
 		t.encode(b, d, width)
 		return
 	}
 	d.of.mustWrite(d)
-	d.lay(b)
+	t.sequences.Lay(d, b)
 }
 
 // encode writes tokens for an encoder-decoder: the source, the decoder's input and
 // what it is to say at each row. Numbers are padded with zeros to the width.
-func (t *Task) encode(b Batch, d *draft, width int) {
+func (t *Task) encode(b Batch, d *Draft, width int) {
 	if t.Sums() {
 		width &= widthMask
 	}
 	at := 0
 	put := func(symbol byte) {
-		b.Source[at] = t.alphabet.ids[symbol]
+		b.Source[at] = t.ids[symbol]
 		at++
 	}
 	put(symbolSOS)
 	if t.cfg.Interleave {
-		put(t.kind.op[0])
+		put(t.kind.Op[0])
 		for place := range width {
-			for i, x := range d.operands {
-				put(t.placed(i, x, width, turned(place, width, t.cfg.ReversedOperands)))
+			for i, x := range d.Operands {
+				put(t.Placed(i, x, width, Turned(place, width, t.cfg.ReversedOperands)))
 			}
 		}
 	} else {
-		for i, x := range d.operands {
+		for i, x := range d.Operands {
 			wide := width
 			if i > 0 {
-				put(t.kind.op[0])
+				put(t.kind.Op[0])
 				if t.single() {
 					wide = 1
 				}
 			}
 			for place := range wide {
-				put(t.placed(i, x, wide, turned(place, wide, t.cfg.ReversedOperands)))
+				put(t.Placed(i, x, wide, Turned(place, wide, t.cfg.ReversedOperands)))
 			}
 		}
 	}
 	put(symbolEOS)
 
-	if t.Sums() && t.cfg.Scratchpad {
-		t.partial(b, d, width)
+	if f, ok := t.kind.Family.(Speller); ok && t.cfg.Scratchpad {
+		t.spell(f, b, d, width)
 		return
 	}
 	width -= t.cfg.Pad.Less
-	b.Target[0], b.Labels[width] = t.alphabet.ids[symbolSOS], t.EOS()
+	b.Target[0], b.Labels[width] = t.ids[symbolSOS], t.EOS()
 	if t.cfg.Unended {
 		b.Labels[width] = -1
 	}
-	fill := t.kind.fill
+	fill := t.kind.Fill
 	if fill == 0 {
-		fill = d.answer[0]
+		fill = d.Answer[0]
 	}
 	for i := range width {
-		id := t.alphabet.ids[widened(d.answer, width, turned(i, width, t.reversed()), fill)]
+		id := t.ids[Widened(d.Answer, width, Turned(i, width, t.AnswersReversed()), fill)]
 		b.Labels[i], b.Target[i+1] = id, id
 	}
 }
 
-// reversed reports whether the lowest digit of an answer is written first. The
+// spell writes an answer with all that is on the way to it: the decoder's input, and what it is
+// to say.
+func (t *Task) spell(f Speller, b Batch, d *Draft, width int) {
+	row := 0
+	b.Target[0] = t.ids[symbolSOS]
+	f.Spell(t, d, width, func(symbol byte) {
+		id := t.ids[symbol]
+		b.Labels[row] = id
+		if row++; row < len(b.Target) {
+			b.Target[row] = id
+		}
+	})
+}
+
+// AnswersReversed reports whether the lowest digit of an answer is written first. The
 // answer of a parity without its way there is written last in either order.
-func (t *Task) reversed() bool {
-	return t.cfg.Reversed && (t.kind.name != "parity" || t.cfg.Scratchpad)
+func (t *Task) AnswersReversed() bool {
+	return t.cfg.Reversed && (t.kind.Name != "parity" || t.cfg.Scratchpad)
 }
 
 // single reports whether the second operand is one digit.
-func (t *Task) single() bool { return t.kind.family == numbers{digit: true} }
+func (t *Task) single() bool { return t.kind.Single() }
 
-// placed is the digit of operand i at a place, counted from the left, of numbers
+// Placed is the digit of operand i at a place, counted from the left, of numbers
 // that are padded to a width. A second operand of one digit stands at every place.
-func (t *Task) placed(i int, x []byte, width, place int) byte {
+func (t *Task) Placed(i int, x []byte, width, place int) byte {
 	if i == 1 && t.single() {
 		return x[0]
 	}
-	return widened(x, width, place, '0')
+	return Widened(x, width, place, '0')
 }
 
-// widened is the digit at a place, counted from the left, of a number that is
+// Widened is the digit at a place, counted from the left, of a number that is
 // filled in front to a width.
-func widened(x []byte, width, place int, fill byte) byte {
+func Widened(x []byte, width, place int, fill byte) byte {
 	if place < width-len(x) {
 		return fill
 	}
@@ -106,25 +120,25 @@ func (t *Task) Decode(p Problem, reply []int32) string {
 		reply = reply[:end]
 	}
 	text := u.join(slices.DeleteFunc(slices.Clone(reply), u.IsHint))
-	if u.Sums() || u.products() {
+	if u.Sums() || u.Products() {
 		text = text[strings.LastIndex(text, "+")+1:] // of several sums the last
 	}
 	switch {
-	case u.kind.answer == nil:
+	case u.kind.Answer == nil:
 		return text
-	case u.reversed():
+	case u.AnswersReversed():
 		text = turn(text)
 	}
 	switch {
-	case u.kind.family == vectors{}:
+	case u.kind.Bits:
 		return text
-	case u.kind.fill == 0:
+	case u.kind.Fill == 0:
 		return trimRepeated(text)
 	}
 	if number, ok := strings.CutPrefix(text, "-"); ok {
-		return "-" + trim(number)
+		return "-" + Trim(number)
 	}
-	return trim(text)
+	return Trim(text)
 }
 
 // join is tokens as text.
@@ -149,13 +163,24 @@ func (t *Task) Prompt(p Problem) int {
 	if !t.cfg.Sequence {
 		return 0
 	}
-	d := t.draft(p)
+	d := t.Draft(p)
 	d.of.mustWrite(d)
-	return d.prompt
+	return d.Prompt
 }
 
-func (t *Task) mustWrite(d *draft) {
-	if err := t.write(d); err != nil {
+func (t *Task) mustWrite(d *Draft) {
+	if err := t.sequences.Write(t, d); err != nil {
 		panic("BUG: a problem without a width is written: " + err.Error())
 	}
 }
+
+// Turned is a place counted from the other end if the order is reversed.
+func Turned(place, width int, reversed bool) int {
+	if reversed {
+		return width - 1 - place
+	}
+	return place
+}
+
+// Products reports whether an answer spells out the sums on the way to a product.
+func (t *Task) Products() bool { return t.kind.Name == "multiplication" && t.cfg.Scratchpad }

@@ -1,4 +1,4 @@
-package task
+package task_test
 
 import (
 	"fmt"
@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/arithlang/mlc/compiler/tasks"
+	. "github.com/arithlang/mlc/runtime/task"
 )
 
 // squares are 40 problems, of one and of two digits.
@@ -78,13 +81,13 @@ func TestFileIsWalked(t *testing.T) {
 			t.Errorf("hold-out of %g: %d problems, want %d", share, len(held), want)
 		}
 		epochs := [2][]string{}
-		for k := range 2 * task.trained {
+		for k := range 2 * TrainedOf(task) {
 			p := task.Train(k)
 			text := task.Written(p)
 			if share > 0 && held[text] {
 				t.Fatalf("%s is held out and trained on", text)
 			}
-			epochs[k/task.trained] = append(epochs[k/task.trained], text)
+			epochs[k/TrainedOf(task)] = append(epochs[k/TrainedOf(task)], text)
 		}
 		if slices.Equal(epochs[0], epochs[1]) {
 			t.Errorf("both epochs have the order %v", epochs[0])
@@ -92,8 +95,8 @@ func TestFileIsWalked(t *testing.T) {
 		for i := range epochs {
 			slices.Sort(epochs[i])
 		}
-		if all := len(slices.Compact(slices.Clone(epochs[0]))); all != int(task.trained) || !slices.Equal(epochs[0], epochs[1]) {
-			t.Errorf("hold-out of %g: %d different lines of %d in an epoch", share, all, task.trained)
+		if all := len(slices.Compact(slices.Clone(epochs[0]))); all != int(TrainedOf(task)) || !slices.Equal(epochs[0], epochs[1]) {
+			t.Errorf("hold-out of %g: %d different lines of %d in an epoch", share, all, TrainedOf(task))
 		}
 	}
 	a, b := must(t, reading(squares(), 0.5), 1), must(t, reading(squares(), 0.5), 2)
@@ -112,17 +115,17 @@ func TestFileKeepsPromptsTogether(t *testing.T) {
 		for seed := range uint64(20) {
 			task := must(t, reading(text, 0.1), seed)
 			held := map[string]bool{}
-			rest := task.cfg.Examples - task.trained
+			rest := task.Config().Examples - TrainedOf(task)
 			for k := range rest {
 				held[task.HeldOut(k).Operands[0]] = true
 			}
-			for k := range task.trained {
+			for k := range TrainedOf(task) {
 				if p := task.Train(k); held[p.Operands[0]] {
 					t.Fatalf("seed %d: %s is held out and trained on", seed, p.Operands[0])
 				}
 			}
-			if rest == 0 || task.trained == 0 {
-				t.Errorf("seed %d: %d lines are held out of %d", seed, rest, task.cfg.Examples)
+			if rest == 0 || TrainedOf(task) == 0 {
+				t.Errorf("seed %d: %d lines are held out of %d", seed, rest, task.Config().Examples)
 			}
 		}
 	}
@@ -240,7 +243,7 @@ func TestNewRefusesFiles(t *testing.T) {
 		"one prompt has none to hold": reading("a=b\na=c\n", 0.1),
 		"want fractions":              reading("a=b\n", 1),
 	} {
-		if _, err := New(cfg, 0); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := tasks.New(cfg, 0); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got error %v, want %s", err, want)
 		}
 	}

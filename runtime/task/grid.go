@@ -16,8 +16,8 @@ import (
 
 // fromGrid makes example k of those that are trained on or held out, and reports whether
 // it is one of them.
-func (t *Task) fromGrid(d *draft, k int64, held bool) bool {
-	cells := t.kind.family.cells(t)
+func (t *Task) fromGrid(d *Draft, k int64, held bool) bool {
+	cells := t.kind.Family.Cells(t)
 	if t.cfg.Examples > 0 {
 		k = t.orders()[0].at(t.placeInSet(k, held))
 		src := t.drawInSet(d, k)
@@ -32,11 +32,11 @@ func (t *Task) fromGrid(d *draft, k int64, held bool) bool {
 	d.carries = !held && t.carriesAt(k, src)
 	first := true
 	draw := func() {
-		if _, ok := t.kind.family.(vectors); ok && !first {
+		if t.kind.Bits && !first {
 			cell = int64(src.Intn(int(cells))) // a cell has no other problem
 		}
 		first = false
-		t.kind.family.draw(t, d, cell, src)
+		t.kind.Family.Draw(t, d, cell, src)
 	}
 	found := t.sided(d, held, draw)
 	for n := 0; !found && n < otherCells; n++ {
@@ -52,9 +52,9 @@ func (t *Task) fromGrid(d *draft, k int64, held bool) bool {
 const otherCells = 64
 
 // drawInSet makes example k of the set.
-func (t *Task) drawInSet(d *draft, k int64) *philox.Source {
+func (t *Task) drawInSet(d *Draft, k int64) *philox.Source {
 	src := t.source(d, philox.Sampled, uint64(k))
-	t.kind.family.draw(t, d, k%t.kind.family.cells(t), src)
+	t.kind.Family.Draw(t, d, k%t.kind.Family.Cells(t), src)
 	return src
 }
 
@@ -73,18 +73,39 @@ func (t *Task) placeInSet(k int64, held bool) int64 {
 }
 
 // decorate draws the hints, and for training the fillers.
-func (t *Task) decorate(d *draft, src *philox.Source, held bool) {
-	t.hint(d, src)
-	d.fillers = d.fillers[:0]
+func (t *Task) decorate(d *Draft, src *philox.Source, held bool) {
+	t.Hint(d, src)
+	d.Fillers = d.Fillers[:0]
 	if !held && t.cfg.RandomPad > 0 {
-		t.scatter(d, src)
+		t.mustWrite(d)
+		t.sequences.Scatter(d, src)
 	}
+}
+
+// Hint draws where hints begin.
+func (t *Task) Hint(d *Draft, src *philox.Source) {
+	if t.cfg.Sequence {
+		t.sequences.Hint(t, d, src)
+	}
+}
+
+// fromFile makes example k of the lines that are trained on, or held out.
+func (t *Task) fromFile(d *Draft, k int64, held bool) {
+	line := t.placeInSet(k, held)
+	if !held {
+		order := t.order(philox.Epochs, t.trained, uint32(k/t.trained), 0)
+		line = order.at(line)
+	}
+	src := t.source(d, side(held), uint64(k))
+	d.of = t
+	t.kind.Family.Draw(t, d, line, src)
+	t.decorate(d, src, held)
 }
 
 // Test returns n problems whose lengths are all the same: Cell of them.
 func (t *Task) Test(length, n int) []Problem {
 	_, j := t.Extent()
-	if j > 0 && t.kind.arity != 0 {
+	if j > 0 && t.kind.Arity != 0 {
 		j = length
 	}
 	return t.Cell(length, j, n)
@@ -100,10 +121,7 @@ func (t *Task) Cell(i, j, n int) []Problem { return slices.Collect(t.Each(i, j, 
 
 // Each yields the problems of Cell one by one.
 func (t *Task) Each(i, j, n int) iter.Seq[Problem] {
-	parts := t.parts
-	if len(parts) == 0 {
-		parts = []*Task{t}
-	}
+	parts := t.All()
 	return func(yield func(Problem) bool) {
 		sizes := make([]int, len(parts))
 		problems := make([]func(k int) Problem, len(parts))
@@ -126,7 +144,7 @@ func (t *Task) cell(i, j, n int) (size int, problem func(k int) Problem) {
 	if j > 0 && j != i {
 		lengths |= uint32(j) << 16
 	}
-	total := t.kind.family.count(t, i, j)
+	total := t.kind.Family.Count(t, i, j)
 	if t.Listed() {
 		n = int(min(uint64(n), total))
 	}
@@ -135,14 +153,14 @@ func (t *Task) cell(i, j, n int) (size int, problem func(k int) Problem) {
 		n = int(min(uint64(n), total))
 		order = newPermutation(philox.KeyOf(t.seed), total, lengths, uint32(philox.Test)<<16|uint32(t.part<<8|1))
 	}
-	var d draft
+	var d Draft
 	return n, func(k int) Problem {
 		number := int64(k)
 		if total > 0 {
 			number = order.at(number)
 		}
-		t.kind.family.test(t, &d, i, j, number, t.source(&d, philox.Test, uint64(lengths)<<32|uint64(k)))
+		t.kind.Family.Test(t, &d, i, j, number, t.source(&d, philox.Test, uint64(lengths)<<32|uint64(k)))
 		t.solve(&d)
-		return d.problem()
+		return d.Problem()
 	}
 }

@@ -1,4 +1,4 @@
-package task
+package task_test
 
 import (
 	"math/big"
@@ -7,6 +7,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/arithlang/mlc/compiler/tasks"
+	. "github.com/arithlang/mlc/runtime/task"
+	"github.com/arithlang/mlc/runtime/task/sequence"
 )
 
 // TestGridHasEqualCounts walks whole sweeps of the grid, with and without a set.
@@ -19,7 +23,7 @@ func TestGridHasEqualCounts(t *testing.T) {
 		"mixed":    func(c *Config) { c.Kind, c.Of, c.Examples = "mixed", []string{"addition", "subtraction"}, 18*sweeps },
 	} {
 		task := must(t, with(adding, func(c *Config) { c.DigitsLo, c.DigitsHi = 2, 4; change(c) }), 3)
-		n := max(task.cfg.Examples, 9*sweeps)
+		n := max(task.Config().Examples, 9*sweeps)
 		count := map[[3]int]int{}
 		for k := range n {
 			p := task.Train(k)
@@ -40,8 +44,8 @@ func TestGridHasEqualCounts(t *testing.T) {
 func TestSet(t *testing.T) {
 	const trained, held = 2842, 28
 	task := must(t, with(oring, func(c *Config) { c.Examples, c.Holdout = 2870, 0.01 }), 3)
-	if task.trained != trained {
-		t.Errorf("%d of 2870 problems are trained on, want %d", task.trained, trained)
+	if TrainedOf(task) != trained {
+		t.Errorf("%d of 2870 problems are trained on, want %d", TrainedOf(task), trained)
 	}
 	seen := map[string]bool{}
 	for k := range int64(trained) {
@@ -57,7 +61,7 @@ func TestSet(t *testing.T) {
 	if len(seen) != 2870 {
 		t.Errorf("%d different problems, want 2870", len(seen))
 	}
-	if size := must(t, with(adding, func(c *Config) { c.Examples, c.Holdout = 20_000_000, 0.01 }), 1).trained; size != 19_800_000 {
+	if size := TrainedOf(must(t, with(adding, func(c *Config) { c.Examples, c.Holdout = 20_000_000, 0.01 }), 1)); size != 19_800_000 {
 		t.Errorf("%d of 20M problems are trained on", size)
 	}
 }
@@ -71,7 +75,7 @@ func TestFewOfACell(t *testing.T) {
 			task := must(t, cfg, seed)
 			for k := range int64(200) {
 				for held, p := range map[bool]Problem{false: task.Train(k), true: task.HeldOut(k)} {
-					if task.isHeldOut(task.draft(p)) != held {
+					if task.IsHeldOut(task.Draft(p)) != held {
 						t.Fatalf("%s, seed %d: problem %d, %s, is on the wrong side", cfg.Kind, seed, k, p.Operands[0])
 					}
 				}
@@ -132,7 +136,7 @@ func TestMixedPartsDiffer(t *testing.T) {
 		t.Errorf("%d of 100 subtractions have the operands of additions", same)
 	}
 	for i, p := range task.Cell(3, 2, 11) {
-		if want := task.cfg.Of[i%2]; p.Kind != want || len(p.Operands[0]) != 3 || len(p.Operands[1]) != 2 {
+		if want := task.Config().Of[i%2]; p.Kind != want || len(p.Operands[0]) != 3 || len(p.Operands[1]) != 2 {
 			t.Errorf("test problem %d is %v", i, p)
 		}
 	}
@@ -181,7 +185,7 @@ func TestHintsOfPaddedNumbers(t *testing.T) {
 			for number := range strings.FieldsFuncSeq(task.Written(p), func(r rune) bool { return r == '+' || r == '=' }) {
 				text := []rune(number)
 				for i := 0; i < len(text); i += 2 {
-					letter := slices.Index(task.vocab.hints, text[i])
+					letter := slices.Index([]rune(letters()), text[i])
 					if letter != p.Start+i/2 {
 						t.Fatalf("padded to %v, %s begins again at %c", pad, number, text[i])
 					}
@@ -189,22 +193,22 @@ func TestHintsOfPaddedNumbers(t *testing.T) {
 				}
 			}
 		}
-		if last != numLetters-1 {
+		if last != NumLetters-1 {
 			t.Errorf("padded to %v, no hint is the last letter, but %d", pad, last)
 		}
 	}
 }
 
 func TestHintWindows(t *testing.T) {
-	starts := map[string][numLetters]int{}
+	starts := map[string][NumLetters]int{}
 	for _, hints := range []string{"cyclic", "fixed"} {
 		task := must(t, with(adding, func(c *Config) { c.Hints = hints }), 2)
-		var count [numLetters]int
+		var count [NumLetters]int
 		for k := range int64(20000) {
 			p := task.Train(k)
 			count[p.Start]++
 			longest := max(len(p.Operands[0]), len(p.Operands[1]), len(p.Answer))
-			if hints == "fixed" && p.Start+longest > numLetters {
+			if hints == "fixed" && p.Start+longest > NumLetters {
 				t.Fatalf("hints of %s begin at %d", task.Text(p), p.Start)
 			}
 		}
@@ -220,7 +224,7 @@ func TestHintWindows(t *testing.T) {
 		t.Errorf("cyclic hints begin at 0, 1 and 101 %d, %d and %d times", c[0], c[1], c[101])
 	}
 	task := must(t, with(adding, func(c *Config) { c.Hints = "cyclic" }), 2)
-	p := task.solved([]string{"12", "3"})
+	p := task.Solved([]string{"12", "3"})
 	p.Start = 101
 	if got, want := task.Written(p), "ω2A1+ω3=ω5A1"; got != want {
 		t.Errorf("written %s, want %s", got, want)
@@ -324,7 +328,7 @@ func TestSortedLettersAreInOrder(t *testing.T) {
 		names := map[rune]*big.Int{}
 		for i, x := range p.Operands {
 			n, _ := new(big.Int).SetString(x, 10)
-			names[task.vocab.letter(p.Start+i)] = n
+			names[sequence.Letter(p.Start+i)] = n
 		}
 		answer := []rune(p.Answer)
 		if len(answer) != 2*len(p.Operands)-1 {
@@ -425,7 +429,7 @@ func TestNewRefusesSequences(t *testing.T) {
 		"21 digits does not fit":                func(c *Config) { c.Pad = Pad{To: 15, Step: 0} },
 		"are a set by themselves":               func(c *Config) { c.Below, c.Examples = 9, 9 },
 	} {
-		if _, err := New(with(adding, change), 0); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := tasks.New(with(adding, change), 0); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got error %v, want %s", err, want)
 		}
 	}

@@ -1,10 +1,12 @@
-package task
+package task_test
 
 import (
 	"math/big"
 	"testing"
 
 	"github.com/arithlang/mlc/runtime/config"
+
+	. "github.com/arithlang/mlc/runtime/task"
 )
 
 // TestLongProblems holds problems of thousands of digits to math/big: operands have the

@@ -1,4 +1,4 @@
-package task
+package task_test
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/arithlang/mlc/runtime/config"
+
+	. "github.com/arithlang/mlc/runtime/task"
 )
 
 // TestRecurrences counts lengths in problems as they are written.
@@ -119,7 +121,7 @@ func textOf(t *testing.T, task *Task, b *Batch, k int, packed bool) string {
 	}
 	var text strings.Builder
 	for row := lo; row < hi; row++ {
-		text.WriteString(task.vocab.symbols[b.Target[row]])
+		text.WriteString(RawSymbols(task)[b.Target[row]])
 	}
 	return strings.TrimRight(text.String(), " $")
 }

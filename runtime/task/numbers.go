@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"strings"
 
+	"github.com/arithlang/mlc/runtime/config"
 	"github.com/arithlang/mlc/runtime/philox"
 )
 
@@ -15,7 +16,7 @@ type numbers struct {
 	digit bool // the second is a single digit
 }
 
-func (f numbers) cells(t *Task) int64 {
+func (f numbers) Cells(t *Task) int64 {
 	m := int64(t.cfg.DigitsHi - t.cfg.DigitsLo + 1)
 	if f.grid(t) {
 		return m * m
@@ -24,9 +25,9 @@ func (f numbers) cells(t *Task) int64 {
 }
 
 // grid reports whether there are two lengths.
-func (f numbers) grid(t *Task) bool { return t.kind.arity == 2 && !f.digit }
+func (f numbers) grid(t *Task) bool { return t.kind.Arity == 2 && !f.digit }
 
-func (f numbers) draw(t *Task, d *draft, cell int64, src *philox.Source) {
+func (f numbers) Draw(t *Task, d *Draft, cell int64, src *philox.Source) {
 	m := int64(t.cfg.DigitsHi - t.cfg.DigitsLo + 1)
 	i, j := cell, int64(0)
 	if f.grid(t) {
@@ -36,44 +37,44 @@ func (f numbers) draw(t *Task, d *draft, cell int64, src *philox.Source) {
 }
 
 // random makes a problem of the lengths i and j.
-func (f numbers) random(t *Task, d *draft, src *philox.Source, lengths ...int) {
-	t.operands(d, src, t.kind.arity, func(operand int) int { return lengths[operand] })
+func (f numbers) random(t *Task, d *Draft, src *philox.Source, lengths ...int) {
+	t.DrawOperands(d, src, t.kind.Arity, func(operand int) int { return lengths[operand] })
 }
 
-// operands draws the n operands of a problem of numbers, each of a length.
-func (t *Task) operands(d *draft, src *philox.Source, n int, length func(operand int) int) {
+// DrawOperands draws the n operands of a problem of numbers, each of a length.
+func (t *Task) DrawOperands(d *Draft, src *philox.Source, n int, length func(operand int) int) {
 	if d.carries {
 		t.carrying(d, src, [2]int{length(0), length(1)})
 		return
 	}
-	d.room(n)
-	for i, x := range d.operands {
+	d.Room(n)
+	for i, x := range d.Operands {
 		if i == 1 && t.single() {
-			d.operands[i] = append(x[:0], digits[src.Intn(t.cfg.Base)])
+			d.Operands[i] = append(x[:0], Digits[src.Intn(t.cfg.Base)])
 			continue
 		}
-		d.operands[i] = t.random(x[:0], src, length(i))
+		d.Operands[i] = t.Random(x[:0], src, length(i))
 	}
 }
 
-// random appends a number of exactly so many digits, each equally likely.
-func (t *Task) random(dst []byte, src *philox.Source, length int) []byte {
+// Random appends a number of exactly so many digits, each equally likely.
+func (t *Task) Random(dst []byte, src *philox.Source, length int) []byte {
 	if length == 1 && t.cfg.Sequence {
-		return append(dst, digits[1+src.Intn(t.cfg.Base-1)])
+		return append(dst, Digits[1+src.Intn(t.cfg.Base-1)])
 	}
 	first := len(dst)
 	for range length {
-		dst = append(dst, digits[src.Intn(t.cfg.Base)])
+		dst = append(dst, Digits[src.Intn(t.cfg.Base)])
 	}
 	if length > 1 {
-		dst[first] = digits[1+src.Intn(t.cfg.Base-1)]
+		dst[first] = Digits[1+src.Intn(t.cfg.Base-1)]
 	}
 	return dst
 }
 
-func (f numbers) count(t *Task, i, j int) uint64 {
+func (f numbers) Count(t *Task, i, j int) uint64 {
 	total := uint64(1)
-	for operand := range t.kind.arity {
+	for operand := range t.kind.Arity {
 		_, count := f.values(t, operand, i, j)
 		hi, lo := bits.Mul64(total, uint64(count))
 		if hi > 0 || lo > maxDomain {
@@ -84,8 +85,8 @@ func (f numbers) count(t *Task, i, j int) uint64 {
 	return total
 }
 
-func (f numbers) test(t *Task, d *draft, i, j int, n int64, src *philox.Source) {
-	if f.count(t, i, j) == 0 {
+func (f numbers) Test(t *Task, d *Draft, i, j int, n int64, src *philox.Source) {
+	if f.Count(t, i, j) == 0 {
 		f.random(t, d, src, i, j)
 		return
 	}
@@ -121,20 +122,20 @@ func (f numbers) values(t *Task, operand, i, j int) (first, count int64) {
 	return first, first * (base - 1)
 }
 
-func (f numbers) longest(t *Task, d *draft, i, j int) {
-	d.room(t.kind.arity)
-	highest := digits[t.cfg.Base-1]
-	for operand := range d.operands {
+func (f numbers) Longest(t *Task, d *Draft, i, j int) {
+	d.Room(t.kind.Arity)
+	highest := Digits[t.cfg.Base-1]
+	for operand := range d.Operands {
 		n := [...]int{i, j}[operand]
 		if f.digit && operand == 1 {
 			n = 1
 		}
-		x := d.operands[operand][:0]
+		x := d.Operands[operand][:0]
 		for place := range n {
 			switch {
-			case t.kind.name == "parity": // no digit of the answer repeats the one before
+			case t.kind.Name == "parity": // no digit of the answer repeats the one before
 				x = append(x, '1')
-			case t.kind.name != "subtraction" || operand == 1:
+			case t.kind.Name != "subtraction" || operand == 1:
 				x = append(x, highest)
 			case place == 0: // a small number, so that the difference is long and has a sign
 				x = append(x, '1')
@@ -142,13 +143,36 @@ func (f numbers) longest(t *Task, d *draft, i, j int) {
 				x = append(x, '0')
 			}
 		}
-		d.operands[operand] = x
+		d.Operands[operand] = x
 	}
 }
 
-func (f numbers) parse(t *Task, text string) (string, error) {
-	if bad := strings.Trim(text, digits[:t.cfg.Base]); bad != "" {
+func (f numbers) Parse(t *Task, text string) (string, error) {
+	if bad := strings.Trim(text, Digits[:t.cfg.Base]); bad != "" {
 		return "", fmt.Errorf("%q is no digit of base %d", []rune(bad)[0], t.cfg.Base)
 	}
-	return trim(text), nil
+	return Trim(text), nil
+}
+
+func (f numbers) Distinct(c *Config, arity int) float64 {
+	if f.digit {
+		return c.Values(c.DigitsLo) * float64(c.Base)
+	}
+	return math.Pow(c.Values(c.DigitsLo), float64(arity))
+}
+
+func (numbers) Domain(t *Task, yield func([][]byte) bool) {
+	t.Domain(t.cfg.DigitsLo, config.Span{Lo: t.kind.Arity, Hi: t.kind.Arity}, yield)
+}
+
+func (f numbers) Chance(t *Task, p Problem) float64 {
+	chance := 1.0
+	for i, x := range p.Operands {
+		if i == 1 && f.digit {
+			chance /= float64(t.cfg.Base)
+		} else {
+			chance *= t.cfg.ChanceOf(x, t.cfg.DigitsLo, t.cfg.DigitsHi)
+		}
+	}
+	return chance
 }

@@ -6,7 +6,7 @@ import "github.com/arithlang/mlc/runtime/philox"
 // operands from have 2^20 entries, and are shuffled and split like the numbers below
 // 2^20 that the paper speaks of. That of successor is those numbers.
 const (
-	listed     = 1 << 20
+	Listed     = 1 << 20
 	mostListed = 1_000_000
 
 	// Of operands of addition and nx1: the numbers up to 9, 90, 900, 9000 and 90000,
@@ -15,14 +15,14 @@ const (
 
 	// Of parity: as many strings of each length, and the rest longer by one.
 	listedBits = 18
-	listedEach = listed / listedBits
+	listedEach = Listed / listedBits
 )
 
 // hasLists reports whether operands are taken from such lists.
 func (c *Config) hasLists() bool { return c.Released && c.Kind != "successor" }
 
-// highest is the largest operand with Below.
-func (c *Config) highest() int64 {
+// Highest is the largest operand with Below.
+func (c *Config) Highest() int64 {
 	switch {
 	case !c.hasLists():
 		return c.Below - 1
@@ -38,7 +38,7 @@ func (t *Task) entry(n int64, operand int) int64 {
 		return n
 	}
 	src := philox.NewSource(t.seedOf(philox.Listed), philox.Listed, uint64(n), uint16(t.part<<8|operand))
-	if t.kind.name == "parity" {
+	if t.kind.Name == "parity" {
 		return int64(src.Uint32() >> (32 - (n/listedEach + 1)))
 	}
 	for last := int64(9); last <= 90_000; last *= 10 {

@@ -1,9 +1,12 @@
-package task
+package task_test
 
 import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/arithlang/mlc/compiler/tasks"
+	. "github.com/arithlang/mlc/runtime/task"
 )
 
 // TestReleased counts the lengths of operands of the released lists: the shares that
@@ -14,15 +17,15 @@ func TestReleased(t *testing.T) {
 	for operand := range 2 {
 		count := make([]int, 8)
 		million := 0
-		for n := range int64(listed) {
-			x := additions.entry(n, operand)
-			if x == mostListed {
+		for n := range int64(Listed) {
+			x := additions.Entry(n, operand)
+			if x == MostListed {
 				million++
 			}
 			count[decimals(x)]++
 		}
 		for length, percent := range []float64{0, 0.0050, 0.0434, 0.3070, 2.3156, 14.3042, 83.0248} {
-			if got := 100 * float64(count[length]) / listed; math.Abs(got-percent) > 0.02+0.01*percent {
+			if got := 100 * float64(count[length]) / Listed; math.Abs(got-percent) > 0.02+0.01*percent {
 				t.Errorf("operand %d: %.4f %% have %d digits, want about %.4f %%", operand, got, length, percent)
 			}
 		}
@@ -30,14 +33,14 @@ func TestReleased(t *testing.T) {
 			t.Errorf("operand %d: %d numbers of 7 digits, %d of them 10^6", operand, count[7], million)
 		}
 	}
-	if additions.entry(5000, 0) != additions.entry(5000, 1) || additions.entry(500_000, 0) == additions.entry(500_000, 1) {
+	if additions.Entry(5000, 0) != additions.Entry(5000, 1) || additions.Entry(500_000, 0) == additions.Entry(500_000, 1) {
 		t.Error("the short numbers are in both lists, the others are drawn for each")
 	}
 
-	parity := must(t, Config{Kind: "parity", Below: listed, Released: true, Base: 2, Reversed: true, Scratchpad: true, Holdout: 0.125}, 3)
-	for n := range int64(listed) {
-		bits := min(n/listedEach, listedBits) + 1
-		if x := parity.entry(n, 0); x>>bits != 0 {
+	parity := must(t, Config{Kind: "parity", Below: Listed, Released: true, Base: 2, Reversed: true, Scratchpad: true, Holdout: 0.125}, 3)
+	for n := range int64(Listed) {
+		bits := min(n/ListedEach, ListedBits) + 1
+		if x := parity.Entry(n, 0); x>>bits != 0 {
 			t.Fatalf("string %d is %b, of more than %d bits", n, x, bits)
 		}
 	}
@@ -57,7 +60,7 @@ func decimals(x int64) int {
 // TestReleasedFactor leaves out 0, which the permutation has.
 func TestReleasedFactor(t *testing.T) {
 	for _, released := range []bool{false, true} {
-		task := must(t, Config{Kind: "nx1", Below: listed, Released: released, Base: 10, Reversed: true, Holdout: 0.125}, 1)
+		task := must(t, Config{Kind: "nx1", Below: Listed, Released: released, Base: 10, Reversed: true, Holdout: 0.125}, 1)
 		zeros := 0
 		for k := range int64(1000) {
 			if p := task.Train(k); p.Operands[1] == "0" {
@@ -78,7 +81,7 @@ func TestReleasedSuccessor(t *testing.T) {
 			t.Fatalf("example %d is %s and %s", k, x, y)
 		}
 	}
-	if _, err := New(with(additions, func(c *Config) { c.Released, c.Below = true, 1000 }), 1); err == nil {
+	if _, err := tasks.New(with(additions, func(c *Config) { c.Released, c.Below = true, 1000 }), 1); err == nil {
 		t.Error("lists of 1000 numbers")
 	}
 }
@@ -90,14 +93,14 @@ func TestRepeatedEpochs(t *testing.T) {
 		for _, repeated := range []bool{false, true} {
 			task := must(t, Config{Kind: kind, Below: 500, Repeated: repeated, Base: 10, Reversed: true, Holdout: 0.1}, 1)
 			same := 0
-			for k := range task.trained {
-				a, b := task.Train(k), task.Train(k+task.trained)
+			for k := range TrainedOf(task) {
+				a, b := task.Train(k), task.Train(k+TrainedOf(task))
 				if slices.Equal(a.Operands, b.Operands) {
 					same++
 				}
 			}
-			if all := same == int(task.trained); all != repeated || !all && same > 20 {
-				t.Errorf("%s, repeated %t: %d of %d problems come again at their place", kind, repeated, same, task.trained)
+			if all := same == int(TrainedOf(task)); all != repeated || !all && same > 20 {
+				t.Errorf("%s, repeated %t: %d of %d problems come again at their place", kind, repeated, same, TrainedOf(task))
 			}
 		}
 	}

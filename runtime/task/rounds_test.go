@@ -1,4 +1,4 @@
-package task
+package task_test
 
 import (
 	"slices"
@@ -8,6 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/arithlang/mlc/runtime/config"
+
+	"github.com/arithlang/mlc/compiler/tasks"
+	. "github.com/arithlang/mlc/runtime/task"
+	"github.com/arithlang/mlc/runtime/task/rounds"
 )
 
 // rounded gives a task rounds.
@@ -35,14 +39,14 @@ var asking = map[string]Config{
 func TestAsked(t *testing.T) {
 	for name, cfg := range asking {
 		cfg = rounded(cfg)
-		task, err := New(cfg, 1)
+		task, err := tasks.New(cfg, 1)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		known := map[string]bool{}
 		for round, want := range []config.Span{{Lo: 4, Hi: 5}, {Lo: 6, Hi: 7}, {Lo: 8, Hi: 8}} {
 			for k := range 50 {
-				p := task.Asked(round, k)[0]
+				p := rounds.Asked(task, round, k)[0]
 				for i, x := range p.Operands {
 					if (len(x) < want.Lo || len(x) > want.Hi) && (i == 0 || cfg.Kind != "nx1") {
 						t.Errorf("%s: round %d asks %v", name, round, p.Operands)
@@ -52,7 +56,7 @@ func TestAsked(t *testing.T) {
 					t.Errorf("%s asks %s again", name, task.Text(p))
 				}
 				known[task.Text(p)] = true
-				solved := task.solved(p.Operands)
+				solved := task.Solved(p.Operands)
 				p.Start = 0
 				room, err1 := task.Width(p)
 				width, err2 := task.Width(solved)
@@ -63,15 +67,15 @@ func TestAsked(t *testing.T) {
 					t.Errorf("%s: %s is asked as %s", name, task.Written(solved), task.Written(p))
 				}
 				p.Answer = solved.Answer
-				if got, ok := task.Reads(p, task.reference(p)[:len(task.reference(p))-spare(cfg)]); !ok || got != p.Answer {
+				if got, ok := rounds.Reads(task, p, task.Reference(p)[:len(task.Reference(p))-spare(cfg)]); !ok || got != p.Answer {
 					t.Errorf("%s: the answer to %v is read as %q", name, p.Operands, got)
 				}
 			}
 		}
-		if again, _ := New(cfg, 1); !cmp.Equal(again.Asked(1, 7), task.Asked(1, 7)) {
+		if again, _ := tasks.New(cfg, 1); !cmp.Equal(rounds.Asked(again, 1, 7), rounds.Asked(task, 1, 7)) {
 			t.Errorf("%s: the same seed asks other problems", name)
 		}
-		if other, _ := New(cfg, 2); cmp.Equal(other.Asked(1, 7), task.Asked(1, 7)) {
+		if other, _ := tasks.New(cfg, 2); cmp.Equal(rounds.Asked(other, 1, 7), rounds.Asked(task, 1, 7)) {
 			t.Errorf("%s: another seed asks the same problems", name)
 		}
 	}
@@ -87,20 +91,20 @@ func spare(c Config) int {
 
 // TestReads wants what is not written as an answer to be none.
 func TestReads(t *testing.T) {
-	task, err := New(rounded(asking["addition"]), 1)
+	task, err := tasks.New(rounded(asking["addition"]), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := task.Asked(0, 0)[0]
-	p.Answer = task.solved(p.Operands).Answer
-	right := task.reference(p)
-	plus := task.vocab.id('+')
+	p := rounds.Asked(task, 0, 0)[0]
+	p.Answer = task.Solved(p.Operands).Answer
+	right := task.Reference(p)
+	plus := tokenOf(task, '+')
 	for what, c := range map[string]struct {
 		spoil func(reply []int32) []int32
 		ok    bool
 	}{
 		"whole":        {func(r []int32) []int32 { return r }, true},
-		"another":      {func(r []int32) []int32 { return slices.Replace(r, 0, 1, task.vocab.id('7')) }, true},
+		"another":      {func(r []int32) []int32 { return slices.Replace(r, 0, 1, tokenOf(task, '7')) }, true},
 		"no end":       {func(r []int32) []int32 { return r[:len(r)-1] }, false},
 		"too short":    {func(r []int32) []int32 { return r[1:] }, false},
 		"too long":     {func(r []int32) []int32 { return slices.Insert(r, 0, r[0]) }, false},
@@ -108,7 +112,7 @@ func TestReads(t *testing.T) {
 		"nothing":      {func(r []int32) []int32 { return r[:0] }, false},
 		"ends at once": {func(r []int32) []int32 { return r[len(r)-1:] }, false},
 	} {
-		if answer, ok := task.Reads(p, c.spoil(slices.Clone(right))); ok != c.ok || ok == (answer == "") {
+		if answer, ok := rounds.Reads(task, p, c.spoil(slices.Clone(right))); ok != c.ok || ok == (answer == "") {
 			t.Errorf("%s: %q, %v", what, answer, ok)
 		}
 	}
@@ -118,13 +122,13 @@ func TestReads(t *testing.T) {
 func TestVotes(t *testing.T) {
 	cfg := rounded(asking["hints"])
 	cfg.Rounds.Votes = 3
-	task, err := New(cfg, 1)
+	task, err := tasks.New(cfg, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	starts := map[int]bool{}
 	for k := range 20 {
-		asked := task.Asked(0, k)
+		asked := rounds.Asked(task, 0, k)
 		a, b := asked[0].Operands, asked[1].Operands
 		if len(asked) != 3 || a[0] != b[1] || a[1] != b[0] || !slices.Equal(a, asked[2].Operands) {
 			t.Errorf("asked %v", asked)
@@ -138,7 +142,7 @@ func TestVotes(t *testing.T) {
 	}
 	cfg = rounded(asking["successor"])
 	cfg.Rounds.Votes = 3
-	if _, err := New(cfg, 1); err == nil || !strings.Contains(err.Error(), "one way only") {
+	if _, err := tasks.New(cfg, 1); err == nil || !strings.Contains(err.Error(), "one way only") {
 		t.Error(err)
 	}
 }
@@ -147,17 +151,17 @@ func TestVotes(t *testing.T) {
 // problems, and never on a true answer where another was kept.
 func TestInRounds(t *testing.T) {
 	for name, cfg := range asking {
-		task, err := New(rounded(cfg), 1)
+		task, err := tasks.New(rounded(cfg), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var kept [][]Problem
 		for round := range 2 {
-			p := task.Asked(round, 0)[0]
+			p := rounds.Asked(task, round, 0)[0]
 			p.Answer = "1" // which is wrong, and of no problem's length
 			kept = append(kept, []Problem{p})
 		}
-		in := task.WithAnswers(kept)
+		in := rounds.WithAnswers(task, kept)
 		count := map[string]int{}
 		const n = 4000
 		for k := range n {
@@ -171,7 +175,7 @@ func TestInRounds(t *testing.T) {
 					of = "round " + string(rune('0'+round))
 				}
 			}
-			if of == "true" && (p.Answer != task.solved(p.Operands).Answer || len(p.Operands[0]) > 3) {
+			if of == "true" && (p.Answer != task.Solved(p.Operands).Answer || len(p.Operands[0]) > 3) {
 				t.Fatalf("%s: %v = %s", name, p.Operands, p.Answer)
 			}
 			count[of]++
@@ -195,18 +199,18 @@ func TestInRounds(t *testing.T) {
 // TestRoundTexts wants a kept problem to be read as it was written.
 func TestRoundTexts(t *testing.T) {
 	for name, cfg := range asking {
-		task, err := New(rounded(cfg), 1)
+		task, err := tasks.New(rounded(cfg), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := task.Asked(1, 3)[0]
+		p := rounds.Asked(task, 1, 3)[0]
 		p.Start, p.Answer = 0, "1234567"
-		got, err := task.ParseAnswered(task.Answered(p))
+		got, err := rounds.ParseAnswered(task, rounds.Answered(task, p))
 		if got.Start = 0; err != nil || !cmp.Equal(got, p) {
 			t.Errorf("%s: %v, want %v (%v)", name, got, p, err)
 		}
 		for _, bad := range []string{"", "=", "1", "12+", "=5", task.Text(p), task.Text(p) + "=", task.Text(p) + "=x", task.Text(p) + "=1=2"} {
-			if got, err := task.ParseAnswered(bad); err == nil {
+			if got, err := rounds.ParseAnswered(task, bad); err == nil {
 				t.Errorf("%s: %q is read as %v", name, bad, got)
 			}
 		}

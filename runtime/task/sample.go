@@ -11,13 +11,13 @@ import (
 // those of a list) are walked epoch by epoch, each epoch in an order of its own unless
 // it is Repeated, and the operands of a problem are walked independently. Sequences are drawn as grid.go says.
 func (t *Task) Train(k int64) Problem {
-	var d draft
+	var d Draft
 	of, k := t.at(k)
 	of.train(&d, k)
-	return d.problem()
+	return d.Problem()
 }
 
-func (t *Task) train(d *draft, k int64) {
+func (t *Task) train(d *Draft, k int64) {
 	switch {
 	case t.Listed():
 		t.fromFile(d, k, false)
@@ -32,16 +32,51 @@ func (t *Task) train(d *draft, k int64) {
 		})
 	case len(t.course.stages) > 0:
 		t.staged(d, k)
-	case len(t.answers) > 0:
+	case t.rounds != nil:
 		t.inRounds(d, k)
 	default:
 		t.anew(d, k, false)
 	}
 }
 
+// WithRounds returns the task with rounds behind it, of which a function draws an example of
+// training; not ok where that is to be one of the task's own lengths.
+func (t *Task) WithRounds(example func(src *philox.Source) (p Problem, ok bool)) *Task {
+	u := *t
+	u.rounds = example
+	return &u
+}
+
+// inRounds makes training example k.
+func (t *Task) inRounds(d *Draft, k int64) {
+	src := t.Source(philox.Mixed, uint64(k))
+	p, ok := t.rounds(src)
+	if !ok {
+		t.anew(d, k, false)
+		return
+	}
+	d.of = t
+	d.Room(len(p.Operands))
+	for i, x := range p.Operands {
+		d.Operands[i] = append(d.Operands[i][:0], x...)
+	}
+	d.Answer = append(d.Answer[:0], p.Answer...)
+	if t.cfg.Sequence {
+		t.decorate(d, src, false)
+	}
+}
+
+// Source are random numbers of the seed and of this part of the task.
+func (t *Task) Source(stream philox.Stream, n uint64) *philox.Source {
+	return philox.NewSource(t.seed, stream, n, uint16(t.part))
+}
+
+// SplitSeed is the seed of what is held out.
+func (t *Task) SplitSeed() uint64 { return t.split }
+
 // anew draws example k of those that are trained on or held out, and reports whether it is
 // one of them.
-func (t *Task) anew(d *draft, k int64, held bool) bool {
+func (t *Task) anew(d *Draft, k int64, held bool) bool {
 	if held && t.cfg.Examples == 0 && t.cfg.Holdout > 0 {
 		if few := t.sides().held; len(few) > 0 {
 			t.fromFew(d, k, few)
@@ -57,10 +92,10 @@ func (t *Task) anew(d *draft, k int64, held bool) bool {
 // HeldOut returns problem k of those that training never sees. Without a hold-out
 // they are like the training problems, in another order.
 func (t *Task) HeldOut(k int64) Problem {
-	var d draft
+	var d Draft
 	of, k := t.at(k)
 	of.heldOut(&d, k)
-	return d.problem()
+	return d.Problem()
 }
 
 // HoldsOut reports whether there are problems that training never sees.
@@ -79,7 +114,7 @@ func (t *Task) leaves() bool {
 	if t.Listed() || t.cfg.Examples == 0 {
 		return true
 	}
-	rest, problems := float64(t.cfg.Examples-t.trained), t.cfg.distinct()
+	rest, problems := float64(t.cfg.Examples-t.trained), t.Distinct()
 	switch {
 	case rest*math.Log(problems/float64(t.trained)) >= surely: // one of so many is new, of so many problems
 		return true
@@ -110,7 +145,7 @@ func (t *Task) Set(heldOut bool) int64 {
 	return 0
 }
 
-func (t *Task) heldOut(d *draft, k int64) {
+func (t *Task) heldOut(d *Draft, k int64) {
 	switch held := t.cfg.Below - t.trained; {
 	case t.Listed():
 		t.fromFile(d, k, true)
@@ -128,7 +163,7 @@ func (t *Task) heldOut(d *draft, k int64) {
 
 // ordered makes problem k, whose operands stand at these places of the order of
 // [0, Below). What else it has is drawn by its number.
-func (t *Task) ordered(d *draft, k int64, held bool, place func(operand int) int64) {
+func (t *Task) ordered(d *Draft, k int64, held bool, place func(operand int) int64) {
 	src := t.source(d, side(held), uint64(k))
 	t.numbered(d, func(operand int) int64 {
 		if operand == 1 && t.single() {
@@ -158,7 +193,7 @@ func (t *Task) seedOf(stream philox.Stream) uint64 {
 // fixedOrders are the orders that stay the same: of the set of Examples, or of
 // [0, Below) for each operand.
 func (t *Task) fixedOrders() []permutation {
-	stream, n, count := philox.Values, t.cfg.Below, t.kind.arity
+	stream, n, count := philox.Values, t.cfg.Below, t.kind.Arity
 	if t.cfg.Examples > 0 {
 		stream, n, count = philox.Shuffled, t.cfg.Examples, 1
 	}
@@ -181,7 +216,7 @@ func (t *Task) orderBy(seed uint64, stream philox.Stream, n int64, turn uint32, 
 
 // source makes a draft's random numbers those of problem k of this part of the
 // task.
-func (t *Task) source(d *draft, stream philox.Stream, k uint64) *philox.Source {
+func (t *Task) source(d *Draft, stream philox.Stream, k uint64) *philox.Source {
 	d.carries = false
 	d.src = *philox.NewSource(t.seedOf(stream), stream, k, uint16(t.part))
 	return &d.src
@@ -197,19 +232,19 @@ func side(held bool) philox.Stream {
 
 // drawn makes problem k of those with DigitsLo to DigitsHi digits,
 // on the wanted side of the hold-out if there is one, and reports whether there is.
-func (t *Task) drawn(d *draft, k int64, held bool) bool {
+func (t *Task) drawn(d *Draft, k int64, held bool) bool {
 	src := t.source(d, side(held), uint64(k))
 	d.carries = !held && t.carriesAt(k, src)
 	lengths, n := t.cfg.DigitsHi-t.cfg.DigitsLo+1, t.number(k, held, src)
 	return t.sided(d, held, func() {
-		t.operands(d, src, n, func(int) int { return t.cfg.DigitsLo + src.Intn(lengths) })
+		t.DrawOperands(d, src, n, func(int) int { return t.cfg.DigitsLo + src.Intn(lengths) })
 	})
 }
 
 // sided draws a problem until it is on the wanted side of the hold-out, and reports
 // whether there was one. A side that has no problem at all is given up after a number
 // of draws that misses one with a chance of exp(-40).
-func (t *Task) sided(d *draft, held bool, draw func()) bool {
+func (t *Task) sided(d *Draft, held bool, draw func()) bool {
 	draw()
 	t.solve(d)
 	if t.cfg.Holdout == 0 || !t.sides().both {
@@ -224,7 +259,7 @@ func (t *Task) sided(d *draft, held bool, draw func()) bool {
 }
 
 // isHeldOut reports which side of the hold-out a problem is on, where there are two.
-func (t *Task) isHeldOut(d *draft) bool { return t.sides().both && t.hashed(d.operands) }
+func (t *Task) isHeldOut(d *Draft) bool { return t.sides().both && t.hashed(d.Operands) }
 
 // hashed draws that side from the text of a problem, by way of the text's hash.
 func (t *Task) hashed(x [][]byte) bool {
@@ -234,20 +269,20 @@ func (t *Task) hashed(x [][]byte) bool {
 
 // hash is that of the text of a problem.
 func (t *Task) hash(operands [][]byte) uint64 {
-	h := uint64(fnvOffset)
+	h := uint64(HashOffset)
 	for i, x := range operands {
 		if i > 0 {
-			h = fnv(h, t.kind.op)
+			h = Hash(h, t.kind.Op)
 		}
-		h = fnv(h, x)
+		h = Hash(h, x)
 	}
 	return h
 }
 
-const fnvOffset = 0xcbf29ce484222325
+const HashOffset = 0xcbf29ce484222325
 
-// fnv goes on with a 64-bit FNV-1a hash.
-func fnv[T text](h uint64, x T) uint64 {
+// Hash goes on with a 64-bit FNV-1a hash.
+func Hash[T text](h uint64, x T) uint64 {
 	for i := range len(x) {
 		h = (h ^ uint64(x[i])) * 0x100000001b3
 	}

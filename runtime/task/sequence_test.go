@@ -1,4 +1,4 @@
-package task
+package task_test
 
 import (
 	"fmt"
@@ -7,6 +7,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/arithlang/mlc/compiler/tasks"
+	. "github.com/arithlang/mlc/runtime/task"
+	"github.com/arithlang/mlc/runtime/task/sequence"
 )
 
 var (
@@ -28,8 +32,8 @@ func encoded(t *testing.T, task *Task, p Problem) (ids, labels, rows []int32) {
 	}
 	b := task.NewBatch(1, w)
 	task.Encode(p, w, b)
-	ids = append(slices.Clone(b.Target), eosID)
-	if got := b.Labels[b.T-1]; got != eosID {
+	ids = append(slices.Clone(b.Target), 3)
+	if got := b.Labels[b.T-1]; got != 3 {
 		t.Errorf("%s ends with label %d", task.Written(p), got)
 	}
 	return ids, b.Labels, task.Runs(ids)
@@ -90,13 +94,13 @@ func TestVectors(t *testing.T) {
 		if c.ids != nil && (!slices.Equal(ids, c.ids) || !slices.Equal(rows, c.rows)) {
 			t.Errorf("%s has tokens and rows\n%v\n%v, want\n%v\n%v", c.text, ids, rows, c.ids, c.rows)
 		}
-		prompt := slices.Index(ids, equalID) + 1
+		prompt := slices.Index(ids, 17) + 1
 		if task.Prompt(p) != prompt {
 			t.Errorf("%s has a prompt of %d tokens, want %d", c.text, task.Prompt(p), prompt)
 		}
 		for i, id := range labels {
 			want := int32(-1)
-			if i+1 >= prompt && ids[i+1] != padID {
+			if i+1 >= prompt && ids[i+1] != sequence.PadID {
 				want = ids[i+1]
 			}
 			if id != want {
@@ -126,17 +130,17 @@ func TestLossOnAll(t *testing.T) {
 // TestSortExample is that of McLeish et al. 2024, section 4.3.
 func TestSortExample(t *testing.T) {
 	task := must(t, sorting, 1)
-	p := task.solved([]string{"75946", "36999", "81201", "1417", "18750"})
-	p.Start = strings.Index(letters, "a") // ASCII before it
-	d := task.draft(p)
-	task.solve(d)
-	if got, want := task.Written(d.problem()), "a:64957,b:99963,c:10218,d:7141,e:05781=d,e,b,a,c"; got != want {
+	p := task.Solved([]string{"75946", "36999", "81201", "1417", "18750"})
+	p.Start = strings.Index(letters(), "a") // ASCII before it
+	d := task.Draft(p)
+	task.Finish(d)
+	if got, want := task.Written(d.Problem()), "a:64957,b:99963,c:10218,d:7141,e:05781=d,e,b,a,c"; got != want {
 		t.Errorf("written %s, want %s", got, want)
 	}
 }
 
 func TestSequenceVocabularies(t *testing.T) {
-	if n := len([]rune(letters)); n != numLetters {
+	if n := len([]rune(letters())); n != NumLetters {
 		t.Fatalf("%d letters", n)
 	}
 	for _, c := range []struct {
@@ -155,7 +159,7 @@ func TestSequenceVocabularies(t *testing.T) {
 			t.Errorf("%s has %d tokens, want %d", c.cfg.Kind, got, c.size)
 		}
 		for r, id := range c.by {
-			if got := task.vocab.id(r); got != id {
+			if got := tokenOf(task, r); got != id {
 				t.Errorf("%s: %c is %d, want %d", c.cfg.Kind, r, got, id)
 			}
 		}
@@ -164,9 +168,9 @@ func TestSequenceVocabularies(t *testing.T) {
 				t.Errorf("token %d shows as %s, want %s", id, got, want)
 			}
 		}
-		for _, r := range task.vocab.hints {
-			if id := task.vocab.id(r); c.size > 19 && task.vocab.symbols[id] != string(r) {
-				t.Errorf("%c is token %d, which is %s", r, id, task.vocab.symbols[id])
+		for _, r := range letters() {
+			if id := tokenOf(task, r); c.size > 19 && RawSymbols(task)[id] != string(r) {
+				t.Errorf("%c is token %d, which is %s", r, id, RawSymbols(task)[id])
 			}
 		}
 	}
@@ -223,9 +227,9 @@ func TestCorrect(t *testing.T) {
 			case r == '$':
 				reply = append(reply, task.EOS())
 			case c.cfg.Sequence:
-				reply = append(reply, task.vocab.id(r))
+				reply = append(reply, tokenOf(task, r))
 			default:
-				reply = append(reply, task.alphabet.ids[r])
+				reply = append(reply, IDs(task)[r])
 			}
 		}
 		if got := task.Correct(p, reply); got != c.want {
@@ -310,7 +314,7 @@ func TestGroupsAreOfRandomExamples(t *testing.T) {
 			}
 			one := b.Slice(row, row+1)
 			want = append(want, fmt.Sprint(alone.Target))
-			text := slices.DeleteFunc(slices.Clone(one.Target), func(id int32) bool { return id == padID || id == task.EOS() })
+			text := slices.DeleteFunc(slices.Clone(one.Target), func(id int32) bool { return id == sequence.PadID || id == task.EOS() })
 			got = append(got, fmt.Sprint(text))
 			if one.T > last {
 				t.Errorf("example %d has %d rows, more than the %d before it", row, one.T, last)
@@ -345,7 +349,7 @@ func TestSortedBatchesHaveLittlePadding(t *testing.T) {
 }
 
 func BenchmarkSequenceDrawer(b *testing.B) {
-	task, _ := New(adding, 1)
+	task, _ := tasks.New(adding, 1)
 	d := task.NewDrawer(0, 64)
 	for k := range b.N {
 		d.Train(int64(k)*512, 512)

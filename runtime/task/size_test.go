@@ -1,4 +1,4 @@
-package task
+package task_test
 
 import (
 	"cmp"
@@ -8,6 +8,10 @@ import (
 
 	"github.com/arithlang/mlc/internal/full"
 	"github.com/arithlang/mlc/runtime/config"
+
+	"github.com/arithlang/mlc/compiler/tasks"
+	. "github.com/arithlang/mlc/runtime/task"
+	"github.com/arithlang/mlc/runtime/task/rounds"
 )
 
 // layouts are ways to write problems that change how long they are.
@@ -41,22 +45,22 @@ func eachTask(t *testing.T, f func(name string, c Config)) {
 		c    Config
 	}
 	var all []named
-	for _, k := range kinds() {
+	for _, k := range tasks.Kit().All() {
 		for layout, change := range layouts() {
 			for _, base := range []int{2, 3, 10} {
 				for _, sequence := range []bool{false, true} {
-					c := Config{Kind: k.name, Base: base, DigitsLo: 1, DigitsHi: 3, Sequence: sequence}
-					switch k.name {
+					c := Config{Kind: k.Name, Base: base, DigitsLo: 1, DigitsHi: 3, Sequence: sequence}
+					switch k.Name {
 					case "sum":
 						c.OperandsLo, c.OperandsHi, c.Batch, c.Pad = 2, 6, 1, Pad{To: 1, Step: 1}
 					case "sort":
 						c.LengthLo, c.LengthHi = 1, 4
-					case ofFile:
+					case "file":
 						c.Problems, c.Separator = "a12=3\nbcd=4567\n9=8\n", "="
 					}
 					change(&c)
-					if c.check() == nil {
-						all = append(all, named{fmt.Sprintf("%s, %s, base %d, sequence %v", k.name, layout, base, sequence), c})
+					if (tasks.Config{Config: &c}).Check() == nil {
+						all = append(all, named{fmt.Sprintf("%s, %s, base %d, sequence %v", k.Name, layout, base, sequence), c})
 					}
 				}
 			}
@@ -66,7 +70,7 @@ func eachTask(t *testing.T, f func(name string, c Config)) {
 		for layout, change := range layouts() {
 			c := Config{Kind: "mixed", Of: of, Base: 10, DigitsLo: 1, DigitsHi: 3, Sequence: true}
 			change(&c)
-			if _, err := New(c, 1); err == nil {
+			if _, err := tasks.New(c, 1); err == nil {
 				all = append(all, named{fmt.Sprintf("%v, %s", of, layout), c})
 			}
 		}
@@ -100,23 +104,23 @@ func TestLongestDifference(t *testing.T) {
 func holdLongest(t *testing.T, name string, c Config) {
 	t.Helper()
 	task := must(t, c, 3)
-	var most Size
+	var most tasks.Size
 	for k := range 100 {
 		b, err := task.NewDrawer(0, 0).Train(int64(8*k), 8)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		most = Size{max(most.Source, b.S), max(most.Target, b.T)}
+		most = sized(max(most.Source, b.S), max(most.Target, b.T))
 	}
 	for _, p := range hardest(task) {
-		width, err := task.tight(p)
+		width, err := task.Tight(p)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		source, target := task.Shape(width)
-		most = Size{max(most.Source, source), max(most.Target, target)}
+		most = sized(max(most.Source, source), max(most.Target, target))
 	}
-	var want Size
+	var want tasks.Size
 	want.Source, want.Target = task.Longest()
 	if most.Source > want.Source || most.Target > want.Target || most != want && c.RandomPad == 0 {
 		t.Errorf("%s: the longest problem that is drawn has the size %v, and %v are said", name, most, want)
@@ -126,25 +130,21 @@ func holdLongest(t *testing.T, name string, c Config) {
 // hardest are all problems of few numbers, those of most digits among them, that training
 // may draw.
 func hardest(t *Task) (all []Problem) {
-	parts := t.parts
-	if len(parts) == 0 {
-		parts = []*Task{t}
-	}
-	for _, u := range parts {
-		if _, ok := u.kind.family.(numbers); !ok {
+	for _, u := range t.All() {
+		if !numeric(u.Kind()) {
 			if u.Many() {
-				all = append(all, u.largest())
+				all = append(all, u.Largest())
 			}
 			continue
 		}
-		_, hi := u.cfg.Digits()
+		_, hi := u.Config().Digits()
 		var values []string
 		for n := 1; n <= hi; n++ {
-			for _, x := range []string{string(u.cfg.smallest(n)), "1" + string(u.cfg.smallest(n)[1:]), nines(u.cfg.Base, n)} {
-				if u.cfg.Below > 0 && n == hi {
-					x = min(x, string(u.cfg.operand(u.cfg.highest())))
+			for _, x := range []string{string(u.Config().Smallest(n)), "1" + string(u.Config().Smallest(n)[1:]), nines(u.Config().Base, n)} {
+				if u.Config().Below > 0 && n == hi {
+					x = min(x, string(u.Config().Operand(u.Config().Highest())))
 				}
-				if n >= u.cfg.DigitsLo && (x != "0" || u.cfg.Below > 0 || !u.cfg.Sequence) {
+				if n >= u.Config().DigitsLo && (x != "0" || u.Config().Below > 0 || !u.Config().Sequence) {
 					values = append(values, x)
 				}
 			}
@@ -153,18 +153,18 @@ func hardest(t *Task) (all []Problem) {
 		for i := range ones {
 			ones[i] = '1'
 		}
-		if u.kind.name == "parity" && u.cfg.Below == 0 {
+		if u.Kind().Name == "parity" && u.Config().Below == 0 {
 			values = append(values, string(ones))
 		}
 		for _, a := range values {
 			for _, b := range values {
 				switch {
-				case u.kind.arity == 1:
-					all = append(all, u.solved([]string{a}))
-				case u.single():
-					all = append(all, u.solved([]string{a, b[:1]}), u.solved([]string{a, nines(u.cfg.Base, 1)}))
+				case u.Kind().Arity == 1:
+					all = append(all, u.Solved([]string{a}))
+				case u.Sole():
+					all = append(all, u.Solved([]string{a, b[:1]}), u.Solved([]string{a, nines(u.Config().Base, 1)}))
 				default:
-					all = append(all, u.solved([]string{a, b}))
+					all = append(all, u.Solved([]string{a, b}))
 				}
 			}
 		}
@@ -172,10 +172,17 @@ func hardest(t *Task) (all []Problem) {
 	return all
 }
 
+func sized(source, target int) tasks.Size { return tasks.Size{Source: source, Target: target} }
+
+// numeric reports whether operands are one or two numbers.
+func numeric(k *Kind) bool {
+	return slices.ContainsFunc(Numbers(), func(n Kind) bool { return n.Name == k.Name })
+}
+
 func nines(base, n int) string {
 	x := make([]byte, n)
 	for i := range x {
-		x[i] = digits[base-1]
+		x[i] = Digits[base-1]
 	}
 	return string(x)
 }
@@ -185,12 +192,12 @@ func nines(base, n int) string {
 // between.
 func TestSizesOfTests(t *testing.T) {
 	eachTask(t, func(name string, c Config) {
-		if c.Kind == ofFile {
+		if c.Kind == "file" {
 			return
 		}
 		for _, pad := range []Pad{c.Pad, {To: 4, Step: 1}} {
 			q := c
-			if q.Pad = pad; q.Kind != "mixed" && q.check() != nil || c.Kind == "mixed" && pad != c.Pad {
+			if q.Pad = pad; q.Kind != "mixed" && (tasks.Config{Config: &q}).Check() != nil || c.Kind == "mixed" && pad != c.Pad {
 				continue
 			}
 			task := must(t, c, 5).WithPad(pad)
@@ -199,9 +206,9 @@ func TestSizesOfTests(t *testing.T) {
 					if task.Sums() && j < 2 {
 						continue
 					}
-					var want, most Size
-					for _, s := range c.TestSizes(pad, i, j) {
-						want = Size{max(want.Source, s.Source), max(want.Target, s.Target)}
+					var want, most tasks.Size
+					for _, s := range (tasks.Config{Config: &c}).TestSizes(pad, i, j) {
+						want = sized(max(want.Source, s.Source), max(want.Target, s.Target))
 					}
 					problems := slices.Concat(task.Cell(i, j, 400), task.LongestIn(i, j))
 					for _, p := range problems {
@@ -210,7 +217,7 @@ func TestSizesOfTests(t *testing.T) {
 							t.Fatalf("%s: %v", name, err)
 						}
 						source, target := task.Shape(width)
-						most = Size{max(most.Source, source), max(most.Target, target)}
+						most = sized(max(most.Source, source), max(most.Target, target))
 					}
 					if most != want {
 						t.Errorf("%s, pad %v: the longest problem of %d and %d digits has the size %v, and %v are said", name, pad, i, j, most, want)
@@ -223,26 +230,26 @@ func TestSizesOfTests(t *testing.T) {
 
 // TestAnswers holds the bounds of answers to all operands of few digits.
 func TestAnswers(t *testing.T) {
-	for _, k := range kinds() {
+	for _, k := range tasks.Kit().All() {
 		for _, base := range []int{2, 3, 10} {
 			for _, way := range []bool{false, true} {
-				c := Config{Kind: k.name, Base: base, DigitsLo: 1, DigitsHi: 3, Sequence: true, Scratchpad: way, Reversed: true}
-				if _, ok := k.family.(numbers); !ok || c.check() != nil {
+				c := Config{Kind: k.Name, Base: base, DigitsLo: 1, DigitsHi: 3, Sequence: true, Scratchpad: way, Reversed: true}
+				if !numeric(&k) || (tasks.Config{Config: &c}).Check() != nil {
 					continue
 				}
 				task := must(t, c, 1)
 				for i := 1; i <= 3; i++ {
 					for j := 1; j <= 2; j++ {
-						least, most, ok := c.Answers(i, j)
+						least, most, ok := (tasks.Config{Config: &c}).Answers(i, j)
 						longest := 0
 						for p := range task.Each(i, j, 1<<17) {
 							longest = max(longest, len(p.Answer))
 							if len(p.Answer) < least {
-								t.Errorf("%s of base %d: %v has %d places, fewer than %d", k.name, base, p, len(p.Answer), least)
+								t.Errorf("%s of base %d: %v has %d places, fewer than %d", k.Name, base, p, len(p.Answer), least)
 							}
 						}
 						if !ok || longest != most {
-							t.Errorf("%s of base %d, %d and %d digits: the longest answer has %d places, and %d are said", k.name, base, i, j, longest, most)
+							t.Errorf("%s of base %d, %d and %d digits: the longest answer has %d places, and %d are said", k.Name, base, i, j, longest, most)
 						}
 					}
 				}
@@ -257,13 +264,13 @@ func TestLongestOfRounds(t *testing.T) {
 		for _, base := range []int{2, 10} {
 			for _, sequence := range []bool{false, true} {
 				c := Config{Kind: kind, Base: base, DigitsLo: 1, DigitsHi: 3, Sequence: sequence, Rounds: config.Rounds{Until: 5, Step: 1, Samples: 8, Votes: 1, Length: 1, Newest: 0.5}}
-				if c.check() != nil {
+				if (tasks.Config{Config: &c}).Check() != nil {
 					continue
 				}
 				task := must(t, c, 1)
 				_, most := task.Longest()
 				for k := range 200 {
-					for _, p := range task.Asked(1, k) {
+					for _, p := range rounds.Asked(task, 1, k) {
 						if b, err := task.One(p); err != nil || b.T > most {
 							t.Errorf("%s of base %d: %v may be answered with %d rows, more than %d: %v", kind, base, p, b.T, most, err)
 						}
@@ -280,22 +287,22 @@ func TestSizes(t *testing.T) {
 		kind   string
 		pad    Pad
 		digits int
-		want   []Size
+		want   []tasks.Size
 	}{
-		{"successor", Pad{}, 3, []Size{{5, 4}, {6, 5}}},
-		{"successor", Pad{To: 7, Step: 3}, 6, []Size{{9, 8}}},
-		{"successor", Pad{To: 7, Step: 3}, 7, []Size{{12, 11}}},
-		{"successor", Pad{To: 61, Step: 3}, 60, []Size{{63, 62}}},
-		{"addition", Pad{To: 7, Step: 3}, 8, []Size{{23, 11}}},
-		{"addition", Pad{To: 7, Step: 3, Less: 2}, 3, []Size{{17, 6}}},
-		{"addition", Pad{To: 7, Step: 3, Less: 2}, 5, []Size{{23, 9}}},
-		{"addition", Pad{}, 2, []Size{{7, 3}, {9, 4}}},
-		{"parity", Pad{}, 8, []Size{{10, 9}}},
-		{"parity", Pad{To: 20, Step: 1}, 8, []Size{{22, 21}}},
-		{"parity", Pad{To: 20, Step: 1, Less: 19}, 8, []Size{{22, 2}}},
-		{"parity", Pad{To: 20, Step: 10, Less: 19}, 21, []Size{{32, 12}}},
+		{"successor", Pad{}, 3, []tasks.Size{sized(5, 4), sized(6, 5)}},
+		{"successor", Pad{To: 7, Step: 3}, 6, []tasks.Size{sized(9, 8)}},
+		{"successor", Pad{To: 7, Step: 3}, 7, []tasks.Size{sized(12, 11)}},
+		{"successor", Pad{To: 61, Step: 3}, 60, []tasks.Size{sized(63, 62)}},
+		{"addition", Pad{To: 7, Step: 3}, 8, []tasks.Size{sized(23, 11)}},
+		{"addition", Pad{To: 7, Step: 3, Less: 2}, 3, []tasks.Size{sized(17, 6)}},
+		{"addition", Pad{To: 7, Step: 3, Less: 2}, 5, []tasks.Size{sized(23, 9)}},
+		{"addition", Pad{}, 2, []tasks.Size{sized(7, 3), sized(9, 4)}},
+		{"parity", Pad{}, 8, []tasks.Size{sized(10, 9)}},
+		{"parity", Pad{To: 20, Step: 1}, 8, []tasks.Size{sized(22, 21)}},
+		{"parity", Pad{To: 20, Step: 1, Less: 19}, 8, []tasks.Size{sized(22, 2)}},
+		{"parity", Pad{To: 20, Step: 10, Less: 19}, 21, []tasks.Size{sized(32, 12)}},
 	} {
-		got := (&Config{Kind: c.kind, Base: 10}).TestSizes(c.pad, c.digits, c.digits)
+		got := tasks.Config{Config: &Config{Kind: c.kind, Base: 10}}.TestSizes(c.pad, c.digits, c.digits)
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s of %d digits, pad %v: sizes %v, want %v", c.kind, c.digits, c.pad, got, c.want)
 		}

@@ -1,9 +1,11 @@
-package task
+package task_test
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	. "github.com/arithlang/mlc/runtime/task"
 )
 
 // TestSplit fixes what is held out: tasks of two seeds and one split hold out the same
@@ -14,7 +16,7 @@ func TestSplit(t *testing.T) {
 	}
 	for name, cfg := range map[string]Config{
 		"numbers below":   with(successors, func(c *Config) { c.Below = 500 }),
-		"released":        with(additions, func(c *Config) { c.Below, c.Released, c.Holdout = listed, true, 0.125 }),
+		"released":        with(additions, func(c *Config) { c.Below, c.Released, c.Holdout = Listed, true, 0.125 }),
 		"two below":       with(additions, func(c *Config) { c.Below, c.Holdout = 500, 0.125 }),
 		"digits":          with(ranged, func(c *Config) { c.Holdout = 0.25 }),
 		"a grid":          sequences(func(*Config) {}),

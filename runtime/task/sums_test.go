@@ -1,4 +1,4 @@
-package task
+package task_test
 
 import (
 	"math"
@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/arithlang/mlc/compiler/tasks"
+	. "github.com/arithlang/mlc/runtime/task"
 )
 
 // summing are sums of two to five numbers of one to six digits.
@@ -74,7 +77,7 @@ func TestSumsAreDrawn(t *testing.T) {
 				t.Fatalf("problems of %d and %d numbers in a batch", n, len(p.Operands))
 			}
 			check(t, p)
-			if task.isHeldOut(task.draft(p)) {
+			if task.IsHeldOut(task.Draft(p)) {
 				t.Fatalf("%s is held out, and trained", task.Text(p))
 			}
 			for _, x := range p.Operands {
@@ -98,7 +101,7 @@ func TestSumsAreDrawn(t *testing.T) {
 		p := task.HeldOut(k)
 		check(t, p)
 		held[len(p.Operands)]++
-		if !task.isHeldOut(task.draft(p)) {
+		if !task.IsHeldOut(task.Draft(p)) {
 			t.Errorf("%s is not held out", task.Text(p))
 		}
 	}
@@ -160,7 +163,7 @@ func TestBadSums(t *testing.T) {
 		func(c *Config) { c.Pad = Pad{} },
 		func(c *Config) { c.Scratchpad, c.Pad.Less = true, -1 },
 	} {
-		if _, err := New(with(summing, change), 1); err == nil {
+		if _, err := tasks.New(with(summing, change), 1); err == nil {
 			t.Errorf("%+v is taken", with(summing, change))
 		}
 	}
@@ -195,7 +198,7 @@ func TestProductsAreWritten(t *testing.T) {
 			t.Errorf("%s: a wrong first digit is right", text)
 		}
 	}
-	if _, err := New(Config{Kind: "multiplication", DigitsLo: 1, DigitsHi: 3, Base: 10, Sequence: true, Scratchpad: true}, 1); err == nil {
+	if _, err := tasks.New(Config{Kind: "multiplication", DigitsLo: 1, DigitsHi: 3, Base: 10, Sequence: true, Scratchpad: true}, 1); err == nil {
 		t.Error("sums on the way highest digit first are let pass")
 	}
 	mixed := must(t, Config{Kind: "mixed", Of: []string{"multiplication", "addition"}, DigitsLo: 2, DigitsHi: 2, Base: 10, Sequence: true, Reversed: true, Scratchpad: true}, 1)

@@ -1,18 +1,21 @@
-package task
+package task_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
+
+	. "github.com/arithlang/mlc/runtime/task"
+	"github.com/arithlang/mlc/runtime/task/sequence"
 )
 
 // TestSymbolsBeyondASCII tells the last symbol of ASCII from the first one after it.
 func TestSymbolsBeyondASCII(t *testing.T) {
-	task := must(t, Config{Kind: ofFile, Sequence: true, Separator: "=", Problems: "a\u007f=1\nb\u0080=2\nc\u0081=3\n"}, 1)
+	task := must(t, Config{Kind: "file", Sequence: true, Separator: "=", Problems: "a\u007f=1\nb\u0080=2\nc\u0081=3\n"}, 1)
 	seen := map[int32]rune{}
 	for _, r := range "abc\u007f\u0080\u0081123" {
-		id := task.vocab.id(r)
-		if other, twice := seen[id]; twice || id == padID || task.Symbol(id) != string(r) || task.vocab.idOf([]byte(string(r))) != id {
+		id := tokenOf(task, r)
+		if other, twice := seen[id]; twice || id == sequence.PadID || task.Symbol(id) != string(r) {
 			t.Errorf("%q is token %d, %q, as %q is", r, id, task.Symbol(id), other)
 		}
 		seen[id] = r
@@ -20,6 +23,8 @@ func TestSymbolsBeyondASCII(t *testing.T) {
 	for _, text := range []string{"a\u007f", "b\u0080", "c\u0081"} {
 		if p, err := task.Parse(text); err != nil || p.Answer != map[string]string{"a": "1", "b": "2", "c": "3"}[text[:1]] {
 			t.Errorf("%q has the answer %q, %v", text, p.Answer, err)
+		} else if b, err := task.One(p); err != nil || b.Target[0] != tokenOf(task, rune(text[0])) || b.Target[1] != tokenOf(task, []rune(text)[1]) {
+			t.Errorf("%q is written %v: %v", text, b.Target, err)
 		}
 	}
 }
@@ -35,7 +40,7 @@ func TestAxes(t *testing.T) {
 		{Config{Kind: "successor", DigitsLo: 1, DigitsHi: 3, Base: 10}, "digits", "", "99"},
 		{Config{Kind: "sum", DigitsLo: 1, DigitsHi: 3, OperandsLo: 2, OperandsHi: 4, Base: 10, Pad: Pad{To: 8, Step: 3}}, "digits", "operands", "99+99+99+99"},
 		{Config{Kind: "sort", Sequence: true, DigitsLo: 1, DigitsHi: 3, LengthLo: 1, LengthHi: 5, Base: 10}, "digits of an entry", "entries", ""},
-		{Config{Kind: ofFile, Sequence: true, Separator: "=", Problems: "a=1\nb=2\n"}, "tokens of the prompt", "", ""},
+		{Config{Kind: "file", Sequence: true, Separator: "=", Problems: "a=1\nb=2\n"}, "tokens of the prompt", "", ""},
 		{Config{Kind: "mixed", Of: []string{"subtraction", "addition"}, Sequence: true, DigitsLo: 1, DigitsHi: 3, Base: 10}, "digits of the first operand", "digits of the second operand", "10-99"},
 	} {
 		task := must(t, c.cfg, 1)
@@ -62,7 +67,7 @@ func TestAxes(t *testing.T) {
 			t.Errorf("lengths of %s vary: %v", name, got)
 		}
 	}
-	if all := Letters(); len(all) != numLetters || strings.Join(all, "") != letters || all[0] != "A" || all[numLetters-1] != "ω" || slices.Contains(all, "") {
+	if all := sequence.Letters(); len(all) != NumLetters || strings.Join(all, "") != letters() || all[0] != "A" || all[NumLetters-1] != "ω" || slices.Contains(all, "") {
 		t.Errorf("%d letters, %q", len(all), all)
 	}
 }
@@ -90,7 +95,7 @@ func TestChance(t *testing.T) {
 		}
 		all, off := 0.0, 0.0
 		for text, p := range problems {
-			chance := task.chance(p)
+			chance := ChanceOf(task, p)
 			all += chance
 			off = max(off, abs(chance-float64(count[text])/drawn))
 		}
@@ -100,7 +105,7 @@ func TestChance(t *testing.T) {
 	}
 	within := must(t, Config{Kind: "addition", Sequence: true, DigitsLo: 2, DigitsHi: 3, Base: 10}, 1)
 	for _, operands := range [][]string{{"1", "22"}, {"22", "4444"}, {"4444", "22"}, {"22", "1"}} {
-		if got := within.chance(Problem{Operands: operands}); got != 0 {
+		if got := ChanceOf(within, Problem{Operands: operands}); got != 0 {
 			t.Errorf("%q, which training does not have, has the chance %g", operands, got)
 		}
 	}

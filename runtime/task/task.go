@@ -2,16 +2,20 @@
 // labels. Nothing is stored and nothing has a state: a problem is a function of a
 // seed and an index. Numbers are strings of digits and may have any length.
 //
-// An encoder-decoder reads operands and writes the answer. A decoder-only model
-// reads and writes sequences, prompt=answer, in the words of McLeish et al. 2024
-// (arXiv:2405.17399). Packages train and eval come after this one.
+// An encoder-decoder reads operands and writes the answer. Package sequence writes both
+// for decoder-only models. Packages arrays, lines, sums and vectors have the kinds whose
+// operands are not one or two numbers, and package rounds asks a model. A Kit says what
+// of these a program links. Packages train and eval come after this one.
 package task
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
+
+	"github.com/arithlang/mlc/runtime/philox"
 )
 
 // A Problem is a question and its answer: numbers in ordinary order without
@@ -24,48 +28,73 @@ type Problem struct {
 	Fillers  []byte // how many stand before each character; nil: none anywhere
 }
 
+// A Kit is what tasks are made with. A program has what its own task needs, and mlc has all.
+type Kit struct {
+	Kinds     []Kind                             // besides those of Numbers
+	Sequences func(c *Config, k *Kind) Sequences // for decoder-only models
+}
+
+// Sequences are problems as one text, prompt=answer, in the tokens of a vocabulary.
+type Sequences interface {
+	Vocabulary() *Vocabulary
+	// Write makes the tokens of a draft, and Lay writes these into a Batch of one.
+	Write(t *Task, d *Draft) error
+	Lay(d *Draft, b Batch)
+	// Batch lays out the first n drafts of a Drawer.
+	Batch(d *Drawer, n int) (Batch, error)
+	// Hint draws where hints begin, and Scatter draws fillers for a draft that is written.
+	Hint(t *Task, d *Draft, src *philox.Source)
+	Scatter(d *Draft, src *philox.Source)
+	// Filled is the most rows of a problem of so many without fillers.
+	Filled(c *Config, rows int) int
+}
+
 // A Task is a Config with a seed.
 type Task struct {
-	cfg      Config
-	kind     kind
-	seed     uint64
-	split    uint64               // seed of what is held out
-	vocab    *vocabulary          // of sequences
-	alphabet *alphabet            // of what is no sequence
-	orders   func() []permutation // see fixedOrders
-	trained  int64                // with Below or Examples: how many of them are trained on
-	sides    func() split         // see bothSides
-	known    func() map[uint64]bool
-	unseen   func() []int64 // see knownInSet and unseenInSet
-	parts    []*Task        // of a mixed task
-	part     int            // number among those, which keeps their random numbers apart
-	course   course         // of a training
-	began    int64          // the first example of this stage of a course
-	answers  [][]Problem    // of each round so far, those that are kept
+	cfg       Config
+	kind      Kind
+	seed      uint64
+	split     uint64    // seed of what is held out
+	sequences Sequences // nil: of an encoder-decoder
+	vocab     *Vocabulary
+	ids       [128]int32           // of the symbols of an encoder-decoder
+	orders    func() []permutation // see fixedOrders
+	trained   int64                // with Below or Examples: how many of them are trained on
+	sides     func() split         // see bothSides
+	known     func() map[uint64]bool
+	unseen    func() []int64                                // see knownInSet and unseenInSet
+	parts     []*Task                                       // of a mixed task
+	part      int                                           // number among those, which keeps their random numbers apart
+	course    course                                        // of a training
+	began     int64                                         // the first example of this stage of a course
+	rounds    func(src *philox.Source) (p Problem, ok bool) // an example where rounds are behind
 }
 
 // New returns the task of a Config. All its problems are functions of the seed, but for
 // those held out and a set of Examples, which are of Config.Split where that is given.
-func New(cfg Config, seed uint64) (*Task, error) {
+// The compiler has checked the Config.
+func New(cfg Config, seed uint64, with Kit) (*Task, error) {
 	t := &Task{cfg: cfg, seed: seed, split: seed}
 	if cfg.Split != nil {
 		t.split = *cfg.Split
 	}
+	t.kind, _ = with.KindOf(&cfg)
 	if cfg.Sequence {
-		t.vocab = newVocabulary(&cfg)
-	}
-	if err := cfg.check(); err != nil {
-		return nil, fmt.Errorf("task %s: %w", cfg.Kind, err)
+		t.sequences = with.Sequences(&cfg, &t.kind)
+		t.vocab = t.sequences.Vocabulary()
+	} else {
+		t.vocab = alphabet(&cfg, t.kind.Op)
+		for id, symbol := range t.vocab.Symbols {
+			t.ids[symbol[0]] = int32(id)
+		}
 	}
 	if cfg.Kind == "mixed" {
-		return t, t.mix()
+		return t, t.mix(with)
 	}
-	t.kind, _ = kindOf(&cfg)
-	if !cfg.Sequence {
-		t.alphabet = newAlphabet(&cfg, t.kind.op)
-	}
-	if t.Listed() {
-		return t, t.readFile()
+	if f, ok := t.kind.Family.(Listing); ok {
+		f, all, trained, err := f.Read(t)
+		t.kind.Family, t.cfg.Examples, t.trained = f, int64(all), int64(trained)
+		return t, err
 	}
 	set := cmp.Or(cfg.Below, cfg.Examples)
 	held := int64(cfg.Holdout * float64(set))
@@ -79,19 +108,39 @@ func New(cfg Config, seed uint64) (*Task, error) {
 	return t, err
 }
 
+// Seed is that of its problems.
+func (t *Task) Seed() uint64 { return t.seed }
+
+// Config is what the task was made of.
+func (t *Task) Config() *Config { return &t.cfg }
+
+// Kind is that of its problems, of a mix of the first part.
+func (t *Task) Kind() *Kind { return &t.kind }
+
+// Sequences are how the task's problems are written as one text; nil where they are not.
+func (t *Task) Sequences() Sequences { return t.sequences }
+
+// All are the parts of a mixed task, or the one that it is.
+func (t *Task) All() []*Task {
+	if len(t.parts) > 0 {
+		return t.parts
+	}
+	return []*Task{t}
+}
+
 // mix makes the parts of a mixed task.
-func (t *Task) mix() error {
+func (t *Task) mix(with Kit) error {
 	n := int64(len(t.cfg.Of))
 	for i, part := range t.cfg.Parts() {
 		cfg := *part
 		if cfg.Examples > 0 {
 			cfg.Examples = (cfg.Examples + n - 1 - int64(i)) / n
 		}
-		u, err := New(cfg, t.seed)
+		u, err := New(cfg, t.seed, with)
 		if err != nil {
 			return err
 		}
-		u.vocab, u.part = t.vocab, i
+		u.sequences, u.vocab, u.part = t.sequences, t.vocab, i
 		t.parts = append(t.parts, u)
 	}
 	t.kind = t.parts[0].kind
@@ -110,7 +159,7 @@ func (t *Task) at(k int64) (*Task, int64) {
 // of is the part of the task that a problem is of.
 func (t *Task) of(p Problem) *Task {
 	for _, u := range t.parts {
-		if u.kind.name == p.Kind {
+		if u.kind.Name == p.Kind {
 			return u
 		}
 	}
@@ -152,7 +201,7 @@ func (t *Task) Tested() string {
 }
 
 // Arrays reports whether a problem is an array, whose second length is its entries.
-func (t *Task) Arrays() bool { return t.kind.family == arrays{} }
+func (t *Task) Arrays() bool { return t.kind.Name == "sort" }
 
 // Arity is the number of operands whose lengths are told apart: two of an array,
 // whose entries and their number have one.
@@ -183,19 +232,15 @@ func (t *Task) Extent() (i, j int) {
 	if t.cfg.Below > 0 {
 		_, i = t.cfg.Digits()
 	}
-	switch f := t.kind.family.(type) {
-	case arrays:
-		return i, t.cfg.LengthHi
-	case sums:
-		return i, t.cfg.OperandsHi
-	case *lines:
-		return f.extent(t.cfg.Tokens), 0
+	switch f := t.kind.Family.(type) {
+	case Listing:
+		return f.Extent(t), 0
 	case numbers:
 		if !f.grid(t) {
 			return i, 0
 		}
 	}
-	return i, i
+	return i, t.mostSecond(i)
 }
 
 // Axes says what the lengths i and j of Cell count; second is "" where there is
@@ -222,41 +267,54 @@ func (t *Task) EndCounts() bool { return !t.Arrays() && !t.cfg.Unended }
 // Ends reports whether answers have an end that a model says; else their width says it.
 func (t *Task) Ends() bool { return !t.cfg.Unended }
 
+// mostSecond is the greatest second length of training, where operands have up to so many digits.
+func (t *Task) mostSecond(digits int) int {
+	switch {
+	case t.Arrays():
+		return t.cfg.LengthHi
+	case t.Sums():
+		return t.cfg.OperandsHi
+	}
+	return digits
+}
+
 // largest is the widest problem of training, of all its rounds if it has some.
-func (t *Task) largest() Problem {
-	if t.cfg.Below == 0 {
+func (t *Task) largest() (longest Problem) {
+	if t.cfg.Below == 0 || t.Listed() {
 		i := max(t.cfg.DigitsHi, t.cfg.Rounds.Until)
-		j := i
-		switch {
-		case t.Arrays():
-			j = t.cfg.LengthHi
-		case t.Sums():
-			j = t.cfg.OperandsHi
-		}
-		return t.longest(i, j)
+		return t.longest(i, t.mostSecond(i))
 	}
-	d := draft{of: t}
-	d.room(t.kind.arity)
-	for operand := range d.operands {
-		switch {
-		case operand == 1 && t.single():
-			d.operands[operand] = []byte{digits[t.cfg.Base-1]}
-		case operand == 0 && t.kind.name == "subtraction":
-			d.operands[operand] = t.cfg.smallest(t.cfg.fewest())
-		default:
-			d.operands[operand] = t.cfg.operand(t.cfg.highest())
+	d := Draft{of: t}
+	d.Room(t.kind.Arity)
+	top := t.cfg.Operand(t.cfg.Highest())
+	for operand := range d.Operands {
+		d.Operands[operand] = top
+		if operand == 1 && t.single() {
+			d.Operands[operand] = []byte{Digits[t.cfg.Base-1]}
 		}
 	}
-	t.solve(&d)
-	return d.problem()
+	if t.kind.Name != "subtraction" {
+		t.solve(&d)
+		return d.Problem()
+	}
+	most := 0
+	for n := 1; n <= len(top); n++ { // a longer number may leave a shorter difference
+		d.Operands[0] = t.cfg.Smallest(n)
+		t.solve(&d)
+		p := d.Problem()
+		if rows, err := t.tight(p); n == 1 || err == nil && rows > most {
+			longest, most = p, rows
+		}
+	}
+	return longest
 }
 
 // longest is the problem of the lengths i and j with the longest text.
 func (t *Task) longest(i, j int) Problem {
-	d := draft{of: t}
-	t.kind.family.longest(t, &d, i, j)
+	d := Draft{of: t}
+	t.kind.Family.Longest(t, &d, i, j)
 	t.solve(&d)
-	return d.problem()
+	return d.Problem()
 }
 
 // LongestIn is for each part of the task the problem with the longest text of those that
@@ -272,16 +330,39 @@ func (t *Task) LongestIn(i, j int) []Problem {
 	return all
 }
 
-// Longest is the source tokens and the target rows of the longest problem of training.
+// Longest is the source tokens and the target rows of the longest problem of training, with
+// room for fillers, and for any answer that a model may give in rounds.
 func (t *Task) Longest() (source, target int) {
-	if f, ok := t.kind.family.(*lines); ok {
-		s := t.cfg.LineSize(f.most)
-		return s.Source, s.Target
-	}
-	for _, s := range t.cfg.TrainedSizes() {
-		source, target = max(source, s.Source), max(target, s.Target)
+	for _, u := range t.All() {
+		for _, p := range u.widest() {
+			width, err := u.tight(p)
+			if err != nil {
+				continue
+			}
+			s, rows := u.Shape(width)
+			if u.cfg.Sequence {
+				rows = u.sequences.Filled(&u.cfg, rows)
+			}
+			source, target = max(source, s), max(target, rows)
+		}
 	}
 	return source, target
+}
+
+// widest are problems of training among which is the longest.
+func (t *Task) widest() []Problem {
+	p := t.largest()
+	all := []Problem{p}
+	if t.cfg.Rounds.Any() || t.kind.Name == "parity" && t.cfg.Below > 0 {
+		p.Answer = string(t.Bound(t.Draft(p).Operands))
+		all = append(all, p)
+	}
+	if t.kind.Name == "subtraction" && t.cfg.Below == 0 {
+		for n := t.cfg.DigitsLo; n < t.cfg.DigitsHi; n++ { // to the base 2 a shorter number leaves more
+			all = append(all, t.longest(n, t.cfg.DigitsHi))
+		}
+	}
+	return all
 }
 
 // ByLength reports whether the length of a problem says how often a loop runs on it.
@@ -289,9 +370,9 @@ func (t *Task) ByLength() bool { return t.cfg.Recurrences.ByLength() }
 
 // Recurrences is how often a loop by length runs on a problem.
 func (t *Task) Recurrences(p Problem) int {
-	d := t.draft(p)
+	d := t.Draft(p)
 	d.of.mustWrite(d)
-	return t.cfg.Recurrences.Of(d.length())
+	return t.cfg.Recurrences.Of(d.Length())
 }
 
 // MostRecurrences is how often a loop by length runs on the longest problems of training.
@@ -324,21 +405,21 @@ func (t *Task) Width(p Problem) (int, error) {
 	if t.cfg.Sequence {
 		return t.tight(p)
 	}
-	d := t.draft(p)
+	d := t.Draft(p)
 	if need := t.room(d); t.cfg.Pad.Width(need) >= need {
 		return t.shaped(t.cfg.Pad.Width(need), d), nil
 	}
-	return t.width(d)
+	return t.PlacesOf(d)
 }
 
 // tight is the Width that fits a problem of training.
 func (t *Task) tight(p Problem) (int, error) {
-	d := t.draft(p)
+	d := t.Draft(p)
 	if !t.cfg.Sequence {
-		return t.width(d)
+		return t.PlacesOf(d)
 	}
-	err := d.of.write(d)
-	return len(d.tokens) - 1, err
+	err := d.of.sequences.Write(d.of, d)
+	return len(d.Tokens) - 1, err
 }
 
 // fit is the width for a number of places.
@@ -355,10 +436,66 @@ func (t *Task) Shape(width int) (source, target int) {
 	if t.cfg.Sequence {
 		return 0, width
 	}
-	operands := t.kind.arity
+	operands := t.kind.Arity
 	if n := width >> widthBits; t.Sums() {
 		width, operands = width&widthMask, n
 	}
-	s := t.cfg.shape(t.kind, width, operands)
-	return s.Source, s.Target
+	return t.cfg.Shape(&t.kind, width, operands)
+}
+
+// Sums reports whether a problem is several numbers, whose second length is how many.
+func (t *Task) Sums() bool { return t.kind.Name == "sum" }
+
+// Many reports whether the second length of Cell counts something, instead of digits.
+func (t *Task) Many() bool { return t.Arrays() || t.Sums() }
+
+// Listed reports whether problems are those of a file, whose lengths are not to be
+// chosen: Lengths has them.
+func (t *Task) Listed() bool { return t.cfg.Listed() }
+
+// Listed reports whether problems are those of a file.
+func (c *Config) Listed() bool { return c.Kind == "file" }
+
+// Lengths are the lengths in tokens of the prompts that can be tested, in ascending
+// order, if problems are those of a file.
+func (t *Task) Lengths() []int {
+	if f, ok := t.kind.Family.(Listing); ok {
+		return f.Lengths()
+	}
+	return nil
+}
+
+// The width of sums has their number of operands above widthBits, for both say how long a
+// problem is.
+const (
+	widthBits = 32
+	widthMask = 1<<widthBits - 1
+)
+
+// shaped is the width of problems like a draft whose numbers have so many places.
+func (t *Task) shaped(places int, d *Draft) int {
+	if t.Sums() {
+		return len(d.Operands)<<widthBits | places
+	}
+	return places
+}
+
+// number is how many operands example k has: of training those of a batch have as many.
+func (t *Task) number(k int64, held bool, src *philox.Source) int {
+	if !t.Sums() {
+		return t.kind.Arity
+	}
+	if !held {
+		src = t.Source(philox.Cells, uint64(k/int64(max(t.cfg.Batch, 1))))
+	}
+	return t.cfg.OperandsLo + src.Intn(t.cfg.OperandsHi-t.cfg.OperandsLo+1)
+}
+
+// Bound is a number that no answer to operands of these lengths is longer than, right or not.
+func (t *Task) Bound(x [][]byte) []byte {
+	n := t.cfg.Asked(len(x[0]), len(x[len(x)-1]))
+	if t.kind.Name == "subtraction" {
+		return append([]byte("-1"), strings.Repeat("0", n-2)...)
+	}
+	return append([]byte("1"), strings.Repeat("0", n-1)...)
 }

@@ -1,4 +1,4 @@
-package task
+package task_test
 
 import (
 	"math/big"
@@ -7,6 +7,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/arithlang/mlc/compiler/tasks"
+	. "github.com/arithlang/mlc/runtime/task"
+	"github.com/arithlang/mlc/runtime/task/sequence"
 )
 
 var (
@@ -17,12 +21,17 @@ var (
 
 func must(t *testing.T, cfg Config, seed uint64) *Task {
 	t.Helper()
-	task, err := New(cfg, seed)
+	task, err := tasks.New(cfg, seed)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return task
 }
+
+// tokenOf is the token of a symbol of a sequence, letters are those of hints.
+func tokenOf(t *Task, r rune) int32 { return t.Sequences().(*sequence.Vocabulary).ID(r) }
+
+func letters() string { return strings.Join(sequence.Letters(), "") }
 
 func with(cfg Config, change func(*Config)) Config {
 	change(&cfg)
@@ -32,7 +41,7 @@ func with(cfg Config, change func(*Config)) Config {
 func show(ids []int32) string {
 	var b strings.Builder
 	for _, id := range ids {
-		b.WriteByte(symbols[id])
+		b.WriteByte(Symbols[id])
 	}
 	return b.String()
 }
@@ -86,7 +95,7 @@ func TestEncode(t *testing.T) {
 
 func TestVocabulary(t *testing.T) {
 	all := must(t, with(ranged, func(c *Config) { c.Base = 36 }), 0)
-	token := func(symbol byte) int { return int(all.alphabet.ids[symbol]) }
+	token := func(symbol byte) int { return int(IDs(all)[symbol]) }
 	for symbol, id := range map[byte]int{'$': 0, '+': 2, '0': 5, '9': 14, '@': 15, '^': 16, 'a': 17} {
 		if got := token(symbol); got != id {
 			t.Errorf("token of %c is %d, want %d", symbol, got, id)
@@ -114,7 +123,7 @@ func TestVocabulary(t *testing.T) {
 		if got := task.Decode(p, b.Labels); got != p.Answer || b.Labels[len(b.Labels)-1] != task.EOS() || !task.Correct(p, b.Labels) {
 			t.Errorf("%s: %s=%s is written %v, which decodes to %s", kind, task.Text(p), p.Answer, b.Labels, got)
 		}
-		if diff := cmp.Diff(task.Runs(b.Source), must(t, with(task.cfg, func(c *Config) { c.Used = false }), 0).Runs(other(b.Source, want))); diff != "" {
+		if diff := cmp.Diff(task.Runs(b.Source), must(t, with(*task.Config(), func(c *Config) { c.Used = false }), 0).Runs(other(b.Source, want))); diff != "" {
 			t.Error(diff)
 		}
 	}
@@ -147,32 +156,6 @@ func TestAnswersAgreeWithBig(t *testing.T) {
 			if got := sum.Text(base); got != p.Answer {
 				t.Fatalf("%s = %s, want %s", task.Text(p), p.Answer, got)
 			}
-		}
-	}
-}
-
-func TestPermutationIsABijection(t *testing.T) {
-	for _, n := range []uint64{1, 2, 3, 10, 17, 1000, 4097} {
-		seen := make([]bool, n)
-		moved := 0
-		order := newPermutation([2]uint32{5, 6}, n, 0, 7)
-		tabled := order
-		tabled.tabulate()
-		for i := range int64(n) {
-			x := order.at(i)
-			if y := tabled.at(i); y != x {
-				t.Fatalf("[0, %d): %d by a table, %d without", n, y, x)
-			}
-			if seen[x] {
-				t.Fatalf("[0, %d): %d comes twice", n, x)
-			}
-			seen[x] = true
-			if x != i {
-				moved++
-			}
-		}
-		if n >= 10 && moved < int(n)/2 {
-			t.Errorf("[0, %d): only %d moved", n, moved)
 		}
 	}
 }
@@ -230,7 +213,7 @@ func TestHoldsOut(t *testing.T) {
 		{must(t, with(adding, func(c *Config) { c.Examples, c.Holdout = 2, 0.01 }), 9), true},
 	} {
 		if got := c.task.HoldsOut(); got != c.want {
-			t.Errorf("%+v: %t", c.task.cfg, got)
+			t.Errorf("%+v: %t", c.task.Config(), got)
 		}
 	}
 }
@@ -348,7 +331,7 @@ func TestNewRefuses(t *testing.T) {
 		"a positive number and fractions":              func(c *Config) { c.Holdout = 1 },
 		"7 digits does not fit in numbers padded to 5": func(c *Config) { c.Pad = Pad{To: 5, Step: 0} },
 	} {
-		if _, err := New(with(successors, change), 0); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := tasks.New(with(successors, change), 0); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got error %v, want %s", err, want)
 		}
 	}
@@ -357,7 +340,7 @@ func TestNewRefuses(t *testing.T) {
 // other are tokens of an alphabet as those of all symbols.
 func other(ids []int32, alphabet string) (all []int32) {
 	for _, id := range ids {
-		all = append(all, int32(strings.IndexByte(symbols, alphabet[id])))
+		all = append(all, int32(strings.IndexByte(Symbols, alphabet[id])))
 	}
 	return all
 }
@@ -367,7 +350,7 @@ func TestDecodeShowsTheModelsOwnSymbols(t *testing.T) {
 	for reply, want := range map[string]string{"3100$": "13", "31+0$99": "+13", "$": "0", "123": "321"} {
 		var ids []int32
 		for _, symbol := range []byte(reply) {
-			ids = append(ids, task.alphabet.ids[symbol])
+			ids = append(ids, IDs(task)[symbol])
 		}
 		if got := task.Decode(Problem{}, ids); got != want {
 			t.Errorf("%s decodes to %s, want %s", reply, got, want)
@@ -407,7 +390,7 @@ func TestDrawer(t *testing.T) {
 }
 
 func BenchmarkDrawer(b *testing.B) {
-	task, _ := New(additions, 1)
+	task, _ := tasks.New(additions, 1)
 	d := task.NewDrawer(0, 0)
 	for k := range b.N {
 		d.Train(int64(k)*512, 512)
@@ -415,7 +398,7 @@ func BenchmarkDrawer(b *testing.B) {
 }
 
 func BenchmarkTrain(b *testing.B) {
-	task, _ := New(additions, 1)
+	task, _ := tasks.New(additions, 1)
 	for k := range b.N {
 		if n, _ := strconv.Atoi(task.Train(int64(k)).Answer); n < 0 {
 			b.Fatal(n)

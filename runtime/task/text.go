@@ -9,7 +9,7 @@ import (
 )
 
 // Text is a problem as a person writes it.
-func (t *Task) Text(p Problem) string { return strings.Join(p.Operands, t.of(p).kind.op) }
+func (t *Task) Text(p Problem) string { return strings.Join(p.Operands, t.of(p).kind.Op) }
 
 // Written is a problem as a sequence has it, prompt=answer, with fillers as
 // spaces; for an encoder-decoder, as Text.
@@ -17,14 +17,14 @@ func (t *Task) Written(p Problem) string {
 	if !t.cfg.Sequence {
 		return t.Text(p)
 	}
-	d := t.draft(p)
+	d := t.Draft(p)
 	d.of.mustWrite(d)
-	if f, ok := t.kind.family.(*lines); ok && t.vocab.words != nil {
-		return t.join(d.tokens[:d.prompt-1]) + f.separator + t.join(d.tokens[d.prompt:len(d.tokens)-1])
+	if t.Listed() && t.cfg.Tokens != (Config{}).Tokens { // which join in another way than by characters
+		return t.join(d.Tokens[:d.Prompt-1]) + t.cfg.Separator + t.join(d.Tokens[d.Prompt:len(d.Tokens)-1])
 	}
 	var b strings.Builder
-	for _, id := range d.tokens[:len(d.tokens)-1] {
-		b.WriteString(t.vocab.symbols[id])
+	for _, id := range d.Tokens[:len(d.Tokens)-1] {
+		b.WriteString(t.vocab.Symbols[id])
 	}
 	return b.String()
 }
@@ -59,25 +59,25 @@ func (t *Task) Parse(text string) (Problem, error) {
 	if len(t.parts) > 0 {
 		return Problem{}, err
 	}
-	if t.Listed() {
-		return t.parseListed(text)
+	if f, ok := t.kind.Family.(Listing); ok {
+		return f.ParseLine(t, text)
 	}
 	fail := func(why string) (Problem, error) {
-		return Problem{}, fmt.Errorf("%s: %s; expected %s, such as %s", quote(text), why, t.kind.expects, t.kind.example)
+		return Problem{}, fmt.Errorf("%s: %s; expected %s, such as %s", Quote(text), why, t.kind.Expects, t.kind.Example)
 	}
 	plain := text
-	if t.kind.op == "*" {
+	if t.kind.Op == "*" {
 		plain = strings.ReplaceAll(plain, "×", "*")
-		if !strings.Contains(digits[:t.cfg.Base], "x") {
+		if !strings.Contains(Digits[:t.cfg.Base], "x") {
 			plain = strings.ReplaceAll(plain, "x", "*")
 		}
 	}
 	operands := []string{strings.TrimSpace(plain)}
-	if t.kind.arity != 1 {
-		operands = strings.Split(plain, t.kind.op)
+	if t.kind.Arity != 1 {
+		operands = strings.Split(plain, t.kind.Op)
 	}
-	if t.kind.arity > 0 && len(operands) != t.kind.arity || t.Sums() && len(operands) < 2 {
-		return fail(fmt.Sprintf("found %q %d times", t.kind.op, len(operands)-1))
+	if t.kind.Arity > 0 && len(operands) != t.kind.Arity || t.Sums() && len(operands) < 2 {
+		return fail(fmt.Sprintf("found %q %d times", t.kind.Op, len(operands)-1))
 	}
 	for i, x := range operands {
 		x = strings.ToLower(strings.TrimSpace(x))
@@ -87,30 +87,30 @@ func (t *Task) Parse(text string) (Problem, error) {
 		if len(x) > config.MaxDigits {
 			return fail(fmt.Sprintf("%d digits are too many, the limit is %d", len(x), config.MaxDigits))
 		}
-		x, err := t.kind.family.parse(t, x)
+		x, err := t.kind.Family.Parse(t, x)
 		if err != nil {
 			return fail(err.Error())
 		}
 		operands[i] = x
 	}
 	if t.single() && len(operands[1]) > 1 {
-		return fail(fmt.Sprintf("%s is no digit", quote(operands[1])))
+		return fail(fmt.Sprintf("%s is no digit", Quote(operands[1])))
 	}
-	return t.solved(operands), nil
+	return t.Solved(operands), nil
 }
 
-// solved is the problem of these operands.
-func (t *Task) solved(operands []string) Problem {
-	d := t.draft(Problem{Operands: slices.Clone(operands)})
+// Solved is the problem of these operands.
+func (t *Task) Solved(operands []string) Problem {
+	d := t.Draft(Problem{Operands: slices.Clone(operands)})
 	t.solve(d)
-	return d.problem()
+	return d.Problem()
 }
 
 // Correct reports whether a reply, with its end, is the answer to a problem. Of
 // sequences with hints only the digits count, of sorting only as many tokens as
 // the answer has (McLeish et al. 2024, arXiv:2405.17399, the released code).
 func (t *Task) Correct(p Problem, reply []int32) bool {
-	want := t.reference(p)
+	want := t.Reference(p)
 	if !t.EndCounts() {
 		want = want[:len(want)-1]
 		return len(reply) >= len(want) && slices.Equal(reply[:len(want)], want)
@@ -122,12 +122,12 @@ func (t *Task) Correct(p Problem, reply []int32) bool {
 	return slices.Equal(reply, slices.DeleteFunc(want, t.IsHint))
 }
 
-// reference is the tokens of the answer to a problem, with the end.
-func (t *Task) reference(p Problem) []int32 {
+// Reference is the tokens of the answer to a problem, with the end.
+func (t *Task) Reference(p Problem) []int32 {
 	if t.cfg.Sequence {
-		d := t.draft(p)
+		d := t.Draft(p)
 		d.of.mustWrite(d)
-		return d.tokens[d.prompt:]
+		return d.Tokens[d.Prompt:]
 	}
 	b, err := t.One(p)
 	if err != nil {
@@ -136,8 +136,8 @@ func (t *Task) reference(p Problem) []int32 {
 	return b.Labels
 }
 
-// quote shortens what it quotes: the text may be anything.
-func quote(text string) string {
+// Quote shortens what it quotes: the text may be anything.
+func Quote(text string) string {
 	if r := []rune(text); len(r) > 40 {
 		text = string(r[:37]) + "…"
 	}

@@ -1,4 +1,4 @@
-package task
+package task_test
 
 import (
 	"fmt"
@@ -9,6 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/arithlang/mlc/runtime/tokens"
+
+	"github.com/arithlang/mlc/compiler/tasks"
+	. "github.com/arithlang/mlc/runtime/task"
 )
 
 // TestWordsVector is a worked example: a filler, the end, the digit 7, then words and
@@ -114,7 +117,7 @@ func TestTestFile(t *testing.T) {
 				}
 			}
 		}
-		if rest := task.cfg.Examples - task.trained; rest != int64(c.held) {
+		if rest := task.Config().Examples - TrainedOf(task); rest != int64(c.held) {
 			t.Errorf("%d of 40 lines are held out, want %d", rest, c.held)
 		}
 		var got []string
@@ -138,7 +141,7 @@ func TestTestFile(t *testing.T) {
 	}
 	cfg := reading(squares(), 0)
 	cfg.Tests = "1=1\n2\n"
-	if _, err := New(cfg, 0); err == nil || !strings.Contains(err.Error(), "the tests: line 2 is no problem") {
+	if _, err := tasks.New(cfg, 0); err == nil || !strings.Contains(err.Error(), "the tests: line 2 is no problem") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -23,7 +23,7 @@ func (t *Task) Unseen(i, j, first, n int) []Problem {
 			all := t.Cell(i, j, n)
 			if t.cfg.Examples <= maxSet {
 				known := t.known()
-				return slices.DeleteFunc(all, func(p Problem) bool { return known[t.hash(t.draft(p).operands)] })
+				return slices.DeleteFunc(all, func(p Problem) bool { return known[t.hash(t.Draft(p).Operands)] })
 			}
 			if t.ExpectedSeen(all, t.cfg.Examples) < rarely*float64(len(all)) {
 				return all
@@ -34,7 +34,7 @@ func (t *Task) Unseen(i, j, first, n int) []Problem {
 	var found, early []Problem
 	k := 0
 	for p := range t.Each(i, j, first+int(enough*float64(n)/t.cfg.Holdout)) {
-		if k++; t.of(p).isHeldOut(t.draft(p)) {
+		if k++; t.of(p).isHeldOut(t.Draft(p)) {
 			if k <= first {
 				early = append(early, p)
 			} else if found = append(found, p); len(found) == n {

@@ -6,13 +6,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/runtime/task"
 )
 
 // TestSource draws ahead what is wanted, something else, and nothing: problems are always
 // those of a Drawer that is asked at once.
 func TestSource(t *testing.T) {
-	kind, err := task.New(task.Config{Kind: "successor", Below: 1_000_000, Base: 10, Reversed: true}, 7)
+	kind, err := tasks.New(task.Config{Kind: "successor", Below: 1_000_000, Base: 10, Reversed: true}, 7)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +41,7 @@ func TestSource(t *testing.T) {
 
 // TestSourceFails fails where problems are wanted that cannot be drawn, not before.
 func TestSourceFails(t *testing.T) {
-	kind, err := task.New(task.Config{Kind: "successor", Below: 1_000_000, Base: 10, Reversed: true}, 7)
+	kind, err := tasks.New(task.Config{Kind: "successor", Below: 1_000_000, Base: 10, Reversed: true}, 7)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/track"
@@ -14,7 +15,7 @@ import (
 // addition is a task of so many digits, some of whose problems are kept from training.
 func addition(t *testing.T, digits int, share float64) *task.Task {
 	t.Helper()
-	tk, err := task.New(task.Config{Kind: "addition", DigitsLo: 1, DigitsHi: digits, Base: 10, Sequence: true, Holdout: share}, 3)
+	tk, err := tasks.New(task.Config{Kind: "addition", DigitsLo: 1, DigitsHi: digits, Base: 10, Sequence: true, Holdout: share}, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +151,7 @@ func TestStop(t *testing.T) {
 
 // TestMeasured asks no report for more problems than there are.
 func TestMeasured(t *testing.T) {
-	few, err := task.New(task.Config{Kind: "addition", DigitsLo: 3, DigitsHi: 3, Base: 10, Sequence: true, Examples: 40, Holdout: 0.25}, 3)
+	few, err := tasks.New(task.Config{Kind: "addition", DigitsLo: 3, DigitsHi: 3, Base: 10, Sequence: true, Examples: 40, Holdout: 0.25}, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +235,7 @@ func (m *roomyMachine) Examples(least, most int, _ func(int) float64) int {
 // TestLaunchExamples asks a machine for launches as large as draws allow, two where long problems
 // are apart from short ones.
 func TestLaunchExamples(t *testing.T) {
-	padded, err := task.New(task.Config{Kind: "addition", DigitsLo: 1, DigitsHi: 4, Base: 10, Sequence: true, Padded: true}, 3)
+	padded, err := tasks.New(task.Config{Kind: "addition", DigitsLo: 1, DigitsHi: 4, Base: 10, Sequence: true, Padded: true}, 3)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,8 +88,8 @@ const (
 
 // Prepare makes the Trainer ready for its first step: it checks the Config, draws
 // problems of this kind by its seed, and starts.
-func (t *Trainer) Prepare(problems task.Config) error {
-	err := t.SetTask(problems)
+func (t *Trainer) Prepare(problems task.Config, with task.Kit) error {
+	err := t.SetTask(problems, with)
 	if err == nil {
 		t.Start()
 	}
@@ -98,8 +98,8 @@ func (t *Trainer) Prepare(problems task.Config) error {
 
 // SetTask checks the settings and finds problems. Parameters stay what they are, which is
 // enough where nobody looks at results.
-func (t *Trainer) SetTask(problems task.Config) (err error) {
-	if t.Task, err = task.New(problems, t.Config.Seed); err != nil {
+func (t *Trainer) SetTask(problems task.Config, with task.Kit) (err error) {
+	if t.Task, err = task.New(problems, t.Config.Seed, with); err != nil {
 		return err
 	}
 	return t.Check()

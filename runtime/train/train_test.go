@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/arithlang/mlc/compiler/tasks"
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/philox"
 	"github.com/arithlang/mlc/runtime/task"
@@ -173,7 +174,7 @@ func TestRampSteps(t *testing.T) {
 // TestGroupsOfAStep wants each draw group of a step to be the examples with its numbers,
 // whose labels it then has.
 func TestGroupsOfAStep(t *testing.T) {
-	tasks, err := task.New(task.Config{Kind: "addition", DigitsLo: 1, DigitsHi: 20, Base: 10, Sequence: true}, 3)
+	tasks, err := tasks.New(task.Config{Kind: "addition", DigitsLo: 1, DigitsHi: 20, Base: 10, Sequence: true}, 3)
 	if err != nil {
 		t.Fatal(err)
 	}

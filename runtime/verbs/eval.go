@@ -19,7 +19,6 @@ import (
 	"github.com/arithlang/mlc/runtime/processor"
 	"github.com/arithlang/mlc/runtime/program"
 	"github.com/arithlang/mlc/runtime/record"
-	"github.com/arithlang/mlc/runtime/task"
 	"github.com/arithlang/mlc/runtime/track"
 	"github.com/arithlang/mlc/runtime/train"
 	"github.com/arithlang/mlc/runtime/world"
@@ -198,7 +197,7 @@ func checkTimes(times int, spec *eval.Config) error {
 // NewTest returns the spec's test of the run in dir, or of no run if dir is "".
 func NewTest(a world.App, machine device.Machine, dir string, rec *record.Record, state train.State) (*eval.Test, error) {
 	m := &a.Model
-	problems, err := task.New(m.Task, rec.Seed)
+	problems, err := m.NewTask(rec.Seed)
 	if err != nil {
 		return nil, err
 	}

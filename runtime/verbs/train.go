@@ -192,7 +192,7 @@ func (c *Train) SayHeldOut(a world.App, t *train.Trainer) {
 	if cfg.Holdout == 0 || t.Task.HoldsOut() {
 		return
 	}
-	c.Say(a, "no held-out problems: task.holdout = %.4g %% of %.4g leaves none, so no exact match is reported for them\n", 100*cfg.Holdout, cfg.Distinct())
+	c.Say(a, "no held-out problems: task.holdout = %.4g %% of %.4g leaves none, so no exact match is reported for them\n", 100*cfg.Holdout, t.Task.Distinct())
 }
 
 // About describes a training.
@@ -363,7 +363,7 @@ func (c *Train) Trainer(a world.App, machine device.Machine, held *lock.Dir, dir
 	if err := m.Complete(b.Given); err != nil {
 		return nil, err
 	}
-	problems, err := task.New(m.Task, rec.Seed)
+	problems, err := m.NewTask(rec.Seed)
 	if err != nil {
 		return nil, err
 	}

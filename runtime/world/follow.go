@@ -113,7 +113,7 @@ func (f *follower) train(t began) error {
 	m := &f.app.Model
 	cfg := m.Task
 	cfg.Padded = t.Padded
-	problems, err := task.New(cfg, t.Config.Seed)
+	problems, err := task.New(cfg, t.Config.Seed, m.Kit)
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (f *follower) answer(q *eval.Question) error {
 	of := f.tasks[q.Seed]
 	if of == nil {
 		var err error
-		if of, err = task.New(m.Task, q.Seed); err != nil {
+		if of, err = m.NewTask(q.Seed); err != nil {
 			return err
 		}
 		f.tasks[q.Seed] = of

@@ -12,7 +12,6 @@ import (
 	"github.com/arithlang/mlc/runtime/device"
 	"github.com/arithlang/mlc/runtime/processor"
 	"github.com/arithlang/mlc/runtime/program"
-	"github.com/arithlang/mlc/runtime/task"
 )
 
 // A Need is the memory in bytes that a run on the processor takes. Numbers are floats because
@@ -109,7 +108,7 @@ func Needs(m *program.Model, trains bool) (Need, error) {
 
 // Longest returns the launch of a micro-batch with the longest problems of training.
 func Longest(m *program.Model) (device.Env, error) {
-	problems, err := task.New(m.Task, m.Train.Seed)
+	problems, err := m.NewTask(m.Train.Seed)
 	if err != nil {
 		return device.Env{}, err
 	}
