@@ -32,6 +32,7 @@ var schedules = []schedule{
 	{"mma", flat.GPUProduct(), notMMA, mmaThreads, mmaPieces, (*printer).mmaTiles, forCores, false},
 	{"attention", flat.GPUAttention(blockRows), notAttention, attentionThreads, attentionPieces, (*printer).attentions, isNarrow, true},
 	{"attention_grad", flat.GPU(blockRows), notAttentionGrad, attentionGradThreads, attentionGradPieces, (*printer).attentionGrads, isNarrow, true},
+	{"scatter", flat.GPUProduct(), notScatter, scatterThreads, scatterPieces, (*printer).scatters, nil, false},
 	{"product", flat.GPUProduct(), notTiled, tileThreads, tilePieces, (*printer).tiles, nil, false},
 	{"columns", flat.GPU(blockRows), notColumns, columnsBlock, columnsPieces, (*printer).columns, nil, false},
 	{"pointwise", flat.GPU(blockRows), notPointwise, pointsBlock, pointsPieces, (*printer).points, nil, false},

@@ -278,6 +278,11 @@ func (f *Func) Shuffle(mode string, v Value, by int) Value {
 	return f.compute(v.class, Instr{op: op, args: []Value{v}, text: fmt.Sprintf("%d, 31, -1", by)})
 }
 
+// Ballot has a bit for each lane of the warp, which is set where a predicate holds.
+func (f *Func) Ballot(p Value) Value {
+	return f.compute(Word, Instr{op: opBallot, args: []Value{p}, text: "-1"})
+}
+
 // Barrier waits for all threads of the block.
 func (f *Func) Barrier() { f.emit(&Instr{op: opBarrier, text: "0"}) }
 

@@ -12,6 +12,7 @@ const (
 	opStore    = "st"
 	opBarrier  = "bar.sync"
 	opWarpSync = "bar.warp.sync"
+	opBallot   = "vote.sync.ballot.b32"
 	opReturn   = "ret"
 	opIf       = "if"
 	opLoop     = "loop"
@@ -27,7 +28,7 @@ var values = map[string]string{
 	"r=rr": `add.s32 sub.s32 mul.lo.s32 div.s32 div.u32 rem.s32 rem.u32 min.s32 max.s32 min.u32 max.u32
 		mul.hi.u32 and.b32 or.b32 xor.b32 shl.b32 shr.s32 shr.u32`,
 	"r=rrr": "mad.lo.s32",
-	"r=r":   "neg.s32 abs.s32 not.b32 mov.b32",
+	"r=r":   "neg.s32 abs.s32 not.b32 clz.b32 brev.b32 mov.b32",
 	"d=rr":  "mul.wide.s32 mul.wide.u32",
 	"d=rrd": "mad.wide.s32 mad.wide.u32",
 	"d=dd":  "add.s64 mul.lo.s64",
@@ -65,6 +66,7 @@ var effects = map[string]string{
 	"r=r":  "shfl.sync.bfly.b32 shfl.sync.idx.b32",
 	"f=f":  "shfl.sync.bfly.b32 shfl.sync.idx.b32",
 	"=":    strings.Join([]string{opBarrier, opWarpSync, opReturn, opComment, opLoc, opPragma, opCommit, opWait}, " "),
+	"r=p":  opBallot,
 	"=p":   opIf + " " + opLoop,
 	"=rdr": opCopy,
 }

@@ -104,7 +104,7 @@ const (
 )
 
 // meetings are the instructions that threads come to together.
-var meetings = map[string]reach{opBarrier: block, opWarpSync: warp, "shfl.sync.bfly.b32": warp, "shfl.sync.idx.b32": warp}
+var meetings = map[string]reach{opBarrier: block, opWarpSync: warp, opBallot: warp, "shfl.sync.bfly.b32": warp, "shfl.sync.idx.b32": warp}
 
 // within is who comes to the body of a region.
 func (v *verifier) within(i *Instr, here reach) reach { return max(here, v.reach.of(i.args[0])) }
@@ -122,7 +122,7 @@ func (v *verifier) spread(is []*Instr, here reach) {
 		switch {
 		case i.text == "%tid.x":
 			of, v.tid = thread, i.dst[0]
-		case i.op == "shr.u32" && i.args[0] == v.tid && i.args[1] == Int(5), strings.HasPrefix(i.op, "shfl.sync.idx"):
+		case i.op == "shr.u32" && i.args[0] == v.tid && i.args[1] == Int(5), strings.HasPrefix(i.op, "shfl.sync.idx"), i.op == opBallot:
 			of = min(of, warp)
 		}
 		if i.ofLanes() {

@@ -1,0 +1,156 @@
+package ptx
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/arithlang/mlc/codegen/flat"
+	"github.com/arithlang/mlc/codegen/ptx/asm"
+	"github.com/arithlang/mlc/compiler/expr"
+	"github.com/arithlang/mlc/compiler/kernel"
+)
+
+// A scatter is a product whose left factor is 1 where a condition holds and 0 elsewhere, as
+// gradients go to the rows of a table that were read. A warp has columns of a row of the
+// output. It asks of 32 rows of the right factor at a time which are for its own, and adds
+// those in ascending order. The others add 0, which changes a sum of -0 alone: a warp that begins
+// with one takes all rows. A row that is not finite makes all of the table no number by the
+// definition, and here the row that it is for: the norm of the gradients is none either way.
+type scatter struct {
+	flat.Product
+	one   *kernel.Set // the left factor
+	holds *expr.Expr  // where it is 1
+}
+
+const (
+	scatterSlots = 2 // vectors of a lane in each row, at most
+	scatterAhead = 4 // rows that are loaded before the first of them is added
+)
+
+// notScatter says why a kernel is no scatter.
+func notScatter(k *kernel.Kernel, _ map[string]bool) string {
+	_, why := scatterOf(k)
+	return why
+}
+
+func scatterOf(k *kernel.Kernel) (s scatter, why string) {
+	t, why := tiledOf(k)
+	switch {
+	case why != "":
+		return s, why
+	case t.left == nil || t.rows != nil || t.Split:
+		return s, "its left factor is in memory, or the product is not all of it"
+	}
+	one := t.left.Value
+	if one.Op != expr.Where || !isFloat(one.Args[1], 1) || !isFloat(one.Args[2], 0) {
+		return s, "its left factor is something else than 1 or 0"
+	}
+	return scatter{flat.ProductOf(t.Dot), t.left, one.Args[0]}, ""
+}
+
+func isFloat(e *expr.Expr, x float64) bool { return expr.Equal(e, expr.F(x)) }
+
+func scatterThreads(*kernel.Kernel, kernel.Geometry) (n int, whole bool) { return otherThreads, false }
+
+func scatterPieces(*kernel.Kernel, kernel.Geometry) string {
+	return fmt.Sprintf("up to %d columns of a row a warp, %d rows a turn", scatterSlots*warpThreads*vectorMost, warpThreads)
+}
+
+// scatters are columns of a row each.
+func (p *printer) scatters(k *kernel.Kernel) (cells, error) {
+	s, _ := scatterOf(k)
+	f := p.f
+	vector := min(p.sideBySide(s.B, s.N), p.sideBySide(s.C, s.N))
+	slots := scatterSlots
+	if s.N.IsConst() && s.N.I <= int64(warpThreads*vector) {
+		slots = 1
+	}
+	across := ceilDiv(s.N, slots*warpThreads*vector)
+	return cells{expr.Simplify(expr.New(expr.Mul, s.M, across)), func(cell asm.Value) {
+		row, block := p.divide(cell, p.value(across))
+		width, rows := p.value(s.N), p.value(s.K)
+		last := f.Do("sub.s32", width, asm.Int(vector))
+		var cols, inside, at []asm.Value
+		var acc [][]asm.Value
+		for slot := range slots {
+			col := f.Do("mad.lo.s32", block, asm.Int(slots*warpThreads*vector), f.Do("mad.lo.s32", p.lane, asm.Int(vector), asm.Int(slot*warpThreads*vector)))
+			cols, inside = append(cols, col), append(inside, f.Do("setp.lt.s32", col, width))
+			at = append(at, f.Do("min.s32", col, last)) // lanes behind the last column do what others do
+			var sums []asm.Value
+			for range vector {
+				sums = append(sums, f.Variable(asm.F32(0)))
+			}
+			if !s.Zero {
+				from := p.operand(s.C, row, at[slot])
+				f.Guarded(inside[slot], func() { f.LoadInto(from.Address, sums...) })
+			}
+			acc = append(acc, sums)
+		}
+		all := asm.Bool(false)
+		if !s.Zero {
+			all = p.anyNegativeZero(acc)
+		}
+		p.vars[s.one.Axes[0].Var] = row
+		p.count(asm.Int(0), rows, asm.Int(warpThreads), func(base asm.Value) {
+			mine := f.Do("add.s32", base, p.lane)
+			p.vars[s.one.Axes[1].Var] = f.Do("min.s32", mine, f.Do("add.s32", rows, asm.Int(-1)))
+			holds := p.value(s.holds)
+			there := f.Do("and.pred", f.Do("setp.lt.s32", mine, rows), f.Do("or.pred", all, holds))
+			left, ones := f.Variable(f.Ballot(there)), f.Ballot(holds)
+			f.If(f.Do("setp.ne.s32", left, asm.Int(0)), func() {
+				f.Loop(func() asm.Value {
+					p.addRows(&s, base, left, ones, at, acc)
+					return f.Do("setp.ne.s32", left, asm.Int(0))
+				})
+			})
+		})
+		for slot, col := range cols {
+			f.If(inside[slot], func() { f.Store(p.operand(s.C, row, col).Address, acc[slot]...) })
+		}
+	}}, nil
+}
+
+// anyNegativeZero says whether a sum of the warp is -0.
+func (p *printer) anyNegativeZero(acc [][]asm.Value) asm.Value {
+	f, any := p.f, asm.Bool(false)
+	for _, x := range slices.Concat(acc...) {
+		any = f.Do("or.pred", any, f.Do("setp.eq.s32", f.As(asm.Word, x), asm.Int(math.MinInt32)))
+	}
+	return f.Do("setp.ne.s32", f.Ballot(any), asm.Int(0))
+}
+
+// addRows adds the rows of the lowest bits that are left, times 1 where ones have a bit and else 0,
+// and takes these away. Where there are fewer, it adds -0, which changes no sum.
+func (p *printer) addRows(s *scatter, base, left, ones asm.Value, at []asm.Value, acc [][]asm.Value) {
+	f := p.f
+	var there, factors []asm.Value
+	var terms [][][]asm.Value
+	lane := f.Do("clz.b32", f.Do("brev.b32", left))
+	for i := range scatterAhead {
+		if i > 0 {
+			there = append(there, f.Do("setp.ne.s32", left, asm.Int(0)))
+			lane = p.choose(there[i], f.Do("clz.b32", f.Do("brev.b32", left)), lane)
+		} else {
+			there = append(there, asm.Bool(true))
+		}
+		one := f.Do("setp.ne.s32", f.Do("and.b32", f.Do("shr.u32", ones, lane), asm.Int(1)), asm.Int(0))
+		factors = append(factors, p.choose(one, asm.F32(1), asm.F32(0)))
+		k := f.Do("add.s32", base, lane)
+		var row [][]asm.Value
+		for slot := range at {
+			from := p.operand(s.B, k, at[slot])
+			row = append(row, p.widened(from.typ, f.Loads(from.Address, classOf(from.typ), len(acc[slot]))...))
+		}
+		terms = append(terms, row)
+		f.Into(left, "and.b32", left, f.Do("add.s32", left, asm.Int(-1)))
+	}
+	for i, row := range terms {
+		for slot, values := range row {
+			for j, x := range values {
+				x = p.choose(there[i], x, asm.F32(float32(math.Copysign(0, -1))))
+				f.Into(acc[slot][j], "fma.rn.f32", factors[i], x, acc[slot][j])
+			}
+		}
+	}
+}
