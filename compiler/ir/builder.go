@@ -125,7 +125,7 @@ func (b *Builder) Outer(x, y *Value) *Value { return b.Emit(Outer, Attr{}, x, y)
 // Sum adds over axes (ascending) and removes them.
 func (b *Builder) Sum(x *Value, axes ...int) *Value { return b.Emit(Sum, Attr{Axes: axes}, x) }
 
-// SegmentSum sums each Segment of a flat arena [N]. The result has one column.
+// SegmentSum sums each Segment of a flat arena [N].
 func (b *Builder) SegmentSum(x *Value) *Value { return b.Emit(SegmentSum, Attr{}, x) }
 
 // Max returns the largest element over axes (ascending), which it removes.

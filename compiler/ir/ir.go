@@ -42,7 +42,7 @@ const (
 	MatMul                // [.., M, K] x [K, N], or batched [.., M, K] x [.., K, N]; TransA, TransB first transpose an operand's last two axes; F32 or BF16 to F32; Split replaces an F32 product by three products of the factors' halves: low * high, high * low, high * high
 	Outer                 // a [.., K], b [.., N] -> [K, N]: the sum of outer products over all leading indices, in ascending order; the gradient of MatMul's unbatched right operand; F32 or BF16 to F32; Split as in MatMul
 	Sum                   // over Attr.Axes (removed from the shape)
-	SegmentSum            // x [N] -> [N/1024, 1]: the sum of each Segment
+	SegmentSum            // x [N] -> [N/1024]: the sum of each Segment
 	Max                   // over Attr.Axes (removed)
 	Reshape               // to Attr.Shape, same elements in the same order
 	Transpose             // axes permuted by Attr.Axes

@@ -129,7 +129,7 @@ func ruleSegmentSum(v *Value, t *Type) error {
 	if x := v.Args[0].Type; x.Shape[0] != Sym("N") {
 		return fmt.Errorf("sums segments of %s, which is no arena", x)
 	}
-	*t = T(Segments(), N(1))
+	*t = T(Segments())
 	return nil
 }
 

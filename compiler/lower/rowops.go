@@ -76,7 +76,7 @@ func lowerSegmentSum(e *emitter, v *ir.Value) {
 	r := e.cellRow()
 	r.prologue()
 	s := r.reduce("sum", expr.Add, r.width, r.operand(v.Args[0]))
-	e.set(e.out(v, "y", sizes(v.Type.Shape)...), s, r.index, expr.Int(0))
+	e.set(e.out(v, "y", sizes(v.Type.Shape)...), s, r.index)
 }
 
 // prologue computes the members that a Sum has absorbed.

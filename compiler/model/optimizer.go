@@ -9,8 +9,9 @@ import (
 )
 
 // sumSquares builds the squared norm of a flat arena [N] as one element. It sums each
-// segment independently, so that processors of a GPU do not wait for each other, and adds
-// the sums in ascending order. With Grokfast it is the norm of the filtered gradients.
+// segment independently, so that processors of a GPU do not wait for each other, sums
+// segments of these sums, and adds the results in ascending order. With Grokfast it is the
+// norm of the filtered gradients.
 func sumSquares(t check.Train) (*ir.Func, error) {
 	b := ir.NewBuilder("sum_squares", t.Pos)
 	of := ir.T(ir.Sym("N"))

@@ -88,7 +88,7 @@ func Checkpoints(dir string) ([]string, error) {
 
 // Sums names the order in which all sums of training are taken, which each bit of a
 // result hangs on. It is counted up when the order changes.
-const Sums = "3"
+const Sums = "4"
 
 const sums = "sums" // Sums in the metadata; files of the first order do not have it
 
